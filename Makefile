@@ -1,0 +1,49 @@
+# Two commands: `make demo` and `make test`. Each sets up all that it needs.
+#
+#   make build                        with Open MPI, in build/
+#   make build MPI=mpich              with MPICH, in build-mpich/
+#   make build MPICC=cc MPIEXEC=srun  with what a cluster's modules provide, in build/
+#   make install PREFIX=/opt/grove [DESTDIR=...]
+#   make test-all SAMPLES=all         everything, where `make test` takes samples
+
+BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
+PREFIX ?= /usr/local
+export MPI MPICC MPIEXEC PREFIX SAMPLES SEED
+
+.PHONY: demo test test-all build install bench check-asan check-ubsan check-valgrind lint format clean
+
+demo:
+	@tools/bootstrap --for build
+	@tools/build $(BUILD)
+	@tools/demo $(BUILD)
+
+test:
+	@tools/bootstrap --for test
+	@tools/run-tests quick
+
+test-all:
+	@tools/bootstrap --for all
+	@tools/run-tests all
+
+build:
+	@tools/build $(BUILD)
+
+install: build
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+bench: build
+	@tools/launch 2 $(BUILD)/bin/grove bench random --reduce
+	@tools/launch 2 $(BUILD)/bin/grove bench 27-point --reduce
+
+check-asan: ; @tools/run-tests asan
+check-ubsan: ; @tools/run-tests ubsan
+check-valgrind: ; @tools/run-tests valgrind
+
+lint:
+	@tools/lint
+
+format:
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build build-*

@@ -1,0 +1,251 @@
+/* Grove: irregular communication on parallel machines.
+ *
+ * The problem. A mesh, a sparse matrix or a graph is cut into pieces, one a rank. Some entries that
+ * a rank needs are owned by others. Again and again the owners' values must reach those who need
+ * them (a halo exchange), and contributions made elsewhere must get back to the owners (assembly).
+ *
+ * The model. Every rank has `nroots` roots, numbered 0 .. nroots-1: what it owns. Every rank has
+ * leaves: what it needs. A leaf is joined to exactly one root, here or on another rank; a root may
+ * have any number of leaves, or none. This is a star forest. For a root r with leaves l1, l2, ...
+ * (ordered by leaf rank, then by position in that rank's leaf list) and an MPI operation o
+ *
+ *     bcast     leaf = leaf o root                  for every leaf     (MPI_REPLACE: leaf = root)
+ *     reduce    root = ((root o l1) o l2) o ...     for every root     (MPI_REPLACE: the last wins)
+ *
+ * Root i lives at address root + i * extent(unit), leaf j at leaf + leaf_index[j] * extent(unit).
+ * What is not named by the graph is never touched.
+ *
+ * A use: a vector of 100 own entries with 20 ghosts at its end, updated in place.
+ *
+ *     grove_context *ctx;  grove_forest *halo;  grove_op *update;
+ *     grove_context_create(MPI_COMM_WORLD, &ctx);
+ *     grove_forest_create(ctx, &halo);
+ *     grove_forest_set_graph(halo, 100, 20, ghost_index, ghost_owner);   // ghost_index: 100 .. 119
+ *     grove_forest_set_up(halo);
+ *     grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update);
+ *     for (...) {
+ *       grove_start(update);
+ *       ...                                       // work on what needs no ghosts
+ *       grove_wait(update);
+ *     }
+ *     grove_op_free(&update);  grove_forest_free(&halo);  grove_context_free(&ctx);
+ *
+ * Collective or not. Functions marked Collective are called by every rank of the context's
+ * communicator, in the same order, and return the same status on every rank. All others are local:
+ * they wait for nobody, except grove_wait and grove_end, which wait for the data.
+ *
+ * Errors. Every function but grove_status_name and grove_last_error returns a grove_status;
+ * outputs come last and are set only on success. grove_last_error() tells what was wrong, in a
+ * sentence. The library prints nothing and never aborts (see the option `log` for a table).
+ *
+ * Lifetimes. An operation holds its forest and a forest its context: free them in any order and in
+ * any state. Every *_free(&x) accepts a pointer to NULL and sets x to NULL.
+ */
+#ifndef GROVE_H
+#define GROVE_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define GROVE_VERSION_MAJOR 0
+#define GROVE_VERSION_MINOR 1
+#define GROVE_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define GROVE_API __attribute__((visibility("default")))
+#else
+#define GROVE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status and errors ------------------------------------------------------------------- */
+
+typedef enum grove_status {
+  GROVE_OK = 0,
+  GROVE_ERR_ARG,         /* an argument no call accepts: NULL, a negative count, ... */
+  GROVE_ERR_GRAPH,       /* the graph is not a star forest; found by grove_forest_set_up */
+  GROVE_ERR_STATE,       /* a call at the wrong time: start twice, wait before start, ... */
+  GROVE_ERR_OPTION,      /* an unknown option, or a value it does not take */
+  GROVE_ERR_UNSUPPORTED, /* legal, but not possible with this type, operation or size */
+  GROVE_ERR_MEMORY,      /* no memory left */
+  GROVE_ERR_SYSTEM,      /* the operating system refused something */
+  GROVE_ERR_MPI,         /* an MPI call failed */
+  GROVE_ERR_TIMEOUT,     /* the option `timeout` ran out; the operation is still active */
+  GROVE_ERR_CORRUPT      /* with the option `check`: a message is not what was sent */
+} grove_status;
+
+/* The name of a status, "GROVE_ERR_GRAPH" for instance. Never NULL. */
+GROVE_API const char *grove_status_name(grove_status status);
+
+/* This thread's last failure as a sentence with the facts (rank, leaf, root, file, line). Never
+ * NULL; "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
+GROVE_API const char *grove_last_error(void);
+
+/* ---- contexts: what a communicator needs once --------------------------------------------- */
+
+typedef struct grove_context grove_context;
+
+/* Duplicates `comm` (an intracommunicator), finds out which ranks share a node, and reads the
+ * options from the environment of rank 0 (GROVE_<OPTION>; `grove options` lists them).
+ * MPI must be initialised. Collective over comm. */
+GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
+
+/* Sets one option, for what is created from now on: `key` without the GROVE_ prefix, in any case.
+ * Key and value must be the same on every rank. Collective. */
+GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, const char *value);
+
+/* The node that `rank` counts as part of, and the number of nodes: as found, or as the options
+ * node_size and node_map say. Either output may be NULL. Local. */
+GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes);
+
+/* Gives the context up. It lives on until the last forest and operation made from it is freed.
+ * With `log=summary` the last free prints a table on rank 0, and is then Collective. */
+GROVE_API grove_status grove_context_free(grove_context **ctx);
+
+/* ---- forests: what moves ------------------------------------------------------------------- */
+
+typedef struct grove_forest grove_forest;
+
+/* Where a leaf's root is: entry `index` of what `rank` owns. */
+typedef struct grove_root {
+  int rank;
+  int64_t index;
+} grove_root;
+
+/* Graphs that need no lists; see grove_forest_set_pattern. */
+typedef enum grove_pattern { GROVE_ALLGATHER, GROVE_GATHER, GROVE_ALLTOALL } grove_pattern;
+
+/* A forest without a graph. Local. */
+GROVE_API grove_status grove_forest_create(grove_context *ctx, grove_forest **out);
+GROVE_API grove_status grove_forest_free(grove_forest **f);
+
+/* This rank owns `nroots` roots and has `nleaves` leaves; leaf j is slot leaf_index[j] of the leaf
+ * array (NULL: slot j; gaps and any order are legal, a slot twice is not) and joined to root[j].
+ * The arrays are copied. A bad graph is accepted here and reported by grove_forest_set_up, with
+ * the same sentence on every rank. Setting the graph of a forest that was set up is
+ * GROVE_ERR_STATE. Local. */
+GROVE_API grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
+                                              const int64_t *leaf_index, const grove_root *root);
+
+/* The same with roots named by global number: rank 0 owns 0 .. nroots0-1, rank 1 the next, ... */
+GROVE_API grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots,
+                                                     int64_t nleaves, const int64_t *leaf_index,
+                                                     const int64_t *global_root);
+
+/* A graph from a pattern:
+ *   GROVE_ALLGATHER  n roots on this rank (n may differ by rank); every rank has a leaf for every
+ *                    root of every rank, in rank order.
+ *   GROVE_GATHER     the same roots; rank 0 has all the leaves, the others none.
+ *   GROVE_ALLTOALL   n (equal on all ranks) roots and leaves for every rank of the communicator:
+ *                    leaf block j of rank i is joined to root block i of rank j.
+ * Local. */
+GROVE_API grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern pattern, int64_t n);
+
+/* A name for reports and errors; copied. Local. */
+GROVE_API grove_status grove_forest_set_name(grove_forest *f, const char *name);
+
+/* Checks the graph and lets every root know its leaves, in time and memory proportional to this
+ * rank's edges and neighbours. A graph that is wrong on one rank is GROVE_ERR_GRAPH on all; the
+ * sentence names rank, leaf and root, and a new graph may be set. Collective. */
+GROVE_API grove_status grove_forest_set_up(grove_forest *f);
+
+/* ---- queries. Local, of a forest that is set up (else GROVE_ERR_STATE); pointers are valid as
+ * long as the forest. Any output may be NULL. ---- */
+
+GROVE_API grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves);
+
+/* The graph as it was set, expanded where it came from global numbers or a pattern. `leaf_index`
+ * is NULL where leaf j is slot j. */
+GROVE_API grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
+                                          const int64_t **leaf_index, const grove_root **root);
+
+/* All leaf slots lie in first <= slot < end; 0, 0 without leaves. A leaf array has `end` units. */
+GROVE_API grove_status grove_forest_leaf_range(grove_forest *f, int64_t *first, int64_t *end);
+
+/* The ranks that own a root of one of this rank's leaves, ascending, this rank included. */
+GROVE_API grove_status grove_forest_root_ranks(grove_forest *f, int *n, const int **ranks);
+
+/* The ranks that have a leaf on one of this rank's roots, ascending, this rank included. */
+GROVE_API grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks);
+
+/* How many leaves each root has, on all ranks together. */
+GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);
+
+/* This rank's part, for people: name, sizes, neighbours, and the edges (the first hundred). */
+GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
+
+/* ---- operations: data that moves ----------------------------------------------------------- */
+
+typedef struct grove_op grove_op;
+
+/* Persistent operations. `unit` is any committed MPI datatype, the same on every rank; `op` any
+ * predefined operation, MPI_REPLACE, or a user's own (which must outlive the operation). Predefined
+ * arithmetic works on all C, Fortran and fixed-width basic types and on derived types made of one
+ * of them, element by element. Root and leaf may be one array if no slot that is read is also
+ * written. A rank without roots (leaves) may pass NULL for them. Collective. */
+GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root,
+                                        void *leaf, MPI_Op op, grove_op **out);
+GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
+                                         void *root, MPI_Op op, grove_op **out);
+
+/* Starts the operation; returns at once, waiting for nobody. Every rank must start it, as often as
+ * the others; several operations may be started and finished in different orders on different
+ * ranks. Until the wait, what it reads must not be written and what it writes not be touched. */
+GROVE_API grove_status grove_start(grove_op *op);
+
+/* Advances every active operation of the context; `done` is 1 once this one is complete. */
+GROVE_API grove_status grove_test(grove_op *op, int *done);
+
+/* Returns when this rank's result is there and its duties for others in this operation are done.
+ * With the option `timeout`: after that many seconds GROVE_ERR_TIMEOUT and a sentence that names
+ * the missing messages; the operation stays active and may be waited for again. */
+GROVE_API grove_status grove_wait(grove_op *op);
+
+/* Frees an operation in any state. One that is active is abandoned: what has not come yet will not
+ * be written to the user's array; a message that is just arriving is waited for, for a second at
+ * most. Arrays that it was sending from must stay readable until the context is freed. */
+GROVE_API grove_status grove_op_free(grove_op **op);
+
+/* One shot: init and start in one call, wait and free in the other. The first call of its kind
+ * (forest, operation, unit) is Collective; later ones reuse its plan, with any addresses, and wait
+ * for nobody. Calls of one kind are matched in the order they are made. */
+GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
+                                         void *leaf, MPI_Op op, grove_op **out);
+GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
+                                          void *root, MPI_Op op, grove_op **out);
+GROVE_API grove_status grove_end(grove_op **op);
+
+/* Begin and end in one call. */
+GROVE_API grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
+                                   MPI_Op op);
+GROVE_API grove_status grove_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf,
+                                    void *root, MPI_Op op);
+
+/* What an operation does on this rank, for one start, and how long it took. */
+typedef struct grove_report {
+  size_t struct_size;            /* set by the caller: sizeof(grove_report) */
+  const char *route;             /* how the forest was compiled: "standard" */
+  const char *transport;         /* what carries messages off node: "p2p" */
+  const char *transport_on_node; /* what carries messages on node: "mpi" */
+  int64_t on_node_messages;      /* sent by this rank, to ranks of its own node */
+  int64_t on_node_bytes;
+  int64_t off_node_messages; /* sent by this rank, to other nodes */
+  int64_t off_node_bytes;
+  int64_t starts;           /* completed so far */
+  double measured_seconds;  /* mean time from start until completion was seen; 0 before */
+  double predicted_seconds; /* NaN where no model of the machine has priced it */
+} grove_report;
+
+/* Fills the first struct_size bytes of the report. Local. */
+GROVE_API grove_status grove_op_report(grove_op *op, grove_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

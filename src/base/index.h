@@ -1,0 +1,49 @@
+/* Compact lists of indices: 64-bit outside, 32-bit inside wherever all of them fit, nothing at all
+ * where they are consecutive. Graphs have billions of edges; four bytes an edge matter.
+ */
+#ifndef GROVE_BASE_INDEX_H
+#define GROVE_BASE_INDEX_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Entry i is first + i if both pointers are NULL, else narrow[i] or wide[i]. */
+typedef struct grove_index {
+  int64_t count;
+  int64_t first;
+  int32_t *narrow;
+  int64_t *wide;
+} grove_index;
+
+static inline int64_t grove_index_at(const grove_index *x, int64_t i)
+{
+  if (x->narrow) return x->narrow[i];
+  return x->wide ? x->wide[i] : x->first + i;
+}
+
+static inline int grove_index_consecutive(const grove_index *x)
+{
+  return !x->narrow && !x->wide;
+}
+
+/* A compact copy of `values`; owned by the caller, freed by grove_index_free. */
+grove_status grove_index_create(int64_t count, const int64_t *values, grove_index *out);
+void grove_index_free(grove_index *x);
+
+/* Entries begin .. begin+count-1 as an index that borrows the memory of x. Finds out when they are
+ * consecutive even though x as a whole is not. */
+grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count);
+
+/* Bytes of memory behind the list. */
+int64_t grove_index_bytes(const grove_index *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,217 @@
+#include "base/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct option option;
+typedef grove_status parser(const option *about, const char *value, void *field);
+
+struct option {
+  const char *name;
+  const char *initial;
+  const char *choices;
+  const char *help;
+  parser *parse;
+  size_t offset;
+};
+
+static grove_status refuse(const option *about, const char *value)
+{
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option %s: '%.200s' is not %s",
+                     about->name, value, about->choices);
+}
+
+static grove_status parse_choice(const option *about, const char *value, void *field)
+{
+  int choice = 0;
+  for (const char *at = about->choices;; choice++) {
+    size_t length = strcspn(at, "|");
+    if (strlen(value) == length && strncasecmp(at, value, length) == 0) break;
+    if (at[length] == '\0') return refuse(about, value);
+    at += length + 1;
+  }
+  *(int *)field = choice;
+  return GROVE_OK;
+}
+
+static grove_status parse_switch(const option *about, const char *value, void *field)
+{
+  static const char *const words[] = {"off", "on", "0", "1", "no", "yes", "false", "true"};
+  for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
+    if (strcasecmp(words[i], value) == 0) {
+      *(int *)field = i % 2;
+      return GROVE_OK;
+    }
+  return refuse(about, value);
+}
+
+static grove_status parse_count(const option *about, const char *value, void *field)
+{
+  char *end = NULL;
+  errno = 0;
+  long number = strtol(value, &end, 10);
+  if (end == value || *end || errno || number < 0 || number > INT_MAX) return refuse(about, value);
+  *(int *)field = (int)number;
+  return GROVE_OK;
+}
+
+static grove_status parse_count_or_auto(const option *about, const char *value, void *field)
+{
+  if (strcasecmp(value, "auto") != 0) return parse_count(about, value, field);
+  *(int *)field = -1;
+  return GROVE_OK;
+}
+
+static grove_status parse_seconds(const option *about, const char *value, void *field)
+{
+  char *end = NULL;
+  double number = strtod(value, &end);
+  if (end == value || *end || !(number >= 0) || number > 1e9) return refuse(about, value);
+  *(double *)field = number;
+  return GROVE_OK;
+}
+
+/* Digits and commas; what the numbers mean is checked where the number of ranks is known. */
+static grove_status parse_list(const option *about, const char *value, void *field)
+{
+  if (value[strspn(value, "0123456789,")] != '\0') return refuse(about, value);
+  char *copy = strdup(value);
+  if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for an option");
+  free(*(char **)field);
+  *(char **)field = copy;
+  return GROVE_OK;
+}
+
+#define FIELD(name) offsetof(grove_options, name)
+
+static const option table[GROVE_OPTION_COUNT] = {
+  {"route", "auto", "auto|standard", "how a forest is compiled into messages", parse_choice,
+   FIELD(route)},
+  {"transport_on_node", "mpi", "mpi", "what carries messages inside a node", parse_choice,
+   FIELD(transport_on_node)},
+  {"transport_off_node", "p2p", "p2p", "what carries messages between nodes", parse_choice,
+   FIELD(transport_off_node)},
+  {"p2p", "persistent", "persistent|reposted",
+   "MPI requests: made once and restarted, or posted anew at every start", parse_choice,
+   FIELD(p2p)},
+  {"deterministic", "off", "off|on",
+   "floating-point reductions equal bit for bit on every route and transport", parse_switch,
+   FIELD(deterministic)},
+  {"node_size", "0", "a number of ranks",
+   "every N consecutive ranks count as one node (0: as found)", parse_count, FIELD(node_size)},
+  {"node_map", "", "a list like 0,0,1,1", "a node number for every rank, separated by commas",
+   parse_list, FIELD(node_map)},
+  {"socket_size", "0", "a number of ranks",
+   "every N consecutive ranks of a node count as one socket (0: as found)", parse_count,
+   FIELD(socket_size)},
+  {"spin", "auto", "a number of polls, or auto",
+   "polls before a waiting rank yields (auto: 1000 when every rank has a core, else 0)",
+   parse_count_or_auto, FIELD(spin)},
+  {"check", "off", "off|on",
+   "checksum every message, refuse overlapping buffers; slow, for finding mistakes", parse_switch,
+   FIELD(check)},
+  {"timeout", "0", "a number of seconds",
+   "after that many seconds a wait returns and names what is missing (0: never)", parse_seconds,
+   FIELD(timeout_seconds)},
+  {"log", "off", "off|summary",
+   "summary: a table of forests, operations, bytes and times when the context is freed",
+   parse_choice, FIELD(log)},
+};
+
+grove_option_about grove_option_describe(int i)
+{
+  grove_option_about about = {0};
+  if (i >= 0 && i < GROVE_OPTION_COUNT) {
+    const option *o = &table[i];
+    about = (grove_option_about){o->name, o->initial, o->choices, o->help};
+  }
+  return about;
+}
+
+static grove_status set(grove_options *options, int i, const char *value)
+{
+  grove_status status = GROVE_OK;
+  char *copy = strdup(value);
+  GROVE_CHECK(copy, GROVE_ERR_MEMORY, "no memory for option %s", table[i].name);
+  GROVE_TRY(table[i].parse(&table[i], value, (char *)options + table[i].offset));
+  free(options->text[i]);
+  options->text[i] = copy;
+  return GROVE_OK;
+fail:
+  free(copy);
+  return status;
+}
+
+grove_status grove_options_create(grove_options *out)
+{
+  grove_status status = GROVE_OK;
+  *out = (grove_options){0};
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) GROVE_TRY(set(out, i, table[i].initial));
+  return GROVE_OK;
+fail:
+  grove_options_free(out);
+  return status;
+}
+
+void grove_options_free(grove_options *options)
+{
+  free(options->node_map);
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) free(options->text[i]);
+  *options = (grove_options){0};
+}
+
+grove_status grove_options_set(grove_options *options, const char *name, const char *value)
+{
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++)
+    if (strcasecmp(table[i].name, name) == 0) return set(options, i, value);
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
+                     "there is no option '%.100s'; 'grove options' lists them", name);
+}
+
+grove_status grove_options_read_environment(grove_options *options)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    char name[64] = "GROVE_";
+    for (size_t c = 0; table[i].name[c]; c++)
+      name[6 + c] = (char)toupper((unsigned char)table[i].name[c]);
+    const char *value = getenv(name);
+    if (value) GROVE_TRY(set(options, i, value));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_options_write(const grove_options *options, char **out)
+{
+  grove_status status = GROVE_OK;
+  size_t bytes = 1;
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) bytes += strlen(options->text[i]) + 1;
+  char *text = NULL;
+  GROVE_NEW(text, bytes);
+  char *at = text;
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) at += sprintf(at, "%s\n", options->text[i]);
+  *out = text;
+fail:
+  return status;
+}
+
+grove_status grove_options_read(grove_options *options, const char *text)
+{
+  grove_status status = GROVE_OK;
+  char *copy = strdup(text), *at = copy;
+  GROVE_CHECK(copy, GROVE_ERR_MEMORY, "no memory for the options");
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    size_t length = strcspn(at, "\n");
+    at[length] = '\0';
+    GROVE_TRY(set(options, i, at));
+    at += length + 1;
+  }
+fail:
+  free(copy);
+  return status;
+}

@@ -1,0 +1,64 @@
+/* Options: one table of name, default, help and parser. The environment of rank 0 (GROVE_<NAME>)
+ * sets them when a context is created, grove_context_set changes them afterwards. Nothing else in
+ * the library reads the environment.
+ */
+#ifndef GROVE_BASE_OPTIONS_H
+#define GROVE_BASE_OPTIONS_H
+
+#include "base/status.h"
+
+/* Values of the options that are a choice, in the order of the choices in the table. */
+enum grove_option_route { GROVE_ROUTE_AUTO, GROVE_ROUTE_STANDARD };
+enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
+enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
+
+enum { GROVE_OPTION_COUNT = 12 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct grove_options {
+  int route;
+  int transport_on_node;
+  int transport_off_node;
+  int p2p;
+  int deterministic;
+  int node_size;   /* 0: as found */
+  char *node_map;  /* "": as found; owned, like all texts */
+  int socket_size; /* 0: as found */
+  int spin;        /* polls before yielding; -1: by the number of cores */
+  int check;
+  double timeout_seconds; /* 0: wait for ever */
+  int log;
+  char *text[GROVE_OPTION_COUNT]; /* every value as it was given */
+} grove_options;
+
+/* What people may know of option i: NULL name past the last one. */
+typedef struct grove_option_about {
+  const char *name;
+  const char *initial; /* the default, as text */
+  const char *choices; /* "a|b" for a choice, else what kind of value */
+  const char *help;
+} grove_option_about;
+grove_option_about grove_option_describe(int i);
+
+/* All options at their defaults. */
+grove_status grove_options_create(grove_options *out);
+void grove_options_free(grove_options *options);
+
+/* Sets one option by name, in any case; GROVE_ERR_OPTION names what would have been right. */
+grove_status grove_options_set(grove_options *options, const char *name, const char *value);
+
+/* Takes what the environment says. */
+grove_status grove_options_read_environment(grove_options *options);
+
+/* All values as one text that another rank can read back. The caller frees it. */
+grove_status grove_options_write(const grove_options *options, char **out);
+grove_status grove_options_read(grove_options *options, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+#include "base/pause.h"
+
+#include <sched.h>
+#include <time.h>
+
+double grove_clock(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void grove_pause_begin(grove_pause *pause, int spins)
+{
+  pause->spins = spins;
+  pause->polls = 0;
+  pause->since = grove_clock();
+}
+
+void grove_pause_step(grove_pause *pause)
+{
+  if (pause->polls < pause->spins)
+    pause->polls++;
+  else
+    sched_yield();
+}
+
+int grove_pause_expired(const grove_pause *pause, double timeout)
+{
+  /* While still spinning not even a microsecond has passed that a timeout could mean. */
+  if (timeout <= 0 || pause->polls < pause->spins) return 0;
+  return grove_clock() - pause->since > timeout;
+}

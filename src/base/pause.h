@@ -1,0 +1,37 @@
+/* The one wait. Whoever waits polls in a loop, and between two polls that found nothing lets this
+ * decide what to do: spin while there is hope that the answer is a few hundred nanoseconds away,
+ * then give the core to somebody else, who may be the one we wait for.
+ *
+ *     grove_pause pause;
+ *     grove_pause_begin(&pause, spins);
+ *     while (!poll()) grove_pause_step(&pause);
+ */
+#ifndef GROVE_BASE_PAUSE_H
+#define GROVE_BASE_PAUSE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct grove_pause {
+  int spins;    /* polls before yielding */
+  int polls;    /* done so far, up to spins */
+  double since; /* when the waiting began, by grove_clock */
+} grove_pause;
+
+/* Seconds from a fixed point in the past. */
+double grove_clock(void);
+
+void grove_pause_begin(grove_pause *pause, int spins);
+
+/* One poll found nothing: spins or yields. */
+void grove_pause_step(grove_pause *pause);
+
+/* True once `timeout` seconds have passed since the beginning; never for a timeout of 0. */
+int grove_pause_expired(const grove_pause *pause, double timeout);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

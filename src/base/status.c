@@ -1,0 +1,63 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local char last_error[GROVE_SENTENCE_BYTES];
+
+const char *grove_status_name(grove_status status)
+{
+  switch (status) {
+  case GROVE_OK: return "GROVE_OK";
+  case GROVE_ERR_ARG: return "GROVE_ERR_ARG";
+  case GROVE_ERR_GRAPH: return "GROVE_ERR_GRAPH";
+  case GROVE_ERR_STATE: return "GROVE_ERR_STATE";
+  case GROVE_ERR_OPTION: return "GROVE_ERR_OPTION";
+  case GROVE_ERR_UNSUPPORTED: return "GROVE_ERR_UNSUPPORTED";
+  case GROVE_ERR_MEMORY: return "GROVE_ERR_MEMORY";
+  case GROVE_ERR_SYSTEM: return "GROVE_ERR_SYSTEM";
+  case GROVE_ERR_MPI: return "GROVE_ERR_MPI";
+  case GROVE_ERR_TIMEOUT: return "GROVE_ERR_TIMEOUT";
+  case GROVE_ERR_CORRUPT: return "GROVE_ERR_CORRUPT";
+  }
+  return "unknown status";
+}
+
+const char *grove_last_error(void)
+{
+  return last_error;
+}
+
+grove_status grove_error(grove_status code, const char *file, int line, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  int used = vsnprintf(last_error, sizeof last_error, format, arguments);
+  va_end(arguments);
+  if (used < 0) used = 0;
+  if ((size_t)used < sizeof last_error)
+    snprintf(last_error + used, sizeof last_error - (size_t)used, " [%s:%d]", file, line);
+  return code;
+}
+
+grove_status grove_error_mpi(int mpi_code, const char *call, const char *file, int line)
+{
+  char reason[MPI_MAX_ERROR_STRING + 1] = "unknown MPI error";
+  int length = 0;
+  MPI_Error_string(mpi_code, reason, &length);
+  return grove_error(GROVE_ERR_MPI, file, line, "%.200s failed: %.500s", call, reason);
+}
+
+grove_status grove_error_set(grove_status code, const char *sentence)
+{
+  if (sentence != last_error) snprintf(last_error, sizeof last_error, "%s", sentence);
+  return code;
+}
+
+void *grove_memory(size_t count, size_t bytes)
+{
+  if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;
+  return calloc(count > 0 ? count : 1, bytes > 0 ? bytes : 1);
+}

@@ -1,0 +1,78 @@
+/* Errors. The function that discovers an error records it, with the facts, as this thread's last
+ * sentence; everybody else passes the status on. A function that can fail looks like this:
+ *
+ *     grove_status status = GROVE_OK;
+ *     GROVE_CHECK(n >= 0, GROVE_ERR_ARG, "n is %d; it must not be negative", n);
+ *     GROVE_TRY(something(n));
+ *     GROVE_TRY_MPI(MPI_Type_size(unit, &size));
+ *     return GROVE_OK;
+ *   fail:
+ *     (free what was built)
+ *     return status;
+ */
+#ifndef GROVE_BASE_STATUS_H
+#define GROVE_BASE_STATUS_H
+
+#include "grove.h"
+
+#include <stddef.h>
+
+#define GROVE_TRY(call)                                                                            \
+  do {                                                                                             \
+    status = (call);                                                                               \
+    if (status != GROVE_OK) goto fail;                                                             \
+  } while (0)
+
+#define GROVE_TRY_MPI(call)                                                                        \
+  do {                                                                                             \
+    int mpi_code_ = (call);                                                                        \
+    if (mpi_code_ != MPI_SUCCESS) {                                                                \
+      status = grove_error_mpi(mpi_code_, #call, __FILE__, __LINE__);                              \
+      goto fail;                                                                                   \
+    }                                                                                              \
+  } while (0)
+
+#define GROVE_CHECK(condition, code, ...)                                                          \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      status = grove_error(code, __FILE__, __LINE__, __VA_ARGS__);                                 \
+      goto fail;                                                                                   \
+    }                                                                                              \
+  } while (0)
+
+/* Points `pointer` at `count` zeroed items; not NULL for a count of 0 either. */
+#define GROVE_NEW(pointer, count)                                                                  \
+  do {                                                                                             \
+    (pointer) = grove_memory((size_t)(count), sizeof *(pointer));                                  \
+    GROVE_CHECK((pointer) != NULL, GROVE_ERR_MEMORY, "no memory for %lld items of %zu bytes (%s)", \
+                (long long)(count), sizeof *(pointer), #pointer);                                  \
+  } while (0)
+
+/* A sentence never grows beyond this: it must travel between ranks. */
+enum { GROVE_SENTENCE_BYTES = 1024 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Records the sentence, followed by the place in the source, and returns `code`. */
+grove_status grove_error(grove_status code, const char *file, int line, const char *format, ...)
+#if defined(__GNUC__)
+  __attribute__((format(printf, 4, 5)))
+#endif
+  ;
+
+/* The same for a failed MPI call, with what MPI says of it. */
+grove_status grove_error_mpi(int mpi_code, const char *call, const char *file, int line);
+
+/* Records a sentence that came from elsewhere (another rank), as it is. */
+grove_status grove_error_set(grove_status code, const char *sentence);
+
+/* calloc, with a size of at least one byte. */
+void *grove_memory(size_t count, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

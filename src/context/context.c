@@ -1,0 +1,138 @@
+#include "context/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Polls before yielding when every rank has a core of its own (DESIGN: about a thousand). */
+enum { SPINS = 1000 };
+
+grove_context *grove_context_hold(grove_context *ctx)
+{
+  ctx->references++;
+  return ctx;
+}
+
+/* Gives messages of operations that were freed while active a last chance to arrive. */
+static void drain(grove_context *ctx)
+{
+  for (int i = 0; ctx->abandoned > 0 && i < 1000; i++) grove_context_progress(ctx);
+}
+
+static void free_communicators(grove_context *ctx)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized) return;
+  if (ctx->comm != MPI_COMM_NULL && !ctx->broken) {
+    drain(ctx);
+    if (ctx->options.log == GROVE_LOG_SUMMARY && ctx->ntallies > 0) grove_context_summarise(ctx);
+  }
+  if (ctx->domain != MPI_COMM_NULL) MPI_Comm_free(&ctx->domain);
+  /* A communicator that still carries messages is left to MPI_Finalize. */
+  if (ctx->comm != MPI_COMM_NULL && ctx->abandoned == 0 && !ctx->broken) MPI_Comm_free(&ctx->comm);
+}
+
+void grove_context_release(grove_context *ctx)
+{
+  if (--ctx->references > 0) return;
+  free_communicators(ctx);
+  if (!ctx->place_is_shared) free(ctx->place);
+  grove_segment_free(&ctx->segment);
+  grove_options_free(&ctx->options);
+  for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
+  free(ctx->tallies);
+  free(ctx->tag_used);
+  free(ctx);
+}
+
+grove_status grove_context_free(grove_context **ctx)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_free: the pointer to the context is NULL");
+  if (*ctx) grove_context_release(*ctx);
+  *ctx = NULL;
+fail:
+  return status;
+}
+
+grove_status grove_context_apply_options(grove_context *ctx)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  const grove_options *o = &ctx->options;
+  int64_t nnodes = 0;
+  /* All ranks are here now: nobody reads the table while its one writer changes it. */
+  GROVE_TRY(grove_context_agree(ctx, GROVE_OK, NULL, 0));
+  if (!ctx->place_is_shared || ctx->rank_in_domain == 0) {
+    int count = 0;
+    mine =
+      grove_topo_assign(ctx->place, ctx->size, o->node_size, o->node_map, o->socket_size, &count);
+    nnodes = count;
+  }
+  GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
+  ctx->topo.nnodes = (int)nnodes;
+  int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
+  ctx->spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
+  ctx->generation++;
+fail:
+  return status;
+}
+
+grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_node: the context is NULL");
+  GROVE_CHECK(rank >= 0 && rank < ctx->size, GROVE_ERR_ARG,
+              "rank %d: grove_context_node: rank %d of 0 to %d", ctx->rank, rank, ctx->size - 1);
+  if (node) *node = ctx->place[rank].node;
+  if (nnodes) *nnodes = ctx->topo.nnodes;
+fail:
+  return status;
+}
+
+/* Copies what rank 0 was given, to compare with what this rank was given. */
+static grove_status same_everywhere(grove_context *ctx, const char *key, const char *value)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  int64_t bytes = (int64_t)(strlen(key) + strlen(value) + 2);
+  char *own = NULL, *first = NULL;
+  GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &bytes, 1));
+  GROVE_NEW(own, bytes);
+  GROVE_NEW(first, bytes);
+  snprintf(own, (size_t)bytes, "%s=%s", key, value);
+  memcpy(first, own, (size_t)bytes);
+  GROVE_TRY(grove_context_tell(ctx, first, (int)bytes, 0));
+  if (strcasecmp(own, first) != 0)
+    mine = grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
+                       "rank %d sets the option %.100s, rank 0 sets %.100s", ctx->rank, own, first);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+fail:
+  free(own);
+  free(first);
+  return status;
+}
+
+grove_status grove_context_set(grove_context *ctx, const char *key, const char *value)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  char *before = NULL;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
+  if (!key || !value)
+    mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_set: %s is NULL",
+                       key ? "the value" : "the key");
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(same_everywhere(ctx, key, value));
+  mine = grove_options_write(&ctx->options, &before);
+  if (mine == GROVE_OK) mine = grove_options_set(&ctx->options, key, value);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  status = grove_context_apply_options(ctx);
+  if (status != GROVE_OK) { /* e.g. a node_map of the wrong length: as before */
+    char sentence[GROVE_SENTENCE_BYTES];
+    snprintf(sentence, sizeof sentence, "%s", grove_last_error());
+    if (grove_options_read(&ctx->options, before) == GROVE_OK) grove_context_apply_options(ctx);
+    grove_error_set(status, sentence);
+  }
+fail:
+  free(before);
+  return status;
+}

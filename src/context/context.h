@@ -1,0 +1,142 @@
+/* What a communicator needs once: a duplicate to send on, the topology, the options, the tags in
+ * use, the operations under way; and the few collective steps that everything else is built from.
+ *
+ * Nothing here ever sits inside a blocking MPI call, except in create.c: a step posts the
+ * non-blocking form and polls, and while it polls every active operation advances.
+ */
+#ifndef GROVE_CONTEXT_CONTEXT_H
+#define GROVE_CONTEXT_CONTEXT_H
+
+#include "base/options.h"
+#include "base/pause.h"
+#include "base/segment.h"
+#include "base/status.h"
+#include "topo/topo.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Something that makes progress whenever anybody polls. `advance` may take itself off the list. */
+typedef struct grove_active {
+  struct grove_active *next, *previous;
+  void (*advance)(struct grove_active *self);
+} grove_active;
+
+/* One row of the summary: what operations of one kind on one forest did on this rank. */
+typedef struct grove_tally {
+  char *forest;
+  const char *operation;
+  const char *route;
+  int64_t forest_serial; /* rows of equal forest_serial, operation and unit_bytes are one */
+  int64_t unit_bytes;
+  int64_t starts;
+  int64_t on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
+  double start_seconds; /* spent inside start */
+  double total_seconds; /* from start until completion was seen */
+} grove_tally;
+
+/* Tags below this one are for set-up; operations have one each, from here on. */
+enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_FIRST = 8 };
+
+struct grove_context {
+  int references;
+  MPI_Comm comm;   /* own duplicate, returns errors */
+  MPI_Comm domain; /* the ranks that share this rank's memory */
+  int rank, size;
+  int rank_in_domain;
+  grove_options options;
+  int generation; /* counts changes of the options: what was compiled before is compiled anew */
+  int spins;      /* polls before a waiting rank yields */
+
+  grove_place *place; /* rows of all ranks: in `segment`, or own memory where that failed */
+  int place_is_shared;
+  grove_segment segment;
+  grove_topo topo;
+
+  unsigned char *tag_used; /* one byte a tag, from GROVE_TAG_FIRST */
+  int tags, tag_limit;
+  int exchanges;        /* done so far; neighbouring ones use different tags */
+  int64_t forests;      /* set up so far: serial numbers, the same on every rank */
+  grove_active active;  /* head of a ring */
+  int abandoned;        /* operations freed while active whose messages are still under way */
+  int broken;           /* a collective step timed out: no further one can be matched */
+  grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
+  int ntallies;
+};
+
+/* A context is shared by all that was made from it. */
+grove_context *grove_context_hold(grove_context *ctx);
+void grove_context_release(grove_context *ctx);
+
+/* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
+grove_status grove_context_apply_options(grove_context *ctx);
+
+/* ---- progress and waiting (wait.c) ---- */
+
+void grove_context_activate(grove_context *ctx, grove_active *item);
+void grove_context_deactivate(grove_active *item);
+
+/* Advances every active operation once. */
+void grove_context_progress(grove_context *ctx);
+
+/* Polls until `request` is complete. `what` names it for the timeout, after which the request and
+ * the buffers it uses must be left alone for ever. This rank's failure. */
+grove_status grove_context_wait(grove_context *ctx, MPI_Request *request, const char *what);
+
+/* ---- collective steps (agree.c) ---- */
+
+/* Gives every rank the same status: GROVE_OK if `mine` is on all ranks, else that of the lowest
+ * rank that failed, with its sentence. On success values[i] becomes the maximum over the ranks
+ * (n at most 4). Agreed by all. */
+grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
+
+/* Rank `from` tells all ranks `bytes` bytes. */
+grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);
+
+/* out = the sum of `mine` over lower ranks (0 on rank 0); total over all. */
+grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *before,
+                                   int64_t *total);
+
+/* out[i] = the maximum of mine[i] over lower ranks, -1 on rank 0; n is at most 4. */
+grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out);
+
+/* Every rank gets one number from each rank: for what needs an entry a rank by its nature. */
+grove_status grove_context_collect(grove_context *ctx, int64_t mine, int64_t *all);
+
+/* ---- sparse exchange (exchange.c) ---- */
+
+typedef struct grove_parcel {
+  int peer;
+  int64_t bytes;
+  void *data;
+} grove_parcel;
+
+/* Delivers parcels to ranks that do not know they will get any; returns those that came, by
+ * ascending peer. Messages and memory are proportional to the parcels, not to the ranks. */
+grove_status grove_context_exchange(grove_context *ctx, int nsend, const grove_parcel *send,
+                                    int *nreceived, grove_parcel **received);
+void grove_parcels_free(int n, grove_parcel *parcels);
+
+/* ---- tags (tags.c) ---- */
+
+/* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. */
+grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
+                                    int *tag);
+void grove_context_return_tag(grove_context *ctx, int tag);
+
+/* ---- the summary (summary.c) ---- */
+
+/* The row for (forest, operation, unit); an index, since rows move. Collective. */
+grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row);
+void grove_context_summarise(grove_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

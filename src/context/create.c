@@ -1,0 +1,172 @@
+/* The making of a context: the only place of the library that may block inside MPI, since it makes
+ * communicators. Who sits where is gathered by one rank a host and written into memory that the
+ * host's ranks share, so that a million ranks cost a host megabytes, not every rank.
+ */
+#include "context/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What every rank tells about itself. */
+typedef struct fact {
+  int rank, domain, bound;
+} fact;
+
+static grove_status duplicate(MPI_Comm comm, grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  int *tag_limit = NULL, found = 0;
+  GROVE_TRY_MPI(MPI_Comm_dup(comm, &ctx->comm));
+  GROVE_TRY_MPI(MPI_Comm_set_errhandler(ctx->comm, MPI_ERRORS_RETURN));
+  GROVE_TRY_MPI(MPI_Comm_rank(ctx->comm, &ctx->rank));
+  GROVE_TRY_MPI(MPI_Comm_size(ctx->comm, &ctx->size));
+  GROVE_TRY_MPI(MPI_Comm_get_attr(ctx->comm, MPI_TAG_UB, &tag_limit, &found));
+  ctx->tag_limit = found ? *tag_limit : 32767;
+  GROVE_TRY_MPI(
+    MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &ctx->domain));
+  GROVE_TRY_MPI(MPI_Comm_set_errhandler(ctx->domain, MPI_ERRORS_RETURN));
+  GROVE_TRY_MPI(MPI_Comm_rank(ctx->domain, &ctx->rank_in_domain));
+  GROVE_TRY_MPI(MPI_Comm_size(ctx->domain, &ctx->topo.domain_size));
+fail:
+  return status;
+}
+
+/* Rank 0's environment decides for all. */
+static grove_status read_options(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  char *text = NULL;
+  int bytes = 0;
+  grove_status mine = GROVE_OK;
+  if (ctx->rank == 0) {
+    mine = grove_options_read_environment(&ctx->options);
+    if (mine == GROVE_OK) mine = grove_options_write(&ctx->options, &text);
+    if (mine == GROVE_OK) bytes = (int)strlen(text) + 1;
+  }
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_context_tell(ctx, &bytes, sizeof bytes, 0));
+  if (!text) GROVE_NEW(text, bytes);
+  GROVE_TRY(grove_context_tell(ctx, text, bytes, 0));
+  if (ctx->rank != 0) mine = grove_options_read(&ctx->options, text);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+fail:
+  free(text);
+  return status;
+}
+
+/* Memory for the table, shared by the domain if it can be; all its ranks agree on `shared`. */
+static grove_status make_table(grove_context *ctx, int *shared)
+{
+  grove_status status = GROVE_OK;
+  size_t bytes = (size_t)ctx->size * sizeof *ctx->place;
+  char name[GROVE_SEGMENT_NAME] = "";
+  int leader = ctx->rank_in_domain == 0, attached = 0;
+  if (leader && grove_segment_create(bytes, name, &ctx->segment) != GROVE_OK) name[0] = '\0';
+  GROVE_TRY_MPI(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, ctx->domain));
+  attached = name[0] != '\0';
+  if (attached && !leader) attached = grove_segment_attach(name, bytes, &ctx->segment) == GROVE_OK;
+  GROVE_TRY_MPI(MPI_Allreduce(&attached, shared, 1, MPI_INT, MPI_MIN, ctx->domain));
+  if (leader && name[0]) grove_segment_unlink(name);
+  if (!*shared) {
+    grove_segment_free(&ctx->segment);
+    GROVE_NEW(ctx->place, ctx->size);
+  } else {
+    ctx->place = ctx->segment.base;
+  }
+fail:
+  return status;
+}
+
+/* All facts, on the leaders of the domains only; NULL elsewhere. */
+static grove_status gather_facts(grove_context *ctx, int bound, fact **out)
+{
+  grove_status status = GROVE_OK;
+  MPI_Comm leaders = MPI_COMM_NULL;
+  fact mine = {ctx->rank, 0, bound}, *own = NULL, *all = NULL;
+  int *counts = NULL, *starts = NULL, ndomains = 0;
+  int ints = (int)(sizeof(fact) / sizeof(int)), n = ctx->topo.domain_size * ints;
+  GROVE_TRY_MPI(
+    MPI_Comm_split(ctx->comm, ctx->rank_in_domain == 0 ? 0 : MPI_UNDEFINED, ctx->rank, &leaders));
+  if (leaders != MPI_COMM_NULL) GROVE_TRY_MPI(MPI_Comm_rank(leaders, &mine.domain));
+  GROVE_TRY_MPI(MPI_Bcast(&mine.domain, 1, MPI_INT, 0, ctx->domain));
+  GROVE_NEW(own, ctx->topo.domain_size);
+  GROVE_TRY_MPI(MPI_Gather(&mine, ints, MPI_INT, own, ints, MPI_INT, 0, ctx->domain));
+  if (leaders != MPI_COMM_NULL) {
+    GROVE_TRY_MPI(MPI_Comm_size(leaders, &ndomains));
+    GROVE_NEW(counts, ndomains);
+    GROVE_NEW(starts, ndomains);
+    GROVE_NEW(all, ctx->size);
+    GROVE_TRY_MPI(MPI_Allgather(&n, 1, MPI_INT, counts, 1, MPI_INT, leaders));
+    for (int d = 1; d < ndomains; d++) starts[d] = starts[d - 1] + counts[d - 1];
+    GROVE_TRY_MPI(MPI_Allgatherv(own, n, MPI_INT, all, counts, starts, MPI_INT, leaders));
+  }
+  *out = all;
+  all = NULL;
+fail:
+  if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
+  free(own);
+  free(all);
+  free(counts);
+  free(starts);
+  return status;
+}
+
+static grove_status find_places(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  fact *facts = NULL;
+  int shared = 0, bound = 0;
+  /* A machine that hwloc cannot read counts as one socket with too few cores: waiting yields. */
+  if (grove_topo_look(&bound, &ctx->topo.cores) != GROVE_OK) ctx->topo.cores = 0;
+  GROVE_TRY(make_table(ctx, &shared));
+  GROVE_TRY(gather_facts(ctx, bound, &facts));
+  for (int i = 0; facts && i < ctx->size; i++)
+    ctx->place[facts[i].rank] = (grove_place){.domain = facts[i].domain, .bound = facts[i].bound};
+  if (!shared)
+    GROVE_TRY_MPI(
+      MPI_Bcast(ctx->place, ctx->size * (int)sizeof *ctx->place, MPI_BYTE, 0, ctx->domain));
+  ctx->place_is_shared = shared;
+  ctx->topo.nranks = ctx->size;
+  ctx->topo.rank = ctx->rank;
+  ctx->topo.place = ctx->place;
+fail:
+  free(facts);
+  return status;
+}
+
+static grove_status check_comm(MPI_Comm comm)
+{
+  grove_status status = GROVE_OK;
+  int initialized = 0, finalized = 0, inter = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  GROVE_CHECK(initialized && !finalized, GROVE_ERR_STATE,
+              "grove_context_create needs MPI between MPI_Init and MPI_Finalize");
+  GROVE_CHECK(comm != MPI_COMM_NULL, GROVE_ERR_ARG, "the communicator is MPI_COMM_NULL");
+  GROVE_TRY_MPI(MPI_Comm_test_inter(comm, &inter));
+  GROVE_CHECK(!inter, GROVE_ERR_ARG, "the communicator is an intercommunicator");
+fail:
+  return status;
+}
+
+grove_status grove_context_create(MPI_Comm comm, grove_context **out)
+{
+  grove_status status = GROVE_OK;
+  grove_context *ctx = NULL;
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_context_create: out is NULL");
+  GROVE_TRY(check_comm(comm));
+  GROVE_NEW(ctx, 1);
+  ctx->references = 1;
+  ctx->comm = ctx->domain = MPI_COMM_NULL;
+  ctx->active.next = ctx->active.previous = &ctx->active;
+  GROVE_TRY(grove_options_create(&ctx->options));
+  GROVE_TRY(duplicate(comm, ctx));
+  GROVE_TRY(read_options(ctx));
+  GROVE_TRY(find_places(ctx));
+  GROVE_TRY(grove_context_apply_options(ctx));
+  *out = ctx;
+  return GROVE_OK;
+fail:
+  if (ctx) grove_context_release(ctx);
+  return status;
+}

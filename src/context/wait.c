@@ -1,0 +1,45 @@
+#include "context/context.h"
+
+void grove_context_activate(grove_context *ctx, grove_active *item)
+{
+  item->previous = ctx->active.previous;
+  item->next = &ctx->active;
+  item->previous->next = item;
+  item->next->previous = item;
+}
+
+void grove_context_deactivate(grove_active *item)
+{
+  item->previous->next = item->next;
+  item->next->previous = item->previous;
+  item->next = item->previous = NULL;
+}
+
+void grove_context_progress(grove_context *ctx)
+{
+  for (grove_active *item = ctx->active.next, *next; item != &ctx->active; item = next) {
+    next = item->next; /* the item may leave the list */
+    item->advance(item);
+  }
+}
+
+grove_status grove_context_wait(grove_context *ctx, MPI_Request *request, const char *what)
+{
+  grove_status status = GROVE_OK;
+  grove_pause pause;
+  grove_pause_begin(&pause, ctx->spins);
+  for (int done = 0;;) {
+    GROVE_TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+    if (done) return GROVE_OK;
+    grove_context_progress(ctx);
+    if (grove_pause_expired(&pause, ctx->options.timeout_seconds)) break;
+    grove_pause_step(&pause);
+  }
+  ctx->broken = 1;
+  GROVE_CHECK(0, GROVE_ERR_TIMEOUT,
+              "rank %d waited %g s in %s: some rank has not called it; no collective call can "
+              "succeed on this context any more",
+              ctx->rank, ctx->options.timeout_seconds, what);
+fail:
+  return status;
+}

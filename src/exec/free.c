@@ -1,0 +1,107 @@
+/* Freeing in any state. An operation that is not active is simply freed, or goes back to its pool.
+ * One that is active is abandoned: the user's arrays may be gone a moment later, so receives into
+ * them are taken back and posted again into memory of our own; then peers that start late are not
+ * held up, and nothing is written where it should not. What is still under way when the context
+ * goes is left alone on purpose: MPI may yet use it.
+ */
+#include "exec/op.h"
+
+#include <stdlib.h>
+
+static int by_sequence(const void *a, const void *b)
+{
+  const grove_op *x = *(grove_op *const *)a, *y = *(grove_op *const *)b;
+  return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+/* The operation and those of the same recipe that were started after it, in the order of their
+ * starts. They share a tag, so their receives match in that order, and it must survive. */
+static grove_status list_later(grove_op *op, int *n, grove_op ***out)
+{
+  grove_status status = GROVE_OK;
+  int room = 1;
+  grove_op **list = NULL;
+  for (grove_op *k = op->recipe->members; k; k = k->next_member) room++;
+  GROVE_NEW(list, room);
+  list[(*n)++] = op;
+  for (grove_op *k = op->recipe->members; k; k = k->next_member)
+    if (k->state == GROVE_OP_ACTIVE && k->sequence > op->sequence) list[(*n)++] = k;
+  qsort(list, (size_t)*n, sizeof *list, by_sequence);
+  *out = list;
+fail:
+  return status;
+}
+
+/* Receive i of the first operation goes to memory of our own. All of the list are taken back, the
+ * latest first, so that a message which comes meanwhile still finds the one it was meant for. */
+static grove_status divert(grove_op **list, int n, int stage, int i)
+{
+  grove_status status = GROVE_OK;
+  unsigned char *again = NULL;
+  GROVE_NEW(again, n);
+  for (int k = n - 1; k >= 0; k--) {
+    grove_p2p *p2p = list[k]->stages[stage].p2p;
+    int withdrawn = 0;
+    if (grove_p2p_pending(p2p, i)) GROVE_TRY(grove_p2p_withdraw(p2p, i, &withdrawn));
+    again[k] = (unsigned char)withdrawn;
+  }
+  for (int k = 0; k < n; k++)
+    if (again[k]) GROVE_TRY(grove_p2p_repost(list[k]->stages[stage].p2p, i, k == 0));
+fail:
+  free(again);
+  return status;
+}
+
+static grove_status divert_receives(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  const grove_bound_stage *s = &op->stages[op->current];
+  grove_op **list = NULL;
+  int n = 0;
+  GROVE_TRY(list_later(op, &n, &list));
+  for (int i = 0; i < s->nreceives; i++)
+    if (!s->staging[i] && grove_p2p_pending(s->p2p, i)) GROVE_TRY(divert(list, n, op->current, i));
+fail:
+  free(list);
+  return status;
+}
+
+static void leave_members(grove_op *op)
+{
+  grove_op **at = &op->recipe->members;
+  while (*at && *at != op) at = &(*at)->next_member;
+  if (*at) *at = op->next_member;
+}
+
+/* From here on the operation belongs to the context, which sees its messages through. */
+static grove_status abandon(grove_op *op)
+{
+  leave_members(op);
+  grove_status status = divert_receives(op);
+  grove_forest *forest = op->forest;
+  op->abandoned = 1;
+  op->forest = NULL;
+  op->ctx->abandoned++;
+  grove_forest_release(forest);
+  return status;
+}
+
+grove_status grove_op_free(grove_op **pointer)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(pointer, GROVE_ERR_ARG, "grove_op_free: the pointer to the operation is NULL");
+  grove_op *op = *pointer;
+  *pointer = NULL;
+  if (!op) return GROVE_OK;
+  if (op->state == GROVE_OP_ACTIVE) grove_context_progress(op->ctx);
+  if (op->state == GROVE_OP_ACTIVE) return abandon(op);
+  grove_recipe *recipe = op->recipe;
+  grove_forest *forest = op->forest;
+  op->forest = NULL; /* a member of a pool is idle now */
+  op->state = GROVE_OP_IDLE;
+  if (!op->begun) grove_op_destroy(op);
+  grove_recipe_release(recipe);
+  grove_forest_release(forest);
+fail:
+  return status;
+}

@@ -1,0 +1,152 @@
+#include "exec/op.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *label(const grove_op *op)
+{
+  return op->forest ? grove_forest_label(op->forest) : "unnamed";
+}
+
+grove_status grove_start(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
+  GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
+              "rank %d: grove_start: this %s on forest '%.100s' was begun; it ends with grove_end",
+              op->ctx->rank, grove_operation_name(op->recipe->operation), label(op));
+  GROVE_CHECK(op->state != GROVE_OP_ACTIVE, GROVE_ERR_STATE,
+              "rank %d: grove_start: this %s on forest '%.100s' is under way already",
+              op->ctx->rank, grove_operation_name(op->recipe->operation), label(op));
+  GROVE_TRY(grove_op_run(op));
+fail:
+  return status;
+}
+
+/* Test and wait need an operation that was started. */
+static grove_status check_started(const grove_op *op, const char *call)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
+  GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE,
+              "rank %d: %s: this %s on forest '%.100s' was not started", op->ctx->rank, call,
+              grove_operation_name(op->recipe->operation), label(op));
+fail:
+  return status;
+}
+
+/* What went wrong while the operation was under way, if anything did. */
+static grove_status outcome(grove_op *op)
+{
+  if (op->failure == GROVE_OK) return GROVE_OK;
+  return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
+}
+
+grove_status grove_test(grove_op *op, int *done)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_started(op, "grove_test"));
+  GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
+  grove_context_progress(op->ctx);
+  int complete = op->state == GROVE_OP_DONE;
+  if (complete) GROVE_TRY(outcome(op));
+  *done = complete;
+fail:
+  return status;
+}
+
+/* Appends "from ranks 1, 5" for the messages first .. end-1 that have not come. */
+static void list_missing(const grove_bound_stage *s, int first, int end, const char *what,
+                         char *text, size_t room)
+{
+  int listed = 0;
+  for (int i = first; i < end; i++) {
+    if (!grove_p2p_pending(s->p2p, i)) continue;
+    int peer = i < s->nreceives ? s->plan->receives[i].peer : s->plan->sends[i - s->nreceives].peer;
+    size_t used = strlen(text);
+    if (++listed <= 8) snprintf(text + used, room - used, "%s%d", listed == 1 ? what : ", ", peer);
+  }
+  size_t used = strlen(text);
+  if (listed > 8) snprintf(text + used, room - used, " and %d more", listed - 8);
+}
+
+static grove_status time_out(const grove_op *op)
+{
+  const grove_bound_stage *s = &op->stages[op->current];
+  char missing[256] = "";
+  list_missing(s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
+  list_missing(s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
+               sizeof missing);
+  return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
+                     "rank %d waited %g s in %s on forest '%.100s' (start %lld)%s; have those "
+                     "ranks started it?",
+                     op->ctx->rank, op->ctx->options.timeout_seconds,
+                     grove_operation_name(op->recipe->operation), label(op),
+                     (long long)op->sequence, missing);
+}
+
+grove_status grove_wait(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  grove_pause pause;
+  GROVE_TRY(check_started(op, "grove_wait"));
+  grove_pause_begin(&pause, op->ctx->spins);
+  for (;;) {
+    grove_context_progress(op->ctx);
+    if (op->state == GROVE_OP_DONE) break;
+    if (grove_pause_expired(&pause, op->ctx->options.timeout_seconds)) return time_out(op);
+    grove_pause_step(&pause);
+  }
+  if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
+  GROVE_TRY(outcome(op));
+fail:
+  return status;
+}
+
+grove_status grove_end(grove_op **pointer)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(pointer && *pointer, GROVE_ERR_ARG, "grove_end: the operation is NULL");
+  grove_op *op = *pointer;
+  GROVE_CHECK(op->begun, GROVE_ERR_STATE,
+              "rank %d: grove_end: this %s on forest '%.100s' was made by _init; it ends with "
+              "grove_wait and grove_op_free",
+              op->ctx->rank, grove_operation_name(op->recipe->operation), label(op));
+  status = grove_wait(op);
+  if (op->state == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
+  char *sentence = status == GROVE_OK ? NULL : strdup(grove_last_error());
+  grove_op_free(pointer);
+  if (sentence) grove_error_set(status, sentence);
+  free(sentence);
+fail:
+  return status;
+}
+
+grove_status grove_op_report(grove_op *op, grove_report *report)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
+              op ? "report" : "operation");
+  GROVE_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
+              "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
+              report->struct_size);
+  const grove_recipe *recipe = op->recipe;
+  grove_report all = {
+    .struct_size = report->struct_size,
+    .route = recipe->plan->route,
+    .transport = "p2p",
+    .transport_on_node = "mpi",
+    .on_node_messages = recipe->counts.on_node_messages,
+    .on_node_bytes = recipe->counts.on_node_units * recipe->unit.bytes,
+    .off_node_messages = recipe->counts.off_node_messages,
+    .off_node_bytes = recipe->counts.off_node_units * recipe->unit.bytes,
+    .starts = op->starts,
+    .measured_seconds = op->starts > 0 ? op->seconds / (double)op->starts : 0,
+    .predicted_seconds = NAN,
+  };
+  size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
+  memcpy(report, &all, bytes);
+fail:
+  return status;
+}

@@ -1,0 +1,164 @@
+#include "forest/forest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+grove_status grove_forest_create(grove_context *ctx, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  grove_forest *f = NULL;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_forest_create: the context is NULL");
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_create: out is NULL");
+  GROVE_NEW(f, 1);
+  f->references = 1;
+  f->ctx = grove_context_hold(ctx);
+  *out = f;
+fail:
+  return status;
+}
+
+void grove_graph_free(grove_graph *graph)
+{
+  free(graph->leaf_index);
+  free(graph->root);
+  free(graph->global_root);
+  *graph = (grove_graph){0};
+}
+
+void grove_side_free(grove_side *side)
+{
+  free(side->ranks);
+  free(side->begin);
+  grove_index_free(&side->slots);
+  *side = (grove_side){0};
+}
+
+grove_forest *grove_forest_hold(grove_forest *f)
+{
+  f->references++;
+  return f;
+}
+
+void grove_forest_release(grove_forest *f)
+{
+  if (--f->references > 0) return;
+  if (f->compiled) f->free_compiled(f->compiled);
+  grove_graph_free(&f->graph);
+  grove_side_free(&f->leaves);
+  grove_side_free(&f->roots);
+  grove_index_free(&f->remote);
+  grove_index_free(&f->order);
+  free(f->shown_leaf);
+  free(f->shown_root);
+  free(f->name);
+  grove_context_release(f->ctx);
+  free(f);
+}
+
+grove_status grove_forest_free(grove_forest **f)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_free: the pointer to the forest is NULL");
+  if (*f) grove_forest_release(*f);
+  *f = NULL;
+fail:
+  return status;
+}
+
+const char *grove_forest_label(const grove_forest *f)
+{
+  return f->name ? f->name : "unnamed";
+}
+
+grove_status grove_forest_set_name(grove_forest *f, const char *name)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",
+              f ? "name" : "forest");
+  char *copy = strdup(name);
+  GROVE_CHECK(copy, GROVE_ERR_MEMORY, "no memory for a name");
+  free(f->name);
+  f->name = copy;
+fail:
+  return status;
+}
+
+/* ---- the graph as it is given: copied, not judged ---- */
+
+static grove_status begin_graph(grove_forest *f, const char *call)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
+  GROVE_CHECK(!f->ready, GROVE_ERR_STATE, "%s: forest '%s' is set up already; its graph is final",
+              call, grove_forest_label(f));
+  grove_graph_free(&f->graph);
+fail:
+  return status;
+}
+
+/* A copy of n items, or NULL where there is nothing to copy. */
+static grove_status copy(const void *from, int64_t n, size_t bytes, void **to)
+{
+  grove_status status = GROVE_OK;
+  if (!from || n <= 0) return GROVE_OK;
+  *to = grove_memory((size_t)n, bytes);
+  GROVE_CHECK(*to, GROVE_ERR_MEMORY, "no memory for %lld leaves", (long long)n);
+  memcpy(*to, from, (size_t)n * bytes);
+fail:
+  return status;
+}
+
+static grove_status set_graph(grove_forest *f, const grove_graph *given, const char *call)
+{
+  grove_status status = GROVE_OK;
+  grove_graph graph = *given;
+  void *leaf_index = NULL, *root = NULL, *global_root = NULL;
+  GROVE_TRY(begin_graph(f, call));
+  graph.missing = given->nleaves > 0 && !given->root && !given->global_root;
+  GROVE_TRY(copy(given->leaf_index, given->nleaves, sizeof *given->leaf_index, &leaf_index));
+  GROVE_TRY(copy(given->root, given->nleaves, sizeof *given->root, &root));
+  GROVE_TRY(copy(given->global_root, given->nleaves, sizeof *given->global_root, &global_root));
+  graph.leaf_index = leaf_index;
+  graph.root = root;
+  graph.global_root = global_root;
+  f->graph = graph;
+  return GROVE_OK;
+fail:
+  free(leaf_index);
+  free(root);
+  free(global_root);
+  return status;
+}
+
+grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
+                                    const int64_t *leaf_index, const grove_root *root)
+{
+  grove_graph given = {.form = GROVE_FORM_PAIRS,
+                       .nroots = nroots,
+                       .nleaves = nleaves,
+                       .leaf_index = (int64_t *)leaf_index,
+                       .root = (grove_root *)root};
+  return set_graph(f, &given, "grove_forest_set_graph");
+}
+
+grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots, int64_t nleaves,
+                                           const int64_t *leaf_index, const int64_t *global_root)
+{
+  grove_graph given = {.form = GROVE_FORM_GLOBAL,
+                       .nroots = nroots,
+                       .nleaves = nleaves,
+                       .leaf_index = (int64_t *)leaf_index,
+                       .global_root = (int64_t *)global_root};
+  return set_graph(f, &given, "grove_forest_set_graph_global");
+}
+
+grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern pattern, int64_t n)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(pattern == GROVE_ALLGATHER || pattern == GROVE_GATHER || pattern == GROVE_ALLTOALL,
+              GROVE_ERR_ARG, "grove_forest_set_pattern: there is no pattern %d", (int)pattern);
+  GROVE_TRY(begin_graph(f, "grove_forest_set_pattern"));
+  f->graph = (grove_graph){.form = GROVE_FORM_PATTERN + (int)pattern, .n = n};
+fail:
+  return status;
+}

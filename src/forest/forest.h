@@ -1,0 +1,88 @@
+/* A star forest: what the user said, and what every rank knows after set-up.
+ *
+ * Before set-up: the graph as it was given, perhaps wrong. After: two lists of edges, compact and
+ * grouped by the rank at the other end. The leaf side has this rank's leaves by the rank of their
+ * root, each group in the order of the user's list; the root side has this rank's roots by the rank
+ * of their leaf, in the order that rank has them. So group p of rank q's leaf side and group q of
+ * rank p's root side name the same edges in the same order, and a message needs no further words.
+ */
+#ifndef GROVE_FOREST_FOREST_H
+#define GROVE_FOREST_FOREST_H
+
+#include "base/index.h"
+#include "base/status.h"
+#include "context/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum grove_graph_form {
+  GROVE_FORM_NONE,
+  GROVE_FORM_PAIRS,  /* roots by rank and index */
+  GROVE_FORM_GLOBAL, /* roots by global number */
+  GROVE_FORM_PATTERN /* GROVE_FORM_PATTERN + a grove_pattern */
+} grove_graph_form;
+
+/* The graph as the user gave it. */
+typedef struct grove_graph {
+  int form;
+  int64_t nroots, nleaves;
+  int64_t n;           /* of a pattern */
+  int missing;         /* leaves, but no array of roots */
+  int64_t *leaf_index; /* NULL: 0, 1, 2, ... */
+  grove_root *root;
+  int64_t *global_root;
+} grove_graph;
+
+/* One end of all edges of this rank. */
+typedef struct grove_side {
+  int count;
+  int *ranks;        /* at the other end, ascending */
+  int64_t *begin;    /* count + 1: group g is begin[g] .. begin[g+1]-1 */
+  grove_index slots; /* in this rank's leaf or root array */
+} grove_side;
+
+struct grove_forest {
+  int references;
+  grove_context *ctx; /* held */
+  char *name;
+  int ready;
+  int64_t serial; /* the how-manieth to be set up: the same on every rank */
+  grove_graph graph;
+
+  int64_t nroots, nleaves;
+  grove_side leaves, roots;
+  grove_index remote; /* leaf side: the index of the root on its own rank */
+  grove_index order;  /* leaf side: position in the user's list; count 0 where that list ascends */
+  int64_t leaf_first, leaf_end;
+
+  int64_t *shown_leaf; /* made when grove_forest_graph is first asked */
+  grove_root *shown_root;
+
+  void *compiled; /* what higher layers keep with the forest; freed by free_compiled */
+  void (*free_compiled)(void *compiled);
+};
+
+grove_forest *grove_forest_hold(grove_forest *f);
+void grove_forest_release(grove_forest *f);
+
+/* What the forest is called in sentences: its name, or "unnamed". */
+const char *grove_forest_label(const grove_forest *f);
+
+void grove_graph_free(grove_graph *graph);
+void grove_side_free(grove_side *side);
+
+/* Looks at what one rank can see by itself: counts, NULLs, leaf slots, root ranks. This rank's
+ * failure. */
+grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx);
+
+/* Turns global numbers or a pattern into pairs. Every rank must come here, with a graph that is
+ * valid as far as it can see. A number out of range is this rank's failure. Collective. */
+grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

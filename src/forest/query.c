@@ -1,0 +1,158 @@
+#include "forest/forest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Edges beyond this many are counted, not printed. */
+enum { PRINTED_EDGES = 100 };
+
+static grove_status check_ready(const grove_forest *f, const char *call)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
+  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", call,
+              grove_forest_label(f));
+fail:
+  return status;
+}
+
+grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_sizes"));
+  if (nroots) *nroots = f->nroots;
+  if (nleaves) *nleaves = f->nleaves;
+fail:
+  return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int64_t position_in_sorted(const int64_t *sorted, int64_t n, int64_t slot)
+{
+  const int64_t *found = bsearch(&slot, sorted, (size_t)n, sizeof slot, ascending);
+  return found - sorted;
+}
+
+/* Undoes the grouping: the user's list, from the compact ones. */
+static grove_status expand(grove_forest *f)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = f->nleaves, *leaf = NULL;
+  grove_root *root = NULL;
+  if (f->shown_root) return GROVE_OK;
+  GROVE_NEW(leaf, n);
+  GROVE_NEW(root, n);
+  for (int64_t i = 0; i < n; i++) leaf[i] = grove_index_at(&f->leaves.slots, i);
+  /* A list that ascended is found again by sorting; otherwise the order was kept. */
+  if (f->order.count == 0) qsort(leaf, (size_t)n, sizeof *leaf, ascending);
+  for (int g = 0; g < f->leaves.count; g++)
+    for (int64_t i = f->leaves.begin[g]; i < f->leaves.begin[g + 1]; i++) {
+      int64_t slot = grove_index_at(&f->leaves.slots, i);
+      int64_t at =
+        f->order.count > 0 ? grove_index_at(&f->order, i) : position_in_sorted(leaf, n, slot);
+      if (f->order.count > 0) leaf[at] = slot;
+      root[at] = (grove_root){f->leaves.ranks[g], grove_index_at(&f->remote, i)};
+    }
+  f->shown_leaf = leaf;
+  f->shown_root = root;
+  return GROVE_OK;
+fail:
+  free(leaf);
+  free(root);
+  return status;
+}
+
+static int leaf_is_position(const grove_forest *f)
+{
+  for (int64_t i = 0; i < f->nleaves; i++)
+    if (f->shown_leaf[i] != i) return 0;
+  return 1;
+}
+
+grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
+                                const int64_t **leaf_index, const grove_root **root)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_graph"));
+  GROVE_TRY(expand(f));
+  if (nroots) *nroots = f->nroots;
+  if (nleaves) *nleaves = f->nleaves;
+  if (leaf_index) *leaf_index = leaf_is_position(f) ? NULL : f->shown_leaf;
+  if (root) *root = f->shown_root;
+fail:
+  return status;
+}
+
+grove_status grove_forest_leaf_range(grove_forest *f, int64_t *first, int64_t *end)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_leaf_range"));
+  if (first) *first = f->leaf_first;
+  if (end) *end = f->leaf_end;
+fail:
+  return status;
+}
+
+grove_status grove_forest_root_ranks(grove_forest *f, int *n, const int **ranks)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_root_ranks"));
+  if (n) *n = f->leaves.count;
+  if (ranks) *ranks = f->leaves.ranks;
+fail:
+  return status;
+}
+
+grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_leaf_ranks"));
+  if (n) *n = f->roots.count;
+  if (ranks) *ranks = f->roots.ranks;
+fail:
+  return status;
+}
+
+grove_status grove_forest_degrees(grove_forest *f, int64_t *degree)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_degrees"));
+  if (!degree) return GROVE_OK;
+  for (int64_t i = 0; i < f->nroots; i++) degree[i] = 0;
+  for (int64_t i = 0; i < f->roots.slots.count; i++) degree[grove_index_at(&f->roots.slots, i)]++;
+fail:
+  return status;
+}
+
+static void print_ranks(const char *what, const grove_side *side, FILE *file)
+{
+  fprintf(file, "  %s", what);
+  for (int g = 0; g < side->count; g++)
+    fprintf(file, "%s %d (%lld)", g > 0 ? "," : "", side->ranks[g],
+            (long long)(side->begin[g + 1] - side->begin[g]));
+  fprintf(file, side->count > 0 ? "\n" : " none\n");
+}
+
+grove_status grove_forest_print(grove_forest *f, FILE *file)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_print"));
+  GROVE_CHECK(file, GROVE_ERR_ARG, "grove_forest_print: the file is NULL");
+  GROVE_TRY(expand(f));
+  fprintf(file, "forest '%s', rank %d of %d: %lld roots, %lld leaves\n", grove_forest_label(f),
+          f->ctx->rank, f->ctx->size, (long long)f->nroots, (long long)f->nleaves);
+  print_ranks("roots of these leaves are on ranks (edges)", &f->leaves, file);
+  print_ranks("leaves of these roots are on ranks (edges)", &f->roots, file);
+  for (int64_t i = 0; i < f->nleaves && i < PRINTED_EDGES; i++)
+    fprintf(file, "  leaf %lld <- root %lld of rank %d\n", (long long)f->shown_leaf[i],
+            (long long)f->shown_root[i].index, f->shown_root[i].rank);
+  if (f->nleaves > PRINTED_EDGES)
+    fprintf(file, "  ... and %lld more\n", (long long)(f->nleaves - PRINTED_EDGES));
+fail:
+  return status;
+}

@@ -1,0 +1,250 @@
+/* Who owns global number g? A table of every rank's first number would take memory proportional to
+ * the ranks on each of them. Instead the numbers 0 .. N-1 are cut into as many equal blocks as
+ * there are ranks, and rank d keeps the directory of block d (the assumed partition of Baker,
+ * Falgout and Yang): every owner announces its first number to the directory that this number lies
+ * in, a scan gives each directory the owner that reaches into its block from below, and whoever
+ * needs g asks directory g / block. Messages: one announcement, and a question and an answer for
+ * every directory that this rank's leaves touch.
+ */
+#include "base/group.h"
+#include "forest/forest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct owner {
+  int64_t first; /* its first global number */
+  int64_t rank;
+} owner;
+
+/* This rank's directory: owners by ascending first number; who owns nothing is not in it. */
+typedef struct directory {
+  int count;
+  owner *owners;
+} directory;
+
+/* A question is this header and then `count` global numbers. */
+typedef struct question {
+  int64_t announces; /* 1: `first` is the sender's first number, announced here */
+  int64_t first;
+  int64_t count;
+} question;
+
+static int by_first(const void *a, const void *b)
+{
+  const owner *x = a, *y = b;
+  return (x->first > y->first) - (x->first < y->first);
+}
+
+/* The directories that each leaf must ask. */
+static grove_status group_questions(const grove_graph *graph, int64_t block, grove_groups *groups)
+{
+  grove_status status = GROVE_OK;
+  int *ask = NULL;
+  GROVE_NEW(ask, graph->nleaves);
+  for (int64_t i = 0; i < graph->nleaves; i++) ask[i] = (int)(graph->global_root[i] / block);
+  GROVE_TRY(grove_groups_create(graph->nleaves, ask, groups));
+fail:
+  free(ask);
+  return status;
+}
+
+static grove_status write_question(const grove_graph *graph, const grove_groups *groups, int g,
+                                   int peer, const question *header, grove_parcel *out)
+{
+  grove_status status = GROVE_OK;
+  question q = *header;
+  q.count = g >= 0 ? groups->begin[g + 1] - groups->begin[g] : 0;
+  out->peer = peer;
+  out->bytes = (int64_t)sizeof q + q.count * (int64_t)sizeof(int64_t);
+  char *data = NULL;
+  GROVE_NEW(data, out->bytes);
+  out->data = data;
+  memcpy(data, &q, sizeof q);
+  int64_t *number = (int64_t *)(data + sizeof q);
+  for (int64_t i = 0; i < q.count; i++)
+    number[i] = graph->global_root[groups->order[groups->begin[g] + i]];
+fail:
+  return status;
+}
+
+/* One parcel a directory: questions, and in one of them the announcement. */
+static grove_status write_questions(const grove_graph *graph, const grove_groups *groups,
+                                    int64_t first, int64_t block, int *n, grove_parcel **out)
+{
+  grove_status status = GROVE_OK;
+  int home = graph->nroots > 0 ? (int)(first / block) : -1, announced = home < 0;
+  grove_parcel *parcels = NULL;
+  GROVE_NEW(parcels, groups->count + 1);
+  *out = parcels;
+  for (int g = 0; g < groups->count; g++) {
+    question q = {.announces = groups->keys[g] == home, .first = first};
+    announced = announced || q.announces;
+    GROVE_TRY(write_question(graph, groups, g, groups->keys[g], &q, &parcels[(*n)++]));
+  }
+  if (!announced) {
+    question q = {.announces = 1, .first = first};
+    GROVE_TRY(write_question(graph, groups, -1, home, &q, &parcels[(*n)++]));
+  }
+fail:
+  return status;
+}
+
+static grove_status build_directory(grove_context *ctx, int n, const grove_parcel *questions,
+                                    directory *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t last[2] = {-1, -1}, below[2];
+  GROVE_NEW(out->owners, n + 1);
+  for (int i = 0; i < n; i++) {
+    question q;
+    memcpy(&q, questions[i].data, sizeof q);
+    if (q.announces) out->owners[out->count++] = (owner){q.first, questions[i].peer};
+  }
+  qsort(out->owners, (size_t)out->count, sizeof *out->owners, by_first);
+  if (out->count > 0) {
+    last[0] = out->owners[out->count - 1].first;
+    last[1] = out->owners[out->count - 1].rank;
+  }
+  /* First numbers and ranks of owners ascend together: both maxima belong to the same owner. */
+  GROVE_TRY(grove_context_scan_max(ctx, last, 2, below));
+  if (below[1] >= 0) {
+    memmove(out->owners + 1, out->owners, (size_t)out->count * sizeof *out->owners);
+    out->owners[0] = (owner){below[0], below[1]};
+    out->count++;
+  }
+fail:
+  return status;
+}
+
+/* The last owner whose first number is not above `number`. */
+static grove_root look_up(const directory *d, int64_t number)
+{
+  int low = 0, high = d->count;
+  while (high - low > 1) {
+    int middle = low + (high - low) / 2;
+    if (d->owners[middle].first <= number)
+      low = middle;
+    else
+      high = middle;
+  }
+  return (grove_root){(int)d->owners[low].rank, number - d->owners[low].first};
+}
+
+static grove_status write_answers(const directory *d, int n, const grove_parcel *questions,
+                                  int *nanswers, grove_parcel **out)
+{
+  grove_status status = GROVE_OK;
+  grove_parcel *parcels = NULL;
+  GROVE_NEW(parcels, n);
+  *out = parcels;
+  for (int i = 0; i < n; i++) {
+    question q;
+    memcpy(&q, questions[i].data, sizeof q);
+    if (q.count == 0) continue;
+    const int64_t *number = (const int64_t *)((const char *)questions[i].data + sizeof q);
+    grove_root *answer = NULL;
+    GROVE_NEW(answer, q.count);
+    for (int64_t k = 0; k < q.count; k++) answer[k] = look_up(d, number[k]);
+    parcels[(*nanswers)++] = (grove_parcel){
+      .peer = questions[i].peer, .bytes = q.count * (int64_t)sizeof *answer, .data = answer};
+  }
+fail:
+  return status;
+}
+
+static grove_status read_answers(grove_graph *graph, const grove_groups *groups, int n,
+                                 const grove_parcel *answers)
+{
+  grove_status status = GROVE_OK;
+  GROVE_NEW(graph->root, graph->nleaves);
+  for (int i = 0; i < n; i++) {
+    int g = grove_groups_find(groups, answers[i].peer);
+    const grove_root *answer = answers[i].data;
+    for (int64_t k = groups->begin[g]; k < groups->begin[g + 1]; k++)
+      graph->root[groups->order[k]] = answer[k - groups->begin[g]];
+  }
+fail:
+  return status;
+}
+
+static grove_status check_numbers(const grove_graph *graph, int rank, int64_t total)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t i = 0; i < graph->nleaves; i++)
+    GROVE_CHECK(graph->global_root[i] >= 0 && graph->global_root[i] < total, GROVE_ERR_GRAPH,
+                "rank %d: leaf %lld (entry %lld of its list) is joined to global root %lld, but "
+                "there are %lld roots",
+                rank, (long long)(graph->leaf_index ? graph->leaf_index[i] : i), (long long)i,
+                (long long)graph->global_root[i], (long long)total);
+fail:
+  return status;
+}
+
+static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  int64_t first = 0, total = 0;
+  int nsent = 0, ncame = 0, nreplies = 0, nanswers = 0;
+  grove_groups groups = {0};
+  directory d = {0};
+  grove_parcel *sent = NULL, *came = NULL, *replies = NULL, *answers = NULL;
+  GROVE_TRY(grove_context_offsets(ctx, graph->nroots, &first, &total));
+  GROVE_TRY(grove_context_agree(ctx, check_numbers(graph, ctx->rank, total), NULL, 0));
+  int64_t block = total / ctx->size + 1;
+  GROVE_TRY(group_questions(graph, block, &groups));
+  GROVE_TRY(write_questions(graph, &groups, first, block, &nsent, &sent));
+  GROVE_TRY(grove_context_exchange(ctx, nsent, sent, &ncame, &came));
+  GROVE_TRY(build_directory(ctx, ncame, came, &d));
+  GROVE_TRY(write_answers(&d, ncame, came, &nreplies, &replies));
+  GROVE_TRY(grove_context_exchange(ctx, nreplies, replies, &nanswers, &answers));
+  GROVE_TRY(read_answers(graph, &groups, nanswers, answers));
+fail:
+  grove_groups_free(&groups);
+  free(d.owners);
+  grove_parcels_free(nsent, sent);
+  grove_parcels_free(ncame, came);
+  grove_parcels_free(nreplies, replies);
+  grove_parcels_free(nanswers, answers);
+  return status;
+}
+
+/* All roots of all ranks, in rank order: a list of that length is what the user asked for. */
+static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int wanted)
+{
+  grove_status status = GROVE_OK;
+  int64_t *n = NULL, total = 0;
+  GROVE_NEW(n, ctx->size);
+  GROVE_TRY(grove_context_collect(ctx, graph->n, n));
+  for (int r = 0; r < ctx->size; r++) total += n[r];
+  graph->nroots = graph->n;
+  graph->nleaves = wanted ? total : 0;
+  GROVE_NEW(graph->root, graph->nleaves);
+  for (int64_t r = 0, k = 0; r < ctx->size && wanted; r++)
+    for (int64_t i = 0; i < n[r]; i++) graph->root[k++] = (grove_root){(int)r, i};
+fail:
+  free(n);
+  return status;
+}
+
+static grove_status list_blocks(grove_graph *graph, const grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  graph->nroots = graph->nleaves = graph->n * ctx->size;
+  GROVE_NEW(graph->root, graph->nleaves);
+  for (int64_t k = 0; k < graph->nleaves; k++)
+    graph->root[k] = (grove_root){(int)(k / graph->n), ctx->rank * graph->n + k % graph->n};
+fail:
+  return status;
+}
+
+grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx)
+{
+  switch (graph->form) {
+  case GROVE_FORM_GLOBAL: return resolve_global(graph, ctx);
+  case GROVE_FORM_PATTERN + GROVE_ALLGATHER: return list_all_roots(graph, ctx, 1);
+  case GROVE_FORM_PATTERN + GROVE_GATHER: return list_all_roots(graph, ctx, ctx->rank == 0);
+  case GROVE_FORM_PATTERN + GROVE_ALLTOALL: return list_blocks(graph, ctx);
+  default: return GROVE_OK; /* pairs already */
+  }
+}

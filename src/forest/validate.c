@@ -1,0 +1,127 @@
+#include "forest/forest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t leaf_slot(const grove_graph *graph, int64_t position)
+{
+  return graph->leaf_index ? graph->leaf_index[position] : position;
+}
+
+static grove_status check_counts(const grove_graph *graph, int rank)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(graph->form != GROVE_FORM_NONE, GROVE_ERR_STATE,
+              "rank %d: the forest has no graph yet", rank);
+  GROVE_CHECK(graph->nroots >= 0, GROVE_ERR_GRAPH, "rank %d: the number of roots is %lld", rank,
+              (long long)graph->nroots);
+  GROVE_CHECK(graph->nleaves >= 0, GROVE_ERR_GRAPH, "rank %d: the number of leaves is %lld", rank,
+              (long long)graph->nleaves);
+  GROVE_CHECK(graph->n >= 0, GROVE_ERR_GRAPH, "rank %d: the n of the pattern is %lld", rank,
+              (long long)graph->n);
+  GROVE_CHECK(!graph->missing, GROVE_ERR_GRAPH,
+              "rank %d: there are %lld leaves, but the array of their roots is NULL", rank,
+              (long long)graph->nleaves);
+fail:
+  return status;
+}
+
+static grove_status check_roots(const grove_graph *graph, int rank, int size)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t i = 0; graph->root && i < graph->nleaves; i++) {
+    grove_root root = graph->root[i];
+    GROVE_CHECK(root.rank >= 0 && root.rank < size, GROVE_ERR_GRAPH,
+                "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d, "
+                "but ranks go from 0 to %d",
+                rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
+                root.rank, size - 1);
+    GROVE_CHECK(root.index >= 0, GROVE_ERR_GRAPH,
+                "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
+                "a root index must not be negative",
+                rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
+                root.rank);
+  }
+fail:
+  return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The first slot that a list names twice, or -1. */
+static grove_status find_duplicate(const int64_t *list, int64_t n, int64_t *slot)
+{
+  grove_status status = GROVE_OK;
+  int64_t *sorted = NULL, sorted_until = 1;
+  *slot = -1;
+  while (sorted_until < n && list[sorted_until] > list[sorted_until - 1]) sorted_until++;
+  if (sorted_until >= n) return GROVE_OK; /* ascending: the usual case needs no memory */
+  GROVE_NEW(sorted, n);
+  memcpy(sorted, list, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+  for (int64_t i = 1; i < n && *slot < 0; i++)
+    if (sorted[i] == sorted[i - 1]) *slot = sorted[i];
+fail:
+  free(sorted);
+  return status;
+}
+
+static void print_root(const grove_graph *graph, int64_t i, char text[64])
+{
+  if (graph->root)
+    snprintf(text, 64, "root %lld of rank %d", (long long)graph->root[i].index,
+             graph->root[i].rank);
+  else
+    snprintf(text, 64, "global root %lld", (long long)graph->global_root[i]);
+}
+
+static grove_status refuse_negative(const grove_graph *graph, int rank, int64_t i)
+{
+  char root[64];
+  print_root(graph, i, root);
+  return grove_error(GROVE_ERR_GRAPH, __FILE__, __LINE__,
+                     "rank %d: entry %lld of the leaf list, joined to %s, is leaf %lld: a leaf "
+                     "index must not be negative",
+                     rank, (long long)i, root, (long long)graph->leaf_index[i]);
+}
+
+static grove_status refuse_duplicate(const grove_graph *graph, int rank, int64_t slot)
+{
+  int64_t at[2] = {-1, -1};
+  for (int64_t i = 0; i < graph->nleaves && at[1] < 0; i++)
+    if (graph->leaf_index[i] == slot) at[at[0] >= 0] = i;
+  char first[64], second[64];
+  print_root(graph, at[0], first);
+  print_root(graph, at[1], second);
+  return grove_error(GROVE_ERR_GRAPH, __FILE__, __LINE__,
+                     "rank %d: leaf %lld is there twice: entry %lld of its list joins it to %s, "
+                     "entry %lld to %s",
+                     rank, (long long)slot, (long long)at[0], first, (long long)at[1], second);
+}
+
+static grove_status check_leaves(const grove_graph *graph, int rank)
+{
+  grove_status status = GROVE_OK;
+  if (!graph->leaf_index) return GROVE_OK;
+  int64_t negative = 0, twice = -1;
+  while (negative < graph->nleaves && graph->leaf_index[negative] >= 0) negative++;
+  if (negative < graph->nleaves) return refuse_negative(graph, rank, negative);
+  GROVE_TRY(find_duplicate(graph->leaf_index, graph->nleaves, &twice));
+  if (twice >= 0) return refuse_duplicate(graph, rank, twice);
+fail:
+  return status;
+}
+
+grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_counts(graph, ctx->rank));
+  GROVE_TRY(check_roots(graph, ctx->rank, ctx->size));
+  GROVE_TRY(check_leaves(graph, ctx->rank));
+fail:
+  return status;
+}

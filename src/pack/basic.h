@@ -1,0 +1,32 @@
+/* The named MPI types, by what arithmetic means on them. MPI has some sixty names for two dozen C
+ * types; a kernel cares about the kind and the size only, so a Fortran INTEGER and an int32_t run
+ * the same code.
+ */
+#ifndef GROVE_PACK_BASIC_H
+#define GROVE_PACK_BASIC_H
+
+#include "grove.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum grove_kind {
+  GROVE_KIND_NONE,     /* not a named type, or one without arithmetic (MPI_PACKED) */
+  GROVE_KIND_SIGNED,   /* integers: all but MAXLOC, MINLOC */
+  GROVE_KIND_UNSIGNED, /* the same */
+  GROVE_KIND_FLOAT,    /* MAX, MIN, SUM, PROD */
+  GROVE_KIND_COMPLEX,  /* SUM, PROD */
+  GROVE_KIND_LOGICAL,  /* LAND, LOR, LXOR */
+  GROVE_KIND_BYTE,     /* BAND, BOR, BXOR */
+  GROVE_KIND_PAIR      /* MAXLOC, MINLOC */
+} grove_kind;
+
+/* The kind of a named type. */
+grove_kind grove_basic_kind(MPI_Datatype type);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+/* What an MPI operation does to units: target = target o value. Predefined arithmetic runs through
+ * Grove's own kernels, on every basic type at the same speed; a user's operation and the pairs of
+ * MAXLOC and MINLOC through MPI_Reduce_local.
+ */
+#ifndef GROVE_PACK_COMBINE_H
+#define GROVE_PACK_COMBINE_H
+
+#include "base/status.h"
+#include "pack/unit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* target[i] = target[i] o value[i] for n elements of one type, both contiguous. */
+typedef void grove_kernel(void *target, const void *value, int64_t n);
+
+typedef enum grove_combine_way {
+  GROVE_COMBINE_REPLACE, /* target = value */
+  GROVE_COMBINE_NOTHING, /* MPI_NO_OP: target stays */
+  GROVE_COMBINE_KERNEL,  /* element by element, by `kernel` */
+  GROVE_COMBINE_MPI      /* unit by unit, by MPI_Reduce_local */
+} grove_combine_way;
+
+typedef struct grove_combine {
+  MPI_Op op;
+  grove_combine_way way;
+  int commutative;
+  grove_kernel *kernel;
+} grove_combine;
+
+/* GROVE_ERR_ARG for MPI_OP_NULL, GROVE_ERR_UNSUPPORTED where the operation means nothing on it. */
+grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combine *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

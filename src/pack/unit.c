@@ -1,0 +1,169 @@
+#include "pack/unit.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Types up to this size are packed once at creation to see whether packing moves anything. */
+enum { PROBE_BYTES = 1 << 20 };
+
+/* What a walk through a datatype's constructors finds. */
+typedef struct anatomy {
+  MPI_Datatype element; /* the named type met so far, MPI_DATATYPE_NULL before the first */
+  int mixed;            /* more than one */
+} anatomy;
+
+static grove_status walk(MPI_Datatype type, anatomy *found);
+
+static void meet(MPI_Datatype named, anatomy *found)
+{
+  if (found->element == MPI_DATATYPE_NULL) found->element = named;
+  if (found->element != named) found->mixed = 1;
+}
+
+static grove_status walk_parts(MPI_Datatype type, int integers, int addresses, int types,
+                               anatomy *found)
+{
+  grove_status status = GROVE_OK;
+  int *i = NULL;
+  MPI_Aint *a = NULL;
+  MPI_Datatype *part = NULL;
+  GROVE_NEW(i, integers);
+  GROVE_NEW(a, addresses);
+  GROVE_NEW(part, types);
+  GROVE_TRY_MPI(MPI_Type_get_contents(type, integers, addresses, types, i, a, part));
+  for (int k = 0; k < types; k++) {
+    if (status == GROVE_OK) status = walk(part[k], found);
+    /* get_contents hands out references to derived parts, which are ours to free. */
+    int ni, na, nt, combiner;
+    MPI_Type_get_envelope(part[k], &ni, &na, &nt, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&part[k]);
+  }
+fail:
+  free(i);
+  free(a);
+  free(part);
+  return status;
+}
+
+static int is_parametrised(int combiner)
+{
+  return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+         combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+static grove_status walk(MPI_Datatype type, anatomy *found)
+{
+  grove_status status = GROVE_OK;
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  if (combiner == MPI_COMBINER_NAMED)
+    meet(type, found);
+  else if (is_parametrised(combiner))
+    found->mixed = 1;
+  else
+    GROVE_TRY(walk_parts(type, integers, addresses, types, found));
+fail:
+  return status;
+}
+
+/* Packs one unit of bytes 0, 1, 2, ... and looks whether they come out in that order. Also shows
+ * that MPI_Pack adds nothing of its own, which messages rely on. */
+static grove_status probe(const grove_unit *unit, MPI_Comm comm, int *identical)
+{
+  grove_status status = GROVE_OK;
+  unsigned char *memory = NULL, *packed = NULL;
+  int position = 0;
+  GROVE_NEW(memory, unit->true_extent);
+  GROVE_NEW(packed, unit->bytes);
+  for (int64_t k = 0; k < unit->true_extent; k++) memory[k] = (unsigned char)(k % 251);
+  GROVE_TRY_MPI(
+    MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes, &position, comm));
+  GROVE_CHECK(position == unit->bytes, GROVE_ERR_UNSUPPORTED,
+              "this MPI packs a unit of %lld bytes into %d", (long long)unit->bytes, position);
+  *identical = unit->bytes == unit->true_extent && memcmp(memory, packed, (size_t)unit->bytes) == 0;
+fail:
+  free(memory);
+  free(packed);
+  return status;
+}
+
+static grove_status measure(grove_unit *unit)
+{
+  grove_status status = GROVE_OK;
+  MPI_Count bytes = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+  GROVE_TRY_MPI(MPI_Type_size_x(unit->type, &bytes));
+  GROVE_TRY_MPI(MPI_Type_get_extent_x(unit->type, &lb, &extent));
+  GROVE_TRY_MPI(MPI_Type_get_true_extent_x(unit->type, &true_lb, &true_extent));
+  GROVE_CHECK(bytes <= INT_MAX, GROVE_ERR_UNSUPPORTED, "a unit of %lld bytes: larger than 2^31 - 1",
+              (long long)bytes);
+  unit->bytes = bytes;
+  unit->extent = extent;
+  unit->true_lb = bytes > 0 ? true_lb : 0;
+  unit->true_extent = bytes > 0 ? true_extent : 0;
+fail:
+  return status;
+}
+
+static grove_status find_element(grove_unit *unit)
+{
+  grove_status status = GROVE_OK;
+  anatomy found = {MPI_DATATYPE_NULL, 0};
+  GROVE_TRY(walk(unit->type, &found));
+  unit->element = MPI_DATATYPE_NULL;
+  if (found.mixed || found.element == MPI_DATATYPE_NULL) return GROVE_OK;
+  int bytes = 0;
+  GROVE_TRY_MPI(MPI_Type_size(found.element, &bytes));
+  if (bytes == 0) return GROVE_OK;
+  unit->element = found.element;
+  unit->kind = grove_basic_kind(found.element);
+  unit->element_bytes = bytes;
+  unit->elements = unit->bytes / bytes;
+fail:
+  return status;
+}
+
+static grove_status find_dense(grove_unit *unit, MPI_Comm comm)
+{
+  grove_status status = GROVE_OK;
+  int possible =
+    unit->bytes == unit->extent && unit->bytes == unit->true_extent && unit->true_lb == 0;
+  unit->dense = possible;
+  if (unit->owned && unit->bytes > 0 && unit->true_extent <= PROBE_BYTES) {
+    GROVE_TRY(probe(unit, comm, &unit->dense));
+    unit->dense = unit->dense && possible;
+  } else if (unit->owned && unit->bytes > 0) {
+    unit->dense = 0;
+  }
+fail:
+  return status;
+}
+
+grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out)
+{
+  grove_status status = GROVE_OK;
+  grove_unit unit = {.type = type, .kind = GROVE_KIND_NONE, .element = MPI_DATATYPE_NULL};
+  int integers, addresses, types, combiner;
+  GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
+  GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  if (combiner != MPI_COMBINER_NAMED && !is_parametrised(combiner)) {
+    GROVE_TRY_MPI(MPI_Type_dup(type, &unit.type));
+    unit.owned = 1;
+  }
+  GROVE_TRY(measure(&unit));
+  GROVE_TRY(find_element(&unit));
+  GROVE_TRY(find_dense(&unit, comm));
+  *out = unit;
+  return GROVE_OK;
+fail:
+  grove_unit_free(&unit);
+  return status;
+}
+
+void grove_unit_free(grove_unit *unit)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (unit->owned && !finalized) MPI_Type_free(&unit->type);
+  unit->owned = 0;
+}

@@ -1,0 +1,120 @@
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+grove_status grove_plan_create(const char *route, int rank, int nstages, grove_plan **out)
+{
+  grove_status status = GROVE_OK;
+  grove_plan *plan = NULL;
+  GROVE_NEW(plan, 1);
+  GROVE_NEW(plan->stages, nstages);
+  plan->route = route;
+  plan->rank = rank;
+  plan->nstages = nstages;
+  *out = plan;
+  return GROVE_OK;
+fail:
+  grove_plan_free(&plan);
+  return status;
+}
+
+grove_status grove_plan_stage(grove_plan *plan, int stage, int nsends, int nreceives)
+{
+  grove_status status = GROVE_OK;
+  grove_stage *s = &plan->stages[stage];
+  GROVE_NEW(s->sends, nsends);
+  GROVE_NEW(s->receives, nreceives);
+  s->nsends = nsends;
+  s->nreceives = nreceives;
+fail:
+  return status;
+}
+
+void grove_plan_free(grove_plan **plan)
+{
+  if (!*plan) return;
+  for (int s = 0; (*plan)->stages && s < (*plan)->nstages; s++) {
+    free((*plan)->stages[s].sends);
+    free((*plan)->stages[s].receives);
+  }
+  free((*plan)->stages);
+  free(*plan);
+  *plan = NULL;
+}
+
+grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out)
+{
+  grove_status status = GROVE_OK;
+  grove_plan *reverse = NULL;
+  GROVE_TRY(grove_plan_create(plan->route, plan->rank, plan->nstages, &reverse));
+  for (int s = 0; s < plan->nstages; s++) {
+    const grove_stage *forward = &plan->stages[plan->nstages - 1 - s];
+    grove_stage *back = &reverse->stages[s];
+    GROVE_TRY(grove_plan_stage(reverse, s, forward->nreceives, forward->nsends));
+    for (int i = 0; i < forward->nreceives; i++) back->sends[i] = forward->receives[i];
+    for (int i = 0; i < forward->nsends; i++) back->receives[i] = forward->sends[i];
+    back->keep_from = forward->keep_to;
+    back->keep_to = forward->keep_from;
+  }
+  *out = reverse;
+  return GROVE_OK;
+fail:
+  grove_plan_free(&reverse);
+  return status;
+}
+
+grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
+{
+  grove_counts counts = {0};
+  for (int s = 0; s < plan->nstages; s++) {
+    const grove_stage *stage = &plan->stages[s];
+    counts.kept_units += stage->keep_from.index.count;
+    for (int i = 0; i < stage->nsends; i++) {
+      int on_node = grove_topo_same_node(topo, plan->rank, stage->sends[i].peer);
+      *(on_node ? &counts.on_node_messages : &counts.off_node_messages) += 1;
+      *(on_node ? &counts.on_node_units : &counts.off_node_units) +=
+        stage->sends[i].slots.index.count;
+    }
+  }
+  return counts;
+}
+
+static void print_slots(const grove_slots *slots, int64_t most, FILE *file)
+{
+  const grove_index *x = &slots->index;
+  fprintf(file, "%s slots", slots->space == GROVE_SPACE_ROOT ? "root" : "leaf");
+  if (grove_index_consecutive(x) && x->count > 2) {
+    fprintf(file, " %lld to %lld", (long long)x->first, (long long)(x->first + x->count - 1));
+    return;
+  }
+  for (int64_t i = 0; i < x->count && i < most; i++)
+    fprintf(file, " %lld", (long long)grove_index_at(x, i));
+  if (x->count > most) fprintf(file, " ... (%lld in all)", (long long)x->count);
+}
+
+void grove_plan_print(const grove_plan *plan, int64_t most, FILE *file)
+{
+  fprintf(file, "plan of rank %d, route %s\n", plan->rank, plan->route);
+  for (int s = 0; s < plan->nstages; s++) {
+    const grove_stage *stage = &plan->stages[s];
+    fprintf(file, "  stage %d\n", s);
+    for (int i = 0; i < stage->nsends; i++) {
+      fprintf(file, "    send to %d: ", stage->sends[i].peer);
+      print_slots(&stage->sends[i].slots, most, file);
+      fputc('\n', file);
+    }
+    for (int i = 0; i < stage->nreceives; i++) {
+      fprintf(file, "    receive from %d: ", stage->receives[i].peer);
+      print_slots(&stage->receives[i].slots, most, file);
+      fputc('\n', file);
+    }
+    if (stage->keep_from.index.count > 0) {
+      fprintf(file, "    keep: ");
+      print_slots(&stage->keep_from, most, file);
+      fprintf(file, " -> ");
+      print_slots(&stage->keep_to, most, file);
+      fputc('\n', file);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/* A plan: who sends what to whom, in stages, as plain data. It is written for bcast, where data
+ * flows from the root array to the leaf array; reversed, it serves reduce. This is one rank's part;
+ * the k-th entry of a sender's list meets the k-th entry of the receiver's.
+ *
+ *     stage 0
+ *       send to 3:    root slots 0 4 7           (read here, one message)
+ *       send to 5:    root slots 4
+ *       receive from 3: leaf slots 10 11         (written here)
+ *       keep:         root slots 2 -> leaf slots 12      (a self edge is never a message)
+ *
+ * A plan borrows its lists from the forest it was compiled from, and lives no longer.
+ */
+#ifndef GROVE_PLAN_PLAN_H
+#define GROVE_PLAN_PLAN_H
+
+#include "base/index.h"
+#include "base/status.h"
+#include "topo/topo.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The array that a list of slots means. */
+typedef enum grove_space { GROVE_SPACE_ROOT, GROVE_SPACE_LEAF } grove_space;
+
+typedef struct grove_slots {
+  grove_space space;
+  grove_index index;
+} grove_slots;
+
+typedef struct grove_message {
+  int peer;
+  grove_slots slots; /* read by a sender, written by a receiver */
+} grove_message;
+
+/* Messages of one stage do not depend on each other. Both lists ascend by peer. */
+typedef struct grove_stage {
+  int nsends, nreceives;
+  grove_message *sends;
+  grove_message *receives;
+  grove_slots keep_from, keep_to; /* of equal length, perhaps 0 */
+} grove_stage;
+
+typedef struct grove_plan {
+  const char *route; /* what made it */
+  int rank;          /* whose part it is */
+  int nstages;
+  grove_stage *stages;
+} grove_plan;
+
+/* What one rank sends when a plan runs once. */
+typedef struct grove_counts {
+  int64_t on_node_messages, on_node_units;
+  int64_t off_node_messages, off_node_units;
+  int64_t kept_units; /* moved without a message */
+} grove_counts;
+
+grove_status grove_plan_create(const char *route, int rank, int nstages, grove_plan **out);
+
+/* Room for the messages of a stage; the caller fills them in. */
+grove_status grove_plan_stage(grove_plan *plan, int stage, int nsends, int nreceives);
+void grove_plan_free(grove_plan **plan);
+
+/* The same messages in the other direction and the stages in the other order. */
+grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);
+
+grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo);
+
+/* For people; lists are cut after `most` slots. */
+void grove_plan_print(const grove_plan *plan, int64_t most, FILE *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* Routes: how a forest becomes a plan. One file a route, listed in registry.c.
+ */
+#ifndef GROVE_ROUTE_ROUTE_H
+#define GROVE_ROUTE_ROUTE_H
+
+#include "forest/forest.h"
+#include "plan/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct grove_route {
+  const char *name; /* as the option `route` spells it */
+  const char *description;
+  /* This rank's part of the plan, for bcast. This rank's failure. */
+  grove_status (*build)(const grove_forest *f, grove_plan **out);
+} grove_route;
+
+extern const grove_route grove_route_standard;
+
+/* Route i, NULL past the last. */
+const grove_route *grove_route_number(int i);
+
+/* The route that the options of the forest's context ask for. */
+const grove_route *grove_route_choose(const grove_forest *f);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

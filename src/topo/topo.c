@@ -1,0 +1,91 @@
+#include "topo/topo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads one number and the comma behind it; moves `at` on. -1 when there is no number. */
+static long next_number(const char **at)
+{
+  char *end = NULL;
+  long number = strtol(*at, &end, 10);
+  if (end == *at || (*end && *end != ',')) return -1;
+  *at = *end ? end + 1 : end;
+  return number;
+}
+
+static grove_status read_map(grove_place *place, int nranks, const char *map)
+{
+  grove_status status = GROVE_OK;
+  const char *at = map;
+  int rank = 0;
+  for (; *at; rank++) {
+    long node = next_number(&at);
+    GROVE_CHECK(node >= 0 && node <= INT32_MAX, GROVE_ERR_OPTION,
+                "option node_map: entry %d of '%.100s' is not a node number", rank, map);
+    if (rank < nranks) place[rank].node = (int32_t)node;
+  }
+  GROVE_CHECK(rank == nranks, GROVE_ERR_OPTION,
+              "option node_map has %d entries; the communicator has %d ranks", rank, nranks);
+fail:
+  return status;
+}
+
+typedef struct labelled {
+  int32_t label;
+  int32_t rank;
+} labelled;
+
+static int by_label_then_rank(const void *a, const void *b)
+{
+  const labelled *x = a, *y = b;
+  if (x->label != y->label) return x->label < y->label ? -1 : 1;
+  return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Replaces arbitrary node labels by 0, 1, ... in the order of each node's lowest rank. */
+static grove_status renumber(grove_place *place, int nranks, int *nnodes)
+{
+  grove_status status = GROVE_OK;
+  labelled *sorted = NULL;
+  GROVE_NEW(sorted, nranks);
+  for (int r = 0; r < nranks; r++) sorted[r] = (labelled){place[r].node, r};
+  qsort(sorted, (size_t)nranks, sizeof *sorted, by_label_then_rank);
+  /* Every rank's label becomes the lowest rank with the same label ... */
+  for (int i = 0; i < nranks; i++)
+    place[sorted[i].rank].node = i > 0 && sorted[i].label == sorted[i - 1].label
+                                   ? place[sorted[i - 1].rank].node
+                                   : sorted[i].rank;
+  /* ... and that becomes a number: ranks are visited in order, so lowest ranks come first. */
+  int count = 0;
+  for (int r = 0; r < nranks; r++)
+    place[r].node = place[r].node == r ? count++ : place[place[r].node].node;
+  *nnodes = count;
+fail:
+  free(sorted);
+  return status;
+}
+
+/* As found; or, within a node, the k-th rank by rank sits on socket k / socket_size. */
+static grove_status fill_sockets(grove_place *place, int nranks, int nnodes, int socket_size)
+{
+  grove_status status = GROVE_OK;
+  int *seen = NULL;
+  GROVE_NEW(seen, nnodes);
+  for (int r = 0; r < nranks; r++)
+    place[r].socket = socket_size > 0 ? seen[place[r].node]++ / socket_size : place[r].bound;
+fail:
+  free(seen);
+  return status;
+}
+
+grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
+                               int socket_size, int *nnodes)
+{
+  grove_status status = GROVE_OK;
+  for (int r = 0; r < nranks; r++) place[r].node = node_size > 0 ? r / node_size : place[r].domain;
+  if (*node_map) GROVE_TRY(read_map(place, nranks, node_map));
+  GROVE_TRY(renumber(place, nranks, nnodes));
+  GROVE_TRY(fill_sockets(place, nranks, *nnodes, socket_size));
+fail:
+  return status;
+}

@@ -1,0 +1,52 @@
+/* Who sits where. A *memory domain* is a set of ranks that can share memory (one host); a *logical
+ * node* is what routes and prices call a node: the domain, or what `node_size` / `node_map` say.
+ *
+ * The table rank -> node has an entry for every rank of the communicator, so it is kept once per
+ * domain, in memory that its ranks share; the topology only points at it.
+ */
+#ifndef GROVE_TOPO_TOPO_H
+#define GROVE_TOPO_TOPO_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One row a rank; written by one rank of the domain, read by all. */
+typedef struct grove_place {
+  int32_t domain; /* where its memory is, numbered by lowest rank */
+  int32_t node;   /* its logical node, numbered by lowest rank */
+  int32_t socket; /* within its node */
+  int32_t bound;  /* the socket of its host that it is bound to, by hwloc */
+} grove_place;
+
+typedef struct grove_topo {
+  int nranks, rank;
+  int nnodes;
+  int cores;                /* processing units that the ranks of this domain may use */
+  int domain_size;          /* ranks in this domain */
+  const grove_place *place; /* nranks rows, borrowed */
+} grove_topo;
+
+static inline int grove_topo_same_node(const grove_topo *topo, int a, int b)
+{
+  return topo->place[a].node == topo->place[b].node;
+}
+
+/* Fills .node and .socket of all ranks from .domain, .bound and the overrides, and returns the
+ * number of nodes. `node_map` "" and sizes 0 mean: as found. */
+grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
+                               int socket_size, int *nnodes);
+
+/* What hwloc knows of this process: the socket it is bound to (0 when it is bound to several) and
+ * the number of processing units of the host that it may use. */
+grove_status grove_topo_look(int *socket, int *cores);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+/* One-shot operations: the first of its kind is collective, later ones wait for nobody, take any
+ * addresses, may be several at a time, and never mistake a new datatype for an old one. */
+#include "check.h"
+#include "exercise.h"
+#include "places.h"
+#include "ring.h"
+
+#include <string.h>
+
+enum { SHOTS = 5 };
+
+static void say(const place *p, int to)
+{
+  MPI_Send(NULL, 0, MPI_INT, to, 17, p->comm);
+}
+static void hear(const place *p, int from)
+{
+  MPI_Request request;
+  MPI_Irecv(NULL, 0, MPI_INT, from, 17, p->comm, &request);
+  polite_wait(&request);
+}
+
+/* Rank 0 begins several of one kind before anybody else does: the others wait for its word. A begin
+ * that waited for the other ranks would never return. */
+static void begin_waits_for_nobody(const place *p, int64_t n, int reduces)
+{
+  ring shot[SHOTS];
+  for (int i = 0; i < SHOTS; i++) {
+    shot[i] = ring_open(p, n, RING_NOBODY, reduces);
+    if (i > 0) {
+      CHECK_OK(grove_forest_free(&shot[i].forest)); /* one forest, so one kind */
+      shot[i].forest = shot[0].forest;
+    }
+  }
+  ring_begin(&shot[0]);
+  CHECK_OK(grove_end(&shot[0].op));
+  for (int i = 0; i < SHOTS; i++) ring_fill(&shot[i], i);
+  if (p->rank != 0) hear(p, 0);
+  for (int i = 0; i < SHOTS; i++) ring_begin(&shot[i]);
+  for (int i = 1; i < p->size && p->rank == 0; i++) say(p, i);
+  for (int i = 0; i < SHOTS; i++) { /* ended first to last on even ranks, else last to first */
+    int k = p->rank % 2 ? SHOTS - 1 - i : i;
+    CHECK_OK(grove_end(&shot[k].op));
+    ring_check(&shot[k], k);
+  }
+  for (int i = 1; i < SHOTS; i++) shot[i].forest = NULL;
+  for (int i = 0; i < SHOTS; i++) ring_close(&shot[i]);
+}
+
+/* Random forests and types: several in flight, ended in an order of each rank's own. */
+static void try_kind(const units *types, const place *p, int64_t number)
+{
+  rng r = rng_from(test_seed(), (uint64_t)number);
+  rng mine = rng_from(r.state, (uint64_t)world_rank());
+  graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
+  exercise shot[SHOTS], kind = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
+  exercise_draw(&kind, types, &r);
+  for (int round = 0; round < 3; round++) {
+    int64_t order[SHOTS];
+    for (int i = 0; i < SHOTS; i++) {
+      order[i] = i;
+      shot[i] = kind;
+      shot[i].seed = rng_next(&r);
+      exercise_open(&shot[i]);
+      exercise_begin(&shot[i]);
+    }
+    rng_shuffle(&mine, SHOTS, order);
+    for (int i = 0; i < SHOTS; i++) {
+      exercise *e = &shot[order[i]];
+      if (rng_one_in(&mine, 2)) polite_finish(e->op);
+      CHECK_OK(grove_end(&e->op));
+      exercise_check(e);
+    }
+    for (int i = 0; i < SHOTS; i++) exercise_close(&shot[i]);
+  }
+  CHECK_OK(grove_forest_free(&kind.f));
+  graph_free(g);
+}
+
+/* ---- datatypes that die young ---- */
+
+enum { WORDS = 12 };
+
+/* Every `stride`-th of some ints; the extent is WORDS ints in any case. */
+static MPI_Datatype every(int count, int stride)
+{
+  MPI_Datatype sparse, padded;
+  MPI_Type_vector(count, 1, stride, MPI_INT, &sparse);
+  MPI_Type_create_resized(sparse, 0, WORDS * sizeof(int), &padded);
+  MPI_Type_commit(&padded);
+  MPI_Type_free(&sparse);
+  return padded;
+}
+
+static int word(int rank, int64_t root, int k)
+{
+  return (rank * 1000 + (int)root) * 100 + k;
+}
+
+/* A bcast of a type that is freed before its end. Meanwhile `held` becomes some other type. */
+static void move_words(grove_forest *f, const graph *g, int me, int count, int stride,
+                       MPI_Datatype *held, rng *mine)
+{
+  const part *own = &g->part[me];
+  int root[GRAPH_MOST_ROOTS][WORDS], leaf[GRAPH_MOST_SLOTS][WORDS];
+  for (int64_t i = 0; i < own->nroots; i++)
+    for (int k = 0; k < WORDS; k++) root[i][k] = word(me, i, k);
+  memset(leaf, 0xff, sizeof leaf);
+  MPI_Datatype type = every(count, stride);
+  grove_op *op = NULL;
+  CHECK_OK(grove_bcast_begin(f, type, root, leaf, MPI_REPLACE, &op));
+  MPI_Type_free(&type); /* Grove keeps what it needs */
+  if (*held != MPI_DATATYPE_NULL) MPI_Type_free(held);
+  if (rng_one_in(mine, 2)) *held = every((int)rng_between(mine, 1, 3), 1);
+  CHECK_OK(grove_end(&op));
+  for (int64_t j = 0; j < own->nleaves; j++)
+    for (int k = 0; k < WORDS; k++) {
+      int moved = k % stride == 0 && k / stride < count, got = leaf[part_slot(own, j)][k];
+      int expected = moved ? word(own->root[j].rank, own->root[j].index, k) : -1;
+      CHECK(got == expected, "leaf %lld, word %d is %d, not %d", (long long)j, k, got, expected);
+    }
+}
+
+/* MPI is free to give a new type the handle of a dead one, on some ranks and not on others: ranks
+ * that hold other types in between see to it. */
+static void new_types_are_new(const place *p, int64_t number)
+{
+  rng r = rng_from(test_seed() + 1, (uint64_t)number);
+  rng mine = rng_from(r.state, (uint64_t)world_rank());
+  graph *g = graph_random(&r, GRAPH_RING, p->size);
+  grove_forest *f = graph_forest(p->ctx, g, p->rank);
+  MPI_Datatype held = MPI_DATATYPE_NULL;
+  for (int round = 0; round < 20; round++) {
+    int count = (int)rng_between(&r, 1, 3), stride = (int)rng_between(&r, 1, 4);
+    move_words(f, g, p->rank, count, stride, &held, &mine);
+  }
+  if (held != MPI_DATATYPE_NULL) MPI_Type_free(&held);
+  CHECK_OK(grove_forest_free(&f));
+  graph_free(g);
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "exec/begin_reuses");
+  units *types = units_create();
+  place p = place_create(split(0));
+  for (int reduces = 0; reduces < 2; reduces++) {
+    begin_waits_for_nobody(&p, RING_SMALL, reduces);
+    begin_waits_for_nobody(&p, RING_LARGE, reduces);
+  }
+  for (int64_t i = 0; i < test_samples(15); i++) {
+    test_case(i);
+    try_kind(types, &p, i);
+  }
+  for (int64_t i = 0; i < test_samples(4); i++) {
+    test_case(i);
+    new_types_are_new(&p, i);
+  }
+  place_free(&p);
+  units_free(types);
+  return test_end();
+}

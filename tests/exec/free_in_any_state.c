@@ -1,0 +1,268 @@
+/* Operations, forests and contexts freed in every state and order. Afterwards the context still
+ * works, a freed operation writes nothing more, and MPI_Finalize returns. */
+#include "check.h"
+#include "ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ABANDONED_MOST = 16 };
+
+/* Arrays that an abandoned operation was sending from must outlive the context. */
+static struct {
+  int n;
+  int64_t *array[2 * ABANDONED_MOST];
+} abandoned;
+
+/* Frees operation and forest, keeps the arrays. */
+static void abandon(ring *x)
+{
+  CHECK_OK(grove_op_free(&x->op));
+  CHECK(x->op == NULL, "a freed operation is not NULL");
+  CHECK_OK(grove_forest_free(&x->forest));
+  CHECK(abandoned.n + 2 <= 2 * ABANDONED_MOST, "too many abandoned arrays");
+  abandoned.array[abandoned.n++] = x->root;
+  abandoned.array[abandoned.n++] = x->leaf;
+}
+
+static void free_abandoned(void)
+{
+  while (abandoned.n > 0) free(abandoned.array[--abandoned.n]);
+}
+
+/* A new operation, with other values, on a forest of its own. */
+static void still_works(const place *p, int64_t n)
+{
+  for (int reduces = 0; reduces < 2; reduces++) {
+    ring x = ring_open(p, n, RING_NOBODY, reduces);
+    ring_run(&x, 2);
+    ring_begin(&x);
+    CHECK_OK(grove_end(&x.op));
+    ring_close(&x);
+  }
+}
+
+/* ---- states ---- */
+
+static void never_started(const place *p, ring *x)
+{
+  (void)p;
+  ring_init(x);
+}
+
+static void finished(const place *p, ring *x)
+{
+  (void)p;
+  ring_init(x);
+  CHECK_OK(grove_start(x->op));
+  CHECK_OK(grove_wait(x->op));
+  ring_check(x, 0);
+}
+
+static void active_everywhere(const place *p, ring *x)
+{
+  (void)p;
+  ring_init(x);
+  CHECK_OK(grove_start(x->op));
+}
+
+/* Rank 0 has started, nobody else ever does. */
+static void active_on_one(const place *p, ring *x)
+{
+  ring_init(x);
+  if (p->rank == 0) CHECK_OK(grove_start(x->op));
+}
+
+/* Nobody but rank 0 starts before rank 0 has freed. */
+static void others_start_later(const place *p, ring *x)
+{
+  ring_init(x);
+  if (p->rank == 0) {
+    CHECK_OK(grove_start(x->op));
+    CHECK_OK(grove_op_free(&x->op));
+  }
+  polite_barrier(p->comm);
+  if (p->rank != 0) CHECK_OK(grove_start(x->op));
+}
+
+/* Active after several good rounds. */
+static void active_again(const place *p, ring *x)
+{
+  finished(p, x);
+  CHECK_OK(grove_start(x->op));
+}
+
+static void begun(const place *p, ring *x)
+{
+  (void)p;
+  ring_begin(x);
+}
+
+typedef void (*state)(const place *p, ring *x);
+static const state states[] = {never_started, finished,           active_everywhere,
+                               active_on_one, others_start_later, active_again,
+                               begun};
+
+/* The freed operation must not write, whatever arrives: compare after some traffic. */
+static void free_in_state(const place *p, state bring, int64_t n, int reduces)
+{
+  ring x = ring_open(p, n, RING_NOBODY, reduces);
+  bring(p, &x);
+  CHECK_OK(grove_op_free(&x.op));
+  const int64_t *written = reduces ? x.root : x.leaf;
+  int64_t *then = need((size_t)x.n * sizeof *then);
+  memcpy(then, written, (size_t)x.n * sizeof *then);
+  ring more = {.forest = x.forest, .n = x.n, .me = x.me, .previous = x.previous, .next = x.next};
+  more.reduces = reduces;
+  more.root = need((size_t)x.n * sizeof *more.root);
+  more.leaf = need((size_t)x.n * sizeof *more.leaf);
+  ring_run(&more, 2); /* on the same forest */
+  polite_barrier(p->comm);
+  ring_run(&more, 1);
+  CHECK(memcmp(then, written, (size_t)x.n * sizeof *then) == 0,
+        "an operation wrote to the %s array after it was freed", reduces ? "root" : "leaf");
+  more.forest = NULL;
+  ring_close(&more);
+  free(then);
+  abandon(&x);
+}
+
+/* Rank 0 frees what it has started; the others wait. They get their data, or, with the option
+ * `timeout`, that status: never a crash, never wrong data. */
+static void one_walks_away(const place *p, int64_t n, int reduces)
+{
+  ring x = ring_open(p, n, RING_NOBODY, reduces);
+  ring_init(&x);
+  CHECK_OK(grove_start(x.op));
+  if (p->rank != 0) {
+    grove_status status = grove_wait(x.op);
+    CHECK(status == GROVE_OK || status == GROVE_ERR_TIMEOUT, "%s: %s", grove_status_name(status),
+          grove_last_error());
+    if (status == GROVE_OK) ring_check(&x, 0);
+  }
+  CHECK_OK(grove_op_free(&x.op));
+  polite_barrier(p->comm);
+  abandon(&x);
+}
+
+/* One rank never starts: the others give up after a second and free. */
+static void freed_after_timeout(const place *p, int64_t n)
+{
+  ring x = ring_open(p, n, RING_NOBODY, 0);
+  ring_init(&x);
+  if (p->rank != 0) {
+    CHECK_OK(grove_start(x.op));
+    grove_status status = grove_wait(x.op); /* not every rank needs rank 0 */
+    CHECK(status == GROVE_OK || status == GROVE_ERR_TIMEOUT, "%s: %s", grove_status_name(status),
+          grove_last_error());
+    CHECK(x.next != 0 || status == GROVE_ERR_TIMEOUT, "got data that nobody sent");
+  }
+  polite_barrier(p->comm);
+  abandon(&x);
+}
+
+/* ---- orders ---- */
+
+/* An operation holds its forest, a forest its context. */
+static void owners_first(int64_t n, int wait)
+{
+  place p = place_create(split(0));
+  ring x = ring_open(&p, n, RING_NOBODY, 0);
+  ring_init(&x);
+  CHECK_OK(grove_start(x.op));
+  CHECK_OK(grove_forest_free(&x.forest));
+  place_free(&p); /* the communicator too */
+  if (wait) {
+    CHECK_OK(grove_wait(x.op));
+    ring_check(&x, 0);
+    ring_fill(&x, 1);
+    CHECK_OK(grove_start(x.op));
+    CHECK_OK(grove_wait(x.op));
+    ring_check(&x, 1);
+  }
+  CHECK_OK(grove_op_free(&x.op));
+  polite_barrier(MPI_COMM_WORLD); /* all have freed: nobody sends from these arrays any more */
+  ring_close(&x);
+}
+
+static void context_before_forest(void)
+{
+  place p = place_create(split(0));
+  ring x = ring_open(&p, RING_SMALL, RING_NOBODY, 1);
+  place_free(&p);
+  ring_run(&x, 2); /* the forest is as good as before */
+  ring_close(&x);
+}
+
+static void freeing_nothing(void)
+{
+  grove_context *ctx = NULL;
+  grove_forest *f = NULL;
+  grove_op *op = NULL;
+  CHECK_OK(grove_context_free(&ctx));
+  CHECK_OK(grove_forest_free(&f));
+  CHECK_OK(grove_op_free(&op));
+}
+
+static void forests_in_any_state(const place *p)
+{
+  grove_forest *f = NULL;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_free(&f));
+  CHECK(f == NULL, "a freed forest is not NULL");
+  grove_root root = {0, 0};
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, 1, 1, NULL, &root));
+  CHECK_OK(grove_forest_free(&f));
+}
+
+/* ---- all ---- */
+
+static void try_states(int64_t n)
+{
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+    test_case((int64_t)i);
+    place p = place_create(split(0));
+    free_in_state(&p, states[i], n, 0);
+    free_in_state(&p, states[i], n, 1);
+    still_works(&p, n);
+    place_free(&p);
+    polite_barrier(MPI_COMM_WORLD);
+    free_abandoned();
+  }
+}
+
+static void try_timeouts(int64_t n)
+{
+  place p = place_create(split(0));
+  CHECK_OK(grove_context_set(p.ctx, "timeout", "1"));
+  if (p.size > 1) {
+    one_walks_away(&p, n, 0);
+    one_walks_away(&p, n, 1);
+    freed_after_timeout(&p, n);
+  }
+  CHECK_OK(grove_context_set(p.ctx, "timeout", "0"));
+  still_works(&p, n);
+  place_free(&p);
+  polite_barrier(MPI_COMM_WORLD);
+  free_abandoned();
+}
+
+int main(int argc, char **argv)
+{
+  static const int64_t size[] = {RING_SMALL, RING_LARGE};
+  test_begin(&argc, &argv, "exec/free_in_any_state");
+  freeing_nothing();
+  for (int i = 0; i < 2; i++) {
+    try_states(size[i]);
+    try_timeouts(size[i]);
+    owners_first(size[i], 0);
+    owners_first(size[i], 1);
+  }
+  context_before_forest();
+  place p = place_create(split(0));
+  forests_in_any_state(&p);
+  still_works(&p, RING_SMALL);
+  place_free(&p);
+  return test_end();
+}

@@ -1,0 +1,113 @@
+/* Many operations on several forests at once, each rank starting, testing and waiting for them in
+ * an order of its own.
+ *
+ * What a program must keep so that it cannot deadlock by its own fault: a rank waits for the k-th
+ * start of an operation only when it has started every operation k times. Everything else is free.
+ */
+#include "check.h"
+#include "exercise.h"
+#include "places.h"
+
+#include <sched.h>
+
+enum { FORESTS = 4, OPERATIONS = 12, ROUNDS = 4 };
+
+typedef struct flight {
+  exercise e;
+  int started, finished; /* rounds */
+} flight;
+
+static int least_started(const flight *f)
+{
+  int least = ROUNDS;
+  for (int i = 0; i < OPERATIONS; i++)
+    if (f[i].started < least) least = f[i].started;
+  return least;
+}
+
+static int all_finished(const flight *f)
+{
+  for (int i = 0; i < OPERATIONS; i++)
+    if (f[i].finished < ROUNDS) return 0;
+  return 1;
+}
+
+static void start(flight *f)
+{
+  exercise_renew(&f->e, f->started);
+  CHECK_OK(grove_start(f->e.op));
+  f->started++;
+}
+
+static void finish(flight *f)
+{
+  exercise_check(&f->e);
+  f->finished++;
+}
+
+static void test(flight *f, rng *mine)
+{
+  int done = 0;
+  CHECK_OK(grove_test(f->e.op, &done));
+  if (!done) {
+    sched_yield();
+    return;
+  }
+  if (rng_one_in(mine, 2)) CHECK_OK(grove_wait(f->e.op)); /* of what is complete: legal */
+  finish(f);
+}
+
+/* One random legal step. */
+static void step(flight *flights, rng *mine)
+{
+  flight *f = &flights[rng_below(mine, OPERATIONS)];
+  if (f->started == f->finished) {
+    if (f->started < ROUNDS) start(f);
+  } else if (rng_one_in(mine, 2)) {
+    test(f, mine);
+  } else if (f->started <= least_started(flights)) {
+    CHECK_OK(grove_wait(f->e.op));
+    finish(f);
+  }
+}
+
+static void try_flights(const units *types, const place *p, int64_t number)
+{
+  rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)number);
+  rng mine = rng_from(r.state, (uint64_t)world_rank());
+  graph *g[FORESTS];
+  grove_forest *forest[FORESTS];
+  flight flights[OPERATIONS] = {0};
+  for (int i = 0; i < FORESTS; i++) {
+    g[i] = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
+    forest[i] = graph_forest(p->ctx, g[i], p->rank);
+  }
+  for (int i = 0; i < OPERATIONS; i++) {
+    exercise *e = &flights[i].e;
+    *e = (exercise){.g = g[i % FORESTS], .f = forest[i % FORESTS], .me = p->rank};
+    exercise_draw(e, types, &r);
+    exercise_open(e);
+    exercise_init(e);
+  }
+  while (!all_finished(flights)) step(flights, &mine);
+  for (int i = 0; i < OPERATIONS; i++) exercise_close(&flights[i].e);
+  for (int i = 0; i < FORESTS; i++) {
+    CHECK_OK(grove_forest_free(&forest[i]));
+    graph_free(g[i]);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "exec/several_in_flight");
+  units *types = units_create();
+  places all = places_create();
+  int64_t cases = test_samples(20);
+  for (int64_t i = 0; i < cases; i++) {
+    test_case(i);
+    try_flights(types, places_turn(&all, i), i);
+  }
+  places_free(&all);
+  units_free(types);
+  return test_end();
+}

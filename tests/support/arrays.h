@@ -1,0 +1,47 @@
+/* Root and leaf arrays with canaries: every byte has a known value, also before, behind and between
+ * the data, and comparing two arrays compares all of them. */
+#ifndef TEST_ARRAYS_H
+#define TEST_ARRAYS_H
+
+#include "generate.h"
+#include "units.h"
+
+typedef struct array {
+  unsigned char *memory;
+  size_t bytes;
+  unsigned char *slot0; /* what is given to Grove */
+  int64_t nslots;
+} array;
+
+array array_create(const unit *u, int64_t nslots);
+void array_free(array *a);
+
+/* Canaries, and a value in every piece of every slot; all from the seed. */
+void array_fill(array *a, const unit *u, const reduction *r, uint64_t seed);
+
+/* The same with floating point values whose sums depend on their order. */
+void array_fill_rough(array *a, const unit *u, uint64_t seed);
+
+array array_copy(const array *a);
+void array_assign(array *to, const array *from); /* of the same size */
+
+/* Asserts that all bytes are equal. `side` and `what` say which array of what, for the failure. */
+void array_check(const unit *u, const array *got, const array *expected, const char *side,
+                 const char *what);
+
+static inline unsigned char *array_slot(const array *a, const unit *u, int64_t slot)
+{
+  return a->slot0 + slot * u->extent;
+}
+
+/* The arrays of all ranks, which every rank can compute: what the oracle works on. */
+typedef struct arrays {
+  int nranks;
+  array *root, *leaf;
+} arrays;
+
+arrays arrays_create(const graph *g, const unit *u);
+void arrays_fill(arrays *a, const unit *u, const reduction *r, uint64_t seed);
+void arrays_free(arrays *a);
+
+#endif

@@ -1,0 +1,61 @@
+/* Random star forests. Every rank draws the whole graph, of all ranks, from the same numbers. */
+#ifndef TEST_GENERATE_H
+#define TEST_GENERATE_H
+
+#include "grove.h"
+#include "random.h"
+
+typedef enum graph_kind {
+  GRAPH_EMPTY,      /* no leaves anywhere; roots or none */
+  GRAPH_DENSE,      /* every leaf on a random root of a random rank */
+  GRAPH_SPARSE,     /* very few leaves */
+  GRAPH_RING,       /* own entries, and copies of the neighbours' ends: a halo */
+  GRAPH_BLOCKS,     /* runs of leaves on runs of roots: nothing needs packing */
+  GRAPH_STRIDED,    /* every third root, in order */
+  GRAPH_STAR,       /* all leaves of all ranks on one root */
+  GRAPH_OWNERLESS,  /* ranks without roots, without leaves, without either */
+  GRAPH_SELF,       /* only roots of the own rank */
+  GRAPH_DUPLICATES, /* many leaves of one rank on each of a few roots */
+  GRAPH_ALL_TO_ALL, /* a leaf on some root of every rank */
+  GRAPH_MIXED,      /* every rank another of the above */
+  GRAPH_KINDS
+} graph_kind;
+
+/* What one rank has. nslots is how long its leaf array is: the graph names only some slots. */
+typedef struct part {
+  int64_t nroots, nleaves, nslots;
+  int64_t *leaf_index; /* NULL: leaf j is slot j */
+  grove_root *root;
+} part;
+
+typedef struct graph {
+  graph_kind kind;
+  int nranks;
+  part *part;
+} graph;
+
+const char *graph_kind_name(graph_kind kind);
+
+/* At most GRAPH_MOST_ROOTS roots and GRAPH_MOST_SLOTS leaf slots a rank. */
+enum { GRAPH_MOST_ROOTS = 48, GRAPH_MOST_SLOTS = 160 };
+graph *graph_random(rng *r, graph_kind kind, int nranks);
+
+/* All parts empty, for graphs written by hand: see part_resize. */
+graph *graph_empty(int nranks);
+
+/* Room for this many roots and leaves, every leaf j in slot j and joined to root 0 of rank 0. */
+void part_resize(part *p, int64_t nroots, int64_t nleaves);
+
+void graph_free(graph *g);
+
+/* The slot of leaf j. */
+static inline int64_t part_slot(const part *p, int64_t j)
+{
+  return p->leaf_index != NULL ? p->leaf_index[j] : j;
+}
+
+/* A forest with this graph: created, its graph set, and, by the second, set up. */
+grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank);
+grove_forest *graph_forest(grove_context *ctx, const graph *g, int rank);
+
+#endif

@@ -1,0 +1,41 @@
+#include "places.h"
+
+#include "check.h"
+
+#include <stdlib.h>
+
+place place_create(MPI_Comm comm)
+{
+  place p = {.comm = comm};
+  MPI_Comm_rank(comm, &p.rank);
+  MPI_Comm_size(comm, &p.size);
+  CHECK_OK(grove_context_create(comm, &p.ctx));
+  return p;
+}
+
+void place_free(place *p)
+{
+  CHECK_OK(grove_context_free(&p->ctx));
+  CHECK(p->ctx == NULL, "a freed context is not NULL");
+  MPI_Comm_free(&p->comm);
+}
+
+/* A split at k makes parts of k and of n - k: half of the splits are enough. */
+places places_create(void)
+{
+  places all = {.n = 1 + world_size() / 2};
+  all.place = need((size_t)all.n * sizeof *all.place);
+  for (int k = 0; k < all.n; k++) {
+    int side = world_rank() < k;
+    all.place[k] = place_create(split(side));
+    all.place[k].side = side;
+  }
+  return all;
+}
+
+void places_free(places *p)
+{
+  for (int k = 0; k < p->n; k++) place_free(&p->place[k]);
+  free(p->place);
+  *p = (places){0};
+}

@@ -1,0 +1,36 @@
+/* One launch, every number of ranks: the job is split into its first k ranks and the rest, for
+ * enough k that 1 to all ranks occur, each part with a communicator and a context of its own. All
+ * parts are busy, and no launch is needed for each number. */
+#ifndef TEST_PLACES_H
+#define TEST_PLACES_H
+
+#include "grove.h"
+
+#include <stdint.h>
+
+typedef struct place {
+  MPI_Comm comm;
+  grove_context *ctx;
+  int rank, size;
+  int side; /* 0: among the first k ranks; 1: among the rest */
+} place;
+
+/* A context on this communicator, which it owns from now on. Collective over comm. */
+place place_create(MPI_Comm comm);
+void place_free(place *p);
+
+typedef struct places {
+  int n;
+  place *place; /* the first is all ranks */
+} places;
+
+places places_create(void);
+void places_free(places *p);
+
+/* Takes turns. */
+static inline const place *places_turn(const places *p, int64_t i)
+{
+  return &p->place[i % p->n];
+}
+
+#endif

@@ -1,0 +1,109 @@
+#include "grove/command.h"
+
+#include "grove.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const command *const commands[] = {&command_bench, &command_options};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char overview_begin[] =
+  "usage: grove COMMAND [ARGUMENT...]\n"
+  "\n"
+  "Grove moves data between the ranks of an MPI program along a star forest: roots are\n"
+  "what a rank owns, leaves what it needs. This command shows what Grove does on the\n"
+  "machine at hand.\n"
+  "\n";
+
+static const char overview_end[] =
+  "\n"
+  "  grove COMMAND --help    a page about one command\n"
+  "  grove --version         version of Grove and of the MPI it was built with\n"
+  "\n"
+  "Examples:\n"
+  "  mpirun -n 8 grove bench 27-point\n"
+  "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
+  "  grove options\n";
+
+static void print_overview(FILE *file)
+{
+  fputs(overview_begin, file);
+  for (int i = 0; i < COMMANDS; i++)
+    fprintf(file, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  fputs(overview_end, file);
+}
+
+static int print_version(void)
+{
+  char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(mpi, &length);
+  mpi[strcspn(mpi, "\n,")] = '\0';
+  printf("grove %d.%d.%d (%s)\n", GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH,
+         mpi);
+  return EXIT_OK;
+}
+
+const char *flag_value(int argc, char **argv, int *i, const char *name)
+{
+  size_t length = strlen(name);
+  if (strncmp(argv[*i], name, length) != 0) return NULL;
+  if (argv[*i][length] == '=') return argv[*i] + length + 1;
+  if (argv[*i][length] != '\0') return NULL;
+  return *i + 1 < argc ? argv[++*i] : "";
+}
+
+int read_number(const char *text, int64_t least, int64_t most, int64_t *out)
+{
+  char *end = NULL;
+  errno = 0;
+  long long number = strtoll(text, &end, 10);
+  if (end == text || *end || errno || number < least || number > most) return 1;
+  *out = number;
+  return 0;
+}
+
+void print_json_text(FILE *file, const char *text)
+{
+  fputc('"', file);
+  for (; *text; text++) {
+    unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\')
+      fprintf(file, "\\%c", c);
+    else if (c < 0x20)
+      fprintf(file, "\\u%04x", c);
+    else
+      fputc(c, file);
+  }
+  fputc('"', file);
+}
+
+static int asks_for_help(int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+  return 0;
+}
+
+int main(int argc, char **argv)
+{
+  const char *name = argc > 1 ? argv[1] : "";
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    print_overview(stdout);
+    return EXIT_OK;
+  }
+  if (strcmp(name, "--version") == 0) return print_version();
+  for (int i = 0; i < COMMANDS; i++) {
+    if (strcmp(commands[i]->name, name) != 0) continue;
+    if (!asks_for_help(argc - 1, argv + 1)) return commands[i]->run(argc - 1, argv + 1);
+    fputs(commands[i]->help, stdout);
+    return EXIT_OK;
+  }
+  if (argc < 2)
+    print_overview(stderr);
+  else
+    fprintf(stderr, "grove: there is no command '%s'; 'grove --help' lists them\n", name);
+  return EXIT_BAD_INPUT;
+}

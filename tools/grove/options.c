@@ -1,0 +1,106 @@
+#include "grove/command.h"
+
+#include "base/options.h"
+
+#include <ctype.h>
+#include <string.h>
+
+extern char **environ;
+
+static const char help[] =
+  "usage: grove options [--json]\n"
+  "\n"
+  "Lists every option with the value it has today: its default, or what the environment\n"
+  "variable GROVE_<NAME> says (of rank 0, in an MPI job). A program sets them for one\n"
+  "context with grove_context_set(ctx, \"name\", \"value\").\n"
+  "\n"
+  "  --json    a list of {name, value, default, values, help} instead of a table\n"
+  "\n"
+  "Example:\n"
+  "  GROVE_TIMEOUT=30 GROVE_LOG=summary grove options\n";
+
+static void print_table(const grove_options *options)
+{
+  printf("%-19s %-11s %-11s %s\n", "option", "value", "default", "values and meaning");
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    grove_option_about about = grove_option_describe(i);
+    const char *value = options->text[i];
+    printf("%-19s %-11s %-11s %s\n", about.name, *value ? value : "-",
+           *about.initial ? about.initial : "-", about.choices);
+    printf("%-19s %-11s %-11s   %s\n", "", "", "", about.help);
+  }
+}
+
+static void print_json(const grove_options *options)
+{
+  printf("{\"options\": [");
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    grove_option_about about = grove_option_describe(i);
+    const char *const field[] = {"name",    about.name,    "value",  options->text[i],
+                                 "default", about.initial, "values", about.choices,
+                                 "help",    about.help};
+    printf("%s\n  {", i > 0 ? "," : "");
+    for (int k = 0; k < 10; k += 2) {
+      printf("%s\"%s\": ", k > 0 ? ", " : "", field[k]);
+      print_json_text(stdout, field[k + 1]);
+    }
+    printf("}");
+  }
+  printf("\n]}\n");
+}
+
+static int is_option(const char *name, size_t length)
+{
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    const char *known = grove_option_describe(i).name;
+    size_t c = 0;
+    while (c < length && toupper((unsigned char)known[c]) == name[c]) c++;
+    if (c == length && known[c] == '\0') return 1;
+  }
+  return 0;
+}
+
+/* A mistyped variable would be silently without effect. */
+static void warn_of_strangers(void)
+{
+  for (char **variable = environ; *variable; variable++) {
+    if (strncmp(*variable, "GROVE_", 6) != 0) continue;
+    size_t length = strcspn(*variable + 6, "=");
+    if (!is_option(*variable + 6, length))
+      fprintf(stderr, "grove options: GROVE_%.*s is set, but there is no such option\n",
+              (int)length, *variable + 6);
+  }
+}
+
+static int run(int argc, char **argv)
+{
+  grove_options options;
+  int json = 0;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--json") != 0) {
+      fprintf(stderr, "grove options: '%s' is not understood; see grove options --help\n", argv[i]);
+      return EXIT_BAD_INPUT;
+    }
+    json = 1;
+  }
+  if (grove_options_create(&options) != GROVE_OK ||
+      grove_options_read_environment(&options) != GROVE_OK) {
+    fprintf(stderr, "grove options: %s\n", grove_last_error());
+    grove_options_free(&options);
+    return EXIT_BAD_INPUT;
+  }
+  if (json)
+    print_json(&options);
+  else
+    print_table(&options);
+  warn_of_strangers();
+  grove_options_free(&options);
+  return EXIT_OK;
+}
+
+const command command_options = {
+  .name = "options",
+  .summary = "every option, its value today, and what it means",
+  .help = help,
+  .run = run,
+};

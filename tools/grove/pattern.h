@@ -1,0 +1,37 @@
+/* Graphs to exchange data on: what a stencil code or a random graph asks for.
+ */
+#ifndef GROVE_TOOLS_PATTERN_H
+#define GROVE_TOOLS_PATTERN_H
+
+#include "grove.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One rank's graph. Roots and leaves live in one array: roots first, then ghosts. */
+typedef struct pattern {
+  int64_t nroots, nleaves;
+  int64_t *leaf; /* slot in the array: nroots, nroots+1, ... */
+  grove_root *root;
+} pattern;
+
+/* A box of side^3 points a rank, ranks in a grid, and the layer of points around it that belongs to
+ * the neighbours: through faces (7-point) or faces, edges and corners (27-point). */
+int pattern_stencil(MPI_Comm comm, int64_t side, int corners, pattern *out);
+
+/* `n` roots and `n` leaves a rank, each leaf joined to any root of any rank. */
+int pattern_random(MPI_Comm comm, int64_t n, uint64_t seed, pattern *out);
+
+/* The edges inside the node (on_node), or those that leave it; the array stays the same. */
+int pattern_select(const pattern *all, grove_context *ctx, int rank, int on_node, pattern *out);
+
+void pattern_free(pattern *p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
