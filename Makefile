@@ -13,7 +13,7 @@ export MPI MPICC MPIEXEC PREFIX SAMPLES SEED
 .PHONY: demo test test-all build install bench check-asan check-ubsan check-valgrind lint format clean
 
 demo:
-	@tools/bootstrap --for build
+	@tools/bootstrap --for demo
 	@tools/build $(BUILD)
 	@tools/demo $(BUILD)
 

@@ -1,0 +1,77 @@
+/* Assembly and halo exchange on a line of elements, cut into pieces: what every finite element code
+ * does. Each rank owns some nodes; its last element reaches to the first node of the next rank,
+ * which it keeps as a ghost. Contributions to ghosts go home by reduce, values come by bcast.
+ *
+ *     mpirun -n 4 assemble
+ */
+#include <grove.h>
+#include <stdlib.h>
+
+enum { NODES = 5 }; /* a rank owns this many */
+
+/* One place for errors: they are sentences. */
+static void check(grove_status status)
+{
+  if (status == GROVE_OK) return;
+  fprintf(stderr, "%s: %s\n", grove_status_name(status), grove_last_error());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Joins the ghost, slot NODES, to the first node of the next rank; the last rank has none. */
+static grove_forest *make_forest(grove_context *ctx, int rank, int size)
+{
+  grove_forest *halo;
+  int64_t slot = NODES;
+  grove_root owner = {rank + 1, 0};
+  check(grove_forest_create(ctx, &halo));
+  check(grove_forest_set_name(halo, "shared nodes"));
+  check(grove_forest_set_graph(halo, NODES, rank + 1 < size, &slot, &owner));
+  check(grove_forest_set_up(halo));
+  return halo;
+}
+
+int main(int argc, char **argv)
+{
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+  grove_context *ctx;
+  check(grove_context_create(MPI_COMM_WORLD, &ctx));
+  grove_forest *halo = make_forest(ctx, rank, size);
+  double load[NODES + 1] = {0};
+  grove_op *send_home, *update;
+  check(grove_reduce_init(halo, MPI_DOUBLE, load, load, MPI_SUM, &send_home));
+  check(grove_bcast_init(halo, MPI_DOUBLE, load, load, MPI_REPLACE, &update));
+
+  /* Every element gives half of its load to each of its two nodes. The last one first: its ghost
+   * travels while the others are computed. */
+  int elements = rank + 1 < size ? NODES : NODES - 1;
+  if (elements == NODES) load[NODES - 1] = load[NODES] = 0.5;
+  check(grove_start(send_home));
+  double inner[NODES] = {0};
+  for (int e = 0; e < NODES - 1; e++) {
+    inner[e] += 0.5;
+    inner[e + 1] += 0.5;
+  }
+  check(grove_wait(send_home));
+  for (int i = 0; i < NODES; i++) load[i] += inner[i];
+
+  check(grove_start(update)); /* now the ghost is the owner's value */
+  check(grove_wait(update));
+
+  /* Inside the line every node has a load of 1, at its two ends 1/2. */
+  int wrong = 0;
+  for (int i = 0; i < NODES + (rank + 1 < size); i++) {
+    int at_end = (rank == 0 && i == 0) || (rank == size - 1 && i == NODES - 1);
+    wrong += load[i] != (at_end ? 0.5 : 1.0);
+  }
+  printf("rank %d: %s\n", rank, wrong ? "WRONG" : "all loads right");
+  check(grove_op_free(&send_home));
+  check(grove_op_free(&update));
+  check(grove_forest_free(&halo));
+  check(grove_context_free(&ctx));
+  MPI_Finalize();
+  return wrong > 0;
+}
