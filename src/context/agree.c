@@ -24,11 +24,11 @@ fail:
 }
 
 /* Waits and frees; `s` is lost on a timeout, on purpose. */
-static grove_status finish(grove_context *ctx, MPI_Request *request, const char *what, step *s,
-                           int64_t *result, int n)
+static grove_status finish(grove_context *ctx, MPI_Request *request, step *s, int64_t *result,
+                           int n)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(grove_context_wait(ctx, request, what));
+  GROVE_TRY(grove_context_wait(ctx, request));
   memcpy(result, s->out, (size_t)n * sizeof *result);
   free(s);
 fail:
@@ -73,7 +73,7 @@ grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t 
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   for (int i = 0; i < n; i++) s->in[1 + i] = values[i];
   GROVE_TRY_MPI(MPI_Iallreduce(s->in, s->out, n + 1, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, "a collective call", s, result, n + 1));
+  GROVE_TRY(finish(ctx, &request, s, result, n + 1));
   if (mine != GROVE_OK) grove_error_set(mine, sentence);
   if (result[0] > 0) return share_failure(ctx, mine, ctx->size - (int)result[0]);
   for (int i = 0; i < n; i++) values[i] = result[1 + i];
@@ -89,7 +89,7 @@ grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int f
   GROVE_NEW(copy, bytes);
   if (ctx->rank == from) memcpy(copy, data, (size_t)bytes);
   GROVE_TRY_MPI(MPI_Ibcast(copy, bytes, MPI_BYTE, from, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request, "a collective call"));
+  GROVE_TRY(grove_context_wait(ctx, &request));
   memcpy(data, copy, (size_t)bytes);
   free(copy);
 fail:
@@ -107,7 +107,7 @@ grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int
     s->out[i] = -1;
   }
   GROVE_TRY_MPI(MPI_Iexscan(s->in, s->out, n, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, "grove_forest_set_up", s, out, n));
+  GROVE_TRY(finish(ctx, &request, s, out, n));
   if (ctx->rank == 0)
     for (int i = 0; i < n; i++) out[i] = -1;
 fail:
@@ -123,7 +123,7 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
   GROVE_TRY(begin(ctx, &s));
   s->in[0] = mine;
   GROVE_TRY_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, "grove_forest_set_up", s, before, 1));
+  GROVE_TRY(finish(ctx, &request, s, before, 1));
   *total = *before;
   *before -= mine;
   GROVE_TRY(grove_context_tell(ctx, total, sizeof *total, ctx->size - 1));
@@ -140,7 +140,7 @@ grove_status grove_context_collect(grove_context *ctx, int64_t mine, int64_t *al
   copy[ctx->size] = mine;
   GROVE_TRY_MPI(
     MPI_Iallgather(&copy[ctx->size], 1, MPI_INT64_T, copy, 1, MPI_INT64_T, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request, "grove_forest_set_up"));
+  GROVE_TRY(grove_context_wait(ctx, &request));
   memcpy(all, copy, (size_t)ctx->size * sizeof *all);
   free(copy);
 fail:

@@ -117,6 +117,7 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
   grove_status status = GROVE_OK, mine = GROVE_OK;
   char *before = NULL;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
+  ctx->call = "grove_context_set";
   if (!key || !value)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_set: %s is NULL",
                        key ? "the value" : "the key");

@@ -64,6 +64,7 @@ struct grove_context {
   grove_active active;  /* head of a ring */
   int abandoned;        /* operations freed while active whose messages are still under way */
   int broken;           /* a collective step timed out: no further one can be matched */
+  const char *call;     /* the collective call under way, for its timeout */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
 };
@@ -83,9 +84,12 @@ void grove_context_deactivate(grove_active *item);
 /* Advances every active operation once. */
 void grove_context_progress(grove_context *ctx);
 
-/* Polls until `request` is complete. `what` names it for the timeout, after which the request and
- * the buffers it uses must be left alone for ever. This rank's failure. */
-grove_status grove_context_wait(grove_context *ctx, MPI_Request *request, const char *what);
+/* Polls until `request` is complete. After a timeout the request and the buffers it uses must be
+ * left alone for ever. This rank's failure. */
+grove_status grove_context_wait(grove_context *ctx, MPI_Request *request);
+
+/* The sentence of a timeout in a collective call; none can succeed on this context any more. */
+grove_status grove_context_time_out(grove_context *ctx);
 
 /* ---- collective steps (agree.c) ---- */
 

@@ -157,6 +157,7 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   GROVE_TRY(check_comm(comm));
   GROVE_NEW(ctx, 1);
   ctx->references = 1;
+  ctx->call = "grove_context_create";
   ctx->comm = ctx->domain = MPI_COMM_NULL;
   ctx->active.next = ctx->active.previous = &ctx->active;
   GROVE_TRY(grove_options_create(&ctx->options));

@@ -103,14 +103,11 @@ static grove_status reach_consensus(exchange *e)
       GROVE_TRY_MPI(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE));
     }
     grove_context_progress(e->ctx);
-    GROVE_CHECK(!grove_pause_expired(&pause, e->ctx->options.timeout_seconds), GROVE_ERR_TIMEOUT,
-                "rank %d waited %g s in grove_forest_set_up: some rank has not called it; no "
-                "collective call can succeed on this context any more",
-                e->ctx->rank, e->ctx->options.timeout_seconds);
+    if (grove_pause_expired(&pause, e->ctx->options.timeout_seconds))
+      return grove_context_time_out(e->ctx);
     if (!done) grove_pause_step(&pause);
   }
-  for (int i = 0; i < e->nreceived; i++)
-    GROVE_TRY(grove_context_wait(e->ctx, &e->receives[i], "grove_forest_set_up"));
+  for (int i = 0; i < e->nreceived; i++) GROVE_TRY(grove_context_wait(e->ctx, &e->receives[i]));
   return GROVE_OK;
 fail:
   e->ctx->broken = 1;

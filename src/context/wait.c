@@ -23,7 +23,16 @@ void grove_context_progress(grove_context *ctx)
   }
 }
 
-grove_status grove_context_wait(grove_context *ctx, MPI_Request *request, const char *what)
+grove_status grove_context_time_out(grove_context *ctx)
+{
+  ctx->broken = 1;
+  return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
+                     "rank %d waited %g s in %s: some rank has not called it; no collective call "
+                     "can succeed on this context any more",
+                     ctx->rank, ctx->options.timeout_seconds, ctx->call);
+}
+
+grove_status grove_context_wait(grove_context *ctx, MPI_Request *request)
 {
   grove_status status = GROVE_OK;
   grove_pause pause;
@@ -32,14 +41,10 @@ grove_status grove_context_wait(grove_context *ctx, MPI_Request *request, const 
     GROVE_TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
     if (done) return GROVE_OK;
     grove_context_progress(ctx);
-    if (grove_pause_expired(&pause, ctx->options.timeout_seconds)) break;
+    if (grove_pause_expired(&pause, ctx->options.timeout_seconds))
+      return grove_context_time_out(ctx);
     grove_pause_step(&pause);
   }
-  ctx->broken = 1;
-  GROVE_CHECK(0, GROVE_ERR_TIMEOUT,
-              "rank %d waited %g s in %s: some rank has not called it; no collective call can "
-              "succeed on this context any more",
-              ctx->rank, ctx->options.timeout_seconds, what);
 fail:
   return status;
 }

@@ -10,6 +10,7 @@ static grove_status check_forest(const grove_request *r)
   GROVE_CHECK(r->forest, GROVE_ERR_ARG, "%s: the forest is NULL", r->call);
   GROVE_CHECK(r->forest->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", r->call,
               grove_forest_label(r->forest));
+  r->forest->ctx->call = r->call;
 fail:
   return status;
 }

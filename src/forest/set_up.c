@@ -261,6 +261,7 @@ grove_status grove_forest_set_up(grove_forest *f)
   draft d = {.complaint = {.source = -1}};
   GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
   if (f->ready) return GROVE_OK;
+  f->ctx->call = "grove_forest_set_up";
   GROVE_TRY(agree_on_form(f));
   GROVE_TRY(grove_graph_resolve(&f->graph, f->ctx));
   grove_status mine = build(f, &d);
