@@ -5,7 +5,7 @@
 static int consecutive(int64_t count, const int64_t *values)
 {
   for (int64_t i = 1; i < count; i++)
-    if (values[i] != values[0] + i) return 0;
+    if (values[i] - values[0] != i) return 0;
   return 1;
 }
 
@@ -46,7 +46,7 @@ grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count)
 {
   grove_index view = {.count = count, .first = count > 0 ? grove_index_at(x, begin) : 0};
   int64_t i = 1;
-  while (i < count && grove_index_at(x, begin + i) == view.first + i) i++;
+  while (i < count && grove_index_at(x, begin + i) - view.first == i) i++;
   if (i < count) {
     view.narrow = x->narrow ? x->narrow + begin : NULL;
     view.wide = x->wide ? x->wide + begin : NULL;

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Entry i is first + i if both pointers are NULL, else narrow[i] or wide[i]. */
+/* Entry i is first + i if both pointers are NULL, else narrow[i] or wide[i]. None is negative. */
 typedef struct grove_index {
   int64_t count;
   int64_t first;

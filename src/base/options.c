@@ -54,7 +54,8 @@ static grove_status parse_count(const option *about, const char *value, void *fi
   char *end = NULL;
   errno = 0;
   long number = strtol(value, &end, 10);
-  if (end == value || *end || errno || number < 0 || number > INT_MAX) return refuse(about, value);
+  if (!isdigit((unsigned char)*value) || *end || errno || number > INT_MAX)
+    return refuse(about, value);
   *(int *)field = (int)number;
   return GROVE_OK;
 }
@@ -70,7 +71,7 @@ static grove_status parse_seconds(const option *about, const char *value, void *
 {
   char *end = NULL;
   double number = strtod(value, &end);
-  if (end == value || *end || !(number >= 0) || number > 1e9) return refuse(about, value);
+  if (!isdigit((unsigned char)*value) || *end || !(number <= 1e9)) return refuse(about, value);
   *(double *)field = number;
   return GROVE_OK;
 }

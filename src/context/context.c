@@ -42,7 +42,7 @@ void grove_context_release(grove_context *ctx)
   grove_options_free(&ctx->options);
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
   free(ctx->tallies);
-  free(ctx->tag_used);
+  free(ctx->tag);
   free(ctx);
 }
 

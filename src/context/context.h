@@ -39,6 +39,13 @@ typedef struct grove_tally {
   double total_seconds; /* from start until completion was seen */
 } grove_tally;
 
+/* A tag may be used again when every rank has returned it after equally many starts: then all its
+ * messages have been received. */
+typedef struct grove_tag {
+  int used;
+  int64_t starts; /* of its last owner, once returned */
+} grove_tag;
+
 /* Tags below this one are for set-up; operations have one each, from here on. */
 enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_FIRST = 8 };
 
@@ -57,7 +64,7 @@ struct grove_context {
   grove_segment segment;
   grove_topo topo;
 
-  unsigned char *tag_used; /* one byte a tag, from GROVE_TAG_FIRST */
+  grove_tag *tag; /* what is known of each tag, from GROVE_TAG_FIRST */
   int tags, tag_limit;
   int exchanges;        /* done so far; neighbouring ones use different tags */
   int64_t forests;      /* set up so far: serial numbers, the same on every rank */
@@ -95,7 +102,7 @@ grove_status grove_context_time_out(grove_context *ctx);
 
 /* Gives every rank the same status: GROVE_OK if `mine` is on all ranks, else that of the lowest
  * rank that failed, with its sentence. On success values[i] becomes the maximum over the ranks
- * (n at most 4). Agreed by all. */
+ * (n at most 6). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
 /* Rank `from` tells all ranks `bytes` bytes. */
@@ -105,7 +112,7 @@ grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int f
 grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *before,
                                    int64_t *total);
 
-/* out[i] = the maximum of mine[i] over lower ranks, -1 on rank 0; n is at most 4. */
+/* out[i] = the maximum of mine[i] over lower ranks, -1 on rank 0; n is at most 6. */
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out);
 
 /* Every rank gets one number from each rank: for what needs an entry a rank by its nature. */
@@ -119,6 +126,10 @@ typedef struct grove_parcel {
   void *data;
 } grove_parcel;
 
+/* Can these parcels be sent? To be agreed upon before an exchange, which all ranks must enter. This
+ * rank's failure. */
+grove_status grove_parcels_check(const grove_context *ctx, int n, const grove_parcel *parcels);
+
 /* Delivers parcels to ranks that do not know they will get any; returns those that came, by
  * ascending peer. Messages and memory are proportional to the parcels, not to the ranks. */
 grove_status grove_context_exchange(grove_context *ctx, int nsend, const grove_parcel *send,
@@ -131,7 +142,8 @@ void grove_parcels_free(int n, grove_parcel *parcels);
  * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int *tag);
-void grove_context_return_tag(grove_context *ctx, int tag);
+/* `starts`: how often this rank started what the tag was for. */
+void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 
 /* ---- the summary (summary.c) ---- */
 

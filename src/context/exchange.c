@@ -69,17 +69,25 @@ fail:
   return status;
 }
 
+grove_status grove_parcels_check(const grove_context *ctx, int n, const grove_parcel *parcels)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < n; i++)
+    GROVE_CHECK(parcels[i].bytes <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                "rank %d has %lld bytes of set-up data for rank %d: more than 2^31 - 1 are not "
+                "possible yet",
+                ctx->rank, (long long)parcels[i].bytes, parcels[i].peer);
+fail:
+  return status;
+}
+
 static grove_status post_sends(exchange *e, const grove_parcel *send)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsend; i++) e->sends[i] = MPI_REQUEST_NULL;
-  for (int i = 0; i < e->nsend; i++) {
-    GROVE_CHECK(send[i].bytes <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-                "rank %d has %lld bytes of set-up data for rank %d: more than 2^31 - 1",
-                e->ctx->rank, (long long)send[i].bytes, send[i].peer);
+  for (int i = 0; i < e->nsend; i++)
     GROVE_TRY_MPI(MPI_Issend(send[i].data, (int)send[i].bytes, MPI_BYTE, send[i].peer, e->tag,
                              e->ctx->comm, &e->sends[i]));
-  }
 fail:
   return status;
 }

@@ -146,7 +146,7 @@ void grove_recipe_release(grove_recipe *recipe)
     op->recipe = NULL;
     grove_op_destroy(op);
   }
-  if (recipe->tag > 0) grove_context_return_tag(recipe->ctx, recipe->tag);
+  if (recipe->tag > 0) grove_context_return_tag(recipe->ctx, recipe->tag, recipe->sequence);
   grove_identity_release(recipe->identity);
   grove_unit_free(&recipe->unit);
   free(recipe);

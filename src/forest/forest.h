@@ -78,7 +78,7 @@ void grove_side_free(grove_side *side);
 grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx);
 
 /* Turns global numbers or a pattern into pairs. Every rank must come here, with a graph that is
- * valid as far as it can see. A number out of range is this rank's failure. Collective. */
+ * valid as far as it can see. Collective, but the outcome is this rank's: to be agreed upon. */
 grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx);
 
 #ifdef __cplusplus

@@ -90,11 +90,10 @@ fail:
   return status;
 }
 
-static grove_status build_directory(grove_context *ctx, int n, const grove_parcel *questions,
-                                    directory *out)
+/* The owners that announced themselves here. */
+static grove_status list_announced(int n, const grove_parcel *questions, directory *out)
 {
   grove_status status = GROVE_OK;
-  int64_t last[2] = {-1, -1}, below[2];
   GROVE_NEW(out->owners, n + 1);
   for (int i = 0; i < n; i++) {
     question q;
@@ -102,16 +101,25 @@ static grove_status build_directory(grove_context *ctx, int n, const grove_parce
     if (q.announces) out->owners[out->count++] = (owner){q.first, questions[i].peer};
   }
   qsort(out->owners, (size_t)out->count, sizeof *out->owners, by_first);
-  if (out->count > 0) {
-    last[0] = out->owners[out->count - 1].first;
-    last[1] = out->owners[out->count - 1].rank;
+fail:
+  return status;
+}
+
+/* And before them the one that reaches into the block from below. Collective. */
+static grove_status add_from_below(grove_context *ctx, directory *d)
+{
+  grove_status status = GROVE_OK;
+  int64_t last[2] = {-1, -1}, below[2];
+  if (d->count > 0) {
+    last[0] = d->owners[d->count - 1].first;
+    last[1] = d->owners[d->count - 1].rank;
   }
   /* First numbers and ranks of owners ascend together: both maxima belong to the same owner. */
   GROVE_TRY(grove_context_scan_max(ctx, last, 2, below));
-  if (below[1] >= 0) {
-    memmove(out->owners + 1, out->owners, (size_t)out->count * sizeof *out->owners);
-    out->owners[0] = (owner){below[0], below[1]};
-    out->count++;
+  if (below[1] >= 0 && d->owners) {
+    memmove(d->owners + 1, d->owners, (size_t)d->count * sizeof *d->owners);
+    d->owners[0] = (owner){below[0], below[1]};
+    d->count++;
   }
 fail:
   return status;
@@ -181,31 +189,63 @@ fail:
   return status;
 }
 
-static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
+/* What goes out in each of the two exchanges; each is written before all ranks agree to enter it. */
+typedef struct inquiry {
+  grove_groups groups; /* leaves by the directory they ask */
+  directory directory;
+  int nasked, ncame, nreplies, nanswers;
+  grove_parcel *asked, *came, *replies, *answers;
+} inquiry;
+
+static void free_inquiry(inquiry *q)
+{
+  grove_groups_free(&q->groups);
+  free(q->directory.owners);
+  grove_parcels_free(q->nasked, q->asked);
+  grove_parcels_free(q->ncame, q->came);
+  grove_parcels_free(q->nreplies, q->replies);
+  grove_parcels_free(q->nanswers, q->answers);
+}
+
+static grove_status ask(const grove_graph *graph, const grove_context *ctx, int64_t first,
+                        int64_t total, inquiry *q)
 {
   grove_status status = GROVE_OK;
-  int64_t first = 0, total = 0;
-  int nsent = 0, ncame = 0, nreplies = 0, nanswers = 0;
-  grove_groups groups = {0};
-  directory d = {0};
-  grove_parcel *sent = NULL, *came = NULL, *replies = NULL, *answers = NULL;
-  GROVE_TRY(grove_context_offsets(ctx, graph->nroots, &first, &total));
-  GROVE_TRY(grove_context_agree(ctx, check_numbers(graph, ctx->rank, total), NULL, 0));
   int64_t block = total / ctx->size + 1;
-  GROVE_TRY(group_questions(graph, block, &groups));
-  GROVE_TRY(write_questions(graph, &groups, first, block, &nsent, &sent));
-  GROVE_TRY(grove_context_exchange(ctx, nsent, sent, &ncame, &came));
-  GROVE_TRY(build_directory(ctx, ncame, came, &d));
-  GROVE_TRY(write_answers(&d, ncame, came, &nreplies, &replies));
-  GROVE_TRY(grove_context_exchange(ctx, nreplies, replies, &nanswers, &answers));
-  GROVE_TRY(read_answers(graph, &groups, nanswers, answers));
+  GROVE_TRY(check_numbers(graph, ctx->rank, total));
+  GROVE_TRY(group_questions(graph, block, &q->groups));
+  GROVE_TRY(write_questions(graph, &q->groups, first, block, &q->nasked, &q->asked));
+  GROVE_TRY(grove_parcels_check(ctx, q->nasked, q->asked));
 fail:
-  grove_groups_free(&groups);
-  free(d.owners);
-  grove_parcels_free(nsent, sent);
-  grove_parcels_free(ncame, came);
-  grove_parcels_free(nreplies, replies);
-  grove_parcels_free(nanswers, answers);
+  return status;
+}
+
+static grove_status answer(const grove_context *ctx, inquiry *q)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(write_answers(&q->directory, q->ncame, q->came, &q->nreplies, &q->replies));
+  GROVE_TRY(grove_parcels_check(ctx, q->nreplies, q->replies));
+fail:
+  return status;
+}
+
+static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  int64_t first = 0, total = 0;
+  inquiry q = {0};
+  GROVE_TRY(grove_context_offsets(ctx, graph->nroots, &first, &total));
+  mine = ask(graph, ctx, first, total, &q);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_context_exchange(ctx, q.nasked, q.asked, &q.ncame, &q.came));
+  mine = list_announced(q.ncame, q.came, &q.directory);
+  GROVE_TRY(add_from_below(ctx, &q.directory));
+  if (mine == GROVE_OK) mine = answer(ctx, &q);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_context_exchange(ctx, q.nreplies, q.replies, &q.nanswers, &q.answers));
+  GROVE_TRY(read_answers(graph, &q.groups, q.nanswers, q.answers));
+fail:
+  free_inquiry(&q);
   return status;
 }
 
@@ -216,7 +256,11 @@ static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int w
   int64_t *n = NULL, total = 0;
   GROVE_NEW(n, ctx->size);
   GROVE_TRY(grove_context_collect(ctx, graph->n, n));
-  for (int r = 0; r < ctx->size; r++) total += n[r];
+  for (int r = 0; r < ctx->size; r++) {
+    GROVE_CHECK(n[r] <= INT64_MAX - total, GROVE_ERR_GRAPH,
+                "rank %d: the pattern has more than 2^63 - 1 roots", ctx->rank);
+    total += n[r];
+  }
   graph->nroots = graph->n;
   graph->nleaves = wanted ? total : 0;
   GROVE_NEW(graph->root, graph->nleaves);
@@ -230,6 +274,9 @@ fail:
 static grove_status list_blocks(grove_graph *graph, const grove_context *ctx)
 {
   grove_status status = GROVE_OK;
+  GROVE_CHECK(graph->n <= INT64_MAX / ctx->size, GROVE_ERR_GRAPH,
+              "rank %d: GROVE_ALLTOALL with n = %lld on %d ranks has more than 2^63 - 1 roots",
+              ctx->rank, (long long)graph->n, ctx->size);
   graph->nroots = graph->nleaves = graph->n * ctx->size;
   GROVE_NEW(graph->root, graph->nleaves);
   for (int64_t k = 0; k < graph->nleaves; k++)
@@ -240,6 +287,10 @@ fail:
 
 grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx)
 {
+  if (graph->form != GROVE_FORM_PAIRS) { /* of an attempt that failed */
+    free(graph->root);
+    graph->root = NULL;
+  }
   switch (graph->form) {
   case GROVE_FORM_GLOBAL: return resolve_global(graph, ctx);
   case GROVE_FORM_PATTERN + GROVE_ALLGATHER: return list_all_roots(graph, ctx, 1);

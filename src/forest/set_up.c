@@ -21,6 +21,8 @@ typedef struct draft {
   grove_groups groups; /* leaves by the rank of their root */
   grove_side leaves, roots;
   grove_index remote, order;
+  int nsent, ncame;
+  grove_parcel *sent, *came, own; /* lists of root indices, to and from other ranks */
   complaint complaint;
 } draft;
 
@@ -31,6 +33,9 @@ static void free_draft(draft *d)
   grove_side_free(&d->roots);
   grove_index_free(&d->remote);
   grove_index_free(&d->order);
+  grove_parcels_free(d->nsent, d->sent);
+  grove_parcels_free(d->ncame, d->came);
+  free(d->own.data);
 }
 
 /* ---- the leaf side: local ---- */
@@ -111,20 +116,13 @@ static int64_t parcel_count(const grove_parcel *parcel)
   return (parcel->bytes - (int64_t)sizeof *data) / data[0];
 }
 
-/* All groups but the own one, which needs no message. `own` is the own group, if there is one. */
-static grove_status write_parcels(const draft *d, int rank, int *n, grove_parcel **out,
-                                  grove_parcel *own)
+/* All groups; the own one needs no message. */
+static grove_status write_parcels(draft *d, int rank)
 {
   grove_status status = GROVE_OK;
-  grove_parcel *parcels = NULL;
-  GROVE_NEW(parcels, d->leaves.count);
-  *out = parcels;
-  for (int g = 0; g < d->leaves.count; g++) {
-    if (d->leaves.ranks[g] == rank)
-      GROVE_TRY(write_parcel(d, g, own));
-    else
-      GROVE_TRY(write_parcel(d, g, &parcels[(*n)++]));
-  }
+  GROVE_NEW(d->sent, d->leaves.count);
+  for (int g = 0; g < d->leaves.count; g++)
+    GROVE_TRY(write_parcel(d, g, d->leaves.ranks[g] == rank ? &d->own : &d->sent[d->nsent++]));
 fail:
   return status;
 }
@@ -140,10 +138,11 @@ static void read_parcel(const grove_parcel *parcel, int64_t nroots, int64_t *lis
   }
 }
 
-static grove_status build_root_side(draft *d, int64_t nroots, int n, const grove_parcel *parcels,
-                                    const grove_parcel *own)
+static grove_status build_root_side(draft *d, int64_t nroots)
 {
   grove_status status = GROVE_OK;
+  int n = d->ncame;
+  const grove_parcel *parcels = d->came, *own = &d->own;
   int64_t total = own->data ? parcel_count(own) : 0, *list = NULL;
   for (int i = 0; i < n; i++) total += parcel_count(&parcels[i]);
   GROVE_NEW(list, total);
@@ -168,18 +167,15 @@ fail:
   return status;
 }
 
-static grove_status discover(grove_context *ctx, int64_t nroots, draft *d)
+/* All that can be done, and can fail, before the ranks talk. */
+static grove_status prepare(const grove_forest *f, draft *d)
 {
   grove_status status = GROVE_OK;
-  int nsent = 0, ncame = 0;
-  grove_parcel *sent = NULL, *came = NULL, own = {0};
-  GROVE_TRY(write_parcels(d, ctx->rank, &nsent, &sent, &own));
-  GROVE_TRY(grove_context_exchange(ctx, nsent, sent, &ncame, &came));
-  GROVE_TRY(build_root_side(d, nroots, ncame, came, &own));
+  GROVE_TRY(group_leaves(&f->graph, d));
+  GROVE_TRY(build_leaf_side(&f->graph, d));
+  GROVE_TRY(write_parcels(d, f->ctx->rank));
+  GROVE_TRY(grove_parcels_check(f->ctx, d->nsent, d->sent));
 fail:
-  grove_parcels_free(nsent, sent);
-  grove_parcels_free(ncame, came);
-  free(own.data);
   return status;
 }
 
@@ -206,13 +202,13 @@ fail:
   return status;
 }
 
-/* The same kind of graph on every rank, each valid as far as its own rank can see. */
-static grove_status agree_on_form(const grove_forest *f)
+/* The same kind of graph on every rank, each good (`mine`) as far as its own rank can see. */
+static grove_status agree_on_form(const grove_forest *f, grove_status mine)
 {
   grove_status status = GROVE_OK;
   const grove_graph *graph = &f->graph;
   int64_t form[4] = {graph->form, -graph->form, graph->n, -graph->n};
-  GROVE_TRY(grove_context_agree(f->ctx, grove_graph_validate(graph, f->ctx), form, 4));
+  GROVE_TRY(grove_context_agree(f->ctx, mine, form, 4));
   GROVE_CHECK(form[0] == -form[1], GROVE_ERR_GRAPH,
               "the ranks set the graph of forest '%.100s' in different ways: pairs, global numbers "
               "or a pattern must be the same on all",
@@ -225,12 +221,18 @@ fail:
   return status;
 }
 
-static grove_status build(grove_forest *f, draft *d)
+/* Everything up to the first exchange, in as few steps as can be: pairs need one. Agreed by all. */
+static grove_status get_ready(grove_forest *f, draft *d)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(group_leaves(&f->graph, d));
-  GROVE_TRY(build_leaf_side(&f->graph, d));
-  GROVE_TRY(discover(f->ctx, f->graph.nroots, d));
+  int pairs = f->graph.form == GROVE_FORM_PAIRS;
+  grove_status mine = grove_graph_validate(&f->graph, f->ctx);
+  if (mine == GROVE_OK && pairs) mine = prepare(f, d);
+  GROVE_TRY(agree_on_form(f, mine));
+  if (pairs) return GROVE_OK;
+  mine = grove_graph_resolve(&f->graph, f->ctx);
+  if (mine == GROVE_OK) mine = prepare(f, d);
+  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
 fail:
   return status;
 }
@@ -262,9 +264,9 @@ grove_status grove_forest_set_up(grove_forest *f)
   GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
   if (f->ready) return GROVE_OK;
   f->ctx->call = "grove_forest_set_up";
-  GROVE_TRY(agree_on_form(f));
-  GROVE_TRY(grove_graph_resolve(&f->graph, f->ctx));
-  grove_status mine = build(f, &d);
+  GROVE_TRY(get_ready(f, &d));
+  GROVE_TRY(grove_context_exchange(f->ctx, d.nsent, d.sent, &d.ncame, &d.came));
+  grove_status mine = build_root_side(&d, f->graph.nroots);
   /* The maximum over the ranks is the lowest rank that complains. */
   int64_t complaining = d.complaint.source >= 0 ? f->ctx->size - f->ctx->rank : 0;
   GROVE_TRY(grove_context_agree(f->ctx, mine, &complaining, 1));

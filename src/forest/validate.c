@@ -79,13 +79,13 @@ static void print_root(const grove_graph *graph, int64_t i, char text[64])
     snprintf(text, 64, "global root %lld", (long long)graph->global_root[i]);
 }
 
-static grove_status refuse_negative(const grove_graph *graph, int rank, int64_t i)
+static grove_status refuse_leaf(const grove_graph *graph, int rank, int64_t i)
 {
   char root[64];
   print_root(graph, i, root);
   return grove_error(GROVE_ERR_GRAPH, __FILE__, __LINE__,
                      "rank %d: entry %lld of the leaf list, joined to %s, is leaf %lld: a leaf "
-                     "index must not be negative",
+                     "index lies between 0 and 2^63 - 2",
                      rank, (long long)i, root, (long long)graph->leaf_index[i]);
 }
 
@@ -107,9 +107,10 @@ static grove_status check_leaves(const grove_graph *graph, int rank)
 {
   grove_status status = GROVE_OK;
   if (!graph->leaf_index) return GROVE_OK;
-  int64_t negative = 0, twice = -1;
-  while (negative < graph->nleaves && graph->leaf_index[negative] >= 0) negative++;
-  if (negative < graph->nleaves) return refuse_negative(graph, rank, negative);
+  int64_t bad = 0, twice = -1;
+  while (bad < graph->nleaves && graph->leaf_index[bad] >= 0 && graph->leaf_index[bad] < INT64_MAX)
+    bad++;
+  if (bad < graph->nleaves) return refuse_leaf(graph, rank, bad);
   GROVE_TRY(find_duplicate(graph->leaf_index, graph->nleaves, &twice));
   if (twice >= 0) return refuse_duplicate(graph, rank, twice);
 fail:

@@ -21,8 +21,14 @@ static void meet(MPI_Datatype named, anatomy *found)
   if (found->element != named) found->mixed = 1;
 }
 
-static grove_status walk_parts(MPI_Datatype type, int integers, int addresses, int types,
-                               anatomy *found)
+static int is_parametrised(int combiner)
+{
+  return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+         combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+static grove_status walk_parts(MPI_Datatype type, int combiner_of_all, int integers, int addresses,
+                               int types, anatomy *found)
 {
   grove_status status = GROVE_OK;
   int *i = NULL;
@@ -33,23 +39,18 @@ static grove_status walk_parts(MPI_Datatype type, int integers, int addresses, i
   GROVE_NEW(part, types);
   GROVE_TRY_MPI(MPI_Type_get_contents(type, integers, addresses, types, i, a, part));
   for (int k = 0; k < types; k++) {
-    if (status == GROVE_OK) status = walk(part[k], found);
+    int empty = combiner_of_all == MPI_COMBINER_STRUCT && i[1 + k] == 0;
+    if (status == GROVE_OK && !empty) status = walk(part[k], found);
     /* get_contents hands out references to derived parts, which are ours to free. */
     int ni, na, nt, combiner;
     MPI_Type_get_envelope(part[k], &ni, &na, &nt, &combiner);
-    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&part[k]);
+    if (combiner != MPI_COMBINER_NAMED && !is_parametrised(combiner)) MPI_Type_free(&part[k]);
   }
 fail:
   free(i);
   free(a);
   free(part);
   return status;
-}
-
-static int is_parametrised(int combiner)
-{
-  return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
-         combiner == MPI_COMBINER_F90_INTEGER;
 }
 
 static grove_status walk(MPI_Datatype type, anatomy *found)
@@ -62,12 +63,12 @@ static grove_status walk(MPI_Datatype type, anatomy *found)
   else if (is_parametrised(combiner))
     found->mixed = 1;
   else
-    GROVE_TRY(walk_parts(type, integers, addresses, types, found));
+    GROVE_TRY(walk_parts(type, combiner, integers, addresses, types, found));
 fail:
   return status;
 }
 
-/* Packs one unit of bytes 0, 1, 2, ... and looks whether they come out in that order. Also shows
+/* Packs one unit of mixed bytes and looks whether they come out in the same order. Also shows
  * that MPI_Pack adds nothing of its own, which messages rely on. */
 static grove_status probe(const grove_unit *unit, MPI_Comm comm, int *identical)
 {
@@ -76,7 +77,8 @@ static grove_status probe(const grove_unit *unit, MPI_Comm comm, int *identical)
   int position = 0;
   GROVE_NEW(memory, unit->true_extent);
   GROVE_NEW(packed, unit->bytes);
-  for (int64_t k = 0; k < unit->true_extent; k++) memory[k] = (unsigned char)(k % 251);
+  for (int64_t k = 0; k < unit->true_extent; k++)
+    memory[k] = (unsigned char)((uint32_t)k * 2654435761u >> 24); /* no period */
   GROVE_TRY_MPI(
     MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes, &position, comm));
   GROVE_CHECK(position == unit->bytes, GROVE_ERR_UNSUPPORTED,

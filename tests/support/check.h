@@ -45,6 +45,10 @@ int64_t test_samples(int64_t normal);
 /* SAMPLES=all: a test that enumerates its cases should try every one. */
 int test_exhaustive(void);
 
+/* The shortest value of the option `timeout` under which collective calls still do what they have
+ * to do: a second, more where a checker slows everything down. */
+const char *test_timeout(void);
+
 int world_rank(void);
 int world_size(void);
 

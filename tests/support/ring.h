@@ -19,7 +19,8 @@ typedef struct ring {
   grove_op *op;
 } ring;
 
-enum { RING_NOBODY = -1, RING_SMALL = 5, RING_LARGE = 1 << 19 /* 4 MiB: never sent eagerly */ };
+/* Numbers of entries: RING_MIDDLE (512 KiB) and RING_LARGE (4 MiB) are never sent eagerly. */
+enum { RING_NOBODY = -1, RING_SMALL = 5, RING_MIDDLE = 1 << 16, RING_LARGE = 1 << 19 };
 
 /* Forest and arrays. `n` must be the same on all ranks. Collective. */
 ring ring_open(const place *p, int64_t n, int left_out, int reduces);
