@@ -213,7 +213,8 @@ GROVE_API grove_status grove_op_free(grove_op **op);
 
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind
  * (forest, operation, unit) is Collective; later ones reuse its plan, with any addresses, and wait
- * for nobody. Calls of one kind are matched in the order they are made. */
+ * for nobody: a bad argument is then an error on this rank alone. Calls of one kind are matched in
+ * the order they are made. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,

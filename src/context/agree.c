@@ -69,6 +69,7 @@ grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t 
   char sentence[GROVE_SENTENCE_BYTES];
   /* What happens while this step runs must not replace the sentence that it may have to share. */
   if (mine != GROVE_OK) snprintf(sentence, sizeof sentence, "%s", grove_last_error());
+  if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
   GROVE_TRY(begin(ctx, &s));
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   for (int i = 0; i < n; i++) s->in[1 + i] = values[i];
@@ -120,6 +121,7 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
   grove_status status = GROVE_OK;
   step *s = NULL;
   MPI_Request request;
+  if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
   GROVE_TRY(begin(ctx, &s));
   s->in[0] = mine;
   GROVE_TRY_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));

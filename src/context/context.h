@@ -131,8 +131,9 @@ typedef struct grove_parcel {
 grove_status grove_parcels_check(const grove_context *ctx, int n, const grove_parcel *parcels);
 
 /* Delivers parcels to ranks that do not know they will get any; returns those that came, by
- * ascending peer. Messages and memory are proportional to the parcels, not to the ranks. */
-grove_status grove_context_exchange(grove_context *ctx, int nsend, const grove_parcel *send,
+ * ascending peer. Messages and memory are proportional to the parcels, not to the ranks. Takes
+ * `send` over and sets it to NULL: after a failure MPI may still be reading it. */
+grove_status grove_context_exchange(grove_context *ctx, int nsend, grove_parcel **send,
                                     int *nreceived, grove_parcel **received);
 void grove_parcels_free(int n, grove_parcel *parcels);
 

@@ -116,30 +116,30 @@ static grove_status reach_consensus(exchange *e)
     if (!done) grove_pause_step(&pause);
   }
   for (int i = 0; i < e->nreceived; i++) GROVE_TRY(grove_context_wait(e->ctx, &e->receives[i]));
-  return GROVE_OK;
 fail:
-  e->ctx->broken = 1;
   return status;
 }
 
-grove_status grove_context_exchange(grove_context *ctx, int nsend, const grove_parcel *send,
+grove_status grove_context_exchange(grove_context *ctx, int nsend, grove_parcel **send,
                                     int *nreceived, grove_parcel **received)
 {
   grove_status status = GROVE_OK;
   exchange e = {.ctx = ctx, .tag = GROVE_TAG_EXCHANGE + ctx->exchanges % 2, .nsend = nsend};
-  GROVE_CHECK(!ctx->broken, GROVE_ERR_STATE,
-              "rank %d: an earlier collective call on this context timed out", ctx->rank);
+  grove_parcel *parcels = *send;
+  *send = NULL;
   ctx->exchanges++;
   GROVE_NEW(e.sends, nsend);
-  GROVE_TRY(post_sends(&e, send));
+  GROVE_TRY(post_sends(&e, parcels));
   GROVE_TRY(reach_consensus(&e));
   qsort(e.received, (size_t)e.nreceived, sizeof *e.received, by_peer);
   *nreceived = e.nreceived;
   *received = e.received;
+  grove_parcels_free(nsend, parcels);
   free(e.sends);
   free(e.receives);
   return GROVE_OK;
 fail:
-  /* MPI may still be reading and writing: what it was given is left alone. */
+  /* What MPI was given is left alone. */
+  ctx->broken = 1;
   return status;
 }

@@ -15,7 +15,10 @@ grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, in
 {
   grove_status status = GROVE_OK;
   grove_tally *t = ctx->tallies;
-  int i = 0;
+  /* A new forest has no rows yet: programs that make many should not search them all. */
+  int i = ctx->ntallies > 0 && t[ctx->ntallies - 1].forest_serial < like->forest_serial
+            ? ctx->ntallies
+            : 0;
   while (i < ctx->ntallies &&
          (t[i].forest_serial != like->forest_serial || t[i].unit_bytes != like->unit_bytes ||
           strcmp(t[i].operation, like->operation) != 0 || strcmp(t[i].route, like->route) != 0))

@@ -27,7 +27,7 @@ grove_status grove_context_time_out(grove_context *ctx)
 {
   ctx->broken = 1;
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
-                     "rank %d waited %g s in %s: some rank has not called it; no collective call "
+                     "rank %d waited %g s in %s: some rank has not come as far; no collective call "
                      "can succeed on this context any more",
                      ctx->rank, ctx->options.timeout_seconds, ctx->call);
 }

@@ -57,6 +57,7 @@ static int64_t signature(const grove_request *r, const grove_recipe *recipe)
 
 static grove_status make_row(const grove_request *r, grove_recipe *recipe)
 {
+  if (r->forest->ctx->options.log != GROVE_LOG_SUMMARY) return GROVE_OK;
   grove_tally row = {.forest = (char *)grove_forest_label(r->forest),
                      .operation = grove_operation_name(r->operation),
                      .route = recipe->plan->route,
@@ -121,14 +122,15 @@ fail:
   return status;
 }
 
-/* With the option `check` every call is agreed upon, so that a mistake on one rank is an error on
- * all and not a hang; otherwise only the first of its kind is. */
+/* What can be wrong with a further call of a kind. It waits for nobody, so that is this rank's
+ * failure, and the others' timeouts name it. */
 static grove_status check_begin(const grove_request *r, const grove_recipe *recipe)
 {
-  grove_status mine = check_arrays(r);
-  if (!recipe->check) return mine;
-  if (mine == GROVE_OK) mine = grove_check_overlap(recipe, r->from, r->to);
-  return grove_context_agree(r->forest->ctx, mine, NULL, 0);
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_arrays(r));
+  if (recipe->check) GROVE_TRY(grove_check_overlap(recipe, r->from, r->to));
+fail:
+  return status;
 }
 
 static grove_status first_of_its_kind(const grove_request *r, grove_recipe **out)

@@ -46,7 +46,7 @@ struct grove_recipe {
   int check;          /* with checksums */
   int persistent;     /* arrays never change: requests are made once */
   int generation;     /* of the context's options */
-  int tally;          /* row of the summary */
+  int tally;          /* row of the summary; -1: none is kept */
   grove_context *ctx; /* not held: the operations do that through their forest */
 
   /* Of a recipe in a pool: what it is found by, and its operations. */

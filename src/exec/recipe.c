@@ -10,13 +10,16 @@
  * same one. */
 enum { POOLED = 64 };
 
+/* The plans of a forest under one set of options. */
+typedef struct plans {
+  struct plans *next;
+  int generation;
+  grove_plan *bcast, *reduce;
+} plans;
+
 /* What a forest keeps for its operations. */
 typedef struct compiled {
-  struct plans {
-    struct plans *next;
-    int generation;
-    grove_plan *bcast, *reduce;
-  } * plans;
+  plans *plans;       /* newest first */
   grove_recipe *pool; /* newest first */
 } compiled;
 
@@ -32,7 +35,7 @@ static void free_compiled(void *pointer)
     next = c->pool->next;
     grove_recipe_release(c->pool);
   }
-  for (struct plans *next; c->plans; c->plans = next) {
+  for (plans *next; c->plans; c->plans = next) {
     next = c->plans->next;
     grove_plan_free(&c->plans->bcast);
     grove_plan_free(&c->plans->reduce);
@@ -60,7 +63,7 @@ static grove_status get_plan(grove_forest *f, grove_operation operation, const g
 {
   grove_status status = GROVE_OK;
   compiled *c = NULL;
-  struct plans *p = NULL;
+  plans *p = NULL;
   GROVE_TRY(get_compiled(f, &c));
   if (!c->plans || c->plans->generation != f->ctx->generation) {
     GROVE_NEW(p, 1);
@@ -117,6 +120,7 @@ grove_status grove_recipe_create(const grove_request *r, int persistent, grove_r
   grove_recipe *recipe = NULL;
   GROVE_NEW(recipe, 1);
   recipe->references = 1;
+  recipe->tally = -1;
   recipe->operation = r->operation;
   recipe->ctx = ctx;
   recipe->rank = ctx->rank;
@@ -159,8 +163,8 @@ grove_status grove_recipe_find(const grove_request *r, grove_recipe **out)
   int commutative = 0;
   *out = NULL;
   compiled *c = r->forest->compiled;
-  if (!c) return GROVE_OK;
-  GROVE_TRY(grove_identity_of(r->unit, &identity));
+  /* A type that MPI does not know is in no pool either; making a recipe of it will fail on all. */
+  if (!c || grove_identity_of(r->unit, &identity) != GROVE_OK) return GROVE_OK;
   for (grove_recipe *k = c->pool; k && !*out; k = k->next)
     if (k->operation == r->operation && k->type == r->unit && k->identity == identity &&
         k->combine.op == r->op && k->generation == r->forest->ctx->generation)

@@ -123,21 +123,28 @@ static void arrive(grove_op *op, grove_bound_stage *s, int i)
     note_failure(op, unpack_message(op, s, i));
 }
 
-static void finish(grove_op *op)
+/* Adds one exchange to the row of the summary, if there is one. */
+static void count_exchange(const grove_op *op, double seconds)
 {
-  double seconds = grove_clock() - op->since;
   const grove_recipe *recipe = op->recipe;
+  if (recipe->tally < 0) return;
   grove_tally *t = &op->ctx->tallies[recipe->tally];
-  grove_context_deactivate(&op->active);
-  op->state = GROVE_OP_DONE;
-  op->starts++;
-  op->seconds += seconds;
   t->starts++;
   t->total_seconds += seconds;
   t->on_node_messages += recipe->counts.on_node_messages;
   t->off_node_messages += recipe->counts.off_node_messages;
   t->on_node_bytes += recipe->counts.on_node_units * recipe->unit.bytes;
   t->off_node_bytes += recipe->counts.off_node_units * recipe->unit.bytes;
+}
+
+static void finish(grove_op *op)
+{
+  double seconds = grove_clock() - op->since;
+  grove_context_deactivate(&op->active);
+  op->state = GROVE_OP_DONE;
+  op->starts++;
+  op->seconds += seconds;
+  count_exchange(op, seconds);
 }
 
 /* Freed while active: the messages are seen through, their data is not looked at. */
@@ -193,7 +200,8 @@ grove_status grove_op_run(grove_op *op)
   op->sentence = NULL;
   grove_context_activate(op->ctx, &op->active);
   GROVE_TRY(start_stage(op));
-  op->ctx->tallies[op->recipe->tally].start_seconds += grove_clock() - op->since;
+  if (op->recipe->tally >= 0)
+    op->ctx->tallies[op->recipe->tally].start_seconds += grove_clock() - op->since;
 fail:
   return status;
 }

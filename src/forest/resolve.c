@@ -189,7 +189,7 @@ fail:
   return status;
 }
 
-/* What goes out in each of the two exchanges; each is written before all ranks agree to enter it. */
+/* What goes out in the two exchanges; each is written before all ranks agree to enter it. */
 typedef struct inquiry {
   grove_groups groups; /* leaves by the directory they ask */
   directory directory;
@@ -237,12 +237,12 @@ static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
   GROVE_TRY(grove_context_offsets(ctx, graph->nroots, &first, &total));
   mine = ask(graph, ctx, first, total, &q);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_context_exchange(ctx, q.nasked, q.asked, &q.ncame, &q.came));
+  GROVE_TRY(grove_context_exchange(ctx, q.nasked, &q.asked, &q.ncame, &q.came));
   mine = list_announced(q.ncame, q.came, &q.directory);
   GROVE_TRY(add_from_below(ctx, &q.directory));
   if (mine == GROVE_OK) mine = answer(ctx, &q);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_context_exchange(ctx, q.nreplies, q.replies, &q.nanswers, &q.answers));
+  GROVE_TRY(grove_context_exchange(ctx, q.nreplies, &q.replies, &q.nanswers, &q.answers));
   GROVE_TRY(read_answers(graph, &q.groups, q.nanswers, q.answers));
 fail:
   free_inquiry(&q);
@@ -256,11 +256,7 @@ static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int w
   int64_t *n = NULL, total = 0;
   GROVE_NEW(n, ctx->size);
   GROVE_TRY(grove_context_collect(ctx, graph->n, n));
-  for (int r = 0; r < ctx->size; r++) {
-    GROVE_CHECK(n[r] <= INT64_MAX - total, GROVE_ERR_GRAPH,
-                "rank %d: the pattern has more than 2^63 - 1 roots", ctx->rank);
-    total += n[r];
-  }
+  for (int r = 0; r < ctx->size; r++) total += n[r];
   graph->nroots = graph->n;
   graph->nleaves = wanted ? total : 0;
   GROVE_NEW(graph->root, graph->nleaves);
@@ -274,9 +270,6 @@ fail:
 static grove_status list_blocks(grove_graph *graph, const grove_context *ctx)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(graph->n <= INT64_MAX / ctx->size, GROVE_ERR_GRAPH,
-              "rank %d: GROVE_ALLTOALL with n = %lld on %d ranks has more than 2^63 - 1 roots",
-              ctx->rank, (long long)graph->n, ctx->size);
   graph->nroots = graph->nleaves = graph->n * ctx->size;
   GROVE_NEW(graph->root, graph->nleaves);
   for (int64_t k = 0; k < graph->nleaves; k++)

@@ -265,7 +265,7 @@ grove_status grove_forest_set_up(grove_forest *f)
   if (f->ready) return GROVE_OK;
   f->ctx->call = "grove_forest_set_up";
   GROVE_TRY(get_ready(f, &d));
-  GROVE_TRY(grove_context_exchange(f->ctx, d.nsent, d.sent, &d.ncame, &d.came));
+  GROVE_TRY(grove_context_exchange(f->ctx, d.nsent, &d.sent, &d.ncame, &d.came));
   grove_status mine = build_root_side(&d, f->graph.nroots);
   /* The maximum over the ranks is the lowest rank that complains. */
   int64_t complaining = d.complaint.source >= 0 ? f->ctx->size - f->ctx->rank : 0;

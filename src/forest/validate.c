@@ -8,7 +8,7 @@ static int64_t leaf_slot(const grove_graph *graph, int64_t position)
   return graph->leaf_index ? graph->leaf_index[position] : position;
 }
 
-static grove_status check_counts(const grove_graph *graph, int rank)
+static grove_status check_counts(const grove_graph *graph, int rank, int size)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(graph->form != GROVE_FORM_NONE, GROVE_ERR_STATE,
@@ -22,6 +22,11 @@ static grove_status check_counts(const grove_graph *graph, int rank)
   GROVE_CHECK(!graph->missing, GROVE_ERR_GRAPH,
               "rank %d: there are %lld leaves, but the array of their roots is NULL", rank,
               (long long)graph->nleaves);
+  /* So that sums over the ranks fit. */
+  GROVE_CHECK(graph->form == GROVE_FORM_PAIRS ||
+                (graph->nroots <= INT64_MAX / 2 / size && graph->n <= INT64_MAX / 2 / size),
+              GROVE_ERR_GRAPH, "rank %d: %lld roots on each of %d ranks are more than 2^62", rank,
+              (long long)(graph->n > 0 ? graph->n : graph->nroots), size);
 fail:
   return status;
 }
@@ -120,7 +125,7 @@ fail:
 grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(check_counts(graph, ctx->rank));
+  GROVE_TRY(check_counts(graph, ctx->rank, ctx->size));
   GROVE_TRY(check_roots(graph, ctx->rank, ctx->size));
   GROVE_TRY(check_leaves(graph, ctx->rank));
 fail:

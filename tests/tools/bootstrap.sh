@@ -265,7 +265,7 @@ says '  one MPI (libopenmpi-dev, or libmpich-dev, or MPICC)'
 silent_on '  a C11 compiler'
 echo 'without the right it lists what is missing, and stops only for a hard dependency'
 
-if command -v script >/dev/null; then
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
   machine --without valgrind make
   sudo_is asks
   terminal=yes as user
@@ -281,7 +281,7 @@ if command -v script >/dev/null; then
   says 'no right to install packages'
   echo 'at a terminal the password is asked for once, before anything is done'
 else
-  echo "not shown: a password at a terminal (no 'script' here)"
+  echo "not shown: a password at a terminal (no pseudo-terminal here)"
 fi
 
 machine --without libopenmpi-dev openmpi-bin
