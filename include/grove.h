@@ -185,9 +185,10 @@ typedef struct grove_op grove_op;
 
 /* Persistent operations. `unit` is any committed MPI datatype, the same on every rank; `op` any
  * predefined operation, MPI_REPLACE, or a user's own (which must outlive the operation). Predefined
- * arithmetic works on all C, Fortran and fixed-width basic types and on derived types made of one
- * of them, element by element. Root and leaf may be one array if no slot that is read is also
- * written. A rank without roots (leaves) may pass NULL for them. Collective. */
+ * arithmetic works on all C, Fortran and fixed-width basic types (on Fortran's REAL(16) where it is
+ * C's long double) and, element by element, on derived types made of one of them. Root and leaf may
+ * be one array if no slot that is read is also written. A rank without roots (leaves) may pass NULL
+ * for them. Collective. */
 GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root,
                                         void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -207,8 +208,9 @@ GROVE_API grove_status grove_test(grove_op *op, int *done);
 GROVE_API grove_status grove_wait(grove_op *op);
 
 /* Frees an operation in any state. One that is active is abandoned: what has not come yet will not
- * be written to the user's array; a message that is just arriving is waited for, for a second at
- * most. Arrays that it was sending from must stay readable until the context is freed. */
+ * be written to the user's array; a large message that is just arriving is waited for (with the
+ * option `timeout` so long, then GROVE_ERR_TIMEOUT says that the array must stay). Arrays that it
+ * was sending from must stay readable until the context is freed. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind

@@ -131,7 +131,7 @@ grove_status grove_context_exchange(grove_context *ctx, int nsend, grove_parcel 
   GROVE_NEW(e.sends, nsend);
   GROVE_TRY(post_sends(&e, parcels));
   GROVE_TRY(reach_consensus(&e));
-  qsort(e.received, (size_t)e.nreceived, sizeof *e.received, by_peer);
+  if (e.nreceived > 1) qsort(e.received, (size_t)e.nreceived, sizeof *e.received, by_peer);
   *nreceived = e.nreceived;
   *received = e.received;
   grove_parcels_free(nsend, parcels);

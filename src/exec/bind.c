@@ -83,7 +83,7 @@ grove_status grove_op_create(grove_recipe *recipe, grove_op **out)
               (long long)bytes);
   lay_out(op, op->memory);
   GROVE_TRY(make_keep(op));
-  if (!recipe->unit.dense) GROVE_TRY(grove_scratch_create(&recipe->unit, &op->scratch));
+  GROVE_TRY(grove_scratch_create(&recipe->unit, &recipe->combine, &op->scratch));
   *out = op;
   return GROVE_OK;
 fail:

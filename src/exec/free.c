@@ -36,17 +36,20 @@ fail:
  * latest first, so that a message which comes meanwhile still finds the one it was meant for. */
 static grove_status divert(grove_op **list, int n, int stage, int i)
 {
-  grove_status status = GROVE_OK;
+  grove_status status = GROVE_OK, outcome = GROVE_OK;
+  double timeout = list[0]->ctx->options.timeout_seconds;
   unsigned char *again = NULL;
   GROVE_NEW(again, n);
   for (int k = n - 1; k >= 0; k--) {
     grove_p2p *p2p = list[k]->stages[stage].p2p;
     int withdrawn = 0;
-    if (grove_p2p_pending(p2p, i)) GROVE_TRY(grove_p2p_withdraw(p2p, i, &withdrawn));
+    if (grove_p2p_pending(p2p, i)) outcome = grove_p2p_withdraw(p2p, i, timeout, &withdrawn);
+    if (outcome != GROVE_OK) status = outcome;
     again[k] = (unsigned char)withdrawn;
   }
   for (int k = 0; k < n; k++)
-    if (again[k]) GROVE_TRY(grove_p2p_repost(list[k]->stages[stage].p2p, i, k == 0));
+    if (again[k]) outcome = grove_p2p_repost(list[k]->stages[stage].p2p, i, k == 0);
+  if (outcome != GROVE_OK) status = outcome;
 fail:
   free(again);
   return status;
@@ -60,7 +63,10 @@ static grove_status divert_receives(grove_op *op)
   int n = 0;
   GROVE_TRY(list_later(op, &n, &list));
   for (int i = 0; i < s->nreceives; i++)
-    if (!s->staging[i] && grove_p2p_pending(s->p2p, i)) GROVE_TRY(divert(list, n, op->current, i));
+    if (!s->staging[i] && grove_p2p_pending(s->p2p, i)) {
+      grove_status outcome = divert(list, n, op->current, i);
+      if (outcome != GROVE_OK) status = outcome;
+    }
 fail:
   free(list);
   return status;

@@ -17,7 +17,7 @@ typedef struct named {
 /* Handles are not constants in every MPI, so the table is made at each look-up; look-ups happen
  * once an operation, when it is made. A name that an MPI lacks is MPI_DATATYPE_NULL there and
  * matches nothing, since that is refused before. */
-grove_kind grove_basic_kind(MPI_Datatype type)
+static grove_kind named_kind(MPI_Datatype type)
 {
   const named table[] = {
     {MPI_DOUBLE, GROVE_KIND_FLOAT},
@@ -85,4 +85,21 @@ grove_kind grove_basic_kind(MPI_Datatype type)
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (table[i].type == type) return table[i].kind;
   return GROVE_KIND_NONE;
+}
+
+int grove_basic_is_parametrised(int combiner)
+{
+  return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+         combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+grove_kind grove_basic_kind(MPI_Datatype type, int combiner)
+{
+  int bytes = 0;
+  if (!grove_basic_is_parametrised(combiner)) return named_kind(type);
+  if (combiner == MPI_COMBINER_F90_INTEGER) return GROVE_KIND_SIGNED;
+  MPI_Type_size(type, &bytes);
+  if (combiner == MPI_COMBINER_F90_REAL)
+    return bytes <= 8 ? GROVE_KIND_FLOAT : QUAD(GROVE_KIND_FLOAT);
+  return bytes <= 16 ? GROVE_KIND_COMPLEX : QUAD(GROVE_KIND_COMPLEX);
 }

@@ -22,8 +22,12 @@ typedef enum grove_kind {
   GROVE_KIND_PAIR      /* MAXLOC, MINLOC */
 } grove_kind;
 
-/* The kind of a named type. */
-grove_kind grove_basic_kind(MPI_Datatype type);
+/* The kind of a type that is not made of others; `combiner` is what MPI_Type_get_envelope says of
+ * it: MPI_COMBINER_NAMED, or one of Fortran's parametrised types. */
+grove_kind grove_basic_kind(MPI_Datatype type, int combiner);
+
+/* Is this the combiner of a Fortran parametrised type? Those are predefined like named ones. */
+int grove_basic_is_parametrised(int combiner);
 
 #ifdef __cplusplus
 }

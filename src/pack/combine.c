@@ -120,7 +120,7 @@ static grove_status choose_kernel(int operation, const grove_unit *unit, grove_c
     out->way = GROVE_COMBINE_NOTHING;
     return GROVE_OK;
   }
-  GROVE_CHECK(unit->element != MPI_DATATYPE_NULL, GROVE_ERR_UNSUPPORTED,
+  GROVE_CHECK(unit->elements > 0, GROVE_ERR_UNSUPPORTED,
               "a predefined operation on a unit of several basic types; use a user's operation");
   out->kernel = find_kernel(operation, unit);
   GROVE_CHECK(out->kernel, GROVE_ERR_UNSUPPORTED,
@@ -144,7 +144,7 @@ grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combi
   } else if (operation >= 0) {
     GROVE_TRY(choose_kernel(operation, unit, &combine));
   } else if (op == MPI_MAXLOC || op == MPI_MINLOC) {
-    GROVE_CHECK(unit->kind == GROVE_KIND_PAIR && unit->element == unit->type, GROVE_ERR_UNSUPPORTED,
+    GROVE_CHECK(unit->kind == GROVE_KIND_PAIR && !unit->owned, GROVE_ERR_UNSUPPORTED,
                 "MPI_MAXLOC and MPI_MINLOC work on MPI's pair types only, like MPI_DOUBLE_INT");
   } else {
     GROVE_TRY_MPI(MPI_Op_commutative(op, &combine.commutative));

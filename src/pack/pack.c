@@ -6,14 +6,21 @@
 /* Alignment of everything a user's operation may see. */
 enum { ALIGNMENT = 64 };
 
-grove_status grove_scratch_create(const grove_unit *unit, grove_scratch *out)
+static size_t round_up(int64_t bytes)
+{
+  return ((size_t)bytes / ALIGNMENT + 2) * ALIGNMENT;
+}
+
+grove_status grove_scratch_create(const grove_unit *unit, const grove_combine *combine,
+                                  grove_scratch *out)
 {
   grove_status status = GROVE_OK;
   grove_scratch scratch = {0};
-  size_t native = ((size_t)unit->true_extent + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
-  size_t packed = ((size_t)unit->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
-  scratch.memory = aligned_alloc(ALIGNMENT, native + packed);
-  GROVE_CHECK(scratch.memory, GROVE_ERR_MEMORY, "no memory for a unit of %lld bytes",
+  int by_mpi = combine->way == GROVE_COMBINE_MPI;
+  if (unit->dense || (!by_mpi && combine->way != GROVE_COMBINE_KERNEL)) return GROVE_OK;
+  size_t native = by_mpi ? round_up(unit->true_extent) : 0;
+  scratch.memory = aligned_alloc(ALIGNMENT, native + round_up(unit->bytes));
+  GROVE_CHECK(scratch.memory, GROVE_ERR_MEMORY, "no memory for a unit that spans %lld bytes",
               (long long)unit->true_extent);
   /* Keeps the alignment that the type has relative to its origin. */
   int64_t shift = ((unit->true_lb % ALIGNMENT) + ALIGNMENT) % ALIGNMENT;

@@ -13,14 +13,16 @@
 extern "C" {
 #endif
 
-/* Memory for one unit in each of the two layouts; made once, so that packing allocates nothing. */
+/* Memory for one unit in each of the two layouts, as far as combining units with gaps needs it;
+ * made once, so that packing allocates nothing. */
 typedef struct grove_scratch {
   void *native; /* where a unit of the type may be put; already shifted by its true lower bound */
   void *packed;
   void *memory;
 } grove_scratch;
 
-grove_status grove_scratch_create(const grove_unit *unit, grove_scratch *out);
+grove_status grove_scratch_create(const grove_unit *unit, const grove_combine *combine,
+                                  grove_scratch *out);
 void grove_scratch_free(grove_scratch *scratch);
 
 /* True when the slots in memory are already the message: no packing is needed. */

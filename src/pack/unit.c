@@ -9,25 +9,35 @@ enum { PROBE_BYTES = 1 << 20 };
 
 /* What a walk through a datatype's constructors finds. */
 typedef struct anatomy {
-  MPI_Datatype element; /* the named type met so far, MPI_DATATYPE_NULL before the first */
-  int mixed;            /* more than one */
+  int parts; /* basic types met so far */
+  grove_kind kind;
+  int bytes;
+  int mixed; /* they are not all the same */
 } anatomy;
 
 static grove_status walk(MPI_Datatype type, anatomy *found);
 
-static void meet(MPI_Datatype named, anatomy *found)
+static grove_status meet(MPI_Datatype type, int combiner, anatomy *found)
 {
-  if (found->element == MPI_DATATYPE_NULL) found->element = named;
-  if (found->element != named) found->mixed = 1;
+  grove_status status = GROVE_OK;
+  int bytes = 0;
+  grove_kind kind = grove_basic_kind(type, combiner);
+  GROVE_TRY_MPI(MPI_Type_size(type, &bytes));
+  if (found->parts++ == 0) {
+    found->kind = kind;
+    found->bytes = bytes;
+  }
+  if (found->kind != kind || found->bytes != bytes) found->mixed = 1;
+fail:
+  return status;
 }
 
-static int is_parametrised(int combiner)
+static int is_derived(int combiner)
 {
-  return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
-         combiner == MPI_COMBINER_F90_INTEGER;
+  return combiner != MPI_COMBINER_NAMED && !grove_basic_is_parametrised(combiner);
 }
 
-static grove_status walk_parts(MPI_Datatype type, int combiner_of_all, int integers, int addresses,
+static grove_status walk_parts(MPI_Datatype type, int combiner, int integers, int addresses,
                                int types, anatomy *found)
 {
   grove_status status = GROVE_OK;
@@ -39,12 +49,12 @@ static grove_status walk_parts(MPI_Datatype type, int combiner_of_all, int integ
   GROVE_NEW(part, types);
   GROVE_TRY_MPI(MPI_Type_get_contents(type, integers, addresses, types, i, a, part));
   for (int k = 0; k < types; k++) {
-    int empty = combiner_of_all == MPI_COMBINER_STRUCT && i[1 + k] == 0;
+    int empty = combiner == MPI_COMBINER_STRUCT && i[1 + k] == 0;
     if (status == GROVE_OK && !empty) status = walk(part[k], found);
     /* get_contents hands out references to derived parts, which are ours to free. */
-    int ni, na, nt, combiner;
-    MPI_Type_get_envelope(part[k], &ni, &na, &nt, &combiner);
-    if (combiner != MPI_COMBINER_NAMED && !is_parametrised(combiner)) MPI_Type_free(&part[k]);
+    int ni, na, nt, part_combiner;
+    MPI_Type_get_envelope(part[k], &ni, &na, &nt, &part_combiner);
+    if (is_derived(part_combiner)) MPI_Type_free(&part[k]);
   }
 fail:
   free(i);
@@ -58,12 +68,10 @@ static grove_status walk(MPI_Datatype type, anatomy *found)
   grove_status status = GROVE_OK;
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-  if (combiner == MPI_COMBINER_NAMED)
-    meet(type, found);
-  else if (is_parametrised(combiner))
-    found->mixed = 1;
-  else
+  if (is_derived(combiner))
     GROVE_TRY(walk_parts(type, combiner, integers, addresses, types, found));
+  else
+    GROVE_TRY(meet(type, combiner, found));
 fail:
   return status;
 }
@@ -107,20 +115,15 @@ fail:
   return status;
 }
 
-static grove_status find_element(grove_unit *unit)
+static grove_status find_elements(grove_unit *unit)
 {
   grove_status status = GROVE_OK;
-  anatomy found = {MPI_DATATYPE_NULL, 0};
+  anatomy found = {0};
   GROVE_TRY(walk(unit->type, &found));
-  unit->element = MPI_DATATYPE_NULL;
-  if (found.mixed || found.element == MPI_DATATYPE_NULL) return GROVE_OK;
-  int bytes = 0;
-  GROVE_TRY_MPI(MPI_Type_size(found.element, &bytes));
-  if (bytes == 0) return GROVE_OK;
-  unit->element = found.element;
-  unit->kind = grove_basic_kind(found.element);
-  unit->element_bytes = bytes;
-  unit->elements = unit->bytes / bytes;
+  if (found.mixed || found.bytes == 0) return GROVE_OK;
+  unit->kind = found.kind;
+  unit->element_bytes = found.bytes;
+  unit->elements = unit->bytes / found.bytes;
 fail:
   return status;
 }
@@ -144,16 +147,16 @@ fail:
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out)
 {
   grove_status status = GROVE_OK;
-  grove_unit unit = {.type = type, .kind = GROVE_KIND_NONE, .element = MPI_DATATYPE_NULL};
+  grove_unit unit = {.type = type, .kind = GROVE_KIND_NONE};
   int integers, addresses, types, combiner;
   GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
   GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-  if (combiner != MPI_COMBINER_NAMED && !is_parametrised(combiner)) {
+  if (is_derived(combiner)) {
     GROVE_TRY_MPI(MPI_Type_dup(type, &unit.type));
     unit.owned = 1;
   }
   GROVE_TRY(measure(&unit));
-  GROVE_TRY(find_element(&unit));
+  GROVE_TRY(find_elements(&unit));
   GROVE_TRY(find_dense(&unit, comm));
   *out = unit;
   return GROVE_OK;

@@ -22,10 +22,9 @@ typedef struct grove_unit {
   int64_t true_lb;   /* first byte really used */
   int64_t true_extent;
   int dense;             /* memory and message are the same bytes: memcpy moves it */
-  MPI_Datatype element;  /* the one named type it consists of; MPI_DATATYPE_NULL: several */
-  grove_kind kind;       /* of the element */
-  int64_t elements;      /* in one unit */
-  int64_t element_bytes; /* of one element, in a message */
+  grove_kind kind;       /* of the basic type that it consists of */
+  int64_t elements;      /* how many of them; 0: it consists of several types */
+  int64_t element_bytes; /* of each, in a message */
 } grove_unit;
 
 /* Looks at `type`, which must be committed. `comm` only lends its error handler to MPI_Pack. */

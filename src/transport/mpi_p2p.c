@@ -5,10 +5,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A receive that MPI would not cancel is arriving. That takes as long as its sender takes to call
- * MPI again; beyond this it is not waited for. */
-static const double ARRIVAL_SECONDS = 1;
-
 typedef struct message {
   int peer;
   int bytes;
@@ -133,7 +129,7 @@ int grove_p2p_busy(const grove_p2p *p)
   return p->pending > 0;
 }
 
-grove_status grove_p2p_withdraw(grove_p2p *p, int i, int *withdrawn)
+grove_status grove_p2p_withdraw(grove_p2p *p, int i, double timeout, int *withdrawn)
 {
   grove_status status = GROVE_OK;
   MPI_Status about;
@@ -141,12 +137,18 @@ grove_status grove_p2p_withdraw(grove_p2p *p, int i, int *withdrawn)
   int done = 0;
   *withdrawn = 0;
   GROVE_TRY_MPI(MPI_Cancel(&p->requests[i]));
+  /* What MPI would not cancel is arriving: as soon as its sender calls MPI again. */
   grove_pause_begin(&pause, 0);
-  while (!done && !grove_pause_expired(&pause, ARRIVAL_SECONDS)) {
+  for (;;) {
     GROVE_TRY_MPI(MPI_Test(&p->requests[i], &done, &about));
-    if (!done) grove_pause_step(&pause);
+    if (done) break;
+    GROVE_CHECK(
+      !grove_pause_expired(&pause, timeout), GROVE_ERR_TIMEOUT,
+      "a message from rank %d is arriving since %g s: the array that it goes to must stay "
+      "until the context is freed",
+      p->messages[i].peer, timeout);
+    grove_pause_step(&pause);
   }
-  if (!done) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Test_cancelled(&about, withdrawn));
   complete(p, i);
   if (!*withdrawn) {

@@ -40,8 +40,8 @@ int grove_p2p_pending(const grove_p2p *p, int i);
 int grove_p2p_busy(const grove_p2p *p);
 
 /* Takes back message i, a receive under way, if nothing has come for it yet: `withdrawn` says so.
- * Else it is arriving, and waited for, but not for ever. */
-grove_status grove_p2p_withdraw(grove_p2p *p, int i, int *withdrawn);
+ * Else it is arriving, and waited for; GROVE_ERR_TIMEOUT after `timeout` seconds (0: never). */
+grove_status grove_p2p_withdraw(grove_p2p *p, int i, double timeout, int *withdrawn);
 
 /* Posts a withdrawn receive again: into its own buffer, or (`discard`) into memory of the
  * transport's, so that its sender is not held up while nobody wants the data. */
