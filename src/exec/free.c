@@ -79,11 +79,12 @@ static void leave_members(grove_op *op)
   if (*at) *at = op->next_member;
 }
 
-/* From here on the operation belongs to the context, which sees its messages through. */
-static grove_status abandon(grove_op *op)
+/* From here on the operation belongs to the context, which sees its messages through; after
+ * MPI_Finalize nobody does. */
+static grove_status abandon(grove_op *op, int finalized)
 {
   leave_members(op);
-  grove_status status = divert_receives(op);
+  grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_forest *forest = op->forest;
   op->abandoned = 1;
   op->forest = NULL;
@@ -99,8 +100,11 @@ grove_status grove_op_free(grove_op **pointer)
   grove_op *op = *pointer;
   *pointer = NULL;
   if (!op) return GROVE_OK;
-  if (op->state == GROVE_OP_ACTIVE) grove_context_progress(op->ctx);
-  if (op->state == GROVE_OP_ACTIVE) return abandon(op);
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (op->state == GROVE_OP_ACTIVE && !op->unusable && !finalized)
+    grove_context_progress(op->ctx); /* perhaps it is complete */
+  if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
   grove_recipe *recipe = op->recipe;
   grove_forest *forest = op->forest;
   op->forest = NULL; /* a member of a pool is idle now */

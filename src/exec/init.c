@@ -164,8 +164,11 @@ static grove_status begin(const grove_request *r)
   op->forest = grove_forest_hold(r->forest);
   recipe->references++;
   op->state = GROVE_OP_IDLE;
-  GROVE_TRY(grove_op_run(op));
-  *r->out = op;
+  status = grove_op_run(op);
+  if (status == GROVE_OK)
+    *r->out = op;
+  else
+    grove_op_free(&op);
 fail:
   return status;
 }

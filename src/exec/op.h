@@ -79,6 +79,7 @@ struct grove_op {
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
   int abandoned; /* freed while active */
+  int unusable;  /* a start failed */
   const char *from;
   char *to;
   int nstages;

@@ -168,6 +168,7 @@ void grove_op_advance(grove_active *active)
     advance_abandoned(op);
     return;
   }
+  if (op->unusable) return;
   grove_bound_stage *s = &op->stages[op->current];
   const int *which = NULL;
   int n = 0;
@@ -202,6 +203,9 @@ grove_status grove_op_run(grove_op *op)
   GROVE_TRY(start_stage(op));
   if (op->recipe->tally >= 0)
     op->ctx->tallies[op->recipe->tally].start_seconds += grove_clock() - op->since;
+  return GROVE_OK;
 fail:
+  /* Some messages are under way, others will never be: all that is left is to free it. */
+  op->unusable = 1;
   return status;
 }

@@ -32,6 +32,9 @@ static grove_status check_started(const grove_op *op, const char *call)
   GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE,
               "rank %d: %s: this %s on forest '%.100s' was not started", op->ctx->rank, call,
               grove_operation_name(op->recipe->operation), label(op));
+  GROVE_CHECK(!op->unusable, GROVE_ERR_STATE,
+              "rank %d: %s: the start of this %s on forest '%.100s' failed; it can only be freed",
+              op->ctx->rank, call, grove_operation_name(op->recipe->operation), label(op));
 fail:
   return status;
 }

@@ -154,6 +154,7 @@ grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out
   if (is_derived(combiner)) {
     GROVE_TRY_MPI(MPI_Type_dup(type, &unit.type));
     unit.owned = 1;
+    GROVE_TRY_MPI(MPI_Type_commit(&unit.type)); /* perhaps the user forgot */
   }
   GROVE_TRY(measure(&unit));
   GROVE_TRY(find_elements(&unit));

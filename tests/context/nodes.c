@@ -9,17 +9,14 @@
 
 enum { TEXT_BYTES = 256 };
 
-/* Everybody sends one number to everybody: node[i] tells how they must be counted. */
-static void check_nodes(const place *p, const int *node)
+/* Everybody sends one number to everybody: node[i] tells how they must be counted. The forest is
+ * older than the option: what is made from it from now on obeys. */
+static void check_nodes(const place *p, grove_forest *f, const int *node)
 {
-  grove_forest *f = NULL;
   grove_op *op = NULL;
   grove_report got = {.struct_size = sizeof got};
   int x = p->rank, *all = need((size_t)p->size * sizeof *all), on = 0;
   for (int i = 0; i < p->size; i++) on += i != p->rank && node[i] == node[p->rank];
-  CHECK_OK(grove_forest_create(p->ctx, &f));
-  CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLGATHER, 1));
-  CHECK_OK(grove_forest_set_up(f));
   CHECK_OK(grove_bcast_init(f, MPI_INT, &x, all, MPI_REPLACE, &op));
   CHECK_OK(grove_op_report(op, &got));
   CHECK(got.on_node_messages == on, "%lld messages on node, not %d",
@@ -30,18 +27,17 @@ static void check_nodes(const place *p, const int *node)
   CHECK_OK(grove_wait(op));
   for (int i = 0; i < p->size; i++) CHECK(all[i] == i, "from rank %d came %d", i, all[i]);
   CHECK_OK(grove_op_free(&op));
-  CHECK_OK(grove_forest_free(&f));
   free(all);
 }
 
-static void by_size(const place *p, int *node)
+static void by_size(const place *p, grove_forest *f, int *node)
 {
   for (int size = 1; size <= p->size + 1; size++) {
     char text[TEXT_BYTES];
     snprintf(text, sizeof text, "%d", size);
     CHECK_OK(grove_context_set(p->ctx, "node_size", text));
     for (int i = 0; i < p->size; i++) node[i] = i / size;
-    check_nodes(p, node);
+    check_nodes(p, f, node);
   }
   CHECK_OK(grove_context_set(p->ctx, "node_size", "0"));
 }
@@ -54,7 +50,7 @@ static void write_map(char *text, const int *node, int n)
 }
 
 /* Numbers need be neither dense nor ascending. */
-static void by_map(const place *p, int *node, int64_t number)
+static void by_map(const place *p, grove_forest *f, int *node, int64_t number)
 {
   rng r = rng_from(test_seed(), (uint64_t)number);
   char text[TEXT_BYTES];
@@ -62,11 +58,11 @@ static void by_map(const place *p, int *node, int64_t number)
   for (int i = 0; i < p->size; i++) node[i] = (int)(step * rng_below(&r, most));
   write_map(text, node, p->size);
   CHECK_OK(grove_context_set(p->ctx, "node_map", text));
-  check_nodes(p, node);
+  check_nodes(p, f, node);
 }
 
 /* A map of the wrong length is refused, and the one before stays. */
-static void wrong_lengths(const place *p, const int *node)
+static void wrong_lengths(const place *p, grove_forest *f, const int *node)
 {
   char text[TEXT_BYTES];
   int longer[64] = {0};
@@ -78,7 +74,7 @@ static void wrong_lengths(const place *p, const int *node)
           grove_status_name(status));
     CHECK_SAME_ERROR(p->comm, status);
   }
-  check_nodes(p, node);
+  check_nodes(p, f, node);
 }
 
 int main(int argc, char **argv)
@@ -86,13 +82,18 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "context/nodes");
   place p = place_create(split(0));
   int *node = need((size_t)p.size * sizeof *node);
-  by_size(&p, node);
+  grove_forest *f = NULL;
+  CHECK_OK(grove_forest_create(p.ctx, &f));
+  CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLGATHER, 1));
+  CHECK_OK(grove_forest_set_up(f));
+  by_size(&p, f, node);
   int64_t cases = test_samples(6);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
-    by_map(&p, node, i);
+    by_map(&p, f, node, i);
   }
-  wrong_lengths(&p, node);
+  wrong_lengths(&p, f, node);
+  CHECK_OK(grove_forest_free(&f));
   free(node);
   place_free(&p);
   return test_end();

@@ -25,13 +25,8 @@ static void hear(const place *p, int from)
 static void begin_waits_for_nobody(const place *p, int64_t n, int reduces)
 {
   ring shot[SHOTS];
-  for (int i = 0; i < SHOTS; i++) {
-    shot[i] = ring_open(p, n, RING_NOBODY, reduces);
-    if (i > 0) {
-      CHECK_OK(grove_forest_free(&shot[i].forest)); /* one forest, so one kind */
-      shot[i].forest = shot[0].forest;
-    }
-  }
+  shot[0] = ring_open(p, n, RING_NOBODY, reduces);
+  for (int i = 1; i < SHOTS; i++) shot[i] = ring_sibling(&shot[0]); /* one forest, so one kind */
   ring_begin(&shot[0]);
   CHECK_OK(grove_end(&shot[0].op));
   for (int i = 0; i < SHOTS; i++) ring_fill(&shot[i], i);
@@ -43,8 +38,7 @@ static void begin_waits_for_nobody(const place *p, int64_t n, int reduces)
     CHECK_OK(grove_end(&shot[k].op));
     ring_check(&shot[k], k);
   }
-  for (int i = 1; i < SHOTS; i++) shot[i].forest = NULL;
-  for (int i = 0; i < SHOTS; i++) ring_close(&shot[i]);
+  for (int i = SHOTS - 1; i >= 0; i--) ring_close(&shot[i]);
 }
 
 /* Random forests and types: several in flight, ended in an order of each rank's own. */
@@ -139,6 +133,66 @@ static void new_types_are_new(const place *p, int64_t number)
   graph_free(g);
 }
 
+/* ---- user operations that die young ---- */
+
+static void keep_left(void *a, void *b, int *n, MPI_Datatype *type)
+{
+  (void)type;
+  for (int i = 0; i < *n; i++) ((int64_t *)b)[i] = ((const int64_t *)a)[i];
+}
+
+static void add_twice(void *a, void *b, int *n, MPI_Datatype *type)
+{
+  (void)type;
+  for (int i = 0; i < *n; i++) ((int64_t *)b)[i] += ((const int64_t *)a)[i];
+  for (int i = 0; i < *n; i++) ((int64_t *)b)[i] *= 2;
+}
+
+/* The handle of an operation that is gone may come back with another function behind it, and with
+ * another opinion of whether it commutes. */
+static void new_operations_are_new(const place *p)
+{
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, 1);
+  for (int round = 0; round < 10; round++) {
+    MPI_Op op;
+    int left = round % 3 == 1;
+    MPI_Op_create(left ? keep_left : add_twice, !left, &op);
+    for (int64_t i = 0; i < x.n; i++) {
+      x.root[i] = 100 * p->rank + i;
+      x.leaf[i] = 7 * p->rank + round;
+    }
+    CHECK_OK(grove_reduce(x.forest, MPI_INT64_T, x.leaf, x.root, op));
+    MPI_Op_free(&op);
+    for (int64_t i = 0; i < x.n; i++) {
+      int64_t old = 100 * p->rank + i, expected = left ? old : 2 * (old + 7 * x.previous + round);
+      CHECK(x.root[i] == expected, "round %d: root %lld is %lld, not %lld", round, (long long)i,
+            (long long)x.root[i], (long long)expected);
+    }
+  }
+  ring_close(&x);
+}
+
+/* More kinds on one forest than anybody would keep: used in turn, again and again. */
+static void many_kinds(const place *p)
+{
+  enum { KINDS = 100 };
+  MPI_Datatype type[KINDS];
+  ring x = ring_open(p, KINDS, RING_NOBODY, 0);
+  for (int i = 0; i < KINDS; i++) {
+    MPI_Type_contiguous(1, MPI_INT64_T, &type[i]);
+    MPI_Type_commit(&type[i]);
+  }
+  for (int i = 0; i < 3 * KINDS; i++) {
+    ring_fill(&x, i);
+    grove_op *early = NULL;
+    CHECK_OK(grove_bcast_begin(x.forest, type[i % KINDS], x.root, x.leaf, MPI_REPLACE, &early));
+    CHECK_OK(grove_end(&early));
+    ring_check(&x, i);
+  }
+  for (int i = 0; i < KINDS; i++) MPI_Type_free(&type[i]);
+  ring_close(&x);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "exec/begin_reuses");
@@ -148,6 +202,8 @@ int main(int argc, char **argv)
     begin_waits_for_nobody(&p, RING_SMALL, reduces);
     begin_waits_for_nobody(&p, RING_LARGE, reduces);
   }
+  new_operations_are_new(&p);
+  many_kinds(&p);
   for (int64_t i = 0; i < test_samples(15); i++) {
     test_case(i);
     try_kind(types, &p, i);

@@ -19,7 +19,7 @@ static void abandon(ring *x)
 {
   CHECK_OK(grove_op_free(&x->op));
   CHECK(x->op == NULL, "a freed operation is not NULL");
-  CHECK_OK(grove_forest_free(&x->forest));
+  if (!x->borrowed) CHECK_OK(grove_forest_free(&x->forest));
   CHECK(abandoned.n + 2 <= 2 * ABANDONED_MOST, "too many abandoned arrays");
   abandoned.array[abandoned.n++] = x->root;
   abandoned.array[abandoned.n++] = x->leaf;
@@ -112,19 +112,44 @@ static void free_in_state(const place *p, state bring, int64_t n, int reduces)
   const int64_t *written = reduces ? x.root : x.leaf;
   int64_t *then = need((size_t)x.n * sizeof *then);
   memcpy(then, written, (size_t)x.n * sizeof *then);
-  ring more = {.forest = x.forest, .n = x.n, .me = x.me, .previous = x.previous, .next = x.next};
-  more.reduces = reduces;
-  more.root = need((size_t)x.n * sizeof *more.root);
-  more.leaf = need((size_t)x.n * sizeof *more.leaf);
+  ring more = ring_sibling(&x);
   ring_run(&more, 2); /* on the same forest */
   polite_barrier(p->comm);
   ring_run(&more, 1);
+  ring_fill(&more, 4);
+  ring_begin(&more); /* the kind may be the one that was begun and abandoned */
+  CHECK_OK(grove_end(&more.op));
+  ring_check(&more, 4);
   CHECK(memcmp(then, written, (size_t)x.n * sizeof *then) == 0,
         "an operation wrote to the %s array after it was freed", reduces ? "root" : "leaf");
-  more.forest = NULL;
   ring_close(&more);
   free(then);
   abandon(&x);
+}
+
+/* Several of one kind are under way; each rank frees another of them and ends the rest. They are
+ * matched in the order of their beginning all the same. */
+static void freed_between_others(const place *p, int64_t n, int reduces)
+{
+  enum { SHOTS = 4 };
+  ring x[SHOTS];
+  x[0] = ring_open(p, n, RING_NOBODY, reduces);
+  for (int i = 1; i < SHOTS; i++) x[i] = ring_sibling(&x[0]);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < SHOTS; i++) {
+      ring_fill(&x[i], 10 * round + i);
+      ring_begin(&x[i]);
+    }
+    int dropped = (p->rank + round) % SHOTS;
+    CHECK_OK(grove_op_free(&x[dropped].op));
+    for (int i = 0; i < SHOTS; i++) {
+      if (i == dropped) continue;
+      CHECK_OK(grove_end(&x[i].op));
+      ring_check(&x[i], 10 * round + i);
+    }
+    polite_barrier(p->comm); /* what is sent from the arrays has been taken */
+  }
+  for (int i = SHOTS - 1; i >= 0; i--) abandon(&x[i]);
 }
 
 /* ---- with the option `timeout` ---- */
@@ -234,6 +259,17 @@ static void try_states(int64_t n)
 
 /* The timeout holds for collective calls too: all come to them at the same time, and there are as
  * few as possible. */
+static void try_kinds(int64_t n)
+{
+  place p = place_create(split(0));
+  freed_between_others(&p, n, 0);
+  freed_between_others(&p, n, 1);
+  still_works(&p, n);
+  place_free(&p);
+  polite_barrier(MPI_COMM_WORLD);
+  free_abandoned();
+}
+
 static void try_timeouts(int64_t n)
 {
   place p = place_create(split(0));
@@ -266,6 +302,7 @@ int main(int argc, char **argv)
   freeing_nothing();
   for (int i = 0; i < 2; i++) {
     try_states(size[i]);
+    try_kinds(size[i]);
     try_timeouts(size[i]);
     owners_first(size[i], 0);
     owners_first(size[i], 1);

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "exercise.h"
 #include "places.h"
+#include "ring.h"
 
 #include <sched.h>
 
@@ -97,11 +98,35 @@ static void try_flights(const units *types, const place *p, int64_t number)
   }
 }
 
+/* Hundreds alive at once, started upwards and waited for downwards; then again, so that whatever
+ * told them apart is used a second time. */
+static void hundreds(const place *p)
+{
+  enum { ALIVE = 300 };
+  ring x[ALIVE];
+  x[0] = ring_open(p, RING_SMALL, RING_NOBODY, 0);
+  for (int i = 1; i < ALIVE; i++) x[i] = ring_sibling(&x[0]);
+  for (int again = 0; again < 2; again++) {
+    for (int i = 0; i < ALIVE; i++) ring_init(&x[i]);
+    for (int i = 0; i < ALIVE; i++) {
+      ring_fill(&x[i], i + again);
+      CHECK_OK(grove_start(x[i].op));
+    }
+    for (int i = ALIVE - 1; i >= 0; i--) {
+      CHECK_OK(grove_wait(x[i].op));
+      ring_check(&x[i], i + again);
+    }
+    for (int i = 0; i < ALIVE; i++) CHECK_OK(grove_op_free(&x[7 * i % ALIVE].op));
+  }
+  for (int i = ALIVE - 1; i >= 0; i--) ring_close(&x[i]);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "exec/several_in_flight");
   units *types = units_create();
   places all = places_create();
+  hundreds(&all.place[0]);
   int64_t cases = test_samples(20);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);

@@ -171,6 +171,29 @@ static void bad_on_one_rank(const place *p, int reduces)
   ring_close(x);
 }
 
+/* Ranks that do not make the same operation hear of it. */
+static void different_calls(const place *p)
+{
+  ring a = ring_open(p, RING_SMALL, RING_NOBODY, 0), b = ring_open(p, RING_SMALL, RING_NOBODY, 0);
+  if (p->size > 1) {
+    grove_op *op = NULL;
+    int other = p->rank == p->size - 1;
+    grove_status status = other
+                            ? grove_reduce_init(a.forest, MPI_INT64_T, a.leaf, a.root, MPI_SUM, &op)
+                            : grove_bcast_init(a.forest, MPI_INT64_T, a.root, a.leaf, MPI_SUM, &op);
+    CHECK(status != GROVE_OK && op == NULL, "a bcast here and a reduce there were accepted");
+    CHECK_SAME_ERROR(p->comm, status);
+    status =
+      grove_bcast_init(other ? a.forest : b.forest, MPI_INT64_T, a.root, a.leaf, MPI_SUM, &op);
+    CHECK(status != GROVE_OK && op == NULL, "one forest here and another there were accepted");
+    CHECK_SAME_ERROR(p->comm, status);
+  }
+  still_works(&a);
+  still_works(&b);
+  ring_close(&a);
+  ring_close(&b);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "exec/wrong_order");
@@ -178,6 +201,7 @@ int main(int argc, char **argv)
   place p = place_create(split(0));
   null_handles();
   forest_not_set_up(&p);
+  different_calls(&p);
   for (int reduces = 0; reduces < 2; reduces++) {
     ring x = ring_open(&p, RING_SMALL, RING_NOBODY, reduces);
     wrong_times(&p, &x);

@@ -185,7 +185,30 @@ static void bad_patterns(const units *types, const place *p, int64_t number)
   if (p->size > 1) {
     CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLTOALL, p->rank == bad ? 3 : 2));
     check_refused(p, f, text);
+    if (p->rank == bad)
+      CHECK_OK(grove_forest_set_pattern(f, GROVE_GATHER, 2));
+    else
+      CHECK_OK(grove_forest_set_graph(f, 2, 0, NULL, NULL));
+    check_refused(p, f, text);
   }
+  check_mended(types, p, g, f);
+  CHECK_OK(grove_forest_free(&f));
+  graph_free(g);
+}
+
+/* One rank has set no graph at all. */
+static void no_graph(const units *types, const place *p, int64_t number)
+{
+  rng r = rng_from(test_seed() + 11 + (uint64_t)p->side, (uint64_t)number);
+  graph *g = graph_random(&r, GRAPH_DENSE, p->size);
+  int bad = (int)rng_below(&r, p->size);
+  grove_forest *f = NULL;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  if (p->rank != bad) CHECK_OK(grove_forest_set_graph(f, 2, 0, NULL, NULL));
+  grove_status status = grove_forest_set_up(f);
+  CHECK(status != GROVE_OK, "a forest without a graph was set up");
+  CHECK_SAME_ERROR(p->comm, status);
+  CHECK_NUMBER_IN(grove_last_error(), bad);
   check_mended(types, p, g, f);
   CHECK_OK(grove_forest_free(&f));
   graph_free(g);
@@ -203,6 +226,7 @@ int main(int argc, char **argv)
     try_mistake(types, p, i, (mistake)(i % MISTAKES));
     if (i % 4 == 0) bad_global_numbers(types, p, i);
     if (i % 4 == 2) bad_patterns(types, p, i);
+    if (i % 8 == 1) no_graph(types, p, i);
   }
   places_free(&all);
   units_free(types);

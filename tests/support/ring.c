@@ -12,6 +12,13 @@ static int other(const place *p, int step, int left_out)
   return rank;
 }
 
+static void make_arrays(ring *x)
+{
+  x->root = need((size_t)x->n * sizeof *x->root);
+  x->leaf = need((size_t)x->n * sizeof *x->leaf);
+  ring_fill(x, 0);
+}
+
 ring ring_open(const place *p, int64_t n, int left_out, int reduces)
 {
   ring x = {.me = p->rank, .reduces = reduces};
@@ -28,10 +35,17 @@ ring ring_open(const place *p, int64_t n, int left_out, int reduces)
   CHECK_OK(grove_forest_set_graph(x.forest, x.n, x.n, NULL, root));
   CHECK_OK(grove_forest_set_up(x.forest));
   free(root);
-  x.root = need((size_t)x.n * sizeof *x.root);
-  x.leaf = need((size_t)x.n * sizeof *x.leaf);
-  ring_fill(&x, 0);
+  make_arrays(&x);
   return x;
+}
+
+ring ring_sibling(const ring *x)
+{
+  ring y = *x;
+  y.borrowed = 1;
+  y.op = NULL;
+  make_arrays(&y);
+  return y;
 }
 
 void ring_init(ring *x)
@@ -98,7 +112,7 @@ void ring_run(ring *x, int rounds)
 void ring_close(ring *x)
 {
   CHECK_OK(grove_op_free(&x->op));
-  CHECK_OK(grove_forest_free(&x->forest));
+  if (!x->borrowed) CHECK_OK(grove_forest_free(&x->forest));
   free(x->root);
   free(x->leaf);
   *x = (ring){0};

@@ -12,7 +12,8 @@
 
 typedef struct ring {
   grove_forest *forest;
-  int64_t n; /* roots, and leaves, on this rank */
+  int borrowed; /* the forest is another ring's */
+  int64_t n;    /* roots, and leaves, on this rank */
   int me, previous, next;
   int reduces;
   int64_t *root, *leaf;
@@ -24,6 +25,9 @@ enum { RING_NOBODY = -1, RING_SMALL = 5, RING_MIDDLE = 1 << 16, RING_LARGE = 1 <
 
 /* Forest and arrays. `n` must be the same on all ranks. Collective. */
 ring ring_open(const place *p, int64_t n, int left_out, int reduces);
+
+/* Other arrays for the same forest, to be closed before it. Local. */
+ring ring_sibling(const ring *x);
 
 void ring_init(ring *x);
 void ring_begin(ring *x);

@@ -231,6 +231,20 @@ static void add_fortran_types(units *all)
   BASIC(MPI_COMPLEX32, real16 == CLASS_FLOAT ? CLASS_COMPLEX : CLASS_MOVE, 0);
 }
 
+/* By precision and range: predefined types too, and not to be freed. */
+static void add_parametrised_types(units *all)
+{
+  MPI_Datatype type;
+  MPI_Type_create_f90_real(6, 30, &type);
+  add_basic(all, "real(6, 30)", type, CLASS_FLOAT, 0);
+  MPI_Type_create_f90_real(15, 300, &type);
+  add_basic(all, "real(15, 300)", type, CLASS_FLOAT, 0);
+  MPI_Type_create_f90_complex(15, 300, &type);
+  add_basic(all, "complex(15, 300)", type, CLASS_COMPLEX, 0);
+  MPI_Type_create_f90_integer(9, &type);
+  add_basic(all, "integer(9)", type, CLASS_FORTRAN, 1);
+}
+
 #define PAIR(type, c_type, value)                                                                  \
   do {                                                                                             \
     struct pair {                                                                                  \
@@ -427,6 +441,7 @@ units *units_create(void)
   add_c_types(all);
   add_fixed_types(all);
   add_fortran_types(all);
+  add_parametrised_types(all);
   add_pair_types(all);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
   MPI_Errhandler_free(&before);
