@@ -127,6 +127,35 @@ static void free_in_state(const place *p, state bring, int64_t n, int reduces)
   abandon(&x);
 }
 
+/* Rank 0 sends to all and needs nothing, so its operation may well complete; nobody else starts it,
+ * ever. What was sent must not be taken for a message of a later operation. */
+static void sent_and_never_taken(const place *p)
+{
+  enum { SENT = 7, LATER = 8 };
+  grove_forest *f = NULL;
+  grove_root root = {0, 0};
+  int x = SENT, y = 0, done = 0;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, p->rank == 0, p->rank > 0, NULL, &root));
+  CHECK_OK(grove_forest_set_up(f));
+  for (int again = 0; again < 3; again++) {
+    grove_op *op = NULL;
+    x = SENT;
+    CHECK_OK(grove_bcast_init(f, MPI_INT, &x, &y, MPI_REPLACE, &op));
+    if (p->rank == 0) CHECK_OK(grove_start(op));
+    for (int i = 0; p->rank == 0 && !done && i < 1000; i++) CHECK_OK(grove_test(op, &done));
+    CHECK_OK(grove_op_free(&op));
+    polite_barrier(p->comm);
+    x = LATER;
+    CHECK_OK(grove_bcast_init(f, MPI_INT, &x, &y, MPI_REPLACE, &op));
+    CHECK_OK(grove_start(op));
+    CHECK_OK(grove_wait(op));
+    CHECK(p->rank == 0 || y == LATER, "received %d, not %d", y, LATER);
+    CHECK_OK(grove_op_free(&op));
+  }
+  CHECK_OK(grove_forest_free(&f));
+}
+
 /* Several of one kind are under way; each rank frees another of them and ends the rest. They are
  * matched in the order of their beginning all the same. */
 static void freed_between_others(const place *p, int64_t n, int reduces)
@@ -262,6 +291,7 @@ static void try_states(int64_t n)
 static void try_kinds(int64_t n)
 {
   place p = place_create(split(0));
+  sent_and_never_taken(&p);
   freed_between_others(&p, n, 0);
   freed_between_others(&p, n, 1);
   still_works(&p, n);

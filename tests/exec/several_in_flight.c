@@ -102,7 +102,7 @@ static void try_flights(const units *types, const place *p, int64_t number)
  * told them apart is used a second time. */
 static void hundreds(const place *p)
 {
-  enum { ALIVE = 300 };
+  enum { ALIVE = 100 };
   ring x[ALIVE];
   x[0] = ring_open(p, RING_SMALL, RING_NOBODY, 0);
   for (int i = 1; i < ALIVE; i++) x[i] = ring_sibling(&x[0]);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
   units *types = units_create();
   places all = places_create();
   hundreds(&all.place[0]);
-  int64_t cases = test_samples(20);
+  int64_t cases = test_samples(15);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
     try_flights(types, places_turn(&all, i), i);

@@ -1,0 +1,297 @@
+/* The option table: what every parser takes and refuses, the environment, and the text by which
+ * rank 0 tells the others. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include "base/options.h"
+#include "check.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One accepted value and what it means. */
+typedef struct good {
+  const char *name, *value;
+  size_t offset; /* of the field */
+  double number; /* that it then has */
+} good;
+
+#define GOOD(name, value, field, number)                                                           \
+  {                                                                                                \
+    name, value, offsetof(grove_options, field), number                                            \
+  }
+
+static const good goods[] = {
+  GOOD("route", "standard", route, GROVE_ROUTE_STANDARD),
+  GOOD("route", "auto", route, GROVE_ROUTE_AUTO),
+  GOOD("ROUTE", "STANDARD", route, GROVE_ROUTE_STANDARD),
+  GOOD("Route", "Auto", route, GROVE_ROUTE_AUTO),
+  GOOD("transport_on_node", "mpi", transport_on_node, 0),
+  GOOD("transport_on_node", "MPI", transport_on_node, 0),
+  GOOD("transport_off_node", "p2p", transport_off_node, 0),
+  GOOD("p2p", "reposted", p2p, GROVE_P2P_REPOSTED),
+  GOOD("P2P", "Persistent", p2p, GROVE_P2P_PERSISTENT),
+  GOOD("deterministic", "on", deterministic, 1),
+  GOOD("deterministic", "off", deterministic, 0),
+  GOOD("deterministic", "YES", deterministic, 1),
+  GOOD("deterministic", "No", deterministic, 0),
+  GOOD("check", "1", check, 1),
+  GOOD("check", "0", check, 0),
+  GOOD("check", "True", check, 1),
+  GOOD("check", "false", check, 0),
+  GOOD("node_size", "1", node_size, 1),
+  GOOD("node_size", "2147483647", node_size, 2147483647),
+  GOOD("node_size", "0", node_size, 0),
+  GOOD("socket_size", "12", socket_size, 12),
+  GOOD("spin", "0", spin, 0),
+  GOOD("spin", "AUTO", spin, -1),
+  GOOD("spin", "100000", spin, 100000),
+  GOOD("timeout", "0.25", timeout_seconds, 0.25),
+  GOOD("timeout", "1e3", timeout_seconds, 1000),
+  GOOD("timeout", "1e9", timeout_seconds, 1e9),
+  GOOD("timeout", "0", timeout_seconds, 0),
+  GOOD("log", "summary", log, GROVE_LOG_SUMMARY),
+  GOOD("log", "Off", log, GROVE_LOG_OFF),
+};
+enum { GOODS = sizeof goods / sizeof *goods };
+
+static const char *const bads[][2] = {
+  {"route", ""},
+  {"route", "scenic"},
+  {"route", "auto|standard"},
+  {"route", "auto "},
+  {"route", "standar"},
+  {"route", "standards"},
+  {"route", "1"},
+  {"transport_on_node", "pigeon"},
+  {"transport_off_node", "mpi"},
+  {"p2p", "persist"},
+  {"deterministic", "maybe"},
+  {"deterministic", ""},
+  {"check", "2"},
+  {"check", "onn"},
+  {"node_size", ""},
+  {"node_size", "-1"},
+  {"node_size", "2147483648"},
+  {"node_size", "99999999999999999999"},
+  {"node_size", "1.5"},
+  {"node_size", "2 ranks"},
+  {"node_size", "auto"},
+  {"node_size", "0x10"},
+  {"node_size", " 5"},
+  {"node_size", "+5"},
+  {"node_map", "0,x"},
+  {"node_map", "-1,0"},
+  {"node_map", "0;1"},
+  {"node_map", "0, 1"},
+  {"node_map", "0\n1"},
+  {"socket_size", "two"},
+  {"spin", "-1"},
+  {"spin", "automatic"},
+  {"spin", "1e3"},
+  {"timeout", ""},
+  {"timeout", "-0.5"},
+  {"timeout", "soon"},
+  {"timeout", "5s"},
+  {"timeout", "\n5"}, /* a newline would not come back from the text */
+  {"timeout", "nan"},
+  {"timeout", "inf"},
+  {"timeout", "2e9"},
+  {"log", "everything"},
+};
+enum { BADS = sizeof bads / sizeof *bads };
+
+/* The timeout is the one option that is not an int (but for node_map, a text). */
+static double field(const grove_options *o, size_t offset)
+{
+  const char *at = (const char *)o + offset;
+  if (offset == offsetof(grove_options, timeout_seconds)) return *(const double *)(const void *)at;
+  return *(const int *)(const void *)at;
+}
+
+static int option_number(const char *name)
+{
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    const char *known = grove_option_describe(i).name;
+    size_t c = 0;
+    while (known[c] && known[c] == tolower((unsigned char)name[c])) c++;
+    if (!known[c] && !name[c]) return i;
+  }
+  CHECK(0, "there is no option '%s'", name);
+}
+
+static void check_equal(const grove_options *a, const grove_options *b)
+{
+  for (int i = 0; i < GOODS; i++)
+    CHECK(field(a, goods[i].offset) == field(b, goods[i].offset), "%s is %g, not %g", goods[i].name,
+          field(a, goods[i].offset), field(b, goods[i].offset));
+  CHECK(strcmp(a->node_map, b->node_map) == 0, "node_map '%s', not '%s'", a->node_map, b->node_map);
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++)
+    CHECK(strcmp(a->text[i], b->text[i]) == 0, "%s is '%s', not '%s'",
+          grove_option_describe(i).name, a->text[i], b->text[i]);
+}
+
+static void descriptions(void)
+{
+  int covered[GROVE_OPTION_COUNT] = {0}, refused[GROVE_OPTION_COUNT] = {0};
+  grove_options o;
+  CHECK_OK(grove_options_create(&o));
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    grove_option_about about = grove_option_describe(i);
+    CHECK(about.name && *about.name, "option %d has no name", i);
+    CHECK(about.help && strlen(about.help) > 10, "%s has no help", about.name);
+    CHECK(about.choices && *about.choices, "%s does not say what it takes", about.name);
+    CHECK(strcmp(o.text[i], about.initial) == 0, "%s is '%s' at first", about.name, o.text[i]);
+    for (const char *c = about.name; *c; c++)
+      CHECK(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_', "'%s'",
+            about.name);
+  }
+  CHECK(!grove_option_describe(-1).name && !grove_option_describe(GROVE_OPTION_COUNT).name,
+        "there is an option outside the table");
+  for (int i = 0; i < GOODS; i++) covered[option_number(goods[i].name)] = 1;
+  for (int i = 0; i < BADS; i++) refused[option_number(bads[i][0])] = 1;
+  covered[option_number("node_map")] = 1;
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++)
+    CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",
+          grove_option_describe(i).name);
+  grove_options_free(&o);
+  grove_options_free(&o);
+}
+
+static void takes_good_values(void)
+{
+  grove_options o;
+  CHECK_OK(grove_options_create(&o));
+  for (int i = 0; i < GOODS; i++) {
+    const good *g = &goods[i];
+    CHECK_OK(grove_options_set(&o, g->name, g->value));
+    CHECK(field(&o, g->offset) == g->number, "%s=%s became %g", g->name, g->value,
+          field(&o, g->offset));
+    CHECK(strcmp(o.text[option_number(g->name)], g->value) == 0, "%s=%s is shown as '%s'", g->name,
+          g->value, o.text[option_number(g->name)]);
+  }
+  static const char *const maps[] = {"0,0,1,1", "7", "", "2147483647,0"};
+  for (int i = 0; i < 4; i++) {
+    CHECK_OK(grove_options_set(&o, "Node_Map", maps[i]));
+    CHECK(strcmp(o.node_map, maps[i]) == 0, "the map '%s' became '%s'", maps[i], o.node_map);
+  }
+  grove_options_free(&o);
+}
+
+/* A refusal names option and value, and changes nothing. */
+static void refuses_bad_values(void)
+{
+  grove_options o, before;
+  CHECK_OK(grove_options_create(&o));
+  CHECK_OK(grove_options_create(&before));
+  for (int i = 0; i < GOODS; i++) {
+    CHECK_OK(grove_options_set(&o, goods[i].name, goods[i].value));
+    CHECK_OK(grove_options_set(&before, goods[i].name, goods[i].value));
+  }
+  CHECK_OK(grove_options_set(&o, "node_map", "3,1"));
+  CHECK_OK(grove_options_set(&before, "node_map", "3,1"));
+  for (int i = 0; i < BADS; i++) {
+    const char *name = bads[i][0], *value = bads[i][1];
+    grove_status status = grove_options_set(&o, name, value);
+    CHECK(status == GROVE_ERR_OPTION, "%s='%s': %s", name, value, grove_status_name(status));
+    CHECK(strstr(grove_last_error(), name) && strstr(grove_last_error(), value),
+          "'%s' does not name %s and '%s'", grove_last_error(), name, value);
+    check_equal(&o, &before);
+  }
+  static const char *const strangers[] = {"",       "routes",  "rout", "GROVE_CHECK",
+                                          "check ", "node-map"};
+  for (int i = 0; i < 6; i++) {
+    CHECK_STATUS(grove_options_set(&o, strangers[i], "1"), GROVE_ERR_OPTION);
+    CHECK(strstr(grove_last_error(), strangers[i]), "'%s' does not name '%s'", grove_last_error(),
+          strangers[i]);
+    check_equal(&o, &before);
+  }
+  grove_options_free(&o);
+  grove_options_free(&before);
+}
+
+static void round_trip(const grove_options *o)
+{
+  char *text = NULL, *again = NULL;
+  grove_options other;
+  CHECK_OK(grove_options_create(&other));
+  CHECK_OK(grove_options_write(o, &text));
+  CHECK_OK(grove_options_read(&other, text));
+  check_equal(&other, o);
+  CHECK_OK(grove_options_write(&other, &again));
+  CHECK(strcmp(text, again) == 0, "'%s' was written again as '%s'", text, again);
+  grove_options_free(&other);
+  free(text);
+  free(again);
+}
+
+/* What one rank accepts, the others can read: also values that only look strange. */
+static void round_trips(void)
+{
+  grove_options o;
+  CHECK_OK(grove_options_create(&o));
+  round_trip(&o);
+  for (int i = 0; i < GOODS; i++) {
+    CHECK_OK(grove_options_set(&o, goods[i].name, goods[i].value));
+    round_trip(&o);
+  }
+  CHECK_OK(grove_options_set(&o, "node_map", "0,1,0,1"));
+  round_trip(&o);
+  CHECK_OK(grove_options_set(&o, "node_map", ""));
+  round_trip(&o);
+  static const char *const names[] = {"node_size", "socket_size", "spin", "timeout", "check"};
+  static const char *const odd[] = {" 5", "+5", "005", "\t5", "\n5", "5\n", "0x5", "1\n2"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++)
+      if (grove_options_set(&o, names[i], odd[k]) == GROVE_OK) round_trip(&o);
+  grove_options_free(&o);
+}
+
+static void variable(const char *option, char name[64])
+{
+  snprintf(name, 64, "GROVE_%s", option);
+  for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
+}
+
+static void environment(void)
+{
+  char name[64];
+  grove_options o, initial;
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    variable(grove_option_describe(i).name, name);
+    unsetenv(name);
+  }
+  CHECK_OK(grove_options_create(&o));
+  CHECK_OK(grove_options_create(&initial));
+  setenv("GROVE_check", "on", 1);
+  setenv("CHECK", "on", 1);
+  CHECK_OK(grove_options_read_environment(&o));
+  check_equal(&o, &initial);
+  for (int i = 0; i < GOODS; i++) {
+    variable(goods[i].name, name);
+    setenv(name, goods[i].value, 1);
+    CHECK_OK(grove_options_read_environment(&o));
+    CHECK(field(&o, goods[i].offset) == goods[i].number, "%s=%s became %g", name, goods[i].value,
+          field(&o, goods[i].offset));
+    unsetenv(name);
+  }
+  for (int i = 0; i < BADS; i++) {
+    variable(bads[i][0], name);
+    setenv(name, bads[i][1], 1);
+    CHECK_STATUS(grove_options_read_environment(&o), GROVE_ERR_OPTION);
+    unsetenv(name);
+  }
+  grove_options_free(&o);
+  grove_options_free(&initial);
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "base/options_parse");
+  descriptions();
+  takes_good_values();
+  refuses_bad_values();
+  environment();
+  round_trips();
+  return test_end();
+}

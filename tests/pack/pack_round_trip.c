@@ -1,0 +1,298 @@
+/* Between arrays and messages: every type, lists with gaps, repetitions and in any order, parts of
+ * them, and every operation on the way back, slot by slot as the reference does it. All bytes that
+ * nobody named stay as they were. */
+#include "pack/pack.h"
+
+#include "arrays.h"
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SLOTS = 24, CANARIES = 64 };
+
+/* One unit of the test, as Grove sees it. */
+typedef struct subject {
+  const unit *u;
+  grove_unit g;
+} subject;
+
+static subject subject_open(const unit *u)
+{
+  subject s = {.u = u};
+  CHECK_OK(grove_unit_create(u->type, MPI_COMM_SELF, &s.g));
+  return s;
+}
+
+static void subject_close(subject *s)
+{
+  grove_unit_free(&s->g);
+}
+
+/* ---- lists of slots, and the part of one that is used ---- */
+
+typedef struct list {
+  int64_t n, values[2 * MOST_SLOTS];
+  grove_index index;
+  int64_t begin, count;
+} list;
+
+static void draw_list(rng *r, int64_t nslots, list *l)
+{
+  int kind = (int)rng_below(r, 4);
+  l->n = rng_below(r, nslots + 1);
+  if (nslots == 0) kind = 0;
+  int64_t first = rng_below(r, nslots - l->n + 1);
+  for (int64_t i = 0; i < nslots; i++) l->values[i] = i;
+  if (kind == 0) /* consecutive */
+    for (int64_t i = 0; i < l->n; i++) l->values[i] = first + i;
+  if (kind == 1) rng_shuffle(r, nslots, l->values); /* any order, gaps */
+  if (kind == 2) {                                  /* repetitions, more than there are slots */
+    l->n = rng_below(r, 2 * nslots + 1);
+    for (int64_t i = 0; i < l->n; i++) l->values[i] = rng_below(r, nslots);
+  }
+  if (kind == 3) /* short runs */
+    for (int64_t i = 0; i < l->n; i++)
+      l->values[i] = i > 0 && l->values[i - 1] + 1 < nslots && !rng_one_in(r, 3)
+                       ? l->values[i - 1] + 1
+                       : rng_below(r, nslots);
+  CHECK_OK(grove_index_create(l->n, l->values, &l->index));
+  l->begin = rng_one_in(r, 2) ? 0 : rng_below(r, l->n + 1);
+  l->count = rng_one_in(r, 2) ? l->n - l->begin : rng_below(r, l->n - l->begin + 1);
+}
+
+/* ---- the reference: one slot after the other ---- */
+
+static void pack_by_mpi(const subject *s, const array *a, const list *l, unsigned char *message)
+{
+  for (int64_t i = 0; i < l->count; i++) {
+    int position = 0;
+    MPI_Pack(array_slot(a, s->u, l->values[l->begin + i]), 1, s->u->type, message + i * s->g.bytes,
+             (int)s->g.bytes, &position, MPI_COMM_SELF);
+  }
+}
+
+/* Slot i of `from` holds what entry i of the message does. */
+static void combine_by_hand(const subject *s, const reduction *r, const array *from, const list *l,
+                            array *to)
+{
+  for (int64_t i = 0; i < l->count; i++)
+    unit_apply(s->u, r, array_slot(to, s->u, l->values[l->begin + i]), array_slot(from, s->u, i));
+}
+
+/* ---- messages with canaries ---- */
+
+static unsigned char *message_create(int64_t bytes)
+{
+  unsigned char *memory = need((size_t)bytes + 2 * CANARIES);
+  memset(memory, 0xc3, (size_t)bytes + 2 * CANARIES);
+  return memory + CANARIES;
+}
+
+static void message_free(unsigned char *message, int64_t bytes, const char *what)
+{
+  for (int64_t i = -CANARIES; i < bytes + CANARIES; i++)
+    CHECK((i >= 0 && i < bytes) || message[i] == 0xc3, "%s: byte %lld of a message of %lld changed",
+          what, (long long)i, (long long)bytes);
+  free(message - CANARIES);
+}
+
+/* ---- the way there ---- */
+
+static void check_pack(const subject *s, rng *r, int64_t nslots)
+{
+  list l;
+  draw_list(r, nslots, &l);
+  array a = array_create(s->u, nslots);
+  array_fill(&a, s->u, &s->u->reduction[0], rng_next(r));
+  array before = array_copy(&a);
+  int64_t bytes = l.count * s->g.bytes;
+  unsigned char *got = message_create(bytes), *expected = message_create(bytes);
+  CHECK_OK(grove_pack(&s->g, MPI_COMM_SELF, a.slot0, &l.index, l.begin, l.count, got));
+  pack_by_mpi(s, &a, &l, expected);
+  CHECK(memcmp(got, expected, (size_t)bytes) == 0, "%s: %lld units packed otherwise than by MPI",
+        s->u->name, (long long)l.count);
+  array_check(s->u, &a, &before, "source", s->u->name);
+  /* What needs no packing is the memory itself. */
+  int trivial = grove_pack_is_trivial(&s->g, &l.index);
+  CHECK(trivial == (s->g.dense && grove_index_consecutive(&l.index)), "%s: trivial is %d",
+        s->u->name, trivial);
+  if (trivial && l.count > 0)
+    CHECK(memcmp(array_slot(&a, s->u, l.values[l.begin]), expected, (size_t)bytes) == 0,
+          "%s: trivial, but the memory is not the message", s->u->name);
+  message_free(got, bytes, s->u->name);
+  message_free(expected, bytes, s->u->name);
+  array_free(&a);
+  array_free(&before);
+  grove_index_free(&l.index);
+}
+
+/* ---- the way back ---- */
+
+/* Room for one unit in either layout, and for a user's operation as aligned as in an array. */
+static void check_scratch(const grove_unit *g, const grove_combine *c, const grove_scratch *scratch)
+{
+  uintptr_t memory = (uintptr_t)scratch->memory, packed = (uintptr_t)scratch->packed;
+  uintptr_t native = (uintptr_t)scratch->native, first = native + (uintptr_t)g->true_lb;
+  if (g->dense || c->way != GROVE_COMBINE_MPI) return;
+  CHECK(first >= memory && first + (uintptr_t)g->true_extent <= packed,
+        "a unit of %lld bytes lies at %lld of %lld", (long long)g->true_extent,
+        (long long)(first - memory), (long long)(packed - memory));
+  CHECK(native % 16 == 0 && packed % 16 == 0, "%p and %p are not aligned", scratch->native,
+        scratch->packed);
+}
+
+static void check_unpack(const subject *s, const reduction *op, rng *r, int64_t nslots)
+{
+  char what[96];
+  snprintf(what, sizeof what, "%s of %s", op->name, s->u->name);
+  list l;
+  draw_list(r, nslots, &l);
+  grove_combine c;
+  grove_scratch scratch = {0};
+  CHECK_OK(grove_combine_create(op->op, &s->g, &c));
+  CHECK_OK(grove_scratch_create(&s->g, &c, &scratch));
+  check_scratch(&s->g, &c, &scratch);
+  /* Types whose slots lie in each other's gaps allow only so many. */
+  array from = array_create(s->u, l.count), to = array_create(s->u, nslots);
+  array_fill(&from, s->u, op, rng_next(r));
+  array_fill(&to, s->u, op, rng_next(r));
+  array expected = array_copy(&to);
+  int64_t bytes = l.count * s->g.bytes;
+  unsigned char *message = message_create(bytes);
+  list all = {.count = l.count};
+  for (int64_t i = 0; i < l.count; i++) all.values[i] = i;
+  pack_by_mpi(s, &from, &all, message);
+  combine_by_hand(s, op, &from, &l, &expected);
+  CHECK_OK(grove_unpack(&s->g, &c, MPI_COMM_SELF, &scratch, message, to.slot0, &l.index, l.begin,
+                        l.count));
+  array_check(s->u, &to, &expected, "target", what);
+  grove_scratch_free(&scratch);
+  CHECK(!scratch.memory, "freed scratch memory is still there");
+  grove_scratch_free(&scratch); /* again: nothing happens */
+  message_free(message, bytes, what);
+  array_free(&from);
+  array_free(&to);
+  array_free(&expected);
+  grove_index_free(&l.index);
+}
+
+/* MPI_NO_OP leaves everything alone. */
+static void check_no_op(const subject *s, rng *r)
+{
+  grove_combine c;
+  CHECK_OK(grove_combine_create(MPI_NO_OP, &s->g, &c));
+  list l;
+  draw_list(r, 5, &l);
+  array a = array_create(s->u, 5);
+  array_fill(&a, s->u, &s->u->reduction[0], rng_next(r));
+  array before = array_copy(&a);
+  unsigned char *message = message_create(l.count * s->g.bytes);
+  CHECK_OK(grove_unpack(&s->g, &c, MPI_COMM_SELF, &(grove_scratch){0}, message, a.slot0, &l.index,
+                        l.begin, l.count));
+  array_check(s->u, &a, &before, "target", "NO_OP");
+  message_free(message, l.count * s->g.bytes, "NO_OP");
+  array_free(&a);
+  array_free(&before);
+  grove_index_free(&l.index);
+}
+
+/* A rank that owns nothing has NULL for an array, and lists without entries. */
+static void check_nothing(const subject *s)
+{
+  grove_index none = {0};
+  for (int i = 0; i < s->u->nreductions; i++) {
+    grove_combine c;
+    CHECK_OK(grove_combine_create(s->u->reduction[i].op, &s->g, &c));
+    CHECK_OK(grove_pack(&s->g, MPI_COMM_SELF, NULL, &none, 0, 0, NULL));
+    CHECK_OK(grove_unpack(&s->g, &c, MPI_COMM_SELF, &(grove_scratch){0}, NULL, NULL, &none, 0, 0));
+  }
+}
+
+/* ---- a user's operation on units far from their origin ---- */
+
+enum { SHIFTED_EXTENT = 48, SHIFTED_SLOTS = 7 };
+static MPI_Aint shift; /* of the two doubles from their origin */
+
+/* b = 2 a - b: does not commute. */
+static void twice_minus(void *a, void *b, int *n, MPI_Datatype *type)
+{
+  (void)type;
+  for (int i = 0; i < *n; i++)
+    for (int k = 0; k < 2; k++) {
+      double *x = (double *)((char *)a + i * SHIFTED_EXTENT + shift) + k;
+      double *y = (double *)((char *)b + i * SHIFTED_EXTENT + shift) + k;
+      *y = 2 * *x - *y;
+    }
+}
+
+static double *shifted_slot(char *base, int slot)
+{
+  return (double *)(base + slot * SHIFTED_EXTENT + shift);
+}
+
+static void check_shifted(MPI_Aint by)
+{
+  static const int64_t values[] = {3, 0, 3, 6};
+  MPI_Datatype inner, type;
+  MPI_Op op;
+  grove_unit g;
+  grove_combine c;
+  grove_scratch scratch = {0};
+  grove_index slots;
+  double memory[SHIFTED_SLOTS * SHIFTED_EXTENT / 8], expected[SHIFTED_SLOTS * SHIFTED_EXTENT / 8];
+  double message[4][2];
+  shift = by;
+  MPI_Type_create_hindexed(1, (int[]){2}, &shift, MPI_DOUBLE, &inner);
+  MPI_Type_create_resized(inner, 0, SHIFTED_EXTENT, &type);
+  MPI_Type_commit(&type);
+  MPI_Op_create(twice_minus, 0, &op);
+  CHECK_OK(grove_unit_create(type, MPI_COMM_SELF, &s.g));
+  CHECK_OK(grove_combine_create(op, &s.g, &c));
+  CHECK_OK(grove_index_create(4, values, &slots));
+  check_scratch(&g, &c, &scratch);
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory[i] = expected[i] = (double)i;
+  char *base = (char *)memory - shift, *base_expected = (char *)expected - shift;
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 2; k++) {
+      message[i][k] = 100 * i + k;
+      double *e = shifted_slot(base_expected, (int)values[i]) + k;
+      *e = 2 * *e - message[i][k];
+    }
+  CHECK_OK(grove_unpack(&g, &c, MPI_COMM_SELF, &scratch, message, base, &slots, 0, 4));
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+    CHECK(memory[i] == expected[i], "shifted by %lld: entry %zu is %g, not %g", (long long)shift, i,
+          memory[i], expected[i]);
+  grove_index_free(&slots);
+  grove_scratch_free(&scratch);
+  grove_unit_free(&g);
+  MPI_Op_free(&op);
+  MPI_Type_free(&type);
+  MPI_Type_free(&inner);
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "pack/pack_round_trip");
+  units *types = units_create();
+  for (int i = 0; i < types->n; i++) {
+    subject s = subject_open(&types->unit[i]);
+    check_nothing(&s);
+    for (int64_t k = 0; k < test_samples(12); k++) {
+      test_case(k * types->n + i);
+      rng r = rng_from(test_seed(), mix2((uint64_t)i, (uint64_t)k));
+      check_no_op(&s, &r);
+      check_pack(&s, &r, rng_below(&r, MOST_SLOTS + 1));
+      for (int o = 0; o < s.u->nreductions; o++)
+        check_unpack(&s, &s.u->reduction[o], &r, rng_below(&r, MOST_SLOTS + 1));
+    }
+    subject_close(&s);
+  }
+  units_free(types);
+  check_shifted(0);
+  check_shifted(8);
+  check_shifted(-16);
+  check_shifted(100000);
+  check_shifted(-100008);
+  return test_end();
+}
