@@ -38,8 +38,14 @@
  * outputs come last and are set only on success. grove_last_error() tells what was wrong, in a
  * sentence. The library prints nothing and never aborts (see the option `log` for a table).
  *
+ * Timeouts. With the option `timeout` a wait that takes longer ends with GROVE_ERR_TIMEOUT and
+ * names what is missing; a collective call does so too, but after that no collective call on the
+ * context can succeed, since the ranks no longer agree on which is next.
+ *
+ * Threads. One thread at a time for all that belongs to one context.
+ *
  * Lifetimes. An operation holds its forest and a forest its context: free them in any order and in
- * any state. Every *_free(&x) accepts a pointer to NULL and sets x to NULL.
+ * any state. Every *_free(&x) accepts NULL and a pointer to NULL, and sets x to NULL.
  */
 #ifndef GROVE_H
 #define GROVE_H
@@ -67,7 +73,7 @@ extern "C" {
 
 typedef enum grove_status {
   GROVE_OK = 0,
-  GROVE_ERR_ARG,         /* an argument no call accepts: NULL, a negative count, ... */
+  GROVE_ERR_ARG,         /* an argument no call accepts: NULL, MPI_DATATYPE_NULL, ... */
   GROVE_ERR_GRAPH,       /* the graph is not a star forest; found by grove_forest_set_up */
   GROVE_ERR_STATE,       /* a call at the wrong time: start twice, wait before start, ... */
   GROVE_ERR_OPTION,      /* an unknown option, or a value it does not take */
@@ -75,7 +81,7 @@ typedef enum grove_status {
   GROVE_ERR_MEMORY,      /* no memory left */
   GROVE_ERR_SYSTEM,      /* the operating system refused something */
   GROVE_ERR_MPI,         /* an MPI call failed */
-  GROVE_ERR_TIMEOUT,     /* the option `timeout` ran out; the operation is still active */
+  GROVE_ERR_TIMEOUT,     /* the option `timeout` ran out; see grove_wait */
   GROVE_ERR_CORRUPT      /* with the option `check`: a message is not what was sent */
 } grove_status;
 
@@ -122,6 +128,7 @@ typedef enum grove_pattern { GROVE_ALLGATHER, GROVE_GATHER, GROVE_ALLTOALL } gro
 
 /* A forest without a graph. Local. */
 GROVE_API grove_status grove_forest_create(grove_context *ctx, grove_forest **out);
+/* Gives the forest up; it lives on until its last operation is freed. Local. */
 GROVE_API grove_status grove_forest_free(grove_forest **f);
 
 /* This rank owns `nroots` roots and has `nleaves` leaves; leaf j is slot leaf_index[j] of the leaf
@@ -150,8 +157,9 @@ GROVE_API grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern p
 GROVE_API grove_status grove_forest_set_name(grove_forest *f, const char *name);
 
 /* Checks the graph and lets every root know its leaves, in time and memory proportional to this
- * rank's edges and neighbours. A graph that is wrong on one rank is GROVE_ERR_GRAPH on all; the
- * sentence names rank, leaf and root, and a new graph may be set. Collective. */
+ * rank's edges and neighbours (a GROVE_ALLGATHER has edges to all). A graph that is wrong on one
+ * rank is GROVE_ERR_GRAPH on all; the sentence names rank, leaf and root, and a new graph may be
+ * set. Collective. */
 GROVE_API grove_status grove_forest_set_up(grove_forest *f);
 
 /* ---- queries. Local, of a forest that is set up (else GROVE_ERR_STATE); pointers are valid as
@@ -213,10 +221,12 @@ GROVE_API grove_status grove_wait(grove_op *op);
  * was sending from must stay readable until the context is freed. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
-/* One shot: init and start in one call, wait and free in the other. The first call of its kind
- * (forest, operation, unit) is Collective; later ones reuse its plan, with any addresses, and wait
- * for nobody: a bad argument is then an error on this rank alone. Calls of one kind are matched in
- * the order they are made. */
+/* One shot: init and start in one call, wait and free in the other. The first call of its kind is
+ * Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad argument is
+ * then an error on this rank alone. Of one kind are calls on the same forest of the same operation
+ * with the same MPI_Op (all users' operations count as one) and units of the same size and basic
+ * type, under the same options but for `timeout`, `log`, `spin` and `deterministic`. They are
+ * matched in the order they are made; calls of different kinds may be made in different orders. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,

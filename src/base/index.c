@@ -53,8 +53,3 @@ grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count)
   }
   return view;
 }
-
-int64_t grove_index_bytes(const grove_index *x)
-{
-  return x->count * (int64_t)(x->narrow ? sizeof *x->narrow : x->wide ? sizeof *x->wide : 0);
-}

@@ -39,9 +39,6 @@ void grove_index_free(grove_index *x);
  * consecutive even though x as a whole is not. */
 grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count);
 
-/* Bytes of memory behind the list. */
-int64_t grove_index_bytes(const grove_index *x);
-
 #ifdef __cplusplus
 }
 #endif

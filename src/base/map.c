@@ -70,8 +70,3 @@ grove_status grove_map_insert(grove_map *map, int key, int *number)
 fail:
   return status;
 }
-
-int grove_map_find(const grove_map *map, int key)
-{
-  return *find_slot(map, key);
-}

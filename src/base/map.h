@@ -25,9 +25,6 @@ void grove_map_free(grove_map *map);
 /* The number of `key`, a new one if it was not seen before. */
 grove_status grove_map_insert(grove_map *map, int key, int *number);
 
-/* The number of `key`, or -1. */
-int grove_map_find(const grove_map *map, int key);
-
 #ifdef __cplusplus
 }
 #endif

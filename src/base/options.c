@@ -173,6 +173,14 @@ grove_status grove_options_set(grove_options *options, const char *name, const c
                      "there is no option '%.100s'; 'grove options' lists them", name);
 }
 
+int grove_options_recompiles(const char *name)
+{
+  static const char *const harmless[] = {"spin", "timeout", "log", "deterministic"};
+  for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+    if (strcasecmp(harmless[i], name) == 0) return 0;
+  return 1;
+}
+
 grove_status grove_options_read_environment(grove_options *options)
 {
   grove_status status = GROVE_OK;

@@ -50,6 +50,10 @@ void grove_options_free(grove_options *options);
 /* Sets one option by name, in any case; GROVE_ERR_OPTION names what would have been right. */
 grove_status grove_options_set(grove_options *options, const char *name, const char *value);
 
+/* Does this option change what plans or messages look like? Those made before must then not meet
+ * those made after. */
+int grove_options_recompiles(const char *name);
+
 /* Takes what the environment says. */
 grove_status grove_options_read_environment(grove_options *options);
 

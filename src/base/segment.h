@@ -1,6 +1,6 @@
 /* Memory that the processes of one host share: a POSIX segment whose space is really reserved (so
  * that touching it can never end in SIGBUS), and whose name is gone as soon as all have mapped it
- * (so that nothing stays behind, however the program ends).
+ * (so that nothing stays behind, however the program ends after that).
  *
  *     one process                                the others, once told the name
  *     grove_segment_create(bytes, name, &s)      grove_segment_attach(name, bytes, &s)

@@ -23,6 +23,9 @@
     if (status != GROVE_OK) goto fail;                                                             \
   } while (0)
 
+/* Catches errors of calls that have a communicator of Grove's, which returns errors. Those of calls
+ * on types and operations go to the handler of MPI_COMM_WORLD first, which may end the job: their
+ * arguments are checked before. */
 #define GROVE_TRY_MPI(call)                                                                        \
   do {                                                                                             \
     int mpi_code_ = (call);                                                                        \

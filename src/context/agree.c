@@ -133,18 +133,23 @@ fail:
   return status;
 }
 
-grove_status grove_context_collect(grove_context *ctx, int64_t mine, int64_t *all)
+grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t *all)
 {
   grove_status status = GROVE_OK;
-  int64_t *copy = NULL;
+  int64_t *in = NULL, *out = NULL;
+  int wanted = to_all || ctx->rank == 0;
   MPI_Request request;
-  GROVE_NEW(copy, ctx->size + 1);
-  copy[ctx->size] = mine;
-  GROVE_TRY_MPI(
-    MPI_Iallgather(&copy[ctx->size], 1, MPI_INT64_T, copy, 1, MPI_INT64_T, ctx->comm, &request));
+  GROVE_NEW(in, 1);
+  GROVE_NEW(out, wanted ? ctx->size : 1);
+  *in = mine;
+  if (to_all)
+    GROVE_TRY_MPI(MPI_Iallgather(in, 1, MPI_INT64_T, out, 1, MPI_INT64_T, ctx->comm, &request));
+  else
+    GROVE_TRY_MPI(MPI_Igather(in, 1, MPI_INT64_T, out, 1, MPI_INT64_T, 0, ctx->comm, &request));
   GROVE_TRY(grove_context_wait(ctx, &request));
-  memcpy(all, copy, (size_t)ctx->size * sizeof *all);
-  free(copy);
+  if (wanted) memcpy(all, out, (size_t)ctx->size * sizeof *all);
+  free(in);
+  free(out);
 fail:
   return status;
 }

@@ -37,7 +37,6 @@ static void free_communicators(grove_context *ctx)
     drain(ctx);
     if (ctx->options.log == GROVE_LOG_SUMMARY && ctx->ntallies > 0) grove_context_summarise(ctx);
   }
-  if (ctx->domain != MPI_COMM_NULL) MPI_Comm_free(&ctx->domain);
   /* A communicator that still carries messages is left to MPI_Finalize. */
   if (ctx->comm != MPI_COMM_NULL && ctx->abandoned == 0 && !ctx->broken && !has_leftovers(ctx))
     MPI_Comm_free(&ctx->comm);
@@ -58,12 +57,11 @@ void grove_context_release(grove_context *ctx)
 
 grove_status grove_context_free(grove_context **ctx)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_free: the pointer to the context is NULL");
-  if (*ctx) grove_context_release(*ctx);
-  *ctx = NULL;
-fail:
-  return status;
+  if (ctx && *ctx) {
+    grove_context_release(*ctx);
+    *ctx = NULL;
+  }
+  return GROVE_OK;
 }
 
 grove_status grove_context_apply_options(grove_context *ctx)
@@ -83,7 +81,6 @@ grove_status grove_context_apply_options(grove_context *ctx)
   ctx->topo.nnodes = (int)nnodes;
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   ctx->spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
-  ctx->generation++;
 fail:
   return status;
 }
@@ -137,6 +134,7 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
   if (mine == GROVE_OK) mine = grove_options_set(&ctx->options, key, value);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   status = grove_context_apply_options(ctx);
+  if (status == GROVE_OK && grove_options_recompiles(key)) ctx->generation++;
   if (status != GROVE_OK) { /* e.g. a node_map of the wrong length: as before */
     char sentence[GROVE_SENTENCE_BYTES];
     snprintf(sentence, sizeof sentence, "%s", grove_last_error());

@@ -51,8 +51,7 @@ enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_FIRST = 8 };
 
 struct grove_context {
   int references;
-  MPI_Comm comm;   /* own duplicate, returns errors */
-  MPI_Comm domain; /* the ranks that share this rank's memory */
+  MPI_Comm comm; /* own duplicate, returns errors */
   int rank, size;
   int rank_in_domain;
   grove_options options;
@@ -115,8 +114,9 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
 /* out[i] = the maximum of mine[i] over lower ranks, -1 on rank 0; n is at most 6. */
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out);
 
-/* Every rank gets one number from each rank: for what needs an entry a rank by its nature. */
-grove_status grove_context_collect(grove_context *ctx, int64_t mine, int64_t *all);
+/* One number from each rank: to rank 0, and with `to_all` to all; for what needs an entry a rank by
+ * its nature. `all` may be NULL where nothing comes. */
+grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t *all);
 
 /* ---- sparse exchange (exchange.c) ---- */
 

@@ -22,11 +22,6 @@ static grove_status duplicate(MPI_Comm comm, grove_context *ctx)
   GROVE_TRY_MPI(MPI_Comm_size(ctx->comm, &ctx->size));
   GROVE_TRY_MPI(MPI_Comm_get_attr(ctx->comm, MPI_TAG_UB, &tag_limit, &found));
   ctx->tag_limit = found ? *tag_limit : 32767;
-  GROVE_TRY_MPI(
-    MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &ctx->domain));
-  GROVE_TRY_MPI(MPI_Comm_set_errhandler(ctx->domain, MPI_ERRORS_RETURN));
-  GROVE_TRY_MPI(MPI_Comm_rank(ctx->domain, &ctx->rank_in_domain));
-  GROVE_TRY_MPI(MPI_Comm_size(ctx->domain, &ctx->topo.domain_size));
 fail:
   return status;
 }
@@ -55,17 +50,17 @@ fail:
 }
 
 /* Memory for the table, shared by the domain if it can be; all its ranks agree on `shared`. */
-static grove_status make_table(grove_context *ctx, int *shared)
+static grove_status make_table(grove_context *ctx, MPI_Comm domain, int *shared)
 {
   grove_status status = GROVE_OK;
   size_t bytes = (size_t)ctx->size * sizeof *ctx->place;
   char name[GROVE_SEGMENT_NAME] = "";
   int leader = ctx->rank_in_domain == 0, attached = 0;
   if (leader && grove_segment_create(bytes, name, &ctx->segment) != GROVE_OK) name[0] = '\0';
-  GROVE_TRY_MPI(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, ctx->domain));
+  GROVE_TRY_MPI(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, domain));
   attached = name[0] != '\0';
   if (attached && !leader) attached = grove_segment_attach(name, bytes, &ctx->segment) == GROVE_OK;
-  GROVE_TRY_MPI(MPI_Allreduce(&attached, shared, 1, MPI_INT, MPI_MIN, ctx->domain));
+  GROVE_TRY_MPI(MPI_Allreduce(&attached, shared, 1, MPI_INT, MPI_MIN, domain));
   if (leader && name[0]) grove_segment_unlink(name);
   if (!*shared) {
     grove_segment_free(&ctx->segment);
@@ -78,7 +73,7 @@ fail:
 }
 
 /* All facts, on the leaders of the domains only; NULL elsewhere. */
-static grove_status gather_facts(grove_context *ctx, int bound, fact **out)
+static grove_status gather_facts(grove_context *ctx, MPI_Comm domain, int bound, fact **out)
 {
   grove_status status = GROVE_OK;
   MPI_Comm leaders = MPI_COMM_NULL;
@@ -88,9 +83,9 @@ static grove_status gather_facts(grove_context *ctx, int bound, fact **out)
   GROVE_TRY_MPI(
     MPI_Comm_split(ctx->comm, ctx->rank_in_domain == 0 ? 0 : MPI_UNDEFINED, ctx->rank, &leaders));
   if (leaders != MPI_COMM_NULL) GROVE_TRY_MPI(MPI_Comm_rank(leaders, &mine.domain));
-  GROVE_TRY_MPI(MPI_Bcast(&mine.domain, 1, MPI_INT, 0, ctx->domain));
+  GROVE_TRY_MPI(MPI_Bcast(&mine.domain, 1, MPI_INT, 0, domain));
   GROVE_NEW(own, ctx->topo.domain_size);
-  GROVE_TRY_MPI(MPI_Gather(&mine, ints, MPI_INT, own, ints, MPI_INT, 0, ctx->domain));
+  GROVE_TRY_MPI(MPI_Gather(&mine, ints, MPI_INT, own, ints, MPI_INT, 0, domain));
   if (leaders != MPI_COMM_NULL) {
     GROVE_TRY_MPI(MPI_Comm_size(leaders, &ndomains));
     GROVE_NEW(counts, ndomains);
@@ -111,26 +106,52 @@ fail:
   return status;
 }
 
-static grove_status find_places(grove_context *ctx)
+/* Where this rank is bound, and how many cores the ranks of the domain have together. A machine
+ * that hwloc cannot read counts as one socket with too few cores: waiting then yields. */
+static grove_status look_around(grove_context *ctx, MPI_Comm domain, int *bound)
+{
+  grove_status status = GROVE_OK;
+  grove_cores mine = {{0}}, all = {{0}};
+  if (grove_topo_look(bound, &mine) != GROVE_OK) *bound = 0;
+  GROVE_TRY_MPI(
+    MPI_Allreduce(mine.word, all.word, GROVE_CORE_WORDS, MPI_UINT64_T, MPI_BOR, domain));
+  ctx->topo.cores = grove_topo_count(&all);
+fail:
+  return status;
+}
+
+static grove_status fill_table(grove_context *ctx, MPI_Comm domain, int bound)
 {
   grove_status status = GROVE_OK;
   fact *facts = NULL;
-  int shared = 0, bound = 0;
-  /* A machine that hwloc cannot read counts as one socket with too few cores: waiting yields. */
-  if (grove_topo_look(&bound, &ctx->topo.cores) != GROVE_OK) ctx->topo.cores = 0;
-  GROVE_TRY(make_table(ctx, &shared));
-  GROVE_TRY(gather_facts(ctx, bound, &facts));
+  GROVE_TRY(make_table(ctx, domain, &ctx->place_is_shared));
+  GROVE_TRY(gather_facts(ctx, domain, bound, &facts));
   for (int i = 0; facts && i < ctx->size; i++)
     ctx->place[facts[i].rank] = (grove_place){.domain = facts[i].domain, .bound = facts[i].bound};
-  if (!shared)
-    GROVE_TRY_MPI(
-      MPI_Bcast(ctx->place, ctx->size * (int)sizeof *ctx->place, MPI_BYTE, 0, ctx->domain));
-  ctx->place_is_shared = shared;
+  if (!ctx->place_is_shared)
+    GROVE_TRY_MPI(MPI_Bcast(ctx->place, ctx->size * (int)sizeof *ctx->place, MPI_BYTE, 0, domain));
+fail:
+  free(facts);
+  return status;
+}
+
+static grove_status find_places(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  MPI_Comm domain = MPI_COMM_NULL;
+  int bound = 0;
+  GROVE_TRY_MPI(
+    MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &domain));
+  GROVE_TRY_MPI(MPI_Comm_set_errhandler(domain, MPI_ERRORS_RETURN));
+  GROVE_TRY_MPI(MPI_Comm_rank(domain, &ctx->rank_in_domain));
+  GROVE_TRY_MPI(MPI_Comm_size(domain, &ctx->topo.domain_size));
+  GROVE_TRY(look_around(ctx, domain, &bound));
+  GROVE_TRY(fill_table(ctx, domain, bound));
   ctx->topo.nranks = ctx->size;
   ctx->topo.rank = ctx->rank;
   ctx->topo.place = ctx->place;
 fail:
-  free(facts);
+  if (domain != MPI_COMM_NULL) MPI_Comm_free(&domain);
   return status;
 }
 
@@ -158,7 +179,7 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   GROVE_NEW(ctx, 1);
   ctx->references = 1;
   ctx->call = "grove_context_create";
-  ctx->comm = ctx->domain = MPI_COMM_NULL;
+  ctx->comm = MPI_COMM_NULL;
   ctx->active.next = ctx->active.previous = &ctx->active;
   GROVE_TRY(grove_options_create(&ctx->options));
   GROVE_TRY(duplicate(comm, ctx));

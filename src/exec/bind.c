@@ -12,11 +12,11 @@ static int64_t round_up(int64_t bytes)
 
 /* Can the message travel straight from the array, or into it? What must be combined with what is
  * there, or checked first, can not. */
-static int is_direct(const grove_recipe *recipe, const grove_message *m, int receives)
+static int is_direct(const grove_op *op, const grove_message *m, int receives)
 {
-  if (recipe->check || !grove_pack_is_trivial(&recipe->unit, &m->slots.index)) return 0;
+  if (op->channel->check || !grove_pack_is_trivial(&op->unit, &m->slots.index)) return 0;
   return !receives ||
-         (recipe->operation == GROVE_BCAST && recipe->combine.way == GROVE_COMBINE_REPLACE);
+         (op->channel->key.operation == GROVE_BCAST && op->combine.way == GROVE_COMBINE_REPLACE);
 }
 
 static const grove_message *message_number(const grove_stage *stage, int i)
@@ -27,15 +27,14 @@ static const grove_message *message_number(const grove_stage *stage, int i)
 /* Hands out staging from `at` on; with at == NULL only adds up how much is needed. */
 static int64_t lay_out(grove_op *op, char *at)
 {
-  const grove_recipe *recipe = op->recipe;
   int64_t used = 0;
-  for (int s = 0; s < recipe->plan->nstages; s++) {
-    const grove_stage *stage = &recipe->plan->stages[s];
+  for (int s = 0; s < op->channel->plan->nstages; s++) {
+    const grove_stage *stage = &op->channel->plan->stages[s];
     for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
       const grove_message *m = message_number(stage, i);
-      if (is_direct(recipe, m, i < stage->nreceives)) continue;
+      if (is_direct(op, m, i < stage->nreceives)) continue;
       if (at) op->stages[s].staging[i] = at + used;
-      used += round_up(grove_message_bytes(recipe, m->slots.index.count) + 1);
+      used += round_up(grove_message_bytes(op->channel, m->slots.index.count) + 1);
     }
   }
   return used;
@@ -45,11 +44,10 @@ static int64_t lay_out(grove_op *op, char *at)
 static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  const grove_recipe *recipe = op->recipe;
-  int64_t most = 0, bytes = recipe->unit.bytes;
-  for (int s = 0; s < recipe->plan->nstages; s++)
-    if (recipe->plan->stages[s].keep_from.index.count > most)
-      most = recipe->plan->stages[s].keep_from.index.count;
+  int64_t most = 0, bytes = op->unit.bytes;
+  for (int s = 0; s < op->channel->plan->nstages; s++)
+    if (op->channel->plan->stages[s].keep_from.index.count > most)
+      most = op->channel->plan->stages[s].keep_from.index.count;
   op->keep_units = bytes > 0 && KEEP_BYTES / bytes > 0 ? KEEP_BYTES / bytes : 1;
   if (op->keep_units > most) op->keep_units = most;
   if (most == 0) return GROVE_OK;
@@ -59,46 +57,70 @@ fail:
   return status;
 }
 
-grove_status grove_op_create(grove_recipe *recipe, grove_op **out)
+static grove_status make_stages(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  grove_op *op = NULL;
-  GROVE_NEW(op, 1);
-  op->ctx = recipe->ctx;
-  op->recipe = recipe;
-  op->active.advance = grove_op_advance;
-  GROVE_NEW(op->stages, recipe->plan->nstages);
-  op->nstages = recipe->plan->nstages;
+  GROVE_NEW(op->stages, op->channel->plan->nstages);
+  op->nstages = op->channel->plan->nstages;
   for (int s = 0; s < op->nstages; s++) {
-    const grove_stage *stage = &recipe->plan->stages[s];
+    const grove_stage *stage = &op->channel->plan->stages[s];
     op->stages[s].plan = stage;
     op->stages[s].nreceives = stage->nreceives;
     op->stages[s].nsends = stage->nsends;
     GROVE_NEW(op->stages[s].staging, stage->nreceives + stage->nsends);
     GROVE_NEW(op->stages[s].arrived, stage->nreceives);
   }
+fail:
+  return status;
+}
+
+static grove_status make_staging(grove_op *op)
+{
+  grove_status status = GROVE_OK;
   int64_t bytes = lay_out(op, NULL);
   op->memory = aligned_alloc(ALIGNMENT, (size_t)(bytes > 0 ? bytes : ALIGNMENT));
   GROVE_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
               (long long)bytes);
   lay_out(op, op->memory);
+fail:
+  return status;
+}
+
+grove_status grove_op_create(grove_channel *channel, const grove_request *r, const grove_unit *unit,
+                             const grove_combine *combine, grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  grove_op *op = NULL;
+  GROVE_NEW(op, 1);
+  op->ctx = channel->ctx;
+  op->channel = channel;
+  op->active.advance = grove_op_advance;
+  op->unit = *unit;
+  op->combine = *combine;
+  op->type = r->unit;
+  GROVE_TRY(grove_identity_of(r->unit, &op->identity));
+  if (op->identity) op->identity->references++;
+  GROVE_TRY(make_stages(op));
+  GROVE_TRY(make_staging(op));
   GROVE_TRY(make_keep(op));
-  GROVE_TRY(grove_scratch_create(&recipe->unit, &recipe->combine, &op->scratch));
+  GROVE_TRY(grove_scratch_create(&op->unit, &op->combine, &op->scratch));
   *out = op;
   return GROVE_OK;
 fail:
-  if (op) grove_op_destroy(op);
+  if (op) {
+    op->unit.owned = 0; /* still the caller's */
+    grove_op_destroy(op);
+  }
   return status;
 }
 
 grove_status grove_op_connect(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  const grove_recipe *recipe = op->recipe;
-  for (int s = 0; s < recipe->plan->nstages; s++) {
-    const grove_stage *stage = &recipe->plan->stages[s];
-    GROVE_TRY(grove_p2p_create(op->ctx->comm, recipe->tag, recipe->persistent, stage->nreceives,
-                               stage->nsends, &op->stages[s].p2p));
+  for (int s = 0; s < op->channel->plan->nstages; s++) {
+    const grove_stage *stage = &op->channel->plan->stages[s];
+    GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
+                               stage->nreceives, stage->nsends, &op->stages[s].p2p));
   }
 fail:
   return status;
@@ -107,18 +129,17 @@ fail:
 grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to)
 {
   grove_status status = GROVE_OK;
-  const grove_recipe *recipe = op->recipe;
   op->from = from;
   op->to = to;
-  for (int s = 0; s < recipe->plan->nstages; s++) {
-    const grove_stage *stage = &recipe->plan->stages[s];
+  for (int s = 0; s < op->channel->plan->nstages; s++) {
+    const grove_stage *stage = &op->channel->plan->stages[s];
     for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
       const grove_message *m = message_number(stage, i);
       const void *array = i < stage->nreceives ? to : from;
       void *buffer = op->stages[s].staging[i];
-      if (!buffer) buffer = grove_unit_at(&recipe->unit, array, m->slots.index.first);
+      if (!buffer) buffer = grove_unit_at(&op->unit, array, m->slots.index.first);
       GROVE_TRY(grove_p2p_bind(op->stages[s].p2p, i, m->peer, buffer,
-                               grove_message_bytes(recipe, m->slots.index.count)));
+                               grove_message_bytes(op->channel, m->slots.index.count)));
     }
   }
 fail:
@@ -137,5 +158,7 @@ void grove_op_destroy(grove_op *op)
   free(op->keep);
   free(op->sentence);
   grove_scratch_free(&op->scratch);
+  grove_identity_release(op->identity);
+  grove_unit_free(&op->unit);
   free(op);
 }

@@ -14,17 +14,17 @@ static int by_sequence(const void *a, const void *b)
   return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* The operation and those of the same recipe that were started after it, in the order of their
- * starts. They share a tag, so their receives match in that order, and it must survive. */
+/* The operation and those of its channel that were started after it, in the order of their starts.
+ * They share a tag, so their receives match in that order, and it must survive. */
 static grove_status list_later(grove_op *op, int *n, grove_op ***out)
 {
   grove_status status = GROVE_OK;
   int room = 1;
   grove_op **list = NULL;
-  for (grove_op *k = op->recipe->members; k; k = k->next_member) room++;
+  for (grove_op *k = op->channel->members; k; k = k->next_member) room++;
   GROVE_NEW(list, room);
   list[(*n)++] = op;
-  for (grove_op *k = op->recipe->members; k; k = k->next_member)
+  for (grove_op *k = op->channel->members; k; k = k->next_member)
     if (k->state == GROVE_OP_ACTIVE && k->sequence > op->sequence) list[(*n)++] = k;
   qsort(list, (size_t)*n, sizeof *list, by_sequence);
   *out = list;
@@ -48,7 +48,8 @@ static grove_status divert(grove_op **list, int n, int stage, int i)
     again[k] = (unsigned char)withdrawn;
   }
   for (int k = 0; k < n; k++)
-    if (again[k]) outcome = grove_p2p_repost(list[k]->stages[stage].p2p, i, k == 0);
+    if (again[k])
+      outcome = grove_p2p_repost(list[k]->stages[stage].p2p, i, k == 0 || list[k]->abandoned);
   if (outcome != GROVE_OK) status = outcome;
 fail:
   free(again);
@@ -72,9 +73,9 @@ fail:
   return status;
 }
 
-static void leave_members(grove_op *op)
+void grove_op_leave(grove_op *op)
 {
-  grove_op **at = &op->recipe->members;
+  grove_op **at = &op->channel->members;
   while (*at && *at != op) at = &(*at)->next_member;
   if (*at) *at = op->next_member;
 }
@@ -83,7 +84,6 @@ static void leave_members(grove_op *op)
  * MPI_Finalize nobody does. */
 static grove_status abandon(grove_op *op, int finalized)
 {
-  leave_members(op);
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_forest *forest = op->forest;
   op->abandoned = 1;
@@ -95,23 +95,20 @@ static grove_status abandon(grove_op *op, int finalized)
 
 grove_status grove_op_free(grove_op **pointer)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(pointer, GROVE_ERR_ARG, "grove_op_free: the pointer to the operation is NULL");
+  if (!pointer || !*pointer) return GROVE_OK;
   grove_op *op = *pointer;
   *pointer = NULL;
-  if (!op) return GROVE_OK;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (op->state == GROVE_OP_ACTIVE && !op->unusable && !finalized)
     grove_context_progress(op->ctx); /* perhaps it is complete */
   if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
-  grove_recipe *recipe = op->recipe;
+  grove_channel *channel = op->channel;
   grove_forest *forest = op->forest;
   op->forest = NULL; /* a member of a pool is idle now */
   op->state = GROVE_OP_IDLE;
   if (!op->begun) grove_op_destroy(op);
-  grove_recipe_release(recipe);
+  grove_channel_release(channel);
   grove_forest_release(forest);
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -22,11 +22,11 @@ static int forget(MPI_Datatype type, int key, void *value, void *extra)
 grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)
 {
   grove_status status = GROVE_OK;
-  int integers, addresses, types, combiner, found = 0;
+  int combiner = 0, found = 0;
   grove_identity *identity = NULL;
   *out = NULL;
   GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
-  GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  GROVE_TRY(grove_basic_combiner(type, &combiner));
   if (combiner == MPI_COMBINER_NAMED) return GROVE_OK;
   if (keyval == MPI_KEYVAL_INVALID)
     GROVE_TRY_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, NULL));

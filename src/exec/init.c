@@ -34,55 +34,70 @@ fail:
   return status;
 }
 
-/* ---- making recipes and operations ---- */
+/* ---- making channels and operations ---- */
 
-static grove_status make(const grove_request *r, int persistent, grove_recipe **recipe,
+/* All that a rank can do, and that can fail, by itself. `channel` and `op` are outputs; a channel
+ * that is given is used. */
+static grove_status make(const grove_request *r, int persistent, grove_channel **channel,
                          grove_op **op)
 {
   grove_status status = GROVE_OK;
+  grove_unit unit = {0};
+  grove_combine combine;
   GROVE_TRY(check_arrays(r));
-  GROVE_TRY(grove_recipe_create(r, persistent, recipe));
-  if ((*recipe)->check) GROVE_TRY(grove_check_overlap(*recipe, r->from, r->to));
-  GROVE_TRY(grove_op_create(*recipe, op));
+  GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
+  GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
+  if (!*channel) {
+    grove_channel_key key = grove_channel_key_of(r, &unit, &combine);
+    GROVE_TRY(grove_channel_create(r, &key, persistent, channel));
+  }
+  if ((*channel)->check) GROVE_TRY(grove_check_overlap(*channel, &unit, r->from, r->to));
+  GROVE_TRY(grove_op_create(*channel, r, &unit, &combine, op));
+  return GROVE_OK;
 fail:
+  grove_unit_free(&unit);
   return status;
 }
 
-/* The same on every rank that makes the same operation. */
-static int64_t signature(const grove_request *r, const grove_recipe *recipe)
+/* A positive number, the same on every rank that makes the same operation. */
+static int64_t signature(const grove_request *r, const grove_channel *channel)
 {
-  int64_t bytes = recipe ? recipe->unit.bytes : 0;
-  return (r->forest->serial * 1000003 + bytes) * 8 + (int64_t)r->operation + 1;
+  uint64_t sum = (uint64_t)r->forest->serial * 31 + (uint64_t)r->operation;
+  if (channel)
+    sum = ((sum * 31 + (uint64_t)channel->key.unit_bytes) * 31 + (uint64_t)channel->key.unit_kind) *
+            31 +
+          (uint64_t)(channel->key.op_number + 1);
+  return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 
-static grove_status make_row(const grove_request *r, grove_recipe *recipe)
+static grove_status make_row(const grove_request *r, grove_channel *channel)
 {
   if (r->forest->ctx->options.log != GROVE_LOG_SUMMARY) return GROVE_OK;
   grove_tally row = {.forest = (char *)grove_forest_label(r->forest),
                      .operation = grove_operation_name(r->operation),
-                     .route = recipe->plan->route,
+                     .route = channel->plan->route,
                      .forest_serial = r->forest->serial,
-                     .unit_bytes = recipe->unit.bytes};
-  return grove_context_tally(r->forest->ctx, &row, &recipe->tally);
+                     .unit_bytes = channel->key.unit_bytes};
+  return grove_context_tally(r->forest->ctx, &row, &channel->tally);
 }
 
-/* A new recipe with its first operation. Agreed by all. */
+/* A new channel with its first operation. Agreed by all. */
 static grove_status init(const grove_request *r, int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
-  grove_recipe *recipe = NULL;
+  grove_channel *channel = NULL;
   grove_op *op = NULL;
-  grove_status mine = make(r, persistent, &recipe, &op);
+  grove_status mine = make(r, persistent, &channel, &op);
   int tag = 0;
-  GROVE_TRY(grove_context_take_tag(r->forest->ctx, mine, signature(r, recipe), &tag));
-  recipe->tag = tag;
-  GROVE_TRY(make_row(r, recipe));
+  GROVE_TRY(grove_context_take_tag(r->forest->ctx, mine, signature(r, channel), &tag));
+  channel->tag = tag;
+  GROVE_TRY(make_row(r, channel));
   GROVE_TRY(grove_op_connect(op));
   *out = op;
   return GROVE_OK;
 fail:
   if (op) grove_op_destroy(op);
-  if (recipe) grove_recipe_release(recipe);
+  if (channel) grove_channel_release(channel);
   return status;
 }
 
@@ -103,67 +118,116 @@ fail:
 
 /* ---- one shot ---- */
 
-/* An idle operation of a pooled recipe; a further one is a local affair, since operations of one
- * recipe share its tag and match in the order in which they are started. */
-static grove_status borrow(grove_recipe *recipe, grove_op **out)
+/* Idle operations that a channel keeps; more than a few only a program has that uses many types. */
+enum { IDLE_OPERATIONS = 16 };
+
+/* Puts an operation among the members of its channel; when many are idle, the one that came first
+ * goes. */
+static void join(grove_op *op)
+{
+  grove_channel *channel = op->channel;
+  grove_op **first_idle = NULL;
+  int idle = 0;
+  op->begun = 1;
+  op->next_member = channel->members;
+  channel->members = op;
+  for (grove_op **at = &op->next_member; *at; at = &(*at)->next_member)
+    if (!(*at)->forest && !(*at)->abandoned) {
+      first_idle = at;
+      idle++;
+    }
+  if (idle < IDLE_OPERATIONS) return;
+  grove_op *oldest = *first_idle;
+  *first_idle = oldest->next_member;
+  grove_op_destroy(oldest);
+}
+
+/* An idle operation that was made for the same type and operation as this call: the usual case,
+ * which allocates nothing. */
+static grove_op *find_idle(const grove_request *r)
+{
+  grove_identity *identity = NULL;
+  if (grove_identity_of(r->unit, &identity) != GROVE_OK) return NULL;
+  for (grove_channel *c = grove_channel_next(r->forest, NULL, r->operation); c;
+       c = grove_channel_next(r->forest, c, r->operation))
+    for (grove_op *op = c->members; op; op = op->next_member)
+      if (!op->forest && !op->abandoned && op->type == r->unit && op->identity == identity &&
+          op->combine.op == r->op)
+        return op;
+  return NULL;
+}
+
+/* The channel that this call belongs to, or NULL if it is the first of its kind. A call that is
+ * wrong belongs to none; it is this rank's failure where others have used the forest this way, and
+ * agreed upon where nobody has. */
+static grove_status find_channel(const grove_request *r, grove_channel **out)
 {
   grove_status status = GROVE_OK;
-  grove_op *op = recipe->members;
-  while (op && op->forest) op = op->next_member;
-  if (!op) {
-    GROVE_TRY(grove_op_create(recipe, &op));
-    op->next_member = recipe->members;
-    recipe->members = op;
-    op->begun = 1;
-    GROVE_TRY(grove_op_connect(op));
-  }
-  *out = op;
+  grove_unit unit = {0};
+  grove_combine combine;
+  *out = grove_channel_next(r->forest, NULL, r->operation);
+  if (!*out) return GROVE_OK;
+  GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
+  GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
+  grove_channel_key key = grove_channel_key_of(r, &unit, &combine);
+  *out = grove_channel_find(r->forest, &key);
 fail:
+  grove_unit_free(&unit);
   return status;
 }
 
-/* What can be wrong with a further call of a kind. It waits for nobody, so that is this rank's
- * failure, and the others' timeouts name it. */
-static grove_status check_begin(const grove_request *r, const grove_recipe *recipe)
+/* A further call of a kind waits for nobody, so what is wrong with it is this rank's failure, and
+ * the others' timeouts name it. */
+static grove_status reuse(const grove_request *r, grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_arrays(r));
-  if (recipe->check) GROVE_TRY(grove_check_overlap(recipe, r->from, r->to));
+  if (op->channel->check) GROVE_TRY(grove_check_overlap(op->channel, &op->unit, r->from, r->to));
+  /* A user's operation may have been freed, and its handle given to one of the other kind. */
+  if (op->combine.number < 0) GROVE_TRY(grove_combine_create(r->op, &op->unit, &op->combine));
 fail:
   return status;
 }
 
-static grove_status first_of_its_kind(const grove_request *r, grove_recipe **out)
+/* The first operation of its kind on all ranks, or a further one on a channel that is there, which
+ * is a local affair: operations of one channel share its tag and match in the order of starts. */
+static grove_status make_further(const grove_request *r, grove_op **out)
 {
   grove_status status = GROVE_OK;
+  grove_channel *channel = NULL;
   grove_op *op = NULL;
-  GROVE_TRY(init(r, 0, &op));
-  grove_recipe *recipe = op->recipe;
-  op->begun = 1;
-  recipe->members = op;
-  status = grove_recipe_pool(r, recipe);
-  grove_recipe_release(recipe); /* the pool has it now */
-  *out = recipe;
+  GROVE_TRY(find_channel(r, &channel));
+  if (channel) {
+    GROVE_TRY(make(r, 0, &channel, &op));
+    GROVE_TRY(grove_op_connect(op));
+  } else {
+    GROVE_TRY(init(r, 0, &op));
+    status = grove_channel_pool(r->forest, op->channel);
+    grove_channel_release(op->channel); /* the pool has it now */
+    GROVE_TRY(status);
+  }
+  join(op);
+  *out = op;
+  return GROVE_OK;
 fail:
+  if (op) grove_op_destroy(op);
   return status;
 }
 
 static grove_status begin(const grove_request *r)
 {
   grove_status status = GROVE_OK;
-  grove_recipe *recipe = NULL;
-  grove_op *op = NULL;
   GROVE_TRY(check_forest(r));
-  GROVE_TRY(grove_recipe_find(r, &recipe));
-  if (recipe)
-    GROVE_TRY(check_begin(r, recipe));
+  grove_op *op = find_idle(r);
+  if (op)
+    GROVE_TRY(reuse(r, op));
   else
-    GROVE_TRY(first_of_its_kind(r, &recipe));
-  GROVE_TRY(borrow(recipe, &op));
+    GROVE_TRY(make_further(r, &op));
   GROVE_TRY(grove_op_set_arrays(op, r->from, r->to));
   op->forest = grove_forest_hold(r->forest);
-  recipe->references++;
-  op->state = GROVE_OP_IDLE;
+  op->channel->references++;
+  op->starts = 0;
+  op->seconds = 0;
   status = grove_op_run(op);
   if (status == GROVE_OK)
     *r->out = op;

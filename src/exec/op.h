@@ -1,11 +1,11 @@
-/* Operations. A *recipe* is what does not change from one use to the next: the plan, the unit, the
- * MPI operation, the tag. An *operation* is a recipe bound to two arrays, with memory for the
- * messages that need packing; this is what the user holds. grove_bcast_init makes a recipe of its
- * own; grove_bcast_begin looks for one in the forest and borrows an idle operation of it.
+/* Operations. A *channel* is what all ranks agree on once: the operation, the plan, the size of a
+ * unit, a tag. An *operation* is what the user holds: on a channel, bound to a datatype, an MPI_Op
+ * and two arrays, with memory for the messages that need packing. grove_bcast_init makes a channel
+ * of its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
  *
- *     recipe.c    finding and making recipes          bind.c   arrays to messages
+ *     channel.c   finding and making channels         bind.c   arrays to messages
  *     init.c      the calls that make operations      run.c    start, advance, finish
- *     wait.c      test, wait, end                     free.c   freeing in any state
+ *     wait.c      start, test, wait, end, report      free.c   freeing in any state
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -22,39 +22,79 @@ extern "C" {
 
 typedef enum grove_operation { GROVE_BCAST, GROVE_REDUCE } grove_operation;
 
-/* Which datatype a recipe was made for. A handle alone would not do: MPI gives the handle of a
+const char *grove_operation_name(grove_operation operation);
+
+/* What a call asks for. */
+typedef struct grove_request {
+  grove_operation operation;
+  const char *call;
+  grove_forest *forest;
+  MPI_Datatype unit;
+  MPI_Op op;
+  const void *from;
+  void *to;
+  grove_op **out;
+} grove_request;
+
+/* ---- which datatype (identity.c) ---- */
+
+/* Which datatype an operation was made for. A handle alone would not do: MPI gives the handle of a
  * freed type to the next one. Derived types carry this as an attribute, which dies with them. */
 typedef struct grove_identity {
   int references;
 } grove_identity;
 
-grove_status grove_identity_of(MPI_Datatype type, grove_identity **out); /* NULL: a named type */
+/* NULL for a named type. Borrowed from the type. */
+grove_status grove_identity_of(MPI_Datatype type, grove_identity **out);
 void grove_identity_release(grove_identity *identity);
 
-typedef struct grove_recipe grove_recipe;
+/* ---- channels (channel.c) ---- */
 
-struct grove_recipe {
-  int references;     /* operations made from it, and the pool it is in */
-  grove_recipe *next; /* in the pool of its forest */
+/* What tells calls of _begin apart: facts that are the same on every rank, no handles and no
+ * addresses, so that all ranks find a channel or none does. */
+typedef struct grove_channel_key {
   grove_operation operation;
-  grove_unit unit;
-  grove_combine combine;
+  int64_t unit_bytes;
+  grove_kind unit_kind;
+  int op_number;  /* of a predefined operation; all users' are one */
+  int generation; /* of the context's options */
+} grove_channel_key;
+
+typedef struct grove_channel {
+  int references;             /* operations on it, and the pool it is in */
+  struct grove_channel *next; /* in the pool of its forest */
+  grove_channel_key key;
+  grove_context *ctx;     /* not held: the operations do that through their forest */
   const grove_plan *plan; /* in the direction of the data; belongs to the forest */
   grove_counts counts;
   int rank;
-  int tag;            /* 0: none yet */
-  int check;          /* with checksums */
-  int persistent;     /* arrays never change: requests are made once */
-  int generation;     /* of the context's options */
-  int tally;          /* row of the summary; -1: none is kept */
-  grove_context *ctx; /* not held: the operations do that through their forest */
-
-  /* Of a recipe in a pool: what it is found by, and its operations. */
-  MPI_Datatype type;
-  grove_identity *identity;
-  grove_op *members; /* all of them, by `next_member` */
+  int tag;           /* 0: none yet */
+  int check;         /* with checksums */
+  int persistent;    /* arrays never change: requests are made once */
+  int tally;         /* row of the summary; -1: none is kept */
   int64_t sequence;  /* starts so far */
-};
+  grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
+} grove_channel;
+
+grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
+                                       const grove_combine *combine);
+
+/* A channel without a tag. This rank's failure. */
+grove_status grove_channel_create(const grove_request *r, const grove_channel_key *key,
+                                  int persistent, grove_channel **out);
+void grove_channel_release(grove_channel *channel);
+
+/* The channel of the forest's pool with this key, or NULL; and putting one there. */
+grove_channel *grove_channel_find(const grove_forest *f, const grove_channel_key *key);
+/* The one after `last` (NULL: the first) for this operation under today's options, or NULL. */
+grove_channel *grove_channel_next(const grove_forest *f, const grove_channel *last,
+                                  grove_operation operation);
+grove_status grove_channel_pool(grove_forest *f, grove_channel *channel);
+
+/* Bytes of a message of `units` units, with its trailer. */
+int64_t grove_message_bytes(const grove_channel *channel, int64_t units);
+
+/* ---- operations (bind.c) ---- */
 
 /* A stage of the plan with memory and requests. Messages are numbered: receives, then sends. */
 typedef struct grove_bound_stage {
@@ -74,8 +114,12 @@ struct grove_op {
   grove_active active; /* first: the context knows operations by it */
   grove_context *ctx;
   grove_forest *forest; /* held; NULL once abandoned or idle in a pool */
-  grove_recipe *recipe;
+  grove_channel *channel;
   grove_op *next_member;
+  grove_unit unit;
+  grove_combine combine;
+  MPI_Datatype type; /* the user's own, only to compare */
+  grove_identity *identity;
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
   int abandoned; /* freed while active */
@@ -96,51 +140,27 @@ struct grove_op {
   char *sentence;
 };
 
-/* ---- recipe.c ---- */
-
-const char *grove_operation_name(grove_operation operation);
-
-/* What a call asks for. */
-typedef struct grove_request {
-  grove_operation operation;
-  const char *call;
-  grove_forest *forest;
-  MPI_Datatype unit;
-  MPI_Op op;
-  const void *from;
-  void *to;
-  grove_op **out;
-} grove_request;
-
-/* A recipe without a tag. This rank's failure. */
-grove_status grove_recipe_create(const grove_request *r, int persistent, grove_recipe **out);
-void grove_recipe_release(grove_recipe *recipe);
-
-/* The recipe of the forest's pool for this request, or NULL. This rank's failure. */
-grove_status grove_recipe_find(const grove_request *r, grove_recipe **out);
-
-/* Puts a recipe into the pool of its forest. */
-grove_status grove_recipe_pool(const grove_request *r, grove_recipe *recipe);
-
-/* ---- bind.c ---- */
-
-/* An operation of the recipe, without arrays. This rank's failure. */
-grove_status grove_op_create(grove_recipe *recipe, grove_op **out);
-/* Its requests; the recipe has its tag by now. */
+/* An operation on the channel, without arrays and requests. Takes `unit` over on success. This
+ * rank's failure. */
+grove_status grove_op_create(grove_channel *channel, const grove_request *r, const grove_unit *unit,
+                             const grove_combine *combine, grove_op **out);
+/* Its requests; the channel has its tag by now. */
 grove_status grove_op_connect(grove_op *op);
 /* The arrays it works on. */
 grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to);
 void grove_op_destroy(grove_op *op);
 
-/* Bytes of a message of `units` units, with its trailer. */
-int64_t grove_message_bytes(const grove_recipe *recipe, int64_t units);
-
-/* ---- run.c ---- */
+/* ---- under way (run.c) ---- */
 
 grove_status grove_op_run(grove_op *op);
 void grove_op_advance(grove_active *active);
 
-/* ---- check.c: the option `check` ---- */
+/* ---- freeing (free.c) ---- */
+
+/* Takes the operation off the list of its channel's members. */
+void grove_op_leave(grove_op *op);
+
+/* ---- the option `check` (check.c) ---- */
 
 /* What every message then ends with. */
 typedef struct grove_trailer {
@@ -152,7 +172,8 @@ void grove_check_seal(void *message, int64_t bytes, int64_t sequence);
 /* GROVE_ERR_CORRUPT if the message is not what was sent. */
 grove_status grove_check_open(const grove_op *op, int peer, const void *message, int64_t bytes);
 /* GROVE_ERR_ARG if a slot that is read is also written. */
-grove_status grove_check_overlap(const grove_recipe *recipe, const void *from, const void *to);
+grove_status grove_check_overlap(const grove_channel *channel, const grove_unit *unit,
+                                 const void *from, const void *to);
 
 #ifdef __cplusplus
 }

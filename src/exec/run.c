@@ -24,12 +24,11 @@ static void note_failure(grove_op *op, grove_status status)
 static grove_status pack_message(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
-  const grove_recipe *recipe = op->recipe;
   const grove_index *slots = &s->plan->sends[i].slots.index;
   void *message = s->staging[s->nreceives + i];
   if (!message) return GROVE_OK;
-  GROVE_TRY(grove_pack(&recipe->unit, op->ctx->comm, op->from, slots, 0, slots->count, message));
-  if (recipe->check) grove_check_seal(message, slots->count * recipe->unit.bytes, op->sequence);
+  GROVE_TRY(grove_pack(&op->unit, op->ctx->comm, op->from, slots, 0, slots->count, message));
+  if (op->channel->check) grove_check_seal(message, slots->count * op->unit.bytes, op->sequence);
 fail:
   return status;
 }
@@ -37,15 +36,14 @@ fail:
 static grove_status unpack_message(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
-  const grove_recipe *recipe = op->recipe;
   const grove_message *m = &s->plan->receives[i];
   const grove_index *slots = &m->slots.index;
   void *message = s->staging[i];
   if (!message) return GROVE_OK;
-  if (recipe->check)
-    GROVE_TRY(grove_check_open(op, m->peer, message, slots->count * recipe->unit.bytes));
-  GROVE_TRY(grove_unpack(&recipe->unit, &recipe->combine, op->ctx->comm, &op->scratch, message,
-                         op->to, slots, 0, slots->count));
+  if (op->channel->check)
+    GROVE_TRY(grove_check_open(op, m->peer, message, slots->count * op->unit.bytes));
+  GROVE_TRY(grove_unpack(&op->unit, &op->combine, op->ctx->comm, &op->scratch, message, op->to,
+                         slots, 0, slots->count));
 fail:
   return status;
 }
@@ -54,13 +52,12 @@ fail:
 static grove_status keep(grove_op *op, const grove_stage *stage)
 {
   grove_status status = GROVE_OK;
-  const grove_recipe *recipe = op->recipe;
   const grove_index *from = &stage->keep_from.index, *to = &stage->keep_to.index;
   for (int64_t at = 0; at < from->count; at += op->keep_units) {
     int64_t n = from->count - at < op->keep_units ? from->count - at : op->keep_units;
-    GROVE_TRY(grove_pack(&recipe->unit, op->ctx->comm, op->from, from, at, n, op->keep));
-    GROVE_TRY(grove_unpack(&recipe->unit, &recipe->combine, op->ctx->comm, &op->scratch, op->keep,
-                           op->to, to, at, n));
+    GROVE_TRY(grove_pack(&op->unit, op->ctx->comm, op->from, from, at, n, op->keep));
+    GROVE_TRY(grove_unpack(&op->unit, &op->combine, op->ctx->comm, &op->scratch, op->keep, op->to,
+                           to, at, n));
   }
 fail:
   return status;
@@ -72,7 +69,7 @@ static void combine_in_order(grove_op *op, grove_bound_stage *s)
   const grove_message *receives = s->plan->receives;
   for (;;) {
     int at_end = s->next == s->nreceives;
-    if (!s->kept && (at_end || receives[s->next].peer > op->recipe->rank)) {
+    if (!s->kept && (at_end || receives[s->next].peer > op->channel->rank)) {
       note_failure(op, keep(op, s->plan));
       s->kept = 1;
     } else if (!at_end && s->arrived[s->next]) {
@@ -98,7 +95,7 @@ static grove_status start_stage(grove_op *op)
     GROVE_TRY(pack_message(op, s, i));
     GROVE_TRY(grove_p2p_start(s->p2p, s->nreceives + i));
   }
-  if (op->recipe->operation == GROVE_REDUCE) {
+  if (op->channel->key.operation == GROVE_REDUCE) {
     combine_in_order(op, s);
   } else if (!s->kept) {
     GROVE_TRY(keep(op, s->plan));
@@ -117,7 +114,7 @@ static void arrive(grove_op *op, grove_bound_stage *s, int i)
 {
   s->narrived++;
   s->arrived[i] = 1;
-  if (op->recipe->operation == GROVE_REDUCE)
+  if (op->channel->key.operation == GROVE_REDUCE)
     combine_in_order(op, s);
   else
     note_failure(op, unpack_message(op, s, i));
@@ -126,15 +123,15 @@ static void arrive(grove_op *op, grove_bound_stage *s, int i)
 /* Adds one exchange to the row of the summary, if there is one. */
 static void count_exchange(const grove_op *op, double seconds)
 {
-  const grove_recipe *recipe = op->recipe;
-  if (recipe->tally < 0) return;
-  grove_tally *t = &op->ctx->tallies[recipe->tally];
+  const grove_channel *channel = op->channel;
+  if (channel->tally < 0) return;
+  grove_tally *t = &op->ctx->tallies[channel->tally];
   t->starts++;
   t->total_seconds += seconds;
-  t->on_node_messages += recipe->counts.on_node_messages;
-  t->off_node_messages += recipe->counts.off_node_messages;
-  t->on_node_bytes += recipe->counts.on_node_units * recipe->unit.bytes;
-  t->off_node_bytes += recipe->counts.off_node_units * recipe->unit.bytes;
+  t->on_node_messages += channel->counts.on_node_messages;
+  t->off_node_messages += channel->counts.off_node_messages;
+  t->on_node_bytes += channel->counts.on_node_units * op->unit.bytes;
+  t->off_node_bytes += channel->counts.off_node_units * op->unit.bytes;
 }
 
 static void finish(grove_op *op)
@@ -154,11 +151,12 @@ static void advance_abandoned(grove_op *op)
   const int *which = NULL;
   int n = 0;
   if (grove_p2p_poll(p2p, &n, &which) != GROVE_OK || grove_p2p_busy(p2p)) return;
-  grove_recipe *recipe = op->recipe;
+  grove_channel *channel = op->channel;
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
+  grove_op_leave(op);
   grove_op_destroy(op);
-  grove_recipe_release(recipe);
+  grove_channel_release(channel);
 }
 
 void grove_op_advance(grove_active *active)
@@ -193,7 +191,7 @@ grove_status grove_op_run(grove_op *op)
 {
   grove_status status = GROVE_OK;
   op->since = grove_clock();
-  op->sequence = ++op->recipe->sequence;
+  op->sequence = ++op->channel->sequence;
   op->state = GROVE_OP_ACTIVE;
   op->current = 0;
   op->failure = GROVE_OK;
@@ -201,8 +199,8 @@ grove_status grove_op_run(grove_op *op)
   op->sentence = NULL;
   grove_context_activate(op->ctx, &op->active);
   GROVE_TRY(start_stage(op));
-  if (op->recipe->tally >= 0)
-    op->ctx->tallies[op->recipe->tally].start_seconds += grove_clock() - op->since;
+  if (op->channel->tally >= 0)
+    op->ctx->tallies[op->channel->tally].start_seconds += grove_clock() - op->since;
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */

@@ -15,10 +15,10 @@ grove_status grove_start(grove_op *op)
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
   GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' was begun; it ends with grove_end",
-              op->ctx->rank, grove_operation_name(op->recipe->operation), label(op));
+              op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   GROVE_CHECK(op->state != GROVE_OP_ACTIVE, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' is under way already",
-              op->ctx->rank, grove_operation_name(op->recipe->operation), label(op));
+              op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   GROVE_TRY(grove_op_run(op));
 fail:
   return status;
@@ -31,10 +31,10 @@ static grove_status check_started(const grove_op *op, const char *call)
   GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
   GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE,
               "rank %d: %s: this %s on forest '%.100s' was not started", op->ctx->rank, call,
-              grove_operation_name(op->recipe->operation), label(op));
+              grove_operation_name(op->channel->key.operation), label(op));
   GROVE_CHECK(!op->unusable, GROVE_ERR_STATE,
               "rank %d: %s: the start of this %s on forest '%.100s' failed; it can only be freed",
-              op->ctx->rank, call, grove_operation_name(op->recipe->operation), label(op));
+              op->ctx->rank, call, grove_operation_name(op->channel->key.operation), label(op));
 fail:
   return status;
 }
@@ -85,7 +85,7 @@ static grove_status time_out(const grove_op *op)
                      "rank %d waited %g s in %s on forest '%.100s' (start %lld)%s; have those "
                      "ranks started it?",
                      op->ctx->rank, op->ctx->options.timeout_seconds,
-                     grove_operation_name(op->recipe->operation), label(op),
+                     grove_operation_name(op->channel->key.operation), label(op),
                      (long long)op->sequence, missing);
 }
 
@@ -115,7 +115,7 @@ grove_status grove_end(grove_op **pointer)
   GROVE_CHECK(op->begun, GROVE_ERR_STATE,
               "rank %d: grove_end: this %s on forest '%.100s' was made by _init; it ends with "
               "grove_wait and grove_op_free",
-              op->ctx->rank, grove_operation_name(op->recipe->operation), label(op));
+              op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   status = grove_wait(op);
   if (op->state == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
   char *sentence = status == GROVE_OK ? NULL : strdup(grove_last_error());
@@ -134,16 +134,16 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
   GROVE_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
               "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
               report->struct_size);
-  const grove_recipe *recipe = op->recipe;
+  const grove_channel *channel = op->channel;
   grove_report all = {
     .struct_size = report->struct_size,
-    .route = recipe->plan->route,
+    .route = channel->plan->route,
     .transport = "p2p",
     .transport_on_node = "mpi",
-    .on_node_messages = recipe->counts.on_node_messages,
-    .on_node_bytes = recipe->counts.on_node_units * recipe->unit.bytes,
-    .off_node_messages = recipe->counts.off_node_messages,
-    .off_node_bytes = recipe->counts.off_node_units * recipe->unit.bytes,
+    .on_node_messages = channel->counts.on_node_messages,
+    .on_node_bytes = channel->counts.on_node_units * op->unit.bytes,
+    .off_node_messages = channel->counts.off_node_messages,
+    .off_node_bytes = channel->counts.off_node_units * op->unit.bytes,
     .starts = op->starts,
     .measured_seconds = op->starts > 0 ? op->seconds / (double)op->starts : 0,
     .predicted_seconds = NAN,

@@ -57,12 +57,11 @@ void grove_forest_release(grove_forest *f)
 
 grove_status grove_forest_free(grove_forest **f)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_free: the pointer to the forest is NULL");
-  if (*f) grove_forest_release(*f);
-  *f = NULL;
-fail:
-  return status;
+  if (f && *f) {
+    grove_forest_release(*f);
+    *f = NULL;
+  }
+  return GROVE_OK;
 }
 
 const char *grove_forest_label(const grove_forest *f)

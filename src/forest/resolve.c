@@ -249,17 +249,19 @@ fail:
   return status;
 }
 
-/* All roots of all ranks, in rank order: a list of that length is what the user asked for. */
-static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int wanted)
+/* A leaf for every root of every rank, in rank order, on all ranks or on rank 0 only: lists of that
+ * length are what the user asked for. */
+static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int on_all)
 {
   grove_status status = GROVE_OK;
+  int wanted = on_all || ctx->rank == 0;
   int64_t *n = NULL, total = 0;
-  GROVE_NEW(n, ctx->size);
-  GROVE_TRY(grove_context_collect(ctx, graph->n, n));
-  for (int r = 0; r < ctx->size; r++) total += n[r];
+  GROVE_NEW(n, wanted ? ctx->size : 1);
+  GROVE_TRY(grove_context_collect(ctx, graph->n, on_all, n));
+  for (int r = 0; r < ctx->size && wanted; r++) total += n[r];
   graph->nroots = graph->n;
-  graph->nleaves = wanted ? total : 0;
-  GROVE_NEW(graph->root, graph->nleaves);
+  graph->nleaves = total;
+  GROVE_NEW(graph->root, total);
   for (int64_t r = 0, k = 0; r < ctx->size && wanted; r++)
     for (int64_t i = 0; i < n[r]; i++) graph->root[k++] = (grove_root){(int)r, i};
 fail:
@@ -287,7 +289,7 @@ grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx)
   switch (graph->form) {
   case GROVE_FORM_GLOBAL: return resolve_global(graph, ctx);
   case GROVE_FORM_PATTERN + GROVE_ALLGATHER: return list_all_roots(graph, ctx, 1);
-  case GROVE_FORM_PATTERN + GROVE_GATHER: return list_all_roots(graph, ctx, ctx->rank == 0);
+  case GROVE_FORM_PATTERN + GROVE_GATHER: return list_all_roots(graph, ctx, 0);
   case GROVE_FORM_PATTERN + GROVE_ALLTOALL: return list_blocks(graph, ctx);
   default: return GROVE_OK; /* pairs already */
   }

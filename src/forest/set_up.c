@@ -221,6 +221,16 @@ fail:
   return status;
 }
 
+/* Adds the forest's name to the sentence of a failure. */
+static grove_status named(const grove_forest *f, grove_status status)
+{
+  char sentence[GROVE_SENTENCE_BYTES];
+  if (status == GROVE_OK) return GROVE_OK;
+  snprintf(sentence, sizeof sentence, "%.800s (forest '%.100s')", grove_last_error(),
+           grove_forest_label(f));
+  return grove_error_set(status, sentence);
+}
+
 /* Everything up to the first exchange, in as few steps as can be: pairs need one. Agreed by all. */
 static grove_status get_ready(grove_forest *f, draft *d)
 {
@@ -228,11 +238,11 @@ static grove_status get_ready(grove_forest *f, draft *d)
   int pairs = f->graph.form == GROVE_FORM_PAIRS;
   grove_status mine = grove_graph_validate(&f->graph, f->ctx);
   if (mine == GROVE_OK && pairs) mine = prepare(f, d);
-  GROVE_TRY(agree_on_form(f, mine));
+  GROVE_TRY(agree_on_form(f, named(f, mine)));
   if (pairs) return GROVE_OK;
   mine = grove_graph_resolve(&f->graph, f->ctx);
   if (mine == GROVE_OK) mine = prepare(f, d);
-  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+  GROVE_TRY(grove_context_agree(f->ctx, named(f, mine), NULL, 0));
 fail:
   return status;
 }

@@ -57,14 +57,18 @@ RING_KERNELS(cl, long double complex)
 
 /* ---- which kernel ---- */
 
-/* The operations in the order of the columns below. */
+/* The operations that have kernels, in the order of the columns below, and the others. */
 enum { SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, OPERATIONS };
+enum { REPLACE = OPERATIONS, NO_OP, MAXLOC, MINLOC, ALL_OPERATIONS };
 
 static int operation_number(MPI_Op op)
 {
-  const MPI_Op ops[OPERATIONS] = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND,
-                                  MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
-  for (int i = 0; i < OPERATIONS; i++)
+  const MPI_Op ops[ALL_OPERATIONS] = {
+    [SUM] = MPI_SUM,       [PROD] = MPI_PROD,    [MAX] = MPI_MAX,         [MIN] = MPI_MIN,
+    [LAND] = MPI_LAND,     [LOR] = MPI_LOR,      [LXOR] = MPI_LXOR,       [BAND] = MPI_BAND,
+    [BOR] = MPI_BOR,       [BXOR] = MPI_BXOR,    [REPLACE] = MPI_REPLACE, [NO_OP] = MPI_NO_OP,
+    [MAXLOC] = MPI_MAXLOC, [MINLOC] = MPI_MINLOC};
+  for (int i = 0; i < ALL_OPERATIONS; i++)
     if (ops[i] == op) return i;
   return -1;
 }
@@ -135,17 +139,17 @@ grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combi
   grove_status status = GROVE_OK;
   grove_combine combine = {.op = op, .way = GROVE_COMBINE_MPI, .commutative = 1};
   GROVE_CHECK(op != MPI_OP_NULL, GROVE_ERR_ARG, "the operation is MPI_OP_NULL");
-  int operation = operation_number(op);
+  combine.number = operation_number(op);
   if (op == MPI_REPLACE) {
     combine.way = GROVE_COMBINE_REPLACE;
     combine.commutative = 0;
   } else if (op == MPI_NO_OP) {
     combine.way = GROVE_COMBINE_NOTHING;
-  } else if (operation >= 0) {
-    GROVE_TRY(choose_kernel(operation, unit, &combine));
   } else if (op == MPI_MAXLOC || op == MPI_MINLOC) {
     GROVE_CHECK(unit->kind == GROVE_KIND_PAIR && !unit->owned, GROVE_ERR_UNSUPPORTED,
                 "MPI_MAXLOC and MPI_MINLOC work on MPI's pair types only, like MPI_DOUBLE_INT");
+  } else if (combine.number >= 0) {
+    GROVE_TRY(choose_kernel(combine.number, unit, &combine));
   } else {
     GROVE_TRY_MPI(MPI_Op_commutative(op, &combine.commutative));
   }

@@ -25,6 +25,7 @@ typedef enum grove_combine_way {
 typedef struct grove_combine {
   MPI_Op op;
   grove_combine_way way;
+  int number; /* of a predefined operation, the same on every rank; -1: a user's own */
   int commutative;
   grove_kernel *kernel;
 } grove_combine;

@@ -15,8 +15,6 @@ typedef struct anatomy {
   int mixed; /* they are not all the same */
 } anatomy;
 
-static grove_status walk(MPI_Datatype type, anatomy *found);
-
 static grove_status meet(MPI_Datatype type, int combiner, anatomy *found)
 {
   grove_status status = GROVE_OK;
@@ -37,42 +35,94 @@ static int is_derived(int combiner)
   return combiner != MPI_COMBINER_NAMED && !grove_basic_is_parametrised(combiner);
 }
 
-static grove_status walk_parts(MPI_Datatype type, int combiner, int integers, int addresses,
-                               int types, anatomy *found)
+/* What a derived type was made from. */
+typedef struct contents {
+  int combiner;
+  int ntypes;
+  MPI_Datatype *types;
+  int64_t *lengths; /* of a struct: of each block */
+} contents;
+
+/* get_contents hands out references to derived parts, which are ours to free. */
+static void free_contents(contents *c)
+{
+  for (int k = 0; c->types && k < c->ntypes; k++) {
+    int combiner = MPI_COMBINER_NAMED;
+    grove_basic_combiner(c->types[k], &combiner);
+    if (is_derived(combiner)) MPI_Type_free(&c->types[k]);
+  }
+  free(c->types);
+  free(c->lengths);
+}
+
+#if MPI_VERSION >= 4
+static grove_status get_contents(MPI_Datatype type, contents *out)
 {
   grove_status status = GROVE_OK;
+  MPI_Count ni, na, nc, nt;
   int *i = NULL;
   MPI_Aint *a = NULL;
-  MPI_Datatype *part = NULL;
-  GROVE_NEW(i, integers);
-  GROVE_NEW(a, addresses);
-  GROVE_NEW(part, types);
-  GROVE_TRY_MPI(MPI_Type_get_contents(type, integers, addresses, types, i, a, part));
-  for (int k = 0; k < types; k++) {
-    int empty = combiner == MPI_COMBINER_STRUCT && i[1 + k] == 0;
-    if (status == GROVE_OK && !empty) status = walk(part[k], found);
-    /* get_contents hands out references to derived parts, which are ours to free. */
-    int ni, na, nt, part_combiner;
-    MPI_Type_get_envelope(part[k], &ni, &na, &nt, &part_combiner);
-    if (is_derived(part_combiner)) MPI_Type_free(&part[k]);
-  }
+  MPI_Count *c = NULL;
+  MPI_Datatype *t = NULL;
+  GROVE_TRY_MPI(MPI_Type_get_envelope_c(type, &ni, &na, &nc, &nt, &out->combiner));
+  GROVE_NEW(i, ni);
+  GROVE_NEW(a, na);
+  GROVE_NEW(c, nc);
+  GROVE_NEW(t, nt);
+  GROVE_NEW(out->lengths, nt);
+  GROVE_TRY_MPI(MPI_Type_get_contents_c(type, ni, na, nc, nt, i, a, c, t));
+  out->types = t;
+  out->ntypes = (int)nt;
+  t = NULL;
+  /* A struct's integers, or large counts, are the number of blocks and then their lengths. */
+  for (int k = 0; k < out->ntypes && out->combiner == MPI_COMBINER_STRUCT; k++)
+    out->lengths[k] = nc > 0 ? (int64_t)c[1 + k] : i[1 + k];
 fail:
   free(i);
   free(a);
-  free(part);
+  free(c);
+  free(t);
   return status;
 }
+#else
+static grove_status get_contents(MPI_Datatype type, contents *out)
+{
+  grove_status status = GROVE_OK;
+  int ni, na, nt, *i = NULL;
+  MPI_Aint *a = NULL;
+  MPI_Datatype *t = NULL;
+  GROVE_TRY_MPI(MPI_Type_get_envelope(type, &ni, &na, &nt, &out->combiner));
+  GROVE_NEW(i, ni);
+  GROVE_NEW(a, na);
+  GROVE_NEW(t, nt);
+  GROVE_NEW(out->lengths, nt);
+  GROVE_TRY_MPI(MPI_Type_get_contents(type, ni, na, nt, i, a, t));
+  out->types = t;
+  out->ntypes = nt;
+  t = NULL;
+  /* A struct's integers are the number of blocks and then their lengths. */
+  for (int k = 0; k < nt && out->combiner == MPI_COMBINER_STRUCT; k++) out->lengths[k] = i[1 + k];
+fail:
+  free(i);
+  free(a);
+  free(t);
+  return status;
+}
+#endif
 
 static grove_status walk(MPI_Datatype type, anatomy *found)
 {
   grove_status status = GROVE_OK;
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-  if (is_derived(combiner))
-    GROVE_TRY(walk_parts(type, combiner, integers, addresses, types, found));
-  else
-    GROVE_TRY(meet(type, combiner, found));
+  contents parts = {0};
+  int combiner = 0;
+  GROVE_TRY(grove_basic_combiner(type, &combiner));
+  if (!is_derived(combiner)) return meet(type, combiner, found);
+  GROVE_TRY(get_contents(type, &parts));
+  for (int k = 0; k < parts.ntypes; k++)
+    if (combiner != MPI_COMBINER_STRUCT || parts.lengths[k] > 0)
+      GROVE_TRY(walk(parts.types[k], found));
 fail:
+  free_contents(&parts);
   return status;
 }
 
@@ -148,9 +198,9 @@ grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out
 {
   grove_status status = GROVE_OK;
   grove_unit unit = {.type = type, .kind = GROVE_KIND_NONE};
-  int integers, addresses, types, combiner;
+  int combiner = 0;
   GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
-  GROVE_TRY_MPI(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  GROVE_TRY(grove_basic_combiner(type, &combiner));
   if (is_derived(combiner)) {
     GROVE_TRY_MPI(MPI_Type_dup(type, &unit.type));
     unit.owned = 1;

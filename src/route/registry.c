@@ -1,13 +1,6 @@
 #include "route/route.h"
 
-#include <stddef.h>
-
 static const grove_route *const routes[] = {&grove_route_standard};
-
-const grove_route *grove_route_number(int i)
-{
-  return i >= 0 && i < (int)(sizeof routes / sizeof *routes) ? routes[i] : NULL;
-}
 
 const grove_route *grove_route_choose(const grove_forest *f)
 {

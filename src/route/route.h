@@ -19,9 +19,6 @@ typedef struct grove_route {
 
 extern const grove_route grove_route_standard;
 
-/* Route i, NULL past the last. */
-const grove_route *grove_route_number(int i);
-
 /* The route that the options of the forest's context ask for. */
 const grove_route *grove_route_choose(const grove_forest *f);
 

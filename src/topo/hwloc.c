@@ -2,21 +2,33 @@
 
 #include <hwloc.h>
 
-/* The package that holds all of the process's binding, or 0 when there is no single one. */
-static int bound_package(hwloc_topology_t machine)
+/* The package that holds all of the set, or 0 when there is no single one. */
+static int package_of(hwloc_topology_t machine, hwloc_const_bitmap_t set)
 {
-  hwloc_bitmap_t bound = hwloc_bitmap_alloc();
-  int package = 0;
-  if (bound && hwloc_get_cpubind(machine, bound, HWLOC_CPUBIND_PROCESS) == 0) {
-    hwloc_obj_t object = hwloc_get_obj_covering_cpuset(machine, bound);
-    while (object && object->type != HWLOC_OBJ_PACKAGE) object = object->parent;
-    if (object) package = (int)object->logical_index;
-  }
-  hwloc_bitmap_free(bound);
-  return package;
+  hwloc_obj_t object = hwloc_get_obj_covering_cpuset(machine, set);
+  while (object && object->type != HWLOC_OBJ_PACKAGE) object = object->parent;
+  return object ? (int)object->logical_index : 0;
 }
 
-grove_status grove_topo_look(int *socket, int *cores)
+/* What the process may use: its binding, within what the machine (or a container) allows. */
+static grove_status read_binding(hwloc_topology_t machine, int *socket, grove_cores *cores)
+{
+  grove_status status = GROVE_OK;
+  hwloc_bitmap_t bound = hwloc_bitmap_alloc();
+  GROVE_CHECK(bound, GROVE_ERR_MEMORY, "no memory for a set of cores");
+  if (hwloc_get_cpubind(machine, bound, HWLOC_CPUBIND_PROCESS) != 0) hwloc_bitmap_fill(bound);
+  hwloc_bitmap_and(bound, bound, hwloc_topology_get_allowed_cpuset(machine));
+  *socket = package_of(machine, bound);
+  *cores = (grove_cores){{0}};
+  for (int pu = hwloc_bitmap_first(bound); pu >= 0 && pu < 64 * GROVE_CORE_WORDS;
+       pu = hwloc_bitmap_next(bound, pu))
+    cores->word[pu / 64] |= (uint64_t)1 << pu % 64;
+fail:
+  hwloc_bitmap_free(bound);
+  return status;
+}
+
+grove_status grove_topo_look(int *socket, grove_cores *cores)
 {
   grove_status status = GROVE_OK;
   hwloc_topology_t machine;
@@ -28,8 +40,7 @@ grove_status grove_topo_look(int *socket, int *cores)
     hwloc_topology_destroy(machine);
     GROVE_CHECK(0, GROVE_ERR_SYSTEM, "hwloc cannot read this machine's topology");
   }
-  *cores = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_PU);
-  *socket = bound_package(machine);
+  status = read_binding(machine, socket, cores);
   hwloc_topology_destroy(machine);
 fail:
   return status;

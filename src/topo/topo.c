@@ -78,6 +78,14 @@ fail:
   return status;
 }
 
+int grove_topo_count(const grove_cores *cores)
+{
+  int count = 0;
+  for (int i = 0; i < GROVE_CORE_WORDS; i++)
+    for (uint64_t left = cores->word[i]; left; left &= left - 1) count++;
+  return count;
+}
+
 grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
                                int socket_size, int *nnodes)
 {

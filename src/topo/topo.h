@@ -41,9 +41,18 @@ static inline int grove_topo_same_node(const grove_topo *topo, int a, int b)
 grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
                                int socket_size, int *nnodes);
 
+/* A set of processing units of one host, by their number in the operating system; those beyond the
+ * last word are not counted. */
+enum { GROVE_CORE_WORDS = 64 };
+typedef struct grove_cores {
+  uint64_t word[GROVE_CORE_WORDS];
+} grove_cores;
+
+int grove_topo_count(const grove_cores *cores);
+
 /* What hwloc knows of this process: the socket it is bound to (0 when it is bound to several) and
- * the number of processing units of the host that it may use. */
-grove_status grove_topo_look(int *socket, int *cores);
+ * the processing units that it may use. */
+grove_status grove_topo_look(int *socket, grove_cores *cores);
 
 #ifdef __cplusplus
 }

@@ -247,8 +247,9 @@ static void check_shifted(MPI_Aint by)
   MPI_Type_create_resized(inner, 0, SHIFTED_EXTENT, &type);
   MPI_Type_commit(&type);
   MPI_Op_create(twice_minus, 0, &op);
-  CHECK_OK(grove_unit_create(type, MPI_COMM_SELF, &s.g));
-  CHECK_OK(grove_combine_create(op, &s.g, &c));
+  CHECK_OK(grove_unit_create(type, MPI_COMM_SELF, &g));
+  CHECK_OK(grove_combine_create(op, &g, &c));
+  CHECK_OK(grove_scratch_create(&g, &c, &scratch));
   CHECK_OK(grove_index_create(4, values, &slots));
   check_scratch(&g, &c, &scratch);
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory[i] = expected[i] = (double)i;

@@ -196,12 +196,6 @@ static void at_random(const place *p, uint64_t number)
 
 static void registry(const place *p)
 {
-  int n = 0;
-  for (const grove_route *route; (route = grove_route_number(n)) != NULL; n++) {
-    CHECK(route->name && route->description && route->build, "route %d lacks something", n);
-    CHECK(n > 0 || route == &grove_route_standard, "the first route is '%s'", route->name);
-  }
-  CHECK(n >= 1 && !grove_route_number(-1), "%d routes", n);
   graph *g = graph_empty(p->size);
   grove_forest *f = graph_forest(p->ctx, g, p->rank);
   CHECK_OK(grove_context_set(p->ctx, "route", "standard"));

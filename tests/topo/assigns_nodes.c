@@ -168,9 +168,11 @@ static void wrong_maps(void)
 /* What hwloc says of this host cannot be known here, but some things cannot be. */
 static void looks(void)
 {
-  int socket = -1, cores = -1;
+  int socket = -1;
+  grove_cores cores;
   CHECK_OK(grove_topo_look(&socket, &cores));
-  CHECK(socket >= 0 && cores >= 1, "socket %d, %d cores", socket, cores);
+  CHECK(socket >= 0 && grove_topo_count(&cores) >= 1, "socket %d, %d cores", socket,
+        grove_topo_count(&cores));
 }
 
 int main(int argc, char **argv)
