@@ -17,6 +17,10 @@ fi
     skip "user namespaces are not permitted here"
 
 cluster() { "${user[@]}" "$CLUSTER" "$@"; }
+status=0
+cluster up --nodes 1 2>/dev/null || status=$?
+((status != 77)) || skip "hosts cannot be made here"
+cluster down 2>/dev/null
 
 fact "we are not root" test "$("${user[@]}" id -u)" != 0
 fact "ranks sit on the hosts asked for" \
