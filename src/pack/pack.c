@@ -112,7 +112,7 @@ grove_status grove_pack(const grove_unit *unit, MPI_Comm comm, const void *base,
                         const grove_index *slots, int64_t begin, int64_t count, void *message)
 {
   grove_status status = GROVE_OK;
-  if (unit->bytes == 0) return GROVE_OK;
+  if (unit->bytes == 0 || count == 0) return GROVE_OK;
   if (unit->dense) {
     copy_dense(unit, (char *)base, slots, begin, count, message, 1);
     return GROVE_OK;
@@ -184,7 +184,7 @@ grove_status grove_unpack(const grove_unit *unit, const grove_combine *combine, 
                           const grove_index *slots, int64_t begin, int64_t count)
 {
   grove_status status = GROVE_OK;
-  if (unit->bytes == 0 || combine->way == GROVE_COMBINE_NOTHING) return GROVE_OK;
+  if (unit->bytes == 0 || count == 0 || combine->way == GROVE_COMBINE_NOTHING) return GROVE_OK;
   if (combine->way == GROVE_COMBINE_REPLACE && unit->dense) {
     copy_dense(unit, base, slots, begin, count, message, 0);
     return GROVE_OK;
