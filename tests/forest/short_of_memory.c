@@ -1,0 +1,123 @@
+/* Set-up on a rank that runs out of memory, at each of its larger allocations in turn: all ranks
+ * get GROVE_ERR_MEMORY and nobody is left waiting; with enough memory the same forest is set up
+ * after all. The linker puts the calloc below in the place of Grove's.
+ *
+ * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
+ * and the parcels of an exchange, whose size a rank learns only when they come. */
+#include "check.h"
+#include "places.h"
+
+#include <stdlib.h>
+
+/* Lists as long as this, on the rank in trouble, take at least so many bytes. */
+enum { LEAVES = 5000, LARGE_BYTES = 4 * LEAVES };
+
+static struct {
+  int armed;
+  int64_t met;  /* larger allocations so far */
+  int64_t fail; /* the number of the one that fails */
+} scarce;
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+  int parcel = bytes == 1;
+  if (scarce.armed && !parcel && count * bytes >= LARGE_BYTES && scarce.met++ == scarce.fail)
+    return NULL;
+  return __real_calloc(count, bytes);
+}
+
+/* ---- graphs: one rank has many leaves, all others one ---- */
+
+typedef enum form { PAIRS, UNSORTED, GLOBAL, GLOBAL_UNSORTED, GATHER, ALLGATHER, FORMS } form;
+
+static grove_root root_of(const place *p, int64_t i)
+{
+  return (grove_root){(int)(i % p->size), i * 7 % LEAVES};
+}
+
+static void set_pairs(const place *p, grove_forest *f, int64_t n, const int64_t *slot)
+{
+  grove_root *root = need((size_t)n * sizeof *root);
+  for (int64_t i = 0; i < n; i++) root[i] = root_of(p, i);
+  CHECK_OK(grove_forest_set_graph(f, LEAVES, n, slot, root));
+  free(root);
+}
+
+static void set_global(const place *p, grove_forest *f, int64_t n, const int64_t *slot)
+{
+  int64_t *number = need((size_t)n * sizeof *number);
+  for (int64_t i = 0; i < n; i++) number[i] = LEAVES * root_of(p, i).rank + root_of(p, i).index;
+  CHECK_OK(grove_forest_set_graph_global(f, LEAVES, n, slot, number));
+  free(number);
+}
+
+static void set_graph(const place *p, grove_forest *f, form how, int bad)
+{
+  int64_t n = p->rank == bad ? LEAVES : 1, *slot = need((size_t)n * sizeof *slot);
+  for (int64_t i = 0; i < n; i++) slot[i] = 2 * (n - i);
+  switch (how) {
+  case PAIRS: set_pairs(p, f, n, NULL); break;
+  case UNSORTED: set_pairs(p, f, n, slot); break;
+  case GLOBAL: set_global(p, f, n, NULL); break;
+  case GLOBAL_UNSORTED: set_global(p, f, n, slot); break;
+  case GATHER: CHECK_OK(grove_forest_set_pattern(f, GROVE_GATHER, n)); break;
+  default: CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLGATHER, n)); break;
+  }
+  free(slot);
+}
+
+/* Whether this rank, short of memory as it was, met a failure. */
+static int on_any_rank(const place *p, int here)
+{
+  int any = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&here, &any, 1, MPI_INT, MPI_MAX, p->comm, &request);
+  polite_wait(&request);
+  return any;
+}
+
+/* Returns 0 if there is no allocation of this number. */
+static int fail_one(const place *p, form how, int bad, int64_t number)
+{
+  grove_forest *f = NULL;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  set_graph(p, f, how, bad);
+  scarce.met = 0;
+  scarce.fail = number;
+  scarce.armed = p->rank == bad;
+  grove_status status = grove_forest_set_up(f);
+  scarce.armed = 0;
+  int failed = on_any_rank(p, p->rank == bad && scarce.met > number);
+  if (failed) {
+    CHECK(status == GROVE_ERR_MEMORY, "allocation %lld: %s: %s", (long long)number,
+          grove_status_name(status), grove_last_error());
+    CHECK_SAME_ERROR(p->comm, status);
+    CHECK_NUMBER_IN(grove_last_error(), bad);
+    CHECK_OK(grove_forest_set_up(f));
+  } else {
+    CHECK_OK(status);
+  }
+  CHECK_OK(grove_forest_free(&f));
+  return failed;
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "forest/short_of_memory");
+  place p = place_create(split(0));
+  for (int how = 0; how < FORMS; how++) {
+    int64_t failures = 0;
+    test_case(how);
+    for (int bad = 0; bad < p.size; bad++) {
+      int64_t number = 0;
+      while (fail_one(&p, (form)how, bad, number)) number++;
+      failures += number;
+    }
+    CHECK(failures > 0, "no allocation failed in form %d", how);
+  }
+  place_free(&p);
+  return test_end();
+}
