@@ -101,7 +101,7 @@ typedef struct grove_context grove_context;
  * MPI must be initialised. Collective over comm. */
 GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
 
-/* Sets one option, for what is created from now on (`timeout` and `spin`: at once). `key` is without
+/* Sets one option, for what is created from now on (`timeout` and `spin`: at once): `key` without
  * the GROVE_ prefix, in any case. Key and value must be the same on every rank. Collective. */
 GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, const char *value);
 

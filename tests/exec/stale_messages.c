@@ -279,7 +279,7 @@ int main(int argc, char **argv)
   place_free(&p);
   for (int reduces = 0; reduces < 2; reduces++) {
     freed_among_others(RING_SMALL, reduces, test_samples(10));
-    freed_among_others(RING_MIDDLE, reduces, test_samples(3));
+    freed_among_others(RING_MIDDLE, reduces, test_samples(2));
   }
   return test_end();
 }
