@@ -168,7 +168,7 @@ GROVE_API grove_status grove_forest_set_up(grove_forest *f);
 GROVE_API grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves);
 
 /* The graph as it was set, expanded where it came from global numbers or a pattern. `leaf_index`
- * is NULL where leaf j is slot j. */
+ * is NULL where none was given: leaf j is slot j. */
 GROVE_API grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
                                           const int64_t **leaf_index, const grove_root **root);
 

@@ -121,7 +121,6 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
   grove_status status = GROVE_OK;
   step *s = NULL;
   MPI_Request request;
-  if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
   GROVE_TRY(begin(ctx, &s));
   s->in[0] = mine;
   GROVE_TRY_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));

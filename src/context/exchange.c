@@ -101,7 +101,7 @@ static grove_status reach_consensus(exchange *e)
   grove_pause pause;
   grove_pause_begin(&pause, e->ctx->spins);
   while (!done) {
-    int came = 0;
+    int came = 0, late = grove_pause_expired(&pause, e->ctx->options.timeout_seconds);
     GROVE_TRY(take(e, &came));
     if (came) continue;
     if (!entered) {
@@ -110,10 +110,10 @@ static grove_status reach_consensus(exchange *e)
     } else {
       GROVE_TRY_MPI(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE));
     }
+    if (done) break;
+    if (late) return grove_context_time_out(e->ctx);
     grove_context_progress(e->ctx);
-    if (grove_pause_expired(&pause, e->ctx->options.timeout_seconds))
-      return grove_context_time_out(e->ctx);
-    if (!done) grove_pause_step(&pause);
+    grove_pause_step(&pause);
   }
   for (int i = 0; i < e->nreceived; i++) GROVE_TRY(grove_context_wait(e->ctx, &e->receives[i]));
 fail:

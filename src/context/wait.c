@@ -37,12 +37,12 @@ grove_status grove_context_wait(grove_context *ctx, MPI_Request *request)
   grove_status status = GROVE_OK;
   grove_pause pause;
   grove_pause_begin(&pause, ctx->spins);
-  for (int done = 0;;) {
+  for (int done = 0;;) { /* after the time ran out there is one more look */
+    int late = grove_pause_expired(&pause, ctx->options.timeout_seconds);
     GROVE_TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
     if (done) return GROVE_OK;
+    if (late) return grove_context_time_out(ctx);
     grove_context_progress(ctx);
-    if (grove_pause_expired(&pause, ctx->options.timeout_seconds))
-      return grove_context_time_out(ctx);
     grove_pause_step(&pause);
   }
 fail:

@@ -95,10 +95,11 @@ grove_status grove_wait(grove_op *op)
   grove_pause pause;
   GROVE_TRY(check_started(op, "grove_wait"));
   grove_pause_begin(&pause, op->ctx->spins);
-  for (;;) {
+  for (;;) { /* after the time ran out there is one more look */
+    int late = grove_pause_expired(&pause, op->ctx->options.timeout_seconds);
     grove_context_progress(op->ctx);
     if (op->state == GROVE_OP_DONE) break;
-    if (grove_pause_expired(&pause, op->ctx->options.timeout_seconds)) return time_out(op);
+    if (late) return time_out(op);
     grove_pause_step(&pause);
   }
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */

@@ -52,6 +52,7 @@ struct grove_forest {
   grove_graph graph;
 
   int64_t nroots, nleaves;
+  int listed; /* the user gave a list of leaf slots */
   grove_side leaves, roots;
   grove_index remote; /* leaf side: the index of the root on its own rank */
   grove_index order;  /* leaf side: position in the user's list; count 0 where that list ascends */

@@ -67,13 +67,6 @@ fail:
   return status;
 }
 
-static int leaf_is_position(const grove_forest *f)
-{
-  for (int64_t i = 0; i < f->nleaves; i++)
-    if (f->shown_leaf[i] != i) return 0;
-  return 1;
-}
-
 grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
                                 const int64_t **leaf_index, const grove_root **root)
 {
@@ -82,7 +75,7 @@ grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleav
   GROVE_TRY(expand(f));
   if (nroots) *nroots = f->nroots;
   if (nleaves) *nleaves = f->nleaves;
-  if (leaf_index) *leaf_index = leaf_is_position(f) ? NULL : f->shown_leaf;
+  if (leaf_index) *leaf_index = f->listed ? f->shown_leaf : NULL;
   if (root) *root = f->shown_root;
 fail:
   return status;

@@ -251,6 +251,7 @@ static void adopt(grove_forest *f, draft *d)
 {
   f->nroots = f->graph.nroots;
   f->nleaves = f->graph.nleaves;
+  f->listed = f->graph.leaf_index != NULL;
   f->leaves = d->leaves;
   f->roots = d->roots;
   f->remote = d->remote;

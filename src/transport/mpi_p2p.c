@@ -164,7 +164,7 @@ grove_status grove_p2p_repost(grove_p2p *p, int i, int discard)
   grove_status status = GROVE_OK;
   message *m = &p->messages[i];
   if (p->requests[i] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&p->requests[i]));
-  if (discard) {
+  if (discard && !m->own) {
     m->own = grove_memory((size_t)m->bytes, 1);
     GROVE_CHECK(m->own, GROVE_ERR_MEMORY, "no memory for %d bytes", m->bytes);
   }

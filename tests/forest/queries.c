@@ -25,7 +25,7 @@ static void check_graph(grove_forest *f, const part *p)
           "leaf %lld is joined to (%d, %lld)", (long long)j, root[j].rank,
           (long long)root[j].index);
   }
-  if (p->leaf_index == NULL) CHECK(index == NULL, "slots are listed that need no list");
+  CHECK(nleaves == 0 || (index == NULL) == (p->leaf_index == NULL), "a list of slots, or none");
 }
 
 static void check_range(grove_forest *f, const part *p)
