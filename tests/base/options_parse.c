@@ -16,42 +16,39 @@ typedef struct good {
   double number; /* that it then has */
 } good;
 
-#define GOOD(name, value, field, number)                                                           \
-  {                                                                                                \
-    name, value, offsetof(grove_options, field), number                                            \
-  }
+#define FIELD(field) offsetof(grove_options, field)
 
 static const good goods[] = {
-  GOOD("route", "standard", route, GROVE_ROUTE_STANDARD),
-  GOOD("route", "auto", route, GROVE_ROUTE_AUTO),
-  GOOD("ROUTE", "STANDARD", route, GROVE_ROUTE_STANDARD),
-  GOOD("Route", "Auto", route, GROVE_ROUTE_AUTO),
-  GOOD("transport_on_node", "mpi", transport_on_node, 0),
-  GOOD("transport_on_node", "MPI", transport_on_node, 0),
-  GOOD("transport_off_node", "p2p", transport_off_node, 0),
-  GOOD("p2p", "reposted", p2p, GROVE_P2P_REPOSTED),
-  GOOD("P2P", "Persistent", p2p, GROVE_P2P_PERSISTENT),
-  GOOD("deterministic", "on", deterministic, 1),
-  GOOD("deterministic", "off", deterministic, 0),
-  GOOD("deterministic", "YES", deterministic, 1),
-  GOOD("deterministic", "No", deterministic, 0),
-  GOOD("check", "1", check, 1),
-  GOOD("check", "0", check, 0),
-  GOOD("check", "True", check, 1),
-  GOOD("check", "false", check, 0),
-  GOOD("node_size", "1", node_size, 1),
-  GOOD("node_size", "2147483647", node_size, 2147483647),
-  GOOD("node_size", "0", node_size, 0),
-  GOOD("socket_size", "12", socket_size, 12),
-  GOOD("spin", "0", spin, 0),
-  GOOD("spin", "AUTO", spin, -1),
-  GOOD("spin", "100000", spin, 100000),
-  GOOD("timeout", "0.25", timeout_seconds, 0.25),
-  GOOD("timeout", "1e3", timeout_seconds, 1000),
-  GOOD("timeout", "1e9", timeout_seconds, 1e9),
-  GOOD("timeout", "0", timeout_seconds, 0),
-  GOOD("log", "summary", log, GROVE_LOG_SUMMARY),
-  GOOD("log", "Off", log, GROVE_LOG_OFF),
+  {"route", "standard", FIELD(route), GROVE_ROUTE_STANDARD},
+  {"route", "auto", FIELD(route), GROVE_ROUTE_AUTO},
+  {"ROUTE", "STANDARD", FIELD(route), GROVE_ROUTE_STANDARD},
+  {"Route", "Auto", FIELD(route), GROVE_ROUTE_AUTO},
+  {"transport_on_node", "mpi", FIELD(transport_on_node), 0},
+  {"transport_on_node", "MPI", FIELD(transport_on_node), 0},
+  {"transport_off_node", "p2p", FIELD(transport_off_node), 0},
+  {"p2p", "reposted", FIELD(p2p), GROVE_P2P_REPOSTED},
+  {"P2P", "Persistent", FIELD(p2p), GROVE_P2P_PERSISTENT},
+  {"deterministic", "on", FIELD(deterministic), 1},
+  {"deterministic", "off", FIELD(deterministic), 0},
+  {"deterministic", "YES", FIELD(deterministic), 1},
+  {"deterministic", "No", FIELD(deterministic), 0},
+  {"check", "1", FIELD(check), 1},
+  {"check", "0", FIELD(check), 0},
+  {"check", "True", FIELD(check), 1},
+  {"check", "false", FIELD(check), 0},
+  {"node_size", "1", FIELD(node_size), 1},
+  {"node_size", "2147483647", FIELD(node_size), 2147483647},
+  {"node_size", "0", FIELD(node_size), 0},
+  {"socket_size", "12", FIELD(socket_size), 12},
+  {"spin", "0", FIELD(spin), 0},
+  {"spin", "AUTO", FIELD(spin), -1},
+  {"spin", "100000", FIELD(spin), 100000},
+  {"timeout", "0.25", FIELD(timeout_seconds), 0.25},
+  {"timeout", "1e3", FIELD(timeout_seconds), 1000},
+  {"timeout", "1e9", FIELD(timeout_seconds), 1e9},
+  {"timeout", "0", FIELD(timeout_seconds), 0},
+  {"log", "summary", FIELD(log), GROVE_LOG_SUMMARY},
+  {"log", "Off", FIELD(log), GROVE_LOG_OFF},
 };
 enum { GOODS = sizeof goods / sizeof *goods };
 
