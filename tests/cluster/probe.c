@@ -2,6 +2,8 @@
  *
  *   probe where              a line a rank, in order: rank, host name, ranks that share its memory
  *   probe send FROM TO BYTES one message; prints how long it took, in microseconds
+ *   probe sh COMMAND         a shell command on every rank: after a program that never calls MPI the
+ *                            launcher of Open MPI 5 sometimes does not end
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -50,7 +52,7 @@ static void send_one(int rank, int from, int to, int bytes)
 
 int main(int argc, char **argv)
 {
-  int rank, size;
+  int rank, size, failed = 0;
 
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -59,8 +61,10 @@ int main(int argc, char **argv)
     where(rank, size);
   else if (argc == 5 && strcmp(argv[1], "send") == 0)
     send_one(rank, atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+  else if (argc == 3 && strcmp(argv[1], "sh") == 0)
+    failed = system(argv[2]) != 0;
   else
     MPI_Abort(MPI_COMM_WORLD, 2);
   MPI_Finalize();
-  return 0;
+  return failed;
 }
