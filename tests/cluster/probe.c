@@ -2,8 +2,8 @@
  *
  *   probe where              a line a rank, in order: rank, host name, ranks that share its memory
  *   probe send FROM TO BYTES one message; prints how long it took, in microseconds
- *   probe sh COMMAND         a shell command on every rank: after a program that never calls MPI the
- *                            launcher of Open MPI 5 sometimes does not end
+ *   probe sh COMMAND         a shell command on every rank: after a program that never calls MPI
+ *                            the launcher of Open MPI 5 sometimes does not end
  */
 #include <mpi.h>
 #include <stdio.h>
