@@ -76,7 +76,9 @@ for file in "$lib/libgrove.so" "$stage/bin/grove"; do
     fail "$file looks for libraries in the build tree"
   fi
 done
-if grep -rlIFe "$BUILD" -e "$source" -e "$work" "$stage" >"$work/log"; then
+# As a whole path, not as the end of another one: the tree may be called /grove.
+whole='(^|[^[:alnum:]/._-])'
+if grep -rlIEe "$whole$BUILD" -e "$whole$source" -e "$whole$work" "$stage" >"$work/log"; then
   fail "the build tree is named in $(<"$work/log")"
 fi
 "$stage/bin/grove" --version | grep -qF "grove $version" || fail 'the command does not run'
