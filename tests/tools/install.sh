@@ -77,7 +77,7 @@ for file in "$lib/libgrove.so" "$stage/bin/grove"; do
   fi
 done
 # As a whole path, not as the end of another one: the tree may be called /grove.
-whole='(^|[^[:alnum:]/._-])'
+whole='(^|[^[:alnum:]}/._-])'
 if grep -rlIEe "$whole$BUILD" -e "$whole$source" -e "$whole$work" "$stage" >"$work/log"; then
   fail "the build tree is named in $(<"$work/log")"
 fi
