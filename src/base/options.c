@@ -17,6 +17,7 @@ struct option {
   const char *help;
   parser *parse;
   size_t offset;
+  int recompiles; /* plans or messages look different with another value */
 };
 
 static grove_status refuse(const option *about, const char *value)
@@ -91,36 +92,36 @@ static grove_status parse_list(const option *about, const char *value, void *fie
 
 static const option table[GROVE_OPTION_COUNT] = {
   {"route", "auto", "auto|standard", "how a forest is compiled into messages", parse_choice,
-   FIELD(route)},
+   FIELD(route), 1},
   {"transport_on_node", "mpi", "mpi", "what carries messages inside a node", parse_choice,
-   FIELD(transport_on_node)},
+   FIELD(transport_on_node), 1},
   {"transport_off_node", "p2p", "p2p", "what carries messages between nodes", parse_choice,
-   FIELD(transport_off_node)},
+   FIELD(transport_off_node), 1},
   {"p2p", "persistent", "persistent|reposted",
-   "MPI requests: made once and restarted, or posted anew at every start", parse_choice,
-   FIELD(p2p)},
+   "MPI requests: made once and restarted, or posted anew at every start", parse_choice, FIELD(p2p),
+   1},
   {"deterministic", "off", "off|on",
    "floating-point reductions equal bit for bit on every route and transport", parse_switch,
-   FIELD(deterministic)},
+   FIELD(deterministic), 0},
   {"node_size", "0", "a number of ranks",
-   "every N consecutive ranks count as one node (0: as found)", parse_count, FIELD(node_size)},
+   "every N consecutive ranks count as one node (0: as found)", parse_count, FIELD(node_size), 1},
   {"node_map", "", "a list like 0,0,1,1", "a node number for every rank, separated by commas",
-   parse_list, FIELD(node_map)},
+   parse_list, FIELD(node_map), 1},
   {"socket_size", "0", "a number of ranks",
    "every N consecutive ranks of a node count as one socket (0: as found)", parse_count,
-   FIELD(socket_size)},
+   FIELD(socket_size), 1},
   {"spin", "auto", "a number of polls, or auto",
    "polls before a waiting rank yields (auto: 1000 when every rank has a core, else 0)",
-   parse_count_or_auto, FIELD(spin)},
+   parse_count_or_auto, FIELD(spin), 0},
   {"check", "off", "off|on",
    "checksum every message, refuse overlapping buffers; slow, for finding mistakes", parse_switch,
-   FIELD(check)},
+   FIELD(check), 1},
   {"timeout", "0", "a number of seconds",
    "after that many seconds a wait returns and names what is missing (0: never)", parse_seconds,
-   FIELD(timeout_seconds)},
+   FIELD(timeout_seconds), 0},
   {"log", "off", "off|summary",
    "summary: a table of forests, operations, bytes and times when the context is freed",
-   parse_choice, FIELD(log)},
+   parse_choice, FIELD(log), 0},
 };
 
 grove_option_about grove_option_describe(int i)
@@ -165,20 +166,26 @@ void grove_options_free(grove_options *options)
   *options = (grove_options){0};
 }
 
-grove_status grove_options_set(grove_options *options, const char *name, const char *value)
+/* The option's place in the table, or -1. */
+static int find(const char *name)
 {
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
-    if (strcasecmp(table[i].name, name) == 0) return set(options, i, value);
+    if (strcasecmp(table[i].name, name) == 0) return i;
+  return -1;
+}
+
+grove_status grove_options_set(grove_options *options, const char *name, const char *value)
+{
+  int i = find(name);
+  if (i >= 0) return set(options, i, value);
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
                      "there is no option '%.100s'; 'grove options' lists them", name);
 }
 
 int grove_options_recompiles(const char *name)
 {
-  static const char *const harmless[] = {"spin", "timeout", "log", "deterministic"};
-  for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-    if (strcasecmp(harmless[i], name) == 0) return 0;
-  return 1;
+  int i = find(name);
+  return i >= 0 && table[i].recompiles;
 }
 
 grove_status grove_options_read_environment(grove_options *options)
