@@ -12,16 +12,11 @@ static int64_t round_up(int64_t bytes)
 
 /* Can the message travel straight from the array, or into it? What must be combined with what is
  * there, or checked first, can not. */
-static int is_direct(const grove_op *op, const grove_message *m, int receives)
+static int is_direct(const grove_op *op, const grove_shape *shape, int receives)
 {
-  if (op->channel->check || !grove_pack_is_trivial(&op->unit, &m->slots.index)) return 0;
-  return !receives ||
-         (op->channel->key.operation == GROVE_BCAST && op->combine.way == GROVE_COMBINE_REPLACE);
-}
-
-static const grove_message *message_number(const grove_stage *stage, int i)
-{
-  return i < stage->nreceives ? &stage->receives[i] : &stage->sends[i - stage->nreceives];
+  if (op->channel->check || !grove_pack_is_trivial(&op->mover.unit, shape)) return 0;
+  return !receives || (op->channel->key.operation == GROVE_BCAST &&
+                       op->mover.combine.way == GROVE_COMBINE_REPLACE);
 }
 
 /* Hands out staging from `at` on; with at == NULL only adds up how much is needed. */
@@ -31,10 +26,10 @@ static int64_t lay_out(grove_op *op, char *at)
   for (int s = 0; s < op->channel->plan->nstages; s++) {
     const grove_stage *stage = &op->channel->plan->stages[s];
     for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
-      const grove_message *m = message_number(stage, i);
-      if (is_direct(op, m, i < stage->nreceives)) continue;
+      const grove_shape *shape = &op->channel->stages[s].messages[i];
+      if (is_direct(op, shape, i < stage->nreceives)) continue;
       if (at) op->stages[s].staging[i] = at + used;
-      used += round_up(grove_message_bytes(op->channel, m->slots.index.count) + 1);
+      used += round_up(grove_message_bytes(op->channel, shape) + 1);
     }
   }
   return used;
@@ -44,7 +39,7 @@ static int64_t lay_out(grove_op *op, char *at)
 static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  int64_t most = 0, bytes = op->unit.bytes;
+  int64_t most = 0, bytes = op->mover.unit.bytes;
   for (int s = 0; s < op->channel->plan->nstages; s++)
     if (op->channel->plan->stages[s].keep_from.index.count > most)
       most = op->channel->plan->stages[s].keep_from.index.count;
@@ -65,6 +60,7 @@ static grove_status make_stages(grove_op *op)
   for (int s = 0; s < op->nstages; s++) {
     const grove_stage *stage = &op->channel->plan->stages[s];
     op->stages[s].plan = stage;
+    op->stages[s].shape = &op->channel->stages[s];
     op->stages[s].nreceives = stage->nreceives;
     op->stages[s].nsends = stage->nsends;
     GROVE_NEW(op->stages[s].staging, stage->nreceives + stage->nsends);
@@ -95,20 +91,18 @@ grove_status grove_op_create(grove_channel *channel, const grove_request *r, con
   op->ctx = channel->ctx;
   op->channel = channel;
   op->active.advance = grove_op_advance;
-  op->unit = *unit;
-  op->combine = *combine;
   op->type = r->unit;
   GROVE_TRY(grove_identity_of(r->unit, &op->identity));
   if (op->identity) op->identity->references++;
+  GROVE_TRY(grove_mover_create(unit, combine, &op->mover));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));
   GROVE_TRY(make_keep(op));
-  GROVE_TRY(grove_scratch_create(&op->unit, &op->combine, &op->scratch));
   *out = op;
   return GROVE_OK;
 fail:
   if (op) {
-    op->unit.owned = 0; /* still the caller's */
+    op->mover.unit.owned = 0; /* still the caller's */
     grove_op_destroy(op);
   }
   return status;
@@ -134,12 +128,13 @@ grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to)
   for (int s = 0; s < op->channel->plan->nstages; s++) {
     const grove_stage *stage = &op->channel->plan->stages[s];
     for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
-      const grove_message *m = message_number(stage, i);
+      const grove_message *m = grove_stage_message(stage, i);
+      const grove_shape *shape = &op->channel->stages[s].messages[i];
       const void *array = i < stage->nreceives ? to : from;
       void *buffer = op->stages[s].staging[i];
-      if (!buffer) buffer = grove_unit_at(&op->unit, array, m->slots.index.first);
+      if (!buffer) buffer = grove_unit_at(&op->mover.unit, array, m->slots.index.first);
       GROVE_TRY(grove_p2p_bind(op->stages[s].p2p, i, m->peer, buffer,
-                               grove_message_bytes(op->channel, m->slots.index.count)));
+                               grove_message_bytes(op->channel, shape)));
     }
   }
 fail:
@@ -157,8 +152,7 @@ void grove_op_destroy(grove_op *op)
   free(op->memory);
   free(op->keep);
   free(op->sentence);
-  grove_scratch_free(&op->scratch);
   grove_identity_release(op->identity);
-  grove_unit_free(&op->unit);
+  grove_mover_free(&op->mover);
   free(op);
 }

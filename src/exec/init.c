@@ -152,7 +152,7 @@ static grove_op *find_idle(const grove_request *r)
        c = grove_channel_next(r->forest, c, r->operation))
     for (grove_op *op = c->members; op; op = op->next_member)
       if (!op->forest && !op->abandoned && op->type == r->unit && op->identity == identity &&
-          op->combine.op == r->op)
+          op->mover.combine.op == r->op)
         return op;
   return NULL;
 }
@@ -182,9 +182,11 @@ static grove_status reuse(const grove_request *r, grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_arrays(r));
-  if (op->channel->check) GROVE_TRY(grove_check_overlap(op->channel, &op->unit, r->from, r->to));
+  if (op->channel->check)
+    GROVE_TRY(grove_check_overlap(op->channel, &op->mover.unit, r->from, r->to));
   /* A user's operation may have been freed, and its handle given to one of the other kind. */
-  if (op->combine.number < 0) GROVE_TRY(grove_combine_create(r->op, &op->unit, &op->combine));
+  if (op->mover.combine.number < 0)
+    GROVE_TRY(grove_combine_create(r->op, &op->mover.unit, &op->mover.combine));
 fail:
   return status;
 }

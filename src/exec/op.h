@@ -60,12 +60,19 @@ typedef struct grove_channel_key {
   int generation; /* of the context's options */
 } grove_channel_key;
 
+/* The lists of a stage of the plan, in the forms that are cheapest for this unit. */
+typedef struct grove_shaped_stage {
+  grove_shape *messages; /* receives, then sends */
+  grove_shape keep_from, keep_to;
+} grove_shaped_stage;
+
 typedef struct grove_channel {
   int references;             /* operations on it, and the pool it is in */
   struct grove_channel *next; /* in the pool of its forest */
   grove_channel_key key;
-  grove_context *ctx;     /* not held: the operations do that through their forest */
-  const grove_plan *plan; /* in the direction of the data; belongs to the forest */
+  grove_context *ctx;         /* not held: the operations do that through their forest */
+  const grove_plan *plan;     /* in the direction of the data; belongs to the forest */
+  grove_shaped_stage *stages; /* of the plan */
   grove_counts counts;
   int rank;
   int tag;           /* 0: none yet */
@@ -91,14 +98,15 @@ grove_channel *grove_channel_next(const grove_forest *f, const grove_channel *la
                                   grove_operation operation);
 grove_status grove_channel_pool(grove_forest *f, grove_channel *channel);
 
-/* Bytes of a message of `units` units, with its trailer. */
-int64_t grove_message_bytes(const grove_channel *channel, int64_t units);
+/* Bytes of a message, with its trailer. */
+int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *shape);
 
 /* ---- operations (bind.c) ---- */
 
 /* A stage of the plan with memory and requests. Messages are numbered: receives, then sends. */
 typedef struct grove_bound_stage {
   const grove_stage *plan;
+  const grove_shaped_stage *shape;
   int nreceives, nsends;
   grove_p2p *p2p;
   void **staging; /* a message's packed form; NULL: it travels from or to the array itself */
@@ -116,8 +124,7 @@ struct grove_op {
   grove_forest *forest; /* held; NULL once abandoned or idle in a pool */
   grove_channel *channel;
   grove_op *next_member;
-  grove_unit unit;
-  grove_combine combine;
+  grove_mover mover;
   MPI_Datatype type; /* the user's own, only to compare */
   grove_identity *identity;
   grove_op_state state;
@@ -132,7 +139,6 @@ struct grove_op {
   void *memory; /* behind all staging */
   void *keep;   /* a chunk of self edges on their way */
   int64_t keep_units;
-  grove_scratch scratch;
   int64_t sequence; /* of the start under way */
   int64_t starts;
   double since, seconds;

@@ -24,11 +24,12 @@ static void note_failure(grove_op *op, grove_status status)
 static grove_status pack_message(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
-  const grove_index *slots = &s->plan->sends[i].slots.index;
+  const grove_shape *shape = &s->shape->messages[s->nreceives + i];
   void *message = s->staging[s->nreceives + i];
   if (!message) return GROVE_OK;
-  GROVE_TRY(grove_pack(&op->unit, op->ctx->comm, op->from, slots, 0, slots->count, message));
-  if (op->channel->check) grove_check_seal(message, slots->count * op->unit.bytes, op->sequence);
+  GROVE_TRY(grove_pack(&op->mover, shape, op->from, 0, shape->units, message));
+  if (op->channel->check)
+    grove_check_seal(message, shape->units * op->mover.unit.bytes, op->sequence);
 fail:
   return status;
 }
@@ -37,27 +38,25 @@ static grove_status unpack_message(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
   const grove_message *m = &s->plan->receives[i];
-  const grove_index *slots = &m->slots.index;
+  const grove_shape *shape = &s->shape->messages[i];
   void *message = s->staging[i];
   if (!message) return GROVE_OK;
   if (op->channel->check)
-    GROVE_TRY(grove_check_open(op, m->peer, message, slots->count * op->unit.bytes));
-  GROVE_TRY(grove_unpack(&op->unit, &op->combine, op->ctx->comm, &op->scratch, message, op->to,
-                         slots, 0, slots->count));
+    GROVE_TRY(grove_check_open(op, m->peer, message, shape->units * op->mover.unit.bytes));
+  GROVE_TRY(grove_unpack(&op->mover, shape, message, op->to, 0, shape->units));
 fail:
   return status;
 }
 
 /* Self edges, a chunk at a time. */
-static grove_status keep(grove_op *op, const grove_stage *stage)
+static grove_status keep(grove_op *op, const grove_shaped_stage *shape)
 {
   grove_status status = GROVE_OK;
-  const grove_index *from = &stage->keep_from.index, *to = &stage->keep_to.index;
-  for (int64_t at = 0; at < from->count; at += op->keep_units) {
-    int64_t n = from->count - at < op->keep_units ? from->count - at : op->keep_units;
-    GROVE_TRY(grove_pack(&op->unit, op->ctx->comm, op->from, from, at, n, op->keep));
-    GROVE_TRY(grove_unpack(&op->unit, &op->combine, op->ctx->comm, &op->scratch, op->keep, op->to,
-                           to, at, n));
+  int64_t units = shape->keep_from.units;
+  for (int64_t at = 0; at < units; at += op->keep_units) {
+    int64_t n = units - at < op->keep_units ? units - at : op->keep_units;
+    GROVE_TRY(grove_pack(&op->mover, &shape->keep_from, op->from, at, n, op->keep));
+    GROVE_TRY(grove_unpack(&op->mover, &shape->keep_to, op->keep, op->to, at, n));
   }
 fail:
   return status;
@@ -70,7 +69,7 @@ static void combine_in_order(grove_op *op, grove_bound_stage *s)
   for (;;) {
     int at_end = s->next == s->nreceives;
     if (!s->kept && (at_end || receives[s->next].peer > op->channel->rank)) {
-      note_failure(op, keep(op, s->plan));
+      note_failure(op, keep(op, s->shape));
       s->kept = 1;
     } else if (!at_end && s->arrived[s->next]) {
       note_failure(op, unpack_message(op, s, s->next));
@@ -98,7 +97,7 @@ static grove_status start_stage(grove_op *op)
   if (op->channel->key.operation == GROVE_REDUCE) {
     combine_in_order(op, s);
   } else if (!s->kept) {
-    GROVE_TRY(keep(op, s->plan));
+    GROVE_TRY(keep(op, s->shape));
     s->kept = 1;
   }
 fail:
@@ -130,8 +129,8 @@ static void count_exchange(const grove_op *op, double seconds)
   t->total_seconds += seconds;
   t->on_node_messages += channel->counts.on_node_messages;
   t->off_node_messages += channel->counts.off_node_messages;
-  t->on_node_bytes += channel->counts.on_node_units * op->unit.bytes;
-  t->off_node_bytes += channel->counts.off_node_units * op->unit.bytes;
+  t->on_node_bytes += channel->counts.on_node_units * op->mover.unit.bytes;
+  t->off_node_bytes += channel->counts.off_node_units * op->mover.unit.bytes;
 }
 
 static void finish(grove_op *op)

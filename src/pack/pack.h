@@ -1,41 +1,48 @@
-/* Between the user's arrays and messages. A message holds the units of a list of slots one behind
- * the other. Pack reads slots into a message; unpack writes a message to slots, or combines it with
- * what is there, slot by slot in the order of the list: a slot that is named twice gets both.
+/* Between the user's arrays and messages. A message holds units one behind the other. Pack reads the
+ * slots of a shape into a message; unpack writes a message to the slots, or combines it with what is
+ * there, in the order of the list: a slot that is named twice gets both.
+ *
+ * Both take a window of the message, so that it can travel in pieces:
+ *
+ *     grove_pack(&mover, &shape, array, begin, count, piece);       units begin .. begin+count-1
+ *     grove_unpack(&mover, &shape, piece, array, begin, count);
  */
 #ifndef GROVE_PACK_PACK_H
 #define GROVE_PACK_PACK_H
 
-#include "base/index.h"
 #include "pack/combine.h"
+#include "pack/shape.h"
 #include "pack/unit.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Memory for one unit in each of the two layouts, as far as combining units with gaps needs it;
+/* What an operation moves, and how: its unit, its MPI operation, and memory for units on their way,
  * made once, so that packing allocates nothing. */
-typedef struct grove_scratch {
+typedef struct grove_mover {
+  grove_unit unit;
+  grove_combine combine;
   void *native; /* where a unit of the type may be put; already shifted by its true lower bound */
   void *packed;
   void *memory;
-} grove_scratch;
+} grove_mover;
 
-grove_status grove_scratch_create(const grove_unit *unit, const grove_combine *combine,
-                                  grove_scratch *out);
-void grove_scratch_free(grove_scratch *scratch);
+/* Takes `unit` over on success. */
+grove_status grove_mover_create(const grove_unit *unit, const grove_combine *combine,
+                                grove_mover *out);
+void grove_mover_free(grove_mover *mover);
 
 /* True when the slots in memory are already the message: no packing is needed. */
-int grove_pack_is_trivial(const grove_unit *unit, const grove_index *slots);
+int grove_pack_is_trivial(const grove_unit *unit, const grove_shape *shape);
 
-/* Slots begin .. begin+count-1 of the list, from the array at `base` to `message`. */
-grove_status grove_pack(const grove_unit *unit, MPI_Comm comm, const void *base,
-                        const grove_index *slots, int64_t begin, int64_t count, void *message);
+/* Where several slots share a unit of the message, their values are combined into it. */
+grove_status grove_pack(const grove_mover *mover, const grove_shape *shape, const void *base,
+                        int64_t begin, int64_t count, void *message);
 
-/* The way back. The message may be used as scratch: its contents are lost for some operations. */
-grove_status grove_unpack(const grove_unit *unit, const grove_combine *combine, MPI_Comm comm,
-                          const grove_scratch *scratch, void *message, void *base,
-                          const grove_index *slots, int64_t begin, int64_t count);
+/* The message is only read: it may lie in memory that others read too. */
+grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, const void *message,
+                          void *base, int64_t begin, int64_t count);
 
 #ifdef __cplusplus
 }

@@ -197,7 +197,7 @@ fail:
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out)
 {
   grove_status status = GROVE_OK;
-  grove_unit unit = {.type = type, .kind = GROVE_KIND_NONE};
+  grove_unit unit = {.type = type, .comm = comm, .kind = GROVE_KIND_NONE};
   int combiner = 0;
   GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
   GROVE_TRY(grove_basic_combiner(type, &combiner));

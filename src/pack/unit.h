@@ -17,6 +17,7 @@ extern "C" {
 typedef struct grove_unit {
   MPI_Datatype type; /* a named type, or an own duplicate of the user's */
   int owned;         /* the duplicate must be freed */
+  MPI_Comm comm;     /* lends its error handler to MPI_Pack */
   int64_t bytes;     /* in a message */
   int64_t extent;    /* from one unit to the next in memory */
   int64_t true_lb;   /* first byte really used */
@@ -27,7 +28,7 @@ typedef struct grove_unit {
   int64_t element_bytes; /* of each, in a message */
 } grove_unit;
 
-/* Looks at `type`, which must be committed. `comm` only lends its error handler to MPI_Pack. */
+/* Looks at `type`, which must be committed. `comm` must live as long. */
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out);
 void grove_unit_free(grove_unit *unit);
 

@@ -33,8 +33,15 @@ typedef struct grove_slots {
 
 typedef struct grove_message {
   int peer;
-  grove_slots slots; /* read by a sender, written by a receiver */
+  grove_slots slots;  /* read by a sender, written by a receiver */
+  grove_index starts; /* count 0, or: unit u stands for slots starts[u] .. starts[u+1]-1 */
 } grove_message;
+
+/* What travels. */
+static inline int64_t grove_message_units(const grove_message *m)
+{
+  return m->starts.count > 0 ? m->starts.count - 1 : m->slots.index.count;
+}
 
 /* Messages of one stage do not depend on each other. Both lists ascend by peer. */
 typedef struct grove_stage {
@@ -57,6 +64,12 @@ typedef struct grove_counts {
   int64_t off_node_messages, off_node_units;
   int64_t kept_units; /* moved without a message */
 } grove_counts;
+
+/* Message i of a stage: receives first, then sends. */
+static inline const grove_message *grove_stage_message(const grove_stage *stage, int i)
+{
+  return i < stage->nreceives ? &stage->receives[i] : &stage->sends[i - stage->nreceives];
+}
 
 grove_status grove_plan_create(const char *route, int rank, int nstages, grove_plan **out);
 

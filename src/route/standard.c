@@ -30,7 +30,7 @@ static void fill(const grove_side *side, grove_space space, int rank, grove_mess
     if (side->ranks[g] == rank)
       *keep = slots_of(side, g, space);
     else
-      messages[i++] = (grove_message){side->ranks[g], slots_of(side, g, space)};
+      messages[i++] = (grove_message){.peer = side->ranks[g], .slots = slots_of(side, g, space)};
   }
 }
 
