@@ -1,0 +1,54 @@
+/* Every state that a model of a protocol can reach, breadth first, each looked at once.
+ *
+ * A state is a block of bytes of one size, without padding that differs. The model has a function
+ * that, given a state, calls explorer_reach() with every state that is one step away, and
+ * explorer_fail() if it sees what must never happen: the search ends there. If nothing fails, it is
+ * also known whether the end can be reached from every state: no deadlock, and no part of the graph
+ * to go round in for ever.
+ *
+ *     explorer x;
+ *     explorer_begin(&x, sizeof start, &model, all_steps, ended);
+ *     explorer_run(&x, &start);
+ *     CHECK(!x.failed, "...");
+ *     explorer_free(&x);
+ */
+#ifndef TEST_EXPLORE_H
+#define TEST_EXPLORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EXPLORER_DEAD_END = -1 };
+
+typedef struct explorer {
+  void *model; /* whatever its functions need */
+  void (*all_steps)(struct explorer *x, const void *state);
+  int (*ended)(const struct explorer *x, const void *state);
+
+  int failed;      /* 0; what explorer_fail() was told; or EXPLORER_DEAD_END */
+  uint32_t now;    /* the state being looked at; the one that failed */
+  uint64_t states; /* found so far */
+
+  size_t bytes, stride; /* of a state, and of one in `seen`, where 8-byte words are filled up */
+  unsigned char *seen;  /* all states, in the order they were found */
+  uint32_t *from;       /* the state each was first found from */
+  uint32_t *next;       /* the states one step away: those of state i begin at first[i] */
+  uint64_t *first;
+  uint32_t *table; /* hashed: the number of a state, plus 1 */
+  uint64_t room, steps, step_room, table_size;
+} explorer;
+
+void explorer_begin(explorer *x, size_t bytes, void *model,
+                    void (*all_steps)(explorer *, const void *),
+                    int (*ended)(const explorer *, const void *));
+void explorer_run(explorer *x, const void *start);
+void explorer_free(explorer *x);
+
+void explorer_reach(explorer *x, const void *state);
+void explorer_fail(explorer *x, int what); /* the first counts */
+
+/* State i, and how many steps lead to it, at least. */
+const void *explorer_state(const explorer *x, uint32_t i);
+int explorer_depth(const explorer *x, uint32_t i);
+
+#endif
