@@ -113,6 +113,20 @@ GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *nod
  * With `log=summary` the last free prints a table on rank 0, and is then Collective. */
 GROVE_API grove_status grove_context_free(grove_context **ctx);
 
+/* ---- memory that the ranks of a node read in place ----------------------------------------- */
+
+/* Memory for arrays, `bytes` of this rank's own choice. Operations recognise it: what they send from
+ * it inside a node is not copied into shared memory first, the receivers take it from where it is.
+ * That saves a copy of large messages whose slots are consecutive; the sender's grove_wait then
+ * returns when they have taken it. It begins on a cache line and holds zeros or anything. Where
+ * there is no shared memory, or too little of it, this is ordinary memory; GROVE_ERR_MEMORY on all
+ * ranks if one has not even that. Collective. */
+GROVE_API grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out);
+
+/* Gives memory of grove_alloc back; NULL is fine. No operation on it may be active on any rank. What
+ * is left goes when the context does. Collective: every rank gives back what one call gave it. */
+GROVE_API grove_status grove_dealloc(grove_context *ctx, void *memory);
+
 /* ---- forests: what moves ------------------------------------------------------------------- */
 
 typedef struct grove_forest grove_forest;
@@ -244,13 +258,14 @@ typedef struct grove_report {
   size_t struct_size;            /* set by the caller: sizeof(grove_report) */
   const char *route;             /* how the forest was compiled: "standard" */
   const char *transport;         /* what carries messages off node: "p2p" */
-  const char *transport_on_node; /* what carries messages on node: "mpi" */
+  const char *transport_on_node; /* what carries them on node: "shm", or "mpi" where memory lacks */
   int64_t on_node_messages;      /* sent by this rank, to ranks of its own node */
   int64_t on_node_bytes;
   int64_t off_node_messages; /* sent by this rank, to other nodes */
   int64_t off_node_bytes;
   int64_t starts;           /* completed so far */
-  double measured_seconds;  /* mean time from start until completion was seen; 0 before */
+  double measured_seconds;  /* mean time from start until completion was seen, of those starts
+                             * that were timed: the first few, then one in 16; 0 before */
   double predicted_seconds; /* NaN where no model of the machine has priced it */
 } grove_report;
 

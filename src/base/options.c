@@ -93,8 +93,8 @@ static grove_status parse_list(const option *about, const char *value, void *fie
 static const option table[GROVE_OPTION_COUNT] = {
   {"route", "auto", "auto|standard", "how a forest is compiled into messages", parse_choice,
    FIELD(route), 1},
-  {"transport_on_node", "mpi", "mpi", "what carries messages inside a node", parse_choice,
-   FIELD(transport_on_node), 1},
+  {"transport_on_node", "shm", "shm|mpi", "what carries data inside a node: memory or messages",
+   parse_choice, FIELD(transport_on_node), 1},
   {"transport_off_node", "p2p", "p2p", "what carries messages between nodes", parse_choice,
    FIELD(transport_off_node), 1},
   {"p2p", "persistent", "persistent|reposted",

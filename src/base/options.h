@@ -9,6 +9,7 @@
 
 /* Values of the options that are a choice, in the order of the choices in the table. */
 enum grove_option_route { GROVE_ROUTE_AUTO, GROVE_ROUTE_STANDARD };
+enum grove_option_on_node { GROVE_ON_NODE_SHM, GROVE_ON_NODE_MPI };
 enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 

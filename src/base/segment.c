@@ -1,12 +1,21 @@
+#define _GNU_SOURCE /* fallocate */
 #include "base/segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* File descriptors that are left to the program and its MPI. */
+enum { SPARE_FILES = 128 };
+
+static const char prefix[] = "grove-";
 
 /* The process id makes the name traceable, the clock makes it unique beyond one container. */
 static void fresh_name(char name[GROVE_SEGMENT_NAME])
@@ -14,40 +23,60 @@ static void fresh_name(char name[GROVE_SEGMENT_NAME])
   static unsigned serial;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  snprintf(name, GROVE_SEGMENT_NAME, "/grove-%ld-%llx-%u", (long)getpid(),
+  snprintf(name, GROVE_SEGMENT_NAME, "/%s%ld-%llx-%u", prefix, (long)getpid(),
            (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec,
            serial++);
 }
 
-static grove_status map(int file, size_t bytes, grove_segment *out)
+/* Every context keeps a file open: with very many, better no shared memory than no files. */
+static grove_status check_spare(int file)
 {
   grove_status status = GROVE_OK;
-  void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  GROVE_CHECK(base != MAP_FAILED, GROVE_ERR_MEMORY, "cannot map %zu bytes of shared memory: %s",
-              bytes, strerror(errno));
-  *out = (grove_segment){base, bytes};
+  struct rlimit limit;
+  GROVE_CHECK(getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)file + SPARE_FILES < limit.rlim_cur,
+              GROVE_ERR_SYSTEM, "file %d is open: too close to the limit of %llu", file,
+              (unsigned long long)limit.rlim_cur);
 fail:
+  return status;
+}
+
+/* A new file, locked as long as it is open here. Somebody who sweeps may come in between: then the
+ * name is gone, and another one is tried. */
+static grove_status make_file(char name[GROVE_SEGMENT_NAME], int *out)
+{
+  grove_status status = GROVE_OK;
+  struct stat about;
+  for (int tries = 0; tries < 10; tries++) {
+    fresh_name(name);
+    int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    GROVE_CHECK(file >= 0, GROVE_ERR_SYSTEM, "cannot create the shared memory %s: %s", name,
+                strerror(errno));
+    *out = file;
+    if (flock(file, LOCK_SH | LOCK_NB) == 0 && fstat(file, &about) == 0 && about.st_nlink > 0)
+      return GROVE_OK;
+    close(file);
+    shm_unlink(name);
+  }
+  status =
+    grove_error(GROVE_ERR_SYSTEM, __FILE__, __LINE__, "cannot lock the shared memory %s", name);
+fail:
+  *out = -1;
   return status;
 }
 
 grove_status grove_segment_create(size_t bytes, char name[GROVE_SEGMENT_NAME], grove_segment *out)
 {
   grove_status status = GROVE_OK;
-  fresh_name(name);
-  int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-  GROVE_CHECK(file >= 0, GROVE_ERR_SYSTEM, "cannot create the shared memory %s: %s", name,
-              strerror(errno));
-  int reserved = 0;
-  do reserved = posix_fallocate(file, 0, (off_t)bytes);
-  while (reserved == EINTR);
-  GROVE_CHECK(reserved == 0, GROVE_ERR_MEMORY, "cannot reserve %zu bytes of shared memory: %s",
-              bytes, strerror(reserved));
-  GROVE_TRY(map(file, bytes, out));
-  close(file);
+  grove_segment s = {.bytes = bytes, .file = -1};
+  GROVE_TRY(make_file(name, &s.file));
+  GROVE_TRY(check_spare(s.file));
+  GROVE_TRY(grove_segment_reserve(&s, 0, (int64_t)bytes));
+  GROVE_TRY(grove_segment_map(&s, 0, (int64_t)bytes, &s.base));
+  *out = s;
   return GROVE_OK;
 fail:
-  if (file >= 0) {
-    close(file);
+  if (s.file >= 0) {
+    close(s.file);
     shm_unlink(name);
   }
   return status;
@@ -57,15 +86,18 @@ grove_status grove_segment_attach(const char *name, size_t bytes, grove_segment 
 {
   grove_status status = GROVE_OK;
   struct stat about = {0};
-  int file = shm_open(name, O_RDWR, 0600);
-  GROVE_CHECK(file >= 0, GROVE_ERR_SYSTEM, "cannot open the shared memory %s: %s", name,
+  grove_segment s = {.bytes = bytes, .file = shm_open(name, O_RDWR, 0600)};
+  GROVE_CHECK(s.file >= 0, GROVE_ERR_SYSTEM, "cannot open the shared memory %s: %s", name,
               strerror(errno));
-  GROVE_CHECK(fstat(file, &about) == 0 && (size_t)about.st_size >= bytes, GROVE_ERR_SYSTEM,
+  GROVE_TRY(check_spare(s.file));
+  GROVE_CHECK(fstat(s.file, &about) == 0 && (size_t)about.st_size >= bytes, GROVE_ERR_SYSTEM,
               "the shared memory %s has %lld bytes, not %zu", name, (long long)about.st_size,
               bytes);
-  GROVE_TRY(map(file, bytes, out));
+  GROVE_TRY(grove_segment_map(&s, 0, (int64_t)bytes, &s.base));
+  *out = s;
+  return GROVE_OK;
 fail:
-  if (file >= 0) close(file);
+  if (s.file >= 0) close(s.file);
   return status;
 }
 
@@ -76,6 +108,79 @@ void grove_segment_unlink(const char *name)
 
 void grove_segment_free(grove_segment *segment)
 {
-  if (segment->base) munmap(segment->base, segment->bytes);
+  if (segment->base) {
+    munmap(segment->base, segment->bytes);
+    close(segment->file);
+  }
   *segment = (grove_segment){0};
+}
+
+/* ---- pieces ---- */
+
+int64_t grove_segment_page(void)
+{
+  return sysconf(_SC_PAGESIZE);
+}
+
+grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  int outcome = 0;
+  do outcome = posix_fallocate(segment->file, (off_t)offset, (off_t)bytes);
+  while (outcome == EINTR);
+  GROVE_CHECK(outcome == 0, GROVE_ERR_MEMORY, "cannot reserve %lld bytes of shared memory: %s",
+              (long long)bytes, strerror(outcome));
+fail:
+  return status;
+}
+
+void grove_segment_return(const grove_segment *segment, int64_t offset, int64_t bytes)
+{
+#ifdef FALLOC_FL_PUNCH_HOLE
+  (void)!fallocate(segment->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                   (off_t)bytes);
+#endif
+}
+
+grove_status grove_segment_map(const grove_segment *segment, int64_t offset, int64_t bytes,
+                               void **out)
+{
+  grove_status status = GROVE_OK;
+  void *memory =
+    mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->file, (off_t)offset);
+  GROVE_CHECK(memory != MAP_FAILED, GROVE_ERR_MEMORY, "cannot map %lld bytes of shared memory: %s",
+              (long long)bytes, strerror(errno));
+  *out = memory;
+fail:
+  return status;
+}
+
+void grove_segment_unmap(void *memory, int64_t bytes)
+{
+  munmap(memory, (size_t)bytes);
+}
+
+/* ---- what others left ---- */
+
+/* Nobody holds a lock on it: its maker is gone. */
+static void remove_if_stale(const char *name)
+{
+  struct stat about;
+  int file = shm_open(name, O_RDWR, 0600);
+  if (file < 0) return;
+  if (fstat(file, &about) == 0 && about.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0)
+    shm_unlink(name); /* while we hold the lock */
+  close(file);
+}
+
+void grove_segment_sweep(void)
+{
+  DIR *folder = opendir("/dev/shm"); /* where Linux has them; elsewhere there is nothing to see */
+  if (!folder) return;
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    char name[GROVE_SEGMENT_NAME];
+    if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0) continue;
+    if (snprintf(name, sizeof name, "/%s", entry->d_name) < (int)sizeof name) remove_if_stale(name);
+  }
+  closedir(folder);
 }

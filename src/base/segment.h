@@ -8,6 +8,12 @@
  *     grove_segment_unlink(name)
  *     ... s.base ...                             ... s.base ...
  *     grove_segment_free(&s)                     grove_segment_free(&s)
+ *
+ * It can grow: any process reserves a further piece, anywhere behind the first bytes, and tells the
+ * others where; everybody maps the pieces that it wants.
+ *
+ * A process killed before the name is gone leaves it behind. Its maker holds a lock on a name in
+ * use, which the kernel gives back whatever happens, so the next program can tell and remove it.
  */
 #ifndef GROVE_BASE_SEGMENT_H
 #define GROVE_BASE_SEGMENT_H
@@ -15,6 +21,7 @@
 #include "base/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { GROVE_SEGMENT_NAME = 64 };
 
@@ -23,8 +30,9 @@ extern "C" {
 #endif
 
 typedef struct grove_segment {
-  void *base; /* NULL: not mapped */
+  void *base; /* its first bytes; NULL: there is no segment */
   size_t bytes;
+  int file;
 } grove_segment;
 
 /* Zeroed memory under a fresh name, which is written to `name`. GROVE_ERR_MEMORY when the host has
@@ -33,6 +41,23 @@ grove_status grove_segment_create(size_t bytes, char name[GROVE_SEGMENT_NAME], g
 grove_status grove_segment_attach(const char *name, size_t bytes, grove_segment *out);
 void grove_segment_unlink(const char *name);
 void grove_segment_free(grove_segment *segment);
+
+/* What a mapping begins and ends with: a multiple of this. */
+int64_t grove_segment_page(void);
+
+/* Makes bytes offset .. offset+bytes-1 real, zeroed; GROVE_ERR_MEMORY if there are not as many. */
+grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset, int64_t bytes);
+
+/* The opposite: nobody may touch them any more. Where the system cannot, the memory stays. */
+void grove_segment_return(const grove_segment *segment, int64_t offset, int64_t bytes);
+
+/* A reserved piece in this process's memory, and out of it. */
+grove_status grove_segment_map(const grove_segment *segment, int64_t offset, int64_t bytes,
+                               void **out);
+void grove_segment_unmap(void *memory, int64_t bytes);
+
+/* Removes the names that programs of this user left behind. */
+void grove_segment_sweep(void);
 
 #ifdef __cplusplus
 }

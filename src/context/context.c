@@ -46,8 +46,10 @@ void grove_context_release(grove_context *ctx)
 {
   if (--ctx->references > 0) return;
   free_communicators(ctx);
-  if (!ctx->place_is_shared) free(ctx->place);
-  grove_segment_free(&ctx->segment);
+  if (!ctx->arena) free(ctx->place);
+  grove_context_free_shared(ctx);
+  grove_arena_free(&ctx->arena);
+  free(ctx->node_seats);
   grove_options_free(&ctx->options);
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
   free(ctx->tallies);
@@ -64,6 +66,29 @@ grove_status grove_context_free(grove_context **ctx)
   return GROVE_OK;
 }
 
+/* Who shares memory with this rank: the ranks of its node, if all of them are in its domain. This
+ * rank's failure. */
+static grove_status find_node_seats(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  const grove_place *place = ctx->place, *mine = &place[ctx->rank];
+  int *seats = NULL, n = 0;
+  GROVE_NEW(seats, ctx->topo.domain_size);
+  ctx->shares_node = ctx->arena != NULL;
+  for (int r = 0; r < ctx->size; r++) {
+    if (place[r].node != mine->node) continue;
+    if (place[r].domain == mine->domain)
+      seats[n++] = place[r].seat;
+    else
+      ctx->shares_node = 0;
+  }
+  free(ctx->node_seats);
+  ctx->node_seats = seats;
+  ctx->nnode_seats = n;
+fail:
+  return status;
+}
+
 grove_status grove_context_apply_options(grove_context *ctx)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
@@ -71,7 +96,7 @@ grove_status grove_context_apply_options(grove_context *ctx)
   int64_t nnodes = 0;
   /* All ranks are here now: nobody reads the table while its one writer changes it. */
   GROVE_TRY(grove_context_agree(ctx, GROVE_OK, NULL, 0));
-  if (!ctx->place_is_shared || ctx->rank_in_domain == 0) {
+  if (!ctx->arena || ctx->rank_in_domain == 0) {
     int count = 0;
     mine =
       grove_topo_assign(ctx->place, ctx->size, o->node_size, o->node_map, o->socket_size, &count);
@@ -79,6 +104,7 @@ grove_status grove_context_apply_options(grove_context *ctx)
   }
   GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
   ctx->topo.nnodes = (int)nnodes;
+  GROVE_TRY(grove_context_agree(ctx, find_node_seats(ctx), NULL, 0));
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   ctx->spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
 fail:

@@ -9,8 +9,8 @@
 
 #include "base/options.h"
 #include "base/pause.h"
-#include "base/segment.h"
 #include "base/status.h"
+#include "context/arena.h"
 #include "topo/topo.h"
 
 #include <stddef.h>
@@ -58,10 +58,13 @@ struct grove_context {
   int generation; /* counts changes of the options: what was compiled before is compiled anew */
   int spins;      /* polls before a waiting rank yields */
 
-  grove_place *place; /* rows of all ranks: in `segment`, or own memory where that failed */
-  int place_is_shared;
-  grove_segment segment;
+  struct grove_shared *shared; /* memory of grove_alloc, newest first */
+  grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
+  grove_place *place;          /* rows of all ranks: at the beginning of the arena, or own memory */
   grove_topo topo;
+  int shares_node; /* the ranks of this node can share memory */
+  int *node_seats; /* theirs, in the arena */
+  int nnode_seats;
 
   grove_tag *tag; /* what is known of each tag, from GROVE_TAG_FIRST */
   int tags, tag_limit;
@@ -82,6 +85,16 @@ void grove_context_release(grove_context *ctx);
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
 
+/* ---- memory that others map, above all that of grove_alloc (alloc.c) ---- */
+
+/* After a step for which every rank posted a notice: all ranks of a host map what the notices tell
+ * of. `usable` becomes 0 on all ranks where one of them cannot. Agreed by all. */
+grove_status grove_context_map_notices(grove_context *ctx, int *usable);
+
+/* Is this address in memory that the node's ranks can read? `spot` is then where. */
+int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot);
+void grove_context_free_shared(grove_context *ctx);
+
 /* ---- progress and waiting (wait.c) ---- */
 
 void grove_context_activate(grove_context *ctx, grove_active *item);
@@ -101,7 +114,7 @@ grove_status grove_context_time_out(grove_context *ctx);
 
 /* Gives every rank the same status: GROVE_OK if `mine` is on all ranks, else that of the lowest
  * rank that failed, with its sentence. On success values[i] becomes the maximum over the ranks
- * (n at most 6). Agreed by all. */
+ * (n at most 7). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
 /* Rank `from` tells all ranks `bytes` bytes. */
@@ -140,9 +153,10 @@ void grove_parcels_free(int n, grove_parcel *parcels);
 /* ---- tags (tags.c) ---- */
 
 /* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. */
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its maximum
+ * over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int *tag);
+                                    int64_t *most, int *tag);
 /* `starts`: how often this rank started what the tag was for. */
 void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 

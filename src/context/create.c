@@ -49,24 +49,51 @@ fail:
   return status;
 }
 
-/* Memory for the table, shared by the domain if it can be; all its ranks agree on `shared`. */
-static grove_status make_table(grove_context *ctx, MPI_Comm domain, int *shared)
+/* What earlier programs left behind is removed once a process. */
+static void sweep(void)
+{
+  static int done;
+  if (!done) grove_segment_sweep();
+  done = 1;
+}
+
+/* This rank's end of the arena; the leader makes the segment, the others are told its name. */
+static grove_status join_arena(grove_context *ctx, char *name, size_t bytes)
 {
   grove_status status = GROVE_OK;
-  size_t bytes = (size_t)ctx->size * sizeof *ctx->place;
+  grove_segment segment = {0};
+  if (ctx->rank_in_domain == 0) {
+    sweep();
+    GROVE_TRY(grove_segment_create(bytes, name, &segment));
+  } else {
+    GROVE_TRY(grove_segment_attach(name, bytes, &segment));
+  }
+  GROVE_TRY(grove_arena_create(&segment, ctx->topo.domain_size, ctx->rank_in_domain, &ctx->arena));
+  return GROVE_OK;
+fail:
+  grove_segment_free(&segment);
+  return status;
+}
+
+/* The arena with room for the table, if all ranks of the domain can have it; else own memory. */
+static grove_status make_table(grove_context *ctx, MPI_Comm domain)
+{
+  grove_status status = GROVE_OK;
+  int64_t head = grove_arena_head_bytes(ctx->topo.domain_size);
+  size_t bytes = (size_t)head + (size_t)ctx->size * sizeof *ctx->place;
   char name[GROVE_SEGMENT_NAME] = "";
-  int leader = ctx->rank_in_domain == 0, attached = 0;
-  if (leader && grove_segment_create(bytes, name, &ctx->segment) != GROVE_OK) name[0] = '\0';
+  int leader = ctx->rank_in_domain == 0, joined = 0, all = 0;
+  if (leader) join_arena(ctx, name, bytes);
   GROVE_TRY_MPI(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, domain));
-  attached = name[0] != '\0';
-  if (attached && !leader) attached = grove_segment_attach(name, bytes, &ctx->segment) == GROVE_OK;
-  GROVE_TRY_MPI(MPI_Allreduce(&attached, shared, 1, MPI_INT, MPI_MIN, domain));
+  if (!leader && name[0]) join_arena(ctx, name, bytes);
+  joined = ctx->arena != NULL;
+  GROVE_TRY_MPI(MPI_Allreduce(&joined, &all, 1, MPI_INT, MPI_MIN, domain));
   if (leader && name[0]) grove_segment_unlink(name);
-  if (!*shared) {
-    grove_segment_free(&ctx->segment);
+  if (!all) {
+    grove_arena_free(&ctx->arena);
     GROVE_NEW(ctx->place, ctx->size);
   } else {
-    ctx->place = ctx->segment.base;
+    ctx->place = (grove_place *)grove_arena_rest(ctx->arena);
   }
 fail:
   return status;
@@ -124,11 +151,14 @@ static grove_status fill_table(grove_context *ctx, MPI_Comm domain, int bound)
 {
   grove_status status = GROVE_OK;
   fact *facts = NULL;
-  GROVE_TRY(make_table(ctx, domain, &ctx->place_is_shared));
+  GROVE_TRY(make_table(ctx, domain));
   GROVE_TRY(gather_facts(ctx, domain, bound, &facts));
-  for (int i = 0; facts && i < ctx->size; i++)
-    ctx->place[facts[i].rank] = (grove_place){.domain = facts[i].domain, .bound = facts[i].bound};
-  if (!ctx->place_is_shared)
+  for (int i = 0, seat = 0; facts && i < ctx->size; i++) { /* domain by domain */
+    seat = i > 0 && facts[i].domain == facts[i - 1].domain ? seat + 1 : 0;
+    ctx->place[facts[i].rank] =
+      (grove_place){.domain = facts[i].domain, .bound = facts[i].bound, .seat = seat};
+  }
+  if (!ctx->arena)
     GROVE_TRY_MPI(MPI_Bcast(ctx->place, ctx->size * (int)sizeof *ctx->place, MPI_BYTE, 0, domain));
 fail:
   free(facts);

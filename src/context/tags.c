@@ -49,21 +49,22 @@ static int64_t starts_of(const grove_context *ctx, int64_t tag)
 }
 
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int *tag)
+                                    int64_t *most, int *tag)
 {
   grove_status status = GROVE_OK;
   for (int64_t from = GROVE_TAG_FIRST;;) {
     int64_t proposal = from;
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
     int64_t starts = starts_of(ctx, proposal);
-    int64_t most[6] = {proposal, -proposal, starts, -starts, signature, -signature};
-    GROVE_TRY(grove_context_agree(ctx, mine, most, 6));
-    GROVE_CHECK(most[4] == -most[5], GROVE_ERR_STATE,
+    int64_t all[7] = {proposal, -proposal, starts, -starts, signature, -signature, *most};
+    GROVE_TRY(grove_context_agree(ctx, mine, all, 7));
+    GROVE_CHECK(all[4] == -all[5], GROVE_ERR_STATE,
                 "the ranks do not make the same operation: forest, operation or unit differ");
-    from = most[0];
-    if (most[0] != -most[1]) continue;
+    from = all[0];
+    *most = all[6];
+    if (all[0] != -all[1]) continue;
     GROVE_TRY(mark(ctx, from));
-    if (most[2] != -most[3]) continue;
+    if (all[2] != -all[3]) continue;
     *tag = (int)from;
     return GROVE_OK;
   }

@@ -1,9 +1,16 @@
+/* An operation gets memory, requests and arrays. A message can travel straight from the array or
+ * into it, packed piece by piece into a ring of shared memory, or whole through staging memory.
+ */
 #include "exec/op.h"
 
 #include <stdlib.h>
 
 /* Messages start on cache lines of their own; a user's operation sees aligned units. */
 enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
+
+/* From here on it pays that the readers take a message from where it is, and the sender waits for
+ * them, instead of two copies that overlap (bench/RESULTS.md). */
+enum { IN_PLACE_BYTES = 1 << 15 };
 
 static int64_t round_up(int64_t bytes)
 {
@@ -19,20 +26,44 @@ static int is_direct(const grove_op *op, const grove_shape *shape, int receives)
                        op->mover.combine.way == GROVE_COMBINE_REPLACE);
 }
 
+/* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
+ * checksum, or units that do not fit into a piece. */
+static int is_staged(const grove_op *op, const grove_wired_stage *w, int i, int receives)
+{
+  if (is_direct(op, &w->shapes[i], receives)) return 0;
+  if (w->via[i] >= 0) return 1;
+  return w->flows[~w->via[i]] == i &&
+         (op->channel->check || op->mover.unit.bytes > op->channel->piece);
+}
+
+/* ---- memory ---- */
+
 /* Hands out staging from `at` on; with at == NULL only adds up how much is needed. */
 static int64_t lay_out(grove_op *op, char *at)
 {
   int64_t used = 0;
-  for (int s = 0; s < op->channel->plan->nstages; s++) {
-    const grove_stage *stage = &op->channel->plan->stages[s];
-    for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
-      const grove_shape *shape = &op->channel->stages[s].messages[i];
-      if (is_direct(op, shape, i < stage->nreceives)) continue;
+  for (int s = 0; s < op->nstages; s++) {
+    const grove_wired_stage *w = op->stages[s].wired;
+    for (int i = 0; i < w->nmessages; i++) {
+      if (!is_staged(op, w, i, i < op->stages[s].nreceives)) continue;
       if (at) op->stages[s].staging[i] = at + used;
-      used += round_up(grove_message_bytes(op->channel, shape) + 1);
+      used += round_up(grove_message_bytes(op->channel, &w->shapes[i]) + 1);
     }
   }
   return used;
+}
+
+static grove_status make_staging(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  int64_t bytes = lay_out(op, NULL);
+  if (bytes == 0) return GROVE_OK;
+  op->memory = aligned_alloc(ALIGNMENT, (size_t)bytes);
+  GROVE_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
+              (long long)bytes);
+  lay_out(op, op->memory);
+fail:
+  return status;
 }
 
 /* Self edges go through a buffer of bounded size, pack and unpack, like any message. */
@@ -40,9 +71,8 @@ static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;
   int64_t most = 0, bytes = op->mover.unit.bytes;
-  for (int s = 0; s < op->channel->plan->nstages; s++)
-    if (op->channel->plan->stages[s].keep_from.index.count > most)
-      most = op->channel->plan->stages[s].keep_from.index.count;
+  for (int s = 0; s < op->nstages; s++)
+    if (op->stages[s].wired->keep_from.units > most) most = op->stages[s].wired->keep_from.units;
   op->keep_units = bytes > 0 && KEEP_BYTES / bytes > 0 ? KEEP_BYTES / bytes : 1;
   if (op->keep_units > most) op->keep_units = most;
   if (most == 0) return GROVE_OK;
@@ -58,26 +88,16 @@ static grove_status make_stages(grove_op *op)
   GROVE_NEW(op->stages, op->channel->plan->nstages);
   op->nstages = op->channel->plan->nstages;
   for (int s = 0; s < op->nstages; s++) {
-    const grove_stage *stage = &op->channel->plan->stages[s];
-    op->stages[s].plan = stage;
-    op->stages[s].shape = &op->channel->stages[s];
-    op->stages[s].nreceives = stage->nreceives;
-    op->stages[s].nsends = stage->nsends;
-    GROVE_NEW(op->stages[s].staging, stage->nreceives + stage->nsends);
-    GROVE_NEW(op->stages[s].arrived, stage->nreceives);
+    grove_bound_stage *bound = &op->stages[s];
+    bound->plan = &op->channel->plan->stages[s];
+    bound->wired = &op->channel->stages[s];
+    bound->nreceives = bound->plan->nreceives;
+    bound->nsends = bound->plan->nsends;
+    GROVE_NEW(bound->staging, bound->wired->nmessages);
+    GROVE_NEW(bound->arrived, bound->nreceives);
+    bound->nflows = bound->wired->nflows_in + bound->wired->nflows_out;
+    GROVE_NEW(bound->flows, bound->nflows);
   }
-fail:
-  return status;
-}
-
-static grove_status make_staging(grove_op *op)
-{
-  grove_status status = GROVE_OK;
-  int64_t bytes = lay_out(op, NULL);
-  op->memory = aligned_alloc(ALIGNMENT, (size_t)(bytes > 0 ? bytes : ALIGNMENT));
-  GROVE_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
-              (long long)bytes);
-  lay_out(op, op->memory);
 fail:
   return status;
 }
@@ -108,16 +128,63 @@ fail:
   return status;
 }
 
-grove_status grove_op_connect(grove_op *op)
+/* ---- requests and rings ---- */
+
+/* The ends of the rings, in the order in which the channel has them. */
+static void join_rings(grove_op *op)
+{
+  const grove_shm *shm = op->channel->shm;
+  int reader = 0, writer = 0;
+  for (int s = 0; s < op->nstages && shm; s++) {
+    const grove_wired_stage *w = op->stages[s].wired;
+    for (int k = 0; k < op->stages[s].nflows; k++) {
+      grove_flow *flow = &op->stages[s].flows[k];
+      flow->message = w->flows[k];
+      flow->bytes = grove_message_bytes(op->channel, &w->shapes[flow->message]);
+      if (k < w->nflows_in)
+        flow->reader = &shm->readers[reader++];
+      else
+        flow->writer = &shm->writers[writer++];
+    }
+  }
+}
+
+grove_status grove_op_connect(grove_op *op, int rewired)
 {
   grove_status status = GROVE_OK;
-  for (int s = 0; s < op->channel->plan->nstages; s++) {
-    const grove_stage *stage = &op->channel->plan->stages[s];
-    GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
-                               stage->nreceives, stage->nsends, &op->stages[s].p2p));
+  if (rewired) { /* what was a flow is a message now */
+    free(op->memory);
+    op->memory = NULL;
+    GROVE_TRY(make_staging(op));
   }
+  for (int s = 0; s < op->nstages; s++) {
+    if (rewired) op->stages[s].nflows = 0;
+    const grove_wired_stage *w = op->stages[s].wired;
+    if (w->np2p_receives + w->np2p_sends == 0) continue;
+    GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
+                               w->np2p_receives, w->np2p_sends, &op->stages[s].p2p));
+  }
+  join_rings(op);
 fail:
   return status;
+}
+
+/* ---- arrays ---- */
+
+static void *message_memory(const grove_op *op, const grove_bound_stage *s, int i)
+{
+  const void *array = i < s->nreceives ? op->to : op->from;
+  if (s->staging[i]) return s->staging[i];
+  return grove_unit_at(&op->mover.unit, array, s->wired->shapes[i].slots.first);
+}
+
+static void bind_flow(const grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+{
+  int i = flow->message, receives = i < s->nreceives;
+  flow->direct = is_direct(op, &s->wired->shapes[i], receives);
+  flow->memory = flow->direct || s->staging[i] ? message_memory(op, s, i) : NULL;
+  flow->in_place = flow->direct && !receives && flow->bytes >= IN_PLACE_BYTES &&
+                   grove_context_locate(op->ctx, flow->memory, &flow->spot);
 }
 
 grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to)
@@ -125,17 +192,16 @@ grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to)
   grove_status status = GROVE_OK;
   op->from = from;
   op->to = to;
-  for (int s = 0; s < op->channel->plan->nstages; s++) {
-    const grove_stage *stage = &op->channel->plan->stages[s];
-    for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
-      const grove_message *m = grove_stage_message(stage, i);
-      const grove_shape *shape = &op->channel->stages[s].messages[i];
-      const void *array = i < stage->nreceives ? to : from;
-      void *buffer = op->stages[s].staging[i];
-      if (!buffer) buffer = grove_unit_at(&op->mover.unit, array, m->slots.index.first);
-      GROVE_TRY(grove_p2p_bind(op->stages[s].p2p, i, m->peer, buffer,
-                               grove_message_bytes(op->channel, shape)));
+  for (int k = 0; k < op->nstages; k++) {
+    grove_bound_stage *s = &op->stages[k];
+    const grove_wired_stage *w = s->wired;
+    for (int j = 0; j < w->np2p_receives + w->np2p_sends; j++) {
+      int i = w->p2p[j];
+      GROVE_TRY(grove_p2p_bind(s->p2p, j, grove_stage_message(s->plan, i)->peer,
+                               message_memory(op, s, i),
+                               grove_message_bytes(op->channel, &w->shapes[i])));
     }
+    for (int f = 0; f < s->nflows; f++) bind_flow(op, s, &s->flows[f]);
   }
 fail:
   return status;
@@ -143,16 +209,19 @@ fail:
 
 void grove_op_destroy(grove_op *op)
 {
-  for (int s = 0; op->stages && s < op->nstages; s++) {
-    grove_p2p_free(&op->stages[s].p2p);
-    free(op->stages[s].staging);
-    free(op->stages[s].arrived);
+  for (int k = 0; op->stages && k < op->nstages; k++) {
+    grove_bound_stage *s = &op->stages[k];
+    grove_p2p_free(&s->p2p);
+    for (int f = 0; s->flows && f < s->nflows; f++) free(s->flows[f].spill);
+    free(s->flows);
+    free(s->staging);
+    free(s->arrived);
   }
   free(op->stages);
   free(op->memory);
   free(op->keep);
   free(op->sentence);
-  grove_identity_release(op->identity);
   grove_mover_free(&op->mover);
+  grove_identity_release(op->identity);
   free(op);
 }

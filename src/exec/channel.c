@@ -108,43 +108,6 @@ fail:
   return status;
 }
 
-/* The lists of the plan in the forms that suit the unit. */
-static grove_status make_shapes(grove_channel *channel)
-{
-  grove_status status = GROVE_OK;
-  const grove_plan *plan = channel->plan;
-  const grove_index none = {0};
-  int64_t bytes = channel->key.unit_bytes;
-  GROVE_NEW(channel->stages, plan->nstages);
-  for (int s = 0; s < plan->nstages; s++) {
-    const grove_stage *stage = &plan->stages[s];
-    grove_shaped_stage *shaped = &channel->stages[s];
-    GROVE_NEW(shaped->messages, stage->nreceives + stage->nsends);
-    for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
-      const grove_message *m = grove_stage_message(stage, i);
-      GROVE_TRY(grove_shape_create(&m->slots.index, &m->starts, bytes, &shaped->messages[i]));
-    }
-    GROVE_TRY(grove_shape_create(&stage->keep_from.index, &none, bytes, &shaped->keep_from));
-    GROVE_TRY(grove_shape_create(&stage->keep_to.index, &none, bytes, &shaped->keep_to));
-  }
-fail:
-  return status;
-}
-
-static void free_shapes(grove_channel *channel)
-{
-  for (int s = 0; channel->stages && s < channel->plan->nstages; s++) {
-    const grove_stage *stage = &channel->plan->stages[s];
-    grove_shaped_stage *shaped = &channel->stages[s];
-    for (int i = 0; shaped->messages && i < stage->nreceives + stage->nsends; i++)
-      grove_shape_free(&shaped->messages[i]);
-    free(shaped->messages);
-    grove_shape_free(&shaped->keep_from);
-    grove_shape_free(&shaped->keep_to);
-  }
-  free(channel->stages);
-}
-
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
                                        const grove_combine *combine)
 {
@@ -178,7 +141,7 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_TRY(get_plan(r->forest, r->operation, &channel->plan));
   GROVE_TRY(check_sizes(channel));
-  GROVE_TRY(make_shapes(channel));
+  GROVE_TRY(grove_channel_wire(channel));
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);
   *out = channel;
   return GROVE_OK;
@@ -195,7 +158,7 @@ void grove_channel_release(grove_channel *channel)
     next = channel->members->next_member;
     grove_op_destroy(channel->members);
   }
-  free_shapes(channel);
+  grove_channel_unwire(channel);
   if (channel->tag > 0) grove_context_return_tag(channel->ctx, channel->tag, channel->sequence);
   free(channel);
 }

@@ -32,9 +32,9 @@ fail:
   return status;
 }
 
-/* Receive i of the first operation goes to memory of our own. All of the list are taken back, the
+/* Receive j over MPI of the first operation goes to memory of our own. All of the list are taken back, the
  * latest first, so that a message which comes meanwhile still finds the one it was meant for. */
-static grove_status divert(grove_op **list, int n, int stage, int i)
+static grove_status divert(grove_op **list, int n, int stage, int j)
 {
   grove_status status = GROVE_OK, outcome = GROVE_OK;
   double timeout = list[0]->ctx->options.timeout_seconds;
@@ -43,13 +43,13 @@ static grove_status divert(grove_op **list, int n, int stage, int i)
   for (int k = n - 1; k >= 0; k--) {
     grove_p2p *p2p = list[k]->stages[stage].p2p;
     int withdrawn = 0;
-    if (grove_p2p_pending(p2p, i)) outcome = grove_p2p_withdraw(p2p, i, timeout, &withdrawn);
+    if (grove_p2p_pending(p2p, j)) outcome = grove_p2p_withdraw(p2p, j, timeout, &withdrawn);
     if (outcome != GROVE_OK) status = outcome;
     again[k] = (unsigned char)withdrawn;
   }
   for (int k = 0; k < n; k++)
     if (again[k])
-      outcome = grove_p2p_repost(list[k]->stages[stage].p2p, i, k == 0 || list[k]->abandoned);
+      outcome = grove_p2p_repost(list[k]->stages[stage].p2p, j, k == 0 || list[k]->abandoned);
   if (outcome != GROVE_OK) status = outcome;
 fail:
   free(again);
@@ -63,9 +63,9 @@ static grove_status divert_receives(grove_op *op)
   grove_op **list = NULL;
   int n = 0;
   GROVE_TRY(list_later(op, &n, &list));
-  for (int i = 0; i < s->nreceives; i++)
-    if (!s->staging[i] && grove_p2p_pending(s->p2p, i)) {
-      grove_status outcome = divert(list, n, op->current, i);
+  for (int j = 0; j < s->wired->np2p_receives; j++)
+    if (!s->staging[s->wired->p2p[j]] && grove_p2p_pending(s->p2p, j)) {
+      grove_status outcome = divert(list, n, op->current, j);
       if (outcome != GROVE_OK) status = outcome;
     }
 fail:
@@ -86,6 +86,8 @@ static grove_status abandon(grove_op *op, int finalized)
 {
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_forest *forest = op->forest;
+  grove_bound_stage *s = &op->stages[op->current];
+  for (int f = s->wired->nflows_in; f < s->nflows; f++) grove_flow_save(op, s, &s->flows[f]);
   op->abandoned = 1;
   op->forest = NULL;
   op->ctx->abandoned++;

@@ -88,11 +88,10 @@ static grove_status init(const grove_request *r, int persistent, grove_op **out)
   grove_channel *channel = NULL;
   grove_op *op = NULL;
   grove_status mine = make(r, persistent, &channel, &op);
-  int tag = 0;
-  GROVE_TRY(grove_context_take_tag(r->forest->ctx, mine, signature(r, channel), &tag));
-  channel->tag = tag;
+  int rewired = 0;
+  GROVE_TRY(grove_channel_agree(r->forest->ctx, mine, signature(r, channel), channel, &rewired));
   GROVE_TRY(make_row(r, channel));
-  GROVE_TRY(grove_op_connect(op));
+  GROVE_TRY(grove_op_connect(op, rewired));
   *out = op;
   return GROVE_OK;
 fail:
@@ -201,7 +200,7 @@ static grove_status make_further(const grove_request *r, grove_op **out)
   GROVE_TRY(find_channel(r, &channel));
   if (channel) {
     GROVE_TRY(make(r, 0, &channel, &op));
-    GROVE_TRY(grove_op_connect(op));
+    GROVE_TRY(grove_op_connect(op, 0));
   } else {
     GROVE_TRY(init(r, 0, &op));
     status = grove_channel_pool(r->forest, op->channel);
@@ -228,7 +227,7 @@ static grove_status begin(const grove_request *r)
   GROVE_TRY(grove_op_set_arrays(op, r->from, r->to));
   op->forest = grove_forest_hold(r->forest);
   op->channel->references++;
-  op->starts = 0;
+  op->starts = op->timed_starts = 0;
   op->seconds = 0;
   status = grove_op_run(op);
   if (status == GROVE_OK)

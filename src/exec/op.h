@@ -15,6 +15,7 @@
 #include "pack/pack.h"
 #include "plan/plan.h"
 #include "transport/mpi_p2p.h"
+#include "transport/shm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,23 +61,35 @@ typedef struct grove_channel_key {
   int generation; /* of the context's options */
 } grove_channel_key;
 
-/* The lists of a stage of the plan, in the forms that are cheapest for this unit. */
-typedef struct grove_shaped_stage {
-  grove_shape *messages; /* receives, then sends */
+/* A stage of the plan, ready for this unit and these transports. Its messages are numbered: receives,
+ * then sends. Those over MPI have a number there, in the same order; those over shared memory belong
+ * to a flow, which on the sending side may stand for several messages with the same data. */
+typedef struct grove_wired_stage {
+  int nmessages;
+  grove_shape *shapes; /* of the messages, in the forms that are cheapest for this unit */
   grove_shape keep_from, keep_to;
-} grove_shaped_stage;
+  int *via; /* message i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
+  int np2p_receives, np2p_sends;
+  int *p2p; /* which message each number is */
+  int nflows_in, nflows_out;
+  int *flows; /* the first message of each flow, receives first */
+} grove_wired_stage;
 
 typedef struct grove_channel {
   int references;             /* operations on it, and the pool it is in */
   struct grove_channel *next; /* in the pool of its forest */
   grove_channel_key key;
-  grove_context *ctx;         /* not held: the operations do that through their forest */
-  const grove_plan *plan;     /* in the direction of the data; belongs to the forest */
-  grove_shaped_stage *stages; /* of the plan */
+  grove_context *ctx;     /* not held: the operations do that through their forest */
+  const grove_plan *plan; /* in the direction of the data; belongs to the forest */
+  int nstages;
+  grove_wired_stage *stages;
+  int uses_shm;   /* inside the node */
+  grove_shm *shm; /* its rings there */
   grove_counts counts;
   int rank;
   int tag;           /* 0: none yet */
   int check;         /* with checksums */
+  int64_t piece;     /* bytes that travel at once over shared memory */
   int persistent;    /* arrays never change: requests are made once */
   int tally;         /* row of the summary; -1: none is kept */
   int64_t sequence;  /* starts so far */
@@ -86,10 +99,21 @@ typedef struct grove_channel {
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
                                        const grove_combine *combine);
 
-/* A channel without a tag. This rank's failure. */
+/* A channel without a tag, with shared memory as far as this rank can have it. This rank's failure. */
 grove_status grove_channel_create(const grove_request *r, const grove_channel_key *key,
                                   int persistent, grove_channel **out);
 void grove_channel_release(grove_channel *channel);
+
+/* ---- what goes over which transport (wire.c) ---- */
+
+/* Makes the stages of a channel. This rank's failure. */
+grove_status grove_channel_wire(grove_channel *channel);
+void grove_channel_unwire(grove_channel *channel);
+
+/* The collective step that gives a channel its tag, and settles whether its node has the memory: if
+ * not, `rewired` is set. `channel` is NULL where `mine` is a failure. Agreed by all. */
+grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
+                                 grove_channel *channel, int *rewired);
 
 /* The channel of the forest's pool with this key, or NULL; and putting one there. */
 grove_channel *grove_channel_find(const grove_forest *f, const grove_channel_key *key);
@@ -103,20 +127,46 @@ int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *sha
 
 /* ---- operations (bind.c) ---- */
 
-/* A stage of the plan with memory and requests. Messages are numbered: receives, then sends. */
+/* A message over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
+ * that are packed straight into the ring and unpacked straight out of it. */
+typedef struct grove_flow {
+  int message; /* the first it stands for */
+  int done;
+  grove_ring_writer *writer; /* of a send */
+  grove_ring_reader *reader; /* of a receive */
+  char *memory;              /* where the bytes are: the array, or staging; NULL: units */
+  int direct;                /* `memory` is in the array */
+  int in_place;              /* ... and the readers take it from there, at `spot` */
+  grove_spot spot;
+  int64_t bytes; /* of the whole message */
+  int64_t at;    /* bytes that have travelled */
+  int64_t held;  /* bytes that came before their turn and wait in `spill` */
+  char *spill;
+  uint64_t posted; /* read in place: number of the item that says where, plus one */
+} grove_flow;
+
+/* A stage of the plan with memory and requests. */
 typedef struct grove_bound_stage {
   const grove_stage *plan;
-  const grove_shaped_stage *shape;
+  const grove_wired_stage *wired;
   int nreceives, nsends;
-  grove_p2p *p2p;
+  grove_p2p *p2p; /* NULL: no messages over MPI */
   void **staging; /* a message's packed form; NULL: it travels from or to the array itself */
   unsigned char *arrived;
-  int narrived, nsent;
-  int next; /* receive to be combined next, where the order counts */
-  int kept; /* self edges are done */
+  int narrived; /* receives that are through */
+  int nsent;    /* sends over MPI and flows that are */
+  int nflows;
+  grove_flow *flows; /* receives first */
+  int next;          /* receive to be combined next, where the order counts */
+  int kept;          /* self edges are done */
 } grove_bound_stage;
 
-typedef enum grove_op_state { GROVE_OP_IDLE, GROVE_OP_ACTIVE, GROVE_OP_DONE } grove_op_state;
+typedef enum grove_op_state {
+  GROVE_OP_IDLE,
+  GROVE_OP_ACTIVE,
+  GROVE_OP_DONE, /* complete, and nobody was told */
+  GROVE_OP_TOLD  /* by a test: it may be waited for, or started again */
+} grove_op_state;
 
 struct grove_op {
   grove_active active; /* first: the context knows operations by it */
@@ -131,6 +181,7 @@ struct grove_op {
   int begun;     /* by a _begin: belongs to the pool */
   int abandoned; /* freed while active */
   int unusable;  /* a start failed */
+  int timed;     /* the start under way is */
   const char *from;
   char *to;
   int nstages;
@@ -140,9 +191,9 @@ struct grove_op {
   void *keep;   /* a chunk of self edges on their way */
   int64_t keep_units;
   int64_t sequence; /* of the start under way */
-  int64_t starts;
-  double since, seconds;
-  grove_status failure; /* met while advancing; told by the next test or wait */
+  int64_t starts, timed_starts;
+  double since, seconds; /* of the timed ones */
+  grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
 };
 
@@ -150,8 +201,9 @@ struct grove_op {
  * rank's failure. */
 grove_status grove_op_create(grove_channel *channel, const grove_request *r, const grove_unit *unit,
                              const grove_combine *combine, grove_op **out);
-/* Its requests; the channel has its tag by now. */
-grove_status grove_op_connect(grove_op *op);
+/* Its requests; the channel has its tag by now. After a fallback to messages (`rewired`) memory for
+ * those too. */
+grove_status grove_op_connect(grove_op *op, int rewired);
 /* The arrays it works on. */
 grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to);
 void grove_op_destroy(grove_op *op);
@@ -160,6 +212,27 @@ void grove_op_destroy(grove_op *op);
 
 grove_status grove_op_run(grove_op *op);
 void grove_op_advance(grove_active *active);
+
+/* Keeps the first failure; the user hears of it from test or wait. */
+void grove_op_note(grove_op *op, grove_status status);
+
+/* Between the arrays and message i, when it is complete in its staging memory. */
+grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i);
+grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
+
+/* ---- messages over shared memory (flow.c) ---- */
+
+void grove_flow_start(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+
+/* Moves what can be moved now; true when the message is through. */
+int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+
+/* Takes what is left of a send out of the array. */
+void grove_flow_save(grove_op *op, const grove_bound_stage *s, grove_flow *flow);
+
+/* Makes room in a ring that is full, for a message whose turn to be combined has not come. */
+void grove_flow_hold(grove_op *op, grove_flow *flow);
 
 /* ---- freeing (free.c) ---- */
 

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps the first failure; the user hears of it from test or wait. */
-static void note_failure(grove_op *op, grove_status status)
+/* Reading the clock takes as long as a small message: after the first few starts, one in so many is
+ * timed, or all where a summary is kept. */
+enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
+
+void grove_op_note(grove_op *op, grove_status status)
 {
   if (status == GROVE_OK || op->failure != GROVE_OK) return;
   op->failure = status;
@@ -21,11 +24,11 @@ static void note_failure(grove_op *op, grove_status status)
 
 /* ---- between arrays and messages ---- */
 
-static grove_status pack_message(grove_op *op, grove_bound_stage *s, int i)
+grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
-  const grove_shape *shape = &s->shape->messages[s->nreceives + i];
-  void *message = s->staging[s->nreceives + i];
+  const grove_shape *shape = &s->wired->shapes[i];
+  void *message = s->staging[i];
   if (!message) return GROVE_OK;
   GROVE_TRY(grove_pack(&op->mover, shape, op->from, 0, shape->units, message));
   if (op->channel->check)
@@ -34,32 +37,52 @@ fail:
   return status;
 }
 
-static grove_status unpack_message(grove_op *op, grove_bound_stage *s, int i)
+grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
-  const grove_message *m = &s->plan->receives[i];
-  const grove_shape *shape = &s->shape->messages[i];
+  const grove_shape *shape = &s->wired->shapes[i];
   void *message = s->staging[i];
   if (!message) return GROVE_OK;
   if (op->channel->check)
-    GROVE_TRY(grove_check_open(op, m->peer, message, shape->units * op->mover.unit.bytes));
+    GROVE_TRY(grove_check_open(op, s->plan->receives[i].peer, message,
+                               shape->units * op->mover.unit.bytes));
   GROVE_TRY(grove_unpack(&op->mover, shape, message, op->to, 0, shape->units));
 fail:
   return status;
 }
 
 /* Self edges, a chunk at a time. */
-static grove_status keep(grove_op *op, const grove_shaped_stage *shape)
+static grove_status keep(grove_op *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
-  int64_t units = shape->keep_from.units;
-  for (int64_t at = 0; at < units; at += op->keep_units) {
-    int64_t n = units - at < op->keep_units ? units - at : op->keep_units;
-    GROVE_TRY(grove_pack(&op->mover, &shape->keep_from, op->from, at, n, op->keep));
-    GROVE_TRY(grove_unpack(&op->mover, &shape->keep_to, op->keep, op->to, at, n));
+  const grove_shape *from = &s->wired->keep_from, *to = &s->wired->keep_to;
+  s->kept = 1;
+  for (int64_t at = 0; at < from->units; at += op->keep_units) {
+    int64_t n = from->units - at < op->keep_units ? from->units - at : op->keep_units;
+    GROVE_TRY(grove_pack(&op->mover, from, op->from, at, n, op->keep));
+    GROVE_TRY(grove_unpack(&op->mover, to, op->keep, op->to, at, n));
   }
 fail:
   return status;
+}
+
+/* ---- what has come ---- */
+
+static int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  if (!grove_flow_receive(op, s, flow)) return 0;
+  flow->done = 1;
+  s->narrived++;
+  return 1;
+}
+
+/* Takes receive i, whose turn it is, if it is there. */
+static int combine_next(grove_op *op, grove_bound_stage *s, int i)
+{
+  if (s->wired->via[i] < 0) return receive_flow(op, s, &s->flows[~s->wired->via[i]]);
+  if (!s->arrived[i]) return 0;
+  grove_op_note(op, grove_op_unpack(op, s, i));
+  return 1;
 }
 
 /* Reduce: combines what has come, as far as the order allows. */
@@ -68,56 +91,94 @@ static void combine_in_order(grove_op *op, grove_bound_stage *s)
   const grove_message *receives = s->plan->receives;
   for (;;) {
     int at_end = s->next == s->nreceives;
-    if (!s->kept && (at_end || receives[s->next].peer > op->channel->rank)) {
-      note_failure(op, keep(op, s->shape));
-      s->kept = 1;
-    } else if (!at_end && s->arrived[s->next]) {
-      note_failure(op, unpack_message(op, s, s->next));
+    if (!s->kept && (at_end || receives[s->next].peer > op->channel->rank))
+      grove_op_note(op, keep(op, s));
+    else if (!at_end && combine_next(op, s, s->next))
       s->next++;
-    } else {
-      return;
-    }
+    else
+      break;
+  }
+  if (s->next == s->nreceives) return;
+  for (int f = 0; f < s->wired->nflows_in; f++)
+    if (s->flows[f].message > s->next) grove_flow_hold(op, &s->flows[f]);
+}
+
+/* Bcast: as it comes. */
+static void receive_flows(grove_op *op, grove_bound_stage *s)
+{
+  for (int f = 0, n = s->wired->nflows_in; f < n; f++)
+    if (!s->flows[f].done) receive_flow(op, s, &s->flows[f]);
+}
+
+static void send_flows(grove_op *op, grove_bound_stage *s)
+{
+  for (int f = s->wired->nflows_in; f < s->nflows; f++) {
+    grove_flow *flow = &s->flows[f];
+    if (flow->done || !grove_flow_send(op, s, flow)) continue;
+    flow->done = 1;
+    s->nsent++;
   }
 }
 
+static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
+{
+  const int *which = NULL;
+  int n = 0;
+  grove_status status = grove_p2p_poll(s->p2p, &n, &which);
+  for (int k = 0; k < n; k++) {
+    int i = s->wired->p2p[which[k]];
+    if (i >= s->nreceives) {
+      s->nsent++;
+      continue;
+    }
+    s->narrived++;
+    s->arrived[i] = 1;
+    if (op->channel->key.operation == GROVE_BCAST) grove_op_note(op, grove_op_unpack(op, s, i));
+  }
+  return status;
+}
+
 /* ---- stages ---- */
+
+static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
+{
+  grove_status status = GROVE_OK;
+  const grove_wired_stage *w = s->wired;
+  memset(s->arrived, 0, (size_t)s->nreceives);
+  for (int j = 0; j < w->np2p_receives; j++) GROVE_TRY(grove_p2p_start(s->p2p, j));
+  for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
+    GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
+    GROVE_TRY(grove_p2p_start(s->p2p, j));
+  }
+fail:
+  return status;
+}
 
 static grove_status start_stage(grove_op *op)
 {
   grove_status status = GROVE_OK;
   grove_bound_stage *s = &op->stages[op->current];
   s->narrived = s->nsent = s->next = 0;
-  s->kept = s->plan->keep_from.index.count == 0;
-  memset(s->arrived, 0, (size_t)s->nreceives);
-  for (int i = 0; i < s->nreceives; i++) GROVE_TRY(grove_p2p_start(s->p2p, i));
-  for (int i = 0; i < s->nsends; i++) {
-    GROVE_TRY(pack_message(op, s, i));
-    GROVE_TRY(grove_p2p_start(s->p2p, s->nreceives + i));
-  }
-  if (op->channel->key.operation == GROVE_REDUCE) {
+  s->kept = s->wired->keep_from.units == 0;
+  if (s->p2p) GROVE_TRY(start_p2p(op, s));
+  for (int f = 0; f < s->nflows; f++) grove_flow_start(op, s, &s->flows[f]);
+  send_flows(op, s);
+  if (s->kept) return GROVE_OK;
+  if (op->channel->key.operation == GROVE_REDUCE)
     combine_in_order(op, s);
-  } else if (!s->kept) {
-    GROVE_TRY(keep(op, s->shape));
-    s->kept = 1;
-  }
+  else
+    GROVE_TRY(keep(op, s));
 fail:
   return status;
 }
 
 static int stage_is_complete(const grove_bound_stage *s)
 {
-  return s->narrived == s->nreceives && s->nsent == s->nsends && s->kept;
+  return s->narrived == s->nreceives && s->nsent == s->wired->np2p_sends + s->wired->nflows_out &&
+         s->kept;
 }
 
-static void arrive(grove_op *op, grove_bound_stage *s, int i)
-{
-  s->narrived++;
-  s->arrived[i] = 1;
-  if (op->channel->key.operation == GROVE_REDUCE)
-    combine_in_order(op, s);
-  else
-    note_failure(op, unpack_message(op, s, i));
-}
+/* ---- the whole ---- */
 
 /* Adds one exchange to the row of the summary, if there is one. */
 static void count_exchange(const grove_op *op, double seconds)
@@ -135,10 +196,11 @@ static void count_exchange(const grove_op *op, double seconds)
 
 static void finish(grove_op *op)
 {
-  double seconds = grove_clock() - op->since;
-  grove_context_deactivate(&op->active);
   op->state = GROVE_OP_DONE;
   op->starts++;
+  if (!op->timed) return;
+  double seconds = grove_clock() - op->since;
+  op->timed_starts++;
   op->seconds += seconds;
   count_exchange(op, seconds);
 }
@@ -146,10 +208,14 @@ static void finish(grove_op *op)
 /* Freed while active: the messages are seen through, their data is not looked at. */
 static void advance_abandoned(grove_op *op)
 {
-  grove_p2p *p2p = op->stages[op->current].p2p;
+  grove_bound_stage *s = &op->stages[op->current];
   const int *which = NULL;
   int n = 0;
-  if (grove_p2p_poll(p2p, &n, &which) != GROVE_OK || grove_p2p_busy(p2p)) return;
+  send_flows(op, s);
+  receive_flows(op, s);
+  for (int f = 0; f < s->nflows; f++)
+    if (!s->flows[f].done) return;
+  if (s->p2p && (grove_p2p_poll(s->p2p, &n, &which) != GROVE_OK || grove_p2p_busy(s->p2p))) return;
   grove_channel *channel = op->channel;
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
@@ -167,42 +233,52 @@ void grove_op_advance(grove_active *active)
   }
   if (op->unusable) return;
   grove_bound_stage *s = &op->stages[op->current];
-  const int *which = NULL;
-  int n = 0;
-  grove_status status = grove_p2p_poll(s->p2p, &n, &which);
-  for (int k = 0; k < n; k++) {
-    if (which[k] < s->nreceives)
-      arrive(op, s, which[k]);
-    else
-      s->nsent++;
-  }
+  grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
+  send_flows(op, s);
+  if (op->channel->key.operation == GROVE_REDUCE)
+    combine_in_order(op, s);
+  else
+    receive_flows(op, s);
   if (status == GROVE_OK && !stage_is_complete(s)) return;
   if (status == GROVE_OK && op->current + 1 < op->nstages) {
     op->current++;
     status = start_stage(op);
     if (status == GROVE_OK) return;
   }
-  note_failure(op, status);
+  grove_op_note(op, status);
+  grove_context_deactivate(&op->active);
   finish(op);
+}
+
+static void begin(grove_op *op)
+{
+  op->sequence = ++op->channel->sequence;
+  op->state = GROVE_OP_ACTIVE;
+  op->current = 0;
+  op->timed =
+    op->starts < TIMED_AT_FIRST || op->starts % TIMED_EVERY == 0 || op->channel->tally >= 0;
+  if (op->timed) op->since = grove_clock();
+  if (op->failure == GROVE_OK) return;
+  op->failure = GROVE_OK;
+  free(op->sentence);
+  op->sentence = NULL;
 }
 
 grove_status grove_op_run(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  op->since = grove_clock();
-  op->sequence = ++op->channel->sequence;
-  op->state = GROVE_OP_ACTIVE;
-  op->current = 0;
-  op->failure = GROVE_OK;
-  free(op->sentence);
-  op->sentence = NULL;
-  grove_context_activate(op->ctx, &op->active);
+  begin(op);
   GROVE_TRY(start_stage(op));
   if (op->channel->tally >= 0)
     op->ctx->tallies[op->channel->tally].start_seconds += grove_clock() - op->since;
+  if (op->nstages == 1 && stage_is_complete(op->stages))
+    finish(op);
+  else
+    grove_context_activate(op->ctx, &op->active);
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
   op->unusable = 1;
+  grove_context_activate(op->ctx, &op->active);
   return status;
 }

@@ -16,7 +16,7 @@ grove_status grove_start(grove_op *op)
   GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' was begun; it ends with grove_end",
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
-  GROVE_CHECK(op->state != GROVE_OP_ACTIVE, GROVE_ERR_STATE,
+  GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' is under way already",
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   GROVE_TRY(grove_op_run(op));
@@ -52,11 +52,19 @@ grove_status grove_test(grove_op *op, int *done)
   GROVE_TRY(check_started(op, "grove_test"));
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   grove_context_progress(op->ctx);
-  int complete = op->state == GROVE_OP_DONE;
+  int complete = op->state >= GROVE_OP_DONE;
+  if (complete && !op->begun) op->state = GROVE_OP_TOLD;
   if (complete) GROVE_TRY(outcome(op));
   *done = complete;
 fail:
   return status;
+}
+
+/* Is message i still under way? */
+static int is_pending(const grove_bound_stage *s, int i)
+{
+  int via = s->wired->via[i];
+  return via < 0 ? !s->flows[~via].done : grove_p2p_pending(s->p2p, via);
 }
 
 /* Appends "from ranks 1, 5" for the messages first .. end-1 that have not come. */
@@ -65,7 +73,7 @@ static void list_missing(const grove_bound_stage *s, int first, int end, const c
 {
   int listed = 0;
   for (int i = first; i < end; i++) {
-    if (!grove_p2p_pending(s->p2p, i)) continue;
+    if (!is_pending(s, i)) continue;
     int peer = i < s->nreceives ? s->plan->receives[i].peer : s->plan->sends[i - s->nreceives].peer;
     size_t used = strlen(text);
     if (++listed <= 8) snprintf(text + used, room - used, "%s%d", listed == 1 ? what : ", ", peer);
@@ -98,7 +106,7 @@ grove_status grove_wait(grove_op *op)
   for (;;) { /* after the time ran out there is one more look */
     int late = grove_pause_expired(&pause, op->ctx->options.timeout_seconds);
     grove_context_progress(op->ctx);
-    if (op->state == GROVE_OP_DONE) break;
+    if (op->state >= GROVE_OP_DONE) break;
     if (late) return time_out(op);
     grove_pause_step(&pause);
   }
@@ -140,13 +148,13 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
     .struct_size = report->struct_size,
     .route = channel->plan->route,
     .transport = "p2p",
-    .transport_on_node = "mpi",
+    .transport_on_node = channel->uses_shm ? "shm" : "mpi",
     .on_node_messages = channel->counts.on_node_messages,
     .on_node_bytes = channel->counts.on_node_units * op->mover.unit.bytes,
     .off_node_messages = channel->counts.off_node_messages,
     .off_node_bytes = channel->counts.off_node_units * op->mover.unit.bytes,
     .starts = op->starts,
-    .measured_seconds = op->starts > 0 ? op->seconds / (double)op->starts : 0,
+    .measured_seconds = op->timed_starts > 0 ? op->seconds / (double)op->timed_starts : 0,
     .predicted_seconds = NAN,
   };
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;

@@ -21,6 +21,7 @@ typedef struct grove_place {
   int32_t node;   /* its logical node, numbered by lowest rank */
   int32_t socket; /* within its node */
   int32_t bound;  /* the socket of its host that it is bound to, by hwloc */
+  int32_t seat;   /* its number among the ranks of its domain */
 } grove_place;
 
 typedef struct grove_topo {

@@ -1,0 +1,182 @@
+/* Memory that the node's ranks read in place. Each rank's part is a piece of the arena of its own,
+ * which all ranks of the host map while they are together in the call: afterwards a reader that is
+ * told a spot has it already. Where there is no shared memory the part is ordinary memory; nothing
+ * else changes, operations then copy as usual.
+ */
+#include "context/context.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64 };
+
+typedef struct grove_shared {
+  struct grove_shared *next;
+  char *memory;
+  size_t bytes;
+  grove_block *block; /* NULL: ordinary memory */
+} shared;
+
+static grove_status make_private(shared *s)
+{
+  grove_status status = GROVE_OK;
+  size_t bytes = (s->bytes / ALIGNMENT + 1) * ALIGNMENT;
+  s->memory = bytes > s->bytes ? aligned_alloc(ALIGNMENT, bytes) : NULL;
+  GROVE_CHECK(s->memory, GROVE_ERR_MEMORY, "no memory for %zu bytes", s->bytes);
+fail:
+  return status;
+}
+
+/* This rank's part: shared if there is room, else its own. */
+static grove_status make(grove_context *ctx, size_t bytes, shared **out)
+{
+  grove_status status = GROVE_OK;
+  shared *s = NULL;
+  GROVE_NEW(s, 1);
+  s->bytes = bytes;
+  int wanted = ctx->arena && bytes > 0 && bytes < INT64_MAX / 2 &&
+               ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
+  if (wanted && grove_arena_alloc_piece(ctx->arena, (int64_t)bytes, &s->block) == GROVE_OK)
+    s->memory = s->block->memory;
+  else
+    GROVE_TRY(make_private(s));
+  *out = s;
+  return GROVE_OK;
+fail:
+  free(s);
+  return status;
+}
+
+static void destroy(grove_context *ctx, shared *s)
+{
+  if (s->block)
+    grove_arena_release_piece(ctx->arena, s->block);
+  else
+    free(s->memory);
+  free(s);
+}
+
+static void post(grove_context *ctx, const shared *s)
+{
+  if (!ctx->arena) return;
+  if (s && s->block)
+    grove_arena_post(ctx->arena, GROVE_NOTICE_SPOT, &s->block->spot);
+  else
+    grove_arena_post(ctx->arena, GROVE_NOTICE_NOTHING, NULL);
+}
+
+grove_status grove_context_map_notices(grove_context *ctx, int *usable)
+{
+  grove_status status = GROVE_OK;
+  int64_t failed = 0;
+  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++) {
+    grove_spot spot;
+    void *memory = NULL;
+    if (grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT &&
+        grove_arena_reach(ctx->arena, &spot, &memory) != GROVE_OK)
+      failed = 1;
+  }
+  GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &failed, 1));
+  *usable = !failed;
+fail:
+  return status;
+}
+
+/* All ranks map what each has told of; if one cannot, everybody takes ordinary memory. */
+static grove_status share(grove_context *ctx, shared *s)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  int usable = 0;
+  GROVE_TRY(grove_context_map_notices(ctx, &usable));
+  if (usable) return GROVE_OK;
+  if (s->block) {
+    grove_arena_release_piece(ctx->arena, s->block);
+    s->block = NULL;
+    s->memory = NULL;
+    mine = make_private(s);
+  }
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+fail:
+  return status;
+}
+
+grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  shared *s = NULL;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
+  ctx->call = "grove_alloc";
+  if (!out)
+    mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "rank %d: grove_alloc: out is NULL",
+                       ctx->rank);
+  else
+    mine = make(ctx, bytes, &s);
+  post(ctx, s);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(share(ctx, s));
+  s->next = ctx->shared;
+  ctx->shared = s;
+  *out = s->memory;
+  return GROVE_OK;
+fail:
+  if (s) destroy(ctx, s);
+  return status;
+}
+
+/* Where the list points to the part that begins at `memory`. */
+static grove_status find(grove_context *ctx, const void *memory, shared ***out)
+{
+  grove_status status = GROVE_OK;
+  shared **at = &ctx->shared;
+  while (*at && (*at)->memory != memory) at = &(*at)->next;
+  GROVE_CHECK(*at || !memory, GROVE_ERR_ARG,
+              "rank %d: grove_dealloc: this memory is not from grove_alloc on this context",
+              ctx->rank);
+  *out = at;
+fail:
+  return status;
+}
+
+grove_status grove_dealloc(grove_context *ctx, void *memory)
+{
+  grove_status status = GROVE_OK;
+  shared **at = NULL, *s = NULL;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
+  ctx->call = "grove_dealloc";
+  grove_status mine = find(ctx, memory, &at);
+  if (mine == GROVE_OK && memory) s = *at;
+  post(ctx, s);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++) {
+    grove_spot spot;
+    if (seat != ctx->rank_in_domain &&
+        grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT)
+      grove_arena_forget(ctx->arena, spot.piece);
+  }
+  if (s) {
+    *at = s->next;
+    destroy(ctx, s);
+  }
+fail:
+  return status;
+}
+
+void grove_context_free_shared(grove_context *ctx)
+{
+  for (shared *next; ctx->shared; ctx->shared = next) {
+    next = ctx->shared->next;
+    destroy(ctx, ctx->shared);
+  }
+}
+
+int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot)
+{
+  uintptr_t at = (uintptr_t)address;
+  for (const shared *s = ctx->shared; s; s = s->next) {
+    uintptr_t begin = (uintptr_t)s->memory;
+    if (!s->block || at < begin || at >= begin + s->bytes) continue;
+    *spot = s->block->spot;
+    spot->offset += (int64_t)(at - begin);
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,332 @@
+#include "context/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What different ranks write is apart by two cache lines, since some processors fetch pairs. */
+enum { APART = 128 };
+
+/* The first piece of a rank, and the largest that is taken ahead of need: containers have 64 MiB. */
+static const int64_t FIRST_PIECE = 1 << 16, LARGEST_PIECE = 1 << 22;
+
+/* ---- what lies at the beginning of the segment ---- */
+
+typedef struct notice {
+  uint64_t step; /* which step it is for */
+  int64_t kind;
+  grove_spot spot;
+} notice;
+
+typedef union seat_row {
+  notice notices[2]; /* of odd and of even steps */
+  char apart[APART];
+} seat_row;
+
+typedef union head {
+  int64_t end; /* of all pieces: atomic */
+  char apart[APART];
+} head;
+
+/* ---- what every rank has for itself ---- */
+
+typedef struct piece {
+  int64_t offset, bytes;
+  void *memory;
+} piece;
+
+struct grove_arena {
+  grove_segment segment;
+  int seats, seat;
+  uint64_t step; /* of the last notice */
+  head *head;
+  seat_row *rows;
+  piece *pieces; /* all that are mapped here, by ascending offset */
+  int npieces, room;
+  grove_block blocks; /* own memory: head of a ring of blocks, those of a piece in their order */
+  grove_block *rover; /* where to look for a free one first */
+  int64_t own_bytes;
+};
+
+static int64_t round_up(int64_t bytes, int64_t unit)
+{
+  return (bytes + unit - 1) / unit * unit;
+}
+
+int64_t grove_arena_head_bytes(int seats)
+{
+  return (int64_t)sizeof(head) + seats * (int64_t)sizeof(seat_row);
+}
+
+grove_status grove_arena_create(const grove_segment *segment, int seats, int seat,
+                                grove_arena **out)
+{
+  grove_status status = GROVE_OK;
+  grove_arena *arena = NULL;
+  GROVE_NEW(arena, 1);
+  arena->segment = *segment;
+  arena->seats = seats;
+  arena->seat = seat;
+  arena->head = segment->base;
+  arena->rows = (seat_row *)(arena->head + 1);
+  arena->rover = arena->blocks.next = arena->blocks.previous = &arena->blocks;
+  arena->blocks.used = 1;
+  if (seat == 0) arena->head->end = round_up((int64_t)segment->bytes, grove_segment_page());
+  *out = arena;
+fail:
+  return status;
+}
+
+void *grove_arena_rest(const grove_arena *arena)
+{
+  return arena->rows + arena->seats;
+}
+
+void grove_arena_free(grove_arena **pointer)
+{
+  grove_arena *arena = *pointer;
+  if (!arena) return;
+  for (grove_block *b = arena->blocks.next, *next; b != &arena->blocks; b = next) {
+    next = b->next;
+    free(b);
+  }
+  for (int i = 0; i < arena->npieces; i++)
+    grove_segment_unmap(arena->pieces[i].memory, arena->pieces[i].bytes);
+  free(arena->pieces);
+  grove_segment_free(&arena->segment);
+  free(arena);
+  *pointer = NULL;
+}
+
+/* ---- pieces ---- */
+
+/* The first mapped piece at or behind `offset`. */
+static int find_piece(const grove_arena *arena, int64_t offset)
+{
+  int low = 0, high = arena->npieces;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (arena->pieces[middle].offset < offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static grove_status map_piece(grove_arena *arena, int64_t offset, int64_t bytes, void **out)
+{
+  grove_status status = GROVE_OK;
+  int at = find_piece(arena, offset);
+  if (arena->npieces == arena->room) {
+    int room = 2 * arena->room + 8;
+    piece *list = realloc(arena->pieces, (size_t)room * sizeof *list);
+    GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of %d pieces", room);
+    arena->pieces = list;
+    arena->room = room;
+  }
+  GROVE_TRY(grove_segment_map(&arena->segment, offset, bytes, out));
+  piece *list = arena->pieces;
+  memmove(&list[at + 1], &list[at], (size_t)(arena->npieces - at) * sizeof *list);
+  list[at] = (piece){offset, bytes, *out};
+  arena->npieces++;
+fail:
+  return status;
+}
+
+grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out)
+{
+  grove_status status = GROVE_OK;
+  int at = find_piece(arena, spot->piece);
+  void *memory = NULL;
+  if (at < arena->npieces && arena->pieces[at].offset == spot->piece)
+    memory = arena->pieces[at].memory;
+  else
+    GROVE_TRY(map_piece(arena, spot->piece, spot->piece_bytes, &memory));
+  *out = (char *)memory + spot->offset;
+fail:
+  return status;
+}
+
+void grove_arena_forget(grove_arena *arena, int64_t offset)
+{
+  int at = find_piece(arena, offset);
+  piece *list = arena->pieces;
+  if (at == arena->npieces || list[at].offset != offset) return;
+  grove_segment_unmap(list[at].memory, list[at].bytes);
+  arena->npieces--;
+  memmove(&list[at], &list[at + 1], (size_t)(arena->npieces - at) * sizeof *list);
+}
+
+/* A new piece of this rank as one block. Where in the segment is settled by one atomic addition;
+ * what can not be reserved there stays a hole, which costs nothing. */
+static grove_status add_piece(grove_arena *arena, int64_t bytes, grove_block **out)
+{
+  grove_status status = GROVE_OK;
+  grove_block *block = NULL;
+  GROVE_NEW(block, 1);
+  int64_t offset = __atomic_fetch_add(&arena->head->end, bytes, __ATOMIC_RELAXED);
+  GROVE_TRY(grove_segment_reserve(&arena->segment, offset, bytes));
+  status = map_piece(arena, offset, bytes, &block->memory);
+  if (status != GROVE_OK) {
+    grove_segment_return(&arena->segment, offset, bytes);
+    goto fail;
+  }
+  block->bytes = bytes;
+  block->spot = (grove_spot){.piece = offset, .piece_bytes = bytes};
+  *out = block;
+  return GROVE_OK;
+fail:
+  free(block);
+  return status;
+}
+
+grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out)
+{
+  return add_piece(arena, round_up(bytes, grove_segment_page()), out);
+}
+
+void grove_arena_release_piece(grove_arena *arena, grove_block *block)
+{
+  grove_arena_forget(arena, block->spot.piece);
+  grove_segment_return(&arena->segment, block->spot.piece, block->bytes);
+  free(block);
+}
+
+/* ---- blocks: next fit, neighbours that are free join ---- */
+
+static void insert_behind(grove_block *block, grove_block *where)
+{
+  block->next = where->next;
+  block->previous = where;
+  where->next->previous = block;
+  where->next = block;
+}
+
+static grove_block *find_free(const grove_arena *arena, int64_t bytes)
+{
+  grove_block *b = arena->rover;
+  do {
+    if (!b->used && b->bytes >= bytes) return b;
+    b = b->next;
+  } while (b != arena->rover);
+  return NULL;
+}
+
+static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
+{
+  grove_status status = GROVE_OK;
+  int64_t ahead = arena->own_bytes < FIRST_PIECE     ? FIRST_PIECE
+                  : arena->own_bytes < LARGEST_PIECE ? arena->own_bytes
+                                                     : LARGEST_PIECE;
+  int64_t need = round_up(bytes, FIRST_PIECE);
+  if (need >= ahead || add_piece(arena, round_up(ahead, FIRST_PIECE), out) != GROVE_OK)
+    GROVE_TRY(add_piece(arena, need, out));
+  arena->own_bytes += (*out)->bytes;
+  insert_behind(*out, arena->blocks.previous);
+fail:
+  return status;
+}
+
+/* Cuts what is too much off a free block. Without memory for that it stays as long as it is. */
+static void split(grove_block *block, int64_t bytes)
+{
+  if (block->bytes == bytes) return;
+  grove_block *rest = grove_memory(1, sizeof *rest);
+  if (!rest) return;
+  rest->memory = (char *)block->memory + bytes;
+  rest->bytes = block->bytes - bytes;
+  rest->spot = block->spot;
+  rest->spot.offset += bytes;
+  block->bytes = bytes;
+  insert_behind(rest, block);
+}
+
+/* Joins b->next to b if both are free and lie side by side. */
+static int join_next(grove_arena *arena, grove_block *b)
+{
+  grove_block *next = b->next;
+  if (b->used || next->used || b->spot.piece != next->spot.piece) return 0;
+  b->bytes += next->bytes;
+  b->next = next->next;
+  b->next->previous = b;
+  if (arena->rover == next) arena->rover = b;
+  free(next);
+  return 1;
+}
+
+void grove_arena_release(grove_arena *arena, grove_block *block)
+{
+  grove_block *previous = block->previous;
+  block->used = 0;
+  join_next(arena, block);
+  join_next(arena, previous);
+}
+
+void grove_arena_withdraw(grove_arena *arena, grove_block *block)
+{
+  grove_arena_release(arena, block); /* with the rest of its piece */
+  arena->own_bytes -= block->bytes;
+  block->previous->next = block->next;
+  block->next->previous = block->previous;
+  if (arena->rover == block) arena->rover = block->next;
+  grove_arena_release_piece(arena, block);
+}
+
+/* Releases what was retired and is idle now. */
+static void collect(grove_arena *arena)
+{
+  for (grove_block *b = arena->blocks.next; b != &arena->blocks; b = b->next)
+    if (b->is_idle && b->is_idle(b->memory)) {
+      b->is_idle = NULL;
+      b->used = 0;
+    }
+  for (grove_block *b = arena->blocks.next; b != &arena->blocks;)
+    if (!join_next(arena, b)) b = b->next;
+}
+
+grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **out)
+{
+  grove_status status = GROVE_OK;
+  bytes = round_up(bytes > 0 ? bytes : 1, APART);
+  grove_block *block = find_free(arena, bytes);
+  if (!block) {
+    collect(arena);
+    block = find_free(arena, bytes);
+  }
+  int fresh = !block;
+  if (!block) GROVE_TRY(grow(arena, bytes, &block));
+  split(block, bytes);
+  block->fresh = fresh;
+  block->used = 1;
+  arena->rover = block->next;
+  *out = block;
+fail:
+  return status;
+}
+
+void grove_arena_retire(grove_arena *arena, grove_block *block, int (*is_idle)(const void *memory))
+{
+  if (is_idle(block->memory))
+    grove_arena_release(arena, block);
+  else
+    block->is_idle = is_idle;
+}
+
+/* ---- notices ---- */
+
+void grove_arena_post(grove_arena *arena, grove_notice_kind kind, const grove_spot *spot)
+{
+  uint64_t step = ++arena->step;
+  notice *n = &arena->rows[arena->seat].notices[step % 2];
+  n->kind = kind;
+  if (kind == GROVE_NOTICE_SPOT) n->spot = *spot;
+  __atomic_store_n(&n->step, step, __ATOMIC_RELEASE);
+}
+
+grove_notice_kind grove_arena_read(const grove_arena *arena, int seat, grove_spot *spot)
+{
+  const notice *n = &arena->rows[seat].notices[arena->step % 2];
+  if (__atomic_load_n(&n->step, __ATOMIC_ACQUIRE) != arena->step) return GROVE_NOTICE_NOTHING;
+  *spot = n->spot;
+  return (grove_notice_kind)n->kind;
+}

@@ -1,0 +1,178 @@
+/* Messages over shared memory. A flow moves one message through a ring, a piece at a time, as far as
+ * the ring has room or data; whoever polls calls again. Operations of one channel share its rings
+ * and take turns, in the order of their starts.
+ *
+ * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says where
+ * it is, and the reader takes it from there. The send is through when all readers have.
+ */
+#include "exec/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t piece_of(const grove_op *op, const grove_flow *flow)
+{
+  int64_t left = flow->bytes - flow->at;
+  return left < op->channel->piece ? left : op->channel->piece;
+}
+
+static const grove_shape *shape_of(const grove_bound_stage *s, const grove_flow *flow)
+{
+  return &s->wired->shapes[flow->message];
+}
+
+void grove_flow_start(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  flow->at = flow->held = 0;
+  flow->done = 0;
+  flow->posted = 0;
+  if (flow->writer && flow->memory && !flow->direct)
+    grove_op_note(op, grove_op_pack(op, s, flow->message));
+}
+
+/* ---- sending ---- */
+
+static void write_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+                        int64_t bytes, void *data)
+{
+  if (flow->memory) {
+    memcpy(data, flow->memory + flow->at, (size_t)bytes);
+    return;
+  }
+  if (op->abandoned) return; /* there was no memory to save it; the list is gone with the forest */
+  int64_t unit = op->mover.unit.bytes;
+  grove_op_note(
+    op, grove_pack(&op->mover, shape_of(s, flow), op->from, flow->at / unit, bytes / unit, data));
+}
+
+/* One item that says where the data is. */
+static void send_spot(grove_flow *flow, grove_slot *slot)
+{
+  slot->kind = GROVE_ITEM_SPOT;
+  memcpy(grove_slot_data(slot), &flow->spot, sizeof flow->spot);
+  grove_ring_post(flow->writer, slot);
+  flow->at = flow->bytes;
+  flow->posted = flow->writer->next;
+}
+
+static int is_taken(const grove_flow *flow)
+{
+  return grove_ring_consumed(flow->writer) >= flow->posted;
+}
+
+int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  grove_ring_writer *w = flow->writer;
+  if (flow->posted) return is_taken(flow);
+  if (w->turn != op->sequence) return 0;
+  while (flow->at < flow->bytes) {
+    grove_slot *slot = grove_ring_claim(w);
+    if (!slot) return 0;
+    if (flow->in_place) {
+      send_spot(flow, slot);
+      break;
+    }
+    int64_t bytes = piece_of(op, flow);
+    slot->kind = GROVE_ITEM_DATA;
+    write_piece(op, s, flow, bytes, grove_slot_data(slot));
+    grove_ring_post(w, slot);
+    flow->at += bytes;
+  }
+  w->turn++;
+  return flow->posted == 0 || is_taken(flow);
+}
+
+/* A message out of the array, which may be gone a moment later. Without memory for it an array is
+ * read on that needs no packing, and what does is lost. */
+void grove_flow_save(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+{
+  const grove_shape *shape = shape_of(s, flow);
+  if (flow->done || flow->posted || (flow->memory && !flow->direct)) return;
+  flow->spill = grove_memory((size_t)flow->bytes, 1);
+  if (!flow->spill) return;
+  if (flow->direct)
+    memcpy(flow->spill, flow->memory, (size_t)flow->bytes);
+  else
+    grove_op_note(op, grove_pack(&op->mover, shape, op->from, 0, shape->units, flow->spill));
+  flow->memory = flow->spill;
+  flow->in_place = 0;
+}
+
+/* ---- receiving ---- */
+
+/* The bytes that an item brings, and how many. */
+static const char *item_data(grove_op *op, const grove_flow *flow, const grove_slot *slot,
+                             int64_t *bytes)
+{
+  grove_spot spot;
+  void *memory = NULL;
+  *bytes = piece_of(op, flow);
+  if (slot->kind == GROVE_ITEM_DATA) return grove_slot_data(slot);
+  memcpy(&spot, grove_slot_data(slot), sizeof spot);
+  *bytes = flow->bytes;
+  grove_op_note(op,
+                grove_arena_reach(op->ctx->arena, &spot, &memory)); /* mapped since grove_alloc */
+  return memory;
+}
+
+static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+                       const char *data, int64_t bytes)
+{
+  if (!data || op->abandoned) return;
+  if (flow->memory) {
+    memcpy(flow->memory + flow->at, data, (size_t)bytes);
+    return;
+  }
+  int64_t unit = op->mover.unit.bytes;
+  grove_op_note(
+    op, grove_unpack(&op->mover, shape_of(s, flow), data, op->to, flow->at / unit, bytes / unit));
+}
+
+/* What came before its turn. */
+static void read_held(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+{
+  int64_t held = flow->held;
+  flow->held = 0;
+  flow->at = 0;
+  read_piece(op, s, flow, flow->spill, held);
+  flow->at = held;
+}
+
+int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  grove_ring_reader *r = flow->reader;
+  if (flow->held > 0) read_held(op, s, flow);
+  if (r->turn != op->sequence) return r->turn > op->sequence;
+  while (flow->at < flow->bytes) {
+    const grove_slot *slot = grove_ring_peek(r);
+    if (!slot) return 0;
+    int64_t bytes = 0;
+    const char *data = item_data(op, flow, slot, &bytes);
+    read_piece(op, s, flow, data, bytes);
+    grove_ring_pass(r);
+    flow->at += bytes;
+  }
+  r->turn++;
+  if (flow->memory && !flow->direct && !op->abandoned)
+    grove_op_note(op, grove_op_unpack(op, s, flow->message));
+  return 1;
+}
+
+void grove_flow_hold(grove_op *op, grove_flow *flow)
+{
+  grove_ring_reader *r = flow->reader;
+  if (flow->memory || r->turn != op->sequence || flow->at == flow->bytes) return;
+  const grove_slot *slot = grove_ring_peek(r);
+  if (!slot || (slot->kind == GROVE_ITEM_DATA && !grove_ring_is_full(r))) return;
+  if (!flow->spill) flow->spill = grove_memory((size_t)flow->bytes, 1);
+  if (!flow->spill) return; /* the sender has to wait */
+  for (; slot && flow->at < flow->bytes; slot = grove_ring_peek(r)) {
+    int64_t bytes = 0;
+    const char *data = item_data(op, flow, slot, &bytes);
+    if (data) memcpy(flow->spill + flow->at, data, (size_t)bytes);
+    grove_ring_pass(r);
+    flow->at += bytes;
+  }
+  flow->held = flow->at;
+  if (flow->at == flow->bytes) r->turn++;
+}
