@@ -48,16 +48,15 @@ void grove_groups_free(grove_groups *groups)
   *groups = (grove_groups){0};
 }
 
-grove_status grove_groups_add(grove_groups *groups, int key, int *group)
+grove_status grove_groups_add(grove_groups *groups, int key)
 {
   grove_status status = GROVE_OK;
   if (2 * (groups->count + 1) > 1 << groups->bits) GROVE_TRY(resize(groups, groups->bits + 1));
   uint32_t at = grove_groups_slot(groups, key), last = (1u << groups->bits) - 1;
   while (groups->slots[at].group >= 0) at = (at + 1) & last;
-  *group = groups->count++;
-  groups->slots[at] = (grove_group_slot){key, *group};
-  groups->keys[*group] = key;
-  groups->next[*group] = 0;
+  groups->slots[at] = (grove_group_slot){key, groups->count};
+  groups->keys[groups->count] = key;
+  groups->next[groups->count++] = 0;
 fail:
   return status;
 }

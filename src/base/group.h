@@ -54,13 +54,16 @@ static inline int grove_groups_find(const grove_groups *groups, int key)
 }
 
 /* A group for a key that has none yet. */
-grove_status grove_groups_add(grove_groups *groups, int key, int *group);
+grove_status grove_groups_add(grove_groups *groups, int key);
 
 static inline grove_status grove_groups_count(grove_groups *groups, int key)
 {
   grove_status status = GROVE_OK;
   int group = grove_groups_find(groups, key);
-  if (group < 0) GROVE_TRY(grove_groups_add(groups, key, &group));
+  if (group < 0) {
+    group = groups->count;
+    GROVE_TRY(grove_groups_add(groups, key));
+  }
   groups->next[group]++;
 fail:
   return status;

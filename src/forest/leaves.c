@@ -18,21 +18,23 @@ typedef struct survey {
   int good;            /* so far */
 } survey;
 
+/* Neighbours are few and leaves are many: ranks are looked at when they have been counted. */
 static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(grove_groups_create(&s->groups));
-  for (int64_t i = 0; i < graph->nleaves; i++) {
-    grove_root root = graph->root[i];
-    if ((unsigned)root.rank >= (unsigned)size ||
-        (uint64_t)root.index >= (uint64_t)grove_root_limit(size)) {
-      s->good = 0;
-      return GROVE_OK;
-    }
-    if (root.index > s->most_index) s->most_index = root.index;
-    GROVE_TRY(grove_groups_count(&s->groups, root.rank));
+  grove_groups *groups = &s->groups;
+  int64_t n = graph->nleaves;
+  uint64_t most = 0; /* a negative index is a large one */
+  GROVE_TRY(grove_groups_create(groups));
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t index = (uint64_t)graph->root[i].index;
+    most = index > most ? index : most;
+    GROVE_TRY(grove_groups_count(groups, graph->root[i].rank));
   }
-  GROVE_TRY(grove_groups_arrange(&s->groups));
+  GROVE_TRY(grove_groups_arrange(groups));
+  s->most_index = (int64_t)most;
+  s->good = most < (uint64_t)grove_root_limit(size) &&
+            (n == 0 || (groups->keys[0] >= 0 && groups->keys[groups->count - 1] < size));
 fail:
   return status;
 }
@@ -79,15 +81,19 @@ fail:
   return status;
 }
 
-static void fill(grove_forest *f, const grove_graph *graph, grove_groups *groups)
+/* What is read in every turn is copied, so that the compiler sees that no list lies on it. */
+static void fill(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
 {
-  for (int64_t i = 0; i < graph->nleaves; i++) {
+  const grove_groups groups = *arranged;
+  grove_index slots = f->leaves.slots, lists = f->lists, edges = f->edges;
+  int64_t n = graph->nleaves, count = groups.count;
+  for (int64_t i = 0; i < n; i++) {
     grove_root root = graph->root[i];
-    int g = grove_groups_find(groups, root.rank);
-    int64_t at = groups->next[g]++;
-    grove_index_put(&f->leaves.slots, at, graph->leaf_index ? graph->leaf_index[i] : i);
-    grove_index_put(&f->lists, at + g + 1, root.index);
-    grove_index_put(&f->edges, i, root.index * groups->count + g);
+    int g = grove_groups_find(&groups, root.rank);
+    int64_t at = groups.next[g]++;
+    grove_index_put(&slots, at, graph->leaf_index ? graph->leaf_index[i] : i);
+    grove_index_put(&lists, at + g + 1, root.index);
+    grove_index_put(&edges, i, root.index * count + g);
   }
   grove_index_settle(&f->leaves.slots);
   grove_index_settle(&f->edges);

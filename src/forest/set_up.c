@@ -15,7 +15,8 @@ typedef struct draft {
   grove_mail mail;  /* lists of root indices, to and from other ranks */
   grove_parcel own; /* and to this one; no data: none */
   int nlists;       /* that were accepted here; `roots` has memory for them */
-  int64_t entries, most;
+  int64_t entries;
+  int64_t most; /* of an entry, where it may not fit in 32 bits */
   grove_side roots;
 } draft;
 
@@ -65,14 +66,18 @@ fail:
   return status;
 }
 
-static int64_t largest(const grove_index *list)
+/* How many entries of a list, from its beginning, are less than `end`. */
+static int64_t count_below(const grove_index *list, int64_t end)
 {
-  int64_t most = 0;
-  for (int64_t i = 0; i < list->count; i++) {
-    int64_t index = grove_index_at(list, i);
-    most = index > most ? index : most;
+  enum { BLOCK = 64 }; /* loops of known length become vector instructions */
+  int64_t n = 0;
+  if (list->narrow && end > INT32_MAX) return list->count;
+  for (int above = 0; list->narrow && n + BLOCK <= list->count; n += BLOCK) {
+    for (int i = 0; i < BLOCK; i++) above |= list->narrow[n + i] >= (int32_t)end;
+    if (above) break;
   }
-  return most;
+  while (n < list->count && grove_index_at(list, n) < end) n++;
+  return n;
 }
 
 /* Are these roots of this rank? Else the answer names the first that is not, and their number. */
@@ -80,15 +85,14 @@ static void judge(void *self, const grove_parcel *parcel, grove_answer *answer)
 {
   draft *d = self;
   grove_index list = read_parcel(parcel);
-  int64_t most = largest(&list), nroots = d->forest->graph.nroots, at = 0;
-  if (most >= nroots) {
-    while (grove_index_at(&list, at) < nroots) at++;
-    *answer = (grove_answer){GROVE_ERR_GRAPH, {at, nroots}};
+  int64_t nroots = d->forest->graph.nroots, known = count_below(&list, nroots);
+  if (known < list.count) {
+    *answer = (grove_answer){GROVE_ERR_GRAPH, {known, nroots}};
     return;
   }
   d->nlists++;
   d->entries += list.count;
-  if (most > d->most) d->most = most;
+  if (list.wide) d->most = nroots - 1;
   answer->status = make_room(d);
 }
 
