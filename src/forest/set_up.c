@@ -35,6 +35,7 @@ static void write_parcel(grove_forest *f, int g, grove_parcel *out)
   int32_t width = f->lists.narrow ? 4 : 8;
   char *data =
     f->lists.narrow ? (char *)(f->lists.narrow + begin) : (char *)(f->lists.wide + begin);
+  grove_index_put(&f->lists, begin, 0);
   memcpy(data, &width, sizeof width);
   *out = (grove_parcel){.peer = f->leaves.ranks[g], .bytes = (n + 1) * width, .data = data};
 }
@@ -236,6 +237,7 @@ static grove_status exchange_resolved(grove_forest *f, draft *d)
 {
   grove_status mine = grove_graph_resolve(&f->graph, f->ctx);
   if (mine == GROVE_OK) mine = grove_leaves_create(f, &f->graph);
+  if (mine == GROVE_OK && !f->grouped) mine = grove_graph_validate(&f->graph, f->ctx);
   if (mine == GROVE_OK) mine = write_parcels(f, d);
   return exchange(f, d, mine, NULL, 0);
 }
