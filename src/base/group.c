@@ -1,8 +1,65 @@
 #include "base/group.h"
 
-#include "base/map.h"
-
 #include <stdlib.h>
+#include <string.h>
+
+/* A slot table for the groups that are there; count and keys say what belongs in it. */
+static void fill_slots(grove_groups *groups)
+{
+  uint32_t last = (1u << groups->bits) - 1;
+  for (uint32_t i = 0; i <= last; i++) groups->slots[i] = (grove_group_slot){0, -1};
+  for (int g = 0; g < groups->count; g++) {
+    uint32_t at = grove_groups_slot(groups, groups->keys[g]);
+    while (groups->slots[at].group >= 0) at = (at + 1) & last;
+    groups->slots[at] = (grove_group_slot){groups->keys[g], g};
+  }
+}
+
+static grove_status resize(grove_groups *groups, int bits)
+{
+  grove_status status = GROVE_OK;
+  size_t room = (size_t)1 << (bits - 1);
+  int *keys = realloc(groups->keys, room * sizeof *keys);
+  if (keys) groups->keys = keys;
+  int64_t *next = realloc(groups->next, room * sizeof *next);
+  if (next) groups->next = next;
+  grove_group_slot *slots = realloc(groups->slots, 2 * room * sizeof *slots);
+  if (slots) groups->slots = slots;
+  GROVE_CHECK(keys && next && slots, GROVE_ERR_MEMORY, "no memory for a table of %zu neighbours",
+              room);
+  groups->bits = bits;
+  fill_slots(groups);
+fail:
+  return status;
+}
+
+grove_status grove_groups_create(grove_groups *out)
+{
+  *out = (grove_groups){0};
+  return resize(out, 4);
+}
+
+void grove_groups_free(grove_groups *groups)
+{
+  free(groups->keys);
+  free(groups->begin);
+  free(groups->next);
+  free(groups->slots);
+  *groups = (grove_groups){0};
+}
+
+grove_status grove_groups_add(grove_groups *groups, int key)
+{
+  grove_status status = GROVE_OK;
+  if (2 * (groups->count + 1) > 1 << groups->bits) GROVE_TRY(resize(groups, groups->bits + 1));
+  uint32_t at = grove_groups_slot(groups, key), last = (1u << groups->bits) - 1;
+  while (groups->slots[at].group >= 0) at = (at + 1) & last;
+  groups->slots[at] = (grove_group_slot){key, groups->count};
+  groups->keys[groups->count] = key;
+  groups->next[groups->count++] = 0;
+fail:
+  return status;
+}
 
 static int ascending(const void *a, const void *b)
 {
@@ -10,63 +67,17 @@ static int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static const int *find_key(const grove_groups *groups, int key)
-{
-  return bsearch(&key, groups->keys, (size_t)groups->count, sizeof key, ascending);
-}
-
-int grove_groups_find(const grove_groups *groups, int key)
-{
-  const int *found = find_key(groups, key);
-  return found ? (int)(found - groups->keys) : -1;
-}
-
-/* The distinct keys, ascending, and for the number that the map gave each key its group. */
-static grove_status sort_keys(const grove_map *map, grove_groups *groups, int **group_of_number)
+grove_status grove_groups_arrange(grove_groups *groups)
 {
   grove_status status = GROVE_OK;
-  groups->count = map->count;
-  GROVE_NEW(groups->keys, map->count);
-  GROVE_NEW(*group_of_number, map->count);
-  for (int i = 0; i < map->count; i++) groups->keys[i] = map->keys[i];
-  qsort(groups->keys, (size_t)map->count, sizeof *groups->keys, ascending);
-  for (int i = 0; i < map->count; i++)
-    (*group_of_number)[i] = grove_groups_find(groups, map->keys[i]);
+  GROVE_NEW(groups->begin, groups->count + 1);
+  qsort(groups->keys, (size_t)groups->count, sizeof *groups->keys, ascending);
+  /* The table still has the old numbers, by which the entries were counted. */
+  for (int g = 0; g < groups->count; g++)
+    groups->begin[g + 1] =
+      groups->begin[g] + groups->next[grove_groups_find(groups, groups->keys[g])];
+  memcpy(groups->next, groups->begin, (size_t)groups->count * sizeof *groups->next);
+  fill_slots(groups);
 fail:
   return status;
-}
-
-grove_status grove_groups_create(int64_t n, const int *key, grove_groups *out)
-{
-  grove_status status = GROVE_OK;
-  grove_groups groups = {0};
-  grove_map map = {0};
-  int *number = NULL, *group_of_number = NULL;
-  GROVE_TRY(grove_map_create(&map));
-  GROVE_NEW(number, n);
-  for (int64_t i = 0; i < n; i++) GROVE_TRY(grove_map_insert(&map, key[i], &number[i]));
-  GROVE_TRY(sort_keys(&map, &groups, &group_of_number));
-  GROVE_NEW(groups.begin, groups.count + 1);
-  GROVE_NEW(groups.order, n);
-  for (int64_t i = 0; i < n; i++) groups.begin[group_of_number[number[i]] + 1]++;
-  for (int g = 0; g < groups.count; g++) groups.begin[g + 1] += groups.begin[g];
-  for (int64_t i = 0; i < n; i++) groups.order[groups.begin[group_of_number[number[i]]]++] = i;
-  for (int g = groups.count; g > 0; g--) groups.begin[g] = groups.begin[g - 1];
-  groups.begin[0] = 0;
-  *out = groups;
-  groups = (grove_groups){0};
-fail:
-  grove_groups_free(&groups);
-  grove_map_free(&map);
-  free(number);
-  free(group_of_number);
-  return status;
-}
-
-void grove_groups_free(grove_groups *groups)
-{
-  free(groups->keys);
-  free(groups->begin);
-  free(groups->order);
-  *groups = (grove_groups){0};
 }

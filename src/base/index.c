@@ -2,35 +2,42 @@
 
 #include <stdlib.h>
 
-static int consecutive(int64_t count, const int64_t *values)
+grove_status grove_index_reserve(int64_t count, int64_t least, int64_t most, grove_index *out)
 {
-  for (int64_t i = 1; i < count; i++)
-    if (values[i] - values[0] != i) return 0;
-  return 1;
+  grove_status status = GROVE_OK;
+  grove_index x = {.count = count};
+  if (least >= INT32_MIN && most <= INT32_MAX)
+    GROVE_ROOM(x.narrow, count);
+  else
+    GROVE_ROOM(x.wide, count);
+  *out = x;
+fail:
+  return status;
 }
 
-static int fits_narrow(int64_t count, const int64_t *values)
+void grove_index_settle(grove_index *x)
 {
-  for (int64_t i = 0; i < count; i++)
-    if (values[i] < INT32_MIN || values[i] > INT32_MAX) return 0;
-  return 1;
+  int64_t i = 1;
+  if (x->count > 0) x->first = grove_index_at(x, 0);
+  while (i < x->count && grove_index_at(x, i) - x->first == i) i++;
+  if (i < x->count) return;
+  free(x->narrow);
+  free(x->wide);
+  x->narrow = NULL;
+  x->wide = NULL;
 }
 
 grove_status grove_index_create(int64_t count, const int64_t *values, grove_index *out)
 {
   grove_status status = GROVE_OK;
-  grove_index x = {.count = count, .first = count > 0 ? values[0] : 0};
-  if (!consecutive(count, values)) {
-    if (fits_narrow(count, values)) {
-      GROVE_NEW(x.narrow, count);
-      for (int64_t i = 0; i < count; i++) x.narrow[i] = (int32_t)values[i];
-    } else {
-      GROVE_NEW(x.wide, count);
-      for (int64_t i = 0; i < count; i++) x.wide[i] = values[i];
-    }
+  int64_t least = 0, most = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (values[i] < least) least = values[i];
+    if (values[i] > most) most = values[i];
   }
-  *out = x;
-  return GROVE_OK;
+  GROVE_TRY(grove_index_reserve(count, least, most, out));
+  for (int64_t i = 0; i < count; i++) grove_index_put(out, i, values[i]);
+  grove_index_settle(out);
 fail:
   return status;
 }

@@ -26,10 +26,24 @@ static inline int64_t grove_index_at(const grove_index *x, int64_t i)
   return x->wide ? x->wide[i] : x->first + i;
 }
 
+/* Of an index that is reserved and not settled yet. */
+static inline void grove_index_put(grove_index *x, int64_t i, int64_t value)
+{
+  if (x->narrow)
+    x->narrow[i] = (int32_t)value;
+  else
+    x->wide[i] = value;
+}
+
 static inline int grove_index_consecutive(const grove_index *x)
 {
   return !x->narrow && !x->wide;
 }
+
+/* Room for `count` entries from `least` to `most`, to be put and then settled: that gives the
+ * memory back where they turn out to be consecutive. */
+grove_status grove_index_reserve(int64_t count, int64_t least, int64_t most, grove_index *out);
+void grove_index_settle(grove_index *x);
 
 /* A compact copy of `values`; owned by the caller, freed by grove_index_free. */
 grove_status grove_index_create(int64_t count, const int64_t *values, grove_index *out);

@@ -61,3 +61,9 @@ void *grove_memory(size_t count, size_t bytes)
   if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;
   return calloc(count > 0 ? count : 1, bytes > 0 ? bytes : 1);
 }
+
+void *grove_room(size_t count, size_t bytes)
+{
+  if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;
+  return malloc(count > 0 && bytes > 0 ? count * bytes : 1);
+}

@@ -51,6 +51,14 @@
                 (long long)(count), sizeof *(pointer), #pointer);                                  \
   } while (0)
 
+/* The same for items that are all written before they are read: not zeroed. */
+#define GROVE_ROOM(pointer, count)                                                                 \
+  do {                                                                                             \
+    (pointer) = grove_room((size_t)(count), sizeof *(pointer));                                    \
+    GROVE_CHECK((pointer) != NULL, GROVE_ERR_MEMORY, "no memory for %lld items of %zu bytes (%s)", \
+                (long long)(count), sizeof *(pointer), #pointer);                                  \
+  } while (0)
+
 /* A sentence never grows beyond this: it must travel between ranks. */
 enum { GROVE_SENTENCE_BYTES = 1024 };
 
@@ -73,6 +81,9 @@ grove_status grove_error_set(grove_status code, const char *sentence);
 
 /* calloc, with a size of at least one byte. */
 void *grove_memory(size_t count, size_t bytes);
+
+/* malloc, likewise. */
+void *grove_room(size_t count, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -60,24 +60,43 @@ fail:
   return status;
 }
 
-grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n)
+grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const int64_t *values,
+                                   int n, grove_agreement *out)
 {
   grove_status status = GROVE_OK;
   step *s = NULL;
-  MPI_Request request;
-  int64_t result[MOST + 1];
-  char sentence[GROVE_SENTENCE_BYTES];
+  *out = (grove_agreement){.mine = mine, .n = n};
   /* What happens while this step runs must not replace the sentence that it may have to share. */
-  if (mine != GROVE_OK) snprintf(sentence, sizeof sentence, "%s", grove_last_error());
+  if (mine != GROVE_OK) snprintf(out->sentence, sizeof out->sentence, "%s", grove_last_error());
   if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
   GROVE_TRY(begin(ctx, &s));
+  out->step = s;
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   for (int i = 0; i < n; i++) s->in[1 + i] = values[i];
-  GROVE_TRY_MPI(MPI_Iallreduce(s->in, s->out, n + 1, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, s, result, n + 1));
-  if (mine != GROVE_OK) grove_error_set(mine, sentence);
-  if (result[0] > 0) return share_failure(ctx, mine, ctx->size - (int)result[0]);
-  for (int i = 0; i < n; i++) values[i] = result[1 + i];
+  GROVE_TRY_MPI(
+    MPI_Iallreduce(s->in, s->out, n + 1, MPI_INT64_T, MPI_MAX, ctx->comm, &out->request));
+fail:
+  return status;
+}
+
+grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values)
+{
+  grove_status status = GROVE_OK;
+  int64_t result[MOST + 1];
+  GROVE_TRY(finish(ctx, &a->request, a->step, result, a->n + 1));
+  if (a->mine != GROVE_OK) grove_error_set(a->mine, a->sentence);
+  if (result[0] > 0) return share_failure(ctx, a->mine, ctx->size - (int)result[0]);
+  for (int i = 0; i < a->n; i++) values[i] = result[1 + i];
+fail:
+  return status;
+}
+
+grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n)
+{
+  grove_status status = GROVE_OK;
+  grove_agreement agreement;
+  GROVE_TRY(grove_agreement_begin(ctx, mine, values, n, &agreement));
+  GROVE_TRY(grove_agreement_end(ctx, &agreement, values));
 fail:
   return status;
 }

@@ -47,7 +47,7 @@ typedef struct grove_tag {
 } grove_tag;
 
 /* Tags below this one are for set-up; operations have one each, from here on. */
-enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_FIRST = 8 };
+enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_ANSWER = 2, GROVE_TAG_FIRST = 8 };
 
 struct grove_context {
   int references;
@@ -117,6 +117,20 @@ grove_status grove_context_time_out(grove_context *ctx);
  * (n at most 7). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
+/* The same in two halves, for who has other things to look after meanwhile: begun by all ranks, and
+ * over when `request` is complete, which the end waits for. */
+typedef struct grove_agreement {
+  MPI_Request request;
+  void *step;
+  int n;
+  grove_status mine;
+  char sentence[GROVE_SENTENCE_BYTES];
+} grove_agreement;
+
+grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const int64_t *values,
+                                   int n, grove_agreement *out);
+grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values);
+
 /* Rank `from` tells all ranks `bytes` bytes. */
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);
 
@@ -139,15 +153,30 @@ typedef struct grove_parcel {
   void *data;
 } grove_parcel;
 
-/* Can these parcels be sent? To be agreed upon before an exchange, which all ranks must enter. This
- * rank's failure. */
-grove_status grove_parcels_check(const grove_context *ctx, int n, const grove_parcel *parcels);
+/* What the receiver of a parcel tells its sender. */
+typedef struct grove_answer {
+  int64_t status; /* a grove_status; GROVE_OK: all is well */
+  int64_t facts[2];
+} grove_answer;
 
-/* Delivers parcels to ranks that do not know they will get any; returns those that came, by
- * ascending peer. Messages and memory are proportional to the parcels, not to the ranks. Takes
- * `send` over and sets it to NULL: after a failure MPI may still be reading it. */
-grove_status grove_context_exchange(grove_context *ctx, int nsend, grove_parcel **send,
-                                    int *nreceived, grove_parcel **received);
+/* What goes out and what comes in an exchange. */
+typedef struct grove_mail {
+  int nsent, ncame;
+  grove_parcel *sent; /* to different ranks */
+  grove_parcel *came; /* by ascending peer */
+  void *self;         /* for the two below, which may be NULL */
+  /* Looks at a parcel as soon as it is here, and answers. */
+  void (*judge)(void *self, const grove_parcel *parcel, grove_answer *answer);
+  /* What an answer other than GROVE_OK to one of this rank's parcels means. This rank's failure. */
+  grove_status (*heed)(void *self, const grove_parcel *parcel, const grove_answer *answer);
+} grove_mail;
+
+/* Delivers parcels to ranks that do not know they will get any, and agrees (see above) on `mine`,
+ * on the answers and on `values`, in the same stroke. A rank whose status is not GROVE_OK sends
+ * nothing, but must come here. Messages and memory are proportional to the parcels, not to the
+ * ranks. After a timeout `sent` is NULL: MPI may still be reading it. Agreed by all. */
+grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64_t *values, int n,
+                                    grove_mail *mail);
 void grove_parcels_free(int n, grove_parcel *parcels);
 
 /* ---- tags (tags.c) ---- */

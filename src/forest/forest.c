@@ -44,10 +44,8 @@ void grove_forest_release(grove_forest *f)
   if (--f->references > 0) return;
   if (f->compiled) f->free_compiled(f->compiled);
   grove_graph_free(&f->graph);
-  grove_side_free(&f->leaves);
+  grove_leaves_free(f);
   grove_side_free(&f->roots);
-  grove_index_free(&f->remote);
-  grove_index_free(&f->order);
   free(f->shown_leaf);
   free(f->shown_root);
   free(f->name);
@@ -82,7 +80,7 @@ fail:
   return status;
 }
 
-/* ---- the graph as it is given: copied, not judged ---- */
+/* ---- the graph as it is given ---- */
 
 static grove_status begin_graph(grove_forest *f, const char *call)
 {
@@ -91,6 +89,7 @@ static grove_status begin_graph(grove_forest *f, const char *call)
   GROVE_CHECK(!f->ready, GROVE_ERR_STATE, "%s: forest '%s' is set up already; its graph is final",
               call, grove_forest_label(f));
   grove_graph_free(&f->graph);
+  grove_leaves_free(f);
 fail:
   return status;
 }
@@ -100,32 +99,47 @@ static grove_status copy(const void *from, int64_t n, size_t bytes, void **to)
 {
   grove_status status = GROVE_OK;
   if (!from || n <= 0) return GROVE_OK;
-  *to = grove_memory((size_t)n, bytes);
+  *to = grove_room((size_t)n, bytes);
   GROVE_CHECK(*to, GROVE_ERR_MEMORY, "no memory for %lld leaves", (long long)n);
   memcpy(*to, from, (size_t)n * bytes);
 fail:
   return status;
 }
 
-static grove_status set_graph(grove_forest *f, const grove_graph *given, const char *call)
+/* Keeps the lists as they are, to be judged in set-up. */
+static grove_status keep_lists(grove_graph *graph)
 {
   grove_status status = GROVE_OK;
-  grove_graph graph = *given;
+  const grove_graph given = *graph;
   void *leaf_index = NULL, *root = NULL, *global_root = NULL;
-  GROVE_TRY(begin_graph(f, call));
-  graph.missing = given->nleaves > 0 && !given->root && !given->global_root;
-  GROVE_TRY(copy(given->leaf_index, given->nleaves, sizeof *given->leaf_index, &leaf_index));
-  GROVE_TRY(copy(given->root, given->nleaves, sizeof *given->root, &root));
-  GROVE_TRY(copy(given->global_root, given->nleaves, sizeof *given->global_root, &global_root));
-  graph.leaf_index = leaf_index;
-  graph.root = root;
-  graph.global_root = global_root;
-  f->graph = graph;
+  GROVE_TRY(copy(given.leaf_index, given.nleaves, sizeof *given.leaf_index, &leaf_index));
+  GROVE_TRY(copy(given.root, given.nleaves, sizeof *given.root, &root));
+  GROVE_TRY(copy(given.global_root, given.nleaves, sizeof *given.global_root, &global_root));
+  graph->leaf_index = leaf_index;
+  graph->root = root;
+  graph->global_root = global_root;
   return GROVE_OK;
 fail:
   free(leaf_index);
   free(root);
   free(global_root);
+  return status;
+}
+
+static grove_status set_graph(grove_forest *f, grove_graph graph, const char *call)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(begin_graph(f, call));
+  graph.missing = graph.nleaves > 0 && !graph.root && !graph.global_root;
+  if (graph.form == GROVE_FORM_PAIRS) GROVE_TRY(grove_leaves_create(f, &graph));
+  if (f->grouped) { /* the lists have been used */
+    graph.leaf_index = NULL;
+    graph.root = NULL;
+  } else {
+    GROVE_TRY(keep_lists(&graph));
+  }
+  f->graph = graph;
+fail:
   return status;
 }
 
@@ -137,7 +151,7 @@ grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nle
                        .nleaves = nleaves,
                        .leaf_index = (int64_t *)leaf_index,
                        .root = (grove_root *)root};
-  return set_graph(f, &given, "grove_forest_set_graph");
+  return set_graph(f, given, "grove_forest_set_graph");
 }
 
 grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots, int64_t nleaves,
@@ -148,7 +162,7 @@ grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots, int6
                        .nleaves = nleaves,
                        .leaf_index = (int64_t *)leaf_index,
                        .global_root = (int64_t *)global_root};
-  return set_graph(f, &given, "grove_forest_set_graph_global");
+  return set_graph(f, given, "grove_forest_set_graph_global");
 }
 
 grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern pattern, int64_t n)

@@ -1,10 +1,11 @@
 /* A star forest: what the user said, and what every rank knows after set-up.
  *
- * Before set-up: the graph as it was given, perhaps wrong. After: two lists of edges, compact and
- * grouped by the rank at the other end. The leaf side has this rank's leaves by the rank of their
- * root, each group in the order of the user's list; the root side has this rank's roots by the rank
- * of their leaf, in the order that rank has them. So group p of rank q's leaf side and group q of
- * rank p's root side name the same edges in the same order, and a message needs no further words.
+ * Before set-up: the leaf side, if the graph was given as pairs and looks right; else the graph as
+ * it was given, perhaps wrong. After: two lists of edges, compact and grouped by the rank at the
+ * other end. The leaf side has this rank's leaves by the rank of their root, each group in the
+ * order of the user's list; the root side has this rank's roots by the rank of their leaf, in the
+ * order that rank has them. So group p of rank q's leaf side and group q of rank p's root side name
+ * the same edges in the same order, and a message needs no further words.
  */
 #ifndef GROVE_FOREST_FOREST_H
 #define GROVE_FOREST_FOREST_H
@@ -50,12 +51,15 @@ struct grove_forest {
   int ready;
   int64_t serial; /* the how-manieth to be set up: the same on every rank */
   grove_graph graph;
+  grove_index lists; /* before set-up: what the owners of the roots are told; see leaves.c */
+  int grouped;       /* the leaf side is there, and with it `lists` */
 
   int64_t nroots, nleaves;
   int listed; /* the user gave a list of leaf slots */
   grove_side leaves, roots;
-  grove_index remote; /* leaf side: the index of the root on its own rank */
-  grove_index order;  /* leaf side: position in the user's list; count 0 where that list ascends */
+  /* In the order of the user's list: index of the root * leaves.count + group of its rank. With the
+   * slots of the groups that is the whole list. */
+  grove_index edges;
   int64_t leaf_first, leaf_end;
 
   int64_t *shown_leaf; /* made when grove_forest_graph is first asked */
@@ -73,6 +77,21 @@ const char *grove_forest_label(const grove_forest *f);
 
 void grove_graph_free(grove_graph *graph);
 void grove_side_free(grove_side *side);
+
+/* Root indices are smaller than this, so that any fits beside the number of a group. */
+static inline int64_t grove_root_limit(int ranks)
+{
+  return INT64_MAX / ranks;
+}
+
+/* Makes the leaf side from pairs that are right as far as this rank can see. Others leave the
+ * forest without one, which is no failure: grove_graph_validate says what is wrong with them. */
+grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph);
+void grove_leaves_free(grove_forest *f);
+
+/* Some slot that a list of slots from `least` to `most` names twice, or -1. */
+grove_status grove_find_duplicate(int64_t n, const int64_t *list, int64_t least, int64_t most,
+                                  int64_t *slot);
 
 /* Looks at what one rank can see by itself: counts, NULLs, leaf slots, root ranks. This rank's
  * failure. */

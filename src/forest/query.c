@@ -26,44 +26,30 @@ fail:
   return status;
 }
 
-static int ascending(const void *a, const void *b)
-{
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-static int64_t position_in_sorted(const int64_t *sorted, int64_t n, int64_t slot)
-{
-  const int64_t *found = bsearch(&slot, sorted, (size_t)n, sizeof slot, ascending);
-  return found - sorted;
-}
-
-/* Undoes the grouping: the user's list, from the compact ones. */
+/* The user's list, from the compact ones: each group has its leaves in the order of that list. */
 static grove_status expand(grove_forest *f)
 {
   grove_status status = GROVE_OK;
-  int64_t n = f->nleaves, *leaf = NULL;
+  int64_t n = f->nleaves, *leaf = NULL, *next = NULL;
   grove_root *root = NULL;
   if (f->shown_root) return GROVE_OK;
   GROVE_NEW(leaf, n);
   GROVE_NEW(root, n);
-  for (int64_t i = 0; i < n; i++) leaf[i] = grove_index_at(&f->leaves.slots, i);
-  /* A list that ascended is found again by sorting; otherwise the order was kept. */
-  if (f->order.count == 0) qsort(leaf, (size_t)n, sizeof *leaf, ascending);
-  for (int g = 0; g < f->leaves.count; g++)
-    for (int64_t i = f->leaves.begin[g]; i < f->leaves.begin[g + 1]; i++) {
-      int64_t slot = grove_index_at(&f->leaves.slots, i);
-      int64_t at =
-        f->order.count > 0 ? grove_index_at(&f->order, i) : position_in_sorted(leaf, n, slot);
-      if (f->order.count > 0) leaf[at] = slot;
-      root[at] = (grove_root){f->leaves.ranks[g], grove_index_at(&f->remote, i)};
-    }
+  GROVE_NEW(next, f->leaves.count);
+  for (int g = 0; g < f->leaves.count; g++) next[g] = f->leaves.begin[g];
+  for (int64_t i = 0; i < n; i++) {
+    int64_t edge = grove_index_at(&f->edges, i), g = edge % f->leaves.count;
+    leaf[i] = grove_index_at(&f->leaves.slots, next[g]++);
+    root[i] = (grove_root){f->leaves.ranks[g], edge / f->leaves.count};
+  }
   f->shown_leaf = leaf;
   f->shown_root = root;
-  return GROVE_OK;
+  leaf = NULL;
+  root = NULL;
 fail:
   free(leaf);
   free(root);
+  free(next);
   return status;
 }
 

@@ -36,55 +36,62 @@ static int by_first(const void *a, const void *b)
   return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The directories that each leaf must ask. */
-static grove_status group_questions(const grove_graph *graph, int64_t block, grove_groups *groups)
+/* Leaves by the directory that they must ask. */
+typedef struct sorted_leaves {
+  grove_groups groups;
+  int64_t *order; /* the leaves of each group, in the order of the list */
+} sorted_leaves;
+
+static grove_status sort_leaves(const grove_graph *graph, int64_t block, sorted_leaves *out)
 {
   grove_status status = GROVE_OK;
-  int *ask = NULL;
-  GROVE_NEW(ask, graph->nleaves);
-  for (int64_t i = 0; i < graph->nleaves; i++) ask[i] = (int)(graph->global_root[i] / block);
-  GROVE_TRY(grove_groups_create(graph->nleaves, ask, groups));
+  const int64_t *number = graph->global_root;
+  GROVE_TRY(grove_groups_create(&out->groups));
+  for (int64_t i = 0; i < graph->nleaves; i++)
+    GROVE_TRY(grove_groups_count(&out->groups, (int)(number[i] / block)));
+  GROVE_TRY(grove_groups_arrange(&out->groups));
+  GROVE_ROOM(out->order, graph->nleaves);
+  for (int64_t i = 0; i < graph->nleaves; i++)
+    out->order[out->groups.next[grove_groups_find(&out->groups, (int)(number[i] / block))]++] = i;
 fail:
-  free(ask);
   return status;
 }
 
-static grove_status write_question(const grove_graph *graph, const grove_groups *groups, int g,
+static grove_status write_question(const grove_graph *graph, const sorted_leaves *leaves, int g,
                                    int peer, const question *header, grove_parcel *out)
 {
+  const int64_t *begin = leaves->groups.begin;
   grove_status status = GROVE_OK;
   question q = *header;
-  q.count = g >= 0 ? groups->begin[g + 1] - groups->begin[g] : 0;
+  q.count = g >= 0 ? begin[g + 1] - begin[g] : 0;
   out->peer = peer;
   out->bytes = (int64_t)sizeof q + q.count * (int64_t)sizeof(int64_t);
   char *data = NULL;
-  GROVE_NEW(data, out->bytes);
+  GROVE_ROOM(data, out->bytes);
   out->data = data;
   memcpy(data, &q, sizeof q);
   int64_t *number = (int64_t *)(data + sizeof q);
-  for (int64_t i = 0; i < q.count; i++)
-    number[i] = graph->global_root[groups->order[groups->begin[g] + i]];
+  for (int64_t i = 0; i < q.count; i++) number[i] = graph->global_root[leaves->order[begin[g] + i]];
 fail:
   return status;
 }
 
 /* One parcel a directory: questions, and in one of them the announcement. */
-static grove_status write_questions(const grove_graph *graph, const grove_groups *groups,
-                                    int64_t first, int64_t block, int *n, grove_parcel **out)
+static grove_status write_questions(const grove_graph *graph, const sorted_leaves *leaves,
+                                    int64_t first, int64_t block, grove_mail *mail)
 {
   grove_status status = GROVE_OK;
+  const grove_groups *groups = &leaves->groups;
   int home = graph->nroots > 0 ? (int)(first / block) : -1, announced = home < 0;
-  grove_parcel *parcels = NULL;
-  GROVE_NEW(parcels, groups->count + 1);
-  *out = parcels;
+  GROVE_NEW(mail->sent, groups->count + 1);
   for (int g = 0; g < groups->count; g++) {
     question q = {.announces = groups->keys[g] == home, .first = first};
     announced = announced || q.announces;
-    GROVE_TRY(write_question(graph, groups, g, groups->keys[g], &q, &parcels[(*n)++]));
+    GROVE_TRY(write_question(graph, leaves, g, groups->keys[g], &q, &mail->sent[mail->nsent++]));
   }
   if (!announced) {
     question q = {.announces = 1, .first = first};
-    GROVE_TRY(write_question(graph, groups, -1, home, &q, &parcels[(*n)++]));
+    GROVE_TRY(write_question(graph, leaves, -1, home, &q, &mail->sent[mail->nsent++]));
   }
 fail:
   return status;
@@ -140,37 +147,36 @@ static grove_root look_up(const directory *d, int64_t number)
 }
 
 static grove_status write_answers(const directory *d, int n, const grove_parcel *questions,
-                                  int *nanswers, grove_parcel **out)
+                                  grove_mail *mail)
 {
   grove_status status = GROVE_OK;
-  grove_parcel *parcels = NULL;
-  GROVE_NEW(parcels, n);
-  *out = parcels;
+  GROVE_NEW(mail->sent, n);
   for (int i = 0; i < n; i++) {
     question q;
     memcpy(&q, questions[i].data, sizeof q);
     if (q.count == 0) continue;
     const int64_t *number = (const int64_t *)((const char *)questions[i].data + sizeof q);
     grove_root *answer = NULL;
-    GROVE_NEW(answer, q.count);
+    GROVE_ROOM(answer, q.count);
     for (int64_t k = 0; k < q.count; k++) answer[k] = look_up(d, number[k]);
-    parcels[(*nanswers)++] = (grove_parcel){
+    mail->sent[mail->nsent++] = (grove_parcel){
       .peer = questions[i].peer, .bytes = q.count * (int64_t)sizeof *answer, .data = answer};
   }
 fail:
   return status;
 }
 
-static grove_status read_answers(grove_graph *graph, const grove_groups *groups, int n,
-                                 const grove_parcel *answers)
+static grove_status read_answers(grove_graph *graph, const sorted_leaves *leaves,
+                                 const grove_mail *mail)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(graph->root, graph->nleaves);
-  for (int i = 0; i < n; i++) {
-    int g = grove_groups_find(groups, answers[i].peer);
-    const grove_root *answer = answers[i].data;
-    for (int64_t k = groups->begin[g]; k < groups->begin[g + 1]; k++)
-      graph->root[groups->order[k]] = answer[k - groups->begin[g]];
+  const int64_t *begin = leaves->groups.begin;
+  GROVE_ROOM(graph->root, graph->nleaves);
+  for (int i = 0; i < mail->ncame; i++) {
+    int g = grove_groups_find(&leaves->groups, mail->came[i].peer);
+    const grove_root *answer = mail->came[i].data;
+    for (int64_t k = begin[g]; k < begin[g + 1]; k++)
+      graph->root[leaves->order[k]] = answer[k - begin[g]];
   }
 fail:
   return status;
@@ -189,22 +195,25 @@ fail:
   return status;
 }
 
-/* What goes out in the two exchanges; each is written before all ranks agree to enter it. */
 typedef struct inquiry {
-  grove_groups groups; /* leaves by the directory they ask */
+  sorted_leaves leaves;
   directory directory;
-  int nasked, ncame, nreplies, nanswers;
-  grove_parcel *asked, *came, *replies, *answers;
+  grove_mail questions, answers;
 } inquiry;
+
+static void free_mail(grove_mail *mail)
+{
+  grove_parcels_free(mail->nsent, mail->sent);
+  grove_parcels_free(mail->ncame, mail->came);
+}
 
 static void free_inquiry(inquiry *q)
 {
-  grove_groups_free(&q->groups);
+  grove_groups_free(&q->leaves.groups);
+  free(q->leaves.order);
   free(q->directory.owners);
-  grove_parcels_free(q->nasked, q->asked);
-  grove_parcels_free(q->ncame, q->came);
-  grove_parcels_free(q->nreplies, q->replies);
-  grove_parcels_free(q->nanswers, q->answers);
+  free_mail(&q->questions);
+  free_mail(&q->answers);
 }
 
 static grove_status ask(const grove_graph *graph, const grove_context *ctx, int64_t first,
@@ -213,18 +222,8 @@ static grove_status ask(const grove_graph *graph, const grove_context *ctx, int6
   grove_status status = GROVE_OK;
   int64_t block = total / ctx->size + 1;
   GROVE_TRY(check_numbers(graph, ctx->rank, total));
-  GROVE_TRY(group_questions(graph, block, &q->groups));
-  GROVE_TRY(write_questions(graph, &q->groups, first, block, &q->nasked, &q->asked));
-  GROVE_TRY(grove_parcels_check(ctx, q->nasked, q->asked));
-fail:
-  return status;
-}
-
-static grove_status answer(const grove_context *ctx, inquiry *q)
-{
-  grove_status status = GROVE_OK;
-  GROVE_TRY(write_answers(&q->directory, q->ncame, q->came, &q->nreplies, &q->replies));
-  GROVE_TRY(grove_parcels_check(ctx, q->nreplies, q->replies));
+  GROVE_TRY(sort_leaves(graph, block, &q->leaves));
+  GROVE_TRY(write_questions(graph, &q->leaves, first, block, &q->questions));
 fail:
   return status;
 }
@@ -236,14 +235,13 @@ static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
   inquiry q = {0};
   GROVE_TRY(grove_context_offsets(ctx, graph->nroots, &first, &total));
   mine = ask(graph, ctx, first, total, &q);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_context_exchange(ctx, q.nasked, &q.asked, &q.ncame, &q.came));
-  mine = list_announced(q.ncame, q.came, &q.directory);
+  GROVE_TRY(grove_context_exchange(ctx, mine, NULL, 0, &q.questions));
+  mine = list_announced(q.questions.ncame, q.questions.came, &q.directory);
   GROVE_TRY(add_from_below(ctx, &q.directory));
-  if (mine == GROVE_OK) mine = answer(ctx, &q);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_context_exchange(ctx, q.nreplies, &q.replies, &q.nanswers, &q.answers));
-  GROVE_TRY(read_answers(graph, &q.groups, q.nanswers, q.answers));
+  if (mine == GROVE_OK)
+    mine = write_answers(&q.directory, q.questions.ncame, q.questions.came, &q.answers);
+  GROVE_TRY(grove_context_exchange(ctx, mine, NULL, 0, &q.answers));
+  GROVE_TRY(read_answers(graph, &q.leaves, &q.answers));
 fail:
   free_inquiry(&q);
   return status;
@@ -261,7 +259,7 @@ static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int o
   for (int r = 0; r < ctx->size && wanted; r++) total += n[r];
   graph->nroots = graph->n;
   graph->nleaves = total;
-  GROVE_NEW(graph->root, total);
+  GROVE_ROOM(graph->root, total);
   for (int64_t r = 0, k = 0; r < ctx->size && wanted; r++)
     for (int64_t i = 0; i < n[r]; i++) graph->root[k++] = (grove_root){(int)r, i};
 fail:
@@ -273,7 +271,7 @@ static grove_status list_blocks(grove_graph *graph, const grove_context *ctx)
 {
   grove_status status = GROVE_OK;
   graph->nroots = graph->nleaves = graph->n * ctx->size;
-  GROVE_NEW(graph->root, graph->nleaves);
+  GROVE_ROOM(graph->root, graph->nleaves);
   for (int64_t k = 0; k < graph->nleaves; k++)
     graph->root[k] = (grove_root){(int)(k / graph->n), ctx->rank * graph->n + k % graph->n};
 fail:

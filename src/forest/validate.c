@@ -46,6 +46,11 @@ static grove_status check_roots(const grove_graph *graph, int rank, int size)
                 "a root index must not be negative",
                 rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
                 root.rank);
+    GROVE_CHECK(root.index < grove_root_limit(size), GROVE_ERR_GRAPH,
+                "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
+                "with %d ranks a root index must be less than 2^63 / %d",
+                rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
+                root.rank, size, size);
   }
 fail:
   return status;
@@ -57,15 +62,11 @@ static int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The first slot that a list names twice, or -1. */
-static grove_status find_duplicate(const int64_t *list, int64_t n, int64_t *slot)
+static grove_status find_by_sorting(int64_t n, const int64_t *list, int64_t *slot)
 {
   grove_status status = GROVE_OK;
-  int64_t *sorted = NULL, sorted_until = 1;
-  *slot = -1;
-  while (sorted_until < n && list[sorted_until] > list[sorted_until - 1]) sorted_until++;
-  if (sorted_until >= n) return GROVE_OK; /* ascending: the usual case needs no memory */
-  GROVE_NEW(sorted, n);
+  int64_t *sorted = NULL;
+  GROVE_ROOM(sorted, n);
   memcpy(sorted, list, (size_t)n * sizeof *sorted);
   qsort(sorted, (size_t)n, sizeof *sorted, ascending);
   for (int64_t i = 1; i < n && *slot < 0; i++)
@@ -73,6 +74,35 @@ static grove_status find_duplicate(const int64_t *list, int64_t n, int64_t *slot
 fail:
   free(sorted);
   return status;
+}
+
+/* A bit for every slot. */
+static grove_status find_by_marking(int64_t n, const int64_t *list, int64_t least, int64_t most,
+                                    int64_t *slot)
+{
+  grove_status status = GROVE_OK;
+  uint64_t *marks = NULL;
+  GROVE_NEW(marks, (most - least) / 64 + 1);
+  for (int64_t i = 0; i < n && *slot < 0; i++) {
+    uint64_t *word = &marks[(list[i] - least) / 64], bit = (uint64_t)1 << (list[i] - least) % 64;
+    if (*word & bit) *slot = list[i];
+    *word |= bit;
+  }
+fail:
+  free(marks);
+  return status;
+}
+
+grove_status grove_find_duplicate(int64_t n, const int64_t *list, int64_t least, int64_t most,
+                                  int64_t *slot)
+{
+  int64_t sorted_until = 1;
+  *slot = -1;
+  while (sorted_until < n && list[sorted_until] > list[sorted_until - 1]) sorted_until++;
+  if (sorted_until >= n) return GROVE_OK; /* ascending: the usual case needs no memory */
+  /* Marks never take more memory than a sorted copy. */
+  if ((most - least) / 64 < n) return find_by_marking(n, list, least, most, slot);
+  return find_by_sorting(n, list, slot);
 }
 
 static void print_root(const grove_graph *graph, int64_t i, char text[64])
@@ -112,11 +142,13 @@ static grove_status check_leaves(const grove_graph *graph, int rank)
 {
   grove_status status = GROVE_OK;
   if (!graph->leaf_index) return GROVE_OK;
-  int64_t bad = 0, twice = -1;
-  while (bad < graph->nleaves && graph->leaf_index[bad] >= 0 && graph->leaf_index[bad] < INT64_MAX)
-    bad++;
-  if (bad < graph->nleaves) return refuse_leaf(graph, rank, bad);
-  GROVE_TRY(find_duplicate(graph->leaf_index, graph->nleaves, &twice));
+  int64_t most = 0, twice = -1;
+  for (int64_t i = 0; i < graph->nleaves; i++) {
+    int64_t slot = graph->leaf_index[i];
+    if (slot < 0 || slot == INT64_MAX) return refuse_leaf(graph, rank, i);
+    if (slot > most) most = slot;
+  }
+  GROVE_TRY(grove_find_duplicate(graph->nleaves, graph->leaf_index, 0, most, &twice));
   if (twice >= 0) return refuse_duplicate(graph, rank, twice);
 fail:
   return status;

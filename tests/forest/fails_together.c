@@ -123,6 +123,35 @@ static void large_numbers(const place *p, int64_t nroots)
   CHECK_OK(grove_forest_free(&f));
 }
 
+/* ---- pairs ---- */
+
+/* An index must leave room for the number of a rank. The largest comes back, among small ones. */
+static void last_root(const place *p)
+{
+  int next = (p->rank + 1) % p->size;
+  int64_t end = INT64_MAX / p->size;
+  const grove_root *shown = NULL, good[3] = {{next, 7}, {next, end - 1}, {p->rank, 0}};
+  for (int bad = 0; bad < p->size; bad++) {
+    grove_root root[3] = {good[0], good[1], good[2]};
+    if (p->rank == bad) root[1].index = end;
+    grove_forest *f = create(p);
+    CHECK_OK(grove_forest_set_graph(f, INT64_MAX, 3, NULL, root));
+    refused(p, f, GROVE_ERR_GRAPH);
+    CHECK_NUMBER_IN(grove_last_error(), bad);
+    CHECK_NUMBER_IN(grove_last_error(), end);
+    mended(p, f);
+    CHECK_OK(grove_forest_free(&f));
+  }
+  grove_forest *f = create(p);
+  CHECK_OK(grove_forest_set_graph(f, INT64_MAX, 3, NULL, good));
+  CHECK_OK(grove_forest_set_up(f));
+  CHECK_OK(grove_forest_graph(f, NULL, NULL, NULL, &shown));
+  for (int i = 0; i < 3; i++)
+    CHECK(shown[i].rank == good[i].rank && shown[i].index == good[i].index,
+          "leaf %d is joined to root %lld of rank %d", i, (long long)shown[i].index, shown[i].rank);
+  CHECK_OK(grove_forest_free(&f));
+}
+
 /* ---- leaves ---- */
 
 static void set_leaves(const place *p, grove_forest *f, int global, const int64_t slot[2])
@@ -174,6 +203,7 @@ int main(int argc, char **argv)
     sums_that_overflow(p);
     large_numbers(p, ((int64_t)1 << 60) / p->size);
     large_numbers(p, INT32_MAX);
+    last_root(p);
     last_leaf(p, 0);
     last_leaf(p, 1);
   }

@@ -1,6 +1,7 @@
-/* Set-up on a rank that runs out of memory, at each of its larger allocations in turn: all ranks
- * get GROVE_ERR_MEMORY and nobody is left waiting; with enough memory the same forest is set up
- * after all. The linker puts the calloc below in the place of Grove's.
+/* A rank that runs out of memory, at each of its larger allocations in turn. In set_graph, which is
+ * local, it gets GROVE_ERR_MEMORY and may set the graph again. In set-up all ranks get it and
+ * nobody is left waiting; with enough memory the same forest is set up after all. The linker puts
+ * the calloc and malloc below in the place of Grove's.
  *
  * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
  * and the parcels of an exchange, whose size a rank learns only when they come. */
@@ -9,24 +10,44 @@
 
 #include <stdlib.h>
 
-/* Lists as long as this, on the rank in trouble, take at least so many bytes. */
-enum { LEAVES = 5000, LARGE_BYTES = 4 * LEAVES };
+/* Lists as long as this, on the rank in trouble, take at least so many bytes, also where only the
+ * third of them is meant that is joined to this very rank. */
+enum { LEAVES = 5000, LARGE_BYTES = LEAVES };
 
 static struct {
   int armed;
   int64_t met;  /* larger allocations so far */
   int64_t fail; /* the number of the one that fails */
+  int parcel;   /* the next one is not meant */
 } scarce;
 
 void *__real_calloc(size_t count, size_t bytes);
+void *__real_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+
+static int runs_out(size_t bytes)
+{
+  int parcel = scarce.parcel;
+  scarce.parcel = 0;
+  return scarce.armed && !parcel && bytes >= LARGE_BYTES && scarce.met++ == scarce.fail;
+}
 
 void *__wrap_calloc(size_t count, size_t bytes)
 {
-  int parcel = bytes == 1;
-  if (scarce.armed && !parcel && count * bytes >= LARGE_BYTES && scarce.met++ == scarce.fail)
-    return NULL;
-  return __real_calloc(count, bytes);
+  return runs_out(count * bytes) ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+  return runs_out(bytes) ? NULL : __real_malloc(bytes);
+}
+
+/* MPI's profiling interface: here Grove asks how much memory a parcel needs that comes. */
+GROVE_API int MPI_Get_count(const MPI_Status *about, MPI_Datatype type, int *count)
+{
+  scarce.parcel = 1;
+  return PMPI_Get_count(about, type, count);
 }
 
 /* ---- graphs: one rank has many leaves, all others one ---- */
@@ -38,35 +59,41 @@ static grove_root root_of(const place *p, int64_t i)
   return (grove_root){(int)(i % p->size), i * 7 % LEAVES};
 }
 
-static void set_pairs(const place *p, grove_forest *f, int64_t n, const int64_t *slot)
+static grove_status call_set_graph(grove_forest *f, form how, int64_t n, const int64_t *slot,
+                                   const grove_root *root, const int64_t *number)
 {
-  grove_root *root = need((size_t)n * sizeof *root);
-  for (int64_t i = 0; i < n; i++) root[i] = root_of(p, i);
-  CHECK_OK(grove_forest_set_graph(f, LEAVES, n, slot, root));
-  free(root);
+  switch (how) {
+  case PAIRS: return grove_forest_set_graph(f, LEAVES, n, NULL, root);
+  case UNSORTED: return grove_forest_set_graph(f, LEAVES, n, slot, root);
+  case GLOBAL: return grove_forest_set_graph_global(f, LEAVES, n, NULL, number);
+  case GLOBAL_UNSORTED: return grove_forest_set_graph_global(f, LEAVES, n, slot, number);
+  case GATHER: return grove_forest_set_pattern(f, GROVE_GATHER, n);
+  default: return grove_forest_set_pattern(f, GROVE_ALLGATHER, n);
+  }
 }
 
-static void set_global(const place *p, grove_forest *f, int64_t n, const int64_t *slot)
-{
-  int64_t *number = need((size_t)n * sizeof *number);
-  for (int64_t i = 0; i < n; i++) number[i] = LEAVES * root_of(p, i).rank + root_of(p, i).index;
-  CHECK_OK(grove_forest_set_graph_global(f, LEAVES, n, slot, number));
-  free(number);
-}
-
+/* If there is not enough memory, then at the second attempt. */
 static void set_graph(const place *p, grove_forest *f, form how, int bad)
 {
   int64_t n = p->rank == bad ? LEAVES : 1, *slot = need((size_t)n * sizeof *slot);
-  for (int64_t i = 0; i < n; i++) slot[i] = 2 * (n - i);
-  switch (how) {
-  case PAIRS: set_pairs(p, f, n, NULL); break;
-  case UNSORTED: set_pairs(p, f, n, slot); break;
-  case GLOBAL: set_global(p, f, n, NULL); break;
-  case GLOBAL_UNSORTED: set_global(p, f, n, slot); break;
-  case GATHER: CHECK_OK(grove_forest_set_pattern(f, GROVE_GATHER, n)); break;
-  default: CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLGATHER, n)); break;
+  int64_t *number = need((size_t)n * sizeof *number);
+  grove_root *root = need((size_t)n * sizeof *root);
+  for (int64_t i = 0; i < n; i++) {
+    slot[i] = 2 * (n - i);
+    root[i] = root_of(p, i);
+    number[i] = LEAVES * root[i].rank + root[i].index;
   }
+  scarce.armed = p->rank == bad;
+  grove_status status = call_set_graph(f, how, n, slot, root, number);
+  scarce.armed = 0;
+  if (p->rank == bad && scarce.met > scarce.fail) {
+    CHECK(status == GROVE_ERR_MEMORY, "%s: %s", grove_status_name(status), grove_last_error());
+    status = call_set_graph(f, how, n, slot, root, number);
+  }
+  CHECK_OK(status);
   free(slot);
+  free(number);
+  free(root);
 }
 
 /* Whether this rank, short of memory as it was, met a failure. */
@@ -84,14 +111,15 @@ static int fail_one(const place *p, form how, int bad, int64_t number)
 {
   grove_forest *f = NULL;
   CHECK_OK(grove_forest_create(p->ctx, &f));
-  set_graph(p, f, how, bad);
   scarce.met = 0;
   scarce.fail = number;
+  set_graph(p, f, how, bad);
+  int early = on_any_rank(p, scarce.met > number);
   scarce.armed = p->rank == bad;
   grove_status status = grove_forest_set_up(f);
   scarce.armed = 0;
-  int failed = on_any_rank(p, p->rank == bad && scarce.met > number);
-  if (failed) {
+  int failed = on_any_rank(p, scarce.met > number);
+  if (failed && !early) {
     CHECK(status == GROVE_ERR_MEMORY, "allocation %lld: %s: %s", (long long)number,
           grove_status_name(status), grove_last_error());
     CHECK_SAME_ERROR(p->comm, status);

@@ -1,0 +1,133 @@
+/* The leaf side of a forest, straight from the user's lists, which are read twice and never copied:
+ * the first pass looks whether they are fit for it and counts the leaves of each neighbour, the
+ * second puts every leaf in its place. Cost: the leaves and the neighbours.
+ *
+ * Three lists are written. `slots` is what operations use, `edges` what the queries need, and
+ * `lists` what the roots' owners are told, as it will be sent; it goes when they have been told.
+ */
+#include "base/group.h"
+#include "forest/forest.h"
+
+#include <stdlib.h>
+
+/* What the first pass finds. */
+typedef struct survey {
+  grove_groups groups; /* by the rank of the root */
+  int64_t most_index;  /* of a root */
+  int64_t first, end;  /* of the leaf slots */
+  int good;            /* so far */
+} survey;
+
+/* Neighbours are few and leaves are many: ranks are looked at when they have been counted. */
+static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
+{
+  grove_status status = GROVE_OK;
+  grove_groups *groups = &s->groups;
+  int64_t n = graph->nleaves;
+  uint64_t most = 0; /* a negative index is a large one */
+  GROVE_TRY(grove_groups_create(groups));
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t index = (uint64_t)graph->root[i].index;
+    most = index > most ? index : most;
+    GROVE_TRY(grove_groups_count(groups, graph->root[i].rank));
+  }
+  GROVE_TRY(grove_groups_arrange(groups));
+  s->most_index = (int64_t)most;
+  s->good = most < (uint64_t)grove_root_limit(size) &&
+            (n == 0 || (groups->keys[0] >= 0 && groups->keys[groups->count - 1] < size));
+fail:
+  return status;
+}
+
+static grove_status survey_slots(const grove_graph *graph, survey *s)
+{
+  grove_status status = GROVE_OK;
+  const int64_t *slot = graph->leaf_index;
+  int64_t least = slot[0], most = slot[0], twice = -1;
+  for (int64_t i = 1; i < graph->nleaves; i++) {
+    least = slot[i] < least ? slot[i] : least;
+    most = slot[i] > most ? slot[i] : most;
+  }
+  s->good = least >= 0 && most < INT64_MAX;
+  if (!s->good) return GROVE_OK;
+  GROVE_TRY(grove_find_duplicate(graph->nleaves, slot, least, most, &twice));
+  s->good = twice < 0;
+  s->first = least;
+  s->end = most + 1;
+fail:
+  return status;
+}
+
+static grove_status survey_graph(const grove_graph *graph, int size, survey *s)
+{
+  grove_status status = GROVE_OK;
+  s->good = graph->nroots >= 0 && graph->nleaves >= 0 && (graph->root || graph->nleaves == 0);
+  s->end = s->good ? graph->nleaves : 0;
+  if (s->good && graph->leaf_index && graph->nleaves > 0) GROVE_TRY(survey_slots(graph, s));
+  if (s->good) GROVE_TRY(survey_roots(graph, size, s));
+fail:
+  return status;
+}
+
+/* The memory for what the second pass writes. */
+static grove_status reserve(grove_forest *f, int64_t n, const survey *s)
+{
+  grove_status status = GROVE_OK;
+  int count = s->groups.count;
+  GROVE_TRY(grove_index_reserve(n, 0, s->end - 1, &f->leaves.slots));
+  GROVE_TRY(grove_index_reserve(n, 0, (s->most_index + 1) * count - 1, &f->edges));
+  GROVE_TRY(grove_index_reserve(n + count, 0, s->most_index, &f->lists));
+fail:
+  return status;
+}
+
+/* What is read in every turn is copied, so that the compiler sees that no list lies on it. */
+static void fill(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
+{
+  const grove_groups groups = *arranged;
+  grove_index slots = f->leaves.slots, lists = f->lists, edges = f->edges;
+  int64_t n = graph->nleaves, count = groups.count;
+  for (int64_t i = 0; i < n; i++) {
+    grove_root root = graph->root[i];
+    int g = grove_groups_find(&groups, root.rank);
+    int64_t at = groups.next[g]++;
+    grove_index_put(&slots, at, graph->leaf_index ? graph->leaf_index[i] : i);
+    grove_index_put(&lists, at + g + 1, root.index);
+    grove_index_put(&edges, i, root.index * count + g);
+  }
+  grove_index_settle(&f->leaves.slots);
+  grove_index_settle(&f->edges);
+}
+
+grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph)
+{
+  grove_status status = GROVE_OK;
+  survey s = {0};
+  grove_leaves_free(f);
+  GROVE_TRY(survey_graph(graph, f->ctx->size, &s));
+  if (s.good) {
+    GROVE_TRY(reserve(f, graph->nleaves, &s));
+    fill(f, graph, &s.groups);
+    f->leaves.count = s.groups.count;
+    f->leaves.ranks = s.groups.keys;
+    f->leaves.begin = s.groups.begin;
+    s.groups.keys = NULL;
+    s.groups.begin = NULL;
+    f->leaf_first = s.first;
+    f->leaf_end = s.end;
+    f->listed = graph->leaf_index && graph->nleaves > 0;
+    f->grouped = 1;
+  }
+fail:
+  grove_groups_free(&s.groups);
+  if (status != GROVE_OK) grove_leaves_free(f);
+  return status;
+}
+
+void grove_leaves_free(grove_forest *f)
+{
+  grove_side_free(&f->leaves);
+  grove_index_free(&f->edges);
+  grove_index_free(&f->lists);
+  f->grouped = 0;
+}
