@@ -1,0 +1,43 @@
+/* The general way: some units at a time, each anywhere, in memory or in a message. All that is not
+ * a plain list or a regular shape of plain units comes down to these two functions: units with
+ * gaps, users' operations, slots that share units of a message.
+ *
+ *     int64_t from[GROVE_BATCH], to[GROVE_BATCH];          filled with offsets in bytes
+ *     grove_side memory = {array, from, 1}, message = {buffer, to, 0};
+ *     grove_batch_copy(&mover, n, &message, &memory);
+ */
+#ifndef GROVE_PACK_BATCH_H
+#define GROVE_PACK_BATCH_H
+
+#include "pack/pack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GROVE_BATCH = 256 };
+
+/* Where the units of a batch lie: base + at[k]. */
+typedef struct grove_side {
+  char *base; /* written only if this is the target */
+  const int64_t *at;
+  int in_memory; /* laid out as the type says; else as in a message */
+} grove_side;
+
+/* to = from, and target = target o value: n units, at most GROVE_BATCH, in order, so that a target
+ * that occurs twice gets both. */
+grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_side *to,
+                              const grove_side *from);
+grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_side *target,
+                                 const grove_side *value);
+
+/* The same copy through MPI_Pack and MPI_Unpack, for units whose pieces are unknown. No target may
+ * occur twice. (opaque.c) */
+grove_status grove_opaque_copy(const grove_mover *mover, int64_t n, const grove_side *to,
+                               const grove_side *from);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
