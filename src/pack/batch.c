@@ -2,6 +2,21 @@
 
 #include <string.h>
 
+/* ---- where they are ---- */
+
+void grove_batch_slots(const grove_mover *m, const grove_shape *shape, int64_t begin, int64_t n,
+                       int64_t *at)
+{
+  const grove_index *x = &shape->slots;
+  int64_t extent = m->unit.extent;
+  if (x->narrow)
+    for (int64_t k = 0; k < n; k++) at[k] = x->narrow[begin + k] * extent;
+  else if (x->wide)
+    for (int64_t k = 0; k < n; k++) at[k] = x->wide[begin + k] * extent;
+  else
+    for (int64_t k = 0; k < n; k++) at[k] = (x->first + begin + k) * extent;
+}
+
 /* ---- units whose pieces are known ---- */
 
 /* Blocks of equal length, wherever they are: a piece of each of several units, or pieces of one. */

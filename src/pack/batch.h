@@ -31,8 +31,24 @@ grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_s
 grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_side *target,
                                  const grove_side *value);
 
-/* The same copy through MPI_Pack and MPI_Unpack, for units whose pieces are unknown. No target may
- * occur twice. (opaque.c) */
+/* Where the units of n entries of a shape's list lie in memory, from entry `begin` on. */
+void grove_batch_slots(const grove_mover *mover, const grove_shape *shape, int64_t begin, int64_t n,
+                       int64_t *at);
+
+static inline int64_t grove_batch_of(int64_t left)
+{
+  const int64_t most = GROVE_BATCH;
+  return left < most ? left : most;
+}
+
+/* Windows of a shape whose slots share units of the message. (shared.c) */
+grove_status grove_shared_pack(const grove_mover *mover, const grove_shape *shape, const void *base,
+                               int64_t begin, int64_t count, void *message);
+grove_status grove_shared_unpack(const grove_mover *mover, const grove_shape *shape,
+                                 const void *message, void *base, int64_t begin, int64_t count);
+
+/* grove_batch_copy through MPI_Pack and MPI_Unpack, for units whose pieces are unknown. No target
+ * may occur twice. (opaque.c) */
 grove_status grove_opaque_copy(const grove_mover *mover, int64_t n, const grove_side *to,
                                const grove_side *from);
 

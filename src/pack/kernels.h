@@ -56,9 +56,11 @@ typedef struct grove_any_combine {
   int64_t target_index, value_index; /* of pairs: how far the index lies behind its value */
 } grove_any_combine;
 
+/* `listed` takes blocks of elements as they lie in an array, values as they lie in a message. */
 typedef struct grove_kernels {
-  grove_kernel *flat; /* NULL, and `listed` too: of pairs with a gap, which no message has */
-  void (*listed)(void *target, const int32_t *slots, const void *value, int64_t n);
+  grove_kernel *flat; /* NULL: of pairs with a gap, which no message has */
+  void (*listed)(void *target, const int32_t *slots, const void *value, int64_t n,
+                 int64_t elements);
   void (*box)(const grove_box_combine *box);
   void (*any)(const grove_any_combine *any);
 } grove_kernels;
@@ -86,12 +88,40 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
   }                                                                                                \
   static void name##_flat(void *target, const void *value, int64_t n)                              \
   {                                                                                                \
+    enum { BYTES = sizeof(type) };                                                                 \
     char *restrict t = (char *)target;                                                             \
     const char *restrict v = (const char *)value;                                                  \
-    for (int64_t i = 0; i < n; i++)                                                                \
-      name##_at(t + i * (int64_t)sizeof(type), v + i * (int64_t)sizeof(type));                     \
+    for (int64_t i = 0; i < n; i++) name##_at(t + i * BYTES, v + i * BYTES);                       \
   }                                                                                                \
-  GROVE_KERNELS_AT(name, name##_at, sizeof(type), sizeof(type))                                    \
+  GROVE_KERNELS_BUT_FLAT(name, type)
+
+/* Small blocks have loops of their own: one with a variable number of turns would cost more than
+ * what it does. */
+#define GROVE_KERNELS_BUT_FLAT(name, type)                                                         \
+  static inline void name##_blocks(char *restrict t, const int32_t *restrict slots,                \
+                                   const char *restrict v, int64_t n, int64_t elements)            \
+  {                                                                                                \
+    enum { BYTES = sizeof(type) };                                                                 \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      for (int64_t i = 0; i < elements; i++)                                                       \
+        name##_at(t + (slots[k] * elements + i) * BYTES, v + (k * elements + i) * BYTES);          \
+  }                                                                                                \
+  static void name##_listed(void *target, const int32_t *slots, const void *value, int64_t n,      \
+                            int64_t elements)                                                      \
+  {                                                                                                \
+    char *t = (char *)target;                                                                      \
+    const char *v = (const char *)value;                                                           \
+    int64_t bytes = elements * (int64_t)sizeof(type);                                              \
+    switch (elements) {                                                                            \
+    case 1: name##_blocks(t, slots, v, n, 1); break;                                               \
+    case 2: name##_blocks(t, slots, v, n, 2); break;                                               \
+    case 3: name##_blocks(t, slots, v, n, 3); break;                                               \
+    case 4: name##_blocks(t, slots, v, n, 4); break;                                               \
+    default:                                                                                       \
+      for (int64_t k = 0; k < n; k++) name##_flat(t + slots[k] * bytes, v + k * bytes, elements);  \
+    }                                                                                              \
+  }                                                                                                \
+  GROVE_KERNEL_BOX(name, name##_at, sizeof(type))                                                  \
   static void name##_any(const grove_any_combine *a)                                               \
   {                                                                                                \
     char *restrict t = a->target;                                                                  \
@@ -104,16 +134,8 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
   }                                                                                                \
   static const grove_kernels name##_kernels = {name##_flat, name##_listed, name##_box, name##_any};
 
-/* The two that know how large an element is in memory and in the message. */
-#define GROVE_KERNELS_AT(name, AT, memory_bytes, message_bytes)                                    \
-  static void name##_listed(void *target, const int32_t *slots, const void *value, int64_t n)      \
-  {                                                                                                \
-    char *restrict t = (char *)target;                                                             \
-    const char *restrict v = (const char *)value;                                                  \
-    const int32_t *restrict s = slots;                                                             \
-    for (int64_t k = 0; k < n; k++)                                                                \
-      AT(t + s[k] * (int64_t)(memory_bytes), v + k * (int64_t)(message_bytes));                    \
-  }                                                                                                \
+/* AT(target, value) combines one element, which has this many bytes in a message. */
+#define GROVE_KERNEL_BOX(name, AT, message_bytes)                                                  \
   static void name##_box(const grove_box_combine *b)                                               \
   {                                                                                                \
     const char *restrict v = b->value;                                                             \

@@ -22,9 +22,30 @@ RING(l, long double)
 ORDER(f, float)
 ORDER(d, double)
 ORDER(l, long double)
-RING(cf, float complex)
-RING(cd, double complex)
-RING(cl, long double complex)
+/* A sum of complex numbers is two sums, which a contiguous loop need not tell apart. */
+#define COMPLEX(name, part)                                                                        \
+  KERNEL(prod, c##name, part complex, (a * b))                                                     \
+  typedef struct c##name##_parts {                                                                 \
+    part re, im;                                                                                   \
+  } c##name##_parts;                                                                               \
+  static inline void sum_c##name##_at(char *target, const char *value)                             \
+  {                                                                                                \
+    c##name##_parts a, b;                                                                          \
+    memcpy(&a, target, sizeof a);                                                                  \
+    memcpy(&b, value, sizeof b);                                                                   \
+    a.re += b.re;                                                                                  \
+    a.im += b.im;                                                                                  \
+    memcpy(target, &a, sizeof a);                                                                  \
+  }                                                                                                \
+  static void sum_c##name##_flat(void *target, const void *value, int64_t n)                       \
+  {                                                                                                \
+    sum_##name##_flat(target, value, 2 * n);                                                       \
+  }                                                                                                \
+  GROVE_KERNELS_BUT_FLAT(sum_c##name, c##name##_parts)
+
+COMPLEX(f, float)
+COMPLEX(d, double)
+COMPLEX(l, long double)
 
 typedef struct row {
   grove_kind kind;

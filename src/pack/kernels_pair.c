@@ -24,8 +24,18 @@
   {                                                                                                \
     op##_##name##_at(t, offsetof(name##_pair, index), v, sizeof(v_type));                          \
   }                                                                                                \
-  GROVE_KERNELS_AT(op##_##name, op##_##name##_in_memory, sizeof(name##_pair),                      \
-                   sizeof(v_type) + sizeof(i_type))                                                \
+  GROVE_KERNEL_BOX(op##_##name, op##_##name##_in_memory, sizeof(v_type) + sizeof(i_type))          \
+  static void op##_##name##_listed(void *target, const int32_t *slots, const void *value,          \
+                                   int64_t n, int64_t elements)                                    \
+  {                                                                                                \
+    enum { THERE = sizeof(name##_pair), HERE = sizeof(v_type) + sizeof(i_type) };                  \
+    char *restrict t = (char *)target;                                                             \
+    const char *restrict v = (const char *)value;                                                  \
+    const int32_t *restrict s = slots;                                                             \
+    (void)elements;                                                                                \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      op##_##name##_in_memory(t + s[k] * (int64_t)THERE, v + k * HERE);                            \
+  }                                                                                                \
   static void op##_##name##_flat(void *target, const void *value, int64_t n)                       \
   {                                                                                                \
     enum { BYTES = sizeof(name##_pair) };                                                          \
@@ -42,9 +52,8 @@
       op##_##name##_at(t + t_at[k], a->target_index, v + v_at[k], a->value_index);                 \
   }                                                                                                \
   static const grove_kernels op##_##name##_kernels = {                                             \
-    WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_flat : NULL,                                 \
-    WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_listed : NULL, op##_##name##_box,            \
-    op##_##name##_any};
+    WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_flat : NULL, op##_##name##_listed,           \
+    op##_##name##_box, op##_##name##_any};
 
 #define WITHOUT_GAP(name, v_type, i_type) (sizeof(name##_pair) == sizeof(v_type) + sizeof(i_type))
 

@@ -10,13 +10,15 @@
 
 /* ---- costs ---- */
 
-/* Measured on a Neoverse V1 at 2.6 GHz with arrays in the second-level cache, units of 1 to 128
- * bytes; only the relations between them matter. */
+/* Measured on a Neoverse V1 at 2.6 GHz (2026), with arrays in the first and second level of the
+ * cache and units of 8 to 64 bytes. Only the relations between them matter; where two forms are
+ * close, either will do. */
 static const double bytes_cost = 0.025;  /* of moving a byte, in all forms */
-static const double listed_cost = 0.55;  /* of an entry: load the index, then the unit */
-static const double strided_cost = 0.45; /* of a unit of a box */
-static const double row_cost = 1.5;      /* of a row of a box */
-static const double run_cost = 6;        /* of a run, or a long contiguous row: a call of memcpy */
+static const double listed_cost = 0.3;   /* of an entry: load the index, then the unit */
+static const double strided_cost = 0.25; /* of a unit of a box */
+static const double row_cost = 1;        /* of a row of a box */
+static const double run_cost = 4;        /* of a run, or a long contiguous row: a call of memcpy */
+static const double box_cost = 15;       /* of a box: dividing a window into boxes */
 
 static double cost_of_list(int64_t n, int64_t unit_bytes)
 {
@@ -38,7 +40,7 @@ static double cost_of_box(const grove_shape *s, int64_t unit_bytes)
     double whole = constant ? strided_cost + row_cost / (double)s->n[1] : run_cost;
     if (whole < one) one = whole;
   }
-  return rows * (one + bytes_cost * row_bytes);
+  return box_cost + rows * (one + bytes_cost * row_bytes);
 }
 
 /* ---- boxes ---- */
@@ -160,24 +162,23 @@ const char *grove_shape_form_name(grove_shape_form form)
 
 /* ---- walking ---- */
 
-/* The run that entry `at` is in. */
-static int64_t find_run(const grove_shape *s, int64_t at)
+const grove_run *grove_shape_run(const grove_shape *s, int64_t entry)
 {
   int64_t low = 0, high = s->nruns;
   while (high - low > 1) {
     int64_t middle = low + (high - low) / 2;
-    if (s->runs[middle].begin <= at)
+    if (s->runs[middle].begin <= entry)
       low = middle;
     else
       high = middle;
   }
-  return low;
+  return &s->runs[low];
 }
 
 grove_walk grove_walk_begin(const grove_shape *shape, int64_t begin, int64_t count)
 {
   grove_walk walk = {.shape = shape, .at = begin, .end = begin + count};
-  if (shape->form == GROVE_SHAPE_RUNS) walk.run = find_run(shape, begin);
+  if (shape->form == GROVE_SHAPE_RUNS) walk.run = grove_shape_run(shape, begin) - shape->runs;
   return walk;
 }
 
@@ -186,9 +187,12 @@ static grove_patch row(int64_t first, int64_t n, int64_t stride)
   return (grove_patch){.first = first, .n = {n, 1, 1}, .stride = {stride, 0, 0}};
 }
 
-/* Whole planes, or whole rows, or else a part of a row. */
+/* All of it, or whole planes, or whole rows, or else a part of a row. */
 static grove_patch next_in_box(const grove_shape *s, int64_t at, int64_t left)
 {
+  if (left == s->slots.count) /* without a division */
+    return (grove_patch){
+      s->first, {s->n[0], s->n[1], s->n[2]}, {s->stride[0], s->stride[1], s->stride[2]}};
   int64_t plane = s->n[0] * s->n[1];
   int64_t k = at / plane, j = at % plane / s->n[0], i = at % s->n[0];
   grove_patch p = {.first = s->first + i * s->stride[0] + j * s->stride[1] + k * s->stride[2],

@@ -43,6 +43,9 @@ void grove_shape_free(grove_shape *shape);
 
 const char *grove_shape_form_name(grove_shape_form form);
 
+/* The run that this entry of the list is in. */
+const grove_run *grove_shape_run(const grove_shape *shape, int64_t entry);
+
 /* ---- walking a window of a shape that is not listed, in boxes as large as possible ---- */
 
 typedef struct grove_patch {
