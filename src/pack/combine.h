@@ -1,25 +1,22 @@
-/* What an MPI operation does to units: target = target o value. Predefined arithmetic runs through
- * Grove's own kernels, on every basic type at the same speed; a user's operation and the pairs of
- * MAXLOC and MINLOC through MPI_Reduce_local.
+/* What an MPI operation does to units: target = target o value. Predefined operations run through
+ * Grove's own kernels, on every basic type at the same speed; a user's through MPI_Reduce_local.
  */
 #ifndef GROVE_PACK_COMBINE_H
 #define GROVE_PACK_COMBINE_H
 
 #include "base/status.h"
+#include "pack/kernels.h"
 #include "pack/unit.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* target[i] = target[i] o value[i] for n elements of one type, both contiguous. */
-typedef void grove_kernel(void *target, const void *value, int64_t n);
-
 typedef enum grove_combine_way {
   GROVE_COMBINE_REPLACE, /* target = value */
   GROVE_COMBINE_NOTHING, /* MPI_NO_OP: target stays */
-  GROVE_COMBINE_KERNEL,  /* element by element, by `kernel` */
-  GROVE_COMBINE_MPI      /* unit by unit, by MPI_Reduce_local */
+  GROVE_COMBINE_KERNEL,  /* element by element, by `kernels` */
+  GROVE_COMBINE_MPI      /* many units at a time, by MPI_Reduce_local */
 } grove_combine_way;
 
 typedef struct grove_combine {
@@ -27,7 +24,8 @@ typedef struct grove_combine {
   grove_combine_way way;
   int number; /* of a predefined operation, the same on every rank; -1: a user's own */
   int commutative;
-  grove_kernel *kernel;
+  const grove_kernels *kernels;
+  int64_t memory_index, message_index; /* of pairs: how far the index lies behind its value */
 } grove_combine;
 
 /* GROVE_ERR_ARG for MPI_OP_NULL, GROVE_ERR_UNSUPPORTED where the operation means nothing on it. */

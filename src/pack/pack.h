@@ -1,6 +1,6 @@
-/* Between the user's arrays and messages. A message holds units one behind the other. Pack reads the
- * slots of a shape into a message; unpack writes a message to the slots, or combines it with what is
- * there, in the order of the list: a slot that is named twice gets both.
+/* Between the user's arrays and messages. A message holds units one behind the other. Pack reads
+ * the slots of a shape into a message; unpack writes a message to the slots, or combines it with
+ * what is there, in the order of the list: a slot that is named twice gets both.
  *
  * Both take a window of the message, so that it can travel in pieces:
  *
@@ -23,9 +23,11 @@ extern "C" {
 typedef struct grove_mover {
   grove_unit unit;
   grove_combine combine;
-  void *native; /* where a unit of the type may be put; already shifted by its true lower bound */
-  void *packed;
-  void *memory;
+  const grove_copy *copy; /* of whole units */
+  int64_t scratch_units;  /* so many fit into each of these, where they are needed: */
+  void *targets, *values; /* as in the user's arrays, for MPI_Reduce_local; where slot 0 is */
+  void *packed;           /* as in a message */
+  void *memory;           /* behind all of them */
 } grove_mover;
 
 /* Takes `unit` over on success. */

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Types up to this size are packed once at creation to see whether packing moves anything. */
-enum { PROBE_BYTES = 1 << 20 };
-
 /* What a walk through a datatype's constructors finds. */
 typedef struct anatomy {
   int parts; /* basic types met so far */
@@ -126,28 +123,6 @@ fail:
   return status;
 }
 
-/* Packs one unit of mixed bytes and looks whether they come out in the same order. Also shows
- * that MPI_Pack adds nothing of its own, which messages rely on. */
-static grove_status probe(const grove_unit *unit, MPI_Comm comm, int *identical)
-{
-  grove_status status = GROVE_OK;
-  unsigned char *memory = NULL, *packed = NULL;
-  int position = 0;
-  GROVE_NEW(memory, unit->true_extent);
-  GROVE_NEW(packed, unit->bytes);
-  for (int64_t k = 0; k < unit->true_extent; k++)
-    memory[k] = (unsigned char)((uint32_t)k * 2654435761u >> 24); /* no period */
-  GROVE_TRY_MPI(
-    MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes, &position, comm));
-  GROVE_CHECK(position == unit->bytes, GROVE_ERR_UNSUPPORTED,
-              "this MPI packs a unit of %lld bytes into %d", (long long)unit->bytes, position);
-  *identical = unit->bytes == unit->true_extent && memcmp(memory, packed, (size_t)unit->bytes) == 0;
-fail:
-  free(memory);
-  free(packed);
-  return status;
-}
-
 static grove_status measure(grove_unit *unit)
 {
   grove_status status = GROVE_OK;
@@ -178,22 +153,6 @@ fail:
   return status;
 }
 
-static grove_status find_dense(grove_unit *unit, MPI_Comm comm)
-{
-  grove_status status = GROVE_OK;
-  int possible =
-    unit->bytes == unit->extent && unit->bytes == unit->true_extent && unit->true_lb == 0;
-  unit->dense = possible;
-  if (unit->owned && unit->bytes > 0 && unit->true_extent <= PROBE_BYTES) {
-    GROVE_TRY(probe(unit, comm, &unit->dense));
-    unit->dense = unit->dense && possible;
-  } else if (unit->owned && unit->bytes > 0) {
-    unit->dense = 0;
-  }
-fail:
-  return status;
-}
-
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out)
 {
   grove_status status = GROVE_OK;
@@ -208,7 +167,7 @@ grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out
   }
   GROVE_TRY(measure(&unit));
   GROVE_TRY(find_elements(&unit));
-  GROVE_TRY(find_dense(&unit, comm));
+  GROVE_TRY(grove_unit_find_pieces(&unit));
   *out = unit;
   return GROVE_OK;
 fail:
@@ -221,5 +180,7 @@ void grove_unit_free(grove_unit *unit)
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (unit->owned && !finalized) MPI_Type_free(&unit->type);
+  if (unit->owned) free(unit->many);
   unit->owned = 0;
+  unit->many = NULL;
 }

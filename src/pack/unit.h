@@ -14,6 +14,15 @@
 extern "C" {
 #endif
 
+/* Bytes of a unit that lie together in memory and in the message. */
+typedef struct grove_piece {
+  int32_t at; /* in memory, from the unit's first byte: its address plus true_lb */
+  int32_t message_at;
+  int32_t bytes;
+} grove_piece;
+
+enum { GROVE_FEW_PIECES = 4 };
+
 typedef struct grove_unit {
   MPI_Datatype type; /* a named type, or an own duplicate of the user's */
   int owned;         /* the duplicate must be freed */
@@ -22,10 +31,13 @@ typedef struct grove_unit {
   int64_t extent;    /* from one unit to the next in memory */
   int64_t true_lb;   /* first byte really used */
   int64_t true_extent;
-  int dense;             /* memory and message are the same bytes: memcpy moves it */
-  grove_kind kind;       /* of the basic type that it consists of */
-  int64_t elements;      /* how many of them; 0: it consists of several types */
-  int64_t element_bytes; /* of each, in a message */
+  int dense;                         /* memory and message are the same bytes: memcpy moves it */
+  grove_kind kind;                   /* of the basic type that it consists of */
+  int64_t elements;                  /* how many of them; 0: it consists of several types */
+  int64_t element_bytes;             /* of each, in a message */
+  int npieces;                       /* in the order of the message; 0: unknown, MPI must move it */
+  grove_piece few[GROVE_FEW_PIECES]; /* they stand here, so that a unit is copied by assignment, */
+  grove_piece *many;                 /* or here if there are more; freed with an owned type only */
 } grove_unit;
 
 /* Looks at `type`, which must be committed. `comm` must live as long. */
@@ -37,6 +49,24 @@ static inline void *grove_unit_at(const grove_unit *unit, const void *base, int6
 {
   return (char *)base + index * unit->extent;
 }
+
+static inline const grove_piece *grove_unit_pieces(const grove_unit *unit)
+{
+  return unit->npieces > GROVE_FEW_PIECES ? unit->many : unit->few;
+}
+
+/* Do its data lie in one piece, so that all slots are alike blocks of bytes, `extent` apart? */
+static inline int grove_unit_is_whole(const grove_unit *unit)
+{
+  return unit->npieces == 1;
+}
+
+/* Finds the pieces of a unit whose other fields are known, `dense` among them. (pieces.c) */
+grove_status grove_unit_find_pieces(grove_unit *unit);
+
+/* How many units, at most `most`, may stand one behind the other, `extent` apart, before their data
+ * overlap: as many as one likes, unless the extent was made smaller than the unit. (pieces.c) */
+int64_t grove_unit_abreast(const grove_unit *unit, int64_t most);
 
 #ifdef __cplusplus
 }

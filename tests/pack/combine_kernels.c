@@ -109,7 +109,7 @@ static void check_kernel(const grove_combine *c, const unit *u, const operation 
   draw(&b, r, kind, o->code);
   got = plain = mpi = a;
   before = b;
-  c->kernel(item(&got, 0, bytes), item(&b, 0, bytes), N);
+  c->kernels->flat(item(&got, 0, bytes), item(&b, 0, bytes), N);
   CHECK(memcmp(&b, &before, sizeof b) == 0, "%s on %s has changed its input", o->name, u->name);
   for (int i = 0; i < N; i++)
     scalar_apply(kind, o->code, item(&plain, i, bytes), item(&b, i, bytes));
@@ -118,7 +118,7 @@ static void check_kernel(const grove_combine *c, const unit *u, const operation 
       MPI_Reduce_local(item(&b, 0, bytes), item(&mpi, 0, bytes), N, u->type, o->op) == MPI_SUCCESS)
     check_same(&got, &mpi, u->name, o->name, "MPI_Reduce_local", kind);
   values none = a;
-  c->kernel(item(&none, 0, bytes), item(&b, 0, bytes), 0);
+  c->kernels->flat(item(&none, 0, bytes), item(&b, 0, bytes), 0);
   CHECK(memcmp(&none, &a, sizeof a) == 0, "%s on no %s has changed something", o->name, u->name);
 }
 
@@ -146,7 +146,7 @@ static void try_basic(const unit *u, const operation *list, int64_t *kernels)
     }
     grove_combine c;
     CHECK_OK(grove_combine_create(list[i].op, &g, &c));
-    CHECK(c.way == GROVE_COMBINE_KERNEL && c.kernel && c.commutative && c.op == list[i].op,
+    CHECK(c.way == GROVE_COMBINE_KERNEL && c.kernels && c.commutative && c.op == list[i].op,
           "%s: way %d", name, c.way);
     for (int64_t k = 0; known && k < test_samples(20); k++) {
       rng r = rng_from(test_seed(), mix2((uint64_t)i, (uint64_t)k));
@@ -166,7 +166,7 @@ static void try_basic(const unit *u, const operation *list, int64_t *kernels)
     c_type t_ = (c_type)(a), v_ = (c_type)(b);                                                     \
     CHECK_OK(grove_unit_create(type, MPI_COMM_SELF, &u_));                                         \
     CHECK_OK(grove_combine_create(op, &u_, &c_));                                                  \
-    c_.kernel(&t_, &v_, 1);                                                                        \
+    c_.kernels->flat(&t_, &v_, 1);                                                                 \
     CHECK(t_ == (c_type)(result), #op " of " #a " and " #b " as " #type " is %lld",                \
           (long long)t_);                                                                          \
     grove_unit_free(&u_);                                                                          \
@@ -242,7 +242,7 @@ static void others(const units *types)
     refused(MPI_OP_NULL, &g, GROVE_ERR_ARG, "MPI_OP_NULL");
     if (g.kind == GROVE_KIND_PAIR && !u->derived) {
       CHECK_OK(grove_combine_create(MPI_MAXLOC, &g, &c));
-      CHECK(c.way == GROVE_COMBINE_MPI && c.commutative, "MAXLOC on %s", u->name);
+      CHECK(c.way == GROVE_COMBINE_KERNEL && c.commutative, "MAXLOC on %s", u->name);
       CHECK_OK(grove_combine_create(MPI_MINLOC, &g, &c));
     } else {
       refused(MPI_MAXLOC, &g, GROVE_ERR_UNSUPPORTED, u->name);
@@ -263,7 +263,8 @@ static void derived(const units *types)
   grove_unit_free(&g);
   CHECK_OK(grove_unit_create(units_find(types, "3 doubles")->type, MPI_COMM_SELF, &g));
   CHECK_OK(grove_combine_create(MPI_SUM, &g, &c));
-  CHECK(c.way == GROVE_COMBINE_KERNEL && c.kernel == of_element.kernel, "3 doubles: way %d", c.way);
+  CHECK(c.way == GROVE_COMBINE_KERNEL && c.kernels == of_element.kernels, "3 doubles: way %d",
+        c.way);
   refused(MPI_BAND, &g, GROVE_ERR_UNSUPPORTED, "BAND on 3 doubles");
   grove_unit_free(&g);
   CHECK_OK(

@@ -29,6 +29,24 @@ static void subject_close(subject *s)
   grove_unit_free(&s->g);
 }
 
+/* The unit stays the subject's. */
+static grove_mover mover_open(const subject *s, MPI_Op op)
+{
+  grove_combine c;
+  grove_mover m = {0};
+  CHECK_OK(grove_combine_create(op, &s->g, &c));
+  CHECK_OK(grove_mover_create(&s->g, &c, &m));
+  return m;
+}
+
+static void mover_close(grove_mover *m)
+{
+  m->unit.owned = 0;
+  grove_mover_free(m);
+  CHECK(!m->memory, "memory of a freed mover is still there");
+  grove_mover_free(m); /* again: nothing happens */
+}
+
 /* ---- lists of slots, and the part of one that is used ---- */
 
 typedef struct list {
@@ -59,6 +77,15 @@ static void draw_list(rng *r, int64_t nslots, list *l)
   CHECK_OK(grove_index_create(l->n, l->values, &l->index));
   l->begin = rng_one_in(r, 2) ? 0 : rng_below(r, l->n + 1);
   l->count = rng_one_in(r, 2) ? l->n - l->begin : rng_below(r, l->n - l->begin + 1);
+}
+
+static grove_shape shape_open(const subject *s, const list *l)
+{
+  grove_shape shape;
+  const grove_index none = {0};
+  CHECK_OK(grove_shape_create(&l->index, &none, s->g.bytes, &shape));
+  CHECK(shape.units == l->n, "a shape of %lld units", (long long)shape.units);
+  return shape;
 }
 
 /* ---- the reference: one slot after the other ---- */
@@ -108,18 +135,22 @@ static void check_pack(const subject *s, rng *r, int64_t nslots)
   array before = array_copy(&a);
   int64_t bytes = l.count * s->g.bytes;
   unsigned char *got = message_create(bytes), *expected = message_create(bytes);
-  CHECK_OK(grove_pack(&s->g, MPI_COMM_SELF, a.slot0, &l.index, l.begin, l.count, got));
+  grove_mover m = mover_open(s, MPI_REPLACE);
+  grove_shape shape = shape_open(s, &l);
+  CHECK_OK(grove_pack(&m, &shape, a.slot0, l.begin, l.count, got));
   pack_by_mpi(s, &a, &l, expected);
   CHECK(memcmp(got, expected, (size_t)bytes) == 0, "%s: %lld units packed otherwise than by MPI",
         s->u->name, (long long)l.count);
   /* What needs no packing is the memory itself. */
-  int trivial = grove_pack_is_trivial(&s->g, &l.index);
+  int trivial = grove_pack_is_trivial(&s->g, &shape);
   CHECK(trivial == (s->g.dense && grove_index_consecutive(&l.index)), "%s: trivial is %d",
         s->u->name, trivial);
   if (trivial && l.count > 0)
     CHECK(memcmp(array_slot(&a, s->u, l.values[l.begin]), expected, (size_t)bytes) == 0,
           "%s: trivial, but the memory is not the message", s->u->name);
   array_check(s->u, &a, &before, "source", s->u->name);
+  grove_shape_free(&shape);
+  mover_close(&m);
   message_free(got, bytes, s->u->name);
   message_free(expected, bytes, s->u->name);
   array_free(&a);
@@ -129,30 +160,14 @@ static void check_pack(const subject *s, rng *r, int64_t nslots)
 
 /* ---- the way back ---- */
 
-/* Room for one unit in either layout, and for a user's operation as aligned as in an array. */
-static void check_scratch(const grove_unit *g, const grove_combine *c, const grove_scratch *scratch)
-{
-  uintptr_t memory = (uintptr_t)scratch->memory, packed = (uintptr_t)scratch->packed;
-  uintptr_t native = (uintptr_t)scratch->native, first = native + (uintptr_t)g->true_lb;
-  if (g->dense || c->way != GROVE_COMBINE_MPI) return;
-  CHECK(first >= memory && first + (uintptr_t)g->true_extent <= packed,
-        "a unit of %lld bytes lies at %lld of %lld", (long long)g->true_extent,
-        (long long)(first - memory), (long long)(packed - memory));
-  CHECK(native % 16 == 0 && packed % 16 == 0, "%p and %p are not aligned", scratch->native,
-        scratch->packed);
-}
-
 static void check_unpack(const subject *s, const reduction *op, rng *r, int64_t nslots)
 {
   char what[96];
   snprintf(what, sizeof what, "%s of %s", op->name, s->u->name);
   list l;
   draw_list(r, nslots, &l);
-  grove_combine c;
-  grove_scratch scratch = {0};
-  CHECK_OK(grove_combine_create(op->op, &s->g, &c));
-  CHECK_OK(grove_scratch_create(&s->g, &c, &scratch));
-  check_scratch(&s->g, &c, &scratch);
+  grove_mover m = mover_open(s, op->op);
+  grove_shape shape = shape_open(s, &l);
   /* Types whose slots lie in each other's gaps allow only so many. */
   array from = array_create(s->u, l.count), to = array_create(s->u, nslots);
   array_fill(&from, s->u, op, rng_next(r));
@@ -164,12 +179,10 @@ static void check_unpack(const subject *s, const reduction *op, rng *r, int64_t 
   for (int64_t i = 0; i < l.count; i++) all.values[i] = i;
   pack_by_mpi(s, &from, &all, message);
   combine_by_hand(s, op, &from, &l, &expected);
-  CHECK_OK(grove_unpack(&s->g, &c, MPI_COMM_SELF, &scratch, message, to.slot0, &l.index, l.begin,
-                        l.count));
+  CHECK_OK(grove_unpack(&m, &shape, message, to.slot0, l.begin, l.count));
   array_check(s->u, &to, &expected, "target", what);
-  grove_scratch_free(&scratch);
-  CHECK(!scratch.memory, "freed scratch memory is still there");
-  grove_scratch_free(&scratch); /* again: nothing happens */
+  grove_shape_free(&shape);
+  mover_close(&m);
   message_free(message, bytes, what);
   array_free(&from);
   array_free(&to);
@@ -180,17 +193,18 @@ static void check_unpack(const subject *s, const reduction *op, rng *r, int64_t 
 /* MPI_NO_OP leaves everything alone. */
 static void check_no_op(const subject *s, rng *r)
 {
-  grove_combine c;
-  CHECK_OK(grove_combine_create(MPI_NO_OP, &s->g, &c));
   list l;
   draw_list(r, 5, &l);
+  grove_mover m = mover_open(s, MPI_NO_OP);
+  grove_shape shape = shape_open(s, &l);
   array a = array_create(s->u, 5);
   array_fill(&a, s->u, &s->u->reduction[0], rng_next(r));
   array before = array_copy(&a);
   unsigned char *message = message_create(l.count * s->g.bytes);
-  CHECK_OK(grove_unpack(&s->g, &c, MPI_COMM_SELF, &(grove_scratch){0}, message, a.slot0, &l.index,
-                        l.begin, l.count));
+  CHECK_OK(grove_unpack(&m, &shape, message, a.slot0, l.begin, l.count));
   array_check(s->u, &a, &before, "target", "NO_OP");
+  grove_shape_free(&shape);
+  mover_close(&m);
   message_free(message, l.count * s->g.bytes, "NO_OP");
   array_free(&a);
   array_free(&before);
@@ -200,13 +214,15 @@ static void check_no_op(const subject *s, rng *r)
 /* A rank that owns nothing has NULL for an array, and lists without entries. */
 static void check_nothing(const subject *s)
 {
-  grove_index none = {0};
+  const list none = {0};
+  grove_shape shape = shape_open(s, &none);
   for (int i = 0; i < s->u->nreductions; i++) {
-    grove_combine c;
-    CHECK_OK(grove_combine_create(s->u->reduction[i].op, &s->g, &c));
-    CHECK_OK(grove_pack(&s->g, MPI_COMM_SELF, NULL, &none, 0, 0, NULL));
-    CHECK_OK(grove_unpack(&s->g, &c, MPI_COMM_SELF, &(grove_scratch){0}, NULL, NULL, &none, 0, 0));
+    grove_mover m = mover_open(s, s->u->reduction[i].op);
+    CHECK_OK(grove_pack(&m, &shape, NULL, 0, 0, NULL));
+    CHECK_OK(grove_unpack(&m, &shape, NULL, NULL, 0, 0));
+    mover_close(&m);
   }
+  grove_shape_free(&shape);
 }
 
 /* ---- a user's operation on units far from their origin ---- */
@@ -238,7 +254,8 @@ static void check_shifted(MPI_Aint by)
   MPI_Op op;
   grove_unit g;
   grove_combine c;
-  grove_scratch scratch = {0};
+  grove_mover m;
+  grove_shape slots_shape;
   grove_index slots;
   double memory[SHIFTED_SLOTS * SHIFTED_EXTENT / 8], expected[SHIFTED_SLOTS * SHIFTED_EXTENT / 8];
   double message[4][2];
@@ -249,9 +266,9 @@ static void check_shifted(MPI_Aint by)
   MPI_Op_create(twice_minus, 0, &op);
   CHECK_OK(grove_unit_create(type, MPI_COMM_SELF, &g));
   CHECK_OK(grove_combine_create(op, &g, &c));
-  CHECK_OK(grove_scratch_create(&g, &c, &scratch));
+  CHECK_OK(grove_mover_create(&g, &c, &m));
   CHECK_OK(grove_index_create(4, values, &slots));
-  check_scratch(&g, &c, &scratch);
+  CHECK_OK(grove_shape_create(&slots, &(grove_index){0}, g.bytes, &slots_shape));
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) memory[i] = expected[i] = (double)i;
   char *base = (char *)memory - shift, *base_expected = (char *)expected - shift;
   for (int i = 0; i < 4; i++)
@@ -260,13 +277,13 @@ static void check_shifted(MPI_Aint by)
       double *e = shifted_slot(base_expected, (int)values[i]) + k;
       *e = 2 * *e - message[i][k];
     }
-  CHECK_OK(grove_unpack(&g, &c, MPI_COMM_SELF, &scratch, message, base, &slots, 0, 4));
+  CHECK_OK(grove_unpack(&m, &slots_shape, message, base, 0, 4));
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
     CHECK(memory[i] == expected[i], "shifted by %lld: entry %zu is %g, not %g", (long long)shift, i,
           memory[i], expected[i]);
+  grove_shape_free(&slots_shape);
   grove_index_free(&slots);
-  grove_scratch_free(&scratch);
-  grove_unit_free(&g);
+  grove_mover_free(&m);
   MPI_Op_free(&op);
   MPI_Type_free(&type);
   MPI_Type_free(&inner);

@@ -1,0 +1,59 @@
+/* The general way: some units at a time, each anywhere, in memory or in a message. All that is not
+ * a plain list or a regular shape of plain units comes down to these two functions: units with
+ * gaps, users' operations, slots that share units of a message.
+ *
+ *     int64_t from[GROVE_BATCH], to[GROVE_BATCH];          filled with offsets in bytes
+ *     grove_side memory = {array, from, 1}, message = {buffer, to, 0};
+ *     grove_batch_copy(&mover, n, &message, &memory);
+ */
+#ifndef GROVE_PACK_BATCH_H
+#define GROVE_PACK_BATCH_H
+
+#include "pack/pack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GROVE_BATCH = 256 };
+
+/* Where the units of a batch lie: base + at[k]. */
+typedef struct grove_side {
+  char *base; /* written only if this is the target */
+  const int64_t *at;
+  int in_memory; /* laid out as the type says; else as in a message */
+} grove_side;
+
+/* to = from, and target = target o value: n units, at most GROVE_BATCH, in order, so that a target
+ * that occurs twice gets both. */
+grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_side *to,
+                              const grove_side *from);
+grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_side *target,
+                                 const grove_side *value);
+
+/* Where the units of n entries of a shape's list lie in memory, from entry `begin` on. */
+void grove_batch_slots(const grove_mover *mover, const grove_shape *shape, int64_t begin, int64_t n,
+                       int64_t *at);
+
+static inline int64_t grove_batch_of(int64_t left)
+{
+  const int64_t most = GROVE_BATCH;
+  return left < most ? left : most;
+}
+
+/* Windows of a shape whose slots share units of the message. (shared.c) */
+grove_status grove_shared_pack(const grove_mover *mover, const grove_shape *shape, const void *base,
+                               int64_t begin, int64_t count, void *message);
+grove_status grove_shared_unpack(const grove_mover *mover, const grove_shape *shape,
+                                 const void *message, void *base, int64_t begin, int64_t count);
+
+/* grove_batch_copy through MPI_Pack and MPI_Unpack, for units whose pieces are unknown. No target
+ * may occur twice. (opaque.c) */
+grove_status grove_opaque_copy(const grove_mover *mover, int64_t n, const grove_side *to,
+                               const grove_side *from);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/* Kernels that copy units of a fixed number of bytes. A loop over copies of constant size is a few
+ * instructions a unit; over memcpy with a variable size it is a call a unit.
+ *
+ * The bytes may have any alignment. Sources and targets do not overlap.
+ */
+#ifndef GROVE_PACK_COPY_H
+#define GROVE_PACK_COPY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GROVE_DIMENSIONS = 3 };
+
+/* A box of units: n[0] n[1] n[2] of them, strides in bytes on either side. */
+typedef struct grove_box_copy {
+  char *to;
+  const char *from;
+  int64_t n[GROVE_DIMENSIONS];
+  int64_t to_stride[GROVE_DIMENSIONS], from_stride[GROVE_DIMENSIONS];
+} grove_box_copy;
+
+/* Units anywhere: from + from_at[k] goes to to + to_at[k], in this order. */
+typedef struct grove_any_copy {
+  char *to;
+  const char *from;
+  const int64_t *to_at, *from_at;
+  int64_t n;
+} grove_any_copy;
+
+typedef struct grove_copy {
+  int64_t bytes; /* 0: any number, which is given at the call */
+  /* to[k] = from[slots[k]], and to[slots[k]] = from[k], slots `bytes` apart */
+  void (*gather)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
+  void (*scatter)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
+  void (*box)(const grove_box_copy *box, int64_t bytes);
+  void (*any)(const grove_any_copy *any, int64_t bytes);
+} grove_copy;
+
+/* The kernels for units of this size; never NULL. */
+const grove_copy *grove_copy_for(int64_t bytes);
+
+/* True where a unit of this size is copied without a loop or a call of its own. */
+int grove_copy_is_constant(int64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

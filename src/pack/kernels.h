@@ -1,0 +1,154 @@
+/* Kernels of arithmetic: target = target o value, for one operation on one C type, over units that
+ * are laid out in one of four ways. Each works through its list in order, so that a target that is
+ * named twice gets both values.
+ *
+ * The elements may have any alignment: they are loaded and stored by memcpy, which costs nothing
+ * where it is not needed. Targets and values do not overlap.
+ */
+#ifndef GROVE_PACK_KERNELS_H
+#define GROVE_PACK_KERNELS_H
+
+#include "pack/basic.h"
+#include "pack/copy.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Predefined operations that have kernels; and, behind them, the two that need none. */
+typedef enum grove_op_number {
+  GROVE_OP_SUM,
+  GROVE_OP_PROD,
+  GROVE_OP_MAX,
+  GROVE_OP_MIN,
+  GROVE_OP_LAND,
+  GROVE_OP_LOR,
+  GROVE_OP_LXOR,
+  GROVE_OP_BAND,
+  GROVE_OP_BOR,
+  GROVE_OP_BXOR,
+  GROVE_OP_MAXLOC,
+  GROVE_OP_MINLOC,
+  GROVE_OP_REPLACE,
+  GROVE_OP_NO_OP,
+  GROVE_OPS
+} grove_op_number;
+
+/* target[i] = target[i] o value[i] for n elements of one type, both contiguous. */
+typedef void grove_kernel(void *target, const void *value, int64_t n);
+
+/* A box of single elements; the values are contiguous. Strides in bytes. */
+typedef struct grove_box_combine {
+  char *target;
+  const char *value;
+  int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS];
+} grove_box_combine;
+
+/* Blocks of elements anywhere: target + target_at[k] and value + value_at[k], in this order. */
+typedef struct grove_any_combine {
+  char *target;
+  const char *value;
+  const int64_t *target_at, *value_at;
+  int64_t n, elements;
+  int64_t target_index, value_index; /* of pairs: how far the index lies behind its value */
+} grove_any_combine;
+
+/* `listed` takes blocks of elements as they lie in an array, values as they lie in a message. */
+typedef struct grove_kernels {
+  grove_kernel *flat; /* NULL: of pairs with a gap, which no message has */
+  void (*listed)(void *target, const int32_t *slots, const void *value, int64_t n,
+                 int64_t elements);
+  void (*box)(const grove_box_combine *box);
+  void (*any)(const grove_any_combine *any);
+} grove_kernels;
+
+/* NULL where the operation means nothing on the type. */
+const grove_kernels *grove_kernels_integer(grove_kind kind, int64_t bytes, int number);
+const grove_kernels *grove_kernels_float(grove_kind kind, int64_t bytes, int number);
+
+/* MAXLOC and MINLOC. NULL where this MPI's type is laid out otherwise than the C struct. In memory
+ * the index lies `*index_at` behind the value. */
+const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,
+                                        int number, int64_t *index_at);
+
+/* ---- what the files of kernels are made with ---- */
+
+/* All four from a function `name`_one(a, b), as `name`_kernels. */
+#define GROVE_KERNELS(name, type)                                                                  \
+  static inline void name##_at(char *target, const char *value)                                    \
+  {                                                                                                \
+    type a, b;                                                                                     \
+    memcpy(&a, target, sizeof a);                                                                  \
+    memcpy(&b, value, sizeof b);                                                                   \
+    a = name##_one(a, b);                                                                          \
+    memcpy(target, &a, sizeof a);                                                                  \
+  }                                                                                                \
+  static void name##_flat(void *target, const void *value, int64_t n)                              \
+  {                                                                                                \
+    enum { BYTES = sizeof(type) };                                                                 \
+    char *restrict t = (char *)target;                                                             \
+    const char *restrict v = (const char *)value;                                                  \
+    for (int64_t i = 0; i < n; i++) name##_at(t + i * BYTES, v + i * BYTES);                       \
+  }                                                                                                \
+  GROVE_KERNELS_BUT_FLAT(name, type)
+
+/* Small blocks have loops of their own: one with a variable number of turns would cost more than
+ * what it does. */
+#define GROVE_KERNELS_BUT_FLAT(name, type)                                                         \
+  static inline void name##_blocks(char *restrict t, const int32_t *restrict slots,                \
+                                   const char *restrict v, int64_t n, int64_t elements)            \
+  {                                                                                                \
+    enum { BYTES = sizeof(type) };                                                                 \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      for (int64_t i = 0; i < elements; i++)                                                       \
+        name##_at(t + (slots[k] * elements + i) * BYTES, v + (k * elements + i) * BYTES);          \
+  }                                                                                                \
+  static void name##_listed(void *target, const int32_t *slots, const void *value, int64_t n,      \
+                            int64_t elements)                                                      \
+  {                                                                                                \
+    char *t = (char *)target;                                                                      \
+    const char *v = (const char *)value;                                                           \
+    int64_t bytes = elements * (int64_t)sizeof(type);                                              \
+    switch (elements) {                                                                            \
+    case 1: name##_blocks(t, slots, v, n, 1); break;                                               \
+    case 2: name##_blocks(t, slots, v, n, 2); break;                                               \
+    case 3: name##_blocks(t, slots, v, n, 3); break;                                               \
+    case 4: name##_blocks(t, slots, v, n, 4); break;                                               \
+    default:                                                                                       \
+      for (int64_t k = 0; k < n; k++) name##_flat(t + slots[k] * bytes, v + k * bytes, elements);  \
+    }                                                                                              \
+  }                                                                                                \
+  GROVE_KERNEL_BOX(name, name##_at, sizeof(type))                                                  \
+  static void name##_any(const grove_any_combine *a)                                               \
+  {                                                                                                \
+    char *restrict t = a->target;                                                                  \
+    const char *restrict v = a->value;                                                             \
+    const int64_t *restrict t_at = a->target_at, *restrict v_at = a->value_at;                     \
+    if (a->elements == 1)                                                                          \
+      for (int64_t k = 0; k < a->n; k++) name##_at(t + t_at[k], v + v_at[k]);                      \
+    else                                                                                           \
+      for (int64_t k = 0; k < a->n; k++) name##_flat(t + t_at[k], v + v_at[k], a->elements);       \
+  }                                                                                                \
+  static const grove_kernels name##_kernels = {name##_flat, name##_listed, name##_box, name##_any};
+
+/* AT(target, value) combines one element, which has this many bytes in a message. */
+#define GROVE_KERNEL_BOX(name, AT, message_bytes)                                                  \
+  static void name##_box(const grove_box_combine *b)                                               \
+  {                                                                                                \
+    const char *restrict v = b->value;                                                             \
+    for (int64_t k = 0; k < b->n[2]; k++)                                                          \
+      for (int64_t j = 0; j < b->n[1]; j++) {                                                      \
+        char *restrict t = b->target + j * b->stride[1] + k * b->stride[2];                        \
+        int64_t n = b->n[0], stride = b->stride[0];                                                \
+        for (int64_t i = 0; i < n; i++, v += (message_bytes)) AT(t + i * stride, v);               \
+      }                                                                                            \
+  }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+#include "pack/kernels.h"
+
+#include <complex.h>
+
+#define KERNEL(op, name, type, expression)                                                         \
+  static inline type op##_##name##_one(type a, type b)                                             \
+  {                                                                                                \
+    return expression;                                                                             \
+  }                                                                                                \
+  GROVE_KERNELS(op##_##name, type)
+
+#define RING(name, type)                                                                           \
+  KERNEL(sum, name, type, a + b)                                                                   \
+  KERNEL(prod, name, type, (a * b))
+#define ORDER(name, type)                                                                          \
+  KERNEL(max, name, type, a > b ? a : b)                                                           \
+  KERNEL(min, name, type, a < b ? a : b)
+
+RING(f, float)
+RING(d, double)
+RING(l, long double)
+ORDER(f, float)
+ORDER(d, double)
+ORDER(l, long double)
+/* A sum of complex numbers is two sums, which a contiguous loop need not tell apart. */
+#define COMPLEX(name, part)                                                                        \
+  KERNEL(prod, c##name, part complex, (a * b))                                                     \
+  typedef struct c##name##_parts {                                                                 \
+    part re, im;                                                                                   \
+  } c##name##_parts;                                                                               \
+  static inline void sum_c##name##_at(char *target, const char *value)                             \
+  {                                                                                                \
+    c##name##_parts a, b;                                                                          \
+    memcpy(&a, target, sizeof a);                                                                  \
+    memcpy(&b, value, sizeof b);                                                                   \
+    a.re += b.re;                                                                                  \
+    a.im += b.im;                                                                                  \
+    memcpy(target, &a, sizeof a);                                                                  \
+  }                                                                                                \
+  static void sum_c##name##_flat(void *target, const void *value, int64_t n)                       \
+  {                                                                                                \
+    sum_##name##_flat(target, value, 2 * n);                                                       \
+  }                                                                                                \
+  GROVE_KERNELS_BUT_FLAT(sum_c##name, c##name##_parts)
+
+COMPLEX(f, float)
+COMPLEX(d, double)
+COMPLEX(l, long double)
+
+typedef struct row {
+  grove_kind kind;
+  int64_t bytes;
+  const grove_kernels *kernels[GROVE_OPS];
+} row;
+
+#define SUM_PROD(x) [GROVE_OP_SUM] = &sum_##x##_kernels, [GROVE_OP_PROD] = &prod_##x##_kernels
+#define MAX_MIN(x)  [GROVE_OP_MAX] = &max_##x##_kernels, [GROVE_OP_MIN] = &min_##x##_kernels
+
+static const row rows[] = {
+  {GROVE_KIND_FLOAT, sizeof(float), {SUM_PROD(f), MAX_MIN(f)}},
+  {GROVE_KIND_FLOAT, sizeof(double), {SUM_PROD(d), MAX_MIN(d)}},
+  {GROVE_KIND_FLOAT, sizeof(long double), {SUM_PROD(l), MAX_MIN(l)}},
+  {GROVE_KIND_COMPLEX, sizeof(float complex), {SUM_PROD(cf)}},
+  {GROVE_KIND_COMPLEX, sizeof(double complex), {SUM_PROD(cd)}},
+  {GROVE_KIND_COMPLEX, sizeof(long double complex), {SUM_PROD(cl)}},
+};
+
+const grove_kernels *grove_kernels_float(grove_kind kind, int64_t bytes, int number)
+{
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].kind == kind && rows[i].bytes == bytes) return rows[i].kernels[number];
+  return NULL;
+}

@@ -1,0 +1,113 @@
+/* MAXLOC and MINLOC: the greater (lesser) value with its index; of equal values the lesser index
+ * (MPI 3.1, section 5.9.4). In memory a pair is a C struct, in a message it has no gap. */
+#include "pack/kernels.h"
+
+#include <stddef.h>
+
+/* `better` says whether the value b displaces a. */
+#define KERNEL(op, name, v_type, i_type, better, worse)                                            \
+  static inline void op##_##name##_at(char *t, int64_t t_index, const char *v, int64_t v_index)    \
+  {                                                                                                \
+    v_type a, b;                                                                                   \
+    i_type i, j;                                                                                   \
+    memcpy(&a, t, sizeof a);                                                                       \
+    memcpy(&b, v, sizeof b);                                                                       \
+    memcpy(&i, t + t_index, sizeof i);                                                             \
+    memcpy(&j, v + v_index, sizeof j);                                                             \
+    i_type least = j < i ? j : i;                                                                  \
+    i = (better) ? j : (worse) ? i : least;                                                        \
+    a = (better) ? b : a;                                                                          \
+    memcpy(t, &a, sizeof a);                                                                       \
+    memcpy(t + t_index, &i, sizeof i);                                                             \
+  }                                                                                                \
+  static inline void op##_##name##_in_memory(char *t, const char *v)                               \
+  {                                                                                                \
+    op##_##name##_at(t, offsetof(name##_pair, index), v, sizeof(v_type));                          \
+  }                                                                                                \
+  GROVE_KERNEL_BOX(op##_##name, op##_##name##_in_memory, sizeof(v_type) + sizeof(i_type))          \
+  static void op##_##name##_listed(void *target, const int32_t *slots, const void *value,          \
+                                   int64_t n, int64_t elements)                                    \
+  {                                                                                                \
+    enum { THERE = sizeof(name##_pair), HERE = sizeof(v_type) + sizeof(i_type) };                  \
+    char *restrict t = (char *)target;                                                             \
+    const char *restrict v = (const char *)value;                                                  \
+    const int32_t *restrict s = slots;                                                             \
+    (void)elements;                                                                                \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      op##_##name##_in_memory(t + s[k] * (int64_t)THERE, v + k * HERE);                            \
+  }                                                                                                \
+  static void op##_##name##_flat(void *target, const void *value, int64_t n)                       \
+  {                                                                                                \
+    enum { BYTES = sizeof(name##_pair) };                                                          \
+    char *restrict t = (char *)target;                                                             \
+    const char *restrict v = (const char *)value;                                                  \
+    for (int64_t k = 0; k < n; k++) op##_##name##_in_memory(t + k * BYTES, v + k * BYTES);         \
+  }                                                                                                \
+  static void op##_##name##_any(const grove_any_combine *a)                                        \
+  {                                                                                                \
+    char *restrict t = a->target;                                                                  \
+    const char *restrict v = a->value;                                                             \
+    const int64_t *restrict t_at = a->target_at, *restrict v_at = a->value_at;                     \
+    for (int64_t k = 0; k < a->n; k++)                                                             \
+      op##_##name##_at(t + t_at[k], a->target_index, v + v_at[k], a->value_index);                 \
+  }                                                                                                \
+  static const grove_kernels op##_##name##_kernels = {                                             \
+    WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_flat : NULL, op##_##name##_listed,           \
+    op##_##name##_box, op##_##name##_any};
+
+#define WITHOUT_GAP(name, v_type, i_type) (sizeof(name##_pair) == sizeof(v_type) + sizeof(i_type))
+
+#define PAIR(name, v_type, i_type)                                                                 \
+  typedef struct name##_pair {                                                                     \
+    v_type value;                                                                                  \
+    i_type index;                                                                                  \
+  } name##_pair;                                                                                   \
+  KERNEL(maxloc, name, v_type, i_type, b > a, a > b)                                               \
+  KERNEL(minloc, name, v_type, i_type, b < a, a < b)
+
+PAIR(short_int, short, int)
+PAIR(int_int, int, int)
+PAIR(long_int, long, int)
+PAIR(float_int, float, int)
+PAIR(double_int, double, int)
+PAIR(long_double_int, long double, int)
+PAIR(i64_i64, int64_t, int64_t)
+PAIR(float_float, float, float)
+PAIR(double_double, double, double)
+
+/* ---- which ---- */
+
+typedef struct row {
+  MPI_Datatype type;
+  int64_t bytes, extent, index_at;
+  const grove_kernels *maxloc, *minloc;
+} row;
+
+#define ROW(name, v_type, i_type)                                                                  \
+  sizeof(v_type) + sizeof(i_type), sizeof(name##_pair), offsetof(name##_pair, index),              \
+    &maxloc_##name##_kernels, &minloc_##name##_kernels
+
+/* Fortran's sizes are a matter of compiler options. */
+const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,
+                                        int number, int64_t *index_at)
+{
+  const row rows[] = {
+    {MPI_SHORT_INT, ROW(short_int, short, int)},
+    {MPI_2INT, ROW(int_int, int, int)},
+    {MPI_LONG_INT, ROW(long_int, long, int)},
+    {MPI_FLOAT_INT, ROW(float_int, float, int)},
+    {MPI_DOUBLE_INT, ROW(double_int, double, int)},
+    {MPI_LONG_DOUBLE_INT, ROW(long_double_int, long double, int)},
+    {MPI_2INTEGER, ROW(int_int, int, int)},
+    {MPI_2INTEGER, ROW(i64_i64, int64_t, int64_t)},
+    {MPI_2REAL, ROW(float_float, float, float)},
+    {MPI_2REAL, ROW(double_double, double, double)},
+    {MPI_2DOUBLE_PRECISION, ROW(double_double, double, double)},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].type == type && rows[i].bytes == bytes && rows[i].extent == extent) {
+      *index_at = rows[i].index_at;
+      return number == GROVE_OP_MAXLOC ? rows[i].maxloc : rows[i].minloc;
+    }
+  return NULL;
+}

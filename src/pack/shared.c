@@ -1,0 +1,86 @@
+/* Slots that share units of the message. A root that a rank needs several times is sent to it once,
+ * and written to several leaves; on the way back the leaves are combined before they are sent.
+ */
+#include "pack/batch.h"
+
+/* The units that n entries of the list belong to, from entry `begin` on, which belongs to unit
+ * `*unit` or a later one: where they lie in the message, which begins with unit `origin`. */
+static void find_units(const grove_mover *m, const grove_shape *shape, int64_t begin, int64_t n,
+                       int64_t origin, int64_t *unit, int64_t *at)
+{
+  for (int64_t k = 0; k < n; k++) {
+    while (grove_index_at(&shape->starts, *unit + 1) <= begin + k) ++*unit;
+    at[k] = (*unit - origin) * m->unit.bytes;
+  }
+}
+
+grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
+                                 const void *message, void *base, int64_t begin, int64_t count)
+{
+  grove_status status = GROVE_OK;
+  int64_t slots[GROVE_BATCH], units[GROVE_BATCH], unit = begin;
+  int64_t end = grove_index_at(&shape->starts, begin + count);
+  grove_side memory = {base, slots, 1}, packed = {(char *)message, units, 0};
+  for (int64_t k = grove_index_at(&shape->starts, begin), n = 0; k < end; k += n) {
+    n = grove_batch_of(end - k);
+    grove_batch_slots(m, shape, k, n, slots);
+    find_units(m, shape, k, n, begin, &unit, units);
+    GROVE_TRY(grove_batch_combine(m, n, &memory, &packed));
+  }
+fail:
+  return status;
+}
+
+/* Every unit gets the value of its first slot; the last one, where the last one wins. */
+static grove_status pack_one_of_each(const grove_mover *m, const grove_shape *shape, char *base,
+                                     int64_t begin, int64_t count, char *message)
+{
+  grove_status status = GROVE_OK;
+  int64_t slots[GROVE_BATCH], places[GROVE_BATCH];
+  int last = m->combine.way == GROVE_COMBINE_REPLACE;
+  grove_side memory = {base, slots, 1}, packed = {message, places, 0};
+  for (int64_t u = 0, n = 0; u < count; u += n) {
+    n = grove_batch_of(count - u);
+    for (int64_t k = 0; k < n; k++) {
+      int64_t entry = grove_index_at(&shape->starts, begin + u + k + last) - last;
+      slots[k] = grove_index_at(&shape->slots, entry) * m->unit.extent;
+      places[k] = (u + k) * m->unit.bytes;
+    }
+    GROVE_TRY(grove_batch_copy(m, n, &packed, &memory));
+  }
+fail:
+  return status;
+}
+
+/* And then the others, in their order. */
+static grove_status pack_the_others(const grove_mover *m, const grove_shape *shape, char *base,
+                                    int64_t begin, int64_t count, char *message)
+{
+  grove_status status = GROVE_OK;
+  int64_t slots[GROVE_BATCH], places[GROVE_BATCH], n = 0;
+  grove_side memory = {base, slots, 1}, packed = {message, places, 0};
+  for (int64_t u = 0; u < count; u++) {
+    int64_t end = grove_index_at(&shape->starts, begin + u + 1);
+    for (int64_t k = grove_index_at(&shape->starts, begin + u) + 1; k < end; k++) {
+      slots[n] = grove_index_at(&shape->slots, k) * m->unit.extent;
+      places[n++] = u * m->unit.bytes;
+      if (n < GROVE_BATCH) continue;
+      GROVE_TRY(grove_batch_combine(m, n, &packed, &memory));
+      n = 0;
+    }
+  }
+  if (n > 0) GROVE_TRY(grove_batch_combine(m, n, &packed, &memory));
+fail:
+  return status;
+}
+
+grove_status grove_shared_pack(const grove_mover *m, const grove_shape *shape, const void *base,
+                               int64_t begin, int64_t count, void *message)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(pack_one_of_each(m, shape, (char *)base, begin, count, message));
+  if (m->combine.way == GROVE_COMBINE_KERNEL || m->combine.way == GROVE_COMBINE_MPI)
+    GROVE_TRY(pack_the_others(m, shape, (char *)base, begin, count, message));
+fail:
+  return status;
+}
