@@ -141,17 +141,24 @@ static void join(grove_op *op)
   grove_op_destroy(oldest);
 }
 
+/* Was the operation made for this type? The handle of a named one is enough; that of a derived one
+ * may have been given to another type since. */
+static int same_type(const grove_op *op, MPI_Datatype unit)
+{
+  grove_identity *identity = NULL;
+  if (op->type != unit) return 0;
+  if (!op->identity) return 1;
+  return grove_identity_of(unit, &identity) == GROVE_OK && identity == op->identity;
+}
+
 /* An idle operation that was made for the same type and operation as this call: the usual case,
  * which allocates nothing. */
 static grove_op *find_idle(const grove_request *r)
 {
-  grove_identity *identity = NULL;
-  if (grove_identity_of(r->unit, &identity) != GROVE_OK) return NULL;
   for (grove_channel *c = grove_channel_next(r->forest, NULL, r->operation); c;
        c = grove_channel_next(r->forest, c, r->operation))
     for (grove_op *op = c->members; op; op = op->next_member)
-      if (!op->forest && !op->abandoned && op->type == r->unit && op->identity == identity &&
-          op->mover.combine.op == r->op)
+      if (!op->forest && !op->abandoned && op->mover.combine.op == r->op && same_type(op, r->unit))
         return op;
   return NULL;
 }

@@ -256,7 +256,7 @@ static void begin(grove_op *op)
   op->state = GROVE_OP_ACTIVE;
   op->current = 0;
   op->timed =
-    op->starts < TIMED_AT_FIRST || op->starts % TIMED_EVERY == 0 || op->channel->tally >= 0;
+    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->tally >= 0;
   if (op->timed) op->since = grove_clock();
   if (op->failure == GROVE_OK) return;
   op->failure = GROVE_OK;
