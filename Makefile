@@ -43,7 +43,7 @@ lint:
 	@tools/lint
 
 format:
-	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
 	rm -rf build build-*
