@@ -16,7 +16,7 @@ static const char *const patterns[] = {"pair", "random", "ghost", NULL};
 static const char *const shapes[] = {"contiguous", "face", "scattered", "runs", NULL};
 static const char *const operations[] = {"bcast", "reduce", NULL};
 static const char *const memories[] = {"malloc", "grove_alloc", NULL};
-static const char *const measures[] = {"exchange", "setup", "init", "memory", NULL};
+static const char *const measures[] = {"exchange", "setup", "init", "memory", "growth", NULL};
 
 /* Returns the word that it does not understand, or NULL. */
 static const char *read_comparison(char *word, bench_comparison *out)

@@ -10,7 +10,8 @@ typedef enum bench_measure {
   BENCH_EXCHANGE, /* time of an exchange, one way */
   BENCH_SETUP,    /* time from nothing to the end of the first exchange */
   BENCH_INIT,     /* time to bind an exchange that is set up to its arrays */
-  BENCH_MEMORY    /* bytes that a graph keeps once it is set up */
+  BENCH_MEMORY,   /* bytes that a graph keeps once it is set up, by edge */
+  BENCH_GROWTH    /* bytes that an edge more makes it keep */
 } bench_measure;
 
 /* method/peer:target; a target of 0 is none. */

@@ -4,6 +4,7 @@
 #include "driver/measure.h"
 #include "driver/report.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static const char help[] =
   "  --case NAME          only this case, or all that begin with NAME if it ends in -\n"
   "  --batches N          batches of each method (41)\n"
   "  --batch-seconds S    how long a batch takes, about (0.002)\n"
+  "  --case-seconds S     after so long a case ends, if it has 7 batches of each (5)\n"
   "  --crowded TARGET     the target against MPI and PETSc, where ranks outnumber cores\n"
   "  --sabotage METHOD    break one value of this method, to see that it is found\n"
   "  --list               the methods of this build\n"
@@ -51,6 +53,8 @@ static const char *read_settings(int argc, char **argv, settings *s)
       s->effort.batches = atoi(value);
     else if (strcmp(flag, "--batch-seconds") == 0)
       s->effort.batch_seconds = atof(value);
+    else if (strcmp(flag, "--case-seconds") == 0)
+      s->effort.case_seconds = atof(value);
     else if (strcmp(flag, "--crowded") == 0)
       s->crowded_target = atof(value);
     else
@@ -149,7 +153,7 @@ static int verify(field *f, const char *sabotage)
 static int run_case(const settings *s, const bench_spec *spec, MPI_Comm comm, grove_context *ctx)
 {
   static field f; /* too large for a stack */
-  int rank, bad = 0;
+  int rank, bad = 0, rounds = 0;
   memset(&f, 0, sizeof f);
   MPI_Comm_rank(comm, &rank);
   if (bench_case_open(spec, comm, ctx, &f.c) == 0) {
@@ -158,13 +162,30 @@ static int run_case(const settings *s, const bench_spec *spec, MPI_Comm comm, gr
       add_named(&f, spec->comparisons[i].peer);
     }
     bad = verify(&f, s->sabotage);
-    bench_measure_all(f.entrants, f.n, s->effort);
+    rounds = bench_measure_all(f.entrants, f.n, s->effort);
   }
-  if (rank == 0) bench_report(spec, f.entrants, f.n, s->effort.batches, s->crowded_target);
+  if (rank == 0) bench_report(spec, f.entrants, f.n, rounds, s->crowded_target);
   for (int i = 0; i < f.n; i++) free(f.entrants[i].samples);
   for (int i = 0; i < f.nvariants; i++) bench_case_close(&f.variant[i]);
   if (f.c.root) bench_case_close(&f.c);
   return bad;
+}
+
+/* A line on the conditions. Ranks with a core of their own have been given one by the launcher. */
+static void report_conditions(MPI_Comm comm)
+{
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int rank, nranks, length;
+  cpu_set_t allowed;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &nranks);
+  MPI_Get_library_version(version, &length);
+  version[strcspn(version, ",\n\t")] = '\0';
+  int bound = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1;
+  MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_INT, MPI_MIN, comm);
+  if (rank == 0)
+    printf("conditions %d ranks, %s, %s\n", nranks, bound ? "bound to cores" : "not bound",
+           version);
 }
 
 static int run_grid(const settings *s, MPI_Comm comm)
@@ -173,6 +194,7 @@ static int run_grid(const settings *s, MPI_Comm comm)
   int rank, bad = 0, ncases = bench_grid_read(s->grid, &grid);
   MPI_Comm_rank(comm, &rank);
   if (ncases < 0) return EXIT_USAGE;
+  report_conditions(comm);
   grove_context *ctx;
   bench_need(grove_context_create(comm, &ctx) == GROVE_OK, grove_last_error());
   for (int i = 0; i < ncases; i++) {
@@ -187,7 +209,7 @@ static int run_grid(const settings *s, MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
-  settings s = {.grid = "bench/grid.txt", .effort = {41, 0.002}};
+  settings s = {.grid = "bench/grid.txt", .effort = {41, 0.002, 5}};
   int rank, status = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

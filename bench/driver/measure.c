@@ -67,14 +67,33 @@ static double bytes_in_use(void)
 #endif
 }
 
-static double count_memory(bench_entrant *e)
+/* What all ranks keep of a case's graph. Rounding to pages, as malloc does for large blocks, would
+ * blur the count of bytes; the change lasts, so the cases of memory stand last in the grid. */
+static double count_memory(const bench_method *method, bench_case *c)
 {
+#ifdef BENCH_HAVE_MALLINFO2
+  mallopt(M_MMAP_MAX, 0);
+#endif
+  method->tear_down(method->set_up(c)); /* what is made once a case is not what is counted */
   double before = bytes_in_use();
-  void *state = e->method->set_up(e->c);
+  void *state = method->set_up(c);
   double bytes = bytes_in_use() - before;
-  e->method->tear_down(state);
-  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, e->c->comm);
-  return bytes / (double)bench_case_edges(e->c);
+  method->tear_down(state);
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, c->comm);
+  return bytes;
+}
+
+/* The difference to a graph of half the size: what there is for each neighbour falls out. */
+static double count_growth(const bench_entrant *e)
+{
+  bench_case *c = e->c, half;
+  bench_spec spec = *c->spec;
+  spec.size /= 2;
+  bench_need(bench_case_open(&spec, c->comm, c->ctx, &half) == 0, "a case cannot be made");
+  double bytes = count_memory(e->method, c) - count_memory(e->method, &half);
+  double edges = (double)(bench_case_edges(c) - bench_case_edges(&half));
+  bench_case_close(&half);
+  return bytes / edges;
 }
 
 static double sample(bench_entrant *e)
@@ -84,9 +103,10 @@ static double sample(bench_entrant *e)
   case BENCH_EXCHANGE: return time_exchanges(e, e->iterations);
   case BENCH_SETUP: return time_setup(e);
   case BENCH_INIT: return time_init(e);
+  case BENCH_GROWTH: return count_growth(e);
   case BENCH_MEMORY: break;
   }
-  return count_memory(e);
+  return count_memory(e->method, e->c) / (double)bench_case_edges(e->c);
 }
 
 /* ---- rounds ---- */
@@ -121,23 +141,37 @@ static void prepare(bench_entrant *e, bench_effort effort)
   e->iterations = calibrate(e, effort.batch_seconds);
 }
 
-static void finish(bench_entrant *e, bench_effort effort)
+/* Where ranks that spin share cores an exchange takes milliseconds, and a case minutes. */
+static int has_time(MPI_Comm comm, double begin, int rounds, double seconds)
+{
+  enum { LEAST_BATCHES = 7 };
+  int more = rounds < LEAST_BATCHES || MPI_Wtime() - begin < seconds;
+  MPI_Bcast(&more, 1, MPI_INT, 0, comm);
+  return more;
+}
+
+static void finish(bench_entrant *e, int rounds)
 {
   if (e->c->spec->measure == BENCH_EXCHANGE) e->method->fini(e->state);
   if (keeps_state(e)) e->method->tear_down(e->state);
-  MPI_Allreduce(MPI_IN_PLACE, e->samples, effort.batches, MPI_DOUBLE, MPI_MAX, e->c->comm);
+  MPI_Allreduce(MPI_IN_PLACE, e->samples, rounds, MPI_DOUBLE, MPI_MAX, e->c->comm);
 }
 
-void bench_measure_all(bench_entrant *entrants, int n, bench_effort effort)
+int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort)
 {
+  int round = 0;
+  if (n == 0) return 0;
   for (int i = 0; i < n; i++) {
     entrants[i].samples = bench_alloc((size_t)effort.batches, sizeof(double));
     prepare(&entrants[i], effort);
   }
-  for (int round = 0; round < effort.batches; round++)
+  double begin = MPI_Wtime();
+  MPI_Comm comm = entrants[0].c->comm;
+  for (; round < effort.batches && has_time(comm, begin, round, effort.case_seconds); round++)
     for (int i = 0; i < n; i++) {
       bench_entrant *e = &entrants[(i + round) % n];
       e->samples[round] = sample(e);
     }
-  for (int i = 0; i < n; i++) finish(&entrants[i], effort);
+  for (int i = 0; i < n; i++) finish(&entrants[i], round);
+  return round;
 }

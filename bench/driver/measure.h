@@ -5,8 +5,9 @@
 #include "methods/method.h"
 
 typedef struct bench_effort {
-  int batches;          /* rounds: in each every method runs one batch */
+  int batches;          /* rounds at most: in each every method runs one batch */
   double batch_seconds; /* how long a batch should take */
+  double case_seconds;  /* after so long a case ends, but not before 7 rounds */
 } bench_effort;
 
 /* A method in a case. Usually the case is the same for all of them; one with a variant, such as
@@ -24,7 +25,8 @@ typedef struct bench_entrant {
  * value first, to show that it would be found. Collective. */
 int64_t bench_verify(bench_entrant *e, int spoil);
 
-/* Fills the samples of all entrants. Collective; the samples are the same on every rank. */
-void bench_measure_all(bench_entrant *entrants, int n, bench_effort effort);
+/* Fills the samples of all entrants and returns how many each has. Collective; the samples are the
+ * same on every rank. */
+int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort);
 
 #endif

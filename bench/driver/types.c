@@ -20,7 +20,8 @@
   {                                                                                                \
     const c_type *restrict x = from;                                                               \
     c_type *restrict y = to;                                                                       \
-    for (int i = 0; i < n; i++) y[index[i]] += x[i];                                               \
+    for (int i = 0; !index && i < n; i++) y[i] += x[i];                                            \
+    for (int i = 0; index && i < n; i++) y[index[i]] += x[i];                                      \
   }
 
 BENCH_TYPES(DEFINE)

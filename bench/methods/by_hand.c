@@ -55,7 +55,7 @@ void bench_scatter(size_t bytes, const void *from, void *to, const int32_t *inde
 
 /* ---- messages ---- */
 
-static int consecutive(const int32_t *index, int n)
+static int is_consecutive(const int32_t *index, int n)
 {
   for (int i = 1; i < n; i++)
     if (index[i] != index[0] + i) return 0;
@@ -71,8 +71,8 @@ static int make_messages(const bench_side *side, int rank, int nranks, int may_b
   for (int r = 0; r < nranks; r++) {
     if (side->count[r] == 0 || r == rank) continue;
     const int32_t *index = side->index + side->start[r];
-    int direct = may_be_direct && consecutive(index, side->count[r]);
-    m[n++] = (bench_message){r, side->count[r], index, direct, *at};
+    int plain = is_consecutive(index, side->count[r]);
+    m[n++] = (bench_message){r, side->count[r], index, plain, plain && may_be_direct, *at};
     *at += (size_t)side->count[r] * bytes;
   }
   *out = m;
@@ -110,26 +110,36 @@ void bench_by_hand_pack(const bench_by_hand *h, const char *from)
 {
   for (int i = 0; i < h->nsends; i++) {
     const bench_message *m = &h->sends[i];
-    if (!m->direct) bench_gather(h->type->bytes, from, m->staging, m->index, m->count);
+    size_t bytes = h->type->bytes;
+    if (m->direct) continue;
+    if (m->consecutive)
+      memcpy(m->staging, from + (size_t)m->index[0] * bytes, (size_t)m->count * bytes);
+    else
+      bench_gather(bytes, from, m->staging, m->index, m->count);
   }
 }
 
-static void unpack(const bench_by_hand *h, const void *message, char *to, const int32_t *index,
-                   int n)
+static void unpack_message(const bench_by_hand *h, const bench_message *m, char *to)
 {
-  if (h->reduce)
-    h->type->add(message, to, index, n);
+  size_t bytes = h->type->bytes;
+  if (h->reduce && m->consecutive)
+    h->type->add(m->staging, to + (size_t)m->index[0] * bytes, NULL, m->count);
+  else if (h->reduce)
+    h->type->add(m->staging, to, m->index, m->count);
+  else if (m->consecutive)
+    memcpy(to + (size_t)m->index[0] * bytes, m->staging, (size_t)m->count * bytes);
   else
-    bench_scatter(h->type->bytes, message, to, index, n);
+    bench_scatter(bytes, m->staging, to, m->index, m->count);
 }
 
 void bench_by_hand_unpack(const bench_by_hand *h, const char *from, char *to)
 {
-  for (int i = 0; i < h->nreceives; i++) {
-    const bench_message *m = &h->receives[i];
-    if (!m->direct) unpack(h, m->staging, to, m->index, m->count);
-  }
+  for (int i = 0; i < h->nreceives; i++)
+    if (!h->receives[i].direct) unpack_message(h, &h->receives[i], to);
   if (h->nself == 0) return;
   bench_gather(h->type->bytes, from, h->self_staging, h->self_from, h->nself);
-  unpack(h, h->self_staging, to, h->self_to, h->nself);
+  if (h->reduce)
+    h->type->add(h->self_staging, to, h->self_to, h->nself);
+  else
+    bench_scatter(h->type->bytes, h->self_staging, to, h->self_to, h->nself);
 }

@@ -9,7 +9,8 @@
 typedef struct bench_message {
   int peer, count;
   const int32_t *index;
-  int direct; /* the user's array from index[0] on, not the staging memory */
+  int consecutive; /* index[i] is index[0] + i */
+  int direct;      /* the user's array from index[0] on, not the staging memory */
   char *staging;
 } bench_message;
 

@@ -20,9 +20,9 @@ static int exchanges(const bench_spec *spec)
   return spec->measure == BENCH_EXCHANGE || spec->measure == BENCH_SETUP;
 }
 
-static int all_but_memory(const bench_spec *spec)
+static int times(const bench_spec *spec)
 {
-  return spec->measure != BENCH_MEMORY;
+  return spec->measure < BENCH_MEMORY;
 }
 
 static void *set_up(bench_case *c)
@@ -177,7 +177,7 @@ const bench_method bench_mpi_send = {
 const bench_method bench_mpi_persistent = {
   .name = "mpi-persistent",
   .about = "persistent MPI requests",
-  .supports = all_but_memory,
+  .supports = times,
   .set_up = set_up,
   .init = init_persistent,
   .run = run_persistent,
