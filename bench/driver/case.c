@@ -164,8 +164,8 @@ int64_t bench_case_wrong(const bench_case *c)
       if (c->spec->reduce) expect_roots(c, &c->graph[k], b, root);
       if (!c->spec->reduce) expect_leaves(c, &c->graph[k], b, leaf);
     }
-    for (int64_t i = 0; i < nroots; i++) wrong += t->get(bench_root_array(c, b), i) != root[i];
-    for (int64_t i = 0; i < nslots; i++) wrong += t->get(bench_leaf_array(c, b), i) != leaf[i];
+    for (int64_t i = 0; i < nroots; i++) wrong += !t->is(bench_root_array(c, b), i, root[i]);
+    for (int64_t i = 0; i < nslots; i++) wrong += !t->is(bench_leaf_array(c, b), i, leaf[i]);
   }
   free(root);
   free(leaf);

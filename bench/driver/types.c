@@ -12,9 +12,9 @@
   {                                                                                                \
     ((c_type *)array)[i] = (c_type)value;                                                          \
   }                                                                                                \
-  static int name##_get(const void *array, int64_t i)                                              \
+  static int name##_is(const void *array, int64_t i, int value)                                    \
   {                                                                                                \
-    return (int)((const c_type *)array)[i];                                                        \
+    return ((const c_type *)array)[i] == (c_type)value;                                            \
   }                                                                                                \
   static void name##_add(const void *from, void *to, const int32_t *index, int n)                  \
   {                                                                                                \
@@ -27,7 +27,7 @@
 BENCH_TYPES(DEFINE)
 
 #define ROW(name, c_type, mpi_type)                                                                \
-  {#name, sizeof(c_type), name##_mpi, name##_set, name##_get, name##_add},
+  {#name, sizeof(c_type), name##_mpi, name##_set, name##_is, name##_add},
 
 static const bench_type types[] = {BENCH_TYPES(ROW)};
 

@@ -28,7 +28,7 @@ typedef struct bench_type {
   size_t bytes;
   MPI_Datatype (*mpi)(void); /* a function: in Open MPI the names are no constants */
   void (*set)(void *array, int64_t i, int value);
-  int (*get)(const void *array, int64_t i);
+  int (*is)(const void *array, int64_t i, int value);
   /* to[index[i]] += from[i], or to[i] += from[i] without an index: as one writes it by hand. */
   void (*add)(const void *from, void *to, const int32_t *index, int n);
 } bench_type;
