@@ -134,6 +134,41 @@ def save(path, rows, name, note):
                                 for v in (row[name] for name in FIGURES)) + "\n")
 
 
+def markdown(rows):
+    """A table of the rows that have a target."""
+    lines = ["| case | here / there | us, us | ratio | interval | target | |",
+             "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        if not row["target"]:
+            continue
+        who = f"{row['method']} / {row['peer']}"
+        if row["ratio"] is None:
+            lines.append(f"| {row['case']} | {who} | - | - | - | {row['target']:g} | peer missing |")
+            continue
+        if row["against"] not in (row["peer"], "-") and "@" not in row["peer"]:
+            who = f"{row['method']} / {row['against']}"
+        lines.append(f"| {row['case']} | {who} | {figure(row['value'])}, "
+                     f"{figure(row['peer_value'])} | {row['ratio']:.3f} | {row['low']:.3f} - "
+                     f"{row['high']:.3f} | {row['target']:g} | {row['judgement']} |")
+    return lines
+
+
+def write_results(path, rows, heading, conditions):
+    """Puts the tables between the two marks in the file."""
+    begin, end = "<!-- figures: written by bench/run --save -->", "<!-- end of figures -->"
+    with open(path, encoding="utf-8") as file:
+        before, _, rest = file.read().partition(begin)
+    after = rest.partition(end)[2]
+    lines = [begin, "", heading + ".", "", *(f"- {line}" for line in conditions), "",
+             f"In all: {describe(counts(rows))}.", ""]
+    for mpi, ranks in sorted({(row["mpi"], row["ranks"]) for row in rows}, reverse=True):
+        part = [row for row in rows if (row["mpi"], row["ranks"]) == (mpi, ranks)]
+        lines += [f"### {mpi}, {ranks} ranks{' on 2 cores' if ranks > 2 else ''}", "",
+                  f"{describe(counts(part))}.", "", *markdown(part), ""]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(before + "\n".join(lines) + end + after)
+
+
 def compare(rows, path, name):
     """What has changed beyond both intervals, as lines."""
     old = load(path)

@@ -180,12 +180,22 @@ static void report_conditions(MPI_Comm comm)
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &nranks);
   MPI_Get_library_version(version, &length);
-  version[strcspn(version, ",\n\t")] = '\0';
+  version[strcspn(version, ",\n")] = '\0';
+  for (char *tab; (tab = strchr(version, '\t'));) *tab = ' ';
   int bound = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1;
   MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_INT, MPI_MIN, comm);
   if (rank == 0)
     printf("conditions %d ranks, %s, %s\n", nranks, bound ? "bound to cores" : "not bound",
            version);
+}
+
+/* Now and then, for whoever waits. */
+static void report_progress(int at, int of, const char *name)
+{
+  static double last;
+  if (MPI_Wtime() - last < 2) return;
+  last = MPI_Wtime();
+  fprintf(stderr, "  %d/%d %s\n", at, of, name);
 }
 
 static int run_grid(const settings *s, MPI_Comm comm)
@@ -199,7 +209,7 @@ static int run_grid(const settings *s, MPI_Comm comm)
   bench_need(grove_context_create(comm, &ctx) == GROVE_OK, grove_last_error());
   for (int i = 0; i < ncases; i++) {
     if (!chosen(s, &grid[i])) continue;
-    if (rank == 0) fprintf(stderr, "  %d/%d %s\n", i + 1, ncases, grid[i].name);
+    if (rank == 0) report_progress(i + 1, ncases, grid[i].name);
     bad += run_case(s, &grid[i], comm, ctx);
   }
   bench_need(grove_context_free(&ctx) == GROVE_OK, grove_last_error());
