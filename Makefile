@@ -5,12 +5,13 @@
 #   make build MPICC=cc MPIEXEC=srun  with what a cluster's modules provide, in build/
 #   make install PREFIX=/opt/grove [DESTDIR=...]
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
+#   make bench                        every figure of bench/RESULTS.md; bench-quick: in 90 seconds
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED
 
-.PHONY: demo test test-all build install bench check-asan check-ubsan check-valgrind lint format clean
+.PHONY: demo test test-all build install bench bench-quick check-asan check-ubsan check-valgrind lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -31,9 +32,13 @@ build:
 install: build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
-bench: build
-	@tools/launch 2 $(BUILD)/bin/grove bench random --reduce
-	@tools/launch 2 $(BUILD)/bin/grove bench 27-point --reduce
+bench:
+	@tools/bootstrap --for bench
+	@bench/run
+
+bench-quick:
+	@tools/bootstrap --for bench
+	@bench/run --quick
 
 check-asan: ; @tools/run-tests asan
 check-ubsan: ; @tools/run-tests ubsan
@@ -43,7 +48,7 @@ lint:
 	@tools/lint
 
 format:
-	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
 	rm -rf build build-*

@@ -194,6 +194,11 @@ says '  libmpich-dev - '
 silent_on valgrind
 as "$become" MPICC=mpicc.openmpi --dry-run
 silent_on libmpich-dev
+as "$become" --dry-run --for all
+silent_on python3
+as "$become" --dry-run --for bench
+says '  python3 - runs the grid of the benchmark'
+says '  valgrind - '
 calls_nothing
 echo 'a dry run names each package with its reason, by level and MPI, and calls nothing'
 

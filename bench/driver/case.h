@@ -1,0 +1,59 @@
+/* A case that is about to run: its graphs and its arrays, the same for every method. */
+#ifndef BENCH_DRIVER_CASE_H
+#define BENCH_DRIVER_CASE_H
+
+#include "driver/grid.h"
+
+#include "grove.h"
+
+/* What grove_forest_set_graph takes, and the length of the leaf array. */
+typedef struct bench_graph {
+  int64_t nroots, nleaves, nslots;
+  int64_t *leaf; /* NULL: leaf j is slot j */
+  grove_root *root;
+} bench_graph;
+
+/* One iteration runs the exchanges in their order, each to its end: a pair's go there and back. */
+typedef struct bench_case {
+  const bench_spec *spec;
+  int number; /* no other case of this process has it */
+  MPI_Comm comm;
+  int rank, nranks;
+  grove_context *ctx;
+  int nexchanges;
+  bench_graph graph[2];
+  char *root, *leaf;             /* `buffers` arrays each, one after the other */
+  size_t root_bytes, leaf_bytes; /* from one to the next */
+} bench_case;
+
+/* Array number `buffer`, for iteration i that is i % buffers. */
+static inline char *bench_root_array(const bench_case *c, int buffer)
+{
+  return c->root + (size_t)buffer * c->root_bytes;
+}
+static inline char *bench_leaf_array(const bench_case *c, int buffer)
+{
+  return c->leaf + (size_t)buffer * c->leaf_bytes;
+}
+
+/* Edges of all ranks and exchanges. Collective. */
+int64_t bench_case_edges(const bench_case *c);
+
+/* Returns 0, or 1 where this build cannot make the case (grove_alloc); ends the job if out of
+ * memory. Collective. */
+int bench_case_open(const bench_spec *spec, MPI_Comm comm, grove_context *ctx, bench_case *out);
+void bench_case_close(bench_case *c);
+
+/* Values before an exchange; after it, how many entries of this rank are not what they must be. */
+void bench_case_fill(bench_case *c);
+int64_t bench_case_wrong(const bench_case *c);
+
+/* The graphs of a case (graph.c). */
+void bench_graph_make(const bench_spec *spec, int exchange, int rank, int nranks, bench_graph *out);
+
+/* Memory or the end of the job. */
+void *bench_alloc(size_t count, size_t bytes);
+/* Ends the job with a sentence unless ok. */
+void bench_need(int ok, const char *what);
+
+#endif

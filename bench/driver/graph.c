@@ -1,0 +1,133 @@
+/* The graphs of the grid.
+ *
+ *   pair     ranks 2k and 2k+1; exchange 0 leads from the even one to the odd one, exchange 1 back.
+ *            The shape is that of both lists: all of an array; a face of a box, one entry in n;
+ *            distinct places in random order in an array four times as long; runs of eight.
+ *   random   every leaf is joined to any root of any rank, its own included. With the shape
+ *            `scattered` the leaves are in random order too.
+ *   ghost    what a matrix or a mesh has: leaves on distinct roots of other ranks, ascending, at
+ *            the leaf array's slots 0, 1, 2, ...
+ *
+ * The same on every machine: all that is random comes from the case's size and the rank.
+ */
+#include "driver/case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t next_random(uint64_t *state)
+{
+  uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64: Steele, Lea and Flood, 2014 */
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/* The first n of a random order of 0 .. total-1. */
+static void draw(int64_t n, int64_t total, uint64_t *state, int64_t *out)
+{
+  int64_t *all = bench_alloc((size_t)total, sizeof *all);
+  for (int64_t i = 0; i < total; i++) all[i] = i;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t j = i + (int64_t)(next_random(state) % (uint64_t)(total - i)), kept = all[i];
+    all[i] = all[j];
+    all[j] = kept;
+  }
+  memcpy(out, all, (size_t)n * sizeof *out);
+  free(all);
+}
+
+static int64_t edge_of_box(int64_t n)
+{
+  int64_t edge = 1;
+  while (edge * edge < n) edge++;
+  return edge;
+}
+
+/* The places of n units in an array of the shape; returns its length. */
+static int64_t place(bench_shape shape, int64_t n, uint64_t *state, int64_t *out)
+{
+  enum { RUN = 8 };
+  int64_t edge = edge_of_box(n);
+  switch (shape) {
+  case BENCH_CONTIGUOUS: break;
+  case BENCH_FACE:
+    for (int64_t i = 0; i < n; i++) out[i] = i * edge;
+    return edge * edge * edge;
+  case BENCH_SCATTERED: draw(n, 4 * n, state, out); return 4 * n;
+  case BENCH_RUNS:
+    for (int64_t i = 0; i < n; i++) out[i] = i / RUN * 2 * RUN + i % RUN;
+    return 2 * n + 2 * RUN;
+  }
+  for (int64_t i = 0; i < n; i++) out[i] = i;
+  return n;
+}
+
+/* Root and leaf places come from one state, known to both ranks. */
+static void make_pair(const bench_spec *s, int exchange, int rank, int nranks, bench_graph *g)
+{
+  int64_t n = s->size / (int64_t)s->type->bytes;
+  int peer = rank ^ 1;
+  uint64_t state = 1000 + (uint64_t)exchange;
+  int64_t *roots = bench_alloc((size_t)n, sizeof *roots);
+  g->leaf = bench_alloc((size_t)n, sizeof *g->leaf);
+  g->nroots = place(s->shape, n, &state, roots);
+  g->nslots = place(s->shape, n, &state, g->leaf);
+  if (peer < nranks && rank % 2 != exchange) {
+    g->nleaves = n;
+    g->root = bench_alloc((size_t)n, sizeof *g->root);
+    for (int64_t i = 0; i < n; i++) g->root[i] = (grove_root){peer, roots[i]};
+  }
+  free(roots);
+  if (s->shape != BENCH_CONTIGUOUS) return;
+  free(g->leaf);
+  g->leaf = NULL;
+}
+
+static void make_random(const bench_spec *s, int rank, int nranks, bench_graph *g)
+{
+  uint64_t state = 77 * (uint64_t)s->size + (uint64_t)rank;
+  g->nroots = g->nslots = g->nleaves = s->size;
+  g->root = bench_alloc((size_t)s->size, sizeof *g->root);
+  for (int64_t j = 0; j < s->size; j++) {
+    g->root[j].rank = (int)(next_random(&state) % (uint64_t)nranks);
+    g->root[j].index = (int64_t)(next_random(&state) % (uint64_t)s->size);
+  }
+  if (s->shape != BENCH_SCATTERED) return;
+  g->leaf = bench_alloc((size_t)s->size, sizeof *g->leaf);
+  draw(s->size, s->size, &state, g->leaf);
+}
+
+static int ascending(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Twice as many roots as leaves, so that with two ranks half of them are wanted. */
+static void make_ghost(const bench_spec *s, int rank, int nranks, bench_graph *g)
+{
+  int64_t own = 2 * s->size, n = nranks > 1 ? s->size : 0;
+  uint64_t state = 99 * (uint64_t)s->size + (uint64_t)rank;
+  int64_t *global = bench_alloc((size_t)s->size, sizeof *global);
+  if (n) draw(n, own * (nranks - 1), &state, global);
+  qsort(global, (size_t)n, sizeof *global, ascending);
+  g->nroots = own;
+  g->nslots = g->nleaves = n;
+  g->root = bench_alloc((size_t)s->size, sizeof *g->root);
+  for (int64_t j = 0; j < n; j++) {
+    int other = (int)(global[j] / own);
+    g->root[j] = (grove_root){other + (other >= rank), global[j] % own};
+  }
+  free(global);
+}
+
+void bench_graph_make(const bench_spec *spec, int exchange, int rank, int nranks, bench_graph *out)
+{
+  memset(out, 0, sizeof *out);
+  switch (spec->pattern) {
+  case BENCH_PAIR: make_pair(spec, exchange, rank, nranks, out); break;
+  case BENCH_RANDOM: make_random(spec, rank, nranks, out); break;
+  case BENCH_GHOST: make_ghost(spec, rank, nranks, out); break;
+  }
+}

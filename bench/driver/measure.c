@@ -1,0 +1,177 @@
+/* Batches and rounds. A batch is a number of iterations of one method, after a barrier and a few
+ * iterations that are not timed; its sample is the time of the slowest rank for one exchange. In a
+ * round every method has a batch, and the order of the methods moves on by one from round to round,
+ * so that each of them runs after each other one.
+ */
+#include "driver/measure.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+/* ---- verification ---- */
+
+int64_t bench_verify(bench_entrant *e, int spoil)
+{
+  bench_case *c = e->c;
+  bench_case_fill(c);
+  void *state = e->method->set_up(c);
+  e->method->init(state);
+  e->method->run(state, c->spec->buffers);
+  e->method->fini(state);
+  e->method->tear_down(state);
+  if (spoil && c->rank == 0) (c->spec->reduce ? c->root : c->leaf)[0] ^= 1;
+  int64_t wrong = bench_case_wrong(c);
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, c->comm);
+  return wrong;
+}
+
+/* ---- one sample of each measure; times are this rank's ---- */
+
+static double time_exchanges(bench_entrant *e, int iterations)
+{
+  e->method->run(e->state, 1 + iterations / 16);
+  double begin = MPI_Wtime();
+  e->method->run(e->state, iterations);
+  return (MPI_Wtime() - begin) / iterations / e->c->nexchanges;
+}
+
+static double time_setup(bench_entrant *e)
+{
+  double begin = MPI_Wtime();
+  void *state = e->method->set_up(e->c);
+  e->method->init(state);
+  e->method->run(state, 1);
+  double seconds = MPI_Wtime() - begin;
+  e->method->fini(state);
+  e->method->tear_down(state);
+  return seconds;
+}
+
+static double time_init(bench_entrant *e)
+{
+  double begin = MPI_Wtime();
+  e->method->init(e->state);
+  double seconds = MPI_Wtime() - begin;
+  e->method->fini(e->state);
+  return seconds;
+}
+
+/* Memory that malloc has given out and not got back. */
+static double bytes_in_use(void)
+{
+#ifdef BENCH_HAVE_MALLINFO2
+  struct mallinfo2 info = mallinfo2();
+  return (double)info.uordblks + (double)info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+/* What all ranks keep of a case's graph. Rounding to pages, as malloc does for large blocks, would
+ * blur the count of bytes; the change lasts, so the cases of memory stand last in the grid. */
+static double count_memory(const bench_method *method, bench_case *c)
+{
+#ifdef BENCH_HAVE_MALLINFO2
+  mallopt(M_MMAP_MAX, 0);
+#endif
+  method->tear_down(method->set_up(c)); /* what is made once a case is not what is counted */
+  double before = bytes_in_use();
+  void *state = method->set_up(c);
+  double bytes = bytes_in_use() - before;
+  method->tear_down(state);
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, c->comm);
+  return bytes;
+}
+
+/* The difference to a graph of half the size: what there is for each neighbour falls out. */
+static double count_growth(const bench_entrant *e)
+{
+  bench_case *c = e->c, half;
+  bench_spec spec = *c->spec;
+  spec.size /= 2;
+  bench_need(bench_case_open(&spec, c->comm, c->ctx, &half) == 0, "a case cannot be made");
+  double bytes = count_memory(e->method, c) - count_memory(e->method, &half);
+  double edges = (double)(bench_case_edges(c) - bench_case_edges(&half));
+  bench_case_close(&half);
+  return bytes / edges;
+}
+
+static double sample(bench_entrant *e)
+{
+  MPI_Barrier(e->c->comm);
+  switch (e->c->spec->measure) {
+  case BENCH_EXCHANGE: return time_exchanges(e, e->iterations);
+  case BENCH_SETUP: return time_setup(e);
+  case BENCH_INIT: return time_init(e);
+  case BENCH_GROWTH: return count_growth(e);
+  case BENCH_MEMORY: break;
+  }
+  return count_memory(e->method, e->c) / (double)bench_case_edges(e->c);
+}
+
+/* ---- rounds ---- */
+
+/* How many iterations take about so long: the same number on every rank. */
+static int calibrate(bench_entrant *e, double seconds)
+{
+  int iterations = 1;
+  for (;;) {
+    MPI_Barrier(e->c->comm);
+    double took = time_exchanges(e, iterations) * iterations * e->c->nexchanges;
+    MPI_Bcast(&took, 1, MPI_DOUBLE, 0, e->c->comm);
+    if (took >= 0.5 * seconds || iterations > 1 << 24) {
+      int wanted = (int)(iterations * seconds / took);
+      return wanted > 0 ? wanted : 1;
+    }
+    iterations *= took < 0.1 * seconds ? 8 : 2;
+  }
+}
+
+static int keeps_state(const bench_entrant *e)
+{
+  return e->c->spec->measure == BENCH_EXCHANGE || e->c->spec->measure == BENCH_INIT;
+}
+
+static void prepare(bench_entrant *e, bench_effort effort)
+{
+  if (keeps_state(e)) e->state = e->method->set_up(e->c);
+  if (e->c->spec->measure != BENCH_EXCHANGE) return;
+  e->method->init(e->state);
+  bench_case_fill(e->c);
+  e->iterations = calibrate(e, effort.batch_seconds);
+}
+
+/* Where ranks that spin share cores an exchange takes milliseconds, and a case minutes. */
+static int has_time(MPI_Comm comm, double begin, int rounds, double seconds)
+{
+  enum { LEAST_BATCHES = 7 };
+  int more = rounds < LEAST_BATCHES || MPI_Wtime() - begin < seconds;
+  MPI_Bcast(&more, 1, MPI_INT, 0, comm);
+  return more;
+}
+
+static void finish(bench_entrant *e, int rounds)
+{
+  if (e->c->spec->measure == BENCH_EXCHANGE) e->method->fini(e->state);
+  if (keeps_state(e)) e->method->tear_down(e->state);
+  MPI_Allreduce(MPI_IN_PLACE, e->samples, rounds, MPI_DOUBLE, MPI_MAX, e->c->comm);
+}
+
+int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort)
+{
+  int round = 0;
+  if (n == 0) return 0;
+  for (int i = 0; i < n; i++) {
+    entrants[i].samples = bench_alloc((size_t)effort.batches, sizeof(double));
+    prepare(&entrants[i], effort);
+  }
+  double begin = MPI_Wtime();
+  MPI_Comm comm = entrants[0].c->comm;
+  for (; round < effort.batches && has_time(comm, begin, round, effort.case_seconds); round++)
+    for (int i = 0; i < n; i++) {
+      bench_entrant *e = &entrants[(i + round) % n];
+      e->samples[round] = sample(e);
+    }
+  for (int i = 0; i < n; i++) finish(&entrants[i], round);
+  return round;
+}

@@ -1,0 +1,32 @@
+/* Timing the methods of one case against each other. */
+#ifndef BENCH_DRIVER_MEASURE_H
+#define BENCH_DRIVER_MEASURE_H
+
+#include "methods/method.h"
+
+typedef struct bench_effort {
+  int batches;          /* rounds at most: in each every method runs one batch */
+  double batch_seconds; /* how long a batch should take */
+  double case_seconds;  /* after so long a case ends, but not before 7 rounds */
+} bench_effort;
+
+/* A method in a case. Usually the case is the same for all of them; one with a variant, such as
+ * "grove@double", has a case of its own. */
+typedef struct bench_entrant {
+  char variant[16];
+  const bench_method *method;
+  bench_case *c;
+  void *state;
+  int iterations;  /* a batch */
+  double *samples; /* one a batch: see bench/METRICS.md for the unit */
+} bench_entrant;
+
+/* Runs the entrant once and returns the number of wrong values on all ranks. `spoil` breaks one
+ * value first, to show that it would be found. Collective. */
+int64_t bench_verify(bench_entrant *e, int spoil);
+
+/* Fills the samples of all entrants and returns how many each has. Collective; the samples are the
+ * same on every rank. */
+int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort);
+
+#endif

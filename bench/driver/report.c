@@ -1,0 +1,99 @@
+#include "driver/report.h"
+
+#include "driver/stats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- who is compared ---- */
+
+/* "mpi" is the better of the two ways that the target names. */
+static int answers_to(const bench_entrant *e, const char *name)
+{
+  const char *own = e->method->name;
+  size_t length = strcspn(name, "@");
+  if (strcmp(name, "mpi") == 0)
+    return strcmp(own, "mpi-send") == 0 || strcmp(own, "mpi-persistent") == 0;
+  return strlen(own) == length && strncmp(own, name, length) == 0 &&
+         strcmp(e->variant, name[length] ? name + length + 1 : "") == 0;
+}
+
+/* Of all that answer to the name, the one with the smallest median. */
+static const bench_entrant *best(const char *name, const bench_entrant *e, int n, int batches)
+{
+  const bench_entrant *found = NULL;
+  double least = 0;
+  for (int i = 0; i < n; i++) {
+    if (!answers_to(&e[i], name)) continue;
+    double median = bench_median(e[i].samples, batches);
+    if (found && median >= least) continue;
+    found = &e[i];
+    least = median;
+  }
+  return found;
+}
+
+/* ---- what it means ---- */
+
+double bench_target(const bench_comparison *x, double crowded_target)
+{
+  if (crowded_target == 0 || strcmp(x->peer, "value") == 0) return x->target;
+  return strcmp(x->peer, "mpi") == 0 || strcmp(x->peer, "petsc") == 0 ? crowded_target : 0;
+}
+
+static const char *outcome(bench_interval ratio)
+{
+  if (ratio.high < 1) return "win";
+  return ratio.low > 1 ? "loss" : "tie";
+}
+
+/* To three digits: malloc rounds to 16 bytes, and a clock has its ticks. */
+static const char *judgement(bench_interval ratio, double target)
+{
+  double most = target * 1.0005;
+  if (target == 0) return "-";
+  if (ratio.value <= most) return "met";
+  return ratio.low <= most ? "within" : "missed";
+}
+
+static void print_row(const bench_spec *spec, const bench_comparison *x, const char *against,
+                      const double values[2], bench_interval ratio, double target)
+{
+  int alone = strcmp(x->peer, "value") == 0;
+  printf("row %s %s %s %s %.6g %.6g %.4f %.4f %.4f %g %s %s\n", spec->name, x->method, x->peer,
+         against, values[0], values[1], ratio.value, ratio.low, ratio.high, target,
+         alone ? "-" : outcome(ratio), judgement(ratio, target));
+}
+
+static void report_one(const bench_spec *spec, const bench_comparison *x, const bench_entrant *e,
+                       int n, int batches, double crowded_target)
+{
+  double target = bench_target(x, crowded_target);
+  double scale = spec->measure >= BENCH_MEMORY ? 1 : 1e6; /* bytes, or microseconds */
+  const bench_entrant *one = best(x->method, e, n, batches);
+  const bench_entrant *other = best(x->peer, e, n, batches);
+  int alone = strcmp(x->peer, "value") == 0;
+  if (!one || (!other && !alone)) {
+    printf("missing %s %s %s %g\n", spec->name, x->method, x->peer, target);
+    return;
+  }
+  if (alone) {
+    bench_interval value = bench_centre(one->samples, batches);
+    double values[2] = {value.value * scale, target};
+    value = (bench_interval){value.value * scale, value.low * scale, value.high * scale};
+    print_row(spec, x, "-", values, value, target);
+    return;
+  }
+  double values[2] = {bench_median(one->samples, batches) * scale,
+                      bench_median(other->samples, batches) * scale};
+  print_row(spec, x, other->method->name, values,
+            bench_ratio(one->samples, other->samples, batches), target);
+}
+
+void bench_report(const bench_spec *spec, const bench_entrant *entrants, int n, int batches,
+                  double crowded_target)
+{
+  for (int i = 0; i < spec->ncomparisons; i++)
+    report_one(spec, &spec->comparisons[i], entrants, n, batches, crowded_target);
+  fflush(stdout);
+}

@@ -1,0 +1,66 @@
+#include "driver/stats.h"
+
+#include "driver/case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAWS = 1000 };
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_of(double *samples, int n)
+{
+  qsort(samples, (size_t)n, sizeof *samples, ascending);
+  return n % 2 ? samples[n / 2] : 0.5 * (samples[n / 2 - 1] + samples[n / 2]);
+}
+
+double bench_median(const double *samples, int n)
+{
+  double *copy = bench_alloc((size_t)n, sizeof *copy);
+  memcpy(copy, samples, (size_t)n * sizeof *copy);
+  double median = median_of(copy, n);
+  free(copy);
+  return median;
+}
+
+/* One draw of n rounds. The same numbers on every machine. */
+static double draw(const double *a, const double *b, int n, unsigned *state, double *x, double *y)
+{
+  for (int i = 0; i < n; i++) {
+    *state = *state * 1664525u + 1013904223u;
+    int round = (int)((uint64_t)(*state >> 8) * (uint64_t)n >> 24);
+    x[i] = a[round];
+    if (b) y[i] = b[round];
+  }
+  return b ? median_of(x, n) / median_of(y, n) : median_of(x, n);
+}
+
+static bench_interval bootstrap(const double *a, const double *b, int n)
+{
+  unsigned state = 12345;
+  double *x = bench_alloc((size_t)n, sizeof *x), *y = bench_alloc((size_t)n, sizeof *y);
+  double *drawn = bench_alloc(DRAWS, sizeof *drawn);
+  for (int i = 0; i < DRAWS; i++) drawn[i] = draw(a, b, n, &state, x, y);
+  qsort(drawn, DRAWS, sizeof *drawn, ascending);
+  bench_interval out = {bench_median(a, n), drawn[DRAWS / 40], drawn[DRAWS - 1 - DRAWS / 40]};
+  if (b) out.value /= bench_median(b, n);
+  free(x);
+  free(y);
+  free(drawn);
+  return out;
+}
+
+bench_interval bench_ratio(const double *a, const double *b, int n)
+{
+  return bootstrap(a, b, n);
+}
+
+bench_interval bench_centre(const double *a, int n)
+{
+  return bootstrap(a, NULL, n);
+}

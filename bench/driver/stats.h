@@ -1,0 +1,23 @@
+/* Medians, and how sure one can be of them and of their ratio.
+ *
+ * Samples are taken in rounds: sample i of every method comes from round i, so that what disturbs
+ * the machine for a while disturbs all of them. The interval of a ratio is a bootstrap over rounds:
+ * rounds are drawn with repetition, the ratio of the two medians is taken, a thousand times; the
+ * interval holds the middle 95 %.
+ */
+#ifndef BENCH_DRIVER_STATS_H
+#define BENCH_DRIVER_STATS_H
+
+typedef struct bench_interval {
+  double value, low, high;
+} bench_interval;
+
+double bench_median(const double *samples, int n);
+
+/* median(a) / median(b), of samples from the same n rounds. */
+bench_interval bench_ratio(const double *a, const double *b, int n);
+
+/* The median with its own interval. */
+bench_interval bench_centre(const double *a, int n);
+
+#endif

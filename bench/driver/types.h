@@ -1,0 +1,39 @@
+/* The basic types of the grid: their names, their MPI types, and small whole numbers in them. */
+#ifndef BENCH_DRIVER_TYPES_H
+#define BENCH_DRIVER_TYPES_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(name in the grid, C type, MPI type); needs complex.h */
+#define BENCH_TYPES(X)                                                                             \
+  X(int8, int8_t, MPI_INT8_T)                                                                      \
+  X(uint8, uint8_t, MPI_UINT8_T)                                                                   \
+  X(int16, int16_t, MPI_INT16_T)                                                                   \
+  X(uint16, uint16_t, MPI_UINT16_T)                                                                \
+  X(int32, int32_t, MPI_INT32_T)                                                                   \
+  X(uint32, uint32_t, MPI_UINT32_T)                                                                \
+  X(int64, int64_t, MPI_INT64_T)                                                                   \
+  X(uint64, uint64_t, MPI_UINT64_T)                                                                \
+  X(int, int, MPI_INT)                                                                             \
+  X(float, float, MPI_FLOAT)                                                                       \
+  X(double, double, MPI_DOUBLE)                                                                    \
+  X(longdouble, long double, MPI_LONG_DOUBLE)                                                      \
+  X(cfloat, float complex, MPI_C_FLOAT_COMPLEX)                                                    \
+  X(cdouble, double complex, MPI_C_DOUBLE_COMPLEX)
+
+typedef struct bench_type {
+  const char *name;
+  size_t bytes;
+  MPI_Datatype (*mpi)(void); /* a function: in Open MPI the names are no constants */
+  void (*set)(void *array, int64_t i, int value);
+  int (*is)(const void *array, int64_t i, int value);
+  /* to[index[i]] += from[i], or to[i] += from[i] without an index: as one writes it by hand. */
+  void (*add)(const void *from, void *to, const int32_t *index, int n);
+} bench_type;
+
+/* NULL where there is no such type. */
+const bench_type *bench_type_find(const char *name);
+
+#endif

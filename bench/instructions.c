@@ -1,0 +1,141 @@
+/* The program that bench/instructions runs under callgrind: bcasts of 8 bytes from rank 0 to rank 1
+ * with Grove or with PETSc's SF. Callgrind counts what happens between begin and end, no more.
+ *
+ * Waiting must not be counted. So barriers stand between the calls: when the receiver waits, the
+ * data has been sent, and when the sender waits, it has been received. What a library does is then
+ * the same in every exchange, and no poll is in vain.
+ */
+#include "grove.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+
+#ifdef BENCH_HAVE_PETSC
+#include <petscsf.h>
+#endif
+
+typedef struct exchange {
+  void (*begin)(void);
+  void (*end)(void);
+} exchange;
+
+static double root[1], leaf[1];
+static int rank;
+
+static void need(int ok, const char *what)
+{
+  if (ok) return;
+  fprintf(stderr, "instructions: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+/* ---- Grove ---- */
+
+static grove_op *op;
+
+static void begin_grove(void)
+{
+  if (grove_start(op) != GROVE_OK) need(0, grove_last_error());
+}
+
+static void end_grove(void)
+{
+  if (grove_wait(op) != GROVE_OK) need(0, grove_last_error());
+}
+
+static exchange open_grove(void)
+{
+  grove_context *ctx;
+  grove_forest *forest;
+  grove_root above = {0, 0};
+  grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
+  if (status == GROVE_OK) status = grove_forest_create(ctx, &forest);
+  if (status == GROVE_OK) status = grove_forest_set_graph(forest, 1, rank == 1, NULL, &above);
+  if (status == GROVE_OK) status = grove_forest_set_up(forest);
+  if (status == GROVE_OK)
+    status = grove_bcast_init(forest, MPI_DOUBLE, root, leaf, MPI_REPLACE, &op);
+  need(status == GROVE_OK, grove_last_error());
+  return (exchange){begin_grove, end_grove};
+}
+
+/* ---- PETSc ---- */
+
+#ifdef BENCH_HAVE_PETSC
+static PetscSF sf;
+
+static void begin_petsc(void)
+{
+  need(PetscSFBcastBegin(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE) == 0, "PetscSFBcastBegin");
+}
+
+static void end_petsc(void)
+{
+  need(PetscSFBcastEnd(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE) == 0, "PetscSFBcastEnd");
+}
+
+static exchange open_petsc(void)
+{
+  PetscSFNode above = {0, 0};
+  setenv("PETSC_OPTIONS", "-no_signal_handler", 0);
+  PetscErrorCode error = PetscInitializeNoArguments();
+  if (!error) error = PetscSFCreate(MPI_COMM_WORLD, &sf);
+  if (!error) error = PetscSFSetType(sf, PETSCSFBASIC);
+  if (!error)
+    error = PetscSFSetGraph(sf, 1, rank == 1, NULL, PETSC_COPY_VALUES, &above, PETSC_COPY_VALUES);
+  if (!error) error = PetscSFSetUp(sf);
+  need(!error, "PETSc cannot set up its forest");
+  return (exchange){begin_petsc, end_petsc};
+}
+#endif
+
+/* ---- what is counted ---- */
+
+static void counted(void (*part)(void))
+{
+  CALLGRIND_TOGGLE_COLLECT;
+  part();
+  CALLGRIND_TOGGLE_COLLECT;
+}
+
+static void count_exchanges(exchange x, int n)
+{
+  for (int i = 0; i < n; i++) {
+    counted(x.begin);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) counted(x.end);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) counted(x.end);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+static void warm_up(exchange x)
+{
+  for (int i = 0; i < 10; i++) {
+    x.begin();
+    x.end();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  need(argc == 3, "usage: grove_bench_instructions grove|petsc COUNT");
+  exchange x = {NULL, NULL};
+  if (strcmp(argv[1], "grove") == 0) x = open_grove();
+#ifdef BENCH_HAVE_PETSC
+  if (strcmp(argv[1], "petsc") == 0) x = open_petsc();
+#endif
+  need(x.begin != NULL, "no such library in this build");
+  root[0] = 42;
+  CALLGRIND_START_INSTRUMENTATION; /* not from the start: MPI_Init would take long */
+  warm_up(x);
+  count_exchanges(x, atoi(argv[2]));
+  need(rank != 1 || leaf[0] == 42, "the value did not arrive");
+  MPI_Finalize();
+  return 0;
+}

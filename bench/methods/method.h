@@ -1,0 +1,43 @@
+/* A method is one way to do the exchanges of a case: Grove, MPI by hand, another library.
+ *
+ * It is used like this: what is shown on one line may be repeated, and is what a measure times.
+ *
+ *     state = set_up(c)           the graph, without arrays     \  `setup` times these three,
+ *     init(state)                 bound to the case's arrays    |  with one iteration
+ *     run(state, iterations)      all exchanges, one by one     /
+ *     fini(state)                 undoes init
+ *     tear_down(state)
+ *
+ * All functions but `supports` are called by every rank.
+ */
+#ifndef BENCH_METHODS_METHOD_H
+#define BENCH_METHODS_METHOD_H
+
+#include "driver/case.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bench_method {
+  const char *name;
+  const char *about; /* one line for --list */
+  int (*supports)(const bench_spec *spec);
+  void *(*set_up)(bench_case *c);
+  void (*init)(void *state);
+  void (*run)(void *state, int iterations);
+  void (*fini)(void *state);
+  void (*tear_down)(void *state);
+} bench_method;
+
+/* NULL where this build has no such method. */
+const bench_method *bench_method_find(const char *name);
+
+/* All of them, and NULL. */
+extern const bench_method *const bench_methods[];
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,28 @@
+#include "methods/method.h"
+
+#include <string.h>
+
+extern const bench_method bench_grove, bench_grove_begin;
+extern const bench_method bench_mpi_send, bench_mpi_persistent, bench_mpi_neighbor;
+extern const bench_method bench_petsc, bench_hypre, bench_tpetra;
+
+const bench_method *const bench_methods[] = {
+  &bench_grove,  &bench_grove_begin, &bench_mpi_send, &bench_mpi_persistent, &bench_mpi_neighbor,
+#ifdef BENCH_HAVE_PETSC
+  &bench_petsc,
+#endif
+#ifdef BENCH_HAVE_HYPRE
+  &bench_hypre,
+#endif
+#ifdef BENCH_HAVE_TPETRA
+  &bench_tpetra,
+#endif
+  NULL,
+};
+
+const bench_method *bench_method_find(const char *name)
+{
+  for (int i = 0; bench_methods[i]; i++)
+    if (strcmp(bench_methods[i]->name, name) == 0) return bench_methods[i];
+  return NULL;
+}

@@ -1,0 +1,116 @@
+// Tpetra's halo exchange: an Import between the map of what a rank owns and the map of its ghosts,
+// on vectors that are views of the case's arrays; a reduction is the same Import backwards.
+#include "methods/method.h"
+#include "peers/ghosts.h"
+
+#include <Tpetra_Core.hpp>
+#include <Tpetra_Import.hpp>
+#include <Tpetra_Map.hpp>
+#include <Tpetra_Vector.hpp>
+
+namespace {
+
+using Map = Tpetra::Map<>;
+using Import = Tpetra::Import<>;
+using Vector = Tpetra::Vector<double>;
+
+struct State {
+  bench_case *c;
+  const bench_ghosts *ghosts;
+  Teuchos::RCP<const Map> owned, needed;
+  Teuchos::RCP<const Import> import;
+  Teuchos::RCP<Vector> roots, leaves;
+};
+
+void end_tpetra()
+{
+  Tpetra::finalize();
+}
+
+// Kokkos must end before MPI does: MPI_Finalize first deletes what is attached to MPI_COMM_SELF.
+int at_finalize(MPI_Comm, int, void *, void *)
+{
+  end_tpetra();
+  return MPI_SUCCESS;
+}
+
+void begin_tpetra(MPI_Comm comm)
+{
+  static bool begun = false;
+  if (begun) return;
+  begun = true;
+  int argc = 0, key;
+  char **argv = nullptr;
+  Tpetra::initialize(&argc, &argv, comm);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+}
+
+// A vector on memory of the user's.
+Teuchos::RCP<Vector> wrap(const Teuchos::RCP<const Map> &map, double *values)
+{
+  using View = Vector::dual_view_type;
+  typename View::t_dev memory(values, map->getNodeNumElements(), 1);
+  return Teuchos::rcp(new Vector(map, View(memory, memory)));
+}
+
+void *set_up(bench_case *c)
+{
+  begin_tpetra(c->comm);
+  State *s = new State;
+  s->c = c;
+  s->ghosts = bench_ghosts_of(c);
+  auto comm = Tpetra::getDefaultComm();
+  size_t own = (size_t)c->graph[0].nroots, n = (size_t)s->ghosts->nghosts;
+  auto unknown = Teuchos::OrdinalTraits<Tpetra::global_size_t>::invalid();
+  Teuchos::ArrayView<const Map::global_ordinal_type> numbers(s->ghosts->global, n);
+  s->owned = Teuchos::rcp(new Map((Tpetra::global_size_t)s->ghosts->total, own, 0, comm));
+  s->needed = Teuchos::rcp(new Map(unknown, numbers, 0, comm));
+  s->import = Teuchos::rcp(new Import(s->owned, s->needed));
+  return s;
+}
+
+void init(void *state)
+{
+  State *s = static_cast<State *>(state);
+  double *leaf = reinterpret_cast<double *>(s->c->leaf);
+  s->roots = wrap(s->owned, reinterpret_cast<double *>(s->c->root));
+  s->leaves = wrap(s->needed, bench_ghost_values(s->ghosts, leaf));
+}
+
+void run(void *state, int iterations)
+{
+  State *s = static_cast<State *>(state);
+  double *root = reinterpret_cast<double *>(s->c->root);
+  double *leaf = reinterpret_cast<double *>(s->c->leaf);
+  for (int i = 0; i < iterations; i++) {
+    if (s->c->spec->reduce) {
+      bench_leaves_to_ghosts(s->ghosts, leaf, root);
+      s->roots->doExport(*s->leaves, *s->import, Tpetra::ADD);
+    } else {
+      s->leaves->doImport(*s->roots, *s->import, Tpetra::REPLACE);
+      bench_ghosts_to_leaves(s->ghosts, root, leaf);
+    }
+  }
+}
+
+void fini(void *state)
+{
+  State *s = static_cast<State *>(state);
+  s->roots = Teuchos::null;
+  s->leaves = Teuchos::null;
+}
+
+void tear_down(void *state)
+{
+  delete static_cast<State *>(state);
+}
+
+} // namespace
+
+extern "C" {
+extern const bench_method bench_tpetra;
+const bench_method bench_tpetra = {
+  "tpetra", "Tpetra's Import, doubles", bench_ghosts_support, set_up, init, run, fini, tear_down,
+};
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The driver of the benchmark on cases so small that they take no time: every method gives right
+# values, a wrong one is found, a case that cannot run is counted as missing, and bench/run takes a
+# comparison from the run in which the peer was faster. Nothing here looks at a time.
+#
+#   BUILD   the build directory (build)        MPI   its MPI (openmpi)
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+BUILD=${BUILD:-build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
+
+fail() {
+  echo "FAIL: $*"
+  echo "--- exit status $status; standard output:"
+  cat "$work/out"
+  echo "--- standard error:"
+  cat "$work/err"
+  exit 1
+}
+
+# bench RANKS ARGUMENT...: keeps what it says and its exit status.
+bench() {
+  local ranks=$1
+  shift
+  status=0
+  tools/launch "$ranks" "$BUILD/bin/grove_bench" --batches 3 --batch-seconds 0.0001 \
+    --case-seconds 0.01 "$@" >"$work/out" 2>"$work/err" || status=$?
+}
+
+# lines N REGEX: so many lines of standard output match.
+lines() {
+  local n
+  n=$(grep -cE "$2" "$work/out" || true)
+  ((n == $1)) || fail "$n lines match '$2', not $1"
+}
+
+cat >"$work/grid" <<'EOG'
+# every pattern, shape, operation and measure; sizes that are no multiple of anything
+p-plain  pair contiguous bcast double 24 1 malloc exchange grove/mpi:0.5 grove/mpi-neighbor:-
+p-begin  pair contiguous bcast double 8 3 malloc exchange grove-begin/grove@one:1 grove-begin/mpi:-
+p-face   pair face bcast float 36 1 malloc exchange grove/mpi:-
+p-runs   pair runs reduce int16 50 2 malloc exchange grove/mpi:-  # with a comment
+p-mixed  pair scattered reduce cdouble 160 1 malloc exchange grove/mpi:- grove/grove@double:1.3
+g-random random contiguous reduce int8 31 1 malloc exchange grove/mpi:- grove/mpi-neighbor:-
+g-mixed  random scattered bcast longdouble 31 1 malloc exchange grove/mpi:- grove-begin/mpi:-
+g-ghost  ghost contiguous reduce double 20 1 malloc exchange grove/mpi:- grove/mpi-neighbor:-
+g-setup  random contiguous bcast double 40 1 malloc setup grove/mpi:1
+g-init   random contiguous bcast double 40 1 malloc init grove/mpi:-
+g-memory random contiguous bcast double 40 1 malloc memory grove/value:12
+g-growth random contiguous bcast double 40 1 malloc growth grove/value:-
+p-nobody pair contiguous bcast double 8 1 malloc exchange grove/nobody:-
+EOG
+
+# rows N: so many, and nothing wrong.
+rows() {
+  ((status == 0)) || fail 'it failed'
+  lines "$1" '^row '
+  lines 0 '^wrong '
+}
+
+for ranks in 1 2; do
+  bench "$ranks" --grid "$work/grid"
+  rows 18
+  lines 1 '^missing p-nobody grove nobody 0$'
+  lines 1 "^conditions $ranks ranks, "
+done
+for case in p-mixed g-ghost; do # one rank of three has no partner
+  bench 3 --grid "$work/grid" --case $case
+  rows 2
+done
+bench 2 --grid "$work/grid" --case p-plain --crowded 1.05
+rows 2
+lines 1 '^row p-plain grove mpi mpi-(send|persistent) .* 1.05 (win|tie|loss) '
+
+# One value is wrong on one rank: found, said, left out, and the exit status tells.
+bench 2 --grid "$work/grid" --case g- --sabotage grove
+((status == 1)) || fail 'wrong values: the exit status is not 1'
+lines 7 '^wrong g-[a-z]+ grove 1$'
+lines 9 '^missing g-[a-z]+ grove '
+lines 1 '^row ' # grove-begin against MPI
+
+# The grid of the project can be read; a wrong line is named.
+bench 1 --case no-such-case
+((status == 0)) || fail 'bench/grid.txt cannot be read'
+echo 'p-bad pair contiguous bcast quadruple 8 1 malloc exchange grove/mpi:-' >>"$work/grid"
+bench 1 --grid "$work/grid"
+((status == 2)) || fail 'a bad grid: the exit status is not 2'
+grep -q "^bench: $work/grid:15: quadruple$" "$work/err" || fail 'the line is not named'
+bench 1 --no-such-flag
+((status == 2)) || fail 'a bad flag: the exit status is not 2'
+
+# bench/run: which run counts, what is counted, and the difference to figures.
+if ! command -v python3 >/dev/null; then
+  echo 'the driver does what it says; without python3 bench/run was not tried'
+  exit 0
+fi
+(cd bench && PYTHONDONTWRITEBYTECODE=1 python3 - "$work/figures") <<'EOP'
+import sys
+import rows as r
+
+slow = ["row c grove mpi mpi-send 5 10 0.5 0.4 0.6 0.7 win met", "missing c grove petsc 0.3"]
+fast = ["row c grove mpi mpi-send 6 4 1.5 1.4 1.6 0.7 loss missed", "missing c grove petsc 0.3"]
+rows = r.choose(r.parse(slow, "openmpi", 2, "cma") + r.parse(fast, "openmpi", 2, "nocma"))
+assert len(rows) == 2 and rows[0]["setting"] == "nocma" and rows[0]["ratio"] == 1.5, rows
+c = r.counts(rows)
+assert (c["loss"], c["win"], c["missing"], c["missed"], c["target_missing"]) == (1, 0, 1, 1, 1), c
+assert r.table(rows).count("\n") == 2
+
+path = sys.argv[1]
+r.save(path, rows, "here", "note")
+assert r.compare(rows, path, "here")[-1].startswith("0 better, 0 worse, 1 the same"), path
+better = r.choose(r.parse(slow, "openmpi", 2, "cma"))
+assert r.compare(better, path, "here")[-1].startswith("1 better, 0 worse"), path
+r.save(path, better, "here", "note")
+r.save(path, rows, "there", "note")
+assert sorted(row["machine"] for row in r.load(path)) == ["here", "there"], r.load(path)
+EOP
+
+echo 'the driver finds what is wrong, and bench/run takes the better peer'
