@@ -97,8 +97,20 @@ void grove_context_free_shared(grove_context *ctx);
 
 /* ---- progress and waiting (wait.c) ---- */
 
-void grove_context_activate(grove_context *ctx, grove_active *item);
-void grove_context_deactivate(grove_active *item);
+static inline void grove_context_activate(grove_context *ctx, grove_active *item)
+{
+  item->previous = ctx->active.previous;
+  item->next = &ctx->active;
+  item->previous->next = item;
+  item->next->previous = item;
+}
+
+static inline void grove_context_deactivate(grove_active *item)
+{
+  item->previous->next = item->next;
+  item->next->previous = item->previous;
+  item->next = item->previous = NULL;
+}
 
 /* Advances every active operation once. */
 void grove_context_progress(grove_context *ctx);

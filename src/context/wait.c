@@ -1,20 +1,5 @@
 #include "context/context.h"
 
-void grove_context_activate(grove_context *ctx, grove_active *item)
-{
-  item->previous = ctx->active.previous;
-  item->next = &ctx->active;
-  item->previous->next = item;
-  item->next->previous = item;
-}
-
-void grove_context_deactivate(grove_active *item)
-{
-  item->previous->next = item->next;
-  item->next->previous = item->previous;
-  item->next = item->previous = NULL;
-}
-
 void grove_context_progress(grove_context *ctx)
 {
   for (grove_active *item = ctx->active.next, *next; item != &ctx->active; item = next) {

@@ -95,8 +95,7 @@ static grove_status make_stages(grove_op *op)
     bound->nsends = bound->plan->nsends;
     GROVE_NEW(bound->staging, bound->wired->nmessages);
     GROVE_NEW(bound->arrived, bound->nreceives);
-    bound->nflows = bound->wired->nflows_in + bound->wired->nflows_out;
-    GROVE_NEW(bound->flows, bound->nflows);
+    GROVE_NEW(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out);
   }
 fail:
   return status;
@@ -135,8 +134,11 @@ static void join_rings(grove_op *op)
 {
   const grove_shm *shm = op->channel->shm;
   int reader = 0, writer = 0;
-  for (int s = 0; s < op->nstages && shm; s++) {
+  for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
+    op->stages[s].nflows_in = w->nflows_in;
+    op->stages[s].nflows = w->nflows_in + w->nflows_out;
+    op->stages[s].nsendings = w->np2p_sends + w->nflows_out;
     for (int k = 0; k < op->stages[s].nflows; k++) {
       grove_flow *flow = &op->stages[s].flows[k];
       flow->message = w->flows[k];
@@ -158,7 +160,6 @@ grove_status grove_op_connect(grove_op *op, int rewired)
     GROVE_TRY(make_staging(op));
   }
   for (int s = 0; s < op->nstages; s++) {
-    if (rewired) op->stages[s].nflows = 0;
     const grove_wired_stage *w = op->stages[s].wired;
     if (w->np2p_receives + w->np2p_sends == 0) continue;
     GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
@@ -182,6 +183,7 @@ static void bind_flow(const grove_op *op, const grove_bound_stage *s, grove_flow
 {
   int i = flow->message, receives = i < s->nreceives;
   flow->direct = is_direct(op, &s->wired->shapes[i], receives);
+  flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
   flow->memory = flow->direct || s->staging[i] ? message_memory(op, s, i) : NULL;
   flow->in_place = flow->direct && !receives && flow->bytes >= IN_PLACE_BYTES &&
                    grove_context_locate(op->ctx, flow->memory, &flow->spot);

@@ -21,15 +21,6 @@ static const grove_shape *shape_of(const grove_bound_stage *s, const grove_flow 
   return &s->wired->shapes[flow->message];
 }
 
-void grove_flow_start(grove_op *op, grove_bound_stage *s, grove_flow *flow)
-{
-  flow->at = flow->held = 0;
-  flow->done = 0;
-  flow->posted = 0;
-  if (flow->writer && flow->memory && !flow->direct)
-    grove_op_note(op, grove_op_pack(op, s, flow->message));
-}
-
 /* ---- sending ---- */
 
 static void write_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
@@ -45,19 +36,28 @@ static void write_piece(grove_op *op, const grove_bound_stage *s, const grove_fl
     op, grove_pack(&op->mover, shape_of(s, flow), op->from, flow->at / unit, bytes / unit, data));
 }
 
+/* What must be complete before it can be sent. */
+static void pack_staged(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  if (flow->packed) return;
+  grove_op_note(op, grove_op_pack(op, s, flow->message));
+  flow->packed = 1;
+}
+
 /* One item that says where the data is. */
 static void send_spot(grove_flow *flow, grove_slot *slot)
 {
   slot->kind = GROVE_ITEM_SPOT;
   memcpy(grove_slot_data(slot), &flow->spot, sizeof flow->spot);
   grove_ring_post(flow->writer, slot);
-  flow->at = flow->bytes;
   flow->posted = flow->writer->next;
 }
 
-static int is_taken(const grove_flow *flow)
+static int is_taken(grove_flow *flow)
 {
-  return grove_ring_consumed(flow->writer) >= flow->posted;
+  if (grove_ring_consumed(flow->writer) < flow->posted) return 0;
+  flow->posted = 0;
+  return 1;
 }
 
 int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
@@ -65,6 +65,7 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   grove_ring_writer *w = flow->writer;
   if (flow->posted) return is_taken(flow);
   if (w->turn != op->sequence) return 0;
+  if (flow->memory && !flow->direct) pack_staged(op, s, flow);
   while (flow->at < flow->bytes) {
     grove_slot *slot = grove_ring_claim(w);
     if (!slot) return 0;
@@ -79,15 +80,21 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
     flow->at += bytes;
   }
   w->turn++;
+  flow->at = 0;
+  flow->packed = 0;
   return flow->posted == 0 || is_taken(flow);
 }
 
 /* A message out of the array, which may be gone a moment later. Without memory for it an array is
  * read on that needs no packing, and what does is lost. */
-void grove_flow_save(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   const grove_shape *shape = shape_of(s, flow);
-  if (flow->done || flow->posted || (flow->memory && !flow->direct)) return;
+  if (flow->done || flow->posted) return;
+  if (flow->memory && !flow->direct) {
+    pack_staged(op, s, flow);
+    return;
+  }
   flow->spill = grove_memory((size_t)flow->bytes, 1);
   if (!flow->spill) return;
   if (flow->direct)
@@ -95,7 +102,8 @@ void grove_flow_save(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
   else
     grove_op_note(op, grove_pack(&op->mover, shape, op->from, 0, shape->units, flow->spill));
   flow->memory = flow->spill;
-  flow->in_place = 0;
+  flow->packed = 1;
+  flow->direct = flow->single = flow->in_place = 0;
 }
 
 /* ---- receiving ---- */
@@ -142,7 +150,10 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (flow->held > 0) read_held(op, s, flow);
-  if (r->turn != op->sequence) return r->turn > op->sequence;
+  if (r->turn != op->sequence) {
+    if (r->turn > op->sequence) flow->at = 0;
+    return r->turn > op->sequence;
+  }
   while (flow->at < flow->bytes) {
     const grove_slot *slot = grove_ring_peek(r);
     if (!slot) return 0;
@@ -153,6 +164,7 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
     flow->at += bytes;
   }
   r->turn++;
+  flow->at = 0;
   if (flow->memory && !flow->direct && !op->abandoned)
     grove_op_note(op, grove_op_unpack(op, s, flow->message));
   return 1;
@@ -161,7 +173,7 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 void grove_flow_hold(grove_op *op, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->memory || r->turn != op->sequence || flow->at == flow->bytes) return;
+  if (flow->memory || flow->done || r->turn != op->sequence) return;
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot || (slot->kind == GROVE_ITEM_DATA && !grove_ring_is_full(r))) return;
   if (!flow->spill) flow->spill = grove_memory((size_t)flow->bytes, 1);

@@ -87,7 +87,7 @@ static grove_status abandon(grove_op *op, int finalized)
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_forest *forest = op->forest;
   grove_bound_stage *s = &op->stages[op->current];
-  for (int f = s->wired->nflows_in; f < s->nflows; f++) grove_flow_save(op, s, &s->flows[f]);
+  for (int f = s->nflows_in; f < s->nflows; f++) grove_flow_save(op, s, &s->flows[f]);
   op->abandoned = 1;
   op->forest = NULL;
   op->ctx->abandoned++;

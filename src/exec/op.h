@@ -130,12 +130,14 @@ int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *sha
 /* A message over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */
 typedef struct grove_flow {
-  int message; /* the first it stands for */
-  int done;
+  int message;               /* the first it stands for */
+  int done;                  /* this time */
+  int packed;                /* into staging, this time */
   grove_ring_writer *writer; /* of a send */
   grove_ring_reader *reader; /* of a receive */
   char *memory;              /* where the bytes are: the array, or staging; NULL: units */
   int direct;                /* `memory` is in the array */
+  int single;                /* ... and the message is one piece */
   int in_place;              /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole message */
@@ -153,9 +155,9 @@ typedef struct grove_bound_stage {
   grove_p2p *p2p; /* NULL: no messages over MPI */
   void **staging; /* a message's packed form; NULL: it travels from or to the array itself */
   unsigned char *arrived;
-  int narrived; /* receives that are through */
-  int nsent;    /* sends over MPI and flows that are */
-  int nflows;
+  int nsendings;        /* sends over MPI, and flows */
+  int to_come, to_send; /* receives and sendings that are not through */
+  int nflows_in, nflows;
   grove_flow *flows; /* receives first */
   int next;          /* receive to be combined next, where the order counts */
   int kept;          /* self edges are done */
@@ -222,14 +224,12 @@ grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 
 /* ---- messages over shared memory (flow.c) ---- */
 
-void grove_flow_start(grove_op *op, grove_bound_stage *s, grove_flow *flow);
-
 /* Moves what can be moved now; true when the message is through. */
 int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
 /* Takes what is left of a send out of the array. */
-void grove_flow_save(grove_op *op, const grove_bound_stage *s, grove_flow *flow);
+void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
 /* Makes room in a ring that is full, for a message whose turn to be combined has not come. */
 void grove_flow_hold(grove_op *op, grove_flow *flow);

@@ -66,14 +66,60 @@ fail:
   return status;
 }
 
+/* ---- what goes ---- */
+
+/* The usual small message: one item, straight from the array. */
+static inline int send_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  grove_ring_writer *w = flow->writer;
+  if (!flow->single || w->turn != op->sequence) return grove_flow_send(op, s, flow);
+  grove_slot *slot = grove_ring_claim(w);
+  if (!slot) return 0;
+  memcpy(grove_slot_data(slot), flow->memory, (size_t)flow->bytes);
+  grove_ring_post(w, slot);
+  w->turn++;
+  return 1;
+}
+
+static inline void send_flows(grove_op *op, grove_bound_stage *s)
+{
+  grove_flow *flow = s->flows + s->nflows_in, *end = s->flows + s->nflows;
+  for (; flow < end; flow++) {
+    if (flow->done || !send_flow(op, s, flow)) continue;
+    flow->done = 1;
+    s->to_send--;
+  }
+}
+
 /* ---- what has come ---- */
 
-static int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+/* The usual small message, as above. */
+static inline int take_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
-  if (!grove_flow_receive(op, s, flow)) return 0;
-  flow->done = 1;
-  s->narrived++;
+  grove_ring_reader *r = flow->reader;
+  if (!flow->single || r->turn != op->sequence) return grove_flow_receive(op, s, flow);
+  const grove_slot *slot = grove_ring_peek(r);
+  if (!slot) return 0;
+  memcpy(flow->memory, grove_slot_data(slot), (size_t)flow->bytes);
+  grove_ring_pass(r);
+  r->turn++;
   return 1;
+}
+
+static inline int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  if (!take_flow(op, s, flow)) return 0;
+  flow->done = 1;
+  s->to_come--;
+  return 1;
+}
+
+/* Bcast: as it comes. */
+static inline void receive_flows(grove_op *op, grove_bound_stage *s)
+{
+  grove_flow *flow = s->flows, *end = flow + s->nflows_in;
+  for (; flow < end; flow++)
+    if (!flow->done) receive_flow(op, s, flow);
 }
 
 /* Takes receive i, whose turn it is, if it is there. */
@@ -99,25 +145,8 @@ static void combine_in_order(grove_op *op, grove_bound_stage *s)
       break;
   }
   if (s->next == s->nreceives) return;
-  for (int f = 0; f < s->wired->nflows_in; f++)
+  for (int f = 0; f < s->nflows_in; f++)
     if (s->flows[f].message > s->next) grove_flow_hold(op, &s->flows[f]);
-}
-
-/* Bcast: as it comes. */
-static void receive_flows(grove_op *op, grove_bound_stage *s)
-{
-  for (int f = 0, n = s->wired->nflows_in; f < n; f++)
-    if (!s->flows[f].done) receive_flow(op, s, &s->flows[f]);
-}
-
-static void send_flows(grove_op *op, grove_bound_stage *s)
-{
-  for (int f = s->wired->nflows_in; f < s->nflows; f++) {
-    grove_flow *flow = &s->flows[f];
-    if (flow->done || !grove_flow_send(op, s, flow)) continue;
-    flow->done = 1;
-    s->nsent++;
-  }
 }
 
 static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
@@ -128,10 +157,10 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
   for (int k = 0; k < n; k++) {
     int i = s->wired->p2p[which[k]];
     if (i >= s->nreceives) {
-      s->nsent++;
+      s->to_send--;
       continue;
     }
-    s->narrived++;
+    s->to_come--;
     s->arrived[i] = 1;
     if (op->channel->key.operation == GROVE_BCAST) grove_op_note(op, grove_op_unpack(op, s, i));
   }
@@ -154,15 +183,22 @@ fail:
   return status;
 }
 
-static grove_status start_stage(grove_op *op)
+static void start_flows(grove_op *op, grove_bound_stage *s)
+{
+  grove_flow *flow = s->flows, *end = flow + s->nflows;
+  for (; flow < end; flow++) flow->done = 0;
+  if (s->to_send > 0) send_flows(op, s);
+}
+
+static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
-  grove_bound_stage *s = &op->stages[op->current];
-  s->narrived = s->nsent = s->next = 0;
+  s->to_come = s->nreceives;
+  s->to_send = s->nsendings;
+  s->next = 0;
   s->kept = s->wired->keep_from.units == 0;
   if (s->p2p) GROVE_TRY(start_p2p(op, s));
-  for (int f = 0; f < s->nflows; f++) grove_flow_start(op, s, &s->flows[f]);
-  send_flows(op, s);
+  start_flows(op, s);
   if (s->kept) return GROVE_OK;
   if (op->channel->key.operation == GROVE_REDUCE)
     combine_in_order(op, s);
@@ -174,8 +210,7 @@ fail:
 
 static int stage_is_complete(const grove_bound_stage *s)
 {
-  return s->narrived == s->nreceives && s->nsent == s->wired->np2p_sends + s->wired->nflows_out &&
-         s->kept;
+  return (s->to_come | s->to_send) == 0 && s->kept;
 }
 
 /* ---- the whole ---- */
@@ -227,14 +262,13 @@ static void advance_abandoned(grove_op *op)
 void grove_op_advance(grove_active *active)
 {
   grove_op *op = (grove_op *)active;
-  if (op->abandoned) {
-    advance_abandoned(op);
+  if (op->abandoned || op->unusable) {
+    if (op->abandoned) advance_abandoned(op);
     return;
   }
-  if (op->unusable) return;
   grove_bound_stage *s = &op->stages[op->current];
   grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
-  send_flows(op, s);
+  if (s->to_send > 0) send_flows(op, s);
   if (op->channel->key.operation == GROVE_REDUCE)
     combine_in_order(op, s);
   else
@@ -242,7 +276,7 @@ void grove_op_advance(grove_active *active)
   if (status == GROVE_OK && !stage_is_complete(s)) return;
   if (status == GROVE_OK && op->current + 1 < op->nstages) {
     op->current++;
-    status = start_stage(op);
+    status = start_stage(op, s + 1);
     if (status == GROVE_OK) return;
   }
   grove_op_note(op, status);
@@ -268,7 +302,7 @@ grove_status grove_op_run(grove_op *op)
 {
   grove_status status = GROVE_OK;
   begin(op);
-  GROVE_TRY(start_stage(op));
+  GROVE_TRY(start_stage(op, op->stages));
   if (op->channel->tally >= 0)
     op->ctx->tallies[op->channel->tally].start_seconds += grove_clock() - op->since;
   if (op->nstages == 1 && stage_is_complete(op->stages))

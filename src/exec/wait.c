@@ -101,9 +101,14 @@ static grove_status time_out(const grove_op *op)
  * take between two caches. */
 enum { QUICK_POLLS = 50 };
 
-static grove_status wait_long(grove_op *op)
+static grove_status wait_on(grove_op *op)
 {
   grove_pause pause;
+  int polls = op->ctx->spins < QUICK_POLLS ? op->ctx->spins : QUICK_POLLS;
+  while (polls-- > 0) {
+    grove_context_progress(op->ctx);
+    if (op->state >= GROVE_OP_DONE) return GROVE_OK;
+  }
   grove_pause_begin(&pause, op->ctx->spins);
   for (;;) { /* after the time ran out there is one more look */
     int late = grove_pause_expired(&pause, op->ctx->options.timeout_seconds);
@@ -118,9 +123,8 @@ grove_status grove_wait(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
-  int polls = op->ctx->spins < QUICK_POLLS ? op->ctx->spins : QUICK_POLLS;
-  while (op->state < GROVE_OP_DONE && polls-- > 0) grove_context_progress(op->ctx);
-  if (op->state < GROVE_OP_DONE) GROVE_TRY(wait_long(op));
+  if (op->state < GROVE_OP_DONE) op->active.advance(&op->active); /* with luck that is all */
+  if (op->state < GROVE_OP_DONE) GROVE_TRY(wait_on(op));
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
 fail:
