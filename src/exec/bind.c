@@ -8,10 +8,6 @@
 /* Messages start on cache lines of their own; a user's operation sees aligned units. */
 enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
-/* From here on it pays that the readers take a message from where it is, and the sender waits for
- * them, instead of two copies that overlap (bench/RESULTS.md). */
-enum { IN_PLACE_BYTES = 1 << 15 };
-
 static int64_t round_up(int64_t bytes)
 {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -185,7 +181,7 @@ static void bind_flow(const grove_op *op, const grove_bound_stage *s, grove_flow
   flow->direct = is_direct(op, &s->wired->shapes[i], receives);
   flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
   flow->memory = flow->direct || s->staging[i] ? message_memory(op, s, i) : NULL;
-  flow->in_place = flow->direct && !receives && flow->bytes >= IN_PLACE_BYTES &&
+  flow->in_place = flow->direct && !receives && flow->bytes >= GROVE_IN_PLACE_BYTES &&
                    grove_context_locate(op->ctx, flow->memory, &flow->spot);
 }
 

@@ -108,6 +108,12 @@ void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 
 /* ---- receiving ---- */
 
+/* A small item does not even say that it is data. */
+static int is_spot(const grove_flow *flow, const grove_slot *slot)
+{
+  return flow->bytes >= GROVE_IN_PLACE_BYTES && slot->kind == GROVE_ITEM_SPOT;
+}
+
 /* The bytes that an item brings, and how many. */
 static const char *item_data(grove_op *op, const grove_flow *flow, const grove_slot *slot,
                              int64_t *bytes)
@@ -115,7 +121,7 @@ static const char *item_data(grove_op *op, const grove_flow *flow, const grove_s
   grove_spot spot;
   void *memory = NULL;
   *bytes = piece_of(op, flow);
-  if (slot->kind == GROVE_ITEM_DATA) return grove_slot_data(slot);
+  if (!is_spot(flow, slot)) return grove_slot_data(slot);
   memcpy(&spot, grove_slot_data(slot), sizeof spot);
   *bytes = flow->bytes;
   grove_op_note(op,
@@ -175,7 +181,7 @@ void grove_flow_hold(grove_op *op, grove_flow *flow)
   grove_ring_reader *r = flow->reader;
   if (flow->memory || flow->done || r->turn != op->sequence) return;
   const grove_slot *slot = grove_ring_peek(r);
-  if (!slot || (slot->kind == GROVE_ITEM_DATA && !grove_ring_is_full(r))) return;
+  if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
   if (!flow->spill) flow->spill = grove_memory((size_t)flow->bytes, 1);
   if (!flow->spill) return; /* the sender has to wait */
   for (; slot && flow->at < flow->bytes; slot = grove_ring_peek(r)) {
