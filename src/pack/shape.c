@@ -10,15 +10,15 @@
 
 /* ---- costs ---- */
 
-/* Measured on a Neoverse V1 at 2.6 GHz (2026), with arrays in the first and second level of the
- * cache and units of 8 to 64 bytes. Only the relations between them matter; where two forms are
- * close, either will do. */
-static const double bytes_cost = 0.025;  /* of moving a byte, in all forms */
-static const double listed_cost = 0.3;   /* of an entry: load the index, then the unit */
-static const double strided_cost = 0.25; /* of a unit of a box */
-static const double row_cost = 1;        /* of a row of a box */
-static const double run_cost = 4;        /* of a run, or a long contiguous row: a call of memcpy */
-static const double box_cost = 15;       /* of a box: dividing a window into boxes */
+/* Measured on a Neoverse V1 at 2.6 GHz (2026), arrays in the first level of the cache, units of 8 to
+ * 64 bytes, boxes with sides of 2 to 400. Only the relations between them matter; where two forms
+ * are close, either will do. */
+static const double bytes_cost = 0.01;   /* of moving a byte, in all forms */
+static const double listed_cost = 0.28;  /* of an entry: load the index, then the unit */
+static const double strided_cost = 0.21; /* of a unit of a box */
+static const double row_cost = 1.4;      /* of a row of a box */
+static const double run_cost = 3.3;      /* of a run, or a long contiguous row: a call of memcpy */
+static const double box_cost = 18;       /* of a box: a window must be divided into boxes */
 
 static double cost_of_list(int64_t n, int64_t unit_bytes)
 {
