@@ -10,9 +10,9 @@
 
 /* ---- costs ---- */
 
-/* Measured on a Neoverse V1 at 2.6 GHz (2026), arrays in the first level of the cache, units of 8 to
- * 64 bytes, boxes with sides of 2 to 400. Only the relations between them matter; where two forms
- * are close, either will do. */
+/* Measured on a Neoverse V1 at 2.6 GHz (2026), arrays in the first level of the cache, units of 8
+ * to 64 bytes, boxes with sides of 2 to 400. Only the relations between them matter; where two
+ * forms are close, either will do. */
 static const double bytes_cost = 0.01;   /* of moving a byte, in all forms */
 static const double listed_cost = 0.28;  /* of an entry: load the index, then the unit */
 static const double strided_cost = 0.21; /* of a unit of a box */

@@ -1,5 +1,5 @@
-/* Units of every size that has a loop of its own, and some that have none, with a gap behind them or
- * without, in every form a list can take, and parts of it: the same bytes as by memcpy, unit by
+/* Units of every size that has a loop of its own, and some that have none, with a gap behind them
+ * or without, in every form a list can take, and parts of it: the same bytes as by memcpy, unit by
  * unit, and as by exclusive or, byte by byte. */
 #include "pack/pack.h"
 
