@@ -53,8 +53,8 @@ static int unpack_list(const grove_mover *m, const grove_shape *shape, const voi
                        void *base, int64_t begin, int64_t count)
 {
   const grove_unit *u = &m->unit;
-  const int32_t *slots = shape->slots.narrow + begin;
   if (!shape->slots.narrow) return 0;
+  const int32_t *slots = shape->slots.narrow + begin;
   if (m->combine.way == GROVE_COMBINE_REPLACE && u->dense)
     m->copy->scatter(base, message, slots, count, u->bytes);
   else if (m->combine.way == GROVE_COMBINE_KERNEL && (u->dense || u->kind == GROVE_KIND_PAIR))

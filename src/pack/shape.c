@@ -133,6 +133,21 @@ fail:
   return status;
 }
 
+/* ---- shared units ---- */
+
+static grove_status find_owners(grove_shape *s)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(s->units <= INT32_MAX, GROVE_ERR_UNSUPPORTED,
+              "a message of %lld units that stand for several slots: 2^31 - 1 are possible",
+              (long long)s->units);
+  GROVE_NEW(s->owner, s->slots.count);
+  for (int64_t u = 0, k = 0; u < s->units; u++)
+    for (int64_t end = grove_index_at(&s->starts, u + 1); k < end; k++) s->owner[k] = (int32_t)u;
+fail:
+  return status;
+}
+
 grove_status grove_shape_create(const grove_index *slots, const grove_index *starts,
                                 int64_t unit_bytes, grove_shape *out)
 {
@@ -142,15 +157,23 @@ grove_status grove_shape_create(const grove_index *slots, const grove_index *sta
                    .slots = *slots,
                    .starts = *starts};
   if (slots->count > 0) s.first = grove_index_at(slots, 0);
-  if (!grove_index_consecutive(slots) && slots->count > 0) GROVE_TRY(choose(slots, unit_bytes, &s));
+  if (starts->count > 0) {
+    s.form = GROVE_SHAPE_LISTED; /* entry by entry, since each has its own place in the message */
+    GROVE_TRY(find_owners(&s));
+  } else if (!grove_index_consecutive(slots) && slots->count > 0) {
+    GROVE_TRY(choose(slots, unit_bytes, &s));
+  }
   *out = s;
+  return GROVE_OK;
 fail:
+  grove_shape_free(&s);
   return status;
 }
 
 void grove_shape_free(grove_shape *shape)
 {
   free(shape->runs);
+  free(shape->owner);
   *shape = (grove_shape){0};
 }
 
