@@ -171,6 +171,7 @@ int main(int argc, char **argv)
     grove_mover_free(&s.mix);
   }
   for (int f = 0; f <= GROVE_SHAPE_LISTED; f++)
-    CHECK(forms[f] > 10, "only %lld shapes were %s", (long long)forms[f], grove_shape_form_name(f));
+    CHECK(forms[f] > 10 || test_samples(15) < 15, "only %lld shapes were %s", (long long)forms[f],
+          grove_shape_form_name(f));
   return test_end();
 }
