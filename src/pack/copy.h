@@ -33,6 +33,11 @@ typedef struct grove_copy {
   /* to[k] = from[slots[k]], and to[slots[k]] = from[k], slots `bytes` apart */
   void (*gather)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
   void (*scatter)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
+  /* The same with slots `extent` apart. */
+  void (*gather_apart)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes,
+                       int64_t extent);
+  void (*scatter_apart)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes,
+                        int64_t extent);
   void (*gather_box)(const grove_box_copy *box, int64_t bytes); /* into the message */
   void (*scatter_box)(const grove_box_copy *box, int64_t bytes);
   void (*any)(const grove_any_copy *any, int64_t bytes);
