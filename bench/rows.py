@@ -53,6 +53,13 @@ def choose(rows):
     return list(chosen.values())
 
 
+def by_run(rows):
+    """The rows of each MPI and number of ranks, Open MPI first: it has the most peers."""
+    runs = {(row["mpi"], row["ranks"]) for row in rows}
+    for mpi, ranks in sorted(runs, key=lambda run: (run[0] != "openmpi", run[1])):
+        yield mpi, ranks, [row for row in rows if (row["mpi"], row["ranks"]) == (mpi, ranks)]
+
+
 def counts(rows):
     """Outcomes count only against others: a comparison of Grove with itself has a target alone."""
     peers = [r for r in rows if not r["peer"].startswith("grove")]
@@ -161,8 +168,7 @@ def write_results(path, rows, heading, conditions):
     after = rest.partition(end)[2]
     lines = [begin, "", heading + ".", "", *(f"- {line}" for line in conditions), "",
              f"In all: {describe(counts(rows))}.", ""]
-    for mpi, ranks in sorted({(row["mpi"], row["ranks"]) for row in rows}, reverse=True):
-        part = [row for row in rows if (row["mpi"], row["ranks"]) == (mpi, ranks)]
+    for mpi, ranks, part in by_run(rows):
         lines += [f"### {mpi}, {ranks} ranks{' on 2 cores' if ranks > 2 else ''}", "",
                   f"{describe(counts(part))}.", "", *markdown(part), ""]
     with open(path, "w", encoding="utf-8") as file:

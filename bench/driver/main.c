@@ -14,9 +14,9 @@ static const char help[] =
   "\n"
   "  --grid FILE          the cases (bench/grid.txt)\n"
   "  --case NAME          only this case, or all that begin with NAME if it ends in -\n"
-  "  --batches N          batches of each method (41)\n"
-  "  --batch-seconds S    how long a batch takes, about (0.002)\n"
-  "  --case-seconds S     after so long a case ends, if it has 7 batches of each (5)\n"
+  "  --batches N          batches of each method (101)\n"
+  "  --batch-seconds S    how long a batch takes, about (0.0005)\n"
+  "  --case-seconds S     after so long a case ends, if it has 7 batches of each (2.5)\n"
   "  --crowded TARGET     the target against MPI and PETSc, where ranks outnumber cores\n"
   "  --sabotage METHOD    break one value of this method, to see that it is found\n"
   "  --list               the methods of this build\n"
@@ -219,7 +219,7 @@ static int run_grid(const settings *s, MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
-  settings s = {.grid = "bench/grid.txt", .effort = {41, 0.002, 5}};
+  settings s = {.grid = "bench/grid.txt", .effort = {101, 0.0005, 2.5}};
   int rank, status = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

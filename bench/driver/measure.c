@@ -1,7 +1,7 @@
 /* Batches and rounds. A batch is a number of iterations of one method, after a barrier and a few
  * iterations that are not timed; its sample is the time of the slowest rank for one exchange. In a
- * round every method has a batch, and the order of the methods moves on by one from round to round,
- * so that each of them runs after each other one.
+ * round every method has a batch, in an order drawn anew for each round, so that no method always
+ * finds the caches as the same other one has left them.
  */
 #include "driver/measure.h"
 
@@ -157,21 +157,35 @@ static void finish(bench_entrant *e, int rounds)
   MPI_Allreduce(MPI_IN_PLACE, e->samples, rounds, MPI_DOUBLE, MPI_MAX, e->c->comm);
 }
 
+/* The same order on every rank. */
+static void shuffle(int *order, int n, unsigned *state)
+{
+  for (int i = n - 1; i > 0; i--) {
+    *state = *state * 1664525u + 1013904223u;
+    int j = (int)((*state >> 8) % (unsigned)(i + 1)), kept = order[i];
+    order[i] = order[j];
+    order[j] = kept;
+  }
+}
+
 int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort)
 {
   int round = 0;
+  unsigned state = 1;
   if (n == 0) return 0;
+  int *order = bench_alloc((size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) {
+    order[i] = i;
     entrants[i].samples = bench_alloc((size_t)effort.batches, sizeof(double));
     prepare(&entrants[i], effort);
   }
   double begin = MPI_Wtime();
   MPI_Comm comm = entrants[0].c->comm;
-  for (; round < effort.batches && has_time(comm, begin, round, effort.case_seconds); round++)
-    for (int i = 0; i < n; i++) {
-      bench_entrant *e = &entrants[(i + round) % n];
-      e->samples[round] = sample(e);
-    }
+  for (; round < effort.batches && has_time(comm, begin, round, effort.case_seconds); round++) {
+    shuffle(order, n, &state);
+    for (int i = 0; i < n; i++) entrants[order[i]].samples[round] = sample(&entrants[order[i]]);
+  }
   for (int i = 0; i < n; i++) finish(&entrants[i], round);
+  free(order);
   return round;
 }

@@ -116,11 +116,19 @@ typedef struct rounds {
   int64_t target_at[GROVE_BATCH], value_at[GROVE_BATCH];
 } rounds;
 
-static int ascends(int64_t n, const int64_t *at)
+/* How many entries from the first on have targets of which none occurs twice, for certain. A target
+ * sets a bit; where the bit is set already, it may be the same target or another. */
+static int64_t count_distinct(int64_t n, const int64_t *at)
 {
-  for (int64_t k = 1; k < n; k++)
-    if (at[k] <= at[k - 1]) return 0;
-  return 1;
+  enum { WORDS = 128 };
+  uint64_t seen[WORDS] = {0};
+  for (int64_t k = 0; k < n; k++) {
+    uint64_t hash = (uint64_t)at[k] * 0x9e3779b97f4a7c15u >> 51;
+    uint64_t *word = &seen[hash / 64], bit = (uint64_t)1 << hash % 64;
+    if (*word & bit) return k;
+    *word |= bit;
+  }
+  return n;
 }
 
 /* For each entry how often its target occurs before. */
@@ -182,7 +190,6 @@ static grove_status in_rounds(const grove_mover *m, int64_t n, const grove_side 
 {
   grove_status status = GROVE_OK;
   rounds r;
-  if (ascends(n, target->at)) return in_steps(m, n, target, value, take, most);
   make_rounds(n, target->at, value->at, &r);
   for (int64_t i = 0, k = 0; i < r.n; k = r.end[i++]) {
     grove_side t = {target->base, r.target_at + k, target->in_memory};
@@ -193,7 +200,28 @@ fail:
   return status;
 }
 
-/* ---- what needs rounds ---- */
+/* As long as many targets in a row differ, their order can stay. */
+static grove_status without_duplicates(const grove_mover *m, int64_t n, const grove_side *target,
+                                       const grove_side *value, step *take, int64_t most)
+{
+  enum { MANY = 24 };
+  grove_status status = GROVE_OK;
+  for (int64_t k = 0, taken = 0; k < n; k += taken) {
+    grove_side t = {target->base, target->at + k, target->in_memory};
+    grove_side v = {value->base, value->at + k, value->in_memory};
+    taken = count_distinct(n - k, t.at);
+    if (taken == n - k || taken >= MANY) {
+      GROVE_TRY(in_steps(m, taken, &t, &v, take, most));
+    } else {
+      taken = n - k;
+      GROVE_TRY(in_rounds(m, taken, &t, &v, take, most));
+    }
+  }
+fail:
+  return status;
+}
+
+/* ---- what allows no duplicates ---- */
 
 /* MPI_Reduce_local(a, b) sets b = a o b: the targets come first, for an operation that is not
  * commutative. */
@@ -238,12 +266,12 @@ grove_status grove_batch_combine(const grove_mover *m, int64_t n, const grove_si
   switch (m->combine.way) {
   case GROVE_COMBINE_NOTHING: return GROVE_OK;
   case GROVE_COMBINE_REPLACE:
-    if (opaque) return in_rounds(m, n, target, value, grove_opaque_copy, n);
+    if (opaque) return without_duplicates(m, n, target, value, grove_opaque_copy, n);
     return grove_batch_copy(m, n, target, value);
   case GROVE_COMBINE_KERNEL:
-    if (opaque) return in_rounds(m, n, target, value, combine_opaque, m->scratch_units);
+    if (opaque) return without_duplicates(m, n, target, value, combine_opaque, m->scratch_units);
     move_known(m, 1, n, target, value);
     return GROVE_OK;
-  default: return in_rounds(m, n, target, value, combine_by_mpi, m->scratch_units);
+  default: return without_duplicates(m, n, target, value, combine_by_mpi, m->scratch_units);
   }
 }

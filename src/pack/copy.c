@@ -72,18 +72,46 @@ static inline void copy_words(char *restrict to, const char *restrict from, int6
     (void)bytes;                                                                                   \
   }
 
-#define PLACED(name, size, COPY)                                                                   \
-  static void box_##name(const grove_box_copy *b, int64_t bytes)                                   \
+/* Four at a time: added up one by one, the addresses would take longer than the copies. */
+#define BOX(way, name, size, MOVE)                                                                 \
+  static void way##_##name(const grove_box_copy *b, int64_t bytes)                                 \
   {                                                                                                \
+    char *restrict t = b->message;                                                                 \
+    int64_t stride = b->stride[0];                                                                 \
     (void)bytes;                                                                                   \
     for (int64_t k = 0; k < b->n[2]; k++)                                                          \
       for (int64_t j = 0; j < b->n[1]; j++) {                                                      \
-        char *restrict to = b->to + j * b->to_stride[1] + k * b->to_stride[2];                     \
-        const char *restrict from = b->from + j * b->from_stride[1] + k * b->from_stride[2];       \
-        int64_t n = b->n[0], there = b->to_stride[0], here = b->from_stride[0];                    \
-        for (int64_t i = 0; i < n; i++) COPY(to + i * there, from + i * here, size);               \
+        char *restrict m = b->memory + j * b->stride[1] + k * b->stride[2];                        \
+        int64_t i = b->n[0];                                                                       \
+        for (; i >= 4; i -= 4, m += 4 * stride, t += 4 * (size)) {                                 \
+          MOVE(m, t, size);                                                                        \
+          MOVE(m + stride, t + (size), size);                                                      \
+          MOVE(m + 2 * stride, t + 2 * (size), size);                                              \
+          MOVE(m + 3 * stride, t + 3 * (size), size);                                              \
+        }                                                                                          \
+        for (; i > 0; i--, m += stride, t += (size)) MOVE(m, t, size);                             \
       }                                                                                            \
+  }
+
+#define PLACED(name, size, COPY)                                                                   \
+  static void gather_apart_##name(void *restrict to, const void *restrict from,                    \
+                                  const int32_t *restrict slots, int64_t n, int64_t bytes,         \
+                                  int64_t extent)                                                  \
+  {                                                                                                \
+    (void)bytes;                                                                                   \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      COPY((char *)to + k * (size), (const char *)from + slots[k] * extent, size);                 \
   }                                                                                                \
+  static void scatter_apart_##name(void *restrict to, const void *restrict from,                   \
+                                   const int32_t *restrict slots, int64_t n, int64_t bytes,        \
+                                   int64_t extent)                                                 \
+  {                                                                                                \
+    (void)bytes;                                                                                   \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      COPY((char *)to + slots[k] * extent, (const char *)from + k * (size), size);                 \
+  }                                                                                                \
+  BOX(gather_box, name, size, COPY##_OUT)                                                          \
+  BOX(scatter_box, name, size, COPY)                                                               \
   static void any_##name(const grove_any_copy *a, int64_t bytes)                                   \
   {                                                                                                \
     (void)bytes;                                                                                   \
@@ -97,9 +125,13 @@ static inline void copy_words(char *restrict to, const char *restrict from, int6
   LISTED(name, size, COPY)                                                                         \
   PLACED(name, size, COPY)
 
-#define BY_CONSTANT(to, from, size) memcpy(to, from, (size_t)(size))
-#define BY_8(to, from, size)        copy_words(to, from, size, 8)
-#define BY_16(to, from, size)       copy_words(to, from, size, 16)
+/* From the second to the first; and, _OUT, from the first to the second. */
+#define BY_CONSTANT(to, from, size)     memcpy(to, from, (size_t)(size))
+#define BY_CONSTANT_OUT(from, to, size) BY_CONSTANT(to, from, size)
+#define BY_8(to, from, size)            copy_words(to, from, size, 8)
+#define BY_8_OUT(from, to, size)        BY_8(to, from, size)
+#define BY_16(to, from, size)           copy_words(to, from, size, 16)
+#define BY_16_OUT(from, to, size)       BY_16(to, from, size)
 
 typedef struct two_words {
   uint64_t word[2];
@@ -142,18 +174,22 @@ KERNELS(by_16, bytes, BY_16)
 KERNELS(general, bytes, BY_CONSTANT)
 
 enum { MOST_CONSTANT = 256 };
-#define ROW(size) size, gather_##size, scatter_##size, box_##size, any_##size
+#define ROW(name, bytes)                                                                           \
+  bytes, gather_##name, scatter_##name, gather_apart_##name, scatter_apart_##name,                 \
+    gather_box_##name, scatter_box_##name, any_##name
 static const grove_copy constant[MOST_CONSTANT + 1] = {
-  [1] = {ROW(1)},     [2] = {ROW(2)},     [3] = {ROW(3)},     [4] = {ROW(4)},
-  [6] = {ROW(6)},     [8] = {ROW(8)},     [12] = {ROW(12)},   [16] = {ROW(16)},
-  [20] = {ROW(20)},   [24] = {ROW(24)},   [32] = {ROW(32)},   [40] = {ROW(40)},
-  [48] = {ROW(48)},   [56] = {ROW(56)},   [64] = {ROW(64)},   [72] = {ROW(72)},
-  [80] = {ROW(80)},   [96] = {ROW(96)},   [128] = {ROW(128)}, [256] = {ROW(256)},
-  [192] = {ROW(192)}, [160] = {ROW(160)}, [120] = {ROW(120)}, [112] = {ROW(112)},
+  [1] = {ROW(1, 1)},       [2] = {ROW(2, 2)},       [3] = {ROW(3, 3)},
+  [4] = {ROW(4, 4)},       [6] = {ROW(6, 6)},       [8] = {ROW(8, 8)},
+  [12] = {ROW(12, 12)},    [16] = {ROW(16, 16)},    [20] = {ROW(20, 20)},
+  [24] = {ROW(24, 24)},    [32] = {ROW(32, 32)},    [40] = {ROW(40, 40)},
+  [48] = {ROW(48, 48)},    [56] = {ROW(56, 56)},    [64] = {ROW(64, 64)},
+  [72] = {ROW(72, 72)},    [80] = {ROW(80, 80)},    [96] = {ROW(96, 96)},
+  [128] = {ROW(128, 128)}, [256] = {ROW(256, 256)}, [192] = {ROW(192, 192)},
+  [160] = {ROW(160, 160)}, [120] = {ROW(120, 120)}, [112] = {ROW(112, 112)},
 };
-static const grove_copy by_8 = {0, gather_by_8, scatter_by_8, box_by_8, any_by_8};
-static const grove_copy by_16 = {0, gather_by_16, scatter_by_16, box_by_16, any_by_16};
-static const grove_copy general = {0, gather_general, scatter_general, box_general, any_general};
+static const grove_copy by_8 = {ROW(by_8, 0)};
+static const grove_copy by_16 = {ROW(by_16, 0)};
+static const grove_copy general = {ROW(general, 0)};
 
 int grove_copy_is_constant(int64_t bytes)
 {

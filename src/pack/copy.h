@@ -14,12 +14,10 @@ extern "C" {
 
 enum { GROVE_DIMENSIONS = 3 };
 
-/* A box of units: n[0] n[1] n[2] of them, strides in bytes on either side. */
+/* A box of units in memory, strides in bytes; in the message they stand one behind the other. */
 typedef struct grove_box_copy {
-  char *to;
-  const char *from;
-  int64_t n[GROVE_DIMENSIONS];
-  int64_t to_stride[GROVE_DIMENSIONS], from_stride[GROVE_DIMENSIONS];
+  char *memory, *message; /* one of them is only read */
+  int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS];
 } grove_box_copy;
 
 /* Units anywhere: from + from_at[k] goes to to + to_at[k], in this order. */
@@ -35,7 +33,13 @@ typedef struct grove_copy {
   /* to[k] = from[slots[k]], and to[slots[k]] = from[k], slots `bytes` apart */
   void (*gather)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
   void (*scatter)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
-  void (*box)(const grove_box_copy *box, int64_t bytes);
+  /* The same with slots `extent` apart. */
+  void (*gather_apart)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes,
+                       int64_t extent);
+  void (*scatter_apart)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes,
+                        int64_t extent);
+  void (*gather_box)(const grove_box_copy *box, int64_t bytes); /* into the message */
+  void (*scatter_box)(const grove_box_copy *box, int64_t bytes);
   void (*any)(const grove_any_copy *any, int64_t bytes);
 } grove_copy;
 

@@ -41,22 +41,29 @@ fail:
 /* ---- lists ---- */
 
 /* Returns 0 if the list, or the unit, is not for this way. */
-static int pack_list(const grove_mover *m, const grove_shape *shape, const void *base,
+static int pack_list(const grove_mover *m, const grove_shape *shape, const char *base,
                      int64_t begin, int64_t count, void *message)
 {
-  if (!m->unit.dense || !shape->slots.narrow) return 0;
-  m->copy->gather(message, base, shape->slots.narrow + begin, count, m->unit.bytes);
+  const grove_unit *u = &m->unit;
+  if (!shape->slots.narrow || !grove_unit_is_whole(u)) return 0;
+  const int32_t *slots = shape->slots.narrow + begin;
+  if (u->dense)
+    m->copy->gather(message, base, slots, count, u->bytes);
+  else
+    m->copy->gather_apart(message, base + u->true_lb, slots, count, u->bytes, u->extent);
   return 1;
 }
 
 static int unpack_list(const grove_mover *m, const grove_shape *shape, const void *message,
-                       void *base, int64_t begin, int64_t count)
+                       char *base, int64_t begin, int64_t count)
 {
   const grove_unit *u = &m->unit;
-  const int32_t *slots = shape->slots.narrow + begin;
   if (!shape->slots.narrow) return 0;
+  const int32_t *slots = shape->slots.narrow + begin;
   if (m->combine.way == GROVE_COMBINE_REPLACE && u->dense)
     m->copy->scatter(base, message, slots, count, u->bytes);
+  else if (m->combine.way == GROVE_COMBINE_REPLACE && grove_unit_is_whole(u))
+    m->copy->scatter_apart(base + u->true_lb, message, slots, count, u->bytes, u->extent);
   else if (m->combine.way == GROVE_COMBINE_KERNEL && (u->dense || u->kind == GROVE_KIND_PAIR))
     m->combine.kernels->listed(base, slots, message, count, u->elements);
   else

@@ -48,24 +48,23 @@ static void copy_patch(const grove_mover *m, const grove_patch *p, char *memory,
     memcpy(to_message ? message : memory, to_message ? memory : message, (size_t)bytes);
     return;
   }
-  grove_box_copy box = {.to = memory, .from = message};
-  for (int64_t d = 0, stride = bytes; d < GROVE_DIMENSIONS; stride *= q.n[d++]) {
-    box.n[d] = q.n[d];
-    box.to_stride[d] = q.stride[d] * extent;
-    box.from_stride[d] = stride;
-  }
-  if (to_message) {
-    grove_box_copy other = {.to = message, .from = memory};
-    memcpy(other.n, box.n, sizeof box.n);
-    memcpy(other.to_stride, box.from_stride, sizeof box.from_stride);
-    memcpy(other.from_stride, box.to_stride, sizeof box.to_stride);
-    box = other;
-  }
-  grove_copy_for(bytes)->box(&box, bytes);
+  const grove_box_copy box = {
+    .memory = memory,
+    .message = message,
+    .n = {q.n[0], q.n[1], q.n[2]},
+    .stride = {q.stride[0] * extent, q.stride[1] * extent, q.stride[2] * extent}};
+  const grove_copy *copy = grove_copy_for(bytes);
+  if (to_message)
+    copy->gather_box(&box, bytes);
+  else
+    copy->scatter_box(&box, bytes);
 }
 
-/* Rows shorter than this are combined element by element: a call for each costs more. */
-enum { LONG_ROW = 8 };
+/* Shorter rows are combined unit by unit: a call for each costs more. */
+static int is_long(const grove_mover *m, int64_t n)
+{
+  return n >= 8 || n * m->unit.elements >= 32;
+}
 
 static void combine_rows(const grove_mover *m, const grove_patch *p, char *memory,
                          const char *message)
@@ -81,7 +80,7 @@ static void combine_patch(const grove_mover *m, const grove_patch *p, char *memo
                           const char *message)
 {
   int64_t extent = m->unit.extent;
-  if (rows_are_dense(m, p) && (p->n[0] >= LONG_ROW || m->unit.elements > 1)) {
+  if (rows_are_dense(m, p) && (is_long(m, p->n[0]) || m->unit.elements > 1)) {
     combine_rows(m, p, memory, message);
     return;
   }
@@ -98,7 +97,7 @@ static void combine_patch(const grove_mover *m, const grove_patch *p, char *memo
 static int combines_in_boxes(const grove_mover *m, const grove_shape *shape)
 {
   const grove_unit *u = &m->unit;
-  int long_rows = shape->form == GROVE_SHAPE_CONSECUTIVE || shape->n[0] * u->elements >= LONG_ROW;
+  int long_rows = shape->form == GROVE_SHAPE_CONSECUTIVE || is_long(m, shape->n[0]);
   if (u->dense && (shape->form == GROVE_SHAPE_CONSECUTIVE || shape->stride[0] == 1) && long_rows)
     return 1;
   return u->elements == 1 && (u->npieces == 1 || u->kind == GROVE_KIND_PAIR) &&

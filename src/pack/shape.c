@@ -10,15 +10,15 @@
 
 /* ---- costs ---- */
 
-/* Measured on a Neoverse V1 at 2.6 GHz (2026), with arrays in the first and second level of the
- * cache and units of 8 to 64 bytes. Only the relations between them matter; where two forms are
- * close, either will do. */
-static const double bytes_cost = 0.025;  /* of moving a byte, in all forms */
-static const double listed_cost = 0.3;   /* of an entry: load the index, then the unit */
-static const double strided_cost = 0.25; /* of a unit of a box */
-static const double row_cost = 1;        /* of a row of a box */
-static const double run_cost = 4;        /* of a run, or a long contiguous row: a call of memcpy */
-static const double box_cost = 15;       /* of a box: dividing a window into boxes */
+/* Measured on a Neoverse V1 at 2.6 GHz (2026), arrays in the first level of the cache, units of 8
+ * to 64 bytes, boxes with sides of 2 to 400. Only the relations between them matter; where two
+ * forms are close, either will do. */
+static const double bytes_cost = 0.01;   /* of moving a byte, in all forms */
+static const double listed_cost = 0.28;  /* of an entry: load the index, then the unit */
+static const double strided_cost = 0.21; /* of a unit of a box */
+static const double row_cost = 1.4;      /* of a row of a box */
+static const double run_cost = 3.3;      /* of a run, or a long contiguous row: a call of memcpy */
+static const double box_cost = 18;       /* of a box: a window must be divided into boxes */
 
 static double cost_of_list(int64_t n, int64_t unit_bytes)
 {
@@ -133,6 +133,21 @@ fail:
   return status;
 }
 
+/* ---- shared units ---- */
+
+static grove_status find_owners(grove_shape *s)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(s->units <= INT32_MAX, GROVE_ERR_UNSUPPORTED,
+              "a message of %lld units that stand for several slots: 2^31 - 1 are possible",
+              (long long)s->units);
+  GROVE_NEW(s->owner, s->slots.count);
+  for (int64_t u = 0, k = 0; u < s->units; u++)
+    for (int64_t end = grove_index_at(&s->starts, u + 1); k < end; k++) s->owner[k] = (int32_t)u;
+fail:
+  return status;
+}
+
 grove_status grove_shape_create(const grove_index *slots, const grove_index *starts,
                                 int64_t unit_bytes, grove_shape *out)
 {
@@ -142,15 +157,23 @@ grove_status grove_shape_create(const grove_index *slots, const grove_index *sta
                    .slots = *slots,
                    .starts = *starts};
   if (slots->count > 0) s.first = grove_index_at(slots, 0);
-  if (!grove_index_consecutive(slots) && slots->count > 0) GROVE_TRY(choose(slots, unit_bytes, &s));
+  if (starts->count > 0) {
+    s.form = GROVE_SHAPE_LISTED; /* entry by entry, since each has its own place in the message */
+    GROVE_TRY(find_owners(&s));
+  } else if (!grove_index_consecutive(slots) && slots->count > 0) {
+    GROVE_TRY(choose(slots, unit_bytes, &s));
+  }
   *out = s;
+  return GROVE_OK;
 fail:
+  grove_shape_free(&s);
   return status;
 }
 
 void grove_shape_free(grove_shape *shape)
 {
   free(shape->runs);
+  free(shape->owner);
   *shape = (grove_shape){0};
 }
 

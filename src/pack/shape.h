@@ -26,11 +26,11 @@ typedef struct grove_run {
 
 typedef struct grove_shape {
   grove_shape_form form;
-  int64_t units;     /* in a message: as many as slots, or fewer where slots share one */
-  grove_index slots; /* borrowed */
-  grove_index
-    starts;      /* borrowed; count 0, or: unit u stands for slots starts[u] .. starts[u+1]-1 */
-  int64_t first; /* of all forms */
+  int64_t units;      /* in a message: as many as slots, or fewer where slots share one */
+  grove_index slots;  /* borrowed */
+  grove_index starts; /* borrowed; count 0, or: unit u is slots starts[u] .. starts[u+1]-1 */
+  int32_t *owner;     /* with `starts`: the unit of each entry of the list */
+  int64_t first;      /* of all forms */
   int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS]; /* of a box, in slots */
   int64_t nruns;
   grove_run *runs; /* and one more, which begins at the end */

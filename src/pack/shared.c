@@ -3,28 +3,25 @@
  */
 #include "pack/batch.h"
 
-/* The units that n entries of the list belong to, from entry `begin` on, which belongs to unit
- * `*unit` or a later one: where they lie in the message, which begins with unit `origin`. */
+/* Where the units of n entries of the list lie in a message that begins with unit `first`. */
 static void find_units(const grove_mover *m, const grove_shape *shape, int64_t begin, int64_t n,
-                       int64_t origin, int64_t *unit, int64_t *at)
+                       int64_t first, int64_t *at)
 {
-  for (int64_t k = 0; k < n; k++) {
-    while (grove_index_at(&shape->starts, *unit + 1) <= begin + k) ++*unit;
-    at[k] = (*unit - origin) * m->unit.bytes;
-  }
+  const int32_t *owner = shape->owner + begin;
+  for (int64_t k = 0; k < n; k++) at[k] = (owner[k] - first) * m->unit.bytes;
 }
 
 grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
                                  const void *message, void *base, int64_t begin, int64_t count)
 {
   grove_status status = GROVE_OK;
-  int64_t slots[GROVE_BATCH], units[GROVE_BATCH], unit = begin;
+  int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
   int64_t end = grove_index_at(&shape->starts, begin + count);
   grove_side memory = {base, slots, 1}, packed = {(char *)message, units, 0};
   for (int64_t k = grove_index_at(&shape->starts, begin), n = 0; k < end; k += n) {
     n = grove_batch_of(end - k);
     grove_batch_slots(m, shape, k, n, slots);
-    find_units(m, shape, k, n, begin, &unit, units);
+    find_units(m, shape, k, n, begin, units);
     GROVE_TRY(grove_batch_combine(m, n, &memory, &packed));
   }
 fail:
@@ -52,24 +49,34 @@ fail:
   return status;
 }
 
+/* Drops the entries that are the first of their unit; returns how many are left. */
+static int64_t drop_first(const int32_t *owner, int64_t begin, int64_t n, int64_t *slots,
+                          int64_t *units)
+{
+  int64_t left = 0;
+  for (int64_t k = 0; k < n; k++) {
+    slots[left] = slots[k];
+    units[left] = units[k];
+    left += begin + k > 0 && owner[begin + k] == owner[begin + k - 1];
+  }
+  return left;
+}
+
 /* And then the others, in their order. */
 static grove_status pack_the_others(const grove_mover *m, const grove_shape *shape, char *base,
                                     int64_t begin, int64_t count, char *message)
 {
   grove_status status = GROVE_OK;
-  int64_t slots[GROVE_BATCH], places[GROVE_BATCH], n = 0;
-  grove_side memory = {base, slots, 1}, packed = {message, places, 0};
-  for (int64_t u = 0; u < count; u++) {
-    int64_t end = grove_index_at(&shape->starts, begin + u + 1);
-    for (int64_t k = grove_index_at(&shape->starts, begin + u) + 1; k < end; k++) {
-      slots[n] = grove_index_at(&shape->slots, k) * m->unit.extent;
-      places[n++] = u * m->unit.bytes;
-      if (n < GROVE_BATCH) continue;
-      GROVE_TRY(grove_batch_combine(m, n, &packed, &memory));
-      n = 0;
-    }
+  int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
+  int64_t end = grove_index_at(&shape->starts, begin + count);
+  grove_side memory = {base, slots, 1}, packed = {message, units, 0};
+  for (int64_t k = grove_index_at(&shape->starts, begin), n = 0; k < end; k += n) {
+    n = grove_batch_of(end - k);
+    grove_batch_slots(m, shape, k, n, slots);
+    find_units(m, shape, k, n, begin, units);
+    int64_t left = drop_first(shape->owner, k, n, slots, units);
+    if (left > 0) GROVE_TRY(grove_batch_combine(m, left, &packed, &memory));
   }
-  if (n > 0) GROVE_TRY(grove_batch_combine(m, n, &packed, &memory));
 fail:
   return status;
 }

@@ -122,6 +122,78 @@ static void check_kernel(const grove_combine *c, const unit *u, const operation 
   CHECK(memcmp(&none, &a, sizeof a) == 0, "%s on no %s has changed something", o->name, u->name);
 }
 
+/* ---- the same kernels on elements that are not in a row ---- */
+
+enum { BLOCK = 6 };
+
+/* Elements in targets, and those in values, one by one in the order of the list. */
+typedef struct places {
+  int n;
+  int target[N], value[N];
+} places;
+
+static void check_places(const unit *u, const operation *o, const char *form, const places *p,
+                         values *got, const values *before, values *from)
+{
+  scalar kind = u->piece[0].kind;
+  size_t bytes = scalar_bytes(kind);
+  values plain = *before;
+  for (int i = 0; i < p->n; i++)
+    scalar_apply(kind, o->code, item(&plain, p->target[i], bytes), item(from, p->value[i], bytes));
+  check_same(got, &plain, u->name, o->name, form, kind);
+}
+
+/* Blocks of 1 to BLOCK elements at slots of which some occur twice. */
+static void check_listed(const grove_combine *c, const unit *u, const operation *o, rng *r)
+{
+  size_t bytes = scalar_bytes(u->piece[0].kind);
+  int elements = (int)rng_between(r, 1, BLOCK), slots = N / elements;
+  int32_t slot[N];
+  int64_t target_at[N], value_at[N];
+  places p = {.n = slots * elements};
+  values a, b, got, scattered;
+  draw(&a, r, u->piece[0].kind, o->code);
+  draw(&b, r, u->piece[0].kind, o->code);
+  got = scattered = a;
+  for (int i = 0; i < slots; i++) {
+    slot[i] = (int32_t)rng_below(r, slots);
+    target_at[i] = slot[i] * elements * (int64_t)bytes;
+    value_at[i] = i * elements * (int64_t)bytes;
+    for (int e = 0; e < elements; e++) {
+      p.target[i * elements + e] = slot[i] * elements + e;
+      p.value[i * elements + e] = i * elements + e;
+    }
+  }
+  c->kernels->listed(item(&got, 0, bytes), slot, item(&b, 0, bytes), slots, elements);
+  check_places(u, o, "a list in plain C", &p, &got, &a, &b);
+  c->kernels->any(&(grove_any_combine){.target = (char *)item(&scattered, 0, bytes),
+                                       .value = (const char *)item(&b, 0, bytes),
+                                       .target_at = target_at,
+                                       .value_at = value_at,
+                                       .n = slots,
+                                       .elements = elements});
+  check_places(u, o, "places in plain C", &p, &scattered, &a, &b);
+}
+
+static void check_box(const grove_combine *c, const unit *u, const operation *o, rng *r)
+{
+  int64_t bytes = (int64_t)scalar_bytes(u->piece[0].kind);
+  places p = {0};
+  values a, b, got;
+  draw(&a, r, u->piece[0].kind, o->code);
+  draw(&b, r, u->piece[0].kind, o->code);
+  got = a;
+  for (int i = 0; i < 12; i++) { /* 3 by 2 by 2, which overlap */
+    p.target[p.n] = i % 3 * 4 + i / 3 % 2 * 2 + i / 6;
+    p.value[p.n++] = i;
+  }
+  c->kernels->box(&(grove_box_combine){.target = (char *)item(&got, 0, (size_t)bytes),
+                                       .value = (const char *)item(&b, 0, (size_t)bytes),
+                                       .n = {3, 2, 2},
+                                       .stride = {4 * bytes, 2 * bytes, bytes}});
+  check_places(u, o, "a box in plain C", &p, &got, &a, &b);
+}
+
 static void refused(MPI_Op op, const grove_unit *u, grove_status expected, const char *name)
 {
   grove_combine c = {.commutative = 77};
@@ -151,6 +223,8 @@ static void try_basic(const unit *u, const operation *list, int64_t *kernels)
     for (int64_t k = 0; known && k < test_samples(20); k++) {
       rng r = rng_from(test_seed(), mix2((uint64_t)i, (uint64_t)k));
       check_kernel(&c, u, &list[i], &r);
+      check_listed(&c, u, &list[i], &r);
+      check_box(&c, u, &list[i], &r);
     }
     *kernels += known;
   }

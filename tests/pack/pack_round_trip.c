@@ -1,6 +1,6 @@
-/* Between arrays and messages: every type, lists with gaps, repetitions and in any order, parts of
- * them, and every operation on the way back, slot by slot as the reference does it. All bytes that
- * nobody named stay as they were. */
+/* Between arrays and messages: every type, lists with gaps, repetitions and in any order, boxes and
+ * runs, slots that share units of the message, parts of all these, and every operation, slot by
+ * slot as the reference does it. All bytes that nobody named stay as they were. */
 #include "pack/pack.h"
 
 #include "arrays.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SLOTS = 24, CANARIES = 64 };
+enum { FEW_SLOTS = 24, MOST_SLOTS = 160, CANARIES = 64 };
 
 /* One unit of the test, as Grove sees it. */
 typedef struct subject {
@@ -52,14 +52,53 @@ static void mover_close(grove_mover *m)
 typedef struct list {
   int64_t n, values[2 * MOST_SLOTS];
   grove_index index;
-  int64_t begin, count;
+  int64_t units, start_values[2 * MOST_SLOTS + 1]; /* with nothing shared: a unit a slot */
+  grove_index starts;
+  int64_t begin, count; /* of units */
 } list;
 
-static void draw_list(rng *r, int64_t nslots, list *l)
+static int64_t least(int64_t a, int64_t b)
 {
-  int kind = (int)rng_below(r, 4);
+  return a < b ? a : b;
+}
+
+/* i + j stride[1] + k stride[2], with any strides that fit, also such that slots occur twice. */
+static void draw_box(rng *r, int64_t nslots, list *l)
+{
+  int64_t side[3], stride[3], left = nslots - 1, first = 0;
+  l->n = 1;
+  for (int d = 0; d < 3; d++) {
+    side[d] = rng_between(r, 1, rng_one_in(r, 3) ? 1 : 2 * MOST_SLOTS / l->n);
+    side[d] = least(side[d], 12);
+    if (l->n * side[d] > 2 * MOST_SLOTS) side[d] = 1;
+    stride[d] = side[d] > 1 ? rng_between(r, 0, least(left / (side[d] - 1), 14)) : 1;
+    if (d == 0 && rng_one_in(r, 2)) stride[d] = least(1, left / (side[d] > 1 ? side[d] - 1 : 1));
+    left -= (side[d] - 1) * stride[d];
+    if (left < 0) side[d] = 1, left = 0;
+    if (rng_one_in(r, 4)) { /* backwards */
+      first += (side[d] - 1) * stride[d];
+      stride[d] = -stride[d];
+    }
+    l->n *= side[d];
+  }
+  for (int64_t i = 0; i < l->n; i++)
+    l->values[i] = first + i % side[0] * stride[0] + i / side[0] % side[1] * stride[1] +
+                   i / (side[0] * side[1]) * stride[2];
+}
+
+/* One slot after the other, seldom a jump. */
+static void draw_runs(rng *r, int64_t nslots, int length, list *l)
+{
+  for (int64_t i = 0; i < l->n; i++)
+    l->values[i] = i > 0 && l->values[i - 1] + 1 < nslots && !rng_one_in(r, length)
+                     ? l->values[i - 1] + 1
+                     : rng_below(r, nslots);
+}
+
+static void draw_slots(rng *r, int64_t nslots, list *l)
+{
+  int kind = nslots > 0 ? (int)rng_below(r, 6) : 0;
   l->n = rng_below(r, nslots + 1);
-  if (nslots == 0) kind = 0;
   int64_t first = rng_below(r, nslots - l->n + 1);
   for (int64_t i = 0; i < nslots; i++) l->values[i] = i;
   if (kind == 0) /* consecutive */
@@ -69,42 +108,88 @@ static void draw_list(rng *r, int64_t nslots, list *l)
     l->n = rng_below(r, 2 * nslots + 1);
     for (int64_t i = 0; i < l->n; i++) l->values[i] = rng_below(r, nslots);
   }
-  if (kind == 3) /* short runs */
-    for (int64_t i = 0; i < l->n; i++)
-      l->values[i] = i > 0 && l->values[i - 1] + 1 < nslots && !rng_one_in(r, 3)
-                       ? l->values[i - 1] + 1
-                       : rng_below(r, nslots);
+  if (kind == 3) draw_runs(r, nslots, 3, l);
+  if (kind == 4) draw_runs(r, nslots, 40, l);
+  if (kind == 5) draw_box(r, nslots, l);
+}
+
+/* Every unit stands for at least one slot. */
+static void draw_starts(rng *r, int shared, list *l)
+{
+  l->units = 0;
+  for (int64_t i = 0; i < l->n; i++)
+    if (i == 0 || !shared || rng_one_in(r, 3)) l->start_values[l->units++] = i;
+  l->start_values[l->units] = l->n;
+  l->starts = (grove_index){0};
+  if (shared) CHECK_OK(grove_index_create(l->units + 1, l->start_values, &l->starts));
+}
+
+static void draw_list(rng *r, int64_t nslots, int shared, list *l)
+{
+  draw_slots(r, nslots, l);
+  draw_starts(r, shared, l);
   CHECK_OK(grove_index_create(l->n, l->values, &l->index));
-  l->begin = rng_one_in(r, 2) ? 0 : rng_below(r, l->n + 1);
-  l->count = rng_one_in(r, 2) ? l->n - l->begin : rng_below(r, l->n - l->begin + 1);
+  l->begin = rng_one_in(r, 2) ? 0 : rng_below(r, l->units + 1);
+  l->count = rng_one_in(r, 2) ? l->units - l->begin : rng_below(r, l->units - l->begin + 1);
+}
+
+static void list_free(list *l)
+{
+  grove_index_free(&l->index);
+  grove_index_free(&l->starts);
 }
 
 static grove_shape shape_open(const subject *s, const list *l)
 {
   grove_shape shape;
-  const grove_index none = {0};
-  CHECK_OK(grove_shape_create(&l->index, &none, s->g.bytes, &shape));
-  CHECK(shape.units == l->n, "a shape of %lld units", (long long)shape.units);
+  CHECK_OK(grove_shape_create(&l->index, &l->starts, s->g.bytes, &shape));
+  CHECK(shape.units == l->units, "a shape of %lld units", (long long)shape.units);
   return shape;
 }
 
 /* ---- the reference: one slot after the other ---- */
 
-static void pack_by_mpi(const subject *s, const array *a, const list *l, unsigned char *message)
+static void pack_by_mpi(const subject *s, const array *a, int64_t count, unsigned char *message)
 {
-  for (int64_t i = 0; i < l->count; i++) {
+  for (int64_t i = 0; i < count; i++) {
     int position = 0;
-    MPI_Pack(array_slot(a, s->u, l->values[l->begin + i]), 1, s->u->type, message + i * s->g.bytes,
-             (int)s->g.bytes, &position, MPI_COMM_SELF);
+    MPI_Pack(array_slot(a, s->u, i), 1, s->u->type, message + i * s->g.bytes, (int)s->g.bytes,
+             &position, MPI_COMM_SELF);
+  }
+}
+
+static void unpack_by_mpi(const subject *s, unsigned char *message, int64_t count, array *a)
+{
+  for (int64_t i = 0; i < count; i++) {
+    int position = 0;
+    MPI_Unpack(message + i * s->g.bytes, (int)s->g.bytes, &position, array_slot(a, s->u, i), 1,
+               s->u->type, MPI_COMM_SELF);
+  }
+}
+
+/* Slot i of `to` becomes what entry i of the message should be: the slots that share it, combined
+ * in their order. */
+static void collect_by_hand(const subject *s, const reduction *op, const array *from, const list *l,
+                            array *to)
+{
+  const reduction replace = {.name = "REPLACE", .code = OP_REPLACE, .op = MPI_REPLACE};
+  for (int64_t i = 0; i < l->count; i++) {
+    const int64_t *start = &l->start_values[l->begin + i];
+    for (int64_t k = start[0]; k < start[1]; k++)
+      unit_apply(s->u, k == start[0] ? &replace : op, array_slot(to, s->u, i),
+                 array_slot(from, s->u, l->values[k]));
   }
 }
 
 /* Slot i of `from` holds what entry i of the message does. */
-static void combine_by_hand(const subject *s, const reduction *r, const array *from, const list *l,
+static void combine_by_hand(const subject *s, const reduction *op, const array *from, const list *l,
                             array *to)
 {
-  for (int64_t i = 0; i < l->count; i++)
-    unit_apply(s->u, r, array_slot(to, s->u, l->values[l->begin + i]), array_slot(from, s->u, i));
+  for (int64_t i = 0; i < l->count; i++) {
+    const int64_t *start = &l->start_values[l->begin + i];
+    for (int64_t k = start[0]; k < start[1]; k++)
+      unit_apply(s->u, op, array_slot(to, s->u, l->values[k]), array_slot(from, s->u, i));
+  }
 }
 
 /* ---- messages with canaries ---- */
@@ -126,75 +211,89 @@ static void message_free(unsigned char *message, int64_t bytes, const char *what
 
 /* ---- the way there ---- */
 
-static void check_pack(const subject *s, rng *r, int64_t nslots)
+/* Types whose slots lie in each other's gaps allow only so many. */
+static array many(const subject *s, const reduction *op, int64_t n, uint64_t seed)
+{
+  array a = array_create(s->u, n);
+  array_fill(&a, s->u, op, seed);
+  return a;
+}
+
+static int fits(const subject *s, int64_t n)
+{
+  return s->u->most_slots == 0 || n <= s->u->most_slots;
+}
+
+static void check_trivial(const subject *s, const list *l, const grove_shape *shape)
+{
+  int trivial = grove_pack_is_trivial(&s->g, shape);
+  int expected = s->g.dense && grove_index_consecutive(&l->index) && l->starts.count == 0;
+  CHECK(trivial == expected, "%s: trivial is %d", s->u->name, trivial);
+}
+
+static void check_pack(const subject *s, const reduction *op, rng *r, int64_t nslots, int shared)
 {
   list l;
-  draw_list(r, nslots, &l);
-  array a = array_create(s->u, nslots);
-  array_fill(&a, s->u, &s->u->reduction[0], rng_next(r));
-  array before = array_copy(&a);
+  draw_list(r, nslots, shared, &l);
+  if (!fits(s, l.count)) l.count = s->u->most_slots;
+  array a = many(s, op, nslots, rng_next(r)), before = array_copy(&a);
+  array expected = many(s, op, l.count, rng_next(r)), got = array_copy(&expected);
   int64_t bytes = l.count * s->g.bytes;
-  unsigned char *got = message_create(bytes), *expected = message_create(bytes);
-  grove_mover m = mover_open(s, MPI_REPLACE);
+  unsigned char *message = message_create(bytes);
+  grove_mover m = mover_open(s, op->op);
   grove_shape shape = shape_open(s, &l);
-  CHECK_OK(grove_pack(&m, &shape, a.slot0, l.begin, l.count, got));
-  pack_by_mpi(s, &a, &l, expected);
-  CHECK(memcmp(got, expected, (size_t)bytes) == 0, "%s: %lld units packed otherwise than by MPI",
-        s->u->name, (long long)l.count);
-  /* What needs no packing is the memory itself. */
-  int trivial = grove_pack_is_trivial(&s->g, &shape);
-  CHECK(trivial == (s->g.dense && grove_index_consecutive(&l.index)), "%s: trivial is %d",
-        s->u->name, trivial);
-  if (trivial && l.count > 0)
-    CHECK(memcmp(array_slot(&a, s->u, l.values[l.begin]), expected, (size_t)bytes) == 0,
-          "%s: trivial, but the memory is not the message", s->u->name);
+  CHECK_OK(grove_pack(&m, &shape, a.slot0, l.begin, l.count, message));
+  collect_by_hand(s, op, &a, &l, &expected);
+  unpack_by_mpi(s, message, l.count, &got);
+  array_check(s->u, &got, &expected, "packed", s->u->name);
   array_check(s->u, &a, &before, "source", s->u->name);
+  check_trivial(s, &l, &shape);
   grove_shape_free(&shape);
   mover_close(&m);
-  message_free(got, bytes, s->u->name);
-  message_free(expected, bytes, s->u->name);
+  message_free(message, bytes, s->u->name);
   array_free(&a);
   array_free(&before);
-  grove_index_free(&l.index);
+  array_free(&expected);
+  array_free(&got);
+  list_free(&l);
 }
 
 /* ---- the way back ---- */
 
-static void check_unpack(const subject *s, const reduction *op, rng *r, int64_t nslots)
+static void check_unpack(const subject *s, const reduction *op, rng *r, int64_t nslots, int shared)
 {
   char what[96];
   snprintf(what, sizeof what, "%s of %s", op->name, s->u->name);
   list l;
-  draw_list(r, nslots, &l);
+  draw_list(r, nslots, shared, &l);
+  if (!fits(s, l.count)) l.count = s->u->most_slots;
   grove_mover m = mover_open(s, op->op);
   grove_shape shape = shape_open(s, &l);
-  /* Types whose slots lie in each other's gaps allow only so many. */
-  array from = array_create(s->u, l.count), to = array_create(s->u, nslots);
-  array_fill(&from, s->u, op, rng_next(r));
-  array_fill(&to, s->u, op, rng_next(r));
+  array from = many(s, op, l.count, rng_next(r)), to = many(s, op, nslots, rng_next(r));
   array expected = array_copy(&to);
   int64_t bytes = l.count * s->g.bytes;
-  unsigned char *message = message_create(bytes);
-  list all = {.count = l.count};
-  for (int64_t i = 0; i < l.count; i++) all.values[i] = i;
-  pack_by_mpi(s, &from, &all, message);
+  unsigned char *message = message_create(bytes), *copy = message_create(bytes);
+  pack_by_mpi(s, &from, l.count, message);
+  memcpy(copy, message, (size_t)bytes);
   combine_by_hand(s, op, &from, &l, &expected);
   CHECK_OK(grove_unpack(&m, &shape, message, to.slot0, l.begin, l.count));
   array_check(s->u, &to, &expected, "target", what);
+  CHECK(memcmp(copy, message, (size_t)bytes) == 0, "%s: the message was written to", what);
   grove_shape_free(&shape);
   mover_close(&m);
   message_free(message, bytes, what);
+  message_free(copy, bytes, what);
   array_free(&from);
   array_free(&to);
   array_free(&expected);
-  grove_index_free(&l.index);
+  list_free(&l);
 }
 
 /* MPI_NO_OP leaves everything alone. */
 static void check_no_op(const subject *s, rng *r)
 {
   list l;
-  draw_list(r, 5, &l);
+  draw_list(r, 5, 0, &l);
   grove_mover m = mover_open(s, MPI_NO_OP);
   grove_shape shape = shape_open(s, &l);
   array a = array_create(s->u, 5);
@@ -208,7 +307,7 @@ static void check_no_op(const subject *s, rng *r)
   message_free(message, l.count * s->g.bytes, "NO_OP");
   array_free(&a);
   array_free(&before);
-  grove_index_free(&l.index);
+  list_free(&l);
 }
 
 /* A rank that owns nothing has NULL for an array, and lists without entries. */
@@ -300,9 +399,12 @@ int main(int argc, char **argv)
       test_case(k * types->n + i);
       rng r = rng_from(test_seed(), mix2((uint64_t)i, (uint64_t)k));
       check_no_op(&s, &r);
-      check_pack(&s, &r, rng_below(&r, MOST_SLOTS + 1));
-      for (int o = 0; o < s.u->nreductions; o++)
-        check_unpack(&s, &s.u->reduction[o], &r, rng_below(&r, MOST_SLOTS + 1));
+      for (int o = 0; o < s.u->nreductions; o++) {
+        int64_t most = k % 3 == 0 ? MOST_SLOTS : FEW_SLOTS;
+        int shared = rng_one_in(&r, 3);
+        check_pack(&s, &s.u->reduction[o], &r, rng_below(&r, most + 1), shared);
+        check_unpack(&s, &s.u->reduction[o], &r, rng_below(&r, most + 1), shared);
+      }
     }
     subject_close(&s);
   }
