@@ -102,7 +102,7 @@ static const option table[GROVE_OPTION_COUNT] = {
    1},
   {"deterministic", "off", "off|on",
    "floating-point reductions equal bit for bit on every route and transport", parse_switch,
-   FIELD(deterministic), 0},
+   FIELD(deterministic), 1},
   {"node_size", "0", "a number of ranks",
    "every N consecutive ranks count as one node (0: as found)", parse_count, FIELD(node_size), 1},
   {"node_map", "", "a list like 0,0,1,1", "a node number for every rank, separated by commas",

@@ -66,7 +66,7 @@ static int64_t signature(const grove_request *r, const grove_channel *channel)
   if (channel)
     sum = ((sum * 31 + (uint64_t)channel->key.unit_bytes) * 31 + (uint64_t)channel->key.unit_kind) *
             31 +
-          (uint64_t)(channel->key.op_number + 1);
+          (uint64_t)(2 * (channel->key.op_number + 1) + channel->key.shared);
   return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 

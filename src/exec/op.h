@@ -58,6 +58,7 @@ typedef struct grove_channel_key {
   int64_t unit_bytes;
   grove_kind unit_kind;
   int op_number;  /* of a predefined operation; all users' are one */
+  int shared;     /* values may be sent once */
   int generation; /* of the context's options */
 } grove_channel_key;
 

@@ -27,6 +27,7 @@ void grove_graph_free(grove_graph *graph)
 
 void grove_side_free(grove_side *side)
 {
+  free(side->repeats);
   free(side->ranks);
   free(side->begin);
   grove_index_free(&side->slots);
