@@ -99,12 +99,10 @@ fail:
   return status;
 }
 
-grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
+static grove_status allocate(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   shared *s = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
-  ctx->call = "grove_alloc";
   if (!out)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "rank %d: grove_alloc: out is NULL",
                        ctx->rank);
@@ -136,12 +134,10 @@ fail:
   return status;
 }
 
-grove_status grove_dealloc(grove_context *ctx, void *memory)
+static grove_status deallocate(grove_context *ctx, void *memory)
 {
   grove_status status = GROVE_OK;
   shared **at = NULL, *s = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
-  ctx->call = "grove_dealloc";
   grove_status mine = find(ctx, memory, &at);
   if (mine == GROVE_OK && memory) s = *at;
   post(ctx, s);
@@ -159,6 +155,34 @@ grove_status grove_dealloc(grove_context *ctx, void *memory)
 fail:
   return status;
 }
+
+/* ---- the calls ---- */
+
+grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
+  ctx->call = "grove_alloc";
+  grove_helper_enter(ctx->helper);
+  status = allocate(ctx, bytes, out);
+  grove_helper_leave(ctx->helper);
+fail:
+  return status;
+}
+
+grove_status grove_dealloc(grove_context *ctx, void *memory)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
+  ctx->call = "grove_dealloc";
+  grove_helper_enter(ctx->helper);
+  status = deallocate(ctx, memory);
+  grove_helper_leave(ctx->helper);
+fail:
+  return status;
+}
+
+/* ---- for the rest of the library ---- */
 
 void grove_context_free_shared(grove_context *ctx)
 {

@@ -11,6 +11,7 @@
 #include "base/pause.h"
 #include "base/status.h"
 #include "context/arena.h"
+#include "context/helper.h"
 #include "topo/topo.h"
 
 #include <stddef.h>
@@ -57,6 +58,7 @@ struct grove_context {
   grove_options options;
   int generation; /* counts changes of the options: what was compiled before is compiled anew */
   int spins;      /* polls before a waiting rank yields */
+  grove_helper *helper; /* the thread of progress=thread, or NULL */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -103,6 +105,7 @@ static inline void grove_context_activate(grove_context *ctx, grove_active *item
   item->next = &ctx->active;
   item->previous->next = item;
   item->next->previous = item;
+  if (ctx->helper) grove_helper_wake(ctx->helper);
 }
 
 static inline void grove_context_deactivate(grove_active *item)

@@ -96,11 +96,8 @@ static grove_status abandon(grove_op *op, int finalized)
   return status;
 }
 
-grove_status grove_op_free(grove_op **pointer)
+static grove_status free_op(grove_op *op)
 {
-  if (!pointer || !*pointer) return GROVE_OK;
-  grove_op *op = *pointer;
-  *pointer = NULL;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (op->state == GROVE_OP_ACTIVE && !op->unusable && !finalized)
@@ -114,4 +111,17 @@ grove_status grove_op_free(grove_op **pointer)
   grove_channel_release(channel);
   grove_forest_release(forest);
   return GROVE_OK;
+}
+
+grove_status grove_op_free(grove_op **pointer)
+{
+  if (!pointer || !*pointer) return GROVE_OK;
+  grove_op *op = *pointer;
+  *pointer = NULL;
+  grove_context *ctx = grove_context_hold(op->ctx);
+  grove_helper_enter(ctx->helper);
+  grove_status status = free_op(op);
+  grove_helper_leave(ctx->helper);
+  grove_context_release(ctx);
+  return status;
 }

@@ -9,17 +9,28 @@ static const char *label(const grove_op *op)
   return op->forest ? grove_forest_label(op->forest) : "unnamed";
 }
 
-grove_status grove_start(grove_op *op)
+static grove_status check_idle(const grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
   GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' was begun; it ends with grove_end",
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' is under way already",
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
-  GROVE_TRY(grove_op_run(op));
+fail:
+  return status;
+}
+
+grove_status grove_start(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
+  grove_helper *helper = op->ctx->helper;
+  grove_helper_enter(helper);
+  status = check_idle(op);
+  if (status == GROVE_OK) status = grove_op_run(op);
+  grove_helper_leave(helper);
 fail:
   return status;
 }
@@ -46,13 +57,23 @@ static grove_status outcome(grove_op *op)
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
 }
 
+/* Advances everything, and says whether the operation is complete. */
+static int poll(const grove_op *op)
+{
+  grove_helper *helper = op->ctx->helper;
+  grove_helper_enter(helper);
+  grove_context_progress(op->ctx);
+  int complete = op->state >= GROVE_OP_DONE;
+  grove_helper_leave(helper);
+  return complete;
+}
+
 grove_status grove_test(grove_op *op, int *done)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_test"));
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
-  grove_context_progress(op->ctx);
-  int complete = op->state >= GROVE_OP_DONE;
+  int complete = poll(op);
   if (complete && !op->begun) op->state = GROVE_OP_TOLD;
   if (complete) GROVE_TRY(outcome(op));
   *done = complete;
@@ -105,15 +126,12 @@ static grove_status wait_on(grove_op *op)
 {
   grove_pause pause;
   int polls = op->ctx->spins < QUICK_POLLS ? op->ctx->spins : QUICK_POLLS;
-  while (polls-- > 0) {
-    grove_context_progress(op->ctx);
-    if (op->state >= GROVE_OP_DONE) return GROVE_OK;
-  }
+  while (polls-- > 0)
+    if (poll(op)) return GROVE_OK;
   grove_pause_begin(&pause, op->ctx->spins);
   for (;;) { /* after the time ran out there is one more look */
     int late = grove_pause_expired(&pause, op->ctx->options.timeout_seconds);
-    grove_context_progress(op->ctx);
-    if (op->state >= GROVE_OP_DONE) return GROVE_OK;
+    if (poll(op)) return GROVE_OK;
     if (late) return time_out(op);
     grove_pause_step(&pause);
   }
@@ -123,8 +141,12 @@ grove_status grove_wait(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
-  if (op->state < GROVE_OP_DONE) op->active.advance(&op->active); /* with luck that is all */
-  if (op->state < GROVE_OP_DONE) GROVE_TRY(wait_on(op));
+  if (op->ctx->helper) {
+    GROVE_TRY(wait_on(op));
+  } else if (op->state < GROVE_OP_DONE) {
+    op->active.advance(&op->active); /* with luck that is all */
+    if (op->state < GROVE_OP_DONE) GROVE_TRY(wait_on(op));
+  }
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
 fail:

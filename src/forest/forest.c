@@ -56,10 +56,13 @@ void grove_forest_release(grove_forest *f)
 
 grove_status grove_forest_free(grove_forest **f)
 {
-  if (f && *f) {
-    grove_forest_release(*f);
-    *f = NULL;
-  }
+  if (!f || !*f) return GROVE_OK;
+  grove_context *ctx = grove_context_hold((*f)->ctx);
+  grove_helper_enter(ctx->helper);
+  grove_forest_release(*f);
+  *f = NULL;
+  grove_helper_leave(ctx->helper);
+  grove_context_release(ctx);
   return GROVE_OK;
 }
 

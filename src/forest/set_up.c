@@ -288,18 +288,28 @@ static void adopt(grove_forest *f, draft *d)
   f->ready = 1;
 }
 
-grove_status grove_forest_set_up(grove_forest *f)
+static grove_status set_up(grove_forest *f)
 {
   grove_status status = GROVE_OK;
   draft d = {.forest = f};
-  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
-  if (f->ready) return GROVE_OK;
-  f->ctx->call = "grove_forest_set_up";
   GROVE_TRY(exchange_pairs(f, &d));
   if (f->graph.form != GROVE_FORM_PAIRS) GROVE_TRY(exchange_resolved(f, &d));
   join_lists(&d);
   adopt(f, &d);
 fail:
   free_draft(&d);
+  return status;
+}
+
+grove_status grove_forest_set_up(grove_forest *f)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
+  if (f->ready) return GROVE_OK;
+  f->ctx->call = "grove_forest_set_up";
+  grove_helper_enter(f->ctx->helper);
+  status = set_up(f);
+  grove_helper_leave(f->ctx->helper);
+fail:
   return status;
 }
