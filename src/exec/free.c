@@ -98,11 +98,12 @@ static grove_status abandon(grove_op *op, int finalized)
 
 static grove_status free_op(grove_op *op)
 {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (op->state == GROVE_OP_ACTIVE && !op->unusable && !finalized)
-    grove_context_progress(op->ctx); /* perhaps it is complete */
-  if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
+  if (op->state == GROVE_OP_ACTIVE) {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!op->unusable && !finalized) grove_context_progress(op->ctx); /* perhaps it is complete */
+    if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
+  }
   grove_channel *channel = op->channel;
   grove_forest *forest = op->forest;
   op->forest = NULL; /* a member of a pool is idle now */

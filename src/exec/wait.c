@@ -22,7 +22,7 @@ fail:
   return status;
 }
 
-grove_status grove_start(grove_op *op)
+static grove_status start_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
@@ -33,6 +33,12 @@ grove_status grove_start(grove_op *op)
   grove_helper_leave(helper);
 fail:
   return status;
+}
+
+grove_status grove_start(grove_op *op)
+{
+  int usual = op && op->state == GROVE_OP_IDLE && !op->begun && !op->ctx->helper;
+  return usual ? grove_op_run(op) : start_with_care(op);
 }
 
 /* Test and wait need an operation that was started. */
@@ -137,20 +143,24 @@ static grove_status wait_on(grove_op *op)
   }
 }
 
-grove_status grove_wait(grove_op *op)
+static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
-  if (op->ctx->helper) {
-    GROVE_TRY(wait_on(op));
-  } else if (op->state < GROVE_OP_DONE) {
-    op->active.advance(&op->active); /* with luck that is all */
-    if (op->state < GROVE_OP_DONE) GROVE_TRY(wait_on(op));
-  }
+  if (op->state == GROVE_OP_ACTIVE || op->ctx->helper) GROVE_TRY(wait_on(op));
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
 fail:
   return status;
+}
+
+grove_status grove_wait(grove_op *op)
+{
+  if (!op || op->ctx->helper) return wait_with_care(op);
+  if (op->state == GROVE_OP_ACTIVE) op->active.advance(&op->active); /* with luck that is all */
+  if (op->state != GROVE_OP_DONE || op->failure != GROVE_OK) return wait_with_care(op);
+  if (!op->begun) op->state = GROVE_OP_IDLE;
+  return GROVE_OK;
 }
 
 grove_status grove_end(grove_op **pointer)
