@@ -221,7 +221,7 @@ GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, con
  * ranks. Until the wait, what it reads must not be written and what it writes not be touched. */
 GROVE_API grove_status grove_start(grove_op *op);
 
-/* Advances every active operation of the context; `done` is 1 once this one is complete. */
+/* Advances every active operation of the context (of no other context); `done` is 1 once this one is complete. */
 GROVE_API grove_status grove_test(grove_op *op, int *done);
 
 /* Returns when this rank's result is there and its duties for others in this operation are done.
@@ -232,7 +232,9 @@ GROVE_API grove_status grove_wait(grove_op *op);
 /* Frees an operation in any state. One that is active is abandoned: what has not come yet will not
  * be written to the user's array; a large message that is just arriving is waited for (with the
  * option `timeout` so long, then GROVE_ERR_TIMEOUT says that the array must stay). Arrays that it
- * was sending from must stay readable until the context is freed. */
+ * was sending from must stay readable until the context is freed. What it had to send goes on to
+ * those who want it; inside a node, data that shared memory has no room for yet only while this rank
+ * calls the library on the context. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind is

@@ -15,15 +15,13 @@
 /* File descriptors that are left to the program and its MPI. */
 enum { SPARE_FILES = 128 };
 
-static const char prefix[] = "grove-";
-
 /* The process id makes the name traceable, the clock makes it unique beyond one container. */
 static void fresh_name(char name[GROVE_SEGMENT_NAME])
 {
   static unsigned serial;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  snprintf(name, GROVE_SEGMENT_NAME, "/%s%ld-%llx-%u", prefix, (long)getpid(),
+  snprintf(name, GROVE_SEGMENT_NAME, "/grove-%ld-%llx-%u", (long)getpid(),
            (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec,
            serial++);
 }
@@ -162,13 +160,25 @@ void grove_segment_unmap(void *memory, int64_t bytes)
 
 /* ---- what others left ---- */
 
+/* Is it a name that fresh_name gave? */
+static int is_ours(const char *name)
+{
+  long process;
+  unsigned long long time;
+  unsigned serial;
+  int end = 0;
+  return sscanf(name, "/grove-%ld-%llx-%u%n", &process, &time, &serial, &end) == 3 &&
+         name[end] == '\0';
+}
+
 /* Nobody holds a lock on it: its maker is gone. */
 static void remove_if_stale(const char *name)
 {
   struct stat about;
   int file = shm_open(name, O_RDWR, 0600);
   if (file < 0) return;
-  if (fstat(file, &about) == 0 && about.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0)
+  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+      flock(file, LOCK_EX | LOCK_NB) == 0)
     shm_unlink(name); /* while we hold the lock */
   close(file);
 }
@@ -179,8 +189,8 @@ void grove_segment_sweep(void)
   if (!folder) return;
   for (struct dirent *entry; (entry = readdir(folder));) {
     char name[GROVE_SEGMENT_NAME];
-    if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0) continue;
-    if (snprintf(name, sizeof name, "/%s", entry->d_name) < (int)sizeof name) remove_if_stale(name);
+    int length = snprintf(name, sizeof name, "/%s", entry->d_name);
+    if (length < (int)sizeof name && is_ours(name)) remove_if_stale(name);
   }
   closedir(folder);
 }

@@ -9,6 +9,9 @@
 
 enum { ALIGNMENT = 64 };
 
+/* More than any host has, and far from the end of what an offset can be. */
+static const size_t MOST_BYTES = (size_t)1 << 46;
+
 typedef struct grove_shared {
   struct grove_shared *next;
   char *memory;
@@ -33,7 +36,7 @@ static grove_status make(grove_context *ctx, size_t bytes, shared **out)
   shared *s = NULL;
   GROVE_NEW(s, 1);
   s->bytes = bytes;
-  int wanted = ctx->arena && bytes > 0 && bytes < INT64_MAX / 2 &&
+  int wanted = ctx->arena && bytes > 0 && bytes <= MOST_BYTES &&
                ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   if (wanted && grove_arena_alloc_piece(ctx->arena, (int64_t)bytes, &s->block) == GROVE_OK)
     s->memory = s->block->memory;
@@ -186,10 +189,13 @@ fail:
 
 void grove_context_free_shared(grove_context *ctx)
 {
-  for (shared *next; ctx->shared; ctx->shared = next) {
-    next = ctx->shared->next;
-    destroy(ctx, ctx->shared);
+  for (shared *s = ctx->shared, *next; s; s = next) {
+    next = s->next;
+    if (!s->block) free(s->memory); /* the arena goes as a whole; somebody may still be reading */
+    free(s->block);
+    free(s);
   }
+  ctx->shared = NULL;
 }
 
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot)

@@ -165,7 +165,13 @@ static grove_status add_piece(grove_arena *arena, int64_t bytes, grove_block **o
   grove_block *block = NULL;
   GROVE_NEW(block, 1);
   int64_t offset = __atomic_fetch_add(&arena->head->end, bytes, __ATOMIC_RELAXED);
-  GROVE_TRY(grove_segment_reserve(&arena->segment, offset, bytes));
+  status = grove_segment_reserve(&arena->segment, offset, bytes);
+  if (status != GROVE_OK) {
+    int64_t end = offset + bytes; /* unless somebody has gone on from there */
+    __atomic_compare_exchange_n(&arena->head->end, &end, offset, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    goto fail;
+  }
   status = map_piece(arena, offset, bytes, &block->memory);
   if (status != GROVE_OK) {
     grove_segment_return(&arena->segment, offset, bytes);

@@ -16,7 +16,12 @@ grove_context *grove_context_hold(grove_context *ctx)
 /* Gives messages of operations that were freed while active a last chance to arrive. */
 static void drain(grove_context *ctx)
 {
-  for (int i = 0; ctx->abandoned > 0 && i < 1000; i++) grove_context_progress(ctx);
+  grove_pause pause;
+  grove_pause_begin(&pause, 0);
+  for (int i = 0; ctx->abandoned > 0 && i < 1000; i++) {
+    grove_context_progress(ctx);
+    grove_pause_step(&pause);
+  }
 }
 
 /* Does a message wait that nobody will receive, because this rank did not start what another did?
@@ -47,9 +52,11 @@ void grove_context_release(grove_context *ctx)
   if (--ctx->references > 0) return;
   grove_helper_stop(&ctx->helper);
   free_communicators(ctx);
-  if (!ctx->arena) free(ctx->place);
-  grove_context_free_shared(ctx);
-  grove_arena_free(&ctx->arena);
+  if (!ctx->arena) free(ctx->place); /* it lies there */
+  if (ctx->abandoned == 0) {         /* else others, or MPI, may yet read it */
+    grove_context_free_shared(ctx);
+    grove_arena_free(&ctx->arena);
+  }
   free(ctx->node_seats);
   grove_options_free(&ctx->options);
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);

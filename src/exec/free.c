@@ -87,7 +87,7 @@ static grove_status abandon(grove_op *op, int finalized)
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_forest *forest = op->forest;
   grove_bound_stage *s = &op->stages[op->current];
-  for (int f = s->nflows_in; f < s->nflows; f++) grove_flow_save(op, s, &s->flows[f]);
+  for (int f = s->nflows_in; f < s->nflows && !finalized; f++) grove_flow_save(op, s, &s->flows[f]);
   for (int f = 0; f < s->nflows; f++) s->flows[f].single = 0; /* its memory may go */
   op->abandoned = 1;
   op->forest = NULL;

@@ -87,20 +87,29 @@ fail:
   return status;
 }
 
+/* Is it the peer's fault that the message of a flow is not through? A receive may only wait for its
+ * turn to be combined; of several readers one may have taken what others have not. */
+static int is_held_up(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow, int i)
+{
+  if (flow->done) return 0;
+  if (flow->writer) return grove_ring_lags(flow->writer, i - flow->message, flow->posted);
+  return flow->reader->turn == op->sequence && !(i > s->next && grove_ring_peek(flow->reader));
+}
+
 /* Is message i still under way? */
-static int is_pending(const grove_bound_stage *s, int i)
+static int is_pending(const grove_op *op, const grove_bound_stage *s, int i)
 {
   int via = s->wired->via[i];
-  return via < 0 ? !s->flows[~via].done : grove_p2p_pending(s->p2p, via);
+  return via < 0 ? is_held_up(op, s, &s->flows[~via], i) : grove_p2p_pending(s->p2p, via);
 }
 
 /* Appends "from ranks 1, 5" for the messages first .. end-1 that have not come. */
-static void list_missing(const grove_bound_stage *s, int first, int end, const char *what,
-                         char *text, size_t room)
+static void list_missing(const grove_op *op, const grove_bound_stage *s, int first, int end,
+                         const char *what, char *text, size_t room)
 {
   int listed = 0;
   for (int i = first; i < end; i++) {
-    if (!is_pending(s, i)) continue;
+    if (!is_pending(op, s, i)) continue;
     int peer = i < s->nreceives ? s->plan->receives[i].peer : s->plan->sends[i - s->nreceives].peer;
     size_t used = strlen(text);
     if (++listed <= 8) snprintf(text + used, room - used, "%s%d", listed == 1 ? what : ", ", peer);
@@ -113,8 +122,8 @@ static grove_status time_out(const grove_op *op)
 {
   const grove_bound_stage *s = &op->stages[op->current];
   char missing[256] = "";
-  list_missing(s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
-  list_missing(s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
+  list_missing(op, s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
+  list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
                sizeof missing);
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
                      "rank %d waited %g s in %s on forest '%.100s' (start %lld)%s; have those "
@@ -157,7 +166,11 @@ fail:
 grove_status grove_wait(grove_op *op)
 {
   if (!op || op->ctx->helper) return wait_with_care(op);
-  if (op->state == GROVE_OP_ACTIVE) op->active.advance(&op->active); /* with luck that is all */
+  grove_active *first = op->ctx->active.next;
+  if (first == &op->active && first == op->ctx->active.previous)
+    grove_op_advance(first); /* with luck that is all */
+  else if (first != &op->ctx->active)
+    grove_context_progress(op->ctx);
   if (op->state != GROVE_OP_DONE || op->failure != GROVE_OK) return wait_with_care(op);
   if (!op->begun) op->state = GROVE_OP_IDLE;
   return GROVE_OK;

@@ -129,16 +129,28 @@ static inline grove_ring_reader grove_ring_join(const grove_ring *ring, int read
 
 /* ---- the writer ---- */
 
+static inline uint64_t grove_ring_consumed_by(const grove_ring_writer *w, int reader)
+{
+  const uint64_t *ack = (const uint64_t *)(const void *)(w->acks + reader * GROVE_RING_LINE);
+  return __atomic_load_n(ack, __ATOMIC_ACQUIRE);
+}
+
 /* Items that all readers have consumed. */
 static inline uint64_t grove_ring_consumed(const grove_ring_writer *w)
 {
   uint64_t least = GROVE_RING_LEFT;
   for (int r = 0; r < w->readers; r++) {
-    const uint64_t *ack = (const uint64_t *)(const void *)(w->acks + r * GROVE_RING_LINE);
-    uint64_t consumed = __atomic_load_n(ack, __ATOMIC_ACQUIRE);
+    uint64_t consumed = grove_ring_consumed_by(w, r);
     if (consumed < least) least = consumed;
   }
   return least == GROVE_RING_LEFT ? w->next : least;
+}
+
+/* Does the writer wait for this reader: to consume item number `posted`, or (0) to free a slot? */
+static inline int grove_ring_lags(const grove_ring_writer *w, int reader, uint64_t posted)
+{
+  uint64_t consumed = grove_ring_consumed_by(w, reader);
+  return consumed < (posted ? posted : w->next > w->mask ? w->next - w->mask : 0);
 }
 
 /* The slot for the next item, or NULL if none is free. */

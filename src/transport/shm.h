@@ -45,6 +45,10 @@ typedef struct grove_shm {
 /* Bytes of a message of units that travel at once. */
 int grove_shm_piece(int64_t unit_bytes);
 
+/* May several receivers read such a message from one ring? Only if all of it fits: else one that has
+ * not started would hold the others up. */
+int grove_shm_fits(const grove_shm_message *message);
+
 /* Sends are numbered by ring: ring r comes before ring r + 1. This rank's failure; running out of
  * shared memory is none. */
 grove_status grove_shm_create(grove_context *ctx, int nsends, const grove_shm_message *sends,
