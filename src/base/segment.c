@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -120,10 +121,43 @@ int64_t grove_segment_page(void)
   return sysconf(_SC_PAGESIZE);
 }
 
+/* MPI has files there too, and touches what it has not reserved: a part of the space stays free for
+ * it. Half of little, or a quarter of much. */
+static grove_status check_space(const grove_segment *segment, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  const int64_t little = (int64_t)1 << 25;
+  struct statvfs about;
+  if (fstatvfs(segment->file, &about) != 0) return GROVE_OK;
+  int64_t all = (int64_t)(about.f_blocks * about.f_frsize);
+  int64_t left = (int64_t)(about.f_bavail * about.f_frsize);
+  int64_t spare = all / 4 > little ? all / 4 : all / 2 < little ? all / 2 : little;
+  GROVE_CHECK(all == 0 || left - bytes >= spare, GROVE_ERR_MEMORY,
+              "%lld bytes of shared memory are left; %lld more would be too much", (long long)left,
+              (long long)bytes);
+fail:
+  return status;
+}
+
+/* Beyond this limit the kernel sends a signal. */
+static grove_status check_limit(int64_t end)
+{
+  grove_status status = GROVE_OK;
+  struct rlimit limit;
+  GROVE_CHECK(getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+                (rlim_t)end <= limit.rlim_cur,
+              GROVE_ERR_MEMORY, "files may have at most %llu bytes",
+              (unsigned long long)limit.rlim_cur);
+fail:
+  return status;
+}
+
 grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   int outcome = 0;
+  GROVE_TRY(check_limit(offset + bytes));
+  GROVE_TRY(check_space(segment, bytes));
   do outcome = posix_fallocate(segment->file, (off_t)offset, (off_t)bytes);
   while (outcome == EINTR);
   GROVE_CHECK(outcome == 0, GROVE_ERR_MEMORY, "cannot reserve %lld bytes of shared memory: %s",

@@ -36,7 +36,7 @@ static grove_status make(grove_context *ctx, size_t bytes, shared **out)
   shared *s = NULL;
   GROVE_NEW(s, 1);
   s->bytes = bytes;
-  int wanted = ctx->arena && bytes > 0 && bytes <= MOST_BYTES &&
+  int wanted = ctx->arena && bytes >= GROVE_IN_PLACE_BYTES && bytes <= MOST_BYTES &&
                ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   if (wanted && grove_arena_alloc_piece(ctx->arena, (int64_t)bytes, &s->block) == GROVE_OK)
     s->memory = s->block->memory;
@@ -67,20 +67,39 @@ static void post(grove_context *ctx, const shared *s)
     grove_arena_post(ctx->arena, GROVE_NOTICE_NOTHING, NULL);
 }
 
+/* Maps what a seat has told of; `is_new` if it was not mapped before. */
+static grove_status map_notice(grove_context *ctx, int seat, char *is_new)
+{
+  grove_spot spot;
+  void *memory = NULL;
+  if (grove_arena_read(ctx->arena, seat, &spot) != GROVE_NOTICE_SPOT) return GROVE_OK;
+  int had = grove_arena_has(ctx->arena, &spot);
+  grove_status status = grove_arena_reach(ctx->arena, &spot, &memory);
+  *is_new = !had && status == GROVE_OK;
+  return status;
+}
+
+static void unmap_notice(grove_context *ctx, int seat)
+{
+  grove_spot spot;
+  if (grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT)
+    grove_arena_forget(ctx->arena, spot.piece);
+}
+
 grove_status grove_context_map_notices(grove_context *ctx, int *usable)
 {
   grove_status status = GROVE_OK;
-  int64_t failed = 0;
-  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++) {
-    grove_spot spot;
-    void *memory = NULL;
-    if (grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT &&
-        grove_arena_reach(ctx->arena, &spot, &memory) != GROVE_OK)
-      failed = 1;
-  }
+  int seats = ctx->arena ? ctx->topo.domain_size : 0;
+  char *is_new = grove_memory((size_t)seats, 1);
+  int64_t failed = !is_new;
+  for (int seat = 0; seat < seats && !failed; seat++)
+    failed = map_notice(ctx, seat, &is_new[seat]) != GROVE_OK;
   GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &failed, 1));
+  for (int seat = 0; seat < seats && failed && is_new; seat++)
+    if (is_new[seat]) unmap_notice(ctx, seat);
   *usable = !failed;
 fail:
+  free(is_new);
   return status;
 }
 
@@ -145,12 +164,8 @@ static grove_status deallocate(grove_context *ctx, void *memory)
   if (mine == GROVE_OK && memory) s = *at;
   post(ctx, s);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++) {
-    grove_spot spot;
-    if (seat != ctx->rank_in_domain &&
-        grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT)
-      grove_arena_forget(ctx->arena, spot.piece);
-  }
+  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++)
+    if (seat != ctx->rank_in_domain) unmap_notice(ctx, seat);
   if (s) {
     *at = s->next;
     destroy(ctx, s);

@@ -74,7 +74,9 @@ void grove_arena_withdraw(grove_arena *arena, grove_block *block);
 grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out);
 void grove_arena_release_piece(grove_arena *arena, grove_block *block);
 
-/* What lies at a spot, in the memory of this process; and the way back for a whole piece. */
+/* What lies at a spot, in the memory of this process: mapped if it was not; and the way back for a
+ * whole piece. */
+int grove_arena_has(const grove_arena *arena, const grove_spot *spot);
 grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out);
 void grove_arena_forget(grove_arena *arena, int64_t piece);
 

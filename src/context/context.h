@@ -93,6 +93,10 @@ grove_status grove_context_apply_options(grove_context *ctx);
  * of. `usable` becomes 0 on all ranks where one of them cannot. Agreed by all. */
 grove_status grove_context_map_notices(grove_context *ctx, int *usable);
 
+/* From here on it pays that the readers take a message from where it is, and the sender waits for
+ * them, instead of two copies that overlap (bench/RESULTS.md). More than travels at once. */
+enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
+
 /* Is this address in memory that the node's ranks can read? `spot` is then where. */
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot);
 void grove_context_free_shared(grove_context *ctx);

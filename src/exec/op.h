@@ -128,10 +128,6 @@ int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *sha
 
 /* ---- operations (bind.c) ---- */
 
-/* From here on it pays that the readers take a message from where it is, and the sender waits for
- * them, instead of two copies that overlap (bench/RESULTS.md). More than a piece. */
-enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
-
 /* A message over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */
 typedef struct grove_flow {
