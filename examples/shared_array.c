@@ -1,5 +1,5 @@
-/* Arrays that the ranks of a node read in place: every rank has a large block of its own and wants a
- * copy of its left neighbour's. The block is from grove_alloc, so that inside a node it is copied
+/* Arrays that the ranks of a node read in place: every rank has a large block of its own and wants
+ * a copy of its left neighbour's. The block is from grove_alloc, so that inside a node it is copied
  * once, from the owner's array straight into the reader's; between nodes it travels as usual. The
  * program is the same with malloc, only slower.
  *

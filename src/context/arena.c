@@ -6,7 +6,8 @@
 /* What different ranks write is apart by two cache lines, since some processors fetch pairs. */
 enum { APART = 128 };
 
-/* The first piece of a rank, and the largest that is taken ahead of need: containers have 64 MiB. */
+/* The first piece of a rank, and the largest that is taken ahead of need: containers have 64
+ * MiB. */
 static const int64_t FIRST_PIECE = 1 << 16, LARGEST_PIECE = 1 << 22;
 
 /* The system allows a process some 65000 mappings; others need some too. */

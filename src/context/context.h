@@ -201,8 +201,8 @@ void grove_parcels_free(int n, grove_parcel *parcels);
 /* ---- tags (tags.c) ---- */
 
 /* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its maximum
- * over the ranks. */
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its
+ * maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t *most, int *tag);
 /* `starts`: how often this rank started what the tag was for. */

@@ -1,9 +1,9 @@
-/* Messages over shared memory. A flow moves one message through a ring, a piece at a time, as far as
- * the ring has room or data; whoever polls calls again. Operations of one channel share its rings
- * and take turns, in the order of their starts.
+/* Messages over shared memory. A flow moves one message through a ring, a piece at a time, as far
+ * as the ring has room or data; whoever polls calls again. Operations of one channel share its
+ * rings and take turns, in the order of their starts.
  *
- * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says where
- * it is, and the reader takes it from there. The send is through when all readers have.
+ * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
+ * where it is, and the reader takes it from there. The send is through when all readers have.
  */
 #include "exec/op.h"
 

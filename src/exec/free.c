@@ -32,8 +32,9 @@ fail:
   return status;
 }
 
-/* Receive j over MPI of the first operation goes to memory of our own. All of the list are taken back, the
- * latest first, so that a message which comes meanwhile still finds the one it was meant for. */
+/* Receive j over MPI of the first operation goes to memory of our own. All of the list are taken
+ * back, the latest first, so that a message which comes meanwhile still finds the one it was meant
+ * for. */
 static grove_status divert(grove_op **list, int n, int stage, int j)
 {
   grove_status status = GROVE_OK, outcome = GROVE_OK;

@@ -62,9 +62,10 @@ typedef struct grove_channel_key {
   int generation; /* of the context's options */
 } grove_channel_key;
 
-/* A stage of the plan, ready for this unit and these transports. Its messages are numbered: receives,
- * then sends. Those over MPI have a number there, in the same order; those over shared memory belong
- * to a flow, which on the sending side may stand for several messages with the same data. */
+/* A stage of the plan, ready for this unit and these transports. Its messages are numbered:
+ * receives, then sends. Those over MPI have a number there, in the same order; those over shared
+ * memory belong to a flow, which on the sending side may stand for several messages with the same
+ * data. */
 typedef struct grove_wired_stage {
   int nmessages;
   grove_shape *shapes; /* of the messages, in the forms that are cheapest for this unit */
@@ -100,7 +101,8 @@ typedef struct grove_channel {
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
                                        const grove_combine *combine);
 
-/* A channel without a tag, with shared memory as far as this rank can have it. This rank's failure. */
+/* A channel without a tag, with shared memory as far as this rank can have it. This rank's
+ * failure. */
 grove_status grove_channel_create(const grove_request *r, const grove_channel_key *key,
                                   int persistent, grove_channel **out);
 void grove_channel_release(grove_channel *channel);

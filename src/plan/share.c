@@ -28,7 +28,8 @@ fail:
   return status;
 }
 
-/* Stable: slots that share a value stay in their order, in which they are combined on the way back. */
+/* Stable: slots that share a value stay in their order, in which they are combined on the way
+ * back. */
 static void sort_by_number(const grove_index *slots, const int32_t *number, int64_t count,
                            int64_t *starts, int64_t *sorted)
 {

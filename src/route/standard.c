@@ -36,7 +36,8 @@ static void fill(const grove_side *side, grove_space space, int rank, grove_mess
   }
 }
 
-/* Is it worth while that the values of this group are sent once? Inside a node bytes cost little. */
+/* Is it worth while that the values of this group are sent once? Inside a node bytes cost
+ * little. */
 static int pays(const grove_forest *f, const grove_side *side, int group)
 {
   int on_node = grove_topo_same_node(&f->ctx->topo, f->ctx->rank, side->ranks[group]);

@@ -3,14 +3,14 @@
  *     head | ack of reader 0 | ack of reader 1 | ... | slot 0 | slot 1 | ...
  *
  * Item k = 0, 1, 2, ... lies in slot k % slots. A slot begins with the number of the item that it
- * holds, plus one; the first 48 bytes of data lie in the same cache line, so that a small item costs
- * one transfer between two caches. Numbers only grow:
+ * holds, plus one; the first 48 bytes of data lie in the same cache line, so that a small item
+ * costs one transfer between two caches. Numbers only grow:
  *
  *   - the writer stores the data, then the number (release);
  *   - a reader that sees the number (acquire) sees the data; when done with it, it stores how many
  *     items it has consumed (release), in a cache line of its own;
- *   - the writer reuses a slot only when all readers have consumed what was there. It remembers what
- *     they told, and looks again only when the ring seems full.
+ *   - the writer reuses a slot only when all readers have consumed what was there. It remembers
+ *     what they told, and looks again only when the ring seems full.
  *
  * A reader that leaves says that it has consumed everything that will ever come. The writer's rank
  * owns the memory, and gives it back when all readers have left.
