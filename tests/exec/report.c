@@ -1,4 +1,5 @@
-/* grove_op_report: messages and bytes of graphs whose traffic is known, by node. */
+/* grove_op_report: messages and bytes of graphs whose traffic is known, by node; and what carries
+ * them. */
 #include "check.h"
 #include "exercise.h"
 #include "places.h"
@@ -27,7 +28,7 @@ static traffic expect(const graph *g, int me, int reduces, int64_t unit_bytes, i
   return t;
 }
 
-static void check_report(grove_op *op, traffic t, int64_t starts)
+static void check_report(grove_op *op, traffic t, const char *on_node, int64_t starts)
 {
   grove_report got = {.struct_size = sizeof got};
   CHECK_OK(grove_op_report(op, &got));
@@ -41,7 +42,8 @@ static void check_report(grove_op *op, traffic t, int64_t starts)
           (long long)pair[i][1]);
   CHECK(strcmp(got.route, "standard") == 0, "the route is '%s'", got.route);
   CHECK(strcmp(got.transport, "p2p") == 0, "the transport is '%s'", got.transport);
-  CHECK(strcmp(got.transport_on_node, "mpi") == 0, "on node it is '%s'", got.transport_on_node);
+  CHECK(strcmp(got.transport_on_node, on_node) == 0, "on node it is '%s', not '%s'",
+        got.transport_on_node, on_node);
   CHECK(starts > 0 ? got.measured_seconds >= 0 : got.measured_seconds == 0,
         "%g s after %lld starts", got.measured_seconds, (long long)starts);
   CHECK(isnan(got.predicted_seconds), "a price of %g s without a model", got.predicted_seconds);
@@ -67,7 +69,8 @@ static void check_short_structs(grove_op *op)
   }
 }
 
-static void try_graph(const place *p, const graph *g, const unit *u, int reduces, int node_size)
+static void try_graph(const place *p, const graph *g, const unit *u, int reduces, int node_size,
+                      const char *on_node)
 {
   exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank, .u = u};
   e.reduces = reduces;
@@ -77,11 +80,11 @@ static void try_graph(const place *p, const graph *g, const unit *u, int reduces
   int64_t bytes = 0;
   for (int i = 0; i < u->npieces; i++) bytes += (int64_t)scalar_bytes(u->piece[i].kind);
   traffic t = expect(g, p->rank, reduces, bytes, node_size);
-  check_report(e.op, t, 0);
+  check_report(e.op, t, on_node, 0);
   for (int round = 1; round <= 3; round++) {
     CHECK_OK(grove_start(e.op));
     CHECK_OK(grove_wait(e.op));
-    check_report(e.op, t, round);
+    check_report(e.op, t, on_node, round);
   }
   check_short_structs(e.op);
   exercise_close(&e);
@@ -118,8 +121,10 @@ int main(int argc, char **argv)
     char value[8];
     snprintf(value, sizeof value, "%d", node_size);
     CHECK_OK(grove_context_set(p.ctx, "node_size", value));
+    const char *on_node = i / 4 % 2 ? "mpi" : "shm";
+    CHECK_OK(grove_context_set(p.ctx, "transport_on_node", on_node));
     graph *g = draw(&r, p.size);
-    try_graph(&p, g, units_find(types, name[i % 3]), (int)(i / 2 % 2), node_size);
+    try_graph(&p, g, units_find(types, name[i % 3]), (int)(i / 2 % 2), node_size, on_node);
     graph_free(g);
   }
   place_free(&p);

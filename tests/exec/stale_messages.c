@@ -241,9 +241,10 @@ static void freed_at_random(const place *p, volley *v, rng *mine, int round)
   check_dropped(v);
 }
 
-static void freed_among_others(int64_t n, int reduces, int64_t samples)
+static void freed_among_others(int64_t size, int reduces, int64_t samples)
 {
   place p = place_create(split(0));
+  int64_t n = ring_room(&p, size, SHOTS);
   volley v = volley_open(&p, n, reduces);
   rng r = rng_from(test_seed(), (uint64_t)(2 * n + reduces));
   rng mine = rng_from(r.state, (uint64_t)world_rank());

@@ -54,17 +54,17 @@ static void write_plan(owner *o)
   CHECK_OK(grove_plan_create("by hand", 2, 2, &o->plan));
   CHECK_OK(grove_plan_stage(o->plan, 0, 3, 1));
   grove_stage *first = &o->plan->stages[0];
-  first->sends[0] = (grove_message){0, roots(o, "0 4 7")};
-  first->sends[1] = (grove_message){1, roots(o, "4")};
-  first->sends[2] = (grove_message){4, roots(o, "10 11 12 13 14")};
-  first->receives[0] = (grove_message){3, leaves(o, "5 6")};
+  first->sends[0] = (grove_message){.peer = 0, .slots = roots(o, "0 4 7")};
+  first->sends[1] = (grove_message){.peer = 1, .slots = roots(o, "4")};
+  first->sends[2] = (grove_message){.peer = 4, .slots = roots(o, "10 11 12 13 14")};
+  first->receives[0] = (grove_message){.peer = 3, .slots = leaves(o, "5 6")};
   first->keep_from = roots(o, "2 2 3");
   first->keep_to = leaves(o, "8 0 9");
   CHECK_OK(grove_plan_stage(o->plan, 1, 1, 2));
   grove_stage *second = &o->plan->stages[1];
-  second->sends[0] = (grove_message){3, leaves(o, "9 8 7 6 5 4")};
-  second->receives[0] = (grove_message){0, leaves(o, "3000000000 1")};
-  second->receives[1] = (grove_message){4, leaves(o, "2")};
+  second->sends[0] = (grove_message){.peer = 3, .slots = leaves(o, "9 8 7 6 5 4")};
+  second->receives[0] = (grove_message){.peer = 0, .slots = leaves(o, "3000000000 1")};
+  second->receives[1] = (grove_message){.peer = 4, .slots = leaves(o, "2")};
 }
 
 /* ---- equality ---- */
@@ -234,9 +234,10 @@ static void draw(rng *r, owner *o)
   for (int s = 0; s < nstages; s++) {
     grove_stage *stage = &o->plan->stages[s];
     CHECK_OK(grove_plan_stage(o->plan, s, (int)rng_below(r, 4), (int)rng_below(r, 4)));
-    for (int i = 0; i < stage->nsends; i++) stage->sends[i] = (grove_message){i, draw_slots(r, o)};
+    for (int i = 0; i < stage->nsends; i++)
+      stage->sends[i] = (grove_message){.peer = i, .slots = draw_slots(r, o)};
     for (int i = 0; i < stage->nreceives; i++)
-      stage->receives[i] = (grove_message){2 * i, draw_slots(r, o)};
+      stage->receives[i] = (grove_message){.peer = 2 * i, .slots = draw_slots(r, o)};
     stage->keep_from = draw_slots(r, o);
     stage->keep_to = draw_slots(r, o);
   }

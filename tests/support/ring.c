@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int other(const place *p, int step, int left_out)
 {
@@ -37,6 +38,20 @@ ring ring_open(const place *p, int64_t n, int left_out, int reduces)
   free(root);
   make_arrays(&x);
   return x;
+}
+
+int64_t ring_room(const place *p, int64_t n, int starts)
+{
+  enum { SMALL_BYTES = 1024, SMALL_SLOTS = 16 }; /* src/transport/shm.c */
+  grove_report report = {.struct_size = sizeof report};
+  ring x = ring_open(p, 1, RING_NOBODY, 0);
+  ring_init(&x);
+  CHECK_OK(grove_op_report(x.op, &report));
+  ring_close(&x);
+  if (strcmp(report.transport_on_node, "shm") != 0) return n;
+  CHECK(starts <= SMALL_SLOTS, "no message is so small that %d of it have room", starts);
+  int64_t most = SMALL_BYTES / (int64_t)sizeof *x.root;
+  return n < most ? n : most;
 }
 
 ring ring_sibling(const ring *x)

@@ -23,6 +23,11 @@ typedef struct ring {
 /* Numbers of entries: RING_MIDDLE (512 KiB) and RING_LARGE (4 MiB) are never sent eagerly. */
 enum { RING_NOBODY = -1, RING_SMALL = 5, RING_MIDDLE = 1 << 16, RING_LARGE = 1 << 19 };
 
+/* At most `n`, and few enough entries that `starts` messages of them have room in shared memory: a
+ * rank may free operations on these, and then call MPI but not Grove. Over MPI it is n.
+ * Collective. */
+int64_t ring_room(const place *p, int64_t n, int starts);
+
 /* Forest and arrays. `n` must be the same on all ranks. Collective. */
 ring ring_open(const place *p, int64_t n, int left_out, int reduces);
 
