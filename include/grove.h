@@ -219,7 +219,9 @@ GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, con
 
 /* Starts the operation; returns at once, waiting for nobody. Every rank must start it, as often as
  * the others; several operations may be started and finished in different orders on different
- * ranks. Until the wait, what it reads must not be written and what it writes not be touched. */
+ * ranks. Until the wait, what it reads must not be written and what it writes not be touched; and
+ * the rank must not block, outside the library, on something that another one does only after its
+ * own wait: data moves while ranks call the library (or with `progress=thread`). */
 GROVE_API grove_status grove_start(grove_op *op);
 
 /* Advances every active operation of the context (of no other context); `done` is 1 once this one

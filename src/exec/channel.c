@@ -163,8 +163,8 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_TRY(get_plan(r->forest, key, &channel->plan));
   GROVE_TRY(check_sizes(channel));
-  GROVE_TRY(grove_channel_wire(channel));
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);
+  GROVE_TRY(grove_channel_wire(channel));
   *out = channel;
   return GROVE_OK;
 fail:
