@@ -115,16 +115,17 @@ GROVE_API grove_status grove_context_free(grove_context **ctx);
 
 /* ---- memory that the ranks of a node read in place ----------------------------------------- */
 
-/* Memory for arrays, `bytes` of this rank's own choice. Operations recognise it: what they send from
- * it inside a node is not copied into shared memory first, the receivers take it from where it is.
- * That saves a copy of large messages whose slots are consecutive; the sender's grove_wait then
+/* Memory for arrays, `bytes` of this rank's own choice. Operations recognise it: what they send
+ * from it inside a node is not copied into shared memory first, the receivers take it from where it
+ * is. That saves a copy of large messages whose slots are consecutive; the sender's grove_wait then
  * returns when they have taken it. It begins on a cache line and holds zeros or anything. Where
  * there is no shared memory, or too little of it, this is ordinary memory; GROVE_ERR_MEMORY on all
  * ranks if one has not even that. Collective. */
 GROVE_API grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out);
 
-/* Gives memory of grove_alloc back; NULL is fine. No operation on it may be active on any rank. What
- * is left goes when the context does. Collective: every rank gives back what one call gave it. */
+/* Gives memory of grove_alloc back; NULL is fine. No operation on it may be active on any
+ * rank. What is left goes when the context does. Collective: every rank gives back what one
+ * call gave it. */
 GROVE_API grove_status grove_dealloc(grove_context *ctx, void *memory);
 
 /* ---- forests: what moves ------------------------------------------------------------------- */
@@ -221,7 +222,8 @@ GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, con
  * ranks. Until the wait, what it reads must not be written and what it writes not be touched. */
 GROVE_API grove_status grove_start(grove_op *op);
 
-/* Advances every active operation of the context; `done` is 1 once this one is complete. */
+/* Advances every active operation of the context (of no other context); `done` is 1 once this one
+ * is complete. */
 GROVE_API grove_status grove_test(grove_op *op, int *done);
 
 /* Returns when this rank's result is there and its duties for others in this operation are done.
@@ -232,15 +234,18 @@ GROVE_API grove_status grove_wait(grove_op *op);
 /* Frees an operation in any state. One that is active is abandoned: what has not come yet will not
  * be written to the user's array; a large message that is just arriving is waited for (with the
  * option `timeout` so long, then GROVE_ERR_TIMEOUT says that the array must stay). Arrays that it
- * was sending from must stay readable until the context is freed. */
+ * was sending from must stay readable until the context is freed. What it had to send goes on to
+ * those who want it; inside a node, data that shared memory has no room for yet only while this
+ * rank calls the library on the context. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
-/* One shot: init and start in one call, wait and free in the other. The first call of its kind is
- * Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad argument is
- * then an error on this rank alone. Of one kind are calls on the same forest of the same operation
- * with the same MPI_Op (all users' operations count as one) and units of the same size and basic
- * type, under the same options but for `timeout`, `log`, `spin` and `deterministic`. They are
- * matched in the order they are made; calls of different kinds may be made in different orders. */
+/* One shot: init and start in one call, wait and free in the other. The first call of its kind
+ * is Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad
+ * argument is then an error on this rank alone. Of one kind are calls on the same forest of
+ * the same operation with the same MPI_Op (all users' commutative operations count as one, and
+ * all others) and units of the same size and basic type, under the same options but for
+ * `timeout`, `log` and `spin`. They are matched in the order they are made; calls of different
+ * kinds may be made in different orders. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,

@@ -11,9 +11,10 @@
 enum grove_option_route { GROVE_ROUTE_AUTO, GROVE_ROUTE_STANDARD };
 enum grove_option_on_node { GROVE_ON_NODE_SHM, GROVE_ON_NODE_MPI };
 enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
+enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 
-enum { GROVE_OPTION_COUNT = 12 };
+enum { GROVE_OPTION_COUNT = 13 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,7 @@ typedef struct grove_options {
   char *node_map;  /* "": as found; owned, like all texts */
   int socket_size; /* 0: as found */
   int spin;        /* polls before yielding; -1: by the number of cores */
+  int progress;
   int check;
   double timeout_seconds; /* 0: wait for ever */
   int log;

@@ -9,13 +9,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 /* File descriptors that are left to the program and its MPI. */
 enum { SPARE_FILES = 128 };
-
-static const char prefix[] = "grove-";
 
 /* The process id makes the name traceable, the clock makes it unique beyond one container. */
 static void fresh_name(char name[GROVE_SEGMENT_NAME])
@@ -23,7 +22,7 @@ static void fresh_name(char name[GROVE_SEGMENT_NAME])
   static unsigned serial;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  snprintf(name, GROVE_SEGMENT_NAME, "/%s%ld-%llx-%u", prefix, (long)getpid(),
+  snprintf(name, GROVE_SEGMENT_NAME, "/grove-%ld-%llx-%u", (long)getpid(),
            (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec,
            serial++);
 }
@@ -122,10 +121,43 @@ int64_t grove_segment_page(void)
   return sysconf(_SC_PAGESIZE);
 }
 
+/* MPI has files there too, and touches what it has not reserved: a part of the space stays free for
+ * it. Half of little, or a quarter of much. */
+static grove_status check_space(const grove_segment *segment, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  const int64_t little = (int64_t)1 << 25;
+  struct statvfs about;
+  if (fstatvfs(segment->file, &about) != 0) return GROVE_OK;
+  int64_t all = (int64_t)(about.f_blocks * about.f_frsize);
+  int64_t left = (int64_t)(about.f_bavail * about.f_frsize);
+  int64_t spare = all / 4 > little ? all / 4 : all / 2 < little ? all / 2 : little;
+  GROVE_CHECK(all == 0 || left - bytes >= spare, GROVE_ERR_MEMORY,
+              "%lld bytes of shared memory are left; %lld more would be too much", (long long)left,
+              (long long)bytes);
+fail:
+  return status;
+}
+
+/* Beyond this limit the kernel sends a signal. */
+static grove_status check_limit(int64_t end)
+{
+  grove_status status = GROVE_OK;
+  struct rlimit limit;
+  GROVE_CHECK(getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+                (rlim_t)end <= limit.rlim_cur,
+              GROVE_ERR_MEMORY, "files may have at most %llu bytes",
+              (unsigned long long)limit.rlim_cur);
+fail:
+  return status;
+}
+
 grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   int outcome = 0;
+  GROVE_TRY(check_limit(offset + bytes));
+  GROVE_TRY(check_space(segment, bytes));
   do outcome = posix_fallocate(segment->file, (off_t)offset, (off_t)bytes);
   while (outcome == EINTR);
   GROVE_CHECK(outcome == 0, GROVE_ERR_MEMORY, "cannot reserve %lld bytes of shared memory: %s",
@@ -162,13 +194,25 @@ void grove_segment_unmap(void *memory, int64_t bytes)
 
 /* ---- what others left ---- */
 
+/* Is it a name that fresh_name gave? */
+static int is_ours(const char *name)
+{
+  long process;
+  unsigned long long time;
+  unsigned serial;
+  int end = 0;
+  return sscanf(name, "/grove-%ld-%llx-%u%n", &process, &time, &serial, &end) == 3 &&
+         name[end] == '\0';
+}
+
 /* Nobody holds a lock on it: its maker is gone. */
 static void remove_if_stale(const char *name)
 {
   struct stat about;
   int file = shm_open(name, O_RDWR, 0600);
   if (file < 0) return;
-  if (fstat(file, &about) == 0 && about.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0)
+  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+      flock(file, LOCK_EX | LOCK_NB) == 0)
     shm_unlink(name); /* while we hold the lock */
   close(file);
 }
@@ -179,8 +223,8 @@ void grove_segment_sweep(void)
   if (!folder) return;
   for (struct dirent *entry; (entry = readdir(folder));) {
     char name[GROVE_SEGMENT_NAME];
-    if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0) continue;
-    if (snprintf(name, sizeof name, "/%s", entry->d_name) < (int)sizeof name) remove_if_stale(name);
+    int length = snprintf(name, sizeof name, "/%s", entry->d_name);
+    if (length < (int)sizeof name && is_ours(name)) remove_if_stale(name);
   }
   closedir(folder);
 }

@@ -9,6 +9,9 @@
 
 enum { ALIGNMENT = 64 };
 
+/* More than any host has, and far from the end of what an offset can be. */
+static const size_t MOST_BYTES = (size_t)1 << 46;
+
 typedef struct grove_shared {
   struct grove_shared *next;
   char *memory;
@@ -33,7 +36,7 @@ static grove_status make(grove_context *ctx, size_t bytes, shared **out)
   shared *s = NULL;
   GROVE_NEW(s, 1);
   s->bytes = bytes;
-  int wanted = ctx->arena && bytes > 0 && bytes < INT64_MAX / 2 &&
+  int wanted = ctx->arena && bytes >= GROVE_IN_PLACE_BYTES && bytes <= MOST_BYTES &&
                ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   if (wanted && grove_arena_alloc_piece(ctx->arena, (int64_t)bytes, &s->block) == GROVE_OK)
     s->memory = s->block->memory;
@@ -64,20 +67,39 @@ static void post(grove_context *ctx, const shared *s)
     grove_arena_post(ctx->arena, GROVE_NOTICE_NOTHING, NULL);
 }
 
+/* Maps what a seat has told of; `is_new` if it was not mapped before. */
+static grove_status map_notice(grove_context *ctx, int seat, char *is_new)
+{
+  grove_spot spot;
+  void *memory = NULL;
+  if (grove_arena_read(ctx->arena, seat, &spot) != GROVE_NOTICE_SPOT) return GROVE_OK;
+  int had = grove_arena_has(ctx->arena, &spot);
+  grove_status status = grove_arena_reach(ctx->arena, &spot, &memory);
+  *is_new = !had && status == GROVE_OK;
+  return status;
+}
+
+static void unmap_notice(grove_context *ctx, int seat)
+{
+  grove_spot spot;
+  if (grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT)
+    grove_arena_forget(ctx->arena, spot.piece);
+}
+
 grove_status grove_context_map_notices(grove_context *ctx, int *usable)
 {
   grove_status status = GROVE_OK;
-  int64_t failed = 0;
-  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++) {
-    grove_spot spot;
-    void *memory = NULL;
-    if (grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT &&
-        grove_arena_reach(ctx->arena, &spot, &memory) != GROVE_OK)
-      failed = 1;
-  }
+  int seats = ctx->arena ? ctx->topo.domain_size : 0;
+  char *is_new = grove_memory((size_t)seats, 1);
+  int64_t failed = !is_new;
+  for (int seat = 0; seat < seats && !failed; seat++)
+    failed = map_notice(ctx, seat, &is_new[seat]) != GROVE_OK;
   GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &failed, 1));
+  for (int seat = 0; seat < seats && failed && is_new; seat++)
+    if (is_new[seat]) unmap_notice(ctx, seat);
   *usable = !failed;
 fail:
+  free(is_new);
   return status;
 }
 
@@ -99,12 +121,10 @@ fail:
   return status;
 }
 
-grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
+static grove_status allocate(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   shared *s = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
-  ctx->call = "grove_alloc";
   if (!out)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "rank %d: grove_alloc: out is NULL",
                        ctx->rank);
@@ -136,22 +156,16 @@ fail:
   return status;
 }
 
-grove_status grove_dealloc(grove_context *ctx, void *memory)
+static grove_status deallocate(grove_context *ctx, void *memory)
 {
   grove_status status = GROVE_OK;
   shared **at = NULL, *s = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
-  ctx->call = "grove_dealloc";
   grove_status mine = find(ctx, memory, &at);
   if (mine == GROVE_OK && memory) s = *at;
   post(ctx, s);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++) {
-    grove_spot spot;
-    if (seat != ctx->rank_in_domain &&
-        grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT)
-      grove_arena_forget(ctx->arena, spot.piece);
-  }
+  for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++)
+    if (seat != ctx->rank_in_domain) unmap_notice(ctx, seat);
   if (s) {
     *at = s->next;
     destroy(ctx, s);
@@ -160,12 +174,43 @@ fail:
   return status;
 }
 
+/* ---- the calls ---- */
+
+grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
+  ctx->call = "grove_alloc";
+  grove_helper_enter(ctx->helper);
+  status = allocate(ctx, bytes, out);
+  grove_helper_leave(ctx->helper);
+fail:
+  return status;
+}
+
+grove_status grove_dealloc(grove_context *ctx, void *memory)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
+  ctx->call = "grove_dealloc";
+  grove_helper_enter(ctx->helper);
+  status = deallocate(ctx, memory);
+  grove_helper_leave(ctx->helper);
+fail:
+  return status;
+}
+
+/* ---- for the rest of the library ---- */
+
 void grove_context_free_shared(grove_context *ctx)
 {
-  for (shared *next; ctx->shared; ctx->shared = next) {
-    next = ctx->shared->next;
-    destroy(ctx, ctx->shared);
+  for (shared *s = ctx->shared, *next; s; s = next) {
+    next = s->next;
+    if (!s->block) free(s->memory); /* the arena goes as a whole; somebody may still be reading */
+    free(s->block);
+    free(s);
   }
+  ctx->shared = NULL;
 }
 
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot)

@@ -6,8 +6,12 @@
 /* What different ranks write is apart by two cache lines, since some processors fetch pairs. */
 enum { APART = 128 };
 
-/* The first piece of a rank, and the largest that is taken ahead of need: containers have 64 MiB. */
+/* The first piece of a rank, and the largest that is taken ahead of need: containers have 64
+ * MiB. */
 static const int64_t FIRST_PIECE = 1 << 16, LARGEST_PIECE = 1 << 22;
+
+/* The system allows a process some 65000 mappings; others need some too. */
+enum { MOST_PIECES = 8192 };
 
 /* ---- what lies at the beginning of the segment ---- */
 
@@ -117,6 +121,8 @@ static grove_status map_piece(grove_arena *arena, int64_t offset, int64_t bytes,
 {
   grove_status status = GROVE_OK;
   int at = find_piece(arena, offset);
+  GROVE_CHECK(arena->npieces < MOST_PIECES, GROVE_ERR_MEMORY,
+              "%d pieces of shared memory are mapped already", arena->npieces);
   if (arena->npieces == arena->room) {
     int room = 2 * arena->room + 8;
     piece *list = realloc(arena->pieces, (size_t)room * sizeof *list);
@@ -131,6 +137,12 @@ static grove_status map_piece(grove_arena *arena, int64_t offset, int64_t bytes,
   arena->npieces++;
 fail:
   return status;
+}
+
+int grove_arena_has(const grove_arena *arena, const grove_spot *spot)
+{
+  int at = find_piece(arena, spot->piece);
+  return at < arena->npieces && arena->pieces[at].offset == spot->piece;
 }
 
 grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out)
@@ -165,7 +177,13 @@ static grove_status add_piece(grove_arena *arena, int64_t bytes, grove_block **o
   grove_block *block = NULL;
   GROVE_NEW(block, 1);
   int64_t offset = __atomic_fetch_add(&arena->head->end, bytes, __ATOMIC_RELAXED);
-  GROVE_TRY(grove_segment_reserve(&arena->segment, offset, bytes));
+  status = grove_segment_reserve(&arena->segment, offset, bytes);
+  if (status != GROVE_OK) {
+    int64_t end = offset + bytes; /* unless somebody has gone on from there */
+    __atomic_compare_exchange_n(&arena->head->end, &end, offset, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    goto fail;
+  }
   status = map_piece(arena, offset, bytes, &block->memory);
   if (status != GROVE_OK) {
     grove_segment_return(&arena->segment, offset, bytes);

@@ -11,8 +11,8 @@
  *                                                        grove_arena_reach(arena, &spot, &memory)
  *     grove_arena_release(arena, block)                  (no longer uses it)
  *
- * Notices: every rank posts one before each collective step that makes something of this memory, and
- * the others read it after the step. A rank that is one step ahead writes to the other of two
+ * Notices: every rank posts one before each collective step that makes something of this memory,
+ * and the others read it after the step. A rank that is one step ahead writes to the other of two
  * notices, and can not be two ahead: so no notice is overwritten before everybody has read it.
  */
 #ifndef GROVE_CONTEXT_ARENA_H
@@ -51,7 +51,8 @@ typedef struct grove_arena grove_arena;
 /* Bytes that the arena needs at the beginning of its segment, for this many ranks. */
 int64_t grove_arena_head_bytes(int seats);
 
-/* The ranks of a host have seats 0, 1, ... Takes the segment over on success. This rank's failure. */
+/* The ranks of a host have seats 0, 1, ... Takes the segment over on success. This rank's
+ * failure. */
 grove_status grove_arena_create(const grove_segment *segment, int seats, int seat,
                                 grove_arena **out);
 void grove_arena_free(grove_arena **arena);
@@ -74,7 +75,9 @@ void grove_arena_withdraw(grove_arena *arena, grove_block *block);
 grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out);
 void grove_arena_release_piece(grove_arena *arena, grove_block *block);
 
-/* What lies at a spot, in the memory of this process; and the way back for a whole piece. */
+/* What lies at a spot, in the memory of this process: mapped if it was not; and the way back for a
+ * whole piece. */
+int grove_arena_has(const grove_arena *arena, const grove_spot *spot);
 grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out);
 void grove_arena_forget(grove_arena *arena, int64_t piece);
 

@@ -16,7 +16,12 @@ grove_context *grove_context_hold(grove_context *ctx)
 /* Gives messages of operations that were freed while active a last chance to arrive. */
 static void drain(grove_context *ctx)
 {
-  for (int i = 0; ctx->abandoned > 0 && i < 1000; i++) grove_context_progress(ctx);
+  grove_pause pause;
+  grove_pause_begin(&pause, 0);
+  for (int i = 0; ctx->abandoned > 0 && i < 1000; i++) {
+    grove_context_progress(ctx);
+    grove_pause_step(&pause);
+  }
 }
 
 /* Does a message wait that nobody will receive, because this rank did not start what another did?
@@ -45,10 +50,13 @@ static void free_communicators(grove_context *ctx)
 void grove_context_release(grove_context *ctx)
 {
   if (--ctx->references > 0) return;
+  grove_helper_stop(&ctx->helper);
   free_communicators(ctx);
-  if (!ctx->arena) free(ctx->place);
-  grove_context_free_shared(ctx);
-  grove_arena_free(&ctx->arena);
+  if (!ctx->arena) free(ctx->place); /* it lies there */
+  if (ctx->abandoned == 0) {         /* else others, or MPI, may yet read it */
+    grove_context_free_shared(ctx);
+    grove_arena_free(&ctx->arena);
+  }
   free(ctx->node_seats);
   grove_options_free(&ctx->options);
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
@@ -89,6 +97,22 @@ fail:
   return status;
 }
 
+/* What the helper does. */
+static int advance(void *self)
+{
+  grove_context *ctx = self;
+  grove_context_progress(ctx);
+  return ctx->active.next != &ctx->active;
+}
+
+/* A helper if the option says so; there is none now. This rank's failure. */
+static grove_status set_helper(grove_context *ctx)
+{
+  grove_helper_task task = {advance, ctx, ctx->spins};
+  if (ctx->options.progress == GROVE_PROGRESS_CALLS) return GROVE_OK;
+  return grove_helper_start(&task, &ctx->helper);
+}
+
 grove_status grove_context_apply_options(grove_context *ctx)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
@@ -104,9 +128,11 @@ grove_status grove_context_apply_options(grove_context *ctx)
   }
   GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
   ctx->topo.nnodes = (int)nnodes;
-  GROVE_TRY(grove_context_agree(ctx, find_node_seats(ctx), NULL, 0));
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   ctx->spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
+  mine = find_node_seats(ctx);
+  if (mine == GROVE_OK) mine = set_helper(ctx);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
 fail:
   return status;
 }
@@ -145,12 +171,10 @@ fail:
   return status;
 }
 
-grove_status grove_context_set(grove_context *ctx, const char *key, const char *value)
+static grove_status set_option(grove_context *ctx, const char *key, const char *value)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   char *before = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
-  ctx->call = "grove_context_set";
   if (!key || !value)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_set: %s is NULL",
                        key ? "the value" : "the key");
@@ -169,5 +193,17 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
   }
 fail:
   free(before);
+  return status;
+}
+
+grove_status grove_context_set(grove_context *ctx, const char *key, const char *value)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
+  ctx->call = "grove_context_set";
+  grove_helper_stop(&ctx->helper); /* comes back with the options, or */
+  status = set_option(ctx, key, value);
+  if (!ctx->helper) set_helper(ctx); /* without them */
+fail:
   return status;
 }

@@ -11,6 +11,7 @@
 #include "base/pause.h"
 #include "base/status.h"
 #include "context/arena.h"
+#include "context/helper.h"
 #include "topo/topo.h"
 
 #include <stddef.h>
@@ -57,6 +58,7 @@ struct grove_context {
   grove_options options;
   int generation; /* counts changes of the options: what was compiled before is compiled anew */
   int spins;      /* polls before a waiting rank yields */
+  grove_helper *helper; /* the thread of progress=thread, or NULL */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -91,6 +93,10 @@ grove_status grove_context_apply_options(grove_context *ctx);
  * of. `usable` becomes 0 on all ranks where one of them cannot. Agreed by all. */
 grove_status grove_context_map_notices(grove_context *ctx, int *usable);
 
+/* From here on it pays that the readers take a message from where it is, and the sender waits for
+ * them, instead of two copies that overlap (bench/RESULTS.md). More than travels at once. */
+enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
+
 /* Is this address in memory that the node's ranks can read? `spot` is then where. */
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot);
 void grove_context_free_shared(grove_context *ctx);
@@ -103,6 +109,7 @@ static inline void grove_context_activate(grove_context *ctx, grove_active *item
   item->next = &ctx->active;
   item->previous->next = item;
   item->next->previous = item;
+  if (ctx->helper) grove_helper_wake(ctx->helper);
 }
 
 static inline void grove_context_deactivate(grove_active *item)
@@ -194,8 +201,8 @@ void grove_parcels_free(int n, grove_parcel *parcels);
 /* ---- tags (tags.c) ---- */
 
 /* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its maximum
- * over the ranks. */
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its
+ * maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t *most, int *tag);
 /* `starts`: how often this rank started what the tag was for. */

@@ -9,6 +9,7 @@
 typedef struct plans {
   struct plans *next;
   int generation;
+  int shared; /* values may be sent once */
   grove_plan *bcast, *reduce;
 } plans;
 
@@ -53,26 +54,38 @@ fail:
   return status;
 }
 
-/* The forest's plan under today's options, in the direction of the data; compiled at first need. */
-static grove_status get_plan(grove_forest *f, grove_operation operation, const grove_plan **out)
+static grove_status compile(const grove_forest *f, int shared, plans **out)
 {
   grove_status status = GROVE_OK;
-  compiled *c = NULL;
   plans *p = NULL;
-  GROVE_TRY(get_compiled(f, &c));
-  if (!c->plans || c->plans->generation != f->ctx->generation) {
-    GROVE_NEW(p, 1);
-    p->generation = f->ctx->generation;
-    GROVE_TRY(grove_route_choose(f)->build(f, &p->bcast));
-    GROVE_TRY(grove_plan_reverse(p->bcast, &p->reduce));
-    p->next = c->plans;
-    c->plans = p;
-    p = NULL;
-  }
-  *out = operation == GROVE_BCAST ? c->plans->bcast : c->plans->reduce;
+  GROVE_NEW(p, 1);
+  p->generation = f->ctx->generation;
+  p->shared = shared;
+  GROVE_TRY(grove_route_choose(f)->build(f, shared, &p->bcast));
+  GROVE_TRY(grove_plan_reverse(p->bcast, &p->reduce));
+  *out = p;
+  return GROVE_OK;
 fail:
   if (p) grove_plan_free(&p->bcast);
   free(p);
+  return status;
+}
+
+/* The forest's plan under today's options, in the direction of the data; compiled at first need. */
+static grove_status get_plan(grove_forest *f, const grove_channel_key *key, const grove_plan **out)
+{
+  grove_status status = GROVE_OK;
+  compiled *c = NULL;
+  GROVE_TRY(get_compiled(f, &c));
+  plans *p = c->plans;
+  while (p && (p->generation != key->generation || p->shared != key->shared)) p = p->next;
+  if (!p) {
+    GROVE_TRY(compile(f, key->shared, &p));
+    p->next = c->plans;
+    c->plans = p;
+  }
+  *out = key->operation == GROVE_BCAST ? p->bcast : p->reduce;
+fail:
   return status;
 }
 
@@ -108,6 +121,14 @@ fail:
   return status;
 }
 
+/* May several leaves share a value of a message? On the way back that means to combine their
+ * contributions before the root is reached: the last one counts, or the order must not matter. */
+static int may_share(const grove_request *r, const grove_combine *combine)
+{
+  if (r->operation == GROVE_BCAST || combine->way == GROVE_COMBINE_REPLACE) return 1;
+  return combine->commutative && !r->forest->ctx->options.deterministic;
+}
+
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
                                        const grove_combine *combine)
 {
@@ -115,13 +136,14 @@ grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit 
                              .unit_bytes = unit->bytes,
                              .unit_kind = unit->kind,
                              .op_number = combine->number,
+                             .shared = may_share(r, combine),
                              .generation = r->forest->ctx->generation};
 }
 
 static int same_key(const grove_channel_key *a, const grove_channel_key *b)
 {
   return a->operation == b->operation && a->unit_bytes == b->unit_bytes &&
-         a->unit_kind == b->unit_kind && a->op_number == b->op_number &&
+         a->unit_kind == b->unit_kind && a->op_number == b->op_number && a->shared == b->shared &&
          a->generation == b->generation;
 }
 
@@ -139,7 +161,7 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->tally = -1;
   channel->check = ctx->options.check;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
-  GROVE_TRY(get_plan(r->forest, r->operation, &channel->plan));
+  GROVE_TRY(get_plan(r->forest, key, &channel->plan));
   GROVE_TRY(check_sizes(channel));
   GROVE_TRY(grove_channel_wire(channel));
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);

@@ -1,9 +1,9 @@
-/* Messages over shared memory. A flow moves one message through a ring, a piece at a time, as far as
- * the ring has room or data; whoever polls calls again. Operations of one channel share its rings
- * and take turns, in the order of their starts.
+/* Messages over shared memory. A flow moves one message through a ring, a piece at a time, as far
+ * as the ring has room or data; whoever polls calls again. Operations of one channel share its
+ * rings and take turns, in the order of their starts.
  *
- * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says where
- * it is, and the reader takes it from there. The send is through when all readers have.
+ * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
+ * where it is, and the reader takes it from there. The send is through when all readers have.
  */
 #include "exec/op.h"
 
@@ -152,13 +152,22 @@ static void read_held(grove_op *op, const grove_bound_stage *s, grove_flow *flow
   flow->at = held;
 }
 
+/* All of it is here. */
+static void finish_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  flow->at = 0;
+  if (flow->memory && !flow->direct && !op->abandoned)
+    grove_op_note(op, grove_op_unpack(op, s, flow->message));
+}
+
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (flow->held > 0) read_held(op, s, flow);
-  if (r->turn != op->sequence) {
-    if (r->turn > op->sequence) flow->at = 0;
-    return r->turn > op->sequence;
+  if (r->turn < op->sequence) return 0;
+  if (r->turn > op->sequence) { /* all of it came before its turn */
+    finish_receive(op, s, flow);
+    return 1;
   }
   while (flow->at < flow->bytes) {
     const grove_slot *slot = grove_ring_peek(r);
@@ -170,27 +179,26 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
     flow->at += bytes;
   }
   r->turn++;
-  flow->at = 0;
-  if (flow->memory && !flow->direct && !op->abandoned)
-    grove_op_note(op, grove_op_unpack(op, s, flow->message));
+  finish_receive(op, s, flow);
   return 1;
 }
 
 void grove_flow_hold(grove_op *op, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->memory || flow->done || r->turn != op->sequence) return;
+  if (flow->done || r->turn != op->sequence) return;
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
-  if (!flow->spill) flow->spill = grove_memory((size_t)flow->bytes, 1);
-  if (!flow->spill) return; /* the sender has to wait */
+  char *memory = flow->memory ? flow->memory : flow->spill;
+  if (!memory) memory = flow->spill = grove_memory((size_t)flow->bytes, 1);
+  if (!memory) return; /* the sender has to wait */
   for (; slot && flow->at < flow->bytes; slot = grove_ring_peek(r)) {
     int64_t bytes = 0;
     const char *data = item_data(op, flow, slot, &bytes);
-    if (data) memcpy(flow->spill + flow->at, data, (size_t)bytes);
+    if (data) memcpy(memory + flow->at, data, (size_t)bytes);
     grove_ring_pass(r);
     flow->at += bytes;
   }
-  flow->held = flow->at;
+  if (!flow->memory) flow->held = flow->at;
   if (flow->at == flow->bytes) r->turn++;
 }

@@ -32,8 +32,9 @@ fail:
   return status;
 }
 
-/* Receive j over MPI of the first operation goes to memory of our own. All of the list are taken back, the
- * latest first, so that a message which comes meanwhile still finds the one it was meant for. */
+/* Receive j over MPI of the first operation goes to memory of our own. All of the list are taken
+ * back, the latest first, so that a message which comes meanwhile still finds the one it was meant
+ * for. */
 static grove_status divert(grove_op **list, int n, int stage, int j)
 {
   grove_status status = GROVE_OK, outcome = GROVE_OK;
@@ -87,7 +88,7 @@ static grove_status abandon(grove_op *op, int finalized)
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_forest *forest = op->forest;
   grove_bound_stage *s = &op->stages[op->current];
-  for (int f = s->nflows_in; f < s->nflows; f++) grove_flow_save(op, s, &s->flows[f]);
+  for (int f = s->nflows_in; f < s->nflows && !finalized; f++) grove_flow_save(op, s, &s->flows[f]);
   for (int f = 0; f < s->nflows; f++) s->flows[f].single = 0; /* its memory may go */
   op->abandoned = 1;
   op->forest = NULL;
@@ -96,16 +97,14 @@ static grove_status abandon(grove_op *op, int finalized)
   return status;
 }
 
-grove_status grove_op_free(grove_op **pointer)
+static grove_status free_op(grove_op *op)
 {
-  if (!pointer || !*pointer) return GROVE_OK;
-  grove_op *op = *pointer;
-  *pointer = NULL;
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (op->state == GROVE_OP_ACTIVE && !op->unusable && !finalized)
-    grove_context_progress(op->ctx); /* perhaps it is complete */
-  if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
+  if (op->state == GROVE_OP_ACTIVE) {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!op->unusable && !finalized) grove_context_progress(op->ctx); /* perhaps it is complete */
+    if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
+  }
   grove_channel *channel = op->channel;
   grove_forest *forest = op->forest;
   op->forest = NULL; /* a member of a pool is idle now */
@@ -114,4 +113,17 @@ grove_status grove_op_free(grove_op **pointer)
   grove_channel_release(channel);
   grove_forest_release(forest);
   return GROVE_OK;
+}
+
+grove_status grove_op_free(grove_op **pointer)
+{
+  if (!pointer || !*pointer) return GROVE_OK;
+  grove_op *op = *pointer;
+  *pointer = NULL;
+  grove_context *ctx = grove_context_hold(op->ctx);
+  grove_helper_enter(ctx->helper);
+  grove_status status = free_op(op);
+  grove_helper_leave(ctx->helper);
+  grove_context_release(ctx);
+  return status;
 }

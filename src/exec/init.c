@@ -66,7 +66,7 @@ static int64_t signature(const grove_request *r, const grove_channel *channel)
   if (channel)
     sum = ((sum * 31 + (uint64_t)channel->key.unit_bytes) * 31 + (uint64_t)channel->key.unit_kind) *
             31 +
-          (uint64_t)(channel->key.op_number + 1);
+          (uint64_t)(2 * (channel->key.op_number + 1) + channel->key.shared);
   return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 
@@ -104,7 +104,6 @@ static grove_status init_op(const grove_request *r)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
-  GROVE_TRY(check_forest(r));
   GROVE_TRY(init(r, 1, &op));
   op->forest = grove_forest_hold(r->forest);
   GROVE_TRY(grove_op_set_arrays(op, r->from, r->to));
@@ -222,10 +221,9 @@ fail:
   return status;
 }
 
-static grove_status begin(const grove_request *r)
+static grove_status begin_op(const grove_request *r)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(check_forest(r));
   grove_op *op = find_idle(r);
   if (op)
     GROVE_TRY(reuse(r, op));
@@ -245,12 +243,25 @@ fail:
   return status;
 }
 
+/* What the calls have in common. */
+static grove_status enter(const grove_request *r, grove_status make_it(const grove_request *r))
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_forest(r));
+  grove_helper *helper = r->forest->ctx->helper;
+  grove_helper_enter(helper);
+  status = make_it(r);
+  grove_helper_leave(helper);
+fail:
+  return status;
+}
+
 static grove_status begin_and_end(grove_request *r)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
   r->out = &op;
-  GROVE_TRY(begin(r));
+  GROVE_TRY(enter(r, begin_op));
   GROVE_TRY(grove_end(&op));
   return GROVE_OK;
 fail:
@@ -271,28 +282,28 @@ grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *ro
                               MPI_Op op, grove_op **out)
 {
   grove_request r = request(GROVE_BCAST, "grove_bcast_init", f, unit, root, leaf, op, out);
-  return init_op(&r);
+  return enter(&r, init_op);
 }
 
 grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
                                MPI_Op op, grove_op **out)
 {
   grove_request r = request(GROVE_REDUCE, "grove_reduce_init", f, unit, leaf, root, op, out);
-  return init_op(&r);
+  return enter(&r, init_op);
 }
 
 grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
                                MPI_Op op, grove_op **out)
 {
   grove_request r = request(GROVE_BCAST, "grove_bcast_begin", f, unit, root, leaf, op, out);
-  return begin(&r);
+  return enter(&r, begin_op);
 }
 
 grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
                                 MPI_Op op, grove_op **out)
 {
   grove_request r = request(GROVE_REDUCE, "grove_reduce_begin", f, unit, leaf, root, op, out);
-  return begin(&r);
+  return enter(&r, begin_op);
 }
 
 grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,

@@ -58,12 +58,14 @@ typedef struct grove_channel_key {
   int64_t unit_bytes;
   grove_kind unit_kind;
   int op_number;  /* of a predefined operation; all users' are one */
+  int shared;     /* values may be sent once */
   int generation; /* of the context's options */
 } grove_channel_key;
 
-/* A stage of the plan, ready for this unit and these transports. Its messages are numbered: receives,
- * then sends. Those over MPI have a number there, in the same order; those over shared memory belong
- * to a flow, which on the sending side may stand for several messages with the same data. */
+/* A stage of the plan, ready for this unit and these transports. Its messages are numbered:
+ * receives, then sends. Those over MPI have a number there, in the same order; those over shared
+ * memory belong to a flow, which on the sending side may stand for several messages with the same
+ * data. */
 typedef struct grove_wired_stage {
   int nmessages;
   grove_shape *shapes; /* of the messages, in the forms that are cheapest for this unit */
@@ -99,7 +101,8 @@ typedef struct grove_channel {
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
                                        const grove_combine *combine);
 
-/* A channel without a tag, with shared memory as far as this rank can have it. This rank's failure. */
+/* A channel without a tag, with shared memory as far as this rank can have it. This rank's
+ * failure. */
 grove_status grove_channel_create(const grove_request *r, const grove_channel_key *key,
                                   int persistent, grove_channel **out);
 void grove_channel_release(grove_channel *channel);
@@ -126,10 +129,6 @@ grove_status grove_channel_pool(grove_forest *f, grove_channel *channel);
 int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *shape);
 
 /* ---- operations (bind.c) ---- */
-
-/* From here on it pays that the readers take a message from where it is, and the sender waits for
- * them, instead of two copies that overlap (bench/RESULTS.md). More than a piece. */
-enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
 
 /* A message over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */

@@ -9,19 +9,36 @@ static const char *label(const grove_op *op)
   return op->forest ? grove_forest_label(op->forest) : "unnamed";
 }
 
-grove_status grove_start(grove_op *op)
+static grove_status check_idle(const grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
   GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' was begun; it ends with grove_end",
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s on forest '%.100s' is under way already",
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
-  GROVE_TRY(grove_op_run(op));
 fail:
   return status;
+}
+
+static grove_status start_with_care(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
+  grove_helper *helper = op->ctx->helper;
+  grove_helper_enter(helper);
+  status = check_idle(op);
+  if (status == GROVE_OK) status = grove_op_run(op);
+  grove_helper_leave(helper);
+fail:
+  return status;
+}
+
+grove_status grove_start(grove_op *op)
+{
+  int usual = op && op->state == GROVE_OP_IDLE && !op->begun && !op->ctx->helper;
+  return usual ? grove_op_run(op) : start_with_care(op);
 }
 
 /* Test and wait need an operation that was started. */
@@ -46,13 +63,23 @@ static grove_status outcome(grove_op *op)
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
 }
 
+/* Advances everything, and says whether the operation is complete. */
+static int poll(const grove_op *op)
+{
+  grove_helper *helper = op->ctx->helper;
+  grove_helper_enter(helper);
+  grove_context_progress(op->ctx);
+  int complete = op->state >= GROVE_OP_DONE;
+  grove_helper_leave(helper);
+  return complete;
+}
+
 grove_status grove_test(grove_op *op, int *done)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_test"));
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
-  grove_context_progress(op->ctx);
-  int complete = op->state >= GROVE_OP_DONE;
+  int complete = poll(op);
   if (complete && !op->begun) op->state = GROVE_OP_TOLD;
   if (complete) GROVE_TRY(outcome(op));
   *done = complete;
@@ -60,20 +87,29 @@ fail:
   return status;
 }
 
+/* Is it the peer's fault that the message of a flow is not through? A receive may only wait for its
+ * turn to be combined; of several readers one may have taken what others have not. */
+static int is_held_up(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow, int i)
+{
+  if (flow->done) return 0;
+  if (flow->writer) return grove_ring_lags(flow->writer, i - flow->message, flow->posted);
+  return flow->reader->turn == op->sequence && !(i > s->next && grove_ring_peek(flow->reader));
+}
+
 /* Is message i still under way? */
-static int is_pending(const grove_bound_stage *s, int i)
+static int is_pending(const grove_op *op, const grove_bound_stage *s, int i)
 {
   int via = s->wired->via[i];
-  return via < 0 ? !s->flows[~via].done : grove_p2p_pending(s->p2p, via);
+  return via < 0 ? is_held_up(op, s, &s->flows[~via], i) : grove_p2p_pending(s->p2p, via);
 }
 
 /* Appends "from ranks 1, 5" for the messages first .. end-1 that have not come. */
-static void list_missing(const grove_bound_stage *s, int first, int end, const char *what,
-                         char *text, size_t room)
+static void list_missing(const grove_op *op, const grove_bound_stage *s, int first, int end,
+                         const char *what, char *text, size_t room)
 {
   int listed = 0;
   for (int i = first; i < end; i++) {
-    if (!is_pending(s, i)) continue;
+    if (!is_pending(op, s, i)) continue;
     int peer = i < s->nreceives ? s->plan->receives[i].peer : s->plan->sends[i - s->nreceives].peer;
     size_t used = strlen(text);
     if (++listed <= 8) snprintf(text + used, room - used, "%s%d", listed == 1 ? what : ", ", peer);
@@ -86,8 +122,8 @@ static grove_status time_out(const grove_op *op)
 {
   const grove_bound_stage *s = &op->stages[op->current];
   char missing[256] = "";
-  list_missing(s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
-  list_missing(s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
+  list_missing(op, s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
+  list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
                sizeof missing);
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
                      "rank %d waited %g s in %s on forest '%.100s' (start %lld)%s; have those "
@@ -105,30 +141,39 @@ static grove_status wait_on(grove_op *op)
 {
   grove_pause pause;
   int polls = op->ctx->spins < QUICK_POLLS ? op->ctx->spins : QUICK_POLLS;
-  while (polls-- > 0) {
-    grove_context_progress(op->ctx);
-    if (op->state >= GROVE_OP_DONE) return GROVE_OK;
-  }
+  while (polls-- > 0)
+    if (poll(op)) return GROVE_OK;
   grove_pause_begin(&pause, op->ctx->spins);
   for (;;) { /* after the time ran out there is one more look */
     int late = grove_pause_expired(&pause, op->ctx->options.timeout_seconds);
-    grove_context_progress(op->ctx);
-    if (op->state >= GROVE_OP_DONE) return GROVE_OK;
+    if (poll(op)) return GROVE_OK;
     if (late) return time_out(op);
     grove_pause_step(&pause);
   }
 }
 
-grove_status grove_wait(grove_op *op)
+static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
-  if (op->state < GROVE_OP_DONE) op->active.advance(&op->active); /* with luck that is all */
-  if (op->state < GROVE_OP_DONE) GROVE_TRY(wait_on(op));
+  if (op->state == GROVE_OP_ACTIVE || op->ctx->helper) GROVE_TRY(wait_on(op));
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
 fail:
   return status;
+}
+
+grove_status grove_wait(grove_op *op)
+{
+  if (!op || op->ctx->helper) return wait_with_care(op);
+  grove_active *first = op->ctx->active.next;
+  if (first == &op->active && first == op->ctx->active.previous)
+    grove_op_advance(first); /* with luck that is all */
+  else if (first != &op->ctx->active)
+    grove_context_progress(op->ctx);
+  if (op->state != GROVE_OP_DONE || op->failure != GROVE_OK) return wait_with_care(op);
+  if (!op->begun) op->state = GROVE_OP_IDLE;
+  return GROVE_OK;
 }
 
 grove_status grove_end(grove_op **pointer)

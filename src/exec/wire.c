@@ -22,6 +22,13 @@ static int same_data(const grove_message *a, const grove_message *b)
   return same_list(&a->slots.index, &b->slots.index) && same_list(&a->starts, &b->starts);
 }
 
+static int fits(const grove_channel *channel, const grove_shape *shape)
+{
+  grove_shm_message m = {.bytes = grove_message_bytes(channel, shape),
+                         .piece = (int)channel->piece};
+  return grove_shm_fits(&m);
+}
+
 static int over_shm(const grove_channel *channel, const grove_message *m)
 {
   const grove_context *ctx = channel->ctx;
@@ -43,7 +50,7 @@ static void number(const grove_channel *channel, const grove_stage *stage, grove
       (*(receives ? &w->np2p_receives : &w->np2p_sends))++;
       continue;
     }
-    if (receives || !last || !same_data(m, last)) {
+    if (receives || !last || !same_data(m, last) || !fits(channel, &w->shapes[i])) {
       w->flows[nflows++] = i;
       (*(receives ? &w->nflows_in : &w->nflows_out))++;
       if (!receives) last = m;

@@ -27,6 +27,7 @@ void grove_graph_free(grove_graph *graph)
 
 void grove_side_free(grove_side *side)
 {
+  free(side->repeats);
   free(side->ranks);
   free(side->begin);
   grove_index_free(&side->slots);
@@ -55,10 +56,13 @@ void grove_forest_release(grove_forest *f)
 
 grove_status grove_forest_free(grove_forest **f)
 {
-  if (f && *f) {
-    grove_forest_release(*f);
-    *f = NULL;
-  }
+  if (!f || !*f) return GROVE_OK;
+  grove_context *ctx = grove_context_hold((*f)->ctx);
+  grove_helper_enter(ctx->helper);
+  grove_forest_release(*f);
+  *f = NULL;
+  grove_helper_leave(ctx->helper);
+  grove_context_release(ctx);
   return GROVE_OK;
 }
 

@@ -36,12 +36,20 @@ typedef struct grove_graph {
   int64_t *global_root;
 } grove_graph;
 
+/* How many edges of a group are joined to a root that another of its edges is joined to. */
+typedef enum grove_repeats {
+  GROVE_REPEATS_FEW,
+  GROVE_REPEATS_SOME, /* an eighth or more: fewer bytes to send are worth an index more */
+  GROVE_REPEATS_MOST  /* a half or more: worth it even where bytes cost little */
+} grove_repeats;
+
 /* One end of all edges of this rank. */
 typedef struct grove_side {
   int count;
   int *ranks;        /* at the other end, ascending */
   int64_t *begin;    /* count + 1: group g is begin[g] .. begin[g+1]-1 */
   grove_index slots; /* in this rank's leaf or root array */
+  char *repeats;     /* how much of each group names a root again: a grove_repeats */
 } grove_side;
 
 struct grove_forest {
@@ -83,6 +91,10 @@ static inline int64_t grove_root_limit(int ranks)
 {
   return INT64_MAX / ranks;
 }
+
+/* Where the roots of this rank's leaves are on their own ranks, in the order of leaves.slots. The
+ * caller frees the list. */
+grove_status grove_leaves_roots(const grove_forest *f, int64_t **out);
 
 /* Makes the leaf side from pairs that are right as far as this rank can see. Others leave the
  * forest without one, which is no failure: grove_graph_validate says what is wrong with them. */

@@ -9,6 +9,7 @@
 #include "forest/forest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What the first pass finds. */
 typedef struct survey {
@@ -121,6 +122,25 @@ grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph)
 fail:
   grove_groups_free(&s.groups);
   if (status != GROVE_OK) grove_leaves_free(f);
+  return status;
+}
+
+grove_status grove_leaves_roots(const grove_forest *f, int64_t **out)
+{
+  grove_status status = GROVE_OK;
+  int64_t *list = NULL, *next = NULL;
+  GROVE_ROOM(list, f->nleaves);
+  GROVE_ROOM(next, f->leaves.count);
+  memcpy(next, f->leaves.begin, (size_t)f->leaves.count * sizeof *next);
+  for (int64_t i = 0; i < f->nleaves; i++) {
+    int64_t edge = grove_index_at(&f->edges, i);
+    list[next[edge % f->leaves.count]++] = edge / f->leaves.count;
+  }
+  *out = list;
+  list = NULL;
+fail:
+  free(list);
+  free(next);
   return status;
 }
 

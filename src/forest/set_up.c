@@ -4,6 +4,7 @@
  * ends with all ranks agreeing that all is well: pairs need no other step. Cost: the edges and the
  * neighbours, and a logarithm of ranks.
  */
+#include "base/distinct.h"
 #include "forest/forest.h"
 
 #include <stdlib.h>
@@ -27,23 +28,53 @@ static void free_draft(draft *d)
   grove_side_free(&d->roots);
 }
 
-/* ---- a list of root indices as it travels: an entry that tells the width, then those ---- */
+/* ---- a list of root indices as it travels: an entry with their width, then those ---- */
 
-static void write_parcel(grove_forest *f, int g, grove_parcel *out)
+/* The entry: the width of all in bytes, and how often they repeat. */
+typedef struct heading {
+  int16_t width;
+  int16_t repeats;
+} heading;
+
+static grove_status find_repeats(const grove_index *list, int16_t *out)
 {
+  grove_status status = GROVE_OK;
+  int64_t distinct = 0, n = list->count;
+  GROVE_TRY(grove_distinct_count(list, &distinct));
+  *out = 2 * distinct <= n           ? GROVE_REPEATS_MOST
+         : distinct <= n - n / 8 - 1 ? GROVE_REPEATS_SOME
+                                     : GROVE_REPEATS_FEW;
+fail:
+  return status;
+}
+
+static grove_status write_parcel(grove_forest *f, int g, grove_parcel *out)
+{
+  grove_status status = GROVE_OK;
   int64_t begin = f->leaves.begin[g] + g, n = f->leaves.begin[g + 1] - f->leaves.begin[g];
-  int32_t width = f->lists.narrow ? 4 : 8;
+  heading about = {.width = f->lists.narrow ? 4 : 8};
+  grove_index list = grove_index_view(&f->lists, begin + 1, n);
   char *data =
     f->lists.narrow ? (char *)(f->lists.narrow + begin) : (char *)(f->lists.wide + begin);
+  GROVE_TRY(find_repeats(&list, &about.repeats));
+  f->leaves.repeats[g] = (char)about.repeats;
   grove_index_put(&f->lists, begin, 0);
-  memcpy(data, &width, sizeof width);
-  *out = (grove_parcel){.peer = f->leaves.ranks[g], .bytes = (n + 1) * width, .data = data};
+  memcpy(data, &about, sizeof about);
+  *out = (grove_parcel){.peer = f->leaves.ranks[g], .bytes = (n + 1) * about.width, .data = data};
+fail:
+  return status;
+}
+
+static heading read_heading(const grove_parcel *parcel)
+{
+  heading about;
+  memcpy(&about, parcel->data, sizeof about);
+  return about;
 }
 
 static grove_index read_parcel(const grove_parcel *parcel)
 {
-  int32_t width;
-  memcpy(&width, parcel->data, sizeof width);
+  int width = read_heading(parcel).width;
   grove_index list = {.count = parcel->bytes / width - 1};
   if (width == 4)
     list.narrow = (int32_t *)parcel->data + 1;
@@ -62,6 +93,7 @@ static grove_status make_room(draft *d)
   grove_side_free(&d->roots);
   GROVE_ROOM(d->roots.ranks, d->nlists);
   GROVE_ROOM(d->roots.begin, d->nlists + 1);
+  GROVE_ROOM(d->roots.repeats, d->nlists);
   GROVE_TRY(grove_index_reserve(d->entries, 0, d->most, &d->roots.slots));
 fail:
   return status;
@@ -106,6 +138,7 @@ static void add_list(draft *d, const grove_parcel *parcel)
   else
     for (int64_t i = 0; i < list.count; i++)
       grove_index_put(slots, begin + i, grove_index_at(&list, i));
+  d->roots.repeats[d->roots.count] = (char)read_heading(parcel).repeats;
   d->roots.ranks[d->roots.count++] = parcel->peer;
   d->roots.begin[d->roots.count] = begin + list.count;
 }
@@ -175,9 +208,10 @@ static grove_status write_parcels(grove_forest *f, draft *d)
   grove_status status = GROVE_OK;
   grove_answer answer = {0};
   GROVE_NEW(d->mail.sent, f->leaves.count);
+  if (!f->leaves.repeats) GROVE_NEW(f->leaves.repeats, f->leaves.count);
   for (int g = 0; g < f->leaves.count; g++)
-    write_parcel(f, g,
-                 f->leaves.ranks[g] == f->ctx->rank ? &d->own : &d->mail.sent[d->mail.nsent++]);
+    GROVE_TRY(write_parcel(
+      f, g, f->leaves.ranks[g] == f->ctx->rank ? &d->own : &d->mail.sent[d->mail.nsent++]));
   if (d->own.data) judge(d, &d->own, &answer);
   if (answer.status != GROVE_OK) return explain(f, d->own.peer, &answer);
   d->mail.self = d;
@@ -254,18 +288,28 @@ static void adopt(grove_forest *f, draft *d)
   f->ready = 1;
 }
 
-grove_status grove_forest_set_up(grove_forest *f)
+static grove_status set_up(grove_forest *f)
 {
   grove_status status = GROVE_OK;
   draft d = {.forest = f};
-  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
-  if (f->ready) return GROVE_OK;
-  f->ctx->call = "grove_forest_set_up";
   GROVE_TRY(exchange_pairs(f, &d));
   if (f->graph.form != GROVE_FORM_PAIRS) GROVE_TRY(exchange_resolved(f, &d));
   join_lists(&d);
   adopt(f, &d);
 fail:
   free_draft(&d);
+  return status;
+}
+
+grove_status grove_forest_set_up(grove_forest *f)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
+  if (f->ready) return GROVE_OK;
+  f->ctx->call = "grove_forest_set_up";
+  grove_helper_enter(f->ctx->helper);
+  status = set_up(f);
+  grove_helper_leave(f->ctx->helper);
+fail:
   return status;
 }

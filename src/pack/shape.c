@@ -73,16 +73,16 @@ static int find_box(const grove_index *x, grove_shape *s)
 
 /* ---- runs ---- */
 
-static int continues(const grove_index *x, int64_t i)
+/* Runs have 32 bits, like the lists they may replace; a slot is never negative. */
+static int breaks(const int32_t *slots, int64_t i)
 {
-  return x->narrow ? x->narrow[i] == (int64_t)x->narrow[i - 1] + 1
-                   : x->wide[i] == x->wide[i - 1] + 1;
+  return slots[i] - slots[i - 1] != 1;
 }
 
 static int64_t count_runs(const grove_index *x)
 {
   int64_t n = 1;
-  for (int64_t i = 1; i < x->count; i++) n += !continues(x, i);
+  for (int64_t i = 1; i < x->count; i++) n += breaks(x->narrow, i);
   return n;
 }
 
@@ -91,20 +91,25 @@ static int64_t count_runs(const grove_index *x)
 static int runs_are_likely(const grove_index *x, int64_t unit_bytes)
 {
   enum { SAMPLE = 256 };
-  int64_t breaks = 0;
+  int64_t nruns = 0;
   if (x->count < 8 * SAMPLE) return 1;
-  for (int64_t k = 0; k < SAMPLE; k++) breaks += !continues(x, 1 + k * (x->count - 1) / SAMPLE);
-  return cost_of_runs(SAMPLE, breaks, unit_bytes) < 2 * cost_of_list(SAMPLE, unit_bytes);
+  for (int64_t k = 0; k < SAMPLE; k++) nruns += breaks(x->narrow, 1 + k * (x->count - 1) / SAMPLE);
+  return cost_of_runs(SAMPLE, nruns, unit_bytes) < 2 * cost_of_list(SAMPLE, unit_bytes);
 }
 
+/* Writes down every entry, to be overwritten by the next unless it begins a run: no branch. */
 static grove_status make_runs(const grove_index *x, int64_t nruns, grove_shape *s)
 {
   grove_status status = GROVE_OK;
   GROVE_NEW(s->runs, nruns + 1);
-  s->nruns = 0;
-  for (int64_t i = 0; i < x->count; i++)
-    if (i == 0 || !continues(x, i)) s->runs[s->nruns++] = (grove_run){(int32_t)i, x->narrow[i]};
-  s->runs[nruns].begin = (int32_t)x->count;
+  grove_run *run = s->runs;
+  *run++ = (grove_run){0, x->narrow[0]};
+  for (int64_t i = 1; i < x->count; i++) {
+    *run = (grove_run){(int32_t)i, x->narrow[i]};
+    run += breaks(x->narrow, i);
+  }
+  run->begin = (int32_t)x->count;
+  s->nruns = nruns;
 fail:
   return status;
 }
@@ -123,7 +128,6 @@ static grove_status choose(const grove_index *x, int64_t unit_bytes, grove_shape
       s->form = GROVE_SHAPE_BOX;
     if (s->form != GROVE_SHAPE_LISTED) return GROVE_OK;
   }
-  /* Runs have 32 bits, like the lists they may replace. */
   if (!x->narrow || x->count > INT32_MAX || !runs_are_likely(x, unit_bytes)) return GROVE_OK;
   int64_t nruns = count_runs(x);
   if (cost_of_runs(x->count, nruns, unit_bytes) >= least) return GROVE_OK;

@@ -38,9 +38,24 @@ void grove_plan_free(grove_plan **plan)
     free((*plan)->stages[s].sends);
     free((*plan)->stages[s].receives);
   }
+  for (int i = 0; i < (*plan)->nlists; i++) grove_index_free(&(*plan)->lists[i]);
+  free((*plan)->lists);
   free((*plan)->stages);
   free(*plan);
   *plan = NULL;
+}
+
+grove_status grove_plan_adopt(grove_plan *plan, grove_index *list)
+{
+  grove_status status = GROVE_OK;
+  grove_index *lists = realloc(plan->lists, (size_t)(plan->nlists + 1) * sizeof *lists);
+  GROVE_CHECK(lists, GROVE_ERR_MEMORY, "no memory for %d lists", plan->nlists + 1);
+  plan->lists = lists;
+  plan->lists[plan->nlists++] = *list;
+  return GROVE_OK;
+fail:
+  grove_index_free(list);
+  return status;
 }
 
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out)
@@ -74,7 +89,7 @@ grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
       int on_node = grove_topo_same_node(topo, plan->rank, stage->sends[i].peer);
       *(on_node ? &counts.on_node_messages : &counts.off_node_messages) += 1;
       *(on_node ? &counts.on_node_units : &counts.off_node_units) +=
-        stage->sends[i].slots.index.count;
+        grove_message_units(&stage->sends[i]);
     }
   }
   return counts;

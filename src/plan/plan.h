@@ -8,7 +8,8 @@
  *       receive from 3: leaf slots 10 11         (written here)
  *       keep:         root slots 2 -> leaf slots 12      (a self edge is never a message)
  *
- * A plan borrows its lists from the forest it was compiled from, and lives no longer.
+ * A plan borrows its lists from the forest it was compiled from, and lives no longer; its reverse
+ * borrows from the plan.
  */
 #ifndef GROVE_PLAN_PLAN_H
 #define GROVE_PLAN_PLAN_H
@@ -56,6 +57,8 @@ typedef struct grove_plan {
   int rank;          /* whose part it is */
   int nstages;
   grove_stage *stages;
+  int nlists; /* its own, where it did not borrow */
+  grove_index *lists;
 } grove_plan;
 
 /* What one rank sends when a plan runs once. */
@@ -76,6 +79,15 @@ grove_status grove_plan_create(const char *route, int rank, int nstages, grove_p
 /* Room for the messages of a stage; the caller fills them in. */
 grove_status grove_plan_stage(grove_plan *plan, int stage, int nsends, int nreceives);
 void grove_plan_free(grove_plan **plan);
+
+/* Takes a list over, to be freed with the plan; on failure it is freed at once. */
+grove_status grove_plan_adopt(grove_plan *plan, grove_index *list);
+
+/* The two ends of a message that carries each of its values once (share.c). `names` tells what the
+ * entries of the receiver's list are at the sender: its slots. */
+grove_status grove_message_send_once(grove_message *m, grove_plan *plan);
+grove_status grove_message_receive_once(grove_message *m, const grove_index *names,
+                                        grove_plan *plan);
 
 /* The same messages in the other direction and the stages in the other order. */
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);

@@ -13,8 +13,10 @@ extern "C" {
 typedef struct grove_route {
   const char *name; /* as the option `route` spells it */
   const char *description;
-  /* This rank's part of the plan, for bcast. This rank's failure. */
-  grove_status (*build)(const grove_forest *f, grove_plan **out);
+  /* This rank's part of the plan, for bcast. With `share` a value that several leaves of a message
+   * need may be sent once; on the way back their contributions are then combined before they are
+   * sent. This rank's failure. */
+  grove_status (*build)(const grove_forest *f, int share, grove_plan **out);
 } grove_route;
 
 extern const grove_route grove_route_standard;

@@ -6,6 +6,8 @@
  */
 #include "route/route.h"
 
+#include <stdlib.h>
+
 static grove_slots slots_of(const grove_side *side, int group, grove_space space)
 {
   return (grove_slots){
@@ -34,7 +36,44 @@ static void fill(const grove_side *side, grove_space space, int rank, grove_mess
   }
 }
 
-static grove_status build(const grove_forest *f, grove_plan **out)
+/* Is it worth while that the values of this group are sent once? Inside a node bytes cost
+ * little. */
+static int pays(const grove_forest *f, const grove_side *side, int group)
+{
+  int on_node = grove_topo_same_node(&f->ctx->topo, f->ctx->rank, side->ranks[group]);
+  return side->repeats[group] >= (on_node ? GROVE_REPEATS_MOST : GROVE_REPEATS_SOME);
+}
+
+static grove_status share_sends(const grove_forest *f, grove_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  for (int g = 0, i = 0; g < f->roots.count; g++) {
+    if (f->roots.ranks[g] == f->ctx->rank) continue;
+    grove_message *m = &plan->stages[0].sends[i++];
+    if (pays(f, &f->roots, g)) GROVE_TRY(grove_message_send_once(m, plan));
+  }
+fail:
+  return status;
+}
+
+static grove_status share_receives(const grove_forest *f, grove_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  int64_t *roots = NULL; /* of all leaves, once they are needed */
+  for (int g = 0, i = 0; g < f->leaves.count; g++) {
+    if (f->leaves.ranks[g] == f->ctx->rank) continue;
+    grove_message *m = &plan->stages[0].receives[i++];
+    if (!pays(f, &f->leaves, g)) continue;
+    if (!roots) GROVE_TRY(grove_leaves_roots(f, &roots));
+    grove_index names = {.count = m->slots.index.count, .wide = roots + f->leaves.begin[g]};
+    GROVE_TRY(grove_message_receive_once(m, &names, plan));
+  }
+fail:
+  free(roots);
+  return status;
+}
+
+static grove_status build(const grove_forest *f, int share, grove_plan **out)
 {
   grove_status status = GROVE_OK;
   int rank = f->ctx->rank, self = has_group(&f->roots, rank);
@@ -44,6 +83,10 @@ static grove_status build(const grove_forest *f, grove_plan **out)
   grove_stage *stage = &plan->stages[0];
   fill(&f->roots, GROVE_SPACE_ROOT, rank, stage->sends, &stage->keep_from);
   fill(&f->leaves, GROVE_SPACE_LEAF, rank, stage->receives, &stage->keep_to);
+  if (share) {
+    GROVE_TRY(share_sends(f, plan));
+    GROVE_TRY(share_receives(f, plan));
+  }
   *out = plan;
   return GROVE_OK;
 fail:

@@ -3,14 +3,14 @@
  *     head | ack of reader 0 | ack of reader 1 | ... | slot 0 | slot 1 | ...
  *
  * Item k = 0, 1, 2, ... lies in slot k % slots. A slot begins with the number of the item that it
- * holds, plus one; the first 48 bytes of data lie in the same cache line, so that a small item costs
- * one transfer between two caches. Numbers only grow:
+ * holds, plus one; the first 48 bytes of data lie in the same cache line, so that a small item
+ * costs one transfer between two caches. Numbers only grow:
  *
  *   - the writer stores the data, then the number (release);
  *   - a reader that sees the number (acquire) sees the data; when done with it, it stores how many
  *     items it has consumed (release), in a cache line of its own;
- *   - the writer reuses a slot only when all readers have consumed what was there. It remembers what
- *     they told, and looks again only when the ring seems full.
+ *   - the writer reuses a slot only when all readers have consumed what was there. It remembers
+ *     what they told, and looks again only when the ring seems full.
  *
  * A reader that leaves says that it has consumed everything that will ever come. The writer's rank
  * owns the memory, and gives it back when all readers have left.
@@ -129,16 +129,28 @@ static inline grove_ring_reader grove_ring_join(const grove_ring *ring, int read
 
 /* ---- the writer ---- */
 
+static inline uint64_t grove_ring_consumed_by(const grove_ring_writer *w, int reader)
+{
+  const uint64_t *ack = (const uint64_t *)(const void *)(w->acks + reader * GROVE_RING_LINE);
+  return __atomic_load_n(ack, __ATOMIC_ACQUIRE);
+}
+
 /* Items that all readers have consumed. */
 static inline uint64_t grove_ring_consumed(const grove_ring_writer *w)
 {
   uint64_t least = GROVE_RING_LEFT;
   for (int r = 0; r < w->readers; r++) {
-    const uint64_t *ack = (const uint64_t *)(const void *)(w->acks + r * GROVE_RING_LINE);
-    uint64_t consumed = __atomic_load_n(ack, __ATOMIC_ACQUIRE);
+    uint64_t consumed = grove_ring_consumed_by(w, r);
     if (consumed < least) least = consumed;
   }
   return least == GROVE_RING_LEFT ? w->next : least;
+}
+
+/* Does the writer wait for this reader: to consume item number `posted`, or (0) to free a slot? */
+static inline int grove_ring_lags(const grove_ring_writer *w, int reader, uint64_t posted)
+{
+  uint64_t consumed = grove_ring_consumed_by(w, reader);
+  return consumed < (posted ? posted : w->next > w->mask ? w->next - w->mask : 0);
 }
 
 /* The slot for the next item, or NULL if none is free. */

@@ -40,6 +40,11 @@ static int64_t slots_for(const grove_shm_message *m)
   return slots;
 }
 
+int grove_shm_fits(const grove_shm_message *m)
+{
+  return m->bytes <= slots_for(m) * m->piece;
+}
+
 static grove_ring_size size_for(const grove_shm_message *m, int64_t readers)
 {
   return grove_ring_size_of(m->bytes < m->piece ? m->bytes : m->piece, slots_for(m), readers);

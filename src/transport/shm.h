@@ -1,6 +1,7 @@
-/* Messages between ranks that share memory: the rings of one channel. The sender packs straight into
- * a ring, the receiver unpacks straight out of it. A message larger than a slot goes in pieces, so
- * that the two copies overlap; sends of the same data share a ring, and each receiver reads it.
+/* Messages between ranks that share memory: the rings of one channel. The sender packs straight
+ * into a ring, the receiver unpacks straight out of it. A message larger than a slot goes in
+ * pieces, so that the two copies overlap; sends of the same data share a ring, and each receiver
+ * reads it.
  *
  *     grove_shm_create(ctx, nmessages, messages, &shm)    allocates the rings that this rank writes
  *     grove_shm_propose(ctx, shm, &grew)                  tells the others where
@@ -10,8 +11,8 @@
  *     ... grove_ring_ of shm->writers, shm->readers ...
  *     grove_shm_free(&shm)
  *
- * When a rank of a node finds no memory for its rings, its notice says so, and all ranks of the node
- * use messages for this channel: grove_shm_connect then sets shm->usable to 0.
+ * When a rank of a node finds no memory for its rings, its notice says so, and all ranks of the
+ * node use messages for this channel: grove_shm_connect then sets shm->usable to 0.
  */
 #ifndef GROVE_TRANSPORT_SHM_H
 #define GROVE_TRANSPORT_SHM_H
@@ -44,6 +45,10 @@ typedef struct grove_shm {
 
 /* Bytes of a message of units that travel at once. */
 int grove_shm_piece(int64_t unit_bytes);
+
+/* May several receivers read such a message from one ring? Only if all of it fits: else one that
+ * has not started would hold the others up. */
+int grove_shm_fits(const grove_shm_message *message);
 
 /* Sends are numbered by ring: ring r comes before ring r + 1. This rank's failure; running out of
  * shared memory is none. */

@@ -91,7 +91,9 @@ void test_begin(int *argc, char ***argv, const char *name)
   test.name = name;
   signal(SIGALRM, bark);
   test_case(0);
-  MPI_Init(argc, argv);
+  int initialised = 0;
+  MPI_Initialized(&initialised);
+  if (!initialised) MPI_Init(argc, argv); /* a test of threads has done so */
   MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &test.size);
   check_ranks(*argc, *argv);

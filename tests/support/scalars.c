@@ -30,15 +30,6 @@ size_t scalar_bytes(scalar kind)
   return bytes[kind];
 }
 
-void scalar_scrub(scalar kind, void *value)
-{
-  enum { X87_BYTES = 10 };
-  size_t n = sizeof(long double);
-  if (LDBL_MANT_DIG != 64 || (kind != SCALAR_FL && kind != SCALAR_CL)) return;
-  for (size_t at = 0; at < scalar_bytes(kind); at += n)
-    memset((char *)value + at + X87_BYTES, 0, n - X87_BYTES);
-}
-
 static int is_float(scalar kind)
 {
   return kind >= SCALAR_F32 && kind <= SCALAR_FL;
@@ -50,6 +41,31 @@ static int is_complex(scalar kind)
 static int is_signed(scalar kind)
 {
   return kind <= SCALAR_I64;
+}
+
+/* A zero has the sign that the order of the factors gave it. */
+#define SCRUB_ZEROS(type)                                                                          \
+  for (size_t at = 0; at < scalar_bytes(kind); at += sizeof(type)) {                               \
+    type part;                                                                                     \
+    memcpy(&part, (char *)value + at, sizeof part);                                                \
+    if (part == 0) memset((char *)value + at, 0, sizeof part);                                     \
+  }
+
+static void scrub_zeros(scalar kind, void *value)
+{
+  if (kind == SCALAR_F32 || kind == SCALAR_C32) SCRUB_ZEROS(float)
+  if (kind == SCALAR_F64 || kind == SCALAR_C64) SCRUB_ZEROS(double)
+  if (kind == SCALAR_FL || kind == SCALAR_CL) SCRUB_ZEROS(long double)
+}
+
+void scalar_scrub(scalar kind, void *value)
+{
+  enum { X87_BYTES = 10 };
+  size_t n = sizeof(long double);
+  scrub_zeros(kind, value);
+  if (LDBL_MANT_DIG != 64 || (kind != SCALAR_FL && kind != SCALAR_CL)) return;
+  for (size_t at = 0; at < scalar_bytes(kind); at += n)
+    memset((char *)value + at + X87_BYTES, 0, n - X87_BYTES);
 }
 
 /* ---- integers, as 64 bits that wrap ---- */

@@ -58,7 +58,8 @@ void scalar_draw(scalar kind, op_code code, uint64_t random, void *to);
 /* A value whose sums do depend on their order. Only floating point and complex. */
 void scalar_draw_rough(scalar kind, uint64_t random, void *to);
 
-/* Zeroes the bytes of the value's memory that mean nothing: a long double may end in padding. */
+/* Zeroes what means nothing in the value's memory: the padding that a long double may end in, and
+ * the sign of a zero, which depends on the order of combination. */
 void scalar_scrub(scalar kind, void *value);
 
 #endif

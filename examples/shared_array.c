@@ -1,0 +1,65 @@
+/* Arrays that the ranks of a node read in place: every rank has a large block of its own and wants
+ * a copy of its left neighbour's. The block is from grove_alloc, so that inside a node it is copied
+ * once, from the owner's array straight into the reader's; between nodes it travels as usual. The
+ * program is the same with malloc, only slower.
+ *
+ *     mpirun -n 4 ./shared_array
+ */
+#include <grove.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { VALUES = 1 << 17, ROUNDS = 10 };
+
+static void must(grove_status status)
+{
+  if (status == GROVE_OK) return;
+  fprintf(stderr, "%s\n", grove_last_error());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int main(int argc, char **argv)
+{
+  int rank, size, wrong = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int left = (rank + size - 1) % size;
+
+  grove_context *ctx;
+  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  void *memory;
+  must(grove_alloc(ctx, VALUES * sizeof(double), &memory));
+  double *own = memory, *copy = malloc(VALUES * sizeof *copy);
+  grove_root *root = malloc(VALUES * sizeof *root);
+  for (int i = 0; i < VALUES; i++) root[i] = (grove_root){left, i};
+
+  grove_forest *forest;
+  grove_op *update;
+  must(grove_forest_create(ctx, &forest));
+  must(grove_forest_set_graph(forest, VALUES, VALUES, NULL, root));
+  must(grove_forest_set_up(forest));
+  must(grove_bcast_init(forest, MPI_DOUBLE, own, copy, MPI_REPLACE, &update));
+  free(root);
+
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < VALUES; i++) own[i] = 1000 * round + rank;
+    must(grove_start(update));
+    must(grove_wait(update)); /* the neighbour has taken it: own[] may change again */
+    for (int i = 0; i < VALUES; i++) wrong += copy[i] != 1000 * round + left;
+  }
+
+  grove_report report = {.struct_size = sizeof report};
+  must(grove_op_report(update, &report));
+  printf("rank %d: %d wrong, %lld bytes a round inside the node, over %s\n", rank, wrong,
+         (long long)report.on_node_bytes, report.transport_on_node);
+
+  must(grove_op_free(&update));
+  must(grove_forest_free(&forest));
+  must(grove_dealloc(ctx, own));
+  must(grove_context_free(&ctx));
+  free(copy);
+  MPI_Finalize();
+  return wrong > 0;
+}

@@ -1,0 +1,24 @@
+/* Lists that name some values several times.
+ */
+#ifndef GROVE_BASE_DISTINCT_H
+#define GROVE_BASE_DISTINCT_H
+
+#include "base/index.h"
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How many different values the list has. */
+grove_status grove_distinct_count(const grove_index *list, int64_t *out);
+
+/* number[i]: which value entry i is, counted in the order in which values first appear; `count` of
+ * them. The list has fewer than 2^31 entries. */
+grove_status grove_distinct_number(const grove_index *list, int32_t *number, int64_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,181 @@
+#define _XOPEN_SOURCE 700 /* recursive mutexes */
+#include "context/helper.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* After so many polls in vain the helper sleeps between two: computing threads need the cores. */
+enum { PATIENT_POLLS = 10000, SLEEP_NANOSECONDS = 50000 };
+
+struct grove_helper {
+  grove_helper *next; /* that runs */
+  grove_helper_task task;
+  pthread_t thread;
+  pthread_mutex_t mutex; /* recursive */
+  pthread_cond_t work;   /* there may be some */
+  int wanted;            /* threads that wait for the lock: atomic */
+  int stop;              /* with the lock */
+  int running;
+};
+
+void grove_helper_lock(grove_helper *helper)
+{
+  __atomic_add_fetch(&helper->wanted, 1, __ATOMIC_RELAXED);
+  pthread_mutex_lock(&helper->mutex);
+  __atomic_sub_fetch(&helper->wanted, 1, __ATOMIC_RELAXED);
+}
+
+void grove_helper_unlock(grove_helper *helper)
+{
+  pthread_mutex_unlock(&helper->mutex);
+}
+
+void grove_helper_wake(grove_helper *helper)
+{
+  pthread_cond_signal(&helper->work);
+}
+
+/* One turn. False when the helper is to stop. */
+static int turn(grove_helper *helper, int *more)
+{
+  pthread_mutex_lock(&helper->mutex);
+  *more = !helper->stop && helper->task.work(helper->task.self);
+  while (!*more && !helper->stop) {
+    pthread_cond_wait(&helper->work, &helper->mutex);
+    *more = !helper->stop && helper->task.work(helper->task.self);
+  }
+  int go_on = !helper->stop;
+  pthread_mutex_unlock(&helper->mutex);
+  return go_on;
+}
+
+static void *run(void *pointer)
+{
+  grove_helper *helper = pointer;
+  const struct timespec nap = {0, SLEEP_NANOSECONDS};
+  for (int more = 0, polls = 0; turn(helper, &more);) {
+    /* A mutex is not fair: without this the others might wait for ever. */
+    while (__atomic_load_n(&helper->wanted, __ATOMIC_RELAXED) > 0) sched_yield();
+    if (++polls < helper->task.spins) continue;
+    if (polls < PATIENT_POLLS)
+      sched_yield();
+    else
+      nanosleep(&nap, NULL);
+  }
+  return NULL;
+}
+
+static void end_thread(grove_helper *helper)
+{
+  if (!helper->running) return;
+  grove_helper_lock(helper);
+  helper->stop = 1;
+  pthread_cond_signal(&helper->work);
+  grove_helper_unlock(helper);
+  pthread_join(helper->thread, NULL);
+  helper->running = 0;
+}
+
+/* ---- those that run, for MPI_Finalize to end ---- */
+
+static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
+static grove_helper *list;
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all. */
+static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
+{
+  (void)comm;
+  (void)key;
+  (void)value;
+  (void)extra;
+  for (grove_helper *helper = list; helper; helper = helper->next) end_thread(helper);
+  return MPI_SUCCESS;
+}
+
+static grove_status watch_finalize(void)
+{
+  grove_status status = GROVE_OK;
+  if (keyval != MPI_KEYVAL_INVALID) return GROVE_OK;
+  GROVE_TRY_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &keyval, NULL));
+  GROVE_TRY_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
+fail:
+  return status;
+}
+
+static grove_status enlist(grove_helper *helper)
+{
+  pthread_mutex_lock(&list_mutex);
+  grove_status status = watch_finalize();
+  helper->next = list;
+  list = helper;
+  pthread_mutex_unlock(&list_mutex);
+  return status;
+}
+
+static void strike_off(grove_helper *helper)
+{
+  pthread_mutex_lock(&list_mutex);
+  grove_helper **at = &list;
+  while (*at && *at != helper) at = &(*at)->next;
+  if (*at) *at = helper->next;
+  pthread_mutex_unlock(&list_mutex);
+}
+
+/* ---- begin and end ---- */
+
+static grove_status check_mpi(void)
+{
+  grove_status status = GROVE_OK;
+  int level = 0;
+  GROVE_TRY_MPI(MPI_Query_thread(&level));
+  GROVE_CHECK(level == MPI_THREAD_MULTIPLE, GROVE_ERR_UNSUPPORTED,
+              "option progress=thread: MPI must be initialised by MPI_Init_thread with "
+              "MPI_THREAD_MULTIPLE");
+fail:
+  return status;
+}
+
+static void make_lock(grove_helper *helper)
+{
+  pthread_mutexattr_t recursive;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&helper->mutex, &recursive);
+  pthread_mutexattr_destroy(&recursive);
+  pthread_cond_init(&helper->work, NULL);
+}
+
+grove_status grove_helper_start(const grove_helper_task *task, grove_helper **out)
+{
+  grove_status status = GROVE_OK;
+  grove_helper *helper = NULL;
+  GROVE_TRY(check_mpi());
+  GROVE_NEW(helper, 1);
+  helper->task = *task;
+  make_lock(helper);
+  GROVE_TRY(enlist(helper));
+  int failed = pthread_create(&helper->thread, NULL, run, helper);
+  GROVE_CHECK(!failed, GROVE_ERR_SYSTEM, "cannot start a thread: %s", strerror(failed));
+  helper->running = 1;
+  *out = helper;
+  return GROVE_OK;
+fail:
+  grove_helper_stop(&helper);
+  return status;
+}
+
+void grove_helper_stop(grove_helper **pointer)
+{
+  grove_helper *helper = *pointer;
+  if (!helper) return;
+  end_thread(helper);
+  strike_off(helper);
+  pthread_cond_destroy(&helper->work);
+  pthread_mutex_destroy(&helper->mutex);
+  free(helper);
+  *pointer = NULL;
+}
