@@ -1,9 +1,8 @@
 /* A ring between processes: every reader gets every item, in order and unharmed, however large the
- * items, however few the slots, whoever lags and whoever leaves. The rules behind it are tried in all
- * interleavings by ring_model.c; here is the code itself. */
+ * items, however few the slots, whoever lags and whoever leaves. The rules behind it are tried in
+ * all interleavings by ring_model.c; here is the code itself. */
 #include "transport/ring.h"
 
-#include "base/segment.h"
 #include "check.h"
 #include "random.h"
 
@@ -15,18 +14,14 @@ enum { MOST_BYTES = 20000, MOST_SLOTS = 64, CANARY = 0x5a, CANARIES = 4 * GROVE_
 
 /* ---- memory that all ranks see ---- */
 
-static grove_segment share(size_t bytes)
+static char *share(size_t bytes, MPI_Win *window)
 {
-  char name[GROVE_SEGMENT_NAME] = "";
-  grove_segment s = {0};
-  MPI_Request request;
-  if (world_rank() == 0) CHECK_OK(grove_segment_create(bytes, name, &s));
-  MPI_Ibcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD, &request);
-  polite_wait(&request);
-  if (world_rank() != 0) CHECK_OK(grove_segment_attach(name, bytes, &s));
-  polite_barrier(MPI_COMM_WORLD);
-  if (world_rank() == 0) grove_segment_unlink(name);
-  return s;
+  MPI_Aint size = world_rank() == 0 ? (MPI_Aint)bytes : 0;
+  int unit = 1;
+  char *memory = NULL;
+  MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, window);
+  MPI_Win_shared_query(*window, 0, &size, &unit, &memory);
+  return memory;
 }
 
 /* ---- one case, which all ranks draw from the same numbers ---- */
@@ -205,8 +200,8 @@ static void take(const scene *s, grove_ring_reader *r, int64_t *k)
   grove_ring_pass(r);
 }
 
-/* The writer has room for what the slowest reader has taken, and a reader that left counts no more.
- * Reader 0 takes one item a step, the others two, as long as there are any; then reader 0 leaves. */
+/* The writer has room for what the slowest reader has taken; a reader that left counts no more.
+ * Reader 0 takes one item a step, the others two, if there are any; then reader 0 leaves. */
 static void in_steps(int64_t slots, char *memory)
 {
   scene s = {.bytes = 100, .items = INT64_MAX, .seed = (uint64_t)slots, .memory = memory};
@@ -248,13 +243,14 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "transport/ring_passes_items");
   if (world_size() < 2) return test_skip("a ring without readers");
   grove_ring_size most = grove_ring_size_of(MOST_BYTES, MOST_SLOTS, world_size() - 1);
-  grove_segment memory = share((size_t)grove_ring_bytes(&most) + 2 * CANARIES);
-  for (int64_t slots = 1; slots <= 16; slots *= 2) in_steps(slots, memory.base);
+  MPI_Win window;
+  char *memory = share((size_t)grove_ring_bytes(&most) + 2 * CANARIES, &window);
+  for (int64_t slots = 1; slots <= 16; slots *= 2) in_steps(slots, memory);
   for (int64_t i = 0; i < test_samples(60); i++) {
     test_case(i);
-    scene s = draw(i, memory.base);
+    scene s = draw(i, memory);
     pass_items(&s);
   }
-  grove_segment_free(&memory);
+  MPI_Win_free(&window);
   return test_end();
 }
