@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copying in and copying out overlap best in pieces of this size (DESIGN: measured, 2 cores); with 16
- * of them in a ring 256 KiB take 27 us on a Xeon (2026-11), with 8 of them 31, with 4 of them 44. */
+/* Copying in and copying out overlap best in pieces of this size (DESIGN: measured, 2 cores). With
+ * 16 of them in a ring 256 KiB take 27 us on a Xeon (2026-11), with 8 of them 31, with 4 44. */
 enum { PIECE = 1 << 14, LARGE_SLOTS = 16 };
 
 /* What the rings of a channel should have at most on one rank. */
