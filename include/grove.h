@@ -219,7 +219,9 @@ GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, con
 
 /* Starts the operation; returns at once, waiting for nobody. Every rank must start it, as often as
  * the others; several operations may be started and finished in different orders on different
- * ranks. Until the wait, what it reads must not be written and what it writes not be touched. */
+ * ranks. Until the wait, what it reads must not be written and what it writes not be touched; and
+ * the rank must not block, outside the library, on something that another one does only after its
+ * own wait: data moves while ranks call the library (or with `progress=thread`). */
 GROVE_API grove_status grove_start(grove_op *op);
 
 /* Advances every active operation of the context (of no other context); `done` is 1 once this one
@@ -239,13 +241,12 @@ GROVE_API grove_status grove_wait(grove_op *op);
  * rank calls the library on the context. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
-/* One shot: init and start in one call, wait and free in the other. The first call of its kind
- * is Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad
- * argument is then an error on this rank alone. Of one kind are calls on the same forest of
- * the same operation with the same MPI_Op (all users' commutative operations count as one, and
- * all others) and units of the same size and basic type, under the same options but for
- * `timeout`, `log` and `spin`. They are matched in the order they are made; calls of different
- * kinds may be made in different orders. */
+/* One shot: init and start in one call, wait and free in the other. The first call of its kind is
+ * Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad argument is
+ * then an error on this rank alone. Of one kind are calls on the same forest of the same operation
+ * with the same MPI_Op (all users' operations count as one) and units of the same size and basic
+ * type, under the same options but for `timeout`, `log`, `spin` and `progress`. They are matched in
+ * the order they are made; calls of different kinds may be made in different orders. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,

@@ -122,11 +122,12 @@ fail:
 }
 
 /* May several leaves share a value of a message? On the way back that means to combine their
- * contributions before the root is reached: the last one counts, or the order must not matter. */
+ * contributions before the root is reached: the last one counts, or the order must not matter. All
+ * users' operations are of one kind, whether they commute or not, so none does. */
 static int may_share(const grove_request *r, const grove_combine *combine)
 {
   if (r->operation == GROVE_BCAST || combine->way == GROVE_COMBINE_REPLACE) return 1;
-  return combine->commutative && !r->forest->ctx->options.deterministic;
+  return combine->number >= 0 && !r->forest->ctx->options.deterministic;
 }
 
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
@@ -163,8 +164,8 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_TRY(get_plan(r->forest, key, &channel->plan));
   GROVE_TRY(check_sizes(channel));
-  GROVE_TRY(grove_channel_wire(channel));
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);
+  GROVE_TRY(grove_channel_wire(channel));
   *out = channel;
   return GROVE_OK;
 fail:

@@ -25,7 +25,8 @@ static int same_data(const grove_message *a, const grove_message *b)
 static int fits(const grove_channel *channel, const grove_shape *shape)
 {
   grove_shm_message m = {.bytes = grove_message_bytes(channel, shape),
-                         .piece = (int)channel->piece};
+                         .piece = (int)channel->piece,
+                         .sends = (int)channel->counts.on_node_messages};
   return grove_shm_fits(&m);
 }
 
@@ -99,6 +100,7 @@ static int list_messages(const grove_channel *channel, int sends, grove_shm_mess
                                       .peer = grove_stage_message(stage, i)->peer,
                                       .bytes = grove_message_bytes(channel, &w->shapes[i]),
                                       .piece = (int)channel->piece,
+                                      .sends = (int)channel->counts.on_node_messages,
                                       .ring = rings + ~w->via[i] - w->nflows_in};
     }
     rings += w->nflows_out;

@@ -253,7 +253,7 @@ static void child_fills(void)
     grove_segment_free(&part[i]);
   }
   CHILD_CHECK(left_behind() == 0);
-  CHILD_CHECK(grove_segment_create(1000 << 10, name, &s) == GROVE_OK); /* all of it is back */
+  CHILD_CHECK(grove_segment_create(400 << 10, name, &s) == GROVE_OK); /* all of it is back */
   fill(&s, 9);
   CHILD_CHECK(holds(&s, 9));
   grove_segment_unlink(name);

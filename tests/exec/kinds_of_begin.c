@@ -168,7 +168,7 @@ static void options_that_change_no_message(const place *p, known *k)
 {
   static const char *const option[][2] = {
     {"timeout", "3600"}, {"timeout", "0"}, {"log", "summary"},     {"log", "off"},
-    {"spin", "10"},      {"spin", "auto"}, {"deterministic", "on"}};
+    {"spin", "10"},      {"spin", "auto"}};
   for (int i = 0; i < (int)(sizeof option / sizeof *option); i++) {
     CHECK_OK(grove_context_set(p->ctx, option[i][0], option[i][1]));
     stays_known(p, k, i);
