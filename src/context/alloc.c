@@ -23,7 +23,7 @@ static grove_status make_private(shared *s)
 {
   grove_status status = GROVE_OK;
   size_t bytes = (s->bytes / ALIGNMENT + 1) * ALIGNMENT;
-  s->memory = bytes > s->bytes ? aligned_alloc(ALIGNMENT, bytes) : NULL;
+  s->memory = s->bytes <= MOST_BYTES ? aligned_alloc(ALIGNMENT, bytes) : NULL;
   GROVE_CHECK(s->memory, GROVE_ERR_MEMORY, "no memory for %zu bytes", s->bytes);
 fail:
   return status;

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "places.h"
 #include "random.h"
+#include "shared.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,8 @@ static void alternating(const place *p, int64_t n, int reduces)
 
 /* ---- that it is in place ---- */
 
+enum { LIMIT_BYTES = 1 << 15 }; /* from here on */
+
 static int all_on_one_node(const place *p, grove_op *op)
 {
   grove_report r = {.struct_size = sizeof r};
@@ -238,11 +241,17 @@ static void taken_from(const place *p, home where, int64_t n, int listed, int ex
 {
   enum { BEFORE = 5, AFTER = 6 };
   pair x = pair_open(p, n, listed, 0);
+  polite_barrier(p->comm);
+  int64_t before = shared_bytes();
+  polite_barrier(p->comm);
   memory m = memory_open(p, where, where, n);
+  polite_barrier(p->comm);
+  int64_t shared = shared_bytes() - before, wanted = where == ORDINARY ? 0 : p->size * n * 8;
+  polite_barrier(p->comm);
   grove_op *op = NULL;
   int done = 0;
   init(&x, &m, &op);
-  int known = all_on_one_node(p, op);
+  int known = all_on_one_node(p, op) && shared >= (n * 8 < LIMIT_BYTES ? 0 : wanted);
   fill(&x, &m, BEFORE);
   if (p->rank == 0) {
     CHECK_OK(grove_start(op));
@@ -271,7 +280,7 @@ static void taken_from(const place *p, home where, int64_t n, int listed, int ex
 
 static void large_and_consecutive(const place *p)
 {
-  enum { LIMIT = (1 << 15) / 8 }; /* 32 KiB */
+  enum { LIMIT = LIMIT_BYTES / 8 };
   taken_from(p, ALLOCATED, LIMIT, 0, 1);
   taken_from(p, INSIDE, LIMIT, 0, 1);
   taken_from(p, TOGETHER, LIMIT, 0, 1);
