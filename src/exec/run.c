@@ -51,19 +51,13 @@ fail:
   return status;
 }
 
-/* Self edges, a chunk at a time. */
+/* Self edges. */
 static grove_status keep(grove_op *op, grove_bound_stage *s)
 {
-  grove_status status = GROVE_OK;
-  const grove_shape *from = &s->wired->keep_from, *to = &s->wired->keep_to;
+  const grove_wired_stage *w = s->wired;
   s->kept = 1;
-  for (int64_t at = 0; at < from->units; at += op->keep_units) {
-    int64_t n = from->units - at < op->keep_units ? from->units - at : op->keep_units;
-    GROVE_TRY(grove_pack(&op->mover, from, op->from, at, n, op->keep));
-    GROVE_TRY(grove_unpack(&op->mover, to, op->keep, op->to, at, n));
-  }
-fail:
-  return status;
+  return grove_move(&op->mover, &w->keep_from, op->from, &w->keep_to, op->to, op->keep,
+                    op->keep_units);
 }
 
 /* ---- what goes ---- */

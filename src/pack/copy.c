@@ -119,6 +119,15 @@ static inline void copy_words(char *restrict to, const char *restrict from, int6
     const char *restrict from = a->from;                                                           \
     const int64_t *restrict to_at = a->to_at, *restrict from_at = a->from_at;                      \
     for (int64_t k = 0; k < a->n; k++) COPY(to + to_at[k], from + from_at[k], size);               \
+  }                                                                                                \
+  static void carry_##name(void *restrict to, const int32_t *restrict to_slots,                    \
+                           const void *restrict from, const int32_t *restrict from_slots,          \
+                           int64_t n, int64_t bytes)                                               \
+  {                                                                                                \
+    (void)bytes;                                                                                   \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      COPY((char *)to + to_slots[k] * (int64_t)(size),                                             \
+           (const char *)from + from_slots[k] * (int64_t)(size), size);                            \
   }
 
 #define KERNELS(name, size, COPY)                                                                  \
@@ -176,7 +185,7 @@ KERNELS(general, bytes, BY_CONSTANT)
 enum { MOST_CONSTANT = 256 };
 #define ROW(name, bytes)                                                                           \
   bytes, gather_##name, scatter_##name, gather_apart_##name, scatter_apart_##name,                 \
-    gather_box_##name, scatter_box_##name, any_##name
+    gather_box_##name, scatter_box_##name, any_##name, carry_##name
 static const grove_copy constant[MOST_CONSTANT + 1] = {
   [1] = {ROW(1, 1)},       [2] = {ROW(2, 2)},       [3] = {ROW(3, 3)},
   [4] = {ROW(4, 4)},       [6] = {ROW(6, 6)},       [8] = {ROW(8, 8)},

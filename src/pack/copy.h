@@ -41,6 +41,9 @@ typedef struct grove_copy {
   void (*gather_box)(const grove_box_copy *box, int64_t bytes); /* into the message */
   void (*scatter_box)(const grove_box_copy *box, int64_t bytes);
   void (*any)(const grove_any_copy *any, int64_t bytes);
+  /* to[to_slots[k]] = from[from_slots[k]], slots `bytes` apart on both sides */
+  void (*carry)(void *to, const int32_t *to_slots, const void *from, const int32_t *from_slots,
+                int64_t n, int64_t bytes);
 } grove_copy;
 
 /* The kernels for units of this size; never NULL. */

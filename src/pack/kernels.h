@@ -63,6 +63,9 @@ typedef struct grove_kernels {
                  int64_t elements);
   void (*box)(const grove_box_combine *box);
   void (*any)(const grove_any_combine *any);
+  /* Blocks in an array to blocks in an array; NULL: not for this type. */
+  void (*carried)(void *target, const int32_t *target_slots, const void *value,
+                  const int32_t *value_slots, int64_t n, int64_t elements);
 } grove_kernels;
 
 /* NULL where the operation means nothing on the type. */
@@ -132,7 +135,22 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
     else                                                                                           \
       for (int64_t k = 0; k < a->n; k++) name##_flat(t + t_at[k], v + v_at[k], a->elements);       \
   }                                                                                                \
-  static const grove_kernels name##_kernels = {name##_flat, name##_listed, name##_box, name##_any};
+  static void name##_carried(void *target, const int32_t *target_slots, const void *value,         \
+                             const int32_t *value_slots, int64_t n, int64_t elements)              \
+  {                                                                                                \
+    char *restrict t = (char *)target;                                                             \
+    const char *restrict v = (const char *)value;                                                  \
+    int64_t bytes = elements * (int64_t)sizeof(type);                                              \
+    if (elements == 1)                                                                             \
+      for (int64_t k = 0; k < n; k++)                                                              \
+        name##_at(t + target_slots[k] * (int64_t)sizeof(type),                                     \
+                  v + value_slots[k] * (int64_t)sizeof(type));                                     \
+    else                                                                                           \
+      for (int64_t k = 0; k < n; k++)                                                              \
+        name##_flat(t + target_slots[k] * bytes, v + value_slots[k] * bytes, elements);            \
+  }                                                                                                \
+  static const grove_kernels name##_kernels = {name##_flat, name##_listed, name##_box, name##_any, \
+                                               name##_carried};
 
 /* AT(target, value) combines one element, which has this many bytes in a message. */
 #define GROVE_KERNEL_BOX(name, AT, message_bytes)                                                  \

@@ -53,7 +53,7 @@
   }                                                                                                \
   static const grove_kernels op##_##name##_kernels = {                                             \
     WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_flat : NULL, op##_##name##_listed,           \
-    op##_##name##_box, op##_##name##_any};
+    op##_##name##_box, op##_##name##_any, NULL};
 
 #define WITHOUT_GAP(name, v_type, i_type) (sizeof(name##_pair) == sizeof(v_type) + sizeof(i_type))
 

@@ -122,3 +122,46 @@ grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, co
   if (in_place(mover, shape)) return reduce_in_place(mover, shape, message, base, begin, count);
   return move_batches(mover, shape, base, begin, count, (char *)message, 0);
 }
+
+/* ---- from array to array ---- */
+
+/* Both lists at once. Returns 0 if they, or the unit, are not for this way. */
+static int move_lists(const grove_mover *m, const grove_shape *from_shape, const void *from,
+                      const grove_shape *to_shape, void *to)
+{
+  const int32_t *source = from_shape->slots.narrow, *target = to_shape->slots.narrow;
+  const grove_unit *u = &m->unit;
+  if (!source || !target || !u->dense || from_shape->form != GROVE_SHAPE_LISTED ||
+      to_shape->form != GROVE_SHAPE_LISTED)
+    return 0;
+  if (m->combine.way == GROVE_COMBINE_REPLACE)
+    m->copy->carry(to, target, from, source, from_shape->units, u->bytes);
+  else if (m->combine.way == GROVE_COMBINE_KERNEL && m->combine.kernels->carried)
+    m->combine.kernels->carried(to, target, from, source, from_shape->units, u->elements);
+  else
+    return 0;
+  return 1;
+}
+
+grove_status grove_move(const grove_mover *mover, const grove_shape *from_shape, const void *from,
+                        const grove_shape *to_shape, void *to, void *buffer, int64_t room)
+{
+  grove_status status = GROVE_OK;
+  const grove_unit *unit = &mover->unit;
+  int64_t units = from_shape->units;
+  if (unit->bytes == 0 || units == 0 || move_lists(mover, from_shape, from, to_shape, to))
+    return GROVE_OK;
+  if (grove_pack_is_trivial(unit, from_shape)) /* the array is the message */
+    return grove_unpack(mover, to_shape, grove_unit_at(unit, from, from_shape->slots.first), to, 0,
+                        units);
+  if (grove_pack_is_trivial(unit, to_shape) && mover->combine.way == GROVE_COMBINE_REPLACE)
+    return grove_pack(mover, from_shape, from, 0, units,
+                      grove_unit_at(unit, to, to_shape->slots.first));
+  for (int64_t at = 0, n = 0; at < units; at += n) {
+    n = units - at < room ? units - at : room;
+    GROVE_TRY(grove_pack(mover, from_shape, from, at, n, buffer));
+    GROVE_TRY(grove_unpack(mover, to_shape, buffer, to, at, n));
+  }
+fail:
+  return status;
+}

@@ -46,6 +46,11 @@ grove_status grove_pack(const grove_mover *mover, const grove_shape *shape, cons
 grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, const void *message,
                           void *base, int64_t begin, int64_t count);
 
+/* What two lists of equal length say of slots in two arrays: from the first to the second, as a
+ * message that never travels. `buffer` has room for `room` units. */
+grove_status grove_move(const grove_mover *mover, const grove_shape *from_shape, const void *from,
+                        const grove_shape *to_shape, void *to, void *buffer, int64_t room);
+
 #ifdef __cplusplus
 }
 #endif
