@@ -35,13 +35,13 @@ static void move_blocks(const grove_mover *m, int combine, const grove_any_copy 
                                                .elements = bytes / m->unit.element_bytes});
 }
 
-static int64_t place(const grove_mover *m, const grove_side *side, const grove_piece *piece)
+static int64_t place(const grove_mover *m, const grove_places *side, const grove_piece *piece)
 {
   return side->in_memory ? m->unit.true_lb + piece->at : piece->message_at;
 }
 
-static void move_piece_by_piece(const grove_mover *m, int combine, int64_t n, const grove_side *to,
-                                const grove_side *from)
+static void move_piece_by_piece(const grove_mover *m, int combine, int64_t n,
+                                const grove_places *to, const grove_places *from)
 {
   const grove_piece *piece = grove_unit_pieces(&m->unit);
   for (int p = 0; p < m->unit.npieces; p++)
@@ -52,8 +52,8 @@ static void move_piece_by_piece(const grove_mover *m, int combine, int64_t n, co
 }
 
 /* Pieces of equal length that follow each other go together. */
-static void move_unit(const grove_mover *m, int combine, int64_t k, const grove_side *to,
-                      const grove_side *from)
+static void move_unit(const grove_mover *m, int combine, int64_t k, const grove_places *to,
+                      const grove_places *from)
 {
   const grove_piece *piece = grove_unit_pieces(&m->unit);
   int64_t to_at[GROVE_BATCH], from_at[GROVE_BATCH];
@@ -71,8 +71,8 @@ static void move_unit(const grove_mover *m, int combine, int64_t k, const grove_
   }
 }
 
-static void move_pairs(const grove_mover *m, int64_t n, const grove_side *to,
-                       const grove_side *from)
+static void move_pairs(const grove_mover *m, int64_t n, const grove_places *to,
+                       const grove_places *from)
 {
   const grove_combine *c = &m->combine;
   c->kernels->any(
@@ -88,8 +88,8 @@ static void move_pairs(const grove_mover *m, int64_t n, const grove_side *to,
 
 /* Elements do not depend on each other, so the order of pieces and units is free; for each element
  * the order of its values stays. */
-static void move_known(const grove_mover *m, int combine, int64_t n, const grove_side *to,
-                       const grove_side *from)
+static void move_known(const grove_mover *m, int combine, int64_t n, const grove_places *to,
+                       const grove_places *from)
 {
   if (combine && m->unit.kind == GROVE_KIND_PAIR) {
     move_pairs(m, n, to, from);
@@ -100,8 +100,8 @@ static void move_known(const grove_mover *m, int combine, int64_t n, const grove
   }
 }
 
-grove_status grove_batch_copy(const grove_mover *m, int64_t n, const grove_side *to,
-                              const grove_side *from)
+grove_status grove_batch_copy(const grove_mover *m, int64_t n, const grove_places *to,
+                              const grove_places *from)
 {
   if (m->unit.npieces == 0) return grove_opaque_copy(m, n, to, from);
   move_known(m, 0, n, to, from);
@@ -168,32 +168,32 @@ static void make_rounds(int64_t n, const int64_t *target_at, const int64_t *valu
   }
 }
 
-typedef grove_status step(const grove_mover *m, int64_t n, const grove_side *target,
-                          const grove_side *value);
+typedef grove_status step(const grove_mover *m, int64_t n, const grove_places *target,
+                          const grove_places *value);
 
 /* At most `most` at a time. */
-static grove_status in_steps(const grove_mover *m, int64_t n, const grove_side *target,
-                             const grove_side *value, step *take, int64_t most)
+static grove_status in_steps(const grove_mover *m, int64_t n, const grove_places *target,
+                             const grove_places *value, step *take, int64_t most)
 {
   grove_status status = GROVE_OK;
   for (int64_t k = 0; k < n; k += most) {
-    grove_side t = {target->base, target->at + k, target->in_memory};
-    grove_side v = {value->base, value->at + k, value->in_memory};
+    grove_places t = {target->base, target->at + k, target->in_memory};
+    grove_places v = {value->base, value->at + k, value->in_memory};
     GROVE_TRY(take(m, n - k < most ? n - k : most, &t, &v));
   }
 fail:
   return status;
 }
 
-static grove_status in_rounds(const grove_mover *m, int64_t n, const grove_side *target,
-                              const grove_side *value, step *take, int64_t most)
+static grove_status in_rounds(const grove_mover *m, int64_t n, const grove_places *target,
+                              const grove_places *value, step *take, int64_t most)
 {
   grove_status status = GROVE_OK;
   rounds r;
   make_rounds(n, target->at, value->at, &r);
   for (int64_t i = 0, k = 0; i < r.n; k = r.end[i++]) {
-    grove_side t = {target->base, r.target_at + k, target->in_memory};
-    grove_side v = {value->base, r.value_at + k, value->in_memory};
+    grove_places t = {target->base, r.target_at + k, target->in_memory};
+    grove_places v = {value->base, r.value_at + k, value->in_memory};
     GROVE_TRY(in_steps(m, r.end[i] - k, &t, &v, take, most));
   }
 fail:
@@ -201,14 +201,14 @@ fail:
 }
 
 /* As long as many targets in a row differ, their order can stay. */
-static grove_status without_duplicates(const grove_mover *m, int64_t n, const grove_side *target,
-                                       const grove_side *value, step *take, int64_t most)
+static grove_status without_duplicates(const grove_mover *m, int64_t n, const grove_places *target,
+                                       const grove_places *value, step *take, int64_t most)
 {
   enum { MANY = 24 };
   grove_status status = GROVE_OK;
   for (int64_t k = 0, taken = 0; k < n; k += taken) {
-    grove_side t = {target->base, target->at + k, target->in_memory};
-    grove_side v = {value->base, value->at + k, value->in_memory};
+    grove_places t = {target->base, target->at + k, target->in_memory};
+    grove_places v = {value->base, value->at + k, value->in_memory};
     taken = count_distinct(n - k, t.at);
     if (taken == n - k || taken >= MANY) {
       GROVE_TRY(in_steps(m, taken, &t, &v, take, most));
@@ -225,13 +225,13 @@ fail:
 
 /* MPI_Reduce_local(a, b) sets b = a o b: the targets come first, for an operation that is not
  * commutative. */
-static grove_status combine_by_mpi(const grove_mover *m, int64_t n, const grove_side *target,
-                                   const grove_side *value)
+static grove_status combine_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
+                                   const grove_places *value)
 {
   grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.extent;
-  grove_side targets = {m->targets, at, 1}, values = {m->values, at, 1};
+  grove_places targets = {m->targets, at, 1}, values = {m->values, at, 1};
   GROVE_TRY(grove_batch_copy(m, n, &targets, target));
   GROVE_TRY(grove_batch_copy(m, n, &values, value));
   GROVE_TRY_MPI(MPI_Reduce_local(m->targets, m->values, (int)n, m->unit.type, m->combine.op));
@@ -242,15 +242,15 @@ fail:
 
 /* Kernels know nothing of such units: they work on them as they are in a message. One side is the
  * message already. */
-static grove_status combine_opaque(const grove_mover *m, int64_t n, const grove_side *target,
-                                   const grove_side *value)
+static grove_status combine_opaque(const grove_mover *m, int64_t n, const grove_places *target,
+                                   const grove_places *value)
 {
   grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.bytes;
-  grove_side packed = {m->packed, at, 0};
-  const grove_side *t = target->in_memory ? &packed : target;
-  const grove_side *v = target->in_memory ? value : &packed;
+  grove_places packed = {m->packed, at, 0};
+  const grove_places *t = target->in_memory ? &packed : target;
+  const grove_places *v = target->in_memory ? value : &packed;
   GROVE_TRY(grove_opaque_copy(m, n, &packed, target->in_memory ? target : value));
   for (int64_t k = 0; k < n; k++)
     m->combine.kernels->flat(t->base + t->at[k], v->base + v->at[k], m->unit.elements);
@@ -259,8 +259,8 @@ fail:
   return status;
 }
 
-grove_status grove_batch_combine(const grove_mover *m, int64_t n, const grove_side *target,
-                                 const grove_side *value)
+grove_status grove_batch_combine(const grove_mover *m, int64_t n, const grove_places *target,
+                                 const grove_places *value)
 {
   int opaque = m->unit.npieces == 0;
   switch (m->combine.way) {

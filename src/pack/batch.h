@@ -3,7 +3,7 @@
  * gaps, users' operations, slots that share units of a message.
  *
  *     int64_t from[GROVE_BATCH], to[GROVE_BATCH];          filled with offsets in bytes
- *     grove_side memory = {array, from, 1}, message = {buffer, to, 0};
+ *     grove_places memory = {array, from, 1}, message = {buffer, to, 0};
  *     grove_batch_copy(&mover, n, &message, &memory);
  */
 #ifndef GROVE_PACK_BATCH_H
@@ -18,18 +18,18 @@ extern "C" {
 enum { GROVE_BATCH = 256 };
 
 /* Where the units of a batch lie: base + at[k]. */
-typedef struct grove_side {
+typedef struct grove_places {
   char *base; /* written only if this is the target */
   const int64_t *at;
   int in_memory; /* laid out as the type says; else as in a message */
-} grove_side;
+} grove_places;
 
 /* to = from, and target = target o value: n units, at most GROVE_BATCH, in order, so that a target
  * that occurs twice gets both. */
-grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_side *to,
-                              const grove_side *from);
-grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_side *target,
-                                 const grove_side *value);
+grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_places *to,
+                              const grove_places *from);
+grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_places *target,
+                                 const grove_places *value);
 
 /* Where the units of n entries of a shape's list lie in memory, from entry `begin` on. */
 void grove_batch_slots(const grove_mover *mover, const grove_shape *shape, int64_t begin, int64_t n,
@@ -49,8 +49,8 @@ grove_status grove_shared_unpack(const grove_mover *mover, const grove_shape *sh
 
 /* grove_batch_copy through MPI_Pack and MPI_Unpack, for units whose pieces are unknown. No target
  * may occur twice. (opaque.c) */
-grove_status grove_opaque_copy(const grove_mover *mover, int64_t n, const grove_side *to,
-                               const grove_side *from);
+grove_status grove_opaque_copy(const grove_mover *mover, int64_t n, const grove_places *to,
+                               const grove_places *from);
 
 #ifdef __cplusplus
 }

@@ -51,8 +51,8 @@ fail:
   return status;
 }
 
-static grove_status copy_together(const grove_mover *m, int64_t n, const grove_side *to,
-                                  const grove_side *from)
+static grove_status copy_together(const grove_mover *m, int64_t n, const grove_places *to,
+                                  const grove_places *from)
 {
   grove_status status = GROVE_OK;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -66,8 +66,8 @@ fail:
   return status;
 }
 
-static grove_status copy_one(const grove_mover *m, int64_t k, const grove_side *to,
-                             const grove_side *from)
+static grove_status copy_one(const grove_mover *m, int64_t k, const grove_places *to,
+                             const grove_places *from)
 {
   grove_status status = GROVE_OK;
   char *there = to->base + to->at[k];
@@ -80,8 +80,8 @@ fail:
   return status;
 }
 
-grove_status grove_opaque_copy(const grove_mover *m, int64_t n, const grove_side *to,
-                               const grove_side *from)
+grove_status grove_opaque_copy(const grove_mover *m, int64_t n, const grove_places *to,
+                               const grove_places *from)
 {
   grove_status status = GROVE_OK;
   if (to->in_memory != from->in_memory && is_stretch(m, n, to->in_memory ? from->at : to->at))

@@ -21,7 +21,7 @@ static grove_status move_batch(const grove_mover *m, const grove_shape *shape, c
   int64_t slots[GROVE_BATCH], places[GROVE_BATCH];
   grove_batch_slots(m, shape, begin, n, slots);
   for (int64_t k = 0; k < n; k++) places[k] = k * m->unit.bytes;
-  grove_side memory = {base, slots, 1}, packed = {message, places, 0};
+  grove_places memory = {base, slots, 1}, packed = {message, places, 0};
   return to_message ? grove_batch_copy(m, n, &packed, &memory)
                     : grove_batch_combine(m, n, &memory, &packed);
 }

@@ -17,7 +17,7 @@ grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
   grove_status status = GROVE_OK;
   int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
   int64_t end = grove_index_at(&shape->starts, begin + count);
-  grove_side memory = {base, slots, 1}, packed = {(char *)message, units, 0};
+  grove_places memory = {base, slots, 1}, packed = {(char *)message, units, 0};
   for (int64_t k = grove_index_at(&shape->starts, begin), n = 0; k < end; k += n) {
     n = grove_batch_of(end - k);
     grove_batch_slots(m, shape, k, n, slots);
@@ -35,7 +35,7 @@ static grove_status pack_one_of_each(const grove_mover *m, const grove_shape *sh
   grove_status status = GROVE_OK;
   int64_t slots[GROVE_BATCH], places[GROVE_BATCH];
   int last = m->combine.way == GROVE_COMBINE_REPLACE;
-  grove_side memory = {base, slots, 1}, packed = {message, places, 0};
+  grove_places memory = {base, slots, 1}, packed = {message, places, 0};
   for (int64_t u = 0, n = 0; u < count; u += n) {
     n = grove_batch_of(count - u);
     for (int64_t k = 0; k < n; k++) {
@@ -69,7 +69,7 @@ static grove_status pack_the_others(const grove_mover *m, const grove_shape *sha
   grove_status status = GROVE_OK;
   int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
   int64_t end = grove_index_at(&shape->starts, begin + count);
-  grove_side memory = {base, slots, 1}, packed = {message, units, 0};
+  grove_places memory = {base, slots, 1}, packed = {message, units, 0};
   for (int64_t k = grove_index_at(&shape->starts, begin), n = 0; k < end; k += n) {
     n = grove_batch_of(end - k);
     grove_batch_slots(m, shape, k, n, slots);

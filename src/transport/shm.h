@@ -29,6 +29,7 @@ typedef struct grove_shm_message {
   int peer;      /* a rank of this node */
   int64_t bytes; /* of the whole message */
   int piece;     /* bytes that travel at once */
+  int slots;     /* that a ring should have at most, if it is large */
   int sends;     /* how many its sender has in the channel: the more, the smaller the rings */
   int ring;      /* of a send: which of this rank's rings; sends of the same data name the same */
 } grove_shm_message;
