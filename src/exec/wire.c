@@ -22,9 +22,10 @@ static int same_data(const grove_message *a, const grove_message *b)
   return same_list(&a->slots.index, &b->slots.index) && same_list(&a->starts, &b->starts);
 }
 
-/* A stream stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11) with 16 slots
- * of 16 KiB, with 8 of them 31, with 4 44. In a reduce a message may have to wait for its turn, and
- * its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16 (Neoverse V1). */
+/* A stream stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11) with 16
+ * slots of 16 KiB, with 8 of them 31, with 4 44. In a reduce a message may have to wait for its
+ * turn, and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16
+ * (Neoverse V1). */
 enum { STREAM_SLOTS = 16, REDUCE_SLOTS = 32 };
 
 static int slots_for(const grove_channel *channel)
