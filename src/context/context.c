@@ -5,8 +5,8 @@
 #include <strings.h>
 
 /* Polls before yielding when every rank has a core of its own: up to a millisecond. After yielding
- * to some daemon one may wait for milliseconds (2 ranks, 2 cores, a third process: 3.7 ms instead of
- * 0.2 for an exchange with 1000 polls). */
+ * to some daemon one may wait for milliseconds (2 ranks, 2 cores, a third process: 3.7 ms instead
+ * of 0.2 for an exchange with 1000 polls). */
 enum { SPINS = 20000 };
 
 grove_context *grove_context_hold(grove_context *ctx)
