@@ -97,6 +97,15 @@ static grove_status abandon(grove_op *op, int finalized)
   return status;
 }
 
+void grove_op_put_back(grove_op *op)
+{
+  grove_forest *forest = op->forest;
+  op->forest = NULL; /* a member of a pool is idle now */
+  op->state = GROVE_OP_IDLE;
+  grove_channel_release(op->channel);
+  grove_forest_release(forest);
+}
+
 static grove_status free_op(grove_op *op)
 {
   if (op->state == GROVE_OP_ACTIVE) {
@@ -105,11 +114,13 @@ static grove_status free_op(grove_op *op)
     if (!op->unusable && !finalized) grove_context_progress(op->ctx); /* perhaps it is complete */
     if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
   }
+  if (op->begun) {
+    grove_op_put_back(op);
+    return GROVE_OK;
+  }
   grove_channel *channel = op->channel;
   grove_forest *forest = op->forest;
-  op->forest = NULL; /* a member of a pool is idle now */
-  op->state = GROVE_OP_IDLE;
-  if (!op->begun) grove_op_destroy(op);
+  grove_op_destroy(op);
   grove_channel_release(channel);
   grove_forest_release(forest);
   return GROVE_OK;
