@@ -92,8 +92,8 @@ static int64_t left_to_send(const grove_bound_stage *s)
   return left;
 }
 
-/* What shared memory has no room for yet goes on as long as somebody takes it: the rank may not call
- * the library again for long. */
+/* What shared memory has no room for yet goes on as long as somebody takes it: the rank may not
+ * call the library again for long. */
 static void see_off(grove_op *op)
 {
   grove_pause pause;
