@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plans of a forest under one set of options. */
+/* A plan of a forest under one set of options. */
 typedef struct plans {
   struct plans *next;
   int generation;
-  int shared; /* values may be sent once */
-  grove_plan *bcast, *reduce;
+  int reduces;
+  int shared;           /* values may be sent once */
+  grove_plan *forward;  /* for bcast */
+  grove_plan *reversed; /* for reduce, and borrowing from it */
 } plans;
 
 /* What a forest keeps for its operations. */
@@ -33,8 +35,8 @@ static void free_compiled(void *pointer)
   }
   for (plans *next; c->plans; c->plans = next) {
     next = c->plans->next;
-    grove_plan_free(&c->plans->bcast);
-    grove_plan_free(&c->plans->reduce);
+    grove_plan_free(&c->plans->reversed);
+    grove_plan_free(&c->plans->forward);
     free(c->plans);
   }
   free(c);
@@ -54,21 +56,29 @@ fail:
   return status;
 }
 
-static grove_status compile(const grove_forest *f, int shared, plans **out)
+static grove_status compile(const grove_forest *f, const grove_channel_key *key, plans **out)
 {
   grove_status status = GROVE_OK;
   plans *p = NULL;
   GROVE_NEW(p, 1);
-  p->generation = f->ctx->generation;
-  p->shared = shared;
-  GROVE_TRY(grove_route_choose(f)->build(f, shared, &p->bcast));
-  GROVE_TRY(grove_plan_reverse(p->bcast, &p->reduce));
+  p->generation = key->generation;
+  p->reduces = key->operation == GROVE_REDUCE;
+  p->shared = key->shared;
+  grove_build how = {.share = p->shared, .by_root = p->reduces};
+  GROVE_TRY(grove_route_choose(f)->build(f, &how, &p->forward));
+  if (p->reduces) GROVE_TRY(grove_plan_reverse(p->forward, &p->reversed));
   *out = p;
   return GROVE_OK;
 fail:
-  if (p) grove_plan_free(&p->bcast);
+  if (p) grove_plan_free(&p->forward);
   free(p);
   return status;
+}
+
+static int is_for(const plans *p, const grove_channel_key *key)
+{
+  return p->generation == key->generation && p->reduces == (key->operation == GROVE_REDUCE) &&
+         p->shared == key->shared;
 }
 
 /* The forest's plan under today's options, in the direction of the data; compiled at first need. */
@@ -78,13 +88,13 @@ static grove_status get_plan(grove_forest *f, const grove_channel_key *key, cons
   compiled *c = NULL;
   GROVE_TRY(get_compiled(f, &c));
   plans *p = c->plans;
-  while (p && (p->generation != key->generation || p->shared != key->shared)) p = p->next;
+  while (p && !is_for(p, key)) p = p->next;
   if (!p) {
-    GROVE_TRY(compile(f, key->shared, &p));
+    GROVE_TRY(compile(f, key, &p));
     p->next = c->plans;
     c->plans = p;
   }
-  *out = key->operation == GROVE_BCAST ? p->bcast : p->reduce;
+  *out = p->reduces ? p->reversed : p->forward;
 fail:
   return status;
 }

@@ -10,13 +10,19 @@
 extern "C" {
 #endif
 
+/* What a plan may do, and what it is for. */
+typedef struct grove_build {
+  int share;   /* a value that several leaves of a message need may be sent once; on the way back
+                * their contributions are then combined before they are sent */
+  int by_root; /* it will run the other way: messages in the order of the roots, where what comes is
+                * combined with what is there; reading the leaves in any order costs less */
+} grove_build;
+
 typedef struct grove_route {
   const char *name; /* as the option `route` spells it */
   const char *description;
-  /* This rank's part of the plan, for bcast. With `share` a value that several leaves of a message
-   * need may be sent once; on the way back their contributions are then combined before they are
-   * sent. This rank's failure. */
-  grove_status (*build)(const grove_forest *f, int share, grove_plan **out);
+  /* This rank's part of the plan, for bcast. This rank's failure. */
+  grove_status (*build)(const grove_forest *f, const grove_build *how, grove_plan **out);
 } grove_route;
 
 extern const grove_route grove_route_standard;

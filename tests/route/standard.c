@@ -34,7 +34,7 @@ static void check_text(const grove_forest *f, const char *expected)
   size_t bytes = 0;
   FILE *file = open_memstream(&text, &bytes);
   CHECK(file != NULL, "no memory for a text");
-  CHECK_OK(grove_route_standard.build(f, 0, &plan));
+  CHECK_OK(grove_route_standard.build(f, &(grove_build){0}, &plan));
   grove_plan_print(plan, 100, file);
   fclose(file);
   CHECK(strcmp(text, expected) == 0, "the plan is\n%s, and not\n%s", text, expected);
@@ -179,7 +179,7 @@ static void at_random(const place *p, uint64_t number)
   int64_t nleaves = g->part[p->rank].nleaves;
   char *met = need((size_t)nleaves);
   memset(met, 0, (size_t)nleaves);
-  CHECK_OK(grove_route_standard.build(f, 0, &plan));
+  CHECK_OK(grove_route_standard.build(f, &(grove_build){0}, &plan));
   CHECK(plan->rank == p->rank && plan->nstages == 1, "a plan of rank %d, with %d stages",
         plan->rank, plan->nstages);
   check_messages(p, g, &plan->stages[0], met);

@@ -1,0 +1,24 @@
+/* The order of keys: which comes first, second, ... Equal ones stay in the order of the list.
+ */
+#ifndef GROVE_BASE_ORDER_H
+#define GROVE_BASE_ORDER_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int grove_order_ascends(int64_t n, const int64_t *key);
+
+/* The numbers of the keys (none is negative), by ascending key: n, fewer than 2^31. The caller
+ * frees the list. */
+grove_status grove_order_create(int64_t n, const int64_t *key, int32_t **out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
