@@ -1,0 +1,70 @@
+/* Orders of keys, and lists that name values several times, against the obvious loops. */
+#include "base/distinct.h"
+#include "base/order.h"
+#include "check.h"
+#include "random.h"
+
+#include <stdlib.h>
+
+enum { MOST = 2000 };
+
+static void check_order(int64_t n, const int64_t *key)
+{
+  int32_t *order = NULL;
+  char *seen = calloc((size_t)n + 1, 1);
+  CHECK_OK(grove_order_create(n, key, &order));
+  int ascends = 1;
+  for (int64_t i = 0; i < n; i++) {
+    CHECK(order[i] >= 0 && order[i] < n && !seen[order[i]], "no permutation at %lld", (long long)i);
+    seen[order[i]] = 1;
+    if (i > 0) {
+      int64_t a = key[order[i - 1]], b = key[order[i]];
+      CHECK(a < b || (a == b && order[i - 1] < order[i]), "%lld before %lld", (long long)a,
+            (long long)b);
+      ascends = ascends && key[i - 1] <= key[i];
+    }
+  }
+  CHECK(grove_order_ascends(n, key) == ascends, "ascending or not");
+  free(seen);
+  free(order);
+}
+
+static void check_distinct(int64_t n, const int64_t *key)
+{
+  grove_index list = {0};
+  int32_t *number = need(((size_t)n + 1) * sizeof *number);
+  int64_t count = 0, numbered = 0, next = 0;
+  CHECK_OK(grove_index_create(n, key, &list));
+  CHECK_OK(grove_distinct_count(&list, &count));
+  CHECK_OK(grove_distinct_number(&list, number, &numbered));
+  for (int64_t i = 0; i < n; i++) {
+    int64_t first = 0;
+    while (key[first] != key[i]) first++;
+    int64_t expected = first == i ? next++ : number[first];
+    CHECK(number[i] == expected, "entry %lld is number %d, not %lld", (long long)i, number[i],
+          (long long)expected);
+  }
+  CHECK(count == next && numbered == next, "%lld and %lld different values, not %lld",
+        (long long)count, (long long)numbered, (long long)next);
+  grove_index_free(&list);
+  free(number);
+}
+
+int main(int argc, char **argv)
+{
+  static const int64_t ranges[] = {1, 3, 100, 5000, (int64_t)1 << 33, INT64_MAX / 2};
+  int64_t *key = NULL;
+  test_begin(&argc, &argv, "base/sorts_and_counts");
+  key = need(MOST * sizeof *key);
+  for (int64_t i = 0; i < test_samples(120); i++) {
+    test_case(i);
+    rng r = rng_from(test_seed(), (uint64_t)i);
+    int64_t n = i < 4 ? i : rng_below(&r, i % 3 ? 200 : MOST);
+    int64_t range = ranges[i % 6];
+    for (int64_t k = 0; k < n; k++) key[k] = i % 5 == 0 ? k * range / MOST : rng_below(&r, range);
+    check_order(n, key);
+    check_distinct(n, key);
+  }
+  free(key);
+  return test_end();
+}
