@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     rng r = rng_from(test_seed(), (uint64_t)i);
     int64_t n = i < 4 ? i : rng_below(&r, i % 3 ? 200 : MOST);
     int64_t range = ranges[i % 6];
-    for (int64_t k = 0; k < n; k++) key[k] = i % 5 == 0 ? k * range / MOST : rng_below(&r, range);
+    for (int64_t k = 0; k < n; k++) key[k] = i % 5 == 0 ? k * (range / MOST) : rng_below(&r, range);
     check_order(n, key);
     check_distinct(n, key);
   }
