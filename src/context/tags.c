@@ -25,19 +25,18 @@ fail:
   return status;
 }
 
-static grove_status mark(grove_context *ctx, int64_t tag)
+/* Room for what is known of this tag, before it is agreed upon. */
+static grove_status make_room(grove_context *ctx, int64_t tag)
 {
   grove_status status = GROVE_OK;
   int i = (int)tag - GROVE_TAG_FIRST;
-  if (i >= ctx->tags) {
-    int tags = 2 * i + 16;
-    grove_tag *list = realloc(ctx->tag, (size_t)tags * sizeof *list);
-    GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d tags", tags);
-    memset(list + ctx->tags, 0, (size_t)(tags - ctx->tags) * sizeof *list);
-    ctx->tag = list;
-    ctx->tags = tags;
-  }
-  ctx->tag[i].used = 1;
+  if (i < ctx->tags) return GROVE_OK;
+  int tags = 2 * i + 16;
+  grove_tag *list = realloc(ctx->tag, (size_t)tags * sizeof *list);
+  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d tags", tags);
+  memset(list + ctx->tags, 0, (size_t)(tags - ctx->tags) * sizeof *list);
+  ctx->tag = list;
+  ctx->tags = tags;
 fail:
   return status;
 }
@@ -55,6 +54,7 @@ grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64
   for (int64_t from = GROVE_TAG_FIRST;;) {
     int64_t proposal = from;
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
+    if (mine == GROVE_OK) mine = make_room(ctx, proposal);
     int64_t starts = starts_of(ctx, proposal);
     int64_t all[7] = {proposal, -proposal, starts, -starts, signature, -signature, *most};
     GROVE_TRY(grove_context_agree(ctx, mine, all, 7));
@@ -63,7 +63,7 @@ grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64
     from = all[0];
     *most = all[6];
     if (all[0] != -all[1]) continue;
-    GROVE_TRY(mark(ctx, from));
+    ctx->tag[from - GROVE_TAG_FIRST].used = 1;
     if (all[2] != -all[3]) continue;
     *tag = (int)from;
     return GROVE_OK;

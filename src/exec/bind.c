@@ -139,6 +139,9 @@ static void join_rings(grove_op *op)
       grove_flow *flow = &op->stages[s].flows[k];
       flow->message = w->flows[k];
       flow->bytes = grove_message_bytes(op->channel, &w->shapes[flow->message]);
+      flow->direct = is_direct(op, &w->shapes[flow->message], k < w->nflows_in);
+      flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
+      flow->memory = op->stages[s].staging[flow->message];
       if (k < w->nflows_in)
         flow->reader = &shm->readers[reader++];
       else
@@ -177,11 +180,9 @@ static void *message_memory(const grove_op *op, const grove_bound_stage *s, int 
 
 static void bind_flow(const grove_op *op, const grove_bound_stage *s, grove_flow *flow)
 {
-  int i = flow->message, receives = i < s->nreceives;
-  flow->direct = is_direct(op, &s->wired->shapes[i], receives);
-  flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
-  flow->memory = flow->direct || s->staging[i] ? message_memory(op, s, i) : NULL;
-  flow->in_place = flow->direct && !receives && flow->bytes >= GROVE_IN_PLACE_BYTES &&
+  if (!flow->direct) return; /* in staging for good, or packed piece by piece */
+  flow->memory = message_memory(op, s, flow->message);
+  flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->ctx->shared &&
                    grove_context_locate(op->ctx, flow->memory, &flow->spot);
 }
 

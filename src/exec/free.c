@@ -81,6 +81,34 @@ void grove_op_leave(grove_op *op)
   if (*at) *at = op->next_member;
 }
 
+/* Polls in vain before those who want what is left to send are taken not to be there yet. */
+enum { PATIENCE = 2000 };
+
+static int64_t left_to_send(const grove_bound_stage *s)
+{
+  int64_t left = 0;
+  for (int f = s->nflows_in; f < s->nflows; f++)
+    if (!s->flows[f].done) left += s->flows[f].bytes - s->flows[f].at + 1;
+  return left;
+}
+
+/* What shared memory has no room for yet goes on as long as somebody takes it: the rank may not
+ * call the library again for long. */
+static void see_off(grove_op *op)
+{
+  grove_pause pause;
+  int64_t left = INT64_MAX;
+  grove_pause_begin(&pause, 0);
+  for (int polls = 0; polls < PATIENCE; polls++) {
+    grove_context_progress(op->ctx);
+    int64_t now = left_to_send(&op->stages[op->current]);
+    if (op->state != GROVE_OP_ACTIVE || now == 0) return;
+    if (now < left) polls = 0;
+    left = now;
+    grove_pause_step(&pause);
+  }
+}
+
 /* From here on the operation belongs to the context, which sees its messages through; after
  * MPI_Finalize nobody does. */
 static grove_status abandon(grove_op *op, int finalized)
@@ -97,19 +125,30 @@ static grove_status abandon(grove_op *op, int finalized)
   return status;
 }
 
+void grove_op_put_back(grove_op *op)
+{
+  grove_forest *forest = op->forest;
+  op->forest = NULL; /* a member of a pool is idle now */
+  op->state = GROVE_OP_IDLE;
+  grove_channel_release(op->channel);
+  grove_forest_release(forest);
+}
+
 static grove_status free_op(grove_op *op)
 {
   if (op->state == GROVE_OP_ACTIVE) {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (!op->unusable && !finalized) grove_context_progress(op->ctx); /* perhaps it is complete */
+    if (!op->unusable && !finalized) see_off(op); /* perhaps it is complete then */
     if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
+  }
+  if (op->begun) {
+    grove_op_put_back(op);
+    return GROVE_OK;
   }
   grove_channel *channel = op->channel;
   grove_forest *forest = op->forest;
-  op->forest = NULL; /* a member of a pool is idle now */
-  op->state = GROVE_OP_IDLE;
-  if (!op->begun) grove_op_destroy(op);
+  grove_op_destroy(op);
   grove_channel_release(channel);
   grove_forest_release(forest);
   return GROVE_OK;

@@ -239,6 +239,9 @@ void grove_flow_hold(grove_op *op, grove_flow *flow);
 
 /* ---- freeing (free.c) ---- */
 
+/* Gives an operation that was begun, and is complete, back to its pool. */
+void grove_op_put_back(grove_op *op);
+
 /* Takes the operation off the list of its channel's members. */
 void grove_op_leave(grove_op *op);
 

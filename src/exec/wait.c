@@ -187,6 +187,11 @@ grove_status grove_end(grove_op **pointer)
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   status = grove_wait(op);
   if (op->state == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
+  if (status == GROVE_OK && op->forest->references > 1 && !op->ctx->helper) { /* as usual */
+    *pointer = NULL;
+    grove_op_put_back(op);
+    return GROVE_OK;
+  }
   char *sentence = status == GROVE_OK ? NULL : strdup(grove_last_error());
   grove_op_free(pointer);
   if (sentence) grove_error_set(status, sentence);
