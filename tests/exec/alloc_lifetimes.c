@@ -65,6 +65,7 @@ static void many(const place *p)
   void *memory[ALIVE];
   size_t bytes[ALIVE];
   int64_t order[ALIVE], before = settled_bytes(p);
+  int pieces = shared_pieces();
   rng r = rng_from(test_seed(), 1), mine = rng_from(test_seed() + 2, (uint64_t)p->rank);
   for (int again = 0; again < 3; again++) {
     for (int i = 0; i < ALIVE; i++) {
@@ -82,6 +83,7 @@ static void many(const place *p)
   }
   int64_t after = settled_bytes(p);
   CHECK(after == before, "%lld bytes are left", (long long)(after - before));
+  CHECK(shared_pieces() == pieces, "%d pieces are still mapped", shared_pieces() - pieces);
 }
 
 /* Much more in the course of time than there is at once. */

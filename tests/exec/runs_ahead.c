@@ -107,6 +107,14 @@ static void begin(const star *x, shot *s)
     CHECK_OK(grove_bcast_begin(x->forest, MPI_INT64_T, s->root, s->leaf, MPI_REPLACE, &s->op));
 }
 
+static void start(const star *x, shot *s, int begun)
+{
+  if (begun)
+    begin(x, s);
+  else
+    CHECK_OK(grove_start(s->op));
+}
+
 /* ---- as far ahead as shared memory allows ---- */
 
 /* Who receives dawdles. The sender changes its array as soon as it may. */
@@ -177,12 +185,7 @@ static void all_started_first(const place *p, const star *x, int n, int begun, f
   polite_barrier(p->comm);
   for (int r = 0; !sends(x) && r < p->size; r++)
     if (r != x->me && (r == x->hub) != x->reduces) hear(p, r);
-  for (int i = 0; i < n; i++) {
-    if (begun)
-      begin(x, &s[i]);
-    else
-      CHECK_OK(grove_start(s[i].op));
-  }
+  for (int i = 0; i < n; i++) start(x, &s[i], begun);
   if (sends(x)) {
     if (x->reduces)
       MPI_Send(NULL, 0, MPI_INT, x->hub, 3, p->comm);
@@ -195,6 +198,44 @@ static void all_started_first(const place *p, const star *x, int n, int begun, f
     if (begun) CHECK_OK(grove_end(&s[i].op));
     shot_close(&s[i]);
   }
+}
+
+/* ---- freed by who is ahead ---- */
+
+/* The senders free what they have started, all of it, before a receiver has started anything. As
+ * long as they call the library, here in a set-up that the receivers come to last, all of it
+ * arrives. What is sent from stays until the context is gone. */
+static void freed_at_once(int64_t n, int reduces, int listed, int begun)
+{
+  enum { SHOTS = 5 };
+  place p = place_create(split(0));
+  star x = star_open(&p, n % p.size, n, reduces, listed), last = {0};
+  shot s[SHOTS];
+  for (int i = 0; i < SHOTS; i++) {
+    s[i] = shot_open(&x);
+    fill(&x, &s[i], i);
+    if (!begun) init(&x, &s[i]);
+  }
+  if (begun) {
+    begin(&x, &s[0]);
+    CHECK_OK(grove_end(&s[0].op));
+    fill(&x, &s[0], 0);
+  }
+  if (!sends(&x)) polite_barrier(p.comm);
+  for (int i = 0; i < SHOTS; i++) start(&x, &s[i], begun);
+  for (int i = 0; i < SHOTS && sends(&x); i++) CHECK_OK(grove_op_free(&s[i].op));
+  if (sends(&x)) polite_barrier(p.comm);
+  for (int i = 0; i < SHOTS && !sends(&x); i++) {
+    CHECK_OK(begun ? grove_end(&s[i].op) : grove_wait(s[i].op));
+    check(&x, &s[i]);
+  }
+  last = star_open(&p, 0, 1, 0, 0);
+  CHECK_OK(grove_forest_free(&last.forest));
+  CHECK_OK(grove_forest_free(&x.forest));
+  for (int i = 0; i < SHOTS; i++) CHECK_OK(grove_op_free(&s[i].op));
+  place_free(&p);
+  polite_barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < SHOTS; i++) shot_close(&s[i]);
 }
 
 static void try_size(const place *p, int64_t n, int64_t rounds)
@@ -223,5 +264,10 @@ int main(int argc, char **argv)
     try_size(&p, size[i].n, most < 10 * size[i].rounds ? most : 10 * size[i].rounds);
   }
   place_free(&p);
+  for (int i = 0; i < 6; i++)
+    for (int k = 0; k < 4; k++) { /* bcast and reduce, consecutive and listed */
+      test_case(4 * i + k);
+      freed_at_once(size[i].n, k % 2, k / 2, (i + k / 2) % 2);
+    }
   return test_end();
 }

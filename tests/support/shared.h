@@ -8,4 +8,7 @@
  * Of one context with all its ranks on this host it is the same on every rank. */
 int64_t shared_bytes(void);
 
+/* How many pieces of them are mapped here. */
+int shared_pieces(void);
+
 #endif

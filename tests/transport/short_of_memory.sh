@@ -45,10 +45,9 @@ spare_shm() {
 small() {
   where='a /dev/shm of 64 MiB'
   mount -t tmpfs -o size=64m none /dev/shm
-  works 4 exec/alloc_in_place
-  works 3 exec/alloc_lifetimes
-  SAMPLES=20 works 4 exec/runs_ahead
-  SAMPLES=2000 works 4 exec/many_rounds
+  works 2 exec/alloc_in_place
+  works 2 exec/alloc_lifetimes
+  SAMPLES=500 works 4 exec/many_rounds
   SAMPLES=3000 works 3 exec/thousands_alive --print
   read -r shm all <<<"$(over_shm | head -1)"
   ((all == 3000 && shm > 500 && shm < all)) || fail "$shm of $all over shared memory"
@@ -60,9 +59,9 @@ tiny() {
   where='a /dev/shm of 1 MiB'
   mount -t tmpfs -o size=1m none /dev/shm
   spare_shm
-  SAMPLES=3 works 4 exec/matches_oracle
-  SAMPLES=50 works 4 exec/thousands_alive --print
-  works 4 exec/alloc_in_place
+  SAMPLES=2 works 3 exec/matches_oracle
+  SAMPLES=50 works 3 exec/thousands_alive
+  works 2 exec/alloc_in_place
   SAMPLES=500 works 3 exec/many_rounds
   clean
 }
@@ -78,7 +77,7 @@ full() {
   SAMPLES=50 works 3 exec/thousands_alive --print
   read -r shm all <<<"$(over_shm | tail -1)"
   ((all == 50 && shm == 0)) || fail "$shm of $all over shared memory"
-  works 3 exec/alloc_in_place
+  works 2 exec/alloc_lifetimes
   SAMPLES=20 works 3 exec/runs_ahead
   clean
 }
@@ -87,7 +86,7 @@ filling() {
   where='a /dev/shm that fills up'
   mount -t tmpfs -o size=64m none /dev/shm
   spare_shm
-  works 4 transport/fills_up
+  works 3 transport/fills_up
   read -r shm all <<<"$(over_shm)"
   ((shm > 5 && shm < all)) || fail "$shm of $all over shared memory"
   clean
