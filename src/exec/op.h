@@ -3,9 +3,10 @@
  * and two arrays, with memory for the messages that need packing. grove_bcast_init makes a channel
  * of its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
  *
- *     channel.c   finding and making channels         bind.c   arrays to messages
  *     init.c      the calls that make operations      run.c    start, advance, finish
- *     wait.c      start, test, wait, end, report      free.c   freeing in any state
+ *     channel.c   finding and making channels         flow.c   messages over shared memory
+ *     wire.c      what goes over which transport      wait.c   start, test, wait, end, report
+ *     bind.c      arrays to messages                  free.c   freeing in any state
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
