@@ -83,7 +83,7 @@ static void end_thread(grove_helper *helper)
 
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static grove_helper *list;
-static int keyval = MPI_KEYVAL_INVALID;
+static int watched; /* for the end of MPI */
 
 /* MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all. */
 static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
@@ -99,9 +99,12 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
 static grove_status watch_finalize(void)
 {
   grove_status status = GROVE_OK;
-  if (keyval != MPI_KEYVAL_INVALID) return GROVE_OK;
+  int keyval = MPI_KEYVAL_INVALID;
+  if (watched) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &keyval, NULL));
   GROVE_TRY_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
+  GROVE_TRY_MPI(MPI_Comm_free_keyval(&keyval)); /* lives as long as the attribute */
+  watched = 1;
 fail:
   return status;
 }
