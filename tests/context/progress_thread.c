@@ -18,7 +18,10 @@ static pair pair_open(grove_context *ctx, int rank, int size)
 {
   pair x = {.root = need(UNITS * sizeof *x.root), .leaf = need(UNITS * sizeof *x.leaf)};
   grove_root *root = need(UNITS * sizeof *root);
-  for (int64_t i = 0; i < UNITS; i++) root[i] = (grove_root){(rank + 1) % size, i};
+  for (int64_t i = 0; i < UNITS; i++) {
+    root[i] = (grove_root){(rank + 1) % size, i};
+    x.leaf[i] = 0;
+  }
   CHECK_OK(grove_forest_create(ctx, &x.forest));
   CHECK_OK(grove_forest_set_graph(x.forest, UNITS, UNITS, NULL, root));
   CHECK_OK(grove_forest_set_up(x.forest));
