@@ -170,7 +170,7 @@ void grove_arena_forget(grove_arena *arena, int64_t offset)
 }
 
 /* A new piece of this rank as one block. Where in the segment is settled by one atomic addition;
- * what can not be reserved there stays a hole, which costs nothing. */
+ * what can not be reserved there is given back, or stays a hole, which costs nothing. */
 static grove_status add_piece(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;

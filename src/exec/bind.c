@@ -62,7 +62,7 @@ fail:
   return status;
 }
 
-/* Self edges go through a buffer of bounded size, pack and unpack, like any message. */
+/* Self edges for which there is no way from array to array go through a buffer of bounded size. */
 static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;

@@ -177,13 +177,6 @@ fail:
   return status;
 }
 
-static void start_flows(grove_op *op, grove_bound_stage *s)
-{
-  grove_flow *flow = s->flows, *end = flow + s->nflows;
-  for (; flow < end; flow++) flow->done = 0;
-  if (s->to_send > 0) send_flows(op, s);
-}
-
 static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
@@ -191,8 +184,11 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   s->to_send = s->nsendings;
   s->next = 0;
   s->kept = s->wired->keep_from.units == 0;
+  /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
+   * through when the operation is freed. */
+  for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
   if (s->p2p) GROVE_TRY(start_p2p(op, s));
-  start_flows(op, s);
+  if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
   if (op->channel->key.operation == GROVE_REDUCE)
     combine_in_order(op, s);

@@ -186,9 +186,11 @@ grove_status grove_shm_connect(grove_shm *shm)
     give_up(shm, shm->usable);
     return GROVE_OK;
   }
-  for (int i = 0; i < shm->nreaders; i++)
-    GROVE_TRY(find_ring(shm, &shm->receives[i], &shm->readers[i]));
+  /* From here on the others use the rings of this rank, whatever happens to its own readers. */
+  int wanted = shm->nreaders;
   shm->connected = 1;
+  for (shm->nreaders = 0; shm->nreaders < wanted; shm->nreaders++)
+    GROVE_TRY(find_ring(shm, &shm->receives[shm->nreaders], &shm->readers[shm->nreaders]));
 fail:
   return status;
 }
