@@ -85,6 +85,12 @@ void *grove_memory(size_t count, size_t bytes);
 /* malloc, likewise. */
 void *grove_room(size_t count, size_t bytes);
 
+/* The least multiple of `unit` that is not less than `bytes`. */
+static inline int64_t grove_round_up(int64_t bytes, int64_t unit)
+{
+  return (bytes + unit - 1) / unit * unit;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -51,11 +51,6 @@ struct grove_arena {
   int64_t own_bytes;
 };
 
-static int64_t round_up(int64_t bytes, int64_t unit)
-{
-  return (bytes + unit - 1) / unit * unit;
-}
-
 int64_t grove_arena_head_bytes(int seats)
 {
   return (int64_t)sizeof(head) + seats * (int64_t)sizeof(seat_row);
@@ -74,7 +69,7 @@ grove_status grove_arena_create(const grove_segment *segment, int seats, int sea
   arena->rows = (seat_row *)(arena->head + 1);
   arena->rover = arena->blocks.next = arena->blocks.previous = &arena->blocks;
   arena->blocks.used = 1;
-  if (seat == 0) arena->head->end = round_up((int64_t)segment->bytes, grove_segment_page());
+  if (seat == 0) arena->head->end = grove_round_up((int64_t)segment->bytes, grove_segment_page());
   *out = arena;
 fail:
   return status;
@@ -200,7 +195,7 @@ fail:
 
 grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out)
 {
-  return add_piece(arena, round_up(bytes, grove_segment_page()), out);
+  return add_piece(arena, grove_round_up(bytes, grove_segment_page()), out);
 }
 
 void grove_arena_release_piece(grove_arena *arena, grove_block *block)
@@ -236,8 +231,8 @@ static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
   int64_t ahead = arena->own_bytes < FIRST_PIECE     ? FIRST_PIECE
                   : arena->own_bytes < LARGEST_PIECE ? arena->own_bytes
                                                      : LARGEST_PIECE;
-  int64_t need = round_up(bytes, FIRST_PIECE);
-  if (need >= ahead || add_piece(arena, round_up(ahead, FIRST_PIECE), out) != GROVE_OK)
+  int64_t need = grove_round_up(bytes, FIRST_PIECE);
+  if (need >= ahead || add_piece(arena, grove_round_up(ahead, FIRST_PIECE), out) != GROVE_OK)
     GROVE_TRY(add_piece(arena, need, out));
   arena->own_bytes += (*out)->bytes;
   insert_behind(*out, arena->blocks.previous);
@@ -305,7 +300,7 @@ static void collect(grove_arena *arena)
 grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;
-  bytes = round_up(bytes > 0 ? bytes : 1, APART);
+  bytes = grove_round_up(bytes > 0 ? bytes : 1, APART);
   grove_block *block = find_free(arena, bytes);
   if (!block) {
     collect(arena);

@@ -8,11 +8,6 @@
 /* Messages start on cache lines of their own; a user's operation sees aligned units. */
 enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
-static int64_t round_up(int64_t bytes)
-{
-  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 /* Can the message travel straight from the array, or into it? What must be combined with what is
  * there, or checked first, can not. */
 static int is_direct(const grove_op *op, const grove_shape *shape, int receives)
@@ -43,7 +38,7 @@ static int64_t lay_out(grove_op *op, char *at)
     for (int i = 0; i < w->nmessages; i++) {
       if (!is_staged(op, w, i, i < op->stages[s].nreceives)) continue;
       if (at) op->stages[s].staging[i] = at + used;
-      used += round_up(grove_message_bytes(op->channel, &w->shapes[i]) + 1);
+      used += grove_round_up(grove_message_bytes(op->channel, &w->shapes[i]) + 1, ALIGNMENT);
     }
   }
   return used;
@@ -72,7 +67,8 @@ static grove_status make_keep(grove_op *op)
   op->keep_units = bytes > 0 && KEEP_BYTES / bytes > 0 ? KEEP_BYTES / bytes : 1;
   if (op->keep_units > most) op->keep_units = most;
   if (most == 0) return GROVE_OK;
-  op->keep = aligned_alloc(ALIGNMENT, (size_t)round_up(op->keep_units * bytes + 1));
+  op->keep =
+    aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_units * bytes + 1, ALIGNMENT));
   GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for a unit of %lld bytes", (long long)bytes);
 fail:
   return status;

@@ -6,11 +6,6 @@
  * single unit is larger. */
 enum { ALIGNMENT = 64, SCRATCH_BYTES = 1 << 14 };
 
-static int64_t round_up(int64_t bytes)
-{
-  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 static int64_t how_many(const grove_unit *unit, int64_t bytes)
 {
   int64_t n = bytes > 0 ? SCRATCH_BYTES / bytes : GROVE_BATCH;
@@ -21,7 +16,9 @@ static int64_t how_many(const grove_unit *unit, int64_t bytes)
 /* Units for MPI_Reduce_local, each as aligned as it would be in an array that is. */
 static int64_t native_bytes(const grove_mover *m)
 {
-  return round_up((m->scratch_units - 1) * llabs(m->unit.extent) + m->unit.true_extent) + ALIGNMENT;
+  return grove_round_up((m->scratch_units - 1) * llabs(m->unit.extent) + m->unit.true_extent,
+                        ALIGNMENT) +
+         ALIGNMENT;
 }
 
 /* Where slot 0 is, if the units are to lie in this memory. */
@@ -42,7 +39,7 @@ static grove_status make_scratch(grove_mover *m)
   m->scratch_units = how_many(u, by_mpi ? llabs(u->extent) : u->bytes);
   if (by_mpi && opaque) m->scratch_units = 1;
   int64_t native = by_mpi ? native_bytes(m) : 0;
-  int64_t packed = opaque ? round_up(m->scratch_units * u->bytes) : 0;
+  int64_t packed = opaque ? grove_round_up(m->scratch_units * u->bytes, ALIGNMENT) : 0;
   m->memory = aligned_alloc(ALIGNMENT, (size_t)(2 * native + packed));
   GROVE_CHECK(m->memory, GROVE_ERR_MEMORY, "no memory for a unit that spans %lld bytes",
               (long long)u->true_extent);

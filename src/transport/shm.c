@@ -22,11 +22,6 @@ typedef struct table {
   entry entries[];
 } table;
 
-static int64_t round_up(int64_t bytes)
-{
-  return (bytes + 2 * GROVE_RING_LINE - 1) / (2 * GROVE_RING_LINE) * (2 * GROVE_RING_LINE);
-}
-
 int grove_shm_piece(int64_t unit_bytes)
 {
   return unit_bytes > 0 && unit_bytes <= PIECE ? (int)(PIECE / unit_bytes * unit_bytes) : PIECE;
@@ -66,7 +61,8 @@ static int readers_of(int nsends, const grove_shm_message *sends, int first)
 
 static int64_t table_bytes(int nsends)
 {
-  return round_up((int64_t)(sizeof(table) + (size_t)nsends * sizeof(entry)));
+  return grove_round_up((int64_t)(sizeof(table) + (size_t)nsends * sizeof(entry)),
+                        2 * GROVE_RING_LINE);
 }
 
 static int64_t block_bytes(int nsends, const grove_shm_message *sends)
@@ -75,7 +71,7 @@ static int64_t block_bytes(int nsends, const grove_shm_message *sends)
   for (int i = 0, n = 0; i < nsends; i += n) {
     n = readers_of(nsends, sends, i);
     grove_ring_size size = size_for(&sends[i], n);
-    bytes += round_up(grove_ring_bytes(&size));
+    bytes += grove_round_up(grove_ring_bytes(&size), 2 * GROVE_RING_LINE);
   }
   return bytes;
 }
@@ -93,7 +89,7 @@ static void make_rings(grove_shm *shm, int nsends, const grove_shm_message *send
     for (int k = 0; k < n; k++)
       t->entries[i + k] = (entry){sends[i + k].stage, place[sends[i + k].peer].seat, at, k};
     shm->writers[shm->nwriters++] = grove_ring_make((grove_ring *)(void *)(base + at), &size);
-    at += round_up(grove_ring_bytes(&size));
+    at += grove_round_up(grove_ring_bytes(&size), 2 * GROVE_RING_LINE);
   }
 }
 
