@@ -202,6 +202,31 @@ GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);
 /* This rank's part, for people: name, sizes, neighbours, and the edges (the first hundred). */
 GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
 
+/* ---- machines: what messages cost ------------------------------------------------------------ */
+
+/* A profile of a machine: latencies, rates and limits, each with its source. The table of every
+ * term is in docs/machines.md; `grove machine` lists, shows, measures and compares profiles. */
+typedef struct grove_machine grove_machine;
+
+/* The profile of that name that comes with Grove ("lassen", "tcp-10g"; `grove machine list`), or, if
+ * there is none or the text has a slash in it, the file of that name. An error names file, line and
+ * column. Local. */
+GROVE_API grove_status grove_machine_open(const char *name_or_path, grove_machine **out);
+
+/* Measures the machine that the ranks of the context run on, in about half a minute; the same
+ * profile on every rank. Localities that no two ranks have (other nodes, if there is one) are left
+ * out. Nothing else should be running, and no operation be active. Collective. */
+GROVE_API grove_status grove_machine_measure(grove_context *ctx, grove_machine **out);
+
+/* Writes the profile as text, so that opening the file gives it back. A file that was there is
+ * replaced only once the new one is whole. Local: one rank of a job does it. */
+GROVE_API grove_status grove_machine_write(const grove_machine *m, const char *path);
+GROVE_API grove_status grove_machine_free(grove_machine **m);
+
+/* From now on the context prices its operations (grove_report.predicted_seconds) on this machine,
+ * which is copied; NULL: on what the option `machine` says. All ranks pass the same. Collective. */
+GROVE_API grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m);
+
 /* ---- operations: data that moves ----------------------------------------------------------- */
 
 typedef struct grove_op grove_op;

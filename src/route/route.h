@@ -4,6 +4,7 @@
 #define GROVE_ROUTE_ROUTE_H
 
 #include "forest/forest.h"
+#include "plan/manifest.h"
 #include "plan/plan.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,9 @@ typedef struct grove_route {
   const char *description;
   /* This rank's part of the plan, for bcast. This rank's failure. */
   grove_status (*build)(const grove_forest *f, const grove_build *how, grove_plan **out);
+  /* Every message that the plans of all ranks would send, from plain edges: no MPI. */
+  grove_status (*count)(const grove_edge *edges, int64_t n, const grove_topo *topo,
+                        const grove_build *how, grove_manifest *out);
 } grove_route;
 
 extern const grove_route grove_route_standard;

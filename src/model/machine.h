@@ -1,0 +1,174 @@
+/* A machine, as a model sees it: how long messages, bytes, copies and queue steps take, by where
+ * the two ends are and how the message travels.
+ *
+ * A profile is a table of rows, read from and written to plain text (profile.c). Every row is one
+ * number with its source; the numbers that formulas use are kept beside them, ready to be looked
+ * up. What a profile does not say is NaN (a duration), 0 (a number of things) or an empty list.
+ *
+ *     grove_machine *m = NULL;
+ *     GROVE_TRY(grove_machine_open("lassen", &m));
+ *     grove_postal p = grove_machine_postal(m, GROVE_CPU, GROVE_OFF_NODE, 4096);
+ *     seconds = p.alpha + p.beta * 4096;
+ *     grove_machine_free(&m);
+ */
+#ifndef GROVE_MODEL_MACHINE_H
+#define GROVE_MODEL_MACHINE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the data of a message is; gpu-nogdr: GPUDirect is off. */
+typedef enum grove_memory_kind {
+  GROVE_CPU,
+  GROVE_GPU,
+  GROVE_GPU_NOGDR,
+  GROVE_MEMORIES
+} grove_memory_kind;
+
+/* How far apart the ends of a message are. */
+typedef enum grove_locality {
+  GROVE_ON_SOCKET,
+  GROVE_ON_NODE,
+  GROVE_OFF_NODE,
+  GROVE_LOCALITIES
+} grove_locality;
+
+/* How MPI sends it, by its size. */
+typedef enum grove_protocol {
+  GROVE_SHORT,
+  GROVE_EAGER,
+  GROVE_REND,
+  GROVE_PROTOCOLS
+} grove_protocol;
+
+typedef enum grove_direction { GROVE_D2H, GROVE_H2D, GROVE_DIRECTIONS } grove_direction;
+
+/* As profiles and commands spell them. */
+extern const char *const grove_memory_names[GROVE_MEMORIES];
+extern const char *const grove_locality_names[GROVE_LOCALITIES];
+extern const char *const grove_protocol_names[GROVE_PROTOCOLS];
+extern const char *const grove_direction_names[GROVE_DIRECTIONS];
+
+/* alpha + beta s: seconds, and seconds a byte. */
+typedef struct grove_postal {
+  double alpha, beta;
+} grove_postal;
+
+/* LogGP for messages from `from_bytes` on. Seconds; G in seconds a byte. */
+typedef struct grove_loggp {
+  int64_t from_bytes;
+  double L, o_s, o_r, g, G;
+} grove_loggp;
+
+/* Copies between host and device, by as many processes at once; a copy through shared memory, by as
+ * many ranks of a node at once (alpha is not used there). */
+typedef struct grove_copy {
+  int processes;
+  grove_postal cost;
+} grove_copy;
+
+/* One line of a profile. A row that no formula knows is kept, and `known` is 0. */
+typedef struct grove_row {
+  char *term, *memory, *locality, *range; /* "-" where a term has none */
+  double value;                           /* as written, in `unit` */
+  char *unit;
+  char *source; /* "measured 2026-11-15 ...", a citation, or "assumed: ..." */
+  int line;     /* in the file it came from; 0: none */
+  int known;
+} grove_row;
+
+typedef enum grove_standing {
+  GROVE_COMPLETE,   /* every number has a source */
+  GROVE_ASSUMED,    /* numbers of no particular machine */
+  GROVE_INCOMPLETE, /* what formulas need is missing */
+} grove_standing;
+
+enum { GROVE_LISTED = 16 }; /* entries a list may have */
+
+struct grove_machine {
+  char *name, *about;
+  grove_standing standing;
+  int nrows;
+  grove_row *rows;
+
+  /* From here on all is derived from the rows, by grove_machine_digest. */
+  int sockets, ranks, gpus; /* of a node; ranks: what a full node runs; 0: not told */
+  double cores;             /* that the ranks of a node really have; perhaps not a whole number */
+  int64_t from[GROVE_MEMORIES][GROVE_LOCALITIES][GROVE_PROTOCOLS]; /* first size of the protocol;
+                                                                    * INT64_MAX: never used */
+  grove_postal postal[GROVE_MEMORIES][GROVE_LOCALITIES][GROVE_PROTOCOLS];
+  double injection[GROVE_MEMORIES][GROVE_PROTOCOLS]; /* 1 / R_N; 0: no limit */
+  double gamma;                                      /* seconds a step along a queue */
+  double delta;                                      /* seconds a byte of a contended link */
+  int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
+  grove_copy copies[GROVE_DIRECTIONS][GROVE_LISTED];
+  double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
+  int nshared;            /* bytes through shared memory, by number of active ranks */
+  grove_copy shared[GROVE_LISTED];
+  int nloggp[GROVE_LOCALITIES]; /* by ascending size */
+  grove_loggp loggp[GROVE_LOCALITIES][GROVE_LISTED];
+};
+
+/* An empty machine: everything unknown. */
+grove_status grove_machine_create(const char *name, grove_machine **out);
+
+/* One more row; texts are copied. Used by whoever makes a profile; then digest. */
+grove_status grove_machine_add(grove_machine *m, const char *term, const char *memory,
+                               const char *locality, const char *range, double value,
+                               const char *unit, const char *source);
+
+/* Works out from the rows everything that formulas use; a row of a known term that makes no sense
+ * (a negative time, a foreign unit) is GROVE_ERR_ARG with its line and what is wrong with it. */
+grove_status grove_machine_digest(grove_machine *m);
+
+grove_status grove_machine_copy(const grove_machine *m, grove_machine **out);
+
+/* The protocol of a message, and what it costs. */
+grove_protocol grove_machine_protocol(const grove_machine *m, grove_memory_kind memory,
+                                      grove_locality where, int64_t bytes);
+grove_postal grove_machine_postal(const grove_machine *m, grove_memory_kind memory,
+                                  grove_locality where, int64_t bytes);
+
+/* LogGP for a size; NULL where the profile has none for this locality. */
+const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality where, int64_t bytes);
+
+/* A copy between host and device by `processes` at once: the row of the most processes that are not
+ * more (the first row, if there is none). NaN where the profile has none. */
+grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, int processes);
+
+/* Seconds a byte through shared memory while `ranks` ranks of the node do so; between two rows it is
+ * interpolated. NaN where the profile has none. */
+double grove_machine_shared(const grove_machine *m, int ranks);
+
+/* What of the model's needs is missing, as one sentence ("" if nothing) in `out`. */
+void grove_machine_missing(const grove_machine *m, char *out, size_t room);
+
+/* ---- text (profile.c) ---- */
+
+/* Reads a profile from memory; `file` is for errors, which name file, line and column. Rows that no
+ * formula knows are kept; the caller may warn of them (rows with known == 0). */
+grove_status grove_profile_read(const char *text, size_t length, const char *file,
+                                grove_machine **out);
+
+/* Writes it so that reading it back gives the same rows. */
+grove_status grove_profile_print(const grove_machine *m, FILE *file);
+
+/* ---- the profiles that come with the library (generated from machines/) ---- */
+
+typedef struct grove_builtin {
+  const char *name; /* the file's, without .machine */
+  const char *text;
+} grove_builtin;
+extern const grove_builtin grove_builtins[]; /* ends with a NULL name */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

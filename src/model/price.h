@@ -1,0 +1,70 @@
+/* The price of a plan on a machine: seconds, by term, from its manifest (plan/manifest.h).
+ *
+ * Stage by stage. A rank pays for the messages that it sends or for those that it receives,
+ * whichever is more; each message by locality and protocol. The first costs what a ping-pong
+ * measured; a further one what it costs in a stream (LogGP's g and G, where the profile has them;
+ * else the same again, which is the papers' alpha m + beta s). To that come
+ *
+ *     injection    what a node's bytes need beyond the rank's own, when they share the interface
+ *     queue        gamma for every step along the queue of receives that the plan really makes
+ *     contention   delta for every byte of the busiest link, where the caller knows it
+ *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
+ *     copy         bytes through shared memory, bytes kept or packed
+ *
+ * A stage takes as long as its slowest rank, and at least the processor time of a node over the
+ * cores that it has (the term `cores` is what that adds). Stages add up.
+ */
+#ifndef GROVE_MODEL_PRICE_H
+#define GROVE_MODEL_PRICE_H
+
+#include "model/machine.h"
+#include "plan/manifest.h"
+#include "topo/topo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum grove_term {
+  GROVE_TERM_LATENCY,
+  GROVE_TERM_BANDWIDTH,
+  GROVE_TERM_INJECTION,
+  GROVE_TERM_QUEUE,
+  GROVE_TERM_CONTENTION,
+  GROVE_TERM_ON_NODE,
+  GROVE_TERM_COPY,
+  GROVE_TERM_CORES,
+  GROVE_TERMS
+} grove_term;
+extern const char *const grove_term_names[GROVE_TERMS]; /* "latency", ..., "on_node", ... */
+
+/* `seconds` is the sum of the terms. */
+typedef struct grove_price {
+  double seconds;
+  double term[GROVE_TERMS];
+} grove_price;
+
+/* In which order messages meet the receives that were posted for them (irregular-models, 4.1, 5). */
+typedef enum grove_queue_order {
+  GROVE_QUEUE_BEST,
+  GROVE_QUEUE_TYPICAL,
+  GROVE_QUEUE_WORST
+} grove_queue_order;
+
+typedef struct grove_pricing {
+  int64_t unit_bytes;
+  int shared_memory;       /* inside a node nothing is sent: flags and copies */
+  grove_queue_order order; /* typical: n^2 / 3 */
+  double link_bytes;       /* over the busiest link, for contention; 0: not known */
+} grove_pricing;
+
+/* The price of all ranks' messages. Ranks sit as `topo` says (place[].node, .socket). */
+grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
+                                  const grove_manifest *manifest, const grove_pricing *how,
+                                  grove_price *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
