@@ -91,6 +91,10 @@ typedef enum grove_standing {
 
 enum { GROVE_LISTED = 16 }; /* entries a list may have */
 
+/* Bytes of a word (term, memory, ...) and of a text (source, name, about): so that every row can be
+ * written as a line that the reader takes. */
+enum { GROVE_WORD_BYTES = 100, GROVE_TEXT_BYTES = 3000 };
+
 struct grove_machine {
   char *name, *about;
   grove_standing standing;
@@ -123,6 +127,9 @@ grove_status grove_machine_add(grove_machine *m, const char *term, const char *m
                                const char *locality, const char *range, double value,
                                const char *unit, const char *source);
 
+/* Whether a text can be a source, a name or an about: one line, no blanks around it. */
+int grove_text_fits(const char *text);
+
 /* Works out from the rows everything that formulas use; a row of a known term that makes no sense
  * (a negative time, a foreign unit) is GROVE_ERR_ARG with its line and what is wrong with it. */
 grove_status grove_machine_digest(grove_machine *m);
@@ -142,8 +149,8 @@ const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality wh
  * more (the first row, if there is none). NaN where the profile has none. */
 grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, int processes);
 
-/* Seconds a byte through shared memory while `ranks` ranks of the node do so; between two rows it is
- * interpolated. NaN where the profile has none. */
+/* Seconds a byte through shared memory while `ranks` ranks of the node do so; interpolated between
+ * two rows. NaN where the profile has none. */
 double grove_machine_shared(const grove_machine *m, int ranks);
 
 /* What of the model's needs is missing, as one sentence ("" if nothing) in `out`. */

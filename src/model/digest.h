@@ -1,0 +1,40 @@
+/* How the rows of a profile become the numbers that formulas use. digest.c has the terms. */
+#ifndef GROVE_MODEL_DIGEST_H
+#define GROVE_MODEL_DIGEST_H
+
+#include "model/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The columns of a row. */
+enum {
+  GROVE_COLUMN_TERM,
+  GROVE_COLUMN_MEMORY,
+  GROVE_COLUMN_LOCALITY,
+  GROVE_COLUMN_RANGE,
+  GROVE_COLUMN_VALUE,
+  GROVE_COLUMN_UNIT,
+  GROVE_COLUMN_SOURCE,
+  GROVE_COLUMNS
+};
+
+/* What is wrong with which row, and in which of its columns. */
+typedef struct grove_fault {
+  int row, column;
+  char why[400];
+} grove_fault;
+
+/* grove_machine_digest for one who knows where the rows came from: GROVE_ERR_ARG leaves the fault
+ * for the caller to put into a sentence. The machine is changed only on success. */
+grove_status grove_digest(grove_machine *m, grove_fault *fault);
+
+/* Whether a formula knows this term. */
+int grove_digest_knows(const char *term);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,279 @@
+#include "model/machine.h"
+
+#include "model/digest.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const grove_memory_names[GROVE_MEMORIES] = {"cpu", "gpu", "gpu-nogdr"};
+const char *const grove_locality_names[GROVE_LOCALITIES] = {"on-socket", "on-node", "off-node"};
+const char *const grove_protocol_names[GROVE_PROTOCOLS] = {"short", "eager", "rend"};
+const char *const grove_direction_names[GROVE_DIRECTIONS] = {"d2h", "h2d"};
+
+static grove_status copy_text(const char *text, char **out)
+{
+  grove_status status = GROVE_OK;
+  *out = strdup(text);
+  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for a text of %zu bytes", strlen(text));
+fail:
+  return status;
+}
+
+grove_status grove_machine_create(const char *name, grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  grove_machine *m = NULL;
+  GROVE_NEW(m, 1);
+  m->standing = GROVE_INCOMPLETE;
+  GROVE_TRY(copy_text(name, &m->name));
+  GROVE_TRY(copy_text("", &m->about));
+  GROVE_TRY(grove_machine_digest(m));
+  *out = m;
+  return GROVE_OK;
+fail:
+  grove_machine_free(&m);
+  return status;
+}
+
+static void free_row(grove_row *row)
+{
+  free(row->term);
+  free(row->memory);
+  free(row->locality);
+  free(row->range);
+  free(row->unit);
+  free(row->source);
+}
+
+grove_status grove_machine_free(grove_machine **m)
+{
+  if (!m || !*m) return GROVE_OK;
+  for (int i = 0; i < (*m)->nrows; i++) free_row(&(*m)->rows[i]);
+  free((*m)->rows);
+  free((*m)->name);
+  free((*m)->about);
+  free(*m);
+  *m = NULL;
+  return GROVE_OK;
+}
+
+/* ---- rows ---- */
+
+static grove_status copy_row(const grove_row *from, grove_row *out)
+{
+  grove_status status = GROVE_OK;
+  grove_row row = {.value = from->value, .line = from->line, .known = from->known};
+  GROVE_TRY(copy_text(from->term, &row.term));
+  GROVE_TRY(copy_text(from->memory, &row.memory));
+  GROVE_TRY(copy_text(from->locality, &row.locality));
+  GROVE_TRY(copy_text(from->range, &row.range));
+  GROVE_TRY(copy_text(from->unit, &row.unit));
+  GROVE_TRY(copy_text(from->source, &row.source));
+  *out = row;
+  return GROVE_OK;
+fail:
+  free_row(&row);
+  return status;
+}
+
+/* What could not be read back is not let in: a word has no blanks, a text is one line. */
+static int is_word(const char *text)
+{
+  if (!text || !*text || strlen(text) > GROVE_WORD_BYTES) return 0;
+  for (; *text; text++)
+    if ((unsigned char)*text <= ' ' || *text == 127) return 0;
+  return 1;
+}
+
+int grove_text_fits(const char *text)
+{
+  size_t length = strlen(text);
+  if (length > GROVE_TEXT_BYTES) return 0;
+  if (length > 0 && (strchr(" \t", text[0]) || strchr(" \t", text[length - 1]))) return 0;
+  for (; *text; text++)
+    if (((unsigned char)*text < ' ' && *text != '\t') || *text == 127) return 0;
+  return 1;
+}
+
+static int is_term(const char *text)
+{
+  static const char *const taken[] = {"name", "about", "status", "end"};
+  if (!is_word(text) || text[0] == '#') return 0;
+  for (int i = 0; i < 4; i++)
+    if (strcmp(taken[i], text) == 0) return 0;
+  return 1;
+}
+
+grove_status grove_machine_add(grove_machine *m, const char *term, const char *memory,
+                               const char *locality, const char *range, double value,
+                               const char *unit, const char *source)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(is_term(term), GROVE_ERR_ARG, "'%.40s' cannot be the term of a row",
+              term ? term : "");
+  GROVE_CHECK(is_word(memory) && is_word(locality) && is_word(range) && is_word(unit),
+              GROVE_ERR_ARG, "row %.40s: memory, locality, range and unit must be a word each",
+              term);
+  GROVE_CHECK(source && *source && grove_text_fits(source), GROVE_ERR_ARG,
+              "row %.40s: the source must be one line of text, without blanks around it", term);
+  /* Room for 2^k rows, doubled when they are full. */
+  if ((m->nrows & (m->nrows - 1)) == 0) {
+    size_t room = m->nrows > 0 ? 2 * (size_t)m->nrows : 1;
+    grove_row *rows = realloc(m->rows, room * sizeof *rows);
+    GROVE_CHECK(rows, GROVE_ERR_MEMORY, "no memory for %zu rows of a machine", room);
+    m->rows = rows;
+  }
+  /* The texts are only read. */
+  const grove_row row = {(char *)term,
+                         (char *)memory,
+                         (char *)locality,
+                         (char *)range,
+                         value,
+                         (char *)unit,
+                         (char *)source,
+                         0,
+                         grove_digest_knows(term)};
+  GROVE_TRY(copy_row(&row, &m->rows[m->nrows]));
+  m->nrows++;
+fail:
+  return status;
+}
+
+grove_status grove_machine_copy(const grove_machine *m, grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  grove_machine *copy = NULL;
+  size_t room = 1; /* as grove_machine_add expects it */
+  while (room < (size_t)m->nrows) room *= 2;
+  GROVE_NEW(copy, 1);
+  *copy = *m;
+  copy->name = copy->about = NULL;
+  copy->rows = NULL;
+  copy->nrows = 0;
+  GROVE_NEW(copy->rows, room);
+  GROVE_TRY(copy_text(m->name, &copy->name));
+  GROVE_TRY(copy_text(m->about, &copy->about));
+  for (; copy->nrows < m->nrows; copy->nrows++)
+    GROVE_TRY(copy_row(&m->rows[copy->nrows], &copy->rows[copy->nrows]));
+  *out = copy;
+  return GROVE_OK;
+fail:
+  grove_machine_free(&copy);
+  return status;
+}
+
+/* ---- looking up ---- */
+
+grove_protocol grove_machine_protocol(const grove_machine *m, grove_memory_kind memory,
+                                      grove_locality where, int64_t bytes)
+{
+  const int64_t *from = m->from[memory][where];
+  int p = GROVE_REND;
+  while (p > GROVE_SHORT && from[p] > bytes) p--;
+  /* None is told to begin so early: the first that there is. */
+  while (p < GROVE_REND && from[p] == INT64_MAX) p++;
+  return from[p] == INT64_MAX ? GROVE_SHORT : (grove_protocol)p;
+}
+
+grove_postal grove_machine_postal(const grove_machine *m, grove_memory_kind memory,
+                                  grove_locality where, int64_t bytes)
+{
+  return m->postal[memory][where][grove_machine_protocol(m, memory, where, bytes)];
+}
+
+const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality where, int64_t bytes)
+{
+  int i = m->nloggp[where] - 1;
+  if (i < 0) return NULL;
+  while (i > 0 && m->loggp[where][i].from_bytes > bytes) i--;
+  return &m->loggp[where][i];
+}
+
+grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, int processes)
+{
+  int i = m->ncopies[way] - 1;
+  if (i < 0) return (grove_postal){NAN, NAN};
+  while (i > 0 && m->copies[way][i].processes > processes) i--;
+  return m->copies[way][i].cost;
+}
+
+double grove_machine_shared(const grove_machine *m, int ranks)
+{
+  const grove_copy *list = m->shared;
+  int n = m->nshared, i = 0;
+  if (n == 0) return NAN;
+  while (i < n && list[i].processes < ranks) i++;
+  if (i == n) return list[n - 1].cost.beta;
+  if (i == 0 || list[i].processes == ranks) return list[i].cost.beta;
+  double part =
+    (double)(ranks - list[i - 1].processes) / (double)(list[i].processes - list[i - 1].processes);
+  return list[i - 1].cost.beta + part * (list[i].cost.beta - list[i - 1].cost.beta);
+}
+
+/* ---- what is missing ---- */
+
+typedef struct sentence {
+  char *out;
+  size_t room, used;
+} sentence;
+
+static void lacks(sentence *s, const char *format, ...)
+#if defined(__GNUC__)
+  __attribute__((format(printf, 2, 3)))
+#endif
+  ;
+
+static void lacks(sentence *s, const char *format, ...)
+{
+  va_list arguments;
+  if (s->used + 1 >= s->room) return;
+  int n = snprintf(s->out + s->used, s->room - s->used, "%s", s->used > 0 ? "; " : "");
+  if (n > 0 && s->used + (size_t)n < s->room) s->used += (size_t)n;
+  va_start(arguments, format);
+  n = vsnprintf(s->out + s->used, s->room - s->used, format, arguments);
+  va_end(arguments);
+  if (n > 0) s->used = s->used + (size_t)n < s->room ? s->used + (size_t)n : s->room - 1;
+}
+
+/* Messages of one memory: alpha and beta, and where the protocols begin. */
+static void lacks_messages(sentence *s, const grove_machine *m, int memory)
+{
+  static const char *const of[GROVE_MEMORIES] = {"", " of gpu", " of gpu-nogdr"};
+  for (int l = 0; l < GROVE_LOCALITIES; l++) {
+    const char *where = grove_locality_names[l];
+    grove_postal first = grove_machine_postal(m, memory, l, 0);
+    if (isnan(first.alpha) || isnan(first.beta))
+      lacks(s, "%s%s%s%s %s", isnan(first.alpha) ? "alpha" : "",
+            isnan(first.alpha) && isnan(first.beta) ? " and " : "", isnan(first.beta) ? "beta" : "",
+            of[memory], where);
+    for (int p = 1; p < GROVE_PROTOCOLS; p++) {
+      grove_postal cost = m->postal[memory][l][p];
+      if (m->from[memory][l][p] == INT64_MAX && !isnan(cost.alpha) &&
+          cost.alpha != first.alpha) /* not just `any` */
+        lacks(s, "the size from which messages%s %s go by %s", of[memory], where,
+              grove_protocol_names[p]);
+    }
+  }
+}
+
+void grove_machine_missing(const grove_machine *m, char *out, size_t room)
+{
+  sentence s = {out, room, 0};
+  if (room > 0) out[0] = '\0';
+  if (m->sockets == 0) lacks(&s, "sockets");
+  if (m->ranks == 0) lacks(&s, "ranks");
+  if (m->cores == 0) lacks(&s, "cores");
+  lacks_messages(&s, m, GROVE_CPU);
+  if (isnan(m->injection[GROVE_CPU][GROVE_REND])) lacks(&s, "injection");
+  if (isnan(m->gamma)) lacks(&s, "gamma");
+  if (isnan(m->delta)) lacks(&s, "delta");
+  if (isnan(m->flag_seconds[0]) || isnan(m->flag_seconds[1])) lacks(&s, "flag");
+  if (m->nshared == 0) lacks(&s, "shared");
+  if (m->nloggp[GROVE_OFF_NODE] == 0) lacks(&s, "LogGP");
+  if (m->gpus == 0) return;
+  lacks_messages(&s, m, GROVE_GPU);
+  for (int way = 0; way < GROVE_DIRECTIONS; way++)
+    if (m->ncopies[way] == 0) lacks(&s, "copies %s", grove_direction_names[way]);
+}

@@ -1,0 +1,179 @@
+/* Machines by name and by file. */
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "model/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 4 << 20 }; /* a profile has some kilobytes */
+
+/* ---- reading ---- */
+
+static const grove_builtin *find_builtin(const char *name)
+{
+  for (const grove_builtin *b = grove_builtins; b->name; b++)
+    if (strcmp(b->name, name) == 0) return b;
+  return NULL;
+}
+
+/* "bluewaters, lassen, ..." */
+static void list_builtins(char *out, size_t room)
+{
+  size_t used = 0;
+  out[0] = '\0';
+  for (const grove_builtin *b = grove_builtins; b->name; b++) {
+    int n = snprintf(out + used, room - used, "%s%s", used > 0 ? ", " : "", b->name);
+    if (n < 0 || used + (size_t)n >= room) return;
+    used += (size_t)n;
+  }
+}
+
+/* All of it: also what has no size beforehand, like a pipe. */
+static grove_status read_file(FILE *file, const char *path, char **text, size_t *length)
+{
+  grove_status status = GROVE_OK;
+  char *all = NULL;
+  size_t room = 0, used = 0, n = 0;
+  do {
+    if (used == room) {
+      room = room > 0 ? 2 * room : 16384;
+      char *more = realloc(all, room);
+      GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for the %zu bytes of %.300s", room, path);
+      all = more;
+    }
+    n = fread(all + used, 1, room - used, file);
+    used += n;
+    GROVE_CHECK(used <= MOST_BYTES, GROVE_ERR_ARG, "%.300s has more than %d bytes: no profile has",
+                path, MOST_BYTES);
+  } while (n > 0);
+  GROVE_CHECK(!ferror(file), GROVE_ERR_SYSTEM, "%.300s cannot be read: %s", path, strerror(errno));
+  *text = all;
+  *length = used;
+  return GROVE_OK;
+fail:
+  free(all);
+  return status;
+}
+
+static grove_status open_file(const char *path, grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  char *text = NULL, names[400];
+  size_t length = 0;
+  FILE *file = fopen(path, "r");
+  if (!file && errno == ENOENT && !strchr(path, '/')) {
+    list_builtins(names, sizeof names);
+    GROVE_CHECK(0, GROVE_ERR_ARG,
+                "there is no machine '%.100s', and no file of that name; there are %s", path,
+                names);
+  }
+  GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be opened: %s", path, strerror(errno));
+  GROVE_TRY(read_file(file, path, &text, &length));
+  GROVE_TRY(grove_profile_read(text, length, path, out));
+fail:
+  if (file) fclose(file);
+  free(text);
+  return status;
+}
+
+grove_status grove_machine_open(const char *name_or_path, grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(name_or_path && *name_or_path && out, GROVE_ERR_ARG,
+              "grove_machine_open needs a name or a path, and a place for the result");
+  const grove_builtin *b = strchr(name_or_path, '/') ? NULL : find_builtin(name_or_path);
+  if (b)
+    status = grove_profile_read(b->text, strlen(b->text), b->name, out);
+  else
+    status = open_file(name_or_path, out);
+fail:
+  return status;
+}
+
+/* ---- writing ---- */
+
+/* A new file beside `path`, of a name that nobody has. */
+static int make_beside(const char *path, char *name, size_t room)
+{
+  for (int i = 0; i < 100; i++) {
+    snprintf(name, room, "%s.%ld-%d.new", path, (long)getpid(), i);
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+/* Writes all to `file`, down to the disk, and closes it. */
+static grove_status print_and_close(const grove_machine *m, FILE *file, int to_disk)
+{
+  grove_status status = grove_profile_print(m, file);
+  int failed = status == GROVE_OK && to_disk && fsync(fileno(file)) != 0;
+  if (fclose(file) != 0) failed = 1;
+  if (status == GROVE_OK && failed)
+    status = grove_error(GROVE_ERR_SYSTEM, __FILE__, __LINE__,
+                         "machine '%.100s' could not be written: %s", m->name, strerror(errno));
+  return status;
+}
+
+/* What is no ordinary file (a terminal, a pipe) cannot be replaced, only written to. */
+static grove_status write_into(const grove_machine *m, const char *path)
+{
+  grove_status status = GROVE_OK;
+  FILE *file = fopen(path, "w");
+  GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
+  status = print_and_close(m, file, 0);
+fail:
+  return status;
+}
+
+/* A reader finds the old file or the new one, never half of one. */
+static grove_status replace(const grove_machine *m, const char *path, const struct stat *old)
+{
+  grove_status status = GROVE_OK;
+  FILE *file = NULL;
+  char *name = NULL;
+  size_t room = strlen(path) + 64;
+  int fd = -1;
+  GROVE_NEW(name, room);
+  fd = make_beside(path, name, room);
+  GROVE_CHECK(fd >= 0, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
+  if (old) fchmod(fd, old->st_mode & 07777); /* where it cannot, the mode is that of a new file */
+  file = fdopen(fd, "w");
+  GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
+  fd = -1;
+  GROVE_TRY(print_and_close(m, file, 1));
+  GROVE_CHECK(rename(name, path) == 0, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path,
+              strerror(errno));
+  free(name);
+  return GROVE_OK;
+fail:
+  if (fd >= 0) close(fd);
+  if (name && *name) unlink(name);
+  free(name);
+  return status;
+}
+
+grove_status grove_machine_write(const grove_machine *m, const char *path)
+{
+  grove_status status = GROVE_OK;
+  struct stat old;
+  char *real = NULL;
+  GROVE_CHECK(m && path && *path, GROVE_ERR_ARG, "grove_machine_write needs a machine and a path");
+  if (stat(path, &old) != 0) {
+    status = replace(m, path, NULL);
+  } else if (!S_ISREG(old.st_mode)) {
+    status = write_into(m, path);
+  } else {
+    real = realpath(path, NULL); /* a link stays, and leads to the new file */
+    GROVE_CHECK(real, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
+    status = replace(m, real, &old);
+  }
+fail:
+  free(real);
+  return status;
+}

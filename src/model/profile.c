@@ -1,0 +1,274 @@
+/* Profiles as text: one row a line, blanks between columns; '#' begins a line of comment. Rows of
+ * text come with the words name, about and status; all others are
+ *
+ *     term  memory  locality  range  value  unit  source, to the end of the line
+ *
+ * The last line is `end N`, with the number of rows before it: a file that was cut off, even
+ * between two lines, is found out. docs/machines.md has every term.
+ */
+#include "model/digest.h"
+#include "model/number.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES = 4000 };
+
+static const char *const standings[] = {"complete", "assumed", "incomplete"};
+
+typedef struct reader {
+  const char *file;
+  const char *at, *end; /* what has not been read */
+  int line;             /* that was read last; from 1 */
+  int rows;
+  int named, told, stands, ended; /* name, about, status and end have been there */
+  grove_machine *m;
+} reader;
+
+/* A line, cut into words; the last holds the rest of it. */
+typedef struct words {
+  int n;
+  int column[GROVE_COLUMNS]; /* where each begins; from 1 */
+  char *word[GROVE_COLUMNS];
+  int length; /* of the line */
+} words;
+
+static grove_status complain(const reader *r, int column, const char *format, ...)
+#if defined(__GNUC__)
+  __attribute__((format(printf, 3, 4)))
+#endif
+  ;
+
+static grove_status complain(const reader *r, int column, const char *format, ...)
+{
+  char why[500];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "%.300s, line %d, column %d: %s", r->file,
+                     r->line, column, why);
+}
+
+/* ---- lines and words ---- */
+
+static int blank(char c)
+{
+  return c == ' ' || c == '\t';
+}
+
+/* Copies the next line into `out`, without its end. */
+static grove_status next_line(reader *r, char out[LINE_BYTES + 1])
+{
+  const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+  const char *stop = newline ? newline : r->end;
+  size_t length = (size_t)(stop - r->at);
+  r->line++;
+  if (length > LINE_BYTES)
+    return complain(r, LINE_BYTES + 1, "the line has %zu bytes, and %d are allowed", length,
+                    LINE_BYTES);
+  if (length > 0 && stop[-1] == '\r') length--; /* as some editors end a line */
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)r->at[i];
+    if ((c < ' ' && c != '\t') || c == 127)
+      return complain(r, (int)i + 1, "byte %d is no text: this is not a profile", c);
+  }
+  if (!newline)
+    return complain(r, (int)length + 1,
+                    "the line does not end: the file was cut off here, or the "
+                    "last line lacks its newline");
+  memcpy(out, r->at, length);
+  out[length] = '\0';
+  r->at = newline + 1;
+  return GROVE_OK;
+}
+
+/* Cuts the line, which is changed, into at most `most` words. */
+static words cut(char *line, int most)
+{
+  words w = {.length = (int)strlen(line)};
+  while (w.length > 0 && blank(line[w.length - 1])) line[--w.length] = '\0';
+  for (char *at = line; w.n < most; w.n++) {
+    while (blank(*at)) at++;
+    if (!*at) break;
+    w.column[w.n] = (int)(at - line) + 1;
+    w.word[w.n] = at;
+    if (w.n == most - 1) continue;
+    while (*at && !blank(*at)) at++;
+    if (*at) *at++ = '\0';
+  }
+  return w;
+}
+
+/* ---- rows ---- */
+
+static grove_status read_row(reader *r, char *line)
+{
+  double value = 0;
+  words w = cut(line, GROVE_COLUMNS);
+  if (w.n < GROVE_COLUMNS)
+    return complain(r, w.length + 1,
+                    "the row has %d columns of 7: term memory locality range value unit source",
+                    w.n);
+  for (int i = 0; i < GROVE_COLUMN_SOURCE; i++)
+    if (strlen(w.word[i]) > GROVE_WORD_BYTES)
+      return complain(r, w.column[i], "the word has more than %d bytes", GROVE_WORD_BYTES);
+  if (strlen(w.word[GROVE_COLUMN_SOURCE]) > GROVE_TEXT_BYTES)
+    return complain(r, w.column[GROVE_COLUMN_SOURCE], "the source has more than %d bytes",
+                    GROVE_TEXT_BYTES);
+  const char *why = grove_number_read(w.word[GROVE_COLUMN_VALUE], &value);
+  if (why)
+    return complain(r, w.column[GROVE_COLUMN_VALUE], "'%.40s' %s", w.word[GROVE_COLUMN_VALUE], why);
+  grove_status status = grove_machine_add(
+    r->m, w.word[GROVE_COLUMN_TERM], w.word[GROVE_COLUMN_MEMORY], w.word[GROVE_COLUMN_LOCALITY],
+    w.word[GROVE_COLUMN_RANGE], value, w.word[GROVE_COLUMN_UNIT], w.word[GROVE_COLUMN_SOURCE]);
+  if (status == GROVE_OK) r->m->rows[r->m->nrows - 1].line = r->line;
+  return status;
+}
+
+static grove_status keep_text(reader *r, const words *w, int *before, char **out)
+{
+  if ((*before)++) return complain(r, w->column[0], "the same row twice: %s", w->word[0]);
+  if (w->n < 2) return complain(r, w->length + 1, "the text is missing");
+  if (strlen(w->word[1]) > GROVE_TEXT_BYTES)
+    return complain(r, w->column[1], "the text has more than %d bytes", GROVE_TEXT_BYTES);
+  char *copy = strdup(w->word[1]);
+  if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a text");
+  free(*out);
+  *out = copy;
+  return GROVE_OK;
+}
+
+static grove_status read_standing(reader *r, const words *w)
+{
+  if (r->stands++) return complain(r, w->column[0], "the same row twice: status");
+  for (int i = 0; w->n == 2 && i <= GROVE_INCOMPLETE; i++)
+    if (strcmp(w->word[1], standings[i]) == 0) {
+      r->m->standing = (grove_standing)i;
+      return GROVE_OK;
+    }
+  return complain(r, w->n == 2 ? w->column[1] : w->length + 1,
+                  "the status must be complete, assumed or incomplete");
+}
+
+static grove_status read_end(reader *r, const words *w)
+{
+  char expected[16];
+  snprintf(expected, sizeof expected, "%d", r->rows);
+  if (w->n < 2 || strcmp(w->word[1], expected) != 0)
+    return complain(r, w->n == 2 ? w->column[1] : w->length + 1,
+                    "there are %d rows before this one, so it must be 'end %d'", r->rows, r->rows);
+  r->ended = 1;
+  return GROVE_OK;
+}
+
+static int is(const char *word, const char *line)
+{
+  size_t length = strlen(word);
+  return strncmp(word, line, length) == 0 && (line[length] == '\0' || blank(line[length]));
+}
+
+static grove_status read_line(reader *r, char *line)
+{
+  const char *first = line;
+  while (blank(*first)) first++;
+  if (!*first || *first == '#') return GROVE_OK;
+  grove_status status = GROVE_OK;
+  int name = is("name", first), about = is("about", first), stands = is("status", first);
+  if (name || about || stands || is("end", first)) {
+    words w = cut(line, 2);
+    if (name)
+      status = keep_text(r, &w, &r->named, &r->m->name);
+    else if (about)
+      status = keep_text(r, &w, &r->told, &r->m->about);
+    else if (stands)
+      status = read_standing(r, &w);
+    else
+      status = read_end(r, &w);
+  } else {
+    status = read_row(r, line);
+  }
+  r->rows++;
+  return status;
+}
+
+/* The place in the text of what is wrong with a row. */
+static grove_status complain_of_row(reader *r, const char *text, const grove_fault *fault)
+{
+  char line[LINE_BYTES + 1];
+  r->at = text;
+  r->line = 0;
+  do {
+    grove_status status = next_line(r, line);
+    if (status != GROVE_OK) return status;
+  } while (r->line < r->m->rows[fault->row].line);
+  words w = cut(line, GROVE_COLUMNS);
+  return complain(r, w.column[fault->column], "%s", fault->why);
+}
+
+static grove_status read_all(reader *r, const char *text)
+{
+  char line[LINE_BYTES + 1];
+  grove_status status = GROVE_OK;
+  while (status == GROVE_OK && r->at < r->end) {
+    if (r->ended) {
+      r->line++;
+      return complain(r, 1, "nothing may follow the row 'end'");
+    }
+    status = next_line(r, line);
+    if (status == GROVE_OK) status = read_line(r, line);
+  }
+  if (status != GROVE_OK) return status;
+  if (!r->ended) {
+    r->line++;
+    return complain(r, 1, "the last row must be 'end %d': the file was cut off, or lacks it",
+                    r->rows);
+  }
+  if (!r->named) return complain(r, 1, "no row 'name' says what the machine is called");
+  grove_fault fault = {0};
+  status = grove_digest(r->m, &fault);
+  return status == GROVE_ERR_ARG ? complain_of_row(r, text, &fault) : status;
+}
+
+grove_status grove_profile_read(const char *text, size_t length, const char *file,
+                                grove_machine **out)
+{
+  reader r = {.file = file, .at = text, .end = text + length};
+  grove_status status = grove_machine_create("", &r.m);
+  if (status == GROVE_OK) status = read_all(&r, text);
+  if (status == GROVE_OK)
+    *out = r.m;
+  else
+    grove_machine_free(&r.m);
+  return status;
+}
+
+/* ---- writing ---- */
+
+grove_status grove_profile_print(const grove_machine *m, FILE *file)
+{
+  grove_status status = GROVE_OK;
+  int rows = 2;
+  GROVE_CHECK(*m->name && grove_text_fits(m->name), GROVE_ERR_ARG,
+              "the name of a machine must be one line of text");
+  GROVE_CHECK(grove_text_fits(m->about), GROVE_ERR_ARG,
+              "what is said about machine '%.100s' must be one line of text", m->name);
+  fprintf(file, "name %s\n", m->name);
+  if (*m->about) rows += fprintf(file, "about %s\n", m->about) > 0;
+  fprintf(file, "status %s\n\n", standings[m->standing]);
+  fprintf(file, "# %-10s %-9s %-9s %-10s %12s %-4s %s\n", "term", "memory", "locality", "range",
+          "value", "unit", "source");
+  for (int i = 0; i < m->nrows; i++) {
+    const grove_row *row = &m->rows[i];
+    char number[GROVE_NUMBER_BYTES];
+    grove_number_print(row->value, number);
+    fprintf(file, "%-12s %-9s %-9s %-10s %12s %-4s %s\n", row->term, row->memory, row->locality,
+            row->range, number, row->unit, row->source);
+  }
+  fprintf(file, "end %d\n", rows + m->nrows);
+  GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
+              "machine '%.100s' could not be written", m->name);
+fail:
+  return status;
+}
