@@ -21,6 +21,7 @@ typedef struct command {
 } command;
 
 extern const command command_bench;
+extern const command command_explain;
 extern const command command_options;
 
 /* One flag that takes a value: matches "--name value" and "--name=value" at argv[*i], moves *i on

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_bench, &command_options};
+static const command *const commands[] = {&command_explain, &command_bench, &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -23,6 +23,7 @@ static const char overview_end[] =
   "  grove --version         version of Grove and of the MPI it was built with\n"
   "\n"
   "Examples:\n"
+  "  grove explain A.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
   "  mpirun -n 8 grove bench 27-point\n"
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
   "  grove options\n";
