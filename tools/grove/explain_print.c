@@ -27,7 +27,6 @@ static void print_json_pattern(const communication_counts *c, FILE *file)
   fprintf(file, " \"pattern\": {");
   print_number(file, "messages", c->messages, ", ");
   print_number(file, "off_node_messages", c->off_node_messages, ", ");
-  print_number(file, "values", c->values, ", ");
   print_number(file, "off_node_values", c->off_node_values, ", ");
   print_number(file, "off_node_values_dedup", c->off_node_values_dedup, ", ");
   print_number(file, "max_messages_per_rank", c->max_messages_per_rank, ", ");
@@ -61,7 +60,8 @@ void explain_print_json(const explanation *x, FILE *file)
   fprintf(file, "{");
   print_word(file, "matrix", x->set.file, ", ");
   print_number(file, "rows", x->rows, ", ");
-  print_number(file, "entries", x->entries, ",\n ");
+  print_number(file, "entries", x->entries, ", ");
+  print_number(file, "values", x->counts.values, ",\n ");
   print_word(file, "machine", x->set.machine, ", ");
   print_number(file, "nodes", x->set.nodes, ", ");
   print_number(file, "ppn", x->set.ppn, ", ");
