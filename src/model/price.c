@@ -60,8 +60,8 @@ static passage passage_of(const grove_machine *m, grove_locality where, int64_t 
   return p;
 }
 
-static void add_head(grove_side *side, const passage *p, grove_term latency, grove_term bandwidth,
-                     double bytes)
+static void add_head(grove_traffic *side, const passage *p, grove_term latency,
+                     grove_term bandwidth, double bytes)
 {
   double a = p->alone.alpha - p->stream.alpha, b = (p->alone.beta - p->stream.beta) * bytes;
   if (!(a + b > side->head_seconds)) return;
@@ -71,18 +71,24 @@ static void add_head(grove_side *side, const passage *p, grove_term latency, gro
   side->head[bandwidth] += b;
 }
 
-/* A message through shared memory: a flag, and its bytes copied in and out at once. */
-static void add_shared(grove_load *load, grove_side *side, const grove_machine *m,
-                       grove_locality where, double bytes, int active)
+/* A flag in shared memory; NaN where the profile knows none. */
+static double flag_of(const grove_machine *m, grove_locality where)
 {
   int k = where == GROVE_ON_SOCKET ? 0 : 1;
-  double flag = isnan(m->flag_seconds[k]) ? m->flag_seconds[1 - k] : m->flag_seconds[k];
+  return isnan(m->flag_seconds[k]) ? m->flag_seconds[1 - k] : m->flag_seconds[k];
+}
+
+/* A message through shared memory: a flag, and its bytes copied in and out at once. */
+static void add_shared(grove_load *load, grove_traffic *side, const grove_machine *m,
+                       grove_locality where, double bytes, int active)
+{
+  double flag = flag_of(m, where);
   side->term[GROVE_TERM_ON_NODE] += flag;
   side->term[GROVE_TERM_COPY] += bytes * grove_machine_shared(m, active);
   load->processor += flag / 2 + bytes * grove_machine_shared(m, 2);
 }
 
-static void add_message(grove_load *load, grove_side *side, const grove_machine *m,
+static void add_message(grove_load *load, grove_traffic *side, const grove_machine *m,
                         grove_locality where, int64_t bytes, int receives)
 {
   int off = where == GROVE_OFF_NODE;
@@ -104,10 +110,11 @@ static void add_message(grove_load *load, grove_side *side, const grove_machine 
 void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
                     grove_locality where, int64_t bytes, int active, int receives)
 {
-  grove_side *side = receives ? &load->received : &load->sent;
+  grove_traffic *side = receives ? &load->received : &load->sent;
   int on_node = where != GROVE_OFF_NODE;
   load->on_node += on_node;
-  if (on_node && how->shared_memory)
+  /* A profile that knows nothing of shared memory has the cost of messages at least. */
+  if (on_node && how->shared_memory && !isnan(flag_of(m, where)))
     add_shared(load, side, m, where, (double)bytes, active);
   else
     add_message(load, side, m, known_locality(m, where), bytes, receives);
@@ -122,7 +129,7 @@ static double sum(const double *term)
   return seconds;
 }
 
-static grove_price price_of_side(const grove_side *side, double interface)
+static grove_price price_of_traffic(const grove_traffic *side, double interface)
 {
   grove_price p = {0};
   for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = side->term[t] + side->head[t];
@@ -148,8 +155,8 @@ int grove_price_exceeds(const grove_price *a, const grove_price *b)
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around)
 {
-  grove_price sent = price_of_side(&load->sent, around->interface_sent);
-  grove_price received = price_of_side(&load->received, around->interface_received);
+  grove_price sent = price_of_traffic(&load->sent, around->interface_sent);
+  grove_price received = price_of_traffic(&load->received, around->interface_received);
   grove_price p = grove_price_exceeds(&received, &sent) ? received : sent;
   if (load->posted > 0 && !isnan(m->gamma)) /* an unknown gamma is taken for none */
     p.term[GROVE_TERM_QUEUE] = m->gamma * queue_steps(load->posted, how->order);
