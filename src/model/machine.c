@@ -241,21 +241,22 @@ static void lacks(sentence *s, const char *format, ...)
 static void lacks_messages(sentence *s, const grove_machine *m, int memory)
 {
   static const char *const of[GROVE_MEMORIES] = {"", " of gpu", " of gpu-nogdr"};
+  char where[64] = "";
   for (int l = 0; l < GROVE_LOCALITIES; l++) {
-    const char *where = grove_locality_names[l];
-    grove_postal first = grove_machine_postal(m, memory, l, 0);
-    if (isnan(first.alpha) || isnan(first.beta))
-      lacks(s, "%s%s%s%s %s", isnan(first.alpha) ? "alpha" : "",
-            isnan(first.alpha) && isnan(first.beta) ? " and " : "", isnan(first.beta) ? "beta" : "",
-            of[memory], where);
+    const grove_postal first = grove_machine_postal(m, memory, l, 0);
+    if (isnan(first.alpha) || isnan(first.beta)) {
+      strcat(where, *where ? ", " : "");
+      strcat(where, grove_locality_names[l]);
+    }
     for (int p = 1; p < GROVE_PROTOCOLS; p++) {
       grove_postal cost = m->postal[memory][l][p];
       if (m->from[memory][l][p] == INT64_MAX && !isnan(cost.alpha) &&
-          cost.alpha != first.alpha) /* not just `any` */
-        lacks(s, "the size from which messages%s %s go by %s", of[memory], where,
+          cost.alpha != first.alpha) /* else it is just a row of `any` */
+        lacks(s, "the size from which messages%s %s go by %s", of[memory], grove_locality_names[l],
               grove_protocol_names[p]);
     }
   }
+  if (*where) lacks(s, "alpha and beta%s %s", of[memory], where);
 }
 
 void grove_machine_missing(const grove_machine *m, char *out, size_t room)
