@@ -83,6 +83,14 @@ fail:
   return status;
 }
 
+/* A machine that is not there, or no profile, is a wrong value of the option. */
+static grove_status refuse_option(void)
+{
+  char why[GROVE_SENTENCE_BYTES];
+  snprintf(why, sizeof why, "%s", grove_last_error());
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s", why);
+}
+
 grove_status grove_context_find_machine(grove_context *ctx)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
@@ -91,10 +99,7 @@ grove_status grove_context_find_machine(grove_context *ctx)
   int64_t bytes = 0;
   if (ctx->rank == 0) mine = look_for(ctx, &machine);
   if (mine == GROVE_OK && machine) mine = print_machine(machine, &text, &bytes);
-  /* A machine that is not there is a wrong value of the option. */
-  if (mine != GROVE_OK && mine != GROVE_ERR_MEMORY)
-    mine = grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s",
-                       grove_last_error());
+  if (mine != GROVE_OK && mine != GROVE_ERR_MEMORY) mine = refuse_option();
   GROVE_TRY(grove_context_agree(ctx, mine, &bytes, 1));
   if (bytes > 0) {
     if (!text) text = grove_room((size_t)bytes, 1);

@@ -167,6 +167,11 @@ fail:
   return status;
 }
 
+void grove_measure_path(const grove_context *ctx, char *out, size_t room)
+{
+  grove_context_profile_path(ctx, out, room);
+}
+
 grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)
 {
   grove_status status = GROVE_OK;
