@@ -322,14 +322,14 @@ static void fill(grid *g, const place *p)
 }
 
 /* The entry of that many processes, made if there is none; NULL if the list is full. */
-static grove_postal *listed(grove_copy *list, int *n, int processes)
+static grove_postal *listed(grove_copy_rate *list, int *n, int processes)
 {
   int i = 0;
   while (i < *n && list[i].processes < processes) i++;
   if (i < *n && list[i].processes == processes) return &list[i].cost;
   if (*n == GROVE_LISTED) return NULL;
   memmove(&list[i + 1], &list[i], (size_t)(*n - i) * sizeof *list);
-  list[i] = (grove_copy){.processes = processes, .cost = {NAN, NAN}};
+  list[i] = (grove_copy_rate){.processes = processes, .cost = {NAN, NAN}};
   ++*n;
   return &list[i].cost;
 }

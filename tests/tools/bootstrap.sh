@@ -13,7 +13,8 @@ cp "$here/../../tools/bootstrap" "$work/bootstrap"
 
 readonly tools='bash cat chmod cp env grep mktemp rm sed sh touch true'
 readonly everything='gcc libc6-dev cmake make pkg-config libhwloc-dev libopenmpi-dev openmpi-bin
-  libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux'
+  libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux
+  gnuplot-nox'
 
 fail() {
   echo "FAIL: $*"
@@ -45,6 +46,7 @@ for package in "$@"; do
     openmpi-bin) set -- mpiexec.openmpi ;;
     mpich) set -- mpiexec.mpich ;;
     iproute2) set -- ip ;;
+    gnuplot-nox) set -- gnuplot ;;
     util-linux) set -- unshare ;;
     libc6-dev | libhwloc-dev | zlib1g-dev) set -- ;;
     *) set -- "$package" ;;
@@ -63,7 +65,7 @@ machine() {
   touch "$work/state/calls"
   chmod 666 "$work/state/calls"
 
-  for name in make clang-format valgrind ip unshare c++ mpiexec.openmpi mpiexec.mpich; do
+  for name in make clang-format valgrind ip unshare gnuplot c++ mpiexec.openmpi mpiexec.mpich; do
     program "$name" <<<'exit 0'
   done
   program cmake <<<'echo cmake version 3.25.1'
