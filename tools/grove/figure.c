@@ -30,11 +30,12 @@ static void put(FILE *data, double value)
     fputs(" -", data);
 }
 
-static double least(const double *value, int n)
+/* The first of the least; what differs by rounding alone is as much. */
+static int first_least(const double *value, int n)
 {
-  double out = INFINITY;
-  for (int i = 0; i < n; i++)
-    if (value[i] < out) out = value[i];
+  int out = 0;
+  for (int i = 1; i < n; i++)
+    if (value[i] < value[out] * (1 - 1e-9)) out = i;
   return out;
 }
 
@@ -53,6 +54,7 @@ static const char *write_ping_pong(const grove_machine *m, FILE *data)
 }
 
 static const char ping_pong[] = "set logscale x 2\n"
+                                "set format x '2^{%L}'\n"
                                 "set logscale y\n"
                                 "set format y '%.0e'\n"
                                 "set title who . ': one message between two processes'\n"
@@ -61,7 +63,7 @@ static const char ping_pong[] = "set logscale x 2\n"
                                 "plot for [i=2:4] data using 1:i with lines lw 2 \\\n"
                                 "  title columnheader(i)\n";
 
-/* Blocks by total size; the last column of a row is the time where it is the least of its block. */
+/* Blocks by total size; the last column has the least time of its block, where it is. */
 static const char *write_split_over_ppn(const grove_machine *m, FILE *data)
 {
   int ranks = m->ranks;
@@ -76,7 +78,7 @@ static const char *write_split_over_ppn(const grove_machine *m, FILE *data)
     for (int n = 1; n <= ranks; n++) {
       fprintf(data, "%d", n);
       put(data, seconds[n - 1]);
-      put(data, seconds[n - 1] == least(seconds, ranks) ? seconds[n - 1] : NAN);
+      put(data, n - 1 == first_least(seconds, ranks) ? seconds[n - 1] : NAN);
       fputc('\n', data);
     }
   }
@@ -102,6 +104,12 @@ static void write_strategy_names(const char *first, const grove_strategy *list, 
     fprintf(data, " \"%s %s\"", list[i].route, list[i].path);
   fputs(" least\n", data);
 }
+
+/* A colour for each route; dashed is from device to device. */
+#define STRATEGY_STYLE                                                                             \
+  "color(i) = word('#7b3294 #7b3294 #0571b0 #0571b0 #e66101 #e66101 #b2abd2 #b2abd2 #008837 "      \
+  "#a6611a', i - 1)\n"                                                                             \
+  "dash(i) = 1 + (i == 3 || i == 5 || i == 7 || i == 9)\n"
 
 static const char *write_strategies(const grove_machine *m, grove_exchange x, const char *names,
                                     double at, FILE *data)
@@ -142,8 +150,9 @@ static const char *write_validation(const grove_machine *m, FILE *data)
   return lacks;
 }
 
-static const char validation[] =
+static const char validation[] = STRATEGY_STYLE
   "set logscale x 2\n"
+  "set format x '2^{%L}'\n"
   "set logscale y\n"
   "set format y '%.0e'\n"
   "set title who . ': 943 695 rows, each GPU needs 5 % of those of every other'\n"
@@ -151,7 +160,7 @@ static const char validation[] =
   "set ylabel 'seconds'\n"
   "set key outside right\n"
   "plot for [i=2:11] data using 1:i with linespoints lw 2 \\\n"
-  "       dt 1 + (i == 3 || i == 5 || i == 7 || i == 9) \\\n"
+  "       dt dash(i) lc rgb color(i) \\\n"
   "       title columnheader(i), \\\n"
   "  data using 1:12 with points pt 6 ps 2 lc 'black' title 'fastest but 2-step-1'\n";
 
@@ -178,8 +187,9 @@ static const char *write_scenarios(const grove_machine *m, FILE *data)
   return lacks;
 }
 
-static const char scenarios[] =
+static const char scenarios[] = STRATEGY_STYLE
   "set logscale x 2\n"
+  "set format x '2^{%L}'\n"
   "set logscale y\n"
   "set format y '%.0e'\n"
   "set xlabel 'bytes of a message of standard'\n"
@@ -191,7 +201,7 @@ static const char scenarios[] =
   "do for [b=0:3] {\n"
   "  set title panels[b + 1]\n"
   "  plot for [i=2:11] data index b using 1:i with lines lw 1.5 \\\n"
-  "         dt 1 + (i == 3 || i == 5 || i == 7 || i == 9) title columnheader(i), \\\n"
+  "         dt dash(i) lc rgb color(i) title columnheader(i), \\\n"
   "    data index b using 1:12 with points pt 6 lc 'black' notitle\n"
   "}\n"
   "unset multiplot\n";
@@ -215,6 +225,7 @@ static const char *write_node_aware(const grove_machine *m, FILE *data)
 }
 
 static const char node_aware[] = "set logscale x 2\n"
+                                 "set format x '2^{%L}'\n"
                                  "set logscale y\n"
                                  "set format y '%.0e'\n"
                                  "set title who . ': max-rate, by where the two ends are'\n"
