@@ -31,7 +31,8 @@ double grove_form_postal(grove_postal p, double bytes);
 double grove_form_max_rate(grove_postal p, double injection, double ppn, double messages,
                            double bytes);
 
-/* (2): the same for one message, as the older paper writes it: alpha + ppn s / min(R_N, ppn R_b). */
+/* (2): the same for one message, as the older paper writes it:
+ * alpha + ppn s / min(R_N, ppn R_b). */
 double grove_form_max_rate_one(grove_postal p, double injection, double ppn, double bytes);
 
 /* What a message costs here. GROVE_BY_SIZE: the protocol is that of its size. */

@@ -15,9 +15,9 @@
  *     drained  the late part also waits for the early ones to leave:
  *              T = max{ (n - 1) [(k/n - 1) G + max(g, o_s)], D } + o_s + (k/n - 1) G + L + n o_r
  *
- * The parameters are those of a message of k/n bytes, which is what travels. An empty message has no
- * byte behind its first: k - 1 is 0 for k = 0. L, o_s, o_r or g that a profile does not tell (NaN)
- * count as 0.
+ * The parameters are those of a message of k/n bytes, which is what travels. An empty message has
+ * no byte behind its first: k - 1 is 0 for k = 0. L, o_s, o_r or g that a profile does not tell
+ * (NaN) count as 0.
  *
  *     int best = 0;
  *     grove_part_choice choices[GROVE_PART_CHOICES];

@@ -1,5 +1,6 @@
 /* Every equation against its value worked out by hand, as literal arithmetic; and its limits. The
- * numbers are Lassen's (Lockhart et al. 2023, Tables 2 to 4) and Blue Waters' (Bienz et al. 2018). */
+ * numbers are Lassen's (Lockhart et al. 2023, Tables 2 to 4) and Blue Waters' (Bienz et al. 2018).
+ */
 #include "model/forms.h"
 #include "check.h"
 
