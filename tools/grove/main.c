@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const command *const commands[] = {&command_aggregate, &command_bench, &command_model,
-                                          &command_options};
+static const command *const commands[] = {&command_model,     &command_explain, &command_bench,
+                                          &command_aggregate, &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -22,6 +22,7 @@ static const char overview_end[] =
   "  grove --version         version of Grove and of the MPI it was built with\n"
   "\n"
   "Examples:\n"
+  "  grove explain A.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
   "  mpirun -n 8 grove bench 27-point\n"
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
   "  grove aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms\n"
