@@ -144,6 +144,16 @@ static void begins_at_nothing(void)
   CHECK(grove_machine_postal(m, GROVE_CPU, GROVE_OFF_NODE, 1).alpha == 6, "another cost");
   CHECK(isnan(grove_machine_postal(m, GROVE_CPU, GROVE_ON_NODE, 1).alpha), "from nowhere");
   grove_machine_free(&m);
+
+  /* What `any` fills does not keep eager from being used. */
+  m = made(4, "alpha cpu any any 1 s m\n"
+              "alpha cpu off-node eager 2 s m\n"
+              "alpha cpu off-node rend 3 s m\n"
+              "from cpu any rend 100 B m\n");
+  CHECK(grove_machine_postal(m, GROVE_CPU, GROVE_OFF_NODE, 99).alpha == 2, "not eager");
+  CHECK(grove_machine_postal(m, GROVE_CPU, GROVE_OFF_NODE, 100).alpha == 3, "not rend");
+  CHECK(grove_machine_protocol(m, GROVE_CPU, GROVE_ON_NODE, 99) == GROVE_SHORT, "not short");
+  grove_machine_free(&m);
 }
 
 static void looks_between_rows(void)

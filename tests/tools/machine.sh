@@ -163,6 +163,11 @@ bad '1 name' show
 bad "'summit'" show lassen summit
 bad "'--all'" show lassen --all
 
+# The example of the manual is a profile.
+sed -n '/^    # Ours, by hand/,/^    end /s/^    //p' docs/machines.md >"$work/example.machine"
+good show "$work/example.machine"
+has 'missing: gamma; delta; flag; shared; LogGP'
+
 # --- compare ---
 
 good compare lassen lassen
