@@ -15,11 +15,18 @@
 
 enum { PATH_BYTES = 4096 };
 
+/* What a figure is drawn from. */
+typedef struct source {
+  const grove_machine *m;
+  int as_published; /* Table 6 to the letter: model/strategies.h */
+} source;
+
 typedef struct figure {
   const char *name, *machine, *about;
-  /* NULL, or what the profile lacks. */
-  const char *(*write)(const grove_machine *m, FILE *data);
+  /* Writes the numbers; NULL, or what the profile lacks. */
+  const char *(*write)(const source *from, FILE *data);
   const char *commands;
+  void (*say)(const source *from); /* what it shows, in words; may be NULL */
 } figure;
 
 static void put(FILE *data, double value)
@@ -41,8 +48,9 @@ static int first_least(const double *value, int n)
 
 /* ---- Lockhart et al. 2023 ---- */
 
-static const char *write_ping_pong(const grove_machine *m, FILE *data)
+static const char *write_ping_pong(const source *from, FILE *data)
 {
+  const grove_machine *m = from->m;
   fputs("bytes on-socket on-node off-node\n", data);
   for (double bytes = 1; bytes <= 1 << 24; bytes *= 2) {
     fprintf(data, "%.0f", bytes);
@@ -64,8 +72,9 @@ static const char ping_pong[] = "set logscale x 2\n"
                                 "  title columnheader(i)\n";
 
 /* Blocks by total size; the last column has the least time of its block, where it is. */
-static const char *write_split_over_ppn(const grove_machine *m, FILE *data)
+static const char *write_split_over_ppn(const source *from, FILE *data)
 {
+  const grove_machine *m = from->m;
   int ranks = m->ranks;
   if (ranks < 1) return "the number of ranks a node has";
   for (double total = 1024; total <= 1 << 24; total *= 4) {
@@ -111,12 +120,19 @@ static void write_strategy_names(const char *first, const grove_strategy *list, 
   "#a6611a', i - 1)\n"                                                                             \
   "dash(i) = 1 + (i == 3 || i == 5 || i == 7 || i == 9)\n"
 
-static const char *write_strategies(const grove_machine *m, grove_exchange x, const char *names,
+static int price(const source *from, grove_exchange x, grove_strategy *list)
+{
+  x.protocol = GROVE_BY_SIZE;
+  x.as_published = from->as_published;
+  return grove_exchange_complete(from->m, &x) != GROVE_OK ||
+         grove_strategies_price(from->m, &x, list) != GROVE_OK;
+}
+
+static const char *write_strategies(const source *from, grove_exchange x, const char *names,
                                     double at, FILE *data)
 {
   grove_strategy list[GROVE_STRATEGIES];
-  x.protocol = GROVE_BY_SIZE;
-  if (grove_exchange_complete(m, &x) != GROVE_OK || grove_strategies_price(m, &x, list) != GROVE_OK)
+  if (price(from, x, list))
     return "the times of messages between nodes, or the number of ranks of a node";
   if (names) write_strategy_names(names, list, data);
   fprintf(data, "%.6g", at);
@@ -132,8 +148,9 @@ static double processes(const grove_machine *m)
 }
 
 /* Every GPU needs a twentieth of the rows of every other. */
-static const char *write_validation(const grove_machine *m, FILE *data)
+static const char *write_validation(const source *from, FILE *data)
 {
+  const grove_machine *m = from->m;
   const double rows = 943695, part = 0.05, ppn = processes(m);
   const char *lacks = NULL;
   for (double nodes = 2; nodes <= 32 && !lacks; nodes *= 2) {
@@ -145,7 +162,7 @@ static const char *write_validation(const grove_machine *m, FILE *data)
                         .nodes_per_proc = nodes - 1,
                         .messages_node_to_node = 1,
                         .ppn = ppn};
-    lacks = write_strategies(m, x, nodes == 2 ? "GPUs" : NULL, nodes * ppn, data);
+    lacks = write_strategies(from, x, nodes == 2 ? "GPUs" : NULL, nodes * ppn, data);
   }
   return lacks;
 }
@@ -164,27 +181,60 @@ static const char validation[] = STRATEGY_STYLE
   "       title columnheader(i), \\\n"
   "  data using 1:12 with points pt 6 ps 2 lc 'black' title 'fastest but 2-step-1'\n";
 
-/* Four blocks: 4 and 16 nodes, 32 and 256 messages of a node, spread over its GPUs. */
-static const char *write_scenarios(const grove_machine *m, FILE *data)
+/* A node sends 32 or 256 messages, spread over its GPUs, to 4 or 16 nodes. */
+static const struct scenario {
+  double nodes, messages;
+} all_scenarios[] = {{4, 32}, {4, 256}, {16, 32}, {16, 256}};
+enum { SCENARIOS = 4, LARGEST = 1 << 20 };
+
+static grove_exchange exchange_of(const grove_machine *m, const struct scenario *k, double size)
 {
-  static const double scenarios[4][2] = {{4, 32}, {4, 256}, {16, 32}, {16, 256}};
   const double ppn = processes(m);
-  const char *lacks = NULL;
-  for (int k = 0; k < 4; k++) {
-    double nodes = scenarios[k][0], messages = scenarios[k][1];
-    if (k > 0) fputs("\n\n", data);
-    for (double size = 1; size <= 1 << 20 && !lacks; size *= 2) {
-      grove_exchange x = {.messages_per_proc = messages / ppn,
-                          .bytes_per_proc = messages / ppn * size,
-                          .bytes_per_node = messages * size,
-                          .bytes_node_to_node = messages * size / nodes,
-                          .nodes_per_proc = nodes,
+  return (grove_exchange){.messages_per_proc = k->messages / ppn,
+                          .bytes_per_proc = k->messages / ppn * size,
+                          .bytes_per_node = k->messages * size,
+                          .bytes_node_to_node = k->messages * size / k->nodes,
+                          .nodes_per_proc = k->nodes,
                           .messages_node_to_node = 1,
                           .ppn = ppn};
-      lacks = write_strategies(m, x, size == 1 ? "bytes" : NULL, size, data);
-    }
+}
+
+static const char *write_scenarios(const source *from, FILE *data)
+{
+  const char *lacks = NULL;
+  for (int k = 0; k < SCENARIOS; k++) {
+    if (k > 0) fputs("\n\n", data);
+    for (double size = 1; size <= LARGEST && !lacks; size *= 2)
+      lacks = write_strategies(from, exchange_of(from->m, &all_scenarios[k], size),
+                               size == 1 ? "bytes" : NULL, size, data);
   }
   return lacks;
+}
+
+/* "3-step staged to 1 KiB, ...": the fastest, and up to which size. */
+static void say_fastest(const source *from, const struct scenario *k, int with_best_case)
+{
+  grove_strategy list[GROVE_STRATEGIES];
+  char room[32];
+  int last = -1;
+  for (double size = 1; size <= LARGEST; size *= 2) {
+    if (price(from, exchange_of(from->m, k, size), list)) return;
+    int best = grove_strategies_best(list, with_best_case);
+    if (last >= 0 && best != last)
+      printf("%s %s to %s, ", list[last].route, list[last].path, show_bytes(size / 2, room));
+    last = best;
+  }
+  printf("%s %s to %s\n", list[last].route, list[last].path, show_bytes(LARGEST, room));
+}
+
+static void say_scenarios(const source *from)
+{
+  for (int k = 0; k < SCENARIOS; k++) {
+    printf("  %g nodes, %g messages: ", all_scenarios[k].nodes, all_scenarios[k].messages);
+    say_fastest(from, &all_scenarios[k], 0);
+    printf("    with 2-step-1: ");
+    say_fastest(from, &all_scenarios[k], 1);
+  }
 }
 
 static const char scenarios[] = STRATEGY_STYLE
@@ -208,8 +258,9 @@ static const char scenarios[] = STRATEGY_STYLE
 
 /* ---- Bienz et al. 2018 ---- */
 
-static const char *write_node_aware(const grove_machine *m, FILE *data)
+static const char *write_node_aware(const source *from, FILE *data)
 {
+  const grove_machine *m = from->m;
   static const int counts[] = {1, 4, 16};
   fputs("bytes on-socket on-node \"off-node, ppn 1\" \"off-node, ppn 4\" \"off-node, ppn 16\"\n",
         data);
@@ -253,8 +304,9 @@ static double next_count(double n)
   return n < 1.5 * decade ? 2 * decade : n < 3 * decade ? 5 * decade : 10 * decade;
 }
 
-static const char *write_queue(const grove_machine *m, FILE *data)
+static const char *write_queue(const source *from, FILE *data)
 {
+  const grove_machine *m = from->m;
   if (isnan(m->gamma)) return "gamma, the step along a queue";
   for (int k = 0; k < 4; k++) {
     fprintf(data, "%smessages \"%.0f KiB in all\" \"typical queue\" \"worst queue\"\n",
@@ -300,8 +352,9 @@ static double line_bytes(double per_node)
   return grove_form_torus(&line, 4, traffic, &out) == GROVE_OK ? out.link_bytes : NAN;
 }
 
-static const char *write_contention(const grove_machine *m, FILE *data)
+static const char *write_contention(const source *from, FILE *data)
 {
+  const grove_machine *m = from->m;
   if (isnan(m->gamma) || isnan(m->delta)) return "gamma or delta, the price of a contended link";
   if (m->ranks < 1) return "the number of ranks a node has";
   for (int k = 0; k < 4; k++) {
@@ -341,24 +394,25 @@ static const char contention_with[] =
 
 static const figure figures[] = {
   {"2.5", "lassen", "Lockhart et al.: one message, by where the two ends are", write_ping_pong,
-   ping_pong},
+   ping_pong, NULL},
   {"2.6", "lassen", "Lockhart et al.: data between two nodes, split over 1 to all processes",
-   write_split_over_ppn, split_over_ppn},
+   write_split_over_ppn, split_over_ppn, NULL},
   {"4.2", "lassen",
    "Lockhart et al.: the strategies as GPUs are added; the paper's matrix is\n"
    "                     not here, so every GPU needs 5 % of the rows of every other",
-   write_validation, validation},
+   write_validation, validation, NULL},
   {"4.3", "lassen", "Lockhart et al.: the strategies, 32 and 256 messages to 4 and 16 nodes",
-   write_scenarios, scenarios},
+   write_scenarios, scenarios, say_scenarios},
   {"3", "bluewaters", "Bienz et al.: max-rate by where the two ends are", write_node_aware,
-   node_aware},
+   node_aware, NULL},
   {"4", "bluewaters", "Bienz et al.: many messages inside a node, without queue search",
-   write_queue, queue_without},
+   write_queue, queue_without, NULL},
   {"5", "bluewaters", "Bienz et al.: the same with queue search, typical and worst", write_queue,
-   queue_with},
+   queue_with, NULL},
   {"7", "bluewaters", "Bienz et al.: a line of four Geminis, max-rate and queue", write_contention,
-   contention_without},
-  {"9", "bluewaters", "Bienz et al.: the same with contention", write_contention, contention_with},
+   contention_without, NULL},
+  {"9", "bluewaters", "Bienz et al.: the same with contention", write_contention, contention_with,
+   NULL},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
@@ -378,8 +432,9 @@ static int print_list(void)
   return EXIT_OK;
 }
 
-static int draw_on(const figure *f, const grove_machine *m, const char *folder)
+static int draw_from(const figure *f, const source *from, const char *folder)
 {
+  const grove_machine *m = from->m;
   char stem[PATH_BYTES], commands[8192], made[4 * PATH_BYTES + 200];
   snprintf(stem, sizeof stem, "%s/figure-%s", folder, f->name);
   FILE *data = plot_open(stem);
@@ -387,7 +442,7 @@ static int draw_on(const figure *f, const grove_machine *m, const char *folder)
     fprintf(stderr, "grove model: %s.dat cannot be written\n", stem);
     return EXIT_BAD_INPUT;
   }
-  const char *lacks = f->write(m, data);
+  const char *lacks = f->write(from, data);
   int failed = ferror(data);
   if (fclose(data) != 0) failed = 1;
   if (lacks || failed) {
@@ -402,14 +457,16 @@ static int draw_on(const figure *f, const grove_machine *m, const char *folder)
   int status = plot_draw(stem, commands, made, sizeof made);
   fprintf(status ? stderr : stdout, "%sfigure %s: %s\n", status ? "grove model: " : "", f->name,
           made);
+  if (status == EXIT_OK && f->say) f->say(from);
   return status;
 }
 
-static int draw(const figure *f, const char *machine, const char *folder)
+static int draw(const figure *f, const char *machine, int as_published, const char *folder)
 {
   grove_machine *m = NULL;
   int status = open_machine("model", machine ? machine : f->machine, &m);
-  if (status == EXIT_OK) status = draw_on(f, m, folder);
+  const source from = {m, as_published};
+  if (status == EXIT_OK) status = draw_from(f, &from, folder);
   grove_machine_free(&m);
   return status;
 }
@@ -417,10 +474,12 @@ static int draw(const figure *f, const char *machine, const char *folder)
 int model_figure(int argc, char **argv)
 {
   const char *name = NULL, *folder = ".", *machine = NULL, *value = NULL;
-  int status = EXIT_OK, drawn = 0;
+  int status = EXIT_OK, drawn = 0, as_published = 0;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--list") == 0) return print_list();
-    if ((value = flag_value(argc, argv, &i, "-o")))
+    if (strcmp(argv[i], "--as-published") == 0)
+      as_published = 1;
+    else if ((value = flag_value(argc, argv, &i, "-o")))
       folder = value;
     else if ((value = flag_value(argc, argv, &i, "--machine")))
       machine = value;
@@ -434,7 +493,7 @@ int model_figure(int argc, char **argv)
   for (int i = 0; i < FIGURES && status == EXIT_OK; i++) {
     if (strcmp(name, "all") != 0 && strcmp(name, figures[i].name) != 0) continue;
     drawn++;
-    status = draw(&figures[i], machine, folder);
+    status = draw(&figures[i], machine, as_published, folder);
   }
   return drawn > 0 ? status : complain("there is no figure '%s'", name);
 }

@@ -14,7 +14,7 @@ static const char help[] =
   "usage: grove model --machine M --messages-per-proc m --bytes-per-proc s\n"
   "                   --bytes-per-node S --bytes-node-to-node N --nodes-per-proc p\n"
   "                   --messages-node-to-node q [OPTION...]\n"
-  "       grove model figure NAME|all [-o FOLDER] [--machine M]\n"
+  "       grove model figure NAME|all [-o FOLDER] [--machine M] [--as-published]\n"
   "       grove model figure --list\n"
   "\n"
   "Prices the ways to exchange irregular data between nodes by the papers' closed forms,\n"
