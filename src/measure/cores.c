@@ -44,7 +44,7 @@ grove_status grove_measure_cores(grove_probe *p, double seconds)
   const grove_topo *topo = &p->ctx->topo;
   grove_probe_announce(p, "cores", seconds);
   for (int i = 0; i < ROUNDS; i++) {
-    double span = seconds / (2 * ROUNDS), alone = 0, together = 0;
+    double span = fmax(seconds / (2 * ROUNDS), 0.05), alone = 0, together = 0;
     if (p->ctx->rank == 0) alone = work_until(grove_clock() + span);
     GROVE_TRY(grove_probe_meet(p, &alone, 1));
     GROVE_TRY(add_up(p, work_until(grove_clock() + span), &together));
@@ -53,7 +53,8 @@ grove_status grove_measure_cores(grove_probe *p, double seconds)
   double cores = grove_median(ratio, ROUNDS) / count_domains(topo);
   double ranks = (double)topo->nranks / count_domains(topo);
   /* Where every rank had a core there may be more, which the system knows. */
-  if (cores > 0.85 * ranks) cores = fmax(cores, topo->cores);
+  cores = fmin(cores, topo->cores);
+  if (cores > 0.85 * ranks) cores = topo->cores;
   p->machine->cores = round(100 * cores) / 100;
   status =
     grove_machine_add(p->machine, "cores", "-", "node", "-", p->machine->cores, "1", p->source);

@@ -31,24 +31,6 @@ static double plan(const grove_probe *p)
 
 /* ---- what the profile is about ---- */
 
-/* The processor by name, where the system tells. */
-static void processor_name(char *out, size_t room)
-{
-  char line[256];
-  snprintf(out, room, "unknown processor");
-  FILE *file = fopen("/proc/cpuinfo", "r");
-  while (file && fgets(line, sizeof line, file)) {
-    char *value = strchr(line, ':');
-    if (!value || (strncmp(line, "model name", 10) != 0 && strncmp(line, "Model", 5) != 0))
-      continue;
-    value += strspn(value, ": \t");
-    value[strcspn(value, "\n")] = '\0';
-    snprintf(out, room, "%s", value);
-    break;
-  }
-  if (file) fclose(file);
-}
-
 static grove_status describe(grove_probe *p)
 {
   grove_status status = GROVE_OK;
@@ -56,7 +38,7 @@ static grove_status describe(grove_probe *p)
   int length = 0;
   MPI_Get_library_version(mpi, &length);
   mpi[strcspn(mpi, "\n,")] = '\0';
-  processor_name(processor, sizeof processor);
+  grove_topo_processor(processor, sizeof processor);
   snprintf(about, sizeof about, "%.100s; %.100s; measured with %d ranks on %d nodes", processor,
            mpi, p->ctx->size, p->ctx->topo.nnodes);
   free(p->machine->about);
@@ -183,6 +165,11 @@ grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove
 fail:
   close_probe(&p);
   return status;
+}
+
+void grove_measure_path(const grove_context *ctx, char *out, size_t room)
+{
+  grove_context_profile_path(ctx, out, room);
 }
 
 grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)

@@ -49,6 +49,10 @@ void grove_points_free(grove_points *points);
 grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove_points *points,
                            grove_machine **out);
 
+/* The file in which `machine=auto` looks for the profile of this machine; "" where there is no
+ * place for it. */
+void grove_measure_path(const grove_context *ctx, char *out, size_t room);
+
 #ifdef __cplusplus
 }
 #endif

@@ -194,7 +194,7 @@ void grove_probe_row(grove_probe *p, const char *term, const char *locality_name
     snprintf(source + used, sizeof source - (size_t)used, ", residual %.1f %%", 100 * residual);
   /* Four digits are more than any of this is worth, and read better. */
   char text[32];
-  snprintf(text, sizeof text, "%.4g", value);
+  snprintf(text, sizeof text, strcmp(unit, "B") == 0 ? "%.0f" : "%.4g", value);
   grove_status status = grove_machine_add(p->machine, term, "cpu", locality_name, range,
                                           strtod(text, NULL), unit, source);
   if (status != GROVE_OK) p->status = status;

@@ -1,5 +1,7 @@
 #include "model/price.h"
 
+#include "model/forms.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -60,7 +62,7 @@ static passage passage_of(const grove_machine *m, grove_locality where, int64_t 
   return p;
 }
 
-static void add_head(grove_side *side, const passage *p, grove_term latency, grove_term bandwidth,
+static void add_head(grove_half *side, const passage *p, grove_term latency, grove_term bandwidth,
                      double bytes)
 {
   double a = p->alone.alpha - p->stream.alpha, b = (p->alone.beta - p->stream.beta) * bytes;
@@ -71,18 +73,24 @@ static void add_head(grove_side *side, const passage *p, grove_term latency, gro
   side->head[bandwidth] += b;
 }
 
-/* A message through shared memory: a flag, and its bytes copied in and out at once. */
-static void add_shared(grove_load *load, grove_side *side, const grove_machine *m,
-                       grove_locality where, double bytes, int active)
+/* A flag in shared memory; NaN where the profile knows none. */
+static double flag_of(const grove_machine *m, grove_locality where)
 {
   int k = where == GROVE_ON_SOCKET ? 0 : 1;
-  double flag = isnan(m->flag_seconds[k]) ? m->flag_seconds[1 - k] : m->flag_seconds[k];
+  return isnan(m->flag_seconds[k]) ? m->flag_seconds[1 - k] : m->flag_seconds[k];
+}
+
+/* A message through shared memory: a flag, and its bytes copied in and out at once. */
+static void add_shared(grove_load *load, grove_half *side, const grove_machine *m,
+                       grove_locality where, double bytes, int active)
+{
+  double flag = flag_of(m, where);
   side->term[GROVE_TERM_ON_NODE] += flag;
   side->term[GROVE_TERM_COPY] += bytes * grove_machine_shared(m, active);
   load->processor += flag / 2 + bytes * grove_machine_shared(m, 2);
 }
 
-static void add_message(grove_load *load, grove_side *side, const grove_machine *m,
+static void add_message(grove_load *load, grove_half *side, const grove_machine *m,
                         grove_locality where, int64_t bytes, int receives)
 {
   int off = where == GROVE_OFF_NODE;
@@ -96,18 +104,20 @@ static void add_message(grove_load *load, grove_side *side, const grove_machine 
   add_head(side, &p, latency, bandwidth, (double)bytes);
   load->processor += receives ? o_r : o_s;
   load->posted += receives;
-  if (off)
-    side->interface +=
-      (double)bytes * m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
+  if (!off) return;
+  side->crosses = 1;
+  side->interface +=
+    (double)bytes * m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
 }
 
 void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
                     grove_locality where, int64_t bytes, int active, int receives)
 {
-  grove_side *side = receives ? &load->received : &load->sent;
+  grove_half *side = receives ? &load->received : &load->sent;
   int on_node = where != GROVE_OFF_NODE;
   load->on_node += on_node;
-  if (on_node && how->shared_memory)
+  /* A profile that knows nothing of shared memory has the cost of messages at least. */
+  if (on_node && how->shared_memory && !isnan(flag_of(m, where)))
     add_shared(load, side, m, where, (double)bytes, active);
   else
     add_message(load, side, m, known_locality(m, where), bytes, receives);
@@ -122,7 +132,7 @@ static double sum(const double *term)
   return seconds;
 }
 
-static grove_price price_of_side(const grove_side *side, double interface)
+static grove_price price_of_half(const grove_half *side, double interface)
 {
   grove_price p = {0};
   for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = side->term[t] + side->head[t];
@@ -130,14 +140,6 @@ static grove_price price_of_side(const grove_side *side, double interface)
     p.term[GROVE_TERM_INJECTION] = fmax(interface - p.term[GROVE_TERM_BANDWIDTH], 0);
   p.seconds = sum(p.term);
   return p;
-}
-
-/* Steps along the queue until every message has found its receive. */
-static double queue_steps(int64_t posted, grove_queue_order order)
-{
-  double n = (double)posted;
-  if (order == GROVE_QUEUE_BEST || n <= 1) return n;
-  return order == GROVE_QUEUE_WORST ? n * n : n * n / 3;
 }
 
 int grove_price_exceeds(const grove_price *a, const grove_price *b)
@@ -148,14 +150,15 @@ int grove_price_exceeds(const grove_price *a, const grove_price *b)
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around)
 {
-  grove_price sent = price_of_side(&load->sent, around->interface_sent);
-  grove_price received = price_of_side(&load->received, around->interface_received);
+  grove_price sent = price_of_half(&load->sent, around->interface_sent);
+  grove_price received = price_of_half(&load->received, around->interface_received);
   grove_price p = grove_price_exceeds(&received, &sent) ? received : sent;
-  if (load->posted > 0 && !isnan(m->gamma)) /* an unknown gamma is taken for none */
-    p.term[GROVE_TERM_QUEUE] = m->gamma * queue_steps(load->posted, how->order);
-  if (how->link_bytes > 0 && !isnan(m->delta) &&
-      load->sent.interface + load->received.interface > 0)
-    p.term[GROVE_TERM_CONTENTION] = m->delta * how->link_bytes;
+  /* What a profile does not say of queues and links is taken for nothing. */
+  if (load->posted > 0 && !isnan(m->gamma))
+    p.term[GROVE_TERM_QUEUE] = grove_form_queue(m->gamma, (double)load->posted,
+                                                load->posted > 1 ? how->order : GROVE_QUEUE_BEST);
+  if ((load->sent.crosses || load->received.crosses) && !isnan(m->delta))
+    p.term[GROVE_TERM_CONTENTION] = grove_form_contention(m->delta, how->link_bytes);
   double busy = load->processor;
   if (around->cores > 0) busy = fmax(busy, around->processor / around->cores);
   p.term[GROVE_TERM_CORES] = fmax(busy - sum(p.term), 0);

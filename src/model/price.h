@@ -67,15 +67,16 @@ grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo
 /* ---- the same for one rank, where nobody knows all ---- */
 
 /* What one rank sends, or receives, in a stage. */
-typedef struct grove_side {
+typedef struct grove_half {
   double term[GROVE_TERMS]; /* every message as one of a stream */
   double head[GROVE_TERMS]; /* what the message that travels longest takes beyond that */
   double head_seconds;
   double interface; /* seconds that the network interface is busy with it */
-} grove_side;
+  int crosses;      /* something leaves the node, or comes from another */
+} grove_half;
 
 typedef struct grove_load {
-  grove_side sent, received;
+  grove_half sent, received;
   double processor; /* seconds that the rank itself is busy */
   int64_t posted;   /* receives that MPI has to match */
   int on_node;      /* messages inside the node */

@@ -198,6 +198,7 @@ silent_on valgrind
 as "$become" MPICC=mpicc.openmpi --dry-run
 silent_on libmpich-dev
 as "$become" --dry-run --for all
+says '  clang - fuzzes what reads files'
 silent_on python3
 as "$become" --dry-run --for bench
 says '  python3 - runs the grid of the benchmark'

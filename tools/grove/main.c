@@ -2,11 +2,10 @@
 
 #include "grove.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_explain, &command_bench, &command_options};
+static const command *const commands[] = {&command_machine, &command_model,     &command_explain,
+                                          &command_bench,   &command_aggregate, &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -26,6 +25,8 @@ static const char overview_end[] =
   "  grove explain A.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
   "  mpirun -n 8 grove bench 27-point\n"
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
+  "  grove aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms\n"
+  "  grove machine show lassen\n"
   "  grove options\n";
 
 static void print_overview(FILE *file)
@@ -45,25 +46,6 @@ static int print_version(void)
   printf("grove %d.%d.%d (%s)\n", GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH,
          mpi);
   return EXIT_OK;
-}
-
-const char *flag_value(int argc, char **argv, int *i, const char *name)
-{
-  size_t length = strlen(name);
-  if (strncmp(argv[*i], name, length) != 0) return NULL;
-  if (argv[*i][length] == '=') return argv[*i] + length + 1;
-  if (argv[*i][length] != '\0') return NULL;
-  return *i + 1 < argc ? argv[++*i] : "";
-}
-
-int read_number(const char *text, int64_t least, int64_t most, int64_t *out)
-{
-  char *end = NULL;
-  errno = 0;
-  long long number = strtoll(text, &end, 10);
-  if (end == text || *end || errno || number < least || number > most) return 1;
-  *out = number;
-  return 0;
 }
 
 void print_json_text(FILE *file, const char *text)
@@ -98,7 +80,8 @@ int main(int argc, char **argv)
   if (strcmp(name, "--version") == 0) return print_version();
   for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(commands[i]->name, name) != 0) continue;
-    if (!asks_for_help(argc - 1, argv + 1)) return commands[i]->run(argc - 1, argv + 1);
+    if (!commands[i]->help || !asks_for_help(argc - 1, argv + 1))
+      return commands[i]->run(argc - 1, argv + 1);
     fputs(commands[i]->help, stdout);
     return EXIT_OK;
   }

@@ -51,7 +51,7 @@ static int fail(reader *r, const char *format, ...)
 static int fail_expected(reader *r, const cursor *c, const char *what)
 {
   char word[WORD] = "";
-  quote_word(c, word, sizeof word);
+  cursor_quote(c, word, sizeof word);
   if (word[0] == '\0') return fail(r, "%s is expected, and the line ends", what);
   return fail(r, "%s is expected, and not '%s'", what, word);
 }
@@ -139,7 +139,7 @@ static int read_banner(reader *r)
   int got = next_line(r, &c);
   if (got < 0) return 1;
   if (got == 0) return fail(r, "is empty, and not a Matrix Market file");
-  for (int i = 0; i < 5; i++) read_word(&c, word[i], WORD);
+  for (int i = 0; i < 5; i++) cursor_word(&c, word[i], WORD);
   if (strcmp(word[0], "%%matrixmarket") != 0)
     return fail(r, "this is not a Matrix Market file: it does not begin with %%%%MatrixMarket");
   if (read_format(r, word[1], word[2]) || read_field(r, word[3]) || read_symmetry(r, word[4]))
@@ -161,7 +161,7 @@ static int read_sizes(reader *r)
   if (got < 0) return 1;
   if (got == 0) return fail(r, "the file ends before the line of rows, columns and entries");
   for (int i = 0; i < 3; i++)
-    if (read_count(&c, &size[i])) return fail_expected(r, &c, what[i]);
+    if (cursor_count(&c, &size[i])) return fail_expected(r, &c, what[i]);
   if (!at_end(&c)) return fail_expected(r, &c, "the end of the line");
   if (r->symmetry != GENERAL && size[0] != size[1])
     return fail(r, "a symmetric matrix is square, and this one has %lld rows and %lld columns",
@@ -204,7 +204,7 @@ static void add(reader *r, int64_t row, int64_t col, double value)
 static int read_place(reader *r, cursor *c, const char *what, int64_t most, int64_t *out)
 {
   cursor before = *c;
-  if (read_count(c, out) || *out < 1 || *out > most) {
+  if (cursor_count(c, out) || *out < 1 || *out > most) {
     char range[64];
     snprintf(range, sizeof range, "a %s from 1 to %lld", what, (long long)most);
     return fail_expected(r, &before, range);
@@ -219,8 +219,9 @@ static int read_entry(reader *r, cursor *c)
   double value = 0;
   if (read_place(r, c, "row", r->m.rows, &row) || read_place(r, c, "column", r->m.cols, &col))
     return 1;
-  if (r->field == REAL && read_real(c, &value)) return fail_expected(r, c, "a real number");
-  if (r->field == INTEGER && read_integer(c, &value)) return fail_expected(r, c, "a whole number");
+  if (r->field == REAL && cursor_real(c, &value)) return fail_expected(r, c, "a real number");
+  if (r->field == INTEGER && cursor_integer(c, &value))
+    return fail_expected(r, c, "a whole number");
   if (!at_end(c)) return fail_expected(r, c, "the end of the line");
   if (r->symmetry == SKEW && row == col)
     return fail(r, "entry (%lld, %lld) is on the diagonal, where a skew-symmetric matrix has none",

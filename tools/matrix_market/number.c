@@ -14,7 +14,7 @@ static const char *word_end(const cursor *c)
   return at;
 }
 
-void read_word(cursor *c, char *out, size_t room)
+void cursor_word(cursor *c, char *out, size_t room)
 {
   skip_blanks(c);
   const char *end = word_end(c);
@@ -24,7 +24,7 @@ void read_word(cursor *c, char *out, size_t room)
   out[used] = '\0';
 }
 
-void quote_word(const cursor *c, char *out, size_t room)
+void cursor_quote(const cursor *c, char *out, size_t room)
 {
   cursor here = *c;
   skip_blanks(&here);
@@ -35,14 +35,14 @@ void quote_word(const cursor *c, char *out, size_t room)
   out[used] = '\0';
 }
 
-int read_integer(cursor *c, double *out)
+int cursor_integer(cursor *c, double *out)
 {
   skip_blanks(c);
   cursor digits = *c;
   int64_t n = 0;
   int minus = c->at < c->end && *c->at == '-';
   if (c->at < c->end && (minus || *c->at == '+')) digits.at++;
-  if (digits.at == c->end || is_blank(*digits.at) || read_count(&digits, &n)) return 1;
+  if (digits.at == c->end || is_blank(*digits.at) || cursor_count(&digits, &n)) return 1;
   c->at = digits.at;
   *out = minus ? -(double)n : (double)n;
   return 0;
@@ -156,7 +156,7 @@ static int convert_special(const char *at, const char *end, double *out)
   return 1;
 }
 
-int read_real(cursor *c, double *out)
+int cursor_real(cursor *c, double *out)
 {
   skip_blanks(c);
   const char *end = word_end(c);

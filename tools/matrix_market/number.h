@@ -34,7 +34,7 @@ static inline int at_end(cursor *c)
 
 /* A number without a sign, up to a blank; not more than INT64_MAX. 0 on success, else the cursor is
  * where the word begins. */
-static inline int read_count(cursor *c, int64_t *out)
+static inline int cursor_count(cursor *c, int64_t *out)
 {
   skip_blanks(c);
   const char *at = c->at;
@@ -52,14 +52,14 @@ static inline int read_count(cursor *c, int64_t *out)
 
 /* A whole number, perhaps with a sign, and a real one: "-1.5e-3", "2", ".5", "1d10" (as Fortran
  * writes it), "inf", "nan". Likewise. A real too large for a double is a failure. */
-int read_integer(cursor *c, double *out);
-int read_real(cursor *c, double *out);
+int cursor_integer(cursor *c, double *out);
+int cursor_real(cursor *c, double *out);
 
 /* The next word, lower case and cut to `room`; "" at the end. */
-void read_word(cursor *c, char *out, size_t room);
+void cursor_word(cursor *c, char *out, size_t room);
 
 /* The same as it is, for a sentence: what cannot be printed is a question mark. */
-void quote_word(const cursor *c, char *out, size_t room);
+void cursor_quote(const cursor *c, char *out, size_t room);
 
 #ifdef __cplusplus
 }

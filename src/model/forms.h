@@ -1,0 +1,126 @@
+/* The papers' formulas, one function an equation: how long messages take, from a few numbers.
+ *
+ * Arguments are numbers of things and bytes (as doubles: a share of a message need not be whole),
+ * and the machine's parameters. Nothing is looked up but in grove_form_message and grove_form_pick.
+ * Equations 2.1 to 4.5 are those of "Characterizing the performance of node-aware strategies for
+ * irregular point-to-point communication on heterogeneous architectures" (Lockhart, Bienz, Gropp,
+ * Olson, 2023), (1) to (7) those of "Improving performance models for irregular point-to-point
+ * communication" (Bienz, Gropp, Olson, 2018).
+ *
+ *     grove_postal off = m->postal[GROVE_CPU][GROVE_OFF_NODE][GROVE_REND];
+ *     seconds = grove_form_max_rate(off, m->injection[GROVE_CPU][GROVE_REND], 4, 8, 1e6);
+ *
+ * An injection limit is given as 1 / R_N, in seconds a byte: 0 and NaN are no limit.
+ */
+#ifndef GROVE_MODEL_FORMS_H
+#define GROVE_MODEL_FORMS_H
+
+#include "model/machine.h"
+#include "model/price.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- messages ---- */
+
+/* (2.1), (1): one message. */
+double grove_form_postal(grove_postal p, double bytes);
+
+/* (2.2): `messages` of a process that sends `bytes` in all, one of `ppn` of its node that do. */
+double grove_form_max_rate(grove_postal p, double injection, double ppn, double messages,
+                           double bytes);
+
+/* (2): the same for one message, as the older paper writes it:
+ * alpha + ppn s / min(R_N, ppn R_b). */
+double grove_form_max_rate_one(grove_postal p, double injection, double ppn, double bytes);
+
+/* What a message costs here. GROVE_BY_SIZE: the protocol is that of its size. */
+enum { GROVE_BY_SIZE = -1 };
+typedef struct grove_picked {
+  grove_protocol protocol;
+  grove_postal cost; /* NaN: the profile has none at all */
+  double injection;
+  int replaced; /* the protocol asked for is not in the profile: this is the next that is */
+} grove_picked;
+grove_picked grove_form_pick(const grove_machine *m, grove_memory_kind memory, grove_locality where,
+                             int protocol, double bytes);
+
+/* One message by place and protocol: max-rate between nodes with `ppn` senders, postal inside one,
+ * where nothing is injected (the older paper, section 3). */
+double grove_form_message(const grove_machine *m, grove_memory_kind memory, grove_locality where,
+                          int protocol, double ppn, double bytes);
+
+/* ---- queues and contention ---- */
+
+/* (3): a queue of n messages. What the paper measured with receives in the worst order and divided
+ * by n^2 is gamma, so worst is gamma n^2 as printed, though n (n + 1) / 2 elements are looked at: a
+ * step really costs 2 gamma n / (n + 1). Best, in matching order: gamma n. Typical: gamma n^2 / 3,
+ * what was seen in applications (section 5). */
+double grove_form_queue(double gamma, double n, grove_queue_order order);
+
+/* (5): `link_bytes` over the busiest link. */
+double grove_form_contention(double delta, double link_bytes);
+
+/* (7): bytes of a link in a cube of routers with two nodes each, when bytes travel `hops` links on
+ * average and a process sends `bytes`: 2 h^3 b ppn. */
+double grove_form_cube_bytes(double hops, double bytes, double ppn);
+
+enum { GROVE_TORUS_DIMENSIONS = 5 };
+
+/* Routers in a grid, those at the ends joined where it wraps. Nodes are numbered router by router,
+ * routers with the first dimension running fastest. */
+typedef struct grove_torus {
+  int ndims, dims[GROVE_TORUS_DIMENSIONS];
+  int wraps;            /* a torus; 0: a mesh */
+  int nodes_per_router; /* 2 on a Gemini */
+} grove_torus;
+
+/* Bytes from one node to another. */
+typedef struct grove_traffic {
+  int64_t from, to;
+  double bytes;
+} grove_traffic;
+
+typedef struct grove_contended {
+  double link_bytes; /* over the busiest link, in its busier direction */
+  double hops;       /* links that a byte travels, on average over all bytes; 0 without bytes */
+} grove_contended;
+
+/* Routes each entry through the dimensions in their order, in each the shorter way round (upwards,
+ * if both are as long). */
+grove_status grove_form_torus(const grove_torus *torus, int64_t n, const grove_traffic *traffic,
+                              grove_contended *out);
+
+/* ---- parts of node-aware strategies ---- */
+
+/* The processes, or GPUs, of a node that hold data. The paper has two sockets. */
+typedef struct grove_shape {
+  double sockets, per_socket;
+} grove_shape;
+
+/* (4.1): one GPU sends `bytes` to every other of its node, one message each. With more sockets than
+ * two, or one, there are per_socket (sockets - 1) GPUs off socket. */
+double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_shape gpus, double bytes);
+
+/* (4.2): one GPU's data, held by `ppg` processes, goes to all processes of the node. */
+double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_shape processes,
+                           double ppg, double bytes);
+
+/* (4.3): `bytes` of a process in `messages`, while its node injects `node_bytes`. */
+double grove_form_off(grove_postal off_node, double injection, double messages, double bytes,
+                      double node_bytes);
+
+/* (4.4): the same from devices, which do not reach the limit. */
+double grove_form_off_device(grove_postal off_node, double messages, double bytes);
+
+/* (4.5): what is sent is copied to the host, what is received to the device. As printed it is the
+ * other way round: H2D with what is sent. */
+double grove_form_copy(grove_postal d2h, grove_postal h2d, double sent, double received,
+                       int as_published);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,265 @@
+#!/usr/bin/env bash
+# grove model, grove model figure and grove aggregate: their numbers by hand, through JSON; the
+# table for people; pictures; and what they say to bad input.
+#
+#   BUILD   the build directory (build)
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+BUILD=${BUILD:-build}
+grove=$PWD/$BUILD/bin/grove
+if [[ $BUILD == /* ]]; then grove=$BUILD/bin/grove; fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in ${!GROVE_@}; do unset "$name"; done
+
+fail() {
+  echo "FAIL: $*"
+  echo "--- '$what', exit status $status; standard output:"
+  cat "$work/out"
+  echo "--- standard error:"
+  cat "$work/err"
+  exit 1
+}
+
+run() {
+  what="$*" status=0
+  timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+
+good() {
+  run "$@"
+  ((status == 0)) || fail 'it failed'
+}
+
+has() {
+  grep -qFe "$1" "$work/out" || fail "no '$1'"
+}
+
+# bad WORD COMMAND...: exit status 2, one sentence on standard error with the word in it.
+bad() {
+  local word=$1
+  shift
+  run "$@"
+  ((status == 2)) || fail 'the exit status is not 2'
+  [[ ! -s $work/out ]] || fail 'it wrote to standard output'
+  (($(wc -l <"$work/err") == 1)) || fail 'not one sentence'
+  grep -qFe "$word" "$work/err" || fail "the sentence does not name $word"
+}
+
+# model ARGUMENT...: an exchange on Lassen, and what else is said.
+exchange=(--messages-per-proc 8 --bytes-per-proc 1e6 --bytes-per-node 4MB
+  --bytes-node-to-node 1500kB
+  --nodes-per-proc 5 --messages-node-to-node=2)
+model() {
+  run "$grove" model --machine lassen "${exchange[@]}" "$@"
+}
+
+# python SCRIPT: with the JSON of standard output as d.
+python() {
+  if ! command -v python3 >/dev/null; then return; fi
+  python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+def close(a, b): assert abs(a - b) <= 1e-12 * abs(b), (a, b)
+if "strategies" in d:
+    t = {(x["route"], x["path"]): x for x in d["strategies"]}
+    for x in t.values():
+        close(x["seconds"], sum(x["terms"].values()))
+'"$1" "$work/out" 2>"$work/err" || fail 'the JSON is not what it should be'
+}
+
+# --- help ---
+
+for page in 'model --help' 'aggregate --help' 'model figure --help'; do
+  # shellcheck disable=SC2086 # the words of the page
+  good "$grove" $page
+  has 'usage: grove'
+  has 'Examples:'
+done
+good "$grove" --help
+has '  model '
+has '  aggregate '
+
+# --- model ---
+
+model --protocol rend --json
+((status == 0)) || fail 'it failed'
+python '
+s, S, N = 1e6, 4e6, 1.5e6
+copy = 1.27e-05 + 1.96e-11 * s + 1.30e-05 + 1.85e-11 * N
+assert len(t) == 10 and d["machine"] == "lassen" and d["ppn"] == 4 and d["gpus_per_socket"] == 2
+x = t["standard", "staged"]["terms"]
+close(x["off_node"], 8 * 7.76e-06 + 4 * s * 4.19e-11)
+close(x["copy"], 1.27e-05 + 1.96e-11 * s + 1.30e-05 + 1.85e-11 * s)
+assert x["on_node"] == 0
+close(t["standard", "device"]["seconds"], 8 * 1.10e-05 + 1.72e-10 * s)
+x = t["3-step", "staged"]["terms"]
+close(x["off_node"], 2 * 7.76e-06 + S * 4.19e-11)
+close(x["on_node"], 2 * (3.15e-06 + 3.40e-11 * N + 2 * (6.77e-06 + 1.49e-10 * N)))
+close(x["copy"], copy)
+x = t["2-step", "device"]["terms"]
+close(x["off_node"], 5 * 1.10e-05 + 1.72e-10 * s)
+close(x["on_node"], 1.82e-05 + 1.46e-11 * s + 2 * (1.93e-05 + 2.39e-11 * s))
+x = t["split-md", "staged"]["terms"]
+close(x["off_node"], 5 * 7.76e-06 + S * 4.19e-11)
+close(x["on_node"], 2 * (19 * (3.15e-06 + 3.40e-11 * S) + 20 * (6.77e-06 + 1.49e-10 * S)))
+close(x["copy"], copy)
+x = t["split-dd", "staged"]["terms"]
+close(x["on_node"], 2 * (4 * (3.15e-06 + 3.40e-11 * S) + 5 * (6.77e-06 + 1.49e-10 * S)))
+close(x["copy"], 1.47e-05 + 1.50e-10 * s + 1.52e-05 + 5.52e-10 * N)
+least = min((x for k, x in t.items() if k[0] != "2-step-1"), key=lambda x: x["seconds"])
+assert d["best"] == {"route": least["route"], "path": least["path"]}
+'
+model --protocol rend --as-published --json
+python '
+assert t["standard", "staged"]["terms"]["copy"] == 0 and d["as_published"] is True
+close(t["2-step", "staged"]["terms"]["copy"],
+      1.30e-05 + 1.85e-11 * 1e6 + 1.27e-05 + 1.96e-11 * 1.5e6)
+'
+model --protocol rend --ppn 2 --gpus-per-socket 1 --duplicates 0.5 --json
+python '
+close(t["standard", "staged"]["terms"]["off_node"], 8 * 7.76e-06 + 2 * 1e6 * 4.19e-11)
+close(t["2-step", "device"]["terms"]["on_node"], 1.93e-05 + 2.39e-11 * 5e5)
+close(t["2-step", "device"]["terms"]["off_node"], 5 * 1.10e-05 + 1.72e-10 * 5e5)
+'
+model --protocol short --json
+python '
+close(t["standard", "device"]["seconds"], 8 * 8.95e-06 + 1.72e-10 * 1e6)
+assert any("no short protocol" in n for n in d["notes"]), d["notes"]
+'
+good "$grove" model --machine bluewaters "${exchange[@]}" --json
+python '
+assert set(t) == {(r, "staged") for r in ("standard", "2-step", "2-step-1", "3-step", "split-md")}
+assert all(x["terms"]["copy"] == 0 for x in t.values()) and d["ppn"] == 16
+assert len(d["notes"]) == 2
+'
+model
+((status == 0)) || fail 'it failed'
+has 'lassen: 8 messages and 1 MB a process to 5 nodes'
+has '<- fastest'
+has '(best case)'
+grep -qE ' is the fastest; [0-9]+ % of its time is ' "$work/out" || fail 'what binds?'
+
+for flag in messages-per-proc bytes-per-proc bytes-per-node bytes-node-to-node nodes-per-proc; do
+  for value in -1 x '' 1.5 nan 0x10 1e30; do
+    bad "--$flag" "$grove" model --machine lassen "${exchange[@]}" "--$flag" "$value"
+  done
+done
+for flag in --machine --messages-per-proc --bytes-per-node --messages-node-to-node; do
+  words=(--machine lassen "${exchange[@]//messages-node-to-node=2/messages-node-to-node 2}")
+  kept=()
+  for ((i = 0; i < ${#words[@]}; i += 2)); do
+    if [[ ${words[i]%% *} != "$flag" ]]; then kept+=("${words[i]%% *}" "${words[i + 1]-2}"); fi
+  done
+  bad "$flag is missing" "$grove" model "${kept[@]}"
+done
+bad "'nowhere'" "$grove" model --machine nowhere "${exchange[@]}"
+bad niagara "$grove" model --machine niagara "${exchange[@]}"
+bad duplicates "$grove" model --machine lassen "${exchange[@]}" --duplicates 1.1
+bad duplicates "$grove" model --machine lassen "${exchange[@]}" --duplicates -0.1
+bad "'slow'" "$grove" model --machine lassen "${exchange[@]}" --protocol slow
+bad ppn "$grove" model --machine lassen "${exchange[@]}" --ppn 0
+bad "'--what'" "$grove" model --machine lassen "${exchange[@]}" --what
+head -c 700 machines/lassen.machine >"$work/half.machine"
+bad half.machine "$grove" model --machine "$work/half.machine" "${exchange[@]}"
+
+# --- aggregate: Table I of the paper, all rows ---
+
+while read -r size parts; do
+  good "$grove" aggregate --machine niagara --bytes "$size" --parts 32 --delay 0.004 --json
+  has "\"best\": $parts,"
+  python '
+assert [c["transport_parts"] for c in d["choices"]] == [1, 2, 4, 8, 16, 32]
+p, k, D = d["parameters"], d["bytes"], 0.004
+for c in d["choices"]:
+    n = c["transport_parts"]
+    close(c["seconds"], D + p["o_s"] + (n - 1) * max(p["g"], p["o_s"], p["o_r"]) +
+          (k / n - 1) * p["G"] + p["L"] + p["o_r"])
+assert d["best"] == min(d["choices"], key=lambda c: c["seconds"])["transport_parts"]
+'
+done <<'EOT'
+64KiB 1
+128KiB 1
+256KiB 1
+512KiB 2
+1MiB 2
+2MiB 4
+4MiB 4
+8MiB 8
+16MiB 8
+32MiB 16
+64MiB 16
+128MiB 32
+256MiB 32
+EOT
+good "$grove" aggregate --machine niagara --bytes 4MiB --parts 12 --delay 4ms --form drained --json
+python '
+assert [c["transport_parts"] for c in d["choices"]] == [1, 2, 4, 8] and d["form"] == "drained"
+p, k, D = d["parameters"], d["bytes"], 0.004
+for c in d["choices"]:
+    n = c["transport_parts"]
+    early = (n - 1) * ((k / n - 1) * p["G"] + max(p["g"], p["o_s"]))
+    close(c["seconds"], max(early, D) + p["o_s"] + (k / n - 1) * p["G"] + p["L"] + n * p["o_r"])
+'
+good "$grove" aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms
+has '<- best'
+has 'Send 4 messages.'
+
+aggregate=(aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms)
+bad "'-4'" "$grove" "${aggregate[@]}" --bytes -4
+bad "'4Mib'" "$grove" "${aggregate[@]}" --bytes 4Mib
+bad "'0'" "$grove" "${aggregate[@]}" --parts 0
+bad "'-1'" "$grove" "${aggregate[@]}" --delay -1
+bad "'4h'" "$grove" "${aggregate[@]}" --delay 4h
+bad "'open'" "$grove" "${aggregate[@]}" --form open
+bad "'nowhere'" "$grove" "${aggregate[@]}" --machine nowhere
+bad lassen "$grove" "${aggregate[@]}" --machine lassen
+bad '--bytes is missing' "$grove" aggregate --machine niagara --parts 32 --delay 4ms
+bad '--delay is missing' "$grove" aggregate --machine niagara --parts 32 --bytes 1
+
+# --- figures ---
+
+readonly figures='2.5 2.6 4.2 4.3 3 4 5 7 9'
+good "$grove" model figure --list
+for name in $figures; do grep -q "^$name " "$work/out" || fail "figure $name is not listed"; done
+
+# Without gnuplot: data and script, and a sentence. The command needs nothing else of PATH.
+mkdir "$work/empty"
+good env PATH="$work/empty" "$grove" model figure all -o "$work/dry/run"
+for name in $figures; do
+  for ending in dat gp; do
+    [[ -s $work/dry/run/figure-$name.$ending ]] || fail "no figure-$name.$ending"
+  done
+done
+has 'gnuplot, which would draw them, is not on PATH'
+
+if command -v gnuplot >/dev/null; then
+  good "$grove" model figure all -o "$work/pictures"
+  [[ ! -s $work/err ]] || fail 'gnuplot complains'
+  for name in $figures; do
+    [[ $(head -c 4 "$work/pictures/figure-$name.png") == $'\x89PNG' ]] || fail "$name.png is no PNG"
+    grep -q '</svg>' "$work/pictures/figure-$name.svg" || fail "$name.svg ends early"
+    grep -q 'gnuplot_plot_1' "$work/pictures/figure-$name.svg" || fail "$name.svg has no lines"
+  done
+  if command -v python3 >/dev/null; then
+    python3 -c '
+import sys, xml.dom.minidom
+for file in sys.argv[1:]: xml.dom.minidom.parse(file)' "$work"/pictures/*.svg || fail 'no SVG'
+  fi
+  # The script draws by itself, elsewhere.
+  mkdir "$work/moved"
+  mv "$work/pictures/figure-4.3".{dat,gp} "$work/moved"
+  (cd "$work/moved" && good gnuplot figure-4.3.gp)
+  [[ -s $work/moved/figure-4.3.svg && -s $work/moved/figure-4.3.png ]] || fail 'it drew nothing'
+else
+  echo 'there is no gnuplot: no pictures were drawn'
+fi
+good "$grove" model figure 2.5 --machine bluewaters -o "$work/other"
+bad 'gamma' "$grove" model figure 5 --machine lassen -o "$work/other"
+bad "'4.4'" "$grove" model figure 4.4 -o "$work/other"
+bad 'which figure' "$grove" model figure -o "$work/other"
+bad 'cannot be written' "$grove" model figure 2.5 -o /dev/null/here
+bad "'nowhere'" "$grove" model figure 2.5 --machine nowhere -o "$work/other"
+
+echo 'models, aggregation and figures are as they should be'

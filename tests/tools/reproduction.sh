@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Every command in docs/reproduction.md is run, and says what is written there.
+#
+# A block is indented by four blanks; a line of it that begins with "$ " is a command for the shell,
+# and the lines up to the next command or the end of the block are all that it prints.
+#
+#   BUILD   the build directory (build)
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+BUILD=${BUILD:-build}
+document=$PWD/docs/reproduction.md
+PATH=$(cd "$BUILD/bin" && pwd):$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in ${!GROVE_@}; do unset "$name"; done
+mkdir "$work/here"
+
+# check COMMAND: its output against what is collected.
+check() {
+  local status=0
+  (cd "$work/here" && timeout 60 bash -o pipefail -c "$1") >"$work/got" 2>&1 || status=$?
+  if ((status)) || ! diff -u "$work/expected" "$work/got"; then
+    echo "FAIL: '$1' (exit status $status) does not say what docs/reproduction.md has:"
+    cat "$work/got"
+    exit 1
+  fi
+  commands=$((commands + 1))
+}
+
+commands=0 command=
+: >"$work/expected"
+while IFS= read -r line || [[ $line ]]; do
+  if [[ $line == '    '* ]]; then
+    line=${line#    }
+    if [[ $line != '$ '* ]]; then
+      if [[ $command ]]; then echo "$line" >>"$work/expected"; fi
+      continue
+    fi
+  fi
+  if [[ $command ]]; then check "$command"; fi
+  command=
+  if [[ $line == '$ '* ]]; then command=${line#'$ '}; fi
+  : >"$work/expected"
+done <"$document"
+if [[ $command ]]; then check "$command"; fi
+
+((commands >= 8)) || { echo "FAIL: only $commands commands were found" && exit 1; }
+echo "$commands commands of docs/reproduction.md say what is written there"
