@@ -172,17 +172,18 @@ static void write_commands(const grove_points *points, char *out, size_t room)
   size_t used = (size_t)snprintf(out, room,
                                  "set logscale xy\nset key left top\nset grid\n"
                                  "set xlabel 'bytes of a message (0 at the left edge)'\n"
-                                 "set ylabel 'seconds'\n"
+                                 "set ylabel 'microseconds'\nset format xy '%g'\n"
                                  "set title 'points: measured; lines: the profile'\nplot ");
   for (int i = 0; i < points->count; i++) {
     const char *series = points->point[i].series;
     if (i > 0 && strcmp(series, points->point[i - 1].series) == 0) continue;
     block++;
     if (strncmp(series, "ping-pong", 9) != 0 && strncmp(series, "stream", 6) != 0) continue;
-    used += (size_t)snprintf(out + used, room - used,
-                             "%sdata index %d using 1:2 with points pt 7 ps 0.5 lc %d title '%s', "
-                             "data index %d using 1:3 with lines lc %d notitle",
-                             drawn++ ? ", " : "", block, block + 1, series, block, block + 1);
+    used +=
+      (size_t)snprintf(out + used, room - used,
+                       "%sdata index %d using 1:(1e6*$2) with points pt 7 ps 0.5 lc %d title '%s', "
+                       "data index %d using 1:(1e6*$3) with lines lc %d notitle",
+                       drawn++ ? ", " : "", block, block + 1, series, block, block + 1);
   }
   snprintf(out + used, room - used, "\n");
 }
