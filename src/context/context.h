@@ -89,7 +89,8 @@ void grove_context_release(grove_context *ctx);
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
 
-/* The machine that the option `machine` means; the same on every rank (machine.c). Agreed by all. */
+/* The machine that the option `machine` means, the same on every rank (machine.c). Agreed by
+ * all. */
 grove_status grove_context_find_machine(grove_context *ctx);
 
 /* The file that keeps the profile of the machine that this rank runs on: its name tells processor,

@@ -1,6 +1,6 @@
-/* What the model says that an operation will take, from what this rank alone knows: its own messages.
- * The other ranks of its node are taken to be as busy (eq. 2.2 of node-aware-strategies does the
- * same); the slowest rank's price is agreed upon with everything else when a channel is made.
+/* What the model says that an operation will take, from what this rank alone knows: its own
+ * messages. The other ranks of its node are taken to be as busy (eq. 2.2 of node-aware-strategies
+ * does the same); the slowest rank's price is agreed upon with all else when a channel is made.
  */
 #include "exec/op.h"
 

@@ -1,9 +1,10 @@
 /* What nodes can do together: how fast one injects, and what a contended link costs.
  *
- * Injection: pairs of ranks of two nodes, 1, 2, 4, ... at once (node-pong). Once more of them do not
- * carry more, the interface is full: 1 / R_N is the least time a byte of the node took. Contention:
- * four nodes in a line, 0 with 2 and 1 with 3, all ranks at once, so that both pairs cross the link
- * in the middle (irregular-models, Fig. 6), against 0 with 2 alone.
+ * Injection: pairs of ranks of two nodes, 1, 2, 4, ... at once (node-pong). Once more of them
+ * carry no more, the interface is full: 1 / R_N is the least time a byte of the node took.
+ *
+ * Contention: four nodes in a line, 0 with 2 and 1 with 3, all ranks at once, so that both pairs
+ * cross the link in the middle (irregular-models, Fig. 6), against 0 with 2 alone.
  */
 #include "measure/probe.h"
 

@@ -44,7 +44,7 @@ typedef struct grove_price {
   double term[GROVE_TERMS];
 } grove_price;
 
-/* In which order messages meet the receives that were posted for them (irregular-models, 4.1, 5). */
+/* In which order messages meet the receives that are posted for them (irregular-models, 4.1, 5). */
 typedef enum grove_queue_order {
   GROVE_QUEUE_BEST,
   GROVE_QUEUE_TYPICAL,

@@ -18,7 +18,7 @@ static void sit(void)
     place[r] = (grove_place){.domain = r / 4, .node = r / 4, .socket = r / 2 % 2};
 }
 
-/* Round numbers: off node 10 us and 1 ns a byte below 1000 bytes, 20 us and 0.5 ns from there on. */
+/* Round numbers: off node 10 us and 1 ns a byte below 1000 bytes, 20 us and 0.5 ns from there. */
 static grove_machine *machine(void)
 {
   grove_machine *m = NULL;

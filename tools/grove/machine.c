@@ -19,9 +19,11 @@ static const char overview_end[] = "\n"
                                    "Examples:\n"
                                    "  grove machine list\n"
                                    "  grove machine show lassen\n"
+                                   "  mpirun -n 8 grove machine measure -o ours.machine\n"
                                    "  grove machine compare lassen ./ours.machine\n";
 
-static const command *const subcommands[] = {&machine_list, &machine_show, &machine_compare};
+static const command *const subcommands[] = {&machine_list, &machine_show, &machine_measure,
+                                             &machine_check, &machine_compare};
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
 static void print_overview(FILE *file)
@@ -63,7 +65,7 @@ static int run(int argc, char **argv)
 /* Without a page of its own here: each subcommand has one. */
 const command command_machine = {
   .name = "machine",
-  .summary = "machines that Grove knows: list, show, compare",
+  .summary = "what messages cost on a machine: list, show, measure, check, compare",
   .run = run,
 };
 

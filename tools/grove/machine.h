@@ -13,9 +13,8 @@ extern "C" {
 extern const command machine_list;
 extern const command machine_show;
 extern const command machine_compare;
-
-/* Measures the machine at hand; runs under mpirun. */
-int machine_measure(int argc, char **argv);
+extern const command machine_measure; /* these two under mpirun (measure.c) */
+extern const command machine_check;
 
 /* Reads the arguments of a subcommand that takes `n` machines and --json. */
 int read_machine_arguments(int argc, char **argv, const char *who, int n, const char **names,
@@ -27,7 +26,8 @@ const char *standing_name(grove_standing standing);
 /* A number for JSON: with all its digits; null where there is none, "inf" for what has no limit. */
 void print_json_number(double value);
 
-/* All of a machine, as JSON (machine_json.c). */
+/* All of a machine, as a page for people (machine_show.c) and as JSON (machine_json.c). */
+int print_machine_page(const grove_machine *m);
 void print_machine_json(const grove_machine *m);
 
 #ifdef __cplusplus

@@ -257,7 +257,7 @@ static void print_rest(notes *s)
   for (int i = 0; i < s->n; i++) printf("  [%d] %s\n", i + 1, s->text[i]);
 }
 
-static int print_page(const grove_machine *m)
+int print_machine_page(const grove_machine *m)
 {
   notes s = {.m = m, .text = malloc(((size_t)m->nrows + 1) * sizeof *s.text)};
   if (!s.text) return EXIT_FAILED;
@@ -286,7 +286,7 @@ static int show(int argc, char **argv)
   if (json)
     print_machine_json(m);
   else
-    status = print_page(m);
+    status = print_machine_page(m);
   grove_machine_free(&m);
   return status;
 }
