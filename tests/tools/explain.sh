@@ -2,7 +2,7 @@
 # grove explain on matrices small enough to count by hand: the numbers, the help, the pictures, and
 # what it says to bad input.
 #
-#   BUILD   the build directory (build)
+#   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -199,6 +199,19 @@ fi
 run env OMPI_MCA_pml=none-such OMPI_MCA_btl=none-such PMI_RANK=5 PMI_FD=77 \
   "$grove" explain "$a" --nodes 2 --ppn 2 "${on[@]}"
 ((status == 0)) || fail 'it needs MPI'
+
+# --- grove bench sends on this matrix what is counted here ---
+
+run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$a" --batch 1 --reduce --json
+((status == 0)) || fail 'it failed'
+counts ranks 4 nodes 2 size 7 verified true on_node_messages 1 on_node_bytes 16 \
+  off_node_messages 5 off_node_bytes 40
+run env GROVE_NODE_SIZE=3 tools/launch 9 "$grove" bench "$a" --batch 1 --json
+((status == 0)) || fail 'it failed'
+counts ranks 9 nodes 3 verified true on_node_messages 2 off_node_messages 6 off_node_bytes 48
+run tools/launch 2 "$grove" bench "$work/no-such.mtx"
+((status == 2)) || fail 'the exit status is not 2'
+(($(grep -c '^grove bench: .*no-such.mtx: cannot be opened' "$work/err") == 1)) || fail 'no sentence'
 
 # --- pictures ---
 

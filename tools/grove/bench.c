@@ -17,7 +17,7 @@ enum { BATCHES = 21, WARM_UP = 5 };
 static const double BATCH_SECONDS = 0.02;
 
 static const char help[] =
-  "usage: mpirun -n RANKS grove bench 7-point|27-point|random [OPTION...]\n"
+  "usage: mpirun -n RANKS grove bench 7-point|27-point|random|FILE.mtx[.gz] [OPTION...]\n"
   "\n"
   "Exchanges data on a pattern, checks every value against plain MPI, and prints how long\n"
   "an exchange takes, what the model predicts, and how many messages and bytes it sends,\n"
@@ -26,6 +26,8 @@ static const char help[] =
   "  7-point     a box of points a rank, its ghosts those across its faces\n"
   "  27-point    the same with the ghosts across edges and corners\n"
   "  random      every leaf joined to any root of any rank\n"
+  "  FILE        what a product with this sparse matrix (Matrix Market) needs, its rows\n"
+  "              in contiguous blocks\n"
   "\n"
   "  --size N          points along an edge of the box (32), or leaves a rank (10000)\n"
   "  --unit-bytes B    bytes of one value, a multiple of 8 (8)\n"
@@ -41,10 +43,12 @@ static const char help[] =
   "\n"
   "Examples:\n"
   "  mpirun -n 8 grove bench 27-point --reduce\n"
+  "  mpirun -n 8 grove bench cage10.mtx.gz\n"
   "  GROVE_NODE_SIZE=2 mpirun -n 8 grove bench random --size 1000 --parts --json\n";
 
 typedef struct settings {
   const char *pattern, *machine;
+  int matrix; /* the pattern is a file, and its size the rows */
   int64_t size, unit_bytes, batch, seed;
   int reduce, parts, json;
 } settings;
@@ -82,6 +86,27 @@ static int complain(int rank, const char *format, const char *what)
   return EXIT_BAD_INPUT;
 }
 
+static int ends_with(const char *text, const char *end)
+{
+  size_t n = strlen(text), m = strlen(end);
+  return n > m && strcmp(text + n - m, end) == 0;
+}
+
+static int settle_pattern(settings *s, int rank)
+{
+  if (!s->pattern) return complain(rank, "which pattern?%s", "");
+  int stencil = strcmp(s->pattern, "7-point") == 0 || strcmp(s->pattern, "27-point") == 0;
+  s->matrix = ends_with(s->pattern, ".mtx") || ends_with(s->pattern, ".mtx.gz");
+  if (!stencil && !s->matrix && strcmp(s->pattern, "random") != 0)
+    return complain(rank, "there is no pattern '%s'", s->pattern);
+  if (s->matrix && s->size > 0)
+    return complain(rank, "--size is not for %s, which has its own", s->pattern);
+  if (s->size == 0) s->size = stencil ? 32 : 10000;
+  if (stencil && s->size > 1000)
+    return complain(rank, "--size is too large for a %s box", s->pattern);
+  return EXIT_OK;
+}
+
 static int read_settings(int argc, char **argv, int rank, settings *out)
 {
   settings s = {.unit_bytes = 8, .seed = 1};
@@ -112,15 +137,8 @@ static int read_settings(int argc, char **argv, int rank, settings *out)
       s.pattern = flag;
     if (bad) return complain(rank, "'%s' has not the value that it needs", flag);
   }
-  if (!s.pattern) return complain(rank, "which pattern?%s", "");
-  int stencil = strcmp(s.pattern, "7-point") == 0 || strcmp(s.pattern, "27-point") == 0;
-  if (!stencil && strcmp(s.pattern, "random") != 0)
-    return complain(rank, "there is no pattern '%s'", s.pattern);
-  if (s.size == 0) s.size = stencil ? 32 : 10000;
-  if (stencil && s.size > 1000)
-    return complain(rank, "--size is too large for a %s box", s.pattern);
   *out = s;
-  return EXIT_OK;
+  return settle_pattern(out, rank);
 }
 
 /* ---- values: what a root holds, and what must come of it ---- */
@@ -334,9 +352,10 @@ static void show_us(char room[16], double seconds)
 
 static void print_table(const bench *b, const result *rows, int n)
 {
+  const char *of = strcmp(b->set.pattern, "random") == 0 ? "leaves a rank" : "points along an edge";
   printf("%s, %d ranks on %d nodes, %lld B a value, %lld %s\n\n", b->set.pattern, b->size,
          b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size,
-         strcmp(b->set.pattern, "random") == 0 ? "leaves a rank" : "points along an edge");
+         b->set.matrix ? "rows" : of);
   printf("%-9s %-9s %21s %21s %8s %9s %9s %9s %9s  %s\n", "", "", "on node, all ranks",
          "off node, all ranks", "set-up", "bcast", "predicted", "reduce", "predicted", "every");
   printf("%-9s %-9s %8s %12s %8s %12s %8s %9s %9s %9s %9s  %s\n", "edges", "route", "messages",
@@ -403,12 +422,25 @@ static void print_json(const bench *b, const result *rows, int n)
 
 /* ---- all of it ---- */
 
-static int make_pattern(const bench *b, pattern *out)
+static int make_pattern(bench *b, pattern *out, char *why, size_t room)
 {
-  const settings *s = &b->set;
+  settings *s = &b->set;
+  snprintf(why, room, "no memory for a pattern of this size");
+  if (s->matrix) return pattern_matrix(b->comm, s->pattern, out, &s->size, why, room);
   if (strcmp(s->pattern, "random") == 0)
     return pattern_random(b->comm, s->size, (uint64_t)s->seed, out);
   return pattern_stencil(b->comm, s->size, strcmp(s->pattern, "27-point") == 0, out);
+}
+
+/* Whether any rank failed. Rank 0 prints the sentence of the lowest that did. */
+static int any_failed(const bench *b, int failed, char *why, int room)
+{
+  int mine = failed ? b->rank : b->size, lowest = 0;
+  MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, b->comm);
+  if (lowest == b->size) return 0;
+  MPI_Bcast(why, room, MPI_CHAR, lowest, b->comm);
+  if (b->rank == 0) fprintf(stderr, "grove bench: %s\n", why);
+  return 1;
 }
 
 static grove_status measure_all(bench *b, const pattern *all, result *rows, int *n)
@@ -428,7 +460,8 @@ static int run_bench(bench *b)
 {
   pattern all = {0};
   result rows[3];
-  int n = 0, verified = 1;
+  int n = 0, verified = 1, unfit = 0;
+  char why[1024] = "";
   b->width = b->set.unit_bytes / (int64_t)sizeof(double);
   MPI_Type_contiguous((int)b->width, MPI_DOUBLE, &b->unit);
   MPI_Type_commit(&b->unit);
@@ -436,17 +469,15 @@ static int run_bench(bench *b)
   if (status == GROVE_OK && b->set.machine)
     status = grove_context_set(b->ctx, "machine", b->set.machine);
   if (status == GROVE_OK) status = grove_context_node(b->ctx, b->rank, NULL, &b->nnodes);
-  int short_of_memory = status != GROVE_OK || make_pattern(b, &all);
-  b->array = short_of_memory
-               ? NULL
-               : malloc((size_t)((all.nroots + all.nleaves) * b->width + 1) * sizeof *b->array);
-  if (status == GROVE_OK && !all_right(b, b->array == NULL)) {
-    if (b->rank == 0) fprintf(stderr, "grove bench: no memory for a pattern of this size\n");
+  int failed = status != GROVE_OK || make_pattern(b, &all, why, sizeof why);
+  b->array =
+    failed ? NULL : malloc((size_t)((all.nroots + all.nleaves) * b->width + 1) * sizeof *b->array);
+  if (status == GROVE_OK && !any_failed(b, b->array == NULL, why, sizeof why)) {
+    status = measure_all(b, &all, rows, &n);
   } else {
-    if (status == GROVE_OK) status = measure_all(b, &all, rows, &n);
-    if (status != GROVE_OK && b->rank == 0)
-      fprintf(stderr, "grove bench: %s\n", grove_last_error());
+    unfit = status == GROVE_OK && b->set.matrix;
   }
+  if (status != GROVE_OK && b->rank == 0) fprintf(stderr, "grove bench: %s\n", grove_last_error());
   for (int i = 0; i < n; i++) verified = verified && rows[i].verified;
   int good = status == GROVE_OK && n > 0;
   if (good && b->rank == 0) (b->set.json ? print_json : print_table)(b, rows, n);
@@ -454,7 +485,7 @@ static int run_bench(bench *b)
   free(b->array);
   grove_context_free(&b->ctx);
   MPI_Type_free(&b->unit);
-  if (status == GROVE_ERR_OPTION) return EXIT_BAD_INPUT;
+  if (status == GROVE_ERR_OPTION || unfit) return EXIT_BAD_INPUT;
   return good && verified ? EXIT_OK : EXIT_FAILED;
 }
 

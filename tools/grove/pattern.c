@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int allocate(pattern *p, int64_t nroots, int64_t nleaves)
+int pattern_allocate(pattern *p, int64_t nroots, int64_t nleaves)
 {
   p->nroots = nroots;
   p->nleaves = nleaves;
@@ -88,7 +88,7 @@ int pattern_stencil(MPI_Comm comm, int64_t side, int corners, pattern *out)
 {
   grid g;
   if (open_grid(comm, side, &g)) return 1;
-  int failed = allocate(out, side * side * side, add_layers(&g, corners, NULL));
+  int failed = pattern_allocate(out, side * side * side, add_layers(&g, corners, NULL));
   if (!failed) add_layers(&g, corners, out);
   MPI_Comm_free(&g.comm);
   return failed;
@@ -110,7 +110,7 @@ int pattern_random(MPI_Comm comm, int64_t n, uint64_t seed, pattern *out)
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  if (allocate(out, n, n)) return 1;
+  if (pattern_allocate(out, n, n)) return 1;
   uint64_t state = seed + 1000003u * (uint64_t)rank;
   for (int64_t i = 0; i < n; i++) {
     out->leaf[i] = n + i;
@@ -126,7 +126,7 @@ int pattern_select(const pattern *all, grove_context *ctx, int rank, int on_node
 {
   int mine = 0;
   if (grove_context_node(ctx, rank, &mine, NULL) != GROVE_OK) return 1;
-  if (allocate(out, all->nroots, all->nleaves)) return 1;
+  if (pattern_allocate(out, all->nroots, all->nleaves)) return 1;
   out->nleaves = 0;
   for (int64_t i = 0; i < all->nleaves; i++) {
     int node = 0;

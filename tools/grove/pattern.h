@@ -1,4 +1,4 @@
-/* Graphs to exchange data on: what a stencil code or a random graph asks for.
+/* Graphs to exchange data on: what a stencil code, a matrix or a random graph asks for.
  */
 #ifndef GROVE_TOOLS_PATTERN_H
 #define GROVE_TOOLS_PATTERN_H
@@ -25,9 +25,17 @@ int pattern_stencil(MPI_Comm comm, int64_t side, int corners, pattern *out);
 /* `n` roots and `n` leaves a rank, each leaf joined to any root of any rank. */
 int pattern_random(MPI_Comm comm, int64_t n, uint64_t seed, pattern *out);
 
+/* What a product with the matrix in a Matrix Market file needs: contiguous blocks of rows, which
+ * every rank reads for itself; ghosts in the order of their columns. `rows`: of the matrix. On
+ * failure `why` is a sentence. */
+int pattern_matrix(MPI_Comm comm, const char *path, pattern *out, int64_t *rows, char *why,
+                   size_t room);
+
 /* The edges inside the node (on_node), or those that leave it; the array stays the same. */
 int pattern_select(const pattern *all, grove_context *ctx, int rank, int on_node, pattern *out);
 
+/* Room for a graph, to be filled in; 1: there is none. */
+int pattern_allocate(pattern *p, int64_t nroots, int64_t nleaves);
 void pattern_free(pattern *p);
 
 #ifdef __cplusplus
