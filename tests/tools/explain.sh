@@ -132,7 +132,8 @@ fi
 printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >"$work/nothing"
 explain "$work/nothing" --nodes 2 --ppn 2 "${on[@]}"
 pattern 0 0 0 0 0 0 0 0
-printf '%%%%MatrixMarket matrix coordinate pattern general\n2147483647 2147483647 1\n1 2147483647\n' \
+most=2147483647
+printf '%%%%MatrixMarket matrix coordinate pattern general\n%d %d 1\n1 %d\n' $most $most $most \
   >"$work/wide"
 explain "$work/wide" --nodes 1000 --ppn 10 "${on[@]}"
 pattern 1 1 1 1 1 1 1 1
