@@ -284,6 +284,14 @@ GROVE_API grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const voi
 GROVE_API grove_status grove_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                     void *root, MPI_Op op);
 
+/* Seconds of a prediction by what they are spent on: a message off node and its bytes; what bytes
+ * wait for because a node's ranks share its network interface; finding the receive that a message
+ * belongs to; links that others use too; messages inside the node; copies there; and what ranks
+ * wait for because they outnumber the cores. */
+typedef struct grove_terms {
+  double latency, bandwidth, injection, queue, contention, on_node, copy, cores;
+} grove_terms;
+
 /* What an operation does on this rank, for one start, and how long it took. */
 typedef struct grove_report {
   size_t struct_size;            /* set by the caller: sizeof(grove_report) */
@@ -297,7 +305,9 @@ typedef struct grove_report {
   int64_t starts;           /* completed so far */
   double measured_seconds;  /* mean time from start until completion was seen, of those starts
                              * that were timed: the first few, then one in 16; 0 before */
-  double predicted_seconds; /* NaN where no model of the machine has priced it */
+  double predicted_seconds; /* by the context's machine, for the slowest rank; NaN where the profile
+                             * lacks what it takes */
+  grove_terms predicted;    /* this rank's own share of that, by term */
 } grove_report;
 
 /* Fills the first struct_size bytes of the report. Local. */

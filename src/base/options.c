@@ -88,6 +88,16 @@ static grove_status parse_list(const option *about, const char *value, void *fie
   return GROVE_OK;
 }
 
+static grove_status parse_text(const option *about, const char *value, void *field)
+{
+  if (*value == '\0' || strchr(value, '\n')) return refuse(about, value);
+  char *copy = strdup(value);
+  if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for an option");
+  free(*(char **)field);
+  *(char **)field = copy;
+  return GROVE_OK;
+}
+
 #define FIELD(name) offsetof(grove_options, name)
 
 static const option table[GROVE_OPTION_COUNT] = {
@@ -116,6 +126,9 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"progress", "calls", "calls|thread",
    "who advances operations: calls of the library, or a thread of its own as well", parse_choice,
    FIELD(progress), 0},
+  {"machine", "auto", "auto, measure, a name or a file",
+   "the profile that prices are made with (auto: this machine's, else one of its kind)", parse_text,
+   FIELD(machine), 0},
   {"check", "off", "off|on",
    "checksum every message, refuse overlapping buffers; slow, for finding mistakes", parse_switch,
    FIELD(check), 1},
@@ -165,6 +178,7 @@ fail:
 void grove_options_free(grove_options *options)
 {
   free(options->node_map);
+  free(options->machine);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) free(options->text[i]);
   *options = (grove_options){0};
 }
@@ -189,6 +203,17 @@ int grove_options_recompiles(const char *name)
 {
   int i = find(name);
   return i >= 0 && table[i].recompiles;
+}
+
+void grove_options_cache(char *out, size_t room)
+{
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  if (cache && *cache)
+    snprintf(out, room, "%s/grove", cache);
+  else if (home && *home)
+    snprintf(out, room, "%s/.cache/grove", home);
+  else
+    *out = '\0';
 }
 
 grove_status grove_options_read_environment(grove_options *options)

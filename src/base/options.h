@@ -14,7 +14,7 @@ enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 
-enum { GROVE_OPTION_COUNT = 13 };
+enum { GROVE_OPTION_COUNT = 14 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +31,7 @@ typedef struct grove_options {
   int socket_size; /* 0: as found */
   int spin;        /* polls before yielding; -1: by the number of cores */
   int progress;
+  char *machine; /* "auto", "measure", or a name or file */
   int check;
   double timeout_seconds; /* 0: wait for ever */
   int log;
@@ -56,6 +57,10 @@ grove_status grove_options_set(grove_options *options, const char *name, const c
 /* Does this option change what plans or messages look like? Those made before must then not meet
  * those made after. */
 int grove_options_recompiles(const char *name);
+
+/* Where this user's profiles are kept: $XDG_CACHE_HOME/grove, or .cache/grove at home; "" where the
+ * environment tells neither. */
+void grove_options_cache(char *out, size_t room);
 
 /* Takes what the environment says. */
 grove_status grove_options_read_environment(grove_options *options);

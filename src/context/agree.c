@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The most values a step carries beside the status. */
-enum { MOST = 7 };
+enum { MOST = 8 };
 
 /* What a step sends and receives lives on the heap: after a timeout MPI may still write to it, so
  * then it is left alone. */

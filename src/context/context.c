@@ -61,6 +61,7 @@ void grove_context_release(grove_context *ctx)
   }
   free(ctx->node_seats);
   grove_options_free(&ctx->options);
+  grove_machine_free(&ctx->machine);
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
   free(ctx->tallies);
   free(ctx->tag);
@@ -186,6 +187,8 @@ static grove_status set_option(grove_context *ctx, const char *key, const char *
   if (mine == GROVE_OK) mine = grove_options_set(&ctx->options, key, value);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   status = grove_context_apply_options(ctx);
+  if (status == GROVE_OK && strcasecmp(key, "machine") == 0)
+    status = grove_context_find_machine(ctx);
   if (status == GROVE_OK && grove_options_recompiles(key)) ctx->generation++;
   if (status != GROVE_OK) { /* e.g. a node_map of the wrong length: as before */
     char sentence[GROVE_SENTENCE_BYTES];

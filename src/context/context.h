@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "context/arena.h"
 #include "context/helper.h"
+#include "model/machine.h"
 #include "topo/topo.h"
 
 #include <stddef.h>
@@ -58,7 +59,8 @@ struct grove_context {
   grove_options options;
   int generation; /* counts changes of the options: what was compiled before is compiled anew */
   int spins;      /* polls before a waiting rank yields */
-  grove_helper *helper; /* the thread of progress=thread, or NULL */
+  grove_machine *machine; /* what prices are made with; NULL: to be measured at the first need */
+  grove_helper *helper;   /* the thread of progress=thread, or NULL */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -86,6 +88,13 @@ void grove_context_release(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
+
+/* The machine that the option `machine` means; the same on every rank (machine.c). Agreed by all. */
+grove_status grove_context_find_machine(grove_context *ctx);
+
+/* The file that keeps the profile of the machine that this rank runs on: its name tells processor,
+ * network, MPI and shape. "" where there is no place for it. */
+void grove_context_profile_path(const grove_context *ctx, char *out, size_t room);
 
 /* ---- memory that others map, above all that of grove_alloc (alloc.c) ---- */
 
@@ -133,7 +142,7 @@ grove_status grove_context_time_out(grove_context *ctx);
 
 /* Gives every rank the same status: GROVE_OK if `mine` is on all ranks, else that of the lowest
  * rank that failed, with its sentence. On success values[i] becomes the maximum over the ranks
- * (n at most 7). Agreed by all. */
+ * (n at most 8). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
 /* The same in two halves, for who has other things to look after meanwhile: begun by all ranks, and
@@ -201,10 +210,10 @@ void grove_parcels_free(int n, grove_parcel *parcels);
 /* ---- tags (tags.c) ---- */
 
 /* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its
- * maximum over the ranks. */
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. The entries of `most`
+ * become their maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t *most, int *tag);
+                                    int64_t most[2], int *tag);
 /* `starts`: how often this rank started what the tag was for. */
 void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 

@@ -216,6 +216,7 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   GROVE_TRY(read_options(ctx));
   GROVE_TRY(find_places(ctx));
   GROVE_TRY(grove_context_apply_options(ctx));
+  GROVE_TRY(grove_context_find_machine(ctx));
   *out = ctx;
   return GROVE_OK;
 fail:

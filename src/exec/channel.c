@@ -176,6 +176,7 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   GROVE_TRY(check_sizes(channel));
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);
   GROVE_TRY(grove_channel_wire(channel));
+  channel->price = grove_channel_predict(channel);
   *out = channel;
   return GROVE_OK;
 fail:

@@ -1,4 +1,5 @@
 #include "exec/op.h"
+#include "measure/measure.h"
 
 #include <stdlib.h>
 
@@ -81,12 +82,30 @@ static grove_status make_row(const grove_request *r, grove_channel *channel)
   return grove_context_tally(r->forest->ctx, &row, &channel->tally);
 }
 
+/* The option machine=measure: now there is something to price. Agreed by all. */
+static grove_status measure_machine(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
+  grove_machine *measured = NULL;
+  const char *call = ctx->call;
+  /* Measuring has operations of its own, which are priced on a machine of which nothing is known. */
+  GROVE_TRY(grove_context_agree(ctx, grove_machine_create("unknown", &ctx->machine), NULL, 0));
+  status = grove_measure(ctx, &how, NULL, &measured);
+  grove_machine_free(&ctx->machine);
+  ctx->machine = measured;
+fail:
+  ctx->call = call;
+  return status;
+}
+
 /* A new channel with its first operation. Agreed by all. */
 static grove_status init(const grove_request *r, int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_channel *channel = NULL;
   grove_op *op = NULL;
+  if (!r->forest->ctx->machine) GROVE_TRY(measure_machine(r->forest->ctx));
   grove_status mine = make(r, persistent, &channel, &op);
   int rewired = 0;
   GROVE_TRY(grove_channel_agree(r->forest->ctx, mine, signature(r, channel), channel, &rewired));

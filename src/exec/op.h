@@ -7,12 +7,14 @@
  *     channel.c   finding and making channels         flow.c   messages over shared memory
  *     wire.c      what goes over which transport      wait.c   start, test, wait, end, report
  *     bind.c      arrays to messages                  free.c   freeing in any state
+ *     predict.c   what the model says it will take
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
 
 #include "context/context.h"
 #include "forest/forest.h"
+#include "model/price.h"
 #include "pack/pack.h"
 #include "plan/plan.h"
 #include "transport/mpi_p2p.h"
@@ -95,6 +97,8 @@ typedef struct grove_channel {
   int64_t piece;     /* bytes that travel at once over shared memory */
   int persistent;    /* arrays never change: requests are made once */
   int tally;         /* row of the summary; -1: none is kept */
+  grove_price price; /* this rank's own part of the model's price; NaN: not known */
+  double predicted;  /* seconds of the slowest rank, by the model */
   int64_t sequence;  /* starts so far */
   grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
 } grove_channel;
@@ -114,8 +118,12 @@ void grove_channel_release(grove_channel *channel);
 grove_status grove_channel_wire(grove_channel *channel);
 void grove_channel_unwire(grove_channel *channel);
 
-/* The collective step that gives a channel its tag, and settles whether its node has the memory: if
- * not, `rewired` is set. `channel` is NULL where `mine` is a failure. Agreed by all. */
+/* The model's price of this rank's part of the channel's plan (predict.c). */
+grove_price grove_channel_predict(const grove_channel *channel);
+
+/* The collective step that gives a channel its tag and its prediction, and settles whether its node
+ * has the memory: if not, `rewired` is set. `channel` is NULL where `mine` is a failure. Agreed by
+ * all. */
 grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                  grove_channel *channel, int *rewired);
 

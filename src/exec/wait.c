@@ -200,6 +200,18 @@ fail:
   return status;
 }
 
+static grove_terms terms_of(const grove_price *p)
+{
+  return (grove_terms){.latency = p->term[GROVE_TERM_LATENCY],
+                       .bandwidth = p->term[GROVE_TERM_BANDWIDTH],
+                       .injection = p->term[GROVE_TERM_INJECTION],
+                       .queue = p->term[GROVE_TERM_QUEUE],
+                       .contention = p->term[GROVE_TERM_CONTENTION],
+                       .on_node = p->term[GROVE_TERM_ON_NODE],
+                       .copy = p->term[GROVE_TERM_COPY],
+                       .cores = p->term[GROVE_TERM_CORES]};
+}
+
 grove_status grove_op_report(grove_op *op, grove_report *report)
 {
   grove_status status = GROVE_OK;
@@ -220,7 +232,8 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
     .off_node_bytes = channel->counts.off_node_units * op->mover.unit.bytes,
     .starts = op->starts,
     .measured_seconds = op->timed_starts > 0 ? op->seconds / (double)op->timed_starts : 0,
-    .predicted_seconds = NAN,
+    .predicted_seconds = channel->predicted,
+    .predicted = terms_of(&channel->price),
   };
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);

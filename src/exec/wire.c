@@ -4,6 +4,7 @@
  */
 #include "exec/op.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,17 +172,25 @@ fail:
   return status;
 }
 
+/* Prices as whole numbers, which ranks can compare; one that is not known exceeds all. */
+static int64_t picoseconds(double seconds)
+{
+  return seconds < 1e6 ? (int64_t)(1e12 * seconds) : INT64_MAX;
+}
+
 grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                  grove_channel *channel, int *rewired)
 {
   grove_status status = GROVE_OK;
   grove_shm *shm = mine == GROVE_OK ? channel->shm : NULL;
-  int64_t grew = 0;
+  int64_t most[2] = {0, 0}; /* memory that grew; picoseconds */
   int usable = 1, tag = 0;
-  grove_shm_propose(ctx, shm, &grew);
-  GROVE_TRY(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
+  grove_shm_propose(ctx, shm, &most[0]);
+  if (mine == GROVE_OK) most[1] = picoseconds(channel->price.seconds);
+  GROVE_TRY(grove_context_take_tag(ctx, mine, signature, most, &tag));
   channel->tag = tag;
-  if (grew) GROVE_TRY(grove_context_map_notices(ctx, &usable));
+  channel->predicted = most[1] == INT64_MAX ? NAN : 1e-12 * (double)most[1];
+  if (most[0]) GROVE_TRY(grove_context_map_notices(ctx, &usable));
   if (shm) GROVE_TRY(settle(channel, usable, rewired));
 fail:
   return status;

@@ -43,6 +43,13 @@ typedef enum grove_repeats {
   GROVE_REPEATS_MOST  /* a half or more: worth it even where bytes cost little */
 } grove_repeats;
 
+/* Of a group of `n` edges that are joined to `distinct` roots. */
+static inline grove_repeats grove_repeats_of(int64_t n, int64_t distinct)
+{
+  if (2 * distinct <= n) return GROVE_REPEATS_MOST;
+  return distinct <= n - n / 8 - 1 ? GROVE_REPEATS_SOME : GROVE_REPEATS_FEW;
+}
+
 /* One end of all edges of this rank. */
 typedef struct grove_side {
   int count;

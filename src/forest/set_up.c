@@ -39,11 +39,9 @@ typedef struct heading {
 static grove_status find_repeats(const grove_index *list, int16_t *out)
 {
   grove_status status = GROVE_OK;
-  int64_t distinct = 0, n = list->count;
+  int64_t distinct = 0;
   GROVE_TRY(grove_distinct_count(list, &distinct));
-  *out = 2 * distinct <= n           ? GROVE_REPEATS_MOST
-         : distinct <= n - n / 8 - 1 ? GROVE_REPEATS_SOME
-                                     : GROVE_REPEATS_FEW;
+  *out = (int16_t)grove_repeats_of(list->count, distinct);
 fail:
   return status;
 }

@@ -294,6 +294,7 @@ static grove_status understand_all(const grove_machine *m, place *places, int *n
 typedef struct cell {
   double value; /* NaN: none */
   int row;
+  int own; /* the row names the protocol, not `any` */
 } cell;
 
 typedef struct grid {
@@ -313,7 +314,7 @@ static int end_of(int64_t word, int n)
 
 static void fill(grid *g, const place *p)
 {
-  cell c = {.value = p->value, .row = p->row};
+  cell c = {.value = p->value, .row = p->row, .own = p->range != ANY};
   for (int m = first_of(p->memory, GROVE_MEMORIES); m < end_of(p->memory, GROVE_MEMORIES); m++)
     for (int l = first_of(p->locality, GROVE_LOCALITIES); l < end_of(p->locality, GROVE_LOCALITIES);
          l++)
@@ -322,14 +323,14 @@ static void fill(grid *g, const place *p)
 }
 
 /* The entry of that many processes, made if there is none; NULL if the list is full. */
-static grove_postal *listed(grove_copy *list, int *n, int processes)
+static grove_postal *listed(grove_copy_rate *list, int *n, int processes)
 {
   int i = 0;
   while (i < *n && list[i].processes < processes) i++;
   if (i < *n && list[i].processes == processes) return &list[i].cost;
   if (*n == GROVE_LISTED) return NULL;
   memmove(&list[i + 1], &list[i], (size_t)(*n - i) * sizeof *list);
-  list[i] = (grove_copy){.processes = processes, .cost = {NAN, NAN}};
+  list[i] = (grove_copy_rate){.processes = processes, .cost = {NAN, NAN}};
   ++*n;
   return &list[i].cost;
 }
@@ -391,21 +392,33 @@ static void continue_loggp(grove_machine *m)
       }
 }
 
-/* Where the protocols of one kind of message begin: the first that has numbers at 0, the others
- * where a row says so, or never. */
+static int has_numbers(const grid *g, int m, int l, int p)
+{
+  return !isnan(g->at[T_ALPHA][m][l][p].value) || !isnan(g->at[T_BETA][m][l][p].value);
+}
+
+/* The protocol of the smallest messages: the first that has numbers. What `any` fills gives way to
+ * the first protocol with rows of its own, if nobody says where that one begins. */
+static int first_protocol(const grid *g, int m, int l)
+{
+  int first = 0, own = 0;
+  while (first < GROVE_PROTOCOLS && !has_numbers(g, m, l, first)) first++;
+  while (own < GROVE_PROTOCOLS && !g->at[T_ALPHA][m][l][own].own && !g->at[T_BETA][m][l][own].own)
+    own++;
+  return own < GROVE_PROTOCOLS && isnan(g->at[T_FROM][m][l][own].value) ? own : first;
+}
+
+/* Where the protocols of one kind of message begin: the first at 0, the others where a row says so,
+ * or never. */
 static grove_status set_limits(const grid *g, int m, int l, int64_t *from, grove_fault *fault)
 {
-  int64_t before = -1;
+  int64_t before = 0;
+  int first = first_protocol(g, m, l);
   for (int p = 0; p < GROVE_PROTOCOLS; p++) {
-    from[p] = INT64_MAX;
-    if (isnan(g->at[T_ALPHA][m][l][p].value) && isnan(g->at[T_BETA][m][l][p].value)) continue;
     const cell *c = &g->at[T_FROM][m][l][p];
-    if (before < 0)
-      from[p] = 0;
-    else if (isnan(c->value))
-      continue;
-    else
-      from[p] = (int64_t)c->value;
+    from[p] = p == first ? 0 : INT64_MAX;
+    if (p <= first || !has_numbers(g, m, l, p) || isnan(c->value)) continue;
+    from[p] = (int64_t)c->value;
     if (from[p] <= before)
       return blame(fault, c->row, GROVE_COLUMN_VALUE,
                    "%s begins at %lld B, which is not after the beginning of the protocol before "

@@ -201,7 +201,7 @@ grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, 
 
 double grove_machine_shared(const grove_machine *m, int ranks)
 {
-  const grove_copy *list = m->shared;
+  const grove_copy_rate *list = m->shared;
   int n = m->nshared, i = 0;
   if (n == 0) return NAN;
   while (i < n && list[i].processes < ranks) i++;

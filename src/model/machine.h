@@ -68,10 +68,10 @@ typedef struct grove_loggp {
 
 /* Copies between host and device, by as many processes at once; a copy through shared memory, by as
  * many ranks of a node at once (alpha is not used there). */
-typedef struct grove_copy {
+typedef struct grove_copy_rate {
   int processes;
   grove_postal cost;
-} grove_copy;
+} grove_copy_rate;
 
 /* One line of a profile. A row that no formula knows is kept, and `known` is 0. */
 typedef struct grove_row {
@@ -111,10 +111,10 @@ struct grove_machine {
   double gamma;                                      /* seconds a step along a queue */
   double delta;                                      /* seconds a byte of a contended link */
   int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
-  grove_copy copies[GROVE_DIRECTIONS][GROVE_LISTED];
+  grove_copy_rate copies[GROVE_DIRECTIONS][GROVE_LISTED];
   double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
   int nshared;            /* bytes through shared memory, by number of active ranks */
-  grove_copy shared[GROVE_LISTED];
+  grove_copy_rate shared[GROVE_LISTED];
   int nloggp[GROVE_LOCALITIES]; /* by ascending size */
   grove_loggp loggp[GROVE_LOCALITIES][GROVE_LISTED];
 };

@@ -58,10 +58,51 @@ typedef struct grove_pricing {
   double link_bytes;       /* over the busiest link, for contention; 0: not known */
 } grove_pricing;
 
-/* The price of all ranks' messages. Ranks sit as `topo` says (place[].node, .socket). */
+/* The price of all ranks' messages. Ranks sit as `topo` says: place[].node and .socket for where
+ * messages go, .domain for who shares cores. */
 grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
                                   const grove_manifest *manifest, const grove_pricing *how,
                                   grove_price *out);
+
+/* ---- the same for one rank, where nobody knows all ---- */
+
+/* What one rank sends, or receives, in a stage. */
+typedef struct grove_half {
+  double term[GROVE_TERMS]; /* every message as one of a stream */
+  double head[GROVE_TERMS]; /* what the message that travels longest takes beyond that */
+  double head_seconds;
+  double interface; /* seconds that the network interface is busy with it */
+  int crosses;      /* something leaves the node, or comes from another */
+} grove_half;
+
+typedef struct grove_load {
+  grove_half sent, received;
+  double processor; /* seconds that the rank itself is busy */
+  int64_t posted;   /* receives that MPI has to match */
+  int on_node;      /* messages inside the node */
+} grove_load;
+
+/* What the ranks that share something do together. */
+typedef struct grove_neighbourhood {
+  double interface_sent, interface_received; /* of the node */
+  double processor;                          /* of the ranks that share its cores */
+  double cores;                              /* how many; 0: one each */
+  int active;                                /* ranks of the node that use shared memory */
+} grove_neighbourhood;
+
+/* Adds a message of this rank to or from a rank that is `where`. */
+void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
+                    grove_locality where, int64_t bytes, int active, int receives);
+
+/* A rank's price of a stage; `seconds` is NaN where the machine lacks what it takes. */
+grove_price grove_load_price(const grove_load *load, const grove_machine *m,
+                             const grove_pricing *how, const grove_neighbourhood *around);
+
+/* How far apart two ranks are. */
+grove_locality grove_price_locality(const grove_topo *topo, int a, int b);
+
+/* Is `a` the larger price? NaN is larger than all. */
+int grove_price_exceeds(const grove_price *a, const grove_price *b);
 
 #ifdef __cplusplus
 }

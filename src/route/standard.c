@@ -7,8 +7,10 @@
  * Both ends of a message know its roots, in the order of the leaves' lists, and can therefore agree
  * without a word on another order, and on values that are sent once.
  */
+#include "base/distinct.h"
 #include "base/order.h"
 #include "pack/shape.h"
+#include "route/pairs.h"
 #include "route/route.h"
 
 #include <stdlib.h>
@@ -34,12 +36,17 @@ static int has_group(const grove_side *side, int rank)
 
 /* ---- another order, and values sent once ---- */
 
-/* Is it worth while that the values of this group are sent once? Inside a node bytes cost
- * little. */
+/* Is it worth while that the values of a message between these ranks are sent once? Inside a node
+ * bytes cost little. */
+static int worth_sharing(const grove_topo *topo, int a, int b, int repeats)
+{
+  int on_node = grove_topo_same_node(topo, a, b);
+  return repeats >= (on_node ? GROVE_REPEATS_MOST : GROVE_REPEATS_SOME);
+}
+
 static int pays(const grove_forest *f, const grove_side *side, int group)
 {
-  int on_node = grove_topo_same_node(&f->ctx->topo, f->ctx->rank, side->ranks[group]);
-  return side->repeats[group] >= (on_node ? GROVE_REPEATS_MOST : GROVE_REPEATS_SOME);
+  return worth_sharing(&f->ctx->topo, f->ctx->rank, side->ranks[group], side->repeats[group]);
 }
 
 /* A list, and what its entries are called at the owner of the roots. */
@@ -176,8 +183,47 @@ fail:
   return status;
 }
 
+/* ---- its count ---- */
+
+/* What crosses in the message of pair p: as many units as `build` would give it. */
+static grove_status count_units(const grove_pairs *pairs, int64_t p, const grove_topo *topo,
+                                const grove_build *how, int64_t *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t begin = pairs->begin[p], n = pairs->begin[p + 1] - begin, distinct = n;
+  grove_index roots = {.count = n, .wide = pairs->roots + begin};
+  if (how->share) GROVE_TRY(grove_distinct_count(&roots, &distinct));
+  int repeats = (int)grove_repeats_of(n, distinct);
+  int once = worth_sharing(topo, pairs->leaf_rank[p], pairs->root_rank[p], repeats);
+  *out = how->share && once ? distinct : n;
+fail:
+  return status;
+}
+
+static grove_status count(const grove_edge *edges, int64_t n, const grove_topo *topo,
+                          const grove_build *how, grove_manifest *out)
+{
+  grove_status status = GROVE_OK;
+  grove_manifest m = {.nstages = 1};
+  grove_pairs pairs = {0};
+  GROVE_TRY(grove_pairs_create(edges, n, topo->nranks, &pairs));
+  for (int64_t p = 0; p < pairs.count; p++) {
+    int64_t units = 0;
+    if (pairs.leaf_rank[p] == pairs.root_rank[p]) continue;
+    GROVE_TRY(count_units(&pairs, p, topo, how, &units));
+    GROVE_TRY(grove_manifest_add(&m, 0, pairs.root_rank[p], pairs.leaf_rank[p], units));
+  }
+  *out = m;
+  m = (grove_manifest){0};
+fail:
+  grove_manifest_free(&m);
+  grove_pairs_free(&pairs);
+  return status;
+}
+
 const grove_route grove_route_standard = {
   .name = "standard",
   .description = "every rank sends directly to every rank that needs something of it",
   .build = build,
+  .count = count,
 };

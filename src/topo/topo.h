@@ -55,6 +55,11 @@ int grove_topo_count(const grove_cores *cores);
  * the processing units that it may use. */
 grove_status grove_topo_look(int *socket, grove_cores *cores);
 
+/* What this host is made of (hardware.c): its processor by name, and the kind of its fastest
+ * network ("slingshot", "infiniband" or "tcp"), as far as the system tells. */
+void grove_topo_processor(char *out, size_t room);
+const char *grove_topo_network(void);
+
 #ifdef __cplusplus
 }
 #endif

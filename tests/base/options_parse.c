@@ -99,10 +99,12 @@ static const char *const bads[][2] = {
   {"timeout", "inf"},
   {"timeout", "2e9"},
   {"log", "everything"},
+  {"machine", ""},
+  {"machine", "a\nb"},
 };
 enum { BADS = sizeof bads / sizeof *bads };
 
-/* The timeout is the one option that is not an int (but for node_map, a text). */
+/* The timeout is the one option that is not an int (but for node_map and machine, texts). */
 static double field(const grove_options *o, size_t offset)
 {
   const char *at = (const char *)o + offset;
@@ -126,6 +128,7 @@ static void check_equal(const grove_options *a, const grove_options *b)
   for (int i = 0; i < GOODS; i++)
     CHECK(field(a, goods[i].offset) == field(b, goods[i].offset), "%s is %g, not %g", goods[i].name,
           field(a, goods[i].offset), field(b, goods[i].offset));
+  CHECK(strcmp(a->machine, b->machine) == 0, "machine '%s', not '%s'", a->machine, b->machine);
   CHECK(strcmp(a->node_map, b->node_map) == 0, "node_map '%s', not '%s'", a->node_map, b->node_map);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(strcmp(a->text[i], b->text[i]) == 0, "%s is '%s', not '%s'",
@@ -151,7 +154,7 @@ static void descriptions(void)
         "there is an option outside the table");
   for (int i = 0; i < GOODS; i++) covered[option_number(goods[i].name)] = 1;
   for (int i = 0; i < BADS; i++) refused[option_number(bads[i][0])] = 1;
-  covered[option_number("node_map")] = 1;
+  covered[option_number("node_map")] = covered[option_number("machine")] = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",
           grove_option_describe(i).name);
@@ -175,6 +178,11 @@ static void takes_good_values(void)
   for (int i = 0; i < 4; i++) {
     CHECK_OK(grove_options_set(&o, "Node_Map", maps[i]));
     CHECK(strcmp(o.node_map, maps[i]) == 0, "the map '%s' became '%s'", maps[i], o.node_map);
+  }
+  static const char *const machines[] = {"lassen", "measure", "./a file.machine", "Auto"};
+  for (int i = 0; i < 4; i++) {
+    CHECK_OK(grove_options_set(&o, "machine", machines[i]));
+    CHECK(strcmp(o.machine, machines[i]) == 0, "'%s' became '%s'", machines[i], o.machine);
   }
   grove_options_free(&o);
 }

@@ -46,7 +46,12 @@ static void check_report(grove_op *op, traffic t, const char *on_node, int64_t s
         got.transport_on_node, on_node);
   CHECK(starts > 0 ? got.measured_seconds >= 0 : got.measured_seconds == 0,
         "%g s after %lld starts", got.measured_seconds, (long long)starts);
-  CHECK(isnan(got.predicted_seconds), "a price of %g s without a model", got.predicted_seconds);
+  const grove_terms *p = &got.predicted;
+  double own = p->latency + p->bandwidth + p->injection + p->queue + p->contention + p->on_node +
+               p->copy + p->cores;
+  CHECK(own <= got.predicted_seconds * 1.0001 + 1e-11,
+        "own terms of %g s exceed the slowest's %g s", own, got.predicted_seconds);
+  CHECK((own > 0) == (t.messages[0] + t.messages[1] > 0 || own > 0), "no price for messages");
 }
 
 /* A shorter struct, as an older program has it: nothing behind it is written. */

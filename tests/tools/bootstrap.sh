@@ -14,7 +14,7 @@ cp "$here/../../tools/bootstrap" "$work/bootstrap"
 readonly tools='bash cat chmod cp env grep mktemp rm sed sh touch true'
 readonly everything='gcc libc6-dev cmake make pkg-config libhwloc-dev libopenmpi-dev openmpi-bin
   libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux
-  gnuplot-nox'
+  gnuplot-nox libmetis-dev'
 
 fail() {
   echo "FAIL: $*"
@@ -48,7 +48,7 @@ for package in "$@"; do
     iproute2) set -- ip ;;
     gnuplot-nox) set -- gnuplot ;;
     util-linux) set -- unshare ;;
-    libc6-dev | libhwloc-dev | zlib1g-dev) set -- ;;
+    libc6-dev | libhwloc-dev | zlib1g-dev | libmetis-dev) set -- ;;
     *) set -- "$package" ;;
   esac
   for name in "$@"; do cp "$work/prototypes/$name" "$work/bin/$name"; done
@@ -73,7 +73,8 @@ machine() {
   program cc <<EOF
 source=\$(cat)
 lacks() { case \$source in *"<\$1>"*) test ! -e $work/state/has-\$2 ;; *) false ;; esac; }
-if lacks stdio.h libc6-dev || lacks zlib.h zlib1g-dev || lacks hwloc.h libhwloc-dev; then exit 1; fi
+if lacks stdio.h libc6-dev || lacks zlib.h zlib1g-dev || lacks hwloc.h libhwloc-dev ||
+  lacks metis.h libmetis-dev; then exit 1; fi
 EOF
   program mpicc.openmpi <<<'! grep -q "defined(MPICH"'
   program mpicc.mpich <<<'! grep -q "(defined(OPEN_MPI"'
@@ -197,6 +198,7 @@ silent_on valgrind
 as "$become" MPICC=mpicc.openmpi --dry-run
 silent_on libmpich-dev
 as "$become" --dry-run --for all
+says '  clang - fuzzes what reads files'
 silent_on python3
 as "$become" --dry-run --for bench
 says '  python3 - runs the grid of the benchmark'

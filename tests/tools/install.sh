@@ -62,6 +62,7 @@ libdir=${lib#"$stage/"}
 there "$libdir/libgrove.so.$version" "$libdir/$soname" "$libdir/libgrove.so" "$libdir/libgrove.a"
 there include/grove.h bin/grove "$libdir/cmake/grove/grove-config.cmake"
 there "$libdir/cmake/grove/grove-config-version.cmake" share/doc/grove/{LICENSE,README.md}
+for file in machines/*.machine; do there "share/grove/$file"; done
 if [[ -s docs/man/grove.1 ]]; then
   there share/man/man1/grove.1
 fi

@@ -20,7 +20,8 @@ static const char help[] =
   "usage: mpirun -n RANKS grove bench 7-point|27-point|random [OPTION...]\n"
   "\n"
   "Exchanges data on a pattern, checks every value against plain MPI, and prints how long\n"
-  "an exchange takes and how many messages and bytes it sends, on and off node.\n"
+  "an exchange takes, what the model predicts, and how many messages and bytes it sends,\n"
+  "on and off node.\n"
   "\n"
   "  7-point     a box of points a rank, its ghosts those across its faces\n"
   "  27-point    the same with the ghosts across edges and corners\n"
@@ -32,6 +33,8 @@ static const char help[] =
   "  --parts           also the edges inside nodes alone, and those between nodes alone\n"
   "  --batch N         exchanges a batch (as many as take 20 ms); 21 batches are timed\n"
   "  --seed N          of the random pattern (1)\n"
+  "  --machine M       the profile that predictions are made with: a name or a file\n"
+  "                    (this machine's, if it was measured; else one of its kind)\n"
   "  --json            for programs; times in seconds\n"
   "\n"
   "Options of the library count too (grove options), for instance GROVE_NODE_SIZE.\n"
@@ -41,7 +44,7 @@ static const char help[] =
   "  GROVE_NODE_SIZE=2 mpirun -n 8 grove bench random --size 1000 --parts --json\n";
 
 typedef struct settings {
-  const char *pattern;
+  const char *pattern, *machine;
   int64_t size, unit_bytes, batch, seed;
   int reduce, parts, json;
 } settings;
@@ -51,6 +54,7 @@ typedef struct result {
   const char *part; /* "all", "on node", "off node" */
   const char *route;
   double setup_seconds, bcast_seconds, reduce_seconds;
+  double predicted_seconds, reduce_predicted_seconds; /* by the machine's profile */
   double on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
   int verified;
 } result;
@@ -96,6 +100,8 @@ static int read_settings(int argc, char **argv, int rank, settings *out)
       bad = read_number(value, 8, 1 << 20, &s.unit_bytes) || s.unit_bytes % 8 != 0;
     else if ((value = flag_value(argc, argv, &i, "--batch")))
       bad = read_number(value, 1, 1000000, &s.batch);
+    else if ((value = flag_value(argc, argv, &i, "--machine")))
+      s.machine = value, bad = *value == '\0';
     else if ((value = flag_value(argc, argv, &i, "--seed")))
       bad = read_number(value, 0, INT64_MAX, &s.seed);
     else if (flag[0] == '-')
@@ -276,6 +282,7 @@ static grove_status measure_bcast(const bench *b, grove_forest *f, const pattern
   grove_report report = {.struct_size = sizeof report};
   if (status == GROVE_OK) status = grove_op_report(op, &report);
   out->route = report.route;
+  out->predicted_seconds = report.predicted_seconds;
   add_up(b, &report, out);
   if (status == GROVE_OK) status = time_op(b, op, "bcast", &out->bcast_seconds);
   grove_op_free(&op);
@@ -290,6 +297,9 @@ static grove_status measure_reduce(const bench *b, grove_forest *f, const patter
   fill(b, p, 1);
   if (status == GROVE_OK) status = run_batch(b, op, 1, &once);
   out->verified = all_right(b, wrong_roots(b, p)) && out->verified;
+  grove_report report = {.struct_size = sizeof report};
+  if (status == GROVE_OK) status = grove_op_report(op, &report);
+  out->reduce_predicted_seconds = report.predicted_seconds;
   if (status == GROVE_OK) status = time_op(b, op, "reduce", &out->reduce_seconds);
   grove_op_free(&op);
   return status;
@@ -314,23 +324,47 @@ static grove_status measure(const bench *b, const pattern *p, const char *part, 
 
 /* ---- output ---- */
 
+static void show_us(char room[16], double seconds)
+{
+  if (isnan(seconds))
+    snprintf(room, 16, "?");
+  else
+    snprintf(room, 16, "%.2f", 1e6 * seconds);
+}
+
 static void print_table(const bench *b, const result *rows, int n)
 {
   printf("%s, %d ranks on %d nodes, %lld B a value, %lld %s\n\n", b->set.pattern, b->size,
          b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size,
          strcmp(b->set.pattern, "random") == 0 ? "leaves a rank" : "points along an edge");
-  printf("%-9s %-9s %21s %21s %9s %9s %9s  %s\n", "", "", "on node, all ranks",
-         "off node, all ranks", "set-up", "bcast", "reduce", "every");
-  printf("%-9s %-9s %8s %12s %8s %12s %9s %9s %9s  %s\n", "edges", "route", "messages", "bytes",
-         "messages", "bytes", "us", "us", "us", "value");
+  printf("%-9s %-9s %21s %21s %8s %9s %9s %9s %9s  %s\n", "", "", "on node, all ranks",
+         "off node, all ranks", "set-up", "bcast", "predicted", "reduce", "predicted", "every");
+  printf("%-9s %-9s %8s %12s %8s %12s %8s %9s %9s %9s %9s  %s\n", "edges", "route", "messages",
+         "bytes", "messages", "bytes", "us", "us", "us", "us", "us", "value");
   for (int i = 0; i < n; i++) {
     const result *r = &rows[i];
-    char back[16] = "-";
-    if (b->set.reduce) snprintf(back, sizeof back, "%.2f", 1e6 * r->reduce_seconds);
-    printf("%-9s %-9s %8.0f %12.0f %8.0f %12.0f %9.0f %9.2f %9s  %s\n", r->part, r->route,
+    char back[2][16] = {"-", "-"};
+    if (b->set.reduce) {
+      show_us(back[0], r->reduce_seconds);
+      show_us(back[1], r->reduce_predicted_seconds);
+    }
+    char there[2][16];
+    show_us(there[0], r->bcast_seconds);
+    show_us(there[1], r->predicted_seconds);
+    printf("%-9s %-9s %8.0f %12.0f %8.0f %12.0f %8.0f %9s %9s %9s %9s  %s\n", r->part, r->route,
            r->on_node_messages, r->on_node_bytes, r->off_node_messages, r->off_node_bytes,
-           1e6 * r->setup_seconds, 1e6 * r->bcast_seconds, back, r->verified ? "right" : "WRONG");
+           1e6 * r->setup_seconds, there[0], there[1], back[0], back[1],
+           r->verified ? "right" : "WRONG");
   }
+}
+
+/* A number that may be unknown, which JSON has no NaN for. */
+static void print_json_seconds(const char *name, double seconds)
+{
+  if (isnan(seconds))
+    printf(", \"%s\": null", name);
+  else
+    printf(", \"%s\": %.9g", name, seconds);
 }
 
 static void print_json_row(const bench *b, const result *r)
@@ -341,7 +375,9 @@ static void print_json_row(const bench *b, const result *r)
   print_json_text(stdout, r->part);
   printf(", \"median_seconds\": %.9g", r->bcast_seconds);
   if (b->set.reduce) printf(", \"reduce_median_seconds\": %.9g", r->reduce_seconds);
-  printf(", \"predicted_seconds\": null, \"setup_seconds\": %.9g", r->setup_seconds);
+  print_json_seconds("predicted_seconds", r->predicted_seconds);
+  if (b->set.reduce) print_json_seconds("reduce_predicted_seconds", r->reduce_predicted_seconds);
+  print_json_seconds("setup_seconds", r->setup_seconds);
   printf(", \"on_node_messages\": %.0f, \"on_node_bytes\": %.0f", r->on_node_messages,
          r->on_node_bytes);
   printf(", \"off_node_messages\": %.0f, \"off_node_bytes\": %.0f", r->off_node_messages,
@@ -397,6 +433,8 @@ static int run_bench(bench *b)
   MPI_Type_contiguous((int)b->width, MPI_DOUBLE, &b->unit);
   MPI_Type_commit(&b->unit);
   grove_status status = grove_context_create(b->comm, &b->ctx);
+  if (status == GROVE_OK && b->set.machine)
+    status = grove_context_set(b->ctx, "machine", b->set.machine);
   if (status == GROVE_OK) status = grove_context_node(b->ctx, b->rank, NULL, &b->nnodes);
   int short_of_memory = status != GROVE_OK || make_pattern(b, &all);
   b->array = short_of_memory

@@ -17,13 +17,15 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_BAD_INPUT = 2 };
 typedef struct command {
   const char *name;
   const char *summary;
-  const char *help;
+  const char *help;                  /* NULL: it answers --help itself, having subcommands */
   int (*run)(int argc, char **argv); /* argv[0] is the name */
 } command;
 
 extern const command command_aggregate;
 extern const command command_bench;
 extern const command command_model;
+extern const command command_explain;
+extern const command command_machine;
 extern const command command_options;
 
 /* A text as a JSON string, with quotes. */

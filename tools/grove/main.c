@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const command *const commands[] = {&command_aggregate, &command_bench, &command_model,
-                                          &command_options};
+static const command *const commands[] = {&command_machine, &command_model,     &command_explain,
+                                          &command_bench,   &command_aggregate, &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -22,9 +22,11 @@ static const char overview_end[] =
   "  grove --version         version of Grove and of the MPI it was built with\n"
   "\n"
   "Examples:\n"
+  "  grove explain A.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
   "  mpirun -n 8 grove bench 27-point\n"
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
   "  grove aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms\n"
+  "  grove machine show lassen\n"
   "  grove options\n";
 
 static void print_overview(FILE *file)
@@ -78,7 +80,8 @@ int main(int argc, char **argv)
   if (strcmp(name, "--version") == 0) return print_version();
   for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(commands[i]->name, name) != 0) continue;
-    if (!asks_for_help(argc - 1, argv + 1)) return commands[i]->run(argc - 1, argv + 1);
+    if (!commands[i]->help || !asks_for_help(argc - 1, argv + 1))
+      return commands[i]->run(argc - 1, argv + 1);
     fputs(commands[i]->help, stdout);
     return EXIT_OK;
   }

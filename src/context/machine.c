@@ -1,0 +1,160 @@
+/* Which machine a context prices its operations on. Rank 0 finds the profile, as text; all read it.
+ */
+#include "context/context.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- where a measured profile is kept ---- */
+
+/* Letters and digits of `text`, words joined by dashes. */
+static void append_slug(char *out, size_t room, const char *text)
+{
+  size_t used = strlen(out);
+  for (; *text && used + 2 < room; text++) {
+    if (isalnum((unsigned char)*text) || (*text == '.' && used > 0))
+      out[used++] = (char)tolower((unsigned char)*text);
+    else if (used > 0 && out[used - 1] != '-')
+      out[used++] = '-';
+  }
+  out[used] = '\0';
+}
+
+void grove_context_profile_path(const grove_context *ctx, char *out, size_t room)
+{
+  char folder[512], slug[256] = "", processor[96], mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  grove_options_cache(folder, sizeof folder);
+  grove_topo_processor(processor, sizeof processor);
+  MPI_Get_library_version(mpi, &length);
+  mpi[strcspn(mpi, "\n,")] = '\0';
+  mpi[strlen(mpi) < 40 ? strlen(mpi) : 40] = '\0';
+  append_slug(slug, sizeof slug, processor);
+  append_slug(slug, sizeof slug, " ");
+  append_slug(slug, sizeof slug, grove_topo_network());
+  append_slug(slug, sizeof slug, " ");
+  append_slug(slug, sizeof slug, mpi);
+  if (*folder)
+    snprintf(out, room, "%s/%s-%dc-%s.machine", folder, slug, ctx->topo.cores,
+             ctx->topo.nnodes > 1 ? "nodes" : "node");
+  else
+    *out = '\0';
+}
+
+/* ---- finding one ---- */
+
+/* For a machine that nobody has measured: one of its kind. */
+static const char *similar_machine(void)
+{
+  const char *network = grove_topo_network();
+  return strcmp(network, "tcp") == 0 ? "tcp-10g" : network;
+}
+
+/* On rank 0. NULL without an error: to be measured later. */
+static grove_status look_for(const grove_context *ctx, grove_machine **out)
+{
+  const char *wanted = ctx->options.machine;
+  char path[1024];
+  *out = NULL;
+  if (strcasecmp(wanted, "measure") == 0) return GROVE_OK;
+  if (strcasecmp(wanted, "auto") != 0) return grove_machine_open(wanted, out);
+  grove_context_profile_path(ctx, path, sizeof path);
+  FILE *file = *path ? fopen(path, "r") : NULL;
+  if (!file) return grove_machine_open(similar_machine(), out);
+  fclose(file);
+  return grove_machine_open(path, out);
+}
+
+/* Text of a machine, which the caller frees. */
+static grove_status print_machine(const grove_machine *m, char **text, int64_t *bytes)
+{
+  grove_status status = GROVE_OK;
+  size_t length = 0;
+  FILE *file = open_memstream(text, &length);
+  GROVE_CHECK(file, GROVE_ERR_MEMORY, "no memory for the text of a profile");
+  status = grove_profile_print(m, file);
+  GROVE_CHECK(fclose(file) == 0 && status == GROVE_OK, GROVE_ERR_MEMORY,
+              "no memory for the text of a profile");
+  *bytes = (int64_t)length;
+fail:
+  return status;
+}
+
+/* A machine that is not there, or no profile, is a wrong value of the option. */
+static grove_status refuse_option(void)
+{
+  char why[GROVE_SENTENCE_BYTES];
+  snprintf(why, sizeof why, "%s", grove_last_error());
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s", why);
+}
+
+grove_status grove_context_find_machine(grove_context *ctx)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_machine *machine = NULL;
+  char *text = NULL;
+  int64_t bytes = 0;
+  if (ctx->rank == 0) mine = look_for(ctx, &machine);
+  if (mine == GROVE_OK && machine) mine = print_machine(machine, &text, &bytes);
+  if (mine != GROVE_OK && mine != GROVE_ERR_MEMORY) mine = refuse_option();
+  GROVE_TRY(grove_context_agree(ctx, mine, &bytes, 1));
+  if (bytes > 0) {
+    if (!text) text = grove_room((size_t)bytes, 1);
+    mine = text ? GROVE_OK
+                : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
+    GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+    GROVE_TRY(grove_context_tell(ctx, text, (int)bytes, 0));
+    if (!machine) mine = grove_profile_read(text, (size_t)bytes, "(rank 0's)", &machine);
+    GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  }
+  grove_machine_free(&ctx->machine);
+  ctx->machine = machine;
+  free(text);
+  return GROVE_OK;
+fail:
+  grove_machine_free(&machine);
+  free(text);
+  return status;
+}
+
+/* ---- being given one ---- */
+
+/* A number that machines with the same rows have in common. */
+static grove_status checksum(const grove_machine *m, int64_t *out)
+{
+  grove_status status = GROVE_OK;
+  char *text = NULL;
+  int64_t bytes = 0;
+  uint64_t sum = 14695981039346656037u; /* FNV-1a */
+  GROVE_TRY(print_machine(m, &text, &bytes));
+  for (int64_t i = 0; i < bytes; i++) sum = (sum ^ (unsigned char)text[i]) * 1099511628211u;
+  *out = (int64_t)(sum >> 2) + 1;
+fail:
+  free(text);
+  return status;
+}
+
+grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_machine *copy = NULL;
+  int64_t sum[2] = {0, 0};
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
+  ctx->call = "grove_context_use_machine";
+  if (m) mine = grove_machine_copy(m, &copy);
+  if (m && mine == GROVE_OK) mine = checksum(m, &sum[0]);
+  sum[1] = -sum[0];
+  GROVE_TRY(grove_context_agree(ctx, mine, sum, 2));
+  GROVE_CHECK(sum[0] == -sum[1], GROVE_ERR_ARG,
+              "grove_context_use_machine: the ranks do not pass the same machine");
+  if (!m) return grove_context_find_machine(ctx);
+  grove_machine_free(&ctx->machine);
+  ctx->machine = copy;
+  return GROVE_OK;
+fail:
+  grove_machine_free(&copy);
+  return status;
+}

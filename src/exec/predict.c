@@ -1,0 +1,48 @@
+/* What the model says that an operation will take, from what this rank alone knows: its own messages.
+ * The other ranks of its node are taken to be as busy (eq. 2.2 of node-aware-strategies does the
+ * same); the slowest rank's price is agreed upon with everything else when a channel is made.
+ */
+#include "exec/op.h"
+
+#include <math.h>
+
+/* Ranks of this node. */
+static int count_neighbours(const grove_context *ctx)
+{
+  return ctx->nnode_seats > 0 ? ctx->nnode_seats : 1;
+}
+
+static void add_stage(const grove_channel *channel, const grove_stage *stage,
+                      const grove_pricing *how, int active, grove_load *load)
+{
+  const grove_topo *topo = &channel->ctx->topo;
+  for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
+    const grove_message *m = grove_stage_message(stage, i);
+    grove_load_add(load, channel->ctx->machine, how,
+                   grove_price_locality(topo, channel->rank, m->peer),
+                   grove_message_units(m) * how->unit_bytes, active, i < stage->nreceives);
+  }
+}
+
+grove_price grove_channel_predict(const grove_channel *channel)
+{
+  const grove_context *ctx = channel->ctx;
+  const grove_machine *machine = ctx->machine;
+  grove_price total = {.seconds = machine ? 0 : NAN};
+  grove_pricing how = {.unit_bytes = channel->key.unit_bytes,
+                       .shared_memory = channel->uses_shm,
+                       .order = GROVE_QUEUE_TYPICAL};
+  int ranks = count_neighbours(ctx);
+  for (int s = 0; machine && s < channel->plan->nstages; s++) {
+    grove_load load = {0};
+    add_stage(channel, &channel->plan->stages[s], &how, ranks, &load);
+    grove_neighbourhood around = {.interface_sent = ranks * load.sent.interface,
+                                  .interface_received = ranks * load.received.interface,
+                                  .processor = ctx->topo.domain_size * load.processor,
+                                  .cores = machine->cores};
+    grove_price p = grove_load_price(&load, machine, &how, &around);
+    for (int t = 0; t < GROVE_TERMS; t++) total.term[t] += p.term[t];
+    total.seconds += p.seconds;
+  }
+  return total;
+}

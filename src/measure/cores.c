@@ -1,0 +1,65 @@
+/* How many cores the ranks of a host really have. The operating system's number is no answer where
+ * hosts, containers or hardware threads share cores. So: how much work one rank does alone in a
+ * while, and how much all do at once in the same while.
+ */
+#include "measure/probe.h"
+
+#include <math.h>
+
+/* Arithmetic that a compiler cannot leave out; returns how many rounds were done until `end`. */
+static double work_until(double end)
+{
+  volatile double x = 1;
+  double rounds = 0;
+  while (grove_clock() < end) {
+    for (int i = 0; i < 2000; i++) x = x * 1.0000001 + 1e-9;
+    rounds++;
+  }
+  return rounds;
+}
+
+static int count_domains(const grove_topo *topo)
+{
+  int most = 0;
+  for (int r = 0; r < topo->nranks; r++)
+    if (topo->place[r].domain > most) most = topo->place[r].domain;
+  return most + 1;
+}
+
+static grove_status add_up(grove_probe *p, double mine, double *all)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  GROVE_TRY_MPI(MPI_Iallreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, p->comm, &request));
+  GROVE_TRY(grove_probe_doze(p, 1, &request));
+fail:
+  return status;
+}
+
+grove_status grove_measure_cores(grove_probe *p, double seconds)
+{
+  enum { ROUNDS = 3 };
+  grove_status status = GROVE_OK;
+  double ratio[ROUNDS];
+  const grove_topo *topo = &p->ctx->topo;
+  grove_probe_announce(p, "cores", seconds);
+  for (int i = 0; i < ROUNDS; i++) {
+    double span = fmax(seconds / (2 * ROUNDS), 0.05), alone = 0, together = 0;
+    if (p->ctx->rank == 0) alone = work_until(grove_clock() + span);
+    GROVE_TRY(grove_probe_meet(p, &alone, 1));
+    GROVE_TRY(add_up(p, work_until(grove_clock() + span), &together));
+    ratio[i] = together / alone;
+  }
+  double cores = grove_median(ratio, ROUNDS) / count_domains(topo);
+  double ranks = (double)topo->nranks / count_domains(topo);
+  /* Where every rank had a core there may be more, which the system knows. */
+  cores = fmin(cores, topo->cores);
+  if (cores > 0.85 * ranks) cores = topo->cores;
+  p->machine->cores = round(100 * cores) / 100;
+  status =
+    grove_machine_add(p->machine, "cores", "-", "node", "-", p->machine->cores, "1", p->source);
+  if (status != GROVE_OK) p->status = status;
+  status = GROVE_OK;
+fail:
+  return status;
+}

@@ -1,0 +1,48 @@
+/* Fits: from measured times to alpha and beta, by pieces.
+ *
+ * MPI sends small, medium and large messages in different ways, so times over sizes are a line, a
+ * step or a bend, and another line. Where the pieces begin is found from the times alone: of all
+ * ways to cut the points into one, two or three pieces the one with the least error counts, and a
+ * further piece only where it explains much. Errors are relative (a microsecond is much at 8 bytes
+ * and nothing at a megabyte), and points far off the line count little (Huber's weights).
+ */
+#ifndef GROVE_MEASURE_FIT_H
+#define GROVE_MEASURE_FIT_H
+
+#include "model/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A measured point: `y` seconds at `x` (bytes, or a number of messages). */
+typedef struct grove_sample {
+  double x, y;
+} grove_sample;
+
+/* One line of a fit. */
+typedef struct grove_piece {
+  double from; /* the x of its first point; 0 for the first piece */
+  grove_postal cost;
+  int points;
+  double residual; /* median of the relative errors, without their sign */
+} grove_piece;
+
+enum { GROVE_PIECES = 3 };
+
+/* alpha + beta x through some points, neither of them negative. */
+grove_piece grove_fit_line(const grove_sample *samples, int n);
+
+/* At most `most` (1 to 3) pieces over points with ascending x; returns how many. 0 points: none. */
+int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_piece *out);
+
+/* The c of y = c f(x) that is nearest to the points (x here is f(x)), likewise robust. */
+grove_piece grove_fit_proportional(const grove_sample *samples, int n);
+
+double grove_median(double *values, int n); /* sorts them; 0 for none */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,179 @@
+/* LogGP by size, by parametrised round trips (Hoefler, Lichei, Rehm: "Low-overhead LogGP parameter
+ * assessment", 2007): a round trip of n messages one way and one back. What n messages take beyond
+ * one, divided by n - 1, is g + (s - 1) G, without having to take L apart from the rest.
+ *
+ * Overheads are processor time: a stream of messages during which whoever waits sleeps, and the
+ * processor time that it cost each end. That paper delays the sender between messages instead,
+ * which shows the time inside MPI; with ranks that share cores and networks that are slow, time
+ * inside MPI is mostly waiting, and what the model needs is how busy the processor is.
+ */
+#include "measure/probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TAG = 2, TRAIN = 17, MOST_IN_FLIGHT = 64 };
+
+/* n messages from the leader, then an answer. */
+static grove_status train(grove_probe *p, const grove_pairing *part, int64_t bytes, int length)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request[MOST_IN_FLIGHT];
+  for (int i = 0; i < length; i++)
+    if (part->leads)
+      GROVE_TRY_MPI(
+        MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+    else
+      GROVE_TRY_MPI(
+        MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+  GROVE_TRY(grove_probe_finish(p, length, request));
+  if (part->leads)
+    GROVE_TRY_MPI(
+      MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[0]));
+  else
+    GROVE_TRY_MPI(
+      MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[0]));
+  GROVE_TRY(grove_probe_finish(p, 1, request));
+fail:
+  return status;
+}
+
+static grove_status repeat_trains(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
+                                  int length, double *seconds)
+{
+  grove_status status = GROVE_OK;
+  double begin = grove_clock();
+  for (int i = 0; i < n; i++) GROVE_TRY(train(p, part, bytes, length));
+  *seconds = grove_clock() - begin;
+fail:
+  return status;
+}
+
+static grove_status single(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
+                           double *seconds)
+{
+  return repeat_trains(p, part, bytes, n, 1, seconds);
+}
+
+static grove_status many(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
+                         double *seconds)
+{
+  return repeat_trains(p, part, bytes, n, TRAIN, seconds);
+}
+
+static double processor_seconds(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* `rounds` times a train of messages one way, dozing; processor time of a message at each end. */
+static grove_status overheads(grove_probe *p, const grove_pairing *part, int64_t bytes, int rounds,
+                              double *o_s, double *o_r)
+{
+  grove_status status = GROVE_OK;
+  double each[2] = {0, 0}, begin = processor_seconds();
+  int length = bytes > 65536 ? 4 : MOST_IN_FLIGHT;
+  for (int k = 0; k < rounds && part->partner >= 0; k++) {
+    MPI_Request request[MOST_IN_FLIGHT];
+    for (int i = 0; i < length; i++)
+      if (part->leads)
+        GROVE_TRY_MPI(
+          MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+      else
+        GROVE_TRY_MPI(
+          MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+    GROVE_TRY(grove_probe_doze(p, length, request));
+  }
+  each[part->leads ? 0 : 1] = (processor_seconds() - begin) / (rounds * length);
+  if (part->partner < 0) each[0] = each[1] = 0;
+  GROVE_TRY(grove_probe_meet(p, each, 2));
+  *o_s = each[0];
+  *o_r = each[1];
+fail:
+  return status;
+}
+
+typedef struct sized {
+  int64_t bytes;
+  double one_way, per_message, o_s, o_r;
+  int samples;
+} sized;
+
+static grove_status measure_size(grove_probe *p, const grove_pairing *part, double budget, sized *x,
+                                 double *spent)
+{
+  grove_status status = GROVE_OK;
+  grove_timing one, more;
+  GROVE_TRY(grove_probe_time(p, part, single, x->bytes, 0.3 * budget, &one, spent));
+  GROVE_TRY(grove_probe_time(p, part, many, x->bytes, 0.5 * budget, &more, spent));
+  x->one_way = one.seconds / 2;
+  x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 1e-9);
+  x->samples = one.samples + more.samples;
+  int length = x->bytes > 65536 ? 4 : MOST_IN_FLIGHT;
+  int rounds = (int)fmin(fmax(0.2 * budget / (length * x->per_message), 2), 200);
+  GROVE_TRY(overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r));
+fail:
+  return status;
+}
+
+/* The line that holds at this size. */
+static grove_postal stream_at(const grove_piece *piece, int n, double bytes)
+{
+  int k = 0;
+  while (k + 1 < n && piece[k + 1].from <= bytes) k++;
+  return piece[k].cost;
+}
+
+static void write_size(grove_probe *p, grove_locality where, const sized *x, const sized *next,
+                       grove_postal stream, double residual)
+{
+  const char *name = grove_locality_names[where];
+  char range[48];
+  int64_t from = x->bytes > 1 ? x->bytes : 0;
+  if (next)
+    snprintf(range, sizeof range, "%lld..%lld", (long long)from, (long long)next->bytes - 1);
+  else
+    snprintf(range, sizeof range, "%lld..", (long long)from);
+  double L = x->one_way - x->o_s - x->o_r - stream.beta * (double)(x->bytes - 1);
+  grove_probe_row(p, "L", name, range, fmax(L, 0), "s", x->samples, -1);
+  grove_probe_row(p, "o_s", name, range, x->o_s, "s", x->samples, -1);
+  grove_probe_row(p, "o_r", name, range, x->o_r, "s", x->samples, -1);
+  grove_probe_row(p, "g", name, range, stream.alpha, "s", x->samples, residual);
+  grove_probe_row(p, "G", name, range, stream.beta, "s/B", x->samples, residual);
+}
+
+grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds)
+{
+  static const int64_t sizes[] = {1,     64,    256,   1024,   2048,   4096,   8192,
+                                  16384, 32768, 65536, 131072, 262144, 1048576};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
+  static const char *const series[GROVE_LOCALITIES] = {"stream on-socket", "stream on-node",
+                                                       "stream off-node"};
+  grove_status status = GROVE_OK;
+  sized x[SIZES];
+  grove_sample sample[SIZES];
+  grove_piece piece[GROVE_PIECES];
+  int a, b, n = 0;
+  double spent = 0;
+  if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
+  grove_probe_announce(p, series[where], seconds);
+  grove_pairing part = grove_probe_only(p, a, b);
+  for (; n < SIZES && spent < 1.5 * seconds; n++) {
+    x[n] = (sized){.bytes = sizes[n]};
+    GROVE_TRY(measure_size(p, &part, seconds / SIZES, &x[n], &spent));
+    sample[n] = (grove_sample){(double)x[n].bytes, x[n].per_message};
+    grove_probe_keep(p, series[where], (double)x[n].bytes, x[n].per_message);
+  }
+  int pieces = grove_fit_pieces(sample, n, GROVE_PIECES, piece);
+  for (int i = 0; i < n; i++) {
+    int k = 0;
+    while (k + 1 < pieces && piece[k + 1].from <= sample[i].x) k++;
+    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, stream_at(piece, pieces, sample[i].x),
+               piece[k].residual);
+  }
+fail:
+  return status;
+}

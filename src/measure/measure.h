@@ -1,0 +1,60 @@
+/* Measuring a machine: the micro-benchmarks and fits that make a profile of it.
+ *
+ *     grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
+ *     GROVE_TRY(grove_measure(ctx, &how, NULL, &machine));
+ *
+ * What is measured, in this order: the cores that the ranks really have; for each locality that two
+ * ranks of the job have (same socket, same node, other nodes) ping-pong over sizes and LogGP; the
+ * queue of receives; what a node can inject; a contended line of four nodes; shared memory.
+ */
+#ifndef GROVE_MEASURE_MEASURE_H
+#define GROVE_MEASURE_MEASURE_H
+
+#include "base/status.h"
+#include "model/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum grove_effort {
+  GROVE_MEASURE_QUICK,    /* under ten seconds */
+  GROVE_MEASURE_NORMAL,   /* under a minute */
+  GROVE_MEASURE_THOROUGH, /* several minutes */
+} grove_effort;
+
+typedef struct grove_measuring {
+  grove_effort effort;
+  /* Called on rank 0 now and then: what is being measured, how much of the whole is done (0 to 1),
+   * about how many seconds are left. May be NULL. */
+  void (*progress)(void *self, const char *what, double share, double seconds_left);
+  void *self;
+} grove_measuring;
+
+/* Something measured: y seconds at x; `series` says of what ("ping-pong on-socket", ...). */
+typedef struct grove_point {
+  const char *series;
+  double x, y;
+} grove_point;
+
+typedef struct grove_points {
+  int count, room;
+  grove_point *point;
+} grove_points;
+
+void grove_points_free(grove_points *points);
+
+/* Collective; the same profile on every rank. `points` (may be NULL) are kept on every rank. Agreed
+ * by all. */
+grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove_points *points,
+                           grove_machine **out);
+
+/* The file in which `machine=auto` looks for the profile of this machine; "" where there is no
+ * place for it. */
+void grove_measure_path(const grove_context *ctx, char *out, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

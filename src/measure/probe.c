@@ -1,0 +1,207 @@
+#include "measure/probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- who ---- */
+
+static grove_locality locality(const grove_topo *topo, int a, int b)
+{
+  if (!grove_topo_same_node(topo, a, b)) return GROVE_OFF_NODE;
+  return topo->place[a].socket == topo->place[b].socket ? GROVE_ON_SOCKET : GROVE_ON_NODE;
+}
+
+int grove_probe_pair(const grove_probe *p, grove_locality where, int *a, int *b)
+{
+  const grove_topo *topo = &p->ctx->topo;
+  for (int i = 0; i < topo->nranks; i++)
+    for (int j = i + 1; j < topo->nranks; j++)
+      if (locality(topo, i, j) == where) {
+        *a = i;
+        *b = j;
+        return 1;
+      }
+  return 0;
+}
+
+grove_pairing grove_probe_only(const grove_probe *p, int a, int b)
+{
+  int rank = p->ctx->rank;
+  return (grove_pairing){.partner = rank == a ? b : rank == b ? a : -1, .leads = rank == a};
+}
+
+int grove_probe_ranks(const grove_probe *p, int node, int *ranks, int room)
+{
+  int n = 0;
+  for (int r = 0; r < p->ctx->size && n < room; r++)
+    if (p->ctx->topo.place[r].node == node) ranks[n++] = r;
+  return n;
+}
+
+/* ---- waiting ---- */
+
+grove_status grove_probe_finish(grove_probe *p, int n, MPI_Request *requests)
+{
+  grove_status status = GROVE_OK;
+  grove_pause pause;
+  grove_pause_begin(&pause, p->ctx->spins);
+  for (int done = 0; !done;) {
+    GROVE_TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
+    if (!done) grove_pause_step(&pause);
+  }
+fail:
+  return status;
+}
+
+grove_status grove_probe_doze(grove_probe *p, int n, MPI_Request *requests)
+{
+  grove_status status = GROVE_OK;
+  struct timespec nap = {.tv_nsec = 50000};
+  (void)p;
+  for (int done = 0; !done;) {
+    GROVE_TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
+    if (done) break;
+    nanosleep(&nap, NULL);
+    if (nap.tv_nsec < 1000000) nap.tv_nsec += nap.tv_nsec / 4;
+  }
+fail:
+  return status;
+}
+
+grove_status grove_probe_meet(grove_probe *p, double *values, int n)
+{
+  enum { MOST = 8 };
+  grove_status status = GROVE_OK;
+  double mine[MOST] = {0}, most[MOST] = {0};
+  MPI_Request request;
+  memcpy(mine, values, (size_t)n * sizeof *mine);
+  GROVE_TRY_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->comm, &request));
+  GROVE_TRY(grove_probe_doze(p, 1, &request));
+  memcpy(values, most, (size_t)n * sizeof *mine);
+fail:
+  return status;
+}
+
+/* ---- timing ---- */
+
+/* A batch is long enough for the clock and short enough for a median over many. */
+static const double BATCH_SECONDS = 0.002;
+enum { FEWEST_BATCHES = 5, MOST_BATCHES = 101, MOST_REPEATS = 2000, WARM_UP = 2 };
+
+grove_status grove_probe_time(grove_probe *p, const grove_pairing *part, grove_repeat *once,
+                              int64_t bytes, double budget, grove_timing *out, double *spent)
+{
+  grove_status status = GROVE_OK;
+  double batch[MOST_BATCHES], seconds[2] = {0, 0}, begin = grove_clock();
+  if (part->partner >= 0) {
+    GROVE_TRY(once(p, part, bytes, 1, &seconds[0])); /* pages, connections, caches */
+    GROVE_TRY(once(p, part, bytes, WARM_UP, &seconds[0]));
+  }
+  GROVE_TRY(grove_probe_meet(p, seconds, 1));
+  double each = fmax(seconds[0] / WARM_UP, 1e-8);
+  int n = (int)fmin(fmax(BATCH_SECONDS / each, 1), MOST_REPEATS);
+  int batches = (int)fmin(fmax(budget / (each * n), FEWEST_BATCHES), MOST_BATCHES);
+  if (each * n * batches > 4 * budget) batches = 3; /* a slow network: as few as have a median */
+  seconds[0] = 0;
+  for (int i = 0; i < batches && part->partner >= 0; i++) {
+    GROVE_TRY(once(p, part, bytes, n, &batch[i]));
+    batch[i] /= n;
+  }
+  if (part->partner >= 0) seconds[0] = grove_median(batch, batches);
+  seconds[1] = grove_clock() - begin;
+  GROVE_TRY(grove_probe_meet(p, seconds, 2));
+  *out = (grove_timing){seconds[0], batches};
+  if (spent) *spent += seconds[1];
+fail:
+  return status;
+}
+
+enum { TAG = 1 };
+
+static grove_status send_one(grove_probe *p, int64_t bytes, int to)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  GROVE_TRY_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, to, TAG, p->comm, &request));
+  GROVE_TRY(grove_probe_finish(p, 1, &request));
+fail:
+  return status;
+}
+
+static grove_status receive_one(grove_probe *p, int64_t bytes, int from)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, from, TAG, p->comm, &request));
+  GROVE_TRY(grove_probe_finish(p, 1, &request));
+fail:
+  return status;
+}
+
+grove_status grove_probe_ping_pong(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
+                                   double *seconds)
+{
+  grove_status status = GROVE_OK;
+  double begin = grove_clock();
+  for (int i = 0; i < n; i++) {
+    if (part->leads) GROVE_TRY(send_one(p, bytes, part->partner));
+    GROVE_TRY(receive_one(p, bytes, part->partner));
+    if (!part->leads) GROVE_TRY(send_one(p, bytes, part->partner));
+  }
+  *seconds = grove_clock() - begin;
+fail:
+  return status;
+}
+
+/* ---- what comes of it ---- */
+
+void grove_probe_announce(grove_probe *p, const char *what, double seconds)
+{
+  double elapsed = grove_clock() - p->began, done = p->promised / p->planned;
+  p->promised += seconds;
+  if (p->ctx->rank != 0 || !p->how->progress) return;
+  /* What is left takes as long as was planned, corrected by how the plan has held so far. */
+  double pace = done > 0.1 ? elapsed / (done * p->planned) : 1;
+  p->how->progress(p->how->self, what, done, (1 - done) * p->planned * pace);
+}
+
+void grove_probe_keep(grove_probe *p, const char *series, double x, double y)
+{
+  grove_points *points = p->points;
+  if (!points) return;
+  if (points->count == points->room) {
+    int room = 2 * points->room + 64;
+    grove_point *more = realloc(points->point, (size_t)room * sizeof *more);
+    if (!more) {
+      p->status =
+        grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %d points", room);
+      return;
+    }
+    points->point = more;
+    points->room = room;
+  }
+  points->point[points->count++] = (grove_point){series, x, y};
+}
+
+void grove_probe_row(grove_probe *p, const char *term, const char *locality_name, const char *range,
+                     double value, const char *unit, int samples, double residual)
+{
+  char source[160];
+  int used = snprintf(source, sizeof source, "%s, %d samples", p->source, samples);
+  if (residual >= 0)
+    snprintf(source + used, sizeof source - (size_t)used, ", residual %.1f %%", 100 * residual);
+  /* Four digits are more than any of this is worth, and read better. */
+  char text[32];
+  snprintf(text, sizeof text, strcmp(unit, "B") == 0 ? "%.0f" : "%.4g", value);
+  grove_status status = grove_machine_add(p->machine, term, "cpu", locality_name, range,
+                                          strtod(text, NULL), unit, source);
+  if (status != GROVE_OK) p->status = status;
+}
+
+void grove_points_free(grove_points *points)
+{
+  free(points->point);
+  *points = (grove_points){0};
+}

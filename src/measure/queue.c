@@ -1,0 +1,98 @@
+/* The queue of receives: many messages at once, with the receives posted in the order in which the
+ * messages come, and in the opposite order (irregular-models, Algorithm 1). What the second takes
+ * beyond the first grows with the square of their number: gamma n^2 (eq. 3).
+ */
+#include "measure/probe.h"
+
+#include <stdlib.h>
+
+enum { MOST_MESSAGES = 10000, FIRST_TAG = 16 };
+
+static grove_status send_all(grove_probe *p, int to, int n, MPI_Request *request)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < n; i++)
+    GROVE_TRY_MPI(MPI_Isend(p->send, 8, MPI_BYTE, to, FIRST_TAG + i, p->comm, &request[i]));
+  GROVE_TRY(grove_probe_finish(p, n, request));
+fail:
+  return status;
+}
+
+static grove_status receive_all(grove_probe *p, int from, int n, int reversed, MPI_Request *request)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < n; i++)
+    GROVE_TRY_MPI(MPI_Irecv(p->receive + 8 * i, 8, MPI_BYTE, from,
+                            FIRST_TAG + (reversed ? n - 1 - i : i), p->comm, &request[i]));
+  GROVE_TRY(grove_probe_finish(p, n, request));
+fail:
+  return status;
+}
+
+static grove_status volume(grove_probe *p, const grove_pairing *part, int messages, int n,
+                           int reversed, double *seconds)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request *request = malloc((size_t)messages * sizeof *request);
+  if (!request) /* not GROVE_NEW: whoever leaves here alone leaves its partner waiting */
+    return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %d requests", messages);
+  double begin = grove_clock();
+  for (int k = 0; k < n; k++) {
+    if (part->leads) GROVE_TRY(send_all(p, part->partner, messages, request));
+    GROVE_TRY(receive_all(p, part->partner, messages, reversed, request));
+    if (!part->leads) GROVE_TRY(send_all(p, part->partner, messages, request));
+  }
+  *seconds = grove_clock() - begin;
+fail:
+  free(request);
+  return status;
+}
+
+/* grove_probe_time passes a size on: here it is the number of messages. */
+static grove_status in_order(grove_probe *p, const grove_pairing *part, int64_t messages, int n,
+                             double *seconds)
+{
+  return volume(p, part, (int)messages, n, 0, seconds);
+}
+
+static grove_status reversed_order(grove_probe *p, const grove_pairing *part, int64_t messages,
+                                   int n, double *seconds)
+{
+  return volume(p, part, (int)messages, n, 1, seconds);
+}
+
+static int any_pair(const grove_probe *p, int *a, int *b)
+{
+  for (int where = 0; where < GROVE_LOCALITIES; where++)
+    if (grove_probe_pair(p, (grove_locality)where, a, b)) return 1;
+  return 0;
+}
+
+grove_status grove_measure_queue(grove_probe *p, double seconds)
+{
+  static const int counts[] = {1, 10, 100, 300, 1000, 2000, 3000, 5000, MOST_MESSAGES};
+  enum { COUNTS = sizeof counts / sizeof *counts };
+  grove_status status = GROVE_OK;
+  grove_sample sample[COUNTS];
+  int a, b, n = 0, samples = 0;
+  double spent = 0;
+  if (!any_pair(p, &a, &b)) return GROVE_OK;
+  grove_probe_announce(p, "queue of receives", seconds);
+  grove_pairing part = grove_probe_only(p, a, b);
+  for (int i = 0; i < COUNTS && spent < seconds; i++) {
+    grove_timing right, wrong;
+    double share = seconds / (2 * COUNTS), m = counts[i];
+    GROVE_TRY(grove_probe_time(p, &part, in_order, counts[i], share, &right, &spent));
+    GROVE_TRY(grove_probe_time(p, &part, reversed_order, counts[i], share, &wrong, &spent));
+    grove_probe_keep(p, "messages in order", m, right.seconds / 2);
+    grove_probe_keep(p, "messages reversed", m, wrong.seconds / 2);
+    samples += right.samples + wrong.samples;
+    double excess = (wrong.seconds - right.seconds) / 2;
+    if (counts[i] >= 100 && excess > 0) sample[n++] = (grove_sample){m * m, excess};
+  }
+  /* The larger counts say more: below, the excess is noise. */
+  grove_piece fit = grove_fit_proportional(n > 4 ? sample + n - 4 : sample, n > 4 ? 4 : n);
+  grove_probe_row(p, "gamma", "any", "-", fit.cost.beta, "s", samples, fit.residual);
+fail:
+  return status;
+}

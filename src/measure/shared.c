@@ -1,0 +1,155 @@
+/* Shared memory inside a node, as the library's own operations use it: what a small message costs,
+ * and a byte of a large one, while 2, 4, ... ranks of the node are at it.
+ */
+#include "measure/probe.h"
+
+#include <stdlib.h>
+
+/* Two forests: data from those who lead to their partners, and back. */
+typedef struct court {
+  grove_forest *forest[2];
+  grove_op *op[2];
+  double *array; /* what is sent, then what comes */
+} court;
+
+static void close_court(court *c)
+{
+  for (int i = 0; i < 2; i++) {
+    grove_op_free(&c->op[i]);
+    grove_forest_free(&c->forest[i]);
+  }
+  free(c->array);
+}
+
+/* Way `i`: 0 from those who lead, 1 back. Collective. */
+static grove_status open_way(grove_probe *p, const grove_pairing *part, int64_t n, int i, court *c)
+{
+  grove_status status = GROVE_OK;
+  grove_root *root = NULL;
+  int sends = part->partner >= 0 && part->leads == (i == 0);
+  int64_t leaves = part->partner >= 0 && !sends ? n : 0;
+  grove_status mine = GROVE_OK;
+  root = malloc((size_t)(leaves + 1) * sizeof *root);
+  if (!root) mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a forest");
+  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
+  for (int64_t k = 0; k < leaves; k++) root[k] = (grove_root){part->partner, k};
+  GROVE_TRY(grove_forest_create(p->ctx, &c->forest[i]));
+  GROVE_TRY(grove_forest_set_graph(c->forest[i], sends ? n : 0, leaves, NULL, root));
+  GROVE_TRY(grove_forest_set_up(c->forest[i]));
+  GROVE_TRY(
+    grove_bcast_init(c->forest[i], MPI_DOUBLE, c->array, c->array + n, MPI_REPLACE, &c->op[i]));
+fail:
+  free(root);
+  return status;
+}
+
+static grove_status open_court(grove_probe *p, const grove_pairing *part, int64_t bytes, court *c)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = bytes / (int64_t)sizeof *c->array;
+  *c = (court){.array = calloc((size_t)(2 * n), sizeof *c->array)};
+  grove_status mine = GROVE_OK;
+  if (!c->array)
+    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %lld bytes",
+                       (long long)bytes);
+  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
+  for (int i = 0; i < 2; i++) GROVE_TRY(open_way(p, part, n, i, c));
+fail:
+  return status;
+}
+
+/* There and back, n times. Ranks without a partner have nothing to do, and do it. */
+static grove_status rally(court *c, int n, double *seconds)
+{
+  grove_status status = GROVE_OK;
+  double begin = grove_clock();
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < 2; i++) {
+      GROVE_TRY(grove_start(c->op[i]));
+      GROVE_TRY(grove_wait(c->op[i]));
+    }
+  *seconds = grove_clock() - begin;
+fail:
+  return status;
+}
+
+static grove_status time_rallies(grove_probe *p, const grove_pairing *part, int64_t bytes,
+                                 double budget, grove_timing *out)
+{
+  enum { BATCHES = 25, WARM_UP = 4 };
+  grove_status status = GROVE_OK;
+  court c = {0};
+  double batch[BATCHES], seconds = 0;
+  GROVE_TRY(open_court(p, part, bytes, &c));
+  GROVE_TRY(rally(&c, WARM_UP, &seconds));
+  GROVE_TRY(grove_probe_meet(p, &seconds, 1));
+  int n = (int)(budget / BATCHES / (seconds / WARM_UP + 1e-8)) + 1;
+  if (n > 2000) n = 2000;
+  for (int i = 0; i < BATCHES; i++) {
+    GROVE_TRY(rally(&c, n, &batch[i]));
+    batch[i] /= n;
+  }
+  seconds = part->partner >= 0 ? grove_median(batch, BATCHES) : 0;
+  GROVE_TRY(grove_probe_meet(p, &seconds, 1));
+  *out = (grove_timing){seconds, BATCHES};
+fail:
+  close_court(&c);
+  return status;
+}
+
+static grove_status measure_flag(grove_probe *p, grove_locality where, double seconds)
+{
+  grove_status status = GROVE_OK;
+  grove_timing t;
+  int a, b;
+  if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
+  grove_pairing part = grove_probe_only(p, a, b);
+  GROVE_TRY(time_rallies(p, &part, 8, seconds, &t));
+  grove_probe_row(p, "flag", grove_locality_names[where], "-", t.seconds / 2, "s", t.samples, -1);
+fail:
+  return status;
+}
+
+/* `k` pairs of the first node: neighbours in its list. */
+static grove_pairing pairs_of_node(const int *ranks, int k, int rank)
+{
+  for (int i = 0; i < 2 * k; i++)
+    if (ranks[i] == rank) return (grove_pairing){.partner = ranks[i ^ 1], .leads = i % 2 == 0};
+  return (grove_pairing){.partner = -1};
+}
+
+/* Does every rank of the context find shared memory in its node? The measurement is collective. */
+static grove_status shares_memory(grove_probe *p, int *yes)
+{
+  double lacks =
+    p->ctx->shares_node && p->ctx->options.transport_on_node == GROVE_ON_NODE_SHM ? 0 : 1;
+  grove_status status = grove_probe_meet(p, &lacks, 1);
+  *yes = lacks < 1;
+  return status;
+}
+
+grove_status grove_measure_shared(grove_probe *p, double seconds)
+{
+  enum { BYTES = 1 << 19, MOST_RANKS = 1024 };
+  grove_status status = GROVE_OK;
+  int ranks[MOST_RANKS], yes = 0, steps = 1;
+  GROVE_TRY(shares_memory(p, &yes));
+  int most = grove_probe_ranks(p, 0, ranks, MOST_RANKS) / 2;
+  if (!yes || most == 0) return GROVE_OK;
+  grove_probe_announce(p, "shared memory", seconds);
+  GROVE_TRY(measure_flag(p, GROVE_ON_SOCKET, 0.2 * seconds));
+  GROVE_TRY(measure_flag(p, GROVE_ON_NODE, 0.2 * seconds));
+  for (int k = 1; k < most; k *= 2) steps++;
+  for (int k = 1, i = 0; i < steps; i++) {
+    grove_timing t;
+    grove_pairing part = pairs_of_node(ranks, k, p->ctx->rank);
+    GROVE_TRY(time_rallies(p, &part, BYTES, 0.6 * seconds / steps, &t));
+    char range[16];
+    snprintf(range, sizeof range, "%d", 2 * k);
+    grove_probe_row(p, "shared", "on-node", range, t.seconds / 2 / BYTES, "s/B", t.samples, -1);
+    grove_probe_keep(p, "shared memory", 2 * k, t.seconds / 2 / BYTES);
+    k = 2 * k < most ? 2 * k : most;
+  }
+fail:
+  return status;
+}

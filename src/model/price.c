@@ -1,0 +1,286 @@
+#include "model/price.h"
+
+#include "model/forms.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const grove_term_names[GROVE_TERMS] = {
+  [GROVE_TERM_LATENCY] = "latency",
+  [GROVE_TERM_BANDWIDTH] = "bandwidth",
+  [GROVE_TERM_INJECTION] = "injection",
+  [GROVE_TERM_QUEUE] = "queue",
+  [GROVE_TERM_CONTENTION] = "contention",
+  [GROVE_TERM_ON_NODE] = "on_node",
+  [GROVE_TERM_COPY] = "copy",
+  [GROVE_TERM_CORES] = "cores",
+};
+
+/* ---- one message ---- */
+
+/* The nearest locality that the profile knows: one host's profile has no other node, a machine with
+ * one socket no other socket. */
+static grove_locality known_locality(const grove_machine *m, grove_locality where)
+{
+  if (where == GROVE_OFF_NODE) return where;
+  grove_locality other = where == GROVE_ON_NODE ? GROVE_ON_SOCKET : GROVE_ON_NODE;
+  int known = !isnan(grove_machine_postal(m, GROVE_CPU, where, 0).alpha);
+  return known ? where : other;
+}
+
+/* LogGP's overheads grow with the size inside a row's range too: linear from row to row. */
+static void overheads(const grove_machine *m, grove_locality where, int64_t bytes, double *o_s,
+                      double *o_r)
+{
+  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  if (!row) { /* half of the latency at each end; bytes move by themselves */
+    *o_s = *o_r = grove_machine_postal(m, GROVE_CPU, where, bytes).alpha / 2;
+    return;
+  }
+  *o_s = row->o_s;
+  *o_r = row->o_r;
+  const grove_loggp *first = m->loggp[where], *last = first + m->nloggp[where] - 1;
+  if (row == last && row == first) return;
+  /* Beyond the last row as between the last two. */
+  const grove_loggp *a = row == last ? row - 1 : row, *b = a + 1;
+  double share = (double)(bytes - a->from_bytes) / (double)(b->from_bytes - a->from_bytes);
+  *o_s = fmax(a->o_s + share * (b->o_s - a->o_s), 0);
+  *o_r = fmax(a->o_r + share * (b->o_r - a->o_r), 0);
+}
+
+/* What a message costs alone, and as one of many. */
+typedef struct passage {
+  grove_postal alone, stream; /* alpha: latency; beta times the bytes: bandwidth */
+} passage;
+
+static passage passage_of(const grove_machine *m, grove_locality where, int64_t bytes)
+{
+  passage p;
+  p.alone = p.stream = grove_machine_postal(m, GROVE_CPU, where, bytes);
+  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  if (row) p.stream = (grove_postal){row->g, row->G};
+  return p;
+}
+
+static void add_head(grove_half *side, const passage *p, grove_term latency, grove_term bandwidth,
+                     double bytes)
+{
+  double a = p->alone.alpha - p->stream.alpha, b = (p->alone.beta - p->stream.beta) * bytes;
+  if (!(a + b > side->head_seconds)) return;
+  side->head_seconds = a + b;
+  for (int t = 0; t < GROVE_TERMS; t++) side->head[t] = 0;
+  side->head[latency] += a;
+  side->head[bandwidth] += b;
+}
+
+/* A flag in shared memory; NaN where the profile knows none. */
+static double flag_of(const grove_machine *m, grove_locality where)
+{
+  int k = where == GROVE_ON_SOCKET ? 0 : 1;
+  return isnan(m->flag_seconds[k]) ? m->flag_seconds[1 - k] : m->flag_seconds[k];
+}
+
+/* A message through shared memory: a flag, and its bytes copied in and out at once. */
+static void add_shared(grove_load *load, grove_half *side, const grove_machine *m,
+                       grove_locality where, double bytes, int active)
+{
+  double flag = flag_of(m, where);
+  side->term[GROVE_TERM_ON_NODE] += flag;
+  side->term[GROVE_TERM_COPY] += bytes * grove_machine_shared(m, active);
+  load->processor += flag / 2 + bytes * grove_machine_shared(m, 2);
+}
+
+static void add_message(grove_load *load, grove_half *side, const grove_machine *m,
+                        grove_locality where, int64_t bytes, int receives)
+{
+  int off = where == GROVE_OFF_NODE;
+  grove_term latency = off ? GROVE_TERM_LATENCY : GROVE_TERM_ON_NODE;
+  grove_term bandwidth = off ? GROVE_TERM_BANDWIDTH : GROVE_TERM_ON_NODE;
+  passage p = passage_of(m, where, bytes);
+  double o_s, o_r;
+  overheads(m, where, bytes, &o_s, &o_r);
+  side->term[latency] += p.stream.alpha;
+  side->term[bandwidth] += p.stream.beta * (double)bytes;
+  add_head(side, &p, latency, bandwidth, (double)bytes);
+  load->processor += receives ? o_r : o_s;
+  load->posted += receives;
+  if (!off) return;
+  side->crosses = 1;
+  side->interface +=
+    (double)bytes * m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
+}
+
+void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
+                    grove_locality where, int64_t bytes, int active, int receives)
+{
+  grove_half *side = receives ? &load->received : &load->sent;
+  int on_node = where != GROVE_OFF_NODE;
+  load->on_node += on_node;
+  /* A profile that knows nothing of shared memory has the cost of messages at least. */
+  if (on_node && how->shared_memory && !isnan(flag_of(m, where)))
+    add_shared(load, side, m, where, (double)bytes, active);
+  else
+    add_message(load, side, m, known_locality(m, where), bytes, receives);
+}
+
+/* ---- one rank ---- */
+
+static double sum(const double *term)
+{
+  double seconds = 0;
+  for (int t = 0; t < GROVE_TERMS; t++) seconds += term[t];
+  return seconds;
+}
+
+static grove_price price_of_half(const grove_half *side, double interface)
+{
+  grove_price p = {0};
+  for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = side->term[t] + side->head[t];
+  if (side->interface > 0)
+    p.term[GROVE_TERM_INJECTION] = fmax(interface - p.term[GROVE_TERM_BANDWIDTH], 0);
+  p.seconds = sum(p.term);
+  return p;
+}
+
+int grove_price_exceeds(const grove_price *a, const grove_price *b)
+{
+  return isnan(a->seconds) || a->seconds > b->seconds;
+}
+
+grove_price grove_load_price(const grove_load *load, const grove_machine *m,
+                             const grove_pricing *how, const grove_neighbourhood *around)
+{
+  grove_price sent = price_of_half(&load->sent, around->interface_sent);
+  grove_price received = price_of_half(&load->received, around->interface_received);
+  grove_price p = grove_price_exceeds(&received, &sent) ? received : sent;
+  /* What a profile does not say of queues and links is taken for nothing. */
+  if (load->posted > 0 && !isnan(m->gamma))
+    p.term[GROVE_TERM_QUEUE] = grove_form_queue(m->gamma, (double)load->posted,
+                                                load->posted > 1 ? how->order : GROVE_QUEUE_BEST);
+  if ((load->sent.crosses || load->received.crosses) && !isnan(m->delta))
+    p.term[GROVE_TERM_CONTENTION] = grove_form_contention(m->delta, how->link_bytes);
+  double busy = load->processor;
+  if (around->cores > 0) busy = fmax(busy, around->processor / around->cores);
+  p.term[GROVE_TERM_CORES] = fmax(busy - sum(p.term), 0);
+  p.seconds = sum(p.term);
+  return p;
+}
+
+grove_locality grove_price_locality(const grove_topo *topo, int a, int b)
+{
+  if (!grove_topo_same_node(topo, a, b)) return GROVE_OFF_NODE;
+  return topo->place[a].socket == topo->place[b].socket ? GROVE_ON_SOCKET : GROVE_ON_NODE;
+}
+
+/* ---- all ranks ---- */
+
+/* What a stage needs to be priced; tables of ranks, nodes and domains. */
+typedef struct stage {
+  const grove_machine *m;
+  const grove_topo *topo;
+  const grove_pricing *how;
+  grove_load *load;          /* a rank */
+  grove_neighbourhood *node; /* a node */
+  double *processor;         /* a domain */
+} stage;
+
+static void clear(stage *s)
+{
+  for (int r = 0; r < s->topo->nranks; r++) {
+    s->load[r] = (grove_load){0};
+    s->node[r] = (grove_neighbourhood){0};
+    s->processor[r] = 0;
+  }
+}
+
+/* How many ranks of each node use shared memory: first, since the rate depends on it. */
+static void count_active(stage *s, const grove_shipment *first, const grove_shipment *end)
+{
+  for (const grove_shipment *x = first; x < end; x++)
+    if (grove_topo_same_node(s->topo, x->from, x->to))
+      s->load[x->from].on_node = s->load[x->to].on_node = 1;
+  for (int r = 0; r < s->topo->nranks; r++)
+    s->node[s->topo->place[r].node].active += s->load[r].on_node;
+}
+
+static void add_shipments(stage *s, const grove_shipment *first, const grove_shipment *end)
+{
+  for (const grove_shipment *x = first; x < end; x++) {
+    grove_locality where = grove_price_locality(s->topo, x->from, x->to);
+    int64_t bytes = x->units * s->how->unit_bytes;
+    int active = s->node[s->topo->place[x->from].node].active;
+    grove_load_add(&s->load[x->from], s->m, s->how, where, bytes, active, 0);
+    grove_load_add(&s->load[x->to], s->m, s->how, where, bytes, active, 1);
+  }
+  for (int r = 0; r < s->topo->nranks; r++) {
+    grove_neighbourhood *node = &s->node[s->topo->place[r].node];
+    node->interface_sent += s->load[r].sent.interface;
+    node->interface_received += s->load[r].received.interface;
+    s->processor[s->topo->place[r].domain] += s->load[r].processor;
+  }
+}
+
+/* The slowest rank's. */
+static grove_price price_of_stage(stage *s)
+{
+  grove_price most = {0};
+  for (int r = 0; r < s->topo->nranks; r++) {
+    grove_neighbourhood around = s->node[s->topo->place[r].node];
+    around.processor = s->processor[s->topo->place[r].domain];
+    around.cores = s->m->cores;
+    grove_price p = grove_load_price(&s->load[r], s->m, s->how, &around);
+    if (grove_price_exceeds(&p, &most)) most = p;
+  }
+  return most;
+}
+
+static int by_stage(const void *a, const void *b)
+{
+  const grove_shipment *x = a, *y = b;
+  if (x->stage != y->stage) return x->stage < y->stage ? -1 : 1;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  return (x->to > y->to) - (x->to < y->to);
+}
+
+static int ascends(const grove_manifest *manifest)
+{
+  for (int64_t i = 1; i < manifest->count; i++)
+    if (manifest->shipments[i].stage < manifest->shipments[i - 1].stage) return 0;
+  return 1;
+}
+
+grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
+                                  const grove_manifest *manifest, const grove_pricing *how,
+                                  grove_price *out)
+{
+  grove_status status = GROVE_OK;
+  stage s = {.m = m, .topo = topo, .how = how};
+  grove_shipment *sorted = NULL;
+  grove_price price = {0};
+  const grove_shipment *all = manifest->shipments;
+  GROVE_NEW(s.load, topo->nranks);
+  GROVE_NEW(s.node, topo->nranks);
+  GROVE_NEW(s.processor, topo->nranks);
+  if (!ascends(manifest)) {
+    GROVE_ROOM(sorted, manifest->count);
+    for (int64_t i = 0; i < manifest->count; i++) sorted[i] = all[i];
+    qsort(sorted, (size_t)manifest->count, sizeof *sorted, by_stage);
+    all = sorted;
+  }
+  for (int64_t i = 0, end; i < manifest->count; i = end) {
+    for (end = i; end < manifest->count && all[end].stage == all[i].stage; end++) continue;
+    clear(&s);
+    count_active(&s, all + i, all + end);
+    add_shipments(&s, all + i, all + end);
+    grove_price p = price_of_stage(&s);
+    for (int t = 0; t < GROVE_TERMS; t++) price.term[t] += p.term[t];
+  }
+  price.seconds = sum(price.term);
+  *out = price;
+fail:
+  free(sorted);
+  free(s.load);
+  free(s.node);
+  free(s.processor);
+  return status;
+}

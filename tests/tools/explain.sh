@@ -1,0 +1,253 @@
+#!/usr/bin/env bash
+# grove explain on matrices small enough to count by hand: the numbers, the help, the pictures, and
+# what it says to bad input.
+#
+#   BUILD   the build directory (build)
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+grove=$(readlink -f "${BUILD:-build}")/bin/grove
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
+
+fail() {
+  echo "FAIL: $*"
+  echo "--- '$what', exit status $status; standard output:"
+  cat "$work/out"
+  echo "--- standard error:"
+  cat "$work/err"
+  exit 1
+}
+
+run() {
+  what="$*" status=0
+  "$@" >"$work/out" 2>"$work/err" || status=$?
+}
+
+# explain ARGUMENT...: must succeed, and say nothing on standard error.
+explain() {
+  run "$grove" explain "$@"
+  ((status == 0)) || fail 'it failed'
+  [[ ! -s $work/err ]] || fail 'it complains'
+}
+
+# bad WORD ARGUMENT...: exit status 2, nothing on standard output, one sentence with the word in it.
+bad() {
+  local word=$1
+  shift
+  run "$grove" explain "$@"
+  ((status == 2)) || fail 'the exit status is not 2'
+  [[ ! -s $work/out ]] || fail 'it wrote to standard output'
+  (($(wc -l <"$work/err") == 1)) || fail 'not one sentence'
+  grep -q '^grove explain: ' "$work/err" || fail 'the sentence does not say who speaks'
+  grep -qFe "$word" "$work/err" || fail "the sentence does not say '$word'"
+}
+
+has() {
+  grep -qFe "$1" "$work/out" || fail "no '$1'"
+}
+
+# number NAME: the value of the first field of this name.
+number() {
+  grep -o "\"$1\": [^,}]*" "$work/out" | sed -n '1{s/.*: //p;q;}'
+}
+
+counts() {
+  while (($#)); do
+    [[ $(number "$1") == "$2" ]] || fail "$1 is '$(number "$1")', not '$2'"
+    shift 2
+  done
+}
+
+# pattern MESSAGES OFF VALUES OFF_VALUES DEDUP MOST MOST_OFF NODES
+pattern() {
+  counts messages "$1" off_node_messages "$2" values "$3" off_node_values "$4" \
+    off_node_values_dedup "$5" max_messages_per_rank "$6" max_off_node_messages_per_rank "$7" \
+    max_nodes_per_node "$8"
+}
+
+# --- a matrix of 7 rows, with a zero that is written out and an entry that is there twice ---
+
+cat >"$work/a.mtx" <<'END'
+%%MatrixMarket matrix coordinate real general
+% rows of four ranks: 1 | 2 3 | 4 5 | 6 7
+7 7 11
+1 1 1
+1 2 1
+1 3 1
+1 2 5
+1 4 0
+2 4 1
+3 7 1
+4 1 1
+6 1 1
+7 6 1
+5 5 1
+END
+a=$work/a.mtx
+on=(--machine lassen --json)
+
+# Rank 0 needs columns 2, 3 of rank 1 and 4 of rank 2; rank 1 column 4 of rank 2 and 7 of rank 3;
+# ranks 2 and 3 column 1 of rank 0. Node 0 needs column 4 once, node 1 column 1.
+explain "$a" --nodes 2 --ppn 2 "${on[@]}"
+pattern 6 5 7 5 3 2 2 1
+counts rows 7 entries 11 nodes 2 ppn 2 ranks 4 partition '"contiguous"' unit_bytes 8
+counts route '"standard"' built true bytes $((7 * 8)) off_node_bytes $((5 * 8)) stages 1 \
+  on_node_messages 1 on_node_bytes 16 choice '"standard"'
+for route in 2-step 3-step split; do
+  has "{\"route\": \"$route\", \"built\": false, \"note\": \"not built yet\"}"
+done
+
+# All on one node; every rank a node; one rank; nine ranks, of which 0 and 4 own nothing.
+explain "$a" --nodes 1 --ppn 4 "${on[@]}"
+pattern 6 0 7 0 0 2 0 0
+explain "$a" --nodes 4 --ppn 1 "${on[@]}" --unit-bytes=24
+pattern 6 6 7 7 7 2 2 2
+counts bytes $((7 * 24)) off_node_bytes $((7 * 24))
+explain "$a" --nodes 1 --ppn 1 "${on[@]}"
+pattern 0 0 0 0 0 0 0 0
+counts seconds 0
+explain "$a" --nodes 3 --ppn 3 "${on[@]}"
+pattern 8 6 8 6 5 2 2 2
+
+# --- symmetric: a chain of 4 rows, and a star around row 1 ---
+
+printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 2\n4 3\n' >"$work/chain"
+explain "$work/chain" --nodes 2 --ppn 2 "${on[@]}"
+pattern 6 2 6 2 2 2 1 1
+counts entries 6
+printf '%%%%MatrixMarket matrix coordinate integer skew-symmetric\r\n5 5 4\r\n2 1 3\r\n3 1 3\r\n' \
+  >"$work/star"
+printf '4 1 3\r\n5 1 3' >>"$work/star"
+explain "$work/star" --nodes 5 --ppn 1 "${on[@]}"
+pattern 8 8 8 8 8 4 4 4
+gzip -c "$a" >"$work/packed" # known by its first bytes
+run "$grove" explain "$work/packed" --nodes 2 --ppn 2 "${on[@]}"
+if ((status == 0)); then
+  pattern 6 5 7 5 3 2 2 1
+else
+  grep -q 'built without zlib' "$work/err" || fail 'gzip is not read'
+fi
+printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >"$work/nothing"
+explain "$work/nothing" --nodes 2 --ppn 2 "${on[@]}"
+pattern 0 0 0 0 0 0 0 0
+printf '%%%%MatrixMarket matrix coordinate pattern general\n2147483647 2147483647 1\n1 2147483647\n' \
+  >"$work/wide"
+explain "$work/wide" --nodes 1000 --ppn 10 "${on[@]}"
+pattern 1 1 1 1 1 1 1 1
+
+# --- METIS: two triangles that an entry joins, however their rows are named ---
+
+cat >"$work/two" <<'END'
+%%MatrixMarket matrix coordinate pattern general
+6 6 7
+1 3
+3 5
+5 1
+2 4
+4 6
+6 2
+1 2
+END
+run "$grove" explain "$work/two" --nodes 2 --ppn 1 "${on[@]}" --partition metis
+if ((status == 0)); then
+  pattern 1 1 1 1 1 1 1 1
+  explain "$work/two" --nodes 2 --ppn 4 "${on[@]}" --partition metis # more ranks than rows
+  explain "$work/two" --nodes 1 --ppn 1 "${on[@]}" --partition metis
+  pattern 0 0 0 0 0 0 0 0
+else
+  grep -q 'built without METIS' "$work/err" || fail 'METIS fails'
+fi
+
+# --- for people ---
+
+explain "$a" --nodes 2 --ppn 2 --machine lassen
+for words in '7 rows, 11 entries' '2 nodes with 2 ranks each' 'contiguous blocks' 'once a node' \
+  'not built yet' 'The choice: standard' 'the only one that is built' 'What binds' 'latency' \
+  'a cell for each rank' 'a cell for each node' '@@'; do
+  has "$words"
+done
+grep -qE '^  messages +6 ' "$work/out" || fail 'no count of messages'
+explain "$a" --nodes 1 --ppn 1 --machine lassen
+has 'nothing to send'
+run "$grove" explain --help
+for flag in nodes ppn machine partition unit-bytes picture json; do has "--$flag"; done
+has Examples
+run "$grove" --help
+has '  explain '
+
+# --- the price: the terms add up, inside a node too ---
+
+if command -v python3 >/dev/null; then
+  for machine in lassen bluewaters tcp-10g; do
+    explain "$a" --nodes 2 --ppn 2 --machine $machine --json
+    python3 - "$work/out" <<'END' || fail 'the terms do not add up'
+import json, sys
+r = json.load(open(sys.argv[1]))["routes"][0]
+names = "latency bandwidth injection queue contention on_node copy cores".split()
+assert list(r["terms"]) == names, r
+assert min(r["terms"].values()) >= 0 and r["terms"]["latency"] > 0, r
+assert abs(sum(r["terms"].values()) - r["seconds"]) < 1e-6 * r["seconds"], r
+END
+  done
+fi
+
+# --- without MPI: also where it could not start ---
+
+run env OMPI_MCA_pml=none-such OMPI_MCA_btl=none-such PMI_RANK=5 PMI_FD=77 \
+  "$grove" explain "$a" --nodes 2 --ppn 2 "${on[@]}"
+((status == 0)) || fail 'it needs MPI'
+
+# --- pictures ---
+
+explain "$a" --nodes 2 --ppn 2 "${on[@]}" --picture "$work/new/a"
+for part in ranks nodes; do
+  for ending in dat gp; do [[ -s $work/new/a-$part.$ending ]] || fail "no $part.$ending"; done
+  if command -v gnuplot >/dev/null; then
+    for ending in svg png; do [[ -s $work/new/a-$part.$ending ]] || fail "no $part.$ending"; done
+  fi
+done
+grep -v '^#' "$work/new/a-ranks.dat" | diff - <(printf '0 0 8 8\n16 0 0 0\n8 8 0 0\n0 8 0 0\n') ||
+  fail 'the picture shows something else'
+grep -v '^#' "$work/new/a-nodes.dat" | diff - <(printf '0 16\n24 0\n') || fail 'not these nodes'
+
+# --- bad input ---
+
+good=(--nodes 2 --ppn 2 --machine lassen)
+bad 'which matrix' "${good[@]}"
+bad '--nodes is missing' "$a" --ppn 2 --machine lassen
+bad '--ppn is missing' "$a" --nodes 2 --machine lassen
+bad '--machine is missing' "$a" --nodes 2 --ppn 2
+bad "--nodes cannot be '0'" "$a" "${good[@]}" --nodes 0
+bad "--nodes cannot be '-3'" "$a" "${good[@]}" --nodes=-3
+bad "--ppn cannot be 'many'" "$a" "${good[@]}" --ppn many
+bad "--ppn cannot be '2x'" "$a" "${good[@]}" --ppn 2x
+bad "--ppn cannot be ''" "$a" --nodes 2 --machine lassen --ppn
+bad "--unit-bytes cannot be '0'" "$a" "${good[@]}" --unit-bytes 0
+bad "--unit-bytes cannot be '-8'" "$a" "${good[@]}" --unit-bytes -8
+bad "--partition cannot be 'random'" "$a" "${good[@]}" --partition random
+bad "--picture cannot be ''" "$a" "${good[@]}" --picture=
+bad "'--jsn'" "$a" "${good[@]}" --jsn
+bad 'one matrix' "$a" "$a" "${good[@]}"
+bad 'more than 10000000 ranks' "$a" --nodes 1000000 --ppn 1000000 --machine lassen
+bad 'no-such-machine' "$a" --nodes 2 --ppn 2 --machine no-such-machine
+bad 'no-such.mtx: cannot be opened' no-such.mtx "${good[@]}"
+bad "$work: cannot be read" "$work" "${good[@]}"
+bad 'tools/lint:1: this is not a Matrix Market file' tools/lint "${good[@]}"
+head -n 8 "$a" >"$work/cut"
+bad "$work/cut:8: the file ends after 5 entries, and line 3 promises 11" "$work/cut" "${good[@]}"
+head -c 120 "$a" >"$work/cut"
+bad "$work/cut:8: a column from 1 to 7 is expected" "$work/cut" "${good[@]}"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >"$work/oblong"
+bad '2 rows and 3 columns; a square matrix is needed' "$work/oblong" "${good[@]}"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n' >"$work/outside"
+bad "$work/outside:3: a row from 1 to 2 is expected, and not '3'" "$work/outside" "${good[@]}"
+printf '%%%%MatrixMarket matrix coordinate real general\n9999999999 9999999999 0\n' >"$work/huge"
+bad '9999999999 rows' "$work/huge" "${good[@]}"
+# A machine of which too little is known for a price; one whose profile is cut.
+bad 'perlmutter lacks what a price needs' "$a" --nodes 2 --ppn 2 --machine perlmutter
+head -c 1500 machines/lassen.machine >"$work/half.machine"
+bad half.machine "$a" --nodes 2 --ppn 2 --machine "$work/half.machine"
+
+echo 'explain counts what one counts by hand'

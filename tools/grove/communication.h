@@ -1,0 +1,63 @@
+/* What the ranks of a matrix-vector product must tell each other, from the matrix alone: no MPI.
+ *
+ * Row i and entry i of the vectors belong to the rank that the partition says. A rank needs entry j
+ * of the vector if one of its rows has an entry in column j, a zero that is written out too. That
+ * is a *value*; all values that one rank needs of another are a *message*.
+ */
+#ifndef GROVE_TOOLS_COMMUNICATION_H
+#define GROVE_TOOLS_COMMUNICATION_H
+
+#include "base/status.h"
+#include "grove/partition.h"
+#include "plan/manifest.h"
+#include "topo/topo.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An edge for each value that a rank needs of another: by needing rank, each once. The roots have
+ * their number in the whole vector. */
+typedef struct communication {
+  int64_t count;
+  grove_edge *edges;
+} communication;
+
+grove_status communication_create(const matrix_market *m, const partition *p, communication *out);
+void communication_free(communication *c);
+
+/* Rank r on node r / ppn; the ranks of a node in blocks on its sockets (0: it has one). The caller
+ * frees topo->place. */
+grove_status communication_topo(int nodes, int ppn, int sockets, grove_topo *out);
+
+/* Messages are ordered pairs of ranks. What is said of a rank is what it sends. */
+typedef struct communication_counts {
+  int64_t messages, off_node_messages;
+  int64_t values, off_node_values; /* each rank that needs one counted */
+  int64_t off_node_values_dedup;   /* each node that needs one counted once */
+  int64_t max_messages_per_rank, max_off_node_messages_per_rank;
+  int64_t max_nodes_per_node; /* nodes that one node sends to */
+} communication_counts;
+
+grove_status communication_count(const communication *c, const partition *p, const grove_topo *topo,
+                                 communication_counts *out);
+
+/* The routes that there are, and those that there will be: NULL behind the last. */
+typedef struct communication_route {
+  const char *name;
+  const char *description;
+  int built;
+} communication_route;
+extern const communication_route communication_routes[];
+
+/* The messages that a route makes of it. */
+grove_status communication_ship(const communication *c, const char *route, const grove_topo *topo,
+                                grove_manifest *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* Two machines, number by number, for grove machine compare. */
+#ifndef GROVE_TOOLS_MACHINE_PAIRS_H
+#define GROVE_TOOLS_MACHINE_PAIRS_H
+
+#include "model/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is compared: a number of each machine, NaN where it has none. LIMIT: a size at which a
+ * protocol begins. */
+typedef enum kind { SHAPE, LIMIT, PARAMETER, MESSAGE } kind;
+
+typedef struct pair {
+  kind kind;
+  char name[64];
+  const char *unit; /* "1", "B", "s" or "s/B" */
+  double a, b;
+} pair;
+
+typedef struct pairs {
+  int n, room, failed; /* for want of memory */
+  pair *at;
+} pairs;
+
+/* Everything that at least one of them has, and what messages of some sizes take on both. The
+ * caller frees `at`. */
+pairs pair_up(const grove_machine *a, const grove_machine *b);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+/* Reads Matrix Market files, the text form in which sparse matrices are exchanged:
+ *
+ *     %%MatrixMarket matrix coordinate real symmetric
+ *     % what it is and where it came from
+ *     3 3 4              rows, columns, entries that follow
+ *     1 1  2.0           row, column, value; both count from 1
+ *     2 1 -1.0
+ *     2 2  2.0
+ *     3 3  1.0
+ *
+ *     matrix_market m;
+ *     matrix_market_error error;
+ *     if (matrix_market_read("A.mtx.gz", NULL, &m, &error)) return complain(error.sentence);
+ *     for (int64_t k = 0; k < m.count; k++) y[m.row[k]] += m.value[k] * x[m.col[k]];
+ *     matrix_market_free(&m);
+ *
+ * Read are coordinate files, `real`, `integer` or `pattern`, that are `general`, `symmetric` or
+ * `skew-symmetric`, plain or gzipped (told by their first bytes, not by their name; gzip needs
+ * zlib, where this was built). Dense (`array`), complex and hermitian ones are refused. Needs
+ * nothing of Grove, and not the locale.
+ */
+#ifndef MATRIX_MARKET_H
+#define MATRIX_MARKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Entries are in the order of the file. Of a symmetric file every entry off the diagonal is
+ * followed by its mirror image, with the other sign if it is skew-symmetric: `count` counts both.
+ * Zeros that the file spells out are entries. An entry that it has twice is there twice: mostly
+ * such are meant to be added up. */
+typedef struct matrix_market {
+  int64_t rows, cols, count;
+  int64_t *row, *col; /* from 0 */
+  double *value;      /* NULL: a pattern, or not wanted; integers beyond 2^53 are rounded */
+} matrix_market;
+
+typedef struct matrix_market_how {
+  int pattern_only; /* values are looked at, but not kept */
+  /* Called now and then with the bytes of the file that have been read, compressed as they are, and
+   * those that there are; 0: nobody knows. */
+  void (*progress)(void *user, int64_t done, int64_t all);
+  void *user;
+} matrix_market_how;
+
+/* What is wrong, as "FILE:LINE: ..." or, where no line is to blame, "FILE: ...". */
+typedef struct matrix_market_error {
+  int64_t line; /* 0: none */
+  char sentence[1024];
+} matrix_market_error;
+
+/* 0 on success, 1 on failure; then `error` tells why and `out` is empty. `how` may be NULL. */
+int matrix_market_read(const char *path, const matrix_market_how *how, matrix_market *out,
+                       matrix_market_error *error);
+
+/* The same from memory; `name` is for sentences. */
+int matrix_market_read_memory(const void *bytes, size_t length, const char *name,
+                              const matrix_market_how *how, matrix_market *out,
+                              matrix_market_error *error);
+
+void matrix_market_free(matrix_market *m);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
