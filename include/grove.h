@@ -208,9 +208,9 @@ GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
  * term is in docs/machines.md; `grove machine` lists, shows, measures and compares profiles. */
 typedef struct grove_machine grove_machine;
 
-/* The profile of that name that comes with Grove ("lassen", "tcp-10g"; `grove machine list`), or, if
- * there is none or the text has a slash in it, the file of that name. An error names file, line and
- * column. Local. */
+/* The profile of that name that comes with Grove ("lassen", "tcp-10g"; `grove machine list`), or,
+ * if there is none or the text has a slash in it, the file of that name. An error names file, line
+ * and column. Local. */
 GROVE_API grove_status grove_machine_open(const char *name_or_path, grove_machine **out);
 
 /* Measures the machine that the ranks of the context run on, in about half a minute; the same

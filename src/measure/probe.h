@@ -70,7 +70,7 @@ grove_status grove_probe_time(grove_probe *p, const grove_pairing *part, grove_r
 grove_status grove_probe_ping_pong(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
                                    double *seconds);
 
-/* Polls until `request` is complete, giving the processor away now and then. */
+/* Polls until all requests are complete, giving the processor away now and then. */
 grove_status grove_probe_finish(grove_probe *p, int n, MPI_Request *requests);
 
 /* The same asleep between polls: whoever waits uses no processor. */

@@ -74,22 +74,27 @@ grove_status grove_measure_queue(grove_probe *p, double seconds)
   enum { COUNTS = sizeof counts / sizeof *counts };
   grove_status status = GROVE_OK;
   grove_sample sample[COUNTS];
-  int a, b, n = 0, samples = 0;
+  double right_seconds[COUNTS], wrong_seconds[COUNTS];
+  int a, b, n = 0, samples = 0, measured = 0;
   double spent = 0;
   if (!any_pair(p, &a, &b)) return GROVE_OK;
   grove_probe_announce(p, "queue of receives", seconds);
   grove_pairing part = grove_probe_only(p, a, b);
-  for (int i = 0; i < COUNTS && spent < seconds; i++) {
+  for (int i = 0; i < COUNTS && spent < seconds; i++, measured++) {
     grove_timing right, wrong;
     double share = seconds / (2 * COUNTS), m = counts[i];
     GROVE_TRY(grove_probe_time(p, &part, in_order, counts[i], share, &right, &spent));
     GROVE_TRY(grove_probe_time(p, &part, reversed_order, counts[i], share, &wrong, &spent));
-    grove_probe_keep(p, "messages in order", m, right.seconds / 2);
-    grove_probe_keep(p, "messages reversed", m, wrong.seconds / 2);
+    right_seconds[i] = right.seconds / 2;
+    wrong_seconds[i] = wrong.seconds / 2;
     samples += right.samples + wrong.samples;
     double excess = (wrong.seconds - right.seconds) / 2;
     if (counts[i] >= 100 && excess > 0) sample[n++] = (grove_sample){m * m, excess};
   }
+  for (int i = 0; i < measured; i++)
+    grove_probe_keep(p, "messages in order", counts[i], right_seconds[i]);
+  for (int i = 0; i < measured; i++)
+    grove_probe_keep(p, "messages reversed", counts[i], wrong_seconds[i]);
   /* The larger counts say more: below, the excess is noise. */
   grove_piece fit = grove_fit_proportional(n > 4 ? sample + n - 4 : sample, n > 4 ? 4 : n);
   grove_probe_row(p, "gamma", "any", "-", fit.cost.beta, "s", samples, fit.residual);

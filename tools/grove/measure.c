@@ -172,7 +172,7 @@ static void write_commands(const grove_points *points, char *out, size_t room)
   size_t used = (size_t)snprintf(out, room,
                                  "set logscale xy\nset key left top\nset grid\n"
                                  "set xlabel 'bytes of a message (0 at the left edge)'\n"
-                                 "set ylabel 'microseconds'\nset format xy '%g'\n"
+                                 "set ylabel 'microseconds'\nset format xy '%%g'\n"
                                  "set title 'points: measured; lines: the profile'\nplot ");
   for (int i = 0; i < points->count; i++) {
     const char *series = points->point[i].series;

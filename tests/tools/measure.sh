@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# grove machine measure and check: the profile is written where it is asked for, or where
+# machine=auto finds it; it is completed from another machine; the picture is drawn; bad input is
+# refused before anything is measured. Nothing here looks at a time.
+#
+#   BUILD   the build directory (build)
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+BUILD=${BUILD:-build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
+export XDG_CACHE_HOME=$work/cache
+
+fail() {
+  echo "FAIL: $*"
+  echo "--- exit status $status; standard output:"
+  cat "$work/out"
+  echo "--- standard error:"
+  cat "$work/err"
+  exit 1
+}
+
+# machine RANKS ARGUMENT...: keeps what it says and its exit status.
+machine() {
+  local ranks=$1
+  shift
+  status=0
+  tools/launch "$ranks" "$BUILD/bin/grove" machine "$@" >"$work/out" 2>"$work/err" || status=$?
+}
+
+says() {
+  grep -q -- "$1" "$work/err" || fail "standard error does not say '$1'"
+}
+
+# --- bad input -----------------------------------------------------------------------------------
+
+for bad in '--fast' '-o' '--off-node-from no-such-machine' '--name=' 'lassen'; do
+  # shellcheck disable=SC2086 # words
+  machine 2 measure $bad
+  ((status == 2)) || fail "measure $bad: exit status $status, not 2"
+  [[ ! -s $work/out ]] || fail "measure $bad: something on standard output"
+done
+GROVE_NODE_SIZE=1 machine 2 measure --off-node-from lassen
+((status == 2)) || fail "--off-node-from with two nodes: exit status $status"
+says 'not needed'
+for bad in '' 'no-such-machine' 'lassen -o x'; do
+  # shellcheck disable=SC2086
+  machine 2 check $bad
+  ((status == 2)) || fail "check $bad: exit status $status, not 2"
+done
+
+# --- one node, completed -------------------------------------------------------------------------
+
+machine 2 measure --quick -o "$work/one.machine" --name one --off-node-from lassen --json \
+  --picture "$work/fits"
+((status == 0)) || fail "measure: exit status $status"
+says 'left: ping-pong on-socket' # progress
+says 'left out: on-node'
+python3 - "$work/out" <<'EOP' || fail "not the JSON of a profile"
+import json, sys
+m = json.load(open(sys.argv[1]))
+text = json.dumps(m)
+assert m["name"] == "one", m["name"]
+assert "taken from lassen" in text and "measured 20" in text
+EOP
+"$BUILD/bin/grove" machine show "$work/one.machine" >/dev/null || fail "the file is no profile"
+grep -q '^alpha *cpu *off-node *rend *7.76e-06 .*taken from lassen' "$work/one.machine" ||
+  fail "Lassen's alpha off node is not in the profile"
+[[ -s $work/fits.dat && -s $work/fits.gp ]] || fail "no data for the picture"
+if command -v gnuplot >/dev/null; then
+  grep -q '<svg' "$work/fits.svg" || fail "no picture"
+fi
+
+# --- several nodes, kept where machine=auto looks ------------------------------------------------
+
+GROVE_NODE_SIZE=1 machine 2 measure --quick
+((status == 0)) || fail "measure for the cache: exit status $status"
+kept=("$work"/cache/grove/*.machine)
+[[ -s ${kept[0]} ]] || fail "no profile in the cache"
+says "${kept[0]}"
+# An operation between these two ranks is now priced with it, and with no other.
+sed -i 's/^\(alpha *cpu *off-node *[a-z]* *\)[^ ]*/\10.5/' "${kept[0]}"
+status=0
+GROVE_NODE_SIZE=1 tools/launch 2 "$BUILD/bin/grove" bench 7-point --size 2 --batch 1 --json \
+  >"$work/out" 2>"$work/err" || status=$?
+((status == 0)) || fail "grove bench: exit status $status"
+python3 - "$work/out" <<'EOP' || fail "grove bench did not predict with the profile of the cache"
+import json, sys
+p = json.load(open(sys.argv[1]))["routes"][0]["predicted_seconds"]
+assert 0.5 <= p < 0.6, p
+EOP
+
+# --- check ---------------------------------------------------------------------------------------
+
+machine 2 check "$work/one.machine" --json
+((status == 0)) || fail "check: exit status $status"
+python3 - "$work/out" <<'EOP' || fail "not the JSON of a check"
+import json, sys
+series = {s["series"]: s for s in json.load(open(sys.argv[1]))["series"]}
+for name in "ping-pong on-socket", "stream on-socket", "messages in order", "messages reversed":
+    assert series[name]["points"] > 3 and series[name]["median_factor"] >= 1, name
+EOP
+machine 2 check "$work/one.machine"
+grep -q 'predicted us' "$work/out" || fail "no table"
+
+# A profile measured twice agrees with itself: compare can say how well.
+"$BUILD/bin/grove" machine compare "$work/one.machine" "${kept[0]}" >"$work/out" ||
+  fail "compare: exit status $?"
+echo 'all is well'
