@@ -38,8 +38,10 @@ grove_price grove_channel_predict(const grove_channel *channel)
     add_stage(channel, &channel->plan->stages[s], &how, ranks, &load);
     grove_neighbourhood around = {.interface_sent = ranks * load.sent.interface,
                                   .interface_received = ranks * load.received.interface,
-                                  .processor = ctx->topo.domain_size * load.processor,
-                                  .cores = machine->cores};
+                                  .processor = {ctx->topo.domain_size * load.processor[0],
+                                                ctx->topo.domain_size * load.processor[1]},
+                                  .cores = machine->cores,
+                                  .ranks = ctx->topo.domain_size};
     grove_price p = grove_load_price(&load, machine, &how, &around);
     for (int t = 0; t < GROVE_TERMS; t++) total.term[t] += p.term[t];
     total.seconds += p.seconds;

@@ -8,7 +8,7 @@
 
 /* How long each step may take, in seconds at normal effort. */
 static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, QUEUE = 3, INJECTION = 3, CONTENTION = 2,
-                    SHARED = 3;
+                    SHARED = 3, CROWD = 2;
 
 static double scale(grove_effort effort)
 {
@@ -24,7 +24,7 @@ static double plan(const grove_probe *p)
   double seconds = CORES + QUEUE + SHARED;
   for (int where = 0; where < GROVE_LOCALITIES; where++)
     if (grove_probe_pair(p, (grove_locality)where, &a, &b)) seconds += POSTAL + LOGGP;
-  if (p->ctx->topo.nnodes >= 2) seconds += INJECTION;
+  if (p->ctx->topo.nnodes >= 2) seconds += INJECTION + CROWD;
   if (p->ctx->topo.nnodes >= 4) seconds += CONTENTION;
   return seconds * scale(p->how->effort);
 }
@@ -118,6 +118,7 @@ static grove_status measure_all(grove_probe *p)
   GROVE_TRY(grove_measure_injection(p, by * INJECTION));
   GROVE_TRY(grove_measure_contention(p, by * CONTENTION));
   GROVE_TRY(grove_measure_shared(p, by * SHARED));
+  GROVE_TRY(grove_measure_crowd(p, by * CROWD));
   if (p->ctx->rank == 0 && p->how->progress) p->how->progress(p->how->self, "done", 1, 0);
 fail:
   return status;

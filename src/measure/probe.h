@@ -95,6 +95,7 @@ grove_status grove_measure_queue(grove_probe *p, double seconds);
 grove_status grove_measure_injection(grove_probe *p, double seconds);
 grove_status grove_measure_contention(grove_probe *p, double seconds);
 grove_status grove_measure_shared(grove_probe *p, double seconds);
+grove_status grove_measure_crowd(grove_probe *p, double seconds);
 
 #ifdef __cplusplus
 }

@@ -54,6 +54,7 @@ enum {
   T_INJECTION,
   T_GAMMA,
   T_DELTA,
+  T_CROWD,
   T_FLAG,
   GRIDS,
   T_COPY_ALPHA = GRIDS,
@@ -78,6 +79,7 @@ static const term terms[TERMS] = {
   [T_INJECTION] = {"injection", "s/B", MEMORY, BIT(OFF_NODE), PROTOCOL, 0},
   [T_GAMMA] = {"gamma", "s", BIT(CPU), BIT(ANY), NONE, 0},
   [T_DELTA] = {"delta", "s/B", BIT(CPU), BIT(OFF_NODE), NONE, 0},
+  [T_CROWD] = {"crowd", "1", BIT(CPU), BIT(ANY) | BIT(ON_NODE) | BIT(OFF_NODE), NONE, 0},
   [T_FLAG] = {"flag", "s", BIT(CPU), INSIDE, NONE, 0},
   [T_COPY_ALPHA] = {"copy-alpha", "s", BIT(GPU), COPIES, BIT(COUNT), 0},
   [T_COPY_BETA] = {"copy-beta", "s/B", BIT(GPU), COPIES, BIT(COUNT), 0},
@@ -442,6 +444,8 @@ static grove_status take_grid(const grid *g, grove_machine *m, grove_fault *faul
   m->cores = whole[T_CORES];
   m->gamma = first[T_GAMMA][0][0][0].value;
   m->delta = first[T_DELTA][0][GROVE_OFF_NODE][0].value;
+  for (int l = GROVE_ON_NODE; l <= GROVE_OFF_NODE; l++)
+    m->crowd[l - GROVE_ON_NODE] = first[T_CROWD][0][l][0].value;
   for (int l = GROVE_ON_SOCKET; l <= GROVE_ON_NODE; l++)
     m->flag_seconds[l] = first[T_FLAG][0][l][0].value;
   for (int i = 0; i < GROVE_MEMORIES; i++)

@@ -112,6 +112,8 @@ struct grove_machine {
   double delta;                                      /* seconds a byte of a contended link */
   int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
   grove_copy_rate copies[GROVE_DIRECTIONS][GROVE_LISTED];
+  double crowd[2];        /* by how much processor time stretches where ranks outnumber cores, on
+                           * node and off: whoever waits takes a core now and then. NaN: not told */
   double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
   int nshared;            /* bytes through shared memory, by number of active ranks */
   grove_copy_rate shared[GROVE_LISTED];

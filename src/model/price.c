@@ -87,7 +87,7 @@ static void add_shared(grove_load *load, grove_half *side, const grove_machine *
   double flag = flag_of(m, where);
   side->term[GROVE_TERM_ON_NODE] += flag;
   side->term[GROVE_TERM_COPY] += bytes * grove_machine_shared(m, active);
-  load->processor += flag / 2 + bytes * grove_machine_shared(m, 2);
+  load->processor[0] += flag / 2 + bytes * grove_machine_shared(m, 2);
 }
 
 static void add_message(grove_load *load, grove_half *side, const grove_machine *m,
@@ -102,7 +102,7 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   side->term[latency] += p.stream.alpha;
   side->term[bandwidth] += p.stream.beta * (double)bytes;
   add_head(side, &p, latency, bandwidth, (double)bytes);
-  load->processor += receives ? o_r : o_s;
+  load->processor[off] += receives ? o_r : o_s;
   load->posted += receives;
   if (!off) return;
   side->crosses = 1;
@@ -147,6 +147,19 @@ int grove_price_exceeds(const grove_price *a, const grove_price *b)
   return isnan(a->seconds) || a->seconds > b->seconds;
 }
 
+/* How long the rank's own processor is busy, or those of all who share cores. */
+static double busy_seconds(const grove_load *load, const grove_machine *m,
+                           const grove_neighbourhood *around)
+{
+  double own = load->processor[0] + load->processor[1], all = 0;
+  if (!(around->cores > 0)) return own;
+  for (int i = 0; i < 2; i++) {
+    int crowded = around->ranks > around->cores && m->crowd[i] > 1;
+    all += around->processor[i] * (crowded ? m->crowd[i] : 1);
+  }
+  return fmax(own, all / around->cores);
+}
+
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around)
 {
@@ -159,9 +172,7 @@ grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                                                 load->posted > 1 ? how->order : GROVE_QUEUE_BEST);
   if ((load->sent.crosses || load->received.crosses) && !isnan(m->delta))
     p.term[GROVE_TERM_CONTENTION] = grove_form_contention(m->delta, how->link_bytes);
-  double busy = load->processor;
-  if (around->cores > 0) busy = fmax(busy, around->processor / around->cores);
-  p.term[GROVE_TERM_CORES] = fmax(busy - sum(p.term), 0);
+  p.term[GROVE_TERM_CORES] = fmax(busy_seconds(load, m, around) - sum(p.term), 0);
   p.seconds = sum(p.term);
   return p;
 }
@@ -179,9 +190,9 @@ typedef struct stage {
   const grove_machine *m;
   const grove_topo *topo;
   const grove_pricing *how;
-  grove_load *load;          /* a rank */
-  grove_neighbourhood *node; /* a node */
-  double *processor;         /* a domain */
+  grove_load *load;            /* a rank */
+  grove_neighbourhood *node;   /* a node */
+  grove_neighbourhood *domain; /* a host: only what its cores do */
 } stage;
 
 static void clear(stage *s)
@@ -189,7 +200,7 @@ static void clear(stage *s)
   for (int r = 0; r < s->topo->nranks; r++) {
     s->load[r] = (grove_load){0};
     s->node[r] = (grove_neighbourhood){0};
-    s->processor[r] = 0;
+    s->domain[r] = (grove_neighbourhood){0};
   }
 }
 
@@ -216,7 +227,9 @@ static void add_shipments(stage *s, const grove_shipment *first, const grove_shi
     grove_neighbourhood *node = &s->node[s->topo->place[r].node];
     node->interface_sent += s->load[r].sent.interface;
     node->interface_received += s->load[r].received.interface;
-    s->processor[s->topo->place[r].domain] += s->load[r].processor;
+    grove_neighbourhood *domain = &s->domain[s->topo->place[r].domain];
+    for (int i = 0; i < 2; i++) domain->processor[i] += s->load[r].processor[i];
+    domain->ranks++;
   }
 }
 
@@ -226,7 +239,9 @@ static grove_price price_of_stage(stage *s)
   grove_price most = {0};
   for (int r = 0; r < s->topo->nranks; r++) {
     grove_neighbourhood around = s->node[s->topo->place[r].node];
-    around.processor = s->processor[s->topo->place[r].domain];
+    const grove_neighbourhood *domain = &s->domain[s->topo->place[r].domain];
+    for (int i = 0; i < 2; i++) around.processor[i] = domain->processor[i];
+    around.ranks = domain->ranks;
     around.cores = s->m->cores;
     grove_price p = grove_load_price(&s->load[r], s->m, s->how, &around);
     if (grove_price_exceeds(&p, &most)) most = p;
@@ -260,7 +275,7 @@ grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo
   const grove_shipment *all = manifest->shipments;
   GROVE_NEW(s.load, topo->nranks);
   GROVE_NEW(s.node, topo->nranks);
-  GROVE_NEW(s.processor, topo->nranks);
+  GROVE_NEW(s.domain, topo->nranks);
   if (!ascends(manifest)) {
     GROVE_ROOM(sorted, manifest->count);
     for (int64_t i = 0; i < manifest->count; i++) sorted[i] = all[i];
@@ -281,6 +296,6 @@ fail:
   free(sorted);
   free(s.load);
   free(s.node);
-  free(s.processor);
+  free(s.domain);
   return status;
 }

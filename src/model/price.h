@@ -77,16 +77,17 @@ typedef struct grove_half {
 
 typedef struct grove_load {
   grove_half sent, received;
-  double processor; /* seconds that the rank itself is busy */
-  int64_t posted;   /* receives that MPI has to match */
-  int on_node;      /* messages inside the node */
+  double processor[2]; /* seconds that the rank itself is busy, with what is on node and off */
+  int64_t posted;      /* receives that MPI has to match */
+  int on_node;         /* messages inside the node */
 } grove_load;
 
 /* What the ranks that share something do together. */
 typedef struct grove_neighbourhood {
   double interface_sent, interface_received; /* of the node */
-  double processor;                          /* of the ranks that share its cores */
+  double processor[2];                       /* of the ranks that share its cores */
   double cores;                              /* how many; 0: one each */
+  int ranks;                                 /* that share them */
   int active;                                /* ranks of the node that use shared memory */
 } grove_neighbourhood;
 

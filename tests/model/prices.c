@@ -220,6 +220,10 @@ static void few_cores(void)
   grove_price p = price(m, &x, &messages);
   NEAR(p.seconds, 4 * 8e-6 / 2);
   NEAR(p.term[GROVE_TERM_CORES], 16e-6 - 10e-6);
+  add_row(m, "crowd", "off-node", "-", 1.5, "1");
+  for (int r = 0; r < 4; r++) ship(&x, 0, r, 4 + r, 0);
+  NEAR(price(m, &x, &messages).seconds, 1.5 * 4 * 8e-6 / 2);
+  m->crowd[1] = NAN;
   for (int r = 0; r < RANKS; r++) place[r].domain = 0; /* all on one host */
   for (int r = 0; r < 4; r++) ship(&x, 0, r, 4 + r, 0);
   NEAR(price(m, &x, &messages).seconds, 4 * 12e-6 / 2);
