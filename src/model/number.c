@@ -71,17 +71,17 @@ const char *grove_number_read(const char *word, double *out)
 
 void grove_number_print(double value, char out[GROVE_NUMBER_BYTES])
 {
-  if (isinf(value) || isnan(value)) {
-    snprintf(out, GROVE_NUMBER_BYTES, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    return;
-  }
+  char text[GROVE_NUMBER_BYTES] = "nan";
   plain p = plain_begin();
-  if (value == floor(value) && fabs(value) < 1e7) /* %g would make 40 of 4e+01 */
-    snprintf(out, GROVE_NUMBER_BYTES, "%.0f", value);
-  else
+  if (isinf(value))
+    strcpy(text, value > 0 ? "inf" : "-inf");
+  else if (value == floor(value) && fabs(value) < 1e7) /* %g would make 4e+01 of 40 */
+    snprintf(text, sizeof text, "%.0f", value);
+  else if (!isnan(value))
     for (int precision = 1; precision <= 17; precision++) {
-      snprintf(out, GROVE_NUMBER_BYTES, "%.*g", precision, value);
-      if (strtod(out, NULL) == value) break;
+      snprintf(text, sizeof text, "%.*g", precision, value);
+      if (strtod(text, NULL) == value) break;
     }
   plain_end(p);
+  memcpy(out, text, sizeof text);
 }

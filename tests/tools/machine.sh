@@ -158,7 +158,8 @@ bad "'lasen'" show lasen
 grep -q 'bluewaters, .*lassen, .*tukey' "$work/err" || fail 'it does not name those there are'
 bad "$work/none.machine" show "$work/none.machine"
 bad "$work cannot be read" show "$work"
-bad 'this is not a profile' show "$grove"
+head -c 4000 "$grove" >"$work/binary"
+bad 'this is not a profile' show "$work/binary"
 bad '1 name' show
 bad "'summit'" show lassen summit
 bad "'--all'" show lassen --all
