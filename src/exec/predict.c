@@ -36,12 +36,16 @@ grove_price grove_channel_predict(const grove_channel *channel)
   for (int s = 0; machine && s < channel->plan->nstages; s++) {
     grove_load load = {0};
     add_stage(channel, &channel->plan->stages[s], &how, ranks, &load);
-    grove_neighbourhood around = {.interface_sent = ranks * load.sent.interface,
-                                  .interface_received = ranks * load.received.interface,
-                                  .processor = {ctx->topo.domain_size * load.processor[0],
-                                                ctx->topo.domain_size * load.processor[1]},
-                                  .cores = machine->cores,
-                                  .ranks = ctx->topo.domain_size};
+    int sharing = ctx->topo.domain_size;
+    grove_neighbourhood around = {
+      .interface_sent = ranks * load.sent.interface,
+      .interface_received = ranks * load.received.interface,
+      .cores = machine->cores,
+      .ranks = sharing,
+      .processor = sharing * load.processor,
+      .messages = {sharing * load.messages[0], sharing * load.messages[1]},
+      .bytes = {sharing * load.bytes[0], sharing * load.bytes[1]},
+    };
     grove_price p = grove_load_price(&load, machine, &how, &around);
     for (int t = 0; t < GROVE_TERMS; t++) total.term[t] += p.term[t];
     total.seconds += p.seconds;

@@ -1,87 +1,161 @@
-/* Ranks that outnumber cores. Then a rank that waits has to give up a core to the one it waits for,
- * and takes one back now and then to look: processor time stretches. By how much, all ranks at once
- * show: a ring inside every node over the library's own operations, and a ring from node to node as
- * messages, against the processor time that these are known to take.
+/* Ranks that outnumber cores. Then a rank that waits has to give its core to the one it waits for,
+ * and whoever waits for the network takes one now and then to look: processor time over cores is no
+ * answer any more. So it is measured: all ranks at once, in a ring inside every node and in one from
+ * node to node, over the library's own operations. An exchange takes
+ *
+ *     turn + message k + byte k s        for k messages of s bytes that every rank sends and gets
+ *
+ * from the difference of one neighbour and two, and of small messages and large ones.
  */
 #include "measure/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { TAG = 3 };
+enum { MOST_RANKS = 1024 };
 
-/* The ranks of the same number on the next node and on the one before; those of a smaller node take
- * turns. 0 where there is one node. */
-static int neighbours_off_node(const grove_probe *p, int *next, int *before)
+/* This rank's number among the ranks of its node. */
+static int number_in_node(const grove_probe *p, const int *ranks, int n)
 {
-  enum { MOST = 1024 };
-  int ranks[MOST], nodes = p->ctx->topo.nnodes, node = p->ctx->topo.place[p->ctx->rank].node;
-  int n = grove_probe_ranks(p, node, ranks, MOST), index = 0;
-  while (index < n && ranks[index] != p->ctx->rank) index++;
-  if (nodes < 2) return 0;
-  n = grove_probe_ranks(p, (node + 1) % nodes, ranks, MOST);
-  *next = index < n ? ranks[index] : -1;
-  n = grove_probe_ranks(p, (node + nodes - 1) % nodes, ranks, MOST);
-  *before = index < n ? ranks[index] : -1;
-  return 1;
+  for (int i = 0; i < n; i++)
+    if (ranks[i] == p->ctx->rank) return i;
+  return 0;
 }
 
-/* A message to each of the two, and one from each; n times. */
-static grove_status exchange(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
-                             double *seconds)
+/* The one before and the one after this rank in its ring; returns how many different others that
+ * are (nobody, where the ring is this rank alone). */
+static int find_neighbours(const grove_probe *p, int off_node, int *before, int *after)
+{
+  int ranks[MOST_RANKS], nodes = p->ctx->topo.nnodes;
+  int node = p->ctx->topo.place[p->ctx->rank].node;
+  int n = grove_probe_ranks(p, node, ranks, MOST_RANKS), me = number_in_node(p, ranks, n);
+  *before = ranks[(me + n - 1) % n];
+  *after = ranks[(me + 1) % n];
+  if (!off_node) return n > 1;
+  if (nodes < 2) return 0;
+  /* The ranks of the same number on the next nodes; those beyond a smaller node sit out. */
+  n = grove_probe_ranks(p, (node + nodes - 1) % nodes, ranks, MOST_RANKS);
+  *before = me < n ? ranks[me] : -1;
+  n = grove_probe_ranks(p, (node + 1) % nodes, ranks, MOST_RANKS);
+  *after = me < n ? ranks[me] : -1;
+  return *before >= 0 && *after >= 0;
+}
+
+typedef struct ring {
+  grove_forest *forest;
+  grove_op *op;
+  double *array; /* n roots, then leaves */
+} ring;
+
+static void close_ring(ring *r)
+{
+  grove_op_free(&r->op);
+  grove_forest_free(&r->forest);
+  free(r->array);
+}
+
+/* Every rank gets `n` values of the one before it and, with two neighbours, of the one after. */
+static grove_status open_ring(grove_probe *p, int off_node, int neighbours, int64_t n, ring *r)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  int from[2] = {-1, -1};
+  int64_t leaves = find_neighbours(p, off_node, &from[0], &from[1]) ? neighbours * n : 0;
+  grove_root *root = malloc((size_t)(leaves + 1) * sizeof *root);
+  *r = (ring){.array = calloc((size_t)(3 * n), sizeof *r->array)};
+  if (!root || !r->array)
+    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a ring");
+  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
+  for (int64_t i = 0; i < leaves; i++) root[i] = (grove_root){from[i / n], i % n};
+  GROVE_TRY(grove_forest_create(p->ctx, &r->forest));
+  GROVE_TRY(grove_forest_set_graph(r->forest, n, leaves, NULL, root));
+  GROVE_TRY(grove_forest_set_up(r->forest));
+  GROVE_TRY(grove_bcast_init(r->forest, MPI_DOUBLE, r->array, r->array + n, MPI_REPLACE, &r->op));
+fail:
+  free(root);
+  return status;
+}
+
+static grove_status repeat(ring *r, int n, double *seconds)
 {
   grove_status status = GROVE_OK;
-  int peer[2] = {-1, -1};
   double begin = grove_clock();
-  (void)part;
-  neighbours_off_node(p, &peer[0], &peer[1]);
-  for (int k = 0; k < n; k++) {
-    MPI_Request request[4];
-    int used = 0;
-    for (int i = 0; i < 4; i++) { /* with two nodes both are one rank: a tag for each way */
-      int to = peer[i % 2];
-      if (to < 0) continue;
-      if (i < 2)
-        GROVE_TRY_MPI(MPI_Irecv(p->receive + i * bytes, (int)bytes, MPI_BYTE, to, TAG + i, p->comm,
-                                &request[used++]));
-      else
-        GROVE_TRY_MPI(
-          MPI_Isend(p->send, (int)bytes, MPI_BYTE, to, TAG + 1 - i % 2, p->comm, &request[used++]));
-    }
-    GROVE_TRY(grove_probe_finish(p, used, request));
+  for (int i = 0; i < n; i++) {
+    GROVE_TRY(grove_start(r->op));
+    GROVE_TRY(grove_wait(r->op));
   }
   *seconds = grove_clock() - begin;
 fail:
   return status;
 }
 
-/* Ranks of the fullest host, which waits most. */
-static int most_ranks(const grove_topo *topo)
+/* One exchange, on the slowest rank. */
+static grove_status time_ring(grove_probe *p, int off_node, int neighbours, int64_t bytes,
+                              double budget, double *out)
 {
-  int most = 0;
-  for (int r = 0; r < topo->nranks; r++) {
-    int n = topo->place[r].seat + 1;
-    if (n > most) most = n;
+  enum { BATCHES = 15, WARM_UP = 20 };
+  grove_status status = GROVE_OK;
+  ring r = {0};
+  double batch[BATCHES], seconds = 0;
+  GROVE_TRY(open_ring(p, off_node, neighbours, bytes / (int64_t)sizeof *r.array, &r));
+  GROVE_TRY(repeat(&r, WARM_UP, &seconds));
+  GROVE_TRY(grove_probe_meet(p, &seconds, 1));
+  int n = (int)fmin(budget / BATCHES / (seconds / WARM_UP), 2000) + 1;
+  for (int i = 0; i < BATCHES; i++) {
+    GROVE_TRY(repeat(&r, n, &batch[i]));
+    batch[i] /= n;
   }
-  return most;
+  *out = grove_median(batch, BATCHES);
+  GROVE_TRY(grove_probe_meet(p, out, 1));
+fail:
+  close_ring(&r);
+  return status;
+}
+
+static grove_status measure_locality(grove_probe *p, int off_node, double seconds)
+{
+  static const int64_t sizes[] = {8, 4096, 16384, 65536, 262144};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
+  grove_status status = GROVE_OK;
+  grove_sample more[SIZES];
+  double one = 0, two[SIZES], share = seconds / (SIZES + 1);
+  const char *name = grove_locality_names[off_node ? GROVE_OFF_NODE : GROVE_ON_NODE];
+  GROVE_TRY(time_ring(p, off_node, 1, sizes[0], share, &one));
+  for (int i = 0; i < SIZES; i++) {
+    GROVE_TRY(time_ring(p, off_node, 2, sizes[i], share, &two[i]));
+    more[i] = (grove_sample){2.0 * (double)sizes[i], fmax(two[i] - two[0], 1e-9)};
+    grove_probe_keep(p, off_node ? "crowd off-node" : "crowd on-node", (double)sizes[i], two[i]);
+  }
+  double message = fmin(fmax(two[0] - one, 0), two[0] / 2);
+  grove_piece byte = grove_fit_proportional(more + 1, SIZES - 1);
+  grove_probe_row(p, "crowd-turn", name, "-", two[0] - 2 * message, "s", SIZES + 1, -1);
+  grove_probe_row(p, "crowd-message", name, "-", message, "s", SIZES + 1, -1);
+  grove_probe_row(p, "crowd-byte", name, "-", byte.cost.beta, "s/B", SIZES + 1, byte.residual);
+fail:
+  return status;
+}
+
+/* Has every rank of the job such a neighbour? */
+static grove_status all_have(grove_probe *p, int off_node, int *yes)
+{
+  int before, after;
+  double lacks = find_neighbours(p, off_node, &before, &after) ? 0 : 1;
+  grove_status status = grove_probe_meet(p, &lacks, 1);
+  *yes = lacks < 1;
+  return status;
 }
 
 grove_status grove_measure_crowd(grove_probe *p, double seconds)
 {
-  enum { BYTES = 8 };
   grove_status status = GROVE_OK;
-  const grove_loggp *row = NULL;
-  const grove_pairing all = {.partner = p->ctx->rank, .leads = 1}; /* everybody works */
-  int ranks = most_ranks(&p->ctx->topo);
-  grove_timing t;
-  if (ranks <= p->machine->cores || p->ctx->topo.nnodes < 2) return GROVE_OK;
+  double ranks = p->ctx->topo.domain_size;
+  GROVE_TRY(grove_probe_meet(p, &ranks, 1));
+  if (ranks <= p->machine->cores) return GROVE_OK;
   grove_probe_announce(p, "a crowd", seconds);
-  GROVE_TRY(grove_probe_time(p, &all, exchange, BYTES, seconds, &t, NULL));
-  p->status = grove_machine_digest(p->machine);
-  row = grove_machine_loggp(p->machine, GROVE_OFF_NODE, BYTES);
-  if (p->status != GROVE_OK || !row) return GROVE_OK;
-  double busy = ranks * 2 * (row->o_s + row->o_r) / p->machine->cores;
-  grove_probe_row(p, "crowd", "off-node", "-", fmax(t.seconds / busy, 1), "1", t.samples, -1);
+  for (int off_node = 0; off_node < 2; off_node++) {
+    int yes = 0;
+    GROVE_TRY(all_have(p, off_node, &yes));
+    if (yes) GROVE_TRY(measure_locality(p, off_node, seconds / 2));
+  }
 fail:
   return status;
 }

@@ -54,7 +54,9 @@ enum {
   T_INJECTION,
   T_GAMMA,
   T_DELTA,
-  T_CROWD,
+  T_CROWD_TURN,
+  T_CROWD_MESSAGE,
+  T_CROWD_BYTE,
   T_FLAG,
   GRIDS,
   T_COPY_ALPHA = GRIDS,
@@ -79,7 +81,9 @@ static const term terms[TERMS] = {
   [T_INJECTION] = {"injection", "s/B", MEMORY, BIT(OFF_NODE), PROTOCOL, 0},
   [T_GAMMA] = {"gamma", "s", BIT(CPU), BIT(ANY), NONE, 0},
   [T_DELTA] = {"delta", "s/B", BIT(CPU), BIT(OFF_NODE), NONE, 0},
-  [T_CROWD] = {"crowd", "1", BIT(CPU), BIT(ANY) | BIT(ON_NODE) | BIT(OFF_NODE), NONE, 0},
+  [T_CROWD_TURN] = {"crowd-turn", "s", BIT(CPU), BIT(ON_NODE) | BIT(OFF_NODE), NONE, 0},
+  [T_CROWD_MESSAGE] = {"crowd-message", "s", BIT(CPU), BIT(ON_NODE) | BIT(OFF_NODE), NONE, 0},
+  [T_CROWD_BYTE] = {"crowd-byte", "s/B", BIT(CPU), BIT(ON_NODE) | BIT(OFF_NODE), NONE, 0},
   [T_FLAG] = {"flag", "s", BIT(CPU), INSIDE, NONE, 0},
   [T_COPY_ALPHA] = {"copy-alpha", "s", BIT(GPU), COPIES, BIT(COUNT), 0},
   [T_COPY_BETA] = {"copy-beta", "s/B", BIT(GPU), COPIES, BIT(COUNT), 0},
@@ -445,7 +449,9 @@ static grove_status take_grid(const grid *g, grove_machine *m, grove_fault *faul
   m->gamma = first[T_GAMMA][0][0][0].value;
   m->delta = first[T_DELTA][0][GROVE_OFF_NODE][0].value;
   for (int l = GROVE_ON_NODE; l <= GROVE_OFF_NODE; l++)
-    m->crowd[l - GROVE_ON_NODE] = first[T_CROWD][0][l][0].value;
+    m->crowd[l - GROVE_ON_NODE] =
+      (grove_crowd){first[T_CROWD_TURN][0][l][0].value, first[T_CROWD_MESSAGE][0][l][0].value,
+                    first[T_CROWD_BYTE][0][l][0].value};
   for (int l = GROVE_ON_SOCKET; l <= GROVE_ON_NODE; l++)
     m->flag_seconds[l] = first[T_FLAG][0][l][0].value;
   for (int i = 0; i < GROVE_MEMORIES; i++)

@@ -73,6 +73,12 @@ typedef struct grove_copy_rate {
   grove_postal cost;
 } grove_copy_rate;
 
+/* An exchange between ranks that outnumber the cores, all at once: seconds until every rank has had
+ * its turn, then for each message of a rank and for each of its bytes. NaN: not told. */
+typedef struct grove_crowd {
+  double turn, message, byte;
+} grove_crowd;
+
 /* One line of a profile. A row that no formula knows is kept, and `known` is 0. */
 typedef struct grove_row {
   char *term, *memory, *locality, *range; /* "-" where a term has none */
@@ -112,8 +118,7 @@ struct grove_machine {
   double delta;                                      /* seconds a byte of a contended link */
   int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
   grove_copy_rate copies[GROVE_DIRECTIONS][GROVE_LISTED];
-  double crowd[2];        /* by how much processor time stretches where ranks outnumber cores, on
-                           * node and off: whoever waits takes a core now and then. NaN: not told */
+  grove_crowd crowd[2];   /* on node and off */
   double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
   int nshared;            /* bytes through shared memory, by number of active ranks */
   grove_copy_rate shared[GROVE_LISTED];

@@ -87,7 +87,7 @@ static void add_shared(grove_load *load, grove_half *side, const grove_machine *
   double flag = flag_of(m, where);
   side->term[GROVE_TERM_ON_NODE] += flag;
   side->term[GROVE_TERM_COPY] += bytes * grove_machine_shared(m, active);
-  load->processor[0] += flag / 2 + bytes * grove_machine_shared(m, 2);
+  load->processor += flag / 2 + bytes * grove_machine_shared(m, 2);
 }
 
 static void add_message(grove_load *load, grove_half *side, const grove_machine *m,
@@ -102,7 +102,7 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   side->term[latency] += p.stream.alpha;
   side->term[bandwidth] += p.stream.beta * (double)bytes;
   add_head(side, &p, latency, bandwidth, (double)bytes);
-  load->processor[off] += receives ? o_r : o_s;
+  load->processor += receives ? o_r : o_s;
   load->posted += receives;
   if (!off) return;
   side->crosses = 1;
@@ -116,6 +116,8 @@ void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricin
   grove_half *side = receives ? &load->received : &load->sent;
   int on_node = where != GROVE_OFF_NODE;
   load->on_node += on_node;
+  load->messages[!on_node]++;
+  load->bytes[!on_node] += (double)bytes;
   /* A profile that knows nothing of shared memory has the cost of messages at least. */
   if (on_node && how->shared_memory && !isnan(flag_of(m, where)))
     add_shared(load, side, m, where, (double)bytes, active);
@@ -147,17 +149,28 @@ int grove_price_exceeds(const grove_price *a, const grove_price *b)
   return isnan(a->seconds) || a->seconds > b->seconds;
 }
 
+/* An exchange in a crowd; every message counts at both of its ends. */
+static double crowd_seconds(const grove_machine *m, const grove_neighbourhood *around)
+{
+  double turn = 0, rest = 0;
+  for (int i = 0; i < 2; i++) {
+    const grove_crowd *c = &m->crowd[i];
+    if (around->messages[i] == 0) continue;
+    turn = fmax(turn, c->turn);
+    rest += (around->messages[i] * c->message + around->bytes[i] * c->byte) / (2 * around->ranks);
+  }
+  return turn + rest;
+}
+
 /* How long the rank's own processor is busy, or those of all who share cores. */
 static double busy_seconds(const grove_load *load, const grove_machine *m,
                            const grove_neighbourhood *around)
 {
-  double own = load->processor[0] + load->processor[1], all = 0;
-  if (!(around->cores > 0)) return own;
-  for (int i = 0; i < 2; i++) {
-    int crowded = around->ranks > around->cores && m->crowd[i] > 1;
-    all += around->processor[i] * (crowded ? m->crowd[i] : 1);
-  }
-  return fmax(own, all / around->cores);
+  if (!(around->cores > 0)) return load->processor;
+  double busy = fmax(load->processor, around->processor / around->cores);
+  if (around->ranks <= around->cores) return busy;
+  double crowd = crowd_seconds(m, around); /* NaN where the profile knows none */
+  return crowd > busy ? crowd : busy;
 }
 
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
@@ -228,7 +241,11 @@ static void add_shipments(stage *s, const grove_shipment *first, const grove_shi
     node->interface_sent += s->load[r].sent.interface;
     node->interface_received += s->load[r].received.interface;
     grove_neighbourhood *domain = &s->domain[s->topo->place[r].domain];
-    for (int i = 0; i < 2; i++) domain->processor[i] += s->load[r].processor[i];
+    domain->processor += s->load[r].processor;
+    for (int i = 0; i < 2; i++) {
+      domain->messages[i] += s->load[r].messages[i];
+      domain->bytes[i] += s->load[r].bytes[i];
+    }
     domain->ranks++;
   }
 }
@@ -238,10 +255,10 @@ static grove_price price_of_stage(stage *s)
 {
   grove_price most = {0};
   for (int r = 0; r < s->topo->nranks; r++) {
-    grove_neighbourhood around = s->node[s->topo->place[r].node];
-    const grove_neighbourhood *domain = &s->domain[s->topo->place[r].domain];
-    for (int i = 0; i < 2; i++) around.processor[i] = domain->processor[i];
-    around.ranks = domain->ranks;
+    const grove_neighbourhood *node = &s->node[s->topo->place[r].node];
+    grove_neighbourhood around = s->domain[s->topo->place[r].domain];
+    around.interface_sent = node->interface_sent;
+    around.interface_received = node->interface_received;
     around.cores = s->m->cores;
     grove_price p = grove_load_price(&s->load[r], s->m, s->how, &around);
     if (grove_price_exceeds(&p, &most)) most = p;

@@ -11,8 +11,9 @@
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
  *     copy         bytes through shared memory, bytes kept or packed
  *
- * A stage takes as long as its slowest rank, and at least the processor time of a node over the
- * cores that it has (the term `cores` is what that adds). Stages add up.
+ * A stage takes as long as its slowest rank, and at least the processor time of a host over the
+ * cores that it has; where ranks outnumber cores and the profile knows crowds, at least as long as
+ * an exchange takes there (the term `cores` is what that adds). Stages add up.
  */
 #ifndef GROVE_MODEL_PRICE_H
 #define GROVE_MODEL_PRICE_H
@@ -77,18 +78,19 @@ typedef struct grove_half {
 
 typedef struct grove_load {
   grove_half sent, received;
-  double processor[2]; /* seconds that the rank itself is busy, with what is on node and off */
-  int64_t posted;      /* receives that MPI has to match */
-  int on_node;         /* messages inside the node */
+  double processor;             /* seconds that the rank itself is busy */
+  double messages[2], bytes[2]; /* sent and received, on node and off */
+  int64_t posted;               /* receives that MPI has to match */
+  int on_node;                  /* messages inside the node */
 } grove_load;
 
 /* What the ranks that share something do together. */
 typedef struct grove_neighbourhood {
   double interface_sent, interface_received; /* of the node */
-  double processor[2];                       /* of the ranks that share its cores */
-  double cores;                              /* how many; 0: one each */
-  int ranks;                                 /* that share them */
-  int active;                                /* ranks of the node that use shared memory */
+  double cores;                              /* of its host; 0: one for each rank */
+  int ranks;                                 /* that share them; and what these do: */
+  double processor, messages[2], bytes[2];
+  int active; /* ranks of the node that use shared memory */
 } grove_neighbourhood;
 
 /* Adds a message of this rank to or from a rank that is `where`. */

@@ -220,10 +220,17 @@ static void few_cores(void)
   grove_price p = price(m, &x, &messages);
   NEAR(p.seconds, 4 * 8e-6 / 2);
   NEAR(p.term[GROVE_TERM_CORES], 16e-6 - 10e-6);
-  add_row(m, "crowd", "off-node", "-", 1.5, "1");
-  for (int r = 0; r < 4; r++) ship(&x, 0, r, 4 + r, 0);
-  NEAR(price(m, &x, &messages).seconds, 1.5 * 4 * 8e-6 / 2);
-  m->crowd[1] = NAN;
+  add_row(m, "crowd-turn", "off-node", "-", 50e-6, "s");
+  add_row(m, "crowd-message", "off-node", "-", 5e-6, "s");
+  add_row(m, "crowd-byte", "off-node", "-", 1e-9, "s/B");
+  for (int r = 0; r < 4; r++) { /* there and back: each rank sends one message and receives one */
+    ship(&x, 0, r, 4 + r, 1000);
+    ship(&x, 0, 4 + r, r, 1000);
+  }
+  NEAR(price(m, &x, &messages).seconds, 50e-6 + 5e-6 + 1000 * 1e-9);
+  ship(&x, 0, 0, 4, 1000); /* one of eight ends that a host could have */
+  NEAR(price(m, &x, &messages).seconds, 50e-6 + (5e-6 + 1000 * 1e-9) / 8);
+  m->crowd[1].turn = NAN;
   for (int r = 0; r < RANKS; r++) place[r].domain = 0; /* all on one host */
   for (int r = 0; r < 4; r++) ship(&x, 0, r, 4 + r, 0);
   NEAR(price(m, &x, &messages).seconds, 4 * 12e-6 / 2);
