@@ -308,6 +308,7 @@ typedef struct grove_report {
   double predicted_seconds; /* by the context's machine, for the slowest rank; NaN where the profile
                              * lacks what it takes */
   grove_terms predicted;    /* this rank's own share of that, by term */
+  const char *machine;      /* the name of that machine's profile; valid as long as the operation */
 } grove_report;
 
 /* Fills the first struct_size bytes of the report. Local. */

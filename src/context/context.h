@@ -93,6 +93,11 @@ grove_status grove_context_apply_options(grove_context *ctx);
  * all. */
 grove_status grove_context_find_machine(grove_context *ctx);
 
+/* Gives all ranks the machine that rank 0 has, as text: its numbers to the last bit. NULL there is
+ * NULL everywhere. Agreed by all. */
+grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
+                                         const grove_machine *machine, grove_machine **out);
+
 /* The file that keeps the profile of the machine that this rank runs on: its name tells processor,
  * network, MPI and shape. "" where there is no place for it. */
 void grove_context_profile_path(const grove_context *ctx, char *out, size_t room);

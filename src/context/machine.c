@@ -23,6 +23,13 @@ static void append_slug(char *out, size_t room, const char *text)
   out[used] = '\0';
 }
 
+/* A run on one node measures less than one on several, one on made-up nodes something else. */
+static const char *nodes_of(const grove_context *ctx)
+{
+  if (ctx->options.node_size > 0 || *ctx->options.node_map) return "made-up-nodes";
+  return ctx->topo.nnodes > 1 ? "nodes" : "node";
+}
+
 void grove_context_profile_path(const grove_context *ctx, char *out, size_t room)
 {
   char folder[512], slug[256] = "", processor[96], mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -38,8 +45,7 @@ void grove_context_profile_path(const grove_context *ctx, char *out, size_t room
   append_slug(slug, sizeof slug, " ");
   append_slug(slug, sizeof slug, mpi);
   if (*folder)
-    snprintf(out, room, "%s/%s-%dc-%s.machine", folder, slug, ctx->topo.cores,
-             ctx->topo.nnodes > 1 ? "nodes" : "node");
+    snprintf(out, room, "%s/%s-%dc-%s.machine", folder, slug, ctx->topo.cores, nodes_of(ctx));
   else
     *out = '\0';
 }
@@ -62,10 +68,10 @@ static grove_status look_for(const grove_context *ctx, grove_machine **out)
   if (strcasecmp(wanted, "measure") == 0) return GROVE_OK;
   if (strcasecmp(wanted, "auto") != 0) return grove_machine_open(wanted, out);
   grove_context_profile_path(ctx, path, sizeof path);
-  FILE *file = *path ? fopen(path, "r") : NULL;
-  if (!file) return grove_machine_open(similar_machine(), out);
-  fclose(file);
-  return grove_machine_open(path, out);
+  /* A file that is not there or damaged was not asked for: programs run on without it, and the
+   * report names the machine that is used. */
+  if (*path && grove_machine_open(path, out) == GROVE_OK) return GROVE_OK;
+  return grove_machine_open(similar_machine(), out);
 }
 
 /* Text of a machine, which the caller frees. */
@@ -88,18 +94,18 @@ static grove_status refuse_option(void)
 {
   char why[GROVE_SENTENCE_BYTES];
   snprintf(why, sizeof why, "%s", grove_last_error());
+  why[strcspn(why, "[")] = '\0'; /* the place in the source comes once */
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s", why);
 }
 
-grove_status grove_context_find_machine(grove_context *ctx)
+grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
+                                         const grove_machine *machine, grove_machine **out)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
-  grove_machine *machine = NULL;
+  grove_status status = GROVE_OK;
+  grove_machine *read = NULL;
   char *text = NULL;
   int64_t bytes = 0;
-  if (ctx->rank == 0) mine = look_for(ctx, &machine);
-  if (mine == GROVE_OK && machine) mine = print_machine(machine, &text, &bytes);
-  if (mine != GROVE_OK && mine != GROVE_ERR_MEMORY) mine = refuse_option();
+  if (mine == GROVE_OK && ctx->rank == 0 && machine) mine = print_machine(machine, &text, &bytes);
   GROVE_TRY(grove_context_agree(ctx, mine, &bytes, 1));
   if (bytes > 0) {
     if (!text) text = grove_room((size_t)bytes, 1);
@@ -107,16 +113,29 @@ grove_status grove_context_find_machine(grove_context *ctx)
                 : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
     GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
     GROVE_TRY(grove_context_tell(ctx, text, (int)bytes, 0));
-    if (!machine) mine = grove_profile_read(text, (size_t)bytes, "(rank 0's)", &machine);
+    mine = grove_profile_read(text, (size_t)bytes, "(rank 0's)", &read);
     GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   }
-  grove_machine_free(&ctx->machine);
-  ctx->machine = machine;
+  *out = read;
   free(text);
   return GROVE_OK;
 fail:
-  grove_machine_free(&machine);
+  grove_machine_free(&read);
   free(text);
+  return status;
+}
+
+grove_status grove_context_find_machine(grove_context *ctx)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_machine *found = NULL, *machine = NULL;
+  if (ctx->rank == 0) mine = look_for(ctx, &found);
+  if (mine != GROVE_OK && mine != GROVE_ERR_MEMORY) mine = refuse_option();
+  GROVE_TRY(grove_context_share_machine(ctx, mine, found, &machine));
+  grove_machine_free(&ctx->machine);
+  ctx->machine = machine;
+fail:
+  grove_machine_free(&found);
   return status;
 }
 

@@ -177,6 +177,7 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);
   GROVE_TRY(grove_channel_wire(channel));
   channel->price = grove_channel_predict(channel);
+  snprintf(channel->machine, sizeof channel->machine, "%s", ctx->machine->name);
   *out = channel;
   return GROVE_OK;
 fail:

@@ -89,10 +89,7 @@ static grove_status measure_machine(grove_context *ctx)
   const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
   grove_machine *measured = NULL;
   const char *call = ctx->call;
-  /* Measuring has operations of its own, priced on a machine of which nothing is known. */
-  GROVE_TRY(grove_context_agree(ctx, grove_machine_create("unknown", &ctx->machine), NULL, 0));
-  status = grove_measure(ctx, &how, NULL, &measured);
-  grove_machine_free(&ctx->machine);
+  GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
   ctx->machine = measured;
 fail:
   ctx->call = call;

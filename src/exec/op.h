@@ -99,6 +99,7 @@ typedef struct grove_channel {
   int tally;         /* row of the summary; -1: none is kept */
   grove_price price; /* this rank's own part of the model's price; NaN: not known */
   double predicted;  /* seconds of the slowest rank, by the model */
+  char machine[64];  /* the name of the profile that said so */
   int64_t sequence;  /* starts so far */
   grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
 } grove_channel;

@@ -12,16 +12,28 @@ static int count_neighbours(const grove_context *ctx)
   return ctx->nnode_seats > 0 ? ctx->nnode_seats : 1;
 }
 
-static void add_stage(const grove_channel *channel, const grove_stage *stage,
-                      const grove_pricing *how, int active, grove_load *load)
+static int is_packed(const grove_shape *shape)
+{
+  return shape->form != GROVE_SHAPE_CONSECUTIVE;
+}
+
+static void add_stage(const grove_channel *channel, int s, const grove_pricing *how, int active,
+                      grove_load *load)
 {
   const grove_topo *topo = &channel->ctx->topo;
+  const grove_machine *machine = channel->ctx->machine;
+  const grove_stage *stage = &channel->plan->stages[s];
+  const grove_wired_stage *wired = &channel->stages[s];
   for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
     const grove_message *m = grove_stage_message(stage, i);
-    grove_load_add(load, channel->ctx->machine, how,
-                   grove_price_locality(topo, channel->rank, m->peer),
-                   grove_message_units(m) * how->unit_bytes, active, i < stage->nreceives);
+    int64_t bytes = grove_message_units(m) * how->unit_bytes;
+    int receives = i < stage->nreceives;
+    grove_load_add(load, machine, how, grove_price_locality(topo, channel->rank, m->peer), bytes,
+                   active, receives);
+    if (is_packed(&wired->shapes[i])) grove_load_pack(load, machine, bytes, receives);
   }
+  if (is_packed(&wired->keep_from) || is_packed(&wired->keep_to))
+    grove_load_keep(load, machine, stage->keep_from.index.count * how->unit_bytes);
 }
 
 grove_price grove_channel_predict(const grove_channel *channel)
@@ -35,7 +47,7 @@ grove_price grove_channel_predict(const grove_channel *channel)
   int ranks = count_neighbours(ctx);
   for (int s = 0; machine && s < channel->plan->nstages; s++) {
     grove_load load = {0};
-    add_stage(channel, &channel->plan->stages[s], &how, ranks, &load);
+    add_stage(channel, s, &how, ranks, &load);
     int sharing = ctx->topo.domain_size;
     grove_neighbourhood around = {
       .interface_sent = ranks * load.sent.interface,
@@ -43,6 +55,7 @@ grove_price grove_channel_predict(const grove_channel *channel)
       .cores = machine->cores,
       .ranks = sharing,
       .processor = sharing * load.processor,
+      .packing = sharing * load.packing,
       .messages = {sharing * load.messages[0], sharing * load.messages[1]},
       .bytes = {sharing * load.bytes[0], sharing * load.bytes[1]},
     };

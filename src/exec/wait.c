@@ -234,6 +234,7 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
     .measured_seconds = op->timed_starts > 0 ? op->seconds / (double)op->timed_starts : 0,
     .predicted_seconds = channel->predicted,
     .predicted = terms_of(&channel->price),
+    .machine = channel->machine,
   };
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);

@@ -30,7 +30,7 @@ static grove_status add_up(grove_probe *p, double mine, double *all)
 {
   grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Iallreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, p->comm, &request));
+  GROVE_TRY_MPI(MPI_Iallreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, p->ctx->comm, &request));
   GROVE_TRY(grove_probe_doze(p, 1, &request));
 fail:
   return status;
@@ -51,10 +51,12 @@ grove_status grove_measure_cores(grove_probe *p, double seconds)
     ratio[i] = together / alone;
   }
   double cores = grove_median(ratio, ROUNDS) / count_domains(topo);
+  double fewest = -topo->cores; /* hosts may differ; all ranks must come to the same number */
+  GROVE_TRY(grove_probe_meet(p, &fewest, 1));
   double ranks = (double)topo->nranks / count_domains(topo);
   /* Where every rank had a core there may be more, which the system knows. */
-  cores = fmin(cores, topo->cores);
-  if (cores > 0.85 * ranks) cores = topo->cores;
+  cores = fmin(cores, -fewest);
+  if (cores > 0.85 * ranks) cores = -fewest;
   p->machine->cores = round(100 * cores) / 100;
   status =
     grove_machine_add(p->machine, "cores", "-", "node", "-", p->machine->cores, "1", p->source);

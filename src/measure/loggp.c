@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TAG = 2, TRAIN = 17, MOST_IN_FLIGHT = 64 };
+enum { TRAIN = 17, MOST_IN_FLIGHT = 64 };
 
 /* n messages from the leader, then an answer. */
 static grove_status train(grove_probe *p, const grove_pairing *part, int64_t bytes, int length)
@@ -23,17 +23,17 @@ static grove_status train(grove_probe *p, const grove_pairing *part, int64_t byt
   for (int i = 0; i < length; i++)
     if (part->leads)
       GROVE_TRY_MPI(
-        MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+        MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm, &request[i]));
     else
-      GROVE_TRY_MPI(
-        MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+      GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
+                              &request[i]));
   GROVE_TRY(grove_probe_finish(p, length, request));
   if (part->leads)
-    GROVE_TRY_MPI(
-      MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[0]));
+    GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
+                            &request[0]));
   else
     GROVE_TRY_MPI(
-      MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[0]));
+      MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm, &request[0]));
   GROVE_TRY(grove_probe_finish(p, 1, request));
 fail:
   return status;
@@ -80,11 +80,11 @@ static grove_status overheads(grove_probe *p, const grove_pairing *part, int64_t
     MPI_Request request[MOST_IN_FLIGHT];
     for (int i = 0; i < length; i++)
       if (part->leads)
-        GROVE_TRY_MPI(
-          MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+        GROVE_TRY_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
+                                &request[i]));
       else
-        GROVE_TRY_MPI(
-          MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, TAG, p->comm, &request[i]));
+        GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag,
+                                p->ctx->comm, &request[i]));
     GROVE_TRY(grove_probe_doze(p, length, request));
   }
   each[part->leads ? 0 : 1] = (processor_seconds() - begin) / (rounds * length);
@@ -119,17 +119,18 @@ fail:
   return status;
 }
 
-/* The line that holds at this size. */
-static grove_postal stream_at(const grove_piece *piece, int n, double bytes)
+/* The piece that holds at this size. */
+static const grove_piece *piece_at(const grove_piece *piece, int n, double bytes)
 {
   int k = 0;
   while (k + 1 < n && piece[k + 1].from <= bytes) k++;
-  return piece[k].cost;
+  return &piece[k];
 }
 
 static void write_size(grove_probe *p, grove_locality where, const sized *x, const sized *next,
-                       grove_postal stream, double residual)
+                       const grove_piece *piece)
 {
+  grove_postal stream = piece->cost;
   const char *name = grove_locality_names[where];
   char range[48];
   int64_t from = x->bytes > 1 ? x->bytes : 0;
@@ -141,8 +142,8 @@ static void write_size(grove_probe *p, grove_locality where, const sized *x, con
   grove_probe_row(p, "L", name, range, fmax(L, 0), "s", x->samples, -1);
   grove_probe_row(p, "o_s", name, range, x->o_s, "s", x->samples, -1);
   grove_probe_row(p, "o_r", name, range, x->o_r, "s", x->samples, -1);
-  grove_probe_row(p, "g", name, range, stream.alpha, "s", x->samples, residual);
-  grove_probe_row(p, "G", name, range, stream.beta, "s/B", x->samples, residual);
+  grove_probe_row(p, "g", name, range, stream.alpha, "s", x->samples, piece->residual);
+  grove_probe_row(p, "G", name, range, stream.beta, "s/B", x->samples, piece->residual);
 }
 
 grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds)
@@ -168,12 +169,8 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
     grove_probe_keep(p, series[where], (double)x[n].bytes, x[n].per_message);
   }
   int pieces = grove_fit_pieces(sample, n, GROVE_PIECES, piece);
-  for (int i = 0; i < n; i++) {
-    int k = 0;
-    while (k + 1 < pieces && piece[k + 1].from <= sample[i].x) k++;
-    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, stream_at(piece, pieces, sample[i].x),
-               piece[k].residual);
-  }
+  for (int i = 0; i < n; i++)
+    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, piece_at(piece, pieces, sample[i].x));
 fail:
   return status;
 }

@@ -8,7 +8,7 @@
 
 /* How long each step may take, in seconds at normal effort. */
 static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, QUEUE = 3, INJECTION = 3, CONTENTION = 2,
-                    SHARED = 3, CROWD = 2;
+                    SHARED = 3, CROWD = 2, PACK = 0.5;
 
 static double scale(grove_effort effort)
 {
@@ -21,7 +21,7 @@ static double scale(grove_effort effort)
 static double plan(const grove_probe *p)
 {
   int a, b;
-  double seconds = CORES + QUEUE + SHARED;
+  double seconds = CORES + QUEUE + SHARED + PACK;
   for (int where = 0; where < GROVE_LOCALITIES; where++)
     if (grove_probe_pair(p, (grove_locality)where, &a, &b)) seconds += POSTAL + LOGGP;
   if (p->ctx->topo.nnodes >= 2) seconds += INJECTION + CROWD;
@@ -78,6 +78,7 @@ static grove_status open_probe(grove_probe *p)
   strftime(p->source, sizeof p->source, "measured %Y-%m-%d", &utc);
   GROVE_NEW(p->send, GROVE_PROBE_BYTES);
   GROVE_NEW(p->receive, GROVE_PROBE_BYTES);
+  GROVE_NEW(p->requests, GROVE_PROBE_TAGS);
   memset(p->send, 1, GROVE_PROBE_BYTES); /* pages are there before anything is timed */
   memset(p->receive, 1, GROVE_PROBE_BYTES);
   GROVE_TRY(grove_machine_create("measured", &p->machine));
@@ -92,17 +93,7 @@ static void close_probe(grove_probe *p)
   free(p->send);
   free(p->receive);
   grove_machine_free(&p->machine);
-  if (p->comm != MPI_COMM_NULL) MPI_Comm_free(&p->comm);
-}
-
-static grove_status duplicate(grove_probe *p)
-{
-  grove_status status = GROVE_OK;
-  MPI_Request request;
-  GROVE_TRY_MPI(MPI_Comm_idup(p->ctx->comm, &p->comm, &request));
-  GROVE_TRY(grove_probe_doze(p, 1, &request));
-fail:
-  return status;
+  free(p->requests);
 }
 
 static grove_status measure_all(grove_probe *p)
@@ -118,37 +109,32 @@ static grove_status measure_all(grove_probe *p)
   GROVE_TRY(grove_measure_injection(p, by * INJECTION));
   GROVE_TRY(grove_measure_contention(p, by * CONTENTION));
   GROVE_TRY(grove_measure_shared(p, by * SHARED));
+  GROVE_TRY(grove_measure_pack(p, by * PACK));
   GROVE_TRY(grove_measure_crowd(p, by * CROWD));
   if (p->ctx->rank == 0 && p->how->progress) p->how->progress(p->how->self, "done", 1, 0);
 fail:
   return status;
 }
 
-/* Every rank gets rank 0's profile: times that are no maximum over ranks may differ in a digit. */
-static grove_status share(grove_probe *p, grove_machine **out)
+/* Complete, if nothing that formulas use is missing. */
+static grove_status judge(grove_machine *m)
+{
+  char missing[256];
+  grove_status status = grove_machine_digest(m);
+  grove_machine_missing(m, missing, sizeof missing);
+  m->standing = *missing ? GROVE_INCOMPLETE : GROVE_COMPLETE;
+  return status;
+}
+
+/* Measuring has operations of its own; they must not be priced on a machine that is only now being
+ * measured. What the context had is kept in `before`. */
+static grove_status begin(grove_probe *p, grove_machine **before)
 {
   grove_status status = GROVE_OK;
-  char *text = NULL;
-  size_t length = 0;
-  int64_t bytes = 0;
-  grove_status mine = p->status;
-  if (mine == GROVE_OK && p->ctx->rank == 0) {
-    FILE *file = open_memstream(&text, &length);
-    if (file) mine = grove_profile_print(p->machine, file);
-    if (!file || fclose(file) != 0)
-      mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
-    bytes = (int64_t)length;
-  }
-  GROVE_TRY(grove_context_agree(p->ctx, mine, &bytes, 1));
-  if (p->ctx->rank != 0) mine = (text = malloc((size_t)bytes + 1)) ? GROVE_OK : GROVE_ERR_MEMORY;
-  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
-  GROVE_TRY(grove_context_tell(p->ctx, text, (int)bytes, 0));
-  mine = grove_profile_read(text, (size_t)bytes, "(measured)", out);
-  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
-  free(text);
-  return GROVE_OK;
+  *before = p->ctx->machine;
+  GROVE_TRY(grove_machine_create("unknown", &p->ctx->machine));
+  GROVE_TRY(open_probe(p));
 fail:
-  free(text);
   return status;
 }
 
@@ -156,14 +142,18 @@ grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove
                            grove_machine **out)
 {
   grove_status status = GROVE_OK;
-  grove_probe p = {.ctx = ctx, .comm = MPI_COMM_NULL, .how = how, .points = points};
-  GROVE_TRY(grove_context_agree(ctx, open_probe(&p), NULL, 0));
-  GROVE_TRY(duplicate(&p));
+  grove_machine *before = NULL;
+  grove_probe p = {.ctx = ctx, .how = how, .points = points};
+  GROVE_TRY(grove_context_agree(ctx, begin(&p, &before), NULL, 0));
+  p.tag = ctx->tag_limit - GROVE_PROBE_TAGS;
   p.began = grove_clock();
   p.planned = plan(&p);
   GROVE_TRY(measure_all(&p));
-  GROVE_TRY(share(&p, out));
+  if (p.status == GROVE_OK) p.status = judge(p.machine);
+  GROVE_TRY(grove_context_share_machine(ctx, p.status, p.machine, out));
 fail:
+  if (ctx->machine != before) grove_machine_free(&ctx->machine);
+  ctx->machine = before;
   close_probe(&p);
   return status;
 }
@@ -178,8 +168,12 @@ grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)
   grove_status status = GROVE_OK;
   const grove_measuring how = {.effort = GROVE_MEASURE_NORMAL};
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_machine_measure: the context is NULL");
-  GROVE_CHECK(out, GROVE_ERR_ARG, "rank %d: grove_machine_measure: out is NULL", ctx->rank);
   ctx->call = "grove_machine_measure";
+  grove_status mine = GROVE_OK;
+  if (!out)
+    mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
+                       "rank %d: grove_machine_measure: out is NULL", ctx->rank);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(grove_measure(ctx, &how, NULL, out));
 fail:
   return status;

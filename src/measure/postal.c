@@ -26,11 +26,13 @@ static int count_sizes(int halves)
 
 /* Two pieces are eager and rendezvous: what a profile calls short needs three to be told apart. */
 static void write_pieces(grove_probe *p, grove_locality where, const grove_piece *piece, int n,
-                         int samples)
+                         const int *batches)
 {
   const char *name = grove_locality_names[where];
   for (int i = 0; i < n; i++) {
     const char *protocol = grove_protocol_names[n == 3 ? i : i + 1];
+    int samples = 0;
+    for (int k = 0; k < piece[i].points; k++) samples += *batches++;
     grove_probe_row(p, "alpha", name, protocol, piece[i].cost.alpha, "s", samples,
                     piece[i].residual);
     grove_probe_row(p, "beta", name, protocol, piece[i].cost.beta, "s/B", samples,
@@ -45,7 +47,7 @@ grove_status grove_measure_postal(grove_probe *p, grove_locality where, double s
   grove_status status = GROVE_OK;
   grove_sample sample[MOST];
   grove_piece piece[GROVE_PIECES];
-  int a, b, n = 0, samples = 0, halves = p->how->effort != GROVE_MEASURE_QUICK;
+  int a, b, n = 0, batches[MOST], halves = p->how->effort != GROVE_MEASURE_QUICK;
   double spent = 0, share = seconds / count_sizes(halves);
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
   grove_probe_announce(p, series[where], seconds);
@@ -55,11 +57,11 @@ grove_status grove_measure_postal(grove_probe *p, grove_locality where, double s
        bytes = next_size(bytes, halves)) {
     grove_timing t;
     GROVE_TRY(grove_probe_time(p, &part, grove_probe_ping_pong, bytes, share, &t, &spent));
+    batches[n] = t.samples;
     sample[n++] = (grove_sample){bytes, t.seconds / 2};
-    samples += t.samples;
     grove_probe_keep(p, series[where], bytes, t.seconds / 2);
   }
-  write_pieces(p, where, piece, grove_fit_pieces(sample, n, GROVE_PIECES, piece), samples);
+  write_pieces(p, where, piece, grove_fit_pieces(sample, n, GROVE_PIECES, piece), batches);
 fail:
   return status;
 }

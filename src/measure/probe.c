@@ -1,5 +1,7 @@
 #include "measure/probe.h"
 
+#include "model/price.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +9,13 @@
 
 /* ---- who ---- */
 
-static grove_locality locality(const grove_topo *topo, int a, int b)
-{
-  if (!grove_topo_same_node(topo, a, b)) return GROVE_OFF_NODE;
-  return topo->place[a].socket == topo->place[b].socket ? GROVE_ON_SOCKET : GROVE_ON_NODE;
-}
-
 int grove_probe_pair(const grove_probe *p, grove_locality where, int *a, int *b)
 {
   const grove_topo *topo = &p->ctx->topo;
+  if (topo->nnodes == (where == GROVE_OFF_NODE ? 1 : topo->nranks)) return 0;
   for (int i = 0; i < topo->nranks; i++)
     for (int j = i + 1; j < topo->nranks; j++)
-      if (locality(topo, i, j) == where) {
+      if (grove_price_locality(topo, i, j) == where) {
         *a = i;
         *b = j;
         return 1;
@@ -38,6 +35,20 @@ int grove_probe_ranks(const grove_probe *p, int node, int *ranks, int room)
   for (int r = 0; r < p->ctx->size && n < room; r++)
     if (p->ctx->topo.place[r].node == node) ranks[n++] = r;
   return n;
+}
+
+int grove_probe_fullest(const grove_probe *p)
+{
+  const grove_topo *topo = &p->ctx->topo;
+  int best = 0, most = 0;
+  for (int node = 0; node < topo->nnodes; node++) {
+    int n = 0;
+    for (int r = 0; r < topo->nranks; r++) n += topo->place[r].node == node;
+    if (n > most) best = node;
+    if (n > most) most = n;
+    if (most > topo->nranks - most) break; /* no other can have more */
+  }
+  return best;
 }
 
 /* ---- waiting ---- */
@@ -82,7 +93,7 @@ grove_status grove_probe_meet(grove_probe *p, double *values, int n)
   double mine[MOST] = {0}, most[MOST] = {0};
   MPI_Request request;
   memcpy(mine, values, (size_t)n * sizeof *mine);
-  GROVE_TRY_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->comm, &request));
+  GROVE_TRY_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->ctx->comm, &request));
   GROVE_TRY(grove_probe_doze(p, 1, &request));
   memcpy(values, most, (size_t)n * sizeof *mine);
 fail:
@@ -123,13 +134,11 @@ fail:
   return status;
 }
 
-enum { TAG = 1 };
-
 static grove_status send_one(grove_probe *p, int64_t bytes, int to)
 {
   grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, to, TAG, p->comm, &request));
+  GROVE_TRY_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, to, p->tag, p->ctx->comm, &request));
   GROVE_TRY(grove_probe_finish(p, 1, &request));
 fail:
   return status;
@@ -139,7 +148,7 @@ static grove_status receive_one(grove_probe *p, int64_t bytes, int from)
 {
   grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, from, TAG, p->comm, &request));
+  GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, from, p->tag, p->ctx->comm, &request));
   GROVE_TRY(grove_probe_finish(p, 1, &request));
 fail:
   return status;

@@ -20,12 +20,16 @@ extern "C" {
 /* The largest message that is ever measured. */
 enum { GROVE_PROBE_BYTES = 4 << 20 };
 
+/* The most messages that are under way at once, each with its tag. */
+enum { GROVE_PROBE_TAGS = 10000 };
+
 typedef struct grove_probe {
   grove_context *ctx;
-  MPI_Comm comm; /* own duplicate */
+  int tag; /* the first of GROVE_PROBE_TAGS that no operation has */
   const grove_measuring *how;
-  char *send, *receive; /* GROVE_PROBE_BYTES each */
-  grove_points *points; /* what was seen; NULL: not wanted */
+  char *send, *receive;  /* GROVE_PROBE_BYTES each */
+  MPI_Request *requests; /* GROVE_PROBE_TAGS */
+  grove_points *points;  /* what was seen; NULL: not wanted */
   grove_machine *machine;
   double began, planned; /* for the progress: when, and how long it will take */
   double promised;       /* planned seconds of the steps that are over */
@@ -45,6 +49,9 @@ int grove_probe_pair(const grove_probe *p, grove_locality where, int *a, int *b)
 
 /* This rank's part when `a` leads and `b` answers and nobody else works. */
 grove_pairing grove_probe_only(const grove_probe *p, int a, int b);
+
+/* The node that has most ranks, the first of several. */
+int grove_probe_fullest(const grove_probe *p);
 
 /* Ranks of a node, ascending: at most `room`; returns how many. */
 int grove_probe_ranks(const grove_probe *p, int node, int *ranks, int room);
@@ -94,6 +101,7 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
 grove_status grove_measure_queue(grove_probe *p, double seconds);
 grove_status grove_measure_injection(grove_probe *p, double seconds);
 grove_status grove_measure_contention(grove_probe *p, double seconds);
+grove_status grove_measure_pack(grove_probe *p, double seconds);
 grove_status grove_measure_shared(grove_probe *p, double seconds);
 grove_status grove_measure_crowd(grove_probe *p, double seconds);
 

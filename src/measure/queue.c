@@ -4,27 +4,23 @@
  */
 #include "measure/probe.h"
 
-#include <stdlib.h>
-
-enum { MOST_MESSAGES = 10000, FIRST_TAG = 16 };
-
-static grove_status send_all(grove_probe *p, int to, int n, MPI_Request *request)
+static grove_status send_all(grove_probe *p, int to, int n)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < n; i++)
-    GROVE_TRY_MPI(MPI_Isend(p->send, 8, MPI_BYTE, to, FIRST_TAG + i, p->comm, &request[i]));
-  GROVE_TRY(grove_probe_finish(p, n, request));
+    GROVE_TRY_MPI(MPI_Isend(p->send, 8, MPI_BYTE, to, p->tag + i, p->ctx->comm, &p->requests[i]));
+  GROVE_TRY(grove_probe_finish(p, n, p->requests));
 fail:
   return status;
 }
 
-static grove_status receive_all(grove_probe *p, int from, int n, int reversed, MPI_Request *request)
+static grove_status receive_all(grove_probe *p, int from, int n, int reversed)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < n; i++)
     GROVE_TRY_MPI(MPI_Irecv(p->receive + 8 * i, 8, MPI_BYTE, from,
-                            FIRST_TAG + (reversed ? n - 1 - i : i), p->comm, &request[i]));
-  GROVE_TRY(grove_probe_finish(p, n, request));
+                            p->tag + (reversed ? n - 1 - i : i), p->ctx->comm, &p->requests[i]));
+  GROVE_TRY(grove_probe_finish(p, n, p->requests));
 fail:
   return status;
 }
@@ -33,18 +29,14 @@ static grove_status volume(grove_probe *p, const grove_pairing *part, int messag
                            int reversed, double *seconds)
 {
   grove_status status = GROVE_OK;
-  MPI_Request *request = malloc((size_t)messages * sizeof *request);
-  if (!request) /* not GROVE_NEW: whoever leaves here alone leaves its partner waiting */
-    return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %d requests", messages);
   double begin = grove_clock();
   for (int k = 0; k < n; k++) {
-    if (part->leads) GROVE_TRY(send_all(p, part->partner, messages, request));
-    GROVE_TRY(receive_all(p, part->partner, messages, reversed, request));
-    if (!part->leads) GROVE_TRY(send_all(p, part->partner, messages, request));
+    if (part->leads) GROVE_TRY(send_all(p, part->partner, messages));
+    GROVE_TRY(receive_all(p, part->partner, messages, reversed));
+    if (!part->leads) GROVE_TRY(send_all(p, part->partner, messages));
   }
   *seconds = grove_clock() - begin;
 fail:
-  free(request);
   return status;
 }
 
@@ -70,7 +62,7 @@ static int any_pair(const grove_probe *p, int *a, int *b)
 
 grove_status grove_measure_queue(grove_probe *p, double seconds)
 {
-  static const int counts[] = {1, 10, 100, 300, 1000, 2000, 3000, 5000, MOST_MESSAGES};
+  static const int counts[] = {1, 10, 100, 300, 1000, 2000, 3000, 5000, GROVE_PROBE_TAGS};
   enum { COUNTS = sizeof counts / sizeof *counts };
   grove_status status = GROVE_OK;
   grove_sample sample[COUNTS];

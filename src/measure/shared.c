@@ -110,7 +110,7 @@ fail:
   return status;
 }
 
-/* `k` pairs of the first node: neighbours in its list. */
+/* `k` pairs of a node: neighbours in its list. */
 static grove_pairing pairs_of_node(const int *ranks, int k, int rank)
 {
   for (int i = 0; i < 2 * k; i++)
@@ -134,7 +134,7 @@ grove_status grove_measure_shared(grove_probe *p, double seconds)
   grove_status status = GROVE_OK;
   int ranks[MOST_RANKS], yes = 0, steps = 1;
   GROVE_TRY(shares_memory(p, &yes));
-  int most = grove_probe_ranks(p, 0, ranks, MOST_RANKS) / 2;
+  int most = grove_probe_ranks(p, grove_probe_fullest(p), ranks, MOST_RANKS) / 2;
   if (!yes || most == 0) return GROVE_OK;
   grove_probe_announce(p, "shared memory", seconds);
   GROVE_TRY(measure_flag(p, GROVE_ON_SOCKET, 0.2 * seconds));

@@ -62,6 +62,7 @@ enum {
   T_COPY_ALPHA = GRIDS,
   T_COPY_BETA,
   T_SHARED,
+  T_PACK,
   T_L,
   T_OS,
   T_OR,
@@ -88,6 +89,7 @@ static const term terms[TERMS] = {
   [T_COPY_ALPHA] = {"copy-alpha", "s", BIT(GPU), COPIES, BIT(COUNT), 0},
   [T_COPY_BETA] = {"copy-beta", "s/B", BIT(GPU), COPIES, BIT(COUNT), 0},
   [T_SHARED] = {"shared", "s/B", BIT(CPU), BIT(ON_NODE), BIT(COUNT), 0},
+  [T_PACK] = {"pack", "s/B", BIT(CPU), BIT(ANY), BIT(SIZES), 0},
   [T_L] = {"L", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_OS] = {"o_s", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_OR] = {"o_r", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
@@ -353,6 +355,14 @@ static grove_loggp *listed_loggp(grove_loggp *list, int *n, int64_t from)
   return &list[i];
 }
 
+/* The rate from that size on; 0 if the list is full. */
+static int list_pack(grove_machine *m, const place *p)
+{
+  if (m->npack == GROVE_LISTED) return 0; /* they come sorted */
+  m->pack[m->npack++] = (grove_pack_rate){p->range, p->value};
+  return 1;
+}
+
 static double *loggp_field(grove_loggp *entry, int t)
 {
   switch (t) {
@@ -378,6 +388,7 @@ static int append(grove_machine *m, const place *p)
     if (cost) *cost = (grove_postal){0, p->value};
     return cost != NULL;
   }
+  if (p->term == T_PACK) return list_pack(m, p);
   for (int l = first_of(p->locality, GROVE_LOCALITIES); l < end_of(p->locality, GROVE_LOCALITIES);
        l++) {
     grove_loggp *entry = listed_loggp(m->loggp[l], &m->nloggp[l], p->range);
@@ -474,7 +485,7 @@ static grove_status put_in_place(grove_machine *m, const place *places, int n, g
   for (size_t i = 0; i < sizeof g / sizeof *cells; i++) cells[i] = (cell){.value = NAN};
   for (int way = 0; way < GROVE_DIRECTIONS; way++) m->ncopies[way] = 0;
   for (int l = 0; l < GROVE_LOCALITIES; l++) m->nloggp[l] = 0;
-  m->nshared = 0;
+  m->nshared = m->npack = 0;
   for (int i = 0; i < n; i++) {
     if (places[i].term < GRIDS)
       fill(&g, &places[i]);

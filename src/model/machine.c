@@ -212,6 +212,14 @@ double grove_machine_shared(const grove_machine *m, int ranks)
   return list[i - 1].cost.beta + part * (list[i].cost.beta - list[i - 1].cost.beta);
 }
 
+double grove_machine_packing(const grove_machine *m, int64_t bytes)
+{
+  int i = m->npack - 1;
+  if (i < 0) return 0;
+  while (i > 0 && m->pack[i].from_bytes > bytes) i--;
+  return m->pack[i].beta;
+}
+
 /* ---- what is missing ---- */
 
 typedef struct sentence {
@@ -243,6 +251,7 @@ static void lacks_messages(sentence *s, const grove_machine *m, int memory)
   static const char *const of[GROVE_MEMORIES] = {"", " of gpu", " of gpu-nogdr"};
   char where[64] = "";
   for (int l = 0; l < GROVE_LOCALITIES; l++) {
+    if (l == GROVE_ON_NODE && m->sockets == 1) continue; /* there is no other socket */
     const grove_postal first = grove_machine_postal(m, memory, l, 0);
     if (isnan(first.alpha) || isnan(first.beta)) {
       strcat(where, *where ? ", " : "");
@@ -270,7 +279,8 @@ void grove_machine_missing(const grove_machine *m, char *out, size_t room)
   if (isnan(m->injection[GROVE_CPU][GROVE_REND])) lacks(&s, "injection");
   if (isnan(m->gamma)) lacks(&s, "gamma");
   if (isnan(m->delta)) lacks(&s, "delta");
-  if (isnan(m->flag_seconds[0]) || isnan(m->flag_seconds[1])) lacks(&s, "flag");
+  if (isnan(m->flag_seconds[0]) || (m->sockets != 1 && isnan(m->flag_seconds[1])))
+    lacks(&s, "flag");
   if (m->nshared == 0) lacks(&s, "shared");
   if (m->nloggp[GROVE_OFF_NODE] == 0) lacks(&s, "LogGP");
   if (m->gpus == 0) return;

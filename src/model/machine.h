@@ -73,6 +73,12 @@ typedef struct grove_copy_rate {
   grove_postal cost;
 } grove_copy_rate;
 
+/* Packing, for so many bytes and more: seconds a byte. */
+typedef struct grove_pack_rate {
+  int64_t from_bytes;
+  double beta;
+} grove_pack_rate;
+
 /* An exchange between ranks that outnumber the cores, all at once: seconds until every rank has had
  * its turn, then for each message of a rank and for each of its bytes. NaN: not told. */
 typedef struct grove_crowd {
@@ -118,7 +124,9 @@ struct grove_machine {
   double delta;                                      /* seconds a byte of a contended link */
   int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
   grove_copy_rate copies[GROVE_DIRECTIONS][GROVE_LISTED];
-  grove_crowd crowd[2];   /* on node and off */
+  grove_crowd crowd[2]; /* on node and off */
+  int npack;            /* packing values of 8 bytes, by ascending size */
+  grove_pack_rate pack[GROVE_LISTED];
   double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
   int nshared;            /* bytes through shared memory, by number of active ranks */
   grove_copy_rate shared[GROVE_LISTED];
@@ -159,6 +167,9 @@ grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, 
 /* Seconds a byte through shared memory while `ranks` ranks of the node do so; interpolated between
  * two rows. NaN where the profile has none. */
 double grove_machine_shared(const grove_machine *m, int ranks);
+
+/* Seconds a byte to pack so many; 0 where the profile does not tell. */
+double grove_machine_packing(const grove_machine *m, int64_t bytes);
 
 /* What of the model's needs is missing, as one sentence ("" if nothing) in `out`. */
 void grove_machine_missing(const grove_machine *m, char *out, size_t room);

@@ -33,7 +33,8 @@ static void overheads(const grove_machine *m, grove_locality where, int64_t byte
                       double *o_r)
 {
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
-  if (!row) { /* half of the latency at each end; bytes move by themselves */
+  if (!row || isnan(row->o_s) ||
+      isnan(row->o_r)) { /* half of the latency at each end; bytes move by themselves */
     *o_s = *o_r = grove_machine_postal(m, GROVE_CPU, where, bytes).alpha / 2;
     return;
   }
@@ -58,7 +59,7 @@ static passage passage_of(const grove_machine *m, grove_locality where, int64_t 
   passage p;
   p.alone = p.stream = grove_machine_postal(m, GROVE_CPU, where, bytes);
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
-  if (row) p.stream = (grove_postal){row->g, row->G};
+  if (row && !isnan(row->g) && !isnan(row->G)) p.stream = (grove_postal){row->g, row->G};
   return p;
 }
 
@@ -106,8 +107,8 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   load->posted += receives;
   if (!off) return;
   side->crosses = 1;
-  side->interface +=
-    (double)bytes * m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
+  double injection = m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
+  if (!isnan(injection)) side->interface += (double)bytes * injection;
 }
 
 void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
@@ -123,6 +124,21 @@ void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricin
     add_shared(load, side, m, where, (double)bytes, active);
   else
     add_message(load, side, m, known_locality(m, where), bytes, receives);
+}
+
+void grove_load_pack(grove_load *load, const grove_machine *m, int64_t bytes, int receives)
+{
+  double seconds = (double)bytes * grove_machine_packing(m, bytes);
+  (receives ? &load->received : &load->sent)->term[GROVE_TERM_COPY] += seconds;
+  load->processor += seconds;
+  load->packing += seconds;
+}
+
+void grove_load_keep(grove_load *load, const grove_machine *m, int64_t bytes)
+{
+  double seconds = (double)bytes * grove_machine_packing(m, bytes);
+  load->processor += seconds;
+  load->packing += seconds;
 }
 
 /* ---- one rank ---- */
@@ -159,7 +175,7 @@ static double crowd_seconds(const grove_machine *m, const grove_neighbourhood *a
     turn = fmax(turn, c->turn);
     rest += (around->messages[i] * c->message + around->bytes[i] * c->byte) / (2 * around->ranks);
   }
-  return turn + rest;
+  return turn + rest + around->packing / around->cores;
 }
 
 /* How long the rank's own processor is busy, or those of all who share cores. */
@@ -234,6 +250,7 @@ static void add_shipments(stage *s, const grove_shipment *first, const grove_shi
     int64_t bytes = x->units * s->how->unit_bytes;
     int active = s->node[s->topo->place[x->from].node].active;
     grove_load_add(&s->load[x->from], s->m, s->how, where, bytes, active, 0);
+    grove_load_pack(&s->load[x->from], s->m, bytes, 0);
     grove_load_add(&s->load[x->to], s->m, s->how, where, bytes, active, 1);
   }
   for (int r = 0; r < s->topo->nranks; r++) {
@@ -242,6 +259,7 @@ static void add_shipments(stage *s, const grove_shipment *first, const grove_shi
     node->interface_received += s->load[r].received.interface;
     grove_neighbourhood *domain = &s->domain[s->topo->place[r].domain];
     domain->processor += s->load[r].processor;
+    domain->packing += s->load[r].packing;
     for (int i = 0; i < 2; i++) {
       domain->messages[i] += s->load[r].messages[i];
       domain->bytes[i] += s->load[r].bytes[i];

@@ -9,7 +9,7 @@
  *     queue        gamma for every step along the queue of receives that the plan really makes
  *     contention   delta for every byte of the busiest link, where the caller knows it
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
- *     copy         bytes through shared memory, bytes kept or packed
+ *     copy         bytes through shared memory, bytes that are packed before they travel
  *
  * A stage takes as long as its slowest rank, and at least the processor time of a host over the
  * cores that it has; where ranks outnumber cores and the profile knows crowds, at least as long as
@@ -59,8 +59,9 @@ typedef struct grove_pricing {
   double link_bytes;       /* over the busiest link, for contention; 0: not known */
 } grove_pricing;
 
-/* The price of all ranks' messages. Ranks sit as `topo` says: place[].node and .socket for where
- * messages go, .domain for who shares cores. */
+/* The price of all ranks' messages. What is sent is packed first, what comes is written in its
+ * place: the usual halo, with ghosts at the end. Ranks sit as `topo` says: place[].node and .socket
+ * for where messages go, .domain for who shares cores. */
 grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
                                   const grove_manifest *manifest, const grove_pricing *how,
                                   grove_price *out);
@@ -79,6 +80,7 @@ typedef struct grove_half {
 typedef struct grove_load {
   grove_half sent, received;
   double processor;             /* seconds that the rank itself is busy */
+  double packing;               /* of these, with packing */
   double messages[2], bytes[2]; /* sent and received, on node and off */
   int64_t posted;               /* receives that MPI has to match */
   int on_node;                  /* messages inside the node */
@@ -89,13 +91,18 @@ typedef struct grove_neighbourhood {
   double interface_sent, interface_received; /* of the node */
   double cores;                              /* of its host; 0: one for each rank */
   int ranks;                                 /* that share them; and what these do: */
-  double processor, messages[2], bytes[2];
+  double processor, packing, messages[2], bytes[2];
   int active; /* ranks of the node that use shared memory */
 } grove_neighbourhood;
 
 /* Adds a message of this rank to or from a rank that is `where`. */
 void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
                     grove_locality where, int64_t bytes, int active, int receives);
+
+/* A message whose values do not lie in a row: its bytes are packed, or unpacked. And values that
+ * are moved from here to here, while others are waited for. */
+void grove_load_pack(grove_load *load, const grove_machine *m, int64_t bytes, int receives);
+void grove_load_keep(grove_load *load, const grove_machine *m, int64_t bytes);
 
 /* A rank's price of a stage; `seconds` is NaN where the machine lacks what it takes. */
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,

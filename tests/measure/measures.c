@@ -119,6 +119,9 @@ int main(int argc, char **argv)
   grove_points_free(&points);
   grove_machine_free(&m);
   CHECK_STATUS(grove_machine_measure(NULL, &m), GROVE_ERR_ARG);
+  /* What one rank does wrong all learn of. */
+  CHECK_STATUS(grove_machine_measure(ctx, world_rank() == world_size() - 1 ? NULL : &m),
+               GROVE_ERR_ARG);
   CHECK_OK(grove_context_free(&ctx));
   return test_end();
 }

@@ -36,7 +36,8 @@ says() {
 
 # --- bad input -----------------------------------------------------------------------------------
 
-for bad in '--fast' '-o' '--off-node-from no-such-machine' '--name=' 'lassen'; do
+for bad in '--fast' '-o' '-o /no/such/folder/x' '--off-node-from no-such-machine' '--name=' \
+  'lassen'; do
   # shellcheck disable=SC2086 # words
   machine 2 measure $bad
   ((status == 2)) || fail "measure $bad: exit status $status, not 2"
@@ -92,6 +93,22 @@ p = json.load(open(sys.argv[1]))["routes"][0]["predicted_seconds"]
 assert 0.5 <= p < 0.6, p
 EOP
 
+# A damaged one was not asked for: programs go on without it.
+head -c 500 "${kept[0]}" >"$work/cut" && mv "$work/cut" "${kept[0]}"
+status=0
+GROVE_NODE_SIZE=1 tools/launch 2 "$BUILD/bin/grove" bench 7-point --size 2 --batch 1 --json \
+  >"$work/out" 2>"$work/err" || status=$?
+((status == 0)) || fail "grove bench with a damaged profile in the cache: exit status $status"
+grep -q '"machine": "[a-z0-9]*-\?[a-z0-9]*"' "$work/out" && ! grep -q '"measured"' "$work/out" ||
+  fail "grove bench does not say with which machine it predicts"
+
+# The option machine=measure does it at the first operation.
+status=0
+GROVE_MACHINE=measure tools/launch 2 "$BUILD/bin/grove" bench 7-point --size 2 --batch 1 --json \
+  >"$work/out" 2>"$work/err" || status=$?
+((status == 0)) || fail "grove bench with machine=measure: exit status $status"
+grep -q '"machine": "measured"' "$work/out" || fail "machine=measure did not measure"
+
 # --- check ---------------------------------------------------------------------------------------
 
 machine 2 check "$work/one.machine" --json
@@ -103,7 +120,13 @@ for name in "ping-pong on-socket", "stream on-socket", "messages in order", "mes
     assert series[name]["points"] > 3 and series[name]["median_factor"] >= 1, name
 EOP
 
-# A profile measured twice agrees with itself: compare can say how well.
-"$BUILD/bin/grove" machine compare "$work/one.machine" "${kept[0]}" >"$work/out" ||
+# Measured again and compared: every number that one has the other has too.
+machine 2 measure --quick -o "$work/again.machine" --off-node-from lassen
+"$BUILD/bin/grove" machine compare "$work/one.machine" "$work/again.machine" --json >"$work/out" ||
   fail "compare: exit status $?"
+python3 - "$work/out" <<'EOP' || fail "a profile measured twice has not the same rows"
+import json, sys
+c = json.load(open(sys.argv[1]))
+assert c["messages"]["count"] >= 8 and c["parameters"]["count"] > 20, c
+EOP
 echo 'all is well'

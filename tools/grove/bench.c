@@ -57,6 +57,7 @@ typedef struct settings {
 typedef struct result {
   const char *part; /* "all", "on node", "off node" */
   const char *route;
+  char machine[64]; /* that predicted */
   double setup_seconds, bcast_seconds, reduce_seconds;
   double predicted_seconds, reduce_predicted_seconds; /* by the machine's profile */
   double on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
@@ -301,6 +302,7 @@ static grove_status measure_bcast(const bench *b, grove_forest *f, const pattern
   if (status == GROVE_OK) status = grove_op_report(op, &report);
   out->route = report.route;
   out->predicted_seconds = report.predicted_seconds;
+  snprintf(out->machine, sizeof out->machine, "%s", report.machine ? report.machine : "");
   add_up(b, &report, out);
   if (status == GROVE_OK) status = time_op(b, op, "bcast", &out->bcast_seconds);
   grove_op_free(&op);
@@ -375,6 +377,7 @@ static void print_table(const bench *b, const result *rows, int n)
            1e6 * r->setup_seconds, there[0], there[1], back[0], back[1],
            r->verified ? "right" : "WRONG");
   }
+  printf("\npredicted with the profile '%s'\n", rows[0].machine);
 }
 
 /* A number that may be unknown, which JSON has no NaN for. */
@@ -410,7 +413,9 @@ static void print_json(const bench *b, const result *rows, int n)
   print_json_text(stdout, b->set.pattern);
   printf(", \"ranks\": %d, \"nodes\": %d, \"unit_bytes\": %lld, \"size\": %lld,\n", b->size,
          b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size);
-  printf(" \"routes\": [");
+  printf(" \"machine\": ");
+  print_json_text(stdout, rows[0].machine);
+  printf(",\n \"routes\": [");
   print_json_row(b, &rows[0]);
   printf("],\n \"parts\": [");
   for (int i = 1; i < n; i++) {

@@ -95,7 +95,7 @@ static int read_settings(int argc, char **argv, int rank, int checks, settings *
       s.against = flag;
     else
       return complain(rank, who, "'%s' is not understood", flag);
-    if (value && *value == '\0')
+    if (value && (*value == '\0' || (s.name == value && !grove_text_fits(value))))
       return complain(rank, who, "'%s' has not the value that it needs", flag);
   }
   if (checks && !s.against) return complain(rank, who, "which profile?%s", "");
@@ -141,6 +141,10 @@ static double predict(const grove_machine *m, const grove_point *p)
   int64_t bytes = (int64_t)p->x;
   if (strncmp(p->series, "messages", 8) == 0)
     return predict_volume(m, p->x, strstr(p->series, "reversed") != NULL);
+  if (strncmp(p->series, "crowd", 5) == 0) { /* two neighbours */
+    const grove_crowd *c = &m->crowd[strstr(p->series, "off-node") != NULL];
+    return c->turn + 2 * c->message + 2 * p->x * c->byte;
+  }
   for (int w = 0; w < GROVE_LOCALITIES; w++) {
     if (!strstr(p->series, grove_locality_names[w])) continue;
     const grove_loggp *row = grove_machine_loggp(m, (grove_locality)w, bytes);
@@ -204,20 +208,40 @@ static int draw(const settings *s, const grove_machine *m, const grove_points *p
 
 /* ---- measure ---- */
 
-/* Adds the rows of `other` about what is off node. */
+/* Has the machine a row like this one, about off-node messages? */
+static int has_own(const grove_machine *m, const grove_row *like)
+{
+  for (int i = 0; i < m->nrows; i++) {
+    const grove_row *r = &m->rows[i];
+    if (strcmp(r->locality, "off-node") == 0 && strcmp(r->term, like->term) == 0 &&
+        strcmp(r->memory, like->memory) == 0 && strcmp(r->range, like->range) == 0)
+      return 1;
+  }
+  return 0;
+}
+
+/* Is the row about messages of the host between nodes: directly, or among others? */
+static int is_off_node(const grove_machine *m, const grove_row *r)
+{
+  static const char *const terms[] = {"alpha", "beta", "from", "L", "o_s", "o_r", "g", "G"};
+  int host = strcmp(r->memory, "cpu") == 0 || strcmp(r->memory, "any") == 0;
+  if (!host || strncmp(r->term, "crowd", 5) == 0) return 0;
+  if (strcmp(r->locality, "off-node") == 0) return 1;
+  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+    if (strcmp(r->term, terms[i]) == 0) return strcmp(r->locality, "any") == 0 && !has_own(m, r);
+  return 0;
+}
+
+/* Adds what `other` says of messages between nodes, and only that. */
 static grove_status add_off_node(grove_machine *m, const grove_machine *other)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < other->nrows && status == GROVE_OK; i++) {
     const grove_row *r = &other->rows[i];
-    int off = strcmp(r->locality, "off-node") == 0 || strcmp(r->locality, "any") == 0;
-    int limits = strcmp(r->term, "from") == 0; /* "any" there is about on-node messages too */
-    if (!off || !r->known || strcmp(r->term, "gamma") == 0 || strcmp(r->term, "flag") == 0)
-      continue;
+    if (!r->known || !is_off_node(other, r)) continue;
     char source[512];
     snprintf(source, sizeof source, "%.400s (taken from %.60s)", r->source, other->name);
-    status = grove_machine_add(m, r->term, r->memory, limits ? "off-node" : r->locality, r->range,
-                               r->value, r->unit, source);
+    status = grove_machine_add(m, r->term, "cpu", "off-node", r->range, r->value, r->unit, source);
   }
   return status == GROVE_OK ? grove_machine_digest(m) : status;
 }
@@ -247,14 +271,14 @@ static int make_folder(char *path)
   return 0;
 }
 
-/* On rank 0: what was measured becomes a file. */
-static int keep(const settings *s, const grove_context *ctx, grove_machine *m)
+/* Where the profile goes; EXIT_OK if it can be written there. On rank 0, before anything is
+ * measured: nobody wants to lose a minute to a folder that is not there. */
+static int find_output(const settings *s, const grove_context *ctx, char *path, size_t room)
 {
-  char path[1024];
   if (s->output)
-    snprintf(path, sizeof path, "%s", s->output);
+    snprintf(path, room, "%s", s->output);
   else
-    grove_measure_path(ctx, path, sizeof path);
+    grove_measure_path(ctx, path, room);
   if (*path == '\0') {
     fprintf(stderr,
             "grove machine measure: where to? Neither -o, XDG_CACHE_HOME nor HOME is set\n");
@@ -264,16 +288,19 @@ static int keep(const settings *s, const grove_context *ctx, grove_machine *m)
     fprintf(stderr, "grove machine measure: cannot make the folder of %s\n", path);
     return EXIT_FAILED;
   }
-  if (grove_machine_write(m, path) != GROVE_OK) {
-    fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
-    return EXIT_FAILED;
+  int there = access(path, F_OK) == 0;
+  FILE *file = fopen(path, "a");
+  if (!file) {
+    fprintf(stderr, "grove machine measure: %s cannot be written: %s\n", path, strerror(errno));
+    return EXIT_BAD_INPUT;
   }
-  fprintf(stderr, "written to %s%s\n", path, s->output ? "" : ", where machine=auto finds it");
+  fclose(file);
+  if (!there) unlink(path);
   return EXIT_OK;
 }
 
 /* What rank 0 makes of a measured machine. */
-static int deliver(const settings *s, const grove_context *ctx, grove_machine *m,
+static int deliver(const settings *s, const char *path, grove_machine *m,
                    const grove_machine *other, const grove_points *points)
 {
   char *name = strdup(s->name ? s->name : "measured");
@@ -284,9 +311,14 @@ static int deliver(const settings *s, const grove_context *ctx, grove_machine *m
   }
   free(m->name);
   m->name = name;
-  int code = keep(s, ctx, m);
-  if (code != EXIT_OK) return code;
+  if (grove_machine_write(m, path) != GROVE_OK) {
+    fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
+    grove_profile_print(m, stdout); /* rather than lose it */
+    return EXIT_FAILED;
+  }
+  fprintf(stderr, "written to %s%s\n", path, s->output ? "" : ", where machine=auto finds it");
   tell_left_out(m);
+  int code = EXIT_OK;
   if (s->json)
     print_machine_json(m);
   else
@@ -294,31 +326,39 @@ static int deliver(const settings *s, const grove_context *ctx, grove_machine *m
   return code == EXIT_OK ? draw(s, m, points) : code;
 }
 
+/* What rank 0 finds out before anything is measured; the same status on every rank. */
+static int prepare(const settings *s, grove_context *ctx, char *path, size_t room,
+                   grove_machine **other)
+{
+  int rank = 0, nnodes = 0, code = EXIT_OK;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  grove_context_node(ctx, rank, NULL, &nnodes);
+  if (rank == 0 && s->off_node_from && nnodes > 1)
+    code =
+      complain(rank, "measure", "%s", "there are several nodes, so --off-node-from is not needed");
+  if (rank == 0 && code == EXIT_OK && s->off_node_from)
+    code = open_machine("machine measure", s->off_node_from, other);
+  if (rank == 0 && code == EXIT_OK) code = find_output(s, ctx, path, room);
+  MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return code;
+}
+
 static int run_measure(const settings *s, int rank)
 {
   grove_context *ctx = NULL;
   grove_machine *m = NULL, *other = NULL;
   grove_points points = {0};
+  char path[1024] = "";
   const grove_measuring how = {.effort = s->effort, .progress = show_progress};
-  int code = EXIT_FAILED, nnodes = 0;
-  if (s->off_node_from && grove_machine_open(s->off_node_from, &other) != GROVE_OK) {
-    if (rank == 0) fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
-    return EXIT_BAD_INPUT;
-  }
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
-  if (status == GROVE_OK) status = grove_context_node(ctx, rank, NULL, &nnodes);
-  if (status == GROVE_OK && other && nnodes > 1) {
-    code =
-      complain(rank, "measure", "%s", "there are several nodes, so --off-node-from is not needed");
-    goto done;
+  int code = status == GROVE_OK ? prepare(s, ctx, path, sizeof path, &other) : EXIT_FAILED;
+  if (code == EXIT_OK) status = grove_measure(ctx, &how, &points, &m);
+  if (status != GROVE_OK) {
+    if (rank == 0) fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
+    code = status == GROVE_ERR_OPTION ? EXIT_BAD_INPUT : EXIT_FAILED;
   }
-  if (status == GROVE_OK) status = grove_measure(ctx, &how, &points, &m);
-  if (status != GROVE_OK && rank == 0)
-    fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
-  if (status == GROVE_OK) code = rank == 0 ? deliver(s, ctx, m, other, &points) : EXIT_OK;
-  if (status == GROVE_ERR_OPTION) code = EXIT_BAD_INPUT;
+  if (code == EXIT_OK && rank == 0) code = deliver(s, path, m, other, &points);
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
-done:
   grove_points_free(&points);
   grove_machine_free(&m);
   grove_machine_free(&other);
@@ -405,11 +445,10 @@ static int run_check(const settings *s, int rank)
   grove_machine *fresh = NULL, *m = NULL;
   grove_points points = {0};
   const grove_measuring how = {.effort = s->effort, .progress = show_progress};
-  int code = EXIT_FAILED;
-  if (grove_machine_open(s->against, &m) != GROVE_OK) {
-    if (rank == 0) fprintf(stderr, "grove machine check: %s\n", grove_last_error());
-    return EXIT_BAD_INPUT;
-  }
+  int code = rank == 0 ? open_machine("machine check", s->against, &m) : EXIT_OK;
+  MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD); /* the file may be there for rank 0 alone */
+  if (code != EXIT_OK) return code;
+  code = EXIT_FAILED;
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
   if (status == GROVE_OK) status = grove_measure(ctx, &how, &points, &fresh);
   if (status != GROVE_OK && rank == 0)
