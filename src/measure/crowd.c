@@ -1,7 +1,7 @@
 /* Ranks that outnumber cores. Then a rank that waits has to give its core to the one it waits for,
- * and whoever waits for the network takes one now and then to look: processor time over cores is no
- * answer any more. So it is measured: all ranks at once, in a ring inside every node and in one from
- * node to node, over the library's own operations. An exchange takes
+ * and whoever waits for the network takes one now and then to look: processor time over cores is
+ * no answer any more. So it is measured: all ranks at once, in a ring inside every node and in one
+ * from node to node, over the library's own operations. An exchange takes
  *
  *     turn + message k + byte k s        for k messages of s bytes that every rank sends and gets
  *
@@ -134,13 +134,13 @@ fail:
   return status;
 }
 
-/* Has every rank of the job such a neighbour? */
-static grove_status all_have(grove_probe *p, int off_node, int *yes)
+/* Has any rank of the job such a neighbour? Those that have none sit out. */
+static grove_status any_has(grove_probe *p, int off_node, int *yes)
 {
   int before, after;
-  double lacks = find_neighbours(p, off_node, &before, &after) ? 0 : 1;
-  grove_status status = grove_probe_meet(p, &lacks, 1);
-  *yes = lacks < 1;
+  double has = find_neighbours(p, off_node, &before, &after);
+  grove_status status = grove_probe_meet(p, &has, 1);
+  *yes = has > 0;
   return status;
 }
 
@@ -153,7 +153,7 @@ grove_status grove_measure_crowd(grove_probe *p, double seconds)
   grove_probe_announce(p, "a crowd", seconds);
   for (int off_node = 0; off_node < 2; off_node++) {
     int yes = 0;
-    GROVE_TRY(all_have(p, off_node, &yes));
+    GROVE_TRY(any_has(p, off_node, &yes));
     if (yes) GROVE_TRY(measure_locality(p, off_node, seconds / 2));
   }
 fail:

@@ -15,6 +15,9 @@
 
 enum { TRAIN = 17, MOST_IN_FLIGHT = 64 };
 
+/* About what whoever dozes oversleeps. */
+static const double NAP_SECONDS = 0.0005;
+
 /* n messages from the leader, then an answer. */
 static grove_status train(grove_probe *p, const grove_pairing *part, int64_t bytes, int length)
 {
@@ -113,7 +116,8 @@ static grove_status measure_size(grove_probe *p, const grove_pairing *part, doub
   x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 1e-9);
   x->samples = one.samples + more.samples;
   int length = x->bytes > 65536 ? 4 : MOST_IN_FLIGHT;
-  int rounds = (int)fmin(fmax(0.2 * budget / (length * x->per_message), 2), 200);
+  double round_seconds = length * x->per_message + NAP_SECONDS;
+  int rounds = (int)fmin(fmax(0.2 * budget / round_seconds, 3), 200);
   GROVE_TRY(overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r));
 fail:
   return status;

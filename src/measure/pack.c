@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* `n` leaves in a row (a power of two), joined to `n` roots in no order: every root once, as a linear
- * congruential generator of that period visits them. */
+/* `n` leaves in a row (a power of two), joined to `n` roots in no order: every root once, as a
+ * linear congruential generator of that period visits them. */
 static grove_status open_self(grove_probe *p, int64_t n, double *array, grove_forest **f,
                               grove_op **op)
 {
