@@ -88,11 +88,13 @@ fail:
   return status;
 }
 
+enum { BATCHES = 15 };
+
 /* One exchange, on the slowest rank. */
 static grove_status time_ring(grove_probe *p, int off_node, int neighbours, int64_t bytes,
                               double budget, double *out)
 {
-  enum { BATCHES = 15, WARM_UP = 20 };
+  enum { WARM_UP = 20 };
   grove_status status = GROVE_OK;
   ring r = {0};
   double batch[BATCHES], seconds = 0;
@@ -125,11 +127,12 @@ static grove_status measure_locality(grove_probe *p, int off_node, double second
     more[i] = (grove_sample){2.0 * (double)sizes[i], fmax(two[i] - two[0], 1e-9)};
     grove_probe_keep(p, off_node ? "crowd off-node" : "crowd on-node", (double)sizes[i], two[i]);
   }
+  int samples = BATCHES * (SIZES + 1);
   double message = fmin(fmax(two[0] - one, 0), two[0] / 2);
   grove_piece byte = grove_fit_proportional(more + 1, SIZES - 1);
-  grove_probe_row(p, "crowd-turn", name, "-", two[0] - 2 * message, "s", SIZES + 1, -1);
-  grove_probe_row(p, "crowd-message", name, "-", message, "s", SIZES + 1, -1);
-  grove_probe_row(p, "crowd-byte", name, "-", byte.cost.beta, "s/B", SIZES + 1, byte.residual);
+  grove_probe_row(p, "crowd-turn", name, "-", two[0] - 2 * message, "s", samples, -1);
+  grove_probe_row(p, "crowd-message", name, "-", message, "s", samples, -1);
+  grove_probe_row(p, "crowd-byte", name, "-", byte.cost.beta, "s/B", samples, byte.residual);
 fail:
   return status;
 }
