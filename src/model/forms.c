@@ -161,12 +161,12 @@ fail:
 
 /* ---- parts of node-aware strategies ---- */
 
-double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_shape gpus, double bytes)
+double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_holders gpus, double bytes)
 {
   return grove_form_on_split(on_socket, on_node, gpus, 1, bytes);
 }
 
-double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_shape processes,
+double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_holders processes,
                            double ppg, double bytes)
 {
   double near = fmax(processes.per_socket / ppg - 1, 0);

@@ -95,16 +95,17 @@ grove_status grove_form_torus(const grove_torus *torus, int64_t n, const grove_t
 /* ---- parts of node-aware strategies ---- */
 
 /* The processes, or GPUs, of a node that hold data. The paper has two sockets. */
-typedef struct grove_shape {
+typedef struct grove_holders {
   double sockets, per_socket;
-} grove_shape;
+} grove_holders;
 
 /* (4.1): one GPU sends `bytes` to every other of its node, one message each. With more sockets than
  * two, or one, there are per_socket (sockets - 1) GPUs off socket. */
-double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_shape gpus, double bytes);
+double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_holders gpus,
+                     double bytes);
 
 /* (4.2): one GPU's data, held by `ppg` processes, goes to all processes of the node. */
-double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_shape processes,
+double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_holders processes,
                            double ppg, double bytes);
 
 /* (4.3): `bytes` of a process in `messages`, while its node injects `node_bytes`. */

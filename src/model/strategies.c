@@ -83,7 +83,7 @@ static void add_on(const inputs *in, double times, double bytes)
 {
   grove_postal near = pick(in, GROVE_ON_SOCKET, bytes).cost,
                far = pick(in, GROVE_ON_NODE, bytes).cost;
-  grove_shape gpus = {sockets(in->m), in->x->gpus_per_socket};
+  grove_holders gpus = {sockets(in->m), in->x->gpus_per_socket};
   in->out->on_node = times * grove_form_on(near, far, gpus, bytes);
 }
 
@@ -98,7 +98,7 @@ static void add_on_split(const inputs *in, double ppg)
   double bytes = in->node_bytes;
   grove_postal near = pick(in, GROVE_ON_SOCKET, bytes).cost,
                far = pick(in, GROVE_ON_NODE, bytes).cost;
-  grove_shape processes = {sockets(in->m), all_ranks(in) / sockets(in->m)};
+  grove_holders processes = {sockets(in->m), all_ranks(in) / sockets(in->m)};
   in->out->on_node = 2 * grove_form_on_split(near, far, processes, ppg, bytes);
 }
 
