@@ -24,6 +24,9 @@ extern "C" {
 
 /* ---- messages ---- */
 
+/* Both of them: half of a pair is no price. */
+int grove_postal_is_known(grove_postal p);
+
 /* (2.1), (1): one message. */
 double grove_form_postal(grove_postal p, double bytes);
 
@@ -45,6 +48,10 @@ typedef struct grove_picked {
 } grove_picked;
 grove_picked grove_form_pick(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                              int protocol, double bytes);
+
+/* Whether the profile knows both alpha and beta of such messages, by some protocol: if not, no
+ * message there has a price. */
+int grove_form_has_messages(const grove_machine *m, grove_memory_kind memory, grove_locality where);
 
 /* One message by place and protocol: max-rate between nodes with `ppn` senders, postal inside one,
  * where nothing is injected (the older paper, section 3). */
