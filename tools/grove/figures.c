@@ -62,8 +62,8 @@ static const char *write_lines(const source *from, int n, const curve *lines, do
 static const char *write_ping_pong(const source *from, sheet *out)
 {
   static const curve lines[] = {{"on-socket", GROVE_ON_SOCKET, 1},
-                               {"on-node", GROVE_ON_NODE, 1},
-                               {"off-node", GROVE_OFF_NODE, 1}};
+                                {"on-node", GROVE_ON_NODE, 1},
+                                {"off-node", GROVE_OFF_NODE, 1}};
   return write_lines(from, 3, lines, 1 << 24, out);
 }
 
@@ -278,10 +278,10 @@ static const char scenarios[] = STRATEGY_STYLE
 static const char *write_node_aware(const source *from, sheet *out)
 {
   static const curve lines[] = {{"on-socket", GROVE_ON_SOCKET, 1},
-                               {"on-node", GROVE_ON_NODE, 1},
-                               {"\"off-node, ppn 1\"", GROVE_OFF_NODE, 1},
-                               {"\"off-node, ppn 4\"", GROVE_OFF_NODE, 4},
-                               {"\"off-node, ppn 16\"", GROVE_OFF_NODE, 16}};
+                                {"on-node", GROVE_ON_NODE, 1},
+                                {"\"off-node, ppn 1\"", GROVE_OFF_NODE, 1},
+                                {"\"off-node, ppn 4\"", GROVE_OFF_NODE, 4},
+                                {"\"off-node, ppn 16\"", GROVE_OFF_NODE, 16}};
   return write_lines(from, 5, lines, 1 << 20, out);
 }
 
