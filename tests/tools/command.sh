@@ -133,8 +133,8 @@ bad "'--no-such-flag'" "$grove" --no-such-flag
 
 # Where standard output cannot be written, that is a failure.
 if [[ -w /dev/full ]]; then
-  for words in --help --version options 'options --json' 'machine list' 'machine show lassen --json' \
-    'machine compare lassen summit' 'model figure --list' \
+  for words in --help --version options 'options --json' 'machine list' \
+    'machine show lassen --json' 'machine compare lassen summit' 'model figure --list' \
     'aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms'; do
     what=$words status=0
     # shellcheck disable=SC2086 # the words of the command

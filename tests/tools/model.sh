@@ -303,13 +303,16 @@ for machine in niagara frontier tukey; do
 done
 [[ ! -e $work/none ]] || fail 'something was left of a figure that cannot be drawn'
 good "$grove" model figure --list --json
-python 'assert [f["name"] for f in d["figures"]] == "'"$figures"'".split() and d["figures"][0]["about"]'
+python '
+assert [f["name"] for f in d["figures"]] == "'"$figures"'".split()
+assert all(f["about"] and f["machine"] for f in d["figures"])
+'
 good "$grove" model figure all -o "$work/json" --json
 python '
 import os
 assert len(d["figures"]) == 9 and d["figures"][4]["machine"] == "bluewaters"
-made = [f for x in d["figures"] for f in x["files"]]
-assert sorted(made) == sorted(os.path.join("'"$work"'/json", f) for f in os.listdir("'"$work"'/json"))
+made, folder = [f for x in d["figures"] for f in x["files"]], "'"$work"'/json"
+assert sorted(made) == sorted(os.path.join(folder, f) for f in os.listdir(folder))
 '
 good "$grove" model figure 2.5 --machine bluewaters -o "$work/other"
 bad 'gamma' "$grove" model figure 5 --machine lassen -o "$work/other"

@@ -113,8 +113,9 @@ static const char split_over_ppn[] =
   "       title columnheader(2), \\\n"
   "  for [b=0:7] data index b using 1:3 with points pt 6 ps 2 lc b + 1 notitle\n";
 
-/* A block: the strategies' names, then rows; at the end the least that is no best case. A colour for
- * each route; dashed is from device to device. Which have a price is a matter of the machine alone. */
+/* A block: the strategies' names, then rows; at the end the least that is no best case. A colour
+ * for each route; dashed is from device to device. Which have a price is a matter of the machine
+ * alone. */
 static void write_strategy_names(const char *first, const grove_strategy *list, sheet *out)
 {
   static const char *const colors[GROVE_STRATEGIES] = {"#7b3294", "#7b3294", "#0571b0", "#0571b0",
