@@ -20,6 +20,9 @@ enum {
   GROVE_COLUMNS
 };
 
+/* The standings, as profiles and commands spell them: "complete", "assumed", "incomplete". */
+extern const char *const grove_standing_names[];
+
 /* What is wrong with which row, and in which of its columns. */
 typedef struct grove_fault {
   int row, column;

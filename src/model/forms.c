@@ -30,7 +30,7 @@ static int64_t whole(double bytes)
   return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-static int is_known(grove_postal p)
+int grove_postal_is_known(grove_postal p)
 {
   return !isnan(p.alpha) && !isnan(p.beta);
 }
@@ -41,14 +41,19 @@ grove_picked grove_form_pick(const grove_machine *m, grove_memory_kind memory, g
   int used = protocol;
   if (protocol == GROVE_BY_SIZE) used = grove_machine_protocol(m, memory, where, whole(bytes));
   const grove_postal *costs = m->postal[memory][where];
-  while (used < GROVE_REND && !is_known(costs[used])) used++;
-  while (used > GROVE_SHORT && !is_known(costs[used])) used--;
+  while (used < GROVE_REND && !grove_postal_is_known(costs[used])) used++;
+  while (used > GROVE_SHORT && !grove_postal_is_known(costs[used])) used--;
   return (grove_picked){
     .protocol = (grove_protocol)used,
     .cost = costs[used],
     .injection = m->injection[memory][used],
     .replaced = protocol != GROVE_BY_SIZE && used != protocol,
   };
+}
+
+int grove_form_has_messages(const grove_machine *m, grove_memory_kind memory, grove_locality where)
+{
+  return grove_postal_is_known(grove_form_pick(m, memory, where, GROVE_BY_SIZE, 0).cost);
 }
 
 double grove_form_message(const grove_machine *m, grove_memory_kind memory, grove_locality where,
@@ -161,12 +166,12 @@ fail:
 
 /* ---- parts of node-aware strategies ---- */
 
-double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_shape gpus, double bytes)
+double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_holders gpus, double bytes)
 {
   return grove_form_on_split(on_socket, on_node, gpus, 1, bytes);
 }
 
-double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_shape processes,
+double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_holders processes,
                            double ppg, double bytes)
 {
   double near = fmax(processes.per_socket / ppg - 1, 0);

@@ -24,6 +24,9 @@ extern "C" {
 
 /* ---- messages ---- */
 
+/* Both of them: half of a pair is no price. */
+int grove_postal_is_known(grove_postal p);
+
 /* (2.1), (1): one message. */
 double grove_form_postal(grove_postal p, double bytes);
 
@@ -45,6 +48,10 @@ typedef struct grove_picked {
 } grove_picked;
 grove_picked grove_form_pick(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                              int protocol, double bytes);
+
+/* Whether the profile knows both alpha and beta of such messages, by some protocol: if not, no
+ * message there has a price. */
+int grove_form_has_messages(const grove_machine *m, grove_memory_kind memory, grove_locality where);
 
 /* One message by place and protocol: max-rate between nodes with `ppn` senders, postal inside one,
  * where nothing is injected (the older paper, section 3). */
@@ -95,16 +102,17 @@ grove_status grove_form_torus(const grove_torus *torus, int64_t n, const grove_t
 /* ---- parts of node-aware strategies ---- */
 
 /* The processes, or GPUs, of a node that hold data. The paper has two sockets. */
-typedef struct grove_shape {
+typedef struct grove_holders {
   double sockets, per_socket;
-} grove_shape;
+} grove_holders;
 
 /* (4.1): one GPU sends `bytes` to every other of its node, one message each. With more sockets than
  * two, or one, there are per_socket (sockets - 1) GPUs off socket. */
-double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_shape gpus, double bytes);
+double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_holders gpus,
+                     double bytes);
 
 /* (4.2): one GPU's data, held by `ppg` processes, goes to all processes of the node. */
-double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_shape processes,
+double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_holders processes,
                            double ppg, double bytes);
 
 /* (4.3): `bytes` of a process in `messages`, while its node injects `node_bytes`. */

@@ -3,8 +3,9 @@
  *
  *     term  memory  locality  range  value  unit  source, to the end of the line
  *
- * The last line is `end N`, with the number of rows before it: a file that was cut off, even
- * between two lines, is found out. docs/machines.md has every term.
+ * `end N` is the last line that is written, and N the number of rows: a file that was cut off, even
+ * between two lines, has no such line. Somebody may have added rows since, before it or behind it;
+ * fewer than N there must not be. docs/machines.md has every term.
  */
 #include "model/digest.h"
 #include "model/number.h"
@@ -15,14 +16,16 @@
 
 enum { LINE_BYTES = 4000 };
 
-static const char *const standings[] = {"complete", "assumed", "incomplete"};
+const char *const grove_standing_names[] = {"complete", "assumed", "incomplete"};
 
 typedef struct reader {
   const char *file;
-  const char *at, *end; /* what has not been read */
-  int line;             /* that was read last; from 1 */
-  int rows;
+  const char *at, *end;           /* what has not been read */
+  int line;                       /* that was read last; from 1 */
+  int rows;                       /* but `end` */
   int named, told, stands, ended; /* name, about, status and end have been there */
+  int64_t promised;               /* rows, by `end` */
+  int end_line, end_column;
   grove_machine *m;
 } reader;
 
@@ -42,13 +45,14 @@ static grove_status complain(const reader *r, int column, const char *format, ..
 
 static grove_status complain(const reader *r, int column, const char *format, ...)
 {
-  char why[500];
+  char why[500], sentence[GROVE_SENTENCE_BYTES];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(why, sizeof why, format, arguments);
   va_end(arguments);
-  return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "%.300s, line %d, column %d: %s", r->file,
-                     r->line, column, why);
+  snprintf(sentence, sizeof sentence, "%.300s, line %d, column %d: %s", r->file, r->line, column,
+           why);
+  return grove_error_set(GROVE_ERR_ARG, sentence); /* the place that counts is in it */
 }
 
 /* ---- lines and words ---- */
@@ -144,7 +148,7 @@ static grove_status read_standing(reader *r, const words *w)
 {
   if (r->stands++) return complain(r, w->column[0], "the same row twice: status");
   for (int i = 0; w->n == 2 && i <= GROVE_INCOMPLETE; i++)
-    if (strcmp(w->word[1], standings[i]) == 0) {
+    if (strcmp(w->word[1], grove_standing_names[i]) == 0) {
       r->m->standing = (grove_standing)i;
       return GROVE_OK;
     }
@@ -154,13 +158,32 @@ static grove_status read_standing(reader *r, const words *w)
 
 static grove_status read_end(reader *r, const words *w)
 {
-  char expected[16];
-  snprintf(expected, sizeof expected, "%d", r->rows);
-  if (w->n < 2 || strcmp(w->word[1], expected) != 0)
+  double rows = 0;
+  if (r->ended++) return complain(r, w->column[0], "the same row twice: end");
+  if (w->n < 2 || strlen(w->word[1]) > 9 ||
+      strspn(w->word[1], "0123456789") != strlen(w->word[1]) ||
+      grove_number_read(w->word[1], &rows))
     return complain(r, w->n == 2 ? w->column[1] : w->length + 1,
-                    "there are %d rows before this one, so it must be 'end %d'", r->rows, r->rows);
-  r->ended = 1;
+                    "behind 'end' stands the number of rows, and there are %d before it", r->rows);
+  r->promised = (int64_t)rows;
+  r->end_line = r->line;
+  r->end_column = w->column[1];
   return GROVE_OK;
+}
+
+/* Rows may have been added by hand; none may be missing. */
+static grove_status check_end(reader *r)
+{
+  if (!r->ended) {
+    r->line++;
+    return complain(r, 1, "no row 'end %d': the file was cut off, or lacks it", r->rows);
+  }
+  int64_t missing = r->promised - r->rows;
+  if (missing <= 0) return GROVE_OK;
+  r->line = r->end_line;
+  return complain(
+    r, r->end_column, "%lld row%s missing: there are %d of %lld. If that is meant, write 'end %d'",
+    (long long)missing, missing > 1 ? "s are" : " is", r->rows, (long long)r->promised, r->rows);
 }
 
 static int is(const char *word, const char *line)
@@ -176,7 +199,8 @@ static grove_status read_line(reader *r, char *line)
   if (!*first || *first == '#') return GROVE_OK;
   grove_status status = GROVE_OK;
   int name = is("name", first), about = is("about", first), stands = is("status", first);
-  if (name || about || stands || is("end", first)) {
+  int end = is("end", first);
+  if (name || about || stands || end) {
     words w = cut(line, 2);
     if (name)
       status = keep_text(r, &w, &r->named, &r->m->name);
@@ -189,7 +213,7 @@ static grove_status read_line(reader *r, char *line)
   } else {
     status = read_row(r, line);
   }
-  r->rows++;
+  r->rows += !end;
   return status;
 }
 
@@ -212,19 +236,11 @@ static grove_status read_all(reader *r, const char *text)
   char line[LINE_BYTES + 1];
   grove_status status = GROVE_OK;
   while (status == GROVE_OK && r->at < r->end) {
-    if (r->ended) {
-      r->line++;
-      return complain(r, 1, "nothing may follow the row 'end'");
-    }
     status = next_line(r, line);
     if (status == GROVE_OK) status = read_line(r, line);
   }
+  if (status == GROVE_OK) status = check_end(r);
   if (status != GROVE_OK) return status;
-  if (!r->ended) {
-    r->line++;
-    return complain(r, 1, "the last row must be 'end %d': the file was cut off, or lacks it",
-                    r->rows);
-  }
   if (!r->named) return complain(r, 1, "no row 'name' says what the machine is called");
   grove_fault fault = {0};
   status = grove_digest(r->m, &fault);
@@ -256,7 +272,7 @@ grove_status grove_profile_print(const grove_machine *m, FILE *file)
               "what is said about machine '%.100s' must be one line of text", m->name);
   fprintf(file, "name %s\n", m->name);
   if (*m->about) rows += fprintf(file, "about %s\n", m->about) > 0;
-  fprintf(file, "status %s\n\n", standings[m->standing]);
+  fprintf(file, "status %s\n\n", grove_standing_names[m->standing]);
   fprintf(file, "# %-10s %-9s %-9s %-10s %12s %-4s %s\n", "term", "memory", "locality", "range",
           "value", "unit", "source");
   for (int i = 0; i < m->nrows; i++) {

@@ -83,7 +83,7 @@ static void add_on(const inputs *in, double times, double bytes)
 {
   grove_postal near = pick(in, GROVE_ON_SOCKET, bytes).cost,
                far = pick(in, GROVE_ON_NODE, bytes).cost;
-  grove_shape gpus = {sockets(in->m), in->x->gpus_per_socket};
+  grove_holders gpus = {sockets(in->m), in->x->gpus_per_socket};
   in->out->on_node = times * grove_form_on(near, far, gpus, bytes);
 }
 
@@ -98,13 +98,18 @@ static void add_on_split(const inputs *in, double ppg)
   double bytes = in->node_bytes;
   grove_postal near = pick(in, GROVE_ON_SOCKET, bytes).cost,
                far = pick(in, GROVE_ON_NODE, bytes).cost;
-  grove_shape processes = {sockets(in->m), all_ranks(in) / sockets(in->m)};
+  grove_holders processes = {sockets(in->m), all_ranks(in) / sockets(in->m)};
   in->out->on_node = 2 * grove_form_on_split(near, far, processes, ppg, bytes);
 }
 
+/* For all strategies or for none: they are compared with each other. */
 static int has_copies(const grove_machine *m)
 {
-  return m->ncopies[GROVE_D2H] > 0 && m->ncopies[GROVE_H2D] > 0;
+  static const int processes[] = {1, HOST_PROCESSES_DD};
+  for (int i = 0; i < 2; i++)
+    for (int way = 0; way < GROVE_DIRECTIONS; way++)
+      if (!grove_postal_is_known(grove_machine_copying(m, way, processes[i]))) return 0;
+  return 1;
 }
 
 static void add_copy(const inputs *in, int processes, double received)
@@ -178,18 +183,13 @@ static const struct kind {
   {"split-md", GROVE_CPU, 1, 0, 0, split_md},   {"split-dd", GROVE_CPU, 1, 0, 1, split_dd},
 };
 
-static int has_messages(const grove_machine *m, grove_memory_kind memory, grove_locality where)
-{
-  return !isnan(grove_form_pick(m, memory, where, GROVE_BY_SIZE, 0).cost.alpha);
-}
-
 static const char *left_out(const grove_machine *m, const struct kind *k)
 {
-  if (!has_messages(m, k->memory, GROVE_OFF_NODE))
+  if (!grove_form_has_messages(m, k->memory, GROVE_OFF_NODE))
     return "the profile has no messages between devices";
   if (k->needs_copies && !has_copies(m)) return "the profile has no copies between host and device";
-  if (k->node_aware && (!has_messages(m, k->memory, GROVE_ON_SOCKET) ||
-                        (m->sockets > 1 && !has_messages(m, k->memory, GROVE_ON_NODE))))
+  if (k->node_aware && (!grove_form_has_messages(m, k->memory, GROVE_ON_SOCKET) ||
+                        (m->sockets > 1 && !grove_form_has_messages(m, k->memory, GROVE_ON_NODE))))
     return "the profile has no messages inside a node";
   return NULL;
 }
@@ -215,7 +215,7 @@ grove_status grove_strategies_price(const grove_machine *m, const grove_exchange
                                     grove_strategy out[GROVE_STRATEGIES])
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(has_messages(m, GROVE_CPU, GROVE_OFF_NODE), GROVE_ERR_ARG,
+  GROVE_CHECK(grove_form_has_messages(m, GROVE_CPU, GROVE_OFF_NODE), GROVE_ERR_ARG,
               "the profile %s has no alpha and beta of messages between nodes",
               m->name ? m->name : "given");
   GROVE_CHECK(x->ppn > 0, GROVE_ERR_ARG, "no process of a node holds data: ppn is %g", x->ppn);

@@ -41,7 +41,8 @@
  *
  * Without GPUs. A profile without copies gets none: "staged" then means that the data is in host
  * memory already, and split-dd, whose point is the copy, is left out. One without messages of gpu
- * has no device paths. Processes that hold data take the place of GPUs in T_on.
+ * has no device paths. Half of a pair, alpha without beta, counts as not there. Processes that hold
+ * data take the place of GPUs in T_on.
  */
 #ifndef GROVE_MODEL_STRATEGIES_H
 #define GROVE_MODEL_STRATEGIES_H

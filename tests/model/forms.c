@@ -168,7 +168,7 @@ static void contention_limits(void)
 
 static void node_aware_parts(void)
 {
-  const grove_shape gpus = {2, 2}, processes = {2, 20};
+  const grove_holders gpus = {2, 2}, processes = {2, 20};
   const double s = 1e6;
   /* (4.1): (gps - 1) (alpha_on-socket + beta_on-socket s) + gps (alpha_on-node + beta_on-node s) */
   SAME(grove_form_on(near_cpu, far_cpu, gpus, s),
@@ -199,11 +199,11 @@ static void node_aware_parts(void)
 static void node_aware_limits(void)
 {
   grove_postal none = {NAN, NAN};
-  SAME(grove_form_on(none, none, (grove_shape){1, 1}, 1e6), 0);
-  SAME(grove_form_on(near_cpu, none, (grove_shape){1, 4}, 1e6), 3 * (3.15e-06 + 3.4e-11 * 1e6));
-  SAME(grove_form_on(none, far_cpu, (grove_shape){2, 1}, 0), 6.77e-06);
-  SAME(grove_form_on(near_cpu, far_cpu, (grove_shape){4, 2}, 0), 3.15e-06 + 6 * 6.77e-06);
-  SAME(grove_form_on_split(none, far_cpu, (grove_shape){2, 2}, 4, 0), 0.5 * 6.77e-06);
+  SAME(grove_form_on(none, none, (grove_holders){1, 1}, 1e6), 0);
+  SAME(grove_form_on(near_cpu, none, (grove_holders){1, 4}, 1e6), 3 * (3.15e-06 + 3.4e-11 * 1e6));
+  SAME(grove_form_on(none, far_cpu, (grove_holders){2, 1}, 0), 6.77e-06);
+  SAME(grove_form_on(near_cpu, far_cpu, (grove_holders){4, 2}, 0), 3.15e-06 + 6 * 6.77e-06);
+  SAME(grove_form_on_split(none, far_cpu, (grove_holders){2, 2}, 4, 0), 0.5 * 6.77e-06);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* The profile reader: what comes with the library is read and comes back the same; what is wrong is
- * found, with line and column; a file that was cut off anywhere is never taken. */
+ * found, with line and column; a file that was cut off anywhere is never taken, one to which rows
+ * were added is. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "check.h"
 #include "model/machine.h"
@@ -187,10 +188,15 @@ static void names_the_place(void)
   }
   check_place("", 0, 1, 1, "'end 0'");
   check_place("name test\n", 10, 2, 1, "'end 1'");
-  check_place("name test\nend 2\n", 16, 2, 5, "'end 1'");
-  check_place("name test\nend\n", 14, 2, 4, "'end 1'");
-  check_place("name test\nend 1 2\n", 18, 2, 5, "'end 1'");
-  check_place("name test\nend 1\n\n", 17, 3, 1, "follow");
+  check_place("name test\nend 2\n", 16, 2, 5, "1 row is missing: there are 1 of 2");
+  check_place("name test\nend 4\n# more\nstatus assumed\n", 38, 2, 5, "2 rows are missing");
+  check_place("name test\nend\n", 14, 2, 4, "1 before it");
+  check_place("name test\nend 1 2\n", 18, 2, 5, "number of rows");
+  check_place("name test\nend -1\n", 17, 2, 5, "number of rows");
+  check_place("name test\nend 1e9\n", 18, 2, 5, "number of rows");
+  check_place("name test\nend 1\nend 1\n", 22, 3, 1, "the same row twice: end");
+  check_place("name test\nend 1\nwhat\n", 21, 3, 5, "1 columns");
+  check_place("name test\nend 1\nfuture cpu", 26, 3, 11, "does not end");
   check_place("name test\nend 1", 15, 2, 6, "does not end");
   check_place("end 0\n", 6, 1, 1, "'name'");
   check_place("name t\0st\nend 1\n", 16, 1, 7, "byte 0");
@@ -250,6 +256,45 @@ static void takes_odd_layouts(void)
   CHECK(m->standing == GROVE_INCOMPLETE, "nobody said that it is complete");
   round_trip(m);
   grove_machine_free(&m);
+}
+
+/* What a person adds, behind the end or in the middle, known or not, is kept. */
+static void takes_added_rows(void)
+{
+  static const char future[] = "future cpu on-moon 7 1.5 parsec a later version\n";
+  static const char crowd[] = "alpha gpu-nogdr on-socket short 1 s added\n";
+  for (const grove_builtin *b = grove_builtins; b->name; b++) {
+    size_t length = strlen(b->text), room = length + sizeof future + sizeof crowd;
+    grove_machine *before = NULL, *m = NULL;
+    char *text = need(room);
+    CHECK_OK(grove_machine_open(b->name, &before));
+    snprintf(text, room, "%s%s%s", b->text, future, crowd);
+    CHECK_OK(read_text(text, &m));
+    CHECK(m->nrows == before->nrows + 2, "%s: %d rows", b->name, m->nrows);
+    CHECK(!m->rows[before->nrows].known && m->rows[before->nrows + 1].known, "%s", b->name);
+    CHECK(m->postal[GROVE_GPU_NOGDR][GROVE_ON_SOCKET][GROVE_SHORT].alpha == 1, "%s: it is not used",
+          b->name);
+    round_trip(m);
+    grove_machine_free(&m);
+    const char *middle = strchr(b->text + length / 2, '\n') + 1;
+    snprintf(text, room, "%.*s%s%s", (int)(middle - b->text), b->text, future, middle);
+    CHECK_OK(read_text(text, &m));
+    CHECK(m->nrows == before->nrows + 1, "%s: %d rows", b->name, m->nrows);
+    round_trip(m);
+    grove_machine_free(&m);
+    grove_machine_free(&before);
+    free(text);
+  }
+}
+
+/* A row taken away is missed. */
+static void misses_rows(void)
+{
+  grove_machine *m = NULL;
+  const char *text = "name test\nabout it\ngamma cpu any - 1 s x\nend 3\n";
+  CHECK_OK(read_text(text, &m));
+  grove_machine_free(&m);
+  check_place("name test\ngamma cpu any - 1 s x\nend 3\n", 38, 3, 5, "'end 2'");
 }
 
 /* Cut anywhere, it is refused; a byte changed, nothing breaks. */
@@ -331,6 +376,8 @@ int main(int argc, char **argv)
   names_the_place();
   refuses_long_lists();
   takes_odd_layouts();
+  takes_added_rows();
+  misses_rows();
   finds_cuts();
   numbers_survive();
   ignores_the_locale();

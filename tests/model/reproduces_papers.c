@@ -117,7 +117,7 @@ static double split_by_shares(const grove_strategy *s, const grove_exchange *x, 
   grove_postal near =
     grove_form_pick(lassen, GROVE_CPU, GROVE_ON_SOCKET, GROVE_BY_SIZE, share).cost;
   grove_postal far = grove_form_pick(lassen, GROVE_CPU, GROVE_ON_NODE, GROVE_BY_SIZE, share).cost;
-  return s->off_node + 2 * grove_form_on_split(near, far, (grove_shape){2, 20}, ppg, share) +
+  return s->off_node + 2 * grove_form_on_split(near, far, (grove_holders){2, 20}, ppg, share) +
          s->copy;
 }
 

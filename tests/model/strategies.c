@@ -224,6 +224,46 @@ static void best(void)
   CHECK(grove_strategies_best(list, 1) == 3, "%d", grove_strategies_best(list, 1));
 }
 
+/* A machine of what is given; every row of unit s but those of a beta. */
+static grove_machine *made_of(int n, const char *const (*rows)[4])
+{
+  grove_machine *m = NULL;
+  CHECK_OK(grove_machine_create("made", &m));
+  for (int i = 0; i < n; i++)
+    CHECK_OK(grove_machine_add(m, rows[i][0], rows[i][1], rows[i][2], rows[i][3], 1e-6,
+                               strstr(rows[i][0], "beta") ? "s/B" : "s", "made up"));
+  CHECK_OK(grove_machine_digest(m));
+  return m;
+}
+
+/* alpha without beta, and the other way round, is no message; so are copies. */
+static void half_a_pair(void)
+{
+  static const char *const one[][4] = {{"alpha", "cpu", "off-node", "any"}};
+  static const char *const other[][4] = {{"beta", "cpu", "off-node", "any"}};
+  static const char *const copies[][4] = {
+    {"alpha", "cpu", "any", "any"},    {"beta", "cpu", "any", "any"},
+    {"alpha", "gpu", "any", "any"},    {"copy-alpha", "gpu", "d2h", "1"},
+    {"copy-alpha", "gpu", "h2d", "1"}, {"copy-beta", "gpu", "h2d", "1"}};
+  grove_strategy list[GROVE_STRATEGIES];
+  grove_machine *m = made_of(1, one);
+  CHECK_STATUS(grove_strategies_price(m, &example, list), GROVE_ERR_ARG);
+  grove_machine_free(&m);
+  m = made_of(1, other);
+  CHECK_STATUS(grove_strategies_price(m, &example, list), GROVE_ERR_ARG);
+  grove_machine_free(&m);
+  m = made_of(6, copies);
+  CHECK_OK(grove_strategies_price(m, &example, list));
+  for (int i = 0; i < GROVE_STRATEGIES; i++) {
+    int staged = strcmp(list[i].path, "staged") == 0;
+    CHECK(isfinite(list[i].seconds) && list[i].copy == 0, "%s %s takes %g s, copies %g",
+          list[i].route, list[i].path, list[i].seconds, list[i].copy);
+    CHECK(!list[i].left_out == (staged && strcmp(list[i].route, "split-dd") != 0), "%s %s: %s",
+          list[i].route, list[i].path, list[i].left_out ? list[i].left_out : "has a price");
+  }
+  grove_machine_free(&m);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "model/strategies");
@@ -236,6 +276,7 @@ int main(int argc, char **argv)
   duplicates();
   completes();
   without_gpus();
+  half_a_pair();
   limits();
   best();
   grove_machine_free(&lassen);

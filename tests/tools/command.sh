@@ -131,6 +131,19 @@ grep -q '^usage: ' "$work/err" || fail 'no argument: no overview'
 bad "'no-such-command'" "$grove" no-such-command
 bad "'--no-such-flag'" "$grove" --no-such-flag
 
+# Where standard output cannot be written, that is a failure.
+if [[ -w /dev/full ]]; then
+  for words in --help --version options 'options --json' 'machine list' \
+    'machine show lassen --json' 'machine compare lassen summit' 'model figure --list' \
+    'aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms'; do
+    what=$words status=0
+    # shellcheck disable=SC2086 # the words of the command
+    "$grove" $words >/dev/full 2>"$work/err" || status=$?
+    ((status == 1)) || fail 'a full disk goes unnoticed'
+    grep -q 'standard output could not be written' "$work/err" || fail 'no sentence'
+  done
+fi
+
 # --- options ---
 
 readonly options='route transport_on_node transport_off_node p2p deterministic node_size node_map

@@ -173,7 +173,7 @@ grep -qE '^  messages +6 ' "$work/out" || fail 'no count of messages'
 explain "$a" --nodes 1 --ppn 1 --machine lassen
 has 'nothing to send'
 run "$grove" explain --help
-for flag in nodes ppn machine partition unit-bytes picture json; do has "--$flag"; done
+for flag in nodes ppn machine partition unit-bytes topology picture json; do has "--$flag"; done
 has Examples
 run "$grove" --help
 has '  explain '
@@ -192,6 +192,66 @@ assert min(r["terms"].values()) >= 0 and r["terms"]["latency"] > 0, r
 assert abs(sum(r["terms"].values()) - r["seconds"]) < 1e-6 * r["seconds"], r
 END
   done
+fi
+
+# --- contention: who is joined to whom, by hand ---
+
+# Bytes, of four nodes with a rank each: 1 to 0 16; 2 to 0, 2 to 1, 3 to 1, 0 to 2, 0 to 3 8 each.
+far=(--nodes 4 --ppn 1 --machine bluewaters --json)
+explain "$a" "${far[@]}"
+counts topology null
+has '"contention": null,'
+# A ring: up from 3 and from 0, down from 1 go 16; 80 bytes times links, of 56 bytes.
+explain "$a" "${far[@]}" --topology 4
+counts topology '"4"' link_bytes 16 hops 1.42857143
+has '"contention": 1.6e-09,'
+# Two routers of two nodes: 24 from the second to the first.
+explain "$a" "${far[@]}" --topology 2:2
+counts link_bytes 24 hops 0.714285714
+# Eq. 7: two routers of the cube of eight, h = 5/7 and b = 14: 2 h^3 b. Then one node a router.
+explain "$a" "${far[@]}" --topology cube
+counts topology '"cube"' link_bytes 10.2040816 hops 0.714285714
+explain "$a" "${far[@]}" --topology cube:1
+counts link_bytes 29.755102 hops 1.28571429
+explain "$a" --nodes 2 --ppn 2 --machine bluewaters --topology 2x1x1x1x1 # 24 bytes back, 16 there
+has 'On the torus: the busiest link carries 24 bytes; a byte travels 1 links on average.'
+explain "$a" --nodes 2 --ppn 2 --machine lassen --topology cube
+has 'Estimated on a cube of routers'
+has 'the profile has no delta'
+explain "$a" --nodes 2 --ppn 2 --machine bluewaters
+has 'Contention is not counted'
+
+# --- machines of which too little is known: counts, and no price ---
+
+for machine in niagara frontier perlmutter tukey; do
+  explain "$a" --nodes 2 --ppn 2 --machine $machine --json
+  pattern 6 5 7 5 3 2 2 1
+  counts seconds null terms null choice null contention null bytes $((7 * 8))
+  grep -qE '"note": "the profile [a-z]+ lacks alpha and beta of messages between nodes and ins' \
+    "$work/out" || fail 'what is missing?'
+  if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; json.load(sys.stdin)' <"$work/out" || fail 'no JSON'
+  fi
+done
+explain "$a" --nodes 2 --ppn 2 --machine frontier --picture "$work/unpriced/a"
+has 'No price, and so no choice: the profile frontier lacks alpha and beta'
+grep -qE '^  microseconds +-$' "$work/out" || fail 'a price?'
+has 'a cell for each rank'
+explain "$a" --nodes 1 --ppn 1 --machine frontier --json
+counts seconds 0
+
+# A row that no formula knows is warned of; the profile's own name is told.
+(cat machines/lassen.machine && echo 'future cpu any - 1 s later') >"$work/more.machine"
+run "$grove" explain "$a" --nodes 2 --ppn 2 --machine "$work/more.machine" --json
+((status == 0)) || fail 'it failed'
+counts machine '"lassen"'
+grep -q "no formula knows the term 'future'" "$work/err" || fail 'no warning'
+# A file name that is no UTF-8 does not make bad JSON.
+cp "$a" "$work/$(printf 'no\377.mtx')"
+explain "$work/$(printf 'no\377.mtx')" --nodes 2 --ppn 2 "${on[@]}"
+if command -v python3 >/dev/null; then
+  python3 -c 'import json, sys; json.loads(sys.stdin.buffer.read().decode())' <"$work/out" ||
+    fail 'no JSON'
 fi
 
 # --- without MPI: also where it could not start ---
@@ -259,8 +319,11 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n' >"$work
 bad "$work/outside:3: a row from 1 to 2 is expected, and not '3'" "$work/outside" "${good[@]}"
 printf '%%%%MatrixMarket matrix coordinate real general\n9999999999 9999999999 0\n' >"$work/huge"
 bad '9999999999 rows' "$work/huge" "${good[@]}"
-# A machine of which too little is known for a price; one whose profile is cut.
-bad 'perlmutter lacks what a price needs' "$a" --nodes 2 --ppn 2 --machine perlmutter
+for how in '' x 4x 4x0 -4 4x4:0 4: cube:0 cube4 cubes 1x2x3x4x5x6 99999x99999 4x4x; do
+  bad "--topology cannot be '$how'" "$a" "${good[@]}" "--topology=$how"
+done
+bad '--topology 3 has room for 3 nodes, and there are 4' "$a" --nodes 4 --ppn 1 --machine lassen \
+  --topology 3
 head -c 1500 machines/lassen.machine >"$work/half.machine"
 bad half.machine "$a" --nodes 2 --ppn 2 --machine "$work/half.machine"
 

@@ -146,10 +146,25 @@ grep -q "ours.machine, line 4: .*'future" "$work/err" || fail 'no warning of the
 run show "$work/ours.machine"
 has 'future cpu on-moon 7 1.5 parsec'
 
+# A row added to a profile, behind its end or in the middle: kept, and warned of.
+row='future cpu on-moon 7 1.5 parsec a later version'
+(cat machines/lassen.machine && echo "$row") >"$work/behind.machine"
+sed "21a $row" machines/lassen.machine >"$work/inside.machine"
+for name in behind inside; do
+  run show "$work/$name.machine" --json
+  ((status == 0)) || fail 'it failed'
+  grep -q "$name.machine, line [0-9]*: .*'future" "$work/err" || fail 'no warning of the row'
+  json 'x["name"] == "lassen" and [r["term"] for r in x["rows"] if not r["known"]] == ["future"]'
+done
+sed 21d machines/lassen.machine >"$work/less.machine"
+bad '1 row is missing' show "$work/less.machine"
+
 head -c 2000 machines/lassen.machine >"$work/half.machine"
 bad 'half.machine, line ' show "$work/half.machine"
 head -20 machines/lassen.machine >"$work/lines.machine"
-bad "'end 11'" show "$work/lines.machine"
+bad "no row 'end 11'" show "$work/lines.machine"
+grep -qF '.c:' "$work/err" && fail 'a place in the source of Grove tells a user nothing'
+bad 'which machine' show ''
 sed 's/ s  *measured/ us measured/' "$work/ours.machine" >"$work/unit.machine"
 bad 'unit.machine, line 3, column 22: the unit' show "$work/unit.machine"
 printf 'name x\0y\nend 1\n' >"$work/nul.machine"

@@ -155,6 +155,7 @@ for flag in --machine --messages-per-proc --bytes-per-node --messages-node-to-no
   bad "$flag is missing" "$grove" model "${kept[@]}"
 done
 bad "'nowhere'" "$grove" model --machine nowhere "${exchange[@]}"
+bad 'which machine' "$grove" model --machine '' "${exchange[@]}"
 bad niagara "$grove" model --machine niagara "${exchange[@]}"
 bad duplicates "$grove" model --machine lassen "${exchange[@]}" --duplicates 1.1
 bad duplicates "$grove" model --machine lassen "${exchange[@]}" --duplicates -0.1
@@ -163,6 +164,16 @@ bad ppn "$grove" model --machine lassen "${exchange[@]}" --ppn 0
 bad "'--what'" "$grove" model --machine lassen "${exchange[@]}" --what
 head -c 700 machines/lassen.machine >"$work/half.machine"
 bad half.machine "$grove" model --machine "$work/half.machine" "${exchange[@]}"
+
+# Half of a pair is none: no price, and never a number that JSON does not know.
+printf 'name half\nalpha cpu off-node any 1e-6 s x\nend 2\n' >"$work/alone.machine"
+bad 'no alpha and beta' "$grove" model --machine "$work/alone.machine" "${exchange[@]}" --ppn 2
+printf '%s\n' 'name half' 'ranks - node - 4 1 x' 'alpha cpu any any 1e-6 s x' \
+  'beta cpu any any 1e-9 s/B x' 'copy-alpha gpu d2h 1 1e-5 s x' 'copy-beta gpu d2h 1 1e-9 s/B x' \
+  'copy-alpha gpu h2d 1 1e-5 s x' 'end 7' >"$work/copies.machine"
+good "$grove" model --machine "$work/copies.machine" "${exchange[@]}" --json
+grep -q nan "$work/out" && fail 'nan is no number of JSON'
+python 'assert all(x["terms"]["copy"] == 0 for x in t.values()) and len(t) == 5'
 
 # --- aggregate: Table I of the paper, all rows ---
 
@@ -206,6 +217,12 @@ good "$grove" aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms
 has '<- best'
 has 'Send 4 messages.'
 
+printf '%s\n' 'name some' 'g cpu off-node 0.. 1e-6 s x' 'G cpu off-node 0.. 1e-9 s/B x' 'end 3' \
+  >"$work/some.machine"
+good "$grove" aggregate --machine "$work/some.machine" --bytes 4MiB --parts 32 --delay 4ms
+has 'does not tell L, o_s, o_r: counted as 0'
+grep -q nan "$work/out" && fail 'nan is no number'
+
 aggregate=(aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms)
 bad "'-4'" "$grove" "${aggregate[@]}" --bytes -4
 bad "'4Mib'" "$grove" "${aggregate[@]}" --bytes 4Mib
@@ -247,6 +264,30 @@ if command -v gnuplot >/dev/null; then
 import sys, xml.dom.minidom
 for file in sys.argv[1:]: xml.dom.minidom.parse(file)' "$work"/pictures/*.svg || fail 'no SVG'
   fi
+  # A name is a name: nothing in it is run, neither in a script nor in a picture.
+  for name in 'x`touch '"$work/run1"'`' "x\"; system(\"touch $work/run2\"); z=\"" \
+    "x'; system('touch $work/run3'); z='" 'x\' '{/*9 x_y^z'; do
+    sed "s|^name .*|name ${name//\\/\\\\}|" machines/lassen.machine >"$work/named.machine"
+    good "$grove" model figure 2.5 --machine "$work/named.machine" -o "$work/named"
+    [[ ! -s $work/err ]] || fail 'gnuplot complains'
+    good "$grove" model figure 4.3 --machine "$work/named.machine" -o "$work/named"
+    [[ ! -s $work/err ]] || fail 'gnuplot complains'
+  done
+  for name in run1 run2 run3; do [[ ! -e $work/$name ]] || fail "a name was run: $name"; done
+  # What a machine has no numbers for has no line: gnuplot has nothing to complain of.
+  for name in 2.5 2.6 4.2 4.3; do
+    good "$grove" model figure $name --machine bluewaters -o "$work/few"
+    [[ ! -s $work/err ]] || fail 'gnuplot complains'
+  done
+  head -1 "$work/few/figure-4.3.dat" | diff - <(echo 'bytes "standard staged" "3-step staged"' \
+    '"2-step staged" "2-step-1 staged" "split-md staged" least') || fail 'not these strategies'
+  printf '%s\n' 'name host' 'alpha cpu on-node any 1e-6 s x' 'beta cpu on-node any 1e-9 s/B x' \
+    'end 3' >"$work/host.machine"
+  for name in 2.5 3; do
+    good "$grove" model figure $name --machine "$work/host.machine" -o "$work/few"
+    [[ ! -s $work/err ]] || fail 'gnuplot complains'
+    [[ $(head -1 "$work/few/figure-$name.dat") == 'bytes on-node' ]] || fail 'not this line'
+  done
   # The script draws by itself, elsewhere.
   mkdir "$work/moved"
   mv "$work/pictures/figure-4.3".{dat,gp} "$work/moved"
@@ -255,6 +296,24 @@ for file in sys.argv[1:]: xml.dom.minidom.parse(file)' "$work"/pictures/*.svg ||
 else
   echo 'there is no gnuplot: no pictures were drawn'
 fi
+for machine in niagara frontier tukey; do
+  for name in 2.5 2.6 4.2 4.3 3; do
+    bad 'alpha and beta' "$grove" model figure $name --machine $machine -o "$work/none"
+  done
+done
+[[ ! -e $work/none ]] || fail 'something was left of a figure that cannot be drawn'
+good "$grove" model figure --list --json
+python '
+assert [f["name"] for f in d["figures"]] == "'"$figures"'".split()
+assert all(f["about"] and f["machine"] for f in d["figures"])
+'
+good "$grove" model figure all -o "$work/json" --json
+python '
+import os
+assert len(d["figures"]) == 9 and d["figures"][4]["machine"] == "bluewaters"
+made, folder = [f for x in d["figures"] for f in x["files"]], "'"$work"'/json"
+assert sorted(made) == sorted(os.path.join(folder, f) for f in os.listdir(folder))
+'
 good "$grove" model figure 2.5 --machine bluewaters -o "$work/other"
 bad 'gamma' "$grove" model figure 5 --machine lassen -o "$work/other"
 bad "'4.4'" "$grove" model figure 4.4 -o "$work/other"

@@ -81,15 +81,6 @@ static int read_settings(int argc, char **argv, settings *out)
   return EXIT_OK;
 }
 
-/* What a profile does not tell is null. */
-static void print_json_number(const char *name, double value)
-{
-  if (isnan(value))
-    printf("\"%s\": null", name);
-  else
-    printf("\"%s\": %.17g", name, value);
-}
-
 static void print_json(const settings *s, const grove_machine *m, const grove_part_choice *choices,
                        int n, int best)
 {
@@ -108,10 +99,28 @@ static void print_json(const settings *s, const grove_machine *m, const grove_pa
            (long long)choices[i].parts, choices[i].seconds);
   printf("],\n \"parameters\": {\"from_bytes\": %lld", (long long)p->from_bytes);
   for (int i = 0; i < 5; i++) {
-    printf(", ");
-    print_json_number(parameters[i].name, parameters[i].value);
+    printf(", \"%s\": ", parameters[i].name);
+    print_json_number(parameters[i].value);
   }
   printf("}}\n");
+}
+
+/* What a profile does not tell counts as 0 (model/loggp.h). */
+static void print_parameters(const grove_loggp *p)
+{
+  static const char *const names[] = {"L", "o_s", "o_r", "g"};
+  const double value[] = {p->L, p->o_s, p->o_r, p->g};
+  int untold = 0;
+  for (int i = 0; i < 4; i++) {
+    untold += isnan(value[i]);
+    if (!isnan(value[i])) printf("%s%s %.4g", i > untold ? ", " : " ", names[i], 1e6 * value[i]);
+  }
+  printf("%s G %.4g ns a byte.\n", untold < 4 ? " us;" : "", 1e9 * p->G);
+  if (untold == 0) return;
+  printf("The profile does not tell");
+  for (int i = 0, n = 0; i < 4; i++)
+    if (isnan(value[i])) printf("%s%s", n++ > 0 ? ", " : " ", names[i]);
+  printf(": counted as 0.\n");
 }
 
 static void print_table(const settings *s, const grove_machine *m, const grove_part_choice *choices,
@@ -128,9 +137,9 @@ static void print_table(const settings *s, const grove_machine *m, const grove_p
            show_bytes(floor((double)s->bytes / (double)choices[i].parts), part),
            1e6 * choices[i].seconds, 1e6 * (choices[i].seconds - s->delay),
            i == best ? "  <- best" : "");
-  printf("\nSend %lld message%s. L %.4g, o_s %.4g, o_r %.4g, g %.4g us; G %.4g ns a byte.\n",
-         (long long)choices[best].parts, choices[best].parts == 1 ? "" : "s", 1e6 * p->L,
-         1e6 * p->o_s, 1e6 * p->o_r, 1e6 * p->g, 1e9 * p->G);
+  printf("\nSend %lld message%s.", (long long)choices[best].parts,
+         choices[best].parts == 1 ? "" : "s");
+  print_parameters(p);
 }
 
 static int run(int argc, char **argv)
@@ -143,7 +152,7 @@ static int run(int argc, char **argv)
   if (status) return status;
   if (grove_loggp_choose(m, (grove_delay_form)s.form, s.bytes, s.parts, s.delay, choices, &n,
                          &best) != GROVE_OK) {
-    fprintf(stderr, "grove aggregate: %s\n", grove_last_error());
+    fprintf(stderr, "grove aggregate: %s\n", last_sentence());
     status = EXIT_BAD_INPUT;
   } else if (s.json) {
     print_json(&s, m, choices, n, best);

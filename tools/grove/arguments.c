@@ -2,6 +2,7 @@
 
 #include "grove/command.h"
 
+#include "base/status.h"
 #include "model/machine.h"
 
 #include <ctype.h>
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *flag_value(int argc, char **argv, int *i, const char *name)
 {
@@ -126,10 +128,42 @@ const char *show_bytes(double bytes, char room[32])
   return room;
 }
 
+int make_folders(const char *file_path)
+{
+  char *path = strdup(file_path);
+  int failed = !path;
+  for (char *c = path; !failed && *c; c++) {
+    if (*c != '/' || c == path) continue;
+    *c = '\0';
+    failed = mkdir(path, 0777) != 0 && errno != EEXIST;
+    *c = '/';
+  }
+  free(path);
+  return failed;
+}
+
+const char *last_sentence(void)
+{
+  static char sentence[GROVE_SENTENCE_BYTES];
+  snprintf(sentence, sizeof sentence, "%s", grove_last_error());
+  size_t length = strlen(sentence);
+  while (length > 0 && sentence[length - 1] == ']') { /* " [src/model/open.c:90]", perhaps twice */
+    char *place = strrchr(sentence, '[');
+    if (!place || place == sentence || place[-1] != ' ' || !strstr(place, ".c:")) break;
+    length = (size_t)(place - sentence) - 1;
+    sentence[length] = '\0';
+  }
+  return sentence;
+}
+
 int open_machine(const char *who, const char *name, grove_machine **out)
 {
+  if (!*name) {
+    fprintf(stderr, "grove %s: which machine? A name of grove machine list, or a file\n", who);
+    return EXIT_BAD_INPUT;
+  }
   if (grove_machine_open(name, out) != GROVE_OK) {
-    fprintf(stderr, "grove %s: %s\n", who, grove_last_error());
+    fprintf(stderr, "grove %s: %s\n", who, last_sentence());
     return EXIT_BAD_INPUT;
   }
   for (int i = 0; i < (*out)->nrows; i++)

@@ -37,6 +37,13 @@ int read_word(const char *text, const char *const *words, int n, int *out);
 /* Bytes as people write them: "512 KiB", "1.5 MB", "1234 B". */
 const char *show_bytes(double bytes, char room[32]);
 
+/* Makes the folders that lead to a file; those that are there are left as they are. 1: one of them
+ * cannot be made, and errno says why. */
+int make_folders(const char *file_path);
+
+/* What the library said last, without the places in its source: they tell a user nothing. */
+const char *last_sentence(void);
+
 /* A machine by name or file, for the command `who`. On failure a sentence on standard error and
  * EXIT_BAD_INPUT; a row that no formula knows gets a warning. */
 int open_machine(const char *who, const char *name, grove_machine **out);

@@ -28,8 +28,11 @@ extern const command command_explain;
 extern const command command_machine;
 extern const command command_options;
 
-/* A text as a JSON string, with quotes. */
+/* A text as a JSON string, with quotes; bytes that are no UTF-8 become U+FFFD. */
 void print_json_text(FILE *file, const char *text);
+
+/* A number for JSON: with all its digits; null where there is none, "inf" for what has no limit. */
+void print_json_number(double value);
 
 #ifdef __cplusplus
 }

@@ -30,17 +30,23 @@ static const char help[] =
   "  --partition HOW  who owns which rows: contiguous (default), equal blocks in the order\n"
   "                   of the file; metis, parts that few entries join\n"
   "  --unit-bytes B   bytes of one value (8)\n"
+  "  --topology HOW   how the nodes are joined, for contention: AxBxC, a torus of 1 to 5\n"
+  "                   dimensions, a node on each router, or AxBxC:N with N nodes; cube, the\n"
+  "                   estimate of a cube of routers just large enough, with two nodes each, or\n"
+  "                   cube:N. Without it contention is left out: nobody knows the busiest link\n"
   "  --picture STEM   draws who sends how much to whom: STEM-ranks and STEM-nodes, as .svg\n"
   "                   and .png with gnuplot, as .dat and .gp without\n"
   "  --json           for programs; times in seconds\n"
   "\n"
   "A message is all that one rank needs of another. A value is one entry of the vector that\n"
-  "a rank needs and does not own; 'once a node' counts it once for all ranks of a node.\n"
+  "a rank needs and does not own; 'once a node' counts it once for all ranks of a node. On a\n"
+  "machine whose profile lacks the cost of messages there are counts, but no price.\n"
   "\n"
   "Examples:\n"
   "  grove explain cage10.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
   "  grove explain cage10.mtx.gz --nodes 4 --ppn 16 --machine lassen --partition metis\n"
-  "  grove explain A.mtx --nodes 32 --ppn 40 --machine my.machine --picture pictures/A\n";
+  "  grove explain A.mtx --nodes 32 --ppn 40 --machine my.machine --picture pictures/A\n"
+  "  grove explain A.mtx --nodes 64 --ppn 16 --machine bluewaters --topology 4x4x2:2\n";
 
 /* ---- sentences ---- */
 
@@ -70,6 +76,8 @@ static int read_flag(int argc, char **argv, int *i, explain_settings *s)
     bad = read_number(value, 1, MOST_UNIT_BYTES, &s->unit_bytes);
   else if ((value = flag_value(argc, argv, i, "--machine")))
     bad = (s->machine = value)[0] == '\0';
+  else if ((value = flag_value(argc, argv, i, "--topology")))
+    bad = topology_read(s->joined = value, &s->topology);
   else if ((value = flag_value(argc, argv, i, "--picture")))
     bad = (s->picture = value)[0] == '\0';
   else if ((value = flag_value(argc, argv, i, "--partition")))
@@ -90,6 +98,9 @@ static int check_settings(const explain_settings *s)
   if (s->nodes * s->ppn > PARTITION_MOST_PARTS)
     return complain("%lld nodes with %lld ranks each are more than %d ranks", (long long)s->nodes,
                     (long long)s->ppn, PARTITION_MOST_PARTS);
+  if (s->joined && topology_nodes(&s->topology) < s->nodes)
+    return complain("--topology %s has room for %lld nodes, and there are %lld", s->joined,
+                    (long long)topology_nodes(&s->topology), (long long)s->nodes);
   return EXIT_OK;
 }
 
@@ -194,6 +205,22 @@ static void add_up(const explanation *x, explained_route *r)
   }
 }
 
+static int has_messages(const explanation *x, grove_locality where)
+{
+  return grove_form_has_messages(x->machine, GROVE_CPU, where);
+}
+
+/* Why a route has no price. */
+static void say_what_is_missing(explanation *x, const explained_route *r)
+{
+  int off = r->off_node_messages > 0 && !has_messages(x, GROVE_OFF_NODE);
+  int on = r->messages > r->off_node_messages && !x->shared_memory &&
+           !has_messages(x, GROVE_ON_SOCKET) && !has_messages(x, GROVE_ON_NODE);
+  snprintf(x->lacks, sizeof x->lacks, "the profile %.200s lacks %s%s%s%s", x->machine->name,
+           off || on ? "alpha and beta of messages " : "a number that the price needs",
+           off ? "between nodes" : "", off && on ? " and " : "", on ? "inside a node" : "");
+}
+
 /* Inside a node Grove sends nothing; of a machine whose profile does not say what flags and copies
  * take, the price is that of MPI's messages. */
 static grove_status price(explanation *x, explained_route *r)
@@ -202,13 +229,12 @@ static grove_status price(explanation *x, explained_route *r)
   grove_pricing how = {.unit_bytes = x->set.unit_bytes,
                        .shared_memory = x->shared_memory,
                        .order = GROVE_QUEUE_TYPICAL};
+  if (x->set.joined)
+    GROVE_TRY(
+      topology_contend(&x->set.topology, &r->manifest, &x->topo, x->set.unit_bytes, &r->contended));
+  how.link_bytes = r->contended.link_bytes;
   GROVE_TRY(grove_price_manifest(x->machine, &x->topo, &r->manifest, &how, &r->price));
-  if (isnan(r->price.seconds)) {
-    char missing[512] = "";
-    grove_machine_missing(x->machine, missing, sizeof missing);
-    GROVE_CHECK(0, GROVE_ERR_ARG, "machine %s lacks what a price needs: %s", x->set.machine,
-                missing);
-  }
+  if (isnan(r->price.seconds)) say_what_is_missing(x, r);
 fail:
   return status;
 }
@@ -216,7 +242,7 @@ fail:
 static grove_status look_at_routes(explanation *x, const communication *c)
 {
   grove_status status = GROVE_OK;
-  x->choice = -1;
+  x->choice = x->shown = -1;
   for (const communication_route *about = communication_routes; about->name; about++) {
     explained_route *r = &x->route[x->nroutes++];
     r->about = about;
@@ -224,8 +250,10 @@ static grove_status look_at_routes(explanation *x, const communication *c)
     GROVE_TRY(communication_ship(c, about->name, &x->topo, &r->manifest));
     add_up(x, r);
     GROVE_TRY(price(x, r));
+    if (x->shown < 0) x->shown = x->nroutes - 1;
+    if (isnan(r->price.seconds)) continue;
     if (x->choice < 0 || r->price.seconds < x->route[x->choice].price.seconds)
-      x->choice = x->nroutes - 1;
+      x->choice = x->shown = x->nroutes - 1;
   }
 fail:
   return status;
@@ -260,7 +288,7 @@ static int draw(explanation *x, picture_of of, const char *ending)
 {
   char stem[512], title[512];
   picture p = {0};
-  const explained_route *r = &x->route[x->choice];
+  const explained_route *r = &x->route[x->shown];
   if (snprintf(stem, sizeof stem, "%s-%s", x->set.picture, ending) >= (int)sizeof stem)
     return complain("--picture has too long a name");
   const char *slash = strrchr(x->set.file, '/');
@@ -268,7 +296,7 @@ static int draw(explanation *x, picture_of of, const char *ending)
            slash ? slash + 1 : x->set.file, (long long)x->set.nodes, (long long)x->set.ppn,
            x->set.partition);
   if (picture_create(&r->manifest, &x->topo, x->set.unit_bytes, of, CELLS_DRAWN, &p) != GROVE_OK)
-    return complain("%s", grove_last_error());
+    return complain("%s", last_sentence());
   char *made = x->picture[x->npictures++];
   int code = picture_draw(&p, stem, title, made, EXPLAIN_SENTENCE);
   if (code != EXIT_OK) fprintf(stderr, "grove explain: %s\n", made);
@@ -287,11 +315,10 @@ static int draw_pictures(explanation *x)
 
 static int explain(explanation *x, matrix_market *m)
 {
-  if (grove_machine_open(x->set.machine, &x->machine) != GROVE_OK)
-    return complain("%s", grove_last_error());
-  int code = read_matrix(x, m);
+  int code = open_machine("explain", x->set.machine, &x->machine);
+  if (code == EXIT_OK) code = read_matrix(x, m);
   if (code != EXIT_OK) return code;
-  if (look(x, m) != GROVE_OK) return complain("%s", grove_last_error());
+  if (look(x, m) != GROVE_OK) return complain("%s", last_sentence());
   code = draw_pictures(x);
   if (code == EXIT_OK) (x->set.json ? explain_print_json : explain_print_text)(x, stdout);
   return code;

@@ -4,6 +4,7 @@
 #define GROVE_TOOLS_EXPLAIN_H
 
 #include "grove/communication.h"
+#include "grove/topology.h"
 #include "model/price.h"
 
 #include <stdint.h>
@@ -15,6 +16,8 @@ extern "C" {
 
 typedef struct explain_settings {
   const char *file, *machine, *partition, *picture;
+  const char *joined; /* --topology as written; NULL: nobody knows how the nodes are joined */
+  topology topology;
   int64_t nodes, ppn, unit_bytes;
   int json;
 } explain_settings;
@@ -24,10 +27,11 @@ typedef struct explained_route {
   const communication_route *about;
   grove_manifest manifest; /* empty where it is not built */
   int64_t messages, units, off_node_messages, off_node_units;
-  grove_price price;
+  grove_contended contended; /* with --topology */
+  grove_price price;         /* NaN: the machine lacks what it takes */
 } explained_route;
 
-enum { EXPLAIN_ROUTES = 8, EXPLAIN_PICTURES = 2, EXPLAIN_SENTENCE = 1024 };
+enum { EXPLAIN_ROUTES = 8, EXPLAIN_PICTURES = 2, EXPLAIN_SENTENCE = 1024, EXPLAIN_LACKS = 400 };
 
 typedef struct explanation {
   explain_settings set;
@@ -37,8 +41,10 @@ typedef struct explanation {
   communication_counts counts;
   int nroutes;
   explained_route route[EXPLAIN_ROUTES];
-  int choice;        /* the cheapest of those that are built */
-  int shared_memory; /* how messages inside a node are priced */
+  int choice; /* the cheapest of those that are built; -1: there is no price to choose by */
+  int shown;  /* the one that pictures show */
+  char lacks[EXPLAIN_LACKS]; /* why there is no price; "": there is one */
+  int shared_memory;         /* how messages inside a node are priced */
   int npictures;
   char picture[EXPLAIN_PICTURES][EXPLAIN_SENTENCE]; /* what plot_draw says of them */
 } explanation;

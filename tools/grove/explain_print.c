@@ -22,6 +22,14 @@ static void print_word(FILE *file, const char *name, const char *value, const ch
   fputs(end, file);
 }
 
+static void print_word_or_null(FILE *file, const char *name, const char *value, const char *end)
+{
+  if (value)
+    print_word(file, name, value, end);
+  else
+    fprintf(file, "\"%s\": null%s", name, end);
+}
+
 static void print_json_pattern(const communication_counts *c, FILE *file)
 {
   fprintf(file, " \"pattern\": {");
@@ -34,6 +42,36 @@ static void print_json_pattern(const communication_counts *c, FILE *file)
   print_number(file, "max_nodes_per_node", c->max_nodes_per_node, "},\n");
 }
 
+static void print_real(FILE *file, double value, const char *end)
+{
+  fprintf(file, isfinite(value) ? "%.9g" : "null", value);
+  fputs(end, file);
+}
+
+static void print_json_price(const explanation *x, const explained_route *r, FILE *file)
+{
+  fprintf(file, "\"seconds\": ");
+  print_real(file, r->price.seconds, ",\n   \"terms\": ");
+  if (isnan(r->price.seconds)) {
+    fprintf(file, "null, ");
+    print_word(file, "note", x->lacks, ",\n   ");
+  } else {
+    for (int t = 0; t < GROVE_TERMS; t++) {
+      fprintf(file, "%s\"%s\": ", t > 0 ? ", " : "{", grove_term_names[t]);
+      print_real(file, r->price.term[t], "");
+    }
+    fprintf(file, "},\n   ");
+  }
+  fprintf(file, "\"contention\": ");
+  if (x->set.joined) {
+    fprintf(file, "{\"link_bytes\": ");
+    print_real(file, r->contended.link_bytes, ", \"hops\": ");
+    print_real(file, r->contended.hops, "},\n   ");
+  } else {
+    fprintf(file, "null,\n   ");
+  }
+}
+
 static void print_json_route(const explanation *x, const explained_route *r, FILE *file)
 {
   fprintf(file, "{");
@@ -42,10 +80,8 @@ static void print_json_route(const explanation *x, const explained_route *r, FIL
     fprintf(file, "\"built\": false, \"note\": \"not built yet\"}");
     return;
   }
-  fprintf(file, "\"built\": true, \"seconds\": %.9g,\n   \"terms\": {", r->price.seconds);
-  for (int t = 0; t < GROVE_TERMS; t++)
-    fprintf(file, "%s\"%s\": %.9g", t > 0 ? ", " : "", grove_term_names[t], r->price.term[t]);
-  fprintf(file, "},\n   ");
+  fprintf(file, "\"built\": true, ");
+  print_json_price(x, r, file);
   print_number(file, "stages", r->manifest.nstages, ", ");
   print_number(file, "messages", r->messages, ", ");
   print_number(file, "bytes", r->units * x->set.unit_bytes, ", ");
@@ -62,12 +98,13 @@ void explain_print_json(const explanation *x, FILE *file)
   print_number(file, "rows", x->rows, ", ");
   print_number(file, "entries", x->entries, ", ");
   print_number(file, "values", x->counts.values, ",\n ");
-  print_word(file, "machine", x->set.machine, ", ");
+  print_word(file, "machine", x->machine->name, ", ");
   print_number(file, "nodes", x->set.nodes, ", ");
   print_number(file, "ppn", x->set.ppn, ", ");
   print_number(file, "ranks", x->topo.nranks, ", ");
   print_word(file, "partition", x->set.partition, ", ");
-  print_number(file, "unit_bytes", x->set.unit_bytes, ",\n");
+  print_number(file, "unit_bytes", x->set.unit_bytes, ", ");
+  print_word_or_null(file, "topology", x->set.joined, ",\n");
   print_json_pattern(&x->counts, file);
   fprintf(file, " \"routes\": [");
   for (int i = 0; i < x->nroutes; i++) {
@@ -75,7 +112,7 @@ void explain_print_json(const explanation *x, FILE *file)
     print_json_route(x, &x->route[i], file);
   }
   fprintf(file, "],\n ");
-  print_word(file, "choice", x->route[x->choice].about->name, ", ");
+  print_word_or_null(file, "choice", x->choice < 0 ? NULL : x->route[x->choice].about->name, ", ");
   print_word(file, "on_node", x->shared_memory ? "shared memory" : "messages", "}\n");
 }
 
@@ -125,8 +162,14 @@ static void print_line(const explanation *x, FILE *file, const char *name,
                        int which)
 {
   fprintf(file, "  %-26s", name);
-  for (int i = 0; i < x->nroutes; i++)
-    if (x->route[i].about->built) fprintf(file, " %12.10g", number(x, &x->route[i], which));
+  for (int i = 0; i < x->nroutes; i++) {
+    if (!x->route[i].about->built) continue;
+    double value = number(x, &x->route[i], which);
+    if (isnan(value))
+      fprintf(file, " %12s", "-");
+    else
+      fprintf(file, " %12.10g", value);
+  }
   fprintf(file, "\n");
 }
 
@@ -149,17 +192,34 @@ static double price_of(const explanation *x, const explained_route *r, int which
   return round(1e9 * (which < GROVE_TERMS ? r->price.term[which] : r->price.seconds)) / 1e3;
 }
 
+/* How contention is counted, or why not. */
+static void print_contention(const explanation *x, FILE *file)
+{
+  const grove_contended *c = &x->route[x->shown].contended;
+  if (x->counts.off_node_messages == 0) return;
+  if (!x->set.joined) {
+    fprintf(file, "Contention is not counted: it needs to be told how the nodes are joined "
+                  "(--topology).\n");
+    return;
+  }
+  fprintf(file, "%s: the busiest link carries %.0f bytes; a byte travels %.3g links on average.\n",
+          x->set.topology.cube ? "Estimated on a cube of routers" : "On the torus", c->link_bytes,
+          c->hops);
+  if (isnan(x->machine->delta))
+    fprintf(file, "What that costs is not counted: the profile has no delta.\n");
+}
+
 static void print_routes(const explanation *x, FILE *file)
 {
   fprintf(file, "\nWhat an exchange of %lld-byte values costs on %s\n",
-          (long long)x->set.unit_bytes, x->set.machine);
+          (long long)x->set.unit_bytes, x->machine->name);
   print_head(x, file, "route");
   print_line(x, file, "messages", count_of, MESSAGES);
   print_line(x, file, "  between nodes", count_of, OFF_MESSAGES);
   print_line(x, file, "bytes", count_of, BYTES);
   print_line(x, file, "  between nodes", count_of, OFF_BYTES);
   print_line(x, file, "microseconds", price_of, GROVE_TERMS);
-  for (int t = 0; t < GROVE_TERMS; t++) {
+  for (int t = 0; t < GROVE_TERMS && x->choice >= 0; t++) {
     char name[40];
     snprintf(name, sizeof name, "  %s", grove_term_names[t]);
     for (char *c = name; *c; c++) *c = (char)(*c == '_' ? '-' : *c);
@@ -172,6 +232,7 @@ static void print_routes(const explanation *x, FILE *file)
   if (!x->shared_memory)
     fprintf(file,
             "Inside a node messages are priced as MPI's: the profile has no shared memory.\n");
+  print_contention(x, file);
 }
 
 /* What binds, in words. */
@@ -189,6 +250,10 @@ static const char *const meaning[GROVE_TERMS] = {
 
 static void print_choice(const explanation *x, FILE *file)
 {
+  if (x->choice < 0) {
+    fprintf(file, "\nNo price, and so no choice: %s.\n", x->lacks);
+    return;
+  }
   const explained_route *r = &x->route[x->choice];
   int most = 0, built = 0;
   for (int t = 1; t < GROVE_TERMS; t++)
@@ -208,7 +273,7 @@ static void print_choice(const explanation *x, FILE *file)
 static void print_picture(const explanation *x, picture_of of, FILE *file)
 {
   picture p = {0};
-  if (picture_create(&x->route[x->choice].manifest, &x->topo, x->set.unit_bytes, of, CELLS_SHOWN,
+  if (picture_create(&x->route[x->shown].manifest, &x->topo, x->set.unit_bytes, of, CELLS_SHOWN,
                      &p) != GROVE_OK)
     return;
   picture_print(&p, file);

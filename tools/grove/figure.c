@@ -1,420 +1,12 @@
-/* The figures that two papers draw from their models, drawn again from the published parameters.
- *
- * A figure writes its numbers as blocks of columns, each under a line of names; gnuplot's `data
- * index B using X:Y` finds them, and columnheader(Y) names the line. `who` is the machine's name.
- */
 #include "grove/figure.h"
 
 #include "grove/command.h"
+#include "grove/figures.h"
 #include "grove/plot.h"
 
-#include "model/strategies.h"
-
-#include <math.h>
 #include <string.h>
 
 enum { PATH_BYTES = 4096 };
-
-/* What a figure is drawn from. */
-typedef struct source {
-  const grove_machine *m;
-  int as_published; /* Table 6 to the letter: model/strategies.h */
-} source;
-
-typedef struct figure {
-  const char *name, *machine, *about;
-  /* Writes the numbers; NULL, or what the profile lacks. */
-  const char *(*write)(const source *from, FILE *data);
-  const char *commands;
-  void (*say)(const source *from); /* what it shows, in words; may be NULL */
-} figure;
-
-static void put(FILE *data, double value)
-{
-  if (isfinite(value))
-    fprintf(data, " %.6g", value);
-  else
-    fputs(" -", data);
-}
-
-/* The first of the least; what differs by rounding alone is as much. */
-static int first_least(const double *value, int n)
-{
-  int out = 0;
-  for (int i = 1; i < n; i++)
-    if (value[i] < value[out] * (1 - 1e-9)) out = i;
-  return out;
-}
-
-/* ---- Lockhart et al. 2023 ---- */
-
-static const char *write_ping_pong(const source *from, FILE *data)
-{
-  const grove_machine *m = from->m;
-  fputs("bytes on-socket on-node off-node\n", data);
-  for (double bytes = 1; bytes <= 1 << 24; bytes *= 2) {
-    fprintf(data, "%.0f", bytes);
-    for (int where = 0; where < GROVE_LOCALITIES; where++)
-      put(data, grove_form_message(m, GROVE_CPU, where, GROVE_BY_SIZE, 1, bytes));
-    fputc('\n', data);
-  }
-  return NULL;
-}
-
-static const char ping_pong[] = "set logscale x 2\n"
-                                "set format x '2^{%L}'\n"
-                                "set logscale y\n"
-                                "set format y '%.0e'\n"
-                                "set title who . ': one message between two processes'\n"
-                                "set xlabel 'bytes'\n"
-                                "set ylabel 'seconds'\n"
-                                "plot for [i=2:4] data using 1:i with lines lw 2 \\\n"
-                                "  title columnheader(i)\n";
-
-/* Blocks by total size; the last column has the least time of its block, where it is. */
-static const char *write_split_over_ppn(const source *from, FILE *data)
-{
-  const grove_machine *m = from->m;
-  int ranks = m->ranks;
-  if (ranks < 1) return "the number of ranks a node has";
-  for (double total = 1024; total <= 1 << 24; total *= 4) {
-    double seconds[1024];
-    if (ranks > 1024) ranks = 1024;
-    for (int n = 1; n <= ranks; n++)
-      seconds[n - 1] =
-        grove_form_message(m, GROVE_CPU, GROVE_OFF_NODE, GROVE_BY_SIZE, n, total / n);
-    fprintf(data, "%sppn \"%.0f KiB\" least\n", total > 1024 ? "\n\n" : "", total / 1024);
-    for (int n = 1; n <= ranks; n++) {
-      fprintf(data, "%d", n);
-      put(data, seconds[n - 1]);
-      put(data, n - 1 == first_least(seconds, ranks) ? seconds[n - 1] : NAN);
-      fputc('\n', data);
-    }
-  }
-  return NULL;
-}
-
-static const char split_over_ppn[] =
-  "set logscale y\n"
-  "set format y '%.0e'\n"
-  "set title who . ': data between two nodes, split over some of their processes'\n"
-  "set xlabel 'processes a node that send'\n"
-  "set ylabel 'seconds'\n"
-  "set key outside right\n"
-  "plot for [b=0:7] data index b using 1:2 with lines lw 2 lc b + 1 \\\n"
-  "       title columnheader(2), \\\n"
-  "  for [b=0:7] data index b using 1:3 with points pt 6 ps 2 lc b + 1 notitle\n";
-
-/* A block: the strategies' names, then rows; at the end the least that is no best case. */
-static void write_strategy_names(const char *first, const grove_strategy *list, FILE *data)
-{
-  fputs(first, data);
-  for (int i = 0; i < GROVE_STRATEGIES; i++)
-    fprintf(data, " \"%s %s\"", list[i].route, list[i].path);
-  fputs(" least\n", data);
-}
-
-/* A colour for each route; dashed is from device to device. */
-#define STRATEGY_STYLE                                                                             \
-  "color(i) = word('#7b3294 #7b3294 #0571b0 #0571b0 #e66101 #e66101 #b2abd2 #b2abd2 #008837 "      \
-  "#a6611a', i - 1)\n"                                                                             \
-  "dash(i) = 1 + (i == 3 || i == 5 || i == 7 || i == 9)\n"
-
-static int price(const source *from, grove_exchange x, grove_strategy *list)
-{
-  x.protocol = GROVE_BY_SIZE;
-  x.as_published = from->as_published;
-  return grove_exchange_complete(from->m, &x) != GROVE_OK ||
-         grove_strategies_price(from->m, &x, list) != GROVE_OK;
-}
-
-static const char *write_strategies(const source *from, grove_exchange x, const char *names,
-                                    double at, FILE *data)
-{
-  grove_strategy list[GROVE_STRATEGIES];
-  if (price(from, x, list))
-    return "the times of messages between nodes, or the number of ranks of a node";
-  if (names) write_strategy_names(names, list, data);
-  fprintf(data, "%.6g", at);
-  for (int i = 0; i < GROVE_STRATEGIES; i++) put(data, list[i].left_out ? NAN : list[i].seconds);
-  put(data, list[grove_strategies_best(list, 0)].seconds);
-  fputc('\n', data);
-  return NULL;
-}
-
-static double processes(const grove_machine *m)
-{
-  return m->gpus > 0 ? m->gpus : m->ranks > 0 ? m->ranks : 1;
-}
-
-/* Every GPU needs a twentieth of the rows of every other. */
-static const char *write_validation(const source *from, FILE *data)
-{
-  const grove_machine *m = from->m;
-  const double rows = 943695, part = 0.05, ppn = processes(m);
-  const char *lacks = NULL;
-  for (double nodes = 2; nodes <= 32 && !lacks; nodes *= 2) {
-    double message = part * rows * 8 / (nodes * ppn), peers = (nodes - 1) * ppn;
-    grove_exchange x = {.messages_per_proc = peers,
-                        .bytes_per_proc = peers * message,
-                        .bytes_per_node = ppn * peers * message,
-                        .bytes_node_to_node = ppn * ppn * message,
-                        .nodes_per_proc = nodes - 1,
-                        .messages_node_to_node = 1,
-                        .ppn = ppn};
-    lacks = write_strategies(from, x, nodes == 2 ? "GPUs" : NULL, nodes * ppn, data);
-  }
-  return lacks;
-}
-
-static const char validation[] = STRATEGY_STYLE
-  "set logscale x 2\n"
-  "set format x '2^{%L}'\n"
-  "set logscale y\n"
-  "set format y '%.0e'\n"
-  "set title who . ': 943 695 rows, each GPU needs 5 % of those of every other'\n"
-  "set xlabel 'GPUs'\n"
-  "set ylabel 'seconds'\n"
-  "set key outside right\n"
-  "plot for [i=2:11] data using 1:i with linespoints lw 2 \\\n"
-  "       dt dash(i) lc rgb color(i) \\\n"
-  "       title columnheader(i), \\\n"
-  "  data using 1:12 with points pt 6 ps 2 lc 'black' title 'fastest but 2-step-1'\n";
-
-/* A node sends 32 or 256 messages, spread over its GPUs, to 4 or 16 nodes. */
-static const struct scenario {
-  double nodes, messages;
-} all_scenarios[] = {{4, 32}, {4, 256}, {16, 32}, {16, 256}};
-enum { SCENARIOS = 4, LARGEST = 1 << 20 };
-
-static grove_exchange exchange_of(const grove_machine *m, const struct scenario *k, double size)
-{
-  const double ppn = processes(m);
-  return (grove_exchange){.messages_per_proc = k->messages / ppn,
-                          .bytes_per_proc = k->messages / ppn * size,
-                          .bytes_per_node = k->messages * size,
-                          .bytes_node_to_node = k->messages * size / k->nodes,
-                          .nodes_per_proc = k->nodes,
-                          .messages_node_to_node = 1,
-                          .ppn = ppn};
-}
-
-static const char *write_scenarios(const source *from, FILE *data)
-{
-  const char *lacks = NULL;
-  for (int k = 0; k < SCENARIOS; k++) {
-    if (k > 0) fputs("\n\n", data);
-    for (double size = 1; size <= LARGEST && !lacks; size *= 2)
-      lacks = write_strategies(from, exchange_of(from->m, &all_scenarios[k], size),
-                               size == 1 ? "bytes" : NULL, size, data);
-  }
-  return lacks;
-}
-
-/* "3-step staged to 1 KiB, ...": the fastest, and up to which size. */
-static void say_fastest(const source *from, const struct scenario *k, int with_best_case)
-{
-  grove_strategy list[GROVE_STRATEGIES];
-  char room[32];
-  int last = -1;
-  for (double size = 1; size <= LARGEST; size *= 2) {
-    if (price(from, exchange_of(from->m, k, size), list)) return;
-    int best = grove_strategies_best(list, with_best_case);
-    if (last >= 0 && best != last)
-      printf("%s %s to %s, ", list[last].route, list[last].path, show_bytes(size / 2, room));
-    last = best;
-  }
-  printf("%s %s to %s\n", list[last].route, list[last].path, show_bytes(LARGEST, room));
-}
-
-static void say_scenarios(const source *from)
-{
-  for (int k = 0; k < SCENARIOS; k++) {
-    printf("  %g nodes, %g messages: ", all_scenarios[k].nodes, all_scenarios[k].messages);
-    say_fastest(from, &all_scenarios[k], 0);
-    printf("    with 2-step-1: ");
-    say_fastest(from, &all_scenarios[k], 1);
-  }
-}
-
-static const char scenarios[] = STRATEGY_STYLE
-  "set logscale x 2\n"
-  "set format x '2^{%L}'\n"
-  "set logscale y\n"
-  "set format y '%.0e'\n"
-  "set xlabel 'bytes of a message of standard'\n"
-  "set key font ',8' samplen 2 spacing 0.9\n"
-  "array panels[4] = ['4 nodes, 32 messages', '4 nodes, 256 messages', \\\n"
-  "  '16 nodes, 32 messages', '16 nodes, 256 messages']\n"
-  "set multiplot layout 2,2 title who . ': seconds to send a node''s data, modelled; circles: the "
-  "fastest but 2-step-1'\n"
-  "do for [b=0:3] {\n"
-  "  set title panels[b + 1]\n"
-  "  plot for [i=2:11] data index b using 1:i with lines lw 1.5 \\\n"
-  "         dt dash(i) lc rgb color(i) title columnheader(i), \\\n"
-  "    data index b using 1:12 with points pt 6 lc 'black' notitle\n"
-  "}\n"
-  "unset multiplot\n";
-
-/* ---- Bienz et al. 2018 ---- */
-
-static const char *write_node_aware(const source *from, FILE *data)
-{
-  const grove_machine *m = from->m;
-  static const int counts[] = {1, 4, 16};
-  fputs("bytes on-socket on-node \"off-node, ppn 1\" \"off-node, ppn 4\" \"off-node, ppn 16\"\n",
-        data);
-  for (double bytes = 1; bytes <= 1 << 20; bytes *= 2) {
-    fprintf(data, "%.0f", bytes);
-    put(data, grove_form_message(m, GROVE_CPU, GROVE_ON_SOCKET, GROVE_BY_SIZE, 1, bytes));
-    put(data, grove_form_message(m, GROVE_CPU, GROVE_ON_NODE, GROVE_BY_SIZE, 1, bytes));
-    for (int i = 0; i < 3; i++)
-      put(data, grove_form_message(m, GROVE_CPU, GROVE_OFF_NODE, GROVE_BY_SIZE, counts[i], bytes));
-    fputc('\n', data);
-  }
-  return NULL;
-}
-
-static const char node_aware[] = "set logscale x 2\n"
-                                 "set format x '2^{%L}'\n"
-                                 "set logscale y\n"
-                                 "set format y '%.0e'\n"
-                                 "set title who . ': max-rate, by where the two ends are'\n"
-                                 "set xlabel 'bytes'\n"
-                                 "set ylabel 'seconds'\n"
-                                 "plot for [i=2:6] data using 1:i with lines lw 2 \\\n"
-                                 "  title columnheader(i)\n";
-
-/* n messages of one process, `total` bytes in all; what queues and links add is left to the
- * caller. */
-static double messages_seconds(const grove_machine *m, grove_locality where, double ppn, double n,
-                               double total)
-{
-  grove_picked p = grove_form_pick(m, GROVE_CPU, where, GROVE_BY_SIZE, total / n);
-  double injection = where == GROVE_OFF_NODE ? p.injection : 0;
-  return grove_form_max_rate(p.cost, injection, ppn, n, total);
-}
-
-static const double totals[] = {1 << 14, 1 << 17, 1 << 20, 1 << 23};
-
-/* 1, 2, 5, 10, ... */
-static double next_count(double n)
-{
-  double decade = pow(10, floor(log10(n) + 1e-9));
-  return n < 1.5 * decade ? 2 * decade : n < 3 * decade ? 5 * decade : 10 * decade;
-}
-
-static const char *write_queue(const source *from, FILE *data)
-{
-  const grove_machine *m = from->m;
-  if (isnan(m->gamma)) return "gamma, the step along a queue";
-  for (int k = 0; k < 4; k++) {
-    fprintf(data, "%smessages \"%.0f KiB in all\" \"typical queue\" \"worst queue\"\n",
-            k > 0 ? "\n\n" : "", totals[k] / 1024);
-    for (double n = 1; n <= 10000; n = next_count(n)) {
-      double seconds = messages_seconds(m, GROVE_ON_NODE, 1, n, totals[k]);
-      fprintf(data, "%.0f", n);
-      put(data, seconds);
-      put(data, seconds + grove_form_queue(m->gamma, n, GROVE_QUEUE_TYPICAL));
-      put(data, seconds + grove_form_queue(m->gamma, n, GROVE_QUEUE_WORST));
-      fputc('\n', data);
-    }
-  }
-  return NULL;
-}
-
-static const char queue_without[] =
-  "set logscale xy\n"
-  "set format y '%.0e'\n"
-  "set title who . ': messages inside a node, without the queue'\n"
-  "set xlabel 'messages'\n"
-  "set ylabel 'seconds'\n"
-  "plot for [b=0:3] data index b using 1:2 with lines lw 2 lc b + 1 title columnheader(2)\n";
-
-static const char queue_with[] =
-  "set logscale xy\n"
-  "set format y '%.0e'\n"
-  "set title who . ': messages inside a node; dashed: a typical queue, solid: the worst'\n"
-  "set xlabel 'messages'\n"
-  "set ylabel 'seconds'\n"
-  "plot for [b=0:3] data index b using 1:4 with lines lw 2 lc b + 1 \\\n"
-  "       title word('16 128 1024 8192', b + 1) . ' KiB in all', \\\n"
-  "  for [b=0:3] data index b using 1:3 with lines lw 2 dt 2 lc b + 1 notitle\n";
-
-/* Four routers of two nodes in a line; every process of the first sends to the third, of the second
- * to the fourth: all of it crosses the link in the middle (Fig. 6). */
-static double line_bytes(double per_node)
-{
-  const grove_torus line = {1, {4}, 0, 2};
-  const grove_traffic traffic[] = {
-    {0, 4, per_node}, {1, 5, per_node}, {2, 6, per_node}, {3, 7, per_node}};
-  grove_contended out = {0};
-  return grove_form_torus(&line, 4, traffic, &out) == GROVE_OK ? out.link_bytes : NAN;
-}
-
-static const char *write_contention(const source *from, FILE *data)
-{
-  const grove_machine *m = from->m;
-  if (isnan(m->gamma) || isnan(m->delta)) return "gamma or delta, the price of a contended link";
-  if (m->ranks < 1) return "the number of ranks a node has";
-  for (int k = 0; k < 4; k++) {
-    fprintf(data, "%smessages \"%.0f KiB a process\" \"with the link\"\n", k > 0 ? "\n\n" : "",
-            totals[k] / 1024);
-    for (double n = 1; n <= 10000; n = next_count(n)) {
-      double seconds = messages_seconds(m, GROVE_OFF_NODE, m->ranks, n, totals[k]) +
-                       grove_form_queue(m->gamma, n, GROVE_QUEUE_WORST);
-      fprintf(data, "%.0f", n);
-      put(data, seconds);
-      put(data, seconds + grove_form_contention(m->delta, line_bytes(m->ranks * totals[k])));
-      fputc('\n', data);
-    }
-  }
-  return NULL;
-}
-
-static const char contention_without[] =
-  "set logscale xy\n"
-  "set format y '%.0e'\n"
-  "set title who . ': a line of four routers, max-rate and queue'\n"
-  "set xlabel 'messages'\n"
-  "set ylabel 'seconds'\n"
-  "plot for [b=0:3] data index b using 1:2 with lines lw 2 lc b + 1 title columnheader(2)\n";
-
-static const char contention_with[] =
-  "set logscale xy\n"
-  "set format y '%.0e'\n"
-  "set title who . ': a line of four routers; solid: with contention, dashed: without'\n"
-  "set xlabel 'messages'\n"
-  "set ylabel 'seconds'\n"
-  "plot for [b=0:3] data index b using 1:3 with lines lw 2 lc b + 1 \\\n"
-  "       title word('16 128 1024 8192', b + 1) . ' KiB a process', \\\n"
-  "  for [b=0:3] data index b using 1:2 with lines lw 2 dt 2 lc b + 1 notitle\n";
-
-/* ---- the command ---- */
-
-static const figure figures[] = {
-  {"2.5", "lassen", "Lockhart et al.: one message, by where the two ends are", write_ping_pong,
-   ping_pong, NULL},
-  {"2.6", "lassen", "Lockhart et al.: data between two nodes, split over 1 to all processes",
-   write_split_over_ppn, split_over_ppn, NULL},
-  {"4.2", "lassen",
-   "Lockhart et al.: the strategies as GPUs are added; the paper's matrix is\n"
-   "                     not here, so every GPU needs 5 % of the rows of every other",
-   write_validation, validation, NULL},
-  {"4.3", "lassen", "Lockhart et al.: the strategies, 32 and 256 messages to 4 and 16 nodes",
-   write_scenarios, scenarios, say_scenarios},
-  {"3", "bluewaters", "Bienz et al.: max-rate by where the two ends are", write_node_aware,
-   node_aware, NULL},
-  {"4", "bluewaters", "Bienz et al.: many messages inside a node, without queue search",
-   write_queue, queue_without, NULL},
-  {"5", "bluewaters", "Bienz et al.: the same with queue search, typical and worst", write_queue,
-   queue_with, NULL},
-  {"7", "bluewaters", "Bienz et al.: a line of four Geminis, max-rate and queue", write_contention,
-   contention_without, NULL},
-  {"9", "bluewaters", "Bienz et al.: the same with contention", write_contention, contention_with,
-   NULL},
-};
-enum { FIGURES = sizeof figures / sizeof *figures };
 
 static int complain(const char *format, const char *what)
 {
@@ -424,76 +16,137 @@ static int complain(const char *format, const char *what)
   return EXIT_BAD_INPUT;
 }
 
-static int print_list(void)
+static int print_list(int json)
 {
-  printf("%-8s %-11s %s\n", "figure", "machine", "what it shows");
-  for (int i = 0; i < FIGURES; i++)
-    printf("%-8s %-11s %s\n", figures[i].name, figures[i].machine, figures[i].about);
+  if (json)
+    printf("{\"figures\": [");
+  else
+    printf("%-8s %-11s %s\n", "figure", "machine", "what it shows");
+  for (int i = 0; i < nfigures; i++) {
+    const figure *f = &figures[i];
+    if (json)
+      printf("%s\n  {\"name\": \"%s\", \"machine\": \"%s\", \"about\": \"%s\"}", i > 0 ? "," : "",
+             f->name, f->machine, f->about);
+    else
+      printf("%-8s %-11s %s\n", f->name, f->machine, f->about);
+  }
+  if (json) printf("\n]}\n");
   return EXIT_OK;
 }
 
-static int draw_from(const figure *f, const source *from, const char *folder)
+typedef struct settings {
+  const char *name, *folder, *machine;
+  int as_published, json;
+} settings;
+
+/* The numbers of a figure go to STEM.dat; not before it is known that the machine has them. */
+static int write_numbers(const figure *f, const source *from, const char *stem, sheet *out)
 {
-  const grove_machine *m = from->m;
-  char stem[PATH_BYTES], commands[8192], made[4 * PATH_BYTES + 200];
-  snprintf(stem, sizeof stem, "%s/figure-%s", folder, f->name);
-  FILE *data = plot_open(stem);
-  if (!data) {
+  FILE *nowhere = fopen("/dev/null", "w");
+  const char *lacks = nowhere ? f->write(from, &(sheet){.data = nowhere}) : NULL;
+  if (nowhere) fclose(nowhere);
+  if (lacks) {
+    fprintf(stderr, "grove model: the profile %s lacks what figure %s needs: %s\n", from->m->name,
+            f->name, lacks);
+    return EXIT_BAD_INPUT;
+  }
+  out->data = plot_open(stem);
+  if (!out->data) {
     fprintf(stderr, "grove model: %s.dat cannot be written\n", stem);
     return EXIT_BAD_INPUT;
   }
-  const char *lacks = f->write(from, data);
-  int failed = ferror(data);
-  if (fclose(data) != 0) failed = 1;
-  if (lacks || failed) {
-    if (lacks)
-      fprintf(stderr, "grove model: the profile %s lacks what figure %s needs: %s\n", m->name,
-              f->name, lacks);
-    else
-      fprintf(stderr, "grove model: %s.dat could not be written to its end\n", stem);
-    return lacks ? EXIT_BAD_INPUT : EXIT_FAILED;
+  f->write(from, out);
+  int failed = ferror(out->data);
+  if (fclose(out->data) != 0) failed = 1;
+  if (failed) fprintf(stderr, "grove model: %s.dat could not be written to its end\n", stem);
+  return failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static void tell_files(const figure *f, const source *from, const char *stem, int drawn, int first)
+{
+  static const char *const endings[] = {"dat", "gp", "svg", "png"};
+  char file[PATH_BYTES + 8];
+  printf("%s{\"name\": \"%s\", \"machine\": ", first ? "{\"figures\": [\n  " : ",\n  ", f->name);
+  print_json_text(stdout, from->m->name);
+  printf(", \"files\": [");
+  for (int i = 0; i < (drawn ? 4 : 2); i++) {
+    snprintf(file, sizeof file, "%s.%s", stem, endings[i]);
+    printf(i > 0 ? ", " : "");
+    print_json_text(stdout, file);
   }
-  snprintf(commands, sizeof commands, "who = \"%s\"\n%s", m->name, f->commands);
-  int status = plot_draw(stem, commands, made, sizeof made);
-  fprintf(status ? stderr : stdout, "%sfigure %s: %s\n", status ? "grove model: " : "", f->name,
-          made);
-  if (status == EXIT_OK && f->say) f->say(from);
+  printf("]}");
+}
+
+static int draw_from(const figure *f, const source *from, const settings *s, int first)
+{
+  sheet out = {0};
+  char stem[PATH_BYTES], who[GROVE_TEXT_BYTES], commands[16384], made[4 * PATH_BYTES + 200];
+  int drawn = 0;
+  snprintf(stem, sizeof stem, "%s/figure-%s", s->folder, f->name);
+  int status = write_numbers(f, from, stem, &out);
+  if (status != EXIT_OK) return status;
+  plot_quote(from->m->name, who, sizeof who);
+  snprintf(commands, sizeof commands,
+           "who = %s\nlast = %d\nleast = last + 1\ncolors = '%s'\ndashes = '%s'\n%s", who, out.last,
+           out.colors, out.dashes, f->commands);
+  status = plot_draw_told(stem, commands, made, sizeof made, &drawn);
+  if (status != EXIT_OK) {
+    fprintf(stderr, "grove model: figure %s: %s\n", f->name, made);
+  } else if (s->json) {
+    tell_files(f, from, stem, drawn, first);
+  } else {
+    printf("figure %s: %s\n", f->name, made);
+    if (f->say) f->say(from);
+  }
   return status;
 }
 
-static int draw(const figure *f, const char *machine, int as_published, const char *folder)
+static int draw(const figure *f, const settings *s, int first)
 {
   grove_machine *m = NULL;
-  int status = open_machine("model", machine ? machine : f->machine, &m);
-  const source from = {m, as_published};
-  if (status == EXIT_OK) status = draw_from(f, &from, folder);
+  int status = open_machine("model", s->machine ? s->machine : f->machine, &m);
+  const source from = {m, s->as_published};
+  if (status == EXIT_OK) status = draw_from(f, &from, s, first);
   grove_machine_free(&m);
   return status;
 }
 
+static int draw_all(const settings *s)
+{
+  int status = EXIT_OK, drawn = 0, found = 0;
+  for (int i = 0; i < nfigures && status == EXIT_OK; i++) {
+    if (strcmp(s->name, "all") != 0 && strcmp(s->name, figures[i].name) != 0) continue;
+    found = 1;
+    status = draw(&figures[i], s, drawn == 0);
+    drawn += status == EXIT_OK;
+  }
+  if (s->json && drawn > 0) printf("\n]}\n");
+  return found ? status : complain("there is no figure '%s'", s->name);
+}
+
 int model_figure(int argc, char **argv)
 {
-  const char *name = NULL, *folder = ".", *machine = NULL, *value = NULL;
-  int status = EXIT_OK, drawn = 0, as_published = 0;
+  settings s = {.folder = "."};
+  const char *value = NULL;
+  int list = 0;
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--list") == 0) return print_list();
-    if (strcmp(argv[i], "--as-published") == 0)
-      as_published = 1;
+    if (strcmp(argv[i], "--list") == 0)
+      list = 1;
+    else if (strcmp(argv[i], "--json") == 0)
+      s.json = 1;
+    else if (strcmp(argv[i], "--as-published") == 0)
+      s.as_published = 1;
     else if ((value = flag_value(argc, argv, &i, "-o")))
-      folder = value;
+      s.folder = value;
     else if ((value = flag_value(argc, argv, &i, "--machine")))
-      machine = value;
-    else if (argv[i][0] == '-' || name)
+      s.machine = value;
+    else if (argv[i][0] == '-' || s.name)
       return complain("'%s' is not understood", argv[i]);
     else
-      name = argv[i];
+      s.name = argv[i];
   }
-  if (!name) return complain("which figure?%s", "");
-  if (!*folder) return complain("-o names no folder%s", "");
-  for (int i = 0; i < FIGURES && status == EXIT_OK; i++) {
-    if (strcmp(name, "all") != 0 && strcmp(name, figures[i].name) != 0) continue;
-    drawn++;
-    status = draw(&figures[i], machine, as_published, folder);
-  }
-  return drawn > 0 ? status : complain("there is no figure '%s'", name);
+  if (list) return print_list(s.json);
+  if (!s.name) return complain("which figure?%s", "");
+  if (!*s.folder) return complain("-o names no folder%s", "");
+  return draw_all(&s);
 }

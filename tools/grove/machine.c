@@ -1,7 +1,7 @@
 /* grove machine: its subcommands, and the list of machines that Grove knows by name. */
 #include "grove/machine.h"
 
-#include "model/number.h"
+#include "model/digest.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,19 +92,6 @@ int read_machine_arguments(int argc, char **argv, const char *who, int n, const 
   return EXIT_BAD_INPUT;
 }
 
-const char *standing_name(grove_standing standing)
-{
-  static const char *const names[] = {"complete", "assumed", "incomplete"};
-  return names[standing];
-}
-
-void print_json_number(double value)
-{
-  char text[GROVE_NUMBER_BYTES];
-  grove_number_print(value, text);
-  printf(isnan(value) ? "null" : isinf(value) ? "\"%s\"" : "%s", text);
-}
-
 /* ---- list ---- */
 
 static const char list_help[] =
@@ -139,7 +126,8 @@ static void list_json(const grove_machine *m)
   print_known(m->ranks);
   printf(", \"cores\": ");
   print_known(m->cores);
-  printf(", \"gpus\": %d, \"status\": \"%s\", \"about\": ", m->gpus, standing_name(m->standing));
+  printf(", \"gpus\": %d, \"status\": \"%s\", \"about\": ", m->gpus,
+         grove_standing_names[m->standing]);
   print_json_text(stdout, m->about);
   grove_machine_missing(m, missing, sizeof missing);
   printf(", \"missing\": ");
@@ -159,7 +147,7 @@ static void list_line(const grove_machine *m)
   number_or_dash(m->ranks, ranks);
   number_or_dash(m->gpus, gpus);
   printf("%-12s %7s %5s %4s  %-10s  %s\n", m->name, sockets, ranks, gpus,
-         standing_name(m->standing), m->about);
+         grove_standing_names[m->standing], m->about);
 }
 
 static int list(int argc, char **argv)

@@ -20,12 +20,6 @@ extern const command machine_check;
 int read_machine_arguments(int argc, char **argv, const char *who, int n, const char **names,
                            int *json);
 
-/* "complete", "assumed" or "incomplete". */
-const char *standing_name(grove_standing standing);
-
-/* A number for JSON: with all its digits; null where there is none, "inf" for what has no limit. */
-void print_json_number(double value);
-
 /* All of a machine, as a page for people (machine_show.c) and as JSON (machine_json.c). */
 int print_machine_page(const grove_machine *m);
 void print_machine_json(const grove_machine *m);

@@ -2,6 +2,8 @@
 #include "grove/machine.h"
 #include "grove/machine_pairs.h"
 
+#include "measure/fit.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +40,6 @@ typedef struct summary {
   const char *where;
 } summary;
 
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static summary sum_up(const pairs *p, kind what)
 {
   summary s = {0, NAN, NAN, ""};
@@ -56,10 +52,7 @@ static summary sum_up(const pairs *p, kind what)
     s.worst = f;
     s.where = p->at[i].name;
   }
-  if (s.n > 0) {
-    qsort(all, (size_t)s.n, sizeof *all, ascending);
-    s.median = s.n % 2 ? all[s.n / 2] : (all[s.n / 2 - 1] + all[s.n / 2]) / 2;
-  }
+  if (s.n > 0) s.median = grove_median(all, s.n);
   free(all);
   return s;
 }

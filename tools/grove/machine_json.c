@@ -2,6 +2,8 @@
  * that they come from. */
 #include "grove/machine.h"
 
+#include "model/digest.h"
+
 #include <math.h>
 
 /* , "name": value */
@@ -127,7 +129,7 @@ void print_machine_json(const grove_machine *m)
   printf("{\"name\": ");
   print_json_text(stdout, m->name);
   text("about", m->about);
-  text("status", standing_name(m->standing));
+  text("status", grove_standing_names[m->standing]);
   number("sockets", m->sockets > 0 ? m->sockets : NAN);
   number("ranks", m->ranks > 0 ? m->ranks : NAN);
   number("cores", m->cores > 0 ? m->cores : NAN);

@@ -2,6 +2,8 @@
  * number the number of its source, which are listed at the end. */
 #include "grove/machine.h"
 
+#include "model/digest.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,7 +263,7 @@ int print_machine_page(const grove_machine *m)
 {
   notes s = {.m = m, .text = malloc(((size_t)m->nrows + 1) * sizeof *s.text)};
   if (!s.text) return EXIT_FAILED;
-  printf("%s (%s)\n", m->name, standing_name(m->standing));
+  printf("%s (%s)\n", m->name, grove_standing_names[m->standing]);
   if (*m->about) printf("%s\n", m->about);
   printf("\n");
   print_shape(&s);

@@ -1,7 +1,9 @@
 #include "grove/command.h"
 
 #include "grove.h"
+#include "model/number.h"
 
+#include <math.h>
 #include <string.h>
 
 static const command *const commands[] = {&command_machine, &command_model,     &command_explain,
@@ -48,19 +50,41 @@ static int print_version(void)
   return EXIT_OK;
 }
 
+/* The bytes of the UTF-8 character at `text`; 0: it is none. */
+static int character_bytes(const unsigned char *text)
+{
+  int n = text[0] < 0x80 ? 1 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 : text[0] >> 4 == 0xe ? 3 : 4;
+  if (n == 4 && (text[0] < 0xf0 || text[0] > 0xf4)) return 0;
+  for (int i = 1; i < n; i++)
+    if (text[i] >> 6 != 2) return 0;
+  if (n < 3) return n;
+  int second = text[1];
+  if ((text[0] == 0xe0 && second < 0xa0) || (text[0] == 0xed && second > 0x9f)) return 0;
+  if ((text[0] == 0xf0 && second < 0x90) || (text[0] == 0xf4 && second > 0x8f)) return 0;
+  return n;
+}
+
 void print_json_text(FILE *file, const char *text)
 {
   fputc('"', file);
-  for (; *text; text++) {
-    unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\')
-      fprintf(file, "\\%c", c);
-    else if (c < 0x20)
-      fprintf(file, "\\u%04x", c);
+  for (const unsigned char *c = (const unsigned char *)text; *c;) {
+    int n = character_bytes(c);
+    if (*c == '"' || *c == '\\')
+      fprintf(file, "\\%c", *c);
+    else if (*c < 0x20 || n == 0)
+      fprintf(file, "\\u%04x", n == 0 ? 0xfffdU : *c);
     else
-      fputc(c, file);
+      fwrite(c, 1, (size_t)n, file);
+    c += n > 0 ? n : 1;
   }
   fputc('"', file);
+}
+
+void print_json_number(double value)
+{
+  char text[GROVE_NUMBER_BYTES];
+  grove_number_print(value, text);
+  printf(isnan(value) ? "null" : isinf(value) ? "\"%s\"" : "%s", text);
 }
 
 static int asks_for_help(int argc, char **argv)
@@ -70,7 +94,7 @@ static int asks_for_help(int argc, char **argv)
   return 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
   const char *name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
@@ -90,4 +114,12 @@ int main(int argc, char **argv)
   else
     fprintf(stderr, "grove: there is no command '%s'; 'grove --help' lists them\n", name);
   return EXIT_BAD_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+  int code = run(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "grove: standard output could not be written to its end; is the disk full?\n");
+  return code == EXIT_OK ? EXIT_FAILED : code;
 }

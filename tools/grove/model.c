@@ -14,8 +14,8 @@ static const char help[] =
   "usage: grove model --machine M --messages-per-proc m --bytes-per-proc s\n"
   "                   --bytes-per-node S --bytes-node-to-node N --nodes-per-proc p\n"
   "                   --messages-node-to-node q [OPTION...]\n"
-  "       grove model figure NAME|all [-o FOLDER] [--machine M] [--as-published]\n"
-  "       grove model figure --list\n"
+  "       grove model figure NAME|all [-o FOLDER] [--machine M] [--as-published] [--json]\n"
+  "       grove model figure --list [--json]\n"
   "\n"
   "Prices the ways to exchange irregular data between nodes by the papers' closed forms,\n"
   "without a graph and without MPI: standard; 3-step (gather a node's data for another\n"
@@ -47,7 +47,8 @@ static const char help[] =
   "GPUs has no device paths, no copies and no split-dd: staged then means from host memory.\n"
   "\n"
   "Figures (grove model figure): data, and with gnuplot a picture, of what the papers draw\n"
-  "from their models: grove model figure --list says which.\n"
+  "from their models: grove model figure --list says which. Lines for which the machine has\n"
+  "no numbers are left out; --json tells the files that were made.\n"
   "\n"
   "Examples:\n"
   "  grove model --machine lassen --messages-per-proc 64 --bytes-per-proc 64KiB \\\n"
@@ -234,9 +235,16 @@ static void print_json(const settings *s, const grove_machine *m, const grove_st
   for (int i = 0, n = 0; i < GROVE_STRATEGIES; i++) {
     const grove_strategy *t = &list[i];
     if (t->left_out) continue;
-    printf("%s\n  {\"route\": \"%s\", \"path\": \"%s\", \"seconds\": %.17g,\n"
-           "   \"terms\": {\"off_node\": %.17g, \"on_node\": %.17g, \"copy\": %.17g}}",
-           n++ > 0 ? "," : "", t->route, t->path, t->seconds, t->off_node, t->on_node, t->copy);
+    printf("%s\n  {\"route\": \"%s\", \"path\": \"%s\", \"seconds\": ", n++ > 0 ? "," : "",
+           t->route, t->path);
+    print_json_number(t->seconds);
+    printf(",\n   \"terms\": {\"off_node\": ");
+    print_json_number(t->off_node);
+    printf(", \"on_node\": ");
+    print_json_number(t->on_node);
+    printf(", \"copy\": ");
+    print_json_number(t->copy);
+    printf("}}");
   }
   printf("\n]}\n");
 }
@@ -286,7 +294,7 @@ static int run(int argc, char **argv)
   if (status) return status;
   if (grove_exchange_complete(m, &s.x) != GROVE_OK ||
       grove_strategies_price(m, &s.x, list) != GROVE_OK) {
-    fprintf(stderr, "grove model: %s\n", grove_last_error());
+    fprintf(stderr, "grove model: %s\n", last_sentence());
     status = EXIT_BAD_INPUT;
   } else {
     notes said = gather_notes(m, &s.x, list);

@@ -85,7 +85,7 @@ static int run(int argc, char **argv)
   }
   if (grove_options_create(&options) != GROVE_OK ||
       grove_options_read_environment(&options) != GROVE_OK) {
-    fprintf(stderr, "grove options: %s\n", grove_last_error());
+    fprintf(stderr, "grove options: %s\n", last_sentence());
     grove_options_free(&options);
     return EXIT_BAD_INPUT;
   }

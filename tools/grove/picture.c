@@ -104,17 +104,6 @@ static int write_data(const picture *p, const char *stem)
   return fclose(file) != 0 || failed;
 }
 
-/* A text between gnuplot's single quotes. */
-static void quote(const char *text, char *out, size_t room)
-{
-  size_t used = 0;
-  for (; *text && used + 3 < room; text++) {
-    if (*text == '\'') out[used++] = '\'';
-    out[used++] = (unsigned char)*text < 0x20 ? ' ' : *text;
-  }
-  out[used] = '\0';
-}
-
 int picture_draw(const picture *p, const char *stem, const char *title, char *made, size_t room)
 {
   const char *name = p->of == PICTURE_OF_RANKS ? "rank" : "node";
@@ -125,9 +114,9 @@ int picture_draw(const picture *p, const char *stem, const char *title, char *ma
     return EXIT_FAILED;
   }
   find_range(p, &least, &most);
-  quote(title, words, sizeof words);
+  plot_quote(title, words, sizeof words);
   snprintf(commands, sizeof commands,
-           "set title '%s' noenhanced\n"
+           "set title %s noenhanced\n"
            "set xlabel 'receiving %s'\n"
            "set ylabel 'sending %s'\n"
            "set cblabel 'bytes an exchange'\n"

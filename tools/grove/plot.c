@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,19 +36,6 @@ static const char *base_name(const char *stem)
   return slash ? slash + 1 : stem;
 }
 
-/* Makes the folders that lead to a file; those that are there are left as they are. */
-static void make_folders(const char *path)
-{
-  char *copy = strdup(path);
-  for (char *c = copy; c && *c; c++) {
-    if (*c != '/' || c == copy) continue;
-    *c = '\0';
-    mkdir(copy, 0777);
-    *c = '/';
-  }
-  free(copy);
-}
-
 static FILE *open_beside(const char *stem, const char *ending)
 {
   size_t room = strlen(stem) + strlen(ending) + 1;
@@ -67,15 +53,28 @@ FILE *plot_open(const char *stem)
   return open_beside(stem, ".dat");
 }
 
+/* Between single quotes gnuplot knows nothing but their own end; a line must not end there. */
+void plot_quote(const char *text, char *out, size_t room)
+{
+  size_t used = 0;
+  out[used++] = '\'';
+  for (; *text && used + 3 < room; text++) {
+    if (*text == '\'') out[used++] = '\'';
+    out[used++] = (char)((unsigned char)*text < 0x20 || *text == 127 ? ' ' : *text);
+  }
+  out[used++] = '\'';
+  out[used] = '\0';
+}
+
 static int write_script(const char *stem, const char *commands)
 {
   FILE *file = open_beside(stem, ".gp");
   if (!file) return 1;
-  fputs("# Draws an SVG and a PNG of the numbers in the .dat beside it: gnuplot FILE\nname = '",
-        file);
-  for (const char *c = base_name(stem); *c; c++)
-    fputs(*c == '\'' ? "''" : (char[]){*c, '\0'}, file);
-  fputs("'\n", file);
+  char name[1024], quoted[1200];
+  snprintf(name, sizeof name, "./%s", base_name(stem)); /* nothing that could begin with | or < */
+  plot_quote(name, quoted, sizeof quoted);
+  fputs("# Draws an SVG and a PNG of the numbers in the .dat beside it: gnuplot FILE\n", file);
+  fprintf(file, "name = %s\n", quoted);
   fputs(prologue, file);
   fputs(commands, file);
   fputs(epilogue, file);
@@ -113,12 +112,20 @@ static int run_gnuplot(const char *stem)
 
 int plot_draw(const char *stem, const char *commands, char *made, size_t room)
 {
+  int drawn = 0;
+  return plot_draw_told(stem, commands, made, room, &drawn);
+}
+
+int plot_draw_told(const char *stem, const char *commands, char *made, size_t room, int *drawn)
+{
+  *drawn = 0;
   make_folders(stem);
   if (write_script(stem, commands)) {
     snprintf(made, room, "%s.gp cannot be written: %s", stem, strerror(errno));
     return EXIT_FAILED;
   }
   int status = run_gnuplot(stem);
+  *drawn = status == 0;
   if (status == NO_GNUPLOT)
     snprintf(made, room,
              "%s.dat and %s.gp are there; gnuplot, which would draw them, is not on PATH", stem,

@@ -1,0 +1,48 @@
+/* The figures that two papers draw from their models, drawn again from the published parameters.
+ *
+ * A figure writes its numbers as blocks of columns, each under a line of names; gnuplot's `data
+ * index B using X:Y` finds them, and columnheader(Y) names the line. A line for which the machine
+ * has no numbers has no column. In the commands `who` is the machine's name, `last` the last column
+ * that is a line, `least` the one behind it.
+ */
+#ifndef GROVE_TOOLS_FIGURES_H
+#define GROVE_TOOLS_FIGURES_H
+
+#include "model/strategies.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a figure is drawn from. */
+typedef struct source {
+  const grove_machine *m;
+  int as_published; /* Table 6 to the letter: model/strategies.h */
+} source;
+
+/* Where the numbers go, and what the commands need to know of them. */
+typedef struct sheet {
+  FILE *data;
+  int last;                           /* the last column that is a line; 0: not asked for */
+  char colors[16 * GROVE_STRATEGIES]; /* of the lines of strategies; and which are dashed: 1 or 2 */
+  char dashes[4 * GROVE_STRATEGIES];
+} sheet;
+
+typedef struct figure {
+  const char *name, *machine, *about;
+  /* Writes the numbers; NULL, or what the profile lacks. */
+  const char *(*write)(const source *from, sheet *out);
+  const char *commands;
+  void (*say)(const source *from); /* what it shows, in words; may be NULL */
+} figure;
+
+extern const figure figures[];
+extern const int nfigures;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
