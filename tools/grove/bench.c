@@ -3,6 +3,7 @@
  * What is timed. A batch is a number of exchanges, start and wait, one after the other; its time is
  * the slowest rank's, divided by the number. The median of the batches is reported.
  */
+#include "grove/arguments.h"
 #include "grove/command.h"
 #include "grove/pattern.h"
 
@@ -482,7 +483,7 @@ static int run_bench(bench *b)
   } else {
     unfit = status == GROVE_OK && b->set.matrix;
   }
-  if (status != GROVE_OK && b->rank == 0) fprintf(stderr, "grove bench: %s\n", grove_last_error());
+  if (status != GROVE_OK && b->rank == 0) fprintf(stderr, "grove bench: %s\n", last_sentence());
   for (int i = 0; i < n; i++) verified = verified && rows[i].verified;
   int good = status == GROVE_OK && n > 0;
   if (good && b->rank == 0) (b->set.json ? print_json : print_table)(b, rows, n);

@@ -123,6 +123,15 @@ static void print_rows(const grove_machine *m)
   printf("]");
 }
 
+static void print_packing(const grove_machine *m)
+{
+  printf(",\n \"packing\": [");
+  for (int i = 0; i < m->npack; i++)
+    printf("%s{\"from_bytes\": %lld, \"seconds_per_byte\": %.9g}", i > 0 ? ", " : "",
+           (long long)m->pack[i].from_bytes, m->pack[i].beta);
+  printf("]");
+}
+
 void print_machine_json(const grove_machine *m)
 {
   char missing[500];
@@ -141,6 +150,17 @@ void print_machine_json(const grove_machine *m)
   number("delta_seconds_per_byte", m->delta);
   number("flag_on_socket_seconds", m->flag_seconds[GROVE_ON_SOCKET]);
   number("flag_on_node_seconds", m->flag_seconds[GROVE_ON_NODE]);
+  for (int i = 0; i < 2; i++) {
+    static const char *const name[2][3] = {
+      {"crowd_on_node_turn_seconds", "crowd_on_node_message_seconds",
+       "crowd_on_node_seconds_per_byte"},
+      {"crowd_off_node_turn_seconds", "crowd_off_node_message_seconds",
+       "crowd_off_node_seconds_per_byte"}};
+    number(name[i][0], m->crowd[i].turn);
+    number(name[i][1], m->crowd[i].message);
+    number(name[i][2], m->crowd[i].byte);
+  }
+  print_packing(m);
   print_copies(m);
   print_loggp(m);
   print_rows(m);

@@ -152,6 +152,17 @@ static void add_lists(pairs *p, const grove_machine *a, const grove_machine *b)
   }
   add(p, PARAMETER, "s", a->flag_seconds[0], b->flag_seconds[0], "flag on-socket");
   add(p, PARAMETER, "s", a->flag_seconds[1], b->flag_seconds[1], "flag on-node");
+  for (int i = 0; i < 2; i++) {
+    const grove_crowd *u = &a->crowd[i], *v = &b->crowd[i];
+    const char *where = grove_locality_names[GROVE_ON_NODE + i];
+    add(p, PARAMETER, "s", u->turn, v->turn, "crowd-turn %s", where);
+    add(p, PARAMETER, "s", u->message, v->message, "crowd-message %s", where);
+    add(p, PARAMETER, "s/B", u->byte, v->byte, "crowd-byte %s", where);
+  }
+  if (a->npack > 0 || b->npack > 0)
+    for (int64_t bytes = 4096; bytes <= 1 << 20; bytes *= 16)
+      add(p, PARAMETER, "s/B", a->npack > 0 ? grove_machine_packing(a, bytes) : NAN,
+          b->npack > 0 ? grove_machine_packing(b, bytes) : NAN, "pack %lld B", (long long)bytes);
   int n = starts(a->shared, a->nshared, x);
   unite(n, x, starts(b->shared, b->nshared, y), y, p, visit_shared, &c);
   for (c.which = 0; c.which < GROVE_LOCALITIES; c.which++) {

@@ -201,6 +201,36 @@ static void print_copies(notes *s)
     }
 }
 
+static void print_packing(notes *s)
+{
+  char range[32];
+  for (int i = 0; i < s->m->npack; i++) {
+    if (i == 0) printf("\npacking values of 8 bytes\n");
+    printf("  from %-15lld B %14s %9s", (long long)s->m->pack[i].from_bytes, "GB/s", "");
+    print_rate(s->m->pack[i].beta);
+    snprintf(range, sizeof range, "%lld..", (long long)s->m->pack[i].from_bytes);
+    print_notes(s, TERMS("pack"), "cpu", "any", range);
+  }
+}
+
+static void print_crowd(notes *s)
+{
+  int any = 0;
+  for (int i = 0; i < 2; i++) {
+    const grove_crowd *c = &s->m->crowd[i];
+    const char *where = grove_locality_names[GROVE_ON_NODE + i];
+    if (isnan(c->turn) && isnan(c->message) && isnan(c->byte)) continue;
+    if (!any++)
+      printf("\nan exchange of ranks that outnumber cores\n  %-21s %9s %9s %9s\n", "", "turn us",
+             "message", "GB/s");
+    printf("  %-21s", where);
+    print_us(c->turn);
+    print_us(c->message);
+    print_rate(c->byte);
+    print_notes(s, TERMS("crowd-turn", "crowd-message", "crowd-byte"), "cpu", where, "-");
+  }
+}
+
 static void print_shared(notes *s)
 {
   char range[16];
@@ -272,6 +302,8 @@ int print_machine_page(const grove_machine *m)
   print_penalties(&s);
   print_copies(&s);
   print_shared(&s);
+  print_packing(&s);
+  print_crowd(&s);
   print_loggp(&s);
   print_rest(&s);
   free(s.text);

@@ -5,13 +5,13 @@
 #include "grove/machine.h"
 #include "grove/plot.h"
 
+#include "measure/fit.h"
 #include "measure/measure.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help_measure[] =
@@ -259,18 +259,6 @@ static void tell_left_out(const grove_machine *m)
                                   : "");
 }
 
-/* Makes the folders that a file is in; those that are there are fine. */
-static int make_folder(char *path)
-{
-  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    int failed = mkdir(path, 0777) != 0 && errno != EEXIST;
-    *slash = '/';
-    if (failed) return 1;
-  }
-  return 0;
-}
-
 /* Where the profile goes; EXIT_OK if it can be written there. On rank 0, before anything is
  * measured: nobody wants to lose a minute to a folder that is not there. */
 static int find_output(const settings *s, const grove_context *ctx, char *path, size_t room)
@@ -284,7 +272,7 @@ static int find_output(const settings *s, const grove_context *ctx, char *path, 
             "grove machine measure: where to? Neither -o, XDG_CACHE_HOME nor HOME is set\n");
     return EXIT_BAD_INPUT;
   }
-  if (!s->output && make_folder(path)) {
+  if (!s->output && make_folders(path)) {
     fprintf(stderr, "grove machine measure: cannot make the folder of %s\n", path);
     return EXIT_FAILED;
   }
@@ -305,14 +293,14 @@ static int deliver(const settings *s, const char *path, grove_machine *m,
 {
   char *name = strdup(s->name ? s->name : "measured");
   if (!name || (other && add_off_node(m, other) != GROVE_OK)) {
-    fprintf(stderr, "grove machine measure: %s\n", name ? grove_last_error() : "no memory");
+    fprintf(stderr, "grove machine measure: %s\n", name ? last_sentence() : "no memory");
     free(name);
     return EXIT_FAILED;
   }
   free(m->name);
   m->name = name;
   if (grove_machine_write(m, path) != GROVE_OK) {
-    fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
+    fprintf(stderr, "grove machine measure: %s\n", last_sentence());
     grove_profile_print(m, stdout); /* rather than lose it */
     return EXIT_FAILED;
   }
@@ -354,7 +342,7 @@ static int run_measure(const settings *s, int rank)
   int code = status == GROVE_OK ? prepare(s, ctx, path, sizeof path, &other) : EXIT_FAILED;
   if (code == EXIT_OK) status = grove_measure(ctx, &how, &points, &m);
   if (status != GROVE_OK) {
-    if (rank == 0) fprintf(stderr, "grove machine measure: %s\n", grove_last_error());
+    if (rank == 0) fprintf(stderr, "grove machine measure: %s\n", last_sentence());
     code = status == GROVE_ERR_OPTION ? EXIT_BAD_INPUT : EXIT_FAILED;
   }
   if (code == EXIT_OK && rank == 0) code = deliver(s, path, m, other, &points);
@@ -381,12 +369,6 @@ static double off_by(double predicted, double measured)
   return ratio < 1 ? 1 / ratio : ratio;
 }
 
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Judges the series that begins at point i; returns where the next one begins. */
 static int judge(const grove_machine *m, const grove_points *points, int i, verdict *out)
 {
@@ -399,9 +381,8 @@ static int judge(const grove_machine *m, const grove_points *points, int i, verd
     if (!isnan(predicted) && n < MOST) factor[n++] = off_by(predicted, points->point[end].y);
   }
   if (n == 0) return end;
-  qsort(factor, (size_t)n, sizeof *factor, ascending);
   out->points = n;
-  out->median = factor[n / 2];
+  out->median = grove_median(factor, n); /* sorts them */
   out->worst = factor[n - 1];
   return end;
 }
@@ -452,7 +433,7 @@ static int run_check(const settings *s, int rank)
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
   if (status == GROVE_OK) status = grove_measure(ctx, &how, &points, &fresh);
   if (status != GROVE_OK && rank == 0)
-    fprintf(stderr, "grove machine check: %s\n", grove_last_error());
+    fprintf(stderr, "grove machine check: %s\n", last_sentence());
   if (status == GROVE_OK) code = EXIT_OK;
   if (status == GROVE_ERR_OPTION) code = EXIT_BAD_INPUT;
   if (status == GROVE_OK && rank == 0) {
