@@ -33,8 +33,8 @@ static void overheads(const grove_machine *m, grove_locality where, int64_t byte
                       double *o_r)
 {
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
-  if (!row || isnan(row->o_s) ||
-      isnan(row->o_r)) { /* half of the latency at each end; bytes move by themselves */
+  if (!row || isnan(row->o_s) || isnan(row->o_r)) {
+    /* Half of the latency at each end; bytes move by themselves. */
     *o_s = *o_r = grove_machine_postal(m, GROVE_CPU, where, bytes).alpha / 2;
     return;
   }
@@ -192,6 +192,8 @@ static double busy_seconds(const grove_load *load, const grove_machine *m,
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around)
 {
+  const grove_price nothing = {0};
+  if (load->messages[0] + load->messages[1] == 0 && load->processor == 0) return nothing;
   grove_price sent = price_of_half(&load->sent, around->interface_sent);
   grove_price received = price_of_half(&load->received, around->interface_received);
   grove_price p = grove_price_exceeds(&received, &sent) ? received : sent;

@@ -13,7 +13,7 @@ extern "C" {
 extern const command machine_list;
 extern const command machine_show;
 extern const command machine_compare;
-extern const command machine_measure; /* these two under mpirun (measure.c) */
+extern const command machine_measure; /* these two under mpirun */
 extern const command machine_check;
 
 /* Reads the arguments of a subcommand that takes `n` machines and --json. */
