@@ -94,7 +94,8 @@ static grove_status refuse_option(void)
 {
   char why[GROVE_SENTENCE_BYTES];
   snprintf(why, sizeof why, "%s", grove_last_error());
-  why[strcspn(why, "[")] = '\0'; /* the place in the source comes once */
+  char *place = strrchr(why, '[');
+  if (place && strncmp(place, "[src/", 5) == 0) *place = '\0'; /* it comes once, below */
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s", why);
 }
 
