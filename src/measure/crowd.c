@@ -22,8 +22,7 @@ static int number_in_node(const grove_probe *p, const int *ranks, int n)
   return 0;
 }
 
-/* The one before and the one after this rank in its ring; returns how many different others that
- * are (nobody, where the ring is this rank alone). */
+/* The one before and the one after this rank in its ring; 0 where it has none, and sits out. */
 static int find_neighbours(const grove_probe *p, int off_node, int *before, int *after)
 {
   int ranks[MOST_RANKS], nodes = p->ctx->topo.nnodes;
@@ -37,7 +36,9 @@ static int find_neighbours(const grove_probe *p, int off_node, int *before, int 
   n = grove_probe_ranks(p, (node + nodes - 1) % nodes, ranks, MOST_RANKS);
   *before = me < n ? ranks[me] : -1;
   n = grove_probe_ranks(p, (node + 1) % nodes, ranks, MOST_RANKS);
-  *after = me < n ? ranks[me] : -1;
+  /* Where the next node is the one before, another rank of it, so that nobody comes twice. */
+  int next = nodes == 2 && n > 1 ? (me + 1) % n : me;
+  *after = next < n ? ranks[next] : -1;
   return *before >= 0 && *after >= 0;
 }
 

@@ -68,7 +68,7 @@ static void check_values(grove_context *ctx, const grove_machine *m)
     CHECK(isnan(p.alpha) == !there_is(ctx, off), "alpha %g %s", p.alpha, off ? "off" : "on");
     CHECK((m->nloggp[where] > 0) == there_is(ctx, off), "%d rows of LogGP", m->nloggp[where]);
     if (isnan(p.alpha)) continue;
-    CHECK(p.alpha >= 0 && p.beta > 0 && p.alpha + p.beta < 1, "%g + %g s", p.alpha, p.beta);
+    CHECK(p.alpha >= 0 && p.beta >= 0 && p.alpha + p.beta < 10, "%g + %g s", p.alpha, p.beta);
   }
   CHECK(m->cores > 0, "%g cores", m->cores);
   CHECK(world_size() == 1 || m->gamma >= 0, "gamma is %g", m->gamma);

@@ -117,7 +117,7 @@ python3 - "$work/out" <<'EOP' || fail "not the JSON of a check"
 import json, sys
 series = {s["series"]: s for s in json.load(open(sys.argv[1]))["series"]}
 for name in "ping-pong on-socket", "stream on-socket", "messages in order", "messages reversed":
-    assert series[name]["points"] > 3 and series[name]["median_factor"] >= 1, name
+    assert series[name]["points"] > 1 and series[name]["median_factor"] >= 1, name
 EOP
 
 # Measured again and compared: every number that one has the other has too.
@@ -127,6 +127,6 @@ machine 2 measure --quick -o "$work/again.machine" --off-node-from lassen
 python3 - "$work/out" <<'EOP' || fail "a profile measured twice has not the same rows"
 import json, sys
 c = json.load(open(sys.argv[1]))
-assert c["messages"]["count"] >= 8 and c["parameters"]["count"] > 20, c
+assert c["messages"]["count"] >= 8 and c["parameters"]["count"] > 10, c
 EOP
 echo 'all is well'
