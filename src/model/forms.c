@@ -10,10 +10,17 @@ double grove_form_postal(grove_postal p, double bytes)
   return p.alpha + p.beta * bytes;
 }
 
+/* Seconds that the node's bytes keep its interface busy; a limit that is not told is none. Not left
+ * to fmax, whose way with NaN not every processor, real or emulated, has. */
+static double injecting(double node_bytes, double injection)
+{
+  return isnan(injection) ? 0 : node_bytes * injection;
+}
+
 double grove_form_max_rate(grove_postal p, double injection, double ppn, double messages,
                            double bytes)
 {
-  return p.alpha * messages + fmax(ppn * bytes * injection, p.beta * bytes);
+  return p.alpha * messages + fmax(injecting(ppn * bytes, injection), p.beta * bytes);
 }
 
 double grove_form_max_rate_one(grove_postal p, double injection, double ppn, double bytes)
@@ -185,7 +192,7 @@ double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_h
 double grove_form_off(grove_postal off_node, double injection, double messages, double bytes,
                       double node_bytes)
 {
-  return off_node.alpha * messages + fmax(node_bytes * injection, off_node.beta * bytes);
+  return off_node.alpha * messages + fmax(injecting(node_bytes, injection), off_node.beta * bytes);
 }
 
 double grove_form_off_device(grove_postal off_node, double messages, double bytes)

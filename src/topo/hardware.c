@@ -5,20 +5,36 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* Linux on most processors has a line with the name; on others at least the architecture. */
+/* The value of a line "key : value" of /proc/cpuinfo; 0 if the line has another key. */
+static int value_of(char *line, const char *key, const char **value)
+{
+  char *colon = strchr(line, ':');
+  if (!colon || strncmp(line, key, strlen(key)) != 0) return 0;
+  colon += strspn(colon, ": \t");
+  colon[strcspn(colon, "\n")] = '\0';
+  *value = colon;
+  return 1;
+}
+
+/* Linux has a line with the name on most processors; on ARM it has numbers for maker and part. */
 void grove_topo_processor(char *out, size_t room)
 {
-  char line[256];
+  char line[256], maker[16] = "";
+  const char *value = NULL;
   struct utsname system;
-  snprintf(out, room, "%s", uname(&system) == 0 ? system.machine : "unknown processor");
+  if (uname(&system) != 0) strcpy(system.machine, "unknown processor");
+  snprintf(out, room, "%s", system.machine);
   FILE *file = fopen("/proc/cpuinfo", "r");
   while (file && fgets(line, sizeof line, file)) {
-    char *value = strchr(line, ':');
-    if (!value || strncmp(line, "model name", 10) != 0) continue;
-    value += strspn(value, ": \t");
-    value[strcspn(value, "\n")] = '\0';
-    snprintf(out, room, "%s", value);
-    break;
+    if (value_of(line, "model name", &value)) {
+      snprintf(out, room, "%s", value);
+      break;
+    }
+    if (value_of(line, "CPU implementer", &value)) snprintf(maker, sizeof maker, "%s", value);
+    if (value_of(line, "CPU part", &value)) {
+      snprintf(out, room, "%s, maker %s, part %s", system.machine, maker, value);
+      break;
+    }
   }
   if (file) fclose(file);
 }

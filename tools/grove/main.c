@@ -29,6 +29,7 @@ static const char overview_end[] =
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
   "  grove aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms\n"
   "  grove machine show lassen\n"
+  "  mpirun -n 8 grove machine measure --picture fits\n"
   "  grove options\n";
 
 static void print_overview(FILE *file)
