@@ -97,11 +97,11 @@ typedef struct grove_channel {
   int64_t piece;     /* bytes that travel at once over shared memory */
   int persistent;    /* arrays never change: requests are made once */
   int tally;         /* row of the summary; -1: none is kept */
+  int64_t sequence;  /* starts so far */
+  grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
   grove_price price; /* this rank's own part of the model's price; NaN: not known */
   double predicted;  /* seconds of the slowest rank, by the model */
   char machine[64];  /* the name of the profile that said so */
-  int64_t sequence;  /* starts so far */
-  grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
 } grove_channel;
 
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,

@@ -7,10 +7,9 @@
  *
  * from the difference of one neighbour and two, and of small messages and large ones.
  */
-#include "measure/probe.h"
+#include "measure/trial.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MOST_RANKS = 1024 };
 
@@ -42,49 +41,16 @@ static int find_neighbours(const grove_probe *p, int off_node, int *before, int 
   return *before >= 0 && *after >= 0;
 }
 
-typedef struct ring {
-  grove_forest *forest;
-  grove_op *op;
-  double *array; /* n roots, then leaves */
-} ring;
-
-static void close_ring(ring *r)
-{
-  grove_op_free(&r->op);
-  grove_forest_free(&r->forest);
-  free(r->array);
-}
-
 /* Every rank gets `n` values of the one before it and, with two neighbours, of the one after. */
-static grove_status open_ring(grove_probe *p, int off_node, int neighbours, int64_t n, ring *r)
-{
-  grove_status status = GROVE_OK, mine = GROVE_OK;
-  int from[2] = {-1, -1};
-  int64_t leaves = find_neighbours(p, off_node, &from[0], &from[1]) ? neighbours * n : 0;
-  grove_root *root = malloc((size_t)(leaves + 1) * sizeof *root);
-  *r = (ring){.array = calloc((size_t)(3 * n), sizeof *r->array)};
-  if (!root || !r->array)
-    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a ring");
-  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
-  for (int64_t i = 0; i < leaves; i++) root[i] = (grove_root){from[i / n], i % n};
-  GROVE_TRY(grove_forest_create(p->ctx, &r->forest));
-  GROVE_TRY(grove_forest_set_graph(r->forest, n, leaves, NULL, root));
-  GROVE_TRY(grove_forest_set_up(r->forest));
-  GROVE_TRY(grove_bcast_init(r->forest, MPI_DOUBLE, r->array, r->array + n, MPI_REPLACE, &r->op));
-fail:
-  free(root);
-  return status;
-}
-
-static grove_status repeat(ring *r, int n, double *seconds)
+static grove_status open_ring(grove_probe *p, int off_node, int neighbours, int64_t n,
+                              grove_trial *ring)
 {
   grove_status status = GROVE_OK;
-  double begin = grove_clock();
-  for (int i = 0; i < n; i++) {
-    GROVE_TRY(grove_start(r->op));
-    GROVE_TRY(grove_wait(r->op));
-  }
-  *seconds = grove_clock() - begin;
+  int from[2] = {-1, -1};
+  int64_t leaves = find_neighbours(p, off_node, &from[0], &from[1]) ? neighbours * n : 0;
+  GROVE_TRY(grove_trial_open(p, n, leaves, ring));
+  for (int64_t i = 0; i < leaves; i++) ring->root[i] = (grove_root){from[i / n], i % n};
+  GROVE_TRY(grove_trial_connect(p, ring));
 fail:
   return status;
 }
@@ -97,20 +63,20 @@ static grove_status time_ring(grove_probe *p, int off_node, int neighbours, int6
 {
   enum { WARM_UP = 20 };
   grove_status status = GROVE_OK;
-  ring r = {0};
+  grove_trial ring = {0};
   double batch[BATCHES], seconds = 0;
-  GROVE_TRY(open_ring(p, off_node, neighbours, bytes / (int64_t)sizeof *r.array, &r));
-  GROVE_TRY(repeat(&r, WARM_UP, &seconds));
+  GROVE_TRY(open_ring(p, off_node, neighbours, bytes / (int64_t)sizeof(double), &ring));
+  GROVE_TRY(grove_trials_run(&ring, 1, WARM_UP, &seconds));
   GROVE_TRY(grove_probe_meet(p, &seconds, 1));
   int n = (int)fmin(budget / BATCHES / (seconds / WARM_UP), 2000) + 1;
   for (int i = 0; i < BATCHES; i++) {
-    GROVE_TRY(repeat(&r, n, &batch[i]));
+    GROVE_TRY(grove_trials_run(&ring, 1, n, &batch[i]));
     batch[i] /= n;
   }
   *out = grove_median(batch, BATCHES);
   GROVE_TRY(grove_probe_meet(p, out, 1));
 fail:
-  close_ring(&r);
+  grove_trial_close(&ring);
   return status;
 }
 

@@ -1,30 +1,19 @@
 /* Packing: what a byte costs when values of eight bytes are gathered from all over an array, as the
  * library's own kernels do it. One rank, with edges to itself and nobody to talk to.
  */
-#include "measure/probe.h"
-
-#include <stdlib.h>
+#include "measure/trial.h"
 
 /* `n` leaves in a row (a power of two), joined to `n` roots in no order: every root once, as a
  * linear congruential generator of that period visits them. */
-static grove_status open_self(grove_probe *p, int64_t n, double *array, grove_forest **f,
-                              grove_op **op)
+static grove_status open_self(grove_probe *p, int64_t n, grove_trial *self)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status status = GROVE_OK;
   int64_t leaves = p->ctx->rank == 0 ? n : 0;
-  grove_root *root = malloc((size_t)(leaves + 1) * sizeof *root);
-  if (!root || !array)
-    mine =
-      grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %lld values", (long long)n);
-  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
+  GROVE_TRY(grove_trial_open(p, leaves, leaves, self));
   for (int64_t i = 0, at = 0; i < leaves; i++, at = (1664525 * at + 1013904223) % n)
-    root[i] = (grove_root){0, at};
-  GROVE_TRY(grove_forest_create(p->ctx, f));
-  GROVE_TRY(grove_forest_set_graph(*f, leaves, leaves, NULL, root));
-  GROVE_TRY(grove_forest_set_up(*f));
-  GROVE_TRY(grove_bcast_init(*f, MPI_DOUBLE, array, array + n, MPI_REPLACE, op));
+    self->root[i] = (grove_root){0, at};
+  GROVE_TRY(grove_trial_connect(p, self));
 fail:
-  free(root);
   return status;
 }
 
@@ -32,26 +21,20 @@ static grove_status time_pack(grove_probe *p, int64_t n, double budget, double *
 {
   enum { BATCHES = 11 };
   grove_status status = GROVE_OK;
-  double batch[BATCHES], *array = calloc((size_t)(2 * n), sizeof *array);
-  grove_forest *f = NULL;
-  grove_op *op = NULL;
-  GROVE_TRY(open_self(p, n, array, &f, &op));
+  double batch[BATCHES], once = 0;
+  grove_trial self = {0};
+  GROVE_TRY(open_self(p, n, &self));
+  GROVE_TRY(grove_trials_run(&self, 1, 1, &once)); /* pages and caches; for the others nothing */
+  GROVE_TRY(grove_trials_run(&self, 1, 1, &once));
+  int repeats = p->ctx->rank == 0 ? (int)(budget / BATCHES / (once + 1e-8)) + 1 : 1;
   for (int i = 0; i < BATCHES; i++) {
-    double begin = grove_clock(), end = begin + (p->ctx->rank == 0 ? budget / BATCHES : 0);
-    int repeats = 0;
-    do {
-      GROVE_TRY(grove_start(op));
-      GROVE_TRY(grove_wait(op));
-      repeats++;
-    } while (grove_clock() < end);
-    batch[i] = (grove_clock() - begin) / repeats;
+    GROVE_TRY(grove_trials_run(&self, 1, repeats, &batch[i]));
+    batch[i] /= repeats;
   }
   *out = p->ctx->rank == 0 ? grove_median(batch, BATCHES) : 0;
   GROVE_TRY(grove_probe_meet(p, out, 1));
 fail:
-  grove_op_free(&op);
-  grove_forest_free(&f);
-  free(array);
+  grove_trial_close(&self);
   return status;
 }
 

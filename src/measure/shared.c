@@ -1,74 +1,20 @@
 /* Shared memory inside a node, as the library's own operations use it: what a small message costs,
  * and a byte of a large one, while 2, 4, ... ranks of the node are at it.
  */
-#include "measure/probe.h"
+#include "measure/trial.h"
 
-#include <stdlib.h>
-
-/* Two forests: data from those who lead to their partners, and back. */
-typedef struct court {
-  grove_forest *forest[2];
-  grove_op *op[2];
-  double *array; /* what is sent, then what comes */
-} court;
-
-static void close_court(court *c)
+/* Data from those who lead to their partners, and back: ranks without a partner have nothing to do,
+ * and do it. */
+static grove_status open_ways(grove_probe *p, const grove_pairing *part, int64_t n,
+                              grove_trial way[2])
 {
+  grove_status status = GROVE_OK;
   for (int i = 0; i < 2; i++) {
-    grove_op_free(&c->op[i]);
-    grove_forest_free(&c->forest[i]);
+    int works = part->partner >= 0, sends = works && part->leads == (i == 0);
+    GROVE_TRY(grove_trial_open(p, sends ? n : 0, works && !sends ? n : 0, &way[i]));
+    for (int64_t k = 0; k < way[i].nleaves; k++) way[i].root[k] = (grove_root){part->partner, k};
+    GROVE_TRY(grove_trial_connect(p, &way[i]));
   }
-  free(c->array);
-}
-
-/* Way `i`: 0 from those who lead, 1 back. Collective. */
-static grove_status open_way(grove_probe *p, const grove_pairing *part, int64_t n, int i, court *c)
-{
-  grove_status status = GROVE_OK;
-  grove_root *root = NULL;
-  int sends = part->partner >= 0 && part->leads == (i == 0);
-  int64_t leaves = part->partner >= 0 && !sends ? n : 0;
-  grove_status mine = GROVE_OK;
-  root = malloc((size_t)(leaves + 1) * sizeof *root);
-  if (!root) mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a forest");
-  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
-  for (int64_t k = 0; k < leaves; k++) root[k] = (grove_root){part->partner, k};
-  GROVE_TRY(grove_forest_create(p->ctx, &c->forest[i]));
-  GROVE_TRY(grove_forest_set_graph(c->forest[i], sends ? n : 0, leaves, NULL, root));
-  GROVE_TRY(grove_forest_set_up(c->forest[i]));
-  GROVE_TRY(
-    grove_bcast_init(c->forest[i], MPI_DOUBLE, c->array, c->array + n, MPI_REPLACE, &c->op[i]));
-fail:
-  free(root);
-  return status;
-}
-
-static grove_status open_court(grove_probe *p, const grove_pairing *part, int64_t bytes, court *c)
-{
-  grove_status status = GROVE_OK;
-  int64_t n = bytes / (int64_t)sizeof *c->array;
-  *c = (court){.array = calloc((size_t)(2 * n), sizeof *c->array)};
-  grove_status mine = GROVE_OK;
-  if (!c->array)
-    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %lld bytes",
-                       (long long)bytes);
-  GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
-  for (int i = 0; i < 2; i++) GROVE_TRY(open_way(p, part, n, i, c));
-fail:
-  return status;
-}
-
-/* There and back, n times. Ranks without a partner have nothing to do, and do it. */
-static grove_status rally(court *c, int n, double *seconds)
-{
-  grove_status status = GROVE_OK;
-  double begin = grove_clock();
-  for (int k = 0; k < n; k++)
-    for (int i = 0; i < 2; i++) {
-      GROVE_TRY(grove_start(c->op[i]));
-      GROVE_TRY(grove_wait(c->op[i]));
-    }
-  *seconds = grove_clock() - begin;
 fail:
   return status;
 }
@@ -78,22 +24,22 @@ static grove_status time_rallies(grove_probe *p, const grove_pairing *part, int6
 {
   enum { BATCHES = 25, WARM_UP = 4 };
   grove_status status = GROVE_OK;
-  court c = {0};
+  grove_trial way[2] = {{0}, {0}};
   double batch[BATCHES], seconds = 0;
-  GROVE_TRY(open_court(p, part, bytes, &c));
-  GROVE_TRY(rally(&c, WARM_UP, &seconds));
+  GROVE_TRY(open_ways(p, part, bytes / (int64_t)sizeof(double), way));
+  GROVE_TRY(grove_trials_run(way, 2, WARM_UP, &seconds));
   GROVE_TRY(grove_probe_meet(p, &seconds, 1));
   int n = (int)(budget / BATCHES / (seconds / WARM_UP + 1e-8)) + 1;
   if (n > 2000) n = 2000;
   for (int i = 0; i < BATCHES; i++) {
-    GROVE_TRY(rally(&c, n, &batch[i]));
+    GROVE_TRY(grove_trials_run(way, 2, n, &batch[i]));
     batch[i] /= n;
   }
   seconds = part->partner >= 0 ? grove_median(batch, BATCHES) : 0;
   GROVE_TRY(grove_probe_meet(p, &seconds, 1));
   *out = (grove_timing){seconds, BATCHES};
 fail:
-  close_court(&c);
+  for (int i = 0; i < 2; i++) grove_trial_close(&way[i]);
   return status;
 }
 

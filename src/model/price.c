@@ -116,7 +116,6 @@ void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricin
 {
   grove_half *side = receives ? &load->received : &load->sent;
   int on_node = where != GROVE_OFF_NODE;
-  load->on_node += on_node;
   load->messages[!on_node]++;
   load->bytes[!on_node] += (double)bytes;
   /* A profile that knows nothing of shared memory has the cost of messages at least. */
@@ -222,6 +221,7 @@ typedef struct stage {
   const grove_topo *topo;
   const grove_pricing *how;
   grove_load *load;            /* a rank */
+  int *inside;                 /* a rank: has it messages inside its node? */
   grove_neighbourhood *node;   /* a node */
   grove_neighbourhood *domain; /* a host: only what its cores do */
 } stage;
@@ -230,6 +230,7 @@ static void clear(stage *s)
 {
   for (int r = 0; r < s->topo->nranks; r++) {
     s->load[r] = (grove_load){0};
+    s->inside[r] = 0;
     s->node[r] = (grove_neighbourhood){0};
     s->domain[r] = (grove_neighbourhood){0};
   }
@@ -239,10 +240,8 @@ static void clear(stage *s)
 static void count_active(stage *s, const grove_shipment *first, const grove_shipment *end)
 {
   for (const grove_shipment *x = first; x < end; x++)
-    if (grove_topo_same_node(s->topo, x->from, x->to))
-      s->load[x->from].on_node = s->load[x->to].on_node = 1;
-  for (int r = 0; r < s->topo->nranks; r++)
-    s->node[s->topo->place[r].node].active += s->load[r].on_node;
+    if (grove_topo_same_node(s->topo, x->from, x->to)) s->inside[x->from] = s->inside[x->to] = 1;
+  for (int r = 0; r < s->topo->nranks; r++) s->node[s->topo->place[r].node].active += s->inside[r];
 }
 
 static void add_shipments(stage *s, const grove_shipment *first, const grove_shipment *end)
@@ -311,6 +310,7 @@ grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo
   grove_price price = {0};
   const grove_shipment *all = manifest->shipments;
   GROVE_NEW(s.load, topo->nranks);
+  GROVE_NEW(s.inside, topo->nranks);
   GROVE_NEW(s.node, topo->nranks);
   GROVE_NEW(s.domain, topo->nranks);
   if (!ascends(manifest)) {
@@ -332,6 +332,7 @@ grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo
 fail:
   free(sorted);
   free(s.load);
+  free(s.inside);
   free(s.node);
   free(s.domain);
   return status;

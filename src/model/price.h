@@ -83,7 +83,6 @@ typedef struct grove_load {
   double packing;               /* of these, with packing */
   double messages[2], bytes[2]; /* sent and received, on node and off */
   int64_t posted;               /* receives that MPI has to match */
-  int on_node;                  /* messages inside the node */
 } grove_load;
 
 /* What the ranks that share something do together. */

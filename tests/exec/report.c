@@ -51,7 +51,8 @@ static void check_report(grove_op *op, traffic t, const char *on_node, int64_t s
                p->copy + p->cores;
   CHECK(own <= got.predicted_seconds * 1.0001 + 1e-11,
         "own terms of %g s exceed the slowest's %g s", own, got.predicted_seconds);
-  CHECK((own > 0) == (t.messages[0] + t.messages[1] > 0 || own > 0), "no price for messages");
+  CHECK(own > 0 || t.messages[0] + t.messages[1] == 0, "messages that cost nothing");
+  CHECK(got.machine && *got.machine, "a price of no machine");
 }
 
 /* A shorter struct, as an older program has it: nothing behind it is written. */
