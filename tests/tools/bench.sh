@@ -6,28 +6,15 @@
 #   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-BUILD=${BUILD:-build}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
-
-fail() {
-  echo "FAIL: $*"
-  echo "--- exit status $status; standard output:"
-  cat "$work/out"
-  echo "--- standard error:"
-  cat "$work/err"
-  exit 1
-}
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
 # bench RANKS ARGUMENT...: keeps what it says and its exit status.
 bench() {
   local ranks=$1
   shift
-  status=0
-  tools/launch "$ranks" "$BUILD/bin/grove_bench" --batches 3 --batch-seconds 0.0001 \
-    --case-seconds 0.01 "$@" >"$work/out" 2>"$work/err" || status=$?
+  run tools/launch "$ranks" "$BUILD/bin/grove_bench" --batches 3 --batch-seconds 0.0001 \
+    --case-seconds 0.01 "$@"
 }
 
 # lines N REGEX: so many lines of standard output match.

@@ -14,7 +14,7 @@ cp "$here/../../tools/bootstrap" "$work/bootstrap"
 readonly tools='bash cat chmod cp env grep mktemp rm sed sh touch true'
 readonly everything='gcc libc6-dev cmake make pkg-config libhwloc-dev libopenmpi-dev openmpi-bin
   libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux
-  gnuplot-nox libmetis-dev'
+  gnuplot-nox libmetis-dev python3'
 
 fail() {
   echo "FAIL: $*"
@@ -65,7 +65,8 @@ machine() {
   touch "$work/state/calls"
   chmod 666 "$work/state/calls"
 
-  for name in make clang-format valgrind ip unshare gnuplot c++ mpiexec.openmpi mpiexec.mpich; do
+  for name in make clang-format valgrind ip unshare gnuplot python3 c++ mpiexec.openmpi \
+    mpiexec.mpich; do
     program "$name" <<<'exit 0'
   done
   program cmake <<<'echo cmake version 3.25.1'
@@ -78,7 +79,12 @@ if lacks stdio.h libc6-dev || lacks zlib.h zlib1g-dev || lacks hwloc.h libhwloc-
 EOF
   program mpicc.openmpi <<<'! grep -q "defined(MPICH"'
   program mpicc.mpich <<<'! grep -q "(defined(OPEN_MPI"'
-  program pkg-config <<<"test -e $work/state/has-libhwloc-dev"
+  program pkg-config <<EOF
+case "\$*" in
+*PETSc* | *petsc*) test -e $work/state/has-libpetsc-real-dev ;;
+*) test -e $work/state/has-libhwloc-dev ;;
+esac
+EOF
   mv "$work/bin" "$work/prototypes"
   mkdir "$work/bin"
   chmod 777 "$work/bin"
@@ -182,11 +188,12 @@ exits 0
 calls_nothing
 echo 'with everything there it says one line and calls neither apt-get nor sudo'
 
-machine --without valgrind libmpich-dev
+machine --without valgrind libmpich-dev python3
 as "$become" --dry-run
 exits 0
 says 'would install:'
 says '  valgrind - checks the use of memory'
+says '  python3 - checks JSON in the tests, runs the benchmark'
 says '  libmpich-dev - '
 silent_on cmake
 calls_nothing
@@ -199,9 +206,9 @@ as "$become" MPICC=mpicc.openmpi --dry-run
 silent_on libmpich-dev
 as "$become" --dry-run --for all
 says '  clang - fuzzes what reads files'
-silent_on python3
+silent_on libpetsc-real-dev
 as "$become" --dry-run --for bench
-says '  python3 - runs the grid of the benchmark'
+says '  libpetsc-real-dev - a peer of the benchmark: PETSc'
 says '  valgrind - '
 calls_nothing
 echo 'a dry run names each package with its reason, by level and MPI, and calls nothing'

@@ -5,27 +5,8 @@
 #   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-BUILD=${BUILD:-build}
-grove=$BUILD/bin/grove
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
-
-fail() {
-  echo "FAIL: $*"
-  echo "--- '$what', exit status $status; standard output:"
-  cat "$work/out"
-  echo "--- standard error:"
-  cat "$work/err"
-  exit 1
-}
-
-# run COMMAND...: keeps what it says and its exit status.
-run() {
-  what="$*" status=0
-  "$@" >"$work/out" 2>"$work/err" || status=$?
-}
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
 # good COMMAND...: must succeed.
 good() {

@@ -5,25 +5,9 @@
 #   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-grove=$(readlink -f "${BUILD:-build}")/bin/grove
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
-
-fail() {
-  echo "FAIL: $*"
-  echo "--- '$what', exit status $status; standard output:"
-  cat "$work/out"
-  echo "--- standard error:"
-  cat "$work/err"
-  exit 1
-}
-
-run() {
-  what="$*" status=0
-  "$@" >"$work/out" 2>"$work/err" || status=$?
-}
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs_python3
 
 # explain ARGUMENT...: must succeed, and say nothing on standard error.
 explain() {
@@ -42,10 +26,6 @@ bad() {
   (($(wc -l <"$work/err") == 1)) || fail 'not one sentence'
   grep -q '^grove explain: ' "$work/err" || fail 'the sentence does not say who speaks'
   grep -qFe "$word" "$work/err" || fail "the sentence does not say '$word'"
-}
-
-has() {
-  grep -qFe "$1" "$work/out" || fail "no '$1'"
 }
 
 # number NAME: the value of the first field of this name.
@@ -180,10 +160,9 @@ has '  explain '
 
 # --- the price: the terms add up, inside a node too ---
 
-if command -v python3 >/dev/null; then
-  for machine in lassen bluewaters tcp-10g; do
-    explain "$a" --nodes 2 --ppn 2 --machine $machine --json
-    python3 - "$work/out" <<'END' || fail 'the terms do not add up'
+for machine in lassen bluewaters tcp-10g; do
+  explain "$a" --nodes 2 --ppn 2 --machine $machine --json
+  python3 - "$work/out" <<'END' || fail 'the terms do not add up'
 import json, sys
 r = json.load(open(sys.argv[1]))["routes"][0]
 names = "latency bandwidth injection queue contention on_node copy cores".split()
@@ -191,8 +170,7 @@ assert list(r["terms"]) == names, r
 assert min(r["terms"].values()) >= 0 and r["terms"]["latency"] > 0, r
 assert abs(sum(r["terms"].values()) - r["seconds"]) < 1e-6 * r["seconds"], r
 END
-  done
-fi
+done
 
 # --- contention: who is joined to whom, by hand ---
 
@@ -229,9 +207,7 @@ for machine in niagara frontier perlmutter tukey; do
   counts seconds null terms null choice null contention null bytes $((7 * 8))
   grep -qE '"note": "the profile [a-z]+ lacks alpha and beta of messages between nodes and ins' \
     "$work/out" || fail 'what is missing?'
-  if command -v python3 >/dev/null; then
-    python3 -c 'import json, sys; json.load(sys.stdin)' <"$work/out" || fail 'no JSON'
-  fi
+  python3 -c 'import json, sys; json.load(sys.stdin)' <"$work/out" || fail 'no JSON'
 done
 explain "$a" --nodes 2 --ppn 2 --machine frontier --picture "$work/unpriced/a"
 has 'No price, and so no choice: the profile frontier lacks alpha and beta'
@@ -249,10 +225,8 @@ grep -q "no formula knows the term 'future'" "$work/err" || fail 'no warning'
 # A file name that is no UTF-8 does not make bad JSON.
 cp "$a" "$work/$(printf 'no\377.mtx')"
 explain "$work/$(printf 'no\377.mtx')" --nodes 2 --ppn 2 "${on[@]}"
-if command -v python3 >/dev/null; then
-  python3 -c 'import json, sys; json.loads(sys.stdin.buffer.read().decode())' <"$work/out" ||
-    fail 'no JSON'
-fi
+python3 -c 'import json, sys; json.loads(sys.stdin.buffer.read().decode())' <"$work/out" ||
+  fail 'no JSON'
 
 # --- without MPI: also where it could not start ---
 

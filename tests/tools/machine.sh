@@ -5,30 +5,19 @@
 #   BUILD   the build directory (build)
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-BUILD=${BUILD:-build}
-grove=$BUILD/bin/grove
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs_python3
+limit=20
 
-fail() {
-  echo "FAIL: $*"
-  echo "--- '$what', exit status $status; standard output:"
-  head -50 "$work/out"
-  echo "--- standard error:"
-  cat "$work/err"
-  exit 1
-}
-
-# run ARGUMENT...: grove machine with them; keeps what it says and its exit status.
-run() {
-  what="$*" status=0
-  timeout 20 "$grove" machine "$@" >"$work/out" 2>"$work/err" || status=$?
+# machine ARGUMENT...: grove machine with them.
+machine() {
+  run "$grove" machine "$@"
 }
 
 # good ARGUMENT...: must succeed, and say nothing on standard error.
 good() {
-  run "$@"
+  machine "$@"
   ((status == 0)) || fail 'it failed'
   [[ ! -s $work/err ]] || fail 'it complains'
 }
@@ -37,7 +26,7 @@ good() {
 bad() {
   local word=$1
   shift
-  run "$@"
+  machine "$@"
   ((status == 2)) || fail 'the exit status is not 2'
   [[ ! -s $work/out ]] || fail 'it wrote to standard output'
   (($(wc -l <"$work/err") == 1)) || fail 'not one line'
@@ -45,14 +34,8 @@ bad() {
   grep -qFe "$word" "$work/err" || fail "the sentence does not name $word"
 }
 
-# has TEXT: on standard output.
-has() {
-  grep -qFe "$1" "$work/out" || fail "no '$1'"
-}
-
 # json EXPRESSION: of Python, about the JSON on standard output, x.
 json() {
-  if ! command -v python3 >/dev/null; then return; fi
   python3 - "$work/out" "$1" <<'END' || fail "not so: $1"
 import json, math, sys
 x = json.load(open(sys.argv[1]))
@@ -138,12 +121,12 @@ future cpu on-moon 7 1.5 parsec a later version
 alpha cpu any any 1 s guess
 end 4
 END
-run show "$work/ours.machine" --json
+machine show "$work/ours.machine" --json
 ((status == 0)) || fail 'it failed'
 json 'x["name"] == "\"ours\" \\ of 2026" and [r["known"] for r in x["rows"]] == [True, False, True]'
 grep -q "ours.machine, line 4: .*'future" "$work/err" || fail 'no warning of the row'
 (($(wc -l <"$work/err") == 1)) || fail 'more than one warning'
-run show "$work/ours.machine"
+machine show "$work/ours.machine"
 has 'future cpu on-moon 7 1.5 parsec'
 
 # A row added to a profile, behind its end or in the middle: kept, and warned of.
@@ -151,7 +134,7 @@ row='future cpu on-moon 7 1.5 parsec a later version'
 (cat machines/lassen.machine && echo "$row") >"$work/behind.machine"
 sed "21a $row" machines/lassen.machine >"$work/inside.machine"
 for name in behind inside; do
-  run show "$work/$name.machine" --json
+  machine show "$work/$name.machine" --json
   ((status == 0)) || fail 'it failed'
   grep -q "$name.machine, line [0-9]*: .*'future" "$work/err" || fail 'no warning of the row'
   json 'x["name"] == "lassen" and [r["term"] for r in x["rows"] if not r["known"]] == ["future"]'

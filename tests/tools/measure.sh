@@ -6,28 +6,16 @@
 #   BUILD   the build directory (build)
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-BUILD=${BUILD:-build}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs_python3
 export XDG_CACHE_HOME=$work/cache
-
-fail() {
-  echo "FAIL: $*"
-  echo "--- exit status $status; standard output:"
-  cat "$work/out"
-  echo "--- standard error:"
-  cat "$work/err"
-  exit 1
-}
 
 # machine RANKS ARGUMENT...: keeps what it says and its exit status.
 machine() {
   local ranks=$1
   shift
-  status=0
-  tools/launch "$ranks" "$BUILD/bin/grove" machine "$@" >"$work/out" 2>"$work/err" || status=$?
+  run tools/launch "$ranks" "$BUILD/bin/grove" machine "$@"
 }
 
 says() {

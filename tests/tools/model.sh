@@ -5,35 +5,14 @@
 #   BUILD   the build directory (build)
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-BUILD=${BUILD:-build}
-grove=$PWD/$BUILD/bin/grove
-if [[ $BUILD == /* ]]; then grove=$BUILD/bin/grove; fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-for name in ${!GROVE_@}; do unset "$name"; done
-
-fail() {
-  echo "FAIL: $*"
-  echo "--- '$what', exit status $status; standard output:"
-  cat "$work/out"
-  echo "--- standard error:"
-  cat "$work/err"
-  exit 1
-}
-
-run() {
-  what="$*" status=0
-  timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
-}
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs_python3
+limit=60
 
 good() {
   run "$@"
   ((status == 0)) || fail 'it failed'
-}
-
-has() {
-  grep -qFe "$1" "$work/out" || fail "no '$1'"
 }
 
 # bad WORD COMMAND...: exit status 2, one sentence on standard error with the word in it.
@@ -57,7 +36,6 @@ model() {
 
 # python SCRIPT: with the JSON of standard output as d.
 python() {
-  if ! command -v python3 >/dev/null; then return; fi
   python3 -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -259,11 +237,9 @@ if command -v gnuplot >/dev/null; then
     grep -q '</svg>' "$work/pictures/figure-$name.svg" || fail "$name.svg ends early"
     grep -q 'gnuplot_plot_1' "$work/pictures/figure-$name.svg" || fail "$name.svg has no lines"
   done
-  if command -v python3 >/dev/null; then
-    python3 -c '
+  python3 -c '
 import sys, xml.dom.minidom
 for file in sys.argv[1:]: xml.dom.minidom.parse(file)' "$work"/pictures/*.svg || fail 'no SVG'
-  fi
   # A name is a name: nothing in it is run, neither in a script nor in a picture.
   for name in 'x`touch '"$work/run1"'`' "x\"; system(\"touch $work/run2\"); z=\"" \
     "x'; system('touch $work/run3'); z='" 'x\' '{/*9 x_y^z'; do

@@ -1,0 +1,41 @@
+# What the scripts that test the command begin with; they source it. It goes to the root of the
+# project, and sets BUILD and grove (with whole paths) and work, a folder that is removed at the end.
+# shellcheck shell=bash
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+BUILD=$(readlink -f "${BUILD:-build}")
+# shellcheck disable=SC2034 # for those who source it
+grove=$BUILD/bin/grove
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in ${!GROVE_@}; do unset "$name"; done # the caller's options are not the test's
+what='' status=0 limit=''
+
+# fail SENTENCE: ends the test, and shows what the command did that was run last.
+fail() {
+  echo "FAIL: $*"
+  echo "--- '$what', exit status $status; standard output:"
+  head -200 "$work/out"
+  echo "--- standard error:"
+  cat "$work/err"
+  exit 1
+}
+
+# run COMMAND...: keeps what it says and its exit status. With `limit` a program may take so many
+# seconds; without, it may be a function.
+run() {
+  what="$*" status=0
+  ${limit:+timeout "$limit"} "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+
+# has TEXT: on standard output.
+has() {
+  grep -qFe "$1" "$work/out" || fail "no '$1'"
+}
+
+# What checks JSON needs it; without it nothing would be checked, and that is not a test passed.
+needs_python3() {
+  command -v python3 >/dev/null && return
+  echo 'there is no python3'
+  exit 77
+}
