@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1000, MOST = 400, MARGIN = 64 };
+enum { KINDS = 7, SLOTS = 2200, MOST = 540, MARGIN = 64 };
 
 /* ---- lists ---- */
 
@@ -22,7 +22,7 @@ typedef struct list {
 static void draw_values(rng *r, int kind, list *l)
 {
   int64_t first = rng_below(r, 20), side = rng_between(r, 2, 9);
-  l->n = 20 * side;
+  l->n = 60 * side;
   for (int64_t i = 0; i < l->n; i++) switch (kind) {
     case 0: l->values[i] = rng_below(r, SLOTS); break;
     case 1: l->values[i] = first + i; break;
@@ -35,9 +35,9 @@ static void draw_values(rng *r, int kind, list *l)
 }
 
 /* Stored narrow or wide, also where the slots would fit into less. */
-static void draw(rng *r, list *l)
+static void draw(rng *r, int kind, list *l)
 {
-  draw_values(r, (int)rng_below(r, 7), l);
+  draw_values(r, kind, l);
   int wide = rng_one_in(r, 3);
   l->index = (grove_index){.count = l->n, .first = l->values[0]};
   for (int64_t i = 0; i < l->n; i++) l->narrow[i] = (int32_t)l->values[i];
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     for (int64_t k = 0; k < test_samples(15); k++) {
       list l;
       grove_shape shape;
-      draw(&r, &l);
+      draw(&r, (int)((i + k) % KINDS), &l);
       CHECK_OK(grove_shape_create(&l.index, &(grove_index){0}, s.bytes, &shape));
       forms[shape.form]++;
       check(&s, &r, &l, &shape);
