@@ -11,6 +11,9 @@
  *
  *     bcast     leaf = leaf o root                  for every leaf     (MPI_REPLACE: leaf = root)
  *     reduce    root = ((root o l1) o l2) o ...     for every root     (MPI_REPLACE: the last wins)
+ *     fetch     the same, and every leaf gets the value that its root had just before it
+ *     gather    the leaves of a root side by side at the root, in that order
+ *     scatter   from there back to the leaves
  *
  * Root i lives at address root + i * extent(unit), leaf j at leaf + leaf_index[j] * extent(unit).
  * What is not named by the graph is never touched.
@@ -202,6 +205,13 @@ GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);
 /* This rank's part, for people: name, sizes, neighbours, and the edges (the first hundred). */
 GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
 
+/* ---- forests from forests. Collective; the result is set up, and the caller frees it. ---- */
+
+/* The forest in which every leaf has a root of its own: those of root 0 of `f` first, in the order
+ * of its leaves (see grove_gather_init), then those of root 1, ...; the leaves are the same. A
+ * gather on `f` is a reduce on this forest, a scatter a bcast. */
+GROVE_API grove_status grove_forest_multi(grove_forest *f, grove_forest **out);
+
 /* ---- machines: what messages cost ------------------------------------------------------------ */
 
 /* A profile of a machine: latencies, rates and limits, each with its source. The table of every
@@ -242,6 +252,31 @@ GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, cons
 GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                          void *root, MPI_Op op, grove_op **out);
 
+/* Fetch and op: every root becomes ((root o l1) o l2) o ..., and leaf_update gets, in the slot of
+ * each leaf, what its root was just before that leaf was added. With MPI_SUM, leaves of 1 and roots
+ * that hold an offset, each leaf gets a place of its own; with MPI_NO_OP it only reads.
+ * `leaf_update` may be `leaf`. Collective. */
+GROVE_API grove_status grove_fetch_init(grove_forest *f, MPI_Datatype unit, void *root,
+                                        const void *leaf, void *leaf_update, MPI_Op op,
+                                        grove_op **out);
+
+/* All leaves of a root, not combined: `multiroot` has as many units as this rank's roots have
+ * leaves (grove_forest_degrees), those of root 0 first, then those of root 1, ..., the leaves of a
+ * root by leaf rank, then by position in that rank's leaf list. Scatter is the way back.
+ * Collective. */
+GROVE_API grove_status grove_gather_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
+                                         void *multiroot, grove_op **out);
+GROVE_API grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, const void *multiroot,
+                                          void *leaf, grove_op **out);
+
+/* Several operations as one: what they send to the same rank travels in one message. The members
+ * are persistent, of one context, and not under way; of any kinds, types, forests and arrays, as
+ * long as none writes what another one reads or writes. Every rank passes the same ones in the same
+ * order. The bundle is started, waited for and freed like any operation; its members keep nothing
+ * of it and may be freed or used by themselves (while it is not under way). A bundle of none is
+ * complete as soon as it is started. Collective. */
+GROVE_API grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out);
+
 /* Starts the operation; returns at once, waiting for nobody. Every rank must start it, as often as
  * the others; several operations may be started and finished in different orders on different
  * ranks. Until the wait, what it reads must not be written and what it writes not be touched; and
@@ -276,6 +311,13 @@ GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, con
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                           void *root, MPI_Op op, grove_op **out);
+GROVE_API grove_status grove_fetch_begin(grove_forest *f, MPI_Datatype unit, void *root,
+                                         const void *leaf, void *leaf_update, MPI_Op op,
+                                         grove_op **out);
+GROVE_API grove_status grove_gather_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
+                                          void *multiroot, grove_op **out);
+GROVE_API grove_status grove_scatter_begin(grove_forest *f, MPI_Datatype unit,
+                                           const void *multiroot, void *leaf, grove_op **out);
 GROVE_API grove_status grove_end(grove_op **op);
 
 /* Begin and end in one call. */
@@ -283,6 +325,12 @@ GROVE_API grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const voi
                                    MPI_Op op);
 GROVE_API grove_status grove_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                     void *root, MPI_Op op);
+GROVE_API grove_status grove_fetch(grove_forest *f, MPI_Datatype unit, void *root, const void *leaf,
+                                   void *leaf_update, MPI_Op op);
+GROVE_API grove_status grove_gather(grove_forest *f, MPI_Datatype unit, const void *leaf,
+                                    void *multiroot);
+GROVE_API grove_status grove_scatter(grove_forest *f, MPI_Datatype unit, const void *multiroot,
+                                     void *leaf);
 
 /* Seconds of a prediction by what they are spent on: a message off node and its bytes; what bytes
  * wait for because a node's ranks share its network interface; finding the receive that a message

@@ -181,9 +181,9 @@ grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
   ctx->call = "grove_alloc";
-  grove_helper_enter(ctx->helper);
+  grove_context_enter(ctx);
   status = allocate(ctx, bytes, out);
-  grove_helper_leave(ctx->helper);
+  grove_context_leave(ctx);
 fail:
   return status;
 }
@@ -193,9 +193,9 @@ grove_status grove_dealloc(grove_context *ctx, void *memory)
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
   ctx->call = "grove_dealloc";
-  grove_helper_enter(ctx->helper);
+  grove_context_enter(ctx);
   status = deallocate(ctx, memory);
-  grove_helper_leave(ctx->helper);
+  grove_context_leave(ctx);
 fail:
   return status;
 }

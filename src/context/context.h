@@ -116,6 +116,25 @@ enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot);
 void grove_context_free_shared(grove_context *ctx);
 
+/* ---- threads ---- */
+
+/* Calls take turns, where a context may be used by several threads. */
+static inline int grove_context_locks(const grove_context *ctx)
+{
+  return ctx->helper != NULL;
+}
+
+/* The same thread may enter several times. */
+static inline void grove_context_enter(grove_context *ctx)
+{
+  if (ctx->helper) grove_helper_lock(ctx->helper);
+}
+
+static inline void grove_context_leave(grove_context *ctx)
+{
+  if (ctx->helper) grove_helper_unlock(ctx->helper);
+}
+
 /* ---- progress and waiting (wait.c) ---- */
 
 static inline void grove_context_activate(grove_context *ctx, grove_active *item)

@@ -2,9 +2,9 @@
  * while the program computes. It and the program's thread take turns by one lock, which calls take
  * on entry and give back on return; without a helper there is no lock.
  *
- *     grove_helper_enter(ctx->helper);      nothing if NULL
+ *     grove_context_enter(ctx);
  *     ...
- *     grove_helper_leave(ctx->helper);
+ *     grove_context_leave(ctx);
  *
  * The same thread may enter several times. The helper sleeps while nothing is active.
  */
@@ -37,16 +37,6 @@ void grove_helper_unlock(grove_helper *helper);
 
 /* There is something to do. */
 void grove_helper_wake(grove_helper *helper);
-
-static inline void grove_helper_enter(grove_helper *helper)
-{
-  if (helper) grove_helper_lock(helper);
-}
-
-static inline void grove_helper_leave(grove_helper *helper)
-{
-  if (helper) grove_helper_unlock(helper);
-}
 
 #ifdef __cplusplus
 }

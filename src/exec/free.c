@@ -160,9 +160,9 @@ grove_status grove_op_free(grove_op **pointer)
   grove_op *op = *pointer;
   *pointer = NULL;
   grove_context *ctx = grove_context_hold(op->ctx);
-  grove_helper_enter(ctx->helper);
+  grove_context_enter(ctx);
   grove_status status = free_op(op);
-  grove_helper_leave(ctx->helper);
+  grove_context_leave(ctx);
   grove_context_release(ctx);
   return status;
 }

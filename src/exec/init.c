@@ -264,10 +264,9 @@ static grove_status enter(const grove_request *r, grove_status make_it(const gro
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_forest(r));
-  grove_helper *helper = r->forest->ctx->helper;
-  grove_helper_enter(helper);
+  grove_context_enter(r->forest->ctx);
   status = make_it(r);
-  grove_helper_leave(helper);
+  grove_context_leave(r->forest->ctx);
 fail:
   return status;
 }

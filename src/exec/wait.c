@@ -26,18 +26,17 @@ static grove_status start_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
-  grove_helper *helper = op->ctx->helper;
-  grove_helper_enter(helper);
+  grove_context_enter(op->ctx);
   status = check_idle(op);
   if (status == GROVE_OK) status = grove_op_run(op);
-  grove_helper_leave(helper);
+  grove_context_leave(op->ctx);
 fail:
   return status;
 }
 
 grove_status grove_start(grove_op *op)
 {
-  int usual = op && op->state == GROVE_OP_IDLE && !op->begun && !op->ctx->helper;
+  int usual = op && op->state == GROVE_OP_IDLE && !op->begun && !grove_context_locks(op->ctx);
   return usual ? grove_op_run(op) : start_with_care(op);
 }
 
@@ -66,11 +65,10 @@ static grove_status outcome(grove_op *op)
 /* Advances everything, and says whether the operation is complete. */
 static int poll(const grove_op *op)
 {
-  grove_helper *helper = op->ctx->helper;
-  grove_helper_enter(helper);
+  grove_context_enter(op->ctx);
   grove_context_progress(op->ctx);
   int complete = op->state >= GROVE_OP_DONE;
-  grove_helper_leave(helper);
+  grove_context_leave(op->ctx);
   return complete;
 }
 
@@ -156,7 +154,7 @@ static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
-  if (op->state == GROVE_OP_ACTIVE || op->ctx->helper) GROVE_TRY(wait_on(op));
+  if (op->state == GROVE_OP_ACTIVE || grove_context_locks(op->ctx)) GROVE_TRY(wait_on(op));
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
 fail:
@@ -165,7 +163,7 @@ fail:
 
 grove_status grove_wait(grove_op *op)
 {
-  if (!op || op->ctx->helper) return wait_with_care(op);
+  if (!op || grove_context_locks(op->ctx)) return wait_with_care(op);
   grove_active *first = op->ctx->active.next;
   if (first == &op->active && first == op->ctx->active.previous)
     grove_op_advance(first); /* with luck that is all */
@@ -187,7 +185,8 @@ grove_status grove_end(grove_op **pointer)
               op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
   status = grove_wait(op);
   if (op->state == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
-  if (status == GROVE_OK && op->forest->references > 1 && !op->ctx->helper) { /* as usual */
+  if (status == GROVE_OK && op->forest->references > 1 &&
+      !grove_context_locks(op->ctx)) { /* as usual */
     *pointer = NULL;
     grove_op_put_back(op);
     return GROVE_OK;

@@ -58,10 +58,10 @@ grove_status grove_forest_free(grove_forest **f)
 {
   if (!f || !*f) return GROVE_OK;
   grove_context *ctx = grove_context_hold((*f)->ctx);
-  grove_helper_enter(ctx->helper);
+  grove_context_enter(ctx);
   grove_forest_release(*f);
   *f = NULL;
-  grove_helper_leave(ctx->helper);
+  grove_context_leave(ctx);
   grove_context_release(ctx);
   return GROVE_OK;
 }

@@ -305,9 +305,9 @@ grove_status grove_forest_set_up(grove_forest *f)
   GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
   if (f->ready) return GROVE_OK;
   f->ctx->call = "grove_forest_set_up";
-  grove_helper_enter(f->ctx->helper);
+  grove_context_enter(f->ctx);
   status = set_up(f);
-  grove_helper_leave(f->ctx->helper);
+  grove_context_leave(f->ctx);
 fail:
   return status;
 }
