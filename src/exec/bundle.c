@@ -16,9 +16,10 @@ static grove_status check_member(const grove_op *op, int k, const grove_op *firs
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
-  GROVE_CHECK(op->ctx == first->ctx || op->nfields == 0, GROVE_ERR_ARG,
-              "rank %d: grove_op_bundle: operation %d, a %s, is of another context than operation 0",
-              op->ctx->rank, k, grove_op_label(op));
+  GROVE_CHECK(
+    op->ctx == first->ctx || op->nfields == 0, GROVE_ERR_ARG,
+    "rank %d: grove_op_bundle: operation %d, a %s, is of another context than operation 0",
+    op->ctx->rank, k, grove_op_label(op));
   GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
               "rank %d: grove_op_bundle: operation %d, a %s, was begun; only persistent operations "
               "can be bundled",

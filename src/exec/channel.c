@@ -172,8 +172,7 @@ static grove_status make_lane(const grove_request *r, const grove_channel_key *k
   GROVE_TRY(get_plan(r->forest, key, &out->plan));
   if (key->operation == GROVE_FETCH) {
     out->turn = out->plan->nstages / 2 - 1;
-    GROVE_TRY(
-      grove_shape_create(&r->forest->roots.slots, &none, key->unit_bytes, &out->fetched));
+    GROVE_TRY(grove_shape_create(&r->forest->roots.slots, &none, key->unit_bytes, &out->fetched));
   }
 fail:
   return status;

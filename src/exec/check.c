@@ -24,8 +24,8 @@ grove_status grove_check_open(const grove_op *op, int peer, const void *message,
   grove_trailer trailer;
   memcpy(&trailer, (const char *)message + bytes, sizeof trailer);
   GROVE_CHECK(trailer.sequence == (uint64_t)op->sequence, GROVE_ERR_CORRUPT,
-              "rank %d: %s: the message from rank %d belongs to start %llu, not %lld", op->ctx->rank,
-              grove_op_label(op), peer, (unsigned long long)trailer.sequence,
+              "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
+              op->ctx->rank, grove_op_label(op), peer, (unsigned long long)trailer.sequence,
               (long long)op->sequence);
   GROVE_CHECK(trailer.checksum == checksum(message, bytes), GROVE_ERR_CORRUPT,
               "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
@@ -106,8 +106,7 @@ static grove_status collect(const grove_channel *channel, const grove_field *fie
   }
   for (int k = 0; k < channel->nlanes; k++)
     if (channel->lanes[k].key.operation == GROVE_FETCH)
-      GROVE_TRY(
-        add(fields, k, GROVE_SPACE_ROOT, &channel->lanes[k].fetched.slots, written));
+      GROVE_TRY(add(fields, k, GROVE_SPACE_ROOT, &channel->lanes[k].fetched.slots, written));
   if (read->n > 0) qsort(read->list, (size_t)read->n, sizeof *read->list, by_begin);
   if (written->n > 0) qsort(written->list, (size_t)written->n, sizeof *written->list, by_begin);
 fail:

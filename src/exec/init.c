@@ -58,10 +58,8 @@ static int64_t sign(int n, const grove_request *requests, const grove_channel_ke
 {
   uint64_t sum = (uint64_t)n;
   for (int k = 0; k < n; k++) {
-    const uint64_t facts[] = {(uint64_t)requests[k].forest->serial,
-                              (uint64_t)keys[k].operation,
-                              (uint64_t)keys[k].unit_bytes,
-                              (uint64_t)keys[k].unit_kind,
+    const uint64_t facts[] = {(uint64_t)requests[k].forest->serial, (uint64_t)keys[k].operation,
+                              (uint64_t)keys[k].unit_bytes, (uint64_t)keys[k].unit_kind,
                               (uint64_t)(2 * (keys[k].op_number + 1) + keys[k].shared)};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) sum = sum * 1000003 + facts[i];
   }

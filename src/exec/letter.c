@@ -8,7 +8,8 @@ int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
 {
   const grove_part *p = letter->parts, *end = p + letter->nparts;
   int64_t to = at;
-  if (letter->nparts > 1) most -= GROVE_PART_ALIGNMENT; /* for the gap behind the last part of a piece */
+  if (letter->nparts > 1)
+    most -= GROVE_PART_ALIGNMENT; /* for the gap behind the last part of a piece */
   while (p->at + p->bytes <= at) p++;
   for (; p < end; p++) {
     int64_t left = p->at + p->bytes - to, room = at + most > to ? at + most - to : 0;
@@ -144,8 +145,8 @@ grove_status grove_op_fetch(grove_op *op, int stage)
     const grove_lane *lane = &op->channel->lanes[k];
     const grove_field *f = &op->fields[k];
     if (lane->key.operation != GROVE_FETCH || lane->turn != stage) continue;
-    GROVE_TRY(grove_fetch(&f->fetcher, &lane->fetched, f->request.arrays[GROVE_SPACE_ROOT], 0,
-                          lane->fetched.units, f->edges));
+    GROVE_TRY(grove_pack_fetch(&f->fetcher, &lane->fetched, f->request.arrays[GROVE_SPACE_ROOT], 0,
+                               lane->fetched.units, f->edges));
   }
 fail:
   return status;

@@ -109,10 +109,10 @@ typedef struct grove_wired_stage {
   int nletters, nreceives;
   grove_letter *letters;
   int nparts;
-  grove_part *parts;  /* of all letters */
-  int nkeeps;         /* fields with self edges in this stage */
-  grove_part *keeps;  /* pairs: from, to */
-  int *via;           /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
+  grove_part *parts; /* of all letters */
+  int nkeeps;        /* fields with self edges in this stage */
+  grove_part *keeps; /* pairs: from, to */
+  int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
   int *p2p; /* which letter each number is */
   int nflows_in, nflows_out;

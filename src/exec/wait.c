@@ -11,7 +11,8 @@ static grove_status check_idle(const grove_op *op)
               "rank %d: grove_start: this %s was begun; it ends with grove_end", op->ctx->rank,
               grove_op_label(op));
   GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
-              "rank %d: grove_start: this %s is under way already", op->ctx->rank, grove_op_label(op));
+              "rank %d: grove_start: this %s is under way already", op->ctx->rank,
+              grove_op_label(op));
 fail:
   return status;
 }
@@ -39,8 +40,8 @@ static grove_status check_started(const grove_op *op, const char *call)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
-  GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE,
-              "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
+  GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE, "rank %d: %s: this %s was not started",
+              op->ctx->rank, call, grove_op_label(op));
   GROVE_CHECK(!op->unusable, GROVE_ERR_STATE,
               "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank, call,
               grove_op_label(op));

@@ -70,8 +70,8 @@ static grove_parcel numbers_of(const grove_forest *multi, int g)
   const grove_side *side = &multi->roots;
   int64_t begin = side->begin[g], n = side->begin[g + 1] - begin;
   int width = side->slots.narrow ? 4 : 8;
-  char *data = side->slots.narrow ? (char *)(side->slots.narrow + begin)
-                                  : (char *)(side->slots.wide + begin);
+  char *data =
+    side->slots.narrow ? (char *)(side->slots.narrow + begin) : (char *)(side->slots.wide + begin);
   return (grove_parcel){.peer = side->ranks[g], .bytes = n * width, .data = data};
 }
 
