@@ -1,5 +1,5 @@
-/* Fetch and op: three ways, from special to general, as in pack.c. Rows of dense units one behind the
- * other; lists of plain units, by a kernel that reads the list; and batches. What MPI combines, and
+/* Fetch and op: three ways, from special to general, as in pack.c. Rows of plain units one behind
+ * the other; lists of them, by a kernel that reads the list; and batches. What MPI combines, and
  * what only MPI can move, goes some different slots at a time.
  */
 #include "pack/batch.h"
@@ -25,13 +25,20 @@ const grove_fetch_kernels *grove_fetch_kernels_of(const grove_mover *m, int64_t 
   return &m->combine.kernels->fetch;
 }
 
+/* Kernels know how slots of such units follow each other. */
+static int is_plain(const grove_mover *m)
+{
+  int pair = m->unit.kind == GROVE_KIND_PAIR && m->combine.way == GROVE_COMBINE_KERNEL;
+  return m->unit.dense || pair;
+}
+
 /* ---- rows ---- */
 
 /* Shorter rows of a box are fetched by the list: a call for each costs more. */
 static int has_rows(const grove_mover *m, const grove_shape *shape)
 {
   enum { LONG = 8 };
-  if (!m->unit.dense || shape->form == GROVE_SHAPE_LISTED) return 0;
+  if (!is_plain(m) || shape->form == GROVE_SHAPE_LISTED) return 0;
   return shape->form != GROVE_SHAPE_BOX || (shape->stride[0] == 1 && shape->n[0] >= LONG);
 }
 
@@ -82,11 +89,9 @@ fail:
 static int fetch_list(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
                       int64_t count, char *message)
 {
-  const grove_unit *u = &m->unit;
-  int pairs = u->kind == GROVE_KIND_PAIR && m->combine.way == GROVE_COMBINE_KERNEL;
   int64_t elements = 0;
-  if (!shape->slots.narrow || m->combine.way == GROVE_COMBINE_MPI || !(u->dense || pairs)) return 0;
-  const grove_fetch_kernels *kernels = grove_fetch_kernels_of(m, u->bytes, &elements);
+  if (!shape->slots.narrow || m->combine.way == GROVE_COMBINE_MPI || !is_plain(m)) return 0;
+  const grove_fetch_kernels *kernels = grove_fetch_kernels_of(m, m->unit.bytes, &elements);
   kernels->listed(base, shape->slots.narrow + begin, message, count, elements);
   return 1;
 }

@@ -57,9 +57,10 @@ typedef struct grove_any_combine {
   int64_t target_index, value_index; /* of pairs: how far the index lies behind its value */
 } grove_any_combine;
 
-/* old = target; target = target o value; value = old. Laid out as for `grove_kernels`. */
+/* old = target; target = target o value; value = old. Laid out as for `grove_kernels`, but that
+ * `flat` takes targets as they lie in an array, which pairs with a gap do too. */
 typedef struct grove_fetch_kernels {
-  void (*flat)(void *target, void *value, int64_t n); /* NULL: of pairs with a gap */
+  void (*flat)(void *target, void *value, int64_t n);
   void (*listed)(void *target, const int32_t *slots, void *value, int64_t n, int64_t elements);
   void (*any)(const grove_any_combine *any);
 } grove_fetch_kernels;

@@ -47,8 +47,7 @@
     op##_##name##_box,                                                                             \
     op##_##name##_any,                                                                             \
     NULL,                                                                                          \
-    {WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_fetch_flat : NULL,                          \
-     op##_##name##_fetch_listed, op##_##name##_fetch_any}};
+    GROVE_FETCHES(op##_##name)};
 
 /* The loops over `fetch`at and `fetch`in_memory; CONST if these only read the values. */
 #define WAYS(op, name, v_type, i_type, fetch, CONST)                                               \
@@ -65,10 +64,10 @@
   }                                                                                                \
   static void op##_##fetch##flat(void *target, CONST void *value, int64_t n)                       \
   {                                                                                                \
-    enum { BYTES = sizeof(name##_pair) };                                                          \
+    enum { THERE = sizeof(name##_pair), HERE = sizeof(v_type) + sizeof(i_type) };                  \
     char *restrict t = (char *)target;                                                             \
     CONST char *restrict v = (CONST char *)value;                                                  \
-    for (int64_t k = 0; k < n; k++) op##_##fetch##in_memory(t + k * BYTES, v + k * BYTES);         \
+    for (int64_t k = 0; k < n; k++) op##_##fetch##in_memory(t + k * THERE, v + k * HERE);          \
   }                                                                                                \
   static void op##_##fetch##any(const grove_any_combine *a)                                        \
   {                                                                                                \

@@ -1,6 +1,6 @@
-/* Fetch and op against a loop, one unit after the other: every type, alone, in blocks and with gaps,
- * every operation, lists of every form and with repetitions, wide and narrow, and parts of them. All
- * bytes that nobody named stay as they were. */
+/* Fetch and op against a loop, one unit after the other: every type, alone, in blocks and with
+ * gaps, every operation, lists of every form and with repetitions, wide and narrow, and parts of
+ * them. All bytes that nobody named stay as they were. */
 #include "pack/pack.h"
 
 #include "arrays.h"
