@@ -1,7 +1,6 @@
 #include "exec/op.h"
 #include "route/route.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,32 +104,6 @@ int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *sha
          (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
 }
 
-static grove_status check_size(const grove_channel *channel, const grove_message *m,
-                               const char *direction)
-{
-  grove_status status = GROVE_OK;
-  int64_t units = grove_message_units(m), bytes = channel->key.unit_bytes;
-  GROVE_CHECK(bytes == 0 || units <= (INT_MAX - 64) / bytes, GROVE_ERR_UNSUPPORTED,
-              "rank %d has a message of %lld units of %lld bytes %s rank %d: more than 2^31 bytes "
-              "in one message are not possible yet",
-              channel->rank, (long long)units, (long long)bytes, direction, m->peer);
-fail:
-  return status;
-}
-
-static grove_status check_sizes(const grove_channel *channel)
-{
-  grove_status status = GROVE_OK;
-  for (int s = 0; s < channel->plan->nstages; s++) {
-    const grove_stage *stage = &channel->plan->stages[s];
-    for (int i = 0; i < stage->nsends; i++) GROVE_TRY(check_size(channel, &stage->sends[i], "to"));
-    for (int i = 0; i < stage->nreceives; i++)
-      GROVE_TRY(check_size(channel, &stage->receives[i], "from"));
-  }
-fail:
-  return status;
-}
-
 /* May several leaves share a value of a message? On the way back that means to combine their
  * contributions before the root is reached: the last one counts, or the order must not matter. All
  * users' operations are of one kind, whether they commute or not, so none does. */
@@ -173,7 +146,6 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->check = ctx->options.check;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_TRY(get_plan(r->forest, key, &channel->plan));
-  GROVE_TRY(check_sizes(channel));
   channel->counts = grove_plan_count(channel->plan, &ctx->topo);
   GROVE_TRY(grove_channel_wire(channel));
   channel->price = grove_channel_predict(channel);
