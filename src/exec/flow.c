@@ -2,8 +2,8 @@
  * as the ring has room or data; whoever polls calls again. Operations of one channel share its
  * rings and take turns, in the order of their starts.
  *
- * Fetch. A piece that comes is answered at once, as long as the ring of the reply has room; from the
- * first piece on for which it has none, the answers wait with the edges for the next stage.
+ * Fetch. A piece that comes is answered at once, as long as the ring of the reply has room; from
+ * the first piece on for which it has none, the answers wait with the edges for the next stage.
  *
  * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
  * where it is, and the reader takes it from there. The send is through when all readers have.
@@ -145,8 +145,8 @@ static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flo
   grove_op_note(op, grove_letter_unpack(op, letter_of(s, flow), flow->at, bytes, data));
 }
 
-/* The answer to a piece of a fetch, made in the ring that takes it back. Not if an earlier piece was
- * not answered. */
+/* The answer to a piece of a fetch, made in the ring that takes it back. Not if an earlier piece
+ * was not answered. */
 static int answer_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
                         const char *data, int64_t bytes)
 {
