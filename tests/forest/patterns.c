@@ -56,8 +56,8 @@ static void try_pattern(const units *types, const place *p, grove_pattern patter
   CHECK_OK(grove_forest_set_pattern(e.f, pattern, n[p->rank]));
   CHECK_OK(grove_forest_set_up(e.f));
   check_expanded(e.f, &g->part[p->rank]);
-  for (int i = 0; i < 3; i++) {
-    exercise_draw(&e, types, &r);
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    exercise_draw_of(&e, k, types, &r);
     exercise_open(&e);
     exercise_block(&e);
     exercise_check(&e);

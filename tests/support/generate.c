@@ -234,6 +234,14 @@ graph *graph_random(rng *r, graph_kind kind, int nranks)
   return g;
 }
 
+int64_t graph_edges_to(const graph *g, int rank)
+{
+  int64_t n = 0;
+  for (int i = 0; i < g->nranks; i++)
+    for (int64_t j = 0; j < g->part[i].nleaves; j++) n += g->part[i].root[j].rank == rank;
+  return n;
+}
+
 /* ---- forests ---- */
 
 grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank)

@@ -54,6 +54,9 @@ static inline int64_t part_slot(const part *p, int64_t j)
   return p->leaf_index != NULL ? p->leaf_index[j] : j;
 }
 
+/* How many leaves of all ranks are joined to roots of this one. */
+int64_t graph_edges_to(const graph *g, int rank);
+
 /* A forest with this graph: created, its graph set, and, by the second, set up. */
 grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank);
 grove_forest *graph_forest(grove_context *ctx, const graph *g, int rank);
