@@ -1,30 +1,122 @@
-/* An operation gets memory, requests and arrays. A message can travel straight from the array or
+/* An operation gets fields, memory, requests and arrays. A letter can travel straight from the array or
  * into it, packed piece by piece into a ring of shared memory, or whole through staging memory.
  */
 #include "exec/op.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-/* Messages start on cache lines of their own; a user's operation sees aligned units. */
+/* Letters start on cache lines of their own; a user's operation sees aligned units. */
 enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
-/* Can the message travel straight from the array, or into it? What must be combined with what is
- * there, or checked first, can not. */
-static int is_direct(const grove_op *op, const grove_shape *shape, int receives)
+/* ---- fields ---- */
+
+/* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at the
+ * roots, between letters. */
+static grove_status make_fetch(const grove_request *r, const grove_unit *unit,
+                               const grove_combine *combine, grove_field *f)
 {
-  if (op->channel->check || !grove_pack_is_trivial(&op->mover.unit, shape)) return 0;
-  return !receives || (op->channel->key.operation == GROVE_BCAST &&
-                       op->mover.combine.way == GROVE_COMBINE_REPLACE);
+  grove_status status = GROVE_OK;
+  grove_unit packed = grove_unit_packed(unit), borrowed = *unit;
+  grove_combine replace;
+  int64_t bytes = r->forest->roots.slots.count * unit->bytes;
+  borrowed.owned = 0;
+  GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
+  GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
+  GROVE_TRY(grove_mover_create(&borrowed, combine, &f->fetcher));
+  f->edges = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(bytes + 1, ALIGNMENT));
+  GROVE_CHECK(f->edges, GROVE_ERR_MEMORY, "no memory for the values of %lld edges",
+              (long long)r->forest->roots.slots.count);
+  GROVE_TRY(grove_mover_create(unit, &replace, &f->mover));
+fail:
+  return status;
+}
+
+grove_status grove_field_create(const grove_request *r, grove_field *out, grove_channel_key *key)
+{
+  grove_status status = GROVE_OK;
+  grove_field f = {.request = *r};
+  grove_unit unit = {0};
+  grove_combine combine;
+  GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
+  GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
+  *key = grove_channel_key_of(r, &unit, &combine);
+  if (r->operation == GROVE_FETCH)
+    GROVE_TRY(make_fetch(r, &unit, &combine, &f));
+  else
+    GROVE_TRY(grove_mover_create(&unit, &combine, &f.mover));
+  f.request.unit = f.mover.unit.type; /* the user's own may go */
+  *out = f;
+  return GROVE_OK;
+fail:
+  grove_unit_free(&unit);
+  grove_mover_free(&f.fetcher);
+  grove_mover_free(&f.packed);
+  free(f.edges);
+  return status;
+}
+
+void grove_fields_free(int n, grove_field *fields)
+{
+  for (int k = 0; fields && k < n; k++) {
+    grove_mover_free(&fields[k].fetcher); /* borrows from */
+    grove_mover_free(&fields[k].packed);
+    grove_mover_free(&fields[k].mover);
+    free(fields[k].edges);
+  }
+  free(fields);
+}
+
+void grove_op_hold_forests(grove_op *op)
+{
+  for (int k = 0; k < op->nfields; k++) grove_forest_hold(op->fields[k].request.forest);
+  op->in_use = 1;
+}
+
+void grove_op_release_forests(grove_op *op)
+{
+  int n = op->nfields; /* with its only forest an operation of a pool may go */
+  op->in_use = 0;
+  for (int k = 0; k < n; k++) {
+    grove_forest *forest = op->fields[k].request.forest;
+    op->fields[k].request.forest = NULL;
+    grove_forest_release(forest);
+  }
+}
+
+const char *grove_op_label(const grove_op *op)
+{
+  static _Thread_local char text[160];
+  const char *name = grove_channel_name(op->channel);
+  if (op->nfields != 1)
+    snprintf(text, sizeof text, "%s of %d", name, op->nfields);
+  else
+    snprintf(text, sizeof text, "%s on forest '%.100s'", name,
+             op->in_use ? grove_forest_label(op->fields[0].request.forest) : "unnamed");
+  return text;
+}
+
+/* ---- which letters need memory ---- */
+
+/* Can the letter travel straight from the array, or into it? What must be combined with what is
+ * there, or checked first, can not. */
+static int is_direct(const grove_op *op, const grove_letter *letter, int receives)
+{
+  const grove_part *p = letter->parts;
+  if (op->channel->check || letter->nparts > 1) return 0;
+  const grove_mover *m = grove_field_mover(&op->fields[p->field], p->space);
+  if (!grove_pack_is_trivial(&m->unit, &p->shape)) return 0;
+  return !receives || (op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
+                       m->combine.way == GROVE_COMBINE_REPLACE);
 }
 
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
  * checksum, or units that do not fit into a piece. */
-static int is_staged(const grove_op *op, const grove_wired_stage *w, int i, int receives)
+static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
-  if (is_direct(op, &w->shapes[i], receives)) return 0;
+  if (is_direct(op, &w->letters[i], i < w->nreceives)) return 0;
   if (w->via[i] >= 0) return 1;
-  return w->flows[~w->via[i]] == i &&
-         (op->channel->check || op->mover.unit.bytes > op->channel->piece);
+  return w->flows[~w->via[i]] == i && op->channel->staged;
 }
 
 /* ---- memory ---- */
@@ -35,10 +127,10 @@ static int64_t lay_out(grove_op *op, char *at)
   int64_t used = 0;
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
-    for (int i = 0; i < w->nmessages; i++) {
-      if (!is_staged(op, w, i, i < op->stages[s].nreceives)) continue;
+    for (int i = 0; i < w->nletters; i++) {
+      if (!is_staged(op, w, i)) continue;
       if (at) op->stages[s].staging[i] = at + used;
-      used += grove_round_up(grove_message_bytes(op->channel, &w->shapes[i]) + 1, ALIGNMENT);
+      used += grove_round_up(w->letters[i].bytes + 1, ALIGNMENT);
     }
   }
   return used;
@@ -61,15 +153,16 @@ fail:
 static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  int64_t most = 0, bytes = op->mover.unit.bytes;
   for (int s = 0; s < op->nstages; s++)
-    if (op->stages[s].wired->keep_from.units > most) most = op->stages[s].wired->keep_from.units;
-  op->keep_units = bytes > 0 && KEEP_BYTES / bytes > 0 ? KEEP_BYTES / bytes : 1;
-  if (op->keep_units > most) op->keep_units = most;
-  if (most == 0) return GROVE_OK;
-  op->keep =
-    aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_units * bytes + 1, ALIGNMENT));
-  GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for a unit of %lld bytes", (long long)bytes);
+    for (int k = 0; k < op->stages[s].wired->nkeeps; k++) {
+      const grove_part *p = &op->stages[s].wired->keeps[2 * k];
+      int64_t bytes = p->bytes < KEEP_BYTES ? p->bytes : KEEP_BYTES;
+      if (bytes < p->unit_bytes) bytes = p->unit_bytes;
+      if (bytes > op->keep_bytes) op->keep_bytes = bytes;
+    }
+  if (op->keep_bytes == 0) return GROVE_OK;
+  op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
+  GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)op->keep_bytes);
 fail:
   return status;
 }
@@ -77,15 +170,14 @@ fail:
 static grove_status make_stages(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(op->stages, op->channel->plan->nstages);
-  op->nstages = op->channel->plan->nstages;
+  GROVE_NEW(op->stages, op->channel->nstages);
+  op->nstages = op->channel->nstages;
   for (int s = 0; s < op->nstages; s++) {
     grove_bound_stage *bound = &op->stages[s];
-    bound->plan = &op->channel->plan->stages[s];
     bound->wired = &op->channel->stages[s];
-    bound->nreceives = bound->plan->nreceives;
-    bound->nsends = bound->plan->nsends;
-    GROVE_NEW(bound->staging, bound->wired->nmessages);
+    bound->nreceives = bound->wired->nreceives;
+    bound->nsends = bound->wired->nletters - bound->wired->nreceives;
+    GROVE_NEW(bound->staging, bound->wired->nletters);
     GROVE_NEW(bound->arrived, bound->nreceives);
     GROVE_NEW(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out);
   }
@@ -93,8 +185,7 @@ fail:
   return status;
 }
 
-grove_status grove_op_create(grove_channel *channel, const grove_request *r, const grove_unit *unit,
-                             const grove_combine *combine, grove_op **out)
+grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
@@ -102,18 +193,17 @@ grove_status grove_op_create(grove_channel *channel, const grove_request *r, con
   op->ctx = channel->ctx;
   op->channel = channel;
   op->active.advance = grove_op_advance;
-  op->type = r->unit;
-  GROVE_TRY(grove_identity_of(r->unit, &op->identity));
-  if (op->identity) op->identity->references++;
-  GROVE_TRY(grove_mover_create(unit, combine, &op->mover));
+  op->nfields = n;
+  op->fields = *fields;
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));
   GROVE_TRY(make_keep(op));
+  *fields = NULL;
   *out = op;
   return GROVE_OK;
 fail:
   if (op) {
-    op->mover.unit.owned = 0; /* still the caller's */
+    op->fields = NULL; /* still the caller's */
     grove_op_destroy(op);
   }
   return status;
@@ -133,11 +223,11 @@ static void join_rings(grove_op *op)
     op->stages[s].nsendings = w->np2p_sends + w->nflows_out;
     for (int k = 0; k < op->stages[s].nflows; k++) {
       grove_flow *flow = &op->stages[s].flows[k];
-      flow->message = w->flows[k];
-      flow->bytes = grove_message_bytes(op->channel, &w->shapes[flow->message]);
-      flow->direct = is_direct(op, &w->shapes[flow->message], k < w->nflows_in);
+      flow->letter = w->flows[k];
+      flow->bytes = w->letters[flow->letter].bytes;
+      flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
       flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
-      flow->memory = op->stages[s].staging[flow->message];
+      flow->memory = op->stages[s].staging[flow->letter];
       if (k < w->nflows_in)
         flow->reader = &shm->readers[reader++];
       else
@@ -167,34 +257,33 @@ fail:
 
 /* ---- arrays ---- */
 
-static void *message_memory(const grove_op *op, const grove_bound_stage *s, int i)
+static void *letter_memory(const grove_op *op, const grove_bound_stage *s, int i)
 {
-  const void *array = i < s->nreceives ? op->to : op->from;
+  const grove_part *p = s->wired->letters[i].parts;
+  const grove_field *f = &op->fields[p->field];
   if (s->staging[i]) return s->staging[i];
-  return grove_unit_at(&op->mover.unit, array, s->wired->shapes[i].slots.first);
+  return grove_unit_at(&grove_field_mover(f, p->space)->unit, grove_field_array(f, p->space),
+                       p->shape.slots.first);
 }
 
 static void bind_flow(const grove_op *op, const grove_bound_stage *s, grove_flow *flow)
 {
   if (!flow->direct) return; /* in staging for good, or packed piece by piece */
-  flow->memory = message_memory(op, s, flow->message);
+  flow->memory = letter_memory(op, s, flow->letter);
   flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->ctx->shared &&
                    grove_context_locate(op->ctx, flow->memory, &flow->spot);
 }
 
-grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to)
+grove_status grove_op_set_arrays(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  op->from = from;
-  op->to = to;
   for (int k = 0; k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
     const grove_wired_stage *w = s->wired;
     for (int j = 0; j < w->np2p_receives + w->np2p_sends; j++) {
       int i = w->p2p[j];
-      GROVE_TRY(grove_p2p_bind(s->p2p, j, grove_stage_message(s->plan, i)->peer,
-                               message_memory(op, s, i),
-                               grove_message_bytes(op->channel, &w->shapes[i])));
+      GROVE_TRY(grove_p2p_bind(s->p2p, j, w->letters[i].peer, letter_memory(op, s, i),
+                               w->letters[i].bytes));
     }
     for (int f = 0; f < s->nflows; f++) bind_flow(op, s, &s->flows[f]);
   }
@@ -216,7 +305,7 @@ void grove_op_destroy(grove_op *op)
   free(op->memory);
   free(op->keep);
   free(op->sentence);
-  grove_mover_free(&op->mover);
+  grove_fields_free(op->nfields, op->fields);
   grove_identity_release(op->identity);
   free(op);
 }

@@ -1,18 +1,18 @@
 #include "exec/op.h"
 #include "route/route.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan of a forest under one set of options. */
+/* The plan of a forest for one operation, under one set of options. */
 typedef struct plans {
   struct plans *next;
+  grove_operation operation;
   int generation;
-  int reduces;
-  int shared;           /* values may be sent once */
-  grove_plan *forward;  /* for bcast */
-  grove_plan *reversed; /* for reduce, and borrowing from it */
+  int shared;          /* values may be sent once */
+  grove_index slots;   /* of the multi-forest's roots, where the operation needs that */
+  grove_plan *forward; /* as routes make it, and borrowing from `slots` */
+  grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
 } plans;
 
 /* What a forest keeps for its operations. */
@@ -23,7 +23,17 @@ typedef struct compiled {
 
 const char *grove_operation_name(grove_operation operation)
 {
-  return operation == GROVE_BCAST ? "bcast" : "reduce";
+  static const char *const names[] = {"bcast", "reduce", "fetch", "gather", "scatter"};
+  return names[operation];
+}
+
+static void free_plans(plans *p)
+{
+  if (!p) return;
+  grove_plan_free(&p->turned);
+  grove_plan_free(&p->forward);
+  grove_index_free(&p->slots);
+  free(p);
 }
 
 static void free_compiled(void *pointer)
@@ -35,9 +45,7 @@ static void free_compiled(void *pointer)
   }
   for (plans *next; c->plans; c->plans = next) {
     next = c->plans->next;
-    grove_plan_free(&c->plans->reversed);
-    grove_plan_free(&c->plans->forward);
-    free(c->plans);
+    free_plans(c->plans);
   }
   free(c);
 }
@@ -56,28 +64,56 @@ fail:
   return status;
 }
 
+/* The same forest with other roots: those of the multi-forest, one for each edge. Fetch has them in
+ * the order of the edges, which are combined with their roots one by one. */
+static grove_status split_roots(const grove_forest *f, plans *p, grove_forest *view)
+{
+  grove_status status = GROVE_OK;
+  *view = *f;
+  p->slots = (grove_index){.count = f->roots.slots.count};
+  if (p->operation != GROVE_FETCH) {
+    GROVE_TRY(grove_multi_slots(f, &p->slots));
+    grove_index_settle(&p->slots);
+  }
+  view->roots.slots = p->slots;
+fail:
+  return status;
+}
+
+static grove_status turn(plans *p)
+{
+  switch (p->operation) {
+  case GROVE_REDUCE:
+  case GROVE_COLLECT: return grove_plan_reverse(p->forward, &p->turned);
+  case GROVE_FETCH: return grove_plan_round_trip(p->forward, &p->turned);
+  default: return GROVE_OK;
+  }
+}
+
 static grove_status compile(const grove_forest *f, const grove_channel_key *key, plans **out)
 {
   grove_status status = GROVE_OK;
   plans *p = NULL;
+  grove_forest view = *f;
   GROVE_NEW(p, 1);
   p->generation = key->generation;
-  p->reduces = key->operation == GROVE_REDUCE;
+  p->operation = key->operation;
   p->shared = key->shared;
-  grove_build how = {.share = p->shared, .by_root = p->reduces};
-  GROVE_TRY(grove_route_choose(f)->build(f, &how, &p->forward));
-  if (p->reduces) GROVE_TRY(grove_plan_reverse(p->forward, &p->reversed));
+  grove_build how = {.share = p->shared, .by_root = p->operation == GROVE_REDUCE};
+  if (p->operation != GROVE_BCAST && p->operation != GROVE_REDUCE)
+    GROVE_TRY(split_roots(f, p, &view));
+  GROVE_TRY(grove_route_choose(f)->build(&view, &how, &p->forward));
+  GROVE_TRY(turn(p));
   *out = p;
   return GROVE_OK;
 fail:
-  if (p) grove_plan_free(&p->forward);
-  free(p);
+  free_plans(p);
   return status;
 }
 
 static int is_for(const plans *p, const grove_channel_key *key)
 {
-  return p->generation == key->generation && p->reduces == (key->operation == GROVE_REDUCE) &&
+  return p->generation == key->generation && p->operation == key->operation &&
          p->shared == key->shared;
 }
 
@@ -94,39 +130,7 @@ static grove_status get_plan(grove_forest *f, const grove_channel_key *key, cons
     p->next = c->plans;
     c->plans = p;
   }
-  *out = p->reduces ? p->reversed : p->forward;
-fail:
-  return status;
-}
-
-int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *shape)
-{
-  return shape->units * channel->key.unit_bytes +
-         (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
-}
-
-static grove_status check_size(const grove_channel *channel, const grove_message *m,
-                               const char *direction)
-{
-  grove_status status = GROVE_OK;
-  int64_t units = grove_message_units(m), bytes = channel->key.unit_bytes;
-  GROVE_CHECK(bytes == 0 || units <= (INT_MAX - 64) / bytes, GROVE_ERR_UNSUPPORTED,
-              "rank %d has a message of %lld units of %lld bytes %s rank %d: more than 2^31 bytes "
-              "in one message are not possible yet",
-              channel->rank, (long long)units, (long long)bytes, direction, m->peer);
-fail:
-  return status;
-}
-
-static grove_status check_sizes(const grove_channel *channel)
-{
-  grove_status status = GROVE_OK;
-  for (int s = 0; s < channel->plan->nstages; s++) {
-    const grove_stage *stage = &channel->plan->stages[s];
-    for (int i = 0; i < stage->nsends; i++) GROVE_TRY(check_size(channel, &stage->sends[i], "to"));
-    for (int i = 0; i < stage->nreceives; i++)
-      GROVE_TRY(check_size(channel, &stage->receives[i], "from"));
-  }
+  *out = p->turned ? p->turned : p->forward;
 fail:
   return status;
 }
@@ -136,7 +140,9 @@ fail:
  * users' operations are of one kind, whether they commute or not, so none does. */
 static int may_share(const grove_request *r, const grove_combine *combine)
 {
-  if (r->operation == GROVE_BCAST || combine->way == GROVE_COMBINE_REPLACE) return 1;
+  if (r->operation == GROVE_BCAST) return 1;
+  if (r->operation != GROVE_REDUCE) return 0; /* a value for each edge */
+  if (combine->way == GROVE_COMBINE_REPLACE) return 1;
   return combine->number >= 0 && !r->forest->ctx->options.deterministic;
 }
 
@@ -158,31 +164,58 @@ static int same_key(const grove_channel_key *a, const grove_channel_key *b)
          a->generation == b->generation;
 }
 
-grove_status grove_channel_create(const grove_request *r, const grove_channel_key *key,
-                                  int persistent, grove_channel **out)
+static grove_status make_lane(const grove_request *r, const grove_channel_key *key, grove_lane *out)
 {
   grove_status status = GROVE_OK;
-  grove_context *ctx = r->forest->ctx;
+  const grove_index none = {0};
+  out->key = *key;
+  GROVE_TRY(get_plan(r->forest, key, &out->plan));
+  if (key->operation == GROVE_FETCH) {
+    out->turn = out->plan->nstages / 2 - 1;
+    GROVE_TRY(grove_shape_create(&r->forest->roots.slots, &none, key->unit_bytes, &out->fetched));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_channel_create(grove_context *ctx, int n, const grove_request *requests,
+                                  const grove_channel_key *keys, int persistent,
+                                  grove_channel **out)
+{
+  grove_status status = GROVE_OK;
   grove_channel *channel = NULL;
   GROVE_NEW(channel, 1);
   channel->references = 1;
-  channel->key = *key;
   channel->ctx = ctx;
   channel->rank = ctx->rank;
   channel->tally = -1;
   channel->check = ctx->options.check;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
-  GROVE_TRY(get_plan(r->forest, key, &channel->plan));
-  GROVE_TRY(check_sizes(channel));
-  channel->counts = grove_plan_count(channel->plan, &ctx->topo);
+  GROVE_NEW(channel->lanes, n);
+  for (; channel->nlanes < n; channel->nlanes++) {
+    int k = channel->nlanes;
+    GROVE_TRY(make_lane(&requests[k], &keys[k], &channel->lanes[k]));
+    channel->ordered |= keys[k].operation == GROVE_REDUCE;
+  }
   GROVE_TRY(grove_channel_wire(channel));
   channel->price = grove_channel_predict(channel);
-  snprintf(channel->machine, sizeof channel->machine, "%s", ctx->machine->name);
+  snprintf(channel->machine, sizeof channel->machine, "%s", ctx->machine ? ctx->machine->name : "");
   *out = channel;
   return GROVE_OK;
 fail:
   if (channel) grove_channel_release(channel);
   return status;
+}
+
+const char *grove_channel_name(const grove_channel *channel)
+{
+  return channel->nlanes == 1 ? grove_operation_name(channel->lanes[0].key.operation) : "bundle";
+}
+
+/* All fields take the same one. */
+const char *grove_channel_route(const grove_channel *channel)
+{
+  return channel->nlanes > 0 ? channel->lanes[0].plan->route : grove_route_standard.name;
 }
 
 /* The last operation, or the pool, lets go. */
@@ -194,6 +227,8 @@ void grove_channel_release(grove_channel *channel)
     grove_op_destroy(channel->members);
   }
   grove_channel_unwire(channel);
+  for (int k = 0; k < channel->nlanes; k++) grove_shape_free(&channel->lanes[k].fetched);
+  free(channel->lanes);
   if (channel->tag > 0) grove_context_return_tag(channel->ctx, channel->tag, channel->sequence);
   free(channel);
 }
@@ -202,7 +237,7 @@ grove_channel *grove_channel_find(const grove_forest *f, const grove_channel_key
 {
   const compiled *c = f->compiled;
   grove_channel *channel = c ? c->pool : NULL;
-  while (channel && !same_key(&channel->key, key)) channel = channel->next;
+  while (channel && !same_key(&channel->lanes[0].key, key)) channel = channel->next;
   return channel;
 }
 
@@ -211,8 +246,8 @@ grove_channel *grove_channel_next(const grove_forest *f, const grove_channel *la
 {
   const compiled *c = f->compiled;
   grove_channel *channel = last ? last->next : c ? c->pool : NULL;
-  while (channel &&
-         (channel->key.operation != operation || channel->key.generation != f->ctx->generation))
+  while (channel && (channel->lanes[0].key.operation != operation ||
+                     channel->lanes[0].key.generation != f->ctx->generation))
     channel = channel->next;
   return channel;
 }

@@ -24,16 +24,12 @@ grove_status grove_check_open(const grove_op *op, int peer, const void *message,
   grove_trailer trailer;
   memcpy(&trailer, (const char *)message + bytes, sizeof trailer);
   GROVE_CHECK(trailer.sequence == (uint64_t)op->sequence, GROVE_ERR_CORRUPT,
-              "rank %d: %s on forest '%.100s': the message from rank %d belongs to start %llu, not "
-              "%lld",
-              op->ctx->rank, grove_operation_name(op->channel->key.operation),
-              op->forest ? grove_forest_label(op->forest) : "", peer,
-              (unsigned long long)trailer.sequence, (long long)op->sequence);
+              "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
+              op->ctx->rank, grove_op_label(op), peer, (unsigned long long)trailer.sequence,
+              (long long)op->sequence);
   GROVE_CHECK(trailer.checksum == checksum(message, bytes), GROVE_ERR_CORRUPT,
-              "rank %d: %s on forest '%.100s': the message of %lld bytes from rank %d is not what "
-              "was sent",
-              op->ctx->rank, grove_operation_name(op->channel->key.operation),
-              op->forest ? grove_forest_label(op->forest) : "", (long long)bytes, peer);
+              "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
+              op->ctx->rank, grove_op_label(op), (long long)bytes, peer);
 fail:
   return status;
 }
@@ -43,6 +39,8 @@ fail:
 typedef struct span {
   uintptr_t begin, end;
   int64_t slot;
+  int field;
+  grove_space space;
 } span;
 
 static int by_begin(const void *a, const void *b)
@@ -52,67 +50,105 @@ static int by_begin(const void *a, const void *b)
 }
 
 typedef struct spans {
-  int64_t n;
+  int64_t n, room;
   span *list;
 } spans;
 
-/* Units that are longer than their extent lie in each other's gaps without harm; of those only the
- * first byte counts. */
-static void add(const grove_unit *unit, const void *array, const grove_index *slots, spans *out)
-{
-  for (int64_t i = 0; i < slots->count; i++) {
-    int64_t slot = grove_index_at(slots, i);
-    uintptr_t begin = (uintptr_t)grove_unit_at(unit, array, slot) + (uintptr_t)unit->true_lb;
-    uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
-    out->list[out->n++] = (span){begin, begin + bytes, slot};
-  }
-}
-
-static grove_status collect(const grove_channel *channel, const grove_unit *unit, const void *array,
-                            int written, spans *out)
+static grove_status make_room(spans *s, int64_t more)
 {
   grove_status status = GROVE_OK;
-  const grove_stage *stages = channel->plan->stages;
-  int64_t n = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    if (pass == 1) GROVE_NEW(out->list, n);
-    for (int s = 0; s < channel->plan->nstages; s++) {
-      int count = written ? stages[s].nreceives : stages[s].nsends;
-      const grove_message *m = written ? stages[s].receives : stages[s].sends;
-      for (int i = 0; i < count; i++) {
-        n += m[i].slots.index.count;
-        if (pass == 1) add(unit, array, &m[i].slots.index, out);
-      }
-      const grove_slots *kept = written ? &stages[s].keep_to : &stages[s].keep_from;
-      n += kept->index.count;
-      if (pass == 1) add(unit, array, &kept->index, out);
-    }
-  }
-  qsort(out->list, (size_t)out->n, sizeof *out->list, by_begin);
+  if (s->n + more <= s->room) return GROVE_OK;
+  int64_t room = 2 * s->room + more;
+  span *list = realloc(s->list, (size_t)room * sizeof *list);
+  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory to compare %lld slots", (long long)room);
+  s->list = list;
+  s->room = room;
 fail:
   return status;
 }
 
-grove_status grove_check_overlap(const grove_channel *channel, const grove_unit *unit,
-                                 const void *from, const void *to)
+/* Units that are longer than their extent lie in each other's gaps without harm; of those only the
+ * first byte counts. */
+static grove_status add(const grove_field *fields, int field, grove_space space,
+                        const grove_index *slots, spans *out)
+{
+  grove_status status = GROVE_OK;
+  const grove_unit *unit = &fields[field].mover.unit;
+  const void *array = fields[field].request.arrays[space];
+  uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
+  if (space == GROVE_SPACE_EDGE || unit->bytes == 0) return GROVE_OK; /* not the user's */
+  GROVE_TRY(make_room(out, slots->count));
+  for (int64_t i = 0; i < slots->count; i++) {
+    int64_t slot = grove_index_at(slots, i);
+    uintptr_t begin = (uintptr_t)grove_unit_at(unit, array, slot) + (uintptr_t)unit->true_lb;
+    out->list[out->n++] = (span){begin, begin + bytes, slot, field, space};
+  }
+fail:
+  return status;
+}
+
+static grove_status add_part(const grove_field *fields, const grove_part *p, spans *out)
+{
+  return add(fields, p->field, p->space, &p->shape.slots, out);
+}
+
+static grove_status collect(const grove_channel *channel, const grove_field *fields, spans *read,
+                            spans *written)
+{
+  grove_status status = GROVE_OK;
+  for (int s = 0; s < channel->nstages; s++) {
+    const grove_wired_stage *w = &channel->stages[s];
+    for (int i = 0; i < w->nletters; i++)
+      for (int k = 0; k < w->letters[i].nparts; k++)
+        GROVE_TRY(add_part(fields, &w->letters[i].parts[k], i < w->nreceives ? written : read));
+    for (int k = 0; k < 2 * w->nkeeps; k++)
+      GROVE_TRY(add_part(fields, &w->keeps[k], k % 2 == 0 ? read : written));
+  }
+  for (int k = 0; k < channel->nlanes; k++)
+    if (channel->lanes[k].key.operation == GROVE_FETCH)
+      GROVE_TRY(add(fields, k, GROVE_SPACE_ROOT, &channel->lanes[k].fetched.slots, written));
+  if (read->n > 0) qsort(read->list, (size_t)read->n, sizeof *read->list, by_begin);
+  if (written->n > 0) qsort(written->list, (size_t)written->n, sizeof *written->list, by_begin);
+fail:
+  return status;
+}
+
+/* A leaf may get its update in place. */
+static int is_fine(const span *a, const span *b)
+{
+  int apart = a->end <= b->begin || b->end <= a->begin;
+  return apart || (a->field == b->field && a->slot == b->slot && a->begin == b->begin &&
+                   a->space == GROVE_SPACE_LEAF && b->space == GROVE_SPACE_UPDATE);
+}
+
+static grove_status refuse(const grove_channel *channel, const span *a, const char *done,
+                           const span *b)
+{
+  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update"};
+  return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
+                     "rank %d: the arrays overlap: %s %lld, which is %s, and %s %lld, which is "
+                     "written, are the same memory",
+                     channel->rank, names[a->space], (long long)a->slot, done, names[b->space],
+                     (long long)b->slot);
+}
+
+grove_status grove_check_overlap(const grove_channel *channel, const grove_field *fields)
 {
   grove_status status = GROVE_OK;
   spans read = {0}, written = {0};
-  if (unit->bytes == 0) return GROVE_OK;
-  GROVE_TRY(collect(channel, unit, from, 0, &read));
-  GROVE_TRY(collect(channel, unit, to, 1, &written));
-  for (int64_t r = 0, w = 0; r < read.n && w < written.n;) {
+  GROVE_TRY(collect(channel, fields, &read, &written));
+  for (int64_t r = 0, w = 0; r < read.n && w < written.n && status == GROVE_OK;) {
     const span *a = &read.list[r], *b = &written.list[w];
-    int is_bcast = channel->key.operation == GROVE_BCAST;
-    GROVE_CHECK(a->end <= b->begin || b->end <= a->begin, GROVE_ERR_ARG,
-                "rank %d: the arrays overlap: %s %lld, which is read, and %s %lld, which is "
-                "written, are the same memory",
-                channel->rank, is_bcast ? "root" : "leaf", (long long)a->slot,
-                is_bcast ? "leaf" : "root", (long long)b->slot);
+    if (!is_fine(a, b)) status = refuse(channel, a, "read", b);
     if (a->begin < b->begin)
       r++;
     else
       w++;
+  }
+  for (int64_t w = 1; w < written.n && status == GROVE_OK; w++) {
+    const span *a = &written.list[w - 1], *b = &written.list[w];
+    int same = a->field == b->field && a->space == b->space;
+    if (!same && a->end > b->begin) status = refuse(channel, a, "written", b);
   }
 fail:
   free(read.list);

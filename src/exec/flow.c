@@ -1,4 +1,4 @@
-/* Messages over shared memory. A flow moves one message through a ring, a piece at a time, as far
+/* Letters over shared memory. A flow moves one letter through a ring, a piece at a time, as far
  * as the ring has room or data; whoever polls calls again. Operations of one channel share its
  * rings and take turns, in the order of their starts.
  *
@@ -10,15 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t piece_of(const grove_op *op, const grove_flow *flow)
+static const grove_letter *letter_of(const grove_bound_stage *s, const grove_flow *flow)
 {
-  int64_t left = flow->bytes - flow->at;
-  return left < op->channel->piece ? left : op->channel->piece;
+  return &s->wired->letters[flow->letter];
 }
 
-static const grove_shape *shape_of(const grove_bound_stage *s, const grove_flow *flow)
+/* Whole units, unless the letter is staged at both ends, which come to the same. Where all units are
+ * alike the piece is a multiple of theirs. */
+static int64_t piece_of(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow)
 {
-  return &s->wired->shapes[flow->message];
+  const grove_channel *channel = op->channel;
+  int64_t left = flow->bytes - flow->at;
+  if (channel->nlanes > 1 && !channel->staged)
+    return grove_letter_cut(letter_of(s, flow), flow->at, channel->piece);
+  return left < channel->piece ? left : channel->piece;
 }
 
 /* ---- sending ---- */
@@ -31,16 +36,14 @@ static void write_piece(grove_op *op, const grove_bound_stage *s, const grove_fl
     return;
   }
   if (op->abandoned) return; /* there was no memory to save it; the list is gone with the forest */
-  int64_t unit = op->mover.unit.bytes;
-  grove_op_note(
-    op, grove_pack(&op->mover, shape_of(s, flow), op->from, flow->at / unit, bytes / unit, data));
+  grove_op_note(op, grove_letter_pack(op, letter_of(s, flow), flow->at, bytes, data));
 }
 
 /* What must be complete before it can be sent. */
 static void pack_staged(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   if (flow->packed) return;
-  grove_op_note(op, grove_op_pack(op, s, flow->message));
+  grove_op_note(op, grove_op_pack(op, s, flow->letter));
   flow->packed = 1;
 }
 
@@ -73,7 +76,7 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
       send_spot(flow, slot);
       break;
     }
-    int64_t bytes = piece_of(op, flow);
+    int64_t bytes = piece_of(op, s, flow);
     slot->kind = GROVE_ITEM_DATA;
     write_piece(op, s, flow, bytes, grove_slot_data(slot));
     grove_ring_post(w, slot);
@@ -89,7 +92,6 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
  * read on that needs no packing, and what does is lost. */
 void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
-  const grove_shape *shape = shape_of(s, flow);
   if (flow->done || flow->posted) return;
   if (flow->memory && !flow->direct) {
     pack_staged(op, s, flow);
@@ -100,7 +102,7 @@ void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   if (flow->direct)
     memcpy(flow->spill, flow->memory, (size_t)flow->bytes);
   else
-    grove_op_note(op, grove_pack(&op->mover, shape, op->from, 0, shape->units, flow->spill));
+    grove_op_note(op, grove_letter_pack(op, letter_of(s, flow), 0, flow->bytes, flow->spill));
   flow->memory = flow->spill;
   flow->packed = 1;
   flow->direct = flow->single = flow->in_place = 0;
@@ -115,12 +117,12 @@ static int is_spot(const grove_flow *flow, const grove_slot *slot)
 }
 
 /* The bytes that an item brings, and how many. */
-static const char *item_data(grove_op *op, const grove_flow *flow, const grove_slot *slot,
-                             int64_t *bytes)
+static const char *item_data(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+                             const grove_slot *slot, int64_t *bytes)
 {
   grove_spot spot;
   void *memory = NULL;
-  *bytes = piece_of(op, flow);
+  *bytes = piece_of(op, s, flow);
   if (!is_spot(flow, slot)) return grove_slot_data(slot);
   memcpy(&spot, grove_slot_data(slot), sizeof spot);
   *bytes = flow->bytes;
@@ -137,9 +139,7 @@ static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flo
     memcpy(flow->memory + flow->at, data, (size_t)bytes);
     return;
   }
-  int64_t unit = op->mover.unit.bytes;
-  grove_op_note(
-    op, grove_unpack(&op->mover, shape_of(s, flow), data, op->to, flow->at / unit, bytes / unit));
+  grove_op_note(op, grove_letter_unpack(op, letter_of(s, flow), flow->at, bytes, data));
 }
 
 /* What came before its turn. */
@@ -157,7 +157,7 @@ static void finish_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   flow->at = 0;
   if (flow->memory && !flow->direct && !op->abandoned)
-    grove_op_note(op, grove_op_unpack(op, s, flow->message));
+    grove_op_note(op, grove_op_unpack(op, s, flow->letter));
 }
 
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
@@ -173,7 +173,7 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
     const grove_slot *slot = grove_ring_peek(r);
     if (!slot) return 0;
     int64_t bytes = 0;
-    const char *data = item_data(op, flow, slot, &bytes);
+    const char *data = item_data(op, s, flow, slot, &bytes);
     read_piece(op, s, flow, data, bytes);
     grove_ring_pass(r);
     flow->at += bytes;
@@ -183,7 +183,7 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   return 1;
 }
 
-void grove_flow_hold(grove_op *op, grove_flow *flow)
+void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (flow->done || r->turn != op->sequence) return;
@@ -194,7 +194,7 @@ void grove_flow_hold(grove_op *op, grove_flow *flow)
   if (!memory) return; /* the sender has to wait */
   for (; slot && flow->at < flow->bytes; slot = grove_ring_peek(r)) {
     int64_t bytes = 0;
-    const char *data = item_data(op, flow, slot, &bytes);
+    const char *data = item_data(op, s, flow, slot, &bytes);
     if (data) memcpy(memory + flow->at, data, (size_t)bytes);
     grove_ring_pass(r);
     flow->at += bytes;

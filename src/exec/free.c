@@ -114,24 +114,21 @@ static void see_off(grove_op *op)
 static grove_status abandon(grove_op *op, int finalized)
 {
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
-  grove_forest *forest = op->forest;
   grove_bound_stage *s = &op->stages[op->current];
   for (int f = s->nflows_in; f < s->nflows && !finalized; f++) grove_flow_save(op, s, &s->flows[f]);
-  for (int f = 0; f < s->nflows; f++) s->flows[f].single = 0; /* its memory may go */
+  for (int k = op->current; k < op->nstages; k++) /* its memory may go */
+    for (int f = 0; f < op->stages[k].nflows; f++) op->stages[k].flows[f].single = 0;
   op->abandoned = 1;
-  op->forest = NULL;
   op->ctx->abandoned++;
-  grove_forest_release(forest);
+  grove_op_release_forests(op);
   return status;
 }
 
 void grove_op_put_back(grove_op *op)
 {
-  grove_forest *forest = op->forest;
-  op->forest = NULL; /* a member of a pool is idle now */
   op->state = GROVE_OP_IDLE;
   grove_channel_release(op->channel);
-  grove_forest_release(forest);
+  grove_op_release_forests(op);
 }
 
 static grove_status free_op(grove_op *op)
@@ -147,10 +144,9 @@ static grove_status free_op(grove_op *op)
     return GROVE_OK;
   }
   grove_channel *channel = op->channel;
-  grove_forest *forest = op->forest;
+  grove_op_release_forests(op);
   grove_op_destroy(op);
   grove_channel_release(channel);
-  grove_forest_release(forest);
   return GROVE_OK;
 }
 

@@ -1,85 +1,115 @@
 #include "exec/op.h"
 #include "measure/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what can be wrong with a request ---- */
 
-static grove_status check_forest(const grove_request *r)
+/* A NULL array is fine where the forest has no edge in it. */
+static grove_status check_array(const grove_request *r, const char *call, grove_space space,
+                                const char *name)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(r->forest, GROVE_ERR_ARG, "%s: the forest is NULL", r->call);
-  GROVE_CHECK(r->forest->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", r->call,
-              grove_forest_label(r->forest));
-  r->forest->ctx->call = r->call;
+  const grove_forest *f = r->forest;
+  int64_t edges = space == GROVE_SPACE_ROOT ? f->roots.slots.count : f->nleaves;
+  GROVE_CHECK(r->arrays[space] || edges == 0, GROVE_ERR_ARG,
+              "rank %d: %s: the %s array is NULL, but forest '%.100s' has %lld %s here",
+              f->ctx->rank, call, name, grove_forest_label(f), (long long)edges,
+              space == GROVE_SPACE_ROOT ? "edges to it" : "leaves");
 fail:
   return status;
 }
 
-/* A NULL array is fine where the forest has no edge in it. */
-static grove_status check_arrays(const grove_request *r)
+static grove_status check_arrays(const grove_request *r, const char *call)
 {
   grove_status status = GROVE_OK;
-  const grove_forest *f = r->forest;
-  int bcast = r->operation == GROVE_BCAST;
-  const void *root = bcast ? r->from : r->to, *leaf = bcast ? r->to : r->from;
-  GROVE_CHECK(r->out, GROVE_ERR_ARG, "rank %d: %s: out is NULL", f->ctx->rank, r->call);
-  GROVE_CHECK(root || f->roots.slots.count == 0, GROVE_ERR_ARG,
-              "rank %d: %s: the root array is NULL, but %lld leaves of forest '%.100s' are joined "
-              "to it",
-              f->ctx->rank, r->call, (long long)f->roots.slots.count, grove_forest_label(f));
-  GROVE_CHECK(leaf || f->nleaves == 0, GROVE_ERR_ARG,
-              "rank %d: %s: the leaf array is NULL, but forest '%.100s' has %lld leaves here",
-              f->ctx->rank, r->call, grove_forest_label(f), (long long)f->nleaves);
+  int many = r->operation == GROVE_COLLECT || r->operation == GROVE_DISTRIBUTE;
+  GROVE_TRY(check_array(r, call, GROVE_SPACE_ROOT, many ? "multi-root" : "root"));
+  GROVE_TRY(check_array(r, call, GROVE_SPACE_LEAF, "leaf"));
+  if (r->operation == GROVE_FETCH) GROVE_TRY(check_array(r, call, GROVE_SPACE_UPDATE, "update"));
 fail:
   return status;
 }
 
 /* ---- making channels and operations ---- */
 
-/* All that a rank can do, and that can fail, by itself. `channel` and `op` are outputs; a channel
- * that is given is used. */
-static grove_status make(const grove_request *r, int persistent, grove_channel **channel,
-                         grove_op **op)
+static grove_status make_fields(int n, const grove_request *requests, const char *call,
+                                grove_field *fields, grove_channel_key *keys)
 {
   grove_status status = GROVE_OK;
-  grove_unit unit = {0};
-  grove_combine combine;
-  GROVE_TRY(check_arrays(r));
-  GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
-  GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
-  if (!*channel) {
-    grove_channel_key key = grove_channel_key_of(r, &unit, &combine);
-    GROVE_TRY(grove_channel_create(r, &key, persistent, channel));
+  for (int k = 0; k < n; k++) {
+    GROVE_TRY(check_arrays(&requests[k], call));
+    GROVE_TRY(grove_field_create(&requests[k], &fields[k], &keys[k]));
   }
-  if ((*channel)->check) GROVE_TRY(grove_check_overlap(*channel, &unit, r->from, r->to));
-  GROVE_TRY(grove_op_create(*channel, r, &unit, &combine, op));
-  return GROVE_OK;
 fail:
-  grove_unit_free(&unit);
   return status;
 }
 
-/* A positive number, the same on every rank that makes the same operation. */
-static int64_t signature(const grove_request *r, const grove_channel *channel)
+/* What is made of requests. */
+typedef struct product {
+  grove_channel *channel; /* one that is given is used */
+  grove_op *op;
+  int64_t signature; /* positive, and the same on every rank that makes the same operation */
+} product;
+
+static int64_t sign(int n, const grove_request *requests, const grove_channel_key *keys)
 {
-  uint64_t sum = (uint64_t)r->forest->serial * 31 + (uint64_t)r->operation;
-  if (channel)
-    sum = ((sum * 31 + (uint64_t)channel->key.unit_bytes) * 31 + (uint64_t)channel->key.unit_kind) *
-            31 +
-          (uint64_t)(2 * (channel->key.op_number + 1) + channel->key.shared);
+  uint64_t sum = (uint64_t)n;
+  for (int k = 0; k < n; k++) {
+    const uint64_t facts[] = {(uint64_t)requests[k].forest->serial, (uint64_t)keys[k].operation,
+                              (uint64_t)keys[k].unit_bytes, (uint64_t)keys[k].unit_kind,
+                              (uint64_t)(2 * (keys[k].op_number + 1) + keys[k].shared)};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) sum = sum * 1000003 + facts[i];
+  }
   return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 
-static grove_status make_row(const grove_request *r, grove_channel *channel)
+/* All that a rank can do, and that can fail, by itself. */
+static grove_status make(grove_context *ctx, const char *call, int n, const grove_request *requests,
+                         int persistent, product *out)
 {
-  if (r->forest->ctx->options.log != GROVE_LOG_SUMMARY) return GROVE_OK;
-  grove_tally row = {.forest = (char *)grove_forest_label(r->forest),
-                     .operation = grove_operation_name(r->operation),
-                     .route = channel->plan->route,
-                     .forest_serial = r->forest->serial,
-                     .unit_bytes = channel->key.unit_bytes};
-  return grove_context_tally(r->forest->ctx, &row, &channel->tally);
+  grove_status status = GROVE_OK;
+  grove_field *fields = NULL;
+  grove_channel_key *keys = NULL;
+  out->signature = 1;
+  GROVE_NEW(fields, n);
+  GROVE_NEW(keys, n);
+  GROVE_TRY(make_fields(n, requests, call, fields, keys));
+  out->signature = sign(n, requests, keys);
+  if (!out->channel)
+    GROVE_TRY(grove_channel_create(ctx, n, requests, keys, persistent, &out->channel));
+  if (out->channel->check) GROVE_TRY(grove_check_overlap(out->channel, fields));
+  GROVE_TRY(grove_op_create(out->channel, n, &fields, &out->op));
+fail:
+  grove_fields_free(n, fields);
+  free(keys);
+  return status;
+}
+
+/* Whose row of the summary it is: all names of a bundle. */
+static void name_forests(const grove_op *op, char *text, size_t room)
+{
+  size_t used = 0;
+  text[0] = 0;
+  for (int k = 0; k < op->nfields && used + 1 < room; k++)
+    used += (size_t)snprintf(text + used, room - used, "%s%s", k > 0 ? "+" : "",
+                             grove_forest_label(op->fields[k].request.forest));
+}
+
+static grove_status make_row(const grove_op *op)
+{
+  grove_channel *channel = op->channel;
+  char names[256];
+  if (op->ctx->options.log != GROVE_LOG_SUMMARY || op->nfields == 0) return GROVE_OK;
+  name_forests(op, names, sizeof names);
+  grove_tally row = {.forest = names,
+                     .operation = grove_channel_name(channel),
+                     .route = grove_channel_route(channel),
+                     .forest_serial = op->fields[0].request.forest->serial};
+  for (int k = 0; k < op->nfields; k++) row.unit_bytes += channel->lanes[k].key.unit_bytes;
+  return grove_context_tally(op->ctx, &row, &channel->tally);
 }
 
 /* The option machine=measure: now there is something to price. Agreed by all. */
@@ -97,33 +127,34 @@ fail:
 }
 
 /* A new channel with its first operation. Agreed by all. */
-static grove_status init(const grove_request *r, int persistent, grove_op **out)
+static grove_status init(grove_context *ctx, const char *call, int n, const grove_request *requests,
+                         int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
-  grove_channel *channel = NULL;
-  grove_op *op = NULL;
-  if (!r->forest->ctx->machine) GROVE_TRY(measure_machine(r->forest->ctx));
-  grove_status mine = make(r, persistent, &channel, &op);
+  product made = {0};
   int rewired = 0;
-  GROVE_TRY(grove_channel_agree(r->forest->ctx, mine, signature(r, channel), channel, &rewired));
-  GROVE_TRY(make_row(r, channel));
-  GROVE_TRY(grove_op_connect(op, rewired));
-  *out = op;
+  if (!ctx->machine) GROVE_TRY(measure_machine(ctx));
+  grove_status mine = make(ctx, call, n, requests, persistent, &made);
+  GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
+  GROVE_TRY(make_row(made.op));
+  GROVE_TRY(grove_op_connect(made.op, rewired));
+  *out = made.op;
   return GROVE_OK;
 fail:
-  if (op) grove_op_destroy(op);
-  if (channel) grove_channel_release(channel);
+  if (made.op) grove_op_destroy(made.op);
+  if (made.channel) grove_channel_release(made.channel);
   return status;
 }
 
-static grove_status init_op(const grove_request *r)
+grove_status grove_op_init(grove_context *ctx, const char *call, int n,
+                           const grove_request *requests, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
-  GROVE_TRY(init(r, 1, &op));
-  op->forest = grove_forest_hold(r->forest);
-  GROVE_TRY(grove_op_set_arrays(op, r->from, r->to));
-  *r->out = op;
+  GROVE_TRY(init(ctx, call, n, requests, 1, &op));
+  grove_op_hold_forests(op);
+  GROVE_TRY(grove_op_set_arrays(op));
+  *out = op;
   return GROVE_OK;
 fail:
   if (op) grove_op_free(&op);
@@ -146,7 +177,7 @@ static void join(grove_op *op)
   op->next_member = channel->members;
   channel->members = op;
   for (grove_op **at = &op->next_member; *at; at = &(*at)->next_member)
-    if (!(*at)->forest && !(*at)->abandoned) {
+    if (!(*at)->in_use && !(*at)->abandoned) {
       first_idle = at;
       idle++;
     }
@@ -166,6 +197,13 @@ static int same_type(const grove_op *op, MPI_Datatype unit)
   return grove_identity_of(unit, &identity) == GROVE_OK && identity == op->identity;
 }
 
+/* What the user's MPI operation is for. */
+static grove_combine *combine_of(grove_op *op)
+{
+  grove_field *f = &op->fields[0];
+  return f->request.operation == GROVE_FETCH ? &f->fetcher.combine : &f->mover.combine;
+}
+
 /* An idle operation that was made for the same type and operation as this call: the usual case,
  * which allocates nothing. */
 static grove_op *find_idle(const grove_request *r)
@@ -173,7 +211,7 @@ static grove_op *find_idle(const grove_request *r)
   for (grove_channel *c = grove_channel_next(r->forest, NULL, r->operation); c;
        c = grove_channel_next(r->forest, c, r->operation))
     for (grove_op *op = c->members; op; op = op->next_member)
-      if (!op->forest && !op->abandoned && op->mover.combine.op == r->op && same_type(op, r->unit))
+      if (!op->in_use && !op->abandoned && combine_of(op)->op == r->op && same_type(op, r->unit))
         return op;
   return NULL;
 }
@@ -199,36 +237,39 @@ fail:
 
 /* A further call of a kind waits for nobody, so what is wrong with it is this rank's failure, and
  * the others' timeouts name it. */
-static grove_status reuse(const grove_request *r, grove_op *op)
+static grove_status reuse(const grove_request *r, const char *call, grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(check_arrays(r));
-  if (op->channel->check)
-    GROVE_TRY(grove_check_overlap(op->channel, &op->mover.unit, r->from, r->to));
+  grove_combine *combine = combine_of(op);
+  GROVE_TRY(check_arrays(r, call));
   /* A user's operation may have been freed, and its handle given to one of the other kind. */
-  if (op->mover.combine.number < 0)
-    GROVE_TRY(grove_combine_create(r->op, &op->mover.unit, &op->mover.combine));
+  if (combine->number < 0)
+    GROVE_TRY(grove_combine_create(r->op, &op->fields[0].mover.unit, combine));
 fail:
   return status;
 }
 
 /* The first operation of its kind on all ranks, or a further one on a channel that is there, which
  * is a local affair: operations of one channel share its tag and match in the order of starts. */
-static grove_status make_further(const grove_request *r, grove_op **out)
+static grove_status make_further(const grove_request *r, const char *call, grove_op **out)
 {
   grove_status status = GROVE_OK;
-  grove_channel *channel = NULL;
+  product made = {0};
   grove_op *op = NULL;
-  GROVE_TRY(find_channel(r, &channel));
-  if (channel) {
-    GROVE_TRY(make(r, 0, &channel, &op));
+  GROVE_TRY(find_channel(r, &made.channel));
+  if (made.channel) {
+    GROVE_TRY(make(r->forest->ctx, call, 1, r, 0, &made));
+    op = made.op;
     GROVE_TRY(grove_op_connect(op, 0));
   } else {
-    GROVE_TRY(init(r, 0, &op));
+    GROVE_TRY(init(r->forest->ctx, call, 1, r, 0, &op));
     status = grove_channel_pool(r->forest, op->channel);
     grove_channel_release(op->channel); /* the pool has it now */
     GROVE_TRY(status);
   }
+  op->type = r->unit;
+  GROVE_TRY(grove_identity_of(r->unit, &op->identity));
+  if (op->identity) op->identity->references++;
   join(op);
   *out = op;
   return GROVE_OK;
@@ -237,100 +278,37 @@ fail:
   return status;
 }
 
-static grove_status begin_op(const grove_request *r)
+/* The arrays and the forest of this call. */
+static grove_status bind(grove_op *op, const grove_request *r)
+{
+  grove_status status = GROVE_OK;
+  grove_request *bound = &op->fields[0].request;
+  memcpy(bound->arrays, r->arrays, sizeof bound->arrays);
+  bound->forest = r->forest;
+  if (op->channel->check) GROVE_TRY(grove_check_overlap(op->channel, op->fields));
+  GROVE_TRY(grove_op_set_arrays(op));
+fail:
+  return status;
+}
+
+grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_op *op = find_idle(r);
   if (op)
-    GROVE_TRY(reuse(r, op));
+    GROVE_TRY(reuse(r, call, op));
   else
-    GROVE_TRY(make_further(r, &op));
-  GROVE_TRY(grove_op_set_arrays(op, r->from, r->to));
-  op->forest = grove_forest_hold(r->forest);
+    GROVE_TRY(make_further(r, call, &op));
+  GROVE_TRY(bind(op, r));
+  grove_op_hold_forests(op);
   op->channel->references++;
   op->starts = op->timed_starts = 0;
   op->seconds = 0;
   status = grove_op_run(op);
   if (status == GROVE_OK)
-    *r->out = op;
+    *out = op;
   else
     grove_op_free(&op);
 fail:
   return status;
-}
-
-/* What the calls have in common. */
-static grove_status enter(const grove_request *r, grove_status make_it(const grove_request *r))
-{
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_forest(r));
-  grove_context_enter(r->forest->ctx);
-  status = make_it(r);
-  grove_context_leave(r->forest->ctx);
-fail:
-  return status;
-}
-
-static grove_status begin_and_end(grove_request *r)
-{
-  grove_status status = GROVE_OK;
-  grove_op *op = NULL;
-  r->out = &op;
-  GROVE_TRY(enter(r, begin_op));
-  GROVE_TRY(grove_end(&op));
-  return GROVE_OK;
-fail:
-  grove_op_free(&op); /* after a timeout */
-  return status;
-}
-
-/* ---- the calls ---- */
-
-static grove_request request(grove_operation operation, const char *call, grove_forest *f,
-                             MPI_Datatype unit, const void *from, void *to, MPI_Op op,
-                             grove_op **out)
-{
-  return (grove_request){operation, call, f, unit, op, from, to, out};
-}
-
-grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
-                              MPI_Op op, grove_op **out)
-{
-  grove_request r = request(GROVE_BCAST, "grove_bcast_init", f, unit, root, leaf, op, out);
-  return enter(&r, init_op);
-}
-
-grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
-                               MPI_Op op, grove_op **out)
-{
-  grove_request r = request(GROVE_REDUCE, "grove_reduce_init", f, unit, leaf, root, op, out);
-  return enter(&r, init_op);
-}
-
-grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
-                               MPI_Op op, grove_op **out)
-{
-  grove_request r = request(GROVE_BCAST, "grove_bcast_begin", f, unit, root, leaf, op, out);
-  return enter(&r, begin_op);
-}
-
-grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
-                                MPI_Op op, grove_op **out)
-{
-  grove_request r = request(GROVE_REDUCE, "grove_reduce_begin", f, unit, leaf, root, op, out);
-  return enter(&r, begin_op);
-}
-
-grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
-                         MPI_Op op)
-{
-  grove_request r = request(GROVE_BCAST, "grove_bcast", f, unit, root, leaf, op, NULL);
-  return begin_and_end(&r);
-}
-
-grove_status grove_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
-                          MPI_Op op)
-{
-  grove_request r = request(GROVE_REDUCE, "grove_reduce", f, unit, leaf, root, op, NULL);
-  return begin_and_end(&r);
 }

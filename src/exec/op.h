@@ -1,13 +1,18 @@
 /* Operations. A *channel* is what all ranks agree on once: the operation, the plan, the size of a
  * unit, a tag. An *operation* is what the user holds: on a channel, bound to a datatype, an MPI_Op
- * and two arrays, with memory for the messages that need packing. grove_bcast_init makes a channel
- * of its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
+ * and arrays, with memory for the messages that need packing. grove_bcast_init makes a channel of
+ * its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
  *
- *     init.c      the calls that make operations      run.c    start, advance, finish
- *     channel.c   finding and making channels         flow.c   messages over shared memory
- *     wire.c      what goes over which transport      wait.c   start, test, wait, end, report
- *     bind.c      arrays to messages                  free.c   freeing in any state
- *     predict.c   what the model says it will take
+ * What moves is a *field*: units of one type along one plan. Most operations have one, a bundle has
+ * those of its members. All that goes to one rank in one stage is a *letter*, with a part for each
+ * field that has something for it.
+ *
+ *     calls.c     the public calls                    run.c    start, advance, finish
+ *     init.c      making operations                   flow.c   letters over shared memory
+ *     channel.c   finding and making channels         wait.c   start, test, wait, end, report
+ *     wire.c      what goes over which transport      free.c   freeing in any state
+ *     letter.c    between arrays and letters          predict.c  what the model says it will take
+ *     bind.c      arrays and memory                   check.c    the option `check`
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -24,20 +29,23 @@
 extern "C" {
 #endif
 
-typedef enum grove_operation { GROVE_BCAST, GROVE_REDUCE } grove_operation;
+typedef enum grove_operation {
+  GROVE_BCAST,
+  GROVE_REDUCE,
+  GROVE_FETCH,
+  GROVE_COLLECT,   /* gather; GROVE_GATHER is a pattern */
+  GROVE_DISTRIBUTE /* scatter */
+} grove_operation;
 
 const char *grove_operation_name(grove_operation operation);
 
-/* What a call asks for. */
+/* What a call asks for. Arrays by the space that their slots are in. */
 typedef struct grove_request {
   grove_operation operation;
-  const char *call;
   grove_forest *forest;
   MPI_Datatype unit;
   MPI_Op op;
-  const void *from;
-  void *to;
-  grove_op **out;
+  void *arrays[GROVE_SPACES]; /* written only where the operation says so */
 } grove_request;
 
 /* ---- which datatype (identity.c) ---- */
@@ -65,53 +73,98 @@ typedef struct grove_channel_key {
   int generation; /* of the context's options */
 } grove_channel_key;
 
-/* A stage of the plan, ready for this unit and these transports. Its messages are numbered:
- * receives, then sends. Those over MPI have a number there, in the same order; those over shared
- * memory belong to a flow, which on the sending side may stand for several messages with the same
- * data. */
+/* What a channel knows of a field. */
+typedef struct grove_lane {
+  grove_channel_key key;
+  const grove_plan *plan; /* in the direction of the data; belongs to the forest */
+  int turn;               /* of a fetch: the stage that brings the leaves, before which ... */
+  grove_shape fetched;    /* ... and after which come the roots of all edges, in their order */
+} grove_lane;
+
+/* Parts of a letter begin on multiples of this: every basic type is aligned in them. */
+enum { GROVE_PART_ALIGNMENT = 16 };
+
+/* What one field puts into a letter. */
+typedef struct grove_part {
+  int field;
+  grove_space space;
+  grove_shape shape; /* in the form that is cheapest for this unit */
+  int64_t at, bytes; /* in the letter */
+  int64_t unit_bytes;
+} grove_part;
+
+/* All that goes to one rank, or comes from it, in one stage. Empty ones do not travel. */
+typedef struct grove_letter {
+  int peer;
+  int nparts;
+  grove_part *parts;
+  int64_t data;  /* where the last part ends */
+  int64_t bytes; /* with its trailer */
+} grove_letter;
+
+/* A stage of the plans, ready for these units and transports. Letters are numbered: receives, then
+ * sends. Those over MPI have a number there, in the same order; those over shared memory belong to
+ * a flow, which on the sending side may stand for several letters with the same data. */
 typedef struct grove_wired_stage {
-  int nmessages;
-  grove_shape *shapes; /* of the messages, in the forms that are cheapest for this unit */
-  grove_shape keep_from, keep_to;
-  int *via; /* message i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
+  int nletters, nreceives;
+  grove_letter *letters;
+  int nparts;
+  grove_part *parts; /* of all letters */
+  int nkeeps;        /* fields with self edges in this stage */
+  grove_part *keeps; /* pairs: from, to */
+  int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
-  int *p2p; /* which message each number is */
+  int *p2p; /* which letter each number is */
   int nflows_in, nflows_out;
-  int *flows; /* the first message of each flow, receives first */
+  int *flows; /* the first letter of each flow, receives first */
 } grove_wired_stage;
+
+/* What one rank sends at one start. */
+typedef struct grove_traffic {
+  int64_t on_node_messages, on_node_bytes;
+  int64_t off_node_messages, off_node_bytes;
+} grove_traffic;
 
 typedef struct grove_channel {
   int references;             /* operations on it, and the pool it is in */
   struct grove_channel *next; /* in the pool of its forest */
-  grove_channel_key key;
-  grove_context *ctx;     /* not held: the operations do that through their forest */
-  const grove_plan *plan; /* in the direction of the data; belongs to the forest */
+  grove_context *ctx;         /* not held: the operations do that through their forests */
+  int nlanes;
+  grove_lane *lanes;
+  int ordered; /* what comes is combined in the order of the ranks: there is a reduce */
   int nstages;
   grove_wired_stage *stages;
   int uses_shm;   /* inside the node */
   grove_shm *shm; /* its rings there */
-  grove_counts counts;
+  grove_traffic traffic;
   int rank;
-  int tag;           /* 0: none yet */
-  int check;         /* with checksums */
-  int64_t piece;     /* bytes that travel at once over shared memory */
-  int persistent;    /* arrays never change: requests are made once */
-  int tally;         /* row of the summary; -1: none is kept */
-  int64_t sequence;  /* starts so far */
-  grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
-  grove_price price; /* this rank's own part of the model's price; NaN: not known */
-  double predicted;  /* seconds of the slowest rank, by the model */
-  char machine[64];  /* the name of the profile that said so */
+  int tag;             /* 0: none yet */
+  int check;           /* with checksums */
+  int64_t piece;       /* bytes that travel at once over shared memory */
+  int64_t widest_unit; /* of all lanes */
+  int staged;          /* letters are complete before they travel over shared memory */
+  int persistent;      /* arrays never change: requests are made once */
+  int tally;           /* row of the summary; -1: none is kept */
+  int64_t sequence;    /* starts so far */
+  grove_op *members;   /* of a pool: all operations that are idle, active or abandoned */
+  grove_price price;   /* this rank's own part of the model's price; NaN: not known */
+  double predicted;    /* seconds of the slowest rank, by the model */
+  char machine[64];    /* the name of the profile that said so */
 } grove_channel;
 
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
                                        const grove_combine *combine);
 
-/* A channel without a tag, with shared memory as far as this rank can have it. This rank's
- * failure. */
-grove_status grove_channel_create(const grove_request *r, const grove_channel_key *key,
-                                  int persistent, grove_channel **out);
+/* A channel of n fields, without a tag, with shared memory as far as this rank can have it. This
+ * rank's failure. */
+grove_status grove_channel_create(grove_context *ctx, int n, const grove_request *requests,
+                                  const grove_channel_key *keys, int persistent,
+                                  grove_channel **out);
 void grove_channel_release(grove_channel *channel);
+
+/* "reduce", or "bundle"; and the route of its plans. */
+const char *grove_channel_name(const grove_channel *channel);
+const char *grove_channel_route(const grove_channel *channel);
 
 /* ---- what goes over which transport (wire.c) ---- */
 
@@ -119,7 +172,7 @@ void grove_channel_release(grove_channel *channel);
 grove_status grove_channel_wire(grove_channel *channel);
 void grove_channel_unwire(grove_channel *channel);
 
-/* The model's price of this rank's part of the channel's plan (predict.c). */
+/* The model's price of this rank's part of the channel's plans (predict.c). */
 grove_price grove_channel_predict(const grove_channel *channel);
 
 /* The collective step that gives a channel its tag and its prediction, and settles whether its node
@@ -135,38 +188,43 @@ grove_channel *grove_channel_next(const grove_forest *f, const grove_channel *la
                                   grove_operation operation);
 grove_status grove_channel_pool(grove_forest *f, grove_channel *channel);
 
-/* Bytes of a message, with its trailer. */
-int64_t grove_message_bytes(const grove_channel *channel, const grove_shape *shape);
-
 /* ---- operations (bind.c) ---- */
 
-/* A message over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
+/* Units of one type on their way between arrays. */
+typedef struct grove_field {
+  grove_request request; /* the forest is held by the operation while it is in use */
+  grove_mover mover;     /* the user's unit, and what is done with what comes */
+  grove_mover packed;    /* units as in a letter: those of the edges */
+  grove_mover fetcher;   /* of a fetch: what is done at the roots */
+  void *edges;
+} grove_field;
+
+/* A letter over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */
 typedef struct grove_flow {
-  int message;               /* the first it stands for */
+  int letter;                /* the first it stands for */
   int done;                  /* this time */
   int packed;                /* into staging, this time */
   grove_ring_writer *writer; /* of a send */
   grove_ring_reader *reader; /* of a receive */
   char *memory;              /* where the bytes are: the array, or staging; NULL: units */
   int direct;                /* `memory` is in the array */
-  int single;                /* ... and the message is one piece */
+  int single;                /* ... and the letter is one piece */
   int in_place;              /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
-  int64_t bytes; /* of the whole message */
+  int64_t bytes; /* of the whole letter */
   int64_t at;    /* bytes that have travelled */
   int64_t held;  /* bytes that came before their turn and wait in `spill` */
   char *spill;
   uint64_t posted; /* read in place: number of the item that says where, plus one */
 } grove_flow;
 
-/* A stage of the plan with memory and requests. */
+/* A stage with memory and requests. */
 typedef struct grove_bound_stage {
-  const grove_stage *plan;
   const grove_wired_stage *wired;
   int nreceives, nsends;
-  grove_p2p *p2p; /* NULL: no messages over MPI */
-  void **staging; /* a message's packed form; NULL: it travels from or to the array itself */
+  grove_p2p *p2p; /* NULL: no letters over MPI */
+  void **staging; /* a letter's packed form; NULL: it travels from or to the array itself */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
@@ -186,25 +244,24 @@ typedef enum grove_op_state {
 struct grove_op {
   grove_active active; /* first: the context knows operations by it */
   grove_context *ctx;
-  grove_forest *forest; /* held; NULL once abandoned or idle in a pool */
   grove_channel *channel;
   grove_op *next_member;
-  grove_mover mover;
-  MPI_Datatype type; /* the user's own, only to compare */
+  int nfields;
+  grove_field *fields; /* one for each lane of the channel */
+  int in_use;          /* holds its forests: not abandoned, not idle in a pool */
+  MPI_Datatype type;   /* of a _begin: the user's own, only to compare */
   grove_identity *identity;
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
   int abandoned; /* freed while active */
   int unusable;  /* a start failed */
   int timed;     /* the start under way is */
-  const char *from;
-  char *to;
   int nstages;
   grove_bound_stage *stages;
   int current;  /* stage under way */
   void *memory; /* behind all staging */
   void *keep;   /* a chunk of self edges on their way */
-  int64_t keep_units;
+  int64_t keep_bytes;
   int64_t sequence; /* of the start under way */
   int64_t starts, timed_starts;
   double since, seconds; /* of the timed ones */
@@ -212,16 +269,34 @@ struct grove_op {
   char *sentence;
 };
 
-/* An operation on the channel, without arrays and requests. Takes `unit` over on success. This
- * rank's failure. */
-grove_status grove_op_create(grove_channel *channel, const grove_request *r, const grove_unit *unit,
-                             const grove_combine *combine, grove_op **out);
+/* An operation on the channel, without arrays and requests, but with its fields, which it takes
+ * over. This rank's failure. */
+grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields, grove_op **out);
 /* Its requests; the channel has its tag by now. After a fallback to messages (`rewired`) memory for
  * those too. */
 grove_status grove_op_connect(grove_op *op, int rewired);
-/* The arrays it works on. */
-grove_status grove_op_set_arrays(grove_op *op, const void *from, void *to);
+/* Binds it to the arrays of its fields' requests. */
+grove_status grove_op_set_arrays(grove_op *op);
 void grove_op_destroy(grove_op *op);
+
+/* A field for the request. This rank's failure. */
+grove_status grove_field_create(const grove_request *r, grove_field *out, grove_channel_key *key);
+void grove_fields_free(int n, grove_field *fields);
+
+/* Takes hold of the forests, and lets go of them. */
+void grove_op_hold_forests(grove_op *op);
+void grove_op_release_forests(grove_op *op);
+
+/* What it is called in sentences: "reduce on forest 'halo'". Valid until this thread's next call. */
+const char *grove_op_label(const grove_op *op);
+
+/* ---- making operations (init.c) ---- */
+
+/* An operation of n fields on a new channel, for `call`. Agreed by all. */
+grove_status grove_op_init(grove_context *ctx, const char *call, int n,
+                           const grove_request *requests, grove_op **out);
+/* One of one field, started: an idle one of its pool if there is one. */
+grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out);
 
 /* ---- under way (run.c) ---- */
 
@@ -231,21 +306,47 @@ void grove_op_advance(grove_active *active);
 /* Keeps the first failure; the user hears of it from test or wait. */
 void grove_op_note(grove_op *op, grove_status status);
 
-/* Between the arrays and message i, when it is complete in its staging memory. */
+/* ---- between arrays and letters (letter.c) ---- */
+
+/* How many bytes travel next, from `at` on: whole units, at most `most` bytes. */
+int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most);
+
+/* Bytes at .. at+bytes-1 of a letter, where a cut begins and one ends. */
+grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
+                               int64_t bytes, void *data);
+grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter, int64_t at,
+                                 int64_t bytes, const void *data);
+
+/* The whole of letter i, when it is complete in its staging memory. */
 grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i);
 grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 
-/* ---- messages over shared memory (flow.c) ---- */
+/* Self edges of a stage; and, at the turn of a fetch, what happens at the roots. */
+grove_status grove_op_keep(grove_op *op, const grove_wired_stage *w);
+grove_status grove_op_fetch(grove_op *op, int stage);
 
-/* Moves what can be moved now; true when the message is through. */
+/* The memory and the mover that a space means. */
+static inline const grove_mover *grove_field_mover(const grove_field *f, grove_space space)
+{
+  return space == GROVE_SPACE_EDGE ? &f->packed : &f->mover;
+}
+
+static inline char *grove_field_array(const grove_field *f, grove_space space)
+{
+  return space == GROVE_SPACE_EDGE ? f->edges : f->request.arrays[space];
+}
+
+/* ---- letters over shared memory (flow.c) ---- */
+
+/* Moves what can be moved now; true when the letter is through. */
 int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
 /* Takes what is left of a send out of the array. */
 void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
-/* Makes room in a ring that is full, for a message whose turn to be combined has not come. */
-void grove_flow_hold(grove_op *op, grove_flow *flow);
+/* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */
+void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow);
 
 /* ---- freeing (free.c) ---- */
 
@@ -257,18 +358,17 @@ void grove_op_leave(grove_op *op);
 
 /* ---- the option `check` (check.c) ---- */
 
-/* What every message then ends with. */
+/* What every letter then ends with. */
 typedef struct grove_trailer {
   uint64_t checksum;
   uint64_t sequence;
 } grove_trailer;
 
-void grove_check_seal(void *message, int64_t bytes, int64_t sequence);
-/* GROVE_ERR_CORRUPT if the message is not what was sent. */
-grove_status grove_check_open(const grove_op *op, int peer, const void *message, int64_t bytes);
-/* GROVE_ERR_ARG if a slot that is read is also written. */
-grove_status grove_check_overlap(const grove_channel *channel, const grove_unit *unit,
-                                 const void *from, const void *to);
+void grove_check_seal(void *letter, int64_t bytes, int64_t sequence);
+/* GROVE_ERR_CORRUPT if the letter is not what was sent. */
+grove_status grove_check_open(const grove_op *op, int peer, const void *letter, int64_t bytes);
+/* GROVE_ERR_ARG if a slot that is read is also written, or one is written twice by two fields. */
+grove_status grove_check_overlap(const grove_channel *channel, const grove_field *fields);
 
 #ifdef __cplusplus
 }

@@ -22,30 +22,33 @@ static void add_stage(const grove_channel *channel, int s, const grove_pricing *
 {
   const grove_topo *topo = &channel->ctx->topo;
   const grove_machine *machine = channel->ctx->machine;
-  const grove_stage *stage = &channel->plan->stages[s];
   const grove_wired_stage *wired = &channel->stages[s];
-  for (int i = 0; i < stage->nreceives + stage->nsends; i++) {
-    const grove_message *m = grove_stage_message(stage, i);
-    int64_t bytes = grove_message_units(m) * how->unit_bytes;
-    int receives = i < stage->nreceives;
-    grove_load_add(load, machine, how, grove_price_locality(topo, channel->rank, m->peer), bytes,
-                   active, receives);
-    if (is_packed(&wired->shapes[i])) grove_load_pack(load, machine, bytes, receives);
+  for (int i = 0; i < wired->nletters; i++) {
+    const grove_letter *letter = &wired->letters[i];
+    int receives = i < wired->nreceives;
+    grove_load_add(load, machine, how, grove_price_locality(topo, channel->rank, letter->peer),
+                   letter->data, active, receives);
+    for (int k = 0; k < letter->nparts; k++)
+      if (letter->nparts > 1 || is_packed(&letter->parts[k].shape))
+        grove_load_pack(load, machine, letter->parts[k].bytes, receives);
   }
-  if (is_packed(&wired->keep_from) || is_packed(&wired->keep_to))
-    grove_load_keep(load, machine, stage->keep_from.index.count * how->unit_bytes);
+  for (int k = 0; k < wired->nkeeps; k++) {
+    const grove_part *from = &wired->keeps[2 * k], *to = from + 1;
+    if (is_packed(&from->shape) || is_packed(&to->shape))
+      grove_load_keep(load, machine, from->bytes);
+  }
 }
 
 grove_price grove_channel_predict(const grove_channel *channel)
 {
   const grove_context *ctx = channel->ctx;
   const grove_machine *machine = ctx->machine;
-  grove_price total = {.seconds = machine ? 0 : NAN};
-  grove_pricing how = {.unit_bytes = channel->key.unit_bytes,
+  grove_price total = {.seconds = machine || channel->nlanes == 0 ? 0 : NAN};
+  grove_pricing how = {.unit_bytes = channel->widest_unit,
                        .shared_memory = channel->uses_shm,
                        .order = GROVE_QUEUE_TYPICAL};
   int ranks = count_neighbours(ctx);
-  for (int s = 0; machine && s < channel->plan->nstages; s++) {
+  for (int s = 0; machine && s < channel->nstages; s++) {
     grove_load load = {0};
     add_stage(channel, s, &how, ranks, &load);
     int sharing = ctx->topo.domain_size;

@@ -2,9 +2,11 @@
  * then on every poll of the context advances it: what has come is unpacked, and a stage that is
  * complete makes room for the next one.
  *
- * The order of combination. In a bcast every slot is written once, so messages are unpacked as they
+ * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
  * come. In a reduce several contributions may meet in one root, and must be combined in the order
- * of the ranks they come from, the own one in its place: a message that comes early waits.
+ * of the ranks they come from, the own one in its place: a letter that comes early waits. In a fetch
+ * every edge has a slot of its own; when all have come they are combined with the roots, in order,
+ * and what the roots were goes back the same way.
  */
 #include "exec/op.h"
 
@@ -22,42 +24,11 @@ void grove_op_note(grove_op *op, grove_status status)
   op->sentence = strdup(grove_last_error());
 }
 
-/* ---- between arrays and messages ---- */
-
-grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i)
-{
-  grove_status status = GROVE_OK;
-  const grove_shape *shape = &s->wired->shapes[i];
-  void *message = s->staging[i];
-  if (!message) return GROVE_OK;
-  GROVE_TRY(grove_pack(&op->mover, shape, op->from, 0, shape->units, message));
-  if (op->channel->check)
-    grove_check_seal(message, shape->units * op->mover.unit.bytes, op->sequence);
-fail:
-  return status;
-}
-
-grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
-{
-  grove_status status = GROVE_OK;
-  const grove_shape *shape = &s->wired->shapes[i];
-  void *message = s->staging[i];
-  if (!message) return GROVE_OK;
-  if (op->channel->check)
-    GROVE_TRY(grove_check_open(op, s->plan->receives[i].peer, message,
-                               shape->units * op->mover.unit.bytes));
-  GROVE_TRY(grove_unpack(&op->mover, shape, message, op->to, 0, shape->units));
-fail:
-  return status;
-}
-
 /* Self edges. */
-static grove_status keep(grove_op *op, grove_bound_stage *s)
+static void keep(grove_op *op, grove_bound_stage *s)
 {
-  const grove_wired_stage *w = s->wired;
   s->kept = 1;
-  return grove_move(&op->mover, &w->keep_from, op->from, &w->keep_to, op->to, op->keep,
-                    op->keep_units);
+  grove_op_note(op, grove_op_keep(op, s->wired));
 }
 
 /* ---- what goes ---- */
@@ -128,11 +99,11 @@ static int combine_next(grove_op *op, grove_bound_stage *s, int i)
 /* Reduce: combines what has come, as far as the order allows. */
 static void combine_in_order(grove_op *op, grove_bound_stage *s)
 {
-  const grove_message *receives = s->plan->receives;
+  const grove_letter *receives = s->wired->letters;
   for (;;) {
     int at_end = s->next == s->nreceives;
     if (!s->kept && (at_end || receives[s->next].peer > op->channel->rank))
-      grove_op_note(op, keep(op, s));
+      keep(op, s);
     else if (!at_end && combine_next(op, s, s->next))
       s->next++;
     else
@@ -140,7 +111,7 @@ static void combine_in_order(grove_op *op, grove_bound_stage *s)
   }
   if (s->next == s->nreceives) return;
   for (int f = 0; f < s->nflows_in; f++)
-    if (s->flows[f].message > s->next) grove_flow_hold(op, &s->flows[f]);
+    if (s->flows[f].letter > s->next) grove_flow_hold(op, s, &s->flows[f]);
 }
 
 static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
@@ -156,7 +127,7 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
     }
     s->to_come--;
     s->arrived[i] = 1;
-    if (op->channel->key.operation == GROVE_BCAST) grove_op_note(op, grove_op_unpack(op, s, i));
+    if (!op->channel->ordered) grove_op_note(op, grove_op_unpack(op, s, i));
   }
   return status;
 }
@@ -168,7 +139,8 @@ static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = s->wired;
   memset(s->arrived, 0, (size_t)s->nreceives);
-  for (int j = 0; j < w->np2p_receives; j++) GROVE_TRY(grove_p2p_start(s->p2p, j));
+  for (int j = 0; j < w->np2p_receives; j++)
+    GROVE_TRY(op->abandoned ? grove_p2p_repost(s->p2p, j, 1) : grove_p2p_start(s->p2p, j));
   for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
     GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
     GROVE_TRY(grove_p2p_start(s->p2p, j));
@@ -183,17 +155,17 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   s->to_come = s->nreceives;
   s->to_send = s->nsendings;
   s->next = 0;
-  s->kept = s->wired->keep_from.units == 0;
+  s->kept = s->wired->nkeeps == 0 || op->abandoned;
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
   for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
   if (s->p2p) GROVE_TRY(start_p2p(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
-  if (op->channel->key.operation == GROVE_REDUCE)
+  if (op->channel->ordered)
     combine_in_order(op, s);
   else
-    GROVE_TRY(keep(op, s));
+    keep(op, s);
 fail:
   return status;
 }
@@ -213,10 +185,10 @@ static void count_exchange(const grove_op *op, double seconds)
   grove_tally *t = &op->ctx->tallies[channel->tally];
   t->starts++;
   t->total_seconds += seconds;
-  t->on_node_messages += channel->counts.on_node_messages;
-  t->off_node_messages += channel->counts.off_node_messages;
-  t->on_node_bytes += channel->counts.on_node_units * op->mover.unit.bytes;
-  t->off_node_bytes += channel->counts.off_node_units * op->mover.unit.bytes;
+  t->on_node_messages += channel->traffic.on_node_messages;
+  t->off_node_messages += channel->traffic.off_node_messages;
+  t->on_node_bytes += channel->traffic.on_node_bytes;
+  t->off_node_bytes += channel->traffic.off_node_bytes;
 }
 
 static void finish(grove_op *op)
@@ -230,7 +202,8 @@ static void finish(grove_op *op)
   count_exchange(op, seconds);
 }
 
-/* Freed while active: the messages are seen through, their data is not looked at. */
+/* Freed while active: the messages are seen through, their data is not looked at. The others expect
+ * those of later stages too. */
 static void advance_abandoned(grove_op *op)
 {
   grove_bound_stage *s = &op->stages[op->current];
@@ -241,6 +214,11 @@ static void advance_abandoned(grove_op *op)
   for (int f = 0; f < s->nflows; f++)
     if (!s->flows[f].done) return;
   if (s->p2p && (grove_p2p_poll(s->p2p, &n, &which) != GROVE_OK || grove_p2p_busy(s->p2p))) return;
+  if (op->current + 1 < op->nstages && !op->unusable) {
+    op->current++;
+    op->unusable = start_stage(op, s + 1) != GROVE_OK;
+    return;
+  }
   grove_channel *channel = op->channel;
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
@@ -259,12 +237,13 @@ void grove_op_advance(grove_active *active)
   grove_bound_stage *s = &op->stages[op->current];
   grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
   if (s->to_send > 0) send_flows(op, s);
-  if (op->channel->key.operation == GROVE_REDUCE)
+  if (op->channel->ordered)
     combine_in_order(op, s);
   else
     receive_flows(op, s);
   if (status == GROVE_OK && !stage_is_complete(s)) return;
   if (status == GROVE_OK && op->current + 1 < op->nstages) {
+    grove_op_note(op, grove_op_fetch(op, op->current));
     op->current++;
     status = start_stage(op, s + 1);
     if (status == GROVE_OK) return;

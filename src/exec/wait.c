@@ -4,20 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *label(const grove_op *op)
-{
-  return op->forest ? grove_forest_label(op->forest) : "unnamed";
-}
-
 static grove_status check_idle(const grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
-              "rank %d: grove_start: this %s on forest '%.100s' was begun; it ends with grove_end",
-              op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
+              "rank %d: grove_start: this %s was begun; it ends with grove_end", op->ctx->rank,
+              grove_op_label(op));
   GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
-              "rank %d: grove_start: this %s on forest '%.100s' is under way already",
-              op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
+              "rank %d: grove_start: this %s is under way already", op->ctx->rank,
+              grove_op_label(op));
 fail:
   return status;
 }
@@ -45,12 +40,11 @@ static grove_status check_started(const grove_op *op, const char *call)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
-  GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE,
-              "rank %d: %s: this %s on forest '%.100s' was not started", op->ctx->rank, call,
-              grove_operation_name(op->channel->key.operation), label(op));
+  GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE, "rank %d: %s: this %s was not started",
+              op->ctx->rank, call, grove_op_label(op));
   GROVE_CHECK(!op->unusable, GROVE_ERR_STATE,
-              "rank %d: %s: the start of this %s on forest '%.100s' failed; it can only be freed",
-              op->ctx->rank, call, grove_operation_name(op->channel->key.operation), label(op));
+              "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank, call,
+              grove_op_label(op));
 fail:
   return status;
 }
@@ -90,7 +84,7 @@ fail:
 static int is_held_up(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow, int i)
 {
   if (flow->done) return 0;
-  if (flow->writer) return grove_ring_lags(flow->writer, i - flow->message, flow->posted);
+  if (flow->writer) return grove_ring_lags(flow->writer, i - flow->letter, flow->posted);
   return flow->reader->turn == op->sequence && !(i > s->next && grove_ring_peek(flow->reader));
 }
 
@@ -108,7 +102,7 @@ static void list_missing(const grove_op *op, const grove_bound_stage *s, int fir
   int listed = 0;
   for (int i = first; i < end; i++) {
     if (!is_pending(op, s, i)) continue;
-    int peer = i < s->nreceives ? s->plan->receives[i].peer : s->plan->sends[i - s->nreceives].peer;
+    int peer = s->wired->letters[i].peer;
     size_t used = strlen(text);
     if (++listed <= 8) snprintf(text + used, room - used, "%s%d", listed == 1 ? what : ", ", peer);
   }
@@ -124,10 +118,8 @@ static grove_status time_out(const grove_op *op)
   list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
                sizeof missing);
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
-                     "rank %d waited %g s in %s on forest '%.100s' (start %lld)%s; have those "
-                     "ranks started it?",
-                     op->ctx->rank, op->ctx->options.timeout_seconds,
-                     grove_operation_name(op->channel->key.operation), label(op),
+                     "rank %d waited %g s in %s (start %lld)%s; have those ranks started it?",
+                     op->ctx->rank, op->ctx->options.timeout_seconds, grove_op_label(op),
                      (long long)op->sequence, missing);
 }
 
@@ -180,12 +172,12 @@ grove_status grove_end(grove_op **pointer)
   GROVE_CHECK(pointer && *pointer, GROVE_ERR_ARG, "grove_end: the operation is NULL");
   grove_op *op = *pointer;
   GROVE_CHECK(op->begun, GROVE_ERR_STATE,
-              "rank %d: grove_end: this %s on forest '%.100s' was made by _init; it ends with "
-              "grove_wait and grove_op_free",
-              op->ctx->rank, grove_operation_name(op->channel->key.operation), label(op));
+              "rank %d: grove_end: this %s was made by _init; it ends with grove_wait and "
+              "grove_op_free",
+              op->ctx->rank, grove_op_label(op));
   status = grove_wait(op);
   if (op->state == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
-  if (status == GROVE_OK && op->forest->references > 1 &&
+  if (status == GROVE_OK && op->fields[0].request.forest->references > 1 &&
       !grove_context_locks(op->ctx)) { /* as usual */
     *pointer = NULL;
     grove_op_put_back(op);
@@ -222,13 +214,13 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
   const grove_channel *channel = op->channel;
   grove_report all = {
     .struct_size = report->struct_size,
-    .route = channel->plan->route,
+    .route = grove_channel_route(channel),
     .transport = "p2p",
     .transport_on_node = channel->uses_shm ? "shm" : "mpi",
-    .on_node_messages = channel->counts.on_node_messages,
-    .on_node_bytes = channel->counts.on_node_units * op->mover.unit.bytes,
-    .off_node_messages = channel->counts.off_node_messages,
-    .off_node_bytes = channel->counts.off_node_units * op->mover.unit.bytes,
+    .on_node_messages = channel->traffic.on_node_messages,
+    .on_node_bytes = channel->traffic.on_node_bytes,
+    .off_node_messages = channel->traffic.off_node_messages,
+    .off_node_bytes = channel->traffic.off_node_bytes,
     .starts = op->starts,
     .measured_seconds = op->timed_starts > 0 ? op->seconds / (double)op->timed_starts : 0,
     .predicted_seconds = channel->predicted,

@@ -1,4 +1,4 @@
-/* What goes over which transport. A message to a rank of the same node goes over shared memory, if
+/* What goes over which transport. A letter to a rank of the same node goes over shared memory, if
  * the node has any; every other one over MPI. Sends of one stage that carry the same slots share a
  * ring, and are one flow.
  */
@@ -7,6 +7,148 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- letters ---- */
+
+/* A message of a lane, which becomes a part of a letter. */
+typedef struct slip {
+  int lane;
+  const grove_message *message;
+} slip;
+
+static int by_peer(const void *a, const void *b)
+{
+  const slip *x = a, *y = b;
+  int p = x->message->peer, q = y->message->peer;
+  return p != q ? (p > q) - (p < q) : (x->lane > y->lane) - (x->lane < y->lane);
+}
+
+static const grove_stage *stage_of(const grove_lane *lane, int s)
+{
+  return lane->key.unit_bytes > 0 && s < lane->plan->nstages ? &lane->plan->stages[s] : NULL;
+}
+
+/* All receives, or all sends, of a stage, by peer. */
+static int list_slips(const grove_channel *channel, int s, int sends, slip *list)
+{
+  int n = 0;
+  for (int k = 0; k < channel->nlanes; k++) {
+    const grove_stage *stage = stage_of(&channel->lanes[k], s);
+    int count = !stage ? 0 : sends ? stage->nsends : stage->nreceives;
+    for (int i = 0; i < count; i++)
+      list[n++] = (slip){k, sends ? &stage->sends[i] : &stage->receives[i]};
+  }
+  if (channel->nlanes > 1) qsort(list, (size_t)n, sizeof *list, by_peer);
+  return n;
+}
+
+static grove_status make_part(const grove_channel *channel, int k, const grove_slots *slots,
+                              const grove_index *starts, grove_part *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t unit_bytes = channel->lanes[k].key.unit_bytes;
+  GROVE_TRY(grove_shape_create(&slots->index, starts, unit_bytes, &out->shape));
+  out->field = k;
+  out->space = slots->space;
+  out->unit_bytes = unit_bytes;
+  out->bytes = out->shape.units * unit_bytes;
+fail:
+  return status;
+}
+
+/* One letter for each peer. */
+static grove_status write_letters(const grove_channel *channel, const slip *slips, int n,
+                                  grove_wired_stage *w)
+{
+  grove_status status = GROVE_OK;
+  grove_letter *letter = NULL;
+  for (int i = 0; i < n; i++) {
+    const grove_message *m = slips[i].message;
+    grove_part *part = &w->parts[w->nparts];
+    if (i == 0 || m->peer != slips[i - 1].message->peer) {
+      letter = &w->letters[w->nletters++];
+      *letter = (grove_letter){.peer = m->peer, .parts = part};
+    }
+    GROVE_TRY(make_part(channel, slips[i].lane, &m->slots, &m->starts, part));
+    w->nparts++;
+    letter->nparts++;
+    part->at = grove_round_up(letter->data, GROVE_PART_ALIGNMENT);
+    letter->data = part->at + part->bytes;
+    letter->bytes = letter->data + (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
+  }
+fail:
+  return status;
+}
+
+static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_stage *w)
+{
+  grove_status status = GROVE_OK;
+  const grove_index none = {0};
+  GROVE_NEW(w->keeps, 2 * channel->nlanes);
+  for (int k = 0; k < channel->nlanes; k++) {
+    const grove_stage *stage = stage_of(&channel->lanes[k], s);
+    if (!stage || stage->keep_from.index.count == 0) continue;
+    GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
+    GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+    w->nkeeps++;
+  }
+fail:
+  return status;
+}
+
+static int count_slips(const grove_channel *channel, int s)
+{
+  int n = 0;
+  for (int k = 0; k < channel->nlanes; k++) {
+    const grove_stage *stage = stage_of(&channel->lanes[k], s);
+    if (stage) n += stage->nreceives + stage->nsends;
+  }
+  return n;
+}
+
+static grove_status make_stage(const grove_channel *channel, int s, grove_wired_stage *w)
+{
+  grove_status status = GROVE_OK;
+  int most = count_slips(channel, s);
+  slip *slips = NULL;
+  GROVE_NEW(slips, most);
+  GROVE_NEW(w->letters, most);
+  GROVE_NEW(w->parts, most);
+  GROVE_NEW(w->via, most);
+  GROVE_NEW(w->p2p, most);
+  GROVE_NEW(w->flows, most);
+  for (int sends = 0; sends < 2; sends++) {
+    int n = list_slips(channel, s, sends, slips);
+    GROVE_TRY(write_letters(channel, slips, n, w));
+    if (!sends) w->nreceives = w->nletters;
+  }
+  GROVE_TRY(make_keeps(channel, s, w));
+fail:
+  free(slips);
+  return status;
+}
+
+static int on_node(const grove_channel *channel, const grove_letter *letter)
+{
+  return grove_topo_same_node(&channel->ctx->topo, channel->rank, letter->peer);
+}
+
+static void count_traffic(grove_channel *channel)
+{
+  grove_traffic *t = &channel->traffic;
+  for (int s = 0; s < channel->nstages; s++) {
+    const grove_wired_stage *w = &channel->stages[s];
+    for (int i = w->nreceives; i < w->nletters; i++) {
+      const grove_letter *letter = &w->letters[i];
+      int near = on_node(channel, letter);
+      *(near ? &t->on_node_messages : &t->off_node_messages) += 1;
+      for (int k = 0; k < letter->nparts; k++)
+        *(near ? &t->on_node_bytes : &t->off_node_bytes) += letter->parts[k].bytes;
+    }
+  }
+}
+
+/* ---- flows ---- */
 
 static int same_list(const grove_index *a, const grove_index *b)
 {
@@ -18,9 +160,16 @@ static int same_list(const grove_index *a, const grove_index *b)
   return !a->wide || memcmp(a->wide, b->wide, n * sizeof *a->wide) == 0;
 }
 
-static int same_data(const grove_message *a, const grove_message *b)
+static int same_data(const grove_letter *a, const grove_letter *b)
 {
-  return same_list(&a->slots.index, &b->slots.index) && same_list(&a->starts, &b->starts);
+  if (a->nparts != b->nparts) return 0;
+  for (int k = 0; k < a->nparts; k++) {
+    const grove_part *p = &a->parts[k], *q = &b->parts[k];
+    if (p->field != q->field || !same_list(&p->shape.slots, &q->shape.slots) ||
+        !same_list(&p->shape.starts, &q->shape.starts))
+      return 0;
+  }
+  return 1;
 }
 
 /* A stream stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11) with 16
@@ -29,45 +178,44 @@ static int same_data(const grove_message *a, const grove_message *b)
  * (Neoverse V1). */
 enum { STREAM_SLOTS = 16, REDUCE_SLOTS = 32 };
 
-static int slots_for(const grove_channel *channel)
+/* Letter i of stage s, as the transport wants to know it. */
+static grove_shm_message about(const grove_channel *channel, int s, int i)
 {
-  return channel->key.operation == GROVE_REDUCE ? REDUCE_SLOTS : STREAM_SLOTS;
+  const grove_letter *letter = &channel->stages[s].letters[i];
+  return (grove_shm_message){.stage = s,
+                             .peer = letter->peer,
+                             .bytes = letter->bytes,
+                             .piece = (int)channel->piece,
+                             .slots = channel->ordered ? REDUCE_SLOTS : STREAM_SLOTS,
+                             .sends = (int)channel->traffic.on_node_messages};
 }
 
-static int fits(const grove_channel *channel, const grove_shape *shape)
+static int fits(const grove_channel *channel, int s, int i)
 {
-  grove_shm_message m = {.bytes = grove_message_bytes(channel, shape),
-                         .piece = (int)channel->piece,
-                         .slots = slots_for(channel),
-                         .sends = (int)channel->counts.on_node_messages};
+  grove_shm_message m = about(channel, s, i);
   return grove_shm_fits(&m);
 }
 
-static int over_shm(const grove_channel *channel, const grove_message *m)
+/* Gives every letter its number over MPI or its flow. */
+static void number(grove_channel *channel, int s)
 {
-  const grove_context *ctx = channel->ctx;
-  return channel->uses_shm && grove_topo_same_node(&ctx->topo, ctx->rank, m->peer);
-}
-
-/* Gives every message its number over MPI or its flow. */
-static void number(const grove_channel *channel, const grove_stage *stage, grove_wired_stage *w)
-{
+  grove_wired_stage *w = &channel->stages[s];
   int np2p = 0, nflows = 0;
-  const grove_message *last = NULL; /* send of the latest flow */
+  const grove_letter *last = NULL; /* send of the latest flow */
   w->np2p_receives = w->np2p_sends = w->nflows_in = w->nflows_out = 0;
-  for (int i = 0; i < w->nmessages; i++) {
-    const grove_message *m = grove_stage_message(stage, i);
-    int receives = i < stage->nreceives;
-    if (!over_shm(channel, m)) {
+  for (int i = 0; i < w->nletters; i++) {
+    const grove_letter *letter = &w->letters[i];
+    int receives = i < w->nreceives;
+    if (!channel->uses_shm || !on_node(channel, letter)) {
       w->p2p[np2p] = i;
       w->via[i] = np2p++;
       (*(receives ? &w->np2p_receives : &w->np2p_sends))++;
       continue;
     }
-    if (receives || !last || !same_data(m, last) || !fits(channel, &w->shapes[i])) {
+    if (receives || !last || !same_data(letter, last) || !fits(channel, s, i)) {
       w->flows[nflows++] = i;
       (*(receives ? &w->nflows_in : &w->nflows_out))++;
-      if (!receives) last = m;
+      if (!receives) last = letter;
     }
     w->via[i] = ~(nflows - 1);
   }
@@ -75,47 +223,21 @@ static void number(const grove_channel *channel, const grove_stage *stage, grove
 
 static void number_all(grove_channel *channel)
 {
-  for (int s = 0; s < channel->plan->nstages; s++)
-    number(channel, &channel->plan->stages[s], &channel->stages[s]);
+  for (int s = 0; s < channel->nstages; s++) number(channel, s);
 }
 
-/* ---- memory for the stages ---- */
+/* ---- rings ---- */
 
-static grove_status make_stage(const grove_stage *stage, int64_t unit_bytes, grove_wired_stage *w)
-{
-  grove_status status = GROVE_OK;
-  const grove_index none = {0};
-  w->nmessages = stage->nreceives + stage->nsends;
-  GROVE_NEW(w->shapes, w->nmessages);
-  GROVE_NEW(w->via, w->nmessages);
-  GROVE_NEW(w->p2p, w->nmessages);
-  GROVE_NEW(w->flows, w->nmessages);
-  for (int i = 0; i < w->nmessages; i++) {
-    const grove_message *m = grove_stage_message(stage, i);
-    GROVE_TRY(grove_shape_create(&m->slots.index, &m->starts, unit_bytes, &w->shapes[i]));
-  }
-  GROVE_TRY(grove_shape_create(&stage->keep_from.index, &none, unit_bytes, &w->keep_from));
-  GROVE_TRY(grove_shape_create(&stage->keep_to.index, &none, unit_bytes, &w->keep_to));
-fail:
-  return status;
-}
-
-/* The messages over shared memory, as the transport wants to know them; `sends` or receives. */
+/* The letters over shared memory; `sends` or receives. */
 static int list_messages(const grove_channel *channel, int sends, grove_shm_message *list)
 {
   int n = 0, rings = 0;
-  for (int s = 0; s < channel->plan->nstages; s++) {
-    const grove_stage *stage = &channel->plan->stages[s];
+  for (int s = 0; s < channel->nstages; s++) {
     const grove_wired_stage *w = &channel->stages[s];
-    for (int i = sends ? stage->nreceives : 0; i < (sends ? w->nmessages : stage->nreceives); i++) {
+    for (int i = sends ? w->nreceives : 0; i < (sends ? w->nletters : w->nreceives); i++) {
       if (w->via[i] >= 0) continue;
-      list[n++] = (grove_shm_message){.stage = s,
-                                      .peer = grove_stage_message(stage, i)->peer,
-                                      .bytes = grove_message_bytes(channel, &w->shapes[i]),
-                                      .piece = (int)channel->piece,
-                                      .slots = slots_for(channel),
-                                      .sends = (int)channel->counts.on_node_messages,
-                                      .ring = rings + ~w->via[i] - w->nflows_in};
+      list[n] = about(channel, s, i);
+      list[n++].ring = rings + ~w->via[i] - w->nflows_in;
     }
     rings += w->nflows_out;
   }
@@ -127,7 +249,7 @@ static grove_status make_rings(grove_channel *channel)
   grove_status status = GROVE_OK;
   grove_shm_message *sends = NULL, *receives = NULL;
   int most = 0;
-  for (int s = 0; s < channel->plan->nstages; s++) most += channel->stages[s].nmessages;
+  for (int s = 0; s < channel->nstages; s++) most += channel->stages[s].nletters;
   GROVE_NEW(sends, most);
   GROVE_NEW(receives, most);
   int nsends = list_messages(channel, 1, sends), nreceives = list_messages(channel, 0, receives);
@@ -138,16 +260,31 @@ fail:
   return status;
 }
 
+/* ---- the whole ---- */
+
+/* Pieces are whole units where all are alike. */
+static void choose_piece(grove_channel *channel)
+{
+  for (int k = 0; k < channel->nlanes; k++)
+    if (channel->lanes[k].key.unit_bytes > channel->widest_unit)
+      channel->widest_unit = channel->lanes[k].key.unit_bytes;
+  channel->piece = grove_shm_piece(channel->nlanes == 1 ? channel->widest_unit : 0);
+  int64_t room = channel->nlanes == 1 ? channel->piece : channel->piece - GROVE_PART_ALIGNMENT;
+  channel->staged = channel->check || channel->widest_unit > room;
+}
+
 grove_status grove_channel_wire(grove_channel *channel)
 {
   grove_status status = GROVE_OK;
-  const grove_plan *plan = channel->plan;
   const grove_context *ctx = channel->ctx;
-  channel->piece = grove_shm_piece(channel->key.unit_bytes);
-  GROVE_NEW(channel->stages, plan->nstages);
-  channel->nstages = plan->nstages;
-  for (int s = 0; s < plan->nstages; s++)
-    GROVE_TRY(make_stage(&plan->stages[s], channel->key.unit_bytes, &channel->stages[s]));
+  int nstages = 1;
+  for (int k = 0; k < channel->nlanes; k++)
+    if (channel->lanes[k].plan->nstages > nstages) nstages = channel->lanes[k].plan->nstages;
+  GROVE_NEW(channel->stages, nstages);
+  channel->nstages = nstages;
+  for (int s = 0; s < nstages; s++) GROVE_TRY(make_stage(channel, s, &channel->stages[s]));
+  count_traffic(channel);
+  choose_piece(channel);
   channel->uses_shm = ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   number_all(channel);
   if (channel->uses_shm) GROVE_TRY(make_rings(channel));
@@ -198,15 +335,19 @@ fail:
 
 /* ---- the end ---- */
 
+static void free_parts(int n, grove_part *parts)
+{
+  for (int i = 0; parts && i < n; i++) grove_shape_free(&parts[i].shape);
+  free(parts);
+}
+
 void grove_channel_unwire(grove_channel *channel)
 {
-  /* The plan may be gone with its forest. */
   for (int s = 0; channel->stages && s < channel->nstages; s++) {
     grove_wired_stage *w = &channel->stages[s];
-    for (int i = 0; w->shapes && i < w->nmessages; i++) grove_shape_free(&w->shapes[i]);
-    grove_shape_free(&w->keep_from);
-    grove_shape_free(&w->keep_to);
-    free(w->shapes);
+    free_parts(w->nparts, w->parts);
+    free_parts(2 * w->nkeeps, w->keeps);
+    free(w->letters);
     free(w->via);
     free(w->p2p);
     free(w->flows);

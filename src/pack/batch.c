@@ -19,20 +19,27 @@ void grove_batch_slots(const grove_mover *m, const grove_shape *shape, int64_t b
 
 /* ---- units whose pieces are known ---- */
 
+typedef enum action { COPY, COMBINE, FETCH } action;
+
 /* Blocks of equal length, wherever they are: a piece of each of several units, or pieces of one. */
-static void move_blocks(const grove_mover *m, int combine, const grove_any_copy *blocks,
+static void move_blocks(const grove_mover *m, action what, const grove_any_copy *blocks,
                         int64_t bytes)
 {
-  if (!combine) {
+  if (what == COPY) {
     grove_copy_for(bytes)->any(blocks, bytes);
     return;
   }
-  m->combine.kernels->any(&(grove_any_combine){.target = blocks->to,
-                                               .value = blocks->from,
-                                               .target_at = blocks->to_at,
-                                               .value_at = blocks->from_at,
-                                               .n = blocks->n,
-                                               .elements = bytes / m->unit.element_bytes});
+  grove_any_combine any = {.target = blocks->to,
+                           .value = (char *)blocks->from,
+                           .target_at = blocks->to_at,
+                           .value_at = blocks->from_at,
+                           .n = blocks->n};
+  if (what == FETCH) {
+    grove_fetch_kernels_of(m, bytes, &any.elements)->any(&any);
+  } else {
+    any.elements = bytes / m->unit.element_bytes;
+    m->combine.kernels->any(&any);
+  }
 }
 
 static int64_t place(const grove_mover *m, const grove_places *side, const grove_piece *piece)
@@ -40,19 +47,19 @@ static int64_t place(const grove_mover *m, const grove_places *side, const grove
   return side->in_memory ? m->unit.true_lb + piece->at : piece->message_at;
 }
 
-static void move_piece_by_piece(const grove_mover *m, int combine, int64_t n,
+static void move_piece_by_piece(const grove_mover *m, action what, int64_t n,
                                 const grove_places *to, const grove_places *from)
 {
   const grove_piece *piece = grove_unit_pieces(&m->unit);
   for (int p = 0; p < m->unit.npieces; p++)
-    move_blocks(m, combine,
+    move_blocks(m, what,
                 &(grove_any_copy){to->base + place(m, to, &piece[p]),
                                   from->base + place(m, from, &piece[p]), to->at, from->at, n},
                 piece[p].bytes);
 }
 
 /* Pieces of equal length that follow each other go together. */
-static void move_unit(const grove_mover *m, int combine, int64_t k, const grove_places *to,
+static void move_unit(const grove_mover *m, action what, int64_t k, const grove_places *to,
                       const grove_places *from)
 {
   const grove_piece *piece = grove_unit_pieces(&m->unit);
@@ -64,18 +71,17 @@ static void move_unit(const grove_mover *m, int combine, int64_t k, const grove_
     if (p + 1 < m->unit.npieces && piece[p + 1].bytes == piece[p].bytes && n < GROVE_BATCH)
       continue;
     move_blocks(
-      m, combine,
-      &(grove_any_copy){to->base + to->at[k], from->base + from->at[k], to_at, from_at, n},
+      m, what, &(grove_any_copy){to->base + to->at[k], from->base + from->at[k], to_at, from_at, n},
       piece[p].bytes);
     n = 0;
   }
 }
 
-static void move_pairs(const grove_mover *m, int64_t n, const grove_places *to,
+static void move_pairs(const grove_mover *m, action what, int64_t n, const grove_places *to,
                        const grove_places *from)
 {
   const grove_combine *c = &m->combine;
-  c->kernels->any(
+  (what == FETCH ? c->kernels->fetch.any : c->kernels->any)(
     &(grove_any_combine){.target = to->base,
                          .value = from->base,
                          .target_at = to->at,
@@ -88,15 +94,15 @@ static void move_pairs(const grove_mover *m, int64_t n, const grove_places *to,
 
 /* Elements do not depend on each other, so the order of pieces and units is free; for each element
  * the order of its values stays. */
-static void move_known(const grove_mover *m, int combine, int64_t n, const grove_places *to,
+static void move_known(const grove_mover *m, action what, int64_t n, const grove_places *to,
                        const grove_places *from)
 {
-  if (combine && m->unit.kind == GROVE_KIND_PAIR) {
-    move_pairs(m, n, to, from);
+  if (what != COPY && m->unit.kind == GROVE_KIND_PAIR && m->combine.way == GROVE_COMBINE_KERNEL) {
+    move_pairs(m, what, n, to, from);
   } else if (m->unit.npieces > 4 * n) {
-    for (int64_t k = 0; k < n; k++) move_unit(m, combine, k, to, from);
+    for (int64_t k = 0; k < n; k++) move_unit(m, what, k, to, from);
   } else {
-    move_piece_by_piece(m, combine, n, to, from);
+    move_piece_by_piece(m, what, n, to, from);
   }
 }
 
@@ -104,8 +110,14 @@ grove_status grove_batch_copy(const grove_mover *m, int64_t n, const grove_place
                               const grove_places *from)
 {
   if (m->unit.npieces == 0) return grove_opaque_copy(m, n, to, from);
-  move_known(m, 0, n, to, from);
+  move_known(m, COPY, n, to, from);
   return GROVE_OK;
+}
+
+void grove_batch_fetch(const grove_mover *m, int64_t n, const grove_places *target,
+                       const grove_places *value)
+{
+  move_known(m, FETCH, n, target, value);
 }
 
 /* ---- rounds: the entries of a batch reordered, so that no target occurs twice in a round ---- */
@@ -168,12 +180,9 @@ static void make_rounds(int64_t n, const int64_t *target_at, const int64_t *valu
   }
 }
 
-typedef grove_status step(const grove_mover *m, int64_t n, const grove_places *target,
-                          const grove_places *value);
-
 /* At most `most` at a time. */
 static grove_status in_steps(const grove_mover *m, int64_t n, const grove_places *target,
-                             const grove_places *value, step *take, int64_t most)
+                             const grove_places *value, grove_batch_step *take, int64_t most)
 {
   grove_status status = GROVE_OK;
   for (int64_t k = 0; k < n; k += most) {
@@ -186,7 +195,7 @@ fail:
 }
 
 static grove_status in_rounds(const grove_mover *m, int64_t n, const grove_places *target,
-                              const grove_places *value, step *take, int64_t most)
+                              const grove_places *value, grove_batch_step *take, int64_t most)
 {
   grove_status status = GROVE_OK;
   rounds r;
@@ -201,8 +210,8 @@ fail:
 }
 
 /* As long as many targets in a row differ, their order can stay. */
-static grove_status without_duplicates(const grove_mover *m, int64_t n, const grove_places *target,
-                                       const grove_places *value, step *take, int64_t most)
+grove_status grove_batch_in_steps(const grove_mover *m, int64_t n, const grove_places *target,
+                                  const grove_places *value, grove_batch_step *take, int64_t most)
 {
   enum { MANY = 24 };
   grove_status status = GROVE_OK;
@@ -266,12 +275,12 @@ grove_status grove_batch_combine(const grove_mover *m, int64_t n, const grove_pl
   switch (m->combine.way) {
   case GROVE_COMBINE_NOTHING: return GROVE_OK;
   case GROVE_COMBINE_REPLACE:
-    if (opaque) return without_duplicates(m, n, target, value, grove_opaque_copy, n);
+    if (opaque) return grove_batch_in_steps(m, n, target, value, grove_opaque_copy, n);
     return grove_batch_copy(m, n, target, value);
   case GROVE_COMBINE_KERNEL:
-    if (opaque) return without_duplicates(m, n, target, value, combine_opaque, m->scratch_units);
-    move_known(m, 1, n, target, value);
+    if (opaque) return grove_batch_in_steps(m, n, target, value, combine_opaque, m->scratch_units);
+    move_known(m, COMBINE, n, target, value);
     return GROVE_OK;
-  default: return without_duplicates(m, n, target, value, combine_by_mpi, m->scratch_units);
+  default: return grove_batch_in_steps(m, n, target, value, combine_by_mpi, m->scratch_units);
   }
 }

@@ -1,6 +1,6 @@
 /* The general way: some units at a time, each anywhere, in memory or in a message. All that is not
- * a plain list or a regular shape of plain units comes down to these two functions: units with
- * gaps, users' operations, slots that share units of a message.
+ * a plain list or a regular shape of plain units comes down to these functions: units with gaps,
+ * users' operations, slots that share units of a message.
  *
  *     int64_t from[GROVE_BATCH], to[GROVE_BATCH];          filled with offsets in bytes
  *     grove_places memory = {array, from, 1}, message = {buffer, to, 0};
@@ -31,6 +31,18 @@ grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_p
 grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_places *target,
                                  const grove_places *value);
 
+/* old = target; target = target o value; value = old: the same, by kernels, for units whose pieces
+ * are known. */
+void grove_batch_fetch(const grove_mover *mover, int64_t n, const grove_places *target,
+                       const grove_places *value);
+
+/* What can be done only where no target occurs twice: to batches by steps of at most `most` units
+ * for which that is so. For each target the order of its values stays. */
+typedef grove_status grove_batch_step(const grove_mover *mover, int64_t n,
+                                      const grove_places *target, const grove_places *value);
+grove_status grove_batch_in_steps(const grove_mover *mover, int64_t n, const grove_places *target,
+                                  const grove_places *value, grove_batch_step *take, int64_t most);
+
 /* Where the units of n entries of a shape's list lie in memory, from entry `begin` on. */
 void grove_batch_slots(const grove_mover *mover, const grove_shape *shape, int64_t begin, int64_t n,
                        int64_t *at);
@@ -46,6 +58,11 @@ grove_status grove_shared_pack(const grove_mover *mover, const grove_shape *shap
                                int64_t begin, int64_t count, void *message);
 grove_status grove_shared_unpack(const grove_mover *mover, const grove_shape *shape,
                                  const void *message, void *base, int64_t begin, int64_t count);
+
+/* The kernels that fetch, for REPLACE and what has kernels; and of how many of their elements a
+ * block of so many bytes consists. (fetch.c) */
+const grove_fetch_kernels *grove_fetch_kernels_of(const grove_mover *mover, int64_t bytes,
+                                                  int64_t *elements);
 
 /* grove_batch_copy through MPI_Pack and MPI_Unpack, for units whose pieces are unknown. No target
  * may occur twice. (opaque.c) */

@@ -1,6 +1,7 @@
 /* Kernels of arithmetic: target = target o value, for one operation on one C type, over units that
  * are laid out in one of four ways. Each works through its list in order, so that a target that is
- * named twice gets both values.
+ * named twice gets both values. Those that fetch leave in each value's place what its target was
+ * before.
  *
  * The elements may have any alignment: they are loaded and stored by memcpy, which costs nothing
  * where it is not needed. Targets and values do not overlap.
@@ -50,11 +51,19 @@ typedef struct grove_box_combine {
 /* Blocks of elements anywhere: target + target_at[k] and value + value_at[k], in this order. */
 typedef struct grove_any_combine {
   char *target;
-  const char *value;
+  char *value; /* written by those that fetch only */
   const int64_t *target_at, *value_at;
   int64_t n, elements;
   int64_t target_index, value_index; /* of pairs: how far the index lies behind its value */
 } grove_any_combine;
+
+/* old = target; target = target o value; value = old. Laid out as for `grove_kernels`, but that
+ * `flat` takes targets as they lie in an array, which pairs with a gap do too. */
+typedef struct grove_fetch_kernels {
+  void (*flat)(void *target, void *value, int64_t n);
+  void (*listed)(void *target, const int32_t *slots, void *value, int64_t n, int64_t elements);
+  void (*any)(const grove_any_combine *any);
+} grove_fetch_kernels;
 
 /* `listed` takes blocks of elements as they lie in an array, values as they lie in a message. */
 typedef struct grove_kernels {
@@ -66,11 +75,15 @@ typedef struct grove_kernels {
   /* Blocks in an array to blocks in an array; NULL: not for this type. */
   void (*carried)(void *target, const int32_t *target_slots, const void *value,
                   const int32_t *value_slots, int64_t n, int64_t elements);
+  grove_fetch_kernels fetch;
 } grove_kernels;
 
 /* NULL where the operation means nothing on the type. */
 const grove_kernels *grove_kernels_integer(grove_kind kind, int64_t bytes, int number);
 const grove_kernels *grove_kernels_float(grove_kind kind, int64_t bytes, int number);
+
+/* What fetches by exchange, target = value, in words of 1, 2, 4 or 8 bytes. */
+const grove_fetch_kernels *grove_kernels_exchange(int64_t bytes);
 
 /* MAXLOC and MINLOC. NULL where this MPI's type is laid out otherwise than the C struct. In memory
  * the index lies `*index_at` behind the value. */
@@ -79,7 +92,7 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
 
 /* ---- what the files of kernels are made with ---- */
 
-/* All four from a function `name`_one(a, b), as `name`_kernels. */
+/* All of them from a function `name`_one(a, b), as `name`_kernels. */
 #define GROVE_KERNELS(name, type)                                                                  \
   static inline void name##_at(char *target, const char *value)                                    \
   {                                                                                                \
@@ -98,43 +111,11 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
   }                                                                                                \
   GROVE_KERNELS_BUT_FLAT(name, type)
 
-/* Small blocks have loops of their own: one with a variable number of turns would cost more than
- * what it does. */
+/* And where `name`_at and `name`_flat are there already. */
 #define GROVE_KERNELS_BUT_FLAT(name, type)                                                         \
-  static inline void name##_blocks(char *restrict t, const int32_t *restrict slots,                \
-                                   const char *restrict v, int64_t n, int64_t elements)            \
-  {                                                                                                \
-    enum { BYTES = sizeof(type) };                                                                 \
-    for (int64_t k = 0; k < n; k++)                                                                \
-      for (int64_t i = 0; i < elements; i++)                                                       \
-        name##_at(t + (slots[k] * elements + i) * BYTES, v + (k * elements + i) * BYTES);          \
-  }                                                                                                \
-  static void name##_listed(void *target, const int32_t *slots, const void *value, int64_t n,      \
-                            int64_t elements)                                                      \
-  {                                                                                                \
-    char *t = (char *)target;                                                                      \
-    const char *v = (const char *)value;                                                           \
-    int64_t bytes = elements * (int64_t)sizeof(type);                                              \
-    switch (elements) {                                                                            \
-    case 1: name##_blocks(t, slots, v, n, 1); break;                                               \
-    case 2: name##_blocks(t, slots, v, n, 2); break;                                               \
-    case 3: name##_blocks(t, slots, v, n, 3); break;                                               \
-    case 4: name##_blocks(t, slots, v, n, 4); break;                                               \
-    default:                                                                                       \
-      for (int64_t k = 0; k < n; k++) name##_flat(t + slots[k] * bytes, v + k * bytes, elements);  \
-    }                                                                                              \
-  }                                                                                                \
+  GROVE_KERNEL_LISTED(name, type, listed, name##_at, name##_flat, const)                           \
   GROVE_KERNEL_BOX(name, name##_at, sizeof(type))                                                  \
-  static void name##_any(const grove_any_combine *a)                                               \
-  {                                                                                                \
-    char *restrict t = a->target;                                                                  \
-    const char *restrict v = a->value;                                                             \
-    const int64_t *restrict t_at = a->target_at, *restrict v_at = a->value_at;                     \
-    if (a->elements == 1)                                                                          \
-      for (int64_t k = 0; k < a->n; k++) name##_at(t + t_at[k], v + v_at[k]);                      \
-    else                                                                                           \
-      for (int64_t k = 0; k < a->n; k++) name##_flat(t + t_at[k], v + v_at[k], a->elements);       \
-  }                                                                                                \
+  GROVE_KERNEL_ANY(name, any, name##_at, name##_flat, const)                                       \
   static void name##_carried(void *target, const int32_t *target_slots, const void *value,         \
                              const int32_t *value_slots, int64_t n, int64_t elements)              \
   {                                                                                                \
@@ -149,8 +130,73 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
       for (int64_t k = 0; k < n; k++)                                                              \
         name##_flat(t + target_slots[k] * bytes, v + value_slots[k] * bytes, elements);            \
   }                                                                                                \
-  static const grove_kernels name##_kernels = {name##_flat, name##_listed, name##_box, name##_any, \
-                                               name##_carried};
+  GROVE_KERNELS_OF_FETCH(name, type)                                                               \
+  static const grove_kernels name##_kernels = {name##_flat, name##_listed,  name##_box,            \
+                                               name##_any,  name##_carried, GROVE_FETCHES(name)};
+
+/* Those that fetch, from `name`_at. */
+#define GROVE_KERNELS_OF_FETCH(name, type)                                                         \
+  static inline void name##_fetch_at(char *target, char *value)                                    \
+  {                                                                                                \
+    type old;                                                                                      \
+    memcpy(&old, target, sizeof old);                                                              \
+    name##_at(target, value);                                                                      \
+    memcpy(value, &old, sizeof old);                                                               \
+  }                                                                                                \
+  static void name##_fetch_flat(void *target, void *value, int64_t n)                              \
+  {                                                                                                \
+    enum { BYTES = sizeof(type) };                                                                 \
+    char *restrict t = (char *)target;                                                             \
+    char *restrict v = (char *)value;                                                              \
+    for (int64_t i = 0; i < n; i++) name##_fetch_at(t + i * BYTES, v + i * BYTES);                 \
+  }                                                                                                \
+  GROVE_KERNEL_LISTED(name, type, fetch_listed, name##_fetch_at, name##_fetch_flat, )              \
+  GROVE_KERNEL_ANY(name, fetch_any, name##_fetch_at, name##_fetch_flat, )
+
+#define GROVE_FETCHES(name)                                                                        \
+  {                                                                                                \
+    name##_fetch_flat, name##_fetch_listed, name##_fetch_any                                       \
+  }
+
+/* AT(target, value) takes one element, FLAT(target, value, n) a block; CONST if they only read the
+ * values. Small blocks have loops of their own: one with a variable number of turns would cost more
+ * than what it does. */
+#define GROVE_KERNEL_LISTED(name, type, way, AT, FLAT, CONST)                                      \
+  static inline void name##_##way##_blocks(char *restrict t, const int32_t *restrict slots,        \
+                                           CONST char *restrict v, int64_t n, int64_t elements)    \
+  {                                                                                                \
+    enum { BYTES = sizeof(type) };                                                                 \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      for (int64_t i = 0; i < elements; i++)                                                       \
+        AT(t + (slots[k] * elements + i) * BYTES, v + (k * elements + i) * BYTES);                 \
+  }                                                                                                \
+  static void name##_##way(void *target, const int32_t *slots, CONST void *value, int64_t n,       \
+                           int64_t elements)                                                       \
+  {                                                                                                \
+    char *t = (char *)target;                                                                      \
+    CONST char *v = (CONST char *)value;                                                           \
+    int64_t bytes = elements * (int64_t)sizeof(type);                                              \
+    switch (elements) {                                                                            \
+    case 1: name##_##way##_blocks(t, slots, v, n, 1); break;                                       \
+    case 2: name##_##way##_blocks(t, slots, v, n, 2); break;                                       \
+    case 3: name##_##way##_blocks(t, slots, v, n, 3); break;                                       \
+    case 4: name##_##way##_blocks(t, slots, v, n, 4); break;                                       \
+    default:                                                                                       \
+      for (int64_t k = 0; k < n; k++) FLAT(t + slots[k] * bytes, v + k * bytes, elements);         \
+    }                                                                                              \
+  }
+
+#define GROVE_KERNEL_ANY(name, way, AT, FLAT, CONST)                                               \
+  static void name##_##way(const grove_any_combine *a)                                             \
+  {                                                                                                \
+    char *restrict t = a->target;                                                                  \
+    CONST char *restrict v = a->value;                                                             \
+    const int64_t *restrict t_at = a->target_at, *restrict v_at = a->value_at;                     \
+    if (a->elements == 1)                                                                          \
+      for (int64_t k = 0; k < a->n; k++) AT(t + t_at[k], v + v_at[k]);                             \
+    else                                                                                           \
+      for (int64_t k = 0; k < a->n; k++) FLAT(t + t_at[k], v + v_at[k], a->elements);              \
+  }
 
 /* AT(target, value) combines one element, which has this many bytes in a message. */
 #define GROVE_KERNEL_BOX(name, AT, message_bytes)                                                  \

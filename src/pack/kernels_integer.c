@@ -30,6 +30,18 @@ INTEGER(16, uint32_t)
 INTEGER(32, uint32_t)
 INTEGER(64, uint64_t)
 
+#define EXCHANGE(bits)                                                                             \
+  static inline void exchange_u##bits##_at(char *target, const char *value)                        \
+  {                                                                                                \
+    memcpy(target, value, sizeof(uint##bits##_t));                                                 \
+  }                                                                                                \
+  GROVE_KERNELS_OF_FETCH(exchange_u##bits, uint##bits##_t)
+
+EXCHANGE(8)
+EXCHANGE(16)
+EXCHANGE(32)
+EXCHANGE(64)
+
 typedef struct row {
   grove_kind kind;
   int64_t bytes;
@@ -62,4 +74,13 @@ const grove_kernels *grove_kernels_integer(grove_kind kind, int64_t bytes, int n
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].kind == kind && rows[i].bytes == bytes) return rows[i].kernels[number];
   return NULL;
+}
+
+const grove_fetch_kernels *grove_kernels_exchange(int64_t bytes)
+{
+  static const grove_fetch_kernels exchange[] = {[1] = GROVE_FETCHES(exchange_u8),
+                                                 [2] = GROVE_FETCHES(exchange_u16),
+                                                 [4] = GROVE_FETCHES(exchange_u32),
+                                                 [8] = GROVE_FETCHES(exchange_u64)};
+  return &exchange[bytes];
 }

@@ -24,36 +24,59 @@
   {                                                                                                \
     op##_##name##_at(t, offsetof(name##_pair, index), v, sizeof(v_type));                          \
   }                                                                                                \
+  static inline void op##_##name##_fetch_at(char *t, int64_t t_index, char *v, int64_t v_index)    \
+  {                                                                                                \
+    v_type value;                                                                                  \
+    i_type index;                                                                                  \
+    memcpy(&value, t, sizeof value);                                                               \
+    memcpy(&index, t + t_index, sizeof index);                                                     \
+    op##_##name##_at(t, t_index, v, v_index);                                                      \
+    memcpy(v, &value, sizeof value);                                                               \
+    memcpy(v + v_index, &index, sizeof index);                                                     \
+  }                                                                                                \
+  static inline void op##_##name##_fetch_in_memory(char *t, char *v)                               \
+  {                                                                                                \
+    op##_##name##_fetch_at(t, offsetof(name##_pair, index), v, sizeof(v_type));                    \
+  }                                                                                                \
   GROVE_KERNEL_BOX(op##_##name, op##_##name##_in_memory, sizeof(v_type) + sizeof(i_type))          \
-  static void op##_##name##_listed(void *target, const int32_t *slots, const void *value,          \
+  WAYS(op##_##name, name, v_type, i_type, , const)                                                 \
+  WAYS(op##_##name, name, v_type, i_type, fetch_, )                                                \
+  static const grove_kernels op##_##name##_kernels = {                                             \
+    WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_flat : NULL,                                 \
+    op##_##name##_listed,                                                                          \
+    op##_##name##_box,                                                                             \
+    op##_##name##_any,                                                                             \
+    NULL,                                                                                          \
+    GROVE_FETCHES(op##_##name)};
+
+/* The loops over `fetch`at and `fetch`in_memory; CONST if these only read the values. */
+#define WAYS(op, name, v_type, i_type, fetch, CONST)                                               \
+  static void op##_##fetch##listed(void *target, const int32_t *slots, CONST void *value,          \
                                    int64_t n, int64_t elements)                                    \
   {                                                                                                \
     enum { THERE = sizeof(name##_pair), HERE = sizeof(v_type) + sizeof(i_type) };                  \
     char *restrict t = (char *)target;                                                             \
-    const char *restrict v = (const char *)value;                                                  \
+    CONST char *restrict v = (CONST char *)value;                                                  \
     const int32_t *restrict s = slots;                                                             \
     (void)elements;                                                                                \
     for (int64_t k = 0; k < n; k++)                                                                \
-      op##_##name##_in_memory(t + s[k] * (int64_t)THERE, v + k * HERE);                            \
+      op##_##fetch##in_memory(t + s[k] * (int64_t)THERE, v + k * HERE);                            \
   }                                                                                                \
-  static void op##_##name##_flat(void *target, const void *value, int64_t n)                       \
+  static void op##_##fetch##flat(void *target, CONST void *value, int64_t n)                       \
   {                                                                                                \
-    enum { BYTES = sizeof(name##_pair) };                                                          \
+    enum { THERE = sizeof(name##_pair), HERE = sizeof(v_type) + sizeof(i_type) };                  \
     char *restrict t = (char *)target;                                                             \
-    const char *restrict v = (const char *)value;                                                  \
-    for (int64_t k = 0; k < n; k++) op##_##name##_in_memory(t + k * BYTES, v + k * BYTES);         \
+    CONST char *restrict v = (CONST char *)value;                                                  \
+    for (int64_t k = 0; k < n; k++) op##_##fetch##in_memory(t + k * THERE, v + k * HERE);          \
   }                                                                                                \
-  static void op##_##name##_any(const grove_any_combine *a)                                        \
+  static void op##_##fetch##any(const grove_any_combine *a)                                        \
   {                                                                                                \
     char *restrict t = a->target;                                                                  \
-    const char *restrict v = a->value;                                                             \
+    CONST char *restrict v = a->value;                                                             \
     const int64_t *restrict t_at = a->target_at, *restrict v_at = a->value_at;                     \
     for (int64_t k = 0; k < a->n; k++)                                                             \
-      op##_##name##_at(t + t_at[k], a->target_index, v + v_at[k], a->value_index);                 \
-  }                                                                                                \
-  static const grove_kernels op##_##name##_kernels = {                                             \
-    WITHOUT_GAP(name, v_type, i_type) ? op##_##name##_flat : NULL, op##_##name##_listed,           \
-    op##_##name##_box, op##_##name##_any, NULL};
+      op##_##fetch##at(t + t_at[k], a->target_index, v + v_at[k], a->value_index);                 \
+  }
 
 #define WITHOUT_GAP(name, v_type, i_type) (sizeof(name##_pair) == sizeof(v_type) + sizeof(i_type))
 

@@ -1,8 +1,9 @@
 /* Between the user's arrays and messages. A message holds units one behind the other. Pack reads
  * the slots of a shape into a message; unpack writes a message to the slots, or combines it with
- * what is there, in the order of the list: a slot that is named twice gets both.
+ * what is there, in the order of the list: a slot that is named twice gets both. Fetch does that
+ * and brings back what was there.
  *
- * Both take a window of the message, so that it can travel in pieces:
+ * All take a window of the message, so that it can travel in pieces:
  *
  *     grove_pack(&mover, &shape, array, begin, count, piece);       units begin .. begin+count-1
  *     grove_unpack(&mover, &shape, piece, array, begin, count);
@@ -45,6 +46,13 @@ grove_status grove_pack(const grove_mover *mover, const grove_shape *shape, cons
 /* The message is only read: it may lie in memory that others read too. */
 grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, const void *message,
                           void *base, int64_t begin, int64_t count);
+
+/* Fetch and op, in the order of the list: each slot's value goes to the message, in the place of
+ * the unit that is combined with the slot: old = slot; slot = slot o unit; unit = old. A slot that
+ * is named twice is changed twice. The shape's slots share no units; the message begins at a
+ * multiple of 16 bytes. */
+grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape, void *base,
+                              int64_t begin, int64_t count, void *message);
 
 /* What two lists of equal length say of slots in two arrays: from the first to the second, as a
  * message that never travels. `buffer` has room for `room` units. */

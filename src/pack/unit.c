@@ -175,6 +175,21 @@ fail:
   return status;
 }
 
+grove_unit grove_unit_packed(const grove_unit *unit)
+{
+  return (grove_unit){.type = MPI_BYTE,
+                      .comm = unit->comm,
+                      .bytes = unit->bytes,
+                      .extent = unit->bytes,
+                      .true_extent = unit->bytes,
+                      .dense = 1,
+                      .kind = GROVE_KIND_BYTE,
+                      .elements = unit->bytes,
+                      .element_bytes = 1,
+                      .npieces = 1,
+                      .few = {{0, 0, (int32_t)unit->bytes}}};
+}
+
 void grove_unit_free(grove_unit *unit)
 {
   int finalized = 0;

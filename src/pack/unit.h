@@ -44,6 +44,9 @@ typedef struct grove_unit {
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out);
 void grove_unit_free(grove_unit *unit);
 
+/* The same units as they lie in a message: blocks of bytes. */
+grove_unit grove_unit_packed(const grove_unit *unit);
+
 /* The address of slot `index` in the array at `base`. */
 static inline void *grove_unit_at(const grove_unit *unit, const void *base, int64_t index)
 {

@@ -58,24 +58,68 @@ fail:
   return status;
 }
 
+/* Puts a stage into stage s of `to`, with the data going the same way or back. */
+static grove_status copy_stage(const grove_stage *from, int back, grove_plan *to, int s)
+{
+  grove_status status = GROVE_OK;
+  const grove_message *sends = back ? from->receives : from->sends;
+  const grove_message *receives = back ? from->sends : from->receives;
+  grove_stage *stage = &to->stages[s];
+  GROVE_TRY(grove_plan_stage(to, s, back ? from->nreceives : from->nsends,
+                             back ? from->nsends : from->nreceives));
+  for (int i = 0; i < stage->nsends; i++) stage->sends[i] = sends[i];
+  for (int i = 0; i < stage->nreceives; i++) stage->receives[i] = receives[i];
+  stage->keep_from = back ? from->keep_to : from->keep_from;
+  stage->keep_to = back ? from->keep_from : from->keep_to;
+fail:
+  return status;
+}
+
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out)
 {
   grove_status status = GROVE_OK;
   grove_plan *reverse = NULL;
   GROVE_TRY(grove_plan_create(plan->route, plan->rank, plan->nstages, &reverse));
-  for (int s = 0; s < plan->nstages; s++) {
-    const grove_stage *forward = &plan->stages[plan->nstages - 1 - s];
-    grove_stage *back = &reverse->stages[s];
-    GROVE_TRY(grove_plan_stage(reverse, s, forward->nreceives, forward->nsends));
-    for (int i = 0; i < forward->nreceives; i++) back->sends[i] = forward->receives[i];
-    for (int i = 0; i < forward->nsends; i++) back->receives[i] = forward->sends[i];
-    back->keep_from = forward->keep_to;
-    back->keep_to = forward->keep_from;
-  }
+  for (int s = 0; s < plan->nstages; s++)
+    GROVE_TRY(copy_stage(&plan->stages[plan->nstages - 1 - s], 1, reverse, s));
   *out = reverse;
   return GROVE_OK;
 fail:
   grove_plan_free(&reverse);
+  return status;
+}
+
+static void rename_space(grove_space *space, int back)
+{
+  if (*space == GROVE_SPACE_ROOT)
+    *space = GROVE_SPACE_EDGE;
+  else if (!back)
+    *space = GROVE_SPACE_UPDATE;
+}
+
+static void rename_spaces(grove_stage *stage, int back)
+{
+  for (int i = 0; i < stage->nsends; i++) rename_space(&stage->sends[i].slots.space, back);
+  for (int i = 0; i < stage->nreceives; i++) rename_space(&stage->receives[i].slots.space, back);
+  rename_space(&stage->keep_from.space, back);
+  rename_space(&stage->keep_to.space, back);
+}
+
+grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out)
+{
+  grove_status status = GROVE_OK;
+  grove_plan *trip = NULL;
+  int n = plan->nstages;
+  GROVE_TRY(grove_plan_create(plan->route, plan->rank, 2 * n, &trip));
+  for (int s = 0; s < 2 * n; s++) {
+    int back = s < n; /* the plan is written for data that comes from the roots */
+    GROVE_TRY(copy_stage(&plan->stages[back ? n - 1 - s : s - n], back, trip, s));
+    rename_spaces(&trip->stages[s], back);
+  }
+  *out = trip;
+  return GROVE_OK;
+fail:
+  grove_plan_free(&trip);
   return status;
 }
 
@@ -98,7 +142,8 @@ grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
 static void print_slots(const grove_slots *slots, int64_t most, FILE *file)
 {
   const grove_index *x = &slots->index;
-  fprintf(file, "%s slots", slots->space == GROVE_SPACE_ROOT ? "root" : "leaf");
+  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update"};
+  fprintf(file, "%s slots", names[slots->space]);
   if (grove_index_consecutive(x) && x->count > 2) {
     fprintf(file, " %lld to %lld", (long long)x->first, (long long)(x->first + x->count - 1));
     return;

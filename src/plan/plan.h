@@ -24,8 +24,14 @@
 extern "C" {
 #endif
 
-/* The array that a list of slots means. */
-typedef enum grove_space { GROVE_SPACE_ROOT, GROVE_SPACE_LEAF } grove_space;
+/* The array that a list of slots means. The last two are of round trips only. */
+typedef enum grove_space {
+  GROVE_SPACE_ROOT,
+  GROVE_SPACE_LEAF,
+  GROVE_SPACE_EDGE,   /* at the roots' rank, a slot for each edge */
+  GROVE_SPACE_UPDATE, /* what comes back to the leaves */
+  GROVE_SPACES
+} grove_space;
 
 typedef struct grove_slots {
   grove_space space;
@@ -91,6 +97,10 @@ grove_status grove_message_receive_once(grove_message *m, const grove_index *nam
 
 /* The same messages in the other direction and the stages in the other order. */
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);
+
+/* There and back: from the leaves to the edges, then from the edges to the update, as many stages
+ * each. `plan` is of a forest whose roots are the edges. */
+grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out);
 
 grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo);
 

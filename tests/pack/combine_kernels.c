@@ -167,7 +167,7 @@ static void check_listed(const grove_combine *c, const unit *u, const operation 
   c->kernels->listed(item(&got, 0, bytes), slot, item(&b, 0, bytes), slots, elements);
   check_places(u, o, "a list in plain C", &p, &got, &a, &b);
   c->kernels->any(&(grove_any_combine){.target = (char *)item(&scattered, 0, bytes),
-                                       .value = (const char *)item(&b, 0, bytes),
+                                       .value = (char *)item(&b, 0, bytes),
                                        .target_at = target_at,
                                        .value_at = value_at,
                                        .n = slots,

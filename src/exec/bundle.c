@@ -1,0 +1,110 @@
+/* A bundle: an operation made of what its members ask for. What their plans send to the same rank in
+ * the same stage is one letter; nothing else is new. Members of members are members.
+ */
+#include "exec/op.h"
+
+#include <stdlib.h>
+
+/* Where a bundle of none lives: it has no ranks to deal with. */
+static grove_context nowhere = {
+  .references = 1,
+  .comm = MPI_COMM_NULL,
+  .active = {.next = &nowhere.active, .previous = &nowhere.active},
+};
+
+static grove_status check_member(const grove_op *op, int k, const grove_op *first)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
+  GROVE_CHECK(
+    op->ctx == first->ctx || op->nfields == 0, GROVE_ERR_ARG,
+    "rank %d: grove_op_bundle: operation %d, a %s, is of another context than operation 0",
+    op->ctx->rank, k, grove_op_label(op));
+  GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
+              "rank %d: grove_op_bundle: operation %d, a %s, was begun; only persistent operations "
+              "can be bundled",
+              op->ctx->rank, k, grove_op_label(op));
+  GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
+              "rank %d: grove_op_bundle: operation %d, a %s, is under way", op->ctx->rank, k,
+              grove_op_label(op));
+fail:
+  return status;
+}
+
+/* What all members ask for. This rank's failure. */
+static grove_status list_requests(int n, grove_op *const *ops, const grove_op *first, int *count,
+                                  grove_request **out)
+{
+  grove_status status = GROVE_OK;
+  grove_request *list = NULL;
+  int total = 0;
+  for (int k = 0; k < n; k++) {
+    GROVE_TRY(check_member(ops[k], k, first));
+    total += ops[k]->nfields;
+  }
+  GROVE_NEW(list, total);
+  total = 0;
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < ops[k]->nfields; i++) list[total++] = ops[k]->fields[i].request;
+  *count = total;
+  *out = list;
+fail:
+  return status;
+}
+
+/* Agreed by all. */
+static grove_status bundle(grove_context *ctx, int n, grove_op *const *ops, const grove_op *first,
+                           grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  grove_request *requests = NULL;
+  int count = 0;
+  grove_status mine = list_requests(n, ops, first, &count, &requests);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_op_init(ctx, "grove_op_bundle", count, requests, out));
+fail:
+  free(requests);
+  return status;
+}
+
+/* Local: there is nobody to agree with. */
+static grove_status bundle_of_none(grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  grove_channel *channel = NULL;
+  grove_field *none = NULL;
+  GROVE_TRY(grove_channel_create(&nowhere, 0, NULL, NULL, 1, &channel));
+  GROVE_NEW(none, 0);
+  GROVE_TRY(grove_op_create(channel, 0, &none, out));
+  return grove_op_connect(*out, 0);
+fail:
+  free(none);
+  if (channel) grove_channel_release(channel);
+  return status;
+}
+
+/* The first member that has a context, or NULL. */
+static grove_op *first_member(int n, grove_op *const *ops)
+{
+  for (int k = 0; k < n; k++)
+    if (ops[k] && ops[k]->nfields > 0) return ops[k];
+  return NULL;
+}
+
+grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(n >= 0, GROVE_ERR_ARG, "grove_op_bundle: %d operations", n);
+  GROVE_CHECK(ops || n == 0, GROVE_ERR_ARG, "grove_op_bundle: the list of operations is NULL");
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_op_bundle: out is NULL");
+  grove_op *first = first_member(n, ops);
+  for (int k = 0; k < n && !first; k++)
+    GROVE_CHECK(ops[k], GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
+  if (!first) return bundle_of_none(out);
+  grove_context_enter(first->ctx);
+  first->ctx->call = "grove_op_bundle";
+  status = bundle(first->ctx, n, ops, first, out);
+  grove_context_leave(first->ctx);
+fail:
+  return status;
+}

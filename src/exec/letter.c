@@ -1,0 +1,153 @@
+/* Between the users' arrays and letters. */
+#include "exec/op.h"
+
+/* ---- pieces of letters ---- */
+
+/* A piece that begins inside a part, anywhere, ends with it: what follows would not be aligned. */
+int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
+{
+  const grove_part *p = letter->parts, *end = p + letter->nparts;
+  int64_t to = at;
+  if (letter->nparts > 1)
+    most -= GROVE_PART_ALIGNMENT; /* for the gap behind the last part of a piece */
+  while (p->at + p->bytes <= at) p++;
+  for (; p < end; p++) {
+    int64_t left = p->at + p->bytes - to, room = at + most > to ? at + most - to : 0;
+    if (room < left) return to + room / p->unit_bytes * p->unit_bytes - at;
+    to = p + 1 < end ? p[1].at : letter->data;
+    if (at % GROVE_PART_ALIGNMENT != 0) break;
+  }
+  return to - at;
+}
+
+/* What a part has of a window of its letter. */
+typedef struct window {
+  int64_t begin, units;
+  int64_t offset; /* of its bytes from the beginning of the window */
+} window;
+
+static window window_of(const grove_part *p, int64_t at, int64_t bytes)
+{
+  int64_t from = at > p->at ? at : p->at;
+  int64_t to = at + bytes < p->at + p->bytes ? at + bytes : p->at + p->bytes;
+  if (from >= to) return (window){0};
+  return (window){(from - p->at) / p->unit_bytes, (to - from) / p->unit_bytes, from - at};
+}
+
+grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
+                               int64_t bytes, void *data)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < letter->nparts; k++) {
+    const grove_part *p = &letter->parts[k];
+    const grove_field *f = &op->fields[p->field];
+    window w = window_of(p, at, bytes);
+    if (w.units > 0)
+      GROVE_TRY(grove_pack(grove_field_mover(f, p->space), &p->shape,
+                           grove_field_array(f, p->space), w.begin, w.units,
+                           (char *)data + w.offset));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter, int64_t at,
+                                 int64_t bytes, const void *data)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < letter->nparts; k++) {
+    const grove_part *p = &letter->parts[k];
+    const grove_field *f = &op->fields[p->field];
+    window w = window_of(p, at, bytes);
+    if (w.units > 0)
+      GROVE_TRY(grove_unpack(grove_field_mover(f, p->space), &p->shape,
+                             (const char *)data + w.offset, grove_field_array(f, p->space), w.begin,
+                             w.units));
+  }
+fail:
+  return status;
+}
+
+/* ---- whole letters ---- */
+
+grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_letter *letter = &s->wired->letters[i];
+  if (!s->staging[i]) return GROVE_OK;
+  GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, s->staging[i]));
+  if (op->channel->check) grove_check_seal(s->staging[i], letter->data, op->sequence);
+fail:
+  return status;
+}
+
+grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_letter *letter = &s->wired->letters[i];
+  if (!s->staging[i]) return GROVE_OK;
+  if (op->channel->check)
+    GROVE_TRY(grove_check_open(op, letter->peer, s->staging[i], letter->data));
+  GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, s->staging[i]));
+fail:
+  return status;
+}
+
+/* ---- what does not travel ---- */
+
+/* Between the edges, which are laid out as in a letter, and an array: in steps that the buffer has
+ * room for, or at once where the edges follow each other. */
+static grove_status keep_edges(const grove_op *op, const grove_field *f, const grove_part *from,
+                               const grove_part *to)
+{
+  grove_status status = GROVE_OK;
+  const grove_mover *reader = grove_field_mover(f, from->space);
+  const grove_mover *writer = grove_field_mover(f, to->space);
+  char *source = grove_field_array(f, from->space), *target = grove_field_array(f, to->space);
+  int64_t units = from->shape.units, room = op->keep_bytes / from->unit_bytes;
+  if (grove_pack_is_trivial(&reader->unit, &from->shape))
+    return grove_unpack(writer, &to->shape,
+                        grove_unit_at(&reader->unit, source, from->shape.slots.first), target, 0,
+                        units);
+  if (to->space == GROVE_SPACE_EDGE && grove_pack_is_trivial(&writer->unit, &to->shape))
+    return grove_pack(reader, &from->shape, source, 0, units,
+                      grove_unit_at(&writer->unit, target, to->shape.slots.first));
+  for (int64_t at = 0, n = 0; at < units; at += n) {
+    n = units - at < room ? units - at : room;
+    GROVE_TRY(grove_pack(reader, &from->shape, source, at, n, op->keep));
+    GROVE_TRY(grove_unpack(writer, &to->shape, op->keep, target, at, n));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_op_keep(grove_op *op, const grove_wired_stage *w)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < w->nkeeps; k++) {
+    const grove_part *from = &w->keeps[2 * k], *to = from + 1;
+    const grove_field *f = &op->fields[from->field];
+    if (from->space == GROVE_SPACE_EDGE || to->space == GROVE_SPACE_EDGE)
+      GROVE_TRY(keep_edges(op, f, from, to));
+    else
+      GROVE_TRY(grove_move(&f->mover, &from->shape, grove_field_array(f, from->space), &to->shape,
+                           grove_field_array(f, to->space), op->keep,
+                           op->keep_bytes / from->unit_bytes));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_op_fetch(grove_op *op, int stage)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < op->nfields; k++) {
+    const grove_lane *lane = &op->channel->lanes[k];
+    const grove_field *f = &op->fields[k];
+    if (lane->key.operation != GROVE_FETCH || lane->turn != stage) continue;
+    GROVE_TRY(grove_pack_fetch(&f->fetcher, &lane->fetched, f->request.arrays[GROVE_SPACE_ROOT], 0,
+                               lane->fetched.units, f->edges));
+  }
+fail:
+  return status;
+}

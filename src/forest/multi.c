@@ -1,0 +1,230 @@
+/* The multi-forest: every leaf has a root of its own. Who owns a root knows its leaves, in the order
+ * that counts, so it numbers the new roots by itself; the leaves' ranks are told the numbers of
+ * theirs, in one exchange. All else is as it was. Operations that only move data along the
+ * multi-forest do without that exchange: a message's entries are in the same order at both ends.
+ */
+#include "forest/forest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries of roots.slots come by leaf rank, then by position in that rank's list: the order of a
+ * root's leaves. */
+grove_status grove_multi_slots(const grove_forest *f, grove_index *out)
+{
+  grove_status status = GROVE_OK;
+  const grove_index *slots = &f->roots.slots;
+  grove_index list = {0};
+  int64_t *next = NULL;
+  GROVE_NEW(next, f->nroots + 1);
+  GROVE_TRY(grove_index_reserve(slots->count, 0, slots->count - 1, &list));
+  for (int64_t e = 0; e < slots->count; e++) next[grove_index_at(slots, e) + 1]++;
+  for (int64_t r = 0; r < f->nroots; r++) next[r + 1] += next[r];
+  for (int64_t e = 0; e < slots->count; e++)
+    grove_index_put(&list, e, next[grove_index_at(slots, e)]++);
+  *out = list;
+fail:
+  free(next);
+  return status;
+}
+
+/* ---- copies ---- */
+
+static grove_status copy_index(const grove_index *from, grove_index *to)
+{
+  grove_status status = GROVE_OK;
+  size_t n = (size_t)from->count;
+  *to = (grove_index){.count = from->count, .first = from->first};
+  if (from->narrow) {
+    GROVE_ROOM(to->narrow, n);
+    memcpy(to->narrow, from->narrow, n * sizeof *to->narrow);
+  }
+  if (from->wide) {
+    GROVE_ROOM(to->wide, n);
+    memcpy(to->wide, from->wide, n * sizeof *to->wide);
+  }
+fail:
+  return status;
+}
+
+/* All but the slots. No edge of a multi-forest repeats a root. */
+static grove_status copy_side(const grove_side *from, grove_side *to)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(to->ranks, from->count);
+  GROVE_ROOM(to->begin, from->count + 1);
+  GROVE_NEW(to->repeats, from->count);
+  memcpy(to->ranks, from->ranks, (size_t)from->count * sizeof *to->ranks);
+  for (int g = 0; g < from->count; g++) to->begin[g] = from->begin[g];
+  to->begin[from->count] = from->count > 0 ? from->begin[from->count] : 0;
+  to->count = from->count;
+fail:
+  return status;
+}
+
+/* ---- what the leaves are told ---- */
+
+/* The numbers of group g as bytes: 4 or 8 each, which the reader knows from their length. */
+static grove_parcel numbers_of(const grove_forest *multi, int g)
+{
+  const grove_side *side = &multi->roots;
+  int64_t begin = side->begin[g], n = side->begin[g + 1] - begin;
+  int width = side->slots.narrow ? 4 : 8;
+  char *data =
+    side->slots.narrow ? (char *)(side->slots.narrow + begin) : (char *)(side->slots.wide + begin);
+  return (grove_parcel){.peer = side->ranks[g], .bytes = n * width, .data = data};
+}
+
+static grove_status write_mail(const grove_forest *multi, grove_mail *mail, grove_parcel *own)
+{
+  grove_status status = GROVE_OK;
+  GROVE_NEW(mail->sent, multi->roots.count);
+  for (int g = 0; g < multi->roots.count; g++) {
+    grove_parcel parcel = numbers_of(multi, g);
+    if (parcel.peer == multi->ctx->rank)
+      *own = parcel;
+    else
+      mail->sent[mail->nsent++] = parcel;
+  }
+fail:
+  return status;
+}
+
+/* The parcel of each group of leaves. They come by ascending rank, as the groups are. */
+static grove_status sort_mail(const grove_forest *multi, const grove_mail *mail,
+                              const grove_parcel *own, grove_parcel *out)
+{
+  grove_status status = GROVE_OK;
+  for (int g = 0, i = 0; g < multi->leaves.count; g++) {
+    int rank = multi->leaves.ranks[g], self = rank == multi->ctx->rank;
+    const grove_parcel *p = self ? own : i < mail->ncame ? &mail->came[i++] : NULL;
+    GROVE_CHECK(p && p->peer == rank, GROVE_ERR_STATE,
+                "rank %d: no numbers of new roots from rank %d", multi->ctx->rank, rank);
+    out[g] = *p;
+  }
+fail:
+  return status;
+}
+
+static int64_t number_at(const grove_parcel *p, int64_t n, int64_t k)
+{
+  return p->bytes == 4 * n ? ((const int32_t *)p->data)[k] : ((const int64_t *)p->data)[k];
+}
+
+static int64_t greatest_number(const grove_forest *multi, const grove_parcel *of_group)
+{
+  int64_t most = 0;
+  for (int g = 0; g < multi->leaves.count; g++) {
+    int64_t n = multi->leaves.begin[g + 1] - multi->leaves.begin[g];
+    for (int64_t k = 0; k < n; k++) {
+      int64_t number = number_at(&of_group[g], n, k);
+      if (number > most) most = number;
+    }
+  }
+  return most;
+}
+
+/* The edges in the order of the user's list, with the new roots. */
+static grove_status number_edges(const grove_forest *f, const grove_parcel *of_group,
+                                 grove_forest *multi)
+{
+  grove_status status = GROVE_OK;
+  int64_t count = f->leaves.count, *next = NULL;
+  int64_t most = greatest_number(multi, of_group);
+  GROVE_CHECK(most < grove_root_limit(f->ctx->size), GROVE_ERR_GRAPH,
+              "rank %d: a root of the multi-forest has number %lld", f->ctx->rank, (long long)most);
+  GROVE_NEW(next, count);
+  GROVE_TRY(grove_index_reserve(f->nleaves, 0, (most + 1) * count - 1, &multi->edges));
+  for (int64_t i = 0; i < f->nleaves; i++) {
+    int64_t g = grove_index_at(&f->edges, i) % count;
+    int64_t n = f->leaves.begin[g + 1] - f->leaves.begin[g];
+    grove_index_put(&multi->edges, i, number_at(&of_group[g], n, next[g]++) * count + g);
+  }
+  grove_index_settle(&multi->edges);
+fail:
+  free(next);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+/* What a rank can do by itself. */
+static grove_status make(const grove_forest *f, grove_forest *multi)
+{
+  grove_status status = GROVE_OK;
+  multi->nroots = f->roots.slots.count;
+  multi->nleaves = f->nleaves;
+  multi->listed = f->listed;
+  multi->leaf_first = f->leaf_first;
+  multi->leaf_end = f->leaf_end;
+  GROVE_TRY(copy_side(&f->leaves, &multi->leaves));
+  GROVE_TRY(copy_index(&f->leaves.slots, &multi->leaves.slots));
+  GROVE_TRY(copy_side(&f->roots, &multi->roots));
+  GROVE_TRY(grove_multi_slots(f, &multi->roots.slots));
+fail:
+  return status;
+}
+
+/* What came, read. This rank's failure. */
+static grove_status read_mail(const grove_forest *f, const grove_mail *mail,
+                              const grove_parcel *own, grove_forest *multi)
+{
+  grove_status status = GROVE_OK;
+  grove_parcel *of_group = NULL;
+  GROVE_NEW(of_group, f->leaves.count);
+  GROVE_TRY(sort_mail(multi, mail, own, of_group));
+  GROVE_TRY(number_edges(f, of_group, multi));
+  grove_index_settle(&multi->roots.slots);
+fail:
+  free(of_group);
+  return status;
+}
+
+/* Agreed by all. */
+static grove_status exchange(const grove_forest *f, grove_status mine, grove_forest *multi)
+{
+  grove_status status = GROVE_OK;
+  grove_mail mail = {0};
+  grove_parcel own = {0};
+  if (mine == GROVE_OK) mine = write_mail(multi, &mail, &own);
+  status = grove_context_exchange(f->ctx, mine, NULL, 0, &mail);
+  if (mail.nsent > 0 && !mail.sent) multi->roots.slots = (grove_index){0}; /* MPI may read it yet */
+  if (status != GROVE_OK) goto fail;
+  mine = read_mail(f, &mail, &own, multi);
+  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+fail:
+  free(mail.sent);
+  grove_parcels_free(mail.ncame, mail.came);
+  return status;
+}
+
+static grove_status make_multi(grove_forest *f, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  grove_forest *multi = NULL;
+  grove_status mine = grove_forest_create(f->ctx, &multi);
+  if (mine == GROVE_OK) mine = make(f, multi);
+  GROVE_TRY(exchange(f, mine, multi));
+  multi->serial = f->ctx->forests++;
+  multi->ready = 1;
+  *out = multi;
+  return GROVE_OK;
+fail:
+  if (multi) grove_forest_release(multi);
+  return status;
+}
+
+grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
+  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_multi: forest '%s' is not set up",
+              grove_forest_label(f));
+  grove_context_enter(f->ctx);
+  f->ctx->call = "grove_forest_multi";
+  status = make_multi(f, out);
+  grove_context_leave(f->ctx);
+fail:
+  return status;
+}

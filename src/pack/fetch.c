@@ -1,0 +1,192 @@
+/* Fetch and op: three ways, from special to general, as in pack.c. Rows of plain units one behind
+ * the other; lists of them, by a kernel that reads the list; and batches. What MPI combines, and
+ * what only MPI can move, goes some different slots at a time.
+ */
+#include "pack/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- kernels ---- */
+
+/* Units that are replaced are exchanged by the largest words that they consist of. */
+static const grove_fetch_kernels *exchange(int64_t bytes, int64_t *elements)
+{
+  int64_t word = (bytes | 8) & -(bytes | 8);
+  *elements = bytes / word;
+  return grove_kernels_exchange(word);
+}
+
+const grove_fetch_kernels *grove_fetch_kernels_of(const grove_mover *m, int64_t bytes,
+                                                  int64_t *elements)
+{
+  if (m->combine.way == GROVE_COMBINE_REPLACE) return exchange(bytes, elements);
+  *elements = bytes / m->unit.element_bytes;
+  return &m->combine.kernels->fetch;
+}
+
+/* Kernels know how slots of such units follow each other. */
+static int is_plain(const grove_mover *m)
+{
+  int pair = m->unit.kind == GROVE_KIND_PAIR && m->combine.way == GROVE_COMBINE_KERNEL;
+  return m->unit.dense || pair;
+}
+
+/* ---- rows ---- */
+
+/* Shorter rows of a box are fetched by the list: a call for each costs more. */
+static int has_rows(const grove_mover *m, const grove_shape *shape)
+{
+  enum { LONG = 8 };
+  if (!is_plain(m) || shape->form == GROVE_SHAPE_LISTED) return 0;
+  return shape->form != GROVE_SHAPE_BOX || (shape->stride[0] == 1 && shape->n[0] >= LONG);
+}
+
+/* MPI_Reduce_local(a, b) sets b = a o b: the new values are made in the message, and exchanged with
+ * the old ones while both are in the cache. */
+static grove_status fetch_row_by_mpi(const grove_mover *m, char *memory, char *message, int64_t n)
+{
+  grove_status status = GROVE_OK;
+  int64_t bytes = m->unit.bytes, elements = 0;
+  const grove_fetch_kernels *kernels = exchange(bytes, &elements);
+  for (int64_t k = 0, now = 0; k < n; k += now) {
+    char *slots = memory + k * bytes, *units = message + k * bytes;
+    now = grove_batch_of(n - k);
+    GROVE_TRY_MPI(MPI_Reduce_local(slots, units, (int)now, m->unit.type, m->combine.op));
+    kernels->flat(slots, units, now * elements);
+  }
+fail:
+  return status;
+}
+
+static grove_status fetch_row(const grove_mover *m, char *memory, char *message, int64_t n)
+{
+  int64_t elements = 0;
+  if (m->combine.way == GROVE_COMBINE_MPI) return fetch_row_by_mpi(m, memory, message, n);
+  grove_fetch_kernels_of(m, m->unit.bytes * n, &elements)->flat(memory, message, elements);
+  return GROVE_OK;
+}
+
+static grove_status fetch_rows(const grove_mover *m, const grove_shape *shape, char *base,
+                               int64_t begin, int64_t count, char *message)
+{
+  grove_status status = GROVE_OK;
+  grove_walk walk = grove_walk_begin(shape, begin, count);
+  grove_patch p;
+  while (grove_walk_next(&walk, &p))
+    for (int64_t k = 0; k < p.n[2]; k++)
+      for (int64_t j = 0; j < p.n[1]; j++, message += p.n[0] * m->unit.bytes) {
+        int64_t slot = p.first + j * p.stride[1] + k * p.stride[2];
+        GROVE_TRY(fetch_row(m, grove_unit_at(&m->unit, base, slot), message, p.n[0]));
+      }
+fail:
+  return status;
+}
+
+/* ---- lists ---- */
+
+/* Returns 0 if the list, or the unit, is not for this way. */
+static int fetch_list(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
+                      int64_t count, char *message)
+{
+  int64_t elements = 0;
+  if (!shape->slots.narrow || m->combine.way == GROVE_COMBINE_MPI || !is_plain(m)) return 0;
+  const grove_fetch_kernels *kernels = grove_fetch_kernels_of(m, m->unit.bytes, &elements);
+  kernels->listed(base, shape->slots.narrow + begin, message, count, elements);
+  return 1;
+}
+
+/* ---- batches ---- */
+
+/* The targets come first, for an operation that is not commutative. */
+static grove_status fetch_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
+                                 const grove_places *value)
+{
+  grove_status status = GROVE_OK;
+  int64_t at[GROVE_BATCH];
+  for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.extent;
+  grove_places targets = {m->targets, at, 1}, values = {m->values, at, 1};
+  GROVE_TRY(grove_batch_copy(m, n, &targets, target));
+  GROVE_TRY(grove_batch_copy(m, n, &values, value));
+  GROVE_TRY(grove_batch_copy(m, n, value, target));
+  GROVE_TRY_MPI(MPI_Reduce_local(m->targets, m->values, (int)n, m->unit.type, m->combine.op));
+  GROVE_TRY(grove_batch_copy(m, n, target, &values));
+fail:
+  return status;
+}
+
+/* Kernels know nothing of such units: they work on them as they are in a message. */
+static grove_status fetch_opaque(const grove_mover *m, int64_t n, const grove_places *target,
+                                 const grove_places *value)
+{
+  grove_status status = GROVE_OK;
+  int64_t at[GROVE_BATCH];
+  for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.bytes;
+  grove_places packed = {m->packed, at, 0};
+  GROVE_TRY(grove_opaque_copy(m, n, &packed, target));
+  for (int64_t k = 0; k < n; k++)
+    m->combine.kernels->fetch.flat(packed.base + at[k], value->base + value->at[k],
+                                   m->unit.elements);
+  GROVE_TRY(grove_opaque_copy(m, n, target, &packed));
+fail:
+  return status;
+}
+
+/* One unit. Only a fetch needs memory to replace it, so the mover has none: a unit that spans a
+ * mebibyte takes longer than to ask for some. */
+static grove_status replace_opaque(const grove_mover *m, int64_t n, const grove_places *target,
+                                   const grove_places *value)
+{
+  grove_status status = GROVE_OK;
+  int64_t at = 0;
+  char *old = NULL;
+  GROVE_ROOM(old, m->unit.bytes);
+  GROVE_TRY(grove_opaque_copy(m, n, &(grove_places){old, &at, 0}, target));
+  GROVE_TRY(grove_opaque_copy(m, n, target, value));
+  memcpy(value->base + value->at[0], old, (size_t)m->unit.bytes);
+fail:
+  free(old);
+  return status;
+}
+
+static grove_status fetch_batch(const grove_mover *m, const grove_shape *shape, char *base,
+                                int64_t begin, int64_t n, char *message)
+{
+  int64_t slots[GROVE_BATCH], places[GROVE_BATCH];
+  grove_batch_slots(m, shape, begin, n, slots);
+  for (int64_t k = 0; k < n; k++) places[k] = k * m->unit.bytes;
+  grove_places memory = {base, slots, 1}, packed = {message, places, 0};
+  if (m->combine.way == GROVE_COMBINE_MPI)
+    return grove_batch_in_steps(m, n, &memory, &packed, fetch_by_mpi, m->scratch_units);
+  if (m->unit.npieces == 0 && m->combine.way == GROVE_COMBINE_REPLACE)
+    return grove_batch_in_steps(m, n, &memory, &packed, replace_opaque, 1);
+  if (m->unit.npieces == 0)
+    return grove_batch_in_steps(m, n, &memory, &packed, fetch_opaque, m->scratch_units);
+  grove_batch_fetch(m, n, &memory, &packed);
+  return GROVE_OK;
+}
+
+static grove_status fetch_batches(const grove_mover *m, const grove_shape *shape, char *base,
+                                  int64_t begin, int64_t count, char *message)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t k = 0, n = 0; k < count; k += n) {
+    n = grove_batch_of(count - k);
+    GROVE_TRY(fetch_batch(m, shape, base, begin + k, n, message + k * m->unit.bytes));
+  }
+fail:
+  return status;
+}
+
+/* ---- all ---- */
+
+grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape, void *base,
+                              int64_t begin, int64_t count, void *message)
+{
+  if (mover->unit.bytes == 0 || count == 0) return GROVE_OK;
+  if (mover->combine.way == GROVE_COMBINE_NOTHING)
+    return grove_pack(mover, shape, base, begin, count, message);
+  if (has_rows(mover, shape)) return fetch_rows(mover, shape, base, begin, count, message);
+  if (fetch_list(mover, shape, base, begin, count, message)) return GROVE_OK;
+  return fetch_batches(mover, shape, base, begin, count, message);
+}
