@@ -29,7 +29,7 @@ static void run_persistent(exercise e, rng *mine)
 }
 
 /* One shot at a time, every time with other arrays: the old ones are kept until the end. */
-static void run_one_shots(exercise e, rng *mine, form how)
+static void run_one_shots(exercise e, rng *mine, op_form how)
 {
   exercise shot[ROUNDS];
   for (int round = 0; round < ROUNDS; round++) {
@@ -49,7 +49,7 @@ static void run_one_shots(exercise e, rng *mine, form how)
   for (int round = 0; round < ROUNDS; round++) exercise_close(&shot[round]);
 }
 
-static void run(exercise e, rng *mine, form how)
+static void run(exercise e, rng *mine, op_form how)
 {
   if (how == FORM_INIT)
     run_persistent(e, mine);
@@ -66,7 +66,7 @@ static void try_everything(const units *types, exercise e, rng *r, rng *mine)
         if (!exercise_set(&e, k, &types->unit[i], j)) continue;
         e.in_place = k == KIND_FETCH && j % 2;
         e.seed = rng_next(r);
-        run(e, mine, (form)rng_below(r, FORMS));
+        run(e, mine, (op_form)rng_below(r, OP_FORMS));
       }
 }
 
@@ -75,7 +75,7 @@ static void try_some(const units *types, exercise e, rng *r, rng *mine, int64_t 
 {
   for (op_kind k = 0; k < OP_KINDS; k++) {
     exercise_draw_of(&e, k, types, r);
-    run(e, mine, (form)((number + k) % FORMS));
+    run(e, mine, (op_form)((number + k) % OP_FORMS));
   }
 }
 

@@ -81,7 +81,7 @@ static void null_handles(void)
   CHECK_STATUS(grove_op_report(NULL, &report), GROVE_ERR_ARG);
   op_call c = {.unit = MPI_INT64_T, .op = MPI_SUM, .root = &x, .leaf = &y, .update = &z};
   for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
-    for (form how = 0; how < FORMS; how++)
+    for (op_form how = 0; how < OP_FORMS; how++)
       CHECK_STATUS(call_in_form(&c, how, &no_op), GROVE_ERR_ARG);
   CHECK(no_op == NULL, "an output was set by a call that failed");
 }
@@ -95,7 +95,7 @@ static void forest_not_set_up(const place *p)
   op_call c = {.f = f, .unit = MPI_INT64_T, .op = MPI_SUM, .root = &x, .leaf = &y, .update = &z};
   for (int with_graph = 0; with_graph < 2; with_graph++) {
     for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
-      for (form how = 0; how < FORMS; how++)
+      for (op_form how = 0; how < OP_FORMS; how++)
         CHECK_STATUS(call_in_form(&c, how, &op), GROVE_ERR_STATE);
     CHECK_OK(grove_forest_set_graph(f, 0, 0, NULL, NULL));
   }
@@ -117,7 +117,7 @@ static int concerned(concerns which, op_kind k)
 static void all_refuse(const place *p, op_call c, concerns which)
 {
   for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
-    for (form how = 0; how < FORMS; how++) {
+    for (op_form how = 0; how < OP_FORMS; how++) {
       if (!concerned(which, c.kind)) continue;
       grove_op *made = NULL;
       grove_status status = call_in_form(&c, how, &made);

@@ -39,7 +39,7 @@ grove_status call_block(const op_call *c)
   }
 }
 
-grove_status call_in_form(const op_call *c, form how, grove_op **out)
+grove_status call_in_form(const op_call *c, op_form how, grove_op **out)
 {
   if (how == FORM_BLOCKING) return call_block(c);
   return how == FORM_INIT ? call_init(c, out) : call_begin(c, out);

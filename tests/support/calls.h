@@ -48,7 +48,7 @@ grove_status call_begin(const op_call *c, grove_op **out);
 grove_status call_block(const op_call *c);
 
 /* The three by number: what a blocking call makes is nothing. */
-typedef enum form { FORM_INIT, FORM_BEGIN, FORM_BLOCKING, FORMS } form;
-grove_status call_in_form(const op_call *c, form how, grove_op **out);
+typedef enum op_form { FORM_INIT, FORM_BEGIN, FORM_BLOCKING, OP_FORMS } op_form;
+grove_status call_in_form(const op_call *c, op_form how, grove_op **out);
 
 #endif

@@ -40,6 +40,9 @@ const char *graph_kind_name(graph_kind kind);
 enum { GRAPH_MOST_ROOTS = 48, GRAPH_MOST_SLOTS = 160 };
 graph *graph_random(rng *r, graph_kind kind, int nranks);
 
+/* What a pattern stands for, n[i] being what rank i gives grove_forest_set_pattern. */
+graph *graph_pattern(grove_pattern pattern, int nranks, const int64_t *n);
+
 /* All parts empty, for graphs written by hand: see part_resize. */
 graph *graph_empty(int nranks);
 

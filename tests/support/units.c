@@ -312,9 +312,19 @@ static void add_contiguous_types(units *all)
   add_pieces(u, 600, 0, sizeof(short), SCALAR_I16);
   add_predefined(u, class_codes(CLASS_INTEGER));
   finish_unit(u);
+}
 
-  u = add_derived(all, "nothing");
+static void add_empty_types(units *all)
+{
+  MPI_Datatype t;
+  unit *u = add_derived(all, "nothing");
   MPI_Type_contiguous(0, MPI_INT, &u->type);
+  add_predefined(u, class_codes(CLASS_MOVE));
+  finish_unit(u);
+
+  u = add_derived(all, "nothing in 8 bytes");
+  MPI_Type_contiguous(0, MPI_INT, &t);
+  resize(u, t, 0, 8);
   add_predefined(u, class_codes(CLASS_MOVE));
   finish_unit(u);
 }
@@ -451,6 +461,7 @@ units *units_create(void)
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
   MPI_Errhandler_free(&before);
   add_contiguous_types(all);
+  add_empty_types(all);
   add_gapped_types(all);
   add_shifted_types(all);
   add_struct_types(all);
