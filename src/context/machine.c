@@ -63,14 +63,16 @@ static const char *similar_machine(void)
 static grove_status look_for(const grove_context *ctx, grove_machine **out)
 {
   const char *wanted = ctx->options.machine;
-  char path[1024];
+  char path[1024], before[GROVE_SENTENCE_BYTES];
   *out = NULL;
   if (strcasecmp(wanted, "measure") == 0) return GROVE_OK;
   if (strcasecmp(wanted, "auto") != 0) return grove_machine_open(wanted, out);
   grove_context_profile_path(ctx, path, sizeof path);
   /* A file that is not there or damaged was not asked for: programs run on without it, and the
    * report names the machine that is used. */
+  snprintf(before, sizeof before, "%s", grove_last_error());
   if (*path && grove_machine_open(path, out) == GROVE_OK) return GROVE_OK;
+  grove_error_set(GROVE_OK, before);
   return grove_machine_open(similar_machine(), out);
 }
 

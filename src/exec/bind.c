@@ -1,5 +1,6 @@
-/* An operation gets fields, memory, requests and arrays. A letter can travel straight from the array or
- * into it, packed piece by piece into a ring of shared memory, or whole through staging memory.
+/* An operation gets fields, memory, requests and arrays. A letter can travel straight from the
+ * array or into it, packed piece by piece into a ring of shared memory, or whole through staging
+ * memory.
  */
 #include "exec/op.h"
 
@@ -11,8 +12,8 @@ enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
 /* ---- fields ---- */
 
-/* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at the
- * roots, between letters. */
+/* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
+ * the roots, between letters. */
 static grove_status make_fetch(const grove_request *r, const grove_unit *unit,
                                const grove_combine *combine, grove_field *f)
 {

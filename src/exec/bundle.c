@@ -1,5 +1,5 @@
-/* A bundle: an operation made of what its members ask for. What their plans send to the same rank in
- * the same stage is one letter; nothing else is new. Members of members are members.
+/* A bundle: an operation made of what its members ask for. What their plans send to the same rank
+ * in the same stage is one letter; nothing else is new. Members of members are members.
  */
 #include "exec/op.h"
 

@@ -15,8 +15,8 @@ static const grove_letter *letter_of(const grove_bound_stage *s, const grove_flo
   return &s->wired->letters[flow->letter];
 }
 
-/* Whole units, unless the letter is staged at both ends, which come to the same. Where all units are
- * alike the piece is a multiple of theirs. */
+/* Whole units, unless the letter is staged at both ends, which come to the same. Where all units
+ * are alike the piece is a multiple of theirs. */
 static int64_t piece_of(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow)
 {
   const grove_channel *channel = op->channel;

@@ -287,7 +287,7 @@ void grove_fields_free(int n, grove_field *fields);
 void grove_op_hold_forests(grove_op *op);
 void grove_op_release_forests(grove_op *op);
 
-/* What it is called in sentences: "reduce on forest 'halo'". Valid until this thread's next call. */
+/* What it is called in sentences: "reduce on forest 'halo'". Valid until this thread asks again. */
 const char *grove_op_label(const grove_op *op);
 
 /* ---- making operations (init.c) ---- */
@@ -333,7 +333,7 @@ static inline const grove_mover *grove_field_mover(const grove_field *f, grove_s
 
 static inline char *grove_field_array(const grove_field *f, grove_space space)
 {
-  return space == GROVE_SPACE_EDGE ? f->edges : f->request.arrays[space];
+  return (char *)(space == GROVE_SPACE_EDGE ? f->edges : f->request.arrays[space]);
 }
 
 /* ---- letters over shared memory (flow.c) ---- */

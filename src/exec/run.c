@@ -4,9 +4,9 @@
  *
  * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
  * come. In a reduce several contributions may meet in one root, and must be combined in the order
- * of the ranks they come from, the own one in its place: a letter that comes early waits. In a fetch
- * every edge has a slot of its own; when all have come they are combined with the roots, in order,
- * and what the roots were goes back the same way.
+ * of the ranks they come from, the own one in its place: a letter that comes early waits. In a
+ * fetch every edge has a slot of its own; when all have come they are combined with the roots, in
+ * order, and what the roots were goes back the same way.
  */
 #include "exec/op.h"
 

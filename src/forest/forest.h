@@ -103,9 +103,9 @@ static inline int64_t grove_root_limit(int ranks)
  * caller frees the list. */
 grove_status grove_leaves_roots(const grove_forest *f, int64_t **out);
 
-/* The multi-forest has a root for each edge: those of root 0 first, in the order of its leaves, then
- * those of root 1, ... (multi.c). Here: which of them each entry of roots.slots is. The list is not
- * settled; the caller frees it. */
+/* The multi-forest has a root for each edge: those of root 0 first, in the order of its leaves,
+ * then those of root 1, ... (multi.c). Here: which of them each entry of roots.slots is. The list
+ * is not settled; the caller frees it. */
 grove_status grove_multi_slots(const grove_forest *f, grove_index *out);
 
 /* Makes the leaf side from pairs that are right as far as this rank can see. Others leave the

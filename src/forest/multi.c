@@ -1,6 +1,6 @@
-/* The multi-forest: every leaf has a root of its own. Who owns a root knows its leaves, in the order
- * that counts, so it numbers the new roots by itself; the leaves' ranks are told the numbers of
- * theirs, in one exchange. All else is as it was. Operations that only move data along the
+/* The multi-forest: every leaf has a root of its own. Who owns a root knows its leaves, in the
+ * order that counts, so it numbers the new roots by itself; the leaves' ranks are told the numbers
+ * of theirs, in one exchange. All else is as it was. Operations that only move data along the
  * multi-forest do without that exchange: a message's entries are in the same order at both ends.
  */
 #include "forest/forest.h"

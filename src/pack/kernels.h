@@ -102,6 +102,10 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
     a = name##_one(a, b);                                                                          \
     memcpy(target, &a, sizeof a);                                                                  \
   }                                                                                                \
+  GROVE_KERNELS_OF_AT(name, type)
+
+/* From a function `name`_at(target, value) for one element at these places. */
+#define GROVE_KERNELS_OF_AT(name, type)                                                            \
   static void name##_flat(void *target, const void *value, int64_t n)                              \
   {                                                                                                \
     enum { BYTES = sizeof(type) };                                                                 \
@@ -109,9 +113,11 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
     const char *restrict v = (const char *)value;                                                  \
     for (int64_t i = 0; i < n; i++) name##_at(t + i * BYTES, v + i * BYTES);                       \
   }                                                                                                \
+  GROVE_FETCH_AT(name, type)                                                                       \
+  GROVE_FETCH_FLAT(name, type)                                                                     \
   GROVE_KERNELS_BUT_FLAT(name, type)
 
-/* And where `name`_at and `name`_flat are there already. */
+/* And where those for one element and for a row are there, with and without fetching. */
 #define GROVE_KERNELS_BUT_FLAT(name, type)                                                         \
   GROVE_KERNEL_LISTED(name, type, listed, name##_at, name##_flat, const)                           \
   GROVE_KERNEL_BOX(name, name##_at, sizeof(type))                                                  \
@@ -130,26 +136,30 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
       for (int64_t k = 0; k < n; k++)                                                              \
         name##_flat(t + target_slots[k] * bytes, v + value_slots[k] * bytes, elements);            \
   }                                                                                                \
-  GROVE_KERNELS_OF_FETCH(name, type)                                                               \
+  GROVE_FETCH_LISTS(name, type)                                                                    \
   static const grove_kernels name##_kernels = {name##_flat, name##_listed,  name##_box,            \
                                                name##_any,  name##_carried, GROVE_FETCHES(name)};
 
-/* Those that fetch, from `name`_at. */
-#define GROVE_KERNELS_OF_FETCH(name, type)                                                         \
+/* Those that fetch, from `name`_at: for one element, for a row, for lists. */
+#define GROVE_FETCH_AT(name, type)                                                                 \
   static inline void name##_fetch_at(char *target, char *value)                                    \
   {                                                                                                \
     type old;                                                                                      \
     memcpy(&old, target, sizeof old);                                                              \
     name##_at(target, value);                                                                      \
     memcpy(value, &old, sizeof old);                                                               \
-  }                                                                                                \
+  }
+
+#define GROVE_FETCH_FLAT(name, type)                                                               \
   static void name##_fetch_flat(void *target, void *value, int64_t n)                              \
   {                                                                                                \
     enum { BYTES = sizeof(type) };                                                                 \
     char *restrict t = (char *)target;                                                             \
     char *restrict v = (char *)value;                                                              \
     for (int64_t i = 0; i < n; i++) name##_fetch_at(t + i * BYTES, v + i * BYTES);                 \
-  }                                                                                                \
+  }
+
+#define GROVE_FETCH_LISTS(name, type)                                                              \
   GROVE_KERNEL_LISTED(name, type, fetch_listed, name##_fetch_at, name##_fetch_flat, )              \
   GROVE_KERNEL_ANY(name, fetch_any, name##_fetch_at, name##_fetch_flat, )
 

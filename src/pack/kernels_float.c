@@ -22,9 +22,23 @@ RING(l, long double)
 ORDER(f, float)
 ORDER(d, double)
 ORDER(l, long double)
-/* A sum of complex numbers is two sums, which a contiguous loop need not tell apart. */
+/* A sum of complex numbers is two sums, which a contiguous loop need not tell apart. The factors of
+ * a product are loaded by parts: as one they would go through an integer register. */
 #define COMPLEX(name, part)                                                                        \
-  KERNEL(prod, c##name, part complex, (a * b))                                                     \
+  static inline part complex load_c##name(const char *from)                                        \
+  {                                                                                                \
+    part complex x;                                                                                \
+    memcpy(&x, from, sizeof(part));                                                                \
+    memcpy((part *)&x + 1, from + sizeof(part), sizeof(part));                                     \
+    return x;                                                                                      \
+  }                                                                                                \
+  static inline void prod_c##name##_at(char *target, const char *value)                            \
+  {                                                                                                \
+    part complex a = load_c##name(target) * load_c##name(value);                                   \
+    memcpy(target, &a, sizeof(part));                                                              \
+    memcpy(target + sizeof(part), (part *)&a + 1, sizeof(part));                                   \
+  }                                                                                                \
+  GROVE_KERNELS_OF_AT(prod_c##name, part complex)                                                  \
   typedef struct c##name##_parts {                                                                 \
     part re, im;                                                                                   \
   } c##name##_parts;                                                                               \
@@ -40,6 +54,11 @@ ORDER(l, long double)
   static void sum_c##name##_flat(void *target, const void *value, int64_t n)                       \
   {                                                                                                \
     sum_##name##_flat(target, value, 2 * n);                                                       \
+  }                                                                                                \
+  GROVE_FETCH_AT(sum_c##name, c##name##_parts)                                                     \
+  static void sum_c##name##_fetch_flat(void *target, void *value, int64_t n)                       \
+  {                                                                                                \
+    sum_##name##_fetch_flat(target, value, 2 * n);                                                 \
   }                                                                                                \
   GROVE_KERNELS_BUT_FLAT(sum_c##name, c##name##_parts)
 

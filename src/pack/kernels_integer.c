@@ -35,7 +35,9 @@ INTEGER(64, uint64_t)
   {                                                                                                \
     memcpy(target, value, sizeof(uint##bits##_t));                                                 \
   }                                                                                                \
-  GROVE_KERNELS_OF_FETCH(exchange_u##bits, uint##bits##_t)
+  GROVE_FETCH_AT(exchange_u##bits, uint##bits##_t)                                                 \
+  GROVE_FETCH_FLAT(exchange_u##bits, uint##bits##_t)                                               \
+  GROVE_FETCH_LISTS(exchange_u##bits, uint##bits##_t)
 
 EXCHANGE(8)
 EXCHANGE(16)

@@ -369,6 +369,7 @@ static void try_far(const char *name, int parts, ptrdiff_t stride, ptrdiff_t ext
   unit u = {.extent = extent, .last = (parts - 1) * stride + 4, .npieces = parts, .nreductions = 2};
   MPI_Datatype t;
   snprintf(u.name, sizeof u.name, "%s", name);
+  if (extent < u.last) u.most_slots = stride / extent; /* they lie in each other's gaps */
   u.reduction[0] = replace;
   u.reduction[1] = (reduction){"SUM", OP_SUM, MPI_SUM, NULL};
   u.piece = need((size_t)parts * sizeof *u.piece);
