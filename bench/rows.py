@@ -7,6 +7,7 @@ import subprocess
 
 # What the driver prints after the word 'row', and what figures.txt has for each machine.
 FIELDS = "case method peer against value peer_value ratio low high target outcome judgement".split()
+HIDDEN = "case method exchange compute total share low high".split()
 KEY = "mpi ranks case method peer".split()
 FIGURES = ["machine", *KEY, "setting", *FIELDS[3:]]
 
@@ -18,8 +19,9 @@ def number(word):
         return word
 
 
-def parse(lines, mpi, ranks, setting):
-    """The rows of one run of the driver; a comparison that could not be made has no ratio."""
+def parse(lines, mpi, ranks, setting, place="shm"):
+    """The rows of one run of the driver; a comparison that could not be made has no ratio. What
+    carried the messages stands behind the case, if it was not memory."""
     rows = []
     for words in map(str.split, lines):
         if words and words[0] == "row":
@@ -27,12 +29,17 @@ def parse(lines, mpi, ranks, setting):
         elif words and words[0] == "missing":
             row = dict(zip(["case", "method", "peer", "target"], map(number, words[1:])))
             row.update(ratio=None, outcome="missing", judgement="missing" if row["target"] else "-")
-        elif words and words[0] == "wrong":
+        elif words and words[0] in ("wrong", "failed"):
             row = dict(case=words[1], method=words[2], peer="-", ratio=None, target=0.0,
-                       outcome="wrong", judgement="-")
+                       outcome=words[0], judgement="-")
+        elif words and words[0] == "hidden":
+            row = dict(zip(HIDDEN, map(number, words[1:])))
+            row["case"] = words[1]
         else:
             continue
-        row.update(mpi=mpi, ranks=ranks, setting=setting)
+        row.update(mpi=mpi, ranks=ranks, setting=setting, place=place)
+        if words[0] != "hidden" and place != "shm":
+            row["case"] += f"/{place}"
         rows.append(row)
     return rows
 
@@ -69,6 +76,7 @@ def counts(rows):
         result[word] = count("judgement", word, rows)
     result["target_missing"] = count("judgement", "missing", rows)
     result["wrong"] = count("outcome", "wrong", rows)
+    result["failed"] = count("outcome", "failed", rows)
     return result
 
 
@@ -76,7 +84,9 @@ def describe(c):
     text = (f"{c['win']} wins, {c['tie']} ties, {c['loss']} losses, {c['missing']} peer missing; "
             f"targets: {c['met']} met, {c['within']} within the interval, {c['missed']} missed, "
             f"{c['target_missing']} peer missing")
-    return text + (f"; {c['wrong']} WRONG" if c["wrong"] else "")
+    for word in ("failed", "wrong"):
+        text += f"; {c[word]} {word.upper()}" if c[word] else ""
+    return text
 
 
 def figure(value):
@@ -141,38 +151,90 @@ def save(path, rows, name, note):
                                 for v in (row[name] for name in FIGURES)) + "\n")
 
 
-def markdown(rows):
-    """A table of the rows that have a target."""
+def markdown(rows, targets_only):
+    """A table of the rows, or of those that have a target."""
     lines = ["| case | here / there | us, us | ratio | interval | target | |",
              "|---|---|---|---|---|---|---|"]
     for row in rows:
-        if not row["target"]:
+        if targets_only and not row["target"]:
             continue
         who = f"{row['method']} / {row['peer']}"
+        target = f"{row['target']:g}" if row["target"] else "-"
         if row["ratio"] is None:
-            lines.append(f"| {row['case']} | {who} | - | - | - | {row['target']:g} | peer missing |")
+            what = "peer missing" if row["outcome"] == "missing" else row["outcome"]
+            lines.append(f"| {row['case']} | {who} | - | - | - | {target} | {what} |")
             continue
         if row["against"] not in (row["peer"], "-") and "@" not in row["peer"]:
             who = f"{row['method']} / {row['against']}"
         lines.append(f"| {row['case']} | {who} | {figure(row['value'])}, "
                      f"{figure(row['peer_value'])} | {row['ratio']:.3f} | {row['low']:.3f} - "
-                     f"{row['high']:.3f} | {row['target']:g} | {row['judgement']} |")
+                     f"{row['high']:.3f} | {target} | "
+                     f"{row['judgement'] if row['target'] else row['outcome']} |")
     return lines
 
 
-def write_results(path, rows, heading, conditions):
-    """Puts the tables between the two marks in the file."""
-    begin, end = "<!-- figures: written by bench/run --save -->", "<!-- end of figures -->"
-    with open(path, encoding="utf-8") as file:
-        before, _, rest = file.read().partition(begin)
-    after = rest.partition(end)[2]
-    lines = [begin, "", heading + ".", "", *(f"- {line}" for line in conditions), "",
-             f"In all: {describe(counts(rows))}.", ""]
+def sections(rows, targets_only):
+    """The tables of all runs, for RESULTS.md."""
+    lines = [f"In all: {describe(counts(rows))}.", ""]
     for mpi, ranks, part in by_run(rows):
         lines += [f"### {mpi}, {ranks} ranks{' on 2 cores' if ranks > 2 else ''}", "",
-                  f"{describe(counts(part))}.", "", *markdown(part), ""]
+                  f"{describe(counts(part))}.", "", *markdown(part, targets_only), ""]
+    return lines
+
+
+def write_results(path, study, lines):
+    """Puts the lines between the two marks of the study in the file."""
+    begin, end = f"<!-- {study}: written by bench/run -->", f"<!-- end of {study} -->"
+    with open(path, encoding="utf-8") as file:
+        before, mark, rest = file.read().partition(begin)
+    if not mark:
+        raise ValueError(f"{path} has no place for {study}")
+    after = rest.partition(end)[2]
     with open(path, "w", encoding="utf-8") as file:
-        file.write(before + "\n".join(lines) + end + after)
+        file.write(before + "\n".join([begin, "", *lines]) + end + after)
+
+
+# ---- hidden shares ----
+
+def choose_hidden(rows):
+    """Of each place, case and method the run in which exchange and computing together were fastest."""
+    chosen = {}
+    for row in rows:
+        key_of_row = tuple(row[name] for name in ("mpi", "ranks", "place", "case", "method"))
+        if key_of_row not in chosen or row["total"] < chosen[key_of_row]["total"]:
+            chosen[key_of_row] = row
+    return list(chosen.values())
+
+
+def by_place(rows):
+    for place in dict.fromkeys(f"{r['mpi']}, {r['ranks']} ranks, {r['place']}" for r in rows):
+        yield place, [r for r in rows if f"{r['mpi']}, {r['ranks']} ranks, {r['place']}" == place]
+
+
+def hidden_table(rows):
+    lines = [f"{'bytes':8}{'method':14}{'exchange':>10}{'compute':>10}{'both':>10}{'hidden':>8}"
+             f"   interval        setting"]
+    for row in rows:
+        lines.append(f"{row['case']:8}{row['method']:14}{row['exchange']:10.2f}"
+                     f"{row['compute']:10.2f}{row['total']:10.2f}{row['share']:8.2f}"
+                     f"   {row['low']:5.2f} - {row['high']:5.2f}   {row['setting']}")
+    return "\n".join(lines)
+
+
+def hidden_markdown(rows):
+    """A line a size, a column a method: the hidden share, and the microseconds of exchange and both."""
+    lines = []
+    for place, part in by_place(rows):
+        methods = list(dict.fromkeys(r["method"] for r in part))
+        lines += [f"### {place}", "", "| bytes | " + " | ".join(methods) + " |",
+                  "|---|" + "---|" * len(methods)]
+        for case in dict.fromkeys(r["case"] for r in part):
+            found = {r["method"]: r for r in part if r["case"] == case}
+            cells = [f"{r['share']:.2f} ({figure(r['exchange'])}, {figure(r['total'])})" if r else "-"
+                     for r in (found.get(name) for name in methods)]
+            lines.append(f"| {case} | " + " | ".join(cells) + " |")
+        lines.append("")
+    return lines
 
 
 def compare(rows, path, name):

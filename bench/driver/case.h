@@ -23,7 +23,11 @@ typedef struct bench_case {
   int nexchanges;
   bench_graph graph[2];
   char *root, *leaf;             /* `buffers` arrays each, one after the other */
+  char *update;                  /* what a fetch gives the leaves; else NULL */
   size_t root_bytes, leaf_bytes; /* from one to the next */
+  int64_t work;                  /* rounds of computing between start and wait, or 0 */
+  struct bench_case *next;       /* the next field, with arrays of its own; NULL after the last */
+  bench_spec *own_spec;          /* of such a field: the case's with the field in front */
 } bench_case;
 
 /* Array number `buffer`, for iteration i that is i % buffers. */
@@ -36,6 +40,17 @@ static inline char *bench_leaf_array(const bench_case *c, int buffer)
   return c->leaf + (size_t)buffer * c->leaf_bytes;
 }
 
+static inline char *bench_update_array(const bench_case *c, int buffer)
+{
+  return c->update + (size_t)buffer * c->leaf_bytes;
+}
+
+/* Whether the exchange writes to the root array; else to that of the leaves. */
+static inline int bench_writes_roots(const bench_spec *spec)
+{
+  return spec->kind != BENCH_BCAST && spec->kind != BENCH_SCATTER;
+}
+
 /* Edges of all ranks and exchanges. Collective. */
 int64_t bench_case_edges(const bench_case *c);
 
@@ -44,7 +59,8 @@ int64_t bench_case_edges(const bench_case *c);
 int bench_case_open(const bench_spec *spec, MPI_Comm comm, grove_context *ctx, bench_case *out);
 void bench_case_close(bench_case *c);
 
-/* Values before an exchange; after it, how many entries of this rank are not what they must be. */
+/* Values before an exchange; after it, how many entries of this rank are not what they must be
+ * (oracle.c). Collective. */
 void bench_case_fill(bench_case *c);
 int64_t bench_case_wrong(const bench_case *c);
 

@@ -7,6 +7,11 @@
  *            `scattered` the leaves are in random order too.
  *   ghost    what a matrix or a mesh has: leaves on distinct roots of other ranks, ascending, at
  *            the leaf array's slots 0, 1, 2, ...
+ *   halo     a box of cells a rank, the boxes in a box of ranks: leaves are the faces of the
+ *            neighbours' boxes, as a seven-point stencil needs them, one face after the other. With
+ *            the shape `face` the ranks lie side by side along the axis in which cells do (a face
+ *            is one cell in n), else along the last (a face is consecutive).
+ *   swap     a pair whose ranks send to each other at the same time.
  *
  * The same on every machine: all that is random comes from the case's size and the rank.
  */
@@ -73,7 +78,8 @@ static void make_pair(const bench_spec *s, int exchange, int rank, int nranks, b
   g->leaf = bench_alloc((size_t)n, sizeof *g->leaf);
   g->nroots = place(s->shape, n, &state, roots);
   g->nslots = place(s->shape, n, &state, g->leaf);
-  if (peer < nranks && rank % 2 != exchange) {
+  int both_ways = s->pattern == BENCH_SWAP;
+  if (peer < nranks && (both_ways || rank % 2 != exchange)) {
     g->nleaves = n;
     g->root = bench_alloc((size_t)n, sizeof *g->root);
     for (int64_t i = 0; i < n; i++) g->root[i] = (grove_root){peer, roots[i]};
@@ -122,12 +128,62 @@ static void make_ghost(const bench_spec *s, int rank, int nranks, bench_graph *g
   free(global);
 }
 
+/* Where the ranks of a halo are, and how their cells lie. */
+typedef struct box {
+  int ranks[3], at[3];     /* of this rank, by axis */
+  int64_t edge, stride[3]; /* of cells */
+} box;
+
+static box find_box(const bench_spec *s, int rank, int nranks)
+{
+  box b = {.edge = edge_of_box(s->size)};
+  int dims[3] = {0, 0, 0};
+  MPI_Dims_create(nranks, 3, dims); /* descending */
+  for (int axis = 0, below = 1; axis < 3; axis++) {
+    int cells = s->shape == BENCH_FACE ? axis : 2 - axis;
+    b.stride[axis] = cells == 0 ? 1 : cells == 1 ? b.edge : b.edge * b.edge;
+    b.ranks[axis] = dims[axis];
+    b.at[axis] = rank / below % dims[axis];
+    below *= dims[axis];
+  }
+  return b;
+}
+
+/* The face of the neighbour's box that looks at us; returns the number of its leaves. */
+static int64_t add_face(const box *b, int axis, int neighbour, int upper, grove_root *out)
+{
+  int64_t n = 0, layer = upper ? 0 : b->edge - 1;
+  int64_t u = b->stride[(axis + 1) % 3], v = b->stride[(axis + 2) % 3];
+  int64_t slow = u > v ? u : v, fast = u > v ? v : u;
+  for (int64_t i = 0; i < b->edge; i++)
+    for (int64_t j = 0; j < b->edge; j++)
+      out[n++] = (grove_root){neighbour, layer * b->stride[axis] + i * slow + j * fast};
+  return n;
+}
+
+static void make_halo(const bench_spec *s, int rank, int nranks, bench_graph *g)
+{
+  box b = find_box(s, rank, nranks);
+  g->nroots = b.edge * b.edge * b.edge;
+  g->root = bench_alloc((size_t)(6 * b.edge * b.edge), sizeof *g->root);
+  for (int axis = 0, step = 1; axis < 3; step *= b.ranks[axis++])
+    for (int upper = 0; upper < 2; upper++) {
+      int to = b.at[axis] + (upper ? 1 : -1);
+      if (to < 0 || to >= b.ranks[axis]) continue;
+      int neighbour = rank + (upper ? step : -step);
+      g->nleaves += add_face(&b, axis, neighbour, upper, g->root + g->nleaves);
+    }
+  g->nslots = g->nleaves;
+}
+
 void bench_graph_make(const bench_spec *spec, int exchange, int rank, int nranks, bench_graph *out)
 {
   memset(out, 0, sizeof *out);
   switch (spec->pattern) {
+  case BENCH_SWAP:
   case BENCH_PAIR: make_pair(spec, exchange, rank, nranks, out); break;
   case BENCH_RANDOM: make_random(spec, rank, nranks, out); break;
   case BENCH_GHOST: make_ghost(spec, rank, nranks, out); break;
+  case BENCH_HALO: make_halo(spec, rank, nranks, out); break;
   }
 }

@@ -2,16 +2,24 @@
 #ifndef BENCH_DRIVER_GRID_H
 #define BENCH_DRIVER_GRID_H
 
+#include "driver/operation.h"
 #include "driver/types.h"
 
-typedef enum bench_pattern { BENCH_PAIR, BENCH_RANDOM, BENCH_GHOST } bench_pattern;
+typedef enum bench_pattern {
+  BENCH_PAIR,
+  BENCH_RANDOM,
+  BENCH_GHOST,
+  BENCH_HALO,
+  BENCH_SWAP
+} bench_pattern;
 typedef enum bench_shape { BENCH_CONTIGUOUS, BENCH_FACE, BENCH_SCATTERED, BENCH_RUNS } bench_shape;
 typedef enum bench_measure {
   BENCH_EXCHANGE, /* time of an exchange, one way */
   BENCH_SETUP,    /* time from nothing to the end of the first exchange */
   BENCH_INIT,     /* time to bind an exchange that is set up to its arrays */
   BENCH_MEMORY,   /* bytes that a graph keeps once it is set up, by edge */
-  BENCH_GROWTH    /* bytes that an edge more makes it keep */
+  BENCH_GROWTH,   /* bytes that an edge more makes it keep */
+  BENCH_OVERLAP   /* how much of an exchange hides behind computing */
 } bench_measure;
 
 /* method/peer:target; a target of 0 is none. */
@@ -20,14 +28,24 @@ typedef struct bench_comparison {
   double target;
 } bench_comparison;
 
-enum { BENCH_COMPARISONS = 10 };
+enum { BENCH_COMPARISONS = 10, BENCH_FIELDS = 8 };
+
+/* What is exchanged: most cases have one field, bundles several on one graph. */
+typedef struct bench_field {
+  bench_kind kind;
+  const bench_operator *op;
+  const bench_type *type;
+} bench_field;
 
 typedef struct bench_spec {
   char name[40];
   bench_pattern pattern;
   bench_shape shape;
-  int reduce; /* reduce SUM, else bcast REPLACE */
+  bench_kind kind; /* of the first field */
+  const bench_operator *op;
   const bench_type *type;
+  int nfields;
+  bench_field fields[BENCH_FIELDS];
   int64_t size; /* bytes of a pair's message, or leaves a rank */
   int buffers;  /* arrays used in turn */
   int alloc;    /* arrays from grove_alloc */
@@ -35,6 +53,12 @@ typedef struct bench_spec {
   int ncomparisons;
   bench_comparison comparisons[BENCH_COMPARISONS];
 } bench_spec;
+
+/* One bcast that replaces or one reduce that sums: what every method can do. */
+int bench_is_plain(const bench_spec *spec);
+
+/* Makes `field` the one that kind, op and type tell of. */
+void bench_spec_take_field(bench_spec *s, int field);
 
 /* Reads the file. Returns the number of cases, or -1 after having said on stderr what is wrong.
  * The caller frees *out. */

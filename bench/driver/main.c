@@ -19,6 +19,7 @@ static const char help[] =
   "  --case-seconds S     after so long a case ends, if it has 7 batches of each (2.5)\n"
   "  --crowded TARGET     the target against MPI and PETSc, where ranks outnumber cores\n"
   "  --sabotage METHOD    break one value of this method, to see that it is found\n"
+  "  --threads            MPI_THREAD_MULTIPLE, for methods with threads\n"
   "  --list               the methods of this build\n"
   "\n"
   "Exit status: 0; 1 a method gave wrong values; 2 wrong usage; 3 something failed.\n";
@@ -29,7 +30,7 @@ typedef struct settings {
   const char *grid, *only, *sabotage;
   bench_effort effort;
   double crowded_target;
-  int list;
+  int list, threads;
 } settings;
 
 /* Returns the argument that it does not understand, or NULL. */
@@ -37,8 +38,8 @@ static const char *read_settings(int argc, char **argv, settings *s)
 {
   for (int i = 1; i < argc; i++) {
     const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(flag, "--list") == 0) {
-      s->list = 1;
+    if (strcmp(flag, "--list") == 0 || strcmp(flag, "--threads") == 0) {
+      *(strcmp(flag, "--list") == 0 ? &s->list : &s->threads) = 1;
       continue;
     }
     if (!value) return flag;
@@ -82,6 +83,7 @@ typedef struct field {
   bench_case variant[BENCH_COMPARISONS];
   int n;
   bench_entrant entrants[MOST_ENTRANTS];
+  const bench_method *failed; /* the last that cannot do what it says */
 } field;
 
 static const bench_entrant *find_entrant(const field *f, const char *method, const char *variant)
@@ -109,10 +111,21 @@ static bench_case *open_variant(field *f, const char *variant)
   return c;
 }
 
+/* Once a case. */
+static void note_failure(field *f, const bench_method *m)
+{
+  if (f->failed == m) return;
+  f->failed = m;
+  if (f->c.rank == 0) printf("failed %s %s\n", f->c.spec->name, m->name);
+}
+
 static void add_entrant(field *f, const char *method, const char *variant)
 {
   const bench_method *m = bench_method_find(method);
-  if (!m || !m->supports(f->c.spec) || find_entrant(f, method, variant)) return;
+  if (!m || find_entrant(f, method, variant)) return;
+  int supports = m->supports(f->c.spec);
+  if (supports < 0) note_failure(f, m);
+  if (supports <= 0) return;
   bench_need(f->n < MOST_ENTRANTS, "too many methods in a case");
   bench_entrant *e = &f->entrants[f->n++];
   e->method = m;
@@ -165,7 +178,7 @@ static int run_case(const settings *s, const bench_spec *spec, MPI_Comm comm, gr
     rounds = bench_measure_all(f.entrants, f.n, s->effort);
   }
   if (rank == 0) bench_report(spec, f.entrants, f.n, rounds, s->crowded_target);
-  for (int i = 0; i < f.n; i++) free(f.entrants[i].samples);
+  for (int i = 0; i < f.n; i++) bench_samples_free(&f.entrants[i]);
   for (int i = 0; i < f.nvariants; i++) bench_case_close(&f.variant[i]);
   if (f.c.root) bench_case_close(&f.c);
   return bad;
@@ -220,10 +233,10 @@ static int run_grid(const settings *s, MPI_Comm comm)
 int main(int argc, char **argv)
 {
   settings s = {.grid = "bench/grid.txt", .effort = {101, 0.0005, 2.5}};
-  int rank, status = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int rank, level, status = 0;
   const char *wrong = read_settings(argc, argv, &s);
+  MPI_Init_thread(&argc, &argv, s.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (wrong) {
     if (rank == 0) fprintf(stderr, "bench: '%s' is not understood\n%s", wrong, help);
     status = EXIT_USAGE;

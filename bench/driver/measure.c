@@ -5,6 +5,8 @@
  */
 #include "driver/measure.h"
 
+#include "driver/overlap.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -19,7 +21,7 @@ int64_t bench_verify(bench_entrant *e, int spoil)
   e->method->run(state, c->spec->buffers);
   e->method->fini(state);
   e->method->tear_down(state);
-  if (spoil && c->rank == 0) (c->spec->reduce ? c->root : c->leaf)[0] ^= 1;
+  if (spoil && c->rank == 0) (bench_writes_roots(c->spec) ? c->root : c->leaf)[0] ^= 1;
   int64_t wrong = bench_case_wrong(c);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, c->comm);
   return wrong;
@@ -96,7 +98,7 @@ static double count_growth(const bench_entrant *e)
   return bytes / edges;
 }
 
-static double sample(bench_entrant *e)
+static double sample(bench_entrant *e, int round)
 {
   MPI_Barrier(e->c->comm);
   switch (e->c->spec->measure) {
@@ -104,6 +106,7 @@ static double sample(bench_entrant *e)
   case BENCH_SETUP: return time_setup(e);
   case BENCH_INIT: return time_init(e);
   case BENCH_GROWTH: return count_growth(e);
+  case BENCH_OVERLAP: return bench_overlap_sample(e, round);
   case BENCH_MEMORY: break;
   }
   return count_memory(e->method, e->c) / (double)bench_case_edges(e->c);
@@ -127,18 +130,37 @@ static int calibrate(bench_entrant *e, double seconds)
   }
 }
 
+static int runs_exchanges(const bench_entrant *e)
+{
+  return e->c->spec->measure == BENCH_EXCHANGE || e->c->spec->measure == BENCH_OVERLAP;
+}
+
 static int keeps_state(const bench_entrant *e)
 {
-  return e->c->spec->measure == BENCH_EXCHANGE || e->c->spec->measure == BENCH_INIT;
+  return runs_exchanges(e) || e->c->spec->measure == BENCH_INIT;
+}
+
+static void open_samples(bench_entrant *e, int batches)
+{
+  e->samples = bench_alloc((size_t)batches, sizeof(double));
+  for (int i = 0; i < BENCH_TIMES && e->c->spec->measure == BENCH_OVERLAP; i++)
+    e->times[i] = bench_alloc((size_t)batches, sizeof(double));
+}
+
+void bench_samples_free(bench_entrant *e)
+{
+  free(e->samples);
+  for (int i = 0; i < BENCH_TIMES; i++) free(e->times[i]);
 }
 
 static void prepare(bench_entrant *e, bench_effort effort)
 {
   if (keeps_state(e)) e->state = e->method->set_up(e->c);
-  if (e->c->spec->measure != BENCH_EXCHANGE) return;
+  if (!runs_exchanges(e)) return;
   e->method->init(e->state);
   bench_case_fill(e->c);
   e->iterations = calibrate(e, effort.batch_seconds);
+  if (e->c->spec->measure == BENCH_OVERLAP) bench_overlap_prepare(e);
 }
 
 /* Where ranks that spin share cores an exchange takes milliseconds, and a case minutes. */
@@ -152,7 +174,7 @@ static int has_time(MPI_Comm comm, double begin, int rounds, double seconds)
 
 static void finish(bench_entrant *e, int rounds)
 {
-  if (e->c->spec->measure == BENCH_EXCHANGE) e->method->fini(e->state);
+  if (runs_exchanges(e)) e->method->fini(e->state);
   if (keeps_state(e)) e->method->tear_down(e->state);
   MPI_Allreduce(MPI_IN_PLACE, e->samples, rounds, MPI_DOUBLE, MPI_MAX, e->c->comm);
 }
@@ -176,14 +198,15 @@ int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort)
   int *order = bench_alloc((size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) {
     order[i] = i;
-    entrants[i].samples = bench_alloc((size_t)effort.batches, sizeof(double));
+    open_samples(&entrants[i], effort.batches);
     prepare(&entrants[i], effort);
   }
   double begin = MPI_Wtime();
   MPI_Comm comm = entrants[0].c->comm;
   for (; round < effort.batches && has_time(comm, begin, round, effort.case_seconds); round++) {
     shuffle(order, n, &state);
-    for (int i = 0; i < n; i++) entrants[order[i]].samples[round] = sample(&entrants[order[i]]);
+    for (int i = 0; i < n; i++)
+      entrants[order[i]].samples[round] = sample(&entrants[order[i]], round);
   }
   for (int i = 0; i < n; i++) finish(&entrants[i], round);
   free(order);

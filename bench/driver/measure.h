@@ -10,6 +10,9 @@ typedef struct bench_effort {
   double case_seconds;  /* after so long a case ends, but not before 7 rounds */
 } bench_effort;
 
+/* What overlap is made of. */
+enum { BENCH_TIME_EXCHANGE, BENCH_TIME_COMPUTE, BENCH_TIME_TOTAL, BENCH_TIMES };
+
 /* A method in a case. Usually the case is the same for all of them; one with a variant, such as
  * "grove@double", has a case of its own. */
 typedef struct bench_entrant {
@@ -17,8 +20,10 @@ typedef struct bench_entrant {
   const bench_method *method;
   bench_case *c;
   void *state;
-  int iterations;  /* a batch */
-  double *samples; /* one a batch: see bench/METRICS.md for the unit */
+  int iterations;             /* a batch */
+  double *samples;            /* one a batch: see bench/METRICS.md for the unit */
+  int64_t work;               /* of overlap: rounds of computing an exchange */
+  double *times[BENCH_TIMES]; /* of overlap, beside the samples: seconds */
 } bench_entrant;
 
 /* Runs the entrant once and returns the number of wrong values on all ranks. `spoil` breaks one
@@ -28,5 +33,8 @@ int64_t bench_verify(bench_entrant *e, int spoil);
 /* Fills the samples of all entrants and returns how many each has. Collective; the samples are the
  * same on every rank. */
 int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort);
+
+/* Frees what bench_measure_all has filled. */
+void bench_samples_free(bench_entrant *e);
 
 #endif

@@ -16,6 +16,10 @@
   {                                                                                                \
     return ((const c_type *)array)[i] == (c_type)value;                                            \
   }                                                                                                \
+  static int name##_get(const void *array, int64_t i)                                              \
+  {                                                                                                \
+    return (int)((const c_type *)array)[i];                                                        \
+  }                                                                                                \
   static void name##_add(const void *from, void *to, const int32_t *index, int n)                  \
   {                                                                                                \
     const c_type *restrict x = from;                                                               \
@@ -27,9 +31,37 @@
 BENCH_TYPES(DEFINE)
 
 #define ROW(name, c_type, mpi_type)                                                                \
-  {#name, sizeof(c_type), name##_mpi, name##_set, name##_is, name##_add},
+  {#name, sizeof(c_type), name##_mpi, name##_set, name##_is, name##_get, name##_add},
 
-static const bench_type types[] = {BENCH_TYPES(ROW)};
+/* ---- a pair: the number n is value n / 2 at place n % 2, so equal values differ in place ---- */
+
+static MPI_Datatype pair_mpi(void)
+{
+  return MPI_2INT;
+}
+
+static void pair_set(void *array, int64_t i, int value)
+{
+  int *pair = (int *)array + 2 * i;
+  pair[0] = value / 2;
+  pair[1] = value % 2;
+}
+
+static int pair_get(const void *array, int64_t i)
+{
+  const int *pair = (const int *)array + 2 * i;
+  return 2 * pair[0] + pair[1];
+}
+
+static int pair_is(const void *array, int64_t i, int value)
+{
+  const int *pair = (const int *)array + 2 * i;
+  return pair[0] == value / 2 && pair[1] == value % 2;
+}
+
+static const bench_type types[] = {
+  BENCH_TYPES(ROW){"2int", 2 * sizeof(int), pair_mpi, pair_set, pair_is, pair_get, NULL},
+};
 
 const bench_type *bench_type_find(const char *name)
 {

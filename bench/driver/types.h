@@ -1,4 +1,5 @@
-/* The basic types of the grid: their names, their MPI types, and small whole numbers in them. */
+/* The types of the grid: their names, their MPI types, and small whole numbers in them. Besides the
+ * basic ones `2int`, a value and a place. */
 #ifndef BENCH_DRIVER_TYPES_H
 #define BENCH_DRIVER_TYPES_H
 
@@ -16,6 +17,7 @@
   X(uint32, uint32_t, MPI_UINT32_T)                                                                \
   X(int64, int64_t, MPI_INT64_T)                                                                   \
   X(uint64, uint64_t, MPI_UINT64_T)                                                                \
+  X(schar, signed char, MPI_SIGNED_CHAR)                                                           \
   X(int, int, MPI_INT)                                                                             \
   X(float, float, MPI_FLOAT)                                                                       \
   X(double, double, MPI_DOUBLE)                                                                    \
@@ -29,7 +31,9 @@ typedef struct bench_type {
   MPI_Datatype (*mpi)(void); /* a function: in Open MPI the names are no constants */
   void (*set)(void *array, int64_t i, int value);
   int (*is)(const void *array, int64_t i, int value);
-  /* to[index[i]] += from[i], or to[i] += from[i] without an index: as one writes it by hand. */
+  int (*get)(const void *array, int64_t i); /* the nearest whole number; see is */
+  /* to[index[i]] += from[i], or to[i] += from[i] without an index: as one writes it by hand.
+   * NULL where there is no sum. */
   void (*add)(const void *from, void *to, const int32_t *index, int n);
 } bench_type;
 

@@ -81,7 +81,7 @@ static int make_messages(const bench_side *side, int rank, int nranks, int may_b
 
 void bench_by_hand_open(const bench_case *c, int exchange, bench_by_hand *out)
 {
-  bench_by_hand h = {.type = c->spec->type, .reduce = c->spec->reduce};
+  bench_by_hand h = {.type = c->spec->type, .reduce = c->spec->kind == BENCH_REDUCE};
   size_t bytes = h.type->bytes;
   bench_lists_open(&c->graph[exchange], c->comm, &h.lists);
   const bench_side *from = h.reduce ? &h.lists.leaves : &h.lists.roots;

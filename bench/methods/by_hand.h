@@ -44,11 +44,11 @@ void bench_by_hand_unpack(const bench_by_hand *h, const char *from, char *to);
 /* The arrays in the direction of the exchange. */
 static inline char *bench_from_array(const bench_case *c, int buffer)
 {
-  return c->spec->reduce ? bench_leaf_array(c, buffer) : bench_root_array(c, buffer);
+  return c->spec->kind == BENCH_REDUCE ? bench_leaf_array(c, buffer) : bench_root_array(c, buffer);
 }
 static inline char *bench_to_array(const bench_case *c, int buffer)
 {
-  return c->spec->reduce ? bench_root_array(c, buffer) : bench_leaf_array(c, buffer);
+  return c->spec->kind == BENCH_REDUCE ? bench_root_array(c, buffer) : bench_leaf_array(c, buffer);
 }
 
 /* to[i] = from[index[i]], and to[index[i]] = from[i]; for units of 1, 2, 4, 8 and 16 bytes. */

@@ -21,8 +21,8 @@ extern "C" {
 
 typedef struct bench_method {
   const char *name;
-  const char *about; /* one line for --list */
-  int (*supports)(const bench_spec *spec);
+  const char *about;                       /* one line for --list */
+  int (*supports)(const bench_spec *spec); /* -1: it says it does, and fails */
   void *(*set_up)(bench_case *c);
   void (*init)(void *state);
   void (*run)(void *state, int iterations);

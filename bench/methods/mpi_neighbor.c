@@ -19,7 +19,7 @@ typedef struct neighbor_state {
 
 static int exchanges(const bench_spec *spec)
 {
-  return spec->measure == BENCH_EXCHANGE || spec->measure == BENCH_SETUP;
+  return bench_is_plain(spec) && (spec->measure == BENCH_EXCHANGE || spec->measure == BENCH_SETUP);
 }
 
 static int describe(const bench_by_hand *h, bench_message *m, int n, int *counts, int *at,

@@ -1,6 +1,7 @@
 /* MPI by hand, point to point, in the two ways that people use: calls that are told the array each
  * time (blocking ones where there is a single message), and persistent requests.
  */
+#include "driver/compute.h"
 #include "methods/by_hand.h"
 #include "methods/method.h"
 
@@ -17,12 +18,12 @@ enum { TAG = 5 };
 
 static int exchanges(const bench_spec *spec)
 {
-  return spec->measure == BENCH_EXCHANGE || spec->measure == BENCH_SETUP;
+  return bench_is_plain(spec) && (spec->measure <= BENCH_SETUP || spec->measure == BENCH_OVERLAP);
 }
 
 static int times(const bench_spec *spec)
 {
-  return spec->measure < BENCH_MEMORY;
+  return bench_is_plain(spec) && spec->measure < BENCH_MEMORY;
 }
 
 static void *set_up(bench_case *c)
@@ -79,6 +80,7 @@ static void exchange_many(const p2p_state *s, const bench_by_hand *h, char *from
     const bench_message *m = &h->sends[i];
     MPI_Isend(bench_message_data(h, m, from), m->count, type, m->peer, TAG, s->c->comm, r++);
   }
+  bench_meanwhile(s->c);
   MPI_Waitall((int)(r - s->requests), s->requests, MPI_STATUSES_IGNORE);
 }
 

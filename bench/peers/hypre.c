@@ -74,7 +74,7 @@ static void run(void *state, int iterations)
   const hypre_state *s = state;
   double *root = (double *)s->c->root, *leaf = (double *)s->c->leaf;
   for (int i = 0; i < iterations; i++) {
-    if (s->c->spec->reduce)
+    if (s->c->spec->kind == BENCH_REDUCE)
       reduce(s, root, leaf);
     else
       bcast(s, root, leaf);

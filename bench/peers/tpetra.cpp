@@ -84,7 +84,7 @@ void run(void *state, int iterations)
   double *root = reinterpret_cast<double *>(s->c->root);
   double *leaf = reinterpret_cast<double *>(s->c->leaf);
   for (int i = 0; i < iterations; i++) {
-    if (s->c->spec->reduce) {
+    if (s->c->spec->kind == BENCH_REDUCE) {
       bench_leaves_to_ghosts(s->ghosts, leaf, root);
       s->roots->doExport(*s->leaves, *s->import, Tpetra::ADD);
     } else {

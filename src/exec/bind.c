@@ -151,16 +151,23 @@ fail:
 }
 
 /* Self edges for which there is no way from array to array go through a buffer of bounded size. */
+static void need_keep(grove_op *op, int64_t units, int64_t unit_bytes)
+{
+  int64_t bytes = units * unit_bytes;
+  if (bytes > KEEP_BYTES) bytes = unit_bytes < KEEP_BYTES ? KEEP_BYTES : unit_bytes;
+  if (bytes > op->keep_bytes) op->keep_bytes = bytes;
+}
+
 static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;
   for (int s = 0; s < op->nstages; s++)
     for (int k = 0; k < op->stages[s].wired->nkeeps; k++) {
       const grove_part *p = &op->stages[s].wired->keeps[2 * k];
-      int64_t bytes = p->bytes < KEEP_BYTES ? p->bytes : KEEP_BYTES;
-      if (bytes < p->unit_bytes) bytes = p->unit_bytes;
-      if (bytes > op->keep_bytes) op->keep_bytes = bytes;
+      need_keep(op, p->shape.units, p->unit_bytes);
     }
+  for (int k = 0; k < op->nfields; k++)
+    need_keep(op, op->channel->lanes[k].own.units, op->channel->lanes[k].key.unit_bytes);
   if (op->keep_bytes == 0) return GROVE_OK;
   op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
   GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)op->keep_bytes);
@@ -212,6 +219,27 @@ fail:
 
 /* ---- requests and rings ---- */
 
+static int is_for_edges(const grove_letter *letter)
+{
+  return letter->nparts == 1 && letter->parts->space == GROVE_SPACE_EDGE;
+}
+
+/* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
+ * the same ranks, in the same order. */
+static void pair_replies(grove_op *op, int s)
+{
+  grove_bound_stage *there = &op->stages[s], *back = there + 1;
+  for (int k = 0, j = back->nflows_in; k < there->nflows_in; k++) {
+    const grove_letter *letter = &there->wired->letters[there->flows[k].letter];
+    while (j < back->nflows && back->wired->letters[back->flows[j].letter].peer < letter->peer) j++;
+    if (j == back->nflows) return;
+    const grove_letter *reply = &back->wired->letters[back->flows[j].letter];
+    if (reply->peer == letter->peer && is_for_edges(letter) && is_for_edges(reply) &&
+        reply->parts->bytes == letter->parts->bytes && !op->channel->staged)
+      there->flows[k].reply = &back->flows[j];
+  }
+}
+
 /* The ends of the rings, in the order in which the channel has them. */
 static void join_rings(grove_op *op)
 {
@@ -227,7 +255,9 @@ static void join_rings(grove_op *op)
       flow->letter = w->flows[k];
       flow->bytes = w->letters[flow->letter].bytes;
       flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
-      flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
+      if (k < w->nflows_in && is_for_edges(&w->letters[flow->letter])) flow->direct = 0;
+      flow->single = flow->direct && !is_for_edges(&w->letters[flow->letter]) && flow->bytes > 0 &&
+                     flow->bytes <= op->channel->piece;
       flow->memory = op->stages[s].staging[flow->letter];
       if (k < w->nflows_in)
         flow->reader = &shm->readers[reader++];
@@ -235,6 +265,7 @@ static void join_rings(grove_op *op)
         flow->writer = &shm->writers[writer++];
     }
   }
+  for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
 }
 
 grove_status grove_op_connect(grove_op *op, int rewired)
@@ -249,7 +280,8 @@ grove_status grove_op_connect(grove_op *op, int rewired)
     const grove_wired_stage *w = op->stages[s].wired;
     if (w->np2p_receives + w->np2p_sends == 0) continue;
     GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
-                               w->np2p_receives, w->np2p_sends, &op->stages[s].p2p));
+                               op->ctx->options.chunk, w->np2p_receives, w->np2p_sends,
+                               &op->stages[s].p2p));
   }
   join_rings(op);
 fail:

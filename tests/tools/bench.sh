@@ -34,6 +34,20 @@ p-mixed  pair scattered reduce cdouble 160 1 malloc exchange grove/mpi:- grove/g
 g-random random contiguous reduce int8 31 1 malloc exchange grove/mpi:- grove/mpi-neighbor:-
 g-mixed  random scattered bcast longdouble 31 1 malloc exchange grove/mpi:- grove-begin/mpi:-
 g-ghost  ghost contiguous reduce double 20 1 malloc exchange grove/mpi:- grove/mpi-neighbor:-
+h-face   halo face bcast double 10 1 malloc exchange grove/mpi:-
+h-plain  halo contiguous reduce int 9 1 malloc exchange grove/mpi:- grove/mpi-neighbor:-
+h-swap   swap contiguous bcast double 24 1 malloc exchange grove/mpi:-
+k-fetch  random scattered fetch double 31 2 malloc exchange grove/grove-begin:-
+k-gather random scattered gather 2int 31 2 malloc exchange grove/grove-begin:-
+k-spread ghost contiguous scatter schar 31 1 malloc exchange grove/grove-begin:-
+k-highest random contiguous fetch:max int 31 1 malloc exchange grove/grove-begin:-
+r-prod   random contiguous reduce:prod double 31 1 malloc exchange grove/grove-begin:-
+r-maxloc random contiguous reduce:maxloc 2int 31 1 malloc exchange grove/grove-begin:-
+r-land   random contiguous reduce:land int 31 1 malloc exchange grove/grove-begin:-
+r-last   random contiguous reduce:replace int64 31 1 malloc exchange grove/grove-begin:-
+b-types  halo face bcast double*3+int32 10 1 malloc exchange grove-bundle/mpi-packed:-
+b-ways   random contiguous bcast+reduce int8+double*3 31 1 malloc exchange grove-bundle/mpi-packed:-
+b-kinds  ghost contiguous fetch+gather+scatter int 9 1 malloc exchange grove-bundle/grove-separate:-
 g-setup  random contiguous bcast double 40 1 malloc setup grove/mpi:1
 g-init   random contiguous bcast double 40 1 malloc init grove/mpi:-
 g-memory random contiguous bcast double 40 1 malloc memory grove/value:12
@@ -50,14 +64,18 @@ rows() {
 
 for ranks in 1 2; do
   bench "$ranks" --grid "$work/grid"
-  rows 18
+  rows 33
   lines 1 '^missing p-nobody grove nobody 0$'
   lines 1 "^conditions $ranks ranks, "
 done
-for case in p-mixed g-ghost; do # one rank of three has no partner
+for case in p-mixed g-ghost h-plain; do # one rank of three has no partner in a pair
   bench 3 --grid "$work/grid" --case $case
   rows 2
 done
+bench 3 --grid "$work/grid" --case k-
+rows 4
+bench 3 --grid "$work/grid" --case b-
+rows 3
 bench 2 --grid "$work/grid" --case p-plain --crowded 1.05
 rows 2
 lines 1 '^row p-plain grove mpi mpi-(send|persistent) .* 1.05 (win|tie|loss) '
@@ -69,13 +87,32 @@ lines 7 '^wrong g-[a-z]+ grove 1$'
 lines 9 '^missing g-[a-z]+ grove '
 lines 1 '^row ' # grove-begin against MPI
 
-# The grid of the project can be read; a wrong line is named.
-bench 1 --case no-such-case
-((status == 0)) || fail 'bench/grid.txt cannot be read'
+for case in k-fetch k-gather k-spread r-last; do
+  bench 2 --grid "$work/grid" --case $case --sabotage grove
+  lines 1 "^wrong $case grove "
+done
+bench 2 --grid "$work/grid" --case b-ways --sabotage grove-bundle
+lines 1 '^wrong b-ways grove-bundle '
+
+# What hides behind computing: a line for each method, those with threads where MPI allows them.
+echo 'o-swap swap contiguous bcast double 64 1 malloc overlap' \
+  'grove/mpi-send:- grove-thread/mpi-thread:-' >"$work/overlap"
+bench 2 --grid "$work/overlap"
+((status == 0)) || fail 'overlap failed'
+lines 2 '^hidden o-swap (grove|mpi-send) '
+bench 2 --grid "$work/overlap" --threads
+((status == 0)) || fail 'overlap with threads failed'
+lines 4 '^hidden o-swap [a-z-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ '
+
+# The grids of the project can be read; a wrong line is named.
+for grid in grid operations bundles overlap; do
+  bench 1 --grid "bench/$grid.txt" --case no-such-case
+  ((status == 0)) || fail "bench/$grid.txt cannot be read"
+done
 echo 'p-bad pair contiguous bcast quadruple 8 1 malloc exchange grove/mpi:-' >>"$work/grid"
 bench 1 --grid "$work/grid"
 ((status == 2)) || fail 'a bad grid: the exit status is not 2'
-grep -q "^bench: $work/grid:15: quadruple$" "$work/err" || fail 'the line is not named'
+grep -q "^bench: $work/grid:29: quadruple$" "$work/err" || fail 'the line is not named'
 bench 1 --no-such-flag
 ((status == 2)) || fail 'a bad flag: the exit status is not 2'
 
@@ -92,6 +129,12 @@ slow = ["row c grove mpi mpi-send 5 10 0.5 0.4 0.6 0.7 win met", "missing c grov
 fast = ["row c grove mpi mpi-send 6 4 1.5 1.4 1.6 0.7 loss missed", "missing c grove petsc 0.3"]
 rows = r.choose(r.parse(slow, "openmpi", 2, "cma") + r.parse(fast, "openmpi", 2, "nocma"))
 assert len(rows) == 2 and rows[0]["setting"] == "nocma" and rows[0]["ratio"] == 1.5, rows
+share = ["hidden 64 grove 2 2 3 0.5 0.4 0.6", "failed c petsc"]
+shares = r.choose_hidden(r.parse(share[:1], "openmpi", 2, "cma", "tcp"))
+assert [place for place, _ in r.by_place(shares)] == ["openmpi, 2 ranks, tcp"], shares
+assert "0.50 (2.000, 3.000)" in r.hidden_markdown(shares)[4], r.hidden_markdown(shares)
+elsewhere = r.parse(slow[:1] + share[1:], "openmpi", 2, "cma", "tcp")
+assert elsewhere[0]["case"] == "c/tcp" and r.counts(elsewhere)["failed"] == 1, elsewhere
 c = r.counts(rows)
 assert (c["loss"], c["win"], c["missing"], c["missed"], c["target_missing"]) == (1, 0, 1, 1, 1), c
 assert r.table(rows).count("\n") == 2

@@ -1,0 +1,31 @@
+/* What the methods that use Grove have in common. */
+#ifndef BENCH_METHODS_GROVE_H
+#define BENCH_METHODS_GROVE_H
+
+#include "driver/case.h"
+
+typedef struct bench_grove_state {
+  bench_case *c;
+  grove_context *own; /* a context of its own, or NULL: the case's is used */
+  grove_forest *forest[2];
+  int nops; /* of each exchange: one an array */
+  grove_op **op;
+} bench_grove_state;
+
+/* Ends the job with the library's sentence unless all went well. */
+void bench_grove_need(grove_status status);
+
+/* A forest with a graph of the case. Collective. */
+grove_forest *bench_grove_forest(const bench_case *c, grove_context *ctx, int exchange);
+
+/* The case's operation on array number `buffer`, for good. Collective. */
+grove_op *bench_grove_bind(const bench_case *c, grove_forest *forest, int buffer);
+
+/* The slots of a method with persistent operations. */
+void *bench_grove_set_up(bench_case *c);
+void bench_grove_init(void *state);
+void bench_grove_run(void *state, int iterations);
+void bench_grove_fini(void *state);
+void bench_grove_tear_down(void *state);
+
+#endif
