@@ -28,17 +28,17 @@ typedef struct grove_active {
   void (*advance)(struct grove_active *self);
 } grove_active;
 
-/* One row of the summary: what operations of one kind on one forest did on this rank. */
+/* One row of the summary: what operations of one kind on forests of one name did on this rank. */
 typedef struct grove_tally {
   char *forest;
   const char *operation;
   const char *route;
-  int64_t forest_serial; /* rows of equal forest_serial, operation and unit_bytes are one */
   int64_t unit_bytes;
-  int64_t starts;
+  int64_t starts, ends;
   int64_t on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
-  double start_seconds; /* spent inside start */
-  double total_seconds; /* from start until completion was seen */
+  double start_seconds;   /* inside start; this and the next two add up to the whole */
+  double between_seconds; /* the rest, until the call returned that told of the end */
+  double wait_seconds;    /* inside wait, test and end */
 } grove_tally;
 
 /* A tag may be used again when every rank has returned it after equally many starts: then all its
@@ -244,7 +244,8 @@ void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 
 /* ---- the summary (summary.c) ---- */
 
-/* The row for (forest, operation, unit); an index, since rows move. Collective. */
+/* The row for (forest, operation, route, unit) by rank 0's names: an index, since rows move. Agreed
+ * by all. */
 grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row);
 void grove_context_summarise(grove_context *ctx);
 

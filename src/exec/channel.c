@@ -169,7 +169,6 @@ grove_status grove_channel_create(const grove_request *r, const grove_channel_ke
   channel->key = *key;
   channel->ctx = ctx;
   channel->rank = ctx->rank;
-  channel->tally = -1;
   channel->check = ctx->options.check;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_TRY(get_plan(r->forest, key, &channel->plan));

@@ -71,17 +71,6 @@ static int64_t signature(const grove_request *r, const grove_channel *channel)
   return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 
-static grove_status make_row(const grove_request *r, grove_channel *channel)
-{
-  if (r->forest->ctx->options.log != GROVE_LOG_SUMMARY) return GROVE_OK;
-  grove_tally row = {.forest = (char *)grove_forest_label(r->forest),
-                     .operation = grove_operation_name(r->operation),
-                     .route = channel->plan->route,
-                     .forest_serial = r->forest->serial,
-                     .unit_bytes = channel->key.unit_bytes};
-  return grove_context_tally(r->forest->ctx, &row, &channel->tally);
-}
-
 /* The option machine=measure: now there is something to price. Agreed by all. */
 static grove_status measure_machine(grove_context *ctx)
 {
@@ -106,7 +95,7 @@ static grove_status init(const grove_request *r, int persistent, grove_op **out)
   grove_status mine = make(r, persistent, &channel, &op);
   int rewired = 0;
   GROVE_TRY(grove_channel_agree(r->forest->ctx, mine, signature(r, channel), channel, &rewired));
-  GROVE_TRY(make_row(r, channel));
+  GROVE_TRY(grove_channel_open_account(r, channel));
   GROVE_TRY(grove_op_connect(op, rewired));
   *out = op;
   return GROVE_OK;

@@ -7,7 +7,7 @@
  *     channel.c   finding and making channels         flow.c   messages over shared memory
  *     wire.c      what goes over which transport      wait.c   start, test, wait, end, report
  *     bind.c      arrays to messages                  free.c   freeing in any state
- *     predict.c   what the model says it will take
+ *     predict.c   what the model says it will take    clock.c  what it took, for log and trace
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -65,6 +65,12 @@ typedef struct grove_channel_key {
   int generation; /* of the context's options */
 } grove_channel_key;
 
+/* What is kept of a channel's operations for the option `log` (clock.c). */
+typedef struct grove_account {
+  int kept;  /* anything at all: only then the clock is read at every start and wait */
+  int tally; /* row of the summary */
+} grove_account;
+
 /* A stage of the plan, ready for this unit and these transports. Its messages are numbered:
  * receives, then sends. Those over MPI have a number there, in the same order; those over shared
  * memory belong to a flow, which on the sending side may stand for several messages with the same
@@ -96,12 +102,12 @@ typedef struct grove_channel {
   int check;         /* with checksums */
   int64_t piece;     /* bytes that travel at once over shared memory */
   int persistent;    /* arrays never change: requests are made once */
-  int tally;         /* row of the summary; -1: none is kept */
   int64_t sequence;  /* starts so far */
   grove_op *members; /* of a pool: all operations that are idle, active or abandoned */
   grove_price price; /* this rank's own part of the model's price; NaN: not known */
   double predicted;  /* seconds of the slowest rank, by the model */
   char machine[64];  /* the name of the profile that said so */
+  grove_account account;
 } grove_channel;
 
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
@@ -176,6 +182,13 @@ typedef struct grove_bound_stage {
   int kept;          /* self edges are done */
 } grove_bound_stage;
 
+/* Where the time of a start goes that is kept an account of. */
+typedef struct grove_timing {
+  int open;        /* started, and nobody was told of its end */
+  double returned; /* when start did */
+  double inside;   /* seconds in tests, and in waits that timed out, since */
+} grove_timing;
+
 typedef enum grove_op_state {
   GROVE_OP_IDLE,
   GROVE_OP_ACTIVE,
@@ -210,6 +223,7 @@ struct grove_op {
   double since, seconds; /* of the timed ones */
   grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
+  grove_timing timing;
 };
 
 /* An operation on the channel, without arrays and requests. Takes `unit` over on success. This
@@ -246,6 +260,21 @@ void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
 /* Makes room in a ring that is full, for a message whose turn to be combined has not come. */
 void grove_flow_hold(grove_op *op, grove_flow *flow);
+
+/* ---- where the time goes (clock.c) ---- */
+
+/* Opens the account of a channel, if the options want one. Agreed by all. */
+grove_status grove_channel_open_account(const grove_request *r, grove_channel *channel);
+
+/* At the end of a start, if its channel has an account. */
+void grove_op_note_start(grove_op *op);
+
+/* At the beginning of a wait or test, and at its end. */
+static inline double grove_op_clock(const grove_op *op)
+{
+  return op->timing.open ? grove_clock() : 0;
+}
+void grove_op_note_wait(grove_op *op, double since, int complete);
 
 /* ---- freeing (free.c) ---- */
 
