@@ -49,7 +49,13 @@ typedef struct grove_tag {
 } grove_tag;
 
 /* Tags below this one are for set-up; operations have one each, from here on. */
-enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_ANSWER = 2, GROVE_TAG_FIRST = 8 };
+enum {
+  GROVE_TAG_EXCHANGE = 0,
+  GROVE_TAG_ANSWER = 2,
+  GROVE_TAG_CLOCK = 4,
+  GROVE_TAG_TRACE = 5,
+  GROVE_TAG_FIRST = 8
+};
 
 struct grove_context {
   int references;
@@ -80,11 +86,13 @@ struct grove_context {
   const char *call;     /* the collective call under way, for its timeout */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
+  struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
 };
 
 /* A context is shared by all that was made from it. */
 grove_context *grove_context_hold(grove_context *ctx);
-void grove_context_release(grove_context *ctx);
+/* The last one writes the trace, which may fail. */
+grove_status grove_context_release(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);

@@ -1,12 +1,15 @@
 /* Where the time of an operation goes: inside start; inside the waits and tests of it, up to the
  * one that told of its end; and between these, when the program computed, or called the library
  * for something else, or a thread of the library's own moved the data. The three add up to the time
- * from the call of start to the return of that wait or test.
+ * from the call of start to the return of that wait or test. They are summed up for the option
+ * `log`, and noted one by one for `trace`.
  *
  * Only channels with an account come here: without the options that ask for one, nothing but the
  * flag is looked at.
  */
 #include "exec/op.h"
+
+/* ---- accounts ---- */
 
 static grove_status open_tally(const grove_request *r, grove_channel *channel)
 {
@@ -14,19 +17,44 @@ static grove_status open_tally(const grove_request *r, grove_channel *channel)
                       .operation = grove_operation_name(r->operation),
                       .route = channel->plan->route,
                       .unit_bytes = channel->key.unit_bytes};
+  channel->account.counted = 1;
   return grove_context_tally(r->forest->ctx, &like, &channel->account.tally);
 }
 
-grove_status grove_channel_open_account(const grove_request *r, grove_channel *channel)
+static void open_subject(const grove_request *r, grove_channel *channel, double since)
+{
+  const grove_counts *counts = &channel->counts;
+  int64_t bytes = channel->key.unit_bytes;
+  grove_subject like = {.forest = (char *)grove_forest_label(r->forest),
+                        .serial = r->forest->serial,
+                        .operation = grove_operation_name(r->operation),
+                        .route = channel->plan->route,
+                        .unit_bytes = bytes,
+                        .on_node_messages = counts->on_node_messages,
+                        .on_node_bytes = counts->on_node_units * bytes,
+                        .off_node_messages = counts->off_node_messages,
+                        .off_node_bytes = counts->off_node_units * bytes};
+  channel->account.traced = 1;
+  channel->account.subject = grove_trace_subject(channel->ctx->trace, &like);
+  grove_span span = {.kind = GROVE_SPAN_INIT,
+                     .subject = channel->account.subject,
+                     .begin = since,
+                     .end = grove_clock()};
+  grove_trace_note(channel->ctx->trace, &span);
+}
+
+grove_status grove_channel_open_account(const grove_request *r, grove_channel *channel,
+                                        double since)
 {
   grove_status status = GROVE_OK;
-  const grove_context *ctx = r->forest->ctx;
-  if (ctx->options.log == GROVE_LOG_OFF) return GROVE_OK;
-  GROVE_TRY(open_tally(r, channel));
-  channel->account.kept = 1;
+  if (channel->ctx->options.log == GROVE_LOG_SUMMARY) GROVE_TRY(open_tally(r, channel));
+  if (grove_trace_is_on(channel->ctx)) open_subject(r, channel, since);
+  channel->account.kept = channel->account.counted || channel->account.traced;
 fail:
   return status;
 }
+
+/* ---- starts and ends ---- */
 
 static void count_start(const grove_op *op, double seconds)
 {
@@ -40,13 +68,6 @@ static void count_start(const grove_op *op, double seconds)
   t->off_node_bytes += channel->counts.off_node_units * channel->key.unit_bytes;
 }
 
-void grove_op_note_start(grove_op *op)
-{
-  double now = grove_clock();
-  op->timing = (grove_timing){.open = 1, .returned = now};
-  count_start(op, now - op->since);
-}
-
 static void count_end(const grove_op *op, double between)
 {
   grove_tally *t = &op->ctx->tallies[op->channel->account.tally];
@@ -55,13 +76,36 @@ static void count_end(const grove_op *op, double between)
   t->wait_seconds += op->timing.inside;
 }
 
-void grove_op_note_wait(grove_op *op, double since, int complete)
+static void trace_span(const grove_op *op, grove_span_kind kind, double begin, double end,
+                       double between)
+{
+  grove_span span = {.kind = kind,
+                     .subject = op->channel->account.subject,
+                     .start = op->sequence,
+                     .begin = begin,
+                     .end = end,
+                     .between = between};
+  grove_trace_note(op->ctx->trace, &span);
+}
+
+void grove_op_note_start(grove_op *op)
 {
   double now = grove_clock();
+  op->timing = (grove_timing){.open = 1, .returned = now};
+  if (op->channel->account.counted) count_start(op, now - op->since);
+  if (op->channel->account.traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
+}
+
+void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete)
+{
+  const grove_account *account = &op->channel->account;
+  double now = grove_clock();
   op->timing.inside += now - since;
-  if (!complete) return;
-  op->timing.open = 0;
+  double between = now - op->timing.returned - op->timing.inside;
+  if (!complete && kind == GROVE_SPAN_TEST) return;
+  op->timing.open = !complete;
   grove_context_enter(op->ctx);
-  count_end(op, now - op->timing.returned - op->timing.inside);
+  if (account->counted && complete) count_end(op, between);
+  if (account->traced) trace_span(op, complete ? kind : GROVE_SPAN_TIMEOUT, since, now, between);
   grove_context_leave(op->ctx);
 }

@@ -92,10 +92,11 @@ static grove_status init(const grove_request *r, int persistent, grove_op **out)
   grove_channel *channel = NULL;
   grove_op *op = NULL;
   if (!r->forest->ctx->machine) GROVE_TRY(measure_machine(r->forest->ctx));
+  double since = grove_trace_clock(r->forest->ctx);
   grove_status mine = make(r, persistent, &channel, &op);
   int rewired = 0;
   GROVE_TRY(grove_channel_agree(r->forest->ctx, mine, signature(r, channel), channel, &rewired));
-  GROVE_TRY(grove_channel_open_account(r, channel));
+  GROVE_TRY(grove_channel_open_account(r, channel, since));
   GROVE_TRY(grove_op_connect(op, rewired));
   *out = op;
   return GROVE_OK;

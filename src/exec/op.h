@@ -13,6 +13,7 @@
 #define GROVE_EXEC_OP_H
 
 #include "context/context.h"
+#include "context/trace.h"
 #include "forest/forest.h"
 #include "model/price.h"
 #include "pack/pack.h"
@@ -65,10 +66,12 @@ typedef struct grove_channel_key {
   int generation; /* of the context's options */
 } grove_channel_key;
 
-/* What is kept of a channel's operations for the option `log` (clock.c). */
+/* What is kept of a channel's operations for the options `log` and `trace` (clock.c). */
 typedef struct grove_account {
-  int kept;  /* anything at all: only then the clock is read at every start and wait */
-  int tally; /* row of the summary */
+  int kept;    /* either: only then the clock is read at every start and wait */
+  int counted; /* in the summary, in row `tally` */
+  int traced;  /* as `subject` */
+  int tally, subject;
 } grove_account;
 
 /* A stage of the plan, ready for this unit and these transports. Its messages are numbered:
@@ -263,8 +266,10 @@ void grove_flow_hold(grove_op *op, grove_flow *flow);
 
 /* ---- where the time goes (clock.c) ---- */
 
-/* Opens the account of a channel, if the options want one. Agreed by all. */
-grove_status grove_channel_open_account(const grove_request *r, grove_channel *channel);
+/* Opens the account of a channel, if the options want one; its making began at `since`. Agreed by
+ * all. */
+grove_status grove_channel_open_account(const grove_request *r, grove_channel *channel,
+                                        double since);
 
 /* At the end of a start, if its channel has an account. */
 void grove_op_note_start(grove_op *op);
@@ -274,7 +279,7 @@ static inline double grove_op_clock(const grove_op *op)
 {
   return op->timing.open ? grove_clock() : 0;
 }
-void grove_op_note_wait(grove_op *op, double since, int complete);
+void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
 
 /* ---- freeing (free.c) ---- */
 

@@ -79,7 +79,7 @@ grove_status grove_test(grove_op *op, int *done)
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
   int complete = poll(op);
-  if (op->timing.open) grove_op_note_wait(op, since, complete);
+  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
   if (complete && !op->begun) op->state = GROVE_OP_TOLD;
   if (complete) GROVE_TRY(outcome(op));
   *done = complete;
@@ -158,7 +158,7 @@ static grove_status wait_with_care(grove_op *op)
   GROVE_TRY(check_started(op, "grove_wait"));
   double since = grove_op_clock(op);
   if (op->state == GROVE_OP_ACTIVE || grove_context_locks(op->ctx)) status = wait_on(op);
-  if (op->timing.open) grove_op_note_wait(op, since, status == GROVE_OK);
+  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
   GROVE_TRY(status);
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
@@ -197,7 +197,8 @@ grove_status grove_end(grove_op **pointer)
     return GROVE_OK;
   }
   char *sentence = status == GROVE_OK ? NULL : strdup(grove_last_error());
-  grove_op_free(pointer);
+  grove_status last = grove_op_free(pointer); /* perhaps of all that the context had */
+  if (status == GROVE_OK) status = last;
   if (sentence) grove_error_set(status, sentence);
   free(sentence);
 fail:
