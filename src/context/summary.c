@@ -205,9 +205,9 @@ static void print(const grove_context *ctx, int complete, double *sums, const do
       print_line(&ctx->tallies[row], sums + SUMS * row, times + TIMES * row, &lines[1 + i]);
     }
     fprintf(stderr,
-            "Grove: %d ranks on %d nodes; messages and bytes %s, times of one start on the slowest "
-            "rank\n",
-            ctx->size, ctx->topo.nnodes,
+            "Grove: %d rank%s on %d node%s; messages and bytes %s, times of one start on the "
+            "slowest rank\n",
+            ctx->size, ctx->size > 1 ? "s" : "", ctx->topo.nnodes, ctx->topo.nnodes > 1 ? "s" : "",
             complete ? "of all ranks" : "of rank 0 only: not every rank freed its context");
     print_lines(lines, 1 + shown);
     print_rest(list + shown, n - shown, sums);
