@@ -177,16 +177,17 @@ fail:
   return status;
 }
 
-/* Some rank is not here. */
-static grove_status write_alone(const grove_context *ctx, writer *w)
+/* The ranks could not come together, for this reason. */
+static grove_status write_alone(const grove_context *ctx, writer *w, grove_status code,
+                                const char *why)
 {
   grove_status status = GROVE_OK;
   if (ctx->rank == 0) {
     write_own(ctx, w);
     GROVE_TRY(finish_file(ctx, w, 0));
   }
-  GROVE_CHECK(0, GROVE_ERR_TIMEOUT, "rank %d: not every rank freed its context: the trace %s",
-              ctx->rank, ctx->rank == 0 ? "has rank 0's row alone" : "is without this rank's row");
+  GROVE_CHECK(0, code, "rank %d: %s: the trace %s", ctx->rank, why,
+              ctx->rank == 0 ? "has rank 0's row alone" : "is without this rank's row");
 fail:
   return status;
 }
@@ -213,17 +214,21 @@ grove_status grove_trace_write(grove_context *ctx)
 {
   writer w = {0};
   int finalized = 0, all = 0;
+  const char *why = "a collective call timed out";
   grove_status status = open_writer(ctx, &w), agreed = GROVE_OK;
   ctx->options.timeout_seconds = 0; /* those who come take as long as the file takes */
   MPI_Finalized(&finalized);
-  if (!ctx->broken && !finalized) {
+  if (finalized) {
+    why = "the context was freed after MPI_Finalize";
+  } else if (!ctx->broken) {
+    why = "not every rank freed its context";
     all = meet(ctx, status, &agreed);
     if (!all) ctx->broken = 1;
   }
   if (all)
     status = agreed == GROVE_OK ? write_all(ctx, &w) : agreed;
   else if (status == GROVE_OK)
-    status = write_alone(ctx, &w);
+    status = write_alone(ctx, &w, finalized ? GROVE_ERR_STATE : GROVE_ERR_TIMEOUT, why);
   close_writer(&w, !ctx->broken);
   return status;
 }
