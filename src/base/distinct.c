@@ -43,7 +43,8 @@ grove_status grove_distinct_count(const grove_index *list, int64_t *out)
   grove_status status = GROVE_OK;
   int32_t *number = NULL;
   *out = list->count;
-  if (list->count < 2 || grove_index_consecutive(list)) return GROVE_OK;
+  if (list->count < 2 || list->count > GROVE_LIST_MOST || grove_index_consecutive(list))
+    return GROVE_OK;
   range r = range_of(list);
   if (r.most - r.least <= list->count * BITS_AN_ENTRY) return count_by_bits(list, r, out);
   GROVE_NEW(number, list->count);

@@ -10,11 +10,12 @@
 extern "C" {
 #endif
 
-/* How many different values the list has. */
+/* How many different values the list has. Of a list of more than GROVE_LIST_MOST entries this says
+ * that all differ: nobody could number them. */
 grove_status grove_distinct_count(const grove_index *list, int64_t *out);
 
 /* number[i]: which value entry i is, counted in the order in which values first appear; `count` of
- * them. The list has fewer than 2^31 entries. */
+ * them. The list has at most GROVE_LIST_MOST entries. */
 grove_status grove_distinct_number(const grove_index *list, int32_t *number, int64_t *count);
 
 #ifdef __cplusplus

@@ -8,6 +8,14 @@
 
 #include <stdint.h>
 
+/* Where entries of a list are counted, ordered or numbered one by one, that takes 32 bits each. A
+ * longer list is legal, and left as it is: not ordered, no value of it sent once, no runs found in
+ * it. Both ends of a message see the same number of entries, and so do the same. (A test makes the
+ * limit small.) */
+#ifndef GROVE_LIST_MOST
+#define GROVE_LIST_MOST INT32_MAX
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -61,6 +61,18 @@ static grove_status parse_count(const option *about, const char *value, void *fi
   return GROVE_OK;
 }
 
+/* The least is enough for what set-up sends beside the data, and small enough for tests. */
+static grove_status parse_chunk(const option *about, const char *value, void *field)
+{
+  enum { LEAST = 64 };
+  int bytes = 0;
+  grove_status status = parse_count(about, value, &bytes);
+  if (status != GROVE_OK) return status;
+  if (bytes < LEAST) return refuse(about, value);
+  *(int *)field = bytes;
+  return GROVE_OK;
+}
+
 static grove_status parse_count_or_auto(const option *about, const char *value, void *field)
 {
   if (strcasecmp(value, "auto") != 0) return parse_count(about, value, field);
@@ -109,6 +121,9 @@ static const option table[GROVE_OPTION_COUNT] = {
    FIELD(transport_off_node), 1},
   {"p2p", "persistent", "persistent|reposted",
    "MPI requests: made once and restarted, or posted anew at every start", parse_choice, FIELD(p2p),
+   1},
+  {"chunk", "1073741824", "a number of bytes, from 64 to 2147483647",
+   "bytes of the largest message handed to MPI; more goes in several", parse_chunk, FIELD(chunk),
    1},
   {"deterministic", "off", "off|on",
    "floating-point reductions equal bit for bit on every route and transport", parse_switch,

@@ -14,7 +14,7 @@ enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 
-enum { GROVE_OPTION_COUNT = 14 };
+enum { GROVE_OPTION_COUNT = 15 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +25,7 @@ typedef struct grove_options {
   int transport_on_node;
   int transport_off_node;
   int p2p;
+  int chunk; /* bytes of the largest message that MPI is given */
   int deterministic;
   int node_size;   /* 0: as found */
   char *node_map;  /* "": as found; owned, like all texts */

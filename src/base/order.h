@@ -3,6 +3,7 @@
 #ifndef GROVE_BASE_ORDER_H
 #define GROVE_BASE_ORDER_H
 
+#include "base/index.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -13,8 +14,8 @@ extern "C" {
 
 int grove_order_ascends(int64_t n, const int64_t *key);
 
-/* The numbers of the keys (none is negative), by ascending key: n, fewer than 2^31. The caller
- * frees the list. */
+/* The numbers of the keys (none is negative), by ascending key: n, at most GROVE_LIST_MOST. The
+ * caller frees the list. */
 grove_status grove_order_create(int64_t n, const int64_t *key, int32_t **out);
 
 #ifdef __cplusplus

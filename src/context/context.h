@@ -49,7 +49,7 @@ typedef struct grove_tag {
 } grove_tag;
 
 /* Tags below this one are for set-up; operations have one each, from here on. */
-enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_ANSWER = 2, GROVE_TAG_FIRST = 8 };
+enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_ANSWER = 2, GROVE_TAG_FREIGHT = 4, GROVE_TAG_FIRST = 8 };
 
 struct grove_context {
   int references;

@@ -151,16 +151,23 @@ fail:
 }
 
 /* Self edges for which there is no way from array to array go through a buffer of bounded size. */
+static void need_keep(grove_op *op, int64_t units, int64_t unit_bytes)
+{
+  int64_t bytes = units * unit_bytes;
+  if (bytes > KEEP_BYTES) bytes = unit_bytes < KEEP_BYTES ? KEEP_BYTES : unit_bytes;
+  if (bytes > op->keep_bytes) op->keep_bytes = bytes;
+}
+
 static grove_status make_keep(grove_op *op)
 {
   grove_status status = GROVE_OK;
   for (int s = 0; s < op->nstages; s++)
     for (int k = 0; k < op->stages[s].wired->nkeeps; k++) {
       const grove_part *p = &op->stages[s].wired->keeps[2 * k];
-      int64_t bytes = p->bytes < KEEP_BYTES ? p->bytes : KEEP_BYTES;
-      if (bytes < p->unit_bytes) bytes = p->unit_bytes;
-      if (bytes > op->keep_bytes) op->keep_bytes = bytes;
+      need_keep(op, p->shape.units, p->unit_bytes);
     }
+  for (int k = 0; k < op->nfields; k++)
+    need_keep(op, op->channel->lanes[k].own.units, op->channel->lanes[k].key.unit_bytes);
   if (op->keep_bytes == 0) return GROVE_OK;
   op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
   GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)op->keep_bytes);
@@ -249,7 +256,8 @@ grove_status grove_op_connect(grove_op *op, int rewired)
     const grove_wired_stage *w = op->stages[s].wired;
     if (w->np2p_receives + w->np2p_sends == 0) continue;
     GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
-                               w->np2p_receives, w->np2p_sends, &op->stages[s].p2p));
+                               op->ctx->options.chunk, w->np2p_receives, w->np2p_sends,
+                               &op->stages[s].p2p));
   }
   join_rings(op);
 fail:

@@ -164,16 +164,32 @@ static int same_key(const grove_channel_key *a, const grove_channel_key *b)
          a->generation == b->generation;
 }
 
-static grove_status make_lane(const grove_request *r, const grove_channel_key *key, grove_lane *out)
+/* The leaves of this rank's own roots need not come along the plan. */
+static grove_status make_fetch(const grove_forest *f, grove_lane *lane)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
+  const grove_side *leaves = &f->leaves, *roots = &f->roots;
+  grove_index own = {0};
+  lane->turn = lane->plan->nstages / 2 - 1;
+  for (int g = 0; g < leaves->count; g++)
+    if (leaves->ranks[g] == f->ctx->rank)
+      own =
+        grove_index_view(&leaves->slots, leaves->begin[g], leaves->begin[g + 1] - leaves->begin[g]);
+  for (int g = 0; g < roots->count; g++)
+    if (roots->ranks[g] == f->ctx->rank) lane->own_begin = roots->begin[g];
+  GROVE_TRY(grove_shape_create(&roots->slots, &none, lane->key.unit_bytes, &lane->fetched));
+  GROVE_TRY(grove_shape_create(&own, &none, lane->key.unit_bytes, &lane->own));
+fail:
+  return status;
+}
+
+static grove_status make_lane(const grove_request *r, const grove_channel_key *key, grove_lane *out)
+{
+  grove_status status = GROVE_OK;
   out->key = *key;
   GROVE_TRY(get_plan(r->forest, key, &out->plan));
-  if (key->operation == GROVE_FETCH) {
-    out->turn = out->plan->nstages / 2 - 1;
-    GROVE_TRY(grove_shape_create(&r->forest->roots.slots, &none, key->unit_bytes, &out->fetched));
-  }
+  if (key->operation == GROVE_FETCH) GROVE_TRY(make_fetch(r->forest, out));
 fail:
   return status;
 }
@@ -227,7 +243,10 @@ void grove_channel_release(grove_channel *channel)
     grove_op_destroy(channel->members);
   }
   grove_channel_unwire(channel);
-  for (int k = 0; k < channel->nlanes; k++) grove_shape_free(&channel->lanes[k].fetched);
+  for (int k = 0; k < channel->nlanes; k++) {
+    grove_shape_free(&channel->lanes[k].fetched);
+    grove_shape_free(&channel->lanes[k].own);
+  }
   free(channel->lanes);
   if (channel->tag > 0) grove_context_return_tag(channel->ctx, channel->tag, channel->sequence);
   free(channel);

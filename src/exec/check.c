@@ -104,9 +104,13 @@ static grove_status collect(const grove_channel *channel, const grove_field *fie
     for (int k = 0; k < 2 * w->nkeeps; k++)
       GROVE_TRY(add_part(fields, &w->keeps[k], k % 2 == 0 ? read : written));
   }
-  for (int k = 0; k < channel->nlanes; k++)
-    if (channel->lanes[k].key.operation == GROVE_FETCH)
-      GROVE_TRY(add(fields, k, GROVE_SPACE_ROOT, &channel->lanes[k].fetched.slots, written));
+  for (int k = 0; k < channel->nlanes; k++) {
+    const grove_lane *lane = &channel->lanes[k];
+    if (lane->key.operation != GROVE_FETCH) continue;
+    GROVE_TRY(add(fields, k, GROVE_SPACE_ROOT, &lane->fetched.slots, written));
+    GROVE_TRY(add(fields, k, GROVE_SPACE_LEAF, &lane->own.slots, read));
+    GROVE_TRY(add(fields, k, GROVE_SPACE_UPDATE, &lane->own.slots, written));
+  }
   if (read->n > 0) qsort(read->list, (size_t)read->n, sizeof *read->list, by_begin);
   if (written->n > 0) qsort(written->list, (size_t)written->n, sizeof *written->list, by_begin);
 fail:

@@ -95,45 +95,34 @@ fail:
 
 /* ---- what does not travel ---- */
 
-/* Between the edges, which are laid out as in a letter, and an array: in steps that the buffer has
- * room for, or at once where the edges follow each other. */
-static grove_status keep_edges(const grove_op *op, const grove_field *f, const grove_part *from,
-                               const grove_part *to)
-{
-  grove_status status = GROVE_OK;
-  const grove_mover *reader = grove_field_mover(f, from->space);
-  const grove_mover *writer = grove_field_mover(f, to->space);
-  char *source = grove_field_array(f, from->space), *target = grove_field_array(f, to->space);
-  int64_t units = from->shape.units, room = op->keep_bytes / from->unit_bytes;
-  if (grove_pack_is_trivial(&reader->unit, &from->shape))
-    return grove_unpack(writer, &to->shape,
-                        grove_unit_at(&reader->unit, source, from->shape.slots.first), target, 0,
-                        units);
-  if (to->space == GROVE_SPACE_EDGE && grove_pack_is_trivial(&writer->unit, &to->shape))
-    return grove_pack(reader, &from->shape, source, 0, units,
-                      grove_unit_at(&writer->unit, target, to->shape.slots.first));
-  for (int64_t at = 0, n = 0; at < units; at += n) {
-    n = units - at < room ? units - at : room;
-    GROVE_TRY(grove_pack(reader, &from->shape, source, at, n, op->keep));
-    GROVE_TRY(grove_unpack(writer, &to->shape, op->keep, target, at, n));
-  }
-fail:
-  return status;
-}
-
 grove_status grove_op_keep(grove_op *op, const grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < w->nkeeps; k++) {
     const grove_part *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
-    if (from->space == GROVE_SPACE_EDGE || to->space == GROVE_SPACE_EDGE)
-      GROVE_TRY(keep_edges(op, f, from, to));
-    else
-      GROVE_TRY(grove_move(&f->mover, &from->shape, grove_field_array(f, from->space), &to->shape,
-                           grove_field_array(f, to->space), op->keep,
-                           op->keep_bytes / from->unit_bytes));
+    GROVE_TRY(grove_move(&f->mover, &from->shape, grove_field_array(f, from->space), &to->shape,
+                         grove_field_array(f, to->space), op->keep,
+                         op->keep_bytes / from->unit_bytes));
   }
+fail:
+  return status;
+}
+
+/* One field: edges of lower ranks, the own ones, edges of higher ranks. */
+static grove_status fetch_field(const grove_op *op, const grove_lane *lane, const grove_field *f)
+{
+  grove_status status = GROVE_OK;
+  const grove_mover *m = &f->fetcher;
+  void *root = f->request.arrays[GROVE_SPACE_ROOT];
+  int64_t bytes = m->unit.bytes, begin = lane->own_begin, end = begin + lane->own.units;
+  if (bytes == 0) return GROVE_OK;
+  GROVE_TRY(grove_pack_fetch(m, &lane->fetched, root, 0, begin, f->edges));
+  GROVE_TRY(grove_pack_fetch_own(
+    m, &lane->fetched, root, begin, &f->mover, &lane->own, f->request.arrays[GROVE_SPACE_LEAF],
+    f->request.arrays[GROVE_SPACE_UPDATE], op->keep, op->keep_bytes / bytes));
+  GROVE_TRY(grove_pack_fetch(m, &lane->fetched, root, end, lane->fetched.units - end,
+                             (char *)f->edges + end * bytes));
 fail:
   return status;
 }
@@ -143,10 +132,8 @@ grove_status grove_op_fetch(grove_op *op, int stage)
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->channel->lanes[k];
-    const grove_field *f = &op->fields[k];
-    if (lane->key.operation != GROVE_FETCH || lane->turn != stage) continue;
-    GROVE_TRY(grove_pack_fetch(&f->fetcher, &lane->fetched, f->request.arrays[GROVE_SPACE_ROOT], 0,
-                               lane->fetched.units, f->edges));
+    if (lane->key.operation == GROVE_FETCH && lane->turn == stage)
+      GROVE_TRY(fetch_field(op, lane, &op->fields[k]));
   }
 fail:
   return status;

@@ -77,8 +77,10 @@ typedef struct grove_channel_key {
 typedef struct grove_lane {
   grove_channel_key key;
   const grove_plan *plan; /* in the direction of the data; belongs to the forest */
-  int turn;               /* of a fetch: the stage that brings the leaves, before which ... */
-  grove_shape fetched;    /* ... and after which come the roots of all edges, in their order */
+  int turn;               /* of a fetch: the stage after which the leaves are here */
+  grove_shape fetched;    /* then the roots of all edges get theirs, in this order, */
+  int64_t own_begin;      /* those of this rank's own leaves, from this edge on, ... */
+  grove_shape own;        /* ... straight from the leaves */
 } grove_lane;
 
 /* Parts of a letter begin on multiples of this: every basic type is aligned in them. */

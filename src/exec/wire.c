@@ -86,8 +86,10 @@ static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_
   const grove_index none = {0};
   GROVE_NEW(w->keeps, 2 * channel->nlanes);
   for (int k = 0; k < channel->nlanes; k++) {
-    const grove_stage *stage = stage_of(&channel->lanes[k], s);
+    const grove_lane *lane = &channel->lanes[k];
+    const grove_stage *stage = stage_of(lane, s);
     if (!stage || stage->keep_from.index.count == 0) continue;
+    if (lane->key.operation == GROVE_FETCH) continue; /* see grove_op_fetch */
     GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
     GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
     w->nkeeps++;

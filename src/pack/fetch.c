@@ -190,3 +190,35 @@ grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape
   if (fetch_list(mover, shape, base, begin, count, message)) return GROVE_OK;
   return fetch_batches(mover, shape, base, begin, count, message);
 }
+
+/* ---- from array to array ---- */
+
+/* Both lists at once. Returns 0 if they, or the unit, are not for this way. */
+static int carry(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
+                 const grove_shape *own, const void *values, void *old)
+{
+  int64_t elements = 0;
+  int kernel = m->combine.way == GROVE_COMBINE_KERNEL || m->combine.way == GROVE_COMBINE_REPLACE;
+  if (!shape->slots.narrow || !own->slots.narrow || !m->unit.dense || !kernel) return 0;
+  const grove_fetch_kernels *kernels = grove_fetch_kernels_of(m, m->unit.bytes, &elements);
+  if (!kernels->carried) return 0;
+  kernels->carried(base, shape->slots.narrow + begin, values, own->slots.narrow, old, own->units,
+                   elements);
+  return 1;
+}
+
+grove_status grove_pack_fetch_own(const grove_mover *mover, const grove_shape *shape, void *base,
+                                  int64_t begin, const grove_mover *plain, const grove_shape *own,
+                                  const void *values, void *old, void *buffer, int64_t room)
+{
+  grove_status status = GROVE_OK;
+  if (mover->unit.bytes == 0 || carry(mover, shape, base, begin, own, values, old)) return GROVE_OK;
+  for (int64_t at = 0, n = 0; at < own->units; at += n) {
+    n = own->units - at < room ? own->units - at : room;
+    GROVE_TRY(grove_pack(plain, own, values, at, n, buffer));
+    GROVE_TRY(grove_pack_fetch(mover, shape, base, begin + at, n, buffer));
+    GROVE_TRY(grove_unpack(plain, own, buffer, old, at, n));
+  }
+fail:
+  return status;
+}

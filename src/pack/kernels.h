@@ -63,6 +63,10 @@ typedef struct grove_fetch_kernels {
   void (*flat)(void *target, void *value, int64_t n);
   void (*listed)(void *target, const int32_t *slots, void *value, int64_t n, int64_t elements);
   void (*any)(const grove_any_combine *any);
+  /* From blocks in an array: their targets' old values go to the same slots of another, or of the
+   * same one. NULL: not for this type. */
+  void (*carried)(void *target, const int32_t *target_slots, const void *value,
+                  const int32_t *value_slots, void *old, int64_t n, int64_t elements);
 } grove_fetch_kernels;
 
 /* `listed` takes blocks of elements as they lie in an array, values as they lie in a message. */
@@ -160,12 +164,28 @@ const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_
   }
 
 #define GROVE_FETCH_LISTS(name, type)                                                              \
+  static void name##_fetch_carried(void *target, const int32_t *target_slots, const void *value,   \
+                                   const int32_t *value_slots, void *old, int64_t n,               \
+                                   int64_t elements)                                               \
+  {                                                                                                \
+    char *t = (char *)target, *o = (char *)old;                                                    \
+    const char *v = (const char *)value;                                                           \
+    const int32_t *restrict t_slots = target_slots, *restrict v_slots = value_slots;               \
+    int64_t bytes = elements * (int64_t)sizeof(type);                                              \
+    for (int64_t k = 0; k < n; k++)                                                                \
+      for (int64_t i = 0; i < bytes; i += (int64_t)sizeof(type)) {                                 \
+        type a;                                                                                    \
+        memcpy(&a, t + t_slots[k] * bytes + i, sizeof a);                                          \
+        name##_at(t + t_slots[k] * bytes + i, v + v_slots[k] * bytes + i);                         \
+        memcpy(o + v_slots[k] * bytes + i, &a, sizeof a);                                          \
+      }                                                                                            \
+  }                                                                                                \
   GROVE_KERNEL_LISTED(name, type, fetch_listed, name##_fetch_at, name##_fetch_flat, )              \
   GROVE_KERNEL_ANY(name, fetch_any, name##_fetch_at, name##_fetch_flat, )
 
 #define GROVE_FETCHES(name)                                                                        \
   {                                                                                                \
-    name##_fetch_flat, name##_fetch_listed, name##_fetch_any                                       \
+    name##_fetch_flat, name##_fetch_listed, name##_fetch_any, name##_fetch_carried                 \
   }
 
 /* AT(target, value) takes one element, FLAT(target, value, n) a block; CONST if they only read the

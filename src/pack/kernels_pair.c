@@ -47,7 +47,7 @@
     op##_##name##_box,                                                                             \
     op##_##name##_any,                                                                             \
     NULL,                                                                                          \
-    GROVE_FETCHES(op##_##name)};
+    {op##_##name##_fetch_flat, op##_##name##_fetch_listed, op##_##name##_fetch_any, NULL}};
 
 /* The loops over `fetch`at and `fetch`in_memory; CONST if these only read the values. */
 #define WAYS(op, name, v_type, i_type, fetch, CONST)                                               \

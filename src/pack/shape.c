@@ -73,7 +73,8 @@ static int find_box(const grove_index *x, grove_shape *s)
 
 /* ---- runs ---- */
 
-/* Runs have 32 bits, like the lists they may replace; a slot is never negative. */
+/* Runs have 32 bits, like the lists they may replace: wide ones stay as they are. A slot is never
+ * negative. */
 static int breaks(const int32_t *slots, int64_t i)
 {
   return slots[i] - slots[i - 1] != 1;
@@ -128,7 +129,7 @@ static grove_status choose(const grove_index *x, int64_t unit_bytes, grove_shape
       s->form = GROVE_SHAPE_BOX;
     if (s->form != GROVE_SHAPE_LISTED) return GROVE_OK;
   }
-  if (!x->narrow || x->count > INT32_MAX || !runs_are_likely(x, unit_bytes)) return GROVE_OK;
+  if (!x->narrow || x->count > GROVE_LIST_MOST || !runs_are_likely(x, unit_bytes)) return GROVE_OK;
   int64_t nruns = count_runs(x);
   if (cost_of_runs(x->count, nruns, unit_bytes) >= least) return GROVE_OK;
   GROVE_TRY(make_runs(x, nruns, s));
@@ -142,9 +143,9 @@ fail:
 static grove_status find_owners(grove_shape *s)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(s->units <= INT32_MAX, GROVE_ERR_UNSUPPORTED,
-              "a message of %lld units that stand for several slots: 2^31 - 1 are possible",
-              (long long)s->units);
+  GROVE_CHECK(s->units <= GROVE_LIST_MOST, GROVE_ERR_UNSUPPORTED,
+              "a message of %lld units that stand for several slots: %lld are possible",
+              (long long)s->units, (long long)GROVE_LIST_MOST);
   GROVE_NEW(s->owner, s->slots.count);
   for (int64_t u = 0, k = 0; u < s->units; u++)
     for (int64_t end = grove_index_at(&s->starts, u + 1); k < end; k++) s->owner[k] = (int32_t)u;

@@ -55,6 +55,12 @@ typedef struct named_list {
   int64_t *names;
 } named_list;
 
+/* Too few entries to gain from another order, or too many to be numbered? */
+static int keeps_order(int64_t n)
+{
+  return n < WORTH_ORDERING || n > GROVE_LIST_MOST;
+}
+
 /* Would it help to have these names in order? Not where they are so, or follow a pattern, which has
  * better kernels. Both ends must come to the same answer, and look at the same list. */
 static grove_status is_disorderly(int64_t n, const int64_t *names, int *out)
@@ -64,7 +70,7 @@ static grove_status is_disorderly(int64_t n, const int64_t *names, int *out)
   grove_index list = {0};
   grove_shape shape = {0};
   *out = 0;
-  if (n < WORTH_ORDERING || grove_order_ascends(n, names)) return GROVE_OK;
+  if (keeps_order(n) || grove_order_ascends(n, names)) return GROVE_OK;
   GROVE_TRY(grove_index_create(n, names, &list));
   GROVE_TRY(grove_shape_create(&list, &none, sizeof(double), &shape));
   *out = shape.form == GROVE_SHAPE_LISTED;
@@ -127,6 +133,7 @@ static grove_status order_roots(grove_index *slots, grove_plan *plan)
 {
   grove_status status = GROVE_OK;
   int64_t *names = NULL;
+  if (keeps_order(slots->count)) return GROVE_OK;
   GROVE_ROOM(names, slots->count);
   for (int64_t i = 0; i < slots->count; i++) names[i] = grove_index_at(slots, i);
   GROVE_TRY(order_by_name((named_list){slots, names}, plan));

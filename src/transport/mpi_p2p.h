@@ -1,7 +1,8 @@
 /* Messages as MPI point-to-point, one request each: made once and restarted (persistent), or posted
- * anew at every start (reposted), which lets buffers change from start to start.
+ * anew at every start (reposted), which lets buffers change from start to start. A message larger
+ * than a limit goes in chunks of that many bytes, each a message for MPI, all with the same tag.
  *
- *     grove_p2p_create(comm, tag, persistent, nreceives, nsends, &p);
+ *     grove_p2p_create(comm, tag, persistent, chunk_limit, nreceives, nsends, &p);
  *     grove_p2p_bind(p, i, peer, buffer, bytes);      message i: receives first, then sends
  *     grove_p2p_start(p, i);
  *     grove_p2p_poll(p, &n, &which);                  until all that were started have come up
@@ -22,10 +23,12 @@ extern "C" {
 
 typedef struct grove_p2p grove_p2p;
 
-grove_status grove_p2p_create(MPI_Comm comm, int tag, int persistent, int nreceives, int nsends,
-                              grove_p2p **out);
+/* `chunk_limit`: the most bytes that MPI gets at once; the same at both ends of a message. */
+grove_status grove_p2p_create(MPI_Comm comm, int tag, int persistent, int chunk_limit,
+                              int nreceives, int nsends, grove_p2p **out);
 
-/* Gives message i its partner and memory; again with another buffer only where not persistent. */
+/* Gives message i its partner and memory; again with another buffer, for as many bytes, only where
+ * not persistent. */
 grove_status grove_p2p_bind(grove_p2p *p, int i, int peer, void *buffer, int64_t bytes);
 
 grove_status grove_p2p_start(grove_p2p *p, int i);
@@ -39,12 +42,15 @@ int grove_p2p_pending(const grove_p2p *p, int i);
 /* True while anything is. */
 int grove_p2p_busy(const grove_p2p *p);
 
-/* Takes back message i, a receive under way, if nothing has come for it yet: `withdrawn` says so.
- * Else it is arriving, and waited for; GROVE_ERR_TIMEOUT after `timeout` seconds (0: never). */
+/* Takes back what has not come yet of message i, a receive under way; `withdrawn` says whether that
+ * is anything. What is arriving is waited for, and stays in its buffer; GROVE_ERR_TIMEOUT after
+ * `timeout` seconds (0: never), also where something was withdrawn. Where several sets with one tag
+ * are under way, the latest is withdrawn from first. */
 grove_status grove_p2p_withdraw(grove_p2p *p, int i, double timeout, int *withdrawn);
 
-/* Posts a withdrawn receive again: into its own buffer, or (`discard`) into memory of the
- * transport's, so that its sender is not held up while nobody wants the data. */
+/* Posts what was withdrawn of a receive again: into its own buffer, or (`discard`) into memory of
+ * the transport's, so that its sender is not held up while nobody wants the data. Of several sets
+ * the earliest first. */
 grove_status grove_p2p_repost(grove_p2p *p, int i, int discard);
 
 /* Only when nothing is pending. */

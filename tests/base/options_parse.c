@@ -31,6 +31,9 @@ static const good goods[] = {
   {"transport_off_node", "p2p", FIELD(transport_off_node), 0},
   {"p2p", "reposted", FIELD(p2p), GROVE_P2P_REPOSTED},
   {"P2P", "Persistent", FIELD(p2p), GROVE_P2P_PERSISTENT},
+  {"chunk", "64", FIELD(chunk), 64},
+  {"Chunk", "2147483647", FIELD(chunk), 2147483647},
+  {"chunk", "1073741824", FIELD(chunk), 1073741824},
   {"deterministic", "on", FIELD(deterministic), 1},
   {"deterministic", "off", FIELD(deterministic), 0},
   {"deterministic", "YES", FIELD(deterministic), 1},
@@ -67,6 +70,12 @@ static const char *const bads[][2] = {
   {"progress", "threads"},
   {"transport_off_node", "mpi"},
   {"p2p", "persist"},
+  {"chunk", ""},
+  {"chunk", "0"},
+  {"chunk", "63"},
+  {"chunk", "2147483648"},
+  {"chunk", "1 GiB"},
+  {"chunk", "auto"},
   {"deterministic", "maybe"},
   {"deterministic", ""},
   {"check", "2"},
@@ -248,7 +257,8 @@ static void round_trips(void)
   round_trip(&o);
   CHECK_OK(grove_options_set(&o, "node_map", ""));
   round_trip(&o);
-  static const char *const names[] = {"node_size", "socket_size", "spin", "timeout", "check"};
+  static const char *const names[] = {"node_size", "socket_size", "chunk",
+                                      "spin",      "timeout",     "check"};
   static const char *const odd[] = {" 5", "+5", "005", "\t5", "\n5", "5\n", "0x5", "1\n2"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     for (size_t k = 0; k < sizeof odd / sizeof *odd; k++)

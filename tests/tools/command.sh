@@ -127,8 +127,8 @@ fi
 
 # --- options ---
 
-readonly options='route transport_on_node transport_off_node p2p deterministic node_size node_map
-  socket_size spin check timeout log'
+readonly options='route transport_on_node transport_off_node p2p chunk deterministic node_size
+  node_map socket_size spin check timeout log'
 
 good "$grove" options
 [[ ! -s $work/err ]] || fail 'it complains'
