@@ -219,6 +219,27 @@ fail:
 
 /* ---- requests and rings ---- */
 
+static int is_for_edges(const grove_letter *letter)
+{
+  return letter->nparts == 1 && letter->parts->space == GROVE_SPACE_EDGE;
+}
+
+/* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
+ * the same ranks, in the same order. */
+static void pair_replies(grove_op *op, int s)
+{
+  grove_bound_stage *there = &op->stages[s], *back = there + 1;
+  for (int k = 0, j = back->nflows_in; k < there->nflows_in; k++) {
+    const grove_letter *letter = &there->wired->letters[there->flows[k].letter];
+    while (j < back->nflows && back->wired->letters[back->flows[j].letter].peer < letter->peer) j++;
+    if (j == back->nflows) return;
+    const grove_letter *reply = &back->wired->letters[back->flows[j].letter];
+    if (reply->peer == letter->peer && is_for_edges(letter) && is_for_edges(reply) &&
+        reply->parts->bytes == letter->parts->bytes && !op->channel->staged)
+      there->flows[k].reply = &back->flows[j];
+  }
+}
+
 /* The ends of the rings, in the order in which the channel has them. */
 static void join_rings(grove_op *op)
 {
@@ -234,7 +255,9 @@ static void join_rings(grove_op *op)
       flow->letter = w->flows[k];
       flow->bytes = w->letters[flow->letter].bytes;
       flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
-      flow->single = flow->direct && flow->bytes > 0 && flow->bytes <= op->channel->piece;
+      if (k < w->nflows_in && is_for_edges(&w->letters[flow->letter])) flow->direct = 0;
+      flow->single = flow->direct && !is_for_edges(&w->letters[flow->letter]) && flow->bytes > 0 &&
+                     flow->bytes <= op->channel->piece;
       flow->memory = op->stages[s].staging[flow->letter];
       if (k < w->nflows_in)
         flow->reader = &shm->readers[reader++];
@@ -242,6 +265,7 @@ static void join_rings(grove_op *op)
         flow->writer = &shm->writers[writer++];
     }
   }
+  for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
 }
 
 grove_status grove_op_connect(grove_op *op, int rewired)

@@ -208,10 +208,9 @@ grove_status grove_channel_create(grove_context *ctx, int n, const grove_request
   channel->check = ctx->options.check;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(channel->lanes, n);
-  for (; channel->nlanes < n; channel->nlanes++) {
+  for (channel->nlanes = 0; channel->nlanes < n; channel->nlanes++) {
     int k = channel->nlanes;
     GROVE_TRY(make_lane(&requests[k], &keys[k], &channel->lanes[k]));
-    channel->ordered |= keys[k].operation == GROVE_REDUCE;
   }
   GROVE_TRY(grove_channel_wire(channel));
   channel->price = grove_channel_predict(channel);

@@ -2,6 +2,9 @@
  * as the ring has room or data; whoever polls calls again. Operations of one channel share its
  * rings and take turns, in the order of their starts.
  *
+ * Fetch. A piece that comes is answered at once, as long as the ring of the reply has room; from
+ * the first piece on for which it has none, the answers wait with the edges for the next stage.
+ *
  * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
  * where it is, and the reader takes it from there. The send is through when all readers have.
  */
@@ -142,6 +145,25 @@ static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flo
   grove_op_note(op, grove_letter_unpack(op, letter_of(s, flow), flow->at, bytes, data));
 }
 
+/* The answer to a piece of a fetch, made in the ring that takes it back. Not if an earlier piece
+ * was not answered. */
+static int answer_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+                        const char *data, int64_t bytes)
+{
+  grove_flow *reply = flow->reply;
+  if (!reply || op->abandoned || reply->at != flow->at || reply->writer->turn != op->sequence)
+    return 0;
+  grove_slot *slot = grove_ring_claim(reply->writer);
+  if (!slot) return 0;
+  slot->kind = GROVE_ITEM_DATA;
+  memcpy(grove_slot_data(slot), data, (size_t)bytes);
+  grove_op_note(op,
+                grove_letter_fetch(op, letter_of(s, flow), flow->at, bytes, grove_slot_data(slot)));
+  grove_ring_post(reply->writer, slot);
+  reply->at += bytes;
+  return 1;
+}
+
 /* What came before its turn. */
 static void read_held(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
 {
@@ -174,7 +196,8 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
     if (!slot) return 0;
     int64_t bytes = 0;
     const char *data = item_data(op, s, flow, slot, &bytes);
-    read_piece(op, s, flow, data, bytes);
+    if (is_spot(flow, slot) || !answer_piece(op, s, flow, data, bytes))
+      read_piece(op, s, flow, data, bytes);
     grove_ring_pass(r);
     flow->at += bytes;
   }

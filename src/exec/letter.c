@@ -1,6 +1,8 @@
 /* Between the users' arrays and letters. */
 #include "exec/op.h"
 
+#include <string.h>
+
 /* ---- pieces of letters ---- */
 
 /* A piece that begins inside a part, anywhere, ends with it: what follows would not be aligned. */
@@ -51,21 +53,51 @@ fail:
   return status;
 }
 
+/* Units of edges, wherever they are, meet the roots. */
+static grove_status fetch(const grove_op *op, const grove_part *p, const window *w, void *units)
+{
+  const grove_field *f = &op->fields[p->field];
+  return grove_pack_fetch(&f->fetcher, &op->channel->lanes[p->field].fetched,
+                          f->request.arrays[GROVE_SPACE_ROOT], p->shape.slots.first + w->begin,
+                          w->units, units);
+}
+
+/* On every route the edges of a letter follow each other. */
+static char *edges_of(const grove_op *op, const grove_part *p, const window *w)
+{
+  return (char *)op->fields[p->field].edges + (p->shape.slots.first + w->begin) * p->unit_bytes;
+}
+
+static grove_status unpack_part(const grove_op *op, const grove_part *p, const window *w,
+                                const void *data)
+{
+  const grove_field *f = &op->fields[p->field];
+  if (p->space != GROVE_SPACE_EDGE)
+    return grove_unpack(&f->mover, &p->shape, data, f->request.arrays[p->space], w->begin,
+                        w->units);
+  char *edges = edges_of(op, p, w);
+  memcpy(edges, data, (size_t)(w->units * p->unit_bytes));
+  return fetch(op, p, w, edges);
+}
+
 grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter, int64_t at,
                                  int64_t bytes, const void *data)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < letter->nparts; k++) {
-    const grove_part *p = &letter->parts[k];
-    const grove_field *f = &op->fields[p->field];
-    window w = window_of(p, at, bytes);
+    window w = window_of(&letter->parts[k], at, bytes);
     if (w.units > 0)
-      GROVE_TRY(grove_unpack(grove_field_mover(f, p->space), &p->shape,
-                             (const char *)data + w.offset, grove_field_array(f, p->space), w.begin,
-                             w.units));
+      GROVE_TRY(unpack_part(op, &letter->parts[k], &w, (const char *)data + w.offset));
   }
 fail:
   return status;
+}
+
+grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, int64_t at,
+                                int64_t bytes, void *data)
+{
+  window w = window_of(letter->parts, at, bytes);
+  return fetch(op, letter->parts, &w, data);
 }
 
 /* ---- whole letters ---- */
@@ -81,11 +113,19 @@ fail:
   return status;
 }
 
+/* What came straight to where it belongs is done, unless it belongs to edges. */
+static grove_status take_edges(const grove_op *op, const grove_letter *letter)
+{
+  const grove_part *p = letter->parts;
+  window w = window_of(p, 0, letter->data);
+  return p->space == GROVE_SPACE_EDGE ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
+}
+
 grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[i];
-  if (!s->staging[i]) return GROVE_OK;
+  if (!s->staging[i]) return take_edges(op, letter);
   if (op->channel->check)
     GROVE_TRY(grove_check_open(op, letter->peer, s->staging[i], letter->data));
   GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, s->staging[i]));
@@ -95,9 +135,21 @@ fail:
 
 /* ---- what does not travel ---- */
 
-grove_status grove_op_keep(grove_op *op, const grove_wired_stage *w)
+/* A fetch by this rank's own leaves. */
+static grove_status fetch_own(const grove_op *op, const grove_lane *lane, const grove_field *f)
+{
+  void *const *arrays = f->request.arrays;
+  if (lane->own.units == 0 || lane->key.unit_bytes == 0) return GROVE_OK;
+  return grove_pack_fetch_own(&f->fetcher, &lane->fetched, arrays[GROVE_SPACE_ROOT],
+                              lane->own_begin, &f->mover, &lane->own, arrays[GROVE_SPACE_LEAF],
+                              arrays[GROVE_SPACE_UPDATE], op->keep,
+                              op->keep_bytes / lane->key.unit_bytes);
+}
+
+grove_status grove_op_keep(grove_op *op, int s)
 {
   grove_status status = GROVE_OK;
+  const grove_wired_stage *w = op->stages[s].wired;
   for (int k = 0; k < w->nkeeps; k++) {
     const grove_part *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
@@ -105,35 +157,10 @@ grove_status grove_op_keep(grove_op *op, const grove_wired_stage *w)
                          grove_field_array(f, to->space), op->keep,
                          op->keep_bytes / from->unit_bytes));
   }
-fail:
-  return status;
-}
-
-/* One field: edges of lower ranks, the own ones, edges of higher ranks. */
-static grove_status fetch_field(const grove_op *op, const grove_lane *lane, const grove_field *f)
-{
-  grove_status status = GROVE_OK;
-  const grove_mover *m = &f->fetcher;
-  void *root = f->request.arrays[GROVE_SPACE_ROOT];
-  int64_t bytes = m->unit.bytes, begin = lane->own_begin, end = begin + lane->own.units;
-  if (bytes == 0) return GROVE_OK;
-  GROVE_TRY(grove_pack_fetch(m, &lane->fetched, root, 0, begin, f->edges));
-  GROVE_TRY(grove_pack_fetch_own(
-    m, &lane->fetched, root, begin, &f->mover, &lane->own, f->request.arrays[GROVE_SPACE_LEAF],
-    f->request.arrays[GROVE_SPACE_UPDATE], op->keep, op->keep_bytes / bytes));
-  GROVE_TRY(grove_pack_fetch(m, &lane->fetched, root, end, lane->fetched.units - end,
-                             (char *)f->edges + end * bytes));
-fail:
-  return status;
-}
-
-grove_status grove_op_fetch(grove_op *op, int stage)
-{
-  grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->channel->lanes[k];
-    if (lane->key.operation == GROVE_FETCH && lane->turn == stage)
-      GROVE_TRY(fetch_field(op, lane, &op->fields[k]));
+    if (lane->key.operation == GROVE_FETCH && lane->turn == s)
+      GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
   }
 fail:
   return status;

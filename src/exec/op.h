@@ -77,10 +77,10 @@ typedef struct grove_channel_key {
 typedef struct grove_lane {
   grove_channel_key key;
   const grove_plan *plan; /* in the direction of the data; belongs to the forest */
-  int turn;               /* of a fetch: the stage after which the leaves are here */
-  grove_shape fetched;    /* then the roots of all edges get theirs, in this order, */
-  int64_t own_begin;      /* those of this rank's own leaves, from this edge on, ... */
-  grove_shape own;        /* ... straight from the leaves */
+  int turn;               /* of a fetch: the stage that brings the leaves */
+  grove_shape fetched;    /* the roots of all edges, in their order */
+  int64_t own_begin;      /* from this edge on they are joined to ... */
+  grove_shape own;        /* ... these leaves of this rank, which do not travel */
 } grove_lane;
 
 /* Parts of a letter begin on multiples of this: every basic type is aligned in them. */
@@ -108,6 +108,8 @@ typedef struct grove_letter {
  * sends. Those over MPI have a number there, in the same order; those over shared memory belong to
  * a flow, which on the sending side may stand for several letters with the same data. */
 typedef struct grove_wired_stage {
+  int ordered; /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
+  int has_own; /* self edges, which are no letter */
   int nletters, nreceives;
   grove_letter *letters;
   int nparts;
@@ -133,7 +135,6 @@ typedef struct grove_channel {
   grove_context *ctx;         /* not held: the operations do that through their forests */
   int nlanes;
   grove_lane *lanes;
-  int ordered; /* what comes is combined in the order of the ranks: there is a reduce */
   int nstages;
   grove_wired_stage *stages;
   int uses_shm;   /* inside the node */
@@ -218,7 +219,8 @@ typedef struct grove_flow {
   int64_t at;    /* bytes that have travelled */
   int64_t held;  /* bytes that came before their turn and wait in `spill` */
   char *spill;
-  uint64_t posted; /* read in place: number of the item that says where, plus one */
+  uint64_t posted;          /* read in place: number of the item that says where, plus one */
+  struct grove_flow *reply; /* of a fetch: the send that this receive is answered by */
 } grove_flow;
 
 /* A stage with memory and requests. */
@@ -313,19 +315,23 @@ void grove_op_note(grove_op *op, grove_status status);
 /* How many bytes travel next, from `at` on: whole units, at most `most` bytes. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most);
 
-/* Bytes at .. at+bytes-1 of a letter, where a cut begins and one ends. */
+/* Bytes at .. at+bytes-1 of a letter, where a cut begins and one ends. What comes for edges is
+ * combined with their roots; what these were is left in its place. */
 grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
                                int64_t bytes, void *data);
 grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter, int64_t at,
                                  int64_t bytes, const void *data);
 
-/* The whole of letter i, when it is complete in its staging memory. */
+/* The same of a letter for edges, whose bytes stay where they are. */
+grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, int64_t at,
+                                int64_t bytes, void *data);
+
+/* The whole of letter i, when it is complete in its staging memory or in its array. */
 grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i);
 grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 
-/* Self edges of a stage; and, at the turn of a fetch, what happens at the roots. */
-grove_status grove_op_keep(grove_op *op, const grove_wired_stage *w);
-grove_status grove_op_fetch(grove_op *op, int stage);
+/* Self edges of stage s. */
+grove_status grove_op_keep(grove_op *op, int s);
 
 /* The memory and the mover that a space means. */
 static inline const grove_mover *grove_field_mover(const grove_field *f, grove_space space)

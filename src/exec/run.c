@@ -4,9 +4,9 @@
  *
  * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
  * come. In a reduce several contributions may meet in one root, and must be combined in the order
- * of the ranks they come from, the own one in its place: a letter that comes early waits. In a
- * fetch every edge has a slot of its own; when all have come they are combined with the roots, in
- * order, and what the roots were goes back the same way.
+ * of the ranks they come from, the own one in its place: a letter that comes early waits. So it is
+ * in a fetch; there every edge has a slot of its own, where the leaf's value gives way to what its
+ * root was, and the next stage takes it back.
  */
 #include "exec/op.h"
 
@@ -28,7 +28,7 @@ void grove_op_note(grove_op *op, grove_status status)
 static void keep(grove_op *op, grove_bound_stage *s)
 {
   s->kept = 1;
-  grove_op_note(op, grove_op_keep(op, s->wired));
+  grove_op_note(op, grove_op_keep(op, (int)(s - op->stages)));
 }
 
 /* ---- what goes ---- */
@@ -127,7 +127,7 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
     }
     s->to_come--;
     s->arrived[i] = 1;
-    if (!op->channel->ordered) grove_op_note(op, grove_op_unpack(op, s, i));
+    if (!s->wired->ordered) grove_op_note(op, grove_op_unpack(op, s, i));
   }
   return status;
 }
@@ -155,14 +155,14 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   s->to_come = s->nreceives;
   s->to_send = s->nsendings;
   s->next = 0;
-  s->kept = s->wired->nkeeps == 0 || op->abandoned;
+  s->kept = !s->wired->has_own || op->abandoned;
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
   for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
   if (s->p2p) GROVE_TRY(start_p2p(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
-  if (op->channel->ordered)
+  if (s->wired->ordered)
     combine_in_order(op, s);
   else
     keep(op, s);
@@ -237,13 +237,12 @@ void grove_op_advance(grove_active *active)
   grove_bound_stage *s = &op->stages[op->current];
   grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
   if (s->to_send > 0) send_flows(op, s);
-  if (op->channel->ordered)
+  if (s->wired->ordered)
     combine_in_order(op, s);
   else
     receive_flows(op, s);
   if (status == GROVE_OK && !stage_is_complete(s)) return;
   if (status == GROVE_OK && op->current + 1 < op->nstages) {
-    grove_op_note(op, grove_op_fetch(op, op->current));
     op->current++;
     status = start_stage(op, s + 1);
     if (status == GROVE_OK) return;

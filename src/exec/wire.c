@@ -89,7 +89,7 @@ static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_
     const grove_lane *lane = &channel->lanes[k];
     const grove_stage *stage = stage_of(lane, s);
     if (!stage || stage->keep_from.index.count == 0) continue;
-    if (lane->key.operation == GROVE_FETCH) continue; /* see grove_op_fetch */
+    if (lane->key.operation == GROVE_FETCH) continue; /* see grove_op_keep */
     GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
     GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
     w->nkeeps++;
@@ -106,6 +106,12 @@ static int count_slips(const grove_channel *channel, int s)
     if (stage) n += stage->nreceives + stage->nsends;
   }
   return n;
+}
+
+static int is_ordered(const grove_lane *lane, int s)
+{
+  return lane->key.operation == GROVE_REDUCE ||
+         (lane->key.operation == GROVE_FETCH && lane->turn == s);
 }
 
 static grove_status make_stage(const grove_channel *channel, int s, grove_wired_stage *w)
@@ -125,6 +131,12 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
     if (!sends) w->nreceives = w->nletters;
   }
   GROVE_TRY(make_keeps(channel, s, w));
+  w->has_own = w->nkeeps > 0;
+  for (int k = 0; k < channel->nlanes; k++) {
+    const grove_lane *lane = &channel->lanes[k];
+    w->ordered |= is_ordered(lane, s);
+    w->has_own |= lane->own.units > 0 && lane->turn == s;
+  }
 fail:
   free(slips);
   return status;
@@ -188,7 +200,7 @@ static grove_shm_message about(const grove_channel *channel, int s, int i)
                              .peer = letter->peer,
                              .bytes = letter->bytes,
                              .piece = (int)channel->piece,
-                             .slots = channel->ordered ? REDUCE_SLOTS : STREAM_SLOTS,
+                             .slots = channel->stages[0].ordered ? REDUCE_SLOTS : STREAM_SLOTS,
                              .sends = (int)channel->traffic.on_node_messages};
 }
 
