@@ -5,7 +5,7 @@
 
 static void works(const place *p)
 {
-  ring x = ring_open(p, RING_SMALL, RING_NOBODY, 0);
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, KIND_BCAST);
   ring_run(&x, 2);
   ring_close(&x);
 }

@@ -36,9 +36,9 @@ static void capture_end(capture *c, char *text)
   fclose(c->file);
 }
 
-static void use(const place *p, const char *name, int reduces)
+static void use(const place *p, const char *name, op_kind k)
 {
-  ring x = ring_open(p, RING_SMALL, RING_NOBODY, reduces);
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, k);
   CHECK_OK(grove_forest_set_name(x.forest, name));
   ring_run(&x, STARTS);
   ring_close(&x);
@@ -49,9 +49,9 @@ static void run(const char *log, int owner_first, char *text)
   place p = place_create(split(0));
   CHECK_OK(grove_context_set(p.ctx, "node_size", "1"));
   CHECK_OK(grove_context_set(p.ctx, "log", log));
-  use(&p, "quercus", 0);
-  use(&p, "fagus", 1);
-  ring x = ring_open(&p, RING_SMALL, RING_NOBODY, 0);
+  use(&p, "quercus", KIND_BCAST);
+  use(&p, "fagus", KIND_REDUCE);
+  ring x = ring_open(&p, RING_SMALL, RING_NOBODY, KIND_BCAST);
   capture c = capture_begin();
   if (owner_first) CHECK_OK(grove_context_free(&p.ctx)); /* the last free prints */
   ring_close(&x);

@@ -170,7 +170,7 @@ static void more_than_shared_memory(const place *p)
         grove_last_error());
   if (status != GROVE_OK) return; /* the system promises nothing that it has not */
   ((char *)memory)[bytes - 1] = 1;
-  ring x = ring_open(p, n, RING_NOBODY, 0);
+  ring x = ring_open(p, n, RING_NOBODY, KIND_BCAST);
   int64_t *own = x.root;
   x.root = memory;
   ring_run(&x, 3);
@@ -184,7 +184,7 @@ static void more_than_shared_memory(const place *p)
 /* A rank that waits in grove_alloc advances what is under way. */
 static void while_operations_run(const place *p, int64_t n)
 {
-  ring x = ring_open(p, n, RING_NOBODY, 0);
+  ring x = ring_open(p, n, RING_NOBODY, KIND_BCAST);
   void *memory[4];
   ring_init(&x);
   for (int round = 1; round <= 4; round++) {
@@ -203,7 +203,7 @@ static void while_operations_run(const place *p, int64_t n)
 static void left_to_the_context(int64_t n)
 {
   place p = place_create(split(0));
-  ring x = ring_open(&p, n, RING_NOBODY, 0);
+  ring x = ring_open(&p, n, RING_NOBODY, KIND_BCAST);
   void *memory = NULL, *unused = NULL;
   CHECK_OK(grove_alloc(p.ctx, (size_t)n * sizeof(int64_t), &memory));
   CHECK_OK(grove_alloc(p.ctx, 1000000, &unused));
@@ -245,7 +245,7 @@ static void check_old_or_new(const ring *x, int round)
 static void abandoned(int64_t n)
 {
   place p = place_create(split(0));
-  ring x = ring_open(&p, n, RING_NOBODY, 0);
+  ring x = ring_open(&p, n, RING_NOBODY, KIND_BCAST);
   void *memory = NULL;
   int64_t *own = x.root;
   int done = 0;

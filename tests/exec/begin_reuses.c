@@ -22,10 +22,10 @@ static void hear(const place *p, int from)
 
 /* Rank 0 begins several of one kind before anybody else does: the others wait for its word. A begin
  * that waited for the other ranks would never return. */
-static void begin_waits_for_nobody(const place *p, int64_t n, int reduces)
+static void begin_waits_for_nobody(const place *p, int64_t n, op_kind k)
 {
   ring shot[SHOTS];
-  shot[0] = ring_open(p, n, RING_NOBODY, reduces);
+  shot[0] = ring_open(p, n, RING_NOBODY, k);
   for (int i = 1; i < SHOTS; i++) shot[i] = ring_sibling(&shot[0]); /* one forest, so one kind */
   ring_begin(&shot[0]);
   CHECK_OK(grove_end(&shot[0].op));
@@ -34,9 +34,9 @@ static void begin_waits_for_nobody(const place *p, int64_t n, int reduces)
   for (int i = 0; i < SHOTS; i++) ring_begin(&shot[i]);
   for (int i = 1; i < p->size && p->rank == 0; i++) say(p, i);
   for (int i = 0; i < SHOTS; i++) { /* ended first to last on even ranks, else last to first */
-    int k = p->rank % 2 ? SHOTS - 1 - i : i;
-    CHECK_OK(grove_end(&shot[k].op));
-    ring_check(&shot[k], k);
+    int which = p->rank % 2 ? SHOTS - 1 - i : i;
+    CHECK_OK(grove_end(&shot[which].op));
+    ring_check(&shot[which], which);
   }
   for (int i = SHOTS - 1; i >= 0; i--) ring_close(&shot[i]);
 }
@@ -47,13 +47,13 @@ static void try_kind(const units *types, const place *p, int64_t number)
   rng r = rng_from(test_seed(), (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
   graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
-  exercise shot[SHOTS], kind = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
-  exercise_draw(&kind, types, &r);
+  exercise shot[SHOTS], any = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
+  exercise_draw_of(&any, (op_kind)(number % OP_KINDS), types, &r);
   for (int round = 0; round < 3; round++) {
     int64_t order[SHOTS];
     for (int i = 0; i < SHOTS; i++) {
       order[i] = i;
-      shot[i] = kind;
+      shot[i] = any;
       shot[i].seed = rng_next(&r);
       exercise_open(&shot[i]);
       exercise_begin(&shot[i]);
@@ -67,7 +67,7 @@ static void try_kind(const units *types, const place *p, int64_t number)
     }
     for (int i = 0; i < SHOTS; i++) exercise_close(&shot[i]);
   }
-  CHECK_OK(grove_forest_free(&kind.f));
+  CHECK_OK(grove_forest_free(&any.f));
   graph_free(g);
 }
 
@@ -149,7 +149,7 @@ static void add_twice(void *a, void *b, int *n, MPI_Datatype *type)
  * another opinion of whether it commutes. */
 static void new_operations_are_new(const place *p)
 {
-  ring x = ring_open(p, RING_SMALL, RING_NOBODY, 1);
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, KIND_REDUCE);
   for (int round = 0; round < 10; round++) {
     MPI_Op op;
     int left = round % 3 == 1;
@@ -174,7 +174,7 @@ static void many_kinds(const place *p)
 {
   enum { KINDS = 100 };
   MPI_Datatype type[KINDS];
-  ring x = ring_open(p, KINDS, RING_NOBODY, 0);
+  ring x = ring_open(p, KINDS, RING_NOBODY, KIND_BCAST);
   for (int i = 0; i < KINDS; i++) {
     MPI_Type_contiguous(1, MPI_INT64_T, &type[i]);
     MPI_Type_commit(&type[i]);
@@ -195,9 +195,9 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/begin_reuses");
   units *types = units_create();
   place p = place_create(split(0));
-  for (int reduces = 0; reduces < 2; reduces++) {
-    begin_waits_for_nobody(&p, RING_SMALL, reduces);
-    begin_waits_for_nobody(&p, RING_LARGE, reduces);
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    begin_waits_for_nobody(&p, RING_SMALL, k);
+    begin_waits_for_nobody(&p, RING_LARGE, k);
   }
   new_operations_are_new(&p);
   many_kinds(&p);

@@ -18,39 +18,56 @@ static grove_forest *make(const place *p, int64_t n)
   return f;
 }
 
-static void refused(const place *p, grove_forest *f, void *root, void *leaf)
+/* A root has one leaf: roots and multiroots are the same. */
+static op_call make_call(grove_forest *f, op_kind k, void *root, void *leaf, void *update)
+{
+  return (op_call){k, f, MPI_DOUBLE, k == KIND_BCAST ? MPI_REPLACE : MPI_MAX, root, leaf, update};
+}
+
+static void refused_of(const place *p, op_call c)
 {
   grove_op *op = NULL;
-  grove_status status = grove_bcast_init(f, MPI_DOUBLE, root, leaf, MPI_REPLACE, &op);
-  CHECK(status == GROVE_ERR_ARG, "%s", grove_status_name(status));
-  CHECK_SAME_ERROR(p->comm, status);
-  status = grove_reduce_init(f, MPI_DOUBLE, leaf, root, MPI_SUM, &op);
-  CHECK(status == GROVE_ERR_ARG, "%s", grove_status_name(status));
+  grove_status status = call_init(&c, &op);
+  CHECK(status == GROVE_ERR_ARG, "%s: %s", kind_name(c.kind), grove_status_name(status));
   CHECK_SAME_ERROR(p->comm, status);
   CHECK(op == NULL, "an output was set by a call that failed");
 }
 
-static void accepted(grove_forest *f, void *root, void *leaf)
+static void refused(const place *p, grove_forest *f, void *root, void *leaf, void *update)
 {
-  CHECK_OK(grove_bcast(f, MPI_DOUBLE, root, leaf, MPI_REPLACE));
-  CHECK_OK(grove_reduce(f, MPI_DOUBLE, leaf, root, MPI_MAX));
+  for (op_kind k = 0; k < OP_KINDS; k++) refused_of(p, make_call(f, k, root, leaf, update));
+}
+
+static void accepted(grove_forest *f, void *root, void *leaf, void *update)
+{
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    op_call c = make_call(f, k, root, leaf, update);
+    CHECK_OK(call_block(&c));
+  }
 }
 
 /* The leaf array begins so many bytes behind the root array, on one rank only. */
 static void overlaps(const place *p)
 {
   enum { N = 10 };
-  double x[4 * N], elsewhere[N];
+  double x[4 * N], elsewhere[N], update[N];
   memset(x, 0, sizeof x);
   memset(elsewhere, 0, sizeof elsewhere);
+  memset(update, 0, sizeof update);
   char *root = (char *)&x[N];
   grove_forest *f = make(p, N);
   for (int bad = 0; bad < p->size; bad++) {
     const ptrdiff_t shift[] = {0, 8, 8 * (N - 1), -8, -8 * (N - 1), 4, 8 * N - 1};
     for (size_t i = 0; i < sizeof shift / sizeof *shift; i++)
-      refused(p, f, root, p->rank == bad ? root + shift[i] : (char *)elsewhere);
-    accepted(f, root, p->rank == bad ? root + 8 * N : (char *)elsewhere);
-    accepted(f, root, p->rank == bad ? root - 8 * N : (char *)elsewhere);
+      refused(p, f, root, p->rank == bad ? root + shift[i] : (char *)elsewhere, update);
+    for (size_t i = 0; i < sizeof shift / sizeof *shift; i++) { /* with the updates of a fetch */
+      char *shifted = p->rank == bad ? root + shift[i] : (char *)update;
+      refused_of(p, make_call(f, KIND_FETCH, root, elsewhere, shifted));
+      if (shift[i] != 0) refused_of(p, make_call(f, KIND_FETCH, elsewhere, root, shifted));
+    }
+    accepted(f, root, p->rank == bad ? root + 8 * N : (char *)elsewhere, update);
+    accepted(f, root, p->rank == bad ? root - 8 * N : (char *)elsewhere, update);
+    accepted(f, elsewhere, root, root); /* the updates may replace the leaves */
   }
   CHECK_OK(grove_forest_free(&f));
 }
@@ -60,7 +77,7 @@ static void ordinary_operations(const units *types, const place *p, int64_t numb
   rng r = rng_from(test_seed(), (uint64_t)number);
   graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), p->size);
   exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
-  exercise_draw(&e, types, &r);
+  exercise_draw_of(&e, (op_kind)(number % OP_KINDS), types, &r);
   exercise_open(&e);
   exercise_init(&e);
   for (int round = 0; round < 3; round++) {

@@ -46,8 +46,8 @@ static void everybody_with_everybody(const place *p, int64_t n, int rounds)
 
 static void around(const place *p, int64_t n, int rounds)
 {
-  for (int reduces = 0; reduces < 2; reduces++) {
-    ring x = ring_open(p, n, RING_NOBODY, reduces);
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    ring x = ring_open(p, n, RING_NOBODY, k);
     ring_run(&x, rounds);
     ring_close(&x);
   }

@@ -25,10 +25,10 @@ static void pass_on(const place *p)
 
 static void begin(ring *x, MPI_Datatype unit, MPI_Op op)
 {
-  if (x->reduces)
-    CHECK_OK(grove_reduce_begin(x->forest, unit, x->leaf, x->root, op, &x->op));
-  else
-    CHECK_OK(grove_bcast_begin(x->forest, unit, x->root, x->leaf, op, &x->op));
+  op_call c = ring_call(x);
+  c.unit = unit;
+  c.op = op;
+  CHECK_OK(call_begin(&c, &x->op));
 }
 
 /* A call of a kind that is known. */
@@ -49,17 +49,12 @@ typedef struct known {
   ring all, without_0;
 } known;
 
-static void known_begin(ring *x)
+static known known_open(const place *p, op_kind which)
 {
-  begin(x, MPI_INT64_T, x->reduces ? MPI_SUM : MPI_REPLACE);
-}
-
-static known known_open(const place *p, int reduces)
-{
-  known k = {ring_open(p, RING_SMALL, RING_NOBODY, reduces), ring_open(p, RING_SMALL, 0, reduces)};
+  known k = {ring_open(p, RING_SMALL, RING_NOBODY, which), ring_open(p, RING_SMALL, 0, which)};
   ring *x[] = {&k.all, &k.without_0};
   for (int i = 0; i < 2; i++) {
-    known_begin(x[i]); /* collective */
+    ring_begin(x[i]); /* collective */
     CHECK_OK(grove_end(&x[i]->op));
     ring_check(x[i], 0);
   }
@@ -75,13 +70,11 @@ static void known_close(known *k)
 static void stays_known(const place *p, known *k, int round)
 {
   ring *x = &k->without_0;
-  waits_for_nobody(p, &k->all, MPI_INT64_T, k->all.reduces ? MPI_SUM : MPI_REPLACE, round);
+  waits_for_nobody(p, &k->all, MPI_INT64_T, ring_call(&k->all).op, round);
   ring_fill(x, round);
   await_turn(p);
-  if (x->reduces)
-    CHECK_OK(grove_reduce(x->forest, MPI_INT64_T, x->leaf, x->root, MPI_SUM));
-  else
-    CHECK_OK(grove_bcast(x->forest, MPI_INT64_T, x->root, x->leaf, MPI_REPLACE));
+  op_call c = ring_call(x);
+  CHECK_OK(call_block(&c));
   pass_on(p);
   ring_check(x, round);
 }
@@ -97,17 +90,19 @@ static void add(void *a, void *b, int *n, MPI_Datatype *type)
 enum { ROUNDS = 12 };
 
 /* A new operation for every call; meanwhile the ranks have other operations, each its own. */
-static void new_operations(const place *p, rng *mine)
+static void new_operations(const place *p, rng *mine, op_kind k)
 {
   MPI_Op held[ROUNDS];
   int nheld = 0;
-  ring x = ring_open(p, RING_SMALL, RING_NOBODY, 1);
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, k);
   for (int round = 0; round < ROUNDS; round++) {
     MPI_Op op;
     MPI_Op_create(add, round % 2, &op); /* add does commute, but need not say so */
     if (round == 0) {
       ring_fill(&x, 0);
-      CHECK_OK(grove_reduce(x.forest, MPI_INT64_T, x.leaf, x.root, op));
+      op_call c = ring_call(&x);
+      c.op = op;
+      CHECK_OK(call_block(&c));
     } else {
       waits_for_nobody(p, &x, MPI_INT64_T, op, round);
     }
@@ -139,13 +134,13 @@ static MPI_Datatype make_unit(int64_t way)
 }
 
 /* Each rank has its own way to make the unit, now and then a new one; some use the named type. */
-static void new_types(const place *p, rng *mine, int reduces)
+static void new_types(const place *p, rng *mine, op_kind k)
 {
   MPI_Datatype type = make_unit(p->rank);
-  ring x = ring_open(p, RING_SMALL, RING_NOBODY, reduces);
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, k);
   for (int round = 0; round < ROUNDS; round++) {
     MPI_Datatype unit = rng_one_in(mine, 4) ? MPI_INT64_T : type;
-    MPI_Op op = reduces ? MPI_SUM : MPI_REPLACE;
+    MPI_Op op = ring_call(&x).op;
     if (round == 0) {
       begin(&x, unit, op);
       CHECK_OK(grove_end(&x.op));
@@ -178,9 +173,9 @@ static void options_that_change_no_message(const place *p, known *k)
 static void before_or_after_an_init(const place *p, known *k)
 {
   ring x = ring_sibling(&k->all), y = ring_sibling(&k->all);
-  if (p->rank == 0) known_begin(&x);
+  if (p->rank == 0) ring_begin(&x);
   ring_init(&y);
-  if (p->rank != 0) known_begin(&x);
+  if (p->rank != 0) ring_begin(&x);
   CHECK_OK(grove_start(y.op));
   CHECK_OK(grove_wait(y.op));
   CHECK_OK(grove_end(&x.op));
@@ -195,10 +190,11 @@ static void before_or_after_an_init(const place *p, known *k)
 static void refused(const ring *x, MPI_Datatype unit, void *root, void *leaf)
 {
   grove_op *op = NULL;
-  if (x->reduces)
-    CHECK_STATUS(grove_reduce_begin(x->forest, unit, leaf, root, MPI_SUM, &op), GROVE_ERR_ARG);
-  else
-    CHECK_STATUS(grove_bcast_begin(x->forest, unit, root, leaf, MPI_REPLACE, &op), GROVE_ERR_ARG);
+  op_call c = ring_call(x);
+  c.unit = unit;
+  c.root = root;
+  c.leaf = leaf;
+  CHECK_STATUS(call_begin(&c, &op), GROVE_ERR_ARG);
   CHECK(op == NULL, "an output was set by a call that failed");
 }
 
@@ -229,7 +225,7 @@ static grove_report report_of(grove_op *op)
 static void reports_start_anew(ring *x)
 {
   for (int round = 0; round < 4; round++) {
-    known_begin(x);
+    ring_begin(x);
     grove_report report = report_of(x->op);
     CHECK(report.starts == 0 && report.measured_seconds == 0,
           "begun and not yet seen complete: %lld starts, %g s", (long long)report.starts,
@@ -242,19 +238,19 @@ static void reports_start_anew(ring *x)
   }
 }
 
-static void try_all(int reduces, int check)
+static void try_all(op_kind which, int check)
 {
   place p = place_create(split(0));
   rng mine = rng_from(test_seed(), (uint64_t)world_rank());
   CHECK_OK(grove_context_set(p.ctx, "check", check ? "on" : "off"));
-  known k = known_open(&p, reduces);
+  known k = known_open(&p, which);
   stays_known(&p, &k, 1);
   before_or_after_an_init(&p, &k);
   options_that_change_no_message(&p, &k);
   mistakes_are_local(&p, &k, check);
   reports_start_anew(&k.all);
-  new_types(&p, &mine, reduces);
-  if (reduces) new_operations(&p, &mine);
+  new_types(&p, &mine, which);
+  if (which == KIND_REDUCE || which == KIND_FETCH) new_operations(&p, &mine, which);
   known_close(&k);
   place_free(&p);
 }
@@ -263,9 +259,9 @@ int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "exec/kinds_of_begin");
   if (world_size() < 2) return test_skip("one rank waits for nobody");
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 2 * OP_KINDS; i++) {
     test_case(i);
-    try_all(i % 2, i / 2);
+    try_all((op_kind)(i % OP_KINDS), i / OP_KINDS);
   }
   return test_end();
 }

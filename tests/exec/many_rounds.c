@@ -1,5 +1,6 @@
 /* Many rounds of a few operations of very different sizes, drawn at random, some of them at the
  * same time, with all data checked. Rings wrap around at every place, over and over. */
+#include "calls.h"
 #include "check.h"
 #include "places.h"
 #include "random.h"
@@ -9,12 +10,14 @@
 
 enum { OPERATIONS = 14, MOST_IN_FLIGHT = 3, A_CASE = 2000 };
 
-/* Leaf j of a rank is joined to root j of the next rank, or to root n - 1 - j. */
+/* Leaf j of a rank is joined to root j of the next rank, or to root n - 1 - j: a root has one leaf,
+ * and as many multiroots. */
 typedef struct link {
   grove_forest *forest;
   int64_t n; /* bytes */
-  int reduces, listed;
-  unsigned char *root, *leaf;
+  op_kind kind;
+  int listed;
+  unsigned char *root, *leaf, *update;
   grove_op *op;
   int64_t round; /* under way, or -1 */
 } link;
@@ -25,7 +28,7 @@ static const int64_t sizes[OPERATIONS] = {0,   1,    8,    47,    48,    49,    
 static link link_open(const place *p, int i)
 {
   int64_t n = sizes[i];
-  link x = {.n = n, .reduces = i % 3 == 1, .listed = i % 4 == 3, .round = -1};
+  link x = {.n = n, .kind = (op_kind)(i % OP_KINDS), .listed = i % 4 == 3, .round = -1};
   grove_root *root = need((size_t)n * sizeof *root);
   for (int64_t j = 0; j < n; j++)
     root[j] = (grove_root){(p->rank + 1) % p->size, x.listed ? n - 1 - j : j};
@@ -35,10 +38,10 @@ static link link_open(const place *p, int i)
   free(root);
   x.root = need((size_t)n);
   x.leaf = need((size_t)n);
-  if (x.reduces)
-    CHECK_OK(grove_reduce_init(x.forest, MPI_UNSIGNED_CHAR, x.leaf, x.root, MPI_BXOR, &x.op));
-  else
-    CHECK_OK(grove_bcast_init(x.forest, MPI_UNSIGNED_CHAR, x.root, x.leaf, MPI_REPLACE, &x.op));
+  x.update = need((size_t)n);
+  MPI_Op op = x.kind == KIND_BCAST ? MPI_REPLACE : MPI_BXOR;
+  op_call c = {x.kind, x.forest, MPI_UNSIGNED_CHAR, op, x.root, x.leaf, x.update};
+  CHECK_OK(call_init(&c, &x.op));
   return x;
 }
 
@@ -48,6 +51,7 @@ static void link_close(link *x)
   CHECK_OK(grove_forest_free(&x->forest));
   free(x->root);
   free(x->leaf);
+  free(x->update);
 }
 
 /* What rank `r` sends in a round: long runs are cheap to write and to compare. */
@@ -63,26 +67,35 @@ static void write_bytes(unsigned char *to, int64_t n, unsigned char first)
 
 static void start(const place *p, link *x, int64_t round)
 {
-  unsigned char first = first_byte(p->rank, round);
-  write_bytes(x->reduces ? x->leaf : x->root, x->n, first);
-  write_bytes(x->reduces ? x->root : x->leaf, x->n, 5);
+  int up = kind_goes_to_roots(x->kind);
+  write_bytes(up ? x->leaf : x->root, x->n, first_byte(p->rank, round));
+  write_bytes(up ? x->root : x->leaf, x->n, 5);
   CHECK_OK(grove_start(x->op));
   x->round = round;
 }
 
-static void finish(const place *p, link *x, int by_test)
+/* What a rank has received: the sender's byte, combined with the 5 + i that was there. */
+static void check_bytes(const place *p, const link *x)
 {
-  int from = (p->rank + (x->reduces ? p->size - 1 : 1)) % p->size;
-  unsigned char first = first_byte(from, x->round), *got = x->reduces ? x->root : x->leaf;
-  if (by_test) polite_finish(x->op);
-  CHECK_OK(grove_wait(x->op));
+  int up = kind_goes_to_roots(x->kind), combines = x->kind == KIND_REDUCE || x->kind == KIND_FETCH;
+  int from = (p->rank + (up ? p->size - 1 : 1)) % p->size;
+  unsigned char first = first_byte(from, x->round), *got = up ? x->root : x->leaf;
   for (int64_t i = 0; i < x->n; i++) {
     int64_t at = x->listed ? x->n - 1 - i : i;
-    unsigned char expected = (unsigned char)(first + at);
-    if (x->reduces) expected ^= (unsigned char)(5 + i);
-    CHECK(got[i] == expected, "byte %lld of %lld is %d, not %d, in round %lld", (long long)i,
-          (long long)x->n, got[i], expected, (long long)x->round);
+    unsigned char expected = (unsigned char)(first + at), before = (unsigned char)(5 + at);
+    if (combines) expected ^= (unsigned char)(5 + i);
+    CHECK(got[i] == expected, "%s: byte %lld of %lld is %d, not %d, in round %lld",
+          kind_name(x->kind), (long long)i, (long long)x->n, got[i], expected, (long long)x->round);
+    CHECK(x->kind != KIND_FETCH || x->update[i] == before, "update %lld of %lld in round %lld",
+          (long long)i, (long long)x->n, (long long)x->round);
   }
+}
+
+static void finish(const place *p, link *x, int by_test)
+{
+  if (by_test) polite_finish(x->op);
+  CHECK_OK(grove_wait(x->op));
+  check_bytes(p, x);
   x->round = -1;
 }
 

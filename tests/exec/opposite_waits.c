@@ -62,8 +62,8 @@ static void one_is_busy(const place *p, ring *a, int late)
 static void try_size(const place *p, int64_t n, int left_out)
 {
   int late = left_out == RING_NOBODY ? p->size - 1 : left_out;
-  for (int reduces = 0; reduces < 2; reduces++) {
-    ring a = ring_open(p, n, left_out, reduces), b = ring_open(p, n, RING_NOBODY, !reduces);
+  for (op_kind k = 0; k < OP_KINDS; k += 2) { /* each kind is one of the two */
+    ring a = ring_open(p, n, left_out, k), b = ring_open(p, n, RING_NOBODY, (k + 1) % OP_KINDS);
     ring_init(&a);
     ring_init(&b);
     opposite_orders(p, &a, &b);

@@ -12,18 +12,31 @@ typedef struct traffic {
   int64_t messages[2], bytes[2]; /* [0] on node, [1] off node */
 } traffic;
 
-/* What rank `me` sends: one message to each peer it shares edges with, a unit for each edge. */
-static traffic expect(const graph *g, int me, int reduces, int64_t unit_bytes, int node_size)
+/* What rank `me` sends to the roots, or from them: one message to each peer it shares edges with, a
+ * unit for each edge. */
+static traffic expect(const graph *g, int me, int up, int64_t unit_bytes, int node_size)
 {
   traffic t = {0};
   for (int peer = 0; peer < g->nranks; peer++) {
-    const part *leaves = &g->part[reduces ? me : peer];
-    int owner = reduces ? peer : me, off = me / node_size != peer / node_size;
+    const part *leaves = &g->part[up ? me : peer];
+    int owner = up ? peer : me, off = me / node_size != peer / node_size;
     int64_t edges = 0;
     for (int64_t j = 0; j < leaves->nleaves; j++) edges += leaves->root[j].rank == owner;
     if (peer == me || edges == 0) continue;
     t.messages[off]++;
     t.bytes[off] += edges * unit_bytes;
+  }
+  return t;
+}
+
+/* A fetch goes there and back. */
+static traffic expect_kind(const graph *g, int me, op_kind k, int64_t unit_bytes, int node_size)
+{
+  traffic t = expect(g, me, kind_goes_to_roots(k), unit_bytes, node_size);
+  traffic back = k == KIND_FETCH ? expect(g, me, 0, unit_bytes, node_size) : (traffic){0};
+  for (int i = 0; i < 2; i++) {
+    t.messages[i] += back.messages[i];
+    t.bytes[i] += back.bytes[i];
   }
   return t;
 }
@@ -75,17 +88,17 @@ static void check_short_structs(grove_op *op)
   }
 }
 
-static void try_graph(const place *p, const graph *g, const unit *u, int reduces, int node_size,
+static void try_graph(const place *p, const graph *g, const unit *u, op_kind k, int node_size,
                       const char *on_node)
 {
   exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank, .u = u};
-  e.reduces = reduces;
+  e.kind = k;
   e.r = unit_reduction(u, "REPLACE");
   exercise_open(&e);
   exercise_init(&e);
   int64_t bytes = 0;
   for (int i = 0; i < u->npieces; i++) bytes += (int64_t)scalar_bytes(u->piece[i].kind);
-  traffic t = expect(g, p->rank, reduces, bytes, node_size);
+  traffic t = expect_kind(g, p->rank, k, bytes, node_size);
   check_report(e.op, t, on_node, 0);
   for (int round = 1; round <= 3; round++) {
     CHECK_OK(grove_start(e.op));
@@ -120,7 +133,7 @@ int main(int argc, char **argv)
   units *types = units_create();
   place p = place_create(split(0));
   static const char *const name[] = {"MPI_DOUBLE", "3 doubles", "vector of ints with gaps"};
-  for (int64_t i = 0; i < test_samples(12); i++) {
+  for (int64_t i = 0; i < test_samples(15); i++) {
     test_case(i);
     rng r = rng_from(test_seed(), (uint64_t)i);
     int node_size = 1 + (int)(i % 3);
@@ -130,7 +143,7 @@ int main(int argc, char **argv)
     const char *on_node = i / 4 % 2 ? "mpi" : "shm";
     CHECK_OK(grove_context_set(p.ctx, "transport_on_node", on_node));
     graph *g = draw(&r, p.size);
-    try_graph(&p, g, units_find(types, name[i % 3]), (int)(i / 2 % 2), node_size, on_node);
+    try_graph(&p, g, units_find(types, name[i % 3]), (op_kind)(i % OP_KINDS), node_size, on_node);
     graph_free(g);
   }
   place_free(&p);

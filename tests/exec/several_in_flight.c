@@ -86,7 +86,7 @@ static void try_flights(const units *types, const place *p, int64_t number)
   for (int i = 0; i < OPERATIONS; i++) {
     exercise *e = &flights[i].e;
     *e = (exercise){.g = g[i % FORESTS], .f = forest[i % FORESTS], .me = p->rank};
-    exercise_draw(e, types, &r);
+    exercise_draw_of(e, (op_kind)(i % OP_KINDS), types, &r);
     exercise_open(e);
     exercise_init(e);
   }
@@ -98,13 +98,13 @@ static void try_flights(const units *types, const place *p, int64_t number)
   }
 }
 
-/* Hundreds alive at once, started upwards and waited for downwards; then again, so that whatever
+/* A hundred alive at once, started upwards and waited for downwards; then again, so that whatever
  * told them apart is used a second time. */
-static void hundreds(const place *p)
+static void hundreds(const place *p, op_kind k)
 {
   enum { ALIVE = 100 };
   ring x[ALIVE];
-  x[0] = ring_open(p, RING_SMALL, RING_NOBODY, 0);
+  x[0] = ring_open(p, RING_SMALL, RING_NOBODY, k);
   for (int i = 1; i < ALIVE; i++) x[i] = ring_sibling(&x[0]);
   for (int again = 0; again < 2; again++) {
     for (int i = 0; i < ALIVE; i++) ring_init(&x[i]);
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/several_in_flight");
   units *types = units_create();
   places all = places_create();
-  hundreds(&all.place[0]);
+  for (op_kind k = 0; k < OP_KINDS; k++) hundreds(&all.place[0], k);
   int64_t cases = test_samples(15);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);

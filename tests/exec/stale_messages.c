@@ -5,25 +5,27 @@
 #include "random.h"
 #include "ring.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- operations that were not started equally often ---- */
 
 /* One rank owns a root, every other rank has a leaf on it. Who sends receives nothing, so that its
- * operation may be complete although nobody takes what it has sent. */
+ * operation may be complete although nobody takes what it has sent: no fetch, which goes both
+ * ways. */
+static const op_kind one_way[] = {KIND_BCAST, KIND_REDUCE, KIND_GATHER, KIND_SCATTER};
+enum { ONE_WAY = sizeof one_way / sizeof *one_way, MOST_RANKS = 16 };
+
 typedef struct star {
   grove_forest *forest;
   int hub, me, size;
-  int reduces;
-  int64_t root, leaf;
+  op_kind kind;
+  int64_t root[MOST_RANKS], leaf; /* the first, or all multiroots */
   grove_op *op;
 } star;
 
-static star star_open(const place *p, int hub, int reduces)
+static star star_open(const place *p, int hub, op_kind k)
 {
-  star x = {.hub = hub, .me = p->rank, .size = p->size, .reduces = reduces};
+  star x = {.hub = hub, .me = p->rank, .size = p->size, .kind = k};
   grove_root root = {hub, 0};
+  CHECK(p->size <= MOST_RANKS, "too many ranks");
   CHECK_OK(grove_forest_create(p->ctx, &x.forest));
   CHECK_OK(grove_forest_set_graph(x.forest, p->rank == hub, p->rank != hub, NULL, &root));
   CHECK_OK(grove_forest_set_up(x.forest));
@@ -32,40 +34,71 @@ static star star_open(const place *p, int hub, int reduces)
 
 static int star_sends(const star *x)
 {
-  return (x->me == x->hub) != x->reduces;
+  return (x->me == x->hub) != kind_goes_to_roots(x->kind);
+}
+
+static int64_t root_value(int64_t round, int i)
+{
+  return 1000 * round - i;
+}
+
+static int64_t leaf_value(int64_t round, int rank)
+{
+  return 1000 * round + 1 + rank;
 }
 
 static void star_fill(star *x, int64_t round)
 {
-  x->root = 1000 * round;
-  x->leaf = 1000 * round + 1 + x->me;
+  for (int i = 0; i < x->size; i++) x->root[i] = root_value(round, i);
+  x->leaf = leaf_value(round, x->me);
+}
+
+/* The place of a rank's leaf among the multiroots. */
+static int star_place(const star *x, int rank)
+{
+  return rank - (rank > x->hub);
+}
+
+static void star_expect(const star *x, int64_t round, int64_t root[MOST_RANKS], int64_t *leaf)
+{
+  for (int i = 0; i < x->size; i++) root[i] = root_value(round, i);
+  *leaf = leaf_value(round, x->me);
+  for (int i = 0; i < x->size; i++) {
+    if (i == x->hub) continue;
+    if (x->kind == KIND_REDUCE) root[0] += leaf_value(round, i);
+    if (x->kind == KIND_GATHER) root[star_place(x, i)] = leaf_value(round, i);
+  }
+  if (x->kind == KIND_BCAST) *leaf = root_value(round, 0);
+  if (x->kind == KIND_SCATTER) *leaf = root_value(round, star_place(x, x->me));
 }
 
 static void star_check(const star *x, int64_t round)
 {
-  int64_t root = 1000 * round, leaf = x->reduces ? 1000 * round + 1 + x->me : root;
-  for (int i = 0; x->reduces && i < x->size; i++)
-    if (i != x->hub) root += 1000 * round + 1 + i;
-  CHECK(x->me != x->hub || x->root == root, "root is %lld, not %lld, in round %lld",
-        (long long)x->root, (long long)root, (long long)round);
-  CHECK(x->me == x->hub || x->leaf == leaf, "leaf is %lld, not %lld, in round %lld",
-        (long long)x->leaf, (long long)leaf, (long long)round);
+  int64_t root[MOST_RANKS], leaf;
+  star_expect(x, round, root, &leaf);
+  for (int i = 0; i < x->size && x->me == x->hub; i++)
+    CHECK(x->root[i] == root[i], "%s: root %d is %lld, not %lld, in round %lld", kind_name(x->kind),
+          i, (long long)x->root[i], (long long)root[i], (long long)round);
+  CHECK(x->me == x->hub || x->leaf == leaf, "%s: leaf is %lld, not %lld, in round %lld",
+        kind_name(x->kind), (long long)x->leaf, (long long)leaf, (long long)round);
+}
+
+static op_call star_call(star *x)
+{
+  MPI_Op op = x->kind == KIND_BCAST ? MPI_REPLACE : MPI_SUM;
+  return (op_call){x->kind, x->forest, MPI_INT64_T, op, x->root, &x->leaf, NULL};
 }
 
 static void star_init(star *x)
 {
-  if (x->reduces)
-    CHECK_OK(grove_reduce_init(x->forest, MPI_INT64_T, &x->leaf, &x->root, MPI_SUM, &x->op));
-  else
-    CHECK_OK(grove_bcast_init(x->forest, MPI_INT64_T, &x->root, &x->leaf, MPI_REPLACE, &x->op));
+  op_call c = star_call(x);
+  CHECK_OK(call_init(&c, &x->op));
 }
 
 static void star_begin(star *x)
 {
-  if (x->reduces)
-    CHECK_OK(grove_reduce_begin(x->forest, MPI_INT64_T, &x->leaf, &x->root, MPI_SUM, &x->op));
-  else
-    CHECK_OK(grove_bcast_begin(x->forest, MPI_INT64_T, &x->root, &x->leaf, MPI_REPLACE, &x->op));
+  op_call c = star_call(x);
+  CHECK_OK(call_begin(&c, &x->op));
 }
 
 /* Small messages are under way at once, with any MPI; one that would rather wait for the receiver
@@ -107,7 +140,7 @@ static void leave_begun_messages(const place *p, star *x, int ahead)
     CHECK_OK(grove_op_free(&x->op));
   }
   CHECK_OK(grove_forest_free(&x->forest));
-  *x = star_open(p, x->hub, x->reduces);
+  *x = star_open(p, x->hub, x->kind);
 }
 
 /* Operations that are made later get what is meant for them, both kinds of them, several times. */
@@ -128,9 +161,9 @@ static void later_ones_are_right(star *x)
 }
 
 /* Neither the message that nobody took, nor its tag, comes back. */
-static void started_unequally(const place *p, int hub, int reduces, int ahead, int begun)
+static void started_unequally(const place *p, int hub, op_kind k, int ahead, int begun)
 {
-  star x = star_open(p, hub, reduces);
+  star x = star_open(p, hub, k);
   if (begun)
     leave_begun_messages(p, &x, ahead);
   else
@@ -147,12 +180,12 @@ enum { SHOTS = 6 };
 
 typedef struct volley {
   ring shot[SHOTS];
-  int64_t *then[SHOTS]; /* the written array of a freed one, at that time */
+  int64_t *then[SHOTS]; /* the arrays of a freed one, at that time */
 } volley;
 
-static volley volley_open(const place *p, int64_t n, int reduces)
+static volley volley_open(const place *p, int64_t n, op_kind k)
 {
-  volley v = {.shot[0] = ring_open(p, n, RING_NOBODY, reduces)};
+  volley v = {.shot[0] = ring_open(p, n, RING_NOBODY, k)};
   for (int i = 1; i < SHOTS; i++) v.shot[i] = ring_sibling(&v.shot[0]);
   ring_begin(&v.shot[0]); /* the first of its kind is collective: out of the way */
   CHECK_OK(grove_end(&v.shot[0].op));
@@ -165,11 +198,6 @@ static void volley_close(volley *v)
   for (int i = SHOTS - 1; i >= 0; i--) ring_close(&v->shot[i]);
 }
 
-static int64_t *written(const ring *x)
-{
-  return x->reduces ? x->root : x->leaf;
-}
-
 static void begin_all(volley *v)
 {
   for (int i = 0; i < SHOTS; i++) ring_begin(&v->shot[i]);
@@ -177,10 +205,8 @@ static void begin_all(volley *v)
 
 static void drop(volley *v, int i)
 {
-  const ring *x = &v->shot[i];
   CHECK_OK(grove_op_free(&v->shot[i].op));
-  v->then[i] = need((size_t)x->n * sizeof *x->leaf);
-  memcpy(v->then[i], written(x), (size_t)x->n * sizeof *x->leaf);
+  v->then[i] = ring_snapshot(&v->shot[i]);
 }
 
 static void end(volley *v, int i, int round)
@@ -193,11 +219,7 @@ static void end(volley *v, int i, int round)
 static void check_dropped(volley *v)
 {
   for (int i = 0; i < SHOTS; i++) {
-    const ring *x = &v->shot[i];
-    if (v->then[i] == NULL) continue;
-    CHECK(memcmp(v->then[i], written(x), (size_t)x->n * sizeof *x->leaf) == 0,
-          "operation %d wrote after it was freed", i);
-    free(v->then[i]);
+    if (v->then[i] != NULL) ring_check_unchanged(&v->shot[i], v->then[i]);
     v->then[i] = NULL;
   }
 }
@@ -241,12 +263,12 @@ static void freed_at_random(const place *p, volley *v, rng *mine, int round)
   check_dropped(v);
 }
 
-static void freed_among_others(int64_t size, int reduces, int64_t samples)
+static void freed_among_others(int64_t size, op_kind k, int64_t samples)
 {
   place p = place_create(split(0));
   int64_t n = ring_room(&p, size, SHOTS);
-  volley v = volley_open(&p, n, reduces);
-  rng r = rng_from(test_seed(), (uint64_t)(2 * n + reduces));
+  volley v = volley_open(&p, n, k);
+  rng r = rng_from(test_seed(), (uint64_t)(OP_KINDS * n + k));
   rng mine = rng_from(r.state, (uint64_t)world_rank());
   int round = 0;
   for (int64_t a = 0; a < SHOTS && n == RING_SMALL; a++)
@@ -273,14 +295,14 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/stale_messages");
   if (world_size() < 2) return test_skip("one rank sends no messages");
   place p = place_create(split(0));
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 4 * ONE_WAY; i++) {
     test_case(i);
-    started_unequally(&p, i % p.size, i % 2, 1 + i / 4, i / 2 % 2);
+    started_unequally(&p, i % p.size, one_way[i % ONE_WAY], 1 + i / ONE_WAY % 2, i / (2 * ONE_WAY));
   }
   place_free(&p);
-  for (int reduces = 0; reduces < 2; reduces++) {
-    freed_among_others(RING_SMALL, reduces, test_samples(10));
-    freed_among_others(RING_MIDDLE, reduces, test_samples(2));
+  for (int i = 0; i < ONE_WAY; i++) {
+    freed_among_others(RING_SMALL, one_way[i], test_samples(10));
+    freed_among_others(RING_MIDDLE, one_way[i], test_samples(2));
   }
   return test_end();
 }

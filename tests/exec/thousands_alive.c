@@ -91,15 +91,16 @@ static void free_all(ring *x, int64_t n, rng *r)
 
 static void alive_at_once(const place *p, int64_t n, int print)
 {
-  ring base[2 * SIZES], *x = need((size_t)n * sizeof *x);
+  ring base[OP_KINDS * SIZES], *x = need((size_t)n * sizeof *x);
   rng r = rng_from(test_seed(), 9), mine = rng_from(test_seed(), (uint64_t)p->rank + 10);
   int nbases = 0;
   for (int64_t i = 0; i < n; i++) { /* siblings share the forest of the first of their kind */
-    int k = 0, reduces = (int)(i % 2);
+    int b = 0;
+    op_kind k = (op_kind)(i % OP_KINDS);
     int64_t entries = size_of(i);
-    while (k < nbases && (base[k].n != entries || base[k].reduces != reduces)) k++;
-    if (k == nbases) base[nbases++] = ring_open(p, entries, RING_NOBODY, reduces);
-    x[i] = ring_sibling(&base[k]);
+    while (b < nbases && (base[b].n != entries || base[b].kind != k)) b++;
+    if (b == nbases) base[nbases++] = ring_open(p, entries, RING_NOBODY, k);
+    x[i] = ring_sibling(&base[b]);
   }
   int64_t bytes[3] = {0}, shm = 0;
   for (int again = 0; again < 3; again++) {

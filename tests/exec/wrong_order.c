@@ -69,9 +69,8 @@ static void persistent_and_one_shot_mixed(ring *x)
 
 static void null_handles(void)
 {
-  grove_forest *no_forest = NULL;
   grove_op *no_op = NULL;
-  int64_t x = 0;
+  int64_t x = 0, y = 0, z = 0;
   int done = 0;
   grove_report report = {.struct_size = sizeof report};
   CHECK_STATUS(grove_start(NULL), GROVE_ERR_ARG);
@@ -80,12 +79,10 @@ static void null_handles(void)
   CHECK_STATUS(grove_end(NULL), GROVE_ERR_ARG);
   CHECK_STATUS(grove_end(&no_op), GROVE_ERR_ARG);
   CHECK_STATUS(grove_op_report(NULL, &report), GROVE_ERR_ARG);
-  CHECK_STATUS(grove_bcast_init(no_forest, MPI_INT64_T, &x, &x, MPI_SUM, &no_op), GROVE_ERR_ARG);
-  CHECK_STATUS(grove_reduce_init(no_forest, MPI_INT64_T, &x, &x, MPI_SUM, &no_op), GROVE_ERR_ARG);
-  CHECK_STATUS(grove_bcast_begin(no_forest, MPI_INT64_T, &x, &x, MPI_SUM, &no_op), GROVE_ERR_ARG);
-  CHECK_STATUS(grove_reduce_begin(no_forest, MPI_INT64_T, &x, &x, MPI_SUM, &no_op), GROVE_ERR_ARG);
-  CHECK_STATUS(grove_bcast(no_forest, MPI_INT64_T, &x, &x, MPI_SUM), GROVE_ERR_ARG);
-  CHECK_STATUS(grove_reduce(no_forest, MPI_INT64_T, &x, &x, MPI_SUM), GROVE_ERR_ARG);
+  op_call c = {.unit = MPI_INT64_T, .op = MPI_SUM, .root = &x, .leaf = &y, .update = &z};
+  for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
+    for (op_form how = 0; how < OP_FORMS; how++)
+      CHECK_STATUS(call_in_form(&c, how, &no_op), GROVE_ERR_ARG);
   CHECK(no_op == NULL, "an output was set by a call that failed");
 }
 
@@ -93,15 +90,13 @@ static void forest_not_set_up(const place *p)
 {
   grove_forest *f = NULL;
   grove_op *op = NULL;
-  int64_t x = 0;
+  int64_t x = 0, y = 0, z = 0;
   CHECK_OK(grove_forest_create(p->ctx, &f));
+  op_call c = {.f = f, .unit = MPI_INT64_T, .op = MPI_SUM, .root = &x, .leaf = &y, .update = &z};
   for (int with_graph = 0; with_graph < 2; with_graph++) {
-    CHECK_STATUS(grove_bcast_init(f, MPI_INT64_T, &x, &x, MPI_SUM, &op), GROVE_ERR_STATE);
-    CHECK_STATUS(grove_reduce_init(f, MPI_INT64_T, &x, &x, MPI_SUM, &op), GROVE_ERR_STATE);
-    CHECK_STATUS(grove_bcast_begin(f, MPI_INT64_T, &x, &x, MPI_SUM, &op), GROVE_ERR_STATE);
-    CHECK_STATUS(grove_reduce_begin(f, MPI_INT64_T, &x, &x, MPI_SUM, &op), GROVE_ERR_STATE);
-    CHECK_STATUS(grove_bcast(f, MPI_INT64_T, &x, &x, MPI_SUM), GROVE_ERR_STATE);
-    CHECK_STATUS(grove_reduce(f, MPI_INT64_T, &x, &x, MPI_SUM), GROVE_ERR_STATE);
+    for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
+      for (op_form how = 0; how < OP_FORMS; how++)
+        CHECK_STATUS(call_in_form(&c, how, &op), GROVE_ERR_STATE);
     CHECK_OK(grove_forest_set_graph(f, 0, 0, NULL, NULL));
   }
   CHECK(op == NULL, "an output was set by a call that failed");
@@ -110,86 +105,148 @@ static void forest_not_set_up(const place *p)
 
 /* ---- collective calls with bad arguments ---- */
 
-/* Tries all six calls; each must fail, with one status and one sentence on all ranks. */
-static void all_refuse(const place *p, ring *x, MPI_Datatype type, MPI_Op op, const int64_t *root,
-                       const int64_t *leaf)
+/* Kinds of operations that a mistake concerns. */
+typedef enum concerns { ALL_KINDS, WITH_OPERATION, ONLY_FETCH } concerns;
+
+static int concerned(concerns which, op_kind k)
 {
-  for (int i = 0; i < 6; i++) {
-    grove_op *made = NULL;
-    grove_status status = GROVE_OK;
-    grove_forest *f = x->forest;
-    void *r = (void *)root, *l = (void *)leaf;
-    if (i == 0) status = grove_bcast_init(f, type, r, l, op, &made);
-    if (i == 1) status = grove_reduce_init(f, type, l, r, op, &made);
-    if (i == 2) status = grove_bcast_begin(f, type, r, l, op, &made);
-    if (i == 3) status = grove_reduce_begin(f, type, l, r, op, &made);
-    if (i == 4) status = grove_bcast(f, type, r, l, op);
-    if (i == 5) status = grove_reduce(f, type, l, r, op);
-    CHECK(status != GROVE_OK, "call %d was accepted", i);
-    CHECK(made == NULL, "an output was set by a call that failed");
-    CHECK_SAME_ERROR(p->comm, status);
+  return which == ALL_KINDS || (which == ONLY_FETCH ? k == KIND_FETCH : !kind_is_multi(k));
+}
+
+/* Tries every call; each must fail, with one status and one sentence on all ranks. */
+static void all_refuse(const place *p, op_call c, concerns which)
+{
+  for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
+    for (op_form how = 0; how < OP_FORMS; how++) {
+      if (!concerned(which, c.kind)) continue;
+      grove_op *made = NULL;
+      grove_status status = call_in_form(&c, how, &made);
+      CHECK(status != GROVE_OK, "%s in form %d was accepted", kind_name(c.kind), how);
+      CHECK(made == NULL, "an output was set by a call that failed");
+      CHECK_SAME_ERROR(p->comm, status);
+    }
+}
+
+/* Has the arrays that any kind needs: a root has one leaf, so that roots serve as multiroots. */
+static ring open_with_all_arrays(const place *p)
+{
+  return ring_open(p, RING_SMALL, RING_NOBODY, KIND_FETCH);
+}
+
+static void works_for_all(ring *x)
+{
+  for (x->kind = 0; x->kind < OP_KINDS; x->kind++) {
+    int64_t *update = x->update;
+    if (x->kind != KIND_FETCH) x->update = NULL;
+    still_works(x);
+    x->update = update;
   }
 }
 
-static void bad_types_and_operations(const place *p, ring *x, const units *types)
+static void bad_types_and_operations(const place *p, const units *types)
 {
   struct {
     MPI_Datatype type;
     MPI_Op op;
+    concerns which;
   } bad[] = {
-    {MPI_DATATYPE_NULL, MPI_SUM},
-    {MPI_INT64_T, MPI_OP_NULL},
-    {MPI_DOUBLE, MPI_BAND},
-    {MPI_FLOAT, MPI_LXOR},
-    {MPI_C_DOUBLE_COMPLEX, MPI_MAX},
-    {MPI_INT64_T, MPI_MAXLOC},
-    {MPI_BYTE, MPI_PROD},
-    {units_find(types, "struct of char and double")->type, MPI_SUM},
-    {units_find(types, "3 doubles")->type, MPI_BXOR},
+    {MPI_DATATYPE_NULL, MPI_SUM, ALL_KINDS},
+    {MPI_INT64_T, MPI_OP_NULL, WITH_OPERATION},
+    {MPI_DOUBLE, MPI_BAND, WITH_OPERATION},
+    {MPI_FLOAT, MPI_LXOR, WITH_OPERATION},
+    {MPI_C_DOUBLE_COMPLEX, MPI_MAX, WITH_OPERATION},
+    {MPI_INT64_T, MPI_MAXLOC, WITH_OPERATION},
+    {MPI_BYTE, MPI_PROD, WITH_OPERATION},
+    {units_find(types, "struct of char and double")->type, MPI_SUM, WITH_OPERATION},
+    {units_find(types, "3 doubles")->type, MPI_BXOR, WITH_OPERATION},
   };
+  ring x = open_with_all_arrays(p);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     test_case((int64_t)i);
-    all_refuse(p, x, bad[i].type, bad[i].op, x->root, x->leaf);
+    op_call c = ring_call(&x);
+    c.unit = bad[i].type;
+    c.op = bad[i].op;
+    all_refuse(p, c, bad[i].which);
   }
-  still_works(x);
+  works_for_all(&x);
+  ring_close(&x);
 }
 
 /* NULL for an array that has entries, on one rank: the others hear of it. On a forest of its own:
  * where a kind of one shot has been used before, begin is local, and so is its failure. */
-static void bad_on_one_rank(const place *p, int reduces)
+static void bad_on_one_rank(const place *p)
 {
-  ring fresh = ring_open(p, RING_SMALL, RING_NOBODY, reduces), *x = &fresh;
+  ring x = open_with_all_arrays(p);
   for (int bad = 0; bad < p->size; bad++) {
-    const int64_t *root = p->rank == bad ? NULL : x->root, *leaf = x->leaf;
-    all_refuse(p, x, MPI_INT64_T, MPI_REPLACE, root, leaf);
+    op_call good = ring_call(&x), no_root = good, no_leaf = good, no_update = good, no_op = good,
+            no_unit = good;
+    if (p->rank == bad) {
+      no_root.root = NULL;
+      no_leaf.leaf = NULL;
+      no_update.update = NULL;
+      no_op.op = MPI_OP_NULL;
+      no_unit.unit = MPI_DATATYPE_NULL;
+    }
+    all_refuse(p, no_root, ALL_KINDS);
     CHECK_NUMBER_IN(grove_last_error(), bad);
-    all_refuse(p, x, MPI_INT64_T, MPI_SUM, x->root, p->rank == bad ? NULL : leaf);
-    MPI_Op op = p->rank == bad ? MPI_OP_NULL : MPI_SUM;
-    all_refuse(p, x, MPI_INT64_T, op, x->root, leaf);
+    all_refuse(p, no_leaf, ALL_KINDS);
+    CHECK_NUMBER_IN(grove_last_error(), bad);
+    all_refuse(p, no_update, ONLY_FETCH);
+    CHECK_NUMBER_IN(grove_last_error(), bad);
+    all_refuse(p, no_op, WITH_OPERATION);
+    all_refuse(p, no_unit, ALL_KINDS);
   }
-  still_works(x);
-  ring_close(x);
+  works_for_all(&x);
+  ring_close(&x);
+}
+
+/* An _init without a place for its result. */
+static void no_output(const place *p)
+{
+  ring x = open_with_all_arrays(p);
+  op_call c = ring_call(&x);
+  for (c.kind = 0; c.kind < OP_KINDS; c.kind++) {
+    CHECK_STATUS(call_init(&c, NULL), GROVE_ERR_ARG);
+    CHECK_STATUS(call_begin(&c, NULL), GROVE_ERR_ARG);
+  }
+  works_for_all(&x);
+  ring_close(&x);
 }
 
 /* Ranks that do not make the same operation hear of it. */
-static void different_calls(const place *p)
+static void different_kinds(const place *p, ring *x)
 {
-  ring a = ring_open(p, RING_SMALL, RING_NOBODY, 0), b = ring_open(p, RING_SMALL, RING_NOBODY, 0);
-  if (p->size > 1) {
+  for (int i = 0; i < OP_KINDS * OP_KINDS; i++) {
     grove_op *op = NULL;
-    int other = p->rank == p->size - 1;
-    grove_status status = other
-                            ? grove_reduce_init(a.forest, MPI_INT64_T, a.leaf, a.root, MPI_SUM, &op)
-                            : grove_bcast_init(a.forest, MPI_INT64_T, a.root, a.leaf, MPI_SUM, &op);
-    CHECK(status != GROVE_OK && op == NULL, "a bcast here and a reduce there were accepted");
+    op_call c = ring_call(x);
+    c.kind = (op_kind)(p->rank == p->size - 1 ? i / OP_KINDS : i % OP_KINDS);
+    if (i / OP_KINDS == i % OP_KINDS) continue;
+    grove_status status = call_init(&c, &op);
+    CHECK(status != GROVE_OK && op == NULL, "a %s here and another kind there were accepted",
+          kind_name(c.kind));
     CHECK_SAME_ERROR(p->comm, status);
-    status =
-      grove_bcast_init(other ? a.forest : b.forest, MPI_INT64_T, a.root, a.leaf, MPI_SUM, &op);
+  }
+}
+
+static void different_forests(const place *p, ring *a, ring *b)
+{
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    grove_op *op = NULL;
+    op_call c = ring_call(p->rank == p->size - 1 ? a : b);
+    c.kind = k;
+    grove_status status = call_init(&c, &op);
     CHECK(status != GROVE_OK && op == NULL, "one forest here and another there were accepted");
     CHECK_SAME_ERROR(p->comm, status);
   }
-  still_works(&a);
-  still_works(&b);
+}
+
+static void different_calls(const place *p)
+{
+  ring a = open_with_all_arrays(p), b = open_with_all_arrays(p);
+  if (p->size > 1) different_kinds(p, &a);
+  if (p->size > 1) different_forests(p, &a, &b);
+  works_for_all(&a);
+  works_for_all(&b);
   ring_close(&a);
   ring_close(&b);
 }
@@ -202,12 +259,13 @@ int main(int argc, char **argv)
   null_handles();
   forest_not_set_up(&p);
   different_calls(&p);
-  for (int reduces = 0; reduces < 2; reduces++) {
-    ring x = ring_open(&p, RING_SMALL, RING_NOBODY, reduces);
+  bad_types_and_operations(&p, types);
+  bad_on_one_rank(&p);
+  no_output(&p);
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    ring x = ring_open(&p, RING_SMALL, RING_NOBODY, k);
     wrong_times(&p, &x);
     persistent_and_one_shot_mixed(&x);
-    bad_types_and_operations(&p, &x, types);
-    bad_on_one_rank(&p, reduces);
     ring_close(&x);
   }
   place_free(&p);

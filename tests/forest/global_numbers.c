@@ -77,7 +77,7 @@ static void try_numbers(const units *types, const place *p, int64_t seed)
   for (int i = 0; i < p->size; i++) free(number[i]); /* it was copied */
   CHECK_OK(grove_forest_set_up(e.f));
   check_pairs(e.f, own);
-  exercise_draw(&e, types, &r);
+  exercise_draw_of(&e, (op_kind)(seed % OP_KINDS), types, &r);
   exercise_open(&e);
   exercise_block(&e);
   exercise_check(&e);

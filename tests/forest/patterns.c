@@ -5,31 +5,6 @@
 
 #include <stdlib.h>
 
-/* Every root of every rank, in rank order, for this rank. */
-static void join_all(graph *g, int me)
-{
-  int64_t total = 0, j = 0;
-  for (int i = 0; i < g->nranks; i++) total += g->part[i].nroots;
-  part_resize(&g->part[me], g->part[me].nroots, total);
-  for (int i = 0; i < g->nranks; i++)
-    for (int64_t k = 0; k < g->part[i].nroots; k++) g->part[me].root[j++] = (grove_root){i, k};
-}
-
-static graph *expected(grove_pattern pattern, int nranks, const int64_t *n)
-{
-  graph *g = graph_empty(nranks);
-  for (int i = 0; i < nranks; i++) {
-    g->part[i].nroots = pattern == GROVE_ALLTOALL ? n[i] * nranks : n[i];
-    if (pattern == GROVE_ALLTOALL) part_resize(&g->part[i], n[i] * nranks, n[i] * nranks);
-  }
-  for (int i = 0; i < nranks; i++) {
-    if (pattern == GROVE_ALLGATHER || (pattern == GROVE_GATHER && i == 0)) join_all(g, i);
-    for (int64_t k = 0; pattern == GROVE_ALLTOALL && k < n[i] * nranks; k++)
-      g->part[i].root[k] = (grove_root){(int)(k / n[i]), i * n[i] + k % n[i]};
-  }
-  return g;
-}
-
 static void check_expanded(grove_forest *f, const part *p)
 {
   int64_t nroots = -1, nleaves = -1;
@@ -50,14 +25,14 @@ static void try_pattern(const units *types, const place *p, grove_pattern patter
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)number);
   int64_t *n = need((size_t)p->size * sizeof *n), same = rng_below(&r, 4);
   for (int i = 0; i < p->size; i++) n[i] = pattern == GROVE_ALLTOALL ? same : rng_below(&r, 5);
-  graph *g = expected(pattern, p->size, n);
+  graph *g = graph_pattern(pattern, p->size, n);
   exercise e = {.g = g, .me = p->rank};
   CHECK_OK(grove_forest_create(p->ctx, &e.f));
   CHECK_OK(grove_forest_set_pattern(e.f, pattern, n[p->rank]));
   CHECK_OK(grove_forest_set_up(e.f));
   check_expanded(e.f, &g->part[p->rank]);
-  for (int i = 0; i < 3; i++) {
-    exercise_draw(&e, types, &r);
+  for (op_kind k = 0; k < OP_KINDS; k++) {
+    exercise_draw_of(&e, k, types, &r);
     exercise_open(&e);
     exercise_block(&e);
     exercise_check(&e);

@@ -91,14 +91,22 @@ void array_check(const unit *u, const array *got, const array *expected, const c
         got->memory[at], expected->memory[at]);
 }
 
-arrays arrays_create(const graph *g, const unit *u)
+/* Slots of a rank's root array. */
+static int64_t root_slots(const graph *g, op_kind k, int rank)
+{
+  return kind_is_multi(k) ? graph_edges_to(g, rank) : g->part[rank].nroots;
+}
+
+arrays arrays_create(const graph *g, const unit *u, op_kind k, int in_place)
 {
   arrays a = {.nranks = g->nranks};
   a.root = need((size_t)g->nranks * sizeof *a.root);
   a.leaf = need((size_t)g->nranks * sizeof *a.leaf);
+  a.update = in_place ? a.leaf : need((size_t)g->nranks * sizeof *a.update);
   for (int i = 0; i < g->nranks; i++) {
-    a.root[i] = array_create(u, g->part[i].nroots);
+    a.root[i] = array_create(u, root_slots(g, k, i));
     a.leaf[i] = array_create(u, g->part[i].nslots);
+    if (!in_place) a.update[i] = array_create(u, k == KIND_FETCH ? g->part[i].nslots : 0);
   }
   return a;
 }
@@ -106,18 +114,22 @@ arrays arrays_create(const graph *g, const unit *u)
 void arrays_fill(arrays *a, const unit *u, const reduction *r, uint64_t seed)
 {
   for (int i = 0; i < a->nranks; i++) {
-    array_fill(&a->root[i], u, r, mix2(seed, (uint64_t)(2 * i)));
-    array_fill(&a->leaf[i], u, r, mix2(seed, (uint64_t)(2 * i + 1)));
+    array_fill(&a->root[i], u, r, mix2(seed, (uint64_t)(3 * i)));
+    array_fill(&a->leaf[i], u, r, mix2(seed, (uint64_t)(3 * i + 1)));
+    if (a->update != a->leaf) array_fill(&a->update[i], u, r, mix2(seed, (uint64_t)(3 * i + 2)));
   }
+}
+
+static void free_each(array *a, int n)
+{
+  for (int i = 0; i < n; i++) array_free(&a[i]);
+  free(a);
 }
 
 void arrays_free(arrays *a)
 {
-  for (int i = 0; i < a->nranks; i++) {
-    array_free(&a->root[i]);
-    array_free(&a->leaf[i]);
-  }
-  free(a->root);
-  free(a->leaf);
+  if (a->update != a->leaf) free_each(a->update, a->nranks);
+  free_each(a->root, a->nranks);
+  free_each(a->leaf, a->nranks);
   *a = (arrays){0};
 }

@@ -3,6 +3,7 @@
 #ifndef TEST_ARRAYS_H
 #define TEST_ARRAYS_H
 
+#include "calls.h"
 #include "generate.h"
 #include "units.h"
 
@@ -37,10 +38,13 @@ static inline unsigned char *array_slot(const array *a, const unit *u, int64_t s
 /* The arrays of all ranks, which every rank can compute: what the oracle works on. */
 typedef struct arrays {
   int nranks;
-  array *root, *leaf;
+  array *root; /* of gather and scatter: the multiroots */
+  array *leaf;
+  array *update; /* of fetch; may be the leaves. Of others: nothing but canaries */
 } arrays;
 
-arrays arrays_create(const graph *g, const unit *u);
+/* For this kind of operation; in_place: updates go where the leaves are. */
+arrays arrays_create(const graph *g, const unit *u, op_kind k, int in_place);
 void arrays_fill(arrays *a, const unit *u, const reduction *r, uint64_t seed);
 void arrays_free(arrays *a);
 

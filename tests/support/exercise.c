@@ -3,20 +3,47 @@
 #include "check.h"
 #include "oracle.h"
 
+/* Whether all arrays can be as long as the graph wants them. */
+static int suits(const unit *u, const graph *g, op_kind k)
+{
+  for (int i = 0; u->most_slots > 0 && i < g->nranks; i++) {
+    int64_t roots = kind_is_multi(k) ? graph_edges_to(g, i) : g->part[i].nroots;
+    if (roots > u->most_slots || g->part[i].nslots > u->most_slots) return 0;
+  }
+  return 1;
+}
+
+void exercise_draw_of(exercise *e, op_kind k, const units *types, rng *r)
+{
+  do e->u = &types->unit[rng_below(r, types->n)];
+  while (!suits(e->u, e->g, k));
+  e->r = &e->u->reduction[rng_below(r, e->u->nreductions)];
+  e->kind = k;
+  e->in_place = k == KIND_FETCH && rng_one_in(r, 2);
+  e->seed = rng_next(r);
+}
+
 void exercise_draw(exercise *e, const units *types, rng *r)
 {
-  e->u = &types->unit[rng_below(r, types->n)];
-  e->r = &e->u->reduction[rng_below(r, e->u->nreductions)];
-  e->reduces = (int)rng_below(r, 2);
-  e->seed = rng_next(r);
+  exercise_draw_of(e, (op_kind)rng_below(r, OP_KINDS), types, r);
+}
+
+int exercise_set(exercise *e, op_kind k, const unit *u, int j)
+{
+  if (!suits(u, e->g, k) || (kind_is_multi(k) && j > 0)) return 0;
+  e->kind = k;
+  e->u = u;
+  e->r = &u->reduction[j];
+  return 1;
 }
 
 void exercise_open(exercise *e)
 {
-  e->all = arrays_create(e->g, e->u);
+  e->all = arrays_create(e->g, e->u, e->kind, e->in_place);
   arrays_fill(&e->all, e->u, e->r, mix2(e->seed, 0));
   e->root = array_copy(&e->all.root[e->me]);
   e->leaf = array_copy(&e->all.leaf[e->me]);
+  if (!e->in_place) e->update = array_copy(&e->all.update[e->me]);
 }
 
 void exercise_renew(exercise *e, int64_t round)
@@ -24,53 +51,58 @@ void exercise_renew(exercise *e, int64_t round)
   arrays_fill(&e->all, e->u, e->r, mix2(e->seed, (uint64_t)round));
   array_assign(&e->root, &e->all.root[e->me]);
   array_assign(&e->leaf, &e->all.leaf[e->me]);
+  if (!e->in_place) array_assign(&e->update, &e->all.update[e->me]);
 }
 
-static void *roots(const exercise *e)
+op_call exercise_call(const exercise *e)
 {
-  return e->g->part[e->me].nroots == 0 && e->seed % 2 ? NULL : e->root.slot0;
-}
-
-static void *leaves(const exercise *e)
-{
-  return e->g->part[e->me].nleaves == 0 && e->seed % 2 ? NULL : e->leaf.slot0;
+  op_call c = {.kind = e->kind, .f = e->f, .unit = e->u->type, .op = e->r->op};
+  int nulls = e->seed % 2;
+  if (e->root.nslots > 0 || !nulls) c.root = e->root.slot0;
+  if (e->g->part[e->me].nleaves > 0 || !nulls) {
+    c.leaf = e->leaf.slot0;
+    c.update = e->in_place ? e->leaf.slot0 : e->update.slot0;
+  }
+  return c;
 }
 
 void exercise_init(exercise *e)
 {
-  if (e->reduces)
-    CHECK_OK(grove_reduce_init(e->f, e->u->type, leaves(e), roots(e), e->r->op, &e->op));
-  else
-    CHECK_OK(grove_bcast_init(e->f, e->u->type, roots(e), leaves(e), e->r->op, &e->op));
+  op_call c = exercise_call(e);
+  CHECK_OK(call_init(&c, &e->op));
   CHECK(e->op != NULL, "an operation that was made is NULL");
 }
 
 void exercise_begin(exercise *e)
 {
-  if (e->reduces)
-    CHECK_OK(grove_reduce_begin(e->f, e->u->type, leaves(e), roots(e), e->r->op, &e->op));
-  else
-    CHECK_OK(grove_bcast_begin(e->f, e->u->type, roots(e), leaves(e), e->r->op, &e->op));
+  op_call c = exercise_call(e);
+  CHECK_OK(call_begin(&c, &e->op));
   CHECK(e->op != NULL, "an operation that was begun is NULL");
 }
 
 void exercise_block(exercise *e)
 {
-  if (e->reduces)
-    CHECK_OK(grove_reduce(e->f, e->u->type, leaves(e), roots(e), e->r->op));
-  else
-    CHECK_OK(grove_bcast(e->f, e->u->type, roots(e), leaves(e), e->r->op));
+  op_call c = exercise_call(e);
+  CHECK_OK(call_block(&c));
+}
+
+const char *exercise_name(const exercise *e, char text[160])
+{
+  snprintf(text, 160, "%s%s of %s with %s on '%s', %d ranks:", kind_name(e->kind),
+           e->in_place ? " in place" : "", e->u->name,
+           kind_is_multi(e->kind) ? "nothing" : e->r->name, graph_kind_name(e->g->kind),
+           e->g->nranks);
+  return text;
 }
 
 void exercise_check(exercise *e)
 {
-  (e->reduces ? oracle_reduce : oracle_bcast)(e->g, e->u, e->r, &e->all);
   char what[160];
-  snprintf(what, sizeof what,
-           "%s of %s with %s on '%s', %d ranks:", e->reduces ? "reduce" : "bcast", e->u->name,
-           e->r->name, graph_kind_name(e->g->kind), e->g->nranks);
+  oracle_run(e->kind, e->g, e->u, e->r, &e->all);
+  exercise_name(e, what);
   array_check(e->u, &e->root, &e->all.root[e->me], "root", what);
   array_check(e->u, &e->leaf, &e->all.leaf[e->me], "leaf", what);
+  if (!e->in_place) array_check(e->u, &e->update, &e->all.update[e->me], "update", what);
 }
 
 void exercise_close(exercise *e)
@@ -79,5 +111,6 @@ void exercise_close(exercise *e)
   CHECK(e->op == NULL, "a freed operation is not NULL");
   array_free(&e->root);
   array_free(&e->leaf);
+  array_free(&e->update);
   arrays_free(&e->all);
 }

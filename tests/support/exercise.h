@@ -1,6 +1,6 @@
 /* One operation on one forest with random data, and the oracle's opinion of the result.
  *
- *     exercise e = {.g = g, .f = f, .me = rank, .u = unit, .r = reduction, .seed = seed};
+ *     exercise e = {.g = g, .f = f, .me = rank, .kind = KIND_REDUCE, .u = unit, .r = reduction};
  *     exercise_open(&e);
  *     exercise_init(&e);
  *     exercise_renew(&e, round);
@@ -12,19 +12,29 @@
 #define TEST_EXERCISE_H
 
 #include "arrays.h"
+#include "calls.h"
 
 typedef struct exercise {
   const graph *g;
   grove_forest *f;
   int me;
+  op_kind kind;
+  int in_place; /* a fetch whose updates go where the leaves are */
   const unit *u;
   const reduction *r;
-  int reduces; /* else it is a bcast */
   uint64_t seed;
-  arrays all;       /* all ranks' arrays, for the oracle */
-  array root, leaf; /* this rank's, for Grove */
+  arrays all;               /* all ranks' arrays, for the oracle */
+  array root, leaf, update; /* this rank's, for Grove */
   grove_op *op;
 } exercise;
+
+/* A random unit that suits the graph, and one of its operations; of this kind, or of any. */
+void exercise_draw_of(exercise *e, op_kind k, const units *types, rng *r);
+void exercise_draw(exercise *e, const units *types, rng *r);
+
+/* This kind, this unit, its reduction number j; 0 if the unit does not suit the graph, or if kinds
+ * without reductions have had their turn with another j. */
+int exercise_set(exercise *e, op_kind k, const unit *u, int j);
 
 /* Makes the arrays, filled as for round 0. */
 void exercise_open(exercise *e);
@@ -32,7 +42,9 @@ void exercise_open(exercise *e);
 /* Other values for every array; the addresses stay. */
 void exercise_renew(exercise *e, int64_t round);
 
-/* Grove's calls. A rank without roots (leaves) passes NULL for them in some of the exercises. */
+/* The arguments of Grove's calls, and the calls. A rank without roots (leaves) passes NULL for them
+ * in some of the exercises. */
+op_call exercise_call(const exercise *e);
 void exercise_init(exercise *e);
 void exercise_begin(exercise *e);
 void exercise_block(exercise *e);
@@ -40,10 +52,10 @@ void exercise_block(exercise *e);
 /* Asserts that the arrays are what the oracle makes of the values before. Once for each renewal. */
 void exercise_check(exercise *e);
 
+/* What it is, for failures: "reduce of MPI_INT with SUM on 'ring', 4 ranks:". */
+const char *exercise_name(const exercise *e, char text[160]);
+
 /* Frees the operation, if there is one, and the arrays. */
 void exercise_close(exercise *e);
-
-/* A random unit and one of its operations. */
-void exercise_draw(exercise *e, const units *types, rng *r);
 
 #endif

@@ -234,6 +234,39 @@ graph *graph_random(rng *r, graph_kind kind, int nranks)
   return g;
 }
 
+/* Every root of every rank, in rank order, for this rank. */
+static void join_all(graph *g, int me)
+{
+  int64_t total = 0, j = 0;
+  for (int i = 0; i < g->nranks; i++) total += g->part[i].nroots;
+  part_resize(&g->part[me], g->part[me].nroots, total);
+  for (int i = 0; i < g->nranks; i++)
+    for (int64_t k = 0; k < g->part[i].nroots; k++) g->part[me].root[j++] = (grove_root){i, k};
+}
+
+graph *graph_pattern(grove_pattern pattern, int nranks, const int64_t *n)
+{
+  graph *g = graph_empty(nranks);
+  for (int i = 0; i < nranks; i++) {
+    g->part[i].nroots = pattern == GROVE_ALLTOALL ? n[i] * nranks : n[i];
+    if (pattern == GROVE_ALLTOALL) part_resize(&g->part[i], n[i] * nranks, n[i] * nranks);
+  }
+  for (int i = 0; i < nranks; i++) {
+    if (pattern == GROVE_ALLGATHER || (pattern == GROVE_GATHER && i == 0)) join_all(g, i);
+    for (int64_t k = 0; pattern == GROVE_ALLTOALL && k < n[i] * nranks; k++)
+      g->part[i].root[k] = (grove_root){(int)(k / n[i]), i * n[i] + k % n[i]};
+  }
+  return g;
+}
+
+int64_t graph_edges_to(const graph *g, int rank)
+{
+  int64_t n = 0;
+  for (int i = 0; i < g->nranks; i++)
+    for (int64_t j = 0; j < g->part[i].nleaves; j++) n += g->part[i].root[j].rank == rank;
+  return n;
+}
+
 /* ---- forests ---- */
 
 grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank)

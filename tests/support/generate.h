@@ -40,6 +40,9 @@ const char *graph_kind_name(graph_kind kind);
 enum { GRAPH_MOST_ROOTS = 48, GRAPH_MOST_SLOTS = 160 };
 graph *graph_random(rng *r, graph_kind kind, int nranks);
 
+/* What a pattern stands for, n[i] being what rank i gives grove_forest_set_pattern. */
+graph *graph_pattern(grove_pattern pattern, int nranks, const int64_t *n);
+
 /* All parts empty, for graphs written by hand: see part_resize. */
 graph *graph_empty(int nranks);
 
@@ -53,6 +56,9 @@ static inline int64_t part_slot(const part *p, int64_t j)
 {
   return p->leaf_index != NULL ? p->leaf_index[j] : j;
 }
+
+/* How many leaves of all ranks are joined to roots of this one. */
+int64_t graph_edges_to(const graph *g, int rank);
 
 /* A forest with this graph: created, its graph set, and, by the second, set up. */
 grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank);

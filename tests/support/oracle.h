@@ -1,13 +1,19 @@
-/* What the operations mean, said serially, with the whole graph and all ranks' arrays at hand. */
+/* What the operations mean, said serially, with the whole graph and all ranks' arrays at hand. The
+ * leaves of a root are ordered by leaf rank, then by position in that rank's leaf list. */
 #ifndef TEST_ORACLE_H
 #define TEST_ORACLE_H
 
 #include "arrays.h"
 
-/* leaf = leaf o root, for every leaf of every rank. */
-void oracle_bcast(const graph *g, const unit *u, const reduction *r, arrays *a);
+/* bcast    leaf = leaf o root
+ * reduce   root = ((root o l1) o l2) ...
+ * fetch    the same; update = the root as it was before this leaf
+ * gather   the leaves side by side in `root`, those of root 0 first
+ * scatter  from there back to the leaves */
+void oracle_run(op_kind k, const graph *g, const unit *u, const reduction *r, arrays *a);
 
-/* root = ((root o l1) o l2) ..., by leaf rank, then by position in that rank's leaf list. */
-void oracle_reduce(const graph *g, const unit *u, const reduction *r, arrays *a);
+/* Where each leaf lies among the multiroots of its root's rank: place[i][j], leaf j of rank i. */
+int64_t **oracle_places(const graph *g);
+void oracle_places_free(const graph *g, int64_t **place);
 
 #endif

@@ -17,12 +17,13 @@ static void make_arrays(ring *x)
 {
   x->root = need((size_t)x->n * sizeof *x->root);
   x->leaf = need((size_t)x->n * sizeof *x->leaf);
+  x->update = x->kind == KIND_FETCH ? need((size_t)x->n * sizeof *x->update) : NULL;
   ring_fill(x, 0);
 }
 
-ring ring_open(const place *p, int64_t n, int left_out, int reduces)
+ring ring_open(const place *p, int64_t n, int left_out, op_kind k)
 {
-  ring x = {.me = p->rank, .reduces = reduces};
+  ring x = {.me = p->rank, .kind = k};
   CHECK(left_out == RING_NOBODY || p->size > 1, "nobody is left in the ring");
   if (p->rank != left_out) {
     x.n = n;
@@ -44,7 +45,7 @@ int64_t ring_room(const place *p, int64_t n, int starts)
 {
   enum { SMALL_BYTES = 1024, SMALL_SLOTS = 16 }; /* src/transport/shm.c */
   grove_report report = {.struct_size = sizeof report};
-  ring x = ring_open(p, 1, RING_NOBODY, 0);
+  ring x = ring_open(p, 1, RING_NOBODY, KIND_BCAST);
   ring_init(&x);
   CHECK_OK(grove_op_report(x.op, &report));
   ring_close(&x);
@@ -63,20 +64,27 @@ ring ring_sibling(const ring *x)
   return y;
 }
 
+op_call ring_call(const ring *x)
+{
+  return (op_call){.kind = x->kind,
+                   .f = x->forest,
+                   .unit = MPI_INT64_T,
+                   .op = x->kind == KIND_BCAST ? MPI_REPLACE : MPI_SUM,
+                   .root = x->root,
+                   .leaf = x->leaf,
+                   .update = x->update};
+}
+
 void ring_init(ring *x)
 {
-  if (x->reduces)
-    CHECK_OK(grove_reduce_init(x->forest, MPI_INT64_T, x->leaf, x->root, MPI_SUM, &x->op));
-  else
-    CHECK_OK(grove_bcast_init(x->forest, MPI_INT64_T, x->root, x->leaf, MPI_REPLACE, &x->op));
+  op_call c = ring_call(x);
+  CHECK_OK(call_init(&c, &x->op));
 }
 
 void ring_begin(ring *x)
 {
-  if (x->reduces)
-    CHECK_OK(grove_reduce_begin(x->forest, MPI_INT64_T, x->leaf, x->root, MPI_SUM, &x->op));
-  else
-    CHECK_OK(grove_bcast_begin(x->forest, MPI_INT64_T, x->root, x->leaf, MPI_REPLACE, &x->op));
+  op_call c = ring_call(x);
+  CHECK_OK(call_begin(&c, &x->op));
 }
 
 static int64_t root_value(int rank, int round, int64_t i)
@@ -94,22 +102,56 @@ void ring_fill(ring *x, int round)
   for (int64_t i = 0; i < x->n; i++) {
     x->root[i] = root_value(x->me, round, i);
     x->leaf[i] = leaf_value(x->me, round, i);
+    if (x->update != NULL) x->update[i] = -1;
   }
+}
+
+static int64_t root_after(const ring *x, int round, int64_t i)
+{
+  int64_t root = root_value(x->me, round, i), leaf = leaf_value(x->previous, round, i);
+  if (!kind_goes_to_roots(x->kind)) return root;
+  return x->kind == KIND_GATHER ? leaf : root + leaf;
+}
+
+static int64_t leaf_after(const ring *x, int round, int64_t i)
+{
+  return kind_goes_to_roots(x->kind) ? leaf_value(x->me, round, i) : root_value(x->next, round, i);
+}
+
+static void check_value(const ring *x, const char *what, int64_t got, int64_t expected, int round,
+                        int64_t i)
+{
+  CHECK(got == expected, "%s: %s %lld is %lld, not %lld, in round %d", kind_name(x->kind), what,
+        (long long)i, (long long)got, (long long)expected, round);
 }
 
 void ring_check(const ring *x, int round)
 {
   for (int64_t i = 0; i < x->n; i++) {
-    int64_t root = root_value(x->me, round, i), leaf = leaf_value(x->me, round, i);
-    if (x->reduces)
-      root += leaf_value(x->previous, round, i);
-    else
-      leaf = root_value(x->next, round, i);
-    CHECK(x->root[i] == root, "root %lld is %lld, not %lld, in round %d", (long long)i,
-          (long long)x->root[i], (long long)root, round);
-    CHECK(x->leaf[i] == leaf, "leaf %lld is %lld, not %lld, in round %d", (long long)i,
-          (long long)x->leaf[i], (long long)leaf, round);
+    check_value(x, "root", x->root[i], root_after(x, round, i), round, i);
+    check_value(x, "leaf", x->leaf[i], leaf_after(x, round, i), round, i);
+    if (x->update != NULL)
+      check_value(x, "update", x->update[i], root_value(x->next, round, i), round, i);
   }
+}
+
+int64_t *ring_snapshot(const ring *x)
+{
+  size_t bytes = (size_t)x->n * sizeof *x->root;
+  int64_t *copy = need(3 * bytes);
+  memcpy(copy, x->root, bytes);
+  memcpy(copy + x->n, x->leaf, bytes);
+  if (x->update != NULL) memcpy(copy + 2 * x->n, x->update, bytes);
+  return copy;
+}
+
+void ring_check_unchanged(const ring *x, int64_t *then)
+{
+  size_t bytes = (size_t)x->n * sizeof *x->root;
+  CHECK(memcmp(x->root, then, bytes) == 0, "%s: the roots changed", kind_name(x->kind));
+  CHECK(memcmp(x->leaf, then + x->n, bytes) == 0, "%s: the leaves changed", kind_name(x->kind));
+  CHECK(x->update == NULL || memcmp(x->update, then + 2 * x->n, bytes) == 0, "the updates changed");
+  free(then);
 }
 
 void ring_run(ring *x, int rounds)
@@ -130,5 +172,6 @@ void ring_close(ring *x)
   if (!x->borrowed) CHECK_OK(grove_forest_free(&x->forest));
   free(x->root);
   free(x->leaf);
+  free(x->update);
   *x = (ring){0};
 }

@@ -1,11 +1,13 @@
 /* A forest whose messages may be as large as one likes, with results that need no oracle: leaf i of
- * a rank is joined to root i of the next rank in the ring. A bcast replaces, a reduce adds.
+ * a rank is joined to root i of the next rank in the ring. A bcast replaces, reduce and fetch add;
+ * a root has one leaf, so that there are as many multiroots as roots.
  *
  * One rank may be left out: it owns nothing, but calls everything.
  */
 #ifndef TEST_RING_H
 #define TEST_RING_H
 
+#include "calls.h"
 #include "places.h"
 
 #include <stdint.h>
@@ -15,8 +17,8 @@ typedef struct ring {
   int borrowed; /* the forest is another ring's */
   int64_t n;    /* roots, and leaves, on this rank */
   int me, previous, next;
-  int reduces;
-  int64_t *root, *leaf;
+  op_kind kind;
+  int64_t *root, *leaf, *update; /* update: of a fetch, else NULL */
   grove_op *op;
 } ring;
 
@@ -29,17 +31,22 @@ enum { RING_NOBODY = -1, RING_SMALL = 5, RING_MIDDLE = 1 << 16, RING_LARGE = 1 <
 int64_t ring_room(const place *p, int64_t n, int starts);
 
 /* Forest and arrays. `n` must be the same on all ranks. Collective. */
-ring ring_open(const place *p, int64_t n, int left_out, int reduces);
+ring ring_open(const place *p, int64_t n, int left_out, op_kind k);
 
 /* Other arrays for the same forest, to be closed before it. Local. */
 ring ring_sibling(const ring *x);
 
+op_call ring_call(const ring *x);
 void ring_init(ring *x);
 void ring_begin(ring *x);
 
 /* The values before, and the check of those after. */
 void ring_fill(ring *x, int round);
 void ring_check(const ring *x, int round);
+
+/* A copy of the arrays, and the assertion that they are still the same. Frees the copy. */
+int64_t *ring_snapshot(const ring *x);
+void ring_check_unchanged(const ring *x, int64_t *then);
 
 /* Init, a few rounds, free: the forest still works. */
 void ring_run(ring *x, int rounds);

@@ -180,6 +180,7 @@ static void combine_complex(scalar kind, op_code code, char *to, const char *fro
 
 void scalar_apply(scalar kind, op_code code, void *to, const void *from)
 {
+  if (code == OP_NO_OP) return;
   if (code == OP_REPLACE)
     memcpy(to, from, scalar_bytes(kind));
   else if (is_complex(kind))

@@ -27,6 +27,7 @@ typedef enum scalar {
 
 typedef enum op_code {
   OP_REPLACE,
+  OP_NO_OP, /* what is there stays */
   OP_SUM,
   OP_PROD,
   OP_MAX,

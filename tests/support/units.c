@@ -13,7 +13,7 @@
 
 /* Which operations MPI defines on which class of types (MPI 3.1, section 5.9.2). */
 typedef enum type_class {
-  CLASS_MOVE,    /* no arithmetic: MPI_REPLACE only */
+  CLASS_MOVE,    /* no arithmetic: MPI_REPLACE and MPI_NO_OP only */
   CLASS_INTEGER, /* C */
   CLASS_FORTRAN, /* Fortran integers, and addresses: no logical operations */
   CLASS_FLOAT,
@@ -43,7 +43,7 @@ static unsigned class_codes(type_class c)
     [CLASS_BYTE] = BITS,
     [CLASS_PAIR] = PLACE,
   };
-  return codes[c] | 1 << OP_REPLACE;
+  return codes[c] | 1 << OP_REPLACE | 1 << OP_NO_OP;
 }
 
 static void add_reduction(unit *u, reduction r)
@@ -56,6 +56,7 @@ static void add_predefined(unit *u, unsigned codes)
 {
   const reduction all[] = {
     {"REPLACE", OP_REPLACE, MPI_REPLACE, NULL},
+    {"NO_OP", OP_NO_OP, MPI_NO_OP, NULL},
     {"SUM", OP_SUM, MPI_SUM, NULL},
     {"PROD", OP_PROD, MPI_PROD, NULL},
     {"MAX", OP_MAX, MPI_MAX, NULL},
@@ -191,6 +192,10 @@ static void add_c_types(units *all)
   BASIC(MPI_C_FLOAT_COMPLEX, CLASS_COMPLEX, 0);
   BASIC(MPI_C_DOUBLE_COMPLEX, CLASS_COMPLEX, 0);
   BASIC(MPI_C_LONG_DOUBLE_COMPLEX, CLASS_COMPLEX, 0);
+  BASIC(MPI_CXX_BOOL, CLASS_LOGICAL, 0);
+  BASIC(MPI_CXX_FLOAT_COMPLEX, CLASS_COMPLEX, 0);
+  BASIC(MPI_CXX_DOUBLE_COMPLEX, CLASS_COMPLEX, 0);
+  BASIC(MPI_CXX_LONG_DOUBLE_COMPLEX, CLASS_COMPLEX, 0);
 }
 
 static void add_fixed_types(units *all)
@@ -307,9 +312,19 @@ static void add_contiguous_types(units *all)
   add_pieces(u, 600, 0, sizeof(short), SCALAR_I16);
   add_predefined(u, class_codes(CLASS_INTEGER));
   finish_unit(u);
+}
 
-  u = add_derived(all, "nothing");
+static void add_empty_types(units *all)
+{
+  MPI_Datatype t;
+  unit *u = add_derived(all, "nothing");
   MPI_Type_contiguous(0, MPI_INT, &u->type);
+  add_predefined(u, class_codes(CLASS_MOVE));
+  finish_unit(u);
+
+  u = add_derived(all, "nothing in 8 bytes");
+  MPI_Type_contiguous(0, MPI_INT, &t);
+  resize(u, t, 0, 8);
   add_predefined(u, class_codes(CLASS_MOVE));
   finish_unit(u);
 }
@@ -446,6 +461,7 @@ units *units_create(void)
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
   MPI_Errhandler_free(&before);
   add_contiguous_types(all);
+  add_empty_types(all);
   add_gapped_types(all);
   add_shifted_types(all);
   add_struct_types(all);
@@ -526,4 +542,10 @@ void unit_apply(const unit *u, const reduction *r, unsigned char *to, const unsi
       scalar_apply(p->kind, r->code, to + p->offset, from + p->offset);
     }
   }
+}
+
+void unit_copy(const unit *u, unsigned char *to, const unsigned char *from)
+{
+  for (int i = 0; i < u->npieces; i++)
+    scalar_apply(u->piece[i].kind, OP_REPLACE, to + u->piece[i].offset, from + u->piece[i].offset);
 }

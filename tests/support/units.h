@@ -54,4 +54,7 @@ const reduction *unit_reduction(const unit *u, const char *name);
 /* to = to o from, for one unit; touches only its pieces. */
 void unit_apply(const unit *u, const reduction *r, unsigned char *to, const unsigned char *from);
 
+/* to = from. */
+void unit_copy(const unit *u, unsigned char *to, const unsigned char *from);
+
 #endif

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     ring x[OPERATIONS];
     void *memory = NULL;
     for (int i = 0; i < OPERATIONS; i++) {
-      x[i] = ring_open(&p, size[(k + i) % 4], RING_NOBODY, i % 2);
+      x[i] = ring_open(&p, size[(k + i) % 4], RING_NOBODY, (op_kind)(i % OP_KINDS));
       ring_init(&x[i]);
       die_at(&left);
     }

@@ -28,7 +28,7 @@ static int uses_shm(grove_op *op)
 static void try_limit(rlim_t bytes, int who)
 {
   place p = place_create(split(0));
-  ring x = ring_open(&p, 20000, RING_NOBODY, 0), y = ring_sibling(&x);
+  ring x = ring_open(&p, 20000, RING_NOBODY, KIND_BCAST), y = ring_sibling(&x);
   void *memory = NULL;
   ring_init(&x);
   CHECK(uses_shm(x.op), "no shared memory");
@@ -45,7 +45,7 @@ static void try_limit(rlim_t bytes, int who)
   memset(memory, 1, 1000000);
   CHECK_OK(grove_dealloc(p.ctx, memory));
   place q = place_create(split(0)); /* a new one, under the limit */
-  ring z = ring_open(&q, 20000, RING_NOBODY, 1);
+  ring z = ring_open(&q, 20000, RING_NOBODY, KIND_REDUCE);
   ring_run(&z, 3);
   ring_close(&z);
   place_free(&q);

@@ -112,7 +112,7 @@ static void star(const place *p, int hub)
 static void new_context(int shm)
 {
   place p = place_create(split(0));
-  ring x = ring_open(&p, LARGE, RING_NOBODY, 1);
+  ring x = ring_open(&p, LARGE, RING_NOBODY, KIND_REDUCE);
   void *memory = NULL;
   ring_init(&x);
   CHECK(uses_shm(&p, x.op) == shm, "a new context has%s shared memory", shm ? " no" : "");
@@ -127,7 +127,8 @@ static void new_context(int shm)
 
 static void try_all(const place *p, many *all)
 {
-  ring large = ring_open(p, LARGE, RING_NOBODY, 0), small = ring_open(p, 6, RING_NOBODY, 1);
+  ring large = ring_open(p, LARGE, RING_NOBODY, KIND_BCAST),
+       small = ring_open(p, 6, RING_NOBODY, KIND_REDUCE);
   void *memory[2];
   for (int i = 0; i < 5; i++) CHECK(add(p, all, i % 2 ? &large : &small), "no shared memory yet");
   CHECK_OK(grove_alloc(p->ctx, LARGE * 8, &memory[0]));

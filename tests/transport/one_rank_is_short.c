@@ -125,7 +125,8 @@ static int refusals; /* so far, on any rank */
 static void refused_operation(const place *p, call which, int at, int bad, int lasting)
 {
   const int64_t n = 20000; /* 160 KB: more than a first piece */
-  ring before = ring_open(p, RING_SMALL, RING_NOBODY, 0), x = ring_open(p, n, RING_NOBODY, 0);
+  ring before = ring_open(p, RING_SMALL, RING_NOBODY, KIND_BCAST),
+       x = ring_open(p, n, RING_NOBODY, KIND_BCAST);
   ring sibling = ring_sibling(&x), after = ring_sibling(&x);
   ring_init(&before);
   if (p->rank == bad) arm(which, at, lasting);
@@ -158,7 +159,7 @@ static void refused_memory(const place *p, call which, int at, int bad)
 {
   const int64_t n = 20000;
   void *memory[2] = {NULL, NULL};
-  ring x = ring_open(p, n, RING_NOBODY, 0);
+  ring x = ring_open(p, n, RING_NOBODY, KIND_BCAST);
   int64_t *own = x.root;
   ring_run(&x, 1); /* has what it needs from now on */
   polite_barrier(p->comm);
@@ -191,7 +192,7 @@ static void refused_context(call which, int at, int bad)
   int came = happened(&p);
   refusals += came;
   arm(which, 0, 0);
-  ring x = ring_open(&p, 20000, RING_NOBODY, 1);
+  ring x = ring_open(&p, 20000, RING_NOBODY, KIND_REDUCE);
   void *memory = NULL;
   ring_init(&x);
   CHECK(agreed(&p, uses_shm(x.op), "a context") == !came, "%s was%s refused", call_name[which],
