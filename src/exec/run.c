@@ -140,7 +140,7 @@ static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
   const grove_wired_stage *w = s->wired;
   memset(s->arrived, 0, (size_t)s->nreceives);
   for (int j = 0; j < w->np2p_receives; j++)
-    GROVE_TRY(op->abandoned ? grove_p2p_repost(s->p2p, j, 1) : grove_p2p_start(s->p2p, j));
+    GROVE_TRY(op->abandoned ? grove_p2p_discard(s->p2p, j) : grove_p2p_start(s->p2p, j));
   for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
     GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
     GROVE_TRY(grove_p2p_start(s->p2p, j));

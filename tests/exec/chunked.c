@@ -116,32 +116,32 @@ static void freed_before_arrival(ring *x, const place *p, int round)
   polite_barrier(p->comm);
 }
 
-static void exercise_ring(const place *p, int64_t n, op_kind kind, ring *x)
+static void exercise_ring(const place *p, int64_t n, op_kind which, ring *x)
 {
-  x[0] = ring_open(p, n, RING_NOBODY, kind);
+  x[0] = ring_open(p, n, RING_NOBODY, which);
   for (int k = 1; k < SHOTS; k++) x[k] = ring_sibling(&x[0]);
   for (int round = 0; round < 2; round++) {
     persistent(&x[0], round);
     in_flight(x, p, 10 + round);
-    if (kind != KIND_FETCH) freed_among_others(x, p, 20 + round); /* who fetches needs an answer */
+    if (which == KIND_FETCH) continue; /* who fetches needs an answer */
+    freed_among_others(x, p, 20 + round);
     in_flight(x, p, 30 + round);
-    if (kind != KIND_FETCH) freed_before_arrival(&x[0], p, 40 + round);
+    freed_before_arrival(&x[0], p, 40 + round);
   }
 }
 
 /* Arrays go after the context, which may be sending from those of a freed operation. */
 static void run(int64_t number)
 {
-  enum { RINGS = OP_KINDS };
   way w = number_way(number);
   rng r = rng_from(test_seed(), (uint64_t)number);
-  ring x[RINGS][SHOTS];
+  ring x[OP_KINDS][SHOTS];
   test_case(number);
   place p = open_place(&w);
-  for (int i = 0; i < RINGS; i++) exercise_ring(&p, draw_size(&r, &w), (op_kind)i, x[i]);
+  for (op_kind k = 0; k < OP_KINDS; k++) exercise_ring(&p, draw_size(&r, &w), k, x[k]);
   place_free(&p);
   polite_barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < RINGS; i++)
+  for (int i = 0; i < OP_KINDS; i++)
     for (int k = SHOTS - 1; k >= 0; k--) ring_close(&x[i][k]);
 }
 
