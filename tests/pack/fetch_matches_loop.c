@@ -454,6 +454,27 @@ static void try_far(const char *name, int parts, ptrdiff_t stride, ptrdiff_t ext
   free(u.piece);
 }
 
+/* ---- slots further from each other than 32 bits count ---- */
+
+/* One in static memory, one on the stack. */
+static void try_apart(void)
+{
+  static int32_t here = 5;
+  int32_t there = 7;
+  _Alignas(16) int32_t message[4] = {1, 2, 3, 4};
+  int64_t slot = ((intptr_t)&there - (intptr_t)&here) / 4, slots[4] = {0, slot, slot, 0};
+  grove_mover m = mover_open(&(unit){.type = MPI_INT32_T}, &(reduction){.op = MPI_SUM});
+  grove_shape shape;
+  CHECK_OK(
+    grove_shape_create(&(grove_index){.count = 4, .wide = slots}, &(grove_index){0}, 4, &shape));
+  CHECK_OK(grove_pack_fetch(&m, &shape, &here, 0, 4, message));
+  CHECK(here == 10 && there == 12, "slots far apart are %d and %d", here, there);
+  CHECK(message[0] == 5 && message[1] == 7 && message[2] == 9 && message[3] == 6,
+        "slots far apart were %d, %d, %d, %d", message[0], message[1], message[2], message[3]);
+  grove_shape_free(&shape);
+  grove_mover_free(&m);
+}
+
 /* ---- nothing, and everything ---- */
 
 /* A rank that owns nothing has NULL for an array, and lists without entries. */
@@ -494,6 +515,7 @@ int main(int argc, char **argv)
   try_far("columns", 5, 800, 4, 5);
   /* Beyond the mebibyte up to which pieces are looked for. */
   try_far("large columns", 2, (1 << 20) + 32, 4, 0);
+  try_apart();
   check_tried();
   operations_close();
   units_free(types);
