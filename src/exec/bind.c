@@ -104,7 +104,7 @@ grove_status grove_op_create(grove_channel *channel, const grove_request *r, con
   op->active.advance = grove_op_advance;
   op->type = r->unit;
   GROVE_TRY(grove_identity_of(r->unit, &op->identity));
-  if (op->identity) op->identity->references++;
+  grove_identity_hold(op->identity);
   GROVE_TRY(grove_mover_create(unit, combine, &op->mover));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));

@@ -11,7 +11,6 @@ static grove_status check_forest(const grove_request *r)
   GROVE_CHECK(r->forest, GROVE_ERR_ARG, "%s: the forest is NULL", r->call);
   GROVE_CHECK(r->forest->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", r->call,
               grove_forest_label(r->forest));
-  r->forest->ctx->call = r->call;
 fail:
   return status;
 }
@@ -88,16 +87,14 @@ static grove_status measure_machine(grove_context *ctx)
   grove_status status = GROVE_OK;
   const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
   grove_machine *measured = NULL;
-  const char *call = ctx->call;
   GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
   ctx->machine = measured;
 fail:
-  ctx->call = call;
   return status;
 }
 
 /* A new channel with its first operation. Agreed by all. */
-static grove_status init(const grove_request *r, int persistent, grove_op **out)
+static grove_status make_first(const grove_request *r, int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_channel *channel = NULL;
@@ -113,6 +110,16 @@ static grove_status init(const grove_request *r, int persistent, grove_op **out)
 fail:
   if (op) grove_op_destroy(op);
   if (channel) grove_channel_release(channel);
+  return status;
+}
+
+static grove_status init(const grove_request *r, int persistent, grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(grove_context_enter_call(r->forest->ctx, r->call));
+  status = make_first(r, persistent, out);
+  grove_context_leave_call(r->forest->ctx);
+fail:
   return status;
 }
 

@@ -219,15 +219,20 @@ static void count_exchange(const grove_op *op, double seconds)
   t->off_node_bytes += channel->counts.off_node_units * op->mover.unit.bytes;
 }
 
-static void finish(grove_op *op)
+static void take_time(grove_op *op)
 {
-  op->state = GROVE_OP_DONE;
-  op->starts++;
-  if (!op->timed) return;
   double seconds = grove_clock() - op->since;
   op->timed_starts++;
   op->seconds += seconds;
   count_exchange(op, seconds);
+}
+
+/* The thread that waits for the operation may look at its state at any time. */
+static void finish(grove_op *op)
+{
+  op->starts++;
+  if (op->timed) take_time(op);
+  __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
 }
 
 /* Freed while active: the messages are seen through, their data is not looked at. */
