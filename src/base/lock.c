@@ -45,14 +45,14 @@ void grove_lock_free(grove_lock **lock)
 /* ---- in and out ---- */
 
 /* Only this thread writes its own name there, so what others write does not matter. */
-static int is_inside(const grove_lock *lock)
+static int is_inside(const grove_lock *lock, const void *self)
 {
-  return __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == grove_this_thread();
+  return __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == self;
 }
 
-static void settle_in(grove_lock *lock, int depth)
+static void settle_in(grove_lock *lock, const void *self, int depth)
 {
-  __atomic_store_n(&lock->owner, grove_this_thread(), __ATOMIC_RELAXED);
+  __atomic_store_n(&lock->owner, self, __ATOMIC_RELAXED);
   lock->depth = depth;
 }
 
@@ -71,18 +71,19 @@ static void wait_to_get_in(grove_lock *lock)
   __atomic_sub_fetch(&lock->wanted, 1, __ATOMIC_RELAXED);
 }
 
-static void get_in(grove_lock *lock, int depth)
+static void get_in(grove_lock *lock, const void *self, int depth)
 {
   if (pthread_mutex_trylock(&lock->mutex) != 0) wait_to_get_in(lock);
-  settle_in(lock, depth);
+  settle_in(lock, self, depth);
 }
 
 void grove_lock_enter(grove_lock *lock)
 {
-  if (is_inside(lock))
+  const void *self = grove_this_thread();
+  if (is_inside(lock, self))
     lock->depth++;
   else
-    get_in(lock, 1);
+    get_in(lock, self, 1);
 }
 
 void grove_lock_leave(grove_lock *lock)
@@ -97,12 +98,13 @@ int grove_lock_is_wanted(const grove_lock *lock)
 
 int grove_lock_try(grove_lock *lock)
 {
-  if (is_inside(lock)) {
+  const void *self = grove_this_thread();
+  if (is_inside(lock, self)) {
     lock->depth++;
     return 1;
   }
   if (!grove_lock_is_wanted(lock) && pthread_mutex_trylock(&lock->mutex) == 0) {
-    settle_in(lock, 1);
+    settle_in(lock, self, 1);
     return 1;
   }
   sched_yield();
@@ -113,7 +115,7 @@ int grove_lock_try(grove_lock *lock)
 
 int grove_lock_let_go(grove_lock *lock)
 {
-  if (!is_inside(lock)) return 0;
+  if (!is_inside(lock, grove_this_thread())) return 0;
   int depth = lock->depth;
   lock->depth = 0;
   go_out(lock);
@@ -122,7 +124,7 @@ int grove_lock_let_go(grove_lock *lock)
 
 void grove_lock_take_back(grove_lock *lock, int depth)
 {
-  if (depth > 0) get_in(lock, depth);
+  if (depth > 0) get_in(lock, grove_this_thread(), depth);
 }
 
 void grove_lock_sleep(grove_lock *lock, pthread_cond_t *until)
@@ -130,5 +132,5 @@ void grove_lock_sleep(grove_lock *lock, pthread_cond_t *until)
   lock->depth = 0;
   __atomic_store_n(&lock->owner, NULL, __ATOMIC_RELAXED);
   pthread_cond_wait(until, &lock->mutex);
-  settle_in(lock, 1);
+  settle_in(lock, grove_this_thread(), 1);
 }
