@@ -80,6 +80,7 @@ struct grove_context {
   int abandoned;        /* operations freed while active whose messages are still under way */
   int broken;           /* a collective step timed out: no further one can be matched */
   const char *call;     /* the collective call under way, for its timeout */
+  int waiting;          /* threads that wait for operations; atomic */
   int calls;            /* how deep: some are made of others */
   const void *caller;   /* the thread that makes it */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */

@@ -160,20 +160,27 @@ static double timeout_of(grove_context *ctx)
   return timeout;
 }
 
+/* Of several threads that wait in earnest the first may spin: it advances what all wait for. */
+static grove_status wait_in_earnest(grove_op *op, int spins)
+{
+  grove_context *ctx = op->ctx;
+  grove_pause pause;
+  int done = 0;
+  double timeout = timeout_of(ctx);
+  int first = __atomic_fetch_add(&ctx->waiting, 1, __ATOMIC_RELAXED) == 0;
+  grove_pause_begin(&pause, first ? spins : 0);
+  while (!(done = poll(op)) && !grove_pause_expired(&pause, timeout)) grove_pause_step(&pause);
+  __atomic_sub_fetch(&ctx->waiting, 1, __ATOMIC_RELAXED);
+  return done ? GROVE_OK : look_once_more(op);
+}
+
 static grove_status wait_on(grove_op *op)
 {
-  grove_pause pause;
   int spins = __atomic_load_n(&op->ctx->spins, __ATOMIC_RELAXED);
   int polls = spins < QUICK_POLLS ? spins : QUICK_POLLS;
   while (polls-- > 0)
     if (poll(op)) return GROVE_OK;
-  double timeout = timeout_of(op->ctx);
-  grove_pause_begin(&pause, spins);
-  while (!poll(op)) {
-    if (grove_pause_expired(&pause, timeout)) return look_once_more(op);
-    grove_pause_step(&pause);
-  }
-  return GROVE_OK;
+  return wait_in_earnest(op, spins);
 }
 
 static grove_status wait_with_care(grove_op *op)
