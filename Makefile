@@ -11,7 +11,7 @@ BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED
 
-.PHONY: demo test test-all build install bench bench-quick check-asan check-ubsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all build install bench bench-quick check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -45,6 +45,7 @@ bench-quick:
 
 check-asan: ; @tools/run-tests asan
 check-ubsan: ; @tools/run-tests ubsan
+check-tsan: ; @tools/run-tests tsan
 check-fuzz: ; @tools/run-tests fuzz
 check-valgrind: ; @tools/run-tests valgrind
 

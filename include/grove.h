@@ -45,7 +45,18 @@
  * names what is missing; a collective call does so too, but after that no collective call on the
  * context can succeed, since the ranks no longer agree on which is next.
  *
- * Threads. One thread at a time for all that belongs to one context.
+ * Threads. With MPI_THREAD_MULTIPLE threads may use one context at once: each starts, tests, waits
+ * for, begins, ends and frees operations of its own, on forests that they share, and asks for
+ * graphs and reports. One operation is used by one thread at a time, and so is a forest until it
+ * is set up. Collective calls, the first _begin of a kind among them, may be made at once on
+ * different contexts; on one context they are made one after the other, in the same order on every
+ * rank: while a thread is in one, a second is GROVE_ERR_STATE on this rank. It may be any thread,
+ * and the others go on meanwhile, but while grove_context_set changes an option they must not
+ * begin operations. Calls of _begin of one kind are matched in their order, across threads: let
+ * each thread use a kind or a forest of its own, or keep the order. What a thread moves may be
+ * advanced, and a user's MPI_Op called, by any thread that is in the library. Without
+ * MPI_THREAD_MULTIPLE: one thread at a time for all that belongs to one context, and contexts at
+ * once only as MPI allows.
  *
  * Lifetimes. An operation holds its forest and a forest its context: free them in any order and in
  * any state. Every *_free(&x) accepts NULL and a pointer to NULL, and sets x to NULL.

@@ -19,12 +19,12 @@ enum { SPARE_FILES = 128 };
 /* The process id makes the name traceable, the clock makes it unique beyond one container. */
 static void fresh_name(char name[GROVE_SEGMENT_NAME])
 {
-  static unsigned serial;
+  static unsigned serial; /* atomic */
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   snprintf(name, GROVE_SEGMENT_NAME, "/grove-%ld-%llx-%u", (long)getpid(),
            (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec,
-           serial++);
+           __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
 }
 
 /* Every context keeps a file open: with very many, better no shared memory than no files. */

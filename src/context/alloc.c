@@ -180,10 +180,9 @@ grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
-  ctx->call = "grove_alloc";
-  grove_context_enter(ctx);
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc"));
   status = allocate(ctx, bytes, out);
-  grove_context_leave(ctx);
+  grove_context_leave_call(ctx);
 fail:
   return status;
 }
@@ -192,10 +191,9 @@ grove_status grove_dealloc(grove_context *ctx, void *memory)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
-  ctx->call = "grove_dealloc";
-  grove_context_enter(ctx);
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_dealloc"));
   status = deallocate(ctx, memory);
-  grove_context_leave(ctx);
+  grove_context_leave_call(ctx);
 fail:
   return status;
 }

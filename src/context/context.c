@@ -13,7 +13,7 @@ enum { SPINS = 1000 };
 
 grove_context *grove_context_hold(grove_context *ctx)
 {
-  ctx->references++;
+  __atomic_add_fetch(&ctx->references, 1, __ATOMIC_RELAXED);
   return ctx;
 }
 
@@ -62,8 +62,8 @@ static void free_communicators(grove_context *ctx)
 
 grove_status grove_context_release(grove_context *ctx)
 {
-  if (--ctx->references > 0) return GROVE_OK;
-  grove_helper_stop(&ctx->helper);
+  if (__atomic_sub_fetch(&ctx->references, 1, __ATOMIC_ACQ_REL) > 0) return GROVE_OK;
+  grove_helper_stop(&ctx->helper); /* then no other thread knows the context */
   grove_status status = tell_what_ran(ctx);
   free_communicators(ctx);
   grove_trace_free(&ctx->trace);
@@ -78,6 +78,7 @@ grove_status grove_context_release(grove_context *ctx)
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
   free(ctx->tallies);
   free(ctx->tag);
+  grove_lock_free(&ctx->lock);
   free(ctx);
   return status;
 }
@@ -126,7 +127,17 @@ static grove_status set_helper(grove_context *ctx)
 {
   grove_helper_task task = {advance, ctx, ctx->spins};
   if (ctx->options.progress == GROVE_PROGRESS_CALLS) return GROVE_OK;
-  return grove_helper_start(&task, &ctx->helper);
+  return grove_helper_start(&task, ctx->lock, &ctx->helper);
+}
+
+/* The helper must get in to end. */
+static void stop_helper(grove_context *ctx)
+{
+  grove_helper *helper = ctx->helper;
+  ctx->helper = NULL;
+  int depth = grove_context_let_go(ctx);
+  grove_helper_stop(&helper);
+  grove_context_take_back(ctx, depth);
 }
 
 grove_status grove_context_apply_options(grove_context *ctx)
@@ -145,7 +156,8 @@ grove_status grove_context_apply_options(grove_context *ctx)
   GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
   ctx->topo.nnodes = (int)nnodes;
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
-  ctx->spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
+  int spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
+  __atomic_store_n(&ctx->spins, spins, __ATOMIC_RELAXED); /* waiting threads read it */
   GROVE_TRY(grove_trace_follow_option(ctx));
   mine = find_node_seats(ctx);
   if (mine == GROVE_OK) mine = set_helper(ctx);
@@ -160,8 +172,10 @@ grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nn
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_node: the context is NULL");
   GROVE_CHECK(rank >= 0 && rank < ctx->size, GROVE_ERR_ARG,
               "rank %d: grove_context_node: rank %d of 0 to %d", ctx->rank, rank, ctx->size - 1);
+  grove_context_enter(ctx);
   if (node) *node = ctx->place[rank].node;
   if (nnodes) *nnodes = ctx->topo.nnodes;
+  grove_context_leave(ctx);
 fail:
   return status;
 }
@@ -207,6 +221,7 @@ static grove_status set_option(grove_context *ctx, const char *key, const char *
   if (status != GROVE_OK) { /* e.g. a node_map of the wrong length: as before */
     char sentence[GROVE_SENTENCE_BYTES];
     snprintf(sentence, sizeof sentence, "%s", grove_last_error());
+    stop_helper(ctx);
     if (grove_options_read(&ctx->options, before) == GROVE_OK) grove_context_apply_options(ctx);
     grove_error_set(status, sentence);
   }
@@ -219,10 +234,11 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
-  ctx->call = "grove_context_set";
-  grove_helper_stop(&ctx->helper); /* comes back with the options, or */
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_set"));
+  stop_helper(ctx); /* comes back with the options, or */
   status = set_option(ctx, key, value);
   if (!ctx->helper) set_helper(ctx); /* without them */
+  grove_context_leave_call(ctx);
 fail:
   return status;
 }

@@ -7,6 +7,7 @@
 #ifndef GROVE_CONTEXT_CONTEXT_H
 #define GROVE_CONTEXT_CONTEXT_H
 
+#include "base/lock.h"
 #include "base/options.h"
 #include "base/pause.h"
 #include "base/status.h"
@@ -59,8 +60,9 @@ enum {
 };
 
 struct grove_context {
-  int references;
-  MPI_Comm comm; /* own duplicate, returns errors */
+  int references;   /* atomic */
+  grove_lock *lock; /* NULL where MPI allows one thread only */
+  MPI_Comm comm;    /* own duplicate, returns errors */
   int rank, size;
   int rank_in_domain;
   grove_options options;
@@ -85,6 +87,9 @@ struct grove_context {
   int abandoned;        /* operations freed while active whose messages are still under way */
   int broken;           /* a collective step timed out: no further one can be matched */
   const char *call;     /* the collective call under way, for its timeout */
+  int waiting;          /* threads that wait for operations; atomic */
+  int calls;            /* how deep: some are made of others */
+  const void *caller;   /* the thread that makes it */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
@@ -127,22 +132,56 @@ void grove_context_free_shared(grove_context *ctx);
 
 /* ---- threads ---- */
 
-/* Calls take turns, where a context may be used by several threads. */
+/* With MPI_THREAD_MULTIPLE calls take turns by the lock of the context, which they have from entry
+ * to return, but not while they wait: a step that waits for other ranks lets go of it between two
+ * polls, since they may wait for what another thread of this rank is about to start. So whatever
+ * such a step finds on its return, other threads may have started, finished and freed operations;
+ * what only collective calls change (tags in use, memory of the arena, options) is as it was. */
 static inline int grove_context_locks(const grove_context *ctx)
 {
-  return ctx->helper != NULL;
+  return ctx->lock != NULL;
 }
 
 /* The same thread may enter several times. */
 static inline void grove_context_enter(grove_context *ctx)
 {
-  if (ctx->helper) grove_helper_lock(ctx->helper);
+  if (ctx->lock) grove_lock_enter(ctx->lock);
 }
 
 static inline void grove_context_leave(grove_context *ctx)
 {
-  if (ctx->helper) grove_helper_unlock(ctx->helper);
+  if (ctx->lock) grove_lock_leave(ctx->lock);
 }
+
+/* For one poll, which need not be: not while another thread is inside, or wants to be. */
+static inline int grove_context_try(grove_context *ctx)
+{
+  return !ctx->lock || grove_lock_try(ctx->lock);
+}
+
+/* While a call waits, others may get in. */
+static inline int grove_context_let_go(grove_context *ctx)
+{
+  return ctx->lock ? grove_lock_let_go(ctx->lock) : 0;
+}
+
+static inline void grove_context_take_back(grove_context *ctx, int depth)
+{
+  if (ctx->lock) grove_lock_take_back(ctx->lock, depth);
+}
+
+/* Between two polls in vain. */
+static inline void grove_context_pause(grove_context *ctx, grove_pause *pause)
+{
+  int depth = grove_context_let_go(ctx);
+  grove_pause_step(pause);
+  grove_context_take_back(ctx, depth);
+}
+
+/* Enters for a collective call of this name. GROVE_ERR_STATE, outside, while another thread makes
+ * one: ranks could not tell which of the two is meant. This rank's failure. */
+grove_status grove_context_enter_call(grove_context *ctx, const char *call);
+void grove_context_leave_call(grove_context *ctx);
 
 /* ---- progress and waiting (wait.c) ---- */
 

@@ -6,6 +6,7 @@
 
 #include "context/trace.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,12 +53,7 @@ fail:
 }
 
 /* What earlier programs left behind is removed once a process. */
-static void sweep(void)
-{
-  static int done;
-  if (!done) grove_segment_sweep();
-  done = 1;
-}
+static pthread_once_t swept = PTHREAD_ONCE_INIT;
 
 /* This rank's end of the arena; the leader makes the segment, the others are told its name. */
 static grove_status join_arena(grove_context *ctx, char *name, size_t bytes)
@@ -65,7 +61,7 @@ static grove_status join_arena(grove_context *ctx, char *name, size_t bytes)
   grove_status status = GROVE_OK;
   grove_segment segment = {0};
   if (ctx->rank_in_domain == 0) {
-    sweep();
+    pthread_once(&swept, grove_segment_sweep);
     GROVE_TRY(grove_segment_create(bytes, name, &segment));
   } else {
     GROVE_TRY(grove_segment_attach(name, bytes, &segment));
@@ -202,6 +198,29 @@ fail:
   return status;
 }
 
+/* A lock, where MPI allows several threads. */
+static grove_status make_lock(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  int level = MPI_THREAD_SINGLE;
+  GROVE_TRY_MPI(MPI_Query_thread(&level));
+  if (level == MPI_THREAD_MULTIPLE) GROVE_TRY(grove_lock_create(&ctx->lock));
+fail:
+  return status;
+}
+
+static grove_status build(grove_context *ctx, MPI_Comm comm)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(duplicate(comm, ctx));
+  GROVE_TRY(read_options(ctx));
+  GROVE_TRY(find_places(ctx));
+  GROVE_TRY(grove_context_apply_options(ctx));
+  GROVE_TRY(grove_context_find_machine(ctx));
+fail:
+  return status;
+}
+
 grove_status grove_context_create(MPI_Comm comm, grove_context **out)
 {
   grove_status status = GROVE_OK;
@@ -210,15 +229,14 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   GROVE_TRY(check_comm(comm));
   GROVE_NEW(ctx, 1);
   ctx->references = 1;
-  ctx->call = "grove_context_create";
   ctx->comm = MPI_COMM_NULL;
   ctx->active.next = ctx->active.previous = &ctx->active;
+  GROVE_TRY(make_lock(ctx));
   GROVE_TRY(grove_options_create(&ctx->options));
-  GROVE_TRY(duplicate(comm, ctx));
-  GROVE_TRY(read_options(ctx));
-  GROVE_TRY(find_places(ctx));
-  GROVE_TRY(grove_context_apply_options(ctx));
-  GROVE_TRY(grove_context_find_machine(ctx));
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_create"));
+  status = build(ctx, comm);
+  grove_context_leave_call(ctx); /* a helper may want in */
+  GROVE_TRY(status);
   *out = ctx;
   return GROVE_OK;
 fail:

@@ -274,7 +274,7 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
     if (came || replied) continue;
     if (late) return grove_context_time_out(e->ctx);
     grove_context_progress(e->ctx);
-    grove_pause_step(&pause);
+    grove_context_pause(e->ctx, &pause);
   }
 fail:
   return status;

@@ -1,4 +1,3 @@
-#define _XOPEN_SOURCE 700 /* recursive mutexes */
 #include "context/helper.h"
 
 #include <pthread.h>
@@ -13,25 +12,12 @@ enum { PATIENT_POLLS = 10000, SLEEP_NANOSECONDS = 50000 };
 struct grove_helper {
   grove_helper *next; /* that runs */
   grove_helper_task task;
+  grove_lock *lock; /* the context's */
   pthread_t thread;
-  pthread_mutex_t mutex; /* recursive */
-  pthread_cond_t work;   /* there may be some */
-  int wanted;            /* threads that wait for the lock: atomic */
-  int stop;              /* with the lock */
+  pthread_cond_t work; /* there may be some */
+  int stop;            /* with the lock */
   int running;
 };
-
-void grove_helper_lock(grove_helper *helper)
-{
-  __atomic_add_fetch(&helper->wanted, 1, __ATOMIC_RELAXED);
-  pthread_mutex_lock(&helper->mutex);
-  __atomic_sub_fetch(&helper->wanted, 1, __ATOMIC_RELAXED);
-}
-
-void grove_helper_unlock(grove_helper *helper)
-{
-  pthread_mutex_unlock(&helper->mutex);
-}
 
 void grove_helper_wake(grove_helper *helper)
 {
@@ -41,14 +27,14 @@ void grove_helper_wake(grove_helper *helper)
 /* One turn. False when the helper is to stop. */
 static int turn(grove_helper *helper, int *more)
 {
-  pthread_mutex_lock(&helper->mutex);
+  grove_lock_enter(helper->lock);
   *more = !helper->stop && helper->task.work(helper->task.self);
   while (!*more && !helper->stop) {
-    pthread_cond_wait(&helper->work, &helper->mutex);
+    grove_lock_sleep(helper->lock, &helper->work);
     *more = !helper->stop && helper->task.work(helper->task.self);
   }
   int go_on = !helper->stop;
-  pthread_mutex_unlock(&helper->mutex);
+  grove_lock_leave(helper->lock);
   return go_on;
 }
 
@@ -58,7 +44,7 @@ static void *run(void *pointer)
   const struct timespec nap = {0, SLEEP_NANOSECONDS};
   for (int more = 0, polls = 0; turn(helper, &more);) {
     /* A mutex is not fair: without this the others might wait for ever. */
-    while (__atomic_load_n(&helper->wanted, __ATOMIC_RELAXED) > 0) sched_yield();
+    while (grove_lock_is_wanted(helper->lock)) sched_yield();
     if (++polls < helper->task.spins) continue;
     if (polls < PATIENT_POLLS)
       sched_yield();
@@ -71,10 +57,10 @@ static void *run(void *pointer)
 static void end_thread(grove_helper *helper)
 {
   if (!helper->running) return;
-  grove_helper_lock(helper);
+  grove_lock_enter(helper->lock);
   helper->stop = 1;
   pthread_cond_signal(&helper->work);
-  grove_helper_unlock(helper);
+  grove_lock_leave(helper->lock);
   pthread_join(helper->thread, NULL);
   helper->running = 0;
 }
@@ -130,36 +116,17 @@ static void strike_off(grove_helper *helper)
 
 /* ---- begin and end ---- */
 
-static grove_status check_mpi(void)
-{
-  grove_status status = GROVE_OK;
-  int level = 0;
-  GROVE_TRY_MPI(MPI_Query_thread(&level));
-  GROVE_CHECK(level == MPI_THREAD_MULTIPLE, GROVE_ERR_UNSUPPORTED,
-              "option progress=thread: MPI must be initialised by MPI_Init_thread with "
-              "MPI_THREAD_MULTIPLE");
-fail:
-  return status;
-}
-
-static void make_lock(grove_helper *helper)
-{
-  pthread_mutexattr_t recursive;
-  pthread_mutexattr_init(&recursive);
-  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-  pthread_mutex_init(&helper->mutex, &recursive);
-  pthread_mutexattr_destroy(&recursive);
-  pthread_cond_init(&helper->work, NULL);
-}
-
-grove_status grove_helper_start(const grove_helper_task *task, grove_helper **out)
+grove_status grove_helper_start(const grove_helper_task *task, grove_lock *lock, grove_helper **out)
 {
   grove_status status = GROVE_OK;
   grove_helper *helper = NULL;
-  GROVE_TRY(check_mpi());
+  GROVE_CHECK(lock, GROVE_ERR_UNSUPPORTED,
+              "option progress=thread: MPI must be initialised by MPI_Init_thread with "
+              "MPI_THREAD_MULTIPLE");
   GROVE_NEW(helper, 1);
   helper->task = *task;
-  make_lock(helper);
+  helper->lock = lock;
+  pthread_cond_init(&helper->work, NULL);
   GROVE_TRY(enlist(helper));
   int failed = pthread_create(&helper->thread, NULL, run, helper);
   GROVE_CHECK(!failed, GROVE_ERR_SYSTEM, "cannot start a thread: %s", strerror(failed));
@@ -178,7 +145,6 @@ void grove_helper_stop(grove_helper **pointer)
   end_thread(helper);
   strike_off(helper);
   pthread_cond_destroy(&helper->work);
-  pthread_mutex_destroy(&helper->mutex);
   free(helper);
   *pointer = NULL;
 }

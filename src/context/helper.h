@@ -1,16 +1,11 @@
 /* The option progress=thread: a thread of the library's own advances the operations of a context
- * while the program computes. It and the program's thread take turns by one lock, which calls take
- * on entry and give back on return; without a helper there is no lock.
- *
- *     grove_context_enter(ctx);
- *     ...
- *     grove_context_leave(ctx);
- *
- * The same thread may enter several times. The helper sleeps while nothing is active.
+ * while the program computes. It takes turns with the program's threads by the lock of the context
+ * (context.h), and sleeps while nothing is active.
  */
 #ifndef GROVE_CONTEXT_HELPER_H
 #define GROVE_CONTEXT_HELPER_H
 
+#include "base/lock.h"
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -26,16 +21,14 @@ typedef struct grove_helper_task {
   int spins; /* before it yields */
 } grove_helper_task;
 
-/* GROVE_ERR_UNSUPPORTED where MPI does not allow several threads. This rank's failure. */
-grove_status grove_helper_start(const grove_helper_task *task, grove_helper **out);
+/* GROVE_ERR_UNSUPPORTED without a lock: MPI does not allow several threads. This rank's failure. */
+grove_status grove_helper_start(const grove_helper_task *task, grove_lock *lock,
+                                grove_helper **out);
 
-/* Waits for its end; not from inside. MPI_Finalize does the same, in case nobody else has. */
+/* Waits for its end; not with the lock. MPI_Finalize does the same, in case nobody else has. */
 void grove_helper_stop(grove_helper **helper);
 
-void grove_helper_lock(grove_helper *helper);
-void grove_helper_unlock(grove_helper *helper);
-
-/* There is something to do. */
+/* There is something to do. With the lock. */
 void grove_helper_wake(grove_helper *helper);
 
 #ifdef __cplusplus

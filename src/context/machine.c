@@ -159,13 +159,11 @@ fail:
   return status;
 }
 
-grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m)
+static grove_status use_machine(grove_context *ctx, const grove_machine *m)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   grove_machine *copy = NULL;
   int64_t sum[2] = {0, 0};
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
-  ctx->call = "grove_context_use_machine";
   if (m) mine = grove_machine_copy(m, &copy);
   if (m && mine == GROVE_OK) mine = checksum(m, &sum[0]);
   sum[1] = -sum[0];
@@ -178,5 +176,16 @@ grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *
   return GROVE_OK;
 fail:
   grove_machine_free(&copy);
+  return status;
+}
+
+grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_use_machine"));
+  status = use_machine(ctx, m);
+  grove_context_leave_call(ctx);
+fail:
   return status;
 }

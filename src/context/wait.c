@@ -8,6 +8,29 @@ void grove_context_progress(grove_context *ctx)
   }
 }
 
+grove_status grove_context_enter_call(grove_context *ctx, const char *call)
+{
+  grove_status status = GROVE_OK;
+  grove_context_enter(ctx);
+  GROVE_CHECK(ctx->calls == 0 || !ctx->lock || ctx->caller == grove_this_thread(), GROVE_ERR_STATE,
+              "rank %d: %s: another thread is in %s on this context; collective calls on one "
+              "context are made one after the other",
+              ctx->rank, call, ctx->call);
+  if (ctx->calls++ > 0) return GROVE_OK;
+  ctx->call = call;
+  ctx->caller = grove_this_thread();
+  return GROVE_OK;
+fail:
+  grove_context_leave(ctx);
+  return status;
+}
+
+void grove_context_leave_call(grove_context *ctx)
+{
+  ctx->calls--;
+  grove_context_leave(ctx);
+}
+
 grove_status grove_context_time_out(grove_context *ctx)
 {
   ctx->broken = 1;
@@ -28,7 +51,7 @@ grove_status grove_context_wait(grove_context *ctx, MPI_Request *request)
     if (done) return GROVE_OK;
     if (late) return grove_context_time_out(ctx);
     grove_context_progress(ctx);
-    grove_pause_step(&pause);
+    grove_context_pause(ctx, &pause);
   }
 fail:
   return status;

@@ -101,10 +101,10 @@ grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out)
   for (int k = 0; k < n && !first; k++)
     GROVE_CHECK(ops[k], GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
   if (!first) return bundle_of_none(out);
-  grove_context_enter(first->ctx);
-  first->ctx->call = "grove_op_bundle";
-  status = bundle(first->ctx, n, ops, first, out);
-  grove_context_leave(first->ctx);
+  grove_context *ctx = first->ctx;
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_op_bundle"));
+  status = bundle(ctx, n, ops, first, out);
+  grove_context_leave_call(ctx);
 fail:
   return status;
 }

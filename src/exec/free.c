@@ -105,7 +105,7 @@ static void see_off(grove_op *op)
     if (op->state != GROVE_OP_ACTIVE || now == 0) return;
     if (now < left) polls = 0;
     left = now;
-    grove_pause_step(&pause);
+    grove_context_pause(op->ctx, &pause);
   }
 }
 

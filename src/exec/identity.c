@@ -1,12 +1,22 @@
 #include "exec/op.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
+/* A type may be used on several contexts at once. References are counted without the mutex: MPI
+ * calls `forget` with locks of its own. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
+
+void grove_identity_hold(grove_identity *identity)
+{
+  if (identity) __atomic_add_fetch(&identity->references, 1, __ATOMIC_RELAXED);
+}
 
 void grove_identity_release(grove_identity *identity)
 {
-  if (identity && --identity->references == 0) free(identity);
+  if (identity && __atomic_sub_fetch(&identity->references, 1, __ATOMIC_ACQ_REL) == 0)
+    free(identity);
 }
 
 /* MPI frees the type. */
@@ -19,15 +29,12 @@ static int forget(MPI_Datatype type, int key, void *value, void *extra)
   return MPI_SUCCESS;
 }
 
-grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)
+/* Finds or makes the identity of a derived type. With the mutex. */
+static grove_status look_up(MPI_Datatype type, grove_identity **out)
 {
   grove_status status = GROVE_OK;
-  int combiner = 0, found = 0;
+  int found = 0;
   grove_identity *identity = NULL;
-  *out = NULL;
-  GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
-  GROVE_TRY(grove_basic_combiner(type, &combiner));
-  if (combiner == MPI_COMBINER_NAMED) return GROVE_OK;
   if (keyval == MPI_KEYVAL_INVALID)
     GROVE_TRY_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, NULL));
   GROVE_TRY_MPI(MPI_Type_get_attr(type, keyval, &identity, &found));
@@ -37,6 +44,21 @@ grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)
     GROVE_TRY_MPI(MPI_Type_set_attr(type, keyval, identity));
   }
   *out = identity;
+fail:
+  return status;
+}
+
+grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)
+{
+  grove_status status = GROVE_OK;
+  int combiner = 0;
+  *out = NULL;
+  GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
+  GROVE_TRY(grove_basic_combiner(type, &combiner));
+  if (combiner == MPI_COMBINER_NAMED) return GROVE_OK;
+  pthread_mutex_lock(&mutex);
+  status = look_up(type, out);
+  pthread_mutex_unlock(&mutex);
 fail:
   return status;
 }

@@ -94,17 +94,15 @@ static grove_status measure_machine(grove_context *ctx)
   grove_status status = GROVE_OK;
   const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
   grove_machine *measured = NULL;
-  const char *call = ctx->call;
   GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
   ctx->machine = measured;
 fail:
-  ctx->call = call;
   return status;
 }
 
 /* A new channel with its first operation. Agreed by all. */
-static grove_status init(grove_context *ctx, const char *call, int n, const grove_request *requests,
-                         int persistent, grove_op **out)
+static grove_status make_first(grove_context *ctx, const char *call, int n,
+                               const grove_request *requests, int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
   product made = {0};
@@ -120,6 +118,17 @@ static grove_status init(grove_context *ctx, const char *call, int n, const grov
 fail:
   if (made.op) grove_op_destroy(made.op);
   if (made.channel) grove_channel_release(made.channel);
+  return status;
+}
+
+static grove_status init(grove_context *ctx, const char *call, int n, const grove_request *requests,
+                         int persistent, grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(grove_context_enter_call(ctx, call));
+  status = make_first(ctx, call, n, requests, persistent, out);
+  grove_context_leave_call(ctx);
+fail:
   return status;
 }
 
@@ -246,7 +255,7 @@ static grove_status make_further(const grove_request *r, const char *call, grove
   }
   op->type = r->unit;
   GROVE_TRY(grove_identity_of(r->unit, &op->identity));
-  if (op->identity) op->identity->references++;
+  grove_identity_hold(op->identity);
   join(op);
   *out = op;
   return GROVE_OK;

@@ -55,11 +55,12 @@ typedef struct grove_request {
 /* Which datatype an operation was made for. A handle alone would not do: MPI gives the handle of a
  * freed type to the next one. Derived types carry this as an attribute, which dies with them. */
 typedef struct grove_identity {
-  int references;
+  int references; /* atomic */
 } grove_identity;
 
 /* NULL for a named type. Borrowed from the type. */
 grove_status grove_identity_of(MPI_Datatype type, grove_identity **out);
+void grove_identity_hold(grove_identity *identity);
 void grove_identity_release(grove_identity *identity);
 
 /* ---- channels (channel.c) ---- */

@@ -188,13 +188,18 @@ static int stage_is_complete(const grove_bound_stage *s)
 
 /* ---- the whole ---- */
 
-static void finish(grove_op *op)
+static void take_time(grove_op *op)
 {
-  op->state = GROVE_OP_DONE;
-  op->starts++;
-  if (!op->timed) return;
   op->timed_starts++;
   op->seconds += grove_clock() - op->since;
+}
+
+/* The thread that waits for the operation may look at its state at any time. */
+static void finish(grove_op *op)
+{
+  op->starts++;
+  if (op->timed) take_time(op);
+  __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
 }
 
 /* Freed while active: the messages are seen through, their data is not looked at. The others expect

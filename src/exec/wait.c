@@ -31,8 +31,14 @@ fail:
 
 grove_status grove_start(grove_op *op)
 {
-  int usual = op && op->state == GROVE_OP_IDLE && !op->begun && !grove_context_locks(op->ctx);
+  int usual = op && !grove_context_locks(op->ctx) && op->state == GROVE_OP_IDLE && !op->begun;
   return usual ? grove_op_run(op) : start_with_care(op);
+}
+
+/* Another thread may just complete it: then what that thread wrote is seen as well. */
+static grove_op_state state_of(const grove_op *op)
+{
+  return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE);
 }
 
 /* Test and wait need an operation that was started. */
@@ -40,8 +46,8 @@ static grove_status check_started(const grove_op *op, const char *call)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
-  GROVE_CHECK(op->state != GROVE_OP_IDLE, GROVE_ERR_STATE, "rank %d: %s: this %s was not started",
-              op->ctx->rank, call, grove_op_label(op));
+  GROVE_CHECK(state_of(op) != GROVE_OP_IDLE, GROVE_ERR_STATE,
+              "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
   GROVE_CHECK(!op->unusable, GROVE_ERR_STATE,
               "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank, call,
               grove_op_label(op));
@@ -56,14 +62,15 @@ static grove_status outcome(grove_op *op)
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
 }
 
-/* Advances everything, and says whether the operation is complete. */
+/* Advances everything, and says whether the operation is complete. If another thread is just
+ * inside, it advances this operation too. */
 static int poll(const grove_op *op)
 {
-  grove_context_enter(op->ctx);
-  grove_context_progress(op->ctx);
-  int complete = op->state >= GROVE_OP_DONE;
-  grove_context_leave(op->ctx);
-  return complete;
+  if (grove_context_try(op->ctx)) {
+    grove_context_progress(op->ctx);
+    grove_context_leave(op->ctx);
+  }
+  return state_of(op) >= GROVE_OP_DONE;
 }
 
 grove_status grove_test(grove_op *op, int *done)
@@ -129,19 +136,45 @@ static grove_status time_out(const grove_op *op)
  * take between two caches. */
 enum { QUICK_POLLS = 50 };
 
+/* After the time ran out there is one more look. */
+static grove_status look_once_more(grove_op *op)
+{
+  grove_context_enter(op->ctx);
+  grove_context_progress(op->ctx);
+  grove_status status = op->state >= GROVE_OP_DONE ? GROVE_OK : time_out(op);
+  grove_context_leave(op->ctx);
+  return status;
+}
+
+static double timeout_of(grove_context *ctx)
+{
+  grove_context_enter(ctx);
+  double timeout = ctx->options.timeout_seconds;
+  grove_context_leave(ctx);
+  return timeout;
+}
+
+/* Of several threads that wait in earnest the first may spin: it advances what all wait for. */
+static grove_status wait_in_earnest(grove_op *op, int spins)
+{
+  grove_context *ctx = op->ctx;
+  grove_pause pause;
+  int done = 0;
+  double timeout = timeout_of(ctx);
+  int first = __atomic_fetch_add(&ctx->waiting, 1, __ATOMIC_RELAXED) == 0;
+  grove_pause_begin(&pause, first ? spins : 0);
+  while (!(done = poll(op)) && !grove_pause_expired(&pause, timeout)) grove_pause_step(&pause);
+  __atomic_sub_fetch(&ctx->waiting, 1, __ATOMIC_RELAXED);
+  return done ? GROVE_OK : look_once_more(op);
+}
+
 static grove_status wait_on(grove_op *op)
 {
-  grove_pause pause;
-  int polls = op->ctx->spins < QUICK_POLLS ? op->ctx->spins : QUICK_POLLS;
+  int spins = __atomic_load_n(&op->ctx->spins, __ATOMIC_RELAXED);
+  int polls = spins < QUICK_POLLS ? spins : QUICK_POLLS;
   while (polls-- > 0)
     if (poll(op)) return GROVE_OK;
-  grove_pause_begin(&pause, op->ctx->spins);
-  for (;;) { /* after the time ran out there is one more look */
-    int late = grove_pause_expired(&pause, op->ctx->options.timeout_seconds);
-    if (poll(op)) return GROVE_OK;
-    if (late) return time_out(op);
-    grove_pause_step(&pause);
-  }
+  return wait_in_earnest(op, spins);
 }
 
 static grove_status wait_with_care(grove_op *op)
@@ -149,7 +182,7 @@ static grove_status wait_with_care(grove_op *op)
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
   double since = grove_op_clock(op);
-  if (op->state == GROVE_OP_ACTIVE || grove_context_locks(op->ctx)) status = wait_on(op);
+  if (grove_context_locks(op->ctx) || op->state == GROVE_OP_ACTIVE) status = wait_on(op);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
   GROVE_TRY(status);
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
@@ -181,9 +214,9 @@ grove_status grove_end(grove_op **pointer)
               "grove_op_free",
               op->ctx->rank, grove_op_label(op));
   status = grove_wait(op);
-  if (op->state == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
-  if (status == GROVE_OK && op->fields[0].request.forest->references > 1 &&
-      !grove_context_locks(op->ctx)) { /* as usual */
+  if (state_of(op) == GROVE_OP_ACTIVE) return status; /* timed out: it can be ended later */
+  if (status == GROVE_OK && !grove_context_locks(op->ctx) &&
+      op->fields[0].request.forest->references > 1) { /* as usual */
     *pointer = NULL;
     grove_op_put_back(op);
     return GROVE_OK;
@@ -209,17 +242,11 @@ static grove_terms terms_of(const grove_price *p)
                        .cores = p->term[GROVE_TERM_CORES]};
 }
 
-grove_status grove_op_report(grove_op *op, grove_report *report)
+/* All that can be told, at one moment. */
+static grove_report tell(const grove_op *op)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
-              op ? "report" : "operation");
-  GROVE_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
-              "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
-              report->struct_size);
   const grove_channel *channel = op->channel;
-  grove_report all = {
-    .struct_size = report->struct_size,
+  return (grove_report){
     .route = grove_channel_route(channel),
     .transport = "p2p",
     .transport_on_node = channel->uses_shm ? "shm" : "mpi",
@@ -233,6 +260,20 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
     .predicted = terms_of(&channel->price),
     .machine = channel->machine,
   };
+}
+
+grove_status grove_op_report(grove_op *op, grove_report *report)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
+              op ? "report" : "operation");
+  GROVE_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
+              "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
+              report->struct_size);
+  grove_context_enter(op->ctx);
+  grove_report all = tell(op);
+  grove_context_leave(op->ctx);
+  all.struct_size = report->struct_size;
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);
 fail:

@@ -221,10 +221,9 @@ grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
   GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
   GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_multi: forest '%s' is not set up",
               grove_forest_label(f));
-  grove_context_enter(f->ctx);
-  f->ctx->call = "grove_forest_multi";
+  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_multi"));
   status = make_multi(f, out);
-  grove_context_leave(f->ctx);
+  grove_context_leave_call(f->ctx);
 fail:
   return status;
 }

@@ -27,12 +27,11 @@ fail:
 }
 
 /* The user's list, from the compact ones: each group has its leaves in the order of that list. */
-static grove_status expand(grove_forest *f)
+static grove_status make_list(grove_forest *f)
 {
   grove_status status = GROVE_OK;
   int64_t n = f->nleaves, *leaf = NULL, *next = NULL;
   grove_root *root = NULL;
-  if (f->shown_root) return GROVE_OK;
   GROVE_NEW(leaf, n);
   GROVE_NEW(root, n);
   GROVE_NEW(next, f->leaves.count);
@@ -50,6 +49,15 @@ fail:
   free(leaf);
   free(root);
   free(next);
+  return status;
+}
+
+/* Once made it stays; several threads may ask for it first. */
+static grove_status expand(grove_forest *f)
+{
+  grove_context_enter(f->ctx);
+  grove_status status = f->shown_root ? GROVE_OK : make_list(f);
+  grove_context_leave(f->ctx);
   return status;
 }
 

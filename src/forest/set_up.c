@@ -305,12 +305,11 @@ grove_status grove_forest_set_up(grove_forest *f)
   grove_status status = GROVE_OK;
   GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
   if (f->ready) return GROVE_OK;
-  f->ctx->call = "grove_forest_set_up";
-  grove_context_enter(f->ctx);
+  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_set_up"));
   double since = grove_trace_clock(f->ctx);
   status = set_up(f);
   if (status == GROVE_OK) grove_trace_set_up(f->ctx, grove_forest_label(f), f->serial, since);
-  grove_context_leave(f->ctx);
+  grove_context_leave_call(f->ctx);
 fail:
   return status;
 }

@@ -163,18 +163,26 @@ void grove_measure_path(const grove_context *ctx, char *out, size_t room)
   grove_context_profile_path(ctx, out, room);
 }
 
-grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)
+static grove_status measure_machine(grove_context *ctx, grove_machine **out)
 {
-  grove_status status = GROVE_OK;
+  grove_status status = GROVE_OK, mine = GROVE_OK;
   const grove_measuring how = {.effort = GROVE_MEASURE_NORMAL};
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_machine_measure: the context is NULL");
-  ctx->call = "grove_machine_measure";
-  grove_status mine = GROVE_OK;
   if (!out)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
                        "rank %d: grove_machine_measure: out is NULL", ctx->rank);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(grove_measure(ctx, &how, NULL, out));
+fail:
+  return status;
+}
+
+grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_machine_measure: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_machine_measure"));
+  status = measure_machine(ctx, out);
+  grove_context_leave_call(ctx);
 fail:
   return status;
 }

@@ -65,7 +65,7 @@ grove_status grove_probe_finish(grove_probe *p, int n, MPI_Request *requests)
     if (done)
       i++;
     else
-      grove_pause_step(&pause);
+      grove_context_pause(p->ctx, &pause);
   }
 fail:
   return status;
@@ -75,11 +75,12 @@ grove_status grove_probe_doze(grove_probe *p, int n, MPI_Request *requests)
 {
   grove_status status = GROVE_OK;
   struct timespec nap = {.tv_nsec = 50000};
-  (void)p;
   for (int done = 0; !done;) {
     GROVE_TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
     if (done) break;
+    int depth = grove_context_let_go(p->ctx);
     nanosleep(&nap, NULL);
+    grove_context_take_back(p->ctx, depth);
     if (nap.tv_nsec < 1000000) nap.tv_nsec += nap.tv_nsec / 4;
   }
 fail:

@@ -86,14 +86,23 @@ static void check_ranks(int argc, char **argv)
             test.size, argv[i + 1]);
 }
 
+static void init_mpi(int *argc, char ***argv)
+{
+  int initialised = 0, level = 0;
+  MPI_Initialized(&initialised); /* a test of threads has done so */
+  if (initialised) return;
+  if (getenv("THREADS") == NULL)
+    MPI_Init(argc, argv);
+  else
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+}
+
 void test_begin(int *argc, char ***argv, const char *name)
 {
   test.name = name;
   signal(SIGALRM, bark);
   test_case(0);
-  int initialised = 0;
-  MPI_Initialized(&initialised);
-  if (!initialised) MPI_Init(argc, argv); /* a test of threads has done so */
+  init_mpi(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &test.size);
   check_ranks(*argc, *argv);

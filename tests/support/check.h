@@ -13,8 +13,9 @@
  *
  * Environment: SEED, a number or `random` (default: a fixed one); SAMPLES, how many random cases a
  * test tries, a number or `all` (default: what the test asks for); WATCHDOG, the seconds a case may
- * take. Rank 0's values count. The argument --ranks N asserts that there are N ranks: the wrong
- * launcher would start N jobs of one rank each, and they would all pass.
+ * take. Rank 0's values count. THREADS, if set: MPI with MPI_THREAD_MULTIPLE. The argument --ranks
+ * N asserts that there are N ranks: the wrong launcher would start N jobs of one rank each, and
+ * they would all pass.
  */
 #ifndef TEST_CHECK_H
 #define TEST_CHECK_H

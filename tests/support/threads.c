@@ -1,0 +1,39 @@
+#include "threads.h"
+
+#include "check.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct part {
+  pthread_t thread;
+  int number;
+  void (*body)(int number, void *self);
+  void *self;
+} part;
+
+int test_begin_threads(int *argc, char ***argv, const char *name)
+{
+  int level = 0;
+  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+  test_begin(argc, argv, name);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+static void *run(void *pointer)
+{
+  part *p = pointer;
+  p->body(p->number, p->self);
+  return NULL;
+}
+
+void in_threads(int n, void body(int number, void *self), void *self)
+{
+  part *parts = need((size_t)n * sizeof *parts);
+  for (int i = 0; i < n; i++) {
+    parts[i] = (part){.number = i, .body = body, .self = self};
+    CHECK(pthread_create(&parts[i].thread, NULL, run, &parts[i]) == 0, "no thread %d", i);
+  }
+  for (int i = 0; i < n; i++) pthread_join(parts[i].thread, NULL);
+  free(parts);
+}

@@ -1,0 +1,12 @@
+/* For tests of threads: MPI with MPI_THREAD_MULTIPLE, and threads that are all waited for. */
+#ifndef TEST_THREADS_H
+#define TEST_THREADS_H
+
+/* test_begin with MPI_THREAD_MULTIPLE. False where MPI does not give it: then test_skip. */
+int test_begin_threads(int *argc, char ***argv, const char *name);
+
+/* Runs body(number, self) for number = 0 .. n-1, each in a thread of its own; returns when all
+ * have. */
+void in_threads(int n, void body(int number, void *self), void *self);
+
+#endif
