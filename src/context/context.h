@@ -70,8 +70,8 @@ struct grove_context {
   int *node_seats; /* theirs, in the arena */
   int nnode_seats;
 
-  grove_tag *tag; /* what is known of each tag, from GROVE_TAG_FIRST */
-  int tags, tag_limit;
+  grove_tag *tag;       /* what is known of each tag, from GROVE_TAG_FIRST */
+  int tags, tag_limit;  /* limit: of what MPI has, the part that each stage may use */
   int exchanges;        /* done so far; neighbouring ones use different tags */
   int64_t forests;      /* set up so far: serial numbers, the same on every rank */
   grove_active active;  /* head of a ring */
@@ -239,6 +239,13 @@ void grove_parcels_free(int n, grove_parcel *parcels);
  * become their maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t most[2], int *tag);
+/* What messages of a stage are sent with. Were it one for all stages, those of an operation's second
+ * stage could be taken for those of another one's first. */
+enum { GROVE_STAGES_MOST = 8 };
+static inline int grove_context_stage_tag(const grove_context *ctx, int tag, int stage)
+{
+  return stage * ctx->tag_limit + tag;
+}
 /* `starts`: how often this rank started what the tag was for. */
 void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 

@@ -279,9 +279,9 @@ grove_status grove_op_connect(grove_op *op, int rewired)
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
     if (w->np2p_receives + w->np2p_sends == 0) continue;
-    GROVE_TRY(grove_p2p_create(op->ctx->comm, op->channel->tag, op->channel->persistent,
-                               op->ctx->options.chunk, w->np2p_receives, w->np2p_sends,
-                               &op->stages[s].p2p));
+    GROVE_TRY(grove_p2p_create(op->ctx->comm, grove_context_stage_tag(op->ctx, op->channel->tag, s),
+                               op->channel->persistent, op->ctx->options.chunk, w->np2p_receives,
+                               w->np2p_sends, &op->stages[s].p2p));
   }
   join_rings(op);
 fail:

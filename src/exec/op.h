@@ -108,8 +108,9 @@ typedef struct grove_letter {
  * sends. Those over MPI have a number there, in the same order; those over shared memory belong to
  * a flow, which on the sending side may stand for several letters with the same data. */
 typedef struct grove_wired_stage {
-  int ordered; /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
-  int has_own; /* self edges, which are no letter */
+  int ordered;  /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
+  int has_own;  /* self edges, which are no letter */
+  int64_t turn; /* which start of the channel may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
   int nparts;

@@ -140,7 +140,7 @@ static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
   const grove_wired_stage *w = s->wired;
   memset(s->arrived, 0, (size_t)s->nreceives);
   for (int j = 0; j < w->np2p_receives; j++)
-    GROVE_TRY(op->abandoned ? grove_p2p_repost(s->p2p, j, 1) : grove_p2p_start(s->p2p, j));
+    GROVE_TRY(op->abandoned ? grove_p2p_discard(s->p2p, j) : grove_p2p_start(s->p2p, j));
   for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
     GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
     GROVE_TRY(grove_p2p_start(s->p2p, j));
@@ -168,6 +168,17 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
     keep(op, s);
 fail:
   return status;
+}
+
+/* Operations of one channel enter a stage in the order of their starts: their messages match in
+ * that order. */
+static grove_status enter_next(grove_op *op)
+{
+  int64_t *turn = &op->channel->stages[op->current + 1].turn;
+  if (*turn != op->sequence) return GROVE_OK; /* at another poll */
+  ++*turn;
+  op->current++;
+  return start_stage(op, &op->stages[op->current]);
 }
 
 static int stage_is_complete(const grove_bound_stage *s)
@@ -215,8 +226,7 @@ static void advance_abandoned(grove_op *op)
     if (!s->flows[f].done) return;
   if (s->p2p && (grove_p2p_poll(s->p2p, &n, &which) != GROVE_OK || grove_p2p_busy(s->p2p))) return;
   if (op->current + 1 < op->nstages && !op->unusable) {
-    op->current++;
-    op->unusable = start_stage(op, s + 1) != GROVE_OK;
+    op->unusable = enter_next(op) != GROVE_OK;
     return;
   }
   grove_channel *channel = op->channel;
@@ -243,8 +253,7 @@ void grove_op_advance(grove_active *active)
     receive_flows(op, s);
   if (status == GROVE_OK && !stage_is_complete(s)) return;
   if (status == GROVE_OK && op->current + 1 < op->nstages) {
-    op->current++;
-    status = start_stage(op, s + 1);
+    status = enter_next(op);
     if (status == GROVE_OK) return;
   }
   grove_op_note(op, status);

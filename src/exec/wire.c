@@ -132,6 +132,7 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
   }
   GROVE_TRY(make_keeps(channel, s, w));
   w->has_own = w->nkeeps > 0;
+  w->turn = 1;
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
     w->ordered |= is_ordered(lane, s);
@@ -294,6 +295,7 @@ grove_status grove_channel_wire(grove_channel *channel)
   int nstages = 1;
   for (int k = 0; k < channel->nlanes; k++)
     if (channel->lanes[k].plan->nstages > nstages) nstages = channel->lanes[k].plan->nstages;
+  GROVE_CHECK(nstages <= GROVE_STAGES_MOST, GROVE_ERR_UNSUPPORTED, "a plan of %d stages", nstages);
   GROVE_NEW(channel->stages, nstages);
   channel->nstages = nstages;
   for (int s = 0; s < nstages; s++) GROVE_TRY(make_stage(channel, s, &channel->stages[s]));

@@ -323,6 +323,12 @@ fail:
   return status;
 }
 
+grove_status grove_p2p_discard(grove_p2p *p, int i)
+{
+  for (int k = 0; k < p->messages[i].nchunks; k++) p->chunks[request_of(p, i, k)].state = WITHDRAWN;
+  return grove_p2p_repost(p, i, 1);
+}
+
 void grove_p2p_free(grove_p2p **pointer)
 {
   grove_p2p *p = *pointer;

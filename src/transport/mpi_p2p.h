@@ -53,6 +53,9 @@ grove_status grove_p2p_withdraw(grove_p2p *p, int i, double timeout, int *withdr
  * the earliest first. */
 grove_status grove_p2p_repost(grove_p2p *p, int i, int discard);
 
+/* Starts message i, a receive, for a sender whose data nobody wants. */
+grove_status grove_p2p_discard(grove_p2p *p, int i);
+
 /* Only when nothing is pending. */
 void grove_p2p_free(grove_p2p **p);
 
