@@ -35,6 +35,9 @@ install: build
 bench:
 	@tools/bootstrap --for bench
 	@bench/run
+	@bench/run --operations --no-build
+	@bench/run --bundles --no-build
+	@bench/run --overlap --no-build
 
 bench-quick:
 	@tools/bootstrap --for bench

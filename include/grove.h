@@ -39,7 +39,7 @@
  *
  * Errors. Every function but grove_status_name and grove_last_error returns a grove_status;
  * outputs come last and are set only on success. grove_last_error() tells what was wrong, in a
- * sentence. The library prints nothing and never aborts (see the option `log` for a table).
+ * sentence. The library prints nothing and never aborts (see the options `log` and `trace`).
  *
  * Timeouts. With the option `timeout` a wait that takes longer ends with GROVE_ERR_TIMEOUT and
  * names what is missing; a collective call does so too, but after that no collective call on the
@@ -113,7 +113,9 @@ GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, co
 GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes);
 
 /* Gives the context up. It lives on until the last forest and operation made from it is freed.
- * With `log=summary` the last free prints a table on rank 0, and is then Collective. */
+ * With `log=summary` the last free prints a table on rank 0, with `trace` it writes a file there;
+ * it is then Collective, and an error of that file is returned by it, whatever it frees. Ranks that
+ * do not come within ten seconds are not waited for. */
 GROVE_API grove_status grove_context_free(grove_context **ctx);
 
 /* ---- memory that the ranks of a node read in place ----------------------------------------- */
@@ -305,8 +307,8 @@ GROVE_API grove_status grove_op_free(grove_op **op);
  * Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad argument is
  * then an error on this rank alone. Of one kind are calls on the same forest of the same operation
  * with the same MPI_Op (all users' operations count as one) and units of the same size and basic
- * type, under the same options but for `timeout`, `log`, `spin` and `progress`. They are matched in
- * the order they are made; calls of different kinds may be made in different orders. */
+ * type, under the same options but for `timeout`, `log`, `trace`, `spin` and `progress`. They are
+ * matched in the order they are made; calls of different kinds may be made in different orders. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,

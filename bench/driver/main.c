@@ -4,6 +4,7 @@
 #include "driver/measure.h"
 #include "driver/report.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static const char help[] =
   "  --crowded TARGET     the target against MPI and PETSc, where ranks outnumber cores\n"
   "  --sabotage METHOD    break one value of this method, to see that it is found\n"
   "  --threads            MPI_THREAD_MULTIPLE, for methods with threads\n"
+  "  --pin                each rank keeps to its share of the cores, by its number\n"
   "  --list               the methods of this build\n"
   "\n"
   "Exit status: 0; 1 a method gave wrong values; 2 wrong usage; 3 something failed.\n";
@@ -30,18 +32,29 @@ typedef struct settings {
   const char *grid, *only, *sabotage;
   bench_effort effort;
   double crowded_target;
-  int list, threads;
+  int list, threads, pin;
 } settings;
+
+/* Returns whether it is one. */
+static int read_switch(const char *flag, settings *s)
+{
+  if (strcmp(flag, "--list") == 0)
+    s->list = 1;
+  else if (strcmp(flag, "--threads") == 0)
+    s->threads = 1;
+  else if (strcmp(flag, "--pin") == 0)
+    s->pin = 1;
+  else
+    return 0;
+  return 1;
+}
 
 /* Returns the argument that it does not understand, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
   for (int i = 1; i < argc; i++) {
     const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(flag, "--list") == 0 || strcmp(flag, "--threads") == 0) {
-      *(strcmp(flag, "--list") == 0 ? &s->list : &s->threads) = 1;
-      continue;
-    }
+    if (read_switch(flag, s)) continue;
     if (!value) return flag;
     i++;
     if (strcmp(flag, "--grid") == 0)
@@ -184,8 +197,25 @@ static int run_case(const settings *s, const bench_spec *spec, MPI_Comm comm, gr
   return bad;
 }
 
-/* A line on the conditions. Ranks with a core of their own have been given one by the launcher. */
-static void report_conditions(MPI_Comm comm)
+/* The ranks are on one machine, even where they are on several hosts of the test cluster, whose
+ * launcher would give the first core to the first rank of each. Threads made later inherit it. */
+static void pin_rank(MPI_Comm comm)
+{
+  cpu_set_t allowed, mine;
+  int rank, nranks, nth = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &nranks);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < nranks) return;
+  int share = CPU_COUNT(&allowed) / nranks;
+  CPU_ZERO(&mine);
+  for (int core = 0; core < CPU_SETSIZE; core++)
+    if (CPU_ISSET(core, &allowed) && nth++ / share == rank) CPU_SET(core, &mine);
+  bench_need(sched_setaffinity(0, sizeof mine, &mine) == 0, "a rank cannot be pinned");
+}
+
+/* A line on the conditions. Ranks with a core of their own have been given one by the launcher, or
+ * have pinned themselves. */
+static void report_conditions(MPI_Comm comm, int pinned)
 {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int rank, nranks, length;
@@ -195,11 +225,12 @@ static void report_conditions(MPI_Comm comm)
   MPI_Get_library_version(version, &length);
   version[strcspn(version, ",\n")] = '\0';
   for (char *tab; (tab = strchr(version, '\t'));) *tab = ' ';
-  int bound = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1;
-  MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_INT, MPI_MIN, comm);
-  if (rank == 0)
-    printf("conditions %d ranks, %s, %s\n", nranks, bound ? "bound to cores" : "not bound",
-           version);
+  int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : INT_MAX;
+  MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MAX, comm);
+  char bound[40] = "not bound";
+  if (pinned) snprintf(bound, sizeof bound, "pinned to %d cores each", cores);
+  if (cores == 1) snprintf(bound, sizeof bound, "bound to cores");
+  if (rank == 0) printf("conditions %d ranks, %s, %s\n", nranks, bound, version);
 }
 
 /* Now and then, for whoever waits. */
@@ -217,7 +248,7 @@ static int run_grid(const settings *s, MPI_Comm comm)
   int rank, bad = 0, ncases = bench_grid_read(s->grid, &grid);
   MPI_Comm_rank(comm, &rank);
   if (ncases < 0) return EXIT_USAGE;
-  report_conditions(comm);
+  report_conditions(comm, s->pin);
   grove_context *ctx;
   bench_need(grove_context_create(comm, &ctx) == GROVE_OK, grove_last_error());
   for (int i = 0; i < ncases; i++) {
@@ -244,6 +275,7 @@ int main(int argc, char **argv)
     for (int i = 0; rank == 0 && bench_methods[i]; i++)
       printf("%-16s %s\n", bench_methods[i]->name, bench_methods[i]->about);
   } else {
+    if (s.pin) pin_rank(MPI_COMM_WORLD);
     status = run_grid(&s, MPI_COMM_WORLD);
   }
   MPI_Finalize();

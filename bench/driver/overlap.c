@@ -1,6 +1,7 @@
 #include "driver/overlap.h"
 
 #include "driver/compute.h"
+#include "driver/stats.h"
 
 /* Each step waits for the one before: about five nanoseconds that no compiler can shorten. */
 void bench_compute(int64_t rounds)
@@ -27,16 +28,12 @@ static double time_run(const bench_entrant *e, int iterations)
   return (MPI_Wtime() - begin) / iterations;
 }
 
-/* The least of a few: what disturbs a batch makes it longer. */
 static double exchange_seconds(const bench_entrant *e)
 {
-  enum { TIMES = 5 };
-  double least = time_run(e, e->iterations);
-  for (int i = 1; i < TIMES; i++) {
-    double seconds = time_run(e, e->iterations);
-    if (seconds < least) least = seconds;
-  }
-  return least;
+  enum { TIMES = 9 };
+  double seconds[TIMES];
+  for (int i = 0; i < TIMES; i++) seconds[i] = time_run(e, e->iterations);
+  return bench_median(seconds, TIMES);
 }
 
 void bench_overlap_prepare(bench_entrant *e)

@@ -8,11 +8,6 @@
 
 #include <stdlib.h>
 
-void bench_grove_need(grove_status status)
-{
-  bench_need(status == GROVE_OK, grove_last_error());
-}
-
 static int one_field(const bench_spec *spec)
 {
   return spec->nfields == 1;
@@ -97,10 +92,9 @@ static void init_none(void *state)
   (void)state;
 }
 
-static grove_status begin_op(const bench_case *c, grove_forest *f, int b, grove_op **op)
+static grove_status begin_op(const bench_case *c, grove_forest *f, int b, MPI_Datatype unit,
+                             MPI_Op how, grove_op **op)
 {
-  MPI_Datatype unit = c->spec->type->mpi();
-  MPI_Op how = c->spec->op->mpi();
   char *root = bench_root_array(c, b), *leaf = bench_leaf_array(c, b);
   switch (c->spec->kind) {
   case BENCH_BCAST: return grove_bcast_begin(f, unit, root, leaf, how, op);
@@ -117,10 +111,12 @@ static void run_begin(void *state, int iterations)
 {
   bench_grove_state *s = state;
   const bench_case *c = s->c;
+  MPI_Datatype unit = c->spec->type->mpi();
+  MPI_Op how = c->spec->op->mpi();
   for (int i = 0, b = 0; i < iterations; i++) {
     for (int k = 0; k < c->nexchanges; k++) {
       grove_op *op = NULL;
-      bench_grove_need(begin_op(c, s->forest[k], b, &op));
+      bench_grove_need(begin_op(c, s->forest[k], b, unit, how, &op));
       bench_grove_need(grove_end(&op));
     }
     if (++b == c->spec->buffers) b = 0;

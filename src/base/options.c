@@ -89,10 +89,9 @@ static grove_status parse_seconds(const option *about, const char *value, void *
   return GROVE_OK;
 }
 
-/* Digits and commas; what the numbers mean is checked where the number of ranks is known. */
-static grove_status parse_list(const option *about, const char *value, void *field)
+static grove_status parse_text_or_none(const option *about, const char *value, void *field)
 {
-  if (value[strspn(value, "0123456789,")] != '\0') return refuse(about, value);
+  if (strchr(value, '\n')) return refuse(about, value);
   char *copy = strdup(value);
   if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for an option");
   free(*(char **)field);
@@ -102,12 +101,14 @@ static grove_status parse_list(const option *about, const char *value, void *fie
 
 static grove_status parse_text(const option *about, const char *value, void *field)
 {
-  if (*value == '\0' || strchr(value, '\n')) return refuse(about, value);
-  char *copy = strdup(value);
-  if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for an option");
-  free(*(char **)field);
-  *(char **)field = copy;
-  return GROVE_OK;
+  return *value ? parse_text_or_none(about, value, field) : refuse(about, value);
+}
+
+/* Digits and commas; what the numbers mean is checked where the number of ranks is known. */
+static grove_status parse_list(const option *about, const char *value, void *field)
+{
+  if (value[strspn(value, "0123456789,")] != '\0') return refuse(about, value);
+  return parse_text_or_none(about, value, field);
 }
 
 #define FIELD(name) offsetof(grove_options, name)
@@ -153,6 +154,9 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"log", "off", "off|summary",
    "summary: a table of forests, operations, bytes and times when the context is freed",
    parse_choice, FIELD(log), 0},
+  {"trace", "", "a file name",
+   "what ran when on every rank, for a timeline viewer, in this file when the context is freed",
+   parse_text_or_none, FIELD(trace), 0},
 };
 
 grove_option_about grove_option_describe(int i)
@@ -194,6 +198,7 @@ void grove_options_free(grove_options *options)
 {
   free(options->node_map);
   free(options->machine);
+  free(options->trace);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) free(options->text[i]);
   *options = (grove_options){0};
 }

@@ -14,7 +14,7 @@ enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 
-enum { GROVE_OPTION_COUNT = 15 };
+enum { GROVE_OPTION_COUNT = 16 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +36,7 @@ typedef struct grove_options {
   int check;
   double timeout_seconds; /* 0: wait for ever */
   int log;
+  char *trace;                    /* "": none, else the file it goes to */
   char *text[GROVE_OPTION_COUNT]; /* every value as it was given */
 } grove_options;
 

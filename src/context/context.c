@@ -1,5 +1,7 @@
 #include "context/context.h"
 
+#include "context/trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,25 +37,36 @@ static int has_leftovers(const grove_context *ctx)
   return found;
 }
 
+/* The table and the trace, before the communicator goes. */
+static grove_status tell_what_ran(grove_context *ctx)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (ctx->comm == MPI_COMM_NULL) return GROVE_OK;
+  if (!finalized && !ctx->broken) {
+    drain(ctx);
+    if (ctx->options.log == GROVE_LOG_SUMMARY && ctx->ntallies > 0) grove_context_summarise(ctx);
+  }
+  return ctx->trace ? grove_trace_write(ctx) : GROVE_OK;
+}
+
 static void free_communicators(grove_context *ctx)
 {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized) return;
-  if (ctx->comm != MPI_COMM_NULL && !ctx->broken) {
-    drain(ctx);
-    if (ctx->options.log == GROVE_LOG_SUMMARY && ctx->ntallies > 0) grove_context_summarise(ctx);
-  }
   /* A communicator that still carries messages is left to MPI_Finalize. */
   if (ctx->comm != MPI_COMM_NULL && ctx->abandoned == 0 && !ctx->broken && !has_leftovers(ctx))
     MPI_Comm_free(&ctx->comm);
 }
 
-void grove_context_release(grove_context *ctx)
+grove_status grove_context_release(grove_context *ctx)
 {
-  if (--ctx->references > 0) return;
+  if (--ctx->references > 0) return GROVE_OK;
   grove_helper_stop(&ctx->helper);
+  grove_status status = tell_what_ran(ctx);
   free_communicators(ctx);
+  grove_trace_free(&ctx->trace);
   if (!ctx->arena) free(ctx->place); /* it lies there */
   if (ctx->abandoned == 0) {         /* else others, or MPI, may yet read it */
     grove_context_free_shared(ctx);
@@ -66,15 +79,15 @@ void grove_context_release(grove_context *ctx)
   free(ctx->tallies);
   free(ctx->tag);
   free(ctx);
+  return status;
 }
 
 grove_status grove_context_free(grove_context **ctx)
 {
-  if (ctx && *ctx) {
-    grove_context_release(*ctx);
-    *ctx = NULL;
-  }
-  return GROVE_OK;
+  if (!ctx || !*ctx) return GROVE_OK;
+  grove_context *given = *ctx;
+  *ctx = NULL;
+  return grove_context_release(given);
 }
 
 /* Who shares memory with this rank: the ranks of its node, if all of them are in its domain. This
@@ -133,6 +146,7 @@ grove_status grove_context_apply_options(grove_context *ctx)
   ctx->topo.nnodes = (int)nnodes;
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   ctx->spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : 0;
+  GROVE_TRY(grove_trace_follow_option(ctx));
   mine = find_node_seats(ctx);
   if (mine == GROVE_OK) mine = set_helper(ctx);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));

@@ -28,17 +28,17 @@ typedef struct grove_active {
   void (*advance)(struct grove_active *self);
 } grove_active;
 
-/* One row of the summary: what operations of one kind on one forest did on this rank. */
+/* One row of the summary: what operations of one kind on forests of one name did on this rank. */
 typedef struct grove_tally {
   char *forest;
   const char *operation;
   const char *route;
-  int64_t forest_serial; /* rows of equal forest_serial, operation and unit_bytes are one */
   int64_t unit_bytes;
-  int64_t starts;
+  int64_t starts, ends;
   int64_t on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
-  double start_seconds; /* spent inside start */
-  double total_seconds; /* from start until completion was seen */
+  double start_seconds;   /* inside start; this and the next two add up to the whole */
+  double between_seconds; /* the rest, until the call returned that told of the end */
+  double wait_seconds;    /* inside wait, test and end */
 } grove_tally;
 
 /* A tag may be used again when every rank has returned it after equally many starts: then all its
@@ -49,7 +49,14 @@ typedef struct grove_tag {
 } grove_tag;
 
 /* Tags below this one are for set-up; operations have one each, from here on. */
-enum { GROVE_TAG_EXCHANGE = 0, GROVE_TAG_ANSWER = 2, GROVE_TAG_FREIGHT = 4, GROVE_TAG_FIRST = 8 };
+enum {
+  GROVE_TAG_EXCHANGE = 0,
+  GROVE_TAG_ANSWER = 2,
+  GROVE_TAG_FREIGHT = 4,
+  GROVE_TAG_CLOCK = 6,
+  GROVE_TAG_TRACE = 7,
+  GROVE_TAG_FIRST = 8
+};
 
 struct grove_context {
   int references;
@@ -80,11 +87,13 @@ struct grove_context {
   const char *call;     /* the collective call under way, for its timeout */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
+  struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
 };
 
 /* A context is shared by all that was made from it. */
 grove_context *grove_context_hold(grove_context *ctx);
-void grove_context_release(grove_context *ctx);
+/* The last one writes the trace, which may fail. */
+grove_status grove_context_release(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
@@ -239,8 +248,8 @@ void grove_parcels_free(int n, grove_parcel *parcels);
  * become their maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t most[2], int *tag);
-/* What messages of a stage are sent with. Were it one for all stages, those of an operation's second
- * stage could be taken for those of another one's first. */
+/* What messages of a stage are sent with. Were it one for all stages, those of an operation's
+ * second stage could be taken for those of another one's first. */
 enum { GROVE_STAGES_MOST = 8 };
 static inline int grove_context_stage_tag(const grove_context *ctx, int tag, int stage)
 {
@@ -251,7 +260,8 @@ void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 
 /* ---- the summary (summary.c) ---- */
 
-/* The row for (forest, operation, unit); an index, since rows move. Collective. */
+/* The row for (forest, operation, route, unit) by rank 0's names: an index, since rows move. Agreed
+ * by all. */
 grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row);
 void grove_context_summarise(grove_context *ctx);
 

@@ -4,6 +4,8 @@
  */
 #include "context/context.h"
 
+#include "context/trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +222,9 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   *out = ctx;
   return GROVE_OK;
 fail:
-  if (ctx) grove_context_release(ctx);
+  if (ctx) {
+    grove_trace_free(&ctx->trace); /* there is nothing to tell */
+    grove_context_release(ctx);
+  }
   return status;
 }

@@ -204,7 +204,6 @@ grove_status grove_channel_create(grove_context *ctx, int n, const grove_request
   channel->references = 1;
   channel->ctx = ctx;
   channel->rank = ctx->rank;
-  channel->tally = -1;
   channel->check = ctx->options.check;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(channel->lanes, n);

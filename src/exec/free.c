@@ -159,6 +159,6 @@ grove_status grove_op_free(grove_op **pointer)
   grove_context_enter(ctx);
   grove_status status = free_op(op);
   grove_context_leave(ctx);
-  grove_context_release(ctx);
-  return status;
+  grove_status last = grove_context_release(ctx);
+  return status == GROVE_OK ? last : status;
 }

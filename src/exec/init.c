@@ -88,30 +88,6 @@ fail:
   return status;
 }
 
-/* Whose row of the summary it is: all names of a bundle. */
-static void name_forests(const grove_op *op, char *text, size_t room)
-{
-  size_t used = 0;
-  text[0] = 0;
-  for (int k = 0; k < op->nfields && used + 1 < room; k++)
-    used += (size_t)snprintf(text + used, room - used, "%s%s", k > 0 ? "+" : "",
-                             grove_forest_label(op->fields[k].request.forest));
-}
-
-static grove_status make_row(const grove_op *op)
-{
-  grove_channel *channel = op->channel;
-  char names[256];
-  if (op->ctx->options.log != GROVE_LOG_SUMMARY || op->nfields == 0) return GROVE_OK;
-  name_forests(op, names, sizeof names);
-  grove_tally row = {.forest = names,
-                     .operation = grove_channel_name(channel),
-                     .route = grove_channel_route(channel),
-                     .forest_serial = op->fields[0].request.forest->serial};
-  for (int k = 0; k < op->nfields; k++) row.unit_bytes += channel->lanes[k].key.unit_bytes;
-  return grove_context_tally(op->ctx, &row, &channel->tally);
-}
-
 /* The option machine=measure: now there is something to price. Agreed by all. */
 static grove_status measure_machine(grove_context *ctx)
 {
@@ -134,9 +110,10 @@ static grove_status init(grove_context *ctx, const char *call, int n, const grov
   product made = {0};
   int rewired = 0;
   if (!ctx->machine) GROVE_TRY(measure_machine(ctx));
+  double since = grove_trace_clock(ctx);
   grove_status mine = make(ctx, call, n, requests, persistent, &made);
   GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
-  GROVE_TRY(make_row(made.op));
+  GROVE_TRY(grove_channel_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
   *out = made.op;
   return GROVE_OK;

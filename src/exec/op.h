@@ -13,11 +13,13 @@
  *     wire.c      what goes over which transport      free.c   freeing in any state
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
  *     bind.c      arrays and memory                   check.c    the option `check`
+ *     bundle.c    several as one                      clock.c    what it took, for log and trace
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
 
 #include "context/context.h"
+#include "context/trace.h"
 #include "forest/forest.h"
 #include "model/price.h"
 #include "pack/pack.h"
@@ -72,6 +74,14 @@ typedef struct grove_channel_key {
   int shared;     /* values may be sent once */
   int generation; /* of the context's options */
 } grove_channel_key;
+
+/* What is kept of a channel's operations for the options `log` and `trace` (clock.c). */
+typedef struct grove_account {
+  int kept;    /* either: only then the clock is read at every start and wait */
+  int counted; /* in the summary, in row `tally` */
+  int traced;  /* as `subject` */
+  int tally, subject;
+} grove_account;
 
 /* What a channel knows of a field. */
 typedef struct grove_lane {
@@ -148,12 +158,12 @@ typedef struct grove_channel {
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are complete before they travel over shared memory */
   int persistent;      /* arrays never change: requests are made once */
-  int tally;           /* row of the summary; -1: none is kept */
   int64_t sequence;    /* starts so far */
   grove_op *members;   /* of a pool: all operations that are idle, active or abandoned */
   grove_price price;   /* this rank's own part of the model's price; NaN: not known */
   double predicted;    /* seconds of the slowest rank, by the model */
   char machine[64];    /* the name of the profile that said so */
+  grove_account account;
 } grove_channel;
 
 grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
@@ -239,6 +249,13 @@ typedef struct grove_bound_stage {
   int kept;          /* self edges are done */
 } grove_bound_stage;
 
+/* Where the time of a start goes that is kept an account of. */
+typedef struct grove_timing {
+  int open;        /* started, and nobody was told of its end */
+  double returned; /* when start did */
+  double inside;   /* seconds in tests, and in waits that timed out, since */
+} grove_timing;
+
 typedef enum grove_op_state {
   GROVE_OP_IDLE,
   GROVE_OP_ACTIVE,
@@ -272,6 +289,7 @@ struct grove_op {
   double since, seconds; /* of the timed ones */
   grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
+  grove_timing timing;
 };
 
 /* An operation on the channel, without arrays and requests, but with its fields, which it takes
@@ -356,6 +374,22 @@ void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
 /* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */
 void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow);
+
+/* ---- where the time goes (clock.c) ---- */
+
+/* Opens the account of an operation's channel, if the options want one; its making began at
+ * `since`. Agreed by all. */
+grove_status grove_channel_open_account(const grove_op *op, double since);
+
+/* At the end of a start, if its channel has an account. */
+void grove_op_note_start(grove_op *op);
+
+/* At the beginning of a wait or test, and at its end. */
+static inline double grove_op_clock(const grove_op *op)
+{
+  return op->timing.open ? grove_clock() : 0;
+}
+void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
 
 /* ---- freeing (free.c) ---- */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Reading the clock takes as long as a small message: after the first few starts, one in so many is
- * timed, or all where a summary is kept. */
+ * timed, or all where an account is kept. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
 void grove_op_note(grove_op *op, grove_status status)
@@ -188,29 +188,13 @@ static int stage_is_complete(const grove_bound_stage *s)
 
 /* ---- the whole ---- */
 
-/* Adds one exchange to the row of the summary, if there is one. */
-static void count_exchange(const grove_op *op, double seconds)
-{
-  const grove_channel *channel = op->channel;
-  if (channel->tally < 0) return;
-  grove_tally *t = &op->ctx->tallies[channel->tally];
-  t->starts++;
-  t->total_seconds += seconds;
-  t->on_node_messages += channel->traffic.on_node_messages;
-  t->off_node_messages += channel->traffic.off_node_messages;
-  t->on_node_bytes += channel->traffic.on_node_bytes;
-  t->off_node_bytes += channel->traffic.off_node_bytes;
-}
-
 static void finish(grove_op *op)
 {
   op->state = GROVE_OP_DONE;
   op->starts++;
   if (!op->timed) return;
-  double seconds = grove_clock() - op->since;
   op->timed_starts++;
-  op->seconds += seconds;
-  count_exchange(op, seconds);
+  op->seconds += grove_clock() - op->since;
 }
 
 /* Freed while active: the messages are seen through, their data is not looked at. The others expect
@@ -267,7 +251,7 @@ static void begin(grove_op *op)
   op->state = GROVE_OP_ACTIVE;
   op->current = 0;
   op->timed =
-    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->tally >= 0;
+    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->account.kept;
   if (op->timed) op->since = grove_clock();
   if (op->failure == GROVE_OK) return;
   op->failure = GROVE_OK;
@@ -280,12 +264,11 @@ grove_status grove_op_run(grove_op *op)
   grove_status status = GROVE_OK;
   begin(op);
   GROVE_TRY(start_stage(op, op->stages));
-  if (op->channel->tally >= 0)
-    op->ctx->tallies[op->channel->tally].start_seconds += grove_clock() - op->since;
   if (op->nstages == 1 && stage_is_complete(op->stages))
     finish(op);
   else
     grove_context_activate(op->ctx, &op->active);
+  if (op->channel->account.kept) grove_op_note_start(op);
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */

@@ -71,7 +71,9 @@ grove_status grove_test(grove_op *op, int *done)
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_test"));
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
+  double since = grove_op_clock(op);
   int complete = poll(op);
+  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
   if (complete && !op->begun) op->state = GROVE_OP_TOLD;
   if (complete) GROVE_TRY(outcome(op));
   *done = complete;
@@ -146,7 +148,10 @@ static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_started(op, "grove_wait"));
-  if (op->state == GROVE_OP_ACTIVE || grove_context_locks(op->ctx)) GROVE_TRY(wait_on(op));
+  double since = grove_op_clock(op);
+  if (op->state == GROVE_OP_ACTIVE || grove_context_locks(op->ctx)) status = wait_on(op);
+  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
+  GROVE_TRY(status);
   if (!op->begun) op->state = GROVE_OP_IDLE; /* what was begun is waited for once more by end */
   GROVE_TRY(outcome(op));
 fail:
@@ -155,7 +160,7 @@ fail:
 
 grove_status grove_wait(grove_op *op)
 {
-  if (!op || grove_context_locks(op->ctx)) return wait_with_care(op);
+  if (!op || op->timing.open || grove_context_locks(op->ctx)) return wait_with_care(op);
   grove_active *first = op->ctx->active.next;
   if (first == &op->active && first == op->ctx->active.previous)
     grove_op_advance(first); /* with luck that is all */
@@ -184,7 +189,8 @@ grove_status grove_end(grove_op **pointer)
     return GROVE_OK;
   }
   char *sentence = status == GROVE_OK ? NULL : strdup(grove_last_error());
-  grove_op_free(pointer);
+  grove_status last = grove_op_free(pointer); /* perhaps of all that the context had */
+  if (status == GROVE_OK) status = last;
   if (sentence) grove_error_set(status, sentence);
   free(sentence);
 fail:

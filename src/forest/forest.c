@@ -62,8 +62,7 @@ grove_status grove_forest_free(grove_forest **f)
   grove_forest_release(*f);
   *f = NULL;
   grove_context_leave(ctx);
-  grove_context_release(ctx);
-  return GROVE_OK;
+  return grove_context_release(ctx);
 }
 
 const char *grove_forest_label(const grove_forest *f)

@@ -5,6 +5,7 @@
  * neighbours, and a logarithm of ranks.
  */
 #include "base/distinct.h"
+#include "context/trace.h"
 #include "forest/forest.h"
 
 #include <stdlib.h>
@@ -306,7 +307,9 @@ grove_status grove_forest_set_up(grove_forest *f)
   if (f->ready) return GROVE_OK;
   f->ctx->call = "grove_forest_set_up";
   grove_context_enter(f->ctx);
+  double since = grove_trace_clock(f->ctx);
   status = set_up(f);
+  if (status == GROVE_OK) grove_trace_set_up(f->ctx, grove_forest_label(f), f->serial, since);
   grove_context_leave(f->ctx);
 fail:
   return status;

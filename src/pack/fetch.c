@@ -1,6 +1,7 @@
 /* Fetch and op: three ways, from special to general, as in pack.c. Rows of plain units one behind
- * the other; lists of them, by a kernel that reads the list; and batches. What MPI combines, and
- * what only MPI can move, goes some different slots at a time.
+ * the other; lists of them, by a kernel that reads the list; and batches, of which some can be made
+ * into such lists. What MPI combines, and what only MPI can move, goes some different slots at a
+ * time.
  */
 #include "pack/batch.h"
 
@@ -98,6 +99,36 @@ static int fetch_list(const grove_mover *m, const grove_shape *shape, char *base
 
 /* ---- batches ---- */
 
+/* The list as 32-bit distances from its first slot, in steps. Returns 0 if they do not fit. */
+static int narrow(const grove_index *slots, int64_t begin, int64_t n, int64_t steps, int32_t *near)
+{
+  uint64_t reach = (uint64_t)(INT32_MAX / steps), first = (uint64_t)grove_index_at(slots, begin);
+  uint64_t far = 0;
+  for (int64_t k = 0; k < n; k++) {
+    uint64_t slot = (uint64_t)(slots->wide ? slots->wide[begin + k] : slots->narrow[begin + k]);
+    far |= slot - first + reach > 2 * reach;
+    near[k] = (int32_t)((uint32_t)(slot - first) * (uint32_t)steps);
+  }
+  return !far;
+}
+
+/* Slots that the kernel for lists reaches from the first; it walks by the bytes of a unit, so that
+ * a gap behind a unit must be some of those. Returns 0 if this is not the way. */
+static int fetch_near(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
+                      int64_t n, char *message)
+{
+  int32_t near[GROVE_BATCH];
+  const grove_unit *u = &m->unit;
+  const grove_index *slots = &shape->slots;
+  int plain = is_plain(m), spaced = grove_unit_is_whole(u) && u->extent % u->bytes == 0;
+  int64_t elements = 0, steps = plain ? 1 : u->extent / u->bytes;
+  if (m->combine.way == GROVE_COMBINE_MPI || (!plain && !spaced) || steps <= 0) return 0;
+  if ((!slots->wide && !slots->narrow) || !narrow(slots, begin, n, steps, near)) return 0;
+  base = (char *)grove_unit_at(u, base, grove_index_at(slots, begin)) + u->true_lb;
+  grove_fetch_kernels_of(m, u->bytes, &elements)->listed(base, near, message, n, elements);
+  return 1;
+}
+
 /* The targets come first, for an operation that is not commutative. */
 static grove_status fetch_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
                                  const grove_places *value)
@@ -153,6 +184,7 @@ static grove_status fetch_batch(const grove_mover *m, const grove_shape *shape, 
                                 int64_t begin, int64_t n, char *message)
 {
   int64_t slots[GROVE_BATCH], places[GROVE_BATCH];
+  if (fetch_near(m, shape, base, begin, n, message)) return GROVE_OK;
   grove_batch_slots(m, shape, begin, n, slots);
   for (int64_t k = 0; k < n; k++) places[k] = k * m->unit.bytes;
   grove_places memory = {base, slots, 1}, packed = {message, places, 0};

@@ -12,9 +12,21 @@
 #define RING(name, type)                                                                           \
   KERNEL(sum, name, type, a + b)                                                                   \
   KERNEL(prod, name, type, (a * b))
+
+/* target = better ? target : value, so that of a NaN and a number, or of 0 and -0, the value is
+ * what remains. */
+#define CHOICE(op, name, type, better)                                                             \
+  static inline void op##_##name##_at(char *target, const char *value)                             \
+  {                                                                                                \
+    type a, b;                                                                                     \
+    memcpy(&a, target, sizeof a);                                                                  \
+    memcpy(&b, value, sizeof b);                                                                   \
+    grove_choose(target, target, value, sizeof a, better);                                         \
+  }                                                                                                \
+  GROVE_KERNELS_OF_AT(op##_##name, type)
 #define ORDER(name, type)                                                                          \
-  KERNEL(max, name, type, a > b ? a : b)                                                           \
-  KERNEL(min, name, type, a < b ? a : b)
+  CHOICE(max, name, type, a > b)                                                                   \
+  CHOICE(min, name, type, a < b)
 
 RING(f, float)
 RING(d, double)

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* `better` says whether the value b displaces a. */
+/* `better` says whether the value b displaces a, `worse` whether a stays; where neither is true
+ * they are equal, or one is a NaN: the value stays, and the lesser index is taken. */
 #define KERNEL(op, name, v_type, i_type, better, worse)                                            \
   static inline void op##_##name##_at(char *t, int64_t t_index, const char *v, int64_t v_index)    \
   {                                                                                                \
@@ -14,11 +15,9 @@
     memcpy(&b, v, sizeof b);                                                                       \
     memcpy(&i, t + t_index, sizeof i);                                                             \
     memcpy(&j, v + v_index, sizeof j);                                                             \
-    i_type least = j < i ? j : i;                                                                  \
-    i = (better) ? j : (worse) ? i : least;                                                        \
-    a = (better) ? b : a;                                                                          \
-    memcpy(t, &a, sizeof a);                                                                       \
-    memcpy(t + t_index, &i, sizeof i);                                                             \
+    int take = (better), equal = (take | (worse)) == 0, take_index = take | (equal & (j < i));     \
+    grove_choose(t, v, t, sizeof a, take);                                                         \
+    grove_choose(t + t_index, v + v_index, t + t_index, sizeof i, take_index);                     \
   }                                                                                                \
   static inline void op##_##name##_in_memory(char *t, const char *v)                               \
   {                                                                                                \

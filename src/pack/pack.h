@@ -54,9 +54,9 @@ grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, co
 grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape, void *base,
                               int64_t begin, int64_t count, void *message);
 
-/* The same where the units come from an array and the old values go to one, in the same slots, or
- * to the same one. Their targets are entries begin, begin + 1, ... of `shape`. `plain` has the
- * same unit, and replaces; `buffer` has room for `room` units. */
+/* The same where the units come from an array and the old values go to one, in the same slots; it
+ * may be the same array. Their targets are entries begin, begin + 1, ... of `shape`. `plain` has
+ * the same unit, and replaces; `buffer` has room for `room` units. */
 grove_status grove_pack_fetch_own(const grove_mover *mover, const grove_shape *shape, void *base,
                                   int64_t begin, const grove_mover *plain, const grove_shape *own,
                                   const void *values, void *old, void *buffer, int64_t room);

@@ -110,10 +110,11 @@ static const char *const bads[][2] = {
   {"log", "everything"},
   {"machine", ""},
   {"machine", "a\nb"},
+  {"trace", "a\nb"},
 };
 enum { BADS = sizeof bads / sizeof *bads };
 
-/* The timeout is the one option that is not an int (but for node_map and machine, texts). */
+/* The timeout is the one option that is not an int (but for node_map, machine and trace, texts). */
 static double field(const grove_options *o, size_t offset)
 {
   const char *at = (const char *)o + offset;
@@ -138,6 +139,7 @@ static void check_equal(const grove_options *a, const grove_options *b)
     CHECK(field(a, goods[i].offset) == field(b, goods[i].offset), "%s is %g, not %g", goods[i].name,
           field(a, goods[i].offset), field(b, goods[i].offset));
   CHECK(strcmp(a->machine, b->machine) == 0, "machine '%s', not '%s'", a->machine, b->machine);
+  CHECK(strcmp(a->trace, b->trace) == 0, "trace '%s', not '%s'", a->trace, b->trace);
   CHECK(strcmp(a->node_map, b->node_map) == 0, "node_map '%s', not '%s'", a->node_map, b->node_map);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(strcmp(a->text[i], b->text[i]) == 0, "%s is '%s', not '%s'",
@@ -164,6 +166,7 @@ static void descriptions(void)
   for (int i = 0; i < GOODS; i++) covered[option_number(goods[i].name)] = 1;
   for (int i = 0; i < BADS; i++) refused[option_number(bads[i][0])] = 1;
   covered[option_number("node_map")] = covered[option_number("machine")] = 1;
+  covered[option_number("trace")] = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",
           grove_option_describe(i).name);
@@ -192,6 +195,11 @@ static void takes_good_values(void)
   for (int i = 0; i < 4; i++) {
     CHECK_OK(grove_options_set(&o, "machine", machines[i]));
     CHECK(strcmp(o.machine, machines[i]) == 0, "'%s' became '%s'", machines[i], o.machine);
+  }
+  static const char *const traces[] = {"trace.json", "", "./a folder/t"};
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(grove_options_set(&o, "trace", traces[i]));
+    CHECK(strcmp(o.trace, traces[i]) == 0, "'%s' became '%s'", traces[i], o.trace);
   }
   grove_options_free(&o);
 }

@@ -34,6 +34,7 @@ static void values(const place *p)
     {"timeout", "60.5"},
     {"timeout", "0"},
     {"log", "off"},
+    {"trace", ""},
     {"node_size", "2"},
     {"node_size", "0"},
     {"NODE_SIZE", "1"},
@@ -76,6 +77,7 @@ static void values(const place *p)
     {"spin", "-5"},
     {"transport_off_node", "pigeon"},
     {"p2p", ""},
+    {"trace", "two\nlines"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refused(p, bad[i][0], bad[i][1]);
 }

@@ -7,6 +7,7 @@
 #include "units.h"
 #include "user_ops.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -292,6 +293,62 @@ static void least_and_most(void)
   CORNER(long double, MPI_LONG_DOUBLE, MPI_SUM, 0.5, 0.25, 0.75);
 }
 
+/* ---- values that cannot be compared: MAX is `a > b ? a : b`, bit by bit ---- */
+
+/* N of them, so that a row has both a vectorised part and a rest. */
+static void check_doubles(MPI_Op op, double a, double b, double expected)
+{
+  grove_unit u;
+  grove_combine c;
+  double t[N], v[N];
+  CHECK_OK(grove_unit_create(MPI_DOUBLE, MPI_COMM_SELF, &u));
+  CHECK_OK(grove_combine_create(op, &u, &c));
+  for (int i = 0; i < N; i++) {
+    t[i] = a;
+    v[i] = b;
+  }
+  c.kernels->flat(t, v, N);
+  for (int i = 0; i < N; i++)
+    CHECK(memcmp(&t[i], &expected, sizeof expected) == 0, "%s of %g and %g is %g, not %g",
+          op == MPI_MAX ? "MAX" : "MIN", a, b, t[i], expected);
+  grove_unit_free(&u);
+}
+
+static void check_located(MPI_Op op, double a, int i, double b, int j, double value, int index)
+{
+  struct located {
+    double value;
+    int index;
+  } t = {a, i};
+  char v[sizeof(double) + sizeof(int)];
+  grove_unit u;
+  grove_combine c;
+  memcpy(v, &b, sizeof b);
+  memcpy(v + sizeof b, &j, sizeof j);
+  CHECK_OK(grove_unit_create(MPI_DOUBLE_INT, MPI_COMM_SELF, &u));
+  CHECK_OK(grove_combine_create(op, &u, &c));
+  c.kernels->listed(&t, (const int32_t[]){0}, v, 1, 1);
+  CHECK(memcmp(&t.value, &value, sizeof value) == 0 && t.index == index,
+        "(%g, %d) and (%g, %d) give (%g, %d)", a, i, b, j, t.value, t.index);
+  grove_unit_free(&u);
+}
+
+static void incomparable(void)
+{
+  const MPI_Op order[2] = {MPI_MAX, MPI_MIN}, located[2] = {MPI_MAXLOC, MPI_MINLOC};
+  for (int k = 0; k < 2; k++) {
+    check_doubles(order[k], (double)NAN, 1, 1);
+    check_doubles(order[k], 1, (double)NAN, (double)NAN);
+    check_doubles(order[k], 0., -0., -0.);
+    check_doubles(order[k], -0., 0., 0.);
+    check_located(located[k], 2, 7, 2, 5, 2, 5);
+    check_located(located[k], 2, 5, 2, 7, 2, 5);
+    check_located(located[k], (double)NAN, 7, 1, 5, (double)NAN, 5);
+    check_located(located[k], 1, 5, (double)NAN, 7, 1, 5);
+    check_located(located[k], -0., 7, 0., 5, -0., 5);
+  }
+}
+
 /* ---- what is no kernel ---- */
 
 static void others(const units *types)
@@ -369,6 +426,7 @@ int main(int argc, char **argv)
   wraps();
   truth();
   least_and_most();
+  incomparable();
   others(types);
   derived(types);
   units_free(types);

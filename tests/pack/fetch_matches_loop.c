@@ -1,6 +1,7 @@
 /* Fetch and op against a loop, one unit after the other: every type, alone, in blocks and with
  * gaps, every operation, lists of every form and with repetitions, wide and narrow, and parts of
- * them. All bytes that nobody named stay as they were. */
+ * them; with a message, and from an array to another or to itself. All bytes that nobody named stay
+ * as they were. */
 #include "pack/pack.h"
 
 #include "arrays.h"
@@ -92,7 +93,7 @@ typedef enum list_kind {
 } list_kind;
 
 typedef struct list {
-  int64_t n, values[MOST_ENTRIES];
+  int64_t n, values[2 * MOST_ENTRIES];
   grove_index index;
   int wide;
   int64_t begin, count;
@@ -168,13 +169,18 @@ static void draw_window(list *l, rng *r, int64_t turn)
   l->count = turn % 3 == 2 ? rng_between(r, 0, l->n - l->begin) : l->n - l->begin;
 }
 
+static void list_index(list *l, int wide)
+{
+  l->wide = wide;
+  l->index = (grove_index){.count = l->n, .wide = l->values};
+  if (!wide) CHECK_OK(grove_index_create(l->n, l->values, &l->index));
+}
+
 static void list_open(list *l, rng *r, int64_t turn)
 {
   draw_values(l, r, turn % LIST_KINDS);
   draw_window(l, r, turn);
-  l->wide = turn % 2;
-  l->index = (grove_index){.count = l->n, .wide = l->values};
-  if (!l->wide) CHECK_OK(grove_index_create(l->n, l->values, &l->index));
+  list_index(l, turn % 2);
 }
 
 static void list_close(list *l)
@@ -201,17 +207,18 @@ static void apply(const unit *u, const reduction *op, unsigned char *to, const u
   }
 }
 
-/* Slot i of `entries` is entry i of the message; `old` is a slot for one more. */
+/* Unit i is slot own[i] of `values`, and its old value goes to that slot of `old`. */
 static void fetch_by_hand(const unit *u, const reduction *op, const list *l, array *to,
-                          array *entries, array *old)
+                          const int64_t *own, const array *values, array *old)
 {
+  array one = array_create(u, 1);
   for (int64_t i = 0; i < l->count; i++) {
     unsigned char *slot = array_slot(to, u, l->values[l->begin + i]);
-    unsigned char *entry = array_slot(entries, u, i);
-    unit_apply(u, &replace, old->slot0, slot);
-    apply(u, op, slot, entry);
-    unit_apply(u, &replace, entry, old->slot0);
+    unit_apply(u, &replace, one.slot0, slot);
+    apply(u, op, slot, array_slot(values, u, own[i]));
+    unit_apply(u, &replace, array_slot(old, u, own[i]), one.slot0);
   }
+  array_free(&one);
 }
 
 /* In a message the pieces follow each other. */
@@ -284,19 +291,18 @@ static array array_drawn(const unit *u, const reduction *op, int64_t slots, rng 
   return a;
 }
 
-static void try_list(const unit *u, const reduction *op, list *l, rng *r)
+/* With a message: slot i of `entries` is its unit i. */
+static void try_message(const unit *u, const reduction *op, const list *l, rng *r, const char *what)
 {
-  char what[96];
-  snprintf(what, sizeof what, "%s of %s", op->name, u->name);
-  if (u->most_slots > 0 && l->count > u->most_slots) l->count = u->most_slots;
+  int64_t same[MOST_ENTRIES];
+  for (int64_t i = 0; i < l->count; i++) same[i] = i;
   array to = array_drawn(u, op, SLOTS, r), entries = array_drawn(u, op, l->count, r);
   array to_expected = array_copy(&to), entries_expected = array_copy(&entries);
-  array old = array_drawn(u, op, 1, r);
   grove_mover m = mover_open(u, op);
   int64_t bytes = l->count * m.unit.bytes;
   unsigned char *message = message_create(bytes);
   copy_message(u, &entries, l->count, message, 1);
-  fetch_by_hand(u, op, l, &to_expected, &entries_expected, &old);
+  fetch_by_hand(u, op, l, &to_expected, same, &entries_expected, &entries_expected);
   fetch(&m, l, &to, message);
   copy_message(u, &entries, l->count, message, 0);
   array_check(u, &to, &to_expected, "target", what);
@@ -307,7 +313,69 @@ static void try_list(const unit *u, const reduction *op, list *l, rng *r)
   array_free(&entries);
   array_free(&to_expected);
   array_free(&entries_expected);
-  array_free(&old);
+}
+
+/* ---- one case, from array to array ---- */
+
+/* Different slots, at most twice as many: in a row, every other, or in any order. */
+static int64_t draw_own(list *own, const unit *u, int64_t count, rng *r, int64_t turn)
+{
+  int64_t slots = u->most_slots > 0 && 2 * count > u->most_slots ? u->most_slots : 2 * count;
+  int64_t step = turn % 3 == 1 && 2 * count == slots ? 2 : 1;
+  for (int64_t i = 0; i < slots; i++) own->values[i] = i;
+  if (turn % 3 == 2) rng_shuffle(r, slots, own->values);
+  for (int64_t i = 0; i < count; i++) own->values[i] = own->values[i * step];
+  own->n = own->count = count;
+  list_index(own, turn / 3 % 4 == 1);
+  return slots;
+}
+
+static void fetch_own(const grove_mover *m, const list *l, array *to, const list *own,
+                      const array *values, array *old, int64_t room)
+{
+  grove_shape shape, own_shape;
+  grove_mover plain = *m;
+  int64_t bytes = room * m->unit.bytes;
+  unsigned char *buffer = message_create(bytes);
+  CHECK_OK(grove_combine_create(MPI_REPLACE, &m->unit, &plain.combine));
+  CHECK_OK(grove_shape_create(&l->index, &(grove_index){0}, m->unit.bytes, &shape));
+  CHECK_OK(grove_shape_create(&own->index, &(grove_index){0}, m->unit.bytes, &own_shape));
+  CHECK_OK(grove_pack_fetch_own(m, &shape, to->slot0, l->begin, &plain, &own_shape, values->slot0,
+                                old->slot0, buffer, room));
+  grove_shape_free(&shape);
+  grove_shape_free(&own_shape);
+  message_free(buffer, bytes, "a fetch from array to array");
+}
+
+static void try_own(const unit *u, const reduction *op, const list *l, rng *r, int64_t turn,
+                    const char *what)
+{
+  list own;
+  int in_place = turn / 2 % 2; /* `turn % 2` makes lists wide */
+  int64_t slots = draw_own(&own, u, l->count, r, turn), room = rng_between(r, 1, 40);
+  array to = array_drawn(u, op, SLOTS, r), values = array_drawn(u, op, slots, r);
+  array old = array_drawn(u, op, slots, r), to_expected = array_copy(&to);
+  array values_expected = array_copy(&values), old_expected = array_copy(&old);
+  grove_mover m = mover_open(u, op);
+  fetch_by_hand(u, op, l, &to_expected, own.values, &values_expected,
+                in_place ? &values_expected : &old_expected);
+  fetch_own(&m, l, &to, &own, &values, in_place ? &values : &old, room);
+  array_check(u, &to, &to_expected, "target", what);
+  array_check(u, &values, &values_expected, "values", what);
+  array_check(u, &old, &old_expected, "old", what);
+  grove_mover_free(&m);
+  list_close(&own);
+  array *all[] = {&to, &values, &old, &to_expected, &values_expected, &old_expected};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) array_free(all[i]);
+}
+
+static void try_list(const unit *u, const reduction *op, list *l, rng *r, int64_t turn)
+{
+  char what[96];
+  snprintf(what, sizeof what, "%s of %s", op->name, u->name);
+  if (u->most_slots > 0 && l->count > u->most_slots) l->count = u->most_slots;
+  try_message(u, op, l, r, what);
+  try_own(u, op, l, r, turn, what);
 }
 
 static int64_t turns; /* the cases so far */
@@ -321,8 +389,8 @@ static void try_unit(const unit *u, int64_t samples)
       test_case(turns);
       rng r = rng_from(test_seed(), (uint64_t)turns);
       list l;
-      list_open(&l, &r, turns++);
-      try_list(u, op, &l, &r);
+      list_open(&l, &r, turns);
+      try_list(u, op, &l, &r, turns++);
       list_close(&l);
     }
 }
@@ -386,6 +454,27 @@ static void try_far(const char *name, int parts, ptrdiff_t stride, ptrdiff_t ext
   free(u.piece);
 }
 
+/* ---- slots further from each other than 32 bits count ---- */
+
+/* One in static memory, one on the stack. */
+static void try_apart(void)
+{
+  static int32_t here = 5;
+  int32_t there = 7;
+  _Alignas(16) int32_t message[4] = {1, 2, 3, 4};
+  int64_t slot = ((intptr_t)&there - (intptr_t)&here) / 4, slots[4] = {0, slot, slot, 0};
+  grove_mover m = mover_open(&(unit){.type = MPI_INT32_T}, &(reduction){.op = MPI_SUM});
+  grove_shape shape;
+  CHECK_OK(
+    grove_shape_create(&(grove_index){.count = 4, .wide = slots}, &(grove_index){0}, 4, &shape));
+  CHECK_OK(grove_pack_fetch(&m, &shape, &here, 0, 4, message));
+  CHECK(here == 10 && there == 12, "slots far apart are %d and %d", here, there);
+  CHECK(message[0] == 5 && message[1] == 7 && message[2] == 9 && message[3] == 6,
+        "slots far apart were %d, %d, %d, %d", message[0], message[1], message[2], message[3]);
+  grove_shape_free(&shape);
+  grove_mover_free(&m);
+}
+
 /* ---- nothing, and everything ---- */
 
 /* A rank that owns nothing has NULL for an array, and lists without entries. */
@@ -426,6 +515,7 @@ int main(int argc, char **argv)
   try_far("columns", 5, 800, 4, 5);
   /* Beyond the mebibyte up to which pieces are looked for. */
   try_far("large columns", 2, (1 << 20) + 32, 4, 0);
+  try_apart();
   check_tried();
   operations_close();
   units_free(types);

@@ -1,0 +1,108 @@
+/* The option `trace`: what ran when, on every rank, for a timeline viewer. While the program runs
+ * each rank notes *spans* in its own memory, with its own clock; when the context goes rank 0
+ * writes them all to one file, in Chrome's trace event format, a row a rank.
+ *
+ *     trace.c        noting spans                 trace_text.c    one rank's spans as text
+ *     trace_clock.c  how far clocks are apart     trace_write.c   all ranks' text into a file
+ *
+ * Memory is bounded: from a number of spans on, further ones are only counted.
+ */
+#ifndef GROVE_CONTEXT_TRACE_H
+#define GROVE_CONTEXT_TRACE_H
+
+#include "context/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a span is about: a forest, or the operations of one channel on it. Texts are borrowed, but
+ * for a copy of the name, cut if it is very long. */
+typedef struct grove_subject {
+  char *forest;
+  int64_t serial;        /* the forest's */
+  const char *operation; /* NULL: the forest itself */
+  const char *route;
+  int64_t unit_bytes;
+  int64_t on_node_messages, on_node_bytes; /* that this rank sends in one start */
+  int64_t off_node_messages, off_node_bytes;
+} grove_subject;
+
+typedef enum grove_span_kind {
+  GROVE_SPAN_SET_UP,
+  GROVE_SPAN_INIT,
+  GROVE_SPAN_START,
+  GROVE_SPAN_WAIT,   /* until the end */
+  GROVE_SPAN_TEST,   /* the one that told of the end */
+  GROVE_SPAN_TIMEOUT /* a wait that came to none */
+} grove_span_kind;
+
+typedef struct grove_span {
+  grove_span_kind kind;
+  int subject;
+  int64_t start;     /* which start of its channel, from 1; 0: it is about none */
+  double begin, end; /* by this rank's clock */
+  double between;    /* of a wait or test: seconds since the start outside of the library */
+} grove_span;
+
+/* By how much this rank's clock is ahead of rank 0's, and how wrong that may be. */
+typedef struct grove_reading {
+  double here; /* when it was read, by this rank's clock */
+  double ahead, error;
+} grove_reading;
+
+typedef struct grove_trace {
+  char *wanted, *path;     /* rank 0: the file as the option names it, and as it will be called */
+  int64_t limit;           /* of spans and subjects together */
+  double patience_seconds; /* for ranks that do not free their context */
+  int64_t nspans, nsubjects, span_room, subject_room;
+  grove_span *spans;
+  grove_subject *subjects;
+  int64_t dropped;     /* spans beyond the limit */
+  double origin;       /* where the time line begins, by rank 0's clock */
+  grove_reading first; /* when tracing was switched on */
+  grove_reading last;  /* when the context went */
+} grove_trace;
+
+/* Begins a trace if the option wants one and there is none; gives it the name that the option says.
+ * Agreed by all. */
+grove_status grove_trace_follow_option(grove_context *ctx);
+void grove_trace_free(grove_trace **trace);
+
+/* The time if spans are being noted, else 0: for the beginning of one. */
+static inline int grove_trace_is_on(const grove_context *ctx)
+{
+  return *ctx->options.trace != '\0' && ctx->trace;
+}
+static inline double grove_trace_clock(const grove_context *ctx)
+{
+  return grove_trace_is_on(ctx) ? grove_clock() : 0;
+}
+
+/* A number for spans to refer to; -1 where there is no room, and its spans are only counted. */
+int grove_trace_subject(grove_trace *trace, const grove_subject *like);
+void grove_trace_note(grove_trace *trace, const grove_span *span);
+
+/* The set-up of a forest, which began at `since` and ends now. */
+void grove_trace_set_up(grove_context *ctx, const char *forest, int64_t serial, double since);
+
+/* Compares the clocks of all hosts with rank 0's; `origin` becomes rank 0's time when it began.
+ * Agreed by all. */
+grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin);
+
+/* Prints lines of this rank, as many as there is room for, from the one that `next` says (at first
+ * 0), and moves it on. Returns the bytes, 0 after the last line. Every line begins with a comma.
+ */
+enum { GROVE_TRACE_LINE_BYTES = 8192 };
+size_t grove_trace_print(const grove_context *ctx, int64_t *next, char *out, size_t room);
+
+/* Writes the file, on rank 0, of all ranks. A rank that does not come within some seconds is not
+ * waited for: the file then has rank 0's row alone, and GROVE_ERR_TIMEOUT says so. Agreed by all
+ * that came. */
+grove_status grove_trace_write(grove_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,106 @@
+/* How far the clocks of hosts are apart. Ranks of one memory domain read the same clock, so one of
+ * each, the lowest, compares it with rank 0's: rank 0 asks for the time, and takes the answer to
+ * have been given in the middle between question and answer. Of several rounds the quickest counts;
+ * half its time is how wrong this can be. Cost: some round trips for each host, one after the
+ * other.
+ */
+#include "context/trace.h"
+
+#include <stdlib.h>
+
+enum { ROUNDS = 20 };
+
+/* What travels. It is left alone for ever if a rank does not come: MPI may still use it. */
+typedef struct letter {
+  double question, answer;
+} letter;
+
+static grove_status ask_once(grove_context *ctx, int peer, letter *m)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request send, receive;
+  GROVE_TRY_MPI(MPI_Irecv(&m->answer, 1, MPI_DOUBLE, peer, GROVE_TAG_CLOCK, ctx->comm, &receive));
+  GROVE_TRY_MPI(MPI_Isend(&m->question, 1, MPI_DOUBLE, peer, GROVE_TAG_CLOCK, ctx->comm, &send));
+  GROVE_TRY(grove_context_wait(ctx, &receive));
+  GROVE_TRY(grove_context_wait(ctx, &send));
+fail:
+  return status;
+}
+
+/* On rank 0: how far the clock of `peer` is ahead, and how wrong that may be. */
+static grove_status ask(grove_context *ctx, int peer, letter *m, double out[2])
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < ROUNDS; i++) {
+    double before = grove_clock();
+    GROVE_TRY(ask_once(ctx, peer, m));
+    double after = grove_clock(), error = (after - before) / 2;
+    if (i > 0 && error >= out[1]) continue;
+    out[0] = m->answer - (before + after) / 2;
+    out[1] = error;
+  }
+fail:
+  return status;
+}
+
+static grove_status answer(grove_context *ctx, letter *m)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  for (int i = 0; i < ROUNDS; i++) {
+    GROVE_TRY_MPI(MPI_Irecv(&m->question, 1, MPI_DOUBLE, 0, GROVE_TAG_CLOCK, ctx->comm, &request));
+    GROVE_TRY(grove_context_wait(ctx, &request));
+    m->answer = grove_clock();
+    GROVE_TRY_MPI(MPI_Isend(&m->answer, 1, MPI_DOUBLE, 0, GROVE_TAG_CLOCK, ctx->comm, &request));
+    GROVE_TRY(grove_context_wait(ctx, &request));
+  }
+fail:
+  return status;
+}
+
+static int count_domains(const grove_context *ctx)
+{
+  int most = 0;
+  for (int r = 0; r < ctx->size; r++)
+    if (ctx->place[r].domain > most) most = ctx->place[r].domain;
+  return most + 1;
+}
+
+/* On rank 0: two numbers for each domain. The lowest rank of one has its first seat. */
+static grove_status ask_all(grove_context *ctx, letter *m, double *table)
+{
+  grove_status status = GROVE_OK;
+  for (int r = 0; r < ctx->size; r++) {
+    const grove_place *place = &ctx->place[r];
+    if (place->domain == ctx->place[0].domain || place->seat > 0) continue;
+    GROVE_TRY(ask(ctx, r, m, table + 2 * place->domain));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  const grove_place *place = &ctx->place[ctx->rank];
+  letter *m = grove_memory(1, sizeof *m);
+  double *table = NULL;
+  int domains = count_domains(ctx);
+  size_t bytes = (2 * (size_t)domains + 1) * sizeof *table;
+  table = grove_memory(1, bytes);
+  if (!m || !table)
+    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for clocks");
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  table[2 * domains] = grove_clock();
+  if (ctx->rank == 0)
+    GROVE_TRY(ask_all(ctx, m, table));
+  else if (place->seat == 0 && place->domain != ctx->place[0].domain)
+    GROVE_TRY(answer(ctx, m));
+  GROVE_TRY(grove_context_tell(ctx, table, (int)bytes, 0));
+  *out = (grove_reading){grove_clock(), table[2 * place->domain], table[2 * place->domain + 1]};
+  *origin = table[2 * domains];
+fail:
+  if (!ctx->broken) free(m);
+  free(table);
+  return status;
+}

@@ -1,0 +1,150 @@
+/* One rank's spans as lines of JSON. Times are printed from whole nanoseconds, so that neither the
+ * locale nor rounding gets into them: a span ends where its successor may begin.
+ */
+#include "context/trace.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- texts of users ---- */
+
+static int continues(unsigned char c)
+{
+  return (c & 0xc0) == 0x80;
+}
+
+/* Bytes of the character of UTF-8 that begins here; 0: none does. */
+static int character_bytes(const unsigned char *c)
+{
+  if (c[0] < 0x80) return 1;
+  if (c[0] < 0xc2 || c[0] > 0xf4 || !continues(c[1])) return 0;
+  if (c[0] < 0xe0) return 2;
+  if (!continues(c[2])) return 0;
+  if (c[0] < 0xf0) /* not in more bytes than it needs, and no half of a pair */
+    return (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ? 0 : 3;
+  if (!continues(c[3])) return 0;
+  return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : 4;
+}
+
+/* What stands between quotes. A byte that is no UTF-8 becomes the character for that. At most six
+ * bytes for each of `text`. */
+static void escape(const char *text, char *out)
+{
+  for (const unsigned char *c = (const unsigned char *)text; *c;) {
+    int n = character_bytes(c);
+    if (n == 0)
+      out += sprintf(out, "\\ufffd");
+    else if (*c == '"' || *c == '\\')
+      out += sprintf(out, "\\%c", *c);
+    else if (*c < ' ' || *c == 127)
+      out += sprintf(out, "\\u%04x", *c);
+    else
+      out += sprintf(out, "%.*s", n, (const char *)c);
+    c += n > 0 ? n : 1;
+  }
+  *out = '\0';
+}
+
+/* ---- times ---- */
+
+/* Nanoseconds since the beginning of the time line, by rank 0's clock, for a time by this rank's.
+ * Between the two readings the clocks are taken to have drifted apart evenly. */
+static int64_t on_time_line(const grove_trace *t, double time)
+{
+  const grove_reading *a = &t->first, *b = &t->last;
+  double part = b->here > a->here ? (time - a->here) / (b->here - a->here) : 0;
+  double seconds = time - (a->ahead + part * (b->ahead - a->ahead)) - t->origin;
+  return seconds > 0 ? (int64_t)(1e9 * seconds + 0.5) : 0;
+}
+
+typedef struct decimal {
+  char text[32];
+} decimal;
+
+/* Nanoseconds as microseconds. */
+static decimal microseconds(int64_t ns)
+{
+  decimal d;
+  snprintf(d.text, sizeof d.text, "%lld.%03lld", (long long)(ns / 1000), (long long)(ns % 1000));
+  return d;
+}
+
+/* ---- lines ---- */
+
+/* Rank r is thread r + 1 of process 1: viewers take the numbers 0 for the idle thread of a kernel,
+ * and show it in a row with others. */
+enum { PROCESS = 1, FIRST_THREAD = 1 };
+
+/* Who this is, for the viewer to call its row, and for programs. */
+static int print_rank(const grove_context *ctx, char *out, size_t room)
+{
+  const grove_trace *t = ctx->trace;
+  char host[256] = "", name[6 * sizeof host], lost[64] = "";
+  int rank = ctx->rank, thread = FIRST_THREAD + rank, node = ctx->place[rank].node;
+  double error = t->first.error > t->last.error ? t->first.error : t->last.error;
+  gethostname(host, sizeof host - 1);
+  escape(host, name);
+  if (t->dropped > 0) snprintf(lost, sizeof lost, ", %lld dropped", (long long)t->dropped);
+  int n = snprintf(out, room,
+                   ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+                   "\"args\":{\"name\":\"rank %d, node %d (%s)%s\"}},\n"
+                   "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+                   "\"args\":{\"sort_index\":%d}}",
+                   PROCESS, thread, rank, node, name, lost, PROCESS, thread, rank);
+  return n + snprintf(out + n, room - (size_t)n,
+                      ",\n{\"name\":\"grove_rank\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+                      "\"args\":{\"rank\":%d,\"node\":%d,\"host\":\"%s\",\"spans\":%lld,"
+                      "\"dropped\":%lld,\"clock_error_us\":%s}}",
+                      PROCESS, thread, rank, node, name, (long long)t->nspans,
+                      (long long)t->dropped, microseconds((int64_t)(1e9 * error)).text);
+}
+
+static const char *const verbs[] = {"set up", "init", "start", "wait", "test", "timeout"};
+
+/* Adds what is known of a span beside its time. */
+static int print_arguments(const grove_subject *s, const grove_span *span, char *out, size_t room)
+{
+  if (span->kind == GROVE_SPAN_SET_UP) return snprintf(out, room, "%s", "");
+  if (span->kind >= GROVE_SPAN_WAIT)
+    return snprintf(out, room, ",\"start\":%lld,\"between_us\":%s", (long long)span->start,
+                    microseconds(span->between > 0 ? (int64_t)(1e9 * span->between) : 0).text);
+  int n = snprintf(out, room, ",\"route\":\"%s\",\"unit_bytes\":%lld", s->route,
+                   (long long)s->unit_bytes);
+  if (span->kind == GROVE_SPAN_INIT) return n;
+  return n + snprintf(out + n, room - (size_t)n,
+                      ",\"start\":%lld,\"on_node_messages\":%lld,\"on_node_bytes\":%lld,"
+                      "\"off_node_messages\":%lld,\"off_node_bytes\":%lld",
+                      (long long)span->start, (long long)s->on_node_messages,
+                      (long long)s->on_node_bytes, (long long)s->off_node_messages,
+                      (long long)s->off_node_bytes);
+}
+
+static int print_span(const grove_context *ctx, const grove_span *span, char *out, size_t room)
+{
+  const grove_trace *t = ctx->trace;
+  const grove_subject *s = &t->subjects[span->subject];
+  const char *verb = verbs[span->kind];
+  char name[2048];
+  int64_t begin = on_time_line(t, span->begin), end = on_time_line(t, span->end);
+  escape(s->forest, name);
+  int n = snprintf(out, room,
+                   ",\n{\"name\":\"%s%s%s (%s)\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
+                   "\"ts\":%s,\"dur\":%s,\"args\":{\"forest\":\"%s\",\"forest_number\":%lld",
+                   verb, s->operation ? " " : "", s->operation ? s->operation : "", name, verb,
+                   PROCESS, FIRST_THREAD + ctx->rank, microseconds(begin).text,
+                   microseconds(end - begin).text, name, (long long)s->serial);
+  n += print_arguments(s, span, out + n, room - (size_t)n);
+  return n + snprintf(out + n, room - (size_t)n, "}}");
+}
+
+size_t grove_trace_print(const grove_context *ctx, int64_t *next, char *out, size_t room)
+{
+  const grove_trace *t = ctx->trace;
+  size_t used = 0;
+  for (; *next <= t->nspans && room - used >= GROVE_TRACE_LINE_BYTES; (*next)++) {
+    const grove_span *span = *next > 0 ? &t->spans[*next - 1] : NULL;
+    used += (size_t)(span ? print_span(ctx, span, out + used, room - used)
+                          : print_rank(ctx, out + used, room - used));
+  }
+  return used;
+}

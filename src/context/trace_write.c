@@ -1,0 +1,234 @@
+/* All ranks' spans into one file. First all ranks say that they are here; one that does not come
+ * within some seconds must not stop the others for ever, and then rank 0 writes its own row only.
+ * From then on everybody has a part: rank 0 calls the others one after the other, and each sends
+ * its lines in pieces, the next when the last has been taken. So no rank needs memory for more than
+ * a piece. A reader finds the old file or the new one, never half of one.
+ */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "context/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 1 << 18 };
+
+typedef struct piece {
+  int64_t bytes; /* 0: that was all */
+  char text[PIECE_BYTES];
+} piece;
+
+/* What this rank has a hand on while it writes. */
+typedef struct writer {
+  piece *piece;
+  int *call;  /* what rank 0 tells a rank whose turn it is: whether its lines are wanted */
+  FILE *file; /* rank 0 */
+  char *part; /* the file under the name it has until it is whole; NULL: it has its own */
+  char *path;
+  int trouble; /* errno of the first write that failed */
+} writer;
+
+/* ---- the file ---- */
+
+static grove_status refuse(const writer *w, int why)
+{
+  return grove_error(GROVE_ERR_SYSTEM, __FILE__, __LINE__, "the trace %.300s cannot be written: %s",
+                     w->path, strerror(why));
+}
+
+/* What is no ordinary file (a terminal, a pipe) cannot be replaced, only written to. A link stays,
+ * and leads to the new file. */
+static grove_status open_file(writer *w, const char *path)
+{
+  grove_status status = GROVE_OK;
+  struct stat old;
+  int is_there = stat(path, &old) == 0, fd = -1;
+  w->path = is_there ? realpath(path, NULL) : strdup(path);
+  GROVE_CHECK(w->path, GROVE_ERR_MEMORY, "no memory for the name of a trace");
+  if (is_there && !S_ISREG(old.st_mode)) {
+    w->file = fopen(path, "w");
+  } else {
+    size_t room = strlen(w->path) + 64;
+    GROVE_NEW(w->part, room);
+    snprintf(w->part, room, "%s.%ld.part", w->path, (long)getpid());
+    fd = open(w->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    w->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+  }
+  if (!w->file) status = refuse(w, errno);
+fail:
+  return status;
+}
+
+/* After the first failure nothing more is written. */
+static void put(writer *w, const char *text, size_t bytes)
+{
+  if (w->trouble || bytes == 0) return;
+  errno = 0;
+  if (fwrite(text, 1, bytes, w->file) != bytes) w->trouble = errno ? errno : EIO;
+}
+
+/* The last words of the file, and its name. */
+static grove_status finish_file(const grove_context *ctx, writer *w, int complete)
+{
+  char text[256];
+  int n = snprintf(text, sizeof text,
+                   "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"grove %d.%d.%d\","
+                   "\"ranks\":%d,\"nodes\":%d,\"complete\":%s}}\n",
+                   GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH, ctx->size,
+                   ctx->topo.nnodes, complete ? "true" : "false");
+  put(w, text, (size_t)n);
+  if (fclose(w->file) != 0 && !w->trouble) w->trouble = errno;
+  w->file = NULL;
+  if (!w->trouble && w->part && rename(w->part, w->path) != 0) w->trouble = errno;
+  if (w->trouble) return refuse(w, w->trouble);
+  free(w->part);
+  w->part = NULL;
+  return GROVE_OK;
+}
+
+/* Nothing is left behind that is not whole. */
+static void close_writer(writer *w, int memory_too)
+{
+  if (w->file) fclose(w->file);
+  if (w->part) unlink(w->part);
+  free(w->part);
+  free(w->path);
+  if (!memory_too) return; /* MPI may still use it */
+  free(w->piece);
+  free(w->call);
+}
+
+static grove_status open_writer(const grove_context *ctx, writer *w)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(w->piece, 1);
+  GROVE_NEW(w->call, 1);
+  if (ctx->rank == 0) GROVE_TRY(open_file(w, ctx->trace->path));
+fail:
+  return status;
+}
+
+/* ---- the ranks ---- */
+
+static void write_own(const grove_context *ctx, writer *w)
+{
+  static const char opening[] = "{\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\","
+                                "\"pid\":1,\"args\":{\"name\":\"grove\"}}";
+  int64_t next = 0;
+  put(w, opening, sizeof opening - 1);
+  for (size_t n; (n = grove_trace_print(ctx, &next, w->piece->text, PIECE_BYTES)) > 0;)
+    put(w, w->piece->text, n);
+}
+
+/* On rank 0: calls `peer`, and takes its lines. */
+static grove_status take_lines(grove_context *ctx, writer *w, int peer)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  *w->call = !w->trouble;
+  GROVE_TRY_MPI(MPI_Isend(w->call, 1, MPI_INT, peer, GROVE_TAG_TRACE, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+  do {
+    GROVE_TRY_MPI(MPI_Irecv(w->piece, (int)sizeof *w->piece, MPI_BYTE, peer, GROVE_TAG_TRACE,
+                            ctx->comm, &request));
+    GROVE_TRY(grove_context_wait(ctx, &request));
+    put(w, w->piece->text, (size_t)w->piece->bytes);
+  } while (w->piece->bytes > 0);
+fail:
+  return status;
+}
+
+static grove_status send_lines(grove_context *ctx, writer *w)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  int64_t next = 0;
+  GROVE_TRY_MPI(MPI_Irecv(w->call, 1, MPI_INT, 0, GROVE_TAG_TRACE, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+  do {
+    size_t n = *w->call ? grove_trace_print(ctx, &next, w->piece->text, PIECE_BYTES) : 0;
+    w->piece->bytes = (int64_t)n;
+    GROVE_TRY_MPI(MPI_Issend(w->piece, (int)(offsetof(piece, text) + n), MPI_BYTE, 0,
+                             GROVE_TAG_TRACE, ctx->comm, &request));
+    GROVE_TRY(grove_context_wait(ctx, &request));
+  } while (w->piece->bytes > 0);
+fail:
+  return status;
+}
+
+/* Agreed by all. */
+static grove_status write_all(grove_context *ctx, writer *w)
+{
+  grove_status status = GROVE_OK;
+  double unused = 0;
+  GROVE_TRY(grove_trace_compare_clocks(ctx, &ctx->trace->last, &unused));
+  if (ctx->rank == 0) {
+    write_own(ctx, w);
+    for (int r = 1; r < ctx->size; r++) GROVE_TRY(take_lines(ctx, w, r));
+    status = finish_file(ctx, w, 1);
+  } else {
+    GROVE_TRY(send_lines(ctx, w));
+  }
+  GROVE_TRY(grove_context_agree(ctx, status, NULL, 0));
+fail:
+  return status;
+}
+
+/* The ranks could not come together, for this reason. */
+static grove_status write_alone(const grove_context *ctx, writer *w, grove_status code,
+                                const char *why)
+{
+  grove_status status = GROVE_OK;
+  if (ctx->rank == 0) {
+    write_own(ctx, w);
+    GROVE_TRY(finish_file(ctx, w, 0));
+  }
+  GROVE_CHECK(0, code, "rank %d: %s: the trace %s", ctx->rank, why,
+              ctx->rank == 0 ? "has rank 0's row alone" : "is without this rank's row");
+fail:
+  return status;
+}
+
+/* Says that this rank is here, and whether it can write. 0 when some rank does not come. */
+static int meet(grove_context *ctx, grove_status mine, grove_status *agreed)
+{
+  grove_agreement agreement;
+  grove_pause pause;
+  *agreed = grove_agreement_begin(ctx, mine, NULL, 0, &agreement);
+  if (*agreed != GROVE_OK) return 0;
+  grove_pause_begin(&pause, ctx->spins);
+  for (int done = 0;;) {
+    MPI_Request_get_status(agreement.request, &done, MPI_STATUS_IGNORE);
+    if (done) break;
+    if (grove_pause_expired(&pause, ctx->trace->patience_seconds)) return 0;
+    grove_pause_step(&pause);
+  }
+  *agreed = grove_agreement_end(ctx, &agreement, NULL);
+  return 1;
+}
+
+grove_status grove_trace_write(grove_context *ctx)
+{
+  writer w = {0};
+  int finalized = 0, all = 0;
+  const char *why = "a collective call timed out";
+  grove_status status = open_writer(ctx, &w), agreed = GROVE_OK;
+  ctx->options.timeout_seconds = 0; /* those who come take as long as the file takes */
+  MPI_Finalized(&finalized);
+  if (finalized) {
+    why = "the context was freed after MPI_Finalize";
+  } else if (!ctx->broken) {
+    why = "not every rank freed its context";
+    all = meet(ctx, status, &agreed);
+    if (!all) ctx->broken = 1;
+  }
+  if (all)
+    status = agreed == GROVE_OK ? write_all(ctx, &w) : agreed;
+  else if (status == GROVE_OK)
+    status = write_alone(ctx, &w, finalized ? GROVE_ERR_STATE : GROVE_ERR_TIMEOUT, why);
+  close_writer(&w, !ctx->broken);
+  return status;
+}

@@ -1,0 +1,132 @@
+/* Where the time of an operation goes: inside start; inside the waits and tests of it, up to the
+ * one that told of its end; and between these, when the program computed, or called the library
+ * for something else, or a thread of the library's own moved the data. The three add up to the time
+ * from the call of start to the return of that wait or test. They are summed up for the option
+ * `log`, and noted one by one for `trace`.
+ *
+ * Only channels with an account come here: without the options that ask for one, nothing but the
+ * flag is looked at.
+ */
+#include "exec/op.h"
+
+#include <stdio.h>
+
+/* ---- accounts ---- */
+
+/* Whose row it is: all names of a bundle. */
+static void name_forests(const grove_op *op, char *text, size_t room)
+{
+  size_t used = 0;
+  text[0] = 0;
+  for (int k = 0; k < op->nfields && used + 1 < room; k++)
+    used += (size_t)snprintf(text + used, room - used, "%s%s", k > 0 ? "+" : "",
+                             grove_forest_label(op->fields[k].request.forest));
+}
+
+static int64_t bytes_of_units(const grove_channel *channel)
+{
+  int64_t bytes = 0;
+  for (int k = 0; k < channel->nlanes; k++) bytes += channel->lanes[k].key.unit_bytes;
+  return bytes;
+}
+
+static grove_status open_tally(grove_channel *channel, char *forests)
+{
+  grove_tally like = {.forest = forests,
+                      .operation = grove_channel_name(channel),
+                      .route = grove_channel_route(channel),
+                      .unit_bytes = bytes_of_units(channel)};
+  channel->account.counted = 1;
+  return grove_context_tally(channel->ctx, &like, &channel->account.tally);
+}
+
+static void open_subject(grove_channel *channel, char *forests, int64_t serial, double since)
+{
+  const grove_traffic *traffic = &channel->traffic;
+  grove_subject like = {.forest = forests,
+                        .serial = serial,
+                        .operation = grove_channel_name(channel),
+                        .route = grove_channel_route(channel),
+                        .unit_bytes = bytes_of_units(channel),
+                        .on_node_messages = traffic->on_node_messages,
+                        .on_node_bytes = traffic->on_node_bytes,
+                        .off_node_messages = traffic->off_node_messages,
+                        .off_node_bytes = traffic->off_node_bytes};
+  channel->account.traced = 1;
+  channel->account.subject = grove_trace_subject(channel->ctx->trace, &like);
+  grove_span span = {.kind = GROVE_SPAN_INIT,
+                     .subject = channel->account.subject,
+                     .begin = since,
+                     .end = grove_clock()};
+  grove_trace_note(channel->ctx->trace, &span);
+}
+
+grove_status grove_channel_open_account(const grove_op *op, double since)
+{
+  grove_status status = GROVE_OK;
+  grove_channel *channel = op->channel;
+  char forests[256];
+  name_forests(op, forests, sizeof forests);
+  if (op->ctx->options.log == GROVE_LOG_SUMMARY) GROVE_TRY(open_tally(channel, forests));
+  if (grove_trace_is_on(op->ctx))
+    open_subject(channel, forests, op->fields[0].request.forest->serial, since);
+  channel->account.kept = channel->account.counted || channel->account.traced;
+fail:
+  return status;
+}
+
+/* ---- starts and ends ---- */
+
+static void count_start(const grove_op *op, double seconds)
+{
+  const grove_channel *channel = op->channel;
+  grove_tally *t = &op->ctx->tallies[channel->account.tally];
+  t->starts++;
+  t->start_seconds += seconds;
+  t->on_node_messages += channel->traffic.on_node_messages;
+  t->off_node_messages += channel->traffic.off_node_messages;
+  t->on_node_bytes += channel->traffic.on_node_bytes;
+  t->off_node_bytes += channel->traffic.off_node_bytes;
+}
+
+static void count_end(const grove_op *op, double between)
+{
+  grove_tally *t = &op->ctx->tallies[op->channel->account.tally];
+  t->ends++;
+  t->between_seconds += between;
+  t->wait_seconds += op->timing.inside;
+}
+
+static void trace_span(const grove_op *op, grove_span_kind kind, double begin, double end,
+                       double between)
+{
+  grove_span span = {.kind = kind,
+                     .subject = op->channel->account.subject,
+                     .start = op->sequence,
+                     .begin = begin,
+                     .end = end,
+                     .between = between};
+  grove_trace_note(op->ctx->trace, &span);
+}
+
+void grove_op_note_start(grove_op *op)
+{
+  double now = grove_clock();
+  op->timing = (grove_timing){.open = 1, .returned = now};
+  if (op->channel->account.counted) count_start(op, now - op->since);
+  if (op->channel->account.traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
+}
+
+void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete)
+{
+  const grove_account *account = &op->channel->account;
+  double now = grove_clock();
+  op->timing.inside += now - since;
+  double between = now - op->timing.returned - op->timing.inside;
+  if (!complete && kind == GROVE_SPAN_TEST) return;
+  op->timing.open = !complete;
+  grove_context_enter(op->ctx);
+  if (account->counted && complete) count_end(op, between);
+  if (account->traced) trace_span(op, complete ? kind : GROVE_SPAN_TIMEOUT, since, now, between);
+  grove_context_leave(op->ctx);
+}
