@@ -1,16 +1,17 @@
 /* Things that outlive MPI, as in the destructors of globals: they may still be freed, in any state
  * and order. MPI is not called any more. */
+#include "calls.h"
 #include "check.h"
 #include "places.h"
 
-/* Every state that an operation may be in, twice: bcast and reduce. */
+/* Every state that an operation may be in, for every kind. */
 typedef enum state { FRESH, IDLE, ACTIVE, TESTED, BEGUN, STATES } state;
 
 /* One entry for the next rank, of two ints with a gap. */
 typedef struct thing {
   state s;
-  int reduces;
-  int root[4], leaf[4];
+  op_kind kind;
+  int root[4], leaf[4], update[4];
   grove_op *op;
 } thing;
 
@@ -19,7 +20,8 @@ typedef struct world {
   grove_forest *forest, *bare; /* set up; without a graph */
   MPI_Datatype unit;
   MPI_Op add;
-  thing thing[2 * STATES];
+  thing thing[OP_KINDS * STATES];
+  grove_op *bundle[3]; /* fresh, idle, active */
 } world;
 
 static void add(void *a, void *b, int *n, MPI_Datatype *type)
@@ -29,20 +31,22 @@ static void add(void *a, void *b, int *n, MPI_Datatype *type)
     for (int k = 0; k < 3; k += 2) ((int *)b)[4 * i + k] += ((const int *)a)[4 * i + k];
 }
 
+static op_call call_of(world *w, thing *t)
+{
+  MPI_Op op = t->kind == KIND_BCAST ? MPI_REPLACE : w->add;
+  return (op_call){t->kind, w->forest, w->unit, op, t->root, t->leaf, t->update};
+}
+
 static void begin(world *w, thing *t)
 {
-  if (t->reduces)
-    CHECK_OK(grove_reduce_begin(w->forest, w->unit, t->leaf, t->root, w->add, &t->op));
-  else
-    CHECK_OK(grove_bcast_begin(w->forest, w->unit, t->root, t->leaf, MPI_REPLACE, &t->op));
+  op_call c = call_of(w, t);
+  CHECK_OK(call_begin(&c, &t->op));
 }
 
 static void init(world *w, thing *t)
 {
-  if (t->reduces)
-    CHECK_OK(grove_reduce_init(w->forest, w->unit, t->leaf, t->root, w->add, &t->op));
-  else
-    CHECK_OK(grove_bcast_init(w->forest, w->unit, t->root, t->leaf, MPI_REPLACE, &t->op));
+  op_call c = call_of(w, t);
+  CHECK_OK(call_init(&c, &t->op));
 }
 
 /* All that waits for somebody. */
@@ -65,6 +69,17 @@ static void leave_active(world *w, thing *t)
   if (t->s == BEGUN) begin(w, t);
 }
 
+/* Each of all fresh operations: the last is left active. */
+static void make_bundles(world *w)
+{
+  grove_op *list[OP_KINDS];
+  for (int k = 0; k < OP_KINDS; k++) list[k] = w->thing[FRESH * OP_KINDS + k].op;
+  for (int i = 0; i < 3; i++) CHECK_OK(grove_op_bundle(OP_KINDS, list, &w->bundle[i]));
+  CHECK_OK(grove_start(w->bundle[1]));
+  CHECK_OK(grove_wait(w->bundle[1]));
+  CHECK_OK(grove_start(w->bundle[2]));
+}
+
 static void create(world *w)
 {
   MPI_Datatype two;
@@ -79,11 +94,13 @@ static void create(world *w)
   CHECK_OK(grove_forest_create(w->p.ctx, &w->forest));
   CHECK_OK(grove_forest_set_graph(w->forest, 1, 1, NULL, &(grove_root){next, 0}));
   CHECK_OK(grove_forest_set_up(w->forest));
-  for (int i = 0; i < 2 * STATES; i++) {
-    w->thing[i] = (thing){.s = (state)(i / 2), .reduces = i % 2, .root = {w->p.rank}};
+  for (int i = 0; i < OP_KINDS * STATES; i++) {
+    w->thing[i] = (thing){.s = (state)(i / OP_KINDS), .root = {w->p.rank}};
+    w->thing[i].kind = (op_kind)(i % OP_KINDS);
     prepare(w, &w->thing[i]);
   }
-  for (int i = 0; i < 2 * STATES; i++) leave_active(w, &w->thing[i]);
+  make_bundles(w);
+  for (int i = 0; i < OP_KINDS * STATES; i++) leave_active(w, &w->thing[i]);
   MPI_Type_free(&w->unit); /* Grove keeps what it needs */
 }
 
@@ -97,10 +114,11 @@ static void free_owners(world *w)
 
 static void free_operations(world *w)
 {
-  for (int i = 0; i < 2 * STATES; i++) {
+  for (int i = 0; i < OP_KINDS * STATES; i++) {
     CHECK_OK(grove_op_free(&w->thing[i].op));
     CHECK(w->thing[i].op == NULL, "a freed operation is not NULL");
   }
+  for (int i = 0; i < 3; i++) CHECK_OK(grove_op_free(&w->bundle[i]));
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "exercise.h"
 #include "places.h"
+#include "shared.h"
 
 #include <stdlib.h>
 
@@ -221,6 +222,29 @@ static void try_nested(const units *types, const place *p, int64_t number)
   woods_close(&w);
 }
 
+/* ---- one after the other ---- */
+
+/* Made, used and freed, hundreds of times: the memory of one serves the next. */
+static void made_and_freed(const units *types, const place *p)
+{
+  rng r = rng_from(test_seed() + 4, 0), mine = rng_from(r.state, (uint64_t)world_rank());
+  woods w = woods_open(p, &r, GRAPH_ALL_TO_ALL);
+  bundle b = bundle_open(types, &w, &r, MOST_MEMBERS, 0);
+  int64_t early = 0;
+  for (int i = 0; i < 300; i++) {
+    CHECK_OK(grove_op_free(&b.op));
+    bundle_make(&b);
+    if (i % 30 == 0) bundle_start(&b, i);
+    if (i % 30 == 0) bundle_wait(&b, &mine);
+    if (i == 20) early = shared_bytes();
+  }
+  polite_barrier(p->comm);
+  CHECK(shared_bytes() <= early + early / 2, "%lld bytes of shared memory became %lld",
+        (long long)early, (long long)shared_bytes());
+  bundle_close(&b);
+  woods_close(&w);
+}
+
 /* ---- what is sent ---- */
 
 static grove_report report_of(grove_op *op)
@@ -312,6 +336,7 @@ int main(int argc, char **argv)
   units *types = units_create();
   places all = places_create();
   bundle_of_none();
+  made_and_freed(types, &all.place[0]);
   int64_t cases = test_samples(2 * (MOST_MEMBERS + 1) * FATES);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);

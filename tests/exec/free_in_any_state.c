@@ -183,20 +183,41 @@ static void freed_between_others(const place *p, int64_t n, op_kind k)
 /* ---- with the option `timeout` ---- */
 
 /* Data, or the news that there is none: never a crash, never wrong data. */
-static void wait_or_give_up(ring *x)
+static void wait_or_give_up(ring *x, int round)
 {
   grove_status status = grove_wait(x->op);
   CHECK(status == GROVE_OK || status == GROVE_ERR_TIMEOUT, "%s: %s", grove_status_name(status),
         grove_last_error());
-  if (status == GROVE_OK) ring_check(x, 0);
+  if (status == GROVE_OK) ring_check(x, round);
 }
 
-/* Rank 0 frees what it has started; the others wait. */
+/* Rank 0 frees what it has started; the others wait. Values that no operation had before. */
 static void one_walks_away(const place *p, ring *x)
 {
+  int round = 100 + (int)x->kind;
+  ring_fill(x, round);
   CHECK_OK(grove_start(x->op));
-  if (p->rank != 0) wait_or_give_up(x);
+  if (p->rank != 0) wait_or_give_up(x, round);
   CHECK_OK(grove_op_free(&x->op));
+  polite_barrier(p->comm);
+}
+
+/* The same, and rank 0 goes on calling Grove, so that what it freed advances: the others get the
+ * right data, or none. */
+static void one_walks_away_and_goes_on(const place *p, ring *x, ring *after)
+{
+  int round = 200 + (int)x->kind;
+  ring_fill(x, round);
+  ring_fill(after, round);
+  CHECK_OK(grove_start(x->op));
+  if (p->rank != 0) wait_or_give_up(x, round);
+  CHECK_OK(grove_op_free(&x->op));
+  CHECK_OK(grove_start(after->op));
+  grove_status status;
+  do status = grove_wait(after->op);
+  while (status == GROVE_ERR_TIMEOUT);
+  CHECK_OK(status);
+  ring_check(after, round);
   polite_barrier(p->comm);
 }
 
@@ -212,7 +233,7 @@ static void one_never_starts(const place *p, ring *x)
   if (p->rank != 0) {
     CHECK_OK(grove_start(x->op));
     if (needed_by(x) != 0)
-      wait_or_give_up(x);
+      wait_or_give_up(x, 0);
     else
       CHECK_STATUS(grove_wait(x->op), GROVE_ERR_TIMEOUT);
   }
@@ -308,10 +329,11 @@ static void try_kinds(int64_t n)
 static void try_timeouts(int64_t n, op_kind never)
 {
   place p = place_create(split(0));
-  enum { CALLS = OP_KINDS + 1 };
+  enum { NEVER = 2 * OP_KINDS, AFTER, CALLS };
   ring x[CALLS];
-  for (op_kind k = 0; k < OP_KINDS; k++) x[k] = ring_open(&p, n, RING_NOBODY, k);
-  x[OP_KINDS] = ring_open(&p, n, RING_NOBODY, never);
+  for (int i = 0; i < NEVER; i++) x[i] = ring_open(&p, n, RING_NOBODY, (op_kind)(i % OP_KINDS));
+  x[NEVER] = ring_open(&p, n, RING_NOBODY, never);
+  x[AFTER] = ring_open(&p, n, RING_NOBODY, KIND_BCAST);
   polite_barrier(p.comm);
   CHECK_OK(grove_context_set(p.ctx, "timeout", test_timeout()));
   for (int i = 0; i < CALLS; i++) {
@@ -320,7 +342,9 @@ static void try_timeouts(int64_t n, op_kind never)
   }
   for (op_kind k = 0; k < OP_KINDS && p.size > 1; k++)
     if (k != KIND_FETCH || n == RING_SMALL) one_walks_away(&p, &x[k]); /* takes a timeout */
-  if (p.size > 1) one_never_starts(&p, &x[OP_KINDS]);
+  for (op_kind k = 0; k < OP_KINDS && p.size > 1; k++)
+    one_walks_away_and_goes_on(&p, &x[OP_KINDS + k], &x[AFTER]);
+  if (p.size > 1) one_never_starts(&p, &x[NEVER]);
   polite_barrier(p.comm);
   CHECK_OK(grove_context_set(p.ctx, "timeout", "0"));
   for (int i = 0; i < CALLS; i++) abandon(&x[i]);
