@@ -64,6 +64,8 @@ void grove_fields_free(int n, grove_field *fields)
     grove_mover_free(&fields[k].packed);
     grove_mover_free(&fields[k].mover);
     free(fields[k].edges);
+    free(fields[k].roots);
+    free(fields[k].leaves);
   }
   free(fields);
 }

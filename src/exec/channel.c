@@ -242,8 +242,11 @@ void grove_channel_release(grove_channel *channel)
   }
   grove_channel_unwire(channel);
   for (int k = 0; k < channel->nlanes; k++) {
-    grove_shape_free(&channel->lanes[k].fetched);
-    grove_shape_free(&channel->lanes[k].own);
+    grove_lane *lane = &channel->lanes[k];
+    grove_index lists[2] = {lane->fetched.slots, lane->own.slots};
+    grove_shape_free(&lane->fetched);
+    grove_shape_free(&lane->own);
+    for (int i = 0; i < 2 && lane->detached; i++) grove_index_free(&lists[i]);
   }
   free(channel->lanes);
   if (channel->tag > 0) grove_context_return_tag(channel->ctx, channel->tag, channel->sequence);

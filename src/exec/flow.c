@@ -38,7 +38,6 @@ static void write_piece(grove_op *op, const grove_bound_stage *s, const grove_fl
     memcpy(data, flow->memory + flow->at, (size_t)bytes);
     return;
   }
-  if (op->abandoned) return; /* there was no memory to save it; the list is gone with the forest */
   grove_op_note(op, grove_letter_pack(op, letter_of(s, flow), flow->at, bytes, data));
 }
 
@@ -137,7 +136,7 @@ static const char *item_data(grove_op *op, const grove_bound_stage *s, const gro
 static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
                        const char *data, int64_t bytes)
 {
-  if (!data || op->abandoned) return;
+  if (!data || (op->abandoned && flow->direct)) return; /* the array may be gone */
   if (flow->memory) {
     memcpy(flow->memory + flow->at, data, (size_t)bytes);
     return;
@@ -151,8 +150,7 @@ static int answer_piece(grove_op *op, const grove_bound_stage *s, const grove_fl
                         const char *data, int64_t bytes)
 {
   grove_flow *reply = flow->reply;
-  if (!reply || op->abandoned || reply->at != flow->at || reply->writer->turn != op->sequence)
-    return 0;
+  if (!reply || reply->at != flow->at || reply->writer->turn != op->sequence) return 0;
   grove_slot *slot = grove_ring_claim(reply->writer);
   if (!slot) return 0;
   slot->kind = GROVE_ITEM_DATA;
@@ -178,8 +176,7 @@ static void read_held(grove_op *op, const grove_bound_stage *s, grove_flow *flow
 static void finish_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   flow->at = 0;
-  if (flow->memory && !flow->direct && !op->abandoned)
-    grove_op_note(op, grove_op_unpack(op, s, flow->letter));
+  if (flow->memory && !flow->direct) grove_op_note(op, grove_op_unpack(op, s, flow->letter));
 }
 
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)

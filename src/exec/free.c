@@ -57,6 +57,11 @@ fail:
   return status;
 }
 
+static int is_in_user_array(const grove_bound_stage *s, int i)
+{
+  return !s->staging[i] && s->wired->letters[i].parts->space != GROVE_SPACE_EDGE;
+}
+
 static grove_status divert_receives(grove_op *op)
 {
   grove_status status = GROVE_OK;
@@ -65,7 +70,7 @@ static grove_status divert_receives(grove_op *op)
   int n = 0;
   GROVE_TRY(list_later(op, &n, &list));
   for (int j = 0; j < s->wired->np2p_receives; j++)
-    if (!s->staging[s->wired->p2p[j]] && grove_p2p_pending(s->p2p, j)) {
+    if (is_in_user_array(s, s->wired->p2p[j]) && grove_p2p_pending(s->p2p, j)) {
       grove_status outcome = divert(list, n, op->current, j);
       if (outcome != GROVE_OK) status = outcome;
     }
@@ -116,6 +121,7 @@ static grove_status abandon(grove_op *op, int finalized)
   grove_status status = finalized ? GROVE_OK : divert_receives(op);
   grove_bound_stage *s = &op->stages[op->current];
   for (int f = s->nflows_in; f < s->nflows && !finalized; f++) grove_flow_save(op, s, &s->flows[f]);
+  op->stuck = finalized || grove_op_detach(op) != GROVE_OK;
   for (int k = op->current; k < op->nstages; k++) /* its memory may go */
     for (int f = 0; f < op->stages[k].nflows; f++) op->stages[k].flows[f].single = 0;
   op->abandoned = 1;

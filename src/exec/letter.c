@@ -36,6 +36,12 @@ static window window_of(const grove_part *p, int64_t at, int64_t bytes)
   return (window){(from - p->at) / p->unit_bytes, (to - from) / p->unit_bytes, from - at};
 }
 
+/* The arrays and lists of an abandoned operation may be gone; edges are its own. */
+static int is_there(const grove_op *op, const grove_part *p)
+{
+  return !op->abandoned || p->space == GROVE_SPACE_EDGE;
+}
+
 grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
                                int64_t bytes, void *data)
 {
@@ -44,6 +50,7 @@ grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, i
     const grove_part *p = &letter->parts[k];
     const grove_field *f = &op->fields[p->field];
     window w = window_of(p, at, bytes);
+    if (!is_there(op, p)) continue; /* there was no memory to save it when that was possible */
     if (w.units > 0)
       GROVE_TRY(grove_pack(grove_field_mover(f, p->space), &p->shape,
                            grove_field_array(f, p->space), w.begin, w.units,
@@ -85,9 +92,10 @@ grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter,
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < letter->nparts; k++) {
-    window w = window_of(&letter->parts[k], at, bytes);
-    if (w.units > 0)
-      GROVE_TRY(unpack_part(op, &letter->parts[k], &w, (const char *)data + w.offset));
+    const grove_part *p = &letter->parts[k];
+    window w = window_of(p, at, bytes);
+    if (!is_there(op, p)) continue;
+    if (w.units > 0) GROVE_TRY(unpack_part(op, p, &w, (const char *)data + w.offset));
   }
 fail:
   return status;
@@ -150,7 +158,7 @@ grove_status grove_op_keep(grove_op *op, int s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
-  for (int k = 0; k < w->nkeeps; k++) {
+  for (int k = 0; k < w->nkeeps && !op->abandoned; k++) {
     const grove_part *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
     GROVE_TRY(grove_move(&f->mover, &from->shape, grove_field_array(f, from->space), &to->shape,

@@ -14,6 +14,7 @@
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
  *     bind.c      arrays and memory                   check.c    the option `check`
  *     bundle.c    several as one                      clock.c    what it took, for log and trace
+ *     detach.c    a fetch goes on without arrays
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -92,6 +93,7 @@ typedef struct grove_lane {
   grove_shape fetched;    /* the roots of all edges, in their order */
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */
+  int detached;           /* the lists of both are the channel's own: the forest may go */
 } grove_lane;
 
 /* Parts of a letter begin on multiples of this: every basic type is aligned in them. */
@@ -212,6 +214,7 @@ typedef struct grove_field {
   grove_mover packed;    /* units as in a letter: those of the edges */
   grove_mover fetcher;   /* of a fetch: what is done at the roots */
   void *edges;
+  void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
 } grove_field;
 
 /* A letter over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
@@ -277,6 +280,7 @@ struct grove_op {
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
   int abandoned; /* freed while active */
+  int stuck;     /* ... and cannot go on: whoever waits for it waits in vain */
   int unusable;  /* a start failed */
   int timed;     /* the start under way is */
   int nstages;
@@ -393,6 +397,10 @@ static inline double grove_op_clock(const grove_op *op)
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
 
 /* ---- freeing (free.c) ---- */
+
+/* A fetch that is abandoned before it has answered goes on with copies of what it needs of the
+ * user's arrays (detach.c). This rank's failure. */
+grove_status grove_op_detach(grove_op *op);
 
 /* Gives an operation that was begun, and is complete, back to its pool. */
 void grove_op_put_back(grove_op *op);

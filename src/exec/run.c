@@ -202,22 +202,17 @@ static void finish(grove_op *op)
   __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
 }
 
-/* Freed while active: the messages are seen through, their data is not looked at. The others expect
- * those of later stages too. */
-static void advance_abandoned(grove_op *op)
+/* A start failed halfway and the operation was freed: is what was started through? */
+static int leftovers_are_through(const grove_bound_stage *s)
 {
-  grove_bound_stage *s = &op->stages[op->current];
-  const int *which = NULL;
-  int n = 0;
-  send_flows(op, s);
-  receive_flows(op, s);
   for (int f = 0; f < s->nflows; f++)
-    if (!s->flows[f].done) return;
-  if (s->p2p && (grove_p2p_poll(s->p2p, &n, &which) != GROVE_OK || grove_p2p_busy(s->p2p))) return;
-  if (op->current + 1 < op->nstages && !op->unusable) {
-    op->unusable = enter_next(op) != GROVE_OK;
-    return;
-  }
+    if (!s->flows[f].done) return 0;
+  return !s->p2p || !grove_p2p_busy(s->p2p);
+}
+
+/* Freed while active, and through. */
+static void let_go(grove_op *op)
+{
   grove_channel *channel = op->channel;
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
@@ -226,13 +221,12 @@ static void advance_abandoned(grove_op *op)
   grove_channel_release(channel);
 }
 
+/* An abandoned operation advances like any other, but what comes for the user's arrays is not
+ * written there (letter.c, flow.c). */
 void grove_op_advance(grove_active *active)
 {
   grove_op *op = (grove_op *)active;
-  if (op->abandoned || op->unusable) {
-    if (op->abandoned) advance_abandoned(op);
-    return;
-  }
+  if (op->stuck || (op->unusable && !op->abandoned)) return;
   grove_bound_stage *s = &op->stages[op->current];
   grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
   if (s->to_send > 0) send_flows(op, s);
@@ -240,10 +234,16 @@ void grove_op_advance(grove_active *active)
     combine_in_order(op, s);
   else
     receive_flows(op, s);
-  if (status == GROVE_OK && !stage_is_complete(s)) return;
-  if (status == GROVE_OK && op->current + 1 < op->nstages) {
+  int complete = op->unusable ? leftovers_are_through(s) : stage_is_complete(s);
+  if (status == GROVE_OK && !complete) return;
+  if (status == GROVE_OK && !op->unusable && op->current + 1 < op->nstages) {
     status = enter_next(op);
     if (status == GROVE_OK) return;
+  }
+  if (op->abandoned) {
+    op->stuck = status != GROVE_OK;
+    if (!op->stuck) let_go(op);
+    return;
   }
   grove_op_note(op, status);
   grove_context_deactivate(&op->active);

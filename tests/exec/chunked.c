@@ -123,7 +123,7 @@ static void exercise_ring(const place *p, int64_t n, op_kind which, ring *x)
   for (int round = 0; round < 2; round++) {
     persistent(&x[0], round);
     in_flight(x, p, 10 + round);
-    if (which == KIND_FETCH) continue; /* who fetches needs an answer */
+    if (which == KIND_FETCH) continue; /* its owner must go on calling Grove */
     freed_among_others(x, p, 20 + round);
     in_flight(x, p, 30 + round);
     freed_before_arrival(&x[0], p, 40 + round);

@@ -319,7 +319,7 @@ static void try_kinds(int64_t n)
   place p = place_create(split(0));
   sent_and_never_taken(&p);
   for (op_kind k = 0; k < OP_KINDS; k++)
-    if (k != KIND_FETCH) freed_between_others(&p, n, k); /* who fetches needs an answer */
+    if (k != KIND_FETCH) freed_between_others(&p, n, k); /* its owner must go on calling Grove */
   still_works(&p, n);
   place_free(&p);
   polite_barrier(MPI_COMM_WORLD);

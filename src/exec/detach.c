@@ -1,0 +1,105 @@
+/* A fetch that is freed while active still owes answers to those who fetch from its roots. The
+ * user's arrays may be gone a moment later, and so may the forest with its lists: it goes on with
+ * copies of them, and the arrays are not written any more.
+ */
+#include "exec/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists ---- */
+
+static grove_status copy_list(grove_index *x)
+{
+  grove_status status = GROVE_OK;
+  size_t n = (size_t)x->count;
+  grove_index copy = *x;
+  if (x->narrow) {
+    GROVE_ROOM(copy.narrow, n);
+    memcpy(copy.narrow, x->narrow, n * sizeof *copy.narrow);
+  }
+  if (x->wide) {
+    GROVE_ROOM(copy.wide, n);
+    memcpy(copy.wide, x->wide, n * sizeof *copy.wide);
+  }
+  *x = copy;
+fail:
+  return status;
+}
+
+/* For all operations of the channel, which may have been abandoned too. */
+static grove_status detach_lane(grove_lane *lane)
+{
+  grove_status status = GROVE_OK;
+  grove_index fetched = lane->fetched.slots;
+  if (lane->detached) return GROVE_OK;
+  GROVE_TRY(copy_list(&fetched));
+  status = copy_list(&lane->own.slots);
+  if (status != GROVE_OK) {
+    grove_index_free(&fetched);
+    goto fail;
+  }
+  lane->fetched.slots = fetched;
+  lane->detached = 1;
+fail:
+  return status;
+}
+
+/* ---- arrays ---- */
+
+typedef struct range {
+  int64_t least, most;
+} range;
+
+static range range_of(const grove_index *slots)
+{
+  range r = {INT64_MAX, INT64_MIN};
+  for (int64_t i = 0; i < slots->count; i++) {
+    int64_t slot = grove_index_at(slots, i);
+    if (slot < r.least) r.least = slot;
+    if (slot > r.most) r.most = slot;
+  }
+  return r;
+}
+
+/* A copy of all that lies between the slots of a list; `array` becomes where its slot 0 would be. */
+static grove_status copy_array(const grove_unit *unit, const grove_index *slots, void **array,
+                               void **memory)
+{
+  grove_status status = GROVE_OK;
+  range r = range_of(slots);
+  if (slots->count == 0 || unit->bytes == 0) return GROVE_OK;
+  int64_t first = (unit->extent < 0 ? r.most : r.least) * unit->extent + unit->true_lb;
+  int64_t bytes = (r.most - r.least) * llabs(unit->extent) + unit->true_extent;
+  *memory = grove_room((size_t)bytes, 1);
+  GROVE_CHECK(*memory, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
+  memcpy(*memory, (const char *)*array + first, (size_t)bytes);
+  *array = (char *)*memory - first;
+fail:
+  return status;
+}
+
+static grove_status detach_field(grove_lane *lane, grove_field *f)
+{
+  grove_status status = GROVE_OK;
+  void **arrays = f->request.arrays;
+  const grove_unit *unit = &f->mover.unit;
+  GROVE_TRY(detach_lane(lane));
+  GROVE_TRY(copy_array(unit, &lane->fetched.slots, &arrays[GROVE_SPACE_ROOT], &f->roots));
+  GROVE_TRY(copy_array(unit, &lane->own.slots, &arrays[GROVE_SPACE_LEAF], &f->leaves));
+  arrays[GROVE_SPACE_UPDATE] = arrays[GROVE_SPACE_LEAF]; /* nobody wants it */
+fail:
+  return status;
+}
+
+grove_status grove_op_detach(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < op->nfields; k++) {
+    grove_lane *lane = &op->channel->lanes[k];
+    if (lane->key.operation == GROVE_FETCH && op->current <= lane->turn)
+      GROVE_TRY(detach_field(lane, &op->fields[k]));
+  }
+fail:
+  return status;
+}
