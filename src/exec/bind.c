@@ -113,11 +113,19 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
                        m->combine.way == GROVE_COMBINE_REPLACE);
 }
 
+/* Edges of a fetch: what comes for them meets their roots on the way. */
+static int is_for_edges(const grove_letter *letter)
+{
+  return letter->nparts == 1 && letter->parts->space == GROVE_SPACE_EDGE;
+}
+
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
  * checksum, or units that do not fit into a piece. */
 static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
-  if (is_direct(op, &w->letters[i], i < w->nreceives)) return 0;
+  int receives = i < w->nreceives, over_memory = w->via[i] < 0;
+  int meets_roots = receives && over_memory && is_for_edges(&w->letters[i]);
+  if (is_direct(op, &w->letters[i], receives) && !meets_roots) return 0;
   if (w->via[i] >= 0) return 1;
   return w->flows[~w->via[i]] == i && op->channel->staged;
 }
@@ -220,11 +228,6 @@ fail:
 }
 
 /* ---- requests and rings ---- */
-
-static int is_for_edges(const grove_letter *letter)
-{
-  return letter->nparts == 1 && letter->parts->space == GROVE_SPACE_EDGE;
-}
 
 /* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
  * the same ranks, in the same order. */

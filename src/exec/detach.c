@@ -62,7 +62,7 @@ static range range_of(const grove_index *slots)
   return r;
 }
 
-/* A copy of all that lies between the slots of a list; `array` becomes where its slot 0 would be. */
+/* A copy of all that lies between the slots of a list; `array` becomes where slot 0 would be. */
 static grove_status copy_array(const grove_unit *unit, const grove_index *slots, void **array,
                                void **memory)
 {

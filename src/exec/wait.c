@@ -88,12 +88,20 @@ fail:
   return status;
 }
 
+/* Which reader of its flow's ring gets letter i: letters over MPI may lie between theirs. */
+static int reader_of(const grove_wired_stage *w, int i)
+{
+  int reader = 0;
+  for (int k = w->flows[~w->via[i]]; k < i; k++) reader += w->via[k] == w->via[i];
+  return reader;
+}
+
 /* Is it the peer's fault that the message of a flow is not through? A receive may only wait for its
  * turn to be combined; of several readers one may have taken what others have not. */
 static int is_held_up(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow, int i)
 {
   if (flow->done) return 0;
-  if (flow->writer) return grove_ring_lags(flow->writer, i - flow->letter, flow->posted);
+  if (flow->writer) return grove_ring_lags(flow->writer, reader_of(s->wired, i), flow->posted);
   return flow->reader->turn == op->sequence && !(i > s->next && grove_ring_peek(flow->reader));
 }
 
@@ -126,10 +134,14 @@ static grove_status time_out(const grove_op *op)
   list_missing(op, s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
   list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
                sizeof missing);
+  /* In a later stage those who are missing may wait for others themselves. */
+  const char *advice = !*missing         ? "; an earlier one of its kind is not through"
+                       : op->current > 0 ? "; has every rank started it?"
+                                         : "; have those ranks started it?";
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
-                     "rank %d waited %g s in %s (start %lld)%s; have those ranks started it?",
-                     op->ctx->rank, op->ctx->options.timeout_seconds, grove_op_label(op),
-                     (long long)op->sequence, missing);
+                     "rank %d waited %g s in %s (start %lld)%s%s", op->ctx->rank,
+                     op->ctx->options.timeout_seconds, grove_op_label(op), (long long)op->sequence,
+                     missing, advice);
 }
 
 /* Polls that come before a wait in earnest, which reads the clock: as long as a small message may
