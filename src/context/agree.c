@@ -72,9 +72,10 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
   GROVE_TRY(begin(ctx, &s));
   out->step = s;
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
-  for (int i = 0; i < n; i++) s->in[1 + i] = values[i];
+  /* As many values in every step: ranks that are in different calls must not confuse MPI. */
+  for (int i = 0; i < MOST; i++) s->in[1 + i] = i < n ? values[i] : 0;
   GROVE_TRY_MPI(
-    MPI_Iallreduce(s->in, s->out, n + 1, MPI_INT64_T, MPI_MAX, ctx->comm, &out->request));
+    MPI_Iallreduce(s->in, s->out, MOST + 1, MPI_INT64_T, MPI_MAX, ctx->comm, &out->request));
 fail:
   return status;
 }

@@ -14,8 +14,8 @@ enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
 /* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
  * the roots, between letters. */
-static grove_status make_fetch(const grove_request *r, const grove_unit *unit,
-                               const grove_combine *combine, grove_field *f)
+static grove_status make_fetching_field(const grove_request *r, const grove_unit *unit,
+                                        const grove_combine *combine, grove_field *f)
 {
   grove_status status = GROVE_OK;
   grove_unit packed = grove_unit_packed(unit), borrowed = *unit;
@@ -43,7 +43,7 @@ grove_status grove_field_create(const grove_request *r, grove_field *out, grove_
   GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
   *key = grove_channel_key_of(r, &unit, &combine);
   if (r->operation == GROVE_FETCH)
-    GROVE_TRY(make_fetch(r, &unit, &combine, &f));
+    GROVE_TRY(make_fetching_field(r, &unit, &combine, &f));
   else
     GROVE_TRY(grove_mover_create(&unit, &combine, &f.mover));
   f.request.unit = f.mover.unit.type; /* the user's own may go */
@@ -279,6 +279,8 @@ grove_status grove_op_connect(grove_op *op, int rewired)
   if (rewired) { /* what was a flow is a message now */
     free(op->memory);
     op->memory = NULL;
+    for (int s = 0; s < op->nstages; s++)
+      for (int i = 0; i < op->stages[s].wired->nletters; i++) op->stages[s].staging[i] = NULL;
     GROVE_TRY(make_staging(op));
   }
   for (int s = 0; s < op->nstages; s++) {

@@ -56,13 +56,10 @@ fail:
 static grove_status bundle(grove_context *ctx, int n, grove_op *const *ops, const grove_op *first,
                            grove_op **out)
 {
-  grove_status status = GROVE_OK;
   grove_request *requests = NULL;
   int count = 0;
   grove_status mine = list_requests(n, ops, first, &count, &requests);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_op_init(ctx, "grove_op_bundle", count, requests, out));
-fail:
+  grove_status status = grove_op_init(ctx, "grove_op_bundle", mine, count, requests, out);
   free(requests);
   return status;
 }

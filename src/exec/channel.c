@@ -165,7 +165,7 @@ static int same_key(const grove_channel_key *a, const grove_channel_key *b)
 }
 
 /* The leaves of this rank's own roots need not come along the plan. */
-static grove_status make_fetch(const grove_forest *f, grove_lane *lane)
+static grove_status make_fetching_lane(const grove_forest *f, grove_lane *lane)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
@@ -189,7 +189,7 @@ static grove_status make_lane(const grove_request *r, const grove_channel_key *k
   grove_status status = GROVE_OK;
   out->key = *key;
   GROVE_TRY(get_plan(r->forest, key, &out->plan));
-  if (key->operation == GROVE_FETCH) GROVE_TRY(make_fetch(r->forest, out));
+  if (key->operation == GROVE_FETCH) GROVE_TRY(make_fetching_lane(r->forest, out));
 fail:
   return status;
 }

@@ -4,30 +4,30 @@
 #include <string.h>
 
 /* FNV-1a, 64 bit. */
-static uint64_t checksum(const void *message, int64_t bytes)
+static uint64_t checksum(const void *letter, int64_t bytes)
 {
-  const unsigned char *at = message;
+  const unsigned char *at = letter;
   uint64_t sum = 14695981039346656037u;
   for (int64_t i = 0; i < bytes; i++) sum = (sum ^ at[i]) * 1099511628211u;
   return sum;
 }
 
-void grove_check_seal(void *message, int64_t bytes, int64_t sequence)
+void grove_check_seal(void *letter, int64_t bytes, int64_t sequence)
 {
-  grove_trailer trailer = {checksum(message, bytes), (uint64_t)sequence};
-  memcpy((char *)message + bytes, &trailer, sizeof trailer);
+  grove_trailer trailer = {checksum(letter, bytes), (uint64_t)sequence};
+  memcpy((char *)letter + bytes, &trailer, sizeof trailer);
 }
 
-grove_status grove_check_open(const grove_op *op, int peer, const void *message, int64_t bytes)
+grove_status grove_check_open(const grove_op *op, int peer, const void *letter, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   grove_trailer trailer;
-  memcpy(&trailer, (const char *)message + bytes, sizeof trailer);
+  memcpy(&trailer, (const char *)letter + bytes, sizeof trailer);
   GROVE_CHECK(trailer.sequence == (uint64_t)op->sequence, GROVE_ERR_CORRUPT,
               "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
               op->ctx->rank, grove_op_label(op), peer, (unsigned long long)trailer.sequence,
               (long long)op->sequence);
-  GROVE_CHECK(trailer.checksum == checksum(message, bytes), GROVE_ERR_CORRUPT,
+  GROVE_CHECK(trailer.checksum == checksum(letter, bytes), GROVE_ERR_CORRUPT,
               "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
               op->ctx->rank, grove_op_label(op), (long long)bytes, peer);
 fail:
@@ -144,7 +144,7 @@ grove_status grove_check_overlap(const grove_channel *channel, const grove_field
   for (int64_t r = 0, w = 0; r < read.n && w < written.n && status == GROVE_OK;) {
     const span *a = &read.list[r], *b = &written.list[w];
     if (!is_fine(a, b)) status = refuse(channel, a, "read", b);
-    if (a->begin < b->begin)
+    if (a->end <= b->end) /* all readers of a slot are compared with who writes it */
       r++;
     else
       w++;

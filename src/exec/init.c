@@ -101,15 +101,15 @@ fail:
 }
 
 /* A new channel with its first operation. Agreed by all. */
-static grove_status make_first(grove_context *ctx, const char *call, int n,
+static grove_status make_first(grove_context *ctx, const char *call, grove_status mine, int n,
                                const grove_request *requests, int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
-  product made = {0};
+  product made = {.signature = 1};
   int rewired = 0;
   if (!ctx->machine) GROVE_TRY(measure_machine(ctx));
   double since = grove_trace_clock(ctx);
-  grove_status mine = make(ctx, call, n, requests, persistent, &made);
+  if (mine == GROVE_OK) mine = make(ctx, call, n, requests, persistent, &made);
   GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
   GROVE_TRY(grove_channel_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
@@ -121,23 +121,23 @@ fail:
   return status;
 }
 
-static grove_status init(grove_context *ctx, const char *call, int n, const grove_request *requests,
-                         int persistent, grove_op **out)
+static grove_status init(grove_context *ctx, const char *call, grove_status mine, int n,
+                         const grove_request *requests, int persistent, grove_op **out)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(grove_context_enter_call(ctx, call));
-  status = make_first(ctx, call, n, requests, persistent, out);
+  status = make_first(ctx, call, mine, n, requests, persistent, out);
   grove_context_leave_call(ctx);
 fail:
   return status;
 }
 
-grove_status grove_op_init(grove_context *ctx, const char *call, int n,
+grove_status grove_op_init(grove_context *ctx, const char *call, grove_status mine, int n,
                            const grove_request *requests, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
-  GROVE_TRY(init(ctx, call, n, requests, 1, &op));
+  GROVE_TRY(init(ctx, call, mine, n, requests, 1, &op));
   grove_op_hold_forests(op);
   GROVE_TRY(grove_op_set_arrays(op));
   *out = op;
@@ -248,7 +248,7 @@ static grove_status make_further(const grove_request *r, const char *call, grove
     op = made.op;
     GROVE_TRY(grove_op_connect(op, 0));
   } else {
-    GROVE_TRY(init(r->forest->ctx, call, 1, r, 0, &op));
+    GROVE_TRY(init(r->forest->ctx, call, GROVE_OK, 1, r, 0, &op));
     status = grove_channel_pool(r->forest, op->channel);
     grove_channel_release(op->channel); /* the pool has it now */
     GROVE_TRY(status);

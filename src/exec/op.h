@@ -161,6 +161,7 @@ typedef struct grove_channel {
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are complete before they travel over shared memory */
   int persistent;      /* arrays never change: requests are made once */
+  int failed;          /* a start did not enter all its stages: no further one can */
   int64_t sequence;    /* starts so far */
   grove_op *members;   /* of a pool: all operations that are idle, active or abandoned */
   grove_price price;   /* this rank's own part of the model's price; NaN: not known */
@@ -320,8 +321,9 @@ const char *grove_op_label(const grove_op *op);
 
 /* ---- making operations (init.c) ---- */
 
-/* An operation of n fields on a new channel, for `call`. Agreed by all. */
-grove_status grove_op_init(grove_context *ctx, const char *call, int n,
+/* An operation of n fields on a new channel, for `call`; `mine` is what has failed here already.
+ * Agreed by all. */
+grove_status grove_op_init(grove_context *ctx, const char *call, grove_status mine, int n,
                            const grove_request *requests, grove_op **out);
 /* One of one field, started: an idle one of its pool if there is one. */
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out);

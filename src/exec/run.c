@@ -79,7 +79,7 @@ static inline int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *f
   return 1;
 }
 
-/* Bcast: as it comes. */
+/* Where the order does not count: as it comes. */
 static inline void receive_flows(grove_op *op, grove_bound_stage *s)
 {
   grove_flow *flow = s->flows, *end = flow + s->nflows_in;
@@ -96,7 +96,7 @@ static int combine_next(grove_op *op, grove_bound_stage *s, int i)
   return 1;
 }
 
-/* Reduce: combines what has come, as far as the order allows. */
+/* Where it does: combines what has come, as far as the order allows. */
 static void combine_in_order(grove_op *op, grove_bound_stage *s)
 {
   const grove_letter *receives = s->wired->letters;
@@ -245,6 +245,7 @@ void grove_op_advance(grove_active *active)
     if (!op->stuck) let_go(op);
     return;
   }
+  op->channel->failed |= status != GROVE_OK && op->nstages > 1;
   grove_op_note(op, status);
   grove_context_deactivate(&op->active);
   finish(op);
@@ -267,6 +268,10 @@ static void begin(grove_op *op)
 grove_status grove_op_run(grove_op *op)
 {
   grove_status status = GROVE_OK;
+  if (op->channel->failed)
+    return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
+                       "rank %d: an earlier start of this %s failed halfway; make a new one",
+                       op->ctx->rank, grove_op_label(op));
   begin(op);
   GROVE_TRY(start_stage(op, op->stages));
   if (op->nstages == 1 && stage_is_complete(op->stages))
@@ -278,6 +283,7 @@ grove_status grove_op_run(grove_op *op)
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
   op->unusable = 1;
+  op->channel->failed |= op->nstages > 1;
   grove_context_activate(op->ctx, &op->active);
   return status;
 }

@@ -198,12 +198,20 @@ fail:
   return status;
 }
 
+static grove_status name_after(const grove_forest *f, grove_forest *multi)
+{
+  char name[128];
+  snprintf(name, sizeof name, "%.100s (multi)", f->name);
+  return grove_forest_set_name(multi, name);
+}
+
 static grove_status make_multi(grove_forest *f, grove_forest **out)
 {
   grove_status status = GROVE_OK;
   grove_forest *multi = NULL;
   grove_status mine = grove_forest_create(f->ctx, &multi);
   if (mine == GROVE_OK) mine = make(f, multi);
+  if (mine == GROVE_OK && f->name) mine = name_after(f, multi);
   GROVE_TRY(exchange(f, mine, multi));
   multi->serial = f->ctx->forests++;
   multi->ready = 1;

@@ -49,8 +49,7 @@ grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, co
 
 /* Fetch and op, in the order of the list: each slot's value goes to the message, in the place of
  * the unit that is combined with the slot: old = slot; slot = slot o unit; unit = old. A slot that
- * is named twice is changed twice. The shape's slots share no units; the message begins at a
- * multiple of 16 bytes. */
+ * is named twice is changed twice. The shape's slots share no units. */
 grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape, void *base,
                               int64_t begin, int64_t count, void *message);
 

@@ -1,5 +1,6 @@
 /* A plan: who sends what to whom, in stages, as plain data. It is written for bcast, where data
- * flows from the root array to the leaf array; reversed, it serves reduce. This is one rank's part;
+ * flows from the root array to the leaf array; reversed, it serves reduce and gather; there and
+ * back, fetch. This is one rank's part;
  * the k-th entry of a sender's list meets the k-th entry of the receiver's.
  *
  *     stage 0
@@ -73,12 +74,6 @@ typedef struct grove_counts {
   int64_t off_node_messages, off_node_units;
   int64_t kept_units; /* moved without a message */
 } grove_counts;
-
-/* Message i of a stage: receives first, then sends. */
-static inline const grove_message *grove_stage_message(const grove_stage *stage, int i)
-{
-  return i < stage->nreceives ? &stage->receives[i] : &stage->sends[i - stage->nreceives];
-}
 
 grove_status grove_plan_create(const char *route, int rank, int nstages, grove_plan **out);
 

@@ -3,7 +3,7 @@
  * pieces, so that the two copies overlap; sends of the same data share a ring, and each receiver
  * reads it.
  *
- *     grove_shm_create(ctx, nmessages, messages, &shm)    allocates the rings that this rank writes
+ *     grove_shm_create(ctx, nsends, sends, nreceives, receives, &shm)    the rings that it writes
  *     grove_shm_propose(ctx, shm, &grew)                  tells the others where
  *     (a collective step, which also takes the maximum of `grew`)
  *     grove_context_map_notices(ctx, &usable)             a further step, only if memory was added

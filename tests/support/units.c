@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -172,8 +173,8 @@ static void add_pair(units *all, const char *name, MPI_Datatype type, scalar val
 
 static void add_c_types(units *all)
 {
-  BASIC(MPI_CHAR, CLASS_MOVE, 0);
-  BASIC(MPI_WCHAR, CLASS_MOVE, 0);
+  BASIC(MPI_CHAR, CLASS_MOVE, CHAR_MIN < 0); /* as the machine has it */
+  BASIC(MPI_WCHAR, CLASS_MOVE, WCHAR_MIN < 0);
   BASIC(MPI_BYTE, CLASS_BYTE, 0);
   BASIC(MPI_SIGNED_CHAR, CLASS_INTEGER, 1);
   BASIC(MPI_UNSIGNED_CHAR, CLASS_INTEGER, 0);
