@@ -10,6 +10,7 @@ int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
 {
   const grove_part *p = letter->parts, *end = p + letter->nparts;
   int64_t to = at;
+  if (at == 0 && letter->data + GROVE_PART_ALIGNMENT <= most) return letter->data; /* as usual */
   if (letter->nparts > 1)
     most -= GROVE_PART_ALIGNMENT; /* for the gap behind the last part of a piece */
   while (p->at + p->bytes <= at) p++;
@@ -30,6 +31,8 @@ typedef struct window {
 
 static window window_of(const grove_part *p, int64_t at, int64_t bytes)
 {
+  if (at <= p->at && p->at + p->bytes <= at + bytes) /* as usual; divisions take their time */
+    return (window){0, p->shape.units, p->at - at};
   int64_t from = at > p->at ? at : p->at;
   int64_t to = at + bytes < p->at + p->bytes ? at + bytes : p->at + p->bytes;
   if (from >= to) return (window){0};

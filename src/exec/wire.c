@@ -193,6 +193,13 @@ static int same_data(const grove_letter *a, const grove_letter *b)
  * (Neoverse V1). The answers of a fetch get as many: what has room is answered at once. */
 enum { STREAM_SLOTS = 16, ORDERED_SLOTS = 32 };
 
+/* A bundle's ring has room for as much as the rings of its members would. */
+static int slots_for(const grove_channel *channel)
+{
+  int slots = channel->stages[0].ordered ? ORDERED_SLOTS : STREAM_SLOTS;
+  return channel->nlanes > 1 ? slots * channel->nlanes : slots;
+}
+
 /* Letter i of stage s, as the transport wants to know it. */
 static grove_shm_message about(const grove_channel *channel, int s, int i)
 {
@@ -201,7 +208,7 @@ static grove_shm_message about(const grove_channel *channel, int s, int i)
                              .peer = letter->peer,
                              .bytes = letter->bytes,
                              .piece = (int)channel->piece,
-                             .slots = channel->stages[0].ordered ? ORDERED_SLOTS : STREAM_SLOTS,
+                             .slots = slots_for(channel),
                              .sends = (int)channel->traffic.on_node_messages};
 }
 

@@ -4,8 +4,8 @@
 #include "user_ops.h"
 
 #include <float.h>
-#include <stdio.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
