@@ -195,6 +195,8 @@ static grove_status make_stages(grove_op *op)
     bound->wired = &op->channel->stages[s];
     bound->nreceives = bound->wired->nreceives;
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
+    bound->ordered = bound->wired->ordered;
+    bound->has_own = bound->wired->has_own;
     GROVE_NEW(bound->staging, bound->wired->nletters);
     GROVE_NEW(bound->arrived, bound->nreceives);
     GROVE_NEW(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out);

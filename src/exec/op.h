@@ -243,8 +243,9 @@ typedef struct grove_flow {
 typedef struct grove_bound_stage {
   const grove_wired_stage *wired;
   int nreceives, nsends;
-  grove_p2p *p2p; /* NULL: no letters over MPI */
-  void **staging; /* a letter's packed form; NULL: it travels from or to the array itself */
+  int ordered, has_own; /* as wired says */
+  grove_p2p *p2p;       /* NULL: no letters over MPI */
+  void **staging;       /* a letter's packed form; NULL: it travels from or to the array itself */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
@@ -281,7 +282,7 @@ struct grove_op {
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
   int abandoned; /* freed while active */
-  int stuck;     /* ... and cannot go on: whoever waits for it waits in vain */
+  int stuck;     /* it does not go on: a start failed, or memory lacks for what it owes others */
   int unusable;  /* a start failed */
   int timed;     /* the start under way is */
   int nstages;

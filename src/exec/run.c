@@ -127,7 +127,7 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
     }
     s->to_come--;
     s->arrived[i] = 1;
-    if (!s->wired->ordered) grove_op_note(op, grove_op_unpack(op, s, i));
+    if (!s->ordered) grove_op_note(op, grove_op_unpack(op, s, i));
   }
   return status;
 }
@@ -155,14 +155,14 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   s->to_come = s->nreceives;
   s->to_send = s->nsendings;
   s->next = 0;
-  s->kept = !s->wired->has_own || op->abandoned;
+  s->kept = !s->has_own || op->abandoned;
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
   for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
   if (s->p2p) GROVE_TRY(start_p2p(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
-  if (s->wired->ordered)
+  if (s->ordered)
     combine_in_order(op, s);
   else
     keep(op, s);
@@ -226,11 +226,11 @@ static void let_go(grove_op *op)
 void grove_op_advance(grove_active *active)
 {
   grove_op *op = (grove_op *)active;
-  if (op->stuck || (op->unusable && !op->abandoned)) return;
+  if (op->stuck) return;
   grove_bound_stage *s = &op->stages[op->current];
   grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
   if (s->to_send > 0) send_flows(op, s);
-  if (s->wired->ordered)
+  if (s->ordered)
     combine_in_order(op, s);
   else
     receive_flows(op, s);
@@ -282,7 +282,7 @@ grove_status grove_op_run(grove_op *op)
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
-  op->unusable = 1;
+  op->unusable = op->stuck = 1;
   op->channel->failed |= op->nstages > 1;
   grove_context_activate(op->ctx, &op->active);
   return status;
