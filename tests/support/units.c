@@ -150,7 +150,7 @@ static void add_basic(units *all, const char *name, MPI_Datatype type, type_clas
     add_piece(u, 0, kind);
     add_predefined(u, class_codes(c));
   } else {
-    for (int i = 0; i < bytes; i++) add_piece(u, i, SCALAR_U8);
+    for (int i = 0; i < bytes; i++) add_piece(u, i, bytes == 1 ? kind : SCALAR_U8);
     add_predefined(u, class_codes(CLASS_MOVE));
   }
   finish_unit(u);
@@ -174,7 +174,7 @@ static void add_pair(units *all, const char *name, MPI_Datatype type, scalar val
 static void add_c_types(units *all)
 {
   BASIC(MPI_CHAR, CLASS_MOVE, CHAR_MIN < 0); /* as the machine has it */
-  BASIC(MPI_WCHAR, CLASS_MOVE, WCHAR_MIN < 0);
+  BASIC(MPI_WCHAR, CLASS_MOVE, 0);
   BASIC(MPI_BYTE, CLASS_BYTE, 0);
   BASIC(MPI_SIGNED_CHAR, CLASS_INTEGER, 1);
   BASIC(MPI_UNSIGNED_CHAR, CLASS_INTEGER, 0);
