@@ -1,6 +1,7 @@
 #include "base/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 grove_status grove_index_reserve(int64_t count, int64_t least, int64_t most, grove_index *out)
 {
@@ -38,6 +39,23 @@ grove_status grove_index_create(int64_t count, const int64_t *values, grove_inde
   GROVE_TRY(grove_index_reserve(count, least, most, out));
   for (int64_t i = 0; i < count; i++) grove_index_put(out, i, values[i]);
   grove_index_settle(out);
+fail:
+  return status;
+}
+
+grove_status grove_index_copy(const grove_index *from, grove_index *out)
+{
+  grove_status status = GROVE_OK;
+  size_t n = (size_t)from->count;
+  grove_index x = {.count = from->count, .first = from->first};
+  if (from->narrow) {
+    GROVE_ROOM(x.narrow, n);
+    memcpy(x.narrow, from->narrow, n * sizeof *x.narrow);
+  } else if (from->wide) {
+    GROVE_ROOM(x.wide, n);
+    memcpy(x.wide, from->wide, n * sizeof *x.wide);
+  }
+  *out = x;
 fail:
   return status;
 }

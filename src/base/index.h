@@ -55,6 +55,8 @@ void grove_index_settle(grove_index *x);
 
 /* A compact copy of `values`; owned by the caller, freed by grove_index_free. */
 grove_status grove_index_create(int64_t count, const int64_t *values, grove_index *out);
+/* The same of an index. */
+grove_status grove_index_copy(const grove_index *from, grove_index *out);
 void grove_index_free(grove_index *x);
 
 /* Entries begin .. begin+count-1 as an index that borrows the memory of x. Finds out when they are

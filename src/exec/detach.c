@@ -9,39 +9,20 @@
 
 /* ---- lists ---- */
 
-static grove_status copy_list(grove_index *x)
-{
-  grove_status status = GROVE_OK;
-  size_t n = (size_t)x->count;
-  grove_index copy = *x;
-  if (x->narrow) {
-    GROVE_ROOM(copy.narrow, n);
-    memcpy(copy.narrow, x->narrow, n * sizeof *copy.narrow);
-  }
-  if (x->wide) {
-    GROVE_ROOM(copy.wide, n);
-    memcpy(copy.wide, x->wide, n * sizeof *copy.wide);
-  }
-  *x = copy;
-fail:
-  return status;
-}
-
 /* For all operations of the channel, which may have been abandoned too. */
 static grove_status detach_lane(grove_lane *lane)
 {
   grove_status status = GROVE_OK;
-  grove_index fetched = lane->fetched.slots;
+  grove_index fetched = {0}, own = {0};
   if (lane->detached) return GROVE_OK;
-  GROVE_TRY(copy_list(&fetched));
-  status = copy_list(&lane->own.slots);
-  if (status != GROVE_OK) {
-    grove_index_free(&fetched);
-    goto fail;
-  }
+  GROVE_TRY(grove_index_copy(&lane->fetched.slots, &fetched));
+  GROVE_TRY(grove_index_copy(&lane->own.slots, &own));
   lane->fetched.slots = fetched;
+  lane->own.slots = own;
   lane->detached = 1;
+  return GROVE_OK;
 fail:
+  grove_index_free(&fetched);
   return status;
 }
 

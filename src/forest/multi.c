@@ -30,23 +30,6 @@ fail:
 
 /* ---- copies ---- */
 
-static grove_status copy_index(const grove_index *from, grove_index *to)
-{
-  grove_status status = GROVE_OK;
-  size_t n = (size_t)from->count;
-  *to = (grove_index){.count = from->count, .first = from->first};
-  if (from->narrow) {
-    GROVE_ROOM(to->narrow, n);
-    memcpy(to->narrow, from->narrow, n * sizeof *to->narrow);
-  }
-  if (from->wide) {
-    GROVE_ROOM(to->wide, n);
-    memcpy(to->wide, from->wide, n * sizeof *to->wide);
-  }
-fail:
-  return status;
-}
-
 /* All but the slots. No edge of a multi-forest repeats a root. */
 static grove_status copy_side(const grove_side *from, grove_side *to)
 {
@@ -158,7 +141,7 @@ static grove_status make(const grove_forest *f, grove_forest *multi)
   multi->leaf_first = f->leaf_first;
   multi->leaf_end = f->leaf_end;
   GROVE_TRY(copy_side(&f->leaves, &multi->leaves));
-  GROVE_TRY(copy_index(&f->leaves.slots, &multi->leaves.slots));
+  GROVE_TRY(grove_index_copy(&f->leaves.slots, &multi->leaves.slots));
   GROVE_TRY(copy_side(&f->roots, &multi->roots));
   GROVE_TRY(grove_multi_slots(f, &multi->roots.slots));
 fail:

@@ -234,8 +234,8 @@ fail:
 
 /* MPI_Reduce_local(a, b) sets b = a o b: the targets come first, for an operation that is not
  * commutative. */
-static grove_status combine_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
-                                   const grove_places *value)
+grove_status grove_batch_combine_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
+                                        const grove_places *value)
 {
   grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
@@ -281,6 +281,7 @@ grove_status grove_batch_combine(const grove_mover *m, int64_t n, const grove_pl
     if (opaque) return grove_batch_in_steps(m, n, target, value, combine_opaque, m->scratch_units);
     move_known(m, COMBINE, n, target, value);
     return GROVE_OK;
-  default: return grove_batch_in_steps(m, n, target, value, combine_by_mpi, m->scratch_units);
+  default:
+    return grove_batch_in_steps(m, n, target, value, grove_batch_combine_by_mpi, m->scratch_units);
   }
 }

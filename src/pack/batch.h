@@ -43,6 +43,11 @@ typedef grove_status grove_batch_step(const grove_mover *mover, int64_t n,
 grove_status grove_batch_in_steps(const grove_mover *mover, int64_t n, const grove_places *target,
                                   const grove_places *value, grove_batch_step *take, int64_t most);
 
+/* The second for what MPI_Reduce_local combines: m->scratch_units at most, all targets different.
+ * What the targets were stays in m->targets, an extent apart. */
+grove_status grove_batch_combine_by_mpi(const grove_mover *mover, int64_t n,
+                                        const grove_places *target, const grove_places *value);
+
 /* Where the units of n entries of a shape's list lie in memory, from entry `begin` on. */
 void grove_batch_slots(const grove_mover *mover, const grove_shape *shape, int64_t begin, int64_t n,
                        int64_t *at);

@@ -136,12 +136,8 @@ static grove_status fetch_by_mpi(const grove_mover *m, int64_t n, const grove_pl
   grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.extent;
-  grove_places targets = {m->targets, at, 1}, values = {m->values, at, 1};
-  GROVE_TRY(grove_batch_copy(m, n, &targets, target));
-  GROVE_TRY(grove_batch_copy(m, n, &values, value));
-  GROVE_TRY(grove_batch_copy(m, n, value, target));
-  GROVE_TRY_MPI(MPI_Reduce_local(m->targets, m->values, (int)n, m->unit.type, m->combine.op));
-  GROVE_TRY(grove_batch_copy(m, n, target, &values));
+  GROVE_TRY(grove_batch_combine_by_mpi(m, n, target, value));
+  GROVE_TRY(grove_batch_copy(m, n, value, &(grove_places){m->targets, at, 1}));
 fail:
   return status;
 }

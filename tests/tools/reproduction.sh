@@ -9,6 +9,8 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 BUILD=${BUILD:-build}
+# shellcheck source=tests/tools/document.bash
+source tests/tools/document.bash
 document=$PWD/docs/reproduction.md
 PATH=$(cd "$BUILD/bin" && pwd):$PATH
 work=$(mktemp -d)
@@ -28,22 +30,8 @@ check() {
   commands=$((commands + 1))
 }
 
-commands=0 command=
-: >"$work/expected"
-while IFS= read -r line || [[ $line ]]; do
-  if [[ $line == '    '* ]]; then
-    line=${line#    }
-    if [[ $line != '$ '* ]]; then
-      if [[ $command ]]; then echo "$line" >>"$work/expected"; fi
-      continue
-    fi
-  fi
-  if [[ $command ]]; then check "$command"; fi
-  command=
-  if [[ $line == '$ '* ]]; then command=${line#'$ '}; fi
-  : >"$work/expected"
-done <"$document"
-if [[ $command ]]; then check "$command"; fi
+commands=0
+each_command "$document"
 
 ((commands >= 8)) || { echo "FAIL: only $commands commands were found" && exit 1; }
 echo "$commands commands of docs/reproduction.md say what is written there"

@@ -10,6 +10,8 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+# shellcheck source=tests/tools/document.bash
+source tests/tools/document.bash
 needs_python3
 document=$PWD/docs/trace.md
 mkdir "$work/bin" "$work/here"
@@ -40,21 +42,8 @@ check() {
   commands=$((commands + 1))
 }
 
-commands=0 command=
-: >"$work/expected"
-while IFS= read -r line || [[ $line ]]; do
-  if [[ $line == '    '* ]]; then
-    line=${line#    }
-    if [[ $line != '$ '* ]]; then
-      if [[ $command ]]; then echo "$line" >>"$work/expected"; fi
-      continue
-    fi
-  fi
-  if [[ $command ]]; then check "$command"; fi
-  command=
-  if [[ $line == '$ '* ]]; then command=${line#'$ '}; fi
-  : >"$work/expected"
-done <"$document"
+commands=0
+each_command "$document"
 ((commands == 4)) || fail "$commands commands were found"
 
 # --- the file, as another reader of JSON sees it ---
