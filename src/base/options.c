@@ -114,12 +114,20 @@ static grove_status parse_list(const option *about, const char *value, void *fie
 #define FIELD(name) offsetof(grove_options, name)
 
 static const option table[GROVE_OPTION_COUNT] = {
-  {"route", "auto", "auto|standard", "how a forest is compiled into messages", parse_choice,
+  {"route", "auto", "auto|standard|2-step|3-step|split",
+   "how a forest is compiled into messages (auto: by the model's prices)", parse_choice,
    FIELD(route), 1},
+  {"effort", "estimate", "estimate|measure",
+   "how a route is chosen: by the model, or by trying its best two in the first starts",
+   parse_choice, FIELD(effort), 1},
+  {"message_cap", "auto", "a number of bytes, or auto",
+   "route split: size of messages between nodes (auto: where the machine turns to rendezvous)",
+   parse_count_or_auto, FIELD(message_cap), 1},
   {"transport_on_node", "shm", "shm|mpi", "what carries data inside a node: memory or messages",
    parse_choice, FIELD(transport_on_node), 1},
-  {"transport_off_node", "p2p", "p2p", "what carries messages between nodes", parse_choice,
-   FIELD(transport_off_node), 1},
+  {"transport_off_node", "p2p", "p2p|neighbor|rma",
+   "what carries messages between nodes (neighbor and rma: with the standard route only)",
+   parse_choice, FIELD(transport_off_node), 1},
   {"p2p", "persistent", "persistent|reposted",
    "MPI requests: made once and restarted, or posted anew at every start", parse_choice, FIELD(p2p),
    1},

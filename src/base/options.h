@@ -8,13 +8,21 @@
 #include "base/status.h"
 
 /* Values of the options that are a choice, in the order of the choices in the table. */
-enum grove_option_route { GROVE_ROUTE_AUTO, GROVE_ROUTE_STANDARD };
+enum grove_option_route {
+  GROVE_ROUTE_AUTO,
+  GROVE_ROUTE_STANDARD,
+  GROVE_ROUTE_TWO_STEP,
+  GROVE_ROUTE_THREE_STEP,
+  GROVE_ROUTE_SPLIT
+};
+enum grove_option_effort { GROVE_EFFORT_ESTIMATE, GROVE_EFFORT_MEASURE };
+enum grove_option_off_node { GROVE_OFF_NODE_P2P, GROVE_OFF_NODE_NEIGHBOR, GROVE_OFF_NODE_RMA };
 enum grove_option_on_node { GROVE_ON_NODE_SHM, GROVE_ON_NODE_MPI };
 enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 
-enum { GROVE_OPTION_COUNT = 16 };
+enum { GROVE_OPTION_COUNT = 18 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +30,8 @@ extern "C" {
 
 typedef struct grove_options {
   int route;
+  int effort;
+  int message_cap; /* bytes; -1: the machine's rendezvous limit */
   int transport_on_node;
   int transport_off_node;
   int p2p;

@@ -80,6 +80,7 @@ grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out)
   grove_status status = GROVE_OK;
   grove_plan *reverse = NULL;
   GROVE_TRY(grove_plan_create(plan->route, plan->rank, plan->nstages, &reverse));
+  reverse->hub = plan->hub;
   for (int s = 0; s < plan->nstages; s++)
     GROVE_TRY(copy_stage(&plan->stages[plan->nstages - 1 - s], 1, reverse, s));
   *out = reverse;
@@ -93,7 +94,7 @@ static void rename_space(grove_space *space, int back)
 {
   if (*space == GROVE_SPACE_ROOT)
     *space = GROVE_SPACE_EDGE;
-  else if (!back)
+  else if (*space == GROVE_SPACE_LEAF && !back)
     *space = GROVE_SPACE_UPDATE;
 }
 
@@ -111,6 +112,7 @@ grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out)
   grove_plan *trip = NULL;
   int n = plan->nstages;
   GROVE_TRY(grove_plan_create(plan->route, plan->rank, 2 * n, &trip));
+  trip->hub = plan->hub;
   for (int s = 0; s < 2 * n; s++) {
     int back = s < n; /* the plan is written for data that comes from the roots */
     GROVE_TRY(copy_stage(&plan->stages[back ? n - 1 - s : s - n], back, trip, s));
@@ -142,7 +144,7 @@ grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
 static void print_slots(const grove_slots *slots, int64_t most, FILE *file)
 {
   const grove_index *x = &slots->index;
-  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update"};
+  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update", "hub"};
   fprintf(file, "%s slots", names[slots->space]);
   if (grove_index_consecutive(x) && x->count > 2) {
     fprintf(file, " %lld to %lld", (long long)x->first, (long long)(x->first + x->count - 1));

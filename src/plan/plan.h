@@ -25,12 +25,13 @@
 extern "C" {
 #endif
 
-/* The array that a list of slots means. The last two are of round trips only. */
+/* The array that a list of slots means. */
 typedef enum grove_space {
   GROVE_SPACE_ROOT,
   GROVE_SPACE_LEAF,
-  GROVE_SPACE_EDGE,   /* at the roots' rank, a slot for each edge */
-  GROVE_SPACE_UPDATE, /* what comes back to the leaves */
+  GROVE_SPACE_EDGE,   /* at the roots' rank, a slot for each edge, in their order */
+  GROVE_SPACE_UPDATE, /* of a fetch: what comes back to the leaves */
+  GROVE_SPACE_HUB,    /* on its way between two others: memory of the plan's own, `hub` slots */
   GROVE_SPACES
 } grove_space;
 
@@ -62,6 +63,7 @@ typedef struct grove_stage {
 typedef struct grove_plan {
   const char *route; /* what made it */
   int rank;          /* whose part it is */
+  int64_t hub;       /* slots that this rank needs for what passes through it */
   int nstages;
   grove_stage *stages;
   int nlists; /* its own, where it did not borrow */

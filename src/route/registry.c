@@ -1,10 +1,17 @@
 #include "route/route.h"
 
-static const grove_route *const routes[] = {&grove_route_standard};
+#include <string.h>
 
-const grove_route *grove_route_choose(const grove_forest *f)
+const grove_route *const grove_routes[GROVE_ROUTES] = {
+  &grove_route_standard,
+  &grove_route_two_step,
+  &grove_route_three_step,
+  &grove_route_split,
+};
+
+const grove_route *grove_route_find(const char *name)
 {
-  int wanted = f->ctx->options.route;
-  /* The choices of the option are `auto` and then the routes, in the order of the registry. */
-  return wanted == GROVE_ROUTE_AUTO ? &grove_route_standard : routes[wanted - 1];
+  for (int i = 0; i < GROVE_ROUTES; i++)
+    if (strcmp(grove_routes[i]->name, name) == 0) return grove_routes[i];
+  return NULL;
 }

@@ -6,33 +6,35 @@
 #include "forest/forest.h"
 #include "plan/manifest.h"
 #include "plan/plan.h"
+#include "route/build.h"
+#include "route/demand.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What a plan may do, and what it is for. */
-typedef struct grove_build {
-  int share;   /* a value that several leaves of a message need may be sent once; on the way back
-                * their contributions are then combined before they are sent */
-  int by_root; /* it will run the other way: messages in the order of the roots, where what comes is
-                * combined with what is there; reading the leaves in any order costs less */
-} grove_build;
-
 typedef struct grove_route {
   const char *name; /* as the option `route` spells it */
   const char *description;
-  /* This rank's part of the plan, for bcast. This rank's failure. */
+  int relays; /* values pass through hubs, and ranks must talk to build it */
+  /* This rank's part of the plan, for bcast. If the route relays, collective: every rank comes here
+   * with the same forest and `how`. What fails may be this rank's failure alone: the caller agrees
+   * upon it. */
   grove_status (*build)(const grove_forest *f, const grove_build *how, grove_plan **out);
-  /* Every message that the plans of all ranks would send, from plain edges: no MPI. */
-  grove_status (*count)(const grove_edge *edges, int64_t n, const grove_topo *topo,
-                        const grove_build *how, grove_manifest *out);
+  /* Every message that the plans would send, of all ranks that the demand is about: no MPI. */
+  grove_status (*count)(const grove_demand *demand, const grove_topo *topo, const grove_build *how,
+                        grove_manifest *out);
 } grove_route;
 
-extern const grove_route grove_route_standard;
+extern const grove_route grove_route_standard, grove_route_two_step, grove_route_three_step,
+  grove_route_split;
 
-/* The route that the options of the forest's context ask for. */
-const grove_route *grove_route_choose(const grove_forest *f);
+/* All of them, in the order of the choices of the option `route` after `auto`. */
+enum { GROVE_ROUTES = 4 };
+extern const grove_route *const grove_routes[GROVE_ROUTES];
+
+/* The route of this name, or NULL. */
+const grove_route *grove_route_find(const char *name);
 
 #ifdef __cplusplus
 }

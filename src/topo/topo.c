@@ -65,6 +65,20 @@ fail:
   return status;
 }
 
+/* The table of nodes, and each rank's number in its own. */
+static void list_nodes(grove_place *place, int nranks, int nnodes)
+{
+  for (int n = 0; n < nranks; n++) place[n].node_begin = 0;
+  for (int r = 0; r < nranks; r++) place[r].local = place[place[r].node].node_begin++;
+  for (int n = 0, begin = 0; n < nnodes; n++) {
+    int size = place[n].node_begin;
+    place[n].node_begin = begin;
+    begin += size;
+  }
+  for (int r = 0; r < nranks; r++)
+    place[place[place[r].node].node_begin + place[r].local].node_rank = r;
+}
+
 /* As found; or, within a node, the k-th rank by rank sits on socket k / socket_size. */
 static grove_status fill_sockets(grove_place *place, int nranks, int nnodes, int socket_size)
 {
@@ -93,6 +107,7 @@ grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, co
   for (int r = 0; r < nranks; r++) place[r].node = node_size > 0 ? r / node_size : place[r].domain;
   if (*node_map) GROVE_TRY(read_map(place, nranks, node_map));
   GROVE_TRY(renumber(place, nranks, nnodes));
+  list_nodes(place, nranks, *nnodes);
   GROVE_TRY(fill_sockets(place, nranks, *nnodes, socket_size));
 fail:
   return status;

@@ -22,6 +22,10 @@ typedef struct grove_place {
   int32_t socket; /* within its node */
   int32_t bound;  /* the socket of its host that it is bound to, by hwloc */
   int32_t seat;   /* its number among the ranks of its domain */
+  int32_t local;  /* its number among the ranks of its node */
+  /* A table of its own, by nodes: row n says where node n begins among all ranks sorted by node,
+   * row i which rank is the i-th of those. */
+  int32_t node_begin, node_rank;
 } grove_place;
 
 typedef struct grove_topo {
@@ -37,7 +41,19 @@ static inline int grove_topo_same_node(const grove_topo *topo, int a, int b)
   return topo->place[a].node == topo->place[b].node;
 }
 
-/* Fills .node and .socket of all ranks from .domain, .bound and the overrides, and returns the
+/* The ranks of a node, in ascending order. */
+static inline int grove_topo_node_size(const grove_topo *topo, int node)
+{
+  int end = node + 1 < topo->nnodes ? topo->place[node + 1].node_begin : topo->nranks;
+  return end - topo->place[node].node_begin;
+}
+
+static inline int grove_topo_node_rank(const grove_topo *topo, int node, int local)
+{
+  return topo->place[topo->place[node].node_begin + local].node_rank;
+}
+
+/* Fills .node, .local, the table of nodes and .socket of all ranks from .domain, .bound and the overrides, and returns the
  * number of nodes. `node_map` "" and sizes 0 mean: as found. */
 grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
                                int socket_size, int *nnodes);
