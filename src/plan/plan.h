@@ -95,6 +95,9 @@ grove_status grove_message_receive_once(grove_message *m, const grove_index *nam
 /* The same messages in the other direction and the stages in the other order. */
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);
 
+/* Calls a space by another name, in all its messages. */
+void grove_plan_rename(grove_plan *plan, grove_space from, grove_space to);
+
 /* There and back: from the leaves to the edges, then from the edges to the update, as many stages
  * each. `plan` is of a forest whose roots are the edges. */
 grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out);
