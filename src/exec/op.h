@@ -425,6 +425,9 @@ grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 /* Self edges of stage s. */
 grove_status grove_op_keep(grove_op *op, int s);
 
+/* Behind stage s: edges of which all have come meet their roots. */
+grove_status grove_op_meet(grove_op *op, int s);
+
 /* Is a space of the user's? Others are the operation's own, where units lie as in a letter. */
 static inline int grove_space_is_array(grove_space space)
 {

@@ -111,25 +111,46 @@ static int same(const grove_plans *a, const grove_plans *b)
          a->cap == b->cap;
 }
 
-/* Collective if the route relays. */
-static grove_status compile(const grove_forest *f, const grove_plans *wanted, grove_plans **out)
+/* Memory for what is to be compiled, and the forest as the route shall see it. */
+static grove_status prepare(grove_forest *f, const grove_plans *wanted, grove_compiled **c,
+                            grove_forest *view, grove_plans **out)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status status = GROVE_OK;
   grove_plans *p = NULL;
-  grove_forest view = *f;
-  grove_build how = {.share = wanted->shared,
-                     .by_root = wanted->operation == GROVE_REDUCE && !wanted->whole,
-                     .back = wanted->operation != GROVE_BCAST &&
-                             wanted->operation != GROVE_DISTRIBUTE,
-                     .cap = wanted->cap};
+  GROVE_TRY(grove_forest_compiled(f, c));
   GROVE_NEW(p, 1);
   *p = *wanted;
-  if (splits_roots(p)) mine = split_roots(f, p, &view);
-  if (splits_roots(p) && wanted->route->relays)
-    GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+  *view = *f;
+  *out = p;
+  if (splits_roots(p)) GROVE_TRY(split_roots(f, p, view));
+fail:
+  return status;
+}
+
+static grove_build build_for(const grove_plans *p)
+{
+  int forward = p->operation == GROVE_BCAST || p->operation == GROVE_DISTRIBUTE;
+  return (grove_build){.share = p->shared,
+                       .by_root = p->operation == GROVE_REDUCE && !p->whole,
+                       .back = !forward,
+                       .cap = p->cap};
+}
+
+/* Collective if the route relays. */
+static grove_status compile(grove_forest *f, const grove_plans *wanted, grove_plans **out)
+{
+  grove_status status = GROVE_OK;
+  grove_compiled *c = NULL;
+  grove_plans *p = NULL;
+  grove_forest view;
+  grove_build how = build_for(wanted);
+  grove_status mine = prepare(f, wanted, &c, &view, &p);
+  if (wanted->route->relays) GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
   GROVE_TRY(mine);
   GROVE_TRY(wanted->route->build(&view, &how, &p->forward));
   GROVE_TRY(turn(p));
+  p->next = c->plans;
+  c->plans = p;
   *out = p;
   return GROVE_OK;
 fail:
@@ -137,28 +158,18 @@ fail:
   return status;
 }
 
-grove_plans *grove_plans_find(const grove_forest *f, const grove_channel_key *key,
-                              const grove_routing *routing)
+static grove_plans *find(const grove_forest *f, const grove_plans *wanted)
 {
   const grove_compiled *c = f->compiled;
-  grove_plans wanted = like(key, routing), *p = c ? c->plans : NULL;
-  while (p && !same(p, &wanted)) p = p->next;
+  grove_plans *p = c ? c->plans : NULL;
+  while (p && !same(p, wanted)) p = p->next;
   return p;
 }
 
 grove_status grove_plans_get(grove_forest *f, const grove_channel_key *key,
                              const grove_routing *routing, grove_plans **out)
 {
-  grove_status status = GROVE_OK;
-  grove_compiled *c = NULL;
-  grove_plans *p = grove_plans_find(f, key, routing), wanted = like(key, routing);
-  if (!p) {
-    GROVE_TRY(grove_forest_compiled(f, &c));
-    GROVE_TRY(compile(f, &wanted, &p));
-    p->next = c->plans;
-    c->plans = p;
-  }
-  *out = p;
-fail:
-  return status;
+  grove_plans wanted = like(key, routing);
+  *out = find(f, &wanted);
+  return *out ? GROVE_OK : compile(f, &wanted, out);
 }

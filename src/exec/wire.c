@@ -56,9 +56,15 @@ fail:
   return status;
 }
 
+/* Does a later stage take it from here? */
+static int forwards(const grove_part *p, int receives)
+{
+  return receives && !grove_space_is_array(p->space);
+}
+
 /* One letter for each peer. */
 static grove_status write_letters(const grove_channel *channel, const slip *slips, int n,
-                                  grove_wired_stage *w)
+                                  int receives, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   grove_letter *letter = NULL;
@@ -72,6 +78,7 @@ static grove_status write_letters(const grove_channel *channel, const slip *slip
     GROVE_TRY(make_part(channel, slips[i].lane, &m->slots, &m->starts, part));
     w->nparts++;
     letter->nparts++;
+    letter->forwards |= forwards(part, receives);
     part->at = grove_round_up(letter->data, GROVE_PART_ALIGNMENT);
     letter->data = part->at + part->bytes;
     letter->bytes = letter->data + (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
@@ -89,7 +96,7 @@ static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_
     const grove_lane *lane = &channel->lanes[k];
     const grove_stage *stage = stage_of(lane, s);
     if (!stage || stage->keep_from.index.count == 0) continue;
-    if (lane->key.operation == GROVE_FETCH) continue; /* see grove_op_keep */
+    if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_op_keep */
     GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
     GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
     w->nkeeps++;
@@ -108,10 +115,16 @@ static int count_slips(const grove_channel *channel, int s)
   return n;
 }
 
+/* Does what comes in a stage meet the roots one by one? */
 static int is_ordered(const grove_lane *lane, int s)
 {
-  return lane->key.operation == GROVE_REDUCE ||
-         (lane->key.operation == GROVE_FETCH && lane->turn == s);
+  const grove_stage *stage = stage_of(lane, s);
+  if (lane->whole || !stage) return 0;
+  if (lane->key.operation == GROVE_FETCH) return lane->turn == s;
+  if (lane->key.operation != GROVE_REDUCE) return 0;
+  for (int i = 0; i < stage->nreceives; i++)
+    if (stage->receives[i].slots.space == GROVE_SPACE_ROOT) return 1;
+  return stage->keep_to.index.count > 0 && stage->keep_to.space == GROVE_SPACE_ROOT;
 }
 
 static grove_status make_stage(const grove_channel *channel, int s, grove_wired_stage *w)
@@ -127,16 +140,19 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
   GROVE_NEW(w->flows, most);
   for (int sends = 0; sends < 2; sends++) {
     int n = list_slips(channel, s, sends, slips);
-    GROVE_TRY(write_letters(channel, slips, n, w));
+    GROVE_TRY(write_letters(channel, slips, n, !sends, w));
     if (!sends) w->nreceives = w->nletters;
   }
+  for (int i = 0; i < w->nreceives; i++) w->nforwards += w->letters[i].forwards;
   GROVE_TRY(make_keeps(channel, s, w));
   w->has_own = w->nkeeps > 0;
   w->turn = 1;
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
+    int fetches = lane->key.operation == GROVE_FETCH && !lane->whole && lane->turn == s;
     w->ordered |= is_ordered(lane, s);
-    w->has_own |= lane->own.units > 0 && lane->turn == s;
+    w->has_own |= fetches && lane->own.units > 0;
+    w->answers |= fetches;
   }
 fail:
   free(slips);
@@ -196,7 +212,11 @@ enum { STREAM_SLOTS = 16, ORDERED_SLOTS = 32 };
 /* A bundle's ring has room for as much as the rings of its members would. */
 static int slots_for(const grove_channel *channel)
 {
-  int slots = channel->stages[0].ordered ? ORDERED_SLOTS : STREAM_SLOTS;
+  int slots = STREAM_SLOTS;
+  for (int k = 0; k < channel->nlanes; k++)
+    if (channel->lanes[k].key.operation == GROVE_REDUCE ||
+        channel->lanes[k].key.operation == GROVE_FETCH)
+      slots = ORDERED_SLOTS;
   return channel->nlanes > 1 ? slots * channel->nlanes : slots;
 }
 
