@@ -12,6 +12,16 @@ enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
 /* ---- fields ---- */
 
+/* Memory for units as in a letter. */
+static grove_status make_units(int64_t units, int64_t bytes, void **out)
+{
+  grove_status status = GROVE_OK;
+  *out = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(units * bytes + 1, ALIGNMENT));
+  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld values on their way", (long long)units);
+fail:
+  return status;
+}
+
 /* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
  * the roots, between letters. */
 static grove_status make_fetching_field(const grove_request *r, const grove_unit *unit,
@@ -20,14 +30,11 @@ static grove_status make_fetching_field(const grove_request *r, const grove_unit
   grove_status status = GROVE_OK;
   grove_unit packed = grove_unit_packed(unit), borrowed = *unit;
   grove_combine replace;
-  int64_t bytes = r->forest->roots.slots.count * unit->bytes;
   borrowed.owned = 0;
   GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
   GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
   GROVE_TRY(grove_mover_create(&borrowed, combine, &f->fetcher));
-  f->edges = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(bytes + 1, ALIGNMENT));
-  GROVE_CHECK(f->edges, GROVE_ERR_MEMORY, "no memory for the values of %lld edges",
-              (long long)r->forest->roots.slots.count);
+  GROVE_TRY(make_units(r->forest->roots.slots.count, unit->bytes, &f->edges));
   GROVE_TRY(grove_mover_create(unit, &replace, &f->mover));
 fail:
   return status;
@@ -57,10 +64,39 @@ fail:
   return status;
 }
 
+/* What the plan needs beside the user's arrays: edges that wait for each other, and a hub. */
+static grove_status equip(const grove_lane *lane, grove_field *f)
+{
+  grove_status status = GROVE_OK;
+  const grove_unit *unit = &f->mover.unit;
+  grove_unit packed = grove_unit_packed(unit);
+  grove_combine replace;
+  int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0, hub = lane->plan->hub;
+  if (!lane->whole && hub == 0) return GROVE_OK;
+  if (!f->packed.copy) {
+    GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
+    GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
+  }
+  if (lane->key.operation == GROVE_REDUCE && lane->key.merges && hub > 0) {
+    packed = unit->dense ? *unit : packed;
+    packed.owned = 0;
+    packed.kind = unit->kind;
+    packed.elements = unit->elements;
+    packed.element_bytes = unit->element_bytes;
+    GROVE_TRY(grove_mover_create(&packed, &f->mover.combine, &f->merger));
+  }
+  if (edges > 0) GROVE_TRY(make_units(edges, unit->bytes, &f->edges));
+  if (hub > 0) GROVE_TRY(make_units(hub, unit->bytes, &f->hub));
+fail:
+  return status;
+}
+
 void grove_fields_free(int n, grove_field *fields)
 {
   for (int k = 0; fields && k < n; k++) {
     grove_mover_free(&fields[k].fetcher); /* borrows from */
+    grove_mover_free(&fields[k].merger);  /* so does this */
+    free(fields[k].hub);
     grove_mover_free(&fields[k].packed);
     grove_mover_free(&fields[k].mover);
     free(fields[k].edges);
@@ -109,14 +145,16 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
   if (op->channel->check || letter->nparts > 1) return 0;
   const grove_mover *m = grove_field_mover(&op->fields[p->field], p->space);
   if (!grove_pack_is_trivial(&m->unit, &p->shape)) return 0;
-  return !receives || (op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
-                       m->combine.way == GROVE_COMBINE_REPLACE);
+  if (!receives || !grove_space_is_array(p->space)) return 1;
+  return op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
+         m->combine.way == GROVE_COMBINE_REPLACE;
 }
 
 /* Edges of a fetch: what comes for them meets their roots on the way. */
-static int is_for_edges(const grove_letter *letter)
+static int is_for_edges(const grove_op *op, const grove_letter *letter)
 {
-  return letter->nparts == 1 && letter->parts->space == GROVE_SPACE_EDGE;
+  const grove_part *p = letter->parts;
+  return letter->nparts == 1 && p->space == GROVE_SPACE_EDGE && !op->channel->lanes[p->field].whole;
 }
 
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
@@ -124,7 +162,7 @@ static int is_for_edges(const grove_letter *letter)
 static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
-  int meets_roots = receives && over_memory && is_for_edges(&w->letters[i]);
+  int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
   if (is_direct(op, &w->letters[i], receives) && !meets_roots) return 0;
   if (w->via[i] >= 0) return 1;
   return w->flows[~w->via[i]] == i && op->channel->staged;
@@ -197,7 +235,9 @@ static grove_status make_stages(grove_op *op)
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
     bound->ordered = bound->wired->ordered;
     bound->has_own = bound->wired->has_own;
+    bound->nforwards = bound->wired->nforwards;
     GROVE_NEW(bound->staging, bound->wired->nletters);
+    GROVE_NEW(bound->saved, bound->wired->nletters);
     GROVE_NEW(bound->arrived, bound->nreceives);
     GROVE_NEW(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out);
   }
@@ -215,6 +255,7 @@ grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields
   op->active.advance = grove_op_advance;
   op->nfields = n;
   op->fields = *fields;
+  for (int k = 0; k < n; k++) GROVE_TRY(equip(&channel->lanes[k], &op->fields[k]));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));
   GROVE_TRY(make_keep(op));
@@ -241,7 +282,7 @@ static void pair_replies(grove_op *op, int s)
     while (j < back->nflows && back->wired->letters[back->flows[j].letter].peer < letter->peer) j++;
     if (j == back->nflows) return;
     const grove_letter *reply = &back->wired->letters[back->flows[j].letter];
-    if (reply->peer == letter->peer && is_for_edges(letter) && is_for_edges(reply) &&
+    if (reply->peer == letter->peer && is_for_edges(op, letter) && is_for_edges(op, reply) &&
         reply->parts->bytes == letter->parts->bytes && !op->channel->staged)
       there->flows[k].reply = &back->flows[j];
   }
@@ -262,8 +303,8 @@ static void join_rings(grove_op *op)
       flow->letter = w->flows[k];
       flow->bytes = w->letters[flow->letter].bytes;
       flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
-      if (k < w->nflows_in && is_for_edges(&w->letters[flow->letter])) flow->direct = 0;
-      flow->single = flow->direct && !is_for_edges(&w->letters[flow->letter]) && flow->bytes > 0 &&
+      if (k < w->nflows_in && is_for_edges(op, &w->letters[flow->letter])) flow->direct = 0;
+      flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) && flow->bytes > 0 &&
                      flow->bytes <= op->channel->piece;
       flow->memory = op->stages[s].staging[flow->letter];
       if (k < w->nflows_in)
@@ -340,6 +381,8 @@ void grove_op_destroy(grove_op *op)
     grove_p2p_free(&s->p2p);
     for (int f = 0; s->flows && f < s->nflows; f++) free(s->flows[f].spill);
     free(s->flows);
+    for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
+    free(s->saved);
     free(s->staging);
     free(s->arrived);
   }

@@ -298,8 +298,10 @@ typedef struct grove_bound_stage {
   const grove_wired_stage *wired;
   int nreceives, nsends;
   int ordered, has_own; /* as wired says */
+  int nforwards;
   grove_p2p *p2p;       /* NULL: no letters over MPI */
   void **staging;       /* a letter's packed form; NULL: it travels from or to the array itself */
+  void **saved;         /* of an abandoned operation: staging that it got for that; else NULL */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
@@ -422,17 +424,17 @@ grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, 
 grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i);
 grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 
+/* Does a letter lie in an array of the user's, and nowhere else? */
+static inline int grove_op_is_in_array(const grove_bound_stage *s, int i)
+{
+  return !s->staging[i] && grove_space_is_array(s->wired->letters[i].parts->space);
+}
+
 /* Self edges of stage s. */
 grove_status grove_op_keep(grove_op *op, int s);
 
 /* Behind stage s: edges of which all have come meet their roots. */
 grove_status grove_op_meet(grove_op *op, int s);
-
-/* Is a space of the user's? Others are the operation's own, where units lie as in a letter. */
-static inline int grove_space_is_array(grove_space space)
-{
-  return space != GROVE_SPACE_EDGE && space != GROVE_SPACE_HUB;
-}
 
 /* The memory and the mover that a space means. */
 static inline const grove_mover *grove_field_mover(const grove_field *f, grove_space space)

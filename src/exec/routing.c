@@ -141,10 +141,10 @@ static int64_t bytes_of(int n, const grove_channel_key *keys)
 }
 
 /* Whether ranks have to talk, which all know alike. */
-static int needs_talk(const grove_context *ctx, int n)
+static int needs_talk(const grove_context *ctx)
 {
   int wanted = ctx->options.route;
-  if (n == 0 || wanted == GROVE_ROUTE_STANDARD) return 0;
+  if (wanted == GROVE_ROUTE_STANDARD) return 0;
   if (ctx->options.transport_off_node != GROVE_OFF_NODE_P2P) return 0;
   return wanted != GROVE_ROUTE_AUTO || grove_route_can_help(ctx);
 }
@@ -200,7 +200,7 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
   grove_status status = GROVE_OK;
   grove_routing routing = {.route = &grove_route_standard};
   *out = routing;
-  if (!needs_talk(ctx, n)) return mine;
+  if (!needs_talk(ctx)) return mine;
   GROVE_TRY(agree_on_signature(ctx, mine, signature));
   GROVE_TRY(find_route(ctx, n, requests, keys, &routing));
   if (routing.route->relays) status = build_plans(n, requests, keys, &routing);

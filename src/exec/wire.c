@@ -87,19 +87,41 @@ fail:
   return status;
 }
 
-static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_stage *w)
+/* Self edges of one stage of a plan. */
+static grove_status add_keep(const grove_channel *channel, int k, const grove_stage *stage,
+                             grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
-  GROVE_NEW(w->keeps, 2 * channel->nlanes);
+  GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
+  GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+  w->nkeeps++;
+fail:
+  return status;
+}
+
+/* Leaves that join other edges to wait for their turn do so at once, while the array is there. */
+static int keep_stage(const grove_lane *lane, int s)
+{
+  const grove_stage *stage = &lane->plan->stages[s];
+  int early = grove_space_is_array(stage->keep_from.space) &&
+              stage->keep_to.space == GROVE_SPACE_EDGE;
+  return early ? 0 : s;
+}
+
+static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_stage *w)
+{
+  grove_status status = GROVE_OK;
+  int most = 0;
+  for (int k = 0; k < channel->nlanes; k++) most += channel->lanes[k].plan->nstages;
+  GROVE_NEW(w->keeps, 2 * most);
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
-    const grove_stage *stage = stage_of(lane, s);
-    if (!stage || stage->keep_from.index.count == 0) continue;
     if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_op_keep */
-    GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
-    GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
-    w->nkeeps++;
+    if (lane->key.unit_bytes == 0) continue;
+    for (int i = 0; i < lane->plan->nstages; i++)
+      if (lane->plan->stages[i].keep_from.index.count > 0 && keep_stage(lane, i) == s)
+        GROVE_TRY(add_keep(channel, k, &lane->plan->stages[i], w));
   }
 fail:
   return status;

@@ -35,6 +35,12 @@ typedef enum grove_space {
   GROVE_SPACES
 } grove_space;
 
+/* Is it an array of the user's? Others are an operation's own, where units lie as in a message. */
+static inline int grove_space_is_array(grove_space space)
+{
+  return space != GROVE_SPACE_EDGE && space != GROVE_SPACE_HUB;
+}
+
 typedef struct grove_slots {
   grove_space space;
   grove_index index;
