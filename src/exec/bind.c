@@ -86,7 +86,26 @@ static grove_status equip(const grove_lane *lane, grove_field *f)
     GROVE_TRY(grove_mover_create(&packed, &f->mover.combine, &f->merger));
   }
   if (edges > 0) GROVE_TRY(make_units(edges, unit->bytes, &f->edges));
-  if (hub > 0) GROVE_TRY(make_units(hub, unit->bytes, &f->hub));
+fail:
+  return status;
+}
+
+/* A hub in memory that the node shares, or of the operation's own. */
+static grove_status make_hubs(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  const grove_channel *channel = op->channel;
+  for (int k = 0; k < op->nfields; k++) {
+    grove_field *f = &op->fields[k];
+    int64_t units = channel->lanes[k].plan->hub;
+    if (units == 0) continue;
+    if (channel->uses_hubs) {
+      f->hub = channel->shm->areas ? channel->shm->areas[k] : NULL;
+    } else {
+      GROVE_TRY(make_units(units, f->mover.unit.bytes, &f->hub_memory));
+      f->hub = f->hub_memory;
+    }
+  }
 fail:
   return status;
 }
@@ -96,7 +115,7 @@ void grove_fields_free(int n, grove_field *fields)
   for (int k = 0; fields && k < n; k++) {
     grove_mover_free(&fields[k].fetcher); /* borrows from */
     grove_mover_free(&fields[k].merger);  /* so does this */
-    free(fields[k].hub);
+    free(fields[k].hub_memory);
     grove_mover_free(&fields[k].packed);
     grove_mover_free(&fields[k].mover);
     free(fields[k].edges);
@@ -214,8 +233,11 @@ static grove_status make_keep(grove_op *op)
       const grove_part *p = &op->stages[s].wired->keeps[2 * k];
       need_keep(op, p->shape.units, p->unit_bytes);
     }
-  for (int k = 0; k < op->nfields; k++)
-    need_keep(op, op->channel->lanes[k].own.units, op->channel->lanes[k].key.unit_bytes);
+  for (int k = 0; k < op->nfields; k++) {
+    const grove_lane *lane = &op->channel->lanes[k];
+    need_keep(op, lane->own.units, lane->key.unit_bytes);
+    if (op->channel->uses_hubs) need_keep(op, KEEP_BYTES, lane->key.unit_bytes);
+  }
   if (op->keep_bytes == 0) return GROVE_OK;
   op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
   GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)op->keep_bytes);
@@ -256,6 +278,7 @@ grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields
   op->nfields = n;
   op->fields = *fields;
   for (int k = 0; k < n; k++) GROVE_TRY(equip(&channel->lanes[k], &op->fields[k]));
+  GROVE_TRY(make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));
   GROVE_TRY(make_keep(op));
@@ -288,9 +311,33 @@ static void pair_replies(grove_op *op, int s)
   }
 }
 
-/* The ends of the rings, in the order in which the channel has them. */
-static void join_rings(grove_op *op)
+/* What the other end of a letter through its hub is, for each part. */
+static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
 {
+  grove_status status = GROVE_OK;
+  const grove_index none = {0};
+  if (flow->distant->nparts == 0) return GROVE_OK; /* the hub is here */
+  GROVE_CHECK(flow->distant->nparts == letter->nparts, GROVE_ERR_STATE,
+              "rank %d has %d parts of a message, and this rank %d", letter->peer,
+              flow->distant->nparts, letter->nparts);
+  GROVE_NEW(flow->remotes, letter->nparts);
+  for (int k = 0; k < letter->nparts; k++) {
+    const grove_shm_remote *r = &flow->distant->parts[k];
+    const grove_part *p = &letter->parts[k];
+    GROVE_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
+                "rank %d has %lld units of a message, and this rank %lld", letter->peer,
+                (long long)r->slots.count, (long long)p->shape.units);
+    flow->remotes[k].memory = r->memory;
+    GROVE_TRY(grove_shape_create(&r->slots, &none, p->unit_bytes, &flow->remotes[k].shape));
+  }
+fail:
+  return status;
+}
+
+/* The ends of the rings, in the order in which the channel has them. */
+static grove_status join_rings(grove_op *op)
+{
+  grove_status status = GROVE_OK;
   const grove_shm *shm = op->channel->shm;
   int reader = 0, writer = 0;
   for (int s = 0; s < op->nstages; s++) {
@@ -307,13 +354,20 @@ static void join_rings(grove_op *op)
       flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) && flow->bytes > 0 &&
                      flow->bytes <= op->channel->piece;
       flow->memory = op->stages[s].staging[flow->letter];
+      flow->way = w->way[flow->letter];
+      if (flow->way != GROVE_SHM_COPIED) flow->direct = flow->single = 0;
+      flow->distant = k < w->nflows_in ? &shm->pulls[reader] : &shm->pushes[writer];
       if (k < w->nflows_in)
         flow->reader = &shm->readers[reader++];
       else
         flow->writer = &shm->writers[writer++];
+      if (flow->way != GROVE_SHM_COPIED)
+        GROVE_TRY(find_remotes(&w->letters[flow->letter], flow));
     }
   }
   for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
+fail:
+  return status;
 }
 
 grove_status grove_op_connect(grove_op *op, int rewired)
@@ -325,6 +379,7 @@ grove_status grove_op_connect(grove_op *op, int rewired)
     for (int s = 0; s < op->nstages; s++)
       for (int i = 0; i < op->stages[s].wired->nletters; i++) op->stages[s].staging[i] = NULL;
     GROVE_TRY(make_staging(op));
+    GROVE_TRY(make_hubs(op));
   }
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
@@ -333,7 +388,7 @@ grove_status grove_op_connect(grove_op *op, int rewired)
                                op->channel->persistent, op->ctx->options.chunk, w->np2p_receives,
                                w->np2p_sends, &op->stages[s].p2p));
   }
-  join_rings(op);
+  GROVE_TRY(join_rings(op));
 fail:
   return status;
 }
@@ -374,12 +429,20 @@ fail:
   return status;
 }
 
+static void free_flow(const grove_bound_stage *s, grove_flow *flow)
+{
+  int nparts = flow->remotes ? s->wired->letters[flow->letter].nparts : 0;
+  for (int k = 0; k < nparts; k++) grove_shape_free(&flow->remotes[k].shape);
+  free(flow->remotes);
+  free(flow->spill);
+}
+
 void grove_op_destroy(grove_op *op)
 {
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
     grove_p2p_free(&s->p2p);
-    for (int f = 0; s->flows && f < s->nflows; f++) free(s->flows[f].spill);
+    for (int f = 0; s->flows && f < s->nflows; f++) free_flow(s, &s->flows[f]);
     free(s->flows);
     for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
     free(s->saved);

@@ -10,7 +10,7 @@
  *     calls.c     the public calls                    run.c    start, advance, finish
  *     init.c      making operations                   flow.c   letters over shared memory
  *     routing.c   which route it takes                wait.c   start, test, wait, end, report
- *     plans.c     the plans of a forest
+ *     plans.c     the plans of a forest               hub.c    letters through hubs
  *     channel.c   finding and making channels
  *     wire.c      what goes over which transport      free.c   freeing in any state
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
@@ -152,6 +152,7 @@ enum { GROVE_PART_ALIGNMENT = 16 };
 typedef struct grove_part {
   int field;
   grove_space space;
+  int far_hub;       /* at the other end it lies in a hub */
   grove_shape shape; /* in the form that is cheapest for this unit */
   int64_t at, bytes; /* in the letter */
   int64_t unit_bytes;
@@ -175,6 +176,7 @@ typedef struct grove_wired_stage {
   int has_own;  /* self edges, which are no letter */
   int answers;  /* ... and must be done before the next stage: there is a fetch */
   int nforwards; /* receives that later stages take from here */
+  int lands;     /* ... over MPI: in a hub that must be free */
   int64_t turn; /* which start of the channel may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
@@ -182,6 +184,7 @@ typedef struct grove_wired_stage {
   grove_part *parts; /* of all letters */
   int nkeeps;        /* fields with self edges in this stage */
   grove_part *keeps; /* pairs: from, to */
+  grove_shm_way *way; /* of a letter over shared memory */
   int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
   int *p2p; /* which letter each number is */
@@ -204,7 +207,10 @@ typedef struct grove_channel {
   int nstages;
   grove_wired_stage *stages;
   int uses_shm;   /* inside the node */
-  grove_shm *shm; /* its rings there */
+  grove_shm *shm; /* its rings there, and hubs: */
+  int uses_hubs;
+  unsigned char *pulled; /* a ring: others pull from this rank's hub when it tells */
+  int64_t through;       /* with hubs: how many starts are */
   grove_traffic traffic;
   int rank;
   int tag;             /* 0: none yet */
@@ -268,9 +274,16 @@ typedef struct grove_field {
   grove_mover merger;    /* the same, to be combined in a hub */
   grove_mover fetcher;   /* of a fetch: what is done at the roots */
   void *edges;
-  void *hub;
+  void *hub; /* in the channel's memory, or in `hub_memory` */
+  void *hub_memory;
   void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
 } grove_field;
+
+/* The other end of a part, in the hub of its rank. */
+typedef struct grove_remote {
+  char *memory; /* slot 0 */
+  grove_shape shape;
+} grove_remote;
 
 /* A letter over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */
@@ -283,6 +296,9 @@ typedef struct grove_flow {
   char *memory;              /* where the bytes are: the array, or staging; NULL: units */
   int direct;                /* `memory` is in the array */
   int single;                /* ... and the letter is one piece */
+  grove_shm_way way;         /* through a hub: */
+  const grove_shm_distant *distant;
+  grove_remote *remotes; /* a part; NULL: the hub is this rank's own */
   int in_place;              /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
@@ -453,6 +469,14 @@ static inline char *grove_field_array(const grove_field *f, grove_space space)
 /* Moves what can be moved now; true when the letter is through. */
 int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+
+/* The same where the letter goes through a hub (hub.c). */
+int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+
+/* Has all been read that lay in this rank's hub? And: this start is through with it. */
+int grove_hub_is_free(const grove_op *op);
+void grove_hub_release(grove_op *op);
 
 /* Takes what is left of a send out of the array. */
 void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);

@@ -192,17 +192,26 @@ static int has_forwards(const grove_bound_stage *s)
   return s->to_forward == 0 && (s->kept || !s->wired->answers);
 }
 
-/* Enters what can be entered. Operations of one channel enter a stage in the order of their starts:
+/* May stage k be entered? Operations of one channel enter a stage in the order of their starts:
  * their messages match in that order. */
+static int may_enter(const grove_op *op, int k)
+{
+  const grove_channel *channel = op->channel;
+  if (channel->stages[k].turn != op->sequence) return 0;
+  if (k > 0 && !has_forwards(&op->stages[k - 1])) return 0;
+  if (!channel->uses_hubs) return 1;
+  if (k == 0 && channel->through != op->sequence - 1) return 0;
+  return !channel->stages[k].lands || grove_hub_is_free(op);
+}
+
+/* Enters what can be entered. */
 static grove_status enter_next(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  while (op->current + 1 < op->nstages) {
-    int64_t *turn = &op->channel->stages[op->current + 1].turn;
-    if (*turn != op->sequence || !has_forwards(&op->stages[op->current])) break;
-    grove_op_note(op, grove_op_meet(op, op->current));
-    ++*turn;
+  while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
+    if (op->current >= 0) grove_op_note(op, grove_op_meet(op, op->current));
     op->current++;
+    op->channel->stages[op->current].turn++;
     GROVE_TRY(start_stage(op, &op->stages[op->current]));
   }
 fail:
@@ -232,6 +241,7 @@ static grove_status advance_stages(grove_op *op)
     first = first && s->to_come == 0 && s->kept && s->next == (s->ordered ? s->nreceives : 0);
     if (k == op->current && !op->unusable) GROVE_TRY(enter_next(op));
   }
+  if (op->current < 0) GROVE_TRY(enter_next(op));
   while (op->oldest < op->current && stage_is_complete(&op->stages[op->oldest])) op->oldest++;
 fail:
   return status;
@@ -248,6 +258,7 @@ static void take_time(grove_op *op)
 /* The thread that waits for the operation may look at its state at any time. */
 static void finish(grove_op *op)
 {
+  if (op->channel->uses_hubs) grove_hub_release(op);
   op->starts++;
   if (op->timed) take_time(op);
   __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
@@ -265,6 +276,7 @@ static int leftovers_are_through(const grove_bound_stage *s)
 static void let_go(grove_op *op)
 {
   grove_channel *channel = op->channel;
+  if (channel->uses_hubs) grove_hub_release(op);
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
   grove_op_leave(op);
@@ -312,7 +324,8 @@ static void begin(grove_op *op)
 {
   op->sequence = ++op->channel->sequence;
   op->state = GROVE_OP_ACTIVE;
-  op->oldest = op->current = 0;
+  op->oldest = 0;
+  op->current = -1;
   op->timed =
     op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->account.kept;
   if (op->timed) op->since = grove_clock();
@@ -330,8 +343,12 @@ grove_status grove_op_run(grove_op *op)
                        "rank %d: an earlier start of this %s failed halfway; make a new one",
                        op->ctx->rank, grove_op_label(op));
   begin(op);
-  GROVE_TRY(start_stage(op, op->stages));
-  if (op->nstages > 1) GROVE_TRY(enter_next(op));
+  if (op->nstages > 1) {
+    GROVE_TRY(enter_next(op));
+  } else {
+    op->current = 0;
+    GROVE_TRY(start_stage(op, op->stages));
+  }
   if (op->nstages == 1 && stage_is_complete(op->stages))
     finish(op);
   else

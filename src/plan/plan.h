@@ -48,6 +48,7 @@ typedef struct grove_slots {
 
 typedef struct grove_message {
   int peer;
+  int far_hub;        /* at its other end it lies in a hub */
   grove_slots slots;  /* read by a sender, written by a receiver */
   grove_index starts; /* count 0, or: unit u stands for slots starts[u] .. starts[u+1]-1 */
 } grove_message;
