@@ -1,5 +1,5 @@
-/* What a rank has for other nodes, and what it needs of them: the two ends of what node-aware routes
- * carry. A *unit* is a value that travels; a *block* is all that one rank has for one node
+/* What a rank has for other nodes, and what it needs of them: the two ends of what node-aware
+ * routes carry. A *unit* is a value that travels; a *block* is all that one rank has for one node
  * (demand.h).
  */
 #ifndef GROVE_ROUTE_CARGO_H
