@@ -120,7 +120,7 @@ static grove_status gather_sends(const maker *m, grove_stage *stage)
   for (int64_t i = 0, next = 0, k = 0; i < legs->count; i = next) {
     int sender = legs->leg[i].sender;
     next = next_leg(legs, i, 0);
-    if (sender != m->rank) stage->sends[k].peer = sender;
+    if (sender != m->rank) stage->sends[k] = (grove_message){.peer = sender, .far_hub = 1};
     GROVE_TRY(
       root_slots(m, i, next, sender == m->rank ? &stage->keep_from : &stage->sends[k++].slots));
   }
@@ -474,6 +474,7 @@ static grove_status receive_leaves(const maker *m, int64_t first, int64_t end, g
     }
   starts[units] = leaves;
   out->peer = legs[first].receiver;
+  out->far_hub = 1;
   GROVE_TRY(receive_units(m->plan, GROVE_SPACE_LEAF, units, starts, slots, out));
 fail:
   free(starts);
