@@ -90,8 +90,8 @@ static grove_status set_up(const bench *b, bench_entrant *e)
   }
   e->result.served = status == GROVE_OK;
   if (status == GROVE_OK) e->result.setup_seconds = median_of(times, SET_UPS);
-  int optional = e->role != BENCH_AUTO && !b->set.only;
-  return status == GROVE_ERR_UNSUPPORTED && optional ? GROVE_OK : status;
+  int required = e->role == BENCH_AUTO || (e->role == BENCH_ROUTE && b->set.only);
+  return status == GROVE_ERR_UNSUPPORTED && !required ? GROVE_OK : status;
 }
 
 static void note_report(const bench *b, bench_entrant *e)
