@@ -147,6 +147,13 @@ def load():
     return [dict(zip(FIELDS, map(r.number, words))) for words in lines]
 
 
+def word(value):
+    """Six digits of a time, all of a count."""
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:g}"
+    return str(value)
+
+
 def save(rows, note):
     """Replaces what the file has of the same machine and shapes."""
     shapes = {(row["machine"], row["shape"]) for row in rows}
@@ -155,8 +162,7 @@ def save(rows, note):
         file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run"
                    f" --routes --save writes them.\n# {note}\n# {' '.join(FIELDS)}\n")
         for row in kept + rows:
-            file.write(" ".join(f"{v:g}" if isinstance(v, float) else str(v)
-                                for v in (row[name] for name in FIELDS)) + "\n")
+            file.write(" ".join(word(row[name]) for name in FIELDS) + "\n")
 
 
 # ---- what the rows say ----
