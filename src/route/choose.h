@@ -56,6 +56,9 @@ int64_t grove_route_cap(const grove_context *ctx, int64_t unit_bytes);
 grove_status grove_route_choose(const grove_survey *survey, const grove_question *question,
                                 grove_choice *out);
 
+/* Chosen and runner-up, from the candidates' prices. */
+void grove_choice_settle(grove_choice *choice);
+
 /* Can any route but standard help here? Not on one node, nor where every node has one rank; and not
  * with transports that only standard has. The same on every rank, and without talking. */
 int grove_route_can_help(const grove_context *ctx);
