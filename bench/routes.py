@@ -17,7 +17,6 @@ import sys
 import rows as r
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MATRICES = os.path.join(ROOT, "..", "shared", "data", "matrices")
 PICTURES = os.path.join(ROOT, "bench", "pictures")
 FIGURES = os.path.join(ROOT, "bench", "figures-routes.txt")
 
@@ -76,19 +75,14 @@ def profile(shape, grove, quick):
     return path
 
 
-def matrix_path(name):
-    path = os.path.join(MATRICES, f"{name}.mtx.gz")
+def bench(shape, grove, path, partition, quick):
+    """What grove bench says of one matrix, there and back."""
     if not os.path.exists(path):
         raise Failed(f"{path} is not there")
-    return path
-
-
-def bench(shape, grove, name, partition, quick):
-    """What grove bench says of one matrix, there and back."""
     effort = ["--rounds", "5", "--batch", "2"] if quick else ["--rounds", "41"]
     edges = ["--off-node"] if shape in EMULATED else []
-    return json.loads(run(shape, grove, "bench", matrix_path(name), "--partition", partition,
-                          "--reduce", "--json", "--machine", profile(shape, grove, quick),
+    return json.loads(run(shape, grove, "bench", path, "--partition", partition, "--reduce",
+                          "--json", "--machine", profile(shape, grove, quick),
                           "--variant", f"3-step,{OVER_MPI}", *effort, *edges))
 
 
@@ -117,7 +111,8 @@ def rows_of(document, **case):
 
 
 def run_case(shape, grove, name, partition, options):
-    document = bench(shape, grove, name, partition, options.quick)
+    path = os.path.abspath(os.path.join(options.matrices, f"{name}.mtx.gz"))
+    document = bench(shape, grove, path, partition, options.quick)
     return rows_of(document, machine=r.machine(), shape=shape, matrix=name, partition=partition)
 
 
@@ -338,7 +333,7 @@ def draw_ratios(shape, found):
     shown = [(i, name) for i, name in enumerate(names) if data[i]]
     plots = [f"$d{i} with points pt {7 if name == 'auto' else 1 + i} title '{name}'"
              for i, name in shown]
-    plot(f"routes-{shape}", "set logscale x 2\nset logscale y\nset key outside\n"
+    plot(f"routes-{shape}", "set logscale xy 2\nset key outside\n"
          "set xlabel 'mean message between nodes, standard route, bytes'\n"
          f"set ylabel 'time over the best baseline, {shape}'\n"
          f"plot {', '.join(plots)}, 1 lc 'black' notitle\n", data)
