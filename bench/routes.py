@@ -1,4 +1,4 @@
-"""Every route on real matrices: `grove bench` on each, what it measured as rows, and what the rows say.
+"""Every route on real matrices: `grove bench` on each, its results as rows, and what they say.
 
 A case is a matrix, a partition and an operation on one shape: hosts x ranks of the test cluster, or
 this machine as emulated nodes. A row is one entrant of a case. All that is printed is computed from
@@ -26,11 +26,8 @@ PARTITIONS = ["contiguous", "metis"]
 OVER_MPI = "transport_on_node=mpi"  # what 3-step is compared with, besides
 SECONDS = 900  # for one run
 
-# Hosts x ranks. What an emulated node sends leaves through TCP, as if there were a network.
-CLUSTER = {shape: ["tools/cluster", "run", "--nodes", shape.split("x")[0], "--ppn",
-                   shape.split("x")[1], "--shm", "256m", "--mpi", "openmpi", "--"]
-           for shape in ("4x4", "2x1")}
-EMULATED = {"emulated-4x4": ["tools/launch", "16"]}
+# What an emulated node sends leaves through TCP, as if there were a network.
+EMULATED = "emulated-4x4"
 TCP = {"GROVE_NODE_SIZE": "4", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self",
        "OMPI_MCA_btl_tcp_if_include": "lo"}
 
@@ -51,11 +48,19 @@ class Failed(Exception):
     pass
 
 
+def launcher(shape):
+    """The words before the command's: hosts x ranks of the test cluster, or ranks here."""
+    if shape == EMULATED:
+        return ["tools/launch", "16"]
+    hosts, ranks = shape.split("x")
+    return ["tools/cluster", "run", "--nodes", hosts, "--ppn", ranks, "--shm", "256m", "--mpi",
+            "openmpi", "--"]
+
+
 def run(shape, grove, *words):
     """Standard output of the command on the shape."""
-    launcher = {**CLUSTER, **EMULATED}[shape]
-    environment = dict(os.environ, MPI="openmpi", **(TCP if shape in EMULATED else {}))
-    done = subprocess.run([*launcher, grove, *words], cwd=ROOT, env=environment,
+    environment = dict(os.environ, MPI="openmpi", **(TCP if shape == EMULATED else {}))
+    done = subprocess.run([*launcher(shape), grove, *words], cwd=ROOT, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
                           timeout=SECONDS)
     if done.returncode != 0:
@@ -80,7 +85,7 @@ def bench(shape, grove, path, partition, quick):
     if not os.path.exists(path):
         raise Failed(f"{path} is not there")
     effort = ["--rounds", "5", "--batch", "2"] if quick else ["--rounds", "41"]
-    edges = ["--off-node"] if shape in EMULATED else []
+    edges = ["--off-node"] if shape == EMULATED else []
     return json.loads(run(shape, grove, "bench", path, "--partition", partition, "--reduce",
                           "--json", "--machine", profile(shape, grove, quick),
                           "--variant", f"3-step,{OVER_MPI}", *effort, *edges))
@@ -102,7 +107,8 @@ def rows_of(document, **case):
     found = []
     for part in (document, document["reduce"]):
         mean = part["mean_message_bytes"]
-        about = dict(case, operation=part["operation"], mean=math.nan if mean is None else float(mean),
+        mean = math.nan if mean is None else float(mean)
+        about = dict(case, operation=part["operation"], mean=mean,
                      dedup=document["deduplicated_off_node_bytes"])
         for role, name in (("route", "routes"), ("variant", "variants"), ("baseline", "baselines")):
             found += [row_of(entrant, role, **about) for entrant in part[name]]
@@ -119,7 +125,7 @@ def run_case(shape, grove, name, partition, options):
 def run_all(grove, options):
     """All rows, and sentences of what did not run, and whether that is a failure."""
     found, notes, good = [], [f"load before: {os.getloadavg()[0]:.2f}"], True
-    shapes = EMULATED if options.emulated else options.shapes.split(",")
+    shapes = [EMULATED] if options.emulated else options.shapes.split(",")
     names = [name for name in NAMES if options.case in ("", name)]
     for shape, name, partition in itertools.product(shapes, names, PARTITIONS):
         say(f"bench: {shape}, {name}, {partition}")
@@ -225,10 +231,9 @@ def against_peers(all_cases):
     """Lines about the automatic choice and the best of MPI by hand and PETSc."""
     small = [c for c in all_cases if c["auto"]["mean"] < 1024]
     slower = [c for c in all_cases if c["auto"]["low"] > c["peer"]["high"]]
-    lines = [("auto / best baseline, geometric mean", f"{geometric_mean(c['ratio'] for c in all_cases):.3f}"
-              f" of {len(all_cases)} cases"),
-             ("the same, mean message below 1 KiB", f"{geometric_mean(c['ratio'] for c in small):.3f}"
-              f" of {len(small)} cases"),
+    mean = lambda some: f"{geometric_mean(c['ratio'] for c in some):.3f} of {len(some)} cases"
+    lines = [("auto / best baseline, geometric mean", mean(all_cases)),
+             ("the same, mean message below 1 KiB", mean(small)),
              ("significantly slower than it", f"{len(slower)} cases")]
     return lines + [("", f"{label(c)}: {c['ratio']:.3f}") for c in slower]
 
@@ -242,10 +247,11 @@ def about_choice(all_cases):
              ("cases where auto left standard", f"{len(other)}")]
     if other:
         setups = [c["auto"]["setup"] / c["routes"]["standard"]["setup"] for c in other]
+        paid = list(map(paid_back, other))
         lines += [("set-up of those over standard's, geometric mean, worst",
                    f"{geometric_mean(setups):.2f}, {max(setups):.2f}"),
                   ("exchanges until that is paid back, median, worst",
-                   f"{statistics.median(map(paid_back, other)):.0f}, {max(map(paid_back, other)):.0f}")]
+                   f"{statistics.median(paid):.0f}, {max(paid):.0f}")]
     return lines
 
 
@@ -254,8 +260,9 @@ def about_memory(all_cases):
     both = [c for c in all_cases
             if c["variant"] and "3-step" in c["routes"] and c["auto"]["mean"] <= 4096]
     ratios = [c["routes"]["3-step"]["median"] / c["variant"]["median"] for c in both]
+    worst = max(ratios, default=math.nan)
     return [("3-step, shared memory / MPI inside nodes, geometric mean, worst",
-             f"{geometric_mean(ratios):.3f}, {max(ratios, default=math.nan):.3f} of {len(both)} cases")]
+             f"{geometric_mean(ratios):.3f}, {worst:.3f} of {len(both)} cases")]
 
 
 def about_bytes(all_cases):
