@@ -236,11 +236,11 @@ run env OMPI_MCA_pml=none-such OMPI_MCA_btl=none-such PMI_RANK=5 PMI_FD=77 \
 
 # --- grove bench sends on this matrix what is counted here ---
 
-run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$a" --batch 1 --reduce --json
+run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$a" --batch 1 --rounds 3 --reduce --json
 ((status == 0)) || fail 'it failed'
 counts ranks 4 nodes 2 size 7 verified true on_node_messages 1 on_node_bytes 16 \
   off_node_messages 5 off_node_bytes 40
-run env GROVE_NODE_SIZE=3 tools/launch 9 "$grove" bench "$a" --batch 1 --json
+run env GROVE_NODE_SIZE=3 tools/launch 9 "$grove" bench "$a" --batch 1 --rounds 3 --json
 ((status == 0)) || fail 'it failed'
 counts ranks 9 nodes 3 verified true on_node_messages 2 off_node_messages 6 off_node_bytes 48
 run tools/launch 2 "$grove" bench "$work/no-such.mtx"
