@@ -1,5 +1,7 @@
 #include "base/distinct.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,5 +86,17 @@ grove_status grove_distinct_number(const grove_index *list, int32_t *number, int
   *count = found;
 fail:
   free(first);
+  return status;
+}
+
+grove_status grove_distinct_sort(int64_t *n, int64_t *values)
+{
+  grove_status status = GROVE_OK;
+  int64_t count = 0;
+  if (!grove_order_ascends(*n, values)) GROVE_TRY(grove_order_sort(*n, values));
+  for (int64_t i = 0; i < *n; i++)
+    if (count == 0 || values[count - 1] != values[i]) values[count++] = values[i];
+  *n = count;
+fail:
   return status;
 }

@@ -18,6 +18,9 @@ grove_status grove_distinct_count(const grove_index *list, int64_t *out);
  * them. The list has at most GROVE_LIST_MOST entries. */
 grove_status grove_distinct_number(const grove_index *list, int32_t *number, int64_t *count);
 
+/* Sorts the values (none is negative) and leaves each once: `n` becomes how many there are. */
+grove_status grove_distinct_sort(int64_t *n, int64_t *values);
+
 #ifdef __cplusplus
 }
 #endif

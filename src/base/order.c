@@ -47,3 +47,30 @@ fail:
   free(other);
   return status;
 }
+
+static void sort_values(int64_t n, int shift, const int64_t *from, int64_t *to)
+{
+  int64_t next[DIGITS + 1] = {0};
+  for (int64_t i = 0; i < n; i++) next[(from[i] >> shift & (DIGITS - 1)) + 1]++;
+  for (int d = 0; d < DIGITS; d++) next[d + 1] += next[d];
+  for (int64_t i = 0; i < n; i++) to[next[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+grove_status grove_order_sort(int64_t n, int64_t *values)
+{
+  grove_status status = GROVE_OK;
+  int64_t *other = NULL, *from = values, *to = NULL, most = 0;
+  GROVE_ROOM(other, n);
+  to = other;
+  for (int64_t i = 0; i < n; i++) most = values[i] > most ? values[i] : most;
+  for (int shift = 0; shift < 63 && most >> shift > 0; shift += BITS) {
+    sort_values(n, shift, from, to);
+    int64_t *sorted = to;
+    to = from;
+    from = sorted;
+  }
+  if (from != values) memcpy(values, from, (size_t)n * sizeof *values);
+fail:
+  free(other);
+  return status;
+}

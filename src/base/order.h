@@ -18,6 +18,9 @@ int grove_order_ascends(int64_t n, const int64_t *key);
  * caller frees the list. */
 grove_status grove_order_create(int64_t n, const int64_t *key, int32_t **out);
 
+/* Sorts the values themselves (none is negative), however many. */
+grove_status grove_order_sort(int64_t n, int64_t *values);
+
 #ifdef __cplusplus
 }
 #endif

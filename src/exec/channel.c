@@ -102,7 +102,9 @@ static grove_status compile(const grove_forest *f, const grove_channel_key *key,
   grove_build how = {.share = p->shared, .by_root = p->operation == GROVE_REDUCE};
   if (p->operation != GROVE_BCAST && p->operation != GROVE_REDUCE)
     GROVE_TRY(split_roots(f, p, &view));
-  GROVE_TRY(grove_route_choose(f)->build(&view, &how, &p->forward));
+  int route = f->ctx->options.route;
+  GROVE_TRY(
+    grove_routes[route == GROVE_ROUTE_AUTO ? 0 : route - 1]->build(&view, &how, &p->forward));
   GROVE_TRY(turn(p));
   *out = p;
   return GROVE_OK;

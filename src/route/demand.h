@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 typedef struct grove_demand_pair {
-  int32_t from, to;      /* owner of the roots, owner of the leaves */
+  int32_t from, to; /* owner of the roots, owner of the leaves */
   int64_t edges;
   int64_t distinct;      /* roots among them; as many as edges where nothing is shared */
   const int64_t *places; /* of the distinct ones in their block, ascending; NULL: not known */

@@ -7,10 +7,8 @@
  * Both ends of a message know its roots, in the order of the leaves' lists, and can therefore agree
  * without a word on another order, and on values that are sent once.
  */
-#include "base/distinct.h"
 #include "base/order.h"
 #include "pack/shape.h"
-#include "route/pairs.h"
 #include "route/route.h"
 
 #include <stdlib.h>
@@ -192,39 +190,27 @@ fail:
 
 /* ---- its count ---- */
 
-/* What crosses in the message of pair p: as many units as `build` would give it. */
-static grove_status count_units(const grove_pairs *pairs, int64_t p, const grove_topo *topo,
-                                const grove_build *how, int64_t *out)
+/* What crosses in the message of a pair: as many units as `build` would give it. */
+static int64_t units_of(const grove_demand_pair *p, const grove_topo *topo, const grove_build *how)
 {
-  grove_status status = GROVE_OK;
-  int64_t begin = pairs->begin[p], n = pairs->begin[p + 1] - begin, distinct = n;
-  grove_index roots = {.count = n, .wide = pairs->roots + begin};
-  if (how->share) GROVE_TRY(grove_distinct_count(&roots, &distinct));
-  int repeats = (int)grove_repeats_of(n, distinct);
-  int once = worth_sharing(topo, pairs->leaf_rank[p], pairs->root_rank[p], repeats);
-  *out = how->share && once ? distinct : n;
-fail:
-  return status;
+  if (!how->share || p->edges > GROVE_LIST_MOST) return p->edges;
+  int repeats = (int)grove_repeats_of(p->edges, p->distinct);
+  return worth_sharing(topo, p->from, p->to, repeats) ? p->distinct : p->edges;
 }
 
-static grove_status count(const grove_edge *edges, int64_t n, const grove_topo *topo,
+static grove_status count(const grove_demand *demand, const grove_topo *topo,
                           const grove_build *how, grove_manifest *out)
 {
   grove_status status = GROVE_OK;
   grove_manifest m = {.nstages = 1};
-  grove_pairs pairs = {0};
-  GROVE_TRY(grove_pairs_create(edges, n, topo->nranks, &pairs));
-  for (int64_t p = 0; p < pairs.count; p++) {
-    int64_t units = 0;
-    if (pairs.leaf_rank[p] == pairs.root_rank[p]) continue;
-    GROVE_TRY(count_units(&pairs, p, topo, how, &units));
-    GROVE_TRY(grove_manifest_add(&m, 0, pairs.root_rank[p], pairs.leaf_rank[p], units));
+  for (int64_t i = 0; i < demand->npairs; i++) {
+    const grove_demand_pair *p = &demand->pairs[i];
+    GROVE_TRY(grove_manifest_add(&m, 0, p->from, p->to, units_of(p, topo, how)));
   }
   *out = m;
-  m = (grove_manifest){0};
+  return GROVE_OK;
 fail:
   grove_manifest_free(&m);
-  grove_pairs_free(&pairs);
   return status;
 }
 

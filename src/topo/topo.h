@@ -53,8 +53,8 @@ static inline int grove_topo_node_rank(const grove_topo *topo, int node, int loc
   return topo->place[topo->place[node].node_begin + local].node_rank;
 }
 
-/* Fills .node, .local, the table of nodes and .socket of all ranks from .domain, .bound and the overrides, and returns the
- * number of nodes. `node_map` "" and sizes 0 mean: as found. */
+/* Fills .node, .local, the table of nodes and .socket of all ranks from .domain, .bound and the
+ * overrides, and returns the number of nodes. `node_map` "" and sizes 0 mean: as found. */
 grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
                                int socket_size, int *nnodes);
 

@@ -29,6 +29,24 @@ static void check_order(int64_t n, const int64_t *key)
   free(order);
 }
 
+/* The values themselves, each once: as many as `distinct`, all of the list, ascending. */
+static void check_sorted(int64_t n, const int64_t *key)
+{
+  int32_t *order = NULL;
+  int64_t count = n, at = 0, *values = malloc((size_t)(n + 1) * sizeof *values);
+  for (int64_t i = 0; i < n; i++) values[i] = key[i];
+  CHECK_OK(grove_distinct_sort(&count, values));
+  CHECK_OK(grove_order_create(n, key, &order));
+  for (int64_t i = 0; i < n; i++) {
+    if (i > 0 && key[order[i]] == key[order[i - 1]]) continue;
+    CHECK(at < count && values[at] == key[order[i]], "value %lld", (long long)at);
+    at++;
+  }
+  CHECK(at == count, "%lld values, not %lld", (long long)count, (long long)at);
+  free(values);
+  free(order);
+}
+
 static void check_distinct(int64_t n, const int64_t *key)
 {
   grove_index list = {0};
@@ -64,6 +82,7 @@ int main(int argc, char **argv)
     for (int64_t k = 0; k < n; k++) key[k] = i % 5 == 0 ? k * (range / MOST) : rng_below(&r, range);
     check_order(n, key);
     check_distinct(n, key);
+    check_sorted(n, key);
   }
   free(key);
   return test_end();

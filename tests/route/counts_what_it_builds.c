@@ -82,6 +82,9 @@ static grove_topo bare_topo(const grove_topo *topo)
   for (int i = 0; i < topo->nranks; i++) {
     seats[i].node = topo->place[i].node;
     seats[i].socket = topo->place[i].socket;
+    seats[i].local = topo->place[i].local;
+    seats[i].node_begin = topo->place[i].node_begin;
+    seats[i].node_rank = topo->place[i].node_rank;
   }
   return (grove_topo){.nranks = topo->nranks, .nnodes = topo->nnodes, .place = seats};
 }
@@ -96,14 +99,17 @@ static void check_route(const grove_route *route, const place *p, const graph *g
   for (int way = 0; way < 4; way++) {
     grove_build how = {.share = way & 1, .by_root = way >> 1};
     grove_manifest counted = {0}, built = {0};
+    grove_demand demand = {0};
     grove_plan *plan = NULL;
     CHECK_OK(route->build(f, &how, &plan));
     CHECK_OK(grove_manifest_of_plan(plan, &built));
-    CHECK_OK(route->count(edges, n, &topo, &how, &counted));
+    CHECK_OK(grove_demand_create(edges, n, &topo, &how, &demand));
+    CHECK_OK(route->count(&demand, &topo, &how, &counted));
     keep_own(&counted, p->rank);
     check_same(&counted, &built);
     grove_manifest_free(&counted);
     grove_manifest_free(&built);
+    grove_demand_free(&demand);
     CHECK(built.count == 0 && built.shipments == NULL, "a freed manifest is not empty");
     grove_plan_free(&plan);
   }
@@ -142,7 +148,10 @@ static void count_by_hand(void)
   for (int i = 4; i < 12; i++) edges[i] = (grove_edge){2, 0, 4};
   for (int share = 0; share < 2; share++) {
     grove_manifest m = {0};
-    CHECK_OK(grove_route_standard.count(edges, 12, &topo, &(grove_build){.share = share}, &m));
+    grove_build how = {.share = share};
+    grove_demand demand = {0};
+    CHECK_OK(grove_demand_create(edges, 12, &topo, &how, &demand));
+    CHECK_OK(grove_route_standard.count(&demand, &topo, &how, &m));
     CHECK(m.nstages == 1 && m.count == 2, "%d stages, %lld messages", m.nstages,
           (long long)m.count);
     CHECK(m.shipments[0].to == 1 && m.shipments[0].units == (share ? 1 : 2), "%lld units to 1",
@@ -150,11 +159,15 @@ static void count_by_hand(void)
     CHECK(m.shipments[1].to == 2 && m.shipments[1].units == (share ? 2 : 9), "%lld units to 2",
           (long long)m.shipments[1].units);
     grove_manifest_free(&m);
+    grove_demand_free(&demand);
   }
   grove_manifest none = {0};
-  CHECK_OK(grove_route_standard.count(NULL, 0, &topo, &(grove_build){0}, &none));
+  grove_demand nothing = {0};
+  CHECK_OK(grove_demand_create(NULL, 0, &topo, &(grove_build){0}, &nothing));
+  CHECK_OK(grove_route_standard.count(&nothing, &topo, &(grove_build){0}, &none));
   CHECK(none.nstages == 1 && none.count == 0, "no edge makes %lld messages", (long long)none.count);
   grove_manifest_free(&none);
+  grove_demand_free(&nothing);
 }
 
 static void refuses(void)
@@ -163,10 +176,9 @@ static void refuses(void)
   grove_place seats[3] = {{.node = 0}, {.node = 0}, {.node = 1}};
   grove_topo topo = {.nranks = 3, .nnodes = 2, .place = seats};
   for (int i = 0; i < 5; i++) {
-    grove_manifest m = {0};
-    CHECK_STATUS(grove_route_standard.count(&bad[i], 1, &topo, &(grove_build){0}, &m),
-                 GROVE_ERR_ARG);
-    CHECK(m.shipments == NULL, "a failure leaves a manifest");
+    grove_demand d = {0};
+    CHECK_STATUS(grove_demand_create(&bad[i], 1, &topo, &(grove_build){0}, &d), GROVE_ERR_ARG);
+    CHECK(d.pairs == NULL && d.npairs == 0, "a failure leaves a demand");
   }
 }
 

@@ -194,24 +194,26 @@ static void at_random(const place *p, uint64_t number)
 
 /* ---- the registry ---- */
 
-static void registry(const place *p)
+/* Every choice of the option `route` but auto is a route of that name, in the same order. */
+static void registry(void)
 {
-  graph *g = graph_empty(p->size);
-  grove_forest *f = graph_forest(p->ctx, g, p->rank);
-  CHECK_OK(grove_context_set(p->ctx, "route", "standard"));
-  CHECK(grove_route_choose(f) == &grove_route_standard, "standard is '%s'",
-        grove_route_choose(f)->name);
-  CHECK_OK(grove_context_set(p->ctx, "route", "auto"));
-  CHECK(grove_route_choose(f) != NULL, "auto chooses nothing");
-  CHECK_OK(grove_forest_free(&f));
-  graph_free(g);
+  char choices[128] = "auto";
+  for (int i = 0; i < GROVE_ROUTES; i++) {
+    const grove_route *route = grove_routes[i];
+    CHECK(grove_route_find(route->name) == route, "there is another route %s", route->name);
+    CHECK(route->relays == (i > 0), "route %s: relays %d", route->name, route->relays);
+    snprintf(choices + strlen(choices), sizeof choices - strlen(choices), "|%s", route->name);
+  }
+  CHECK(strcmp(grove_option_describe(0).choices, choices) == 0, "'%s', not '%s'",
+        grove_option_describe(0).choices, choices);
+  CHECK(grove_route_find("auto") == NULL && grove_route_find("") == NULL, "a route of no name");
 }
 
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "route/standard");
   places all = places_create();
-  registry(&all.place[0]);
+  registry();
   if (world_size() == 3) {
     by_hand(&all.place[0]);
     alone(&all.place[0]);

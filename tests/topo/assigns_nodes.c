@@ -57,6 +57,27 @@ static void write_map(const machine *m, char text[MAP_BYTES])
     used += (size_t)snprintf(text + used, MAP_BYTES - used, "%s%d", r > 0 ? "," : "", m->label[r]);
 }
 
+/* The ranks of each node, in ascending order, with their numbers. */
+static void check_nodes(const grove_topo *topo)
+{
+  for (int n = 0, all = 0; n < topo->nnodes; n++) {
+    int local = 0;
+    for (int r = 0; r < topo->nranks; r++) {
+      if (topo->place[r].node != n) continue;
+      CHECK(topo->place[r].local == local, "rank %d has number %d in its node, not %d", r,
+            topo->place[r].local, local);
+      CHECK(grove_topo_node_rank(topo, n, local) == r, "rank %d of node %d is %d, not %d", local, n,
+            grove_topo_node_rank(topo, n, local), r);
+      local++;
+    }
+    CHECK(grove_topo_node_size(topo, n) == local, "node %d has %d ranks, not %d", n,
+          grove_topo_node_size(topo, n), local);
+    CHECK(topo->place[n].node_begin == all, "node %d begins at %d, not %d", n,
+          topo->place[n].node_begin, all);
+    all += local;
+  }
+}
+
 static void check_machine(const machine *m)
 {
   grove_place place[MOST_RANKS];
@@ -84,6 +105,7 @@ static void check_machine(const machine *m)
     for (int b = 0; b < m->nranks; b++)
       CHECK(grove_topo_same_node(&topo, a, b) == (label_of(m, a) == label_of(m, b)),
             "ranks %d and %d: same node %d", a, b, grove_topo_same_node(&topo, a, b));
+  check_nodes(&topo);
 }
 
 static void draw(rng *r, machine *m)

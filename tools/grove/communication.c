@@ -4,7 +4,6 @@
 #include "route/route.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the edges ---- */
 
@@ -98,8 +97,14 @@ grove_status communication_topo(int nodes, int ppn, int sockets, grove_topo *out
   for (int64_t r = 0; r < nranks; r++) {
     int32_t node = (int32_t)(r / ppn), seat = (int32_t)(r % ppn);
     int32_t socket = (int32_t)(seat * per_node / ppn);
-    place[r] =
-      (grove_place){.domain = node, .node = node, .socket = socket, .bound = socket, .seat = seat};
+    place[r] = (grove_place){.domain = node,
+                             .node = node,
+                             .socket = socket,
+                             .bound = socket,
+                             .seat = seat,
+                             .local = seat,
+                             .node_begin = (int32_t)(r < nodes ? r * ppn : 0),
+                             .node_rank = (int32_t)r};
   }
   *out = (grove_topo){
     .nranks = (int)nranks, .nnodes = nodes, .cores = ppn, .domain_size = ppn, .place = place};
@@ -198,11 +203,13 @@ grove_status communication_ship(const communication *c, const char *route, const
                                 grove_manifest *out)
 {
   grove_status status = GROVE_OK;
-  const grove_route *known[] = {&grove_route_standard};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(known[i]->name, route) == 0)
-      return known[i]->count(c->edges, c->count, topo, &(grove_build){.share = 1}, out);
-  GROVE_CHECK(0, GROVE_ERR_ARG, "route %s is not built yet", route);
+  const grove_build how = {.share = 1};
+  const grove_route *known = grove_route_find(route);
+  grove_demand demand = {0};
+  GROVE_CHECK(known, GROVE_ERR_ARG, "there is no route %s", route);
+  GROVE_TRY(grove_demand_create(c->edges, c->count, topo, &how, &demand));
+  GROVE_TRY(known->count(&demand, topo, &how, out));
 fail:
+  grove_demand_free(&demand);
   return status;
 }

@@ -1,0 +1,222 @@
+#include "route/demand.h"
+
+#include "base/distinct.h"
+#include "base/order.h"
+#include "route/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A demand in the making. */
+typedef struct maker {
+  const grove_topo *topo;
+  int share;
+  grove_pairs edges;
+  int64_t *source; /* of each pair of the demand: which of `edges` it is */
+  grove_demand *demand;
+  int64_t nplaces; /* used so far */
+} maker;
+
+void grove_demand_free(grove_demand *demand)
+{
+  free(demand->pairs);
+  free(demand->blocks);
+  free(demand->places);
+  *demand = (grove_demand){0};
+}
+
+static const int64_t *roots_of(const maker *m, int64_t pair)
+{
+  return m->edges.roots + m->edges.begin[m->source[pair]];
+}
+
+static int node_of(const maker *m, int64_t pair)
+{
+  return m->topo->place[m->demand->pairs[pair].to].node;
+}
+
+/* ---- pairs ---- */
+
+/* Edges have them by leaf rank, then by root rank: here the other way round. */
+static grove_status sort_pairs(maker *m)
+{
+  grove_status status = GROVE_OK;
+  const grove_pairs *e = &m->edges;
+  int64_t *next = NULL, n = 0;
+  GROVE_NEW(next, m->topo->nranks + 1);
+  for (int64_t i = 0; i < e->count; i++)
+    if (e->leaf_rank[i] != e->root_rank[i]) next[e->root_rank[i] + 1]++;
+  for (int r = 0; r < m->topo->nranks; r++) next[r + 1] += next[r];
+  n = next[m->topo->nranks];
+  GROVE_ROOM(m->source, n);
+  GROVE_ROOM(m->demand->pairs, n);
+  for (int64_t i = 0; i < e->count; i++)
+    if (e->leaf_rank[i] != e->root_rank[i]) m->source[next[e->root_rank[i]]++] = i;
+  for (int64_t k = 0; k < n; k++) {
+    int64_t i = m->source[k], edges = e->begin[i + 1] - e->begin[i];
+    m->demand->pairs[k] = (grove_demand_pair){
+      .from = e->root_rank[i], .to = e->leaf_rank[i], .edges = edges, .distinct = edges};
+  }
+  m->demand->npairs = n;
+fail:
+  free(next);
+  return status;
+}
+
+/* ---- blocks ---- */
+
+/* The values of a block, each once, ascending. `pairs` are those of one rank with one node. */
+static grove_status join_roots(const maker *m, int n, const int64_t *pairs, int64_t *units,
+                               int64_t **out)
+{
+  grove_status status = GROVE_OK;
+  int64_t *block = NULL, total = 0;
+  for (int i = 0; i < n; i++) total += m->demand->pairs[pairs[i]].edges;
+  GROVE_ROOM(block, total);
+  total = 0;
+  for (int i = 0; i < n; i++) {
+    int64_t edges = m->demand->pairs[pairs[i]].edges;
+    memcpy(block + total, roots_of(m, pairs[i]), (size_t)edges * sizeof *block);
+    total += edges;
+  }
+  GROVE_TRY(grove_distinct_sort(&total, block));
+  *units = total;
+  *out = block;
+  return GROVE_OK;
+fail:
+  free(block);
+  return status;
+}
+
+/* The places of a pair's values in their block. */
+static grove_status find_places(maker *m, int64_t pair, const int64_t *block)
+{
+  grove_status status = GROVE_OK;
+  grove_demand_pair *p = &m->demand->pairs[pair];
+  int64_t *places = m->demand->places + m->nplaces, at = 0;
+  memcpy(places, roots_of(m, pair), (size_t)p->edges * sizeof *places);
+  GROVE_TRY(grove_distinct_sort(&p->distinct, places));
+  for (int64_t i = 0; i < p->distinct; i++) {
+    while (block[at] != places[i]) at++;
+    places[i] = at;
+  }
+  p->places = places;
+  m->nplaces += p->distinct;
+fail:
+  return status;
+}
+
+static grove_status add_shared_block(maker *m, int n, const int64_t *pairs, int64_t *units)
+{
+  grove_status status = GROVE_OK;
+  int64_t *block = NULL;
+  GROVE_TRY(join_roots(m, n, pairs, units, &block));
+  for (int i = 0; i < n; i++) GROVE_TRY(find_places(m, pairs[i], block));
+fail:
+  free(block);
+  return status;
+}
+
+/* One value an edge: one pair after the other. */
+static void add_plain_block(maker *m, int n, const int64_t *pairs, int64_t *units)
+{
+  *units = 0;
+  for (int i = 0; i < n; i++) {
+    grove_demand_pair *p = &m->demand->pairs[pairs[i]];
+    int64_t *places = m->demand->places + m->nplaces;
+    for (int64_t k = 0; k < p->edges; k++) places[k] = (*units)++;
+    p->places = places;
+    m->nplaces += p->edges;
+  }
+}
+
+static grove_status add_block(maker *m, int n, const int64_t *pairs)
+{
+  grove_status status = GROVE_OK;
+  grove_demand *d = m->demand;
+  int64_t units = 0;
+  if (m->share)
+    GROVE_TRY(add_shared_block(m, n, pairs, &units));
+  else
+    add_plain_block(m, n, pairs, &units);
+  d->blocks[d->nblocks++] = (grove_demand_block){
+    .from = d->pairs[pairs[0]].from, .node = node_of(m, pairs[0]), .units = units};
+fail:
+  return status;
+}
+
+/* ---- one rank after the other ---- */
+
+/* Inside a node there are no blocks. */
+static grove_status count_distinct(maker *m, int64_t pair)
+{
+  grove_status status = GROVE_OK;
+  grove_demand_pair *p = &m->demand->pairs[pair];
+  if (!m->share) return GROVE_OK;
+  grove_index roots = {.count = p->edges, .wide = m->edges.roots + m->edges.begin[m->source[pair]]};
+  GROVE_TRY(grove_distinct_count(&roots, &p->distinct));
+fail:
+  return status;
+}
+
+/* The pairs begin .. end-1 are those of one root rank. */
+static grove_status add_rank(maker *m, int64_t begin, int64_t end)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = end - begin, *nodes = NULL, *sorted = NULL;
+  int32_t *order = NULL;
+  int own = m->topo->place[m->demand->pairs[begin].from].node;
+  GROVE_ROOM(nodes, n);
+  GROVE_ROOM(sorted, n);
+  for (int64_t i = 0; i < n; i++) nodes[i] = node_of(m, begin + i);
+  GROVE_TRY(grove_order_create(n, nodes, &order));
+  for (int64_t i = 0; i < n; i++) sorted[i] = begin + order[i];
+  for (int64_t i = 0, next = 0; i < n; i = next) {
+    int node = node_of(m, sorted[i]);
+    for (next = i; next < n && node_of(m, sorted[next]) == node; next++)
+      if (node == own) GROVE_TRY(count_distinct(m, sorted[next]));
+    if (node != own) GROVE_TRY(add_block(m, (int)(next - i), sorted + i));
+  }
+fail:
+  free(nodes);
+  free(sorted);
+  free(order);
+  return status;
+}
+
+/* Room for the blocks, of which there are no more than pairs, and for all places. */
+static grove_status make_room(maker *m)
+{
+  grove_status status = GROVE_OK;
+  grove_demand *d = m->demand;
+  int64_t off_node = 0;
+  for (int64_t i = 0; i < d->npairs; i++)
+    if (!grove_topo_same_node(m->topo, d->pairs[i].from, d->pairs[i].to))
+      off_node += d->pairs[i].edges;
+  GROVE_ROOM(d->blocks, d->npairs);
+  GROVE_ROOM(d->places, off_node);
+fail:
+  return status;
+}
+
+grove_status grove_demand_create(const grove_edge *edges, int64_t n, const grove_topo *topo,
+                                 const grove_build *how, grove_demand *out)
+{
+  grove_status status = GROVE_OK;
+  grove_demand d = {0};
+  maker m = {.topo = topo, .share = how->share, .demand = &d};
+  GROVE_TRY(grove_pairs_create(edges, n, topo->nranks, &m.edges));
+  GROVE_TRY(sort_pairs(&m));
+  GROVE_TRY(make_room(&m));
+  for (int64_t i = 0, next = 0; i < d.npairs; i = next) {
+    for (next = i; next < d.npairs && d.pairs[next].from == d.pairs[i].from;) next++;
+    GROVE_TRY(add_rank(&m, i, next));
+  }
+  *out = d;
+  d = (grove_demand){0};
+fail:
+  grove_demand_free(&d);
+  grove_pairs_free(&m.edges);
+  free(m.source);
+  return status;
+}

@@ -1,0 +1,29 @@
+/* The route 3-step. */
+#include "route/route.h"
+
+static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
+{
+  grove_status status = GROVE_OK;
+  (void)f, (void)how, (void)out;
+  GROVE_CHECK(0, GROVE_ERR_UNSUPPORTED, "route 3-step is not built yet");
+fail:
+  return status;
+}
+
+static grove_status count(const grove_demand *demand, const grove_topo *topo,
+                          const grove_build *how, grove_manifest *out)
+{
+  grove_status status = GROVE_OK;
+  (void)demand, (void)topo, (void)how, (void)out;
+  GROVE_CHECK(0, GROVE_ERR_UNSUPPORTED, "route 3-step is not counted yet");
+fail:
+  return status;
+}
+
+const grove_route grove_route_three_step = {
+  .name = "3-step",
+  .description = "a node gathers what another node needs, sends it once, and that one shares it",
+  .relays = 1,
+  .build = build,
+  .count = count,
+};
