@@ -212,6 +212,12 @@ double grove_machine_shared(const grove_machine *m, int ranks)
   return list[i - 1].cost.beta + part * (list[i].cost.beta - list[i - 1].cost.beta);
 }
 
+int grove_machine_has_shared(const grove_machine *m)
+{
+  int flags = !isnan(m->flag_seconds[0]) || !isnan(m->flag_seconds[1]);
+  return flags && !isnan(grove_machine_shared(m, 2));
+}
+
 double grove_machine_packing(const grove_machine *m, int64_t bytes)
 {
   int i = m->npack - 1;

@@ -168,6 +168,9 @@ grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, 
  * two rows. NaN where the profile has none. */
 double grove_machine_shared(const grove_machine *m, int ranks);
 
+/* Does it say what flags and copies through shared memory take? */
+int grove_machine_has_shared(const grove_machine *m);
+
 /* Seconds a byte to pack so many; 0 where the profile does not tell. */
 double grove_machine_packing(const grove_machine *m, int64_t bytes);
 

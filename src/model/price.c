@@ -228,7 +228,7 @@ double grove_price_seconds(int64_t picoseconds)
 
 enum { ALL_NODES = -1 };
 
-/* What a stage needs to be priced; tables with a row for each rank, node and host that is priced. */
+/* What a stage needs to be priced; tables with a row a rank, a node and a host that is priced. */
 typedef struct stage {
   const grove_machine *m;
   const grove_topo *topo;
