@@ -298,7 +298,7 @@ static void caps(void)
   grove_machine_free(&frontier);
 }
 
-/* Two nodes with a rank each, one node, and a transport that only standard has: nothing to choose. */
+/* One node, nodes with a rank each, a transport that only standard has: nothing to choose. */
 static void can_help(const place *p)
 {
   static const struct {
