@@ -96,8 +96,9 @@ static void check_route(const grove_route *route, const place *p, const graph *g
   grove_edge *edges = NULL;
   int64_t n = list_edges(g, &edges);
   if (rng_one_in(r, 2)) shuffle(r, n, edges);
-  for (int way = 0; way < 4; way++) {
-    grove_build how = {.share = way & 1, .by_root = way >> 1};
+  for (int way = 0; way < 8; way++) {
+    grove_build how = {
+      .share = way & 1, .by_root = way >> 1 & 1, .back = way >> 2, .cap = rng_between(r, 1, 40)};
     grove_manifest counted = {0}, built = {0};
     grove_demand demand = {0};
     grove_plan *plan = NULL;
@@ -118,21 +119,12 @@ static void check_route(const grove_route *route, const place *p, const graph *g
   CHECK_OK(grove_forest_free(&f));
 }
 
-static void set_nodes(const place *p, rng *r)
-{
-  char text[256] = "";
-  for (int i = 0; i < p->size; i++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i > 0 ? "," : "",
-             (int)rng_below(r, p->size));
-  CHECK_OK(grove_context_set(p->ctx, "node_map", rng_one_in(r, 4) ? "" : text));
-}
-
 static void at_random(const place *p, uint64_t number)
 {
   rng r = rng_from(test_seed(), number);
   graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), p->size);
-  set_nodes(p, &r);
-  check_route(&grove_route_standard, p, g, &r);
+  place_draw_nodes(p, &r);
+  for (int i = 0; i < 3; i++) check_route(grove_routes[i], p, g, &r);
   graph_free(g);
 }
 
