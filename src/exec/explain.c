@@ -63,8 +63,10 @@ static grove_status print(const grove_forest *f, const grove_choice *choice, int
           : o->node_size > 0 ? "by the option node_size"
                              : "as found");
   grove_choice_print_table(choice, ctx->machine, unit_bytes, file);
+  fputs("\n", file);
   grove_choice_print_reason(choice, ctx->machine, alone, file);
   if (!alone) print_settings(ctx, unit_bytes, file);
+  fputs("\n", file);
   grove_choice_print_inputs(ctx->machine, file);
   GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
               "rank 0: grove_forest_explain cannot write: %s", strerror(errno));

@@ -234,6 +234,7 @@ typedef struct stage {
   const grove_topo *topo;
   const grove_pricing *how;
   int node; /* the only one that is priced, or ALL_NODES */
+  int nstages;
   int nranks, nnodes, ndomains;
   grove_load *load;            /* a rank */
   int *inside;                 /* a rank: has it messages inside its node? */
@@ -314,8 +315,13 @@ static void count_active(stage *s, const grove_shipment *first, const grove_ship
   for (int r = 0; r < s->nranks; r++) s->nodes[node_of(s, r)].active += s->inside[r];
 }
 
-/* What goes between nodes in a later stage comes from a hub, where it lies in a row; all else is
- * packed. */
+/* What goes between nodes in a later stage comes from a hub, where it lies in a row; what goes on
+ * inside a node in the last of several is read in the hub by who needs it. */
+static int is_packed(const stage *s, const grove_shipment *x, grove_locality where)
+{
+  return x->stage == 0 || (where != GROVE_OFF_NODE && x->stage < s->nstages - 1);
+}
+
 static void add_shipment(stage *s, const grove_shipment *x)
 {
   grove_locality where = grove_price_locality(s->topo, x->from, x->to);
@@ -325,7 +331,7 @@ static void add_shipment(stage *s, const grove_shipment *x)
   int active = s->nodes[node_of(s, row)].active;
   if (from >= 0) {
     grove_load_add(&s->load[from], s->m, s->how, where, bytes, active, 0);
-    if (x->stage == 0 || where != GROVE_OFF_NODE) grove_load_pack(&s->load[from], s->m, bytes, 0);
+    if (is_packed(s, x, where)) grove_load_pack(&s->load[from], s->m, bytes, 0);
   }
   if (to >= 0) grove_load_add(&s->load[to], s->m, s->how, where, bytes, active, 1);
 }
@@ -402,6 +408,7 @@ static grove_status price_stages(stage *s, const grove_manifest *manifest, grove
   grove_shipment *sorted = NULL;
   grove_price price = {0};
   const grove_shipment *all = manifest->shipments;
+  s->nstages = manifest->nstages;
   GROVE_TRY(open_stage(s));
   if (!ascends(manifest)) {
     GROVE_ROOM(sorted, manifest->count);

@@ -60,10 +60,9 @@ typedef struct grove_pricing {
   double link_bytes;       /* over the busiest link, for contention; 0: not known */
 } grove_pricing;
 
-/* The price of all ranks' messages. What is sent is packed first, what comes is written in its
- * place: the usual halo, with ghosts at the end; what goes between nodes in a later stage comes
- * from a hub, in a row. Ranks sit as `topo` says: place[].node and .socket for where messages go,
- * .domain for who shares cores. */
+/* The price of all ranks' messages. What is sent is packed first, but not out of a hub; what comes
+ * is written in its place: the usual halo, with ghosts at the end. Ranks sit as `topo` says:
+ * place[].node and .socket for where messages go, .domain for who shares cores. */
 grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
                                   const grove_manifest *manifest, const grove_pricing *how,
                                   grove_price *out);

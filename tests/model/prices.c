@@ -270,13 +270,18 @@ static void one_node(void)
   NEAR(price_node(m, 0, &x), 1.01e-6 + 20.2e-6);
   NEAR(price(m, &x, &messages).seconds, 1.01e-6 + 20.2e-6);
   NEAR(price_node(m, 0, &x), 0.0);
-  /* What goes between nodes from a hub is not packed; all else is. */
+  /* What goes between nodes from a hub is not packed, nor what goes on inside the other node. */
   add_row(m, "pack", "any", "0..", 1e-8, "s/B");
   ship(&x, 0, 0, 1, 100);
   ship(&x, 1, 1, 4, 100);
   ship(&x, 2, 4, 5, 100);
   NEAR(price_node(m, 0, &x), 1.01e-6 + 1e-6 + 10.1e-6);
-  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 1.01e-6 + 1e-6);
+  NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
+  ship(&x, 1, 4, 5, 100); /* at the same time directly */
+  NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
+  ship(&x, 1, 6, 7, 1000);
+  NEAR(price_node(m, 1, &x), 1.1e-6 + 10e-6 + 1.01e-6);
+  grove_manifest_free(&x);
   grove_machine_free(&m);
 }
 

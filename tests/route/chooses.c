@@ -323,7 +323,7 @@ int main(int argc, char **argv)
   decides_by_measurement();
   caps();
   for (int i = 0; i < all.n; i++) can_help(&all.place[i]);
-  for (int64_t i = 0; i < test_samples(72); i++) {
+  for (int64_t i = 0; i < test_samples(48); i++) {
     test_case(i);
     const place *p = places_turn(&all, i);
     at_random(p, (uint64_t)i * 2 + (uint64_t)p->side);
