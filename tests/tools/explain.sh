@@ -76,9 +76,9 @@ counts rows 7 entries 11 nodes 2 ppn 2 ranks 4 partition '"contiguous"' unit_byt
 counts route '"standard"' bytes $((7 * 8)) off_node_bytes $((5 * 8)) stages 1 \
   on_node_messages 1 on_node_bytes 16 choice '"standard"'
 
-# The other routes: node 0 sends column 1 to node 1, node 1 columns 4 and 7 to node 0. 2-step: 0 to 2,
-# 2 to 0, 3 to 1, then 2 to 3 and 0 to 1. 3-step: 0 to 1 and 2 to 3, then 1 to 2 and 3 to 0, then 2 to
-# 3 and 0 to 1. In all of them 1 sends two values to 0.
+# The other routes: node 0 sends column 1 to node 1, node 1 columns 4 and 7 to node 0. 2-step: 0 to
+# 2, 2 to 0, 3 to 1, then 2 to 3 and 0 to 1. 3-step: 0 to 1 and 2 to 3, then 1 to 2 and 3 to 0, then
+# 2 to 3 and 0 to 1. In all of them 1 sends two values to 0.
 python3 - "$work/out" <<'END' || fail 'not these messages'
 import json, sys
 found = json.load(open(sys.argv[1]))
