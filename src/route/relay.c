@@ -370,7 +370,7 @@ static grove_status talk(grove_hub *h)
   grove_status status = GROVE_OK;
   grove_status mine = prepare(h);
   if (h->relay->settle)
-    GROVE_TRY(h->relay->settle(h->f->ctx, mine, h->how, h->cargo.count, h->cargo.about, &h->legs));
+    GROVE_TRY(h->relay->settle(h->f->ctx, h->how, h->cargo.count, h->cargo.about, &h->legs, &mine));
   if (mine == GROVE_OK) mine = write_letters(h);
   GROVE_TRY(grove_post_exchange(h->f->ctx, mine, &h->post));
   mine = read_letters(h);

@@ -36,9 +36,10 @@ typedef struct grove_relay {
   grove_status (*divide)(const grove_topo *topo, const grove_build *how, int64_t n,
                          const grove_demand_block *blocks, grove_legs *out);
   /* NULL: a block is one leg, whatever other blocks there are. Else the legs of this rank's own
-   * blocks, as `divide` would find them if it knew all ranks' blocks. Collective, agreed by all. */
-  grove_status (*settle)(grove_context *ctx, grove_status mine, const grove_build *how, int64_t n,
-                         const grove_demand_block *blocks, grove_legs *out);
+   * blocks, as `divide` would find them if it knew all ranks' blocks. Collective, agreed by all;
+   * `mine` is this rank's status, to be agreed upon in the next collective step. */
+  grove_status (*settle)(grove_context *ctx, const grove_build *how, int64_t n,
+                         const grove_demand_block *blocks, grove_legs *out, grove_status *mine);
 } grove_relay;
 
 /* A route's `build` and `count`. */

@@ -124,7 +124,7 @@ static void at_random(const place *p, uint64_t number)
   rng r = rng_from(test_seed(), number);
   graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), p->size);
   place_draw_nodes(p, &r);
-  for (int i = 0; i < 3; i++) check_route(grove_routes[i], p, g, &r);
+  for (int i = 0; i < GROVE_ROUTES; i++) check_route(grove_routes[i], p, g, &r);
   graph_free(g);
 }
 
