@@ -112,38 +112,34 @@ static grove_status estimate_all(const grove_survey *survey, const grove_questio
                                  grove_estimate *out)
 {
   grove_status status = GROVE_OK;
-  for (int i = 0; i < n && survey->clerk; i++) {
-    grove_status one = estimate(survey, question, grove_routes[i], &out[i]);
-    if (one == GROVE_ERR_UNSUPPORTED)
-      out[i].price.seconds = NAN;
-    else
-      GROVE_TRY(one);
-  }
+  for (int i = 0; i < n && survey->clerk; i++)
+    GROVE_TRY(estimate(survey, question, grove_routes[i], &out[i]));
 fail:
   return status;
 }
 
 /* ---- the choice ---- */
 
-/* The cheapest but `without`; -1: no other one has a price. */
-static int find_cheapest(const grove_choice *choice, int without)
+/* The cheapest of those that have a price, but not this one; -1: there is none. */
+static int find_cheapest(const grove_choice *choice, double but_not)
 {
   int best = -1;
   for (int i = 0; i < choice->n; i++) {
-    if (i == without || isnan(choice->candidates[i].seconds)) continue;
-    if (best < 0 || choice->candidates[i].seconds < choice->candidates[best].seconds) best = i;
+    double seconds = choice->candidates[i].seconds;
+    if (isnan(seconds) || seconds == but_not) continue;
+    if (best < 0 || seconds < choice->candidates[best].seconds) best = i;
   }
   return best;
 }
 
 void grove_choice_decide(grove_choice *choice, const grove_machine *m)
 {
-  int best = find_cheapest(choice, 0);
+  double standard = choice->candidates[0].seconds;
+  int best = find_cheapest(choice, NAN);
   choice->needed = m && grove_machine_is_measured(m) ? GAIN_MEASURED : GAIN_NOT_MEASURED;
-  choice->chosen = 0;
-  if (best > 0 && choice->candidates[0].seconds > choice->needed * choice->candidates[best].seconds)
-    choice->chosen = best;
-  choice->runner_up = find_cheapest(choice, choice->chosen);
+  choice->chosen =
+    best > 0 && standard > choice->needed * choice->candidates[best].seconds ? best : 0;
+  choice->runner_up = find_cheapest(choice, choice->candidates[choice->chosen].seconds);
 }
 
 static int count_candidates(const grove_context *ctx)

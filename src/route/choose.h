@@ -53,8 +53,10 @@ typedef struct grove_candidate {
 typedef struct grove_choice {
   int n;                                    /* 1: no other route can help */
   grove_candidate candidates[GROVE_ROUTES]; /* in the order of the registry */
-  int chosen, runner_up; /* of the candidates; runner-up -1: no other one has a price */
-  double needed;         /* how much faster than standard another route must be to be taken */
+  int chosen;
+  int runner_up; /* the cheapest of those with another price (the same price is the same messages);
+                  * -1: there is none */
+  double needed; /* how much faster than standard another route must be to be taken */
 } grove_choice;
 
 /* Agreed by all. */

@@ -135,23 +135,35 @@ static void print_deciding(const grove_candidate *cheap, const grove_candidate *
             1e6 * a[most], cheap->route->name, 1e6 * b[most], dear->route->name);
 }
 
-static void print_runner_up(const grove_choice *choice, const grove_machine *m, FILE *file)
+/* What standard would take instead, and the runner-up if that is another. */
+static void print_gain(const grove_choice *choice, FILE *file)
 {
   const grove_candidate *best = &choice->candidates[choice->chosen];
+  const grove_candidate *standard = &choice->candidates[0];
+  fprintf(file, "It is %.2f times as fast as standard.\n", standard->seconds / best->seconds);
+  print_deciding(best, standard, file);
+  if (choice->runner_up <= 0) return;
   const grove_candidate *next = &choice->candidates[choice->runner_up];
-  double gain = grove_choice_gain(choice);
-  if (gain >= 1) {
-    fprintf(file, "It is %.3g times as fast as the runner-up, %s.\n", gain, next->route->name);
-    print_deciding(best, next, file);
-    return;
+  fprintf(file, "The runner-up, %s, would take %.2f times as long.\n", next->route->name,
+          next->seconds / best->seconds);
+}
+
+/* Why standard stays. */
+static void print_loss(const grove_choice *choice, const grove_machine *m, FILE *file)
+{
+  const grove_candidate *standard = &choice->candidates[0];
+  const grove_candidate *next = &choice->candidates[choice->runner_up > 0 ? choice->runner_up : 0];
+  if (next->seconds < standard->seconds) {
+    fprintf(file,
+            "The runner-up, %s, would be %.2f times as fast by the model. Standard is left for a "
+            "gain of\nmore than %.3g with a profile that was %smeasured.\n",
+            next->route->name, standard->seconds / next->seconds, choice->needed,
+            grove_machine_is_measured(m) ? "" : "not ");
+  } else if (next->seconds > standard->seconds) {
+    fprintf(file, "The runner-up, %s, would take %.2f times as long.\n", next->route->name,
+            next->seconds / standard->seconds);
+    print_deciding(standard, next, file);
   }
-  fprintf(
-    file,
-    "The runner-up, %s, would be %.3g times as fast by the model; with messages between nodes "
-    "%s\nmeasured more than %.3g times are asked for.\n",
-    next->route->name, 1 / gain, grove_machine_is_measured(m) ? "that were" : "that nobody",
-    choice->needed);
-  print_deciding(next, best, file);
 }
 
 void grove_choice_print_reason(const grove_choice *choice, const grove_machine *m,
@@ -167,8 +179,10 @@ void grove_choice_print_reason(const grove_choice *choice, const grove_machine *
   fprintf(file, "The choice: %s (%s).\n", best->route->name, best->route->description);
   if (alone)
     fprintf(file, "No other route can help: %s.\n", alone);
-  else if (choice->runner_up >= 0 && best->seconds > 0)
-    print_runner_up(choice, m, file);
+  else if (choice->chosen > 0)
+    print_gain(choice, file);
+  else
+    print_loss(choice, m, file);
   if (best->seconds > 0)
     print_binding(&best->estimate.price, file);
   else
