@@ -74,17 +74,16 @@ grove_status grove_post_exchange(grove_context *ctx, grove_status mine, grove_po
   grove_status status = grove_context_exchange(ctx, mine, NULL, 0, &mail);
   post->ncame = mail.ncame;
   post->came = mail.came;
+  while (post->lower < post->ncame && post->came[post->lower].peer < ctx->rank) post->lower++;
   grove_parcels_free(mail.nsent, mail.sent); /* after a timeout there are none: MPI may read them */
   return status;
 }
 
 grove_reader grove_post_read(const grove_post *post, int letter)
 {
-  int before = 0; /* letters of lower ranks than this one */
-  while (before < post->ncame && post->came[before].peer < post->own.peer) before++;
-  int later = post->own.data != NULL && letter > before;
-  const grove_parcel *p =
-    post->own.data && letter == before ? &post->own : &post->came[letter - later];
+  int own = post->own.data != NULL && letter == post->lower;
+  int later = post->own.data != NULL && letter > post->lower;
+  const grove_parcel *p = own ? &post->own : &post->came[letter - later];
   const int64_t *words = p->data;
   return (grove_reader){
     .from = p->peer, .at = words, .end = words + p->bytes / (int64_t)sizeof *words};

@@ -35,6 +35,7 @@ typedef struct grove_post {
   int ncame;
   grove_parcel *came; /* from others */
   grove_parcel own;   /* to itself; no data: none */
+  int lower;          /* how many came from lower ranks */
 } grove_post;
 
 void grove_post_free(grove_post *post);
