@@ -71,13 +71,13 @@ static grove_status equip(const grove_lane *lane, grove_field *f)
   const grove_unit *unit = &f->mover.unit;
   grove_unit packed = grove_unit_packed(unit);
   grove_combine replace;
-  int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0, hub = lane->plan->hub;
-  if (!lane->whole && hub == 0) return GROVE_OK;
+  int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0;
+  if (!lane->plans->route->relays) return GROVE_OK;
   if (!f->packed.copy) {
     GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
     GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
   }
-  if (lane->key.operation == GROVE_REDUCE && lane->key.merges && hub > 0) {
+  if (lane->key.operation == GROVE_REDUCE && lane->key.merges) {
     packed = unit->dense ? *unit : packed;
     packed.owned = 0;
     packed.kind = unit->kind;
@@ -445,6 +445,8 @@ void grove_op_destroy(grove_op *op)
     for (int f = 0; s->flows && f < s->nflows; f++) free_flow(s, &s->flows[f]);
     free(s->flows);
     for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
+    for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);
+    free(s->saved_keeps);
     free(s->saved);
     free(s->staging);
     free(s->arrived);

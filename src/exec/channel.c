@@ -59,7 +59,7 @@ static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
   grove_index own = {0};
   int fetches = lane->key.operation == GROVE_FETCH;
   lane->turn = fetches ? lane->plan->nstages / 2 - 1 : lane->plan->nstages - 1;
-  for (int g = 0; g < leaves->count && fetches; g++)
+  for (int g = 0; g < leaves->count && !lane->whole; g++)
     if (leaves->ranks[g] == f->ctx->rank)
       own =
         grove_index_view(&leaves->slots, leaves->begin[g], leaves->begin[g + 1] - leaves->begin[g]);

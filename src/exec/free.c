@@ -117,6 +117,7 @@ static grove_status save_stage(grove_op *op, int k)
   }
   for (int j = w->np2p_receives; later && j < w->np2p_receives + w->np2p_sends; j++)
     GROVE_TRY(save_message(op, s, j));
+  if (later) GROVE_TRY(grove_op_save_keeps(op, k));
 fail:
   return status;
 }

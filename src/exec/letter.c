@@ -195,15 +195,38 @@ grove_status grove_op_keep(grove_op *op, int s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
+  void **saved = op->stages[s].saved_keeps;
   for (int k = 0; k < w->nkeeps; k++) {
     const grove_part *from = &w->keeps[2 * k], *to = from + 1;
+    const grove_field *f = &op->fields[from->field];
     if (is_there(op, from) && is_there(op, to))
-      GROVE_TRY(move(op, &op->fields[from->field], from, to));
+      GROVE_TRY(move(op, f, from, to));
+    else if (saved && saved[k])
+      GROVE_TRY(grove_unpack(&f->packed, &to->shape, saved[k], grove_field_array(f, to->space), 0,
+                             to->shape.units));
   }
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->channel->lanes[k];
     if (lane->key.operation == GROVE_FETCH && lane->turn == s)
       GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_op_save_keeps(grove_op *op, int s)
+{
+  grove_status status = GROVE_OK;
+  grove_bound_stage *stage = &op->stages[s];
+  const grove_wired_stage *w = stage->wired;
+  GROVE_NEW(stage->saved_keeps, w->nkeeps);
+  for (int k = 0; k < w->nkeeps; k++) {
+    const grove_part *from = &w->keeps[2 * k], *to = from + 1;
+    const grove_field *f = &op->fields[from->field];
+    if (!grove_space_is_array(from->space) || grove_space_is_array(to->space)) continue;
+    GROVE_ROOM(stage->saved_keeps[k], (size_t)from->bytes);
+    GROVE_TRY(grove_pack(&f->mover, &from->shape, grove_field_array(f, from->space), 0,
+                         from->shape.units, stage->saved_keeps[k]));
   }
 fail:
   return status;

@@ -174,7 +174,7 @@ typedef struct grove_letter {
 typedef struct grove_wired_stage {
   int ordered;  /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
   int has_own;  /* self edges, which are no letter */
-  int answers;  /* ... and must be done before the next stage: there is a fetch */
+  int answers;  /* ... and must be done before the next stage, which passes them on */
   int nforwards; /* receives that later stages take from here */
   int lands;     /* ... over MPI: in a hub that must be free */
   int64_t turn; /* which start of the channel may enter the stage next */
@@ -318,6 +318,7 @@ typedef struct grove_bound_stage {
   grove_p2p *p2p;       /* NULL: no letters over MPI */
   void **staging;       /* a letter's packed form; NULL: it travels from or to the array itself */
   void **saved;         /* of an abandoned operation: staging that it got for that; else NULL */
+  void **saved_keeps;   /* and its self edges */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
@@ -448,6 +449,9 @@ static inline int grove_op_is_in_array(const grove_bound_stage *s, int i)
 
 /* Self edges of stage s. */
 grove_status grove_op_keep(grove_op *op, int s);
+
+/* Takes those that others wait for out of the arrays, for a stage that was not entered. */
+grove_status grove_op_save_keeps(grove_op *op, int s);
 
 /* Behind stage s: edges of which all have come meet their roots. */
 grove_status grove_op_meet(grove_op *op, int s);

@@ -96,6 +96,7 @@ static grove_status add_keep(const grove_channel *channel, int k, const grove_st
   const grove_index none = {0};
   GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
   GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+  w->answers |= !grove_space_is_array(stage->keep_to.space);
   w->nkeeps++;
 fail:
   return status;

@@ -1,8 +1,9 @@
 /* How the route split cuts what nodes send each other into pieces: Algorithm 1 of
  * node-aware-strategies, in units instead of bytes.
  *
- * What node A has for node B are the blocks of its ranks, by ascending rank. B decides into how many
- * pieces that is cut, and which of its ranks receives which; A, which of its ranks sends which.
+ * What node A has for node B are the blocks of its ranks, by ascending rank. B decides into how
+ * many pieces that is cut, and which of its ranks receives which; A, which of its ranks sends
+ * which.
  */
 #ifndef GROVE_ROUTE_SPLIT_H
 #define GROVE_ROUTE_SPLIT_H

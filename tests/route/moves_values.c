@@ -227,10 +227,33 @@ static int64_t count_crossings(const graph *g, const grove_topo *topo, int share
   return count;
 }
 
+/* Where things lie in the hub: as few lists as possible, and contributions in the order of ranks. */
+static void check_layout(const grove_plan *plan, const grove_topo *topo, const grove_build *how)
+{
+  const grove_stage *cross = &plan->stages[plan->nstages - 2], *spread = cross + 1;
+  for (int i = 0; i < cross->nsends; i++)
+    if (cross->sends[i].slots.space == GROVE_SPACE_HUB)
+      CHECK(grove_index_consecutive(&cross->sends[i].slots.index), "a list is sent to %d",
+            cross->sends[i].peer);
+  for (int i = 0; i < spread->nsends && how->back; i++)
+    CHECK(grove_index_consecutive(&spread->sends[i].slots.index), "a list is passed on to %d",
+          spread->sends[i].peer);
+  for (int i = 0; i < cross->nreceives; i++) {
+    const grove_message *x = &cross->receives[i];
+    if (grove_topo_same_node(topo, plan->rank, x->peer)) continue;
+    CHECK(how->back || grove_index_consecutive(&x->slots.index), "a list comes from %d", x->peer);
+    for (int64_t u = 0; u < grove_message_units(x); u++)
+      for (int64_t k = first_of(x, u) + 1; k < first_of(x, u + 1); k++)
+        CHECK(grove_index_at(&x->slots.index, k) > grove_index_at(&x->slots.index, k - 1),
+              "unit %lld from %d is combined out of order", (long long)u, x->peer);
+  }
+}
+
 static void check_relay(const place *p, const graph *g, const grove_topo *topo,
                         const grove_plan *plan, const grove_build *how)
 {
   int cross = plan->nstages - 2;
+  check_layout(plan, topo, how);
   for (int s = 0; s < plan->nstages; s++)
     for (int i = 0; i < plan->stages[s].nsends && s != cross; i++)
       CHECK(grove_topo_same_node(topo, p->rank, plan->stages[s].sends[i].peer),
