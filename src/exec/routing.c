@@ -125,7 +125,7 @@ static grove_status choose(int n, const grove_request *requests, const grove_cha
     for (int i = 0; i < choice.n && asked > 0; i++)
       choice.candidates[i].seconds += out->candidates[i].seconds;
     *out = choice;
-    if (asked++ > 0) grove_choice_settle(out);
+    if (asked++ > 0) grove_choice_decide(out, requests[k].forest->ctx->machine);
   }
 fail:
   return status;
