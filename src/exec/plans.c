@@ -106,9 +106,8 @@ static grove_plans like(const grove_channel_key *key, const grove_routing *routi
 
 static int same(const grove_plans *a, const grove_plans *b)
 {
-  return a->operation == b->operation && a->generation == b->generation &&
-         a->shared == b->shared && a->whole == b->whole && a->route == b->route &&
-         a->cap == b->cap;
+  return a->operation == b->operation && a->generation == b->generation && a->shared == b->shared &&
+         a->whole == b->whole && a->route == b->route && a->cap == b->cap;
 }
 
 /* Memory for what is to be compiled, and the forest as the route shall see it. */

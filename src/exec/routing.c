@@ -73,8 +73,7 @@ static grove_status choose_for(grove_forest *f, const grove_channel_key *key, in
                            .backward = goes_back(key->operation),
                            .both = key->operation == GROVE_FETCH,
                            .size_class = class_of(bytes)};
-  grove_question question = {
-    .unit_bytes = bytes, .backward = wanted.backward, .both = wanted.both};
+  grove_question question = {.unit_bytes = bytes, .backward = wanted.backward, .both = wanted.both};
   grove_decision *made = NULL;
   grove_status mine = grove_forest_compiled(f, &c);
   const grove_choice *known = mine == GROVE_OK ? find_choice(c, &wanted) : NULL;
@@ -163,8 +162,8 @@ fail:
 
 /* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
  * cannot serve a forest says so on every rank. */
-static grove_status build_plans(int n, const grove_request *requests,
-                                const grove_channel_key *keys, const grove_routing *routing)
+static grove_status build_plans(int n, const grove_request *requests, const grove_channel_key *keys,
+                                const grove_routing *routing)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
