@@ -3,7 +3,7 @@
  * the one that the model chooses, and says what was measured.
  *
  *     GROVE_NODE_SIZE=4 mpirun -n 16 routes          as if every four ranks were a node
- *     mpirun -n 64 routes lassen                     on the nodes that there are, at Lassen's prices
+ *     mpirun -n 64 routes lassen              on the nodes that there are, at Lassen's prices
  */
 #include <grove.h>
 
