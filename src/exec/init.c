@@ -40,7 +40,9 @@ static grove_status make_fields(int n, const grove_request *requests, const char
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
+    grove_compiled *compiled = NULL;
     GROVE_TRY(check_arrays(&requests[k], call));
+    GROVE_TRY(grove_forest_compiled(requests[k].forest, &compiled));
     GROVE_TRY(grove_field_create(&requests[k], &fields[k], &keys[k]));
   }
 fail:

@@ -98,14 +98,22 @@ typedef struct grove_plans {
   grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
 } grove_plans;
 
+/* What is kept of a choice between routes: for which kind and size of operation it was made. Few
+ * are needed at once; the oldest goes. */
+enum { GROVE_DECISIONS = 12 };
+typedef struct grove_decision {
+  int generation, share, backward, both, size_class;
+  grove_choice choice; /* n = 0: none */
+} grove_decision;
+
 /* What a forest keeps for its operations. */
-typedef struct grove_decision grove_decision;
 typedef struct grove_compiled {
   grove_plans *plans; /* newest first */
   struct grove_channel *pool;
   grove_survey *surveys[2]; /* without and with sharing */
   int surveyed[2];          /* under which options */
-  grove_decision *decisions;
+  grove_decision decisions[GROVE_DECISIONS];
+  int64_t decided;
 } grove_compiled;
 
 grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
