@@ -62,7 +62,7 @@ fail:
 }
 
 /* How many lists of a load have something in a leg. */
-static int64_t count_lists(const grove_load *load, const grove_leg *leg)
+static int64_t count_lists(const grove_lading *load, const grove_leg *leg)
 {
   int64_t count = 0;
   for (int i = 0; i < load->nlists; i++) {
@@ -78,7 +78,7 @@ static grove_status write_to_receiver(grove_hub *h, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
   int b = grove_cargo_find(&h->cargo, leg->node);
-  const grove_load *load = &h->cargo.loads[b];
+  const grove_lading *load = &h->cargo.loads[b];
   const int *ranks = h->cargo.ranks + h->cargo.first[b];
   int64_t *words = NULL;
   GROVE_TRY(grove_post_write(&h->post, leg->receiver, 4, &words));
