@@ -93,6 +93,8 @@ struct grove_context {
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
+  int clocks_compared;       /* when routes were to be tried for the first time: */
+  double clock_ahead;        /* of rank 0's, in seconds */
 };
 
 /* A context is shared by all that was made from it. */

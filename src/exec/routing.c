@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* By the model a route that is tried takes at most so many times as long as the best. */
+static const double WORTH_A_CONTEST = 2;
+
 /* ---- what was chosen before ---- */
 
 /* Units of 8 to 15 bytes are of one class, those of 16 to 31 of the next. */
@@ -73,8 +76,7 @@ static grove_status choose_for(grove_forest *f, const grove_channel_key *key, in
                            .backward = goes_back(key->operation),
                            .both = key->operation == GROVE_FETCH,
                            .size_class = class_of(bytes)};
-  grove_question question = {
-    .unit_bytes = bytes, .backward = wanted.backward, .both = wanted.both};
+  grove_question question = {.unit_bytes = bytes, .backward = wanted.backward, .both = wanted.both};
   grove_decision *made = NULL;
   grove_status mine = grove_forest_compiled(f, &c);
   const grove_choice *known = mine == GROVE_OK ? find_choice(c, &wanted) : NULL;
@@ -163,8 +165,8 @@ fail:
 
 /* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
  * cannot serve a forest says so on every rank. */
-static grove_status build_plans(int n, const grove_request *requests,
-                                const grove_channel_key *keys, const grove_routing *routing)
+static grove_status build_plans(int n, const grove_request *requests, const grove_channel_key *keys,
+                                const grove_routing *routing)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
@@ -188,27 +190,38 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
   } else if (wanted != GROVE_ROUTE_AUTO) {
     out->route = grove_routes[wanted - 1];
   }
-  if (out->route->relays) out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
+  out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
 fail:
   return status;
 }
 
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_channel_key *keys,
-                                grove_routing *out)
+                                grove_routing *routing)
 {
   grove_status status = GROVE_OK;
-  grove_routing routing = {.route = &grove_route_standard};
-  *out = routing;
+  int given = routing->route != NULL;
+  if (!given) *routing = (grove_routing){.route = &grove_route_standard};
   if (!needs_talk(ctx)) return mine;
   GROVE_TRY(agree_on_signature(ctx, mine, signature));
-  GROVE_TRY(find_route(ctx, n, requests, keys, &routing));
-  if (routing.route->relays) status = build_plans(n, requests, keys, &routing);
+  if (!given) GROVE_TRY(find_route(ctx, n, requests, keys, routing));
+  if (routing->route->relays) status = build_plans(n, requests, keys, routing);
   if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank */
-    routing.route = &grove_route_standard;
+    routing->route = &grove_route_standard;
     status = GROVE_OK;
   }
-  *out = routing;
 fail:
   return status;
+}
+
+int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+                            grove_routing *rival)
+{
+  const grove_choice *choice = &best->choice;
+  if (ctx->options.effort != GROVE_EFFORT_MEASURE || !best->chosen) return 0;
+  if (choice->runner_up < 0) return 0;
+  const grove_candidate *first = &choice->candidates[choice->chosen];
+  const grove_candidate *second = &choice->candidates[choice->runner_up];
+  *rival = (grove_routing){.route = second->route, .cap = best->cap};
+  return first->route == best->route && second->seconds <= WORTH_A_CONTEST * first->seconds;
 }
