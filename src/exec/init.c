@@ -40,7 +40,9 @@ static grove_status make_fields(int n, const grove_request *requests, const char
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
+    grove_compiled *compiled = NULL;
     GROVE_TRY(check_arrays(&requests[k], call));
+    GROVE_TRY(grove_forest_compiled(requests[k].forest, &compiled));
     GROVE_TRY(grove_field_create(&requests[k], &fields[k], &keys[k]));
   }
 fail:
@@ -52,7 +54,7 @@ typedef struct product {
   int n;
   grove_field *fields;
   grove_channel_key *keys;
-  int64_t signature; /* positive, and the same on every rank that makes the same operation */
+  int64_t signature;      /* positive, and the same on every rank that makes the same operation */
   grove_channel *channel; /* one that is given is used */
   grove_op *op;
 } product;
@@ -89,8 +91,8 @@ static grove_status make(grove_context *ctx, const grove_request *requests,
 {
   grove_status status = GROVE_OK;
   if (!out->channel)
-    GROVE_TRY(grove_channel_create(ctx, out->n, requests, out->keys, routing, persistent,
-                                   &out->channel));
+    GROVE_TRY(
+      grove_channel_create(ctx, out->n, requests, out->keys, routing, persistent, &out->channel));
   if (out->channel->check) GROVE_TRY(grove_check_overlap(out->channel, out->fields));
   GROVE_TRY(grove_op_create(out->channel, out->n, &out->fields, &out->op));
 fail:
@@ -103,18 +105,6 @@ static void discard(product *p)
   free(p->keys);
 }
 
-/* The option machine=measure: now there is something to price. Agreed by all. */
-static grove_status measure_machine(grove_context *ctx)
-{
-  grove_status status = GROVE_OK;
-  const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
-  grove_machine *measured = NULL;
-  GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
-  ctx->machine = measured;
-fail:
-  return status;
-}
-
 /* A new channel with its first operation. Agreed by all. */
 static grove_status make_first(grove_context *ctx, const char *call, grove_status mine, int n,
                                const grove_request *requests, int persistent, grove_op **out)
@@ -123,7 +113,7 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
   product made = {.signature = 1};
   grove_routing routing;
   int rewired = 0;
-  if (!ctx->machine) GROVE_TRY(measure_machine(ctx));
+  GROVE_TRY(grove_measure_if_due(ctx));
   double since = grove_trace_clock(ctx);
   if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
   mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, &routing);

@@ -153,7 +153,7 @@ fail:
   return status;
 }
 
-/* The first entry of every unit apart from the others: one is copied, those are combined with it. */
+/* The first entry of every unit apart from the others: it is copied, those are combined with it. */
 static grove_status part_entries(grove_shape *s)
 {
   grove_status status = GROVE_OK;

@@ -33,7 +33,7 @@ typedef struct grove_shape {
   int32_t *firsts;    /* the slot of each unit's first entry; NULL: they are too wide for that */
   int32_t *others;    /* the slots of all other entries, and the unit of each: */
   int32_t *other_units;
-  int64_t first;      /* of all forms */
+  int64_t first;                                         /* of all forms */
   int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS]; /* of a box, in slots */
   int64_t nruns;
   grove_run *runs; /* and one more, which begins at the end */
