@@ -102,8 +102,8 @@ fail:
   return status;
 }
 
-/* Takes what this rank still owes others out of the user's arrays: of a stage that was entered, what
- * shared memory had no room for; of later ones all. */
+/* Takes what this rank still owes others out of the user's arrays: of a stage that was entered,
+ * what shared memory had no room for; of later ones all. */
 static grove_status save_stage(grove_op *op, int k)
 {
   grove_status status = GROVE_OK;

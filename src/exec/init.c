@@ -40,7 +40,9 @@ static grove_status make_fields(int n, const grove_request *requests, const char
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
+    grove_compiled *compiled = NULL;
     GROVE_TRY(check_arrays(&requests[k], call));
+    GROVE_TRY(grove_forest_compiled(requests[k].forest, &compiled));
     GROVE_TRY(grove_field_create(&requests[k], &fields[k], &keys[k]));
   }
 fail:
@@ -103,18 +105,6 @@ static void discard(product *p)
   free(p->keys);
 }
 
-/* The option machine=measure: now there is something to price. Agreed by all. */
-static grove_status measure_machine(grove_context *ctx)
-{
-  grove_status status = GROVE_OK;
-  const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
-  grove_machine *measured = NULL;
-  GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
-  ctx->machine = measured;
-fail:
-  return status;
-}
-
 /* A new channel with its first operation. Agreed by all. */
 static grove_status make_first(grove_context *ctx, const char *call, grove_status mine, int n,
                                const grove_request *requests, int persistent,
@@ -123,7 +113,7 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
   grove_status status = GROVE_OK;
   product made = {.signature = 1};
   int rewired = 0;
-  if (!ctx->machine) GROVE_TRY(measure_machine(ctx));
+  GROVE_TRY(grove_measure_if_due(ctx));
   double since = grove_trace_clock(ctx);
   if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
   mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, routing);

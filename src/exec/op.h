@@ -98,14 +98,22 @@ typedef struct grove_plans {
   grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
 } grove_plans;
 
+/* What is kept of a choice between routes: for which kind and size of operation it was made. Few
+ * are needed at once; the oldest goes. */
+enum { GROVE_DECISIONS = 12 };
+typedef struct grove_decision {
+  int generation, share, backward, both, size_class;
+  grove_choice choice; /* n = 0: none */
+} grove_decision;
+
 /* What a forest keeps for its operations. */
-typedef struct grove_decision grove_decision;
 typedef struct grove_compiled {
   grove_plans *plans; /* newest first */
   struct grove_channel *pool;
   grove_survey *surveys[2]; /* without and with sharing */
   int surveyed[2];          /* under which options */
-  grove_decision *decisions;
+  grove_decision decisions[GROVE_DECISIONS];
+  int64_t decided;
 } grove_compiled;
 
 grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
@@ -172,18 +180,18 @@ typedef struct grove_letter {
  * sends. Those over MPI have a number there, in the same order; those over shared memory belong to
  * a flow, which on the sending side may stand for several letters with the same data. */
 typedef struct grove_wired_stage {
-  int ordered;  /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
-  int has_own;  /* self edges, which are no letter */
-  int answers;  /* ... and must be done before the next stage, which passes them on */
+  int ordered; /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
+  int has_own; /* self edges, which are no letter */
+  int answers; /* ... and must be done before the next stage, which passes them on */
   int nforwards; /* receives that later stages take from here */
   int lands;     /* ... over MPI: in a hub that must be free */
-  int64_t turn; /* which start of the channel may enter the stage next */
+  int64_t turn;  /* which start of the channel may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
   int nparts;
-  grove_part *parts; /* of all letters */
-  int nkeeps;        /* fields with self edges in this stage */
-  grove_part *keeps; /* pairs: from, to */
+  grove_part *parts;  /* of all letters */
+  int nkeeps;         /* fields with self edges in this stage */
+  grove_part *keeps;  /* pairs: from, to */
   grove_shm_way *way; /* of a letter over shared memory */
   int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
@@ -300,7 +308,7 @@ typedef struct grove_flow {
   grove_shm_way way;         /* through a hub: */
   const grove_shm_distant *distant;
   grove_remote *remotes; /* a part; NULL: the hub is this rank's own */
-  int in_place;              /* ... and the readers take it from there, at `spot` */
+  int in_place;          /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
   int64_t at;    /* bytes that have travelled */
@@ -316,10 +324,10 @@ typedef struct grove_bound_stage {
   int nreceives, nsends;
   int ordered, has_own; /* as wired says */
   int nforwards;
-  grove_p2p *p2p;       /* NULL: no letters over MPI */
-  void **staging;       /* a letter's packed form; NULL: it travels from or to the array itself */
-  void **saved;         /* of an abandoned operation: staging that it got for that; else NULL */
-  void **saved_keeps;   /* and its self edges */
+  grove_p2p *p2p;     /* NULL: no letters over MPI */
+  void **staging;     /* a letter's packed form; NULL: it travels from or to the array itself */
+  void **saved;       /* of an abandoned operation: staging that it got for that; else NULL */
+  void **saved_keeps; /* and its self edges */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
@@ -473,8 +481,8 @@ static inline const grove_mover *grove_field_mover(const grove_field *f, grove_s
 
 static inline char *grove_field_array(const grove_field *f, grove_space space)
 {
-  if (grove_space_is_array(space)) return f->request.arrays[space];
-  return space == GROVE_SPACE_EDGE ? f->edges : f->hub;
+  if (grove_space_is_array(space)) return (char *)f->request.arrays[space];
+  return (char *)(space == GROVE_SPACE_EDGE ? f->edges : f->hub);
 }
 
 /* ---- letters over shared memory (flow.c) ---- */

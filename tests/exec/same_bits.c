@@ -30,33 +30,9 @@ static void use(const place *p, const setting *s)
 
 /* ---- one operation, several times ---- */
 
-static int is_float(const unit *u)
-{
-  return u->npieces > 0 && u->piece[0].kind >= SCALAR_F32;
-}
-
-static void fill_rough(exercise *e, array *each, uint64_t side)
-{
-  for (int i = 0; i < e->g->nranks; i++)
-    array_fill_rough(&each[i], e->u, mix2(e->seed, 3 * (uint64_t)i + side));
-}
-
-/* Floating-point values whose sums depend on their order; others as they come. */
-static void fill(exercise *e)
-{
-  exercise_renew(e, 0);
-  if (!is_float(e->u)) return;
-  fill_rough(e, e->all.root, 0);
-  fill_rough(e, e->all.leaf, 1);
-  if (e->all.update != e->all.leaf) fill_rough(e, e->all.update, 2);
-  array_assign(&e->root, &e->all.root[e->me]);
-  array_assign(&e->leaf, &e->all.leaf[e->me]);
-  if (!e->in_place) array_assign(&e->update, &e->all.update[e->me]);
-}
-
 static void run(exercise *e)
 {
-  fill(e);
+  exercise_renew(e, 0);
   CHECK_OK(grove_start(e->op));
   CHECK_OK(grove_wait(e->op));
 }
@@ -119,7 +95,7 @@ static void try_forest(const units *types, const place *p, int64_t number, int d
 {
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)(number / SETTINGS));
   graph *g = graph_random(&r, number / SETTINGS % 2 ? GRAPH_STAR : GRAPH_DENSE, p->size);
-  exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
+  exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank, .rough = 1};
   try_sums(types, e, &r, number + number / SETTINGS, deterministic);
   try_non_commutative(types, e, &r, number);
   CHECK_OK(grove_forest_free(&e.f));
