@@ -161,14 +161,21 @@ fail:
   return status;
 }
 
-/* The same operation on another route, for a contest. Agreed by all. */
+/* Of the tags so much may go to operations that are in a contest, which have two each: some MPIs
+ * have few. */
+enum { SHARE_OF_TAGS = 4 };
+
+/* The same operation on another route, for a contest, if that is possible. Agreed by all. */
 static grove_status add_rival(grove_op *op, const char *call, int n, const grove_request *requests,
                               grove_routing *rival)
 {
   grove_status status = GROVE_OK;
   grove_op *other = NULL;
   const grove_route *wanted = rival->route;
-  GROVE_TRY(init_on_route(op->ctx, call, GROVE_OK, n, requests, rival, &other));
+  if (op->channel->tag > op->ctx->tag_limit / SHARE_OF_TAGS) return GROVE_OK; /* on every rank */
+  status = init_on_route(op->ctx, call, GROVE_OK, n, requests, rival, &other);
+  if (status == GROVE_ERR_UNSUPPORTED) return GROVE_OK; /* so is this */
+  GROVE_TRY(status);
   if (rival->route == wanted) GROVE_TRY(grove_contest_open(op, &other));
 fail:
   grove_op_free(&other); /* not taken */
