@@ -93,6 +93,9 @@ struct grove_context {
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
+  /* Communicators and windows that transports made: they go with the context, by this call. */
+  struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
+  void (*close_depot)(struct grove_context *ctx);
 };
 
 /* A context is shared by all that was made from it. */
