@@ -109,7 +109,12 @@ def table(rows):
         lines.append([r["case"], r["method"], peer, figure(r["value"]), figure(r["peer_value"]),
                       f"{r['ratio']:.3f}", f"{r['low']:.3f}-{r['high']:.3f}", figure(r["target"]),
                       r["outcome"], r["judgement"], r["setting"]])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return columns(lines)
+
+
+def columns(lines):
+    """Lists of words as lines in which they stand below each other."""
+    widths = [max(map(len, words)) for words in zip(*lines)]
     return "\n".join("  ".join(w.ljust(n) for w, n in zip(line, widths)).rstrip()
                      for line in lines)
 

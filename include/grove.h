@@ -376,6 +376,13 @@ typedef struct grove_report {
 /* Fills the first struct_size bytes of the report. Local. */
 GROVE_API grove_status grove_op_report(grove_op *op, grove_report *report);
 
+/* Prints, on rank 0, what a bcast of units of this size along the forest would cost by every route
+ * on the context's machine: seconds by term, and messages and bytes of all ranks, inside nodes and
+ * between them. Then which route Grove takes and why, which is the next best and by how much, and
+ * which numbers of the machine were measured and which were not. `file` counts on rank 0 alone.
+ * Collective. */
+GROVE_API grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,16 @@ enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
 /* ---- fields ---- */
 
+/* Memory for units as in a letter. */
+static grove_status make_units(int64_t units, int64_t bytes, void **out)
+{
+  grove_status status = GROVE_OK;
+  *out = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(units * bytes + 1, ALIGNMENT));
+  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld values on their way", (long long)units);
+fail:
+  return status;
+}
+
 /* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
  * the roots, between letters. */
 static grove_status make_fetching_field(const grove_request *r, const grove_unit *unit,
@@ -20,14 +30,11 @@ static grove_status make_fetching_field(const grove_request *r, const grove_unit
   grove_status status = GROVE_OK;
   grove_unit packed = grove_unit_packed(unit), borrowed = *unit;
   grove_combine replace;
-  int64_t bytes = r->forest->roots.slots.count * unit->bytes;
   borrowed.owned = 0;
   GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
   GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
   GROVE_TRY(grove_mover_create(&borrowed, combine, &f->fetcher));
-  f->edges = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(bytes + 1, ALIGNMENT));
-  GROVE_CHECK(f->edges, GROVE_ERR_MEMORY, "no memory for the values of %lld edges",
-              (long long)r->forest->roots.slots.count);
+  GROVE_TRY(make_units(r->forest->roots.slots.count, unit->bytes, &f->edges));
   GROVE_TRY(grove_mover_create(unit, &replace, &f->mover));
 fail:
   return status;
@@ -57,10 +64,58 @@ fail:
   return status;
 }
 
+/* What the plan needs beside the user's arrays: edges that wait for each other, and a hub. */
+static grove_status equip(const grove_lane *lane, grove_field *f)
+{
+  grove_status status = GROVE_OK;
+  const grove_unit *unit = &f->mover.unit;
+  grove_unit packed = grove_unit_packed(unit);
+  grove_combine replace;
+  int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0;
+  if (!lane->plans->route->relays) return GROVE_OK;
+  if (!f->packed.copy) {
+    GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
+    GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
+  }
+  if (lane->key.operation == GROVE_REDUCE && lane->key.merges) {
+    packed = unit->dense ? *unit : packed;
+    packed.owned = 0;
+    packed.kind = unit->kind;
+    packed.elements = unit->elements;
+    packed.element_bytes = unit->element_bytes;
+    GROVE_TRY(grove_mover_create(&packed, &f->mover.combine, &f->merger));
+  }
+  if (edges > 0) GROVE_TRY(make_units(edges, unit->bytes, &f->edges));
+fail:
+  return status;
+}
+
+/* A hub in memory that the node shares, or of the operation's own. */
+static grove_status make_hubs(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  const grove_channel *channel = op->channel;
+  for (int k = 0; k < op->nfields; k++) {
+    grove_field *f = &op->fields[k];
+    int64_t units = channel->lanes[k].plan->hub;
+    if (units == 0) continue;
+    if (channel->uses_hubs) {
+      f->hub = channel->shm->areas ? channel->shm->areas[k] : NULL;
+    } else {
+      GROVE_TRY(make_units(units, f->mover.unit.bytes, &f->hub_memory));
+      f->hub = f->hub_memory;
+    }
+  }
+fail:
+  return status;
+}
+
 void grove_fields_free(int n, grove_field *fields)
 {
   for (int k = 0; fields && k < n; k++) {
     grove_mover_free(&fields[k].fetcher); /* borrows from */
+    grove_mover_free(&fields[k].merger);  /* so does this */
+    free(fields[k].hub_memory);
     grove_mover_free(&fields[k].packed);
     grove_mover_free(&fields[k].mover);
     free(fields[k].edges);
@@ -109,14 +164,16 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
   if (op->channel->check || letter->nparts > 1) return 0;
   const grove_mover *m = grove_field_mover(&op->fields[p->field], p->space);
   if (!grove_pack_is_trivial(&m->unit, &p->shape)) return 0;
-  return !receives || (op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
-                       m->combine.way == GROVE_COMBINE_REPLACE);
+  if (!receives || !grove_space_is_array(p->space)) return 1;
+  return op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
+         m->combine.way == GROVE_COMBINE_REPLACE;
 }
 
 /* Edges of a fetch: what comes for them meets their roots on the way. */
-static int is_for_edges(const grove_letter *letter)
+static int is_for_edges(const grove_op *op, const grove_letter *letter)
 {
-  return letter->nparts == 1 && letter->parts->space == GROVE_SPACE_EDGE;
+  const grove_part *p = letter->parts;
+  return letter->nparts == 1 && p->space == GROVE_SPACE_EDGE && !op->channel->lanes[p->field].whole;
 }
 
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
@@ -124,7 +181,7 @@ static int is_for_edges(const grove_letter *letter)
 static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
-  int meets_roots = receives && over_memory && is_for_edges(&w->letters[i]);
+  int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
   if (is_direct(op, &w->letters[i], receives) && !meets_roots) return 0;
   if (w->via[i] >= 0) return 1;
   return w->flows[~w->via[i]] == i && op->channel->staged;
@@ -176,8 +233,11 @@ static grove_status make_keep(grove_op *op)
       const grove_part *p = &op->stages[s].wired->keeps[2 * k];
       need_keep(op, p->shape.units, p->unit_bytes);
     }
-  for (int k = 0; k < op->nfields; k++)
-    need_keep(op, op->channel->lanes[k].own.units, op->channel->lanes[k].key.unit_bytes);
+  for (int k = 0; k < op->nfields; k++) {
+    const grove_lane *lane = &op->channel->lanes[k];
+    need_keep(op, lane->own.units, lane->key.unit_bytes);
+    if (op->channel->uses_hubs) need_keep(op, KEEP_BYTES, lane->key.unit_bytes);
+  }
   if (op->keep_bytes == 0) return GROVE_OK;
   op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
   GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)op->keep_bytes);
@@ -197,7 +257,9 @@ static grove_status make_stages(grove_op *op)
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
     bound->ordered = bound->wired->ordered;
     bound->has_own = bound->wired->has_own;
+    bound->nforwards = bound->wired->nforwards;
     GROVE_NEW(bound->staging, bound->wired->nletters);
+    GROVE_NEW(bound->saved, bound->wired->nletters);
     GROVE_NEW(bound->arrived, bound->nreceives);
     GROVE_NEW(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out);
   }
@@ -215,6 +277,8 @@ grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields
   op->active.advance = grove_op_advance;
   op->nfields = n;
   op->fields = *fields;
+  for (int k = 0; k < n; k++) GROVE_TRY(equip(&channel->lanes[k], &op->fields[k]));
+  GROVE_TRY(make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));
   GROVE_TRY(make_keep(op));
@@ -241,15 +305,39 @@ static void pair_replies(grove_op *op, int s)
     while (j < back->nflows && back->wired->letters[back->flows[j].letter].peer < letter->peer) j++;
     if (j == back->nflows) return;
     const grove_letter *reply = &back->wired->letters[back->flows[j].letter];
-    if (reply->peer == letter->peer && is_for_edges(letter) && is_for_edges(reply) &&
+    if (reply->peer == letter->peer && is_for_edges(op, letter) && is_for_edges(op, reply) &&
         reply->parts->bytes == letter->parts->bytes && !op->channel->staged)
       there->flows[k].reply = &back->flows[j];
   }
 }
 
-/* The ends of the rings, in the order in which the channel has them. */
-static void join_rings(grove_op *op)
+/* What the other end of a letter through its hub is, for each part. */
+static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
 {
+  grove_status status = GROVE_OK;
+  const grove_index none = {0};
+  if (flow->distant->nparts == 0) return GROVE_OK; /* the hub is here */
+  GROVE_CHECK(flow->distant->nparts == letter->nparts, GROVE_ERR_STATE,
+              "rank %d has %d parts of a message, and this rank %d", letter->peer,
+              flow->distant->nparts, letter->nparts);
+  GROVE_NEW(flow->remotes, letter->nparts);
+  for (int k = 0; k < letter->nparts; k++) {
+    const grove_shm_remote *r = &flow->distant->parts[k];
+    const grove_part *p = &letter->parts[k];
+    GROVE_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
+                "rank %d has %lld units of a message, and this rank %lld", letter->peer,
+                (long long)r->slots.count, (long long)p->shape.units);
+    flow->remotes[k].memory = r->memory;
+    GROVE_TRY(grove_shape_create(&r->slots, &none, p->unit_bytes, &flow->remotes[k].shape));
+  }
+fail:
+  return status;
+}
+
+/* The ends of the rings, in the order in which the channel has them. */
+static grove_status join_rings(grove_op *op)
+{
+  grove_status status = GROVE_OK;
   const grove_shm *shm = op->channel->shm;
   int reader = 0, writer = 0;
   for (int s = 0; s < op->nstages; s++) {
@@ -262,17 +350,24 @@ static void join_rings(grove_op *op)
       flow->letter = w->flows[k];
       flow->bytes = w->letters[flow->letter].bytes;
       flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
-      if (k < w->nflows_in && is_for_edges(&w->letters[flow->letter])) flow->direct = 0;
-      flow->single = flow->direct && !is_for_edges(&w->letters[flow->letter]) && flow->bytes > 0 &&
+      if (k < w->nflows_in && is_for_edges(op, &w->letters[flow->letter])) flow->direct = 0;
+      flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) && flow->bytes > 0 &&
                      flow->bytes <= op->channel->piece;
       flow->memory = op->stages[s].staging[flow->letter];
+      flow->way = w->way[flow->letter];
+      if (flow->way != GROVE_SHM_COPIED) flow->direct = flow->single = 0;
+      flow->distant = k < w->nflows_in ? &shm->pulls[reader] : &shm->pushes[writer];
       if (k < w->nflows_in)
         flow->reader = &shm->readers[reader++];
       else
         flow->writer = &shm->writers[writer++];
+      if (flow->way != GROVE_SHM_COPIED)
+        GROVE_TRY(find_remotes(&w->letters[flow->letter], flow));
     }
   }
   for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
+fail:
+  return status;
 }
 
 grove_status grove_op_connect(grove_op *op, int rewired)
@@ -284,6 +379,7 @@ grove_status grove_op_connect(grove_op *op, int rewired)
     for (int s = 0; s < op->nstages; s++)
       for (int i = 0; i < op->stages[s].wired->nletters; i++) op->stages[s].staging[i] = NULL;
     GROVE_TRY(make_staging(op));
+    GROVE_TRY(make_hubs(op));
   }
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
@@ -292,7 +388,7 @@ grove_status grove_op_connect(grove_op *op, int rewired)
                                op->channel->persistent, op->ctx->options.chunk, w->np2p_receives,
                                w->np2p_sends, &op->stages[s].p2p));
   }
-  join_rings(op);
+  GROVE_TRY(join_rings(op));
 fail:
   return status;
 }
@@ -333,13 +429,25 @@ fail:
   return status;
 }
 
+static void free_flow(const grove_bound_stage *s, grove_flow *flow)
+{
+  int nparts = flow->remotes ? s->wired->letters[flow->letter].nparts : 0;
+  for (int k = 0; k < nparts; k++) grove_shape_free(&flow->remotes[k].shape);
+  free(flow->remotes);
+  free(flow->spill);
+}
+
 void grove_op_destroy(grove_op *op)
 {
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
     grove_p2p_free(&s->p2p);
-    for (int f = 0; s->flows && f < s->nflows; f++) free(s->flows[f].spill);
+    for (int f = 0; s->flows && f < s->nflows; f++) free_flow(s, &s->flows[f]);
     free(s->flows);
+    for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
+    for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);
+    free(s->saved_keeps);
+    free(s->saved);
     free(s->staging);
     free(s->arrived);
   }

@@ -70,7 +70,7 @@ static grove_status bundle_of_none(grove_op **out)
   grove_status status = GROVE_OK;
   grove_channel *channel = NULL;
   grove_field *none = NULL;
-  GROVE_TRY(grove_channel_create(&nowhere, 0, NULL, NULL, 1, &channel));
+  GROVE_TRY(grove_channel_create(&nowhere, 0, NULL, NULL, NULL, 1, &channel));
   GROVE_NEW(none, 0);
   GROVE_TRY(grove_op_create(channel, 0, &none, out));
   return grove_op_connect(*out, 0);

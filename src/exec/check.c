@@ -76,7 +76,7 @@ static grove_status add(const grove_field *fields, int field, grove_space space,
   const grove_unit *unit = &fields[field].mover.unit;
   const void *array = fields[field].request.arrays[space];
   uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
-  if (space == GROVE_SPACE_EDGE || unit->bytes == 0) return GROVE_OK; /* not the user's */
+  if (!grove_space_is_array(space) || unit->bytes == 0) return GROVE_OK;
   GROVE_TRY(make_room(out, slots->count));
   for (int64_t i = 0; i < slots->count; i++) {
     int64_t slot = grove_index_at(slots, i);
@@ -106,7 +106,7 @@ static grove_status collect(const grove_channel *channel, const grove_field *fie
   }
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
-    if (lane->key.operation != GROVE_FETCH) continue;
+    if (lane->key.operation != GROVE_FETCH && !lane->whole) continue;
     GROVE_TRY(add(fields, k, GROVE_SPACE_ROOT, &lane->fetched.slots, written));
     GROVE_TRY(add(fields, k, GROVE_SPACE_LEAF, &lane->own.slots, read));
     GROVE_TRY(add(fields, k, GROVE_SPACE_UPDATE, &lane->own.slots, written));
@@ -128,7 +128,7 @@ static int is_fine(const span *a, const span *b)
 static grove_status refuse(const grove_channel *channel, const span *a, const char *done,
                            const span *b)
 {
-  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update"};
+  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update", "hub"};
   return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
                      "rank %d: the arrays overlap: %s %lld, which is %s, and %s %lld, which is "
                      "written, are the same memory",

@@ -68,6 +68,7 @@ static int is_taken(grove_flow *flow)
 int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
+  if (flow->way != GROVE_SHM_COPIED) return grove_hub_send(op, s, flow);
   if (flow->posted) return is_taken(flow);
   if (w->turn != op->sequence) return 0;
   if (flow->memory && !flow->direct) pack_staged(op, s, flow);
@@ -94,7 +95,7 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
  * read on that needs no packing, and what does is lost. */
 void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
-  if (flow->done || flow->posted) return;
+  if (flow->done || flow->posted || flow->way == GROVE_SHM_PULLED) return;
   if (flow->memory && !flow->direct) {
     pack_staged(op, s, flow);
     return;
@@ -182,6 +183,7 @@ static void finish_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
+  if (flow->way != GROVE_SHM_COPIED) return grove_hub_receive(op, s, flow);
   if (flow->held > 0) read_held(op, s, flow);
   if (r->turn < op->sequence) return 0;
   if (r->turn > op->sequence) { /* all of it came before its turn */
@@ -206,7 +208,7 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->done || r->turn != op->sequence) return;
+  if (flow->done || flow->way != GROVE_SHM_COPIED || r->turn != op->sequence) return;
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
   char *memory = flow->memory ? flow->memory : flow->spill;

@@ -57,25 +57,68 @@ fail:
   return status;
 }
 
-static int is_in_user_array(const grove_bound_stage *s, int i)
-{
-  return !s->staging[i] && s->wired->letters[i].parts->space != GROVE_SPACE_EDGE;
-}
-
 static grove_status divert_receives(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  const grove_bound_stage *s = &op->stages[op->current];
   grove_op **list = NULL;
   int n = 0;
   GROVE_TRY(list_later(op, &n, &list));
-  for (int j = 0; j < s->wired->np2p_receives; j++)
-    if (is_in_user_array(s, s->wired->p2p[j]) && grove_p2p_pending(s->p2p, j)) {
-      grove_status outcome = divert(list, n, op->current, j);
-      if (outcome != GROVE_OK) status = outcome;
-    }
+  for (int k = op->oldest; k <= op->current; k++) {
+    const grove_bound_stage *s = &op->stages[k];
+    for (int j = 0; j < s->wired->np2p_receives; j++)
+      if (grove_op_is_in_array(s, s->wired->p2p[j]) && grove_p2p_pending(s->p2p, j)) {
+        grove_status outcome = divert(list, n, k, j);
+        if (outcome != GROVE_OK) status = outcome;
+      }
+  }
 fail:
   free(list);
+  return status;
+}
+
+/* ---- what is to be sent ---- */
+
+static int reads_array(const grove_letter *letter)
+{
+  for (int k = 0; k < letter->nparts; k++)
+    if (grove_space_is_array(letter->parts[k].space)) return 1;
+  return 0;
+}
+
+/* A letter over MPI of a stage that was not entered, out of the array. */
+static grove_status save_message(grove_op *op, grove_bound_stage *s, int j)
+{
+  grove_status status = GROVE_OK;
+  int i = s->wired->p2p[j];
+  const grove_letter *letter = &s->wired->letters[i];
+  if (!reads_array(letter)) return GROVE_OK;
+  if (!s->staging[i]) {
+    GROVE_ROOM(s->saved[i], (size_t)letter->bytes + 1);
+    s->staging[i] = s->saved[i];
+    GROVE_TRY(grove_p2p_bind(s->p2p, j, letter->peer, s->saved[i], letter->bytes));
+  }
+  GROVE_TRY(grove_op_pack(op, s, i));
+fail:
+  return status;
+}
+
+/* Takes what this rank still owes others out of the user's arrays: of a stage that was entered, what
+ * shared memory had no room for; of later ones all. */
+static grove_status save_stage(grove_op *op, int k)
+{
+  grove_status status = GROVE_OK;
+  grove_bound_stage *s = &op->stages[k];
+  const grove_wired_stage *w = s->wired;
+  int later = k > op->current;
+  for (int f = s->nflows_in; f < s->nflows; f++) {
+    grove_flow *flow = &s->flows[f];
+    if (later) flow->done = 0;
+    if (!later || reads_array(&w->letters[flow->letter])) grove_flow_save(op, s, flow);
+  }
+  for (int j = w->np2p_receives; later && j < w->np2p_receives + w->np2p_sends; j++)
+    GROVE_TRY(save_message(op, s, j));
+  if (later) GROVE_TRY(grove_op_save_keeps(op, k));
+fail:
   return status;
 }
 
@@ -106,7 +149,8 @@ static void see_off(grove_op *op)
   grove_pause_begin(&pause, 0);
   for (int polls = 0; polls < PATIENCE; polls++) {
     grove_context_progress(op->ctx);
-    int64_t now = left_to_send(&op->stages[op->current]);
+    int64_t now = 0;
+    for (int k = op->oldest; k <= op->current; k++) now += left_to_send(&op->stages[k]);
     if (op->state != GROVE_OP_ACTIVE || now == 0) return;
     if (now < left) polls = 0;
     left = now;
@@ -118,11 +162,11 @@ static void see_off(grove_op *op)
  * MPI_Finalize nobody does. */
 static grove_status abandon(grove_op *op, int finalized)
 {
-  grove_status status = finalized ? GROVE_OK : divert_receives(op);
-  grove_bound_stage *s = &op->stages[op->current];
-  for (int f = s->nflows_in; f < s->nflows && !finalized; f++) grove_flow_save(op, s, &s->flows[f]);
-  op->stuck = finalized || grove_op_detach(op) != GROVE_OK;
-  for (int k = op->current; k < op->nstages; k++) /* its memory may go */
+  grove_status status = finalized ? GROVE_OK : divert_receives(op), saved = GROVE_OK;
+  for (int k = op->oldest; k < op->nstages && !finalized && saved == GROVE_OK; k++)
+    saved = save_stage(op, k);
+  op->stuck = finalized || saved != GROVE_OK || grove_op_detach(op) != GROVE_OK;
+  for (int k = op->oldest; k < op->nstages; k++) /* its memory may go */
     for (int f = 0; f < op->stages[k].nflows; f++) op->stages[k].flows[f].single = 0;
   op->abandoned = 1;
   op->ctx->abandoned++;

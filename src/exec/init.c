@@ -49,9 +49,12 @@ fail:
 
 /* What is made of requests. */
 typedef struct product {
+  int n;
+  grove_field *fields;
+  grove_channel_key *keys;
+  int64_t signature; /* positive, and the same on every rank that makes the same operation */
   grove_channel *channel; /* one that is given is used */
   grove_op *op;
-  int64_t signature; /* positive, and the same on every rank that makes the same operation */
 } product;
 
 static int64_t sign(int n, const grove_request *requests, const grove_channel_key *keys)
@@ -66,26 +69,38 @@ static int64_t sign(int n, const grove_request *requests, const grove_channel_ke
   return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 
-/* All that a rank can do, and that can fail, by itself. */
-static grove_status make(grove_context *ctx, const char *call, int n, const grove_request *requests,
-                         int persistent, product *out)
+/* Looks at requests. */
+static grove_status prepare(const char *call, int n, const grove_request *requests, product *out)
 {
   grove_status status = GROVE_OK;
-  grove_field *fields = NULL;
-  grove_channel_key *keys = NULL;
   out->signature = 1;
-  GROVE_NEW(fields, n);
-  GROVE_NEW(keys, n);
-  GROVE_TRY(make_fields(n, requests, call, fields, keys));
-  out->signature = sign(n, requests, keys);
-  if (!out->channel)
-    GROVE_TRY(grove_channel_create(ctx, n, requests, keys, persistent, &out->channel));
-  if (out->channel->check) GROVE_TRY(grove_check_overlap(out->channel, fields));
-  GROVE_TRY(grove_op_create(out->channel, n, &fields, &out->op));
+  out->n = n;
+  GROVE_NEW(out->fields, n);
+  GROVE_NEW(out->keys, n);
+  GROVE_TRY(make_fields(n, requests, call, out->fields, out->keys));
+  out->signature = sign(n, requests, out->keys);
 fail:
-  grove_fields_free(n, fields);
-  free(keys);
   return status;
+}
+
+/* All that a rank can do, and that can fail, by itself. */
+static grove_status make(grove_context *ctx, const grove_request *requests,
+                         const grove_routing *routing, int persistent, product *out)
+{
+  grove_status status = GROVE_OK;
+  if (!out->channel)
+    GROVE_TRY(grove_channel_create(ctx, out->n, requests, out->keys, routing, persistent,
+                                   &out->channel));
+  if (out->channel->check) GROVE_TRY(grove_check_overlap(out->channel, out->fields));
+  GROVE_TRY(grove_op_create(out->channel, out->n, &out->fields, &out->op));
+fail:
+  return status;
+}
+
+static void discard(product *p)
+{
+  grove_fields_free(p->n, p->fields);
+  free(p->keys);
 }
 
 /* The option machine=measure: now there is something to price. Agreed by all. */
@@ -106,16 +121,21 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
 {
   grove_status status = GROVE_OK;
   product made = {.signature = 1};
+  grove_routing routing;
   int rewired = 0;
   if (!ctx->machine) GROVE_TRY(measure_machine(ctx));
   double since = grove_trace_clock(ctx);
-  if (mine == GROVE_OK) mine = make(ctx, call, n, requests, persistent, &made);
+  if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
+  mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, &routing);
+  if (mine == GROVE_OK) mine = make(ctx, requests, &routing, persistent, &made);
   GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
   GROVE_TRY(grove_channel_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
   *out = made.op;
+  discard(&made);
   return GROVE_OK;
 fail:
+  discard(&made);
   if (made.op) grove_op_destroy(made.op);
   if (made.channel) grove_channel_release(made.channel);
   return status;
@@ -244,7 +264,8 @@ static grove_status make_further(const grove_request *r, const char *call, grove
   grove_op *op = NULL;
   GROVE_TRY(find_channel(r, &made.channel));
   if (made.channel) {
-    GROVE_TRY(make(r->forest->ctx, call, 1, r, 0, &made));
+    GROVE_TRY(prepare(call, 1, r, &made));
+    GROVE_TRY(make(r->forest->ctx, r, NULL, 0, &made));
     op = made.op;
     GROVE_TRY(grove_op_connect(op, 0));
   } else {
@@ -258,8 +279,10 @@ static grove_status make_further(const grove_request *r, const char *call, grove
   grove_identity_hold(op->identity);
   join(op);
   *out = op;
+  discard(&made);
   return GROVE_OK;
 fail:
+  discard(&made);
   if (op) grove_op_destroy(op);
   return status;
 }

@@ -39,10 +39,23 @@ static window window_of(const grove_part *p, int64_t at, int64_t bytes)
   return (window){(from - p->at) / p->unit_bytes, (to - from) / p->unit_bytes, from - at};
 }
 
-/* The arrays and lists of an abandoned operation may be gone; edges are its own. */
+/* The arrays and lists of an abandoned operation may be gone; edges and hubs are its own. */
 static int is_there(const grove_op *op, const grove_part *p)
 {
-  return !op->abandoned || p->space == GROVE_SPACE_EDGE;
+  return !op->abandoned || !grove_space_is_array(p->space);
+}
+
+/* What several ranks sent to a hub is combined on its way out of it. */
+static const grove_mover *packer(const grove_field *f, const grove_part *p)
+{
+  int merges = p->space == GROVE_SPACE_HUB && p->shape.starts.count > 0;
+  return merges ? &f->merger : grove_field_mover(f, p->space);
+}
+
+/* Do edges meet their roots as they come? */
+static int meets(const grove_op *op, const grove_part *p)
+{
+  return p->space == GROVE_SPACE_EDGE && !op->channel->lanes[p->field].whole;
 }
 
 grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
@@ -55,9 +68,8 @@ grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, i
     window w = window_of(p, at, bytes);
     if (!is_there(op, p)) continue; /* there was no memory to save it when that was possible */
     if (w.units > 0)
-      GROVE_TRY(grove_pack(grove_field_mover(f, p->space), &p->shape,
-                           grove_field_array(f, p->space), w.begin, w.units,
-                           (char *)data + w.offset));
+      GROVE_TRY(grove_pack(packer(f, p), &p->shape, grove_field_array(f, p->space), w.begin,
+                           w.units, (char *)data + w.offset));
   }
 fail:
   return status;
@@ -72,7 +84,7 @@ static grove_status fetch(const grove_op *op, const grove_part *p, const window 
                           w->units, units);
 }
 
-/* On every route the edges of a letter follow each other. */
+/* The edges of a letter follow each other on the standard route. */
 static char *edges_of(const grove_op *op, const grove_part *p, const window *w)
 {
   return (char *)op->fields[p->field].edges + (p->shape.slots.first + w->begin) * p->unit_bytes;
@@ -82,9 +94,9 @@ static grove_status unpack_part(const grove_op *op, const grove_part *p, const w
                                 const void *data)
 {
   const grove_field *f = &op->fields[p->field];
-  if (p->space != GROVE_SPACE_EDGE)
-    return grove_unpack(&f->mover, &p->shape, data, f->request.arrays[p->space], w->begin,
-                        w->units);
+  if (!meets(op, p))
+    return grove_unpack(grove_field_mover(f, p->space), &p->shape, data,
+                        grove_field_array(f, p->space), w->begin, w->units);
   char *edges = edges_of(op, p, w);
   memcpy(edges, data, (size_t)(w->units * p->unit_bytes));
   return fetch(op, p, w, edges);
@@ -129,7 +141,7 @@ static grove_status take_edges(const grove_op *op, const grove_letter *letter)
 {
   const grove_part *p = letter->parts;
   window w = window_of(p, 0, letter->data);
-  return p->space == GROVE_SPACE_EDGE ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
+  return meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
 
 grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
@@ -157,21 +169,83 @@ static grove_status fetch_own(const grove_op *op, const grove_lane *lane, const 
                               op->keep_bytes / lane->key.unit_bytes);
 }
 
+/* From one memory of a field to another. */
+static grove_status move(grove_op *op, const grove_field *f, const grove_part *from,
+                         const grove_part *to)
+{
+  grove_status status = GROVE_OK;
+  const grove_mover *out = grove_field_mover(f, from->space), *in = grove_field_mover(f, to->space);
+  const char *source = grove_field_array(f, from->space);
+  char *target = grove_field_array(f, to->space);
+  int64_t units = from->shape.units, room = op->keep_bytes / from->unit_bytes;
+  if (out == in) return grove_move(in, &from->shape, source, &to->shape, target, op->keep, room);
+  if (grove_pack_is_trivial(&out->unit, &from->shape))
+    return grove_unpack(in, &to->shape, grove_unit_at(&out->unit, source, from->shape.slots.first),
+                        target, 0, units);
+  for (int64_t at = 0, n = 0; at < units; at += n) {
+    n = units - at < room ? units - at : room;
+    GROVE_TRY(grove_pack(out, &from->shape, source, at, n, op->keep));
+    GROVE_TRY(grove_unpack(in, &to->shape, op->keep, target, at, n));
+  }
+fail:
+  return status;
+}
+
 grove_status grove_op_keep(grove_op *op, int s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
-  for (int k = 0; k < w->nkeeps && !op->abandoned; k++) {
+  void **saved = op->stages[s].saved_keeps;
+  for (int k = 0; k < w->nkeeps; k++) {
     const grove_part *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
-    GROVE_TRY(grove_move(&f->mover, &from->shape, grove_field_array(f, from->space), &to->shape,
-                         grove_field_array(f, to->space), op->keep,
-                         op->keep_bytes / from->unit_bytes));
+    if (is_there(op, from) && is_there(op, to))
+      GROVE_TRY(move(op, f, from, to));
+    else if (saved && saved[k])
+      GROVE_TRY(grove_unpack(&f->packed, &to->shape, saved[k], grove_field_array(f, to->space), 0,
+                             to->shape.units));
   }
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->channel->lanes[k];
     if (lane->key.operation == GROVE_FETCH && lane->turn == s)
       GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_op_save_keeps(grove_op *op, int s)
+{
+  grove_status status = GROVE_OK;
+  grove_bound_stage *stage = &op->stages[s];
+  const grove_wired_stage *w = stage->wired;
+  GROVE_NEW(stage->saved_keeps, w->nkeeps);
+  for (int k = 0; k < w->nkeeps; k++) {
+    const grove_part *from = &w->keeps[2 * k], *to = from + 1;
+    const grove_field *f = &op->fields[from->field];
+    if (!grove_space_is_array(from->space) || grove_space_is_array(to->space)) continue;
+    GROVE_ROOM(stage->saved_keeps[k], (size_t)from->bytes);
+    GROVE_TRY(grove_pack(&f->mover, &from->shape, grove_field_array(f, from->space), 0,
+                         from->shape.units, stage->saved_keeps[k]));
+  }
+fail:
+  return status;
+}
+
+grove_status grove_op_meet(grove_op *op, int s)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < op->nfields; k++) {
+    const grove_lane *lane = &op->channel->lanes[k];
+    const grove_field *f = &op->fields[k];
+    void *roots = f->request.arrays[GROVE_SPACE_ROOT];
+    if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;
+    if (lane->key.operation == GROVE_FETCH)
+      GROVE_TRY(grove_pack_fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
+                                 f->edges));
+    else if (!op->abandoned)
+      GROVE_TRY(
+        grove_unpack(&f->mover, &lane->fetched, f->edges, roots, 0, lane->fetched.units));
   }
 fail:
   return status;

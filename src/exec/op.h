@@ -9,7 +9,9 @@
  *
  *     calls.c     the public calls                    run.c    start, advance, finish
  *     init.c      making operations                   flow.c   letters over shared memory
- *     channel.c   finding and making channels         wait.c   start, test, wait, end, report
+ *     routing.c   which route it takes                wait.c   start, test, wait, end, report
+ *     plans.c     the plans of a forest               hub.c    letters through hubs
+ *     channel.c   finding and making channels
  *     wire.c      what goes over which transport      free.c   freeing in any state
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
  *     bind.c      arrays and memory                   check.c    the option `check`
@@ -25,6 +27,7 @@
 #include "model/price.h"
 #include "pack/pack.h"
 #include "plan/plan.h"
+#include "route/choose.h"
 #include "transport/mpi_p2p.h"
 #include "transport/shm.h"
 
@@ -73,9 +76,53 @@ typedef struct grove_channel_key {
   int64_t unit_bytes;
   grove_kind unit_kind;
   int op_number;  /* of a predefined operation; all users' are one */
-  int shared;     /* values may be sent once */
+  int shared;     /* values of a message may be sent once */
+  int merges;     /* and so may those of a node */
   int generation; /* of the context's options */
 } grove_channel_key;
+
+/* ---- plans (plans.c) ---- */
+
+/* The plans of a forest for one kind of operation, on one route, under one set of options. */
+typedef struct grove_plans {
+  int references;
+  struct grove_plans *next;
+  grove_operation operation;
+  int generation;
+  int shared; /* values may be sent once */
+  int whole;  /* all edges come together before they meet their roots, in their order */
+  const grove_route *route;
+  int64_t cap;
+  grove_index slots;   /* of the multi-forest's roots, where the operation needs that */
+  grove_plan *forward; /* as routes make it, and borrowing from `slots` */
+  grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
+} grove_plans;
+
+/* What a forest keeps for its operations. */
+typedef struct grove_decision grove_decision;
+typedef struct grove_compiled {
+  grove_plans *plans; /* newest first */
+  struct grove_channel *pool;
+  grove_survey *surveys[2]; /* without and with sharing */
+  int surveyed[2];          /* under which options */
+  grove_decision *decisions;
+} grove_compiled;
+
+grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
+
+/* How an operation travels. */
+typedef struct grove_routing {
+  const grove_route *route;
+  int64_t cap;
+  int chosen; /* by price; then why: */
+  grove_choice choice;
+} grove_routing;
+
+/* The plans for such an operation, compiled at first need: collective if the route relays, and what
+ * fails is this rank's failure, unless it is GROVE_ERR_UNSUPPORTED. */
+grove_status grove_plans_get(grove_forest *f, const grove_channel_key *key,
+                             const grove_routing *routing, grove_plans **out);
+void grove_plans_release(grove_plans *plans);
 
 /* What is kept of a channel's operations for the options `log` and `trace` (clock.c). */
 typedef struct grove_account {
@@ -88,8 +135,10 @@ typedef struct grove_account {
 /* What a channel knows of a field. */
 typedef struct grove_lane {
   grove_channel_key key;
-  const grove_plan *plan; /* in the direction of the data; belongs to the forest */
-  int turn;               /* of a fetch: the stage that brings the leaves */
+  grove_plans *plans;     /* held */
+  const grove_plan *plan; /* one of them, in the direction of the data */
+  int whole;              /* edges meet their roots all at once, behind the stage: */
+  int turn;               /* of a fetch, or a reduce of whole edges: the last that brings leaves */
   grove_shape fetched;    /* the roots of all edges, in their order */
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */
@@ -103,6 +152,7 @@ enum { GROVE_PART_ALIGNMENT = 16 };
 typedef struct grove_part {
   int field;
   grove_space space;
+  int far_hub;       /* at the other end it lies in a hub */
   grove_shape shape; /* in the form that is cheapest for this unit */
   int64_t at, bytes; /* in the letter */
   int64_t unit_bytes;
@@ -111,6 +161,7 @@ typedef struct grove_part {
 /* All that goes to one rank, or comes from it, in one stage. Empty ones do not travel. */
 typedef struct grove_letter {
   int peer;
+  int forwards; /* of a receive: a later stage takes it from here */
   int nparts;
   grove_part *parts;
   int64_t data;  /* where the last part ends */
@@ -123,6 +174,9 @@ typedef struct grove_letter {
 typedef struct grove_wired_stage {
   int ordered;  /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
   int has_own;  /* self edges, which are no letter */
+  int answers;  /* ... and must be done before the next stage, which passes them on */
+  int nforwards; /* receives that later stages take from here */
+  int lands;     /* ... over MPI: in a hub that must be free */
   int64_t turn; /* which start of the channel may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
@@ -130,6 +184,7 @@ typedef struct grove_wired_stage {
   grove_part *parts; /* of all letters */
   int nkeeps;        /* fields with self edges in this stage */
   grove_part *keeps; /* pairs: from, to */
+  grove_shm_way *way; /* of a letter over shared memory */
   int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
   int *p2p; /* which letter each number is */
@@ -152,7 +207,10 @@ typedef struct grove_channel {
   int nstages;
   grove_wired_stage *stages;
   int uses_shm;   /* inside the node */
-  grove_shm *shm; /* its rings there */
+  grove_shm *shm; /* its rings there, and hubs: */
+  int uses_hubs;
+  unsigned char *pulled; /* a ring: others pull from this rank's hub when it tells */
+  int64_t through;       /* with hubs: how many starts are */
   grove_traffic traffic;
   int rank;
   int tag;             /* 0: none yet */
@@ -176,8 +234,8 @@ grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit 
 /* A channel of n fields, without a tag, with shared memory as far as this rank can have it. This
  * rank's failure. */
 grove_status grove_channel_create(grove_context *ctx, int n, const grove_request *requests,
-                                  const grove_channel_key *keys, int persistent,
-                                  grove_channel **out);
+                                  const grove_channel_key *keys, const grove_routing *routing,
+                                  int persistent, grove_channel **out);
 void grove_channel_release(grove_channel *channel);
 
 /* "reduce", or "bundle"; and the route of its plans. */
@@ -212,11 +270,20 @@ grove_status grove_channel_pool(grove_forest *f, grove_channel *channel);
 typedef struct grove_field {
   grove_request request; /* the forest is held by the operation while it is in use */
   grove_mover mover;     /* the user's unit, and what is done with what comes */
-  grove_mover packed;    /* units as in a letter: those of the edges */
+  grove_mover packed;    /* units as in a letter: those of edges and hubs */
+  grove_mover merger;    /* the same, to be combined in a hub */
   grove_mover fetcher;   /* of a fetch: what is done at the roots */
   void *edges;
+  void *hub; /* in the channel's memory, or in `hub_memory` */
+  void *hub_memory;
   void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
 } grove_field;
+
+/* The other end of a part, in the hub of its rank. */
+typedef struct grove_remote {
+  char *memory; /* slot 0 */
+  grove_shape shape;
+} grove_remote;
 
 /* A letter over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */
@@ -229,6 +296,9 @@ typedef struct grove_flow {
   char *memory;              /* where the bytes are: the array, or staging; NULL: units */
   int direct;                /* `memory` is in the array */
   int single;                /* ... and the letter is one piece */
+  grove_shm_way way;         /* through a hub: */
+  const grove_shm_distant *distant;
+  grove_remote *remotes; /* a part; NULL: the hub is this rank's own */
   int in_place;              /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
@@ -244,11 +314,15 @@ typedef struct grove_bound_stage {
   const grove_wired_stage *wired;
   int nreceives, nsends;
   int ordered, has_own; /* as wired says */
+  int nforwards;
   grove_p2p *p2p;       /* NULL: no letters over MPI */
   void **staging;       /* a letter's packed form; NULL: it travels from or to the array itself */
+  void **saved;         /* of an abandoned operation: staging that it got for that; else NULL */
+  void **saved_keeps;   /* and its self edges */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
+  int to_forward;       /* ... and of the receives those that later stages wait for */
   int nflows_in, nflows;
   grove_flow *flows; /* receives first */
   int next;          /* receive to be combined next, where the order counts */
@@ -287,7 +361,8 @@ struct grove_op {
   int timed;     /* the start under way is */
   int nstages;
   grove_bound_stage *stages;
-  int current;  /* stage under way */
+  int oldest;   /* stage that is not through */
+  int current;  /* latest that was entered */
   void *memory; /* behind all staging */
   void *keep;   /* a chunk of self edges on their way */
   int64_t keep_bytes;
@@ -319,6 +394,15 @@ void grove_op_release_forests(grove_op *op);
 
 /* What it is called in sentences: "reduce on forest 'halo'". Valid until this thread asks again. */
 const char *grove_op_label(const grove_op *op);
+
+/* ---- which route (routing.c) ---- */
+
+/* The route of an operation of n fields, with the plans of all of them; `mine` is what has failed
+ * here already. What fails may be this rank's failure alone: to be agreed upon. */
+grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
+                                const grove_request *requests, const grove_channel_key *keys,
+                                grove_routing *out);
+void grove_choices_free(grove_compiled *c);
 
 /* ---- making operations (init.c) ---- */
 
@@ -357,18 +441,31 @@ grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, 
 grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i);
 grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 
+/* Does a letter lie in an array of the user's, and nowhere else? */
+static inline int grove_op_is_in_array(const grove_bound_stage *s, int i)
+{
+  return !s->staging[i] && grove_space_is_array(s->wired->letters[i].parts->space);
+}
+
 /* Self edges of stage s. */
 grove_status grove_op_keep(grove_op *op, int s);
+
+/* Takes those that others wait for out of the arrays, for a stage that was not entered. */
+grove_status grove_op_save_keeps(grove_op *op, int s);
+
+/* Behind stage s: edges of which all have come meet their roots. */
+grove_status grove_op_meet(grove_op *op, int s);
 
 /* The memory and the mover that a space means. */
 static inline const grove_mover *grove_field_mover(const grove_field *f, grove_space space)
 {
-  return space == GROVE_SPACE_EDGE ? &f->packed : &f->mover;
+  return grove_space_is_array(space) ? &f->mover : &f->packed;
 }
 
 static inline char *grove_field_array(const grove_field *f, grove_space space)
 {
-  return (char *)(space == GROVE_SPACE_EDGE ? f->edges : f->request.arrays[space]);
+  if (grove_space_is_array(space)) return f->request.arrays[space];
+  return space == GROVE_SPACE_EDGE ? f->edges : f->hub;
 }
 
 /* ---- letters over shared memory (flow.c) ---- */
@@ -376,6 +473,14 @@ static inline char *grove_field_array(const grove_field *f, grove_space space)
 /* Moves what can be moved now; true when the letter is through. */
 int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+
+/* The same where the letter goes through a hub (hub.c). */
+int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+
+/* Has all been read that lay in this rank's hub? And: this start is through with it. */
+int grove_hub_is_free(const grove_op *op);
+void grove_hub_release(grove_op *op);
 
 /* Takes what is left of a send out of the array. */
 void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);

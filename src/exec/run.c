@@ -7,6 +7,10 @@
  * of the ranks they come from, the own one in its place: a letter that comes early waits. So it is
  * in a fetch; there every edge has a slot of its own, where the leaf's value gives way to what its
  * root was, and the next stage takes it back.
+ *
+ * Stages. The next one is entered as soon as all is here that it passes on; what else is to come or
+ * to go in earlier ones may take its time. So several stages may be under way, but what meets in a
+ * root does so stage by stage.
  */
 #include "exec/op.h"
 
@@ -76,6 +80,7 @@ static inline int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *f
   if (!take_flow(op, s, flow)) return 0;
   flow->done = 1;
   s->to_come--;
+  s->to_forward -= s->wired->letters[flow->letter].forwards;
   return 1;
 }
 
@@ -93,6 +98,7 @@ static int combine_next(grove_op *op, grove_bound_stage *s, int i)
   if (s->wired->via[i] < 0) return receive_flow(op, s, &s->flows[~s->wired->via[i]]);
   if (!s->arrived[i]) return 0;
   grove_op_note(op, grove_op_unpack(op, s, i));
+  s->to_forward -= s->wired->letters[i].forwards;
   return 1;
 }
 
@@ -127,7 +133,9 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
     }
     s->to_come--;
     s->arrived[i] = 1;
-    if (!s->ordered) grove_op_note(op, grove_op_unpack(op, s, i));
+    if (s->ordered) continue;
+    grove_op_note(op, grove_op_unpack(op, s, i));
+    s->to_forward -= s->wired->letters[i].forwards;
   }
   return status;
 }
@@ -139,8 +147,10 @@ static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = s->wired;
   memset(s->arrived, 0, (size_t)s->nreceives);
-  for (int j = 0; j < w->np2p_receives; j++)
-    GROVE_TRY(op->abandoned ? grove_p2p_discard(s->p2p, j) : grove_p2p_start(s->p2p, j));
+  for (int j = 0; j < w->np2p_receives; j++) {
+    int unwanted = op->abandoned && grove_op_is_in_array(s, w->p2p[j]);
+    GROVE_TRY(unwanted ? grove_p2p_discard(s->p2p, j) : grove_p2p_start(s->p2p, j));
+  }
   for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
     GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
     GROVE_TRY(grove_p2p_start(s->p2p, j));
@@ -154,36 +164,87 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   grove_status status = GROVE_OK;
   s->to_come = s->nreceives;
   s->to_send = s->nsendings;
+  s->to_forward = s->nforwards;
   s->next = 0;
-  s->kept = !s->has_own || op->abandoned;
+  s->kept = !s->has_own;
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
   for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
   if (s->p2p) GROVE_TRY(start_p2p(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
-  if (s->ordered)
-    combine_in_order(op, s);
-  else
+  if (!s->ordered)
     keep(op, s);
+  else if (s == &op->stages[op->oldest])
+    combine_in_order(op, s);
 fail:
   return status;
-}
-
-/* Operations of one channel enter a stage in the order of their starts: their messages match in
- * that order. */
-static grove_status enter_next(grove_op *op)
-{
-  int64_t *turn = &op->channel->stages[op->current + 1].turn;
-  if (*turn != op->sequence) return GROVE_OK; /* at another poll */
-  ++*turn;
-  op->current++;
-  return start_stage(op, &op->stages[op->current]);
 }
 
 static int stage_is_complete(const grove_bound_stage *s)
 {
   return (s->to_come | s->to_send) == 0 && s->kept;
+}
+
+/* Is all here that stages behind this one pass on? */
+static int has_forwards(const grove_bound_stage *s)
+{
+  return s->to_forward == 0 && (s->kept || !s->wired->answers);
+}
+
+/* May stage k be entered? Operations of one channel enter a stage in the order of their starts:
+ * their messages match in that order. */
+static int may_enter(const grove_op *op, int k)
+{
+  const grove_channel *channel = op->channel;
+  if (channel->stages[k].turn != op->sequence) return 0;
+  if (k > 0 && !has_forwards(&op->stages[k - 1])) return 0;
+  if (!channel->uses_hubs) return 1;
+  if (k == 0 && channel->through != op->sequence - 1) return 0;
+  return !channel->stages[k].lands || grove_hub_is_free(op);
+}
+
+/* Enters what can be entered. */
+static grove_status enter_next(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
+    if (op->current >= 0) grove_op_note(op, grove_op_meet(op, op->current));
+    op->current++;
+    op->channel->stages[op->current].turn++;
+    GROVE_TRY(start_stage(op, &op->stages[op->current]));
+  }
+fail:
+  return status;
+}
+
+/* What a stage can do now. `first`: all that comes in earlier ones has met its roots. */
+static inline grove_status advance_stage(grove_op *op, grove_bound_stage *s, int first)
+{
+  grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
+  if (s->to_send > 0) send_flows(op, s);
+  if (!s->ordered)
+    receive_flows(op, s);
+  else if (first)
+    combine_in_order(op, s);
+  return status;
+}
+
+/* All stages under way. */
+static grove_status advance_stages(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  int first = 1;
+  for (int k = op->oldest; k <= op->current; k++) {
+    grove_bound_stage *s = &op->stages[k];
+    GROVE_TRY(advance_stage(op, s, first));
+    first = first && s->to_come == 0 && s->kept && s->next == (s->ordered ? s->nreceives : 0);
+    if (k == op->current && !op->unusable) GROVE_TRY(enter_next(op));
+  }
+  if (op->current < 0) GROVE_TRY(enter_next(op));
+  while (op->oldest < op->current && stage_is_complete(&op->stages[op->oldest])) op->oldest++;
+fail:
+  return status;
 }
 
 /* ---- the whole ---- */
@@ -197,6 +258,7 @@ static void take_time(grove_op *op)
 /* The thread that waits for the operation may look at its state at any time. */
 static void finish(grove_op *op)
 {
+  if (op->channel->uses_hubs) grove_hub_release(op);
   op->starts++;
   if (op->timed) take_time(op);
   __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
@@ -214,11 +276,28 @@ static int leftovers_are_through(const grove_bound_stage *s)
 static void let_go(grove_op *op)
 {
   grove_channel *channel = op->channel;
+  if (channel->uses_hubs) grove_hub_release(op);
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
   grove_op_leave(op);
   grove_op_destroy(op);
   grove_channel_release(channel);
+}
+
+/* The last stage is through; what has waited for it meets its roots. */
+static int is_complete(grove_op *op)
+{
+  if (op->current + 1 < op->nstages || op->oldest < op->current) return 0;
+  if (!stage_is_complete(&op->stages[op->current])) return 0;
+  grove_op_note(op, grove_op_meet(op, op->current));
+  return 1;
+}
+
+static int leftovers_are_through_all(const grove_op *op)
+{
+  for (int k = 0; k <= op->current; k++)
+    if (!leftovers_are_through(&op->stages[k])) return 0;
+  return 1;
 }
 
 /* An abandoned operation advances like any other, but what comes for the user's arrays is not
@@ -227,19 +306,9 @@ void grove_op_advance(grove_active *active)
 {
   grove_op *op = (grove_op *)active;
   if (op->stuck) return;
-  grove_bound_stage *s = &op->stages[op->current];
-  grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
-  if (s->to_send > 0) send_flows(op, s);
-  if (s->ordered)
-    combine_in_order(op, s);
-  else
-    receive_flows(op, s);
-  int complete = op->unusable ? leftovers_are_through(s) : stage_is_complete(s);
-  if (status == GROVE_OK && !complete) return;
-  if (status == GROVE_OK && !op->unusable && op->current + 1 < op->nstages) {
-    status = enter_next(op);
-    if (status == GROVE_OK) return;
-  }
+  grove_status status = advance_stages(op);
+  if (status == GROVE_OK && !(op->unusable ? leftovers_are_through_all(op) : is_complete(op)))
+    return;
   if (op->abandoned) {
     op->stuck = status != GROVE_OK;
     if (!op->stuck) let_go(op);
@@ -255,7 +324,8 @@ static void begin(grove_op *op)
 {
   op->sequence = ++op->channel->sequence;
   op->state = GROVE_OP_ACTIVE;
-  op->current = 0;
+  op->oldest = 0;
+  op->current = -1;
   op->timed =
     op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->account.kept;
   if (op->timed) op->since = grove_clock();
@@ -273,7 +343,12 @@ grove_status grove_op_run(grove_op *op)
                        "rank %d: an earlier start of this %s failed halfway; make a new one",
                        op->ctx->rank, grove_op_label(op));
   begin(op);
-  GROVE_TRY(start_stage(op, op->stages));
+  if (op->nstages > 1) {
+    GROVE_TRY(enter_next(op));
+  } else {
+    op->current = 0;
+    GROVE_TRY(start_stage(op, op->stages));
+  }
   if (op->nstages == 1 && stage_is_complete(op->stages))
     finish(op);
   else

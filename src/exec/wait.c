@@ -129,11 +129,13 @@ static void list_missing(const grove_op *op, const grove_bound_stage *s, int fir
 
 static grove_status time_out(const grove_op *op)
 {
-  const grove_bound_stage *s = &op->stages[op->current];
   char missing[256] = "";
-  list_missing(op, s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
-  list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
-               sizeof missing);
+  for (int k = op->oldest; k <= op->current; k++) {
+    const grove_bound_stage *s = &op->stages[k];
+    list_missing(op, s, 0, s->nreceives, "; no message from rank ", missing, sizeof missing);
+    list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", missing,
+                 sizeof missing);
+  }
   /* In a later stage those who are missing may wait for others themselves. */
   const char *advice = !*missing         ? "; an earlier one of its kind is not through"
                        : op->current > 0 ? "; has every rank started it?"

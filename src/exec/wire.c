@@ -56,9 +56,15 @@ fail:
   return status;
 }
 
+/* Does a later stage take it from here? */
+static int forwards(const grove_part *p, int receives)
+{
+  return receives && !grove_space_is_array(p->space);
+}
+
 /* One letter for each peer. */
 static grove_status write_letters(const grove_channel *channel, const slip *slips, int n,
-                                  grove_wired_stage *w)
+                                  int receives, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   grove_letter *letter = NULL;
@@ -70,8 +76,10 @@ static grove_status write_letters(const grove_channel *channel, const slip *slip
       *letter = (grove_letter){.peer = m->peer, .parts = part};
     }
     GROVE_TRY(make_part(channel, slips[i].lane, &m->slots, &m->starts, part));
+    part->far_hub = m->far_hub;
     w->nparts++;
     letter->nparts++;
+    letter->forwards |= forwards(part, receives);
     part->at = grove_round_up(letter->data, GROVE_PART_ALIGNMENT);
     letter->data = part->at + part->bytes;
     letter->bytes = letter->data + (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
@@ -80,19 +88,42 @@ fail:
   return status;
 }
 
-static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_stage *w)
+/* Self edges of one stage of a plan. */
+static grove_status add_keep(const grove_channel *channel, int k, const grove_stage *stage,
+                             grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
-  GROVE_NEW(w->keeps, 2 * channel->nlanes);
+  GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
+  GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+  w->answers |= !grove_space_is_array(stage->keep_to.space);
+  w->nkeeps++;
+fail:
+  return status;
+}
+
+/* Leaves that join other edges to wait for their turn do so at once, while the array is there. */
+static int keep_stage(const grove_lane *lane, int s)
+{
+  const grove_stage *stage = &lane->plan->stages[s];
+  int early = grove_space_is_array(stage->keep_from.space) &&
+              stage->keep_to.space == GROVE_SPACE_EDGE;
+  return early ? 0 : s;
+}
+
+static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_stage *w)
+{
+  grove_status status = GROVE_OK;
+  int most = 0;
+  for (int k = 0; k < channel->nlanes; k++) most += channel->lanes[k].plan->nstages;
+  GROVE_NEW(w->keeps, 2 * most);
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
-    const grove_stage *stage = stage_of(lane, s);
-    if (!stage || stage->keep_from.index.count == 0) continue;
-    if (lane->key.operation == GROVE_FETCH) continue; /* see grove_op_keep */
-    GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
-    GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
-    w->nkeeps++;
+    if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_op_keep */
+    if (lane->key.unit_bytes == 0) continue;
+    for (int i = 0; i < lane->plan->nstages; i++)
+      if (lane->plan->stages[i].keep_from.index.count > 0 && keep_stage(lane, i) == s)
+        GROVE_TRY(add_keep(channel, k, &lane->plan->stages[i], w));
   }
 fail:
   return status;
@@ -108,10 +139,16 @@ static int count_slips(const grove_channel *channel, int s)
   return n;
 }
 
+/* Does what comes in a stage meet the roots one by one? */
 static int is_ordered(const grove_lane *lane, int s)
 {
-  return lane->key.operation == GROVE_REDUCE ||
-         (lane->key.operation == GROVE_FETCH && lane->turn == s);
+  const grove_stage *stage = stage_of(lane, s);
+  if (lane->whole || !stage) return 0;
+  if (lane->key.operation == GROVE_FETCH) return lane->turn == s;
+  if (lane->key.operation != GROVE_REDUCE) return 0;
+  for (int i = 0; i < stage->nreceives; i++)
+    if (stage->receives[i].slots.space == GROVE_SPACE_ROOT) return 1;
+  return stage->keep_to.index.count > 0 && stage->keep_to.space == GROVE_SPACE_ROOT;
 }
 
 static grove_status make_stage(const grove_channel *channel, int s, grove_wired_stage *w)
@@ -123,20 +160,24 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
   GROVE_NEW(w->letters, most);
   GROVE_NEW(w->parts, most);
   GROVE_NEW(w->via, most);
+  GROVE_NEW(w->way, most);
   GROVE_NEW(w->p2p, most);
   GROVE_NEW(w->flows, most);
   for (int sends = 0; sends < 2; sends++) {
     int n = list_slips(channel, s, sends, slips);
-    GROVE_TRY(write_letters(channel, slips, n, w));
+    GROVE_TRY(write_letters(channel, slips, n, !sends, w));
     if (!sends) w->nreceives = w->nletters;
   }
+  for (int i = 0; i < w->nreceives; i++) w->nforwards += w->letters[i].forwards;
   GROVE_TRY(make_keeps(channel, s, w));
   w->has_own = w->nkeeps > 0;
   w->turn = 1;
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
+    int fetches = lane->key.operation == GROVE_FETCH && !lane->whole && lane->turn == s;
     w->ordered |= is_ordered(lane, s);
-    w->has_own |= lane->own.units > 0 && lane->turn == s;
+    w->has_own |= fetches && lane->own.units > 0;
+    w->answers |= fetches;
   }
 fail:
   free(slips);
@@ -196,20 +237,39 @@ enum { STREAM_SLOTS = 16, ORDERED_SLOTS = 32 };
 /* A bundle's ring has room for as much as the rings of its members would. */
 static int slots_for(const grove_channel *channel)
 {
-  int slots = channel->stages[0].ordered ? ORDERED_SLOTS : STREAM_SLOTS;
+  int slots = STREAM_SLOTS;
+  for (int k = 0; k < channel->nlanes; k++)
+    if (channel->lanes[k].key.operation == GROVE_REDUCE ||
+        channel->lanes[k].key.operation == GROVE_FETCH)
+      slots = ORDERED_SLOTS;
   return channel->nlanes > 1 ? slots * channel->nlanes : slots;
+}
+
+/* Which end of a letter has all of it in a hub? Both ends come to the same. */
+static grove_shm_way way_of(const grove_channel *channel, const grove_letter *letter, int receives)
+{
+  int near = 0, far = 0;
+  if (channel->staged) return GROVE_SHM_COPIED;
+  for (int k = 0; k < letter->nparts; k++) {
+    near += letter->parts[k].space == GROVE_SPACE_HUB;
+    far += letter->parts[k].far_hub;
+  }
+  int sender = receives ? far : near, receiver = receives ? near : far;
+  if (receiver == letter->nparts) return GROVE_SHM_PUSHED;
+  return sender == letter->nparts ? GROVE_SHM_PULLED : GROVE_SHM_COPIED;
 }
 
 /* Letter i of stage s, as the transport wants to know it. */
 static grove_shm_message about(const grove_channel *channel, int s, int i)
 {
-  const grove_letter *letter = &channel->stages[s].letters[i];
+  const grove_wired_stage *w = &channel->stages[s];
   return (grove_shm_message){.stage = s,
-                             .peer = letter->peer,
-                             .bytes = letter->bytes,
+                             .peer = w->letters[i].peer,
+                             .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
                              .piece = (int)channel->piece,
                              .slots = slots_for(channel),
-                             .sends = (int)channel->traffic.on_node_messages};
+                             .sends = (int)channel->traffic.on_node_messages,
+                             .way = w->way[i]};
 }
 
 static int fits(const grove_channel *channel, int s, int i)
@@ -218,26 +278,37 @@ static int fits(const grove_channel *channel, int s, int i)
   return grove_shm_fits(&m);
 }
 
+/* May letter i, a send, share the ring of letter `last`? */
+static int shares_ring(const grove_channel *channel, int s, int last, int i)
+{
+  const grove_wired_stage *w = &channel->stages[s];
+  if (last < 0 || w->way[i] != w->way[last] || w->way[i] == GROVE_SHM_PUSHED) return 0;
+  if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all may be told at once */
+  return same_data(&w->letters[i], &w->letters[last]) && fits(channel, s, i);
+}
+
 /* Gives every letter its number over MPI or its flow. */
 static void number(grove_channel *channel, int s)
 {
   grove_wired_stage *w = &channel->stages[s];
-  int np2p = 0, nflows = 0;
-  const grove_letter *last = NULL; /* send of the latest flow */
+  int np2p = 0, nflows = 0, last = -1; /* send of the latest flow */
   w->np2p_receives = w->np2p_sends = w->nflows_in = w->nflows_out = 0;
+  w->lands = 0;
   for (int i = 0; i < w->nletters; i++) {
     const grove_letter *letter = &w->letters[i];
     int receives = i < w->nreceives;
     if (!channel->uses_shm || !on_node(channel, letter)) {
       w->p2p[np2p] = i;
       w->via[i] = np2p++;
+      w->lands |= letter->forwards;
       (*(receives ? &w->np2p_receives : &w->np2p_sends))++;
       continue;
     }
-    if (receives || !last || !same_data(letter, last) || !fits(channel, s, i)) {
+    w->way[i] = way_of(channel, letter, receives);
+    if (receives || !shares_ring(channel, s, last, i)) {
       w->flows[nflows++] = i;
       (*(receives ? &w->nflows_in : &w->nflows_out))++;
-      if (!receives) last = letter;
+      if (!receives) last = i;
     }
     w->via[i] = ~(nflows - 1);
   }
@@ -250,15 +321,36 @@ static void number_all(grove_channel *channel)
 
 /* ---- rings ---- */
 
+/* What the transport is told: messages, and what they mean of this rank's hubs. */
+typedef struct telling {
+  grove_shm_message *sends, *receives;
+  grove_shm_view *views;
+  int64_t *area_bytes;
+  int nviews;
+} telling;
+
+/* The slots of a letter in this rank's hub, if it goes through that. */
+static void tell_views(const grove_letter *letter, int sends, telling *t, grove_shm_message *m)
+{
+  if (m->way != (sends ? GROVE_SHM_PULLED : GROVE_SHM_PUSHED)) return;
+  m->views = t->views + t->nviews;
+  m->nviews = letter->nparts;
+  for (int k = 0; k < letter->nparts; k++)
+    t->views[t->nviews++] =
+      (grove_shm_view){letter->parts[k].field, &letter->parts[k].shape.slots};
+}
+
 /* The letters over shared memory; `sends` or receives. */
-static int list_messages(const grove_channel *channel, int sends, grove_shm_message *list)
+static int list_messages(const grove_channel *channel, int sends, telling *t)
 {
   int n = 0, rings = 0;
+  grove_shm_message *list = sends ? t->sends : t->receives;
   for (int s = 0; s < channel->nstages; s++) {
     const grove_wired_stage *w = &channel->stages[s];
     for (int i = sends ? w->nreceives : 0; i < (sends ? w->nletters : w->nreceives); i++) {
       if (w->via[i] >= 0) continue;
       list[n] = about(channel, s, i);
+      tell_views(&w->letters[i], sends, t, &list[n]);
       list[n++].ring = rings + ~w->via[i] - w->nflows_in;
     }
     rings += w->nflows_out;
@@ -266,19 +358,52 @@ static int list_messages(const grove_channel *channel, int sends, grove_shm_mess
   return n;
 }
 
+/* Does anything of this rank go through hubs? And which rings tell others to pull. */
+static grove_status find_hubs(grove_channel *channel, const grove_shm_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  GROVE_NEW(channel->pulled, plan->nsends);
+  for (int i = 0; i < plan->nsends; i++) {
+    const grove_shm_message *m = &plan->sends[i];
+    channel->pulled[m->ring] |= m->way == GROVE_SHM_PULLED;
+  }
+  for (int k = 0; k < channel->nlanes; k++)
+    channel->uses_hubs |= channel->lanes[k].plan->nstages > 1 && !channel->staged &&
+                          channel->lanes[k].plans->route->relays;
+fail:
+  return status;
+}
+
 static grove_status make_rings(grove_channel *channel)
 {
   grove_status status = GROVE_OK;
-  grove_shm_message *sends = NULL, *receives = NULL;
-  int most = 0;
-  for (int s = 0; s < channel->nstages; s++) most += channel->stages[s].nletters;
-  GROVE_NEW(sends, most);
-  GROVE_NEW(receives, most);
-  int nsends = list_messages(channel, 1, sends), nreceives = list_messages(channel, 0, receives);
-  GROVE_TRY(grove_shm_create(channel->ctx, nsends, sends, nreceives, receives, &channel->shm));
+  telling t = {0};
+  int most = 0, parts = 0;
+  for (int s = 0; s < channel->nstages; s++) {
+    most += channel->stages[s].nletters;
+    parts += channel->stages[s].nparts;
+  }
+  GROVE_NEW(t.sends, most);
+  GROVE_NEW(t.receives, most);
+  GROVE_NEW(t.views, parts);
+  GROVE_NEW(t.area_bytes, channel->nlanes);
+  grove_shm_plan plan = {.nsends = list_messages(channel, 1, &t),
+                         .nreceives = list_messages(channel, 0, &t),
+                         .sends = t.sends,
+                         .receives = t.receives,
+                         .area_bytes = t.area_bytes};
+  for (int k = 0; k < channel->nlanes; k++) {
+    t.area_bytes[k] = channel->lanes[k].plan->hub * channel->lanes[k].key.unit_bytes;
+    if (t.area_bytes[k] > 0) plan.nareas = channel->nlanes;
+  }
+  GROVE_TRY(find_hubs(channel, &plan));
+  if (!channel->uses_hubs) plan.nareas = 0;
+  GROVE_TRY(grove_shm_create(channel->ctx, &plan, &channel->shm));
 fail:
-  free(sends);
-  free(receives);
+  free(t.sends);
+  free(t.receives);
+  free(t.views);
+  free(t.area_bytes);
   return status;
 }
 
@@ -325,7 +450,7 @@ static grove_status settle(grove_channel *channel, int usable, int *rewired)
   GROVE_TRY(grove_shm_connect(channel->shm));
   if (channel->shm->usable) return GROVE_OK;
   grove_shm_free(&channel->shm);
-  channel->uses_shm = 0;
+  channel->uses_shm = channel->uses_hubs = 0;
   number_all(channel);
   *rewired = 1;
 fail:
@@ -372,9 +497,11 @@ void grove_channel_unwire(grove_channel *channel)
     free_parts(2 * w->nkeeps, w->keeps);
     free(w->letters);
     free(w->via);
+    free(w->way);
     free(w->p2p);
     free(w->flows);
   }
   free(channel->stages);
+  free(channel->pulled);
   grove_shm_free(&channel->shm);
 }

@@ -158,6 +158,18 @@ fail:
   return status;
 }
 
+grove_status grove_measure_if_due(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
+  grove_machine *measured = NULL;
+  if (ctx->machine) return GROVE_OK;
+  GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
+  ctx->machine = measured;
+fail:
+  return status;
+}
+
 void grove_measure_path(const grove_context *ctx, char *out, size_t room)
 {
   grove_context_profile_path(ctx, out, room);

@@ -212,6 +212,12 @@ double grove_machine_shared(const grove_machine *m, int ranks)
   return list[i - 1].cost.beta + part * (list[i].cost.beta - list[i - 1].cost.beta);
 }
 
+int grove_machine_has_shared(const grove_machine *m)
+{
+  int flags = !isnan(m->flag_seconds[0]) || !isnan(m->flag_seconds[1]);
+  return flags && !isnan(grove_machine_shared(m, 2));
+}
+
 double grove_machine_packing(const grove_machine *m, int64_t bytes)
 {
   int i = m->npack - 1;
@@ -287,4 +293,24 @@ void grove_machine_missing(const grove_machine *m, char *out, size_t room)
   lacks_messages(&s, m, GROVE_GPU);
   for (int way = 0; way < GROVE_DIRECTIONS; way++)
     if (m->ncopies[way] == 0) lacks(&s, "copies %s", grove_direction_names[way]);
+}
+
+grove_origin grove_row_origin(const grove_row *row)
+{
+  if (strncmp(row->source, "measured", strlen("measured")) == 0) return GROVE_ORIGIN_MEASURED;
+  if (strncmp(row->source, "assumed", strlen("assumed")) == 0) return GROVE_ORIGIN_ASSUMED;
+  return GROVE_ORIGIN_CITED;
+}
+
+int grove_machine_is_measured(const grove_machine *m)
+{
+  int found = 0;
+  for (int i = 0; i < m->nrows; i++) {
+    const grove_row *row = &m->rows[i];
+    if (strcmp(row->term, "alpha") != 0 && strcmp(row->term, "beta") != 0) continue;
+    if (strcmp(row->locality, "off-node") != 0) continue;
+    if (grove_row_origin(row) != GROVE_ORIGIN_MEASURED) return 0;
+    found = 1;
+  }
+  return found;
 }

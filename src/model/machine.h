@@ -168,8 +168,23 @@ grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, 
  * two rows. NaN where the profile has none. */
 double grove_machine_shared(const grove_machine *m, int ranks);
 
+/* Does it say what flags and copies through shared memory take? */
+int grove_machine_has_shared(const grove_machine *m);
+
 /* Seconds a byte to pack so many; 0 where the profile does not tell. */
 double grove_machine_packing(const grove_machine *m, int64_t bytes);
+
+/* Where a row comes from, by its source. */
+typedef enum grove_origin {
+  GROVE_ORIGIN_MEASURED, /* "measured ..." */
+  GROVE_ORIGIN_CITED,
+  GROVE_ORIGIN_ASSUMED, /* "assumed: ..." */
+  GROVE_ORIGINS
+} grove_origin;
+grove_origin grove_row_origin(const grove_row *row);
+
+/* Was this profile made by measuring, as far as messages between nodes go? */
+int grove_machine_is_measured(const grove_machine *m);
 
 /* What of the model's needs is missing, as one sentence ("" if nothing) in `out`. */
 void grove_machine_missing(const grove_machine *m, char *out, size_t room);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const grove_term_names[GROVE_TERMS] = {
   [GROVE_TERM_LATENCY] = "latency",
@@ -213,76 +214,177 @@ grove_locality grove_price_locality(const grove_topo *topo, int a, int b)
   return topo->place[a].socket == topo->place[b].socket ? GROVE_ON_SOCKET : GROVE_ON_NODE;
 }
 
-/* ---- all ranks ---- */
+int64_t grove_price_picoseconds(double seconds)
+{
+  return seconds < 1e6 ? (int64_t)(1e12 * seconds) : INT64_MAX;
+}
 
-/* What a stage needs to be priced; tables of ranks, nodes and domains. */
+double grove_price_seconds(int64_t picoseconds)
+{
+  return picoseconds == INT64_MAX ? NAN : 1e-12 * (double)picoseconds;
+}
+
+/* ---- all ranks, or those of a node ---- */
+
+enum { ALL_NODES = -1 };
+
+/* What a stage needs to be priced; tables with a row a rank, a node and a host that is priced. */
 typedef struct stage {
   const grove_machine *m;
   const grove_topo *topo;
   const grove_pricing *how;
+  int node; /* the only one that is priced, or ALL_NODES */
+  int nstages;
+  int nranks, nnodes, ndomains;
   grove_load *load;            /* a rank */
   int *inside;                 /* a rank: has it messages inside its node? */
-  grove_neighbourhood *node;   /* a node */
+  grove_neighbourhood *nodes;  /* a node */
   grove_neighbourhood *domain; /* a host: only what its cores do */
+  grove_price *most;           /* a node: of its slowest rank */
+  grove_price *total;          /* a node: of the stages so far */
 } stage;
+
+/* The row of a rank; -1: it is not priced. */
+static int row_of(const stage *s, int rank)
+{
+  const grove_place *place = &s->topo->place[rank];
+  if (s->node == ALL_NODES) return rank;
+  return place->node == s->node ? place->local : -1;
+}
+
+static const grove_place *place_of(const stage *s, int row)
+{
+  int all = s->node == ALL_NODES;
+  return &s->topo->place[all ? row : grove_topo_node_rank(s->topo, s->node, row)];
+}
+
+static int node_of(const stage *s, int row)
+{
+  return s->node == ALL_NODES ? place_of(s, row)->node : 0;
+}
+
+static int domain_of(const stage *s, int row)
+{
+  return s->node == ALL_NODES ? place_of(s, row)->domain : 0;
+}
+
+static grove_status open_stage(stage *s)
+{
+  grove_status status = GROVE_OK;
+  int all = s->node == ALL_NODES;
+  s->nranks = all ? s->topo->nranks : grove_topo_node_size(s->topo, s->node);
+  s->nnodes = all ? s->topo->nnodes : 1;
+  s->ndomains = all ? s->topo->nranks : 1;
+  GROVE_NEW(s->load, s->nranks);
+  GROVE_NEW(s->inside, s->nranks);
+  GROVE_NEW(s->nodes, s->nnodes);
+  GROVE_NEW(s->domain, s->ndomains);
+  GROVE_NEW(s->most, s->nnodes);
+  GROVE_NEW(s->total, s->nnodes);
+fail:
+  return status;
+}
+
+static void close_stage(stage *s)
+{
+  free(s->load);
+  free(s->inside);
+  free(s->nodes);
+  free(s->domain);
+  free(s->most);
+  free(s->total);
+}
 
 static void clear(stage *s)
 {
-  for (int r = 0; r < s->topo->nranks; r++) {
-    s->load[r] = (grove_load){0};
-    s->inside[r] = 0;
-    s->node[r] = (grove_neighbourhood){0};
-    s->domain[r] = (grove_neighbourhood){0};
-  }
+  memset(s->load, 0, (size_t)s->nranks * sizeof *s->load);
+  memset(s->inside, 0, (size_t)s->nranks * sizeof *s->inside);
+  memset(s->nodes, 0, (size_t)s->nnodes * sizeof *s->nodes);
+  memset(s->domain, 0, (size_t)s->ndomains * sizeof *s->domain);
+  memset(s->most, 0, (size_t)s->nnodes * sizeof *s->most);
 }
 
 /* How many ranks of each node use shared memory: first, since the rate depends on it. */
 static void count_active(stage *s, const grove_shipment *first, const grove_shipment *end)
 {
-  for (const grove_shipment *x = first; x < end; x++)
-    if (grove_topo_same_node(s->topo, x->from, x->to)) s->inside[x->from] = s->inside[x->to] = 1;
-  for (int r = 0; r < s->topo->nranks; r++) s->node[s->topo->place[r].node].active += s->inside[r];
+  for (const grove_shipment *x = first; x < end; x++) {
+    int from = row_of(s, x->from), to = row_of(s, x->to);
+    if (from >= 0 && to >= 0 && grove_topo_same_node(s->topo, x->from, x->to))
+      s->inside[from] = s->inside[to] = 1;
+  }
+  for (int r = 0; r < s->nranks; r++) s->nodes[node_of(s, r)].active += s->inside[r];
 }
 
-static void add_shipments(stage *s, const grove_shipment *first, const grove_shipment *end)
+/* What goes between nodes in a later stage comes from a hub, where it lies in a row; what goes on
+ * inside a node in the last of several is read in the hub by who needs it. */
+static int is_packed(const stage *s, const grove_shipment *x, grove_locality where)
 {
-  for (const grove_shipment *x = first; x < end; x++) {
-    grove_locality where = grove_price_locality(s->topo, x->from, x->to);
-    int64_t bytes = x->units * s->how->unit_bytes;
-    int active = s->node[s->topo->place[x->from].node].active;
-    grove_load_add(&s->load[x->from], s->m, s->how, where, bytes, active, 0);
-    grove_load_pack(&s->load[x->from], s->m, bytes, 0);
-    grove_load_add(&s->load[x->to], s->m, s->how, where, bytes, active, 1);
+  return x->stage == 0 || (where != GROVE_OFF_NODE && x->stage < s->nstages - 1);
+}
+
+static void add_shipment(stage *s, const grove_shipment *x)
+{
+  grove_locality where = grove_price_locality(s->topo, x->from, x->to);
+  int64_t bytes = x->units * s->how->unit_bytes;
+  int from = row_of(s, x->from), to = row_of(s, x->to), row = from >= 0 ? from : to;
+  if (row < 0) return;
+  int active = s->nodes[node_of(s, row)].active;
+  if (from >= 0) {
+    grove_load_add(&s->load[from], s->m, s->how, where, bytes, active, 0);
+    if (is_packed(s, x, where)) grove_load_pack(&s->load[from], s->m, bytes, 0);
   }
-  for (int r = 0; r < s->topo->nranks; r++) {
-    grove_neighbourhood *node = &s->node[s->topo->place[r].node];
-    node->interface_sent += s->load[r].sent.interface;
-    node->interface_received += s->load[r].received.interface;
-    grove_neighbourhood *domain = &s->domain[s->topo->place[r].domain];
-    domain->processor += s->load[r].processor;
-    domain->packing += s->load[r].packing;
+  if (to >= 0) grove_load_add(&s->load[to], s->m, s->how, where, bytes, active, 1);
+}
+
+/* What the ranks of a node, and of a host, do together. A node that shares its host with others is
+ * taken to be one of several alike; so is a part of a node that lies on several hosts. */
+static void add_neighbours(stage *s)
+{
+  int all = s->node == ALL_NODES;
+  double alike = all ? 1 : (double)s->topo->domain_size / s->nranks;
+  for (int r = 0; r < s->nranks; r++) {
+    const grove_load *load = &s->load[r];
+    grove_neighbourhood *node = &s->nodes[node_of(s, r)];
+    node->interface_sent += load->sent.interface;
+    node->interface_received += load->received.interface;
+    grove_neighbourhood *domain = &s->domain[domain_of(s, r)];
+    domain->processor += alike * load->processor;
+    domain->packing += alike * load->packing;
     for (int i = 0; i < 2; i++) {
-      domain->messages[i] += s->load[r].messages[i];
-      domain->bytes[i] += s->load[r].bytes[i];
+      domain->messages[i] += alike * load->messages[i];
+      domain->bytes[i] += alike * load->bytes[i];
     }
     domain->ranks++;
   }
+  if (!all) s->domain[0].ranks = s->topo->domain_size;
 }
 
-/* The slowest rank's. */
-static grove_price price_of_stage(stage *s)
+/* Adds what the slowest rank of each node takes. */
+static void add_prices(stage *s)
 {
-  grove_price most = {0};
-  for (int r = 0; r < s->topo->nranks; r++) {
-    const grove_neighbourhood *node = &s->node[s->topo->place[r].node];
-    grove_neighbourhood around = s->domain[s->topo->place[r].domain];
+  for (int r = 0; r < s->nranks; r++) {
+    const grove_neighbourhood *node = &s->nodes[node_of(s, r)];
+    grove_neighbourhood around = s->domain[domain_of(s, r)];
     around.interface_sent = node->interface_sent;
     around.interface_received = node->interface_received;
     around.cores = s->m->cores;
     grove_price p = grove_load_price(&s->load[r], s->m, s->how, &around);
-    if (grove_price_exceeds(&p, &most)) most = p;
+    grove_price *most = &s->most[node_of(s, r)];
+    if (grove_price_exceeds(&p, most)) *most = p;
   }
-  return most;
+  for (int n = 0; n < s->nnodes; n++) {
+    for (int t = 0; t < GROVE_TERMS; t++) s->total[n].term[t] += s->most[n].term[t];
+    s->total[n].seconds = sum(s->total[n].term);
+  }
+}
+
+static void price_stage(stage *s, const grove_shipment *first, const grove_shipment *end)
+{
+  clear(s);
+  count_active(s, first, end);
+  for (const grove_shipment *x = first; x < end; x++) add_shipment(s, x);
+  add_neighbours(s);
+  add_prices(s);
 }
 
 static int by_stage(const void *a, const void *b)
@@ -300,40 +402,45 @@ static int ascends(const grove_manifest *manifest)
   return 1;
 }
 
-grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
-                                  const grove_manifest *manifest, const grove_pricing *how,
-                                  grove_price *out)
+static grove_status price_stages(stage *s, const grove_manifest *manifest, grove_price *out)
 {
   grove_status status = GROVE_OK;
-  stage s = {.m = m, .topo = topo, .how = how};
   grove_shipment *sorted = NULL;
   grove_price price = {0};
   const grove_shipment *all = manifest->shipments;
-  GROVE_NEW(s.load, topo->nranks);
-  GROVE_NEW(s.inside, topo->nranks);
-  GROVE_NEW(s.node, topo->nranks);
-  GROVE_NEW(s.domain, topo->nranks);
+  s->nstages = manifest->nstages;
+  GROVE_TRY(open_stage(s));
   if (!ascends(manifest)) {
     GROVE_ROOM(sorted, manifest->count);
-    for (int64_t i = 0; i < manifest->count; i++) sorted[i] = all[i];
+    memcpy(sorted, all, (size_t)manifest->count * sizeof *sorted);
     qsort(sorted, (size_t)manifest->count, sizeof *sorted, by_stage);
     all = sorted;
   }
   for (int64_t i = 0, end; i < manifest->count; i = end) {
     for (end = i; end < manifest->count && all[end].stage == all[i].stage; end++) continue;
-    clear(&s);
-    count_active(&s, all + i, all + end);
-    add_shipments(&s, all + i, all + end);
-    grove_price p = price_of_stage(&s);
-    for (int t = 0; t < GROVE_TERMS; t++) price.term[t] += p.term[t];
+    price_stage(s, all + i, all + end);
   }
-  price.seconds = sum(price.term);
+  for (int n = 0; n < s->nnodes; n++)
+    if (grove_price_exceeds(&s->total[n], &price)) price = s->total[n];
   *out = price;
 fail:
   free(sorted);
-  free(s.load);
-  free(s.inside);
-  free(s.node);
-  free(s.domain);
+  close_stage(s);
   return status;
+}
+
+grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
+                                  const grove_manifest *manifest, const grove_pricing *how,
+                                  grove_price *out)
+{
+  stage s = {.m = m, .topo = topo, .how = how, .node = ALL_NODES};
+  return price_stages(&s, manifest, out);
+}
+
+grove_status grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
+                              const grove_manifest *manifest, const grove_pricing *how,
+                              grove_price *out)
+{
+  stage s = {.m = m, .topo = topo, .how = how, .node = node};
+  return price_stages(&s, manifest, out);
 }

@@ -11,9 +11,10 @@
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
  *     copy         bytes through shared memory, bytes that are packed before they travel
  *
- * A stage takes as long as its slowest rank, and at least the processor time of a host over the
- * cores that it has; where ranks outnumber cores and the profile knows crowds, at least as long as
- * an exchange takes there (the term `cores` is what that adds). Stages add up.
+ * A stage takes a node as long as its slowest rank, and at least the processor time of a host over
+ * the cores that it has; where ranks outnumber cores and the profile knows crowds, at least as long
+ * as an exchange takes there (the term `cores` is what that adds). Stages add up, and the dearest
+ * node's price is that of the plan.
  */
 #ifndef GROVE_MODEL_PRICE_H
 #define GROVE_MODEL_PRICE_H
@@ -59,14 +60,20 @@ typedef struct grove_pricing {
   double link_bytes;       /* over the busiest link, for contention; 0: not known */
 } grove_pricing;
 
-/* The price of all ranks' messages. What is sent is packed first, what comes is written in its
- * place: the usual halo, with ghosts at the end. Ranks sit as `topo` says: place[].node and .socket
- * for where messages go, .domain for who shares cores. */
+/* The price of all ranks' messages. What is sent is packed first, but not out of a hub; what comes
+ * is written in its place: the usual halo, with ghosts at the end. Ranks sit as `topo` says:
+ * place[].node and .socket for where messages go, .domain for who shares cores. */
 grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
                                   const grove_manifest *manifest, const grove_pricing *how,
                                   grove_price *out);
 
-/* ---- the same for one rank, where nobody knows all ---- */
+/* ---- the same for one node or one rank, where nobody knows all ---- */
+
+/* The price of a node, from a manifest that has all messages of its ranks; others do not count.
+ * `topo` is that of a rank of this node. Memory: its ranks. */
+grove_status grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
+                              const grove_manifest *manifest, const grove_pricing *how,
+                              grove_price *out);
 
 /* What one rank sends, or receives, in a stage. */
 typedef struct grove_half {
@@ -109,6 +116,10 @@ grove_price grove_load_price(const grove_load *load, const grove_machine *m,
 
 /* How far apart two ranks are. */
 grove_locality grove_price_locality(const grove_topo *topo, int a, int b);
+
+/* Prices as whole numbers, which ranks can compare; one that is not known exceeds all. */
+int64_t grove_price_picoseconds(double seconds);
+double grove_price_seconds(int64_t picoseconds);
 
 /* Is `a` the larger price? NaN is larger than all. */
 int grove_price_exceeds(const grove_price *a, const grove_price *b);

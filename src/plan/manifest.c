@@ -26,6 +26,15 @@ void grove_manifest_free(grove_manifest *m)
   *m = (grove_manifest){0};
 }
 
+void grove_manifest_reverse(grove_manifest *m)
+{
+  for (int64_t i = 0; i < m->count; i++) {
+    grove_shipment *s = &m->shipments[i];
+    *s = (grove_shipment){
+      .stage = m->nstages - 1 - s->stage, .from = s->to, .to = s->from, .units = s->units};
+  }
+}
+
 static grove_status add_stage(const grove_plan *plan, int s, grove_manifest *m)
 {
   grove_status status = GROVE_OK;

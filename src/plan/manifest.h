@@ -35,6 +35,9 @@ typedef struct grove_manifest {
 grove_status grove_manifest_add(grove_manifest *m, int stage, int from, int to, int64_t units);
 void grove_manifest_free(grove_manifest *m);
 
+/* The same messages in the other direction and the stages in the other order. */
+void grove_manifest_reverse(grove_manifest *m);
+
 /* What this rank's part of a plan sends and receives. */
 grove_status grove_manifest_of_plan(const grove_plan *plan, grove_manifest *out);
 

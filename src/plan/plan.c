@@ -90,20 +90,20 @@ fail:
   return status;
 }
 
-static void rename_space(grove_space *space, int back)
+static void rename_stage(grove_stage *stage, grove_space from, grove_space to)
 {
-  if (*space == GROVE_SPACE_ROOT)
-    *space = GROVE_SPACE_EDGE;
-  else if (*space == GROVE_SPACE_LEAF && !back)
-    *space = GROVE_SPACE_UPDATE;
+  grove_slots *keeps[] = {&stage->keep_from, &stage->keep_to};
+  for (int i = 0; i < stage->nsends; i++)
+    if (stage->sends[i].slots.space == from) stage->sends[i].slots.space = to;
+  for (int i = 0; i < stage->nreceives; i++)
+    if (stage->receives[i].slots.space == from) stage->receives[i].slots.space = to;
+  for (int i = 0; i < 2; i++)
+    if (keeps[i]->space == from) keeps[i]->space = to;
 }
 
-static void rename_spaces(grove_stage *stage, int back)
+void grove_plan_rename(grove_plan *plan, grove_space from, grove_space to)
 {
-  for (int i = 0; i < stage->nsends; i++) rename_space(&stage->sends[i].slots.space, back);
-  for (int i = 0; i < stage->nreceives; i++) rename_space(&stage->receives[i].slots.space, back);
-  rename_space(&stage->keep_from.space, back);
-  rename_space(&stage->keep_to.space, back);
+  for (int s = 0; s < plan->nstages; s++) rename_stage(&plan->stages[s], from, to);
 }
 
 grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out)
@@ -116,7 +116,8 @@ grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out)
   for (int s = 0; s < 2 * n; s++) {
     int back = s < n; /* the plan is written for data that comes from the roots */
     GROVE_TRY(copy_stage(&plan->stages[back ? n - 1 - s : s - n], back, trip, s));
-    rename_spaces(&trip->stages[s], back);
+    rename_stage(&trip->stages[s], GROVE_SPACE_ROOT, GROVE_SPACE_EDGE);
+    if (!back) rename_stage(&trip->stages[s], GROVE_SPACE_LEAF, GROVE_SPACE_UPDATE);
   }
   *out = trip;
   return GROVE_OK;

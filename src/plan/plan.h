@@ -35,6 +35,12 @@ typedef enum grove_space {
   GROVE_SPACES
 } grove_space;
 
+/* Is it an array of the user's? Others are an operation's own, where units lie as in a message. */
+static inline int grove_space_is_array(grove_space space)
+{
+  return space != GROVE_SPACE_EDGE && space != GROVE_SPACE_HUB;
+}
+
 typedef struct grove_slots {
   grove_space space;
   grove_index index;
@@ -42,6 +48,7 @@ typedef struct grove_slots {
 
 typedef struct grove_message {
   int peer;
+  int far_hub;        /* at its other end it lies in a hub */
   grove_slots slots;  /* read by a sender, written by a receiver */
   grove_index starts; /* count 0, or: unit u stands for slots starts[u] .. starts[u+1]-1 */
 } grove_message;
@@ -94,6 +101,9 @@ grove_status grove_message_receive_once(grove_message *m, const grove_index *nam
 
 /* The same messages in the other direction and the stages in the other order. */
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);
+
+/* Calls a space by another name, in all its messages. */
+void grove_plan_rename(grove_plan *plan, grove_space from, grove_space to);
 
 /* There and back: from the leaves to the edges, then from the edges to the update, as many stages
  * each. `plan` is of a forest whose roots are the edges. */

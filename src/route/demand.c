@@ -2,6 +2,7 @@
 
 #include "base/distinct.h"
 #include "base/order.h"
+#include "route/load.h"
 #include "route/pairs.h"
 
 #include <stdlib.h>
@@ -23,11 +24,6 @@ void grove_demand_free(grove_demand *demand)
   free(demand->blocks);
   free(demand->places);
   *demand = (grove_demand){0};
-}
-
-static const int64_t *roots_of(const maker *m, int64_t pair)
-{
-  return m->edges.roots + m->edges.begin[m->source[pair]];
 }
 
 static int node_of(const maker *m, int64_t pair)
@@ -65,83 +61,41 @@ fail:
 
 /* ---- blocks ---- */
 
-/* The values of a block, each once, ascending. `pairs` are those of one rank with one node. */
-static grove_status join_roots(const maker *m, int n, const int64_t *pairs, int64_t *units,
-                               int64_t **out)
+static grove_index roots_of(const maker *m, int64_t pair)
 {
-  grove_status status = GROVE_OK;
-  int64_t *block = NULL, total = 0;
-  for (int i = 0; i < n; i++) total += m->demand->pairs[pairs[i]].edges;
-  GROVE_ROOM(block, total);
-  total = 0;
-  for (int i = 0; i < n; i++) {
-    int64_t edges = m->demand->pairs[pairs[i]].edges;
-    memcpy(block + total, roots_of(m, pairs[i]), (size_t)edges * sizeof *block);
-    total += edges;
-  }
-  GROVE_TRY(grove_distinct_sort(&total, block));
-  *units = total;
-  *out = block;
-  return GROVE_OK;
-fail:
-  free(block);
-  return status;
+  return (grove_index){.count = m->demand->pairs[pair].edges,
+                       .wide = m->edges.roots + m->edges.begin[m->source[pair]]};
 }
 
-/* The places of a pair's values in their block. */
-static grove_status find_places(maker *m, int64_t pair, const int64_t *block)
+/* Tells pair after pair what places its values have. */
+static void copy_places(maker *m, const grove_load *block, const int64_t *pairs)
 {
-  grove_status status = GROVE_OK;
-  grove_demand_pair *p = &m->demand->pairs[pair];
-  int64_t *places = m->demand->places + m->nplaces, at = 0;
-  memcpy(places, roots_of(m, pair), (size_t)p->edges * sizeof *places);
-  GROVE_TRY(grove_distinct_sort(&p->distinct, places));
-  for (int64_t i = 0; i < p->distinct; i++) {
-    while (block[at] != places[i]) at++;
-    places[i] = at;
-  }
-  p->places = places;
-  m->nplaces += p->distinct;
-fail:
-  return status;
-}
-
-static grove_status add_shared_block(maker *m, int n, const int64_t *pairs, int64_t *units)
-{
-  grove_status status = GROVE_OK;
-  int64_t *block = NULL;
-  GROVE_TRY(join_roots(m, n, pairs, units, &block));
-  for (int i = 0; i < n; i++) GROVE_TRY(find_places(m, pairs[i], block));
-fail:
-  free(block);
-  return status;
-}
-
-/* One value an edge: one pair after the other. */
-static void add_plain_block(maker *m, int n, const int64_t *pairs, int64_t *units)
-{
-  *units = 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < block->nlists; i++) {
     grove_demand_pair *p = &m->demand->pairs[pairs[i]];
     int64_t *places = m->demand->places + m->nplaces;
-    for (int64_t k = 0; k < p->edges; k++) places[k] = (*units)++;
+    p->distinct = block->begin[i + 1] - block->begin[i];
     p->places = places;
-    m->nplaces += p->edges;
+    memcpy(places, block->places + block->begin[i], (size_t)p->distinct * sizeof *places);
+    m->nplaces += p->distinct;
   }
 }
 
+/* `pairs` are those of one rank with one node. */
 static grove_status add_block(maker *m, int n, const int64_t *pairs)
 {
   grove_status status = GROVE_OK;
   grove_demand *d = m->demand;
-  int64_t units = 0;
-  if (m->share)
-    GROVE_TRY(add_shared_block(m, n, pairs, &units));
-  else
-    add_plain_block(m, n, pairs, &units);
+  grove_load block = {0};
+  grove_index *lists = NULL;
+  GROVE_ROOM(lists, n);
+  for (int i = 0; i < n; i++) lists[i] = roots_of(m, pairs[i]);
+  GROVE_TRY(grove_load_create(n, lists, m->share, &block));
+  copy_places(m, &block, pairs);
   d->blocks[d->nblocks++] = (grove_demand_block){
-    .from = d->pairs[pairs[0]].from, .node = node_of(m, pairs[0]), .units = units};
+    .from = d->pairs[pairs[0]].from, .node = node_of(m, pairs[0]), .units = block.units};
 fail:
+  grove_load_free(&block);
+  free(lists);
   return status;
 }
 

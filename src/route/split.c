@@ -1,23 +1,249 @@
-/* The route split. */
-#include "route/route.h"
+/* The route split: what a node has for another is cut into messages of at most `cap` units, which
+ * are sent and received by as many ranks as possible.
+ *
+ * No value crosses twice, and no rank is idle where there is enough to send: the last ranks of a
+ * node begin with the largest messages out, the first with the largest in. What is small is sent in
+ * one message, as by 3-step. Right where nodes exchange much with few others. In the papers:
+ * "Split" (node-aware-strategies, 2.3, Algorithm 1).
+ */
+#include "route/split.h"
+
+#include "base/order.h"
+
+#include <stdlib.h>
+
+void grove_pieces_free(grove_pieces *pieces)
+{
+  free(pieces->piece);
+  *pieces = (grove_pieces){0};
+}
+
+grove_status grove_pieces_add(grove_pieces *pieces, const grove_piece *piece)
+{
+  grove_status status = GROVE_OK;
+  if (pieces->count == pieces->room) {
+    int64_t room = 2 * pieces->room + 16;
+    grove_piece *more = realloc(pieces->piece, (size_t)room * sizeof *more);
+    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %lld pieces", (long long)room);
+    pieces->piece = more;
+    pieces->room = room;
+  }
+  pieces->piece[pieces->count++] = *piece;
+fail:
+  return status;
+}
+
+static int by_nodes(const void *a, const void *b)
+{
+  const grove_share *x = a, *y = b;
+  if (x->to != y->to) return x->to < y->to ? -1 : 1;
+  if (x->node != y->node) return x->node < y->node ? -1 : 1;
+  return (x->from > y->from) - (x->from < y->from);
+}
+
+void grove_shares_sort(int64_t n, grove_share *shares)
+{
+  if (n > 1) qsort(shares, (size_t)n, sizeof *shares, by_nodes);
+}
+
+/* ---- into how many pieces ---- */
+
+/* Behind the shares from `i` on that go from one node to one other, and their units. */
+static int64_t next_flow(int64_t n, const grove_share *shares, int64_t i, int64_t *units)
+{
+  int64_t next = i;
+  *units = 0;
+  for (; next < n && shares[next].to == shares[i].to && shares[next].node == shares[i].node; next++)
+    *units += shares[next].units;
+  return next;
+}
+
+/* The largest piece for a node that receives these shares: larger than asked for, where there would
+ * be more pieces than ranks although few nodes send. */
+static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_share *shares)
+{
+  int64_t total = 0, most = 0, units = 0;
+  int nodes = 0;
+  for (int64_t i = 0, next = 0; i < n; i = next, nodes++) {
+    next = next_flow(n, shares, i, &units);
+    total += units;
+    most = units > most ? units : most;
+  }
+  if (cap < 1) cap = 1;
+  int crowded = most >= cap && total > cap * ranks && nodes < ranks;
+  return crowded ? (total + ranks - 1) / ranks : cap;
+}
+
+/* The pieces of one receiving node. */
+static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
+                                 const grove_share *shares, grove_pieces *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t units = 0;
+  cap = fit_cap(cap, grove_topo_node_size(topo, shares[0].to), n, shares);
+  for (int64_t i = 0, next = 0; i < n; i = next) {
+    next = next_flow(n, shares, i, &units);
+    for (; units > 0; units -= cap) {
+      grove_piece piece = {
+        .to = shares[i].to, .node = shares[i].node, .units = units < cap ? units : cap};
+      GROVE_TRY(grove_pieces_add(out, &piece));
+    }
+  }
+fail:
+  return status;
+}
+
+/* ---- who sends and who receives them ---- */
+
+/* Sorts a list of pieces by keys of theirs; equal ones stay in their order. */
+static grove_status sort_by(const int64_t *keys, int64_t n, int32_t *list)
+{
+  grove_status status = GROVE_OK;
+  int64_t *key = NULL;
+  int32_t *order = NULL, *sorted = NULL;
+  GROVE_ROOM(key, n);
+  GROVE_ROOM(sorted, n);
+  for (int64_t i = 0; i < n; i++) key[i] = keys[list[i]];
+  GROVE_TRY(grove_order_create(n, key, &order));
+  for (int64_t i = 0; i < n; i++) sorted[i] = list[order[i]];
+  for (int64_t i = 0; i < n; i++) list[i] = sorted[i];
+fail:
+  free(key);
+  free(order);
+  free(sorted);
+  return status;
+}
+
+/* Which piece is the first, second, ... : by the node that sends or receives it, then by descending
+ * size, then as they are. */
+static grove_status list_pieces(const grove_pieces *pieces, int sent, int32_t **out)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = pieces->count, most = 0, *keys = NULL;
+  int32_t *list = NULL;
+  GROVE_ROOM(keys, n);
+  GROVE_ROOM(list, n);
+  for (int64_t i = 0; i < n; i++) {
+    list[i] = (int32_t)i;
+    most = pieces->piece[i].units > most ? pieces->piece[i].units : most;
+  }
+  for (int64_t i = 0; i < n; i++) keys[i] = most - pieces->piece[i].units;
+  GROVE_TRY(sort_by(keys, n, list));
+  for (int64_t i = 0; i < n; i++) keys[i] = sent ? pieces->piece[i].node : pieces->piece[i].to;
+  GROVE_TRY(sort_by(keys, n, list));
+  *out = list;
+  list = NULL;
+fail:
+  free(keys);
+  free(list);
+  return status;
+}
+
+grove_status grove_pieces_receive(const grove_topo *topo, int64_t cap, int64_t n,
+                                  const grove_share *shares, grove_pieces *out)
+{
+  grove_status status = GROVE_OK;
+  int32_t *list = NULL;
+  for (int64_t i = 0, next = 0; i < n; i = next) {
+    for (next = i; next < n && shares[next].to == shares[i].to;) next++;
+    GROVE_TRY(receive_node(topo, cap, next - i, shares + i, out));
+  }
+  GROVE_TRY(list_pieces(out, 0, &list));
+  for (int64_t i = 0, first = 0; i < out->count; i++) {
+    grove_piece *p = &out->piece[list[i]];
+    if (p->to != out->piece[list[first]].to) first = i;
+    int number = (int)((i - first) % grove_topo_node_size(topo, p->to));
+    p->receiver = grove_topo_node_rank(topo, p->to, number);
+  }
+fail:
+  free(list);
+  return status;
+}
+
+grove_status grove_pieces_send(const grove_topo *topo, grove_pieces *pieces)
+{
+  grove_status status = GROVE_OK;
+  int32_t *list = NULL;
+  GROVE_TRY(list_pieces(pieces, 1, &list));
+  for (int64_t i = 0, first = 0; i < pieces->count; i++) {
+    grove_piece *p = &pieces->piece[list[i]];
+    if (p->node != pieces->piece[list[first]].node) first = i;
+    int ranks = grove_topo_node_size(topo, p->node), number = (int)((i - first) % ranks);
+    p->sender = grove_topo_node_rank(topo, p->node, ranks - 1 - number);
+  }
+fail:
+  free(list);
+  return status;
+}
+
+/* ---- legs ---- */
+
+grove_status grove_pieces_cut(const grove_pieces *pieces, int64_t n, const grove_share *shares,
+                              grove_legs *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t i = 0, used = 0; /* the next share, and how much of it is through */
+  for (int64_t k = 0; k < pieces->count; k++) {
+    const grove_piece *p = &pieces->piece[k];
+    for (int64_t left = p->units; left > 0;) {
+      const grove_share *s = &shares[i];
+      GROVE_CHECK(i < n && s->to == p->to && s->node == p->node, GROVE_ERR_STATE,
+                  "node %d is to send more to node %d than it has", p->node, p->to);
+      int64_t take = left < s->units - used ? left : s->units - used;
+      grove_leg leg = {.from = s->from,
+                       .node = s->to,
+                       .sender = p->sender,
+                       .receiver = p->receiver,
+                       .begin = used,
+                       .end = used + take};
+      GROVE_TRY(grove_legs_add(out, &leg));
+      left -= take;
+      used = used + take == s->units ? 0 : used + take;
+      i += used == 0;
+    }
+  }
+  GROVE_CHECK(i == n, GROVE_ERR_STATE, "node %d is to send less to node %d than it has",
+              shares[i].node, shares[i].to);
+fail:
+  return status;
+}
+
+/* ---- the route ---- */
+
+static grove_status divide(const grove_topo *topo, const grove_build *how, int64_t n,
+                           const grove_demand_block *blocks, grove_legs *out)
+{
+  grove_status status = GROVE_OK;
+  grove_share *shares = NULL;
+  grove_pieces pieces = {0};
+  GROVE_ROOM(shares, n);
+  for (int64_t i = 0; i < n; i++)
+    shares[i] = (grove_share){.to = blocks[i].node,
+                              .node = topo->place[blocks[i].from].node,
+                              .from = blocks[i].from,
+                              .units = blocks[i].units};
+  grove_shares_sort(n, shares);
+  GROVE_TRY(grove_pieces_receive(topo, how->cap, n, shares, &pieces));
+  GROVE_TRY(grove_pieces_send(topo, &pieces));
+  GROVE_TRY(grove_pieces_cut(&pieces, n, shares, out));
+fail:
+  free(shares);
+  grove_pieces_free(&pieces);
+  return status;
+}
+
+static const grove_relay relay = {
+  .route = &grove_route_split, .gathers = 1, .divide = divide, .settle = grove_split_settle};
 
 static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
 {
-  grove_status status = GROVE_OK;
-  (void)f, (void)how, (void)out;
-  GROVE_CHECK(0, GROVE_ERR_UNSUPPORTED, "route split is not built yet");
-fail:
-  return status;
+  return grove_relay_build(&relay, f, how, out);
 }
 
 static grove_status count(const grove_demand *demand, const grove_topo *topo,
                           const grove_build *how, grove_manifest *out)
 {
-  grove_status status = GROVE_OK;
-  (void)demand, (void)topo, (void)how, (void)out;
-  GROVE_CHECK(0, GROVE_ERR_UNSUPPORTED, "route split is not counted yet");
-fail:
-  return status;
+  return grove_relay_count(&relay, demand, topo, how, out);
 }
 
 const grove_route grove_route_split = {

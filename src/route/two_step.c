@@ -1,23 +1,42 @@
-/* The route 2-step. */
-#include "route/route.h"
+/* The route 2-step: every rank sends what another node needs to one rank there, which shares it
+ * out.
+ *
+ * A rank sends each node at most one message, and no value twice. All ranks send at once, and
+ * nothing has to be gathered first. Right where what ranks exchange is large, and standard would
+ * send the same to many ranks of a node. In the papers: "2-Step" (node-aware-strategies, 2.3).
+ */
+#include "route/relay.h"
+
+static grove_status divide(const grove_topo *topo, const grove_build *how, int64_t n,
+                           const grove_demand_block *blocks, grove_legs *out)
+{
+  grove_status status = GROVE_OK;
+  (void)how;
+  for (int64_t i = 0; i < n; i++) {
+    int node = blocks[i].node;
+    int number = topo->place[blocks[i].from].local % grove_topo_node_size(topo, node);
+    grove_leg leg = {.from = blocks[i].from,
+                     .node = node,
+                     .sender = blocks[i].from,
+                     .receiver = grove_topo_node_rank(topo, node, number),
+                     .end = blocks[i].units};
+    GROVE_TRY(grove_legs_add(out, &leg));
+  }
+fail:
+  return status;
+}
+
+static const grove_relay relay = {.route = &grove_route_two_step, .divide = divide};
 
 static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
 {
-  grove_status status = GROVE_OK;
-  (void)f, (void)how, (void)out;
-  GROVE_CHECK(0, GROVE_ERR_UNSUPPORTED, "route 2-step is not built yet");
-fail:
-  return status;
+  return grove_relay_build(&relay, f, how, out);
 }
 
 static grove_status count(const grove_demand *demand, const grove_topo *topo,
                           const grove_build *how, grove_manifest *out)
 {
-  grove_status status = GROVE_OK;
-  (void)demand, (void)topo, (void)how, (void)out;
-  GROVE_CHECK(0, GROVE_ERR_UNSUPPORTED, "route 2-step is not counted yet");
-fail:
-  return status;
+  return grove_relay_count(&relay, demand, topo, how, out);
 }
 
 const grove_route grove_route_two_step = {

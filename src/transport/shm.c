@@ -9,18 +9,30 @@ enum { PIECE = 1 << 14 };
 /* What the rings of a channel should have at most on one rank. */
 static const int64_t RING_BYTES = 1 << 22;
 
-/* The table at the beginning of a block: who reads which ring of it. */
+/* The table at the beginning of a block: who reads which ring of it, and who uses its areas. */
 typedef struct entry {
   int32_t stage;
-  int32_t seat;   /* of the reader */
-  int64_t ring;   /* from the beginning of the block */
+  int32_t seat;   /* of the other rank */
+  int64_t ring;   /* from the beginning of the block; 0: the other rank pushes, with its own ring */
   int64_t reader; /* its number in the ring */
+  int64_t nviews;
+  int64_t views;  /* where they are in the block */
+  uint64_t left;  /* of a rank that pushes */
 } entry;
 
 typedef struct table {
+  uint64_t released;
+  char rest[GROVE_RING_LINE - sizeof(uint64_t)]; /* who waits for it shall not disturb others */
   int64_t count;
   entry entries[];
 } table;
+
+/* Slots of an area as they stand in a block; a grove_index. */
+typedef struct view {
+  int64_t area; /* from the beginning of the block */
+  int64_t count, first;
+  int64_t width, list; /* bytes of an entry, 0: consecutive; and where the list is */
+} view;
 
 int grove_shm_piece(int64_t unit_bytes)
 {
@@ -57,59 +69,162 @@ static int readers_of(int nsends, const grove_shm_message *sends, int first)
   return n;
 }
 
-/* ---- the rings that this rank writes ---- */
+/* ---- what this rank lays out ---- */
 
-static int64_t table_bytes(int nsends)
+enum { PAIR_OF_LINES = 2 * GROVE_RING_LINE };
+
+/* A block in the making; with base == NULL only its size is found. */
+typedef struct layout {
+  char *base;
+  int64_t at;
+} layout;
+
+static int64_t reserve(layout *l, int64_t bytes, int64_t alignment)
 {
-  return grove_round_up((int64_t)(sizeof(table) + (size_t)nsends * sizeof(entry)),
-                        2 * GROVE_RING_LINE);
+  int64_t at = grove_round_up(l->at, alignment);
+  l->at = at + bytes;
+  return at;
 }
 
-static int64_t block_bytes(int nsends, const grove_shm_message *sends)
+static int count_pushed(const grove_shm_plan *plan)
 {
-  int64_t bytes = table_bytes(nsends);
-  for (int i = 0, n = 0; i < nsends; i += n) {
-    n = readers_of(nsends, sends, i);
-    grove_ring_size size = size_for(&sends[i], n);
-    bytes += grove_round_up(grove_ring_bytes(&size), 2 * GROVE_RING_LINE);
+  int n = 0;
+  for (int i = 0; i < plan->nreceives; i++) n += plan->receives[i].way == GROVE_SHM_PUSHED;
+  return n;
+}
+
+static int64_t width_of(const grove_index *x)
+{
+  return x->narrow ? 4 : x->wide ? 8 : 0;
+}
+
+/* The slots that another rank means of areas which begin at `areas`. */
+static void lay_out_views(layout *l, const grove_shm_message *m, const int64_t *areas, entry *e)
+{
+  int64_t views = reserve(l, m->nviews * (int64_t)sizeof(view), 8);
+  for (int k = 0; k < m->nviews; k++) {
+    const grove_index *x = m->views[k].slots;
+    int64_t list = reserve(l, x->count * width_of(x), 8);
+    if (!l->base) continue;
+    ((view *)(void *)(l->base + views))[k] =
+      (view){areas[m->views[k].area], x->count, x->first, width_of(x), list};
+    const void *from = x->narrow ? (const void *)x->narrow : (const void *)x->wide;
+    if (from) memcpy(l->base + list, from, (size_t)(x->count * width_of(x)));
   }
-  return bytes;
+  if (e) {
+    e->nviews = m->nviews;
+    e->views = views;
+  }
 }
 
-static void make_rings(grove_shm *shm, int nsends, const grove_shm_message *sends)
+/* The ring of sends i .. i+n-1. */
+static int64_t lay_out_ring(layout *l, grove_shm *shm, const grove_shm_message *m, int n)
+{
+  grove_ring_size size = size_for(m, n);
+  int64_t at = reserve(l, grove_ring_bytes(&size), PAIR_OF_LINES);
+  if (l->base)
+    shm->writers[shm->nwriters++] =
+      grove_ring_make((grove_ring *)(void *)(l->base + at), &size);
+  return at;
+}
+
+static void lay_out_sends(layout *l, grove_shm *shm, const grove_shm_plan *plan,
+                          const int64_t *areas, entry *entries)
 {
   const grove_place *place = shm->ctx->place;
-  char *base = shm->block->memory;
-  table *t = (table *)(void *)base;
-  int64_t at = table_bytes(nsends);
-  t->count = nsends;
-  for (int i = 0, n = 0; i < nsends; i += n) {
-    n = readers_of(nsends, sends, i);
-    grove_ring_size size = size_for(&sends[i], n);
-    for (int k = 0; k < n; k++)
-      t->entries[i + k] = (entry){sends[i + k].stage, place[sends[i + k].peer].seat, at, k};
-    shm->writers[shm->nwriters++] = grove_ring_make((grove_ring *)(void *)(base + at), &size);
-    at += grove_round_up(grove_ring_bytes(&size), 2 * GROVE_RING_LINE);
+  for (int i = 0, n = 0; i < plan->nsends; i += n) {
+    n = readers_of(plan->nsends, plan->sends, i);
+    int64_t ring = lay_out_ring(l, shm, &plan->sends[i], n);
+    for (int k = 0; k < n; k++) {
+      const grove_shm_message *m = &plan->sends[i + k];
+      entry *e = entries ? &entries[i + k] : NULL;
+      if (e) *e = (entry){.stage = m->stage, .seat = place[m->peer].seat, .ring = ring, .reader = k};
+      lay_out_views(l, m, areas, e);
+    }
   }
 }
 
-grove_status grove_shm_create(grove_context *ctx, int nsends, const grove_shm_message *sends,
-                              int nreceives, const grove_shm_message *receives, grove_shm **out)
+static void lay_out_pushed(layout *l, grove_shm *shm, const grove_shm_plan *plan,
+                           const int64_t *areas, entry *entries)
+{
+  for (int i = 0, n = 0; i < plan->nreceives; i++) {
+    const grove_shm_message *m = &plan->receives[i];
+    if (m->way != GROVE_SHM_PUSHED) continue;
+    entry *e = entries ? &entries[n++] : NULL;
+    if (e) *e = (entry){.stage = m->stage, .seat = shm->ctx->place[m->peer].seat};
+    lay_out_views(l, m, areas, e);
+  }
+}
+
+/* Table, areas, rings, views. Returns the bytes of it all. */
+static int64_t lay_out(char *base, grove_shm *shm, const grove_shm_plan *plan, int64_t *areas)
+{
+  layout l = {.base = base};
+  int count = plan->nsends + count_pushed(plan);
+  reserve(&l, (int64_t)(sizeof(table) + (size_t)count * sizeof(entry)), PAIR_OF_LINES);
+  for (int k = 0; k < plan->nareas; k++)
+    areas[k] = reserve(&l, plan->area_bytes[k], PAIR_OF_LINES);
+  table *t = (table *)(void *)base;
+  if (t) {
+    t->released = 0;
+    t->count = count;
+  }
+  lay_out_sends(&l, shm, plan, areas, t ? t->entries : NULL);
+  lay_out_pushed(&l, shm, plan, areas, t ? t->entries + plan->nsends : NULL);
+  return l.at;
+}
+
+static grove_status lay_out_block(grove_shm *shm, const grove_shm_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  int64_t *areas = NULL;
+  int needed = plan->nsends > 0 || plan->nareas > 0;
+  GROVE_NEW(areas, plan->nareas);
+  if (plan->nareas > 0) GROVE_NEW(shm->areas, plan->nareas);
+  if (needed) {
+    int64_t bytes = lay_out(NULL, shm, plan, areas);
+    shm->usable = grove_arena_alloc(shm->ctx->arena, bytes, &shm->block) == GROVE_OK;
+  }
+  if (shm->block) {
+    char *base = shm->block->memory;
+    lay_out(base, shm, plan, areas);
+    for (int k = 0; k < plan->nareas; k++) shm->areas[k] = base + areas[k];
+    shm->released = &((table *)(void *)base)->released;
+  }
+fail:
+  free(areas);
+  return status;
+}
+
+/* What is needed of the messages later. */
+static grove_status copy_messages(int n, const grove_shm_message *from, grove_shm_message **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_NEW(*out, n);
+  for (int i = 0; i < n; i++) {
+    (*out)[i] = from[i];
+    (*out)[i].views = NULL;
+  }
+fail:
+  return status;
+}
+
+grove_status grove_shm_create(grove_context *ctx, const grove_shm_plan *plan, grove_shm **out)
 {
   grove_status status = GROVE_OK;
   grove_shm *shm = NULL;
   GROVE_NEW(shm, 1);
   shm->ctx = ctx;
-  GROVE_NEW(shm->writers, nsends);
-  GROVE_NEW(shm->readers, nreceives);
-  GROVE_NEW(shm->receives, nreceives);
-  memcpy(shm->receives, receives, (size_t)nreceives * sizeof *receives);
-  shm->nreaders = nreceives;
+  GROVE_NEW(shm->writers, plan->nsends);
+  GROVE_NEW(shm->pushes, plan->nsends);
+  GROVE_NEW(shm->readers, plan->nreceives);
+  GROVE_NEW(shm->pulls, plan->nreceives);
+  GROVE_TRY(copy_messages(plan->nsends, plan->sends, &shm->sends));
+  GROVE_TRY(copy_messages(plan->nreceives, plan->receives, &shm->receives));
+  shm->nsends = plan->nsends;
+  shm->nreceives = plan->nreceives;
   shm->usable = 1;
-  if (nsends > 0)
-    shm->usable =
-      grove_arena_alloc(ctx->arena, block_bytes(nsends, sends), &shm->block) == GROVE_OK;
-  if (shm->block) make_rings(shm, nsends, sends);
+  GROVE_TRY(lay_out_block(shm, plan));
   *out = shm;
   return GROVE_OK;
 fail:
@@ -138,26 +253,80 @@ static int node_is_short(const grove_context *ctx)
   return 0;
 }
 
-/* The ring in which `m` will come. */
-static grove_status find_ring(grove_shm *shm, const grove_shm_message *m, grove_ring_reader *out)
+/* What a rank of the node has about a message: its entry, and where its block is here. */
+static grove_status find_entry(grove_shm *shm, const grove_shm_message *m, int pushed, char **base,
+                               entry **out)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = shm->ctx;
   grove_spot spot;
-  void *base = NULL;
+  void *block = NULL;
   int64_t i = 0;
   grove_notice_kind kind = grove_arena_read(ctx->arena, ctx->place[m->peer].seat, &spot);
   GROVE_CHECK(kind == GROVE_NOTICE_SPOT, GROVE_ERR_STATE,
-              "rank %d expects a message from rank %d, which sends none", ctx->rank, m->peer);
-  GROVE_TRY(grove_arena_reach(ctx->arena, &spot, &base));
-  const table *t = base;
+              "rank %d expects a message of rank %d, which has none", ctx->rank, m->peer);
+  GROVE_TRY(grove_arena_reach(ctx->arena, &spot, &block));
+  table *t = block;
   while (i < t->count &&
-         (t->entries[i].stage != m->stage || t->entries[i].seat != ctx->rank_in_domain))
+         (t->entries[i].stage != m->stage || t->entries[i].seat != ctx->rank_in_domain ||
+          (t->entries[i].ring == 0) != pushed))
     i++;
   GROVE_CHECK(i < t->count, GROVE_ERR_STATE,
-              "rank %d expects a message from rank %d, which sends it none", ctx->rank, m->peer);
-  *out = grove_ring_join((const grove_ring *)(const void *)((char *)base + t->entries[i].ring),
-                         (int)t->entries[i].reader);
+              "rank %d expects a message of rank %d, which has none for it", ctx->rank, m->peer);
+  *base = block;
+  *out = &t->entries[i];
+fail:
+  return status;
+}
+
+/* The other rank's end of a message through its hub. */
+static grove_status reach(char *base, entry *e, grove_shm_distant *out)
+{
+  grove_status status = GROVE_OK;
+  const view *views = (const view *)(const void *)(base + e->views);
+  GROVE_NEW(out->parts, e->nviews);
+  out->nparts = (int)e->nviews;
+  for (int k = 0; k < out->nparts; k++) {
+    grove_index slots = {.count = views[k].count, .first = views[k].first};
+    void *list = base + views[k].list;
+    if (views[k].width == 4) slots.narrow = list;
+    if (views[k].width == 8) slots.wide = list;
+    out->parts[k] = (grove_shm_remote){base + views[k].area, slots};
+  }
+  out->released = &((const table *)(const void *)base)->released;
+  out->left = &e->left;
+fail:
+  return status;
+}
+
+/* The ring in which receive i will come, and what it will tell of. */
+static grove_status join_ring(grove_shm *shm, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_shm_message *m = &shm->receives[i];
+  char *base = NULL;
+  entry *e = NULL;
+  GROVE_TRY(find_entry(shm, m, 0, &base, &e));
+  shm->readers[i] =
+    grove_ring_join((const grove_ring *)(const void *)(base + e->ring), (int)e->reader);
+  shm->nreaders++;
+  if (m->way == GROVE_SHM_PULLED) GROVE_TRY(reach(base, e, &shm->pulls[i]));
+fail:
+  return status;
+}
+
+/* The areas that this rank pushes into. */
+static grove_status join_areas(grove_shm *shm)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < shm->nsends; i++) {
+    const grove_shm_message *m = &shm->sends[i];
+    char *base = NULL;
+    entry *e = NULL;
+    if (m->way != GROVE_SHM_PUSHED) continue;
+    GROVE_TRY(find_entry(shm, m, 1, &base, &e));
+    GROVE_TRY(reach(base, e, &shm->pushes[m->ring]));
+  }
 fail:
   return status;
 }
@@ -183,38 +352,53 @@ grove_status grove_shm_connect(grove_shm *shm)
     return GROVE_OK;
   }
   /* From here on the others use the rings of this rank, whatever happens to its own readers. */
-  int wanted = shm->nreaders;
   shm->connected = 1;
-  for (shm->nreaders = 0; shm->nreaders < wanted; shm->nreaders++)
-    GROVE_TRY(find_ring(shm, &shm->receives[shm->nreaders], &shm->readers[shm->nreaders]));
+  for (int i = 0; i < shm->nreceives; i++) GROVE_TRY(join_ring(shm, i));
+  GROVE_TRY(join_areas(shm));
 fail:
   return status;
 }
 
 /* ---- the end ---- */
 
+static int entry_is_left(const void *memory, const entry *e)
+{
+  if (e->ring == 0) return __atomic_load_n(&e->left, __ATOMIC_ACQUIRE) != 0;
+  return grove_ring_is_left((const grove_ring *)(const void *)((const char *)memory + e->ring));
+}
+
 static int is_left(const void *memory)
 {
   const table *t = memory;
   for (int64_t i = 0; i < t->count; i++)
-    if (!grove_ring_is_left(
-          (const grove_ring *)(const void *)((const char *)memory + t->entries[i].ring)))
-      return 0;
+    if (!entry_is_left(memory, &t->entries[i])) return 0;
   return 1;
+}
+
+static void leave(grove_shm *shm)
+{
+  for (int i = 0; i < shm->nreaders; i++) grove_ring_leave(&shm->readers[i]);
+  for (int i = 0; i < shm->nsends; i++)
+    if (shm->pushes[i].left) __atomic_store_n(shm->pushes[i].left, 1, __ATOMIC_RELEASE);
+  if (shm->block) grove_arena_retire(shm->ctx->arena, shm->block, is_left);
 }
 
 void grove_shm_free(grove_shm **pointer)
 {
   grove_shm *shm = *pointer;
   if (!shm) return;
-  if (!shm->connected) {
+  if (!shm->connected)
     give_up(shm, 0);
-  } else {
-    for (int i = 0; i < shm->nreaders; i++) grove_ring_leave(&shm->readers[i]);
-    if (shm->block) grove_arena_retire(shm->ctx->arena, shm->block, is_left);
-  }
+  else
+    leave(shm);
+  for (int i = 0; shm->pushes && i < shm->nsends; i++) free(shm->pushes[i].parts);
+  for (int i = 0; shm->pulls && i < shm->nreceives; i++) free(shm->pulls[i].parts);
+  free(shm->pushes);
+  free(shm->pulls);
+  free(shm->areas);
   free(shm->writers);
   free(shm->readers);
+  free(shm->sends);
   free(shm->receives);
   free(shm);
   *pointer = NULL;

@@ -10,12 +10,17 @@ enum { RANKS = 8 };
 
 /* Two nodes of four ranks, two sockets each, a host a node. */
 static grove_place place[RANKS];
-static grove_topo topo = {.nranks = RANKS, .nnodes = 2, .place = place};
+static grove_topo topo = {.nranks = RANKS, .nnodes = 2, .domain_size = 4, .place = place};
 
 static void sit(void)
 {
   for (int r = 0; r < RANKS; r++)
-    place[r] = (grove_place){.domain = r / 4, .node = r / 4, .socket = r / 2 % 2};
+    place[r] = (grove_place){.domain = r / 4,
+                             .node = r / 4,
+                             .socket = r / 2 % 2,
+                             .local = r % 4,
+                             .node_begin = 4 * r,
+                             .node_rank = r};
 }
 
 /* Round numbers: off node 10 us and 1 ns a byte below 1000 bytes, 20 us and 0.5 ns from there. */
@@ -241,6 +246,74 @@ static void few_cores(void)
   grove_machine_free(&m);
 }
 
+static double price_node(const grove_machine *m, int node, const grove_manifest *x)
+{
+  grove_price p;
+  CHECK_OK(grove_price_node(m, &topo, node, x, &messages, &p));
+  return p.seconds;
+}
+
+/* A node's price is that of its own ranks, stage by stage; the dearest node's is the plan's. */
+static void one_node(void)
+{
+  grove_machine *m = machine();
+  grove_manifest x = {0};
+  ship(&x, 0, 0, 1, 100); /* node 0: 1.01 us, then 10.1 us and as much again */
+  ship(&x, 1, 0, 4, 100);
+  ship(&x, 1, 0, 5, 100);
+  ship(&x, 2, 4, 5, 200); /* node 1: 10.1 us, then 1.02 us */
+  NEAR(price_node(m, 0, &x), 1.01e-6 + 20.2e-6);
+  NEAR(price_node(m, 1, &x), 10.1e-6 + 1.02e-6);
+  grove_manifest_reverse(&x); /* who sent two messages receives them */
+  CHECK(x.shipments[3].stage == 0 && x.shipments[3].from == 5 && x.shipments[3].to == 4,
+        "what came last goes first");
+  NEAR(price_node(m, 0, &x), 1.01e-6 + 20.2e-6);
+  NEAR(price(m, &x, &messages).seconds, 1.01e-6 + 20.2e-6);
+  NEAR(price_node(m, 0, &x), 0.0);
+  /* What goes between nodes from a hub is not packed, nor what goes on inside the other node. */
+  add_row(m, "pack", "any", "0..", 1e-8, "s/B");
+  ship(&x, 0, 0, 1, 100);
+  ship(&x, 1, 1, 4, 100);
+  ship(&x, 2, 4, 5, 100);
+  NEAR(price_node(m, 0, &x), 1.01e-6 + 1e-6 + 10.1e-6);
+  NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
+  ship(&x, 1, 4, 5, 100); /* at the same time directly */
+  NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
+  ship(&x, 1, 6, 7, 1000);
+  NEAR(price_node(m, 1, &x), 1.1e-6 + 10e-6 + 1.01e-6);
+  grove_manifest_free(&x);
+  grove_machine_free(&m);
+}
+
+/* Nodes that share a host share its cores: each takes the others to be as busy as itself. */
+static void nodes_on_a_host(void)
+{
+  grove_machine *m = machine();
+  grove_manifest x = {0};
+  add_row(m, "L", "off-node", "0..", 1e-6, "s");
+  add_row(m, "o_s", "off-node", "0..", 8e-6, "s");
+  add_row(m, "o_r", "off-node", "0..", 8e-6, "s");
+  add_row(m, "cores", "node", "-", 2, "1");
+  for (int r = 0; r < 4; r++) ship(&x, 0, r, 4 + r, 0);
+  NEAR(price_node(m, 0, &x), 4 * 8e-6 / 2);
+  topo.domain_size = 8;
+  for (int r = 0; r < RANKS; r++) place[r].domain = 0;
+  NEAR(price_node(m, 0, &x), 8 * 8e-6 / 2);
+  NEAR(price(m, &x, &messages).seconds, 8 * 8e-6 / 2);
+  topo.domain_size = 4;
+  sit();
+  grove_machine_free(&m);
+}
+
+static void whole_numbers(void)
+{
+  CHECK(grove_price_picoseconds(1.5e-6) == 1500000, "%lld",
+        (long long)grove_price_picoseconds(1.5e-6));
+  CHECK(grove_price_picoseconds(NAN) == INT64_MAX && isnan(grove_price_seconds(INT64_MAX)),
+        "what is not known is a number");
+  NEAR(grove_price_seconds(1500000), 1.5e-6);
+}
+
 /* What is not known cannot be priced, and does not hide behind what is. */
 static void unknown(void)
 {
@@ -272,6 +345,9 @@ int main(int argc, char **argv)
   queue_and_contention();
   shared_memory();
   few_cores();
+  one_node();
+  nodes_on_a_host();
+  whole_numbers();
   unknown();
   return test_end();
 }

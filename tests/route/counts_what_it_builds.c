@@ -74,6 +74,20 @@ static void check_same(grove_manifest *counted, grove_manifest *built)
   }
 }
 
+/* Between two nodes there is one message, at most, each way. */
+static void check_one_message(const grove_manifest *m, const grove_topo *topo)
+{
+  char *met = need((size_t)topo->nnodes * (size_t)topo->nnodes);
+  memset(met, 0, (size_t)topo->nnodes * (size_t)topo->nnodes);
+  for (int64_t i = 0; i < m->count; i++) {
+    int from = topo->place[m->shipments[i].from].node, to = topo->place[m->shipments[i].to].node;
+    CHECK(from == to || !met[from * topo->nnodes + to], "a second message from node %d to %d", from,
+          to);
+    met[from * topo->nnodes + to] = 1;
+  }
+  free(met);
+}
+
 /* The topology with nothing in it but what a count may look at. */
 static grove_topo bare_topo(const grove_topo *topo)
 {
@@ -89,6 +103,72 @@ static grove_topo bare_topo(const grove_topo *topo)
   return (grove_topo){.nranks = topo->nranks, .nnodes = topo->nnodes, .place = seats};
 }
 
+/* ---- what one node knows ---- */
+
+static int concerns(const grove_topo *topo, int node, int from, int to_node)
+{
+  return topo->place[from].node == node || to_node == node;
+}
+
+/* The demand that concerns a node, without places. */
+static grove_demand part_of(const grove_demand *all, const grove_topo *topo, int node)
+{
+  grove_demand some = {.pairs = need((size_t)(all->npairs + 1) * sizeof *some.pairs),
+                       .blocks = need((size_t)(all->nblocks + 1) * sizeof *some.blocks)};
+  for (int64_t i = 0; i < all->npairs; i++)
+    if (concerns(topo, node, all->pairs[i].from, topo->place[all->pairs[i].to].node)) {
+      some.pairs[some.npairs] = all->pairs[i];
+      some.pairs[some.npairs++].places = NULL;
+    }
+  for (int64_t i = 0; i < all->nblocks; i++)
+    if (concerns(topo, node, all->blocks[i].from, all->blocks[i].node))
+      some.blocks[some.nblocks++] = all->blocks[i];
+  return some;
+}
+
+/* Leaves those that begin or end on a node. */
+static void keep_node(grove_manifest *m, const grove_topo *topo, int node)
+{
+  int64_t kept = 0;
+  for (int64_t i = 0; i < m->count; i++)
+    if (concerns(topo, node, m->shipments[i].from, topo->place[m->shipments[i].to].node))
+      m->shipments[kept++] = m->shipments[i];
+  m->count = kept;
+}
+
+static int64_t units_into(const grove_manifest *m, const grove_topo *topo, int node)
+{
+  int64_t units = 0;
+  for (int64_t i = 0; i < m->count; i++)
+    if (topo->place[m->shipments[i].to].node == node &&
+        topo->place[m->shipments[i].from].node != node)
+      units += m->shipments[i].units;
+  return units;
+}
+
+/* From what concerns a node, what begins or ends there is counted as from all; who sends pieces of
+ * a split from elsewhere cannot be known, but how much they are. */
+static void check_part(const grove_route *route, const grove_demand *demand, const grove_topo *topo,
+                       const grove_build *how, const grove_manifest *whole)
+{
+  int node = topo->nnodes / 2;
+  grove_demand some = part_of(demand, topo, node);
+  grove_manifest counted = {0};
+  grove_manifest all = {.nstages = whole->nstages, .count = whole->count};
+  all.shipments = need((size_t)(all.count + 1) * sizeof *all.shipments);
+  if (all.count > 0)
+    memcpy(all.shipments, whole->shipments, (size_t)all.count * sizeof *all.shipments);
+  CHECK_OK(route->count(&some, topo, how, &counted));
+  CHECK(units_into(&counted, topo, node) == units_into(&all, topo, node), "%lld units, not %lld",
+        (long long)units_into(&counted, topo, node), (long long)units_into(&all, topo, node));
+  keep_node(&counted, topo, node);
+  keep_node(&all, topo, node);
+  if (route != &grove_route_split) check_same(&counted, &all);
+  grove_manifest_free(&counted);
+  grove_manifest_free(&all);
+  grove_demand_free(&some);
+}
+
 static void check_route(const grove_route *route, const place *p, const graph *g, rng *r)
 {
   grove_forest *f = graph_forest(p->ctx, g, p->rank);
@@ -96,8 +176,9 @@ static void check_route(const grove_route *route, const place *p, const graph *g
   grove_edge *edges = NULL;
   int64_t n = list_edges(g, &edges);
   if (rng_one_in(r, 2)) shuffle(r, n, edges);
-  for (int way = 0; way < 4; way++) {
-    grove_build how = {.share = way & 1, .by_root = way >> 1};
+  for (int way = 0; way < 8; way++) {
+    grove_build how = {
+      .share = way & 1, .by_root = way >> 1 & 1, .back = way >> 2, .cap = rng_between(r, 1, 40)};
     grove_manifest counted = {0}, built = {0};
     grove_demand demand = {0};
     grove_plan *plan = NULL;
@@ -105,6 +186,8 @@ static void check_route(const grove_route *route, const place *p, const graph *g
     CHECK_OK(grove_manifest_of_plan(plan, &built));
     CHECK_OK(grove_demand_create(edges, n, &topo, &how, &demand));
     CHECK_OK(route->count(&demand, &topo, &how, &counted));
+    if (route == &grove_route_three_step) check_one_message(&counted, &topo);
+    check_part(route, &demand, &topo, &how, &counted);
     keep_own(&counted, p->rank);
     check_same(&counted, &built);
     grove_manifest_free(&counted);
@@ -118,21 +201,12 @@ static void check_route(const grove_route *route, const place *p, const graph *g
   CHECK_OK(grove_forest_free(&f));
 }
 
-static void set_nodes(const place *p, rng *r)
-{
-  char text[256] = "";
-  for (int i = 0; i < p->size; i++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i > 0 ? "," : "",
-             (int)rng_below(r, p->size));
-  CHECK_OK(grove_context_set(p->ctx, "node_map", rng_one_in(r, 4) ? "" : text));
-}
-
 static void at_random(const place *p, uint64_t number)
 {
   rng r = rng_from(test_seed(), number);
   graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), p->size);
-  set_nodes(p, &r);
-  check_route(&grove_route_standard, p, g, &r);
+  place_draw_nodes(p, &r);
+  for (int i = 0; i < GROVE_ROUTES; i++) check_route(grove_routes[i], p, g, &r);
   graph_free(g);
 }
 

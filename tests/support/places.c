@@ -2,7 +2,9 @@
 
 #include "check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 place place_create(MPI_Comm comm)
 {
@@ -38,4 +40,14 @@ void places_free(places *p)
   for (int k = 0; k < p->n; k++) place_free(&p->place[k]);
   free(p->place);
   *p = (places){0};
+}
+
+void place_draw_nodes(const place *p, rng *r)
+{
+  char text[256] = "";
+  int64_t labels = rng_between(r, 1, p->size);
+  for (int i = 0; i < p->size; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i > 0 ? "," : "",
+             (int)rng_below(r, labels));
+  CHECK_OK(grove_context_set(p->ctx, "node_map", rng_one_in(r, 8) ? "" : text));
 }

@@ -5,6 +5,7 @@
 #define TEST_PLACES_H
 
 #include "grove.h"
+#include "random.h"
 
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ typedef struct place {
 /* A context on this communicator, which it owns from now on. Collective over comm. */
 place place_create(MPI_Comm comm);
 void place_free(place *p);
+
+/* Puts its ranks on nodes at random, uneven ones as a rule; sometimes as found. Collective. */
+void place_draw_nodes(const place *p, rng *r);
 
 typedef struct places {
   int n;

@@ -35,7 +35,7 @@ launch() {
 bench() {
   local ranks=$1
   shift
-  good launch "$ranks" "$grove" bench "$@" --batch 1
+  good launch "$ranks" "$grove" bench "$@" --batch 1 --rounds 3
 }
 
 # has TEXT: on standard output.
@@ -94,7 +94,9 @@ done
 good "$grove" --help
 for name in bench options; do has "  $name "; done
 good "$grove" bench --help
-for flag in size unit-bytes reduce parts batch seed json; do has "--$flag"; done
+for flag in size unit-bytes partition reduce off-node parts only variant rounds batch seed json; do
+  has "--$flag"
+done
 for pattern in 7-point 27-point random; do has "  $pattern "; done
 
 good "$grove" --version
@@ -127,8 +129,8 @@ fi
 
 # --- options ---
 
-readonly options='route transport_on_node transport_off_node p2p chunk deterministic node_size
-  node_map socket_size spin check timeout log'
+readonly options='route effort message_cap transport_on_node transport_off_node p2p chunk
+  deterministic node_size node_map socket_size spin progress machine check timeout log trace'
 
 good "$grove" options
 [[ ! -s $work/err ]] || fail 'it complains'
@@ -187,7 +189,8 @@ done
 
 bench 2 27-point --size 3 --reduce --parts
 has '27-point, 2 ranks on 1 nodes, 8 B a value, 3 points along an edge'
-(($(grep -c ' right$' "$work/out") == 3)) || fail 'not all three rows are right'
+(($(grep -cE '^(all|on node|off node) .* right$' "$work/out") == 3)) ||
+  fail 'not all three rows are right'
 grep -qE '^off node +standard +0 +0 +0 +0 ' "$work/out" || fail 'there are edges between nodes'
 grep -q WRONG "$work/out" && fail 'something is wrong'
 
@@ -210,7 +213,7 @@ counts nodes 4 unit_bytes 8 verified true
 counts on_node_messages 8 on_node_bytes $((8 * 16 * 8))
 counts off_node_messages $((8 * 6)) off_node_bytes $((8 * (32 + 12 + 1) * 8))
 # 2 x 2 ranks: two faces and an edge, one of the faces on the node.
-bench 4 27-point --size 4 --parts --json
+bench 4 27-point --size 4 --parts --only standard --json
 counts nodes 2 on_node_messages 4 on_node_bytes 512 off_node_messages 8 off_node_bytes 640
 WHICH=2 counts edges '"on node"' on_node_messages 4 on_node_bytes 512 off_node_messages 0
 WHICH=3 counts edges '"off node"' on_node_messages 0 off_node_messages 8 off_node_bytes 640
@@ -254,6 +257,12 @@ later bad "'--size'" launch 1 "$grove" bench random --size
 later bad "'--batch" launch 1 "$grove" bench random --batch=many
 later bad "'--seed'" launch 1 "$grove" bench random --seed -1
 later bad --size launch 1 "$grove" bench 7-point --size 100000
+later bad "'--only'" launch 1 "$grove" bench random --only scenic
+later bad "'--rounds'" launch 1 "$grove" bench random --rounds 0
+later bad --partition launch 1 "$grove" bench random --partition metis
+later bad "'--partition=x'" launch 1 "$grove" bench A.mtx --partition=x
+later bad "'3-step'" launch 2 "$grove" bench random --variant 3-step
+later bad "'pigeon'" launch 2 "$grove" bench random --variant 3-step,transport_on_node=pigeon
 for job in "${jobs[@]}"; do wait "$job"; done
 
 echo 'the command does what it says'

@@ -73,15 +73,41 @@ on=(--machine lassen --json)
 explain "$a" --nodes 2 --ppn 2 "${on[@]}"
 pattern 6 5 7 5 3 2 2 1
 counts rows 7 entries 11 nodes 2 ppn 2 ranks 4 partition '"contiguous"' unit_bytes 8
-counts route '"standard"' built true bytes $((7 * 8)) off_node_bytes $((5 * 8)) stages 1 \
+counts route '"standard"' bytes $((7 * 8)) off_node_bytes $((5 * 8)) stages 1 \
   on_node_messages 1 on_node_bytes 16 choice '"standard"'
-for route in 2-step 3-step split; do
-  has "{\"route\": \"$route\", \"built\": false, \"note\": \"not built yet\"}"
-done
+
+# The other routes: node 0 sends column 1 to node 1, node 1 columns 4 and 7 to node 0. 2-step: 0 to
+# 2, 2 to 0, 3 to 1, then 2 to 3 and 0 to 1. 3-step: 0 to 1 and 2 to 3, then 1 to 2 and 3 to 0, then
+# 2 to 3 and 0 to 1. In all of them 1 sends two values to 0.
+python3 - "$work/out" <<'END' || fail 'not these messages'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert found["candidates"] == found["routes"]
+rows = {r["route"]: r for r in found["candidates"]}
+assert list(rows) == ["standard", "2-step", "3-step", "split"], rows
+expected = {"standard": (1, 1, 16, 5, 40), "2-step": (2, 3, 32, 3, 24), "3-step": (3, 5, 56, 2, 24)}
+for route, numbers in expected.items():
+    r = rows[route]
+    got = tuple(r[n] for n in ("stages", "on_node_messages", "on_node_bytes", "off_node_messages",
+                               "off_node_bytes"))
+    assert got == numbers, (route, got)
+    assert r["messages"] == got[1] + got[3] and r["bytes"] == got[2] + got[4], r
+assert rows["split"]["off_node_bytes"] == 24, rows["split"]
+order = sorted(rows.values(), key=lambda r: r["seconds"]) # by price, then as listed
+standard, best = rows["standard"]["seconds"], order[0]
+chosen = best["route"] if standard > 1.3 * best["seconds"] else "standard"
+others = [r for r in order if r["seconds"] != rows[chosen]["seconds"]]
+assert found["choice"] == chosen and found["runner_up"] == others[0]["route"], found
+gain = others[0]["seconds"] / rows[chosen]["seconds"]
+assert abs(found["gain"] - gain) < 1e-6 * gain, (found["gain"], gain)
+assert found["gain_needed"] == 1.3 and found["measured"] is False
+END
 
 # All on one node; every rank a node; one rank; nine ranks, of which 0 and 4 own nothing.
 explain "$a" --nodes 1 --ppn 4 "${on[@]}"
 pattern 6 0 7 0 0 2 0 0
+counts choice '"standard"' runner_up null gain null
+if grep -q 2-step "$work/out"; then fail 'a route for nothing'; fi
 explain "$a" --nodes 4 --ppn 1 "${on[@]}" --unit-bytes=24
 pattern 6 6 7 7 7 2 2 2
 counts bytes $((7 * 24)) off_node_bytes $((7 * 24))
@@ -145,15 +171,46 @@ fi
 
 explain "$a" --nodes 2 --ppn 2 --machine lassen
 for words in '7 rows, 11 entries' '2 nodes with 2 ranks each' 'contiguous blocks' 'once a node' \
-  'not built yet' 'The choice: standard' 'the only one that is built' 'What binds' 'latency' \
+  'The choice: standard' 'The runner-up, 2-step, would be 1.00 times as fast' 'What binds' \
+  'more than 1.3 with a profile that was not measured' 'latency' 'published   sockets' \
   'a cell for each rank' 'a cell for each node' '@@'; do
   has "$words"
 done
 grep -qE '^  messages +6 ' "$work/out" || fail 'no count of messages'
+# Everybody needs something of everybody: a message to each node instead of one to each rank. With
+# large values it does not matter how many messages there are.
+{
+  printf '%%%%MatrixMarket matrix coordinate pattern general\n16 16 256\n'
+  for ((i = 1; i <= 16; i++)); do for ((j = 1; j <= 16; j++)); do echo "$i $j"; done; done
+} >"$work/dense"
+explain "$work/dense" --nodes 4 --ppn 4 --machine tcp-10g --unit-bytes 64
+has 'The choice: 3-step'
+grep -qE 'It is [34]\.[0-9]+ times as fast as standard\.' "$work/out" || fail 'no gain'
+has 'The runner-up, 2-step, would take 1.'
+has 'What decides is latency: '
+explain "$work/dense" --nodes 4 --ppn 4 --machine tcp-10g --unit-bytes 64 --json
+counts choice '"3-step"' gain_needed 1.3 measured false
+explain "$work/dense" --nodes 4 --ppn 4 --machine tcp-10g --unit-bytes 262144 --message-cap 262144
+grep -qE 'The choice: (standard|2-step|split)' "$work/out" || fail 'large messages through one rank'
+# A smaller gain is enough where somebody measured.
+explain "$a" --nodes 2 --ppn 2 --machine tcp-10g --json
+counts choice '"standard"' runner_up '"2-step"'
+sed -E '/^(alpha|beta) .* off-node/s/assumed:/measured 2026-11-15,/' machines/tcp-10g.machine \
+  >"$work/measured.machine"
+explain "$a" --nodes 2 --ppn 2 --machine "$work/measured.machine" --json
+counts choice '"2-step"' gain_needed 1.05 measured true
+explain "$a" --nodes 2 --ppn 2 --machine "$work/measured.machine"
+has '  measured    alpha, beta (6 numbers)'
 explain "$a" --nodes 1 --ppn 1 --machine lassen
 has 'nothing to send'
+has 'No other route can help: all ranks are on one node.'
+explain "$a" --nodes 4 --ppn 1 --machine tcp-10g
+has 'No other route can help: every node has one rank.'
+has '  assumed     sockets'
 run "$grove" explain --help
-for flag in nodes ppn machine partition unit-bytes topology picture json; do has "--$flag"; done
+for flag in nodes ppn machine partition unit-bytes message-cap topology picture json; do
+  has "--$flag"
+done
 has Examples
 run "$grove" --help
 has '  explain '
@@ -164,11 +221,11 @@ for machine in lassen bluewaters tcp-10g; do
   explain "$a" --nodes 2 --ppn 2 --machine $machine --json
   python3 - "$work/out" <<'END' || fail 'the terms do not add up'
 import json, sys
-r = json.load(open(sys.argv[1]))["routes"][0]
 names = "latency bandwidth injection queue contention on_node copy cores".split()
-assert list(r["terms"]) == names, r
-assert min(r["terms"].values()) >= 0 and r["terms"]["latency"] > 0, r
-assert abs(sum(r["terms"].values()) - r["seconds"]) < 1e-6 * r["seconds"], r
+for r in json.load(open(sys.argv[1]))["candidates"]:
+    assert list(r["terms"]) == names, r
+    assert min(r["terms"].values()) >= 0 and r["terms"]["latency"] > 0, r
+    assert abs(sum(r["terms"].values()) - r["seconds"]) < 1e-6 * r["seconds"], r
 END
 done
 
@@ -211,7 +268,7 @@ for machine in niagara frontier perlmutter tukey; do
 done
 explain "$a" --nodes 2 --ppn 2 --machine frontier --picture "$work/unpriced/a"
 has 'No price, and so no choice: the profile frontier lacks alpha and beta'
-grep -qE '^  microseconds +-$' "$work/out" || fail 'a price?'
+grep -qE '^  microseconds +- +- +- +-$' "$work/out" || fail 'a price?'
 has 'a cell for each rank'
 explain "$a" --nodes 1 --ppn 1 --machine frontier --json
 counts seconds 0
@@ -236,11 +293,11 @@ run env OMPI_MCA_pml=none-such OMPI_MCA_btl=none-such PMI_RANK=5 PMI_FD=77 \
 
 # --- grove bench sends on this matrix what is counted here ---
 
-run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$a" --batch 1 --reduce --json
+run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$a" --batch 1 --rounds 3 --reduce --json
 ((status == 0)) || fail 'it failed'
 counts ranks 4 nodes 2 size 7 verified true on_node_messages 1 on_node_bytes 16 \
   off_node_messages 5 off_node_bytes 40
-run env GROVE_NODE_SIZE=3 tools/launch 9 "$grove" bench "$a" --batch 1 --json
+run env GROVE_NODE_SIZE=3 tools/launch 9 "$grove" bench "$a" --batch 1 --rounds 3 --json
 ((status == 0)) || fail 'it failed'
 counts ranks 9 nodes 3 verified true on_node_messages 2 off_node_messages 6 off_node_bytes 48
 run tools/launch 2 "$grove" bench "$work/no-such.mtx"
@@ -274,6 +331,8 @@ bad "--ppn cannot be '2x'" "$a" "${good[@]}" --ppn 2x
 bad "--ppn cannot be ''" "$a" --nodes 2 --machine lassen --ppn
 bad "--unit-bytes cannot be '0'" "$a" "${good[@]}" --unit-bytes 0
 bad "--unit-bytes cannot be '-8'" "$a" "${good[@]}" --unit-bytes -8
+bad "--message-cap cannot be '0'" "$a" "${good[@]}" --message-cap 0
+bad "--message-cap cannot be 'auto'" "$a" "${good[@]}" --message-cap=auto
 bad "--partition cannot be 'random'" "$a" "${good[@]}" --partition random
 bad "--picture cannot be ''" "$a" "${good[@]}" --picture=
 bad "'--jsn'" "$a" "${good[@]}" --jsn

@@ -61,7 +61,7 @@ assert all(names[t].startswith(f"rank {t - 1}, node 0 (") for t in names), names
 assert {e["ph"] for e in events} == {"X", "M"} and {e["pid"] for e in events} == {1}
 for tid in names:
     row = [e for e in spans if e["tid"] == tid]
-    assert [e["cat"] for e in row].count("start") == [e["cat"] for e in row].count("wait") == 216
+    assert [e["cat"] for e in row].count("start") == [e["cat"] for e in row].count("wait") == 238
     assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-4 for a, b in zip(row, row[1:])), tid
     assert row[0]["ts"] >= 0 and row[0]["name"] == "set up (27-point)", row[0]
     start = next(e for e in row if e["cat"] == "start")["args"]

@@ -1,80 +1,48 @@
-/* grove bench: exchanges on a pattern, checked against plain MPI and timed.
- *
- * What is timed. A batch is a number of exchanges, start and wait, one after the other; its time is
- * the slowest rank's, divided by the number. The median of the batches is reported.
+/* grove bench: exchanges on a pattern by every route and by plain MPI, checked and timed.
  */
-#include "grove/arguments.h"
+#include "grove/bench.h"
 #include "grove/command.h"
-#include "grove/pattern.h"
 
-#include "grove.h"
+#include "route/route.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { BATCHES = 21, WARM_UP = 5 };
-static const double BATCH_SECONDS = 0.02;
 
 static const char help[] =
   "usage: mpirun -n RANKS grove bench 7-point|27-point|random|FILE.mtx[.gz] [OPTION...]\n"
   "\n"
-  "Exchanges data on a pattern, checks every value against plain MPI, and prints how long\n"
-  "an exchange takes, what the model predicts, and how many messages and bytes it sends,\n"
-  "on and off node.\n"
+  "Exchanges data on a pattern by every route and by the same lists written by hand on MPI,\n"
+  "checks every value, and prints how long an exchange takes, what the model predicts, and\n"
+  "how many messages and bytes it sends, on and off node.\n"
   "\n"
   "  7-point     a box of points a rank, its ghosts those across its faces\n"
   "  27-point    the same with the ghosts across edges and corners\n"
   "  random      every leaf joined to any root of any rank\n"
-  "  FILE        what a product with this sparse matrix (Matrix Market) needs, its rows\n"
-  "              in contiguous blocks\n"
+  "  FILE        what a product with this sparse matrix (Matrix Market) needs\n"
   "\n"
   "  --size N          points along an edge of the box (32), or leaves a rank (10000)\n"
   "  --unit-bytes B    bytes of one value, a multiple of 8 (8)\n"
+  "  --partition P     rows of a matrix: contiguous, in blocks, or metis (contiguous)\n"
   "  --reduce          the way back too: contributions of the leaves summed at the roots\n"
+  "  --off-node        only the edges between nodes\n"
   "  --parts           also the edges inside nodes alone, and those between nodes alone\n"
-  "  --batch N         exchanges a batch (as many as take 20 ms); 21 batches are timed\n"
+  "  --only ROUTE      one route (standard, 2-step, 3-step, split or auto), not all\n"
+  "  --variant V       also a route with other options: 3-step,transport_on_node=mpi;\n"
+  "                    may be given again\n"
+  "  --rounds N        of all entrants in turn (21); the median of them is printed\n"
+  "  --batch N         exchanges of an entrant in a round (as many as take 20 ms)\n"
   "  --seed N          of the random pattern (1)\n"
   "  --machine M       the profile that predictions are made with: a name or a file\n"
   "                    (this machine's, if it was measured; else one of its kind)\n"
   "  --json            for programs; times in seconds\n"
   "\n"
-  "Options of the library count too (grove options), for instance GROVE_NODE_SIZE.\n"
+  "Options of the library count too (grove options), for instance GROVE_NODE_SIZE; but all\n"
+  "values of the option route are measured, whatever it is.\n"
   "\n"
   "Examples:\n"
   "  mpirun -n 8 grove bench 27-point --reduce\n"
-  "  mpirun -n 8 grove bench cage10.mtx.gz\n"
+  "  mpirun -n 8 grove bench cage10.mtx.gz --partition metis\n"
   "  GROVE_NODE_SIZE=2 mpirun -n 8 grove bench random --size 1000 --parts --json\n";
-
-typedef struct settings {
-  const char *pattern, *machine;
-  int matrix; /* the pattern is a file, and its size the rows */
-  int64_t size, unit_bytes, batch, seed;
-  int reduce, parts, json;
-} settings;
-
-/* One row of the result. */
-typedef struct result {
-  const char *part; /* "all", "on node", "off node" */
-  const char *route;
-  char machine[64]; /* that predicted */
-  double setup_seconds, bcast_seconds, reduce_seconds;
-  double predicted_seconds, reduce_predicted_seconds; /* by the machine's profile */
-  double on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
-  int verified;
-} result;
-
-/* What the ranks work with. */
-typedef struct bench {
-  settings set;
-  MPI_Comm comm;
-  int rank, size, nnodes;
-  grove_context *ctx;
-  MPI_Datatype unit;
-  int64_t width; /* doubles a unit */
-  double *array; /* roots, then ghosts */
-} bench;
 
 /* ---- arguments ---- */
 
@@ -94,7 +62,7 @@ static int ends_with(const char *text, const char *end)
   return n > m && strcmp(text + n - m, end) == 0;
 }
 
-static int settle_pattern(settings *s, int rank)
+static int settle_pattern(bench_settings *s, int rank)
 {
   if (!s->pattern) return complain(rank, "which pattern?%s", "");
   int stencil = strcmp(s->pattern, "7-point") == 0 || strcmp(s->pattern, "27-point") == 0;
@@ -106,333 +74,124 @@ static int settle_pattern(settings *s, int rank)
   if (s->size == 0) s->size = stencil ? 32 : 10000;
   if (stencil && s->size > 1000)
     return complain(rank, "--size is too large for a %s box", s->pattern);
+  if (s->partition && !s->matrix)
+    return complain(rank, "--partition is for matrices, not for %s", s->pattern);
+  if (!s->partition) s->partition = "contiguous";
   return EXIT_OK;
 }
 
-static int read_settings(int argc, char **argv, int rank, settings *out)
+static int is_route(const char *name)
 {
-  settings s = {.unit_bytes = 8, .seed = 1};
+  return strcmp(name, "auto") == 0 || grove_route_find(name) != NULL;
+}
+
+static int is_partition(const char *name)
+{
+  return strcmp(name, "contiguous") == 0 || strcmp(name, "metis") == 0;
+}
+
+/* A flag without a value: 1 if it was one. */
+static int read_switch(const char *flag, bench_settings *s)
+{
+  const struct {
+    const char *name;
+    int *value;
+  } switches[] = {
+    {"--json", &s->json},
+    {"--reduce", &s->reduce},
+    {"--parts", &s->parts},
+    {"--off-node", &s->off_node},
+  };
+  for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+    if (strcmp(flag, switches[i].name) == 0) return *switches[i].value = 1;
+  return 0;
+}
+
+/* A flag with a value, at argv[*i]: 1 if it was one; `bad` if its value is none. */
+static int read_flag(int argc, char **argv, int *i, bench_settings *s, int *bad)
+{
+  const char *value = NULL;
+  if ((value = flag_value(argc, argv, i, "--size")))
+    *bad = read_number(value, 1, 1000000000, &s->size);
+  else if ((value = flag_value(argc, argv, i, "--unit-bytes")))
+    *bad = read_number(value, 8, 1 << 20, &s->unit_bytes) || s->unit_bytes % 8 != 0;
+  else if ((value = flag_value(argc, argv, i, "--batch")))
+    *bad = read_number(value, 1, 1000000, &s->batch);
+  else if ((value = flag_value(argc, argv, i, "--rounds")))
+    *bad = read_number(value, 1, BENCH_MOST_ROUNDS, &s->rounds);
+  else if ((value = flag_value(argc, argv, i, "--machine")))
+    s->machine = value, *bad = *value == '\0';
+  else if ((value = flag_value(argc, argv, i, "--only")))
+    s->only = value, *bad = !is_route(value);
+  else if ((value = flag_value(argc, argv, i, "--partition")))
+    s->partition = value, *bad = !is_partition(value);
+  else if ((value = flag_value(argc, argv, i, "--variant")))
+    *bad = s->nvariants == BENCH_VARIANTS || (s->variants[s->nvariants++] = value, *value == '\0');
+  else if ((value = flag_value(argc, argv, i, "--seed")))
+    *bad = read_number(value, 0, INT64_MAX, &s->seed);
+  return value != NULL;
+}
+
+static int read_settings(int argc, char **argv, int rank, bench_settings *out)
+{
+  bench_settings s = {.unit_bytes = 8, .rounds = 21, .seed = 1};
   for (int i = 1; i < argc; i++) {
-    const char *flag = argv[i], *value = NULL;
+    const char *flag = argv[i];
     int bad = 0;
-    if (strcmp(flag, "--json") == 0)
-      s.json = 1;
-    else if (strcmp(flag, "--reduce") == 0)
-      s.reduce = 1;
-    else if (strcmp(flag, "--parts") == 0)
-      s.parts = 1;
-    else if ((value = flag_value(argc, argv, &i, "--size")))
-      bad = read_number(value, 1, 1000000000, &s.size);
-    else if ((value = flag_value(argc, argv, &i, "--unit-bytes")))
-      bad = read_number(value, 8, 1 << 20, &s.unit_bytes) || s.unit_bytes % 8 != 0;
-    else if ((value = flag_value(argc, argv, &i, "--batch")))
-      bad = read_number(value, 1, 1000000, &s.batch);
-    else if ((value = flag_value(argc, argv, &i, "--machine")))
-      s.machine = value, bad = *value == '\0';
-    else if ((value = flag_value(argc, argv, &i, "--seed")))
-      bad = read_number(value, 0, INT64_MAX, &s.seed);
-    else if (flag[0] == '-')
-      return complain(rank, "'%s' is not understood", flag);
-    else if (s.pattern)
-      return complain(rank, "one pattern at a time, not also '%s'", flag);
-    else
-      s.pattern = flag;
-    if (bad) return complain(rank, "'%s' has not the value that it needs", flag);
+    if (read_switch(flag, &s)) continue;
+    if (read_flag(argc, argv, &i, &s, &bad)) {
+      if (bad) return complain(rank, "'%s' has not the value that it needs", flag);
+      continue;
+    }
+    if (flag[0] == '-') return complain(rank, "'%s' is not understood", flag);
+    if (s.pattern) return complain(rank, "one pattern at a time, not also '%s'", flag);
+    s.pattern = flag;
   }
   *out = s;
   return settle_pattern(out, rank);
 }
 
-/* ---- values: what a root holds, and what must come of it ---- */
+/* ---- what the other files need ---- */
 
-/* Small whole numbers: sums of them are exact, in any order. */
-static double root_value(int rank, int64_t index)
+void *bench_room(size_t count, size_t bytes)
 {
-  return (double)((rank * 7919 + index) % 100003);
+  void *memory = grove_memory(count, bytes);
+  if (memory) return memory;
+  fprintf(stderr, "grove bench: no memory left\n");
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
+  return NULL;
 }
 
-static void fill(const bench *b, const pattern *p, int leaves)
+void bench_must(const bench *b, grove_status status)
 {
-  for (int64_t i = 0; i < p->nroots; i++)
-    for (int64_t k = 0; k < b->width; k++)
-      b->array[i * b->width + k] = leaves ? 0 : root_value(b->rank, i) + (double)k;
-  for (int64_t i = 0; i < p->nleaves; i++)
-    for (int64_t k = 0; k < b->width; k++)
-      b->array[p->leaf[i] * b->width + k] =
-        leaves ? root_value(p->root[i].rank, p->root[i].index) + (double)k : -1;
+  if (status == GROVE_OK) return;
+  fprintf(stderr, "grove bench: rank %d: %s\n", b->rank, last_sentence());
+  MPI_Abort(b->comm, EXIT_FAILED);
 }
 
-static int64_t wrong_leaves(const bench *b, const pattern *p)
+bench_entrant *bench_enter(const bench *b, bench_field *field, const bench_method *method,
+                           bench_role role, const char *name)
 {
-  int64_t wrong = 0;
-  for (int64_t i = 0; i < p->nleaves; i++)
-    for (int64_t k = 0; k < b->width; k++)
-      wrong += b->array[p->leaf[i] * b->width + k] !=
-               root_value(p->root[i].rank, p->root[i].index) + (double)k;
-  return wrong;
+  bench_entrant *e = &field->entrants[field->n++];
+  *e = (bench_entrant){.b = b, .task = &field->task, .method = method, .role = role, .name = name};
+  return e;
 }
 
-/* How many leaves each root has, counted by MPI_Alltoallv: not by Grove. */
-static int count_degrees(const bench *b, const pattern *p, int64_t *degree)
+void bench_field_free(bench_field *field)
 {
-  int *count = calloc(4 * (size_t)b->size + 4, sizeof *count), failed = 1;
-  int *start = count + b->size, *their_count = start + b->size + 1;
-  int *their_start = their_count + b->size;
-  int64_t *send = malloc((size_t)(p->nleaves + 1) * sizeof *send), *came = NULL;
-  if (!count || !send) goto done;
-  for (int64_t i = 0; i < p->nleaves; i++) count[p->root[i].rank]++;
-  for (int r = 0; r < b->size; r++) start[r + 1] = start[r] + count[r];
-  for (int64_t i = 0; i < p->nleaves; i++) send[start[p->root[i].rank]++] = p->root[i].index;
-  for (int r = 0; r < b->size; r++) start[r] -= count[r];
-  MPI_Alltoall(count, 1, MPI_INT, their_count, 1, MPI_INT, b->comm);
-  for (int r = 0; r < b->size; r++) their_start[r + 1] = their_start[r] + their_count[r];
-  came = malloc(((size_t)their_start[b->size] + 1) * sizeof *came);
-  if (!came) goto done;
-  MPI_Alltoallv(send, count, start, MPI_INT64_T, came, their_count, their_start, MPI_INT64_T,
-                b->comm);
-  for (int64_t i = 0; i < p->nroots; i++) degree[i] = 0;
-  for (int i = 0; i < their_start[b->size]; i++) degree[came[i]]++;
-  failed = 0;
-done:
-  free(count);
-  free(send);
-  free(came);
-  return failed;
-}
-
-static int64_t wrong_roots(const bench *b, const pattern *p)
-{
-  int64_t wrong = 0, *degree = malloc((size_t)(p->nroots + 1) * sizeof *degree);
-  if (!degree || count_degrees(b, p, degree)) {
-    free(degree);
-    return 1;
-  }
-  for (int64_t i = 0; i < p->nroots; i++)
-    for (int64_t k = 0; k < b->width; k++)
-      wrong +=
-        b->array[i * b->width + k] != (double)degree[i] * (root_value(b->rank, i) + (double)k);
-  free(degree);
-  return wrong;
-}
-
-/* ---- timing ---- */
-
-static double slowest(const bench *b, double seconds)
-{
-  double most = 0;
-  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, b->comm);
-  return most;
-}
-
-static grove_status run_batch(const bench *b, grove_op *op, int64_t n, double *seconds)
-{
-  grove_status status = GROVE_OK;
-  double begin = MPI_Wtime();
-  for (int64_t i = 0; i < n && status == GROVE_OK; i++) {
-    status = grove_start(op);
-    if (status == GROVE_OK) status = grove_wait(op);
-  }
-  *seconds = slowest(b, MPI_Wtime() - begin) / (double)n;
-  return status;
-}
-
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static void show_progress(const bench *b, const char *what, int batch)
-{
-  if (b->rank != 0 || !isatty(2)) return;
-  if (batch < BATCHES)
-    fprintf(stderr, "\r%s: batch %d of %d ", what, batch + 1, BATCHES);
-  else
-    fprintf(stderr, "\r%40s\r", "");
-}
-
-static grove_status time_op(const bench *b, grove_op *op, const char *what, double *median)
-{
-  double times[BATCHES];
-  grove_status status = run_batch(b, op, WARM_UP, &times[0]);
-  int64_t n = b->set.batch;
-  if (n == 0) n = (int64_t)fmin(fmax(BATCH_SECONDS / times[0], 1), 10000);
-  for (int i = 0; i < BATCHES && status == GROVE_OK; i++) {
-    show_progress(b, what, i);
-    status = run_batch(b, op, n, &times[i]);
-  }
-  show_progress(b, what, BATCHES);
-  qsort(times, BATCHES, sizeof *times, ascending);
-  *median = times[BATCHES / 2];
-  return status;
-}
-
-/* ---- one pattern ---- */
-
-static void add_up(const bench *b, const grove_report *report, result *out)
-{
-  double mine[4] = {(double)report->on_node_messages, (double)report->on_node_bytes,
-                    (double)report->off_node_messages, (double)report->off_node_bytes};
-  double all[4];
-  MPI_Allreduce(mine, all, 4, MPI_DOUBLE, MPI_SUM, b->comm);
-  out->on_node_messages = all[0];
-  out->on_node_bytes = all[1];
-  out->off_node_messages = all[2];
-  out->off_node_bytes = all[3];
-}
-
-static int all_right(const bench *b, int64_t wrong)
-{
-  int64_t total = 0;
-  MPI_Allreduce(&wrong, &total, 1, MPI_INT64_T, MPI_SUM, b->comm);
-  return total == 0;
-}
-
-/* Forward: checks one exchange on fresh values, then times many. */
-static grove_status measure_bcast(const bench *b, grove_forest *f, const pattern *p, result *out)
-{
-  grove_op *op = NULL;
-  double begin = MPI_Wtime();
-  grove_status status = grove_bcast_init(f, b->unit, b->array, b->array, MPI_REPLACE, &op);
-  out->setup_seconds += slowest(b, MPI_Wtime() - begin);
-  double once = 0;
-  fill(b, p, 0);
-  if (status == GROVE_OK) status = run_batch(b, op, 1, &once);
-  out->verified = all_right(b, wrong_leaves(b, p));
-  grove_report report = {.struct_size = sizeof report};
-  if (status == GROVE_OK) status = grove_op_report(op, &report);
-  out->route = report.route;
-  out->predicted_seconds = report.predicted_seconds;
-  snprintf(out->machine, sizeof out->machine, "%s", report.machine ? report.machine : "");
-  add_up(b, &report, out);
-  if (status == GROVE_OK) status = time_op(b, op, "bcast", &out->bcast_seconds);
-  grove_op_free(&op);
-  return status;
-}
-
-static grove_status measure_reduce(const bench *b, grove_forest *f, const pattern *p, result *out)
-{
-  grove_op *op = NULL;
-  double once = 0;
-  grove_status status = grove_reduce_init(f, b->unit, b->array, b->array, MPI_SUM, &op);
-  fill(b, p, 1);
-  if (status == GROVE_OK) status = run_batch(b, op, 1, &once);
-  out->verified = all_right(b, wrong_roots(b, p)) && out->verified;
-  grove_report report = {.struct_size = sizeof report};
-  if (status == GROVE_OK) status = grove_op_report(op, &report);
-  out->reduce_predicted_seconds = report.predicted_seconds;
-  if (status == GROVE_OK) status = time_op(b, op, "reduce", &out->reduce_seconds);
-  grove_op_free(&op);
-  return status;
-}
-
-static grove_status measure(const bench *b, const pattern *p, const char *part, result *out)
-{
-  grove_forest *f = NULL;
-  *out = (result){.part = part, .route = ""};
-  double begin = MPI_Wtime();
-  grove_status status = grove_forest_create(b->ctx, &f);
-  if (status == GROVE_OK) status = grove_forest_set_name(f, b->set.pattern);
-  if (status == GROVE_OK)
-    status = grove_forest_set_graph(f, p->nroots, p->nleaves, p->leaf, p->root);
-  if (status == GROVE_OK) status = grove_forest_set_up(f);
-  out->setup_seconds = slowest(b, MPI_Wtime() - begin);
-  if (status == GROVE_OK) status = measure_bcast(b, f, p, out);
-  if (status == GROVE_OK && b->set.reduce) status = measure_reduce(b, f, p, out);
-  grove_forest_free(&f);
-  return status;
-}
-
-/* ---- output ---- */
-
-static void show_us(char room[16], double seconds)
-{
-  if (isnan(seconds))
-    snprintf(room, 16, "?");
-  else
-    snprintf(room, 16, "%.2f", 1e6 * seconds);
-}
-
-static void print_table(const bench *b, const result *rows, int n)
-{
-  const char *of = strcmp(b->set.pattern, "random") == 0 ? "leaves a rank" : "points along an edge";
-  printf("%s, %d ranks on %d nodes, %lld B a value, %lld %s\n\n", b->set.pattern, b->size,
-         b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size,
-         b->set.matrix ? "rows" : of);
-  printf("%-9s %-9s %21s %21s %8s %9s %9s %9s %9s  %s\n", "", "", "on node, all ranks",
-         "off node, all ranks", "set-up", "bcast", "predicted", "reduce", "predicted", "every");
-  printf("%-9s %-9s %8s %12s %8s %12s %8s %9s %9s %9s %9s  %s\n", "edges", "route", "messages",
-         "bytes", "messages", "bytes", "us", "us", "us", "us", "us", "value");
-  for (int i = 0; i < n; i++) {
-    const result *r = &rows[i];
-    char back[2][16] = {"-", "-"};
-    if (b->set.reduce) {
-      show_us(back[0], r->reduce_seconds);
-      show_us(back[1], r->reduce_predicted_seconds);
-    }
-    char there[2][16];
-    show_us(there[0], r->bcast_seconds);
-    show_us(there[1], r->predicted_seconds);
-    printf("%-9s %-9s %8.0f %12.0f %8.0f %12.0f %8.0f %9s %9s %9s %9s  %s\n", r->part, r->route,
-           r->on_node_messages, r->on_node_bytes, r->off_node_messages, r->off_node_bytes,
-           1e6 * r->setup_seconds, there[0], there[1], back[0], back[1],
-           r->verified ? "right" : "WRONG");
-  }
-  printf("\npredicted with the profile '%s'\n", rows[0].machine);
-}
-
-/* A number that may be unknown, which JSON has no NaN for. */
-static void print_json_seconds(const char *name, double seconds)
-{
-  if (isnan(seconds))
-    printf(", \"%s\": null", name);
-  else
-    printf(", \"%s\": %.9g", name, seconds);
-}
-
-static void print_json_row(const bench *b, const result *r)
-{
-  printf("{\"route\": ");
-  print_json_text(stdout, r->route);
-  printf(", \"edges\": ");
-  print_json_text(stdout, r->part);
-  printf(", \"median_seconds\": %.9g", r->bcast_seconds);
-  if (b->set.reduce) printf(", \"reduce_median_seconds\": %.9g", r->reduce_seconds);
-  print_json_seconds("predicted_seconds", r->predicted_seconds);
-  if (b->set.reduce) print_json_seconds("reduce_predicted_seconds", r->reduce_predicted_seconds);
-  print_json_seconds("setup_seconds", r->setup_seconds);
-  printf(", \"on_node_messages\": %.0f, \"on_node_bytes\": %.0f", r->on_node_messages,
-         r->on_node_bytes);
-  printf(", \"off_node_messages\": %.0f, \"off_node_bytes\": %.0f", r->off_node_messages,
-         r->off_node_bytes);
-  printf(", \"verified\": %s}", r->verified ? "true" : "false");
-}
-
-static void print_json(const bench *b, const result *rows, int n)
-{
-  printf("{\"pattern\": ");
-  print_json_text(stdout, b->set.pattern);
-  printf(", \"ranks\": %d, \"nodes\": %d, \"unit_bytes\": %lld, \"size\": %lld,\n", b->size,
-         b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size);
-  printf(" \"machine\": ");
-  print_json_text(stdout, rows[0].machine);
-  printf(",\n \"routes\": [");
-  print_json_row(b, &rows[0]);
-  printf("],\n \"parts\": [");
-  for (int i = 1; i < n; i++) {
-    printf("%s", i > 1 ? ",\n  " : "");
-    print_json_row(b, &rows[i]);
-  }
-  printf("]}\n");
+  for (int i = 0; i < field->n; i++) grove_context_free(&field->entrants[i].ctx);
 }
 
 /* ---- all of it ---- */
 
 static int make_pattern(bench *b, pattern *out, char *why, size_t room)
 {
-  settings *s = &b->set;
+  bench_settings *s = &b->set;
   snprintf(why, room, "no memory for a pattern of this size");
-  if (s->matrix) return pattern_matrix(b->comm, s->pattern, out, &s->size, why, room);
+  if (s->matrix) {
+    int by_metis = strcmp(s->partition, "metis") == 0;
+    return pattern_matrix(b->comm, s->pattern, by_metis, out, &s->size, why, room);
+  }
   if (strcmp(s->pattern, "random") == 0)
     return pattern_random(b->comm, s->size, (uint64_t)s->seed, out);
   return pattern_stencil(b->comm, s->size, strcmp(s->pattern, "27-point") == 0, out);
@@ -449,50 +208,160 @@ static int any_failed(const bench *b, int failed, char *why, int room)
   return 1;
 }
 
-static grove_status measure_all(bench *b, const pattern *all, result *rows, int *n)
+/* The edges that are measured. */
+static int make_edges(bench *b, pattern *out, char *why, size_t room)
+{
+  pattern all = {0};
+  int failed = make_pattern(b, &all, why, room);
+  if (any_failed(b, failed, why, (int)room)) {
+    pattern_free(&all);
+    return 1;
+  }
+  *out = all;
+  if (!b->set.off_node) return 0;
+  failed = pattern_select(&all, b->ctx, b->rank, 0, out);
+  pattern_free(&all);
+  snprintf(why, room, "no memory for a pattern of this size");
+  return any_failed(b, failed, why, (int)room);
+}
+
+static grove_status measure_field(const bench *b, const pattern *edges, int reduce,
+                                  bench_field *out)
+{
+  grove_status status = GROVE_OK;
+  out->task = (bench_task){edges, reduce};
+  GROVE_TRY(bench_enter_routes(b, out));
+  bench_enter_baselines(b, out);
+  GROVE_TRY(bench_measure(b, out));
+fail:
+  bench_field_free(out);
+  return status;
+}
+
+/* Some of the edges, by one route. */
+static grove_status measure_part(const bench *b, const pattern *edges, bench_row *row)
+{
+  grove_status status = GROVE_OK;
+  bench_field there = {.task = {edges, 0}}, back = {.task = {edges, 1}};
+  bench_enter_one(b, &there);
+  bench_enter_one(b, &back);
+  GROVE_TRY(bench_measure(b, &there));
+  if (b->set.reduce) GROVE_TRY(bench_measure(b, &back));
+  row->bcast = there.entrants[0].result;
+  row->reduce = back.entrants[0].result;
+fail:
+  return status;
+}
+
+static grove_status measure_parts(const bench *b, const pattern *all, bench_results *out)
 {
   static const char *const name[] = {"off node", "on node"};
-  grove_status status = measure(b, all, "all", &rows[(*n)++]);
-  for (int on_node = 1; on_node >= 0 && b->set.parts && status == GROVE_OK; on_node--) {
+  grove_status status = GROVE_OK;
+  for (int on_node = 1; on_node >= 0 && b->set.parts; on_node--) {
     pattern part;
-    if (pattern_select(all, b->ctx, b->rank, on_node, &part)) return GROVE_ERR_MEMORY;
-    status = measure(b, &part, name[on_node], &rows[(*n)++]);
+    bench_row *row = &out->rows[out->nrows];
+    if (pattern_select(all, b->ctx, b->rank, on_node, &part))
+      bench_must(b, grove_error_set(GROVE_ERR_MEMORY, "no memory for a part of the pattern"));
+    row->edges = name[on_node];
+    status = measure_part(b, &part, row);
     pattern_free(&part);
+    GROVE_TRY(status);
+    out->nrows++;
   }
+fail:
+  return status;
+}
+
+/* `there` and `back` are the caller's memory. */
+static grove_status measure_all(const bench *b, const pattern *all, bench_field *there,
+                                bench_field *back, bench_results *out)
+{
+  grove_status status = GROVE_OK;
+  out->deduplicated_bytes = bench_deduplicated_bytes(b, all);
+  GROVE_TRY(measure_field(b, all, 0, there));
+  if (b->set.reduce) GROVE_TRY(measure_field(b, all, 1, back));
+  out->bcast = there;
+  out->reduce = b->set.reduce ? back : NULL;
+  out->rows[0] = (bench_row){.edges = b->set.off_node ? "off node" : "all",
+                             .bcast = there->entrants[0].result,
+                             .reduce = back->entrants[0].result};
+  out->nrows = 1;
+  GROVE_TRY(measure_parts(b, all, out));
+fail:
+  return status;
+}
+
+static int field_verified(const bench_field *field)
+{
+  for (int i = 0; field && i < field->n; i++)
+    if (field->entrants[i].result.served && !field->entrants[i].result.verified) return 0;
+  return 1;
+}
+
+static int all_verified(const bench_results *r)
+{
+  for (int i = 1; i < r->nrows; i++)
+    if (!r->rows[i].bcast.verified || (r->reduce && !r->rows[i].reduce.verified)) return 0;
+  return field_verified(r->bcast) && field_verified(r->reduce);
+}
+
+static grove_status open_bench(bench *b)
+{
+  grove_status status = GROVE_OK;
+  b->width = b->set.unit_bytes / (int64_t)sizeof(double);
+  MPI_Type_contiguous((int)b->width, MPI_DOUBLE, &b->unit);
+  MPI_Type_commit(&b->unit);
+  GROVE_TRY(bench_context(b, NULL, &b->ctx));
+  GROVE_TRY(grove_context_node(b->ctx, b->rank, NULL, &b->nnodes));
+fail:
+  return status;
+}
+
+static void close_bench(bench *b)
+{
+  free(b->array);
+  grove_context_free(&b->ctx);
+  MPI_Type_free(&b->unit);
+  bench_petsc_finish();
+}
+
+/* Roots, and behind them the ghosts, which ascend: not all of them may have an edge. */
+static size_t array_slots(const pattern *edges)
+{
+  int64_t end = edges->nleaves > 0 ? edges->leaf[edges->nleaves - 1] + 1 : 0;
+  return (size_t)(end > edges->nroots ? end : edges->nroots);
+}
+
+/* What is measured, and whether all of it is right. */
+static grove_status run_on(bench *b, const pattern *edges, int *verified)
+{
+  grove_status status = GROVE_OK;
+  bench_field *fields = bench_room(2, sizeof *fields);
+  bench_results results = {0};
+  b->array = bench_room(array_slots(edges) * (size_t)b->width, sizeof *b->array);
+  GROVE_TRY(measure_all(b, edges, &fields[0], &fields[1], &results));
+  if (b->rank == 0) (b->set.json ? bench_print_json : bench_print_tables)(b, &results);
+  *verified = all_verified(&results);
+fail:
+  free(fields);
   return status;
 }
 
 static int run_bench(bench *b)
 {
-  pattern all = {0};
-  result rows[3];
-  int n = 0, verified = 1, unfit = 0;
+  pattern edges = {0};
+  int unfit = 0, verified = 0;
   char why[1024] = "";
-  b->width = b->set.unit_bytes / (int64_t)sizeof(double);
-  MPI_Type_contiguous((int)b->width, MPI_DOUBLE, &b->unit);
-  MPI_Type_commit(&b->unit);
-  grove_status status = grove_context_create(b->comm, &b->ctx);
-  if (status == GROVE_OK && b->set.machine)
-    status = grove_context_set(b->ctx, "machine", b->set.machine);
-  if (status == GROVE_OK) status = grove_context_node(b->ctx, b->rank, NULL, &b->nnodes);
-  int failed = status != GROVE_OK || make_pattern(b, &all, why, sizeof why);
-  b->array =
-    failed ? NULL : malloc((size_t)((all.nroots + all.nleaves) * b->width + 1) * sizeof *b->array);
-  if (status == GROVE_OK && !any_failed(b, b->array == NULL, why, sizeof why)) {
-    status = measure_all(b, &all, rows, &n);
-  } else {
-    unfit = status == GROVE_OK && b->set.matrix;
+  grove_status status = open_bench(b);
+  if (status == GROVE_OK) {
+    unfit = make_edges(b, &edges, why, sizeof why);
+    if (!unfit) status = run_on(b, &edges, &verified);
   }
   if (status != GROVE_OK && b->rank == 0) fprintf(stderr, "grove bench: %s\n", last_sentence());
-  for (int i = 0; i < n; i++) verified = verified && rows[i].verified;
-  int good = status == GROVE_OK && n > 0;
-  if (good && b->rank == 0) (b->set.json ? print_json : print_table)(b, rows, n);
-  pattern_free(&all);
-  free(b->array);
-  grove_context_free(&b->ctx);
-  MPI_Type_free(&b->unit);
-  if (status == GROVE_ERR_OPTION || unfit) return EXIT_BAD_INPUT;
-  return good && verified ? EXIT_OK : EXIT_FAILED;
+  pattern_free(&edges);
+  close_bench(b);
+  if (status == GROVE_ERR_OPTION || (unfit && b->set.matrix)) return EXIT_BAD_INPUT;
+  return status == GROVE_OK && verified ? EXIT_OK : EXIT_FAILED;
 }
 
 static int run(int argc, char **argv)
@@ -509,7 +378,7 @@ static int run(int argc, char **argv)
 
 const command command_bench = {
   .name = "bench",
-  .summary = "exchange data on a pattern, check and time it (under mpirun)",
+  .summary = "exchange data on a pattern by every route, check and time it (under mpirun)",
   .help = help,
   .run = run,
 };

@@ -1,7 +1,6 @@
 #include "grove/communication.h"
 
 #include "route/pairs.h"
-#include "route/route.h"
 
 #include <stdlib.h>
 
@@ -186,30 +185,5 @@ grove_status communication_count(const communication *c, const partition *p, con
   *out = counts;
 fail:
   grove_pairs_free(&pairs);
-  return status;
-}
-
-/* ---- routes ---- */
-
-const communication_route communication_routes[] = {
-  {"standard", "every rank sends directly to every rank that needs something of it", 1},
-  {"2-step", "every rank sends what a node needs to one rank there, which passes it on", 0},
-  {"3-step", "a node gathers what another node needs, sends it once, and that one shares it", 0},
-  {"split", "like 3-step, cut into messages of one size that all ranks of the node send", 0},
-  {0},
-};
-
-grove_status communication_ship(const communication *c, const char *route, const grove_topo *topo,
-                                grove_manifest *out)
-{
-  grove_status status = GROVE_OK;
-  const grove_build how = {.share = 1};
-  const grove_route *known = grove_route_find(route);
-  grove_demand demand = {0};
-  GROVE_CHECK(known, GROVE_ERR_ARG, "there is no route %s", route);
-  GROVE_TRY(grove_demand_create(c->edges, c->count, topo, &how, &demand));
-  GROVE_TRY(known->count(&demand, topo, &how, out));
-fail:
-  grove_demand_free(&demand);
   return status;
 }

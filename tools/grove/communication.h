@@ -44,18 +44,6 @@ typedef struct communication_counts {
 grove_status communication_count(const communication *c, const partition *p, const grove_topo *topo,
                                  communication_counts *out);
 
-/* The routes that there are, and those that there will be: NULL behind the last. */
-typedef struct communication_route {
-  const char *name;
-  const char *description;
-  int built;
-} communication_route;
-extern const communication_route communication_routes[];
-
-/* The messages that a route makes of it. */
-grove_status communication_ship(const communication *c, const char *route, const grove_topo *topo,
-                                grove_manifest *out);
-
 #ifdef __cplusplus
 }
 #endif

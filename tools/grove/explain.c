@@ -6,6 +6,7 @@
 #include "grove/command.h"
 #include "grove/picture.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static const char help[] =
   "  --partition HOW  who owns which rows: contiguous (default), equal blocks in the order\n"
   "                   of the file; metis, parts that few entries join\n"
   "  --unit-bytes B   bytes of one value (8)\n"
+  "  --message-cap B  route split: bytes of a message between nodes (where the machine turns to\n"
+  "                   rendezvous)\n"
   "  --topology HOW   how the nodes are joined, for contention: AxBxC, a torus of 1 to 5\n"
   "                   dimensions, a node on each router, or AxBxC:N with N nodes; cube, the\n"
   "                   estimate of a cube of routers just large enough, with two nodes each, or\n"
@@ -74,6 +77,8 @@ static int read_flag(int argc, char **argv, int *i, explain_settings *s)
     bad = read_number(value, 1, PARTITION_MOST_PARTS, &s->ppn);
   else if ((value = flag_value(argc, argv, i, "--unit-bytes")))
     bad = read_number(value, 1, MOST_UNIT_BYTES, &s->unit_bytes);
+  else if ((value = flag_value(argc, argv, i, "--message-cap")))
+    bad = read_number(value, 1, INT_MAX, &s->message_cap);
   else if ((value = flag_value(argc, argv, i, "--machine")))
     bad = (s->machine = value)[0] == '\0';
   else if ((value = flag_value(argc, argv, i, "--topology")))
@@ -106,7 +111,7 @@ static int check_settings(const explain_settings *s)
 
 static int read_settings(int argc, char **argv, explain_settings *out)
 {
-  explain_settings s = {.partition = "contiguous", .unit_bytes = 8};
+  explain_settings s = {.partition = "contiguous", .unit_bytes = 8, .message_cap = -1};
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
     int taken = read_flag(argc, argv, &i, &s);
@@ -193,76 +198,43 @@ static grove_status divide(const explanation *x, const matrix_market *m, partiti
 
 /* ---- routes ---- */
 
-static void add_up(const explanation *x, explained_route *r)
-{
-  for (int64_t i = 0; i < r->manifest.count; i++) {
-    const grove_shipment *s = &r->manifest.shipments[i];
-    int off = !grove_topo_same_node(&x->topo, s->from, s->to);
-    r->messages++;
-    r->units += s->units;
-    r->off_node_messages += off;
-    r->off_node_units += off ? s->units : 0;
-  }
-}
-
-static int has_messages(const explanation *x, grove_locality where)
-{
-  return grove_form_has_messages(x->machine, GROVE_CPU, where);
-}
-
-/* Why a route has no price. */
-static void say_what_is_missing(explanation *x, const explained_route *r)
-{
-  int off = r->off_node_messages > 0 && !has_messages(x, GROVE_OFF_NODE);
-  int on = r->messages > r->off_node_messages && !x->shared_memory &&
-           !has_messages(x, GROVE_ON_SOCKET) && !has_messages(x, GROVE_ON_NODE);
-  snprintf(x->lacks, sizeof x->lacks, "the profile %.200s lacks %s%s%s%s", x->machine->name,
-           off || on ? "alpha and beta of messages " : "a number that the price needs",
-           off ? "between nodes" : "", off && on ? " and " : "", on ? "inside a node" : "");
-}
-
 /* Inside a node Grove sends nothing; of a machine whose profile does not say what flags and copies
  * take, the price is that of MPI's messages. */
-static grove_status price(explanation *x, explained_route *r)
+static grove_status price(const explanation *x, explained_route *r, grove_candidate *out)
 {
   grove_status status = GROVE_OK;
   grove_pricing how = {.unit_bytes = x->set.unit_bytes,
-                       .shared_memory = x->shared_memory,
+                       .shared_memory = grove_machine_has_shared(x->machine),
                        .order = GROVE_QUEUE_TYPICAL};
   if (x->set.joined)
     GROVE_TRY(
       topology_contend(&x->set.topology, &r->manifest, &x->topo, x->set.unit_bytes, &r->contended));
   how.link_bytes = r->contended.link_bytes;
-  GROVE_TRY(grove_price_manifest(x->machine, &x->topo, &r->manifest, &how, &r->price));
-  if (isnan(r->price.seconds)) say_what_is_missing(x, r);
+  GROVE_TRY(grove_route_estimate(&r->manifest, x->machine, &x->topo, -1, &how, &out->estimate));
+  out->seconds = out->estimate.price.seconds;
 fail:
   return status;
 }
 
+/* As the library chooses, but from all edges. */
 static grove_status look_at_routes(explanation *x, const communication *c)
 {
   grove_status status = GROVE_OK;
-  x->choice = x->shown = -1;
-  for (const communication_route *about = communication_routes; about->name; about++) {
-    explained_route *r = &x->route[x->nroutes++];
-    r->about = about;
-    if (!about->built) continue;
-    GROVE_TRY(communication_ship(c, about->name, &x->topo, &r->manifest));
-    add_up(x, r);
-    GROVE_TRY(price(x, r));
-    if (x->shown < 0) x->shown = x->nroutes - 1;
-    if (isnan(r->price.seconds)) continue;
-    if (x->choice < 0 || r->price.seconds < x->route[x->choice].price.seconds)
-      x->choice = x->shown = x->nroutes - 1;
+  grove_demand demand = {0};
+  const grove_build how = {
+    .share = 1, .cap = grove_split_cap(x->machine, (int)x->set.message_cap, x->set.unit_bytes)};
+  x->alone = grove_route_alone(&x->topo, GROVE_OFF_NODE_P2P);
+  x->choice.n = x->alone ? 1 : GROVE_ROUTES;
+  GROVE_TRY(grove_demand_create(c->edges, c->count, &x->topo, &how, &demand));
+  for (int i = 0; i < x->choice.n; i++) {
+    x->choice.candidates[i].route = grove_routes[i];
+    GROVE_TRY(grove_routes[i]->count(&demand, &x->topo, &how, &x->route[i].manifest));
+    GROVE_TRY(price(x, &x->route[i], &x->choice.candidates[i]));
   }
+  grove_choice_decide(&x->choice, x->machine);
 fail:
+  grove_demand_free(&demand);
   return status;
-}
-
-static int knows_shared_memory(const grove_machine *m)
-{
-  int flags = !isnan(m->flag_seconds[0]) || !isnan(m->flag_seconds[1]);
-  return flags && !isnan(grove_machine_shared(m, 2));
 }
 
 static grove_status look(explanation *x, const matrix_market *m)
@@ -274,7 +246,6 @@ static grove_status look(explanation *x, const matrix_market *m)
   GROVE_TRY(divide(x, m, &p));
   GROVE_TRY(communication_create(m, &p, &c));
   GROVE_TRY(communication_count(&c, &p, &x->topo, &x->counts));
-  x->shared_memory = knows_shared_memory(x->machine);
   GROVE_TRY(look_at_routes(x, &c));
 fail:
   partition_free(&p);
@@ -288,14 +259,15 @@ static int draw(explanation *x, picture_of of, const char *ending)
 {
   char stem[512], title[512];
   picture p = {0};
-  const explained_route *r = &x->route[x->shown];
+  const grove_choice *c = &x->choice;
   if (snprintf(stem, sizeof stem, "%s-%s", x->set.picture, ending) >= (int)sizeof stem)
     return complain("--picture has too long a name");
   const char *slash = strrchr(x->set.file, '/');
-  snprintf(title, sizeof title, "%s: %s on %lld nodes with %lld ranks, %s", r->about->name,
-           slash ? slash + 1 : x->set.file, (long long)x->set.nodes, (long long)x->set.ppn,
-           x->set.partition);
-  if (picture_create(&r->manifest, &x->topo, x->set.unit_bytes, of, CELLS_DRAWN, &p) != GROVE_OK)
+  snprintf(title, sizeof title, "%s: %s on %lld nodes with %lld ranks, %s",
+           c->candidates[c->chosen].route->name, slash ? slash + 1 : x->set.file,
+           (long long)x->set.nodes, (long long)x->set.ppn, x->set.partition);
+  if (picture_create(&x->route[c->chosen].manifest, &x->topo, x->set.unit_bytes, of, CELLS_DRAWN,
+                     &p) != GROVE_OK)
     return complain("%s", last_sentence());
   char *made = x->picture[x->npictures++];
   int code = picture_draw(&p, stem, title, made, EXPLAIN_SENTENCE);
@@ -330,7 +302,7 @@ static int run(int argc, char **argv)
   matrix_market m = {0};
   int code = read_settings(argc, argv, &x.set);
   if (code == EXIT_OK) code = explain(&x, &m);
-  for (int i = 0; i < x.nroutes; i++) grove_manifest_free(&x.route[i].manifest);
+  for (int i = 0; i < GROVE_ROUTES; i++) grove_manifest_free(&x.route[i].manifest);
   free((grove_place *)x.topo.place);
   grove_machine_free(&x.machine);
   matrix_market_free(&m);

@@ -5,7 +5,7 @@
 
 #include "grove/communication.h"
 #include "grove/topology.h"
-#include "model/price.h"
+#include "route/choose.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,19 +19,17 @@ typedef struct explain_settings {
   const char *joined; /* --topology as written; NULL: nobody knows how the nodes are joined */
   topology topology;
   int64_t nodes, ppn, unit_bytes;
+  int64_t message_cap; /* -1: as the machine says */
   int json;
 } explain_settings;
 
-/* A route: what it would send, and what that would cost. */
+/* What a route would send, and over which links. */
 typedef struct explained_route {
-  const communication_route *about;
-  grove_manifest manifest; /* empty where it is not built */
-  int64_t messages, units, off_node_messages, off_node_units;
+  grove_manifest manifest;
   grove_contended contended; /* with --topology */
-  grove_price price;         /* NaN: the machine lacks what it takes */
 } explained_route;
 
-enum { EXPLAIN_ROUTES = 8, EXPLAIN_PICTURES = 2, EXPLAIN_SENTENCE = 1024, EXPLAIN_LACKS = 400 };
+enum { EXPLAIN_PICTURES = 2, EXPLAIN_SENTENCE = 1024 };
 
 typedef struct explanation {
   explain_settings set;
@@ -39,12 +37,9 @@ typedef struct explanation {
   grove_machine *machine;
   grove_topo topo;
   communication_counts counts;
-  int nroutes;
-  explained_route route[EXPLAIN_ROUTES];
-  int choice; /* the cheapest of those that are built; -1: there is no price to choose by */
-  int shown;  /* the one that pictures show */
-  char lacks[EXPLAIN_LACKS]; /* why there is no price; "": there is one */
-  int shared_memory;         /* how messages inside a node are priced */
+  grove_choice choice;
+  const char *alone;                   /* why there is one candidate; NULL: there are several */
+  explained_route route[GROVE_ROUTES]; /* of the candidates */
   int npictures;
   char picture[EXPLAIN_PICTURES][EXPLAIN_SENTENCE]; /* what plot_draw says of them */
 } explanation;

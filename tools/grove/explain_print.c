@@ -2,6 +2,7 @@
 
 #include "grove/command.h"
 #include "grove/picture.h"
+#include "route/print.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,47 +49,79 @@ static void print_real(FILE *file, double value, const char *end)
   fputs(end, file);
 }
 
-static void print_json_price(const explanation *x, const explained_route *r, FILE *file)
+static void print_json_price(const explanation *x, const grove_candidate *c, FILE *file)
 {
+  char lacks[GROVE_LACKS_BYTES];
   fprintf(file, "\"seconds\": ");
-  print_real(file, r->price.seconds, ",\n   \"terms\": ");
-  if (isnan(r->price.seconds)) {
+  print_real(file, c->seconds, ",\n   \"terms\": ");
+  if (isnan(c->seconds)) {
+    grove_choice_lacks(&x->choice, x->machine, lacks);
     fprintf(file, "null, ");
-    print_word(file, "note", x->lacks, ",\n   ");
-  } else {
-    for (int t = 0; t < GROVE_TERMS; t++) {
-      fprintf(file, "%s\"%s\": ", t > 0 ? ", " : "{", grove_term_names[t]);
-      print_real(file, r->price.term[t], "");
-    }
-    fprintf(file, "},\n   ");
-  }
-  fprintf(file, "\"contention\": ");
-  if (x->set.joined) {
-    fprintf(file, "{\"link_bytes\": ");
-    print_real(file, r->contended.link_bytes, ", \"hops\": ");
-    print_real(file, r->contended.hops, "},\n   ");
-  } else {
-    fprintf(file, "null,\n   ");
-  }
-}
-
-static void print_json_route(const explanation *x, const explained_route *r, FILE *file)
-{
-  fprintf(file, "{");
-  print_word(file, "route", r->about->name, ", ");
-  if (!r->about->built) {
-    fprintf(file, "\"built\": false, \"note\": \"not built yet\"}");
+    print_word(file, "note", lacks, ",\n   ");
     return;
   }
-  fprintf(file, "\"built\": true, ");
-  print_json_price(x, r, file);
-  print_number(file, "stages", r->manifest.nstages, ", ");
-  print_number(file, "messages", r->messages, ", ");
-  print_number(file, "bytes", r->units * x->set.unit_bytes, ", ");
-  print_number(file, "on_node_messages", r->messages - r->off_node_messages, ", ");
-  print_number(file, "on_node_bytes", (r->units - r->off_node_units) * x->set.unit_bytes, ", ");
-  print_number(file, "off_node_messages", r->off_node_messages, ", ");
-  print_number(file, "off_node_bytes", r->off_node_units * x->set.unit_bytes, "}");
+  for (int t = 0; t < GROVE_TERMS; t++) {
+    fprintf(file, "%s\"%s\": ", t > 0 ? ", " : "{", grove_term_names[t]);
+    print_real(file, c->estimate.price.term[t], "");
+  }
+  fprintf(file, "},\n   ");
+}
+
+static void print_json_contention(const explanation *x, const grove_contended *c, FILE *file)
+{
+  fprintf(file, "\"contention\": ");
+  if (!x->set.joined) {
+    fprintf(file, "null,\n   ");
+    return;
+  }
+  fprintf(file, "{\"link_bytes\": ");
+  print_real(file, c->link_bytes, ", \"hops\": ");
+  print_real(file, c->hops, "},\n   ");
+}
+
+static void print_json_candidate(const explanation *x, int i, FILE *file)
+{
+  const grove_candidate *c = &x->choice.candidates[i];
+  const grove_estimate *e = &c->estimate;
+  fprintf(file, "{");
+  print_word(file, "route", c->route->name, ", ");
+  print_json_price(x, c, file);
+  print_json_contention(x, &x->route[i].contended, file);
+  print_number(file, "stages", e->stages, ", ");
+  print_number(file, "messages", e->messages[0] + e->messages[1], ", ");
+  print_number(file, "bytes", e->bytes[0] + e->bytes[1], ", ");
+  print_number(file, "on_node_messages", e->messages[0], ", ");
+  print_number(file, "on_node_bytes", e->bytes[0], ", ");
+  print_number(file, "off_node_messages", e->messages[1], ", ");
+  print_number(file, "off_node_bytes", e->bytes[1], "}");
+}
+
+static void print_json_candidates(const explanation *x, const char *name, FILE *file)
+{
+  fprintf(file, " \"%s\": [", name);
+  for (int i = 0; i < x->choice.n; i++) {
+    if (i > 0) fprintf(file, ",\n  ");
+    print_json_candidate(x, i, file);
+  }
+  fprintf(file, "],\n");
+}
+
+/* The name of a candidate that has a price; NULL: there is none. */
+static const char *name_of(const grove_choice *c, int i)
+{
+  return i < 0 || isnan(c->candidates[i].seconds) ? NULL : c->candidates[i].route->name;
+}
+
+static void print_json_choice(const explanation *x, FILE *file)
+{
+  const grove_choice *c = &x->choice;
+  fputs(" ", file);
+  print_word_or_null(file, "choice", name_of(c, c->chosen), ", ");
+  print_word_or_null(file, "runner_up", name_of(c, c->runner_up), ", ");
+  fprintf(file, "\"gain\": ");
+  print_real(file, grove_choice_gain(c), ", \"gain_needed\": ");
+  print_real(file, c->needed, ", ");
+  fprintf(file, "\"measured\": %s,\n ", grove_machine_is_measured(x->machine) ? "true" : "false");
 }
 
 void explain_print_json(const explanation *x, FILE *file)
@@ -106,14 +139,11 @@ void explain_print_json(const explanation *x, FILE *file)
   print_number(file, "unit_bytes", x->set.unit_bytes, ", ");
   print_word_or_null(file, "topology", x->set.joined, ",\n");
   print_json_pattern(&x->counts, file);
-  fprintf(file, " \"routes\": [");
-  for (int i = 0; i < x->nroutes; i++) {
-    if (i > 0) fprintf(file, ",\n  ");
-    print_json_route(x, &x->route[i], file);
-  }
-  fprintf(file, "],\n ");
-  print_word_or_null(file, "choice", x->choice < 0 ? NULL : x->route[x->choice].about->name, ", ");
-  print_word(file, "on_node", x->shared_memory ? "shared memory" : "messages", "}\n");
+  print_json_candidates(x, "candidates", file);
+  print_json_candidates(x, "routes", file); /* their former name */
+  print_json_choice(x, file);
+  int shared = grove_machine_has_shared(x->machine);
+  print_word(file, "on_node", shared ? "shared memory" : "messages", "}\n");
 }
 
 /* ---- for people: the pattern ---- */
@@ -148,54 +178,10 @@ static void print_pattern(const explanation *x, FILE *file)
 
 /* ---- the routes ---- */
 
-static void print_head(const explanation *x, FILE *file, const char *name)
-{
-  fprintf(file, "  %-26s", name);
-  for (int i = 0; i < x->nroutes; i++)
-    if (x->route[i].about->built) fprintf(file, " %12s", x->route[i].about->name);
-  fprintf(file, "\n");
-}
-
-/* A line of the table: a number of each route that is built. */
-static void print_line(const explanation *x, FILE *file, const char *name,
-                       double (*number)(const explanation *x, const explained_route *r, int which),
-                       int which)
-{
-  fprintf(file, "  %-26s", name);
-  for (int i = 0; i < x->nroutes; i++) {
-    if (!x->route[i].about->built) continue;
-    double value = number(x, &x->route[i], which);
-    if (isnan(value))
-      fprintf(file, " %12s", "-");
-    else
-      fprintf(file, " %12.10g", value);
-  }
-  fprintf(file, "\n");
-}
-
-enum { MESSAGES, BYTES, OFF_MESSAGES, OFF_BYTES };
-
-static double count_of(const explanation *x, const explained_route *r, int which)
-{
-  int64_t unit = x->set.unit_bytes;
-  const int64_t count[] = {[MESSAGES] = r->messages,
-                           [BYTES] = r->units * unit,
-                           [OFF_MESSAGES] = r->off_node_messages,
-                           [OFF_BYTES] = r->off_node_units * unit};
-  return (double)count[which];
-}
-
-/* Microseconds, rounded to a thousandth; GROVE_TERMS: the sum. */
-static double price_of(const explanation *x, const explained_route *r, int which)
-{
-  (void)x;
-  return round(1e9 * (which < GROVE_TERMS ? r->price.term[which] : r->price.seconds)) / 1e3;
-}
-
 /* How contention is counted, or why not. */
 static void print_contention(const explanation *x, FILE *file)
 {
-  const grove_contended *c = &x->route[x->shown].contended;
+  const grove_contended *c = &x->route[x->choice.chosen].contended;
   if (x->counts.off_node_messages == 0) return;
   if (!x->set.joined) {
     fprintf(file, "Contention is not counted: it needs to be told how the nodes are joined "
@@ -211,61 +197,16 @@ static void print_contention(const explanation *x, FILE *file)
 
 static void print_routes(const explanation *x, FILE *file)
 {
-  fprintf(file, "\nWhat an exchange of %lld-byte values costs on %s\n",
-          (long long)x->set.unit_bytes, x->machine->name);
-  print_head(x, file, "route");
-  print_line(x, file, "messages", count_of, MESSAGES);
-  print_line(x, file, "  between nodes", count_of, OFF_MESSAGES);
-  print_line(x, file, "bytes", count_of, BYTES);
-  print_line(x, file, "  between nodes", count_of, OFF_BYTES);
-  print_line(x, file, "microseconds", price_of, GROVE_TERMS);
-  for (int t = 0; t < GROVE_TERMS && x->choice >= 0; t++) {
-    char name[40];
-    snprintf(name, sizeof name, "  %s", grove_term_names[t]);
-    for (char *c = name; *c; c++) *c = (char)(*c == '_' ? '-' : *c);
-    print_line(x, file, name, price_of, t);
-  }
-  for (int i = 0; i < x->nroutes; i++)
-    if (!x->route[i].about->built)
-      fprintf(file, "  %-8s not built yet: %s\n", x->route[i].about->name,
-              x->route[i].about->description);
-  if (!x->shared_memory)
+  fputs("\n", file);
+  grove_choice_print_table(&x->choice, x->machine, x->set.unit_bytes, file);
+  if (!grove_machine_has_shared(x->machine))
     fprintf(file,
             "Inside a node messages are priced as MPI's: the profile has no shared memory.\n");
   print_contention(x, file);
-}
-
-/* What binds, in words. */
-static const char *const meaning[GROVE_TERMS] = {
-  [GROVE_TERM_LATENCY] = "the number of messages between nodes: fewer of them would help most",
-  [GROVE_TERM_BANDWIDTH] =
-    "the bytes of the busiest rank: fewer, or better spread, would help most",
-  [GROVE_TERM_INJECTION] = "the bytes that the ranks of a node push through one interface",
-  [GROVE_TERM_QUEUE] = "the search for receives: a rank has too many messages at once",
-  [GROVE_TERM_CONTENTION] = "a link that many messages share",
-  [GROVE_TERM_ON_NODE] = "the number of messages inside nodes",
-  [GROVE_TERM_COPY] = "the bytes copied inside nodes",
-  [GROVE_TERM_CORES] = "the work of the ranks, which have too few cores for it",
-};
-
-static void print_choice(const explanation *x, FILE *file)
-{
-  if (x->choice < 0) {
-    fprintf(file, "\nNo price, and so no choice: %s.\n", x->lacks);
-    return;
-  }
-  const explained_route *r = &x->route[x->choice];
-  int most = 0, built = 0;
-  for (int t = 1; t < GROVE_TERMS; t++)
-    if (r->price.term[t] > r->price.term[most]) most = t;
-  for (int i = 0; i < x->nroutes; i++) built += x->route[i].about->built;
-  fprintf(file, "\nThe choice: %s (%s), %s.\n", r->about->name, r->about->description,
-          built > 1 ? "the cheapest" : "the only one that is built");
-  if (r->price.seconds > 0)
-    fprintf(file, "What binds, with %.0f %% of its price: %s.\n",
-            100 * r->price.term[most] / r->price.seconds, meaning[most]);
-  else
-    fprintf(file, "There is nothing to send.\n");
+  fputs("\n", file);
+  grove_choice_print_reason(&x->choice, x->machine, x->alone, file);
+  fputs("\n", file);
+  grove_choice_print_inputs(x->machine, file);
 }
 
 /* ---- the picture ---- */
@@ -273,8 +214,8 @@ static void print_choice(const explanation *x, FILE *file)
 static void print_picture(const explanation *x, picture_of of, FILE *file)
 {
   picture p = {0};
-  if (picture_create(&x->route[x->shown].manifest, &x->topo, x->set.unit_bytes, of, CELLS_SHOWN,
-                     &p) != GROVE_OK)
+  if (picture_create(&x->route[x->choice.chosen].manifest, &x->topo, x->set.unit_bytes, of,
+                     CELLS_SHOWN, &p) != GROVE_OK)
     return;
   picture_print(&p, file);
   picture_free(&p);
@@ -299,6 +240,5 @@ void explain_print_text(const explanation *x, FILE *file)
           (long long)x->set.ppn, metis ? "parts made by METIS" : "contiguous blocks");
   print_pattern(x, file);
   print_routes(x, file);
-  print_choice(x, file);
   print_pictures(x, file);
 }

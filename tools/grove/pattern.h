@@ -25,11 +25,12 @@ int pattern_stencil(MPI_Comm comm, int64_t side, int corners, pattern *out);
 /* `n` roots and `n` leaves a rank, each leaf joined to any root of any rank. */
 int pattern_random(MPI_Comm comm, int64_t n, uint64_t seed, pattern *out);
 
-/* What a product with the matrix in a Matrix Market file needs: contiguous blocks of rows, which
- * every rank reads for itself; ghosts in the order of their columns. `rows`: of the matrix. On
- * failure `why` is a sentence. */
-int pattern_matrix(MPI_Comm comm, const char *path, pattern *out, int64_t *rows, char *why,
-                   size_t room);
+/* What a product with the matrix in a Matrix Market file needs, which every rank reads for itself.
+ * Rows in contiguous blocks, or as METIS divides them; a rank numbers its own in their order, and
+ * has its ghosts in the order of owner and number. `rows`: of the matrix. On failure `why` is a
+ * sentence. */
+int pattern_matrix(MPI_Comm comm, const char *path, int by_metis, pattern *out, int64_t *rows,
+                   char *why, size_t room);
 
 /* The edges inside the node (on_node), or those that leave it; the array stays the same. */
 int pattern_select(const pattern *all, grove_context *ctx, int rank, int on_node, pattern *out);

@@ -1,49 +1,108 @@
+#include "grove/arguments.h"
 #include "grove/partition.h"
 #include "grove/pattern.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Marks the columns that rows first .. end-1 need and do not own, and counts them. */
-static int64_t mark(const matrix_market *m, int64_t first, int64_t end, char *needed)
+/* Where each row is: its owner is the partition's, its number counts the owner's rows before it. */
+static int64_t *number_rows(const partition *p, int64_t *nowned)
+{
+  int64_t *number = malloc((size_t)(p->rows + 1) * sizeof *number);
+  for (int64_t row = 0; number && row < p->rows; row++)
+    number[row] = nowned[partition_of(p, row)]++;
+  return number;
+}
+
+/* Marks the columns that this rank's rows need and it does not own, and counts them by owner. */
+static int64_t mark(const matrix_market *m, const partition *p, int rank, char *needed,
+                    int64_t *by_owner)
 {
   int64_t count = 0;
   for (int64_t k = 0; k < m->count; k++) {
     int64_t col = m->col[k];
-    if (m->row[k] < first || m->row[k] >= end || (col >= first && col < end)) continue;
-    count += !needed[col];
+    if (needed[col] || partition_of(p, m->row[k]) != rank) continue;
+    int owner = partition_of(p, col);
+    if (owner == rank) continue;
     needed[col] = 1;
+    by_owner[owner]++;
+    count++;
   }
   return count;
 }
 
-static void fill(const partition *p, const char *needed, pattern *out)
+/* Ghosts by owner, those of one owner in the order of their columns, which is that of numbers. */
+static void fill(const partition *p, const char *needed, const int64_t *number, int64_t *next,
+                 pattern *out)
 {
-  int64_t used = 0;
-  for (int64_t col = 0; used < out->nleaves; col++) {
+  int64_t begin = 0;
+  for (int owner = 0; owner < p->nparts; owner++) {
+    int64_t count = next[owner];
+    next[owner] = begin;
+    begin += count;
+  }
+  for (int64_t col = 0; col < p->rows; col++) {
     if (!needed[col]) continue;
     int owner = partition_of(p, col);
-    out->leaf[used] = out->nroots + used;
-    out->root[used++] = (grove_root){owner, col - partition_start(p, owner)};
+    out->root[next[owner]++] = (grove_root){owner, number[col]};
   }
+  for (int64_t i = 0; i < out->nleaves; i++) out->leaf[i] = out->nroots + i;
 }
 
-static int divide(MPI_Comm comm, const matrix_market *m, pattern *out)
+static int divide(const matrix_market *m, const partition *p, int rank, pattern *out)
+{
+  char *needed = calloc((size_t)m->rows + 1, 1);
+  int64_t *nowned = calloc(2 * (size_t)p->nparts, sizeof *nowned), *number = NULL;
+  int failed = !needed || !nowned || !(number = number_rows(p, nowned));
+  if (!failed) {
+    int64_t *by_owner = nowned + p->nparts, ghosts = mark(m, p, rank, needed, by_owner);
+    failed = pattern_allocate(out, nowned[rank], ghosts);
+    if (!failed) fill(p, needed, number, by_owner, out);
+  }
+  free(needed);
+  free(nowned);
+  free(number);
+  return failed;
+}
+
+/* One rank asks METIS, and tells the others. */
+static int share_partition(MPI_Comm comm, const matrix_market *m, partition *p, char *why,
+                           size_t room)
+{
+  int rank, failed = 0, divided = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) {
+    failed = partition_metis(m, p->nparts, p) != GROVE_OK;
+    divided = p->part != NULL;
+    if (failed) snprintf(why, room, "%s", last_sentence());
+  }
+  int told[2] = {failed, divided};
+  MPI_Bcast(told, 2, MPI_INT, 0, comm);
+  if (told[0]) MPI_Bcast(why, (int)room, MPI_CHAR, 0, comm);
+  if (told[0] || !told[1]) return told[0];
+  if (rank != 0) p->part = malloc((size_t)m->rows * sizeof *p->part);
+  if (!p->part) MPI_Abort(comm, 1);
+  MPI_Bcast(p->part, (int)m->rows, MPI_INT32_T, 0, comm);
+  return 0;
+}
+
+/* A matrix that every rank could read. */
+static int pattern_of(MPI_Comm comm, const matrix_market *m, int by_metis, pattern *out, char *why,
+                      size_t room)
 {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   partition p = partition_contiguous(m->rows, size);
-  int64_t first = partition_start(&p, rank), end = partition_start(&p, rank + 1);
-  char *needed = calloc((size_t)m->rows + 1, 1);
-  int failed = !needed || pattern_allocate(out, end - first, mark(m, first, end, needed));
-  if (!failed) fill(&p, needed, out);
-  free(needed);
+  int failed = by_metis && share_partition(comm, m, &p, why, room);
+  if (!failed && (failed = divide(m, &p, rank, out)))
+    snprintf(why, room, "no memory for the pattern of the matrix");
+  partition_free(&p);
   return failed;
 }
 
-int pattern_matrix(MPI_Comm comm, const char *path, pattern *out, int64_t *rows, char *why,
-                   size_t room)
+int pattern_matrix(MPI_Comm comm, const char *path, int by_metis, pattern *out, int64_t *rows,
+                   char *why, size_t room)
 {
   matrix_market m;
   matrix_market_error error;
@@ -56,9 +115,10 @@ int pattern_matrix(MPI_Comm comm, const char *path, pattern *out, int64_t *rows,
              "%s has %lld rows and %lld columns; a square matrix of at most %d is needed", path,
              (long long)m.rows, (long long)m.cols, PARTITION_MOST_ROWS);
     failed = 1;
-  } else if ((failed = divide(comm, &m, out))) {
-    snprintf(why, room, "no memory for the pattern of %s", path);
   }
+  int everywhere = !failed;
+  MPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, comm);
+  if (everywhere) failed = pattern_of(comm, &m, by_metis, out, why, room);
   *rows = m.rows;
   matrix_market_free(&m);
   return failed;

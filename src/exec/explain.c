@@ -1,0 +1,107 @@
+/* grove_forest_explain: the table of the routes, from a survey of the forest.
+ */
+#include "base/options.h"
+#include "forest/forest.h"
+#include "measure/measure.h"
+#include "route/choose.h"
+#include "route/print.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+/* What this rank can see of its arguments. */
+static grove_status check(const grove_context *ctx, size_t unit_bytes, const FILE *file)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(unit_bytes > 0 && unit_bytes <= INT_MAX, GROVE_ERR_ARG,
+              "rank %d: grove_forest_explain: units of %zu bytes; 1 to %d are possible", ctx->rank,
+              unit_bytes, INT_MAX);
+  GROVE_CHECK(ctx->rank > 0 || file, GROVE_ERR_ARG,
+              "rank %d: grove_forest_explain: there is no file", ctx->rank);
+fail:
+  return status;
+}
+
+/* The same arguments on every rank. Agreed by all. */
+static grove_status check_together(grove_context *ctx, size_t unit_bytes, const FILE *file)
+{
+  grove_status status = GROVE_OK, mine = check(ctx, unit_bytes, file);
+  int64_t bytes[2] = {(int64_t)unit_bytes, -(int64_t)unit_bytes};
+  GROVE_TRY(grove_context_agree(ctx, mine, bytes, 2));
+  GROVE_CHECK(bytes[0] == -bytes[1], GROVE_ERR_ARG,
+              "grove_forest_explain: units have %lld bytes on one rank, %lld on another",
+              (long long)-bytes[1], (long long)bytes[0]);
+fail:
+  return status;
+}
+
+/* ---- what is printed ---- */
+
+static void print_settings(const grove_context *ctx, int64_t unit_bytes, FILE *file)
+{
+  const grove_options *o = &ctx->options;
+  fprintf(file, "Split sends up to %lld bytes in a message between nodes (%s).\n",
+          (long long)(grove_route_cap(ctx, unit_bytes) * unit_bytes),
+          o->message_cap >= 0 ? "the option message_cap"
+                              : "where this machine turns to rendezvous");
+  if (o->route != GROVE_ROUTE_AUTO)
+    fprintf(file, "The option route says %s: that is what operations take.\n",
+            grove_routes[o->route - GROVE_ROUTE_STANDARD]->name);
+}
+
+static grove_status print(const grove_forest *f, const grove_choice *choice, int64_t unit_bytes,
+                          FILE *file)
+{
+  grove_status status = GROVE_OK;
+  const grove_context *ctx = f->ctx;
+  const grove_options *o = &ctx->options;
+  const char *alone = grove_route_alone(&ctx->topo, o->transport_off_node);
+  fprintf(file, "Forest '%s': ranks %d, nodes %d (%s)\n", grove_forest_label(f), ctx->size,
+          ctx->topo.nnodes,
+          *o->node_map       ? "by the option node_map"
+          : o->node_size > 0 ? "by the option node_size"
+                             : "as found");
+  grove_choice_print_table(choice, ctx->machine, unit_bytes, file);
+  fputs("\n", file);
+  grove_choice_print_reason(choice, ctx->machine, alone, file);
+  if (!alone) print_settings(ctx, unit_bytes, file);
+  fputs("\n", file);
+  grove_choice_print_inputs(ctx->machine, file);
+  GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
+              "rank 0: grove_forest_explain cannot write: %s", strerror(errno));
+fail:
+  return status;
+}
+
+/* ---- the call ---- */
+
+static grove_status explain(const grove_forest *f, size_t unit_bytes, FILE *file)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  const grove_question question = {.unit_bytes = (int64_t)unit_bytes};
+  grove_survey *survey = NULL;
+  grove_choice choice;
+  GROVE_TRY(check_together(f->ctx, unit_bytes, file));
+  GROVE_TRY(grove_measure_if_due(f->ctx));
+  GROVE_TRY(grove_survey_create(f, 1, &survey));
+  GROVE_TRY(grove_route_explain(survey, &question, &choice));
+  if (f->ctx->rank == 0) mine = print(f, &choice, question.unit_bytes, file);
+  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+fail:
+  grove_survey_free(&survey);
+  return status;
+}
+
+grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_explain: the forest is NULL");
+  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_explain: forest '%s' is not set up",
+              grove_forest_label(f));
+  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_explain"));
+  status = explain(f, unit_bytes, file);
+  grove_context_leave_call(f->ctx);
+fail:
+  return status;
+}

@@ -1,0 +1,125 @@
+/* Letters through a hub in shared memory. Where the receiver passes a letter on, its sender packs it
+ * straight into the receiver's hub, from where MPI takes it, and the ring only says so. Where the
+ * sender passes it on, the receiver unpacks it straight out of the sender's hub, where MPI has put
+ * it. A hub is used again at the next start: nobody pushes before its owner is through with what was
+ * there, and nothing lands in it before all readers are. So operations of one channel go through
+ * their hubs one after the other.
+ */
+#include "exec/op.h"
+
+#include <string.h>
+
+/* ---- between an array and another rank's hub ---- */
+
+static char *place_of(const grove_remote *r, int64_t slot, int64_t unit_bytes)
+{
+  return r->memory + slot * unit_bytes;
+}
+
+/* Units from .. from+n-1 of a part into a row of slots. `letter` is what was saved of an operation
+ * that lost its arrays, or NULL. */
+static grove_status push_row(const grove_op *op, const grove_part *p, int64_t from, int64_t n,
+                             const char *letter, char *to)
+{
+  const grove_field *f = &op->fields[p->field];
+  if (!letter)
+    return grove_pack(grove_field_mover(f, p->space), &p->shape, grove_field_array(f, p->space),
+                      from, n, to);
+  memcpy(to, letter + p->at + from * p->unit_bytes, (size_t)(n * p->unit_bytes));
+  return GROVE_OK;
+}
+
+/* Row by row: what a hub has for one letter lies in few of them. */
+static grove_status push_part(const grove_op *op, const grove_part *p, const grove_remote *r,
+                              const char *letter)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t at = 0, n = 0; at < r->shape.units; at += n) {
+    int64_t slot = grove_index_at(&r->shape.slots, at);
+    n = r->shape.form == GROVE_SHAPE_CONSECUTIVE ? r->shape.units : 1;
+    while (at + n < r->shape.units && grove_index_at(&r->shape.slots, at + n) == slot + n) n++;
+    GROVE_TRY(push_row(op, p, at, n, letter, place_of(r, slot, p->unit_bytes)));
+  }
+fail:
+  return status;
+}
+
+/* A list is gathered into a small buffer, which stays in the cache. */
+static grove_status pull_part(const grove_op *op, const grove_part *p, const grove_remote *r)
+{
+  grove_status status = GROVE_OK;
+  const grove_field *f = &op->fields[p->field];
+  const grove_mover *in = grove_field_mover(f, p->space);
+  char *array = grove_field_array(f, p->space);
+  int64_t room = op->keep_bytes / p->unit_bytes, units = r->shape.units;
+  if (r->shape.form == GROVE_SHAPE_CONSECUTIVE)
+    return grove_unpack(in, &p->shape, place_of(r, r->shape.slots.first, p->unit_bytes), array, 0,
+                        units);
+  for (int64_t at = 0, n = 0; at < units; at += n) {
+    n = units - at < room ? units - at : room;
+    GROVE_TRY(grove_pack(&f->packed, &r->shape, r->memory, at, n, op->keep));
+    GROVE_TRY(grove_unpack(in, &p->shape, op->keep, array, at, n));
+  }
+fail:
+  return status;
+}
+
+static int is_there(const grove_op *op, const grove_part *p)
+{
+  return !op->abandoned || !grove_space_is_array(p->space);
+}
+
+/* ---- flows ---- */
+
+static int is_released(const grove_op *op, const grove_flow *flow)
+{
+  uint64_t released = __atomic_load_n(flow->distant->released, __ATOMIC_ACQUIRE);
+  return (int64_t)released + 1 >= op->sequence;
+}
+
+int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  const grove_letter *letter = &s->wired->letters[flow->letter];
+  grove_ring_writer *w = flow->writer;
+  if (w->turn != op->sequence) return 0;
+  if (flow->way == GROVE_SHM_PUSHED && !is_released(op, flow)) return 0;
+  grove_slot *slot = grove_ring_claim(w);
+  if (!slot) return 0;
+  for (int k = 0; k < letter->nparts && flow->way == GROVE_SHM_PUSHED; k++)
+    if (flow->spill || is_there(op, &letter->parts[k]))
+      grove_op_note(op, push_part(op, &letter->parts[k], &flow->remotes[k], flow->spill));
+  grove_ring_post(w, slot);
+  w->turn++;
+  return 1;
+}
+
+int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+{
+  const grove_letter *letter = &s->wired->letters[flow->letter];
+  grove_ring_reader *r = flow->reader;
+  if (r->turn != op->sequence || !grove_ring_peek(r)) return 0;
+  for (int k = 0; k < letter->nparts && flow->way == GROVE_SHM_PULLED; k++)
+    if (is_there(op, &letter->parts[k]))
+      grove_op_note(op, pull_part(op, &letter->parts[k], &flow->remotes[k]));
+  grove_ring_pass(r);
+  r->turn++;
+  return 1;
+}
+
+/* ---- using it again ---- */
+
+int grove_hub_is_free(const grove_op *op)
+{
+  const grove_shm *shm = op->channel->shm;
+  for (int i = 0; i < shm->nwriters; i++)
+    if (op->channel->pulled[i] && grove_ring_consumed(&shm->writers[i]) < shm->writers[i].next)
+      return 0;
+  return 1;
+}
+
+void grove_hub_release(grove_op *op)
+{
+  op->channel->through = op->sequence;
+  if (op->channel->shm && op->channel->shm->released)
+    __atomic_store_n(op->channel->shm->released, (uint64_t)op->sequence, __ATOMIC_RELEASE);
+}

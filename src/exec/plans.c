@@ -1,0 +1,175 @@
+/* The plans of a forest. Each is compiled at first need, for one kind of operation and one route,
+ * and kept with the forest. Channels hold the plans that they run, so that an operation which was
+ * abandoned still finds what it needs to pass on what others wait for.
+ */
+#include "exec/op.h"
+
+#include <stdlib.h>
+
+void grove_plans_release(grove_plans *p)
+{
+  if (!p || --p->references > 0) return;
+  grove_plan_free(&p->turned);
+  grove_plan_free(&p->forward);
+  grove_index_free(&p->slots);
+  free(p);
+}
+
+static void free_compiled(void *pointer)
+{
+  grove_compiled *c = pointer;
+  for (grove_channel *next; c->pool; c->pool = next) {
+    next = c->pool->next;
+    grove_channel_release(c->pool);
+  }
+  for (grove_plans *next; c->plans; c->plans = next) {
+    next = c->plans->next;
+    grove_plans_release(c->plans);
+  }
+  grove_choices_free(c);
+  free(c);
+}
+
+grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out)
+{
+  grove_status status = GROVE_OK;
+  grove_compiled *c = f->compiled;
+  if (!c) {
+    GROVE_NEW(c, 1);
+    f->compiled = c;
+    f->free_compiled = free_compiled;
+  }
+  *out = c;
+fail:
+  return status;
+}
+
+/* ---- compiling ---- */
+
+/* Does the operation move a value for each edge, so that every edge has a root of its own? */
+static int splits_roots(const grove_plans *p)
+{
+  return p->whole || (p->operation != GROVE_BCAST && p->operation != GROVE_REDUCE);
+}
+
+/* The same forest with other roots: those of the multi-forest, one for each edge. Where edges are
+ * combined with their roots in the end they are in their own order. */
+static grove_status split_roots(const grove_forest *f, grove_plans *p, grove_forest *view)
+{
+  grove_status status = GROVE_OK;
+  *view = *f;
+  p->slots = (grove_index){.count = f->roots.slots.count};
+  if (p->operation != GROVE_FETCH && !p->whole) {
+    GROVE_TRY(grove_multi_slots(f, &p->slots));
+    grove_index_settle(&p->slots);
+  }
+  view->roots.slots = p->slots;
+fail:
+  return status;
+}
+
+/* In the direction of the data. */
+static grove_status turn(grove_plans *p)
+{
+  grove_status status = GROVE_OK;
+  switch (p->operation) {
+  case GROVE_REDUCE:
+  case GROVE_COLLECT: GROVE_TRY(grove_plan_reverse(p->forward, &p->turned)); break;
+  case GROVE_FETCH: GROVE_TRY(grove_plan_round_trip(p->forward, &p->turned)); break;
+  default: break;
+  }
+  if (p->whole && p->operation == GROVE_REDUCE)
+    grove_plan_rename(p->turned, GROVE_SPACE_ROOT, GROVE_SPACE_EDGE);
+fail:
+  return status;
+}
+
+/* What comes from several ranks in one message is not in the order of ranks: where that order
+ * counts, all edges come together before they meet their roots. */
+static int is_whole(const grove_channel_key *key, const grove_route *route)
+{
+  if (!route->relays) return 0;
+  return key->operation == GROVE_FETCH || (key->operation == GROVE_REDUCE && !key->merges);
+}
+
+static grove_plans like(const grove_channel_key *key, const grove_routing *routing)
+{
+  int relays = routing->route->relays;
+  return (grove_plans){.references = 1,
+                       .operation = key->operation,
+                       .generation = key->generation,
+                       .shared = relays ? key->merges : key->shared,
+                       .whole = is_whole(key, routing->route),
+                       .route = routing->route,
+                       .cap = relays ? routing->cap : 0};
+}
+
+static int same(const grove_plans *a, const grove_plans *b)
+{
+  return a->operation == b->operation && a->generation == b->generation &&
+         a->shared == b->shared && a->whole == b->whole && a->route == b->route &&
+         a->cap == b->cap;
+}
+
+/* Memory for what is to be compiled, and the forest as the route shall see it. */
+static grove_status prepare(grove_forest *f, const grove_plans *wanted, grove_compiled **c,
+                            grove_forest *view, grove_plans **out)
+{
+  grove_status status = GROVE_OK;
+  grove_plans *p = NULL;
+  GROVE_TRY(grove_forest_compiled(f, c));
+  GROVE_NEW(p, 1);
+  *p = *wanted;
+  *view = *f;
+  *out = p;
+  if (splits_roots(p)) GROVE_TRY(split_roots(f, p, view));
+fail:
+  return status;
+}
+
+static grove_build build_for(const grove_plans *p)
+{
+  int forward = p->operation == GROVE_BCAST || p->operation == GROVE_DISTRIBUTE;
+  return (grove_build){.share = p->shared,
+                       .by_root = p->operation == GROVE_REDUCE && !p->whole,
+                       .back = !forward,
+                       .cap = p->cap};
+}
+
+/* Collective if the route relays. */
+static grove_status compile(grove_forest *f, const grove_plans *wanted, grove_plans **out)
+{
+  grove_status status = GROVE_OK;
+  grove_compiled *c = NULL;
+  grove_plans *p = NULL;
+  grove_forest view;
+  grove_build how = build_for(wanted);
+  grove_status mine = prepare(f, wanted, &c, &view, &p);
+  if (wanted->route->relays) GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+  GROVE_TRY(mine);
+  GROVE_TRY(wanted->route->build(&view, &how, &p->forward));
+  GROVE_TRY(turn(p));
+  p->next = c->plans;
+  c->plans = p;
+  *out = p;
+  return GROVE_OK;
+fail:
+  grove_plans_release(p);
+  return status;
+}
+
+static grove_plans *find(const grove_forest *f, const grove_plans *wanted)
+{
+  const grove_compiled *c = f->compiled;
+  grove_plans *p = c ? c->plans : NULL;
+  while (p && !same(p, wanted)) p = p->next;
+  return p;
+}
+
+grove_status grove_plans_get(grove_forest *f, const grove_channel_key *key,
+                             const grove_routing *routing, grove_plans **out)
+{
+  grove_plans wanted = like(key, routing);
+  *out = find(f, &wanted);
+  return *out ? GROVE_OK : compile(f, &wanted, out);
+}

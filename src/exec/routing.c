@@ -1,0 +1,214 @@
+/* Which route an operation takes, and the plans for it. Both are settled before anything is wired,
+ * since ranks must talk for them, and kept with the forest: a further operation of the same kind
+ * and size asks nobody.
+ */
+#include "exec/op.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- what was chosen before ---- */
+
+/* Units of 8 to 15 bytes are of one class, those of 16 to 31 of the next. */
+static int class_of(int64_t bytes)
+{
+  int class = 0;
+  while (bytes >>= 1) class ++;
+  return class;
+}
+
+/* What is kept of a choice: for which kind and size of operation it was made. */
+struct grove_decision {
+  struct grove_decision *next;
+  int generation, share, backward, both, size_class;
+  grove_choice choice;
+};
+
+void grove_choices_free(grove_compiled *c)
+{
+  for (grove_decision *next; c->decisions; c->decisions = next) {
+    next = c->decisions->next;
+    free(c->decisions);
+  }
+  for (int share = 0; share < 2; share++) grove_survey_free(&c->surveys[share]);
+}
+
+static const grove_choice *find_choice(const grove_compiled *c, const grove_decision *wanted)
+{
+  for (const grove_decision *d = c->decisions; d; d = d->next)
+    if (d->generation == wanted->generation && d->share == wanted->share &&
+        d->backward == wanted->backward && d->both == wanted->both &&
+        d->size_class == wanted->size_class)
+      return &d->choice;
+  return NULL;
+}
+
+/* ---- choosing ---- */
+
+static int goes_back(grove_operation operation)
+{
+  return operation == GROVE_REDUCE || operation == GROVE_COLLECT;
+}
+
+/* A survey is of one set of nodes. */
+static grove_status get_survey(grove_forest *f, grove_compiled *c, int share)
+{
+  grove_status status = GROVE_OK;
+  if (c->surveys[share] && c->surveyed[share] == f->ctx->generation) return GROVE_OK;
+  grove_survey_free(&c->surveys[share]);
+  GROVE_TRY(grove_survey_create(f, share, &c->surveys[share]));
+  c->surveyed[share] = f->ctx->generation;
+fail:
+  return status;
+}
+
+/* Agreed by all. */
+static grove_status choose_for(grove_forest *f, const grove_channel_key *key, int64_t bytes,
+                               grove_choice *out)
+{
+  grove_status status = GROVE_OK;
+  grove_compiled *c = NULL;
+  grove_decision wanted = {.generation = key->generation,
+                           .share = key->merges,
+                           .backward = goes_back(key->operation),
+                           .both = key->operation == GROVE_FETCH,
+                           .size_class = class_of(bytes)};
+  grove_question question = {
+    .unit_bytes = bytes, .backward = wanted.backward, .both = wanted.both};
+  grove_decision *made = NULL;
+  grove_status mine = grove_forest_compiled(f, &c);
+  const grove_choice *known = mine == GROVE_OK ? find_choice(c, &wanted) : NULL;
+  if (known) {
+    *out = *known;
+    return GROVE_OK;
+  }
+  if (mine == GROVE_OK && !(made = grove_memory(1, sizeof *made)))
+    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a choice of routes");
+  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+  GROVE_TRY(get_survey(f, c, wanted.share));
+  GROVE_TRY(grove_route_choose(c->surveys[wanted.share], &question, &wanted.choice));
+  *out = wanted.choice;
+  wanted.next = c->decisions;
+  *made = wanted;
+  c->decisions = made;
+  return GROVE_OK;
+fail:
+  free(made);
+  return status;
+}
+
+/* Fields of one forest that go the same way are one question. Returns the bytes of all of those, or
+ * 0 if an earlier field asked already. */
+static int64_t bytes_together(int n, const grove_request *requests, const grove_channel_key *keys,
+                              int k)
+{
+  int64_t bytes = 0;
+  for (int i = 0; i < n; i++) {
+    int together = requests[i].forest == requests[k].forest && keys[i].merges == keys[k].merges &&
+                   keys[i].operation == keys[k].operation;
+    if (together && i < k) return 0;
+    if (together) bytes += keys[i].unit_bytes;
+  }
+  return bytes;
+}
+
+/* What all questions come to: the routes' prices are added up. */
+static grove_status choose(int n, const grove_request *requests, const grove_channel_key *keys,
+                           grove_choice *out)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0, asked = 0; k < n; k++) {
+    grove_choice choice;
+    int64_t bytes = bytes_together(n, requests, keys, k);
+    if (bytes == 0) continue;
+    GROVE_TRY(choose_for(requests[k].forest, &keys[k], bytes, &choice));
+    for (int i = 0; i < choice.n && asked > 0; i++)
+      choice.candidates[i].seconds += out->candidates[i].seconds;
+    *out = choice;
+    if (asked++ > 0) grove_choice_decide(out, requests[k].forest->ctx->machine);
+  }
+fail:
+  return status;
+}
+
+/* ---- the whole ---- */
+
+static int64_t bytes_of(int n, const grove_channel_key *keys)
+{
+  int64_t bytes = 0;
+  for (int k = 0; k < n; k++) bytes += keys[k].unit_bytes;
+  return bytes;
+}
+
+/* Whether ranks have to talk, which all know alike. */
+static int needs_talk(const grove_context *ctx)
+{
+  int wanted = ctx->options.route;
+  if (wanted == GROVE_ROUTE_STANDARD) return 0;
+  if (ctx->options.transport_off_node != GROVE_OFF_NODE_P2P) return 0;
+  return wanted != GROVE_ROUTE_AUTO || grove_route_can_help(ctx);
+}
+
+/* Before ranks talk of plans it must be certain that all make the same operation. Agreed by all. */
+static grove_status agree_on_signature(grove_context *ctx, grove_status mine, int64_t signature)
+{
+  grove_status status = GROVE_OK;
+  int64_t both[2] = {signature, -signature};
+  GROVE_TRY(grove_context_agree(ctx, mine, both, 2));
+  GROVE_CHECK(both[0] == -both[1], GROVE_ERR_STATE,
+              "the ranks do not make the same operation: forest, operation or unit differ");
+fail:
+  return status;
+}
+
+/* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
+ * cannot serve a forest says so on every rank. */
+static grove_status build_plans(int n, const grove_request *requests,
+                                const grove_channel_key *keys, const grove_routing *routing)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < n; k++) {
+    grove_plans *plans = NULL;
+    grove_status outcome = grove_plans_get(requests[k].forest, &keys[k], routing, &plans);
+    if (status == GROVE_OK) status = outcome;
+  }
+  return status;
+}
+
+static grove_status find_route(grove_context *ctx, int n, const grove_request *requests,
+                               const grove_channel_key *keys, grove_routing *out)
+{
+  grove_status status = GROVE_OK;
+  int wanted = ctx->options.route;
+  int64_t bytes = bytes_of(n, keys);
+  if (wanted == GROVE_ROUTE_AUTO && bytes > 0) {
+    GROVE_TRY(choose(n, requests, keys, &out->choice));
+    out->route = out->choice.candidates[out->choice.chosen].route;
+    out->chosen = 1;
+  } else if (wanted != GROVE_ROUTE_AUTO) {
+    out->route = grove_routes[wanted - 1];
+  }
+  if (out->route->relays) out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
+fail:
+  return status;
+}
+
+grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
+                                const grove_request *requests, const grove_channel_key *keys,
+                                grove_routing *out)
+{
+  grove_status status = GROVE_OK;
+  grove_routing routing = {.route = &grove_route_standard};
+  *out = routing;
+  if (!needs_talk(ctx)) return mine;
+  GROVE_TRY(agree_on_signature(ctx, mine, signature));
+  GROVE_TRY(find_route(ctx, n, requests, keys, &routing));
+  if (routing.route->relays) status = build_plans(n, requests, keys, &routing);
+  if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank */
+    routing.route = &grove_route_standard;
+    status = GROVE_OK;
+  }
+  *out = routing;
+fail:
+  return status;
+}

@@ -1,0 +1,233 @@
+#include "route/choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How much faster than standard another route must be by the model: with numbers of another machine
+ * or of some kind of machine, and with measured ones. Standard has no stages that wait for each
+ * other; where the numbers are not even this machine's, small gains may be none. */
+static const double GAIN_NOT_MEASURED = 1.3, GAIN_MEASURED = 1.05;
+
+/* Where nobody says when messages turn to rendezvous: as on Lassen (node-aware-strategies, 2.3.3
+ * and Table 2). */
+enum { USUAL_CAP_BYTES = 8192 };
+
+/* ---- what can be said without talking ---- */
+
+const char *grove_route_alone(const grove_topo *topo, int off_node)
+{
+  if (topo->nnodes == 1) return "all ranks are on one node";
+  if (topo->nnodes == topo->nranks) return "every node has one rank";
+  if (off_node != GROVE_OFF_NODE_P2P) return "only standard has this transport between nodes";
+  return NULL;
+}
+
+int grove_route_can_help(const grove_context *ctx)
+{
+  return !grove_route_alone(&ctx->topo, ctx->options.transport_off_node);
+}
+
+int64_t grove_split_cap(const grove_machine *m, int message_cap, int64_t unit_bytes)
+{
+  int64_t bytes = message_cap;
+  if (bytes < 0) bytes = m ? m->from[GROVE_CPU][GROVE_OFF_NODE][GROVE_REND] : 0;
+  if (bytes == INT64_MAX || (message_cap < 0 && bytes == 0)) bytes = USUAL_CAP_BYTES;
+  int64_t units = bytes / (unit_bytes > 0 ? unit_bytes : 1);
+  return units > 0 ? units : 1;
+}
+
+int64_t grove_route_cap(const grove_context *ctx, int64_t unit_bytes)
+{
+  return grove_split_cap(ctx->machine, ctx->options.message_cap, unit_bytes);
+}
+
+/* ---- what a route takes ---- */
+
+/* Counts what the node's ranks send, or all. */
+static void count_traffic(const grove_manifest *manifest, const grove_topo *topo, int node,
+                          int64_t unit_bytes, grove_estimate *out)
+{
+  for (int64_t i = 0; i < manifest->count; i++) {
+    const grove_shipment *s = &manifest->shipments[i];
+    int off = !grove_topo_same_node(topo, s->from, s->to);
+    if (node >= 0 && topo->place[s->from].node != node) continue;
+    out->messages[off]++;
+    out->bytes[off] += s->units * unit_bytes;
+  }
+}
+
+grove_status grove_route_estimate(const grove_manifest *manifest, const grove_machine *m,
+                                  const grove_topo *topo, int node, const grove_pricing *how,
+                                  grove_estimate *out)
+{
+  grove_status status = GROVE_OK;
+  grove_estimate e = {.price = {.seconds = NAN}, .stages = manifest->nstages};
+  count_traffic(manifest, topo, node, how->unit_bytes, &e);
+  if (m && node >= 0)
+    GROVE_TRY(grove_price_node(m, topo, node, manifest, how, &e.price));
+  else if (m)
+    GROVE_TRY(grove_price_manifest(m, topo, manifest, how, &e.price));
+  *out = e;
+fail:
+  return status;
+}
+
+static void double_estimate(grove_estimate *e)
+{
+  e->price.seconds *= 2;
+  e->stages *= 2;
+  for (int t = 0; t < GROVE_TERMS; t++) e->price.term[t] *= 2;
+  for (int i = 0; i < 2; i++) {
+    e->messages[i] *= 2;
+    e->bytes[i] *= 2;
+  }
+}
+
+/* On a clerk: what a route takes its node. */
+static grove_status estimate(const grove_survey *survey, const grove_question *question,
+                             const grove_route *route, grove_estimate *out)
+{
+  grove_status status = GROVE_OK;
+  const grove_context *ctx = survey->ctx;
+  const grove_topo *topo = &ctx->topo;
+  grove_manifest manifest = {0};
+  grove_build how = {.share = survey->share,
+                     .back = question->backward || question->both,
+                     .cap = grove_route_cap(ctx, question->unit_bytes)};
+  grove_pricing pricing = {.unit_bytes = question->unit_bytes,
+                           .shared_memory = ctx->shares_node &&
+                                            ctx->options.transport_on_node == GROVE_ON_NODE_SHM,
+                           .order = GROVE_QUEUE_TYPICAL};
+  GROVE_TRY(route->count(&survey->demand, topo, &how, &manifest));
+  if (question->backward) grove_manifest_reverse(&manifest);
+  GROVE_TRY(grove_route_estimate(&manifest, ctx->machine, topo, topo->place[ctx->rank].node,
+                                 &pricing, out));
+  if (question->both) double_estimate(out);
+fail:
+  grove_manifest_free(&manifest);
+  return status;
+}
+
+static grove_status estimate_all(const grove_survey *survey, const grove_question *question, int n,
+                                 grove_estimate *out)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < n && survey->clerk; i++)
+    GROVE_TRY(estimate(survey, question, grove_routes[i], &out[i]));
+fail:
+  return status;
+}
+
+/* ---- the choice ---- */
+
+/* The cheapest of those that have a price, but not this one; -1: there is none. */
+static int find_cheapest(const grove_choice *choice, double but_not)
+{
+  int best = -1;
+  for (int i = 0; i < choice->n; i++) {
+    double seconds = choice->candidates[i].seconds;
+    if (isnan(seconds) || seconds == but_not) continue;
+    if (best < 0 || seconds < choice->candidates[best].seconds) best = i;
+  }
+  return best;
+}
+
+void grove_choice_decide(grove_choice *choice, const grove_machine *m)
+{
+  double standard = choice->candidates[0].seconds;
+  int best = find_cheapest(choice, NAN);
+  choice->needed = m && grove_machine_is_measured(m) ? GAIN_MEASURED : GAIN_NOT_MEASURED;
+  choice->chosen =
+    best > 0 && standard > choice->needed * choice->candidates[best].seconds ? best : 0;
+  choice->runner_up = find_cheapest(choice, choice->candidates[choice->chosen].seconds);
+}
+
+static int count_candidates(const grove_context *ctx)
+{
+  return grove_route_can_help(ctx) ? GROVE_ROUTES : 1;
+}
+
+static void list_prices(int n, const grove_estimate *estimates, int64_t *out)
+{
+  for (int i = 0; i < n; i++) out[i] = grove_price_picoseconds(estimates[i].price.seconds);
+}
+
+/* From the prices that all ranks agreed upon. */
+static void settle(const grove_context *ctx, int n, const int64_t *prices, grove_choice *out)
+{
+  *out = (grove_choice){.n = n};
+  for (int i = 0; i < n; i++)
+    out->candidates[i] =
+      (grove_candidate){.route = grove_routes[i], .seconds = grove_price_seconds(prices[i])};
+  grove_choice_decide(out, ctx->machine);
+}
+
+grove_status grove_route_choose(const grove_survey *survey, const grove_question *question,
+                                grove_choice *out)
+{
+  grove_status status = GROVE_OK;
+  grove_estimate estimates[GROVE_ROUTES] = {0};
+  int64_t prices[GROVE_ROUTES];
+  int n = count_candidates(survey->ctx);
+  grove_status mine = estimate_all(survey, question, n, estimates);
+  list_prices(n, estimates, prices);
+  GROVE_TRY(grove_context_agree(survey->ctx, mine, prices, n));
+  settle(survey->ctx, n, prices, out);
+fail:
+  return status;
+}
+
+/* ---- the choice with its reasons ---- */
+
+/* Adds what another node takes. */
+static void join(const grove_estimate *more, grove_candidate *out)
+{
+  grove_estimate *e = &out->estimate;
+  if (e->stages == 0 || grove_price_exceeds(&more->price, &e->price)) e->price = more->price;
+  e->stages = more->stages > e->stages ? more->stages : e->stages;
+  for (int i = 0; i < 2; i++) {
+    e->messages[i] += more->messages[i];
+    e->bytes[i] += more->bytes[i];
+  }
+}
+
+/* What a clerk found out, for rank 0. */
+static grove_status write_letter(const grove_survey *survey, const grove_estimate *estimates,
+                                 grove_mail *mail)
+{
+  grove_status status = GROVE_OK;
+  grove_estimate *copy = NULL;
+  if (!survey->clerk || survey->ctx->rank == 0) return GROVE_OK;
+  GROVE_NEW(mail->sent, 1);
+  GROVE_ROOM(copy, GROVE_ROUTES);
+  for (int i = 0; i < GROVE_ROUTES; i++) copy[i] = estimates[i];
+  mail->sent[mail->nsent++] =
+    (grove_parcel){.peer = 0, .bytes = GROVE_ROUTES * (int64_t)sizeof *copy, .data = copy};
+fail:
+  return status;
+}
+
+grove_status grove_route_explain(const grove_survey *survey, const grove_question *question,
+                                 grove_choice *out)
+{
+  grove_status status = GROVE_OK;
+  grove_context *ctx = survey->ctx;
+  grove_estimate estimates[GROVE_ROUTES] = {0};
+  int64_t prices[GROVE_ROUTES];
+  grove_mail mail = {0};
+  int n = count_candidates(ctx);
+  grove_status mine = estimate_all(survey, question, n, estimates);
+  if (mine == GROVE_OK) mine = write_letter(survey, estimates, &mail);
+  list_prices(n, estimates, prices);
+  GROVE_TRY(grove_context_exchange(ctx, mine, prices, n, &mail));
+  settle(ctx, n, prices, out);
+  for (int i = 0; i < n && ctx->rank == 0; i++) {
+    join(&estimates[i], &out->candidates[i]);
+    for (int k = 0; k < mail.ncame; k++)
+      join((const grove_estimate *)mail.came[k].data + i, &out->candidates[i]);
+  }
+fail:
+  grove_parcels_free(mail.nsent, mail.sent);
+  grove_parcels_free(mail.ncame, mail.came);
+  return status;
+}

@@ -1,0 +1,206 @@
+#include "route/direct.h"
+
+#include "base/order.h"
+#include "pack/shape.h"
+
+#include <stdlib.h>
+
+/* Fewer edges are in the first cache, whatever their order. */
+enum { WORTH_ORDERING = 512 };
+
+/* ---- another order, and values sent once ---- */
+
+/* Is it worth while that the values of a message between these ranks are sent once? Inside a node
+ * bytes cost little. */
+static int worth_sharing(const grove_topo *topo, int a, int b, int repeats)
+{
+  int on_node = grove_topo_same_node(topo, a, b);
+  return repeats >= (on_node ? GROVE_REPEATS_MOST : GROVE_REPEATS_SOME);
+}
+
+static int pays(const grove_forest *f, const grove_side *side, int group)
+{
+  return worth_sharing(&f->ctx->topo, f->ctx->rank, side->ranks[group], side->repeats[group]);
+}
+
+/* A list, and what its entries are called at the owner of the roots. */
+typedef struct named_list {
+  grove_index *slots;
+  int64_t *names;
+} named_list;
+
+/* Too few entries to gain from another order, or too many to be numbered? */
+static int keeps_order(int64_t n)
+{
+  return n < WORTH_ORDERING || n > GROVE_LIST_MOST;
+}
+
+/* Would it help to have these names in order? Not where they are so, or follow a pattern, which has
+ * better kernels. Both ends must come to the same answer, and look at the same list. */
+static grove_status is_disorderly(int64_t n, const int64_t *names, int *out)
+{
+  grove_status status = GROVE_OK;
+  const grove_index none = {0};
+  grove_index list = {0};
+  grove_shape shape = {0};
+  *out = 0;
+  if (keeps_order(n) || grove_order_ascends(n, names)) return GROVE_OK;
+  GROVE_TRY(grove_index_create(n, names, &list));
+  GROVE_TRY(grove_shape_create(&list, &none, sizeof(double), &shape));
+  *out = shape.form == GROVE_SHAPE_LISTED;
+fail:
+  grove_shape_free(&shape);
+  grove_index_free(&list);
+  return status;
+}
+
+/* Puts both in the order of the names. */
+static grove_status order_by_name(named_list list, grove_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = list.slots->count, *sorted = NULL;
+  int32_t *order = NULL;
+  grove_index ordered = {0};
+  int wanted = 0;
+  GROVE_TRY(is_disorderly(n, list.names, &wanted));
+  if (!wanted) return GROVE_OK;
+  GROVE_ROOM(sorted, n);
+  GROVE_TRY(grove_order_create(n, list.names, &order));
+  for (int64_t i = 0; i < n; i++) sorted[i] = grove_index_at(list.slots, order[i]);
+  GROVE_TRY(grove_index_create(n, sorted, &ordered));
+  GROVE_TRY(grove_plan_adopt(plan, &ordered));
+  *list.slots = ordered;
+  for (int64_t i = 0; i < n; i++) sorted[i] = list.names[order[i]];
+  for (int64_t i = 0; i < n; i++) list.names[i] = sorted[i];
+fail:
+  free(sorted);
+  free(order);
+  return status;
+}
+
+/* A stage in the making. */
+typedef struct maker {
+  const grove_forest *f;
+  const grove_build *how;
+  grove_direct_scope scope;
+  grove_plan *plan;
+  grove_stage *stage;
+} maker;
+
+static int belongs(const maker *m, const grove_side *side, int group)
+{
+  const grove_topo *topo = &m->f->ctx->topo;
+  return m->scope == GROVE_DIRECT_ALL ||
+         grove_topo_same_node(topo, m->f->ctx->rank, side->ranks[group]);
+}
+
+static int shares(const maker *m, const grove_side *side, int group)
+{
+  return m->how->share && pays(m->f, side, group);
+}
+
+/* The lists of the leaf side, whose names are the remote indices of the roots. */
+static grove_status arrange_leaves(const maker *m)
+{
+  grove_status status = GROVE_OK;
+  const grove_side *leaves = &m->f->leaves;
+  int64_t *roots = NULL;
+  int wanted = 0;
+  for (int g = 0; g < leaves->count; g++)
+    wanted |= belongs(m, leaves, g) && (m->how->by_root || shares(m, leaves, g));
+  if (!wanted) return GROVE_OK;
+  GROVE_TRY(grove_leaves_roots(m->f, &roots));
+  for (int g = 0, i = 0; g < leaves->count; g++) {
+    if (!belongs(m, leaves, g)) continue;
+    int self = leaves->ranks[g] == m->f->ctx->rank;
+    grove_message *to = self ? NULL : &m->stage->receives[i++];
+    named_list list = {self ? &m->stage->keep_to.index : &to->slots.index,
+                       roots + leaves->begin[g]};
+    if (m->how->by_root) GROVE_TRY(order_by_name(list, m->plan));
+    grove_index names = {.count = list.slots->count, .wide = list.names};
+    if (to && shares(m, leaves, g)) GROVE_TRY(grove_message_receive_once(to, &names, m->plan));
+  }
+fail:
+  free(roots);
+  return status;
+}
+
+/* The same list at the owner: its slots are the names. */
+static grove_status order_roots(grove_index *slots, grove_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  int64_t *names = NULL;
+  if (keeps_order(slots->count)) return GROVE_OK;
+  GROVE_ROOM(names, slots->count);
+  for (int64_t i = 0; i < slots->count; i++) names[i] = grove_index_at(slots, i);
+  GROVE_TRY(order_by_name((named_list){slots, names}, plan));
+fail:
+  free(names);
+  return status;
+}
+
+static grove_status arrange_roots(const maker *m)
+{
+  grove_status status = GROVE_OK;
+  const grove_side *roots = &m->f->roots;
+  for (int g = 0, i = 0; g < roots->count; g++) {
+    if (!belongs(m, roots, g)) continue;
+    int self = roots->ranks[g] == m->f->ctx->rank;
+    grove_message *from = self ? NULL : &m->stage->sends[i++];
+    if (m->how->by_root)
+      GROVE_TRY(order_roots(self ? &m->stage->keep_from.index : &from->slots.index, m->plan));
+    if (from && shares(m, roots, g)) GROVE_TRY(grove_message_send_once(from, m->plan));
+  }
+fail:
+  return status;
+}
+
+/* ---- the stage ---- */
+
+static int count_messages(const maker *m, const grove_side *side)
+{
+  int count = 0;
+  for (int g = 0; g < side->count; g++)
+    count += belongs(m, side, g) && side->ranks[g] != m->f->ctx->rank;
+  return count;
+}
+
+/* One message a group; the group of the own rank is kept. */
+static void fill(const maker *m, const grove_side *side, grove_space space, grove_message *messages,
+                 grove_slots *keep)
+{
+  for (int g = 0, i = 0; g < side->count; g++) {
+    if (!belongs(m, side, g)) continue;
+    grove_slots slots = {
+      .space = space,
+      .index = grove_index_view(&side->slots, side->begin[g], side->begin[g + 1] - side->begin[g])};
+    if (side->ranks[g] == m->f->ctx->rank)
+      *keep = slots;
+    else
+      messages[i++] = (grove_message){.peer = side->ranks[g], .slots = slots};
+  }
+}
+
+grove_status grove_direct_stage(const grove_forest *f, const grove_build *how,
+                                grove_direct_scope scope, int sends, int receives, int stage,
+                                grove_plan *plan)
+{
+  grove_status status = GROVE_OK;
+  maker m = {.f = f, .how = how, .scope = scope, .plan = plan, .stage = &plan->stages[stage]};
+  GROVE_TRY(grove_plan_stage(plan, stage, count_messages(&m, &f->roots) + sends,
+                             count_messages(&m, &f->leaves) + receives));
+  fill(&m, &f->roots, GROVE_SPACE_ROOT, m.stage->sends, &m.stage->keep_from);
+  fill(&m, &f->leaves, GROVE_SPACE_LEAF, m.stage->receives, &m.stage->keep_to);
+  GROVE_TRY(arrange_roots(&m));
+  GROVE_TRY(arrange_leaves(&m));
+fail:
+  return status;
+}
+
+int64_t grove_direct_units(const grove_demand_pair *pair, const grove_topo *topo,
+                           const grove_build *how)
+{
+  if (!how->share || pair->edges > GROVE_LIST_MOST) return pair->edges;
+  int repeats = (int)grove_repeats_of(pair->edges, pair->distinct);
+  return worth_sharing(topo, pair->from, pair->to, repeats) ? pair->distinct : pair->edges;
+}

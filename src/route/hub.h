@@ -1,0 +1,70 @@
+/* A rank's part of a relay while its plan is built: what it has and needs, and what passes through
+ * it, as its neighbours told. relay.c fills it in, relay_plan.c makes the plan of it.
+ */
+#ifndef GROVE_ROUTE_HUB_H
+#define GROVE_ROUTE_HUB_H
+
+#include "route/cargo.h"
+#include "route/legs.h"
+#include "route/post.h"
+#include "route/relay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What this rank sends for one of its node, perhaps itself, to a rank of another node. */
+typedef struct grove_passage {
+  int32_t from, receiver;
+  int64_t units;
+  int64_t at; /* its first hub slot */
+} grove_passage;
+
+/* A leg that this rank receives. */
+typedef struct grove_intake {
+  int32_t from, sender;
+  int64_t begin, units;
+  int64_t at;           /* where its units begin among all that come */
+  int64_t nlists;       /* ranks that need some of it */
+  const int64_t *lists; /* for each, ascending: rank, how many units, which: in the letter */
+} grove_intake;
+
+typedef struct grove_hub {
+  const grove_relay *relay;
+  const grove_forest *f;
+  const grove_build *how;
+  grove_cargo cargo;
+  grove_needs needs;
+  grove_legs legs;     /* of the cargo, by sender */
+  grove_legs arrivals; /* of the needs, by receiver: begin and end are their units */
+  grove_post post;     /* the letters that intakes point into */
+  int64_t npassages;
+  grove_passage *passages; /* by from, then by receiver */
+  int32_t *by_receiver;    /* which of them is the first, second, ... by receiver, then by from */
+  int64_t nintakes;
+  grove_intake *intakes; /* by sender, from, begin */
+  int64_t *needed;       /* by local number in the node: units that this rank passes on to it */
+} grove_hub;
+
+/* This rank's part of the plan. */
+grove_status grove_hub_plan(const grove_hub *hub, grove_plan **out);
+
+/* One list of an intake, and where the next begins. */
+typedef struct grove_listed {
+  int rank;
+  int64_t count;
+  const int64_t *places;
+} grove_listed;
+
+static inline grove_listed grove_intake_list(const int64_t **at)
+{
+  grove_listed list = {.rank = (int)(*at)[0], .count = (*at)[1], .places = *at + 2};
+  *at += 2 + list.count;
+  return list;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

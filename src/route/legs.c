@@ -1,0 +1,64 @@
+#include "route/legs.h"
+
+#include <stdlib.h>
+
+grove_status grove_legs_add(grove_legs *legs, const grove_leg *leg)
+{
+  grove_status status = GROVE_OK;
+  if (legs->count == legs->room) {
+    int64_t room = 2 * legs->room + 16;
+    grove_leg *more = realloc(legs->leg, (size_t)room * sizeof *more);
+    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %lld legs", (long long)room);
+    legs->leg = more;
+    legs->room = room;
+  }
+  legs->leg[legs->count++] = *leg;
+fail:
+  return status;
+}
+
+void grove_legs_free(grove_legs *legs)
+{
+  free(legs->leg);
+  *legs = (grove_legs){0};
+}
+
+void grove_legs_sort(grove_legs *legs, grove_legs_order order)
+{
+  if (legs->count > 1) qsort(legs->leg, (size_t)legs->count, sizeof *legs->leg, order);
+}
+
+static int compare(int64_t a, int64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+int grove_legs_by_block(const void *a, const void *b)
+{
+  const grove_leg *x = a, *y = b;
+  if (x->from != y->from) return compare(x->from, y->from);
+  if (x->node != y->node) return compare(x->node, y->node);
+  return compare(x->begin, y->begin);
+}
+
+static int by_from_and_begin(const grove_leg *x, const grove_leg *y)
+{
+  if (x->from != y->from) return compare(x->from, y->from);
+  return compare(x->begin, y->begin);
+}
+
+int grove_legs_by_sender(const void *a, const void *b)
+{
+  const grove_leg *x = a, *y = b;
+  if (x->sender != y->sender) return compare(x->sender, y->sender);
+  if (x->receiver != y->receiver) return compare(x->receiver, y->receiver);
+  return by_from_and_begin(x, y);
+}
+
+int grove_legs_by_receiver(const void *a, const void *b)
+{
+  const grove_leg *x = a, *y = b;
+  if (x->receiver != y->receiver) return compare(x->receiver, y->receiver);
+  if (x->sender != y->sender) return compare(x->sender, y->sender);
+  return by_from_and_begin(x, y);
+}

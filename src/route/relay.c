@@ -1,0 +1,396 @@
+#include "route/relay.h"
+
+#include "base/order.h"
+#include "route/hub.h"
+
+#include <stdlib.h>
+
+static void free_hub(grove_hub *h)
+{
+  grove_cargo_free(&h->cargo);
+  grove_needs_free(&h->needs);
+  grove_legs_free(&h->legs);
+  grove_legs_free(&h->arrivals);
+  grove_post_free(&h->post);
+  free(h->passages);
+  free(h->by_receiver);
+  free(h->intakes);
+  free(h->needed);
+  *h = (grove_hub){0};
+}
+
+static int is_rank(const grove_hub *h, int64_t rank)
+{
+  return rank >= 0 && rank < h->f->ctx->size;
+}
+
+static int on_node_of(const grove_hub *h, int64_t rank, int other)
+{
+  return is_rank(h, rank) && grove_topo_same_node(&h->f->ctx->topo, (int)rank, other);
+}
+
+static int on_own_node(const grove_hub *h, int64_t rank)
+{
+  return on_node_of(h, rank, h->f->ctx->rank);
+}
+
+static grove_status not_understood(const grove_hub *h, int from)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(0, GROVE_ERR_STATE, "route %s: rank %d does not understand what rank %d tells it",
+              h->relay->route->name, h->f->ctx->rank, from);
+fail:
+  return status;
+}
+
+/* ---- letters of the owners ---- */
+
+/* The first of n ascending places that is not below `least`. */
+static int64_t first_from(int64_t n, const int64_t *places, int64_t least)
+{
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (places[middle] < least)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* What one rank needs of a leg. */
+static grove_status write_list(grove_hub *h, const grove_leg *leg, int rank, int64_t n,
+                               const int64_t *places)
+{
+  grove_status status = GROVE_OK;
+  int64_t first = first_from(n, places, leg->begin), *words = NULL;
+  int64_t count = first_from(n, places, leg->end) - first;
+  if (count == 0) return GROVE_OK;
+  GROVE_TRY(grove_post_write(&h->post, leg->receiver, 2 + count, &words));
+  words[0] = rank;
+  words[1] = count;
+  for (int64_t i = 0; i < count; i++) words[2 + i] = places[first + i] - leg->begin;
+fail:
+  return status;
+}
+
+/* How many lists of a load have something in a leg. */
+static int64_t count_lists(const grove_load *load, const grove_leg *leg)
+{
+  int64_t count = 0;
+  for (int i = 0; i < load->nlists; i++) {
+    const int64_t *places = load->places + load->begin[i];
+    int64_t n = load->begin[i + 1] - load->begin[i], at = first_from(n, places, leg->begin);
+    count += at < n && places[at] < leg->end;
+  }
+  return count;
+}
+
+/* The receiver learns of a leg: sender, begin, units, lists; and then what is in the lists. */
+static grove_status write_to_receiver(grove_hub *h, const grove_leg *leg)
+{
+  grove_status status = GROVE_OK;
+  int b = grove_cargo_find(&h->cargo, leg->node);
+  const grove_load *load = &h->cargo.loads[b];
+  const int *ranks = h->cargo.ranks + h->cargo.first[b];
+  int64_t *words = NULL;
+  GROVE_TRY(grove_post_write(&h->post, leg->receiver, 4, &words));
+  words[0] = leg->sender;
+  words[1] = leg->begin;
+  words[2] = leg->end - leg->begin;
+  words[3] = count_lists(load, leg);
+  for (int i = 0; i < load->nlists; i++)
+    GROVE_TRY(write_list(h, leg, ranks[i], load->begin[i + 1] - load->begin[i],
+                         load->places + load->begin[i]));
+fail:
+  return status;
+}
+
+/* The sender learns how many units come for whom. */
+static grove_status write_to_sender(grove_hub *h, const grove_leg *leg)
+{
+  grove_status status = GROVE_OK;
+  int64_t *words = NULL;
+  GROVE_TRY(grove_post_write(&h->post, leg->sender, 2, &words));
+  words[0] = leg->receiver;
+  words[1] = leg->end - leg->begin;
+fail:
+  return status;
+}
+
+static grove_status write_letters(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  grove_legs_sort(&h->legs, grove_legs_by_sender);
+  for (int64_t i = 0; i < h->legs.count; i++) {
+    if (h->relay->gathers) GROVE_TRY(write_to_sender(h, &h->legs.leg[i]));
+    GROVE_TRY(write_to_receiver(h, &h->legs.leg[i]));
+  }
+fail:
+  return status;
+}
+
+/* ---- what senders and receivers read ---- */
+
+/* A letter from a rank of the own node: what passes through this rank on its way out. Legs between
+ * the same ranks are one passage. */
+static grove_status read_passages(grove_hub *h, grove_reader *r)
+{
+  while (r->at < r->end) {
+    int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
+    if (r->torn || !is_rank(h, receiver) || on_own_node(h, receiver) || units <= 0)
+      return not_understood(h, r->from);
+    grove_passage *last = h->npassages > 0 ? &h->passages[h->npassages - 1] : NULL;
+    if (last && last->from == r->from && last->receiver == receiver)
+      last->units += units;
+    else
+      h->passages[h->npassages++] =
+        (grove_passage){.from = r->from, .receiver = (int32_t)receiver, .units = units};
+  }
+  return GROVE_OK;
+}
+
+/* Is a list of places what it should be? Counts its units. */
+static int read_list(grove_hub *h, grove_reader *r, int64_t units, int *last)
+{
+  int64_t rank = grove_reader_next(r), n = grove_reader_next(r);
+  const int64_t *places = grove_reader_take(r, n);
+  if (!places || n == 0 || !on_own_node(h, rank) || rank <= *last) return 0;
+  for (int64_t i = 0; i < n; i++)
+    if (places[i] < (i > 0 ? places[i - 1] + 1 : 0) || places[i] >= units) return 0;
+  h->needed[h->f->ctx->topo.place[rank].local] += n;
+  *last = (int)rank;
+  return 1;
+}
+
+/* A letter from a rank of another node: legs of its block for this one. */
+static grove_status read_intakes(grove_hub *h, grove_reader *r)
+{
+  while (r->at < r->end) {
+    int64_t sender = grove_reader_next(r), begin = grove_reader_next(r);
+    int64_t units = grove_reader_next(r), nlists = grove_reader_next(r);
+    int right = !r->torn && on_node_of(h, sender, r->from) && begin >= 0 && units > 0;
+    h->intakes[h->nintakes++] = (grove_intake){.from = r->from,
+                                               .sender = (int32_t)sender,
+                                               .begin = begin,
+                                               .units = units,
+                                               .nlists = nlists,
+                                               .lists = r->at};
+    int last = -1;
+    for (int64_t i = 0; i < nlists && right; i++) right = read_list(h, r, units, &last);
+    if (!right) return not_understood(h, r->from);
+  }
+  return GROVE_OK;
+}
+
+static int by_sender(const void *a, const void *b)
+{
+  const grove_intake *x = a, *y = b;
+  if (x->sender != y->sender) return x->sender < y->sender ? -1 : 1;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Room for as many passages and intakes as the letters can have. */
+static grove_status make_room(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  const grove_topo *topo = &h->f->ctx->topo;
+  int64_t out = 0, in = 0;
+  for (int i = 0; i < grove_post_count(&h->post); i++) {
+    grove_reader r = grove_post_read(&h->post, i);
+    *(on_own_node(h, r.from) ? &out : &in) += r.end - r.at;
+  }
+  GROVE_ROOM(h->passages, out / 2 + 1);
+  GROVE_ROOM(h->intakes, in / 4 + 1);
+  GROVE_NEW(h->needed, grove_topo_node_size(topo, topo->place[topo->rank].node));
+fail:
+  return status;
+}
+
+/* What is sent lies by receiver; what is received, by sender. */
+static grove_status place_units(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  int64_t *receivers = NULL, at = 0;
+  GROVE_ROOM(receivers, h->npassages);
+  for (int64_t i = 0; i < h->npassages; i++) receivers[i] = h->passages[i].receiver;
+  GROVE_TRY(grove_order_create(h->npassages, receivers, &h->by_receiver));
+  for (int64_t i = 0; i < h->npassages; i++) {
+    h->passages[h->by_receiver[i]].at = at;
+    at += h->passages[h->by_receiver[i]].units;
+  }
+  if (h->nintakes > 1) qsort(h->intakes, (size_t)h->nintakes, sizeof *h->intakes, by_sender);
+  at = 0;
+  for (int64_t i = 0; i < h->nintakes; i++) {
+    h->intakes[i].at = at;
+    at += h->intakes[i].units;
+  }
+fail:
+  free(receivers);
+  return status;
+}
+
+static grove_status read_letters(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(make_room(h));
+  for (int i = 0; i < grove_post_count(&h->post); i++) {
+    grove_reader r = grove_post_read(&h->post, i);
+    GROVE_TRY(on_own_node(h, r.from) ? read_passages(h, &r) : read_intakes(h, &r));
+  }
+  GROVE_TRY(place_units(h));
+fail:
+  return status;
+}
+
+/* ---- what arrives where ---- */
+
+/* Where blocks are not divided, everybody knows the way of those that it needs something of. */
+static grove_status derive_arrivals(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  const grove_side *leaves = &h->f->leaves;
+  const grove_topo *topo = &h->f->ctx->topo;
+  grove_demand_block *blocks = NULL;
+  int64_t n = 0;
+  GROVE_ROOM(blocks, leaves->count);
+  for (int g = 0; g < leaves->count; g++) {
+    int64_t units = h->needs.first[g + 1] - h->needs.first[g];
+    if (units > 0)
+      blocks[n++] = (grove_demand_block){
+        .from = leaves->ranks[g], .node = topo->place[topo->rank].node, .units = units};
+  }
+  GROVE_TRY(h->relay->divide(topo, h->how, n, blocks, &h->arrivals));
+fail:
+  free(blocks);
+  return status;
+}
+
+/* Else the receivers tell: sender, owner, begin, and how many units of the leg. */
+static grove_status write_arrivals(const grove_hub *h, grove_post *post)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t i = 0; i < h->nintakes; i++) {
+    const grove_intake *in = &h->intakes[i];
+    const int64_t *at = in->lists;
+    for (int64_t k = 0; k < in->nlists; k++) {
+      grove_listed list = grove_intake_list(&at);
+      int64_t *words = NULL;
+      GROVE_TRY(grove_post_write(post, list.rank, 4, &words));
+      words[0] = in->sender;
+      words[1] = in->from;
+      words[2] = in->begin;
+      words[3] = list.count;
+    }
+  }
+fail:
+  return status;
+}
+
+static grove_status read_arrivals(grove_hub *h, grove_reader *r)
+{
+  grove_status status = GROVE_OK;
+  while (r->at < r->end) {
+    int64_t sender = grove_reader_next(r), from = grove_reader_next(r);
+    int64_t begin = grove_reader_next(r), units = grove_reader_next(r);
+    if (r->torn || !on_own_node(h, r->from) || !is_rank(h, from) || units <= 0 || begin < 0 ||
+        !on_node_of(h, sender, (int)from))
+      return not_understood(h, r->from);
+    grove_leg leg = {.from = (int32_t)from,
+                     .sender = (int32_t)sender,
+                     .receiver = r->from,
+                     .begin = begin,
+                     .end = begin + units};
+    GROVE_TRY(grove_legs_add(&h->arrivals, &leg));
+  }
+fail:
+  return status;
+}
+
+/* Collective. Agreed by all but for what is wrong with the letters: that is this rank's failure. */
+static grove_status tell_arrivals(grove_hub *h, grove_status mine)
+{
+  grove_status status = GROVE_OK;
+  grove_post post = {0};
+  if (mine == GROVE_OK) mine = write_arrivals(h, &post);
+  GROVE_TRY(grove_post_exchange(h->f->ctx, mine, &post));
+  for (int i = 0; i < grove_post_count(&post); i++) {
+    grove_reader r = grove_post_read(&post, i);
+    GROVE_TRY(read_arrivals(h, &r));
+  }
+fail:
+  grove_post_free(&post);
+  return status;
+}
+
+/* Legs of one owner come in the order of their places, and so do the units that are needed of it:
+ * their numbers become the legs' begin and end. All must come. */
+static grove_status number_arrivals(grove_hub *h)
+{
+  const grove_side *leaves = &h->f->leaves;
+  const int64_t *first = h->needs.first;
+  int64_t i = 0;
+  grove_legs_sort(&h->arrivals, grove_legs_by_block);
+  for (int g = 0; g < leaves->count; g++) {
+    int64_t unit = first[g];
+    for (; i < h->arrivals.count && h->arrivals.leg[i].from == leaves->ranks[g]; i++) {
+      grove_leg *leg = &h->arrivals.leg[i];
+      int64_t units = leg->end - leg->begin;
+      leg->begin = unit;
+      leg->end = unit += units;
+    }
+    if (unit != first[g + 1]) return not_understood(h, leaves->ranks[g]);
+  }
+  if (i != h->arrivals.count) return not_understood(h, h->arrivals.leg[i].receiver);
+  grove_legs_sort(&h->arrivals, grove_legs_by_receiver);
+  return GROVE_OK;
+}
+
+/* ---- all of it ---- */
+
+/* What this rank knows alone. */
+static grove_status prepare(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  const grove_topo *topo = &h->f->ctx->topo;
+  GROVE_TRY(grove_cargo_create(h->f, h->how->share, &h->cargo));
+  GROVE_TRY(grove_needs_create(h->f, h->how->share, &h->needs));
+  if (h->relay->settle) return GROVE_OK;
+  GROVE_TRY(h->relay->divide(topo, h->how, h->cargo.count, h->cargo.about, &h->legs));
+  GROVE_TRY(derive_arrivals(h));
+fail:
+  return status;
+}
+
+/* Every rank comes to every exchange, whatever happened to it before. */
+static grove_status talk(grove_hub *h)
+{
+  grove_status status = GROVE_OK;
+  grove_status mine = prepare(h);
+  if (h->relay->settle)
+    GROVE_TRY(h->relay->settle(h->f->ctx, h->how, h->cargo.count, h->cargo.about, &h->legs, &mine));
+  if (mine == GROVE_OK) mine = write_letters(h);
+  GROVE_TRY(grove_post_exchange(h->f->ctx, mine, &h->post));
+  mine = read_letters(h);
+  if (h->relay->settle)
+    GROVE_TRY(tell_arrivals(h, mine));
+  else
+    GROVE_TRY(mine);
+  GROVE_TRY(number_arrivals(h));
+fail:
+  return status;
+}
+
+grove_status grove_relay_build(const grove_relay *relay, const grove_forest *f,
+                               const grove_build *how, grove_plan **out)
+{
+  grove_status status = GROVE_OK;
+  grove_hub h = {.relay = relay, .f = f, .how = how};
+  GROVE_TRY(talk(&h));
+  GROVE_TRY(grove_hub_plan(&h, out));
+fail:
+  free_hub(&h);
+  return status;
+}

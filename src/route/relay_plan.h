@@ -1,0 +1,63 @@
+/* The stages of a relay's plan, a file each: what they share. relay_plan.c has the first, and puts
+ * all together.
+ */
+#ifndef GROVE_ROUTE_RELAY_PLAN_H
+#define GROVE_ROUTE_RELAY_PLAN_H
+
+#include "route/hub.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A plan in the making. */
+typedef struct grove_relay_maker {
+  const grove_hub *hub;
+  grove_plan *plan;
+  const grove_topo *topo;
+  int rank, node, node_size;
+  int64_t sent;      /* hub slots of what is sent: what is received lies behind */
+  int64_t own_first; /* arrivals by way of this rank itself: the first, and behind the last */
+  int64_t own_end;
+  int64_t own_leaves;
+} grove_relay_maker;
+
+/* Fill in one stage each (relay_cross.c, relay_spread.c). */
+grove_status grove_relay_cross(const grove_relay_maker *m, int stage);
+grove_status grove_relay_spread(const grove_relay_maker *m, int stage);
+
+/* Slots that the plan owns from now on. */
+grove_status grove_relay_slots(const grove_relay_maker *m, grove_space space, int64_t n,
+                               const int64_t *slots, grove_slots *out);
+
+/* The slots that a receiver has for its units; `starts` says which are whose, and is kept where a
+ * unit has several. */
+grove_status grove_relay_units(const grove_relay_maker *m, grove_space space, int64_t units,
+                               const int64_t *starts, const int64_t *slots, grove_message *out);
+
+/* The roots of the legs first .. end-1 of this rank's blocks. */
+grove_status grove_relay_roots(const grove_relay_maker *m, int64_t first, int64_t end,
+                               grove_slots *out);
+
+/* Behind the legs from `i` on that have the same sender; with `both`, the same receiver too. */
+int64_t grove_relay_next_leg(const grove_legs *legs, int64_t i, int both);
+
+/* Hub slots one after the other. */
+static inline grove_slots grove_relay_run(int64_t first, int64_t count)
+{
+  grove_slots run = {GROVE_SPACE_HUB, {count, first, NULL, NULL}};
+  return run;
+}
+
+/* How many hub slots a rank of the node has, by its local number, if each has its own. */
+static inline int64_t grove_relay_slots_for(const grove_relay_maker *m, int local)
+{
+  int own = m->topo->place[m->rank].local == local;
+  return own ? m->own_leaves : m->hub->needed[local];
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

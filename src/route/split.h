@@ -1,0 +1,67 @@
+/* How the route split cuts what nodes send each other into pieces: Algorithm 1 of
+ * node-aware-strategies, in units instead of bytes.
+ *
+ * What node A has for node B are the blocks of its ranks, by ascending rank. B decides into how
+ * many pieces that is cut, and which of its ranks receives which; A, which of its ranks sends
+ * which.
+ */
+#ifndef GROVE_ROUTE_SPLIT_H
+#define GROVE_ROUTE_SPLIT_H
+
+#include "route/relay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A block as nodes see it. */
+typedef struct grove_share {
+  int32_t to, node; /* nodes: where it goes, and whose it is */
+  int32_t from;
+  int64_t units;
+} grove_share;
+
+typedef struct grove_piece {
+  int32_t to, node;
+  int32_t sender, receiver;
+  int64_t units;
+} grove_piece;
+
+typedef struct grove_pieces {
+  int64_t count, room;
+  grove_piece *piece; /* by to, node, and in the order of the units */
+} grove_pieces;
+
+void grove_pieces_free(grove_pieces *pieces);
+grove_status grove_pieces_add(grove_pieces *pieces, const grove_piece *piece);
+
+/* Puts shares in the order that the others want: by to, node, from. */
+void grove_shares_sort(int64_t n, grove_share *shares);
+
+/* The pieces of all shares, with receivers. */
+grove_status grove_pieces_receive(const grove_topo *topo, int64_t cap, int64_t n,
+                                  const grove_share *shares, grove_pieces *out);
+
+/* Says who sends them. All pieces of a sending node must be there. */
+grove_status grove_pieces_send(const grove_topo *topo, grove_pieces *pieces);
+
+/* The legs of the shares, which the pieces must cover. */
+grove_status grove_pieces_cut(const grove_pieces *pieces, int64_t n, const grove_share *shares,
+                              grove_legs *out);
+
+/* Whose business it is to decide for a node. */
+static inline int grove_split_clerk(const grove_topo *topo, int node)
+{
+  return grove_topo_node_rank(topo, node, 0);
+}
+
+/* The relay's `settle` (split_settle.c). */
+grove_status grove_split_settle(grove_context *ctx, const grove_build *how, int64_t n,
+                                const grove_demand_block *blocks, grove_legs *out,
+                                grove_status *mine);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,242 @@
+/* Who sends and receives which piece, settled by the clerks of the nodes: their first ranks. Three
+ * exchanges: every rank tells its blocks, to its clerk and to those of their nodes; a clerk tells
+ * the clerks of the nodes that send to it the pieces and their receivers; and those tell their
+ * ranks the legs of their blocks. */
+#include "route/post.h"
+#include "route/split.h"
+
+#include <stdlib.h>
+
+typedef struct settlement {
+  grove_context *ctx;
+  const grove_topo *topo;
+  const grove_build *how;
+  int node; /* this rank's */
+  int64_t nout, nin;
+  grove_share *out, *in; /* of a clerk: what its node sends and receives */
+} settlement;
+
+static grove_status not_understood(const settlement *s, int from)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(0, GROVE_ERR_STATE, "route split: rank %d does not understand what rank %d tells it",
+              s->ctx->rank, from);
+fail:
+  return status;
+}
+
+/* ---- blocks, to the clerks ---- */
+
+static grove_status write_blocks(const settlement *s, int64_t n, const grove_demand_block *blocks,
+                                 grove_post *post)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t i = 0; i < n; i++) {
+    int clerks[2] = {grove_split_clerk(s->topo, s->node),
+                     grove_split_clerk(s->topo, blocks[i].node)};
+    for (int k = 0; k < 2; k++) {
+      int64_t *words = NULL;
+      GROVE_TRY(grove_post_write(post, clerks[k], 2, &words));
+      words[0] = blocks[i].node;
+      words[1] = blocks[i].units;
+    }
+  }
+fail:
+  return status;
+}
+
+/* A rank of the own node tells all of its blocks, another one its block for this node. */
+static grove_status read_blocks(settlement *s, grove_reader *r)
+{
+  int node = s->topo->place[r->from].node, own = node == s->node;
+  while (r->at < r->end) {
+    int64_t to = grove_reader_next(r), units = grove_reader_next(r);
+    if (r->torn || to < 0 || to >= s->topo->nnodes || (to == s->node) == own || units <= 0)
+      return not_understood(s, r->from);
+    *(own ? &s->out[s->nout++] : &s->in[s->nin++]) =
+      (grove_share){.to = (int32_t)to, .node = node, .from = r->from, .units = units};
+  }
+  return GROVE_OK;
+}
+
+static grove_status read_all_blocks(settlement *s, const grove_post *post)
+{
+  grove_status status = GROVE_OK;
+  int64_t words = 0;
+  for (int i = 0; i < grove_post_count(post); i++) {
+    grove_reader r = grove_post_read(post, i);
+    words += r.end - r.at;
+  }
+  GROVE_ROOM(s->out, words / 2);
+  GROVE_ROOM(s->in, words / 2);
+  for (int i = 0; i < grove_post_count(post); i++) {
+    grove_reader r = grove_post_read(post, i);
+    GROVE_TRY(read_blocks(s, &r));
+  }
+  grove_shares_sort(s->nout, s->out);
+  grove_shares_sort(s->nin, s->in);
+fail:
+  return status;
+}
+
+static grove_status tell_blocks(settlement *s, int64_t n, const grove_demand_block *blocks,
+                                grove_status *mine)
+{
+  grove_status status = GROVE_OK;
+  grove_post post = {0};
+  if (*mine == GROVE_OK) *mine = write_blocks(s, n, blocks, &post);
+  GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
+  *mine = read_all_blocks(s, &post);
+fail:
+  grove_post_free(&post);
+  return status;
+}
+
+/* ---- pieces, to the clerks that send them ---- */
+
+static grove_status write_pieces(const settlement *s, grove_post *post)
+{
+  grove_status status = GROVE_OK;
+  grove_pieces pieces = {0};
+  GROVE_TRY(grove_pieces_receive(s->topo, s->how->cap, s->nin, s->in, &pieces));
+  for (int64_t i = 0; i < pieces.count; i++) {
+    int64_t *words = NULL;
+    GROVE_TRY(grove_post_write(post, grove_split_clerk(s->topo, pieces.piece[i].node), 2, &words));
+    words[0] = pieces.piece[i].receiver;
+    words[1] = pieces.piece[i].units;
+  }
+fail:
+  grove_pieces_free(&pieces);
+  return status;
+}
+
+/* Clerks write in the order of their ranks, which is that of their nodes. */
+static grove_status read_pieces(const settlement *s, grove_reader *r, grove_pieces *out)
+{
+  grove_status status = GROVE_OK;
+  int to = s->topo->place[r->from].node;
+  while (r->at < r->end) {
+    int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
+    if (r->torn || to == s->node || receiver < 0 || receiver >= s->topo->nranks || units <= 0 ||
+        s->topo->place[receiver].node != to)
+      return not_understood(s, r->from);
+    grove_piece piece = {.to = to, .node = s->node, .receiver = (int32_t)receiver, .units = units};
+    GROVE_TRY(grove_pieces_add(out, &piece));
+  }
+fail:
+  return status;
+}
+
+static grove_status read_all_pieces(const settlement *s, const grove_post *post, grove_pieces *out)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < grove_post_count(post); i++) {
+    grove_reader r = grove_post_read(post, i);
+    GROVE_TRY(read_pieces(s, &r, out));
+  }
+fail:
+  return status;
+}
+
+static grove_status tell_pieces(settlement *s, grove_pieces *out, grove_status *mine)
+{
+  grove_status status = GROVE_OK;
+  grove_post post = {0};
+  if (*mine == GROVE_OK) *mine = write_pieces(s, &post);
+  GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
+  *mine = read_all_pieces(s, &post, out);
+fail:
+  grove_post_free(&post);
+  return status;
+}
+
+/* ---- legs, to the ranks whose blocks they are of ---- */
+
+static grove_status write_legs(const settlement *s, grove_pieces *pieces, grove_post *post)
+{
+  grove_status status = GROVE_OK;
+  grove_legs legs = {0};
+  GROVE_TRY(grove_pieces_send(s->topo, pieces));
+  GROVE_TRY(grove_pieces_cut(pieces, s->nout, s->out, &legs));
+  for (int64_t i = 0; i < legs.count; i++) {
+    const grove_leg *leg = &legs.leg[i];
+    int64_t *words = NULL;
+    GROVE_TRY(grove_post_write(post, leg->from, 5, &words));
+    words[0] = leg->node;
+    words[1] = leg->sender;
+    words[2] = leg->receiver;
+    words[3] = leg->begin;
+    words[4] = leg->end;
+  }
+fail:
+  grove_legs_free(&legs);
+  return status;
+}
+
+/* The legs of a rank's blocks come by node, and one after the other. */
+static grove_status read_legs(const settlement *s, grove_reader *r, int64_t n,
+                              const grove_demand_block *blocks, grove_legs *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t i = 0, begin = 0;
+  while (r->at < r->end) {
+    const int64_t *w = grove_reader_take(r, 5);
+    if (!w || i == n || w[0] != blocks[i].node || w[3] != begin || w[4] <= begin ||
+        w[4] > blocks[i].units || w[1] < 0 || w[1] >= s->topo->nranks || w[2] < 0 ||
+        w[2] >= s->topo->nranks)
+      return not_understood(s, r->from);
+    grove_leg leg = {.from = s->ctx->rank,
+                     .node = blocks[i].node,
+                     .sender = (int32_t)w[1],
+                     .receiver = (int32_t)w[2],
+                     .begin = begin,
+                     .end = w[4]};
+    GROVE_TRY(grove_legs_add(out, &leg));
+    begin = w[4] == blocks[i].units ? 0 : w[4];
+    i += begin == 0;
+  }
+  if (i < n) return not_understood(s, r->from);
+fail:
+  return status;
+}
+
+static grove_status read_letter(const settlement *s, const grove_post *post, int64_t n,
+                                const grove_demand_block *blocks, grove_legs *out)
+{
+  int clerk = grove_split_clerk(s->topo, s->node), count = grove_post_count(post);
+  grove_reader r = {.from = clerk};
+  if (count > 0) r = grove_post_read(post, 0);
+  if (count > 1 || r.from != clerk) return not_understood(s, r.from);
+  return read_legs(s, &r, n, blocks, out);
+}
+
+static grove_status tell_legs(settlement *s, grove_pieces *pieces, int64_t n,
+                              const grove_demand_block *blocks, grove_legs *out, grove_status *mine)
+{
+  grove_status status = GROVE_OK;
+  grove_post post = {0};
+  if (*mine == GROVE_OK) *mine = write_legs(s, pieces, &post);
+  GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
+  *mine = read_letter(s, &post, n, blocks, out);
+fail:
+  grove_post_free(&post);
+  return status;
+}
+
+grove_status grove_split_settle(grove_context *ctx, const grove_build *how, int64_t n,
+                                const grove_demand_block *blocks, grove_legs *out,
+                                grove_status *mine)
+{
+  grove_status status = GROVE_OK;
+  settlement s = {.ctx = ctx, .topo = &ctx->topo, .how = how};
+  grove_pieces pieces = {0};
+  s.node = ctx->topo.place[ctx->rank].node;
+  GROVE_TRY(tell_blocks(&s, n, blocks, mine));
+  GROVE_TRY(tell_pieces(&s, &pieces, mine));
+  GROVE_TRY(tell_legs(&s, &pieces, n, blocks, out, mine));
+fail:
+  free(s.out);
+  free(s.in);
+  grove_pieces_free(&pieces);
+  return status;
+}

@@ -1,0 +1,285 @@
+/* The survey: what clerks are told. The owner of roots knows whose leaves they are joined to, so it
+ * tells both clerks whom a pair of ranks concerns, its own and that of the other node; leaves need
+ * not say anything. Memory and messages: the neighbours.
+ */
+#include "base/distinct.h"
+#include "base/order.h"
+#include "route/choose.h"
+
+#include <stdlib.h>
+
+/* What this rank has for others. */
+typedef struct offer {
+  const grove_forest *forest;
+  const grove_topo *topo;
+  int share;
+  int rank, node;
+  int n;
+  int own;                  /* the group of the rank itself, which needs no message; -1: none */
+  grove_demand_pair *pairs; /* one a group of the forest's roots, `own` too */
+  int32_t *order;           /* the groups by node, then by rank */
+  int64_t nblocks;
+  grove_demand_block *blocks;
+} offer;
+
+static void free_offer(offer *o)
+{
+  free(o->pairs);
+  free(o->order);
+  free(o->blocks);
+}
+
+static int node_of(const offer *o, int64_t i)
+{
+  return o->topo->place[o->pairs[o->order[i]].to].node;
+}
+
+/* ---- counting ---- */
+
+static grove_index slots_of(const offer *o, int group)
+{
+  const grove_side *roots = &o->forest->roots;
+  return grove_index_view(&roots->slots, roots->begin[group],
+                          roots->begin[group + 1] - roots->begin[group]);
+}
+
+static grove_status list_pairs(offer *o)
+{
+  grove_status status = GROVE_OK;
+  const grove_side *roots = &o->forest->roots;
+  GROVE_ROOM(o->pairs, o->n);
+  for (int g = 0; g < o->n; g++) {
+    grove_index slots = slots_of(o, g);
+    grove_demand_pair *p = &o->pairs[g];
+    *p = (grove_demand_pair){
+      .from = o->rank, .to = roots->ranks[g], .edges = slots.count, .distinct = slots.count};
+    if (p->to == o->rank)
+      o->own = g;
+    else if (o->share)
+      GROVE_TRY(grove_distinct_count(&slots, &p->distinct));
+  }
+fail:
+  return status;
+}
+
+static grove_status sort_by_node(offer *o)
+{
+  grove_status status = GROVE_OK;
+  int64_t *nodes = NULL;
+  GROVE_ROOM(nodes, o->n);
+  for (int g = 0; g < o->n; g++) nodes[g] = o->topo->place[o->pairs[g].to].node;
+  GROVE_TRY(grove_order_create(o->n, nodes, &o->order));
+fail:
+  free(nodes);
+  return status;
+}
+
+/* Where the groups end that are of the same node as the i-th. */
+static int end_of_node(const offer *o, int i)
+{
+  int end = i + 1;
+  while (end < o->n && node_of(o, end) == node_of(o, i)) end++;
+  return end;
+}
+
+/* Values that the groups begin .. end-1 of the order need, each once. */
+static grove_status count_together(const offer *o, int begin, int end, int64_t *units)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = 0;
+  grove_index all = {0};
+  for (int i = begin; i < end; i++) n += o->pairs[o->order[i]].edges;
+  GROVE_TRY(grove_index_reserve(n, 0, o->forest->nroots, &all));
+  n = 0;
+  for (int i = begin; i < end; i++) {
+    grove_index slots = slots_of(o, o->order[i]);
+    for (int64_t k = 0; k < slots.count; k++) grove_index_put(&all, n++, grove_index_at(&slots, k));
+  }
+  GROVE_TRY(grove_distinct_count(&all, units));
+fail:
+  grove_index_free(&all);
+  return status;
+}
+
+static grove_status list_blocks(offer *o)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(o->blocks, o->n);
+  for (int i = 0, end; i < o->n; i = end) {
+    int64_t units = 0;
+    end = end_of_node(o, i);
+    if (node_of(o, i) == o->node) continue;
+    for (int k = i; k < end; k++) units += o->pairs[o->order[k]].distinct;
+    if (o->share && end > i + 1) GROVE_TRY(count_together(o, i, end, &units));
+    o->blocks[o->nblocks++] =
+      (grove_demand_block){.from = o->rank, .node = node_of(o, i), .units = units};
+  }
+fail:
+  return status;
+}
+
+/* ---- letters to clerks: how many pairs and blocks there are, then these ---- */
+
+enum { HEADING = 2, PAIR = 3, BLOCK = 2 };
+
+static int clerk_of(const offer *o, int node)
+{
+  return grove_topo_node_rank(o->topo, node, 0);
+}
+
+/* Of n groups, `order` or all of them, and of some blocks. */
+static grove_status write_letter(const offer *o, int peer, int n, const int32_t *order,
+                                 int64_t nblocks, const grove_demand_block *blocks,
+                                 grove_parcel *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t *text = NULL, npairs = n - (!order && o->own >= 0);
+  int64_t length = HEADING + PAIR * npairs + BLOCK * nblocks, at = HEADING;
+  GROVE_ROOM(text, length);
+  text[0] = npairs;
+  text[1] = nblocks;
+  for (int i = 0; i < n; i++) {
+    const grove_demand_pair *p = &o->pairs[order ? order[i] : i];
+    if (p->to == o->rank) continue;
+    text[at++] = p->to;
+    text[at++] = p->edges;
+    text[at++] = p->distinct;
+  }
+  for (int64_t i = 0; i < nblocks; i++) {
+    text[at++] = blocks[i].node;
+    text[at++] = blocks[i].units;
+  }
+  *out = (grove_parcel){.peer = peer, .bytes = length * (int64_t)sizeof *text, .data = text};
+fail:
+  return status;
+}
+
+/* All to the own clerk, and to others what concerns their node. `own` is the letter to oneself. */
+static grove_status write_letters(const offer *o, grove_mail *mail, grove_parcel *own)
+{
+  grove_status status = GROVE_OK;
+  int clerk = clerk_of(o, o->node);
+  int64_t block = 0;
+  GROVE_NEW(mail->sent, o->nblocks + 1);
+  for (int i = 0, end; i < o->n; i = end) {
+    end = end_of_node(o, i);
+    if (node_of(o, i) == o->node) continue;
+    GROVE_TRY(write_letter(o, clerk_of(o, node_of(o, i)), end - i, o->order + i, 1,
+                           &o->blocks[block++], &mail->sent[mail->nsent]));
+    mail->nsent++;
+  }
+  grove_parcel *home = clerk == o->rank ? own : &mail->sent[mail->nsent];
+  GROVE_TRY(write_letter(o, clerk, o->n, NULL, o->nblocks, o->blocks, home));
+  mail->nsent += home != own;
+fail:
+  return status;
+}
+
+/* ---- the clerk ---- */
+
+static void read_letter(const grove_parcel *letter, grove_demand *d)
+{
+  const int64_t *text = letter->data, *next = text + HEADING;
+  for (int64_t i = 0; i < text[0]; i++, next += PAIR)
+    d->pairs[d->npairs++] = (grove_demand_pair){
+      .from = letter->peer, .to = (int32_t)next[0], .edges = next[1], .distinct = next[2]};
+  for (int64_t i = 0; i < text[1]; i++, next += BLOCK)
+    d->blocks[d->nblocks++] =
+      (grove_demand_block){.from = letter->peer, .node = (int32_t)next[0], .units = next[1]};
+}
+
+/* Letters come by ascending rank; the own one goes among them. */
+static grove_status read_letters(const grove_mail *mail, const grove_parcel *own, grove_demand *out)
+{
+  grove_status status = GROVE_OK;
+  const int64_t *text = own->data;
+  int64_t npairs = text[0], nblocks = text[1];
+  grove_demand d = {0};
+  for (int i = 0; i < mail->ncame; i++) {
+    text = mail->came[i].data;
+    npairs += text[0];
+    nblocks += text[1];
+  }
+  GROVE_ROOM(d.pairs, npairs);
+  GROVE_ROOM(d.blocks, nblocks);
+  int i = 0;
+  while (i < mail->ncame && mail->came[i].peer < own->peer) read_letter(&mail->came[i++], &d);
+  read_letter(own, &d);
+  while (i < mail->ncame) read_letter(&mail->came[i++], &d);
+  *out = d;
+  d = (grove_demand){0};
+fail:
+  grove_demand_free(&d);
+  return status;
+}
+
+/* ---- the survey ---- */
+
+/* What a rank can do by itself. */
+static grove_status prepare(const grove_forest *f, int share, grove_mail *mail, grove_parcel *own)
+{
+  grove_status status = GROVE_OK;
+  const grove_topo *topo = &f->ctx->topo;
+  offer o = {.forest = f,
+             .topo = topo,
+             .share = share,
+             .rank = f->ctx->rank,
+             .node = topo->place[f->ctx->rank].node,
+             .n = f->roots.count,
+             .own = -1};
+  GROVE_TRY(list_pairs(&o));
+  GROVE_TRY(sort_by_node(&o));
+  GROVE_TRY(list_blocks(&o));
+  GROVE_TRY(write_letters(&o, mail, own));
+fail:
+  free_offer(&o);
+  return status;
+}
+
+void grove_survey_free(grove_survey **survey)
+{
+  if (!*survey) return;
+  grove_demand_free(&(*survey)->demand);
+  free(*survey);
+  *survey = NULL;
+}
+
+/* Agreed by all. */
+static grove_status exchange(const grove_forest *f, grove_status mine, grove_survey *survey)
+{
+  grove_status status = GROVE_OK;
+  grove_mail mail = {0};
+  grove_parcel own = {0};
+  if (mine == GROVE_OK) mine = prepare(f, survey->share, &mail, &own);
+  GROVE_TRY(grove_context_exchange(f->ctx, mine, NULL, 0, &mail));
+  if (survey->clerk) mine = read_letters(&mail, &own, &survey->demand);
+  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+fail:
+  free(own.data);
+  grove_parcels_free(mail.nsent, mail.sent);
+  grove_parcels_free(mail.ncame, mail.came);
+  return status;
+}
+
+static grove_status create(const grove_forest *f, int share, grove_survey **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_NEW(*out, 1);
+  **out = (grove_survey){
+    .ctx = f->ctx, .share = share, .clerk = f->ctx->topo.place[f->ctx->rank].local == 0};
+fail:
+  return status;
+}
+
+grove_status grove_survey_create(const grove_forest *f, int share, grove_survey **out)
+{
+  grove_status status = GROVE_OK;
+  grove_survey *survey = NULL;
+  grove_status mine = create(f, share, &survey);
+  GROVE_TRY(exchange(f, mine, survey));
+  *out = survey;
+  return GROVE_OK;
+fail:
+  grove_survey_free(&survey);
+  return status;
+}

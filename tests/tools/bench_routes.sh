@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# grove bench on four ranks as two nodes: every route and every baseline is there with the fields
+# that programs rely on, bytes are those that can be counted, every value is right; and what
+# bench/run --routes makes of such results. Nothing here looks at how long something took.
+#
+#   BUILD   the build directory (build)        MPI   its MPI (openmpi)
+set -euo pipefail
+
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs_python3
+limit=60
+
+# bench ARGUMENT...: four ranks, two nodes, as little as can be.
+bench() {
+  run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$@" --rounds 3 --batch 1
+  ((status == 0)) || fail 'it failed'
+}
+
+# look: what standard input asserts in Python of the JSON document `d` that was printed last.
+look() {
+  {
+    cat <<'END'
+import json, sys
+d = json.load(open(sys.argv[1], encoding="utf-8"))
+routes = {x["route"]: x for x in d["routes"]}
+baselines = {x["name"]: x for x in d["baselines"]}
+every = lambda part: [*part["routes"], *part["variants"], *part["baselines"],
+                      *([part["auto"]] if part["auto"] else [])]
+END
+    cat
+  } | PYTHONPATH=bench PYTHONDONTWRITEBYTECODE=1 python3 - "$work/out" 2>"$work/err" ||
+    fail 'the document is not as it should be'
+}
+
+# --- what every result has ---
+
+bench random --size 60 --reduce --json
+look <<'END'
+assert d["operation"] == "bcast" and d["reduce"]["operation"] == "reduce"
+assert (d["rounds"], d["ranks"], d["nodes"], d["parts"]) == (3, 4, 2, [])
+assert d["routes"][0]["route"] == "standard" and d["machine"]
+assert {"mpi-persistent", "mpi-neighbor"} <= set(baselines), baselines
+for part in d, d["reduce"]:
+    assert {x["route"] for x in part["routes"]} <= {"standard", "2-step", "3-step", "split"}
+    assert part["auto"]["route"] in {x["route"] for x in part["routes"]}, part["auto"]
+    standard = part["routes"][0]
+    assert part["mean_message_bytes"] == standard["off_node_bytes"] / standard["off_node_messages"]
+    for x in every(part):
+        assert x["verified"] is True, x
+        assert 0 < x["low_seconds"] <= x["median_seconds"] <= x["high_seconds"], x
+        assert x["setup_seconds"] > 0, x
+    for x in [*part["routes"], part["auto"]]:
+        assert x["predicted_seconds"] > 0 and x["edges"] == "all", x
+        assert x["off_node_messages"] > 0, x
+for x in d["routes"]:
+    assert x["reduce_median_seconds"] > 0 and x["reduce_predicted_seconds"] > 0, x
+END
+
+# --- bytes: a root that both ranks of a node need leaves its own node once ---
+
+# Ranks 0, 1 | 2, 3 have a row each: 2 and 3 need columns 0 and 1, 0 needs column 2.
+cat >"$work/a.mtx" <<'END'
+%%MatrixMarket matrix coordinate pattern general
+4 4 7
+3 1
+4 1
+3 2
+4 2
+1 3
+2 1
+4 3
+END
+bench "$work/a.mtx" --reduce --json
+look <<'END'
+assert d["partition"] == "contiguous" and d["deduplicated_off_node_bytes"] == 3 * 8
+for part in d, d["reduce"]:
+    for x in part["routes"]:
+        bytes = 5 * 8 if x["route"] == "standard" else 3 * 8
+        assert x["off_node_bytes"] == bytes, x
+    assert part["routes"][0]["off_node_messages"] == 5 and part["mean_message_bytes"] == 8
+assert d["routes"][0]["on_node_messages"] == 2 and d["routes"][0]["on_node_bytes"] == 2 * 8
+END
+bench "$work/a.mtx" --off-node --json
+look <<'END'
+assert all(x["edges"] == "off node" for x in d["routes"]), d
+assert d["routes"][0]["on_node_messages"] == 0 and d["routes"][0]["off_node_bytes"] == 5 * 8
+assert "reduce" not in d and all(x["verified"] is True for x in every(d))
+END
+
+# --- one route, another one with other options, wide units, parts ---
+
+bench random --size 40 --unit-bytes 24 --only standard --reduce --parts --json \
+  --variant standard,p2p=reposted --variant 3-step,transport_on_node=mpi
+look <<'END'
+assert list(routes) == ["standard"] and d["auto"] is None
+assert d["variants"][0]["options"] == "p2p=reposted", d["variants"]
+assert [x["edges"] for x in d["parts"]] == ["on node", "off node"], d["parts"]
+assert all(x["verified"] is True for part in (d, d["reduce"]) for x in every(part))
+assert all(x["verified"] is True for x in d["parts"])
+END
+bench 7-point --size 3 --only auto --json
+look <<'END'
+assert d["routes"] == [] and d["auto"]["verified"] is True and d["mean_message_bytes"] is None
+END
+
+# --- METIS, where this build has it: another partition, the same values ---
+
+# The five-point stencil of a square of 8 x 8 points: the upper triangle is enough.
+awk 'BEGIN {
+  print "%%MatrixMarket matrix coordinate pattern symmetric\n64 64 112"
+  for (i = 1; i <= 64; i++) {
+    if (i % 8) print i + 1, i
+    if (i <= 56) print i + 8, i
+  }
+}' >"$work/grid.mtx"
+run env GROVE_NODE_SIZE=2 tools/launch 4 "$grove" bench "$work/grid.mtx" --partition metis \
+  --reduce --rounds 3 --batch 1 --json
+if grep -q 'without METIS' "$work/err"; then
+  ((status == 2)) || fail 'the exit status is not 2'
+else
+  ((status == 0)) || fail 'it failed'
+  look <<'END'
+assert d["partition"] == "metis"
+assert all(x["verified"] is True for part in (d, d["reduce"]) for x in every(part))
+END
+fi
+
+# --- the table for people ---
+
+bench 27-point --size 3 --reduce
+(($(grep -cE '^[* ] standard .* right$' "$work/out") == 2)) || fail 'standard is not there twice'
+(($(grep -cE '^  mpi-(persistent|neighbor) .* right$' "$work/out") == 4)) || fail 'no baselines'
+(($(grep -c '^\* .* right$' "$work/out") == 2)) || fail 'the choice is not marked'
+grep -q WRONG "$work/out" && fail 'something is wrong'
+
+# --- bench/run --routes: what it computes, of documents made up ---
+
+echo '{"routes": [], "baselines": []}' >"$work/out"
+look <<'END'
+import math
+import routes as study
+
+def entrant(us, low=None, high=None, **more):
+    return dict(dict(median_seconds=us * 1e-6, low_seconds=(low or us) * 1e-6,
+                     high_seconds=(high or us) * 1e-6, setup_seconds=1e-3, verified=True), **more)
+
+def route(name, us, predicted, bytes, **more):
+    return entrant(us, route=name, predicted_seconds=predicted * 1e-6, off_node_messages=4,
+                   off_node_bytes=bytes, **more)
+
+def part(operation, chosen):
+    return {"operation": operation, "mean_message_bytes": 512,
+            "routes": [route("standard", 20, 25, 2048), route("3-step", 10, 12, 1024)],
+            "variants": [route("3-step", 16, 12, 1024)],
+            "auto": route(chosen, 10.5 if chosen == "3-step" else 20, 12, 1024,
+                          setup_seconds=3e-3),
+            "baselines": [entrant(14, 13, 15, name="mpi-persistent"),
+                          entrant(12, 11, 13, name="mpi-neighbor")]}
+
+document = dict(part("bcast", "3-step"), deduplicated_off_node_bytes=1024,
+                reduce=part("reduce", "standard"))
+rows = study.rows_of(document, machine="here", shape="4x4", matrix="a", partition="contiguous")
+assert len(rows) == 12 and rows[0]["median"] == 20, rows
+there, back = study.cases(rows)
+assert there["peer"]["name"] == "mpi-neighbor" and math.isclose(there["ratio"], 10.5 / 12), there
+assert there["regret"] == 1 and math.isclose(back["regret"], 2), back
+assert math.isclose(study.paid_back(there), 2000 / 9.5) and study.paid_back(back) == math.inf
+said = dict(study.summary([there, back]))
+assert said["significantly slower than it"] == "1 cases", said
+assert said["regret, worst"].startswith("2.000, a contiguous reduce"), said
+assert said["Kendall's tau over pairs of routes"] == "1.00 of 2 pairs", said
+assert said["predicted against measured, median error"] == "0.20", said
+assert any(value == "1 of 1" for value in said.values()), said
+assert "0.625, 0.625 of 2 cases" in said.values(), said
+assert study.percentile([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 0.9) == 9
+
+study.FIGURES = sys.argv[1] + "-figures"
+study.save(rows, "note")
+again = study.load()
+assert len(again) == 12 and study.summary(study.cases(again)) == list(
+    study.summary([there, back])), again
+study.save([dict(row, shape="2x1") for row in rows], "note")
+study.save(rows, "note")
+assert len(study.load()) == 24
+END
+
+echo 'every route and baseline is measured, verified and counted'
