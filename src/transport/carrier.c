@@ -108,6 +108,11 @@ static const grove_carrier_kind *kind_of(int option)
   }
 }
 
+const char *grove_carrier_name(int kind)
+{
+  return kind_of(kind)->name;
+}
+
 static grove_status make(grove_context *ctx, const grove_carriage_request *about,
                          grove_carriage **out)
 {

@@ -80,6 +80,9 @@ struct grove_carrier_kind {
   void (*free)(grove_carrier *c); /* also what was created halfway */
 };
 
+/* As the option transport_off_node spells it. */
+const char *grove_carrier_name(int kind);
+
 /* Are all messages of this kind in memory of the caller's own, until the carrier is free? Only p2p
  * can take back what it was to write to a user's array. */
 static inline int grove_carrier_needs_memory(int kind)
