@@ -82,9 +82,20 @@ static const grove_carrier_kind grove_carrier_p2p = {
   .free = p2p_free,
 };
 
+/* MPI itself has a place for what the other kinds receive. */
+grove_status grove_carrier_forgo(grove_carrier *c, int i, double timeout)
+{
+  return c->kind == &grove_carrier_rma ? grove_rma_forgo(c, i, timeout) : GROVE_OK;
+}
+
 grove_status grove_carrier_discard(grove_carrier *c, int i)
 {
-  return c->kind == &grove_carrier_p2p ? grove_p2p_discard(c->self, i) : grove_carrier_start(c, i);
+  grove_status status = GROVE_OK;
+  if (c->kind == &grove_carrier_p2p) return grove_p2p_discard(c->self, i);
+  GROVE_TRY(grove_carrier_start(c, i));
+  GROVE_TRY(grove_carrier_forgo(c, i, 0));
+fail:
+  return status;
 }
 
 grove_status grove_carrier_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)

@@ -141,6 +141,10 @@ static inline int grove_carrier_busy(const grove_carrier *c)
   return c->kind->busy(c);
 }
 
+/* Nobody wants what comes for message i, a receive under way: its sender need not wait until this
+ * rank polls again. What is just arriving is waited for, so many seconds (0: for ever). */
+grove_status grove_carrier_forgo(grove_carrier *c, int i, double timeout);
+
 /* Starts message i, a receive, for a sender whose data nobody wants. */
 grove_status grove_carrier_discard(grove_carrier *c, int i);
 

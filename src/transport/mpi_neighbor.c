@@ -10,21 +10,32 @@
  * its own, every rank takes part in every start, and what is larger than a chunk on any rank makes
  * all ranks call several times.
  *
- * A communicator goes when no rank needs it: ranks let go at different times, so it is freed by a
- * later collective call, if all have let go after equally many starts.
+ * To make a communicator takes long (MPICH, 4 ranks on 2 cores: tens of milliseconds), and nobody
+ * may free one while others use it. So one that all ranks have let go of, after equally many
+ * starts, serves the next channel with the same graph; and when there are many, a collective call
+ * frees those.
  */
 #include "transport/mpi_neighbor.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- communicators ---- */
 
 typedef struct graph {
   MPI_Comm comm;
+  int npeers;
+  int *peers; /* all ranks that send to this one or receive from it, ascending */
   int64_t starts;
   int returned; /* its carriage is gone */
 } graph;
+
+static void free_graph(graph *one)
+{
+  if (one) free(one->peers);
+  free(one);
+}
 
 struct grove_graphs {
   int n, room;
@@ -83,7 +94,7 @@ static void drop_free(struct grove_graphs *g, const int64_t *least)
       continue;
     }
     MPI_Comm_free(&g->list[i]->comm);
-    free(g->list[i]);
+    free_graph(g->list[i]);
   }
   g->n = kept;
   g->due = 2 * kept + FEW;
@@ -113,7 +124,7 @@ void grove_graphs_free(struct grove_graphs **pointer)
   struct grove_graphs *g = *pointer;
   if (!g) return;
   for (int i = 0; i < g->n; i++)
-    if (g->list[i]->returned) free(g->list[i]);
+    if (g->list[i]->returned) free_graph(g->list[i]);
   free(g->list);
   free(g->votes);
   free(g);
@@ -124,12 +135,10 @@ void grove_graphs_free(struct grove_graphs **pointer)
 
 typedef struct shared {
   graph *graph;
-  int listed; /* the depot has it */
-  int rounds; /* calls a start */
-  int npeers;
-  int *peers;   /* all ranks that send to this one or receive from it, ascending */
-  int *weights; /* bytes from each of them, then to each of them, or a lot */
-  int *places;  /* of each message among those numbers */
+  int listed;  /* the depot has it */
+  int rounds;  /* calls a start */
+  int *places; /* of each message: among those from all peers, then to all peers */
+  int *ones;
 } shared;
 
 static int64_t rounds_of(const grove_carriage *a)
@@ -143,21 +152,17 @@ static int64_t rounds_of(const grove_carriage *a)
 }
 
 /* Finds the peers: both lists of messages ascend. */
-static void list_peers(const grove_carriage *a, shared *s)
+static void list_peers(const grove_carriage *a, int *places, graph *out)
 {
-  int in = 0, out = a->nreceives;
-  while (in < a->nreceives || out < a->n) {
-    int from = in < a->nreceives ? a->messages[in].peer : INT_MAX;
-    int to = out < a->n ? a->messages[out].peer : INT_MAX;
-    if (from <= to) s->places[in++] = s->npeers;
-    if (to <= from) s->places[out++] = s->npeers;
-    s->peers[s->npeers++] = from < to ? from : to;
+  int in = 0, to_come = a->nreceives;
+  for (int next = to_come; in < to_come || next < a->n; out->npeers++) {
+    int from = in < to_come ? a->messages[in].peer : INT_MAX;
+    int to = next < a->n ? a->messages[next].peer : INT_MAX;
+    if (from <= to) places[in++] = out->npeers;
+    if (to <= from) places[next++] = out->npeers;
+    out->peers[out->npeers] = from < to ? from : to;
   }
-  for (int i = 0; i < a->n; i++) {
-    int64_t bytes = a->messages[i].bytes;
-    if (i >= a->nreceives) s->places[i] += s->npeers;
-    s->weights[s->places[i]] = bytes < INT_MAX ? (int)bytes : INT_MAX;
-  }
+  for (int i = to_come; i < a->n; i++) places[i] += out->npeers;
 }
 
 /* All that can fail on one rank alone. */
@@ -169,24 +174,77 @@ static grove_status prepare(grove_carriage *a)
   GROVE_NEW(s, 1);
   a->shared = s;
   GROVE_NEW(s->graph, 1);
-  GROVE_NEW(s->peers, a->n);
-  GROVE_NEW(s->weights, 2 * a->n);
+  GROVE_NEW(s->graph->peers, a->n);
   GROVE_NEW(s->places, a->n);
-  list_peers(a, s);
+  GROVE_NEW(s->ones, a->n);
+  for (int i = 0; i < a->n; i++) s->ones[i] = 1;
+  list_peers(a, s->places, s->graph);
   GROVE_TRY(grove_depot_open(a->ctx, &depot));
   GROVE_TRY(make_room(depot));
 fail:
   return status;
 }
 
-static grove_status make_graph(const grove_carriage *a, shared *s)
+/* The first graph at or behind `from` that could serve as this one; else how many there are. */
+static int64_t find_alike(const struct grove_graphs *g, const graph *like, int64_t from)
+{
+  int64_t i = from;
+  for (; i < g->n; i++) {
+    const graph *one = g->list[i];
+    size_t bytes = (size_t)like->npeers * sizeof *like->peers;
+    if (one->returned && one->npeers == like->npeers && memcmp(one->peers, like->peers, bytes) == 0)
+      break;
+  }
+  return i;
+}
+
+/* Agrees on a graph that can serve, and on the number of rounds. As with tags: the highest proposal
+ * is taken if it was everybody's, else all propose again from there on. `found` is NULL if there is
+ * none. Agreed by all. */
+static grove_status find_graph(grove_carriage *a, grove_status mine, graph **found)
 {
   grove_status status = GROVE_OK;
-  int n = s->npeers;
-  MPI_Comm *comm = &s->graph->comm;
-  GROVE_TRY_MPI(MPI_Dist_graph_create_adjacent(a->ctx->comm, n, s->peers, s->weights, n, s->peers,
-                                               s->weights + n, MPI_INFO_NULL, 0, comm));
-  GROVE_TRY_MPI(MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN));
+  for (int64_t from = 0;;) {
+    const struct grove_graphs *g = mine == GROVE_OK ? a->ctx->depot->graphs : NULL;
+    int64_t i = g ? find_alike(g, ((shared *)a->shared)->graph, from) : from;
+    int64_t starts = g && i < g->n ? g->list[i]->starts : 0;
+    int64_t all[5] = {i, -i, starts, -starts, rounds_of(a)};
+    GROVE_TRY(grove_context_agree(a->ctx, mine, all, 5));
+    GROVE_CHECK(all[4] <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)all[4],
+                a->chunk);
+    ((shared *)a->shared)->rounds = (int)all[4];
+    from = all[0];
+    if (all[0] != -all[1]) continue;
+    *found = from < g->n ? g->list[from] : NULL;
+    if (all[2] == -all[3]) return GROVE_OK;
+    from++; /* started more often on some ranks: never again */
+  }
+fail:
+  return status;
+}
+
+/* Blocks: all ranks are here. */
+static grove_status make_graph(const grove_carriage *a, const shared *s)
+{
+  grove_status status = GROVE_OK;
+  graph *one = s->graph;
+  GROVE_TRY_MPI(MPI_Dist_graph_create_adjacent(a->ctx->comm, one->npeers, one->peers, s->ones,
+                                               one->npeers, one->peers, s->ones, MPI_INFO_NULL, 0,
+                                               &one->comm));
+  GROVE_TRY_MPI(MPI_Comm_set_errhandler(one->comm, MPI_ERRORS_RETURN));
+fail:
+  return status;
+}
+
+/* Where it fails on some ranks only, the others' communicators are left to MPI. Agreed by all. */
+static grove_status add_graph(const grove_carriage *a, const shared *s)
+{
+  grove_status status = GROVE_OK;
+  struct grove_graphs *g = a->ctx->depot->graphs;
+  if (g->n >= g->due) GROVE_TRY(grove_graphs_sweep(a->ctx, g));
+  GROVE_TRY(grove_context_agree(a->ctx, make_graph(a, s), NULL, 0));
+  g->list[g->n++] = s->graph;
 fail:
   return status;
 }
@@ -194,18 +252,16 @@ fail:
 static grove_status open(grove_carriage *a)
 {
   grove_status status = GROVE_OK;
-  int64_t rounds = rounds_of(a);
-  GROVE_TRY(grove_context_agree(a->ctx, prepare(a), &rounds, 1));
-  GROVE_CHECK(rounds <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-              "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)rounds,
-              a->chunk);
+  graph *found = NULL;
+  GROVE_TRY(find_graph(a, prepare(a), &found));
   shared *s = a->shared;
-  struct grove_graphs *g = a->ctx->depot->graphs;
-  s->rounds = (int)rounds;
-  if (g->n >= g->due) GROVE_TRY(grove_graphs_sweep(a->ctx, g));
-  /* Where it fails on some ranks only, the others' communicators are left to MPI. */
-  GROVE_TRY(grove_context_agree(a->ctx, make_graph(a, s), NULL, 0));
-  g->list[g->n++] = s->graph;
+  if (found) {
+    free_graph(s->graph);
+    s->graph = found;
+    found->returned = 0;
+  } else {
+    GROVE_TRY(add_graph(a, s));
+  }
   s->listed = 1;
 fail:
   return status;
@@ -218,10 +274,9 @@ static void close(grove_carriage *a)
   if (s->listed)
     s->graph->returned = 1;
   else
-    free(s->graph);
-  free(s->peers);
-  free(s->weights);
+    free_graph(s->graph);
   free(s->places);
+  free(s->ones);
   free(s);
 }
 
@@ -246,7 +301,7 @@ static int count_of(const grove_carriage *a, int k, int i)
 /* The number of message i in round k. */
 static int64_t place_of(const shared *s, int k, int i)
 {
-  return (int64_t)k * 2 * s->npeers + s->places[i];
+  return (int64_t)k * 2 * s->graph->npeers + s->places[i];
 }
 
 static grove_status create(grove_carrier *c)
@@ -254,16 +309,16 @@ static grove_status create(grove_carrier *c)
   grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   const shared *s = a->shared;
-  int64_t numbers = (int64_t)s->rounds * 2 * s->npeers;
+  int64_t numbers = (int64_t)s->rounds * 2 * s->graph->npeers;
   exchange *e = NULL;
   GROVE_NEW(e, 1);
   c->self = e;
   GROVE_NEW(e->requests, s->rounds);
-  GROVE_NEW(e->types, s->npeers);
+  GROVE_NEW(e->types, s->graph->npeers);
   GROVE_NEW(e->counts, numbers);
   GROVE_NEW(e->addresses, numbers);
   GROVE_NEW(e->all, a->n);
-  for (int p = 0; p < s->npeers; p++) e->types[p] = MPI_BYTE;
+  for (int p = 0; p < s->graph->npeers; p++) e->types[p] = MPI_BYTE;
   for (int i = 0; i < a->n; i++) {
     e->all[i] = i;
     for (int k = 0; k < s->rounds; k++) e->counts[place_of(s, k, i)] = count_of(a, k, i);
@@ -295,7 +350,7 @@ static grove_status start(grove_carrier *c, int i)
 static grove_status post(const shared *s, exchange *e, int k)
 {
   grove_status status = GROVE_OK;
-  int n = s->npeers, *from = e->counts + (int64_t)k * 2 * n;
+  int n = s->graph->npeers, *from = e->counts + (int64_t)k * 2 * n;
   MPI_Aint *in = e->addresses + (int64_t)k * 2 * n;
   GROVE_TRY_MPI(MPI_Ineighbor_alltoallw(MPI_BOTTOM, from + n, in + n, e->types, MPI_BOTTOM, from,
                                         in, e->types, s->graph->comm, &e->requests[k]));

@@ -9,7 +9,8 @@
  *
  * Turns. Notices of a message go in the order of starts, and so do the answers: then they match
  * what was posted for them in that order. A send waits for its turn and for a slot: start k of a
- * message with two slots, for the answer to start k - 2.
+ * message with two slots, for the answer to start k - 2. What nobody wants any more is answered
+ * before it has come.
  *
  * Windows. They are slow to make, MPICH aborts near 2000 of them, and both making and freeing them
  * is collective. So they belong to the context, double whenever some rank finds no room, and every
@@ -23,8 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Slots begin on cache lines; messages larger than LARGE have one. */
-enum { ALIGNMENT = 64, FIRST_WINDOW = 1 << 16, LARGE = 1 << 20, SLOTS = 2 };
+enum { ALIGNMENT = 64, FIRST_WINDOW = 1 << 16 };
 
 /* ---- windows ---- */
 
@@ -192,6 +192,13 @@ static int64_t stride_of(const grove_carried *m)
   return grove_round_up(m->bytes, ALIGNMENT);
 }
 
+/* A sender may be so many starts ahead. */
+static int slots_for(int64_t bytes)
+{
+  if (bytes > 1 << 20) return 1;
+  return bytes > 1 << 14 ? 2 : bytes > 1 << 12 ? 4 : 16;
+}
+
 /* All that can fail on one rank alone; how many bytes the slots need. */
 static grove_status prepare(grove_carriage *a, int64_t *needed)
 {
@@ -204,7 +211,7 @@ static grove_status prepare(grove_carriage *a, int64_t *needed)
   for (int i = a->nreceives; i < a->n; i++) {
     track *t = &s->tracks[i];
     t->offset = *needed;
-    t->slots = a->messages[i].bytes > LARGE ? 1 : SLOTS;
+    t->slots = slots_for(a->messages[i].bytes);
     *needed += t->slots * stride_of(&a->messages[i]);
   }
   GROVE_TRY(grove_depot_open(a->ctx, &depot));
@@ -259,15 +266,18 @@ typedef enum step {
   IDLE,
   EXPECTS, /* a receive waits for its notice, ... */
   FETCHES, /* ... for the data, ... */
-  FETCHED, /* ... for its turn to answer, ... */
-  ANSWERS, /* ... and sees the answer off */
+  HERE,    /* ... and for its answer to be sent */
   WAITS,   /* a send waits for its turn and a slot, ... */
   TOLD     /* ... and for the answer */
 } step;
 
+/* A message under way. Two things must happen to it: to a receive, that it comes and that the
+ * answer goes; to a send, that the answer comes and the notice goes. */
 typedef struct message {
   step step;
-  int left; /* of a send: requests under way */
+  int left;     /* of the two things */
+  int owes;     /* the answer may go, when it is its turn */
+  int unwanted; /* it need not be fetched */
   char *buffer;
   int64_t turn; /* which start of the message it is */
   int64_t at;   /* bytes that are fetched, or under way */
@@ -278,7 +288,7 @@ typedef struct fetcher {
   int busy;    /* messages that are not idle */
   int waiting; /* ... but wait for a turn or a slot */
   message *messages;
-  MPI_Request *requests; /* two a message: first ones of all, then second ones */
+  MPI_Request *requests; /* two a message: of all what comes, then of all what goes */
   int *tested, *completed;
 } fetcher;
 
@@ -314,10 +324,8 @@ static grove_status send_notice(grove_carrier *c, int i)
   message *m = &f->messages[i];
   int peer = a->messages[i].peer;
   GROVE_TRY_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, peer, a->answer_tag, a->ctx->comm, &f->requests[i]));
-  m->left++;
   GROVE_TRY_MPI(MPI_Isend(&m->notice, sizeof m->notice, MPI_BYTE, peer, a->tag, a->ctx->comm,
                           &f->requests[a->n + i]));
-  m->left++;
 fail:
   return status;
 }
@@ -377,12 +385,20 @@ static grove_status try_to_answer(grove_carrier *c, int i)
   message *m = &f->messages[i];
   if (t->told != m->turn - 1) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Isend(NULL, 0, MPI_BYTE, a->messages[i].peer, a->answer_tag, a->ctx->comm,
-                          &f->requests[i]));
+                          &f->requests[a->n + i]));
   t->told++;
-  m->step = ANSWERS;
+  m->owes = 0;
   f->waiting--;
 fail:
   return status;
+}
+
+static grove_status owe_answer(grove_carrier *c, int i)
+{
+  fetcher *f = c->self;
+  f->messages[i].owes = 1;
+  f->waiting++;
+  return try_to_answer(c, i);
 }
 
 /* ---- under way ---- */
@@ -395,6 +411,8 @@ static grove_status start(grove_carrier *c, int i)
   message *m = &f->messages[i];
   m->turn = ++((shared *)a->shared)->tracks[i].started;
   m->at = 0;
+  m->left = 2;
+  m->unwanted = 0;
   f->busy++;
   if (i < a->nreceives) {
     m->step = EXPECTS;
@@ -415,38 +433,37 @@ static grove_status go(grove_carrier *c)
   return GROVE_OK;
 }
 
-static void finish(fetcher *f, message *m)
+/* One of the two things has happened; true if it was the second. */
+static int has_ended(grove_carrier *c, int i)
 {
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  if (--m->left > 0) return 0;
   m->step = IDLE;
   f->busy--;
+  return 1;
 }
 
-/* The request of a receive is complete. */
+/* The notice has come, or a chunk. */
 static grove_status go_on_receiving(grove_carrier *c, int i, int *n)
 {
   fetcher *f = c->self;
   message *m = &f->messages[i];
-  int64_t bytes = c->carriage->messages[i].bytes;
-  if (m->step == ANSWERS) {
-    finish(f, m);
-    return GROVE_OK;
-  }
-  if (m->at < bytes) return fetch(c, i);
+  if (m->at < c->carriage->messages[i].bytes && !m->unwanted) return fetch(c, i);
   f->completed[(*n)++] = i;
-  m->step = FETCHED;
-  f->waiting++;
-  return try_to_answer(c, i);
+  m->step = HERE;
+  return has_ended(c, i) || m->unwanted ? GROVE_OK : owe_answer(c, i);
 }
 
-/* One of the two requests of a send is. */
-static void go_on_sending(grove_carrier *c, int i, int answered, int *n)
+/* Something of message i has come, or gone. */
+static grove_status react(grove_carrier *c, int i, int comes, int *n)
 {
   fetcher *f = c->self;
-  message *m = &f->messages[i];
-  if (answered) ((shared *)c->carriage->shared)->tracks[i].taken++;
-  if (--m->left > 0) return;
-  f->completed[(*n)++] = i;
-  finish(f, m);
+  int receives = i < c->carriage->nreceives;
+  if (receives && comes) return go_on_receiving(c, i, n);
+  if (comes) ((shared *)c->carriage->shared)->tracks[i].taken++;
+  if (has_ended(c, i) && !receives) f->completed[(*n)++] = i;
+  return GROVE_OK;
 }
 
 /* Those that wait for a turn or a slot. */
@@ -456,7 +473,7 @@ static grove_status take_turns(grove_carrier *c)
   const fetcher *f = c->self;
   for (int i = 0; i < c->carriage->n && f->waiting > 0; i++) {
     if (f->messages[i].step == WAITS) GROVE_TRY(try_to_tell(c, i));
-    if (f->messages[i].step == FETCHED) GROVE_TRY(try_to_answer(c, i));
+    if (f->messages[i].owes) GROVE_TRY(try_to_answer(c, i));
   }
 fail:
   return status;
@@ -474,13 +491,7 @@ static grove_status poll(grove_carrier *c, int *n, const int **which)
   if (f->waiting > 0) GROVE_TRY(take_turns(c));
   GROVE_TRY_MPI(MPI_Testsome(2 * a->n, f->requests, &tested, f->tested, MPI_STATUSES_IGNORE));
   if (tested == MPI_UNDEFINED) tested = 0;
-  for (int k = 0; k < tested; k++) {
-    int i = f->tested[k] % a->n;
-    if (i < a->nreceives)
-      GROVE_TRY(go_on_receiving(c, i, n));
-    else
-      go_on_sending(c, i, f->tested[k] < a->n, n);
-  }
+  for (int k = 0; k < tested; k++) GROVE_TRY(react(c, f->tested[k] % a->n, f->tested[k] < a->n, n));
 fail:
   return status;
 }
@@ -488,12 +499,33 @@ fail:
 static int pending(const grove_carrier *c, int i)
 {
   step now = ((const fetcher *)c->self)->messages[i].step;
-  return now == EXPECTS || now == FETCHES || now == WAITS || now == TOLD;
+  return now != IDLE && now != HERE;
 }
 
 static int busy(const grove_carrier *c)
 {
   return ((const fetcher *)c->self)->busy > 0;
+}
+
+/* What is being fetched lies in a slot that its sender must not have yet; that takes no longer than
+ * its sender takes to call MPI again. */
+grove_status grove_rma_forgo(grove_carrier *c, int i, double timeout)
+{
+  grove_status status = GROVE_OK;
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  grove_pause pause;
+  int done = 0;
+  grove_pause_begin(&pause, 0);
+  while (m->step == FETCHES && !done && !grove_pause_expired(&pause, timeout)) {
+    GROVE_TRY_MPI(MPI_Request_get_status(f->requests[i], &done, MPI_STATUS_IGNORE));
+    grove_pause_step(&pause);
+  }
+  if (m->unwanted || !(m->step == EXPECTS || done)) return GROVE_OK;
+  m->unwanted = 1;
+  GROVE_TRY(owe_answer(c, i));
+fail:
+  return status;
 }
 
 static void free_fetcher(grove_carrier *c)
