@@ -139,8 +139,8 @@ static void check_route(grove_op *op, const char *route)
   CHECK(strcmp(report.route, route) == 0, "the route is '%s', not '%s'", report.route, route);
 }
 
-/* Two that go the same way, as one: they share their messages, but by split, which finds senders and
- * receivers for each. */
+/* Two that go the same way, as one: they share their messages, but by split, which finds senders
+ * and receivers for each. */
 static void try_bundle(const place *p, const promise *x, const exercise each[OP_KINDS],
                        const int *node)
 {
