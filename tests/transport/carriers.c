@@ -1,7 +1,8 @@
 /* Carriers of every kind move the same messages: random graphs, ranks without messages, empty and
  * large ones, some that nobody wants any more; several starts of one carriage under way at once,
- * several carriages started in another order on every rank. What one rank cannot have, all ranks are told; communicators and
- * windows do not pile up; and windows that nobody freed go with MPI_Finalize. */
+ * several carriages started in another order on every rank. What one rank cannot have, all ranks
+ * are told; communicators and windows do not pile up; and windows that nobody freed go with
+ * MPI_Finalize. */
 #include "check.h"
 #include "places.h"
 #include "random.h"
