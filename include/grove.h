@@ -311,8 +311,9 @@ GROVE_API grove_status grove_wait(grove_op *op);
  * option `timeout` so long, then GROVE_ERR_TIMEOUT says that the array must stay). Arrays that it
  * was sending from must stay readable until the context is freed. What it had to send goes on to
  * those who want it; inside a node, data that shared memory has no room for yet only while this
- * rank calls the library on the context. So it is with the answers to those who fetch from its
- * roots: they come from a copy of the roots as they were. */
+ * rank calls the library on the context. So it is with what passes through this rank on its way to
+ * others (on any route but `standard`), and with the answers to those who fetch from its roots,
+ * which come from a copy of the roots as they were. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind is

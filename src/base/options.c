@@ -145,7 +145,7 @@ static const option table[GROVE_OPTION_COUNT] = {
    "every N consecutive ranks of a node count as one socket (0: as found)", parse_count,
    FIELD(socket_size), 1},
   {"spin", "auto", "a number of polls, or auto",
-   "polls before a waiting rank yields (auto: 1000 when every rank has a core, else 0)",
+   "polls before a waiting rank yields (auto: 1000 when every rank has a core, else 10)",
    parse_count_or_auto, FIELD(spin), 0},
   {"progress", "calls", "calls|thread",
    "who advances operations: calls of the library, or a thread of its own as well", parse_choice,

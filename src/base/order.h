@@ -18,6 +18,20 @@ int grove_order_ascends(int64_t n, const int64_t *key);
  * caller frees the list. */
 grove_status grove_order_create(int64_t n, const int64_t *key, int32_t **out);
 
+/* How many of n ascending values are below a limit. */
+static inline int64_t grove_order_below(int64_t n, const int64_t *values, int64_t limit)
+{
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (values[middle] < limit)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 /* Sorts the values themselves (none is negative), however many. */
 grove_status grove_order_sort(int64_t n, int64_t *values);
 

@@ -351,8 +351,8 @@ static grove_status join_rings(grove_op *op)
       flow->bytes = w->letters[flow->letter].bytes;
       flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
       if (k < w->nflows_in && is_for_edges(op, &w->letters[flow->letter])) flow->direct = 0;
-      flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) && flow->bytes > 0 &&
-                     flow->bytes <= op->channel->piece;
+      flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) &&
+                     flow->bytes > 0 && flow->bytes <= op->channel->piece;
       flow->memory = op->stages[s].staging[flow->letter];
       flow->way = w->way[flow->letter];
       if (flow->way != GROVE_SHM_COPIED) flow->direct = flow->single = 0;
@@ -361,8 +361,7 @@ static grove_status join_rings(grove_op *op)
         flow->reader = &shm->readers[reader++];
       else
         flow->writer = &shm->writers[writer++];
-      if (flow->way != GROVE_SHM_COPIED)
-        GROVE_TRY(find_remotes(&w->letters[flow->letter], flow));
+      if (flow->way != GROVE_SHM_COPIED) GROVE_TRY(find_remotes(&w->letters[flow->letter], flow));
     }
   }
   for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);

@@ -49,8 +49,8 @@ static int same_key(const grove_channel_key *a, const grove_channel_key *b)
          a->merges == b->merges && a->generation == b->generation;
 }
 
-/* Edges that meet their roots; the leaves of this rank's own roots need not come along the plan of a
- * fetch. */
+/* Edges that meet their roots; the leaves of this rank's own roots need not come along the plan of
+ * a fetch. */
 static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
 {
   grove_status status = GROVE_OK;

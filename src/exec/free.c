@@ -102,8 +102,8 @@ fail:
   return status;
 }
 
-/* Takes what this rank still owes others out of the user's arrays: of a stage that was entered, what
- * shared memory had no room for; of later ones all. */
+/* Takes what this rank still owes others out of the user's arrays: of a stage that was entered,
+ * what shared memory had no room for; of later ones all. */
 static grove_status save_stage(grove_op *op, int k)
 {
   grove_status status = GROVE_OK;
@@ -183,6 +183,7 @@ void grove_op_put_back(grove_op *op)
 
 static grove_status free_op(grove_op *op)
 {
+  if (op->contest) grove_contest_close(op);
   if (op->state == GROVE_OP_ACTIVE) {
     int finalized = 0;
     MPI_Finalized(&finalized);

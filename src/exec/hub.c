@@ -1,9 +1,9 @@
-/* Letters through a hub in shared memory. Where the receiver passes a letter on, its sender packs it
- * straight into the receiver's hub, from where MPI takes it, and the ring only says so. Where the
- * sender passes it on, the receiver unpacks it straight out of the sender's hub, where MPI has put
- * it. A hub is used again at the next start: nobody pushes before its owner is through with what was
- * there, and nothing lands in it before all readers are. So operations of one channel go through
- * their hubs one after the other.
+/* Letters through a hub in shared memory. Where the receiver passes a letter on, its sender packs
+ * it straight into the receiver's hub, from where MPI takes it, and the ring only says so. Where
+ * the sender passes it on, the receiver unpacks it straight out of the sender's hub, where MPI has
+ * put it. A hub is used again at the next start: nobody pushes before its owner is through with
+ * what was there, and nothing lands in it before all readers are. So operations of one channel go
+ * through their hubs one after the other.
  */
 #include "exec/op.h"
 

@@ -241,11 +241,10 @@ grove_status grove_op_meet(grove_op *op, int s)
     void *roots = f->request.arrays[GROVE_SPACE_ROOT];
     if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;
     if (lane->key.operation == GROVE_FETCH)
-      GROVE_TRY(grove_pack_fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
-                                 f->edges));
-    else if (!op->abandoned)
       GROVE_TRY(
-        grove_unpack(&f->mover, &lane->fetched, f->edges, roots, 0, lane->fetched.units));
+        grove_pack_fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units, f->edges));
+    else if (!op->abandoned)
+      GROVE_TRY(grove_unpack(&f->mover, &lane->fetched, f->edges, roots, 0, lane->fetched.units));
   }
 fail:
   return status;

@@ -16,7 +16,7 @@
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
  *     bind.c      arrays and memory                   check.c    the option `check`
  *     bundle.c    several as one                      clock.c    what it took, for log and trace
- *     detach.c    a fetch goes on without arrays
+ *     detach.c    a fetch goes on without arrays      contest.c  the option effort=measure
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -98,14 +98,22 @@ typedef struct grove_plans {
   grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
 } grove_plans;
 
+/* What is kept of a choice between routes: for which kind and size of operation it was made. Few
+ * are needed at once; the oldest goes. */
+enum { GROVE_DECISIONS = 12 };
+typedef struct grove_decision {
+  int generation, share, backward, both, size_class;
+  grove_choice choice; /* n = 0: none */
+} grove_decision;
+
 /* What a forest keeps for its operations. */
-typedef struct grove_decision grove_decision;
 typedef struct grove_compiled {
   grove_plans *plans; /* newest first */
   struct grove_channel *pool;
   grove_survey *surveys[2]; /* without and with sharing */
   int surveyed[2];          /* under which options */
-  grove_decision *decisions;
+  grove_decision decisions[GROVE_DECISIONS];
+  int64_t decided;
 } grove_compiled;
 
 grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
@@ -172,18 +180,18 @@ typedef struct grove_letter {
  * sends. Those over MPI have a number there, in the same order; those over shared memory belong to
  * a flow, which on the sending side may stand for several letters with the same data. */
 typedef struct grove_wired_stage {
-  int ordered;  /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
-  int has_own;  /* self edges, which are no letter */
-  int answers;  /* ... and must be done before the next stage, which passes them on */
+  int ordered; /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
+  int has_own; /* self edges, which are no letter */
+  int answers; /* ... and must be done before the next stage, which passes them on */
   int nforwards; /* receives that later stages take from here */
   int lands;     /* ... over MPI: in a hub that must be free */
-  int64_t turn; /* which start of the channel may enter the stage next */
+  int64_t turn;  /* which start of the channel may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
   int nparts;
-  grove_part *parts; /* of all letters */
-  int nkeeps;        /* fields with self edges in this stage */
-  grove_part *keeps; /* pairs: from, to */
+  grove_part *parts;  /* of all letters */
+  int nkeeps;         /* fields with self edges in this stage */
+  grove_part *keeps;  /* pairs: from, to */
   grove_shm_way *way; /* of a letter over shared memory */
   int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
@@ -219,6 +227,7 @@ typedef struct grove_channel {
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are complete before they travel over shared memory */
   int persistent;      /* arrays never change: requests are made once */
+  int timed;           /* every start is: an account is kept, or routes are in a contest */
   int failed;          /* a start did not enter all its stages: no further one can */
   int64_t sequence;    /* starts so far */
   grove_op *members;   /* of a pool: all operations that are idle, active or abandoned */
@@ -299,7 +308,7 @@ typedef struct grove_flow {
   grove_shm_way way;         /* through a hub: */
   const grove_shm_distant *distant;
   grove_remote *remotes; /* a part; NULL: the hub is this rank's own */
-  int in_place;              /* ... and the readers take it from there, at `spot` */
+  int in_place;          /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
   int64_t at;    /* bytes that have travelled */
@@ -315,10 +324,10 @@ typedef struct grove_bound_stage {
   int nreceives, nsends;
   int ordered, has_own; /* as wired says */
   int nforwards;
-  grove_p2p *p2p;       /* NULL: no letters over MPI */
-  void **staging;       /* a letter's packed form; NULL: it travels from or to the array itself */
-  void **saved;         /* of an abandoned operation: staging that it got for that; else NULL */
-  void **saved_keeps;   /* and its self edges */
+  grove_p2p *p2p;     /* NULL: no letters over MPI */
+  void **staging;     /* a letter's packed form; NULL: it travels from or to the array itself */
+  void **saved;       /* of an abandoned operation: staging that it got for that; else NULL */
+  void **saved_keeps; /* and its self edges */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */
@@ -335,6 +344,8 @@ typedef struct grove_timing {
   double returned; /* when start did */
   double inside;   /* seconds in tests, and in waits that timed out, since */
 } grove_timing;
+
+typedef struct grove_contest grove_contest;
 
 typedef enum grove_op_state {
   GROVE_OP_IDLE,
@@ -355,6 +366,7 @@ struct grove_op {
   grove_identity *identity;
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
+  int careful;   /* a start of it has more to do: it was begun, or is in a contest */
   int abandoned; /* freed while active */
   int stuck;     /* it does not go on: a start failed, or memory lacks for what it owes others */
   int unusable;  /* a start failed */
@@ -372,6 +384,7 @@ struct grove_op {
   grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
   grove_timing timing;
+  grove_contest *contest; /* NULL: its route is settled */
 };
 
 /* An operation on the channel, without arrays and requests, but with its fields, which it takes
@@ -397,11 +410,15 @@ const char *grove_op_label(const grove_op *op);
 
 /* ---- which route (routing.c) ---- */
 
-/* The route of an operation of n fields, with the plans of all of them; `mine` is what has failed
- * here already. What fails may be this rank's failure alone: to be agreed upon. */
+/* The route of an operation of n fields, with the plans of all of them: that of `routing`, if it
+ * has one already. `mine` is what has failed here before. What fails may be this rank's failure
+ * alone: to be agreed upon. */
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_channel_key *keys,
-                                grove_routing *out);
+                                grove_routing *routing);
+/* Is there a route that is worth a contest with this one? The same on every rank. */
+int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+                            grove_routing *rival);
 void grove_choices_free(grove_compiled *c);
 
 /* ---- making operations (init.c) ---- */
@@ -464,8 +481,8 @@ static inline const grove_mover *grove_field_mover(const grove_field *f, grove_s
 
 static inline char *grove_field_array(const grove_field *f, grove_space space)
 {
-  if (grove_space_is_array(space)) return f->request.arrays[space];
-  return space == GROVE_SPACE_EDGE ? f->edges : f->hub;
+  if (grove_space_is_array(space)) return (char *)f->request.arrays[space];
+  return (char *)(space == GROVE_SPACE_EDGE ? f->edges : f->hub);
 }
 
 /* ---- letters over shared memory (flow.c) ---- */
@@ -503,6 +520,24 @@ static inline double grove_op_clock(const grove_op *op)
   return op->timing.open ? grove_clock() : 0;
 }
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
+
+/* ---- the option effort=measure (contest.c) ---- */
+
+/* From the next start on the operation is tried on its own route and on that of `other`, which it
+ * takes over. Agreed by all. */
+grove_status grove_contest_open(grove_op *op, grove_op **other);
+
+/* Starts it on the route whose turn it is; in the end on the faster one, and closes the contest. */
+grove_status grove_contest_start(grove_op *op);
+
+/* A start is complete `now`. False: it must not be told yet, and the contest will see to that. */
+int grove_contest_end_start(grove_op *op, double now);
+
+/* Is it only the outcome of the contest that the start under way waits for? */
+int grove_contest_holds(const grove_op *op);
+
+/* The operation stays on the route that it is on. */
+void grove_contest_close(grove_op *op);
 
 /* ---- freeing (free.c) ---- */
 

@@ -6,12 +6,17 @@
 
 #include <stdlib.h>
 
-void grove_plans_release(grove_plans *p)
+static void free_lists(grove_plans *p)
 {
-  if (!p || --p->references > 0) return;
   grove_plan_free(&p->turned);
   grove_plan_free(&p->forward);
   grove_index_free(&p->slots);
+}
+
+void grove_plans_release(grove_plans *p)
+{
+  if (!p || --p->references > 0) return;
+  free_lists(p);
   free(p);
 }
 
@@ -106,25 +111,8 @@ static grove_plans like(const grove_channel_key *key, const grove_routing *routi
 
 static int same(const grove_plans *a, const grove_plans *b)
 {
-  return a->operation == b->operation && a->generation == b->generation &&
-         a->shared == b->shared && a->whole == b->whole && a->route == b->route &&
-         a->cap == b->cap;
-}
-
-/* Memory for what is to be compiled, and the forest as the route shall see it. */
-static grove_status prepare(grove_forest *f, const grove_plans *wanted, grove_compiled **c,
-                            grove_forest *view, grove_plans **out)
-{
-  grove_status status = GROVE_OK;
-  grove_plans *p = NULL;
-  GROVE_TRY(grove_forest_compiled(f, c));
-  GROVE_NEW(p, 1);
-  *p = *wanted;
-  *view = *f;
-  *out = p;
-  if (splits_roots(p)) GROVE_TRY(split_roots(f, p, view));
-fail:
-  return status;
+  return a->operation == b->operation && a->generation == b->generation && a->shared == b->shared &&
+         a->whole == b->whole && a->route == b->route && a->cap == b->cap;
 }
 
 static grove_build build_for(const grove_plans *p)
@@ -136,25 +124,34 @@ static grove_build build_for(const grove_plans *p)
                        .cap = p->cap};
 }
 
-/* Collective if the route relays. */
+/* The forest as the route shall see it. Agreed by all where ranks will talk. */
+static grove_status look_at(const grove_forest *f, grove_plans *p, grove_forest *view)
+{
+  grove_status status = GROVE_OK;
+  *view = *f;
+  if (!splits_roots(p)) return GROVE_OK;
+  status = split_roots(f, p, view);
+  return p->route->relays ? grove_context_agree(f->ctx, status, NULL, 0) : status;
+}
+
+/* Collective if the route relays: then nothing fails on one rank alone before the others know. */
 static grove_status compile(grove_forest *f, const grove_plans *wanted, grove_plans **out)
 {
   grove_status status = GROVE_OK;
-  grove_compiled *c = NULL;
-  grove_plans *p = NULL;
-  grove_forest view;
+  grove_plans made = *wanted, *p = NULL;
+  grove_compiled *c = f->compiled; /* since the request was looked at */
   grove_build how = build_for(wanted);
-  grove_status mine = prepare(f, wanted, &c, &view, &p);
-  if (wanted->route->relays) GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
-  GROVE_TRY(mine);
-  GROVE_TRY(wanted->route->build(&view, &how, &p->forward));
-  GROVE_TRY(turn(p));
-  p->next = c->plans;
-  c->plans = p;
-  *out = p;
+  grove_forest view;
+  GROVE_TRY(look_at(f, &made, &view));
+  GROVE_TRY(made.route->build(&view, &how, &made.forward));
+  GROVE_TRY(turn(&made));
+  GROVE_NEW(p, 1);
+  made.next = c->plans;
+  *p = made;
+  c->plans = *out = p;
   return GROVE_OK;
 fail:
-  grove_plans_release(p);
+  free_lists(&made);
   return status;
 }
 

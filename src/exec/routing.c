@@ -4,8 +4,8 @@
  */
 #include "exec/op.h"
 
-#include <math.h>
-#include <stdlib.h>
+/* By the model a route that is tried takes at most so many times as long as the best. */
+static const double WORTH_A_CONTEST = 2;
 
 /* ---- what was chosen before ---- */
 
@@ -17,29 +17,20 @@ static int class_of(int64_t bytes)
   return class;
 }
 
-/* What is kept of a choice: for which kind and size of operation it was made. */
-struct grove_decision {
-  struct grove_decision *next;
-  int generation, share, backward, both, size_class;
-  grove_choice choice;
-};
-
 void grove_choices_free(grove_compiled *c)
 {
-  for (grove_decision *next; c->decisions; c->decisions = next) {
-    next = c->decisions->next;
-    free(c->decisions);
-  }
   for (int share = 0; share < 2; share++) grove_survey_free(&c->surveys[share]);
 }
 
 static const grove_choice *find_choice(const grove_compiled *c, const grove_decision *wanted)
 {
-  for (const grove_decision *d = c->decisions; d; d = d->next)
-    if (d->generation == wanted->generation && d->share == wanted->share &&
+  for (int i = 0; i < GROVE_DECISIONS; i++) {
+    const grove_decision *d = &c->decisions[i];
+    if (d->choice.n > 0 && d->generation == wanted->generation && d->share == wanted->share &&
         d->backward == wanted->backward && d->both == wanted->both &&
         d->size_class == wanted->size_class)
       return &d->choice;
+  }
   return NULL;
 }
 
@@ -50,15 +41,18 @@ static int goes_back(grove_operation operation)
   return operation == GROVE_REDUCE || operation == GROVE_COLLECT;
 }
 
-/* A survey is of one set of nodes. */
-static grove_status get_survey(grove_forest *f, grove_compiled *c, int share)
+/* A survey is of one set of nodes. Agreed by all. */
+static grove_status ask(grove_forest *f, grove_compiled *c, const grove_question *question,
+                        int share, grove_choice *out)
 {
   grove_status status = GROVE_OK;
-  if (c->surveys[share] && c->surveyed[share] == f->ctx->generation) return GROVE_OK;
-  grove_survey_free(&c->surveys[share]);
-  GROVE_TRY(grove_survey_create(f, share, &c->surveys[share]));
+  if (c->surveyed[share] != f->ctx->generation) grove_survey_free(&c->surveys[share]);
+  if (!c->surveys[share]) GROVE_TRY(grove_survey_create(f, share, &c->surveys[share]));
   c->surveyed[share] = f->ctx->generation;
+  GROVE_TRY(grove_route_choose(c->surveys[share], question, out));
+  return GROVE_OK;
 fail:
+  grove_survey_free(&c->surveys[share]);
   return status;
 }
 
@@ -67,33 +61,20 @@ static grove_status choose_for(grove_forest *f, const grove_channel_key *key, in
                                grove_choice *out)
 {
   grove_status status = GROVE_OK;
-  grove_compiled *c = NULL;
-  grove_decision wanted = {.generation = key->generation,
-                           .share = key->merges,
-                           .backward = goes_back(key->operation),
-                           .both = key->operation == GROVE_FETCH,
-                           .size_class = class_of(bytes)};
-  grove_question question = {
-    .unit_bytes = bytes, .backward = wanted.backward, .both = wanted.both};
-  grove_decision *made = NULL;
-  grove_status mine = grove_forest_compiled(f, &c);
-  const grove_choice *known = mine == GROVE_OK ? find_choice(c, &wanted) : NULL;
-  if (known) {
-    *out = *known;
-    return GROVE_OK;
+  grove_compiled *c = f->compiled; /* since the request was looked at */
+  grove_decision made = {.generation = key->generation,
+                         .share = key->merges,
+                         .backward = goes_back(key->operation),
+                         .both = key->operation == GROVE_FETCH,
+                         .size_class = class_of(bytes)};
+  grove_question question = {.unit_bytes = bytes, .backward = made.backward, .both = made.both};
+  const grove_choice *known = find_choice(c, &made);
+  if (!known) {
+    GROVE_TRY(ask(f, c, &question, made.share, &made.choice));
+    c->decisions[c->decided++ % GROVE_DECISIONS] = made;
   }
-  if (mine == GROVE_OK && !(made = grove_memory(1, sizeof *made)))
-    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a choice of routes");
-  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
-  GROVE_TRY(get_survey(f, c, wanted.share));
-  GROVE_TRY(grove_route_choose(c->surveys[wanted.share], &question, &wanted.choice));
-  *out = wanted.choice;
-  wanted.next = c->decisions;
-  *made = wanted;
-  c->decisions = made;
-  return GROVE_OK;
+  *out = known ? *known : made.choice;
 fail:
-  free(made);
   return status;
 }
 
@@ -163,8 +144,8 @@ fail:
 
 /* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
  * cannot serve a forest says so on every rank. */
-static grove_status build_plans(int n, const grove_request *requests,
-                                const grove_channel_key *keys, const grove_routing *routing)
+static grove_status build_plans(int n, const grove_request *requests, const grove_channel_key *keys,
+                                const grove_routing *routing)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
@@ -188,27 +169,38 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
   } else if (wanted != GROVE_ROUTE_AUTO) {
     out->route = grove_routes[wanted - 1];
   }
-  if (out->route->relays) out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
+  out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
 fail:
   return status;
 }
 
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_channel_key *keys,
-                                grove_routing *out)
+                                grove_routing *routing)
 {
   grove_status status = GROVE_OK;
-  grove_routing routing = {.route = &grove_route_standard};
-  *out = routing;
+  int given = routing->route != NULL;
+  if (!given) *routing = (grove_routing){.route = &grove_route_standard};
   if (!needs_talk(ctx)) return mine;
   GROVE_TRY(agree_on_signature(ctx, mine, signature));
-  GROVE_TRY(find_route(ctx, n, requests, keys, &routing));
-  if (routing.route->relays) status = build_plans(n, requests, keys, &routing);
+  if (!given) GROVE_TRY(find_route(ctx, n, requests, keys, routing));
+  if (routing->route->relays) status = build_plans(n, requests, keys, routing);
   if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank */
-    routing.route = &grove_route_standard;
+    routing->route = &grove_route_standard;
     status = GROVE_OK;
   }
-  *out = routing;
 fail:
   return status;
+}
+
+int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+                            grove_routing *rival)
+{
+  const grove_choice *choice = &best->choice;
+  if (ctx->options.effort != GROVE_EFFORT_MEASURE || !best->chosen) return 0;
+  if (choice->runner_up < 0) return 0;
+  const grove_candidate *first = &choice->candidates[choice->chosen];
+  const grove_candidate *second = &choice->candidates[choice->runner_up];
+  *rival = (grove_routing){.route = second->route, .cap = best->cap};
+  return first->route == best->route && second->seconds <= WORTH_A_CONTEST * first->seconds;
 }

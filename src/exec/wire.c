@@ -4,7 +4,6 @@
  */
 #include "exec/op.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +105,8 @@ fail:
 static int keep_stage(const grove_lane *lane, int s)
 {
   const grove_stage *stage = &lane->plan->stages[s];
-  int early = grove_space_is_array(stage->keep_from.space) &&
-              stage->keep_to.space == GROVE_SPACE_EDGE;
+  int early =
+    grove_space_is_array(stage->keep_from.space) && stage->keep_to.space == GROVE_SPACE_EDGE;
   return early ? 0 : s;
 }
 
@@ -336,8 +335,7 @@ static void tell_views(const grove_letter *letter, int sends, telling *t, grove_
   m->views = t->views + t->nviews;
   m->nviews = letter->nparts;
   for (int k = 0; k < letter->nparts; k++)
-    t->views[t->nviews++] =
-      (grove_shm_view){letter->parts[k].field, &letter->parts[k].shape.slots};
+    t->views[t->nviews++] = (grove_shm_view){letter->parts[k].field, &letter->parts[k].shape.slots};
 }
 
 /* The letters over shared memory; `sends` or receives. */
@@ -457,12 +455,6 @@ fail:
   return status;
 }
 
-/* Prices as whole numbers, which ranks can compare; one that is not known exceeds all. */
-static int64_t picoseconds(double seconds)
-{
-  return seconds < 1e6 ? (int64_t)(1e12 * seconds) : INT64_MAX;
-}
-
 grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                  grove_channel *channel, int *rewired)
 {
@@ -471,10 +463,10 @@ grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t 
   int64_t most[2] = {0, 0}; /* memory that grew; picoseconds */
   int usable = 1, tag = 0;
   grove_shm_propose(ctx, shm, &most[0]);
-  if (mine == GROVE_OK) most[1] = picoseconds(channel->price.seconds);
+  if (mine == GROVE_OK) most[1] = grove_price_picoseconds(channel->price.seconds);
   GROVE_TRY(grove_context_take_tag(ctx, mine, signature, most, &tag));
   channel->tag = tag;
-  channel->predicted = most[1] == INT64_MAX ? NAN : 1e-12 * (double)most[1];
+  channel->predicted = grove_price_seconds(most[1]);
   if (most[0]) GROVE_TRY(grove_context_map_notices(ctx, &usable));
   if (shm) GROVE_TRY(settle(channel, usable, rewired));
 fail:

@@ -153,6 +153,27 @@ fail:
   return status;
 }
 
+/* The first entry of every unit apart from the others: it is copied, those are combined with it. */
+static grove_status part_entries(grove_shape *s)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = s->slots.count - s->units, k = 0;
+  if (s->slots.wide) return GROVE_OK;
+  GROVE_ROOM(s->firsts, s->units);
+  GROVE_ROOM(s->others, n);
+  GROVE_ROOM(s->other_units, n);
+  for (int64_t u = 0; u < s->units; u++) {
+    int64_t entry = grove_index_at(&s->starts, u), end = grove_index_at(&s->starts, u + 1);
+    s->firsts[u] = (int32_t)grove_index_at(&s->slots, entry);
+    while (++entry < end) {
+      s->others[k] = (int32_t)grove_index_at(&s->slots, entry);
+      s->other_units[k++] = (int32_t)u;
+    }
+  }
+fail:
+  return status;
+}
+
 grove_status grove_shape_create(const grove_index *slots, const grove_index *starts,
                                 int64_t unit_bytes, grove_shape *out)
 {
@@ -165,6 +186,7 @@ grove_status grove_shape_create(const grove_index *slots, const grove_index *sta
   if (starts->count > 0) {
     s.form = GROVE_SHAPE_LISTED; /* entry by entry, since each has its own place in the message */
     GROVE_TRY(find_owners(&s));
+    GROVE_TRY(part_entries(&s));
   } else if (!grove_index_consecutive(slots) && slots->count > 0) {
     GROVE_TRY(choose(slots, unit_bytes, &s));
   }
@@ -179,6 +201,9 @@ void grove_shape_free(grove_shape *shape)
 {
   free(shape->runs);
   free(shape->owner);
+  free(shape->firsts);
+  free(shape->others);
+  free(shape->other_units);
   *shape = (grove_shape){0};
 }
 

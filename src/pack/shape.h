@@ -29,8 +29,11 @@ typedef struct grove_shape {
   int64_t units;      /* in a message: as many as slots, or fewer where slots share one */
   grove_index slots;  /* borrowed */
   grove_index starts; /* borrowed; count 0, or: unit u is slots starts[u] .. starts[u+1]-1 */
-  int32_t *owner;     /* with `starts`: the unit of each entry of the list */
-  int64_t first;      /* of all forms */
+  int32_t *owner;     /* with `starts`: the unit of each entry of the list; */
+  int32_t *firsts;    /* the slot of each unit's first entry; NULL: they are too wide for that */
+  int32_t *others;    /* the slots of all other entries, and the unit of each: */
+  int32_t *other_units;
+  int64_t first;                                         /* of all forms */
   int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS]; /* of a box, in slots */
   int64_t nruns;
   grove_run *runs; /* and one more, which begins at the end */

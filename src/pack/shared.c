@@ -11,6 +11,49 @@ static void find_units(const grove_mover *m, const grove_shape *shape, int64_t b
   for (int64_t k = 0; k < n; k++) at[k] = (owner[k] - first) * m->unit.bytes;
 }
 
+/* ---- plain units, by kernels that read lists ---- */
+
+/* Returns 0 if the units, or their slots, are not for this way. */
+static int unpack_lists(const grove_mover *m, const grove_shape *shape, const char *message,
+                        char *base, int64_t begin, int64_t count)
+{
+  const grove_unit *u = &m->unit;
+  int64_t first = grove_index_at(&shape->starts, begin);
+  int64_t n = grove_index_at(&shape->starts, begin + count) - first;
+  if (!u->dense || !shape->slots.narrow) return 0;
+  const int32_t *slots = shape->slots.narrow + first, *units = shape->owner + first;
+  const char *unit_0 = message - begin * u->bytes;
+  if (m->combine.way == GROVE_COMBINE_REPLACE)
+    m->copy->carry(base, slots, unit_0, units, n, u->bytes);
+  else if (m->combine.way == GROVE_COMBINE_KERNEL && m->combine.kernels->carried)
+    m->combine.kernels->carried(base, slots, unit_0, units, n, u->elements);
+  else
+    return 0;
+  return 1;
+}
+
+/* As many entries stand before unit u that are not the first of theirs. */
+static int64_t others_before(const grove_shape *shape, int64_t u)
+{
+  return grove_index_at(&shape->starts, u) - u;
+}
+
+static int pack_lists(const grove_mover *m, const grove_shape *shape, const char *base,
+                      int64_t begin, int64_t count, char *message)
+{
+  const grove_unit *u = &m->unit;
+  const grove_kernels *kernels = m->combine.kernels;
+  if (!u->dense || !shape->firsts || m->combine.way != GROVE_COMBINE_KERNEL || !kernels->carried)
+    return 0;
+  int64_t from = others_before(shape, begin), to = others_before(shape, begin + count);
+  m->copy->gather(message, base, shape->firsts + begin, count, u->bytes);
+  kernels->carried(message - begin * u->bytes, shape->other_units + from, base,
+                   shape->others + from, to - from, u->elements);
+  return 1;
+}
+
+/* ---- all others, in batches ---- */
+
 grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
                                  const void *message, void *base, int64_t begin, int64_t count)
 {
@@ -18,6 +61,7 @@ grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
   int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
   int64_t end = grove_index_at(&shape->starts, begin + count);
   grove_places memory = {base, slots, 1}, packed = {(char *)message, units, 0};
+  if (unpack_lists(m, shape, message, base, begin, count)) return GROVE_OK;
   for (int64_t k = grove_index_at(&shape->starts, begin), n = 0; k < end; k += n) {
     n = grove_batch_of(end - k);
     grove_batch_slots(m, shape, k, n, slots);
@@ -85,6 +129,7 @@ grove_status grove_shared_pack(const grove_mover *m, const grove_shape *shape, c
                                int64_t begin, int64_t count, void *message)
 {
   grove_status status = GROVE_OK;
+  if (pack_lists(m, shape, base, begin, count, message)) return GROVE_OK;
   GROVE_TRY(pack_one_of_each(m, shape, (char *)base, begin, count, message));
   if (m->combine.way == GROVE_COMBINE_KERNEL || m->combine.way == GROVE_COMBINE_MPI)
     GROVE_TRY(pack_the_others(m, shape, (char *)base, begin, count, message));

@@ -8,7 +8,7 @@
 
 void grove_cargo_free(grove_cargo *cargo)
 {
-  for (int b = 0; cargo->loads && b < cargo->count; b++) grove_load_free(&cargo->loads[b]);
+  for (int b = 0; cargo->loads && b < cargo->count; b++) grove_lading_free(&cargo->loads[b]);
   free(cargo->about);
   free(cargo->loads);
   free(cargo->first);
@@ -47,7 +47,7 @@ static grove_status add_block(const grove_forest *f, int share, int n, const int
     lists[i] = group_of(&f->roots, groups[i]);
     cargo->ranks[at + i] = f->roots.ranks[groups[i]];
   }
-  GROVE_TRY(grove_load_create(n, lists, share, &cargo->loads[b]));
+  GROVE_TRY(grove_lading_create(n, lists, share, &cargo->loads[b]));
   cargo->about[b] = (grove_demand_block){.from = f->ctx->rank,
                                          .node = f->ctx->topo.place[cargo->ranks[at]].node,
                                          .units = cargo->loads[b].units};

@@ -7,7 +7,7 @@
 
 #include "forest/forest.h"
 #include "route/demand.h"
-#include "route/load.h"
+#include "route/lading.h"
 
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ extern "C" {
 typedef struct grove_cargo {
   int count;
   grove_demand_block *about; /* by node */
-  grove_load *loads;
+  grove_lading *loads;
   int *first; /* count + 1: the lists of block b are those of ranks[first[b]] .. */
   int *ranks; /* ascending in each block */
 } grove_cargo;

@@ -111,8 +111,8 @@ fail:
 static grove_status estimate_all(const grove_survey *survey, const grove_question *question, int n,
                                  grove_estimate *out)
 {
-  grove_status status = GROVE_OK;
-  for (int i = 0; i < n && survey->clerk; i++)
+  grove_status status = survey->failure;
+  for (int i = 0; i < n && survey->clerk && status == GROVE_OK; i++)
     GROVE_TRY(estimate(survey, question, grove_routes[i], &out[i]));
 fail:
   return status;

@@ -22,11 +22,12 @@ extern "C" {
 typedef struct grove_survey {
   grove_context *ctx; /* not held */
   int share;
-  int clerk;           /* this rank is its node's */
-  grove_demand demand; /* of the node, without places; empty on other ranks */
+  int clerk;            /* this rank is its node's */
+  grove_demand demand;  /* of the node, without places; empty on other ranks */
+  grove_status failure; /* of a clerk that could not read what it was told: the choice fails */
 } grove_survey;
 
-/* Agreed by all. */
+/* Agreed by all, but for `failure`. */
 grove_status grove_survey_create(const grove_forest *f, int share, grove_survey **out);
 void grove_survey_free(grove_survey **survey);
 

@@ -18,11 +18,11 @@ static grove_status begin_letter(grove_post *post, int rank)
   grove_status status = GROVE_OK;
   size_t n = (size_t)post->nletters + 1;
   if (!post->ranks.slots) GROVE_TRY(grove_groups_create(&post->ranks));
-  grove_letter *letters = realloc(post->letters, n * sizeof *letters);
+  grove_missive *letters = realloc(post->letters, n * sizeof *letters);
   GROVE_CHECK(letters, GROVE_ERR_MEMORY, "no memory for letters to %zu ranks", n);
   post->letters = letters;
   GROVE_TRY(grove_groups_add(&post->ranks, rank));
-  post->letters[post->nletters++] = (grove_letter){0};
+  post->letters[post->nletters++] = (grove_missive){0};
 fail:
   return status;
 }
@@ -35,7 +35,7 @@ grove_status grove_post_write(grove_post *post, int rank, int64_t n, int64_t **w
     i = post->nletters;
     GROVE_TRY(begin_letter(post, rank));
   }
-  grove_letter *letter = &post->letters[i];
+  grove_missive *letter = &post->letters[i];
   if (letter->count + n > letter->room) {
     int64_t room = 2 * letter->room + n;
     int64_t *more = realloc(letter->words, (size_t)room * sizeof *more);
@@ -56,7 +56,7 @@ static grove_status seal(grove_context *ctx, grove_post *post, grove_mail *mail)
   grove_status status = GROVE_OK;
   GROVE_ROOM(mail->sent, post->nletters);
   for (int i = 0; i < post->nletters; i++) {
-    grove_letter *letter = &post->letters[i];
+    grove_missive *letter = &post->letters[i];
     grove_parcel parcel = {.peer = post->ranks.keys[i],
                            .bytes = letter->count * (int64_t)sizeof *letter->words,
                            .data = letter->words};
@@ -74,17 +74,16 @@ grove_status grove_post_exchange(grove_context *ctx, grove_status mine, grove_po
   grove_status status = grove_context_exchange(ctx, mine, NULL, 0, &mail);
   post->ncame = mail.ncame;
   post->came = mail.came;
+  while (post->lower < post->ncame && post->came[post->lower].peer < ctx->rank) post->lower++;
   grove_parcels_free(mail.nsent, mail.sent); /* after a timeout there are none: MPI may read them */
   return status;
 }
 
 grove_reader grove_post_read(const grove_post *post, int letter)
 {
-  int before = 0; /* letters of lower ranks than this one */
-  while (before < post->ncame && post->came[before].peer < post->own.peer) before++;
-  int later = post->own.data != NULL && letter > before;
-  const grove_parcel *p =
-    post->own.data && letter == before ? &post->own : &post->came[letter - later];
+  int own = post->own.data != NULL && letter == post->lower;
+  int later = post->own.data != NULL && letter > post->lower;
+  const grove_parcel *p = own ? &post->own : &post->came[letter - later];
   const int64_t *words = p->data;
   return (grove_reader){
     .from = p->peer, .at = words, .end = words + p->bytes / (int64_t)sizeof *words};

@@ -23,18 +23,19 @@
 extern "C" {
 #endif
 
-typedef struct grove_letter {
+typedef struct grove_missive {
   int64_t count, room;
   int64_t *words;
-} grove_letter;
+} grove_missive;
 
 typedef struct grove_post {
-  grove_groups ranks;    /* to whom letters are written */
-  grove_letter *letters; /* one each */
+  grove_groups ranks;     /* to whom letters are written */
+  grove_missive *letters; /* one each */
   int nletters;
   int ncame;
   grove_parcel *came; /* from others */
   grove_parcel own;   /* to itself; no data: none */
+  int lower;          /* how many came from lower ranks */
 } grove_post;
 
 void grove_post_free(grove_post *post);

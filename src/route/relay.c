@@ -45,27 +45,13 @@ fail:
 
 /* ---- letters of the owners ---- */
 
-/* The first of n ascending places that is not below `least`. */
-static int64_t first_from(int64_t n, const int64_t *places, int64_t least)
-{
-  int64_t low = 0, high = n;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (places[middle] < least)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* What one rank needs of a leg. */
 static grove_status write_list(grove_hub *h, const grove_leg *leg, int rank, int64_t n,
                                const int64_t *places)
 {
   grove_status status = GROVE_OK;
-  int64_t first = first_from(n, places, leg->begin), *words = NULL;
-  int64_t count = first_from(n, places, leg->end) - first;
+  int64_t first = grove_order_below(n, places, leg->begin), *words = NULL;
+  int64_t count = grove_order_below(n, places, leg->end) - first;
   if (count == 0) return GROVE_OK;
   GROVE_TRY(grove_post_write(&h->post, leg->receiver, 2 + count, &words));
   words[0] = rank;
@@ -76,12 +62,12 @@ fail:
 }
 
 /* How many lists of a load have something in a leg. */
-static int64_t count_lists(const grove_load *load, const grove_leg *leg)
+static int64_t count_lists(const grove_lading *load, const grove_leg *leg)
 {
   int64_t count = 0;
   for (int i = 0; i < load->nlists; i++) {
     const int64_t *places = load->places + load->begin[i];
-    int64_t n = load->begin[i + 1] - load->begin[i], at = first_from(n, places, leg->begin);
+    int64_t n = load->begin[i + 1] - load->begin[i], at = grove_order_below(n, places, leg->begin);
     count += at < n && places[at] < leg->end;
   }
   return count;
@@ -92,7 +78,7 @@ static grove_status write_to_receiver(grove_hub *h, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
   int b = grove_cargo_find(&h->cargo, leg->node);
-  const grove_load *load = &h->cargo.loads[b];
+  const grove_lading *load = &h->cargo.loads[b];
   const int *ranks = h->cargo.ranks + h->cargo.first[b];
   int64_t *words = NULL;
   GROVE_TRY(grove_post_write(&h->post, leg->receiver, 4, &words));

@@ -1,4 +1,5 @@
 /* The messages of a relay, counted from a demand: what relay_plan.c makes on all ranks. */
+#include "base/order.h"
 #include "route/direct.h"
 #include "route/relay.h"
 
@@ -19,25 +20,12 @@ static int64_t find_legs(const grove_legs *legs, int from, int node)
   return low;
 }
 
-static int64_t count_below(const grove_demand_pair *p, int64_t limit)
-{
-  int64_t low = 0, high = p->distinct;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (p->places[middle] < limit)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* How many of the values of a pair are before `limit` in a block of `units`; in proportion where
  * nobody knows. */
 static int64_t values_below(const grove_demand_pair *p, int64_t limit, int64_t units)
 {
   if (limit == 0 || limit == units) return limit == 0 ? 0 : p->distinct;
-  if (p->places) return count_below(p, limit);
+  if (p->places) return grove_order_below(p->distinct, p->places, limit);
   return (int64_t)((double)p->distinct * (double)limit / (double)units);
 }
 

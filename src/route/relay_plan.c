@@ -50,7 +50,7 @@ grove_status grove_relay_roots(const grove_relay_maker *m, int64_t first, int64_
   n = 0;
   for (int64_t i = first; i < end; i++) {
     const grove_leg *leg = &h->legs.leg[i];
-    const grove_load *load = &h->cargo.loads[grove_cargo_find(&h->cargo, leg->node)];
+    const grove_lading *load = &h->cargo.loads[grove_cargo_find(&h->cargo, leg->node)];
     for (int64_t u = leg->begin; u < leg->end; u++) slots[n++] = load->values[u];
   }
   GROVE_TRY(grove_relay_slots(m, GROVE_SPACE_ROOT, n, slots, out));

@@ -252,8 +252,7 @@ static grove_status exchange(const grove_forest *f, grove_status mine, grove_sur
   grove_parcel own = {0};
   if (mine == GROVE_OK) mine = prepare(f, survey->share, &mail, &own);
   GROVE_TRY(grove_context_exchange(f->ctx, mine, NULL, 0, &mail));
-  if (survey->clerk) mine = read_letters(&mail, &own, &survey->demand);
-  GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
+  if (survey->clerk) survey->failure = read_letters(&mail, &own, &survey->demand);
 fail:
   free(own.data);
   grove_parcels_free(mail.nsent, mail.sent);

@@ -16,8 +16,8 @@ typedef struct entry {
   int64_t ring;   /* from the beginning of the block; 0: the other rank pushes, with its own ring */
   int64_t reader; /* its number in the ring */
   int64_t nviews;
-  int64_t views;  /* where they are in the block */
-  uint64_t left;  /* of a rank that pushes */
+  int64_t views; /* where they are in the block */
+  uint64_t left; /* of a rank that pushes */
 } entry;
 
 typedef struct table {
@@ -123,8 +123,7 @@ static int64_t lay_out_ring(layout *l, grove_shm *shm, const grove_shm_message *
   grove_ring_size size = size_for(m, n);
   int64_t at = reserve(l, grove_ring_bytes(&size), PAIR_OF_LINES);
   if (l->base)
-    shm->writers[shm->nwriters++] =
-      grove_ring_make((grove_ring *)(void *)(l->base + at), &size);
+    shm->writers[shm->nwriters++] = grove_ring_make((grove_ring *)(void *)(l->base + at), &size);
   return at;
 }
 
@@ -138,7 +137,8 @@ static void lay_out_sends(layout *l, grove_shm *shm, const grove_shm_plan *plan,
     for (int k = 0; k < n; k++) {
       const grove_shm_message *m = &plan->sends[i + k];
       entry *e = entries ? &entries[i + k] : NULL;
-      if (e) *e = (entry){.stage = m->stage, .seat = place[m->peer].seat, .ring = ring, .reader = k};
+      if (e)
+        *e = (entry){.stage = m->stage, .seat = place[m->peer].seat, .ring = ring, .reader = k};
       lay_out_views(l, m, areas, e);
     }
   }
@@ -162,8 +162,7 @@ static int64_t lay_out(char *base, grove_shm *shm, const grove_shm_plan *plan, i
   layout l = {.base = base};
   int count = plan->nsends + count_pushed(plan);
   reserve(&l, (int64_t)(sizeof(table) + (size_t)count * sizeof(entry)), PAIR_OF_LINES);
-  for (int k = 0; k < plan->nareas; k++)
-    areas[k] = reserve(&l, plan->area_bytes[k], PAIR_OF_LINES);
+  for (int k = 0; k < plan->nareas; k++) areas[k] = reserve(&l, plan->area_bytes[k], PAIR_OF_LINES);
   table *t = (table *)(void *)base;
   if (t) {
     t->released = 0;

@@ -11,11 +11,11 @@
  *     ... grove_ring_ of shm->writers, shm->readers ...
  *     grove_shm_free(&shm)
  *
- * Hubs. What passes through a rank lies in an *area* of its part of the memory, and the others of its
- * node use it there: they *push* their units into it, and the ring only says that they are there;
- * or they *pull* units out of it once the ring says so. The owner of the area lays out beside it
- * which slots each of them means. An area is used again when all that was in it has been read:
- * who pushes looks at `released`, the owner at what the readers of its rings have consumed.
+ * Hubs. What passes through a rank lies in an *area* of its part of the memory, and the others of
+ * its node use it there: they *push* their units into it, and the ring only says that they are
+ * there; or they *pull* units out of it once the ring says so. The owner of the area lays out
+ * beside it which slots each of them means. An area is used again when all that was in it has been
+ * read: who pushes looks at `released`, the owner at what the readers of its rings have consumed.
  *
  * When a rank of a node finds no memory for its rings, its notice says so, and all ranks of the
  * node use messages for this channel: grove_shm_connect then sets shm->usable to 0.
@@ -64,7 +64,7 @@ typedef struct grove_shm_plan {
 
 /* A part of a message in another rank's area. */
 typedef struct grove_shm_remote {
-  char *memory; /* slot 0 */
+  char *memory;      /* slot 0 */
   grove_index slots; /* borrowed */
 } grove_shm_remote;
 

@@ -43,6 +43,11 @@ static void check_sorted(int64_t n, const int64_t *key)
     at++;
   }
   CHECK(at == count, "%lld values, not %lld", (long long)count, (long long)at);
+  for (int64_t i = 0; i <= count; i++) {
+    int64_t limit = i < count ? values[i] : INT64_MAX;
+    CHECK(grove_order_below(count, values, limit) == i, "%lld are below %lld", (long long)i,
+          (long long)limit);
+  }
   free(values);
   free(order);
 }

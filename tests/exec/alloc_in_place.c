@@ -1,5 +1,6 @@
 /* Operations on memory of grove_alloc: wherever root and leaf lie, the result is the same; and what
  * is large and consecutive is taken by the receivers from where it is. */
+#include "calls.h"
 #include "check.h"
 #include "places.h"
 #include "random.h"
@@ -293,7 +294,8 @@ static void large_and_consecutive(const place *p)
 /* ---- a sum of many ---- */
 
 /* All ranks but the first add to its roots, in the order of the ranks. The last one is through
- * before rank 1 has even started, since rank 0 waits and so takes what comes. */
+ * before rank 1 has even started, since rank 0 waits and so takes what comes; unless that has to
+ * pass through rank 1. */
 static void early_addends(const place *p, int64_t n, int allocated)
 {
   if (p->size < 3) return;
@@ -314,13 +316,13 @@ static void early_addends(const place *p, int64_t n, int allocated)
   for (int64_t round = 0; round < 3; round++) {
     MPI_Request request = MPI_REQUEST_NULL;
     for (int64_t i = 0; i < n; i++) array[i] = leaf_value(p->rank, round, i);
-    if (p->rank == 1) {
+    if (p->rank == 1 && !op_relays(op)) {
       MPI_Irecv(NULL, 0, MPI_INT, last, 5, p->comm, &request);
       polite_wait(&request);
     }
     CHECK_OK(grove_start(op));
     CHECK_OK(grove_wait(op));
-    if (p->rank == last) {
+    if (p->rank == last && !op_relays(op)) {
       MPI_Isend(NULL, 0, MPI_INT, 1, 5, p->comm, &request);
       polite_wait(&request);
     }

@@ -166,9 +166,10 @@ static void freed_between_others(const place *p, int64_t n, op_kind k)
       ring_fill(&x[i], 10 * round + i);
       ring_begin(&x[i]);
     }
-    /* Data of the last one that shared memory has no room for would go on only while this rank
-     * calls Grove, and it is about to call MPI. */
-    int dropped = (p->rank + round) % (n * (int64_t)sizeof *x->root <= 1024 ? SHOTS : SHOTS - 1);
+    /* Data of the last one that shared memory has no room for, or that passes through this rank,
+     * would go on only while it calls Grove, and it is about to call MPI. */
+    int goes_on = n * (int64_t)sizeof *x->root <= 1024 && !op_relays(x[0].op);
+    int dropped = (p->rank + round) % (goes_on ? SHOTS : SHOTS - 1);
     CHECK_OK(grove_op_free(&x[dropped].op));
     for (int i = 0; i < SHOTS; i++) {
       if (i == dropped) continue;

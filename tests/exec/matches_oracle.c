@@ -4,59 +4,6 @@
 #include "exercise.h"
 #include "places.h"
 
-enum { ROUNDS = 3 };
-
-/* By wait, by test, or by test and then wait: each rank as it likes. */
-static void complete(grove_op *op, rng *mine)
-{
-  int how = (int)rng_below(mine, 3);
-  if (how > 0) polite_finish(op);
-  if (how != 1) CHECK_OK(grove_wait(op));
-}
-
-/* One operation, started again and again on the same arrays with new values. */
-static void run_persistent(exercise e, rng *mine)
-{
-  exercise_open(&e);
-  exercise_init(&e);
-  for (int round = 0; round < ROUNDS; round++) {
-    exercise_renew(&e, round);
-    CHECK_OK(grove_start(e.op));
-    complete(e.op, mine);
-    exercise_check(&e);
-  }
-  exercise_close(&e);
-}
-
-/* One shot at a time, every time with other arrays: the old ones are kept until the end. */
-static void run_one_shots(exercise e, rng *mine, op_form how)
-{
-  exercise shot[ROUNDS];
-  for (int round = 0; round < ROUNDS; round++) {
-    shot[round] = e;
-    shot[round].seed = mix2(e.seed, (uint64_t)round);
-    exercise_open(&shot[round]);
-    if (how == FORM_BLOCKING) {
-      exercise_block(&shot[round]);
-    } else {
-      exercise_begin(&shot[round]);
-      if (rng_one_in(mine, 2)) polite_finish(shot[round].op);
-      CHECK_OK(grove_end(&shot[round].op));
-      CHECK(shot[round].op == NULL, "an ended operation is not NULL");
-    }
-    exercise_check(&shot[round]);
-  }
-  for (int round = 0; round < ROUNDS; round++) exercise_close(&shot[round]);
-}
-
-static void run(exercise e, rng *mine, op_form how)
-{
-  if (how == FORM_INIT)
-    run_persistent(e, mine);
-  else
-    run_one_shots(e, mine, how);
-}
-
 /* Every kind of operation on every type: what SAMPLES=all does with each forest. */
 static void try_everything(const units *types, exercise e, rng *r, rng *mine)
 {
@@ -66,7 +13,7 @@ static void try_everything(const units *types, exercise e, rng *r, rng *mine)
         if (!exercise_set(&e, k, &types->unit[i], j)) continue;
         e.in_place = k == KIND_FETCH && j % 2;
         e.seed = rng_next(r);
-        run(e, mine, (op_form)rng_below(r, OP_FORMS));
+        exercise_run(e, (op_form)rng_below(r, OP_FORMS), mine);
       }
 }
 
@@ -75,7 +22,7 @@ static void try_some(const units *types, exercise e, rng *r, rng *mine, int64_t 
 {
   for (op_kind k = 0; k < OP_KINDS; k++) {
     exercise_draw_of(&e, k, types, r);
-    run(e, mine, (op_form)((number + k) % OP_FORMS));
+    exercise_run(e, (op_form)((number + k) % OP_FORMS), mine);
   }
 }
 

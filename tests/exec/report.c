@@ -133,6 +133,7 @@ int main(int argc, char **argv)
   units *types = units_create();
   place p = place_create(split(0));
   static const char *const name[] = {"MPI_DOUBLE", "3 doubles", "vector of ints with gaps"};
+  place_set(&p, "route", "standard");
   for (int64_t i = 0; i < test_samples(15); i++) {
     test_case(i);
     rng r = rng_from(test_seed(), (uint64_t)i);

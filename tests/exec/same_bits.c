@@ -1,6 +1,6 @@
 /* Results that depend on the order of combination. Sums of numbers that do not add up exactly: two
  * runs give the same bits, and with the option `deterministic` they are the bits of the defined
- * order, whatever carries the messages. Fetch, gather, scatter, and operations that do not commute
+ * order, whatever carries the messages and on whichever route. Fetch, gather, scatter, and operations that do not commute
  * have those bits with any options. */
 #include "check.h"
 #include "exercise.h"
@@ -11,52 +11,33 @@
 /* ---- options that must not matter ---- */
 
 typedef struct setting {
-  const char *on_node, *p2p, *node_size; /* node_size 0: all ranks are one node */
+  const char *on_node, *p2p, *node_size, *route; /* node_size 0: all ranks are one node */
 } setting;
 
 static const setting settings[] = {
-  {"shm", "persistent", "0"}, {"shm", "reposted", "2"},   {"shm", "persistent", "1"},
-  {"mpi", "persistent", "0"}, {"mpi", "reposted", "0"},   {"mpi", "persistent", "2"},
-  {"shm", "persistent", "2"}, {"mpi", "persistent", "1"}, {"mpi", "reposted", "1"},
+  {"shm", "persistent", "0", "standard"}, {"shm", "reposted", "2", "3-step"},
+  {"shm", "persistent", "1", "standard"}, {"mpi", "persistent", "0", "standard"},
+  {"mpi", "reposted", "0", "standard"},   {"mpi", "persistent", "2", "2-step"},
+  {"shm", "persistent", "2", "split"},    {"mpi", "persistent", "1", "split"},
+  {"mpi", "reposted", "1", "standard"},   {"shm", "persistent", "2", "standard"},
+  {"mpi", "reposted", "2", "3-step"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static void use(const place *p, const setting *s)
 {
-  CHECK_OK(grove_context_set(p->ctx, "transport_on_node", s->on_node));
-  CHECK_OK(grove_context_set(p->ctx, "p2p", s->p2p));
-  CHECK_OK(grove_context_set(p->ctx, "node_size", s->node_size));
+  place_set(p, "transport_on_node", s->on_node);
+  place_set(p, "p2p", s->p2p);
+  place_set(p, "node_size", s->node_size);
+  place_set(p, "route", s->route);
+  place_set(p, "message_cap", "40"); /* of split: less than most ranks have for a node */
 }
 
 /* ---- one operation, several times ---- */
 
-static int is_float(const unit *u)
-{
-  return u->npieces > 0 && u->piece[0].kind >= SCALAR_F32;
-}
-
-static void fill_rough(exercise *e, array *each, uint64_t side)
-{
-  for (int i = 0; i < e->g->nranks; i++)
-    array_fill_rough(&each[i], e->u, mix2(e->seed, 3 * (uint64_t)i + side));
-}
-
-/* Floating-point values whose sums depend on their order; others as they come. */
-static void fill(exercise *e)
-{
-  exercise_renew(e, 0);
-  if (!is_float(e->u)) return;
-  fill_rough(e, e->all.root, 0);
-  fill_rough(e, e->all.leaf, 1);
-  if (e->all.update != e->all.leaf) fill_rough(e, e->all.update, 2);
-  array_assign(&e->root, &e->all.root[e->me]);
-  array_assign(&e->leaf, &e->all.leaf[e->me]);
-  if (!e->in_place) array_assign(&e->update, &e->all.update[e->me]);
-}
-
 static void run(exercise *e)
 {
-  fill(e);
+  exercise_renew(e, 0);
   CHECK_OK(grove_start(e->op));
   CHECK_OK(grove_wait(e->op));
 }
@@ -119,7 +100,7 @@ static void try_forest(const units *types, const place *p, int64_t number, int d
 {
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)(number / SETTINGS));
   graph *g = graph_random(&r, number / SETTINGS % 2 ? GRAPH_STAR : GRAPH_DENSE, p->size);
-  exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
+  exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank, .rough = 1};
   try_sums(types, e, &r, number + number / SETTINGS, deterministic);
   try_non_commutative(types, e, &r, number);
   CHECK_OK(grove_forest_free(&e.f));
@@ -135,7 +116,7 @@ int main(int argc, char **argv)
   int64_t cases = SETTINGS * test_samples(2);
   for (int64_t i = 0; i < 2 * cases; i++) {
     test_case(i);
-    if (i == cases) CHECK_OK(grove_context_set(p.ctx, "deterministic", "1"));
+    if (i == cases) place_set(&p, "deterministic", "1");
     use(&p, &settings[i % SETTINGS]);
     try_forest(types, &p, i % cases, i >= cases);
   }

@@ -5,6 +5,8 @@
 #include "random.h"
 #include "ring.h"
 
+#include <sched.h>
+
 /* ---- operations that were not started equally often ---- */
 
 /* One rank owns a root, every other rank has a leaf on it. Who sends receives nothing, so that its
@@ -179,15 +181,33 @@ static void started_unequally(const place *p, int hub, op_kind k, int ahead, int
 enum { SHOTS = 6 };
 
 typedef struct volley {
+  int relays;     /* what is freed then goes on only while its rank calls Grove: */
+  grove_op *none; /* moves nothing; to be tested meanwhile */
   ring shot[SHOTS];
   int64_t *then[SHOTS]; /* the arrays of a freed one, at that time */
 } volley;
+
+/* A bcast on a forest without edges, started. */
+static grove_op *move_nothing(const place *p)
+{
+  grove_forest *f = NULL;
+  grove_op *op = NULL;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, 0, 0, NULL, NULL));
+  CHECK_OK(grove_forest_set_up(f));
+  CHECK_OK(grove_bcast_init(f, MPI_INT, NULL, NULL, MPI_REPLACE, &op));
+  CHECK_OK(grove_start(op));
+  CHECK_OK(grove_forest_free(&f));
+  return op;
+}
 
 static volley volley_open(const place *p, int64_t n, op_kind k)
 {
   volley v = {.shot[0] = ring_open(p, n, RING_NOBODY, k)};
   for (int i = 1; i < SHOTS; i++) v.shot[i] = ring_sibling(&v.shot[0]);
   ring_begin(&v.shot[0]); /* the first of its kind is collective: out of the way */
+  v.relays = op_relays(v.shot[0].op);
+  v.none = move_nothing(p);
   CHECK_OK(grove_end(&v.shot[0].op));
   return v;
 }
@@ -213,6 +233,19 @@ static void end(volley *v, int i, int round)
 {
   CHECK_OK(grove_end(&v->shot[i].op));
   ring_check(&v->shot[i], SHOTS * round + i);
+}
+
+/* All ranks have ended what they did not drop. */
+static void meet(const place *p, volley *v)
+{
+  MPI_Request request;
+  MPI_Ibarrier(p->comm, &request);
+  for (int met = 0, ignored; !met && v->relays;) {
+    MPI_Test(&request, &met, MPI_STATUS_IGNORE);
+    CHECK_OK(grove_test(v->none, &ignored));
+    sched_yield();
+  }
+  polite_wait(&request);
 }
 
 /* Everything has arrived by now, and nothing where it should not. */
@@ -242,7 +275,7 @@ static void freed_before_arrival(const place *p, volley *v, int early, int n, co
   if (first) polite_barrier(p->comm);
   for (int i = 0; i < SHOTS; i++)
     if (v->shot[i].op != NULL) end(v, i, round);
-  polite_barrier(p->comm);
+  meet(p, v);
   check_dropped(v);
 }
 
@@ -259,7 +292,7 @@ static void freed_at_random(const place *p, volley *v, rng *mine, int round)
     else
       end(v, (int)order[k], round);
   }
-  polite_barrier(p->comm);
+  meet(p, v);
   check_dropped(v);
 }
 
@@ -285,6 +318,7 @@ static void freed_among_others(int64_t size, op_kind k, int64_t samples)
     freed_before_arrival(&p, &v, (int)rng_below(&r, p.size), dropped, order, round++);
     freed_at_random(&p, &v, &mine, round++);
   }
+  CHECK_OK(grove_op_free(&v.none));
   place_free(&p);
   polite_barrier(MPI_COMM_WORLD);
   volley_close(&v);

@@ -227,7 +227,7 @@ static int64_t count_crossings(const graph *g, const grove_topo *topo, int share
   return count;
 }
 
-/* Where things lie in the hub: as few lists as possible, and contributions in the order of ranks. */
+/* How things lie in the hub: few lists, and contributions in the order of ranks. */
 static void check_layout(const grove_plan *plan, const grove_topo *topo, const grove_build *how)
 {
   const grove_stage *cross = &plan->stages[plan->nstages - 2], *spread = cross + 1;

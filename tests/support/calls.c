@@ -1,5 +1,9 @@
 #include "calls.h"
 
+#include "check.h"
+
+#include <string.h>
+
 const char *kind_name(op_kind k)
 {
   static const char *const name[OP_KINDS] = {"bcast", "reduce", "fetch", "gather", "scatter"};
@@ -43,4 +47,11 @@ grove_status call_in_form(const op_call *c, op_form how, grove_op **out)
 {
   if (how == FORM_BLOCKING) return call_block(c);
   return how == FORM_INIT ? call_init(c, out) : call_begin(c, out);
+}
+
+int op_relays(grove_op *op)
+{
+  grove_report report = {.struct_size = sizeof report};
+  CHECK_OK(grove_op_report(op, &report));
+  return strcmp(report.route, "standard") != 0;
 }

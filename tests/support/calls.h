@@ -51,4 +51,8 @@ grove_status call_block(const op_call *c);
 typedef enum op_form { FORM_INIT, FORM_BEGIN, FORM_BLOCKING, OP_FORMS } op_form;
 grove_status call_in_form(const op_call *c, op_form how, grove_op **out);
 
+/* Whether others' values may pass through a rank on their way: any route but standard. It then
+ * depends on all of its node, and what it has freed on its calling Grove. The same on all ranks. */
+int op_relays(grove_op *op);
+
 #endif

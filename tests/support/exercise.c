@@ -37,10 +37,29 @@ int exercise_set(exercise *e, op_kind k, const unit *u, int j)
   return 1;
 }
 
+static int is_float(const unit *u)
+{
+  for (int i = 0; i < u->npieces; i++)
+    if (u->piece[i].kind < SCALAR_F32) return 0;
+  return u->npieces > 0;
+}
+
+/* The arrays of all ranks. */
+static void fill(exercise *e, int64_t round)
+{
+  uint64_t seed = mix2(e->seed, (uint64_t)round);
+  arrays_fill(&e->all, e->u, e->r, seed);
+  for (int i = 0; e->rough && is_float(e->u) && i < e->g->nranks; i++) {
+    array_fill_rough(&e->all.root[i], e->u, mix2(seed, 3 * (uint64_t)i));
+    array_fill_rough(&e->all.leaf[i], e->u, mix2(seed, 3 * (uint64_t)i + 1));
+    if (!e->in_place) array_fill_rough(&e->all.update[i], e->u, mix2(seed, 3 * (uint64_t)i + 2));
+  }
+}
+
 void exercise_open(exercise *e)
 {
   e->all = arrays_create(e->g, e->u, e->kind, e->in_place);
-  arrays_fill(&e->all, e->u, e->r, mix2(e->seed, 0));
+  fill(e, 0);
   e->root = array_copy(&e->all.root[e->me]);
   e->leaf = array_copy(&e->all.leaf[e->me]);
   if (!e->in_place) e->update = array_copy(&e->all.update[e->me]);
@@ -48,7 +67,7 @@ void exercise_open(exercise *e)
 
 void exercise_renew(exercise *e, int64_t round)
 {
-  arrays_fill(&e->all, e->u, e->r, mix2(e->seed, (uint64_t)round));
+  fill(e, round);
   array_assign(&e->root, &e->all.root[e->me]);
   array_assign(&e->leaf, &e->all.leaf[e->me]);
   if (!e->in_place) array_assign(&e->update, &e->all.update[e->me]);
@@ -113,4 +132,57 @@ void exercise_close(exercise *e)
   array_free(&e->leaf);
   array_free(&e->update);
   arrays_free(&e->all);
+}
+
+/* ---- a few rounds ---- */
+
+enum { ROUNDS = 3 };
+
+/* By wait, by test, or by test and then wait: each rank as it likes. */
+static void complete(grove_op *op, rng *mine)
+{
+  int how = (int)rng_below(mine, 3);
+  if (how > 0) polite_finish(op);
+  if (how != 1) CHECK_OK(grove_wait(op));
+}
+
+static void run_persistent(exercise e, rng *mine)
+{
+  exercise_open(&e);
+  exercise_init(&e);
+  for (int round = 0; round < ROUNDS; round++) {
+    exercise_renew(&e, round);
+    CHECK_OK(grove_start(e.op));
+    complete(e.op, mine);
+    exercise_check(&e);
+  }
+  exercise_close(&e);
+}
+
+static void run_one_shots(exercise e, rng *mine, op_form how)
+{
+  exercise shot[ROUNDS];
+  for (int round = 0; round < ROUNDS; round++) {
+    shot[round] = e;
+    shot[round].seed = mix2(e.seed, (uint64_t)round);
+    exercise_open(&shot[round]);
+    if (how == FORM_BLOCKING) {
+      exercise_block(&shot[round]);
+    } else {
+      exercise_begin(&shot[round]);
+      if (rng_one_in(mine, 2)) polite_finish(shot[round].op);
+      CHECK_OK(grove_end(&shot[round].op));
+      CHECK(shot[round].op == NULL, "an ended operation is not NULL");
+    }
+    exercise_check(&shot[round]);
+  }
+  for (int round = 0; round < ROUNDS; round++) exercise_close(&shot[round]);
+}
+
+void exercise_run(exercise e, op_form how, rng *mine)
+{
+  if (how == FORM_INIT)
+    run_persistent(e, mine);
+  else
+    run_one_shots(e, mine, how);
 }

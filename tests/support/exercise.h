@@ -13,6 +13,7 @@
 
 #include "arrays.h"
 #include "calls.h"
+#include "random.h"
 
 typedef struct exercise {
   const graph *g;
@@ -20,6 +21,7 @@ typedef struct exercise {
   int me;
   op_kind kind;
   int in_place; /* a fetch whose updates go where the leaves are */
+  int rough;    /* floating-point values whose sums depend on their order */
   const unit *u;
   const reduction *r;
   uint64_t seed;
@@ -57,5 +59,9 @@ const char *exercise_name(const exercise *e, char text[160]);
 
 /* Frees the operation, if there is one, and the arrays. */
 void exercise_close(exercise *e);
+
+/* All of that, a few rounds in this form: each rank completes them in its own way. One shots have
+ * other arrays every time, and the old ones are kept until the end. */
+void exercise_run(exercise e, op_form how, rng *mine);
 
 #endif

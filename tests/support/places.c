@@ -42,12 +42,27 @@ void places_free(places *p)
   *p = (places){0};
 }
 
-void place_draw_nodes(const place *p, rng *r)
+void place_set(const place *p, const char *option, const char *value)
+{
+  CHECK_OK(grove_context_set(p->ctx, option, value));
+}
+
+void place_set_nodes(const place *p, const int *node)
 {
   char text[256] = "";
-  int64_t labels = rng_between(r, 1, p->size);
   for (int i = 0; i < p->size; i++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i > 0 ? "," : "",
-             (int)rng_below(r, labels));
-  CHECK_OK(grove_context_set(p->ctx, "node_map", rng_one_in(r, 8) ? "" : text));
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i > 0 ? "," : "", node[i]);
+  place_set(p, "node_map", text);
+}
+
+void place_draw_nodes(const place *p, rng *r)
+{
+  int *node = need((size_t)p->size * sizeof *node);
+  int64_t labels = rng_between(r, 1, p->size);
+  for (int i = 0; i < p->size; i++) node[i] = (int)rng_below(r, labels);
+  if (rng_one_in(r, 8))
+    place_set(p, "node_map", "");
+  else
+    place_set_nodes(p, node);
+  free(node);
 }

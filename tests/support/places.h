@@ -20,6 +20,12 @@ typedef struct place {
 place place_create(MPI_Comm comm);
 void place_free(place *p);
 
+/* Sets an option of its context. Collective. */
+void place_set(const place *p, const char *option, const char *value);
+
+/* Puts rank i on node node[i]. Collective. */
+void place_set_nodes(const place *p, const int *node);
+
 /* Puts its ranks on nodes at random, uneven ones as a rule; sometimes as found. Collective. */
 void place_draw_nodes(const place *p, rng *r);
 

@@ -342,6 +342,7 @@ static grove_status run_on(bench *b, const pattern *edges, int *verified)
   GROVE_TRY(measure_all(b, edges, &fields[0], &fields[1], &results));
   if (b->rank == 0) (b->set.json ? bench_print_json : bench_print_tables)(b, &results);
   *verified = all_verified(&results);
+  if (!*verified && b->rank == 0) fprintf(stderr, "grove bench: some values are wrong\n");
 fail:
   free(fields);
   return status;

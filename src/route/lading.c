@@ -1,15 +1,15 @@
-#include "route/load.h"
+#include "route/lading.h"
 
 #include "base/distinct.h"
 
 #include <stdlib.h>
 
-void grove_load_free(grove_load *load)
+void grove_lading_free(grove_lading *load)
 {
   free(load->values);
   free(load->begin);
   free(load->places);
-  *load = (grove_load){0};
+  *load = (grove_lading){0};
 }
 
 /* All lists, one after the other. */
@@ -20,7 +20,7 @@ static void join(int nlists, const grove_index *lists, int64_t *out)
 }
 
 /* The places of the values of list i, which are not more than its entries. */
-static grove_status find_places(const grove_index *list, int i, grove_load *load)
+static grove_status find_places(const grove_index *list, int i, grove_lading *load)
 {
   grove_status status = GROVE_OK;
   int64_t *places = load->places + load->begin[i], n = list->count;
@@ -35,10 +35,10 @@ fail:
   return status;
 }
 
-grove_status grove_load_create(int nlists, const grove_index *lists, int share, grove_load *out)
+grove_status grove_lading_create(int nlists, const grove_index *lists, int share, grove_lading *out)
 {
   grove_status status = GROVE_OK;
-  grove_load load = {.nlists = nlists};
+  grove_lading load = {.nlists = nlists};
   GROVE_NEW(load.begin, nlists + 1);
   for (int i = 0; i < nlists; i++) load.begin[i + 1] = load.begin[i] + lists[i].count;
   load.units = load.begin[nlists];
@@ -54,6 +54,6 @@ grove_status grove_load_create(int nlists, const grove_index *lists, int share, 
   *out = load;
   return GROVE_OK;
 fail:
-  grove_load_free(&load);
+  grove_lading_free(&load);
   return status;
 }
