@@ -1,7 +1,7 @@
 /* Results that depend on the order of combination. Sums of numbers that do not add up exactly: two
  * runs give the same bits, and with the option `deterministic` they are the bits of the defined
- * order, whatever carries the messages and on whichever route. Fetch, gather, scatter, and operations that do not commute
- * have those bits with any options. */
+ * order, on whichever route and whatever carries the messages. Fetch, gather, scatter, and
+ * operations that do not commute have those bits with any options. */
 #include "check.h"
 #include "exercise.h"
 #include "places.h"
