@@ -93,6 +93,11 @@ struct grove_context {
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
+  int clocks_compared;       /* when routes were to be tried for the first time: */
+  double clock_ahead;        /* of rank 0's, in seconds */
+  /* Communicators and windows that transports made: they go with the context, by this call. */
+  struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
+  void (*close_depot)(struct grove_context *ctx);
 };
 
 /* A context is shared by all that was made from it. */
@@ -288,8 +293,8 @@ void grove_parcels_free(int n, grove_parcel *parcels);
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t most[2], int *tag);
 /* What messages of a stage are sent with. Were it one for all stages, those of an operation's
- * second stage could be taken for those of another one's first. */
-enum { GROVE_STAGES_MOST = 8 };
+ * second stage could be taken for those of another one's first. Votes (vote.h) have one too. */
+enum { GROVE_STAGES_MOST = 7, GROVE_STAGE_VOTE = GROVE_STAGES_MOST, GROVE_STAGE_TAGS = 8 };
 static inline int grove_context_stage_tag(const grove_context *ctx, int tag, int stage)
 {
   return stage * ctx->tag_limit + tag;

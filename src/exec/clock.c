@@ -71,6 +71,7 @@ grove_status grove_channel_open_account(const grove_op *op, double since)
   if (grove_trace_is_on(op->ctx))
     open_subject(channel, forests, op->fields[0].request.forest->serial, since);
   channel->account.kept = channel->account.counted || channel->account.traced;
+  channel->timed = channel->account.kept;
 fail:
   return status;
 }

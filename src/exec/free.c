@@ -183,6 +183,7 @@ void grove_op_put_back(grove_op *op)
 
 static grove_status free_op(grove_op *op)
 {
+  if (op->contest) grove_contest_close(op);
   if (op->state == GROVE_OP_ACTIVE) {
     int finalized = 0;
     MPI_Finalized(&finalized);

@@ -107,17 +107,17 @@ static void discard(product *p)
 
 /* A new channel with its first operation. Agreed by all. */
 static grove_status make_first(grove_context *ctx, const char *call, grove_status mine, int n,
-                               const grove_request *requests, int persistent, grove_op **out)
+                               const grove_request *requests, int persistent,
+                               grove_routing *routing, grove_op **out)
 {
   grove_status status = GROVE_OK;
   product made = {.signature = 1};
-  grove_routing routing;
   int rewired = 0;
   GROVE_TRY(grove_measure_if_due(ctx));
   double since = grove_trace_clock(ctx);
   if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
-  mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, &routing);
-  if (mine == GROVE_OK) mine = make(ctx, requests, &routing, persistent, &made);
+  mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, routing);
+  if (mine == GROVE_OK) mine = make(ctx, requests, routing, persistent, &made);
   GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
   GROVE_TRY(grove_channel_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
@@ -132,13 +132,53 @@ fail:
 }
 
 static grove_status init(grove_context *ctx, const char *call, grove_status mine, int n,
-                         const grove_request *requests, int persistent, grove_op **out)
+                         const grove_request *requests, int persistent, grove_routing *routing,
+                         grove_op **out)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(grove_context_enter_call(ctx, call));
-  status = make_first(ctx, call, mine, n, requests, persistent, out);
+  status = make_first(ctx, call, mine, n, requests, persistent, routing, out);
   grove_context_leave_call(ctx);
 fail:
+  return status;
+}
+
+/* ---- persistent operations ---- */
+
+static grove_status init_on_route(grove_context *ctx, const char *call, grove_status mine, int n,
+                                  const grove_request *requests, grove_routing *routing,
+                                  grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  grove_op *op = NULL;
+  GROVE_TRY(init(ctx, call, mine, n, requests, 1, routing, &op));
+  grove_op_hold_forests(op);
+  GROVE_TRY(grove_op_set_arrays(op));
+  *out = op;
+  return GROVE_OK;
+fail:
+  if (op) grove_op_free(&op);
+  return status;
+}
+
+/* Of the tags so much may go to operations that are in a contest, which have two each: some MPIs
+ * have few. */
+enum { SHARE_OF_TAGS = 4 };
+
+/* The same operation on another route, for a contest, if that is possible. Agreed by all. */
+static grove_status add_rival(grove_op *op, const char *call, int n, const grove_request *requests,
+                              grove_routing *rival)
+{
+  grove_status status = GROVE_OK;
+  grove_op *other = NULL;
+  const grove_route *wanted = rival->route;
+  if (op->channel->tag > op->ctx->tag_limit / SHARE_OF_TAGS) return GROVE_OK; /* on every rank */
+  status = init_on_route(op->ctx, call, GROVE_OK, n, requests, rival, &other);
+  if (status == GROVE_ERR_UNSUPPORTED) return GROVE_OK; /* so is this */
+  GROVE_TRY(status);
+  if (rival->route == wanted) GROVE_TRY(grove_contest_open(op, &other));
+fail:
+  grove_op_free(&other); /* not taken */
   return status;
 }
 
@@ -147,13 +187,14 @@ grove_status grove_op_init(grove_context *ctx, const char *call, grove_status mi
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
-  GROVE_TRY(init(ctx, call, mine, n, requests, 1, &op));
-  grove_op_hold_forests(op);
-  GROVE_TRY(grove_op_set_arrays(op));
+  grove_routing best = {0}, rival;
+  GROVE_TRY(init_on_route(ctx, call, mine, n, requests, &best, &op));
+  if (grove_routing_has_rival(ctx, &best, &rival))
+    GROVE_TRY(add_rival(op, call, n, requests, &rival));
   *out = op;
   return GROVE_OK;
 fail:
-  if (op) grove_op_free(&op);
+  grove_op_free(&op);
   return status;
 }
 
@@ -169,7 +210,7 @@ static void join(grove_op *op)
   grove_channel *channel = op->channel;
   grove_op **first_idle = NULL;
   int idle = 0;
-  op->begun = 1;
+  op->begun = op->careful = 1;
   op->next_member = channel->members;
   channel->members = op;
   for (grove_op **at = &op->next_member; *at; at = &(*at)->next_member)
@@ -251,6 +292,7 @@ static grove_status make_further(const grove_request *r, const char *call, grove
 {
   grove_status status = GROVE_OK;
   product made = {0};
+  grove_routing routing = {0};
   grove_op *op = NULL;
   GROVE_TRY(find_channel(r, &made.channel));
   if (made.channel) {
@@ -259,7 +301,7 @@ static grove_status make_further(const grove_request *r, const char *call, grove
     op = made.op;
     GROVE_TRY(grove_op_connect(op, 0));
   } else {
-    GROVE_TRY(init(r->forest->ctx, call, GROVE_OK, 1, r, 0, &op));
+    GROVE_TRY(init(r->forest->ctx, call, GROVE_OK, 1, r, 0, &routing, &op));
     status = grove_channel_pool(r->forest, op->channel);
     grove_channel_release(op->channel); /* the pool has it now */
     GROVE_TRY(status);

@@ -16,7 +16,7 @@
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
  *     bind.c      arrays and memory                   check.c    the option `check`
  *     bundle.c    several as one                      clock.c    what it took, for log and trace
- *     detach.c    a fetch goes on without arrays
+ *     detach.c    a fetch goes on without arrays      contest.c  the option effort=measure
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -227,6 +227,7 @@ typedef struct grove_channel {
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are complete before they travel over shared memory */
   int persistent;      /* arrays never change: requests are made once */
+  int timed;           /* every start is: an account is kept, or routes are in a contest */
   int failed;          /* a start did not enter all its stages: no further one can */
   int64_t sequence;    /* starts so far */
   grove_op *members;   /* of a pool: all operations that are idle, active or abandoned */
@@ -344,6 +345,8 @@ typedef struct grove_timing {
   double inside;   /* seconds in tests, and in waits that timed out, since */
 } grove_timing;
 
+typedef struct grove_contest grove_contest;
+
 typedef enum grove_op_state {
   GROVE_OP_IDLE,
   GROVE_OP_ACTIVE,
@@ -363,6 +366,7 @@ struct grove_op {
   grove_identity *identity;
   grove_op_state state;
   int begun;     /* by a _begin: belongs to the pool */
+  int careful;   /* a start of it has more to do: it was begun, or is in a contest */
   int abandoned; /* freed while active */
   int stuck;     /* it does not go on: a start failed, or memory lacks for what it owes others */
   int unusable;  /* a start failed */
@@ -380,6 +384,7 @@ struct grove_op {
   grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
   grove_timing timing;
+  grove_contest *contest; /* NULL: its route is settled */
 };
 
 /* An operation on the channel, without arrays and requests, but with its fields, which it takes
@@ -405,11 +410,15 @@ const char *grove_op_label(const grove_op *op);
 
 /* ---- which route (routing.c) ---- */
 
-/* The route of an operation of n fields, with the plans of all of them; `mine` is what has failed
- * here already. What fails may be this rank's failure alone: to be agreed upon. */
+/* The route of an operation of n fields, with the plans of all of them: that of `routing`, if it
+ * has one already. `mine` is what has failed here before. What fails may be this rank's failure
+ * alone: to be agreed upon. */
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_channel_key *keys,
-                                grove_routing *out);
+                                grove_routing *routing);
+/* Is there a route that is worth a contest with this one? The same on every rank. */
+int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+                            grove_routing *rival);
 void grove_choices_free(grove_compiled *c);
 
 /* ---- making operations (init.c) ---- */
@@ -511,6 +520,24 @@ static inline double grove_op_clock(const grove_op *op)
   return op->timing.open ? grove_clock() : 0;
 }
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
+
+/* ---- the option effort=measure (contest.c) ---- */
+
+/* From the next start on the operation is tried on its own route and on that of `other`, which it
+ * takes over. Agreed by all. */
+grove_status grove_contest_open(grove_op *op, grove_op **other);
+
+/* Starts it on the route whose turn it is; in the end on the faster one, and closes the contest. */
+grove_status grove_contest_start(grove_op *op);
+
+/* A start is complete `now`. False: it must not be told yet, and the contest will see to that. */
+int grove_contest_end_start(grove_op *op, double now);
+
+/* Is it only the outcome of the contest that the start under way waits for? */
+int grove_contest_holds(const grove_op *op);
+
+/* The operation stays on the route that it is on. */
+void grove_contest_close(grove_op *op);
 
 /* ---- freeing (free.c) ---- */
 

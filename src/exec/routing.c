@@ -4,6 +4,9 @@
  */
 #include "exec/op.h"
 
+/* By the model a route that is tried takes at most so many times as long as the best. */
+static const double WORTH_A_CONTEST = 2;
+
 /* ---- what was chosen before ---- */
 
 /* Units of 8 to 15 bytes are of one class, those of 16 to 31 of the next. */
@@ -166,27 +169,38 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
   } else if (wanted != GROVE_ROUTE_AUTO) {
     out->route = grove_routes[wanted - 1];
   }
-  if (out->route->relays) out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
+  out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
 fail:
   return status;
 }
 
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_channel_key *keys,
-                                grove_routing *out)
+                                grove_routing *routing)
 {
   grove_status status = GROVE_OK;
-  grove_routing routing = {.route = &grove_route_standard};
-  *out = routing;
+  int given = routing->route != NULL;
+  if (!given) *routing = (grove_routing){.route = &grove_route_standard};
   if (!needs_talk(ctx)) return mine;
   GROVE_TRY(agree_on_signature(ctx, mine, signature));
-  GROVE_TRY(find_route(ctx, n, requests, keys, &routing));
-  if (routing.route->relays) status = build_plans(n, requests, keys, &routing);
+  if (!given) GROVE_TRY(find_route(ctx, n, requests, keys, routing));
+  if (routing->route->relays) status = build_plans(n, requests, keys, routing);
   if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank */
-    routing.route = &grove_route_standard;
+    routing->route = &grove_route_standard;
     status = GROVE_OK;
   }
-  *out = routing;
 fail:
   return status;
+}
+
+int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+                            grove_routing *rival)
+{
+  const grove_choice *choice = &best->choice;
+  if (ctx->options.effort != GROVE_EFFORT_MEASURE || !best->chosen) return 0;
+  if (choice->runner_up < 0) return 0;
+  const grove_candidate *first = &choice->candidates[choice->chosen];
+  const grove_candidate *second = &choice->candidates[choice->runner_up];
+  *rival = (grove_routing){.route = second->route, .cap = best->cap};
+  return first->route == best->route && second->seconds <= WORTH_A_CONTEST * first->seconds;
 }

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Reading the clock takes as long as a small message: after the first few starts, one in so many is
- * timed, or all where an account is kept. */
+ * timed, or all where the channel says so. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
 void grove_op_note(grove_op *op, grove_status status)
@@ -249,10 +249,13 @@ fail:
 
 /* ---- the whole ---- */
 
-static void take_time(grove_op *op)
+/* False: routes are being tried, and the end must not be told yet. */
+static int take_time(grove_op *op)
 {
+  double now = grove_clock();
   op->timed_starts++;
-  op->seconds += grove_clock() - op->since;
+  op->seconds += now - op->since;
+  return !op->contest || grove_contest_end_start(op, now);
 }
 
 /* The thread that waits for the operation may look at its state at any time. */
@@ -260,7 +263,7 @@ static void finish(grove_op *op)
 {
   if (op->channel->uses_hubs) grove_hub_release(op);
   op->starts++;
-  if (op->timed) take_time(op);
+  if (op->timed && !take_time(op)) return;
   __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
 }
 
@@ -327,7 +330,7 @@ static void begin(grove_op *op)
   op->oldest = 0;
   op->current = -1;
   op->timed =
-    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->account.kept;
+    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->timed;
   if (op->timed) op->since = grove_clock();
   if (op->failure == GROVE_OK) return;
   op->failure = GROVE_OK;

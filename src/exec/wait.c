@@ -23,7 +23,7 @@ static grove_status start_with_care(grove_op *op)
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
   grove_context_enter(op->ctx);
   status = check_idle(op);
-  if (status == GROVE_OK) status = grove_op_run(op);
+  if (status == GROVE_OK) status = op->contest ? grove_contest_start(op) : grove_op_run(op);
   grove_context_leave(op->ctx);
 fail:
   return status;
@@ -31,7 +31,7 @@ fail:
 
 grove_status grove_start(grove_op *op)
 {
-  int usual = op && !grove_context_locks(op->ctx) && op->state == GROVE_OP_IDLE && !op->begun;
+  int usual = op && !grove_context_locks(op->ctx) && op->state == GROVE_OP_IDLE && !op->careful;
   return usual ? grove_op_run(op) : start_with_care(op);
 }
 
@@ -137,7 +137,9 @@ static grove_status time_out(const grove_op *op)
                  sizeof missing);
   }
   /* In a later stage those who are missing may wait for others themselves. */
-  const char *advice = !*missing         ? "; an earlier one of its kind is not through"
+  const char *advice = grove_contest_holds(op)
+                         ? "; have all ranks started it as often, to compare routes?"
+                       : !*missing       ? "; an earlier one of its kind is not through"
                        : op->current > 0 ? "; has every rank started it?"
                                          : "; have those ranks started it?";
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
