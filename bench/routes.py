@@ -381,6 +381,8 @@ def study(grove, options, note):
     """bench/run --routes; returns its exit status."""
     if options.figures:
         print_all(load())
+        if options.save:
+            draw(load())
         return 0
     found, notes, good = run_all(grove, options)
     if options.json:
