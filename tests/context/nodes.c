@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "context/nodes");
   place p = place_create(split(0));
+  CHECK_OK(grove_context_set(p.ctx, "route", "standard")); /* a message a pair of ranks */
   int *node = need((size_t)p.size * sizeof *node);
   grove_forest *f = NULL;
   CHECK_OK(grove_forest_create(p.ctx, &f));
