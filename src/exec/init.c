@@ -105,7 +105,26 @@ static void discard(product *p)
   free(p->keys);
 }
 
-/* A new channel with its first operation. Agreed by all. */
+/* All of it, where it cannot be used. */
+static void undo(product *p)
+{
+  discard(p);
+  if (p->op) grove_op_destroy(p->op);
+  if (p->channel) grove_channel_release(p->channel);
+  *p = (product){.signature = 1};
+}
+
+/* A channel and an operation on this route. Agreed by all. */
+static grove_status make_on_route(grove_context *ctx, grove_status mine,
+                                  const grove_request *requests, int persistent,
+                                  const grove_routing *routing, product *out, int *rewired)
+{
+  if (mine == GROVE_OK) mine = make(ctx, requests, routing, persistent, out);
+  return grove_channel_agree(ctx, mine, out->signature, out->channel, rewired);
+}
+
+/* A new channel with its first operation. What is too long for a route that relays may not be so
+ * for standard. Agreed by all. */
 static grove_status make_first(grove_context *ctx, const char *call, grove_status mine, int n,
                                const grove_request *requests, int persistent,
                                grove_routing *routing, grove_op **out)
@@ -117,8 +136,14 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
   double since = grove_trace_clock(ctx);
   if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
   mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, routing);
-  if (mine == GROVE_OK) mine = make(ctx, requests, routing, persistent, &made);
-  GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
+  status = make_on_route(ctx, mine, requests, persistent, routing, &made, &rewired);
+  if (status == GROVE_ERR_UNSUPPORTED && routing->route->relays) {
+    undo(&made);
+    *routing = (grove_routing){.route = &grove_route_standard};
+    mine = prepare(call, n, requests, &made);
+    status = make_on_route(ctx, mine, requests, persistent, routing, &made, &rewired);
+  }
+  GROVE_TRY(status);
   GROVE_TRY(grove_channel_carry(made.channel));
   GROVE_TRY(grove_channel_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
@@ -126,9 +151,7 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
   discard(&made);
   return GROVE_OK;
 fail:
-  discard(&made);
-  if (made.op) grove_op_destroy(made.op);
-  if (made.channel) grove_channel_release(made.channel);
+  undo(&made);
   return status;
 }
 

@@ -280,9 +280,10 @@ static void check_report(const bundle *b, int nranks, int64_t starts)
 {
   grove_report whole = report_of(b->op);
   int64_t messages = 0, bytes = 0;
-  int relays = op_relays(b->op); /* then others' values may be among them */
+  int relays = op_relays(b->op); /* then others' values may be among what is sent */
   for (int i = 0; i < b->n; i++) {
     grove_report one = report_of(b->member[i].op);
+    relays |= op_relays(b->member[i].op);
     messages += one.on_node_messages + one.off_node_messages;
     bytes += one.on_node_bytes + one.off_node_bytes;
   }

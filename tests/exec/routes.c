@@ -21,7 +21,7 @@ static const way ways[] = {{"standard", "auto"}, {"2-step", "auto"},   {"3-step"
 enum { WAYS = sizeof ways / sizeof *ways };
 
 typedef enum shape {
-  SHAPE_ONE,    /* all ranks on one node */
+  SHAPE_FOUND,  /* as they are: one node, or the hosts of a cluster */
   SHAPE_TWO,    /* nodes of consecutive ranks */
   SHAPE_THREE,  /* ... which may differ by one in size */
   SHAPE_FIVE,   /* ... or have no rank */
@@ -65,7 +65,10 @@ static void shape_nodes(const place *p, shape s, rng *r, graph *g)
     node[i] = node_of(s, i, p->size, r);
     if (s == SHAPE_IDLE && node[i] == 1) part_resize(&g->part[i], g->part[i].nroots, 0);
   }
-  place_set_nodes(p, node);
+  if (s == SHAPE_FOUND)
+    place_set(p, "node_map", "");
+  else
+    place_set_nodes(p, node);
   free(node);
 }
 
