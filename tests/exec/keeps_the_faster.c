@@ -1,7 +1,6 @@
 /* The option effort=measure keeps the faster of two routes, whatever the model said: with a clock
  * of this test's own, in which a start takes as long as a case says. Ranks that come late, by much
  * more than a start takes, and a few starts that take very long change nothing. */
-#include "base/pause.h"
 #include "check.h"
 #include "exercise.h"
 #include "places.h"
