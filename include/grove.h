@@ -303,7 +303,9 @@ GROVE_API grove_status grove_start(grove_op *op);
  * is complete. */
 GROVE_API grove_status grove_test(grove_op *op, int *done);
 
-/* Returns when this rank's result is there and its duties for others in this operation are done.
+/* Returns when this rank's result is there and its duties for others in this operation are done. On
+ * a route that passes data through other ranks (see the option `route`) it may need any rank to have
+ * started the operation, not only those it exchanges data with.
  * With the option `timeout`: after that many seconds GROVE_ERR_TIMEOUT and a sentence that names
  * the missing messages; the operation stays active and may be waited for again. */
 GROVE_API grove_status grove_wait(grove_op *op);

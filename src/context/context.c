@@ -70,6 +70,7 @@ grove_status grove_context_release(grove_context *ctx)
   if (__atomic_sub_fetch(&ctx->references, 1, __ATOMIC_ACQ_REL) > 0) return GROVE_OK;
   grove_helper_stop(&ctx->helper); /* then no other thread knows the context */
   grove_status status = tell_what_ran(ctx);
+  if (ctx->depot) ctx->close_depot(ctx);
   free_communicators(ctx);
   grove_trace_free(&ctx->trace);
   if (!ctx->arena) free(ctx->place); /* it lies there */

@@ -95,6 +95,9 @@ struct grove_context {
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
   int clocks_compared;       /* when routes were to be tried for the first time: */
   double clock_ahead;        /* of rank 0's, in seconds */
+  /* Communicators and windows that transports made: they go with the context, by this call. */
+  struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
+  void (*close_depot)(struct grove_context *ctx);
 };
 
 /* A context is shared by all that was made from it. */

@@ -182,7 +182,9 @@ static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
   int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
-  if (is_direct(op, &w->letters[i], receives) && !meets_roots) return 0;
+  int in_array = grove_space_is_array(w->letters[i].parts->space);
+  int kept_out = in_array && !over_memory && grove_carrier_needs_memory(op->channel->transport);
+  if (is_direct(op, &w->letters[i], receives) && !meets_roots && !kept_out) return 0;
   if (w->via[i] >= 0) return 1;
   return w->flows[~w->via[i]] == i && op->channel->staged;
 }
@@ -382,10 +384,7 @@ grove_status grove_op_connect(grove_op *op, int rewired)
   }
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
-    if (w->np2p_receives + w->np2p_sends == 0) continue;
-    GROVE_TRY(grove_p2p_create(op->ctx->comm, grove_context_stage_tag(op->ctx, op->channel->tag, s),
-                               op->channel->persistent, op->ctx->options.chunk, w->np2p_receives,
-                               w->np2p_sends, &op->stages[s].p2p));
+    if (w->carriage) GROVE_TRY(grove_carrier_create(w->carriage, &op->stages[s].carrier));
   }
   GROVE_TRY(join_rings(op));
 fail:
@@ -419,8 +418,7 @@ grove_status grove_op_set_arrays(grove_op *op)
     const grove_wired_stage *w = s->wired;
     for (int j = 0; j < w->np2p_receives + w->np2p_sends; j++) {
       int i = w->p2p[j];
-      GROVE_TRY(grove_p2p_bind(s->p2p, j, w->letters[i].peer, letter_memory(op, s, i),
-                               w->letters[i].bytes));
+      GROVE_TRY(grove_carrier_bind(s->carrier, j, letter_memory(op, s, i)));
     }
     for (int f = 0; f < s->nflows; f++) bind_flow(op, s, &s->flows[f]);
   }
@@ -440,7 +438,7 @@ void grove_op_destroy(grove_op *op)
 {
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
-    grove_p2p_free(&s->p2p);
+    grove_carrier_free(&s->carrier);
     for (int f = 0; s->flows && f < s->nflows; f++) free_flow(s, &s->flows[f]);
     free(s->flows);
     for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);

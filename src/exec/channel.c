@@ -98,6 +98,7 @@ grove_status grove_channel_create(grove_context *ctx, int n, const grove_request
   channel->ctx = ctx;
   channel->rank = ctx->rank;
   channel->check = ctx->options.check;
+  channel->transport = ctx->options.transport_off_node;
   channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(channel->lanes, n);
   for (int k = 0; k < n; k++) {

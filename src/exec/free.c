@@ -42,33 +42,45 @@ static grove_status divert(grove_op **list, int n, int stage, int j)
   unsigned char *again = NULL;
   GROVE_NEW(again, n);
   for (int k = n - 1; k >= 0; k--) {
-    grove_p2p *p2p = list[k]->stages[stage].p2p;
+    grove_carrier *c = list[k]->stages[stage].carrier;
     int withdrawn = 0;
-    if (grove_p2p_pending(p2p, j)) outcome = grove_p2p_withdraw(p2p, j, timeout, &withdrawn);
+    if (grove_carrier_pending(c, j)) outcome = grove_carrier_withdraw(c, j, timeout, &withdrawn);
     if (outcome != GROVE_OK) status = outcome;
     again[k] = (unsigned char)withdrawn;
   }
   for (int k = 0; k < n; k++)
     if (again[k])
-      outcome = grove_p2p_repost(list[k]->stages[stage].p2p, j, k == 0 || list[k]->abandoned);
+      outcome =
+        grove_carrier_repost(list[k]->stages[stage].carrier, j, k == 0 || list[k]->abandoned);
   if (outcome != GROVE_OK) status = outcome;
 fail:
   free(again);
   return status;
 }
 
+/* All of it is for the user's arrays. */
+static int is_unwanted(const grove_letter *letter)
+{
+  for (int k = 0; k < letter->nparts; k++)
+    if (!grove_space_is_array(letter->parts[k].space)) return 0;
+  return 1;
+}
+
 static grove_status divert_receives(grove_op *op)
 {
   grove_status status = GROVE_OK;
+  double timeout = op->ctx->options.timeout_seconds;
   grove_op **list = NULL;
   int n = 0;
   GROVE_TRY(list_later(op, &n, &list));
   for (int k = op->oldest; k <= op->current; k++) {
     const grove_bound_stage *s = &op->stages[k];
     for (int j = 0; j < s->wired->np2p_receives; j++)
-      if (grove_op_is_in_array(s, s->wired->p2p[j]) && grove_p2p_pending(s->p2p, j)) {
+      if (grove_op_is_in_array(s, s->wired->p2p[j]) && grove_carrier_pending(s->carrier, j)) {
         grove_status outcome = divert(list, n, k, j);
         if (outcome != GROVE_OK) status = outcome;
+      } else if (is_unwanted(&s->wired->letters[s->wired->p2p[j]])) {
+        GROVE_TRY(grove_carrier_forgo(s->carrier, j, timeout));
       }
   }
 fail:
@@ -95,7 +107,7 @@ static grove_status save_message(grove_op *op, grove_bound_stage *s, int j)
   if (!s->staging[i]) {
     GROVE_ROOM(s->saved[i], (size_t)letter->bytes + 1);
     s->staging[i] = s->saved[i];
-    GROVE_TRY(grove_p2p_bind(s->p2p, j, letter->peer, s->saved[i], letter->bytes));
+    GROVE_TRY(grove_carrier_bind(s->carrier, j, s->saved[i]));
   }
   GROVE_TRY(grove_op_pack(op, s, i));
 fail:
@@ -171,6 +183,7 @@ static grove_status abandon(grove_op *op, int finalized)
   op->abandoned = 1;
   op->ctx->abandoned++;
   grove_op_release_forests(op);
+  if (!finalized) grove_context_progress(op->ctx); /* it may be the turn of others now */
   return status;
 }
 

@@ -119,6 +119,7 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
   mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, routing);
   if (mine == GROVE_OK) mine = make(ctx, requests, routing, persistent, &made);
   GROVE_TRY(grove_channel_agree(ctx, mine, made.signature, made.channel, &rewired));
+  GROVE_TRY(grove_channel_carry(made.channel));
   GROVE_TRY(grove_channel_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
   *out = made.op;

@@ -28,7 +28,7 @@
 #include "pack/pack.h"
 #include "plan/plan.h"
 #include "route/choose.h"
-#include "transport/mpi_p2p.h"
+#include "transport/carrier.h"
 #include "transport/shm.h"
 
 #ifdef __cplusplus
@@ -195,7 +195,9 @@ typedef struct grove_wired_stage {
   grove_shm_way *way; /* of a letter over shared memory */
   int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
-  int *p2p; /* which letter each number is */
+  int *p2p;                 /* which letter each number is */
+  grove_carried *carried;   /* and what is known of it there */
+  grove_carriage *carriage; /* NULL: nothing goes over MPI, not even between others */
   int nflows_in, nflows_out;
   int *flows; /* the first letter of each flow, receives first */
 } grove_wired_stage;
@@ -222,6 +224,7 @@ typedef struct grove_channel {
   grove_traffic traffic;
   int rank;
   int tag;             /* 0: none yet */
+  int transport;       /* what carries letters over MPI, of enum grove_option_off_node */
   int check;           /* with checksums */
   int64_t piece;       /* bytes that travel at once over shared memory */
   int64_t widest_unit; /* of all lanes */
@@ -265,6 +268,10 @@ grove_price grove_channel_predict(const grove_channel *channel);
  * all. */
 grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                  grove_channel *channel, int *rewired);
+
+/* What carries its letters over MPI, when it has its tag. Agreed by all, unless that is point to
+ * point. */
+grove_status grove_channel_carry(grove_channel *channel);
 
 /* The channel of the forest's pool with this key, or NULL; and putting one there. */
 grove_channel *grove_channel_find(const grove_forest *f, const grove_channel_key *key);
@@ -324,10 +331,10 @@ typedef struct grove_bound_stage {
   int nreceives, nsends;
   int ordered, has_own; /* as wired says */
   int nforwards;
-  grove_p2p *p2p;     /* NULL: no letters over MPI */
-  void **staging;     /* a letter's packed form; NULL: it travels from or to the array itself */
-  void **saved;       /* of an abandoned operation: staging that it got for that; else NULL */
-  void **saved_keeps; /* and its self edges */
+  grove_carrier *carrier; /* NULL: as wired says */
+  void **staging;         /* a letter's packed form; NULL: it travels from or to the array itself */
+  void **saved;           /* of an abandoned operation: staging that it got for that; else NULL */
+  void **saved_keeps;     /* and its self edges */
   unsigned char *arrived;
   int nsendings;        /* sends over MPI, and flows */
   int to_come, to_send; /* receives and sendings that are not through */

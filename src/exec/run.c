@@ -124,7 +124,7 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
 {
   const int *which = NULL;
   int n = 0;
-  grove_status status = grove_p2p_poll(s->p2p, &n, &which);
+  grove_status status = grove_carrier_poll(s->carrier, &n, &which);
   for (int k = 0; k < n; k++) {
     int i = s->wired->p2p[which[k]];
     if (i >= s->nreceives) {
@@ -149,12 +149,13 @@ static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
   memset(s->arrived, 0, (size_t)s->nreceives);
   for (int j = 0; j < w->np2p_receives; j++) {
     int unwanted = op->abandoned && grove_op_is_in_array(s, w->p2p[j]);
-    GROVE_TRY(unwanted ? grove_p2p_discard(s->p2p, j) : grove_p2p_start(s->p2p, j));
+    GROVE_TRY(unwanted ? grove_carrier_discard(s->carrier, j) : grove_carrier_start(s->carrier, j));
   }
   for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
     GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
-    GROVE_TRY(grove_p2p_start(s->p2p, j));
+    GROVE_TRY(grove_carrier_start(s->carrier, j));
   }
+  GROVE_TRY(grove_carrier_go(s->carrier));
 fail:
   return status;
 }
@@ -170,7 +171,7 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
   for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
-  if (s->p2p) GROVE_TRY(start_p2p(op, s));
+  if (s->carrier) GROVE_TRY(start_p2p(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
   if (!s->ordered)
@@ -183,7 +184,8 @@ fail:
 
 static int stage_is_complete(const grove_bound_stage *s)
 {
-  return (s->to_come | s->to_send) == 0 && s->kept;
+  if ((s->to_come | s->to_send) != 0 || !s->kept) return 0;
+  return !s->carrier || !grove_carrier_busy(s->carrier);
 }
 
 /* Is all here that stages behind this one pass on? */
@@ -221,7 +223,7 @@ fail:
 /* What a stage can do now. `first`: all that comes in earlier ones has met its roots. */
 static inline grove_status advance_stage(grove_op *op, grove_bound_stage *s, int first)
 {
-  grove_status status = s->p2p ? poll_p2p(op, s) : GROVE_OK;
+  grove_status status = s->carrier ? poll_p2p(op, s) : GROVE_OK;
   if (s->to_send > 0) send_flows(op, s);
   if (!s->ordered)
     receive_flows(op, s);
@@ -272,7 +274,13 @@ static int leftovers_are_through(const grove_bound_stage *s)
 {
   for (int f = 0; f < s->nflows; f++)
     if (!s->flows[f].done) return 0;
-  return !s->p2p || !grove_p2p_busy(s->p2p);
+  return !s->carrier || !grove_carrier_busy(s->carrier);
+}
+
+/* Can no further start succeed when one has failed halfway? */
+static int fails_with_start(const grove_channel *channel)
+{
+  return channel->nstages > 1 || channel->transport == GROVE_OFF_NODE_NEIGHBOR;
 }
 
 /* Freed while active, and through. */
@@ -317,7 +325,7 @@ void grove_op_advance(grove_active *active)
     if (!op->stuck) let_go(op);
     return;
   }
-  op->channel->failed |= status != GROVE_OK && op->nstages > 1;
+  op->channel->failed |= status != GROVE_OK && fails_with_start(op->channel);
   grove_op_note(op, status);
   grove_context_deactivate(&op->active);
   finish(op);
@@ -361,7 +369,7 @@ grove_status grove_op_run(grove_op *op)
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
   op->unusable = op->stuck = 1;
-  op->channel->failed |= op->nstages > 1;
+  op->channel->failed |= fails_with_start(op->channel);
   grove_context_activate(op->ctx, &op->active);
   return status;
 }

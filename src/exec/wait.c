@@ -109,7 +109,7 @@ static int is_held_up(const grove_op *op, const grove_bound_stage *s, const grov
 static int is_pending(const grove_op *op, const grove_bound_stage *s, int i)
 {
   int via = s->wired->via[i];
-  return via < 0 ? is_held_up(op, s, &s->flows[~via], i) : grove_p2p_pending(s->p2p, via);
+  return via < 0 ? is_held_up(op, s, &s->flows[~via], i) : grove_carrier_pending(s->carrier, via);
 }
 
 /* Appends "from ranks 1, 5" for the messages first .. end-1 that have not come. */
@@ -264,7 +264,7 @@ static grove_report tell(const grove_op *op)
   const grove_channel *channel = op->channel;
   return (grove_report){
     .route = grove_channel_route(channel),
-    .transport = "p2p",
+    .transport = grove_carrier_name(channel->transport),
     .transport_on_node = channel->uses_shm ? "shm" : "mpi",
     .on_node_messages = channel->traffic.on_node_messages,
     .on_node_bytes = channel->traffic.on_node_bytes,

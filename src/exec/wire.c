@@ -161,6 +161,7 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
   GROVE_NEW(w->via, most);
   GROVE_NEW(w->way, most);
   GROVE_NEW(w->p2p, most);
+  GROVE_NEW(w->carried, most);
   GROVE_NEW(w->flows, most);
   for (int sends = 0; sends < 2; sends++) {
     int n = list_slips(channel, s, sends, slips);
@@ -298,6 +299,7 @@ static void number(grove_channel *channel, int s)
     int receives = i < w->nreceives;
     if (!channel->uses_shm || !on_node(channel, letter)) {
       w->p2p[np2p] = i;
+      w->carried[np2p] = (grove_carried){letter->peer, letter->bytes};
       w->via[i] = np2p++;
       w->lands |= letter->forwards;
       (*(receives ? &w->np2p_receives : &w->np2p_sends))++;
@@ -473,6 +475,29 @@ fail:
   return status;
 }
 
+/* Answers have the tags of as many further stages: only routes without hubs have any. */
+grove_status grove_channel_carry(grove_channel *channel)
+{
+  grove_status status = GROVE_OK;
+  grove_context *ctx = channel->ctx;
+  for (int s = 0; s < channel->nstages; s++) {
+    grove_wired_stage *w = &channel->stages[s];
+    const grove_carriage_request about = {
+      .kind = channel->transport,
+      .tag = grove_context_stage_tag(ctx, channel->tag, s),
+      .answer_tag = grove_context_stage_tag(ctx, channel->tag, s + GROVE_STAGES_MOST / 2),
+      .persistent = channel->persistent,
+      .chunk = ctx->options.chunk,
+      .nreceives = w->np2p_receives,
+      .nsends = w->np2p_sends,
+      .messages = w->carried};
+    if (w->np2p_receives + w->np2p_sends > 0 || grove_carrier_is_collective(channel->transport))
+      GROVE_TRY(grove_carriage_create(ctx, &about, &w->carriage));
+  }
+fail:
+  return status;
+}
+
 /* ---- the end ---- */
 
 static void free_parts(int n, grove_part *parts)
@@ -491,6 +516,8 @@ void grove_channel_unwire(grove_channel *channel)
     free(w->via);
     free(w->way);
     free(w->p2p);
+    free(w->carried);
+    grove_carriage_free(&w->carriage);
     free(w->flows);
   }
   free(channel->stages);

@@ -13,6 +13,9 @@
 
 enum { FORESTS = 4, OPERATIONS = 12, ROUNDS = 4 };
 
+static const char *const routes[] = {"standard", "2-step", "3-step", "split", "auto"};
+enum { ROUTES = sizeof routes / sizeof *routes };
+
 typedef struct flight {
   exercise e;
   int started, finished; /* rounds */
@@ -72,7 +75,8 @@ static void step(flight *flights, rng *mine)
   }
 }
 
-static void try_flights(const units *types, const place *p, int64_t number)
+/* `mixed`: each on a route of its own, among nodes that change too. */
+static void try_flights(const units *types, const place *p, int64_t number, int mixed)
 {
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
@@ -88,6 +92,8 @@ static void try_flights(const units *types, const place *p, int64_t number)
     *e = (exercise){.g = g[i % FORESTS], .f = forest[i % FORESTS], .me = p->rank};
     exercise_draw_of(e, (op_kind)(i % OP_KINDS), types, &r);
     exercise_open(e);
+    if (mixed && i % 4 == 0) place_draw_nodes(p, &r);
+    if (mixed) place_set(p, "route", routes[rng_below(&r, ROUTES)]);
     exercise_init(e);
   }
   while (!all_finished(flights)) step(flights, &mine);
@@ -121,17 +127,67 @@ static void hundreds(const place *p, op_kind k)
   for (int i = ALIVE - 1; i >= 0; i--) ring_close(&x[i]);
 }
 
+/* ---- several contexts ---- */
+
+/* Each rank starts and tests them from another one on. A wait advances one context alone, so nobody
+ * waits. */
+static void run_round(exercise e[ROUTES], int round)
+{
+  int done[ROUTES] = {0}, left = ROUTES;
+  for (int i = 0; i < ROUTES; i++) {
+    exercise *x = &e[(i + world_rank()) % ROUTES];
+    exercise_renew(x, round);
+    CHECK_OK(grove_start(x->op));
+  }
+  for (int k = world_rank() % ROUTES; left > 0; k = (k + 1) % ROUTES) {
+    if (done[k]) continue;
+    CHECK_OK(grove_test(e[k].op, &done[k]));
+    left -= done[k];
+    sched_yield();
+  }
+  for (int i = 0; i < ROUTES; i++) exercise_check(&e[i]);
+}
+
+/* Each route in a context of its own, with nodes of its own. */
+static void try_contexts(const units *types, int64_t number)
+{
+  rng r = rng_from(test_seed() + 2, (uint64_t)number);
+  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), world_size());
+  place p[ROUTES];
+  exercise e[ROUTES];
+  for (int i = 0; i < ROUTES; i++) {
+    p[i] = place_create(split(0));
+    place_draw_nodes(&p[i], &r);
+    place_set(&p[i], "route", routes[i]);
+    e[i] = (exercise){.g = g, .f = graph_forest(p[i].ctx, g, p[i].rank), .me = p[i].rank};
+    exercise_draw_of(&e[i], (op_kind)((i + number) % OP_KINDS), types, &r);
+    exercise_open(&e[i]);
+    exercise_init(&e[i]);
+  }
+  for (int round = 0; round < ROUNDS; round++) run_round(e, round);
+  for (int i = 0; i < ROUTES; i++) {
+    exercise_close(&e[i]);
+    CHECK_OK(grove_forest_free(&e[i].f));
+    place_free(&p[i]);
+  }
+  graph_free(g);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "exec/several_in_flight");
   units *types = units_create();
   places all = places_create();
+  place mixed = place_create(split(0));
   for (op_kind k = 0; k < OP_KINDS; k++) hundreds(&all.place[0], k);
   int64_t cases = test_samples(15);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
-    try_flights(types, places_turn(&all, i), i);
+    try_flights(types, places_turn(&all, i), i, 0);
+    try_flights(types, &mixed, i, 1);
+    if (i % 3 == 0) try_contexts(types, i / 3);
   }
+  place_free(&mixed);
   places_free(&all);
   units_free(types);
   return test_end();

@@ -63,6 +63,8 @@ tiny() {
   SAMPLES=50 works 3 exec/thousands_alive
   works 2 exec/alloc_in_place
   SAMPLES=500 works 3 exec/many_rounds
+  SAMPLES=6 works 5 exec/routes
+  GROVE_ROUTE=3-step GROVE_NODE_SIZE=3 SAMPLES=50 works 5 exec/thousands_alive
   clean
 }
 
@@ -79,6 +81,7 @@ full() {
   ((all == 50 && shm == 0)) || fail "$shm of $all over shared memory"
   works 2 exec/alloc_lifetimes
   SAMPLES=20 works 3 exec/runs_ahead
+  SAMPLES=3 works 5 exec/routes
   clean
 }
 

@@ -1,0 +1,426 @@
+/* Neighbourhood collectives. All messages of a start are one call of MPI_Ineighbor_alltoallw, on a
+ * communicator that was made with the graph of the channel's messages. MPI sees the whole exchange
+ * at once and may route it as it likes; it says only when all of it is through.
+ *
+ * The graph is symmetric: whom a rank only sends to also sends to it, nothing. MPICH 4.0 takes the
+ * number of those that a rank receives from for that of those it sends to (its issue 6233); then it
+ * does not matter.
+ *
+ * Calls on one communicator match in the order in which they are made. So every channel has one of
+ * its own, every rank takes part in every start, and what is larger than a chunk on any rank makes
+ * all ranks call several times.
+ *
+ * To make a communicator takes long (MPICH, 4 ranks on 2 cores: tens of milliseconds), and nobody
+ * may free one while others use it. So one that all ranks have let go of, after equally many
+ * starts, serves the next channel with the same graph; and when there are many, a collective call
+ * frees those.
+ */
+#include "transport/mpi_neighbor.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- communicators ---- */
+
+typedef struct graph {
+  MPI_Comm comm;
+  int npeers;
+  int *peers; /* all ranks that send to this one or receive from it, ascending */
+  int64_t starts;
+  int returned; /* its carriage is gone */
+} graph;
+
+static void free_graph(graph *one)
+{
+  if (one) free(one->peers);
+  free(one);
+}
+
+struct grove_graphs {
+  int n, room;
+  int due; /* so many are too many: time to see which are free */
+  graph **list;
+  int64_t *votes; /* four for each */
+};
+
+enum { FEW = 16 };
+
+int grove_graphs_count(const struct grove_graphs *graphs)
+{
+  return graphs ? graphs->n : 0;
+}
+
+/* Room for one more. This rank's failure. */
+static grove_status make_room(grove_depot *depot)
+{
+  grove_status status = GROVE_OK;
+  struct grove_graphs *g = depot->graphs;
+  graph **list = NULL;
+  int64_t *votes = NULL;
+  if (!g) {
+    GROVE_NEW(g, 1);
+    g->due = FEW;
+    depot->graphs = g;
+  }
+  if (g->n < g->room && g->votes) return GROVE_OK;
+  int room = 2 * g->room + FEW;
+  GROVE_ROOM(votes, 4 * room);
+  list = realloc(g->list, (size_t)room * sizeof *list);
+  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d communicators", room);
+  free(g->votes);
+  g->list = list;
+  g->votes = votes;
+  g->room = room;
+  return GROVE_OK;
+fail:
+  free(votes);
+  return status;
+}
+
+/* Is it free everywhere? Not if it was started more often on one rank than on another: then a
+ * message may be under way that nobody will take. */
+static int is_free(const int64_t least[2])
+{
+  return least[0] >= 0 && least[0] == -least[1];
+}
+
+static void drop_free(struct grove_graphs *g, const int64_t *least)
+{
+  int kept = 0;
+  for (int i = 0; i < g->n; i++) {
+    if (!is_free(&least[2 * i])) {
+      g->list[kept++] = g->list[i];
+      continue;
+    }
+    MPI_Comm_free(&g->list[i]->comm);
+    free_graph(g->list[i]);
+  }
+  g->n = kept;
+  g->due = 2 * kept + FEW;
+}
+
+grove_status grove_graphs_sweep(grove_context *ctx, struct grove_graphs *g)
+{
+  grove_status status = GROVE_OK;
+  int64_t *mine = g->votes, *least = mine + 2 * (int64_t)g->n;
+  MPI_Request request;
+  if (g->n == 0) return GROVE_OK;
+  for (int i = 0; i < g->n; i++) {
+    mine[2 * i] = g->list[i]->returned ? g->list[i]->starts : -1;
+    mine[2 * i + 1] = -mine[2 * i];
+  }
+  g->votes = NULL; /* MPI's alone if the step does not end */
+  GROVE_TRY_MPI(MPI_Iallreduce(mine, least, 2 * g->n, MPI_INT64_T, MPI_MIN, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+  g->votes = mine;
+  drop_free(g, least);
+fail:
+  return status;
+}
+
+void grove_graphs_free(struct grove_graphs **pointer)
+{
+  struct grove_graphs *g = *pointer;
+  if (!g) return;
+  for (int i = 0; i < g->n; i++)
+    if (g->list[i]->returned) free_graph(g->list[i]);
+  free(g->list);
+  free(g->votes);
+  free(g);
+  *pointer = NULL;
+}
+
+/* ---- carriages ---- */
+
+typedef struct shared {
+  graph *graph;
+  int listed;  /* the depot has it */
+  int rounds;  /* calls a start */
+  int *places; /* of each message: among those from all peers, then to all peers */
+  int *ones;
+} shared;
+
+static int64_t rounds_of(const grove_carriage *a)
+{
+  int64_t most = 1;
+  for (int i = 0; i < a->n; i++) {
+    int64_t rounds = (a->messages[i].bytes + a->chunk - 1) / a->chunk;
+    if (rounds > most) most = rounds;
+  }
+  return most;
+}
+
+/* Finds the peers: both lists of messages ascend. */
+static void list_peers(const grove_carriage *a, int *places, graph *out)
+{
+  int in = 0, to_come = a->nreceives;
+  for (int next = to_come; in < to_come || next < a->n; out->npeers++) {
+    int from = in < to_come ? a->messages[in].peer : INT_MAX;
+    int to = next < a->n ? a->messages[next].peer : INT_MAX;
+    if (from <= to) places[in++] = out->npeers;
+    if (to <= from) places[next++] = out->npeers;
+    out->peers[out->npeers] = from < to ? from : to;
+  }
+  for (int i = to_come; i < a->n; i++) places[i] += out->npeers;
+}
+
+/* All that can fail on one rank alone. */
+static grove_status prepare(grove_carriage *a)
+{
+  grove_status status = GROVE_OK;
+  grove_depot *depot = NULL;
+  shared *s = NULL;
+  GROVE_NEW(s, 1);
+  a->shared = s;
+  GROVE_NEW(s->graph, 1);
+  GROVE_NEW(s->graph->peers, a->n);
+  GROVE_NEW(s->places, a->n);
+  GROVE_NEW(s->ones, a->n);
+  for (int i = 0; i < a->n; i++) s->ones[i] = 1;
+  list_peers(a, s->places, s->graph);
+  GROVE_TRY(grove_depot_open(a->ctx, &depot));
+  GROVE_TRY(make_room(depot));
+fail:
+  return status;
+}
+
+/* The first graph at or behind `from` that could serve as this one; else how many there are. */
+static int64_t find_alike(const struct grove_graphs *g, const graph *like, int64_t from)
+{
+  int64_t i = from;
+  for (; i < g->n; i++) {
+    const graph *one = g->list[i];
+    size_t bytes = (size_t)like->npeers * sizeof *like->peers;
+    if (one->returned && one->npeers == like->npeers && memcmp(one->peers, like->peers, bytes) == 0)
+      break;
+  }
+  return i;
+}
+
+/* Agrees on a graph that can serve, and on the number of rounds. As with tags: the highest proposal
+ * is taken if it was everybody's, else all propose again from there on. `found` is NULL if there is
+ * none. Agreed by all. */
+static grove_status find_graph(grove_carriage *a, grove_status mine, graph **found)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t from = 0;;) {
+    const struct grove_graphs *g = mine == GROVE_OK ? a->ctx->depot->graphs : NULL;
+    int64_t i = g ? find_alike(g, ((shared *)a->shared)->graph, from) : from;
+    int64_t starts = g && i < g->n ? g->list[i]->starts : 0;
+    int64_t all[5] = {i, -i, starts, -starts, rounds_of(a)};
+    GROVE_TRY(grove_context_agree(a->ctx, mine, all, 5));
+    GROVE_CHECK(all[4] <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)all[4],
+                a->chunk);
+    ((shared *)a->shared)->rounds = (int)all[4];
+    from = all[0];
+    if (all[0] != -all[1]) continue;
+    *found = from < g->n ? g->list[from] : NULL;
+    if (all[2] == -all[3]) return GROVE_OK;
+    from++; /* started more often on some ranks: never again */
+  }
+fail:
+  return status;
+}
+
+/* Blocks: all ranks are here. */
+static grove_status make_graph(const grove_carriage *a, const shared *s)
+{
+  grove_status status = GROVE_OK;
+  graph *one = s->graph;
+  GROVE_TRY_MPI(MPI_Dist_graph_create_adjacent(a->ctx->comm, one->npeers, one->peers, s->ones,
+                                               one->npeers, one->peers, s->ones, MPI_INFO_NULL, 0,
+                                               &one->comm));
+  GROVE_TRY_MPI(MPI_Comm_set_errhandler(one->comm, MPI_ERRORS_RETURN));
+fail:
+  return status;
+}
+
+/* Where it fails on some ranks only, the others' communicators are left to MPI. Agreed by all. */
+static grove_status add_graph(const grove_carriage *a, const shared *s)
+{
+  grove_status status = GROVE_OK;
+  struct grove_graphs *g = a->ctx->depot->graphs;
+  if (g->n >= g->due) GROVE_TRY(grove_graphs_sweep(a->ctx, g));
+  GROVE_TRY(grove_context_agree(a->ctx, make_graph(a, s), NULL, 0));
+  g->list[g->n++] = s->graph;
+fail:
+  return status;
+}
+
+static grove_status open(grove_carriage *a)
+{
+  grove_status status = GROVE_OK;
+  graph *found = NULL;
+  GROVE_TRY(find_graph(a, prepare(a), &found));
+  shared *s = a->shared;
+  if (found) {
+    free_graph(s->graph);
+    s->graph = found;
+    found->returned = 0;
+  } else {
+    GROVE_TRY(add_graph(a, s));
+  }
+  s->listed = 1;
+fail:
+  return status;
+}
+
+static void close(grove_carriage *a)
+{
+  shared *s = a->shared;
+  if (!s) return;
+  if (s->listed)
+    s->graph->returned = 1;
+  else
+    free_graph(s->graph);
+  free(s->places);
+  free(s->ones);
+  free(s);
+}
+
+/* ---- carriers ---- */
+
+typedef struct exchange {
+  int posted;
+  MPI_Request *requests; /* one a round */
+  MPI_Datatype *types;   /* bytes, for each peer */
+  int *counts;           /* for each round, there from each peer, then to each */
+  MPI_Aint *addresses;   /* likewise */
+  int *all;              /* the numbers of all messages */
+} exchange;
+
+/* What round k carries of message i. */
+static int count_of(const grove_carriage *a, int k, int i)
+{
+  int64_t rest = a->messages[i].bytes - (int64_t)k * a->chunk;
+  return (int)(rest < 0 ? 0 : rest < a->chunk ? rest : a->chunk);
+}
+
+/* The number of message i in round k. */
+static int64_t place_of(const shared *s, int k, int i)
+{
+  return (int64_t)k * 2 * s->graph->npeers + s->places[i];
+}
+
+static grove_status create(grove_carrier *c)
+{
+  grove_status status = GROVE_OK;
+  const grove_carriage *a = c->carriage;
+  const shared *s = a->shared;
+  int64_t numbers = (int64_t)s->rounds * 2 * s->graph->npeers;
+  exchange *e = NULL;
+  GROVE_NEW(e, 1);
+  c->self = e;
+  GROVE_NEW(e->requests, s->rounds);
+  GROVE_NEW(e->types, s->graph->npeers);
+  GROVE_NEW(e->counts, numbers);
+  GROVE_NEW(e->addresses, numbers);
+  GROVE_NEW(e->all, a->n);
+  for (int p = 0; p < s->graph->npeers; p++) e->types[p] = MPI_BYTE;
+  for (int i = 0; i < a->n; i++) {
+    e->all[i] = i;
+    for (int k = 0; k < s->rounds; k++) e->counts[place_of(s, k, i)] = count_of(a, k, i);
+  }
+fail:
+  return status;
+}
+
+static grove_status bind(grove_carrier *c, int i, void *buffer)
+{
+  grove_status status = GROVE_OK;
+  const shared *s = c->carriage->shared;
+  exchange *e = c->self;
+  MPI_Aint address, chunk = c->carriage->chunk;
+  GROVE_TRY_MPI(MPI_Get_address(buffer, &address));
+  for (int k = 0; k < s->rounds; k++)
+    e->addresses[place_of(s, k, i)] = MPI_Aint_add(address, k * chunk);
+fail:
+  return status;
+}
+
+static grove_status start(grove_carrier *c, int i)
+{
+  (void)c; /* with all others */
+  (void)i;
+  return GROVE_OK;
+}
+
+static grove_status post(const shared *s, exchange *e, int k)
+{
+  grove_status status = GROVE_OK;
+  int n = s->graph->npeers, *from = e->counts + (int64_t)k * 2 * n;
+  MPI_Aint *in = e->addresses + (int64_t)k * 2 * n;
+  GROVE_TRY_MPI(MPI_Ineighbor_alltoallw(MPI_BOTTOM, from + n, in + n, e->types, MPI_BOTTOM, from,
+                                        in, e->types, s->graph->comm, &e->requests[k]));
+fail:
+  return status;
+}
+
+static grove_status go(grove_carrier *c)
+{
+  grove_status status = GROVE_OK;
+  shared *s = c->carriage->shared;
+  exchange *e = c->self;
+  for (int k = 0; k < s->rounds; k++) e->requests[k] = MPI_REQUEST_NULL;
+  s->graph->starts++;
+  e->posted = 1;
+  for (int k = 0; k < s->rounds; k++) GROVE_TRY(post(s, e, k));
+fail:
+  return status;
+}
+
+static grove_status poll(grove_carrier *c, int *n, const int **which)
+{
+  grove_status status = GROVE_OK;
+  const shared *s = c->carriage->shared;
+  exchange *e = c->self;
+  int done = 0;
+  *n = 0;
+  *which = e->all;
+  if (!e->posted) return GROVE_OK;
+  GROVE_TRY_MPI(MPI_Testall(s->rounds, e->requests, &done, MPI_STATUSES_IGNORE));
+  if (!done) return GROVE_OK;
+  e->posted = 0;
+  *n = c->carriage->n;
+fail:
+  return status;
+}
+
+static int pending(const grove_carrier *c, int i)
+{
+  (void)i; /* MPI does not say which have come */
+  return ((exchange *)c->self)->posted;
+}
+
+static int busy(const grove_carrier *c)
+{
+  return ((exchange *)c->self)->posted;
+}
+
+static void free_exchange(grove_carrier *c)
+{
+  exchange *e = c->self;
+  if (!e) return;
+  free(e->requests);
+  free(e->types);
+  free(e->counts);
+  free(e->addresses);
+  free(e->all);
+  free(e);
+}
+
+const grove_carrier_kind grove_carrier_neighbor = {
+  .name = "neighbor",
+  .open = open,
+  .close = close,
+  .create = create,
+  .bind = bind,
+  .start = start,
+  .go = go,
+  .poll = poll,
+  .pending = pending,
+  .busy = busy,
+  .free = free_exchange,
+};

@@ -1,0 +1,554 @@
+/* One-sided messages. The sender copies a message to a slot in a window of its own and sends a
+ * *notice*: where it lies. The receiver fetches it with MPI_Rget and sends an *answer*: the slot is
+ * free.
+ *
+ * Why not put it there? A put says nothing of its arrival. To learn of it takes a flush, which
+ * waits inside MPI for a rank that may be elsewhere; and Open MPI 4.1 (osc pt2pt) keeps a small
+ * put, even MPI_Rput, to itself until somebody flushes. That the data is there when the request of
+ * MPI_Rget is complete, MPI promises, and requests can be polled.
+ *
+ * Turns. Notices of a message go in the order of starts, and so do the answers: then they match
+ * what was posted for them in that order. A send waits for its turn and for a slot: start k of a
+ * message with two slots, for the answer to start k - 2. What nobody wants any more is answered
+ * before it has come.
+ *
+ * Windows. They are slow to make, MPICH aborts near 2000 of them, and both making and freeing them
+ * is collective. So they belong to the context, double whenever some rank finds no room, and every
+ * rank divides its part by itself. What is still there in MPI_Finalize is freed then, as an
+ * attribute of MPI_COMM_SELF: MPICH 4.0 would abort.
+ */
+#include "transport/mpi_rma.h"
+
+#include "transport/spans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64, FIRST_WINDOW = 1 << 16 };
+
+/* ---- windows ---- */
+
+typedef struct window {
+  MPI_Win win;
+  char *memory;
+  int own; /* the memory is ours, not MPI's */
+} window;
+
+struct grove_windows {
+  int n, room;
+  window *list;
+  int64_t bytes; /* of this rank, in all windows */
+  int allocates; /* MPI makes no windows over memory of ours */
+  int nparts;    /* in use */
+  grove_spans spans;
+  int keyval; /* of the attribute */
+  int left;   /* to MPI_Finalize */
+};
+
+int grove_windows_count(const struct grove_windows *windows)
+{
+  return windows ? windows->n : 0;
+}
+
+static void free_windows(struct grove_windows *w)
+{
+  free(w->list);
+  grove_spans_free(&w->spans);
+  free(w);
+}
+
+/* Called when the attribute goes, at the latest in MPI_Finalize. */
+static int free_attribute(MPI_Comm comm, int keyval, void *attribute, void *extra)
+{
+  struct grove_windows *w = attribute;
+  (void)comm, (void)keyval, (void)extra;
+  for (int i = w->n - 1; i >= 0; i--) {
+    MPI_Win_unlock_all(w->list[i].win);
+    MPI_Win_free(&w->list[i].win);
+    if (w->list[i].own) free(w->list[i].memory);
+  }
+  w->n = 0;
+  if (w->left) free_windows(w);
+  return MPI_SUCCESS;
+}
+
+void grove_windows_free(struct grove_windows **pointer)
+{
+  struct grove_windows *w = *pointer;
+  if (!w) return;
+  MPI_Comm_delete_attr(MPI_COMM_SELF, w->keyval);
+  MPI_Comm_free_keyval(&w->keyval);
+  free_windows(w);
+  *pointer = NULL;
+}
+
+void grove_windows_leave(struct grove_windows **pointer)
+{
+  struct grove_windows *w = *pointer;
+  int finalized = 0;
+  if (!w) return;
+  MPI_Finalized(&finalized);
+  w->left = 1;
+  if (finalized) free_windows(w);
+  *pointer = NULL;
+}
+
+/* Room for one more window and one more part. This rank's failure. */
+static grove_status make_room(grove_depot *depot)
+{
+  grove_status status = GROVE_OK;
+  struct grove_windows *w = depot->windows;
+  if (!w) {
+    GROVE_NEW(w, 1);
+    depot->windows = w;
+    GROVE_TRY_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_attribute, &w->keyval, NULL));
+    GROVE_TRY_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, w->keyval, w));
+  }
+  GROVE_TRY(grove_spans_reserve(&w->spans, w->n + w->nparts + 2));
+  if (w->n < w->room) return GROVE_OK;
+  window *list = realloc(w->list, (size_t)(2 * w->room + 8) * sizeof *list);
+  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of windows");
+  w->list = list;
+  w->room = 2 * w->room + 8;
+fail:
+  return status;
+}
+
+/* Blocks: all ranks are here. */
+static grove_status make_window(MPI_Comm comm, int64_t bytes, window *out)
+{
+  grove_status status = GROVE_OK;
+  if (out->own)
+    GROVE_TRY_MPI(MPI_Win_create(out->memory, bytes, 1, MPI_INFO_NULL, comm, &out->win));
+  else
+    GROVE_TRY_MPI(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, comm, &out->memory, &out->win));
+  GROVE_TRY_MPI(MPI_Win_set_errhandler(out->win, MPI_ERRORS_RETURN));
+  GROVE_TRY_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, out->win));
+fail:
+  return status;
+}
+
+/* A window in which this rank has so many bytes. Where it fails on some ranks only, what the others
+ * have made is left alone. Agreed by all. */
+static grove_status add_window(grove_context *ctx, struct grove_windows *w, int64_t bytes)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  window made = {.win = MPI_WIN_NULL, .own = !w->allocates};
+  if (made.own && !(made.memory = aligned_alloc(ALIGNMENT, (size_t)bytes)))
+    mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a window of %lld bytes",
+                       (long long)bytes);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  mine = make_window(ctx->comm, bytes, &made);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  grove_span all = {.piece = w->n, .bytes = bytes};
+  grove_spans_give(&w->spans, &all);
+  w->list[w->n++] = made;
+  w->bytes += bytes;
+  return GROVE_OK;
+fail:
+  if (made.own && made.win == MPI_WIN_NULL) free(made.memory);
+  return status;
+}
+
+/* Open MPI 4.1 has windows over any memory only where a network can do that by itself, or with osc
+ * pt2pt; over memory of its own, also inside a host. Agreed by all. */
+static grove_status grow(grove_context *ctx, struct grove_windows *w, int64_t needed)
+{
+  int64_t bytes = w->bytes > FIRST_WINDOW ? w->bytes : FIRST_WINDOW;
+  if (bytes < needed) bytes = needed;
+  grove_status status = add_window(ctx, w, bytes);
+  if (status == GROVE_ERR_MPI && !w->allocates) {
+    w->allocates = 1;
+    status = add_window(ctx, w, bytes);
+  }
+  if (status != GROVE_ERR_MPI) return status;
+  char why[GROVE_SENTENCE_BYTES / 2];
+  snprintf(why, sizeof why, "%s", grove_last_error());
+  return grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__,
+                     "transport_off_node=rma: MPI makes no window for these ranks (Open MPI 4 over "
+                     "TCP needs its component osc pt2pt, which is for one thread): %s",
+                     why);
+}
+
+/* ---- carriages ---- */
+
+/* What is known of a message that is sent or received again and again. */
+typedef struct track {
+  int64_t started;
+  int64_t told;   /* notices sent; of a receive: answers */
+  int64_t taken;  /* of a send: answers received */
+  int64_t offset; /* of its slots, in the carriage's part of the window */
+  int slots;
+} track;
+
+typedef struct shared {
+  struct grove_windows *windows;
+  grove_span part; /* no bytes: none */
+  track *tracks;   /* one a message */
+} shared;
+
+static int64_t stride_of(const grove_carried *m)
+{
+  return grove_round_up(m->bytes, ALIGNMENT);
+}
+
+/* A sender may be so many starts ahead. */
+static int slots_for(int64_t bytes)
+{
+  if (bytes > 1 << 20) return 1;
+  return bytes > 1 << 14 ? 2 : bytes > 1 << 12 ? 4 : 16;
+}
+
+/* All that can fail on one rank alone; how many bytes the slots need. */
+static grove_status prepare(grove_carriage *a, int64_t *needed)
+{
+  grove_status status = GROVE_OK;
+  grove_depot *depot = NULL;
+  shared *s = NULL;
+  GROVE_NEW(s, 1);
+  a->shared = s;
+  GROVE_NEW(s->tracks, a->n);
+  for (int i = a->nreceives; i < a->n; i++) {
+    track *t = &s->tracks[i];
+    t->offset = *needed;
+    t->slots = slots_for(a->messages[i].bytes);
+    *needed += t->slots * stride_of(&a->messages[i]);
+  }
+  GROVE_TRY(grove_depot_open(a->ctx, &depot));
+  GROVE_TRY(make_room(depot));
+  s->windows = depot->windows;
+fail:
+  return status;
+}
+
+static int take_part(shared *s, int64_t bytes)
+{
+  int taken = grove_spans_take(&s->windows->spans, bytes, &s->part);
+  s->windows->nparts += taken;
+  return taken;
+}
+
+static grove_status open(grove_carriage *a)
+{
+  grove_status status = GROVE_OK;
+  int64_t needed = 0, grows = 0;
+  grove_status mine = prepare(a, &needed);
+  int lacks = mine == GROVE_OK && needed > 0 && !take_part(a->shared, needed);
+  grows = lacks;
+  GROVE_TRY(grove_context_agree(a->ctx, mine, &grows, 1));
+  shared *s = a->shared;
+  if (grows) GROVE_TRY(grow(a->ctx, s->windows, lacks ? needed : 0));
+  if (lacks) take_part(s, needed);
+fail:
+  return status;
+}
+
+static void close(grove_carriage *a)
+{
+  shared *s = a->shared;
+  if (!s) return;
+  if (s->part.bytes > 0) {
+    grove_spans_give(&s->windows->spans, &s->part);
+    s->windows->nparts--;
+  }
+  free(s->tracks);
+  free(s);
+}
+
+/* ---- carriers ---- */
+
+/* Where a message lies at its sender. */
+typedef struct notice {
+  int64_t window, offset;
+} notice;
+
+typedef enum step {
+  IDLE,
+  EXPECTS, /* a receive waits for its notice, ... */
+  FETCHES, /* ... for the data, ... */
+  HERE,    /* ... and for its answer to be sent */
+  WAITS,   /* a send waits for its turn and a slot, ... */
+  TOLD     /* ... and for the answer */
+} step;
+
+/* A message under way. Two things must happen to it: to a receive, that it comes and that the
+ * answer goes; to a send, that the answer comes and the notice goes. */
+typedef struct message {
+  step step;
+  int left;     /* of the two things */
+  int owes;     /* the answer may go, when it is its turn */
+  int unwanted; /* it need not be fetched */
+  char *buffer;
+  int64_t turn; /* which start of the message it is */
+  int64_t at;   /* bytes that are fetched, or under way */
+  notice notice;
+} message;
+
+typedef struct fetcher {
+  int busy;    /* messages that are not idle */
+  int waiting; /* ... but wait for a turn or a slot */
+  message *messages;
+  MPI_Request *requests; /* two a message: of all what comes, then of all what goes */
+  int *tested, *completed;
+} fetcher;
+
+static grove_status create(grove_carrier *c)
+{
+  grove_status status = GROVE_OK;
+  int n = c->carriage->n;
+  fetcher *f = NULL;
+  GROVE_NEW(f, 1);
+  c->self = f;
+  GROVE_NEW(f->messages, n);
+  GROVE_NEW(f->requests, 2 * n);
+  GROVE_NEW(f->tested, 2 * n);
+  GROVE_NEW(f->completed, n);
+  for (int k = 0; k < 2 * n; k++) f->requests[k] = MPI_REQUEST_NULL;
+fail:
+  return status;
+}
+
+static grove_status bind(grove_carrier *c, int i, void *buffer)
+{
+  ((fetcher *)c->self)->messages[i].buffer = buffer;
+  return GROVE_OK;
+}
+
+/* ---- sending ---- */
+
+static grove_status send_notice(grove_carrier *c, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_carriage *a = c->carriage;
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  int peer = a->messages[i].peer;
+  GROVE_TRY_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, peer, a->answer_tag, a->ctx->comm, &f->requests[i]));
+  GROVE_TRY_MPI(MPI_Isend(&m->notice, sizeof m->notice, MPI_BYTE, peer, a->tag, a->ctx->comm,
+                          &f->requests[a->n + i]));
+fail:
+  return status;
+}
+
+/* Puts message i into its slot, if it may. */
+static grove_status try_to_tell(grove_carrier *c, int i)
+{
+  grove_status status = GROVE_OK;
+  shared *s = c->carriage->shared;
+  fetcher *f = c->self;
+  track *t = &s->tracks[i];
+  message *m = &f->messages[i];
+  const grove_carried *about = &c->carriage->messages[i];
+  if (t->told != m->turn - 1 || t->taken + t->slots < m->turn) return GROVE_OK;
+  t->told++;
+  m->step = TOLD;
+  f->waiting--;
+  m->notice.window = s->part.piece;
+  m->notice.offset = s->part.offset + t->offset + m->turn % t->slots * stride_of(about);
+  if (about->bytes > 0) {
+    const window *w = &s->windows->list[m->notice.window];
+    memcpy(w->memory + m->notice.offset, m->buffer, (size_t)about->bytes);
+    GROVE_TRY_MPI(MPI_Win_sync(w->win));
+  }
+  GROVE_TRY(send_notice(c, i));
+fail:
+  return status;
+}
+
+/* ---- receiving ---- */
+
+/* The next chunk. */
+static grove_status fetch(grove_carrier *c, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_carriage *a = c->carriage;
+  const shared *s = a->shared;
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  int64_t rest = a->messages[i].bytes - m->at;
+  int bytes = (int)(rest < a->chunk ? rest : a->chunk);
+  GROVE_TRY_MPI(MPI_Rget(m->buffer + m->at, bytes, MPI_BYTE, a->messages[i].peer,
+                         m->notice.offset + m->at, bytes, MPI_BYTE,
+                         s->windows->list[m->notice.window].win, &f->requests[i]));
+  m->at += bytes;
+  m->step = FETCHES;
+fail:
+  return status;
+}
+
+static grove_status try_to_answer(grove_carrier *c, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_carriage *a = c->carriage;
+  track *t = &((shared *)a->shared)->tracks[i];
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  if (t->told != m->turn - 1) return GROVE_OK;
+  GROVE_TRY_MPI(MPI_Isend(NULL, 0, MPI_BYTE, a->messages[i].peer, a->answer_tag, a->ctx->comm,
+                          &f->requests[a->n + i]));
+  t->told++;
+  m->owes = 0;
+  f->waiting--;
+fail:
+  return status;
+}
+
+static grove_status owe_answer(grove_carrier *c, int i)
+{
+  fetcher *f = c->self;
+  f->messages[i].owes = 1;
+  f->waiting++;
+  return try_to_answer(c, i);
+}
+
+/* ---- under way ---- */
+
+static grove_status start(grove_carrier *c, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_carriage *a = c->carriage;
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  m->turn = ++((shared *)a->shared)->tracks[i].started;
+  m->at = 0;
+  m->left = 2;
+  m->unwanted = 0;
+  f->busy++;
+  if (i < a->nreceives) {
+    m->step = EXPECTS;
+    GROVE_TRY_MPI(MPI_Irecv(&m->notice, sizeof m->notice, MPI_BYTE, a->messages[i].peer, a->tag,
+                            a->ctx->comm, &f->requests[i]));
+  } else {
+    m->step = WAITS;
+    f->waiting++;
+    GROVE_TRY(try_to_tell(c, i));
+  }
+fail:
+  return status;
+}
+
+static grove_status go(grove_carrier *c)
+{
+  (void)c; /* each message went by itself */
+  return GROVE_OK;
+}
+
+/* One of the two things has happened; true if it was the second. */
+static int has_ended(grove_carrier *c, int i)
+{
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  if (--m->left > 0) return 0;
+  m->step = IDLE;
+  f->busy--;
+  return 1;
+}
+
+/* The notice has come, or a chunk. */
+static grove_status go_on_receiving(grove_carrier *c, int i, int *n)
+{
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  if (m->at < c->carriage->messages[i].bytes && !m->unwanted) return fetch(c, i);
+  f->completed[(*n)++] = i;
+  m->step = HERE;
+  return has_ended(c, i) || m->unwanted ? GROVE_OK : owe_answer(c, i);
+}
+
+/* Something of message i has come, or gone. */
+static grove_status react(grove_carrier *c, int i, int comes, int *n)
+{
+  fetcher *f = c->self;
+  int receives = i < c->carriage->nreceives;
+  if (receives && comes) return go_on_receiving(c, i, n);
+  if (comes) ((shared *)c->carriage->shared)->tracks[i].taken++;
+  if (has_ended(c, i) && !receives) f->completed[(*n)++] = i;
+  return GROVE_OK;
+}
+
+/* Those that wait for a turn or a slot. */
+static grove_status take_turns(grove_carrier *c)
+{
+  grove_status status = GROVE_OK;
+  const fetcher *f = c->self;
+  for (int i = 0; i < c->carriage->n && f->waiting > 0; i++) {
+    if (f->messages[i].step == WAITS) GROVE_TRY(try_to_tell(c, i));
+    if (f->messages[i].owes) GROVE_TRY(try_to_answer(c, i));
+  }
+fail:
+  return status;
+}
+
+static grove_status poll(grove_carrier *c, int *n, const int **which)
+{
+  grove_status status = GROVE_OK;
+  const grove_carriage *a = c->carriage;
+  fetcher *f = c->self;
+  int tested = 0;
+  *n = 0;
+  *which = f->completed;
+  if (f->busy == 0) return GROVE_OK;
+  if (f->waiting > 0) GROVE_TRY(take_turns(c));
+  GROVE_TRY_MPI(MPI_Testsome(2 * a->n, f->requests, &tested, f->tested, MPI_STATUSES_IGNORE));
+  if (tested == MPI_UNDEFINED) tested = 0;
+  for (int k = 0; k < tested; k++) GROVE_TRY(react(c, f->tested[k] % a->n, f->tested[k] < a->n, n));
+fail:
+  return status;
+}
+
+static int pending(const grove_carrier *c, int i)
+{
+  step now = ((const fetcher *)c->self)->messages[i].step;
+  return now != IDLE && now != HERE;
+}
+
+static int busy(const grove_carrier *c)
+{
+  return ((const fetcher *)c->self)->busy > 0;
+}
+
+/* What is being fetched lies in a slot that its sender must not have yet; that takes no longer than
+ * its sender takes to call MPI again. */
+grove_status grove_rma_forgo(grove_carrier *c, int i, double timeout)
+{
+  grove_status status = GROVE_OK;
+  fetcher *f = c->self;
+  message *m = &f->messages[i];
+  grove_pause pause;
+  int done = 0;
+  grove_pause_begin(&pause, 0);
+  while (m->step == FETCHES && !done && !grove_pause_expired(&pause, timeout)) {
+    GROVE_TRY_MPI(MPI_Request_get_status(f->requests[i], &done, MPI_STATUS_IGNORE));
+    grove_pause_step(&pause);
+  }
+  if (m->unwanted || !(m->step == EXPECTS || done)) return GROVE_OK;
+  m->unwanted = 1;
+  GROVE_TRY(owe_answer(c, i));
+fail:
+  return status;
+}
+
+static void free_fetcher(grove_carrier *c)
+{
+  fetcher *f = c->self;
+  if (!f) return;
+  free(f->messages);
+  free(f->requests);
+  free(f->tested);
+  free(f->completed);
+  free(f);
+}
+
+const grove_carrier_kind grove_carrier_rma = {
+  .name = "rma",
+  .open = open,
+  .close = close,
+  .create = create,
+  .bind = bind,
+  .start = start,
+  .go = go,
+  .poll = poll,
+  .pending = pending,
+  .busy = busy,
+  .free = free_fetcher,
+};

@@ -1,0 +1,30 @@
+/* Messages that are fetched: the head of mpi_rma.c tells how.
+ */
+#ifndef GROVE_TRANSPORT_MPI_RMA_H
+#define GROVE_TRANSPORT_MPI_RMA_H
+
+#include "transport/carrier.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const grove_carrier_kind grove_carrier_rma;
+
+/* As grove_carrier_forgo. */
+grove_status grove_rma_forgo(grove_carrier *c, int i, double timeout);
+
+/* How many windows there are: the same on every rank. */
+int grove_windows_count(const struct grove_windows *windows);
+
+/* Frees them all, and waits for the other ranks, which must do the same. */
+void grove_windows_free(struct grove_windows **windows);
+
+/* Leaves them to MPI_Finalize, or, where that is over, forgets them. */
+void grove_windows_leave(struct grove_windows **windows);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

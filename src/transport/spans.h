@@ -1,0 +1,42 @@
+/* Which parts of memory are free: for memory that is made in large pieces and handed out in small
+ * ones. No memory is touched.
+ *
+ *     grove_spans_reserve(&spans, 2)          for one piece and one part; else giving could fail
+ *     grove_spans_give(&spans, &piece)
+ *     grove_spans_take(&spans, bytes, &part)  false: there is no room
+ *     grove_spans_give(&spans, &part)
+ */
+#ifndef GROVE_TRANSPORT_SPANS_H
+#define GROVE_TRANSPORT_SPANS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct grove_span {
+  int64_t piece; /* number of the piece */
+  int64_t offset, bytes;
+} grove_span;
+
+typedef struct grove_spans {
+  int n, room;
+  grove_span *list; /* free ones, ascending, none beside another */
+} grove_spans;
+
+/* As many pieces and parts in use as there will be, in all. This rank's failure. */
+grove_status grove_spans_reserve(grove_spans *spans, int n);
+
+/* The first that is large enough. */
+int grove_spans_take(grove_spans *spans, int64_t bytes, grove_span *out);
+void grove_spans_give(grove_spans *spans, const grove_span *span);
+void grove_spans_free(grove_spans *spans);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
