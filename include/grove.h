@@ -259,7 +259,9 @@ typedef struct grove_op grove_op;
  * arithmetic works on all C, Fortran and fixed-width basic types (on Fortran's REAL(16) where it is
  * C's long double) and, element by element, on derived types made of one of them. Root and leaf may
  * be one array if no slot that is read is also written. A rank without roots (leaves) may pass NULL
- * for them. Collective. */
+ * for them. With the option `effort=measure` the first 20 starts try two routes by turns, and from
+ * start 85 on all ranks take the faster one; the 84th is complete when every rank has completed the
+ * 20th, on ranks that exchange nothing too. Collective. */
 GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root,
                                         void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -360,7 +362,8 @@ typedef struct grove_terms {
 /* What an operation does on this rank, for one start, and how long it took. */
 typedef struct grove_report {
   size_t struct_size;            /* set by the caller: sizeof(grove_report) */
-  const char *route;             /* how the forest was compiled: "standard" */
+  const char *route;             /* how the forest was compiled, for the start under way or last:
+                                  * "standard" */
   const char *transport;         /* what carries messages off node: "p2p" */
   const char *transport_on_node; /* what carries them on node: "shm", or "mpi" where memory lacks */
   int64_t on_node_messages;      /* sent by this rank, to ranks of its own node */
@@ -369,7 +372,8 @@ typedef struct grove_report {
   int64_t off_node_bytes;
   int64_t starts;           /* completed so far */
   double measured_seconds;  /* mean time from start until completion was seen, of those starts
-                             * that were timed: the first few, then one in 16; 0 before */
+                             * on this route that were timed: the first few, then one in 16; 0
+                             * before */
   double predicted_seconds; /* by the context's machine, for the slowest rank; NaN where the profile
                              * lacks what it takes */
   grove_terms predicted;    /* this rank's own share of that, by term */

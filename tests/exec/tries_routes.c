@@ -1,6 +1,6 @@
 /* The option effort=measure: an operation is tried on two routes and ends on one of them. Every
  * start gives what the oracle says; all ranks are on the same route at every start, by the turns
- * that docs/decisions/0015 states; in loops of one operation and of several, started and finished
+ * that docs/decisions/0016 states; in loops of one operation and of several, started and finished
  * in orders of each rank's own, with ranks that come late, alone and in bundles; and when they are
  * freed at any start. Which route wins is not asked here: see exec/keeps_the_faster. */
 #include "check.h"
