@@ -125,9 +125,9 @@ GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *nod
 
 /* Gives the context up. It lives on until the last forest and operation made from it is freed.
  * With `log=summary` the last free prints a table on rank 0, with `trace` it writes a file there,
- * and what `transport_off_node=neighbor|rma` made of MPI goes with it; it is then Collective, and an
- * error of that file is returned by it, whatever it frees. Ranks that do not come within ten seconds
- * are not waited for. */
+ * and what `transport_off_node=neighbor|rma` made of MPI goes with it; it is then Collective, and
+ * an error of that file is returned by it, whatever it frees. Ranks that do not come within ten
+ * seconds are not waited for. */
 GROVE_API grove_status grove_context_free(grove_context **ctx);
 
 /* ---- memory that the ranks of a node read in place ----------------------------------------- */
