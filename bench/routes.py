@@ -159,9 +159,9 @@ def word(value):
 
 
 def save(rows, note):
-    """Replaces what the file has of the same machine and shapes."""
-    shapes = {(row["machine"], row["shape"]) for row in rows}
-    kept = [row for row in load() if (row["machine"], row["shape"]) not in shapes]
+    """Replaces what the file has of the same cases."""
+    new = {tuple(str(row[name]) for name in CASE) for row in rows}
+    kept = [row for row in load() if tuple(str(row[name]) for name in CASE) not in new]
     with open(FIGURES, "w", encoding="utf-8") as file:
         file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run"
                    f" --routes --save writes them.\n# {note}\n# {' '.join(FIELDS)}\n")
