@@ -219,12 +219,156 @@ GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);
 /* This rank's part, for people: name, sizes, neighbours, and the edges (the first hundred). */
 GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
 
-/* ---- forests from forests. Collective; the result is set up, and the caller frees it. ---- */
+/* ---- forests from forests. Collective; the result is set up, and the caller frees it. The forests
+ * given are of one context, set up, and stay as they are. Each costs what its edges and neighbours
+ * cost. What cannot be done is refused, with the same status and sentence on every rank.
+ *
+ * In the drawings every rank's roots are letters, and every leaf slot shows the letter of its root;
+ * a dot is a slot that is no leaf. ---- */
 
 /* The forest in which every leaf has a root of its own: those of root 0 of `f` first, in the order
  * of its leaves (see grove_gather_init), then those of root 1, ...; the leaves are the same. A
- * gather on `f` is a reduce on this forest, a scatter a bcast. */
+ * gather on `f` is a reduce on this forest, a scatter a bcast.
+ *
+ *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
+ *     roots    a b      c        -          roots    p q r    s        -
+ *     leaves   c a      a        b          leaves   s p      q        r
+ */
 GROVE_API grove_status grove_forest_multi(grove_forest *f, grove_forest **out);
+
+/* Roots and leaves change places: bcast on the result is what reduce with MPI_REPLACE is on `f`.
+ * Its roots are the leaf slots of `f`, 0 up to the end of grove_forest_leaf_range; its leaves are
+ * the roots of `f` that have a leaf, ascending. A root with two leaves is GROVE_ERR_GRAPH: see
+ * grove_forest_multi. The inverse of the inverse has the edges of `f`.
+ *
+ *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
+ *     roots    a b      c        d          roots    p        q r      s
+ *     leaves   c        . a      b          leaves   r s      p        .
+ */
+GROVE_API grove_status grove_forest_inverse(grove_forest *f, grove_forest **out);
+
+/* `a`, then `b`: the leaf slots of `a` are the roots of `b`, slot i being root i. The result has
+ * the roots of `a` and those leaves of `b` whose root is a leaf of `a`; they keep their slots.
+ * Bcast on it is bcast on `a`, then on `b`. Slots of `a` that `b` has no root for, and roots of `b`
+ * that are no leaf of `a`, lead nowhere.
+ *
+ *     a        rank 0   rank 1   rank 2     b        rank 0   rank 1   rank 2
+ *     roots    a b      c        -          roots    p q      r        s t
+ *     leaves   c a      b        . a        leaves   r        t s      p
+ *
+ *              rank 0   rank 1   rank 2
+ *     roots    a b      c        -
+ *     leaves   b        a .      c
+ */
+GROVE_API grove_status grove_forest_compose(grove_forest *a, grove_forest *b, grove_forest **out);
+
+/* `a`, then `b` backwards: both have the same leaf slots. The result has the roots of `a`, and for
+ * leaves those roots of `b` whose leaf is a leaf of `a` too, root i being slot i. What `a` brings
+ * to a leaf, `b` takes to its root: bcast on it is bcast on `a`, then reduce with MPI_REPLACE on
+ * `b`. A root of `b` with two leaves is GROVE_ERR_GRAPH.
+ *
+ *     a        rank 0   rank 1   rank 2     b        rank 0   rank 1   rank 2
+ *     roots    a b      c        -          roots    p        q r      s
+ *     leaves   c a      b        .          leaves   q s      p        r
+ *
+ *              rank 0   rank 1   rank 2
+ *     roots    a b      c        -
+ *     leaves   b        c .      a
+ */
+GROVE_API grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b,
+                                                    grove_forest **out);
+
+/* The edges of the roots (leaf slots) that are named, in any order and as often as one likes;
+ * nothing is renumbered, so the arrays of `f` still fit, and what was left out is not touched. A
+ * root that this rank does not have, or a slot that is no leaf, is GROVE_ERR_ARG. Each rank names
+ * its own; NULL is fine for none.
+ *
+ *     f        rank 0   rank 1   rank 2     embed_roots of rank 0's root 0
+ *     roots    a b      c        -          roots    a b      c        -
+ *     leaves   c a      a        b          leaves   . a      a        .
+ */
+GROVE_API grove_status grove_forest_embed_roots(grove_forest *f, int64_t n,
+                                                const int64_t *root_index, grove_forest **out);
+GROVE_API grove_status grove_forest_embed_leaves(grove_forest *f, int64_t n,
+                                                 const int64_t *leaf_index, grove_forest **out);
+
+/* What the roots of several forests are in grove_forest_concatenate. */
+typedef enum grove_roots {
+  GROVE_ROOTS_LOCAL,  /* on every rank, those of the first forest, then those of the second, ... */
+  GROVE_ROOTS_SHARED, /* the same in all forests */
+  GROVE_ROOTS_GLOBAL  /* all roots of the first forest in rank order, then all of the second, ...,
+                       * dealt out anew: each rank gets as many as it has in all of them together */
+} grove_roots;
+
+/* Several forests side by side. On every rank the leaf array of the first comes first, up to the
+ * end of its grove_forest_leaf_range, then that of the second, ...; what the roots are says `mode`.
+ * With GROVE_ROOTS_SHARED a rank with different numbers of roots is GROVE_ERR_ARG. Every rank
+ * passes the same forests in the same order, at least one.
+ *
+ *     first    rank 0   rank 1   rank 2     second   rank 0   rank 1   rank 2
+ *     roots    a b      c        -          roots    d        e        f
+ *     leaves   c        a        b          leaves   f d      -        e
+ *
+ *     LOCAL    rank 0   rank 1   rank 2     GLOBAL   rank 0   rank 1   rank 2
+ *     roots    a b d    c e      f          roots    a b c    d e      f
+ *     leaves   c f d    a        b e        leaves   c f d    a        b e
+ */
+GROVE_API grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots mode,
+                                                grove_forest **out);
+
+/* The edges of both; a slot that is a leaf of both is joined to the root that it has in `b`. The
+ * leaves come by ascending slot. Both have the same number of roots on every rank, else
+ * GROVE_ERR_ARG.
+ *
+ *     a        rank 0   rank 1   rank 2     b        rank 0   rank 1   rank 2
+ *     roots    a b      c        -          roots    a b      c        -
+ *     leaves   c a      .        b          leaves   . b      a c      .
+ *
+ *              rank 0   rank 1   rank 2
+ *     roots    a b      c        -
+ *     leaves   c b      a c      b
+ */
+GROVE_API grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grove_forest **out);
+
+/* Every root and every leaf becomes `n` of them: several values a point, several right-hand sides.
+ * Value k of root i is root i + k * root_stride, that of leaf slot j is slot j + k * leaf_stride;
+ * with a stride of 0 it is root i * n + k, slot j * n + k: the values of a point side by side. A
+ * stride may differ from rank to rank, `n` may not. One at which two leaves fall on one slot is
+ * GROVE_ERR_GRAPH.
+ *
+ *     f        rank 0   rank 1   rank 2     n = 2    rank 0   rank 1   rank 2
+ *     roots    a b      c        -          roots    a A b B  c C      -
+ *     leaves   c        a        b          leaves   c C      a A      b B
+ */
+GROVE_API grove_status grove_forest_strided(grove_forest *f, int64_t n, int64_t root_stride,
+                                            int64_t leaf_stride, grove_forest **out);
+
+/* From points to the values that they carry. Point r of this rank's roots has root_size[r] values,
+ * from root_offset[r] on; the copies of a leaf's go to leaf_offset[slot] and after. The arrays are
+ * as long as those of a bcast on `f`: the sizes of the leaves come from their roots. NULL for
+ * offsets: side by side, by ascending root or slot. Values of different leaves that fall on one
+ * slot are GROVE_ERR_GRAPH, a negative size or offset GROVE_ERR_ARG.
+ *
+ *     f        rank 0   rank 1   rank 2     sizes 1, 2 of rank 0; 3 of rank 1
+ *     roots    a b      c        -          roots    a b b    c c c    -
+ *     leaves   c        a        b          leaves   c c c    a        b b
+ */
+GROVE_API grove_status grove_forest_expand(grove_forest *f, const int64_t *root_size,
+                                           const int64_t *root_offset, const int64_t *leaf_offset,
+                                           grove_forest **out);
+
+/* The forest that joins equal numbers. Root i of this rank is called root_global[i], leaf slot j
+ * looks for leaf_global[j]; the names are any numbers, in any order, of any rank. A name that two
+ * roots have is GROVE_ERR_GRAPH; a slot whose name no root has is no leaf. What a rank does for
+ * others is in proportion to the names of all ranks together over the number of ranks.
+ *
+ *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
+ *     names    70 12    33       -          roots    a b      c        -
+ *     sought   33 5     70       12         leaves   c .      a        b
+ */
+GROVE_API grove_status grove_forest_match(grove_context *ctx, int64_t nroots,
+                                          const int64_t *root_global, int64_t nleaves,
+                                          const int64_t *leaf_global, grove_forest **out);
 
 /* ---- machines: what messages cost ------------------------------------------------------------ */
 
