@@ -128,11 +128,13 @@ def draw(rows):
         return
     machine, part = list(by_machine(rows))[-1]
     lines = dict.fromkeys((row["mesh"], row["start"]) for row in part)
-    data = [routes.points(sorted((row["ranks"], row["median"]) for row in part
-                                 if (row["mesh"], row["start"]) == line)) for line in lines]
-    plots = [f"$d{i} with linespoints pt {i + 1} title '{' '.join(line)}'"
+    data = ["\n".join(f"{row['ranks']:g} {row['median']:g} {row['low']:g} {row['high']:g}"
+                      for row in sorted(part, key=lambda row: row["ranks"])
+                      if (row["mesh"], row["start"]) == line) for line in lines]
+    plots = [f"$d{i} with yerrorlines pt {i + 1} title '{' '.join(line)}'"
              for i, line in enumerate(lines)]
-    routes.plot("mesh", "set logscale xy 2\nset key outside\nset xlabel 'ranks'\n"
+    routes.plot("mesh", "set logscale xy 2\nset key outside\nset offsets graph 0.02, graph 0.02\n"
+                "set xlabel 'ranks'\n"
                 f"set ylabel 'migration, milliseconds, {machine}'\nplot {', '.join(plots)}\n", data)
 
 

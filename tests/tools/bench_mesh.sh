@@ -66,6 +66,13 @@ assert len(again) == 3 and study.table(again) == study.table(rows), again
 study.save([dict(row, ranks=5) for row in rows], "note")
 study.save(rows, "note")
 assert len(study.load()) == 6
+
+import os, shutil
+import routes
+routes.PICTURES = sys.argv[1] + "-pictures"
+if shutil.which("gnuplot"):
+    study.draw(study.load())
+    assert os.path.getsize(os.path.join(routes.PICTURES, "mesh.svg")) > 1000
 END
   fail 'the study is not as it should be'
 
