@@ -65,7 +65,7 @@ static void compare_multi(trial *t)
   twin_close(&f);
 }
 
-/* ---- strided: PETSc 3.18 has no such forest, and later versions define it by what is done here ---- */
+/* ---- strided: PETSc 3.18 has none, and later versions define it by what is done here ---- */
 
 /* n values a point: bcast, then a sum back, over `f` itself. */
 static void exchange_petsc(const twin *f, const int64_t stride[2], int n, int *root, int *leaf)

@@ -1,5 +1,5 @@
-/* What forests from forests are timed with: graphs of n roots and n leaves a rank, leaf j in slot j,
- * and the forests of either library that are made of them. */
+/* What forests from forests are timed with: graphs of n roots and n leaves a rank, leaf j in slot
+ * j, and the forests of either library that are made of them. */
 #ifndef BENCH_PEERS_COMPARE_LOAD_H
 #define BENCH_PEERS_COMPARE_LOAD_H
 

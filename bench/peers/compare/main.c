@@ -1,4 +1,4 @@
-/* Does Grove agree with PETSc's star forest, and how do they compare in making forests from forests?
+/* Does Grove agree with PETSc's star forest, and which of them makes forests from forests faster?
  * compare.h tells how.
  */
 #include "peers/compare/compare.h"

@@ -65,7 +65,7 @@ static void draw_single(trial *t, twin *f, int64_t total)
     int64_t j = i + draw_common(t, total - i), kept = order[i];
     order[i] = order[j];
     order[j] = kept;
-    int to = (int)draw_common(t, t->nranks + 1);
+    int to = (int)draw_common(t, 4 * t->nranks + 1) / 4;
     if (to == t->rank && to != idle) f->root[f->nleaves++] = find_root(f, order[i]);
   }
   free(order);
