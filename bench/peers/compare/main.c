@@ -128,18 +128,19 @@ static int report(const trial *t, double seconds)
 static int run(const settings *s, MPI_Comm comm)
 {
   trial t = {.comm = comm, .seed = s->seed, .sabotage = s->sabotage};
-  int status = 0;
+  int status = 0, forests = s->forests;
   double begin = MPI_Wtime();
   MPI_Comm_rank(comm, &t.rank);
   MPI_Comm_size(comm, &t.nranks);
   bench_need(s->ranks == 0 || s->ranks == t.nranks, "not so many ranks: another MPI's launcher?");
-  MPI_Bcast(&t.seed, 1, MPI_UINT64_T, 0, comm);
+  MPI_Bcast(&t.seed, 1, MPI_UINT64_T, 0, comm); /* what the environment of rank 0 says */
+  MPI_Bcast(&forests, 1, MPI_INT, 0, comm);
   need_grove(grove_context_create(comm, &t.ctx));
   if (s->times) {
     time_constructions(t.ctx, comm, &(timing){s->only_case, s->rounds, s->json});
   } else {
     if (s->trial) run_trial(&t, s->trial);
-    for (int i = 1; !s->trial && t.nforests < s->forests; i++) run_trial(&t, i);
+    for (int i = 1; !s->trial && t.nforests < forests; i++) run_trial(&t, i);
     status = report(&t, MPI_Wtime() - begin);
   }
   need_grove(grove_context_free(&t.ctx));
