@@ -45,6 +45,7 @@ bench:
 	@bench/run --overlap --no-build
 	@bench/run --algebra --no-build
 	@bench/run --routes --no-build
+	@bench/run --mesh --no-build
 
 bench-quick:
 	@tools/bootstrap --for bench
