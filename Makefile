@@ -43,6 +43,7 @@ bench:
 	@bench/run --operations --no-build
 	@bench/run --bundles --no-build
 	@bench/run --overlap --no-build
+	@bench/run --algebra --no-build
 	@bench/run --routes --no-build
 	@bench/run --mesh --no-build
 

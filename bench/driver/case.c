@@ -1,26 +1,11 @@
 #include "driver/case.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "methods/lists.h"
 
 enum { PAGE = 4096 };
-
-void bench_need(int ok, const char *what)
-{
-  if (ok) return;
-  fprintf(stderr, "bench: %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
-void *bench_alloc(size_t count, size_t bytes)
-{
-  void *memory = calloc(count ? count : 1, bytes);
-  bench_need(memory != NULL, "no memory left");
-  return memory;
-}
 
 int64_t bench_case_edges(const bench_case *c)
 {

@@ -3,6 +3,7 @@
 #define BENCH_DRIVER_CASE_H
 
 #include "driver/grid.h"
+#include "driver/need.h"
 
 #include "grove.h"
 
@@ -66,10 +67,5 @@ int64_t bench_case_wrong(const bench_case *c);
 
 /* The graphs of a case (graph.c). */
 void bench_graph_make(const bench_spec *spec, int exchange, int rank, int nranks, bench_graph *out);
-
-/* Memory or the end of the job. */
-void *bench_alloc(size_t count, size_t bytes);
-/* Ends the job with a sentence unless ok. */
-void bench_need(int ok, const char *what);
 
 #endif

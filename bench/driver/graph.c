@@ -16,17 +16,10 @@
  * The same on every machine: all that is random comes from the case's size and the rank.
  */
 #include "driver/case.h"
+#include "driver/random.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t next_random(uint64_t *state)
-{
-  uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64: Steele, Lea and Flood, 2014 */
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 /* The first n of a random order of 0 .. total-1. */
 static void draw(int64_t n, int64_t total, uint64_t *state, int64_t *out)
@@ -34,7 +27,7 @@ static void draw(int64_t n, int64_t total, uint64_t *state, int64_t *out)
   int64_t *all = bench_alloc((size_t)total, sizeof *all);
   for (int64_t i = 0; i < total; i++) all[i] = i;
   for (int64_t i = 0; i < n; i++) {
-    int64_t j = i + (int64_t)(next_random(state) % (uint64_t)(total - i)), kept = all[i];
+    int64_t j = i + (int64_t)(bench_random(state) % (uint64_t)(total - i)), kept = all[i];
     all[i] = all[j];
     all[j] = kept;
   }
@@ -96,8 +89,8 @@ static void make_random(const bench_spec *s, int rank, int nranks, bench_graph *
   g->nroots = g->nslots = g->nleaves = s->size;
   g->root = bench_alloc((size_t)s->size, sizeof *g->root);
   for (int64_t j = 0; j < s->size; j++) {
-    g->root[j].rank = (int)(next_random(&state) % (uint64_t)nranks);
-    g->root[j].index = (int64_t)(next_random(&state) % (uint64_t)s->size);
+    g->root[j].rank = (int)(bench_random(&state) % (uint64_t)nranks);
+    g->root[j].index = (int64_t)(bench_random(&state) % (uint64_t)s->size);
   }
   if (s->shape != BENCH_SCATTERED) return;
   g->leaf = bench_alloc((size_t)s->size, sizeof *g->leaf);

@@ -1,10 +1,10 @@
 /* The driver: runs the cases of a grid, every method of a case in turn, and prints a row for every
  * comparison. One MPI, one number of ranks, one set of MPI settings; bench/run starts it for each.
  */
+#include "driver/conditions.h"
 #include "driver/measure.h"
 #include "driver/report.h"
 
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,26 +213,6 @@ static void pin_rank(MPI_Comm comm)
   bench_need(sched_setaffinity(0, sizeof mine, &mine) == 0, "a rank cannot be pinned");
 }
 
-/* A line on the conditions. Ranks with a core of their own have been given one by the launcher, or
- * have pinned themselves. */
-static void report_conditions(MPI_Comm comm, int pinned)
-{
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int rank, nranks, length;
-  cpu_set_t allowed;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &nranks);
-  MPI_Get_library_version(version, &length);
-  version[strcspn(version, ",\n")] = '\0';
-  for (char *tab; (tab = strchr(version, '\t'));) *tab = ' ';
-  int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : INT_MAX;
-  MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MAX, comm);
-  char bound[40] = "not bound";
-  if (pinned) snprintf(bound, sizeof bound, "pinned to %d cores each", cores);
-  if (cores == 1) snprintf(bound, sizeof bound, "bound to cores");
-  if (rank == 0) printf("conditions %d ranks, %s, %s\n", nranks, bound, version);
-}
-
 /* Now and then, for whoever waits. */
 static void report_progress(int at, int of, const char *name)
 {
@@ -248,7 +228,7 @@ static int run_grid(const settings *s, MPI_Comm comm)
   int rank, bad = 0, ncases = bench_grid_read(s->grid, &grid);
   MPI_Comm_rank(comm, &rank);
   if (ncases < 0) return EXIT_USAGE;
-  report_conditions(comm, s->pin);
+  bench_report_conditions(comm, s->pin);
   grove_context *ctx;
   bench_need(grove_context_create(comm, &ctx) == GROVE_OK, grove_last_error());
   for (int i = 0; i < ncases; i++) {

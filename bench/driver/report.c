@@ -1,6 +1,6 @@
 #include "driver/report.h"
 
-#include "driver/stats.h"
+#include "driver/row.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,30 +41,6 @@ double bench_target(const bench_comparison *x, double crowded_target)
   return strcmp(x->peer, "mpi") == 0 || strcmp(x->peer, "petsc") == 0 ? crowded_target : 0;
 }
 
-static const char *outcome(bench_interval ratio)
-{
-  if (ratio.high < 1) return "win";
-  return ratio.low > 1 ? "loss" : "tie";
-}
-
-/* To three digits: malloc rounds to 16 bytes, and a clock has its ticks. */
-static const char *judgement(bench_interval ratio, double target)
-{
-  double most = target * 1.0005;
-  if (target == 0) return "-";
-  if (ratio.value <= most) return "met";
-  return ratio.low <= most ? "within" : "missed";
-}
-
-static void print_row(const bench_spec *spec, const bench_comparison *x, const char *against,
-                      const double values[2], bench_interval ratio, double target)
-{
-  int alone = strcmp(x->peer, "value") == 0;
-  printf("row %s %s %s %s %.6g %.6g %.4f %.4f %.4f %g %s %s\n", spec->name, x->method, x->peer,
-         against, values[0], values[1], ratio.value, ratio.low, ratio.high, target,
-         alone ? "-" : outcome(ratio), judgement(ratio, target));
-}
-
 static void report_one(const bench_spec *spec, const bench_comparison *x, const bench_entrant *e,
                        int n, int batches, double crowded_target)
 {
@@ -81,13 +57,13 @@ static void report_one(const bench_spec *spec, const bench_comparison *x, const 
     bench_interval value = bench_centre(one->samples, batches);
     double values[2] = {value.value * scale, target};
     value = (bench_interval){value.value * scale, value.low * scale, value.high * scale};
-    print_row(spec, x, "-", values, value, target);
+    bench_row_print(&(bench_row){spec->name, x->method, x->peer, "-"}, values, value, target);
     return;
   }
   double values[2] = {bench_median(one->samples, batches) * scale,
                       bench_median(other->samples, batches) * scale};
-  print_row(spec, x, other->method->name, values,
-            bench_ratio(one->samples, other->samples, batches), target);
+  bench_row_print(&(bench_row){spec->name, x->method, x->peer, other->method->name}, values,
+                  bench_ratio(one->samples, other->samples, batches), target);
 }
 
 /* Shares are no times: each method's is told by itself, with what it is made of. */

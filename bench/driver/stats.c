@@ -1,7 +1,8 @@
 #include "driver/stats.h"
 
-#include "driver/case.h"
+#include "driver/need.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -207,9 +207,10 @@ as "$become" MPICC=mpicc.openmpi --dry-run
 silent_on libmpich-dev
 as "$become" --dry-run --for all
 says '  clang - fuzzes what reads files'
-silent_on libpetsc-real-dev
+says '  libpetsc-real-dev - what Grove is compared with: PETSc'
+silent_on libhypre-dev
 as "$become" --dry-run --for bench
-says '  libpetsc-real-dev - a peer of the benchmark: PETSc'
+says '  libpetsc-real-dev - what Grove is compared with: PETSc'
 says '  valgrind - '
 calls_nothing
 echo 'a dry run names each package with its reason, by level and MPI, and calls nothing'

@@ -1,0 +1,17 @@
+/* A row of results, as bench/run reads it (bench/METRICS.md). */
+#ifndef BENCH_DRIVER_ROW_H
+#define BENCH_DRIVER_ROW_H
+
+#include "driver/stats.h"
+
+/* Who is compared with whom; `against`: who answered to the name of the peer. */
+typedef struct bench_row {
+  const char *name, *method, *peer, *against;
+} bench_row;
+
+/* The values are those of method and peer; a target of 0 is none. With the peer "value" the ratio
+ * is the value itself. */
+void bench_row_print(const bench_row *row, const double values[2], bench_interval ratio,
+                     double target);
+
+#endif

@@ -1,0 +1,169 @@
+/* Does Grove agree with PETSc's star forest, and which of them makes forests from forests faster?
+ * compare.h tells how.
+ */
+#include "peers/compare/compare.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char help[] =
+  "usage: mpirun -n RANKS petsc_compare [OPTION...]\n"
+  "\n"
+  "Compares all that Grove and PETSc's star forest both can do, on random forests.\n"
+  "\n"
+  "  --forests N    at least so many (3000, or what SAMPLES says, with `all` ten times as many)\n"
+  "  --seed S       a number or `random` (what SEED says, or a fixed one)\n"
+  "  --trial N      only this trial: of a disagreement\n"
+  "  --sabotage     break what Grove gives, to see that it is found\n"
+  "  --time         instead: times of making forests from forests, as grove_bench prints rows\n"
+  "  --rounds N     how often each is made (51)\n"
+  "  --case NAME    only this case, or all that begin with NAME if it ends in -\n"
+  "  --json         the times as a document\n"
+  "  --ranks N      there must be so many\n"
+  "\n"
+  "Exit status: 0; 1 the two disagree; 2 wrong usage; 3 something failed.\n";
+
+enum { EXIT_WRONG = 1, EXIT_USAGE = 2, NORMAL_FORESTS = 3000, FIXED_SEED = 20240613 };
+
+typedef struct settings {
+  int forests;
+  uint64_t seed;
+  const char *only_case;
+  int trial, sabotage, times, rounds, json, ranks;
+} settings;
+
+static uint64_t read_seed(const char *text)
+{
+  struct timespec now;
+  if (!text || !text[0]) return FIXED_SEED;
+  if (strcmp(text, "random") != 0) return strtoull(text, NULL, 0);
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t state = (uint64_t)now.tv_sec ^ (uint64_t)now.tv_nsec << 20;
+  return bench_random(&state) % 1000000000;
+}
+
+static int read_forests(const char *text)
+{
+  if (!text || !text[0]) return NORMAL_FORESTS;
+  return strcmp(text, "all") == 0 ? 10 * NORMAL_FORESTS : atoi(text);
+}
+
+/* Returns whether it is one. */
+static int read_switch(const char *flag, settings *s)
+{
+  if (strcmp(flag, "--sabotage") == 0)
+    s->sabotage = 1;
+  else if (strcmp(flag, "--time") == 0)
+    s->times = 1;
+  else if (strcmp(flag, "--json") == 0)
+    s->json = 1;
+  else
+    return 0;
+  return 1;
+}
+
+/* Returns the argument that it does not understand, or NULL. */
+static const char *read_settings(int argc, char **argv, settings *s)
+{
+  s->forests = read_forests(getenv("SAMPLES"));
+  s->seed = read_seed(getenv("SEED"));
+  for (int i = 1; i < argc; i++) {
+    const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+    if (read_switch(flag, s)) continue;
+    if (!value) return flag;
+    i++;
+    if (strcmp(flag, "--forests") == 0)
+      s->forests = read_forests(value);
+    else if (strcmp(flag, "--seed") == 0)
+      s->seed = read_seed(value);
+    else if (strcmp(flag, "--trial") == 0)
+      s->trial = atoi(value);
+    else if (strcmp(flag, "--case") == 0)
+      s->only_case = value;
+    else if (strcmp(flag, "--rounds") == 0)
+      s->rounds = atoi(value);
+    else if (strcmp(flag, "--ranks") == 0)
+      s->ranks = atoi(value);
+    else
+      return flag;
+  }
+  if (s->rounds < 1) return "--rounds";
+  return s->forests < 1 ? "--forests" : NULL;
+}
+
+static void compare_all(trial *t)
+{
+  compare_operations(t);
+  compare_constructions(t);
+  compare_growth(t);
+  compare_numbers(t);
+}
+
+/* All of it comes from the seed and the number: a trial can be run by itself. */
+static void run_trial(trial *t, int number)
+{
+  t->number = number;
+  t->common = t->seed * 1000003u + (uint64_t)number;
+  t->common = bench_random(&t->common);
+  t->own = t->common + (uint64_t)t->rank + 1;
+  t->own = bench_random(&t->own);
+  compare_all(t);
+}
+
+/* Rank 0 tells the sum. */
+static int report(const trial *t, double seconds)
+{
+  int64_t counts[2] = {t->ncompared, t->nwrong};
+  MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT64_T, MPI_SUM, t->comm);
+  if (t->rank == 0)
+    printf("petsc_compare: seed %" PRIu64 ", %d ranks, %" PRId64 " forests in %.1f s: %" PRId64
+           " comparisons, %" PRId64 " disagreements\n",
+           t->seed, t->nranks, t->nforests, seconds, counts[0], counts[1]);
+  return counts[1] ? EXIT_WRONG : 0;
+}
+
+static int run(const settings *s, MPI_Comm comm)
+{
+  trial t = {.comm = comm, .seed = s->seed, .sabotage = s->sabotage};
+  int status = 0, forests = s->forests;
+  double begin = MPI_Wtime();
+  MPI_Comm_rank(comm, &t.rank);
+  MPI_Comm_size(comm, &t.nranks);
+  bench_need(s->ranks == 0 || s->ranks == t.nranks, "not so many ranks: another MPI's launcher?");
+  MPI_Bcast(&t.seed, 1, MPI_UINT64_T, 0, comm); /* what the environment of rank 0 says */
+  MPI_Bcast(&forests, 1, MPI_INT, 0, comm);
+  need_grove(grove_context_create(comm, &t.ctx));
+  if (s->times) {
+    time_constructions(t.ctx, comm, &(timing){s->only_case, s->rounds, s->json});
+  } else {
+    if (s->trial) run_trial(&t, s->trial);
+    for (int i = 1; !s->trial && t.nforests < forests; i++) run_trial(&t, i);
+    status = report(&t, MPI_Wtime() - begin);
+  }
+  need_grove(grove_context_free(&t.ctx));
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  settings s = {.rounds = 51};
+  int rank, status;
+  const char *wrong = read_settings(argc, argv, &s);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (wrong) {
+    if (rank == 0) fprintf(stderr, "petsc_compare: '%s' is not understood\n%s", wrong, help);
+    MPI_Finalize();
+    return EXIT_USAGE;
+  }
+  /* Signals are MPI's affair. */
+  setenv("PETSC_OPTIONS", "-no_signal_handler", 0);
+  need_petsc(PetscInitializeNoArguments());
+  status = run(&s, MPI_COMM_WORLD);
+  need_petsc(PetscFinalize());
+  MPI_Finalize();
+  return status;
+}
