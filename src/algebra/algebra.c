@@ -1,6 +1,5 @@
 #include "algebra/algebra.h"
 #include "base/distinct.h"
-#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@ grove_status grove_making_open_on(grove_making *m, const char *call, grove_conte
   m->call = call;
   m->ctx = ctx;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "%s: the context is NULL", call);
-  while (1 << m->bits < ctx->size) m->bits++;
+  m->bits = grove_bits(ctx->size);
   GROVE_TRY(grove_context_claim(ctx, call));
   m->claimed = 1;
   GROVE_CHECK(out, GROVE_ERR_ARG, "%s: out is NULL", call);
@@ -125,8 +124,8 @@ void grove_making_drop(grove_making *m)
 grove_status grove_edges_reserve(grove_edges *edges, int64_t most)
 {
   grove_status status = GROVE_OK;
-  GROVE_ROOM(edges->leaf, most);
-  GROVE_ROOM(edges->root, most);
+  GROVE_ROOM(edges->leaf, most + 1);
+  GROVE_ROOM(edges->root, most + 1);
 fail:
   return status;
 }
@@ -189,14 +188,6 @@ void grove_slot_set_free(grove_slot_set *set)
 {
   free(set->mark);
   free(set->list);
-}
-
-int grove_slot_set_has(const grove_slot_set *set, int64_t slot)
-{
-  if (slot < set->first || slot >= set->end) return 0;
-  if (set->mark) return set->mark[slot - set->first];
-  int64_t at = grove_order_below(set->count, set->list, slot);
-  return set->list[at] == slot; /* it is not beyond the last, which is end - 1 */
 }
 
 /* ---- degrees ---- */

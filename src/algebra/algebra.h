@@ -12,6 +12,7 @@
 #ifndef GROVE_ALGEBRA_ALGEBRA_H
 #define GROVE_ALGEBRA_ALGEBRA_H
 
+#include "base/order.h"
 #include "forest/forest.h"
 
 #ifdef __cplusplus
@@ -45,14 +46,22 @@ typedef struct grove_edges {
   grove_root *root;
 } grove_edges;
 
-/* Room for so many; none there yet. This rank's failure. */
+/* Room for so many, and for one that is tried and not wanted; none there yet. This rank's
+ * failure. */
 grove_status grove_edges_reserve(grove_edges *edges, int64_t most);
 void grove_edges_free(grove_edges *edges);
 
-static inline void grove_edges_add(grove_edges *edges, int64_t leaf, grove_root root)
+/* Adds one, or not. Which of them come is not for a processor to guess: no jump depends on it. */
+static inline void grove_edges_add_if(grove_edges *edges, int wanted, int64_t leaf, grove_root root)
 {
   edges->leaf[edges->count] = leaf;
-  edges->root[edges->count++] = root;
+  edges->root[edges->count] = root;
+  edges->count += wanted != 0;
+}
+
+static inline void grove_edges_add(grove_edges *edges, int64_t leaf, grove_root root)
+{
+  grove_edges_add_if(edges, 1, leaf, root);
 }
 
 /* Closes it with these edges, or with this rank's failure. Agreed by all. */
@@ -93,7 +102,14 @@ typedef struct grove_slot_set {
 /* The slots of a list, none of which is negative. This rank's failure. */
 grove_status grove_slot_set_create(int64_t n, const int64_t *slot, grove_slot_set *out);
 void grove_slot_set_free(grove_slot_set *set);
-int grove_slot_set_has(const grove_slot_set *set, int64_t slot);
+
+static inline int grove_slot_set_has(const grove_slot_set *set, int64_t slot)
+{
+  if (slot < set->first || slot >= set->end) return 0;
+  if (set->mark) return set->mark[slot - set->first];
+  int64_t at = grove_order_below(set->count, set->list, slot);
+  return set->list[at] == slot; /* it is not beyond the last, which is end - 1 */
+}
 
 /* Has every root of `f` on this rank at most one leaf? This rank's failure. */
 grove_status grove_check_degrees(const grove_making *m, const grove_forest *f);

@@ -53,7 +53,7 @@ static grove_status collect(const grove_making *m, const grove_forest *b, work *
   grove_tour tour;
   GROVE_TRY(grove_tour_begin(b, &tour));
   for (int64_t i = 0; grove_tour_step(&tour); i++)
-    if (w->leaf[i] >= 0) grove_edges_add(&w->edges, tour.leaf, grove_code_root(m, w->leaf[i]));
+    grove_edges_add_if(&w->edges, w->leaf[i] >= 0, tour.leaf, grove_code_root(m, w->leaf[i]));
   grove_tour_end(&tour);
 fail:
   return status;
@@ -150,10 +150,10 @@ grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b, grov
     grove_making_open(&m, "grove_forest_compose_inverse", 2, (grove_forest *[]){a, b}, out);
   if (mine == GROVE_OK) mine = prepare_inverse(&m, a, b, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_reduce(w.twin, MPI_INT64_T, w.leaf, w.root, MPI_REPLACE));
+  GROVE_TRY(grove_reduce(w.twin, MPI_INT64_T, w.leaf, w.root, MPI_MAX)); /* over -1 */
   w.edges.nroots = a->nroots;
   for (int64_t r = 0; r < b->nroots; r++)
-    if (w.root[r] >= 0) grove_edges_add(&w.edges, r, grove_code_root(&m, w.root[r]));
+    grove_edges_add_if(&w.edges, w.root[r] >= 0, r, grove_code_root(&m, w.root[r]));
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &w.edges, out));
 fail:
   grove_making_drop(&m);

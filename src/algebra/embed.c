@@ -50,7 +50,7 @@ static grove_status collect(const grove_forest *f, work *w)
   grove_tour tour;
   GROVE_TRY(grove_tour_begin(f, &tour));
   for (int64_t i = 0; grove_tour_step(&tour); i++)
-    if (w->leaf[i]) grove_edges_add(&w->edges, tour.leaf, tour.root);
+    grove_edges_add_if(&w->edges, w->leaf[i], tour.leaf, tour.root);
   w->edges.nroots = f->nroots;
   grove_tour_end(&tour);
 fail:
@@ -112,7 +112,7 @@ static grove_status select_leaves(const grove_making *m, const grove_forest *f, 
   GROVE_TRY(grove_edges_reserve(edges, f->nleaves));
   GROVE_TRY(grove_tour_begin(f, &tour));
   while (grove_tour_step(&tour))
-    if (grove_slot_set_has(&named, tour.leaf)) grove_edges_add(edges, tour.leaf, tour.root);
+    grove_edges_add_if(edges, grove_slot_set_has(&named, tour.leaf), tour.leaf, tour.root);
   if (edges->count < named.count) GROVE_TRY(refuse_slot(m, edges, n, leaf_index, f));
   edges->nroots = f->nroots;
 fail:

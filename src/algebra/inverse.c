@@ -31,7 +31,7 @@ static void collect(const grove_making *m, const grove_forest *f, work *w)
 {
   w->edges.nroots = f->leaf_end;
   for (int64_t r = 0; r < f->nroots; r++)
-    if (w->code[r] >= 0) grove_edges_add(&w->edges, r, grove_code_root(m, w->code[r]));
+    grove_edges_add_if(&w->edges, w->code[r] >= 0, r, grove_code_root(m, w->code[r]));
 }
 
 grove_status grove_forest_inverse(grove_forest *f, grove_forest **out)
@@ -42,7 +42,7 @@ grove_status grove_forest_inverse(grove_forest *f, grove_forest **out)
   grove_status mine = grove_making_open(&m, "grove_forest_inverse", 1, &f, out);
   if (mine == GROVE_OK) mine = prepare(&m, f, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_reduce(w.twin, MPI_INT64_T, w.own, w.code, MPI_REPLACE));
+  GROVE_TRY(grove_reduce(w.twin, MPI_INT64_T, w.own, w.code, MPI_MAX)); /* over -1 */
   collect(&m, f, &w);
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &w.edges, out));
 fail:

@@ -29,11 +29,12 @@ grove_status grove_order_create(int64_t n, const int64_t *key, int32_t **out)
   int32_t *order = NULL, *other = NULL;
   int64_t most = 0;
   GROVE_ROOM(order, n);
-  GROVE_ROOM(other, n);
   for (int64_t i = 0; i < n; i++) {
     order[i] = (int32_t)i;
     most = key[i] > most ? key[i] : most;
   }
+  if (grove_order_ascends(n, key)) most = 0;
+  if (most > 0) GROVE_ROOM(other, n);
   for (int shift = 0; shift < 63 && most >> shift > 0; shift += BITS) {
     sort_by_digit(n, key, shift, order, other);
     int32_t *sorted = other;

@@ -72,8 +72,8 @@ struct grove_forest {
   int64_t nroots, nleaves;
   int listed; /* the user gave a list of leaf slots */
   grove_side leaves, roots;
-  /* In the order of the user's list: index of the root * leaves.count + group of its rank. With the
-   * slots of the groups that is the whole list. */
+  /* In the order of the user's list: the index of the root, and in the lowest bits the group of its
+   * rank (grove_edge_code). With the slots of the groups that is the whole list. */
   grove_index edges;
   int64_t leaf_first, leaf_end;
 
@@ -94,10 +94,28 @@ const char *grove_forest_label(const grove_forest *f);
 void grove_graph_free(grove_graph *graph);
 void grove_side_free(grove_side *side);
 
-/* Root indices are smaller than this, so that any fits beside the number of a group. */
-static inline int64_t grove_root_limit(int ranks)
+/* So many bits hold any of `count` numbers from 0 on. */
+static inline int grove_bits(int count)
 {
-  return INT64_MAX / ranks;
+  int bits = 0;
+  while (bits < 31 && 1 << bits < count) bits++;
+  return bits;
+}
+
+/* Root indices have at most so many bits, so that any fits beside the number of a rank or group. */
+static inline int grove_root_bits(int ranks)
+{
+  return 63 - grove_bits(ranks);
+}
+
+static inline int64_t grove_edge_code(int64_t index, int bits, int64_t group)
+{
+  return index << bits | group;
+}
+
+static inline int64_t grove_edge_group(int64_t edge, int bits)
+{
+  return edge & (((int64_t)1 << bits) - 1);
 }
 
 /* All edges of this rank's leaves, in the order of the user's list:
@@ -108,6 +126,7 @@ static inline int64_t grove_root_limit(int ranks)
  */
 typedef struct grove_tour {
   const grove_forest *forest;
+  int bits;
   int64_t *next; /* of each group, the place of its next leaf */
   int64_t step;
   int64_t leaf;
@@ -119,10 +138,9 @@ static inline int grove_tour_step(grove_tour *tour)
 {
   const grove_forest *f = tour->forest;
   if (tour->step == f->nleaves) return 0;
-  int64_t edge = grove_index_at(&f->edges, tour->step++), index = edge / f->leaves.count;
-  int g = (int)(edge - index * f->leaves.count);
+  int64_t edge = grove_index_at(&f->edges, tour->step++), g = grove_edge_group(edge, tour->bits);
   tour->leaf = grove_index_at(&f->leaves.slots, tour->next[g]++);
-  tour->root = (grove_root){f->leaves.ranks[g], index};
+  tour->root = (grove_root){f->leaves.ranks[g], edge >> tour->bits};
   return 1;
 }
 void grove_tour_end(grove_tour *tour);

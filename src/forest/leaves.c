@@ -34,7 +34,7 @@ static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
   }
   GROVE_TRY(grove_groups_arrange(groups));
   s->most_index = (int64_t)most;
-  s->good = most < (uint64_t)grove_root_limit(size) &&
+  s->good = most >> grove_root_bits(size) == 0 &&
             (n == 0 || (groups->keys[0] >= 0 && groups->keys[groups->count - 1] < size));
 fail:
   return status;
@@ -76,7 +76,8 @@ static grove_status reserve(grove_forest *f, int64_t n, const survey *s)
   grove_status status = GROVE_OK;
   int count = s->groups.count;
   GROVE_TRY(grove_index_reserve(n, 0, s->end - 1, &f->leaves.slots));
-  GROVE_TRY(grove_index_reserve(n, 0, (s->most_index + 1) * count - 1, &f->edges));
+  GROVE_TRY(grove_index_reserve(n, 0, grove_edge_code(s->most_index, grove_bits(count), count - 1),
+                                &f->edges));
   GROVE_TRY(grove_index_reserve(n + count, 0, s->most_index, &f->lists));
 fail:
   return status;
@@ -87,14 +88,15 @@ static void fill(grove_forest *f, const grove_graph *graph, const grove_groups *
 {
   const grove_groups groups = *arranged;
   grove_index slots = f->leaves.slots, lists = f->lists, edges = f->edges;
-  int64_t n = graph->nleaves, count = groups.count;
+  int64_t n = graph->nleaves;
+  int bits = grove_bits(groups.count);
   for (int64_t i = 0; i < n; i++) {
     grove_root root = graph->root[i];
     int g = grove_groups_find(&groups, root.rank);
     int64_t at = groups.next[g]++;
     grove_index_put(&slots, at, graph->leaf_index ? graph->leaf_index[i] : i);
     grove_index_put(&lists, at + g + 1, root.index);
-    grove_index_put(&edges, i, root.index * count + g);
+    grove_index_put(&edges, i, grove_edge_code(root.index, bits, g));
   }
   grove_index_settle(&f->leaves.slots);
   grove_index_settle(&f->edges);
@@ -129,12 +131,13 @@ grove_status grove_leaves_roots(const grove_forest *f, int64_t **out)
 {
   grove_status status = GROVE_OK;
   int64_t *list = NULL, *next = NULL;
+  int bits = grove_bits(f->leaves.count);
   GROVE_ROOM(list, f->nleaves);
   GROVE_ROOM(next, f->leaves.count);
   memcpy(next, f->leaves.begin, (size_t)f->leaves.count * sizeof *next);
   for (int64_t i = 0; i < f->nleaves; i++) {
     int64_t edge = grove_index_at(&f->edges, i);
-    list[next[edge % f->leaves.count]++] = edge / f->leaves.count;
+    list[next[grove_edge_group(edge, bits)]++] = edge >> bits;
   }
   *out = list;
   list = NULL;

@@ -112,16 +112,19 @@ static grove_status number_edges(const grove_forest *f, const grove_parcel *of_g
                                  grove_forest *multi)
 {
   grove_status status = GROVE_OK;
-  int64_t count = f->leaves.count, *next = NULL;
+  int64_t *next = NULL;
+  int bits = grove_bits(f->leaves.count);
   int64_t most = greatest_number(multi, of_group);
-  GROVE_CHECK(most < grove_root_limit(f->ctx->size), GROVE_ERR_GRAPH,
+  GROVE_CHECK(most >> grove_root_bits(f->ctx->size) == 0, GROVE_ERR_GRAPH,
               "rank %d: a root of the multi-forest has number %lld", f->ctx->rank, (long long)most);
-  GROVE_NEW(next, count);
-  GROVE_TRY(grove_index_reserve(f->nleaves, 0, (most + 1) * count - 1, &multi->edges));
+  GROVE_NEW(next, f->leaves.count);
+  GROVE_TRY(grove_index_reserve(f->nleaves, 0, grove_edge_code(most, bits, f->leaves.count - 1),
+                                &multi->edges));
   for (int64_t i = 0; i < f->nleaves; i++) {
-    int64_t g = grove_index_at(&f->edges, i) % count;
+    int64_t g = grove_edge_group(grove_index_at(&f->edges, i), bits);
     int64_t n = f->leaves.begin[g + 1] - f->leaves.begin[g];
-    grove_index_put(&multi->edges, i, number_at(&of_group[g], n, next[g]++) * count + g);
+    int64_t number = number_at(&of_group[g], n, next[g]++);
+    grove_index_put(&multi->edges, i, grove_edge_code(number, bits, g));
   }
   grove_index_settle(&multi->edges);
 fail:

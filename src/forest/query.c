@@ -30,7 +30,7 @@ fail:
 grove_status grove_tour_begin(const grove_forest *f, grove_tour *out)
 {
   grove_status status = GROVE_OK;
-  *out = (grove_tour){.forest = f};
+  *out = (grove_tour){.forest = f, .bits = grove_bits(f->leaves.count)};
   GROVE_ROOM(out->next, f->leaves.count);
   for (int g = 0; g < f->leaves.count; g++) out->next[g] = f->leaves.begin[g];
 fail:

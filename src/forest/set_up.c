@@ -163,8 +163,9 @@ static void join_lists(draft *d)
 /* Where the leaf that is number `position` in its group is in the user's list. */
 static int64_t find_entry(const grove_forest *f, int group, int64_t position)
 {
+  int bits = grove_bits(f->leaves.count);
   for (int64_t i = 0;; i++)
-    if (grove_index_at(&f->edges, i) % f->leaves.count == group && position-- == 0) return i;
+    if (grove_edge_group(grove_index_at(&f->edges, i), bits) == group && position-- == 0) return i;
 }
 
 /* Only the leaf's rank knows which leaf an owner complains about: it writes the sentence. */
@@ -181,8 +182,8 @@ static grove_status explain(const grove_forest *f, int owner, const grove_answer
     "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d, which owns "
     "%lld roots",
     f->ctx->rank, (long long)grove_index_at(&f->leaves.slots, f->leaves.begin[g] + position),
-    (long long)entry, (long long)(grove_index_at(&f->edges, entry) / f->leaves.count), owner,
-    (long long)answer->facts[1]);
+    (long long)entry, (long long)(grove_index_at(&f->edges, entry) >> grove_bits(f->leaves.count)),
+    owner, (long long)answer->facts[1]);
 }
 
 /* Adds the forest's name to the sentence of a failure. */

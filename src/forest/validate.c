@@ -46,11 +46,11 @@ static grove_status check_roots(const grove_graph *graph, int rank, int size)
                 "a root index must not be negative",
                 rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
                 root.rank);
-    GROVE_CHECK(root.index < grove_root_limit(size), GROVE_ERR_GRAPH,
+    GROVE_CHECK(root.index >> grove_root_bits(size) == 0, GROVE_ERR_GRAPH,
                 "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
-                "with %d ranks a root index must be less than 2^63 / %d",
+                "with %d ranks a root index must be less than 2^%d",
                 rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
-                root.rank, size, size);
+                root.rank, size, grove_root_bits(size));
   }
 fail:
   return status;

@@ -128,8 +128,9 @@ static void large_numbers(const place *p, int64_t nroots)
 /* An index must leave room for the number of a rank. The largest comes back, among small ones. */
 static void last_root(const place *p)
 {
-  int next = (p->rank + 1) % p->size;
-  int64_t end = INT64_MAX / p->size;
+  int next = (p->rank + 1) % p->size, bits = 63;
+  while (1 << (63 - bits) < p->size) bits--;
+  int64_t end = bits < 63 ? (int64_t)1 << bits : INT64_MAX;
   const grove_root *shown = NULL, good[3] = {{next, 7}, {next, end - 1}, {p->rank, 0}};
   for (int bad = 0; bad < p->size; bad++) {
     grove_root root[3] = {good[0], good[1], good[2]};
