@@ -9,25 +9,16 @@ typedef struct work {
   grove_forest *twin; /* of b */
   int64_t *root;      /* of the roots of b: a code */
   int64_t *leaf;      /* of its leaves: likewise */
+  grove_singles back; /* what the latter tell the former */
   grove_edges edges;
 } work;
 
 static void free_work(work *w)
 {
   grove_edges_free(&w->edges);
+  grove_singles_free(&w->back);
   free(w->leaf);
   free(w->root);
-}
-
-static grove_status reserve(grove_forest *b, int64_t edges, work *w)
-{
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_forest_twin(b, &w->twin));
-  GROVE_TRY(grove_codes_create(b->nroots, &w->root));
-  GROVE_TRY(grove_codes_create(b->nleaves, &w->leaf));
-  GROVE_TRY(grove_edges_reserve(&w->edges, edges));
-fail:
-  return status;
 }
 
 /* ---- a, then b ---- */
@@ -37,7 +28,10 @@ static grove_status prepare(const grove_making *m, const grove_forest *a, grove_
 {
   grove_status status = GROVE_OK;
   grove_tour tour = {0};
-  GROVE_TRY(reserve(b, b->nleaves, w));
+  GROVE_TRY(grove_forest_twin(b, &w->twin));
+  GROVE_TRY(grove_codes_create(b->nroots, &w->root));
+  GROVE_ROOM(w->leaf, b->nleaves);
+  GROVE_TRY(grove_edges_reserve(&w->edges, b->nleaves));
   GROVE_TRY(grove_tour_begin(a, &tour));
   while (grove_tour_step(&tour))
     if (tour.leaf < b->nroots) w->root[tour.leaf] = grove_code(m, tour.root.rank, tour.root.index);
@@ -130,8 +124,10 @@ static grove_status prepare_inverse(const grove_making *m, const grove_forest *a
 {
   grove_status status = GROVE_OK;
   sorted first = {0}, second = {0};
-  GROVE_TRY(grove_check_degrees(m, b));
-  GROVE_TRY(reserve(b, b->roots.slots.count, w));
+  GROVE_TRY(grove_singles_create(m, b, &w->back));
+  GROVE_TRY(grove_forest_twin(b, &w->twin));
+  GROVE_TRY(grove_codes_create(b->nleaves, &w->leaf));
+  GROVE_TRY(grove_edges_reserve(&w->edges, b->roots.slots.count));
   GROVE_TRY(sort(m, a, &first));
   GROVE_TRY(sort(m, b, &second));
   join(&first, &second, w->leaf);
@@ -150,10 +146,9 @@ grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b, grov
     grove_making_open(&m, "grove_forest_compose_inverse", 2, (grove_forest *[]){a, b}, out);
   if (mine == GROVE_OK) mine = prepare_inverse(&m, a, b, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_reduce(w.twin, MPI_INT64_T, w.leaf, w.root, MPI_MAX)); /* over -1 */
+  GROVE_TRY(grove_gather(w.twin, MPI_INT64_T, w.leaf, w.back.code));
   w.edges.nroots = a->nroots;
-  for (int64_t r = 0; r < b->nroots; r++)
-    grove_edges_add_if(&w.edges, w.root[r] >= 0, r, grove_code_root(&m, w.root[r]));
+  grove_singles_collect(&m, &w.back, &w.edges);
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &w.edges, out));
 fail:
   grove_making_drop(&m);

@@ -138,8 +138,9 @@ static inline int grove_tour_step(grove_tour *tour)
 {
   const grove_forest *f = tour->forest;
   if (tour->step == f->nleaves) return 0;
-  int64_t edge = grove_index_at(&f->edges, tour->step++), g = grove_edge_group(edge, tour->bits);
-  tour->leaf = grove_index_at(&f->leaves.slots, tour->next[g]++);
+  int64_t edge = grove_index_at(&f->edges, tour->step), g = grove_edge_group(edge, tour->bits);
+  tour->leaf = f->listed ? grove_index_at(&f->leaves.slots, tour->next[g]++) : tour->step;
+  tour->step++;
   tour->root = (grove_root){f->leaves.ranks[g], edge >> tour->bits};
   return 1;
 }
