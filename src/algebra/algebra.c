@@ -236,10 +236,13 @@ void grove_singles_free(grove_singles *s)
 
 void grove_singles_collect(const grove_making *m, const grove_singles *s, grove_edges *edges)
 {
-  const int64_t *code = s->code;
-  for (int64_t r = 0; r < s->forest->nroots; r++)
+  grove_edges list = *edges; /* a copy, so that the compiler sees that no list lies on it */
+  int bits = m->bits;
+  const int64_t *code = s->code, nroots = s->forest->nroots;
+  for (int64_t r = 0; r < nroots; r++)
     if (s->has[r]) {
-      grove_edges_add_if(edges, *code >= 0, r, grove_code_root(m, *code));
+      grove_edges_add_if(&list, *code >= 0, r, grove_code_root(bits, *code));
       code++;
     }
+  edges->count = list.count;
 }

@@ -75,15 +75,16 @@ void grove_making_drop(grove_making *m);
 
 /* ---- codes ---- */
 
-/* -1 is no root. That any root of these forests has a code was seen when they were opened. */
-static inline int64_t grove_code(const grove_making *m, int rank, int64_t index)
+/* With the bits of the making. -1 is no root. That any root of these forests has a code was seen
+ * when they were opened. */
+static inline int64_t grove_code(int bits, int rank, int64_t index)
 {
-  return index << m->bits | rank;
+  return grove_edge_code(index, bits, rank);
 }
 
-static inline grove_root grove_code_root(const grove_making *m, int64_t code)
+static inline grove_root grove_code_root(int bits, int64_t code)
 {
-  return (grove_root){(int)(code & ((1 << m->bits) - 1)), code >> m->bits};
+  return (grove_root){(int)grove_edge_group(code, bits), code >> bits};
 }
 
 /* This many, all -1. This rank's failure. */

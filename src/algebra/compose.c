@@ -33,8 +33,10 @@ static grove_status prepare(const grove_making *m, const grove_forest *a, grove_
   GROVE_ROOM(w->leaf, b->nleaves);
   GROVE_TRY(grove_edges_reserve(&w->edges, b->nleaves));
   GROVE_TRY(grove_tour_begin(a, &tour));
+  int64_t *root = w->root, nroots = b->nroots;
+  int bits = m->bits;
   while (grove_tour_step(&tour))
-    if (tour.leaf < b->nroots) w->root[tour.leaf] = grove_code(m, tour.root.rank, tour.root.index);
+    if (tour.leaf < nroots) root[tour.leaf] = grove_code(bits, tour.root.rank, tour.root.index);
 fail:
   grove_tour_end(&tour);
   return status;
@@ -44,11 +46,15 @@ fail:
 static grove_status collect(const grove_making *m, const grove_forest *b, work *w)
 {
   grove_status status = GROVE_OK;
+  const int64_t *code = w->leaf;
+  grove_edges list = w->edges;
+  int bits = m->bits;
   grove_tour tour;
   GROVE_TRY(grove_tour_begin(b, &tour));
-  for (int64_t i = 0; grove_tour_step(&tour); i++)
-    grove_edges_add_if(&w->edges, w->leaf[i] >= 0, tour.leaf, grove_code_root(m, w->leaf[i]));
+  for (; grove_tour_step(&tour); code++)
+    grove_edges_add_if(&list, *code >= 0, tour.leaf, grove_code_root(bits, *code));
   grove_tour_end(&tour);
+  w->edges.count = list.count;
 fail:
   return status;
 }
@@ -100,7 +106,7 @@ static grove_status sort(const grove_making *m, const grove_forest *f, sorted *s
   GROVE_TRY(grove_tour_begin(f, &tour));
   for (int64_t i = 0; grove_tour_step(&tour); i++) {
     s->slot[i] = tour.leaf;
-    s->code[i] = grove_code(m, tour.root.rank, tour.root.index);
+    s->code[i] = grove_code(m->bits, tour.root.rank, tour.root.index);
   }
   GROVE_TRY(grove_order_create(s->n, s->slot, &s->order));
 fail:

@@ -47,12 +47,14 @@ fail:
 static grove_status collect(const grove_forest *f, work *w)
 {
   grove_status status = GROVE_OK;
+  const char *named = w->leaf;
+  grove_edges list = w->edges;
   grove_tour tour;
   GROVE_TRY(grove_tour_begin(f, &tour));
-  for (int64_t i = 0; grove_tour_step(&tour); i++)
-    grove_edges_add_if(&w->edges, w->leaf[i], tour.leaf, tour.root);
-  w->edges.nroots = f->nroots;
+  while (grove_tour_step(&tour)) grove_edges_add_if(&list, *named++, tour.leaf, tour.root);
   grove_tour_end(&tour);
+  w->edges.count = list.count;
+  w->edges.nroots = f->nroots;
 fail:
   return status;
 }
@@ -111,8 +113,11 @@ static grove_status select_leaves(const grove_making *m, const grove_forest *f, 
   GROVE_TRY(grove_slot_set_create(n, leaf_index, &named));
   GROVE_TRY(grove_edges_reserve(edges, f->nleaves));
   GROVE_TRY(grove_tour_begin(f, &tour));
+  const grove_slot_set set = named; /* copies that no list lies on */
+  grove_edges list = *edges;
   while (grove_tour_step(&tour))
-    grove_edges_add_if(edges, grove_slot_set_has(&named, tour.leaf), tour.leaf, tour.root);
+    grove_edges_add_if(&list, grove_slot_set_has(&set, tour.leaf), tour.leaf, tour.root);
+  edges->count = list.count;
   if (edges->count < named.count) GROVE_TRY(refuse_slot(m, edges, n, leaf_index, f));
   edges->nroots = f->nroots;
 fail:

@@ -14,13 +14,16 @@ static grove_status prepare(const grove_making *m, grove_forest *f, work *w)
 {
   grove_status status = GROVE_OK;
   grove_tour tour = {0};
+  int rank = m->ctx->rank, bits = m->bits;
   GROVE_TRY(grove_singles_create(m, f, &w->roots));
   GROVE_TRY(grove_forest_twin(f, &w->twin));
   GROVE_ROOM(w->own, f->nleaves);
   GROVE_TRY(grove_edges_reserve(&w->edges, f->roots.slots.count));
   GROVE_TRY(grove_tour_begin(f, &tour));
-  for (int64_t i = 0; grove_tour_step(&tour); i++)
-    w->own[i] = grove_code(m, m->ctx->rank, tour.leaf);
+  int64_t *own = w->own;
+  for (int64_t i = 0, n = f->nleaves; i < n && !f->listed; i++) own[i] = grove_code(bits, rank, i);
+  for (int64_t i = 0; f->listed && grove_tour_step(&tour); i++)
+    own[i] = grove_code(bits, rank, tour.leaf);
 fail:
   grove_tour_end(&tour);
   return status;

@@ -81,7 +81,7 @@ static grove_status prepare(const grove_making *m, work *w)
   GROVE_TRY(grove_edges_reserve(&w->edges, given->nroots + given->nleaves));
   entry *told = w->told;
   for (int64_t i = 0; i < given->nroots; i++)
-    *told++ = (entry){given->root[i], grove_code(m, m->ctx->rank, i)};
+    *told++ = (entry){given->root[i], grove_code(m->bits, m->ctx->rank, i)};
   for (int64_t i = 0; i < given->nleaves; i++) *told++ = (entry){given->leaf[i], -1};
   GROVE_TRY(grove_forest_create(m->ctx, &w->directory));
   GROVE_TRY(grove_forest_set_name(w->directory, "directory of grove_forest_match"));
@@ -141,7 +141,7 @@ static int64_t *find(const table *t, const entry *entries, int64_t name)
 
 static grove_status refuse_twice(const grove_making *m, const entry *first, const entry *second)
 {
-  grove_root a = grove_code_root(m, first->code), b = grove_code_root(m, second->code);
+  grove_root a = grove_code_root(m->bits, first->code), b = grove_code_root(m->bits, second->code);
   return grove_error(GROVE_ERR_GRAPH, __FILE__, __LINE__,
                      "rank %d: %s: its root %lld is called %lld, and so is root %lld of rank %d",
                      a.rank, m->call, (long long)a.index, (long long)first->name,
@@ -203,7 +203,7 @@ static void collect(const grove_making *m, work *w)
   const int64_t *answer = w->answer + w->given.nroots;
   w->edges.nroots = w->given.nroots;
   for (int64_t i = 0; i < w->given.nleaves; i++)
-    if (answer[i] >= 0) grove_edges_add(&w->edges, i, grove_code_root(m, answer[i]));
+    if (answer[i] >= 0) grove_edges_add(&w->edges, i, grove_code_root(m->bits, answer[i]));
 }
 
 grove_status grove_forest_match(grove_context *ctx, int64_t nroots, const int64_t *root_global,

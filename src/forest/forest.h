@@ -14,6 +14,8 @@
 #include "base/status.h"
 #include "context/context.h"
 
+#include <stdlib.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -133,7 +135,17 @@ typedef struct grove_tour {
   grove_root root;
 } grove_tour;
 
-grove_status grove_tour_begin(const grove_forest *f, grove_tour *out);
+/* All of it is here, so that loops keep it in registers. This rank's failure. */
+static inline grove_status grove_tour_begin(const grove_forest *f, grove_tour *out)
+{
+  grove_status status = GROVE_OK;
+  *out = (grove_tour){.forest = f, .bits = grove_bits(f->leaves.count)};
+  GROVE_ROOM(out->next, f->leaves.count);
+  for (int g = 0; g < f->leaves.count; g++) out->next[g] = f->leaves.begin[g];
+fail:
+  return status;
+}
+
 static inline int grove_tour_step(grove_tour *tour)
 {
   const grove_forest *f = tour->forest;
@@ -144,7 +156,11 @@ static inline int grove_tour_step(grove_tour *tour)
   tour->root = (grove_root){f->leaves.ranks[g], edge >> tour->bits};
   return 1;
 }
-void grove_tour_end(grove_tour *tour);
+
+static inline void grove_tour_end(grove_tour *tour)
+{
+  free(tour->next);
+}
 
 /* Where the roots of this rank's leaves are on their own ranks, in the order of leaves.slots. The
  * caller frees the list. */

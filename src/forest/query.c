@@ -26,22 +26,6 @@ fail:
   return status;
 }
 
-/* Each group has its leaves in the order of the user's list. */
-grove_status grove_tour_begin(const grove_forest *f, grove_tour *out)
-{
-  grove_status status = GROVE_OK;
-  *out = (grove_tour){.forest = f, .bits = grove_bits(f->leaves.count)};
-  GROVE_ROOM(out->next, f->leaves.count);
-  for (int g = 0; g < f->leaves.count; g++) out->next[g] = f->leaves.begin[g];
-fail:
-  return status;
-}
-
-void grove_tour_end(grove_tour *tour)
-{
-  free(tour->next);
-}
-
 /* The user's list, from the compact ones. */
 static grove_status make_list(grove_forest *f)
 {
