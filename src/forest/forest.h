@@ -135,14 +135,18 @@ typedef struct grove_tour {
   grove_root root;
 } grove_tour;
 
-/* All of it is here, so that loops keep it in registers. This rank's failure. */
+/* Where each group of leaves begins; the caller frees the list. This rank's failure. */
+grove_status grove_leaves_begin(const grove_forest *f, int64_t **out);
+
+/* Here, so that loops keep the tour in registers. This rank's failure. */
 static inline grove_status grove_tour_begin(const grove_forest *f, grove_tour *out)
 {
-  grove_status status = GROVE_OK;
-  *out = (grove_tour){.forest = f, .bits = grove_bits(f->leaves.count)};
-  GROVE_ROOM(out->next, f->leaves.count);
-  for (int g = 0; g < f->leaves.count; g++) out->next[g] = f->leaves.begin[g];
-fail:
+  int64_t *next = NULL;
+  grove_status status = grove_leaves_begin(f, &next);
+  out->forest = f;
+  out->bits = grove_bits(f->leaves.count);
+  out->next = next;
+  out->step = 0;
   return status;
 }
 

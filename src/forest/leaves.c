@@ -127,14 +127,22 @@ fail:
   return status;
 }
 
+grove_status grove_leaves_begin(const grove_forest *f, int64_t **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(*out, f->leaves.count);
+  for (int g = 0; g < f->leaves.count; g++) (*out)[g] = f->leaves.begin[g];
+fail:
+  return status;
+}
+
 grove_status grove_leaves_roots(const grove_forest *f, int64_t **out)
 {
   grove_status status = GROVE_OK;
   int64_t *list = NULL, *next = NULL;
   int bits = grove_bits(f->leaves.count);
   GROVE_ROOM(list, f->nleaves);
-  GROVE_ROOM(next, f->leaves.count);
-  memcpy(next, f->leaves.begin, (size_t)f->leaves.count * sizeof *next);
+  GROVE_TRY(grove_leaves_begin(f, &next));
   for (int64_t i = 0; i < f->nleaves; i++) {
     int64_t edge = grove_index_at(&f->edges, i);
     list[next[grove_edge_group(edge, bits)]++] = edge >> bits;

@@ -13,9 +13,8 @@ static grove_status number_leaves(const grove_forest *f, grove_index *out)
 {
   grove_status status = GROVE_OK;
   int64_t *next = NULL;
-  int count = f->leaves.count, bits = grove_bits(count);
-  GROVE_ROOM(next, count);
-  for (int g = 0; g < count; g++) next[g] = f->leaves.begin[g];
+  int bits = grove_bits(f->leaves.count);
+  GROVE_TRY(grove_leaves_begin(f, &next));
   GROVE_TRY(grove_index_reserve(f->nleaves, 0, f->nleaves - 1, out));
   for (int64_t i = 0; i < f->nleaves; i++)
     grove_index_put(out, next[grove_edge_group(grove_index_at(&f->edges, i), bits)]++, i);
