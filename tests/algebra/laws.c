@@ -394,7 +394,7 @@ int main(int argc, char **argv)
   };
   test_begin(&argc, &argv, "algebra/laws");
   places all = places_create();
-  int64_t cases = test_samples(12);
+  int64_t cases = test_samples(8);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
     trial t = trial_begin(places_turn(&all, i), i);

@@ -360,7 +360,7 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "algebra/matches_oracle");
   units *types = units_create();
   places all = places_create();
-  int64_t cases = test_samples(40);
+  int64_t cases = test_samples(24);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
     trial t = trial_begin(places_turn(&all, i), i);
