@@ -5,13 +5,14 @@
 #   make build MPICC=cc MPIEXEC=srun  with what a cluster's modules provide, in build/
 #   make install PREFIX=/opt/grove [DESTDIR=...]
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
+#   make test-more                    what test-all runs after the tests of `make test`
 #   make bench                        every figure of bench/RESULTS.md; bench-quick: in 90 seconds
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED
 
-.PHONY: demo test test-all build install bench bench-quick check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all test-more build install bench bench-quick check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -25,6 +26,10 @@ test:
 test-all:
 	@tools/bootstrap --for all
 	@tools/run-tests all
+
+test-more:
+	@tools/bootstrap --for all
+	@tools/run-tests more
 
 build:
 	@tools/build $(BUILD)

@@ -91,7 +91,7 @@ def describe(c):
 
 def figure(value):
     """Four digits, whatever the size."""
-    if not isinstance(value, float) or value == 0:
+    if not isinstance(value, float) or value == 0 or math.isnan(value):
         return "-"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     return f"{value:.{min(digits, 3)}f}"

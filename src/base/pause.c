@@ -19,15 +19,15 @@ void grove_pause_begin(grove_pause *pause, int spins)
 
 void grove_pause_step(grove_pause *pause)
 {
-  if (pause->polls < pause->spins)
-    pause->polls++;
-  else
+  if (grove_pause_yields(pause))
     sched_yield();
+  else
+    pause->polls++;
 }
 
 int grove_pause_expired(const grove_pause *pause, double timeout)
 {
   /* Reading the clock takes as long as a poll: while spinning, only now and then. */
-  if (timeout <= 0 || (pause->polls < pause->spins && pause->polls % 256 != 255)) return 0;
+  if (timeout <= 0 || (!grove_pause_yields(pause) && pause->polls % 256 != 255)) return 0;
   return grove_clock() - pause->since > timeout;
 }

@@ -27,6 +27,12 @@ void grove_pause_begin(grove_pause *pause, int spins);
 /* One poll found nothing: spins or yields. */
 void grove_pause_step(grove_pause *pause);
 
+/* Has it begun to yield? */
+static inline int grove_pause_yields(const grove_pause *pause)
+{
+  return pause->polls >= pause->spins;
+}
+
 /* True once `timeout` seconds have passed since the beginning; never for a timeout of 0. */
 int grove_pause_expired(const grove_pause *pause, double timeout);
 

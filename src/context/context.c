@@ -125,6 +125,7 @@ static int advance(void *self)
 {
   grove_context *ctx = self;
   grove_context_progress(ctx);
+  if (++ctx->helper_turns % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
   return ctx->active.next != &ctx->active;
 }
 

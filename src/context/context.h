@@ -56,7 +56,8 @@ enum {
   GROVE_TAG_FREIGHT = 4,
   GROVE_TAG_CLOCK = 6,
   GROVE_TAG_TRACE = 7,
-  GROVE_TAG_FIRST = 8
+  GROVE_TAG_NOBODY = 8, /* no message has it */
+  GROVE_TAG_FIRST = 9
 };
 
 struct grove_context {
@@ -70,6 +71,7 @@ struct grove_context {
   int spins;      /* polls before a waiting rank yields */
   grove_machine *machine; /* what prices are made with; NULL: to be measured at the first need */
   grove_helper *helper;   /* the thread of progress=thread, or NULL */
+  unsigned helper_turns;
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -208,6 +210,12 @@ static inline void grove_context_deactivate(grove_active *item)
 
 /* Advances every active operation once. */
 void grove_context_progress(grove_context *ctx);
+
+/* Lets MPI go on with what it has. It calls a send complete when the data has left the buffer, but
+ * what the network would not take at once goes out only when MPI is called again, which a rank that
+ * waits for shared memory alone does not do: every wait must, now and then. */
+enum { GROVE_NUDGE_EVERY = 8 }; /* polls in vain of a rank that does not spin */
+void grove_context_nudge(grove_context *ctx);
 
 /* Polls until `request` is complete. After a timeout the request and the buffers it uses must be
  * left alone for ever. This rank's failure. */

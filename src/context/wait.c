@@ -8,6 +8,12 @@ void grove_context_progress(grove_context *ctx)
   }
 }
 
+void grove_context_nudge(grove_context *ctx)
+{
+  int found = 0;
+  MPI_Iprobe(ctx->rank, GROVE_TAG_NOBODY, ctx->comm, &found, MPI_STATUS_IGNORE);
+}
+
 grove_status grove_context_enter_call(grove_context *ctx, const char *call)
 {
   grove_status status = GROVE_OK;

@@ -372,12 +372,13 @@ struct grove_op {
   MPI_Datatype type;   /* of a _begin: the user's own, only to compare */
   grove_identity *identity;
   grove_op_state state;
-  int begun;     /* by a _begin: belongs to the pool */
-  int careful;   /* a start of it has more to do: it was begun, or is in a contest */
-  int abandoned; /* freed while active */
-  int stuck;     /* it does not go on: a start failed, or memory lacks for what it owes others */
-  int unusable;  /* a start failed */
-  int timed;     /* the start under way is */
+  int begun;      /* by a _begin: belongs to the pool */
+  int careful;    /* a start of it has more to do: it was begun, or is in a contest */
+  int abandoned;  /* freed while active */
+  int stuck;      /* it does not go on: a start failed, or memory lacks for what it owes others */
+  int unusable;   /* a start failed */
+  int timed;      /* the start under way is */
+  unsigned tests; /* in vain */
   int nstages;
   grove_bound_stage *stages;
   int oldest;   /* stage that is not through */

@@ -80,6 +80,7 @@ grove_status grove_test(grove_op *op, int *done)
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
   int complete = poll(op);
+  if (!complete && ++op->tests % GROVE_NUDGE_EVERY == 0) grove_context_nudge(op->ctx);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
   if (complete && !op->begun) op->state = GROVE_OP_TOLD;
   if (complete) GROVE_TRY(outcome(op));
@@ -179,7 +180,10 @@ static grove_status wait_in_earnest(grove_op *op, int spins)
   double timeout = timeout_of(ctx);
   int first = __atomic_fetch_add(&ctx->waiting, 1, __ATOMIC_RELAXED) == 0;
   grove_pause_begin(&pause, first ? spins : 0);
-  while (!(done = poll(op)) && !grove_pause_expired(&pause, timeout)) grove_pause_step(&pause);
+  for (unsigned n = 0; !(done = poll(op)) && !grove_pause_expired(&pause, timeout);) {
+    grove_pause_step(&pause);
+    if (grove_pause_yields(&pause) && ++n % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
+  }
   __atomic_sub_fetch(&ctx->waiting, 1, __ATOMIC_RELAXED);
   return done ? GROVE_OK : look_once_more(op);
 }

@@ -99,6 +99,33 @@ static inline int64_t grove_root_limit(int ranks)
   return INT64_MAX / ranks;
 }
 
+/* All edges of this rank's leaves, in the order of the user's list:
+ *
+ *     GROVE_TRY(grove_tour_begin(f, &tour));
+ *     while (grove_tour_step(&tour)) ... tour.leaf, tour.root ...
+ *     grove_tour_end(&tour);
+ */
+typedef struct grove_tour {
+  const grove_forest *forest;
+  int64_t *next; /* of each group, the place of its next leaf */
+  int64_t step;
+  int64_t leaf;
+  grove_root root;
+} grove_tour;
+
+grove_status grove_tour_begin(const grove_forest *f, grove_tour *out);
+static inline int grove_tour_step(grove_tour *tour)
+{
+  const grove_forest *f = tour->forest;
+  if (tour->step == f->nleaves) return 0;
+  int64_t edge = grove_index_at(&f->edges, tour->step++), index = edge / f->leaves.count;
+  int g = (int)(edge - index * f->leaves.count);
+  tour->leaf = grove_index_at(&f->leaves.slots, tour->next[g]++);
+  tour->root = (grove_root){f->leaves.ranks[g], index};
+  return 1;
+}
+void grove_tour_end(grove_tour *tour);
+
 /* Where the roots of this rank's leaves are on their own ranks, in the order of leaves.slots. The
  * caller frees the list. */
 grove_status grove_leaves_roots(const grove_forest *f, int64_t **out);
@@ -120,6 +147,10 @@ grove_status grove_find_duplicate(int64_t n, const int64_t *list, int64_t least,
 /* Looks at what one rank can see by itself: counts, NULLs, leaf slots, root ranks. This rank's
  * failure. */
 grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx);
+
+/* As grove_forest_set_up, but this rank may have failed to set the graph, which is then agreed upon
+ * too. */
+grove_status grove_forest_complete(grove_forest *f, grove_status mine);
 
 /* Turns global numbers or a pattern into pairs. Every rank must come here, with a graph that is
  * valid as far as it can see. Collective, but the outcome is this rank's: to be agreed upon. */

@@ -26,20 +26,35 @@ fail:
   return status;
 }
 
-/* The user's list, from the compact ones: each group has its leaves in the order of that list. */
+/* Each group has its leaves in the order of the user's list. */
+grove_status grove_tour_begin(const grove_forest *f, grove_tour *out)
+{
+  grove_status status = GROVE_OK;
+  *out = (grove_tour){.forest = f};
+  GROVE_ROOM(out->next, f->leaves.count);
+  for (int g = 0; g < f->leaves.count; g++) out->next[g] = f->leaves.begin[g];
+fail:
+  return status;
+}
+
+void grove_tour_end(grove_tour *tour)
+{
+  free(tour->next);
+}
+
+/* The user's list, from the compact ones. */
 static grove_status make_list(grove_forest *f)
 {
   grove_status status = GROVE_OK;
-  int64_t n = f->nleaves, *leaf = NULL, *next = NULL;
+  grove_tour tour = {0};
+  int64_t *leaf = NULL;
   grove_root *root = NULL;
-  GROVE_NEW(leaf, n);
-  GROVE_NEW(root, n);
-  GROVE_NEW(next, f->leaves.count);
-  for (int g = 0; g < f->leaves.count; g++) next[g] = f->leaves.begin[g];
-  for (int64_t i = 0; i < n; i++) {
-    int64_t edge = grove_index_at(&f->edges, i), g = edge % f->leaves.count;
-    leaf[i] = grove_index_at(&f->leaves.slots, next[g]++);
-    root[i] = (grove_root){f->leaves.ranks[g], edge / f->leaves.count};
+  GROVE_NEW(leaf, f->nleaves);
+  GROVE_NEW(root, f->nleaves);
+  GROVE_TRY(grove_tour_begin(f, &tour));
+  for (int64_t i = 0; grove_tour_step(&tour); i++) {
+    leaf[i] = tour.leaf;
+    root[i] = tour.root;
   }
   f->shown_leaf = leaf;
   f->shown_root = root;
@@ -48,7 +63,7 @@ static grove_status make_list(grove_forest *f)
 fail:
   free(leaf);
   free(root);
-  free(next);
+  grove_tour_end(&tour);
   return status;
 }
 

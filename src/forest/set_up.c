@@ -251,13 +251,13 @@ static grove_status exchange(grove_forest *f, draft *d, grove_status mine, int64
 
 /* The first exchange: of pairs the only one; the others only learn that all ranks are of their
  * form. Agreed by all. */
-static grove_status exchange_pairs(grove_forest *f, draft *d)
+static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
 {
   grove_status status = GROVE_OK;
   const grove_graph *graph = &f->graph;
   int grouped = f->grouped && graph->form == GROVE_FORM_PAIRS;
   int64_t form[4] = {graph->form, -graph->form, graph->n, -graph->n};
-  grove_status mine = make_room(d);
+  if (mine == GROVE_OK) mine = make_room(d);
   if (mine == GROVE_OK) mine = grouped ? write_parcels(f, d) : grove_graph_validate(graph, f->ctx);
   GROVE_TRY(exchange(f, d, mine, form, 4));
   GROVE_TRY(check_form(f, form));
@@ -287,11 +287,11 @@ static void adopt(grove_forest *f, draft *d)
   f->ready = 1;
 }
 
-static grove_status set_up(grove_forest *f)
+static grove_status set_up(grove_forest *f, grove_status mine)
 {
   grove_status status = GROVE_OK;
   draft d = {.forest = f};
-  GROVE_TRY(exchange_pairs(f, &d));
+  GROVE_TRY(exchange_pairs(f, &d, mine));
   if (f->graph.form != GROVE_FORM_PAIRS) GROVE_TRY(exchange_resolved(f, &d));
   join_lists(&d);
   adopt(f, &d);
@@ -300,16 +300,23 @@ fail:
   return status;
 }
 
+grove_status grove_forest_complete(grove_forest *f, grove_status mine)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_set_up"));
+  double since = grove_trace_clock(f->ctx);
+  status = set_up(f, mine);
+  if (status == GROVE_OK) grove_trace_set_up(f->ctx, grove_forest_label(f), f->serial, since);
+  grove_context_leave_call(f->ctx);
+fail:
+  return status;
+}
+
 grove_status grove_forest_set_up(grove_forest *f)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
-  if (f->ready) return GROVE_OK;
-  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_set_up"));
-  double since = grove_trace_clock(f->ctx);
-  status = set_up(f);
-  if (status == GROVE_OK) grove_trace_set_up(f->ctx, grove_forest_label(f), f->serial, since);
-  grove_context_leave_call(f->ctx);
+  if (!f->ready) GROVE_TRY(grove_forest_complete(f, GROVE_OK));
 fail:
   return status;
 }

@@ -1,0 +1,187 @@
+#include "algebra/algebra.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the steps ---- */
+
+grove_status grove_making_open_on(grove_making *m, const char *call, grove_context *ctx,
+                                  grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  m->call = call;
+  m->ctx = ctx;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "%s: the context is NULL", call);
+  while (1 << m->bits < ctx->size) m->bits++;
+  GROVE_CHECK(out, GROVE_ERR_ARG, "%s: out is NULL", call);
+  GROVE_TRY(grove_forest_create(ctx, &m->forest));
+fail:
+  return status;
+}
+
+/* One of the forests given; `first` is the first of them. */
+static grove_status check_forest(const grove_making *m, const grove_forest *first,
+                                 const grove_forest *f)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: a forest is NULL", m->call);
+  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", m->call,
+              grove_forest_label(f));
+  GROVE_CHECK(f->ctx == m->ctx, GROVE_ERR_ARG, "%s: forests '%s' and '%s' are of two contexts",
+              m->call, grove_forest_label(first), grove_forest_label(f));
+  GROVE_CHECK(f->nroots <= INT64_MAX >> m->bits && f->leaf_end <= INT64_MAX >> m->bits,
+              GROVE_ERR_UNSUPPORTED, "%s: forest '%s' has a root or leaf beyond 2^%d", m->call,
+              grove_forest_label(f), 63 - m->bits);
+fail:
+  return status;
+}
+
+/* "compose of first, second" */
+static grove_status name_result(grove_making *m, int n, grove_forest *const *f)
+{
+  char name[256];
+  size_t used = (size_t)snprintf(name, sizeof name, "%s of", m->call + strlen("grove_forest_"));
+  for (int i = 0; i < n && used + 32 < sizeof name; i++)
+    used += (size_t)snprintf(name + used, sizeof name - used, "%s %.50s", i > 0 ? "," : "",
+                             grove_forest_label(f[i]));
+  return grove_forest_set_name(m->forest, name);
+}
+
+grove_status grove_making_open(grove_making *m, const char *call, int n, grove_forest *const *f,
+                               grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  const grove_forest *first = NULL;
+  for (int i = n - 1; i >= 0; i--) first = f[i] ? f[i] : first;
+  GROVE_CHECK(first, GROVE_ERR_ARG, "%s: the forest is NULL", call);
+  GROVE_TRY(grove_making_open_on(m, call, first->ctx, out));
+  for (int i = 0; i < n; i++) GROVE_TRY(check_forest(m, first, f[i]));
+  GROVE_TRY(name_result(m, n, f));
+fail:
+  return status;
+}
+
+/* Without a context nobody can be asked. */
+grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *values, int n)
+{
+  grove_status status = mine;
+  if (!m->ctx) return mine;
+  GROVE_TRY(grove_context_enter_call(m->ctx, m->call));
+  status = grove_context_agree(m->ctx, mine, values, n);
+  grove_context_leave_call(m->ctx);
+fail:
+  return status;
+}
+
+/* The list of leaves, or NULL if it says nothing. */
+static const int64_t *list_of(const grove_edges *edges)
+{
+  int64_t i = 0;
+  while (i < edges->count && edges->leaf[i] == i) i++;
+  return i < edges->count ? edges->leaf : NULL;
+}
+
+/* With a graph, or with this rank's failure to set it. */
+static grove_status complete(grove_making *m, grove_status mine, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(grove_forest_complete(m->forest, mine));
+  *out = m->forest;
+  m->forest = NULL;
+fail:
+  return status;
+}
+
+grove_status grove_making_close(grove_making *m, grove_status mine, const grove_edges *edges,
+                                grove_forest **out)
+{
+  if (mine == GROVE_OK)
+    mine =
+      grove_forest_set_graph(m->forest, edges->nroots, edges->count, list_of(edges), edges->root);
+  return complete(m, mine, out);
+}
+
+grove_status grove_making_close_global(grove_making *m, grove_status mine, const grove_edges *edges,
+                                       const int64_t *global, grove_forest **out)
+{
+  if (mine == GROVE_OK)
+    mine =
+      grove_forest_set_graph_global(m->forest, edges->nroots, edges->count, list_of(edges), global);
+  return complete(m, mine, out);
+}
+
+void grove_making_drop(grove_making *m)
+{
+  grove_forest_free(&m->forest);
+}
+
+/* ---- lists and arrays ---- */
+
+grove_status grove_edges_reserve(grove_edges *edges, int64_t most)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(edges->leaf, most);
+  GROVE_ROOM(edges->root, most);
+fail:
+  return status;
+}
+
+void grove_edges_free(grove_edges *edges)
+{
+  free(edges->leaf);
+  free(edges->root);
+}
+
+grove_status grove_codes_create(int64_t n, int64_t **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(*out, n);
+  memset(*out, -1, (size_t)n * sizeof **out);
+fail:
+  return status;
+}
+
+grove_status grove_leaf_array_create(const grove_forest *f, size_t unit, int fill,
+                                     grove_leaf_array *out)
+{
+  grove_status status = GROVE_OK;
+  size_t n = (size_t)(f->leaf_end - f->leaf_first);
+  out->first = f->leaf_first;
+  out->end = f->leaf_end;
+  out->values = grove_room(n, unit);
+  GROVE_CHECK(out->values, GROVE_ERR_MEMORY, "no memory for %zu leaves of %zu bytes", n, unit);
+  memset(out->values, fill, n * unit);
+fail:
+  return status;
+}
+
+/* ---- degrees ---- */
+
+/* The ranks of the first two leaves of a root. */
+static void find_leaves(const grove_forest *f, int64_t root, int rank[2])
+{
+  int found = 0;
+  for (int g = 0; g < f->roots.count; g++)
+    for (int64_t e = f->roots.begin[g]; e < f->roots.begin[g + 1] && found < 2; e++)
+      if (grove_index_at(&f->roots.slots, e) == root) rank[found++] = f->roots.ranks[g];
+}
+
+grove_status grove_check_degrees(const grove_making *m, const grove_forest *f)
+{
+  grove_status status = GROVE_OK;
+  char *seen = NULL;
+  GROVE_NEW(seen, f->nroots);
+  for (int64_t e = 0; e < f->roots.slots.count; e++) {
+    int64_t root = grove_index_at(&f->roots.slots, e);
+    int rank[2] = {0};
+    if (seen[root]) find_leaves(f, root, rank);
+    GROVE_CHECK(!seen[root], GROVE_ERR_GRAPH,
+                "rank %d: root %lld of forest '%.100s' has more than one leaf, on ranks %d and %d: "
+                "%s needs roots with one at most",
+                m->ctx->rank, (long long)root, grove_forest_label(f), rank[0], rank[1], m->call);
+    seen[root] = 1;
+  }
+fail:
+  free(seen);
+  return status;
+}

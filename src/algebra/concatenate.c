@@ -1,0 +1,152 @@
+/* Concatenate: forests side by side. Where roots get new numbers, their owners tell the leaves. */
+#include "algebra/algebra.h"
+
+#include <stdlib.h>
+
+typedef struct work {
+  int n;
+  grove_forest *const *f;
+  grove_roots mode;
+  int64_t *root;          /* of the roots of one forest: their new numbers */
+  grove_leaf_array *leaf; /* of the leaves of each forest: likewise */
+  int64_t *global;        /* with GROVE_ROOTS_GLOBAL, of the edges */
+  grove_edges edges;
+} work;
+
+static void free_work(work *w)
+{
+  for (int i = 0; i < w->n && w->leaf; i++) free(w->leaf[i].values);
+  free(w->leaf);
+  free(w->root);
+  free(w->global);
+  grove_edges_free(&w->edges);
+}
+
+/* Are there new numbers for the roots of forest i? */
+static int renumbered(const work *w, int i)
+{
+  return w->mode == GROVE_ROOTS_GLOBAL || (w->mode == GROVE_ROOTS_LOCAL && i > 0);
+}
+
+static grove_status check(const grove_making *m, const work *w)
+{
+  grove_status status = GROVE_OK;
+  const grove_forest *first = w->f[0];
+  GROVE_CHECK(
+    w->mode == GROVE_ROOTS_LOCAL || w->mode == GROVE_ROOTS_SHARED || w->mode == GROVE_ROOTS_GLOBAL,
+    GROVE_ERR_ARG, "rank %d: %s: there is no mode %d", m->ctx->rank, m->call, (int)w->mode);
+  for (int i = 0; i < w->n && w->mode == GROVE_ROOTS_SHARED; i++)
+    GROVE_CHECK(w->f[i]->nroots == first->nroots, GROVE_ERR_ARG,
+                "rank %d: %s: with GROVE_ROOTS_SHARED forest '%.100s' has %lld roots, forest "
+                "'%.100s' %lld",
+                m->ctx->rank, m->call, grove_forest_label(first), (long long)first->nroots,
+                grove_forest_label(w->f[i]), (long long)w->f[i]->nroots);
+fail:
+  return status;
+}
+
+static grove_status prepare(const grove_making *m, work *w)
+{
+  grove_status status = GROVE_OK;
+  int64_t most = 0, leaves = 0;
+  GROVE_TRY(check(m, w));
+  GROVE_NEW(w->leaf, w->n);
+  for (int i = 0; i < w->n; i++) {
+    if (w->f[i]->nroots > most) most = w->f[i]->nroots;
+    leaves += w->f[i]->nleaves;
+    if (renumbered(w, i))
+      GROVE_TRY(grove_leaf_array_create(w->f[i], sizeof *w->root, -1, &w->leaf[i]));
+    w->edges.nroots = w->mode == GROVE_ROOTS_SHARED ? most : w->edges.nroots + w->f[i]->nroots;
+  }
+  GROVE_ROOM(w->root, most);
+  GROVE_ROOM(w->global, w->mode == GROVE_ROOTS_GLOBAL ? leaves : 0);
+  GROVE_TRY(grove_edges_reserve(&w->edges, leaves));
+fail:
+  return status;
+}
+
+/* The first of the numbers that this rank's roots of forest i get; `before` is that of forest i+1,
+ * rank 0, in the end. Agreed by all. */
+static grove_status find_number(grove_making *m, const work *w, int i, int64_t *before,
+                                int64_t *number)
+{
+  grove_status status = GROVE_OK;
+  int64_t lower = 0, total = w->f[i]->nroots;
+  if (w->mode == GROVE_ROOTS_GLOBAL) {
+    GROVE_TRY(grove_context_enter_call(m->ctx, m->call));
+    status = grove_context_offsets(m->ctx, w->f[i]->nroots, &lower, &total);
+    grove_context_leave_call(m->ctx);
+  }
+  *number = *before + lower;
+  *before += total;
+fail:
+  return status;
+}
+
+/* Agreed by all. */
+static grove_status renumber(grove_making *m, work *w)
+{
+  grove_status status = GROVE_OK;
+  int64_t before = 0, number = 0;
+  for (int i = 0; i < w->n && w->mode != GROVE_ROOTS_SHARED; i++) {
+    GROVE_TRY(find_number(m, w, i, &before, &number));
+    if (!renumbered(w, i)) continue;
+    for (int64_t r = 0; r < w->f[i]->nroots; r++) w->root[r] = number + r;
+    GROVE_TRY(grove_bcast(w->f[i], MPI_INT64_T, w->root,
+                          grove_leaf_array_base(&w->leaf[i], sizeof *w->root), MPI_REPLACE));
+  }
+fail:
+  return status;
+}
+
+static grove_status collect(work *w)
+{
+  grove_status status = GROVE_OK;
+  grove_tour tour;
+  int64_t begin = 0; /* of the leaf array of forest i */
+  for (int i = 0; i < w->n; begin += w->f[i++]->leaf_end) {
+    const int64_t *number = w->leaf[i].values;
+    GROVE_TRY(grove_tour_begin(w->f[i], &tour));
+    while (grove_tour_step(&tour)) {
+      if (number) tour.root.index = number[tour.leaf - w->leaf[i].first];
+      if (w->mode == GROVE_ROOTS_GLOBAL) w->global[w->edges.count] = tour.root.index;
+      grove_edges_add(&w->edges, begin + tour.leaf, tour.root);
+    }
+    grove_tour_end(&tour);
+  }
+fail:
+  return status;
+}
+
+/* Agreed by all. */
+static grove_status finish(grove_making *m, work *w, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  grove_status mine = collect(w);
+  if (w->mode != GROVE_ROOTS_GLOBAL) return grove_making_close(m, mine, &w->edges, out);
+  GROVE_TRY(grove_making_close_global(m, mine, &w->edges, w->global, out));
+fail:
+  return status;
+}
+
+grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots mode,
+                                      grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  grove_making m = {0};
+  work w = {.n = n, .f = f, .mode = mode};
+  GROVE_CHECK(n > 0 && f, GROVE_ERR_ARG, "grove_forest_concatenate: there are no forests");
+  grove_status mine = grove_making_open(&m, "grove_forest_concatenate", n, f, out);
+  if (mine == GROVE_OK) mine = prepare(&m, &w);
+  int64_t same[4] = {n, ~(int64_t)n, mode, ~(int64_t)mode}; /* greatest, least */
+  GROVE_TRY(grove_making_agree(&m, mine, same, 4));
+  GROVE_CHECK(same[0] == ~same[1] && same[2] == ~same[3], GROVE_ERR_ARG,
+              "%s: the ranks pass %lld to %lld forests, modes %lld to %lld", m.call,
+              (long long)~same[1], (long long)same[0], (long long)~same[3], (long long)same[2]);
+  GROVE_TRY(renumber(&m, &w));
+  GROVE_TRY(finish(&m, &w, out));
+fail:
+  grove_making_drop(&m);
+  free_work(&w);
+  return status;
+}
