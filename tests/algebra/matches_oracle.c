@@ -286,7 +286,14 @@ static void try_expand(trial *t, const units *types)
 
 /* ---- names ---- */
 
-typedef enum naming { NAMES_DENSE, NAMES_SPARSE, NAMES_NEGATIVE, NAMES_HUGE, NAMINGS } naming;
+typedef enum naming {
+  NAMES_DENSE,
+  NAMES_SPARSE,
+  NAMES_ROUND, /* multiples of 2^32 */
+  NAMES_NEGATIVE,
+  NAMES_HUGE,
+  NAMINGS
+} naming;
 
 /* A name like those of the roots, of which there are `total`; perhaps of none of them. */
 static int64_t draw_name(rng *r, naming how, int64_t total)
@@ -294,6 +301,7 @@ static int64_t draw_name(rng *r, naming how, int64_t total)
   switch (how) {
   case NAMES_DENSE: return rng_below(r, 2 * total + 2) - 1;
   case NAMES_SPARSE: return rng_below(r, 4) * 1000000007 + rng_below(r, 4 * total + 4);
+  case NAMES_ROUND: return rng_below(r, 2 * total + 2) * ((int64_t)1 << 32);
   case NAMES_NEGATIVE: return -1 - rng_below(r, 4 * total + 4) * 12345;
   default: break;
   }
