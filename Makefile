@@ -44,6 +44,7 @@ bench:
 	@bench/run --bundles --no-build
 	@bench/run --overlap --no-build
 	@bench/run --routes --no-build
+	@bench/run --mesh --no-build
 
 bench-quick:
 	@tools/bootstrap --for bench

@@ -4,17 +4,9 @@
  *
  *     mpirun -n 4 bids
  */
-#include <grove.h>
-#include <stdlib.h>
+#include "common.h"
 
 enum { LOTS = 3, BIDS = 6 }; /* lots that a rank owns, bids that it makes */
-
-static void check(grove_status status)
-{
-  if (status == GROVE_OK) return;
-  fprintf(stderr, "%s: %s\n", grove_status_name(status), grove_last_error());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 /* Bid i of a rank is for this lot of this owner. */
 static grove_root lot_of(int rank, int size, int i)
@@ -45,22 +37,22 @@ int main(int argc, char **argv)
   }
   grove_context *ctx;
   grove_forest *market;
-  check(grove_context_create(MPI_COMM_WORLD, &ctx));
-  check(grove_forest_create(ctx, &market));
-  check(grove_forest_set_graph(market, LOTS, BIDS, NULL, lot));
-  check(grove_forest_set_up(market));
+  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  must(grove_forest_create(ctx, &market));
+  must(grove_forest_set_graph(market, LOTS, BIDS, NULL, lot));
+  must(grove_forest_set_up(market));
 
-  check(grove_fetch(market, MPI_INT, bidders, one, place, MPI_SUM)); /* bidders counts them too */
+  must(grove_fetch(market, MPI_INT, bidders, one, place, MPI_SUM)); /* bidders counts them too */
 
   int64_t degree[LOTS], n = 0;
-  check(grove_forest_degrees(market, degree));
+  must(grove_forest_degrees(market, degree));
   for (int i = 0; i < LOTS; i++) n += degree[i];
   int *bids = calloc((size_t)n + 1, sizeof *bids),
       *answers = calloc((size_t)n + 1, sizeof *answers);
-  check(grove_gather(market, MPI_INT, bid, bids));
+  must(grove_gather(market, MPI_INT, bid, bids));
   for (int64_t i = 0, at = 0; i < LOTS; at += degree[i++])
     if (degree[i] > 0) decide(degree[i], bids + at, answers + at);
-  check(grove_scatter(market, MPI_INT, answers, won));
+  must(grove_scatter(market, MPI_INT, answers, won));
 
   /* Every lot with bidders is sold once; the first in every queue has place 0. */
   int mine[2] = {0, 0}, all[2], sold = 0, lots = 0, wrong = 0;
@@ -72,8 +64,8 @@ int main(int argc, char **argv)
   printf("rank %d: %d of %d bids won%s\n", rank, mine[0], BIDS, wrong ? ": WRONG" : "");
   free(bids);
   free(answers);
-  check(grove_forest_free(&market));
-  check(grove_context_free(&ctx));
+  must(grove_forest_free(&market));
+  must(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

@@ -5,19 +5,9 @@
  *
  *     mpirun -n 4 ./shared_array
  */
-#include <grove.h>
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "common.h"
 
 enum { VALUES = 1 << 17, ROUNDS = 10 };
-
-static void must(grove_status status)
-{
-  if (status == GROVE_OK) return;
-  fprintf(stderr, "%s\n", grove_last_error());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 int main(int argc, char **argv)
 {

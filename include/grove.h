@@ -197,6 +197,7 @@ GROVE_API grove_status grove_forest_set_up(grove_forest *f);
 /* ---- queries. Local, of a forest that is set up (else GROVE_ERR_STATE); pointers are valid as
  * long as the forest. Any output may be NULL. ---- */
 
+/* How many roots and leaves this rank has. */
 GROVE_API grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves);
 
 /* The graph as it was set, expanded where it came from global numbers or a pattern. `leaf_index`
@@ -389,6 +390,8 @@ GROVE_API grove_status grove_machine_measure(grove_context *ctx, grove_machine *
 /* Writes the profile as text, so that opening the file gives it back. A file that was there is
  * replaced only once the new one is whole. Local: one rank of a job does it. */
 GROVE_API grove_status grove_machine_write(const grove_machine *m, const char *path);
+
+/* Gives the profile up. Local. */
 GROVE_API grove_status grove_machine_free(grove_machine **m);
 
 /* From now on the context prices its operations (grove_report.predicted_seconds) on this machine,

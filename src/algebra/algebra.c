@@ -1,4 +1,6 @@
 #include "algebra/algebra.h"
+#include "base/distinct.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@ grove_status grove_making_open_on(grove_making *m, const char *call, grove_conte
   m->ctx = ctx;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "%s: the context is NULL", call);
   while (1 << m->bits < ctx->size) m->bits++;
+  GROVE_TRY(grove_context_claim(ctx, call));
+  m->claimed = 1;
   GROVE_CHECK(out, GROVE_ERR_ARG, "%s: out is NULL", call);
   GROVE_TRY(grove_forest_create(ctx, &m->forest));
 fail:
@@ -61,11 +65,11 @@ fail:
   return status;
 }
 
-/* Without a context nobody can be asked. */
+/* Without a context nobody can be asked, and in another thread's call nobody may. */
 grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *values, int n)
 {
   grove_status status = mine;
-  if (!m->ctx) return mine;
+  if (!m->claimed) return mine;
   GROVE_TRY(grove_context_enter_call(m->ctx, m->call));
   status = grove_context_agree(m->ctx, mine, values, n);
   grove_context_leave_call(m->ctx);
@@ -113,6 +117,7 @@ grove_status grove_making_close_global(grove_making *m, grove_status mine, const
 void grove_making_drop(grove_making *m)
 {
   grove_forest_free(&m->forest);
+  if (m->claimed) grove_context_disclaim(m->ctx);
 }
 
 /* ---- lists and arrays ---- */
@@ -141,18 +146,57 @@ fail:
   return status;
 }
 
-grove_status grove_leaf_array_create(const grove_forest *f, size_t unit, int fill,
-                                     grove_leaf_array *out)
+/* ---- sets of slots ---- */
+
+static grove_status mark_slots(int64_t n, const int64_t *slot, grove_slot_set *set)
 {
   grove_status status = GROVE_OK;
-  size_t n = (size_t)(f->leaf_end - f->leaf_first);
-  out->first = f->leaf_first;
-  out->end = f->leaf_end;
-  out->values = grove_room(n, unit);
-  GROVE_CHECK(out->values, GROVE_ERR_MEMORY, "no memory for %zu leaves of %zu bytes", n, unit);
-  memset(out->values, fill, n * unit);
+  GROVE_NEW(set->mark, set->end - set->first);
+  for (int64_t i = 0; i < n; i++) {
+    char *mark = &set->mark[slot[i] - set->first];
+    set->count += !*mark;
+    *mark = 1;
+  }
 fail:
   return status;
+}
+
+static grove_status sort_slots(int64_t n, const int64_t *slot, grove_slot_set *set)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(set->list, n);
+  memcpy(set->list, slot, (size_t)n * sizeof *slot);
+  set->count = n;
+  GROVE_TRY(grove_distinct_sort(&set->count, set->list));
+fail:
+  return status;
+}
+
+grove_status grove_slot_set_create(int64_t n, const int64_t *slot, grove_slot_set *out)
+{
+  int64_t least = INT64_MAX, most = -1;
+  for (int64_t i = 0; i < n; i++) {
+    if (slot[i] < least) least = slot[i];
+    if (slot[i] > most) most = slot[i];
+  }
+  *out = (grove_slot_set){.first = n > 0 ? least : 0, .end = most + 1};
+  /* Marks never take more memory than a list. */
+  int close = (out->end - out->first) / 8 <= n;
+  return close ? mark_slots(n, slot, out) : sort_slots(n, slot, out);
+}
+
+void grove_slot_set_free(grove_slot_set *set)
+{
+  free(set->mark);
+  free(set->list);
+}
+
+int grove_slot_set_has(const grove_slot_set *set, int64_t slot)
+{
+  if (slot < set->first || slot >= set->end) return 0;
+  if (set->mark) return set->mark[slot - set->first];
+  int64_t at = grove_order_below(set->count, set->list, slot);
+  return set->list[at] == slot; /* it is not beyond the last, which is end - 1 */
 }
 
 /* ---- degrees ---- */

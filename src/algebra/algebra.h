@@ -2,7 +2,8 @@
  *
  *     open      looks at the forests given, and makes the new one, without a graph yet
  *     agree     all ranks are content, with the other arguments too; nothing has been sent before
- *     ...       a public operation takes what one end of the edges knows to the other end
+ *     ...       a public operation takes what one end of the edges knows to the other end: on the
+ *               forest's twin, whose leaves are numbered as they come in the list
  *     close     the edges that come out of it are the graph of the new forest, which is set up;
  *               what fails on one rank until then is agreed upon with that
  *
@@ -21,6 +22,7 @@ extern "C" {
 typedef struct grove_making {
   const char *call; /* for sentences */
   grove_context *ctx;
+  int claimed; /* no other thread makes a collective call */
   grove_forest *forest;
   int bits; /* of a code that are the rank */
 } grove_making;
@@ -59,7 +61,7 @@ grove_status grove_making_close(grove_making *m, grove_status mine, const grove_
 /* The same with roots by global number: `global` of each edge. */
 grove_status grove_making_close_global(grove_making *m, grove_status mine, const grove_edges *edges,
                                        const int64_t *global, grove_forest **out);
-/* What is left of it, if it was not closed. */
+/* In the end, closed or not. */
 void grove_making_drop(grove_making *m);
 
 /* ---- codes ---- */
@@ -78,23 +80,20 @@ static inline grove_root grove_code_root(const grove_making *m, int64_t code)
 /* This many, all -1. This rank's failure. */
 grove_status grove_codes_create(int64_t n, int64_t **out);
 
-/* ---- arrays of a forest's leaves ---- */
+/* ---- sets of slots ---- */
 
-/* A value for each slot from the first to the last that is a leaf. */
-typedef struct grove_leaf_array {
-  void *values; /* of slot `first`, first + 1, ... */
+/* Marks where the slots lie close together, else an ascending list. */
+typedef struct grove_slot_set {
+  int64_t count; /* of different ones */
   int64_t first, end;
-} grove_leaf_array;
+  char *mark; /* of slot `first`, first + 1, ...; NULL: */
+  int64_t *list;
+} grove_slot_set;
 
-/* All bytes have the value of `fill`. This rank's failure. */
-grove_status grove_leaf_array_create(const grove_forest *f, size_t unit, int fill,
-                                     grove_leaf_array *out);
-
-/* The address of slot 0, which may lie outside, as operations want it. */
-static inline void *grove_leaf_array_base(const grove_leaf_array *a, size_t unit)
-{
-  return (void *)((uintptr_t)a->values - (uintptr_t)a->first * unit);
-}
+/* The slots of a list, none of which is negative. This rank's failure. */
+grove_status grove_slot_set_create(int64_t n, const int64_t *slot, grove_slot_set *out);
+void grove_slot_set_free(grove_slot_set *set);
+int grove_slot_set_has(const grove_slot_set *set, int64_t slot);
 
 /* Has every root of `f` on this rank at most one leaf? This rank's failure. */
 grove_status grove_check_degrees(const grove_making *m, const grove_forest *f);

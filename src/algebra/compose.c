@@ -1,48 +1,48 @@
 /* Compose: the leaves of the second forest learn which root of the first one theirs is joined to;
  * with the second backwards, its roots learn that of their leaf. */
 #include "algebra/algebra.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
 typedef struct work {
-  int64_t *root;         /* of the roots of b: a code */
-  grove_leaf_array leaf; /* of its leaves: likewise */
+  grove_forest *twin; /* of b */
+  int64_t *root;      /* of the roots of b: a code */
+  int64_t *leaf;      /* of its leaves: likewise */
   grove_edges edges;
 } work;
 
 static void free_work(work *w)
 {
   grove_edges_free(&w->edges);
-  free(w->leaf.values);
+  free(w->leaf);
   free(w->root);
 }
 
-/* Every leaf of `a` in a slot from `first` to `end` puts the code of its root there. */
-static grove_status put_codes(const grove_making *m, const grove_forest *a, int64_t first,
-                              int64_t end, int64_t *code)
+static grove_status reserve(grove_forest *b, int64_t edges, work *w)
 {
   grove_status status = GROVE_OK;
-  grove_tour tour;
-  GROVE_TRY(grove_tour_begin(a, &tour));
-  while (grove_tour_step(&tour))
-    if (tour.leaf >= first && tour.leaf < end)
-      code[tour.leaf - first] = grove_code(m, tour.root.rank, tour.root.index);
-  grove_tour_end(&tour);
+  GROVE_TRY(grove_forest_twin(b, &w->twin));
+  GROVE_TRY(grove_codes_create(b->nroots, &w->root));
+  GROVE_TRY(grove_codes_create(b->nleaves, &w->leaf));
+  GROVE_TRY(grove_edges_reserve(&w->edges, edges));
 fail:
   return status;
 }
 
 /* ---- a, then b ---- */
 
-static grove_status prepare(const grove_making *m, const grove_forest *a, const grove_forest *b,
-                            work *w)
+/* Every leaf of a that is a root of b has the code of its root there. */
+static grove_status prepare(const grove_making *m, const grove_forest *a, grove_forest *b, work *w)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(grove_codes_create(b->nroots, &w->root));
-  GROVE_TRY(grove_leaf_array_create(b, sizeof *w->root, -1, &w->leaf));
-  GROVE_TRY(grove_edges_reserve(&w->edges, b->nleaves));
-  GROVE_TRY(put_codes(m, a, 0, b->nroots, w->root));
+  grove_tour tour = {0};
+  GROVE_TRY(reserve(b, b->nleaves, w));
+  GROVE_TRY(grove_tour_begin(a, &tour));
+  while (grove_tour_step(&tour))
+    if (tour.leaf < b->nroots) w->root[tour.leaf] = grove_code(m, tour.root.rank, tour.root.index);
 fail:
+  grove_tour_end(&tour);
   return status;
 }
 
@@ -50,13 +50,10 @@ fail:
 static grove_status collect(const grove_making *m, const grove_forest *b, work *w)
 {
   grove_status status = GROVE_OK;
-  const int64_t *code = w->leaf.values;
   grove_tour tour;
   GROVE_TRY(grove_tour_begin(b, &tour));
-  while (grove_tour_step(&tour)) {
-    int64_t reached = code[tour.leaf - w->leaf.first];
-    if (reached >= 0) grove_edges_add(&w->edges, tour.leaf, grove_code_root(m, reached));
-  }
+  for (int64_t i = 0; grove_tour_step(&tour); i++)
+    if (w->leaf[i] >= 0) grove_edges_add(&w->edges, tour.leaf, grove_code_root(m, w->leaf[i]));
   grove_tour_end(&tour);
 fail:
   return status;
@@ -71,8 +68,7 @@ grove_status grove_forest_compose(grove_forest *a, grove_forest *b, grove_forest
     grove_making_open(&m, "grove_forest_compose", 2, (grove_forest *[]){a, b}, out);
   if (mine == GROVE_OK) mine = prepare(&m, a, b, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_bcast(b, MPI_INT64_T, w.root, grove_leaf_array_base(&w.leaf, sizeof *w.root),
-                        MPI_REPLACE));
+  GROVE_TRY(grove_bcast(w.twin, MPI_INT64_T, w.root, w.leaf, MPI_REPLACE));
   w.edges.nroots = a->nroots;
   mine = collect(&m, b, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
@@ -84,16 +80,64 @@ fail:
 
 /* ---- a, then b backwards ---- */
 
-static grove_status prepare_inverse(const grove_making *m, const grove_forest *a,
-                                    const grove_forest *b, work *w)
+/* The leaves of a forest by ascending slot. */
+typedef struct sorted {
+  int64_t n;
+  int64_t *slot, *code; /* as they come in the list; codes of their roots */
+  int32_t *order;
+} sorted;
+
+static void free_sorted(sorted *s)
+{
+  free(s->slot);
+  free(s->code);
+  free(s->order);
+}
+
+static grove_status sort(const grove_making *m, const grove_forest *f, sorted *s)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(grove_check_degrees(m, b));
-  GROVE_TRY(grove_codes_create(b->nroots, &w->root));
-  GROVE_TRY(grove_leaf_array_create(b, sizeof *w->root, -1, &w->leaf));
-  GROVE_TRY(grove_edges_reserve(&w->edges, b->roots.slots.count));
-  GROVE_TRY(put_codes(m, a, w->leaf.first, w->leaf.end, w->leaf.values));
+  grove_tour tour = {0};
+  s->n = f->nleaves;
+  GROVE_CHECK(s->n <= GROVE_LIST_MOST, GROVE_ERR_UNSUPPORTED, "rank %d: %s: more than 2^31 leaves",
+              m->ctx->rank, m->call);
+  GROVE_ROOM(s->slot, s->n);
+  GROVE_ROOM(s->code, s->n);
+  GROVE_TRY(grove_tour_begin(f, &tour));
+  for (int64_t i = 0; grove_tour_step(&tour); i++) {
+    s->slot[i] = tour.leaf;
+    s->code[i] = grove_code(m, tour.root.rank, tour.root.index);
+  }
+  GROVE_TRY(grove_order_create(s->n, s->slot, &s->order));
 fail:
+  grove_tour_end(&tour);
+  return status;
+}
+
+/* Every leaf of b that is one of a too gets the code of its root there. */
+static void join(const sorted *a, const sorted *b, int64_t *leaf)
+{
+  for (int64_t i = 0, k = 0; i < a->n && k < b->n;) {
+    int64_t slot = a->slot[a->order[i]], other = b->slot[b->order[k]];
+    if (slot == other) leaf[b->order[k]] = a->code[a->order[i]];
+    i += slot <= other;
+    k += other <= slot;
+  }
+}
+
+static grove_status prepare_inverse(const grove_making *m, const grove_forest *a, grove_forest *b,
+                                    work *w)
+{
+  grove_status status = GROVE_OK;
+  sorted first = {0}, second = {0};
+  GROVE_TRY(grove_check_degrees(m, b));
+  GROVE_TRY(reserve(b, b->roots.slots.count, w));
+  GROVE_TRY(sort(m, a, &first));
+  GROVE_TRY(sort(m, b, &second));
+  join(&first, &second, w->leaf);
+fail:
+  free_sorted(&first);
+  free_sorted(&second);
   return status;
 }
 
@@ -106,8 +150,7 @@ grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b, grov
     grove_making_open(&m, "grove_forest_compose_inverse", 2, (grove_forest *[]){a, b}, out);
   if (mine == GROVE_OK) mine = prepare_inverse(&m, a, b, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_reduce(b, MPI_INT64_T, grove_leaf_array_base(&w.leaf, sizeof *w.root), w.root,
-                         MPI_REPLACE));
+  GROVE_TRY(grove_reduce(w.twin, MPI_INT64_T, w.leaf, w.root, MPI_REPLACE));
   w.edges.nroots = a->nroots;
   for (int64_t r = 0; r < b->nroots; r++)
     if (w.root[r] >= 0) grove_edges_add(&w.edges, r, grove_code_root(&m, w.root[r]));

@@ -7,25 +7,21 @@ typedef struct work {
   int n;
   grove_forest *const *f;
   grove_roots mode;
-  int64_t *root;          /* of the roots of one forest: their new numbers */
-  grove_leaf_array *leaf; /* of the leaves of each forest: likewise */
-  int64_t *global;        /* with GROVE_ROOTS_GLOBAL, of the edges */
+  int64_t *root;       /* of the roots of one forest: their new numbers */
+  grove_forest **twin; /* of each forest whose roots get new ones, else NULL */
+  int64_t **leaf;      /* of the leaves of each: likewise */
+  int64_t *global;     /* with GROVE_ROOTS_GLOBAL, of the edges */
   grove_edges edges;
 } work;
 
 static void free_work(work *w)
 {
-  for (int i = 0; i < w->n && w->leaf; i++) free(w->leaf[i].values);
+  for (int i = 0; i < w->n && w->leaf; i++) free(w->leaf[i]);
   free(w->leaf);
+  free(w->twin);
   free(w->root);
   free(w->global);
   grove_edges_free(&w->edges);
-}
-
-/* Are there new numbers for the roots of forest i? */
-static int renumbered(const work *w, int i)
-{
-  return w->mode == GROVE_ROOTS_GLOBAL || (w->mode == GROVE_ROOTS_LOCAL && i > 0);
 }
 
 static grove_status check(const grove_making *m, const work *w)
@@ -51,11 +47,14 @@ static grove_status prepare(const grove_making *m, work *w)
   int64_t most = 0, leaves = 0;
   GROVE_TRY(check(m, w));
   GROVE_NEW(w->leaf, w->n);
+  GROVE_NEW(w->twin, w->n);
   for (int i = 0; i < w->n; i++) {
     if (w->f[i]->nroots > most) most = w->f[i]->nroots;
     leaves += w->f[i]->nleaves;
-    if (renumbered(w, i))
-      GROVE_TRY(grove_leaf_array_create(w->f[i], sizeof *w->root, -1, &w->leaf[i]));
+    if (w->mode == GROVE_ROOTS_GLOBAL || (w->mode == GROVE_ROOTS_LOCAL && i > 0)) {
+      GROVE_TRY(grove_forest_twin(w->f[i], &w->twin[i]));
+      GROVE_ROOM(w->leaf[i], w->f[i]->nleaves);
+    }
     w->edges.nroots = w->mode == GROVE_ROOTS_SHARED ? most : w->edges.nroots + w->f[i]->nroots;
   }
   GROVE_ROOM(w->root, most);
@@ -90,10 +89,9 @@ static grove_status renumber(grove_making *m, work *w)
   int64_t before = 0, number = 0;
   for (int i = 0; i < w->n && w->mode != GROVE_ROOTS_SHARED; i++) {
     GROVE_TRY(find_number(m, w, i, &before, &number));
-    if (!renumbered(w, i)) continue;
+    if (!w->twin[i]) continue;
     for (int64_t r = 0; r < w->f[i]->nroots; r++) w->root[r] = number + r;
-    GROVE_TRY(grove_bcast(w->f[i], MPI_INT64_T, w->root,
-                          grove_leaf_array_base(&w->leaf[i], sizeof *w->root), MPI_REPLACE));
+    GROVE_TRY(grove_bcast(w->twin[i], MPI_INT64_T, w->root, w->leaf[i], MPI_REPLACE));
   }
 fail:
   return status;
@@ -105,10 +103,9 @@ static grove_status collect(work *w)
   grove_tour tour;
   int64_t begin = 0; /* of the leaf array of forest i */
   for (int i = 0; i < w->n; begin += w->f[i++]->leaf_end) {
-    const int64_t *number = w->leaf[i].values;
     GROVE_TRY(grove_tour_begin(w->f[i], &tour));
-    while (grove_tour_step(&tour)) {
-      if (number) tour.root.index = number[tour.leaf - w->leaf[i].first];
+    for (int64_t k = 0; grove_tour_step(&tour); k++) {
+      if (w->twin[i]) tour.root.index = w->leaf[i][k];
       if (w->mode == GROVE_ROOTS_GLOBAL) w->global[w->edges.count] = tour.root.index;
       grove_edges_add(&w->edges, begin + tour.leaf, tour.root);
     }

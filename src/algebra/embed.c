@@ -4,22 +4,6 @@
 
 #include <stdlib.h>
 
-typedef struct work {
-  char *root;            /* of each root: named */
-  grove_leaf_array leaf; /* of each leaf slot: a mark */
-  grove_edges edges;
-} work;
-
-/* Marks of slots. */
-enum { NAMED = 1, LEAF = 2 };
-
-static void free_work(work *w)
-{
-  grove_edges_free(&w->edges);
-  free(w->leaf.values);
-  free(w->root);
-}
-
 static grove_status check_list(const grove_making *m, int64_t n, const int64_t *list)
 {
   grove_status status = GROVE_OK;
@@ -30,25 +14,17 @@ fail:
   return status;
 }
 
-/* The leaves that are named, in the order of the list of f. */
-static grove_status collect(const grove_forest *f, work *w)
-{
-  grove_status status = GROVE_OK;
-  const char *mark = w->leaf.values;
-  grove_tour tour;
-  GROVE_TRY(grove_tour_begin(f, &tour));
-  while (grove_tour_step(&tour))
-    if (mark[tour.leaf - w->leaf.first] & NAMED) grove_edges_add(&w->edges, tour.leaf, tour.root);
-  grove_tour_end(&tour);
-  w->edges.nroots = f->nroots;
-fail:
-  return status;
-}
-
 /* ---- by roots ---- */
 
-static grove_status prepare_roots(const grove_making *m, const grove_forest *f, int64_t n,
-                                  const int64_t *root_index, work *w)
+typedef struct work {
+  grove_forest *twin;
+  char *root; /* of each root: named */
+  char *leaf; /* of each leaf: its root is */
+  grove_edges edges;
+} work;
+
+static grove_status prepare(const grove_making *m, grove_forest *f, int64_t n,
+                            const int64_t *root_index, work *w)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check_list(m, n, root_index));
@@ -59,10 +35,24 @@ static grove_status prepare_roots(const grove_making *m, const grove_forest *f, 
                 "roots there",
                 m->ctx->rank, m->call, (long long)i, (long long)root_index[i],
                 grove_forest_label(f), (long long)f->nroots);
-    w->root[root_index[i]] = NAMED;
+    w->root[root_index[i]] = 1;
   }
-  GROVE_TRY(grove_leaf_array_create(f, 1, 0, &w->leaf));
+  GROVE_TRY(grove_forest_twin(f, &w->twin));
+  GROVE_ROOM(w->leaf, f->nleaves);
   GROVE_TRY(grove_edges_reserve(&w->edges, f->nleaves));
+fail:
+  return status;
+}
+
+static grove_status collect(const grove_forest *f, work *w)
+{
+  grove_status status = GROVE_OK;
+  grove_tour tour;
+  GROVE_TRY(grove_tour_begin(f, &tour));
+  for (int64_t i = 0; grove_tour_step(&tour); i++)
+    if (w->leaf[i]) grove_edges_add(&w->edges, tour.leaf, tour.root);
+  w->edges.nroots = f->nroots;
+  grove_tour_end(&tour);
 fail:
   return status;
 }
@@ -74,40 +64,60 @@ grove_status grove_forest_embed_roots(grove_forest *f, int64_t n, const int64_t 
   grove_making m = {0};
   work w = {0};
   grove_status mine = grove_making_open(&m, "grove_forest_embed_roots", 1, &f, out);
-  if (mine == GROVE_OK) mine = prepare_roots(&m, f, n, root_index, &w);
+  if (mine == GROVE_OK) mine = prepare(&m, f, n, root_index, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_bcast(f, MPI_CHAR, w.root, grove_leaf_array_base(&w.leaf, 1), MPI_REPLACE));
+  GROVE_TRY(grove_bcast(w.twin, MPI_CHAR, w.root, w.leaf, MPI_REPLACE));
   mine = collect(f, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  grove_edges_free(&w.edges);
+  free(w.root);
+  free(w.leaf);
   return status;
 }
 
 /* ---- by leaves ---- */
 
-static grove_status prepare_leaves(const grove_making *m, const grove_forest *f, int64_t n,
-                                   const int64_t *leaf_index, work *w)
+/* Some slot that was named is no leaf: which? */
+static grove_status refuse_slot(const grove_making *m, const grove_edges *leaves, int64_t n,
+                                const int64_t *leaf_index, const grove_forest *f)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(check_list(m, n, leaf_index));
-  GROVE_TRY(grove_leaf_array_create(f, 1, 0, &w->leaf));
-  GROVE_TRY(grove_edges_reserve(&w->edges, f->nleaves));
-  char *mark = w->leaf.values;
-  for (int64_t e = 0; e < f->leaves.slots.count; e++)
-    mark[grove_index_at(&f->leaves.slots, e) - w->leaf.first] = LEAF;
-  for (int64_t i = 0; i < n; i++) {
-    int64_t slot = leaf_index[i];
-    GROVE_CHECK(slot >= w->leaf.first && slot < w->leaf.end && mark[slot - w->leaf.first],
-                GROVE_ERR_ARG,
+  grove_slot_set found = {0};
+  GROVE_TRY(grove_slot_set_create(leaves->count, leaves->leaf, &found));
+  for (int64_t i = 0; i < n; i++)
+    GROVE_CHECK(grove_slot_set_has(&found, leaf_index[i]), GROVE_ERR_ARG,
                 "rank %d: %s: entry %lld of the list is slot %lld, which is no leaf of forest "
                 "'%.100s'",
-                m->ctx->rank, m->call, (long long)i, (long long)slot, grove_forest_label(f));
-    mark[slot - w->leaf.first] |= NAMED;
-  }
-  GROVE_TRY(collect(f, w));
+                m->ctx->rank, m->call, (long long)i, (long long)leaf_index[i],
+                grove_forest_label(f));
 fail:
+  grove_slot_set_free(&found);
+  return status;
+}
+
+static grove_status select_leaves(const grove_making *m, const grove_forest *f, int64_t n,
+                                  const int64_t *leaf_index, grove_edges *edges)
+{
+  grove_status status = GROVE_OK;
+  grove_slot_set named = {0};
+  grove_tour tour = {0};
+  GROVE_TRY(check_list(m, n, leaf_index));
+  for (int64_t i = 0; i < n; i++)
+    GROVE_CHECK(leaf_index[i] >= 0 && leaf_index[i] < INT64_MAX, GROVE_ERR_ARG,
+                "rank %d: %s: entry %lld of the list is slot %lld", m->ctx->rank, m->call,
+                (long long)i, (long long)leaf_index[i]);
+  GROVE_TRY(grove_slot_set_create(n, leaf_index, &named));
+  GROVE_TRY(grove_edges_reserve(edges, f->nleaves));
+  GROVE_TRY(grove_tour_begin(f, &tour));
+  while (grove_tour_step(&tour))
+    if (grove_slot_set_has(&named, tour.leaf)) grove_edges_add(edges, tour.leaf, tour.root);
+  if (edges->count < named.count) GROVE_TRY(refuse_slot(m, edges, n, leaf_index, f));
+  edges->nroots = f->nroots;
+fail:
+  grove_tour_end(&tour);
+  grove_slot_set_free(&named);
   return status;
 }
 
@@ -116,13 +126,13 @@ grove_status grove_forest_embed_leaves(grove_forest *f, int64_t n, const int64_t
 {
   grove_status status = GROVE_OK;
   grove_making m = {0};
-  work w = {0};
+  grove_edges edges = {0};
   grove_status mine = grove_making_open(&m, "grove_forest_embed_leaves", 1, &f, out);
-  if (mine == GROVE_OK) mine = prepare_leaves(&m, f, n, leaf_index, &w);
+  if (mine == GROVE_OK) mine = select_leaves(&m, f, n, leaf_index, &edges);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(grove_making_close(&m, GROVE_OK, &w.edges, out));
+  GROVE_TRY(grove_making_close(&m, GROVE_OK, &edges, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  grove_edges_free(&edges);
   return status;
 }

@@ -1,6 +1,7 @@
 /* Expand: from points to the values that they carry. Every leaf learns how many values its root
  * has, and where they begin. */
 #include "algebra/algebra.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -10,9 +11,10 @@ typedef struct block {
 } block;
 
 typedef struct work {
+  grove_forest *twin;
   block *root;
-  grove_leaf_array leaf;   /* of blocks */
-  grove_leaf_array offset; /* where leaves begin, if the user has not said it */
+  block *leaf;
+  int64_t *offset; /* where each leaf begins here */
   grove_edges edges;
   MPI_Datatype unit;
 } work;
@@ -21,8 +23,8 @@ static void free_work(work *w)
 {
   if (w->unit != MPI_DATATYPE_NULL) MPI_Type_free(&w->unit);
   free(w->root);
-  free(w->leaf.values);
-  free(w->offset.values);
+  free(w->leaf);
+  free(w->offset);
   grove_edges_free(&w->edges);
 }
 
@@ -48,41 +50,66 @@ fail:
   return status;
 }
 
-static grove_status prepare(const grove_making *m, const grove_forest *f, const int64_t *root_size,
+static grove_status prepare(const grove_making *m, grove_forest *f, const int64_t *root_size,
                             const int64_t *root_offset, work *w)
 {
   grove_status status = GROVE_OK;
   GROVE_ROOM(w->root, f->nroots);
   GROVE_TRY(fill_roots(m, f, root_size, root_offset, w));
-  GROVE_TRY(grove_leaf_array_create(f, sizeof(block), 0, &w->leaf));
+  GROVE_TRY(grove_forest_twin(f, &w->twin));
+  GROVE_ROOM(w->leaf, f->nleaves);
+  GROVE_ROOM(w->offset, f->nleaves);
   GROVE_TRY_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &w->unit));
   GROVE_TRY_MPI(MPI_Type_commit(&w->unit));
 fail:
   return status;
 }
 
-/* Side by side: each slot begins where the one before ends. One that is no leaf has no values. */
-static grove_status place_leaves(const grove_forest *f, work *w)
+/* Or more than there can be memory for. */
+static int64_t count_values(const grove_forest *f, const work *w)
+{
+  int64_t n = 0;
+  for (int64_t i = 0; i < f->nleaves && n < INT64_MAX / 2; i++) n += w->leaf[i].size;
+  return n;
+}
+
+/* Side by side: each leaf begins where that of the next lower slot ends. `slot`: room for all. */
+static grove_status place_leaves(const grove_forest *f, int64_t *slot, work *w)
 {
   grove_status status = GROVE_OK;
-  const block *told = w->leaf.values;
-  GROVE_TRY(grove_leaf_array_create(f, sizeof(int64_t), 0, &w->offset));
-  int64_t *offset = w->offset.values, next = 0;
-  for (int64_t i = 0; i < w->leaf.end - w->leaf.first; i++) {
-    offset[i] = next;
-    next += told[i].size;
+  int32_t *order = NULL;
+  int64_t next = 0;
+  grove_tour tour = {0};
+  GROVE_CHECK(f->nleaves <= GROVE_LIST_MOST, GROVE_ERR_UNSUPPORTED,
+              "rank %d: more than 2^31 leaves need offsets", f->ctx->rank);
+  GROVE_TRY(grove_tour_begin(f, &tour));
+  for (int64_t i = 0; grove_tour_step(&tour); i++) slot[i] = tour.leaf;
+  GROVE_TRY(grove_order_create(f->nleaves, slot, &order));
+  for (int64_t k = 0; k < f->nleaves; k++) {
+    w->offset[order[k]] = next;
+    next += w->leaf[order[k]].size;
   }
 fail:
+  grove_tour_end(&tour);
+  free(order);
   return status;
 }
 
-/* Or more than there can be memory for. */
-static int64_t count_values(const work *w)
+static grove_status take_offsets(const grove_making *m, const grove_forest *f,
+                                 const int64_t *leaf_offset, work *w)
 {
-  const block *told = w->leaf.values;
-  int64_t n = 0;
-  for (int64_t i = 0; i < w->leaf.end - w->leaf.first && n < INT64_MAX / 2; i++) n += told[i].size;
-  return n;
+  grove_status status = GROVE_OK;
+  grove_tour tour = {0};
+  GROVE_TRY(grove_tour_begin(f, &tour));
+  for (int64_t i = 0; grove_tour_step(&tour); i++) {
+    w->offset[i] = leaf_offset[tour.leaf];
+    GROVE_CHECK(w->offset[i] >= 0 && w->offset[i] < INT64_MAX / 2, GROVE_ERR_ARG,
+                "rank %d: %s: the offset of leaf %lld is %lld", m->ctx->rank, m->call,
+                (long long)tour.leaf, (long long)w->offset[i]);
+  }
+fail:
+  grove_tour_end(&tour);
+  return status;
 }
 
 /* A value of each leaf after the other, in the order of the list of f. */
@@ -90,21 +117,18 @@ static grove_status collect(const grove_making *m, const grove_forest *f,
                             const int64_t *leaf_offset, work *w)
 {
   grove_status status = GROVE_OK;
-  const block *told = w->leaf.values;
   grove_tour tour = {0};
-  GROVE_TRY(grove_edges_reserve(&w->edges, count_values(w)));
-  if (!leaf_offset) GROVE_TRY(place_leaves(f, w));
-  if (!leaf_offset) leaf_offset = grove_leaf_array_base(&w->offset, sizeof *leaf_offset);
+  int64_t values = count_values(f, w), least = f->nleaves;
+  GROVE_TRY(grove_edges_reserve(&w->edges, values > least ? values : least));
+  if (leaf_offset)
+    GROVE_TRY(take_offsets(m, f, leaf_offset, w));
+  else
+    GROVE_TRY(place_leaves(f, w->edges.leaf, w));
   GROVE_TRY(grove_tour_begin(f, &tour));
-  while (grove_tour_step(&tour)) {
-    block b = told[tour.leaf - w->leaf.first];
-    GROVE_CHECK(leaf_offset[tour.leaf] >= 0 && leaf_offset[tour.leaf] < INT64_MAX / 2,
-                GROVE_ERR_ARG, "rank %d: %s: the offset of leaf %lld is %lld", m->ctx->rank,
-                m->call, (long long)tour.leaf, (long long)leaf_offset[tour.leaf]);
-    for (int64_t k = 0; k < b.size; k++)
-      grove_edges_add(&w->edges, leaf_offset[tour.leaf] + k,
-                      (grove_root){tour.root.rank, b.offset + k});
-  }
+  for (int64_t i = 0; grove_tour_step(&tour); i++)
+    for (int64_t k = 0; k < w->leaf[i].size; k++)
+      grove_edges_add(&w->edges, w->offset[i] + k,
+                      (grove_root){tour.root.rank, w->leaf[i].offset + k});
 fail:
   grove_tour_end(&tour);
   return status;
@@ -120,8 +144,7 @@ grove_status grove_forest_expand(grove_forest *f, const int64_t *root_size,
   grove_status mine = grove_making_open(&m, "grove_forest_expand", 1, &f, out);
   if (mine == GROVE_OK) mine = prepare(&m, f, root_size, root_offset, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
-  GROVE_TRY(
-    grove_bcast(f, w.unit, w.root, grove_leaf_array_base(&w.leaf, sizeof(block)), MPI_REPLACE));
+  GROVE_TRY(grove_bcast(w.twin, w.unit, w.root, w.leaf, MPI_REPLACE));
   mine = collect(&m, f, leaf_offset, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
 fail:

@@ -6,8 +6,9 @@
 
 typedef struct work {
   int64_t n, root_stride, leaf_stride;
-  int64_t *root;         /* of each root: the stride of this rank */
-  grove_leaf_array leaf; /* of each leaf: that of its root's rank */
+  grove_forest *twin;
+  int64_t *root; /* of each root: the stride of this rank */
+  int64_t *leaf; /* of each leaf: that of its root's rank */
   grove_edges edges;
 } work;
 
@@ -47,13 +48,14 @@ fail:
   return status;
 }
 
-static grove_status prepare(const grove_making *m, const grove_forest *f, work *w)
+static grove_status prepare(const grove_making *m, grove_forest *f, work *w)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(check(m, f, w));
   GROVE_ROOM(w->root, f->nroots);
   for (int64_t r = 0; r < f->nroots; r++) w->root[r] = w->root_stride;
-  GROVE_TRY(grove_leaf_array_create(f, sizeof *w->root, 0, &w->leaf));
+  GROVE_TRY(grove_forest_twin(f, &w->twin));
+  GROVE_ROOM(w->leaf, f->nleaves);
   GROVE_TRY(grove_edges_reserve(&w->edges, f->nleaves * w->n));
 fail:
   return status;
@@ -63,11 +65,10 @@ fail:
 static grove_status collect(const grove_forest *f, int same, work *w)
 {
   grove_status status = GROVE_OK;
-  const int64_t *told = w->leaf.values;
   grove_tour tour;
   GROVE_TRY(grove_tour_begin(f, &tour));
-  while (grove_tour_step(&tour)) {
-    int64_t stride = same ? w->root_stride : told[tour.leaf - w->leaf.first];
+  for (int64_t i = 0; grove_tour_step(&tour); i++) {
+    int64_t stride = same ? w->root_stride : w->leaf[i];
     for (int64_t k = 0; k < w->n; k++) {
       grove_root root = {tour.root.rank, place(w, stride, tour.root.index, k)};
       grove_edges_add(&w->edges, place(w, w->leaf_stride, tour.leaf, k), root);
@@ -92,15 +93,13 @@ grove_status grove_forest_strided(grove_forest *f, int64_t n, int64_t root_strid
               "%s: n goes from %lld to %lld; it must be the same on every rank", m.call,
               (long long)~range[1], (long long)range[0]);
   int same = range[2] == ~range[3];
-  if (!same)
-    GROVE_TRY(grove_bcast(f, MPI_INT64_T, w.root, grove_leaf_array_base(&w.leaf, sizeof *w.root),
-                          MPI_REPLACE));
+  if (!same) GROVE_TRY(grove_bcast(w.twin, MPI_INT64_T, w.root, w.leaf, MPI_REPLACE));
   mine = collect(f, same, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
 fail:
   grove_making_drop(&m);
   grove_edges_free(&w.edges);
-  free(w.leaf.values);
+  free(w.leaf);
   free(w.root);
   return status;
 }

@@ -190,6 +190,11 @@ static inline void grove_context_pause(grove_context *ctx, grove_pause *pause)
 grove_status grove_context_enter_call(grove_context *ctx, const char *call);
 void grove_context_leave_call(grove_context *ctx);
 
+/* The same for a call that consists of other calls: they are this thread's, and what other threads
+ * do meanwhile goes on, but for collective calls of theirs. */
+grove_status grove_context_claim(grove_context *ctx, const char *call);
+void grove_context_disclaim(grove_context *ctx);
+
 /* ---- progress and waiting (wait.c) ---- */
 
 static inline void grove_context_activate(grove_context *ctx, grove_active *item)

@@ -37,6 +37,19 @@ void grove_context_leave_call(grove_context *ctx)
   grove_context_leave(ctx);
 }
 
+grove_status grove_context_claim(grove_context *ctx, const char *call)
+{
+  grove_status status = grove_context_enter_call(ctx, call);
+  if (status == GROVE_OK) grove_context_leave(ctx);
+  return status;
+}
+
+void grove_context_disclaim(grove_context *ctx)
+{
+  grove_context_enter(ctx);
+  grove_context_leave_call(ctx);
+}
+
 grove_status grove_context_time_out(grove_context *ctx)
 {
   ctx->broken = 1;

@@ -44,6 +44,7 @@ void grove_forest_release(grove_forest *f)
 {
   if (--f->references > 0) return;
   if (f->compiled) f->free_compiled(f->compiled);
+  grove_twin_inherit(f);
   grove_graph_free(&f->graph);
   grove_leaves_free(f);
   grove_side_free(&f->roots);

@@ -80,7 +80,8 @@ struct grove_forest {
   int64_t *shown_leaf; /* made when grove_forest_graph is first asked */
   grove_root *shown_root;
 
-  void *compiled; /* what higher layers keep with the forest; freed by free_compiled */
+  struct grove_forest *twin; /* NULL until it is asked for */
+  void *compiled;            /* what higher layers keep with the forest; freed by free_compiled */
   void (*free_compiled)(void *compiled);
 };
 
@@ -134,6 +135,13 @@ grove_status grove_leaves_roots(const grove_forest *f, int64_t **out);
  * then those of root 1, ... (multi.c). Here: which of them each entry of roots.slots is. The list
  * is not settled; the caller frees it. */
 grove_status grove_multi_slots(const grove_forest *f, grove_index *out);
+
+/* The twin of a forest that is set up: its edges, with the leaves numbered as they come in the
+ * user's list, for operations that the user has no part in (twin.c). Borrowed. This rank's
+ * failure. */
+grove_status grove_forest_twin(grove_forest *f, grove_forest **out);
+/* The forest goes: its twin, if there is one, may live longer. */
+void grove_twin_inherit(grove_forest *f);
 
 /* Makes the leaf side from pairs that are right as far as this rank can see. Others leave the
  * forest without one, which is no failure: grove_graph_validate says what is wrong with them. */

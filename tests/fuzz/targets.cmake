@@ -7,3 +7,4 @@
 grove_fuzz(model/fuzz_profile SEEDS ${PROJECT_SOURCE_DIR}/machines)
 grove_fuzz(tools/fuzz_matrix_market SEEDS ${PROJECT_SOURCE_DIR}/tests/tools/matrices
            LIBRARIES grove_matrix_market)
+grove_fuzz(tools/fuzz_gmsh SEEDS ${PROJECT_SOURCE_DIR}/tests/tools/meshes LIBRARIES grove_mesh)

@@ -14,7 +14,7 @@ cp "$here/../../tools/bootstrap" "$work/bootstrap"
 readonly tools='bash cat chmod cp env grep mktemp rm sed sh touch true'
 readonly everything='gcc libc6-dev cmake make pkg-config libhwloc-dev libopenmpi-dev openmpi-bin
   libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux
-  gnuplot-nox libmetis-dev python3'
+  gnuplot-nox libmetis-dev python3 groff-base'
 
 fail() {
   echo "FAIL: $*"
@@ -47,6 +47,7 @@ for package in "$@"; do
     mpich) set -- mpiexec.mpich ;;
     iproute2) set -- ip ;;
     gnuplot-nox) set -- gnuplot ;;
+    groff-base) set -- groff ;;
     util-linux) set -- unshare ;;
     libc6-dev | libhwloc-dev | zlib1g-dev | libmetis-dev) set -- ;;
     *) set -- "$package" ;;
@@ -65,8 +66,8 @@ machine() {
   touch "$work/state/calls"
   chmod 666 "$work/state/calls"
 
-  for name in make clang-format valgrind ip unshare gnuplot python3 c++ mpiexec.openmpi \
-    mpiexec.mpich; do
+  for name in make clang-format valgrind ip unshare gnuplot python3 groff c++ \
+    mpiexec.openmpi mpiexec.mpich; do
     program "$name" <<<'exit 0'
   done
   program cmake <<<'echo cmake version 3.25.1'

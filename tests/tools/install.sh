@@ -66,6 +66,12 @@ for file in machines/*.machine; do there "share/grove/$file"; done
 if [[ -s docs/man/grove.1 ]]; then
   there share/man/man1/grove.1
 fi
+if [[ $(cached GROVE_PYTHON) != *-NOTFOUND ]]; then
+  there share/man/man7/grove.7
+  while read -r name; do
+    there "share/man/man3/$name.3"
+  done < <(sed -nE 's/^GROVE_API .*[ *](grove_[a-z0-9_]+)\(.*/\1/p' include/grove.h)
+fi
 [[ -L $lib/libgrove.so && -L $lib/$soname ]] || fail 'the names of the library are no links'
 [[ $(readlink -f "$lib/libgrove.so") == "$lib/libgrove.so.$version" ]] || fail 'they lead astray'
 cmp -s include/grove.h "$stage/include/grove.h" || fail 'another header is installed'

@@ -332,10 +332,45 @@ if command -v git >/dev/null; then
   echo 'in a git tree, new files are checked and ignored ones are not'
 fi
 
+plant
+lint manual
+[[ $status == 77 ]] || fail 'where nothing is public there is nothing to check'
+header include/grove.h <<'EOT'
+/* Grove: a header. */
+#define GROVE_VERSION_MAJOR 0
+#define GROVE_VERSION_MINOR 2
+#define GROVE_API
+/* ---- status ---- */
+typedef enum grove_status { GROVE_OK } grove_status;
+
+/* Both see `x`, or grove_one; not Collective.
+ *
+ *     .TH drawn 'as it is'
+ */
+GROVE_API grove_status grove_one(int x);
+GROVE_API grove_status grove_two(int x,
+                                 int y);
+
+/* 'Quoted. */
+GROVE_API const char *grove_three(void);
+EOT
+lint manual
+if [[ $status == 77 ]]; then
+  echo "manual: not shown, for $(sed -n 's/^lint: manual skipped: //p' "$output")"
+else
+  [[ $status == 0 ]] || fail 'this manual is in order'
+  sed -i '/Quoted/d' "$tree/include/grove.h"
+  finds manual include/grove.h:18
+  at include/grove.h 18 '/* A comment that stands apart. */'
+  at include/grove.h 19 ''
+  finds manual include/grove.h:20
+  echo 'manual: a function without a comment is found'
+fi
+
 lint no-such-check
 [[ $status == 2 ]] || fail 'an unknown check is wrong usage'
 lint --list
-[[ $status == 0 && $(wc -l <"$output") == 8 ]] || fail 'eight checks are listed'
+[[ $status == 0 && $(wc -l <"$output") == 9 ]] || fail 'nine checks are listed'
 echo 'wrong usage is exit status 2'
 
 echo PASS

@@ -216,7 +216,7 @@ static char *find_end(const lines *l)
 /* A line that does not fit: only its beginning is left of it. */
 static int skip_long(lines *l)
 {
-  if (l->text[l->begin] != '%') return trouble(l, "the line is too long for a matrix");
+  if (l->text[l->begin] != '%') return trouble(l, "the line is too long");
   for (;;) {
     char *end = find_end(l);
     if (end || l->finished) {

@@ -3,7 +3,6 @@
 #include "lines.h"
 #include "number.h"
 
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,21 +258,16 @@ static int read_all(reader *r)
   return read_banner(r) || read_sizes(r) || grow(r) || read_entries(r);
 }
 
-/* strtod follows the locale: this thread reads in that of C, if it can be had. */
 static int read_source(const char *path, const void *memory, size_t length, reader *r,
                        matrix_market *out)
 {
   *out = (matrix_market){0};
   *r->error = (matrix_market_error){0};
-  locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  locale_t before = plain ? uselocale(plain) : (locale_t)0;
+  plain_numbers numbers = plain_numbers_begin();
   int failed =
     lines_open(&r->text, path, memory, length) ? fail(r, "%s", r->text.why) : read_all(r);
   lines_close(&r->text);
-  if (plain) {
-    uselocale(before);
-    freelocale(plain);
-  }
+  plain_numbers_end(&numbers);
   if (failed)
     matrix_market_free(&r->m);
   else

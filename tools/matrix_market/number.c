@@ -50,6 +50,20 @@ int cursor_integer(cursor *c, double *out)
 
 /* ---- reals ---- */
 
+plain_numbers plain_numbers_begin(void)
+{
+  plain_numbers n = {.plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
+  if (n.plain) n.before = uselocale(n.plain);
+  return n;
+}
+
+void plain_numbers_end(plain_numbers *n)
+{
+  if (!n->plain) return;
+  uselocale(n->before);
+  freelocale(n->plain);
+}
+
 /* What a decimal says: digits * 10^exponent. */
 typedef struct decimal {
   int minus;

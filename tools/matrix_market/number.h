@@ -4,6 +4,7 @@
 #ifndef MATRIX_MARKET_NUMBER_H
 #define MATRIX_MARKET_NUMBER_H
 
+#include <locale.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,15 @@ static inline int cursor_count(cursor *c, int64_t *out)
  * writes it), "inf", "nan". Likewise. A real too large for a double is a failure. */
 int cursor_integer(cursor *c, double *out);
 int cursor_real(cursor *c, double *out);
+
+/* strtod follows the locale: between these two calls this thread reads in that of C, if it can be
+ * had. */
+typedef struct plain_numbers {
+  locale_t plain, before;
+} plain_numbers;
+
+plain_numbers plain_numbers_begin(void);
+void plain_numbers_end(plain_numbers *n);
 
 /* The next word, lower case and cut to `room`; "" at the end. */
 void cursor_word(cursor *c, char *out, size_t room);

@@ -1,0 +1,45 @@
+/* What examples share: the first error ends the job, and says why in a sentence. */
+#ifndef EXAMPLES_COMMON_H
+#define EXAMPLES_COMMON_H
+
+#include <grove.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+static inline void give_up(const char *sentence)
+{
+  fprintf(stderr, "%s\n", sentence);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static inline void must(grove_status status)
+{
+  if (status != GROVE_OK) give_up(grove_last_error());
+}
+
+/* Prints what the first rank says, once. */
+static inline void print(const char *format, ...)
+{
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank > 0) return;
+  va_list values;
+  va_start(values, format);
+  vprintf(format, values);
+  va_end(values);
+}
+
+/* Memory for n things, all zero; never NULL. */
+static inline void *zeros(int64_t n, size_t size)
+{
+  void *memory = calloc((size_t)n + 1, size);
+  if (!memory) give_up("there is no memory left");
+  return memory;
+}
+
+static inline double *vector(int64_t n)
+{
+  return zeros(n, sizeof(double));
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* A sparse matrix cut into blocks of rows, one a rank, for the examples that need one. Every rank
+ * reads the whole matrix and keeps its rows: simple, and the whole is there to check results with.
+ */
+#ifndef EXAMPLES_MATRIX_H
+#define EXAMPLES_MATRIX_H
+
+#include "common.h"
+#include <matrix_market.h>
+#include <string.h>
+
+typedef struct entry {
+  int64_t row, col; /* by their numbers in the whole matrix */
+  double value;
+  int foreign; /* the column is another rank's */
+} entry;
+
+/* Rows first .. first + rows - 1 of a square matrix; entries of the vectors are cut likewise. */
+typedef struct csr {
+  int64_t first, rows, nonzeros;
+  int64_t *start;  /* row i has entries start[i] .. start[i + 1] - 1, */
+  int64_t *middle; /* those from middle[i] on in columns of other ranks: the off-diagonal block */
+  int64_t *col;    /* by its number in the whole matrix */
+  int64_t *slot;   /* where this rank's vectors have it: their own entries first, then the ghosts */
+  double *value;
+  int64_t ghosts, *ghost; /* the columns of other ranks that there are entries in, ascending */
+} csr;
+
+static inline int compare_numbers(const void *x, const void *y)
+{
+  const int64_t *a = x, *b = y;
+  return (*a > *b) - (*a < *b);
+}
+
+static inline int compare_entries(const void *x, const void *y)
+{
+  const entry *a = x, *b = y;
+  if (a->row != b->row) return a->row > b->row ? 1 : -1;
+  if (a->foreign != b->foreign) return a->foreign - b->foreign;
+  return compare_numbers(&a->col, &b->col);
+}
+
+/* Collects the ghosts of the entries that are in, and gives every column its slot. */
+static inline void find_slots(csr *a)
+{
+  a->ghost = zeros(a->nonzeros, sizeof *a->ghost);
+  int64_t n = 0;
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t k = a->middle[i]; k < a->start[i + 1]; k++) a->ghost[n++] = a->col[k];
+  qsort(a->ghost, (size_t)n, sizeof *a->ghost, compare_numbers);
+  for (int64_t k = 0; k < n; k++)
+    if (k == 0 || a->ghost[k] != a->ghost[k - 1]) a->ghost[a->ghosts++] = a->ghost[k];
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+      int64_t *at = NULL;
+      if (k >= a->middle[i])
+        at = bsearch(&a->col[k], a->ghost, (size_t)a->ghosts, sizeof *at, compare_numbers);
+      a->slot[k] = at ? a->rows + (at - a->ghost) : a->col[k] - a->first;
+    }
+}
+
+/* The rows from entries of theirs in any order, which are sorted for it; those of one place are
+ * added up. */
+static inline csr csr_from(int64_t first, int64_t rows, int64_t count, entry *entries)
+{
+  csr a = {.first = first, .rows = rows};
+  a.start = zeros(rows + 1, sizeof *a.start);
+  a.middle = zeros(rows, sizeof *a.middle);
+  a.col = zeros(count, sizeof *a.col);
+  a.slot = zeros(count, sizeof *a.slot);
+  a.value = vector(count);
+  for (int64_t k = 0; k < count; k++)
+    entries[k].foreign = entries[k].col < first || entries[k].col >= first + rows;
+  qsort(entries, (size_t)count, sizeof *entries, compare_entries);
+  for (int64_t k = 0; k < count; k++) {
+    const entry *e = &entries[k];
+    if (k == 0 || e->row != e[-1].row || e->col != e[-1].col) {
+      a.col[a.nonzeros++] = e->col;
+      a.start[e->row - first + 1]++;
+      a.middle[e->row - first] += !e->foreign;
+    }
+    a.value[a.nonzeros - 1] += e->value;
+  }
+  for (int64_t i = 0; i < rows; i++) { /* numbers of entries become places */
+    a.start[i + 1] += a.start[i];
+    a.middle[i] += a.start[i];
+  }
+  find_slots(&a);
+  return a;
+}
+
+static inline void csr_free(csr *a)
+{
+  free(a->start), free(a->middle), free(a->col), free(a->slot), free(a->value), free(a->ghost);
+}
+
+static inline void add_entry(matrix_market *m, int64_t row, int64_t col, double value)
+{
+  m->row[m->count] = row;
+  m->col[m->count] = col;
+  m->value[m->count++] = value;
+}
+
+/* Five-point differences on a square grid. Wind that blows through it makes them unsymmetric. */
+static inline matrix_market grid_matrix(int64_t side, double wind)
+{
+  int64_t n = side * side;
+  matrix_market m = {.rows = n, .cols = n};
+  m.row = zeros(5 * n, sizeof *m.row);
+  m.col = zeros(5 * n, sizeof *m.col);
+  m.value = vector(5 * n);
+  for (int64_t i = 0; i < n; i++) {
+    add_entry(&m, i, i, 4);
+    if (i % side > 0) add_entry(&m, i, i - 1, -1 - wind);
+    if (i % side < side - 1) add_entry(&m, i, i + 1, -1 + wind);
+    if (i >= side) add_entry(&m, i, i - side, -1 - wind);
+    if (i < n - side) add_entry(&m, i, i + side, -1 + wind);
+  }
+  return m;
+}
+
+/* The matrix of the file that the program is given, or that of a grid. */
+static inline matrix_market read_matrix(int argc, char **argv, int64_t side, double wind)
+{
+  if (argc < 2) return grid_matrix(side, wind);
+  matrix_market m;
+  matrix_market_error error;
+  if (matrix_market_read(argv[1], NULL, &m, &error)) give_up(error.sentence);
+  if (m.rows != m.cols || !m.value) give_up("the matrix is not square, or has no values");
+  return m;
+}
+
+static inline csr take_rows(const matrix_market *m, int64_t first, int64_t rows)
+{
+  entry *entries = zeros(m->count, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t k = 0; k < m->count; k++)
+    if (m->row[k] >= first && m->row[k] < first + rows)
+      entries[count++] = (entry){.row = m->row[k], .col = m->col[k], .value = m->value[k]};
+  csr a = csr_from(first, rows, count, entries);
+  free(entries);
+  return a;
+}
+
+/* This rank's rows, as many as any other's, or one more. */
+static inline csr take_own_rows(const matrix_market *m)
+{
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int64_t first = rank * m->rows / size, end = (rank + 1) * m->rows / size;
+  return take_rows(m, first, end - first);
+}
+
+/* The matrix under new numbers, those of this rank's columns and of its ghosts; what has -1 is left
+ * out, and entries that come to one place are added up. Rows `first` and after, as many as asked
+ * for. */
+static inline csr renumber(const csr *a, const int64_t *number, int64_t first, int64_t rows)
+{
+  entry *entries = zeros(a->nonzeros, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+      entry e = {.row = number[i], .col = number[a->slot[k]], .value = a->value[k]};
+      if (e.row >= first && e.row < first + rows && e.col >= 0) entries[count++] = e;
+    }
+  csr b = csr_from(first, rows, count, entries);
+  free(entries);
+  return b;
+}
+
+/* How many entries each row has, with room for those of the ghosts' rows. */
+static inline int64_t *row_lengths(const csr *a)
+{
+  int64_t *length = zeros(a->rows + a->ghosts, sizeof *length);
+  for (int64_t i = 0; i < a->rows; i++) length[i] = a->start[i + 1] - a->start[i];
+  return length;
+}
+
+/* The forest that every product with the matrix needs: roots are this rank's entries of a vector,
+ * leaves its ghosts. */
+static inline grove_forest *make_halo(grove_context *ctx, const csr *a)
+{
+  grove_forest *halo;
+  must(grove_forest_create(ctx, &halo));
+  must(grove_forest_set_name(halo, "halo"));
+  must(grove_forest_set_graph_global(halo, a->rows, a->ghosts, NULL, a->ghost));
+  must(grove_forest_set_up(halo));
+  return halo;
+}
+
+/* y += A x, of the entries from[i] .. to[i] - 1 of every row i. */
+static inline void add_product(const csr *a, const int64_t *from, const int64_t *to,
+                               const double *x, double *y)
+{
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t k = from[i]; k < to[i]; k++) y[i] += a->value[k] * x[a->slot[k]];
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* A sparse matrix times a vector, and its transpose times a vector, with communication hidden
+ * behind arithmetic. For y = A x ghosts come while the block of this rank's own columns is
+ * multiplied; for z = A' x contributions to other ranks' entries go home meanwhile.
+ *
+ *     mpirun -n 4 spmv [A.mtx]        a Matrix Market file; without one, a small grid
+ */
+#include "matrix.h"
+
+/* z += A' x, of the entries from[i] .. to[i] - 1 of every row i. */
+static void add_transposed(const csr *a, const int64_t *from, const int64_t *to, const double *x,
+                           double *z)
+{
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t k = from[i]; k < to[i]; k++) z[a->slot[k]] += a->value[k] * x[i];
+}
+
+/* Whether y is the product of these rows with the vector 1, 2, ..., but for rounding. */
+static int is_product(const matrix_market *m, const int64_t *row, const int64_t *col, const csr *a,
+                      const double *y)
+{
+  double *sum = vector(m->rows), *size = vector(m->rows);
+  int right = 1;
+  for (int64_t k = 0; k < m->count; k++) {
+    double product = m->value[k] * (double)(col[k] + 1);
+    sum[row[k]] += product;
+    size[row[k]] += product > 0 ? product : -product;
+  }
+  for (int64_t i = 0; i < a->rows; i++) {
+    double error = y[i] - sum[a->first + i], allowed = 1e-12 * size[a->first + i];
+    right = right && error <= allowed && -error <= allowed;
+  }
+  free(sum), free(size);
+  return right;
+}
+
+int main(int argc, char **argv)
+{
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  matrix_market m = read_matrix(argc, argv, 8, 0.25);
+  csr a = take_own_rows(&m);
+  double *x = vector(a.rows + a.ghosts), *y = vector(a.rows);
+  double *z = vector(a.rows + a.ghosts), *inner = vector(a.rows);
+  for (int64_t i = 0; i < a.rows; i++) x[i] = (double)(a.first + i + 1);
+
+  grove_context *ctx;
+  grove_op *update, *send_home;
+  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  grove_forest *halo = make_halo(ctx, &a);
+  must(grove_bcast_init(halo, MPI_DOUBLE, x, x + a.rows, MPI_REPLACE, &update));
+  must(grove_reduce_init(halo, MPI_DOUBLE, z + a.rows, z, MPI_SUM, &send_home));
+
+  must(grove_start(update));
+  add_product(&a, a.start, a.middle, x, y); /* the diagonal block: columns of this rank */
+  must(grove_wait(update));
+  add_product(&a, a.middle, a.start + 1, x, y); /* the off-diagonal block: ghosts */
+
+  add_transposed(&a, a.middle, a.start + 1, x, z);
+  must(grove_start(send_home)); /* until it has ended, z is not ours: what is inside goes beside */
+  add_transposed(&a, a.start, a.middle, x, inner);
+  must(grove_wait(send_home));
+  for (int64_t i = 0; i < a.rows; i++) z[i] += inner[i];
+
+  int right = is_product(&m, m.row, m.col, &a, y) && is_product(&m, m.col, m.row, &a, z);
+  grove_report report = {.struct_size = sizeof report};
+  must(grove_op_report(update, &report));
+  printf("rank %d: %lld rows, %lld ghosts in, %lld messages out, predicted %.1f us: %s\n", rank,
+         (long long)a.rows, (long long)a.ghosts,
+         (long long)(report.on_node_messages + report.off_node_messages),
+         1e6 * report.predicted_seconds, right ? "right" : "WRONG");
+  must(grove_op_free(&update) || grove_op_free(&send_home));
+  must(grove_forest_free(&halo) || grove_context_free(&ctx));
+  matrix_market_free(&m);
+  csr_free(&a);
+  free(x), free(y), free(z), free(inner);
+  MPI_Finalize();
+  return !right;
+}

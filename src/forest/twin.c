@@ -1,0 +1,71 @@
+/* The twin of a forest: the same edges, for the library's own use. Leaf i of the user's list is its
+ * slot i, so that arrays of its leaves are as long as the list, however far apart the user's slots
+ * are. What is begun on it is never taken for something that the user begins. It borrows nearly all
+ * from its forest, and inherits that when the forest goes.
+ */
+#include "forest/forest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The places in the user's list, group after group. */
+static grove_status number_leaves(const grove_forest *f, grove_index *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t *next = NULL, count = f->leaves.count;
+  GROVE_ROOM(next, count);
+  for (int64_t g = 0; g < count; g++) next[g] = f->leaves.begin[g];
+  GROVE_TRY(grove_index_reserve(f->nleaves, 0, f->nleaves - 1, out));
+  for (int64_t i = 0; i < f->nleaves; i++)
+    grove_index_put(out, next[grove_index_at(&f->edges, i) % count]++, i);
+  grove_index_settle(out);
+fail:
+  free(next);
+  return status;
+}
+
+static grove_status create(grove_forest *f, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  grove_forest *twin = NULL;
+  GROVE_TRY(grove_forest_create(f->ctx, &twin));
+  if (f->name) GROVE_TRY(grove_forest_set_name(twin, f->name));
+  if (f->listed) GROVE_TRY(number_leaves(f, &twin->leaves.slots));
+  grove_index slots = f->listed ? twin->leaves.slots : f->leaves.slots;
+  twin->leaves = f->leaves;
+  twin->leaves.slots = slots;
+  twin->roots = f->roots;
+  twin->edges = f->edges;
+  twin->nroots = f->nroots;
+  twin->nleaves = twin->leaf_end = f->nleaves;
+  twin->serial = ~f->serial;
+  twin->ready = 1;
+  *out = twin;
+  return GROVE_OK;
+fail:
+  if (twin) grove_forest_release(twin);
+  return status;
+}
+
+grove_status grove_forest_twin(grove_forest *f, grove_forest **out)
+{
+  grove_status status = GROVE_OK;
+  grove_context_enter(f->ctx);
+  if (!f->twin) GROVE_TRY(create(f, &f->twin));
+  *out = f->twin;
+fail:
+  grove_context_leave(f->ctx);
+  return status;
+}
+
+void grove_twin_inherit(grove_forest *f)
+{
+  grove_forest *twin = f->twin;
+  if (!twin) return;
+  grove_index slots = f->listed ? f->leaves.slots : (grove_index){0};
+  f->leaves = (grove_side){.slots = slots};
+  f->roots = (grove_side){0};
+  f->edges = (grove_index){0};
+  f->twin = NULL;
+  grove_forest_release(twin);
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Every link of a document to a file of the project leads to one; every document is in the index,
+# and every decision in the list of decisions.
+set -euo pipefail
+export LC_ALL=C # a-z are small letters
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+links=0 broken=0
+for document in README.md docs/*.md docs/decisions/*.md bench/*.md; do
+  while read -r target; do
+    case $target in *://* | '#'*) continue ;; esac
+    links=$((links + 1))
+    if [[ ! -e $(dirname "$document")/${target%%#*} ]]; then
+      echo "$document: there is no $target"
+      broken=$((broken + 1))
+    fi
+  done < <(grep -oE '\]\([^) ]+\)' "$document" | sed -e 's/^](//' -e 's/)$//')
+done
+
+# listed INDEX FILE...: each of these is linked from the index beside it.
+listed() {
+  local index=$1 file
+  shift
+  for file in "$@"; do
+    if ! grep -qF "(${file##*/})" "$index"; then
+      echo "$index: ${file##*/} is not in the list"
+      broken=$((broken + 1))
+    fi
+  done
+}
+
+listed docs/README.md docs/[a-z]*.md
+listed docs/decisions/README.md docs/decisions/0*.md
+echo "$links links, $broken things missing"
+((broken == 0 && links >= 40))
