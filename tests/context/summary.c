@@ -1,42 +1,14 @@
 /* log=summary: when the context is freed rank 0 prints a table, on standard error, of forests,
  * operations, what they moved and how long it took; other ranks, and contexts without the option,
  * print nothing. */
-#define _POSIX_C_SOURCE 200809L /* dup2, fileno */
+#include "capture.h"
 #include "check.h"
 #include "ring.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { STARTS = 37, TEXT_BYTES = 32768 };
-
-/* Sends standard error to a file for a while: what Grove prints comes back as text. */
-typedef struct capture {
-  FILE *file;
-  int before;
-} capture;
-
-static capture capture_begin(void)
-{
-  capture c = {.file = tmpfile()};
-  CHECK(c.file != NULL, "no temporary file");
-  fflush(stderr);
-  c.before = dup(STDERR_FILENO);
-  CHECK(c.before >= 0 && dup2(fileno(c.file), STDERR_FILENO) >= 0, "no second standard error");
-  return c;
-}
-
-static void capture_end(capture *c, char *text)
-{
-  fflush(stderr);
-  dup2(c->before, STDERR_FILENO);
-  close(c->before);
-  rewind(c->file);
-  size_t n = fread(text, 1, TEXT_BYTES - 1, c->file);
-  text[n] = '\0';
-  fclose(c->file);
-}
+enum { STARTS = 37 };
 
 static void use(const place *p, const char *name, op_kind k)
 {
@@ -159,7 +131,7 @@ static void check_table(const char *text)
 
 static void prints_when_asked(void)
 {
-  char text[TEXT_BYTES];
+  char text[CAPTURE_BYTES];
   for (int owner_first = 0; owner_first < 2; owner_first++) {
     run("summary", owner_first, text);
     if (world_rank() == 0)
@@ -207,7 +179,7 @@ static void use_unnamed(const place *p)
 static void shares_rows_by_name(void)
 {
   enum { UNNAMED = 300 };
-  char text[TEXT_BYTES], mine[64];
+  char text[CAPTURE_BYTES], mine[64];
   place p = open_logged();
   snprintf(mine, sizeof mine, world_rank() == 0 ? "betula" : "betula %d", world_rank());
   use(&p, mine, 0);
@@ -230,7 +202,7 @@ static void shares_rows_by_name(void)
 static void leaves_rows_out(void)
 {
   enum { NAMES = 60, SHOWN = 50 };
-  char text[TEXT_BYTES];
+  char text[CAPTURE_BYTES];
   place p = open_logged();
   ring x = ring_open(&p, RING_SMALL, RING_NOBODY, 0);
   for (int i = 0; i < NAMES; i++) {
@@ -260,7 +232,7 @@ static void leaves_rows_out(void)
 static void tells_where_the_time_goes(void)
 {
   static const double NAP = 0.02;
-  char text[TEXT_BYTES];
+  char text[CAPTURE_BYTES];
   place p = open_logged();
   ring x = ring_open(&p, RING_SMALL, RING_NOBODY, 0);
   for (int tested = 0; tested < 2; tested++) {

@@ -4,6 +4,7 @@
 #include "exercise.h"
 #include "oracle.h"
 #include "places.h"
+#include "sources.h"
 
 #include <stdlib.h>
 
@@ -30,22 +31,6 @@ static graph *expected(const graph *g)
   }
   oracle_places_free(g, at);
   return m;
-}
-
-static void check_graph(grove_forest *m, const part *p)
-{
-  int64_t nroots = -1, nleaves = -1;
-  const int64_t *index = NULL;
-  const grove_root *root = NULL;
-  CHECK_OK(grove_forest_graph(m, &nroots, &nleaves, &index, &root));
-  CHECK(nroots == p->nroots && nleaves == p->nleaves, "%lld roots and %lld leaves, not %lld, %lld",
-        (long long)nroots, (long long)nleaves, (long long)p->nroots, (long long)p->nleaves);
-  for (int64_t j = 0; j < nleaves; j++) {
-    CHECK((index != NULL ? index[j] : j) == part_slot(p, j), "leaf %lld moved", (long long)j);
-    CHECK(root[j].rank == p->root[j].rank && root[j].index == p->root[j].index,
-          "leaf %lld is joined to (%d, %lld), not to (%d, %lld)", (long long)j, root[j].rank,
-          (long long)root[j].index, p->root[j].rank, (long long)p->root[j].index);
-  }
 }
 
 /* Every root has one leaf; who deals with whom is as before. */
@@ -102,65 +87,26 @@ static void any_operation(const units *types, const graph *multi, grove_forest *
 
 /* ---- forests, by every way to set a graph ---- */
 
-typedef enum source { BY_LIST, BY_NUMBER, BY_PATTERN, SOURCES } source;
-
-static grove_forest *by_number(const place *p, const graph *g)
+static void try_forest(const units *types, const place *p, graph_source s, int64_t number)
 {
-  const part *own = &g->part[p->rank];
-  int64_t *number = need((size_t)own->nleaves * sizeof *number);
-  grove_forest *f = NULL;
-  for (int64_t j = 0; j < own->nleaves; j++) {
-    number[j] = own->root[j].index;
-    for (int i = 0; i < own->root[j].rank; i++) number[j] += g->part[i].nroots;
-  }
-  CHECK_OK(grove_forest_create(p->ctx, &f));
-  CHECK_OK(grove_forest_set_graph_global(f, own->nroots, own->nleaves, own->leaf_index, number));
-  CHECK_OK(grove_forest_set_up(f));
-  free(number);
-  return f;
-}
-
-static graph *draw_pattern(const place *p, rng *r, int64_t number, grove_forest **out)
-{
-  static const grove_pattern all[] = {GROVE_ALLGATHER, GROVE_GATHER, GROVE_ALLTOALL};
-  grove_pattern pattern = all[number % 3];
-  int64_t *n = need((size_t)p->size * sizeof *n), same = rng_below(r, 4);
-  for (int i = 0; i < p->size; i++) n[i] = pattern == GROVE_ALLTOALL ? same : rng_below(r, 5);
-  CHECK_OK(grove_forest_create(p->ctx, out));
-  CHECK_OK(grove_forest_set_pattern(*out, pattern, n[p->rank]));
-  CHECK_OK(grove_forest_set_up(*out));
-  graph *g = graph_pattern(pattern, p->size, n);
-  free(n);
-  return g;
-}
-
-static graph *draw(const place *p, rng *r, source s, int64_t number, grove_forest **out)
-{
-  if (s == BY_PATTERN) return draw_pattern(p, r, number, out);
-  graph *g = graph_random(r, (graph_kind)(number % GRAPH_KINDS), p->size);
-  *out = s == BY_LIST ? graph_forest(p->ctx, g, p->rank) : by_number(p, g);
-  return g;
-}
-
-static void try_forest(const units *types, const place *p, source s, int64_t number)
-{
-  rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)(number * SOURCES + s));
-  grove_forest *f = NULL, *m = NULL, *again = NULL;
-  graph *g = draw(p, &r, s, number, &f), *multi = expected(g);
+  rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)(number * GRAPH_SOURCES + s));
+  grove_forest *m = NULL, *again = NULL;
+  drawn d = draw_from(p, &r, s, number);
+  graph *multi = expected(d.g);
   const part *own = &multi->part[p->rank];
-  CHECK_OK(grove_forest_multi(f, &m));
-  check_graph(m, own);
-  check_queries(m, f, own);
+  CHECK_OK(grove_forest_multi(d.f, &m));
+  graph_check(m, own, "multi");
+  check_queries(m, d.f, own);
   CHECK_OK(grove_forest_multi(m, &again)); /* which changes nothing more */
-  check_graph(again, own);
+  graph_check(again, own, "multi of multi");
   CHECK_OK(grove_forest_free(&again));
-  stands_for_gather(types, (exercise){.g = g, .f = f, .me = p->rank}, m, &r);
-  if (number % 2) CHECK_OK(grove_forest_free(&f)); /* it needs nothing of the other */
+  stands_for_gather(types, (exercise){.g = d.g, .f = d.f, .me = p->rank}, m, &r);
+  if (number % 2) CHECK_OK(grove_forest_free(&d.f)); /* it needs nothing of the other */
   any_operation(types, multi, m, p->rank, &r);
   CHECK_OK(grove_forest_free(&m));
-  CHECK_OK(grove_forest_free(&f));
+  CHECK_OK(grove_forest_free(&d.f));
   graph_free(multi);
-  graph_free(g);
+  graph_free(d.g);
 }
 
 /* ---- lifetimes and mistakes ---- */
@@ -218,7 +164,7 @@ int main(int argc, char **argv)
   int64_t cases = test_samples(3 * GRAPH_KINDS);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
-    for (source s = 0; s < SOURCES; s++)
+    for (graph_source s = 0; s < GRAPH_SOURCES; s++)
       try_forest(types, places_turn(&all, i / GRAPH_KINDS + i), s, i);
   }
   places_free(&all);

@@ -1,0 +1,197 @@
+/* A rank that runs out of memory while a forest is made from others, at each of its larger
+ * allocations in turn: all ranks get GROVE_ERR_MEMORY and one sentence, nobody is left waiting, no
+ * output is set, and with enough memory the same call succeeds. The linker puts the calloc and
+ * malloc below in the place of Grove's.
+ *
+ * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
+ * and the parcels of an exchange, whose size a rank learns only when they come. */
+#include "algebra.h"
+#include "check.h"
+
+#include <stdlib.h>
+
+/* Lists as long as this take at least so many bytes. */
+enum { LEAVES = 5000, LARGE_BYTES = LEAVES };
+
+static struct {
+  int armed;
+  int64_t met;  /* larger allocations so far */
+  int64_t fail; /* the number of the one that fails */
+  int parcel;   /* the next one is not meant */
+} scarce;
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+
+static int runs_out(size_t bytes)
+{
+  int parcel = scarce.parcel;
+  scarce.parcel = 0;
+  return scarce.armed && !parcel && bytes >= LARGE_BYTES && scarce.met++ == scarce.fail;
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+  return runs_out(count * bytes) ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+  return runs_out(bytes) ? NULL : __real_malloc(bytes);
+}
+
+/* MPI's profiling interface: here Grove asks how much memory a parcel needs that comes. */
+GROVE_API int MPI_Get_count(const MPI_Status *about, MPI_Datatype type, int *count)
+{
+  scarce.parcel = 1;
+  return PMPI_Get_count(about, type, count);
+}
+
+/* ---- the constructions ---- */
+
+/* LEAVES numbers from `first` on, `step` apart. */
+static const int64_t *numbers(int64_t first, int64_t step)
+{
+  static int64_t all[LEAVES];
+  for (int64_t i = 0; i < LEAVES; i++) all[i] = first + step * i;
+  return all;
+}
+
+typedef grove_status construction(const place *p, grove_forest *f, grove_forest **out);
+
+static grove_status inverse(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_inverse(f, out);
+}
+
+static grove_status compose(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_compose(f, f, out);
+}
+
+static grove_status compose_inverse(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_compose_inverse(f, f, out);
+}
+
+static grove_status embed_roots(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_embed_roots(f, roots_of(f), numbers(0, 1), out);
+}
+
+static grove_status embed_leaves(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_embed_leaves(f, end_of(f), numbers(0, 1), out);
+}
+
+static grove_status local(const place *p, grove_forest *f, grove_forest **out)
+{
+  grove_forest *both[2] = {f, f};
+  (void)p;
+  return grove_forest_concatenate(2, both, GROVE_ROOTS_LOCAL, out);
+}
+
+static grove_status global(const place *p, grove_forest *f, grove_forest **out)
+{
+  grove_forest *both[2] = {f, f};
+  (void)p;
+  return grove_forest_concatenate(2, both, GROVE_ROOTS_GLOBAL, out);
+}
+
+static grove_status merge(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_merge(f, f, out);
+}
+
+static grove_status blocks(const place *p, grove_forest *f, grove_forest **out)
+{
+  return grove_forest_strided(f, 2, LEAVES + p->rank, 0, out);
+}
+
+static grove_status expand(const place *p, grove_forest *f, grove_forest **out)
+{
+  (void)p;
+  return grove_forest_expand(f, numbers(1, 0), NULL, NULL, out);
+}
+
+static grove_status match(const place *p, grove_forest *f, grove_forest **out)
+{
+  const int64_t *names = numbers(p->rank, p->size);
+  return grove_forest_match(p->ctx, LEAVES, names, end_of(f), names, out);
+}
+
+static construction *const constructions[] = {
+  inverse, compose, compose_inverse, embed_roots, embed_leaves, local,
+  global,  merge,   blocks,          expand,      match,
+};
+
+/* ---- failures ---- */
+
+/* The rank in trouble has leaves on all ranks, and the others none. */
+static grove_forest *plant(const place *p, int bad)
+{
+  grove_root *root = need(LEAVES * sizeof *root);
+  grove_forest *f = NULL;
+  for (int64_t i = 0; i < LEAVES; i++) root[i] = (grove_root){(int)(i % p->size), i};
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, LEAVES, p->rank == bad ? LEAVES : 0, NULL, root));
+  CHECK_OK(grove_forest_set_up(f));
+  free(root);
+  return f;
+}
+
+/* Whether any rank met a failure. */
+static int on_any_rank(const place *p, int here)
+{
+  int any = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&here, &any, 1, MPI_INT, MPI_MAX, p->comm, &request);
+  polite_wait(&request);
+  return any;
+}
+
+/* Returns 0 if there is no allocation of this number. */
+static int fail_one(const place *p, construction *make, int bad, int64_t number)
+{
+  grove_forest *f = plant(p, bad), *out = NULL;
+  scarce.met = 0;
+  scarce.fail = number;
+  scarce.armed = p->rank == bad;
+  grove_status status = make(p, f, &out);
+  scarce.armed = 0;
+  int failed = on_any_rank(p, scarce.met > number);
+  if (failed) {
+    CHECK(status == GROVE_ERR_MEMORY, "allocation %lld: %s: %s", (long long)number,
+          grove_status_name(status), grove_last_error());
+    CHECK_SAME_ERROR(p->comm, status);
+    CHECK_NUMBER_IN(grove_last_error(), bad);
+    CHECK(out == NULL, "an output was set by a call that failed");
+    status = make(p, f, &out);
+  }
+  CHECK_OK(status);
+  forests_free(2, (grove_forest *[]){f, out});
+  return failed;
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "algebra/short_of_memory");
+  place p = place_create(split(0));
+  for (int bad = 0; bad < p.size; bad++)
+    for (size_t k = 0; k < sizeof constructions / sizeof *constructions; k++) {
+      int64_t number = 0;
+      test_case((int64_t)k);
+      while (fail_one(&p, constructions[k], bad, number)) number++;
+      CHECK(number > 0, "no allocation failed in construction %zu", k);
+    }
+  place_free(&p);
+  return test_end();
+}
