@@ -81,6 +81,9 @@ static const construction constructions[] = {
   {"inverse", {SINGLE, NONE}, inverse_grove, inverse_petsc},
 };
 
+/* Grove's time is to be at most this share of PETSc's. */
+#define TARGET 0.8
+
 /* ---- rounds ---- */
 
 enum { GROVE, PETSC, SIDES };
@@ -214,7 +217,7 @@ static void time_one(load *l, const construction *c, int cold, const timing *how
   }
   if (l->rank == 0 && how->json) print_json(name, values, ratio);
   if (l->rank == 0 && !how->json)
-    bench_row_print(&(bench_row){name, "grove", "petsc", "petsc"}, values, ratio, 0);
+    bench_row_print(&(bench_row){name, "grove", "petsc", "petsc"}, values, ratio, TARGET);
   fflush(stdout);
 }
 
