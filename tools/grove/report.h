@@ -9,7 +9,7 @@
 #ifndef GROVE_TOOLS_REPORT_H
 #define GROVE_TOOLS_REPORT_H
 
-#include "json.h"
+#include "json/json.h"
 #include "model/price.h"
 
 #include <stdio.h>

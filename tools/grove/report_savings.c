@@ -122,6 +122,17 @@ static void tabulate(const report *r, FILE *file)
                  "the same rounds.");
 }
 
+static int is_known(const report *r)
+{
+  const report_result *of = NULL;
+  int at = 0;
+  for (const report_field *f; (f = report_field_at(r, at, &of)); at++) {
+    saving s = find(f);
+    if (!isnan(speed(&s, s.standard)) || !isnan(speed(&s, s.baseline))) return 1;
+  }
+  return 0;
+}
+
 void report_savings(const report *r, FILE *file)
 {
   static const char *const classes[] = {"choice", "baseline"};
@@ -129,9 +140,13 @@ void report_savings(const report *r, FILE *file)
   html_section(file, "savings", "What the choice saved",
                "How many times as fast the route is that Grove chose by itself.");
   html_card(file, r->n > 1 ? "Side by side" : "Speed of the choice", NULL);
-  html_legend(file, 2, classes, names);
-  draw(r, file);
-  tabulate(r, file);
+  if (is_known(r)) {
+    html_legend(file, 2, classes, names);
+    draw(r, file);
+    tabulate(r, file);
+  } else {
+    fprintf(file, "<p>No result has both a choice and something to compare it with.</p>\n");
+  }
   html_card_end(file);
   html_section_end(file);
 }

@@ -1,5 +1,5 @@
 /* One pass over the bytes. Values and texts lie in blocks of memory that are freed together. */
-#include "json.h"
+#include "json/json.h"
 
 #include <errno.h>
 #include <math.h>
