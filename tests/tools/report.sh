@@ -74,8 +74,8 @@ for row, part in zip(rows, (results[0], results[1], results[0]["reduce"])):
     cells = [text(e) for e in row]
     standard = part["routes"][0]["median_seconds"] / part["auto"]["median_seconds"]
     best = min(x["median_seconds"] for x in part["baselines"])
-    assert cells[5] == f"{standard:.3g}×", cells
-    assert cells[8] == f"{best / part['auto']['median_seconds']:.3g}×", cells
+    assert cells[4] == f"{standard:.2f}×", cells
+    assert cells[7] == f"{best / part['auto']['median_seconds']:.2f}×", cells
 END
 cp "$saved/random.json" "$work/again.json"
 look "$saved/random.json" "$work/again.json" <<'END'

@@ -37,6 +37,7 @@ static const char help[] =
   "  --seed N          of the random pattern (1)\n"
   "  --machine M       the profile that predictions are made with: a name or a file\n"
   "                    (this machine's, if it was measured; else one of its kind)\n"
+  "  --progress        tell how far it is, also where standard error is no terminal\n"
   "  --json            for programs, and for grove report; times in seconds\n"
   "\n"
   "Options of the library count too (grove options), for instance GROVE_NODE_SIZE; but all\n"
@@ -103,10 +104,8 @@ static int read_switch(const char *flag, bench_settings *s)
     const char *name;
     int *value;
   } switches[] = {
-    {"--json", &s->json},
-    {"--reduce", &s->reduce},
-    {"--parts", &s->parts},
-    {"--off-node", &s->off_node},
+    {"--json", &s->json},         {"--reduce", &s->reduce},     {"--parts", &s->parts},
+    {"--off-node", &s->off_node}, {"--progress", &s->progress},
   };
   for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
     if (strcmp(flag, switches[i].name) == 0) return *switches[i].value = 1;

@@ -32,7 +32,7 @@ typedef struct bench_settings {
   int matrix;  /* the pattern is a file, and its size the rows */
   int by_rows; /* that of a matrix, whose rows are divided by `partition` */
   int64_t size, unit_bytes, batch, rounds, seed;
-  int reduce, parts, off_node, json;
+  int reduce, parts, off_node, json, progress;
 } bench_settings;
 
 /* What the ranks work with. */

@@ -164,10 +164,17 @@ static void shuffle(int *order, int n, unsigned *state)
 
 static void show_progress(const bench *b, const bench_task *task, int round)
 {
-  if (b->rank != 0 || !isatty(2)) return;
-  if (round < b->set.rounds)
-    fprintf(stderr, "\r%s: round %d of %d ", task->reduce ? "reduce" : "bcast", round + 1,
-            (int)b->set.rounds);
+  const char *name = task->reduce ? "reduce" : "bcast";
+  int rounds = (int)b->set.rounds, fourth = (rounds + 3) / 4;
+  if (b->rank != 0) return;
+  if (!isatty(2)) { /* mpirun hides the terminal from its ranks */
+    if (b->set.progress && round < rounds && round % fourth == 0)
+      fprintf(stderr, "%3d %%: %s, round %d of %d\n", 100 * round / rounds, name, round + 1,
+              rounds);
+    return;
+  }
+  if (round < rounds)
+    fprintf(stderr, "\r%s: round %d of %d ", name, round + 1, rounds);
   else
     fprintf(stderr, "\r%40s\r", "");
 }

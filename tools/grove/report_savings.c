@@ -24,7 +24,14 @@ static double speed(const saving *s, const report_entrant *other)
 
 static const char *show_factor(double factor, char room[24])
 {
-  snprintf(room, 24, isnan(factor) ? "-" : "%.3g\xc3\x97", factor);
+  if (isnan(factor)) return "-";
+  snprintf(room, 24, "%.*f\xc3\x97", factor < 9.995 ? 2 : 1, factor);
+  return room;
+}
+
+static const char *show_tick(double factor, char room[24])
+{
+  snprintf(room, 24, "%g\xc3\x97", factor);
   return room;
 }
 
@@ -66,7 +73,7 @@ static void draw(const report *r, FILE *file)
   svg_open(file, bottom + 20,
            "Speed of the automatic choice against the standard route and against "
            "the best baseline; the table says the same");
-  double end = svg_axis(file, most, bottom, show_factor);
+  double end = svg_axis(file, most, bottom, show_tick);
   for (int at = 0; at < rows; at++, y += ROW) {
     char name[100];
     const report_field *f = report_field_at(r, at, &of);
@@ -90,7 +97,7 @@ static void tabulate_row(const report_result *r, const report_field *f, int seve
     fprintf(file, ", ");
     html_text(file, r->label);
   }
-  fprintf(file, "</th><td>%d / %d</td><td>", r->ranks, r->nodes);
+  fprintf(file, "</th><td>");
   html_text(file, s.choice ? s.choice->name : "-");
   fprintf(file, "</td>");
   html_time(file, s.choice ? s.choice->seconds : NAN);
@@ -104,14 +111,13 @@ static void tabulate_row(const report_result *r, const report_field *f, int seve
 
 static void tabulate(const report *r, FILE *file)
 {
-  static const char *const columns[] = {"",         "ranks / nodes", "choice",        "takes",
-                                        "standard", "over standard", "best baseline", "takes",
-                                        "over it"};
+  static const char *const columns[] = {
+    "", "choice", "takes", "standard", "over standard", "best baseline", "takes", "over it"};
   html_table(file,
              "Above 1 the choice is faster. All entrants of an operation were measured in the "
              "same rounds.");
   fprintf(file, "<thead><tr>");
-  for (int i = 0; i < 9; i++) fprintf(file, "<th scope=\"col\">%s</th>", columns[i]);
+  for (int i = 0; i < 8; i++) fprintf(file, "<th scope=\"col\">%s</th>", columns[i]);
   fprintf(file, "</tr></thead>\n<tbody>\n");
   const report_result *of = NULL;
   int at = 0;
