@@ -83,8 +83,12 @@ from report_page import *
 assert len(cards("machine")) == 1  # the same machine once
 END
 run "$grove" report "$saved/random.json" -o "$page" --json
-python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["operations"][0]["result"]' \
-  "$work/out" || fail 'no JSON'
+python3 - "$work/out" <<'END' || fail 'not the JSON of a report'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert [x["result"] for x in d["operations"]] == ["random"] and d["page"].endswith("page.html")
+assert d["operations"][0]["over_standard"] > 0
+END
 
 # --- what is foreign, old or odd ---
 

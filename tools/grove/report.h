@@ -9,8 +9,8 @@
 #ifndef GROVE_TOOLS_REPORT_H
 #define GROVE_TOOLS_REPORT_H
 
-#include "json/json.h"
 #include "model/price.h"
+#include "json/json.h"
 
 #include <stdio.h>
 
