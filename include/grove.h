@@ -221,8 +221,9 @@ GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);
 GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
 
 /* ---- forests from forests. Collective; the result is set up, and the caller frees it. The forests
- * given are of one context, set up, and stay as they are. Each costs what its edges and neighbours
- * cost. What cannot be done is refused, with the same status and sentence on every rank.
+ * given are of one context, set up, and stay as they are. Each costs what its edges, its neighbours
+ * and this rank's roots cost. What cannot be done is refused, with the same status and sentence on
+ * every rank.
  *
  * In the drawings every rank's roots are letters, and every leaf slot shows the letter of its root;
  * a dot is a slot that is no leaf. ---- */

@@ -12,7 +12,6 @@
 #ifndef GROVE_ALGEBRA_ALGEBRA_H
 #define GROVE_ALGEBRA_ALGEBRA_H
 
-#include "base/order.h"
 #include "forest/forest.h"
 
 #ifdef __cplusplus
@@ -42,7 +41,7 @@ grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *val
 typedef struct grove_edges {
   int64_t nroots;
   int64_t count;
-  int64_t *leaf; /* NULL: leaf i is slot i */
+  int64_t *leaf; /* slots */
   grove_root *root;
 } grove_edges;
 
@@ -89,46 +88,6 @@ static inline grove_root grove_code_root(int bits, int64_t code)
 
 /* This many, all -1. This rank's failure. */
 grove_status grove_codes_create(int64_t n, int64_t **out);
-
-/* ---- sets of slots ---- */
-
-/* Marks where the slots lie close together, else an ascending list. */
-typedef struct grove_slot_set {
-  int64_t count; /* of different ones */
-  int64_t first, end;
-  char *mark; /* of slot `first`, first + 1, ...; NULL: */
-  int64_t *list;
-} grove_slot_set;
-
-/* The slots of a list, none of which is negative. This rank's failure. */
-grove_status grove_slot_set_create(int64_t n, const int64_t *slot, grove_slot_set *out);
-void grove_slot_set_free(grove_slot_set *set);
-
-static inline int grove_slot_set_has(const grove_slot_set *set, int64_t slot)
-{
-  if (slot < set->first || slot >= set->end) return 0;
-  if (set->mark) return set->mark[slot - set->first];
-  int64_t at = grove_order_below(set->count, set->list, slot);
-  return set->list[at] == slot; /* it is not beyond the last, which is end - 1 */
-}
-
-/* ---- roots with one leaf ---- */
-
-/* What their leaves tell the roots of a forest that have one each, in two steps: all that a gather
- * on its twin needs, and the edges from the codes that it brought. */
-typedef struct grove_singles {
-  const grove_forest *forest;
-  char *has;     /* of each root: it has a leaf */
-  int64_t *code; /* from the leaves of those that have, by ascending root */
-} grove_singles;
-
-/* Refuses a forest in which a root of this rank has two leaves. This rank's failure. */
-grove_status grove_singles_create(const grove_making *m, const grove_forest *f, grove_singles *out);
-void grove_singles_free(grove_singles *s);
-
-/* A leaf in the place of each root that got the code of one, which becomes its root. There is room
- * for as many as the forest has edges. */
-void grove_singles_collect(const grove_making *m, const grove_singles *s, grove_edges *edges);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* Compose: the leaves of the second forest learn which root of the first one theirs is joined to;
  * with the second backwards, its roots learn that of their leaf. */
 #include "algebra/algebra.h"
+#include "algebra/singles.h"
 #include "base/order.h"
 
 #include <stdlib.h>

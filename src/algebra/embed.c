@@ -1,6 +1,7 @@
 /* Embed: some of the edges. The leaves learn whether their root was named; who names leaves knows
  * that already. */
 #include "algebra/algebra.h"
+#include "algebra/slot_set.h"
 
 #include <stdlib.h>
 

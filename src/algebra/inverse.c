@@ -1,5 +1,6 @@
 /* Inverse: the roots learn which leaf they have. */
 #include "algebra/algebra.h"
+#include "algebra/singles.h"
 
 #include <stdlib.h>
 
