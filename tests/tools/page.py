@@ -70,7 +70,7 @@ for (const e of words) {
   if (ratio < 4.5) say(`'${e.textContent}': contrast ${ratio.toFixed(2)}`);
   const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
   const size = parseFloat(style.fontSize) * scale;
-  if (size < 8.5) say(`'${e.textContent}': letters of ${size.toFixed(1)} pixels`);
+  if (size < 9) say(`'${e.textContent}': letters of ${size.toFixed(1)} pixels`);
 }
 if (words.length < 50) say(`only ${words.length} texts`);
 return {wrong, ground: behind(document.body)};

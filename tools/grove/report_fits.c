@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { SERIES = 6, MOST_POINTS = 200 };
-static const double LEFT = 42, RIGHT = 334, TOP = 8, BOTTOM = 226;
+static const double LEFT = 44, RIGHT = 334, TOP = 8, BOTTOM = 226;
 
 /* What is drawn in one colour. NaN: not measured, or no number for it. */
 typedef struct series {
@@ -204,8 +204,7 @@ static void tabulate(const json_value *profile, int points, FILE *file)
     if (is_host(v)) tabulate_message(v, file);
   html_table_end(file, points > 0
                          ? "The lines of the profile: ping-pong between two ranks of the host."
-                         : "The lines of the profile; the points that they were fitted to were "
-                           "not kept.");
+                         : "The lines of the profile, which has no points with it.");
 }
 
 /* ---- all machines, each once ---- */
