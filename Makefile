@@ -1,5 +1,6 @@
 # Two commands: `make demo` and `make test`. Each sets up all that it needs.
 #
+#   make demo MATRIX=file.mtx.gz      on a matrix of one's own
 #   make build                        with Open MPI, in build/
 #   make build MPI=mpich              with MPICH, in build-mpich/
 #   make build MPICC=cc MPIEXEC=srun  with what a cluster's modules provide, in build/
@@ -10,13 +11,13 @@
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
-export MPI MPICC MPIEXEC PREFIX SAMPLES SEED
+export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
 .PHONY: demo test test-all test-more build install bench bench-quick check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
-	@tools/build $(BUILD)
+	@TARGET=grove_command tools/build $(BUILD)
 	@tools/demo $(BUILD)
 
 test:

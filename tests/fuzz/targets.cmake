@@ -8,3 +8,4 @@ grove_fuzz(model/fuzz_profile SEEDS ${PROJECT_SOURCE_DIR}/machines)
 grove_fuzz(tools/fuzz_matrix_market SEEDS ${PROJECT_SOURCE_DIR}/tests/tools/matrices
            LIBRARIES grove_matrix_market)
 grove_fuzz(tools/fuzz_gmsh SEEDS ${PROJECT_SOURCE_DIR}/tests/tools/meshes LIBRARIES grove_mesh)
+grove_fuzz(tools/fuzz_json SEEDS ${PROJECT_SOURCE_DIR}/tests/tools/reports LIBRARIES grove_json)

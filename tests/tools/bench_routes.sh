@@ -57,6 +57,39 @@ for x in d["routes"]:
     assert x["reduce_median_seconds"] > 0 and x["reduce_predicted_seconds"] > 0, x
 END
 
+# --- what the page of grove report needs ---
+
+bench elasticity --size 5 --partition contiguous --json
+look <<'END'
+assert (d["pattern"], d["size"], d["partition"]) == ("elasticity", 5, "contiguous")
+assert d["date"].endswith("Z") and d["processor"] and d["mpi"] and d["emulated_nodes"] is True
+assert d["profile"]["name"] == d["machine"] and d["profile"]["rows"]
+for x in [*d["routes"], d["auto"]]:
+    assert list(x["price"]) == ["latency", "bandwidth", "injection", "queue", "contention",
+                                "on_node", "copy", "cores"]
+    assert abs(sum(x["price"].values()) - x["predicted_seconds"]) <= 1e-6 * x["predicted_seconds"]
+# 375 rows in blocks of 93 or 94; a vertex is coupled to those of its plane and of the next ones,
+# and so each block to the next blocks on either side: all edges are known.
+traffic = d["traffic"]
+assert traffic["node_of_rank"] == [0, 0, 1, 1]
+owner = lambda row: next(r for r in range(4) if row < (r + 1) * 375 // 4)
+coupled = lambda i, j: all(abs(i // s % 5 - j // s % 5) <= 1 for s in (1, 5, 25))
+needs = {(owner(3 * j + c), owner(3 * i + k), 3 * j + c) for i in range(125) for j in range(125)
+         if coupled(i, j) for c in range(3) for k in range(3)}
+flows = {}
+for source, target, _ in needs:
+    if source != target:
+        flows[source, target] = flows.get((source, target), 0) + 8
+assert {(a, b): n for a, b, m, n in traffic["by_rank"]} == flows, (traffic, flows)
+assert all(m == 1 for _, _, m, _ in traffic["by_rank"])
+nodes = {}
+for (a, b), n in flows.items():
+    nodes[a // 2, b // 2] = nodes.get((a // 2, b // 2), 0) + n
+assert {(a, b): n for a, b, m, n in traffic["by_node"]} == nodes
+crossing = sum(m for a, b, m, _ in traffic["by_node"] if a != b)
+assert routes["standard"]["off_node_messages"] == crossing
+END
+
 # --- bytes: a root that both ranks of a node need leaves its own node once ---
 
 # Ranks 0, 1 | 2, 3 have a row each: 2 and 3 need columns 0 and 1, 0 needs column 2.

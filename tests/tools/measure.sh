@@ -53,6 +53,14 @@ m = json.load(open(sys.argv[1]))
 text = json.dumps(m)
 assert m["name"] == "one", m["name"]
 assert "taken from lassen" in text and "measured 20" in text
+ping_pong = [p for p in m["points"] if p["series"] == "ping-pong on-socket"]
+assert len(ping_pong) > 9 and all(p["fitted_seconds"] > 0 for p in ping_pong)
+EOP
+"$BUILD/bin/grove" machine show "$work/one.machine" --json >"$work/shown"
+python3 - "$work/out" "$work/shown" <<'EOP' || fail "the file does not have the points"
+import json, sys
+measured, shown = (json.load(open(path))["points"] for path in sys.argv[1:])
+assert measured == shown
 EOP
 "$BUILD/bin/grove" machine show "$work/one.machine" >/dev/null || fail "the file is no profile"
 grep -q '^alpha *cpu *off-node *rend *7.76e-06 .*taken from lassen' "$work/one.machine" ||

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char help[] =
-  "usage: mpirun -n RANKS grove bench 7-point|27-point|random|FILE.mtx[.gz] [OPTION...]\n"
+  "usage: mpirun -n RANKS grove bench PATTERN [OPTION...]\n"
   "\n"
   "Exchanges data on a pattern by every route and by the same lists written by hand on MPI,\n"
   "checks every value, and prints how long an exchange takes, what the model predicts, and\n"
@@ -18,9 +18,12 @@ static const char help[] =
   "  7-point     a box of points a rank, its ghosts those across its faces\n"
   "  27-point    the same with the ghosts across edges and corners\n"
   "  random      every leaf joined to any root of any rank\n"
-  "  FILE        what a product with this sparse matrix (Matrix Market) needs\n"
+  "  elasticity  what a product with a matrix of elasticity on a cube needs: 27 vertices with\n"
+  "              three displacements each are coupled\n"
+  "  FILE        the same for the sparse matrix in FILE.mtx or FILE.mtx.gz (Matrix Market)\n"
   "\n"
-  "  --size N          points along an edge of the box (32), or leaves a rank (10000)\n"
+  "  --size N          points along an edge of the box (32) or of the cube, which all ranks\n"
+  "                    share (16), or leaves a rank (10000)\n"
   "  --unit-bytes B    bytes of one value, a multiple of 8 (8)\n"
   "  --partition P     rows of a matrix: contiguous, in blocks, or metis (contiguous)\n"
   "  --reduce          the way back too: contributions of the leaves summed at the roots\n"
@@ -34,13 +37,15 @@ static const char help[] =
   "  --seed N          of the random pattern (1)\n"
   "  --machine M       the profile that predictions are made with: a name or a file\n"
   "                    (this machine's, if it was measured; else one of its kind)\n"
-  "  --json            for programs; times in seconds\n"
+  "  --progress        tell how far it is, also where standard error is no terminal\n"
+  "  --json            for programs, and for grove report; times in seconds\n"
   "\n"
   "Options of the library count too (grove options), for instance GROVE_NODE_SIZE; but all\n"
   "values of the option route are measured, whatever it is.\n"
   "\n"
   "Examples:\n"
   "  mpirun -n 8 grove bench 27-point --reduce\n"
+  "  mpirun -n 8 grove bench elasticity --json > run.json && grove report run.json\n"
   "  mpirun -n 8 grove bench cage10.mtx.gz --partition metis\n"
   "  GROVE_NODE_SIZE=2 mpirun -n 8 grove bench random --size 1000 --parts --json\n";
 
@@ -66,15 +71,17 @@ static int settle_pattern(bench_settings *s, int rank)
 {
   if (!s->pattern) return complain(rank, "which pattern?%s", "");
   int stencil = strcmp(s->pattern, "7-point") == 0 || strcmp(s->pattern, "27-point") == 0;
+  int cube = strcmp(s->pattern, "elasticity") == 0;
   s->matrix = ends_with(s->pattern, ".mtx") || ends_with(s->pattern, ".mtx.gz");
-  if (!stencil && !s->matrix && strcmp(s->pattern, "random") != 0)
+  s->by_rows = s->matrix || cube;
+  if (!stencil && !s->by_rows && strcmp(s->pattern, "random") != 0)
     return complain(rank, "there is no pattern '%s'", s->pattern);
   if (s->matrix && s->size > 0)
     return complain(rank, "--size is not for %s, which has its own", s->pattern);
-  if (s->size == 0) s->size = stencil ? 32 : 10000;
-  if (stencil && s->size > 1000)
+  if (s->size == 0) s->size = stencil ? 32 : cube ? 16 : 10000;
+  if ((stencil && s->size > 1000) || (cube && s->size > 100))
     return complain(rank, "--size is too large for a %s box", s->pattern);
-  if (s->partition && !s->matrix)
+  if (s->partition && !s->by_rows)
     return complain(rank, "--partition is for matrices, not for %s", s->pattern);
   if (!s->partition) s->partition = "contiguous";
   return EXIT_OK;
@@ -97,10 +104,8 @@ static int read_switch(const char *flag, bench_settings *s)
     const char *name;
     int *value;
   } switches[] = {
-    {"--json", &s->json},
-    {"--reduce", &s->reduce},
-    {"--parts", &s->parts},
-    {"--off-node", &s->off_node},
+    {"--json", &s->json},         {"--reduce", &s->reduce},     {"--parts", &s->parts},
+    {"--off-node", &s->off_node}, {"--progress", &s->progress},
   };
   for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
     if (strcmp(flag, switches[i].name) == 0) return *switches[i].value = 1;
@@ -188,10 +193,10 @@ static int make_pattern(bench *b, pattern *out, char *why, size_t room)
 {
   bench_settings *s = &b->set;
   snprintf(why, room, "no memory for a pattern of this size");
-  if (s->matrix) {
-    int by_metis = strcmp(s->partition, "metis") == 0;
-    return pattern_matrix(b->comm, s->pattern, by_metis, out, &s->size, why, room);
-  }
+  int by_metis = strcmp(s->partition, "metis") == 0;
+  if (strcmp(s->pattern, "elasticity") == 0)
+    return pattern_elasticity(b->comm, s->size, by_metis, out, why, room);
+  if (s->matrix) return pattern_matrix(b->comm, s->pattern, by_metis, out, &s->size, why, room);
   if (strcmp(s->pattern, "random") == 0)
     return pattern_random(b->comm, s->size, (uint64_t)s->seed, out);
   return pattern_stencil(b->comm, s->size, strcmp(s->pattern, "27-point") == 0, out);
@@ -278,6 +283,7 @@ static grove_status measure_all(const bench *b, const pattern *all, bench_field 
 {
   grove_status status = GROVE_OK;
   out->deduplicated_bytes = bench_deduplicated_bytes(b, all);
+  bench_traffic_collect(b, all, &out->traffic);
   GROVE_TRY(measure_field(b, all, 0, there));
   if (b->set.reduce) GROVE_TRY(measure_field(b, all, 1, back));
   out->bcast = there;
@@ -344,6 +350,7 @@ static grove_status run_on(bench *b, const pattern *edges, int *verified)
   *verified = all_verified(&results);
   if (!*verified && b->rank == 0) fprintf(stderr, "grove bench: some values are wrong\n");
 fail:
+  bench_traffic_free(&results.traffic);
   free(fields);
   return status;
 }
@@ -361,7 +368,7 @@ static int run_bench(bench *b)
   if (status != GROVE_OK && b->rank == 0) fprintf(stderr, "grove bench: %s\n", last_sentence());
   pattern_free(&edges);
   close_bench(b);
-  if (status == GROVE_ERR_OPTION || (unfit && b->set.matrix)) return EXIT_BAD_INPUT;
+  if (status == GROVE_ERR_OPTION || (unfit && b->set.by_rows)) return EXIT_BAD_INPUT;
   return status == GROVE_OK && verified ? EXIT_OK : EXIT_FAILED;
 }
 

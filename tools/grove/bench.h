@@ -13,6 +13,7 @@
 #include "grove/pattern.h"
 
 #include "base/status.h"
+#include "model/price.h"
 
 #include <stdint.h>
 
@@ -28,9 +29,10 @@ typedef struct bench_settings {
   const char *partition; /* of a matrix: "contiguous" or "metis" */
   const char *variants[BENCH_VARIANTS];
   int nvariants;
-  int matrix; /* the pattern is a file, and its size the rows */
+  int matrix;  /* the pattern is a file, and its size the rows */
+  int by_rows; /* that of a matrix, whose rows are divided by `partition` */
   int64_t size, unit_bytes, batch, rounds, seed;
-  int reduce, parts, off_node, json;
+  int reduce, parts, off_node, json, progress;
 } bench_settings;
 
 /* What the ranks work with. */
@@ -57,6 +59,7 @@ typedef struct bench_result {
   double setup_seconds;
   /* of Grove's: */
   double predicted_seconds;
+  double term[GROVE_TERMS]; /* of that: the slowest rank's */
   double on_node_messages, on_node_bytes, off_node_messages, off_node_bytes; /* of all ranks */
   char route[32], machine[64];
 } bench_result;
@@ -138,6 +141,26 @@ int64_t bench_wrong(const bench *b, const bench_task *task);
  * the edges, not by Grove. Collective. */
 double bench_deduplicated_bytes(const bench *b, const pattern *edges);
 
+/* ---- traffic ---- */
+
+/* What one rank, or node, sends to another in an exchange by the standard route. */
+typedef struct bench_flow {
+  int from, to;
+  int64_t messages, bytes;
+} bench_flow;
+
+typedef struct bench_traffic {
+  int count;
+  bench_flow *flows;
+  int *node; /* of each rank; NULL where the flows are those of nodes */
+} bench_traffic;
+
+/* Of the roots' way to the leaves, on rank 0; the others get none. Collective. */
+void bench_traffic_collect(const bench *b, const pattern *edges, bench_traffic *out);
+/* The same by node: what stays inside one goes from it to itself. */
+void bench_traffic_of_nodes(const bench_traffic *ranks, bench_traffic *out);
+void bench_traffic_free(bench_traffic *t);
+
 /* ---- output ---- */
 
 /* The results: all edges there and back, then the parts that were asked for. */
@@ -151,10 +174,13 @@ typedef struct bench_results {
   int nrows;
   bench_row rows[3];
   double deduplicated_bytes;
+  bench_traffic traffic;
 } bench_results;
 
 void bench_print_tables(const bench *b, const bench_results *r);
 void bench_print_json(const bench *b, const bench_results *r);
+/* Of it, when and where it ran, and all of the machine of this name (bench_machine.c). */
+void bench_print_json_place(const bench *b, const char *machine);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,19 @@ static void print_counts(const bench_result *r)
          r->off_node_bytes);
 }
 
+/* The prediction by term, in seconds. */
+static void print_price(const bench_result *r)
+{
+  printf(", \"price\": ");
+  if (isnan(r->predicted_seconds)) {
+    printf("null");
+    return;
+  }
+  for (int t = 0; t < GROVE_TERMS; t++)
+    printf("%s\"%s\": %.9g", t > 0 ? ", " : "{", grove_term_names[t], r->term[t]);
+  printf("}");
+}
+
 /* `back`: of the same entrant, or NULL. */
 static void print_route(const char *edges, const char *options, const bench_result *r,
                         const bench_result *back)
@@ -52,6 +65,7 @@ static void print_route(const char *edges, const char *options, const bench_resu
   print_text("edges", edges);
   print_times(r);
   print_seconds("predicted_seconds", r->predicted_seconds);
+  print_price(r);
   if (back) {
     print_seconds("reduce_median_seconds", back->seconds);
     print_seconds("reduce_predicted_seconds", back->predicted_seconds);
@@ -117,13 +131,37 @@ static void print_field(const char *edges, const bench_field *field, const bench
   print_role("baselines", BENCH_BASELINE, edges, field, NULL);
 }
 
+static void print_flows(const char *name, const bench_traffic *t)
+{
+  printf(", \"%s\": [", name);
+  for (int i = 0; i < t->count; i++) {
+    const bench_flow *f = &t->flows[i];
+    printf("%s[%d,%d,%lld,%lld]", i > 0 ? "," : "", f->from, f->to, (long long)f->messages,
+           (long long)f->bytes);
+  }
+  printf("]");
+}
+
+static void print_traffic(const bench *b, const bench_traffic *ranks)
+{
+  bench_traffic nodes;
+  bench_traffic_of_nodes(ranks, &nodes);
+  printf(" \"traffic\": {\"node_of_rank\": [");
+  for (int r = 0; r < b->size; r++) printf("%s%d", r > 0 ? "," : "", ranks->node[r]);
+  printf("]");
+  print_flows("by_rank", ranks);
+  print_flows("by_node", &nodes);
+  printf("},\n ");
+  bench_traffic_free(&nodes);
+}
+
 static void print_setting(const bench *b, const bench_results *r)
 {
   printf("{");
   print_text("pattern", b->set.pattern);
   printf(", \"ranks\": %d, \"nodes\": %d, \"unit_bytes\": %lld, \"size\": %lld,\n", b->size,
          b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size);
-  if (b->set.matrix) {
+  if (b->set.by_rows) {
     printf(" ");
     print_text("partition", b->set.partition);
     printf(",\n");
@@ -131,7 +169,9 @@ static void print_setting(const bench *b, const bench_results *r)
   printf(" \"rounds\": %lld, \"deduplicated_off_node_bytes\": %.0f,\n ", (long long)b->set.rounds,
          r->deduplicated_bytes);
   print_text("machine", r->rows[0].bcast.machine);
-  printf(",\n ");
+  printf(",\n");
+  bench_print_json_place(b, r->rows[0].bcast.machine);
+  print_traffic(b, &r->traffic);
 }
 
 void bench_print_json(const bench *b, const bench_results *r)

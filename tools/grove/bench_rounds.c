@@ -96,6 +96,22 @@ static grove_status set_up(const bench *b, bench_entrant *e)
   return status == GROVE_ERR_UNSUPPORTED && !required ? GROVE_OK : status;
 }
 
+/* What the slowest rank's prediction is made of: the prediction that counts is its own. */
+static void note_terms(const bench *b, const grove_terms *p, double *out)
+{
+  const double mine[GROVE_TERMS] = {p->latency,    p->bandwidth, p->injection, p->queue,
+                                    p->contention, p->on_node,   p->copy,      p->cores};
+  struct {
+    double seconds;
+    int rank;
+  } own = {0, b->rank}, most;
+  for (int t = 0; t < GROVE_TERMS; t++) own.seconds += mine[t];
+  if (isnan(own.seconds)) own.seconds = INFINITY;
+  MPI_Allreduce(&own, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, b->comm);
+  memcpy(out, mine, sizeof mine);
+  MPI_Bcast(out, GROVE_TERMS, MPI_DOUBLE, most.rank, b->comm);
+}
+
 static void note_report(const bench *b, bench_entrant *e)
 {
   grove_report report = {.struct_size = sizeof report};
@@ -110,6 +126,7 @@ static void note_report(const bench *b, bench_entrant *e)
   r->off_node_messages = all[2];
   r->off_node_bytes = all[3];
   r->predicted_seconds = report.predicted_seconds;
+  note_terms(b, &report.predicted, r->term);
   snprintf(r->route, sizeof r->route, "%s", report.route);
   snprintf(r->machine, sizeof r->machine, "%s", report.machine ? report.machine : "");
 }
@@ -147,10 +164,17 @@ static void shuffle(int *order, int n, unsigned *state)
 
 static void show_progress(const bench *b, const bench_task *task, int round)
 {
-  if (b->rank != 0 || !isatty(2)) return;
-  if (round < b->set.rounds)
-    fprintf(stderr, "\r%s: round %d of %d ", task->reduce ? "reduce" : "bcast", round + 1,
-            (int)b->set.rounds);
+  const char *name = task->reduce ? "reduce" : "bcast";
+  int rounds = (int)b->set.rounds, fourth = (rounds + 3) / 4;
+  if (b->rank != 0) return;
+  if (!isatty(2)) { /* mpirun hides the terminal from its ranks */
+    if (b->set.progress && round < rounds && round % fourth == 0)
+      fprintf(stderr, "%3d %%: %s, round %d of %d\n", 100 * round / rounds, name, round + 1,
+              rounds);
+    return;
+  }
+  if (round < rounds)
+    fprintf(stderr, "\r%s: round %d of %d ", name, round + 1, rounds);
   else
     fprintf(stderr, "\r%40s\r", "");
 }

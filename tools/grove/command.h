@@ -27,6 +27,7 @@ extern const command command_model;
 extern const command command_explain;
 extern const command command_machine;
 extern const command command_options;
+extern const command command_report;
 
 /* A text as a JSON string, with quotes; bytes that are no UTF-8 become U+FFFD. */
 void print_json_text(FILE *file, const char *text);

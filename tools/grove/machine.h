@@ -20,9 +20,10 @@ extern const command machine_check;
 int read_machine_arguments(int argc, char **argv, const char *who, int n, const char **names,
                            int *json);
 
-/* All of a machine, as a page for people (machine_show.c) and as JSON (machine_json.c). */
+/* All of a machine, as a page for people (machine_show.c) and as JSON (machine_json.c), with the
+ * points of its file, if `path` is one. An exit status. */
 int print_machine_page(const grove_machine *m);
-void print_machine_json(const grove_machine *m);
+int print_machine_json(const grove_machine *m, const char *path);
 
 #ifdef __cplusplus
 }

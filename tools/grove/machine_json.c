@@ -1,6 +1,8 @@
 /* A machine as JSON: the numbers that formulas use, in seconds and seconds a byte, and the rows
  * that they come from. */
 #include "grove/machine.h"
+#include "grove/points.h"
+#include "grove/probing.h"
 
 #include "model/digest.h"
 
@@ -132,8 +134,27 @@ static void print_packing(const grove_machine *m)
   printf("]");
 }
 
-void print_machine_json(const grove_machine *m)
+/* A point that the profile has no number for has null for what is fitted. */
+static void print_points(const grove_machine *m, const kept_points *points)
 {
+  int first = 1;
+  printf(",\n \"points\": [");
+  for (int i = 0; i < points->count; i++) {
+    const grove_point *p = &points->point[i];
+    printf("%s{\"x\": ", comma(&first));
+    print_json_number(p->x);
+    number("measured_seconds", p->y);
+    number("fitted_seconds", probing_predict(m, p));
+    text("series", p->series);
+    printf("}");
+  }
+  printf("]");
+}
+
+int print_machine_json(const grove_machine *m, const char *path)
+{
+  kept_points points;
+  if (points_read(path, &points)) return EXIT_FAILED;
   char missing[500];
   printf("{\"name\": ");
   print_json_text(stdout, m->name);
@@ -164,8 +185,11 @@ void print_machine_json(const grove_machine *m)
   print_copies(m);
   print_loggp(m);
   print_rows(m);
+  print_points(m, &points);
   grove_machine_missing(m, missing, sizeof missing);
   printf(",\n \"missing\": ");
   print_json_text(stdout, missing);
   printf("}\n");
+  points_free(&points);
+  return EXIT_OK;
 }

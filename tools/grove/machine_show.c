@@ -317,10 +317,7 @@ static int show(int argc, char **argv)
   int json = 0, status = read_machine_arguments(argc, argv, "machine show", 1, &name, &json);
   if (status == EXIT_OK) status = open_machine("machine show", name, &m);
   if (status != EXIT_OK) return status;
-  if (json)
-    print_machine_json(m);
-  else
-    status = print_machine_page(m);
+  status = json ? print_machine_json(m, name) : print_machine_page(m);
   grove_machine_free(&m);
   return status;
 }

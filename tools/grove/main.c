@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_machine, &command_model,     &command_explain,
-                                          &command_bench,   &command_aggregate, &command_options};
+static const command *const commands[] = {&command_machine, &command_model,  &command_explain,
+                                          &command_bench,   &command_report, &command_aggregate,
+                                          &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -27,6 +28,7 @@ static const char overview_end[] =
   "  grove explain A.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
   "  mpirun -n 8 grove bench 27-point\n"
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
+  "  grove report run.json -o run.html\n"
   "  grove aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms\n"
   "  grove machine show lassen\n"
   "  mpirun -n 8 grove machine measure --picture fits\n"

@@ -3,6 +3,7 @@
 #include "grove/arguments.h"
 #include "grove/command.h"
 #include "grove/machine.h"
+#include "grove/points.h"
 #include "grove/probing.h"
 
 #include <errno.h>
@@ -134,11 +135,9 @@ static int deliver(const probing *s, const char *path, grove_machine *m, const g
   }
   fprintf(stderr, "written to %s%s\n", path, s->output ? "" : ", where machine=auto finds it");
   tell_left_out(m);
-  int code = EXIT_OK;
-  if (s->json)
-    print_machine_json(m);
-  else
-    code = print_machine_page(m);
+  if (points_append(path, points))
+    fprintf(stderr, "grove machine measure: the points could not be added to %s\n", path);
+  int code = s->json ? print_machine_json(m, path) : print_machine_page(m);
   return code == EXIT_OK ? probing_draw(s, m, points) : code;
 }
 

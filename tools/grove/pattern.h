@@ -32,6 +32,11 @@ int pattern_random(MPI_Comm comm, int64_t n, uint64_t seed, pattern *out);
 int pattern_matrix(MPI_Comm comm, const char *path, int by_metis, pattern *out, int64_t *rows,
                    char *why, size_t room);
 
+/* The same for a matrix that is made up: linear elasticity on a cube of hexahedra with `side`
+ * vertices along an edge, three displacements each. */
+int pattern_elasticity(MPI_Comm comm, int64_t side, int by_metis, pattern *out, char *why,
+                       size_t room);
+
 /* The edges inside the node (on_node), or those that leave it; the array stays the same. */
 int pattern_select(const pattern *all, grove_context *ctx, int rank, int on_node, pattern *out);
 

@@ -101,6 +101,62 @@ static int pattern_of(MPI_Comm comm, const matrix_market *m, int by_metis, patte
   return failed;
 }
 
+/* ---- a matrix that is made up ---- */
+
+/* Room for the matrix of a cube with so many vertices along an edge, each coupled to all vertices
+ * of the cells that it is a corner of, itself too: 3 n - 2 pairs along each direction. */
+static int allocate_elasticity(int64_t side, matrix_market *m)
+{
+  int64_t pairs = 3 * side - 2;
+  *m = (matrix_market){.rows = 3 * side * side * side, .cols = 3 * side * side * side};
+  m->row = malloc((size_t)(9 * pairs * pairs * pairs) * sizeof *m->row);
+  m->col = malloc((size_t)(9 * pairs * pairs * pairs) * sizeof *m->col);
+  return !m->row || !m->col;
+}
+
+/* The three displacements of vertex i with the three of vertex j. */
+static void couple(matrix_market *m, int64_t i, int64_t j)
+{
+  for (int k = 0; k < 9; k++) {
+    m->row[m->count] = 3 * i + k / 3;
+    m->col[m->count++] = 3 * j + k % 3;
+  }
+}
+
+static int along(int64_t at, int step, int64_t side)
+{
+  return at + step >= 0 && at + step < side;
+}
+
+static void couple_around(matrix_market *m, int64_t side, int64_t x, int64_t y, int64_t z)
+{
+  int64_t i = (z * side + y) * side + x;
+  for (int k = 0; k < 27; k++) {
+    int dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1;
+    if (along(x, dx, side) && along(y, dy, side) && along(z, dz, side))
+      couple(m, i, i + (dz * side + dy) * side + dx);
+  }
+}
+
+int pattern_elasticity(MPI_Comm comm, int64_t side, int by_metis, pattern *out, char *why,
+                       size_t room)
+{
+  matrix_market m;
+  int failed = allocate_elasticity(side, &m), everywhere = !failed;
+  snprintf(why, room, "no memory for a matrix of this size");
+  MPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, comm);
+  if (everywhere) {
+    for (int64_t z = 0; z < side; z++)
+      for (int64_t y = 0; y < side; y++)
+        for (int64_t x = 0; x < side; x++) couple_around(&m, side, x, y, z);
+    failed = pattern_of(comm, &m, by_metis, out, why, room);
+  }
+  matrix_market_free(&m);
+  return failed;
+}
+
+/* ---- one from a file ---- */
+
 int pattern_matrix(MPI_Comm comm, const char *path, int by_metis, pattern *out, int64_t *rows,
                    char *why, size_t room)
 {

@@ -1,0 +1,36 @@
+/* The points that a profile was fitted to, kept in its file as lines of comment:
+ *
+ *     # point 1024 1.93e-06 ping-pong off-node
+ *
+ * x, seconds, and what was measured. Whoever reads the profile for its numbers does not see them.
+ */
+#ifndef GROVE_TOOLS_POINTS_H
+#define GROVE_TOOLS_POINTS_H
+
+#include "measure/measure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { POINTS_SERIES_BYTES = 64 };
+
+/* Points of a file, which own the names of their series. */
+typedef struct kept_points {
+  int count;
+  grove_point *point;
+  char (*series)[POINTS_SERIES_BYTES]; /* of each */
+} kept_points;
+
+/* Adds them to the end of a profile; 1: it cannot be written. */
+int points_append(const char *path, const grove_points *points);
+
+/* What the file has; none where there is no such file. 1: no memory. */
+int points_read(const char *path, kept_points *out);
+void points_free(kept_points *points);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

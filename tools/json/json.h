@@ -1,0 +1,78 @@
+/* Reads JSON (RFC 8259) into a tree:
+ *
+ *     json_document d;
+ *     json_error error;
+ *     if (json_open("run.json", &d, &error)) return complain(error.sentence);
+ *     for (const json_value *v = json_member(d.root, "routes")->first; v; v = v->next)
+ *       puts(json_text_of(v, "route", "?"));
+ *     json_close(&d);
+ *
+ * Strict: no comments, no comma too many, UTF-8 only. Needs nothing of Grove, and not the locale.
+ */
+#ifndef JSON_READER_H
+#define JSON_READER_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum json_type {
+  JSON_IS_NULL,
+  JSON_IS_FALSE,
+  JSON_IS_TRUE,
+  JSON_IS_NUMBER,
+  JSON_IS_TEXT,
+  JSON_IS_LIST,
+  JSON_IS_OBJECT
+} json_type;
+
+/* How deep lists and objects may lie in each other. */
+enum { JSON_DEEPEST = 100 };
+
+typedef struct json_value {
+  json_type type;
+  double number;                   /* of a number; too large for a double: infinite */
+  const char *text;                /* of a text: UTF-8, its escapes resolved, no \u0000 */
+  const char *key;                 /* in the object that it is a member of; else NULL */
+  int count;                       /* of a list or object */
+  struct json_value *first, *next; /* its own members; the next in the list that it is in */
+} json_value;
+
+typedef struct json_document {
+  json_value *root;
+  void *blocks; /* of memory, which all values lie in */
+} json_document;
+
+/* What is wrong: "FILE, line 3, column 7: ...", or "FILE: ..." where it cannot be read at all. */
+typedef struct json_error {
+  int line, column; /* from 1; in bytes */
+  char sentence[500];
+} json_error;
+
+/* 0 on success, 1 on failure; then `error` tells why, and `out` is empty. */
+int json_open(const char *path, json_document *out, json_error *error);
+
+/* The same from memory; `name` is for sentences. */
+int json_parse(const char *bytes, size_t length, const char *name, json_document *out,
+               json_error *error);
+
+void json_close(json_document *document);
+
+/* The member of an object, of two of one key the first; NULL: it has none, or is no object. */
+const json_value *json_member(const json_value *object, const char *key);
+
+/* A member of the type that is wanted, or else what is given. */
+double json_number_of(const json_value *object, const char *key, double otherwise);
+const char *json_text_of(const json_value *object, const char *key, const char *otherwise);
+int json_is_true(const json_value *object, const char *key);
+
+/* Are two values the same, members in the same order? */
+int json_same(const json_value *a, const json_value *b);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
