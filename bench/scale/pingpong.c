@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LARGEST = 4 << 20, ROUNDS = 4, STREAM_BYTES = 1 << 20 };
+enum { LARGEST = 4 << 20, ROUNDS = 4, STREAM_BYTES = 1 << 20, TAG = 10 };
 
 static void send(char *data, int bytes, int peer)
 {
   MPI_Request request;
-  MPI_Isend(data, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, &request);
+  MPI_Isend(data, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -18,7 +18,7 @@ static double bounce(char *data, int bytes, int rank, int peer)
   double since = MPI_Wtime();
   for (int k = 0; k < ROUNDS; k++) {
     if (rank == 0) send(data, bytes, peer);
-    MPI_Recv(data, bytes, MPI_BYTE, rank == 0 ? peer : 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(data, bytes, MPI_BYTE, rank == 0 ? peer : 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == peer) send(data, bytes, 0);
   }
   return (MPI_Wtime() - since) / (2 * ROUNDS);
@@ -39,9 +39,9 @@ static void stream(int node_size, int rank, char *data)
   MPI_Request request = MPI_REQUEST_NULL;
   double since = scale_meet(), seconds, most = 0;
   if (rank < node_size)
-    MPI_Isend(data, STREAM_BYTES, MPI_BYTE, rank + node_size, 1, MPI_COMM_WORLD, &request);
+    MPI_Isend(data, STREAM_BYTES, MPI_BYTE, rank + node_size, TAG, MPI_COMM_WORLD, &request);
   else if (rank < 2 * node_size)
-    MPI_Irecv(data, STREAM_BYTES, MPI_BYTE, rank - node_size, 1, MPI_COMM_WORLD, &request);
+    MPI_Irecv(data, STREAM_BYTES, MPI_BYTE, rank - node_size, TAG, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   seconds = MPI_Wtime() - since;
   MPI_Reduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);

@@ -1,8 +1,8 @@
 /* A simulated machine, from a profile of Grove (machines/NAME.machine): a plug-in for smpirun.
  *
  * A host of the simulator is a socket; so many of them are a node, with one network interface that
- * works both ways at once, at the rate R_N of the profile, and a network behind it that is never
- * full. A message of s bytes takes alpha + beta s from end to end, by locality and protocol:
+ * works both ways at once, takes one message after the other at the rate R_N of the profile, and has
+ * a network behind it that is never full. A message of s bytes takes alpha + beta s from end to end, by locality and protocol:
  *
  *     the sender is busy    o + (beta - 1/R_N) s      off node
  *                           o + beta s                on node, where nothing is shared
@@ -17,13 +17,14 @@
 #include <simgrid/s4u.hpp>
 #include <smpi/smpi.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace sg4 = simgrid::s4u;
 
@@ -134,39 +135,37 @@ double sender_seconds(size_t size, const sg4::Host *from, const sg4::Host *to)
 
 /* ---- the network ---- */
 
-/* A node is a zone: sockets, the memory between them, and a router to the interface. */
-void add_node(sg4::NetZone *network, int node)
+/* When the interfaces of the nodes will be free again, to send and to receive. */
+std::vector<double> out_free, in_free;
+
+/* A message that starts now waits for those that the interfaces at both ends have still to do. */
+double network_seconds(double bytes, const sg4::Host *from, const sg4::Host *to)
 {
-  std::string name = "node" + std::to_string(node);
-  sg4::NetZone *zone = sg4::create_full_zone(name);
-  zone->set_parent(network);
-  auto *router = zone->create_router(name + "-router");
-  auto *memory = zone->create_link(name + "-memory", NO_LIMIT)
-                   ->set_latency(UNIT_SECONDS)
-                   ->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE)
-                   ->seal();
-  auto *exit = zone->create_link(name + "-exit", NO_LIMIT)
-                 ->set_latency(UNIT_SECONDS / 2)
-                 ->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE)
-                 ->seal();
-  const sg4::LinkInRoute through(memory), out(exit);
-  for (int s = 0; s < the_machine.sockets; s++) {
-    std::string host = std::to_string(node * the_machine.sockets + s);
-    auto *here = zone->create_host(host, 1e9)->seal()->get_netpoint();
-    zone->add_route(here, router, nullptr, nullptr, {out}, true);
-    zone->add_route(here, here, nullptr, nullptr, {through}, false);
-    for (int other = 0; other < s; other++) {
-      std::string name_of_other = std::to_string(node * the_machine.sockets + other);
-      auto *there = sg4::Host::by_name(name_of_other)->get_netpoint();
-      zone->add_route(here, there, nullptr, nullptr, {through}, true);
-    }
-  }
-  zone->seal();
-  auto *up = network->create_link(name + "-up", the_machine.interface)->set_latency(0)->seal();
-  auto *down = network->create_link(name + "-down", the_machine.interface)->set_latency(0)->seal();
-  network->add_route(zone->get_netpoint(), nullptr, router, nullptr, {sg4::LinkInRoute(up)}, false);
-  network->add_route(nullptr, zone->get_netpoint(), nullptr, router, {sg4::LinkInRoute(down)},
-                     false);
+  std::string where = locality(from, to);
+  double travel = travel_seconds(postal_of(bytes, where).alpha, where);
+  if (where != "off-node") return travel;
+  double now = sg4::Engine::get_clock(), wire = bytes / the_machine.interface;
+  double &out = out_free[node_of(from)], &in = in_free[node_of(to)];
+  out = std::max(now, out) + wire;
+  in = std::max(now, in) + wire;
+  return std::max(out, in) - now + travel;
+}
+
+/* Paths are all alike, and without a limit: what a message takes is said by network_seconds. */
+void add_socket(sg4::NetZone *network, int socket)
+{
+  std::string name = std::to_string(socket);
+  auto *here = network->create_host(name, 1e9)->seal()->get_netpoint();
+  auto make = [&](const std::string &link, double seconds) {
+    return network->create_link(link, NO_LIMIT)
+      ->set_latency(seconds)
+      ->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE)
+      ->seal();
+  };
+  const sg4::LinkInRoute half(make(name + "-half", UNIT_SECONDS / 2));
+  const sg4::LinkInRoute whole(make(name + "-whole", UNIT_SECONDS));
+  network->add_route(here, nullptr, nullptr, nullptr, {half}, true);
+  network->add_route(here, here, nullptr, nullptr, {whole}, false);
 }
 
 } // namespace
@@ -178,13 +177,12 @@ void load_platform(const sg4::Engine &)
   the_machine = read_machine(setting("SCALE_PROFILE"));
   sg4::NetZone *network = sg4::create_star_zone("network");
   int nodes = std::atoi(setting("SCALE_NODES").c_str());
-  for (int node = 0; node < nodes; node++) add_node(network, node);
+  out_free.resize(nodes);
+  in_free.resize(nodes);
+  for (int i = 0; i < nodes * the_machine.sockets; i++) add_socket(network, i);
   network->seal();
   auto latency = [](double bytes, const sg4::Host *from, const sg4::Host *to, const auto &,
-                    const auto &) {
-    std::string where = locality(from, to);
-    return travel_seconds(postal_of(bytes, where).alpha, where) / UNIT_SECONDS;
-  };
+                    const auto &) { return network_seconds(bytes, from, to) / UNIT_SECONDS; };
   auto rate = [](double, const sg4::Host *, const sg4::Host *, const auto &, const auto &) {
     return 1.0;
   };

@@ -1,37 +1,132 @@
 #include "smpi.h"
 
 #include <malloc.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Globals are a rank's own: SMPI loads the program once for every rank. */
 
-enum { PROBE_NANOSECONDS = 200 }; /* simulated, between two looks for messages of unknown senders */
-enum { STEP_TAG = 999999 };       /* SMPI's largest; Grove hands tags out from below */
+/* The library's tags of set-up are below this one (GROVE_TAG_FIRST), and steps have it. */
+enum { STEP_TAG = 9 };
+enum { MAIL_TAG = 999999 };     /* SMPI's largest; the library hands tags out from below */
+enum { INBOX_BYTES = 4 << 20 }; /* the largest message of set-up */
 
 /* Ranks that meet have all heard of it by then. */
 static const double MEETING_SECONDS = 0.01;
 
 int smpi_nanosleep(const struct timespec *time, struct timespec *left);
 
+static void give_up(const char *why)
+{
+  fprintf(stderr, "scale: %s\n", why);
+  abort();
+}
+
+static void *room_for(size_t bytes)
+{
+  void *memory = malloc(bytes > 0 ? bytes : 1);
+  if (!memory) give_up("no memory");
+  return memory;
+}
+
+/* ---- mail: messages of set-up ---- */
+
+typedef struct mail {
+  struct mail *next;
+  int source, tag, bytes;
+  char data[];
+} mail;
+
+/* What travels. */
+typedef struct envelope {
+  int tag;
+  char data[];
+} envelope;
+
+static mail *arrived; /* in the order of arrival */
+static MPI_Comm mail_comm;
+static MPI_Request inbox = MPI_REQUEST_NULL;
+static envelope *inbox_room;
+
+static void open_inbox(MPI_Comm comm)
+{
+  if (mail_comm != MPI_COMM_NULL && mail_comm != comm) give_up("two contexts");
+  if (inbox != MPI_REQUEST_NULL) return;
+  mail_comm = comm;
+  if (!inbox_room) inbox_room = room_for(INBOX_BYTES);
+  PMPI_Irecv(inbox_room, INBOX_BYTES, MPI_BYTE, MPI_ANY_SOURCE, MAIL_TAG, comm, &inbox);
+}
+
+/* The inbox has been filled. */
+static void empty_inbox(const MPI_Status *about)
+{
+  int bytes = 0;
+  mail **end = &arrived;
+  PMPI_Get_count(about, MPI_BYTE, &bytes);
+  bytes -= (int)sizeof *inbox_room;
+  mail *m = room_for(sizeof *m + (size_t)bytes);
+  *m = (mail){.source = about->MPI_SOURCE, .tag = inbox_room->tag, .bytes = bytes};
+  memcpy(m->data, inbox_room->data, (size_t)bytes);
+  while (*end) end = &(*end)->next;
+  *end = m;
+  inbox = MPI_REQUEST_NULL;
+}
+
+/* Where the first such message is linked; NULL: there is none. */
+static mail **find_mail(int source, int tag)
+{
+  for (mail **m = &arrived; *m; m = &(*m)->next)
+    if ((source == MPI_ANY_SOURCE || (*m)->source == source) && (*m)->tag == tag) return m;
+  return NULL;
+}
+
+/* SMPI copies what is sent at once, so that the sender need not wait. */
+static void send_mail(const void *data, int bytes, int peer, int tag, MPI_Comm comm)
+{
+  MPI_Request request;
+  envelope *e = room_for(sizeof *e + (size_t)bytes);
+  e->tag = tag;
+  if (bytes > 0) memcpy(e->data, data, (size_t)bytes);
+  if (sizeof *e + (size_t)bytes > INBOX_BYTES) give_up("a message of set-up is too large");
+  PMPI_Isend(e, (int)sizeof *e + bytes, MPI_BYTE, peer, MAIL_TAG, comm, &request);
+  if (request != MPI_REQUEST_NULL) PMPI_Wait(&request, MPI_STATUS_IGNORE);
+  free(e);
+}
+
+static int take_mail(void *data, int source, int tag)
+{
+  mail **link = find_mail(source, tag), *m = link ? *link : NULL;
+  if (!m) return 0;
+  memcpy(data, m->data, (size_t)m->bytes);
+  *link = m->next;
+  free(m);
+  return 1;
+}
+
 /* ---- requests that were asked for in vain ---- */
 
 static MPI_Request **watched; /* where the caller keeps them */
 static MPI_Request *copies;
 static int nwatched, room;
-static int probed; /* since the last yield: for messages of unknown senders, in vain */
-static int moved;  /* since the last yield: something was complete */
+static int expects; /* since the last yield, mail, in vain */
+static int moved;   /* since the last yield: something was complete */
 
 /* What a request becomes that completed while the rank slept, until it is asked for again. */
 static const MPI_Request THROUGH = (MPI_Request)(uintptr_t)2;
 
+static void make_room(void)
+{
+  if (nwatched < room) return;
+  room = 2 * room + 64;
+  watched = realloc(watched, (size_t)room * sizeof *watched);
+  copies = realloc(copies, (size_t)room * sizeof *copies);
+  if (!watched || !copies) give_up("no memory");
+}
+
 static void watch(MPI_Request *request)
 {
-  if (nwatched == room) {
-    room = 2 * room + 64;
-    watched = realloc(watched, (size_t)room * sizeof *watched);
-    copies = realloc(copies, (size_t)room * sizeof *copies);
-    if (!watched || !copies) abort();
-  }
+  make_room();
   watched[nwatched++] = request;
 }
 
@@ -43,19 +138,40 @@ static int note_moved(void)
   return 1;
 }
 
+/* Sleeps until one of n has completed, and says which. To wait for one alone is cheaper. */
+static int sleep_on(int n, MPI_Request *requests, MPI_Status *about)
+{
+  int which = 0;
+  if (n == 1)
+    PMPI_Wait(requests, about);
+  else
+    PMPI_Waitany(n, requests, &which, about);
+  return which;
+}
+
+/* Until one that is watched has completed, or mail has come. */
+static void sleep_on_watched(void)
+{
+  MPI_Status about;
+  int n = nwatched;
+  make_room(); /* for the inbox too */
+  for (int i = 0; i < n; i++) copies[i] = *watched[i];
+  if (expects) {
+    open_inbox(mail_comm);
+    copies[n++] = inbox;
+  }
+  if (n == 0) give_up("a rank waits for nothing");
+  int which = sleep_on(n, copies, &about);
+  if (which < nwatched)
+    *watched[which] = THROUGH;
+  else
+    empty_inbox(&about);
+}
+
 int scale_yield(void)
 {
-  const struct timespec a_moment = {0, PROBE_NANOSECONDS};
-  int which = MPI_UNDEFINED;
-  if (!moved && !probed && nwatched > 0) {
-    for (int i = 0; i < nwatched; i++) copies[i] = *watched[i];
-    PMPI_Waitany(nwatched, copies, &which, MPI_STATUS_IGNORE);
-  }
-  if (which != MPI_UNDEFINED)
-    *watched[which] = THROUGH;
-  else if (!moved)
-    smpi_nanosleep(&a_moment, NULL);
-  moved = probed = nwatched = 0;
+  if (!moved) sleep_on_watched();
+  moved = nwatched = expects = 0;
   return 0;
 }
 
@@ -69,9 +185,11 @@ double scale_meet(void)
   return MPI_Wtime();
 }
 
-/* ---- collective steps ---- */
+/* ---- requests of our own: receives of mail, and collective steps ---- */
 
 typedef struct step {
+  void *mail_data; /* a receive of mail: where it goes; NULL: a step */
+  int source, tag;
   MPI_Comm comm;
   int rank, size; /* in a bcast counted from its root */
   int root;
@@ -80,17 +198,23 @@ typedef struct step {
   int count, bytes;
   MPI_Datatype type;
   MPI_Op op; /* MPI_OP_NULL: a bcast */
-  MPI_Request requests[2];
 } step;
 
-static int is_step(MPI_Request request)
+static int is_own(MPI_Request request)
 {
   return ((uintptr_t)request & 1) != 0;
 }
 
-static step *step_of(MPI_Request request)
+static step *own_of(MPI_Request request)
 {
   return (step *)((uintptr_t)request & ~(uintptr_t)1);
+}
+
+static MPI_Request request_of(step about)
+{
+  step *s = room_for(sizeof *s);
+  *s = about;
+  return (MPI_Request)((uintptr_t)s | 1);
 }
 
 static int peer_of(const step *s, int rank)
@@ -98,64 +222,47 @@ static int peer_of(const step *s, int rank)
   return ((rank + s->size) % s->size + s->root) % s->size;
 }
 
-/* A round of an agreement: what this rank knows goes `reach` ranks on. */
-static void post_agreement(step *s)
+/* A bcast's round: ranks below `reach` have the data, and each tells one that has not. */
+static int tells(const step *s)
 {
-  PMPI_Irecv(s->other, s->bytes, MPI_BYTE, peer_of(s, s->rank - s->reach), STEP_TAG, s->comm,
-             &s->requests[0]);
-  PMPI_Isend(s->data, s->bytes, MPI_BYTE, peer_of(s, s->rank + s->reach), STEP_TAG, s->comm,
-             &s->requests[1]);
+  return s->op != MPI_OP_NULL || (s->rank < s->reach && s->rank + s->reach < s->size);
 }
 
-/* A round of a bcast: ranks below `reach` have the data, and each tells one that is not. */
-static void post_bcast(step *s)
+static int hears(const step *s)
 {
-  int to = s->rank + s->reach, from = s->rank - s->reach;
-  if (s->rank < s->reach && to < s->size)
-    PMPI_Isend(s->data, s->bytes, MPI_BYTE, peer_of(s, to), STEP_TAG, s->comm, &s->requests[1]);
-  else if (from >= 0 && from < s->reach)
-    PMPI_Irecv(s->data, s->bytes, MPI_BYTE, peer_of(s, from), STEP_TAG, s->comm, &s->requests[0]);
+  return s->op != MPI_OP_NULL || (s->rank >= s->reach && s->rank < 2 * s->reach);
 }
 
-static void post_round(step *s)
+static void tell(const step *s)
 {
-  if (s->reach >= s->size) return;
-  if (s->op == MPI_OP_NULL)
-    post_bcast(s);
-  else
-    post_agreement(s);
+  if (s->reach < s->size && tells(s))
+    send_mail(s->data, s->bytes, peer_of(s, s->rank + s->reach), STEP_TAG, s->comm);
 }
 
-static int is_through(MPI_Request *request, MPI_Status *status);
-
-/* Goes on as far as messages are here; true at the end. */
+/* Goes on as far as messages are here; true at the end. What a rank knows goes `reach` ranks on,
+ * twice as far in every round. */
 static int advance(step *s)
 {
-  while (s->reach < s->size) {
-    int received = is_through(&s->requests[0], MPI_STATUS_IGNORE);
-    int sent = is_through(&s->requests[1], MPI_STATUS_IGNORE);
-    if (!received || !sent) return 0;
+  for (; s->reach < s->size; s->reach *= 2, tell(s)) {
+    if (!hears(s)) continue;
+    char *to = s->op == MPI_OP_NULL ? s->data : s->other;
+    if (!take_mail(to, peer_of(s, s->rank - s->reach), STEP_TAG)) return 0;
     if (s->op != MPI_OP_NULL) PMPI_Reduce_local(s->other, s->data, s->count, s->type, s->op);
-    s->reach *= 2;
-    post_round(s);
   }
   return 1;
 }
 
 static MPI_Request begin(step about, MPI_Comm comm)
 {
-  step *s = malloc(sizeof *s);
-  if (!s) abort();
-  *s = about;
-  s->comm = comm;
-  s->reach = 1;
-  s->requests[0] = s->requests[1] = MPI_REQUEST_NULL;
-  MPI_Comm_rank(comm, &s->rank);
-  MPI_Comm_size(comm, &s->size);
-  s->rank = (s->rank - s->root + s->size) % s->size;
-  if (s->op != MPI_OP_NULL) s->other = malloc((size_t)s->bytes + 1);
-  post_round(s);
-  return (MPI_Request)((uintptr_t)s | 1);
+  open_inbox(comm);
+  about.comm = comm;
+  about.reach = 1;
+  MPI_Comm_rank(comm, &about.rank);
+  MPI_Comm_size(comm, &about.size);
+  about.rank = (about.rank - about.root + about.size) % about.size;
+  if (about.op != MPI_OP_NULL) about.other = room_for((size_t)about.bytes);
+  tell(&about);
+  return request_of(about);
 }
 
 /* Ranks hear the same value more than once, so it must be a maximum or a minimum. */
@@ -182,49 +289,85 @@ int scale_ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm co
   return MPI_SUCCESS;
 }
 
-/* ---- asking ---- */
-
-static int end_step(MPI_Request *request)
+static int end_own(MPI_Request *request)
 {
-  step *s = step_of(*request);
-  if (!advance(s)) return 0;
+  step *s = own_of(*request);
+  if (s->mail_data ? !take_mail(s->mail_data, s->source, s->tag) : !advance(s)) {
+    expects = 1;
+    return 0;
+  }
   free(s->other);
   free(s);
   *request = MPI_REQUEST_NULL;
   return note_moved();
 }
 
-static int is_through(MPI_Request *request, MPI_Status *status)
+/* ---- what the library calls ---- */
+
+int scale_isend(const void *data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                MPI_Request *request)
 {
-  int done = 0;
+  int size = 0;
+  if (tag >= STEP_TAG) return PMPI_Isend(data, count, type, peer, tag, comm, request);
+  PMPI_Type_size(type, &size);
+  send_mail(data, size * count, peer, tag, comm);
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+int scale_irecv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Request *request)
+{
+  if (tag >= STEP_TAG) return PMPI_Irecv(data, count, type, source, tag, comm, request);
+  open_inbox(comm);
+  *request = request_of((step){.mail_data = data, .source = source, .tag = tag});
+  return MPI_SUCCESS;
+}
+
+int scale_iprobe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *status)
+{
+  (void)comm;
+  mail **link = tag == MPI_ANY_TAG && arrived ? &arrived : find_mail(source, tag);
+  *found = link != NULL;
+  expects |= !*found && source == MPI_ANY_SOURCE;
+  if (!link) return MPI_SUCCESS;
+  if (status != MPI_STATUS_IGNORE) {
+    status->MPI_SOURCE = (*link)->source;
+    status->count = (*link)->bytes;
+  }
+  note_moved();
+  return MPI_SUCCESS;
+}
+
+static int is_through(MPI_Request *request)
+{
   if (*request == MPI_REQUEST_NULL) return 1;
-  if (is_step(*request)) return end_step(request);
+  if (is_own(*request)) return end_own(request);
   if (*request == THROUGH) {
     *request = MPI_REQUEST_NULL;
     return note_moved();
   }
-  PMPI_Test(request, &done, status);
-  if (done) return note_moved();
   watch(request);
   return 0;
 }
 
 int scale_test(MPI_Request *request, int *done, MPI_Status *status)
 {
-  *done = is_through(request, status);
+  (void)status; /* nobody wants it */
+  *done = is_through(request);
   return MPI_SUCCESS;
 }
 
 int scale_testall(int n, MPI_Request *requests, int *done, MPI_Status *statuses)
 {
-  (void)statuses; /* nobody wants them */
+  (void)statuses;
   *done = 1;
-  for (int i = 0; i < n && *done; i++) *done = is_through(&requests[i], MPI_STATUS_IGNORE);
+  for (int i = 0; i < n && *done; i++) *done = is_through(&requests[i]);
   return MPI_SUCCESS;
 }
 
-/* SMPI's own asks the simulator for every request, every time: this one reports what the sleep
- * ended with, and leaves the others to the next. */
+/* Of a stage's messages the rank sleeps on the first that is missing, receives before sends: to
+ * sleep on all of them costs SMPI their number to the third power, and a stage needs them all. */
 int scale_testsome(int n, MPI_Request *requests, int *count, int *which, MPI_Status *statuses)
 {
   int active = 0;
@@ -238,17 +381,12 @@ int scale_testsome(int n, MPI_Request *requests, int *count, int *which, MPI_Sta
   }
   if (active == 0) *count = MPI_UNDEFINED;
   if (*count > 0) note_moved();
-  for (int i = 0; i < n && *count == 0; i++)
-    if (requests[i] != MPI_REQUEST_NULL) watch(&requests[i]);
+  for (int i = 0; i < n && *count == 0; i++) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    watch(&requests[i]);
+    break;
+  }
   return MPI_SUCCESS;
-}
-
-int scale_iprobe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *status)
-{
-  int result = PMPI_Iprobe(source, tag, comm, found, status);
-  if (*found) note_moved();
-  probed |= !*found && source == MPI_ANY_SOURCE;
-  return result;
 }
 
 /* ---- memory ---- */

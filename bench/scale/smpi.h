@@ -4,8 +4,11 @@
  * Waiting. All ranks are one thread of one process, and simulated time passes only inside SMPI. A
  * rank of Grove polls and yields; here to yield is to sleep, in simulated time, until one of the
  * requests completes that were asked for in vain since the last yield. So no poll costs time, and
- * what is measured does not depend on how often a rank looks. A rank that probes for messages of
- * unknown senders (only set-up does) looks again after PROBE_SECONDS.
+ * what is measured does not depend on how often a rank looks. SMPI's MPI_Test is never called: one
+ * that fails leaves traces, so that SMPI gets slower and in the end wakes the wrong sleepers.
+ *
+ * Set-up. Messages with the library's tags of set-up arrive in one inbox a rank, and are handed out
+ * from there to who probes for them or receives them.
  *
  * Collective steps. SMPI's MPI_Iallreduce sends a message from every rank to every other, and its
  * MPI_Ibarrier lets ranks go before all have come. Here a step takes log P rounds of point-to-point
@@ -26,6 +29,10 @@
 int scale_test(MPI_Request *request, int *done, MPI_Status *status);
 int scale_testall(int n, MPI_Request *requests, int *done, MPI_Status *statuses);
 int scale_testsome(int n, MPI_Request *requests, int *count, int *which, MPI_Status *statuses);
+int scale_isend(const void *data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                MPI_Request *request);
+int scale_irecv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Request *request);
 int scale_iprobe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *status);
 int scale_iallreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
                      MPI_Comm comm, MPI_Request *request);
@@ -42,6 +49,8 @@ double scale_meet(void);
 #define MPI_Test                scale_test
 #define MPI_Testall             scale_testall
 #define MPI_Testsome            scale_testsome
+#define MPI_Isend               scale_isend
+#define MPI_Irecv               scale_irecv
 #define MPI_Iprobe              scale_iprobe
 #define MPI_Iallreduce          scale_iallreduce
 #define MPI_Ibcast              scale_ibcast
