@@ -1,8 +1,9 @@
 /* A simulated machine, from a profile of Grove (machines/NAME.machine): a plug-in for smpirun.
  *
  * A host of the simulator is a socket; so many of them are a node, with one network interface that
- * works both ways at once, takes one message after the other at the rate R_N of the profile, and has
- * a network behind it that is never full. A message of s bytes takes alpha + beta s from end to end, by locality and protocol:
+ * works both ways at once, takes one message after the other at the rate R_N of the profile, and
+ * has a network behind it that is never full. A message of s bytes takes alpha + beta s from end to
+ * end, by locality and protocol:
  *
  *     the sender is busy    o + (beta - 1/R_N) s      off node
  *                           o + beta s                on node, where nothing is shared
