@@ -7,7 +7,7 @@
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
 #   make test-more                    what test-all runs after the tests of `make test`
 #   make bench                        every figure of bench/RESULTS.md; bench-quick: in 90 seconds
-#   make bench-scale                  every route between 256 to 2048 simulated ranks; takes hours
+#   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
