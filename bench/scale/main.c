@@ -16,7 +16,6 @@
 #include "pattern.h"
 #include "pingpong.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

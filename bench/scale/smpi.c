@@ -1,7 +1,6 @@
 #include "smpi.h"
 
 #include <malloc.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
