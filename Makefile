@@ -8,12 +8,13 @@
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
 #   make test-more                    what test-all runs after the tests of `make test`
 #   make bench                        every figure of bench/RESULTS.md; bench-quick: in 90 seconds
+#   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
-.PHONY: demo test test-all test-more build install bench bench-quick check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all test-more build install bench bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -51,6 +52,10 @@ bench:
 bench-quick:
 	@tools/bootstrap --for bench
 	@bench/run --quick
+
+bench-scale:
+	@tools/bootstrap --for bench
+	@bench/scale/run
 
 check-asan: ; @tools/run-tests asan
 check-ubsan: ; @tools/run-tests ubsan

@@ -267,7 +267,7 @@ fail:
   return status;
 }
 
-static void close(grove_carriage *a)
+static void shut(grove_carriage *a)
 {
   shared *s = a->shared;
   if (!s) return;
@@ -414,7 +414,7 @@ static void free_exchange(grove_carrier *c)
 const grove_carrier_kind grove_carrier_neighbor = {
   .name = "neighbor",
   .open = open,
-  .close = close,
+  .close = shut,
   .create = create,
   .bind = bind,
   .start = start,

@@ -243,7 +243,7 @@ fail:
   return status;
 }
 
-static void close(grove_carriage *a)
+static void shut(grove_carriage *a)
 {
   shared *s = a->shared;
   if (!s) return;
@@ -542,7 +542,7 @@ static void free_fetcher(grove_carrier *c)
 const grove_carrier_kind grove_carrier_rma = {
   .name = "rma",
   .open = open,
-  .close = close,
+  .close = shut,
   .create = create,
   .bind = bind,
   .start = start,

@@ -1,0 +1,241 @@
+#include "pattern.h"
+
+#include "bench/driver/random.h"
+
+#include <matrix_market.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int complain(int rank, const char *text, const char *why)
+{
+  if (rank == 0) fprintf(stderr, "scale: %s: %s\n", text, why);
+  return 1;
+}
+
+static void *room_for(int64_t count, size_t bytes)
+{
+  void *memory = malloc((size_t)(count > 0 ? count : 1) * bytes);
+  if (!memory) abort();
+  return memory;
+}
+
+void pattern_free(pattern *p)
+{
+  free(p->root);
+  *p = (pattern){0};
+}
+
+/* ---- random ---- */
+
+/* The same order on every rank: a shuffle. */
+static int *shuffled(int n, uint64_t seed)
+{
+  int *order = room_for(n, sizeof *order);
+  for (int i = 0; i < n; i++) order[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    int k = (int)(bench_random(&seed) % (uint64_t)(i + 1)), other = order[k];
+    order[k] = order[i];
+    order[i] = other;
+  }
+  return order;
+}
+
+/* Ranks sit in a circle, in random order; neighbours are so and so many seats on. So all have as
+ * many, in and out, and no two are the same. Root i of a rank is for the one i-th behind it. */
+static int make_random(const char *text, int rank, int size, pattern *p)
+{
+  int n = 0, bytes = 0, seat = 0;
+  if (sscanf(text, "random:%d:%d", &n, &bytes) != 2 || n < 1 || bytes < 8 || bytes % 8 != 0)
+    return complain(rank, text, "random:NEIGHBOURS:BYTES, bytes in eights");
+  if (n >= size) return complain(rank, text, "there are not so many other ranks");
+  int *order = shuffled(size, 1), *steps = shuffled(size - 1, 2);
+  *p = (pattern){.nroots = n, .nleaves = n, .doubles = bytes / 8};
+  p->root = room_for(n, sizeof *p->root);
+  while (order[seat] != rank) seat++;
+  for (int i = 0; i < n; i++)
+    p->root[i] = (grove_root){.rank = order[(seat + 1 + steps[i]) % size], .index = i};
+  free(order);
+  free(steps);
+  return 0;
+}
+
+/* ---- multigrid ---- */
+
+typedef struct level {
+  int reach, corners; /* how far in each direction; along how many directions at once */
+  int bytes;
+} level;
+static const level levels[SCALE_LEVELS] = {
+  {1, 1, 32768}, {1, 2, 8192}, {1, 3, 2048}, {2, 3, 256}, {3, 3, 32},
+};
+
+/* A box of ranks, as near to a cube as its factors allow. */
+static void shape_box(int size, int *box)
+{
+  box[0] = box[1] = box[2] = 0;
+  MPI_Dims_create(size, 3, box);
+}
+
+static int rank_at(const int *box, const int *at)
+{
+  int rank = 0;
+  for (int d = 0; d < 3; d++) rank = rank * box[d] + (at[d] + 4 * box[d]) % box[d];
+  return rank;
+}
+
+static int is_known(const pattern *p, int rank)
+{
+  for (int64_t i = 0; i < p->nleaves; i++)
+    if (p->root[i].rank == rank) return 1;
+  return 0;
+}
+
+static void add_neighbour(pattern *p, int self, int rank, int64_t index)
+{
+  if (rank == self || is_known(p, rank)) return;
+  p->root[p->nleaves++] = (grove_root){.rank = rank, .index = index};
+}
+
+/* Every neighbour needs something else. The box closes upon itself. */
+static int make_multigrid(const char *text, int rank, int size, pattern *p)
+{
+  int l = -1, box[3], step[3];
+  if (sscanf(text, "multigrid:%d", &l) != 1 || l < 0 || l >= SCALE_LEVELS)
+    return complain(rank, text, "multigrid:LEVEL, from 0 to 4");
+  const level *about = &levels[l];
+  int width = 2 * about->reach + 1;
+  shape_box(size, box);
+  int here[3] = {rank / (box[1] * box[2]), rank / box[2] % box[1], rank % box[2]};
+  *p = (pattern){.nroots = width * width * width, .doubles = about->bytes / 8};
+  p->root = room_for(p->nroots, sizeof *p->root);
+  for (int k = 0; k < p->nroots; k++) {
+    int there[3], corners = 0, rest = k;
+    for (int d = 0; d < 3; d++, rest /= width) {
+      step[d] = rest % width - about->reach;
+      there[d] = here[d] + step[d];
+      corners += step[d] != 0;
+    }
+    if (corners <= about->corners) add_neighbour(p, rank, rank_at(box, there), k);
+  }
+  return 0;
+}
+
+/* ---- matrices ---- */
+
+static int64_t first_of(int64_t n, int size, int rank)
+{
+  return n * rank / size;
+}
+
+static int owner_of(int64_t n, int size, int64_t column)
+{
+  int rank = (int)(column * size / n);
+  while (first_of(n, size, rank + 1) <= column) rank++;
+  while (first_of(n, size, rank) > column) rank--;
+  return rank;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Entries by the rank of their row: needed[first[r]] on are the columns of rank r. */
+static int64_t *group_columns(const matrix_market *m, int size, int64_t *first)
+{
+  int64_t *columns = room_for(m->count, sizeof *columns);
+  int64_t *next = calloc((size_t)size + 1, sizeof *next);
+  for (int64_t k = 0; k < m->count; k++) next[owner_of(m->rows, size, m->row[k]) + 1]++;
+  for (int r = 0; r < size; r++) next[r + 1] += next[r];
+  memcpy(first, next, ((size_t)size + 1) * sizeof *first);
+  for (int64_t k = 0; k < m->count; k++)
+    columns[next[owner_of(m->rows, size, m->row[k])]++] = m->col[k];
+  free(next);
+  return columns;
+}
+
+/* Sorts, and keeps each column once that is another rank's. */
+static int64_t keep_distinct(int64_t *columns, int64_t count, int64_t lower, int64_t upper)
+{
+  int64_t kept = 0;
+  qsort(columns, (size_t)count, sizeof *columns, by_value);
+  for (int64_t k = 0; k < count; k++) {
+    int own = columns[k] >= lower && columns[k] < upper;
+    if (!own && (kept == 0 || columns[kept - 1] != columns[k])) columns[kept++] = columns[k];
+  }
+  return kept;
+}
+
+/* Rank 0 reads, and tells each rank which columns it needs. */
+static void deal(const matrix_market *m, int size, MPI_Comm comm, int64_t **mine, int64_t *count)
+{
+  int64_t *first = room_for(size + 1, sizeof *first);
+  int64_t *columns = group_columns(m, size, first);
+  for (int r = size - 1; r >= 0; r--) {
+    int64_t *at = columns + first[r];
+    int64_t n = keep_distinct(at, first[r + 1] - first[r], first_of(m->rows, size, r),
+                              first_of(m->rows, size, r + 1));
+    if (r > 0) {
+      MPI_Send(&n, 1, MPI_INT64_T, r, 0, comm);
+      MPI_Send(at, (int)n, MPI_INT64_T, r, 1, comm);
+      continue;
+    }
+    *count = n;
+    *mine = room_for(n, sizeof **mine);
+    memcpy(*mine, at, (size_t)n * sizeof **mine);
+  }
+  free(first);
+  free(columns);
+}
+
+static void be_dealt(MPI_Comm comm, int64_t **mine, int64_t *count)
+{
+  MPI_Recv(count, 1, MPI_INT64_T, 0, 0, comm, MPI_STATUS_IGNORE);
+  *mine = room_for(*count, sizeof **mine);
+  MPI_Recv(*mine, (int)*count, MPI_INT64_T, 0, 1, comm, MPI_STATUS_IGNORE);
+}
+
+static int make_matrix(const char *text, MPI_Comm comm, int rank, int size, pattern *p)
+{
+  matrix_market m = {0};
+  matrix_market_error error;
+  int64_t rows = 0, *columns = NULL, count = 0;
+  if (rank == 0) {
+    const matrix_market_how how = {.pattern_only = 1};
+    if (matrix_market_read(text + strlen("matrix:"), &how, &m, &error))
+      complain(0, text, error.sentence);
+    else if (m.rows != m.cols || m.rows < size)
+      complain(0, text, "it is not square, or has fewer rows than there are ranks");
+    else
+      rows = m.rows;
+  }
+  MPI_Bcast(&rows, 1, MPI_INT64_T, 0, comm);
+  if (rows > 0 && rank == 0) deal(&m, size, comm, &columns, &count);
+  if (rows > 0 && rank != 0) be_dealt(comm, &columns, &count);
+  matrix_market_free(&m);
+  if (rows == 0) return 1;
+  *p = (pattern){.nroots = first_of(rows, size, rank + 1) - first_of(rows, size, rank),
+                 .nleaves = count,
+                 .doubles = 1};
+  p->root = room_for(count, sizeof *p->root);
+  for (int64_t i = 0; i < count; i++) {
+    int owner = owner_of(rows, size, columns[i]);
+    p->root[i] = (grove_root){.rank = owner, .index = columns[i] - first_of(rows, size, owner)};
+  }
+  free(columns);
+  return 0;
+}
+
+int pattern_make(const char *text, MPI_Comm comm, pattern *out)
+{
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (strncmp(text, "random:", 7) == 0) return make_random(text, rank, size, out);
+  if (strncmp(text, "multigrid:", 10) == 0) return make_multigrid(text, rank, size, out);
+  if (strncmp(text, "matrix:", 7) == 0) return make_matrix(text, comm, rank, size, out);
+  return complain(rank, text, "there is no such pattern");
+}

@@ -1,0 +1,26 @@
+/* What is exchanged at scale: the leaves of this rank and the roots they are joined to.
+ *
+ *     random:N:B      every rank needs B bytes of N others, and N others need B bytes of it, which
+ *                     are different for each: there is nothing to save but messages
+ *     multigrid:L     level L of a hierarchy on a box of ranks: 6 faces with 32 KiB on the finest
+ *                     level 0, up to the 342 next ranks with 32 B on the coarsest level 4
+ *     matrix:FILE     the halo of a matrix that is dealt out by blocks of rows, 8 bytes a value
+ */
+#ifndef BENCH_SCALE_PATTERN_H
+#define BENCH_SCALE_PATTERN_H
+
+#include <grove.h>
+
+typedef struct pattern {
+  int64_t nroots, nleaves;
+  grove_root *root; /* a leaf */
+  int doubles;      /* of a root's value */
+} pattern;
+
+enum { SCALE_LEVELS = 5 };
+
+/* 0 on success; else rank 0 has said why. Collective. */
+int pattern_make(const char *text, MPI_Comm comm, pattern *out);
+void pattern_free(pattern *p);
+
+#endif
