@@ -33,17 +33,18 @@ grove_status grove_multi_slots(const grove_forest *f, grove_index *out)
   GROVE_TRY(grove_index_reserve(slots->count, 0, slots->count - 1, &list));
   if (slots->narrow && list.narrow) {
     GROVE_TRY(number_narrow(f->nroots, slots->count, slots->narrow, list.narrow));
-    *out = list;
-    return GROVE_OK;
+  } else {
+    GROVE_NEW(next, f->nroots + 1);
+    for (int64_t e = 0; e < slots->count; e++) next[grove_index_at(slots, e) + 1]++;
+    for (int64_t r = 0; r < f->nroots; r++) next[r + 1] += next[r];
+    for (int64_t e = 0; e < slots->count; e++)
+      grove_index_put(&list, e, next[grove_index_at(slots, e)]++);
   }
-  GROVE_NEW(next, f->nroots + 1);
-  for (int64_t e = 0; e < slots->count; e++) next[grove_index_at(slots, e) + 1]++;
-  for (int64_t r = 0; r < f->nroots; r++) next[r + 1] += next[r];
-  for (int64_t e = 0; e < slots->count; e++)
-    grove_index_put(&list, e, next[grove_index_at(slots, e)]++);
   *out = list;
+  list = (grove_index){0};
 fail:
   free(next);
+  grove_index_free(&list);
   return status;
 }
 
