@@ -1,53 +1,14 @@
 /* A rank that runs out of memory while a forest is made from others, at each of its larger
  * allocations in turn: all ranks get GROVE_ERR_MEMORY and one sentence, nobody is left waiting, no
- * output is set, and with enough memory the same call succeeds. The linker puts the calloc and
- * malloc below in the place of Grove's.
+ * output is set, and with enough memory the same call succeeds. (scarce.h)
  *
  * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
  * and the parcels of an exchange, whose size a rank learns only when they come. */
 #include "algebra.h"
 #include "check.h"
+#include "scarce.h"
 
 #include <stdlib.h>
-
-/* Lists as long as this take at least so many bytes. */
-enum { LEAVES = 5000, LARGE_BYTES = LEAVES };
-
-static struct {
-  int armed;
-  int64_t met;  /* larger allocations so far */
-  int64_t fail; /* the number of the one that fails */
-  int parcel;   /* the next one is not meant */
-} scarce;
-
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-
-static int runs_out(size_t bytes)
-{
-  int parcel = scarce.parcel;
-  scarce.parcel = 0;
-  return scarce.armed && !parcel && bytes >= LARGE_BYTES && scarce.met++ == scarce.fail;
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-  return runs_out(count * bytes) ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-  return runs_out(bytes) ? NULL : __real_malloc(bytes);
-}
-
-/* MPI's profiling interface: here Grove asks how much memory a parcel needs that comes. */
-GROVE_API int MPI_Get_count(const MPI_Status *about, MPI_Datatype type, int *count)
-{
-  scarce.parcel = 1;
-  return PMPI_Get_count(about, type, count);
-}
 
 /* ---- the constructions ---- */
 

@@ -1,54 +1,16 @@
 /* A rank that runs out of memory, at each of its larger allocations in turn. In set_graph, which is
  * local, it gets GROVE_ERR_MEMORY and may set the graph again. In set-up all ranks get it and
- * nobody is left waiting; with enough memory the same forest is set up after all. The linker puts
- * the calloc and malloc below in the place of Grove's.
+ * nobody is left waiting; with enough memory the same forest is set up after all. The
+ * lists of the rank in trouble are long enough, also where only the third of them is meant that is
+ * joined to this very rank.
  *
  * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
  * and the parcels of an exchange, whose size a rank learns only when they come. */
 #include "check.h"
 #include "places.h"
+#include "scarce.h"
 
 #include <stdlib.h>
-
-/* Lists as long as this, on the rank in trouble, take at least so many bytes, also where only the
- * third of them is meant that is joined to this very rank. */
-enum { LEAVES = 5000, LARGE_BYTES = LEAVES };
-
-static struct {
-  int armed;
-  int64_t met;  /* larger allocations so far */
-  int64_t fail; /* the number of the one that fails */
-  int parcel;   /* the next one is not meant */
-} scarce;
-
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-
-static int runs_out(size_t bytes)
-{
-  int parcel = scarce.parcel;
-  scarce.parcel = 0;
-  return scarce.armed && !parcel && bytes >= LARGE_BYTES && scarce.met++ == scarce.fail;
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-  return runs_out(count * bytes) ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-  return runs_out(bytes) ? NULL : __real_malloc(bytes);
-}
-
-/* MPI's profiling interface: here Grove asks how much memory a parcel needs that comes. */
-GROVE_API int MPI_Get_count(const MPI_Status *about, MPI_Datatype type, int *count)
-{
-  scarce.parcel = 1;
-  return PMPI_Get_count(about, type, count);
-}
 
 /* ---- graphs: one rank has many leaves, all others one ---- */
 
