@@ -119,17 +119,34 @@ def columns(lines):
                      for line in lines)
 
 
+def markdown_table(lines):
+    """A table, from its head and its rows."""
+    head, *rest = (f"| {' | '.join(words)} |" for words in lines)
+    return [head, "|---" * len(lines[0]) + "|", *rest]
+
+
+def lscpu(*words):
+    """Its lines; none where there is no such command."""
+    try:
+        shown = subprocess.run(["lscpu", *words], capture_output=True, text=True, check=False)
+    except OSError:
+        return []
+    return shown.stdout.splitlines()
+
+
 def machine():
     """A name for this machine, without blanks: architecture, processor, number of cores."""
-    model = ""
-    try:
-        shown = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
-        model = next((line.split(":", 1)[1].strip() for line in shown.splitlines()
-                      if line.startswith("Model name:")), "")
-    except OSError:
-        pass
+    model = next((line.split(":", 1)[1].strip() for line in lscpu()
+                  if line.startswith("Model name:")), "")
     words = [platform.machine(), *model.split(), f"{len(os.sched_getaffinity(0))}-cores"]
     return "-".join(words)
+
+
+def cores():
+    """How many this process may use; hardware threads of one core are one, as to tools/launch."""
+    usable = len(os.sched_getaffinity(0))
+    distinct = {line for line in lscpu("-p=CORE,SOCKET") if not line.startswith("#")}
+    return min(usable, len(distinct) or usable)
 
 
 # ---- committed figures ----
@@ -139,19 +156,19 @@ def load(path):
         return []
     with open(path, encoding="utf-8") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    return [dict(zip(FIGURES, map(number, words))) for words in lines]
+    return [dict(zip(FIGURES, map(number, words)), ranks=int(words[2])) for words in lines]
 
 
 def save(path, rows, name, note):
     """Replaces what the file has for this machine, these MPIs and numbers of ranks."""
     new = [dict(row, machine=name) for row in rows if row["ratio"] is not None]
-    runs = {(row["mpi"], str(row["ranks"])) for row in new}
+    runs = {(row["mpi"], row["ranks"]) for row in new}
     kept = [row for row in load(path) if row["machine"] != name
-            or (row["mpi"], f"{row['ranks']:g}") not in runs]
+            or (row["mpi"], row["ranks"]) not in runs]
     with open(path, "w", encoding="utf-8") as file:
         file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run --save"
                    f" writes them.\n# {note}\n# {' '.join(FIGURES)}\n")
-        for row in sorted(kept + new, key=lambda r: (r["machine"], r["mpi"], float(r["ranks"]))):
+        for row in sorted(kept + new, key=lambda r: (r["machine"], r["mpi"], r["ranks"])):
             file.write(" ".join(f"{v:g}" if isinstance(v, float) else str(v)
                                 for v in (row[name] for name in FIGURES)) + "\n")
 
@@ -249,8 +266,6 @@ def compare(rows, path, name):
     if not old:
         return [f"there are no committed figures in {os.path.basename(path)}"]
     lines = [] if mine else ["no figures were committed for this machine; compared with another's"]
-    for row in mine or old:
-        row["ranks"] = f"{row['ranks']:g}"
     before = {key(row): row for row in (mine or old)}
     now = {key(row): row for row in rows if row["ratio"] is not None}
     better = worse = same = 0

@@ -10,9 +10,11 @@
  *
  * and at the very end 'scale: all done': SMPI may end well after a failure. ENTRANT is a route or
  * auto, ROUTE what it ran on. SECONDS from the start on all ranks until the last is through.
- * FOREST and INIT: seconds of set-up, of the slowest rank. MEMORY: bytes that the forest and the
- * operation take, on the rank that has most. MESSAGES, BYTES: off node, of all ranks.
+ * FOREST and INIT: seconds of set-up, of the slowest rank; a case has one forest. MEMORY: bytes
+ * that the forest and the operation take, on the rank that has most. MESSAGES, BYTES: off node, of
+ * all ranks.
  */
+#include "meeting.h"
 #include "pattern.h"
 #include "pingpong.h"
 
@@ -20,9 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3 }; /* the first is not timed; the others are alike but for where ranks wait */
+enum { ROUNDS = 2 }; /* the first is not timed */
 
-static const char *const entrants[] = {"standard", "2-step", "3-step", "split", "auto"};
+/* What a user would do comes first, on a forest that nobody has used. */
+static const char *const entrants[] = {"auto", "standard", "2-step", "3-step", "split"};
 enum { ENTRANTS = sizeof entrants / sizeof *entrants };
 
 /* What is measured; the most of all ranks, but sums from `messages` on. */
@@ -32,7 +35,7 @@ typedef struct figures {
 } figures;
 enum { MAXIMA = 5, SUMS = 3 };
 
-static int rank_of_me;
+static int rank_of_me, size_of_all;
 
 static void must(grove_status status, const char *call)
 {
@@ -78,18 +81,14 @@ static grove_forest *make_forest(grove_context *ctx, const pattern *p)
 
 static void exchange(grove_op *op, const pattern *p, double *root, double *leaf, figures *out)
 {
-  double total = 0;
   for (int round = 0; round < ROUNDS; round++) {
     fill(p, round, root, leaf);
     double since = scale_meet();
     must(grove_start(op), "grove_start");
     must(grove_wait(op), "grove_wait");
-    double seconds = MPI_Wtime() - since, most = 0;
-    MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (round > 0) total += most;
+    out->seconds = MPI_Wtime() - since;
     out->wrong += (double)count_wrong(p, round, leaf);
   }
-  out->seconds = total / (ROUNDS - 1);
 }
 
 static void report(grove_op *op, const char *name, const char *entrant, const figures *mine)
@@ -99,8 +98,7 @@ static void report(grove_op *op, const char *name, const char *entrant, const fi
   figures all = *mine, sum = *mine;
   sum.messages = (double)about.off_node_messages;
   sum.bytes = (double)about.off_node_bytes;
-  MPI_Allreduce(MPI_IN_PLACE, &all.seconds, MAXIMA, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Allreduce(MPI_IN_PLACE, &sum.messages, SUMS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  meeting_combine(size_of_all, &all.seconds, MAXIMA, &sum.messages, SUMS);
   if (rank_of_me != 0) return;
   printf("row %s %s %s %.9g %.9g %.9g %.9g %.0f %.0f %.0f %.0f\n", name, entrant, about.route,
          all.seconds, about.predicted_seconds, all.forest, all.init, all.memory, sum.messages,
@@ -108,28 +106,38 @@ static void report(grove_op *op, const char *name, const char *entrant, const fi
   fflush(stdout);
 }
 
-static void run_entrant(grove_context *ctx, const char *name, const char *entrant, const pattern *p,
-                        double *root, double *leaf)
+/* `about` has what the forest took. */
+static void run_entrant(grove_forest *forest, const char *name, const char *entrant,
+                        const pattern *p, double *root, double *leaf, figures about)
 {
   MPI_Datatype unit;
   grove_op *op = NULL;
-  figures f = {0};
   MPI_Type_contiguous(p->doubles, MPI_DOUBLE, &unit);
   MPI_Type_commit(&unit);
-  must(grove_context_set(ctx, "route", entrant), "grove_context_set");
+  int64_t before = scale_allocated();
+  double since = scale_meet();
+  must(grove_bcast_init(forest, unit, root, leaf, MPI_REPLACE, &op), "grove_bcast_init");
+  about.init = MPI_Wtime() - since;
+  about.memory += (double)(scale_allocated() - before);
+  exchange(op, p, root, leaf, &about);
+  report(op, name, entrant, &about);
+  must(grove_op_free(&op), "grove_op_free");
+  MPI_Type_free(&unit);
+}
+
+/* Every entrant on one forest. */
+static void run_entrants(grove_context *ctx, const char *name, const pattern *p, double *root,
+                         double *leaf)
+{
   int64_t before = scale_allocated();
   double since = scale_meet();
   grove_forest *forest = make_forest(ctx, p);
-  f.forest = MPI_Wtime() - since;
-  since = scale_meet();
-  must(grove_bcast_init(forest, unit, root, leaf, MPI_REPLACE, &op), "grove_bcast_init");
-  f.init = MPI_Wtime() - since;
-  f.memory = (double)(scale_allocated() - before);
-  exchange(op, p, root, leaf, &f);
-  report(op, name, entrant, &f);
-  must(grove_op_free(&op), "grove_op_free");
+  figures about = {.forest = MPI_Wtime() - since, .memory = (double)(scale_allocated() - before)};
+  for (int i = 0; i < ENTRANTS; i++) {
+    must(grove_context_set(ctx, "route", entrants[i]), "grove_context_set");
+    run_entrant(forest, name, entrants[i], p, root, leaf, about);
+  }
   must(grove_forest_free(&forest), "grove_forest_free");
-  MPI_Type_free(&unit);
 }
 
 /* The name of a case: of a file without folders and endings. */
@@ -150,7 +158,7 @@ static int run_case(grove_context *ctx, const char *text)
   double *root = calloc((size_t)(p.nroots * p.doubles) + 1, sizeof *root);
   double *leaf = calloc((size_t)(p.nleaves * p.doubles) + 1, sizeof *leaf);
   if (!root || !leaf) abort();
-  for (int i = 0; i < ENTRANTS; i++) run_entrant(ctx, name, entrants[i], &p, root, leaf);
+  run_entrants(ctx, name, &p, root, leaf);
   free(root);
   free(leaf);
   pattern_free(&p);
@@ -163,11 +171,12 @@ int main(int argc, char **argv)
   int failed = argc < 4;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_me);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_of_all);
   double since = scale_meet();
   must(grove_context_create(MPI_COMM_WORLD, &ctx), "grove_context_create");
-  double seconds = MPI_Wtime() - since, most = 0;
-  MPI_Reduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (rank_of_me == 0) printf("context %.9g\n", most);
+  double seconds = MPI_Wtime() - since;
+  meeting_combine(size_of_all, &seconds, 1, NULL, 0);
+  if (rank_of_me == 0) printf("context %.9g\n", seconds);
   for (int i = 3; i < argc && !failed; i++) {
     if (strcmp(argv[i], "pingpong") == 0)
       pingpong_run(atoi(argv[1]), atoi(argv[2]));

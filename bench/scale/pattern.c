@@ -61,6 +61,27 @@ static int make_random(const char *text, int rank, int size, pattern *p)
   return 0;
 }
 
+/* ---- near ---- */
+
+/* Ranks sit in a circle, in order; neighbours are among the nearest to both sides, twice as many as
+ * are needed to each, so that a node has as many neighbours however many ranks there are. */
+static int make_near(const char *text, int rank, int size, pattern *p)
+{
+  int n = 0, bytes = 0;
+  if (sscanf(text, "near:%d:%d", &n, &bytes) != 2 || n < 1 || bytes < 8 || bytes % 8 != 0)
+    return complain(rank, text, "near:NEIGHBOURS:BYTES, bytes in eights");
+  if (4 * n >= size) return complain(rank, text, "the circle is too small");
+  int *steps = shuffled(4 * n, 3);
+  *p = (pattern){.nroots = n, .nleaves = n, .doubles = bytes / 8};
+  p->root = room_for(n, sizeof *p->root);
+  for (int i = 0; i < n; i++) {
+    int step = steps[i] < 2 * n ? steps[i] - 2 * n : steps[i] - 2 * n + 1;
+    p->root[i] = (grove_root){.rank = (rank + step + size) % size, .index = i};
+  }
+  free(steps);
+  return 0;
+}
+
 /* ---- multigrid ---- */
 
 typedef struct level {
@@ -235,6 +256,7 @@ int pattern_make(const char *text, MPI_Comm comm, pattern *out)
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   if (strncmp(text, "random:", 7) == 0) return make_random(text, rank, size, out);
+  if (strncmp(text, "near:", 5) == 0) return make_near(text, rank, size, out);
   if (strncmp(text, "multigrid:", 10) == 0) return make_multigrid(text, rank, size, out);
   if (strncmp(text, "matrix:", 7) == 0) return make_matrix(text, comm, rank, size, out);
   return complain(rank, text, "there is no such pattern");

@@ -2,6 +2,8 @@
  *
  *     random:N:B      every rank needs B bytes of N others, and N others need B bytes of it, which
  *                     are different for each: there is nothing to save but messages
+ *     near:N:B        the same among the 4N ranks nearest by number, so that nodes, too, have as
+ *                     many neighbours however many ranks there are
  *     multigrid:L     level L of a hierarchy on a box of ranks: 6 faces with 32 KiB on the finest
  *                     level 0, up to the 342 next ranks with 32 B on the coarsest level 4
  *     matrix:FILE     the halo of a matrix that is dealt out by blocks of rows, 8 bytes a value

@@ -1,15 +1,31 @@
 #include "pingpong.h"
 
+#include "meeting.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { LARGEST = 4 << 20, ROUNDS = 4, STREAM_BYTES = 1 << 20, TAG = 10 };
 
+static void wait(MPI_Request request)
+{
+  int done = 0;
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  for (; !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) sched_yield();
+}
+
 static void send(char *data, int bytes, int peer)
 {
   MPI_Request request;
   MPI_Isend(data, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  wait(request);
+}
+
+static void receive(char *data, int bytes, int peer)
+{
+  MPI_Request request;
+  MPI_Irecv(data, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
+  wait(request);
 }
 
 /* Rank 0 and `peer`; seconds one way. */
@@ -18,7 +34,7 @@ static double bounce(char *data, int bytes, int rank, int peer)
   double since = MPI_Wtime();
   for (int k = 0; k < ROUNDS; k++) {
     if (rank == 0) send(data, bytes, peer);
-    MPI_Recv(data, bytes, MPI_BYTE, rank == 0 ? peer : 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    receive(data, bytes, rank == 0 ? peer : 0);
     if (rank == peer) send(data, bytes, 0);
   }
   return (MPI_Wtime() - since) / (2 * ROUNDS);
@@ -36,16 +52,16 @@ static void bounce_all(const char *where, int peer, int rank, char *data)
 /* All ranks of the first node send to those of the second. */
 static void stream(int node_size, int rank, char *data)
 {
-  MPI_Request request = MPI_REQUEST_NULL;
-  double since = scale_meet(), seconds, most = 0;
+  int size;
+  double since = scale_meet();
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank < node_size)
-    MPI_Isend(data, STREAM_BYTES, MPI_BYTE, rank + node_size, TAG, MPI_COMM_WORLD, &request);
+    send(data, STREAM_BYTES, rank + node_size);
   else if (rank < 2 * node_size)
-    MPI_Irecv(data, STREAM_BYTES, MPI_BYTE, rank - node_size, TAG, MPI_COMM_WORLD, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  seconds = MPI_Wtime() - since;
-  MPI_Reduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("injection %d %d %.9g\n", node_size, STREAM_BYTES, most);
+    receive(data, STREAM_BYTES, rank - node_size);
+  double seconds = MPI_Wtime() - since;
+  meeting_combine(size, &seconds, 1, NULL, 0);
+  if (rank == 0) printf("injection %d %d %.9g\n", node_size, STREAM_BYTES, seconds);
 }
 
 void pingpong_run(int node_size, int socket_size)

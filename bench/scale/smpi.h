@@ -1,18 +1,17 @@
 /* What SimGrid's MPI (SMPI 3.32) lacks or does differently, put right from outside: this header is
  * included before every file of the library and of the driver, whose code stays as it is.
  *
- * Waiting. All ranks are one thread of one process, and simulated time passes only inside SMPI. A
- * rank of Grove polls and yields; here to yield is to sleep, in simulated time, until one of the
- * requests completes that were asked for in vain since the last yield. So no poll costs time, and
- * what is measured does not depend on how often a rank looks. SMPI's MPI_Test is never called: one
- * that fails leaves traces, so that SMPI gets slower and in the end wakes the wrong sleepers.
+ * Messages between two ranks, and probes for them, are those of post.h: on SimGrid's clock, but not
+ * SMPI's, which takes a hundred times as much processor time for one.
  *
- * Set-up. Messages with the library's tags of set-up arrive in one inbox a rank, and are handed out
- * from there to who probes for them or receives them.
+ * Waiting. All ranks are one thread of one process, and simulated time passes only while all sleep.
+ * A rank of Grove polls and yields; here to yield is to sleep, in simulated time, until one of the
+ * requests completes that were asked for in vain since the last yield. So no poll costs time, and
+ * what is measured does not depend on how often a rank looks.
  *
  * Collective steps. SMPI's MPI_Iallreduce sends a message from every rank to every other, and its
- * MPI_Ibarrier lets ranks go before all have come. Here a step takes log P rounds of point-to-point
- * messages, as it does in the MPIs of real machines.
+ * MPI_Ibarrier lets ranks go before all have come. Here a step takes log P rounds of messages, as
+ * it does in the MPIs of real machines. The calls that make a context are SMPI's own.
  *
  * Memory. Bytes that this rank has allocated are counted: the linker wraps malloc and its like.
  */
@@ -42,7 +41,7 @@ int scale_yield(void);
 int smpi_clock_gettime(clockid_t clock, struct timespec *now);
 
 int64_t scale_allocated(void); /* bytes of this rank, now */
-/* All ranks leave at the same simulated moment, which it returns. */
+/* All ranks leave at the same simulated moment, which it returns. Nothing is under way then. */
 double scale_meet(void);
 
 #ifndef SCALE_ITSELF

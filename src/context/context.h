@@ -297,6 +297,7 @@ typedef struct grove_mail {
 grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64_t *values, int n,
                                     grove_mail *mail);
 void grove_parcels_free(int n, grove_parcel *parcels);
+void grove_parcels_sort(int n, grove_parcel *parcels); /* by ascending peer */
 
 /* ---- tags (tags.c) ---- */
 

@@ -57,6 +57,11 @@ static int by_peer(const void *a, const void *b)
   return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
+void grove_parcels_sort(int n, grove_parcel *parcels)
+{
+  if (n > 1) qsort(parcels, (size_t)n, sizeof *parcels, by_peer);
+}
+
 void grove_parcels_free(int n, grove_parcel *parcels)
 {
   for (int i = 0; parcels && i < n; i++) free(parcels[i].data);
@@ -295,7 +300,7 @@ static grove_status finish(exchange *e)
   free(e->replies);
   free(e->answers);
   free(e->deliveries);
-  if (e->ncame > 1) qsort(e->came, (size_t)e->ncame, sizeof *e->came, by_peer);
+  grove_parcels_sort(e->ncame, e->came);
   e->mail->ncame = e->ncame;
   e->mail->came = e->came;
 fail:

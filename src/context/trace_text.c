@@ -47,13 +47,22 @@ static void escape(const char *text, char *out)
 
 /* ---- times ---- */
 
-/* Nanoseconds since the beginning of the time line, by rank 0's clock, for a time by this rank's.
- * Between the two readings the clocks are taken to have drifted apart evenly. */
-static int64_t on_time_line(const grove_trace *t, double time)
+/* By how much this rank's clock is ahead of rank 0's. Between the two readings the clocks are taken
+ * to have drifted apart evenly; but not where the readings differ by no more than they may be
+ * wrong: in a short trace that would stretch what is on it. */
+static double ahead_at(const grove_trace *t, double time)
 {
   const grove_reading *a = &t->first, *b = &t->last;
+  double drift = b->ahead - a->ahead, error = a->error + b->error;
+  if (drift <= error && -drift <= error) return a->error < b->error ? a->ahead : b->ahead;
   double part = b->here > a->here ? (time - a->here) / (b->here - a->here) : 0;
-  double seconds = time - (a->ahead + part * (b->ahead - a->ahead)) - t->origin;
+  return a->ahead + part * drift;
+}
+
+/* Nanoseconds from the beginning of the time line, by rank 0's clock; `time` is by this rank's. */
+static int64_t on_time_line(const grove_trace *t, double time)
+{
+  double seconds = time - ahead_at(t, time) - t->origin;
   return seconds > 0 ? (int64_t)(1e9 * seconds + 0.5) : 0;
 }
 

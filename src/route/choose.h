@@ -1,10 +1,10 @@
 /* The choice between routes: the model's price of what each would send.
  *
  * Nobody knows all edges of a forest. Every rank tells the first rank of its node, its *clerk*, and
- * the clerks of the nodes that need something of it, what it has for whom, in numbers: one sparse
- * exchange, once for a forest. A clerk then knows the demand (demand.h) of its node, counts and
- * prices every route for it, and the dearest node's price counts: one small reduction for each size
- * of unit, all ranks with the same outcome.
+ * the clerks of the nodes that need something of it, what it has for whom, in numbers: a sparse
+ * exchange, or two (clerks.h), once for a forest. A clerk then knows the demand (demand.h) of its
+ * node, counts and prices every route for it, and the dearest node's price counts: one small
+ * reduction for each size of unit, all ranks with the same outcome.
  *
  *     GROVE_TRY(grove_survey_create(f, share, &survey));            collective, once
  *     GROVE_TRY(grove_route_choose(survey, &question, &choice));    collective, for each size

@@ -49,12 +49,6 @@ grove_status grove_pieces_send(const grove_topo *topo, grove_pieces *pieces);
 grove_status grove_pieces_cut(const grove_pieces *pieces, int64_t n, const grove_share *shares,
                               grove_legs *out);
 
-/* Whose business it is to decide for a node. */
-static inline int grove_split_clerk(const grove_topo *topo, int node)
-{
-  return grove_topo_node_rank(topo, node, 0);
-}
-
 /* The relay's `settle` (split_settle.c). */
 grove_status grove_split_settle(grove_context *ctx, const grove_build *how, int64_t n,
                                 const grove_demand_block *blocks, grove_legs *out,

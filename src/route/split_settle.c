@@ -1,8 +1,8 @@
-/* Who sends and receives which piece, settled by the clerks of the nodes: their first ranks. Three
+/* Who sends and receives which piece, settled by the clerks of the nodes (clerks.h). Three
  * exchanges: every rank tells its blocks, to its clerk and to those of their nodes; a clerk tells
  * the clerks of the nodes that send to it the pieces and their receivers; and those tell their
  * ranks the legs of their blocks. */
-#include "route/post.h"
+#include "route/clerks.h"
 #include "route/split.h"
 
 #include <stdlib.h>
@@ -32,8 +32,7 @@ static grove_status write_blocks(const settlement *s, int64_t n, const grove_dem
 {
   grove_status status = GROVE_OK;
   for (int64_t i = 0; i < n; i++) {
-    int clerks[2] = {grove_split_clerk(s->topo, s->node),
-                     grove_split_clerk(s->topo, blocks[i].node)};
+    int clerks[2] = {grove_clerk(s->topo, s->node), grove_clerk(s->topo, blocks[i].node)};
     for (int k = 0; k < 2; k++) {
       int64_t *words = NULL;
       GROVE_TRY(grove_post_write(post, clerks[k], 2, &words));
@@ -85,8 +84,8 @@ static grove_status tell_blocks(settlement *s, int64_t n, const grove_demand_blo
   grove_status status = GROVE_OK;
   grove_post post = {0};
   if (*mine == GROVE_OK) *mine = write_blocks(s, n, blocks, &post);
-  GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
-  *mine = read_all_blocks(s, &post);
+  GROVE_TRY(grove_clerks_exchange(s->ctx, mine, &post));
+  if (*mine == GROVE_OK) *mine = read_all_blocks(s, &post);
 fail:
   grove_post_free(&post);
   return status;
@@ -101,7 +100,7 @@ static grove_status write_pieces(const settlement *s, grove_post *post)
   GROVE_TRY(grove_pieces_receive(s->topo, s->how->cap, s->nin, s->in, &pieces));
   for (int64_t i = 0; i < pieces.count; i++) {
     int64_t *words = NULL;
-    GROVE_TRY(grove_post_write(post, grove_split_clerk(s->topo, pieces.piece[i].node), 2, &words));
+    GROVE_TRY(grove_post_write(post, grove_clerk(s->topo, pieces.piece[i].node), 2, &words));
     words[0] = pieces.piece[i].receiver;
     words[1] = pieces.piece[i].units;
   }
@@ -203,7 +202,7 @@ fail:
 static grove_status read_letter(const settlement *s, const grove_post *post, int64_t n,
                                 const grove_demand_block *blocks, grove_legs *out)
 {
-  int clerk = grove_split_clerk(s->topo, s->node), count = grove_post_count(post);
+  int clerk = grove_clerk(s->topo, s->node), count = grove_post_count(post);
   grove_reader r = {.from = clerk};
   if (count > 0) r = grove_post_read(post, 0);
   if (count > 1 || r.from != clerk) return not_understood(s, r.from);

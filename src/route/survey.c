@@ -5,6 +5,7 @@
 #include "base/distinct.h"
 #include "base/order.h"
 #include "route/choose.h"
+#include "route/clerks.h"
 
 #include <stdlib.h>
 
@@ -122,20 +123,15 @@ fail:
 
 enum { HEADING = 2, PAIR = 3, BLOCK = 2 };
 
-static int clerk_of(const offer *o, int node)
-{
-  return grove_topo_node_rank(o->topo, node, 0);
-}
-
 /* Of n groups, `order` or all of them, and of some blocks. */
-static grove_status write_letter(const offer *o, int peer, int n, const int32_t *order,
+static grove_status write_letter(const offer *o, int node, int n, const int32_t *order,
                                  int64_t nblocks, const grove_demand_block *blocks,
-                                 grove_parcel *out)
+                                 grove_post *post)
 {
   grove_status status = GROVE_OK;
-  int64_t *text = NULL, npairs = n - (!order && o->own >= 0);
-  int64_t length = HEADING + PAIR * npairs + BLOCK * nblocks, at = HEADING;
-  GROVE_ROOM(text, length);
+  int64_t *text = NULL, npairs = n - (!order && o->own >= 0), at = HEADING;
+  GROVE_TRY(grove_post_write(post, grove_clerk(o->topo, node),
+                             HEADING + PAIR * npairs + BLOCK * nblocks, &text));
   text[0] = npairs;
   text[1] = nblocks;
   for (int i = 0; i < n; i++) {
@@ -149,63 +145,52 @@ static grove_status write_letter(const offer *o, int peer, int n, const int32_t 
     text[at++] = blocks[i].node;
     text[at++] = blocks[i].units;
   }
-  *out = (grove_parcel){.peer = peer, .bytes = length * (int64_t)sizeof *text, .data = text};
 fail:
   return status;
 }
 
-/* All to the own clerk, and to others what concerns their node. `own` is the letter to oneself. */
-static grove_status write_letters(const offer *o, grove_mail *mail, grove_parcel *own)
+/* All to the own clerk, and to others what concerns their node. */
+static grove_status write_letters(const offer *o, grove_post *post)
 {
   grove_status status = GROVE_OK;
-  int clerk = clerk_of(o, o->node);
   int64_t block = 0;
-  GROVE_NEW(mail->sent, o->nblocks + 1);
   for (int i = 0, end; i < o->n; i = end) {
     end = end_of_node(o, i);
     if (node_of(o, i) == o->node) continue;
-    GROVE_TRY(write_letter(o, clerk_of(o, node_of(o, i)), end - i, o->order + i, 1,
-                           &o->blocks[block++], &mail->sent[mail->nsent]));
-    mail->nsent++;
+    GROVE_TRY(write_letter(o, node_of(o, i), end - i, o->order + i, 1, &o->blocks[block++], post));
   }
-  grove_parcel *home = clerk == o->rank ? own : &mail->sent[mail->nsent];
-  GROVE_TRY(write_letter(o, clerk, o->n, NULL, o->nblocks, o->blocks, home));
-  mail->nsent += home != own;
+  GROVE_TRY(write_letter(o, o->node, o->n, NULL, o->nblocks, o->blocks, post));
 fail:
   return status;
 }
 
 /* ---- the clerk ---- */
 
-static void read_letter(const grove_parcel *letter, grove_demand *d)
+static void read_letter(grove_reader letter, grove_demand *d)
 {
-  const int64_t *text = letter->data, *next = text + HEADING;
+  const int64_t *text = letter.at, *next = text + HEADING;
   for (int64_t i = 0; i < text[0]; i++, next += PAIR)
     d->pairs[d->npairs++] = (grove_demand_pair){
-      .from = letter->peer, .to = (int32_t)next[0], .edges = next[1], .distinct = next[2]};
+      .from = letter.from, .to = (int32_t)next[0], .edges = next[1], .distinct = next[2]};
   for (int64_t i = 0; i < text[1]; i++, next += BLOCK)
     d->blocks[d->nblocks++] =
-      (grove_demand_block){.from = letter->peer, .node = (int32_t)next[0], .units = next[1]};
+      (grove_demand_block){.from = letter.from, .node = (int32_t)next[0], .units = next[1]};
 }
 
-/* Letters come by ascending rank; the own one goes among them. */
-static grove_status read_letters(const grove_mail *mail, const grove_parcel *own, grove_demand *out)
+/* Letters come by ascending rank. */
+static grove_status read_letters(const grove_post *post, grove_demand *out)
 {
   grove_status status = GROVE_OK;
-  const int64_t *text = own->data;
-  int64_t npairs = text[0], nblocks = text[1];
+  int64_t npairs = 0, nblocks = 0;
   grove_demand d = {0};
-  for (int i = 0; i < mail->ncame; i++) {
-    text = mail->came[i].data;
+  for (int i = 0; i < grove_post_count(post); i++) {
+    const int64_t *text = grove_post_read(post, i).at;
     npairs += text[0];
     nblocks += text[1];
   }
   GROVE_ROOM(d.pairs, npairs);
   GROVE_ROOM(d.blocks, nblocks);
-  int i = 0;
-  while (i < mail->ncame && mail->came[i].peer < own->peer) read_letter(&mail->came[i++], &d);
-  read_letter(own, &d);
-  while (i < mail->ncame) read_letter(&mail->came[i++], &d);
+  for (int i = 0; i < grove_post_count(post); i++) read_letter(grove_post_read(post, i), &d);
   *out = d;
   d = (grove_demand){0};
 fail:
@@ -216,7 +201,7 @@ fail:
 /* ---- the survey ---- */
 
 /* What a rank can do by itself. */
-static grove_status prepare(const grove_forest *f, int share, grove_mail *mail, grove_parcel *own)
+static grove_status prepare(const grove_forest *f, int share, grove_post *post)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &f->ctx->topo;
@@ -230,7 +215,7 @@ static grove_status prepare(const grove_forest *f, int share, grove_mail *mail, 
   GROVE_TRY(list_pairs(&o));
   GROVE_TRY(sort_by_node(&o));
   GROVE_TRY(list_blocks(&o));
-  GROVE_TRY(write_letters(&o, mail, own));
+  GROVE_TRY(write_letters(&o, post));
 fail:
   free_offer(&o);
   return status;
@@ -248,15 +233,13 @@ void grove_survey_free(grove_survey **survey)
 static grove_status exchange(const grove_forest *f, grove_status mine, grove_survey *survey)
 {
   grove_status status = GROVE_OK;
-  grove_mail mail = {0};
-  grove_parcel own = {0};
-  if (mine == GROVE_OK) mine = prepare(f, survey->share, &mail, &own);
-  GROVE_TRY(grove_context_exchange(f->ctx, mine, NULL, 0, &mail));
-  if (survey->clerk) survey->failure = read_letters(&mail, &own, &survey->demand);
+  grove_post post = {0};
+  if (mine == GROVE_OK) mine = prepare(f, survey->share, &post);
+  GROVE_TRY(grove_clerks_exchange(f->ctx, &mine, &post));
+  if (survey->clerk)
+    survey->failure = mine == GROVE_OK ? read_letters(&post, &survey->demand) : mine;
 fail:
-  free(own.data);
-  grove_parcels_free(mail.nsent, mail.sent);
-  grove_parcels_free(mail.ncame, mail.came);
+  grove_post_free(&post);
   return status;
 }
 

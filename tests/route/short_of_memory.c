@@ -7,6 +7,7 @@
  * and the parcels of an exchange, whose size a rank learns only when they come. */
 #include "check.h"
 #include "places.h"
+#include "route/clerks.h"
 #include "route/route.h"
 
 #include <stdlib.h>
@@ -108,6 +109,35 @@ static int fail_one(const place *p, const grove_route *route, const grove_build 
   return failed;
 }
 
+/* Letters to all clerks, by deputies. A clerk's failure to open them is its own. Returns 0 if there
+ * is no allocation of this number. */
+static int fail_letters(const place *p, int bad, int64_t number)
+{
+  const grove_topo *topo = &p->ctx->topo;
+  grove_post post = {0};
+  grove_status mine = GROVE_OK;
+  scarce.met = 0;
+  scarce.fail = number;
+  scarce.armed = p->rank == bad;
+  for (int node = 0; node < topo->nnodes && mine == GROVE_OK; node++) {
+    int64_t *words = NULL;
+    mine = grove_post_write(&post, grove_clerk(topo, node), LARGE_BYTES / 8 + 1, &words);
+    for (int i = 0; mine == GROVE_OK && i <= LARGE_BYTES / 8; i++) words[i] = i;
+  }
+  grove_status status = grove_deputies_exchange(p->ctx, &mine, &post);
+  scarce.armed = 0;
+  int failed = most(p, scarce.met > number);
+  CHECK(most(p, status != GROVE_OK) == (status != GROVE_OK), "one has %s",
+        grove_status_name(status));
+  CHECK(most(p, status != GROVE_OK || mine != GROVE_OK) == failed, "allocation %lld: %s",
+        (long long)number, grove_status_name(status));
+  if (status == GROVE_OK && mine == GROVE_OK)
+    CHECK(grove_post_count(&post) == (topo->place[p->rank].local == 0 ? p->size : 0), "%d letters",
+          grove_post_count(&post));
+  grove_post_free(&post);
+  return failed;
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "route/short_of_memory");
@@ -121,6 +151,11 @@ int main(int argc, char **argv)
         while (fail_one(&p, grove_routes[i], &how, bad, number)) number++;
         CHECK(number > 0 || !grove_routes[i]->relays, "no allocation failed");
       }
+  }
+  for (int bad = 0; bad < p.size; bad++) {
+    int64_t number = 0;
+    while (fail_letters(&p, bad, number)) number++;
+    CHECK(number > 2, "only %lld allocations failed", (long long)number);
   }
   place_free(&p);
   return test_end();

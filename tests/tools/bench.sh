@@ -147,6 +147,33 @@ assert r.compare(better, path, "here")[-1].startswith("1 better, 0 worse"), path
 r.save(path, better, "here", "note")
 r.save(path, rows, "there", "note")
 assert sorted(row["machine"] for row in r.load(path)) == ["here", "there"], r.load(path)
+
+# bench/run --cores: tables and pictures of made-up figures, by number of ranks.
+import os, shutil
+import cores, routes
+
+def row(case, peer, ranks, ratio, outcome, target="0 win -"):
+    line = f"row {case} grove {peer} mpi-send 1 1 {ratio} {ratio} {ratio} {target}"
+    return r.parse([line.replace("win", outcome)], "openmpi", ranks, "cma")[0]
+
+os.remove(path)
+for ranks, ratio, outcome in ((2, 0.5, "win"), (16, 1.5, "loss")):
+    r.save(path, [row("pair-8", "mpi", ranks, ratio, outcome, "0.75 win missed"),
+                  row("alloc-8", "mpi", ranks, 1, "tie"), row("init-8", "mpi", ranks, 9, "loss"),
+                  row("face-8Ki", "mpi-neighbor", ranks, 0.5, "win"),
+                  row("face-8Ki", "mpi", ranks, 0.5, "win"),
+                  row("begin-8", "grove", ranks, 0.5, "win")], "there", "note")
+name, found = cores.of_one_machine(r.load(path))
+assert name == "there" and len(found) == 12, found
+assert cores.counts(found)[1:] == [["openmpi", "2", "2, 1, 1", "3, 1, 1", "0, 0, 1"],
+                                   ["openmpi", "16", "1, 1, 2", "2, 1, 2", "0, 0, 1"]], found
+lines = cores.ratios(found)
+assert lines[1][2:] == ["0.75", "0.500 missed", "**1.500** (1.500 - 1.500) missed"], lines
+assert len(lines) == 6 and cores.absent(found) == ["hypre", "mpi-packed", "petsc", "tpetra"], lines
+routes.PICTURES = path + "-pictures"
+if shutil.which("gnuplot"):
+    cores.draw(found)
+    assert len(os.listdir(routes.PICTURES)) == 3, os.listdir(routes.PICTURES)
 EOP
 
 echo 'the driver finds what is wrong, and bench/run takes the better peer'

@@ -1,0 +1,169 @@
+"""The grid with a core for each rank: what the figures say by number of ranks, and pictures of it.
+
+bench/run --cores measures; all that is here is computed from the figures that it saved.
+"""
+
+import os
+import shutil
+
+import routes
+import rows as r
+
+GRID = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grid.txt")
+BY_SIZE = {"pair": "arrays from malloc", "alloc": "arrays from grove_alloc"}  # pictures of sizes
+
+
+def grid():
+    """Of each case its size, what is measured, and the peers."""
+    with open(GRID, encoding="utf-8") as file:
+        lines = [line.partition("#")[0].split() for line in file]
+    return {words[0]: {"size": float(words[5]), "measure": words[8],
+                       "peers": {word.split("/")[1].split(":")[0] for word in words[9:]}}
+            for words in lines if words}
+
+
+def of_one_machine(rows):
+    """Those of this machine, or of the last in the file if it has none of this one."""
+    names = [row["machine"] for row in rows]
+    name = r.machine() if r.machine() in names else names[-1]
+    return name, [row for row in rows if row["machine"] == name]
+
+
+def another(peer):
+    """Grove with itself, and a figure by itself, win nothing."""
+    return not peer.startswith(("grove", "value"))
+
+
+def of_others(rows):
+    return [row for row in rows if another(row["peer"])]
+
+
+def numbers(rows, field, *names):
+    return ", ".join(str(sum(row[field] == name for row in rows)) for name in names)
+
+
+def counts(rows):
+    """A line a run."""
+    outcomes = ("outcome", "win", "tie", "loss")
+    lines = [["MPI", "ranks", "wins, ties, losses against MPI by hand",
+              "against all that are there", "targets met, within, missed"]]
+    for mpi, ranks, part in r.by_run(rows):
+        by_hand = [row for row in part if row["peer"] == "mpi"]
+        lines.append([mpi, str(ranks), numbers(by_hand, *outcomes),
+                      numbers(of_others(part), *outcomes),
+                      numbers(part, "judgement", "met", "within", "missed")])
+    return lines
+
+
+def cell(row):
+    """The ratio; what is no win with its interval, a loss in bold, a missed target in words."""
+    text = f"{row['ratio']:.3f}"
+    if row["outcome"] != "win" and another(row["peer"]):
+        text = f"**{text}**" if row["outcome"] == "loss" else text
+        text += f" ({row['low']:.3f} - {row['high']:.3f})"
+    return text + (" missed" if row["judgement"] == "missed" else "")
+
+
+def ratios(rows):
+    """A line a comparison that is one with others or has a target, a column a run."""
+    runs = [(mpi, ranks) for mpi, ranks, _ in r.by_run(rows)]
+    lines = [["case", "here / there", "target", *(f"{mpi}, {ranks}" for mpi, ranks in runs)]]
+    found = {}
+    for row in rows:
+        if row["target"] or another(row["peer"]):
+            key = (row["case"], row["method"], row["peer"])
+            found.setdefault(key, {})[row["mpi"], row["ranks"]] = row
+    for (case, method, peer), line in found.items():
+        target = next(iter(line.values()))["target"]
+        lines.append([case, f"{method} / {peer}", f"{target:g}" if target else "-",
+                      *(cell(line[run]) if run in line else "-" for run in runs)])
+    return lines
+
+
+def absent(rows):
+    """Peers that the grid has and the figures do not."""
+    wanted = set().union(*(case["peers"] for case in grid().values()))
+    return sorted(filter(another, wanted - {row["peer"] for row in rows}))
+
+
+def section(name, rows):
+    """What RESULTS.md has between its marks."""
+    lines = [f"On {name}:", "", *r.markdown_table(counts(rows)), ""]
+    if absent(rows):
+        lines += [f"Not on that machine, and not counted: {', '.join(absent(rows))}.", ""]
+    pictures = [f"![Grove over the better MPI by hand, {what}](pictures/cores-{name}.svg)"
+                for name, what in {**BY_SIZE, "cases": "other exchanges"}.items()]
+    return [*lines, *pictures, "", *r.markdown_table(ratios(rows)), ""]
+
+
+# ---- pictures ----
+
+def against_mpi(rows):
+    """Exchanges compared with MPI by hand."""
+    cases = grid()
+    return [row for row in rows if row["peer"] == "mpi" and row["method"] == "grove"
+            and cases[row["case"]]["measure"] == "exchange"]
+
+
+def plots(rows, place):
+    """Data and words for gnuplot: ratios with their intervals, a colour a number of ranks."""
+    runs = list(r.by_run(rows))
+    data = ["\n".join(f"{place(row, i / len(runs))} {row['ratio']:g} {row['low']:g} {row['high']:g}"
+                      for row in part) for i, (_, _, part) in enumerate(runs)]
+    titles = [f"{mpi}, {ranks} ranks" for mpi, ranks, _ in runs]
+    return data, titles
+
+
+def draw_sizes(family, what, rows):
+    cases = grid()
+    data, titles = plots(rows, lambda row, _: f"{cases[row['case']]['size']:g}")
+    shown = [f"$d{i} with yerrorlines pt 7 ps 0.5 title '{title}'"
+             for i, title in enumerate(titles)]
+    marks = {f"'{row['case'].split('-')[1]}' {cases[row['case']]['size']:g}": None for row in rows}
+    routes.plot(f"cores-{family}", "set logscale xy 2\nset key outside\nset xlabel 'bytes'\n"
+                f"set xtics ({', '.join(marks)})\nset offsets graph 0.02, graph 0.02\n"
+                f"set ylabel 'Grove over the better MPI by hand, {what}' noenhanced\n"
+                f"plot {', '.join(shown)}, 1 lc 'black' notitle\n", data)
+
+
+def draw_cases(rows):
+    names = list(dict.fromkeys(row["case"] for row in rows))
+    place = lambda row, shift: f"{names.index(row['case']) + 0.8 * shift - 0.3:g}"
+    data, titles = plots(rows, place)
+    shown = [f"$d{i} with yerrorbars pt 7 ps 0.4 title '{title}'" for i, title in enumerate(titles)]
+    marks = ", ".join(f"'{name}' {i}" for i, name in enumerate(names))
+    routes.plot("cores-cases", "set logscale y 2\nset key outside top horizontal\n"
+                f"set xtics ({marks}) rotate by 90 right\nset xrange [-1:{len(names)}]\n"
+                "set ylabel 'Grove over the better MPI by hand'\n"
+                f"plot {', '.join(shown)}, 1 lc 'black' notitle\n", data)
+
+
+def draw(rows):
+    if not shutil.which("gnuplot"):
+        routes.say("bench: no gnuplot: no pictures")
+        return
+    rows = against_mpi(rows)
+    family = lambda row: row["case"].split("-")[0]
+    for name, what in BY_SIZE.items():
+        draw_sizes(name, what, [row for row in rows if family(row) == name])
+    draw_cases([row for row in rows if family(row) not in BY_SIZE])
+
+
+def save(figures, results):
+    """The section of RESULTS.md and the pictures."""
+    name, rows = of_one_machine(r.load(figures))
+    r.write_results(results, "cores", section(name, rows))
+    draw(rows)
+
+
+def again(figures, results):
+    """bench/run --cores --figures; returns its exit status."""
+    rows = r.load(figures)
+    if not rows:
+        routes.say(f"bench: there are no figures in {os.path.basename(figures)}")
+        return 1
+    name, shown = of_one_machine(rows)
+    print(f"== {name}\n{r.columns(counts(shown))}\n\n{r.columns(ratios(shown))}")
+    if results:
+        save(figures, results)
+    return 0
