@@ -29,7 +29,9 @@ run cmake --install "$BUILD" --prefix "$work/grove"
 ((status == 0)) || fail 'Grove cannot be installed'
 lib=$(dirname "$(dirname "$(find "$work/grove" -name grove.pc)")")
 export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
-program mpicc <<<"exec '$(cached GROVE_MPICC)' \"\$@\""
+# MPICH makes standard output unbuffered, and puts, which compilers make of printf("%s\n"), then
+# writes the end of a line by itself, behind what another rank may have written meanwhile.
+program mpicc <<<"exec '$(cached GROVE_MPICC)' -fno-builtin-printf \"\$@\""
 program mpirun <<<"shift; exec '$PWD/tools/launch' \"\$@\""
 PATH=$work/bin:$work/grove/bin:$PATH
 
