@@ -1,9 +1,9 @@
 /* The price of a plan on a machine: seconds, by term, from its manifest (plan/manifest.h).
  *
- * Stage by stage. A rank pays for the messages that it sends or for those that it receives,
- * whichever is more; each message by locality and protocol. The first costs what a ping-pong
- * measured; a further one what it costs in a stream (LogGP's g and G, where the profile has them;
- * else the same again, which is the papers' alpha m + beta s). To that come
+ * In a stage a rank pays for the messages that it sends or for those that it receives, whichever is
+ * more; each message by locality and protocol. The first costs what a ping-pong measured; a further
+ * one what it costs in a stream: LogGP's g and G where it is sent, o_r where it is received, as far
+ * as the profile has them; else the same again, which is the papers' alpha m + beta s. To that come
  *
  *     injection    what a node's bytes need beyond the rank's own, when they share the interface
  *     queue        gamma for every step along the queue of receives that the plan really makes
@@ -11,10 +11,13 @@
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
  *     copy         bytes through shared memory, bytes that are packed before they travel
  *
- * A stage takes a node as long as its slowest rank, and at least the processor time of a host over
- * the cores that it has; where ranks outnumber cores and the profile knows crowds, at least as long
- * as an exchange takes there (the term `cores` is what that adds). Stages add up, and the dearest
- * node's price is that of the plan.
+ * and a stage takes at least the processor time of a host over the cores that it has; where ranks
+ * outnumber cores and the profile knows crowds, at least as long as an exchange takes there (the
+ * term `cores` is what that adds).
+ *
+ * A rank enters a stage when it has sent what it had to in earlier ones and what it passes on has
+ * come; so a plan takes as long as its longest chain of messages, whose terms are the price
+ * (price_stages.c).
  */
 #ifndef GROVE_MODEL_PRICE_H
 #define GROVE_MODEL_PRICE_H
@@ -113,6 +116,15 @@ void grove_load_keep(grove_load *load, const grove_machine *m, int64_t bytes);
 /* A rank's price of a stage; `seconds` is NaN where the machine lacks what it takes. */
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around);
+
+/* Of that: until what it sends is there, until what is sent to it is here, and until it could send
+ * more. */
+grove_price grove_load_sent(const grove_load *load, const grove_machine *m,
+                            const grove_pricing *how, const grove_neighbourhood *around);
+grove_price grove_load_received(const grove_load *load, const grove_machine *m,
+                                const grove_pricing *how, const grove_neighbourhood *around);
+grove_price grove_load_busy(const grove_load *load, const grove_machine *m,
+                            const grove_neighbourhood *around);
 
 /* How far apart two ranks are. */
 grove_locality grove_price_locality(const grove_topo *topo, int a, int b);

@@ -103,7 +103,8 @@ static void single_messages(void)
   grove_machine_free(&m);
 }
 
-/* A rank pays for all that it sends or for all that comes; the slowest counts; stages add up. */
+/* A rank pays for all that it sends or for all that comes; the slowest counts; a rank's stages add
+ * up. */
 static void several_messages(void)
 {
   grove_machine *m = machine();
@@ -140,6 +141,9 @@ static void streams(void)
   NEAR(p.term[GROVE_TERM_LATENCY], 10e-6 + 3 * 3e-6);
   NEAR(p.term[GROVE_TERM_BANDWIDTH], 100 * 1e-9 + 3 * 100 * 0.4e-9);
   NEAR(p.seconds, 10.1e-6 + 3 * 3.04e-6);
+  /* Whose messages come from several senders is busy with each for o_r. */
+  for (int from = 0; from < 4; from++) ship(&x, 0, from, 4, 100);
+  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 3 * 1e-6);
   grove_machine_free(&m);
 }
 
@@ -253,7 +257,7 @@ static double price_node(const grove_machine *m, int node, const grove_manifest 
   return p.seconds;
 }
 
-/* A node's price is that of its own ranks, stage by stage; the dearest node's is the plan's. */
+/* A node's price is that of its own ranks, one stage behind the other. */
 static void one_node(void)
 {
   grove_machine *m = machine();
@@ -267,8 +271,9 @@ static void one_node(void)
   grove_manifest_reverse(&x); /* who sent two messages receives them */
   CHECK(x.shipments[3].stage == 0 && x.shipments[3].from == 5 && x.shipments[3].to == 4,
         "what came last goes first");
-  NEAR(price_node(m, 0, &x), 1.01e-6 + 20.2e-6);
-  NEAR(price(m, &x, &messages).seconds, 1.01e-6 + 20.2e-6);
+  NEAR(price_node(m, 0, &x), 20.2e-6); /* what rank 0 gets of its own node is there long before */
+  NEAR(price(m, &x, &messages).seconds,
+       1.02e-6 + 20.2e-6); /* who knows all knows when they begin */
   NEAR(price_node(m, 0, &x), 0.0);
   /* What goes between nodes from a hub is not packed, nor what goes on inside the other node. */
   add_row(m, "pack", "any", "0..", 1e-8, "s/B");
@@ -279,9 +284,56 @@ static void one_node(void)
   NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
   ship(&x, 1, 4, 5, 100); /* at the same time directly */
   NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
-  ship(&x, 1, 6, 7, 1000);
-  NEAR(price_node(m, 1, &x), 1.1e-6 + 10e-6 + 1.01e-6);
+  ship(&x, 1, 6, 7, 1000); /* nobody waits for it */
+  NEAR(price_node(m, 1, &x), 10.1e-6 + 1.01e-6);
+  ship(&x, 1, 6, 7, 2000);
+  NEAR(price_node(m, 1, &x), 2e-6 + 3000 * 1.01e-8);
   grove_manifest_free(&x);
+  grove_machine_free(&m);
+}
+
+/* Ranks wait for what they pass on, and for nothing else. */
+static void chains(void)
+{
+  grove_machine *m = machine();
+  grove_manifest x = {0};
+  /* The slowest ranks of two stages, each with its own work, do not add up. */
+  for (int k = 0; k < 3; k++) ship(&x, 0, 0, 4 + k, 100);
+  for (int k = 0; k < 3; k++) ship(&x, 1, 1, 4 + k, 100);
+  NEAR(price(m, &x, &messages).seconds, 3 * 10.1e-6);
+  /* What goes on to another node is waited for: the last of two who send it. */
+  ship(&x, 0, 1, 0, 100);
+  ship(&x, 0, 2, 0, 100);
+  ship(&x, 1, 0, 4, 100);
+  NEAR(price(m, &x, &messages).seconds, 1.01e-6 + 2.02e-6 + 10.1e-6);
+  /* So is what has come from one; not what belongs to who passes on something else. */
+  ship(&x, 0, 0, 4, 100);
+  ship(&x, 0, 5, 4, 5000);
+  ship(&x, 1, 4, 6, 100);
+  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 2.02e-6);
+  /* A rank that is late makes those late who wait for it, not the others. */
+  ship(&x, 0, 1, 0, 100);
+  ship(&x, 1, 0, 4, 100);
+  ship(&x, 1, 2, 5, 100);
+  ship(&x, 2, 4, 6, 100);
+  ship(&x, 2, 5, 7, 300);
+  NEAR(price(m, &x, &messages).seconds, 1.01e-6 + 10.1e-6 + 2.02e-6);
+  grove_machine_free(&m);
+}
+
+/* Other nodes are taken to be as far as this one: its senders' mean. */
+static void other_nodes(void)
+{
+  grove_machine *m = machine();
+  grove_manifest x = {0};
+  ship(&x, 0, 1, 0, 100); /* node 0 gathers: rank 0 sends at 1.01 us, rank 2 at once */
+  ship(&x, 1, 0, 4, 100);
+  ship(&x, 1, 2, 5, 100);
+  ship(&x, 1, 6, 3, 100);
+  ship(&x, 2, 3, 1, 100);
+  NEAR(price_node(m, 0, &x), (11.11e-6 + 10.1e-6) / 2 + 2.02e-6);
+  NEAR(price_node(m, 1, &x), 10.1e-6);
+  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 2.02e-6);
   grove_machine_free(&m);
 }
 
@@ -346,6 +398,8 @@ int main(int argc, char **argv)
   shared_memory();
   few_cores();
   one_node();
+  chains();
+  other_nodes();
   nodes_on_a_host();
   whole_numbers();
   unknown();

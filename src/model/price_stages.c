@@ -1,0 +1,337 @@
+/* All ranks, or those of a node: what their stages take when each waits for those before it. */
+#include "model/price.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALL_NODES = -1 };
+
+/* How far a rank is. Times are prices: what has been paid since the start, by term. */
+typedef struct progress {
+  grove_price free;  /* it has sent what it had to */
+  grove_price ready; /* it has received what it will pass on */
+  grove_price done;  /* it has received all */
+  /* In this stage: */
+  grove_price begun;   /* it begins to send */
+  grove_price arrived; /* the last of that is there */
+  grove_price first;   /* the first of those begins who send to it; no time: nobody does */
+} progress;
+
+/* What stages need to be priced; tables with a row a rank, a node and a host that is priced. */
+typedef struct stages {
+  const grove_machine *m;
+  const grove_topo *topo;
+  const grove_pricing *how;
+  int node; /* the only one that is priced, or ALL_NODES */
+  int nstages;
+  int nranks, nnodes, ndomains;
+  grove_load *load;            /* a rank */
+  grove_load *passed;          /* a rank: what it receives and passes on later */
+  int *inside;                 /* a rank: has it messages inside its node? */
+  int (*last)[2];              /* a rank: in which stage it last sends on node, and off; or -1 */
+  progress *at;                /* a rank */
+  progress elsewhere;          /* begun and arrived: of what the one node sends, in the mean */
+  grove_neighbourhood *nodes;  /* a node */
+  grove_neighbourhood *domain; /* a host: only what its cores do */
+} stages;
+
+/* The row of a rank; -1: it is not priced. */
+static int row_of(const stages *s, int rank)
+{
+  const grove_place *place = &s->topo->place[rank];
+  if (s->node == ALL_NODES) return rank;
+  return place->node == s->node ? place->local : -1;
+}
+
+static const grove_place *place_of(const stages *s, int row)
+{
+  int all = s->node == ALL_NODES;
+  return &s->topo->place[all ? row : grove_topo_node_rank(s->topo, s->node, row)];
+}
+
+static int node_of(const stages *s, int row)
+{
+  return s->node == ALL_NODES ? place_of(s, row)->node : 0;
+}
+
+static int domain_of(const stages *s, int row)
+{
+  return s->node == ALL_NODES ? place_of(s, row)->domain : 0;
+}
+
+static grove_status open_stages(stages *s)
+{
+  grove_status status = GROVE_OK;
+  int all = s->node == ALL_NODES;
+  s->nranks = all ? s->topo->nranks : grove_topo_node_size(s->topo, s->node);
+  s->nnodes = all ? s->topo->nnodes : 1;
+  s->ndomains = all ? s->topo->nranks : 1;
+  GROVE_NEW(s->load, s->nranks);
+  GROVE_NEW(s->passed, s->nranks);
+  GROVE_NEW(s->inside, s->nranks);
+  GROVE_NEW(s->last, s->nranks);
+  GROVE_NEW(s->at, s->nranks);
+  GROVE_NEW(s->nodes, s->nnodes);
+  GROVE_NEW(s->domain, s->ndomains);
+fail:
+  return status;
+}
+
+static void close_stages(stages *s)
+{
+  free(s->load);
+  free(s->passed);
+  free(s->inside);
+  free(s->last);
+  free(s->at);
+  free(s->nodes);
+  free(s->domain);
+}
+
+static void clear(stages *s)
+{
+  memset(s->load, 0, (size_t)s->nranks * sizeof *s->load);
+  memset(s->passed, 0, (size_t)s->nranks * sizeof *s->passed);
+  memset(s->inside, 0, (size_t)s->nranks * sizeof *s->inside);
+  memset(s->nodes, 0, (size_t)s->nnodes * sizeof *s->nodes);
+  memset(s->domain, 0, (size_t)s->ndomains * sizeof *s->domain);
+}
+
+/* ---- what each rank has to do ---- */
+
+/* How many ranks of each node use shared memory: first, since the rate depends on it. */
+static void count_active(stages *s, const grove_shipment *first, const grove_shipment *end)
+{
+  for (const grove_shipment *x = first; x < end; x++) {
+    int from = row_of(s, x->from), to = row_of(s, x->to);
+    if (from >= 0 && to >= 0 && grove_topo_same_node(s->topo, x->from, x->to))
+      s->inside[from] = s->inside[to] = 1;
+  }
+  for (int r = 0; r < s->nranks; r++) s->nodes[node_of(s, r)].active += s->inside[r];
+}
+
+/* What goes between nodes in a later stage comes from a hub, where it lies in a row; what goes on
+ * inside a node in the last of several is read in the hub by who needs it. */
+static int is_packed(const stages *s, const grove_shipment *x, grove_locality where)
+{
+  return x->stage == 0 || (where != GROVE_OFF_NODE && x->stage < s->nstages - 1);
+}
+
+/* Does who receives this send it on? What comes from another node goes on inside, and the other
+ * way round; all else has come where it belongs. */
+static int is_passed_on(const stages *s, const grove_shipment *x, int row)
+{
+  int off = !grove_topo_same_node(s->topo, x->from, x->to);
+  return s->last[row][!off] > x->stage;
+}
+
+static void add_shipment(stages *s, const grove_shipment *x)
+{
+  grove_locality where = grove_price_locality(s->topo, x->from, x->to);
+  int64_t bytes = x->units * s->how->unit_bytes;
+  int from = row_of(s, x->from), to = row_of(s, x->to), row = from >= 0 ? from : to;
+  if (row < 0) return;
+  int active = s->nodes[node_of(s, row)].active;
+  if (from >= 0) {
+    grove_load_add(&s->load[from], s->m, s->how, where, bytes, active, 0);
+    if (is_packed(s, x, where)) grove_load_pack(&s->load[from], s->m, bytes, 0);
+  }
+  if (to < 0) return;
+  grove_load_add(&s->load[to], s->m, s->how, where, bytes, active, 1);
+  if (is_passed_on(s, x, to)) grove_load_add(&s->passed[to], s->m, s->how, where, bytes, active, 1);
+}
+
+/* What the ranks of a node, and of a host, do together. A node that shares its host with others is
+ * taken to be one of several alike; so is a part of a node that lies on several hosts. */
+static void add_neighbours(stages *s)
+{
+  int all = s->node == ALL_NODES;
+  double alike = all ? 1 : (double)s->topo->domain_size / s->nranks;
+  for (int r = 0; r < s->nranks; r++) {
+    const grove_load *load = &s->load[r];
+    grove_neighbourhood *node = &s->nodes[node_of(s, r)];
+    node->interface_sent += load->sent.interface;
+    node->interface_received += load->received.interface;
+    grove_neighbourhood *domain = &s->domain[domain_of(s, r)];
+    domain->processor += alike * load->processor;
+    domain->packing += alike * load->packing;
+    for (int i = 0; i < 2; i++) {
+      domain->messages[i] += alike * load->messages[i];
+      domain->bytes[i] += alike * load->bytes[i];
+    }
+    domain->ranks++;
+  }
+  if (!all) s->domain[0].ranks = s->topo->domain_size;
+}
+
+/* ---- when ---- */
+
+static grove_price later(const grove_price *a, const grove_price *b)
+{
+  return grove_price_exceeds(b, a) ? *b : *a;
+}
+
+static grove_price after(const grove_price *time, const grove_price *more)
+{
+  grove_price p = *time;
+  for (int t = 0; t < GROVE_TERMS; t++) p.term[t] += more->term[t];
+  p.seconds += more->seconds;
+  return p;
+}
+
+static grove_neighbourhood around(const stages *s, int row)
+{
+  const grove_neighbourhood *node = &s->nodes[node_of(s, row)];
+  grove_neighbourhood n = s->domain[domain_of(s, row)];
+  n.interface_sent = node->interface_sent;
+  n.interface_received = node->interface_received;
+  n.cores = s->m->cores;
+  return n;
+}
+
+/* A rank sends when it is through with earlier stages, and has what it passes on. */
+static void send(stages *s, int row)
+{
+  progress *at = &s->at[row];
+  grove_neighbourhood n = around(s, row);
+  grove_price sent = grove_load_sent(&s->load[row], s->m, s->how, &n);
+  grove_price busy = grove_load_busy(&s->load[row], s->m, &n);
+  at->begun = later(&at->free, &at->ready);
+  at->arrived = after(&at->begun, &sent);
+  at->free = after(&at->begun, &busy);
+  at->first.seconds = INFINITY;
+}
+
+static void divide(grove_price *p, int n)
+{
+  for (int t = 0; t < GROVE_TERMS; t++) p->term[t] /= n;
+  p->seconds /= n;
+}
+
+/* Of other nodes nobody here knows how far they are: as far as this one. */
+static void look_elsewhere(stages *s)
+{
+  int senders = 0;
+  progress *mean = &s->elsewhere;
+  mean->begun = mean->arrived = (grove_price){0};
+  for (int r = 0; r < s->nranks; r++) {
+    if (!s->load[r].sent.crosses) continue;
+    mean->begun = after(&mean->begun, &s->at[r].begun);
+    mean->arrived = after(&mean->arrived, &s->at[r].arrived);
+    senders++;
+  }
+  if (senders == 0) return;
+  divide(&mean->begun, senders);
+  divide(&mean->arrived, senders);
+}
+
+static void arrive(stages *s, const grove_shipment *x)
+{
+  int from = row_of(s, x->from), to = row_of(s, x->to);
+  if (to < 0) return;
+  const progress *sender = from >= 0 ? &s->at[from] : &s->elsewhere;
+  progress *at = &s->at[to];
+  if (grove_price_exceeds(&at->first, &sender->begun)) at->first = sender->begun;
+  at->done = later(&at->done, &sender->arrived);
+  if (is_passed_on(s, x, to)) at->ready = later(&at->ready, &sender->arrived);
+}
+
+/* What comes takes a rank its time, however many send at once. */
+static void receive(stages *s, int row)
+{
+  progress *at = &s->at[row];
+  grove_neighbourhood n = around(s, row);
+  grove_price all = grove_load_price(&s->load[row], s->m, s->how, &n);
+  all = after(&at->begun, &all);
+  at->done = later(&at->done, &all);
+  if (at->first.seconds == INFINITY) return;
+  grove_price came = grove_load_received(&s->load[row], s->m, s->how, &n);
+  grove_price passed = grove_load_received(&s->passed[row], s->m, s->how, &n);
+  came = after(&at->first, &came);
+  passed = after(&at->first, &passed);
+  at->done = later(&at->done, &came);
+  at->ready = later(&at->ready, &passed);
+}
+
+static void price_stage(stages *s, const grove_shipment *first, const grove_shipment *end)
+{
+  clear(s);
+  count_active(s, first, end);
+  for (const grove_shipment *x = first; x < end; x++) add_shipment(s, x);
+  add_neighbours(s);
+  for (int r = 0; r < s->nranks; r++) send(s, r);
+  if (s->node != ALL_NODES) look_elsewhere(s);
+  for (const grove_shipment *x = first; x < end; x++) arrive(s, x);
+  for (int r = 0; r < s->nranks; r++) receive(s, r);
+}
+
+/* ---- all stages ---- */
+
+static int by_stage(const void *a, const void *b)
+{
+  const grove_shipment *x = a, *y = b;
+  if (x->stage != y->stage) return x->stage < y->stage ? -1 : 1;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  return (x->to > y->to) - (x->to < y->to);
+}
+
+static int ascends(const grove_manifest *manifest)
+{
+  for (int64_t i = 1; i < manifest->count; i++)
+    if (manifest->shipments[i].stage < manifest->shipments[i - 1].stage) return 0;
+  return 1;
+}
+
+static void find_last(stages *s, const grove_manifest *manifest)
+{
+  for (int r = 0; r < s->nranks; r++) s->last[r][0] = s->last[r][1] = -1;
+  for (int64_t i = 0; i < manifest->count; i++) {
+    const grove_shipment *x = &manifest->shipments[i];
+    int row = row_of(s, x->from), off = !grove_topo_same_node(s->topo, x->from, x->to);
+    if (row >= 0 && x->stage > s->last[row][off]) s->last[row][off] = x->stage;
+  }
+}
+
+static grove_status price_stages(stages *s, const grove_manifest *manifest, grove_price *out)
+{
+  grove_status status = GROVE_OK;
+  grove_shipment *sorted = NULL;
+  grove_price price = {0};
+  const grove_shipment *all = manifest->shipments;
+  s->nstages = manifest->nstages;
+  GROVE_TRY(open_stages(s));
+  find_last(s, manifest);
+  if (!ascends(manifest)) {
+    GROVE_ROOM(sorted, manifest->count);
+    memcpy(sorted, all, (size_t)manifest->count * sizeof *sorted);
+    qsort(sorted, (size_t)manifest->count, sizeof *sorted, by_stage);
+    all = sorted;
+  }
+  for (int64_t i = 0, end; i < manifest->count; i = end) {
+    for (end = i; end < manifest->count && all[end].stage == all[i].stage; end++) continue;
+    price_stage(s, all + i, all + end);
+  }
+  for (int r = 0; r < s->nranks; r++) price = later(&price, &s->at[r].done);
+  *out = price;
+fail:
+  free(sorted);
+  close_stages(s);
+  return status;
+}
+
+grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
+                                  const grove_manifest *manifest, const grove_pricing *how,
+                                  grove_price *out)
+{
+  stages s = {.m = m, .topo = topo, .how = how, .node = ALL_NODES};
+  return price_stages(&s, manifest, out);
+}
+
+grove_status grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
+                              const grove_manifest *manifest, const grove_pricing *how,
+                              grove_price *out)
+{
+  stages s = {.m = m, .topo = topo, .how = how, .node = node};
+  return price_stages(&s, manifest, out);
+}
