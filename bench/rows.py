@@ -144,9 +144,10 @@ def machine():
 
 def cores():
     """How many this process may use; hardware threads of one core are one, as to tools/launch."""
-    usable = len(os.sched_getaffinity(0))
-    distinct = {line for line in lscpu("-p=CORE,SOCKET") if not line.startswith("#")}
-    return min(usable, len(distinct) or usable)
+    usable = os.sched_getaffinity(0)
+    words = [line.split(",") for line in lscpu("-p=CPU,CORE,SOCKET") if not line.startswith("#")]
+    distinct = {(core, socket) for cpu, core, socket in words if int(cpu) in usable}
+    return len(distinct) or len(usable)
 
 
 # ---- committed figures ----

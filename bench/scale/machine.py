@@ -7,7 +7,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # The short name, and the profile it is made from.
 PROFILES = {"lassen": "lassen", "bluewaters": "bluewaters", "10gbe": "tcp-10g",
             "slingshot": "slingshot"}
-OVERHEADS = ["most", "half"]  # how much of alpha keeps the sender busy: see platform.cpp
+OVERHEADS = ["most", "half"]  # how much of alpha keeps the sender busy: see costs.hpp
 WIRE_SECONDS = 6e-7  # what "most" leaves, between nodes
 LOCALITIES = ["on-socket", "on-node", "off-node"]
 PROTOCOLS = ["short", "eager", "rend"]
@@ -15,7 +15,7 @@ SOURCE = "measured in the simulation, which bench/scale/run --check compares wit
 
 
 class Machine:
-    """The parameters that platform.cpp reads too."""
+    """The parameters that costs.cpp reads too."""
 
     def __init__(self, name):
         self.name = name

@@ -2,7 +2,7 @@
  * included before every file of the library and of the driver, whose code stays as it is.
  *
  * Messages between two ranks, and probes for them, are those of post.h: on SimGrid's clock, but not
- * SMPI's, which takes a hundred times as much processor time for one.
+ * SMPI's, which takes many times as much processor time for one.
  *
  * Waiting. All ranks are one thread of one process, and simulated time passes only while all sleep.
  * A rank of Grove polls and yields; here to yield is to sleep, in simulated time, until one of the

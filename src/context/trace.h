@@ -90,6 +90,11 @@ void grove_trace_set_up(grove_context *ctx, const char *forest, int64_t serial, 
  * Agreed by all. */
 grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin);
 
+/* By how much this rank's clock is ahead of rank 0's at a time of its own. Between two readings
+ * clocks are taken to have drifted apart evenly; but not where the readings differ by no more than
+ * they may be wrong: in a short trace that would stretch what is on it. */
+double grove_reading_ahead(const grove_reading *a, const grove_reading *b, double time);
+
 /* Prints lines of this rank, as many as there is room for, from the one that `next` says (at first
  * 0), and moves it on. Returns the bytes, 0 after the last line. Every line begins with a comma.
  */

@@ -47,12 +47,8 @@ static void escape(const char *text, char *out)
 
 /* ---- times ---- */
 
-/* By how much this rank's clock is ahead of rank 0's. Between the two readings the clocks are taken
- * to have drifted apart evenly; but not where the readings differ by no more than they may be
- * wrong: in a short trace that would stretch what is on it. */
-static double ahead_at(const grove_trace *t, double time)
+double grove_reading_ahead(const grove_reading *a, const grove_reading *b, double time)
 {
-  const grove_reading *a = &t->first, *b = &t->last;
   double drift = b->ahead - a->ahead, error = a->error + b->error;
   if (drift <= error && -drift <= error) return a->error < b->error ? a->ahead : b->ahead;
   double part = b->here > a->here ? (time - a->here) / (b->here - a->here) : 0;
@@ -62,7 +58,7 @@ static double ahead_at(const grove_trace *t, double time)
 /* Nanoseconds from the beginning of the time line, by rank 0's clock; `time` is by this rank's. */
 static int64_t on_time_line(const grove_trace *t, double time)
 {
-  double seconds = time - ahead_at(t, time) - t->origin;
+  double seconds = time - grove_reading_ahead(&t->first, &t->last, time) - t->origin;
   return seconds > 0 ? (int64_t)(1e9 * seconds + 0.5) : 0;
 }
 

@@ -3,8 +3,6 @@
 #include "model/forms.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *const grove_term_names[GROVE_TERMS] = {
   [GROVE_TERM_LATENCY] = "latency",
@@ -55,17 +53,28 @@ typedef struct passage {
   grove_postal alone, stream; /* alpha: latency; beta times the bytes: bandwidth */
 } passage;
 
-/* Messages that leave a rank are g apart, for it makes them. Those that come to one are of several
- * senders at once, and no further apart than it is busy with each, where the profile tells that. */
-static passage passage_of(const grove_machine *m, grove_locality where, int64_t bytes, int receives,
-                          double o_r)
+/* Messages that leave a rank are g apart, for it makes them. */
+static passage passage_out(const grove_machine *m, grove_locality where, int64_t bytes)
 {
   passage p;
   p.alone = p.stream = grove_machine_postal(m, GROVE_CPU, where, bytes);
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
   if (row && !isnan(row->g) && !isnan(row->G)) p.stream = (grove_postal){row->g, row->G};
+  return p;
+}
+
+/* Those that come to one are of several senders at once: they are no further apart than it is busy
+ * with each, where the profile tells that, and than the interface needs for their bytes, which is
+ * `injection` or else, between nodes, in G. */
+static passage passage_in(const grove_machine *m, grove_locality where, int64_t bytes, double o_r,
+                          double injection)
+{
+  passage p = passage_out(m, where, bytes);
+  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  if (!row || isnan(row->o_r)) return p;
+  double beta = where == GROVE_OFF_NODE && isnan(injection) ? p.stream.beta : 0;
   double seconds = p.stream.alpha + p.stream.beta * (double)bytes;
-  if (receives && row && !isnan(row->o_r) && o_r < seconds) p.stream = (grove_postal){o_r, 0};
+  if (o_r + beta * (double)bytes < seconds) p.stream = (grove_postal){o_r, beta};
   return p;
 }
 
@@ -105,7 +114,8 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   grove_term bandwidth = off ? GROVE_TERM_BANDWIDTH : GROVE_TERM_ON_NODE;
   double o_s, o_r;
   overheads(m, where, bytes, &o_s, &o_r);
-  passage p = passage_of(m, where, bytes, receives, o_r);
+  double injection = m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
+  passage p = receives ? passage_in(m, where, bytes, o_r, injection) : passage_out(m, where, bytes);
   side->term[latency] += p.stream.alpha;
   side->term[bandwidth] += p.stream.beta * (double)bytes;
   add_head(side, &p, latency, bandwidth, (double)bytes);
@@ -113,7 +123,6 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   load->posted += receives;
   if (!off) return;
   side->crosses = 1;
-  double injection = m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
   if (!isnan(injection)) side->interface += (double)bytes * injection;
 }
 

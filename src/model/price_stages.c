@@ -209,7 +209,8 @@ static void divide(grove_price *p, int n)
   p->seconds /= n;
 }
 
-/* Of other nodes nobody here knows how far they are: as far as this one. */
+/* Of other nodes nobody here knows how far they are: as far as those of this one that send to other
+ * nodes; where none does, at the start, so that such a node's price is too low, if anything. */
 static void look_elsewhere(stages *s)
 {
   int senders = 0;
@@ -247,10 +248,11 @@ static void receive(stages *s, int row)
   at->done = later(&at->done, &all);
   if (at->first.seconds == INFINITY) return;
   grove_price came = grove_load_received(&s->load[row], s->m, s->how, &n);
-  grove_price passed = grove_load_received(&s->passed[row], s->m, s->how, &n);
   came = after(&at->first, &came);
-  passed = after(&at->first, &passed);
   at->done = later(&at->done, &came);
+  if (s->passed[row].messages[0] + s->passed[row].messages[1] == 0) return;
+  grove_price passed = grove_load_received(&s->passed[row], s->m, s->how, &n);
+  passed = after(&at->first, &passed);
   at->ready = later(&at->ready, &passed);
 }
 

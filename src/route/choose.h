@@ -38,8 +38,8 @@ typedef struct grove_question {
   int both;           /* there and back: twice the stages */
 } grove_question;
 
-/* What a route takes: the price of the dearest node, and what all ranks send inside and between
- * nodes. */
+/* What a route takes: its price, of the dearest node or, where all edges are known, of the longest
+ * chain of all (model/price.h); and what all ranks send inside and between nodes. */
 typedef struct grove_estimate {
   grove_price price; /* NaN: the machine does not say */
   int64_t stages, messages[2], bytes[2];
@@ -47,7 +47,7 @@ typedef struct grove_estimate {
 
 typedef struct grove_candidate {
   const grove_route *route;
-  double seconds;          /* of the dearest node; NaN: the machine does not say */
+  double seconds;          /* its price; NaN: the machine does not say */
   grove_estimate estimate; /* after grove_route_explain, on rank 0: how that comes about */
 } grove_candidate;
 

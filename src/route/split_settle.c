@@ -1,7 +1,7 @@
 /* Who sends and receives which piece, settled by the clerks of the nodes (clerks.h). Three
- * exchanges: every rank tells its blocks, to its clerk and to those of their nodes; a clerk tells
- * the clerks of the nodes that send to it the pieces and their receivers; and those tell their
- * ranks the legs of their blocks. */
+ * exchanges, of which the first is two where letters go by deputies: every rank tells its blocks,
+ * to its clerk and to those of their nodes; a clerk tells the clerks of the nodes that send to it
+ * the pieces and their receivers; and those tell their ranks the legs of their blocks. */
 #include "route/clerks.h"
 #include "route/split.h"
 

@@ -8,6 +8,7 @@
 #include "ring.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -495,9 +496,24 @@ static void does_not_wait_for_ever(void)
   count_files(1);
 }
 
+/* Readings that differ by no more than they may be wrong show no drift. */
+static void knows_drift_from_noise(void)
+{
+  const grove_reading first = {.here = 10, .ahead = 2, .error = 0.1};
+  grove_reading last = {.here = 20, .ahead = 2.3, .error = 0.1};
+  double middle = grove_reading_ahead(&first, &last, 15);
+  CHECK(fabs(middle - 2.15) < 1e-12, "half of the drift is %g", middle);
+  last.error = 0.25; /* as good as the same: the better reading holds all the time */
+  CHECK(grove_reading_ahead(&first, &last, 10) == 2 && grove_reading_ahead(&first, &last, 20) == 2,
+        "noise is taken for drift");
+  last = (grove_reading){.here = 10, .ahead = 3, .error = 0.1}; /* at the same time */
+  CHECK(grove_reading_ahead(&first, &last, 15) == 2, "no time, and drift");
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "context/trace");
+  knows_drift_from_noise();
   make_folder();
   tells_what_ran();
   takes_any_name();

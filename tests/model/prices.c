@@ -72,8 +72,11 @@ static const grove_pricing messages = {.unit_bytes = 1, .order = GROVE_QUEUE_TYP
 static const grove_pricing memory = {.unit_bytes = 1, .shared_memory = 1};
 
 #define NEAR(got, want)                                                                            \
-  CHECK(fabs((got) - (want)) <= 1e-9 * fabs(want) + 1e-18, #got " is %.12g, not %.12g",            \
-        (double)(got), (double)(want))
+  do {                                                                                             \
+    double got_ = (got), want_ = (want);                                                           \
+    CHECK(fabs(got_ - want_) <= 1e-9 * fabs(want_) + 1e-18, #got " is %.12g, not %.12g", got_,     \
+          want_);                                                                                  \
+  } while (0)
 
 /* Each message by where it goes and how large it is; the terms add up. */
 static void single_messages(void)
@@ -143,7 +146,12 @@ static void streams(void)
   NEAR(p.seconds, 10.1e-6 + 3 * 3.04e-6);
   /* Whose messages come from several senders is busy with each for o_r. */
   for (int from = 0; from < 4; from++) ship(&x, 0, from, 4, 100);
-  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 3 * 1e-6);
+  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 3 * (1e-6 + 100 * 0.4e-9)); /* and the link, G */
+  add_row(m, "injection", "off-node", "any", 0.1e-9, "s/B");
+  for (int from = 0; from < 4; from++) ship(&x, 0, from, 4, 100);
+  NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 3 * 1e-6); /* all bytes together: in the first */
+  for (int from = 0; from < 4; from++) ship(&x, 0, from, 4, 900);
+  NEAR(price(m, &x, &messages).seconds, 10.9e-6 + 3 * 1e-6);
   grove_machine_free(&m);
 }
 
@@ -311,6 +319,12 @@ static void chains(void)
   ship(&x, 0, 5, 4, 5000);
   ship(&x, 1, 4, 6, 100);
   NEAR(price(m, &x, &messages).seconds, 10.1e-6 + 2.02e-6);
+  /* Nor for those to begin who send it what stays: rank 4 at 11.11 us. */
+  ship(&x, 0, 1, 0, 100);
+  ship(&x, 1, 0, 4, 100);
+  ship(&x, 2, 4, 6, 100);
+  ship(&x, 3, 6, 7, 20000);
+  NEAR(price(m, &x, &messages).seconds, 1.01e-6 + 10.1e-6 + 2.02e-6);
   /* A rank that is late makes those late who wait for it, not the others. */
   ship(&x, 0, 1, 0, 100);
   ship(&x, 1, 0, 4, 100);
