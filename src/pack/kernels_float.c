@@ -3,7 +3,7 @@
 #include <complex.h>
 
 #define KERNEL(op, name, type, expression)                                                         \
-  static inline type op##_##name##_one(type a, type b)                                             \
+  GROVE_INLINED type op##_##name##_one(type a, type b)                                             \
   {                                                                                                \
     return expression;                                                                             \
   }                                                                                                \
@@ -16,7 +16,7 @@
 /* target = better ? target : value, so that of a NaN and a number, or of 0 and -0, the value is
  * what remains. */
 #define CHOICE(op, name, type, better)                                                             \
-  static inline void op##_##name##_at(char *target, const char *value)                             \
+  GROVE_INLINED void op##_##name##_at(char *target, const char *value)                             \
   {                                                                                                \
     type a, b;                                                                                     \
     memcpy(&a, target, sizeof a);                                                                  \
@@ -37,14 +37,14 @@ ORDER(l, long double)
 /* A sum of complex numbers is two sums, which a contiguous loop need not tell apart. The factors of
  * a product are loaded by parts: as one they would go through an integer register. */
 #define COMPLEX(name, part)                                                                        \
-  static inline part complex load_c##name(const char *from)                                        \
+  GROVE_INLINED part complex load_c##name(const char *from)                                        \
   {                                                                                                \
     part complex x;                                                                                \
     memcpy(&x, from, sizeof(part));                                                                \
     memcpy((part *)&x + 1, from + sizeof(part), sizeof(part));                                     \
     return x;                                                                                      \
   }                                                                                                \
-  static inline void prod_c##name##_at(char *target, const char *value)                            \
+  GROVE_INLINED void prod_c##name##_at(char *target, const char *value)                            \
   {                                                                                                \
     part complex a = load_c##name(target) * load_c##name(value);                                   \
     memcpy(target, &a, sizeof(part));                                                              \
@@ -54,14 +54,10 @@ ORDER(l, long double)
   typedef struct c##name##_parts {                                                                 \
     part re, im;                                                                                   \
   } c##name##_parts;                                                                               \
-  static inline void sum_c##name##_at(char *target, const char *value)                             \
+  GROVE_INLINED void sum_c##name##_at(char *target, const char *value)                             \
   {                                                                                                \
-    c##name##_parts a, b;                                                                          \
-    memcpy(&a, target, sizeof a);                                                                  \
-    memcpy(&b, value, sizeof b);                                                                   \
-    a.re += b.re;                                                                                  \
-    a.im += b.im;                                                                                  \
-    memcpy(target, &a, sizeof a);                                                                  \
+    sum_##name##_at(target, value);                                                                \
+    sum_##name##_at(target + sizeof(part), value + sizeof(part));                                  \
   }                                                                                                \
   static void sum_c##name##_flat(void *target, const void *value, int64_t n)                       \
   {                                                                                                \

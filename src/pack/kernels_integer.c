@@ -1,7 +1,7 @@
 #include "pack/kernels.h"
 
 #define KERNEL(op, name, type, expression)                                                         \
-  static inline type op##_##name##_one(type a, type b)                                             \
+  GROVE_INLINED type op##_##name##_one(type a, type b)                                             \
   {                                                                                                \
     return (type)(expression);                                                                     \
   }                                                                                                \
@@ -31,7 +31,7 @@ INTEGER(32, uint32_t)
 INTEGER(64, uint64_t)
 
 #define EXCHANGE(bits)                                                                             \
-  static inline void exchange_u##bits##_at(char *target, const char *value)                        \
+  GROVE_INLINED void exchange_u##bits##_at(char *target, const char *value)                        \
   {                                                                                                \
     memcpy(target, value, sizeof(uint##bits##_t));                                                 \
   }                                                                                                \

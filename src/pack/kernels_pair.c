@@ -7,7 +7,7 @@
 /* `better` says whether the value b displaces a, `worse` whether a stays; where neither is true
  * they are equal, or one is a NaN: the value stays, and the lesser index is taken. */
 #define KERNEL(op, name, v_type, i_type, better, worse)                                            \
-  static inline void op##_##name##_at(char *t, int64_t t_index, const char *v, int64_t v_index)    \
+  GROVE_INLINED void op##_##name##_at(char *t, int64_t t_index, const char *v, int64_t v_index)    \
   {                                                                                                \
     v_type a, b;                                                                                   \
     i_type i, j;                                                                                   \
@@ -19,11 +19,11 @@
     grove_choose(t, v, t, sizeof a, take);                                                         \
     grove_choose(t + t_index, v + v_index, t + t_index, sizeof i, take_index);                     \
   }                                                                                                \
-  static inline void op##_##name##_in_memory(char *t, const char *v)                               \
+  GROVE_INLINED void op##_##name##_in_memory(char *t, const char *v)                               \
   {                                                                                                \
     op##_##name##_at(t, offsetof(name##_pair, index), v, sizeof(v_type));                          \
   }                                                                                                \
-  static inline void op##_##name##_fetch_at(char *t, int64_t t_index, char *v, int64_t v_index)    \
+  GROVE_INLINED void op##_##name##_fetch_at(char *t, int64_t t_index, char *v, int64_t v_index)    \
   {                                                                                                \
     v_type value;                                                                                  \
     i_type index;                                                                                  \
@@ -33,7 +33,7 @@
     memcpy(v, &value, sizeof value);                                                               \
     memcpy(v + v_index, &index, sizeof index);                                                     \
   }                                                                                                \
-  static inline void op##_##name##_fetch_in_memory(char *t, char *v)                               \
+  GROVE_INLINED void op##_##name##_fetch_in_memory(char *t, char *v)                               \
   {                                                                                                \
     op##_##name##_fetch_at(t, offsetof(name##_pair, index), v, sizeof(v_type));                    \
   }                                                                                                \
