@@ -56,8 +56,12 @@ ORDER(l, long double)
   } c##name##_parts;                                                                               \
   GROVE_INLINED void sum_c##name##_at(char *target, const char *value)                             \
   {                                                                                                \
-    sum_##name##_at(target, value);                                                                \
-    sum_##name##_at(target + sizeof(part), value + sizeof(part));                                  \
+    typedef part anywhere __attribute__((aligned(1), may_alias));                                  \
+    anywhere *t = (anywhere *)target;                                                              \
+    const anywhere *v = (const anywhere *)value;                                                   \
+    part re = t[0] + v[0], im = t[1] + v[1]; /* both, before anything is written */                \
+    t[0] = re;                                                                                     \
+    t[1] = im;                                                                                     \
   }                                                                                                \
   static void sum_c##name##_flat(void *target, const void *value, int64_t n)                       \
   {                                                                                                \
