@@ -48,22 +48,6 @@ static void fill(const subject *s, memory *m, rng *r)
 
 /* ---- operations ---- */
 
-/* b = 2 a - b, which does not commute; and a + b, as the user might write it. */
-static void twice_minus(void *a, void *b, int *n, MPI_Datatype *type)
-{
-  (void)type;
-  for (int i = 0; i < *n; i++)
-    for (int p = 0; p < now->parts; p++)
-      *value(now, b, i, p) = 2 * *value(now, a, i, p) - *value(now, b, i, p);
-}
-
-static void plus(void *a, void *b, int *n, MPI_Datatype *type)
-{
-  (void)type;
-  for (int i = 0; i < *n; i++)
-    for (int p = 0; p < now->parts; p++) *value(now, b, i, p) += *value(now, a, i, p);
-}
-
 enum { REPLACE, SUM, MINUS, PLUS, OPERATIONS };
 
 static int32_t apply(int operation, int32_t a, int32_t b)
@@ -71,6 +55,23 @@ static int32_t apply(int operation, int32_t a, int32_t b)
   if (operation == REPLACE) return b;
   return operation == MINUS ? (int32_t)(2u * (uint32_t)a - (uint32_t)b)
                             : (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+/* b = 2 a - b, which does not commute; and a + b, as the user might write it. */
+static void twice_minus(void *a, void *b, int *n, MPI_Datatype *type)
+{
+  (void)type;
+  for (int i = 0; i < *n; i++)
+    for (int p = 0; p < now->parts; p++)
+      *value(now, b, i, p) = apply(MINUS, *value(now, a, i, p), *value(now, b, i, p));
+}
+
+static void plus(void *a, void *b, int *n, MPI_Datatype *type)
+{
+  (void)type;
+  for (int i = 0; i < *n; i++)
+    for (int p = 0; p < now->parts; p++)
+      *value(now, b, i, p) = apply(PLUS, *value(now, a, i, p), *value(now, b, i, p));
 }
 
 static grove_mover mover(const subject *s, MPI_Op op)
