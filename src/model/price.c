@@ -244,25 +244,30 @@ grove_price grove_load_price(const grove_load *load, const grove_machine *m,
   return p;
 }
 
+/* One side of it by itself; `posted`: the receives on that side. */
+static grove_price price_side(const grove_load *load, const grove_half *side, double interface,
+                              int64_t posted, const grove_machine *m, const grove_pricing *how,
+                              const grove_neighbourhood *around)
+{
+  if (is_idle(load)) return (grove_price){0};
+  grove_price p = price_of_half(side, interface);
+  add_queue(&p, posted, m, how);
+  add_contention(&p, side->crosses, m, how);
+  add_cores(&p, busy_seconds(load, m, around));
+  return p;
+}
+
 grove_price grove_load_sent(const grove_load *load, const grove_machine *m,
                             const grove_pricing *how, const grove_neighbourhood *around)
 {
-  if (is_idle(load)) return (grove_price){0};
-  grove_price p = price_of_half(&load->sent, around->interface_sent);
-  add_contention(&p, load->sent.crosses, m, how);
-  add_cores(&p, busy_seconds(load, m, around));
-  return p;
+  return price_side(load, &load->sent, around->interface_sent, 0, m, how, around);
 }
 
 grove_price grove_load_received(const grove_load *load, const grove_machine *m,
                                 const grove_pricing *how, const grove_neighbourhood *around)
 {
-  if (is_idle(load)) return (grove_price){0};
-  grove_price p = price_of_half(&load->received, around->interface_received);
-  add_queue(&p, load->posted, m, how);
-  add_contention(&p, load->received.crosses, m, how);
-  add_cores(&p, busy_seconds(load, m, around));
-  return p;
+  return price_side(load, &load->received, around->interface_received, load->posted, m, how,
+                    around);
 }
 
 grove_price grove_load_busy(const grove_load *load, const grove_machine *m,
