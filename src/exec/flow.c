@@ -91,23 +91,16 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   return flow->posted == 0 || is_taken(flow);
 }
 
-/* A message out of the array, which may be gone a moment later. Without memory for it an array is
- * read on that needs no packing, and what does is lost. */
+/* What the letter has from elsewhere may not be there yet: it is packed again when it leaves.
+ * Without memory an array is read on that needs no packing, and what does is lost. */
 void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
-  if (flow->done || flow->posted || flow->way == GROVE_SHM_PULLED) return;
-  if (flow->memory && !flow->direct) {
-    pack_staged(op, s, flow);
-    return;
-  }
-  flow->spill = grove_memory((size_t)flow->bytes, 1);
-  if (!flow->spill) return;
-  if (flow->direct)
-    memcpy(flow->spill, flow->memory, (size_t)flow->bytes);
-  else
-    grove_op_note(op, grove_letter_pack(op, letter_of(s, flow), 0, flow->bytes, flow->spill));
-  flow->memory = flow->spill;
-  flow->packed = 1;
+  int i = flow->letter;
+  if (flow->done || flow->posted || flow->packed) return;
+  if (!s->staging[i]) s->staging[i] = s->saved[i] = grove_memory((size_t)flow->bytes, 1);
+  if (!s->staging[i]) return;
+  grove_op_note(op, grove_op_pack(op, s, i));
+  flow->memory = s->staging[i];
   flow->direct = flow->single = flow->in_place = 0;
 }
 
@@ -134,10 +127,16 @@ static const char *item_data(grove_op *op, const grove_bound_stage *s, const gro
   return memory;
 }
 
+/* Is it for an array that may be gone? Edges and hubs stay as long as the operation. */
+static int is_unwanted(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow)
+{
+  return op->abandoned && flow->direct && grove_op_is_in_array(s, flow->letter);
+}
+
 static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
                        const char *data, int64_t bytes)
 {
-  if (!data || (op->abandoned && flow->direct)) return; /* the array may be gone */
+  if (!data || is_unwanted(op, s, flow)) return;
   if (flow->memory) {
     memcpy(flow->memory + flow->at, data, (size_t)bytes);
     return;
@@ -214,10 +213,11 @@ void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
   char *memory = flow->memory ? flow->memory : flow->spill;
   if (!memory) memory = flow->spill = grove_memory((size_t)flow->bytes, 1);
   if (!memory) return; /* the sender has to wait */
+  int unwanted = is_unwanted(op, s, flow);
   for (; slot && flow->at < flow->bytes; slot = grove_ring_peek(r)) {
     int64_t bytes = 0;
     const char *data = item_data(op, s, flow, slot, &bytes);
-    if (data) memcpy(memory + flow->at, data, (size_t)bytes);
+    if (data && !unwanted) memcpy(memory + flow->at, data, (size_t)bytes);
     grove_ring_pass(r);
     flow->at += bytes;
   }

@@ -115,7 +115,7 @@ fail:
 }
 
 /* Takes what this rank still owes others out of the user's arrays: of a stage that was entered,
- * what shared memory had no room for; of later ones all. */
+ * what shared memory had no room for, and self edges whose turn has not come; of later ones all. */
 static grove_status save_stage(grove_op *op, int k)
 {
   grove_status status = GROVE_OK;
@@ -125,11 +125,11 @@ static grove_status save_stage(grove_op *op, int k)
   for (int f = s->nflows_in; f < s->nflows; f++) {
     grove_flow *flow = &s->flows[f];
     if (later) flow->done = 0;
-    if (!later || reads_array(&w->letters[flow->letter])) grove_flow_save(op, s, flow);
+    if (reads_array(&w->letters[flow->letter])) grove_flow_save(op, s, flow);
   }
   for (int j = w->np2p_receives; later && j < w->np2p_receives + w->np2p_sends; j++)
     GROVE_TRY(save_message(op, s, j));
-  if (later) GROVE_TRY(grove_op_save_keeps(op, k));
+  if (later || !s->kept) GROVE_TRY(grove_op_save_keeps(op, k));
 fail:
   return status;
 }

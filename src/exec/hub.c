@@ -85,9 +85,11 @@ int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   if (flow->way == GROVE_SHM_PUSHED && !is_released(op, flow)) return 0;
   grove_slot *slot = grove_ring_claim(w);
   if (!slot) return 0;
-  for (int k = 0; k < letter->nparts && flow->way == GROVE_SHM_PUSHED; k++)
-    if (flow->spill || is_there(op, &letter->parts[k]))
-      grove_op_note(op, push_part(op, &letter->parts[k], &flow->remotes[k], flow->spill));
+  for (int k = 0; k < letter->nparts && flow->way == GROVE_SHM_PUSHED; k++) {
+    const char *saved = is_there(op, &letter->parts[k]) ? NULL : s->staging[flow->letter];
+    if (saved || is_there(op, &letter->parts[k]))
+      grove_op_note(op, push_part(op, &letter->parts[k], &flow->remotes[k], saved));
+  }
   grove_ring_post(w, slot);
   w->turn++;
   return 1;

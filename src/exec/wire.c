@@ -221,7 +221,8 @@ static int same_data(const grove_letter *a, const grove_letter *b)
   if (a->nparts != b->nparts) return 0;
   for (int k = 0; k < a->nparts; k++) {
     const grove_part *p = &a->parts[k], *q = &b->parts[k];
-    if (p->field != q->field || !same_list(&p->shape.slots, &q->shape.slots) ||
+    if (p->field != q->field || p->space != q->space ||
+        !same_list(&p->shape.slots, &q->shape.slots) ||
         !same_list(&p->shape.starts, &q->shape.starts))
       return 0;
   }

@@ -5,8 +5,6 @@
 #include "random.h"
 #include "ring.h"
 
-#include <sched.h>
-
 /* ---- operations that were not started equally often ---- */
 
 /* One rank owns a root, every other rank has a leaf on it. Who sends receives nothing, so that its
@@ -187,27 +185,13 @@ typedef struct volley {
   int64_t *then[SHOTS]; /* the arrays of a freed one, at that time */
 } volley;
 
-/* A bcast on a forest without edges, started. */
-static grove_op *move_nothing(const place *p)
-{
-  grove_forest *f = NULL;
-  grove_op *op = NULL;
-  CHECK_OK(grove_forest_create(p->ctx, &f));
-  CHECK_OK(grove_forest_set_graph(f, 0, 0, NULL, NULL));
-  CHECK_OK(grove_forest_set_up(f));
-  CHECK_OK(grove_bcast_init(f, MPI_INT, NULL, NULL, MPI_REPLACE, &op));
-  CHECK_OK(grove_start(op));
-  CHECK_OK(grove_forest_free(&f));
-  return op;
-}
-
 static volley volley_open(const place *p, int64_t n, op_kind k)
 {
   volley v = {.shot[0] = ring_open(p, n, RING_NOBODY, k)};
   for (int i = 1; i < SHOTS; i++) v.shot[i] = ring_sibling(&v.shot[0]);
   ring_begin(&v.shot[0]); /* the first of its kind is collective: out of the way */
   v.relays = op_relays(v.shot[0].op);
-  v.none = move_nothing(p);
+  v.none = place_idle(p);
   CHECK_OK(grove_end(&v.shot[0].op));
   return v;
 }
@@ -238,14 +222,10 @@ static void end(volley *v, int i, int round)
 /* All ranks have ended what they did not drop. */
 static void meet(const place *p, volley *v)
 {
-  MPI_Request request;
-  MPI_Ibarrier(p->comm, &request);
-  for (int met = 0, ignored; !met && v->relays;) {
-    MPI_Test(&request, &met, MPI_STATUS_IGNORE);
-    CHECK_OK(grove_test(v->none, &ignored));
-    sched_yield();
-  }
-  polite_wait(&request);
+  if (v->relays)
+    place_meet(p, v->none);
+  else
+    polite_barrier(p->comm);
 }
 
 /* Everything has arrived by now, and nothing where it should not. */

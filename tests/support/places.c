@@ -2,6 +2,7 @@
 
 #include "check.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,4 +66,28 @@ void place_draw_nodes(const place *p, rng *r)
   else
     place_set_nodes(p, node);
   free(node);
+}
+
+grove_op *place_idle(const place *p)
+{
+  grove_forest *f = NULL;
+  grove_op *op = NULL;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, 0, 0, NULL, NULL));
+  CHECK_OK(grove_forest_set_up(f));
+  CHECK_OK(grove_bcast_init(f, MPI_INT, NULL, NULL, MPI_REPLACE, &op));
+  CHECK_OK(grove_start(op));
+  CHECK_OK(grove_forest_free(&f));
+  return op;
+}
+
+void place_meet(const place *p, grove_op *idle)
+{
+  MPI_Request request;
+  MPI_Ibarrier(p->comm, &request);
+  for (int met = 0, ignored; !met;) {
+    MPI_Test(&request, &met, MPI_STATUS_IGNORE);
+    CHECK_OK(grove_test(idle, &ignored));
+    sched_yield();
+  }
 }

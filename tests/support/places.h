@@ -29,6 +29,14 @@ void place_set_nodes(const place *p, const int *node);
 /* Puts its ranks on nodes at random, uneven ones as a rule; sometimes as found. Collective. */
 void place_draw_nodes(const place *p, rng *r);
 
+/* An operation that moves nothing, started: a test of it advances all others of the context.
+ * Collective. */
+grove_op *place_idle(const place *p);
+
+/* A barrier in which this rank goes on calling Grove, by tests of `idle`: what it has freed gets on
+ * to those who need it. */
+void place_meet(const place *p, grove_op *idle);
+
 typedef struct places {
   int n;
   place *place; /* the first is all ranks */
