@@ -306,8 +306,9 @@ void grove_parcels_sort(int n, grove_parcel *parcels); /* by ascending peer */
  * become their maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t most[2], int *tag);
-/* What messages of a stage are sent with. Were it one for all stages, those of an operation's
- * second stage could be taken for those of another one's first. Votes (vote.h) have one too. */
+/* What messages of a stage, the first being 0, are sent with. Were it one for all stages, those of
+ * an operation's second stage could be taken for those of another one's first. Votes (vote.h) have
+ * the last. */
 enum { GROVE_STAGES_MOST = 7, GROVE_STAGE_VOTE = GROVE_STAGES_MOST, GROVE_STAGE_TAGS = 8 };
 static inline int grove_context_stage_tag(const grove_context *ctx, int tag, int stage)
 {

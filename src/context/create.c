@@ -23,7 +23,7 @@ static grove_status duplicate(MPI_Comm comm, grove_context *ctx)
   GROVE_TRY_MPI(MPI_Comm_set_errhandler(ctx->comm, MPI_ERRORS_RETURN));
   GROVE_TRY_MPI(MPI_Comm_rank(ctx->comm, &ctx->rank));
   GROVE_TRY_MPI(MPI_Comm_size(ctx->comm, &ctx->size));
-  GROVE_TRY_MPI(MPI_Comm_get_attr(ctx->comm, MPI_TAG_UB, &tag_limit, &found));
+  GROVE_TRY_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_limit, &found));
   ctx->tag_limit = (found ? *tag_limit : 32767) / GROVE_STAGE_TAGS;
 fail:
   return status;

@@ -476,17 +476,20 @@ fail:
   return status;
 }
 
-/* Answers have the tags of as many further stages: only routes without hubs have any. */
+/* Answers have the tags of as many further stages, where there are so many: what needs answers
+ * carries no plan through hubs. */
 grove_status grove_channel_carry(grove_channel *channel)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = channel->ctx;
+  int answers = 2 * channel->nstages <= GROVE_STAGES_MOST;
   for (int s = 0; s < channel->nstages; s++) {
     grove_wired_stage *w = &channel->stages[s];
     const grove_carriage_request about = {
       .kind = channel->transport,
       .tag = grove_context_stage_tag(ctx, channel->tag, s),
-      .answer_tag = grove_context_stage_tag(ctx, channel->tag, s + GROVE_STAGES_MOST / 2),
+      .answer_tag = answers ? grove_context_stage_tag(ctx, channel->tag, s + channel->nstages)
+                            : GROVE_TAG_NOBODY,
       .persistent = channel->persistent,
       .chunk = ctx->options.chunk,
       .nreceives = w->np2p_receives,

@@ -41,7 +41,8 @@ typedef struct grove_carried {
 typedef struct grove_carriage_request {
   int kind;       /* of enum grove_option_off_node */
   int tag;        /* of its messages, and, where these are fetched, ... */
-  int answer_tag; /* ... of the answers; nobody else uses either on the context's communicator */
+  int answer_tag; /* ... of the answers, or GROVE_TAG_NOBODY; nobody else uses either on the
+                   * context's communicator */
   int persistent; /* p2p: buffers never change */
   int chunk;      /* the most bytes that MPI gets at once */
   int nreceives, nsends;

@@ -231,6 +231,9 @@ static int take_part(shared *s, int64_t bytes)
 static grove_status open(grove_carriage *a)
 {
   grove_status status = GROVE_OK;
+  GROVE_CHECK(a->answer_tag != GROVE_TAG_NOBODY, GROVE_ERR_UNSUPPORTED,
+              "messages that are fetched need tags for their answers, and this plan has too many "
+              "stages for that");
   int64_t needed = 0, grows = 0;
   grove_status mine = prepare(a, &needed);
   int lacks = mine == GROVE_OK && needed > 0 && !take_part(a->shared, needed);
