@@ -2,10 +2,9 @@
  * and none is that of the votes. Plans of all lengths: a fetch through hubs has six stages. */
 #include "calls.h"
 #include "check.h"
-#include "context/context.h"
 #include "errand.h"
+#include "exec/op.h"
 #include "places.h"
-#include "transport/carrier.h"
 
 /* ---- the tags that are asked for ---- */
 
