@@ -7,6 +7,7 @@
 #   make install PREFIX=/opt/grove [DESTDIR=...]
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
 #   make test-more                    what test-all runs after the tests of `make test`
+#   make mutants                      half an hour: which small mistakes would the tests not notice?
 #   make bench                        every figure of bench/RESULTS.md; bench-quick: in 90 seconds
 #   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
@@ -14,7 +15,7 @@ BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
-.PHONY: demo test test-all test-more build install bench bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all test-more mutants build install bench bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -32,6 +33,10 @@ test-all:
 test-more:
 	@tools/bootstrap --for all
 	@tools/run-tests more
+
+mutants:
+	@tools/bootstrap --for test
+	@tools/mutants
 
 build:
 	@tools/build $(BUILD)
