@@ -15,7 +15,7 @@
  * A reader that leaves says that it has consumed everything that will ever come. The writer's rank
  * owns the memory, and gives it back when all readers have left.
  *
- * tests/transport/ring_model.c tries all interleavings of these rules.
+ * tests/transport/ring_model.c runs these functions in all interleavings.
  */
 #ifndef GROVE_TRANSPORT_RING_H
 #define GROVE_TRANSPORT_RING_H

@@ -1,6 +1,6 @@
 /* A ring between processes: every reader gets every item, in order and unharmed, however large the
- * items, however few the slots, whoever lags and whoever leaves. The rules behind it are tried in
- * all interleavings by ring_model.c; here is the code itself. */
+ * items, however few the slots, whoever lags and whoever leaves. Its functions are tried in
+ * all interleavings by ring_model.c; here they run in shared memory. */
 #include "transport/ring.h"
 
 #include "check.h"
@@ -200,6 +200,16 @@ static void take(const scene *s, grove_ring_reader *r, int64_t *k)
   grove_ring_pass(r);
 }
 
+/* Reader 0 has taken so many items: does the writer wait for it? */
+static void check_lag(const grove_ring_writer *w, int64_t taken, int expected)
+{
+  CHECK(grove_ring_lags(w, 0, 0) == expected, "after %lld items reader 0 %s", (long long)taken,
+        expected ? "keeps the writer waiting, and it is not seen" : "is waited for");
+  int short_of_last = taken > 0 && grove_ring_lags(w, 0, (uint64_t)taken);
+  CHECK(!short_of_last && grove_ring_lags(w, 0, (uint64_t)taken + 1),
+        "reader 0 has taken %lld items, and that is not what is seen", (long long)taken);
+}
+
 /* The writer has room for what the slowest reader has taken; a reader that left counts no more.
  * Reader 0 takes one item a step, the others two, if there are any; then reader 0 leaves. */
 static void in_steps(int64_t slots, char *memory)
@@ -214,7 +224,11 @@ static void in_steps(int64_t slots, char *memory)
   polite_barrier(MPI_COMM_WORLD);
   if (!writes) r = grove_ring_join(ring_of(&s), me);
   for (int step = 0; step < 3 * slots; step++) {
-    if (writes) fill(&s, &w, step == 0 ? slots : 1, &k);
+    if (writes) {
+      if (step == 0) check_lag(&w, 0, 0);
+      fill(&s, &w, step == 0 ? slots : 1, &k);
+      check_lag(&w, step, 1);
+    }
     polite_barrier(MPI_COMM_WORLD);
     if (!writes && me == 0) {
       CHECK(grove_ring_is_full(&r), "the writer has no room, and it is not seen");
@@ -223,6 +237,7 @@ static void in_steps(int64_t slots, char *memory)
     }
     for (int i = 0; !writes && me > 0 && i < 2 && grove_ring_peek(&r); i++) take(&s, &r, &k);
     polite_barrier(MPI_COMM_WORLD);
+    if (writes && step + 1 < 3 * slots) check_lag(&w, step + 1, 0); /* then reader 0 leaves */
   }
   if (!writes && me == 0) grove_ring_leave(&r);
   while (!writes && me > 0 && grove_ring_peek(&r)) take(&s, &r, &k);
