@@ -1,8 +1,8 @@
 /* Carriers of every kind move the same messages: random graphs, ranks without messages, empty and
  * large ones, some that nobody wants any more; several starts of one carriage under way at once,
  * several carriages started in another order on every rank. What one rank cannot have, all ranks
- * are told; communicators and windows do not pile up; and windows that nobody freed go with
- * MPI_Finalize. */
+ * are told; communicators and windows do not pile up, and serve again where that is safe; windows
+ * that nobody freed go with MPI_Finalize. */
 #include "check.h"
 #include "places.h"
 #include "random.h"
@@ -320,6 +320,69 @@ static void try_many(const place *p, int kind, int many)
   CHECK(graphs <= 48 && windows <= 8, "%d communicators and %d windows are left", graphs, windows);
 }
 
+/* Rank 0 sends to the first ranks and they to it. */
+static graph star(int peers)
+{
+  graph g;
+  for (int from = 0; from < MOST_RANKS; from++)
+    for (int to = 0; to < MOST_RANKS; to++)
+      g.bytes[from][to] = from != to && from * to == 0 && from + to <= peers ? 100 : -1;
+  return g;
+}
+
+static void start_once(const place *p, line *l)
+{
+  start(l, p->rank, &l->carriers[0]);
+  while (l->carriers[0].start > 0) poll(l, p->rank, &l->carriers[0]);
+}
+
+/* A carriage, started and let go of; on the first rank `more` times more often. */
+static void start_and_close(const place *p, int peers, int more)
+{
+  graph g = star(peers);
+  line l = open_line(p, 0, &g, 2, 1000);
+  for (int k = 0; k < 1 + (p->rank == 0 ? more : 0); k++) start_once(p, &l);
+  close_line(p, &l);
+}
+
+static void check_graphs(const place *p, int expected)
+{
+  int graphs = grove_graphs_count(p->ctx->depot->graphs);
+  CHECK(graphs == expected, "%d communicators, and not %d", graphs, expected);
+}
+
+/* A communicator serves again where it was started equally often on all ranks, and is freed then;
+ * another one does neither. */
+static void try_unequal_starts(place p)
+{
+  for (int k = 0; k < 4; k++) start_and_close(&p, 0, k == 2);
+  check_graphs(&p, 2); /* of which the third carriage spoilt the first */
+  start_and_close(&p, 0, 1);
+  start_and_close(&p, 0, 0);
+  check_graphs(&p, 3);
+  CHECK_OK(grove_graphs_sweep(p.ctx, p.ctx->depot->graphs));
+  check_graphs(&p, 2);
+  start_and_close(&p, 0, 0);
+  check_graphs(&p, 3);
+  place_free(&p);
+}
+
+/* One that is in use stays, and one for fewer peers is another one. */
+static void try_several_graphs(place p)
+{
+  graph g = star(1);
+  for (int peers = p.size - 1; peers >= 0; peers--) start_and_close(&p, peers, 0);
+  check_graphs(&p, p.size);
+  line l = open_line(&p, 0, &g, 2, 1000), fresh = open_line(&p, 1, &g, 2, 1000);
+  CHECK_OK(grove_graphs_sweep(p.ctx, p.ctx->depot->graphs));
+  check_graphs(&p, 2);
+  start_once(&p, &l);
+  start_once(&p, &fresh);
+  close_line(&p, &l);
+  close_line(&p, &fresh);
+  place_free(&p);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "transport/carriers");
@@ -335,6 +398,8 @@ int main(int argc, char **argv)
   for (int kind = 0; kind < KINDS; kind++) try(&last, 7, kind, 1 << 19, (1 << 20) + 17, 4);
   for (int sides = 1; sides < 3; sides++) try_failures(place_create(split(world_rank() % sides)));
   for (int kind = 2; kind < KINDS; kind++) try_many(&last, kind, 60);
+  if (world_size() > 1) try_unequal_starts(place_create(split(0)));
+  try_several_graphs(place_create(split(0)));
   places_free(&all);
   int result = test_end(); /* with windows that are still there */
   CHECK_OK(grove_context_free(&last.ctx));
