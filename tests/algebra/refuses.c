@@ -205,6 +205,34 @@ static grove_status no_such_mode(const stage *s, grove_forest **out)
   return grove_forest_concatenate(2, f, is_bad(s) ? (grove_roots)77 : GROVE_ROOTS_LOCAL, out);
 }
 
+/* One rank passes a mode of its own, before or behind that of the others; or another number. */
+static grove_status concatenate(const stage *s, grove_roots mode, grove_roots own, int n,
+                                grove_forest **out)
+{
+  grove_forest *f[4] = {s->oak, s->oak, s->oak, s->oak};
+  return grove_forest_concatenate(is_bad(s) ? n : 3, f, is_bad(s) ? own : mode, out);
+}
+
+static grove_status mode_higher(const stage *s, grove_forest **out)
+{
+  return concatenate(s, GROVE_ROOTS_LOCAL, GROVE_ROOTS_GLOBAL, 3, out);
+}
+
+static grove_status mode_lower(const stage *s, grove_forest **out)
+{
+  return concatenate(s, GROVE_ROOTS_GLOBAL, GROVE_ROOTS_SHARED, 3, out);
+}
+
+static grove_status forests_more(const stage *s, grove_forest **out)
+{
+  return concatenate(s, GROVE_ROOTS_LOCAL, GROVE_ROOTS_LOCAL, 4, out);
+}
+
+static grove_status forests_fewer(const stage *s, grove_forest **out)
+{
+  return concatenate(s, GROVE_ROOTS_SHARED, GROVE_ROOTS_SHARED, 2, out);
+}
+
 static grove_status merge_of_different(const stage *s, grove_forest **out)
 {
   return grove_forest_merge(s->oak, s->broad, out);
@@ -409,6 +437,10 @@ static const mistake mistakes[] = {
   {"grove_forest_embed_leaves", slots_missing, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
   {"grove_forest_concatenate", shared_but_different, GROVE_ERR_ARG, ROOTS + 1, 0, 1},
   {"grove_forest_concatenate", no_such_mode, GROVE_ERR_ARG, 77, 0, 1},
+  {"grove_forest_concatenate", mode_higher, GROVE_ERR_ARG, GROVE_ROOTS_GLOBAL, 1, 2},
+  {"grove_forest_concatenate", mode_lower, GROVE_ERR_ARG, GROVE_ROOTS_SHARED, 1, 2},
+  {"grove_forest_concatenate", forests_more, GROVE_ERR_ARG, 4, 1, 2},
+  {"grove_forest_concatenate", forests_fewer, GROVE_ERR_ARG, 2, 1, 2},
   {"grove_forest_concatenate", no_forests, GROVE_ERR_ARG, NO_NUMBER, 1, 1},
   {"grove_forest_concatenate", less_than_no_forests, GROVE_ERR_ARG, NO_NUMBER, 1, 1},
   {"grove_forest_concatenate", list_missing, GROVE_ERR_ARG, NO_NUMBER, 1, 1},
