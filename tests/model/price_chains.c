@@ -122,6 +122,8 @@ static void one_chain(const grove_machine *m)
   PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.2e-6, [ON_NODE] = 1.01e-6 + 1.03e-6);
   SHIP({2, 4, 5, 300}, {0, 1, 0, 100}, {1, 0, 4, 200}); /* in any order */
   PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.2e-6, [ON_NODE] = 1.01e-6 + 1.03e-6);
+  SHIP({2, 4, 5, 300}, {1, 0, 4, 200}, {0, 1, 0, 100});
+  PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.2e-6, [ON_NODE] = 1.01e-6 + 1.03e-6);
   const grove_pricing doubles = {.unit_bytes = 8};
   PRICE(m, &doubles, [LATENCY] = 10e-6, [BANDWIDTH] = 1.6e-6, [ON_NODE] = 1.08e-6 + 1.24e-6);
   grove_manifest_reverse(&x); /* 5 to 4, 4 to 0, 0 to 1 */
@@ -172,6 +174,12 @@ static void comes_from_several(const grove_machine *m)
   SHIP({0, 1, 0, 100}, {1, 2, 0, 100}, {2, 0, 4, 100});
   PRICE(m,
         &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [ON_NODE] = 1.01e-6, [CORES] = 0.5e-6);
+  /* Both that rank 4 passes on begin after 1.01 us, and take it 20.2 us. */
+  SHIP({0, 1, 0, 100}, {0, 3, 2, 100}, {1, 0, 4, 100}, {1, 2, 4, 100}, {2, 4, 5, 100});
+  PRICE(m, &messages, [LATENCY] = 20e-6, [BANDWIDTH] = 0.2e-6, [ON_NODE] = 1.01e-6 + 1.01e-6);
+  /* One from outside and one from inside, which go on to the inside and to the outside. */
+  SHIP({0, 0, 4, 100}, {0, 5, 4, 100}, {1, 4, 6, 100}, {1, 4, 1, 100});
+  PRICE(m, &messages, [LATENCY] = 20e-6, [BANDWIDTH] = 0.2e-6, [ON_NODE] = 2.02e-6);
   /* Two who pass it on to the same rank. */
   SHIP({0, 1, 0, 100}, {0, 3, 2, 500}, {1, 0, 4, 100}, {1, 2, 5, 100}, {2, 5, 4, 100});
   PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [ON_NODE] = 1.05e-6 + 1.01e-6);
@@ -189,6 +197,17 @@ static void sends_again(void)
   PRICE(m, &messages, [LATENCY] = 13e-6, [BANDWIDTH] = 0.04e-6 + 0.2e-6);
   SHIP({0, 0, 4, 9000}, {1, 0, 5, 200}); /* free after 6.6 us; but the first is there after 19 */
   PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 9e-6);
+  grove_machine_free(&m);
+}
+
+/* Every rank of a chain has to find its receive. */
+static void looks_for_receives(void)
+{
+  grove_machine *m = machine("gamma cpu any - 1e-6 s m\n");
+  sit_on_two();
+  SHIP({0, 1, 0, 100}, {1, 0, 4, 100}, {2, 4, 5, 100});
+  PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [ON_NODE] = 2.02e-6,
+        [GROVE_TERM_QUEUE] = 3e-6);
   grove_machine_free(&m);
 }
 
@@ -230,6 +249,9 @@ static void share_memory(void)
   SHIP({0, 0, 1, 100}, {0, 2, 3, 100}, {1, 0, 1, 1000}); /* four, then two */
   PRICE(m, &memory, [ON_NODE] = 0.2e-6, [COPY] = 0.03e-6 + 0.1e-6);
   grove_price p; /* one node by itself */
+  SHIP({0, 1, 0, 1000}, {0, 2, 0, 1000});
+  CHECK_OK(grove_price_node(m, &topo, 0, &x, &memory, &p));
+  CHECK_NEAR(p.seconds, 0.6e-6);
   SHIP({0, 0, 1, 10000}, {0, 4, 5, 100}, {0, 6, 7, 100});
   CHECK_OK(grove_price_node(m, &topo, 0, &x, &memory, &p));
   CHECK_NEAR(p.seconds, 1.1e-6);
@@ -334,6 +356,15 @@ static void others_are_as_far(const grove_machine *m)
   PRICE_NODE(m, 0, [LATENCY] = 20e-6, [BANDWIDTH] = 0.2e-6, [ON_NODE] = 11e-6);
 }
 
+/* Of an earlier stage's mean nothing is left: rank 1 has its 100 bytes after 10.1 us, though rank 0
+ * was through after 15 us. */
+static void others_start_anew(const grove_machine *m)
+{
+  sit_on_two();
+  SHIP({0, 0, 4, 5000}, {1, 4, 1, 100}, {2, 1, 2, 60000});
+  PRICE_NODE(m, 0, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [ON_NODE] = 7e-6);
+}
+
 /* Nodes whose ranks do not lie side by side. */
 static void ranks_in_any_order(const grove_machine *m)
 {
@@ -363,12 +394,14 @@ int main(int argc, char **argv)
   waits_for_what_it_passes_on(m);
   comes_from_several(m);
   sends_again();
+  looks_for_receives();
   packs();
   share_memory();
   share_the_interface();
   share_cores();
   share_processors();
   others_are_as_far(m);
+  others_start_anew(m);
   ranks_in_any_order(m);
   localities();
   grove_manifest_free(&x);

@@ -1,9 +1,11 @@
 /* What clerks are told is what all edges say of their node; and the choice is the same on every
  * rank, and the one that prices made from all edges lead to. On random forests, however ranks sit
- * on nodes. */
+ * on nodes; and on one whose prices were worked out by hand. What decides a choice is in
+ * route/each_term_decides. */
 #include "check.h"
 #include "generate.h"
 #include "places.h"
+#include "profile.h"
 #include "route/choose.h"
 
 #include <math.h>
@@ -88,6 +90,8 @@ static void check_survey(const place *p, const grove_survey *survey, const grove
 
 /* ---- the choice ---- */
 
+static int on_node_messages; /* what the option transport_on_node says */
+
 /* From all edges: the dearest node's. Split cuts blocks, and clerks do not know whose values are in
  * which piece: its price may differ. */
 static double price_of(const place *p, const grove_route *route, const grove_demand *all,
@@ -95,7 +99,7 @@ static double price_of(const place *p, const grove_route *route, const grove_dem
 {
   const grove_topo *topo = &p->ctx->topo;
   grove_pricing pricing = {.unit_bytes = q->unit_bytes,
-                           .shared_memory = p->ctx->shares_node,
+                           .shared_memory = p->ctx->shares_node && !on_node_messages,
                            .order = GROVE_QUEUE_TYPICAL};
   grove_price most = {0};
   grove_manifest m = {0};
@@ -215,6 +219,8 @@ static void at_random(const place *p, uint64_t number)
   grove_forest *f = NULL;
   set_nodes(p, &r);
   set_machine(p, &r);
+  on_node_messages = rng_one_in(&r, 2);
+  CHECK_OK(grove_context_set(p->ctx, "transport_on_node", on_node_messages ? "mpi" : "shm"));
   f = graph_forest(p->ctx, g, p->rank);
   for (int share = 0; share < 2; share++) {
     grove_survey *survey = NULL;
@@ -239,67 +245,105 @@ static void at_random(const place *p, uint64_t number)
 
 /* ---- by hand ---- */
 
-static void decides(void)
+enum { BY_HAND = 4 };
+
+/* Ranks 0 and 1 have six values of 1000 bytes each, which ranks 2 and 3, on another node, both need
+ * all. */
+static graph *draw_by_hand(void)
 {
-  grove_machine *m = NULL;
-  CHECK_OK(grove_machine_open("tcp-10g", &m));
-  static const struct {
-    double seconds[GROVE_ROUTES];
-    int chosen, runner_up;
-  } row[] = {
-    {{10, 8, 9, 20}, 0, 1},        /* gains 1.25 */
-    {{10, 8, 7, 20}, 2, 1},        /* 1.43 */
-    {{10, 9, 7, 7}, 2, 1},         /* what costs the same is the same */
-    {{10, 10, 10, 10}, 0, -1},     /* so are all of these */
-    {{10, NAN, 7, NAN}, 2, 0},     /* what has no price is not chosen */
-    {{10, NAN, NAN, NAN}, 0, -1},  /* and no runner-up */
-    {{NAN, 8, 7, 6}, 0, 3},        /* nobody knows the gain */
-    {{NAN, NAN, NAN, NAN}, 0, -1}, /* nor anything */
-    {{0, 0, 0, 0}, 0, -1},         /* nothing is sent */
+  graph *g = graph_empty(BY_HAND);
+  for (int i = 0; i < BY_HAND; i++) {
+    part_resize(&g->part[i], i < 2 ? 6 : 0, i < 2 ? 0 : 12);
+    for (int j = 0; j < g->part[i].nleaves; j++) g->part[i].root[j] = (grove_root){j / 6, j % 6};
+  }
+  return g;
+}
+
+static grove_machine *machine_by_hand(void)
+{
+  return machine_of("alpha cpu off-node any 20e-6 s m\n"
+                    "beta cpu off-node any 1e-9 s/B m\n"
+                    "alpha cpu on-socket any 2e-6 s m\n"
+                    "beta cpu on-socket any 0.25e-9 s/B m\n"
+                    "flag cpu any - 0.5e-6 s m\n"
+                    "shared cpu on-node 2 0.1e-9 s/B m\n");
+}
+
+/* Between nodes 6000 bytes take 26 us, inside 3.5 us as a message and 1.1 us in shared memory. */
+static void check_prices(const grove_survey *survey, int messages)
+{
+  static const double us[2][3] = {
+    /* Two messages; one, and one inside, while a rank is busy with two copies of 0.85 us; 12000
+     * bytes, and 12000 inside. */
+    {52, 26 + 1.7, 32 + 1.7},
+    {52, 26 + 3.5, 32 + 5},
   };
-  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-    grove_choice choice = {.n = GROVE_ROUTES};
-    for (int k = 0; k < GROVE_ROUTES; k++) choice.candidates[k].seconds = row[i].seconds[k];
-    grove_choice_decide(&choice, m);
-    CHECK(choice.chosen == row[i].chosen && choice.runner_up == row[i].runner_up,
-          "case %zu: %d is chosen before %d", i, choice.chosen, choice.runner_up);
+  for (int way = 0; way < 3; way++) {
+    grove_choice choice;
+    grove_question q = {.unit_bytes = 1000, .backward = way == 1, .both = way == 2};
+    CHECK_OK(grove_route_choose(survey, &q, &choice));
+    for (int i = 0; i < 3; i++)
+      CHECK(near(choice.candidates[i].seconds, 1e-6 * us[messages][i] * (1 + q.both)),
+            "way %d: %s takes %.12g", way, grove_routes[i]->name, choice.candidates[i].seconds);
+    CHECK(choice.candidates[3].seconds == choice.candidates[2].seconds, "split is cut");
+    CHECK(choice.chosen == 1 && choice.runner_up == 2, "%d before %d", choice.chosen,
+          choice.runner_up);
+    CHECK(choice.needed == 1.3, "%g", choice.needed);
   }
-  grove_machine_free(&m);
 }
 
-/* Gains of a few percent count where somebody measured. */
-static void decides_by_measurement(void)
+/* What rank 0 is told: what all ranks send, and the terms of the dearest node. */
+static void check_told(const grove_survey *survey, int messages)
 {
-  grove_machine *m = NULL;
-  CHECK_OK(grove_machine_create("ours", &m));
-  grove_choice choice = {.n = 2, .candidates = {{.seconds = 10.6}, {.seconds = 10}}};
-  for (int measured = 0; measured < 2; measured++) {
-    CHECK_OK(grove_machine_add(m, measured ? "beta" : "gamma", "cpu", measured ? "off-node" : "any",
-                               measured ? "any" : "-", 1e-9, measured ? "s/B" : "s",
-                               "measured 2026-11-15"));
-    grove_choice_decide(&choice, m);
-    CHECK(choice.chosen == measured, "%d is chosen", choice.chosen);
+  static const int64_t sent[3][5] = {/* stages; messages inside and between; bytes */
+                                     {1, 0, 4, 0, 24000},
+                                     {2, 2, 2, 12000, 12000},
+                                     {3, 2, 1, 18000, 12000}};
+  grove_choice choice;
+  grove_question q = {.unit_bytes = 1000};
+  CHECK_OK(grove_route_explain(survey, &q, &choice));
+  if (survey->ctx->rank > 0) return;
+  for (int i = 0; i < 3; i++) {
+    const grove_estimate *e = &choice.candidates[i].estimate;
+    const int64_t got[] = {e->stages, e->messages[0], e->messages[1], e->bytes[0], e->bytes[1]};
+    for (int k = 0; k < 5; k++)
+      CHECK(got[k] == sent[i][k], "%s: number %d is %lld", grove_routes[i]->name, k,
+            (long long)got[k]);
   }
-  CHECK_OK(grove_machine_add(m, "alpha", "cpu", "off-node", "any", 1e-6, "s", "assumed: by hand"));
-  grove_choice_decide(&choice, m);
-  CHECK(choice.chosen == 0, "half of a message is assumed");
-  grove_machine_free(&m);
+  const double *standard = choice.candidates[0].estimate.price.term;
+  const double *two_step = choice.candidates[1].estimate.price.term;
+  CHECK(near(standard[GROVE_TERM_LATENCY], 40e-6) && near(standard[GROVE_TERM_BANDWIDTH], 12e-6),
+        "standard: %g and %g", standard[GROVE_TERM_LATENCY], standard[GROVE_TERM_BANDWIDTH]);
+  CHECK(near(two_step[GROVE_TERM_LATENCY], 20e-6) && near(two_step[GROVE_TERM_BANDWIDTH], 6e-6),
+        "2-step: %g and %g", two_step[GROVE_TERM_LATENCY], two_step[GROVE_TERM_BANDWIDTH]);
+  CHECK(near(two_step[GROVE_TERM_ON_NODE], messages ? 3.5e-6 : 0.5e-6) &&
+          near(two_step[GROVE_TERM_COPY], messages ? 0 : 0.6e-6) &&
+          near(two_step[GROVE_TERM_CORES], messages ? 0 : 0.6e-6),
+        "2-step: %g inside", two_step[GROVE_TERM_ON_NODE]);
 }
 
-static void caps(void)
+static void by_hand(const place *p)
 {
-  grove_machine *tcp = NULL, *frontier = NULL;
-  CHECK_OK(grove_machine_open("tcp-10g", &tcp));
-  CHECK_OK(grove_machine_open("frontier", &frontier)); /* says nothing of protocols */
-  CHECK(grove_split_cap(tcp, -1, 8) == 8192, "%lld", (long long)grove_split_cap(tcp, -1, 8));
-  CHECK(grove_split_cap(frontier, -1, 1) == 8192, "%lld",
-        (long long)grove_split_cap(frontier, -1, 1));
-  CHECK(grove_split_cap(tcp, 100, 8) == 12, "the option counts");
-  CHECK(grove_split_cap(tcp, 0, 8) == 1 && grove_split_cap(tcp, 4, 8) == 1,
-        "a message has a unit at least");
-  CHECK(grove_split_cap(tcp, 16, 0) == 16, "units without bytes");
-  grove_machine_free(&tcp);
-  grove_machine_free(&frontier);
+  if (p->size != BY_HAND) return;
+  graph *g = draw_by_hand();
+  grove_machine *m = machine_by_hand();
+  CHECK_OK(grove_context_set(p->ctx, "node_map", "0,0,1,1"));
+  CHECK_OK(grove_context_set(p->ctx, "message_cap", "1000000"));
+  CHECK_OK(grove_context_use_machine(p->ctx, m));
+  for (int messages = 0; messages < 2; messages++) {
+    grove_survey *survey = NULL;
+    CHECK_OK(grove_context_set(p->ctx, "transport_on_node", messages ? "mpi" : "shm"));
+    grove_forest *f = graph_forest(p->ctx, g, p->rank);
+    CHECK_OK(grove_survey_create(f, 1, &survey));
+    check_prices(survey, messages || !p->ctx->shares_node);
+    check_told(survey, messages || !p->ctx->shares_node);
+    grove_survey_free(&survey);
+    CHECK_OK(grove_forest_free(&f));
+  }
+  CHECK_OK(grove_context_set(p->ctx, "message_cap", "auto"));
+  CHECK_OK(grove_context_set(p->ctx, "node_map", ""));
+  grove_machine_free(&m);
+  graph_free(g);
 }
 
 /* One node, nodes with a rank each, a transport that only standard has: nothing to choose. */
@@ -323,10 +367,8 @@ int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "route/chooses");
   places all = places_create();
-  decides();
-  decides_by_measurement();
-  caps();
   for (int i = 0; i < all.n; i++) can_help(&all.place[i]);
+  for (int i = 0; i < all.n; i++) by_hand(&all.place[i]);
   for (int64_t i = 0; i < test_samples(48); i++) {
     test_case(i);
     const place *p = places_turn(&all, i);
