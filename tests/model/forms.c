@@ -40,6 +40,10 @@ static void messages(void)
   SAME(grove_form_max_rate_one(bw, 1 / 6.6e9, 16, 0), 3.0e-06);
   SAME(grove_form_max_rate_one(bw, 1 / 6.6e9, 0, 1e5), 3.0e-06 + 1e5 / 2.9e9);
   SAME(grove_form_max_rate_one((grove_postal){3.0e-06, 0}, 0, 16, 1e5), 3.0e-06);
+  /* Fewer than one process is one; one and a half, on average, are not. R_N is 1e9 here. */
+  SAME(grove_form_max_rate_one(bw, 1e-9, 0, 1e5), 3.0e-06 + 1e5 / 1e9);
+  SAME(grove_form_max_rate_one(bw, 1e-9, 1, 1e5), 3.0e-06 + 1e5 / 1e9);
+  SAME(grove_form_max_rate_one(bw, 1e-9, 1.5, 1e5), 3.0e-06 + 1.5 * 1e5 / 1e9);
 }
 
 /* The two papers' forms are one, for one message. */
@@ -73,6 +77,10 @@ static grove_machine *a_machine(void)
 static void node_aware(void)
 {
   grove_machine *m = a_machine();
+  CHECK(grove_postal_is_known((grove_postal){0, 0}), "nothing is a price");
+  CHECK(!grove_postal_is_known((grove_postal){1, NAN}) &&
+          !grove_postal_is_known((grove_postal){NAN, 1}),
+        "half of a pair is none");
   grove_picked p = grove_form_pick(m, GROVE_CPU, GROVE_ON_NODE, GROVE_BY_SIZE, 255.9);
   CHECK(p.protocol == GROVE_SHORT && !p.replaced, "255.9 bytes are not short");
   p = grove_form_pick(m, GROVE_CPU, GROVE_ON_NODE, GROVE_BY_SIZE, 256);
@@ -139,6 +147,21 @@ static void contention(void)
   c = route((grove_torus){1, {5}, 0, 1}, 2, around);
   SAME(c.link_bytes, 10);
   SAME(c.hops, (3 * 10 + 1 * 5) / 15.);
+  /* Half-way round it goes up: from 0 to 2 on a ring of four by way of 1. */
+  grove_traffic half[] = {{0, 2, 10}, {0, 1, 5}, {3, 0, 2}};
+  c = route((grove_torus){1, {4}, 1, 1}, 3, half);
+  SAME(c.link_bytes, 15);
+  SAME(c.hops, (2 * 10 + 1 * 5 + 1 * 2) / 17.);
+  /* 5 x 2: from (3, 0) round to (0, 0), and then up with what begins there. */
+  grove_traffic bend[] = {{3, 5, 10}, {0, 5, 7}};
+  c = route((grove_torus){2, {5, 2}, 1, 1}, 2, bend);
+  SAME(c.link_bytes, 17);
+  SAME(c.hops, (3 * 10 + 1 * 7) / 17.);
+  /* Two nodes on each router: 2 and 3 are on the second. */
+  grove_traffic pairs[] = {{0, 2, 10}, {1, 3, 5}, {2, 3, 100}};
+  c = route((grove_torus){1, {4}, 1, 2}, 3, pairs);
+  SAME(c.link_bytes, 15);
+  SAME(c.hops, 15 / 115.);
   /* 3 x 3 x 2: node 0 is (0,0,0), node 13 is (1,1,1): x, then y, then z. Node 1 is (1,0,0): from
    * there to (1,1,0) it shares the second link. */
   grove_traffic corner[] = {{0, 13, 8}, {1, 4, 3}};

@@ -99,6 +99,10 @@ static void limits(void)
   grove_part_choice choices[GROVE_PART_CHOICES];
   int n = 0, best = 0;
   CHECK(chosen(m, GROVE_HIDDEN, 0, 32) == 1, "nothing is cut");
+  grove_machine *instant = a_machine(0);
+  instant->loggp[GROVE_OFF_NODE][0] = (grove_loggp){0};
+  CHECK(chosen(instant, GROVE_HIDDEN, 1 << 20, 32) == 1, "the fewest of several as fast");
+  grove_machine_free(&instant);
   CHECK(chosen(m, GROVE_HIDDEN, 1 << 28, 1) == 1, "one part is all there are");
   CHECK(chosen(m, GROVE_HIDDEN, 1 << 28, 7) == 4, "four is the most up to seven");
   CHECK_STATUS(grove_loggp_choose(m, GROVE_HIDDEN, -1, 32, 0, choices, &n, &best), GROVE_ERR_ARG);

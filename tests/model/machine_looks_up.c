@@ -2,6 +2,7 @@
  * begin, which row a general one gives way to, and what lies between two rows. */
 #include "check.h"
 #include "model/machine.h"
+#include "profile.h"
 
 #include <math.h>
 #include <string.h>
@@ -189,6 +190,151 @@ static void looks_between_rows(void)
   grove_machine_free(&m);
 }
 
+/* Packing by size; where nobody says what it takes it takes nothing. */
+static void looks_up_packing(void)
+{
+  static const double want[][2] = {{0, 3}, {99, 3}, {100, 5}, {999, 5}, {1000, 7}, {5000, 7}};
+  grove_machine *m = made(3, "pack cpu any 1000.. 7 s/B m\n"
+                             "pack cpu any 0..99 3 s/B m\n"
+                             "pack cpu any 100..999 5 s/B m\n");
+  for (int i = 0; i < 6; i++)
+    CHECK(grove_machine_packing(m, (int64_t)want[i][0]) == want[i][1], "%g bytes: %g", want[i][0],
+          grove_machine_packing(m, (int64_t)want[i][0]));
+  grove_machine_free(&m);
+  m = made(1, "pack cpu any 100.. 5 s/B m\n"); /* the first row holds for less too */
+  CHECK(grove_machine_packing(m, 1) == 5, "%g", grove_machine_packing(m, 1));
+  grove_machine_free(&m);
+  m = made(0, "");
+  CHECK(grove_machine_packing(m, 100) == 0, "%g", grove_machine_packing(m, 100));
+  grove_machine_free(&m);
+}
+
+/* Shared memory is known by a flag of some place and a rate. */
+static void looks_up_memory(void)
+{
+  static const struct {
+    const char *rows;
+    int n, known;
+  } row[] = {
+    {"flag cpu on-socket - 1 s m\nshared cpu on-node 2 1 s/B m\n", 2, 1},
+    {"flag cpu on-node - 1 s m\nshared cpu on-node 2 1 s/B m\n", 2, 1},
+    {"flag cpu any - 1 s m\n", 1, 0},
+    {"shared cpu on-node 2 1 s/B m\n", 1, 0},
+  };
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    grove_machine *m = made(row[i].n, row[i].rows);
+    CHECK(grove_machine_has_shared(m) == row[i].known, "case %zu", i);
+    grove_machine_free(&m);
+  }
+}
+
+/* Where each number goes. */
+static void fills_every_place(void)
+{
+  grove_machine *m = made(13, "sockets - node - 3 1 m\n"
+                              "ranks - node - 12 1 m\n"
+                              "cores - node - 2.5 1 m\n"
+                              "gpus - node - 6 1 m\n"
+                              "gamma cpu any - 1e-7 s m\n"
+                              "delta cpu off-node - 2e-10 s/B m\n"
+                              "flag cpu on-socket - 3e-7 s m\n"
+                              "flag cpu on-node - 4e-7 s m\n"
+                              "crowd-turn cpu on-node - 5e-6 s m\n"
+                              "crowd-message cpu on-node - 6e-6 s m\n"
+                              "crowd-byte cpu off-node - 7e-9 s/B m\n"
+                              "injection cpu off-node eager 4e9 B/s m\n"
+                              "injection gpu off-node rend inf B/s m\n");
+  CHECK(m->sockets == 3 && m->ranks == 12 && m->cores == 2.5 && m->gpus == 6, "another shape");
+  CHECK(m->gamma == 1e-7 && m->delta == 2e-10, "gamma %g, delta %g", m->gamma, m->delta);
+  CHECK(m->flag_seconds[0] == 3e-7 && m->flag_seconds[1] == 4e-7, "other flags");
+  CHECK(m->crowd[0].turn == 5e-6 && m->crowd[0].message == 6e-6 && isnan(m->crowd[0].byte),
+        "another crowd");
+  CHECK(isnan(m->crowd[1].turn) && isnan(m->crowd[1].message) && m->crowd[1].byte == 7e-9,
+        "another crowd");
+  CHECK(m->injection[GROVE_CPU][GROVE_EAGER] == 0.25e-9 &&
+          isnan(m->injection[GROVE_CPU][GROVE_REND]) && m->injection[GROVE_GPU][GROVE_REND] == 0,
+        "another limit");
+  grove_machine_free(&m);
+}
+
+/* Sources say where a number is from; a machine is measured where all of messages between nodes
+ * are. */
+static void knows_origins(void)
+{
+  static const struct {
+    const char *source;
+    grove_origin origin;
+  } row[] = {
+    {"measured 2026-11-15, 3 samples", GROVE_ORIGIN_MEASURED},
+    {"assumed: as elsewhere", GROVE_ORIGIN_ASSUMED},
+    {"Lockhart et al. 2023, Table 2", GROVE_ORIGIN_CITED},
+    {"it was measured by others", GROVE_ORIGIN_CITED},
+  };
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    grove_row r = {.source = (char *)row[i].source};
+    CHECK(grove_row_origin(&r) == row[i].origin, "'%s' is %d", row[i].source, grove_row_origin(&r));
+  }
+  static const struct {
+    const char *rows;
+    int n, measured;
+  } machine[] = {
+    {"alpha cpu off-node any 1 s measured\nbeta cpu off-node any 1 s/B measured\n", 2, 1},
+    {"beta cpu off-node any 1 s/B measured\nL cpu off-node 0.. 1 s a paper\n", 2, 1},
+    {"alpha cpu off-node any 1 s measured\nalpha cpu on-node any 1 s a paper\n", 2, 1},
+    {"alpha cpu off-node short 1 s measured\nalpha cpu off-node rend 1 s a paper\n", 2, 0},
+    {"alpha cpu off-node any 1 s a paper\nbeta cpu off-node any 1 s/B measured\n", 2, 0},
+    {"alpha cpu on-node any 1 s measured\n", 1, 0},
+    {"delta cpu off-node - 1 s/B measured\n", 1, 0},
+  };
+  for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
+    grove_machine *m = made(machine[i].n, machine[i].rows);
+    CHECK(grove_machine_is_measured(m) == machine[i].measured, "case %zu", i);
+    grove_machine_free(&m);
+  }
+}
+
+/* A machine that lacks nothing, row by row: without each of them it says what is missing. */
+static void misses_each_row(void)
+{
+  static const struct {
+    const char *row, *missing;
+  } rows[] = {
+    {"sockets - node - 2 1 m\n", "sockets"},
+    {"ranks - node - 4 1 m\n", "ranks"},
+    {"cores - node - 4 1 m\n", "cores"},
+    {"alpha cpu any any 1 s m\n", "alpha and beta on-socket, on-node, off-node"},
+    {"beta cpu any any 1 s/B m\n", "alpha and beta on-socket, on-node, off-node"},
+    {"injection cpu off-node any 1 s/B m\n", "injection"},
+    {"gamma cpu any - 1 s m\n", "gamma"},
+    {"delta cpu off-node - 1 s/B m\n", "delta"},
+    {"flag cpu on-socket - 1 s m\n", "flag"},
+    {"flag cpu on-node - 1 s m\n", "flag"},
+    {"shared cpu on-node 2 1 s/B m\n", "shared"},
+    {"G cpu off-node 0.. 1 s/B m\n", "LogGP"},
+    {"alpha gpu off-node any 1 s m\n", "alpha and beta of gpu off-node"},
+    {"beta gpu any any 1 s/B m\n", "alpha and beta of gpu on-socket, on-node, off-node"},
+    {"copy-beta gpu d2h 1 1 s/B m\n", "copies d2h"},
+    {"copy-beta gpu h2d 1 1 s/B m\n", "copies h2d"},
+    {"alpha gpu on-socket any 1 s m\nalpha gpu on-node any 1 s m\ngpus - node - 4 1 m\n", NULL},
+  };
+  enum { ROWS = sizeof rows / sizeof *rows };
+  for (int without = 0; without < ROWS; without++) {
+    char text[2000] = "", missing[400];
+    for (int i = 0; i < ROWS; i++)
+      if (i != without || !rows[i].missing) strcat(text, rows[i].row);
+    grove_machine *m = machine_of(text);
+    grove_machine_missing(m, missing, sizeof missing);
+    CHECK(strcmp(missing, rows[without].missing ? rows[without].missing : "") == 0,
+          "without %s'%s' is missing", rows[without].row, missing);
+    m->sockets = 1; /* then there is no other socket to be far from */
+    grove_machine_missing(m, missing, sizeof missing);
+    int on_node = strstr(rows[without].row, "flag cpu on-node") != NULL;
+    CHECK(!on_node || !*missing, "with one socket '%s' is missing", missing);
+    CHECK(!strstr(missing, "on-node"), "with one socket '%s' is missing", missing);
+    grove_machine_free(&m);
+  }
+}
+
 static void tells_what_is_missing(void)
 {
   char missing[400];
@@ -248,6 +394,11 @@ int main(int argc, char **argv)
   prefers_specific_rows();
   begins_at_nothing();
   looks_between_rows();
+  looks_up_packing();
+  looks_up_memory();
+  fills_every_place();
+  knows_origins();
+  misses_each_row();
   tells_what_is_missing();
   copies();
   return test_end();

@@ -139,6 +139,10 @@ static void duplicates(void)
     grove_strategy e = priced(lassen, less, routes[i], "staged");
     TERMS(priced(lassen, x, routes[i], "staged"), e.off_node, e.on_node, e.copy);
   }
+  for (int i = 0; i < 3; i++) {
+    grove_strategy e = priced(lassen, less, routes[i], "device");
+    TERMS(priced(lassen, x, routes[i], "device"), e.off_node, e.on_node, 0);
+  }
   grove_strategy e = priced(lassen, example, "standard", "staged");
   TERMS(priced(lassen, x, "standard", "staged"), e.off_node, 0, e.copy);
   x.duplicates = 1;
@@ -154,6 +158,22 @@ static void completes(void)
   x = (grove_exchange){.protocol = GROVE_BY_SIZE};
   CHECK_OK(grove_exchange_complete(bluewaters, &x));
   CHECK(x.ppn == 16 && x.gpus_per_socket == 8, "ppn %g, gps %g", x.ppn, x.gpus_per_socket);
+  x = (grove_exchange){.protocol = GROVE_BY_SIZE, .ppn = 8}; /* of whom two a socket are GPUs */
+  CHECK_OK(grove_exchange_complete(lassen, &x));
+  CHECK(x.ppn == 8 && x.gpus_per_socket == 2, "ppn %g, gps %g", x.ppn, x.gpus_per_socket);
+  x = (grove_exchange){.protocol = GROVE_BY_SIZE, .ppn = 7};
+  CHECK_OK(grove_exchange_complete(bluewaters, &x)); /* four on one of its two sockets */
+  CHECK(x.ppn == 7 && x.gpus_per_socket == 4, "ppn %g, gps %g", x.ppn, x.gpus_per_socket);
+  x = (grove_exchange){.protocol = GROVE_BY_SIZE, .ppn = 7, .gpus_per_socket = 3};
+  CHECK_OK(grove_exchange_complete(bluewaters, &x));
+  CHECK(x.ppn == 7 && x.gpus_per_socket == 3, "ppn %g, gps %g", x.ppn, x.gpus_per_socket);
+  grove_machine *plain = NULL; /* whose sockets nobody told */
+  CHECK_OK(grove_machine_create("plain", &plain));
+  plain->ranks = 6;
+  x = (grove_exchange){.protocol = GROVE_BY_SIZE};
+  CHECK_OK(grove_exchange_complete(plain, &x));
+  CHECK(x.ppn == 6 && x.gpus_per_socket == 6, "ppn %g, gps %g", x.ppn, x.gpus_per_socket);
+  grove_machine_free(&plain);
   x = (grove_exchange){.protocol = GROVE_BY_SIZE, .duplicates = 1.01};
   CHECK_STATUS(grove_exchange_complete(lassen, &x), GROVE_ERR_ARG);
   x = (grove_exchange){.protocol = GROVE_BY_SIZE, .bytes_per_proc = -1};
@@ -203,7 +223,36 @@ static void limits(void)
   grove_strategy s = priced(m, example, "standard", "staged");
   CHECK(s.off_node == 8 * 7.76e-06 + 1e6 * 7.97e-11 && !s.injection, "%.17g", s.off_node);
   CHECK(priced(lassen, example, "standard", "staged").injection, "four do not share the limit");
+  /* One process whose own rate is the limit does not wait for it. */
+  for (int p = 0; p < GROVE_PROTOCOLS; p++) m->injection[GROVE_CPU][p] = 7.97e-11;
+  x = example;
+  x.ppn = 1;
+  CHECK(!priced(m, x, "standard", "staged").injection, "it waits for itself");
+  /* A node whose ranks nobody counted sends from those that hold data: 1e6 bytes each, and by turns
+   * 2 / 2 - 1 and 2 / 2 ranks of a socket. */
+  m->ranks = 0;
+  x = example;
+  s = priced(m, x, "split-md", "staged");
+  TERMS(s, 5 * 7.76e-06 + 4e6 * 7.97e-11,
+        2 * (1 * (3.15e-06 + 3.40e-11 * 4e6) + 2 * (6.77e-06 + 1.49e-10 * 4e6)), s.copy);
   grove_machine_free(&m);
+}
+
+/* The part of off_node that is alpha. */
+static void latency(void)
+{
+  static const struct {
+    const char *route, *path;
+    double seconds;
+  } row[] = {
+    {"standard", "staged", 8 * 7.76e-06}, {"standard", "device", 8 * 1.10e-05},
+    {"3-step", "staged", 2 * 7.76e-06},   {"2-step", "device", 5 * 1.10e-05},
+    {"2-step-1", "staged", 2 * 7.76e-06}, {"split-dd", "staged", 5 * 7.76e-06},
+  };
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    double got = priced(lassen, example, row[i].route, row[i].path).latency;
+    CHECK(fabs(got - row[i].seconds) < 1e-18, "%s %s: %.17g", row[i].route, row[i].path, got);
+  }
 }
 
 static void best(void)
@@ -264,6 +313,39 @@ static void half_a_pair(void)
   grove_machine_free(&m);
 }
 
+/* Which of the ten a profile has prices for, and why not for the others. */
+static void leaves_out(void)
+{
+  static const char *const between[][4] = {
+    {"alpha", "cpu", "off-node", "any"},  {"beta", "cpu", "off-node", "any"},
+    {"alpha", "gpu", "off-node", "any"},  {"beta", "gpu", "off-node", "any"},
+    {"alpha", "cpu", "on-socket", "any"}, {"beta", "cpu", "on-socket", "any"},
+    {"alpha", "gpu", "on-socket", "any"}, {"beta", "gpu", "on-socket", "any"}};
+  static const char *const devices = "the profile has no messages between devices";
+  static const char *const inside = "the profile has no messages inside a node";
+  static const char *const copies = "the profile has no copies between host and device";
+  const char *const why[][GROVE_STRATEGIES] = {
+    /* standard staged and device, 3-step, 2-step, 2-step-1, split-md, split-dd */
+    {NULL, devices, inside, devices, inside, devices, inside, devices, inside, copies},
+    {NULL, NULL, inside, inside, inside, inside, inside, inside, inside, copies},
+    {NULL, NULL, NULL, inside, NULL, inside, NULL, inside, NULL, copies},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, copies},
+  };
+  for (int i = 0; i < 5; i++) {
+    grove_strategy list[GROVE_STRATEGIES];
+    grove_machine *m = made_of(i < 4 ? 2 * (i + 1) : 8, between);
+    if (i == 4) m->sockets = 2; /* and nobody says how far apart they are */
+    CHECK_OK(grove_strategies_price(m, &example, list));
+    for (int k = 0; k < GROVE_STRATEGIES; k++) {
+      const char *want = i < 4 ? why[i][k] : why[1][k], *got = list[k].left_out;
+      CHECK(got && want ? strcmp(got, want) == 0 : got == want, "case %d, %s %s: '%s'", i,
+            list[k].route, list[k].path, got ? got : "has a price");
+      CHECK(list[k].best_case == (strcmp(list[k].route, "2-step-1") == 0), "%s", list[k].route);
+    }
+    grove_machine_free(&m);
+  }
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "model/strategies");
@@ -277,7 +359,9 @@ int main(int argc, char **argv)
   completes();
   without_gpus();
   half_a_pair();
+  leaves_out();
   limits();
+  latency();
   best();
   grove_machine_free(&lassen);
   grove_machine_free(&bluewaters);
