@@ -21,8 +21,9 @@ static struct {
   uint64_t seed;
   int64_t samples; /* -1: not set; -2: all */
   int64_t number;
+  char hint[128];
   char
-    last_words[256]; /* what the watchdog says: ready beforehand, a signal handler cannot print */
+    last_words[384]; /* what the watchdog says: ready beforehand, a signal handler cannot print */
   size_t last_words_bytes;
 } test;
 
@@ -46,11 +47,20 @@ void test_case(int64_t number)
 {
   test.number = number;
   int n = snprintf(test.last_words, sizeof test.last_words,
-                   "%s: rank %d of %d hangs in case %lld (SEED=%llu): no end in %u s\n", test.name,
-                   test.rank, test.size, (long long)number, (unsigned long long)test.seed,
-                   watchdog_seconds());
+                   "%s: rank %d of %d hangs in case %lld (SEED=%llu): no end in %u s\n%s",
+                   test.name, test.rank, test.size, (long long)number,
+                   (unsigned long long)test.seed, watchdog_seconds(), test.hint);
   test.last_words_bytes = n < (int)sizeof test.last_words ? (size_t)n : sizeof test.last_words - 1;
   alarm(watchdog_seconds());
+}
+
+void test_hint(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(test.hint, sizeof test.hint, format, arguments);
+  va_end(arguments);
+  test_case(test.number);
 }
 
 /* ---- seed, samples, begin, end ---- */
@@ -218,7 +228,7 @@ static void say_where(const char *file, int line)
 
 static void give_up(void)
 {
-  fputc('\n', stderr);
+  fprintf(stderr, "\n%s", test.hint);
   fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
   _exit(1);

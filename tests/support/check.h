@@ -38,6 +38,9 @@ int test_skip(const char *why);
 /* The case now tried: shown by failures. Gives the watchdog its full time again. */
 void test_case(int64_t number);
 
+/* A line that failures end with, hangs too: how to look at this case alone. */
+void test_hint(const char *format, ...);
+
 uint64_t test_seed(void);
 
 /* SAMPLES, or `normal` where it is not set; with SAMPLES=all, `normal` times 10. */

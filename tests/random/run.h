@@ -1,0 +1,42 @@
+/* A rank performs a program, and asserts that everything is as the model says. */
+#ifndef TEST_RUN_H
+#define TEST_RUN_H
+
+#include "model.h"
+#include "places.h"
+
+typedef struct run {
+  const scene *s;
+  const program *p;
+  place at; /* the communicator; its context is none */
+  int now;  /* the context that steps work with */
+  grove_context *context[MOST_STEPS];
+  grove_forest *forest[MOST_STEPS];
+  graph *order[MOST_STEPS];
+  grove_op *op[MOST_STEPS];
+  char active[MOST_STEPS];
+  int starts[MOST_STEPS];         /* completed ones, of an operation */
+  array real[ROLES * MOST_STEPS]; /* this rank's arrays */
+  array last[ROLES * MOST_STEPS]; /* what they held when they were known last */
+  model *m;
+} run;
+
+/* The whole program, on its ranks. Collective over comm. */
+void run_program(const scene *s, MPI_Comm comm);
+
+/* ---- settle.c: what comes after a start ---- */
+
+/* Waits for the operation that a step started, in one of the ways there are. */
+void settle_complete(run *r, int id, int op, rng *mine);
+
+/* After that: is everything where it should be? Round k of the step that started it. */
+void settle_check(run *r, int start, int round, const char *when);
+
+/* Frees an operation while it is active: nothing but what it was to write may have changed, and
+ * from now on not even that. `start` is NOTHING if not all ranks have started it. */
+void settle_abandon(run *r, int op, int start);
+
+/* At the end all arrays hold what they held when they were looked at last. */
+void settle_arrays(run *r);
+
+#endif
