@@ -59,29 +59,69 @@ class Run:
     """A test that is running."""
 
     def __init__(self, test, output, limit):
-        self.test, self.output, self.since, self.limit = test, output, time.monotonic(), limit
+        self.test, self.output, self.limit, self.over = test, output, limit(test), False
+        self.since = time.monotonic()
+        environment = {**os.environ, "WATCHDOG": str(int(self.limit)), **test.environment}
         with open(output, "w") as out:
             self.process = subprocess.Popen(
                 test.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env={**os.environ, "WATCHDOG": str(int(limit)), **test.environment},
-                cwd=test.directory, start_new_session=True)
+                env=environment, cwd=test.directory, start_new_session=True)
 
-    def poll(self):
-        """None while it runs; then 'passed', 'skipped', 'failed' or 'hung'."""
-        self.seconds = time.monotonic() - self.since
+    def news(self):
+        """What is known since it was last asked, as (test, verdict, seconds); the verdict is
+        'passed', 'skipped', 'failed' or 'hung'. Then sets `over` if there will be no more."""
         code = self.process.poll()
-        if code is None:
-            if self.seconds < self.limit:
-                return None
-            self.end()
-            return "hung"
-        end_session(self.process.pid)  # what outlives its launcher
+        seconds = time.monotonic() - self.since
+        if code is None and seconds < self.limit:
+            return []
+        self.end()  # and what outlives its launcher
         with open(self.output, errors="replace") as f:
-            return self.test.verdict(code, f.read())
+            verdict = "hung" if code is None else self.test.verdict(code, f.read())
+        return [(self.test, verdict, seconds)]
 
     def end(self):
         end_session(self.process.pid)
         self.process.wait()
+        self.over = True
+
+
+class BatchRun(Run):
+    """A launch of many tests. It keeps a file of those that are over, and one of those of all its
+    launches, for it makes a new one after a failure (tools/suite)."""
+
+    def __init__(self, batch, output, limit):
+        self.files = [batch.cases + ".part", batch.cases + ".report"]
+        for path in self.files:
+            if os.path.exists(path):
+                os.remove(path)
+        self.left = {t.name: t for t in batch.tests}
+        self.last_sign, self.signs = time.monotonic(), ""
+        super().__init__(batch, output, lambda b: max(limit(t) for t in b.tests))
+
+    def news(self):
+        code = self.process.poll()
+        text = ""
+        for path in self.files:
+            if os.path.exists(path):
+                with open(path) as f:
+                    text += f.read()
+        if text != self.signs:
+            self.last_sign, self.signs = time.monotonic(), text
+        found = []
+        for verdict, name, seconds in re.findall(
+                r"^(passed|failed|skipped) (\S+) ([\d.]+)$", text, re.MULTILINE):
+            if name in self.left:
+                found.append((self.left.pop(name), verdict, float(seconds)))
+        hung = time.monotonic() - self.last_sign > self.limit
+        if code is not None or hung:
+            self.end()
+            if self.left and (hung or code not in (0, self.test.skip)):
+                name = (re.findall(r"^begin (\S+)$", text, re.MULTILINE) or [""])[-1]
+                test = self.left.get(name) or next(iter(self.left.values()))
+                found.append((test, "hung" if hung else "failed", self.limit))
+            else:
+                found += [(test, "passed", 1.0) for test in self.left.values()]
+        return found
 
 
 # ---- tests ----
@@ -100,6 +140,8 @@ class Test:
         self.skip = properties.get("SKIP_RETURN_CODE", 77)
         self.must_print = properties.get("PASS_REGULAR_EXPRESSION", [])
         self.alone = bool(properties.get("RESOURCE_LOCK") or properties.get("RUN_SERIAL"))
+        self.labels = properties.get("LABELS", [])
+        self.launch = None  # what runs it together with others
         self.usable = bool(self.command) and not properties.get("DISABLED") and not (
             properties.get("FIXTURES_REQUIRED") or properties.get("FIXTURES_SETUP"))
 
@@ -113,21 +155,50 @@ class Test:
     def targets(self, tree):
         """What has to be built for it: programs that its command or its script names."""
         words = list(self.command)
-        for word in self.command[:1]:
-            if word.endswith(".sh") and os.path.exists(word):
-                with open(word) as f:
-                    text = f.read()
-                words += ["bin/grove"] + re.findall(r"(?:tests|examples)/\w+(?:/\w+)?", text)
+        if words[0].endswith(".sh") and os.path.exists(words[0]):
+            with open(words[0]) as f:
+                text = f.read()
+            words += ["bin/grove"] + re.findall(r"(?:tests|examples)/\w+(?:/\w+)?", text)
         found = set()
         for word in words:
             word = word[len(tree.build) + 1:] if word.startswith(tree.build + "/") else word
             if word == "bin/grove":
                 found.add("grove_command")
             elif word.startswith("tests/"):
-                found.add("test_" + word[6:].replace("/", "_"))
+                found |= {"test_" + word[6:].replace("/", "_"), word[6:]}
             elif word.startswith("examples/"):
                 found.add("example_" + word[9:])
-        return found & tree.targets or {"all"}
+        return found & tree.targets or ({"suites"} & tree.targets or {"all"})
+
+    def start(self, output, limit):
+        return Run(self, output, limit)
+
+
+class Batch(Test):
+    """Tests that one launch runs one after the other."""
+
+    def __init__(self, launch, tests):
+        self.__dict__.update(launch.__dict__)
+        self.tests, self.cases = tests, launch.command[1]
+        names = "|".join(t.name for t in tests)
+        self.environment = {**launch.environment, "CASES": f"^({names})$"}
+        self.alone = False
+
+    def start(self, output, limit):
+        return BatchRun(self, output, limit)
+
+
+def batches(tests, first):
+    """The same tests, the first ones singly, of the others those together that can be."""
+    out, found = list(tests[:first]), {}
+    for test in tests[first:]:
+        if test.launch:
+            found.setdefault(test.launch.name, []).append(test)
+            if len(found[test.launch.name]) == 1:
+                out.append(test.launch)
+        else:
+            out.append(test)
+    return [Batch(t, found[t.name]) if t.name in found else t for t in out]
 
 
 # ---- the copy ----
@@ -197,12 +268,21 @@ class Tree:
         return None if done.returncode == 0 else done.stdout
 
     def tests(self):
+        """All tests but those that take long. Tests that run together have a launch."""
         done = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"],
                               capture_output=True, text=True)
         if done.returncode != 0:
             raise Broken("ctest does not know its tests:\n" + done.stderr)
         tests = [Test(t, self.build) for t in json.loads(done.stdout)["tests"]]
-        return [t for t in tests if t.usable]
+        tests = {t.name: t for t in tests if t.usable and "more" not in t.labels}
+        for launch in [t for t in tests.values() if "launch" in t.labels]:
+            del tests[launch.name]
+            with open(launch.command[1]) as f:
+                names = [line.split()[0] for line in f if line.strip()]
+            for name in names:
+                if name in tests:
+                    tests[name].launch = launch
+        return list(tests.values())
 
     def remember(self):
         """Keeps all objects as they are now."""
@@ -263,30 +343,29 @@ class Tree:
         ended(test, verdict, seconds, output) after each. Stops when it returns true, or when no
         seconds are left. Returns what the compiler said if a test does not build."""
         waiting, running, built = list(tests), [], set()
+        os.makedirs(self.output, exist_ok=True)
         try:
             while (waiting and seconds_left() > 0) or running:
                 while waiting and self.fits(waiting[0], running) and seconds_left() > 0:
-                    ahead = set().union(*(t.targets(self) for t in waiting[:4]))
                     if not waiting[0].targets(self) <= built:
+                        ahead = set().union(*(t.targets(self) for t in waiting[:4]))
                         words = self.make(ahead)
                         if words:
                             return words
                         built |= ahead
                     test = waiting.pop(0)
-                    os.makedirs(self.output, exist_ok=True)
                     output = os.path.join(self.output, test.name.replace("/", "-"))
-                    running.append(Run(test, output, limit(test)))
-                for run in list(running):
-                    verdict = run.poll()
-                    if verdict is None:
-                        continue
-                    running.remove(run)
-                    if ended(run.test, verdict, run.seconds, run.output):
-                        return None
+                    running.append(test.start(output, limit))
+                for run in running:
+                    for test, verdict, seconds in run.news():
+                        if ended(test, verdict, seconds, run.output):
+                            return None
+                running = [r for r in running if not r.over]
                 time.sleep(0.01)
         finally:
             for run in running:
-                run.end()
+                if not run.over:
+                    run.end()
         return None
 
     def fits(self, test, running):
