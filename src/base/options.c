@@ -17,7 +17,7 @@ struct option {
   const char *help;
   parser *parse;
   size_t offset;
-  int recompiles; /* plans or messages look different with another value */
+  int recompiles; /* plans, messages or prices look different with another value */
 };
 
 static grove_status refuse(const option *about, const char *value)
@@ -152,7 +152,7 @@ static const option table[GROVE_OPTION_COUNT] = {
    FIELD(progress), 0},
   {"machine", "auto", "auto, measure, a name or a file",
    "the profile that prices are made with (auto: this machine's, else one of its kind)", parse_text,
-   FIELD(machine), 0},
+   FIELD(machine), 1},
   {"check", "off", "off|on",
    "checksum every message, refuse overlapping buffers; slow, for finding mistakes", parse_switch,
    FIELD(check), 1},

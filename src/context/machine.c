@@ -170,6 +170,7 @@ static grove_status use_machine(grove_context *ctx, const grove_machine *m)
   GROVE_TRY(grove_context_agree(ctx, mine, sum, 2));
   GROVE_CHECK(sum[0] == -sum[1], GROVE_ERR_ARG,
               "grove_context_use_machine: the ranks do not pass the same machine");
+  ctx->generation++; /* routes that were chosen by the last one's prices are chosen anew */
   if (!m) return grove_context_find_machine(ctx);
   grove_machine_free(&ctx->machine);
   ctx->machine = copy;
