@@ -164,6 +164,75 @@ static void new_types(const place *p, rng *mine, op_kind k)
   ring_close(&x);
 }
 
+/* ---- different kinds ---- */
+
+/* A call, of whatever unit fits into these. */
+typedef struct lot {
+  MPI_Datatype unit;
+  MPI_Op op;
+  int64_t root, leaf;
+  grove_op *begun;
+} lot;
+
+static void lot_begin(ring *x, lot *l)
+{
+  op_call c = ring_call(x);
+  c.unit = l->unit;
+  c.op = l->op;
+  c.root = &l->root;
+  c.leaf = &l->leaf;
+  CHECK_OK(call_begin(&c, &l->begun));
+}
+
+/* Two kinds of bcast that differ in one thing only: their calls match whatever the order. */
+static void do_not_mix(const place *p, ring *x, lot a, lot b)
+{
+  lot *lots[2] = {&a, &b};
+  for (int round = 0; round < 3; round++) {
+    int turned = round > 0 && p->rank % 2; /* at first all ranks in one order */
+    for (int i = 0; i < 2; i++) {
+      lots[i]->root = 100 * (p->rank + 1) + i;
+      lots[i]->leaf = 0;
+    }
+    for (int i = 0; i < 2; i++) lot_begin(x, lots[turned ? 1 - i : i]);
+    for (int i = 0; i < 2; i++) CHECK_OK(grove_end(&lots[i]->begun));
+    for (int i = 0; i < 2; i++)
+      CHECK(lots[i]->leaf == 100 * (x->next + 1) + i, "round %d: call %d brought %lld", round, i,
+            (long long)lots[i]->leaf);
+  }
+}
+
+/* A reduce of the same units, where one with another MPI operation is known. */
+static void nor_do_operations(const place *p, const ring *x)
+{
+  const MPI_Op ops[2] = {MPI_MIN, MPI_SUM};
+  for (int i = 0; i < 2; i++) {
+    int64_t root = 1000, leaf = p->rank;
+    op_call c = ring_call(x);
+    c.kind = KIND_REDUCE;
+    c.op = ops[i];
+    c.root = &root;
+    c.leaf = &leaf;
+    CHECK_OK(call_block(&c));
+    CHECK(root == x->previous + (i == 0 ? 0 : 1000), "reduce %d gives %lld", i, (long long)root);
+  }
+}
+
+static void kinds_do_not_mix(const place *p)
+{
+  ring x = ring_open(p, 1, RING_NOBODY, KIND_BCAST);
+  do_not_mix(p, &x, (lot){.unit = MPI_INT64_T, .op = MPI_SUM},
+             (lot){.unit = MPI_INT64_T, .op = MPI_MAX});
+  do_not_mix(p, &x, (lot){.unit = MPI_INT64_T, .op = MPI_SUM},
+             (lot){.unit = MPI_UINT64_T, .op = MPI_SUM});
+  do_not_mix(p, &x, (lot){.unit = MPI_INT64_T, .op = MPI_SUM},
+             (lot){.unit = MPI_INT32_T, .op = MPI_SUM});
+  do_not_mix(p, &x, (lot){.unit = MPI_INT64_T, .op = MPI_REPLACE},
+             (lot){.unit = MPI_INT64_T, .op = MPI_BOR});
+  nor_do_operations(p, &x);
+  ring_close(&x);
+}
+
 /* ---- options ---- */
 
 static void options_that_change_no_message(const place *p, known *k)
@@ -250,6 +319,7 @@ static void try_all(op_kind which, int check)
   place p = place_create(split(0));
   rng mine = rng_from(test_seed(), (uint64_t)world_rank());
   CHECK_OK(grove_context_set(p.ctx, "check", check ? "on" : "off"));
+  if (which == KIND_BCAST) kinds_do_not_mix(&p);
   known k = known_open(&p, which);
   stays_known(&p, &k, 1);
   before_or_after_an_init(&p, &k);
