@@ -7,6 +7,6 @@ set -euo pipefail
 
 # shellcheck source=tests/docs/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3
 
 run_document when-it-hangs-or-is-slow 6 15

@@ -8,6 +8,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs python3 gnuplot
 
 # bench RANKS ARGUMENT...: keeps what it says and its exit status.
 bench() {
@@ -117,10 +118,6 @@ bench 1 --no-such-flag
 ((status == 2)) || fail 'a bad flag: the exit status is not 2'
 
 # bench/run: which run counts, what is counted, and the difference to figures.
-if ! command -v python3 >/dev/null; then
-  echo 'the driver does what it says; without python3 bench/run was not tried'
-  exit 0
-fi
 (cd bench && PYTHONDONTWRITEBYTECODE=1 python3 - "$work/figures") <<'EOP'
 import sys
 import rows as r
@@ -149,7 +146,7 @@ r.save(path, rows, "there", "note")
 assert sorted(row["machine"] for row in r.load(path)) == ["here", "there"], r.load(path)
 
 # bench/run --cores: tables and pictures of made-up figures, by number of ranks.
-import os, shutil
+import os
 import cores, routes
 
 def row(case, peer, ranks, ratio, outcome, target="0 win -"):
@@ -171,9 +168,8 @@ lines = cores.ratios(found)
 assert lines[1][2:] == ["0.75", "0.500 missed", "**1.500** (1.500 - 1.500) missed"], lines
 assert len(lines) == 6 and cores.absent(found) == ["hypre", "mpi-packed", "petsc", "tpetra"], lines
 routes.PICTURES = path + "-pictures"
-if shutil.which("gnuplot"):
-    cores.draw(found)
-    assert len(os.listdir(routes.PICTURES)) == 3, os.listdir(routes.PICTURES)
+cores.draw(found)
+assert len(os.listdir(routes.PICTURES)) == 3, os.listdir(routes.PICTURES)
 EOP
 
 echo 'the driver finds what is wrong, and bench/run takes the better peer'

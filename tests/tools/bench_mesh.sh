@@ -7,7 +7,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3 gnuplot
 limit=60
 
 # --- for people, and what is refused ---
@@ -67,12 +67,11 @@ study.save([dict(row, ranks=5) for row in rows], "note")
 study.save(rows, "note")
 assert len(study.load()) == 6
 
-import os, shutil
+import os
 import routes
 routes.PICTURES = sys.argv[1] + "-pictures"
-if shutil.which("gnuplot"):
-    study.draw(study.load())
-    assert os.path.getsize(os.path.join(routes.PICTURES, "mesh.svg")) > 1000
+study.draw(study.load())
+assert os.path.getsize(os.path.join(routes.PICTURES, "mesh.svg")) > 1000
 END
   fail 'the study is not as it should be'
 

@@ -6,7 +6,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3
 limit=20
 
 PYTHONPATH=bench/scale:bench PYTHONDONTWRITEBYTECODE=1 python3 - "$work/figures" 2>"$work/err" \

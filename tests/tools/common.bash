@@ -33,9 +33,12 @@ has() {
   grep -qFe "$1" "$work/out" || fail "no '$1'"
 }
 
-# What checks JSON needs it; without it nothing would be checked, and that is not a test passed.
-needs_python3() {
-  command -v python3 >/dev/null && return
-  echo 'there is no python3'
-  exit 77
+# needs PROGRAM...: without one of them some would not be checked, and that is not a test passed.
+needs() {
+  local program
+  for program; do
+    command -v "$program" >/dev/null && continue
+    echo "skipped: there is no $program"
+    exit 77
+  done
 }

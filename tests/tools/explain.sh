@@ -7,7 +7,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3 gnuplot
 
 # explain ARGUMENT...: must succeed, and say nothing on standard error.
 explain() {
@@ -308,10 +308,9 @@ run tools/launch 2 "$grove" bench "$work/no-such.mtx"
 
 explain "$a" --nodes 2 --ppn 2 "${on[@]}" --picture "$work/new/a"
 for part in ranks nodes; do
-  for ending in dat gp; do [[ -s $work/new/a-$part.$ending ]] || fail "no $part.$ending"; done
-  if command -v gnuplot >/dev/null; then
-    for ending in svg png; do [[ -s $work/new/a-$part.$ending ]] || fail "no $part.$ending"; done
-  fi
+  for ending in dat gp svg png; do
+    [[ -s $work/new/a-$part.$ending ]] || fail "no $part.$ending"
+  done
 done
 grep -v '^#' "$work/new/a-ranks.dat" | diff - <(printf '0 0 8 8\n16 0 0 0\n8 8 0 0\n0 8 0 0\n') ||
   fail 'the picture shows something else'

@@ -225,4 +225,8 @@ EOF
   quiet cmake -P "$work/version.cmake"
 done
 
-echo "installed, found, linked and run${cxx:+, from C++ too}"
+if [[ ! $cxx || $(cached GROVE_PYTHON) == *-NOTFOUND ]]; then
+  echo 'skipped: installed, found, linked and run, but from C only, or without manual pages'
+  exit 77
+fi
+echo 'installed, found, linked and run, from C and from C++'

@@ -8,7 +8,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3 gnuplot
 export XDG_CACHE_HOME=$work/cache
 
 # machine RANKS ARGUMENT...: keeps what it says and its exit status.
@@ -66,9 +66,7 @@ EOP
 grep -q '^alpha *cpu *off-node *rend *7.76e-06 .*taken from lassen' "$work/one.machine" ||
   fail "Lassen's alpha off node is not in the profile"
 [[ -s $work/fits.dat && -s $work/fits.gp ]] || fail "no data for the picture"
-if command -v gnuplot >/dev/null; then
-  grep -q '<svg' "$work/fits.svg" || fail "no picture"
-fi
+grep -q '<svg' "$work/fits.svg" || fail "no picture"
 
 # --- several nodes, kept where machine=auto looks ------------------------------------------------
 

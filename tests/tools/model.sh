@@ -7,7 +7,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3 gnuplot
 limit=60
 
 good() {
@@ -229,49 +229,45 @@ for name in $figures; do
 done
 has 'gnuplot, which would draw them, is not on PATH'
 
-if command -v gnuplot >/dev/null; then
-  good "$grove" model figure all -o "$work/pictures"
-  [[ ! -s $work/err ]] || fail 'gnuplot complains'
-  for name in $figures; do
-    [[ $(head -c 4 "$work/pictures/figure-$name.png") == $'\x89PNG' ]] || fail "$name.png is no PNG"
-    grep -q '</svg>' "$work/pictures/figure-$name.svg" || fail "$name.svg ends early"
-    grep -q 'gnuplot_plot_1' "$work/pictures/figure-$name.svg" || fail "$name.svg has no lines"
-  done
-  python3 -c '
+good "$grove" model figure all -o "$work/pictures"
+[[ ! -s $work/err ]] || fail 'gnuplot complains'
+for name in $figures; do
+  [[ $(head -c 4 "$work/pictures/figure-$name.png") == $'\x89PNG' ]] || fail "$name.png is no PNG"
+  grep -q '</svg>' "$work/pictures/figure-$name.svg" || fail "$name.svg ends early"
+  grep -q 'gnuplot_plot_1' "$work/pictures/figure-$name.svg" || fail "$name.svg has no lines"
+done
+python3 -c '
 import sys, xml.dom.minidom
 for file in sys.argv[1:]: xml.dom.minidom.parse(file)' "$work"/pictures/*.svg || fail 'no SVG'
-  # A name is a name: nothing in it is run, neither in a script nor in a picture.
-  for name in 'x`touch '"$work/run1"'`' "x\"; system(\"touch $work/run2\"); z=\"" \
-    "x'; system('touch $work/run3'); z='" 'x\' '{/*9 x_y^z'; do
-    sed "s|^name .*|name ${name//\\/\\\\}|" machines/lassen.machine >"$work/named.machine"
-    good "$grove" model figure 2.5 --machine "$work/named.machine" -o "$work/named"
-    [[ ! -s $work/err ]] || fail 'gnuplot complains'
-    good "$grove" model figure 4.3 --machine "$work/named.machine" -o "$work/named"
-    [[ ! -s $work/err ]] || fail 'gnuplot complains'
-  done
-  for name in run1 run2 run3; do [[ ! -e $work/$name ]] || fail "a name was run: $name"; done
-  # What a machine has no numbers for has no line: gnuplot has nothing to complain of.
-  for name in 2.5 2.6 4.2 4.3; do
-    good "$grove" model figure $name --machine bluewaters -o "$work/few"
-    [[ ! -s $work/err ]] || fail 'gnuplot complains'
-  done
-  head -1 "$work/few/figure-4.3.dat" | diff - <(echo 'bytes "standard staged" "3-step staged"' \
-    '"2-step staged" "2-step-1 staged" "split-md staged" least') || fail 'not these strategies'
-  printf '%s\n' 'name host' 'alpha cpu on-node any 1e-6 s x' 'beta cpu on-node any 1e-9 s/B x' \
-    'end 3' >"$work/host.machine"
-  for name in 2.5 3; do
-    good "$grove" model figure $name --machine "$work/host.machine" -o "$work/few"
-    [[ ! -s $work/err ]] || fail 'gnuplot complains'
-    [[ $(head -1 "$work/few/figure-$name.dat") == 'bytes on-node' ]] || fail 'not this line'
-  done
-  # The script draws by itself, elsewhere.
-  mkdir "$work/moved"
-  mv "$work/pictures/figure-4.3".{dat,gp} "$work/moved"
-  (cd "$work/moved" && good gnuplot figure-4.3.gp)
-  [[ -s $work/moved/figure-4.3.svg && -s $work/moved/figure-4.3.png ]] || fail 'it drew nothing'
-else
-  echo 'there is no gnuplot: no pictures were drawn'
-fi
+# A name is a name: nothing in it is run, neither in a script nor in a picture.
+for name in 'x`touch '"$work/run1"'`' "x\"; system(\"touch $work/run2\"); z=\"" \
+  "x'; system('touch $work/run3'); z='" 'x\' '{/*9 x_y^z'; do
+  sed "s|^name .*|name ${name//\\/\\\\}|" machines/lassen.machine >"$work/named.machine"
+  good "$grove" model figure 2.5 --machine "$work/named.machine" -o "$work/named"
+  [[ ! -s $work/err ]] || fail 'gnuplot complains'
+  good "$grove" model figure 4.3 --machine "$work/named.machine" -o "$work/named"
+  [[ ! -s $work/err ]] || fail 'gnuplot complains'
+done
+for name in run1 run2 run3; do [[ ! -e $work/$name ]] || fail "a name was run: $name"; done
+# What a machine has no numbers for has no line: gnuplot has nothing to complain of.
+for name in 2.5 2.6 4.2 4.3; do
+  good "$grove" model figure $name --machine bluewaters -o "$work/few"
+  [[ ! -s $work/err ]] || fail 'gnuplot complains'
+done
+head -1 "$work/few/figure-4.3.dat" | diff - <(echo 'bytes "standard staged" "3-step staged"' \
+  '"2-step staged" "2-step-1 staged" "split-md staged" least') || fail 'not these strategies'
+printf '%s\n' 'name host' 'alpha cpu on-node any 1e-6 s x' 'beta cpu on-node any 1e-9 s/B x' \
+  'end 3' >"$work/host.machine"
+for name in 2.5 3; do
+  good "$grove" model figure $name --machine "$work/host.machine" -o "$work/few"
+  [[ ! -s $work/err ]] || fail 'gnuplot complains'
+  [[ $(head -1 "$work/few/figure-$name.dat") == 'bytes on-node' ]] || fail 'not this line'
+done
+# The script draws by itself, elsewhere.
+mkdir "$work/moved"
+mv "$work/pictures/figure-4.3".{dat,gp} "$work/moved"
+(cd "$work/moved" && good gnuplot figure-4.3.gp)
+[[ -s $work/moved/figure-4.3.svg && -s $work/moved/figure-4.3.png ]] || fail 'it drew nothing'
 for machine in niagara frontier tukey; do
   for name in 2.5 2.6 4.2 4.3 3; do
     bad 'alpha and beta' "$grove" model figure $name --machine $machine -o "$work/none"

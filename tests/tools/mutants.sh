@@ -5,7 +5,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3
 mutants=$PWD/tools/mutants
 tree=$work/small
 

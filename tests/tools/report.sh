@@ -8,7 +8,7 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-needs_python3
+needs python3
 limit=20
 saved=$PWD/tests/tools/reports
 page=$work/page.html

@@ -12,7 +12,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 # shellcheck source=tests/tools/document.bash
 source tests/tools/document.bash
-needs_python3
+needs python3
 document=$PWD/docs/trace.md
 mkdir "$work/bin" "$work/here"
 
