@@ -1,7 +1,9 @@
 /* The option effort=measure keeps the faster of two routes, whatever the model said: with a clock
  * of this test's own, in which a start takes as long as a case says. Ranks that come late, by much
- * more than a start takes, and a few starts that take very long change nothing. */
+ * more than a start takes, a few starts that take very long, and clocks that are far apart, as
+ * those of several hosts may be, change nothing. */
 #include "check.h"
+#include "context/context.h"
 #include "exercise.h"
 #include "places.h"
 
@@ -15,7 +17,8 @@ enum { TRIED = 20, DECISION = 84 };
 /* The first look at it is at the beginning of a start. */
 static struct {
   int runs, looks;
-  double begin, end;
+  double begin, end; /* by the clock of rank 0 */
+  double ahead;      /* this rank's is, of that */
 } fake;
 
 double __real_grove_clock(void);
@@ -23,7 +26,7 @@ double __wrap_grove_clock(void);
 double __wrap_grove_clock(void)
 {
   if (!fake.runs) return __real_grove_clock();
-  return fake.looks++ == 0 ? fake.begin : fake.end;
+  return (fake.looks++ == 0 ? fake.begin : fake.end) + fake.ahead;
 }
 
 /* ---- cases ---- */
@@ -63,6 +66,14 @@ static const char *route_of(grove_op *op)
   grove_report report = {.struct_size = sizeof report};
   CHECK_OK(grove_op_report(op, &report));
   return report.route;
+}
+
+/* Some seconds ahead or behind, each rank by another number of them; or all alike. */
+static void part_clocks(const place *p, int apart)
+{
+  fake.ahead = apart ? 1000.0 * p->rank - 1500 * (p->rank % 2) : 0;
+  p->ctx->clocks_compared = 1; /* with this outcome */
+  p->ctx->clock_ahead = fake.ahead;
 }
 
 /* Did it end on the route that is faster? 0: there was no contest. */
@@ -114,6 +125,7 @@ int main(int argc, char **argv)
     test_case(i);
     rng r = rng_from(test_seed(), (uint64_t)i);
     CHECK_OK(grove_context_set(p.ctx, "machine", i % 2 ? "lassen" : "tcp-10g"));
+    part_clocks(&p, i / 2 % 2);
     contests += try_forest(&p, types, &r);
   }
   CHECK(contests > 0 || test_samples(8) < 8, "there was no contest");

@@ -132,6 +132,8 @@ static const bad bads[] = {
   {"flag cpu off-node - 1 s measured\n", 2, 10, "on-socket, on-node or any"},
   {"sockets - node - 1.5 1 measured\n", 2, 18, "whole"},
   {"ranks - node - 2e9 1 measured\n", 2, 16, "whole"},
+  {"gpus - node - 1000001 1 measured\n", 2, 15, "whole number up to 1000000"},
+  {"from cpu any rend 1000000000000001 B measured\n", 2, 19, "up to 1000000000000000"},
   {"sockets cpu node - 2 1 measured\n", 2, 9, "'cpu'"},
   {"copy-alpha gpu d2h 0 1 s measured\n", 2, 20, "processes"},
   {"copy-alpha gpu d2h many 1 s measured\n", 2, 20, "'many'"},
@@ -258,6 +260,18 @@ static void takes_odd_layouts(void)
   grove_machine_free(&m);
 }
 
+/* The largest numbers that are taken. */
+static void takes_large_numbers(void)
+{
+  grove_machine *m = NULL;
+  CHECK_OK(read_text("name test\nsockets - node - 1000000 1 m\ngpus - node - 1e6 1 m\n"
+                     "alpha cpu any any 1 s m\nfrom cpu any rend 1e15 B m\nend 5\n",
+                     &m));
+  CHECK(m->sockets == 1000000 && m->gpus == 1000000, "%d sockets, %d GPUs", m->sockets, m->gpus);
+  CHECK(m->from[GROVE_CPU][GROVE_ON_NODE][GROVE_REND] == 1000000000000000, "another limit");
+  grove_machine_free(&m);
+}
+
 /* What a person adds, behind the end or in the middle, known or not, is kept. */
 static void takes_added_rows(void)
 {
@@ -376,6 +390,7 @@ int main(int argc, char **argv)
   names_the_place();
   refuses_long_lists();
   takes_odd_layouts();
+  takes_large_numbers();
   takes_added_rows();
   misses_rows();
   finds_cuts();
