@@ -69,6 +69,15 @@ static int count_points(const grove_points *points, const char *series)
   return n;
 }
 
+static double budget;
+
+/* A step takes about as long as it may. */
+static void check_time(void)
+{
+  double seconds = virtual_seconds();
+  CHECK(seconds > 0.9 * budget && seconds < 1.15 * budget, "%g s of %g", seconds, budget);
+}
+
 /* ---- ping-pong ---- */
 
 static const virtual_link three_pieces = {3,
@@ -78,7 +87,6 @@ static const virtual_link three_pieces = {3,
                                           3e-6,
                                           7e-6};
 
-static double budget;
 static grove_locality place;
 
 static grove_status postal(grove_probe *p)
@@ -215,6 +223,7 @@ static void streams(void)
     memset(v.link, 0, sizeof v.link);
     v.link[place] = three_pieces;
     grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, loggp, &points);
+    check_time();
     CHECK(m->nrows == 65 && m->nloggp[place] == 13, "%d rows", m->nrows);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
       test_case((int64_t)i);
@@ -261,6 +270,7 @@ static void steps_along_the_queue(void)
   v.link[GROVE_ON_SOCKET] =
     (virtual_link){.pieces = 1, .piece = {{0, {1e-3, 0}, {5e-6, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, queue, &points);
+  check_time();
   CHECK(m->nrows == 1, "%d rows", m->nrows);
   ROW(m, "gamma", "any", "-", 10e-9, "s");
   CHECK_NEAR(point(&points, "messages in order", 1), 1e-3);
@@ -286,7 +296,7 @@ static grove_status injection(grove_probe *p)
 
 static virtual_machine two_nodes(const char *nodes)
 {
-  virtual_machine v = {.nodes = nodes, .hosts = nodes, .sockets = "00000000", .cores = 8};
+  virtual_machine v = {.nodes = nodes, .hosts = nodes, .sockets = "0000000000", .cores = 8};
   v.link[GROVE_OFF_NODE] = (virtual_link){.pieces = 1, .piece = {{0, {100e-6, 1e-9}, {0, 0}}}};
   return v;
 }
@@ -299,6 +309,7 @@ static void interface_is_full(void)
   budget = 0.1;
   v.injection = 0.5e-9;
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, injection, &points);
+  check_time();
   /* Four pairs: 100 us + 4 * 262.144 us for 4 half mebibytes. */
   CHECK(m->nrows == 1, "%d rows", m->nrows);
   ROW(m, "injection", "off-node", "any", 1148.576e-6 / 2097152, "s/B");
@@ -319,6 +330,14 @@ static void interface_is_full(void)
   CHECK(points.count == 3, "%d points", points.count);
   CHECK_NEAR(point(&points, "node-pong", 3), 100e-6 + 786.432e-6);
   ROW(m, "injection", "off-node", "any", 886.432e-6 / 1572864, "s/B");
+  grove_points_free(&points);
+  grove_machine_free(&m);
+  v = two_nodes("0000011111"); /* one, two, four, five */
+  v.injection = 0.5e-9;
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, injection, &points);
+  CHECK(points.count == 4, "%d points", points.count);
+  CHECK_NEAR(point(&points, "node-pong", 4), 1148.576e-6);
+  CHECK_NEAR(point(&points, "node-pong", 5), 100e-6 + 1310.72e-6);
   grove_points_free(&points);
   grove_machine_free(&m);
   static const char *const too_few[] = {"0000", "0001", "01"};
@@ -343,6 +362,7 @@ static void link_is_contended(void)
   budget = 0.1;
   v.delta = 0.3e-9;
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, contention, NULL);
+  check_time();
   CHECK(m->nrows == 1, "%d rows", m->nrows);
   ROW(m, "delta", "off-node", "-", 0.3e-9, "s/B");
   grove_machine_free(&m);
@@ -378,20 +398,30 @@ static void memory_is_shared(void)
                        .hosts = "1000000",
                        .sockets = "0000111",
                        .cores = 8,
-                       .flag = {0.3e-6, 0.7e-6},
+                       .flag = {30e-6, 70e-6},
                        .shared = 0.1e-9};
   grove_points points = {0};
-  budget = 0.01;
+  budget = 2;
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, shared, &points);
+  check_time();
   CHECK(m->nrows == 5, "%d rows", m->nrows);
-  ROW(m, "flag", "on-socket", "-", 0.3e-6, "s");
-  ROW(m, "flag", "on-node", "-", 0.7e-6, "s");
+  ROW(m, "flag", "on-socket", "-", 30e-6, "s");
+  ROW(m, "flag", "on-node", "-", 70e-6, "s");
   ROW(m, "shared", "on-node", "2", 0.2e-9, "s/B");
   ROW(m, "shared", "on-node", "4", 0.4e-9, "s/B");
   ROW(m, "shared", "on-node", "6", 0.6e-9, "s/B");
   CHECK(points.count == 3, "%d points", points.count);
   CHECK_NEAR(point(&points, "shared memory", 4), 0.4e-9);
   grove_points_free(&points);
+  grove_machine_free(&m);
+  v.nodes = v.hosts = v.sockets = "0000000000"; /* ten ranks of one node: two, four, eight, all */
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, shared, NULL);
+  CHECK(m->nrows == 5, "%d rows", m->nrows);
+  ROW(m, "flag", "on-socket", "-", 30e-6, "s");
+  ROW(m, "shared", "on-node", "2", 0.2e-9, "s/B");
+  ROW(m, "shared", "on-node", "4", 0.4e-9, "s/B");
+  ROW(m, "shared", "on-node", "8", 0.8e-9, "s/B");
+  ROW(m, "shared", "on-node", "10", 1e-9, "s/B");
   grove_machine_free(&m);
   v.without_memory = 1; /* one rank has none, so it is not used */
   m = virtual_step(&v, GROVE_MEASURE_QUICK, shared, NULL);
@@ -413,8 +443,9 @@ static void packing(void)
   virtual_machine v = {
     .nodes = "00", .hosts = "00", .sockets = "00", .cores = 8, .pack = {1e-9, 3e-9, 7e-9}};
   grove_points points = {0};
-  budget = 0.01;
+  budget = 2;
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, pack, &points);
+  check_time();
   CHECK(m->nrows == 3, "%d rows", m->nrows);
   ROW(m, "pack", "any", "0..32767", 1e-9, "s/B");
   ROW(m, "pack", "any", "32768..524287", 3e-9, "s/B");
@@ -442,11 +473,12 @@ static void crowds(void)
                        .crowd = {{20e-6, 3e-6, 1e-9}, {70e-6, 9e-6, 4e-9}}};
   static const char *const shapes[] = {"00001111", "00011222", "01010101"};
   grove_points points = {0};
-  budget = 0.02;
+  budget = 2;
   for (int i = 0; i < 3; i++) {
     test_case(i);
     v.nodes = shapes[i];
     grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, crowd, &points);
+    check_time();
     CHECK(m->nrows == 6, "%d rows", m->nrows);
     ROW(m, "crowd-turn", "on-node", "-", 20e-6, "s");
     ROW(m, "crowd-message", "on-node", "-", 3.008e-6, "s");
@@ -505,6 +537,7 @@ static void counts_cores(void)
                          .cores = row[i].cores,
                          .system_cores = row[i].system};
     grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, cores, NULL);
+    check_time();
     CHECK(m->nrows == 1, "%d rows", m->nrows);
     CHECK(fabs(m->cores - row[i].found) <= 0.02 * row[i].found, "%g cores, not %g", m->cores,
           row[i].found);
@@ -612,6 +645,7 @@ static void everything(void)
   const grove_measuring how = {.effort = GROVE_MEASURE_QUICK, .progress = note, .self = &s};
   grove_machine *m = virtual_measure(&v, &how, &points);
   check_whole(m);
+  CHECK(virtual_seconds() > 5 && virtual_seconds() < 8, "%g s", virtual_seconds()); /* of 6.165 */
   CHECK(points.count > 100, "%d points", points.count);
   CHECK_NEAR(s.left, 0.15 * 41.1);
   CHECK(s.n == STEPS, "%d steps", s.n);

@@ -35,7 +35,8 @@ typedef struct virtual_rank {
   double link_free;               /* when it can send again */
   int from, tag;                  /* what it waits for, if it is blocked in a receive */
   int partner;                    /* of the step under way; -1: none */
-  int active;                     /* takes part in the operation under way */
+  int64_t nroots;                 /* in the operation that is made */
+  int active;                     /* takes part in it */
   int works, crowds;              /* in the measurement of cores, of crowds */
   int receives, previous, behind; /* posted: how many, with which tag, behind how many later ones */
   int met;
@@ -213,17 +214,17 @@ int __real_MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_C
 int __wrap_MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
 
 /* A request is what a receive waits for, packed into as many bits as every MPI has for one. */
-enum { COMPLETE = 0, RANK_BITS = 3, TAG_BITS = 14 };
+enum { COMPLETE = 0, RANK_BITS = 4, TAG_BITS = 14 };
 
-static void write_request(MPI_Request *request, int code)
+static void write_request(MPI_Request *request, unsigned code)
 {
   memset(request, 0, sizeof *request);
   memcpy(request, &code, sizeof code);
 }
 
-static int read_request(const MPI_Request *request)
+static unsigned read_request(const MPI_Request *request)
 {
-  int code = 0;
+  unsigned code = 0;
   memcpy(&code, request, sizeof code);
   return code;
 }
@@ -257,14 +258,16 @@ int __wrap_MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag
   me->previous = tag;
   me->receives++;
   me->processor += world.v->link[grove_price_locality(&world.topo, me->number, from)].o_r;
-  write_request(request, 1 + from + (tag << RANK_BITS) + (me->behind << (RANK_BITS + TAG_BITS)));
+  unsigned order = (unsigned)me->behind << TAG_BITS | (unsigned)tag;
+  write_request(request, 1 + (order << RANK_BITS | (unsigned)from));
   return MPI_SUCCESS;
 }
 
-static void receive(int code)
+static void receive(unsigned code)
 {
-  int from = (code - 1) % VIRTUAL_RANKS, tag = (code - 1) >> RANK_BITS & ((1 << TAG_BITS) - 1);
-  int behind = (code - 1) >> (RANK_BITS + TAG_BITS);
+  unsigned order = (code - 1) >> RANK_BITS;
+  int from = (int)((code - 1) % (1U << RANK_BITS)), tag = (int)(order % (1U << TAG_BITS));
+  unsigned behind = order >> TAG_BITS;
   double arrives = 0;
   while (!take(box_of(me, from), tag, &arrives)) {
     me->from = from;
@@ -389,13 +392,21 @@ grove_status __wrap_grove_trial_open(grove_probe *p, int64_t nroots, int64_t nle
   (void)p;
   *out = (grove_trial){.nroots = nroots, .nleaves = nleaves};
   out->root = need((size_t)(nleaves + 1) * sizeof *out->root);
+  me->nroots = nroots;
   me->active = nroots + nleaves > 0;
   return GROVE_OK;
 }
 
+/* Every leaf has its root. */
 grove_status __wrap_grove_trial_connect(grove_probe *p, grove_trial *t)
 {
-  (void)p, (void)t;
+  (void)p;
+  meet(NULL, NULL, 0, 0);
+  for (int64_t i = 0; i < t->nleaves; i++) {
+    int64_t rank = t->root[i].rank;
+    CHECK(rank >= 0 && rank < world.n && t->root[i].index < world.rank[rank].nroots,
+          "rank %lld has %lld roots", (long long)rank, (long long)world.rank[rank].nroots);
+  }
   meet(NULL, NULL, 0, 0);
   return GROVE_OK;
 }
@@ -604,4 +615,9 @@ grove_machine *virtual_measure(const virtual_machine *v, const grove_measuring *
   settle(v);
   in_threads(world.n, run_rank, &t);
   return finish(points);
+}
+
+double virtual_seconds(void)
+{
+  return world.rank[0].now;
 }

@@ -15,7 +15,7 @@
 #include "measure/measure.h"
 #include "measure/probe.h"
 
-enum { VIRTUAL_RANKS = 8 };
+enum { VIRTUAL_RANKS = 12 };
 
 /* Messages of `from` bytes and more: how long one takes, and how far apart those of a stream are. */
 typedef struct virtual_piece {
@@ -52,5 +52,8 @@ grove_machine *virtual_step(const virtual_machine *v, grove_effort effort,
 /* The whole of grove_measure. */
 grove_machine *virtual_measure(const virtual_machine *v, const grove_measuring *how,
                                grove_points *points);
+
+/* How long the last of these took on the machine on paper. */
+double virtual_seconds(void);
 
 #endif
