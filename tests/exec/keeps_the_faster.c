@@ -3,7 +3,7 @@
  * more than a start takes, a few starts that take very long, and clocks that are far apart, as
  * those of several hosts may be, change nothing. */
 #include "check.h"
-#include "context/context.h"
+#include "exec/op.h"
 #include "exercise.h"
 #include "places.h"
 

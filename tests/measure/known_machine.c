@@ -239,8 +239,9 @@ static void streams(void)
     grove_points_free(&points);
     grove_machine_free(&m);
   }
-  /* Overheads that are more than one way leave nothing for L. A size takes 32 ms (eight round trips
-   * with a train of one, eight with one of many), until one and a half times the budget is spent. */
+  /* Overheads that are more than one way leave nothing for L. A size takes 32 ms, eight round trips
+   * with a train of one and eight with one of many, until one and a half times the budget is
+   * spent. */
   place = GROVE_OFF_NODE;
   v.link[GROVE_OFF_NODE] =
     (virtual_link){.pieces = 1, .piece = {{0, {1e-3, 0}, {0, 0}}}, .o_s = 1e-3, .o_r = 1e-3};

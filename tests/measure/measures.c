@@ -4,10 +4,7 @@
  * measure/known_machine holds numbers against those that they should be. */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
-#include "context/context.h"
-#include "measure/fit.h"
-#include "measure/measure.h"
-#include "model/price.h"
+#include "measure/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,6 +65,12 @@ typedef struct shape {
   int apart[GROVE_LOCALITIES]; /* are two ranks so far apart? */
 } shape;
 
+static grove_locality distance(const grove_place *a, const grove_place *b)
+{
+  if (a->node != b->node) return GROVE_OFF_NODE;
+  return a->socket == b->socket ? GROVE_ON_SOCKET : GROVE_ON_NODE;
+}
+
 static shape look(grove_context *ctx)
 {
   shape s = {0};
@@ -76,7 +79,7 @@ static shape look(grove_context *ctx)
     int node = 0;
     CHECK_OK(grove_context_node(ctx, r, &node, &s.nodes));
     if (++size[node] > s.ranks) s.ranks = size[node];
-    for (int q = 0; q < r; q++) s.apart[grove_price_locality(&ctx->topo, q, r)] = 1;
+    for (int q = 0; q < r; q++) s.apart[distance(&ctx->topo.place[q], &ctx->topo.place[r])] = 1;
   }
   if (s.nodes > 1) s.pairs = size[0] < size[1] ? size[0] : size[1];
   free(size);

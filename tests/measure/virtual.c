@@ -3,7 +3,6 @@
 
 #include "check.h"
 #include "measure/trial.h"
-#include "model/price.h"
 #include "threads.h"
 
 #include <math.h>
@@ -59,6 +58,13 @@ static struct {
 } world;
 
 static _Thread_local virtual_rank *me; /* NULL: this thread is no virtual rank */
+
+static grove_locality distance_to(int rank)
+{
+  const grove_place *a = &world.place[me->number], *b = &world.place[rank];
+  if (a->node != b->node) return GROVE_OFF_NODE;
+  return a->socket == b->socket ? GROVE_ON_SOCKET : GROVE_ON_NODE;
+}
 
 /* ---- who runs ---- */
 
@@ -234,7 +240,7 @@ int __wrap_MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int
 {
   if (!me) return __real_MPI_Isend(data, count, type, to, tag, comm, request);
   virtual_rank *peer = &world.rank[to];
-  grove_locality where = grove_price_locality(&world.topo, me->number, to);
+  grove_locality where = distance_to(to);
   const virtual_link *link = &world.v->link[where];
   CHECK(type == MPI_BYTE && tag >= 0 && tag < TAGS, "%d bytes, tag %d", count, tag);
   const virtual_piece *piece = piece_of(link, count);
@@ -257,7 +263,7 @@ int __wrap_MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag
   me->behind = me->receives > 0 && tag < me->previous ? me->behind + 1 : 0;
   me->previous = tag;
   me->receives++;
-  me->processor += world.v->link[grove_price_locality(&world.topo, me->number, from)].o_r;
+  me->processor += world.v->link[distance_to(from)].o_r;
   unsigned order = (unsigned)me->behind << TAG_BITS | (unsigned)tag;
   write_request(request, 1 + (order << RANK_BITS | (unsigned)from));
   return MPI_SUCCESS;
@@ -417,9 +423,9 @@ static double exchange_seconds(const grove_trial *t)
 {
   if (t->nleaves == 0) return 0;
   int first = (int)t->root[0].rank, last = (int)t->root[t->nleaves - 1].rank;
-  int off = !grove_topo_same_node(&world.topo, me->number, first);
+  int off = distance_to(first) == GROVE_OFF_NODE;
   const grove_crowd *c = &world.v->crowd[off];
-  CHECK(off == !grove_topo_same_node(&world.topo, me->number, last), "a ring of two kinds");
+  CHECK(off == (distance_to(last) == GROVE_OFF_NODE), "a ring of two kinds");
   return c->turn + c->message * (first == last ? 1 : 2) + c->byte * 8 * (double)t->nleaves;
 }
 
@@ -435,7 +441,7 @@ static double pass_seconds(const grove_trial *t)
   if (bytes == 0) return 0;
   if (bytes > 8) return world.v->shared * active * bytes;
   CHECK(active == 2, "%d ranks pass a flag", active);
-  grove_locality where = grove_price_locality(&world.topo, me->number, other);
+  grove_locality where = distance_to(other);
   return world.v->flag[where == GROVE_ON_SOCKET ? 0 : 1];
 }
 

@@ -17,7 +17,7 @@
 
 enum { VIRTUAL_RANKS = 12 };
 
-/* Messages of `from` bytes and more: how long one takes, and how far apart those of a stream are. */
+/* Messages of `from` bytes and more: how long one takes, how far apart those of a stream are. */
 typedef struct virtual_piece {
   double from;
   grove_postal one_way, stream;

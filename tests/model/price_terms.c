@@ -92,6 +92,13 @@ static const char crowd_rows[] = "crowd-turn cpu on-node - 10e-6 s m\n"
                                  "crowd-message cpu off-node - 6e-6 s m\n"
                                  "crowd-byte cpu off-node - 3e-9 s/B m\n";
 
+static void learn(grove_machine *m, const char *term, const char *locality, const char *range,
+                  double value, const char *unit)
+{
+  CHECK_OK(grove_machine_add(m, term, "cpu", locality, range, value, unit, "by hand"));
+  CHECK_OK(grove_machine_digest(m));
+}
+
 static grove_machine *odd(const char *more)
 {
   char all[6000];
@@ -196,7 +203,7 @@ static void in_a_stream(void)
     CHECK_NEAR(side->head_seconds, row[i].head_latency + row[i].head_bandwidth);
     CHECK_NEAR(load.processor, row[i].processor);
   }
-  machine_learn(m, "injection", "off-node", "any", 0.1e-9, "s/B");
+  learn(m, "injection", "off-node", "any", 0.1e-9, "s/B");
   for (int way = 0; way < 2; way++) {
     grove_load load = one(m, GROVE_OFF_NODE, 500, way);
     const grove_half *side = side_of(&load, way);
@@ -241,7 +248,7 @@ static void slow_receivers(void)
   CHECK_NEAR(load.processor, 4e-6);
   load = one(m, GROVE_OFF_NODE, 2000, RECEIVES); /* with the bytes 7 us of 5 */
   TERMS(load.received.term, [LATENCY] = 2e-6, [BANDWIDTH] = 3e-6);
-  machine_learn(m, "injection", "off-node", "any", 0.1e-9, "s/B");
+  learn(m, "injection", "off-node", "any", 0.1e-9, "s/B");
   load = one(m, GROVE_OFF_NODE, 900, RECEIVES); /* 4 us of 2 + 1.35: still */
   TERMS(load.received.term, [LATENCY] = 2e-6, [BANDWIDTH] = 1.35e-6);
   load = one(m, GROVE_OFF_NODE, 2000, RECEIVES); /* 4 us of 2 + 3 */
@@ -296,8 +303,8 @@ static void odd_overheads(void)
 static void heads(void)
 {
   grove_machine *m = odd(streams);
-  machine_learn(m, "g", "on-socket", "0..", 0.1e-6, "s");
-  machine_learn(m, "G", "on-socket", "0..", 0.1e-9, "s/B");
+  learn(m, "g", "on-socket", "0..", 0.1e-6, "s");
+  learn(m, "G", "on-socket", "0..", 0.1e-9, "s/B");
   static const int64_t orders[][2] = {{100, 2500}, {2500, 100}};
   for (int i = 0; i < 2; i++) {
     grove_load load = {0};
@@ -367,7 +374,7 @@ static void without_a_flag(void)
     grove_load load = {0};
     grove_load_add(&load, m, &memory, GROVE_ON_NODE, 100, 2, SENDS);
     TERMS(load.sent.term, [ON_NODE] = 0.6e-6 + 0.17e-6);
-    machine_learn(m, "flag", known[i], "-", 0.5e-6, "s");
+    learn(m, "flag", known[i], "-", 0.5e-6, "s");
     for (int where = GROVE_ON_SOCKET; where <= GROVE_ON_NODE; where++) {
       load = (grove_load){0};
       grove_load_add(&load, m, &memory, (grove_locality)where, 100, 2, SENDS);
@@ -585,7 +592,7 @@ static void crowds(void)
     PRICE(grove_load_price(&load, m, &messages, &around), [LATENCY] = 5e-6, [BANDWIDTH] = 0.2e-6,
           [CORES] = row[i].seconds - 5.2e-6);
   }
-  /* A turn on the node that is the longer one counts; of kinds that are not told of nothing does. */
+  /* The longer turn counts, also that on the node; of kinds that are not told of nothing does. */
   grove_neighbourhood both = {
     .ranks = 4, .cores = 2, .processor = 12e-6, .messages = {8, 4}, .bytes = {800, 4000}};
   m->crowd[0].turn = 60e-6;

@@ -183,8 +183,8 @@ static void by_question(void)
 static void by_one_more_number(void)
 {
   CHOOSES(NEARLY, SAME, 10, 8.5, 23.5, STANDARD);
-  /* The interface: 16 s and 4 s at 0.5 ns are 16 and 4 us, where a rank's own are 8 and 2; of 3-step
-   * all are one rank's. */
+  /* The interface: 16 s and 4 s at 0.5 ns are 16 and 4 us, where a rank's own are 8 and 2; those of
+   * 3-step are all one rank's. */
   CHOOSES(NEARLY "injection cpu off-node any 0.5e-9 s/B m\n", SAME, 18, 10.5, 23.5, TWO_STEP);
   /* The queue: 16 / 3 steps for four receives; 1 for the first and 3 (typically) for the next
    * three; 1 for the first, while the last are found long before their sender is through. */
