@@ -6,21 +6,11 @@
 #define GROVE_PACK_BASIC_H
 
 #include "base/status.h"
+#include "pack/kind.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum grove_kind {
-  GROVE_KIND_NONE,     /* not a named type, or one without arithmetic (MPI_PACKED) */
-  GROVE_KIND_SIGNED,   /* integers: all but MAXLOC, MINLOC */
-  GROVE_KIND_UNSIGNED, /* the same */
-  GROVE_KIND_FLOAT,    /* MAX, MIN, SUM, PROD */
-  GROVE_KIND_COMPLEX,  /* SUM, PROD */
-  GROVE_KIND_LOGICAL,  /* LAND, LOR, LXOR */
-  GROVE_KIND_BYTE,     /* BAND, BOR, BXOR */
-  GROVE_KIND_PAIR      /* MAXLOC, MINLOC */
-} grove_kind;
 
 /* The kind of a type that is not made of others; `combiner` is what MPI_Type_get_envelope says of
  * it: MPI_COMBINER_NAMED, or one of Fortran's parametrised types. */

@@ -31,6 +31,11 @@ typedef struct grove_combine {
 /* GROVE_ERR_ARG for MPI_OP_NULL, GROVE_ERR_UNSUPPORTED where the operation means nothing on it. */
 grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combine *out);
 
+/* Kernels for MAXLOC and MINLOC; NULL where this MPI's type is laid out otherwise than in C. In
+ * memory the index lies `*index_at` behind the value. */
+const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,
+                                        int number, int64_t *index_at);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,12 +4,15 @@
  * before.
  *
  * The elements may have any alignment. Targets and values do not overlap.
+ *
+ * MPI has no part in them: they take longer to compile than all the rest, and builds with several
+ * MPIs share what was compiled (CMakeLists.txt).
  */
 #ifndef GROVE_PACK_KERNELS_H
 #define GROVE_PACK_KERNELS_H
 
-#include "pack/basic.h"
 #include "pack/copy.h"
+#include "pack/kind.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -87,11 +90,6 @@ const grove_kernels *grove_kernels_float(grove_kind kind, int64_t bytes, int num
 
 /* What fetches by exchange, target = value, in words of 1, 2, 4 or 8 bytes. */
 const grove_fetch_kernels *grove_kernels_exchange(int64_t bytes);
-
-/* MAXLOC and MINLOC. NULL where this MPI's type is laid out otherwise than the C struct. In memory
- * the index lies `*index_at` behind the value. */
-const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,
-                                        int number, int64_t *index_at);
 
 /* ---- what the files of kernels are made with ---- */
 

@@ -1,6 +1,6 @@
 /* MAXLOC and MINLOC: the greater (lesser) value with its index; of equal values the lesser index
  * (MPI 3.1, section 5.9.4). In memory a pair is a C struct, in a message it has no gap. */
-#include "pack/kernels.h"
+#include "pack/combine.h"
 
 #include <stddef.h>
 

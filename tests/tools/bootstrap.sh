@@ -14,7 +14,7 @@ cp "$here/../../tools/bootstrap" "$work/bootstrap"
 readonly tools='bash cat chmod cp env grep mktemp rm sed sh touch true'
 readonly everything='gcc libc6-dev cmake make pkg-config libhwloc-dev libopenmpi-dev openmpi-bin
   libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux
-  gnuplot-nox libmetis-dev python3 groff-base'
+  gnuplot-nox libmetis-dev python3 groff-base ninja-build'
 
 fail() {
   echo "FAIL: $*"
@@ -48,6 +48,7 @@ for package in "$@"; do
     iproute2) set -- ip ;;
     gnuplot-nox) set -- gnuplot ;;
     groff-base) set -- groff ;;
+    ninja-build) set -- ninja ;;
     util-linux) set -- unshare ;;
     libc6-dev | libhwloc-dev | zlib1g-dev | libmetis-dev) set -- ;;
     *) set -- "$package" ;;
@@ -66,7 +67,7 @@ machine() {
   touch "$work/state/calls"
   chmod 666 "$work/state/calls"
 
-  for name in make clang-format valgrind ip unshare gnuplot python3 groff c++ \
+  for name in make ninja clang-format valgrind ip unshare gnuplot python3 groff c++ \
     mpiexec.openmpi mpiexec.mpich; do
     program "$name" <<<'exit 0'
   done
