@@ -99,6 +99,7 @@ int main(int argc, char **argv)
 {
   static const int64_t size[] = {RING_SMALL, 3000, RING_MIDDLE};
   test_begin(&argc, &argv, "exec/alloc_every_kind");
+  int64_t before = shared_bytes(); /* of tests before this one that freed what was active */
   place p = place_create(split(0));
   for (int i = 0; i < 3; i++) {
     test_case(i);
@@ -108,6 +109,6 @@ int main(int argc, char **argv)
     for (int mask = 0; mask < ALL; mask += 3) bundled(&p, size[i], mask);
   }
   place_free(&p);
-  CHECK(shared_bytes() == 0, "a freed context has shared memory");
+  CHECK(shared_bytes() <= before, "a freed context has shared memory");
   return test_end();
 }

@@ -303,7 +303,7 @@ int main(int argc, char **argv)
   options_change(&p);
   different_sizes(&p);
   place_free(&p);
-  CHECK(shared_bytes() == before, "a freed context has shared memory");
+  CHECK(shared_bytes() <= before, "a freed context has shared memory");
   if (world_size() > 1) abandoned(100000); /* leaves memory behind on purpose */
   return test_end();
 }

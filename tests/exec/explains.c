@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     names_what_it_knows(&all.place[i]);
     without_a_price(&all.place[i]);
   }
-  for (int64_t i = 0; i < test_samples(60); i++) {
+  for (int64_t i = 0; i < test_samples(30); i++) {
     test_case(i);
     const place *p = places_turn(&all, i);
     at_random(p, (uint64_t)i * 2 + (uint64_t)p->side);

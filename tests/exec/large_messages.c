@@ -63,7 +63,7 @@ int main(int argc, char **argv)
   place p = place_create(split(0));
   units *types = units_create();
   rng r = rng_from(test_seed(), 77);
-  int64_t samples = test_samples(12);
+  int64_t samples = test_samples(6);
   for (int64_t i = 0; i < samples; i++) run(&p, types, &r, i);
   units_free(types);
   place_free(&p);

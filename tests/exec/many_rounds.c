@@ -126,7 +126,7 @@ int main(int argc, char **argv)
   place p = place_create(split(0));
   link links[OPERATIONS];
   for (int i = 0; i < OPERATIONS; i++) links[i] = link_open(&p, i);
-  run(&p, links, test_exhaustive() ? 1000000 : test_samples(10000));
+  run(&p, links, test_exhaustive() ? 1000000 : test_samples(4000));
   for (int i = 0; i < OPERATIONS; i++) link_close(&links[i]);
   place_free(&p);
   return test_end();

@@ -240,7 +240,7 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/route_traffic");
   units *types = units_create();
   places all = places_create();
-  for (int64_t i = 0; i < test_samples(36); i++) {
+  for (int64_t i = 0; i < test_samples(12); i++) {
     test_case(i);
     try_graph(types, places_turn(&all, i / 2), i);
   }

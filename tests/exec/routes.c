@@ -150,7 +150,7 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/routes");
   units *types = units_create();
   places all = places_create();
-  int64_t cases = test_exhaustive() ? SETTINGS : test_samples(36);
+  int64_t cases = test_exhaustive() ? SETTINGS : test_samples(18);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
     try_setting(types, places_turn(&all, i / 2), i);

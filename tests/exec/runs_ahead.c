@@ -254,7 +254,7 @@ int main(int argc, char **argv)
 {
   static const struct {
     int64_t n, rounds;
-  } size[] = {{1, 5000}, {5, 2000}, {128, 1000}, {500, 500}, {2048, 300}, {20000, 50}};
+  } size[] = {{1, 2000}, {5, 1000}, {128, 500}, {500, 250}, {2048, 150}, {20000, 30}};
   test_begin(&argc, &argv, "exec/runs_ahead");
   if (world_size() < 2) return test_skip("nobody is ahead of itself");
   place p = place_create(split(0));

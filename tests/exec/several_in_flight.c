@@ -180,7 +180,7 @@ int main(int argc, char **argv)
   places all = places_create();
   place mixed = place_create(split(0));
   for (op_kind k = 0; k < OP_KINDS; k++) hundreds(&all.place[0], k);
-  int64_t cases = test_samples(15);
+  int64_t cases = test_samples(8);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
     try_flights(types, places_turn(&all, i), i, 0);

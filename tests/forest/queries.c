@@ -225,7 +225,7 @@ int main(int argc, char **argv)
   places all = places_create();
   null_arguments(&all.place[0]);
   far_apart(&all.place[0]);
-  int64_t cases = test_samples(100);
+  int64_t cases = test_samples(44);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
     try_graph(places_turn(&all, i), i / all.n);

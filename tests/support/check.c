@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "random.h"
+#include "yield.h"
 
 #include <ctype.h>
 #include <sched.h>
@@ -18,8 +19,11 @@ enum { WATCHDOG_SECONDS = 240, FIXED_SEED = 20240613, SENTENCE_BYTES = 2048 };
 static struct {
   const char *name;
   int rank, size;
+  int shared; /* MPI is, with other tests */
   uint64_t seed;
-  int64_t samples; /* -1: not set; -2: all */
+  int64_t samples; /* 0: what the test asks for, `times` over */
+  int64_t times;
+  int all;
   int64_t number;
   char hint[128];
   char
@@ -77,15 +81,22 @@ static uint64_t read_seed(void)
   return strtoull(text, NULL, 0);
 }
 
-static int64_t read_samples(void)
+static void read_samples(int64_t *samples, int64_t *times, int64_t *all)
 {
   const char *text = getenv("SAMPLES");
-  if (text == NULL || text[0] == '\0') return -1;
-  if (strcmp(text, "all") == 0) return -2;
+  *samples = 0, *times = 1, *all = 0;
+  if (text == NULL || text[0] == '\0') return;
+  *all = strcmp(text, "all") == 0;
+  if (*all) {
+    *times = 10;
+    return;
+  }
   char *end;
   long long n = strtoll(text, &end, 10);
-  CHECK(*end == '\0' && n > 0, "SAMPLES is '%s': neither a positive number nor `all`", text);
-  return n;
+  int multiple = strcmp(end, "x") == 0;
+  CHECK((*end == '\0' || multiple) && n > 0, "SAMPLES is '%s': no positive number, Nx, or all",
+        text);
+  *(multiple ? times : samples) = n;
 }
 
 static void check_ranks(int argc, char **argv)
@@ -109,34 +120,43 @@ static void init_mpi(int *argc, char ***argv)
 
 void test_begin(int *argc, char ***argv, const char *name)
 {
+  yield_in_mpi();
   test.name = name;
+  test.hint[0] = '\0';
   signal(SIGALRM, bark);
   test_case(0);
   init_mpi(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &test.size);
   check_ranks(*argc, *argv);
-  int64_t given[2] = {0, 0};
+  int64_t given[4] = {0};
   if (test.rank == 0) {
     given[0] = (int64_t)read_seed();
-    given[1] = read_samples();
+    read_samples(&given[1], &given[2], &given[3]);
   }
   MPI_Request request;
-  MPI_Ibcast(given, 2, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
+  MPI_Ibcast(given, 4, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
   polite_wait(&request);
   test.seed = (uint64_t)given[0];
   test.samples = given[1];
+  test.times = given[2];
+  test.all = given[3] != 0;
   test_case(0);
   if (test.rank == 0)
     printf("%s: %d ranks, SEED=%llu\n", name, test.size, (unsigned long long)test.seed);
   fflush(stdout);
 }
 
+void test_share(void)
+{
+  test.shared = 1;
+}
+
 int test_end(void)
 {
   test_case(test.number);
   polite_barrier(MPI_COMM_WORLD);
-  MPI_Finalize();
+  if (!test.shared) MPI_Finalize();
   alarm(0);
   return 0;
 }
@@ -156,13 +176,12 @@ uint64_t test_seed(void)
 
 int test_exhaustive(void)
 {
-  return test.samples == -2;
+  return test.all;
 }
 
 int64_t test_samples(int64_t normal)
 {
-  if (test.samples == -1) return normal;
-  return test.samples == -2 ? 10 * normal : test.samples;
+  return test.samples > 0 ? test.samples : test.times * normal;
 }
 
 const char *test_timeout(void)

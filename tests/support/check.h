@@ -12,10 +12,10 @@
  *     }
  *
  * Environment: SEED, a number or `random` (default: a fixed one); SAMPLES, how many random cases a
- * test tries, a number or `all` (default: what the test asks for); WATCHDOG, the seconds a case may
- * take. Rank 0's values count. THREADS, if set: MPI with MPI_THREAD_MULTIPLE. The argument --ranks
- * N asserts that there are N ranks: the wrong launcher would start N jobs of one rank each, and
- * they would all pass.
+ * test tries: a number, `4x` for four times what the test asks for, or `all`; WATCHDOG, the seconds
+ * a case may take. Rank 0's values count. THREADS, if set: MPI with MPI_THREAD_MULTIPLE. The
+ * argument --ranks N asserts that there are N ranks: the wrong launcher would start N jobs of one
+ * rank each, and they would all pass.
  */
 #ifndef TEST_CHECK_H
 #define TEST_CHECK_H
@@ -32,6 +32,9 @@ void test_begin(int *argc, char ***argv, const char *name);
 /* Everybody got here: MPI_Finalize, still under the watchdog. Returns main's result. */
 int test_end(void);
 
+/* Before test_begin: MPI is used by many tests, one after the other, and no test_end ends it. */
+void test_share(void);
+
 /* Leaves with the status that ctest counts as skipped. Collective; says why. */
 int test_skip(const char *why);
 
@@ -43,7 +46,7 @@ void test_hint(const char *format, ...);
 
 uint64_t test_seed(void);
 
-/* SAMPLES, or `normal` where it is not set; with SAMPLES=all, `normal` times 10. */
+/* SAMPLES; `normal` where it is not set, a multiple of it with SAMPLES=4x, 10 with SAMPLES=all. */
 int64_t test_samples(int64_t normal);
 
 /* SAMPLES=all: a test that enumerates its cases should try every one. */

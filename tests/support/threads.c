@@ -14,8 +14,12 @@ typedef struct part {
 
 int test_begin_threads(int *argc, char ***argv, const char *name)
 {
-  int level = 0;
-  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+  int initialised = 0, level = 0;
+  MPI_Initialized(&initialised);
+  if (initialised) /* by a suite */
+    MPI_Query_thread(&level);
+  else
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
   test_begin(argc, argv, name);
   return level == MPI_THREAD_MULTIPLE;
 }
