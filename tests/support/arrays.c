@@ -37,6 +37,7 @@ static void fill_canaries(array *a, uint64_t seed)
 
 void array_fill(array *a, const unit *u, const reduction *r, uint64_t seed)
 {
+  a->product = r->code == OP_PROD;
   fill_canaries(a, seed);
   for (int64_t slot = 0; slot < a->nslots; slot++)
     for (int i = 0; i < u->npieces; i++)
@@ -66,20 +67,24 @@ void array_assign(array *to, const array *from)
 {
   CHECK(to->bytes == from->bytes, "arrays of %zu and %zu bytes", to->bytes, from->bytes);
   memcpy(to->memory, from->memory, from->bytes);
+  to->product = from->product;
 }
 
-static void scrub(const unit *u, const array *a)
+static void scrub(const unit *u, const array *a, int product)
 {
   for (int64_t slot = 0; slot < a->nslots; slot++)
-    for (int i = 0; i < u->npieces; i++)
-      scalar_scrub(u->piece[i].kind, array_slot(a, u, slot) + u->piece[i].offset);
+    for (int i = 0; i < u->npieces; i++) {
+      unsigned char *value = array_slot(a, u, slot) + u->piece[i].offset;
+      scalar_scrub(u->piece[i].kind, value);
+      if (product) scalar_scrub_zeros(u->piece[i].kind, value);
+    }
 }
 
 void array_check(const unit *u, const array *got, const array *expected, const char *side,
                  const char *what)
 {
-  scrub(u, got);
-  scrub(u, expected);
+  scrub(u, got, got->product || expected->product);
+  scrub(u, expected, got->product || expected->product);
   CHECK(got->bytes == expected->bytes, "arrays of %zu and %zu bytes", got->bytes, expected->bytes);
   if (memcmp(got->memory, expected->memory, got->bytes) == 0) return;
   size_t at = 0;

@@ -43,7 +43,6 @@ static int is_signed(scalar kind)
   return kind <= SCALAR_I64;
 }
 
-/* A zero has the sign that the order of the factors gave it. */
 #define SCRUB_ZEROS(type)                                                                          \
   for (size_t at = 0; at < scalar_bytes(kind); at += sizeof(type)) {                               \
     type part;                                                                                     \
@@ -51,7 +50,7 @@ static int is_signed(scalar kind)
     if (part == 0) memset((char *)value + at, 0, sizeof part);                                     \
   }
 
-static void scrub_zeros(scalar kind, void *value)
+void scalar_scrub_zeros(scalar kind, void *value)
 {
   if (kind == SCALAR_F32 || kind == SCALAR_C32) SCRUB_ZEROS(float)
   if (kind == SCALAR_F64 || kind == SCALAR_C64) SCRUB_ZEROS(double)
@@ -62,7 +61,6 @@ void scalar_scrub(scalar kind, void *value)
 {
   enum { X87_BYTES = 10 };
   size_t n = sizeof(long double);
-  scrub_zeros(kind, value);
   if (LDBL_MANT_DIG != 64 || (kind != SCALAR_FL && kind != SCALAR_CL)) return;
   for (size_t at = 0; at < scalar_bytes(kind); at += n)
     memset((char *)value + at + X87_BYTES, 0, n - X87_BYTES);
@@ -156,8 +154,8 @@ static long double combine_floats(scalar kind, op_code code, long double a, long
   switch (code) {
   case OP_SUM: return add(kind, a, b);
   case OP_PROD: return multiply(kind, a, b);
-  case OP_MAX: return a < b ? b : a;
-  case OP_MIN: return b < a ? b : a;
+  case OP_MAX: return a > b ? a : b; /* of 0 and -0 the second */
+  case OP_MIN: return a < b ? a : b;
   default: CHECK(0, "operation %d is not for floating point", code);
   }
 }
@@ -227,6 +225,17 @@ static uint64_t draw_integer(scalar kind, op_code code, uint64_t random)
   }
 }
 
+/* Of one in eight: its sign is moved, and counts in a sum of zeros. */
+static int draws_zero(op_code code, uint64_t random)
+{
+  return (code == OP_SUM || code == OP_REPLACE) && (random >> 40) % 8 == 0;
+}
+
+static long double draw_zero(uint64_t random)
+{
+  return (random >> 43) % 2 ? -0.0L : 0.0L;
+}
+
 static void draw_complex(scalar kind, op_code code, uint64_t random, char *to)
 {
   /* Units of the Gaussian integers: their products are exact. */
@@ -236,6 +245,8 @@ static void draw_complex(scalar kind, op_code code, uint64_t random, char *to)
   int product = code == OP_PROD;
   store_float(part, product ? unit[random % 4][0] : (int)(random % 513) - 256, to);
   store_float(part, product ? unit[random % 4][1] : (int)((random >> 16) % 513) - 256, to + n);
+  if (draws_zero(code, random)) store_float(part, draw_zero(random), to);
+  if (draws_zero(code, random >> 4)) store_float(part, draw_zero(random >> 4), to + n);
 }
 
 void scalar_draw(scalar kind, op_code code, uint64_t random, void *to)
@@ -251,6 +262,8 @@ void scalar_draw(scalar kind, op_code code, uint64_t random, void *to)
     store_float(kind, (long double)draw_factor(random, 1), to);
   else if (code == OP_MAXLOC || code == OP_MINLOC)
     store_float(kind, (long double)(random % 5) / 2, to);
+  else if (draws_zero(code, random))
+    store_float(kind, draw_zero(random), to);
   else
     store_float(kind, ((long double)(random % 4001) - 2000) / 4, to);
 }

@@ -59,8 +59,11 @@ void scalar_draw(scalar kind, op_code code, uint64_t random, void *to);
 /* A value whose sums do depend on their order. Only floating point and complex. */
 void scalar_draw_rough(scalar kind, uint64_t random, void *to);
 
-/* Zeroes what means nothing in the value's memory: the padding that a long double may end in, and
- * the sign of a zero, which depends on the order of combination. */
+/* Zeroes what means nothing in the value's memory: the padding that a long double may end in. */
 void scalar_scrub(scalar kind, void *value);
+
+/* Takes the sign off every zero. In a product of complex numbers it depends on the order of the
+ * factors; sums of what scalar_draw() draws have -0 where all terms are -0, in any order. */
+void scalar_scrub_zeros(scalar kind, void *value);
 
 #endif
