@@ -110,6 +110,59 @@ static void shrugs_off_outliers(void)
   }
 }
 
+/* Numbers that are no times: as large as their squares, and with nothing among them. */
+static void of_any_size(void)
+{
+  const grove_sample line[] = {{0, 0}, {1, 3}, {2, 5}, {3, 7}, {4, 9}};
+  grove_piece p = grove_fit_line(line, 5); /* what took no time counts for nothing */
+  CHECK(fabs(p.cost.alpha - 1) < 1e-9 && fabs(p.cost.beta - 2) < 1e-9, "%g + %g x", p.cost.alpha,
+        p.cost.beta);
+  CHECK(p.from == 0 && p.points == 5 && p.residual < 1e-9, "from %g, %d points, %g", p.from,
+        p.points, p.residual);
+  const grove_sample nowhere[] = {{0, 3}, {0, 5}};
+  p = grove_fit_proportional(nowhere, 2);
+  CHECK(p.cost.alpha == 0 && p.cost.beta == 0, "%g x", p.cost.beta);
+  p = grove_fit_line(nowhere, 2); /* relative errors: 3 counts for more than 5 */
+  CHECK(p.cost.beta == 0 && p.cost.alpha > 3 && p.cost.alpha < 4, "%g", p.cost.alpha);
+  const grove_sample level[] = {{1, 2}, {2, 2}, {4, 2}};
+  p = grove_fit_line(level, 3);
+  CHECK(fabs(p.cost.alpha - 2) < 1e-9 && fabs(p.cost.beta) < 1e-9, "%g + %g x", p.cost.alpha,
+        p.cost.beta);
+}
+
+/* One point that is off by ten, the first, one in the middle or the last, moves nothing; what it is
+ * off by is not in the residual either. */
+static void one_outlier(void)
+{
+  for (int bad = 0; bad < 12; bad++) {
+    grove_sample points[12], through[12];
+    for (int i = 0; i < 12; i++) {
+      points[i] = (grove_sample){i + 1, 1 + 2.0 * (i + 1)};
+      through[i] = (grove_sample){i + 1, 3.0 * (i + 1)};
+    }
+    points[bad].y *= 10;
+    through[bad].y *= 10;
+    grove_piece p = grove_fit_line(points, 12);
+    CHECK(fabs(p.cost.alpha - 1) < 0.01 && fabs(p.cost.beta - 2) < 0.01, "point %d: %g + %g x", bad,
+          p.cost.alpha, p.cost.beta);
+    CHECK(p.residual < 0.01, "point %d: %g", bad, p.residual);
+    p = grove_fit_proportional(through, 12);
+    CHECK(p.cost.alpha == 0 && fabs(p.cost.beta - 3) < 0.01, "point %d: %g x", bad, p.cost.beta);
+  }
+}
+
+/* The least squares of relative errors, (c x - y) / y, by hand. Both are within Huber's bound, which
+ * is about two of their medians. */
+static void least_squares(void)
+{
+  const grove_sample two[] = {{1, 4}, {1, 6}};
+  /* c = (1/4 + 1/6) / (1/16 + 1/36) = 60 / 13 */
+  grove_piece p = grove_fit_proportional(two, 2);
+  CHECK(fabs(p.cost.beta - 60.0 / 13) < 1e-9, "%.12g", p.cost.beta);
+  /* Errors of 2/13 and 3/13: their median. */
+  CHECK(fabs(p.residual - 2.5 / 13) < 1e-9, "%.12g", p.residual);
+}
+
 static void limits(void)
 {
   grove_piece piece[GROVE_PIECES];
@@ -135,6 +188,9 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "measure/fits");
   finds_pieces();
   shrugs_off_outliers();
+  of_any_size();
+  one_outlier();
+  least_squares();
   limits();
   return test_end();
 }

@@ -40,6 +40,14 @@ static int count(const grove_machine *m, const char *term)
   return n;
 }
 
+/* So many batches were measured; no line was laid through them. */
+static void check_source(const grove_row *row, int samples)
+{
+  char want[64];
+  snprintf(want, sizeof want, "measured 2026-11-15, %d samples", samples);
+  CHECK(strcmp(row->source, want) == 0, "'%s', not '%s'", row->source, want);
+}
+
 #define ROW(m, term, locality, range, want, unit)                                                  \
   check_row(m, term, locality, range, want, unit, __LINE__)
 static const grove_row *check_row(const grove_machine *m, const char *term, const char *locality,
@@ -268,8 +276,8 @@ static void steps_along_the_queue(void)
   virtual_machine v = {.nodes = "00", .hosts = "00", .sockets = "00", .cores = 4, .step = 20e-9};
   grove_points points = {0};
   budget = 12;
-  v.link[GROVE_ON_SOCKET] =
-    (virtual_link){.pieces = 1, .piece = {{0, {1e-3, 0}, {5e-6, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
+  v.link[GROVE_ON_SOCKET] = (virtual_link){
+    .pieces = 1, .piece = {{0, {992e-6, 1e-6}, {5e-6, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, queue, &points);
   check_time();
   CHECK(m->nrows == 1, "%d rows", m->nrows);
@@ -278,8 +286,20 @@ static void steps_along_the_queue(void)
   CHECK_NEAR(point(&points, "messages reversed", 1), 1e-3);
   CHECK_NEAR(point(&points, "messages in order", 1000), 1e-3 + 999 * 5e-6);
   CHECK_NEAR(point(&points, "messages reversed", 1000), 1e-3 + 999 * 5e-6 + 499500 * 20e-9);
-  CHECK(!isnan(point(&points, "messages reversed", 5000)), "no time for 5000 messages");
+  static const double counts[] = {1, 10, 100, 300, 1000, 2000, 3000, 5000};
+  for (int i = 0; i < 8; i++)
+    CHECK_NEAR(point(&points, "messages in order", counts[i]), 1e-3 + (counts[i] - 1) * 5e-6);
   CHECK(points.count == 2 * count_points(&points, "messages in order"), "%d points", points.count);
+  grove_points_free(&points);
+  grove_machine_free(&m);
+  /* In little time only 1 and 10 messages, three times each way: no queue is seen. */
+  budget = 0.03;
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, queue, &points);
+  CHECK(points.count == 4, "%d points", points.count);
+  const grove_row *row = find(m, "gamma", "any", "-");
+  CHECK(row && row->value == 0, "gamma is %g", m->gamma);
+  CHECK(strcmp(row->source, "measured 2026-11-15, 12 samples, residual 0.0 %") == 0, "'%s'",
+        row->source);
   grove_points_free(&points);
   grove_machine_free(&m);
   v.nodes = "0";
@@ -313,7 +333,8 @@ static void interface_is_full(void)
   check_time();
   /* Four pairs: 100 us + 4 * 262.144 us for 4 half mebibytes. */
   CHECK(m->nrows == 1, "%d rows", m->nrows);
-  ROW(m, "injection", "off-node", "any", 1148.576e-6 / 2097152, "s/B");
+  const grove_row *row = ROW(m, "injection", "off-node", "any", 1148.576e-6 / 2097152, "s/B");
+  check_source(row, 66); /* round trips of 1.25, 1.25 and 2.3 ms in 33.3 ms each */
   CHECK(points.count == 3, "%d points", points.count);
   CHECK_NEAR(point(&points, "node-pong", 1), 624.288e-6);
   CHECK_NEAR(point(&points, "node-pong", 2), 624.288e-6);
@@ -365,6 +386,11 @@ static void link_is_contended(void)
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, contention, NULL);
   check_time();
   CHECK(m->nrows == 1, "%d rows", m->nrows);
+  /* 34 batches of two round trips, of 0.724 ms, and 36 of one, of 1.353 ms, in 50 ms each. */
+  check_source(ROW(m, "delta", "off-node", "-", 0.3e-9, "s/B"), 70);
+  grove_machine_free(&m);
+  v.nodes = v.hosts = "01234"; /* of a fifth nothing is needed */
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, contention, NULL);
   ROW(m, "delta", "off-node", "-", 0.3e-9, "s/B");
   grove_machine_free(&m);
   v.nodes = v.hosts = "0001123"; /* one pair each */
@@ -406,9 +432,9 @@ static void memory_is_shared(void)
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, shared, &points);
   check_time();
   CHECK(m->nrows == 5, "%d rows", m->nrows);
-  ROW(m, "flag", "on-socket", "-", 30e-6, "s");
+  check_source(ROW(m, "flag", "on-socket", "-", 30e-6, "s"), 25);
   ROW(m, "flag", "on-node", "-", 70e-6, "s");
-  ROW(m, "shared", "on-node", "2", 0.2e-9, "s/B");
+  check_source(ROW(m, "shared", "on-node", "2", 0.2e-9, "s/B"), 25);
   ROW(m, "shared", "on-node", "4", 0.4e-9, "s/B");
   ROW(m, "shared", "on-node", "6", 0.6e-9, "s/B");
   CHECK(points.count == 3, "%d points", points.count);
@@ -448,7 +474,7 @@ static void packing(void)
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, pack, &points);
   check_time();
   CHECK(m->nrows == 3, "%d rows", m->nrows);
-  ROW(m, "pack", "any", "0..32767", 1e-9, "s/B");
+  check_source(ROW(m, "pack", "any", "0..32767", 1e-9, "s/B"), 11);
   ROW(m, "pack", "any", "32768..524287", 3e-9, "s/B");
   ROW(m, "pack", "any", "524288..", 7e-9, "s/B");
   CHECK(points.count == 3, "%d points", points.count);
@@ -481,7 +507,7 @@ static void crowds(void)
     grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, crowd, &points);
     check_time();
     CHECK(m->nrows == 6, "%d rows", m->nrows);
-    ROW(m, "crowd-turn", "on-node", "-", 20e-6, "s");
+    check_source(ROW(m, "crowd-turn", "on-node", "-", 20e-6, "s"), 90);
     ROW(m, "crowd-message", "on-node", "-", 3.008e-6, "s");
     CHECK(is_found(m->crowd[0].byte, 1e-9, 0.001), "%g s a byte", m->crowd[0].byte);
     ROW(m, "crowd-turn", "off-node", "-", 70e-6, "s");

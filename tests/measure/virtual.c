@@ -34,7 +34,8 @@ typedef struct virtual_rank {
   double link_free;               /* when it can send again */
   int from, tag;                  /* what it waits for, if it is blocked in a receive */
   int partner;                    /* of the step under way; -1: none */
-  int64_t nroots;                 /* in the operation that is made */
+  const char *memory;             /* that it receives into */
+  int64_t nroots, nleaves;        /* in the operation that is made */
   int active;                     /* takes part in it */
   int works, crowds;              /* in the measurement of cores, of crowds */
   int receives, previous, behind; /* posted: how many, with which tag, behind how many later ones */
@@ -260,6 +261,8 @@ int __wrap_MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag
 {
   if (!me) return __real_MPI_Irecv(data, count, type, from, tag, comm, request);
   CHECK(type == MPI_BYTE && tag >= 0 && tag < TAGS, "%d bytes, tag %d", count, tag);
+  CHECK((char *)data >= me->memory && (char *)data + count <= me->memory + GROVE_PROBE_BYTES,
+        "it receives elsewhere");
   me->behind = me->receives > 0 && tag < me->previous ? me->behind + 1 : 0;
   me->previous = tag;
   me->receives++;
@@ -380,6 +383,7 @@ grove_status __wrap_grove_probe_time(grove_probe *p, const grove_pairing *part, 
 grove_status __wrap_grove_probe_time(grove_probe *p, const grove_pairing *part, grove_repeat *once,
                                      int64_t bytes, double budget, grove_timing *out, double *spent)
 {
+  me->memory = p->receive;
   me->partner = part->partner;
   meet(NULL, NULL, 0, 0);
   return __real_grove_probe_time(p, part, once, bytes, budget, out, spent);
@@ -399,15 +403,23 @@ grove_status __wrap_grove_trial_open(grove_probe *p, int64_t nroots, int64_t nle
   *out = (grove_trial){.nroots = nroots, .nleaves = nleaves};
   out->root = need((size_t)(nleaves + 1) * sizeof *out->root);
   me->nroots = nroots;
+  me->nleaves = nleaves;
   me->active = nroots + nleaves > 0;
   return GROVE_OK;
 }
 
-/* Every leaf has its root. */
+/* Every leaf has its root; but in a crowd, where some ranks may sit out, every root its leaf too. */
 grove_status __wrap_grove_trial_connect(grove_probe *p, grove_trial *t)
 {
   (void)p;
+  int64_t leaves = 0, roots = 0;
   meet(NULL, NULL, 0, 0);
+  for (int r = 0; r < world.n; r++) {
+    leaves += world.rank[r].nleaves;
+    roots += world.rank[r].nroots;
+  }
+  CHECK(me->crowds || leaves == roots, "%lld leaves, %lld roots", (long long)leaves,
+        (long long)roots);
   for (int64_t i = 0; i < t->nleaves; i++) {
     int64_t rank = t->root[i].rank;
     CHECK(rank >= 0 && rank < world.n && t->root[i].index < world.rank[rank].nroots,

@@ -93,10 +93,28 @@ static void table(void)
              "    on-node                            10       14.937          2.5            0\n"
              "    copy                                0            5           20            0\n"
              "    cores                               0            0            0            0\n");
-  /* One route, without a price: nothing is told of terms. */
-  choice.n = 1;
-  choice.candidates[0].seconds = choice.candidates[0].estimate.price.seconds = NAN;
+  choice.n = 1; /* one route */
   choice.candidates[0].estimate.bytes[1] = 0;
+  grove_choice_print_table(&choice, m, 8, open_page());
+  CHECK_PAGE("What an exchange of 8-byte values costs on made\n"
+             "  route                          standard\n"
+             "  messages                            100\n"
+             "    inside nodes                        0\n"
+             "    between nodes                     100\n"
+             "  bytes                                 0\n"
+             "    inside nodes                        0\n"
+             "    between nodes                       0\n"
+             "  microseconds                        100\n"
+             "    latency                            60\n"
+             "    bandwidth                          30\n"
+             "    injection                           0\n"
+             "    queue                               0\n"
+             "    contention                          0\n"
+             "    on-node                            10\n"
+             "    copy                                0\n"
+             "    cores                               0\n");
+  /* Without a price nothing is told of terms. */
+  choice.candidates[0].seconds = choice.candidates[0].estimate.price.seconds = NAN;
   grove_choice_print_table(&choice, m, 8, open_page());
   CHECK_PAGE("What an exchange of 8-byte values costs on made\n"
              "  route                          standard\n"
@@ -141,6 +159,16 @@ static void reasons(void)
                "What decides is latency: 20 us with 2-step, 60 us with standard.\n"
                "What binds, with 40 %% of its price: %s.\n",
                two_step, fewer);
+  choice.chosen = THREE_STEP;
+  choice.runner_up = TWO_STEP;
+  CHECK_REASON(&choice, m, NULL,
+               "The choice: 3-step (%s).\n"
+               "It is 1.60 times as fast as standard.\n"
+               "What decides is latency: 10 us with 3-step, 60 us with standard.\n"
+               "The runner-up, 2-step, would take 0.80 times as long.\n"
+               "What binds, with 48 %% of its price: the bytes of the busiest rank: fewer, or "
+               "better spread, would help most.\n",
+               grove_route_three_step.description);
   choice.chosen = STANDARD; /* because a gain of 2 would not be enough */
   choice.runner_up = TWO_STEP;
   choice.needed = 2.5;
@@ -278,8 +306,8 @@ static void gains(void)
 static void inputs(void)
 {
   grove_machine *m = machine_of("about a machine on paper\n"
-                                "sockets - node - 2 1 assumed: two\n"
                                 "alpha cpu off-node short 1 s measured 2026-11-15\n"
+                                "sockets - node - 2 1 assumed: two\n"
                                 "alpha cpu off-node rend 1 s measured 2026-11-15\n"
                                 "beta cpu off-node any 1 s/B measured 2026-11-15\n"
                                 "alpha cpu on-node any 1 s a paper\n"
