@@ -18,6 +18,7 @@ int64_t program_number(uint64_t seed, int threads, int nranks)
 
 /* All that tell one way of packing from another; every MPI has them. */
 static const char *const unit_name[] = {
+  "600 shorts",
   "MPI_INT64_T",
   "MPI_DOUBLE",
   "MPI_INT",
@@ -31,7 +32,6 @@ static const char *const unit_name[] = {
   "MPI_SHORT_INT",
   "MPI_C_BOOL",
   "3 doubles",
-  "600 shorts",
   "nothing",
   "nothing in 8 bytes",
   "vector of ints with gaps",
@@ -47,7 +47,7 @@ static const char *const unit_name[] = {
   "2x2 matrix",
   "affine map",
 };
-enum { UNITS = sizeof unit_name / sizeof *unit_name };
+enum { UNITS = sizeof unit_name / sizeof *unit_name, LARGE_UNIT = 0 };
 
 int program_units(void)
 {
@@ -56,7 +56,7 @@ int program_units(void)
 
 const unit *program_unit(const program *p, const units *types, int number)
 {
-  return units_find(types, unit_name[p->plain ? 0 : number]);
+  return units_find(types, p->plain ? "MPI_INT64_T" : unit_name[number]);
 }
 
 /* ---- choosing from what there is ---- */
@@ -65,8 +65,9 @@ typedef struct drawing {
   program *p;
   scene *s;
   rng r;
-  int steps;   /* there are to be */
-  int unit[3]; /* that this program uses: one-shots of one kind are to meet */
+  int steps;     /* there are to be */
+  int allocates; /* arrays by grove_alloc too */
+  int unit[3];   /* that this program uses: one-shots of one kind are to meet */
 } drawing;
 
 /* A step of the program for which `fits` holds, or NOTHING. */
@@ -101,9 +102,51 @@ static int is_idle(const scene *s, int id)
 {
   return s->op[id].state == OP_IDLE && s->op[id].context == s->now;
 }
+static int is_single(const scene *s, int id)
+{
+  return s->op[id].ncalls == 1 && scene_op_is_ready(s, id);
+}
+static int is_ready_bundle(const scene *s, int id)
+{
+  return s->op[id].ncalls > 1 && scene_op_is_ready(s, id);
+}
+static int is_active_bundle(const scene *s, int id)
+{
+  return s->op[id].ncalls > 1 && s->op[id].state == OP_ACTIVE;
+}
+static int is_allocated(const scene *s, int id)
+{
+  return is_call(s, id) && (s->p->step[id].flags & FLAG_ALLOC);
+}
+
+/* Its plan, and perhaps an operation, is there. */
+static int was_begun(const scene *s, int id)
+{
+  if (!scene_call_is_ready(s, id)) return 0;
+  for (int i = 0; i < s->p->nsteps; i++)
+    if (s->op[i].begun && s->op[i].call[0] == id) return 1;
+  return 0;
+}
+
+/* A call that no persistent operation was made of. */
+static int is_unused(const scene *s, int id)
+{
+  if (!scene_call_is_ready(s, id)) return 0;
+  for (int i = 0; i < s->p->nsteps; i++)
+    if (s->op[i].state == OP_IDLE && s->op[i].ncalls == 1 && s->op[i].call[0] == id) return 0;
+  return 1;
+}
 static int is_active(const scene *s, int id)
 {
   return s->op[id].state == OP_ACTIVE;
+}
+
+/* Of the one sort if there is one, now and then; of the other as a rule. */
+static int pick_either(drawing *d, int rare(const scene *s, int id),
+                       int usual(const scene *s, int id))
+{
+  int found = rng_one_in(&d->r, 3) ? pick(d, rare) : NOTHING;
+  return found != NOTHING ? found : pick_late(d, usual);
 }
 
 /* Puts it among those that the step works on; false if there is none. */
@@ -175,44 +218,70 @@ static int draw_call(drawing *d, step *st)
   if (rng_one_in(&d->r, 2)) st->flags |= FLAG_IN_LEAF;
   if (rng_one_in(&d->r, 2)) st->flags |= FLAG_NULLS;
   if (rng_one_in(&d->r, 2)) st->flags |= FLAG_ROUGH;
-  if (rng_one_in(&d->r, 4)) st->flags |= FLAG_ALLOC;
+  if (d->allocates && rng_one_in(&d->r, 3)) st->flags |= FLAG_ALLOC;
   if (rng_one_in(&d->r, 3)) works_on(st, pick(d, is_call));
   return 1;
 }
 
-static int draw_on_call(drawing *d, step *st)
+static int draw_init(drawing *d, step *st)
 {
-  if (!rng_one_in(&d->r, 4)) st->flags |= FLAG_FRESH;
-  return works_on(st, pick_late(d, is_call));
+  return works_on(st, pick_late(d, rng_one_in(&d->r, 5) ? is_call : is_unused));
 }
 
+static int draw_begin(drawing *d, step *st)
+{
+  if (!rng_one_in(&d->r, 4)) st->flags |= FLAG_FRESH;
+  int again = rng_one_in(&d->r, 2) ? pick(d, was_begun) : NOTHING;
+  return works_on(st, again != NOTHING ? again : pick(d, scene_call_is_ready));
+}
+
+static int draw_dealloc(drawing *d, step *st)
+{
+  return works_on(st, pick(d, is_allocated));
+}
+
+static int clashes(const scene *s, const step *st, int op)
+{
+  for (int k = 0; k < st->nof; k++)
+    if (scene_calls_clash(s, s->op[st->of[k]].call[0], s->op[op].call[0])) return 1;
+  return 0;
+}
+
+/* Of several as a rule, of one or none now and then. */
 static int draw_bundle(drawing *d, step *st)
 {
-  int n = rng_one_in(&d->r, 20) ? (int)rng_below(&d->r, 2) : (int)rng_between(&d->r, 2, MOST_OF);
-  for (int k = 0; k < n; k++)
-    if (!works_on(st, pick(d, is_idle))) return 0;
-  return 1;
+  int n = rng_one_in(&d->r, 10) ? (int)rng_below(&d->r, 2) : (int)rng_between(&d->r, 2, MOST_OF);
+  for (int tries = 0; tries < 3 * MOST_OF && st->nof < n; tries++) {
+    int op = pick(d, is_single);
+    if (op != NOTHING && !clashes(d->s, st, op)) works_on(st, op);
+  }
+  return n < 2 || st->nof >= 2;
+}
+
+static int draw_start(drawing *d, step *st)
+{
+  if (!rng_one_in(&d->r, 4)) st->flags |= FLAG_FRESH;
+  return works_on(st, pick_either(d, is_ready_bundle, scene_op_is_ready));
 }
 
 static int draw_on_idle(drawing *d, step *st)
 {
-  if (!rng_one_in(&d->r, 4)) st->flags |= FLAG_FRESH;
   st->detail = 1; /* DESERT: some ranks */
-  return works_on(st, pick_late(d, is_idle));
+  return works_on(st, pick(d, is_idle));
 }
 
 static int draw_rounds(drawing *d, step *st)
 {
   st->flags |= FLAG_FRESH;
   st->way = rng_one_in(&d->r, 3) ? (int)rng_between(&d->r, 85, 90) : (int)rng_between(&d->r, 2, 24);
-  return works_on(st, pick(d, is_idle));
+  return works_on(st, pick(d, scene_op_is_ready));
 }
 
 /* By some ranks, or by all. */
 static int draw_on_active(drawing *d, step *st)
 {
   st->detail = !rng_one_in(&d->r, 5);
-  return works_on(st, pick(d, is_active));
+  return works_on(st, pick_either(d, is_active_bundle, is_active));
 }
 
 static int draw_threads(drawing *d, step *st)
@@ -242,25 +311,26 @@ static const struct {
   [STEP_CONTEXT] = {2, draw_nothing},
   [STEP_SWITCH] = {4, draw_switch},
   [STEP_SET] = {10, draw_set},
-  [STEP_FOREST] = {8, draw_forest},
-  [STEP_DERIVE] = {10, draw_derive},
+  [STEP_MACHINE] = {1, draw_nothing},
+  [STEP_FOREST] = {6, draw_forest},
+  [STEP_DERIVE] = {8, draw_derive},
   [STEP_QUERY] = {4, draw_on_forest},
   [STEP_EXPLAIN] = {1, draw_on_forest},
-  [STEP_CALL] = {25, draw_call},
-  [STEP_INIT] = {16, draw_on_call},
-  [STEP_BUNDLE] = {12, draw_bundle},
-  [STEP_START] = {60, draw_on_idle},
-  [STEP_BEGIN] = {35, draw_on_call},
+  [STEP_CALL] = {22, draw_call},
+  [STEP_INIT] = {36, draw_init},
+  [STEP_BUNDLE] = {14, draw_bundle},
+  [STEP_START] = {60, draw_start},
+  [STEP_BEGIN] = {24, draw_begin},
   [STEP_COMPLETE] = {50, draw_on_active},
-  [STEP_BLOCK] = {12, draw_on_call},
+  [STEP_BLOCK] = {8, draw_begin},
   [STEP_ROUNDS] = {8, draw_rounds},
   [STEP_REPORT] = {4, draw_on_idle},
-  [STEP_ABANDON] = {8, draw_on_active},
+  [STEP_ABANDON] = {16, draw_on_active},
   [STEP_DESERT] = {2, draw_on_idle},
-  [STEP_FREE_OP] = {8, draw_on_idle},
+  [STEP_FREE_OP] = {6, draw_on_idle},
   [STEP_FREE_FOREST] = {3, draw_on_forest},
-  [STEP_FREE_CONTEXT] = {3, draw_free_context},
-  [STEP_DEALLOC] = {4, draw_on_call},
+  [STEP_FREE_CONTEXT] = {20, draw_free_context},
+  [STEP_DEALLOC] = {8, draw_dealloc},
   [STEP_THREADS] = {8, draw_threads},
   [STEP_JOIN] = {16, draw_join},
 };
@@ -350,6 +420,8 @@ program *program_draw(int64_t number, const units *types)
   p->reversed = rng_one_in(&d.r, 6);
   p->mixing = mixings[rng_below(&d.r, 4)];
   for (int k = 0; k < 3; k++) d.unit[k] = (int)rng_below(&d.r, UNITS);
+  if (rng_one_in(&d.r, 4)) d.unit[0] = LARGE_UNIT;
+  d.allocates = rng_one_in(&d.r, 2);
   d.s = scene_create(p, types);
   add_steps(&d);
   scene_free(d.s);

@@ -50,9 +50,9 @@ const char *option_name(int i)
   return option[i].name;
 }
 
-int option_is_deterministic(int i)
+const char *option_text(int i, int value)
 {
-  return strcmp(option[i].name, "deterministic") == 0;
+  return option[i].value[value];
 }
 
 int option_needs_threads(int i, int value)
@@ -80,4 +80,10 @@ const char *option_value(const program *p, const step *st, char text[OPTION_TEXT
   else
     snprintf(text, OPTION_TEXT, "%s", value);
   return text;
+}
+
+const char *machine_name(const step *st)
+{
+  static const char *const name[] = {"lassen", "tcp-10g", "summit", NULL};
+  return name[st->seed % 4];
 }

@@ -52,6 +52,9 @@ void step_print(FILE *file, const scene *s, int id)
   case STEP_SET:
     fprintf(file, "option %s=%s", option_name(st->way), option_value(s->p, st, text));
     break;
+  case STEP_MACHINE:
+    fprintf(file, "machine %s", machine_name(st) != NULL ? machine_name(st) : "of the option");
+    break;
   case STEP_FOREST: print_forest(file, s, id, st); break;
   case STEP_DERIVE:
     fprintf(file, "forest: %s of ", derivation_name(st));

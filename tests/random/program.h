@@ -29,6 +29,7 @@ typedef enum step_kind {
   STEP_CONTEXT,      /* makes a context and turns to it */
   STEP_SWITCH,       /* turns to another one; nobody waits for the last one's operations any more */
   STEP_SET,          /* an option */
+  STEP_MACHINE,      /* the machine that prices are made with */
   STEP_FOREST,       /* a forest from a graph */
   STEP_DERIVE,       /* a forest from forests */
   STEP_QUERY,        /* a forest is what it should be */
@@ -120,6 +121,7 @@ typedef struct scene_context {
   int made, handle; /* the user has it still */
   int generation;   /* of its options */
   int deterministic;
+  const char *route, *on_node, *off_node; /* as the options say */
   int duties; /* operations were freed while active; others may still wait for them */
 } scene_context;
 
@@ -159,7 +161,8 @@ typedef struct scene_op {
   op_state state;
   int context, begun, starts;
   int ncalls, call[MOST_OF];
-  int last_start; /* the step */
+  int last_start;                         /* the step */
+  const char *route, *on_node, *off_node; /* that its report must name; NULL: any */
 } scene_op;
 
 /* What calls of _begin of one kind have in common; see grove_bcast_begin. */
@@ -193,6 +196,13 @@ void scene_free(scene *s);
 /* Step `id` of the program comes next: false if that is not legal, and nothing has happened. */
 int scene_admit(scene *s, int id);
 
+/* Whether a call could be made and started now, with new values; and an operation started. */
+int scene_call_is_ready(const scene *s, int id);
+int scene_op_is_ready(const scene *s, int id);
+
+/* Whether one of the calls writes what the other one reads or writes. */
+int scene_calls_clash(const scene *s, int first, int second);
+
 /* The whole program; marks what is not legal as gone. */
 scene *scene_build(program *p, const units *types);
 
@@ -224,10 +234,13 @@ const char *derivation_name(const step *st);
 enum { OPTION_TEXT = 64 };
 int options_count(void);
 int option_values(int option);
-int option_is_deterministic(int option);
 int option_needs_threads(int option, int value);
 const char *option_name(int option);
+const char *option_text(int option, int value); /* before ranks are looked at */
 const char *option_value(const program *p, const step *st, char text[OPTION_TEXT]);
+
+/* Of STEP_MACHINE; NULL: what the option says. */
+const char *machine_name(const step *st);
 
 /* ---- drawing, ordering, printing ---- */
 

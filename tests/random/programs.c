@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WATCHDOG_SECONDS = 60, SAMPLES = 12 };
+enum { WATCHDOG_SECONDS = 120, SAMPLES = 12 };
 
 /* ---- arguments ---- */
 
@@ -109,7 +109,8 @@ static void repeat(int argc, char **argv, const units *types, int64_t number)
 
 /* ---- many ---- */
 
-static void run_sample(const units *types, int threads, int64_t i)
+/* Returns how many programs that were, on all ranks. */
+static int run_sample(const units *types, int threads, int64_t i)
 {
   rng r = rng_from(test_seed(), (uint64_t)i);
   int n = world_size(), k = rng_one_in(&r, 2) ? n : (int)rng_between(&r, 1, n);
@@ -123,6 +124,14 @@ static void run_sample(const units *types, int threads, int64_t i)
   run_program(s, parts(k, p->reversed));
   scene_free(s);
   free(p);
+  return k < n ? 2 : 1;
+}
+
+static void run_samples(const units *types, int threads)
+{
+  int64_t programs = 0;
+  for (int64_t i = 0; i < test_samples(SAMPLES); i++) programs += run_sample(types, threads, i);
+  if (world_rank() == 0) printf("random/programs: %lld programs\n", (long long)programs);
 }
 
 int main(int argc, char **argv)
@@ -141,7 +150,7 @@ int main(int argc, char **argv)
   if (number > 0)
     repeat(argc, argv, types, number);
   else
-    for (int64_t i = 0; i < test_samples(SAMPLES); i++) run_sample(types, threads, i);
+    run_samples(types, threads);
   units_free(types);
   return test_end();
 }

@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- contexts ---- */
 
@@ -30,6 +31,14 @@ static void set_option(run *r, const step *st)
   char text[OPTION_TEXT];
   CHECK_OK(
     grove_context_set(r->context[r->now], option_name(st->way), option_value(r->p, st, text)));
+}
+
+static void use_machine(run *r, const step *st)
+{
+  grove_machine *m = NULL;
+  if (machine_name(st) != NULL) CHECK_OK(grove_machine_open(machine_name(st), &m));
+  CHECK_OK(grove_context_use_machine(r->context[r->now], m));
+  CHECK_OK(grove_machine_free(&m));
 }
 
 /* ---- forests ---- */
@@ -138,10 +147,28 @@ static op_call arguments(const run *r, int call)
                    .update = slot0[ROLE_UPDATE]};
 }
 
+static void check_way(const char *got, const char *expected, const char *what)
+{
+  CHECK(expected == NULL || strcmp(got, expected) == 0, "%s is %s, not %s", what, got, expected);
+}
+
+/* It goes as the options say that were set when it was made. */
+static void check_ways(const run *r, int op)
+{
+  const scene_op *about = &r->s->op[op];
+  grove_report told = {.struct_size = sizeof told};
+  CHECK_OK(grove_op_report(r->op[op], &told));
+  if (about->ncalls == 0) return;
+  check_way(told.route, about->route, "the route");
+  check_way(told.transport, about->off_node, "the transport between nodes");
+  check_way(told.transport_on_node, about->on_node, "the transport inside a node");
+}
+
 static void make_operation(run *r, int id, const step *st)
 {
   op_call c = arguments(r, st->of[0]);
   CHECK_OK(call_init(&c, &r->op[id]));
+  check_ways(r, id);
 }
 
 static void make_bundle(run *r, int id, const step *st)
@@ -149,6 +176,13 @@ static void make_bundle(run *r, int id, const step *st)
   grove_op *member[MOST_OF];
   for (int i = 0; i < st->nof; i++) member[i] = r->op[st->of[i]];
   CHECK_OK(grove_op_bundle(st->nof, member, &r->op[id]));
+  check_ways(r, id);
+}
+
+/* Some ranks are late, and others have long been waiting, or have freed what they started. */
+static void come_late(const run *r, const step *st)
+{
+  if (mix2(st->seed + 1, (uint64_t)r->at.rank) % 8 == 0) linger(1e-3);
 }
 
 static void start(run *r, int id, const step *st, int round)
@@ -156,6 +190,7 @@ static void start(run *r, int id, const step *st, int round)
   int n = 0;
   const int *call = step_calls(r->s, id, &n);
   renew(r, st, n, call, round);
+  if (round == 0) come_late(r, st);
   CHECK_OK(grove_start(r->op[st->of[0]]));
   r->active[st->of[0]] = 1;
 }
@@ -164,8 +199,10 @@ static void begin(run *r, int id, const step *st)
 {
   op_call c = arguments(r, st->of[0]);
   renew(r, st, 1, st->of, 0);
+  come_late(r, st);
   CHECK_OK(call_begin(&c, &r->op[id]));
   r->active[id] = 1;
+  check_ways(r, id);
 }
 
 static void block(run *r, int id, const step *st)
@@ -235,6 +272,7 @@ static void perform(run *r, int id, rng *mine)
     r->now = st->of[0];
     break;
   case STEP_SET: set_option(r, st); break;
+  case STEP_MACHINE: use_machine(r, st); break;
   case STEP_FOREST:
   case STEP_DERIVE: make_forest(r, id, st); break;
   case STEP_QUERY: query(r, st); break;

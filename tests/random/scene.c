@@ -61,7 +61,8 @@ static int admit_context(scene *s, int id, const step *st)
   if (!is_quiet(s) || s->ncontexts == MOST_CONTEXTS) return 0;
   if (s->now != NOTHING && !has_handle(s)) return 0;
   if (s->now != NOTHING) s->context[s->now].duties = 0;
-  s->context[id] = (scene_context){.made = 1, .handle = 1};
+  s->context[id] =
+    (scene_context){.made = 1, .handle = 1, .route = "auto", .on_node = "shm", .off_node = "p2p"};
   s->now = id;
   s->ncontexts++;
   return 1;
@@ -79,12 +80,25 @@ static int admit_switch(scene *s, int id, const step *st)
 
 static int admit_set(scene *s, int id, const step *st)
 {
-  (void)id;
   if (!has_handle(s) || s->region != NOTHING) return 0;
   if (!s->p->threads && option_needs_threads(st->way, st->detail)) return 0;
   scene_context *c = &s->context[s->now];
+  const char *name = option_name(st->way), *text = option_text(st->way, st->detail);
+  s->collective[id] = 1;
   c->generation++;
-  if (option_is_deterministic(st->way)) c->deterministic = st->detail;
+  if (strcmp(name, "deterministic") == 0) c->deterministic = st->detail;
+  if (strcmp(name, "route") == 0) c->route = text;
+  if (strcmp(name, "transport_on_node") == 0) c->on_node = text;
+  if (strcmp(name, "transport_off_node") == 0) c->off_node = text;
+  return 1;
+}
+
+static int admit_machine(scene *s, int id, const step *st)
+{
+  (void)st;
+  if (!has_handle(s) || s->region != NOTHING) return 0;
+  s->collective[id] = 1;
+  s->context[s->now].generation++;
   return 1;
 }
 
@@ -433,17 +447,48 @@ static int op_is(const scene *s, int id, op_state state)
   return s->op[id].state == state && s->op[id].context == s->now;
 }
 
+int scene_call_is_ready(const scene *s, int id)
+{
+  return can_make(s, id) && can_start(s, id, 1);
+}
+
+int scene_op_is_ready(const scene *s, int id)
+{
+  return op_is(s, id, OP_IDLE) && can_start_all(s, &s->op[id], 1);
+}
+
+/* Without calls yet, and made with the options as they are now. What is to pass through other ranks
+ * goes by messages from point to point only. */
+static scene_op new_op(const scene *s)
+{
+  const scene_context *c = &s->context[s->now];
+  int p2p = strcmp(c->off_node, "p2p") == 0, chosen = strcmp(c->route, "auto") != 0;
+  scene_op op = {.state = OP_IDLE, .context = s->now, .last_start = NOTHING};
+  op.route = !p2p ? "standard" : chosen ? c->route : NULL;
+  op.off_node = c->off_node;
+  op.on_node = strcmp(c->on_node, "mpi") == 0 ? "mpi" : NULL; /* or there is no memory */
+  return op;
+}
+
+static scene_op op_of(const scene *s, int call)
+{
+  scene_op op = new_op(s);
+  op.ncalls = 1;
+  op.call[0] = call;
+  return op;
+}
+
 static int admit_init(scene *s, int id, const step *st)
 {
   if (!can_make(s, st->of[0])) return 0;
-  s->op[id] = (scene_op){OP_IDLE, s->now, 0, 0, 1, {st->of[0]}, NOTHING};
+  s->op[id] = op_of(s, st->of[0]);
   s->collective[id] = 1;
   return 1;
 }
 
-/* Whether one of the calls writes what the other one reads or writes. */
-static int calls_clash(const scene_call *a, const scene_call *b)
+int scene_calls_clash(const scene *s, int first, int second)
 {
+  const scene_call *a = &s->call[first], *b = &s->call[second];
   for (role k = 0; k < ROLES; k++)
     for (role l = 0; l < ROLES; l++)
       if (a->array[k] != NOTHING && a->array[k] == b->array[l] &&
@@ -454,14 +499,14 @@ static int calls_clash(const scene_call *a, const scene_call *b)
 
 static int admit_bundle(scene *s, int id, const step *st)
 {
-  scene_op bundle = {.state = OP_IDLE, .context = s->now, .last_start = NOTHING};
   if (s->now == NOTHING) return 0;
+  scene_op bundle = new_op(s);
   for (int i = 0; i < st->nof; i++) {
     if (!op_is(s, st->of[i], OP_IDLE) || s->op[st->of[i]].ncalls != 1) return 0;
     int call = s->op[st->of[i]].call[0];
     if (!keeps_order(s, &s->call[call]) || !can_start(s, call, 1)) return 0;
     for (int k = 0; k < i; k++)
-      if (calls_clash(&s->call[call], &s->call[bundle.call[k]])) return 0;
+      if (scene_calls_clash(s, call, bundle.call[k])) return 0;
     bundle.call[bundle.ncalls++] = call;
   }
   for (int i = 1; i < bundle.ncalls; i++)
@@ -532,7 +577,8 @@ static int admit_begin(scene *s, int id, const step *st)
   if (!can_make(s, st->of[0]) || !can_start(s, st->of[0], fresh)) return 0;
   s->collective[id] = is_first(s, st->of[0]);
   join_begun(s, st->of[0]);
-  s->op[id] = (scene_op){OP_IDLE, s->now, 1, 0, 1, {st->of[0]}, NOTHING};
+  s->op[id] = op_of(s, st->of[0]);
+  s->op[id].begun = 1;
   start(s, &s->op[id], id, fresh);
   if (st->kind == STEP_BLOCK) stop(s, &s->op[id], OP_GONE);
   return 1;
@@ -624,6 +670,7 @@ int scene_admit(scene *s, int id)
     [STEP_CONTEXT] = admit_context,
     [STEP_SWITCH] = admit_switch,
     [STEP_SET] = admit_set,
+    [STEP_MACHINE] = admit_machine,
     [STEP_FOREST] = admit_forest,
     [STEP_DERIVE] = admit_derive,
     [STEP_QUERY] = admit_query,

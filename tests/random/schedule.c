@@ -110,15 +110,13 @@ static traits traits_of(const scene *s, int id, int rank)
   case STEP_THREADS:
   case STEP_JOIN: t.fence = 1; break;
   case STEP_SET:
+  case STEP_MACHINE:
   case STEP_FREE_CONTEXT:
     for (int i = 0; i < id; i++) /* the one that was made or turned to last */
       if (!s->p->step[i].gone && s->p->step[i].kind <= STEP_SWITCH)
         context = s->p->step[i].kind == STEP_CONTEXT ? i : s->p->step[i].of[0];
     touches(&t, THING_CONTEXT, context, st->kind == STEP_FREE_CONTEXT);
-    if (st->kind == STEP_SET) {
-      touches(&t, THING_OPTIONS, context, 1);
-      t.chained = t.blocks = 1;
-    }
+    if (st->kind != STEP_FREE_CONTEXT) touches(&t, THING_OPTIONS, context, 1);
     break;
   case STEP_FOREST:
   case STEP_DERIVE:
