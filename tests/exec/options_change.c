@@ -96,8 +96,8 @@ static account run(const graph *g, grove_forest *f, int me, op_kind kind, op_for
   return a;
 }
 
-/* On the forest that was used before and on a new one. After the first unit the used forest is known
- * under the new options, but not for the second. */
+/* On the forest that was used before and on a new one. After the first unit the used forest is
+ * known under the new options, but not for the second. */
 static void compare(const units *types, const place *p, const graph *g, grove_forest *used,
                     op_kind kind, op_form how, const char *what)
 {

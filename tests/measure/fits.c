@@ -151,8 +151,8 @@ static void one_outlier(void)
   }
 }
 
-/* The least squares of relative errors, (c x - y) / y, by hand. Both are within Huber's bound, which
- * is about two of their medians. */
+/* The least squares of relative errors, (c x - y) / y, by hand. Both are within Huber's bound,
+ * which is about two of their medians. */
 static void least_squares(void)
 {
   const grove_sample two[] = {{1, 4}, {1, 6}};

@@ -408,7 +408,7 @@ grove_status __wrap_grove_trial_open(grove_probe *p, int64_t nroots, int64_t nle
   return GROVE_OK;
 }
 
-/* Every leaf has its root; but in a crowd, where some ranks may sit out, every root its leaf too. */
+/* Every leaf has its root; in a crowd, where some ranks may sit out, every root has its leaf. */
 grove_status __wrap_grove_trial_connect(grove_probe *p, grove_trial *t)
 {
   (void)p;

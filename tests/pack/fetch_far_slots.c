@@ -1,5 +1,5 @@
-/* Fetch on slots so far from each other that 32 bits hardly count the bytes between them, or do not:
- * with gaps behind the units and without, up and down, whatever width the list has. */
+/* Fetch on slots so far from each other that 32 bits hardly count the bytes between them, or do
+ * not: with gaps behind the units and without, up and down, whatever width the list has. */
 #include "pack/pack.h"
 
 #include "check.h"

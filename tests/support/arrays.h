@@ -27,7 +27,8 @@ void array_fill_rough(array *a, const unit *u, uint64_t seed);
 array array_copy(const array *a);
 void array_assign(array *to, const array *from); /* of the same size */
 
-/* Asserts that all bytes are equal, but for signs of zeros in products of complex numbers. `side` and `what` say which array of what, for the failure. */
+/* Asserts that all bytes are equal, but for signs of zeros in products of complex numbers. `side`
+ * and `what` say which array of what, for the failure. */
 void array_check(const unit *u, const array *got, const array *expected, const char *side,
                  const char *what);
 
