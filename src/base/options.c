@@ -1,5 +1,7 @@
 #include "base/options.h"
 
+#include "base/number.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -80,11 +82,12 @@ static grove_status parse_count_or_auto(const option *about, const char *value, 
   return GROVE_OK;
 }
 
+/* A decimal number: strtod alone would take hexadecimal ones. */
 static grove_status parse_seconds(const option *about, const char *value, void *field)
 {
-  char *end = NULL;
-  double number = strtod(value, &end);
-  if (!isdigit((unsigned char)*value) || *end || !(number <= 1e9)) return refuse(about, value);
+  double number = 0;
+  if (!isdigit((unsigned char)*value) || grove_number_read(value, &number) || number > 1e9)
+    return refuse(about, value);
   *(double *)field = number;
   return GROVE_OK;
 }

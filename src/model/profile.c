@@ -8,7 +8,7 @@
  * fewer than N there must not be. docs/machines.md has every term.
  */
 #include "model/digest.h"
-#include "model/number.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

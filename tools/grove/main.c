@@ -1,7 +1,7 @@
 #include "grove/command.h"
 
 #include "grove.h"
-#include "model/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Numbers as text, the same whatever locale the program has set. */
-#ifndef GROVE_MODEL_NUMBER_H
-#define GROVE_MODEL_NUMBER_H
+#ifndef GROVE_BASE_NUMBER_H
+#define GROVE_BASE_NUMBER_H
 
 #ifdef __cplusplus
 extern "C" {

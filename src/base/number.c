@@ -1,4 +1,4 @@
-#include "model/number.h"
+#include "base/number.h"
 
 #include <ctype.h>
 #include <locale.h>
