@@ -39,11 +39,13 @@
  *
  * Errors. Every function but grove_status_name and grove_last_error returns a grove_status;
  * outputs come last and are set only on success. grove_last_error() tells what was wrong, in a
- * sentence. The library prints nothing and never aborts (see the options `log` and `trace`).
+ * sentence. The library prints nothing and never aborts (see the options `log` and `trace`). After
+ * MPI_Finalize everything may be freed; a call that needs MPI is GROVE_ERR_STATE.
  *
  * Timeouts. With the option `timeout` a wait that takes longer ends with GROVE_ERR_TIMEOUT and
  * names what is missing; a collective call does so too, but after that no collective call on the
- * context can succeed, since the ranks no longer agree on which is next.
+ * context can succeed, since the ranks no longer agree on which is next. A rank that has no memory
+ * even for a context waits without a timeout to tell the others.
  *
  * Threads. With MPI_THREAD_MULTIPLE threads may use one context at once: each starts, tests, waits
  * for, begins, ends and frees operations of its own, on forests that they share, and asks for
@@ -102,17 +104,20 @@ typedef enum grove_status {
 /* The name of a status, "GROVE_ERR_GRAPH" for instance. Never NULL. */
 GROVE_API const char *grove_status_name(grove_status status);
 
-/* This thread's last failure as a sentence with the facts (rank, leaf, root, file, line). Never
- * NULL; "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
+/* The last call of this thread that failed, as a sentence with the facts (rank, leaf, root, file,
+ * line). What a call tries inside and does without, like shared memory, leaves none. Never NULL; ""
+ * when nothing failed yet. Valid until this thread's next call of a Grove function. */
 GROVE_API const char *grove_last_error(void);
 
 /* ---- contexts: what a communicator needs once --------------------------------------------- */
 
 typedef struct grove_context grove_context;
 
-/* Duplicates `comm` (an intracommunicator), finds out which ranks share a node, and reads the
- * options from the environment of rank 0 (GROVE_<OPTION>; `grove options` lists them).
- * MPI must be initialised. Collective over comm. */
+/* Duplicates `comm` (an intracommunicator), finds out which ranks share a node (those of one host),
+ * and reads the options from the environment of rank 0 (GROVE_<OPTION>; `grove options` lists
+ * them). It does not block inside MPI, and `timeout` holds from the beginning: each rank's own,
+ * until rank 0's is known. After a timeout no further collective call, of MPI or of Grove, may be
+ * made on comm. MPI must be initialised. Collective over comm. */
 GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
 
 /* Sets one option, for what is created from now on (`timeout` and `spin`: at once): `key` without
@@ -403,14 +408,15 @@ GROVE_API grove_status grove_context_use_machine(grove_context *ctx, const grove
 
 typedef struct grove_op grove_op;
 
-/* Persistent operations. `unit` is any committed MPI datatype, the same on every rank; `op` any
- * predefined operation, MPI_REPLACE, or a user's own (which must outlive the operation). Predefined
- * arithmetic works on all C, Fortran and fixed-width basic types (on Fortran's REAL(16) where it is
- * C's long double) and, element by element, on derived types made of one of them. Root and leaf may
- * be one array if no slot that is read is also written. A rank without roots (leaves) may pass NULL
- * for them. With the option `effort=measure` the first 20 starts try two routes by turns, and from
- * start 85 on all ranks take the faster one; the 84th is complete when every rank has completed the
- * 20th, on ranks that exchange nothing too. Collective. */
+/* Persistent operations. `unit` is any committed MPI datatype, the same on every rank (one that MPI
+ * says was not committed is GROVE_ERR_ARG); `op` any predefined operation, MPI_REPLACE, or a user's
+ * own (which must outlive the operation). Predefined arithmetic works on all C, Fortran and
+ * fixed-width basic types (on Fortran's REAL(16) where it is C's long double) and, element by
+ * element, on derived types made of one of them. Root and leaf may be one array if no slot that is
+ * read is also written. A rank without roots (leaves) may pass NULL for them. With the option
+ * `effort=measure` the first 20 starts try two routes by turns, and from start 85 on all ranks take
+ * the faster one; the 84th is complete when every rank has completed the 20th, on ranks that
+ * exchange nothing too. Collective. */
 GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root,
                                         void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -435,10 +441,11 @@ GROVE_API grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, co
 
 /* Several operations as one: what they send to the same rank travels in one message. The members
  * are persistent, of one context, and not under way; of any kinds, types, forests and arrays, as
- * long as none writes what another one reads or writes. Every rank passes the same ones in the same
- * order. The bundle is started, waited for and freed like any operation; its members keep nothing
- * of it and may be freed or used by themselves (while it is not under way). A bundle of none is
- * complete as soon as it is started. Collective. */
+ * long as none writes what another one reads or writes. A member may itself be a bundle: then its
+ * members are meant. Every rank passes the same ones in the same order. The bundle is started,
+ * waited for and freed like any operation; its members keep nothing of it and may be freed or used
+ * by themselves (while it is not under way). A bundle of none is complete as soon as it is started.
+ * Collective. */
 GROVE_API grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out);
 
 /* Starts the operation; returns at once, waiting for nobody. Every rank must start it, as often as

@@ -184,6 +184,19 @@ int scale_ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm co
   return MPI_SUCCESS;
 }
 
+int scale_comm_idup(MPI_Comm comm, MPI_Comm *out, MPI_Request *request)
+{
+  *request = MPI_REQUEST_NULL;
+  return MPI_Comm_dup(comm, out);
+}
+
+int scale_iallgather(const void *in, int n, MPI_Datatype type, void *out, int m,
+                     MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request)
+{
+  *request = MPI_REQUEST_NULL;
+  return MPI_Allgather(in, n, type, out, m, out_type, comm);
+}
+
 static int end_step(step *s)
 {
   if (!advance(s)) {

@@ -11,7 +11,7 @@
  *
  * Collective steps. SMPI's MPI_Iallreduce sends a message from every rank to every other, and its
  * MPI_Ibarrier lets ranks go before all have come. Here a step takes log P rounds of messages, as
- * it does in the MPIs of real machines. The calls that make a context are SMPI's own.
+ * it does in the MPIs of real machines. What else a context is made with is SMPI's own, and blocks.
  *
  * Memory. Bytes that this rank has allocated are counted: the linker wraps malloc and its like.
  */
@@ -37,6 +37,9 @@ int scale_iallreduce(const void *in, void *out, int count, MPI_Datatype type, MP
                      MPI_Comm comm, MPI_Request *request);
 int scale_ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm,
                  MPI_Request *request);
+int scale_comm_idup(MPI_Comm comm, MPI_Comm *out, MPI_Request *request);
+int scale_iallgather(const void *in, int n, MPI_Datatype type, void *out, int m,
+                     MPI_Datatype out_type, MPI_Comm comm, MPI_Request *request);
 int scale_yield(void);
 int smpi_clock_gettime(clockid_t clock, struct timespec *now);
 
@@ -53,6 +56,8 @@ double scale_meet(void);
 #define MPI_Iprobe              scale_iprobe
 #define MPI_Iallreduce          scale_iallreduce
 #define MPI_Ibcast              scale_ibcast
+#define MPI_Comm_idup           scale_comm_idup
+#define MPI_Iallgather          scale_iallgather
 #define sched_yield             scale_yield
 #define clock_gettime(id, time) smpi_clock_gettime(id, time)
 #endif

@@ -247,18 +247,33 @@ void grove_options_cache(char *out, size_t room)
     *out = '\0';
 }
 
+/* What the environment says of option i, or NULL. */
+static const char *in_environment(int i)
+{
+  char name[64] = "GROVE_";
+  for (size_t c = 0; table[i].name[c]; c++)
+    name[6 + c] = (char)toupper((unsigned char)table[i].name[c]);
+  return getenv(name);
+}
+
 grove_status grove_options_read_environment(grove_options *options)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
-    char name[64] = "GROVE_";
-    for (size_t c = 0; table[i].name[c]; c++)
-      name[6 + c] = (char)toupper((unsigned char)table[i].name[c]);
-    const char *value = getenv(name);
+    const char *value = in_environment(i);
     if (value) GROVE_TRY(set(options, i, value));
   }
 fail:
   return status;
+}
+
+void grove_options_read_timeout(grove_options *options)
+{
+  int i = find("timeout");
+  const char *value = in_environment(i);
+  grove_sentence before;
+  grove_error_keep(&before);
+  if (value && set(options, i, value) != GROVE_OK) grove_error_restore(&before);
 }
 
 grove_status grove_options_write(const grove_options *options, char **out)

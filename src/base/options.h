@@ -77,6 +77,9 @@ void grove_options_cache(char *out, size_t room);
 /* Takes what the environment says. */
 grove_status grove_options_read_environment(grove_options *options);
 
+/* Of that the timeout alone; one that is no timeout counts as none. */
+void grove_options_read_timeout(grove_options *options);
+
 /* All values as one text that another rank can read back. The caller frees it. */
 grove_status grove_options_write(const grove_options *options, char **out);
 grove_status grove_options_read(grove_options *options, const char *text);

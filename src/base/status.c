@@ -56,6 +56,16 @@ grove_status grove_error_set(grove_status code, const char *sentence)
   return code;
 }
 
+void grove_error_keep(grove_sentence *out)
+{
+  snprintf(out->text, sizeof out->text, "%s", last_error);
+}
+
+void grove_error_restore(const grove_sentence *kept)
+{
+  grove_error_set(GROVE_OK, kept->text);
+}
+
 void *grove_memory(size_t count, size_t bytes)
 {
   if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;

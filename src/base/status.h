@@ -79,6 +79,15 @@ grove_status grove_error_mpi(int mpi_code, const char *call, const char *file, i
 /* Records a sentence that came from elsewhere (another rank), as it is. */
 grove_status grove_error_set(grove_status code, const char *sentence);
 
+/* What is tried, and done without where it fails, leaves no sentence behind: the user would take it
+ * for that of the last call that failed. Kept before the attempt, restored after it. */
+typedef struct grove_sentence {
+  char text[GROVE_SENTENCE_BYTES];
+} grove_sentence;
+
+void grove_error_keep(grove_sentence *out);
+void grove_error_restore(const grove_sentence *kept);
+
 /* calloc, with a size of at least one byte. */
 void *grove_memory(size_t count, size_t bytes);
 

@@ -1,36 +1,22 @@
 #include "context/context.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* The most values a step carries beside the status. */
-enum { MOST = 8 };
-
-/* What a step sends and receives lives on the heap: after a timeout MPI may still write to it, so
- * then it is left alone. */
-typedef struct step {
-  int64_t in[MOST + 1];
-  int64_t out[MOST + 1];
-} step;
-
-static grove_status begin(grove_context *ctx, step **out)
+static grove_status begin(grove_context *ctx, grove_step **out)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(!ctx->broken, GROVE_ERR_STATE,
               "rank %d: an earlier collective call on this context timed out", ctx->rank);
-  GROVE_NEW(*out, 1);
+  *out = &ctx->step;
 fail:
   return status;
 }
 
-/* Waits and frees; `s` is lost on a timeout, on purpose. */
-static grove_status finish(grove_context *ctx, MPI_Request *request, step *s, int64_t *result,
-                           int n)
+static grove_status finish(grove_context *ctx, MPI_Request *request, int64_t *result, int n)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(grove_context_wait(ctx, request));
-  memcpy(result, s->out, (size_t)n * sizeof *result);
-  free(s);
+  memcpy(result, ctx->step.out, (size_t)n * sizeof *result);
 fail:
   return status;
 }
@@ -42,21 +28,18 @@ static grove_status share_failure(grove_context *ctx, grove_status mine, int fai
   struct failure {
     int status;
     char sentence[GROVE_SENTENCE_BYTES];
-  } *failure = NULL;
-  GROVE_NEW(failure, 1);
+  } failure = {.status = mine};
   if (ctx->rank == failed) {
     const char *sentence = grove_last_error();
-    failure->status = mine;
     /* A sentence that names its rank already is not given another. */
     if (strncmp(sentence, "rank ", 5) == 0)
-      snprintf(failure->sentence, sizeof failure->sentence, "%s", sentence);
+      snprintf(failure.sentence, sizeof failure.sentence, "%s", sentence);
     else
-      snprintf(failure->sentence, sizeof failure->sentence, "rank %d: %.1000s", failed, sentence);
+      snprintf(failure.sentence, sizeof failure.sentence, "rank %d: %.1000s", failed, sentence);
   }
-  GROVE_TRY(grove_context_tell(ctx, failure, sizeof *failure, failed));
-  status = grove_error_set((grove_status)failure->status, failure->sentence);
+  GROVE_TRY(grove_context_tell(ctx, &failure, sizeof failure, failed));
+  status = grove_error_set((grove_status)failure.status, failure.sentence);
 fail:
-  free(failure);
   return status;
 }
 
@@ -64,18 +47,17 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
                                    int n, grove_agreement *out)
 {
   grove_status status = GROVE_OK;
-  step *s = NULL;
+  grove_step *s = NULL;
   *out = (grove_agreement){.mine = mine, .n = n};
   /* What happens while this step runs must not replace the sentence that it may have to share. */
   if (mine != GROVE_OK) snprintf(out->sentence, sizeof out->sentence, "%s", grove_last_error());
   if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
   GROVE_TRY(begin(ctx, &s));
-  out->step = s;
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   /* As many values in every step: ranks that are in different calls must not confuse MPI. */
-  for (int i = 0; i < MOST; i++) s->in[1 + i] = i < n ? values[i] : 0;
-  GROVE_TRY_MPI(
-    MPI_Iallreduce(s->in, s->out, MOST + 1, MPI_INT64_T, MPI_MAX, ctx->comm, &out->request));
+  for (int i = 0; i < GROVE_STEP_VALUES; i++) s->in[1 + i] = i < n ? values[i] : 0;
+  GROVE_TRY_MPI(MPI_Iallreduce(s->in, s->out, GROVE_STEP_VALUES + 1, MPI_INT64_T, MPI_MAX,
+                               ctx->comm, &out->request));
 fail:
   return status;
 }
@@ -83,8 +65,8 @@ fail:
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values)
 {
   grove_status status = GROVE_OK;
-  int64_t result[MOST + 1];
-  GROVE_TRY(finish(ctx, &a->request, a->step, result, a->n + 1));
+  int64_t result[GROVE_STEP_VALUES + 1];
+  GROVE_TRY(finish(ctx, &a->request, result, a->n + 1));
   if (a->mine != GROVE_OK) grove_error_set(a->mine, a->sentence);
   if (result[0] > 0) return share_failure(ctx, a->mine, ctx->size - (int)result[0]);
   for (int i = 0; i < a->n; i++) values[i] = result[1 + i];
@@ -102,17 +84,28 @@ fail:
   return status;
 }
 
+/* As much as a step can carry. */
+static grove_status tell_part(grove_context *ctx, char *data, int bytes, int from)
+{
+  grove_status status = GROVE_OK;
+  grove_step *s = NULL;
+  MPI_Request request;
+  GROVE_TRY(begin(ctx, &s));
+  if (ctx->rank == from) memcpy(s->text, data, (size_t)bytes);
+  GROVE_TRY_MPI(MPI_Ibcast(s->text, bytes, MPI_BYTE, from, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+  if (data) memcpy(data, s->text, (size_t)bytes);
+fail:
+  return status;
+}
+
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from)
 {
   grove_status status = GROVE_OK;
-  char *copy = NULL;
-  MPI_Request request;
-  GROVE_NEW(copy, bytes);
-  if (ctx->rank == from) memcpy(copy, data, (size_t)bytes);
-  GROVE_TRY_MPI(MPI_Ibcast(copy, bytes, MPI_BYTE, from, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
-  memcpy(data, copy, (size_t)bytes);
-  free(copy);
+  for (int at = 0; at < bytes; at += GROVE_STEP_BYTES) {
+    int part = bytes - at < GROVE_STEP_BYTES ? bytes - at : GROVE_STEP_BYTES;
+    GROVE_TRY(tell_part(ctx, data ? (char *)data + at : NULL, part, from));
+  }
 fail:
   return status;
 }
@@ -120,7 +113,7 @@ fail:
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out)
 {
   grove_status status = GROVE_OK;
-  step *s = NULL;
+  grove_step *s = NULL;
   MPI_Request request;
   GROVE_TRY(begin(ctx, &s));
   for (int i = 0; i < n; i++) {
@@ -128,7 +121,7 @@ grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int
     s->out[i] = -1;
   }
   GROVE_TRY_MPI(MPI_Iexscan(s->in, s->out, n, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, s, out, n));
+  GROVE_TRY(finish(ctx, &request, out, n));
   if (ctx->rank == 0)
     for (int i = 0; i < n; i++) out[i] = -1;
 fail:
@@ -139,12 +132,12 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
                                    int64_t *total)
 {
   grove_status status = GROVE_OK;
-  step *s = NULL;
+  grove_step *s = NULL;
   MPI_Request request;
   GROVE_TRY(begin(ctx, &s));
   s->in[0] = mine;
   GROVE_TRY_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, s, before, 1));
+  GROVE_TRY(finish(ctx, &request, before, 1));
   *total = *before;
   *before -= mine;
   GROVE_TRY(grove_context_tell(ctx, total, sizeof *total, ctx->size - 1));
@@ -152,23 +145,20 @@ fail:
   return status;
 }
 
-grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t *all)
+grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all)
 {
   grove_status status = GROVE_OK;
-  int64_t *in = NULL, *out = NULL;
-  int wanted = to_all || ctx->rank == 0;
+  grove_step *s = NULL;
   MPI_Request request;
-  GROVE_NEW(in, 1);
-  GROVE_NEW(out, wanted ? ctx->size : 1);
-  *in = mine;
+  GROVE_TRY(begin(ctx, &s));
+  s->in[0] = mine;
   if (to_all)
-    GROVE_TRY_MPI(MPI_Iallgather(in, 1, MPI_INT64_T, out, 1, MPI_INT64_T, ctx->comm, &request));
+    GROVE_TRY_MPI(MPI_Iallgather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, ctx->comm, &request));
   else
-    GROVE_TRY_MPI(MPI_Igather(in, 1, MPI_INT64_T, out, 1, MPI_INT64_T, 0, ctx->comm, &request));
+    GROVE_TRY_MPI(MPI_Igather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, 0, ctx->comm, &request));
   GROVE_TRY(grove_context_wait(ctx, &request));
-  if (wanted) memcpy(all, out, (size_t)ctx->size * sizeof *all);
-  free(in);
-  free(out);
+  return GROVE_OK;
 fail:
+  if (ctx->broken) *all = NULL;
   return status;
 }

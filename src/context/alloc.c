@@ -29,6 +29,21 @@ fail:
   return status;
 }
 
+static int make_shared(grove_context *ctx, shared *s)
+{
+  grove_sentence before;
+  if (!ctx->arena || s->bytes < GROVE_IN_PLACE_BYTES || s->bytes > MOST_BYTES ||
+      ctx->options.transport_on_node != GROVE_ON_NODE_SHM)
+    return 0;
+  grove_error_keep(&before);
+  if (grove_arena_alloc_piece(ctx->arena, (int64_t)s->bytes, &s->block) != GROVE_OK) {
+    grove_error_restore(&before);
+    return 0;
+  }
+  s->memory = s->block->memory;
+  return 1;
+}
+
 /* This rank's part: shared if there is room, else its own. */
 static grove_status make(grove_context *ctx, size_t bytes, shared **out)
 {
@@ -36,12 +51,7 @@ static grove_status make(grove_context *ctx, size_t bytes, shared **out)
   shared *s = NULL;
   GROVE_NEW(s, 1);
   s->bytes = bytes;
-  int wanted = ctx->arena && bytes >= GROVE_IN_PLACE_BYTES && bytes <= MOST_BYTES &&
-               ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
-  if (wanted && grove_arena_alloc_piece(ctx->arena, (int64_t)bytes, &s->block) == GROVE_OK)
-    s->memory = s->block->memory;
-  else
-    GROVE_TRY(make_private(s));
+  if (!make_shared(ctx, s)) GROVE_TRY(make_private(s));
   *out = s;
   return GROVE_OK;
 fail:
@@ -92,8 +102,11 @@ grove_status grove_context_map_notices(grove_context *ctx, int *usable)
   int seats = ctx->arena ? ctx->topo.domain_size : 0;
   char *is_new = grove_memory((size_t)seats, 1);
   int64_t failed = !is_new;
+  grove_sentence before;
+  grove_error_keep(&before);
   for (int seat = 0; seat < seats && !failed; seat++)
     failed = map_notice(ctx, seat, &is_new[seat]) != GROVE_OK;
+  if (failed) grove_error_restore(&before); /* it is no failure to do without */
   GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &failed, 1));
   for (int seat = 0; seat < seats && failed && is_new; seat++)
     if (is_new[seat]) unmap_notice(ctx, seat);

@@ -27,7 +27,10 @@ typedef union seat_row {
 } seat_row;
 
 typedef union head {
-  int64_t end; /* of all pieces: atomic */
+  struct {
+    int64_t end;    /* of all pieces: atomic */
+    int64_t seated; /* ranks that have come: atomic */
+  };
   char apart[APART];
 } head;
 
@@ -70,9 +73,15 @@ grove_status grove_arena_create(const grove_segment *segment, int seats, int sea
   arena->rover = arena->blocks.next = arena->blocks.previous = &arena->blocks;
   arena->blocks.used = 1;
   if (seat == 0) arena->head->end = grove_round_up((int64_t)segment->bytes, grove_segment_page());
+  __atomic_add_fetch(&arena->head->seated, 1, __ATOMIC_RELEASE);
   *out = arena;
 fail:
   return status;
+}
+
+int grove_arena_is_full(const grove_arena *arena)
+{
+  return __atomic_load_n(&arena->head->seated, __ATOMIC_ACQUIRE) == arena->seats;
 }
 
 void *grove_arena_rest(const grove_arena *arena)
@@ -232,8 +241,12 @@ static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
                   : arena->own_bytes < LARGEST_PIECE ? arena->own_bytes
                                                      : LARGEST_PIECE;
   int64_t need = grove_round_up(bytes, FIRST_PIECE);
-  if (need >= ahead || add_piece(arena, grove_round_up(ahead, FIRST_PIECE), out) != GROVE_OK)
+  grove_sentence before;
+  grove_error_keep(&before);
+  if (need >= ahead || add_piece(arena, grove_round_up(ahead, FIRST_PIECE), out) != GROVE_OK) {
+    grove_error_restore(&before);
     GROVE_TRY(add_piece(arena, need, out));
+  }
   arena->own_bytes += (*out)->bytes;
   insert_behind(*out, arena->blocks.previous);
 fail:

@@ -57,6 +57,9 @@ grove_status grove_arena_create(const grove_segment *segment, int seats, int sea
                                 grove_arena **out);
 void grove_arena_free(grove_arena **arena);
 
+/* Has every seat been taken? To be asked when all have tried. */
+int grove_arena_is_full(const grove_arena *arena);
+
 /* What lies behind those bytes in the segment, for the caller's use. */
 void *grove_arena_rest(const grove_arena *arena);
 

@@ -68,6 +68,7 @@ static void free_communicators(grove_context *ctx)
 grove_status grove_context_release(grove_context *ctx)
 {
   if (__atomic_sub_fetch(&ctx->references, 1, __ATOMIC_ACQ_REL) > 0) return GROVE_OK;
+  grove_context_strike_off(ctx);
   grove_helper_stop(&ctx->helper); /* then no other thread knows the context */
   grove_status status = tell_what_ran(ctx);
   if (ctx->depot) ctx->close_depot(ctx);
@@ -85,7 +86,7 @@ grove_status grove_context_release(grove_context *ctx)
   free(ctx->tallies);
   free(ctx->tag);
   grove_lock_free(&ctx->lock);
-  free(ctx);
+  if (!ctx->broken) free(ctx); /* else MPI may yet write to its step */
   return status;
 }
 
@@ -103,19 +104,16 @@ static grove_status find_node_seats(grove_context *ctx)
 {
   grove_status status = GROVE_OK;
   const grove_place *place = ctx->place, *mine = &place[ctx->rank];
-  int *seats = NULL, n = 0;
-  GROVE_NEW(seats, ctx->topo.domain_size);
+  if (!ctx->node_seats) GROVE_NEW(ctx->node_seats, ctx->topo.domain_size);
+  ctx->nnode_seats = 0;
   ctx->shares_node = ctx->arena != NULL;
   for (int r = 0; r < ctx->size; r++) {
     if (place[r].node != mine->node) continue;
     if (place[r].domain == mine->domain)
-      seats[n++] = place[r].seat;
+      ctx->node_seats[ctx->nnode_seats++] = place[r].seat;
     else
       ctx->shares_node = 0;
   }
-  free(ctx->node_seats);
-  ctx->node_seats = seats;
-  ctx->nnode_seats = n;
 fail:
   return status;
 }
@@ -129,7 +127,7 @@ static int advance(void *self)
   return ctx->active.next != &ctx->active;
 }
 
-/* A helper if the option says so; there is none now. This rank's failure. */
+/* A helper if the option says so. This rank's failure. */
 static grove_status set_helper(grove_context *ctx)
 {
   grove_helper_task task = {advance, ctx, ctx->spins};
@@ -147,28 +145,47 @@ static void stop_helper(grove_context *ctx)
   grove_context_take_back(ctx, depth);
 }
 
-grove_status grove_context_apply_options(grove_context *ctx)
+/* Ranks that share the table have one among them who writes it. */
+grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status status = GROVE_OK;
   const grove_options *o = &ctx->options;
-  int64_t nnodes = 0;
-  /* All ranks are here now: nobody reads the table while its one writer changes it. */
-  GROVE_TRY(grove_context_agree(ctx, GROVE_OK, NULL, 0));
-  if (!ctx->arena || ctx->rank_in_domain == 0) {
-    int count = 0;
-    mine =
-      grove_topo_assign(ctx->place, ctx->size, o->node_size, o->node_map, o->socket_size, &count);
-    nnodes = count;
-  }
-  GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
-  ctx->topo.nnodes = (int)nnodes;
+  int count = 0;
+  *nnodes = 0;
+  if (ctx->arena && ctx->rank_in_domain > 0) return GROVE_OK;
+  GROVE_TRY(
+    grove_topo_assign(ctx->place, ctx->size, o->node_size, o->node_map, o->socket_size, &count));
+  *nnodes = count;
+fail:
+  return status;
+}
+
+/* There is no helper now. */
+grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
+{
+  grove_status status = GROVE_OK;
+  const grove_options *o = &ctx->options;
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   int spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : SPINS_IN_A_CROWD;
   __atomic_store_n(&ctx->spins, spins, __ATOMIC_RELAXED); /* waiting threads read it */
-  GROVE_TRY(grove_trace_follow_option(ctx));
-  mine = find_node_seats(ctx);
-  if (mine == GROVE_OK) mine = set_helper(ctx);
+  ctx->topo.nnodes = (int)nnodes;
+  GROVE_TRY(find_node_seats(ctx));
+  GROVE_TRY(set_helper(ctx));
+fail:
+  return status;
+}
+
+grove_status grove_context_apply_options(grove_context *ctx)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  int64_t nnodes = 0;
+  /* All ranks are here now: nobody reads the table while its one writer changes it. */
+  GROVE_TRY(grove_context_agree(ctx, GROVE_OK, NULL, 0));
+  mine = grove_context_assign_nodes(ctx, &nnodes);
+  GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
+  mine = grove_context_take_effect(ctx, nnodes);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_trace_follow_option(ctx));
 fail:
   return status;
 }
@@ -187,6 +204,15 @@ fail:
   return status;
 }
 
+static grove_status write_setting(const char *key, const char *value, int64_t bytes, char **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_NEW(*out, bytes);
+  snprintf(*out, (size_t)bytes, "%s=%s", key, value);
+fail:
+  return status;
+}
+
 /* Copies what rank 0 was given, to compare with what this rank was given. */
 static grove_status same_everywhere(grove_context *ctx, const char *key, const char *value)
 {
@@ -194,10 +220,9 @@ static grove_status same_everywhere(grove_context *ctx, const char *key, const c
   int64_t bytes = (int64_t)(strlen(key) + strlen(value) + 2);
   char *own = NULL, *first = NULL;
   GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &bytes, 1));
-  GROVE_NEW(own, bytes);
-  GROVE_NEW(first, bytes);
-  snprintf(own, (size_t)bytes, "%s=%s", key, value);
-  memcpy(first, own, (size_t)bytes);
+  mine = write_setting(key, value, bytes, &own);
+  if (mine == GROVE_OK) mine = write_setting(key, value, bytes, &first);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(grove_context_tell(ctx, first, (int)bytes, 0));
   if (strcasecmp(own, first) != 0)
     mine = grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
@@ -209,32 +234,72 @@ fail:
   return status;
 }
 
+/* Options that differ from those in force in one. This rank's failure. */
+static grove_status change(const grove_options *from, const char *key, const char *value,
+                           grove_options *out)
+{
+  grove_status status = GROVE_OK;
+  char *text = NULL;
+  GROVE_TRY(grove_options_create(out));
+  GROVE_TRY(grove_options_write(from, &text));
+  GROVE_TRY(grove_options_read(out, text));
+  GROVE_TRY(grove_options_set(out, key, value));
+fail:
+  free(text);
+  return status;
+}
+
+static void exchange_options(grove_context *ctx, grove_options *other)
+{
+  grove_options before = ctx->options;
+  ctx->options = *other;
+  *other = before;
+}
+
+/* The options in force give way to those of `next`, and come back if that fails. */
+static grove_status put_in_force(grove_context *ctx, const char *key, grove_options *next)
+{
+  grove_sentence sentence;
+  exchange_options(ctx, next);
+  grove_status status = grove_context_apply_options(ctx);
+  if (status == GROVE_OK && strcasecmp(key, "machine") == 0)
+    status = grove_context_find_machine(ctx, GROVE_OK);
+  if (status == GROVE_OK) {
+    ctx->generation += grove_options_recompiles(key);
+    return GROVE_OK;
+  }
+  grove_error_keep(&sentence); /* e.g. a node_map of the wrong length: as before */
+  stop_helper(ctx);
+  exchange_options(ctx, next);
+  grove_context_apply_options(ctx);
+  grove_error_restore(&sentence);
+  return status;
+}
+
 static grove_status set_option(grove_context *ctx, const char *key, const char *value)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
-  char *before = NULL;
+  grove_options next = {0};
   if (!key || !value)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_set: %s is NULL",
                        key ? "the value" : "the key");
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(same_everywhere(ctx, key, value));
-  mine = grove_options_write(&ctx->options, &before);
-  if (mine == GROVE_OK) mine = grove_options_set(&ctx->options, key, value);
+  mine = change(&ctx->options, key, value, &next);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  status = grove_context_apply_options(ctx);
-  if (status == GROVE_OK && strcasecmp(key, "machine") == 0)
-    status = grove_context_find_machine(ctx);
-  if (status == GROVE_OK && grove_options_recompiles(key)) ctx->generation++;
-  if (status != GROVE_OK) { /* e.g. a node_map of the wrong length: as before */
-    char sentence[GROVE_SENTENCE_BYTES];
-    snprintf(sentence, sizeof sentence, "%s", grove_last_error());
-    stop_helper(ctx);
-    if (grove_options_read(&ctx->options, before) == GROVE_OK) grove_context_apply_options(ctx);
-    grove_error_set(status, sentence);
-  }
+  GROVE_TRY(put_in_force(ctx, key, &next));
 fail:
-  free(before);
+  grove_options_free(&next);
   return status;
+}
+
+/* Of a call that failed; then its sentence is the last. */
+static void bring_helper_back(grove_context *ctx)
+{
+  grove_sentence sentence;
+  grove_error_keep(&sentence);
+  set_helper(ctx);
+  grove_error_restore(&sentence);
 }
 
 grove_status grove_context_set(grove_context *ctx, const char *key, const char *value)
@@ -244,7 +309,7 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
   GROVE_TRY(grove_context_enter_call(ctx, "grove_context_set"));
   stop_helper(ctx); /* comes back with the options, or */
   status = set_option(ctx, key, value);
-  if (!ctx->helper) set_helper(ctx); /* without them */
+  if (!ctx->helper) bring_helper_back(ctx); /* without them */
   grove_context_leave_call(ctx);
 fail:
   return status;

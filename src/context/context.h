@@ -1,8 +1,8 @@
 /* What a communicator needs once: a duplicate to send on, the topology, the options, the tags in
  * use, the operations under way; and the few collective steps that everything else is built from.
  *
- * Nothing here ever sits inside a blocking MPI call, except in create.c: a step posts the
- * non-blocking form and polls, and while it polls every active operation advances.
+ * Nothing here ever sits inside a blocking MPI call: a step posts the non-blocking form and polls,
+ * and while it polls every active operation advances.
  */
 #ifndef GROVE_CONTEXT_CONTEXT_H
 #define GROVE_CONTEXT_CONTEXT_H
@@ -57,13 +57,26 @@ enum {
   GROVE_TAG_CLOCK = 6,
   GROVE_TAG_TRACE = 7,
   GROVE_TAG_NOBODY = 8, /* no message has it */
-  GROVE_TAG_FIRST = 9
+  GROVE_TAG_SEAT = 9,
+  GROVE_TAG_FIRST = 10
 };
+
+/* What a collective step sends and receives. It is part of the context, so that a rank cannot find
+ * itself without memory for it while the others are in the step already; and after a timeout, when
+ * MPI may still write to it, the context is left where it is. */
+enum { GROVE_STEP_VALUES = 8, GROVE_STEP_BYTES = 1 << 14 };
+typedef struct grove_step {
+  int64_t in[GROVE_STEP_VALUES + 1], out[GROVE_STEP_VALUES + 1];
+  char text[GROVE_STEP_BYTES];
+} grove_step;
 
 struct grove_context {
   int references;   /* atomic */
   grove_lock *lock; /* NULL where MPI allows one thread only */
-  MPI_Comm comm;    /* own duplicate, returns errors */
+  int careful;      /* start and wait have more to do: there is a lock, or */
+  int closing;      /* MPI_Finalize has begun (finalize.c) */
+  struct grove_context *next_listed;
+  MPI_Comm comm; /* own duplicate, returns errors */
   int rank, size;
   int rank_in_domain;
   grove_options options;
@@ -100,6 +113,7 @@ struct grove_context {
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
+  grove_step step; /* of the one collective step under way */
 };
 
 /* A context is shared by all that was made from it. */
@@ -110,9 +124,19 @@ grove_status grove_context_release(grove_context *ctx);
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
 
-/* The machine that the option `machine` means, the same on every rank (machine.c). Agreed by
- * all. */
-grove_status grove_context_find_machine(grove_context *ctx);
+/* Parts of it, for the making of a context. Each is this rank's failure. */
+grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes);
+grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes);
+
+/* Who sits where, and the memory that the ranks of a host share (places.c). `mine` is what has
+ * failed here before. Agreed by all, but for what is put into `later`: this rank's failure, for the
+ * next step to agree upon. */
+grove_status grove_context_find_places(grove_context *ctx, grove_status mine, grove_fact *facts,
+                                       int64_t *nnodes, grove_status *later);
+
+/* The machine that the option `machine` means, the same on every rank (machine.c). `mine` is what
+ * has failed here before. Agreed by all. */
+grove_status grove_context_find_machine(grove_context *ctx, grove_status mine);
 
 /* Gives all ranks the machine that rank 0 has, as text: its numbers to the last bit. NULL there is
  * NULL everywhere. Agreed by all. */
@@ -195,6 +219,20 @@ void grove_context_leave_call(grove_context *ctx);
 grove_status grove_context_claim(grove_context *ctx, const char *call);
 void grove_context_disclaim(grove_context *ctx);
 
+/* ---- the end of MPI (finalize.c) ---- */
+
+/* Every context is listed, so that MPI_Finalize finds it. This rank's failure. */
+grove_status grove_context_enlist(grove_context *ctx);
+void grove_context_strike_off(grove_context *ctx);
+
+int grove_mpi_is_gone(void);
+
+/* Calls that need MPI are then GROVE_ERR_STATE. */
+static inline int grove_context_outlives_mpi(const grove_context *ctx)
+{
+  return ctx->closing && grove_mpi_is_gone();
+}
+
 /* ---- progress and waiting (wait.c) ---- */
 
 static inline void grove_context_activate(grove_context *ctx, grove_active *item)
@@ -233,14 +271,13 @@ grove_status grove_context_time_out(grove_context *ctx);
 
 /* Gives every rank the same status: GROVE_OK if `mine` is on all ranks, else that of the lowest
  * rank that failed, with its sentence. On success values[i] becomes the maximum over the ranks
- * (n at most 8). Agreed by all. */
+ * (n at most GROVE_STEP_VALUES). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
 /* The same in two halves, for who has other things to look after meanwhile: begun by all ranks, and
  * over when `request` is complete, which the end waits for. */
 typedef struct grove_agreement {
   MPI_Request request;
-  void *step;
   int n;
   grove_status mine;
   char sentence[GROVE_SENTENCE_BYTES];
@@ -250,7 +287,8 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
                                    int n, grove_agreement *out);
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values);
 
-/* Rank `from` tells all ranks `bytes` bytes. */
+/* Rank `from` tells all ranks `bytes` bytes. A rank that has no memory for them passes NULL: it
+ * takes part, and they are lost on it. */
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);
 
 /* out = the sum of `mine` over lower ranks (0 on rank 0); total over all. */
@@ -261,8 +299,9 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out);
 
 /* One number from each rank: to rank 0, and with `to_all` to all; for what needs an entry a rank by
- * its nature. `all` may be NULL where nothing comes. */
-grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t *all);
+ * its nature. `all` is the caller's memory, NULL where nothing comes. After a timeout it is NULL
+ * everywhere: MPI may still write there. */
+grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all);
 
 /* ---- sparse exchange (exchange.c) ---- */
 

@@ -7,10 +7,12 @@
  * and the collective step is an agreement: when it ends, all ranks know whether all parcels were
  * good.
  *
- * A parcel is a message of its size. One that is larger than the option `chunk` allows is freight
- * (and so is an empty one): an empty message announces it, its size follows under another tag, and
- * then the parcel in chunks. Usual parcels are thus taken as they come, and no message is added to
- * them; who sees the announcement knows what else to wait for.
+ * A parcel is a message of its size, taken as it comes. One that is larger than a step of the
+ * context can hold, or than the option `chunk` allows, is freight (and so is an empty one): an
+ * empty message announces it, and its size follows under another tag. The receiver, if it has the
+ * memory, gets ready and says go; when all have answered the sender lets the chunks follow, which
+ * are answered again. So a parcel that a rank has no memory for is either small, and thrown away,
+ * or does not come: its sender hears of it, and all fail together.
  *
  * A rank that left the agreement may start the next exchange while another is still in this one,
  * but not the one after it: two tags, used in turn, keep them apart.
@@ -28,28 +30,36 @@ typedef enum progress {
   LOADED     /* its chunks are */
 } progress;
 
-/* A parcel that came, or is just coming, and what it is answered. */
+/* A parcel that came, or is just coming, and what it is answered. It stays where it is: MPI may be
+ * writing to it, or reading. */
 typedef struct delivery {
   progress progress;
+  int peer;
+  int64_t bytes; /* of the parcel; of freight they come in a message */
+  char *data;
   MPI_Request request; /* of the parcel or the size; once all is here, of the answer */
+  MPI_Request go;
   int nchunks;
   MPI_Request *chunks; /* of freight */
-  int64_t *bytes;      /* its size, where MPI may write it */
-  grove_answer *answer;
+  grove_answer answer;
 } delivery;
 
 typedef struct exchange {
   grove_context *ctx;
   grove_mail *mail;
   int tag, answer_tag, freight_tag;
-  int64_t most; /* bytes of a message */
-  int nsent, nsends;
+  int64_t most;  /* bytes of a message */
+  int64_t small; /* of a parcel that is one */
+  int nsent, nsends, nfreight;
   MPI_Request *sends, *replies; /* messages out, answers in */
   grove_answer *answers;
-  int ncame, nanswered, room;
+  int ncame, nmet, nanswered, room; /* met: answered for the first time */
   grove_parcel *came;
-  delivery *deliveries; /* one a parcel that came */
+  delivery **deliveries; /* one a parcel that came */
 } exchange;
+
+/* What is answered before any judge. */
+static const grove_answer go = {.status = GROVE_OK}, refusal = {.status = GROVE_ERR_MEMORY};
 
 static int by_peer(const void *a, const void *b)
 {
@@ -77,10 +87,60 @@ static grove_status make_room(exchange *e)
   int room = 2 * e->room + 8;
   grove_parcel *came = realloc(e->came, (size_t)room * sizeof *came);
   if (came) e->came = came;
-  delivery *deliveries = realloc(e->deliveries, (size_t)room * sizeof *deliveries);
+  delivery **deliveries = realloc(e->deliveries, (size_t)room * sizeof *deliveries);
   if (deliveries) e->deliveries = deliveries;
   GROVE_CHECK(came && deliveries, GROVE_ERR_MEMORY, "no memory for %d neighbours", room);
   e->room = room;
+fail:
+  return status;
+}
+
+/* The memory for a parcel of this size, or for freight, which is announced by an empty message. */
+static grove_status make_delivery(exchange *e, int peer, int bytes, delivery **out)
+{
+  grove_status status = GROVE_OK;
+  delivery *d = NULL;
+  GROVE_TRY(make_room(e));
+  GROVE_NEW(d, 1);
+  *d = (delivery){.progress = bytes > 0 ? COMING : ANNOUNCED, .peer = peer, .bytes = bytes};
+  d->request = d->go = MPI_REQUEST_NULL;
+  GROVE_ROOM(d->data, bytes);
+  *out = d;
+  return GROVE_OK;
+fail:
+  free(d);
+  return status;
+}
+
+/* Takes a message and throws it away. It is small, and is here or on its way. */
+static grove_status drop(exchange *e, int peer, int bytes, int tag)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  GROVE_TRY_MPI(MPI_Irecv(e->ctx->step.text, bytes, MPI_BYTE, peer, tag, e->ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(e->ctx, &request));
+fail:
+  return status;
+}
+
+/* Tells a sender that there is no memory for its parcel; it is waiting for the answer. */
+static grove_status refuse(exchange *e, int peer)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  GROVE_TRY_MPI(MPI_Isend(&refusal, (int)sizeof refusal, MPI_BYTE, peer, e->answer_tag,
+                          e->ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(e->ctx, &request));
+fail:
+  return status;
+}
+
+static grove_status turn_away(exchange *e, int peer, int bytes)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(drop(e, peer, bytes, e->tag));
+  if (bytes == 0) GROVE_TRY(drop(e, peer, (int)sizeof(int64_t), e->freight_tag));
+  GROVE_TRY(refuse(e, peer));
 fail:
   return status;
 }
@@ -90,20 +150,35 @@ static grove_status take(exchange *e, int *came)
 {
   grove_status status = GROVE_OK;
   MPI_Status about;
+  delivery *d = NULL;
+  int bytes = 0;
   GROVE_TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, e->tag, e->ctx->comm, came, &about));
   if (!*came) return GROVE_OK;
-  int bytes = 0;
   GROVE_TRY_MPI(MPI_Get_count(&about, MPI_BYTE, &bytes));
-  GROVE_TRY(make_room(e));
-  char *data = NULL;
-  GROVE_ROOM(data, bytes);
-  delivery *d = &e->deliveries[e->ncame];
-  *d = (delivery){.progress = bytes > 0 ? COMING : ANNOUNCED};
-  e->came[e->ncame] = (grove_parcel){.peer = about.MPI_SOURCE, .bytes = bytes, .data = data};
-  GROVE_NEW(d->answer, 1);
-  GROVE_TRY_MPI(
-    MPI_Irecv(data, bytes, MPI_BYTE, about.MPI_SOURCE, e->tag, e->ctx->comm, &d->request));
-  e->ncame++;
+  if (make_delivery(e, about.MPI_SOURCE, bytes, &d) != GROVE_OK)
+    return turn_away(e, about.MPI_SOURCE, bytes);
+  e->deliveries[e->ncame++] = d;
+  GROVE_TRY_MPI(MPI_Irecv(d->data, bytes, MPI_BYTE, d->peer, e->tag, e->ctx->comm, &d->request));
+fail:
+  return status;
+}
+
+/* Gives a delivery up: nothing of it is under way. */
+static void forget(exchange *e, int i)
+{
+  free(e->deliveries[i]->data);
+  free(e->deliveries[i]);
+  e->ncame--;
+  for (int k = i; k < e->ncame; k++) e->deliveries[k] = e->deliveries[k + 1];
+}
+
+static grove_status answer(exchange *e, delivery *d)
+{
+  grove_status status = GROVE_OK;
+  grove_parcel parcel = {.peer = d->peer, .bytes = d->bytes, .data = d->data};
+  if (e->mail->judge) e->mail->judge(e->mail->self, &parcel, &d->answer);
+  GROVE_TRY_MPI(MPI_Isend(&d->answer, (int)sizeof d->answer, MPI_BYTE, d->peer, e->answer_tag,
+                          e->ctx->comm, &d->request));
 fail:
   return status;
 }
@@ -122,72 +197,82 @@ static int chunk_bytes(const exchange *e, int64_t bytes, int64_t k)
 }
 
 /* Begins to receive the size. */
-static grove_status receive_size(exchange *e, const grove_parcel *parcel, delivery *d)
+static grove_status receive_size(exchange *e, delivery *d)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(d->bytes, 1);
-  GROVE_TRY_MPI(MPI_Irecv(d->bytes, (int)sizeof *d->bytes, MPI_BYTE, parcel->peer, e->freight_tag,
+  GROVE_TRY_MPI(MPI_Irecv(&d->bytes, (int)sizeof d->bytes, MPI_BYTE, d->peer, e->freight_tag,
                           e->ctx->comm, &d->request));
   d->progress = SIZED;
 fail:
   return status;
 }
 
-/* Begins to receive the chunks. */
-static grove_status receive_chunks(exchange *e, grove_parcel *parcel, delivery *d)
+static grove_status make_hold(const exchange *e, delivery *d)
 {
   grove_status status = GROVE_OK;
-  char *data = NULL;
-  int64_t n = count_chunks(e, *d->bytes);
-  GROVE_ROOM(data, *d->bytes);
-  free(parcel->data);
-  parcel->data = data;
-  parcel->bytes = *d->bytes;
-  GROVE_ROOM(d->chunks, n);
+  free(d->data);
+  d->data = NULL;
+  GROVE_ROOM(d->chunks, count_chunks(e, d->bytes));
+  GROVE_ROOM(d->data, d->bytes);
+  return GROVE_OK;
+fail:
+  free(d->chunks);
+  return status;
+}
+
+/* Begins to receive the chunks, and lets them come. */
+static grove_status receive_chunks(exchange *e, delivery *d)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = count_chunks(e, d->bytes);
   for (; d->nchunks < n; d->nchunks++)
-    GROVE_TRY_MPI(MPI_Irecv(data + d->nchunks * e->most, chunk_bytes(e, parcel->bytes, d->nchunks),
-                            MPI_BYTE, parcel->peer, e->freight_tag, e->ctx->comm,
+    GROVE_TRY_MPI(MPI_Irecv(d->data + d->nchunks * e->most, chunk_bytes(e, d->bytes, d->nchunks),
+                            MPI_BYTE, d->peer, e->freight_tag, e->ctx->comm,
                             &d->chunks[d->nchunks]));
+  GROVE_TRY_MPI(
+    MPI_Isend(&go, (int)sizeof go, MPI_BYTE, d->peer, e->answer_tag, e->ctx->comm, &d->go));
   d->progress = LOADED;
 fail:
   return status;
 }
 
-/* Is all of a parcel here? Asks for what of it comes next. */
-static grove_status advance(exchange *e, grove_parcel *parcel, delivery *d, int *here)
+/* Goes on with the first delivery that has no answer yet: the parcel gets its answer, freight its
+ * go. What either waits for its sender has sent, whatever others do. */
+static grove_status meet(exchange *e, int *moved)
 {
   grove_status status = GROVE_OK;
-  int done = 0;
-  *here = 0;
-  if (d->progress == LOADED) {
-    GROVE_TRY_MPI(MPI_Testall(d->nchunks, d->chunks, here, MPI_STATUSES_IGNORE));
-    return GROVE_OK;
+  *moved = 0;
+  if (e->nmet == e->ncame) return GROVE_OK;
+  delivery *d = e->deliveries[e->nmet];
+  GROVE_TRY_MPI(MPI_Test(&d->request, moved, MPI_STATUS_IGNORE));
+  if (!*moved) return GROVE_OK;
+  if (d->progress == ANNOUNCED) return receive_size(e, d);
+  if (d->progress == COMING) {
+    GROVE_TRY(answer(e, d));
+  } else if (make_hold(e, d) == GROVE_OK) {
+    GROVE_TRY(receive_chunks(e, d));
+  } else {
+    int peer = d->peer;
+    forget(e, e->nmet);
+    return refuse(e, peer);
   }
-  GROVE_TRY_MPI(MPI_Test(&d->request, &done, MPI_STATUS_IGNORE));
-  if (!done) return GROVE_OK;
-  if (d->progress == COMING)
-    *here = 1;
-  else if (d->progress == ANNOUNCED)
-    GROVE_TRY(receive_size(e, parcel, d));
-  else
-    GROVE_TRY(receive_chunks(e, parcel, d));
+  e->nmet++;
 fail:
   return status;
 }
 
-/* Answers the next parcel if it is all here. */
-static grove_status reply(exchange *e, int *replied)
+/* Goes on with the first freight that is not all here. Its chunks come when its sender has been
+ * answered by all, so that nobody who is to be answered waits for them. */
+static grove_status unload(exchange *e, int *moved)
 {
   grove_status status = GROVE_OK;
-  *replied = 0;
-  if (e->nanswered == e->ncame) return GROVE_OK;
-  grove_parcel *parcel = &e->came[e->nanswered];
-  delivery *d = &e->deliveries[e->nanswered];
-  GROVE_TRY(advance(e, parcel, d, replied));
-  if (!*replied) return GROVE_OK;
-  if (e->mail->judge) e->mail->judge(e->mail->self, parcel, d->answer);
-  GROVE_TRY_MPI(MPI_Isend(d->answer, (int)sizeof *d->answer, MPI_BYTE, parcel->peer, e->answer_tag,
-                          e->ctx->comm, &d->request));
+  *moved = 0;
+  while (e->nanswered < e->nmet && e->deliveries[e->nanswered]->progress == COMING) e->nanswered++;
+  if (e->nanswered == e->nmet) return GROVE_OK;
+  delivery *d = e->deliveries[e->nanswered];
+  GROVE_TRY_MPI(MPI_Testall(d->nchunks, d->chunks, moved, MPI_STATUSES_IGNORE));
+  if (!*moved) return GROVE_OK;
+  GROVE_TRY(answer(e, d));
   e->nanswered++;
 fail:
   return status;
@@ -197,7 +282,7 @@ fail:
 
 static int is_freight(const exchange *e, const grove_parcel *parcel)
 {
-  return parcel->bytes == 0 || parcel->bytes > e->most;
+  return parcel->bytes == 0 || parcel->bytes > e->small;
 }
 
 /* Freight has an announcement, a size and chunks. */
@@ -214,17 +299,23 @@ fail:
   return status;
 }
 
-static grove_status send_freight(exchange *e, const grove_parcel *parcel)
+/* `sent` stays until all is through. */
+static grove_status announce(exchange *e, const grove_parcel *parcel)
 {
   grove_status status = GROVE_OK;
-  const char *data = parcel->data;
-  int64_t n = count_chunks(e, parcel->bytes);
+  e->nfreight++;
   GROVE_TRY(send_message(e, NULL, 0, parcel->peer, e->tag));
-  GROVE_TRY(send_message(e, &parcel->bytes, (int)sizeof parcel->bytes, parcel->peer,
-                         e->freight_tag)); /* `sent` stays until all is through */
-  for (int64_t k = 0; k < n; k++)
-    GROVE_TRY(send_message(e, data + k * e->most, chunk_bytes(e, parcel->bytes, k), parcel->peer,
-                           e->freight_tag));
+  GROVE_TRY(
+    send_message(e, &parcel->bytes, (int)sizeof parcel->bytes, parcel->peer, e->freight_tag));
+fail:
+  return status;
+}
+
+static grove_status expect_answer(exchange *e, int i)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY_MPI(MPI_Irecv(&e->answers[i], (int)sizeof *e->answers, MPI_BYTE, e->mail->sent[i].peer,
+                          e->answer_tag, e->ctx->comm, &e->replies[i]));
 fail:
   return status;
 }
@@ -234,10 +325,9 @@ static grove_status send(exchange *e)
   grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsent; i++) {
     const grove_parcel *parcel = &e->mail->sent[i];
-    GROVE_TRY_MPI(MPI_Irecv(&e->answers[i], (int)sizeof *e->answers, MPI_BYTE, parcel->peer,
-                            e->answer_tag, e->ctx->comm, &e->replies[i]));
+    GROVE_TRY(expect_answer(e, i));
     if (is_freight(e, parcel))
-      GROVE_TRY(send_freight(e, parcel));
+      GROVE_TRY(announce(e, parcel));
     else
       GROVE_TRY(send_message(e, parcel->data, (int)parcel->bytes, parcel->peer, e->tag));
   }
@@ -245,16 +335,52 @@ fail:
   return status;
 }
 
+/* The chunks, to those who have memory for them. */
+static grove_status send_freight(exchange *e)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < e->nsent; i++) {
+    const grove_parcel *parcel = &e->mail->sent[i];
+    const char *data = parcel->data;
+    int64_t n = count_chunks(e, parcel->bytes);
+    if (!is_freight(e, parcel) || e->answers[i].status != GROVE_OK) continue;
+    GROVE_TRY(expect_answer(e, i));
+    for (int64_t k = 0; k < n; k++)
+      GROVE_TRY(send_message(e, data + k * e->most, chunk_bytes(e, parcel->bytes, k), parcel->peer,
+                             e->freight_tag));
+  }
+  e->nfreight = 0;
+fail:
+  return status;
+}
+
 /* The first answer that is not well. */
 static grove_status heed(const exchange *e)
 {
-  for (int i = 0; i < e->nsent; i++)
-    if (e->answers[i].status != GROVE_OK)
-      return e->mail->heed(e->mail->self, &e->mail->sent[i], &e->answers[i]);
+  for (int i = 0; i < e->nsent; i++) {
+    const grove_parcel *parcel = &e->mail->sent[i];
+    if (e->answers[i].status == GROVE_OK) continue;
+    if (e->mail->heed) return e->mail->heed(e->mail->self, parcel, &e->answers[i]);
+    return grove_error((grove_status)e->answers[i].status, __FILE__, __LINE__,
+                       "rank %d: no memory for %lld bytes from rank %d", parcel->peer,
+                       (long long)parcel->bytes, e->ctx->rank);
+  }
   return GROVE_OK;
 }
 
 /* ---- consensus ---- */
+
+/* Are this rank's parcels answered, so that it can enter the agreement? */
+static grove_status are_answered(exchange *e, int *all)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY_MPI(MPI_Testall(e->nsent, e->replies, all, MPI_STATUSES_IGNORE));
+  if (!*all || e->nfreight == 0) return GROVE_OK;
+  *all = 0;
+  GROVE_TRY(send_freight(e));
+fail:
+  return status;
+}
 
 /* Takes and answers parcels until every rank's have been answered. */
 static grove_status reach_consensus(exchange *e, grove_status mine, const int64_t *values, int n,
@@ -265,9 +391,10 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
   grove_pause pause;
   grove_pause_begin(&pause, e->ctx->spins);
   for (;;) {
-    int came = 0, replied = 0, late = grove_pause_expired(&pause, e->ctx->options.timeout_seconds);
+    int came = 0, met = 0, unloaded = 0;
+    int late = grove_pause_expired(&pause, e->ctx->options.timeout_seconds);
     if (!entered) {
-      GROVE_TRY_MPI(MPI_Testall(e->nsent, e->replies, &entered, MPI_STATUSES_IGNORE));
+      GROVE_TRY(are_answered(e, &entered));
       if (entered && mine == GROVE_OK) mine = heed(e);
       if (entered) GROVE_TRY(grove_agreement_begin(e->ctx, mine, values, n, agreement));
     } else {
@@ -275,8 +402,9 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
       if (done) return GROVE_OK;
     }
     GROVE_TRY(take(e, &came));
-    GROVE_TRY(reply(e, &replied));
-    if (came || replied) continue;
+    GROVE_TRY(meet(e, &met));
+    GROVE_TRY(unload(e, &unloaded));
+    if (came || met || unloaded) continue;
     if (late) return grove_context_time_out(e->ctx);
     grove_context_progress(e->ctx);
     grove_context_pause(e->ctx, &pause);
@@ -291,10 +419,12 @@ static grove_status finish(exchange *e)
   grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsends; i++) GROVE_TRY(grove_context_wait(e->ctx, &e->sends[i]));
   for (int i = 0; i < e->ncame; i++) {
-    GROVE_TRY(grove_context_wait(e->ctx, &e->deliveries[i].request));
-    free(e->deliveries[i].answer);
-    free(e->deliveries[i].chunks);
-    free(e->deliveries[i].bytes);
+    delivery *d = e->deliveries[i];
+    GROVE_TRY(grove_context_wait(e->ctx, &d->go));
+    GROVE_TRY(grove_context_wait(e->ctx, &d->request));
+    e->came[i] = (grove_parcel){.peer = d->peer, .bytes = d->bytes, .data = d->data};
+    free(d->chunks);
+    free(d);
   }
   free(e->sends);
   free(e->replies);
@@ -332,6 +462,8 @@ grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64
   exchange e = {.ctx = ctx,
                 .mail = mail,
                 .most = ctx->options.chunk,
+                .small =
+                  ctx->options.chunk < GROVE_STEP_BYTES ? ctx->options.chunk : GROVE_STEP_BYTES,
                 .tag = GROVE_TAG_EXCHANGE + ctx->exchanges % 2,
                 .answer_tag = GROVE_TAG_ANSWER + ctx->exchanges % 2,
                 .freight_tag = GROVE_TAG_FREIGHT + ctx->exchanges % 2};

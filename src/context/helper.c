@@ -10,7 +10,6 @@
 enum { PATIENT_POLLS = 10000, SLEEP_NANOSECONDS = 50000 };
 
 struct grove_helper {
-  grove_helper *next; /* that runs */
   grove_helper_task task;
   grove_lock *lock; /* the context's */
   pthread_t thread;
@@ -54,7 +53,7 @@ static void *run(void *pointer)
   return NULL;
 }
 
-static void end_thread(grove_helper *helper)
+void grove_helper_end(grove_helper *helper)
 {
   if (!helper->running) return;
   grove_lock_enter(helper->lock);
@@ -63,55 +62,6 @@ static void end_thread(grove_helper *helper)
   grove_lock_leave(helper->lock);
   pthread_join(helper->thread, NULL);
   helper->running = 0;
-}
-
-/* ---- those that run, for MPI_Finalize to end ---- */
-
-static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
-static grove_helper *list;
-static int watched; /* for the end of MPI */
-
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all. */
-static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
-{
-  (void)comm;
-  (void)key;
-  (void)value;
-  (void)extra;
-  for (grove_helper *helper = list; helper; helper = helper->next) end_thread(helper);
-  return MPI_SUCCESS;
-}
-
-static grove_status watch_finalize(void)
-{
-  grove_status status = GROVE_OK;
-  int keyval = MPI_KEYVAL_INVALID;
-  if (watched) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &keyval, NULL));
-  GROVE_TRY_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
-  GROVE_TRY_MPI(MPI_Comm_free_keyval(&keyval)); /* lives as long as the attribute */
-  watched = 1;
-fail:
-  return status;
-}
-
-static grove_status enlist(grove_helper *helper)
-{
-  pthread_mutex_lock(&list_mutex);
-  grove_status status = watch_finalize();
-  helper->next = list;
-  list = helper;
-  pthread_mutex_unlock(&list_mutex);
-  return status;
-}
-
-static void strike_off(grove_helper *helper)
-{
-  pthread_mutex_lock(&list_mutex);
-  grove_helper **at = &list;
-  while (*at && *at != helper) at = &(*at)->next;
-  if (*at) *at = helper->next;
-  pthread_mutex_unlock(&list_mutex);
 }
 
 /* ---- begin and end ---- */
@@ -127,7 +77,6 @@ grove_status grove_helper_start(const grove_helper_task *task, grove_lock *lock,
   helper->task = *task;
   helper->lock = lock;
   pthread_cond_init(&helper->work, NULL);
-  GROVE_TRY(enlist(helper));
   int failed = pthread_create(&helper->thread, NULL, run, helper);
   GROVE_CHECK(!failed, GROVE_ERR_SYSTEM, "cannot start a thread: %s", strerror(failed));
   helper->running = 1;
@@ -142,8 +91,7 @@ void grove_helper_stop(grove_helper **pointer)
 {
   grove_helper *helper = *pointer;
   if (!helper) return;
-  end_thread(helper);
-  strike_off(helper);
+  grove_helper_end(helper);
   pthread_cond_destroy(&helper->work);
   free(helper);
   *pointer = NULL;

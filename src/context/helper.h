@@ -25,8 +25,9 @@ typedef struct grove_helper_task {
 grove_status grove_helper_start(const grove_helper_task *task, grove_lock *lock,
                                 grove_helper **out);
 
-/* Waits for its end; not with the lock. MPI_Finalize does the same, in case nobody else has. */
-void grove_helper_stop(grove_helper **helper);
+/* Waits for its end; not with the lock. */
+void grove_helper_end(grove_helper *helper);
+void grove_helper_stop(grove_helper **helper); /* and frees it */
 
 /* There is something to do. With the lock. */
 void grove_helper_wake(grove_helper *helper);

@@ -63,16 +63,17 @@ static const char *similar_machine(void)
 static grove_status look_for(const grove_context *ctx, grove_machine **out)
 {
   const char *wanted = ctx->options.machine;
-  char path[1024], before[GROVE_SENTENCE_BYTES];
+  char path[1024];
+  grove_sentence before;
   *out = NULL;
   if (strcasecmp(wanted, "measure") == 0) return GROVE_OK;
   if (strcasecmp(wanted, "auto") != 0) return grove_machine_open(wanted, out);
   grove_context_profile_path(ctx, path, sizeof path);
   /* A file that is not there or damaged was not asked for: programs run on without it, and the
    * report names the machine that is used. */
-  snprintf(before, sizeof before, "%s", grove_last_error());
+  grove_error_keep(&before);
   if (*path && grove_machine_open(path, out) == GROVE_OK) return GROVE_OK;
-  grove_error_set(GROVE_OK, before);
+  grove_error_restore(&before);
   return grove_machine_open(similar_machine(), out);
 }
 
@@ -112,11 +113,9 @@ grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
   GROVE_TRY(grove_context_agree(ctx, mine, &bytes, 1));
   if (bytes > 0) {
     if (!text) text = grove_room((size_t)bytes, 1);
-    mine = text ? GROVE_OK
-                : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
-    GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
     GROVE_TRY(grove_context_tell(ctx, text, (int)bytes, 0));
-    mine = grove_profile_read(text, (size_t)bytes, "(rank 0's)", &read);
+    mine = text ? grove_profile_read(text, (size_t)bytes, "(rank 0's)", &read)
+                : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
     GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   }
   *out = read;
@@ -128,12 +127,18 @@ fail:
   return status;
 }
 
-grove_status grove_context_find_machine(grove_context *ctx)
+/* On rank 0. */
+static grove_status find(const grove_context *ctx, grove_machine **out)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status status = look_for(ctx, out);
+  return status == GROVE_OK || status == GROVE_ERR_MEMORY ? status : refuse_option();
+}
+
+grove_status grove_context_find_machine(grove_context *ctx, grove_status mine)
+{
+  grove_status status = GROVE_OK;
   grove_machine *found = NULL, *machine = NULL;
-  if (ctx->rank == 0) mine = look_for(ctx, &found);
-  if (mine != GROVE_OK && mine != GROVE_ERR_MEMORY) mine = refuse_option();
+  if (mine == GROVE_OK && ctx->rank == 0) mine = find(ctx, &found);
   GROVE_TRY(grove_context_share_machine(ctx, mine, found, &machine));
   grove_machine_free(&ctx->machine);
   ctx->machine = machine;
@@ -171,7 +176,7 @@ static grove_status use_machine(grove_context *ctx, const grove_machine *m)
   GROVE_CHECK(sum[0] == -sum[1], GROVE_ERR_ARG,
               "grove_context_use_machine: the ranks do not pass the same machine");
   ctx->generation++; /* routes that were chosen by the last one's prices are chosen anew */
-  if (!m) return grove_context_find_machine(ctx);
+  if (!m) return grove_context_find_machine(ctx, GROVE_OK);
   grove_machine_free(&ctx->machine);
   ctx->machine = copy;
   return GROVE_OK;

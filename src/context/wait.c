@@ -1,5 +1,7 @@
 #include "context/context.h"
 
+#include <string.h>
+
 void grove_context_progress(grove_context *ctx)
 {
   for (grove_active *item = ctx->active.next, *next; item != &ctx->active; item = next) {
@@ -18,6 +20,8 @@ grove_status grove_context_enter_call(grove_context *ctx, const char *call)
 {
   grove_status status = GROVE_OK;
   grove_context_enter(ctx);
+  GROVE_CHECK(!grove_context_outlives_mpi(ctx), GROVE_ERR_STATE,
+              "rank %d: %s: MPI_Finalize was called", ctx->rank, call);
   GROVE_CHECK(ctx->calls == 0 || !ctx->lock || ctx->caller == grove_this_thread(), GROVE_ERR_STATE,
               "rank %d: %s: another thread is in %s on this context; collective calls on one "
               "context are made one after the other",
@@ -52,11 +56,13 @@ void grove_context_disclaim(grove_context *ctx)
 
 grove_status grove_context_time_out(grove_context *ctx)
 {
+  int made = strcmp(ctx->call, "grove_context_create") != 0;
   ctx->broken = 1;
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
                      "rank %d waited %g s in %s: some rank has not come as far; no collective call "
-                     "can succeed on this context any more",
-                     ctx->rank, ctx->options.timeout_seconds, ctx->call);
+                     "can succeed on this %s any more",
+                     ctx->rank, ctx->options.timeout_seconds, ctx->call,
+                     made ? "context" : "communicator");
 }
 
 grove_status grove_context_wait(grove_context *ctx, MPI_Request *request)

@@ -20,6 +20,8 @@ static grove_status check(const grove_request *r, const caller *who)
   GROVE_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", who->name,
               grove_forest_label(f));
   GROVE_CHECK(who->out, GROVE_ERR_ARG, "rank %d: %s: out is NULL", f->ctx->rank, who->name);
+  GROVE_CHECK(!grove_context_outlives_mpi(f->ctx), GROVE_ERR_STATE,
+              "rank %d: %s: MPI_Finalize was called", f->ctx->rank, who->name);
 fail:
   return status;
 }
@@ -46,7 +48,7 @@ static grove_status serve_and_end(const grove_request *r, const char *name)
   GROVE_TRY(grove_end(&op));
   return GROVE_OK;
 fail:
-  grove_op_free(&op); /* after a timeout */
+  grove_op_give_up(&op); /* after a timeout */
   return status;
 }
 

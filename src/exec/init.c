@@ -131,13 +131,16 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
 {
   grove_status status = GROVE_OK;
   product made = {.signature = 1};
+  grove_sentence before;
   int rewired = 0;
   GROVE_TRY(grove_measure_if_due(ctx));
   double since = grove_trace_clock(ctx);
   if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
   mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, routing);
+  grove_error_keep(&before);
   status = make_on_route(ctx, mine, requests, persistent, routing, &made, &rewired);
   if (status == GROVE_ERR_UNSUPPORTED && routing->route->relays) {
+    grove_error_restore(&before);
     undo(&made);
     *routing = (grove_routing){.route = &grove_route_standard};
     mine = prepare(call, n, requests, &made);
@@ -167,6 +170,15 @@ fail:
   return status;
 }
 
+void grove_op_give_up(grove_op **op)
+{
+  grove_sentence sentence;
+  if (!*op) return;
+  grove_error_keep(&sentence);
+  grove_op_free(op);
+  grove_error_restore(&sentence);
+}
+
 /* ---- persistent operations ---- */
 
 static grove_status init_on_route(grove_context *ctx, const char *call, grove_status mine, int n,
@@ -181,7 +193,7 @@ static grove_status init_on_route(grove_context *ctx, const char *call, grove_st
   *out = op;
   return GROVE_OK;
 fail:
-  if (op) grove_op_free(&op);
+  grove_op_give_up(&op);
   return status;
 }
 
@@ -195,14 +207,19 @@ static grove_status add_rival(grove_op *op, const char *call, int n, const grove
 {
   grove_status status = GROVE_OK;
   grove_op *other = NULL;
+  grove_sentence before;
   const grove_route *wanted = rival->route;
   if (op->channel->tag > op->ctx->tag_limit / SHARE_OF_TAGS) return GROVE_OK; /* on every rank */
+  grove_error_keep(&before);
   status = init_on_route(op->ctx, call, GROVE_OK, n, requests, rival, &other);
-  if (status == GROVE_ERR_UNSUPPORTED) return GROVE_OK; /* so is this */
+  if (status == GROVE_ERR_UNSUPPORTED) { /* so is this */
+    grove_error_restore(&before);
+    return GROVE_OK;
+  }
   GROVE_TRY(status);
   if (rival->route == wanted) GROVE_TRY(grove_contest_open(op, &other));
 fail:
-  grove_op_free(&other); /* not taken */
+  grove_op_give_up(&other); /* not taken */
   return status;
 }
 
@@ -218,7 +235,7 @@ grove_status grove_op_init(grove_context *ctx, const char *call, grove_status mi
   *out = op;
   return GROVE_OK;
 fail:
-  grove_op_free(&op);
+  grove_op_give_up(&op);
   return status;
 }
 
@@ -373,7 +390,7 @@ grove_status grove_op_begin(const grove_request *r, const char *call, grove_op *
   if (status == GROVE_OK)
     *out = op;
   else
-    grove_op_free(&op);
+    grove_op_give_up(&op);
 fail:
   return status;
 }

@@ -437,6 +437,8 @@ grove_status grove_op_init(grove_context *ctx, const char *call, grove_status mi
                            const grove_request *requests, grove_op **out);
 /* One of one field, started: an idle one of its pool if there is one. */
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out);
+/* Frees what a call that failed leaves, or does not need: the sentence stays. */
+void grove_op_give_up(grove_op **op);
 
 /* ---- under way (run.c) ---- */
 

@@ -179,13 +179,16 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
                                 grove_routing *routing)
 {
   grove_status status = GROVE_OK;
+  grove_sentence before;
   int given = routing->route != NULL;
   if (!given) *routing = (grove_routing){.route = &grove_route_standard};
   if (!needs_talk(ctx)) return mine;
   GROVE_TRY(agree_on_signature(ctx, mine, signature));
   if (!given) GROVE_TRY(find_route(ctx, n, requests, keys, routing));
+  grove_error_keep(&before);
   if (routing->route->relays) status = build_plans(n, requests, keys, routing);
   if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank */
+    grove_error_restore(&before);
     routing->route = &grove_route_standard;
     status = GROVE_OK;
   }

@@ -13,11 +13,19 @@ static grove_status check_idle(const grove_op *op)
   GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
               "rank %d: grove_start: this %s is under way already", op->ctx->rank,
               grove_op_label(op));
+  GROVE_CHECK(!grove_context_outlives_mpi(op->ctx), GROVE_ERR_STATE,
+              "rank %d: grove_start: MPI_Finalize was called before this %s", op->ctx->rank,
+              grove_op_label(op));
 fail:
   return status;
 }
 
-static grove_status start_with_care(grove_op *op)
+/* Inside grove_start it would cost the usual start, which is a jump, some registers to save. */
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+static grove_status
+start_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
@@ -31,7 +39,7 @@ fail:
 
 grove_status grove_start(grove_op *op)
 {
-  int usual = op && !grove_context_locks(op->ctx) && op->state == GROVE_OP_IDLE && !op->careful;
+  int usual = op && !op->ctx->careful && op->state == GROVE_OP_IDLE && !op->careful;
   return usual ? grove_op_run(op) : start_with_care(op);
 }
 
@@ -51,6 +59,11 @@ static grove_status check_started(const grove_op *op, const char *call)
   GROVE_CHECK(!op->unusable, GROVE_ERR_STATE,
               "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank, call,
               grove_op_label(op));
+  GROVE_CHECK(state_of(op) != GROVE_OP_ACTIVE || !grove_context_outlives_mpi(op->ctx),
+              GROVE_ERR_STATE,
+              "rank %d: %s: MPI_Finalize was called while this %s was under way; it can only be "
+              "freed",
+              op->ctx->rank, call, grove_op_label(op));
 fail:
   return status;
 }
@@ -213,7 +226,7 @@ fail:
 
 grove_status grove_wait(grove_op *op)
 {
-  if (!op || op->timing.open || grove_context_locks(op->ctx)) return wait_with_care(op);
+  if (!op || op->timing.open || op->ctx->careful) return wait_with_care(op);
   grove_active *first = op->ctx->active.next;
   if (first == &op->active && first == op->ctx->active.previous)
     grove_op_advance(first); /* with luck that is all */
@@ -241,11 +254,10 @@ grove_status grove_end(grove_op **pointer)
     grove_op_put_back(op);
     return GROVE_OK;
   }
-  char *sentence = status == GROVE_OK ? NULL : strdup(grove_last_error());
-  grove_status last = grove_op_free(pointer); /* perhaps of all that the context had */
-  if (status == GROVE_OK) status = last;
-  if (sentence) grove_error_set(status, sentence);
-  free(sentence);
+  if (status == GROVE_OK)
+    status = grove_op_free(pointer); /* perhaps of all that the context had */
+  else
+    grove_op_give_up(pointer);
 fail:
   return status;
 }

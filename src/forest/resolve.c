@@ -253,9 +253,12 @@ static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int o
 {
   grove_status status = GROVE_OK;
   int wanted = on_all || ctx->rank == 0;
-  int64_t *n = NULL, total = 0;
-  GROVE_NEW(n, wanted ? ctx->size : 1);
-  GROVE_TRY(grove_context_collect(ctx, graph->n, on_all, n));
+  int64_t *n = grove_memory(wanted ? (size_t)ctx->size : 0, sizeof *n), total = 0;
+  grove_status mine =
+    n ? GROVE_OK
+      : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %d numbers", ctx->size);
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_context_collect(ctx, graph->n, on_all, &n));
   for (int r = 0; r < ctx->size && wanted; r++) total += n[r];
   graph->nroots = graph->n;
   graph->nleaves = total;

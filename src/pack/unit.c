@@ -153,6 +153,21 @@ fail:
   return status;
 }
 
+/* MPI has no call that tells, but refuses to pack nothing of a type that is not committed. An MPI
+ * that was told not to check arguments takes it; then the duplicate is committed. */
+static grove_status check_committed(MPI_Datatype type, MPI_Comm comm)
+{
+  grove_status status = GROVE_OK;
+  char nothing[1] = "";
+  int position = 0, class = MPI_SUCCESS;
+  int code = MPI_Pack(nothing, 0, type, nothing, 1, &position, comm);
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
+  GROVE_CHECK(class != MPI_ERR_TYPE, GROVE_ERR_ARG,
+              "the unit is a datatype that was not committed (MPI_Type_commit)");
+fail:
+  return status;
+}
+
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out)
 {
   grove_status status = GROVE_OK;
@@ -161,9 +176,10 @@ grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out
   GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
   GROVE_TRY(grove_basic_combiner(type, &combiner));
   if (is_derived(combiner)) {
+    GROVE_TRY(check_committed(type, comm));
     GROVE_TRY_MPI(MPI_Type_dup(type, &unit.type));
     unit.owned = 1;
-    GROVE_TRY_MPI(MPI_Type_commit(&unit.type)); /* perhaps the user forgot */
+    GROVE_TRY_MPI(MPI_Type_commit(&unit.type));
   }
   GROVE_TRY(measure(&unit));
   GROVE_TRY(find_elements(&unit));

@@ -1,6 +1,7 @@
 #include "topo/topo.h"
 
 #include <hwloc.h>
+#include <pthread.h>
 
 /* The package that holds all of the set, or 0 when there is no single one. */
 static int package_of(hwloc_topology_t machine, hwloc_const_bitmap_t set)
@@ -28,7 +29,9 @@ fail:
   return status;
 }
 
-grove_status grove_topo_look(int *socket, grove_cores *cores)
+/* ---- the machine ---- */
+
+static grove_status load(hwloc_topology_t *out)
 {
   grove_status status = GROVE_OK;
   hwloc_topology_t machine;
@@ -40,8 +43,21 @@ grove_status grove_topo_look(int *socket, grove_cores *cores)
     hwloc_topology_destroy(machine);
     GROVE_CHECK(0, GROVE_ERR_SYSTEM, "hwloc cannot read this machine's topology");
   }
-  status = read_binding(machine, socket, cores);
-  hwloc_topology_destroy(machine);
+  *out = machine;
 fail:
   return status;
+}
+
+/* Read once a process, which takes milliseconds, and kept until it ends. Threads may then look at
+ * it at once. Where the process is bound is asked every time. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static hwloc_topology_t loaded;
+
+grove_status grove_topo_look(int *socket, grove_cores *cores)
+{
+  grove_status status = GROVE_OK;
+  pthread_mutex_lock(&mutex);
+  if (!loaded) status = load(&loaded);
+  pthread_mutex_unlock(&mutex);
+  return status == GROVE_OK ? read_binding(loaded, socket, cores) : status;
 }

@@ -13,6 +13,7 @@ static long next_number(const char **at)
   return number;
 }
 
+/* With place == NULL only checks. */
 static grove_status read_map(grove_place *place, int nranks, const char *map)
 {
   grove_status status = GROVE_OK;
@@ -22,7 +23,7 @@ static grove_status read_map(grove_place *place, int nranks, const char *map)
     long node = next_number(&at);
     GROVE_CHECK(node >= 0 && node <= INT32_MAX, GROVE_ERR_OPTION,
                 "option node_map: entry %d of '%.100s' is not a node number", rank, map);
-    if (rank < nranks) place[rank].node = (int32_t)node;
+    if (place) place[rank].node = (int32_t)node;
   }
   GROVE_CHECK(rank == nranks, GROVE_ERR_OPTION,
               "option node_map has %d entries; the communicator has %d ranks", rank, nranks);
@@ -43,11 +44,8 @@ static int by_label_then_rank(const void *a, const void *b)
 }
 
 /* Replaces arbitrary node labels by 0, 1, ... in the order of each node's lowest rank. */
-static grove_status renumber(grove_place *place, int nranks, int *nnodes)
+static int renumber(grove_place *place, int nranks, labelled *sorted)
 {
-  grove_status status = GROVE_OK;
-  labelled *sorted = NULL;
-  GROVE_NEW(sorted, nranks);
   for (int r = 0; r < nranks; r++) sorted[r] = (labelled){place[r].node, r};
   qsort(sorted, (size_t)nranks, sizeof *sorted, by_label_then_rank);
   /* Every rank's label becomes the lowest rank with the same label ... */
@@ -59,10 +57,7 @@ static grove_status renumber(grove_place *place, int nranks, int *nnodes)
   int count = 0;
   for (int r = 0; r < nranks; r++)
     place[r].node = place[r].node == r ? count++ : place[place[r].node].node;
-  *nnodes = count;
-fail:
-  free(sorted);
-  return status;
+  return count;
 }
 
 /* The table of nodes, and each rank's number in its own. */
@@ -80,15 +75,46 @@ static void list_nodes(grove_place *place, int nranks, int nnodes)
 }
 
 /* As found; or, within a node, the k-th rank by rank sits on socket k / socket_size. */
-static grove_status fill_sockets(grove_place *place, int nranks, int nnodes, int socket_size)
+static void fill_sockets(grove_place *place, int nranks, int socket_size)
+{
+  for (int r = 0; r < nranks; r++)
+    place[r].socket = socket_size > 0 ? place[r].local / socket_size : place[r].bound;
+}
+
+/* ---- hosts ---- */
+
+typedef struct guest {
+  grove_fact fact;
+  int32_t rank;
+} guest;
+
+static int by_host_then_rank(const void *a, const void *b)
+{
+  const guest *x = a, *y = b;
+  if (!grove_fact_same_host(x->fact, y->fact)) return x->fact < y->fact ? -1 : 1;
+  return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+grove_status grove_topo_seat(const grove_fact *facts, int nranks, grove_place *place)
 {
   grove_status status = GROVE_OK;
-  int *seen = NULL;
-  GROVE_NEW(seen, nnodes);
+  guest *sorted = NULL;
+  int32_t first = 0, count = 0;
+  GROVE_NEW(sorted, nranks);
+  for (int r = 0; r < nranks; r++) sorted[r] = (guest){facts[r], r};
+  qsort(sorted, (size_t)nranks, sizeof *sorted, by_host_then_rank);
+  for (int i = 0, seat = 0; i < nranks; i++) {
+    int32_t rank = sorted[i].rank;
+    int same = i > 0 && grove_fact_same_host(sorted[i].fact, sorted[i - 1].fact);
+    seat = same ? seat + 1 : 0;
+    first = same ? first : rank;
+    place[rank] = (grove_place){.domain = first, .seat = seat, .bound = (uint16_t)sorted[i].fact};
+  }
+  /* The lowest rank of a domain becomes a number: it comes before the others. */
   for (int r = 0; r < nranks; r++)
-    place[r].socket = socket_size > 0 ? seen[place[r].node]++ / socket_size : place[r].bound;
+    place[r].domain = place[r].domain == r ? count++ : place[place[r].domain].domain;
 fail:
-  free(seen);
+  free(sorted);
   return status;
 }
 
@@ -104,11 +130,16 @@ grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, co
                                int socket_size, int *nnodes)
 {
   grove_status status = GROVE_OK;
+  labelled *sorted = NULL;
+  if (*node_map) GROVE_TRY(read_map(NULL, nranks, node_map));
+  GROVE_NEW(sorted, nranks);
+  /* From here on nothing fails: the table is as it was, or as it shall be. */
   for (int r = 0; r < nranks; r++) place[r].node = node_size > 0 ? r / node_size : place[r].domain;
-  if (*node_map) GROVE_TRY(read_map(place, nranks, node_map));
-  GROVE_TRY(renumber(place, nranks, nnodes));
+  if (*node_map) read_map(place, nranks, node_map);
+  *nnodes = renumber(place, nranks, sorted);
   list_nodes(place, nranks, *nnodes);
-  GROVE_TRY(fill_sockets(place, nranks, *nnodes, socket_size));
+  fill_sockets(place, nranks, socket_size);
 fail:
+  free(sorted);
   return status;
 }

@@ -53,8 +53,26 @@ static inline int grove_topo_node_rank(const grove_topo *topo, int node, int loc
   return topo->place[topo->place[node].node_begin + local].node_rank;
 }
 
+/* What a rank tells all others of itself: its host in the upper 48 bits, and the socket that it is
+ * bound to. There is an entry for every rank while a context is made, so it is small. */
+typedef uint64_t grove_fact;
+
+static inline grove_fact grove_fact_of(uint64_t host, int socket)
+{
+  return host << 16 | (uint16_t)socket;
+}
+
+static inline int grove_fact_same_host(grove_fact a, grove_fact b)
+{
+  return a >> 16 == b >> 16;
+}
+
+/* Fills .domain, .seat and .bound of all ranks: ranks of one host are a domain. */
+grove_status grove_topo_seat(const grove_fact *facts, int nranks, grove_place *place);
+
 /* Fills .node, .local, the table of nodes and .socket of all ranks from .domain, .bound and the
- * overrides, and returns the number of nodes. `node_map` "" and sizes 0 mean: as found. */
+ * overrides, and returns the number of nodes. `node_map` "" and sizes 0 mean: as found. A failure
+ * changes nothing. */
 grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
                                int socket_size, int *nnodes);
 
@@ -66,6 +84,10 @@ typedef struct grove_cores {
 } grove_cores;
 
 int grove_topo_count(const grove_cores *cores);
+
+/* A number that processes of one host have in common, and of different ones not: made from the name
+ * that MPI has for the host, and from what the system tells about its start. (hardware.c) */
+uint64_t grove_topo_host(void);
 
 /* What hwloc knows of this process: the socket it is bound to (0 when it is bound to several) and
  * the processing units that it may use. */

@@ -156,8 +156,11 @@ static grove_status grow(grove_context *ctx, struct grove_windows *w, int64_t ne
 {
   int64_t bytes = w->bytes > FIRST_WINDOW ? w->bytes : FIRST_WINDOW;
   if (bytes < needed) bytes = needed;
+  grove_sentence before;
+  grove_error_keep(&before);
   grove_status status = add_window(ctx, w, bytes);
   if (status == GROVE_ERR_MPI && !w->allocates) {
+    grove_error_restore(&before);
     w->allocates = 1;
     status = add_window(ctx, w, bytes);
   }

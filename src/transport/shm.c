@@ -173,6 +173,16 @@ static int64_t lay_out(char *base, grove_shm *shm, const grove_shm_plan *plan, i
   return l.at;
 }
 
+/* Where there is no room the messages go another way. */
+static int take_block(grove_shm *shm, int64_t bytes)
+{
+  grove_sentence before;
+  grove_error_keep(&before);
+  if (grove_arena_alloc(shm->ctx->arena, bytes, &shm->block) == GROVE_OK) return 1;
+  grove_error_restore(&before);
+  return 0;
+}
+
 static grove_status lay_out_block(grove_shm *shm, const grove_shm_plan *plan)
 {
   grove_status status = GROVE_OK;
@@ -182,7 +192,7 @@ static grove_status lay_out_block(grove_shm *shm, const grove_shm_plan *plan)
   if (plan->nareas > 0) GROVE_NEW(shm->areas, plan->nareas);
   if (needed) {
     int64_t bytes = lay_out(NULL, shm, plan, areas);
-    shm->usable = grove_arena_alloc(shm->ctx->arena, bytes, &shm->block) == GROVE_OK;
+    shm->usable = take_block(shm, bytes);
   }
   if (shm->block) {
     char *base = shm->block->memory;

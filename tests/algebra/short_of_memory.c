@@ -1,9 +1,6 @@
 /* A rank that runs out of memory while a forest is made from others, at each of its larger
  * allocations in turn: all ranks get GROVE_ERR_MEMORY and one sentence, nobody is left waiting, no
- * output is set, and with enough memory the same call succeeds. (scarce.h)
- *
- * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
- * and the parcels of an exchange, whose size a rank learns only when they come. */
+ * output is set, and with enough memory the same call succeeds. (scarce.h) */
 #include "algebra.h"
 #include "check.h"
 #include "scarce.h"
@@ -124,6 +121,7 @@ static int fail_one(const place *p, construction *make, int bad, int64_t number)
 {
   grove_forest *f = plant(p, bad), *out = NULL;
   scarce.met = 0;
+  scarce.least = LARGE_BYTES;
   scarce.fail = number;
   scarce.armed = p->rank == bad;
   grove_status status = make(p, f, &out);

@@ -1,8 +1,10 @@
 /* Things that outlive MPI, as in the destructors of globals: they may still be freed, in any state
- * and order. MPI is not called any more. */
+ * and order. Whatever else needs MPI is refused, with a sentence. MPI is not called any more. */
 #include "calls.h"
 #include "check.h"
 #include "places.h"
+
+#include <string.h>
 
 /* Every state that an operation may be in, for every kind. */
 typedef enum state { FRESH, IDLE, ACTIVE, TESTED, BEGUN, STATES } state;
@@ -121,6 +123,72 @@ static void free_operations(world *w)
   for (int i = 0; i < 3; i++) CHECK_OK(grove_op_free(&w->bundle[i]));
 }
 
+/* ---- what is refused ---- */
+
+static void refused(grove_status status, const char *call)
+{
+  CHECK(status == GROVE_ERR_STATE, "%s: %s", call, grove_status_name(status));
+  CHECK(strstr(grove_last_error(), "MPI_Finalize"), "%s: '%s'", call, grove_last_error());
+}
+
+/* What is complete may still be waited for: that is known without MPI. */
+static void refused_unless_complete(grove_status status, const char *call)
+{
+  if (status != GROVE_OK) refused(status, call);
+}
+
+static void refuse_operation(thing *t)
+{
+  int done = 0;
+  switch (t->s) {
+  case FRESH:
+  case IDLE: refused(grove_start(t->op), "grove_start"); break;
+  case ACTIVE:
+    refused_unless_complete(grove_test(t->op, &done), "grove_test");
+    if (!done) refused_unless_complete(grove_wait(t->op), "grove_wait");
+    break;
+  case BEGUN: refused_unless_complete(grove_end(&t->op), "grove_end"); break;
+  default: break;
+  }
+}
+
+static void refuse_new_ones(world *w)
+{
+  thing *t = &w->thing[0];
+  grove_op *op = NULL;
+  for (int k = 0; k < OP_KINDS; k++)
+    for (op_form how = 0; how < OP_FORMS; how++) {
+      op_call c = call_of(w, t);
+      c.kind = (op_kind)k;
+      c.unit = MPI_INT; /* the other one is gone */
+      c.op = MPI_REPLACE;
+      refused(call_in_form(&c, how, &op), kind_name(c.kind));
+    }
+  grove_op *list[2] = {w->thing[0].op, w->thing[1].op};
+  refused(grove_op_bundle(2, list, &op), "grove_op_bundle");
+  refused(grove_start(w->bundle[0]), "grove_start of a bundle");
+  CHECK(op == NULL, "an output was set by a call that failed");
+}
+
+static void refuse_collective_calls(world *w)
+{
+  grove_forest *f = NULL;
+  grove_machine *m = NULL;
+  void *memory = NULL;
+  int64_t number = w->p.rank;
+  refused(grove_forest_set_up(w->bare), "grove_forest_set_up");
+  refused(grove_forest_multi(w->forest, &f), "grove_forest_multi");
+  refused(grove_forest_inverse(w->forest, &f), "grove_forest_inverse");
+  refused(grove_forest_match(w->p.ctx, 1, &number, 1, &number, &f), "grove_forest_match");
+  refused(grove_forest_explain(w->forest, 8, stdout), "grove_forest_explain");
+  refused(grove_context_set(w->p.ctx, "spin", "0"), "grove_context_set");
+  refused(grove_context_use_machine(w->p.ctx, NULL), "grove_context_use_machine");
+  refused(grove_machine_measure(w->p.ctx, &m), "grove_machine_measure");
+  refused(grove_alloc(w->p.ctx, 8, &memory), "grove_alloc");
+  refused(grove_dealloc(w->p.ctx, NULL), "grove_dealloc");
+  CHECK(!f && !m && !memory, "an output was set by a call that failed");
+}
+
 int main(int argc, char **argv)
 {
   enum { WORLDS = 4 };
@@ -131,7 +199,12 @@ int main(int argc, char **argv)
   free_operations(&w[1]);
   /* All have started all: nobody finalizes while another rank still owes it a message. */
   int status = test_end();
-  test_case(WORLDS); /* the watchdog goes on */
+  test_case(WORLDS);                 /* the watchdog goes on */
+  for (int i = 2; i < WORLDS; i++) { /* which have all that they had */
+    refuse_new_ones(&w[i]);
+    refuse_collective_calls(&w[i]);
+    for (int k = 0; k < OP_KINDS * STATES; k++) refuse_operation(&w[i].thing[k]);
+  }
   for (int i = 0; i < WORLDS; i++) {
     if (i % 2) free_owners(&w[i]);
     free_operations(&w[i]);

@@ -280,6 +280,10 @@ static void mistakes_are_local(const place *p, known *k, int check)
 {
   const ring *x = &k->all;
   if (p->rank == 0) {
+    MPI_Datatype never_committed;
+    MPI_Type_contiguous(1, MPI_INT64_T, &never_committed);
+    refused(x, never_committed, x->root, x->leaf);
+    MPI_Type_free(&never_committed);
     refused(x, MPI_INT64_T, NULL, x->leaf);
     refused(x, MPI_INT64_T, x->root, NULL);
     refused(x, MPI_DATATYPE_NULL, x->root, x->leaf);

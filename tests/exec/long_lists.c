@@ -1,5 +1,6 @@
 /* Lists that are too long to be numbered, beside others that are not: the former travel as they
- * are, and both ends of every message see it alike. The limit, of 2^31 entries, is made small: this
+ * are, and both ends of every message see it alike. Where a route does not serve such lists another
+ * one does, and no sentence tells of it. The limit, of 2^31 entries, is made small: this
  * program has its own copy of the sources that know it. */
 #include "check.h"
 #include "exercise.h"
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
   units *types = units_create();
   for (int64_t n = GROVE_LIST_MOST - 1; n <= GROVE_LIST_MOST + 1; n++) counts(&p, n);
   for (int64_t i = 0; i < test_samples(12); i++) run(&p, types, i);
+  CHECK(!*grove_last_error(), "no call has failed, but '%s'", grove_last_error());
   units_free(types);
   place_free(&p);
   return test_end();

@@ -1,6 +1,6 @@
 /* Units that are legal and rare: made of Fortran's parametrised types, with empty blocks, of one C
- * type under several names, by constructors with large counts, with parts very far apart, never
- * committed, or too large. */
+ * type under several names, by constructors with large counts, with parts very far apart, or too
+ * large. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "check.h"
 #include "places.h"
@@ -214,17 +214,7 @@ static void large_counts(const bench *b)
 }
 #endif
 
-/* The user forgot; what Grove uses is a committed copy. */
-static void never_committed(const bench *b)
-{
-  MPI_Datatype type;
-  MPI_Type_contiguous(4, MPI_INT, &type);
-  works(b, (unit){"4 int", I32, 4, {0, 4, 8, 12}, 16}, type);
-  MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &type);
-  works(b, (unit){"double, gap, double", F64, 2, {0, 24}, 32}, type);
-}
-
-/* ---- large units, never committed ---- */
+/* ---- large units ---- */
 
 /* A unit of n ints, `stride` apart, joined to the next rank's. */
 static void large_unit(const place *p, int n, int stride)
@@ -240,6 +230,7 @@ static void large_unit(const place *p, int n, int stride)
     leaf[i] = -1;
   }
   MPI_Type_vector(n, 1, stride, MPI_INT, &type);
+  MPI_Type_commit(&type);
   CHECK_OK(grove_forest_create(p->ctx, &f));
   CHECK_OK(grove_forest_set_graph(f, 1, 1, NULL, &(grove_root){next, 0}));
   CHECK_OK(grove_forest_set_up(f));
@@ -379,7 +370,6 @@ static void try_units(const place *p)
   empty_blocks(&b);
   several_names(&b);
   large_counts(&b);
-  never_committed(&b);
   far_apart(&b);
   too_large_units(&b);
   CHECK_OK(grove_forest_free(&b.forest));

@@ -172,6 +172,25 @@ static void bad_types_and_operations(const place *p, const units *types)
   ring_close(&x);
 }
 
+/* Two derived types as their constructors leave them, on all ranks or on one. */
+static void never_committed(const place *p)
+{
+  ring x = open_with_all_arrays(p);
+  MPI_Datatype type[2];
+  MPI_Type_contiguous(1, MPI_INT64_T, &type[0]);
+  MPI_Type_vector(2, 1, 3, MPI_INT32_T, &type[1]);
+  for (int bad = -1; bad < p->size; bad++)
+    for (int i = 0; i < 2; i++) {
+      op_call c = ring_call(&x);
+      if (bad < 0 || bad == p->rank) c.unit = type[i];
+      all_refuse(p, c, ALL_KINDS);
+      CHECK(strstr(grove_last_error(), "MPI_Type_commit"), "why? '%s'", grove_last_error());
+    }
+  works_for_all(&x);
+  ring_close(&x);
+  for (int i = 0; i < 2; i++) MPI_Type_free(&type[i]);
+}
+
 /* NULL for an array that has entries, on one rank: the others hear of it. On a forest of its own:
  * where a kind of one shot has been used before, begin is local, and so is its failure. */
 static void bad_on_one_rank(const place *p)
@@ -260,6 +279,7 @@ int main(int argc, char **argv)
   forest_not_set_up(&p);
   different_calls(&p);
   bad_types_and_operations(&p, types);
+  never_committed(&p);
   bad_on_one_rank(&p);
   no_output(&p);
   for (op_kind k = 0; k < OP_KINDS; k++) {

@@ -1,10 +1,7 @@
 /* A rank that runs out of memory while it builds a plan, at each of its larger allocations in turn:
  * it says so, nobody is left waiting, and with enough memory the plan is built after all. Others
  * get the same error, or have their part if the failure came after all was said. The linker puts
- * the allocations below in the place of Grove's.
- *
- * Left out are the few bytes of an agreement, without which no rank can tell the others anything,
- * and the parcels of an exchange, whose size a rank learns only when they come. */
+ * the allocations below in the place of Grove's. */
 #include "check.h"
 #include "places.h"
 #include "route/clerks.h"
@@ -19,7 +16,6 @@ static struct {
   int armed;
   int64_t met;  /* larger allocations so far */
   int64_t fail; /* the number of the one that fails */
-  int parcel;   /* the next larger one is not meant */
 } scarce;
 
 void *__real_calloc(size_t count, size_t bytes);
@@ -31,10 +27,7 @@ void *__wrap_realloc(void *old, size_t bytes);
 
 static int runs_out(size_t bytes)
 {
-  if (!scarce.armed || bytes < LARGE_BYTES) return 0;
-  int parcel = scarce.parcel;
-  scarce.parcel = 0;
-  return !parcel && scarce.met++ == scarce.fail;
+  return scarce.armed && bytes >= LARGE_BYTES && scarce.met++ == scarce.fail;
 }
 
 void *__wrap_calloc(size_t count, size_t bytes)
@@ -50,13 +43,6 @@ void *__wrap_malloc(size_t bytes)
 void *__wrap_realloc(void *old, size_t bytes)
 {
   return runs_out(bytes) ? NULL : __real_realloc(old, bytes);
-}
-
-/* MPI's profiling interface: here Grove asks how much memory a parcel needs that comes. */
-GROVE_API int MPI_Get_count(const MPI_Status *about, MPI_Datatype type, int *count)
-{
-  scarce.parcel = 1;
-  return PMPI_Get_count(about, type, count);
 }
 
 /* All ranks need many values of all others, some several times. */

@@ -1,5 +1,6 @@
-/* Memory that runs out at one of the larger allocations. Included by one file of a program that is
- * linked with --wrap=calloc,--wrap=malloc, so that these stand in the place of Grove's.
+/* Memory that runs out at one allocation, or at one of the larger ones. Included by one file of a
+ * program that is linked with --wrap=calloc,--wrap=malloc,--wrap=realloc, so that these stand in
+ * the place of Grove's.
  */
 #ifndef TEST_SCARCE_H
 #define TEST_SCARCE_H
@@ -13,21 +14,21 @@ enum { LEAVES = 5000, LARGE_BYTES = LEAVES };
 
 static struct {
   int armed;
-  int64_t met;  /* larger allocations so far */
+  size_t least; /* bytes of those that are counted */
+  int64_t met;  /* so far */
   int64_t fail; /* the number of the one that fails */
-  int parcel;   /* the next one is not meant */
 } scarce;
 
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_malloc(size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_malloc(size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
 
 static int runs_out(size_t bytes)
 {
-  int parcel = scarce.parcel;
-  scarce.parcel = 0;
-  return scarce.armed && !parcel && bytes >= LARGE_BYTES && scarce.met++ == scarce.fail;
+  return scarce.armed && bytes >= scarce.least && scarce.met++ == scarce.fail;
 }
 
 void *__wrap_calloc(size_t count, size_t bytes)
@@ -40,11 +41,9 @@ void *__wrap_malloc(size_t bytes)
   return runs_out(bytes) ? NULL : __real_malloc(bytes);
 }
 
-/* MPI's profiling interface: here Grove asks how much memory a parcel needs that comes. */
-GROVE_API int MPI_Get_count(const MPI_Status *about, MPI_Datatype type, int *count)
+void *__wrap_realloc(void *old, size_t bytes)
 {
-  scarce.parcel = 1;
-  return PMPI_Get_count(about, type, count);
+  return runs_out(bytes) ? NULL : __real_realloc(old, bytes);
 }
 
 #endif

@@ -187,14 +187,53 @@ static void wrong_maps(void)
   check_refused("0,0.5", 2, 1);
 }
 
-/* What hwloc says of this host cannot be known here, but some things cannot be. */
+/* ---- hosts ---- */
+
+/* Ranks of one host have seats in the order of their ranks; hosts are numbered by their first. */
+static void check_seats(rng *r)
+{
+  grove_fact facts[MOST_RANKS];
+  grove_place place[MOST_RANKS];
+  uint64_t host[MOST_RANKS];
+  int n = (int)rng_between(r, 1, MOST_RANKS), hosts = (int)rng_between(r, 1, n), domains = 0;
+  for (int i = 0; i < hosts; i++) host[i] = rng_next(r);
+  for (int i = 0; i < n; i++)
+    facts[i] = grove_fact_of(host[rng_below(r, hosts)], (int)rng_below(r, 4));
+  CHECK_OK(grove_topo_seat(facts, n, place));
+  for (int i = 0; i < n; i++) {
+    int first = 0, seat = 0;
+    while (!grove_fact_same_host(facts[first], facts[i])) first++;
+    for (int k = 0; k < i; k++) seat += grove_fact_same_host(facts[k], facts[i]);
+    int domain = first < i ? place[first].domain : domains++;
+    CHECK(place[i].domain == domain, "rank %d: domain %d, not %d", i, place[i].domain, domain);
+    CHECK(place[i].seat == seat, "rank %d: seat %d, not %d", i, place[i].seat, seat);
+    CHECK(place[i].bound == (int)(facts[i] & 3), "rank %d: socket %d", i, place[i].bound);
+  }
+}
+
+static int loads; /* of the machine's topology, which takes milliseconds */
+
+int __real_hwloc_topology_load(void *topology);
+GROVE_API int __wrap_hwloc_topology_load(void *topology); /* MPI knows it too */
+
+int __wrap_hwloc_topology_load(void *topology)
+{
+  loads++;
+  return __real_hwloc_topology_load(topology);
+}
+
+/* What is found on this host cannot be known here, but some things cannot be. */
 static void looks(void)
 {
   int socket = -1;
   grove_cores cores;
-  CHECK_OK(grove_topo_look(&socket, &cores));
-  CHECK(socket >= 0 && grove_topo_count(&cores) >= 1, "socket %d, %d cores", socket,
-        grove_topo_count(&cores));
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(grove_topo_look(&socket, &cores));
+    CHECK(socket >= 0 && grove_topo_count(&cores) >= 1, "socket %d, %d cores", socket,
+          grove_topo_count(&cores));
+  }
+  CHECK(loads == 1, "the machine was looked at %d times", loads);
+  CHECK(grove_topo_host() == grove_topo_host(), "this host has two numbers");
 }
 
 int main(int argc, char **argv)
@@ -209,6 +248,7 @@ int main(int argc, char **argv)
     machine m;
     draw(&r, &m);
     check_machine(&m);
+    check_seats(&r);
   }
   return test_end();
 }

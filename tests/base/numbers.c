@@ -1,6 +1,6 @@
 /* Numbers as text: what is taken for one, what is wrong with the rest, and how they are written. */
+#include "base/number.h"
 #include "check.h"
-#include "model/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static void prints(void)
 
 int main(int argc, char **argv)
 {
-  test_begin(&argc, &argv, "model/numbers");
+  test_begin(&argc, &argv, "base/numbers");
   reads();
   prints();
   return test_end();

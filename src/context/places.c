@@ -1,0 +1,203 @@
+/* Who sits where. Every rank tells all others which host it is on and which socket it is bound to,
+ * 8 bytes that are kept only while this lasts. From that each knows who shares its host; the lowest
+ * rank there, the leader, makes the memory that they share, and writes the table into it that has a
+ * row for every rank. So a million ranks cost a host megabytes, not every rank.
+ *
+ * MPI's own call for this, MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, has no form that does not
+ * block. It goes by the names of hosts, as this does. Whether the ranks of a host can in fact share
+ * memory (a container may have its own) is seen when they try.
+ */
+#include "context/context.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the leader tells the others of its host. */
+typedef struct word {
+  char name[GROVE_SEGMENT_NAME]; /* of the segment; "": there is none */
+  int cores;                     /* that they have together */
+} word;
+
+/* ---- facts ---- */
+
+/* A machine that hwloc cannot read counts as one socket with too few cores: waiting then yields. */
+static grove_fact look_around(grove_cores *cores)
+{
+  grove_sentence before;
+  int socket = 0;
+  grove_error_keep(&before);
+  if (grove_topo_look(&socket, cores) != GROVE_OK) {
+    *cores = (grove_cores){{0}};
+    socket = 0;
+    grove_error_restore(&before);
+  }
+  return grove_fact_of(grove_topo_host(), socket);
+}
+
+/* Everybody's facts. `facts` is left to MPI after a timeout. */
+static grove_status gather_facts(grove_context *ctx, grove_fact mine, grove_fact *facts)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  ctx->step.in[0] = (int64_t)mine;
+  GROVE_TRY_MPI(
+    MPI_Iallgather(ctx->step.in, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+fail:
+  return status;
+}
+
+/* The next rank of this host behind `rank`, or -1. */
+static int next_guest(const grove_context *ctx, const grove_fact *facts, int rank)
+{
+  for (int r = rank + 1; r < ctx->size; r++)
+    if (grove_fact_same_host(facts[r], facts[ctx->rank])) return r;
+  return -1;
+}
+
+static void find_seat(grove_context *ctx, const grove_fact *facts)
+{
+  ctx->topo = (grove_topo){.nranks = ctx->size, .rank = ctx->rank};
+  for (int r = next_guest(ctx, facts, -1); r >= 0; r = next_guest(ctx, facts, r)) {
+    if (r == ctx->rank) ctx->rank_in_domain = ctx->topo.domain_size;
+    ctx->topo.domain_size++;
+  }
+}
+
+/* ---- shared memory ---- */
+
+/* What earlier programs left behind is removed once a process. */
+static pthread_once_t swept = PTHREAD_ONCE_INIT;
+
+/* This rank's end of the arena; the leader makes the segment, the others are told its name. */
+static grove_status join_arena(grove_context *ctx, char *name)
+{
+  grove_status status = GROVE_OK;
+  grove_segment segment = {0};
+  size_t bytes =
+    (size_t)grove_arena_head_bytes(ctx->topo.domain_size) + (size_t)ctx->size * sizeof *ctx->place;
+  if (ctx->rank_in_domain == 0) {
+    pthread_once(&swept, grove_segment_sweep);
+    GROVE_TRY(grove_segment_create(bytes, name, &segment));
+  } else {
+    GROVE_TRY(grove_segment_attach(name, bytes, &segment));
+  }
+  GROVE_TRY(grove_arena_create(&segment, ctx->topo.domain_size, ctx->rank_in_domain, &ctx->arena));
+  return GROVE_OK;
+fail:
+  grove_segment_free(&segment);
+  return status;
+}
+
+/* Ranks that cannot share memory do without. */
+static void try_arena(grove_context *ctx, char *name)
+{
+  grove_sentence before;
+  grove_error_keep(&before);
+  if (join_arena(ctx, name) != GROVE_OK) grove_error_restore(&before);
+}
+
+/* ---- leaders and the others ---- */
+
+/* What travels lies in the step of the context: after a timeout MPI may still use it. */
+static grove_status send(grove_context *ctx, const void *data, size_t bytes, int to)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  memcpy(ctx->step.text, data, bytes);
+  GROVE_TRY_MPI(
+    MPI_Isend(ctx->step.text, (int)bytes, MPI_BYTE, to, GROVE_TAG_SEAT, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+fail:
+  return status;
+}
+
+static grove_status receive(grove_context *ctx, void *data, size_t bytes, int from)
+{
+  grove_status status = GROVE_OK;
+  MPI_Request request;
+  GROVE_TRY_MPI(
+    MPI_Irecv(ctx->step.text, (int)bytes, MPI_BYTE, from, GROVE_TAG_SEAT, ctx->comm, &request));
+  GROVE_TRY(grove_context_wait(ctx, &request));
+  memcpy(data, ctx->step.text, bytes);
+fail:
+  return status;
+}
+
+static grove_status lead(grove_context *ctx, const grove_fact *facts, const grove_cores *mine,
+                         word *out)
+{
+  grove_status status = GROVE_OK;
+  grove_cores all = *mine, theirs;
+  for (int r = next_guest(ctx, facts, ctx->rank); r >= 0; r = next_guest(ctx, facts, r)) {
+    GROVE_TRY(receive(ctx, &theirs, sizeof theirs, r));
+    for (int i = 0; i < GROVE_CORE_WORDS; i++) all.word[i] |= theirs.word[i];
+  }
+  out->cores = grove_topo_count(&all);
+  try_arena(ctx, out->name);
+  if (!ctx->arena) out->name[0] = '\0';
+  for (int r = next_guest(ctx, facts, ctx->rank); r >= 0; r = next_guest(ctx, facts, r))
+    GROVE_TRY(send(ctx, out, sizeof *out, r));
+fail:
+  return status;
+}
+
+static grove_status follow(grove_context *ctx, int leader, const grove_cores *mine, word *out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(send(ctx, mine, sizeof *mine, leader));
+  GROVE_TRY(receive(ctx, out, sizeof *out, leader));
+  if (out->name[0]) try_arena(ctx, out->name);
+fail:
+  return status;
+}
+
+/* ---- the table ---- */
+
+/* In the arena it has one writer. */
+static grove_status fill_table(grove_context *ctx, const grove_fact *facts, int64_t *nnodes)
+{
+  grove_status status = GROVE_OK;
+  if (ctx->arena)
+    ctx->place = (grove_place *)grove_arena_rest(ctx->arena);
+  else
+    GROVE_NEW(ctx->place, ctx->size);
+  ctx->topo.place = ctx->place;
+  if (!ctx->arena || ctx->rank_in_domain == 0)
+    GROVE_TRY(grove_topo_seat(facts, ctx->size, ctx->place));
+  GROVE_TRY(grove_context_assign_nodes(ctx, nnodes));
+fail:
+  return status;
+}
+
+/* Where not all ranks of the host have come to the arena, none has it. */
+static grove_status keep_or_leave_arena(grove_context *ctx, const grove_fact *facts)
+{
+  int64_t nnodes = 0;
+  if (!ctx->arena || grove_arena_is_full(ctx->arena)) return GROVE_OK;
+  ctx->topo.place = ctx->place = NULL;
+  grove_arena_free(&ctx->arena);
+  return fill_table(ctx, facts, &nnodes);
+}
+
+grove_status grove_context_find_places(grove_context *ctx, grove_status mine, grove_fact *facts,
+                                       int64_t *nnodes, grove_status *later)
+{
+  grove_status status = GROVE_OK;
+  grove_cores cores;
+  word w = {.name = ""};
+  GROVE_TRY(gather_facts(ctx, look_around(&cores), facts));
+  find_seat(ctx, facts);
+  int leads = ctx->rank_in_domain == 0;
+  status =
+    leads ? lead(ctx, facts, &cores, &w) : follow(ctx, next_guest(ctx, facts, -1), &cores, &w);
+  ctx->topo.cores = w.cores;
+  if (status == GROVE_OK && mine == GROVE_OK) mine = fill_table(ctx, facts, nnodes);
+  if (status == GROVE_OK) status = grove_context_agree(ctx, mine, nnodes, 1);
+  if (leads && w.name[0]) grove_segment_unlink(w.name); /* whoever can has opened it */
+  GROVE_TRY(status);
+  *later = keep_or_leave_arena(ctx, facts);
+fail:
+  return status;
+}
