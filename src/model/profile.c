@@ -7,8 +7,8 @@
  * between two lines, has no such line. Somebody may have added rows since, before it or behind it;
  * fewer than N there must not be. docs/machines.md has every term.
  */
-#include "model/digest.h"
 #include "base/number.h"
+#include "model/digest.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

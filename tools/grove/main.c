@@ -1,7 +1,7 @@
 #include "grove/command.h"
 
-#include "grove.h"
 #include "base/number.h"
+#include "grove.h"
 
 #include <math.h>
 #include <string.h>
