@@ -85,7 +85,7 @@ static void finds_pieces(void)
       CHECK(piece[k].from == truths[i].from[k], "piece %d from %g, not %g", k, piece[k].from,
             truths[i].from[k]);
     CHECK(count_off(&truths[i], piece, pieces, 1e-6) == 0, "not the line");
-    for (int round = 0; round < test_samples(50); round++) {
+    for (int round = 0; round < test_samples(20); round++) {
       n = make(&truths[i], &state, 0.05, round % 3, sample);
       pieces = grove_fit_pieces(sample, n, 3, piece);
       int off = count_off(&truths[i], piece, pieces, 0.25), most = round % 3 ? 8 : 1;
@@ -98,7 +98,7 @@ static void finds_pieces(void)
 static void shrugs_off_outliers(void)
 {
   uint64_t state = test_seed() + 1;
-  for (int round = 0; round < test_samples(200); round++) {
+  for (int round = 0; round < test_samples(80); round++) {
     grove_sample p[40];
     test_case(round);
     for (int i = 0; i < 40; i++)

@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     test_case(i);
     subject s = subject_open(sizes[i / 2], i % 2 * 3);
     rng r = rng_from(test_seed(), (uint64_t)i);
-    for (int64_t k = 0; k < test_samples(15); k++) {
+    for (int64_t k = 0; k < test_samples(8); k++) {
       list l;
       grove_shape shape;
       draw(&r, (int)((i + k) % KINDS), &l);
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     grove_mover_free(&s.mix);
   }
   for (int f = 0; f <= GROVE_SHAPE_LISTED; f++)
-    CHECK(forms[f] > 10 || test_samples(15) < 15, "only %lld shapes were %s", (long long)forms[f],
+    CHECK(forms[f] > 10 || test_samples(8) < 8, "only %lld shapes were %s", (long long)forms[f],
           grove_shape_form_name(f));
   return test_end();
 }
