@@ -218,6 +218,8 @@ static void abreast(void)
   grove_unit u;
   MPI_Type_vector(3, 1, 50, MPI_INT, &t);
   MPI_Type_create_resized(t, 0, 4, &column);
+  MPI_Type_commit(&t);
+  MPI_Type_commit(&column);
   CHECK_OK(grove_unit_create(column, MPI_COMM_SELF, &u));
   CHECK(grove_unit_abreast(&u, 1000) == 50, "%lld columns",
         (long long)grove_unit_abreast(&u, 1000));
@@ -228,6 +230,7 @@ static void abreast(void)
   CHECK(grove_unit_abreast(&u, 1000) == 1000, "whole ones do not fit");
   grove_unit_free(&u);
   MPI_Type_create_resized(t, 0, 0, &column);
+  MPI_Type_commit(&column);
   CHECK_OK(grove_unit_create(column, MPI_COMM_SELF, &u));
   CHECK(grove_unit_abreast(&u, 1000) == 1, "all in one place");
   grove_unit_free(&u);
