@@ -6,15 +6,6 @@
 
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-GROVE_API const char *__asan_default_options(void);
-/* Where memory is asked for in vain, NULL is wanted, not a report. */
-const char *__asan_default_options(void)
-{
-  return "allocator_may_return_null=1";
-}
-#endif
-
 /* ---- the forests ---- */
 
 /* Leaf j is slot 2 j, joined to root 2 j of the next rank: the odd ones are free. */

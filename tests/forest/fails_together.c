@@ -6,15 +6,6 @@
 
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-GROVE_API const char *__asan_default_options(void);
-/* What is wanted here is calloc's NULL, not a report. */
-const char *__asan_default_options(void)
-{
-  return "allocator_may_return_null=1";
-}
-#endif
-
 /* More entries than any machine maps, but no more than 64 bits count. */
 static const int64_t enormous = (int64_t)1 << 50;
 
