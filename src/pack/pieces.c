@@ -28,6 +28,23 @@ fail:
   return status;
 }
 
+/* MPICH packs a long double as a number: on x86 its last six bytes, which mean nothing, stay what
+ * they were in the message. They are taken to stand behind the others, as in memory. */
+static grove_status place_padding(const grove_unit *unit, unsigned char *memory,
+                                  unsigned char *packed, int32_t *place)
+{
+  grove_status status = GROVE_OK;
+  int position = 0;
+  memset(memory, 0, (size_t)unit->true_extent);
+  memset(packed, 1, (size_t)unit->bytes);
+  GROVE_TRY_MPI(MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes, &position,
+                         unit->comm));
+  for (int64_t k = 1; k < unit->bytes; k++)
+    if (packed[k] == 1) place[k] = place[k - 1] + 1;
+fail:
+  return status;
+}
+
 static grove_status find_places(const grove_unit *unit, int32_t *place)
 {
   grove_status status = GROVE_OK;
@@ -36,6 +53,7 @@ static grove_status find_places(const grove_unit *unit, int32_t *place)
   GROVE_NEW(packed, unit->bytes);
   for (int shift = 0; (unit->true_extent - 1) >> shift > 0 || shift == 0; shift += 8)
     GROVE_TRY(ask(unit, shift, memory, packed, place));
+  GROVE_TRY(place_padding(unit, memory, packed, place));
 fail:
   free(memory);
   free(packed);

@@ -12,7 +12,7 @@
 static int failure = MPI_SUCCESS;
 
 /* First as it is told, then otherwise. */
-int MPI_Reduce_local(const void *in, void *inout, int n, MPI_Datatype type, MPI_Op op)
+GROVE_API int MPI_Reduce_local(const void *in, void *inout, int n, MPI_Datatype type, MPI_Op op)
 {
   int code = failure;
   if (code == MPI_SUCCESS) return PMPI_Reduce_local(in, inout, n, type, op);
