@@ -25,7 +25,7 @@ bad() {
   [[ ! -s $work/out ]] || fail 'it wrote to standard output'
   sentences=$(grep -c '^grove' "$work/err" || true)
   ((sentences == 1)) || fail "$sentences sentences, not one"
-  grep '^grove' "$work/err" | grep -qFe "$word" || fail "the sentence does not name $word"
+  grep '^grove' "$work/err" | grep -Fe "$word" >/dev/null || fail "the sentence does not name $word"
 }
 
 launch() {
@@ -51,7 +51,7 @@ valid_json() {
 
 # number NAME [WHICH]: the value of the first, second, ... field of this name.
 number() {
-  grep -o "\"$1\": [^,}]*" "$work/out" | sed -n "${2:-1}{s/.*: //p;q;}"
+  grep -o "\"$1\": [^,}]*" "$work/out" | sed -n "${2:-1}s/.*: //p"
 }
 
 # counts NAME VALUE...: fields of the first route, or of what WHICH says.
@@ -157,7 +157,7 @@ for pattern in 7-point 27-point random; do
     valid_json
     counts pattern "\"$pattern\"" ranks $ranks route '"standard"' verified true size 5
     for name in median_seconds setup_seconds ${back:+reduce_median_seconds}; do
-      number "$name" | grep -qE '^[0-9.e+-]+$' || fail "$name is no number"
+      number "$name" | grep -E '^[0-9.e+-]+$' >/dev/null || fail "$name is no number"
     done
     [[ $(number median_seconds) != 0 || $ranks == 1 ]] || fail 'an exchange took no time'
     counts off_node_messages 0 off_node_bytes 0 # one host

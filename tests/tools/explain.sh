@@ -30,7 +30,7 @@ bad() {
 
 # number NAME: the value of the first field of this name.
 number() {
-  grep -o "\"$1\": [^,}]*" "$work/out" | sed -n '1{s/.*: //p;q;}'
+  grep -o "\"$1\": [^,}]*" "$work/out" | sed -n '1s/.*: //p'
 }
 
 counts() {

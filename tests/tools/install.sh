@@ -77,9 +77,10 @@ fi
 cmp -s include/grove.h "$stage/include/grove.h" || fail 'another header is installed'
 cmp -s LICENSE "$stage/share/doc/grove/LICENSE" || fail 'another licence is installed'
 
-readelf -d "$lib/libgrove.so" | grep -q "SONAME.*\[$soname\]" || fail "the soname is not $soname"
+readelf -d "$lib/libgrove.so" | grep "SONAME.*\[$soname\]" >/dev/null ||
+  fail "the soname is not $soname"
 for file in "$lib/libgrove.so" "$stage/bin/grove"; do
-  if readelf -d "$file" | grep -E 'RPATH|RUNPATH' | grep -qFe "$BUILD" -e "$source"; then
+  if readelf -d "$file" | grep -E 'RPATH|RUNPATH' | grep -Fe "$BUILD" -e "$source" >/dev/null; then
     fail "$file looks for libraries in the build tree"
   fi
 done
@@ -88,7 +89,8 @@ whole='(^|[^[:alnum:]}/._-])'
 if grep -rlIEe "$whole$BUILD" -e "$whole$source" -e "$whole$work" "$stage" >"$work/log"; then
   fail "the build tree is named in $(<"$work/log")"
 fi
-"$stage/bin/grove" --version | grep -qF "grove $version" || fail 'the command does not run'
+"$stage/bin/grove" --version | grep -F "grove $version" >/dev/null ||
+  fail 'the command does not run'
 
 # What is exported is what the header declares.
 sed -nE 's/^GROVE_API .*[ *](grove_[a-z0-9_]+)\(.*/\1/p' include/grove.h | sort >"$work/declared"
@@ -143,7 +145,7 @@ runs() {
 
 # needs PROGRAM: does it load the shared library?
 needs() {
-  readelf -d "$1" | grep -q "NEEDED.*\[$soname\]"
+  readelf -d "$1" | grep "NEEDED.*\[$soname\]" >/dev/null
 }
 
 # --- through pkg-config, from where it was staged ---
@@ -174,7 +176,8 @@ unset LD_LIBRARY_PATH
 prefix="$work/real prefix" # with a blank
 quiet cmake --install "$BUILD" --prefix "$prefix"
 PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig pkg-config --variable=prefix grove >"$work/log"
-sed 's/\\//g' "$work/log" | grep -qxF "$prefix" || fail "pkg-config thinks it is in $(<"$work/log")"
+sed 's/\\//g' "$work/log" | grep -xF "$prefix" >/dev/null ||
+  fail "pkg-config thinks it is in $(<"$work/log")"
 
 # consumer LANGUAGE FILE: a project of this language alone, which names no MPI.
 consumer() {

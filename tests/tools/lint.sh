@@ -122,9 +122,9 @@ $3" "$tree/$1"
 }
 
 plant
-lint layers getenv blocking prose changelog
+lint layers getenv blocking pipes prose changelog
 [[ $status == 0 ]] || fail 'a clean tree should pass'
-[[ $(cat "$output") == '5 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
+[[ $(cat "$output") == '6 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
 echo 'a clean tree passes'
 
 at src/plan/plan.h 3 '#include "exec/op.h"'
@@ -220,6 +220,22 @@ done
 lint blocking
 [[ $status == 0 ]] || fail 'what does not block is allowed, and two files may'
 echo "blocking: $((${#expected[@]} / 2)) calls that block are found, those that do not are not"
+
+plant
+sed 's/^  //; s/then/|/' >"$tree/early" <<'EOF'
+  #!/bin/bash
+  set -euo pipefail
+  ls then head -1
+  ls then grep -qF x || ls
+  ls then sed '1q'
+  ls then sed -n "1{p;q;}"
+  # ls then head -1
+  ls || head -1 x; head -1 x then sort
+  grep -q x y then sort; ls | sed s/quiet/q/
+EOF
+grep -v pipefail "$tree/early" >"$tree/careless"
+finds pipes early:3 early:4 early:5 early:6
+echo 'pipes: readers that go early are found, where pipefail is set'
 
 plant
 at src/exec/op.c 3 '/* blank behind */ '
@@ -378,7 +394,7 @@ fi
 lint no-such-check
 [[ $status == 2 ]] || fail 'an unknown check is wrong usage'
 lint --list
-[[ $status == 0 && $(wc -l <"$output") == 9 ]] || fail 'nine checks are listed'
+[[ $status == 0 && $(wc -l <"$output") == 10 ]] || fail 'ten checks are listed'
 echo 'wrong usage is exit status 2'
 
 if ((${#lacking[@]})); then

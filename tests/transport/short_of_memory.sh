@@ -49,7 +49,7 @@ small() {
   works 2 exec/alloc_lifetimes
   SAMPLES=500 works 4 exec/many_rounds
   SAMPLES=3000 works 3 exec/thousands_alive --print
-  read -r shm all <<<"$(over_shm | head -1)"
+  read -r shm all <<<"$(over_shm | sed -n 1p)"
   ((all == 3000 && shm > 500 && shm < all)) || fail "$shm of $all over shared memory"
   clean
 }
