@@ -21,11 +21,7 @@ fail:
 }
 
 /* Inside grove_start it would cost the usual start, which is a jump, some registers to save. */
-#if defined(__GNUC__)
-__attribute__((noinline))
-#endif
-static grove_status
-start_with_care(grove_op *op)
+__attribute__((noinline)) static grove_status start_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
