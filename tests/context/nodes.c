@@ -1,5 +1,5 @@
-/* Which ranks share a node, set by node_size and node_map and seen through what a report counts as
- * on node and off node. */
+/* Which ranks share a node, as found, or set by node_size and node_map, and seen through what a
+ * report counts as on node and off node. */
 #include "check.h"
 #include "places.h"
 #include "random.h"
@@ -27,6 +27,27 @@ static void check_nodes(const place *p, grove_forest *f, const int *node)
   CHECK_OK(grove_wait(op));
   for (int i = 0; i < p->size; i++) CHECK(all[i] == i, "from rank %d came %d", i, all[i]);
   CHECK_OK(grove_op_free(&op));
+  free(all);
+}
+
+/* A node is a host, as long as nothing else is said. */
+static void as_found(const place *p, grove_forest *f, int *node)
+{
+  char name[MPI_MAX_PROCESSOR_NAME] = "", *all = need((size_t)p->size * sizeof name);
+  int length = 0, nhosts = 0, nnodes = 0;
+  MPI_Request request;
+  MPI_Get_processor_name(name, &length);
+  MPI_Iallgather(name, sizeof name, MPI_CHAR, all, sizeof name, MPI_CHAR, p->comm, &request);
+  polite_wait(&request);
+  for (int i = 0; i < p->size; i++) {
+    int first = 0, found = -1;
+    while (strcmp(all + sizeof name * (size_t)first, all + sizeof name * (size_t)i) != 0) first++;
+    node[i] = first < i ? node[first] : nhosts++;
+    CHECK_OK(grove_context_node(p->ctx, i, &found, &nnodes));
+    CHECK(found == node[i], "rank %d is on node %d, not %d", i, found, node[i]);
+  }
+  CHECK(nnodes == nhosts, "%d nodes, not %d", nnodes, nhosts);
+  check_nodes(p, f, node);
   free(all);
 }
 
@@ -87,6 +108,7 @@ int main(int argc, char **argv)
   CHECK_OK(grove_forest_create(p.ctx, &f));
   CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLGATHER, 1));
   CHECK_OK(grove_forest_set_up(f));
+  as_found(&p, f, node);
   by_size(&p, f, node);
   int64_t cases = test_samples(6);
   for (int64_t i = 0; i < cases; i++) {

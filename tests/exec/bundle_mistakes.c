@@ -143,6 +143,30 @@ static void under_way(const place *p, team *t)
   still_works(t);
 }
 
+/* A bundle as a member: refused while it is under way, on any rank; then its members are meant,
+ * which other ranks may as well name one by one. */
+static void bundle_of_bundle(const place *p, team *t)
+{
+  grove_op *inner = team_bundle(t), *outer = NULL, *list[MEMBERS];
+  for (int early = -1; early < p->size; early++) {
+    int first = early < 0 || p->rank == early;
+    if (first) team_start(t, inner, 6);
+    refused(p, 1, &inner, GROVE_ERR_STATE);
+    if (!first) team_start(t, inner, 6);
+    CHECK_OK(grove_wait(inner));
+    team_check(t, 6);
+  }
+  team_list(t, list);
+  CHECK_OK(p->rank == 0 ? grove_op_bundle(1, &inner, &outer)
+                        : grove_op_bundle(MEMBERS, list, &outer));
+  CHECK_OK(grove_op_free(&inner));
+  team_start(t, outer, 7);
+  CHECK_OK(grove_wait(outer));
+  team_check(t, 7);
+  CHECK_OK(grove_op_free(&outer));
+  still_works(t);
+}
+
 static void begun(const place *p, team *t)
 {
   ring x = ring_sibling(&t->member[0]);
@@ -278,6 +302,7 @@ int main(int argc, char **argv)
   bad_arguments(&p, &t);
   another_context(&p, &t);
   under_way(&p, &t);
+  bundle_of_bundle(&p, &t);
   begun(&p, &t);
   different_members(&p, &t);
   wrong_times(&t);
