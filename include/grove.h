@@ -105,8 +105,9 @@ typedef enum grove_status {
 GROVE_API const char *grove_status_name(grove_status status);
 
 /* The last call of this thread that failed, as a sentence with the facts (rank, leaf, root, file,
- * line). What a call tries inside and does without, like shared memory, leaves none. Never NULL; ""
- * when nothing failed yet. Valid until this thread's next call of a Grove function. */
+ * line). What a call tries inside and does without, like shared memory, leaves none; an
+ * operation that fails while another is waited for leaves the sentence that its own wait returns.
+ * Never NULL; "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
 GROVE_API const char *grove_last_error(void);
 
 /* ---- contexts: what a communicator needs once --------------------------------------------- */
@@ -473,7 +474,8 @@ GROVE_API grove_status grove_wait(grove_op *op);
  * those who want it; inside a node, data that shared memory has no room for yet only while this
  * rank calls the library on the context. So it is with what passes through this rank on its way to
  * others (on any route but `standard`), and with the answers to those who fetch from its roots,
- * which come from a copy of the roots as they were. */
+ * which come from a copy of the roots as they were. GROVE_ERR_MEMORY: there is none to keep what
+ * others wait for, and they will not get it. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind is

@@ -91,17 +91,21 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   return flow->posted == 0 || is_taken(flow);
 }
 
-/* What the letter has from elsewhere may not be there yet: it is packed again when it leaves.
- * Without memory an array is read on that needs no packing, and what does is lost. */
-void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+/* What the letter has from elsewhere may not be there yet: it is packed again when it leaves. */
+grove_status grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
+  grove_status status = GROVE_OK;
   int i = flow->letter;
-  if (flow->done || flow->posted || flow->packed) return;
-  if (!s->staging[i]) s->staging[i] = s->saved[i] = grove_memory((size_t)flow->bytes, 1);
-  if (!s->staging[i]) return;
+  if (flow->done || flow->posted || flow->packed) return GROVE_OK;
+  if (!s->staging[i]) {
+    GROVE_NEW(s->saved[i], flow->bytes);
+    s->staging[i] = s->saved[i];
+  }
   grove_op_note(op, grove_op_pack(op, s, i));
   flow->memory = s->staging[i];
   flow->direct = flow->single = flow->in_place = 0;
+fail:
+  return status;
 }
 
 /* ---- receiving ---- */

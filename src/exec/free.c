@@ -125,7 +125,7 @@ static grove_status save_stage(grove_op *op, int k)
   for (int f = s->nflows_in; f < s->nflows; f++) {
     grove_flow *flow = &s->flows[f];
     if (later) flow->done = 0;
-    if (reads_array(&w->letters[flow->letter])) grove_flow_save(op, s, flow);
+    if (reads_array(&w->letters[flow->letter])) GROVE_TRY(grove_flow_save(op, s, flow));
   }
   for (int j = w->np2p_receives; later && j < w->np2p_receives + w->np2p_sends; j++)
     GROVE_TRY(save_message(op, s, j));
@@ -170,14 +170,24 @@ static void see_off(grove_op *op)
   }
 }
 
+/* All that it still owes others, and nothing of the user's is needed for it any more. */
+static grove_status save(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  for (int k = op->oldest; k < op->nstages; k++) GROVE_TRY(save_stage(op, k));
+  GROVE_TRY(grove_op_detach(op));
+fail:
+  return status;
+}
+
 /* From here on the operation belongs to the context, which sees its messages through; after
  * MPI_Finalize nobody does. */
 static grove_status abandon(grove_op *op, int finalized)
 {
-  grove_status status = finalized ? GROVE_OK : divert_receives(op), saved = GROVE_OK;
-  for (int k = op->oldest; k < op->nstages && !finalized && saved == GROVE_OK; k++)
-    saved = save_stage(op, k);
-  op->stuck = finalized || saved != GROVE_OK || grove_op_detach(op) != GROVE_OK;
+  grove_status status = finalized ? GROVE_OK : divert_receives(op);
+  grove_status saved = finalized ? GROVE_OK : save(op);
+  if (status == GROVE_OK) status = saved;
+  op->stuck = finalized || saved != GROVE_OK;
   for (int k = op->oldest; k < op->nstages; k++) /* its memory may go */
     for (int f = 0; f < op->stages[k].nflows; f++) op->stages[k].flows[f].single = 0;
   op->abandoned = 1;

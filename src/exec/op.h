@@ -510,7 +510,7 @@ int grove_hub_is_free(const grove_op *op);
 void grove_hub_release(grove_op *op);
 
 /* Takes a send out of the array, which may be gone a moment later. */
-void grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);
+grove_status grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow);
 
 /* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */
 void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow);

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads one number and the comma behind it; moves `at` on. -1 when there is no number. */
+/* Reads a number and moves `at` to the comma behind it, or the end. -1 when there is no number. */
 static long next_number(const char **at)
 {
   char *end = NULL;
   long number = strtol(*at, &end, 10);
   if (end == *at || (*end && *end != ',')) return -1;
-  *at = *end ? end + 1 : end;
+  *at = end;
   return number;
 }
 
@@ -19,12 +19,13 @@ static grove_status read_map(grove_place *place, int nranks, const char *map)
   grove_status status = GROVE_OK;
   const char *at = map;
   int rank = 0;
-  for (; *at; rank++) {
+  do {
     long node = next_number(&at);
     GROVE_CHECK(node >= 0 && node <= INT32_MAX, GROVE_ERR_OPTION,
                 "option node_map: entry %d of '%.100s' is not a node number", rank, map);
     if (place) place[rank].node = (int32_t)node;
-  }
+    rank++;
+  } while (*at++ == ',');
   GROVE_CHECK(rank == nranks, GROVE_ERR_OPTION,
               "option node_map has %d entries; the communicator has %d ranks", rank, nranks);
 fail:

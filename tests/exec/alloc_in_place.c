@@ -247,7 +247,7 @@ static void taken_from(const place *p, home where, int64_t n, int listed, int ex
   polite_barrier(p->comm);
   memory m = memory_open(p, where, where, n);
   polite_barrier(p->comm);
-  int64_t shared = shared_bytes() - before, wanted = where == ORDINARY ? 0 : p->size * n * 8;
+  int64_t shared = shared_bytes() - before, wanted = where == ORDINARY ? 0 : p->size * 2 * n * 8;
   polite_barrier(p->comm);
   grove_op *op = NULL;
   int done = 0;

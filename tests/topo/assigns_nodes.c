@@ -179,6 +179,7 @@ static void wrong_maps(void)
   check_refused("0,x", 2, 1);
   check_refused("0,1x", 2, 1);
   check_refused("0,,1", 3, 1);
+  check_refused("0,1,", 2, 2); /* as if another one were to come */
   check_refused(",0", 2, 0);
   check_refused("0,1,-1", 3, 2);
   check_refused("0;1", 2, 0);
