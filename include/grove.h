@@ -105,9 +105,9 @@ typedef enum grove_status {
 GROVE_API const char *grove_status_name(grove_status status);
 
 /* The last call of this thread that failed, as a sentence with the facts (rank, leaf, root, file,
- * line). What a call tries inside and does without, like shared memory, leaves none; an
- * operation that fails while another is waited for leaves the sentence that its own wait returns.
- * Never NULL; "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
+ * line). What a call tries inside and does without, like shared memory, leaves none; an operation
+ * that fails while another is waited for leaves the sentence that its own wait returns. Never NULL;
+ * "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
 GROVE_API const char *grove_last_error(void);
 
 /* ---- contexts: what a communicator needs once --------------------------------------------- */
