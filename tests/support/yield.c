@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Nanoseconds: yields that are further apart than GAP do not belong to one wait. */
-enum { POLLS = 20, GAP = 200000, LONG = 2000000, NAP = 100000 };
+enum { POLLS = 20, GAP = 200000, LONG = 20000000, NAP = 100000 };
 
 typedef unsigned progress(void *worker);
 
