@@ -363,7 +363,7 @@ int main(int argc, char **argv)
   for (int i = 0; i < 2; i++) {
     try_states(size[i]);
     try_kinds(size[i]);
-    try_timeouts(size[i], i == 0 ? KIND_FETCH : KIND_BCAST);
+    if (i == 0 || test_samples(1) > 1) try_timeouts(size[i], i == 0 ? KIND_FETCH : KIND_BCAST);
     for (op_kind k = 0; k < OP_KINDS; k++) owners_first(size[i], k, (k + i) % 2);
   }
   context_before_forest();
