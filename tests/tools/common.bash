@@ -28,6 +28,23 @@ run() {
   ${limit:+timeout "$limit"} "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
+# later TEST...: in the background, with output of its own: Open MPI takes two seconds to end a job
+# that failed, and there are many. now: waits for them all, and fails if one does.
+jobs=()
+later() {
+  (
+    work=$work/${#jobs[@]}
+    mkdir "$work"
+    "$@"
+  ) &
+  jobs+=($!)
+}
+now() {
+  local job
+  for job in "${jobs[@]}"; do wait "$job"; done
+  jobs=()
+}
+
 # has TEXT: on standard output.
 has() {
   grep -qFe "$1" "$work/out" || fail "no '$1'"

@@ -24,21 +24,27 @@ says() {
 
 # --- bad input -----------------------------------------------------------------------------------
 
-for bad in '--fast' '-o' '-o /no/such/folder/x' '--off-node-from no-such-machine' '--name=' \
-  'lassen'; do
+# refuses ARGUMENT...
+refuses() {
+  machine 2 "$@"
+  ((status == 2)) || fail "$*: exit status $status, not 2"
+  [[ ! -s $work/out ]] || fail "$*: something on standard output"
+}
+
+refuses_what_is_measured() {
+  export GROVE_NODE_SIZE=1
+  refuses measure --off-node-from lassen
+  says 'not needed'
+}
+
+for bad in 'measure --fast' 'measure -o' 'measure -o /no/such/folder/x' \
+  'measure --off-node-from no-such-machine' 'measure --name=' 'measure lassen' 'check' \
+  'check no-such-machine' 'check lassen -o x'; do
   # shellcheck disable=SC2086 # words
-  machine 2 measure $bad
-  ((status == 2)) || fail "measure $bad: exit status $status, not 2"
-  [[ ! -s $work/out ]] || fail "measure $bad: something on standard output"
+  later refuses $bad
 done
-GROVE_NODE_SIZE=1 machine 2 measure --off-node-from lassen
-((status == 2)) || fail "--off-node-from with two nodes: exit status $status"
-says 'not needed'
-for bad in '' 'no-such-machine' 'lassen -o x'; do
-  # shellcheck disable=SC2086
-  machine 2 check $bad
-  ((status == 2)) || fail "check $bad: exit status $status, not 2"
-done
+later refuses_what_is_measured
+now
 
 # --- one node, completed -------------------------------------------------------------------------
 
