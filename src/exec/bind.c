@@ -302,14 +302,16 @@ fail:
 static void pair_replies(grove_op *op, int s)
 {
   grove_bound_stage *there = &op->stages[s], *back = there + 1;
-  for (int k = 0, j = back->nflows_in; k < there->nflows_in; k++) {
-    const grove_letter *letter = &there->wired->letters[there->flows[k].letter];
-    while (j < back->nflows && back->wired->letters[back->flows[j].letter].peer < letter->peer) j++;
-    if (j == back->nflows) return;
-    const grove_letter *reply = &back->wired->letters[back->flows[j].letter];
+  grove_flow *answer = back->sends;
+  for (grove_flow *flow = there->flows; flow < there->sends; flow++) {
+    const grove_letter *letter = &there->wired->letters[flow->letter];
+    while (answer < back->flows_end && back->wired->letters[answer->letter].peer < letter->peer)
+      answer++;
+    if (answer == back->flows_end) return;
+    const grove_letter *reply = &back->wired->letters[answer->letter];
     if (reply->peer == letter->peer && is_for_edges(op, letter) && is_for_edges(op, reply) &&
         reply->parts->bytes == letter->parts->bytes && !op->channel->staged)
-      there->flows[k].reply = &back->flows[j];
+      flow->reply = answer;
   }
 }
 
@@ -344,10 +346,10 @@ static grove_status join_rings(grove_op *op)
   int reader = 0, writer = 0;
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
-    op->stages[s].nflows_in = w->nflows_in;
-    op->stages[s].nflows = w->nflows_in + w->nflows_out;
+    op->stages[s].sends = op->stages[s].flows + w->nflows_in;
+    op->stages[s].flows_end = op->stages[s].sends + w->nflows_out;
     op->stages[s].nsendings = w->np2p_sends + w->nflows_out;
-    for (int k = 0; k < op->stages[s].nflows; k++) {
+    for (int k = 0; k < w->nflows_in + w->nflows_out; k++) {
       grove_flow *flow = &op->stages[s].flows[k];
       flow->letter = w->flows[k];
       flow->bytes = w->letters[flow->letter].bytes;
@@ -420,7 +422,7 @@ grove_status grove_op_set_arrays(grove_op *op)
       int i = w->p2p[j];
       GROVE_TRY(grove_carrier_bind(s->carrier, j, letter_memory(op, s, i)));
     }
-    for (int f = 0; f < s->nflows; f++) bind_flow(op, s, &s->flows[f]);
+    for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) bind_flow(op, s, flow);
   }
 fail:
   return status;
@@ -439,7 +441,7 @@ void grove_op_destroy(grove_op *op)
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
     grove_carrier_free(&s->carrier);
-    for (int f = 0; s->flows && f < s->nflows; f++) free_flow(s, &s->flows[f]);
+    for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) free_flow(s, flow);
     free(s->flows);
     for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
     for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);

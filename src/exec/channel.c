@@ -104,6 +104,7 @@ grove_status grove_channel_create(grove_context *ctx, int n, const grove_request
   for (int k = 0; k < n; k++) {
     channel->nlanes++;
     GROVE_TRY(make_lane(&requests[k], &keys[k], routing, &channel->lanes[k]));
+    channel->meets |= channel->lanes[k].whole;
   }
   GROVE_TRY(grove_channel_wire(channel));
   channel->price = grove_channel_predict(channel);

@@ -122,8 +122,7 @@ static grove_status save_stage(grove_op *op, int k)
   grove_bound_stage *s = &op->stages[k];
   const grove_wired_stage *w = s->wired;
   int later = k > op->current;
-  for (int f = s->nflows_in; f < s->nflows; f++) {
-    grove_flow *flow = &s->flows[f];
+  for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) {
     if (later) flow->done = 0;
     if (reads_array(&w->letters[flow->letter])) GROVE_TRY(grove_flow_save(op, s, flow));
   }
@@ -147,8 +146,8 @@ enum { PATIENCE = 2000 };
 static int64_t left_to_send(const grove_bound_stage *s)
 {
   int64_t left = 0;
-  for (int f = s->nflows_in; f < s->nflows; f++)
-    if (!s->flows[f].done) left += s->flows[f].bytes - s->flows[f].at + 1;
+  for (const grove_flow *flow = s->sends; flow < s->flows_end; flow++)
+    if (!flow->done) left += flow->bytes - flow->at + 1;
   return left;
 }
 
@@ -188,8 +187,9 @@ static grove_status abandon(grove_op *op, int finalized)
   grove_status saved = finalized ? GROVE_OK : save(op);
   if (status == GROVE_OK) status = saved;
   op->stuck = finalized || saved != GROVE_OK;
-  for (int k = op->oldest; k < op->nstages; k++) /* its memory may go */
-    for (int f = 0; f < op->stages[k].nflows; f++) op->stages[k].flows[f].single = 0;
+  for (grove_bound_stage *s = op->stages + op->oldest; s < op->stages + op->nstages; s++)
+    for (grove_flow *flow = s->flows; flow < s->flows_end; flow++)
+      flow->single = 0; /* its memory may go */
   op->abandoned = 1;
   op->ctx->abandoned++;
   grove_op_release_forests(op);

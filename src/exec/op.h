@@ -214,6 +214,7 @@ typedef struct grove_channel {
   grove_context *ctx;         /* not held: the operations do that through their forests */
   int nlanes;
   grove_lane *lanes;
+  int meets; /* some lane's edges meet their roots all at once */
   int nstages;
   grove_wired_stage *stages;
   int uses_shm;   /* inside the node */
@@ -336,13 +337,13 @@ typedef struct grove_bound_stage {
   void **saved;           /* of an abandoned operation: staging that it got for that; else NULL */
   void **saved_keeps;     /* and its self edges */
   unsigned char *arrived;
-  int nsendings;        /* sends over MPI, and flows */
-  int to_come, to_send; /* receives and sendings that are not through */
-  int to_forward;       /* ... and of the receives those that later stages wait for */
-  int nflows_in, nflows;
-  grove_flow *flows; /* receives first */
-  int next;          /* receive to be combined next, where the order counts */
-  int kept;          /* self edges are done */
+  int nsendings;                 /* sends over MPI, and flows */
+  int to_come, to_send;          /* receives and sendings that are not through */
+  int to_forward;                /* ... and of the receives those that later stages wait for */
+  grove_flow *flows;             /* receives first, */
+  grove_flow *sends, *flows_end; /* then sends */
+  int next;                      /* receive to be combined next, where the order counts */
+  int kept;                      /* self edges are done */
 } grove_bound_stage;
 
 /* Where the time of a start goes that is kept an account of. */

@@ -37,6 +37,15 @@ static void keep(grove_op *op, grove_bound_stage *s)
 
 /* ---- what goes ---- */
 
+/* Most small messages are one number: a call would take longer than the copy. */
+static inline void copy(void *to, const void *from, int64_t bytes)
+{
+  if (bytes == 8)
+    memcpy(to, from, 8);
+  else
+    memcpy(to, from, (size_t)bytes);
+}
+
 /* The usual small message: one item, straight from the array. */
 static inline int send_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 {
@@ -44,7 +53,7 @@ static inline int send_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow
   if (!flow->single || w->turn != op->sequence) return grove_flow_send(op, s, flow);
   grove_slot *slot = grove_ring_claim(w);
   if (!slot) return 0;
-  memcpy(grove_slot_data(slot), flow->memory, (size_t)flow->bytes);
+  copy(grove_slot_data(slot), flow->memory, flow->bytes);
   grove_ring_post(w, slot);
   w->turn++;
   return 1;
@@ -52,12 +61,17 @@ static inline int send_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow
 
 static inline void send_flows(grove_op *op, grove_bound_stage *s)
 {
-  grove_flow *flow = s->flows + s->nflows_in, *end = s->flows + s->nflows;
-  for (; flow < end; flow++) {
+  for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) {
     if (flow->done || !send_flow(op, s, flow)) continue;
     flow->done = 1;
     s->to_send--;
   }
+}
+
+/* What there was no room for at the start. */
+__attribute__((noinline)) static void send_rest(grove_op *op, grove_bound_stage *s)
+{
+  send_flows(op, s);
 }
 
 /* ---- what has come ---- */
@@ -69,7 +83,7 @@ static inline int take_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow
   if (!flow->single || r->turn != op->sequence) return grove_flow_receive(op, s, flow);
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot) return 0;
-  memcpy(flow->memory, grove_slot_data(slot), (size_t)flow->bytes);
+  copy(flow->memory, grove_slot_data(slot), flow->bytes);
   grove_ring_pass(r);
   r->turn++;
   return 1;
@@ -80,15 +94,14 @@ static inline int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *f
   if (!take_flow(op, s, flow)) return 0;
   flow->done = 1;
   s->to_come--;
-  s->to_forward -= s->wired->letters[flow->letter].forwards;
+  if (s->to_forward > 0) s->to_forward -= s->wired->letters[flow->letter].forwards;
   return 1;
 }
 
 /* Where the order does not count: as it comes. */
 static inline void receive_flows(grove_op *op, grove_bound_stage *s)
 {
-  grove_flow *flow = s->flows, *end = flow + s->nflows_in;
-  for (; flow < end; flow++)
+  for (grove_flow *flow = s->flows; flow < s->sends; flow++)
     if (!flow->done) receive_flow(op, s, flow);
 }
 
@@ -103,7 +116,7 @@ static int combine_next(grove_op *op, grove_bound_stage *s, int i)
 }
 
 /* Where it does: combines what has come, as far as the order allows. */
-static void combine_in_order(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static void combine_in_order(grove_op *op, grove_bound_stage *s)
 {
   const grove_letter *receives = s->wired->letters;
   for (;;) {
@@ -116,11 +129,11 @@ static void combine_in_order(grove_op *op, grove_bound_stage *s)
       break;
   }
   if (s->next == s->nreceives) return;
-  for (int f = 0; f < s->nflows_in; f++)
-    if (s->flows[f].letter > s->next) grove_flow_hold(op, s, &s->flows[f]);
+  for (grove_flow *flow = s->flows; flow < s->sends; flow++)
+    if (flow->letter > s->next) grove_flow_hold(op, s, flow);
 }
 
-static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
 {
   const int *which = NULL;
   int n = 0;
@@ -142,7 +155,7 @@ static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
 
 /* ---- stages ---- */
 
-static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = s->wired;
@@ -170,7 +183,7 @@ static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
   s->kept = !s->has_own;
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
-  for (grove_flow *flow = s->flows, *end = flow + s->nflows; flow < end; flow++) flow->done = 0;
+  for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) flow->done = 0;
   if (s->carrier) GROVE_TRY(start_p2p(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->kept) return GROVE_OK;
@@ -206,12 +219,18 @@ static int may_enter(const grove_op *op, int k)
   return !channel->stages[k].lands || grove_hub_is_free(op);
 }
 
+/* Stage k is the last that brings something of a lane whose values meet their roots all at once. */
+static inline void meet(grove_op *op, int k)
+{
+  if (op->channel->meets) grove_op_note(op, grove_op_meet(op, k));
+}
+
 /* Enters what can be entered. */
 static grove_status enter_next(grove_op *op)
 {
   grove_status status = GROVE_OK;
   while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
-    if (op->current >= 0) grove_op_note(op, grove_op_meet(op, op->current));
+    if (op->current >= 0) meet(op, op->current);
     op->current++;
     op->channel->stages[op->current].turn++;
     GROVE_TRY(start_stage(op, &op->stages[op->current]));
@@ -224,7 +243,7 @@ fail:
 static inline grove_status advance_stage(grove_op *op, grove_bound_stage *s, int first)
 {
   grove_status status = s->carrier ? poll_p2p(op, s) : GROVE_OK;
-  if (s->to_send > 0) send_flows(op, s);
+  if (s->to_send > 0) send_rest(op, s);
   if (!s->ordered)
     receive_flows(op, s);
   else if (first)
@@ -261,9 +280,8 @@ static int take_time(grove_op *op)
 }
 
 /* The thread that waits for the operation may look at its state at any time. */
-static void finish(grove_op *op)
+static inline void finish(grove_op *op)
 {
-  if (op->channel->uses_hubs) grove_hub_release(op);
   op->starts++;
   if (op->timed && !take_time(op)) return;
   __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
@@ -272,8 +290,8 @@ static void finish(grove_op *op)
 /* A start failed halfway and the operation was freed: is what was started through? */
 static int leftovers_are_through(const grove_bound_stage *s)
 {
-  for (int f = 0; f < s->nflows; f++)
-    if (!s->flows[f].done) return 0;
+  for (const grove_flow *flow = s->flows; flow < s->flows_end; flow++)
+    if (!flow->done) return 0;
   return !s->carrier || !grove_carrier_busy(s->carrier);
 }
 
@@ -300,7 +318,7 @@ static int is_complete(grove_op *op)
 {
   if (op->current + 1 < op->nstages || op->oldest < op->current) return 0;
   if (!stage_is_complete(&op->stages[op->current])) return 0;
-  grove_op_note(op, grove_op_meet(op, op->current));
+  meet(op, op->current);
   return 1;
 }
 
@@ -311,11 +329,21 @@ static int leftovers_are_through_all(const grove_op *op)
   return 1;
 }
 
+/* All has come and gone, or the operation cannot go on. */
+static inline void end(grove_op *op, grove_status status)
+{
+  if (status != GROVE_OK) {
+    op->channel->failed |= fails_with_start(op->channel);
+    grove_op_note(op, status);
+  }
+  grove_context_deactivate(&op->active);
+  finish(op);
+}
+
 /* An abandoned operation advances like any other, but what comes for the user's arrays is not
  * written there (letter.c, flow.c). */
-void grove_op_advance(grove_active *active)
+__attribute__((noinline)) static void advance_with_care(grove_op *op)
 {
-  grove_op *op = (grove_op *)active;
   if (op->stuck) return;
   grove_status status = advance_stages(op);
   if (status == GROVE_OK && !(op->unusable ? leftovers_are_through_all(op) : is_complete(op)))
@@ -325,18 +353,31 @@ void grove_op_advance(grove_active *active)
     if (!op->stuck) let_go(op);
     return;
   }
-  op->channel->failed |= status != GROVE_OK && fails_with_start(op->channel);
-  grove_op_note(op, status);
-  grove_context_deactivate(&op->active);
-  finish(op);
+  if (op->channel->uses_hubs) grove_hub_release(op);
+  end(op, status);
+}
+
+void grove_op_advance(grove_active *active)
+{
+  grove_op *op = (grove_op *)active;
+  grove_bound_stage *s = op->stages;
+  if (op->nstages > 1 || op->abandoned || op->stuck) {
+    advance_with_care(op);
+    return;
+  }
+  grove_status status = advance_stage(op, s, 1);
+  if (status == GROVE_OK) {
+    if (!stage_is_complete(s)) return;
+    meet(op, 0);
+  }
+  end(op, status);
 }
 
 static void begin(grove_op *op)
 {
   op->sequence = ++op->channel->sequence;
   op->state = GROVE_OP_ACTIVE;
-  op->oldest = 0;
-  op->current = -1;
+  op->oldest = op->current = 0;
   op->timed =
     op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->timed;
   if (op->timed) op->since = grove_clock();
@@ -355,16 +396,16 @@ grove_status grove_op_run(grove_op *op)
                        op->ctx->rank, grove_op_label(op));
   begin(op);
   if (op->nstages > 1) {
+    op->current = -1;
     GROVE_TRY(enter_next(op));
   } else {
-    op->current = 0;
     GROVE_TRY(start_stage(op, op->stages));
   }
   if (op->nstages == 1 && stage_is_complete(op->stages))
     finish(op);
   else
     grove_context_activate(op->ctx, &op->active);
-  if (op->channel->account.kept) grove_op_note_start(op);
+  if (op->timed && op->channel->account.kept) grove_op_note_start(op);
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */

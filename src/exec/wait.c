@@ -35,8 +35,9 @@ fail:
 
 grove_status grove_start(grove_op *op)
 {
-  int usual = op && !op->ctx->careful && op->state == GROVE_OP_IDLE && !op->careful;
-  return usual ? grove_op_run(op) : start_with_care(op);
+  if (!op || op->ctx->careful || op->state != GROVE_OP_IDLE || op->careful)
+    return start_with_care(op);
+  return grove_op_run(op);
 }
 
 /* Another thread may just complete it: then what that thread wrote is seen as well. */

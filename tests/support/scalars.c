@@ -130,7 +130,10 @@ static void store_float(scalar kind, long double value, void *to)
   switch (kind) {
   case SCALAR_F32: memcpy(to, &f, sizeof f); break;
   case SCALAR_F64: memcpy(to, &d, sizeof d); break;
-  default: memcpy(to, &value, sizeof value); break;
+  default:
+    memcpy(to, &value, sizeof value);
+    scalar_scrub(SCALAR_FL, to); /* of what happens to lie behind it */
+    break;
   }
 }
 
