@@ -42,16 +42,16 @@ static grove_status open_tally(grove_channel *channel, char *forests)
 
 static void open_subject(grove_channel *channel, char *forests, int64_t serial, double since)
 {
-  const grove_traffic *traffic = &channel->traffic;
+  const grove_sent *sent = &channel->sent;
   grove_subject like = {.forest = forests,
                         .serial = serial,
                         .operation = grove_channel_name(channel),
                         .route = grove_channel_route(channel),
                         .unit_bytes = bytes_of_units(channel),
-                        .on_node_messages = traffic->on_node_messages,
-                        .on_node_bytes = traffic->on_node_bytes,
-                        .off_node_messages = traffic->off_node_messages,
-                        .off_node_bytes = traffic->off_node_bytes};
+                        .on_node_messages = sent->on_node_messages,
+                        .on_node_bytes = sent->on_node_bytes,
+                        .off_node_messages = sent->off_node_messages,
+                        .off_node_bytes = sent->off_node_bytes};
   channel->account.traced = 1;
   channel->account.subject = grove_trace_subject(channel->ctx->trace, &like);
   grove_span span = {.kind = GROVE_SPAN_INIT,
@@ -84,10 +84,10 @@ static void count_start(const grove_op *op, double seconds)
   grove_tally *t = &op->ctx->tallies[channel->account.tally];
   t->starts++;
   t->start_seconds += seconds;
-  t->on_node_messages += channel->traffic.on_node_messages;
-  t->off_node_messages += channel->traffic.off_node_messages;
-  t->on_node_bytes += channel->traffic.on_node_bytes;
-  t->off_node_bytes += channel->traffic.off_node_bytes;
+  t->on_node_messages += channel->sent.on_node_messages;
+  t->off_node_messages += channel->sent.off_node_messages;
+  t->on_node_bytes += channel->sent.on_node_bytes;
+  t->off_node_bytes += channel->sent.off_node_bytes;
 }
 
 static void count_end(const grove_op *op, double between)
@@ -113,7 +113,7 @@ static void trace_span(const grove_op *op, grove_span_kind kind, double begin, d
 void grove_op_note_start(grove_op *op)
 {
   double now = grove_clock();
-  op->timing = (grove_timing){.open = 1, .returned = now};
+  op->timing = (grove_stopwatch){.open = 1, .returned = now};
   if (op->channel->account.counted) count_start(op, now - op->since);
   if (op->channel->account.traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
 }

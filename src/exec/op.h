@@ -203,10 +203,10 @@ typedef struct grove_wired_stage {
 } grove_wired_stage;
 
 /* What one rank sends at one start. */
-typedef struct grove_traffic {
+typedef struct grove_sent {
   int64_t on_node_messages, on_node_bytes;
   int64_t off_node_messages, off_node_bytes;
-} grove_traffic;
+} grove_sent;
 
 typedef struct grove_channel {
   int references;             /* operations on it, and the pool it is in */
@@ -222,7 +222,7 @@ typedef struct grove_channel {
   int uses_hubs;
   unsigned char *pulled; /* a ring: others pull from this rank's hub when it tells */
   int64_t through;       /* with hubs: how many starts are */
-  grove_traffic traffic;
+  grove_sent sent;
   int rank;
   int tag;             /* 0: none yet */
   int transport;       /* what carries letters over MPI, of enum grove_option_off_node */
@@ -347,11 +347,11 @@ typedef struct grove_bound_stage {
 } grove_bound_stage;
 
 /* Where the time of a start goes that is kept an account of. */
-typedef struct grove_timing {
+typedef struct grove_stopwatch {
   int open;        /* started, and nobody was told of its end */
   double returned; /* when start did */
   double inside;   /* seconds in tests, and in waits that timed out, since */
-} grove_timing;
+} grove_stopwatch;
 
 typedef struct grove_contest grove_contest;
 
@@ -392,7 +392,7 @@ struct grove_op {
   double since, seconds; /* of the timed ones */
   grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
-  grove_timing timing;
+  grove_stopwatch timing;
   grove_contest *contest; /* NULL: its route is settled */
 };
 

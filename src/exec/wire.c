@@ -189,9 +189,9 @@ static int on_node(const grove_channel *channel, const grove_letter *letter)
   return grove_topo_same_node(&channel->ctx->topo, channel->rank, letter->peer);
 }
 
-static void count_traffic(grove_channel *channel)
+static void count_sent(grove_channel *channel)
 {
-  grove_traffic *t = &channel->traffic;
+  grove_sent *t = &channel->sent;
   for (int s = 0; s < channel->nstages; s++) {
     const grove_wired_stage *w = &channel->stages[s];
     for (int i = w->nreceives; i < w->nletters; i++) {
@@ -269,7 +269,7 @@ static grove_shm_message about(const grove_channel *channel, int s, int i)
                              .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
                              .piece = (int)channel->piece,
                              .slots = slots_for(channel),
-                             .sends = (int)channel->traffic.on_node_messages,
+                             .sends = (int)channel->sent.on_node_messages,
                              .way = w->way[i]};
 }
 
@@ -432,7 +432,7 @@ grove_status grove_channel_wire(grove_channel *channel)
   GROVE_NEW(channel->stages, nstages);
   channel->nstages = nstages;
   for (int s = 0; s < nstages; s++) GROVE_TRY(make_stage(channel, s, &channel->stages[s]));
-  count_traffic(channel);
+  count_sent(channel);
   choose_piece(channel);
   channel->uses_shm = ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   number_all(channel);

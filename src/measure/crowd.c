@@ -96,7 +96,7 @@ static grove_status measure_locality(grove_probe *p, int off_node, double second
   }
   int samples = BATCHES * (SIZES + 1);
   double message = fmin(fmax(two[0] - one, 0), two[0] / 2);
-  grove_piece byte = grove_fit_proportional(more + 1, SIZES - 1);
+  grove_fit byte = grove_fit_proportional(more + 1, SIZES - 1);
   grove_probe_row(p, "crowd-turn", name, "-", two[0] - 2 * message, "s", samples, -1);
   grove_probe_row(p, "crowd-message", name, "-", message, "s", samples, -1);
   grove_probe_row(p, "crowd-byte", name, "-", byte.cost.beta, "s/B", samples, byte.residual);

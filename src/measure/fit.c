@@ -62,11 +62,11 @@ static double typical_error(const grove_sample *p, int n, grove_postal line, dou
   return grove_median(room, n);
 }
 
-static grove_piece fit(const grove_sample *p, int n, int through_zero)
+static grove_fit fit(const grove_sample *p, int n, int through_zero)
 {
   enum { MOST = 256 };
   double weight[MOST], room[MOST];
-  grove_piece out = {.from = n > 0 ? p[0].x : 0, .points = n};
+  grove_fit out = {.from = n > 0 ? p[0].x : 0, .points = n};
   if (n > MOST) n = MOST;
   for (int i = 0; i < n; i++) weight[i] = 1;
   for (int round = 0; round < ROUNDS && n > 0; round++) {
@@ -81,19 +81,19 @@ static grove_piece fit(const grove_sample *p, int n, int through_zero)
   return out;
 }
 
-grove_piece grove_fit_line(const grove_sample *samples, int n)
+grove_fit grove_fit_line(const grove_sample *samples, int n)
 {
   return fit(samples, n, 0);
 }
 
-grove_piece grove_fit_proportional(const grove_sample *samples, int n)
+grove_fit grove_fit_proportional(const grove_sample *samples, int n)
 {
   return fit(samples, n, 1);
 }
 
 static double error_of(const grove_sample *p, int n)
 {
-  grove_piece piece = fit(p, n, 0);
+  grove_fit piece = fit(p, n, 0);
   double sum = 0;
   for (int i = 0; i < n; i++) {
     double e = fmin(fabs(relative_error(&p[i], piece.cost)), ERROR_CAP);
@@ -118,7 +118,7 @@ static double best_cuts(const grove_sample *p, int n, int k, int *cut)
   return best;
 }
 
-int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_piece *out)
+int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_fit *out)
 {
   int pieces = 1, cut[GROVE_PIECES] = {0};
   if (n == 0) return 0;

@@ -21,23 +21,23 @@ typedef struct grove_sample {
 } grove_sample;
 
 /* One line of a fit. */
-typedef struct grove_piece {
+typedef struct grove_fit {
   double from; /* the x of its first point; 0 for the first piece */
   grove_postal cost;
   int points;
   double residual; /* median of the relative errors, without their sign */
-} grove_piece;
+} grove_fit;
 
 enum { GROVE_PIECES = 3 };
 
 /* alpha + beta x through some points, neither of them negative. */
-grove_piece grove_fit_line(const grove_sample *samples, int n);
+grove_fit grove_fit_line(const grove_sample *samples, int n);
 
 /* At most `most` (1 to 3) pieces over points with ascending x; returns how many. 0 points: none. */
-int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_piece *out);
+int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_fit *out);
 
 /* The c of y = c f(x) that is nearest to the points (x here is f(x)), likewise robust. */
-grove_piece grove_fit_proportional(const grove_sample *samples, int n);
+grove_fit grove_fit_proportional(const grove_sample *samples, int n);
 
 double grove_median(double *values, int n); /* sorts them; 0 for none */
 

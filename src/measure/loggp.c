@@ -124,7 +124,7 @@ fail:
 }
 
 /* The piece that holds at this size. */
-static const grove_piece *piece_at(const grove_piece *piece, int n, double bytes)
+static const grove_fit *piece_at(const grove_fit *piece, int n, double bytes)
 {
   int k = 0;
   while (k + 1 < n && piece[k + 1].from <= bytes) k++;
@@ -132,7 +132,7 @@ static const grove_piece *piece_at(const grove_piece *piece, int n, double bytes
 }
 
 static void write_size(grove_probe *p, grove_locality where, const sized *x, const sized *next,
-                       const grove_piece *piece)
+                       const grove_fit *piece)
 {
   grove_postal stream = piece->cost;
   const char *name = grove_locality_names[where];
@@ -160,7 +160,7 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
   grove_status status = GROVE_OK;
   sized x[SIZES];
   grove_sample sample[SIZES];
-  grove_piece piece[GROVE_PIECES];
+  grove_fit piece[GROVE_PIECES];
   int a, b, n = 0;
   double spent = 0;
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;

@@ -25,7 +25,7 @@ static int count_sizes(int halves)
 }
 
 /* Two pieces are eager and rendezvous: what a profile calls short needs three to be told apart. */
-static void write_pieces(grove_probe *p, grove_locality where, const grove_piece *piece, int n,
+static void write_pieces(grove_probe *p, grove_locality where, const grove_fit *piece, int n,
                          const int *batches)
 {
   const char *name = grove_locality_names[where];
@@ -46,7 +46,7 @@ grove_status grove_measure_postal(grove_probe *p, grove_locality where, double s
   enum { MOST = 64 };
   grove_status status = GROVE_OK;
   grove_sample sample[MOST];
-  grove_piece piece[GROVE_PIECES];
+  grove_fit piece[GROVE_PIECES];
   int a, b, n = 0, batches[MOST], halves = p->how->effort != GROVE_MEASURE_QUICK;
   double spent = 0, share = seconds / count_sizes(halves);
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;

@@ -88,7 +88,7 @@ grove_status grove_measure_queue(grove_probe *p, double seconds)
   for (int i = 0; i < measured; i++)
     grove_probe_keep(p, "messages reversed", counts[i], wrong_seconds[i]);
   /* The larger counts say more: below, the excess is noise. */
-  grove_piece fit = grove_fit_proportional(n > 4 ? sample + n - 4 : sample, n > 4 ? 4 : n);
+  grove_fit fit = grove_fit_proportional(n > 4 ? sample + n - 4 : sample, n > 4 ? 4 : n);
   grove_probe_row(p, "gamma", "any", "-", fit.cost.beta, "s", samples, fit.residual);
 fail:
   return status;

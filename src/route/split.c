@@ -12,23 +12,23 @@
 
 #include <stdlib.h>
 
-void grove_pieces_free(grove_pieces *pieces)
+void grove_slices_free(grove_slices *slices)
 {
-  free(pieces->piece);
-  *pieces = (grove_pieces){0};
+  free(slices->slice);
+  *slices = (grove_slices){0};
 }
 
-grove_status grove_pieces_add(grove_pieces *pieces, const grove_piece *piece)
+grove_status grove_slices_add(grove_slices *slices, const grove_slice *slice)
 {
   grove_status status = GROVE_OK;
-  if (pieces->count == pieces->room) {
-    int64_t room = 2 * pieces->room + 16;
-    grove_piece *more = realloc(pieces->piece, (size_t)room * sizeof *more);
-    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %lld pieces", (long long)room);
-    pieces->piece = more;
-    pieces->room = room;
+  if (slices->count == slices->room) {
+    int64_t room = 2 * slices->room + 16;
+    grove_slice *more = realloc(slices->slice, (size_t)room * sizeof *more);
+    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %lld slices", (long long)room);
+    slices->slice = more;
+    slices->room = room;
   }
-  pieces->piece[pieces->count++] = *piece;
+  slices->slice[slices->count++] = *slice;
 fail:
   return status;
 }
@@ -46,7 +46,7 @@ void grove_shares_sort(int64_t n, grove_share *shares)
   if (n > 1) qsort(shares, (size_t)n, sizeof *shares, by_nodes);
 }
 
-/* ---- into how many pieces ---- */
+/* ---- into how many slices ---- */
 
 /* Behind the shares from `i` on that go from one node to one other, and their units. */
 static int64_t next_flow(int64_t n, const grove_share *shares, int64_t i, int64_t *units)
@@ -58,8 +58,8 @@ static int64_t next_flow(int64_t n, const grove_share *shares, int64_t i, int64_
   return next;
 }
 
-/* The largest piece for a node that receives these shares: larger than asked for, where there would
- * be more pieces than ranks although few nodes send. */
+/* The largest slice for a node that receives these shares: larger than asked for, where there would
+ * be more slices than ranks although few nodes send. */
 static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_share *shares)
 {
   int64_t total = 0, most = 0, units = 0;
@@ -74,9 +74,9 @@ static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_share *sha
   return crowded ? (total + ranks - 1) / ranks : cap;
 }
 
-/* The pieces of one receiving node. */
+/* The slices of one receiving node. */
 static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
-                                 const grove_share *shares, grove_pieces *out)
+                                 const grove_share *shares, grove_slices *out)
 {
   grove_status status = GROVE_OK;
   int64_t units = 0;
@@ -84,9 +84,9 @@ static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
   for (int64_t i = 0, next = 0; i < n; i = next) {
     next = next_flow(n, shares, i, &units);
     for (; units > 0; units -= cap) {
-      grove_piece piece = {
+      grove_slice slice = {
         .to = shares[i].to, .node = shares[i].node, .units = units < cap ? units : cap};
-      GROVE_TRY(grove_pieces_add(out, &piece));
+      GROVE_TRY(grove_slices_add(out, &slice));
     }
   }
 fail:
@@ -95,7 +95,7 @@ fail:
 
 /* ---- who sends and who receives them ---- */
 
-/* Sorts a list of pieces by keys of theirs; equal ones stay in their order. */
+/* Sorts a list of slices by keys of theirs; equal ones stay in their order. */
 static grove_status sort_by(const int64_t *keys, int64_t n, int32_t *list)
 {
   grove_status status = GROVE_OK;
@@ -114,22 +114,22 @@ fail:
   return status;
 }
 
-/* Which piece is the first, second, ... : by the node that sends or receives it, then by descending
+/* Which slice is the first, second, ... : by the node that sends or receives it, then by descending
  * size, then as they are. */
-static grove_status list_pieces(const grove_pieces *pieces, int sent, int32_t **out)
+static grove_status list_slices(const grove_slices *slices, int sent, int32_t **out)
 {
   grove_status status = GROVE_OK;
-  int64_t n = pieces->count, most = 0, *keys = NULL;
+  int64_t n = slices->count, most = 0, *keys = NULL;
   int32_t *list = NULL;
   GROVE_ROOM(keys, n);
   GROVE_ROOM(list, n);
   for (int64_t i = 0; i < n; i++) {
     list[i] = (int32_t)i;
-    most = pieces->piece[i].units > most ? pieces->piece[i].units : most;
+    most = slices->slice[i].units > most ? slices->slice[i].units : most;
   }
-  for (int64_t i = 0; i < n; i++) keys[i] = most - pieces->piece[i].units;
+  for (int64_t i = 0; i < n; i++) keys[i] = most - slices->slice[i].units;
   GROVE_TRY(sort_by(keys, n, list));
-  for (int64_t i = 0; i < n; i++) keys[i] = sent ? pieces->piece[i].node : pieces->piece[i].to;
+  for (int64_t i = 0; i < n; i++) keys[i] = sent ? slices->slice[i].node : slices->slice[i].to;
   GROVE_TRY(sort_by(keys, n, list));
   *out = list;
   list = NULL;
@@ -139,8 +139,8 @@ fail:
   return status;
 }
 
-grove_status grove_pieces_receive(const grove_topo *topo, int64_t cap, int64_t n,
-                                  const grove_share *shares, grove_pieces *out)
+grove_status grove_slices_receive(const grove_topo *topo, int64_t cap, int64_t n,
+                                  const grove_share *shares, grove_slices *out)
 {
   grove_status status = GROVE_OK;
   int32_t *list = NULL;
@@ -148,10 +148,10 @@ grove_status grove_pieces_receive(const grove_topo *topo, int64_t cap, int64_t n
     for (next = i; next < n && shares[next].to == shares[i].to;) next++;
     GROVE_TRY(receive_node(topo, cap, next - i, shares + i, out));
   }
-  GROVE_TRY(list_pieces(out, 0, &list));
+  GROVE_TRY(list_slices(out, 0, &list));
   for (int64_t i = 0, first = 0; i < out->count; i++) {
-    grove_piece *p = &out->piece[list[i]];
-    if (p->to != out->piece[list[first]].to) first = i;
+    grove_slice *p = &out->slice[list[i]];
+    if (p->to != out->slice[list[first]].to) first = i;
     int number = (int)((i - first) % grove_topo_node_size(topo, p->to));
     p->receiver = grove_topo_node_rank(topo, p->to, number);
   }
@@ -160,14 +160,14 @@ fail:
   return status;
 }
 
-grove_status grove_pieces_send(const grove_topo *topo, grove_pieces *pieces)
+grove_status grove_slices_send(const grove_topo *topo, grove_slices *slices)
 {
   grove_status status = GROVE_OK;
   int32_t *list = NULL;
-  GROVE_TRY(list_pieces(pieces, 1, &list));
-  for (int64_t i = 0, first = 0; i < pieces->count; i++) {
-    grove_piece *p = &pieces->piece[list[i]];
-    if (p->node != pieces->piece[list[first]].node) first = i;
+  GROVE_TRY(list_slices(slices, 1, &list));
+  for (int64_t i = 0, first = 0; i < slices->count; i++) {
+    grove_slice *p = &slices->slice[list[i]];
+    if (p->node != slices->slice[list[first]].node) first = i;
     int ranks = grove_topo_node_size(topo, p->node), number = (int)((i - first) % ranks);
     p->sender = grove_topo_node_rank(topo, p->node, ranks - 1 - number);
   }
@@ -178,13 +178,13 @@ fail:
 
 /* ---- legs ---- */
 
-grove_status grove_pieces_cut(const grove_pieces *pieces, int64_t n, const grove_share *shares,
+grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_share *shares,
                               grove_legs *out)
 {
   grove_status status = GROVE_OK;
   int64_t i = 0, used = 0; /* the next share, and how much of it is through */
-  for (int64_t k = 0; k < pieces->count; k++) {
-    const grove_piece *p = &pieces->piece[k];
+  for (int64_t k = 0; k < slices->count; k++) {
+    const grove_slice *p = &slices->slice[k];
     for (int64_t left = p->units; left > 0;) {
       const grove_share *s = &shares[i];
       GROVE_CHECK(i < n && s->to == p->to && s->node == p->node, GROVE_ERR_STATE,
@@ -215,7 +215,7 @@ static grove_status divide(const grove_topo *topo, const grove_build *how, int64
 {
   grove_status status = GROVE_OK;
   grove_share *shares = NULL;
-  grove_pieces pieces = {0};
+  grove_slices slices = {0};
   GROVE_ROOM(shares, n);
   for (int64_t i = 0; i < n; i++)
     shares[i] = (grove_share){.to = blocks[i].node,
@@ -223,12 +223,12 @@ static grove_status divide(const grove_topo *topo, const grove_build *how, int64
                               .from = blocks[i].from,
                               .units = blocks[i].units};
   grove_shares_sort(n, shares);
-  GROVE_TRY(grove_pieces_receive(topo, how->cap, n, shares, &pieces));
-  GROVE_TRY(grove_pieces_send(topo, &pieces));
-  GROVE_TRY(grove_pieces_cut(&pieces, n, shares, out));
+  GROVE_TRY(grove_slices_receive(topo, how->cap, n, shares, &slices));
+  GROVE_TRY(grove_slices_send(topo, &slices));
+  GROVE_TRY(grove_slices_cut(&slices, n, shares, out));
 fail:
   free(shares);
-  grove_pieces_free(&pieces);
+  grove_slices_free(&slices);
   return status;
 }
 

@@ -1,8 +1,8 @@
-/* How the route split cuts what nodes send each other into pieces: Algorithm 1 of
+/* How the route split cuts what nodes send each other into slices: Algorithm 1 of
  * node-aware-strategies, in units instead of bytes.
  *
  * What node A has for node B are the blocks of its ranks, by ascending rank. B decides into how
- * many pieces that is cut, and which of its ranks receives which; A, which of its ranks sends
+ * many slices that is cut, and which of its ranks receives which; A, which of its ranks sends
  * which.
  */
 #ifndef GROVE_ROUTE_SPLIT_H
@@ -21,32 +21,32 @@ typedef struct grove_share {
   int64_t units;
 } grove_share;
 
-typedef struct grove_piece {
+typedef struct grove_slice {
   int32_t to, node;
   int32_t sender, receiver;
   int64_t units;
-} grove_piece;
+} grove_slice;
 
-typedef struct grove_pieces {
+typedef struct grove_slices {
   int64_t count, room;
-  grove_piece *piece; /* by to, node, and in the order of the units */
-} grove_pieces;
+  grove_slice *slice; /* by to, node, and in the order of the units */
+} grove_slices;
 
-void grove_pieces_free(grove_pieces *pieces);
-grove_status grove_pieces_add(grove_pieces *pieces, const grove_piece *piece);
+void grove_slices_free(grove_slices *slices);
+grove_status grove_slices_add(grove_slices *slices, const grove_slice *slice);
 
 /* Puts shares in the order that the others want: by to, node, from. */
 void grove_shares_sort(int64_t n, grove_share *shares);
 
-/* The pieces of all shares, with receivers. */
-grove_status grove_pieces_receive(const grove_topo *topo, int64_t cap, int64_t n,
-                                  const grove_share *shares, grove_pieces *out);
+/* The slices of all shares, with receivers. */
+grove_status grove_slices_receive(const grove_topo *topo, int64_t cap, int64_t n,
+                                  const grove_share *shares, grove_slices *out);
 
-/* Says who sends them. All pieces of a sending node must be there. */
-grove_status grove_pieces_send(const grove_topo *topo, grove_pieces *pieces);
+/* Says who sends them. All slices of a sending node must be there. */
+grove_status grove_slices_send(const grove_topo *topo, grove_slices *slices);
 
-/* The legs of the shares, which the pieces must cover. */
-grove_status grove_pieces_cut(const grove_pieces *pieces, int64_t n, const grove_share *shares,
+/* The legs of the shares, which the slices must cover. */
+grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_share *shares,
                               grove_legs *out);
 
 /* The relay's `settle` (split_settle.c). */

@@ -1,7 +1,7 @@
-/* Who sends and receives which piece, settled by the clerks of the nodes (clerks.h). Three
+/* Who sends and receives which slice, settled by the clerks of the nodes (clerks.h). Three
  * exchanges, of which the first is two where letters go by deputies: every rank tells its blocks,
  * to its clerk and to those of their nodes; a clerk tells the clerks of the nodes that send to it
- * the pieces and their receivers; and those tell their ranks the legs of their blocks. */
+ * the slices and their receivers; and those tell their ranks the legs of their blocks. */
 #include "route/clerks.h"
 #include "route/split.h"
 
@@ -91,26 +91,26 @@ fail:
   return status;
 }
 
-/* ---- pieces, to the clerks that send them ---- */
+/* ---- slices, to the clerks that send them ---- */
 
-static grove_status write_pieces(const settlement *s, grove_post *post)
+static grove_status write_slices(const settlement *s, grove_post *post)
 {
   grove_status status = GROVE_OK;
-  grove_pieces pieces = {0};
-  GROVE_TRY(grove_pieces_receive(s->topo, s->how->cap, s->nin, s->in, &pieces));
-  for (int64_t i = 0; i < pieces.count; i++) {
+  grove_slices slices = {0};
+  GROVE_TRY(grove_slices_receive(s->topo, s->how->cap, s->nin, s->in, &slices));
+  for (int64_t i = 0; i < slices.count; i++) {
     int64_t *words = NULL;
-    GROVE_TRY(grove_post_write(post, grove_clerk(s->topo, pieces.piece[i].node), 2, &words));
-    words[0] = pieces.piece[i].receiver;
-    words[1] = pieces.piece[i].units;
+    GROVE_TRY(grove_post_write(post, grove_clerk(s->topo, slices.slice[i].node), 2, &words));
+    words[0] = slices.slice[i].receiver;
+    words[1] = slices.slice[i].units;
   }
 fail:
-  grove_pieces_free(&pieces);
+  grove_slices_free(&slices);
   return status;
 }
 
 /* Clerks write in the order of their ranks, which is that of their nodes. */
-static grove_status read_pieces(const settlement *s, grove_reader *r, grove_pieces *out)
+static grove_status read_slices(const settlement *s, grove_reader *r, grove_slices *out)
 {
   grove_status status = GROVE_OK;
   int to = s->topo->place[r->from].node;
@@ -119,31 +119,31 @@ static grove_status read_pieces(const settlement *s, grove_reader *r, grove_piec
     if (r->torn || to == s->node || receiver < 0 || receiver >= s->topo->nranks || units <= 0 ||
         s->topo->place[receiver].node != to)
       return not_understood(s, r->from);
-    grove_piece piece = {.to = to, .node = s->node, .receiver = (int32_t)receiver, .units = units};
-    GROVE_TRY(grove_pieces_add(out, &piece));
+    grove_slice slice = {.to = to, .node = s->node, .receiver = (int32_t)receiver, .units = units};
+    GROVE_TRY(grove_slices_add(out, &slice));
   }
 fail:
   return status;
 }
 
-static grove_status read_all_pieces(const settlement *s, const grove_post *post, grove_pieces *out)
+static grove_status read_all_slices(const settlement *s, const grove_post *post, grove_slices *out)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < grove_post_count(post); i++) {
     grove_reader r = grove_post_read(post, i);
-    GROVE_TRY(read_pieces(s, &r, out));
+    GROVE_TRY(read_slices(s, &r, out));
   }
 fail:
   return status;
 }
 
-static grove_status tell_pieces(settlement *s, grove_pieces *out, grove_status *mine)
+static grove_status tell_slices(settlement *s, grove_slices *out, grove_status *mine)
 {
   grove_status status = GROVE_OK;
   grove_post post = {0};
-  if (*mine == GROVE_OK) *mine = write_pieces(s, &post);
+  if (*mine == GROVE_OK) *mine = write_slices(s, &post);
   GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
-  *mine = read_all_pieces(s, &post, out);
+  *mine = read_all_slices(s, &post, out);
 fail:
   grove_post_free(&post);
   return status;
@@ -151,12 +151,12 @@ fail:
 
 /* ---- legs, to the ranks whose blocks they are of ---- */
 
-static grove_status write_legs(const settlement *s, grove_pieces *pieces, grove_post *post)
+static grove_status write_legs(const settlement *s, grove_slices *slices, grove_post *post)
 {
   grove_status status = GROVE_OK;
   grove_legs legs = {0};
-  GROVE_TRY(grove_pieces_send(s->topo, pieces));
-  GROVE_TRY(grove_pieces_cut(pieces, s->nout, s->out, &legs));
+  GROVE_TRY(grove_slices_send(s->topo, slices));
+  GROVE_TRY(grove_slices_cut(slices, s->nout, s->out, &legs));
   for (int64_t i = 0; i < legs.count; i++) {
     const grove_leg *leg = &legs.leg[i];
     int64_t *words = NULL;
@@ -209,12 +209,12 @@ static grove_status read_letter(const settlement *s, const grove_post *post, int
   return read_legs(s, &r, n, blocks, out);
 }
 
-static grove_status tell_legs(settlement *s, grove_pieces *pieces, int64_t n,
+static grove_status tell_legs(settlement *s, grove_slices *slices, int64_t n,
                               const grove_demand_block *blocks, grove_legs *out, grove_status *mine)
 {
   grove_status status = GROVE_OK;
   grove_post post = {0};
-  if (*mine == GROVE_OK) *mine = write_legs(s, pieces, &post);
+  if (*mine == GROVE_OK) *mine = write_legs(s, slices, &post);
   GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
   *mine = read_letter(s, &post, n, blocks, out);
 fail:
@@ -228,14 +228,14 @@ grove_status grove_split_settle(grove_context *ctx, const grove_build *how, int6
 {
   grove_status status = GROVE_OK;
   settlement s = {.ctx = ctx, .topo = &ctx->topo, .how = how};
-  grove_pieces pieces = {0};
+  grove_slices slices = {0};
   s.node = ctx->topo.place[ctx->rank].node;
   GROVE_TRY(tell_blocks(&s, n, blocks, mine));
-  GROVE_TRY(tell_pieces(&s, &pieces, mine));
-  GROVE_TRY(tell_legs(&s, &pieces, n, blocks, out, mine));
+  GROVE_TRY(tell_slices(&s, &slices, mine));
+  GROVE_TRY(tell_legs(&s, &slices, n, blocks, out, mine));
 fail:
   free(s.out);
   free(s.in);
-  grove_pieces_free(&pieces);
+  grove_slices_free(&slices);
   return status;
 }

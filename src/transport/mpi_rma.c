@@ -140,7 +140,7 @@ static grove_status add_window(grove_context *ctx, struct grove_windows *w, int6
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   mine = make_window(ctx->comm, bytes, &made);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  grove_span all = {.piece = w->n, .bytes = bytes};
+  grove_free_span all = {.piece = w->n, .bytes = bytes};
   grove_spans_give(&w->spans, &all);
   w->list[w->n++] = made;
   w->bytes += bytes;
@@ -186,8 +186,8 @@ typedef struct track {
 
 typedef struct shared {
   struct grove_windows *windows;
-  grove_span part; /* no bytes: none */
-  track *tracks;   /* one a message */
+  grove_free_span part; /* no bytes: none */
+  track *tracks;        /* one a message */
 } shared;
 
 static int64_t stride_of(const grove_carried *m)

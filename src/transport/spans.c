@@ -10,7 +10,7 @@ grove_status grove_spans_reserve(grove_spans *spans, int n)
   grove_status status = GROVE_OK;
   if (n < spans->room) return GROVE_OK;
   int room = 2 * n + 8;
-  grove_span *list = realloc(spans->list, (size_t)room * sizeof *list);
+  grove_free_span *list = realloc(spans->list, (size_t)room * sizeof *list);
   GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of %d spans", room);
   spans->list = list;
   spans->room = room;
@@ -20,25 +20,25 @@ fail:
 
 static void drop(grove_spans *spans, int at)
 {
-  grove_span *list = spans->list;
+  grove_free_span *list = spans->list;
   spans->n--;
   memmove(&list[at], &list[at + 1], (size_t)(spans->n - at) * sizeof *list);
 }
 
-int grove_spans_take(grove_spans *spans, int64_t bytes, grove_span *out)
+int grove_spans_take(grove_spans *spans, int64_t bytes, grove_free_span *out)
 {
   int at = 0;
   while (at < spans->n && spans->list[at].bytes < bytes) at++;
   if (at == spans->n) return 0;
-  grove_span *from = &spans->list[at];
-  *out = (grove_span){from->piece, from->offset, bytes};
+  grove_free_span *from = &spans->list[at];
+  *out = (grove_free_span){from->piece, from->offset, bytes};
   from->offset += bytes;
   from->bytes -= bytes;
   if (from->bytes == 0) drop(spans, at);
   return 1;
 }
 
-static int is_before(const grove_span *a, const grove_span *b)
+static int is_before(const grove_free_span *a, const grove_free_span *b)
 {
   return a->piece != b->piece ? a->piece < b->piece : a->offset < b->offset;
 }
@@ -46,16 +46,16 @@ static int is_before(const grove_span *a, const grove_span *b)
 /* Joins the span behind `at` to it if they lie side by side. */
 static void join(grove_spans *spans, int at)
 {
-  grove_span *a = &spans->list[at], *b = a + 1;
+  grove_free_span *a = &spans->list[at], *b = a + 1;
   if (at < 0 || at + 1 >= spans->n) return;
   if (a->piece != b->piece || a->offset + a->bytes != b->offset) return;
   a->bytes += b->bytes;
   drop(spans, at + 1);
 }
 
-void grove_spans_give(grove_spans *spans, const grove_span *span)
+void grove_spans_give(grove_spans *spans, const grove_free_span *span)
 {
-  grove_span *list = spans->list;
+  grove_free_span *list = spans->list;
   int at = 0;
   while (at < spans->n && is_before(&list[at], span)) at++;
   memmove(&list[at + 1], &list[at], (size_t)(spans->n - at) * sizeof *list);

@@ -17,22 +17,22 @@
 extern "C" {
 #endif
 
-typedef struct grove_span {
+typedef struct grove_free_span {
   int64_t piece; /* number of the piece */
   int64_t offset, bytes;
-} grove_span;
+} grove_free_span;
 
 typedef struct grove_spans {
   int n, room;
-  grove_span *list; /* free ones, ascending, none beside another */
+  grove_free_span *list; /* free ones, ascending, none beside another */
 } grove_spans;
 
 /* As many pieces and parts in use as there will be, in all. This rank's failure. */
 grove_status grove_spans_reserve(grove_spans *spans, int n);
 
 /* The first that is large enough. */
-int grove_spans_take(grove_spans *spans, int64_t bytes, grove_span *out);
-void grove_spans_give(grove_spans *spans, const grove_span *span);
+int grove_spans_take(grove_spans *spans, int64_t bytes, grove_free_span *out);
+void grove_spans_give(grove_spans *spans, const grove_free_span *span);
 void grove_spans_free(grove_spans *spans);
 
 #ifdef __cplusplus

@@ -55,7 +55,7 @@ static int make(const truth *t, uint64_t *state, double size, int outliers, grov
 }
 
 /* How many sizes the fit is off by more than `bound`, relatively. */
-static int count_off(const truth *t, const grove_piece *piece, int pieces, double bound)
+static int count_off(const truth *t, const grove_fit *piece, int pieces, double bound)
 {
   double x[64];
   int n = sizes(x), off = 0;
@@ -75,7 +75,7 @@ static void finds_pieces(void)
 {
   uint64_t state = test_seed();
   grove_sample sample[64];
-  grove_piece piece[GROVE_PIECES];
+  grove_fit piece[GROVE_PIECES];
   for (size_t i = 0; i < sizeof truths / sizeof *truths; i++) {
     test_case((int64_t)i);
     int n = make(&truths[i], &state, 0, 0, sample);
@@ -104,7 +104,7 @@ static void shrugs_off_outliers(void)
     for (int i = 0; i < 40; i++)
       p[i] = (grove_sample){64.0 * i, (4e-6 + 2e-9 * 64.0 * i) * noise(&state, 0.02)};
     for (int i = 0; i < 8; i++) p[mix_next(&state) % 40].y *= 10;
-    grove_piece line = grove_fit_line(p, 40);
+    grove_fit line = grove_fit_line(p, 40);
     CHECK(fabs(line.cost.alpha - 4e-6) < 0.4e-6, "alpha %g", line.cost.alpha);
     CHECK(fabs(line.cost.beta - 2e-9) < 0.4e-9, "beta %g", line.cost.beta);
   }
@@ -114,7 +114,7 @@ static void shrugs_off_outliers(void)
 static void of_any_size(void)
 {
   const grove_sample line[] = {{0, 0}, {1, 3}, {2, 5}, {3, 7}, {4, 9}};
-  grove_piece p = grove_fit_line(line, 5); /* what took no time counts for nothing */
+  grove_fit p = grove_fit_line(line, 5); /* what took no time counts for nothing */
   CHECK(fabs(p.cost.alpha - 1) < 1e-9 && fabs(p.cost.beta - 2) < 1e-9, "%g + %g x", p.cost.alpha,
         p.cost.beta);
   CHECK(p.from == 0 && p.points == 5 && p.residual < 1e-9, "from %g, %d points, %g", p.from,
@@ -142,7 +142,7 @@ static void one_outlier(void)
     }
     points[bad].y *= 10;
     through[bad].y *= 10;
-    grove_piece p = grove_fit_line(points, 12);
+    grove_fit p = grove_fit_line(points, 12);
     CHECK(fabs(p.cost.alpha - 1) < 0.01 && fabs(p.cost.beta - 2) < 0.01, "point %d: %g + %g x", bad,
           p.cost.alpha, p.cost.beta);
     CHECK(p.residual < 0.01, "point %d: %g", bad, p.residual);
@@ -157,7 +157,7 @@ static void least_squares(void)
 {
   const grove_sample two[] = {{1, 4}, {1, 6}};
   /* c = (1/4 + 1/6) / (1/16 + 1/36) = 60 / 13 */
-  grove_piece p = grove_fit_proportional(two, 2);
+  grove_fit p = grove_fit_proportional(two, 2);
   CHECK(fabs(p.cost.beta - 60.0 / 13) < 1e-9, "%.12g", p.cost.beta);
   /* Errors of 2/13 and 3/13: their median. */
   CHECK(fabs(p.residual - 2.5 / 13) < 1e-9, "%.12g", p.residual);
@@ -165,14 +165,14 @@ static void least_squares(void)
 
 static void limits(void)
 {
-  grove_piece piece[GROVE_PIECES];
+  grove_fit piece[GROVE_PIECES];
   const grove_sample one[] = {{8, 1e-6}}, falling[] = {{1, 3e-6}, {2, 2e-6}, {3, 1e-6}};
   const grove_sample steep[] = {{10, 1e-6}, {20, 3e-6}, {30, 5e-6}};
   const grove_sample squares[] = {{1, 2e-9}, {100, 2e-7}, {10000, 2.1e-5}};
   CHECK(grove_fit_pieces(one, 0, 3, piece) == 0, "pieces of nothing");
   CHECK(grove_fit_pieces(one, 1, 3, piece) == 1 && fabs(piece[0].cost.alpha - 1e-6) < 1e-12,
         "alpha %g of one point", piece[0].cost.alpha);
-  grove_piece p = grove_fit_line(falling, 3);
+  grove_fit p = grove_fit_line(falling, 3);
   CHECK(p.cost.beta == 0 && p.cost.alpha > 0, "%g + %g s", p.cost.alpha, p.cost.beta);
   p = grove_fit_line(steep, 3);
   CHECK(p.cost.alpha == 0 && p.cost.beta > 0, "%g + %g s", p.cost.alpha, p.cost.beta);

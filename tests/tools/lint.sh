@@ -122,9 +122,9 @@ $3" "$tree/$1"
 }
 
 plant
-lint layers getenv blocking pipes prose changelog
+lint layers tags getenv blocking pipes prose changelog
 [[ $status == 0 ]] || fail 'a clean tree should pass'
-[[ $(cat "$output") == '6 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
+[[ $(cat "$output") == '7 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
 echo 'a clean tree passes'
 
 at src/plan/plan.h 3 '#include "exec/op.h"'
@@ -188,6 +188,13 @@ done < <(sed '/^$/d' <<<"$allowed")
 mapfile -t expected < <(printf '%s\n' "${expected[@]}" | sort -t: -k1,1 -k2,2n)
 finds layers "${expected[@]}"
 echo "layers: of $((15 * 15 - 1)) arrows exactly the ${#expected[@]} forbidden ones are found"
+
+plant
+at src/plan/plan.h 3 'typedef struct grove_twin {'
+at src/exec/op.c 2 'struct grove_twin { /* struct grove_other { */'
+at src/exec/op.c 3 'struct grove_twin *use; enum grove_other { A };'
+finds tags src/plan/plan.h:3
+echo 'tags: a struct that is defined twice is found, its uses are not'
 
 plant
 at src/exec/op.c 5 '  /* a */ use(secure_getenv("x"));'
@@ -394,7 +401,7 @@ fi
 lint no-such-check
 [[ $status == 2 ]] || fail 'an unknown check is wrong usage'
 lint --list
-[[ $status == 0 && $(wc -l <"$output") == 10 ]] || fail 'ten checks are listed'
+[[ $status == 0 && $(wc -l <"$output") == 11 ]] || fail 'eleven checks are listed'
 echo 'wrong usage is exit status 2'
 
 if ((${#lacking[@]})); then
