@@ -160,8 +160,8 @@ const char *grove_op_label(const grove_op *op)
  * there, or checked first, can not. */
 static int is_direct(const grove_op *op, const grove_letter *letter, int receives)
 {
-  const grove_part *p = letter->parts;
-  if (op->channel->check || letter->nparts > 1) return 0;
+  const grove_section *p = letter->sections;
+  if (op->channel->check || letter->nsections > 1) return 0;
   const grove_mover *m = grove_field_mover(&op->fields[p->field], p->space);
   if (!grove_pack_is_trivial(&m->unit, &p->shape)) return 0;
   if (!receives || !grove_space_is_array(p->space)) return 1;
@@ -172,8 +172,9 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
 /* Edges of a fetch: what comes for them meets their roots on the way. */
 static int is_for_edges(const grove_op *op, const grove_letter *letter)
 {
-  const grove_part *p = letter->parts;
-  return letter->nparts == 1 && p->space == GROVE_SPACE_EDGE && !op->channel->lanes[p->field].whole;
+  const grove_section *p = letter->sections;
+  return letter->nsections == 1 && p->space == GROVE_SPACE_EDGE &&
+         !op->channel->lanes[p->field].whole;
 }
 
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
@@ -182,7 +183,7 @@ static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
   int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
-  int in_array = grove_space_is_array(w->letters[i].parts->space);
+  int in_array = grove_space_is_array(w->letters[i].sections->space);
   int kept_out = in_array && !over_memory && grove_carrier_needs_memory(op->channel->transport);
   if (is_direct(op, &w->letters[i], receives) && !meets_roots && !kept_out) return 0;
   if (w->via[i] >= 0) return 1;
@@ -232,7 +233,7 @@ static grove_status make_keep(grove_op *op)
   grove_status status = GROVE_OK;
   for (int s = 0; s < op->nstages; s++)
     for (int k = 0; k < op->stages[s].wired->nkeeps; k++) {
-      const grove_part *p = &op->stages[s].wired->keeps[2 * k];
+      const grove_section *p = &op->stages[s].wired->keeps[2 * k];
       need_keep(op, p->shape.units, p->unit_bytes);
     }
   for (int k = 0; k < op->nfields; k++) {
@@ -310,24 +311,24 @@ static void pair_replies(grove_op *op, int s)
     if (answer == back->flows_end) return;
     const grove_letter *reply = &back->wired->letters[answer->letter];
     if (reply->peer == letter->peer && is_for_edges(op, letter) && is_for_edges(op, reply) &&
-        reply->parts->bytes == letter->parts->bytes && !op->channel->staged)
+        reply->sections->bytes == letter->sections->bytes && !op->channel->staged)
       flow->reply = answer;
   }
 }
 
-/* What the other end of a letter through its hub is, for each part. */
+/* What the other end of a letter through its hub is, for each section. */
 static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
-  if (flow->distant->nparts == 0) return GROVE_OK; /* the hub is here */
-  GROVE_CHECK(flow->distant->nparts == letter->nparts, GROVE_ERR_STATE,
-              "rank %d has %d parts of a message, and this rank %d", letter->peer,
-              flow->distant->nparts, letter->nparts);
-  GROVE_NEW(flow->remotes, letter->nparts);
-  for (int k = 0; k < letter->nparts; k++) {
-    const grove_shm_remote *r = &flow->distant->parts[k];
-    const grove_part *p = &letter->parts[k];
+  if (flow->distant->nsections == 0) return GROVE_OK; /* the hub is here */
+  GROVE_CHECK(flow->distant->nsections == letter->nsections, GROVE_ERR_STATE,
+              "rank %d has %d sections of a message, and this rank %d", letter->peer,
+              flow->distant->nsections, letter->nsections);
+  GROVE_NEW(flow->remotes, letter->nsections);
+  for (int k = 0; k < letter->nsections; k++) {
+    const grove_shm_remote *r = &flow->distant->sections[k];
+    const grove_section *p = &letter->sections[k];
     GROVE_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
                 "rank %d has %lld units of a message, and this rank %lld", letter->peer,
                 (long long)r->slots.count, (long long)p->shape.units);
@@ -397,7 +398,7 @@ fail:
 
 static void *letter_memory(const grove_op *op, const grove_bound_stage *s, int i)
 {
-  const grove_part *p = s->wired->letters[i].parts;
+  const grove_section *p = s->wired->letters[i].sections;
   const grove_field *f = &op->fields[p->field];
   if (s->staging[i]) return s->staging[i];
   return grove_unit_at(&grove_field_mover(f, p->space)->unit, grove_field_array(f, p->space),
@@ -430,8 +431,8 @@ fail:
 
 static void free_flow(const grove_bound_stage *s, grove_flow *flow)
 {
-  int nparts = flow->remotes ? s->wired->letters[flow->letter].nparts : 0;
-  for (int k = 0; k < nparts; k++) grove_shape_free(&flow->remotes[k].shape);
+  int nsections = flow->remotes ? s->wired->letters[flow->letter].nsections : 0;
+  for (int k = 0; k < nsections; k++) grove_shape_free(&flow->remotes[k].shape);
   free(flow->remotes);
   free(flow->spill);
 }

@@ -87,7 +87,7 @@ fail:
   return status;
 }
 
-static grove_status add_part(const grove_field *fields, const grove_part *p, spans *out)
+static grove_status add_section(const grove_field *fields, const grove_section *p, spans *out)
 {
   return add(fields, p->field, p->space, &p->shape.slots, out);
 }
@@ -99,10 +99,11 @@ static grove_status collect(const grove_channel *channel, const grove_field *fie
   for (int s = 0; s < channel->nstages; s++) {
     const grove_wired_stage *w = &channel->stages[s];
     for (int i = 0; i < w->nletters; i++)
-      for (int k = 0; k < w->letters[i].nparts; k++)
-        GROVE_TRY(add_part(fields, &w->letters[i].parts[k], i < w->nreceives ? written : read));
+      for (int k = 0; k < w->letters[i].nsections; k++)
+        GROVE_TRY(
+          add_section(fields, &w->letters[i].sections[k], i < w->nreceives ? written : read));
     for (int k = 0; k < 2 * w->nkeeps; k++)
-      GROVE_TRY(add_part(fields, &w->keeps[k], k % 2 == 0 ? read : written));
+      GROVE_TRY(add_section(fields, &w->keeps[k], k % 2 == 0 ? read : written));
   }
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];

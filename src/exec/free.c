@@ -61,8 +61,8 @@ fail:
 /* All of it is for the user's arrays. */
 static int is_unwanted(const grove_letter *letter)
 {
-  for (int k = 0; k < letter->nparts; k++)
-    if (!grove_space_is_array(letter->parts[k].space)) return 0;
+  for (int k = 0; k < letter->nsections; k++)
+    if (!grove_space_is_array(letter->sections[k].space)) return 0;
   return 1;
 }
 
@@ -92,8 +92,8 @@ fail:
 
 static int reads_array(const grove_letter *letter)
 {
-  for (int k = 0; k < letter->nparts; k++)
-    if (grove_space_is_array(letter->parts[k].space)) return 1;
+  for (int k = 0; k < letter->nsections; k++)
+    if (grove_space_is_array(letter->sections[k].space)) return 1;
   return 0;
 }
 

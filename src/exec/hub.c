@@ -16,9 +16,9 @@ static char *place_of(const grove_remote *r, int64_t slot, int64_t unit_bytes)
   return r->memory + slot * unit_bytes;
 }
 
-/* Units from .. from+n-1 of a part into a row of slots. `letter` is what was saved of an operation
+/* Units from .. from+n-1 of a section into a row of slots. `letter` is what was saved of an operation
  * that lost its arrays, or NULL. */
-static grove_status push_row(const grove_op *op, const grove_part *p, int64_t from, int64_t n,
+static grove_status push_row(const grove_op *op, const grove_section *p, int64_t from, int64_t n,
                              const char *letter, char *to)
 {
   const grove_field *f = &op->fields[p->field];
@@ -30,8 +30,8 @@ static grove_status push_row(const grove_op *op, const grove_part *p, int64_t fr
 }
 
 /* Row by row: what a hub has for one letter lies in few of them. */
-static grove_status push_part(const grove_op *op, const grove_part *p, const grove_remote *r,
-                              const char *letter)
+static grove_status push_section(const grove_op *op, const grove_section *p, const grove_remote *r,
+                                 const char *letter)
 {
   grove_status status = GROVE_OK;
   for (int64_t at = 0, n = 0; at < r->shape.units; at += n) {
@@ -45,7 +45,7 @@ fail:
 }
 
 /* A list is gathered into a small buffer, which stays in the cache. */
-static grove_status pull_part(const grove_op *op, const grove_part *p, const grove_remote *r)
+static grove_status pull_section(const grove_op *op, const grove_section *p, const grove_remote *r)
 {
   grove_status status = GROVE_OK;
   const grove_field *f = &op->fields[p->field];
@@ -64,7 +64,7 @@ fail:
   return status;
 }
 
-static int is_there(const grove_op *op, const grove_part *p)
+static int is_there(const grove_op *op, const grove_section *p)
 {
   return !op->abandoned || !grove_space_is_array(p->space);
 }
@@ -85,10 +85,10 @@ int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   if (flow->way == GROVE_SHM_PUSHED && !is_released(op, flow)) return 0;
   grove_slot *slot = grove_ring_claim(w);
   if (!slot) return 0;
-  for (int k = 0; k < letter->nparts && flow->way == GROVE_SHM_PUSHED; k++) {
-    const char *saved = is_there(op, &letter->parts[k]) ? NULL : s->staging[flow->letter];
-    if (saved || is_there(op, &letter->parts[k]))
-      grove_op_note(op, push_part(op, &letter->parts[k], &flow->remotes[k], saved));
+  for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PUSHED; k++) {
+    const char *saved = is_there(op, &letter->sections[k]) ? NULL : s->staging[flow->letter];
+    if (saved || is_there(op, &letter->sections[k]))
+      grove_op_note(op, push_section(op, &letter->sections[k], &flow->remotes[k], saved));
   }
   grove_ring_post(w, slot);
   w->turn++;
@@ -100,9 +100,9 @@ int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   const grove_letter *letter = &s->wired->letters[flow->letter];
   grove_ring_reader *r = flow->reader;
   if (r->turn != op->sequence || !grove_ring_peek(r)) return 0;
-  for (int k = 0; k < letter->nparts && flow->way == GROVE_SHM_PULLED; k++)
-    if (is_there(op, &letter->parts[k]))
-      grove_op_note(op, pull_part(op, &letter->parts[k], &flow->remotes[k]));
+  for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PULLED; k++)
+    if (is_there(op, &letter->sections[k]))
+      grove_op_note(op, pull_section(op, &letter->sections[k], &flow->remotes[k]));
   grove_ring_pass(r);
   r->turn++;
   return 1;

@@ -5,31 +5,31 @@
 
 /* ---- pieces of letters ---- */
 
-/* A piece that begins inside a part, anywhere, ends with it: what follows would not be aligned. */
+/* A piece that begins inside a section, anywhere, ends with it: what follows would not be aligned. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
 {
-  const grove_part *p = letter->parts, *end = p + letter->nparts;
+  const grove_section *p = letter->sections, *end = p + letter->nsections;
   int64_t to = at;
-  if (at == 0 && letter->data + GROVE_PART_ALIGNMENT <= most) return letter->data; /* as usual */
-  if (letter->nparts > 1)
-    most -= GROVE_PART_ALIGNMENT; /* for the gap behind the last part of a piece */
+  if (at == 0 && letter->data + GROVE_SECTION_ALIGNMENT <= most) return letter->data; /* as usual */
+  if (letter->nsections > 1)
+    most -= GROVE_SECTION_ALIGNMENT; /* for the gap behind the last section of a piece */
   while (p->at + p->bytes <= at) p++;
   for (; p < end; p++) {
     int64_t left = p->at + p->bytes - to, room = at + most > to ? at + most - to : 0;
     if (room < left) return to + room / p->unit_bytes * p->unit_bytes - at;
     to = p + 1 < end ? p[1].at : letter->data;
-    if (at % GROVE_PART_ALIGNMENT != 0) break;
+    if (at % GROVE_SECTION_ALIGNMENT != 0) break;
   }
   return to - at;
 }
 
-/* What a part has of a window of its letter. */
+/* What a section has of a window of its letter. */
 typedef struct window {
   int64_t begin, units;
   int64_t offset; /* of its bytes from the beginning of the window */
 } window;
 
-static window window_of(const grove_part *p, int64_t at, int64_t bytes)
+static window window_of(const grove_section *p, int64_t at, int64_t bytes)
 {
   if (at <= p->at && p->at + p->bytes <= at + bytes) /* as usual; divisions take their time */
     return (window){0, p->shape.units, p->at - at};
@@ -40,20 +40,20 @@ static window window_of(const grove_part *p, int64_t at, int64_t bytes)
 }
 
 /* The arrays and lists of an abandoned operation may be gone; edges and hubs are its own. */
-static int is_there(const grove_op *op, const grove_part *p)
+static int is_there(const grove_op *op, const grove_section *p)
 {
   return !op->abandoned || !grove_space_is_array(p->space);
 }
 
 /* What several ranks sent to a hub is combined on its way out of it. */
-static const grove_mover *packer(const grove_field *f, const grove_part *p)
+static const grove_mover *packer(const grove_field *f, const grove_section *p)
 {
   int merges = p->space == GROVE_SPACE_HUB && p->shape.starts.count > 0;
   return merges ? &f->merger : grove_field_mover(f, p->space);
 }
 
 /* Do edges meet their roots as they come? */
-static int meets(const grove_op *op, const grove_part *p)
+static int meets(const grove_op *op, const grove_section *p)
 {
   return p->space == GROVE_SPACE_EDGE && !op->channel->lanes[p->field].whole;
 }
@@ -62,8 +62,8 @@ grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, i
                                int64_t bytes, void *data)
 {
   grove_status status = GROVE_OK;
-  for (int k = 0; k < letter->nparts; k++) {
-    const grove_part *p = &letter->parts[k];
+  for (int k = 0; k < letter->nsections; k++) {
+    const grove_section *p = &letter->sections[k];
     const grove_field *f = &op->fields[p->field];
     window w = window_of(p, at, bytes);
     if (!is_there(op, p)) continue; /* there was no memory to save it when that was possible */
@@ -76,7 +76,7 @@ fail:
 }
 
 /* Units of edges, wherever they are, meet the roots. */
-static grove_status fetch(const grove_op *op, const grove_part *p, const window *w, void *units)
+static grove_status fetch(const grove_op *op, const grove_section *p, const window *w, void *units)
 {
   const grove_field *f = &op->fields[p->field];
   return grove_pack_fetch(&f->fetcher, &op->channel->lanes[p->field].fetched,
@@ -85,13 +85,13 @@ static grove_status fetch(const grove_op *op, const grove_part *p, const window 
 }
 
 /* The edges of a letter follow each other on the standard route. */
-static char *edges_of(const grove_op *op, const grove_part *p, const window *w)
+static char *edges_of(const grove_op *op, const grove_section *p, const window *w)
 {
   return (char *)op->fields[p->field].edges + (p->shape.slots.first + w->begin) * p->unit_bytes;
 }
 
-static grove_status unpack_part(const grove_op *op, const grove_part *p, const window *w,
-                                const void *data)
+static grove_status unpack_section(const grove_op *op, const grove_section *p, const window *w,
+                                   const void *data)
 {
   const grove_field *f = &op->fields[p->field];
   if (!meets(op, p))
@@ -106,11 +106,11 @@ grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter,
                                  int64_t bytes, const void *data)
 {
   grove_status status = GROVE_OK;
-  for (int k = 0; k < letter->nparts; k++) {
-    const grove_part *p = &letter->parts[k];
+  for (int k = 0; k < letter->nsections; k++) {
+    const grove_section *p = &letter->sections[k];
     window w = window_of(p, at, bytes);
     if (!is_there(op, p)) continue;
-    if (w.units > 0) GROVE_TRY(unpack_part(op, p, &w, (const char *)data + w.offset));
+    if (w.units > 0) GROVE_TRY(unpack_section(op, p, &w, (const char *)data + w.offset));
   }
 fail:
   return status;
@@ -119,8 +119,8 @@ fail:
 grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, int64_t at,
                                 int64_t bytes, void *data)
 {
-  window w = window_of(letter->parts, at, bytes);
-  return fetch(op, letter->parts, &w, data);
+  window w = window_of(letter->sections, at, bytes);
+  return fetch(op, letter->sections, &w, data);
 }
 
 /* ---- whole letters ---- */
@@ -139,7 +139,7 @@ fail:
 /* What came straight to where it belongs is done, unless it belongs to edges. */
 static grove_status take_edges(const grove_op *op, const grove_letter *letter)
 {
-  const grove_part *p = letter->parts;
+  const grove_section *p = letter->sections;
   window w = window_of(p, 0, letter->data);
   return meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
@@ -170,8 +170,8 @@ static grove_status fetch_own(const grove_op *op, const grove_lane *lane, const 
 }
 
 /* From one memory of a field to another. */
-static grove_status move(grove_op *op, const grove_field *f, const grove_part *from,
-                         const grove_part *to)
+static grove_status move(grove_op *op, const grove_field *f, const grove_section *from,
+                         const grove_section *to)
 {
   grove_status status = GROVE_OK;
   const grove_mover *out = grove_field_mover(f, from->space), *in = grove_field_mover(f, to->space);
@@ -197,7 +197,7 @@ grove_status grove_op_keep(grove_op *op, int s)
   const grove_wired_stage *w = op->stages[s].wired;
   void **saved = op->stages[s].saved_keeps;
   for (int k = 0; k < w->nkeeps; k++) {
-    const grove_part *from = &w->keeps[2 * k], *to = from + 1;
+    const grove_section *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
     if (is_there(op, from) && is_there(op, to))
       GROVE_TRY(move(op, f, from, to));
@@ -221,7 +221,7 @@ grove_status grove_op_save_keeps(grove_op *op, int s)
   const grove_wired_stage *w = stage->wired;
   GROVE_NEW(stage->saved_keeps, w->nkeeps);
   for (int k = 0; k < w->nkeeps; k++) {
-    const grove_part *from = &w->keeps[2 * k], *to = from + 1;
+    const grove_section *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
     if (!grove_space_is_array(from->space) || grove_space_is_array(to->space)) continue;
     GROVE_ROOM(stage->saved_keeps[k], (size_t)from->bytes);

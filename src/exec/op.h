@@ -4,7 +4,7 @@
  * its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
  *
  * What moves is a *field*: units of one type along one plan. Most operations have one, a bundle has
- * those of its members. All that goes to one rank in one stage is a *letter*, with a part for each
+ * those of its members. All that goes to one rank in one stage is a *letter*, with a section for each
  * field that has something for it.
  *
  *     calls.c     the public calls                    run.c    start, advance, finish
@@ -153,26 +153,26 @@ typedef struct grove_lane {
   int detached;           /* the lists of both are the channel's own: the forest may go */
 } grove_lane;
 
-/* Parts of a letter begin on multiples of this: every basic type is aligned in them. */
-enum { GROVE_PART_ALIGNMENT = 16 };
+/* Sections of a letter begin on multiples of this: every basic type is aligned in them. */
+enum { GROVE_SECTION_ALIGNMENT = 16 };
 
 /* What one field puts into a letter. */
-typedef struct grove_part {
+typedef struct grove_section {
   int field;
   grove_space space;
   int far_hub;       /* at the other end it lies in a hub */
   grove_shape shape; /* in the form that is cheapest for this unit */
   int64_t at, bytes; /* in the letter */
   int64_t unit_bytes;
-} grove_part;
+} grove_section;
 
 /* All that goes to one rank, or comes from it, in one stage. Empty ones do not travel. */
 typedef struct grove_letter {
   int peer;
   int forwards; /* of a receive: a later stage takes it from here */
-  int nparts;
-  grove_part *parts;
-  int64_t data;  /* where the last part ends */
+  int nsections;
+  grove_section *sections;
+  int64_t data;  /* where the last section ends */
   int64_t bytes; /* with its trailer */
 } grove_letter;
 
@@ -188,11 +188,11 @@ typedef struct grove_wired_stage {
   int64_t turn;  /* which start of the channel may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
-  int nparts;
-  grove_part *parts;  /* of all letters */
-  int nkeeps;         /* fields with self edges in this stage */
-  grove_part *keeps;  /* pairs: from, to */
-  grove_shm_way *way; /* of a letter over shared memory */
+  int nsections;
+  grove_section *sections; /* of all letters */
+  int nkeeps;              /* fields with self edges in this stage */
+  grove_section *keeps;    /* pairs: from, to */
+  grove_shm_way *way;      /* of a letter over shared memory */
   int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
   int np2p_receives, np2p_sends;
   int *p2p;                 /* which letter each number is */
@@ -296,7 +296,7 @@ typedef struct grove_field {
   void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
 } grove_field;
 
-/* The other end of a part, in the hub of its rank. */
+/* The other end of a section, in the hub of its rank. */
 typedef struct grove_remote {
   char *memory; /* slot 0 */
   grove_shape shape;
@@ -315,7 +315,7 @@ typedef struct grove_flow {
   int single;                /* ... and the letter is one piece */
   grove_shm_way way;         /* through a hub: */
   const grove_shm_distant *distant;
-  grove_remote *remotes; /* a part; NULL: the hub is this rank's own */
+  grove_remote *remotes; /* a section; NULL: the hub is this rank's own */
   int in_place;          /* ... and the readers take it from there, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
@@ -472,7 +472,7 @@ grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 /* Does a letter lie in an array of the user's, and nowhere else? */
 static inline int grove_op_is_in_array(const grove_bound_stage *s, int i)
 {
-  return !s->staging[i] && grove_space_is_array(s->wired->letters[i].parts->space);
+  return !s->staging[i] && grove_space_is_array(s->wired->letters[i].sections->space);
 }
 
 /* Self edges of stage s. */

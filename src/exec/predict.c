@@ -28,16 +28,16 @@ static void add_stage(const grove_channel *channel, int s, const grove_pricing *
     int receives = i < wired->nreceives;
     grove_load_add(load, machine, how, grove_price_locality(topo, channel->rank, letter->peer),
                    letter->data, active, receives);
-    for (int k = 0; k < letter->nparts; k++)
-      if (letter->nparts > 1 || is_packed(&letter->parts[k].shape))
-        grove_load_pack(load, machine, letter->parts[k].bytes, receives);
+    for (int k = 0; k < letter->nsections; k++)
+      if (letter->nsections > 1 || is_packed(&letter->sections[k].shape))
+        grove_load_pack(load, machine, letter->sections[k].bytes, receives);
   }
   for (int k = 0; k < channel->nlanes; k++) /* a fetch by the own leaves is a pass over a list */
     if (channel->lanes[k].own.units > 0 && channel->lanes[k].turn == s)
       grove_load_keep(load, machine,
                       channel->lanes[k].own.units * channel->lanes[k].key.unit_bytes);
   for (int k = 0; k < wired->nkeeps; k++) {
-    const grove_part *from = &wired->keeps[2 * k], *to = from + 1;
+    const grove_section *from = &wired->keeps[2 * k], *to = from + 1;
     if (is_packed(&from->shape) || is_packed(&to->shape))
       grove_load_keep(load, machine, from->bytes);
   }

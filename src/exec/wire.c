@@ -9,7 +9,7 @@
 
 /* ---- letters ---- */
 
-/* A message of a lane, which becomes a part of a letter. */
+/* A message of a lane, which becomes a section of a letter. */
 typedef struct slip {
   int lane;
   const grove_message *message;
@@ -41,8 +41,8 @@ static int list_slips(const grove_channel *channel, int s, int sends, slip *list
   return n;
 }
 
-static grove_status make_part(const grove_channel *channel, int k, const grove_slots *slots,
-                              const grove_index *starts, grove_part *out)
+static grove_status make_section(const grove_channel *channel, int k, const grove_slots *slots,
+                                 const grove_index *starts, grove_section *out)
 {
   grove_status status = GROVE_OK;
   int64_t unit_bytes = channel->lanes[k].key.unit_bytes;
@@ -56,7 +56,7 @@ fail:
 }
 
 /* Does a later stage take it from here? */
-static int forwards(const grove_part *p, int receives)
+static int forwards(const grove_section *p, int receives)
 {
   return receives && !grove_space_is_array(p->space);
 }
@@ -69,18 +69,18 @@ static grove_status write_letters(const grove_channel *channel, const slip *slip
   grove_letter *letter = NULL;
   for (int i = 0; i < n; i++) {
     const grove_message *m = slips[i].message;
-    grove_part *part = &w->parts[w->nparts];
+    grove_section *section = &w->sections[w->nsections];
     if (i == 0 || m->peer != slips[i - 1].message->peer) {
       letter = &w->letters[w->nletters++];
-      *letter = (grove_letter){.peer = m->peer, .parts = part};
+      *letter = (grove_letter){.peer = m->peer, .sections = section};
     }
-    GROVE_TRY(make_part(channel, slips[i].lane, &m->slots, &m->starts, part));
-    part->far_hub = m->far_hub;
-    w->nparts++;
-    letter->nparts++;
-    letter->forwards |= forwards(part, receives);
-    part->at = grove_round_up(letter->data, GROVE_PART_ALIGNMENT);
-    letter->data = part->at + part->bytes;
+    GROVE_TRY(make_section(channel, slips[i].lane, &m->slots, &m->starts, section));
+    section->far_hub = m->far_hub;
+    w->nsections++;
+    letter->nsections++;
+    letter->forwards |= forwards(section, receives);
+    section->at = grove_round_up(letter->data, GROVE_SECTION_ALIGNMENT);
+    letter->data = section->at + section->bytes;
     letter->bytes = letter->data + (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
   }
 fail:
@@ -93,8 +93,8 @@ static grove_status add_keep(const grove_channel *channel, int k, const grove_st
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
-  GROVE_TRY(make_part(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
-  GROVE_TRY(make_part(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+  GROVE_TRY(make_section(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
+  GROVE_TRY(make_section(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
   w->answers |= !grove_space_is_array(stage->keep_to.space);
   w->nkeeps++;
 fail:
@@ -157,7 +157,7 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
   slip *slips = NULL;
   GROVE_NEW(slips, most);
   GROVE_NEW(w->letters, most);
-  GROVE_NEW(w->parts, most);
+  GROVE_NEW(w->sections, most);
   GROVE_NEW(w->via, most);
   GROVE_NEW(w->way, most);
   GROVE_NEW(w->p2p, most);
@@ -198,8 +198,8 @@ static void count_sent(grove_channel *channel)
       const grove_letter *letter = &w->letters[i];
       int near = on_node(channel, letter);
       *(near ? &t->on_node_messages : &t->off_node_messages) += 1;
-      for (int k = 0; k < letter->nparts; k++)
-        *(near ? &t->on_node_bytes : &t->off_node_bytes) += letter->parts[k].bytes;
+      for (int k = 0; k < letter->nsections; k++)
+        *(near ? &t->on_node_bytes : &t->off_node_bytes) += letter->sections[k].bytes;
     }
   }
 }
@@ -218,9 +218,9 @@ static int same_list(const grove_index *a, const grove_index *b)
 
 static int same_data(const grove_letter *a, const grove_letter *b)
 {
-  if (a->nparts != b->nparts) return 0;
-  for (int k = 0; k < a->nparts; k++) {
-    const grove_part *p = &a->parts[k], *q = &b->parts[k];
+  if (a->nsections != b->nsections) return 0;
+  for (int k = 0; k < a->nsections; k++) {
+    const grove_section *p = &a->sections[k], *q = &b->sections[k];
     if (p->field != q->field || p->space != q->space ||
         !same_list(&p->shape.slots, &q->shape.slots) ||
         !same_list(&p->shape.starts, &q->shape.starts))
@@ -251,13 +251,13 @@ static grove_shm_way way_of(const grove_channel *channel, const grove_letter *le
 {
   int near = 0, far = 0;
   if (channel->staged) return GROVE_SHM_COPIED;
-  for (int k = 0; k < letter->nparts; k++) {
-    near += letter->parts[k].space == GROVE_SPACE_HUB;
-    far += letter->parts[k].far_hub;
+  for (int k = 0; k < letter->nsections; k++) {
+    near += letter->sections[k].space == GROVE_SPACE_HUB;
+    far += letter->sections[k].far_hub;
   }
   int sender = receives ? far : near, receiver = receives ? near : far;
-  if (receiver == letter->nparts) return GROVE_SHM_PUSHED;
-  return sender == letter->nparts ? GROVE_SHM_PULLED : GROVE_SHM_COPIED;
+  if (receiver == letter->nsections) return GROVE_SHM_PUSHED;
+  return sender == letter->nsections ? GROVE_SHM_PULLED : GROVE_SHM_COPIED;
 }
 
 /* Letter i of stage s, as the transport wants to know it. */
@@ -336,9 +336,10 @@ static void tell_views(const grove_letter *letter, int sends, telling *t, grove_
 {
   if (m->way != (sends ? GROVE_SHM_PULLED : GROVE_SHM_PUSHED)) return;
   m->views = t->views + t->nviews;
-  m->nviews = letter->nparts;
-  for (int k = 0; k < letter->nparts; k++)
-    t->views[t->nviews++] = (grove_shm_view){letter->parts[k].field, &letter->parts[k].shape.slots};
+  m->nviews = letter->nsections;
+  for (int k = 0; k < letter->nsections; k++)
+    t->views[t->nviews++] =
+      (grove_shm_view){letter->sections[k].field, &letter->sections[k].shape.slots};
 }
 
 /* The letters over shared memory; `sends` or receives. */
@@ -379,14 +380,14 @@ static grove_status make_rings(grove_channel *channel)
 {
   grove_status status = GROVE_OK;
   telling t = {0};
-  int most = 0, parts = 0;
+  int most = 0, sections = 0;
   for (int s = 0; s < channel->nstages; s++) {
     most += channel->stages[s].nletters;
-    parts += channel->stages[s].nparts;
+    sections += channel->stages[s].nsections;
   }
   GROVE_NEW(t.sends, most);
   GROVE_NEW(t.receives, most);
-  GROVE_NEW(t.views, parts);
+  GROVE_NEW(t.views, sections);
   GROVE_NEW(t.area_bytes, channel->nlanes);
   grove_shm_plan plan = {.nsends = list_messages(channel, 1, &t),
                          .nreceives = list_messages(channel, 0, &t),
@@ -417,7 +418,7 @@ static void choose_piece(grove_channel *channel)
     if (channel->lanes[k].key.unit_bytes > channel->widest_unit)
       channel->widest_unit = channel->lanes[k].key.unit_bytes;
   channel->piece = grove_shm_piece(channel->nlanes == 1 ? channel->widest_unit : 0);
-  int64_t room = channel->nlanes == 1 ? channel->piece : channel->piece - GROVE_PART_ALIGNMENT;
+  int64_t room = channel->nlanes == 1 ? channel->piece : channel->piece - GROVE_SECTION_ALIGNMENT;
   channel->staged = channel->check || channel->widest_unit > room;
 }
 
@@ -504,18 +505,18 @@ fail:
 
 /* ---- the end ---- */
 
-static void free_parts(int n, grove_part *parts)
+static void free_sections(int n, grove_section *sections)
 {
-  for (int i = 0; parts && i < n; i++) grove_shape_free(&parts[i].shape);
-  free(parts);
+  for (int i = 0; sections && i < n; i++) grove_shape_free(&sections[i].shape);
+  free(sections);
 }
 
 void grove_channel_unwire(grove_channel *channel)
 {
   for (int s = 0; channel->stages && s < channel->nstages; s++) {
     grove_wired_stage *w = &channel->stages[s];
-    free_parts(w->nparts, w->parts);
-    free_parts(2 * w->nkeeps, w->keeps);
+    free_sections(w->nsections, w->sections);
+    free_sections(2 * w->nkeeps, w->keeps);
     free(w->letters);
     free(w->via);
     free(w->way);

@@ -293,14 +293,14 @@ static grove_status reach(char *base, entry *e, grove_shm_distant *out)
 {
   grove_status status = GROVE_OK;
   const view *views = (const view *)(const void *)(base + e->views);
-  GROVE_NEW(out->parts, e->nviews);
-  out->nparts = (int)e->nviews;
-  for (int k = 0; k < out->nparts; k++) {
+  GROVE_NEW(out->sections, e->nviews);
+  out->nsections = (int)e->nviews;
+  for (int k = 0; k < out->nsections; k++) {
     grove_index slots = {.count = views[k].count, .first = views[k].first};
     void *list = base + views[k].list;
     if (views[k].width == 4) slots.narrow = list;
     if (views[k].width == 8) slots.wide = list;
-    out->parts[k] = (grove_shm_remote){base + views[k].area, slots};
+    out->sections[k] = (grove_shm_remote){base + views[k].area, slots};
   }
   out->released = &((const table *)(const void *)base)->released;
   out->left = &e->left;
@@ -400,8 +400,8 @@ void grove_shm_free(grove_shm **pointer)
     give_up(shm, 0);
   else
     leave(shm);
-  for (int i = 0; shm->pushes && i < shm->nsends; i++) free(shm->pushes[i].parts);
-  for (int i = 0; shm->pulls && i < shm->nreceives; i++) free(shm->pulls[i].parts);
+  for (int i = 0; shm->pushes && i < shm->nsends; i++) free(shm->pushes[i].sections);
+  for (int i = 0; shm->pulls && i < shm->nreceives; i++) free(shm->pulls[i].sections);
   free(shm->pushes);
   free(shm->pulls);
   free(shm->areas);

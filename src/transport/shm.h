@@ -35,7 +35,7 @@ extern "C" {
  * the receiver's or the sender's. */
 typedef enum grove_shm_way { GROVE_SHM_COPIED, GROVE_SHM_PUSHED, GROVE_SHM_PULLED } grove_shm_way;
 
-/* What a part of a message means of an area: its slots, in the order of the message. */
+/* What a section of a message means of an area: its slots, in the order of the message. */
 typedef struct grove_shm_view {
   int area;
   const grove_index *slots;
@@ -52,7 +52,7 @@ typedef struct grove_shm_message {
                   * those that are pulled may */
   grove_shm_way way;
   int nviews;                  /* 0 where the hub is the other end's */
-  const grove_shm_view *views; /* one a part */
+  const grove_shm_view *views; /* one a section */
 } grove_shm_message;
 
 /* All that one rank does in a channel. Sends are numbered by ring: ring r comes before ring r+1. */
@@ -62,7 +62,7 @@ typedef struct grove_shm_plan {
   const int64_t *area_bytes;
 } grove_shm_plan;
 
-/* A part of a message in another rank's area. */
+/* A section of a message in another rank's area. */
 typedef struct grove_shm_remote {
   char *memory;      /* slot 0 */
   grove_index slots; /* borrowed */
@@ -70,8 +70,8 @@ typedef struct grove_shm_remote {
 
 /* The other rank's end of a message that is pushed or pulled. */
 typedef struct grove_shm_distant {
-  int nparts;
-  grove_shm_remote *parts;
+  int nsections;
+  grove_shm_remote *sections;
   const uint64_t *released; /* starts that the other rank's areas are through with */
   uint64_t *left;           /* of a push: says that this rank will not come again */
 } grove_shm_distant;
