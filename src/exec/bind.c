@@ -162,9 +162,9 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
 {
   const grove_section *p = letter->sections;
   if (op->channel->check || letter->nsections > 1) return 0;
-  const grove_mover *m = grove_field_mover(&op->fields[p->field], p->space);
+  const grove_mover *m = grove_field_mover(&op->fields[p->field], p->array);
   if (!grove_pack_is_trivial(&m->unit, &p->shape)) return 0;
-  if (!receives || !grove_space_is_array(p->space)) return 1;
+  if (!receives || !grove_array_is_users(p->array)) return 1;
   return op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
          m->combine.way == GROVE_COMBINE_REPLACE;
 }
@@ -173,7 +173,7 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
 static int is_for_edges(const grove_op *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
-  return letter->nsections == 1 && p->space == GROVE_SPACE_EDGE &&
+  return letter->nsections == 1 && p->array == GROVE_ARRAY_EDGE &&
          !op->channel->lanes[p->field].whole;
 }
 
@@ -183,7 +183,7 @@ static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 {
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
   int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
-  int in_array = grove_space_is_array(w->letters[i].sections->space);
+  int in_array = grove_array_is_users(w->letters[i].sections->array);
   int kept_out = in_array && !over_memory && grove_carrier_needs_memory(op->channel->transport);
   if (is_direct(op, &w->letters[i], receives) && !meets_roots && !kept_out) return 0;
   if (w->via[i] >= 0) return 1;
@@ -401,7 +401,7 @@ static void *letter_memory(const grove_op *op, const grove_bound_stage *s, int i
   const grove_section *p = s->wired->letters[i].sections;
   const grove_field *f = &op->fields[p->field];
   if (s->staging[i]) return s->staging[i];
-  return grove_unit_at(&grove_field_mover(f, p->space)->unit, grove_field_array(f, p->space),
+  return grove_unit_at(&grove_field_mover(f, p->array)->unit, grove_field_array(f, p->array),
                        p->shape.slots.first);
 }
 

@@ -40,7 +40,7 @@ typedef struct span {
   uintptr_t begin, end;
   int64_t slot;
   int field;
-  grove_space space;
+  grove_array array;
 } span;
 
 static int by_begin(const void *a, const void *b)
@@ -69,19 +69,19 @@ fail:
 
 /* Units that are longer than their extent lie in each other's gaps without harm; of those only the
  * first byte counts. */
-static grove_status add(const grove_field *fields, int field, grove_space space,
+static grove_status add(const grove_field *fields, int field, grove_array which,
                         const grove_index *slots, spans *out)
 {
   grove_status status = GROVE_OK;
   const grove_unit *unit = &fields[field].mover.unit;
-  const void *array = fields[field].request.arrays[space];
+  const void *array = fields[field].request.arrays[which];
   uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
-  if (!grove_space_is_array(space) || unit->bytes == 0) return GROVE_OK;
+  if (!grove_array_is_users(which) || unit->bytes == 0) return GROVE_OK;
   GROVE_TRY(make_room(out, slots->count));
   for (int64_t i = 0; i < slots->count; i++) {
     int64_t slot = grove_index_at(slots, i);
     uintptr_t begin = (uintptr_t)grove_unit_at(unit, array, slot) + (uintptr_t)unit->true_lb;
-    out->list[out->n++] = (span){begin, begin + bytes, slot, field, space};
+    out->list[out->n++] = (span){begin, begin + bytes, slot, field, which};
   }
 fail:
   return status;
@@ -89,7 +89,7 @@ fail:
 
 static grove_status add_section(const grove_field *fields, const grove_section *p, spans *out)
 {
-  return add(fields, p->field, p->space, &p->shape.slots, out);
+  return add(fields, p->field, p->array, &p->shape.slots, out);
 }
 
 static grove_status collect(const grove_channel *channel, const grove_field *fields, spans *read,
@@ -108,9 +108,9 @@ static grove_status collect(const grove_channel *channel, const grove_field *fie
   for (int k = 0; k < channel->nlanes; k++) {
     const grove_lane *lane = &channel->lanes[k];
     if (lane->key.operation != GROVE_FETCH && !lane->whole) continue;
-    GROVE_TRY(add(fields, k, GROVE_SPACE_ROOT, &lane->fetched.slots, written));
-    GROVE_TRY(add(fields, k, GROVE_SPACE_LEAF, &lane->own.slots, read));
-    GROVE_TRY(add(fields, k, GROVE_SPACE_UPDATE, &lane->own.slots, written));
+    GROVE_TRY(add(fields, k, GROVE_ARRAY_ROOT, &lane->fetched.slots, written));
+    GROVE_TRY(add(fields, k, GROVE_ARRAY_LEAF, &lane->own.slots, read));
+    GROVE_TRY(add(fields, k, GROVE_ARRAY_UPDATE, &lane->own.slots, written));
   }
   if (read->n > 0) qsort(read->list, (size_t)read->n, sizeof *read->list, by_begin);
   if (written->n > 0) qsort(written->list, (size_t)written->n, sizeof *written->list, by_begin);
@@ -123,17 +123,17 @@ static int is_fine(const span *a, const span *b)
 {
   int apart = a->end <= b->begin || b->end <= a->begin;
   return apart || (a->field == b->field && a->slot == b->slot && a->begin == b->begin &&
-                   a->space == GROVE_SPACE_LEAF && b->space == GROVE_SPACE_UPDATE);
+                   a->array == GROVE_ARRAY_LEAF && b->array == GROVE_ARRAY_UPDATE);
 }
 
 static grove_status refuse(const grove_channel *channel, const span *a, const char *done,
                            const span *b)
 {
-  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update", "hub"};
+  static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub"};
   return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
                      "rank %d: the arrays overlap: %s %lld, which is %s, and %s %lld, which is "
                      "written, are the same memory",
-                     channel->rank, names[a->space], (long long)a->slot, done, names[b->space],
+                     channel->rank, names[a->array], (long long)a->slot, done, names[b->array],
                      (long long)b->slot);
 }
 
@@ -152,7 +152,7 @@ grove_status grove_check_overlap(const grove_channel *channel, const grove_field
   }
   for (int64_t w = 1; w < written.n && status == GROVE_OK; w++) {
     const span *a = &written.list[w - 1], *b = &written.list[w];
-    int same = a->field == b->field && a->space == b->space;
+    int same = a->field == b->field && a->array == b->array;
     if (!same && a->end > b->begin) status = refuse(channel, a, "written", b);
   }
 fail:

@@ -66,9 +66,9 @@ static grove_status detach_field(grove_lane *lane, grove_field *f)
   void **arrays = f->request.arrays;
   const grove_unit *unit = &f->mover.unit;
   GROVE_TRY(detach_lane(lane));
-  GROVE_TRY(copy_array(unit, &lane->fetched.slots, &arrays[GROVE_SPACE_ROOT], &f->roots));
-  GROVE_TRY(copy_array(unit, &lane->own.slots, &arrays[GROVE_SPACE_LEAF], &f->leaves));
-  arrays[GROVE_SPACE_UPDATE] = arrays[GROVE_SPACE_LEAF]; /* nobody wants it */
+  GROVE_TRY(copy_array(unit, &lane->fetched.slots, &arrays[GROVE_ARRAY_ROOT], &f->roots));
+  GROVE_TRY(copy_array(unit, &lane->own.slots, &arrays[GROVE_ARRAY_LEAF], &f->leaves));
+  arrays[GROVE_ARRAY_UPDATE] = arrays[GROVE_ARRAY_LEAF]; /* nobody wants it */
 fail:
   return status;
 }

@@ -62,7 +62,7 @@ fail:
 static int is_unwanted(const grove_letter *letter)
 {
   for (int k = 0; k < letter->nsections; k++)
-    if (!grove_space_is_array(letter->sections[k].space)) return 0;
+    if (!grove_array_is_users(letter->sections[k].array)) return 0;
   return 1;
 }
 
@@ -93,7 +93,7 @@ fail:
 static int reads_array(const grove_letter *letter)
 {
   for (int k = 0; k < letter->nsections; k++)
-    if (grove_space_is_array(letter->sections[k].space)) return 1;
+    if (grove_array_is_users(letter->sections[k].array)) return 1;
   return 0;
 }
 

@@ -16,14 +16,14 @@ static char *place_of(const grove_remote *r, int64_t slot, int64_t unit_bytes)
   return r->memory + slot * unit_bytes;
 }
 
-/* Units from .. from+n-1 of a section into a row of slots. `letter` is what was saved of an operation
- * that lost its arrays, or NULL. */
+/* Units from .. from+n-1 of a section into a row of slots. `letter` is what was saved of an
+ * operation that lost its arrays, or NULL. */
 static grove_status push_row(const grove_op *op, const grove_section *p, int64_t from, int64_t n,
                              const char *letter, char *to)
 {
   const grove_field *f = &op->fields[p->field];
   if (!letter)
-    return grove_pack(grove_field_mover(f, p->space), &p->shape, grove_field_array(f, p->space),
+    return grove_pack(grove_field_mover(f, p->array), &p->shape, grove_field_array(f, p->array),
                       from, n, to);
   memcpy(to, letter + p->at + from * p->unit_bytes, (size_t)(n * p->unit_bytes));
   return GROVE_OK;
@@ -49,8 +49,8 @@ static grove_status pull_section(const grove_op *op, const grove_section *p, con
 {
   grove_status status = GROVE_OK;
   const grove_field *f = &op->fields[p->field];
-  const grove_mover *in = grove_field_mover(f, p->space);
-  char *array = grove_field_array(f, p->space);
+  const grove_mover *in = grove_field_mover(f, p->array);
+  char *array = grove_field_array(f, p->array);
   int64_t room = op->keep_bytes / p->unit_bytes, units = r->shape.units;
   if (r->shape.form == GROVE_SHAPE_CONSECUTIVE)
     return grove_unpack(in, &p->shape, place_of(r, r->shape.slots.first, p->unit_bytes), array, 0,
@@ -66,7 +66,7 @@ fail:
 
 static int is_there(const grove_op *op, const grove_section *p)
 {
-  return !op->abandoned || !grove_space_is_array(p->space);
+  return !op->abandoned || !grove_array_is_users(p->array);
 }
 
 /* ---- flows ---- */

@@ -8,16 +8,16 @@
 /* ---- what can be wrong with a request ---- */
 
 /* A NULL array is fine where the forest has no edge in it. */
-static grove_status check_array(const grove_request *r, const char *call, grove_space space,
+static grove_status check_array(const grove_request *r, const char *call, grove_array which,
                                 const char *name)
 {
   grove_status status = GROVE_OK;
   const grove_forest *f = r->forest;
-  int64_t edges = space == GROVE_SPACE_ROOT ? f->roots.slots.count : f->nleaves;
-  GROVE_CHECK(r->arrays[space] || edges == 0, GROVE_ERR_ARG,
+  int64_t edges = which == GROVE_ARRAY_ROOT ? f->roots.slots.count : f->nleaves;
+  GROVE_CHECK(r->arrays[which] || edges == 0, GROVE_ERR_ARG,
               "rank %d: %s: the %s array is NULL, but forest '%.100s' has %lld %s here",
               f->ctx->rank, call, name, grove_forest_label(f), (long long)edges,
-              space == GROVE_SPACE_ROOT ? "edges to it" : "leaves");
+              which == GROVE_ARRAY_ROOT ? "edges to it" : "leaves");
 fail:
   return status;
 }
@@ -26,9 +26,9 @@ static grove_status check_arrays(const grove_request *r, const char *call)
 {
   grove_status status = GROVE_OK;
   int many = r->operation == GROVE_COLLECT || r->operation == GROVE_DISTRIBUTE;
-  GROVE_TRY(check_array(r, call, GROVE_SPACE_ROOT, many ? "multi-root" : "root"));
-  GROVE_TRY(check_array(r, call, GROVE_SPACE_LEAF, "leaf"));
-  if (r->operation == GROVE_FETCH) GROVE_TRY(check_array(r, call, GROVE_SPACE_UPDATE, "update"));
+  GROVE_TRY(check_array(r, call, GROVE_ARRAY_ROOT, many ? "multi-root" : "root"));
+  GROVE_TRY(check_array(r, call, GROVE_ARRAY_LEAF, "leaf"));
+  if (r->operation == GROVE_FETCH) GROVE_TRY(check_array(r, call, GROVE_ARRAY_UPDATE, "update"));
 fail:
   return status;
 }

@@ -5,7 +5,8 @@
 
 /* ---- pieces of letters ---- */
 
-/* A piece that begins inside a section, anywhere, ends with it: what follows would not be aligned. */
+/* A piece that begins inside a section, anywhere, ends with it: what follows would not be
+ * aligned. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
 {
   const grove_section *p = letter->sections, *end = p + letter->nsections;
@@ -42,20 +43,20 @@ static window window_of(const grove_section *p, int64_t at, int64_t bytes)
 /* The arrays and lists of an abandoned operation may be gone; edges and hubs are its own. */
 static int is_there(const grove_op *op, const grove_section *p)
 {
-  return !op->abandoned || !grove_space_is_array(p->space);
+  return !op->abandoned || !grove_array_is_users(p->array);
 }
 
 /* What several ranks sent to a hub is combined on its way out of it. */
 static const grove_mover *packer(const grove_field *f, const grove_section *p)
 {
-  int merges = p->space == GROVE_SPACE_HUB && p->shape.starts.count > 0;
-  return merges ? &f->merger : grove_field_mover(f, p->space);
+  int merges = p->array == GROVE_ARRAY_HUB && p->shape.starts.count > 0;
+  return merges ? &f->merger : grove_field_mover(f, p->array);
 }
 
 /* Do edges meet their roots as they come? */
 static int meets(const grove_op *op, const grove_section *p)
 {
-  return p->space == GROVE_SPACE_EDGE && !op->channel->lanes[p->field].whole;
+  return p->array == GROVE_ARRAY_EDGE && !op->channel->lanes[p->field].whole;
 }
 
 grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
@@ -68,7 +69,7 @@ grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, i
     window w = window_of(p, at, bytes);
     if (!is_there(op, p)) continue; /* there was no memory to save it when that was possible */
     if (w.units > 0)
-      GROVE_TRY(grove_pack(packer(f, p), &p->shape, grove_field_array(f, p->space), w.begin,
+      GROVE_TRY(grove_pack(packer(f, p), &p->shape, grove_field_array(f, p->array), w.begin,
                            w.units, (char *)data + w.offset));
   }
 fail:
@@ -80,7 +81,7 @@ static grove_status fetch(const grove_op *op, const grove_section *p, const wind
 {
   const grove_field *f = &op->fields[p->field];
   return grove_pack_fetch(&f->fetcher, &op->channel->lanes[p->field].fetched,
-                          f->request.arrays[GROVE_SPACE_ROOT], p->shape.slots.first + w->begin,
+                          f->request.arrays[GROVE_ARRAY_ROOT], p->shape.slots.first + w->begin,
                           w->units, units);
 }
 
@@ -95,8 +96,8 @@ static grove_status unpack_section(const grove_op *op, const grove_section *p, c
 {
   const grove_field *f = &op->fields[p->field];
   if (!meets(op, p))
-    return grove_unpack(grove_field_mover(f, p->space), &p->shape, data,
-                        grove_field_array(f, p->space), w->begin, w->units);
+    return grove_unpack(grove_field_mover(f, p->array), &p->shape, data,
+                        grove_field_array(f, p->array), w->begin, w->units);
   char *edges = edges_of(op, p, w);
   memcpy(edges, data, (size_t)(w->units * p->unit_bytes));
   return fetch(op, p, w, edges);
@@ -163,9 +164,9 @@ static grove_status fetch_own(const grove_op *op, const grove_lane *lane, const 
 {
   void *const *arrays = f->request.arrays;
   if (lane->own.units == 0 || lane->key.unit_bytes == 0) return GROVE_OK;
-  return grove_pack_fetch_own(&f->fetcher, &lane->fetched, arrays[GROVE_SPACE_ROOT],
-                              lane->own_begin, &f->mover, &lane->own, arrays[GROVE_SPACE_LEAF],
-                              arrays[GROVE_SPACE_UPDATE], op->keep,
+  return grove_pack_fetch_own(&f->fetcher, &lane->fetched, arrays[GROVE_ARRAY_ROOT],
+                              lane->own_begin, &f->mover, &lane->own, arrays[GROVE_ARRAY_LEAF],
+                              arrays[GROVE_ARRAY_UPDATE], op->keep,
                               op->keep_bytes / lane->key.unit_bytes);
 }
 
@@ -174,9 +175,9 @@ static grove_status move(grove_op *op, const grove_field *f, const grove_section
                          const grove_section *to)
 {
   grove_status status = GROVE_OK;
-  const grove_mover *out = grove_field_mover(f, from->space), *in = grove_field_mover(f, to->space);
-  const char *source = grove_field_array(f, from->space);
-  char *target = grove_field_array(f, to->space);
+  const grove_mover *out = grove_field_mover(f, from->array), *in = grove_field_mover(f, to->array);
+  const char *source = grove_field_array(f, from->array);
+  char *target = grove_field_array(f, to->array);
   int64_t units = from->shape.units, room = op->keep_bytes / from->unit_bytes;
   if (out == in) return grove_move(in, &from->shape, source, &to->shape, target, op->keep, room);
   if (grove_pack_is_trivial(&out->unit, &from->shape))
@@ -202,7 +203,7 @@ grove_status grove_op_keep(grove_op *op, int s)
     if (is_there(op, from) && is_there(op, to))
       GROVE_TRY(move(op, f, from, to));
     else if (saved && saved[k])
-      GROVE_TRY(grove_unpack(&f->packed, &to->shape, saved[k], grove_field_array(f, to->space), 0,
+      GROVE_TRY(grove_unpack(&f->packed, &to->shape, saved[k], grove_field_array(f, to->array), 0,
                              to->shape.units));
   }
   for (int k = 0; k < op->nfields; k++) {
@@ -223,9 +224,9 @@ grove_status grove_op_save_keeps(grove_op *op, int s)
   for (int k = 0; k < w->nkeeps; k++) {
     const grove_section *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
-    if (!grove_space_is_array(from->space) || grove_space_is_array(to->space)) continue;
+    if (!grove_array_is_users(from->array) || grove_array_is_users(to->array)) continue;
     GROVE_ROOM(stage->saved_keeps[k], (size_t)from->bytes);
-    GROVE_TRY(grove_pack(&f->mover, &from->shape, grove_field_array(f, from->space), 0,
+    GROVE_TRY(grove_pack(&f->mover, &from->shape, grove_field_array(f, from->array), 0,
                          from->shape.units, stage->saved_keeps[k]));
   }
 fail:
@@ -238,7 +239,7 @@ grove_status grove_op_meet(grove_op *op, int s)
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->channel->lanes[k];
     const grove_field *f = &op->fields[k];
-    void *roots = f->request.arrays[GROVE_SPACE_ROOT];
+    void *roots = f->request.arrays[GROVE_ARRAY_ROOT];
     if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;
     if (lane->key.operation == GROVE_FETCH)
       GROVE_TRY(

@@ -4,8 +4,8 @@
  * its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
  *
  * What moves is a *field*: units of one type along one plan. Most operations have one, a bundle has
- * those of its members. All that goes to one rank in one stage is a *letter*, with a section for each
- * field that has something for it.
+ * those of its members. All that goes to one rank in one stage is a *letter*, with a section for
+ * each field that has something for it.
  *
  *     calls.c     the public calls                    run.c    start, advance, finish
  *     init.c      making operations                   flow.c   letters over shared memory
@@ -45,13 +45,13 @@ typedef enum grove_operation {
 
 const char *grove_operation_name(grove_operation operation);
 
-/* What a call asks for. Arrays by the space that their slots are in. */
+/* What a call asks for. Arrays by their names. */
 typedef struct grove_request {
   grove_operation operation;
   grove_forest *forest;
   MPI_Datatype unit;
   MPI_Op op;
-  void *arrays[GROVE_SPACES]; /* written only where the operation says so */
+  void *arrays[GROVE_ARRAYS]; /* written only where the operation says so */
 } grove_request;
 
 /* ---- which datatype (identity.c) ---- */
@@ -159,7 +159,7 @@ enum { GROVE_SECTION_ALIGNMENT = 16 };
 /* What one field puts into a letter. */
 typedef struct grove_section {
   int field;
-  grove_space space;
+  grove_array array;
   int far_hub;       /* at the other end it lies in a hub */
   grove_shape shape; /* in the form that is cheapest for this unit */
   int64_t at, bytes; /* in the letter */
@@ -472,7 +472,7 @@ grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i);
 /* Does a letter lie in an array of the user's, and nowhere else? */
 static inline int grove_op_is_in_array(const grove_bound_stage *s, int i)
 {
-  return !s->staging[i] && grove_space_is_array(s->wired->letters[i].sections->space);
+  return !s->staging[i] && grove_array_is_users(s->wired->letters[i].sections->array);
 }
 
 /* Self edges of stage s. */
@@ -484,16 +484,16 @@ grove_status grove_op_save_keeps(grove_op *op, int s);
 /* Behind stage s: edges of which all have come meet their roots. */
 grove_status grove_op_meet(grove_op *op, int s);
 
-/* The memory and the mover that a space means. */
-static inline const grove_mover *grove_field_mover(const grove_field *f, grove_space space)
+/* The memory and the mover that the name of an array means. */
+static inline const grove_mover *grove_field_mover(const grove_field *f, grove_array which)
 {
-  return grove_space_is_array(space) ? &f->mover : &f->packed;
+  return grove_array_is_users(which) ? &f->mover : &f->packed;
 }
 
-static inline char *grove_field_array(const grove_field *f, grove_space space)
+static inline char *grove_field_array(const grove_field *f, grove_array which)
 {
-  if (grove_space_is_array(space)) return (char *)f->request.arrays[space];
-  return (char *)(space == GROVE_SPACE_EDGE ? f->edges : f->hub);
+  if (grove_array_is_users(which)) return (char *)f->request.arrays[which];
+  return (char *)(which == GROVE_ARRAY_EDGE ? f->edges : f->hub);
 }
 
 /* ---- letters over shared memory (flow.c) ---- */

@@ -84,7 +84,7 @@ static grove_status turn(grove_plans *p)
   default: break;
   }
   if (p->whole && p->operation == GROVE_REDUCE)
-    grove_plan_rename(p->turned, GROVE_SPACE_ROOT, GROVE_SPACE_EDGE);
+    grove_plan_rename(p->turned, GROVE_ARRAY_ROOT, GROVE_ARRAY_EDGE);
 fail:
   return status;
 }

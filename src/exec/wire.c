@@ -48,7 +48,7 @@ static grove_status make_section(const grove_channel *channel, int k, const grov
   int64_t unit_bytes = channel->lanes[k].key.unit_bytes;
   GROVE_TRY(grove_shape_create(&slots->index, starts, unit_bytes, &out->shape));
   out->field = k;
-  out->space = slots->space;
+  out->array = slots->array;
   out->unit_bytes = unit_bytes;
   out->bytes = out->shape.units * unit_bytes;
 fail:
@@ -58,7 +58,7 @@ fail:
 /* Does a later stage take it from here? */
 static int forwards(const grove_section *p, int receives)
 {
-  return receives && !grove_space_is_array(p->space);
+  return receives && !grove_array_is_users(p->array);
 }
 
 /* One letter for each peer. */
@@ -95,7 +95,7 @@ static grove_status add_keep(const grove_channel *channel, int k, const grove_st
   const grove_index none = {0};
   GROVE_TRY(make_section(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
   GROVE_TRY(make_section(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
-  w->answers |= !grove_space_is_array(stage->keep_to.space);
+  w->answers |= !grove_array_is_users(stage->keep_to.array);
   w->nkeeps++;
 fail:
   return status;
@@ -106,7 +106,7 @@ static int keep_stage(const grove_lane *lane, int s)
 {
   const grove_stage *stage = &lane->plan->stages[s];
   int early =
-    grove_space_is_array(stage->keep_from.space) && stage->keep_to.space == GROVE_SPACE_EDGE;
+    grove_array_is_users(stage->keep_from.array) && stage->keep_to.array == GROVE_ARRAY_EDGE;
   return early ? 0 : s;
 }
 
@@ -146,8 +146,8 @@ static int is_ordered(const grove_lane *lane, int s)
   if (lane->key.operation == GROVE_FETCH) return lane->turn == s;
   if (lane->key.operation != GROVE_REDUCE) return 0;
   for (int i = 0; i < stage->nreceives; i++)
-    if (stage->receives[i].slots.space == GROVE_SPACE_ROOT) return 1;
-  return stage->keep_to.index.count > 0 && stage->keep_to.space == GROVE_SPACE_ROOT;
+    if (stage->receives[i].slots.array == GROVE_ARRAY_ROOT) return 1;
+  return stage->keep_to.index.count > 0 && stage->keep_to.array == GROVE_ARRAY_ROOT;
 }
 
 static grove_status make_stage(const grove_channel *channel, int s, grove_wired_stage *w)
@@ -221,7 +221,7 @@ static int same_data(const grove_letter *a, const grove_letter *b)
   if (a->nsections != b->nsections) return 0;
   for (int k = 0; k < a->nsections; k++) {
     const grove_section *p = &a->sections[k], *q = &b->sections[k];
-    if (p->field != q->field || p->space != q->space ||
+    if (p->field != q->field || p->array != q->array ||
         !same_list(&p->shape.slots, &q->shape.slots) ||
         !same_list(&p->shape.starts, &q->shape.starts))
       return 0;
@@ -252,7 +252,7 @@ static grove_shm_way way_of(const grove_channel *channel, const grove_letter *le
   int near = 0, far = 0;
   if (channel->staged) return GROVE_SHM_COPIED;
   for (int k = 0; k < letter->nsections; k++) {
-    near += letter->sections[k].space == GROVE_SPACE_HUB;
+    near += letter->sections[k].array == GROVE_ARRAY_HUB;
     far += letter->sections[k].far_hub;
   }
   int sender = receives ? far : near, receiver = receives ? near : far;

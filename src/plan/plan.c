@@ -90,18 +90,18 @@ fail:
   return status;
 }
 
-static void rename_stage(grove_stage *stage, grove_space from, grove_space to)
+static void rename_stage(grove_stage *stage, grove_array from, grove_array to)
 {
   grove_slots *keeps[] = {&stage->keep_from, &stage->keep_to};
   for (int i = 0; i < stage->nsends; i++)
-    if (stage->sends[i].slots.space == from) stage->sends[i].slots.space = to;
+    if (stage->sends[i].slots.array == from) stage->sends[i].slots.array = to;
   for (int i = 0; i < stage->nreceives; i++)
-    if (stage->receives[i].slots.space == from) stage->receives[i].slots.space = to;
+    if (stage->receives[i].slots.array == from) stage->receives[i].slots.array = to;
   for (int i = 0; i < 2; i++)
-    if (keeps[i]->space == from) keeps[i]->space = to;
+    if (keeps[i]->array == from) keeps[i]->array = to;
 }
 
-void grove_plan_rename(grove_plan *plan, grove_space from, grove_space to)
+void grove_plan_rename(grove_plan *plan, grove_array from, grove_array to)
 {
   for (int s = 0; s < plan->nstages; s++) rename_stage(&plan->stages[s], from, to);
 }
@@ -116,8 +116,8 @@ grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out)
   for (int s = 0; s < 2 * n; s++) {
     int back = s < n; /* the plan is written for data that comes from the roots */
     GROVE_TRY(copy_stage(&plan->stages[back ? n - 1 - s : s - n], back, trip, s));
-    rename_stage(&trip->stages[s], GROVE_SPACE_ROOT, GROVE_SPACE_EDGE);
-    if (!back) rename_stage(&trip->stages[s], GROVE_SPACE_LEAF, GROVE_SPACE_UPDATE);
+    rename_stage(&trip->stages[s], GROVE_ARRAY_ROOT, GROVE_ARRAY_EDGE);
+    if (!back) rename_stage(&trip->stages[s], GROVE_ARRAY_LEAF, GROVE_ARRAY_UPDATE);
   }
   *out = trip;
   return GROVE_OK;
@@ -145,8 +145,8 @@ grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
 static void print_slots(const grove_slots *slots, int64_t most, FILE *file)
 {
   const grove_index *x = &slots->index;
-  static const char *const names[GROVE_SPACES] = {"root", "leaf", "edge", "update", "hub"};
-  fprintf(file, "%s slots", names[slots->space]);
+  static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub"};
+  fprintf(file, "%s slots", names[slots->array]);
   if (grove_index_consecutive(x) && x->count > 2) {
     fprintf(file, " %lld to %lld", (long long)x->first, (long long)(x->first + x->count - 1));
     return;

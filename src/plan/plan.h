@@ -26,23 +26,23 @@ extern "C" {
 #endif
 
 /* The array that a list of slots means. */
-typedef enum grove_space {
-  GROVE_SPACE_ROOT,
-  GROVE_SPACE_LEAF,
-  GROVE_SPACE_EDGE,   /* at the roots' rank, a slot for each edge, in their order */
-  GROVE_SPACE_UPDATE, /* of a fetch: what comes back to the leaves */
-  GROVE_SPACE_HUB,    /* on its way between two others: memory of the plan's own, `hub` slots */
-  GROVE_SPACES
-} grove_space;
+typedef enum grove_array {
+  GROVE_ARRAY_ROOT,
+  GROVE_ARRAY_LEAF,
+  GROVE_ARRAY_EDGE,   /* at the roots' rank, a slot for each edge, in their order */
+  GROVE_ARRAY_UPDATE, /* of a fetch: what comes back to the leaves */
+  GROVE_ARRAY_HUB,    /* on its way between two others: memory of the plan's own, `hub` slots */
+  GROVE_ARRAYS
+} grove_array;
 
 /* Is it an array of the user's? Others are an operation's own, where units lie as in a message. */
-static inline int grove_space_is_array(grove_space space)
+static inline int grove_array_is_users(grove_array which)
 {
-  return space != GROVE_SPACE_EDGE && space != GROVE_SPACE_HUB;
+  return which != GROVE_ARRAY_EDGE && which != GROVE_ARRAY_HUB;
 }
 
 typedef struct grove_slots {
-  grove_space space;
+  grove_array array;
   grove_index index;
 } grove_slots;
 
@@ -102,8 +102,8 @@ grove_status grove_message_receive_once(grove_message *m, const grove_index *nam
 /* The same messages in the other direction and the stages in the other order. */
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);
 
-/* Calls a space by another name, in all its messages. */
-void grove_plan_rename(grove_plan *plan, grove_space from, grove_space to);
+/* Calls an array by another name, in all its messages. */
+void grove_plan_rename(grove_plan *plan, grove_array from, grove_array to);
 
 /* There and back: from the leaves to the edges, then from the edges to the update, as many stages
  * each. `plan` is of a forest whose roots are the edges. */

@@ -166,13 +166,13 @@ static int count_messages(const maker *m, const grove_side *side)
 }
 
 /* One message a group; the group of the own rank is kept. */
-static void fill(const maker *m, const grove_side *side, grove_space space, grove_message *messages,
+static void fill(const maker *m, const grove_side *side, grove_array which, grove_message *messages,
                  grove_slots *keep)
 {
   for (int g = 0, i = 0; g < side->count; g++) {
     if (!belongs(m, side, g)) continue;
     grove_slots slots = {
-      .space = space,
+      .array = which,
       .index = grove_index_view(&side->slots, side->begin[g], side->begin[g + 1] - side->begin[g])};
     if (side->ranks[g] == m->f->ctx->rank)
       *keep = slots;
@@ -189,8 +189,8 @@ grove_status grove_direct_stage(const grove_forest *f, const grove_build *how,
   maker m = {.f = f, .how = how, .scope = scope, .plan = plan, .stage = &plan->stages[stage]};
   GROVE_TRY(grove_plan_stage(plan, stage, count_messages(&m, &f->roots) + sends,
                              count_messages(&m, &f->leaves) + receives));
-  fill(&m, &f->roots, GROVE_SPACE_ROOT, m.stage->sends, &m.stage->keep_from);
-  fill(&m, &f->leaves, GROVE_SPACE_LEAF, m.stage->receives, &m.stage->keep_to);
+  fill(&m, &f->roots, GROVE_ARRAY_ROOT, m.stage->sends, &m.stage->keep_from);
+  fill(&m, &f->leaves, GROVE_ARRAY_LEAF, m.stage->receives, &m.stage->keep_to);
   GROVE_TRY(arrange_roots(&m));
   GROVE_TRY(arrange_leaves(&m));
 fail:

@@ -160,7 +160,7 @@ static grove_status receive_for_each(const grove_relay_maker *m, int64_t first, 
   GROVE_ROOM(slots, starts[units]);
   for (int64_t i = first; i < end; i++) fill_slots(m, &in[i], c, place + in[i].at - base, slots);
   out->peer = last->sender;
-  GROVE_TRY(grove_relay_units(m, GROVE_SPACE_HUB, units, starts, slots, out));
+  GROVE_TRY(grove_relay_units(m, GROVE_ARRAY_HUB, units, starts, slots, out));
 fail:
   free(starts);
   free(place);

@@ -2,24 +2,24 @@
 
 #include <stdlib.h>
 
-grove_status grove_relay_slots(const grove_relay_maker *m, grove_space space, int64_t n,
+grove_status grove_relay_slots(const grove_relay_maker *m, grove_array which, int64_t n,
                                const int64_t *slots, grove_slots *out)
 {
   grove_status status = GROVE_OK;
   grove_index list = {0};
   GROVE_TRY(grove_index_create(n, slots, &list));
   GROVE_TRY(grove_plan_adopt(m->plan, &list));
-  *out = (grove_slots){.space = space, .index = list};
+  *out = (grove_slots){.array = which, .index = list};
 fail:
   return status;
 }
 
-grove_status grove_relay_units(const grove_relay_maker *m, grove_space space, int64_t units,
+grove_status grove_relay_units(const grove_relay_maker *m, grove_array which, int64_t units,
                                const int64_t *starts, const int64_t *slots, grove_message *out)
 {
   grove_status status = GROVE_OK;
   grove_index bounds = {0};
-  GROVE_TRY(grove_relay_slots(m, space, starts[units], slots, &out->slots));
+  GROVE_TRY(grove_relay_slots(m, which, starts[units], slots, &out->slots));
   if (starts[units] == units) return GROVE_OK;
   GROVE_TRY(grove_index_create(units + 1, starts, &bounds));
   GROVE_TRY(grove_plan_adopt(m->plan, &bounds));
@@ -53,7 +53,7 @@ grove_status grove_relay_roots(const grove_relay_maker *m, int64_t first, int64_
     const grove_lading *load = &h->cargo.loads[grove_cargo_find(&h->cargo, leg->node)];
     for (int64_t u = leg->begin; u < leg->end; u++) slots[n++] = load->values[u];
   }
-  GROVE_TRY(grove_relay_slots(m, GROVE_SPACE_ROOT, n, slots, out));
+  GROVE_TRY(grove_relay_slots(m, GROVE_ARRAY_ROOT, n, slots, out));
 fail:
   free(slots);
   return status;
@@ -73,7 +73,7 @@ static grove_status sender_slots(const grove_relay_maker *m, int64_t first, int6
   n = 0;
   for (int64_t i = first; i < end; i++)
     for (int64_t u = 0; u < passages[i].units; u++) slots[n++] = passages[i].at + u;
-  GROVE_TRY(grove_relay_slots(m, GROVE_SPACE_HUB, n, slots, out));
+  GROVE_TRY(grove_relay_slots(m, GROVE_ARRAY_HUB, n, slots, out));
 fail:
   free(slots);
   return status;

@@ -27,12 +27,12 @@ grove_status grove_relay_cross(const grove_relay_maker *m, int stage);
 grove_status grove_relay_spread(const grove_relay_maker *m, int stage);
 
 /* Slots that the plan owns from now on. */
-grove_status grove_relay_slots(const grove_relay_maker *m, grove_space space, int64_t n,
+grove_status grove_relay_slots(const grove_relay_maker *m, grove_array which, int64_t n,
                                const int64_t *slots, grove_slots *out);
 
 /* The slots that a receiver has for its units; `starts` says which are whose, and is kept where a
  * unit has several. */
-grove_status grove_relay_units(const grove_relay_maker *m, grove_space space, int64_t units,
+grove_status grove_relay_units(const grove_relay_maker *m, grove_array which, int64_t units,
                                const int64_t *starts, const int64_t *slots, grove_message *out);
 
 /* The roots of the legs first .. end-1 of this rank's blocks. */
@@ -45,7 +45,7 @@ int64_t grove_relay_next_leg(const grove_legs *legs, int64_t i, int both);
 /* Hub slots one after the other. */
 static inline grove_slots grove_relay_run(int64_t first, int64_t count)
 {
-  grove_slots run = {GROVE_SPACE_HUB, {count, first, NULL, NULL}};
+  grove_slots run = {GROVE_ARRAY_HUB, {count, first, NULL, NULL}};
   return run;
 }
 

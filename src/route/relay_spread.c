@@ -31,7 +31,7 @@ static grove_status keep_listed(const grove_relay_maker *m, const int64_t *units
   for (int64_t i = m->own_first; i < m->own_end; i++)
     for (int64_t u = h->arrivals.leg[i].begin; u < h->arrivals.leg[i].end; u++, units++)
       for (int64_t k = h->needs.starts[u]; k < h->needs.starts[u + 1]; k++) slots[n++] = *units;
-  GROVE_TRY(grove_relay_slots(m, GROVE_SPACE_HUB, n, slots, out));
+  GROVE_TRY(grove_relay_slots(m, GROVE_ARRAY_HUB, n, slots, out));
 fail:
   free(slots);
   return status;
@@ -57,7 +57,7 @@ static grove_status send_listed(const grove_relay_maker *m, grove_stage *stage)
       GROVE_TRY(keep_listed(m, first, &stage->keep_from));
     } else if (needed[l] > 0) {
       stage->sends[i].peer = peer;
-      GROVE_TRY(grove_relay_slots(m, GROVE_SPACE_HUB, needed[l], first, &stage->sends[i++].slots));
+      GROVE_TRY(grove_relay_slots(m, GROVE_ARRAY_HUB, needed[l], first, &stage->sends[i++].slots));
     }
   }
 fail:
@@ -107,7 +107,7 @@ static grove_status receive_leaves(const grove_relay_maker *m, int64_t first, in
   starts[units] = leaves;
   out->peer = legs[first].receiver;
   out->far_hub = 1;
-  GROVE_TRY(grove_relay_units(m, GROVE_SPACE_LEAF, units, starts, slots, out));
+  GROVE_TRY(grove_relay_units(m, GROVE_ARRAY_LEAF, units, starts, slots, out));
 fail:
   free(starts);
   free(slots);

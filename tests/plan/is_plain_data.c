@@ -14,29 +14,29 @@ typedef struct owner {
   grove_index list[32];
 } owner;
 
-static grove_slots slots(owner *o, grove_space space, int64_t n, const int64_t *values)
+static grove_slots slots(owner *o, grove_array which, int64_t n, const int64_t *values)
 {
   CHECK(o->nlists < 32, "too many lists");
   CHECK_OK(grove_index_create(n, values, &o->list[o->nlists]));
-  return (grove_slots){space, o->list[o->nlists++]};
+  return (grove_slots){which, o->list[o->nlists++]};
 }
 
 /* The numbers in a text. */
-static grove_slots read_slots(owner *o, grove_space space, const char *text)
+static grove_slots read_slots(owner *o, grove_array which, const char *text)
 {
   int64_t values[16], n = 0;
   for (char *end; *text; text = end) values[n++] = strtoll(text, &end, 10);
-  return slots(o, space, n, values);
+  return slots(o, which, n, values);
 }
 
 static grove_slots roots(owner *o, const char *text)
 {
-  return read_slots(o, GROVE_SPACE_ROOT, text);
+  return read_slots(o, GROVE_ARRAY_ROOT, text);
 }
 
 static grove_slots leaves(owner *o, const char *text)
 {
-  return read_slots(o, GROVE_SPACE_LEAF, text);
+  return read_slots(o, GROVE_ARRAY_LEAF, text);
 }
 
 static void owner_free(owner *o)
@@ -71,7 +71,7 @@ static void write_plan(owner *o)
 
 static void check_slots(const grove_slots *a, const grove_slots *b)
 {
-  CHECK(a->space == b->space, "space %d, not %d", a->space, b->space);
+  CHECK(a->array == b->array, "array %d, not %d", a->array, b->array);
   CHECK(a->index.count == b->index.count, "%lld slots, not %lld", (long long)a->index.count,
         (long long)b->index.count);
   for (int64_t i = 0; i < a->index.count; i++)
@@ -223,7 +223,7 @@ static grove_slots draw_slots(rng *r, owner *o)
 {
   int64_t values[6], n = rng_below(r, 7);
   for (int64_t i = 0; i < n; i++) values[i] = rng_below(r, 20);
-  return slots(o, (grove_space)rng_below(r, 2), n, values);
+  return slots(o, (grove_array)rng_below(r, 2), n, values);
 }
 
 static void draw(rng *r, owner *o)

@@ -13,7 +13,7 @@
 /* One rank's arrays while a plan runs. */
 typedef struct memory {
   const grove_plan *plan;
-  int64_t *data[GROVE_SPACES];
+  int64_t *data[GROVE_ARRAYS];
   char *written; /* hub slots */
 } memory;
 
@@ -28,15 +28,15 @@ static memory memory_create(const grove_plan *plan, int64_t nroots, int64_t nslo
 {
   memory m = {.plan = plan, .written = need((size_t)plan->hub + 1)};
   memset(m.written, 0, (size_t)plan->hub + 1);
-  m.data[GROVE_SPACE_ROOT] = zeros(nroots);
-  m.data[GROVE_SPACE_LEAF] = zeros(nslots);
-  m.data[GROVE_SPACE_HUB] = zeros(plan->hub);
+  m.data[GROVE_ARRAY_ROOT] = zeros(nroots);
+  m.data[GROVE_ARRAY_LEAF] = zeros(nslots);
+  m.data[GROVE_ARRAY_HUB] = zeros(plan->hub);
   return m;
 }
 
 static void memory_free(memory *m)
 {
-  for (int i = 0; i < GROVE_SPACES; i++) free(m->data[i]);
+  for (int i = 0; i < GROVE_ARRAYS; i++) free(m->data[i]);
   free(m->written);
 }
 
@@ -45,22 +45,22 @@ static void memory_free(memory *m)
 static int64_t load(const memory *m, const grove_slots *s, int64_t i)
 {
   int64_t slot = grove_index_at(&s->index, i);
-  if (s->space == GROVE_SPACE_HUB)
+  if (s->array == GROVE_ARRAY_HUB)
     CHECK(slot < m->plan->hub && m->written[slot], "hub slot %lld of %lld is read too early",
           (long long)slot, (long long)m->plan->hub);
-  return m->data[s->space][slot];
+  return m->data[s->array][slot];
 }
 
 /* With `sum`, roots take contributions; all other slots take what comes. */
 static void store(memory *m, const grove_slots *s, int64_t i, int64_t value, int sum)
 {
   int64_t slot = grove_index_at(&s->index, i);
-  if (s->space == GROVE_SPACE_HUB) {
+  if (s->array == GROVE_ARRAY_HUB) {
     CHECK(slot < m->plan->hub && !m->written[slot], "hub slot %lld of %lld is written twice",
           (long long)slot, (long long)m->plan->hub);
     m->written[slot] = 1;
   }
-  m->data[s->space][slot] = value + (sum ? m->data[s->space][slot] : 0);
+  m->data[s->array][slot] = value + (sum ? m->data[s->array][slot] : 0);
 }
 
 static int64_t first_of(const grove_message *x, int64_t unit)
@@ -153,13 +153,13 @@ static void forward(const place *p, const graph *g, const grove_plan *plan)
   const part *mine = &g->part[p->rank];
   memory m = memory_create(plan, mine->nroots, mine->nslots);
   int64_t *expected = zeros(mine->nslots);
-  for (int64_t i = 0; i < mine->nroots; i++) m.data[GROVE_SPACE_ROOT][i] = value_of(p->rank, i);
+  for (int64_t i = 0; i < mine->nroots; i++) m.data[GROVE_ARRAY_ROOT][i] = value_of(p->rank, i);
   for (int64_t j = 0; j < mine->nleaves; j++)
     expected[part_slot(mine, j)] = value_of(mine->root[j].rank, mine->root[j].index);
   run(p, &m, 0);
   for (int64_t i = 0; i < mine->nslots; i++)
-    CHECK(m.data[GROVE_SPACE_LEAF][i] == expected[i], "leaf slot %lld is %lld, not %lld",
-          (long long)i, (long long)m.data[GROVE_SPACE_LEAF][i], (long long)expected[i]);
+    CHECK(m.data[GROVE_ARRAY_LEAF][i] == expected[i], "leaf slot %lld is %lld, not %lld",
+          (long long)i, (long long)m.data[GROVE_ARRAY_LEAF][i], (long long)expected[i]);
   free(expected);
   memory_free(&m);
 }
@@ -171,16 +171,16 @@ static void backward(const place *p, const graph *g, const grove_plan *plan)
   CHECK_OK(grove_plan_reverse(plan, &reverse));
   memory m = memory_create(reverse, mine->nroots, mine->nslots);
   int64_t *expected = zeros(mine->nroots);
-  for (int64_t i = 0; i < mine->nslots; i++) m.data[GROVE_SPACE_LEAF][i] = value_of(p->rank, i);
-  for (int64_t i = 0; i < mine->nroots; i++) expected[i] = m.data[GROVE_SPACE_ROOT][i] = i;
+  for (int64_t i = 0; i < mine->nslots; i++) m.data[GROVE_ARRAY_LEAF][i] = value_of(p->rank, i);
+  for (int64_t i = 0; i < mine->nroots; i++) expected[i] = m.data[GROVE_ARRAY_ROOT][i] = i;
   for (int q = 0; q < g->nranks; q++)
     for (int64_t j = 0; j < g->part[q].nleaves; j++)
       if (g->part[q].root[j].rank == p->rank)
         expected[g->part[q].root[j].index] += value_of(q, part_slot(&g->part[q], j));
   run(p, &m, 1);
   for (int64_t i = 0; i < mine->nroots; i++)
-    CHECK(m.data[GROVE_SPACE_ROOT][i] == expected[i], "root %lld is %lld, not %lld", (long long)i,
-          (long long)m.data[GROVE_SPACE_ROOT][i], (long long)expected[i]);
+    CHECK(m.data[GROVE_ARRAY_ROOT][i] == expected[i], "root %lld is %lld, not %lld", (long long)i,
+          (long long)m.data[GROVE_ARRAY_ROOT][i], (long long)expected[i]);
   free(expected);
   memory_free(&m);
   grove_plan_free(&reverse);
@@ -193,12 +193,12 @@ static void edges_forward(const place *p, const graph *g, const grove_plan *plan
   const part *mine = &g->part[p->rank];
   int64_t nedges = graph_edges_to(g, p->rank), *next = zeros(g->nranks);
   memory m = memory_create(plan, nedges, mine->nslots);
-  for (int64_t i = 0; i < nedges; i++) m.data[GROVE_SPACE_ROOT][i] = value_of(p->rank, i);
+  for (int64_t i = 0; i < nedges; i++) m.data[GROVE_ARRAY_ROOT][i] = value_of(p->rank, i);
   for (int q = 0; q < p->rank; q++)
     for (int64_t j = 0; j < g->part[q].nleaves; j++) next[g->part[q].root[j].rank]++;
   run(p, &m, 0);
   for (int64_t j = 0; j < mine->nleaves; j++) {
-    int64_t got = m.data[GROVE_SPACE_LEAF][part_slot(mine, j)];
+    int64_t got = m.data[GROVE_ARRAY_LEAF][part_slot(mine, j)];
     int64_t expected = value_of(mine->root[j].rank, next[mine->root[j].rank]++);
     CHECK(got == expected, "leaf %lld is %lld, not %lld", (long long)j, (long long)got,
           (long long)expected);
@@ -232,7 +232,7 @@ static void check_layout(const grove_plan *plan, const grove_topo *topo, const g
 {
   const grove_stage *cross = &plan->stages[plan->nstages - 2], *spread = cross + 1;
   for (int i = 0; i < cross->nsends; i++)
-    if (cross->sends[i].slots.space == GROVE_SPACE_HUB)
+    if (cross->sends[i].slots.array == GROVE_ARRAY_HUB)
       CHECK(grove_index_consecutive(&cross->sends[i].slots.index), "a list is sent to %d",
             cross->sends[i].peer);
   for (int i = 0; i < spread->nsends && how->back; i++)

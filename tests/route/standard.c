@@ -113,7 +113,7 @@ static void check_messages(const place *p, const graph *g, const grove_stage *s,
   MPI_Request *request = need((size_t)(s->nsends + 1) * sizeof *request), receive;
   for (int i = 0; i < s->nsends; i++) {
     const grove_index *x = &s->sends[i].slots.index;
-    CHECK(s->sends[i].slots.space == GROVE_SPACE_ROOT, "message %d reads leaves", i);
+    CHECK(s->sends[i].slots.array == GROVE_ARRAY_ROOT, "message %d reads leaves", i);
     CHECK(s->sends[i].peer != p->rank, "message %d of rank %d goes to itself", i, p->rank);
     CHECK(i == 0 || s->sends[i].peer > s->sends[i - 1].peer, "the peers do not ascend");
     CHECK(x->count > 0 && x->count <= GRAPH_MOST_SLOTS, "message %d has %lld units", i,
@@ -125,7 +125,7 @@ static void check_messages(const place *p, const graph *g, const grove_stage *s,
     int64_t came[GRAPH_MOST_SLOTS];
     const grove_index *x = &s->receives[i].slots.index;
     int peer = s->receives[i].peer, n = 0, done = 0;
-    CHECK(s->receives[i].slots.space == GROVE_SPACE_LEAF, "message %d writes roots", i);
+    CHECK(s->receives[i].slots.array == GROVE_ARRAY_LEAF, "message %d writes roots", i);
     CHECK(peer != p->rank, "rank %d receives from itself", peer);
     CHECK(i == 0 || peer > s->receives[i - 1].peer, "the peers do not ascend");
     MPI_Status status;
