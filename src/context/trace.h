@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What a span is about: a forest, or the operations of one channel on it. Texts are borrowed, but
+/* What a span is about: a forest, or the operations of one wiring on it. Texts are borrowed, but
  * for a copy of the name, cut if it is very long. */
 typedef struct grove_subject {
   char *forest;
@@ -40,7 +40,7 @@ typedef enum grove_span_kind {
 typedef struct grove_span {
   grove_span_kind kind;
   int subject;
-  int64_t start;     /* which start of its channel, from 1; 0: it is about none */
+  int64_t start;     /* which start of its wiring, from 1; 0: it is about none */
   double begin, end; /* by this rank's clock */
   double between;    /* of a wait or test: seconds since the start outside of the library */
 } grove_span;

@@ -40,7 +40,7 @@ fail:
   return status;
 }
 
-grove_status grove_field_create(const grove_request *r, grove_field *out, grove_channel_key *key)
+grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key)
 {
   grove_status status = GROVE_OK;
   grove_field f = {.request = *r};
@@ -48,7 +48,7 @@ grove_status grove_field_create(const grove_request *r, grove_field *out, grove_
   grove_combine combine;
   GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
   GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
-  *key = grove_channel_key_of(r, &unit, &combine);
+  *key = grove_wiring_key_of(r, &unit, &combine);
   if (r->operation == GROVE_FETCH)
     GROVE_TRY(make_fetching_field(r, &unit, &combine, &f));
   else
@@ -94,13 +94,13 @@ fail:
 static grove_status make_hubs(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  const grove_channel *channel = op->channel;
+  const grove_wiring *wiring = op->wiring;
   for (int k = 0; k < op->nfields; k++) {
     grove_field *f = &op->fields[k];
-    int64_t units = channel->lanes[k].plan->hub;
+    int64_t units = wiring->lanes[k].plan->hub;
     if (units == 0) continue;
-    if (channel->uses_hubs) {
-      f->hub = channel->shm->areas ? channel->shm->areas[k] : NULL;
+    if (wiring->uses_hubs) {
+      f->hub = wiring->shm->areas ? wiring->shm->areas[k] : NULL;
     } else {
       GROVE_TRY(make_units(units, f->mover.unit.bytes, &f->hub_memory));
       f->hub = f->hub_memory;
@@ -145,7 +145,7 @@ void grove_op_release_forests(grove_op *op)
 const char *grove_op_label(const grove_op *op)
 {
   static _Thread_local char text[160];
-  const char *name = grove_channel_name(op->channel);
+  const char *name = grove_wiring_name(op->wiring);
   if (op->nfields != 1)
     snprintf(text, sizeof text, "%s of %d", name, op->nfields);
   else
@@ -161,11 +161,11 @@ const char *grove_op_label(const grove_op *op)
 static int is_direct(const grove_op *op, const grove_letter *letter, int receives)
 {
   const grove_section *p = letter->sections;
-  if (op->channel->check || letter->nsections > 1) return 0;
+  if (op->wiring->check || letter->nsections > 1) return 0;
   const grove_mover *m = grove_field_mover(&op->fields[p->field], p->array);
   if (!grove_pack_is_trivial(&m->unit, &p->shape)) return 0;
   if (!receives || !grove_array_is_users(p->array)) return 1;
-  return op->channel->lanes[p->field].key.operation != GROVE_REDUCE &&
+  return op->wiring->lanes[p->field].key.operation != GROVE_REDUCE &&
          m->combine.way == GROVE_COMBINE_REPLACE;
 }
 
@@ -174,7 +174,7 @@ static int is_for_edges(const grove_op *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
   return letter->nsections == 1 && p->array == GROVE_ARRAY_EDGE &&
-         !op->channel->lanes[p->field].whole;
+         !op->wiring->lanes[p->field].whole;
 }
 
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
@@ -184,10 +184,10 @@ static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
   int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
   int in_array = grove_array_is_users(w->letters[i].sections->array);
-  int kept_out = in_array && !over_memory && grove_carrier_needs_memory(op->channel->transport);
+  int kept_out = in_array && !over_memory && grove_carrier_needs_memory(op->wiring->transport);
   if (is_direct(op, &w->letters[i], receives) && !meets_roots && !kept_out) return 0;
   if (w->via[i] >= 0) return 1;
-  return w->flows[~w->via[i]] == i && op->channel->staged;
+  return w->flows[~w->via[i]] == i && op->wiring->staged;
 }
 
 /* ---- memory ---- */
@@ -237,9 +237,9 @@ static grove_status make_keep(grove_op *op)
       need_keep(op, p->shape.units, p->unit_bytes);
     }
   for (int k = 0; k < op->nfields; k++) {
-    const grove_lane *lane = &op->channel->lanes[k];
+    const grove_lane *lane = &op->wiring->lanes[k];
     need_keep(op, lane->own.units, lane->key.unit_bytes);
-    if (op->channel->uses_hubs) need_keep(op, KEEP_BYTES, lane->key.unit_bytes);
+    if (op->wiring->uses_hubs) need_keep(op, KEEP_BYTES, lane->key.unit_bytes);
   }
   if (op->keep_bytes == 0) return GROVE_OK;
   op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
@@ -251,11 +251,11 @@ fail:
 static grove_status make_stages(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(op->stages, op->channel->nstages);
-  op->nstages = op->channel->nstages;
+  GROVE_NEW(op->stages, op->wiring->nstages);
+  op->nstages = op->wiring->nstages;
   for (int s = 0; s < op->nstages; s++) {
     grove_bound_stage *bound = &op->stages[s];
-    bound->wired = &op->channel->stages[s];
+    bound->wired = &op->wiring->stages[s];
     bound->nreceives = bound->wired->nreceives;
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
     bound->ordered = bound->wired->ordered;
@@ -270,17 +270,17 @@ fail:
   return status;
 }
 
-grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields, grove_op **out)
+grove_status grove_op_create(grove_wiring *wiring, int n, grove_field **fields, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
   GROVE_NEW(op, 1);
-  op->ctx = channel->ctx;
-  op->channel = channel;
+  op->ctx = wiring->ctx;
+  op->wiring = wiring;
   op->active.advance = grove_op_advance;
   op->nfields = n;
   op->fields = *fields;
-  for (int k = 0; k < n; k++) GROVE_TRY(equip(&channel->lanes[k], &op->fields[k]));
+  for (int k = 0; k < n; k++) GROVE_TRY(equip(&wiring->lanes[k], &op->fields[k]));
   GROVE_TRY(make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_staging(op));
@@ -311,7 +311,7 @@ static void pair_replies(grove_op *op, int s)
     if (answer == back->flows_end) return;
     const grove_letter *reply = &back->wired->letters[answer->letter];
     if (reply->peer == letter->peer && is_for_edges(op, letter) && is_for_edges(op, reply) &&
-        reply->sections->bytes == letter->sections->bytes && !op->channel->staged)
+        reply->sections->bytes == letter->sections->bytes && !op->wiring->staged)
       flow->reply = answer;
   }
 }
@@ -339,11 +339,11 @@ fail:
   return status;
 }
 
-/* The ends of the rings, in the order in which the channel has them. */
+/* The ends of the rings, in the order in which the wiring has them. */
 static grove_status join_rings(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  const grove_shm *shm = op->channel->shm;
+  const grove_shm *shm = op->wiring->shm;
   int reader = 0, writer = 0;
   for (int s = 0; s < op->nstages; s++) {
     const grove_wired_stage *w = op->stages[s].wired;
@@ -357,7 +357,7 @@ static grove_status join_rings(grove_op *op)
       flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
       if (k < w->nflows_in && is_for_edges(op, &w->letters[flow->letter])) flow->direct = 0;
       flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) &&
-                     flow->bytes > 0 && flow->bytes <= op->channel->piece;
+                     flow->bytes > 0 && flow->bytes <= op->wiring->piece;
       flow->memory = op->stages[s].staging[flow->letter];
       flow->way = w->way[flow->letter];
       if (flow->way != GROVE_SHM_COPIED) flow->direct = flow->single = 0;

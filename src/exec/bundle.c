@@ -68,15 +68,15 @@ static grove_status bundle(grove_context *ctx, int n, grove_op *const *ops, cons
 static grove_status bundle_of_none(grove_op **out)
 {
   grove_status status = GROVE_OK;
-  grove_channel *channel = NULL;
+  grove_wiring *wiring = NULL;
   grove_field *none = NULL;
-  GROVE_TRY(grove_channel_create(&nowhere, 0, NULL, NULL, NULL, 1, &channel));
+  GROVE_TRY(grove_wiring_create(&nowhere, 0, NULL, NULL, NULL, 1, &wiring));
   GROVE_NEW(none, 0);
-  GROVE_TRY(grove_op_create(channel, 0, &none, out));
+  GROVE_TRY(grove_op_create(wiring, 0, &none, out));
   return grove_op_connect(*out, 0);
 fail:
   free(none);
-  if (channel) grove_channel_release(channel);
+  if (wiring) grove_wiring_release(wiring);
   return status;
 }
 

@@ -92,12 +92,12 @@ static grove_status add_section(const grove_field *fields, const grove_section *
   return add(fields, p->field, p->array, &p->shape.slots, out);
 }
 
-static grove_status collect(const grove_channel *channel, const grove_field *fields, spans *read,
+static grove_status collect(const grove_wiring *wiring, const grove_field *fields, spans *read,
                             spans *written)
 {
   grove_status status = GROVE_OK;
-  for (int s = 0; s < channel->nstages; s++) {
-    const grove_wired_stage *w = &channel->stages[s];
+  for (int s = 0; s < wiring->nstages; s++) {
+    const grove_wired_stage *w = &wiring->stages[s];
     for (int i = 0; i < w->nletters; i++)
       for (int k = 0; k < w->letters[i].nsections; k++)
         GROVE_TRY(
@@ -105,8 +105,8 @@ static grove_status collect(const grove_channel *channel, const grove_field *fie
     for (int k = 0; k < 2 * w->nkeeps; k++)
       GROVE_TRY(add_section(fields, &w->keeps[k], k % 2 == 0 ? read : written));
   }
-  for (int k = 0; k < channel->nlanes; k++) {
-    const grove_lane *lane = &channel->lanes[k];
+  for (int k = 0; k < wiring->nlanes; k++) {
+    const grove_lane *lane = &wiring->lanes[k];
     if (lane->key.operation != GROVE_FETCH && !lane->whole) continue;
     GROVE_TRY(add(fields, k, GROVE_ARRAY_ROOT, &lane->fetched.slots, written));
     GROVE_TRY(add(fields, k, GROVE_ARRAY_LEAF, &lane->own.slots, read));
@@ -126,25 +126,25 @@ static int is_fine(const span *a, const span *b)
                    a->array == GROVE_ARRAY_LEAF && b->array == GROVE_ARRAY_UPDATE);
 }
 
-static grove_status refuse(const grove_channel *channel, const span *a, const char *done,
+static grove_status refuse(const grove_wiring *wiring, const span *a, const char *done,
                            const span *b)
 {
   static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub"};
   return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
                      "rank %d: the arrays overlap: %s %lld, which is %s, and %s %lld, which is "
                      "written, are the same memory",
-                     channel->rank, names[a->array], (long long)a->slot, done, names[b->array],
+                     wiring->rank, names[a->array], (long long)a->slot, done, names[b->array],
                      (long long)b->slot);
 }
 
-grove_status grove_check_overlap(const grove_channel *channel, const grove_field *fields)
+grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *fields)
 {
   grove_status status = GROVE_OK;
   spans read = {0}, written = {0};
-  GROVE_TRY(collect(channel, fields, &read, &written));
+  GROVE_TRY(collect(wiring, fields, &read, &written));
   for (int64_t r = 0, w = 0; r < read.n && w < written.n && status == GROVE_OK;) {
     const span *a = &read.list[r], *b = &written.list[w];
-    if (!is_fine(a, b)) status = refuse(channel, a, "read", b);
+    if (!is_fine(a, b)) status = refuse(wiring, a, "read", b);
     if (a->end <= b->end) /* all readers of a slot are compared with who writes it */
       r++;
     else
@@ -153,7 +153,7 @@ grove_status grove_check_overlap(const grove_channel *channel, const grove_field
   for (int64_t w = 1; w < written.n && status == GROVE_OK; w++) {
     const span *a = &written.list[w - 1], *b = &written.list[w];
     int same = a->field == b->field && a->array == b->array;
-    if (!same && a->end > b->begin) status = refuse(channel, a, "written", b);
+    if (!same && a->end > b->begin) status = refuse(wiring, a, "written", b);
   }
 fail:
   free(read.list);

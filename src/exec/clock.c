@@ -4,7 +4,7 @@
  * from the call of start to the return of that wait or test. They are summed up for the option
  * `log`, and noted one by one for `trace`.
  *
- * Only channels with an account come here: without the options that ask for one, nothing but the
+ * Only wirings with an account come here: without the options that ask for one, nothing but the
  * flag is looked at.
  */
 #include "exec/op.h"
@@ -23,55 +23,55 @@ static void name_forests(const grove_op *op, char *text, size_t room)
                              grove_forest_label(op->fields[k].request.forest));
 }
 
-static int64_t bytes_of_units(const grove_channel *channel)
+static int64_t bytes_of_units(const grove_wiring *wiring)
 {
   int64_t bytes = 0;
-  for (int k = 0; k < channel->nlanes; k++) bytes += channel->lanes[k].key.unit_bytes;
+  for (int k = 0; k < wiring->nlanes; k++) bytes += wiring->lanes[k].key.unit_bytes;
   return bytes;
 }
 
-static grove_status open_tally(grove_channel *channel, char *forests)
+static grove_status open_tally(grove_wiring *wiring, char *forests)
 {
   grove_tally like = {.forest = forests,
-                      .operation = grove_channel_name(channel),
-                      .route = grove_channel_route(channel),
-                      .unit_bytes = bytes_of_units(channel)};
-  channel->account.counted = 1;
-  return grove_context_tally(channel->ctx, &like, &channel->account.tally);
+                      .operation = grove_wiring_name(wiring),
+                      .route = grove_wiring_route(wiring),
+                      .unit_bytes = bytes_of_units(wiring)};
+  wiring->account.counted = 1;
+  return grove_context_tally(wiring->ctx, &like, &wiring->account.tally);
 }
 
-static void open_subject(grove_channel *channel, char *forests, int64_t serial, double since)
+static void open_subject(grove_wiring *wiring, char *forests, int64_t serial, double since)
 {
-  const grove_sent *sent = &channel->sent;
+  const grove_sent *sent = &wiring->sent;
   grove_subject like = {.forest = forests,
                         .serial = serial,
-                        .operation = grove_channel_name(channel),
-                        .route = grove_channel_route(channel),
-                        .unit_bytes = bytes_of_units(channel),
+                        .operation = grove_wiring_name(wiring),
+                        .route = grove_wiring_route(wiring),
+                        .unit_bytes = bytes_of_units(wiring),
                         .on_node_messages = sent->on_node_messages,
                         .on_node_bytes = sent->on_node_bytes,
                         .off_node_messages = sent->off_node_messages,
                         .off_node_bytes = sent->off_node_bytes};
-  channel->account.traced = 1;
-  channel->account.subject = grove_trace_subject(channel->ctx->trace, &like);
+  wiring->account.traced = 1;
+  wiring->account.subject = grove_trace_subject(wiring->ctx->trace, &like);
   grove_span span = {.kind = GROVE_SPAN_INIT,
-                     .subject = channel->account.subject,
+                     .subject = wiring->account.subject,
                      .begin = since,
                      .end = grove_clock()};
-  grove_trace_note(channel->ctx->trace, &span);
+  grove_trace_note(wiring->ctx->trace, &span);
 }
 
-grove_status grove_channel_open_account(const grove_op *op, double since)
+grove_status grove_wiring_open_account(const grove_op *op, double since)
 {
   grove_status status = GROVE_OK;
-  grove_channel *channel = op->channel;
+  grove_wiring *wiring = op->wiring;
   char forests[256];
   name_forests(op, forests, sizeof forests);
-  if (op->ctx->options.log == GROVE_LOG_SUMMARY) GROVE_TRY(open_tally(channel, forests));
+  if (op->ctx->options.log == GROVE_LOG_SUMMARY) GROVE_TRY(open_tally(wiring, forests));
   if (grove_trace_is_on(op->ctx))
-    open_subject(channel, forests, op->fields[0].request.forest->serial, since);
-  channel->account.kept = channel->account.counted || channel->account.traced;
-  channel->timed = channel->account.kept;
+    open_subject(wiring, forests, op->fields[0].request.forest->serial, since);
+  wiring->account.kept = wiring->account.counted || wiring->account.traced;
+  wiring->timed = wiring->account.kept;
 fail:
   return status;
 }
@@ -80,19 +80,19 @@ fail:
 
 static void count_start(const grove_op *op, double seconds)
 {
-  const grove_channel *channel = op->channel;
-  grove_tally *t = &op->ctx->tallies[channel->account.tally];
+  const grove_wiring *wiring = op->wiring;
+  grove_tally *t = &op->ctx->tallies[wiring->account.tally];
   t->starts++;
   t->start_seconds += seconds;
-  t->on_node_messages += channel->sent.on_node_messages;
-  t->off_node_messages += channel->sent.off_node_messages;
-  t->on_node_bytes += channel->sent.on_node_bytes;
-  t->off_node_bytes += channel->sent.off_node_bytes;
+  t->on_node_messages += wiring->sent.on_node_messages;
+  t->off_node_messages += wiring->sent.off_node_messages;
+  t->on_node_bytes += wiring->sent.on_node_bytes;
+  t->off_node_bytes += wiring->sent.off_node_bytes;
 }
 
 static void count_end(const grove_op *op, double between)
 {
-  grove_tally *t = &op->ctx->tallies[op->channel->account.tally];
+  grove_tally *t = &op->ctx->tallies[op->wiring->account.tally];
   t->ends++;
   t->between_seconds += between;
   t->wait_seconds += op->timing.inside;
@@ -102,7 +102,7 @@ static void trace_span(const grove_op *op, grove_span_kind kind, double begin, d
                        double between)
 {
   grove_span span = {.kind = kind,
-                     .subject = op->channel->account.subject,
+                     .subject = op->wiring->account.subject,
                      .start = op->sequence,
                      .begin = begin,
                      .end = end,
@@ -114,13 +114,13 @@ void grove_op_note_start(grove_op *op)
 {
   double now = grove_clock();
   op->timing = (grove_stopwatch){.open = 1, .returned = now};
-  if (op->channel->account.counted) count_start(op, now - op->since);
-  if (op->channel->account.traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
+  if (op->wiring->account.counted) count_start(op, now - op->since);
+  if (op->wiring->account.traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
 }
 
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete)
 {
-  const grove_account *account = &op->channel->account;
+  const grove_account *account = &op->wiring->account;
   double now = grove_clock();
   op->timing.inside += now - since;
   double between = now - op->timing.returned - op->timing.inside;

@@ -1,7 +1,7 @@
 /* The option effort=measure: which of two routes is faster is found out in the program's own loop.
  *
  * An operation in a contest has a twin, `other`, made for the same requests on the next best route,
- * with a channel of its own. At each start the two change places, if it is the other's turn: so all
+ * with a wiring of its own. At each start the two change places, if it is the other's turn: so all
  * calls find an ordinary operation, and only a start and an end know of the contest.
  *
  *     starts 1 to 20    by turns, A B B A A B B A ...; the first four are to warm up
@@ -17,7 +17,7 @@
  * waits for ranks that come there too.
  *
  * What a contest can cost: 10 starts on a route that the model takes to be up to twice as slow
- * (routing.c), and a second channel until start 85.
+ * (routing.c), and a second wiring until start 85.
  */
 #include "context/vote.h"
 #include "exec/op.h"
@@ -37,9 +37,9 @@ struct grove_contest {
   grove_vote vote; /* first: its end finds the contest. Two numbers for each start that is timed */
   grove_op *op;    /* NULL: it was freed, and all that is left is to see the vote through */
   grove_op *other;
-  int turn;               /* 0: `op` is on the route that the model likes best */
-  int start;              /* under way, or last; from 1 */
-  grove_channel *channel; /* held: the vote uses its tag */
+  int turn;             /* 0: `op` is on the route that the model likes best */
+  int start;            /* under way, or last; from 1 */
+  grove_wiring *wiring; /* held: the vote uses its tag */
   int voting;
   int failed; /* so did the vote */
   int held;   /* the start is complete but for the vote */
@@ -50,7 +50,7 @@ struct grove_contest {
 static void dispose(grove_contest *c)
 {
   if (c->failed) return; /* MPI may use it yet */
-  grove_channel_release(c->channel);
+  grove_wiring_release(c->wiring);
   free(c);
 }
 
@@ -60,7 +60,7 @@ void grove_contest_close(grove_op *op)
   if (c->held) op->state = GROVE_OP_DONE;
   op->contest = NULL;
   op->careful = op->begun;
-  op->channel->timed = op->channel->account.kept;
+  op->wiring->timed = op->wiring->account.kept;
   c->op = NULL;
   grove_op_free(&c->other);
   if (c->voting)
@@ -83,8 +83,8 @@ static void vote_is_over(grove_vote *vote, grove_status status)
     return;
   }
   grove_op_note(c->op, status);
-  c->op->channel->failed |= c->failed; /* this rank would not know where to go on */
-  c->other->channel->failed |= c->failed;
+  c->op->wiring->failed |= c->failed; /* this rank would not know where to go on */
+  c->other->wiring->failed |= c->failed;
   if (!c->held) return;
   c->held = 0;
   __atomic_store_n(&c->op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
@@ -94,7 +94,7 @@ static void begin_vote(grove_contest *c)
 {
   grove_context *ctx = c->op->ctx;
   c->voting = 1;
-  c->vote.tag = grove_context_stage_tag(ctx, c->channel->tag, GROVE_STAGE_VOTE);
+  c->vote.tag = grove_context_stage_tag(ctx, c->wiring->tag, GROVE_STAGE_VOTE);
   c->vote.n = 2 * TIMED;
   c->vote.over = vote_is_over;
   grove_vote_begin(ctx, &c->vote);
@@ -202,9 +202,9 @@ grove_status grove_contest_open(grove_op *op, grove_op **other)
   GROVE_TRY(compare_clocks(op->ctx));
   c->op = op;
   c->other = *other;
-  c->channel = op->channel;
-  c->channel->references++;
-  op->channel->timed = c->other->channel->timed = 1;
+  c->wiring = op->wiring;
+  c->wiring->references++;
+  op->wiring->timed = c->other->wiring->timed = 1;
   op->contest = c;
   op->careful = 1;
   *other = NULL;

@@ -9,7 +9,7 @@
 
 /* ---- lists ---- */
 
-/* For all operations of the channel, which may have been abandoned too. */
+/* For all operations of the wiring, which may have been abandoned too. */
 static grove_status detach_lane(grove_lane *lane)
 {
   grove_status status = GROVE_OK;
@@ -77,7 +77,7 @@ grove_status grove_op_detach(grove_op *op)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
-    grove_lane *lane = &op->channel->lanes[k];
+    grove_lane *lane = &op->wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && op->current <= lane->turn)
       GROVE_TRY(detach_field(lane, &op->fields[k]));
   }

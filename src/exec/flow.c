@@ -1,5 +1,5 @@
 /* Letters over shared memory. A flow moves one letter through a ring, a piece at a time, as far
- * as the ring has room or data; whoever polls calls again. Operations of one channel share its
+ * as the ring has room or data; whoever polls calls again. Operations of one wiring share its
  * rings and take turns, in the order of their starts.
  *
  * Fetch. A piece that comes is answered at once, as long as the ring of the reply has room; from
@@ -22,11 +22,11 @@ static const grove_letter *letter_of(const grove_bound_stage *s, const grove_flo
  * are alike the piece is a multiple of theirs. */
 static int64_t piece_of(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow)
 {
-  const grove_channel *channel = op->channel;
+  const grove_wiring *wiring = op->wiring;
   int64_t left = flow->bytes - flow->at;
-  if (channel->nlanes > 1 && !channel->staged)
-    return grove_letter_cut(letter_of(s, flow), flow->at, channel->piece);
-  return left < channel->piece ? left : channel->piece;
+  if (wiring->nlanes > 1 && !wiring->staged)
+    return grove_letter_cut(letter_of(s, flow), flow->at, wiring->piece);
+  return left < wiring->piece ? left : wiring->piece;
 }
 
 /* ---- sending ---- */

@@ -14,17 +14,17 @@ static int by_sequence(const void *a, const void *b)
   return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* The operation and those of its channel that were started after it, in the order of their starts.
+/* The operation and those of its wiring that were started after it, in the order of their starts.
  * They share a tag, so their receives match in that order, and it must survive. */
 static grove_status list_later(grove_op *op, int *n, grove_op ***out)
 {
   grove_status status = GROVE_OK;
   int room = 1;
   grove_op **list = NULL;
-  for (grove_op *k = op->channel->members; k; k = k->next_member) room++;
+  for (grove_op *k = op->wiring->members; k; k = k->next_member) room++;
   GROVE_NEW(list, room);
   list[(*n)++] = op;
-  for (grove_op *k = op->channel->members; k; k = k->next_member)
+  for (grove_op *k = op->wiring->members; k; k = k->next_member)
     if (k->state == GROVE_OP_ACTIVE && k->sequence > op->sequence) list[(*n)++] = k;
   qsort(list, (size_t)*n, sizeof *list, by_sequence);
   *out = list;
@@ -135,7 +135,7 @@ fail:
 
 void grove_op_leave(grove_op *op)
 {
-  grove_op **at = &op->channel->members;
+  grove_op **at = &op->wiring->members;
   while (*at && *at != op) at = &(*at)->next_member;
   if (*at) *at = op->next_member;
 }
@@ -200,7 +200,7 @@ static grove_status abandon(grove_op *op, int finalized)
 void grove_op_put_back(grove_op *op)
 {
   op->state = GROVE_OP_IDLE;
-  grove_channel_release(op->channel);
+  grove_wiring_release(op->wiring);
   grove_op_release_forests(op);
 }
 
@@ -217,10 +217,10 @@ static grove_status free_op(grove_op *op)
     grove_op_put_back(op);
     return GROVE_OK;
   }
-  grove_channel *channel = op->channel;
+  grove_wiring *wiring = op->wiring;
   grove_op_release_forests(op);
   grove_op_destroy(op);
-  grove_channel_release(channel);
+  grove_wiring_release(wiring);
   return GROVE_OK;
 }
 

@@ -2,7 +2,7 @@
  * it straight into the receiver's hub, from where MPI takes it, and the ring only says so. Where
  * the sender passes it on, the receiver unpacks it straight out of the sender's hub, where MPI has
  * put it. A hub is used again at the next start: nobody pushes before its owner is through with
- * what was there, and nothing lands in it before all readers are. So operations of one channel go
+ * what was there, and nothing lands in it before all readers are. So operations of one wiring go
  * through their hubs one after the other.
  */
 #include "exec/op.h"
@@ -112,16 +112,16 @@ int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 
 int grove_hub_is_free(const grove_op *op)
 {
-  const grove_shm *shm = op->channel->shm;
+  const grove_shm *shm = op->wiring->shm;
   for (int i = 0; i < shm->nwriters; i++)
-    if (op->channel->pulled[i] && grove_ring_consumed(&shm->writers[i]) < shm->writers[i].next)
+    if (op->wiring->pulled[i] && grove_ring_consumed(&shm->writers[i]) < shm->writers[i].next)
       return 0;
   return 1;
 }
 
 void grove_hub_release(grove_op *op)
 {
-  op->channel->through = op->sequence;
-  if (op->channel->shm && op->channel->shm->released)
-    __atomic_store_n(op->channel->shm->released, (uint64_t)op->sequence, __ATOMIC_RELEASE);
+  op->wiring->through = op->sequence;
+  if (op->wiring->shm && op->wiring->shm->released)
+    __atomic_store_n(op->wiring->shm->released, (uint64_t)op->sequence, __ATOMIC_RELEASE);
 }

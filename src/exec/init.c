@@ -33,10 +33,10 @@ fail:
   return status;
 }
 
-/* ---- making channels and operations ---- */
+/* ---- making wirings and operations ---- */
 
 static grove_status make_fields(int n, const grove_request *requests, const char *call,
-                                grove_field *fields, grove_channel_key *keys)
+                                grove_field *fields, grove_wiring_key *keys)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < n; k++) {
@@ -53,13 +53,13 @@ fail:
 typedef struct product {
   int n;
   grove_field *fields;
-  grove_channel_key *keys;
-  int64_t signature;      /* positive, and the same on every rank that makes the same operation */
-  grove_channel *channel; /* one that is given is used */
+  grove_wiring_key *keys;
+  int64_t signature;    /* positive, and the same on every rank that makes the same operation */
+  grove_wiring *wiring; /* one that is given is used */
   grove_op *op;
 } product;
 
-static int64_t sign(int n, const grove_request *requests, const grove_channel_key *keys)
+static int64_t sign(int n, const grove_request *requests, const grove_wiring_key *keys)
 {
   uint64_t sum = (uint64_t)n;
   for (int k = 0; k < n; k++) {
@@ -90,11 +90,11 @@ static grove_status make(grove_context *ctx, const grove_request *requests,
                          const grove_routing *routing, int persistent, product *out)
 {
   grove_status status = GROVE_OK;
-  if (!out->channel)
+  if (!out->wiring)
     GROVE_TRY(
-      grove_channel_create(ctx, out->n, requests, out->keys, routing, persistent, &out->channel));
-  if (out->channel->check) GROVE_TRY(grove_check_overlap(out->channel, out->fields));
-  GROVE_TRY(grove_op_create(out->channel, out->n, &out->fields, &out->op));
+      grove_wiring_create(ctx, out->n, requests, out->keys, routing, persistent, &out->wiring));
+  if (out->wiring->check) GROVE_TRY(grove_check_overlap(out->wiring, out->fields));
+  GROVE_TRY(grove_op_create(out->wiring, out->n, &out->fields, &out->op));
 fail:
   return status;
 }
@@ -110,20 +110,20 @@ static void undo(product *p)
 {
   discard(p);
   if (p->op) grove_op_destroy(p->op);
-  if (p->channel) grove_channel_release(p->channel);
+  if (p->wiring) grove_wiring_release(p->wiring);
   *p = (product){.signature = 1};
 }
 
-/* A channel and an operation on this route. Agreed by all. */
+/* A wiring and an operation on this route. Agreed by all. */
 static grove_status make_on_route(grove_context *ctx, grove_status mine,
                                   const grove_request *requests, int persistent,
                                   const grove_routing *routing, product *out, int *rewired)
 {
   if (mine == GROVE_OK) mine = make(ctx, requests, routing, persistent, out);
-  return grove_channel_agree(ctx, mine, out->signature, out->channel, rewired);
+  return grove_wiring_agree(ctx, mine, out->signature, out->wiring, rewired);
 }
 
-/* A new channel with its first operation. What is too long for a route that relays may not be so
+/* A new wiring with its first operation. What is too long for a route that relays may not be so
  * for standard. Agreed by all. */
 static grove_status make_first(grove_context *ctx, const char *call, grove_status mine, int n,
                                const grove_request *requests, int persistent,
@@ -147,8 +147,8 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
     status = make_on_route(ctx, mine, requests, persistent, routing, &made, &rewired);
   }
   GROVE_TRY(status);
-  GROVE_TRY(grove_channel_carry(made.channel));
-  GROVE_TRY(grove_channel_open_account(made.op, since));
+  GROVE_TRY(grove_wiring_carry(made.wiring));
+  GROVE_TRY(grove_wiring_open_account(made.op, since));
   GROVE_TRY(grove_op_connect(made.op, rewired));
   *out = made.op;
   discard(&made);
@@ -209,7 +209,7 @@ static grove_status add_rival(grove_op *op, const char *call, int n, const grove
   grove_op *other = NULL;
   grove_sentence before;
   const grove_route *wanted = rival->route;
-  if (op->channel->tag > op->ctx->tag_limit / SHARE_OF_TAGS) return GROVE_OK; /* on every rank */
+  if (op->wiring->tag > op->ctx->tag_limit / SHARE_OF_TAGS) return GROVE_OK; /* on every rank */
   grove_error_keep(&before);
   status = init_on_route(op->ctx, call, GROVE_OK, n, requests, rival, &other);
   if (status == GROVE_ERR_UNSUPPORTED) { /* so is this */
@@ -241,19 +241,19 @@ fail:
 
 /* ---- one shot ---- */
 
-/* Idle operations that a channel keeps; more than a few only a program has that uses many types. */
+/* Idle operations that a wiring keeps; more than a few only a program has that uses many types. */
 enum { IDLE_OPERATIONS = 16 };
 
-/* Puts an operation among the members of its channel; when many are idle, the one that came first
+/* Puts an operation among the members of its wiring; when many are idle, the one that came first
  * goes. */
 static void join(grove_op *op)
 {
-  grove_channel *channel = op->channel;
+  grove_wiring *wiring = op->wiring;
   grove_op **first_idle = NULL;
   int idle = 0;
   op->begun = op->careful = 1;
-  op->next_member = channel->members;
-  channel->members = op;
+  op->next_member = wiring->members;
+  wiring->members = op;
   for (grove_op **at = &op->next_member; *at; at = &(*at)->next_member)
     if (!(*at)->in_use && !(*at)->abandoned) {
       first_idle = at;
@@ -286,28 +286,28 @@ static grove_combine *combine_of(grove_op *op)
  * which allocates nothing. */
 static grove_op *find_idle(const grove_request *r)
 {
-  for (grove_channel *c = grove_channel_next(r->forest, NULL, r->operation); c;
-       c = grove_channel_next(r->forest, c, r->operation))
+  for (grove_wiring *c = grove_wiring_next(r->forest, NULL, r->operation); c;
+       c = grove_wiring_next(r->forest, c, r->operation))
     for (grove_op *op = c->members; op; op = op->next_member)
       if (!op->in_use && !op->abandoned && combine_of(op)->op == r->op && same_type(op, r->unit))
         return op;
   return NULL;
 }
 
-/* The channel that this call belongs to, or NULL if it is the first of its kind. A call that is
+/* The wiring that this call belongs to, or NULL if it is the first of its kind. A call that is
  * wrong belongs to none; it is this rank's failure where others have used the forest this way, and
  * agreed upon where nobody has. */
-static grove_status find_channel(const grove_request *r, grove_channel **out)
+static grove_status find_wiring(const grove_request *r, grove_wiring **out)
 {
   grove_status status = GROVE_OK;
   grove_unit unit = {0};
   grove_combine combine;
-  *out = grove_channel_next(r->forest, NULL, r->operation);
+  *out = grove_wiring_next(r->forest, NULL, r->operation);
   if (!*out) return GROVE_OK;
   GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
   GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
-  grove_channel_key key = grove_channel_key_of(r, &unit, &combine);
-  *out = grove_channel_find(r->forest, &key);
+  grove_wiring_key key = grove_wiring_key_of(r, &unit, &combine);
+  *out = grove_wiring_find(r->forest, &key);
 fail:
   grove_unit_free(&unit);
   return status;
@@ -327,24 +327,24 @@ fail:
   return status;
 }
 
-/* The first operation of its kind on all ranks, or a further one on a channel that is there, which
- * is a local affair: operations of one channel share its tag and match in the order of starts. */
+/* The first operation of its kind on all ranks, or a further one on a wiring that is there, which
+ * is a local affair: operations of one wiring share its tag and match in the order of starts. */
 static grove_status make_further(const grove_request *r, const char *call, grove_op **out)
 {
   grove_status status = GROVE_OK;
   product made = {0};
   grove_routing routing = {0};
   grove_op *op = NULL;
-  GROVE_TRY(find_channel(r, &made.channel));
-  if (made.channel) {
+  GROVE_TRY(find_wiring(r, &made.wiring));
+  if (made.wiring) {
     GROVE_TRY(prepare(call, 1, r, &made));
     GROVE_TRY(make(r->forest->ctx, r, NULL, 0, &made));
     op = made.op;
     GROVE_TRY(grove_op_connect(op, 0));
   } else {
     GROVE_TRY(init(r->forest->ctx, call, GROVE_OK, 1, r, 0, &routing, &op));
-    status = grove_channel_pool(r->forest, op->channel);
-    grove_channel_release(op->channel); /* the pool has it now */
+    status = grove_wiring_pool(r->forest, op->wiring);
+    grove_wiring_release(op->wiring); /* the pool has it now */
     GROVE_TRY(status);
   }
   op->type = r->unit;
@@ -367,7 +367,7 @@ static grove_status bind(grove_op *op, const grove_request *r)
   grove_request *bound = &op->fields[0].request;
   memcpy(bound->arrays, r->arrays, sizeof bound->arrays);
   bound->forest = r->forest;
-  if (op->channel->check) GROVE_TRY(grove_check_overlap(op->channel, op->fields));
+  if (op->wiring->check) GROVE_TRY(grove_check_overlap(op->wiring, op->fields));
   GROVE_TRY(grove_op_set_arrays(op));
 fail:
   return status;
@@ -383,7 +383,7 @@ grove_status grove_op_begin(const grove_request *r, const char *call, grove_op *
     GROVE_TRY(make_further(r, call, &op));
   GROVE_TRY(bind(op, r));
   grove_op_hold_forests(op);
-  op->channel->references++;
+  op->wiring->references++;
   op->starts = op->timed_starts = 0;
   op->seconds = 0;
   status = grove_op_run(op);

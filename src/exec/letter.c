@@ -56,7 +56,7 @@ static const grove_mover *packer(const grove_field *f, const grove_section *p)
 /* Do edges meet their roots as they come? */
 static int meets(const grove_op *op, const grove_section *p)
 {
-  return p->array == GROVE_ARRAY_EDGE && !op->channel->lanes[p->field].whole;
+  return p->array == GROVE_ARRAY_EDGE && !op->wiring->lanes[p->field].whole;
 }
 
 grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
@@ -80,7 +80,7 @@ fail:
 static grove_status fetch(const grove_op *op, const grove_section *p, const window *w, void *units)
 {
   const grove_field *f = &op->fields[p->field];
-  return grove_pack_fetch(&f->fetcher, &op->channel->lanes[p->field].fetched,
+  return grove_pack_fetch(&f->fetcher, &op->wiring->lanes[p->field].fetched,
                           f->request.arrays[GROVE_ARRAY_ROOT], p->shape.slots.first + w->begin,
                           w->units, units);
 }
@@ -132,7 +132,7 @@ grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i)
   const grove_letter *letter = &s->wired->letters[i];
   if (!s->staging[i]) return GROVE_OK;
   GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, s->staging[i]));
-  if (op->channel->check) grove_check_seal(s->staging[i], letter->data, op->sequence);
+  if (op->wiring->check) grove_check_seal(s->staging[i], letter->data, op->sequence);
 fail:
   return status;
 }
@@ -150,8 +150,7 @@ grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
   grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[i];
   if (!s->staging[i]) return take_edges(op, letter);
-  if (op->channel->check)
-    GROVE_TRY(grove_check_open(op, letter->peer, s->staging[i], letter->data));
+  if (op->wiring->check) GROVE_TRY(grove_check_open(op, letter->peer, s->staging[i], letter->data));
   GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, s->staging[i]));
 fail:
   return status;
@@ -207,7 +206,7 @@ grove_status grove_op_keep(grove_op *op, int s)
                              to->shape.units));
   }
   for (int k = 0; k < op->nfields; k++) {
-    const grove_lane *lane = &op->channel->lanes[k];
+    const grove_lane *lane = &op->wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && lane->turn == s)
       GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
   }
@@ -237,7 +236,7 @@ grove_status grove_op_meet(grove_op *op, int s)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
-    const grove_lane *lane = &op->channel->lanes[k];
+    const grove_lane *lane = &op->wiring->lanes[k];
     const grove_field *f = &op->fields[k];
     void *roots = f->request.arrays[GROVE_ARRAY_ROOT];
     if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;

@@ -1,6 +1,6 @@
-/* Operations. A *channel* is what all ranks agree on once: the operation, the plan, the size of a
- * unit, a tag. An *operation* is what the user holds: on a channel, bound to a datatype, an MPI_Op
- * and arrays, with memory for the messages that need packing. grove_bcast_init makes a channel of
+/* Operations. A *wiring* is what all ranks agree on once: the operation, the plan, the size of a
+ * unit, a tag. An *operation* is what the user holds: on a wiring, bound to a datatype, an MPI_Op
+ * and arrays, with memory for the messages that need packing. grove_bcast_init makes a wiring of
  * its own; grove_bcast_begin looks for one in the forest and borrows an idle operation there.
  *
  * What moves is a *field*: units of one type along one plan. Most operations have one, a bundle has
@@ -11,7 +11,7 @@
  *     init.c      making operations                   flow.c   letters over shared memory
  *     routing.c   which route it takes                wait.c   start, test, wait, end, report
  *     plans.c     the plans of a forest               hub.c    letters through hubs
- *     channel.c   finding and making channels
+ *     wiring.c    finding and making wirings
  *     wire.c      what goes over which transport      free.c   freeing in any state
  *     letter.c    between arrays and letters          predict.c  what the model says it will take
  *     bind.c      arrays and memory                   check.c    the option `check`
@@ -67,11 +67,11 @@ grove_status grove_identity_of(MPI_Datatype type, grove_identity **out);
 void grove_identity_hold(grove_identity *identity);
 void grove_identity_release(grove_identity *identity);
 
-/* ---- channels (channel.c) ---- */
+/* ---- wirings (wiring.c) ---- */
 
 /* What tells calls of _begin apart: facts that are the same on every rank, no handles and no
- * addresses, so that all ranks find a channel or none does. */
-typedef struct grove_channel_key {
+ * addresses, so that all ranks find a wiring or none does. */
+typedef struct grove_wiring_key {
   grove_operation operation;
   int64_t unit_bytes;
   grove_kind unit_kind;
@@ -79,7 +79,7 @@ typedef struct grove_channel_key {
   int shared;     /* values of a message may be sent once */
   int merges;     /* and so may those of a node */
   int generation; /* of the context's options */
-} grove_channel_key;
+} grove_wiring_key;
 
 /* ---- plans (plans.c) ---- */
 
@@ -109,7 +109,7 @@ typedef struct grove_decision {
 /* What a forest keeps for its operations. */
 typedef struct grove_compiled {
   grove_plans *plans; /* newest first */
-  struct grove_channel *pool;
+  struct grove_wiring *pool;
   grove_survey *surveys[2]; /* without and with sharing */
   int surveyed[2];          /* under which options */
   grove_decision decisions[GROVE_DECISIONS];
@@ -128,11 +128,11 @@ typedef struct grove_routing {
 
 /* The plans for such an operation, compiled at first need: collective if the route relays, and what
  * fails is this rank's failure, unless it is GROVE_ERR_UNSUPPORTED. */
-grove_status grove_plans_get(grove_forest *f, const grove_channel_key *key,
+grove_status grove_plans_get(grove_forest *f, const grove_wiring_key *key,
                              const grove_routing *routing, grove_plans **out);
 void grove_plans_release(grove_plans *plans);
 
-/* What is kept of a channel's operations for the options `log` and `trace` (clock.c). */
+/* What is kept of a wiring's operations for the options `log` and `trace` (clock.c). */
 typedef struct grove_account {
   int kept;    /* either: only then the clock is read at every start and wait */
   int counted; /* in the summary, in row `tally` */
@@ -140,9 +140,9 @@ typedef struct grove_account {
   int tally, subject;
 } grove_account;
 
-/* What a channel knows of a field. */
+/* What a wiring knows of a field. */
 typedef struct grove_lane {
-  grove_channel_key key;
+  grove_wiring_key key;
   grove_plans *plans;     /* held */
   const grove_plan *plan; /* one of them, in the direction of the data */
   int whole;              /* edges meet their roots all at once, behind the stage: */
@@ -150,7 +150,7 @@ typedef struct grove_lane {
   grove_shape fetched;    /* the roots of all edges, in their order */
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */
-  int detached;           /* the lists of both are the channel's own: the forest may go */
+  int detached;           /* the lists of both are the wiring's own: the forest may go */
 } grove_lane;
 
 /* Sections of a letter begin on multiples of this: every basic type is aligned in them. */
@@ -185,7 +185,7 @@ typedef struct grove_wired_stage {
   int answers; /* ... and must be done before the next stage, which passes them on */
   int nforwards; /* receives that later stages take from here */
   int lands;     /* ... over MPI: in a hub that must be free */
-  int64_t turn;  /* which start of the channel may enter the stage next */
+  int64_t turn;  /* which start of the wiring may enter the stage next */
   int nletters, nreceives;
   grove_letter *letters;
   int nsections;
@@ -208,10 +208,10 @@ typedef struct grove_sent {
   int64_t off_node_messages, off_node_bytes;
 } grove_sent;
 
-typedef struct grove_channel {
-  int references;             /* operations on it, and the pool it is in */
-  struct grove_channel *next; /* in the pool of its forest */
-  grove_context *ctx;         /* not held: the operations do that through their forests */
+typedef struct grove_wiring {
+  int references;            /* operations on it, and the pool it is in */
+  struct grove_wiring *next; /* in the pool of its forest */
+  grove_context *ctx;        /* not held: the operations do that through their forests */
   int nlanes;
   grove_lane *lanes;
   int meets; /* some lane's edges meet their roots all at once */
@@ -239,47 +239,47 @@ typedef struct grove_channel {
   double predicted;    /* seconds of the slowest rank, by the model */
   char machine[64];    /* the name of the profile that said so */
   grove_account account;
-} grove_channel;
+} grove_wiring;
 
-grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
-                                       const grove_combine *combine);
+grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *unit,
+                                     const grove_combine *combine);
 
-/* A channel of n fields, without a tag, with shared memory as far as this rank can have it. This
+/* A wiring of n fields, without a tag, with shared memory as far as this rank can have it. This
  * rank's failure. */
-grove_status grove_channel_create(grove_context *ctx, int n, const grove_request *requests,
-                                  const grove_channel_key *keys, const grove_routing *routing,
-                                  int persistent, grove_channel **out);
-void grove_channel_release(grove_channel *channel);
+grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request *requests,
+                                 const grove_wiring_key *keys, const grove_routing *routing,
+                                 int persistent, grove_wiring **out);
+void grove_wiring_release(grove_wiring *wiring);
 
 /* "reduce", or "bundle"; and the route of its plans. */
-const char *grove_channel_name(const grove_channel *channel);
-const char *grove_channel_route(const grove_channel *channel);
+const char *grove_wiring_name(const grove_wiring *wiring);
+const char *grove_wiring_route(const grove_wiring *wiring);
 
 /* ---- what goes over which transport (wire.c) ---- */
 
-/* Makes the stages of a channel. This rank's failure. */
-grove_status grove_channel_wire(grove_channel *channel);
-void grove_channel_unwire(grove_channel *channel);
+/* Makes the stages of a wiring. This rank's failure. */
+grove_status grove_wiring_lay(grove_wiring *wiring);
+void grove_wiring_unwire(grove_wiring *wiring);
 
-/* The model's price of this rank's part of the channel's plans (predict.c). */
-grove_price grove_channel_predict(const grove_channel *channel);
+/* The model's price of this rank's part of the wiring's plans (predict.c). */
+grove_price grove_wiring_predict(const grove_wiring *wiring);
 
-/* The collective step that gives a channel its tag and its prediction, and settles whether its node
- * has the memory: if not, `rewired` is set. `channel` is NULL where `mine` is a failure. Agreed by
+/* The collective step that gives a wiring its tag and its prediction, and settles whether its node
+ * has the memory: if not, `rewired` is set. `wiring` is NULL where `mine` is a failure. Agreed by
  * all. */
-grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
-                                 grove_channel *channel, int *rewired);
+grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
+                                grove_wiring *wiring, int *rewired);
 
 /* What carries its letters over MPI, when it has its tag. Agreed by all, unless that is point to
  * point. */
-grove_status grove_channel_carry(grove_channel *channel);
+grove_status grove_wiring_carry(grove_wiring *wiring);
 
-/* The channel of the forest's pool with this key, or NULL; and putting one there. */
-grove_channel *grove_channel_find(const grove_forest *f, const grove_channel_key *key);
+/* The wiring of the forest's pool with this key, or NULL; and putting one there. */
+grove_wiring *grove_wiring_find(const grove_forest *f, const grove_wiring_key *key);
 /* The one after `last` (NULL: the first) for this operation under today's options, or NULL. */
-grove_channel *grove_channel_next(const grove_forest *f, const grove_channel *last,
-                                  grove_operation operation);
-grove_status grove_channel_pool(grove_forest *f, grove_channel *channel);
+grove_wiring *grove_wiring_next(const grove_forest *f, const grove_wiring *last,
+                                grove_operation operation);
+grove_status grove_wiring_pool(grove_forest *f, grove_wiring *wiring);
 
 /* ---- operations (bind.c) ---- */
 
@@ -291,7 +291,7 @@ typedef struct grove_field {
   grove_mover merger;    /* the same, to be combined in a hub */
   grove_mover fetcher;   /* of a fetch: what is done at the roots */
   void *edges;
-  void *hub; /* in the channel's memory, or in `hub_memory` */
+  void *hub; /* in the wiring's memory, or in `hub_memory` */
   void *hub_memory;
   void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
 } grove_field;
@@ -365,10 +365,10 @@ typedef enum grove_op_state {
 struct grove_op {
   grove_active active; /* first: the context knows operations by it */
   grove_context *ctx;
-  grove_channel *channel;
+  grove_wiring *wiring;
   grove_op *next_member;
   int nfields;
-  grove_field *fields; /* one for each lane of the channel */
+  grove_field *fields; /* one for each lane of the wiring */
   int in_use;          /* holds its forests: not abandoned, not idle in a pool */
   MPI_Datatype type;   /* of a _begin: the user's own, only to compare */
   grove_identity *identity;
@@ -396,10 +396,10 @@ struct grove_op {
   grove_contest *contest; /* NULL: its route is settled */
 };
 
-/* An operation on the channel, without arrays and requests, but with its fields, which it takes
+/* An operation on the wiring, without arrays and requests, but with its fields, which it takes
  * over. This rank's failure. */
-grove_status grove_op_create(grove_channel *channel, int n, grove_field **fields, grove_op **out);
-/* Its requests; the channel has its tag by now. After a fallback to messages (`rewired`) memory for
+grove_status grove_op_create(grove_wiring *wiring, int n, grove_field **fields, grove_op **out);
+/* Its requests; the wiring has its tag by now. After a fallback to messages (`rewired`) memory for
  * those too. */
 grove_status grove_op_connect(grove_op *op, int rewired);
 /* Binds it to the arrays of its fields' requests. */
@@ -407,7 +407,7 @@ grove_status grove_op_set_arrays(grove_op *op);
 void grove_op_destroy(grove_op *op);
 
 /* A field for the request. This rank's failure. */
-grove_status grove_field_create(const grove_request *r, grove_field *out, grove_channel_key *key);
+grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key);
 void grove_fields_free(int n, grove_field *fields);
 
 /* Takes hold of the forests, and lets go of them. */
@@ -423,7 +423,7 @@ const char *grove_op_label(const grove_op *op);
  * has one already. `mine` is what has failed here before. What fails may be this rank's failure
  * alone: to be agreed upon. */
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
-                                const grove_request *requests, const grove_channel_key *keys,
+                                const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing);
 /* Is there a route that is worth a contest with this one? The same on every rank. */
 int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
@@ -432,7 +432,7 @@ void grove_choices_free(grove_compiled *c);
 
 /* ---- making operations (init.c) ---- */
 
-/* An operation of n fields on a new channel, for `call`; `mine` is what has failed here already.
+/* An operation of n fields on a new wiring, for `call`; `mine` is what has failed here already.
  * Agreed by all. */
 grove_status grove_op_init(grove_context *ctx, const char *call, grove_status mine, int n,
                            const grove_request *requests, grove_op **out);
@@ -518,11 +518,11 @@ void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
 
 /* ---- where the time goes (clock.c) ---- */
 
-/* Opens the account of an operation's channel, if the options want one; its making began at
+/* Opens the account of an operation's wiring, if the options want one; its making began at
  * `since`. Agreed by all. */
-grove_status grove_channel_open_account(const grove_op *op, double since);
+grove_status grove_wiring_open_account(const grove_op *op, double since);
 
-/* At the end of a start, if its channel has an account. */
+/* At the end of a start, if its wiring has an account. */
 void grove_op_note_start(grove_op *op);
 
 /* At the beginning of a wait or test, and at its end. */
@@ -559,7 +559,7 @@ grove_status grove_op_detach(grove_op *op);
 /* Gives an operation that was begun, and is complete, back to its pool. */
 void grove_op_put_back(grove_op *op);
 
-/* Takes the operation off the list of its channel's members. */
+/* Takes the operation off the list of its wiring's members. */
 void grove_op_leave(grove_op *op);
 
 /* ---- the option `check` (check.c) ---- */
@@ -574,7 +574,7 @@ void grove_check_seal(void *letter, int64_t bytes, int64_t sequence);
 /* GROVE_ERR_CORRUPT if the letter is not what was sent. */
 grove_status grove_check_open(const grove_op *op, int peer, const void *letter, int64_t bytes);
 /* GROVE_ERR_ARG if a slot that is read is also written, or one is written twice by two fields. */
-grove_status grove_check_overlap(const grove_channel *channel, const grove_field *fields);
+grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *fields);
 
 #ifdef __cplusplus
 }

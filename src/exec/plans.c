@@ -1,5 +1,5 @@
 /* The plans of a forest. Each is compiled at first need, for one kind of operation and one route,
- * and kept with the forest. Channels hold the plans that they run, so that an operation which was
+ * and kept with the forest. Wirings hold the plans that they run, so that an operation which was
  * abandoned still finds what it needs to pass on what others wait for.
  */
 #include "exec/op.h"
@@ -23,9 +23,9 @@ void grove_plans_release(grove_plans *p)
 static void free_compiled(void *pointer)
 {
   grove_compiled *c = pointer;
-  for (grove_channel *next; c->pool; c->pool = next) {
+  for (grove_wiring *next; c->pool; c->pool = next) {
     next = c->pool->next;
-    grove_channel_release(c->pool);
+    grove_wiring_release(c->pool);
   }
   for (grove_plans *next; c->plans; c->plans = next) {
     next = c->plans->next;
@@ -91,13 +91,13 @@ fail:
 
 /* What comes from several ranks in one message is not in the order of ranks: where that order
  * counts, all edges come together before they meet their roots. */
-static int is_whole(const grove_channel_key *key, const grove_route *route)
+static int is_whole(const grove_wiring_key *key, const grove_route *route)
 {
   if (!route->relays) return 0;
   return key->operation == GROVE_FETCH || (key->operation == GROVE_REDUCE && !key->merges);
 }
 
-static grove_plans like(const grove_channel_key *key, const grove_routing *routing)
+static grove_plans like(const grove_wiring_key *key, const grove_routing *routing)
 {
   int relays = routing->route->relays;
   return (grove_plans){.references = 1,
@@ -163,7 +163,7 @@ static grove_plans *find(const grove_forest *f, const grove_plans *wanted)
   return p;
 }
 
-grove_status grove_plans_get(grove_forest *f, const grove_channel_key *key,
+grove_status grove_plans_get(grove_forest *f, const grove_wiring_key *key,
                              const grove_routing *routing, grove_plans **out)
 {
   grove_plans wanted = like(key, routing);

@@ -57,7 +57,7 @@ fail:
 }
 
 /* Agreed by all. */
-static grove_status choose_for(grove_forest *f, const grove_channel_key *key, int64_t bytes,
+static grove_status choose_for(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
                                grove_choice *out)
 {
   grove_status status = GROVE_OK;
@@ -80,7 +80,7 @@ fail:
 
 /* Fields of one forest that go the same way are one question. Returns the bytes of all of those, or
  * 0 if an earlier field asked already. */
-static int64_t bytes_together(int n, const grove_request *requests, const grove_channel_key *keys,
+static int64_t bytes_together(int n, const grove_request *requests, const grove_wiring_key *keys,
                               int k)
 {
   int64_t bytes = 0;
@@ -94,7 +94,7 @@ static int64_t bytes_together(int n, const grove_request *requests, const grove_
 }
 
 /* What all questions come to: the routes' prices are added up. */
-static grove_status choose(int n, const grove_request *requests, const grove_channel_key *keys,
+static grove_status choose(int n, const grove_request *requests, const grove_wiring_key *keys,
                            grove_choice *out)
 {
   grove_status status = GROVE_OK;
@@ -114,7 +114,7 @@ fail:
 
 /* ---- the whole ---- */
 
-static int64_t bytes_of(int n, const grove_channel_key *keys)
+static int64_t bytes_of(int n, const grove_wiring_key *keys)
 {
   int64_t bytes = 0;
   for (int k = 0; k < n; k++) bytes += keys[k].unit_bytes;
@@ -144,7 +144,7 @@ fail:
 
 /* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
  * cannot serve a forest says so on every rank. */
-static grove_status build_plans(int n, const grove_request *requests, const grove_channel_key *keys,
+static grove_status build_plans(int n, const grove_request *requests, const grove_wiring_key *keys,
                                 const grove_routing *routing)
 {
   grove_status status = GROVE_OK;
@@ -157,7 +157,7 @@ static grove_status build_plans(int n, const grove_request *requests, const grov
 }
 
 static grove_status find_route(grove_context *ctx, int n, const grove_request *requests,
-                               const grove_channel_key *keys, grove_routing *out)
+                               const grove_wiring_key *keys, grove_routing *out)
 {
   grove_status status = GROVE_OK;
   int wanted = ctx->options.route;
@@ -175,7 +175,7 @@ fail:
 }
 
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
-                                const grove_request *requests, const grove_channel_key *keys,
+                                const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing)
 {
   grove_status status = GROVE_OK;

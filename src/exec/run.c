@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Reading the clock takes as long as a small message: after the first few starts, one in so many is
- * timed, or all where the channel says so. */
+ * timed, or all where the wiring says so. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
 void grove_op_note(grove_op *op, grove_status status)
@@ -121,7 +121,7 @@ __attribute__((noinline)) static void combine_in_order(grove_op *op, grove_bound
   const grove_letter *receives = s->wired->letters;
   for (;;) {
     int at_end = s->next == s->nreceives;
-    if (!s->kept && (at_end || receives[s->next].peer > op->channel->rank))
+    if (!s->kept && (at_end || receives[s->next].peer > op->wiring->rank))
       keep(op, s);
     else if (!at_end && combine_next(op, s, s->next))
       s->next++;
@@ -207,22 +207,22 @@ static int has_forwards(const grove_bound_stage *s)
   return s->to_forward == 0 && (s->kept || !s->wired->answers);
 }
 
-/* May stage k be entered? Operations of one channel enter a stage in the order of their starts:
+/* May stage k be entered? Operations of one wiring enter a stage in the order of their starts:
  * their messages match in that order. */
 static int may_enter(const grove_op *op, int k)
 {
-  const grove_channel *channel = op->channel;
-  if (channel->stages[k].turn != op->sequence) return 0;
+  const grove_wiring *wiring = op->wiring;
+  if (wiring->stages[k].turn != op->sequence) return 0;
   if (k > 0 && !has_forwards(&op->stages[k - 1])) return 0;
-  if (!channel->uses_hubs) return 1;
-  if (k == 0 && channel->through != op->sequence - 1) return 0;
-  return !channel->stages[k].lands || grove_hub_is_free(op);
+  if (!wiring->uses_hubs) return 1;
+  if (k == 0 && wiring->through != op->sequence - 1) return 0;
+  return !wiring->stages[k].lands || grove_hub_is_free(op);
 }
 
 /* Stage k is the last that brings something of a lane whose values meet their roots all at once. */
 static inline void meet(grove_op *op, int k)
 {
-  if (op->channel->meets) grove_op_note(op, grove_op_meet(op, k));
+  if (op->wiring->meets) grove_op_note(op, grove_op_meet(op, k));
 }
 
 /* Enters what can be entered. */
@@ -232,7 +232,7 @@ static grove_status enter_next(grove_op *op)
   while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
     if (op->current >= 0) meet(op, op->current);
     op->current++;
-    op->channel->stages[op->current].turn++;
+    op->wiring->stages[op->current].turn++;
     GROVE_TRY(start_stage(op, &op->stages[op->current]));
   }
 fail:
@@ -296,21 +296,21 @@ static int leftovers_are_through(const grove_bound_stage *s)
 }
 
 /* Can no further start succeed when one has failed halfway? */
-static int fails_with_start(const grove_channel *channel)
+static int fails_with_start(const grove_wiring *wiring)
 {
-  return channel->nstages > 1 || channel->transport == GROVE_OFF_NODE_NEIGHBOR;
+  return wiring->nstages > 1 || wiring->transport == GROVE_OFF_NODE_NEIGHBOR;
 }
 
 /* Freed while active, and through. */
 static void let_go(grove_op *op)
 {
-  grove_channel *channel = op->channel;
-  if (channel->uses_hubs) grove_hub_release(op);
+  grove_wiring *wiring = op->wiring;
+  if (wiring->uses_hubs) grove_hub_release(op);
   op->ctx->abandoned--;
   grove_context_deactivate(&op->active);
   grove_op_leave(op);
   grove_op_destroy(op);
-  grove_channel_release(channel);
+  grove_wiring_release(wiring);
 }
 
 /* The last stage is through; what has waited for it meets its roots. */
@@ -333,7 +333,7 @@ static int leftovers_are_through_all(const grove_op *op)
 static inline void end(grove_op *op, grove_status status)
 {
   if (status != GROVE_OK) {
-    op->channel->failed |= fails_with_start(op->channel);
+    op->wiring->failed |= fails_with_start(op->wiring);
     grove_op_note(op, status);
   }
   grove_context_deactivate(&op->active);
@@ -353,7 +353,7 @@ __attribute__((noinline)) static void advance_with_care(grove_op *op)
     if (!op->stuck) let_go(op);
     return;
   }
-  if (op->channel->uses_hubs) grove_hub_release(op);
+  if (op->wiring->uses_hubs) grove_hub_release(op);
   end(op, status);
 }
 
@@ -375,11 +375,11 @@ void grove_op_advance(grove_active *active)
 
 static void begin(grove_op *op)
 {
-  op->sequence = ++op->channel->sequence;
+  op->sequence = ++op->wiring->sequence;
   op->state = GROVE_OP_ACTIVE;
   op->oldest = op->current = 0;
   op->timed =
-    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->channel->timed;
+    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->wiring->timed;
   if (op->timed) op->since = grove_clock();
   if (op->failure == GROVE_OK) return;
   op->failure = GROVE_OK;
@@ -390,7 +390,7 @@ static void begin(grove_op *op)
 grove_status grove_op_run(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  if (op->channel->failed)
+  if (op->wiring->failed)
     return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
                        "rank %d: an earlier start of this %s failed halfway; make a new one",
                        op->ctx->rank, grove_op_label(op));
@@ -405,12 +405,12 @@ grove_status grove_op_run(grove_op *op)
     finish(op);
   else
     grove_context_activate(op->ctx, &op->active);
-  if (op->timed && op->channel->account.kept) grove_op_note_start(op);
+  if (op->timed && op->wiring->account.kept) grove_op_note_start(op);
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
   op->unusable = op->stuck = 1;
-  op->channel->failed |= fails_with_start(op->channel);
+  op->wiring->failed |= fails_with_start(op->wiring);
   grove_context_activate(op->ctx, &op->active);
   return status;
 }

@@ -274,20 +274,20 @@ static grove_terms terms_of(const grove_price *p)
 /* All that can be told, at one moment. */
 static grove_report tell(const grove_op *op)
 {
-  const grove_channel *channel = op->channel;
+  const grove_wiring *wiring = op->wiring;
   return (grove_report){
-    .route = grove_channel_route(channel),
-    .transport = grove_carrier_name(channel->transport),
-    .transport_on_node = channel->uses_shm ? "shm" : "mpi",
-    .on_node_messages = channel->sent.on_node_messages,
-    .on_node_bytes = channel->sent.on_node_bytes,
-    .off_node_messages = channel->sent.off_node_messages,
-    .off_node_bytes = channel->sent.off_node_bytes,
+    .route = grove_wiring_route(wiring),
+    .transport = grove_carrier_name(wiring->transport),
+    .transport_on_node = wiring->uses_shm ? "shm" : "mpi",
+    .on_node_messages = wiring->sent.on_node_messages,
+    .on_node_bytes = wiring->sent.on_node_bytes,
+    .off_node_messages = wiring->sent.off_node_messages,
+    .off_node_bytes = wiring->sent.off_node_bytes,
     .starts = op->starts,
     .measured_seconds = op->timed_starts > 0 ? op->seconds / (double)op->timed_starts : 0,
-    .predicted_seconds = channel->predicted,
-    .predicted = terms_of(&channel->price),
-    .machine = channel->machine,
+    .predicted_seconds = wiring->predicted,
+    .predicted = terms_of(&wiring->price),
+    .machine = wiring->machine,
   };
 }
 

@@ -28,24 +28,24 @@ static const grove_stage *stage_of(const grove_lane *lane, int s)
 }
 
 /* All receives, or all sends, of a stage, by peer. */
-static int list_slips(const grove_channel *channel, int s, int sends, slip *list)
+static int list_slips(const grove_wiring *wiring, int s, int sends, slip *list)
 {
   int n = 0;
-  for (int k = 0; k < channel->nlanes; k++) {
-    const grove_stage *stage = stage_of(&channel->lanes[k], s);
+  for (int k = 0; k < wiring->nlanes; k++) {
+    const grove_stage *stage = stage_of(&wiring->lanes[k], s);
     int count = !stage ? 0 : sends ? stage->nsends : stage->nreceives;
     for (int i = 0; i < count; i++)
       list[n++] = (slip){k, sends ? &stage->sends[i] : &stage->receives[i]};
   }
-  if (channel->nlanes > 1) qsort(list, (size_t)n, sizeof *list, by_peer);
+  if (wiring->nlanes > 1) qsort(list, (size_t)n, sizeof *list, by_peer);
   return n;
 }
 
-static grove_status make_section(const grove_channel *channel, int k, const grove_slots *slots,
+static grove_status make_section(const grove_wiring *wiring, int k, const grove_slots *slots,
                                  const grove_index *starts, grove_section *out)
 {
   grove_status status = GROVE_OK;
-  int64_t unit_bytes = channel->lanes[k].key.unit_bytes;
+  int64_t unit_bytes = wiring->lanes[k].key.unit_bytes;
   GROVE_TRY(grove_shape_create(&slots->index, starts, unit_bytes, &out->shape));
   out->field = k;
   out->array = slots->array;
@@ -62,7 +62,7 @@ static int forwards(const grove_section *p, int receives)
 }
 
 /* One letter for each peer. */
-static grove_status write_letters(const grove_channel *channel, const slip *slips, int n,
+static grove_status write_letters(const grove_wiring *wiring, const slip *slips, int n,
                                   int receives, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
@@ -74,27 +74,27 @@ static grove_status write_letters(const grove_channel *channel, const slip *slip
       letter = &w->letters[w->nletters++];
       *letter = (grove_letter){.peer = m->peer, .sections = section};
     }
-    GROVE_TRY(make_section(channel, slips[i].lane, &m->slots, &m->starts, section));
+    GROVE_TRY(make_section(wiring, slips[i].lane, &m->slots, &m->starts, section));
     section->far_hub = m->far_hub;
     w->nsections++;
     letter->nsections++;
     letter->forwards |= forwards(section, receives);
     section->at = grove_round_up(letter->data, GROVE_SECTION_ALIGNMENT);
     letter->data = section->at + section->bytes;
-    letter->bytes = letter->data + (channel->check ? (int64_t)sizeof(grove_trailer) : 0);
+    letter->bytes = letter->data + (wiring->check ? (int64_t)sizeof(grove_trailer) : 0);
   }
 fail:
   return status;
 }
 
 /* Self edges of one stage of a plan. */
-static grove_status add_keep(const grove_channel *channel, int k, const grove_stage *stage,
+static grove_status add_keep(const grove_wiring *wiring, int k, const grove_stage *stage,
                              grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
-  GROVE_TRY(make_section(channel, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
-  GROVE_TRY(make_section(channel, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+  GROVE_TRY(make_section(wiring, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
+  GROVE_TRY(make_section(wiring, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
   w->answers |= !grove_array_is_users(stage->keep_to.array);
   w->nkeeps++;
 fail:
@@ -110,29 +110,29 @@ static int keep_stage(const grove_lane *lane, int s)
   return early ? 0 : s;
 }
 
-static grove_status make_keeps(const grove_channel *channel, int s, grove_wired_stage *w)
+static grove_status make_keeps(const grove_wiring *wiring, int s, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   int most = 0;
-  for (int k = 0; k < channel->nlanes; k++) most += channel->lanes[k].plan->nstages;
+  for (int k = 0; k < wiring->nlanes; k++) most += wiring->lanes[k].plan->nstages;
   GROVE_NEW(w->keeps, 2 * most);
-  for (int k = 0; k < channel->nlanes; k++) {
-    const grove_lane *lane = &channel->lanes[k];
+  for (int k = 0; k < wiring->nlanes; k++) {
+    const grove_lane *lane = &wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_op_keep */
     if (lane->key.unit_bytes == 0) continue;
     for (int i = 0; i < lane->plan->nstages; i++)
       if (lane->plan->stages[i].keep_from.index.count > 0 && keep_stage(lane, i) == s)
-        GROVE_TRY(add_keep(channel, k, &lane->plan->stages[i], w));
+        GROVE_TRY(add_keep(wiring, k, &lane->plan->stages[i], w));
   }
 fail:
   return status;
 }
 
-static int count_slips(const grove_channel *channel, int s)
+static int count_slips(const grove_wiring *wiring, int s)
 {
   int n = 0;
-  for (int k = 0; k < channel->nlanes; k++) {
-    const grove_stage *stage = stage_of(&channel->lanes[k], s);
+  for (int k = 0; k < wiring->nlanes; k++) {
+    const grove_stage *stage = stage_of(&wiring->lanes[k], s);
     if (stage) n += stage->nreceives + stage->nsends;
   }
   return n;
@@ -150,10 +150,10 @@ static int is_ordered(const grove_lane *lane, int s)
   return stage->keep_to.index.count > 0 && stage->keep_to.array == GROVE_ARRAY_ROOT;
 }
 
-static grove_status make_stage(const grove_channel *channel, int s, grove_wired_stage *w)
+static grove_status make_stage(const grove_wiring *wiring, int s, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
-  int most = count_slips(channel, s);
+  int most = count_slips(wiring, s);
   slip *slips = NULL;
   GROVE_NEW(slips, most);
   GROVE_NEW(w->letters, most);
@@ -164,16 +164,16 @@ static grove_status make_stage(const grove_channel *channel, int s, grove_wired_
   GROVE_NEW(w->carried, most);
   GROVE_NEW(w->flows, most);
   for (int sends = 0; sends < 2; sends++) {
-    int n = list_slips(channel, s, sends, slips);
-    GROVE_TRY(write_letters(channel, slips, n, !sends, w));
+    int n = list_slips(wiring, s, sends, slips);
+    GROVE_TRY(write_letters(wiring, slips, n, !sends, w));
     if (!sends) w->nreceives = w->nletters;
   }
   for (int i = 0; i < w->nreceives; i++) w->nforwards += w->letters[i].forwards;
-  GROVE_TRY(make_keeps(channel, s, w));
+  GROVE_TRY(make_keeps(wiring, s, w));
   w->has_own = w->nkeeps > 0;
   w->turn = 1;
-  for (int k = 0; k < channel->nlanes; k++) {
-    const grove_lane *lane = &channel->lanes[k];
+  for (int k = 0; k < wiring->nlanes; k++) {
+    const grove_lane *lane = &wiring->lanes[k];
     int fetches = lane->key.operation == GROVE_FETCH && !lane->whole && lane->turn == s;
     w->ordered |= is_ordered(lane, s);
     w->has_own |= fetches && lane->own.units > 0;
@@ -184,19 +184,19 @@ fail:
   return status;
 }
 
-static int on_node(const grove_channel *channel, const grove_letter *letter)
+static int on_node(const grove_wiring *wiring, const grove_letter *letter)
 {
-  return grove_topo_same_node(&channel->ctx->topo, channel->rank, letter->peer);
+  return grove_topo_same_node(&wiring->ctx->topo, wiring->rank, letter->peer);
 }
 
-static void count_sent(grove_channel *channel)
+static void count_sent(grove_wiring *wiring)
 {
-  grove_sent *t = &channel->sent;
-  for (int s = 0; s < channel->nstages; s++) {
-    const grove_wired_stage *w = &channel->stages[s];
+  grove_sent *t = &wiring->sent;
+  for (int s = 0; s < wiring->nstages; s++) {
+    const grove_wired_stage *w = &wiring->stages[s];
     for (int i = w->nreceives; i < w->nletters; i++) {
       const grove_letter *letter = &w->letters[i];
-      int near = on_node(channel, letter);
+      int near = on_node(wiring, letter);
       *(near ? &t->on_node_messages : &t->off_node_messages) += 1;
       for (int k = 0; k < letter->nsections; k++)
         *(near ? &t->on_node_bytes : &t->off_node_bytes) += letter->sections[k].bytes;
@@ -236,21 +236,21 @@ static int same_data(const grove_letter *a, const grove_letter *b)
 enum { STREAM_SLOTS = 16, ORDERED_SLOTS = 32 };
 
 /* A bundle's ring has room for as much as the rings of its members would. */
-static int slots_for(const grove_channel *channel)
+static int slots_for(const grove_wiring *wiring)
 {
   int slots = STREAM_SLOTS;
-  for (int k = 0; k < channel->nlanes; k++)
-    if (channel->lanes[k].key.operation == GROVE_REDUCE ||
-        channel->lanes[k].key.operation == GROVE_FETCH)
+  for (int k = 0; k < wiring->nlanes; k++)
+    if (wiring->lanes[k].key.operation == GROVE_REDUCE ||
+        wiring->lanes[k].key.operation == GROVE_FETCH)
       slots = ORDERED_SLOTS;
-  return channel->nlanes > 1 ? slots * channel->nlanes : slots;
+  return wiring->nlanes > 1 ? slots * wiring->nlanes : slots;
 }
 
 /* Which end of a letter has all of it in a hub? Both ends come to the same. */
-static grove_shm_way way_of(const grove_channel *channel, const grove_letter *letter, int receives)
+static grove_shm_way way_of(const grove_wiring *wiring, const grove_letter *letter, int receives)
 {
   int near = 0, far = 0;
-  if (channel->staged) return GROVE_SHM_COPIED;
+  if (wiring->staged) return GROVE_SHM_COPIED;
   for (int k = 0; k < letter->nsections; k++) {
     near += letter->sections[k].array == GROVE_ARRAY_HUB;
     far += letter->sections[k].far_hub;
@@ -261,44 +261,44 @@ static grove_shm_way way_of(const grove_channel *channel, const grove_letter *le
 }
 
 /* Letter i of stage s, as the transport wants to know it. */
-static grove_shm_message about(const grove_channel *channel, int s, int i)
+static grove_shm_message about(const grove_wiring *wiring, int s, int i)
 {
-  const grove_wired_stage *w = &channel->stages[s];
+  const grove_wired_stage *w = &wiring->stages[s];
   return (grove_shm_message){.stage = s,
                              .peer = w->letters[i].peer,
                              .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
-                             .piece = (int)channel->piece,
-                             .slots = slots_for(channel),
-                             .sends = (int)channel->sent.on_node_messages,
+                             .piece = (int)wiring->piece,
+                             .slots = slots_for(wiring),
+                             .sends = (int)wiring->sent.on_node_messages,
                              .way = w->way[i]};
 }
 
-static int fits(const grove_channel *channel, int s, int i)
+static int fits(const grove_wiring *wiring, int s, int i)
 {
-  grove_shm_message m = about(channel, s, i);
+  grove_shm_message m = about(wiring, s, i);
   return grove_shm_fits(&m);
 }
 
 /* May letter i, a send, share the ring of letter `last`? */
-static int shares_ring(const grove_channel *channel, int s, int last, int i)
+static int shares_ring(const grove_wiring *wiring, int s, int last, int i)
 {
-  const grove_wired_stage *w = &channel->stages[s];
+  const grove_wired_stage *w = &wiring->stages[s];
   if (last < 0 || w->way[i] != w->way[last] || w->way[i] == GROVE_SHM_PUSHED) return 0;
   if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all may be told at once */
-  return same_data(&w->letters[i], &w->letters[last]) && fits(channel, s, i);
+  return same_data(&w->letters[i], &w->letters[last]) && fits(wiring, s, i);
 }
 
 /* Gives every letter its number over MPI or its flow. */
-static void number(grove_channel *channel, int s)
+static void number(grove_wiring *wiring, int s)
 {
-  grove_wired_stage *w = &channel->stages[s];
+  grove_wired_stage *w = &wiring->stages[s];
   int np2p = 0, nflows = 0, last = -1; /* send of the latest flow */
   w->np2p_receives = w->np2p_sends = w->nflows_in = w->nflows_out = 0;
   w->lands = 0;
   for (int i = 0; i < w->nletters; i++) {
     const grove_letter *letter = &w->letters[i];
     int receives = i < w->nreceives;
-    if (!channel->uses_shm || !on_node(channel, letter)) {
+    if (!wiring->uses_shm || !on_node(wiring, letter)) {
       w->p2p[np2p] = i;
       w->carried[np2p] = (grove_carried){letter->peer, letter->bytes};
       w->via[i] = np2p++;
@@ -306,8 +306,8 @@ static void number(grove_channel *channel, int s)
       (*(receives ? &w->np2p_receives : &w->np2p_sends))++;
       continue;
     }
-    w->way[i] = way_of(channel, letter, receives);
-    if (receives || !shares_ring(channel, s, last, i)) {
+    w->way[i] = way_of(wiring, letter, receives);
+    if (receives || !shares_ring(wiring, s, last, i)) {
       w->flows[nflows++] = i;
       (*(receives ? &w->nflows_in : &w->nflows_out))++;
       if (!receives) last = i;
@@ -316,9 +316,9 @@ static void number(grove_channel *channel, int s)
   }
 }
 
-static void number_all(grove_channel *channel)
+static void number_all(grove_wiring *wiring)
 {
-  for (int s = 0; s < channel->nstages; s++) number(channel, s);
+  for (int s = 0; s < wiring->nstages; s++) number(wiring, s);
 }
 
 /* ---- rings ---- */
@@ -343,15 +343,15 @@ static void tell_views(const grove_letter *letter, int sends, telling *t, grove_
 }
 
 /* The letters over shared memory; `sends` or receives. */
-static int list_messages(const grove_channel *channel, int sends, telling *t)
+static int list_messages(const grove_wiring *wiring, int sends, telling *t)
 {
   int n = 0, rings = 0;
   grove_shm_message *list = sends ? t->sends : t->receives;
-  for (int s = 0; s < channel->nstages; s++) {
-    const grove_wired_stage *w = &channel->stages[s];
+  for (int s = 0; s < wiring->nstages; s++) {
+    const grove_wired_stage *w = &wiring->stages[s];
     for (int i = sends ? w->nreceives : 0; i < (sends ? w->nletters : w->nreceives); i++) {
       if (w->via[i] >= 0) continue;
-      list[n] = about(channel, s, i);
+      list[n] = about(wiring, s, i);
       tell_views(&w->letters[i], sends, t, &list[n]);
       list[n++].ring = rings + ~w->via[i] - w->nflows_in;
     }
@@ -361,46 +361,46 @@ static int list_messages(const grove_channel *channel, int sends, telling *t)
 }
 
 /* Does anything of this rank go through hubs? And which rings tell others to pull. */
-static grove_status find_hubs(grove_channel *channel, const grove_shm_plan *plan)
+static grove_status find_hubs(grove_wiring *wiring, const grove_shm_plan *plan)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(channel->pulled, plan->nsends);
+  GROVE_NEW(wiring->pulled, plan->nsends);
   for (int i = 0; i < plan->nsends; i++) {
     const grove_shm_message *m = &plan->sends[i];
-    channel->pulled[m->ring] |= m->way == GROVE_SHM_PULLED;
+    wiring->pulled[m->ring] |= m->way == GROVE_SHM_PULLED;
   }
-  for (int k = 0; k < channel->nlanes; k++)
-    channel->uses_hubs |= channel->lanes[k].plan->nstages > 1 && !channel->staged &&
-                          channel->lanes[k].plans->route->relays;
+  for (int k = 0; k < wiring->nlanes; k++)
+    wiring->uses_hubs |= wiring->lanes[k].plan->nstages > 1 && !wiring->staged &&
+                         wiring->lanes[k].plans->route->relays;
 fail:
   return status;
 }
 
-static grove_status make_rings(grove_channel *channel)
+static grove_status make_rings(grove_wiring *wiring)
 {
   grove_status status = GROVE_OK;
   telling t = {0};
   int most = 0, sections = 0;
-  for (int s = 0; s < channel->nstages; s++) {
-    most += channel->stages[s].nletters;
-    sections += channel->stages[s].nsections;
+  for (int s = 0; s < wiring->nstages; s++) {
+    most += wiring->stages[s].nletters;
+    sections += wiring->stages[s].nsections;
   }
   GROVE_NEW(t.sends, most);
   GROVE_NEW(t.receives, most);
   GROVE_NEW(t.views, sections);
-  GROVE_NEW(t.area_bytes, channel->nlanes);
-  grove_shm_plan plan = {.nsends = list_messages(channel, 1, &t),
-                         .nreceives = list_messages(channel, 0, &t),
+  GROVE_NEW(t.area_bytes, wiring->nlanes);
+  grove_shm_plan plan = {.nsends = list_messages(wiring, 1, &t),
+                         .nreceives = list_messages(wiring, 0, &t),
                          .sends = t.sends,
                          .receives = t.receives,
                          .area_bytes = t.area_bytes};
-  for (int k = 0; k < channel->nlanes; k++) {
-    t.area_bytes[k] = channel->lanes[k].plan->hub * channel->lanes[k].key.unit_bytes;
-    if (t.area_bytes[k] > 0) plan.nareas = channel->nlanes;
+  for (int k = 0; k < wiring->nlanes; k++) {
+    t.area_bytes[k] = wiring->lanes[k].plan->hub * wiring->lanes[k].key.unit_bytes;
+    if (t.area_bytes[k] > 0) plan.nareas = wiring->nlanes;
   }
-  GROVE_TRY(find_hubs(channel, &plan));
-  if (!channel->uses_hubs) plan.nareas = 0;
-  GROVE_TRY(grove_shm_create(channel->ctx, &plan, &channel->shm));
+  GROVE_TRY(find_hubs(wiring, &plan));
+  if (!wiring->uses_hubs) plan.nareas = 0;
+  GROVE_TRY(grove_shm_create(wiring->ctx, &plan, &wiring->shm));
 fail:
   free(t.sends);
   free(t.receives);
@@ -412,32 +412,32 @@ fail:
 /* ---- the whole ---- */
 
 /* Pieces are whole units where all are alike. */
-static void choose_piece(grove_channel *channel)
+static void choose_piece(grove_wiring *wiring)
 {
-  for (int k = 0; k < channel->nlanes; k++)
-    if (channel->lanes[k].key.unit_bytes > channel->widest_unit)
-      channel->widest_unit = channel->lanes[k].key.unit_bytes;
-  channel->piece = grove_shm_piece(channel->nlanes == 1 ? channel->widest_unit : 0);
-  int64_t room = channel->nlanes == 1 ? channel->piece : channel->piece - GROVE_SECTION_ALIGNMENT;
-  channel->staged = channel->check || channel->widest_unit > room;
+  for (int k = 0; k < wiring->nlanes; k++)
+    if (wiring->lanes[k].key.unit_bytes > wiring->widest_unit)
+      wiring->widest_unit = wiring->lanes[k].key.unit_bytes;
+  wiring->piece = grove_shm_piece(wiring->nlanes == 1 ? wiring->widest_unit : 0);
+  int64_t room = wiring->nlanes == 1 ? wiring->piece : wiring->piece - GROVE_SECTION_ALIGNMENT;
+  wiring->staged = wiring->check || wiring->widest_unit > room;
 }
 
-grove_status grove_channel_wire(grove_channel *channel)
+grove_status grove_wiring_lay(grove_wiring *wiring)
 {
   grove_status status = GROVE_OK;
-  const grove_context *ctx = channel->ctx;
+  const grove_context *ctx = wiring->ctx;
   int nstages = 1;
-  for (int k = 0; k < channel->nlanes; k++)
-    if (channel->lanes[k].plan->nstages > nstages) nstages = channel->lanes[k].plan->nstages;
+  for (int k = 0; k < wiring->nlanes; k++)
+    if (wiring->lanes[k].plan->nstages > nstages) nstages = wiring->lanes[k].plan->nstages;
   GROVE_CHECK(nstages <= GROVE_STAGES_MOST, GROVE_ERR_UNSUPPORTED, "a plan of %d stages", nstages);
-  GROVE_NEW(channel->stages, nstages);
-  channel->nstages = nstages;
-  for (int s = 0; s < nstages; s++) GROVE_TRY(make_stage(channel, s, &channel->stages[s]));
-  count_sent(channel);
-  choose_piece(channel);
-  channel->uses_shm = ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
-  number_all(channel);
-  if (channel->uses_shm) GROVE_TRY(make_rings(channel));
+  GROVE_NEW(wiring->stages, nstages);
+  wiring->nstages = nstages;
+  for (int s = 0; s < nstages; s++) GROVE_TRY(make_stage(wiring, s, &wiring->stages[s]));
+  count_sent(wiring);
+  choose_piece(wiring);
+  wiring->uses_shm = ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
+  number_all(wiring);
+  if (wiring->uses_shm) GROVE_TRY(make_rings(wiring));
 fail:
   return status;
 }
@@ -445,58 +445,58 @@ fail:
 /* ---- the agreement ---- */
 
 /* The node has the memory, or all its ranks go on with messages. */
-static grove_status settle(grove_channel *channel, int usable, int *rewired)
+static grove_status settle(grove_wiring *wiring, int usable, int *rewired)
 {
   grove_status status = GROVE_OK;
-  channel->shm->usable = channel->shm->usable && usable;
-  GROVE_TRY(grove_shm_connect(channel->shm));
-  if (channel->shm->usable) return GROVE_OK;
-  grove_shm_free(&channel->shm);
-  channel->uses_shm = channel->uses_hubs = 0;
-  number_all(channel);
+  wiring->shm->usable = wiring->shm->usable && usable;
+  GROVE_TRY(grove_shm_connect(wiring->shm));
+  if (wiring->shm->usable) return GROVE_OK;
+  grove_shm_free(&wiring->shm);
+  wiring->uses_shm = wiring->uses_hubs = 0;
+  number_all(wiring);
   *rewired = 1;
 fail:
   return status;
 }
 
-grove_status grove_channel_agree(grove_context *ctx, grove_status mine, int64_t signature,
-                                 grove_channel *channel, int *rewired)
+grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
+                                grove_wiring *wiring, int *rewired)
 {
   grove_status status = GROVE_OK;
-  grove_shm *shm = mine == GROVE_OK ? channel->shm : NULL;
+  grove_shm *shm = mine == GROVE_OK ? wiring->shm : NULL;
   int64_t most[2] = {0, 0}; /* memory that grew; picoseconds */
   int usable = 1, tag = 0;
   grove_shm_propose(ctx, shm, &most[0]);
-  if (mine == GROVE_OK) most[1] = grove_price_picoseconds(channel->price.seconds);
+  if (mine == GROVE_OK) most[1] = grove_price_picoseconds(wiring->price.seconds);
   GROVE_TRY(grove_context_take_tag(ctx, mine, signature, most, &tag));
-  channel->tag = tag;
-  channel->predicted = grove_price_seconds(most[1]);
+  wiring->tag = tag;
+  wiring->predicted = grove_price_seconds(most[1]);
   if (most[0]) GROVE_TRY(grove_context_map_notices(ctx, &usable));
-  if (shm) GROVE_TRY(settle(channel, usable, rewired));
+  if (shm) GROVE_TRY(settle(wiring, usable, rewired));
 fail:
   return status;
 }
 
 /* Answers have the tags of as many further stages, where there are so many: what needs answers
  * carries no plan through hubs. */
-grove_status grove_channel_carry(grove_channel *channel)
+grove_status grove_wiring_carry(grove_wiring *wiring)
 {
   grove_status status = GROVE_OK;
-  grove_context *ctx = channel->ctx;
-  int answers = 2 * channel->nstages <= GROVE_STAGES_MOST;
-  for (int s = 0; s < channel->nstages; s++) {
-    grove_wired_stage *w = &channel->stages[s];
+  grove_context *ctx = wiring->ctx;
+  int answers = 2 * wiring->nstages <= GROVE_STAGES_MOST;
+  for (int s = 0; s < wiring->nstages; s++) {
+    grove_wired_stage *w = &wiring->stages[s];
     const grove_carriage_request about = {
-      .kind = channel->transport,
-      .tag = grove_context_stage_tag(ctx, channel->tag, s),
-      .answer_tag = answers ? grove_context_stage_tag(ctx, channel->tag, s + channel->nstages)
-                            : GROVE_TAG_NOBODY,
-      .persistent = channel->persistent,
+      .kind = wiring->transport,
+      .tag = grove_context_stage_tag(ctx, wiring->tag, s),
+      .answer_tag =
+        answers ? grove_context_stage_tag(ctx, wiring->tag, s + wiring->nstages) : GROVE_TAG_NOBODY,
+      .persistent = wiring->persistent,
       .chunk = ctx->options.chunk,
       .nreceives = w->np2p_receives,
       .nsends = w->np2p_sends,
       .messages = w->carried};
-    if (w->np2p_receives + w->np2p_sends > 0 || grove_carrier_is_collective(channel->transport))
+    if (w->np2p_receives + w->np2p_sends > 0 || grove_carrier_is_collective(wiring->transport))
       GROVE_TRY(grove_carriage_create(ctx, &about, &w->carriage));
   }
 fail:
@@ -511,10 +511,10 @@ static void free_sections(int n, grove_section *sections)
   free(sections);
 }
 
-void grove_channel_unwire(grove_channel *channel)
+void grove_wiring_unwire(grove_wiring *wiring)
 {
-  for (int s = 0; channel->stages && s < channel->nstages; s++) {
-    grove_wired_stage *w = &channel->stages[s];
+  for (int s = 0; wiring->stages && s < wiring->nstages; s++) {
+    grove_wired_stage *w = &wiring->stages[s];
     free_sections(w->nsections, w->sections);
     free_sections(2 * w->nkeeps, w->keeps);
     free(w->letters);
@@ -525,7 +525,7 @@ void grove_channel_unwire(grove_channel *channel)
     grove_carriage_free(&w->carriage);
     free(w->flows);
   }
-  free(channel->stages);
-  free(channel->pulled);
-  grove_shm_free(&channel->shm);
+  free(wiring->stages);
+  free(wiring->pulled);
+  grove_shm_free(&wiring->shm);
 }

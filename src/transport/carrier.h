@@ -1,5 +1,5 @@
 /* What carries the letters that go over MPI: in point-to-point messages, by neighbourhood
- * collectives, or one-sidedly. A *carriage* is what the operations of a channel share in one stage,
+ * collectives, or one-sidedly. A *carriage* is what the operations of a wiring share in one stage,
  * a *carrier* what one of them has there.
  *
  *     grove_carriage_create(ctx, &about, &carriage);     collective, unless it is p2p

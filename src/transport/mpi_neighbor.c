@@ -1,18 +1,18 @@
 /* Neighbourhood collectives. All messages of a start are one call of MPI_Ineighbor_alltoallw, on a
- * communicator that was made with the graph of the channel's messages. MPI sees the whole exchange
+ * communicator that was made with the graph of the wiring's messages. MPI sees the whole exchange
  * at once and may route it as it likes; it says only when all of it is through.
  *
  * The graph is symmetric: whom a rank only sends to also sends to it, nothing. MPICH 4.0 takes the
  * number of those that a rank receives from for that of those it sends to (its issue 6233); then it
  * does not matter.
  *
- * Calls on one communicator match in the order in which they are made. So every channel has one of
+ * Calls on one communicator match in the order in which they are made. So every wiring has one of
  * its own, every rank takes part in every start, and what is larger than a chunk on any rank makes
  * all ranks call several times.
  *
  * To make a communicator takes long (MPICH, 4 ranks on 2 cores: tens of milliseconds), and nobody
  * may free one while others use it. So one that all ranks have let go of, after equally many
- * starts, serves the next channel with the same graph; and when there are many, a collective call
+ * starts, serves the next wiring with the same graph; and when there are many, a collective call
  * frees those.
  */
 #include "transport/mpi_neighbor.h"

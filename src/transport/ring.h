@@ -60,7 +60,7 @@ typedef struct grove_ring_writer {
   uint64_t acked; /* by all readers, when last looked at */
   const char *acks;
   int readers;
-  int64_t turn; /* which start of the channel may write now */
+  int64_t turn; /* which start of the wiring may write now */
 } grove_ring_writer;
 
 typedef struct grove_ring_reader {
@@ -69,7 +69,7 @@ typedef struct grove_ring_reader {
   uint64_t mask;
   uint64_t next; /* item to be read */
   uint64_t *ack;
-  int64_t turn; /* which start of the channel may read now */
+  int64_t turn; /* which start of the wiring may read now */
 } grove_ring_reader;
 
 /* For items of at most `bytes` bytes each. */

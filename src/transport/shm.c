@@ -6,7 +6,7 @@
 /* Copying in and copying out overlap best in pieces of this size (DESIGN: measured, 2 cores). */
 enum { PIECE = 1 << 14 };
 
-/* What the rings of a channel should have at most on one rank. */
+/* What the rings of a wiring should have at most on one rank. */
 static const int64_t RING_BYTES = 1 << 22;
 
 /* The table at the beginning of a block: who reads which ring of it, and who uses its areas. */

@@ -1,4 +1,4 @@
-/* Messages between ranks that share memory: the rings of one channel. The sender packs straight
+/* Messages between ranks that share memory: the rings of one wiring. The sender packs straight
  * into a ring, the receiver unpacks straight out of it. A message larger than a slot goes in
  * pieces, so that the two copies overlap; sends of the same data share a ring, and each receiver
  * reads it.
@@ -18,7 +18,7 @@
  * read: who pushes looks at `released`, the owner at what the readers of its rings have consumed.
  *
  * When a rank of a node finds no memory for its rings, its notice says so, and all ranks of the
- * node use messages for this channel: grove_shm_connect then sets shm->usable to 0.
+ * node use messages for this wiring: grove_shm_connect then sets shm->usable to 0.
  */
 #ifndef GROVE_TRANSPORT_SHM_H
 #define GROVE_TRANSPORT_SHM_H
@@ -47,7 +47,7 @@ typedef struct grove_shm_message {
   int64_t bytes; /* of the whole message, if it is copied */
   int piece;     /* bytes that travel at once */
   int slots;     /* that a ring should have at most, if it is large */
-  int sends;     /* how many its sender has in the channel: the more, the smaller the rings */
+  int sends;     /* how many its sender has in the wiring: the more, the smaller the rings */
   int ring;      /* of a send: which of this rank's rings; sends of the same data name the same, and
                   * those that are pulled may */
   grove_shm_way way;
@@ -55,7 +55,7 @@ typedef struct grove_shm_message {
   const grove_shm_view *views; /* one a section */
 } grove_shm_message;
 
-/* All that one rank does in a channel. Sends are numbered by ring: ring r comes before ring r+1. */
+/* All that one rank does in a wiring. Sends are numbered by ring: ring r comes before ring r+1. */
 typedef struct grove_shm_plan {
   int nsends, nreceives, nareas;
   const grove_shm_message *sends, *receives;
@@ -102,7 +102,7 @@ int grove_shm_fits(const grove_shm_message *message);
 /* This rank's failure; running out of shared memory is none. */
 grove_status grove_shm_create(grove_context *ctx, const grove_shm_plan *plan, grove_shm **out);
 
-/* Every rank must come here before every collective step that makes a channel; NULL where it has no
+/* Every rank must come here before every collective step that makes a wiring; NULL where it has no
  * rings to tell of. `grew` is set if others must map new memory. */
 void grove_shm_propose(grove_context *ctx, const grove_shm *shm, int64_t *grew);
 

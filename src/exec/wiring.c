@@ -30,19 +30,19 @@ static int may_merge(const grove_request *r, const grove_unit *unit, const grove
   return unit->dense || unit->kind != GROVE_KIND_PAIR;
 }
 
-grove_channel_key grove_channel_key_of(const grove_request *r, const grove_unit *unit,
-                                       const grove_combine *combine)
+grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *unit,
+                                     const grove_combine *combine)
 {
-  return (grove_channel_key){.operation = r->operation,
-                             .unit_bytes = unit->bytes,
-                             .unit_kind = unit->kind,
-                             .op_number = combine->number,
-                             .shared = may_share(r, combine),
-                             .merges = may_merge(r, unit, combine),
-                             .generation = r->forest->ctx->generation};
+  return (grove_wiring_key){.operation = r->operation,
+                            .unit_bytes = unit->bytes,
+                            .unit_kind = unit->kind,
+                            .op_number = combine->number,
+                            .shared = may_share(r, combine),
+                            .merges = may_merge(r, unit, combine),
+                            .generation = r->forest->ctx->generation};
 }
 
-static int same_key(const grove_channel_key *a, const grove_channel_key *b)
+static int same_key(const grove_wiring_key *a, const grove_wiring_key *b)
 {
   return a->operation == b->operation && a->unit_bytes == b->unit_bytes &&
          a->unit_kind == b->unit_kind && a->op_number == b->op_number && a->shared == b->shared &&
@@ -71,7 +71,7 @@ fail:
   return status;
 }
 
-static grove_status make_lane(const grove_request *r, const grove_channel_key *key,
+static grove_status make_lane(const grove_request *r, const grove_wiring_key *key,
                               const grove_routing *routing, grove_lane *out)
 {
   grove_status status = GROVE_OK;
@@ -87,95 +87,95 @@ fail:
   return status;
 }
 
-grove_status grove_channel_create(grove_context *ctx, int n, const grove_request *requests,
-                                  const grove_channel_key *keys, const grove_routing *routing,
-                                  int persistent, grove_channel **out)
+grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request *requests,
+                                 const grove_wiring_key *keys, const grove_routing *routing,
+                                 int persistent, grove_wiring **out)
 {
   grove_status status = GROVE_OK;
-  grove_channel *channel = NULL;
-  GROVE_NEW(channel, 1);
-  channel->references = 1;
-  channel->ctx = ctx;
-  channel->rank = ctx->rank;
-  channel->check = ctx->options.check;
-  channel->transport = ctx->options.transport_off_node;
-  channel->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
-  GROVE_NEW(channel->lanes, n);
+  grove_wiring *wiring = NULL;
+  GROVE_NEW(wiring, 1);
+  wiring->references = 1;
+  wiring->ctx = ctx;
+  wiring->rank = ctx->rank;
+  wiring->check = ctx->options.check;
+  wiring->transport = ctx->options.transport_off_node;
+  wiring->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
+  GROVE_NEW(wiring->lanes, n);
   for (int k = 0; k < n; k++) {
-    channel->nlanes++;
-    GROVE_TRY(make_lane(&requests[k], &keys[k], routing, &channel->lanes[k]));
-    channel->meets |= channel->lanes[k].whole;
+    wiring->nlanes++;
+    GROVE_TRY(make_lane(&requests[k], &keys[k], routing, &wiring->lanes[k]));
+    wiring->meets |= wiring->lanes[k].whole;
   }
-  GROVE_TRY(grove_channel_wire(channel));
-  channel->price = grove_channel_predict(channel);
-  snprintf(channel->machine, sizeof channel->machine, "%s", ctx->machine ? ctx->machine->name : "");
-  *out = channel;
+  GROVE_TRY(grove_wiring_lay(wiring));
+  wiring->price = grove_wiring_predict(wiring);
+  snprintf(wiring->machine, sizeof wiring->machine, "%s", ctx->machine ? ctx->machine->name : "");
+  *out = wiring;
   return GROVE_OK;
 fail:
-  if (channel) grove_channel_release(channel);
+  if (wiring) grove_wiring_release(wiring);
   return status;
 }
 
-const char *grove_channel_name(const grove_channel *channel)
+const char *grove_wiring_name(const grove_wiring *wiring)
 {
-  return channel->nlanes == 1 ? grove_operation_name(channel->lanes[0].key.operation) : "bundle";
+  return wiring->nlanes == 1 ? grove_operation_name(wiring->lanes[0].key.operation) : "bundle";
 }
 
 /* All fields take the same one. */
-const char *grove_channel_route(const grove_channel *channel)
+const char *grove_wiring_route(const grove_wiring *wiring)
 {
-  return channel->nlanes > 0 ? channel->lanes[0].plan->route : grove_route_standard.name;
+  return wiring->nlanes > 0 ? wiring->lanes[0].plan->route : grove_route_standard.name;
 }
 
 /* The last operation, or the pool, lets go. */
-void grove_channel_release(grove_channel *channel)
+void grove_wiring_release(grove_wiring *wiring)
 {
-  if (--channel->references > 0) return;
-  for (grove_op *next; channel->members; channel->members = next) { /* all idle */
-    next = channel->members->next_member;
-    grove_op_destroy(channel->members);
+  if (--wiring->references > 0) return;
+  for (grove_op *next; wiring->members; wiring->members = next) { /* all idle */
+    next = wiring->members->next_member;
+    grove_op_destroy(wiring->members);
   }
-  grove_channel_unwire(channel);
-  for (int k = 0; k < channel->nlanes; k++) {
-    grove_lane *lane = &channel->lanes[k];
+  grove_wiring_unwire(wiring);
+  for (int k = 0; k < wiring->nlanes; k++) {
+    grove_lane *lane = &wiring->lanes[k];
     grove_index lists[2] = {lane->fetched.slots, lane->own.slots};
     grove_shape_free(&lane->fetched);
     grove_shape_free(&lane->own);
     for (int i = 0; i < 2 && lane->detached; i++) grove_index_free(&lists[i]);
     grove_plans_release(lane->plans);
   }
-  free(channel->lanes);
-  if (channel->tag > 0) grove_context_return_tag(channel->ctx, channel->tag, channel->sequence);
-  free(channel);
+  free(wiring->lanes);
+  if (wiring->tag > 0) grove_context_return_tag(wiring->ctx, wiring->tag, wiring->sequence);
+  free(wiring);
 }
 
-grove_channel *grove_channel_find(const grove_forest *f, const grove_channel_key *key)
+grove_wiring *grove_wiring_find(const grove_forest *f, const grove_wiring_key *key)
 {
   const grove_compiled *c = f->compiled;
-  grove_channel *channel = c ? c->pool : NULL;
-  while (channel && !same_key(&channel->lanes[0].key, key)) channel = channel->next;
-  return channel;
+  grove_wiring *wiring = c ? c->pool : NULL;
+  while (wiring && !same_key(&wiring->lanes[0].key, key)) wiring = wiring->next;
+  return wiring;
 }
 
-grove_channel *grove_channel_next(const grove_forest *f, const grove_channel *last,
-                                  grove_operation operation)
+grove_wiring *grove_wiring_next(const grove_forest *f, const grove_wiring *last,
+                                grove_operation operation)
 {
   const grove_compiled *c = f->compiled;
-  grove_channel *channel = last ? last->next : c ? c->pool : NULL;
-  while (channel && (channel->lanes[0].key.operation != operation ||
-                     channel->lanes[0].key.generation != f->ctx->generation))
-    channel = channel->next;
-  return channel;
+  grove_wiring *wiring = last ? last->next : c ? c->pool : NULL;
+  while (wiring && (wiring->lanes[0].key.operation != operation ||
+                    wiring->lanes[0].key.generation != f->ctx->generation))
+    wiring = wiring->next;
+  return wiring;
 }
 
-grove_status grove_channel_pool(grove_forest *f, grove_channel *channel)
+grove_status grove_wiring_pool(grove_forest *f, grove_wiring *wiring)
 {
   grove_status status = GROVE_OK;
   grove_compiled *c = NULL;
   GROVE_TRY(grove_forest_compiled(f, &c));
-  channel->references++;
-  channel->next = c->pool;
-  c->pool = channel;
+  wiring->references++;
+  wiring->next = c->pool;
+  c->pool = wiring;
 fail:
   return status;
 }
