@@ -1,11 +1,11 @@
 #include "route/relay.h"
 
 #include "base/order.h"
-#include "route/hub.h"
+#include "route/relay_state.h"
 
 #include <stdlib.h>
 
-static void free_hub(grove_hub *h)
+static void free_state(grove_relay_state *h)
 {
   grove_cargo_free(&h->cargo);
   grove_needs_free(&h->needs);
@@ -16,25 +16,25 @@ static void free_hub(grove_hub *h)
   free(h->by_receiver);
   free(h->intakes);
   free(h->needed);
-  *h = (grove_hub){0};
+  *h = (grove_relay_state){0};
 }
 
-static int is_rank(const grove_hub *h, int64_t rank)
+static int is_rank(const grove_relay_state *h, int64_t rank)
 {
   return rank >= 0 && rank < h->f->ctx->size;
 }
 
-static int on_node_of(const grove_hub *h, int64_t rank, int other)
+static int on_node_of(const grove_relay_state *h, int64_t rank, int other)
 {
   return is_rank(h, rank) && grove_topo_same_node(&h->f->ctx->topo, (int)rank, other);
 }
 
-static int on_own_node(const grove_hub *h, int64_t rank)
+static int on_own_node(const grove_relay_state *h, int64_t rank)
 {
   return on_node_of(h, rank, h->f->ctx->rank);
 }
 
-static grove_status not_understood(const grove_hub *h, int from)
+static grove_status not_understood(const grove_relay_state *h, int from)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(0, GROVE_ERR_STATE, "route %s: rank %d does not understand what rank %d tells it",
@@ -46,7 +46,7 @@ fail:
 /* ---- letters of the owners ---- */
 
 /* What one rank needs of a leg. */
-static grove_status write_list(grove_hub *h, const grove_leg *leg, int rank, int64_t n,
+static grove_status write_list(grove_relay_state *h, const grove_leg *leg, int rank, int64_t n,
                                const int64_t *places)
 {
   grove_status status = GROVE_OK;
@@ -74,7 +74,7 @@ static int64_t count_lists(const grove_lading *load, const grove_leg *leg)
 }
 
 /* The receiver learns of a leg: sender, begin, units, lists; and then what is in the lists. */
-static grove_status write_to_receiver(grove_hub *h, const grove_leg *leg)
+static grove_status write_to_receiver(grove_relay_state *h, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
   int b = grove_cargo_find(&h->cargo, leg->node);
@@ -94,7 +94,7 @@ fail:
 }
 
 /* The sender learns how many units come for whom. */
-static grove_status write_to_sender(grove_hub *h, const grove_leg *leg)
+static grove_status write_to_sender(grove_relay_state *h, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
   int64_t *words = NULL;
@@ -105,7 +105,7 @@ fail:
   return status;
 }
 
-static grove_status write_letters(grove_hub *h)
+static grove_status write_letters(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   grove_legs_sort(&h->legs, grove_legs_by_sender);
@@ -121,7 +121,7 @@ fail:
 
 /* A letter from a rank of the own node: what passes through this rank on its way out. Legs between
  * the same ranks are one passage. */
-static grove_status read_passages(grove_hub *h, grove_reader *r)
+static grove_status read_passages(grove_relay_state *h, grove_reader *r)
 {
   while (r->at < r->end) {
     int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
@@ -138,7 +138,7 @@ static grove_status read_passages(grove_hub *h, grove_reader *r)
 }
 
 /* Is a list of places what it should be? Counts its units. */
-static int read_list(grove_hub *h, grove_reader *r, int64_t units, int *last)
+static int read_list(grove_relay_state *h, grove_reader *r, int64_t units, int *last)
 {
   int64_t rank = grove_reader_next(r), n = grove_reader_next(r);
   const int64_t *places = grove_reader_take(r, n);
@@ -151,7 +151,7 @@ static int read_list(grove_hub *h, grove_reader *r, int64_t units, int *last)
 }
 
 /* A letter from a rank of another node: legs of its block for this one. */
-static grove_status read_intakes(grove_hub *h, grove_reader *r)
+static grove_status read_intakes(grove_relay_state *h, grove_reader *r)
 {
   while (r->at < r->end) {
     int64_t sender = grove_reader_next(r), begin = grove_reader_next(r);
@@ -179,7 +179,7 @@ static int by_sender(const void *a, const void *b)
 }
 
 /* Room for as many passages and intakes as the letters can have. */
-static grove_status make_room(grove_hub *h)
+static grove_status make_room(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &h->f->ctx->topo;
@@ -196,7 +196,7 @@ fail:
 }
 
 /* What is sent lies by receiver; what is received, by sender. */
-static grove_status place_units(grove_hub *h)
+static grove_status place_units(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   int64_t *receivers = NULL, at = 0;
@@ -218,7 +218,7 @@ fail:
   return status;
 }
 
-static grove_status read_letters(grove_hub *h)
+static grove_status read_letters(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(make_room(h));
@@ -234,7 +234,7 @@ fail:
 /* ---- what arrives where ---- */
 
 /* Where blocks are not divided, everybody knows the way of those that it needs something of. */
-static grove_status derive_arrivals(grove_hub *h)
+static grove_status derive_arrivals(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   const grove_side *leaves = &h->f->leaves;
@@ -255,7 +255,7 @@ fail:
 }
 
 /* Else the receivers tell: sender, owner, begin, and how many units of the leg. */
-static grove_status write_arrivals(const grove_hub *h, grove_post *post)
+static grove_status write_arrivals(const grove_relay_state *h, grove_post *post)
 {
   grove_status status = GROVE_OK;
   for (int64_t i = 0; i < h->nintakes; i++) {
@@ -275,7 +275,7 @@ fail:
   return status;
 }
 
-static grove_status read_arrivals(grove_hub *h, grove_reader *r)
+static grove_status read_arrivals(grove_relay_state *h, grove_reader *r)
 {
   grove_status status = GROVE_OK;
   while (r->at < r->end) {
@@ -296,7 +296,7 @@ fail:
 }
 
 /* Collective. Agreed by all but for what is wrong with the letters: that is this rank's failure. */
-static grove_status tell_arrivals(grove_hub *h, grove_status mine)
+static grove_status tell_arrivals(grove_relay_state *h, grove_status mine)
 {
   grove_status status = GROVE_OK;
   grove_post post = {0};
@@ -313,7 +313,7 @@ fail:
 
 /* Legs of one owner come in the order of their places, and so do the units that are needed of it:
  * their numbers become the legs' begin and end. All must come. */
-static grove_status number_arrivals(grove_hub *h)
+static grove_status number_arrivals(grove_relay_state *h)
 {
   const grove_side *leaves = &h->f->leaves;
   const int64_t *first = h->needs.first;
@@ -337,7 +337,7 @@ static grove_status number_arrivals(grove_hub *h)
 /* ---- all of it ---- */
 
 /* What this rank knows alone. */
-static grove_status prepare(grove_hub *h)
+static grove_status prepare(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &h->f->ctx->topo;
@@ -351,7 +351,7 @@ fail:
 }
 
 /* Every rank comes to every exchange, whatever happened to it before. */
-static grove_status talk(grove_hub *h)
+static grove_status talk(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   grove_status mine = prepare(h);
@@ -373,10 +373,10 @@ grove_status grove_relay_build(const grove_relay *relay, const grove_forest *f,
                                const grove_build *how, grove_plan **out)
 {
   grove_status status = GROVE_OK;
-  grove_hub h = {.relay = relay, .f = f, .how = how};
+  grove_relay_state h = {.relay = relay, .f = f, .how = how};
   GROVE_TRY(talk(&h));
-  GROVE_TRY(grove_hub_plan(&h, out));
+  GROVE_TRY(grove_relay_make_plan(&h, out));
 fail:
-  free_hub(&h);
+  free_state(&h);
   return status;
 }

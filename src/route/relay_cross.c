@@ -7,7 +7,7 @@
 /* ---- sending ---- */
 
 /* Behind the passages from `i` on that have the same receiver, in the order of receivers. */
-static int64_t next_receiver(const grove_hub *h, int64_t i)
+static int64_t next_receiver(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
   while (next < h->npassages &&
@@ -16,7 +16,7 @@ static int64_t next_receiver(const grove_hub *h, int64_t i)
   return next;
 }
 
-static int count_cross_sends(const grove_hub *h)
+static int count_cross_sends(const grove_relay_state *h)
 {
   int count = 0;
   if (h->relay->gathers)
@@ -29,7 +29,7 @@ static int count_cross_sends(const grove_hub *h)
 /* What was gathered lies ready, message after message. */
 static void send_passages(const grove_relay_maker *m, grove_message *sends)
 {
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   for (int64_t i = 0, next = 0; i < h->npassages; i = next, sends++) {
     const grove_passage *first = &h->passages[h->by_receiver[i]];
     next = next_receiver(h, i);
@@ -42,7 +42,7 @@ static void send_passages(const grove_relay_maker *m, grove_message *sends)
 static grove_status send_legs(const grove_relay_maker *m, grove_message *sends)
 {
   grove_status status = GROVE_OK;
-  const grove_legs *legs = &m->hub->legs;
+  const grove_legs *legs = &m->state->legs;
   for (int64_t i = 0, next = 0; i < legs->count; i = next, sends++) {
     next = grove_relay_next_leg(legs, i, 1);
     sends->peer = legs->leg[i].receiver;
@@ -55,14 +55,14 @@ fail:
 /* ---- receiving ---- */
 
 /* Behind the intakes from `i` on that have the same sender. */
-static int64_t next_intake(const grove_hub *h, int64_t i)
+static int64_t next_intake(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
   while (next < h->nintakes && h->intakes[next].sender == h->intakes[i].sender) next++;
   return next;
 }
 
-static int count_cross_receives(const grove_hub *h)
+static int count_cross_receives(const grove_relay_state *h)
 {
   int count = 0;
   for (int64_t i = 0; i < h->nintakes; i = next_intake(h, i)) count++;
@@ -72,7 +72,7 @@ static int count_cross_receives(const grove_hub *h)
 /* As it comes. */
 static void receive_as_sent(const grove_relay_maker *m, grove_message *receives)
 {
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   for (int64_t i = 0, next = 0; i < h->nintakes; i = next, receives++) {
     next = next_intake(h, i);
     const grove_intake *last = &h->intakes[next - 1];
@@ -106,13 +106,13 @@ fail:
 /* How many leaves the next of the own units has. */
 static int64_t next_own_unit(const grove_relay_maker *m, cursor *c)
 {
-  const grove_leg *leg = &m->hub->arrivals.leg[c->own_leg];
+  const grove_leg *leg = &m->state->arrivals.leg[c->own_leg];
   int64_t u = leg->begin + c->own_unit++;
   if (u + 1 == leg->end) {
     c->own_leg++;
     c->own_unit = 0;
   }
-  return m->hub->needs.starts[u + 1] - m->hub->needs.starts[u];
+  return m->state->needs.starts[u + 1] - m->state->needs.starts[u];
 }
 
 /* counts[u] becomes how many slots unit u of an intake has. */
@@ -147,7 +147,7 @@ static grove_status receive_for_each(const grove_relay_maker *m, int64_t first, 
                                      cursor *c, grove_message *out)
 {
   grove_status status = GROVE_OK;
-  const grove_intake *in = m->hub->intakes, *last = &in[end - 1];
+  const grove_intake *in = m->state->intakes, *last = &in[end - 1];
   int64_t base = in[first].at, units = last->at + last->units - base;
   int64_t *starts = NULL, *place = NULL, *slots = NULL;
   cursor ahead = *c;
@@ -173,8 +173,8 @@ static grove_status receive_apart(const grove_relay_maker *m, grove_message *rec
   grove_status status = GROVE_OK;
   cursor c = {0};
   GROVE_TRY(cursor_create(m, &c));
-  for (int64_t i = 0, next = 0; i < m->hub->nintakes; i = next) {
-    next = next_intake(m->hub, i);
+  for (int64_t i = 0, next = 0; i < m->state->nintakes; i = next) {
+    next = next_intake(m->state, i);
     GROVE_TRY(receive_for_each(m, i, next, &c, receives++));
   }
 fail:
@@ -196,7 +196,7 @@ static void sort_messages(int n, grove_message *messages)
 grove_status grove_relay_cross(const grove_relay_maker *m, int stage)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   grove_stage *s = &m->plan->stages[stage];
   int sends = count_cross_sends(h), receives = count_cross_receives(h);
   GROVE_TRY(

@@ -43,7 +43,7 @@ grove_status grove_relay_roots(const grove_relay_maker *m, int64_t first, int64_
                                grove_slots *out)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   int64_t *slots = NULL, n = 0;
   for (int64_t i = first; i < end; i++) n += h->legs.leg[i].end - h->legs.leg[i].begin;
   GROVE_ROOM(slots, n);
@@ -66,7 +66,7 @@ static grove_status sender_slots(const grove_relay_maker *m, int64_t first, int6
                                  grove_slots *out)
 {
   grove_status status = GROVE_OK;
-  const grove_passage *passages = m->hub->passages;
+  const grove_passage *passages = m->state->passages;
   int64_t *slots = NULL, n = 0;
   for (int64_t i = first; i < end; i++) n += passages[i].units;
   GROVE_ROOM(slots, n);
@@ -82,7 +82,7 @@ fail:
 static grove_status gather_sends(const grove_relay_maker *m, grove_stage *stage)
 {
   grove_status status = GROVE_OK;
-  const grove_legs *legs = &m->hub->legs;
+  const grove_legs *legs = &m->state->legs;
   for (int64_t i = 0, next = 0, k = 0; i < legs->count; i = next) {
     int sender = legs->leg[i].sender;
     next = grove_relay_next_leg(legs, i, 0);
@@ -94,7 +94,7 @@ fail:
   return status;
 }
 
-static int64_t next_passage(const grove_hub *h, int64_t i)
+static int64_t next_passage(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
   while (next < h->npassages && h->passages[next].from == h->passages[i].from) next++;
@@ -104,7 +104,7 @@ static int64_t next_passage(const grove_hub *h, int64_t i)
 static grove_status gather_receives(const grove_relay_maker *m, grove_stage *stage)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   for (int64_t i = 0, next = 0, k = 0; i < h->npassages; i = next) {
     int from = h->passages[i].from;
     next = next_passage(h, i);
@@ -119,7 +119,7 @@ fail:
 static grove_status gather(const grove_relay_maker *m, int stage)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   int sends = 0, receives = 0;
   for (int64_t i = 0; i < h->legs.count; i = grove_relay_next_leg(&h->legs, i, 0))
     sends += h->legs.leg[i].sender != m->rank;
@@ -138,9 +138,9 @@ fail:
 static grove_status find_own(grove_relay_maker *m)
 {
   grove_status status = GROVE_OK;
-  const grove_legs *arrivals = &m->hub->arrivals;
-  const int64_t *starts = m->hub->needs.starts;
-  int64_t units = 0, told = m->hub->needed[m->topo->place[m->rank].local], i = 0;
+  const grove_legs *arrivals = &m->state->arrivals;
+  const int64_t *starts = m->state->needs.starts;
+  int64_t units = 0, told = m->state->needed[m->topo->place[m->rank].local], i = 0;
   while (i < arrivals->count && arrivals->leg[i].receiver < m->rank) i++;
   m->own_first = i;
   for (; i < arrivals->count && arrivals->leg[i].receiver == m->rank; i++) {
@@ -150,14 +150,14 @@ static grove_status find_own(grove_relay_maker *m)
   m->own_end = i;
   GROVE_CHECK(units == told, GROVE_ERR_STATE,
               "route %s: rank %d needs %lld units of what it receives, and is told of %lld",
-              m->hub->relay->route->name, m->rank, (long long)units, (long long)told);
+              m->state->relay->route->name, m->rank, (long long)units, (long long)told);
 fail:
   return status;
 }
 
 static int64_t received_slots(const grove_relay_maker *m)
 {
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   int64_t n = 0;
   if (h->how->back)
     for (int l = 0; l < m->node_size; l++) n += grove_relay_slots_for(m, l);
@@ -169,7 +169,7 @@ static int64_t received_slots(const grove_relay_maker *m)
 static grove_status fill(grove_relay_maker *m)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   int stage = 0;
   for (int64_t i = 0; i < h->npassages; i++) m->sent += h->passages[i].units;
   GROVE_TRY(find_own(m));
@@ -181,14 +181,15 @@ fail:
   return status;
 }
 
-grove_status grove_hub_plan(const grove_hub *hub, grove_plan **out)
+grove_status grove_relay_make_plan(const grove_relay_state *state, grove_plan **out)
 {
   grove_status status = GROVE_OK;
-  const grove_topo *topo = &hub->f->ctx->topo;
-  int rank = hub->f->ctx->rank, node = topo->place[rank].node;
+  const grove_topo *topo = &state->f->ctx->topo;
+  int rank = state->f->ctx->rank, node = topo->place[rank].node;
   grove_plan *plan = NULL;
-  GROVE_TRY(grove_plan_create(hub->relay->route->name, rank, hub->relay->gathers ? 3 : 2, &plan));
-  grove_relay_maker m = {.hub = hub,
+  GROVE_TRY(
+    grove_plan_create(state->relay->route->name, rank, state->relay->gathers ? 3 : 2, &plan));
+  grove_relay_maker m = {.state = state,
                          .plan = plan,
                          .topo = topo,
                          .rank = rank,

@@ -4,7 +4,7 @@
 #ifndef GROVE_ROUTE_RELAY_PLAN_H
 #define GROVE_ROUTE_RELAY_PLAN_H
 
-#include "route/hub.h"
+#include "route/relay_state.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,7 +12,7 @@ extern "C" {
 
 /* A plan in the making. */
 typedef struct grove_relay_maker {
-  const grove_hub *hub;
+  const grove_relay_state *state;
   grove_plan *plan;
   const grove_topo *topo;
   int rank, node, node_size;
@@ -53,7 +53,7 @@ static inline grove_slots grove_relay_run(int64_t first, int64_t count)
 static inline int64_t grove_relay_slots_for(const grove_relay_maker *m, int local)
 {
   int own = m->topo->place[m->rank].local == local;
-  return own ? m->own_leaves : m->hub->needed[local];
+  return own ? m->own_leaves : m->state->needed[local];
 }
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
  * where each one's begin, and then where they end. */
 static void list_units(const grove_relay_maker *m, int64_t *next, int64_t *slots)
 {
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   for (int64_t i = 0; i < h->nintakes; i++) {
     const grove_intake *in = &h->intakes[i];
     const int64_t *at = in->lists;
@@ -25,7 +25,7 @@ static void list_units(const grove_relay_maker *m, int64_t *next, int64_t *slots
 static grove_status keep_listed(const grove_relay_maker *m, const int64_t *units, grove_slots *out)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   int64_t *slots = NULL, n = 0;
   GROVE_ROOM(slots, m->own_leaves);
   for (int64_t i = m->own_first; i < m->own_end; i++)
@@ -41,7 +41,7 @@ fail:
 static grove_status send_listed(const grove_relay_maker *m, grove_stage *stage)
 {
   grove_status status = GROVE_OK;
-  const int64_t *needed = m->hub->needed;
+  const int64_t *needed = m->state->needed;
   int64_t *slots = NULL, *next = NULL, n = 0;
   GROVE_ROOM(next, m->node_size);
   for (int l = 0; l < m->node_size; l++) {
@@ -88,8 +88,8 @@ static grove_status receive_leaves(const grove_relay_maker *m, int64_t first, in
                                    grove_message *out)
 {
   grove_status status = GROVE_OK;
-  const grove_needs *needs = &m->hub->needs;
-  const grove_leg *legs = m->hub->arrivals.leg;
+  const grove_needs *needs = &m->state->needs;
+  const grove_leg *legs = m->state->arrivals.leg;
   int64_t *starts = NULL, *slots = NULL, units = 0, leaves = 0;
   for (int64_t i = first; i < end; i++) {
     units += legs[i].end - legs[i].begin;
@@ -124,7 +124,7 @@ static int64_t next_arrival(const grove_legs *legs, int64_t i)
 static grove_status spread_receives(const grove_relay_maker *m, grove_stage *stage)
 {
   grove_status status = GROVE_OK;
-  const grove_legs *arrivals = &m->hub->arrivals;
+  const grove_legs *arrivals = &m->state->arrivals;
   grove_message kept = {0};
   for (int64_t i = 0, next = 0, k = 0; i < arrivals->count; i = next) {
     next = next_arrival(arrivals, i);
@@ -139,7 +139,7 @@ fail:
 grove_status grove_relay_spread(const grove_relay_maker *m, int stage)
 {
   grove_status status = GROVE_OK;
-  const grove_hub *h = m->hub;
+  const grove_relay_state *h = m->state;
   grove_stage *s = &m->plan->stages[stage];
   int sends = 0, receives = 0;
   for (int l = 0; l < m->node_size; l++)

@@ -1,8 +1,8 @@
 /* A rank's part of a relay while its plan is built: what it has and needs, and what passes through
  * it, as its neighbours told. relay.c fills it in, relay_plan.c makes the plan of it.
  */
-#ifndef GROVE_ROUTE_HUB_H
-#define GROVE_ROUTE_HUB_H
+#ifndef GROVE_ROUTE_RELAY_STATE_H
+#define GROVE_ROUTE_RELAY_STATE_H
 
 #include "route/cargo.h"
 #include "route/legs.h"
@@ -29,7 +29,7 @@ typedef struct grove_intake {
   const int64_t *lists; /* for each, ascending: rank, how many units, which: in the letter */
 } grove_intake;
 
-typedef struct grove_hub {
+typedef struct grove_relay_state {
   const grove_relay *relay;
   const grove_forest *f;
   const grove_build *how;
@@ -44,10 +44,10 @@ typedef struct grove_hub {
   int64_t nintakes;
   grove_intake *intakes; /* by sender, from, begin */
   int64_t *needed;       /* by local number in the node: units that this rank passes on to it */
-} grove_hub;
+} grove_relay_state;
 
 /* This rank's part of the plan. */
-grove_status grove_hub_plan(const grove_hub *hub, grove_plan **out);
+grove_status grove_relay_make_plan(const grove_relay_state *state, grove_plan **out);
 
 /* One list of an intake, and where the next begins. */
 typedef struct grove_listed {
