@@ -2,7 +2,7 @@
  * assessment", 2007): a round trip of n messages one way and one back. What n messages take beyond
  * one, divided by n - 1, is g + (s - 1) G, without having to take L apart from the rest.
  *
- * Overheads are processor time: a stream of messages during which whoever waits sleeps, and the
+ * Overheads are processor time: a train of messages during which whoever waits sleeps, and the
  * processor time that it cost each end. That paper delays the sender between messages instead,
  * which shows the time inside MPI; with ranks that share cores and networks that are slow, time
  * inside MPI is mostly waiting, and what the model needs is how busy the processor is.
@@ -134,7 +134,7 @@ static const grove_fit *piece_at(const grove_fit *piece, int n, double bytes)
 static void write_size(grove_probe *p, grove_locality where, const sized *x, const sized *next,
                        const grove_fit *piece)
 {
-  grove_postal stream = piece->cost;
+  grove_postal train = piece->cost;
   const char *name = grove_locality_names[where];
   char range[48];
   int64_t from = x->bytes > 1 ? x->bytes : 0;
@@ -142,12 +142,12 @@ static void write_size(grove_probe *p, grove_locality where, const sized *x, con
     snprintf(range, sizeof range, "%lld..%lld", (long long)from, (long long)next->bytes - 1);
   else
     snprintf(range, sizeof range, "%lld..", (long long)from);
-  double L = x->one_way - x->o_s - x->o_r - stream.beta * (double)(x->bytes - 1);
+  double L = x->one_way - x->o_s - x->o_r - train.beta * (double)(x->bytes - 1);
   grove_probe_row(p, "L", name, range, fmax(L, 0), "s", x->samples, -1);
   grove_probe_row(p, "o_s", name, range, x->o_s, "s", x->samples, -1);
   grove_probe_row(p, "o_r", name, range, x->o_r, "s", x->samples, -1);
-  grove_probe_row(p, "g", name, range, stream.alpha, "s", x->samples, piece->residual);
-  grove_probe_row(p, "G", name, range, stream.beta, "s/B", x->samples, piece->residual);
+  grove_probe_row(p, "g", name, range, train.alpha, "s", x->samples, piece->residual);
+  grove_probe_row(p, "G", name, range, train.beta, "s/B", x->samples, piece->residual);
 }
 
 grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds)

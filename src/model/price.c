@@ -50,16 +50,16 @@ static void overheads(const grove_machine *m, grove_locality where, int64_t byte
 
 /* What a message costs alone, and as one of many. */
 typedef struct passage {
-  grove_postal alone, stream; /* alpha: latency; beta times the bytes: bandwidth */
+  grove_postal alone, train; /* alpha: latency; beta times the bytes: bandwidth */
 } passage;
 
 /* Messages that leave a rank are g apart, for it makes them. */
 static passage passage_out(const grove_machine *m, grove_locality where, int64_t bytes)
 {
   passage p;
-  p.alone = p.stream = grove_machine_postal(m, GROVE_CPU, where, bytes);
+  p.alone = p.train = grove_machine_postal(m, GROVE_CPU, where, bytes);
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
-  if (row && !isnan(row->g) && !isnan(row->G)) p.stream = (grove_postal){row->g, row->G};
+  if (row && !isnan(row->g) && !isnan(row->G)) p.train = (grove_postal){row->g, row->G};
   return p;
 }
 
@@ -72,16 +72,16 @@ static passage passage_in(const grove_machine *m, grove_locality where, int64_t 
   passage p = passage_out(m, where, bytes);
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
   if (!row || isnan(row->o_r)) return p;
-  double beta = where == GROVE_OFF_NODE && isnan(injection) ? p.stream.beta : 0;
-  double seconds = p.stream.alpha + p.stream.beta * (double)bytes;
-  if (o_r + beta * (double)bytes < seconds) p.stream = (grove_postal){o_r, beta};
+  double beta = where == GROVE_OFF_NODE && isnan(injection) ? p.train.beta : 0;
+  double seconds = p.train.alpha + p.train.beta * (double)bytes;
+  if (o_r + beta * (double)bytes < seconds) p.train = (grove_postal){o_r, beta};
   return p;
 }
 
 static void add_head(grove_half *side, const passage *p, grove_term latency, grove_term bandwidth,
                      double bytes)
 {
-  double a = p->alone.alpha - p->stream.alpha, b = (p->alone.beta - p->stream.beta) * bytes;
+  double a = p->alone.alpha - p->train.alpha, b = (p->alone.beta - p->train.beta) * bytes;
   if (!(a + b > side->head_seconds)) return;
   side->head_seconds = a + b;
   for (int t = 0; t < GROVE_TERMS; t++) side->head[t] = 0;
@@ -116,8 +116,8 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   overheads(m, where, bytes, &o_s, &o_r);
   double injection = m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
   passage p = receives ? passage_in(m, where, bytes, o_r, injection) : passage_out(m, where, bytes);
-  side->term[latency] += p.stream.alpha;
-  side->term[bandwidth] += p.stream.beta * (double)bytes;
+  side->term[latency] += p.train.alpha;
+  side->term[bandwidth] += p.train.beta * (double)bytes;
   add_head(side, &p, latency, bandwidth, (double)bytes);
   load->processor += receives ? o_r : o_s;
   load->posted += receives;

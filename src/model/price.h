@@ -2,8 +2,9 @@
  *
  * In a stage a rank pays for the messages that it sends or for those that it receives, whichever is
  * more; each message by locality and protocol. The first costs what a ping-pong measured; a further
- * one what it costs in a stream: LogGP's g and G where it is sent, o_r where it is received, as far
- * as the profile has them; else the same again, which is the papers' alpha m + beta s. To that come
+ * one what it costs in a train of them: LogGP's g and G where it is sent, o_r where it is received,
+ * as far as the profile has them; else the same again, which is the papers' alpha m + beta s. To
+ * that come
  *
  *     injection    what a node's bytes need beyond the rank's own, when they share the interface
  *     queue        gamma for every step along the queue of receives that the plan really makes
@@ -80,7 +81,7 @@ grove_status grove_price_node(const grove_machine *m, const grove_topo *topo, in
 
 /* What one rank sends, or receives, in a stage. */
 typedef struct grove_half {
-  double term[GROVE_TERMS]; /* every message as one of a stream */
+  double term[GROVE_TERMS]; /* every message as one of a train */
   double head[GROVE_TERMS]; /* what the message that travels longest takes beyond that */
   double head_seconds;
   double interface; /* seconds that the network interface is busy with it */
