@@ -66,6 +66,13 @@ void grove_error_restore(const grove_sentence *kept)
   grove_error_set(GROVE_OK, kept->text);
 }
 
+int grove_mpi_is_gone(void)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized;
+}
+
 void *grove_memory(size_t count, size_t bytes)
 {
   if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;

@@ -88,6 +88,9 @@ typedef struct grove_sentence {
 void grove_error_keep(grove_sentence *out);
 void grove_error_restore(const grove_sentence *kept);
 
+/* Was MPI_Finalize called? Much may still be freed then, but nothing of MPI's. */
+int grove_mpi_is_gone(void);
+
 /* calloc, with a size of at least one byte. */
 void *grove_memory(size_t count, size_t bytes);
 

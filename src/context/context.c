@@ -45,10 +45,8 @@ static int has_leftovers(const grove_context *ctx)
 /* The table and the trace, before the communicator goes. */
 static grove_status tell_what_ran(grove_context *ctx)
 {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
   if (ctx->comm == MPI_COMM_NULL) return GROVE_OK;
-  if (!finalized && !ctx->broken) {
+  if (!grove_mpi_is_gone() && !ctx->broken) {
     drain(ctx);
     if (ctx->options.log == GROVE_LOG_SUMMARY && ctx->ntallies > 0) grove_context_summarise(ctx);
   }
@@ -57,9 +55,7 @@ static grove_status tell_what_ran(grove_context *ctx)
 
 static void free_communicators(grove_context *ctx)
 {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized) return;
+  if (grove_mpi_is_gone()) return;
   /* A communicator that still carries messages is left to MPI_Finalize. */
   if (ctx->comm != MPI_COMM_NULL && ctx->abandoned == 0 && !ctx->broken && !has_leftovers(ctx))
     MPI_Comm_free(&ctx->comm);

@@ -225,8 +225,6 @@ void grove_context_disclaim(grove_context *ctx);
 grove_status grove_context_enlist(grove_context *ctx);
 void grove_context_strike_off(grove_context *ctx);
 
-int grove_mpi_is_gone(void);
-
 /* Calls that need MPI are then GROVE_ERR_STATE. */
 static inline int grove_context_outlives_mpi(const grove_context *ctx)
 {

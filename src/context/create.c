@@ -60,10 +60,9 @@ fail:
 static grove_status check_comm(MPI_Comm comm)
 {
   grove_status status = GROVE_OK;
-  int initialized = 0, finalized = 0, inter = 0;
+  int initialized = 0, inter = 0;
   MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  GROVE_CHECK(initialized && !finalized, GROVE_ERR_STATE,
+  GROVE_CHECK(initialized && !grove_mpi_is_gone(), GROVE_ERR_STATE,
               "grove_context_create needs MPI between MPI_Init and MPI_Finalize");
   GROVE_CHECK(comm != MPI_COMM_NULL, GROVE_ERR_ARG, "the communicator is MPI_COMM_NULL");
   GROVE_TRY_MPI(MPI_Comm_test_inter(comm, &inter));

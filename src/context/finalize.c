@@ -58,10 +58,3 @@ void grove_context_strike_off(grove_context *ctx)
   if (*at) *at = ctx->next_listed;
   pthread_mutex_unlock(&mutex);
 }
-
-int grove_mpi_is_gone(void)
-{
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  return finalized;
-}

@@ -213,11 +213,10 @@ static int meet(grove_context *ctx, grove_status mine, grove_status *agreed)
 grove_status grove_trace_write(grove_context *ctx)
 {
   writer w = {0};
-  int finalized = 0, all = 0;
+  int finalized = grove_mpi_is_gone(), all = 0;
   const char *why = "a collective call timed out";
   grove_status status = open_writer(ctx, &w), agreed = GROVE_OK;
   ctx->options.timeout_seconds = 0; /* those who come take as long as the file takes */
-  MPI_Finalized(&finalized);
   if (finalized) {
     why = "the context was freed after MPI_Finalize";
   } else if (!ctx->broken) {

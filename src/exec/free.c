@@ -208,8 +208,7 @@ static grove_status free_op(grove_op *op)
 {
   if (op->contest) grove_contest_close(op);
   if (op->state == GROVE_OP_ACTIVE) {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
+    int finalized = grove_mpi_is_gone();
     if (!op->unusable && !finalized) see_off(op); /* perhaps it is complete then */
     if (op->state == GROVE_OP_ACTIVE) return abandon(op, finalized);
   }

@@ -208,9 +208,7 @@ grove_unit grove_unit_packed(const grove_unit *unit)
 
 void grove_unit_free(grove_unit *unit)
 {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (unit->owned && !finalized) MPI_Type_free(&unit->type);
+  if (unit->owned && !grove_mpi_is_gone()) MPI_Type_free(&unit->type);
   if (unit->owned) free(unit->many);
   unit->owned = 0;
   unit->many = NULL;

@@ -225,10 +225,8 @@ static int all_are_idle(grove_context *ctx)
 static void close_depot(grove_context *ctx)
 {
   grove_depot *depot = ctx->depot;
-  int finalized = 0;
   int many = grove_graphs_count(depot->graphs) + grove_windows_count(depot->windows);
-  MPI_Finalized(&finalized);
-  if (many > 0 && !finalized && !ctx->broken && all_are_idle(ctx)) {
+  if (many > 0 && !grove_mpi_is_gone() && !ctx->broken && all_are_idle(ctx)) {
     if (depot->graphs) grove_graphs_sweep(ctx, depot->graphs);
     grove_windows_free(&depot->windows);
   }

@@ -333,8 +333,7 @@ void grove_p2p_free(grove_p2p **pointer)
 {
   grove_p2p *p = *pointer;
   if (!p) return;
-  int finalized = 0;
-  MPI_Finalized(&finalized);
+  int finalized = grove_mpi_is_gone();
   for (int r = 0; r < p->nrequests && !finalized; r++)
     if (p->requests[r] != MPI_REQUEST_NULL) MPI_Request_free(&p->requests[r]);
   for (int i = 0; p->messages && i < p->n; i++) free(p->messages[i].own);

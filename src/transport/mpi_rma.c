@@ -85,11 +85,9 @@ void grove_windows_free(struct grove_windows **pointer)
 void grove_windows_leave(struct grove_windows **pointer)
 {
   struct grove_windows *w = *pointer;
-  int finalized = 0;
   if (!w) return;
-  MPI_Finalized(&finalized);
   w->left = 1;
-  if (finalized) free_windows(w);
+  if (grove_mpi_is_gone()) free_windows(w);
   *pointer = NULL;
 }
 

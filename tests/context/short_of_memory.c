@@ -3,56 +3,25 @@
  * waiting; or the context can do without, is made on all, and no sentence tells of it. The linker
  * puts the allocations below in the place of Grove's. */
 #include "check.h"
+#include "scarce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct {
-  int armed;
-  int64_t met;  /* allocations so far */
-  int64_t fail; /* the number of the one that fails */
-} scarce;
-
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_malloc(size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
 char *__real_strdup(const char *text);
 FILE *__real_open_memstream(char **text, size_t *bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
 char *__wrap_strdup(const char *text);
 FILE *__wrap_open_memstream(char **text, size_t *bytes);
 
-static int runs_out(void)
-{
-  return scarce.armed && scarce.met++ == scarce.fail;
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-  return runs_out() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-  return runs_out() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-  return runs_out() ? NULL : __real_realloc(old, bytes);
-}
-
 char *__wrap_strdup(const char *text)
 {
-  return runs_out() ? NULL : __real_strdup(text);
+  return runs_out(1) ? NULL : __real_strdup(text);
 }
 
 FILE *__wrap_open_memstream(char **text, size_t *bytes)
 {
-  return runs_out() ? NULL : __real_open_memstream(text, bytes);
+  return runs_out(1) ? NULL : __real_open_memstream(text, bytes);
 }
 
 static int on_any_rank(int here)

@@ -39,11 +39,6 @@ bench() {
   good launch "$ranks" "$grove" bench "$@" --batch 1 --rounds 3
 }
 
-# has TEXT: on standard output.
-has() {
-  grep -qFe "$1" "$work/out" || fail "no '$1'"
-}
-
 # valid_json: what standard output is.
 valid_json() {
   python3 -c 'import json, sys; json.load(sys.stdin)' <"$work/out" 2>/dev/null || fail 'no JSON'
