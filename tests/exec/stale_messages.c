@@ -219,13 +219,16 @@ static void end(volley *v, int i, int round)
   ring_check(&v->shot[i], SHOTS * round + i);
 }
 
-/* All ranks have ended what they did not drop. */
+/* All ranks have ended what they did not drop. What was dropped leaves shared memory when its rank
+ * looks there: one that ends nothing, round after round, would take the room of others. */
 static void meet(const place *p, volley *v)
 {
+  int done;
   if (v->relays)
     place_meet(p, v->none);
   else
     polite_barrier(p->comm);
+  CHECK_OK(grove_test(v->none, &done));
 }
 
 /* Everything has arrived by now, and nothing where it should not. */
@@ -279,7 +282,7 @@ static void freed_at_random(const place *p, volley *v, rng *mine, int round)
 static void freed_among_others(int64_t size, op_kind k, int64_t samples)
 {
   place p = place_create(split(0));
-  int64_t n = ring_room(&p, size, SHOTS);
+  int64_t n = ring_room(&p, size, 2 * SHOTS);
   volley v = volley_open(&p, n, k);
   rng r = rng_from(test_seed(), (uint64_t)(OP_KINDS * n + k));
   rng mine = rng_from(r.state, (uint64_t)world_rank());
