@@ -248,6 +248,17 @@ fail:
   return status;
 }
 
+/* Does it matter in which order values meet in a root? */
+static int needs_order(const grove_op *op)
+{
+  for (int k = 0; k < op->nfields; k++) {
+    const grove_field *f = &op->fields[k];
+    if (f->request.operation == GROVE_FETCH) return 1;
+    if (f->request.operation == GROVE_REDUCE && !f->mover.combine.exact) return 1;
+  }
+  return 0;
+}
+
 static grove_status make_stages(grove_op *op)
 {
   grove_status status = GROVE_OK;
@@ -258,7 +269,7 @@ static grove_status make_stages(grove_op *op)
     bound->wired = &op->wiring->stages[s];
     bound->nreceives = bound->wired->nreceives;
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
-    bound->ordered = bound->wired->ordered;
+    bound->ordered = bound->wired->ordered && needs_order(op);
     bound->has_own = bound->wired->has_own;
     bound->nforwards = bound->wired->nforwards;
     GROVE_NEW(bound->staging, bound->wired->nletters);

@@ -330,7 +330,7 @@ typedef struct grove_flow {
 typedef struct grove_bound_stage {
   const grove_wired_stage *wired;
   int nreceives, nsends;
-  int ordered, has_own; /* as wired says */
+  int ordered, has_own; /* as wired says; integers need no order */
   int nforwards;
   grove_carrier *carrier; /* NULL: as wired says */
   void **staging;         /* a letter's packed form; NULL: it travels from or to the array itself */

@@ -25,6 +25,7 @@ static grove_status choose_kernels(const grove_unit *unit, grove_combine *c)
   GROVE_CHECK(unit->elements > 0, GROVE_ERR_UNSUPPORTED,
               "a predefined operation on a unit of several basic types; use a user's operation");
   c->kernels = grove_kernels_integer(unit->kind, unit->element_bytes, c->number);
+  c->exact = c->kernels != NULL;
   if (!c->kernels) c->kernels = grove_kernels_float(unit->kind, unit->element_bytes, c->number);
   GROVE_CHECK(c->kernels, GROVE_ERR_UNSUPPORTED,
               "the operation has no meaning on this basic type of %lld bytes",

@@ -24,6 +24,7 @@ typedef struct grove_combine {
   grove_combine_way way;
   int number; /* of a predefined operation, the same on every rank; -1: a user's own */
   int commutative;
+  int exact; /* in whatever order values are combined, the bits are the same: integers */
   const grove_kernels *kernels;
   int64_t memory_index, message_index; /* of pairs: how far the index lies behind its value */
 } grove_combine;
