@@ -8,7 +8,8 @@
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
 #   make test-more                    what test-all runs after the tests of `make test`
 #   make mutants                      half an hour: which small mistakes would the tests not notice?
-#   make bench                        every figure of bench/RESULTS.md; bench-quick: in 90 seconds
+#   make bench                        makes and saves every figure of bench/RESULTS.md: hours
+#   make bench-quick                  the grid in 90 seconds, saves nothing
 #   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
@@ -46,13 +47,17 @@ install: build
 
 bench:
 	@tools/bootstrap --for bench
-	@bench/run
-	@bench/run --operations --no-build
-	@bench/run --bundles --no-build
-	@bench/run --overlap --no-build
-	@bench/run --algebra --no-build
-	@bench/run --routes --no-build
-	@bench/run --mesh --no-build
+	@bench/run --save
+	@bench/run --cores --save --no-build
+	@bench/run --operations --save --no-build
+	@bench/run --bundles --save --no-build
+	@bench/run --overlap --save --no-build
+	@bench/run --algebra --save --no-build
+	@bench/run --routes --save --no-build
+	@bench/run --mesh --save --no-build
+	@bench/predictions --save
+	@bench/scale/run --save
+	@bench/run --age
 
 bench-quick:
 	@tools/bootstrap --for bench

@@ -11,6 +11,7 @@ import shutil
 import statistics
 import subprocess
 
+import origin
 import routes
 import rows as r
 
@@ -90,13 +91,15 @@ def load():
     return [dict(zip(FIELDS, map(r.number, words))) for words in lines]
 
 
-def save(rows, note):
+def save(rows, made):
     """Replaces what the file has of the same machine, mesh, start and number of ranks."""
     new = {key(row) for row in rows}
     kept = [row for row in load() if key(row) not in new]
+    run_of = lambda row: f"{row['machine']} {row['mesh']}"
+    marks = origin.marks(FIGURES, map(run_of, rows), map(run_of, kept), made)
     with open(FIGURES, "w", encoding="utf-8") as file:
         file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run"
-                   f" --mesh --save writes them.\n# {note}\n# {' '.join(FIELDS)}\n")
+                   f" --mesh --save writes them.\n{marks}# {' '.join(FIELDS)}\n")
         for row in kept + rows:
             file.write(" ".join(routes.word(row[name]) for name in FIELDS) + "\n")
 
@@ -138,7 +141,7 @@ def draw(rows):
                 f"set ylabel 'migration, milliseconds, {machine}'\nplot {', '.join(plots)}\n", data)
 
 
-def study(program, options, note):
+def study(program, options, made):
     """bench/run --mesh; returns its exit status."""
     if options.figures:
         print_all(load())
@@ -152,6 +155,6 @@ def study(program, options, note):
         print_all(found)
         print(f"\n== conditions\n{r.machine()}\n" + "\n".join(notes))
     if options.save and found:
-        save(found, note)
+        save(found, made)
         draw(found)
     return 0 if good else 1

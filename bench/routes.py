@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 
+import origin
 import rows as r
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -158,13 +159,15 @@ def word(value):
     return str(value)
 
 
-def save(rows, note):
+def save(rows, made):
     """Replaces what the file has of the same cases."""
     new = {tuple(str(row[name]) for name in CASE) for row in rows}
     kept = [row for row in load() if tuple(str(row[name]) for name in CASE) not in new]
+    run_of = lambda row: f"{row['machine']} {row['shape']}"
+    marks = origin.marks(FIGURES, map(run_of, rows), map(run_of, kept), made)
     with open(FIGURES, "w", encoding="utf-8") as file:
         file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run"
-                   f" --routes --save writes them.\n# {note}\n# {' '.join(FIELDS)}\n")
+                   f" --routes --save writes them.\n{marks}# {' '.join(FIELDS)}\n")
         for row in kept + rows:
             file.write(" ".join(word(row[name]) for name in FIELDS) + "\n")
 
@@ -377,7 +380,7 @@ def draw(rows):
             draw_predictions(shape, found)
 
 
-def study(grove, options, note):
+def study(grove, options, made):
     """bench/run --routes; returns its exit status."""
     if options.figures:
         print_all(load())
@@ -391,6 +394,6 @@ def study(grove, options, note):
         print_all(found)
         print(f"\n== conditions\n{r.machine()}\n" + "\n".join(notes))
     if options.save and found:
-        save(found, note)
+        save(found, made)
         draw(found)
     return 0 if good else 1

@@ -5,6 +5,8 @@ import os
 import platform
 import subprocess
 
+import origin
+
 # What the driver prints after the word 'row', and what figures.txt has for each machine.
 FIELDS = "case method peer against value peer_value ratio low high target outcome judgement".split()
 HIDDEN = "case method exchange compute total share low high".split()
@@ -160,15 +162,20 @@ def load(path):
     return [dict(zip(FIGURES, map(number, words)), ranks=int(words[2])) for words in lines]
 
 
-def save(path, rows, name, note):
+def run_of(row):
+    """How the rows of a run begin."""
+    return f"{row['machine']} {row['mpi']} {row['ranks']}"
+
+
+def save(path, rows, name, made):
     """Replaces what the file has for this machine, these MPIs and numbers of ranks."""
     new = [dict(row, machine=name) for row in rows if row["ratio"] is not None]
-    runs = {(row["mpi"], row["ranks"]) for row in new}
-    kept = [row for row in load(path) if row["machine"] != name
-            or (row["mpi"], row["ranks"]) not in runs]
+    runs = {run_of(row) for row in new}
+    kept = [row for row in load(path) if run_of(row) not in runs]
+    marks = origin.marks(path, runs, map(run_of, kept), made)
     with open(path, "w", encoding="utf-8") as file:
         file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run --save"
-                   f" writes them.\n# {note}\n# {' '.join(FIGURES)}\n")
+                   f" writes them.\n{marks}# {' '.join(FIGURES)}\n")
         for row in sorted(kept + new, key=lambda r: (r["machine"], r["mpi"], r["ranks"])):
             file.write(" ".join(f"{v:g}" if isinstance(v, float) else str(v)
                                 for v in (row[name] for name in FIGURES)) + "\n")

@@ -42,9 +42,9 @@ static void close_array(const bench_case *c, char *array)
   free(array);
 }
 
-static size_t whole_pages(int64_t units, size_t bytes)
+static size_t whole_pages(size_t bytes)
 {
-  return ((size_t)units * bytes + PAGE) / PAGE * PAGE; /* at least one */
+  return (bytes + PAGE) / PAGE * PAGE; /* at least one */
 }
 
 /* Gather and scatter have a unit for every leaf of a root. Collective then. */
@@ -71,8 +71,10 @@ static void open_graphs(bench_case *c)
     if (units > nroots) nroots = units;
     if (g->nslots > nslots) nslots = g->nslots;
   }
-  c->root_bytes = whole_pages(nroots, spec->type->bytes);
-  c->leaf_bytes = whole_pages(nslots, spec->type->bytes);
+  c->root_used = (size_t)nroots * spec->type->bytes;
+  c->leaf_used = (size_t)nslots * spec->type->bytes;
+  c->root_bytes = whole_pages(c->root_used);
+  c->leaf_bytes = whole_pages(c->leaf_used);
   c->root = open_array(c, c->root_bytes * (size_t)spec->buffers);
   c->leaf = open_array(c, c->leaf_bytes * (size_t)spec->buffers);
   if (spec->kind == BENCH_FETCH) c->update = open_array(c, c->leaf_bytes * (size_t)spec->buffers);
@@ -118,6 +120,40 @@ int bench_case_open(const bench_spec *spec, MPI_Comm comm, grove_context *ctx, b
   *out = c;
   open_fields(out);
   return 0;
+}
+
+/* ---- between exchanges ---- */
+
+typedef uint64_t __attribute__((may_alias)) any_word; /* of a value of any type */
+
+/* The last bit of every eight bytes: another value, and every line of the caches written to. */
+static void write_anew(char *array, size_t bytes)
+{
+  any_word *word = (any_word *)(void *)array;
+  for (size_t i = 0; i < (bytes + 7) / 8; i++) word[i] ^= 1;
+}
+
+static void read_all(const char *array, size_t bytes)
+{
+  static volatile uint64_t kept;
+  const any_word *word = (const any_word *)(const void *)array;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < (bytes + 7) / 8; i++) sum += word[i];
+  kept = sum;
+}
+
+void bench_case_use(const bench_case *c, int buffer)
+{
+  if (c->next) bench_case_use(c->next, buffer);
+  char *root = bench_root_array(c, buffer), *leaf = bench_leaf_array(c, buffer);
+  if (c->update) read_all(bench_update_array(c, buffer), c->leaf_used);
+  if (bench_writes_roots(c->spec)) {
+    read_all(root, c->root_used);
+    write_anew(leaf, c->leaf_used);
+  } else {
+    read_all(leaf, c->leaf_used);
+    write_anew(root, c->root_used);
+  }
 }
 
 void bench_case_close(bench_case *c)

@@ -26,6 +26,7 @@ typedef struct bench_case {
   char *root, *leaf;             /* `buffers` arrays each, one after the other */
   char *update;                  /* what a fetch gives the leaves; else NULL */
   size_t root_bytes, leaf_bytes; /* from one to the next */
+  size_t root_used, leaf_used;   /* of these, in use */
   int64_t work;                  /* rounds of computing between start and wait, or 0 */
   struct bench_case *next;       /* the next field, with arrays of its own; NULL after the last */
   bench_spec *own_spec;          /* of such a field: the case's with the field in front */
@@ -64,6 +65,10 @@ void bench_case_close(bench_case *c);
  * (oracle.c). Collective. */
 void bench_case_fill(bench_case *c);
 int64_t bench_case_wrong(const bench_case *c);
+
+/* What a program does between two exchanges: reads what the last one brought, and writes anew what
+ * the next one sends. Other values, so that bench_case_wrong has nothing to say afterwards. */
+void bench_case_use(const bench_case *c, int buffer);
 
 /* The graphs of a case (graph.c). */
 void bench_graph_make(const bench_spec *spec, int exchange, int rank, int nranks, bench_graph *out);

@@ -14,12 +14,13 @@ typedef enum bench_pattern {
 } bench_pattern;
 typedef enum bench_shape { BENCH_CONTIGUOUS, BENCH_FACE, BENCH_SCATTERED, BENCH_RUNS } bench_shape;
 typedef enum bench_measure {
-  BENCH_EXCHANGE, /* time of an exchange, one way */
-  BENCH_SETUP,    /* time from nothing to the end of the first exchange */
-  BENCH_INIT,     /* time to bind an exchange that is set up to its arrays */
-  BENCH_MEMORY,   /* bytes that a graph keeps once it is set up, by edge */
-  BENCH_GROWTH,   /* bytes that an edge more makes it keep */
-  BENCH_OVERLAP   /* how much of an exchange hides behind computing */
+  BENCH_EXCHANGE,  /* time of an exchange, one way */
+  BENCH_UNCHANGED, /* the same with data that nobody writes or reads in between */
+  BENCH_SETUP,     /* time from nothing to the end of the first exchange */
+  BENCH_INIT,      /* time to bind an exchange that is set up to its arrays */
+  BENCH_MEMORY,    /* bytes that a graph keeps once it is set up, by edge */
+  BENCH_GROWTH,    /* bytes that an edge more makes it keep */
+  BENCH_OVERLAP    /* how much of an exchange hides behind computing */
 } bench_measure;
 
 /* method/peer:target; a target of 0 is none. */

@@ -30,6 +30,9 @@ typedef struct bench_entrant {
  * value first, to show that it would be found. Collective. */
 int64_t bench_verify(bench_entrant *e, int spoil);
 
+/* The seconds of an iteration on this rank, without what is between two (measure.c). Collective. */
+double bench_time_run(const bench_entrant *e, int iterations);
+
 /* Fills the samples of all entrants and returns how many each has. Collective; the samples are the
  * same on every rank. */
 int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort);

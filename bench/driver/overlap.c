@@ -19,20 +19,11 @@ static double time_compute(int64_t rounds)
   return MPI_Wtime() - begin;
 }
 
-static double time_run(const bench_entrant *e, int iterations)
-{
-  MPI_Barrier(e->c->comm);
-  e->method->run(e->state, 1 + iterations / 16);
-  double begin = MPI_Wtime();
-  e->method->run(e->state, iterations);
-  return (MPI_Wtime() - begin) / iterations;
-}
-
 static double exchange_seconds(const bench_entrant *e)
 {
   enum { TIMES = 9 };
   double seconds[TIMES];
-  for (int i = 0; i < TIMES; i++) seconds[i] = time_run(e, e->iterations);
+  for (int i = 0; i < TIMES; i++) seconds[i] = bench_time_run(e, e->iterations);
   return bench_median(seconds, TIMES);
 }
 
@@ -48,11 +39,11 @@ void bench_overlap_prepare(bench_entrant *e)
 double bench_overlap_sample(bench_entrant *e, int round)
 {
   double time[BENCH_TIMES];
-  time[BENCH_TIME_EXCHANGE] = time_run(e, e->iterations);
+  time[BENCH_TIME_EXCHANGE] = bench_time_run(e, e->iterations);
   MPI_Barrier(e->c->comm);
   time[BENCH_TIME_COMPUTE] = time_compute(e->work * e->iterations) / e->iterations;
   e->c->work = e->work;
-  time[BENCH_TIME_TOTAL] = time_run(e, e->iterations);
+  time[BENCH_TIME_TOTAL] = bench_time_run(e, e->iterations);
   e->c->work = 0;
   MPI_Allreduce(MPI_IN_PLACE, time, BENCH_TIMES, MPI_DOUBLE, MPI_MAX, e->c->comm);
   for (int i = 0; i < BENCH_TIMES; i++) e->times[i][round] = time[i];

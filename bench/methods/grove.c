@@ -16,7 +16,7 @@ static int one_field(const bench_spec *spec)
 /* There is nothing to bind, and the graph is that of the persistent form. */
 static int exchanges(const bench_spec *spec)
 {
-  return spec->nfields == 1 && (spec->measure == BENCH_EXCHANGE || spec->measure == BENCH_SETUP);
+  return spec->nfields == 1 && spec->measure <= BENCH_SETUP;
 }
 
 grove_forest *bench_grove_forest(const bench_case *c, grove_context *ctx, int exchange)
@@ -71,10 +71,10 @@ void bench_grove_init(void *state)
     for (int b = 0; b < nops; b++) s->op[k * nops + b] = bench_grove_bind(c, s->forest[k], b);
 }
 
-void bench_grove_run(void *state, int iterations)
+void bench_grove_run(void *state, int begin, int end)
 {
   bench_grove_state *s = state;
-  for (int i = 0, b = 0; i < iterations; i++) {
+  for (int i = begin, b = begin % s->nops; i < end; i++) {
     for (int k = 0; k < s->c->nexchanges; k++) {
       grove_op *op = s->op[k * s->nops + b];
       bench_grove_need(grove_start(op));
@@ -107,13 +107,13 @@ static grove_status begin_op(const bench_case *c, grove_forest *f, int b, MPI_Da
   return grove_scatter_begin(f, unit, root, leaf, op);
 }
 
-static void run_begin(void *state, int iterations)
+static void run_begin(void *state, int begin, int end)
 {
   bench_grove_state *s = state;
   const bench_case *c = s->c;
   MPI_Datatype unit = c->spec->type->mpi();
   MPI_Op how = c->spec->op->mpi();
-  for (int i = 0, b = 0; i < iterations; i++) {
+  for (int i = begin, b = begin % c->spec->buffers; i < end; i++) {
     for (int k = 0; k < c->nexchanges; k++) {
       grove_op *op = NULL;
       bench_grove_need(begin_op(c, s->forest[k], b, unit, how, &op));

@@ -27,7 +27,7 @@ grove_op *bench_grove_bind(const bench_case *c, grove_forest *forest, int buffer
 /* The slots of a method with persistent operations. */
 void *bench_grove_set_up(bench_case *c);
 void bench_grove_init(void *state);
-void bench_grove_run(void *state, int iterations);
+void bench_grove_run(void *state, int begin, int end);
 void bench_grove_fini(void *state);
 void bench_grove_tear_down(void *state);
 

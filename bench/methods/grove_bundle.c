@@ -40,20 +40,20 @@ static void init_bundle(void *state)
   bench_grove_need(grove_op_bundle(s->c->spec->nfields, s->field, &s->bundle));
 }
 
-static void run_separate(void *state, int iterations)
+static void run_separate(void *state, int begin, int end)
 {
   bundle_state *s = state;
   int n = s->c->spec->nfields;
-  for (int i = 0; i < iterations; i++) {
+  for (int i = begin; i < end; i++) {
     for (int k = 0; k < n; k++) bench_grove_need(grove_start(s->field[k]));
     for (int k = 0; k < n; k++) bench_grove_need(grove_wait(s->field[k]));
   }
 }
 
-static void run_bundle(void *state, int iterations)
+static void run_bundle(void *state, int begin, int end)
 {
   bundle_state *s = state;
-  for (int i = 0; i < iterations; i++) {
+  for (int i = begin; i < end; i++) {
     bench_grove_need(grove_start(s->bundle));
     bench_grove_need(grove_wait(s->bundle));
   }

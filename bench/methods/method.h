@@ -4,10 +4,11 @@
  *
  *     state = set_up(c)           the graph, without arrays     \  `setup` times these three,
  *     init(state)                 bound to the case's arrays    |  with one iteration
- *     run(state, iterations)      all exchanges, one by one     /
+ *     run(state, begin, end)      all exchanges, one by one     /
  *     fini(state)                 undoes init
  *     tear_down(state)
  *
+ * The iterations that it runs are begin .. end-1, which arrays they use follows from their number.
  * All functions but `supports` are called by every rank.
  */
 #ifndef BENCH_METHODS_METHOD_H
@@ -25,7 +26,7 @@ typedef struct bench_method {
   int (*supports)(const bench_spec *spec); /* -1: it says it does, and fails */
   void *(*set_up)(bench_case *c);
   void (*init)(void *state);
-  void (*run)(void *state, int iterations);
+  void (*run)(void *state, int begin, int end);
   void (*fini)(void *state);
   void (*tear_down)(void *state);
 } bench_method;

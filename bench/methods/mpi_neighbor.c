@@ -19,7 +19,7 @@ typedef struct neighbor_state {
 
 static int exchanges(const bench_spec *spec)
 {
-  return bench_is_plain(spec) && (spec->measure == BENCH_EXCHANGE || spec->measure == BENCH_SETUP);
+  return bench_is_plain(spec) && spec->measure <= BENCH_SETUP;
 }
 
 static int describe(const bench_by_hand *h, bench_message *m, int n, int *counts, int *at,
@@ -69,12 +69,12 @@ static void init(void *state)
   (void)state;
 }
 
-static void run(void *state, int iterations)
+static void run(void *state, int begin, int end)
 {
   const neighbor_state *s = state;
   const bench_case *c = s->c;
   MPI_Datatype type = c->spec->type->mpi();
-  for (int i = 0, b = 0; i < iterations; i++) {
+  for (int i = begin, b = begin % c->spec->buffers; i < end; i++) {
     char *from = bench_from_array(c, b), *to = bench_to_array(c, b);
     for (int k = 0; k < c->nexchanges; k++) {
       const bench_by_hand *h = &s->hand[k];

@@ -84,11 +84,11 @@ static void exchange_many(const p2p_state *s, const bench_by_hand *h, char *from
   MPI_Waitall((int)(r - s->requests), s->requests, MPI_STATUSES_IGNORE);
 }
 
-static void run_send(void *state, int iterations)
+static void run_send(void *state, int begin, int end)
 {
   const p2p_state *s = state;
   const bench_case *c = s->c;
-  for (int i = 0, b = 0; i < iterations; i++) {
+  for (int i = begin, b = begin % c->spec->buffers; i < end; i++) {
     char *from = bench_from_array(c, b), *to = bench_to_array(c, b);
     for (int k = 0; k < c->nexchanges; k++) {
       const bench_by_hand *h = &s->hand[k];
@@ -135,11 +135,11 @@ static void init_persistent(void *state)
     }
 }
 
-static void run_persistent(void *state, int iterations)
+static void run_persistent(void *state, int begin, int end)
 {
   const p2p_state *s = state;
   const bench_case *c = s->c;
-  for (int i = 0, b = 0; i < iterations; i++) {
+  for (int i = begin, b = begin % c->spec->buffers; i < end; i++) {
     char *from = bench_from_array(c, b), *to = bench_to_array(c, b);
     for (int k = 0; k < c->nexchanges; k++) {
       const bench_by_hand *h = &s->hand[k];

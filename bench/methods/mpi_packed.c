@@ -104,11 +104,11 @@ static void nothing(void *state)
   (void)state;
 }
 
-static void run(void *state, int iterations)
+static void run(void *state, int begin, int end)
 {
   const packed_state *s = state;
   MPI_Comm comm = s->c->comm;
-  for (int i = 0; i < iterations; i++) {
+  for (int i = begin; i < end; i++) {
     MPI_Request *r = s->requests;
     int k = 0;
     for (const packet *p = s->receives; p < s->receives + s->nreceives; p++)

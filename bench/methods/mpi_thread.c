@@ -82,11 +82,11 @@ static void init(void *state)
   bench_mpi_send.init(((thread_state *)state)->inner);
 }
 
-static void run(void *state, int iterations)
+static void run(void *state, int begin, int end)
 {
   thread_state *s = state;
   tell(s, 1, 0);
-  bench_mpi_send.run(s->inner, iterations);
+  bench_mpi_send.run(s->inner, begin, end);
   tell(s, 0, 0);
 }
 

@@ -69,11 +69,11 @@ static void reduce(const hypre_state *s, double *root, double *leaf)
   for (int i = 0; i < n; i++) root[map[i]] += s->packed[i];
 }
 
-static void run(void *state, int iterations)
+static void run(void *state, int begin, int end)
 {
   const hypre_state *s = state;
   double *root = (double *)s->c->root, *leaf = (double *)s->c->leaf;
-  for (int i = 0; i < iterations; i++) {
+  for (int i = begin; i < end; i++) {
     if (s->c->spec->kind == BENCH_REDUCE)
       reduce(s, root, leaf);
     else

@@ -112,12 +112,12 @@ static PetscErrorCode end(PetscSF forest, const bench_spec *spec, MPI_Datatype u
   return PetscSFScatterEnd(forest, unit, a.root, a.leaf);
 }
 
-static void run(void *state, int iterations)
+static void run(void *state, int first, int last)
 {
   petsc_state *s = state;
   const bench_case *c = s->c;
   MPI_Datatype unit = c->spec->type->mpi();
-  for (int i = 0, b = 0; i < iterations; i++) {
+  for (int i = first, b = first % c->spec->buffers; i < last; i++) {
     arrays a = {bench_root_array(c, b), bench_leaf_array(c, b), NULL};
     if (c->update) a.update = bench_update_array(c, b);
     for (int k = 0; k < c->nexchanges; k++) {

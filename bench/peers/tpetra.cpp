@@ -78,12 +78,12 @@ void init(void *state)
   s->leaves = wrap(s->needed, bench_ghost_values(s->ghosts, leaf));
 }
 
-void run(void *state, int iterations)
+void run(void *state, int begin, int end)
 {
   State *s = static_cast<State *>(state);
   double *root = reinterpret_cast<double *>(s->c->root);
   double *leaf = reinterpret_cast<double *>(s->c->leaf);
-  for (int i = 0; i < iterations; i++) {
+  for (int i = begin; i < end; i++) {
     if (s->c->spec->kind == BENCH_REDUCE) {
       bench_leaves_to_ghosts(s->ghosts, leaf, root);
       s->roots->doExport(*s->leaves, *s->import, Tpetra::ADD);

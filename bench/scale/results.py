@@ -8,6 +8,7 @@ import statistics
 import sys
 
 import machine as m
+import origin
 import routes
 import rows as r
 
@@ -48,14 +49,16 @@ def order(row):
             row["ranks"])
 
 
-def save(new, note):
+def save(new, made):
     """Cases that were not run stay as they were. Returns all rows."""
     ran = {tuple(row[name] for name in CASE) for row in new}
     kept = [row for row in load() if tuple(row[name] for name in CASE) not in ran]
     rows = sorted(kept + new, key=order)
+    run_of = lambda row: f"{row['machine']} {row['overhead']} {row['ranks']}"
+    marks = origin.marks(FIGURES, map(run_of, new), map(run_of, kept), made)
     with open(FIGURES, "w", encoding="utf-8") as file:
         file.write("# Simulated: bench/METRICS.md, Scale, defines the columns;"
-                   f" bench/scale/run --save writes them.\n# {note}\n# {' '.join(FIELDS)}\n")
+                   f" bench/scale/run --save writes them.\n{marks}# {' '.join(FIELDS)}\n")
         for row in rows:
             file.write(" ".join(routes.word(row[name]) for name in FIELDS) + "\n")
     return rows

@@ -31,6 +31,7 @@ p-plain  pair contiguous bcast double 24 1 malloc exchange grove/mpi:0.5 grove/m
 p-begin  pair contiguous bcast double 8 3 malloc exchange grove-begin/grove@one:1 grove-begin/mpi:-
 p-face   pair face bcast float 36 1 malloc exchange grove/mpi:-
 p-runs   pair runs reduce int16 50 2 malloc exchange grove/mpi:-  # with a comment
+p-same   pair contiguous bcast double 24 3 malloc unchanged grove/mpi:- grove-begin/mpi-neighbor:-
 p-mixed  pair scattered reduce cdouble 160 1 malloc exchange grove/mpi:- grove/grove@double:1.3
 g-random random contiguous reduce int8 31 1 malloc exchange grove/mpi:- grove/mpi-neighbor:-
 g-mixed  random scattered bcast longdouble 31 1 malloc exchange grove/mpi:- grove-begin/mpi:-
@@ -65,7 +66,7 @@ rows() {
 
 for ranks in 1 2; do
   bench "$ranks" --grid "$work/grid"
-  rows 33
+  rows 35
   lines 1 '^missing p-nobody grove nobody 0$'
   lines 1 "^conditions $ranks ranks, "
 done
@@ -113,7 +114,7 @@ done
 echo 'p-bad pair contiguous bcast quadruple 8 1 malloc exchange grove/mpi:-' >>"$work/grid"
 bench 1 --grid "$work/grid"
 ((status == 2)) || fail 'a bad grid: the exit status is not 2'
-grep -q "^bench: $work/grid:29: quadruple$" "$work/err" || fail 'the line is not named'
+grep -q "^bench: $work/grid:30: quadruple$" "$work/err" || fail 'the line is not named'
 bench 1 --no-such-flag
 ((status == 2)) || fail 'a bad flag: the exit status is not 2'
 
@@ -137,12 +138,13 @@ assert (c["loss"], c["win"], c["missing"], c["missed"], c["target_missing"]) == 
 assert r.table(rows).count("\n") == 2
 
 path = sys.argv[1]
-r.save(path, rows, "here", "note")
+note = ("2026-01-01", "-", "by hand")
+r.save(path, rows, "here", note)
 assert r.compare(rows, path, "here")[-1].startswith("0 better, 0 worse, 1 the same"), path
 better = r.choose(r.parse(slow, "openmpi", 2, "cma"))
 assert r.compare(better, path, "here")[-1].startswith("1 better, 0 worse"), path
-r.save(path, better, "here", "note")
-r.save(path, rows, "there", "note")
+r.save(path, better, "here", note)
+r.save(path, rows, "there", note)
 assert sorted(row["machine"] for row in r.load(path)) == ["here", "there"], r.load(path)
 
 # bench/run --cores: tables and pictures of made-up figures, by number of ranks.
@@ -159,7 +161,7 @@ for ranks, ratio, outcome in ((2, 0.5, "win"), (16, 1.5, "loss")):
                   row("alloc-8", "mpi", ranks, 1, "tie"), row("init-8", "mpi", ranks, 9, "loss"),
                   row("face-8Ki", "mpi-neighbor", ranks, 0.5, "win"),
                   row("face-8Ki", "mpi", ranks, 0.5, "win"),
-                  row("begin-8", "grove", ranks, 0.5, "win")], "there", "note")
+                  row("begin-8", "grove", ranks, 0.5, "win")], "there", note)
 name, found = cores.of_one_machine(r.load(path))
 assert name == "there" and len(found) == 12, found
 assert cores.counts(found)[1:] == [["openmpi", "2", "2, 1, 1", "3, 1, 1", "0, 0, 1"],

@@ -60,11 +60,11 @@ wrong = study.row_of("cube", [documents[0], dict(documents[0], verified=False)])
 assert wrong["verified"] == "WRONG", wrong
 
 study.FIGURES = sys.argv[1] + "-figures"
-study.save(rows, "note")
+study.save(rows, ("2026-01-01", "-", "by hand"))
 again = study.load()
 assert len(again) == 3 and study.table(again) == study.table(rows), again
-study.save([dict(row, ranks=5) for row in rows], "note")
-study.save(rows, "note")
+study.save([dict(row, ranks=5) for row in rows], ("2026-01-01", "-", "by hand"))
+study.save(rows, ("2026-01-01", "-", "by hand"))
 assert len(study.load()) == 6
 
 import os

@@ -36,8 +36,8 @@ large = rows(512, "near:50:16", "2-step", good, init=5e-4)
 bad = rows(512, "random:50:16", "split", slow)
 
 # A later save keeps what it did not run, and replaces what it did.
-s.save(small + rows(512, "near:50:16", "standard", good), "a note")
-saved = s.save(large + bad, "another")
+s.save(small + rows(512, "near:50:16", "standard", good), ("2026-01-01", "-", "by hand"))
+saved = s.save(large + bad, ("2026-01-01", "-", "by hand"))
 assert saved == s.load() and len(saved) == 15, saved
 cases = s.group(saved)
 assert [c["regret"] for c in cases] == [1, 2, 2], cases

@@ -57,19 +57,18 @@ static grove_status open_forest(bench_entrant *e)
   return GROVE_OK;
 }
 
-static grove_status run_forest(bench_entrant *e, int64_t n)
+static grove_status run_forest(bench_entrant *e)
 {
   const bench *b = e->b;
   PetscSF forest = e->state;
   MPI_Datatype unit = b->width == 1 ? MPI_DOUBLE : b->unit;
-  for (int64_t i = 0; i < n; i++)
-    if (e->task->reduce) {
-      need(b, PetscSFReduceBegin(forest, unit, b->array, b->array, MPI_SUM));
-      need(b, PetscSFReduceEnd(forest, unit, b->array, b->array, MPI_SUM));
-    } else {
-      need(b, PetscSFBcastBegin(forest, unit, b->array, b->array, MPI_REPLACE));
-      need(b, PetscSFBcastEnd(forest, unit, b->array, b->array, MPI_REPLACE));
-    }
+  if (e->task->reduce) {
+    need(b, PetscSFReduceBegin(forest, unit, b->array, b->array, MPI_SUM));
+    need(b, PetscSFReduceEnd(forest, unit, b->array, b->array, MPI_SUM));
+  } else {
+    need(b, PetscSFBcastBegin(forest, unit, b->array, b->array, MPI_REPLACE));
+    need(b, PetscSFBcastEnd(forest, unit, b->array, b->array, MPI_REPLACE));
+  }
   return GROVE_OK;
 }
 

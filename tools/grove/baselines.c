@@ -34,20 +34,18 @@ static grove_status open_persistent(bench_entrant *e)
 }
 
 /* A message is on its way while the next one is packed. */
-static grove_status run_persistent(bench_entrant *e, int64_t n)
+static grove_status run_persistent(bench_entrant *e)
 {
   persistent_state *s = e->state;
   const by_hand *h = &s->hand;
-  for (int64_t i = 0; i < n; i++) {
-    if (h->nreceives) MPI_Startall(h->nreceives, s->requests);
-    for (int k = 0; k < h->nsends; k++) {
-      by_hand_pack(h, &h->sends[k]);
-      MPI_Start(&s->requests[h->nreceives + k]);
-    }
-    by_hand_keep(h);
-    bench_wait_all(h->nreceives + h->nsends, s->requests);
-    for (int k = 0; k < h->nreceives; k++) by_hand_unpack(h, &h->receives[k]);
+  if (h->nreceives) MPI_Startall(h->nreceives, s->requests);
+  for (int k = 0; k < h->nsends; k++) {
+    by_hand_pack(h, &h->sends[k]);
+    MPI_Start(&s->requests[h->nreceives + k]);
   }
+  by_hand_keep(h);
+  bench_wait_all(h->nreceives + h->nsends, s->requests);
+  for (int k = 0; k < h->nreceives; k++) by_hand_unpack(h, &h->receives[k]);
   return GROVE_OK;
 }
 
@@ -137,14 +135,12 @@ static void exchange(neighbor_state *s)
 #endif
 }
 
-static grove_status run_neighbor(bench_entrant *e, int64_t n)
+static grove_status run_neighbor(bench_entrant *e)
 {
   neighbor_state *s = e->state;
-  for (int64_t i = 0; i < n; i++) {
-    pack_all(&s->hand);
-    exchange(s);
-    unpack_all(&s->hand);
-  }
+  pack_all(&s->hand);
+  exchange(s);
+  unpack_all(&s->hand);
   return GROVE_OK;
 }
 
@@ -186,15 +182,13 @@ static grove_status open_neighbor_persistent(bench_entrant *e)
   return GROVE_OK;
 }
 
-static grove_status run_neighbor_persistent(bench_entrant *e, int64_t n)
+static grove_status run_neighbor_persistent(bench_entrant *e)
 {
   neighbor_state *s = e->state;
-  for (int64_t i = 0; i < n; i++) {
-    pack_all(&s->hand);
-    MPI_Start(&s->request);
-    bench_wait_all(1, &s->request);
-    unpack_all(&s->hand);
-  }
+  pack_all(&s->hand);
+  MPI_Start(&s->request);
+  bench_wait_all(1, &s->request);
+  unpack_all(&s->hand);
   return GROVE_OK;
 }
 

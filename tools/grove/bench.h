@@ -69,8 +69,8 @@ typedef struct bench_entrant bench_entrant;
 /* A way to exchange. `open` is collective and returns the same status on every rank. */
 typedef struct bench_method {
   grove_status (*open)(bench_entrant *e);
-  grove_status (*run)(bench_entrant *e, int64_t n); /* so many exchanges, one after the other */
-  void (*close)(bench_entrant *e);                  /* also of what is half open */
+  grove_status (*run)(bench_entrant *e); /* one exchange */
+  void (*close)(bench_entrant *e);       /* also of what is half open */
   grove_status (*report)(bench_entrant *e, grove_report *out); /* NULL: there is none */
 } bench_method;
 
@@ -134,6 +134,8 @@ void bench_wait_all(int n, MPI_Request *requests);
 
 /* What an exchange starts from. */
 void bench_fill(const bench *b, const bench_task *task);
+/* What a program does between two exchanges: reads what came, writes anew what goes. */
+void bench_use(const bench *b, const bench_task *task);
 /* How many values of this rank are not what they must be afterwards. Collective. */
 int64_t bench_wrong(const bench *b, const bench_task *task);
 

@@ -34,14 +34,12 @@ fail:
   return status;
 }
 
-static grove_status run_route(bench_entrant *e, int64_t n)
+static grove_status run_route(bench_entrant *e)
 {
   grove_status status = GROVE_OK;
   grove_op *op = ((route_state *)e->state)->op;
-  for (int64_t i = 0; i < n; i++) {
-    GROVE_TRY(grove_start(op));
-    GROVE_TRY(grove_wait(op));
-  }
+  GROVE_TRY(grove_start(op));
+  GROVE_TRY(grove_wait(op));
 fail:
   return status;
 }

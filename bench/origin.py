@@ -1,0 +1,117 @@
+"""Where figures come from, and whether what they measure has changed since.
+
+A file of figures has a comment line for each run that it has rows of:
+
+    # made RUN | date | commit | command
+
+RUN is how the rows of that run begin: machine, MPI and ranks, for instance. A commit with a + behind
+it had changes that were not committed. A section of a page that has no such file begins with the
+same words (heading).
+"""
+
+import os
+import re
+import subprocess
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MARK = "# made "
+UNKNOWN = ("-", "-", "-")
+
+# What every figure depends on, besides the file of its own cases.
+MEASURED = ["include", "src", "bench/driver", "bench/methods", "bench/peers"]
+
+
+def git(*words):
+    """What it prints; nothing where there is no git, or no repository."""
+    try:
+        done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
+                              check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def here(command):
+    """Date, commit and command of a run of now. A copy that is no repository is told its commit."""
+    commit = git("rev-parse", "--short=10", "HEAD") or os.environ.get("COMMIT", "-")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED)
+    return time.strftime("%Y-%m-%d"), commit + ("+" if changed else ""), command
+
+
+def load(path):
+    """By run, how it was made."""
+    made = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith(MARK):
+                    run, *rest = (word.strip() for word in line[len(MARK):].split("|"))
+                    made[run] = tuple(rest)
+    return made
+
+
+def marks(path, new, kept, made):
+    """The lines of a file that is about to be written: runs `new` were made like this just now,
+    those of `kept` are as the file says."""
+    before = load(path)
+    runs = {run: before.get(run, UNKNOWN) for run in kept}
+    runs.update((run, made) for run in new)
+    return "".join(f"{MARK}{' | '.join([run, *how])}\n" for run, how in sorted(runs.items()))
+
+
+def heading(made, machine):
+    date, commit, command = made
+    return f"`{command}`, {date}, at {commit}, on {machine}."
+
+
+# ---- their age ----
+
+def changes_since(commit, paths):
+    """How many commits since then, and changes that are not committed, alter these; None if git
+    does not know the commit."""
+    commit = commit.rstrip("+")
+    if commit == "-" or not git("cat-file", "-t", commit):
+        return None
+    count = int(git("rev-list", "--count", f"{commit}..HEAD", "--", *paths) or 0)
+    return count + bool(git("status", "--porcelain", "--untracked-files=no", "--", *paths))
+
+
+def words_for(changes):
+    if changes is None:
+        return "of unknown age"
+    return "up to date" if changes == 0 else f"{changes} change{'s' * (changes > 1)} since"
+
+
+def of_file(path, cases, paths):
+    """Lines about the runs of a file, those that were made together on one, and whether all is
+    well: `cases` are those that must have rows, if any."""
+    together, made = {}, load(path)
+    with open(path, encoding="utf-8") as file:
+        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    for run, how in (made or {"all": UNKNOWN}).items():
+        mine = [row for row in rows if not made or row[:len(run.split())] == run.split()]
+        missing = tuple(case for case in cases if not any(case in row for row in mine))
+        together.setdefault((how, missing), []).append(run)
+    lines, good = [], True
+    for ((date, commit, command), missing), runs in together.items():
+        changes = changes_since(commit, paths)
+        good = good and changes == 0 and not missing
+        lines.append(f"  {words_for(changes)}: {date}, {commit}, {command}")
+        lines += [f"    {run}" for run in runs]
+        if missing:
+            lines.append(f"    no figures there: {', '.join(missing)}")
+    return lines, good
+
+
+def of_section(path, name, paths):
+    """The same about a section of a page, between two marks, which begins with its heading."""
+    with open(path, encoding="utf-8") as file:
+        found = re.search(rf"^<!-- {name}\b.*-->\n+(?:`(.*)`, (\S+), at (\S+), on (\S+)\.$)?",
+                          file.read(), re.MULTILINE)
+    if not found:
+        return ["  there is no such section"], False
+    command, date, commit, machine = found.groups()
+    changes = changes_since(commit, paths) if commit else None
+    what = f": {date}, {commit}, {command}, on {machine}" if commit else ""
+    return [f"  {words_for(changes)}{what}"], changes == 0
