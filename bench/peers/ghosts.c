@@ -117,6 +117,5 @@ void bench_leaves_to_ghosts(const bench_ghosts *g, const double *leaf, double *r
 int bench_ghosts_support(const bench_spec *spec)
 {
   return strcmp(spec->type->name, "double") == 0 && bench_is_plain(spec) &&
-         spec->pattern != BENCH_PAIR && spec->buffers == 1 &&
-         spec->measure <= BENCH_SETUP;
+         spec->pattern != BENCH_PAIR && spec->buffers == 1 && spec->measure <= BENCH_SETUP;
 }

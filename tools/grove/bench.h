@@ -69,8 +69,8 @@ typedef struct bench_entrant bench_entrant;
 /* A way to exchange. `open` is collective and returns the same status on every rank. */
 typedef struct bench_method {
   grove_status (*open)(bench_entrant *e);
-  grove_status (*run)(bench_entrant *e); /* one exchange */
-  void (*close)(bench_entrant *e);       /* also of what is half open */
+  grove_status (*run)(bench_entrant *e);                       /* one exchange */
+  void (*close)(bench_entrant *e);                             /* also of what is half open */
   grove_status (*report)(bench_entrant *e, grove_report *out); /* NULL: there is none */
 } bench_method;
 
