@@ -137,15 +137,52 @@ static int is_unwanted(const grove_op *op, const grove_bound_stage *s, const gro
   return op->abandoned && flow->direct && grove_op_is_in_array(s, flow->letter);
 }
 
+/* While values are combined with what is there, one by one, the processor does not look far ahead
+ * in the ring, and waits for the lines that the sender's cache has. They are asked for a block in
+ * advance: 40 KB to random places both ways take 25 us, and without 33 (Xeon, 2026-11; 2 ranks); as
+ * much to consecutive ones of 4 ranks 33 and 51. Blocks of 0.5 to 8 KiB differ little. */
+enum { BLOCK = 4096 };
+
+static void ask_for(const char *data, int64_t begin, int64_t end)
+{
+  for (int64_t at = begin; at < end; at += GROVE_RING_LINE) __builtin_prefetch(data + at);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Of a section: the bytes of a block, or 0 where it does not pay. */
+static int64_t block_of(const grove_op *op, const grove_letter *letter)
+{
+  const grove_section *p = letter->sections;
+  if (letter->nsections > 1 || p->unit_bytes > BLOCK) return 0;
+  if (op->fields[p->field].mover.combine.way != GROVE_COMBINE_KERNEL) return 0;
+  return BLOCK / p->unit_bytes * p->unit_bytes;
+}
+
+static void unpack_piece(grove_op *op, const grove_letter *letter, int64_t at, int64_t bytes,
+                         const char *data)
+{
+  int64_t block = bytes > BLOCK ? block_of(op, letter) : 0;
+  if (block == 0) block = bytes;
+  if (block < bytes) ask_for(data, 0, block);
+  for (int64_t k = 0; k < bytes; k += block) {
+    ask_for(data, k + block, least(k + 2 * block, bytes));
+    int64_t now = least(block, bytes - k);
+    grove_op_note(op, grove_letter_unpack(op, letter, at + k, now, data + k));
+  }
+}
+
 static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
                        const char *data, int64_t bytes)
 {
   if (!data || is_unwanted(op, s, flow)) return;
-  if (flow->memory) {
+  if (flow->memory)
     memcpy(flow->memory + flow->at, data, (size_t)bytes);
-    return;
-  }
-  grove_op_note(op, grove_letter_unpack(op, letter_of(s, flow), flow->at, bytes, data));
+  else
+    unpack_piece(op, letter_of(s, flow), flow->at, bytes, data);
 }
 
 /* The answer to a piece of a fetch, made in the ring that takes it back. Not if an earlier piece
