@@ -35,7 +35,7 @@ static void touch(double *unit, int64_t width, int writes, double *sum)
 
 void bench_use(const bench *b, const bench_task *task)
 {
-  static volatile double kept;
+  static volatile double kept __attribute__((unused));
   const pattern *p = task->edges;
   double sum = 0;
   for (int64_t i = 0; i < p->nroots; i++)
