@@ -1,9 +1,11 @@
 /* The one wait: when it gives up, and when never. No clock is waited for: the beginning is moved
  * into the past instead. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "base/pause.h"
 #include "check.h"
 
 #include <limits.h>
+#include <time.h>
 
 /* A wait that began this long ago and has polled in vain more often than it spins. */
 static grove_pause waiting_since(double seconds, int spins)
@@ -15,8 +17,18 @@ static grove_pause waiting_since(double seconds, int spins)
   return p;
 }
 
+static double seconds_of_system(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void the_clock(void)
 {
+  double earlier = seconds_of_system(), between = grove_clock();
+  CHECK(earlier <= between && between <= seconds_of_system(), "the clock says %.9f at %.9f",
+        between, earlier);
   double last = grove_clock();
   for (int i = 0; i < 1000; i++) {
     double now = grove_clock();

@@ -8,6 +8,7 @@
 #include "ring.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -212,6 +213,7 @@ static place open_traced(MPI_Comm comm, const char *name)
 
 static void close_traced(place *p)
 {
+  errno = EIO; /* an error of long ago is none of the file's */
   CHECK_OK(grove_context_free(&p->ctx));
   MPI_Comm_free(&p->comm);
 }
@@ -477,6 +479,20 @@ static void is_switched_on_and_off(void)
   count_files(1);
 }
 
+/* The name that it has at the end is the file's. */
+static void changes_its_name(void)
+{
+  place p = open_traced(split(0), "before.json");
+  use(&p, "salix", 0);
+  CHECK_OK(grove_context_set(p.ctx, "trace", path_of("now.json")));
+  close_traced(&p);
+  if (world_rank() > 0) return;
+  timeline t = timeline_read("now.json");
+  check_count(&t, "wait bcast (salix)", STARTS);
+  json_free(t.all);
+  CHECK(count_files(1) == 1, "there are other files");
+}
+
 /* A rank that never frees its context: the others do not wait for ever. */
 static void does_not_wait_for_ever(void)
 {
@@ -522,6 +538,7 @@ int main(int argc, char **argv)
   fails_in_the_middle();
   has_a_file_each();
   is_switched_on_and_off();
+  changes_its_name();
   does_not_wait_for_ever();
   if (world_rank() == 0) CHECK(rmdir(folder) == 0, "the folder is not empty");
   return test_end();

@@ -93,7 +93,7 @@ typedef struct setting {
 /* Returns whether there was an allocation of this number; counts those that were missed. */
 static int trial(setting *s, int64_t number, int *missed)
 {
-  int first = 7 + (int)number, told[2] = {0, GROVE_OK};
+  int first = 7 + (int)number, told[2] = {0, GROVE_OK}, before = s->p.ctx->abandoned;
   fill(&s->arrays, first);
   grove_op *op = make_op(s->kind, s->forest, &s->arrays);
   if (s->p.rank == 0) {
@@ -111,6 +111,8 @@ static int trial(setting *s, int64_t number, int *missed)
     check_values(s->kind, &s->arrays, s->stride, first);
   }
   place_meet(&s->p, s->idle);
+  if (told[1] == GROVE_OK)
+    CHECK(s->p.ctx->abandoned == before, "what was freed is through, and not gone");
   CHECK_OK(grove_op_free(&op));
   return told[0];
 }

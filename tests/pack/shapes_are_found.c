@@ -211,9 +211,31 @@ static void stored(void)
   }
 }
 
+/* Rows of `length` slots with gaps of several sizes: whether they are worth being runs depends on
+ * their length, and not on the bytes of a unit, which cost the same in either form. */
+static void any_unit(int64_t length, grove_shape_form form)
+{
+  enum { ROWS = 50 };
+  int64_t slots[ROWS * 64], n = 0;
+  for (int64_t row = 0, at = 0; row < ROWS; row++, at += length + 1 + row * row % 3)
+    for (int64_t i = 0; i < length; i++) slots[n++] = at + i;
+  for (int64_t bytes = 1; bytes <= 1 << 16; bytes *= 4) {
+    grove_index x;
+    grove_shape s;
+    CHECK_OK(grove_index_create(n, slots, &x));
+    CHECK_OK(grove_shape_create(&x, &(grove_index){0}, bytes, &s));
+    CHECK(s.form == form, "rows of %lld units of %lld bytes: %s", (long long)length,
+          (long long)bytes, grove_shape_form_name(s.form));
+    grove_shape_free(&s);
+    grove_index_free(&x);
+  }
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "pack/shapes_are_found");
+  any_unit(2, GROVE_SHAPE_LISTED);
+  any_unit(64, GROVE_SHAPE_RUNS);
   list l = list_open();
   faces(&l);
   other_boxes(&l);
