@@ -5,8 +5,9 @@
  * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
  * come. In a reduce several contributions may meet in one root, and must be combined in the order
  * of the ranks they come from, the own one in its place: a letter that comes early waits. Integers
- * need not: the bits are the same in any order. A fetch does as a reduce; there every edge has a slot of its own, where the leaf's value gives way to what its
- * root was, and the next stage takes it back.
+ * need not: the bits are the same in any order. A fetch does as a reduce; there every edge has a
+ * slot of its own, where the leaf's value gives way to what its root was, and the next stage takes
+ * it back.
  *
  * Stages. The next one is entered as soon as all is here that it passes on; what else is to come or
  * to go in earlier ones may take its time. So several stages may be under way, but what meets in a

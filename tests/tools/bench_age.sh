@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# bench/run --age: figures say from which commit and by which command they come, a run replaces what
-# is said of itself alone, and what has changed since, or has no figures, is told. In a repository of
-# its own, with files that are measured there.
+# bench/run --age: figures say from which commit and by which command they come, a run replaces
+# what is said of itself alone, and what has changed since, or has no figures, is told. In a
+# repository of its own, with files that are measured there.
 set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash

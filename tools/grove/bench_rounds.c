@@ -2,10 +2,10 @@
  *
  * A batch is a number of exchanges of one entrant, start and wait, one after the other; its time is
  * the slowest rank's, divided by the number. Between two exchanges a rank reads what came, and
- * writes anew what it sends, as programs do; the clock stands then, and nobody waits for the others
- * with it. In a round every entrant has one batch, in an order drawn anew: what disturbs the machine
- * for a while disturbs all of them. The median over the rounds is the result, its 95 % interval that
- * of order statistics: as many rounds may lie below the median as coins show heads.
+ * writes anew what it sends, as programs do; the clock stands then, and nobody waits for the
+ * others with it. In a round every entrant has one batch, in an order drawn anew: what disturbs the
+ * machine for a while disturbs all of them. The median over the rounds is the result, its 95 %
+ * interval that of order statistics: as many rounds may lie below the median as coins show heads.
  */
 #include "grove/bench.h"
 
