@@ -15,11 +15,9 @@ BY_SIZE = {"pair": "arrays from malloc", "alloc": "arrays from grove_alloc"}  # 
 
 def grid():
     """Of each case its size, what is measured, and the peers."""
-    with open(GRID, encoding="utf-8") as file:
-        lines = [line.partition("#")[0].split() for line in file]
-    return {words[0]: {"size": float(words[5]), "measure": words[8],
-                       "peers": {word.split("/")[1].split(":")[0] for word in words[9:]}}
-            for words in lines if words}
+    return {name: {"size": float(words[5]), "measure": words[8],
+                   "peers": {word.split("/")[1].split(":")[0] for word in words[9:]}}
+            for name, words in r.grid(GRID).items()}
 
 
 def of_one_machine(rows):

@@ -152,6 +152,15 @@ def cores():
     return len(distinct) or len(usable)
 
 
+def grid(path):
+    """The words of each case of a grid, by its name; none where there is no such file."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        lines = [line.partition("#")[0].split() for line in file]
+    return {words[0]: words for words in lines if words}
+
+
 # ---- committed figures ----
 
 def load(path):

@@ -67,7 +67,7 @@ void bench_case_fill(bench_case *c);
 int64_t bench_case_wrong(const bench_case *c);
 
 /* What a program does between two exchanges: reads what the last one brought, and writes anew what
- * the next one sends. Other values, so that bench_case_wrong has nothing to say afterwards. */
+ * the next one sends. With other values: bench_case_wrong knows only those of bench_case_fill. */
 void bench_case_use(const bench_case *c, int buffer);
 
 /* The graphs of a case (graph.c). */

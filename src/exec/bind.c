@@ -262,6 +262,7 @@ static int needs_order(const grove_op *op)
 static grove_status make_stages(grove_op *op)
 {
   grove_status status = GROVE_OK;
+  int in_order = needs_order(op);
   GROVE_NEW(op->stages, op->wiring->nstages);
   op->nstages = op->wiring->nstages;
   for (int s = 0; s < op->nstages; s++) {
@@ -269,7 +270,7 @@ static grove_status make_stages(grove_op *op)
     bound->wired = &op->wiring->stages[s];
     bound->nreceives = bound->wired->nreceives;
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
-    bound->ordered = bound->wired->ordered && needs_order(op);
+    bound->ordered = bound->wired->ordered && in_order;
     bound->has_own = bound->wired->has_own;
     bound->nforwards = bound->wired->nforwards;
     GROVE_NEW(bound->staging, bound->wired->nletters);
