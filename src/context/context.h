@@ -147,6 +147,21 @@ grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
  * network, MPI and shape. "" where there is no place for it. */
 void grove_context_profile_path(const grove_context *ctx, char *out, size_t room);
 
+/* ---- what a context needs of folders above this one (library.c) ---- */
+
+typedef struct grove_services {
+  /* The option machine=measure: gives the context a machine, if it has none. Agreed by all. */
+  grove_status (*measure)(grove_context *ctx);
+} grove_services;
+
+extern const grove_services grove_library;
+
+/* Now there is something to price. Agreed by all. */
+static inline grove_status grove_context_need_machine(grove_context *ctx)
+{
+  return ctx->machine ? GROVE_OK : grove_library.measure(ctx);
+}
+
 /* ---- memory that others map, above all that of grove_alloc (alloc.c) ---- */
 
 /* After a step for which every rank posted a notice: all ranks of a host map what the notices tell

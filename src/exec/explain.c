@@ -2,7 +2,6 @@
  */
 #include "base/options.h"
 #include "forest/forest.h"
-#include "measure/measure.h"
 #include "route/choose.h"
 #include "route/print.h"
 
@@ -83,7 +82,7 @@ static grove_status explain(const grove_forest *f, size_t unit_bytes, FILE *file
   grove_survey *survey = NULL;
   grove_choice choice;
   GROVE_TRY(check_together(f->ctx, unit_bytes, file));
-  GROVE_TRY(grove_measure_if_due(f->ctx));
+  GROVE_TRY(grove_context_need_machine(f->ctx));
   GROVE_TRY(grove_survey_create(f, 1, &survey));
   GROVE_TRY(grove_route_explain(survey, &question, &choice));
   if (f->ctx->rank == 0) mine = print(f, &choice, question.unit_bytes, file);

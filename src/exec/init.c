@@ -1,5 +1,4 @@
 #include "exec/op.h"
-#include "measure/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +132,7 @@ static grove_status make_first(grove_context *ctx, const char *call, grove_statu
   product made = {.signature = 1};
   grove_sentence before;
   int rewired = 0;
-  GROVE_TRY(grove_measure_if_due(ctx));
+  GROVE_TRY(grove_context_need_machine(ctx));
   double since = grove_trace_clock(ctx);
   if (mine == GROVE_OK) mine = prepare(call, n, requests, &made);
   mine = grove_routing_find(ctx, mine, made.signature, n, requests, made.keys, routing);

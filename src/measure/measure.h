@@ -49,8 +49,7 @@ void grove_points_free(grove_points *points);
 grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove_points *points,
                            grove_machine **out);
 
-/* The option machine=measure: now there is something to price, and if nobody measured yet, this
- * does. Agreed by all. */
+/* The option machine=measure: gives the context a machine, if it has none. Agreed by all. */
 grove_status grove_measure_if_due(grove_context *ctx);
 
 /* The file in which `machine=auto` looks for the profile of this machine; "" where there is no
