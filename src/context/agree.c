@@ -43,6 +43,12 @@ fail:
   return status;
 }
 
+/* Without shared memory between the ranks of a node there is none between their words either. */
+static int uses_board(const grove_context *ctx)
+{
+  return ctx->board.seats && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
+}
+
 grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const int64_t *values,
                                    int n, grove_agreement *out)
 {
@@ -56,17 +62,40 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   /* As many values in every step: ranks that are in different calls must not confuse MPI. */
   for (int i = 0; i < GROVE_STEP_VALUES; i++) s->in[1 + i] = i < n ? values[i] : 0;
-  GROVE_TRY_MPI(MPI_Iallreduce(s->in, s->out, GROVE_STEP_VALUES + 1, MPI_INT64_T, MPI_MAX,
-                               ctx->comm, &out->request));
+  out->by_board = uses_board(ctx);
+  if (out->by_board)
+    grove_board_begin(&ctx->board, s->in);
+  else
+    GROVE_TRY_MPI(MPI_Iallreduce(s->in, s->out, GROVE_STEP_VALUES + 1, MPI_INT64_T, MPI_MAX,
+                                 ctx->comm, &out->request));
 fail:
   return status;
+}
+
+grove_status grove_agreement_test(grove_context *ctx, grove_agreement *a, int *done)
+{
+  grove_status status = GROVE_OK;
+  if (!a->by_board) {
+    GROVE_TRY_MPI(MPI_Test(&a->request, done, MPI_STATUS_IGNORE));
+    return GROVE_OK;
+  }
+  GROVE_TRY(grove_board_test(&ctx->board, done));
+  if (!*done && ++a->tests > (unsigned)ctx->spins && a->tests % GROVE_NUDGE_EVERY == 0)
+    grove_context_nudge(ctx);
+fail:
+  return status;
+}
+
+static grove_status test_agreement(grove_context *ctx, void *self, int *done)
+{
+  return grove_agreement_test(ctx, self, done);
 }
 
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values)
 {
   grove_status status = GROVE_OK;
-  int64_t result[GROVE_STEP_VALUES + 1];
-  GROVE_TRY(finish(ctx, &a->request, result, a->n + 1));
+  const int64_t *result = a->by_board ? ctx->board.values : ctx->step.out;
+  GROVE_TRY(grove_context_wait_for(ctx, test_agreement, a));
   if (a->mine != GROVE_OK) grove_error_set(a->mine, a->sentence);
   if (result[0] > 0) return share_failure(ctx, a->mine, ctx->size - (int)result[0]);
   for (int i = 0; i < a->n; i++) values[i] = result[1 + i];

@@ -12,6 +12,7 @@
 #include "base/pause.h"
 #include "base/status.h"
 #include "context/arena.h"
+#include "context/board.h"
 #include "context/helper.h"
 #include "model/machine.h"
 #include "topo/topo.h"
@@ -58,13 +59,14 @@ enum {
   GROVE_TAG_TRACE = 7,
   GROVE_TAG_NOBODY = 8, /* no message has it */
   GROVE_TAG_SEAT = 9,
-  GROVE_TAG_FIRST = 10
+  GROVE_TAG_BOARD = 10,
+  GROVE_TAG_FIRST = 11
 };
 
 /* What a collective step sends and receives. It is part of the context, so that a rank cannot find
  * itself without memory for it while the others are in the step already; and after a timeout, when
  * MPI may still write to it, the context is left where it is. */
-enum { GROVE_STEP_VALUES = 8, GROVE_STEP_BYTES = 1 << 14 };
+enum { GROVE_STEP_VALUES = GROVE_BOARD_VALUES - 1, GROVE_STEP_BYTES = 1 << 14 };
 typedef struct grove_step {
   int64_t in[GROVE_STEP_VALUES + 1], out[GROVE_STEP_VALUES + 1];
   char text[GROVE_STEP_BYTES];
@@ -113,7 +115,8 @@ struct grove_context {
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
-  grove_step step; /* of the one collective step under way */
+  grove_step step;   /* of the one collective step under way */
+  grove_board board; /* what makes it faster, where every host has an arena */
 };
 
 /* A context is shared by all that was made from it. */
@@ -273,6 +276,10 @@ void grove_context_progress(grove_context *ctx);
 enum { GROVE_NUDGE_EVERY = 8 }; /* polls in vain of a rank that does not spin */
 void grove_context_nudge(grove_context *ctx);
 
+/* Polls until something is done, of which `poll` tells. This rank's failure. */
+typedef grove_status grove_poll(grove_context *ctx, void *self, int *done);
+grove_status grove_context_wait_for(grove_context *ctx, grove_poll *poll, void *self);
+
 /* Polls until `request` is complete. After a timeout the request and the buffers it uses must be
  * left alone for ever. This rank's failure. */
 grove_status grove_context_wait(grove_context *ctx, MPI_Request *request);
@@ -288,9 +295,11 @@ grove_status grove_context_time_out(grove_context *ctx);
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
 /* The same in two halves, for who has other things to look after meanwhile: begun by all ranks, and
- * over when `request` is complete, which the end waits for. */
+ * over when a test says so, which the end waits for. */
 typedef struct grove_agreement {
+  int by_board; /* else by: */
   MPI_Request request;
+  unsigned tests; /* in vain */
   int n;
   grove_status mine;
   char sentence[GROVE_SENTENCE_BYTES];
@@ -298,6 +307,7 @@ typedef struct grove_agreement {
 
 grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const int64_t *values,
                                    int n, grove_agreement *out);
+grove_status grove_agreement_test(grove_context *ctx, grove_agreement *a, int *done);
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values);
 
 /* Rank `from` tells all ranks `bytes` bytes. A rank that has no memory for them passes NULL: it

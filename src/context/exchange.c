@@ -398,7 +398,7 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
       if (entered && mine == GROVE_OK) mine = heed(e);
       if (entered) GROVE_TRY(grove_agreement_begin(e->ctx, mine, values, n, agreement));
     } else {
-      GROVE_TRY_MPI(MPI_Test(&agreement->request, &done, MPI_STATUS_IGNORE));
+      GROVE_TRY(grove_agreement_test(e->ctx, agreement, &done));
       if (done) return GROVE_OK;
     }
     GROVE_TRY(take(e, &came));

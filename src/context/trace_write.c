@@ -201,7 +201,8 @@ static int meet(grove_context *ctx, grove_status mine, grove_status *agreed)
   if (*agreed != GROVE_OK) return 0;
   grove_pause_begin(&pause, ctx->spins);
   for (int done = 0;;) {
-    MPI_Request_get_status(agreement.request, &done, MPI_STATUS_IGNORE);
+    *agreed = grove_agreement_test(ctx, &agreement, &done);
+    if (*agreed != GROVE_OK) return 0;
     if (done) break;
     if (grove_pause_expired(&pause, ctx->trace->patience_seconds)) return 0;
     grove_pause_step(&pause);

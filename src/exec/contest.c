@@ -94,8 +94,8 @@ static void begin_vote(grove_contest *c)
 {
   grove_context *ctx = c->op->ctx;
   c->voting = 1;
-  c->vote.tag = grove_context_stage_tag(ctx, c->wiring->tag, GROVE_STAGE_VOTE);
-  c->vote.n = 2 * TIMED;
+  c->vote.rounds.tag = grove_context_stage_tag(ctx, c->wiring->tag, GROVE_STAGE_VOTE);
+  c->vote.rounds.n = 2 * TIMED;
   c->vote.over = vote_is_over;
   grove_vote_begin(ctx, &c->vote);
 }
@@ -113,8 +113,8 @@ int grove_contest_end_start(grove_op *op, double now)
   grove_contest *c = op->contest;
   int k = c->start - 1 - WARM_UPS;
   if (k >= 0 && k < TIMED) {
-    c->vote.known[2 * k] = nanoseconds(op->ctx, op->since);
-    c->vote.known[2 * k + 1] = nanoseconds(op->ctx, now);
+    c->vote.rounds.known[2 * k] = nanoseconds(op->ctx, op->since);
+    c->vote.rounds.known[2 * k + 1] = nanoseconds(op->ctx, now);
   }
   if (c->start == LAST) begin_vote(c);
   c->held = c->start == DECISION && c->voting;
@@ -147,7 +147,7 @@ static int64_t usual_time(const grove_contest *c, int turn)
   int n = 0;
   for (int k = 0; k < TIMED; k++)
     if (turn_of(WARM_UPS + k + 1) == turn)
-      times[n++] = c->vote.known[2 * k + 1] - c->vote.known[2 * k];
+      times[n++] = c->vote.rounds.known[2 * k + 1] - c->vote.rounds.known[2 * k];
   qsort(times, (size_t)n, sizeof *times, ascending);
   return times[(n - 1) / 2] + times[n / 2];
 }

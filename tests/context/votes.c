@@ -33,10 +33,10 @@ static ballot *begin(const place *p, uint64_t seed, int number, int n)
 {
   ballot *b = need(sizeof *b);
   memset(b, 0, sizeof *b);
-  b->vote.tag = TAG + number;
-  b->vote.n = n;
+  b->vote.rounds.tag = TAG + number;
+  b->vote.rounds.n = n;
   b->vote.over = note;
-  for (int i = 0; i < n; i++) b->vote.known[i] = say(seed, p->rank, i);
+  for (int i = 0; i < n; i++) b->vote.rounds.known[i] = say(seed, p->rank, i);
   grove_vote_begin(p->ctx, &b->vote);
   return b;
 }
@@ -49,12 +49,12 @@ static void finish(const place *p, uint64_t seed, ballot *b)
     grove_context_progress(p->ctx);
     grove_pause_step(&pause);
   }
-  for (int i = 0; i < b->vote.n; i++) {
+  for (int i = 0; i < b->vote.rounds.n; i++) {
     int64_t most = INT64_MIN;
     for (int r = 0; r < p->size; r++)
       if (say(seed, r, i) > most) most = say(seed, r, i);
-    CHECK(b->vote.known[i] == most, "number %d is %lld, not %lld", i, (long long)b->vote.known[i],
-          (long long)most);
+    CHECK(b->vote.rounds.known[i] == most, "number %d is %lld, not %lld", i,
+          (long long)b->vote.rounds.known[i], (long long)most);
   }
   free(b);
 }
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     rng mine = rng_from(test_seed() + (uint64_t)i, (uint64_t)world_rank());
     uint64_t seed = test_seed() + 1000 * (uint64_t)i;
     several(p, seed, &mine);
-    for (int k = 0; k < 3; k++) finish(p, seed, begin(p, seed, 0, GROVE_VOTE_MOST));
+    for (int k = 0; k < 3; k++) finish(p, seed, begin(p, seed, 0, GROVE_ROUNDS_VALUES));
   }
   places_free(&all);
   return test_end();
