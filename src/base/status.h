@@ -59,6 +59,26 @@
                 (long long)(count), sizeof *(pointer), #pointer);                                  \
   } while (0)
 
+/* Points several pointers at zeroed arrays of one allocation, which is freed by the first of them:
+ *
+ *     GROVE_NEW_ALL(GROVE_WISH(x, nx), GROVE_WISH(y, ny));
+ */
+#define GROVE_NEW_ALL(...)                                                                         \
+  do {                                                                                             \
+    const grove_wish wishes_[] = {__VA_ARGS__};                                                    \
+    GROVE_TRY(grove_make_all((int)(sizeof wishes_ / sizeof *wishes_), wishes_));                   \
+  } while (0)
+
+typedef struct grove_wish {
+  void *pointer; /* at the pointer */
+  size_t count, bytes;
+} grove_wish;
+
+#define GROVE_WISH(pointer, count)                                                                 \
+  {                                                                                                \
+    &(pointer), (size_t)(count), sizeof *(pointer)                                                 \
+  }
+
 /* A sentence never grows beyond this: it must travel between ranks. */
 enum { GROVE_SENTENCE_BYTES = 1024 };
 
@@ -88,11 +108,15 @@ typedef struct grove_sentence {
 void grove_error_keep(grove_sentence *out);
 void grove_error_restore(const grove_sentence *kept);
 
+/* As much of a text as there is room for. */
+void grove_copy_text(char *out, size_t room, const char *text);
+
 /* Was MPI_Finalize called? Much may still be freed then, but nothing of MPI's. */
 int grove_mpi_is_gone(void);
 
 /* calloc, with a size of at least one byte. */
 void *grove_memory(size_t count, size_t bytes);
+grove_status grove_make_all(int n, const grove_wish *wishes);
 
 /* malloc, likewise. */
 void *grove_room(size_t count, size_t bytes);

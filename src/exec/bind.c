@@ -273,10 +273,10 @@ static grove_status make_stages(grove_op *op)
     bound->ordered = bound->wired->ordered && in_order;
     bound->has_own = bound->wired->has_own;
     bound->nforwards = bound->wired->nforwards;
-    GROVE_NEW(bound->staging, bound->wired->nletters);
-    GROVE_NEW(bound->saved, bound->wired->nletters);
-    GROVE_NEW(bound->arrived, bound->nreceives);
-    GROVE_NEW(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out);
+    GROVE_NEW_ALL(GROVE_WISH(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out),
+                  GROVE_WISH(bound->staging, bound->wired->nletters),
+                  GROVE_WISH(bound->saved, bound->wired->nletters),
+                  GROVE_WISH(bound->arrived, bound->nreceives));
   }
 fail:
   return status;
@@ -455,13 +455,10 @@ void grove_op_destroy(grove_op *op)
     grove_bound_stage *s = &op->stages[k];
     grove_carrier_free(&s->carrier);
     for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) free_flow(s, flow);
-    free(s->flows);
     for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
     for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);
     free(s->saved_keeps);
-    free(s->saved);
-    free(s->staging);
-    free(s->arrived);
+    free(s->flows); /* and the other arrays */
   }
   free(op->stages);
   free(op->memory);

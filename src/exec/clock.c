@@ -66,10 +66,10 @@ grove_status grove_wiring_open_account(const grove_op *op, double since)
   grove_status status = GROVE_OK;
   grove_wiring *wiring = op->wiring;
   char forests[256];
-  name_forests(op, forests, sizeof forests);
-  if (op->ctx->options.log == GROVE_LOG_SUMMARY) GROVE_TRY(open_tally(wiring, forests));
-  if (grove_trace_is_on(op->ctx))
-    open_subject(wiring, forests, op->fields[0].request.forest->serial, since);
+  int counted = op->ctx->options.log == GROVE_LOG_SUMMARY, traced = grove_trace_is_on(op->ctx);
+  if (counted || traced) name_forests(op, forests, sizeof forests);
+  if (counted) GROVE_TRY(open_tally(wiring, forests));
+  if (traced) open_subject(wiring, forests, op->fields[0].request.forest->serial, since);
   wiring->account.kept = wiring->account.counted || wiring->account.traced;
   wiring->timed = wiring->account.kept;
 fail:

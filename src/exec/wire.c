@@ -93,10 +93,10 @@ static grove_status add_keep(const grove_wiring *wiring, int k, const grove_stag
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0};
-  GROVE_TRY(make_section(wiring, k, &stage->keep_from, &none, &w->keeps[2 * w->nkeeps]));
-  GROVE_TRY(make_section(wiring, k, &stage->keep_to, &none, &w->keeps[2 * w->nkeeps + 1]));
+  grove_section *pair = &w->keeps[2 * w->nkeeps++];
+  GROVE_TRY(make_section(wiring, k, &stage->keep_from, &none, &pair[0]));
+  GROVE_TRY(make_section(wiring, k, &stage->keep_to, &none, &pair[1]));
   w->answers |= !grove_array_is_users(stage->keep_to.array);
-  w->nkeeps++;
 fail:
   return status;
 }
@@ -113,9 +113,6 @@ static int keep_stage(const grove_lane *lane, int s)
 static grove_status make_keeps(const grove_wiring *wiring, int s, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
-  int most = 0;
-  for (int k = 0; k < wiring->nlanes; k++) most += wiring->lanes[k].plan->nstages;
-  GROVE_NEW(w->keeps, 2 * most);
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_op_keep */
@@ -126,6 +123,13 @@ static grove_status make_keeps(const grove_wiring *wiring, int s, grove_wired_st
   }
 fail:
   return status;
+}
+
+static int count_plan_stages(const grove_wiring *wiring)
+{
+  int n = 0;
+  for (int k = 0; k < wiring->nlanes; k++) n += wiring->lanes[k].plan->nstages;
+  return n;
 }
 
 static int count_slips(const grove_wiring *wiring, int s)
@@ -156,13 +160,10 @@ static grove_status make_stage(const grove_wiring *wiring, int s, grove_wired_st
   int most = count_slips(wiring, s);
   slip *slips = NULL;
   GROVE_NEW(slips, most);
-  GROVE_NEW(w->letters, most);
-  GROVE_NEW(w->sections, most);
-  GROVE_NEW(w->via, most);
-  GROVE_NEW(w->way, most);
-  GROVE_NEW(w->p2p, most);
-  GROVE_NEW(w->carried, most);
-  GROVE_NEW(w->flows, most);
+  GROVE_NEW_ALL(GROVE_WISH(w->letters, most), GROVE_WISH(w->sections, most),
+                GROVE_WISH(w->via, most), GROVE_WISH(w->way, most), GROVE_WISH(w->p2p, most),
+                GROVE_WISH(w->carried, most), GROVE_WISH(w->flows, most),
+                GROVE_WISH(w->keeps, 2 * count_plan_stages(wiring)));
   for (int sends = 0; sends < 2; sends++) {
     int n = list_slips(wiring, s, sends, slips);
     GROVE_TRY(write_letters(wiring, slips, n, !sends, w));
@@ -385,10 +386,8 @@ static grove_status make_rings(grove_wiring *wiring)
     most += wiring->stages[s].nletters;
     sections += wiring->stages[s].nsections;
   }
-  GROVE_NEW(t.sends, most);
-  GROVE_NEW(t.receives, most);
-  GROVE_NEW(t.views, sections);
-  GROVE_NEW(t.area_bytes, wiring->nlanes);
+  GROVE_NEW_ALL(GROVE_WISH(t.sends, most), GROVE_WISH(t.receives, most),
+                GROVE_WISH(t.views, sections), GROVE_WISH(t.area_bytes, wiring->nlanes));
   grove_shm_plan plan = {.nsends = list_messages(wiring, 1, &t),
                          .nreceives = list_messages(wiring, 0, &t),
                          .sends = t.sends,
@@ -402,10 +401,7 @@ static grove_status make_rings(grove_wiring *wiring)
   if (!wiring->uses_hubs) plan.nareas = 0;
   GROVE_TRY(grove_shm_create(wiring->ctx, &plan, &wiring->shm));
 fail:
-  free(t.sends);
-  free(t.receives);
-  free(t.views);
-  free(t.area_bytes);
+  free(t.sends); /* and the others */
   return status;
 }
 
@@ -505,25 +501,19 @@ fail:
 
 /* ---- the end ---- */
 
-static void free_sections(int n, grove_section *sections)
+static void free_shapes(int n, grove_section *sections)
 {
-  for (int i = 0; sections && i < n; i++) grove_shape_free(&sections[i].shape);
-  free(sections);
+  for (int i = 0; i < n; i++) grove_shape_free(&sections[i].shape);
 }
 
 void grove_wiring_unwire(grove_wiring *wiring)
 {
   for (int s = 0; wiring->stages && s < wiring->nstages; s++) {
     grove_wired_stage *w = &wiring->stages[s];
-    free_sections(w->nsections, w->sections);
-    free_sections(2 * w->nkeeps, w->keeps);
-    free(w->letters);
-    free(w->via);
-    free(w->way);
-    free(w->p2p);
-    free(w->carried);
+    free_shapes(w->nsections, w->sections);
+    free_shapes(2 * w->nkeeps, w->keeps);
     grove_carriage_free(&w->carriage);
-    free(w->flows);
+    free(w->letters); /* and all its other arrays */
   }
   free(wiring->stages);
   free(wiring->pulled);

@@ -108,7 +108,7 @@ grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request 
   }
   GROVE_TRY(grove_wiring_lay(wiring));
   wiring->price = grove_wiring_predict(wiring);
-  snprintf(wiring->machine, sizeof wiring->machine, "%s", ctx->machine ? ctx->machine->name : "");
+  grove_copy_text(wiring->machine, sizeof wiring->machine, ctx->machine ? ctx->machine->name : "");
   *out = wiring;
   return GROVE_OK;
 fail:

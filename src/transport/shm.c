@@ -190,8 +190,7 @@ static grove_status lay_out_block(grove_shm *shm, const grove_shm_plan *plan)
   grove_status status = GROVE_OK;
   int64_t *areas = NULL;
   int needed = plan->nsends > 0 || plan->nareas > 0;
-  GROVE_NEW(areas, plan->nareas);
-  if (plan->nareas > 0) GROVE_NEW(shm->areas, plan->nareas);
+  if (plan->nareas > 0) GROVE_NEW(areas, plan->nareas);
   if (needed) {
     int64_t bytes = lay_out(NULL, shm, plan, areas);
     shm->usable = take_block(shm, bytes);
@@ -208,16 +207,12 @@ fail:
 }
 
 /* What is needed of the messages later. */
-static grove_status copy_messages(int n, const grove_shm_message *from, grove_shm_message **out)
+static void copy_messages(int n, const grove_shm_message *from, grove_shm_message *out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(*out, n);
   for (int i = 0; i < n; i++) {
-    (*out)[i] = from[i];
-    (*out)[i].views = NULL;
+    out[i] = from[i];
+    out[i].views = NULL;
   }
-fail:
-  return status;
 }
 
 grove_status grove_shm_create(grove_context *ctx, const grove_shm_plan *plan, grove_shm **out)
@@ -226,12 +221,13 @@ grove_status grove_shm_create(grove_context *ctx, const grove_shm_plan *plan, gr
   grove_shm *shm = NULL;
   GROVE_NEW(shm, 1);
   shm->ctx = ctx;
-  GROVE_NEW(shm->writers, plan->nsends);
-  GROVE_NEW(shm->pushes, plan->nsends);
-  GROVE_NEW(shm->readers, plan->nreceives);
-  GROVE_NEW(shm->pulls, plan->nreceives);
-  GROVE_TRY(copy_messages(plan->nsends, plan->sends, &shm->sends));
-  GROVE_TRY(copy_messages(plan->nreceives, plan->receives, &shm->receives));
+  GROVE_NEW_ALL(GROVE_WISH(shm->writers, plan->nsends), GROVE_WISH(shm->readers, plan->nreceives),
+                GROVE_WISH(shm->pushes, plan->nsends), GROVE_WISH(shm->pulls, plan->nreceives),
+                GROVE_WISH(shm->sends, plan->nsends), GROVE_WISH(shm->receives, plan->nreceives),
+                GROVE_WISH(shm->areas, plan->nareas));
+  if (plan->nareas == 0) shm->areas = NULL;
+  copy_messages(plan->nsends, plan->sends, shm->sends);
+  copy_messages(plan->nreceives, plan->receives, shm->receives);
   shm->nsends = plan->nsends;
   shm->nreceives = plan->nreceives;
   shm->usable = 1;
@@ -404,13 +400,7 @@ void grove_shm_free(grove_shm **pointer)
     leave(shm);
   for (int i = 0; shm->pushes && i < shm->nsends; i++) free(shm->pushes[i].sections);
   for (int i = 0; shm->pulls && i < shm->nreceives; i++) free(shm->pulls[i].sections);
-  free(shm->pushes);
-  free(shm->pulls);
-  free(shm->areas);
-  free(shm->writers);
-  free(shm->readers);
-  free(shm->sends);
-  free(shm->receives);
+  free(shm->writers); /* and the other arrays */
   free(shm);
   *pointer = NULL;
 }
