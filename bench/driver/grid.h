@@ -20,6 +20,7 @@ typedef enum bench_measure {
   BENCH_INIT,      /* time to bind an exchange that is set up to its arrays */
   BENCH_MEMORY,    /* bytes that a graph keeps once it is set up, by edge */
   BENCH_GROWTH,    /* bytes that an edge more makes it keep */
+  BENCH_BOUND,     /* bytes that an operation keeps, the first of its kind on a graph, by edge */
   BENCH_OVERLAP    /* how much of an exchange hides behind computing */
 } bench_measure;
 

@@ -120,13 +120,19 @@ static double bytes_in_use(void)
 #endif
 }
 
-/* What all ranks keep of a case's graph. Rounding to pages, as malloc does for large blocks, would
- * blur the count of bytes; the change lasts, so the cases of memory stand last in the grid. */
-static double count_memory(const bench_method *method, bench_case *c)
+/* Rounding to pages, as malloc does for large blocks, would blur the count of bytes; the change
+ * lasts, so the cases of memory stand last in the grid. */
+static void count_exactly(void)
 {
 #ifdef BENCH_HAVE_MALLINFO2
   mallopt(M_MMAP_MAX, 0);
 #endif
+}
+
+/* What all ranks keep of a case's graph. */
+static double count_memory(const bench_method *method, bench_case *c)
+{
+  count_exactly();
   method->tear_down(method->set_up(c)); /* what is made once a case is not what is counted */
   double before = bytes_in_use();
   void *state = method->set_up(c);
@@ -149,6 +155,21 @@ static double count_growth(const bench_entrant *e)
   return bytes / edges;
 }
 
+/* What all ranks keep of the first operation on a graph: itself, and what the graph keeps for its
+ * kind. */
+static double count_bound(const bench_entrant *e)
+{
+  count_exactly();
+  void *state = e->method->set_up(e->c);
+  double before = bytes_in_use();
+  e->method->init(state);
+  double bytes = bytes_in_use() - before;
+  e->method->fini(state);
+  e->method->tear_down(state);
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, e->c->comm);
+  return bytes / (double)bench_case_edges(e->c);
+}
+
 static double sample(bench_entrant *e, int round)
 {
   MPI_Barrier(e->c->comm);
@@ -158,6 +179,7 @@ static double sample(bench_entrant *e, int round)
   case BENCH_SETUP: return time_setup(e);
   case BENCH_INIT: return time_init(e);
   case BENCH_GROWTH: return count_growth(e);
+  case BENCH_BOUND: return count_bound(e);
   case BENCH_OVERLAP: return bench_overlap_sample(e, round);
   case BENCH_MEMORY: break;
   }
