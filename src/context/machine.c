@@ -1,9 +1,11 @@
-/* Which machine a context prices its operations on. Rank 0 finds the profile, as text; all read it.
+/* Which machine a context prices its operations on. Rank 0 finds the profile, as text; all read it,
+ * unless it is the one that they read for the context before.
  */
 #include "context/context.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -50,6 +52,61 @@ void grove_context_profile_path(const grove_context *ctx, char *out, size_t room
     *out = '\0';
 }
 
+/* ---- profiles as text ---- */
+
+/* What rank 0 has, or has told. */
+typedef struct profile {
+  char *text;
+  int64_t bytes;
+  int64_t sum; /* positive; of another text it is another one */
+} profile;
+
+static int64_t sum_of(const char *text, int64_t bytes)
+{
+  uint64_t sum = 14695981039346656037u; /* FNV-1a */
+  for (int64_t i = 0; i < bytes; i++) sum = (sum ^ (unsigned char)text[i]) * 1099511628211u;
+  return (int64_t)(sum >> 2) + 1;
+}
+
+/* The last that this process has read, for all its contexts. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  int64_t bytes, sum;
+  grove_machine *machine;
+} last;
+
+static grove_machine *recall(const profile *p)
+{
+  pthread_mutex_lock(&mutex);
+  int same = last.machine && last.bytes == p->bytes && last.sum == p->sum;
+  grove_machine *machine = same ? grove_machine_hold(last.machine) : NULL;
+  pthread_mutex_unlock(&mutex);
+  return machine;
+}
+
+static void remember(const profile *p, grove_machine *machine)
+{
+  pthread_mutex_lock(&mutex);
+  grove_machine *before = last.machine;
+  last.bytes = p->bytes;
+  last.sum = p->sum;
+  last.machine = grove_machine_hold(machine);
+  pthread_mutex_unlock(&mutex);
+  grove_machine_free(&before);
+}
+
+/* This rank's failure. */
+static grove_status read_profile(const profile *p, const char *file, grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  *out = recall(p);
+  if (*out) return GROVE_OK;
+  GROVE_TRY(grove_profile_read(p->text, (size_t)p->bytes, file, out));
+  remember(p, *out);
+fail:
+  return status;
+}
+
 /* ---- finding one ---- */
 
 /* For a machine that nobody has measured: one of its kind. */
@@ -59,35 +116,54 @@ static const char *similar_machine(void)
   return strcmp(network, "tcp") == 0 ? "tcp-10g" : network;
 }
 
-/* On rank 0. NULL without an error: to be measured later. */
-static grove_status look_for(const grove_context *ctx, grove_machine **out)
+/* The profile of this name, if it is one. */
+static grove_status open_profile(const char *name_or_path, profile *out)
+{
+  grove_status status = GROVE_OK;
+  grove_machine *machine = NULL;
+  size_t length = 0;
+  profile p = {0};
+  GROVE_TRY(grove_machine_text(name_or_path, &p.text, &length));
+  p.bytes = (int64_t)length;
+  p.sum = sum_of(p.text, p.bytes);
+  GROVE_TRY(read_profile(&p, name_or_path, &machine));
+  *out = p;
+  p.text = NULL;
+fail:
+  free(p.text);
+  grove_machine_free(&machine);
+  return status;
+}
+
+/* On rank 0. None without an error: to be measured later. */
+static grove_status look_for(const grove_context *ctx, profile *out)
 {
   const char *wanted = ctx->options.machine;
   char path[1024];
   grove_sentence before;
-  *out = NULL;
   if (strcasecmp(wanted, "measure") == 0) return GROVE_OK;
-  if (strcasecmp(wanted, "auto") != 0) return grove_machine_open(wanted, out);
+  if (strcasecmp(wanted, "auto") != 0) return open_profile(wanted, out);
   grove_context_profile_path(ctx, path, sizeof path);
   /* A file that is not there or damaged was not asked for: programs run on without it, and the
    * report names the machine that is used. */
   grove_error_keep(&before);
-  if (*path && grove_machine_open(path, out) == GROVE_OK) return GROVE_OK;
+  if (*path && open_profile(path, out) == GROVE_OK) return GROVE_OK;
   grove_error_restore(&before);
-  return grove_machine_open(similar_machine(), out);
+  return open_profile(similar_machine(), out);
 }
 
-/* Text of a machine, which the caller frees. */
-static grove_status print_machine(const grove_machine *m, char **text, int64_t *bytes)
+/* The text is the caller's to free. */
+static grove_status print_machine(const grove_machine *m, profile *out)
 {
   grove_status status = GROVE_OK;
   size_t length = 0;
-  FILE *file = open_memstream(text, &length);
+  FILE *file = open_memstream(&out->text, &length);
   GROVE_CHECK(file, GROVE_ERR_MEMORY, "no memory for the text of a profile");
   status = grove_profile_print(m, file);
   GROVE_CHECK(fclose(file) == 0 && status == GROVE_OK, GROVE_ERR_MEMORY,
               "no memory for the text of a profile");
-  *bytes = (int64_t)length;
+  out->bytes = (int64_t)length;
+  out->sum = sum_of(out->text, out->bytes);
 fail:
   return status;
 }
@@ -102,33 +178,56 @@ static grove_status refuse_option(void)
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s", why);
 }
 
+/* Gives all ranks the text that rank 0 has, and the machine. Agreed by all. */
+static grove_status tell_text(grove_context *ctx, profile *p, grove_machine **machine)
+{
+  grove_status status = GROVE_OK, mine = GROVE_OK;
+  if (!p->text) p->text = grove_room((size_t)p->bytes, 1);
+  GROVE_TRY(grove_context_tell(ctx, p->text, (int)p->bytes, 0));
+  if (!*machine)
+    mine = p->text ? read_profile(p, "(rank 0's)", machine)
+                   : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+fail:
+  return status;
+}
+
+/* The machine of rank 0's profile, on all ranks; NULL where there is none. On other ranks
+ * `p` is empty. Agreed by all. */
+static grove_status share_profile(grove_context *ctx, grove_status mine, profile *p,
+                                  grove_machine **out)
+{
+  grove_status status = GROVE_OK;
+  grove_machine *machine = NULL;
+  int64_t about[2] = {p->bytes, p->sum}, needed = 0;
+  GROVE_TRY(grove_context_agree(ctx, mine, about, 2));
+  p->bytes = about[0];
+  p->sum = about[1];
+  if (p->bytes > 0) {
+    machine = recall(p);
+    needed = !machine;
+    GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &needed, 1));
+  }
+  if (needed) GROVE_TRY(tell_text(ctx, p, &machine));
+  *out = machine;
+  return GROVE_OK;
+fail:
+  grove_machine_free(&machine);
+  return status;
+}
+
 grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
                                          const grove_machine *machine, grove_machine **out)
 {
-  grove_status status = GROVE_OK;
-  grove_machine *read = NULL;
-  char *text = NULL;
-  int64_t bytes = 0;
-  if (mine == GROVE_OK && ctx->rank == 0 && machine) mine = print_machine(machine, &text, &bytes);
-  GROVE_TRY(grove_context_agree(ctx, mine, &bytes, 1));
-  if (bytes > 0) {
-    if (!text) text = grove_room((size_t)bytes, 1);
-    GROVE_TRY(grove_context_tell(ctx, text, (int)bytes, 0));
-    mine = text ? grove_profile_read(text, (size_t)bytes, "(rank 0's)", &read)
-                : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
-    GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  }
-  *out = read;
-  free(text);
-  return GROVE_OK;
-fail:
-  grove_machine_free(&read);
-  free(text);
+  profile p = {0};
+  if (mine == GROVE_OK && ctx->rank == 0 && machine) mine = print_machine(machine, &p);
+  grove_status status = share_profile(ctx, mine, &p, out);
+  free(p.text);
   return status;
 }
 
 /* On rank 0. */
-static grove_status find(const grove_context *ctx, grove_machine **out)
+static grove_status find(const grove_context *ctx, profile *out)
 {
   grove_status status = look_for(ctx, out);
   return status == GROVE_OK || status == GROVE_ERR_MEMORY ? status : refuse_option();
@@ -137,13 +236,14 @@ static grove_status find(const grove_context *ctx, grove_machine **out)
 grove_status grove_context_find_machine(grove_context *ctx, grove_status mine)
 {
   grove_status status = GROVE_OK;
-  grove_machine *found = NULL, *machine = NULL;
-  if (mine == GROVE_OK && ctx->rank == 0) mine = find(ctx, &found);
-  GROVE_TRY(grove_context_share_machine(ctx, mine, found, &machine));
+  profile p = {0};
+  grove_machine *machine = NULL;
+  if (mine == GROVE_OK && ctx->rank == 0) mine = find(ctx, &p);
+  GROVE_TRY(share_profile(ctx, mine, &p, &machine));
   grove_machine_free(&ctx->machine);
   ctx->machine = machine;
 fail:
-  grove_machine_free(&found);
+  free(p.text);
   return status;
 }
 
@@ -152,15 +252,10 @@ fail:
 /* A number that machines with the same rows have in common. */
 static grove_status checksum(const grove_machine *m, int64_t *out)
 {
-  grove_status status = GROVE_OK;
-  char *text = NULL;
-  int64_t bytes = 0;
-  uint64_t sum = 14695981039346656037u; /* FNV-1a */
-  GROVE_TRY(print_machine(m, &text, &bytes));
-  for (int64_t i = 0; i < bytes; i++) sum = (sum ^ (unsigned char)text[i]) * 1099511628211u;
-  *out = (int64_t)(sum >> 2) + 1;
-fail:
-  free(text);
+  profile p = {0};
+  grove_status status = print_machine(m, &p);
+  *out = p.sum;
+  free(p.text);
   return status;
 }
 

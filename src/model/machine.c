@@ -47,15 +47,23 @@ static void free_row(grove_row *row)
   free(row->source);
 }
 
-grove_status grove_machine_free(grove_machine **m)
+grove_machine *grove_machine_hold(grove_machine *m)
 {
-  if (!m || !*m) return GROVE_OK;
-  for (int i = 0; i < (*m)->nrows; i++) free_row(&(*m)->rows[i]);
-  free((*m)->rows);
-  free((*m)->name);
-  free((*m)->about);
-  free(*m);
-  *m = NULL;
+  __atomic_add_fetch(&m->holders, 1, __ATOMIC_RELAXED);
+  return m;
+}
+
+grove_status grove_machine_free(grove_machine **pointer)
+{
+  grove_machine *m = pointer ? *pointer : NULL;
+  if (!m) return GROVE_OK;
+  *pointer = NULL;
+  if (__atomic_fetch_sub(&m->holders, 1, __ATOMIC_ACQ_REL) > 0) return GROVE_OK;
+  for (int i = 0; i < m->nrows; i++) free_row(&m->rows[i]);
+  free(m->rows);
+  free(m->name);
+  free(m->about);
+  free(m);
   return GROVE_OK;
 }
 
@@ -149,6 +157,7 @@ grove_status grove_machine_copy(const grove_machine *m, grove_machine **out)
   while (room < (size_t)m->nrows) room *= 2;
   GROVE_NEW(copy, 1);
   *copy = *m;
+  copy->holders = 0;
   copy->name = copy->about = NULL;
   copy->rows = NULL;
   copy->nrows = 0;

@@ -108,6 +108,7 @@ enum { GROVE_LISTED = 16 }; /* entries a list may have */
 enum { GROVE_WORD_BYTES = 100, GROVE_TEXT_BYTES = 3000 };
 
 struct grove_machine {
+  int holders; /* beside the first: atomic */
   char *name, *about;
   grove_standing standing;
   int nrows;
@@ -136,6 +137,9 @@ struct grove_machine {
 
 /* An empty machine: everything unknown. */
 grove_status grove_machine_create(const char *name, grove_machine **out);
+
+/* A machine that nobody changes any more may be shared: it goes when all have freed it. */
+grove_machine *grove_machine_hold(grove_machine *m);
 
 /* One more row; texts are copied. Used by whoever makes a profile; then digest. */
 grove_status grove_machine_add(grove_machine *m, const char *term, const char *memory,
@@ -190,6 +194,10 @@ int grove_machine_is_measured(const grove_machine *m);
 void grove_machine_missing(const grove_machine *m, char *out, size_t room);
 
 /* ---- text (profile.c) ---- */
+
+/* The text of a profile, which the caller frees: of a machine that the library knows by name, or of
+ * a file. */
+grove_status grove_machine_text(const char *name_or_path, char **text, size_t *length);
 
 /* Reads a profile from memory; `file` is for errors, which name file, line and column. Rows that no
  * formula knows are kept; the caller may warn of them (rows with known == 0). */

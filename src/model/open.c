@@ -60,11 +60,10 @@ fail:
   return status;
 }
 
-static grove_status open_file(const char *path, grove_machine **out)
+static grove_status text_of_file(const char *path, char **text, size_t *length)
 {
   grove_status status = GROVE_OK;
-  char *text = NULL, names[400];
-  size_t length = 0;
+  char names[400];
   FILE *file = fopen(path, "r");
   if (!file && errno == ENOENT && !strchr(path, '/')) {
     list_builtins(names, sizeof names);
@@ -73,25 +72,39 @@ static grove_status open_file(const char *path, grove_machine **out)
                 names);
   }
   GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be opened: %s", path, strerror(errno));
-  GROVE_TRY(read_file(file, path, &text, &length));
-  GROVE_TRY(grove_profile_read(text, length, path, out));
+  GROVE_TRY(read_file(file, path, text, length));
 fail:
   if (file) fclose(file);
-  free(text);
   return status;
+}
+
+static grove_status text_of_builtin(const grove_builtin *b, char **text, size_t *length)
+{
+  grove_status status = GROVE_OK;
+  *length = strlen(b->text);
+  GROVE_ROOM(*text, *length);
+  memcpy(*text, b->text, *length);
+fail:
+  return status;
+}
+
+grove_status grove_machine_text(const char *name_or_path, char **text, size_t *length)
+{
+  const grove_builtin *b = strchr(name_or_path, '/') ? NULL : find_builtin(name_or_path);
+  return b ? text_of_builtin(b, text, length) : text_of_file(name_or_path, text, length);
 }
 
 grove_status grove_machine_open(const char *name_or_path, grove_machine **out)
 {
   grove_status status = GROVE_OK;
+  char *text = NULL;
+  size_t length = 0;
   GROVE_CHECK(name_or_path && *name_or_path && out, GROVE_ERR_ARG,
               "grove_machine_open needs a name or a path, and a place for the result");
-  const grove_builtin *b = strchr(name_or_path, '/') ? NULL : find_builtin(name_or_path);
-  if (b)
-    status = grove_profile_read(b->text, strlen(b->text), b->name, out);
-  else
-    status = open_file(name_or_path, out);
+  GROVE_TRY(grove_machine_text(name_or_path, &text, &length));
+  GROVE_TRY(grove_profile_read(text, length, name_or_path, out));
 fail:
+  free(text);
   return status;
 }
 
