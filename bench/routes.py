@@ -117,8 +117,18 @@ def rows_of(document, **case):
     return found
 
 
+def path_of(folder, name):
+    return os.path.abspath(os.path.join(folder, f"{name}.mtx.gz"))
+
+
+def names_in(folder):
+    """Of the matrices; where one is not there, of what stands in for it (tools/stand-ins)."""
+    return [f"like-{name}" if not os.path.exists(path_of(folder, name))
+            and os.path.exists(path_of(folder, f"like-{name}")) else name for name in NAMES]
+
+
 def run_case(shape, grove, name, partition, options):
-    path = os.path.abspath(os.path.join(options.matrices, f"{name}.mtx.gz"))
+    path = path_of(options.matrices, name)
     document = bench(shape, grove, path, partition, options.quick)
     return rows_of(document, machine=r.machine(), shape=shape, matrix=name, partition=partition)
 
@@ -127,7 +137,7 @@ def run_all(grove, options):
     """All rows, and sentences of what did not run, and whether that is a failure."""
     found, notes, good = [], [f"load before: {os.getloadavg()[0]:.2f}"], True
     shapes = [EMULATED] if options.emulated else options.shapes.split(",")
-    names = [name for name in NAMES if options.case in ("", name)]
+    names = [name for name in names_in(options.matrices) if options.case in ("", name)]
     for shape, name, partition in itertools.product(shapes, names, PARTITIONS):
         say(f"bench: {shape}, {name}, {partition}")
         try:

@@ -45,6 +45,19 @@ now() {
   jobs=()
 }
 
+# data FILE: the path of matrices/NAME.mtx.gz or meshes/NAME.msh.gz in DATA (../shared/data); or of
+# one that stands in for it, made the first time.
+data() {
+  local name=${1##*/} real=${DATA:-../shared/data}/$1
+  local other=$BUILD/stand-ins/${1%/*}/like-$name
+  if [[ -r $real ]]; then
+    echo "$real"
+    return
+  fi
+  [[ -r $other ]] || tools/stand-ins "$BUILD/stand-ins" "${name%%.*}" 2>/dev/null
+  echo "$other"
+}
+
 # has TEXT: on standard output.
 has() {
   grep -qFe "$1" "$work/out" || fail "no '$1'"

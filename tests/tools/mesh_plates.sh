@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The example that migrates a mesh, on a real one, from everything on one rank, from pieces and from
-# cells that lie anywhere: every vertex gets what one rank alone gives it. Skipped without the mesh.
+# The example that migrates a mesh, on a real one or what stands in for it, from everything on one
+# rank, from pieces and from cells that lie anywhere: every vertex gets what one rank alone gives it.
 #
 #   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 #   DATA    the folder of the data (../shared/data)
@@ -10,11 +10,10 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 limit=100
 
-plates=${DATA:-../shared/data}/meshes/plates3d.msh.gz
-if [[ ! -r $plates ]]; then
-  echo "there is no $plates"
-  exit 77
-fi
+needs python3
+plates=$(data meshes/plates3d.msh.gz)
+numbers='"ranks": 3, "cells": 186024, "vertices": 41590, '
+if [[ $plates == */like-* ]]; then numbers='"ranks": 3, "cells": 187974, "vertices": 36000, '; fi
 
 for start in sequential chunked random; do
   run tools/launch 3 "$BUILD/examples/mesh" "$plates" "$start" --json
@@ -23,7 +22,7 @@ for start in sequential chunked random; do
     exit 77
   fi
   ((status == 0)) || fail 'it failed'
-  has '"ranks": 3, "cells": 186024, "vertices": 41590, '
+  has "$numbers"
   has "\"start\": \"$start\""
   has '"verified": true'
 done
