@@ -42,13 +42,13 @@ def numbers(rows, field, *names):
 
 def counts(rows):
     """A line a run."""
-    outcomes = ("outcome", "win", "tie", "loss")
-    lines = [["MPI", "ranks", "wins, ties, losses against MPI by hand",
-              "against all that are there", "targets met, within, missed"]]
+    peers = sorted({row["peer"] for row in of_others(rows)})
+    lines = [["MPI", "ranks", *(f"wins, ties, losses against {peer}" for peer in peers),
+              "targets met, within, missed"]]
     for mpi, ranks, part in r.by_run(rows):
-        by_hand = [row for row in part if row["peer"] == "mpi"]
-        lines.append([mpi, str(ranks), numbers(by_hand, *outcomes),
-                      numbers(of_others(part), *outcomes),
+        against = [[row for row in part if row["peer"] == peer] for peer in peers]
+        lines.append([mpi, str(ranks),
+                      *(numbers(some, "outcome", "win", "tie", "loss") for some in against),
                       numbers(part, "judgement", "met", "within", "missed")])
     return lines
 

@@ -70,10 +70,12 @@ def by_run(rows):
 
 
 def counts(rows):
-    """Outcomes count only against others: a comparison of Grove with itself has a target alone."""
-    peers = [r for r in rows if not r["peer"].startswith("grove")]
+    """Outcomes by peer: to be ahead of many slow ones makes up for nothing. A comparison of Grove
+    with itself, or of a figure by itself, has a target alone."""
     count = lambda field, word, among: sum(1 for r in among if r[field] == word)
-    result = {word: count("outcome", word, peers) for word in ("win", "tie", "loss", "missing")}
+    peers = sorted({r["peer"] for r in rows if not r["peer"].startswith(("grove", "value"))})
+    result = {"peers": {peer: {word: count("outcome", word, [r for r in rows if r["peer"] == peer])
+                               for word in ("win", "tie", "loss", "missing")} for peer in peers}}
     for word in ("met", "within", "missed"):
         result[word] = count("judgement", word, rows)
     result["target_missing"] = count("judgement", "missing", rows)
@@ -83,9 +85,12 @@ def counts(rows):
 
 
 def describe(c):
-    text = (f"{c['win']} wins, {c['tie']} ties, {c['loss']} losses, {c['missing']} peer missing; "
-            f"targets: {c['met']} met, {c['within']} within the interval, {c['missed']} missed, "
-            f"{c['target_missing']} peer missing")
+    against = [f"{peer} {n['win']}, {n['tie']}, {n['loss']}"
+               + (f" and {n['missing']} not run" if n["missing"] else "")
+               for peer, n in c["peers"].items()]
+    text = (f"wins, ties, losses against {'; '.join(against) or 'nobody'}. "
+            f"Targets: {c['met']} met, {c['within']} within the interval, {c['missed']} missed, "
+            f"{c['target_missing']} not run")
     for word in ("failed", "wrong"):
         text += f"; {c[word]} {word.upper()}" if c[word] else ""
     return text

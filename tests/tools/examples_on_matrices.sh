@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The examples that take a matrix, on real ones or others that stand in for them: each checks what it
+# The examples that take a matrix, on real ones or what stands in for them: each checks what it
 # finds, and its exit status says whether that is right.
 #
 #   BUILD   the build directory (build)

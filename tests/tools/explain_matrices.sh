@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# grove explain on matrices, beside a count in Python that knows nothing of it: plain loops and sets,
-# from the definitions. On real ones where they are, which are no part of this project.
+# grove explain on matrices, beside a count in Python that knows nothing of it: plain loops, plain
+# sets, from the definitions. On real ones where they are, which are no part of this project.
 #
 #   BUILD   the build directory (build)
 #   DATA    the folder of the matrices (../shared/data)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The example that migrates a mesh, on a real one or what stands in for it, from everything on one
-# rank, from pieces and from cells that lie anywhere: every vertex gets what one rank alone gives it.
+# rank, from pieces, and from cells that lie anywhere: every vertex gets what one rank alone gives.
 #
 #   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 #   DATA    the folder of the data (../shared/data)
