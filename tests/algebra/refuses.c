@@ -301,6 +301,11 @@ static grove_status offset_overflows(const stage *s, grove_forest **out)
   return expand(s, 2, LAST_SLOT, INT64_MAX, out);
 }
 
+static grove_status root_offset_overflows(const stage *s, grove_forest **out)
+{
+  return expand(s, 1, ODD_ROOT, INT64_MAX - 4, out);
+}
+
 static grove_status sizes_missing(const stage *s, grove_forest **out)
 {
   int64_t size[ROOTS] = {0};
@@ -451,6 +456,7 @@ static const mistake mistakes[] = {
   {"grove_forest_expand", values_meet, GROVE_ERR_GRAPH, NO_NUMBER, 0, 1},
   {"grove_forest_expand", size_overflows, GROVE_OK, NO_NUMBER, 0, 1},
   {"grove_forest_expand", offset_overflows, GROVE_OK, NO_NUMBER, 0, 1},
+  {"grove_forest_expand", root_offset_overflows, GROVE_ERR_ARG, ODD_ROOT, 0, 1},
   {"grove_forest_expand", sizes_missing, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
   {"grove_forest_match", name_twice, GROVE_ERR_GRAPH, 777, 0, 1},
   {"grove_forest_match", name_elsewhere, GROVE_ERR_GRAPH, -888, 0, 2},

@@ -1,9 +1,11 @@
 /* Nodes and sockets from what was found and from the overrides, against a reference that compares
  * every rank with every other. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "check.h"
 #include "random.h"
 #include "topo/topo.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +236,12 @@ static void looks(void)
           grove_topo_count(&cores));
   }
   CHECK(loads == 1, "the machine was looked at %d times", loads);
+#ifdef __linux__
+  cpu_set_t mine;
+  CHECK(sched_getaffinity(0, sizeof mine, &mine) == 0, "the system does not say where this runs");
+  for (int pu = 0; pu < CPU_SETSIZE; pu++)
+    CHECK((int)(cores.word[pu / 64] >> pu % 64 & 1) == !!CPU_ISSET(pu, &mine), "unit %d", pu);
+#endif
   CHECK(grove_topo_host() == grove_topo_host(), "this host has two numbers");
 }
 
