@@ -94,7 +94,7 @@ void *grove_memory(size_t count, size_t bytes)
   return memory ? memset(memory, 0, all) : NULL;
 }
 
-/* Of two numbers below this the sum is none that has overflowed. */
+/* Two of these can be added. */
 static const size_t MOST_BYTES = SIZE_MAX / 4;
 
 /* Every array begins where any type may. */

@@ -116,6 +116,8 @@ int grove_mpi_is_gone(void);
 
 /* calloc, with a size of at least one byte. */
 void *grove_memory(size_t count, size_t bytes);
+
+/* See GROVE_NEW_ALL. This rank's failure. */
 grove_status grove_make_all(int n, const grove_wish *wishes);
 
 /* malloc, likewise. */

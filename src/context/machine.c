@@ -192,8 +192,8 @@ fail:
   return status;
 }
 
-/* The machine of rank 0's profile, on all ranks; NULL where there is none. On other ranks
- * `p` is empty. Agreed by all. */
+/* The machine of rank 0's profile, on all ranks; NULL where there is none. On other ranks `p` is
+ * empty before. Agreed by all. */
 static grove_status share_profile(grove_context *ctx, grove_status mine, profile *p,
                                   grove_machine **out)
 {
