@@ -73,7 +73,7 @@ def counts(rows):
     """Outcomes by peer: to be ahead of many slow ones makes up for nothing. A comparison of Grove
     with itself, or of a figure by itself, has a target alone."""
     count = lambda field, word, among: sum(1 for r in among if r[field] == word)
-    peers = sorted({r["peer"] for r in rows if not r["peer"].startswith(("grove", "value"))})
+    peers = sorted({r["peer"] for r in rows if not r["peer"].startswith(("grove", "value", "-"))})
     result = {"peers": {peer: {word: count("outcome", word, [r for r in rows if r["peer"] == peer])
                                for word in ("win", "tie", "loss", "missing")} for peer in peers}}
     for word in ("met", "within", "missed"):
