@@ -155,3 +155,8 @@ grove_status grove_board_test(grove_board *b, int *done)
 fail:
   return status;
 }
+
+int grove_board_lacks(const grove_board *b, int seat)
+{
+  return b->seats && b->all && b->phase == GATHERING && !is_up(b, up_row(b, seat));
+}

@@ -48,6 +48,10 @@ void grove_board_open(grove_board *board, void *memory, const grove_topo *topo, 
 void grove_board_begin(grove_board *board, const int64_t *values);
 grove_status grove_board_test(grove_board *board, int *done);
 
+/* Is it this seat's numbers that the step under way lacks? For timeouts; never in a tree, where
+ * nobody sees all. */
+int grove_board_lacks(const grove_board *board, int seat);
+
 #ifdef __cplusplus
 }
 #endif

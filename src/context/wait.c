@@ -54,14 +54,34 @@ void grove_context_disclaim(grove_context *ctx)
   grove_context_leave_call(ctx);
 }
 
+/* Who has not come, as far as this rank sees: "rank 3 has", "ranks 2, 5 have", "some rank has". */
+static void name_missing(const grove_context *ctx, char *out, size_t room)
+{
+  enum { MOST_NAMED = 8 };
+  int n = 0;
+  size_t used = 0;
+  char ranks[16 * MOST_NAMED] = "", rest[32] = "";
+  for (int r = 0; ctx->board.seats && r < ctx->size; r++)
+    if (grove_board_lacks(&ctx->board, ctx->place[r].seat) && n++ < MOST_NAMED)
+      used += (size_t)snprintf(ranks + used, sizeof ranks - used, "%s%d", n > 1 ? ", " : "", r);
+  if (n > MOST_NAMED) snprintf(rest, sizeof rest, " and %d more", n - MOST_NAMED);
+  snprintf(out, room,
+           n == 0   ? "some rank%s%s has"
+           : n == 1 ? "rank %s%s has"
+                    : "ranks %s%s have",
+           ranks, rest);
+}
+
 grove_status grove_context_time_out(grove_context *ctx)
 {
   int made = strcmp(ctx->call, "grove_context_create") != 0;
+  char missing[256];
   ctx->broken = 1;
+  name_missing(ctx, missing, sizeof missing);
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
-                     "rank %d waited %g s in %s: some rank has not come as far; no collective call "
-                     "can succeed on this %s any more",
-                     ctx->rank, ctx->options.timeout_seconds, ctx->call,
+                     "rank %d waited %g s in %s: %s not come as far; no collective call can "
+                     "succeed on this %s any more",
+                     ctx->rank, ctx->options.timeout_seconds, ctx->call, missing,
                      made ? "context" : "communicator");
 }
 

@@ -95,6 +95,27 @@ static int fail_one(int bad, int64_t number)
   return failed;
 }
 
+/* Allocations of this rank for a context. */
+static int64_t count_allocations(void)
+{
+  grove_status status;
+  scarce.met = 0;
+  scarce.fail = INT64_MAX;
+  scarce.armed = 1;
+  grove_context *ctx = create(&status);
+  CHECK_OK(status);
+  CHECK_OK(grove_context_free(&ctx));
+  return scarce.met;
+}
+
+/* A profile has a hundred rows of several words. */
+static void reads_once(void)
+{
+  read_another();
+  int64_t first = count_allocations(), second = count_allocations();
+  CHECK(second < first / 2, "%lld allocations, and then %lld", (long long)first, (long long)second);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "context/short_of_memory");
@@ -108,5 +129,6 @@ int main(int argc, char **argv)
     CHECK(number > 100, "rank %d ran out of memory at %lld allocations only", bad,
           (long long)number);
   }
+  reads_once();
   return test_end();
 }
