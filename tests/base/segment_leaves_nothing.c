@@ -5,10 +5,12 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -271,6 +273,42 @@ static void small_machine(void)
     printf("base/segment_leaves_nothing: no namespace, so without a small /dev/shm\n");
 }
 
+/* ---- what others left ---- */
+
+/* A file like a segment's, or nearly so. Open, and with a lock where its maker is alive. */
+static int make_file(const char *form, unsigned number, int locked, char *path, size_t room)
+{
+  char name[128];
+  snprintf(name, sizeof name, form, (long)getpid(), number);
+  snprintf(path, room, "/dev/shm/%s", name);
+  int file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+  CHECK(file >= 0, "no %s", path);
+  CHECK(!locked || flock(file, LOCK_SH) == 0, "no lock on %s", path);
+  return file;
+}
+
+/* Names that segments have, of this user, and of nobody who lives. */
+static void sweeps(void)
+{
+  enum { STALE, ALIVE, ANOTHERS, STRANGE, LONGER, FILES };
+  char path[FILES][160];
+  int file[FILES], root = geteuid() == 0;
+  if (!has_shm()) return;
+  for (unsigned i = 0; i < FILES; i++) {
+    const char *form = i == STRANGE ? "grove-%ld-later-%u" : "grove-%ld-1f-%u";
+    file[i] = make_file(i == LONGER ? "grove-%ld-1f-%ux" : form, 900000 + i, i == ALIVE, path[i],
+                        sizeof path[i]);
+  }
+  if (root) CHECK(fchown(file[ANOTHERS], 12345, 12345) == 0, "the file cannot be given away");
+  grove_segment_sweep();
+  for (int i = 0; i < FILES; i++) {
+    int gone = i == STALE || (i == ANOTHERS && !root);
+    CHECK((access(path[i], F_OK) != 0) == gone, "%s is %s", path[i], gone ? "there" : "gone");
+    close(file[i]);
+    unlink(path[i]);
+  }
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "base/segment_leaves_nothing");
@@ -279,6 +317,7 @@ int main(int argc, char **argv)
   wrong_attach();
   more_than_there_is();
   small_machine();
+  sweeps();
   CHECK(left_behind() == 0, "%d names are left", left_behind());
   return test_end();
 }

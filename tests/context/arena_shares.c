@@ -344,6 +344,25 @@ static void notices(int64_t steps)
   close_scene(&s);
 }
 
+/* A rank that says nothing at a step is not taken by what it said two steps before. */
+static void old_notices_do_not_count(void)
+{
+  scene s = open_scene();
+  grove_block *b = alloc(&s, 100);
+  grove_spot spot = {0};
+  for (int step = 1; step <= 2; step++) grove_arena_post(s.arena, GROVE_NOTICE_SPOT, &b->spot);
+  polite_barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) grove_arena_post(s.arena, GROVE_NOTICE_SPOT, &b->spot);
+  polite_barrier(MPI_COMM_WORLD);
+  for (int seat = 0; seat < world_size() && world_rank() == 0; seat++) {
+    grove_notice_kind kind = grove_arena_read(s.arena, seat, &spot);
+    CHECK(kind == (seat == 0 ? GROVE_NOTICE_SPOT : GROVE_NOTICE_NOTHING), "seat %d said %d", seat,
+          (int)kind);
+  }
+  polite_barrier(MPI_COMM_WORLD);
+  close_scene(&s);
+}
+
 /* All ranks take memory at once: nobody gets another one's. */
 static void ranks_do_not_meet(void)
 {
@@ -374,6 +393,7 @@ int main(int argc, char **argv)
   pieces_come_and_go();
   too_much_is_refused();
   ranks_do_not_meet();
+  old_notices_do_not_count();
   scene s = open_scene();
   random_blocks(&s, test_samples(2000));
   close_scene(&s);

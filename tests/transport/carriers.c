@@ -6,6 +6,7 @@
 #include "check.h"
 #include "places.h"
 #include "random.h"
+#include "scarce.h"
 #include "transport/carrier.h"
 #include "transport/mpi_neighbor.h"
 #include "transport/mpi_rma.h"
@@ -23,7 +24,7 @@ static int option_of(int kind)
 
 /* ---- MPI that fails when it is told to ---- */
 
-static int graph_fails, create_fails, allocate_fails;
+static int graph_fails, create_fails, allocate_fails, memory_fails;
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in, const int sources[], const int weights[],
                                    int out, const int destinations[], const int out_weights[],
@@ -277,7 +278,10 @@ static void fail_together(const place *p, int kind, grove_status status)
   for (int to = 1; to < p->size; to++) g.bytes[0][to] = 1 << 20; /* there is no room for that */
   line l = draw_line(p, 0, &g);
   grove_carriage_request about = request_of(&l, p, kind, 1000);
+  scarce.met = scarce.fail = 0;
+  scarce.armed = memory_fails;
   grove_status got = grove_carriage_create(p->ctx, &about, &l.carriage);
+  scarce.armed = 0;
   CHECK(got == status, "%s instead of %s", grove_status_name(got), grove_status_name(status));
   CHECK(!l.carriage == (got != GROVE_OK), "a carriage, and %s", grove_status_name(got));
   if (got != GROVE_OK) CHECK_SAME_ERROR(p->comm, got);
@@ -286,6 +290,9 @@ static void fail_together(const place *p, int kind, grove_status status)
 
 static void try_failures(place p)
 {
+  memory_fails = p.rank == p.size - 1;
+  for (int kind = 2; kind < KINDS; kind++) fail_together(&p, kind, GROVE_ERR_MEMORY);
+  memory_fails = 0;
   graph_fails = p.rank == p.size - 1;
   fail_together(&p, 2, GROVE_ERR_MPI);
   graph_fails = 0;
