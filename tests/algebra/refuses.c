@@ -585,6 +585,22 @@ static void check_match(const stage *s)
   still_works(s);
 }
 
+/* A root with a leaf on every rank: two of these are named. */
+static void names_both_leaves(const place *p)
+{
+  const grove_root root = {0, 0};
+  grove_forest *f = NULL, *out = untouched();
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, 1, 1, NULL, &root));
+  CHECK_OK(grove_forest_set_up(f));
+  grove_status status = grove_forest_inverse(f, &out);
+  CHECK(status == (p->size > 1 ? GROVE_ERR_GRAPH : GROVE_OK), "%s", grove_status_name(status));
+  CHECK(p->size == 1 || strstr(grove_last_error(), "on ranks 0 and 1:"), "'%s'",
+        grove_last_error());
+  if (status == GROVE_OK) CHECK_OK(grove_forest_free(&out));
+  CHECK_OK(grove_forest_free(&f));
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "algebra/refuses");
@@ -601,6 +617,7 @@ int main(int argc, char **argv)
     check_match(&s);
     stage_close(&s);
   }
+  names_both_leaves(&p);
   place_free(&p);
   place_free(&other);
   return test_end();

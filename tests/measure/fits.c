@@ -5,6 +5,7 @@
 #include "random.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static uint64_t mix_next(uint64_t *state)
 {
@@ -163,6 +164,19 @@ static void least_squares(void)
   CHECK(fabs(p.residual - 2.5 / 13) < 1e-9, "%.12g", p.residual);
 }
 
+/* More points than a fit looks at: the others change nothing. */
+static void many_points(void)
+{
+  enum { MANY = 5000, LOOKED_AT = 256 };
+  grove_sample *p = need(MANY * sizeof *p);
+  for (int i = 0; i < MANY; i++)
+    p[i] = (grove_sample){i + 1, i < LOOKED_AT ? 1 + 2.0 * (i + 1) : 1e9};
+  grove_fit line = grove_fit_line(p, MANY);
+  CHECK(fabs(line.cost.alpha - 1) < 1e-9 && fabs(line.cost.beta - 2) < 1e-9, "%g + %g x",
+        line.cost.alpha, line.cost.beta);
+  free(p);
+}
+
 static void limits(void)
 {
   grove_fit piece[GROVE_PIECES];
@@ -192,5 +206,6 @@ int main(int argc, char **argv)
   one_outlier();
   least_squares();
   limits();
+  many_points();
   return test_end();
 }

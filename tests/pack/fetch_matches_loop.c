@@ -499,6 +499,42 @@ static void check_tried(void)
             form == OPAQUE ? "opaque" : grove_shape_form_name(form), way);
 }
 
+/* a - b of plain integers. */
+static void minus(void *a, void *b, int *n, MPI_Datatype *type)
+{
+  (void)type;
+  for (int i = 0; i < *n; i++) ((int *)b)[i] = ((int *)a)[i] - ((int *)b)[i];
+}
+
+/* A row of many batches, by a user's operation. */
+static void try_long_row(void)
+{
+  enum { UNITS = 1000, FIRST = 7 };
+  int slots[UNITS + FIRST], message[UNITS];
+  MPI_Op op;
+  grove_unit unit = {0};
+  grove_combine combine;
+  grove_mover m = {0};
+  grove_shape shape = {0};
+  for (int i = 0; i < UNITS + FIRST; i++) slots[i] = 3 * i;
+  for (int i = 0; i < UNITS; i++) message[i] = 100000 + i;
+  MPI_Op_create(minus, 0, &op);
+  CHECK_OK(grove_unit_create(MPI_INT, MPI_COMM_SELF, &unit));
+  CHECK_OK(grove_combine_create(op, &unit, &combine));
+  CHECK_OK(grove_mover_create(&unit, &combine, &m));
+  CHECK_OK(grove_shape_create(&(grove_index){.count = UNITS, .first = FIRST}, &(grove_index){0},
+                              sizeof(int), &shape));
+  CHECK_OK(grove_pack_fetch(&m, &shape, slots, 0, UNITS, message));
+  for (int i = 0; i < UNITS; i++) {
+    int old = 3 * (FIRST + i);
+    CHECK(message[i] == old, "unit %d is %d, not %d", i, message[i], old);
+    CHECK(slots[FIRST + i] == old - 100000 - i, "slot %d is %d", FIRST + i, slots[FIRST + i]);
+  }
+  grove_shape_free(&shape);
+  grove_mover_free(&m);
+  MPI_Op_free(&op);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "pack/fetch_matches_loop");
@@ -516,6 +552,7 @@ int main(int argc, char **argv)
   /* Beyond the mebibyte up to which pieces are looked for. */
   try_far("large columns", 2, (1 << 20) + 32, 4, 0);
   try_apart();
+  try_long_row();
   check_tried();
   operations_close();
   units_free(types);
