@@ -512,16 +512,16 @@ static void try_long_row(void)
   enum { UNITS = 1000, FIRST = 7 };
   int slots[UNITS + FIRST], message[UNITS];
   MPI_Op op;
-  grove_unit unit = {0};
+  grove_unit integer_unit = {0};
   grove_combine combine;
   grove_mover m = {0};
   grove_shape shape = {0};
   for (int i = 0; i < UNITS + FIRST; i++) slots[i] = 3 * i;
   for (int i = 0; i < UNITS; i++) message[i] = 100000 + i;
   MPI_Op_create(minus, 0, &op);
-  CHECK_OK(grove_unit_create(MPI_INT, MPI_COMM_SELF, &unit));
-  CHECK_OK(grove_combine_create(op, &unit, &combine));
-  CHECK_OK(grove_mover_create(&unit, &combine, &m));
+  CHECK_OK(grove_unit_create(MPI_INT, MPI_COMM_SELF, &integer_unit));
+  CHECK_OK(grove_combine_create(op, &integer_unit, &combine));
+  CHECK_OK(grove_mover_create(&integer_unit, &combine, &m));
   CHECK_OK(grove_shape_create(&(grove_index){.count = UNITS, .first = FIRST}, &(grove_index){0},
                               sizeof(int), &shape));
   CHECK_OK(grove_pack_fetch(&m, &shape, slots, 0, UNITS, message));

@@ -236,13 +236,31 @@ static void looks(void)
           grove_topo_count(&cores));
   }
   CHECK(loads == 1, "the machine was looked at %d times", loads);
-#ifdef __linux__
-  cpu_set_t mine;
-  CHECK(sched_getaffinity(0, sizeof mine, &mine) == 0, "the system does not say where this runs");
-  for (int pu = 0; pu < CPU_SETSIZE; pu++)
-    CHECK((int)(cores.word[pu / 64] >> pu % 64 & 1) == !!CPU_ISSET(pu, &mine), "unit %d", pu);
-#endif
   CHECK(grove_topo_host() == grove_topo_host(), "this host has two numbers");
+}
+
+/* Bound to one processing unit after the other, as far as the system lets. */
+static void is_bound(void)
+{
+#ifdef __linux__
+  cpu_set_t before, one, found;
+  int socket = -1, tried = 0;
+  grove_cores cores;
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0, "the system does not say where it is");
+  for (int pu = 0; pu < CPU_SETSIZE && tried < 80; pu++) {
+    CPU_ZERO(&one);
+    CPU_SET(pu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) continue;
+    tried++;
+    CHECK_OK(grove_topo_look(&socket, &cores));
+    CPU_ZERO(&found);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+      if (cores.word[i / 64] >> i % 64 & 1) CPU_SET(i, &found);
+    CHECK(CPU_EQUAL(&one, &found), "bound to %d, which is not what is found", pu);
+  }
+  CHECK(tried > 0, "bound to nothing");
+  CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "not what it was before");
+#endif
 }
 
 int main(int argc, char **argv)
@@ -251,6 +269,7 @@ int main(int argc, char **argv)
   by_hand();
   wrong_maps();
   looks();
+  is_bound();
   for (int64_t i = 0; i < test_samples(400); i++) {
     test_case(i);
     rng r = rng_from(test_seed(), (uint64_t)i);
