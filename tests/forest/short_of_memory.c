@@ -1,7 +1,8 @@
 /* A rank that runs out of memory, at each of its allocations in turn. In set_graph, which is local,
  * it gets GROVE_ERR_MEMORY and may set the graph again. In set-up all ranks get it and nobody is
- * left waiting; with enough memory the same forest is set up after all. The lists of the rank in
- * trouble are long, those of the others short, so that it takes and sends both. */
+ * left waiting; with enough memory the same forest is set up after all. The same for the
+ * multi-forest. The lists of the rank in trouble are long, those of the others short, so that it
+ * takes and sends both. */
 #include "check.h"
 #include "places.h"
 #include "scarce.h"
@@ -90,6 +91,43 @@ static int fail_one(const place *p, form how, int bad, int64_t number)
   return failed;
 }
 
+/* The same for its multi-forest; small allocations too. */
+static int fail_multi(const place *p, grove_forest *f, int bad, int64_t number)
+{
+  grove_forest *multi = NULL;
+  scarce.met = 0;
+  scarce.fail = number;
+  scarce.armed = p->rank == bad;
+  grove_status status = grove_forest_multi(f, &multi);
+  scarce.armed = 0;
+  int failed = on_any_rank(p, scarce.met > number);
+  CHECK(status == (failed ? GROVE_ERR_MEMORY : GROVE_OK), "allocation %lld: %s: %s",
+        (long long)number, grove_status_name(status), grove_last_error());
+  CHECK(!multi == (status != GROVE_OK), "a forest, and %s", grove_status_name(status));
+  if (failed) {
+    CHECK_SAME_ERROR(p->comm, status);
+    CHECK_NUMBER_IN(grove_last_error(), bad);
+  }
+  CHECK_OK(grove_forest_free(&multi));
+  return failed;
+}
+
+static void try_multi(const place *p)
+{
+  for (int bad = 0; bad < p->size; bad++) {
+    int64_t number = 0;
+    grove_forest *f = NULL;
+    CHECK_OK(grove_forest_create(p->ctx, &f));
+    scarce.met = 0;
+    scarce.fail = INT64_MAX;
+    set_graph(p, f, PAIRS, bad);
+    CHECK_OK(grove_forest_set_up(f));
+    while (fail_multi(p, f, bad, number)) number++;
+    CHECK(number > 3, "%lld allocations failed", (long long)number);
+    CHECK_OK(grove_forest_free(&f));
+  }
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "forest/short_of_memory");
@@ -105,6 +143,7 @@ int main(int argc, char **argv)
     }
     CHECK(failures > 0, "no allocation failed in form %d", how);
   }
+  try_multi(&p);
   place_free(&p);
   return test_end();
 }
