@@ -164,7 +164,7 @@ route: base topo pack plan model context forest
 device: base topo pack model context
 transport: base topo context device
 measure: base topo model context device transport
-exec: base topo pack plan model context forest route device transport measure
+exec: base topo pack plan model context forest route device transport
 algebra: base context forest
 partitioned: base topo pack plan model context forest route device transport measure exec algebra
 tools: base topo plan model route measure'
