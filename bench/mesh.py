@@ -53,10 +53,7 @@ def row_of(name, documents):
 
 def meshes(folder):
     """Names, and the words for the program."""
-    path = lambda name: os.path.abspath(os.path.join(folder, f"{name}.msh.gz"))
-    other = f"like-{PLATES}"  # tools/stand-ins
-    name = other if not os.path.exists(path(PLATES)) and os.path.exists(path(other)) else PLATES
-    return [(name, path(name)), CUBE]
+    return [r.at_hand(folder, PLATES, "msh"), CUBE]
 
 
 def run_all(program, options):

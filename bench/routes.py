@@ -117,18 +117,7 @@ def rows_of(document, **case):
     return found
 
 
-def path_of(folder, name):
-    return os.path.abspath(os.path.join(folder, f"{name}.mtx.gz"))
-
-
-def names_in(folder):
-    """Of the matrices; where one is not there, of what stands in for it (tools/stand-ins)."""
-    return [f"like-{name}" if not os.path.exists(path_of(folder, name))
-            and os.path.exists(path_of(folder, f"like-{name}")) else name for name in NAMES]
-
-
-def run_case(shape, grove, name, partition, options):
-    path = path_of(options.matrices, name)
+def run_case(shape, grove, name, path, partition, options):
     document = bench(shape, grove, path, partition, options.quick)
     return rows_of(document, machine=r.machine(), shape=shape, matrix=name, partition=partition)
 
@@ -137,11 +126,12 @@ def run_all(grove, options):
     """All rows, and sentences of what did not run, and whether that is a failure."""
     found, notes, good = [], [f"load before: {os.getloadavg()[0]:.2f}"], True
     shapes = [EMULATED] if options.emulated else options.shapes.split(",")
-    names = [name for name in names_in(options.matrices) if options.case in ("", name)]
-    for shape, name, partition in itertools.product(shapes, names, PARTITIONS):
+    found_here = [r.at_hand(options.matrices, name, "mtx") for name in NAMES]
+    chosen = [matrix for matrix in found_here if options.case in ("", matrix[0])]
+    for shape, (name, path), partition in itertools.product(shapes, chosen, PARTITIONS):
         say(f"bench: {shape}, {name}, {partition}")
         try:
-            found += run_case(shape, grove, name, partition, options)
+            found += run_case(shape, grove, name, path, partition, options)
         except (Failed, subprocess.TimeoutExpired) as failure:
             notes.append(f"{shape}, {name}, {partition}: not run: {failure}")
             good = good and "without METIS" in str(failure)

@@ -166,6 +166,15 @@ def grid(path):
     return {words[0]: words for words in lines if words}
 
 
+def at_hand(folder, name, ending):
+    """The name and path of a matrix or mesh; where it is not there, of what stands in for it
+    (tools/stand-ins), if that is."""
+    path = lambda word: os.path.abspath(os.path.join(folder, f"{word}.{ending}.gz"))
+    other = f"like-{name}"
+    chosen = other if not os.path.exists(path(name)) and os.path.exists(path(other)) else name
+    return chosen, path(chosen)
+
+
 # ---- committed figures ----
 
 def load(path):

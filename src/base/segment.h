@@ -29,6 +29,9 @@ enum { GROVE_SEGMENT_NAME = 64 };
 extern "C" {
 #endif
 
+/* What different ranks write is apart by two cache lines, since some processors fetch pairs. */
+enum { GROVE_APART = 128 };
+
 typedef struct grove_segment {
   void *base; /* its first bytes; NULL: there is no segment */
   size_t bytes;

@@ -80,8 +80,8 @@ int grove_mpi_is_gone(void)
   return finalized;
 }
 
-/* What is small glibc's malloc has at hand, in a tenth of the time that its calloc takes; what is
- * large calloc may know to be zero already. */
+/* What is small glibc's malloc has at hand, and its calloc (2.36) does not ask for; what is large
+ * calloc may know to be zero already. */
 enum { SMALL_BYTES = 1 << 10 };
 
 void *grove_memory(size_t count, size_t bytes)

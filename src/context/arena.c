@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What different ranks write is apart by two cache lines, since some processors fetch pairs. */
-enum { APART = 128 };
-
 /* The first piece of a rank, and the largest that is taken ahead of need: containers have 64
  * MiB. */
 static const int64_t FIRST_PIECE = 1 << 16, LARGEST_PIECE = 1 << 22;
@@ -23,7 +20,7 @@ typedef struct notice {
 
 typedef union seat_row {
   notice notices[2]; /* of odd and of even steps */
-  char apart[APART];
+  char apart[GROVE_APART];
 } seat_row;
 
 typedef union head {
@@ -31,7 +28,7 @@ typedef union head {
     int64_t end;    /* of all pieces: atomic */
     int64_t seated; /* ranks that have come: atomic */
   };
-  char apart[APART];
+  char apart[GROVE_APART];
 } head;
 
 /* ---- what every rank has for itself ---- */
@@ -313,7 +310,7 @@ static void collect(grove_arena *arena)
 grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;
-  bytes = grove_round_up(bytes > 0 ? bytes : 1, APART);
+  bytes = grove_round_up(bytes > 0 ? bytes : 1, GROVE_APART);
   grove_block *block = find_free(arena, bytes);
   if (!block) {
     collect(arena);

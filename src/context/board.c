@@ -1,9 +1,8 @@
 #include "context/board.h"
 
-#include <string.h>
+#include "base/segment.h"
 
-/* What different ranks write is apart by two cache lines, since some processors fetch pairs. */
-enum { APART = 128 };
+#include <string.h>
 
 /* So many rows one rank reads: on one host those of all ranks, in a tree those below it. */
 enum { MOST_READ = 16 };
@@ -15,7 +14,7 @@ typedef union row {
     uint64_t step; /* which the values are for: atomic */
     int64_t values[GROVE_BOARD_VALUES];
   };
-  char apart[APART];
+  char apart[GROVE_APART];
 } row;
 
 typedef struct grove_board_seat {

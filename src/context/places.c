@@ -19,9 +19,6 @@ typedef struct word {
   int cores;                     /* that they have together */
 } word;
 
-/* Two cache lines. */
-enum { APART = 128 };
-
 /* ---- facts ---- */
 
 /* A machine that hwloc cannot read counts as one socket with too few cores: waiting then yields. */
@@ -76,7 +73,7 @@ static pthread_once_t swept = PTHREAD_ONCE_INIT;
 /* Behind the arena's own head lies the table, and then the board. */
 static int64_t board_offset(const grove_context *ctx)
 {
-  return grove_round_up(ctx->size * (int64_t)sizeof *ctx->place, APART);
+  return grove_round_up(ctx->size * (int64_t)sizeof *ctx->place, GROVE_APART);
 }
 
 /* This rank's end of the arena; the leader makes the segment, the others are told its name. */
