@@ -91,6 +91,42 @@ static void alone(const place *p)
   graph_free(g);
 }
 
+/* Many kept edges whose leaves are in no order: written in that of the slots where data goes from
+ * roots to leaves, kept as they are where it comes back. */
+static void kept_in_order(const place *p)
+{
+  enum { LEAVES = 1009, STEP = 617, ROOTS = 100 };
+  int64_t slot[LEAVES];
+  grove_root root[LEAVES];
+  grove_forest *f = NULL;
+  for (int64_t i = 0; i < LEAVES; i++) {
+    slot[i] = i * STEP % LEAVES;
+    root[i] = (grove_root){p->rank, i % ROOTS};
+  }
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, ROOTS, LEAVES, slot, root));
+  CHECK_OK(grove_forest_set_up(f));
+  for (int back = 0; back < 2; back++) {
+    grove_plan *plan = NULL;
+    CHECK_OK(grove_route_standard.build(f, &(grove_build){.back = back}, &plan));
+    const grove_index *from = &plan->stages[0].keep_from.index,
+                      *to = &plan->stages[0].keep_to.index;
+    CHECK(from->count == LEAVES && to->count == LEAVES, "%lld edges are kept",
+          (long long)to->count);
+    int64_t of_slot[LEAVES];
+    for (int64_t i = 0; i < LEAVES; i++) of_slot[slot[i]] = i;
+    for (int64_t i = 0; i < LEAVES; i++) {
+      int64_t at = grove_index_at(to, i), edge = of_slot[at];
+      CHECK(at == (back ? slot[i] : i), "back %d: slot %lld is written at place %lld", back,
+            (long long)at, (long long)i);
+      CHECK(grove_index_at(from, i) == root[edge].index, "back %d: slot %lld gets root %lld", back,
+            (long long)at, (long long)grove_index_at(from, i));
+    }
+    grove_plan_free(&plan);
+  }
+  CHECK_OK(grove_forest_free(&f));
+}
+
 /* ---- at random ---- */
 
 static void check_edge(const graph *g, int me, int64_t slot, int rank, int64_t root, char *met)
@@ -217,6 +253,7 @@ int main(int argc, char **argv)
   if (world_size() == 3) {
     by_hand(&all.place[0]);
     alone(&all.place[0]);
+    kept_in_order(&all.place[0]);
   }
   for (int64_t i = 0; i < test_samples(72); i++) {
     test_case(i);
