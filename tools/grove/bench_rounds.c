@@ -18,6 +18,7 @@
 
 enum { SET_UPS = 3, WARM_UP = 5, MOST_EXCHANGES = 10000 };
 static const double BATCH_SECONDS = 0.02;
+static const double LONGEST_BATCH = 0.2; /* with what is written and read between exchanges */
 
 /* Open MPI yields by itself where the launcher tells it to (tools/launch, tools/cluster); to yield
  * once more would cost it every second turn. Others spin for as long as the system lets them. One
@@ -154,12 +155,16 @@ static double run_batch(const bench *b, bench_entrant *e, int64_t n)
   return run(b, e, n) / (double)n;
 }
 
-/* The same on every rank. */
+/* The same on every rank. Where nothing has to move an exchange takes no time, and what is around
+ * it all. */
 static int64_t calibrate(const bench *b, bench_entrant *e)
 {
-  double seconds = slowest(b, run_batch(b, e, WARM_UP));
+  double begin = MPI_Wtime();
+  double exchange = slowest(b, run_batch(b, e, WARM_UP));
+  double whole = slowest(b, MPI_Wtime() - begin) / WARM_UP;
   if (b->set.batch > 0) return b->set.batch;
-  return (int64_t)fmin(fmax(BATCH_SECONDS / seconds, 1), MOST_EXCHANGES);
+  double n = fmin(BATCH_SECONDS / exchange, LONGEST_BATCH / whole);
+  return (int64_t)fmin(fmax(n, 1), MOST_EXCHANGES);
 }
 
 /* The same order on every rank. */
