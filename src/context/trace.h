@@ -45,6 +45,14 @@ typedef struct grove_span {
   double between;    /* of a wait or test: seconds since the start outside of the library */
 } grove_span;
 
+/* What is kept of a wiring's operations for the options `log` and `trace`. */
+typedef struct grove_account {
+  int kept;    /* either: only then the clock is read at every start and wait */
+  int counted; /* in the summary, in row `tally` */
+  int traced;  /* as `subject` */
+  int tally, subject;
+} grove_account;
+
 /* By how much this rank's clock is ahead of rank 0's, and how wrong that may be. */
 typedef struct grove_reading {
   double here; /* when it was read, by this rank's clock */

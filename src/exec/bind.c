@@ -2,7 +2,7 @@
  * array or into it, packed piece by piece into a ring of shared memory, or whole through staging
  * memory.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ fail:
 }
 
 /* A hub in memory that the node shares, or of the operation's own. */
-static grove_status make_hubs(grove_op *op)
+static grove_status make_hubs(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   const grove_wiring *wiring = op->wiring;
@@ -125,16 +125,14 @@ void grove_fields_free(int n, grove_field *fields)
   free(fields);
 }
 
-void grove_op_hold_forests(grove_op *op)
+void grove_transfer_hold_forests(grove_transfer *op)
 {
   for (int k = 0; k < op->nfields; k++) grove_forest_hold(op->fields[k].request.forest);
-  op->in_use = 1;
 }
 
-void grove_op_release_forests(grove_op *op)
+void grove_transfer_release_forests(grove_transfer *op)
 {
   int n = op->nfields; /* with its only forest an operation of a pool may go */
-  op->in_use = 0;
   for (int k = 0; k < n; k++) {
     grove_forest *forest = op->fields[k].request.forest;
     op->fields[k].request.forest = NULL;
@@ -142,23 +140,11 @@ void grove_op_release_forests(grove_op *op)
   }
 }
 
-const char *grove_op_label(const grove_op *op)
-{
-  static _Thread_local char text[160];
-  const char *name = grove_wiring_name(op->wiring);
-  if (op->nfields != 1)
-    snprintf(text, sizeof text, "%s of %d", name, op->nfields);
-  else
-    snprintf(text, sizeof text, "%s on forest '%.100s'", name,
-             op->in_use ? grove_forest_label(op->fields[0].request.forest) : "unnamed");
-  return text;
-}
-
 /* ---- which letters need memory ---- */
 
 /* Can the letter travel straight from the array, or into it? What must be combined with what is
  * there, or checked first, can not. */
-static int is_direct(const grove_op *op, const grove_letter *letter, int receives)
+static int is_direct(const grove_transfer *op, const grove_letter *letter, int receives)
 {
   const grove_section *p = letter->sections;
   if (op->wiring->check || letter->nsections > 1) return 0;
@@ -170,7 +156,7 @@ static int is_direct(const grove_op *op, const grove_letter *letter, int receive
 }
 
 /* Edges of a fetch: what comes for them meets their roots on the way. */
-static int is_for_edges(const grove_op *op, const grove_letter *letter)
+static int is_for_edges(const grove_transfer *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
   return letter->nsections == 1 && p->array == GROVE_ARRAY_EDGE &&
@@ -179,7 +165,7 @@ static int is_for_edges(const grove_op *op, const grove_letter *letter)
 
 /* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
  * checksum, or units that do not fit into a piece. */
-static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
+static int is_staged(const grove_transfer *op, const grove_wired_stage *w, int i)
 {
   int receives = i < w->nreceives, over_memory = w->via[i] < 0;
   int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
@@ -193,7 +179,7 @@ static int is_staged(const grove_op *op, const grove_wired_stage *w, int i)
 /* ---- memory ---- */
 
 /* Hands out staging from `at` on; with at == NULL only adds up how much is needed. */
-static int64_t lay_out(grove_op *op, char *at)
+static int64_t lay_out(grove_transfer *op, char *at)
 {
   int64_t used = 0;
   for (int s = 0; s < op->nstages; s++) {
@@ -207,7 +193,7 @@ static int64_t lay_out(grove_op *op, char *at)
   return used;
 }
 
-static grove_status make_staging(grove_op *op)
+static grove_status make_staging(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   int64_t bytes = lay_out(op, NULL);
@@ -221,14 +207,14 @@ fail:
 }
 
 /* Self edges for which there is no way from array to array go through a buffer of bounded size. */
-static void need_keep(grove_op *op, int64_t units, int64_t unit_bytes)
+static void need_keep(grove_transfer *op, int64_t units, int64_t unit_bytes)
 {
   int64_t bytes = units * unit_bytes;
   if (bytes > KEEP_BYTES) bytes = unit_bytes < KEEP_BYTES ? KEEP_BYTES : unit_bytes;
   if (bytes > op->keep_bytes) op->keep_bytes = bytes;
 }
 
-static grove_status make_keep(grove_op *op)
+static grove_status make_keep(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   for (int s = 0; s < op->nstages; s++)
@@ -249,7 +235,7 @@ fail:
 }
 
 /* Does it matter in which order values meet in a root? */
-static int needs_order(const grove_op *op)
+static int needs_order(const grove_transfer *op)
 {
   for (int k = 0; k < op->nfields; k++) {
     const grove_field *f = &op->fields[k];
@@ -259,7 +245,7 @@ static int needs_order(const grove_op *op)
   return 0;
 }
 
-static grove_status make_stages(grove_op *op)
+static grove_status make_stages(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   int in_order = needs_order(op);
@@ -282,14 +268,16 @@ fail:
   return status;
 }
 
-grove_status grove_op_create(grove_wiring *wiring, int n, grove_field **fields, grove_op **out)
+grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiring, int n,
+                                   grove_field **fields, grove_transfer **out)
 {
   grove_status status = GROVE_OK;
-  grove_op *op = NULL;
+  grove_transfer *op = NULL;
   GROVE_NEW(op, 1);
-  op->ctx = wiring->ctx;
+  op->base.ctx = wiring->ctx;
   op->wiring = wiring;
-  op->active.advance = grove_op_advance;
+  op->base.active.advance = kind->advance;
+  op->base.kind = kind;
   op->nfields = n;
   op->fields = *fields;
   for (int k = 0; k < n; k++) GROVE_TRY(equip(&wiring->lanes[k], &op->fields[k]));
@@ -303,7 +291,7 @@ grove_status grove_op_create(grove_wiring *wiring, int n, grove_field **fields, 
 fail:
   if (op) {
     op->fields = NULL; /* still the caller's */
-    grove_op_destroy(op);
+    grove_transfer_destroy(op);
   }
   return status;
 }
@@ -312,7 +300,7 @@ fail:
 
 /* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
  * the same ranks, in the same order. */
-static void pair_replies(grove_op *op, int s)
+static void pair_replies(grove_transfer *op, int s)
 {
   grove_bound_stage *there = &op->stages[s], *back = there + 1;
   grove_flow *answer = back->sends;
@@ -352,7 +340,7 @@ fail:
 }
 
 /* The ends of the rings, in the order in which the wiring has them. */
-static grove_status join_rings(grove_op *op)
+static grove_status join_rings(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   const grove_shm *shm = op->wiring->shm;
@@ -386,7 +374,7 @@ fail:
   return status;
 }
 
-grove_status grove_op_connect(grove_op *op, int rewired)
+grove_status grove_transfer_connect(grove_transfer *op, int rewired)
 {
   grove_status status = GROVE_OK;
   if (rewired) { /* what was a flow is a message now */
@@ -408,7 +396,7 @@ fail:
 
 /* ---- arrays ---- */
 
-static void *letter_memory(const grove_op *op, const grove_bound_stage *s, int i)
+static void *letter_memory(const grove_transfer *op, const grove_bound_stage *s, int i)
 {
   const grove_section *p = s->wired->letters[i].sections;
   const grove_field *f = &op->fields[p->field];
@@ -417,15 +405,15 @@ static void *letter_memory(const grove_op *op, const grove_bound_stage *s, int i
                        p->shape.slots.first);
 }
 
-static void bind_flow(const grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+static void bind_flow(const grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   if (!flow->direct) return; /* in staging for good, or packed piece by piece */
   flow->memory = letter_memory(op, s, flow->letter);
-  flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->ctx->shared &&
-                   grove_context_locate(op->ctx, flow->memory, &flow->spot);
+  flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->base.ctx->shared &&
+                   grove_context_locate(op->base.ctx, flow->memory, &flow->spot);
 }
 
-grove_status grove_op_set_arrays(grove_op *op)
+grove_status grove_transfer_set_arrays(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nstages; k++) {
@@ -449,7 +437,7 @@ static void free_flow(const grove_bound_stage *s, grove_flow *flow)
   free(flow->spill);
 }
 
-void grove_op_destroy(grove_op *op)
+void grove_transfer_destroy(grove_transfer *op)
 {
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
@@ -463,8 +451,24 @@ void grove_op_destroy(grove_op *op)
   free(op->stages);
   free(op->memory);
   free(op->keep);
-  free(op->sentence);
+  free(op->base.sentence);
   grove_fields_free(op->nfields, op->fields);
   grove_identity_release(op->identity);
   free(op);
+}
+
+/* Takes it off the list of its wiring's members. */
+static void leave_pool(grove_transfer *op)
+{
+  grove_transfer **at = &op->wiring->run.members;
+  while (*at && *at != op) at = &(*at)->next_member;
+  if (*at) *at = op->next_member;
+}
+
+void grove_transfer_dispose(grove_transfer *op)
+{
+  grove_wiring *wiring = op->wiring;
+  leave_pool(op);
+  grove_transfer_destroy(op);
+  grove_wiring_release(wiring);
 }

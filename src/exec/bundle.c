@@ -1,7 +1,7 @@
 /* A bundle: an operation made of what its members ask for. What their plans send to the same rank
  * in the same stage is one letter; nothing else is new. Members of members are members.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdlib.h>
 
@@ -17,10 +17,10 @@ static grove_status check_member(const grove_op *op, int k, const grove_op *firs
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
   GROVE_CHECK(
-    op->ctx == first->ctx || op->nfields == 0, GROVE_ERR_ARG,
+    op->ctx == first->ctx || op->kind->count(op) == 0, GROVE_ERR_ARG,
     "rank %d: grove_op_bundle: operation %d, a %s, is of another context than operation 0",
     op->ctx->rank, k, grove_op_label(op));
-  GROVE_CHECK(!op->begun, GROVE_ERR_STATE,
+  GROVE_CHECK(!grove_op_is_begun(op), GROVE_ERR_STATE,
               "rank %d: grove_op_bundle: operation %d, a %s, was begun; only persistent operations "
               "can be bundled",
               op->ctx->rank, k, grove_op_label(op));
@@ -40,12 +40,13 @@ static grove_status list_requests(int n, grove_op *const *ops, const grove_op *f
   int total = 0;
   for (int k = 0; k < n; k++) {
     GROVE_TRY(check_member(ops[k], k, first));
-    total += ops[k]->nfields;
+    total += ops[k]->kind->count(ops[k]);
   }
   GROVE_NEW(list, total);
   total = 0;
   for (int k = 0; k < n; k++)
-    for (int i = 0; i < ops[k]->nfields; i++) list[total++] = ops[k]->fields[i].request;
+    for (int i = 0, members = ops[k]->kind->count(ops[k]); i < members; i++)
+      list[total++] = ops[k]->kind->request(ops[k], i);
   *count = total;
   *out = list;
 fail:
@@ -59,7 +60,8 @@ static grove_status bundle(grove_context *ctx, int n, grove_op *const *ops, cons
   grove_request *requests = NULL;
   int count = 0;
   grove_status mine = list_requests(n, ops, first, &count, &requests);
-  grove_status status = grove_op_init(ctx, "grove_op_bundle", mine, count, requests, out);
+  grove_status status =
+    grove_op_init(ctx, &grove_kind_bundle, "grove_op_bundle", mine, count, requests, out);
   free(requests);
   return status;
 }
@@ -70,10 +72,12 @@ static grove_status bundle_of_none(grove_op **out)
   grove_status status = GROVE_OK;
   grove_wiring *wiring = NULL;
   grove_field *none = NULL;
+  grove_transfer *op = NULL;
   GROVE_TRY(grove_wiring_create(&nowhere, 0, NULL, NULL, NULL, 1, &wiring));
   GROVE_NEW(none, 0);
-  GROVE_TRY(grove_op_create(wiring, 0, &none, out));
-  return grove_op_connect(*out, 0);
+  GROVE_TRY(grove_transfer_create(&grove_kind_bundle, wiring, 0, &none, &op));
+  *out = &op->base;
+  return grove_transfer_connect(op, 0);
 fail:
   free(none);
   if (wiring) grove_wiring_release(wiring);
@@ -84,7 +88,7 @@ fail:
 static grove_op *first_member(int n, grove_op *const *ops)
 {
   for (int k = 0; k < n; k++)
-    if (ops[k] && ops[k]->nfields > 0) return ops[k];
+    if (ops[k] && ops[k]->kind->count(ops[k]) > 0) return ops[k];
   return NULL;
 }
 

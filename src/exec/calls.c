@@ -33,7 +33,7 @@ static grove_status serve(const grove_request *r, caller who)
   grove_context *ctx = r->forest->ctx;
   grove_context_enter(ctx);
   status = who.begins ? grove_op_begin(r, who.name, who.out)
-                      : grove_op_init(ctx, who.name, GROVE_OK, 1, r, who.out);
+                      : grove_op_init(ctx, &grove_kind_transfer, who.name, GROVE_OK, 1, r, who.out);
   grove_context_leave(ctx);
 fail:
   return status;

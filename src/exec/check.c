@@ -1,4 +1,4 @@
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +18,18 @@ void grove_check_seal(void *letter, int64_t bytes, int64_t sequence)
   memcpy((char *)letter + bytes, &trailer, sizeof trailer);
 }
 
-grove_status grove_check_open(const grove_op *op, int peer, const void *letter, int64_t bytes)
+grove_status grove_check_open(const grove_transfer *op, int peer, const void *letter, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   grove_trailer trailer;
   memcpy(&trailer, (const char *)letter + bytes, sizeof trailer);
   GROVE_CHECK(trailer.sequence == (uint64_t)op->sequence, GROVE_ERR_CORRUPT,
               "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
-              op->ctx->rank, grove_op_label(op), peer, (unsigned long long)trailer.sequence,
-              (long long)op->sequence);
+              op->base.ctx->rank, grove_op_label(&op->base), peer,
+              (unsigned long long)trailer.sequence, (long long)op->sequence);
   GROVE_CHECK(trailer.checksum == checksum(letter, bytes), GROVE_ERR_CORRUPT,
               "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
-              op->ctx->rank, grove_op_label(op), (long long)bytes, peer);
+              op->base.ctx->rank, grove_op_label(&op->base), (long long)bytes, peer);
 fail:
   return status;
 }

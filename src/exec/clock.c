@@ -7,14 +7,14 @@
  * Only wirings with an account come here: without the options that ask for one, nothing but the
  * flag is looked at.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdio.h>
 
 /* ---- accounts ---- */
 
 /* Whose row it is: all names of a bundle. */
-static void name_forests(const grove_op *op, char *text, size_t room)
+static void name_forests(const grove_transfer *op, char *text, size_t room)
 {
   size_t used = 0;
   text[0] = 0;
@@ -61,27 +61,28 @@ static void open_subject(grove_wiring *wiring, char *forests, int64_t serial, do
   grove_trace_note(wiring->ctx->trace, &span);
 }
 
-grove_status grove_wiring_open_account(const grove_op *op, double since)
+grove_status grove_wiring_open_account(const grove_transfer *op, double since)
 {
   grove_status status = GROVE_OK;
   grove_wiring *wiring = op->wiring;
   char forests[256];
-  int counted = op->ctx->options.log == GROVE_LOG_SUMMARY, traced = grove_trace_is_on(op->ctx);
+  int counted = op->base.ctx->options.log == GROVE_LOG_SUMMARY,
+      traced = grove_trace_is_on(op->base.ctx);
   if (counted || traced) name_forests(op, forests, sizeof forests);
   if (counted) GROVE_TRY(open_tally(wiring, forests));
   if (traced) open_subject(wiring, forests, op->fields[0].request.forest->serial, since);
   wiring->account.kept = wiring->account.counted || wiring->account.traced;
-  wiring->timed = wiring->account.kept;
+  wiring->run.timed = wiring->account.kept;
 fail:
   return status;
 }
 
 /* ---- starts and ends ---- */
 
-static void count_start(const grove_op *op, double seconds)
+static void count_start(const grove_transfer *op, double seconds)
 {
   const grove_wiring *wiring = op->wiring;
-  grove_tally *t = &op->ctx->tallies[wiring->account.tally];
+  grove_tally *t = &op->base.ctx->tallies[wiring->account.tally];
   t->starts++;
   t->start_seconds += seconds;
   t->on_node_messages += wiring->sent.on_node_messages;
@@ -92,7 +93,7 @@ static void count_start(const grove_op *op, double seconds)
 
 static void count_end(const grove_op *op, double between)
 {
-  grove_tally *t = &op->ctx->tallies[op->wiring->account.tally];
+  grove_tally *t = &op->ctx->tallies[op->timing.account->tally];
   t->ends++;
   t->between_seconds += between;
   t->wait_seconds += op->timing.inside;
@@ -102,25 +103,27 @@ static void trace_span(const grove_op *op, grove_span_kind kind, double begin, d
                        double between)
 {
   grove_span span = {.kind = kind,
-                     .subject = op->wiring->account.subject,
-                     .start = op->sequence,
+                     .subject = op->timing.account->subject,
+                     .start = op->timing.start,
                      .begin = begin,
                      .end = end,
                      .between = between};
   grove_trace_note(op->ctx->trace, &span);
 }
 
-void grove_op_note_start(grove_op *op)
+void grove_transfer_note_start(grove_transfer *op)
 {
+  const grove_account *account = &op->wiring->account;
   double now = grove_clock();
-  op->timing = (grove_stopwatch){.open = 1, .returned = now};
-  if (op->wiring->account.counted) count_start(op, now - op->since);
-  if (op->wiring->account.traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
+  op->base.timing =
+    (grove_stopwatch){.open = 1, .account = account, .start = op->sequence, .returned = now};
+  if (account->counted) count_start(op, now - op->base.since);
+  if (account->traced) trace_span(&op->base, GROVE_SPAN_START, op->base.since, now, 0);
 }
 
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete)
 {
-  const grove_account *account = &op->wiring->account;
+  const grove_account *account = op->timing.account;
   double now = grove_clock();
   op->timing.inside += now - since;
   double between = now - op->timing.returned - op->timing.inside;

@@ -1,8 +1,7 @@
 /* The option effort=measure: which of two routes is faster is found out in the program's own loop.
  *
- * An operation in a contest has a twin, `other`, made for the same requests on the next best route,
- * with a wiring of its own. At each start the two change places, if it is the other's turn: so all
- * calls find an ordinary operation, and only a start and an end know of the contest.
+ * A contest is an operation that contains two transfers for the same requests, each on a route and
+ * a wiring of its own. A start of it is a start of the one whose turn it is.
  *
  *     starts 1 to 20    by turns, A B B A A B B A ...; the first four are to warm up
  *     start 20 ends     the ranks vote (context/vote.h): when each timed start began and ended
@@ -20,8 +19,10 @@
  * (routing.c), and a second wiring until start 85.
  */
 #include "context/vote.h"
-#include "exec/op.h"
+#include "exec/transfer.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Starts, of both routes together. */
@@ -33,40 +34,56 @@ enum {
   DECISION = LAST + LEAD
 };
 
-struct grove_contest {
-  grove_vote vote; /* first: its end finds the contest. Two numbers for each start that is timed */
-  grove_op *op;    /* NULL: it was freed, and all that is left is to see the vote through */
-  grove_op *other;
-  int turn;             /* 0: `op` is on the route that the model likes best */
-  int start;            /* under way, or last; from 1 */
-  grove_wiring *wiring; /* held: the vote uses its tag */
+typedef struct contest {
+  grove_op base;
+  grove_vote vote;          /* two numbers for each start that is timed */
+  grove_transfer *entry[2]; /* the first is what the model likes best; NULL: it has lost */
+  int turn;                 /* whose the start is that is under way, or was last */
+  int start;                /* its number, from 1 */
+  double before;            /* seconds of that entry until then */
+  grove_wiring *wiring;     /* held: the vote uses its tag */
   int voting;
   int failed; /* so did the vote */
-  int held;   /* the start is complete but for the vote */
-};
+} contest;
+
+static grove_transfer *whose_turn(const contest *c)
+{
+  return c->entry[c->turn];
+}
 
 /* ---- the end ---- */
 
-static void dispose(grove_contest *c)
+static void dispose(contest *c)
 {
   if (c->failed) return; /* MPI may use it yet */
   grove_wiring_release(c->wiring);
+  free(c->base.sentence);
   free(c);
 }
 
-void grove_contest_close(grove_op *op)
+static grove_status free_entry(contest *c, int k)
 {
-  grove_contest *c = op->contest;
-  if (c->held) op->state = GROVE_OP_DONE;
-  op->contest = NULL;
-  op->careful = op->begun;
-  op->wiring->timed = op->wiring->account.kept;
-  c->op = NULL;
-  grove_op_free(&c->other);
-  if (c->voting)
-    op->ctx->abandoned++; /* others wait for what this rank says */
-  else
+  grove_op *op = &c->entry[k]->base;
+  c->entry[k] = NULL;
+  return op->kind->free(op);
+}
+
+static grove_status free_contest(grove_op *op)
+{
+  contest *c = (contest *)op;
+  grove_status status = GROVE_OK;
+  if (op->state == GROVE_OP_ACTIVE) grove_context_deactivate(&op->active);
+  for (int k = 0; k < 2; k++) {
+    grove_status outcome = c->entry[k] ? free_entry(c, k) : GROVE_OK;
+    if (status == GROVE_OK) status = outcome;
+  }
+  if (!c->voting) {
     dispose(c);
+    return status;
+  }
+  grove_op_move(op, GROVE_OP_ABANDONED); /* others wait for what this rank says */
+  op->ctx->abandoned++;
+  return status;
 }
 
 /* ---- the vote ---- */
@@ -74,25 +91,22 @@ void grove_contest_close(grove_op *op)
 /* Called by a poll. */
 static void vote_is_over(grove_vote *vote, grove_status status)
 {
-  grove_contest *c = (grove_contest *)vote;
+  contest *c = (contest *)((char *)vote - offsetof(contest, vote));
   c->voting = 0;
   c->failed = status != GROVE_OK;
-  if (!c->op) {
+  if (c->base.state == GROVE_OP_ABANDONED) {
     if (!c->failed) vote->ctx->abandoned--;
     dispose(c);
     return;
   }
-  grove_op_note(c->op, status);
-  c->op->wiring->failed |= c->failed; /* this rank would not know where to go on */
-  c->other->wiring->failed |= c->failed;
-  if (!c->held) return;
-  c->held = 0;
-  __atomic_store_n(&c->op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
+  grove_op_note(&c->base, status);
+  for (int k = 0; k < 2; k++) /* this rank would not know where to go on */
+    c->entry[k]->wiring->run.failed |= c->failed;
 }
 
-static void begin_vote(grove_contest *c)
+static void begin_vote(contest *c)
 {
-  grove_context *ctx = c->op->ctx;
+  grove_context *ctx = c->base.ctx;
   c->voting = 1;
   c->vote.rounds.tag = grove_context_stage_tag(ctx, c->wiring->tag, GROVE_STAGE_VOTE);
   c->vote.rounds.n = 2 * TIMED;
@@ -108,22 +122,44 @@ static int64_t nanoseconds(const grove_context *ctx, double time)
   return (int64_t)(1e9 * (time - ctx->clock_ahead));
 }
 
-int grove_contest_end_start(grove_op *op, double now)
+/* The transfer that was started is complete. */
+static void end_start(contest *c, grove_transfer *op)
 {
-  grove_contest *c = op->contest;
   int k = c->start - 1 - WARM_UPS;
   if (k >= 0 && k < TIMED) {
-    c->vote.rounds.known[2 * k] = nanoseconds(op->ctx, op->since);
-    c->vote.rounds.known[2 * k + 1] = nanoseconds(op->ctx, now);
+    double took = op->base.seconds - c->before;
+    c->vote.rounds.known[2 * k] = nanoseconds(c->base.ctx, op->base.since);
+    c->vote.rounds.known[2 * k + 1] = nanoseconds(c->base.ctx, op->base.since + took);
   }
+  if (op->base.failure != GROVE_OK && c->base.failure == GROVE_OK) {
+    c->base.failure = op->base.failure;
+    c->base.sentence = op->base.sentence;
+    op->base.sentence = NULL;
+  }
+  grove_op_move(&op->base, GROVE_OP_IDLE);
+  c->base.starts++;
   if (c->start == LAST) begin_vote(c);
-  c->held = c->start == DECISION && c->voting;
-  return !c->held;
 }
 
-int grove_contest_holds(const grove_op *op)
+/* Is it only the outcome of the vote that the start under way waits for? */
+static int is_held(const contest *c)
 {
-  return op->contest && op->contest->held;
+  return c->start == DECISION && c->voting && whose_turn(c)->base.state == GROVE_OP_IDLE;
+}
+
+static int is_through(contest *c)
+{
+  grove_transfer *op = whose_turn(c);
+  if (op->base.state == GROVE_OP_DONE) end_start(c, op);
+  return op->base.state == GROVE_OP_IDLE && !is_held(c);
+}
+
+static void advance_contest(grove_active *active)
+{
+  contest *c = (contest *)active;
+  if (!is_through(c)) return;
+  grove_context_deactivate(active);
+  grove_op_move(&c->base, GROVE_OP_DONE);
 }
 
 /* ---- turns ---- */
@@ -141,7 +177,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Twice the median. */
-static int64_t usual_time(const grove_contest *c, int turn)
+static int64_t usual_time(const contest *c, int turn)
 {
   int64_t times[TIMED];
   int n = 0;
@@ -152,29 +188,95 @@ static int64_t usual_time(const grove_contest *c, int turn)
   return times[(n - 1) / 2] + times[n / 2];
 }
 
-/* The two change places while both are idle. What the user has seen of the operation stays. */
-static void change_places(grove_op *op)
+/* The winner goes on alone. */
+static void decide(contest *c)
 {
-  grove_contest *c = op->contest;
-  grove_op next = *c->other;
-  next.contest = c;
-  next.careful = 1;
-  next.starts = op->starts;
-  *c->other = *op;
-  c->other->contest = NULL;
-  *op = next;
-  c->turn = !c->turn;
+  c->turn = usual_time(c, 1) < usual_time(c, 0);
+  if (!c->entry[!c->turn]) return;
+  grove_wiring *stays = whose_turn(c)->wiring;
+  stays->run.timed = stays->account.kept;
+  (void)free_entry(c, !c->turn); /* it is idle */
 }
 
-grove_status grove_contest_start(grove_op *op)
+static grove_status start_contest(grove_op *op)
 {
-  grove_contest *c = op->contest;
-  int start = ++c->start, decided = start > DECISION;
-  int turn = decided ? usual_time(c, 1) < usual_time(c, 0) : turn_of(start);
-  if (turn != c->turn) change_places(op);
-  if (decided) grove_contest_close(op);
-  return grove_op_run(op);
+  grove_status status = GROVE_OK;
+  contest *c = (contest *)op;
+  GROVE_TRY(grove_op_check_idle(op, "grove_start"));
+  if (c->start <= DECISION && ++c->start > DECISION)
+    decide(c);
+  else if (c->start <= DECISION)
+    c->turn = turn_of(c->start);
+  grove_transfer *now = whose_turn(c);
+  c->before = now->base.seconds;
+  if (op->failure != GROVE_OK) grove_op_forget_failure(op);
+  status = grove_transfer_run(now);
+  if (status != GROVE_OK && now->base.state != GROVE_OP_FAILED) return status; /* not started */
+  grove_op_move(op, GROVE_OP_ACTIVE);
+  if (status != GROVE_OK) grove_op_move(op, GROVE_OP_FAILED);
+  GROVE_TRY(status);
+  op->timing = now->base.timing;
+  now->base.timing.open = 0;
+  if (is_through(c))
+    grove_op_move(op, GROVE_OP_DONE);
+  else
+    grove_context_activate(op->ctx, &op->active);
+fail:
+  return status;
 }
+
+/* ---- what it tells: of the entry whose turn it is ---- */
+
+static void tell_missing(const grove_op *op, char *text, size_t room)
+{
+  const contest *c = (const contest *)op;
+  const grove_op *now = &whose_turn(c)->base;
+  if (is_held(c))
+    snprintf(text, room, " (start %d); have all ranks started it as often, to compare routes?",
+             c->start);
+  else
+    now->kind->missing(now, text, room);
+}
+
+static const char *label_contest(const grove_op *op)
+{
+  return grove_op_label(&whose_turn((const contest *)op)->base);
+}
+
+static grove_report report_contest(const grove_op *op)
+{
+  const grove_op *now = &whose_turn((const contest *)op)->base;
+  grove_report report = now->kind->report(now);
+  report.starts = op->starts;
+  return report;
+}
+
+static int count_contest(const grove_op *op)
+{
+  const grove_op *now = &whose_turn((const contest *)op)->base;
+  return now->kind->count(now);
+}
+
+static grove_request request_contest(const grove_op *op, int k)
+{
+  const grove_op *now = &whose_turn((const contest *)op)->base;
+  return now->kind->request(now, k);
+}
+
+static const grove_op_kind kind = {
+  .name = "contest",
+  .start = start_contest,
+  .advance = advance_contest,
+  .missing = tell_missing,
+  .label = label_contest,
+  .report = report_contest,
+  .free = free_contest,
+  .count = count_contest,
+  .request = request_contest,
+  .ready = grove_op_no_ready,
+  .arrived = grove_op_no_arrived,
+  .arrivals = grove_op_no_arrivals,
+};
 
 /* ---- making one ---- */
 
@@ -192,22 +294,23 @@ fail:
   return status;
 }
 
-grove_status grove_contest_open(grove_op *op, grove_op **other)
+grove_status grove_contest_open(grove_transfer **first, grove_transfer **second, grove_op **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
-  grove_contest *c = grove_memory(1, sizeof *c);
+  grove_context *ctx = (*first)->base.ctx;
+  contest *c = grove_memory(1, sizeof *c);
   if (!c)
     mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a contest of routes");
-  GROVE_TRY(grove_context_agree(op->ctx, mine, NULL, 0));
-  GROVE_TRY(compare_clocks(op->ctx));
-  c->op = op;
-  c->other = *other;
-  c->wiring = op->wiring;
+  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(compare_clocks(ctx));
+  *c = (contest){
+    .base = {.active = {.advance = kind.advance}, .kind = &kind, .ctx = ctx, .careful = 1},
+    .entry = {*first, *second},
+    .wiring = (*first)->wiring};
   c->wiring->references++;
-  op->wiring->timed = c->other->wiring->timed = 1;
-  op->contest = c;
-  op->careful = 1;
-  *other = NULL;
+  for (int k = 0; k < 2; k++) c->entry[k]->wiring->run.timed = 1;
+  *first = *second = NULL;
+  *out = &c->base;
   return GROVE_OK;
 fail:
   free(c);

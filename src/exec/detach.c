@@ -2,7 +2,7 @@
  * user's arrays may be gone a moment later, and so may the forest with its lists: it goes on with
  * copies of them, and the arrays are not written any more.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ fail:
   return status;
 }
 
-grove_status grove_op_detach(grove_op *op)
+grove_status grove_transfer_detach(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {

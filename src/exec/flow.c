@@ -8,7 +8,7 @@
  * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
  * where it is, and the reader takes it from there. The send is through when all readers have.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static const grove_letter *letter_of(const grove_bound_stage *s, const grove_flo
 
 /* Whole units, unless the letter is staged at both ends, which come to the same. Where all units
  * are alike the piece is a multiple of theirs. */
-static int64_t piece_of(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow)
+static int64_t piece_of(const grove_transfer *op, const grove_bound_stage *s,
+                        const grove_flow *flow)
 {
   const grove_wiring *wiring = op->wiring;
   int64_t left = flow->bytes - flow->at;
@@ -31,21 +32,21 @@ static int64_t piece_of(const grove_op *op, const grove_bound_stage *s, const gr
 
 /* ---- sending ---- */
 
-static void write_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+static void write_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                         int64_t bytes, void *data)
 {
   if (flow->memory) {
     memcpy(data, flow->memory + flow->at, (size_t)bytes);
     return;
   }
-  grove_op_note(op, grove_letter_pack(op, letter_of(s, flow), flow->at, bytes, data));
+  grove_op_note(&op->base, grove_letter_pack(op, letter_of(s, flow), flow->at, bytes, data));
 }
 
 /* What must be complete before it can be sent. */
-static void pack_staged(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+static void pack_staged(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   if (flow->packed) return;
-  grove_op_note(op, grove_op_pack(op, s, flow->letter));
+  grove_op_note(&op->base, grove_transfer_pack(op, s, flow->letter));
   flow->packed = 1;
 }
 
@@ -65,7 +66,7 @@ static int is_taken(grove_flow *flow)
   return 1;
 }
 
-int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
   if (flow->way != GROVE_SHM_COPIED) return grove_hub_send(op, s, flow);
@@ -92,7 +93,7 @@ int grove_flow_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 }
 
 /* What the letter has from elsewhere may not be there yet: it is packed again when it leaves. */
-grove_status grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+grove_status grove_flow_save(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_status status = GROVE_OK;
   int i = flow->letter;
@@ -101,7 +102,7 @@ grove_status grove_flow_save(grove_op *op, grove_bound_stage *s, grove_flow *flo
     GROVE_NEW(s->saved[i], flow->bytes);
     s->staging[i] = s->saved[i];
   }
-  grove_op_note(op, grove_op_pack(op, s, i));
+  grove_op_note(&op->base, grove_transfer_pack(op, s, i));
   flow->memory = s->staging[i];
   flow->direct = flow->single = flow->in_place = 0;
 fail:
@@ -117,7 +118,7 @@ static int is_spot(const grove_flow *flow, const grove_slot *slot)
 }
 
 /* The bytes that an item brings, and how many. */
-static const char *item_data(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+static const char *item_data(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                              const grove_slot *slot, int64_t *bytes)
 {
   grove_spot spot;
@@ -126,15 +127,16 @@ static const char *item_data(grove_op *op, const grove_bound_stage *s, const gro
   if (!is_spot(flow, slot)) return grove_slot_data(slot);
   memcpy(&spot, grove_slot_data(slot), sizeof spot);
   *bytes = flow->bytes;
-  grove_op_note(op,
-                grove_arena_reach(op->ctx->arena, &spot, &memory)); /* mapped since grove_alloc */
+  grove_op_note(&op->base, grove_arena_reach(op->base.ctx->arena, &spot,
+                                             &memory)); /* mapped since grove_alloc */
   return memory;
 }
 
 /* Is it for an array that may be gone? Edges and hubs stay as long as the operation. */
-static int is_unwanted(const grove_op *op, const grove_bound_stage *s, const grove_flow *flow)
+static int is_unwanted(const grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow)
 {
-  return op->abandoned && flow->direct && grove_op_is_in_array(s, flow->letter);
+  return grove_op_is_freed(&op->base) && flow->direct &&
+         grove_transfer_is_in_array(s, flow->letter);
 }
 
 /* While values are combined with what is there, one by one, the processor does not look far ahead
@@ -154,7 +156,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Of a section: the bytes of a block, or 0 where it does not pay. */
-static int64_t block_of(const grove_op *op, const grove_letter *letter)
+static int64_t block_of(const grove_transfer *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
   if (letter->nsections > 1 || p->unit_bytes > BLOCK) return 0;
@@ -162,7 +164,7 @@ static int64_t block_of(const grove_op *op, const grove_letter *letter)
   return BLOCK / p->unit_bytes * p->unit_bytes;
 }
 
-static void unpack_piece(grove_op *op, const grove_letter *letter, int64_t at, int64_t bytes,
+static void unpack_piece(grove_transfer *op, const grove_letter *letter, int64_t at, int64_t bytes,
                          const char *data)
 {
   int64_t block = bytes > BLOCK ? block_of(op, letter) : 0;
@@ -171,11 +173,11 @@ static void unpack_piece(grove_op *op, const grove_letter *letter, int64_t at, i
   for (int64_t k = 0; k < bytes; k += block) {
     ask_for(data, k + block, least(k + 2 * block, bytes));
     int64_t now = least(block, bytes - k);
-    grove_op_note(op, grove_letter_unpack(op, letter, at + k, now, data + k));
+    grove_op_note(&op->base, grove_letter_unpack(op, letter, at + k, now, data + k));
   }
 }
 
-static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+static void read_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                        const char *data, int64_t bytes)
 {
   if (!data || is_unwanted(op, s, flow)) return;
@@ -187,7 +189,7 @@ static void read_piece(grove_op *op, const grove_bound_stage *s, const grove_flo
 
 /* The answer to a piece of a fetch, made in the ring that takes it back. Not if an earlier piece
  * was not answered. */
-static int answer_piece(grove_op *op, const grove_bound_stage *s, const grove_flow *flow,
+static int answer_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                         const char *data, int64_t bytes)
 {
   grove_flow *reply = flow->reply;
@@ -196,7 +198,7 @@ static int answer_piece(grove_op *op, const grove_bound_stage *s, const grove_fl
   if (!slot) return 0;
   slot->kind = GROVE_ITEM_DATA;
   memcpy(grove_slot_data(slot), data, (size_t)bytes);
-  grove_op_note(op,
+  grove_op_note(&op->base,
                 grove_letter_fetch(op, letter_of(s, flow), flow->at, bytes, grove_slot_data(slot)));
   grove_ring_post(reply->writer, slot);
   reply->at += bytes;
@@ -204,7 +206,7 @@ static int answer_piece(grove_op *op, const grove_bound_stage *s, const grove_fl
 }
 
 /* What came before its turn. */
-static void read_held(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+static void read_held(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   int64_t held = flow->held;
   flow->held = 0;
@@ -214,13 +216,14 @@ static void read_held(grove_op *op, const grove_bound_stage *s, grove_flow *flow
 }
 
 /* All of it is here. */
-static void finish_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+static void finish_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   flow->at = 0;
-  if (flow->memory && !flow->direct) grove_op_note(op, grove_op_unpack(op, s, flow->letter));
+  if (flow->memory && !flow->direct)
+    grove_op_note(&op->base, grove_transfer_unpack(op, s, flow->letter));
 }
 
-int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (flow->way != GROVE_SHM_COPIED) return grove_hub_receive(op, s, flow);
@@ -245,7 +248,7 @@ int grove_flow_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   return 1;
 }
 
-void grove_flow_hold(grove_op *op, const grove_bound_stage *s, grove_flow *flow)
+void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (flow->done || flow->way != GROVE_SHM_COPIED || r->turn != op->sequence) return;

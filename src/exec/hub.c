@@ -5,7 +5,7 @@
  * what was there, and nothing lands in it before all readers are. So operations of one wiring go
  * through their hubs one after the other.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <string.h>
 
@@ -18,8 +18,8 @@ static char *place_of(const grove_remote *r, int64_t slot, int64_t unit_bytes)
 
 /* Units from .. from+n-1 of a section into a row of slots. `letter` is what was saved of an
  * operation that lost its arrays, or NULL. */
-static grove_status push_row(const grove_op *op, const grove_section *p, int64_t from, int64_t n,
-                             const char *letter, char *to)
+static grove_status push_row(const grove_transfer *op, const grove_section *p, int64_t from,
+                             int64_t n, const char *letter, char *to)
 {
   const grove_field *f = &op->fields[p->field];
   if (!letter)
@@ -30,8 +30,8 @@ static grove_status push_row(const grove_op *op, const grove_section *p, int64_t
 }
 
 /* Row by row: what a hub has for one letter lies in few of them. */
-static grove_status push_section(const grove_op *op, const grove_section *p, const grove_remote *r,
-                                 const char *letter)
+static grove_status push_section(const grove_transfer *op, const grove_section *p,
+                                 const grove_remote *r, const char *letter)
 {
   grove_status status = GROVE_OK;
   for (int64_t at = 0, n = 0; at < r->shape.units; at += n) {
@@ -45,7 +45,8 @@ fail:
 }
 
 /* A list is gathered into a small buffer, which stays in the cache. */
-static grove_status pull_section(const grove_op *op, const grove_section *p, const grove_remote *r)
+static grove_status pull_section(const grove_transfer *op, const grove_section *p,
+                                 const grove_remote *r)
 {
   grove_status status = GROVE_OK;
   const grove_field *f = &op->fields[p->field];
@@ -64,20 +65,20 @@ fail:
   return status;
 }
 
-static int is_there(const grove_op *op, const grove_section *p)
+static int is_there(const grove_transfer *op, const grove_section *p)
 {
-  return !op->abandoned || !grove_array_is_users(p->array);
+  return !grove_op_is_freed(&op->base) || !grove_array_is_users(p->array);
 }
 
 /* ---- flows ---- */
 
-static int is_released(const grove_op *op, const grove_flow *flow)
+static int is_released(const grove_transfer *op, const grove_flow *flow)
 {
   uint64_t released = __atomic_load_n(flow->distant->released, __ATOMIC_ACQUIRE);
   return (int64_t)released + 1 >= op->sequence;
 }
 
-int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+int grove_hub_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   const grove_letter *letter = &s->wired->letters[flow->letter];
   grove_ring_writer *w = flow->writer;
@@ -88,21 +89,21 @@ int grove_hub_send(grove_op *op, grove_bound_stage *s, grove_flow *flow)
   for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PUSHED; k++) {
     const char *saved = is_there(op, &letter->sections[k]) ? NULL : s->staging[flow->letter];
     if (saved || is_there(op, &letter->sections[k]))
-      grove_op_note(op, push_section(op, &letter->sections[k], &flow->remotes[k], saved));
+      grove_op_note(&op->base, push_section(op, &letter->sections[k], &flow->remotes[k], saved));
   }
   grove_ring_post(w, slot);
   w->turn++;
   return 1;
 }
 
-int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   const grove_letter *letter = &s->wired->letters[flow->letter];
   grove_ring_reader *r = flow->reader;
   if (r->turn != op->sequence || !grove_ring_peek(r)) return 0;
   for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PULLED; k++)
     if (is_there(op, &letter->sections[k]))
-      grove_op_note(op, pull_section(op, &letter->sections[k], &flow->remotes[k]));
+      grove_op_note(&op->base, pull_section(op, &letter->sections[k], &flow->remotes[k]));
   grove_ring_pass(r);
   r->turn++;
   return 1;
@@ -110,7 +111,7 @@ int grove_hub_receive(grove_op *op, grove_bound_stage *s, grove_flow *flow)
 
 /* ---- using it again ---- */
 
-int grove_hub_is_free(const grove_op *op)
+int grove_hub_is_free(const grove_transfer *op)
 {
   const grove_shm *shm = op->wiring->shm;
   for (int i = 0; i < shm->nwriters; i++)
@@ -119,9 +120,9 @@ int grove_hub_is_free(const grove_op *op)
   return 1;
 }
 
-void grove_hub_release(grove_op *op)
+void grove_hub_release(grove_transfer *op)
 {
-  op->wiring->through = op->sequence;
+  op->wiring->run.through = op->sequence;
   if (op->wiring->shm && op->wiring->shm->released)
     __atomic_store_n(op->wiring->shm->released, (uint64_t)op->sequence, __ATOMIC_RELEASE);
 }

@@ -1,4 +1,4 @@
-#include "exec/op.h"
+#include "exec/plans.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Between the users' arrays and letters. */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <string.h>
 
@@ -41,9 +41,9 @@ static window window_of(const grove_section *p, int64_t at, int64_t bytes)
 }
 
 /* The arrays and lists of an abandoned operation may be gone; edges and hubs are its own. */
-static int is_there(const grove_op *op, const grove_section *p)
+static int is_there(const grove_transfer *op, const grove_section *p)
 {
-  return !op->abandoned || !grove_array_is_users(p->array);
+  return !grove_op_is_freed(&op->base) || !grove_array_is_users(p->array);
 }
 
 /* What several ranks sent to a hub is combined on its way out of it. */
@@ -54,12 +54,12 @@ static const grove_mover *packer(const grove_field *f, const grove_section *p)
 }
 
 /* Do edges meet their roots as they come? */
-static int meets(const grove_op *op, const grove_section *p)
+static int meets(const grove_transfer *op, const grove_section *p)
 {
   return p->array == GROVE_ARRAY_EDGE && !op->wiring->lanes[p->field].whole;
 }
 
-grove_status grove_letter_pack(const grove_op *op, const grove_letter *letter, int64_t at,
+grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                int64_t bytes, void *data)
 {
   grove_status status = GROVE_OK;
@@ -77,7 +77,8 @@ fail:
 }
 
 /* Units of edges, wherever they are, meet the roots. */
-static grove_status fetch(const grove_op *op, const grove_section *p, const window *w, void *units)
+static grove_status fetch(const grove_transfer *op, const grove_section *p, const window *w,
+                          void *units)
 {
   const grove_field *f = &op->fields[p->field];
   return grove_pack_fetch(&f->fetcher, &op->wiring->lanes[p->field].fetched,
@@ -86,13 +87,13 @@ static grove_status fetch(const grove_op *op, const grove_section *p, const wind
 }
 
 /* The edges of a letter follow each other on the standard route. */
-static char *edges_of(const grove_op *op, const grove_section *p, const window *w)
+static char *edges_of(const grove_transfer *op, const grove_section *p, const window *w)
 {
   return (char *)op->fields[p->field].edges + (p->shape.slots.first + w->begin) * p->unit_bytes;
 }
 
-static grove_status unpack_section(const grove_op *op, const grove_section *p, const window *w,
-                                   const void *data)
+static grove_status unpack_section(const grove_transfer *op, const grove_section *p,
+                                   const window *w, const void *data)
 {
   const grove_field *f = &op->fields[p->field];
   if (!meets(op, p))
@@ -103,7 +104,7 @@ static grove_status unpack_section(const grove_op *op, const grove_section *p, c
   return fetch(op, p, w, edges);
 }
 
-grove_status grove_letter_unpack(const grove_op *op, const grove_letter *letter, int64_t at,
+grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                  int64_t bytes, const void *data)
 {
   grove_status status = GROVE_OK;
@@ -117,7 +118,7 @@ fail:
   return status;
 }
 
-grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, int64_t at,
+grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                 int64_t bytes, void *data)
 {
   window w = window_of(letter->sections, at, bytes);
@@ -126,7 +127,7 @@ grove_status grove_letter_fetch(const grove_op *op, const grove_letter *letter, 
 
 /* ---- whole letters ---- */
 
-grove_status grove_op_pack(grove_op *op, grove_bound_stage *s, int i)
+grove_status grove_transfer_pack(grove_transfer *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[i];
@@ -138,14 +139,14 @@ fail:
 }
 
 /* What came straight to where it belongs is done, unless it belongs to edges. */
-static grove_status take_edges(const grove_op *op, const grove_letter *letter)
+static grove_status take_edges(const grove_transfer *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
   window w = window_of(p, 0, letter->data);
   return meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
 
-grove_status grove_op_unpack(grove_op *op, grove_bound_stage *s, int i)
+grove_status grove_transfer_unpack(grove_transfer *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[i];
@@ -159,7 +160,8 @@ fail:
 /* ---- what does not travel ---- */
 
 /* A fetch by this rank's own leaves. */
-static grove_status fetch_own(const grove_op *op, const grove_lane *lane, const grove_field *f)
+static grove_status fetch_own(const grove_transfer *op, const grove_lane *lane,
+                              const grove_field *f)
 {
   void *const *arrays = f->request.arrays;
   if (lane->own.units == 0 || lane->key.unit_bytes == 0) return GROVE_OK;
@@ -170,7 +172,7 @@ static grove_status fetch_own(const grove_op *op, const grove_lane *lane, const 
 }
 
 /* From one memory of a field to another. */
-static grove_status move(grove_op *op, const grove_field *f, const grove_section *from,
+static grove_status move(grove_transfer *op, const grove_field *f, const grove_section *from,
                          const grove_section *to)
 {
   grove_status status = GROVE_OK;
@@ -191,7 +193,7 @@ fail:
   return status;
 }
 
-grove_status grove_op_keep(grove_op *op, int s)
+grove_status grove_transfer_keep(grove_transfer *op, int s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
@@ -214,7 +216,7 @@ fail:
   return status;
 }
 
-grove_status grove_op_save_keeps(grove_op *op, int s)
+grove_status grove_transfer_save_keeps(grove_transfer *op, int s)
 {
   grove_status status = GROVE_OK;
   grove_bound_stage *stage = &op->stages[s];
@@ -232,7 +234,7 @@ fail:
   return status;
 }
 
-grove_status grove_op_meet(grove_op *op, int s)
+grove_status grove_transfer_meet(grove_transfer *op, int s)
 {
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
@@ -243,7 +245,7 @@ grove_status grove_op_meet(grove_op *op, int s)
     if (lane->key.operation == GROVE_FETCH)
       GROVE_TRY(
         grove_pack_fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units, f->edges));
-    else if (!op->abandoned)
+    else if (!grove_op_is_freed(&op->base))
       GROVE_TRY(grove_unpack(&f->mover, &lane->fetched, f->edges, roots, 0, lane->fetched.units));
   }
 fail:

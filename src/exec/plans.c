@@ -2,7 +2,7 @@
  * and kept with the forest. Wirings hold the plans that they run, so that an operation which was
  * abandoned still finds what it needs to pass on what others wait for.
  */
-#include "exec/op.h"
+#include "exec/plans.h"
 
 #include <stdlib.h>
 
@@ -23,15 +23,12 @@ void grove_plans_release(grove_plans *p)
 static void free_compiled(void *pointer)
 {
   grove_compiled *c = pointer;
-  for (grove_wiring *next; c->pool; c->pool = next) {
-    next = c->pool->next;
-    grove_wiring_release(c->pool);
-  }
+  if (c->pool) c->empty_pool(c);
   for (grove_plans *next; c->plans; c->plans = next) {
     next = c->plans->next;
     grove_plans_release(c->plans);
   }
-  grove_choices_free(c);
+  for (int share = 0; share < 2; share++) grove_survey_free(&c->surveys[share]);
   free(c);
 }
 

@@ -2,7 +2,7 @@
  * messages. The other ranks of its node are taken to be as busy (eq. 2.2 of node-aware-strategies
  * does the same); the slowest rank's price is agreed upon with all else when a wiring is made.
  */
-#include "exec/op.h"
+#include "exec/wiring.h"
 
 #include <math.h>
 

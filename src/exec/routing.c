@@ -2,7 +2,7 @@
  * since ranks must talk for them, and kept with the forest: a further operation of the same kind
  * and size asks nobody.
  */
-#include "exec/op.h"
+#include "exec/plans.h"
 
 /* By the model a route that is tried takes at most so many times as long as the best. */
 static const double WORTH_A_CONTEST = 2;
@@ -15,11 +15,6 @@ static int class_of(int64_t bytes)
   int class = 0;
   while (bytes >>= 1) class ++;
   return class;
-}
-
-void grove_choices_free(grove_compiled *c)
-{
-  for (int share = 0; share < 2; share++) grove_survey_free(&c->surveys[share]);
 }
 
 static const grove_choice *find_choice(const grove_compiled *c, const grove_decision *wanted)

@@ -13,7 +13,7 @@
  * to go in earlier ones may take its time. So several stages may be under way, but what meets in a
  * root does so stage by stage.
  */
-#include "exec/op.h"
+#include "exec/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +22,11 @@
  * timed, or all where the wiring says so. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
-void grove_op_note(grove_op *op, grove_status status)
-{
-  if (status == GROVE_OK || op->failure != GROVE_OK) return;
-  op->failure = status;
-  op->sentence = strdup(grove_last_error());
-}
-
 /* Self edges. */
-static void keep(grove_op *op, grove_bound_stage *s)
+static void keep(grove_transfer *op, grove_bound_stage *s)
 {
   s->kept = 1;
-  grove_op_note(op, grove_op_keep(op, (int)(s - op->stages)));
+  grove_op_note(&op->base, grove_transfer_keep(op, (int)(s - op->stages)));
 }
 
 /* ---- what goes ---- */
@@ -48,7 +41,7 @@ static inline void copy(void *to, const void *from, int64_t bytes)
 }
 
 /* The usual small message: one item, straight from the array. */
-static inline int send_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+static inline int send_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
   if (!flow->single || w->turn != op->sequence) return grove_flow_send(op, s, flow);
@@ -60,7 +53,7 @@ static inline int send_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow
   return 1;
 }
 
-static inline void send_flows(grove_op *op, grove_bound_stage *s)
+static inline void send_flows(grove_transfer *op, grove_bound_stage *s)
 {
   for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) {
     if (flow->done || !send_flow(op, s, flow)) continue;
@@ -70,7 +63,7 @@ static inline void send_flows(grove_op *op, grove_bound_stage *s)
 }
 
 /* What there was no room for at the start. */
-__attribute__((noinline)) static void send_rest(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static void send_rest(grove_transfer *op, grove_bound_stage *s)
 {
   send_flows(op, s);
 }
@@ -78,7 +71,7 @@ __attribute__((noinline)) static void send_rest(grove_op *op, grove_bound_stage 
 /* ---- what has come ---- */
 
 /* The usual small message, as above. */
-static inline int take_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+static inline int take_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (!flow->single || r->turn != op->sequence) return grove_flow_receive(op, s, flow);
@@ -90,7 +83,7 @@ static inline int take_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow
   return 1;
 }
 
-static inline int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *flow)
+static inline int receive_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   if (!take_flow(op, s, flow)) return 0;
   flow->done = 1;
@@ -100,24 +93,24 @@ static inline int receive_flow(grove_op *op, grove_bound_stage *s, grove_flow *f
 }
 
 /* Where the order does not count: as it comes. */
-static inline void receive_flows(grove_op *op, grove_bound_stage *s)
+static inline void receive_flows(grove_transfer *op, grove_bound_stage *s)
 {
   for (grove_flow *flow = s->flows; flow < s->sends; flow++)
     if (!flow->done) receive_flow(op, s, flow);
 }
 
 /* Takes receive i, whose turn it is, if it is there. */
-static int combine_next(grove_op *op, grove_bound_stage *s, int i)
+static int combine_next(grove_transfer *op, grove_bound_stage *s, int i)
 {
   if (s->wired->via[i] < 0) return receive_flow(op, s, &s->flows[~s->wired->via[i]]);
   if (!s->arrived[i]) return 0;
-  grove_op_note(op, grove_op_unpack(op, s, i));
+  grove_op_note(&op->base, grove_transfer_unpack(op, s, i));
   s->to_forward -= s->wired->letters[i].forwards;
   return 1;
 }
 
 /* Where it does: combines what has come, as far as the order allows. */
-__attribute__((noinline)) static void combine_in_order(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static void combine_in_order(grove_transfer *op, grove_bound_stage *s)
 {
   const grove_letter *receives = s->wired->letters;
   for (;;) {
@@ -134,7 +127,7 @@ __attribute__((noinline)) static void combine_in_order(grove_op *op, grove_bound
     if (flow->letter > s->next) grove_flow_hold(op, s, flow);
 }
 
-__attribute__((noinline)) static grove_status poll_p2p(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static grove_status poll_p2p(grove_transfer *op, grove_bound_stage *s)
 {
   const int *which = NULL;
   int n = 0;
@@ -148,7 +141,7 @@ __attribute__((noinline)) static grove_status poll_p2p(grove_op *op, grove_bound
     s->to_come--;
     s->arrived[i] = 1;
     if (s->ordered) continue;
-    grove_op_note(op, grove_op_unpack(op, s, i));
+    grove_op_note(&op->base, grove_transfer_unpack(op, s, i));
     s->to_forward -= s->wired->letters[i].forwards;
   }
   return status;
@@ -156,17 +149,17 @@ __attribute__((noinline)) static grove_status poll_p2p(grove_op *op, grove_bound
 
 /* ---- stages ---- */
 
-__attribute__((noinline)) static grove_status start_p2p(grove_op *op, grove_bound_stage *s)
+__attribute__((noinline)) static grove_status start_p2p(grove_transfer *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = s->wired;
   memset(s->arrived, 0, (size_t)s->nreceives);
   for (int j = 0; j < w->np2p_receives; j++) {
-    int unwanted = op->abandoned && grove_op_is_in_array(s, w->p2p[j]);
+    int unwanted = grove_op_is_freed(&op->base) && grove_transfer_is_in_array(s, w->p2p[j]);
     GROVE_TRY(unwanted ? grove_carrier_discard(s->carrier, j) : grove_carrier_start(s->carrier, j));
   }
   for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
-    GROVE_TRY(grove_op_pack(op, s, w->p2p[j]));
+    GROVE_TRY(grove_transfer_pack(op, s, w->p2p[j]));
     GROVE_TRY(grove_carrier_start(s->carrier, j));
   }
   GROVE_TRY(grove_carrier_go(s->carrier));
@@ -174,7 +167,7 @@ fail:
   return status;
 }
 
-static inline grove_status start_stage(grove_op *op, grove_bound_stage *s)
+static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
   s->to_come = s->nreceives;
@@ -210,30 +203,30 @@ static int has_forwards(const grove_bound_stage *s)
 
 /* May stage k be entered? Operations of one wiring enter a stage in the order of their starts:
  * their messages match in that order. */
-static int may_enter(const grove_op *op, int k)
+static int may_enter(const grove_transfer *op, int k)
 {
   const grove_wiring *wiring = op->wiring;
-  if (wiring->stages[k].turn != op->sequence) return 0;
+  if (wiring->run.turns[k] != op->sequence) return 0;
   if (k > 0 && !has_forwards(&op->stages[k - 1])) return 0;
   if (!wiring->uses_hubs) return 1;
-  if (k == 0 && wiring->through != op->sequence - 1) return 0;
+  if (k == 0 && wiring->run.through != op->sequence - 1) return 0;
   return !wiring->stages[k].lands || grove_hub_is_free(op);
 }
 
 /* Stage k is the last that brings something of a lane whose values meet their roots all at once. */
-static inline void meet(grove_op *op, int k)
+static inline void meet(grove_transfer *op, int k)
 {
-  if (op->wiring->meets) grove_op_note(op, grove_op_meet(op, k));
+  if (op->wiring->meets) grove_op_note(&op->base, grove_transfer_meet(op, k));
 }
 
 /* Enters what can be entered. */
-static grove_status enter_next(grove_op *op)
+static grove_status enter_next(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
     if (op->current >= 0) meet(op, op->current);
     op->current++;
-    op->wiring->stages[op->current].turn++;
+    op->wiring->run.turns[op->current]++;
     GROVE_TRY(start_stage(op, &op->stages[op->current]));
   }
 fail:
@@ -241,7 +234,7 @@ fail:
 }
 
 /* What a stage can do now. `first`: all that comes in earlier ones has met its roots. */
-static inline grove_status advance_stage(grove_op *op, grove_bound_stage *s, int first)
+static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *s, int first)
 {
   grove_status status = s->carrier ? poll_p2p(op, s) : GROVE_OK;
   if (s->to_send > 0) send_rest(op, s);
@@ -253,7 +246,7 @@ static inline grove_status advance_stage(grove_op *op, grove_bound_stage *s, int
 }
 
 /* All stages under way. */
-static grove_status advance_stages(grove_op *op)
+static grove_status advance_stages(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   int first = 1;
@@ -261,7 +254,7 @@ static grove_status advance_stages(grove_op *op)
     grove_bound_stage *s = &op->stages[k];
     GROVE_TRY(advance_stage(op, s, first));
     first = first && s->to_come == 0 && s->kept && s->next == (s->ordered ? s->nreceives : 0);
-    if (k == op->current && !op->unusable) GROVE_TRY(enter_next(op));
+    if (k == op->current && op->base.state != GROVE_OP_LEAVING) GROVE_TRY(enter_next(op));
   }
   if (op->current < 0) GROVE_TRY(enter_next(op));
   while (op->oldest < op->current && stage_is_complete(&op->stages[op->oldest])) op->oldest++;
@@ -271,21 +264,14 @@ fail:
 
 /* ---- the whole ---- */
 
-/* False: routes are being tried, and the end must not be told yet. */
-static int take_time(grove_op *op)
+static inline void finish(grove_transfer *op)
 {
-  double now = grove_clock();
-  op->timed_starts++;
-  op->seconds += now - op->since;
-  return !op->contest || grove_contest_end_start(op, now);
-}
-
-/* The thread that waits for the operation may look at its state at any time. */
-static inline void finish(grove_op *op)
-{
-  op->starts++;
-  if (op->timed && !take_time(op)) return;
-  __atomic_store_n(&op->state, GROVE_OP_DONE, __ATOMIC_RELEASE);
+  op->base.starts++;
+  if (op->base.timed) {
+    op->base.timed_starts++;
+    op->base.seconds += grove_clock() - op->base.since;
+  }
+  grove_op_move(&op->base, GROVE_OP_DONE);
 }
 
 /* A start failed halfway and the operation was freed: is what was started through? */
@@ -303,19 +289,16 @@ static int fails_with_start(const grove_wiring *wiring)
 }
 
 /* Freed while active, and through. */
-static void let_go(grove_op *op)
+static void let_go(grove_transfer *op)
 {
-  grove_wiring *wiring = op->wiring;
-  if (wiring->uses_hubs) grove_hub_release(op);
-  op->ctx->abandoned--;
-  grove_context_deactivate(&op->active);
-  grove_op_leave(op);
-  grove_op_destroy(op);
-  grove_wiring_release(wiring);
+  if (op->wiring->uses_hubs) grove_hub_release(op);
+  op->base.ctx->abandoned--;
+  grove_context_deactivate(&op->base.active);
+  grove_transfer_dispose(op);
 }
 
 /* The last stage is through; what has waited for it meets its roots. */
-static int is_complete(grove_op *op)
+static int is_complete(grove_transfer *op)
 {
   if (op->current + 1 < op->nstages || op->oldest < op->current) return 0;
   if (!stage_is_complete(&op->stages[op->current])) return 0;
@@ -323,7 +306,7 @@ static int is_complete(grove_op *op)
   return 1;
 }
 
-static int leftovers_are_through_all(const grove_op *op)
+static int leftovers_are_through_all(const grove_transfer *op)
 {
   for (int k = 0; k <= op->current; k++)
     if (!leftovers_are_through(&op->stages[k])) return 0;
@@ -331,38 +314,42 @@ static int leftovers_are_through_all(const grove_op *op)
 }
 
 /* All has come and gone, or the operation cannot go on. */
-static inline void end(grove_op *op, grove_status status)
+static inline void end(grove_transfer *op, grove_status status)
 {
   if (status != GROVE_OK) {
-    op->wiring->failed |= fails_with_start(op->wiring);
-    grove_op_note(op, status);
+    op->wiring->run.failed |= fails_with_start(op->wiring);
+    grove_op_note(&op->base, status);
   }
-  grove_context_deactivate(&op->active);
+  grove_context_deactivate(&op->base.active);
   finish(op);
 }
 
 /* An abandoned operation advances like any other, but what comes for the user's arrays is not
  * written there (letter.c, flow.c). */
-__attribute__((noinline)) static void advance_with_care(grove_op *op)
+__attribute__((noinline)) static void advance_with_care(grove_transfer *op)
 {
-  if (op->stuck) return;
+  grove_op_state state = op->base.state;
+  if (state == GROVE_OP_FAILED || state == GROVE_OP_STUCK) return;
   grove_status status = advance_stages(op);
-  if (status == GROVE_OK && !(op->unusable ? leftovers_are_through_all(op) : is_complete(op)))
+  if (status == GROVE_OK &&
+      !(state == GROVE_OP_LEAVING ? leftovers_are_through_all(op) : is_complete(op)))
     return;
-  if (op->abandoned) {
-    op->stuck = status != GROVE_OK;
-    if (!op->stuck) let_go(op);
+  if (state != GROVE_OP_ACTIVE) {
+    if (status == GROVE_OK)
+      let_go(op);
+    else
+      grove_op_move(&op->base, GROVE_OP_STUCK);
     return;
   }
   if (op->wiring->uses_hubs) grove_hub_release(op);
   end(op, status);
 }
 
-void grove_op_advance(grove_active *active)
+void grove_transfer_advance(grove_active *active)
 {
-  grove_op *op = (grove_op *)active;
+  grove_transfer *op = (grove_transfer *)active;
   grove_bound_stage *s = op->stages;
-  if (op->nstages > 1 || op->abandoned || op->stuck) {
+  if (op->nstages > 1 || op->base.state != GROVE_OP_ACTIVE) {
     advance_with_care(op);
     return;
   }
@@ -374,27 +361,24 @@ void grove_op_advance(grove_active *active)
   end(op, status);
 }
 
-static void begin(grove_op *op)
+static void begin(grove_transfer *op)
 {
-  op->sequence = ++op->wiring->sequence;
-  op->state = GROVE_OP_ACTIVE;
+  op->sequence = ++op->wiring->run.sequence;
+  grove_op_move(&op->base, GROVE_OP_ACTIVE);
   op->oldest = op->current = 0;
-  op->timed =
-    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->wiring->timed;
-  if (op->timed) op->since = grove_clock();
-  if (op->failure == GROVE_OK) return;
-  op->failure = GROVE_OK;
-  free(op->sentence);
-  op->sentence = NULL;
+  op->base.timed =
+    op->sequence <= TIMED_AT_FIRST || op->sequence % TIMED_EVERY == 0 || op->wiring->run.timed;
+  if (op->base.timed) op->base.since = grove_clock();
+  if (op->base.failure != GROVE_OK) grove_op_forget_failure(&op->base);
 }
 
-grove_status grove_op_run(grove_op *op)
+grove_status grove_transfer_run(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
-  if (op->wiring->failed)
+  if (op->wiring->run.failed)
     return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
                        "rank %d: an earlier start of this %s failed halfway; make a new one",
-                       op->ctx->rank, grove_op_label(op));
+                       op->base.ctx->rank, grove_op_label(&op->base));
   begin(op);
   if (op->nstages > 1) {
     op->current = -1;
@@ -405,13 +389,13 @@ grove_status grove_op_run(grove_op *op)
   if (op->nstages == 1 && stage_is_complete(op->stages))
     finish(op);
   else
-    grove_context_activate(op->ctx, &op->active);
-  if (op->timed && op->wiring->account.kept) grove_op_note_start(op);
+    grove_context_activate(op->base.ctx, &op->base.active);
+  if (op->base.timed && op->wiring->account.kept) grove_transfer_note_start(op);
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
-  op->unusable = op->stuck = 1;
-  op->wiring->failed |= fails_with_start(op->wiring);
-  grove_context_activate(op->ctx, &op->active);
+  grove_op_move(&op->base, GROVE_OP_FAILED);
+  op->wiring->run.failed |= fails_with_start(op->wiring);
+  grove_context_activate(op->base.ctx, &op->base.active);
   return status;
 }

@@ -2,7 +2,7 @@
  * the node has any; every other one over MPI. Sends of one stage that carry the same slots share a
  * ring, and are one flow.
  */
-#include "exec/op.h"
+#include "exec/wiring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +172,6 @@ static grove_status make_stage(const grove_wiring *wiring, int s, grove_wired_st
   for (int i = 0; i < w->nreceives; i++) w->nforwards += w->letters[i].forwards;
   GROVE_TRY(make_keeps(wiring, s, w));
   w->has_own = w->nkeeps > 0;
-  w->turn = 1;
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
     int fetches = lane->key.operation == GROVE_FETCH && !lane->whole && lane->turn == s;
@@ -428,7 +427,10 @@ grove_status grove_wiring_lay(grove_wiring *wiring)
   GROVE_CHECK(nstages <= GROVE_STAGES_MOST, GROVE_ERR_UNSUPPORTED, "a plan of %d stages", nstages);
   GROVE_NEW(wiring->stages, nstages);
   wiring->nstages = nstages;
-  for (int s = 0; s < nstages; s++) GROVE_TRY(make_stage(wiring, s, &wiring->stages[s]));
+  for (int s = 0; s < nstages; s++) {
+    wiring->run.turns[s] = 1;
+    GROVE_TRY(make_stage(wiring, s, &wiring->stages[s]));
+  }
   count_sent(wiring);
   choose_piece(wiring);
   wiring->uses_shm = ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;

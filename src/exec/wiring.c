@@ -1,5 +1,4 @@
-#include "exec/op.h"
-#include "route/route.h"
+#include "exec/wiring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,13 +39,6 @@ grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *u
                             .shared = may_share(r, combine),
                             .merges = may_merge(r, unit, combine),
                             .generation = r->forest->ctx->generation};
-}
-
-static int same_key(const grove_wiring_key *a, const grove_wiring_key *b)
-{
-  return a->operation == b->operation && a->unit_bytes == b->unit_bytes &&
-         a->unit_kind == b->unit_kind && a->op_number == b->op_number && a->shared == b->shared &&
-         a->merges == b->merges && a->generation == b->generation;
 }
 
 /* Edges that meet their roots; the leaves of this rank's own roots need not come along the plan of
@@ -131,10 +123,7 @@ const char *grove_wiring_route(const grove_wiring *wiring)
 void grove_wiring_release(grove_wiring *wiring)
 {
   if (--wiring->references > 0) return;
-  for (grove_op *next; wiring->members; wiring->members = next) { /* all idle */
-    next = wiring->members->next_member;
-    grove_op_destroy(wiring->members);
-  }
+  if (wiring->run.members) wiring->run.free_members(wiring->run.members); /* all idle */
   grove_wiring_unwire(wiring);
   for (int k = 0; k < wiring->nlanes; k++) {
     grove_lane *lane = &wiring->lanes[k];
@@ -145,37 +134,6 @@ void grove_wiring_release(grove_wiring *wiring)
     grove_plans_release(lane->plans);
   }
   free(wiring->lanes);
-  if (wiring->tag > 0) grove_context_return_tag(wiring->ctx, wiring->tag, wiring->sequence);
+  if (wiring->tag > 0) grove_context_return_tag(wiring->ctx, wiring->tag, wiring->run.sequence);
   free(wiring);
-}
-
-grove_wiring *grove_wiring_find(const grove_forest *f, const grove_wiring_key *key)
-{
-  const grove_compiled *c = f->compiled;
-  grove_wiring *wiring = c ? c->pool : NULL;
-  while (wiring && !same_key(&wiring->lanes[0].key, key)) wiring = wiring->next;
-  return wiring;
-}
-
-grove_wiring *grove_wiring_next(const grove_forest *f, const grove_wiring *last,
-                                grove_operation operation)
-{
-  const grove_compiled *c = f->compiled;
-  grove_wiring *wiring = last ? last->next : c ? c->pool : NULL;
-  while (wiring && (wiring->lanes[0].key.operation != operation ||
-                    wiring->lanes[0].key.generation != f->ctx->generation))
-    wiring = wiring->next;
-  return wiring;
-}
-
-grove_status grove_wiring_pool(grove_forest *f, grove_wiring *wiring)
-{
-  grove_status status = GROVE_OK;
-  grove_compiled *c = NULL;
-  GROVE_TRY(grove_forest_compiled(f, &c));
-  wiring->references++;
-  wiring->next = c->pool;
-  c->pool = wiring;
-fail:
-  return status;
 }

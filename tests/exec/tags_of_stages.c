@@ -3,7 +3,7 @@
 #include "calls.h"
 #include "check.h"
 #include "errand.h"
-#include "exec/op.h"
+#include "exec/wiring.h"
 #include "places.h"
 
 /* ---- the tags that are asked for ---- */

@@ -312,6 +312,30 @@ else
 fi
 
 plant
+lint circles
+[[ $status == 77 ]] || fail 'without objects circles is skipped'
+if command -v cc >/dev/null && command -v nm >/dev/null; then
+  object() {
+    mkdir -p "$tree/build-x/src/exec" "$tree/src/exec"
+    touch "$tree/src/exec/$1"
+    cc -c -x c - -o "$tree/build-x/src/exec/$1.o" <<<"$2"
+  }
+  object one.c 'int grove_two(void); int grove_one(void) { return grove_two(); }'
+  object two.c 'int grove_three(void); int grove_two(void) { return grove_three(); }'
+  object three.c 'int grove_three(void) { return 3; }'
+  lint circles
+  [[ $status == 0 ]] || fail 'one after the other is no circle'
+  object three.c 'int grove_one(void); int grove_three(void) { return grove_one(); }'
+  finds circles src/exec/one.c:1 src/exec/three.c:1 src/exec/two.c:1
+  rm "$tree/src/exec/two.c"
+  lint circles
+  [[ $status == 0 ]] || fail 'what is left of a source that is gone does not count'
+  echo 'circles: three files that call each other are found'
+else
+  lacking+=('cc or nm')
+fi
+
+plant
 lint symbols
 [[ $status == 77 && $(tail -n 1 "$output") == '0 passed, 0 failed, 1 skipped' ]] ||
   fail 'without a library symbols is skipped'
@@ -401,7 +425,7 @@ fi
 lint no-such-check
 [[ $status == 2 ]] || fail 'an unknown check is wrong usage'
 lint --list
-[[ $status == 0 && $(wc -l <"$output") == 11 ]] || fail 'eleven checks are listed'
+[[ $status == 0 && $(wc -l <"$output") == 12 ]] || fail 'twelve checks are listed'
 echo 'wrong usage is exit status 2'
 
 if ((${#lacking[@]})); then

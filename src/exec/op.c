@@ -1,0 +1,80 @@
+#include "exec/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- states ---- */
+
+int grove_op_may_move(grove_op_state from, grove_op_state to)
+{
+#define TO(state) (1U << GROVE_OP_##state)
+  static const unsigned moves[GROVE_OP_STATES] = {
+    /* a contest may be freed while its ranks vote: it is abandoned then, whatever its state */
+    [GROVE_OP_IDLE] = TO(ACTIVE) | TO(POOLED) | TO(ABANDONED),
+    [GROVE_OP_POOLED] = TO(ACTIVE),
+    [GROVE_OP_ACTIVE] = TO(DONE) | TO(FAILED) | TO(ABANDONED) | TO(STUCK),
+    [GROVE_OP_FAILED] = TO(LEAVING) | TO(STUCK) | TO(ABANDONED),
+    [GROVE_OP_ABANDONED] = TO(STUCK),
+    [GROVE_OP_LEAVING] = TO(STUCK),
+    [GROVE_OP_STUCK] = 0,
+    [GROVE_OP_DONE] = TO(IDLE) | TO(TOLD) | TO(POOLED) | TO(DONE) | TO(ABANDONED),
+    [GROVE_OP_TOLD] = TO(IDLE) | TO(TOLD) | TO(ACTIVE) | TO(ABANDONED),
+  };
+#undef TO
+  return (moves[from] >> to & 1) != 0;
+}
+
+grove_status grove_op_check_idle(const grove_op *op, const char *call)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
+              "rank %d: %s: this %s is under way already", op->ctx->rank, call, grove_op_label(op));
+  GROVE_CHECK(!grove_context_outlives_mpi(op->ctx), GROVE_ERR_STATE,
+              "rank %d: %s: MPI_Finalize was called before this %s", op->ctx->rank, call,
+              grove_op_label(op));
+fail:
+  return status;
+}
+
+/* ---- failures ---- */
+
+void grove_op_note(grove_op *op, grove_status status)
+{
+  if (status == GROVE_OK || op->failure != GROVE_OK) return;
+  op->failure = status;
+  op->sentence = strdup(grove_last_error());
+}
+
+void grove_op_forget_failure(grove_op *op)
+{
+  op->failure = GROVE_OK;
+  free(op->sentence);
+  op->sentence = NULL;
+}
+
+/* ---- parts ---- */
+
+static grove_status refuse_parts(const grove_op *op, const char *call)
+{
+  return grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__,
+                     "rank %d: %s: this %s does not go by parts", op->ctx->rank, call,
+                     grove_op_label(op));
+}
+
+grove_status grove_op_no_ready(grove_op *op, int64_t first, int64_t count)
+{
+  (void)first, (void)count;
+  return refuse_parts(op, "grove_ready");
+}
+
+grove_status grove_op_no_arrived(grove_op *op, int64_t first, int64_t count, int *flag)
+{
+  (void)first, (void)count, (void)flag;
+  return refuse_parts(op, "grove_arrived");
+}
+
+grove_status grove_op_no_arrivals(grove_op *op, int64_t *first, int64_t *count)
+{
+  (void)first, (void)count;
+  return refuse_parts(op, "grove_arrivals");
+}

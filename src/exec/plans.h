@@ -1,0 +1,134 @@
+/* What a call asks for, and how it travels: the kind of operation, the plans of its forest for that
+ * kind, and which route was chosen.
+ */
+#ifndef GROVE_EXEC_PLANS_H
+#define GROVE_EXEC_PLANS_H
+
+#include "context/context.h"
+#include "forest/forest.h"
+#include "pack/pack.h"
+#include "plan/plan.h"
+#include "route/choose.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum grove_operation {
+  GROVE_BCAST,
+  GROVE_REDUCE,
+  GROVE_FETCH,
+  GROVE_COLLECT,   /* gather; GROVE_GATHER is a pattern */
+  GROVE_DISTRIBUTE /* scatter */
+} grove_operation;
+
+const char *grove_operation_name(grove_operation operation);
+
+/* What a call asks for. Arrays by their names. */
+typedef struct grove_request {
+  grove_operation operation;
+  grove_forest *forest;
+  MPI_Datatype unit;
+  MPI_Op op;
+  void *arrays[GROVE_ARRAYS]; /* written only where the operation says so */
+} grove_request;
+
+/* ---- which datatype (identity.c) ---- */
+
+/* Which datatype an operation was made for. A handle alone would not do: MPI gives the handle of a
+ * freed type to the next one. Derived types carry this as an attribute, which dies with them. */
+typedef struct grove_identity {
+  int references; /* atomic */
+} grove_identity;
+
+/* NULL for a named type. Borrowed from the type. */
+grove_status grove_identity_of(MPI_Datatype type, grove_identity **out);
+void grove_identity_hold(grove_identity *identity);
+void grove_identity_release(grove_identity *identity);
+
+/* ---- what is the same on every rank (wiring.c) ---- */
+
+/* What tells calls of _begin apart: facts that are the same on every rank, no handles and no
+ * addresses, so that all ranks find a wiring or none does. */
+typedef struct grove_wiring_key {
+  grove_operation operation;
+  int64_t unit_bytes;
+  grove_kind unit_kind;
+  int op_number;  /* of a predefined operation; all users' are one */
+  int shared;     /* values of a message may be sent once */
+  int merges;     /* and so may those of a node */
+  int generation; /* of the context's options */
+} grove_wiring_key;
+
+grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *unit,
+                                     const grove_combine *combine);
+
+/* ---- plans (plans.c) ---- */
+
+/* The plans of a forest for one kind of operation, on one route, under one set of options. */
+typedef struct grove_plans {
+  int references;
+  struct grove_plans *next;
+  grove_operation operation;
+  int generation;
+  int shared; /* values may be sent once */
+  int whole;  /* all edges come together before they meet their roots, in their order */
+  const grove_route *route;
+  int64_t cap;
+  grove_index slots;   /* of the multi-forest's roots, where the operation needs that */
+  grove_plan *forward; /* as routes make it, and borrowing from `slots` */
+  grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
+} grove_plans;
+
+/* What is kept of a choice between routes: for which kind and size of operation it was made. Few
+ * are needed at once; the oldest goes. */
+enum { GROVE_DECISIONS = 12 };
+typedef struct grove_decision {
+  int generation, share, backward, both, size_class;
+  grove_choice choice; /* n = 0: none */
+} grove_decision;
+
+/* What a forest keeps for its operations. */
+typedef struct grove_compiled {
+  grove_plans *plans;        /* newest first */
+  struct grove_wiring *pool; /* for calls of _begin, and what frees it (pool.c) */
+  void (*empty_pool)(struct grove_compiled *c);
+  grove_survey *surveys[2]; /* without and with sharing */
+  int surveyed[2];          /* under which options */
+  grove_decision decisions[GROVE_DECISIONS];
+  int64_t decided;
+} grove_compiled;
+
+grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
+
+/* How an operation travels. */
+typedef struct grove_routing {
+  const grove_route *route;
+  int64_t cap;
+  int chosen; /* by price; then why: */
+  grove_choice choice;
+} grove_routing;
+
+/* The plans for such an operation, compiled at first need: collective if the route relays, and what
+ * fails is this rank's failure, unless it is GROVE_ERR_UNSUPPORTED. */
+grove_status grove_plans_get(grove_forest *f, const grove_wiring_key *key,
+                             const grove_routing *routing, grove_plans **out);
+void grove_plans_release(grove_plans *plans);
+
+/* ---- which route (routing.c) ---- */
+
+/* The route of an operation of n fields, with the plans of all of them: that of `routing`, if it
+ * has one already. `mine` is what has failed here before. What fails may be this rank's failure
+ * alone: to be agreed upon. */
+grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
+                                const grove_request *requests, const grove_wiring_key *keys,
+                                grove_routing *routing);
+/* Is there a route that is worth a contest with this one? The same on every rank. */
+int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+                            grove_routing *rival);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,247 @@
+/* Operations of _begin. The wirings that they go by stand in the pool of their forest, and each
+ * keeps its idle transfers: a further call of a kind takes one, and asks nobody.
+ */
+#include "exec/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- wirings of a forest ---- */
+
+static int same_key(const grove_wiring_key *a, const grove_wiring_key *b)
+{
+  return a->operation == b->operation && a->unit_bytes == b->unit_bytes &&
+         a->unit_kind == b->unit_kind && a->op_number == b->op_number && a->shared == b->shared &&
+         a->merges == b->merges && a->generation == b->generation;
+}
+
+/* The wiring with this key, or NULL. */
+static grove_wiring *find_by_key(const grove_forest *f, const grove_wiring_key *key)
+{
+  const grove_compiled *c = f->compiled;
+  grove_wiring *wiring = c ? c->pool : NULL;
+  while (wiring && !same_key(&wiring->lanes[0].key, key)) wiring = wiring->next;
+  return wiring;
+}
+
+/* The one after `last` (NULL: the first) for this operation under today's options, or NULL. */
+static grove_wiring *find_next(const grove_forest *f, const grove_wiring *last,
+                               grove_operation operation)
+{
+  const grove_compiled *c = f->compiled;
+  grove_wiring *wiring = last ? last->next : c ? c->pool : NULL;
+  while (wiring && (wiring->lanes[0].key.operation != operation ||
+                    wiring->lanes[0].key.generation != f->ctx->generation))
+    wiring = wiring->next;
+  return wiring;
+}
+
+static void empty_pool(grove_compiled *c)
+{
+  for (grove_wiring *next; c->pool; c->pool = next) {
+    next = c->pool->next;
+    grove_wiring_release(c->pool);
+  }
+}
+
+/* From here on the pool has it. */
+static void hand_over(const grove_forest *f, grove_wiring *wiring)
+{
+  grove_compiled *c = f->compiled; /* since the request was looked at */
+  c->empty_pool = empty_pool;
+  wiring->next = c->pool;
+  c->pool = wiring;
+}
+
+/* ---- members of a wiring ---- */
+
+/* Idle operations that a wiring keeps; more than a few only a program has that uses many types. */
+enum { IDLE_OPERATIONS = 16 };
+
+static void free_members(grove_transfer *members)
+{
+  for (grove_transfer *next; members; members = next) {
+    next = members->next_member;
+    grove_transfer_destroy(members);
+  }
+}
+
+/* Puts a transfer among the members of its wiring; when many are idle, the one that came first
+ * goes. */
+static void join_pool(grove_transfer *op)
+{
+  grove_wiring *wiring = op->wiring;
+  grove_transfer **first_idle = NULL;
+  int idle = 0;
+  op->base.careful = 1;
+  op->base.rest = GROVE_OP_DONE;
+  grove_op_move(&op->base, GROVE_OP_POOLED);
+  op->next_member = wiring->run.members;
+  wiring->run.members = op;
+  wiring->run.free_members = free_members;
+  for (grove_transfer **at = &op->next_member; *at; at = &(*at)->next_member)
+    if ((*at)->base.state == GROVE_OP_POOLED) {
+      first_idle = at;
+      idle++;
+    }
+  if (idle < IDLE_OPERATIONS) return;
+  grove_transfer *oldest = *first_idle;
+  *first_idle = oldest->next_member;
+  grove_transfer_destroy(oldest);
+}
+
+void grove_transfer_put_back(grove_transfer *op)
+{
+  grove_op_move(&op->base, GROVE_OP_POOLED);
+  grove_wiring_release(op->wiring);
+  grove_transfer_release_forests(op);
+}
+
+/* ---- their kind ---- */
+
+static grove_status refuse_start(grove_op *op)
+{
+  return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
+                     "rank %d: grove_start: this %s was begun; it ends with grove_end",
+                     op->ctx->rank, grove_op_label(op));
+}
+
+static grove_status free_one_shot(grove_op *op)
+{
+  int rests = 0;
+  grove_status status = grove_transfer_let_rest((grove_transfer *)op, &rests);
+  if (rests) grove_transfer_put_back((grove_transfer *)op);
+  return status;
+}
+
+static const grove_op_kind one_shot = {
+  GROVE_TRANSFER_SLOTS,          .name = "one shot",    .start = refuse_start,
+  .label = grove_transfer_label, .free = free_one_shot,
+};
+
+/* ---- finding one ---- */
+
+/* Was the operation made for this type? The handle of a named one is enough; that of a derived one
+ * may have been given to another type since. */
+static int same_type(const grove_transfer *op, MPI_Datatype unit)
+{
+  grove_identity *identity = NULL;
+  if (op->type != unit) return 0;
+  if (!op->identity) return 1;
+  return grove_identity_of(unit, &identity) == GROVE_OK && identity == op->identity;
+}
+
+/* What the user's MPI operation is for. */
+static grove_combine *combine_of(grove_transfer *op)
+{
+  grove_field *f = &op->fields[0];
+  return f->request.operation == GROVE_FETCH ? &f->fetcher.combine : &f->mover.combine;
+}
+
+/* An idle one that was made for the same type and operation as this call: the usual case, which
+ * allocates nothing. */
+static grove_transfer *find_idle(const grove_request *r)
+{
+  for (grove_wiring *c = find_next(r->forest, NULL, r->operation); c;
+       c = find_next(r->forest, c, r->operation))
+    for (grove_transfer *op = c->run.members; op; op = op->next_member)
+      if (op->base.state == GROVE_OP_POOLED && combine_of(op)->op == r->op &&
+          same_type(op, r->unit))
+        return op;
+  return NULL;
+}
+
+/* The wiring that this call belongs to, or NULL if it is the first of its kind. A call that is
+ * wrong belongs to none; it is this rank's failure where others have used the forest this way, and
+ * agreed upon where nobody has. */
+static grove_status find_wiring(const grove_request *r, grove_wiring **out)
+{
+  grove_status status = GROVE_OK;
+  grove_unit unit = {0};
+  grove_combine combine;
+  *out = find_next(r->forest, NULL, r->operation);
+  if (!*out) return GROVE_OK;
+  GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
+  GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
+  grove_wiring_key key = grove_wiring_key_of(r, &unit, &combine);
+  *out = find_by_key(r->forest, &key);
+fail:
+  grove_unit_free(&unit);
+  return status;
+}
+
+/* A further call of a kind waits for nobody, so what is wrong with it is this rank's failure, and
+ * the others' timeouts name it. */
+static grove_status reuse(const grove_request *r, const char *call, grove_transfer *op)
+{
+  grove_status status = GROVE_OK;
+  grove_combine *combine = combine_of(op);
+  GROVE_TRY(grove_request_check(r, call));
+  /* A user's operation may have been freed, and its handle given to one of the other kind. */
+  if (combine->number < 0)
+    GROVE_TRY(grove_combine_create(r->op, &op->fields[0].mover.unit, combine));
+fail:
+  return status;
+}
+
+/* The first operation of its kind on all ranks, or a further one on a wiring that is there, which
+ * is a local affair: operations of one wiring share its tag and match in the order of starts. */
+static grove_status make_one(const grove_request *r, const char *call, grove_transfer **out)
+{
+  grove_status status = GROVE_OK;
+  grove_draft m = {.ctx = r->forest->ctx, .call = call, .n = 1, .requests = r, .kind = &one_shot};
+  GROVE_TRY(find_wiring(r, &m.wiring));
+  if (m.wiring) {
+    GROVE_TRY(grove_draft_further(&m));
+  } else {
+    GROVE_TRY(grove_draft_first(&m, GROVE_OK));
+    hand_over(r->forest, m.wiring);
+  }
+  m.op->type = r->unit;
+  GROVE_TRY(grove_identity_of(r->unit, &m.op->identity));
+  grove_identity_hold(m.op->identity);
+  join_pool(m.op);
+  *out = m.op;
+  return GROVE_OK;
+fail:
+  if (m.op) grove_transfer_destroy(m.op);
+  return status;
+}
+
+/* ---- the call ---- */
+
+/* The arrays and the forest of this call. */
+static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
+{
+  grove_status status = GROVE_OK;
+  grove_request *bound = &op->fields[0].request;
+  memcpy(bound->arrays, r->arrays, sizeof bound->arrays);
+  bound->forest = r->forest;
+  if (op->wiring->check) GROVE_TRY(grove_check_overlap(op->wiring, op->fields));
+  GROVE_TRY(grove_transfer_set_arrays(op));
+fail:
+  return status;
+}
+
+grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out)
+{
+  grove_status status = GROVE_OK;
+  grove_transfer *op = find_idle(r);
+  if (op)
+    GROVE_TRY(reuse(r, call, op));
+  else
+    GROVE_TRY(make_one(r, call, &op));
+  GROVE_TRY(bind_arrays(op, r));
+  grove_transfer_hold_forests(op);
+  op->wiring->references++;
+  op->base.starts = op->base.timed_starts = 0;
+  op->base.seconds = 0;
+  grove_op *begun = &op->base;
+  status = grove_transfer_run(op);
+  if (status == GROVE_OK)
+    *out = begun;
+  else
+    grove_op_give_up(&begun);
+fail:
+  return status;
+}

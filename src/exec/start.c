@@ -1,0 +1,20 @@
+#include "exec/transfer.h"
+
+/* Inside grove_start it would cost the usual start, which is a jump, some registers to save. */
+__attribute__((noinline)) static grove_status start_with_care(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
+  grove_context_enter(op->ctx);
+  status = op->kind->start(op);
+  grove_context_leave(op->ctx);
+fail:
+  return status;
+}
+
+grove_status grove_start(grove_op *op)
+{
+  if (!op || op->ctx->careful || op->state != GROVE_OP_IDLE || op->careful)
+    return start_with_care(op);
+  return grove_transfer_run((grove_transfer *)op);
+}

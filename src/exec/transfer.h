@@ -1,0 +1,200 @@
+/* Transfers: the operations on forests, of one field or, bundled, of several. What moves is a
+ * *field*: units of one type along one plan. Most transfers have one, a bundle has those of its
+ * members.
+ */
+#ifndef GROVE_EXEC_TRANSFER_H
+#define GROVE_EXEC_TRANSFER_H
+
+#include "context/trace.h"
+#include "exec/op.h"
+#include "exec/wiring.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Units of one type on their way between arrays. */
+typedef struct grove_field {
+  grove_request request; /* the forest is held by the operation while it is in use */
+  grove_mover mover;     /* the user's unit, and what is done with what comes */
+  grove_mover packed;    /* units as in a letter: those of edges and hubs */
+  grove_mover merger;    /* the same, to be combined in a hub */
+  grove_mover fetcher;   /* of a fetch: what is done at the roots */
+  void *edges;
+  void *hub; /* in the wiring's memory, or in `hub_memory` */
+  void *hub_memory;
+  void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
+} grove_field;
+
+/* A stage with memory and requests. */
+struct grove_bound_stage {
+  const grove_wired_stage *wired;
+  int nreceives, nsends;
+  int ordered, has_own; /* as wired says; integers need no order */
+  int nforwards;
+  grove_carrier *carrier; /* NULL: as wired says */
+  void **staging;         /* a letter's packed form; NULL: it travels from or to the array itself */
+  void **saved;           /* of an abandoned operation: staging that it got for that; else NULL */
+  void **saved_keeps;     /* and its self edges */
+  unsigned char *arrived;
+  int nsendings;                 /* sends over MPI, and flows */
+  int to_come, to_send;          /* receives and sendings that are not through */
+  int to_forward;                /* ... and of the receives those that later stages wait for */
+  grove_flow *flows;             /* receives first, */
+  grove_flow *sends, *flows_end; /* then sends */
+  int next;                      /* receive to be combined next, where the order counts */
+  int kept;                      /* self edges are done */
+};
+
+/* An operation on a forest: on a wiring, bound to datatypes, MPI operations and arrays, with memory
+ * for the letters that need packing. */
+struct grove_transfer {
+  grove_op base;
+  grove_wiring *wiring;
+  grove_transfer *next_member; /* of the wiring's pool */
+  int nfields;
+  grove_field *fields; /* one for each lane of the wiring */
+  MPI_Datatype type;   /* of a _begin: the user's own, only to compare */
+  grove_identity *identity;
+  int nstages;
+  grove_bound_stage *stages;
+  int oldest;   /* stage that is not through */
+  int current;  /* latest that was entered */
+  void *memory; /* behind all staging */
+  void *keep;   /* a chunk of self edges on their way */
+  int64_t keep_bytes;
+  int64_t sequence; /* of the start under way */
+};
+
+/* ---- making one (bind.c) ---- */
+
+/* An operation on the wiring, without arrays and requests, but with its fields, which it takes
+ * over. This rank's failure. */
+grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiring, int n,
+                                   grove_field **fields, grove_transfer **out);
+/* Its requests; the wiring has its tag by now. After a fallback to messages (`rewired`) memory for
+ * those too. */
+grove_status grove_transfer_connect(grove_transfer *op, int rewired);
+/* Binds it to the arrays of its fields' requests. */
+grove_status grove_transfer_set_arrays(grove_transfer *op);
+void grove_transfer_destroy(grove_transfer *op);
+/* The same of one that is not under way, and has a hold on its wiring and perhaps a place in its
+ * pool. */
+void grove_transfer_dispose(grove_transfer *op);
+
+/* A field for the request. This rank's failure. */
+grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key);
+void grove_fields_free(int n, grove_field *fields);
+
+/* Takes hold of the forests, and lets go of them. */
+void grove_transfer_hold_forests(grove_transfer *op);
+void grove_transfer_release_forests(grove_transfer *op);
+
+/* Does a letter lie in an array of the user's, and nowhere else? */
+static inline int grove_transfer_is_in_array(const grove_bound_stage *s, int i)
+{
+  return !s->staging[i] && grove_array_is_users(s->wired->letters[i].sections->array);
+}
+
+/* The memory and the mover that the name of an array means. */
+static inline const grove_mover *grove_field_mover(const grove_field *f, grove_array which)
+{
+  return grove_array_is_users(which) ? &f->mover : &f->packed;
+}
+
+static inline char *grove_field_array(const grove_field *f, grove_array which)
+{
+  if (grove_array_is_users(which)) return (char *)f->request.arrays[which];
+  return (char *)(which == GROVE_ARRAY_EDGE ? f->edges : f->hub);
+}
+
+/* ---- under way (run.c) ---- */
+
+grove_status grove_transfer_run(grove_transfer *op);
+void grove_transfer_advance(grove_active *active);
+
+/* ---- freeing (free.c) ---- */
+
+/* The slot of the kinds. */
+grove_status grove_transfer_free(grove_op *op);
+
+/* The user has done with it. If it is under way, and does not come to its end now, it is abandoned
+ * and belongs to the context. */
+grove_status grove_transfer_let_rest(grove_transfer *op, int *rests);
+
+/* A fetch that is abandoned before it has answered goes on with copies of what it needs of the
+ * user's arrays (detach.c). This rank's failure. */
+grove_status grove_transfer_detach(grove_transfer *op);
+
+/* ---- what it tells of itself (kind.c) ---- */
+
+const char *grove_transfer_label(const grove_op *op);
+void grove_transfer_missing(const grove_op *op, char *text, size_t room);
+grove_report grove_transfer_report(const grove_op *op);
+int grove_transfer_count(const grove_op *op);
+grove_request grove_transfer_request(const grove_op *op, int k);
+
+/* In the tables of the kinds that are transfers; name, start, label and free are their own. */
+#define GROVE_TRANSFER_SLOTS                                                                       \
+  .advance = grove_transfer_advance, .missing = grove_transfer_missing,                            \
+  .report = grove_transfer_report, .count = grove_transfer_count,                                  \
+  .request = grove_transfer_request, .ready = grove_op_no_ready, .arrived = grove_op_no_arrived,   \
+  .arrivals = grove_op_no_arrivals
+
+/* ---- of a pool (pool.c) ---- */
+
+/* Gives a transfer that was begun, and is complete, back to its pool. */
+void grove_transfer_put_back(grove_transfer *op);
+
+/* ---- making transfers (init.c) ---- */
+
+/* What is made of requests. */
+typedef struct grove_draft {
+  grove_context *ctx;
+  const char *call;
+  int n;
+  const grove_request *requests;
+  int persistent;        /* its arrays never change */
+  grove_routing routing; /* with a route: that one, else what is found */
+  const grove_op_kind *kind;
+  grove_field *fields;
+  grove_wiring_key *keys;
+  int64_t signature;    /* positive, and the same on every rank that makes the same operation */
+  grove_wiring *wiring; /* one that is given is used */
+  grove_transfer *op;
+} grove_draft;
+
+/* A transfer on a new wiring, not bound to arrays; `mine` is what has failed here already. Agreed
+ * by all. */
+grove_status grove_draft_first(grove_draft *m, grove_status mine);
+/* A further one on the wiring that is given: local. */
+grove_status grove_draft_further(grove_draft *m);
+
+/* What can be wrong with arrays. */
+grove_status grove_request_check(const grove_request *r, const char *call);
+
+/* ---- the option `check` (check.c) ---- */
+
+/* GROVE_ERR_ARG if a slot that is read is also written, or one is written twice by two fields. */
+grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *fields);
+
+/* ---- where the time goes (clock.c) ---- */
+
+/* Opens the account of an operation's wiring, if the options want one; its making began at
+ * `since`. Agreed by all. */
+grove_status grove_wiring_open_account(const grove_transfer *op, double since);
+
+/* At the end of a start, if its wiring has an account. */
+void grove_transfer_note_start(grove_transfer *op);
+
+/* ---- the option effort=measure (contest.c) ---- */
+
+/* From the next start on `first` is tried beside `second`, for the same requests on another route:
+ * the operation that the user gets has both, and takes them over. Agreed by all. */
+grove_status grove_contest_open(grove_transfer **first, grove_transfer **second, grove_op **out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
