@@ -532,9 +532,10 @@ typedef struct grove_report {
   double measured_seconds;  /* mean time from start until completion was seen, of those starts
                              * on this route that were timed: the first few, then one in 16; 0
                              * before */
-  double predicted_seconds; /* by the context's machine, for the slowest rank; NaN where the profile
-                             * lacks what it takes */
-  grove_terms predicted;    /* this rank's own share of that, by term */
+  double predicted_seconds; /* by the context's machine: the price of the dearest node, by which the
+                             * route was chosen or would have been; NaN where the profile lacks what
+                             * it takes */
+  grove_terms predicted;    /* what that is made of; the same on every rank */
   const char *machine;      /* the name of that machine's profile; valid as long as the operation */
 } grove_report;
 

@@ -364,10 +364,10 @@ void grove_parcels_sort(int n, grove_parcel *parcels); /* by ascending peer */
 /* ---- tags (tags.c) ---- */
 
 /* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. The entries of `most`
- * become their maximum over the ranks. */
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its
+ * maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t most[2], int *tag);
+                                    int64_t *most, int *tag);
 /* What messages of a stage, the first being 0, are sent with. Were it one for all stages, those of
  * an operation's second stage could be taken for those of another one's first. Votes (vote.h) have
  * the last. */

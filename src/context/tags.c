@@ -48,7 +48,7 @@ static int64_t starts_of(const grove_context *ctx, int64_t tag)
 }
 
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t most[2], int *tag)
+                                    int64_t *most, int *tag)
 {
   grove_status status = GROVE_OK;
   for (int64_t from = GROVE_TAG_FIRST;;) {
@@ -56,14 +56,12 @@ grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
     if (mine == GROVE_OK) mine = make_room(ctx, proposal);
     int64_t starts = starts_of(ctx, proposal);
-    int64_t all[8] = {proposal,  -proposal,  starts,  -starts,
-                      signature, -signature, most[0], most[1]};
-    GROVE_TRY(grove_context_agree(ctx, mine, all, 8));
+    int64_t all[7] = {proposal, -proposal, starts, -starts, signature, -signature, *most};
+    GROVE_TRY(grove_context_agree(ctx, mine, all, 7));
     GROVE_CHECK(all[4] == -all[5], GROVE_ERR_STATE,
                 "the ranks do not make the same operation: forest, operation or unit differ");
     from = all[0];
-    most[0] = all[6];
-    most[1] = all[7];
+    *most = all[6];
     if (all[0] != -all[1]) continue;
     ctx->tag[from - GROVE_TAG_FIRST].used = 1;
     if (all[2] != -all[3]) continue;

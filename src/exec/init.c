@@ -144,6 +144,8 @@ static grove_status make_first(grove_draft *m, grove_status mine)
     status = make_on_route(m, mine, &rewired);
   }
   GROVE_TRY(status);
+  GROVE_TRY(grove_routing_price(m->ctx, m->n, m->requests, m->keys, &m->routing));
+  m->wiring->price = m->routing.price;
   GROVE_TRY(grove_wiring_carry(m->wiring));
   GROVE_TRY(grove_wiring_open_account(m->op, since));
   GROVE_TRY(grove_transfer_connect(m->op, rewired));

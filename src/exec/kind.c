@@ -113,7 +113,7 @@ grove_report grove_transfer_report(const grove_op *base)
     .off_node_bytes = wiring->sent.off_node_bytes,
     .starts = base->starts,
     .measured_seconds = base->timed_starts > 0 ? base->seconds / (double)base->timed_starts : 0,
-    .predicted_seconds = wiring->predicted,
+    .predicted_seconds = wiring->price.seconds,
     .predicted = terms_of(&wiring->price),
     .machine = wiring->machine,
   };

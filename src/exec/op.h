@@ -18,7 +18,7 @@
  *     wiring.c    what ranks agree on                 detach.c  a fetch goes on without arrays
  *     wire.c      what goes over which transport      check.c   the option `check`
  *     bind.c      arrays and memory                   clock.c   what it took, for log and trace
- *     predict.c   what the model says it will take    kind.c    what a transfer tells of itself
+ *     op.c        what all kinds have                 kind.c    what a transfer tells of itself
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H

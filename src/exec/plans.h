@@ -80,11 +80,12 @@ typedef struct grove_plans {
   grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
 } grove_plans;
 
-/* What is kept of a choice between routes: for which kind and size of operation it was made. Few
- * are needed at once; the oldest goes. */
+/* What is kept of a choice between routes, or of the price of one: for which kind and size of
+ * operation it was made. Few are needed at once; the oldest goes. */
 enum { GROVE_DECISIONS = 12 };
 typedef struct grove_decision {
-  int generation, share, backward, both, size_class;
+  int generation, share;
+  grove_question question;
   grove_choice choice; /* n = 0: none */
 } grove_decision;
 
@@ -107,6 +108,7 @@ typedef struct grove_routing {
   int64_t cap;
   int chosen; /* by price; then why: */
   grove_choice choice;
+  grove_price price; /* that by which it was chosen, or would have been */
 } grove_routing;
 
 /* The plans for such an operation, compiled at first need: collective if the route relays, and what
@@ -123,6 +125,10 @@ void grove_plans_release(grove_plans *plans);
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing);
+/* The price of the route, when all ranks are known to make the same operation on it. Agreed by
+ * all. */
+grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,
+                                 const grove_wiring_key *keys, grove_routing *routing);
 /* Is there a route that is worth a contest with this one? The same on every rank. */
 int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
                             grove_routing *rival);

@@ -4,27 +4,26 @@
  */
 #include "exec/plans.h"
 
+#include <math.h>
+
 /* By the model a route that is tried takes at most so many times as long as the best. */
 static const double WORTH_A_CONTEST = 2;
 
 /* ---- what was chosen before ---- */
 
-/* Units of 8 to 15 bytes are of one class, those of 16 to 31 of the next. */
-static int class_of(int64_t bytes)
+static int same_question(const grove_question *a, const grove_question *b)
 {
-  int class = 0;
-  while (bytes >>= 1) class ++;
-  return class;
+  return a->unit_bytes == b->unit_bytes && a->backward == b->backward && a->both == b->both &&
+         a->only == b->only;
 }
 
-static const grove_choice *find_choice(const grove_compiled *c, const grove_decision *wanted)
+static grove_decision *find_decision(grove_compiled *c, const grove_decision *wanted)
 {
   for (int i = 0; i < GROVE_DECISIONS; i++) {
-    const grove_decision *d = &c->decisions[i];
+    grove_decision *d = &c->decisions[i];
     if (d->choice.n > 0 && d->generation == wanted->generation && d->share == wanted->share &&
-        d->backward == wanted->backward && d->both == wanted->both &&
-        d->size_class == wanted->size_class)
-      return &d->choice;
+        same_question(&d->question, &wanted->question))
+      return d;
   }
   return NULL;
 }
@@ -37,38 +36,35 @@ static int goes_back(grove_operation operation)
 }
 
 /* A survey is of one set of nodes. Agreed by all. */
-static grove_status ask(grove_forest *f, grove_compiled *c, const grove_question *question,
-                        int share, grove_choice *out)
+static grove_status survey(grove_forest *f, grove_compiled *c, int share)
 {
   grove_status status = GROVE_OK;
   if (c->surveyed[share] != f->ctx->generation) grove_survey_free(&c->surveys[share]);
   if (!c->surveys[share]) GROVE_TRY(grove_survey_create(f, share, &c->surveys[share]));
   c->surveyed[share] = f->ctx->generation;
-  GROVE_TRY(grove_route_choose(c->surveys[share], question, out));
-  return GROVE_OK;
 fail:
-  grove_survey_free(&c->surveys[share]);
   return status;
 }
 
-/* Agreed by all. */
-static grove_status choose_for(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
-                               grove_choice *out)
+/* What was decided for such an operation, now or before. `only`: the route that is asked for, or
+ * NULL. Agreed by all. */
+static grove_status decide(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
+                           const grove_route *only, grove_decision **out)
 {
   grove_status status = GROVE_OK;
   grove_compiled *c = f->compiled; /* since the request was looked at */
   grove_decision made = {.generation = key->generation,
                          .share = key->merges,
-                         .backward = goes_back(key->operation),
-                         .both = key->operation == GROVE_FETCH,
-                         .size_class = class_of(bytes)};
-  grove_question question = {.unit_bytes = bytes, .backward = made.backward, .both = made.both};
-  const grove_choice *known = find_choice(c, &made);
-  if (!known) {
-    GROVE_TRY(ask(f, c, &question, made.share, &made.choice));
-    c->decisions[c->decided++ % GROVE_DECISIONS] = made;
-  }
-  *out = known ? *known : made.choice;
+                         .question = {.unit_bytes = bytes,
+                                      .backward = goes_back(key->operation),
+                                      .both = key->operation == GROVE_FETCH,
+                                      .only = only}};
+  *out = find_decision(c, &made);
+  if (*out) return GROVE_OK;
+  GROVE_TRY(survey(f, c, made.share));
+  GROVE_TRY(grove_route_choose(c->surveys[made.share], &made.question, &made.choice));
+  *out = &c->decisions[c->decided++ % GROVE_DECISIONS];
+  **out = made;
 fail:
   return status;
 }
@@ -94,10 +90,11 @@ static grove_status choose(int n, const grove_request *requests, const grove_wir
 {
   grove_status status = GROVE_OK;
   for (int k = 0, asked = 0; k < n; k++) {
-    grove_choice choice;
+    grove_decision *decision = NULL;
     int64_t bytes = bytes_together(n, requests, keys, k);
     if (bytes == 0) continue;
-    GROVE_TRY(choose_for(requests[k].forest, &keys[k], bytes, &choice));
+    GROVE_TRY(decide(requests[k].forest, &keys[k], bytes, NULL, &decision));
+    grove_choice choice = decision->choice;
     for (int i = 0; i < choice.n && asked > 0; i++)
       choice.candidates[i].seconds += out->candidates[i].seconds;
     *out = choice;
@@ -186,6 +183,49 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
     grove_error_restore(&before);
     routing->route = &grove_route_standard;
     status = GROVE_OK;
+  }
+fail:
+  return status;
+}
+
+/* ---- the price ---- */
+
+/* Are prices asked for by all routes at once? Not where there is nothing to choose. */
+static int chooses(const grove_context *ctx)
+{
+  return ctx->options.route == GROVE_ROUTE_AUTO && needs_talk(ctx);
+}
+
+/* Adds the price of one question. Agreed by all. */
+static grove_status add_price(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
+                              const grove_route *route, grove_price *sum)
+{
+  grove_status status = GROVE_OK;
+  grove_compiled *c = f->compiled;
+  grove_decision *d = NULL;
+  int i = 0;
+  GROVE_TRY(decide(f, key, bytes, chooses(f->ctx) ? NULL : route, &d));
+  while (d->choice.candidates[i].route != route) i++;
+  grove_candidate *candidate = &d->choice.candidates[i];
+  if (!candidate->explained) {
+    GROVE_TRY(survey(f, c, d->share));
+    GROVE_TRY(grove_route_terms(c->surveys[d->share], &d->question, candidate));
+  }
+  sum->seconds += candidate->seconds;
+  for (int t = 0; t < GROVE_TERMS; t++) sum->term[t] += candidate->term[t];
+fail:
+  return status;
+}
+
+grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,
+                                 const grove_wiring_key *keys, grove_routing *routing)
+{
+  grove_status status = GROVE_OK;
+  routing->price = (grove_price){.seconds = ctx->machine ? 0 : NAN};
+  for (int k = 0; k < n && ctx->machine; k++) {
+    int64_t bytes = bytes_together(n, requests, keys, k);
+    if (bytes == 0) continue;
+    GROVE_TRY(add_price(requests[k].forest, &keys[k], bytes, routing->route, &routing->price));
   }
 fail:
   return status;

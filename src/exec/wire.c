@@ -462,14 +462,12 @@ grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t s
 {
   grove_status status = GROVE_OK;
   grove_shm *shm = mine == GROVE_OK ? wiring->shm : NULL;
-  int64_t most[2] = {0, 0}; /* memory that grew; picoseconds */
+  int64_t grew = 0; /* memory */
   int usable = 1, tag = 0;
-  grove_shm_propose(ctx, shm, &most[0]);
-  if (mine == GROVE_OK) most[1] = grove_price_picoseconds(wiring->price.seconds);
-  GROVE_TRY(grove_context_take_tag(ctx, mine, signature, most, &tag));
+  grove_shm_propose(ctx, shm, &grew);
+  GROVE_TRY(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
   wiring->tag = tag;
-  wiring->predicted = grove_price_seconds(most[1]);
-  if (most[0]) GROVE_TRY(grove_context_map_notices(ctx, &usable));
+  if (grew) GROVE_TRY(grove_context_map_notices(ctx, &usable));
   if (shm) GROVE_TRY(settle(wiring, usable, rewired));
 fail:
   return status;

@@ -99,7 +99,6 @@ grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request 
     wiring->meets |= wiring->lanes[k].whole;
   }
   GROVE_TRY(grove_wiring_lay(wiring));
-  wiring->price = grove_wiring_predict(wiring);
   grove_copy_text(wiring->machine, sizeof wiring->machine, ctx->machine ? ctx->machine->name : "");
   *out = wiring;
   return GROVE_OK;

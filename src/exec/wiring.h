@@ -92,8 +92,7 @@ typedef struct grove_wiring {
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are complete before they travel over shared memory */
   int persistent;      /* arrays never change: requests are made once */
-  grove_price price;   /* this rank's own part of the model's price; NaN: not known */
-  double predicted;    /* seconds of the slowest rank, by the model */
+  grove_price price;   /* by the model, the same on every rank; NaN: not known */
   char machine[64];    /* the name of the profile that said so */
   grove_account account;
   grove_wiring_run run;
@@ -116,11 +115,8 @@ const char *grove_wiring_route(const grove_wiring *wiring);
 grove_status grove_wiring_lay(grove_wiring *wiring);
 void grove_wiring_unwire(grove_wiring *wiring);
 
-/* The model's price of this rank's part of the wiring's plans (predict.c). */
-grove_price grove_wiring_predict(const grove_wiring *wiring);
-
-/* The collective step that gives a wiring its tag and its prediction, and settles whether its node
- * has the memory: if not, `rewired` is set. `wiring` is NULL where `mine` is a failure. Agreed by
+/* The collective step that gives a wiring its tag, and settles whether its node has the memory: if
+ * not, `rewired` is set. `wiring` is NULL where `mine` is a failure. Agreed by
  * all. */
 grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                 grove_wiring *wiring, int *rewired);

@@ -108,12 +108,17 @@ fail:
   return status;
 }
 
+static const grove_route *candidate(const grove_question *question, int i)
+{
+  return question->only ? question->only : grove_routes[i];
+}
+
 static grove_status estimate_all(const grove_survey *survey, const grove_question *question, int n,
                                  grove_estimate *out)
 {
   grove_status status = survey->failure;
   for (int i = 0; i < n && survey->clerk && status == GROVE_OK; i++)
-    GROVE_TRY(estimate(survey, question, grove_routes[i], &out[i]));
+    GROVE_TRY(estimate(survey, question, candidate(question, i), &out[i]));
 fail:
   return status;
 }
@@ -142,9 +147,9 @@ void grove_choice_decide(grove_choice *choice, const grove_machine *m)
   choice->runner_up = find_cheapest(choice, choice->candidates[choice->chosen].seconds);
 }
 
-static int count_candidates(const grove_context *ctx)
+static int count_candidates(const grove_context *ctx, const grove_question *question)
 {
-  return grove_route_can_help(ctx) ? GROVE_ROUTES : 1;
+  return grove_route_can_help(ctx) && !question->only ? GROVE_ROUTES : 1;
 }
 
 static void list_prices(int n, const grove_estimate *estimates, int64_t *out)
@@ -153,12 +158,13 @@ static void list_prices(int n, const grove_estimate *estimates, int64_t *out)
 }
 
 /* From the prices that all ranks agreed upon. */
-static void settle(const grove_context *ctx, int n, const int64_t *prices, grove_choice *out)
+static void settle(const grove_context *ctx, const grove_question *question, int n,
+                   const int64_t *prices, grove_choice *out)
 {
   *out = (grove_choice){.n = n};
   for (int i = 0; i < n; i++)
     out->candidates[i] =
-      (grove_candidate){.route = grove_routes[i], .seconds = grove_price_seconds(prices[i])};
+      (grove_candidate){.route = candidate(question, i), .seconds = grove_price_seconds(prices[i])};
   grove_choice_decide(out, ctx->machine);
 }
 
@@ -168,16 +174,48 @@ grove_status grove_route_choose(const grove_survey *survey, const grove_question
   grove_status status = GROVE_OK;
   grove_estimate estimates[GROVE_ROUTES] = {0};
   int64_t prices[GROVE_ROUTES];
-  int n = count_candidates(survey->ctx);
+  int n = count_candidates(survey->ctx, question);
   grove_status mine = estimate_all(survey, question, n, estimates);
   list_prices(n, estimates, prices);
   GROVE_TRY(grove_context_agree(survey->ctx, mine, prices, n));
-  settle(survey->ctx, n, prices, out);
+  settle(survey->ctx, question, n, prices, out);
 fail:
   return status;
 }
 
 /* ---- the choice with its reasons ---- */
+
+/* Where several nodes are the dearest their terms are mixed: they still add up to the price. */
+static void settle_terms(const int64_t *picoseconds, grove_candidate *out)
+{
+  double sum = 0;
+  for (int t = 0; t < GROVE_TERMS; t++) sum += (double)picoseconds[t];
+  for (int t = 0; t < GROVE_TERMS; t++)
+    out->term[t] = sum > 0 ? out->seconds * (double)picoseconds[t] / sum : 0;
+  out->explained = 1;
+}
+
+/* The price that was agreed upon went through whole picoseconds. */
+static int is_dearest(const grove_price *price, double agreed)
+{
+  int64_t most = grove_price_picoseconds(agreed), own = grove_price_picoseconds(price->seconds);
+  return own >= most - 1;
+}
+
+grove_status grove_route_terms(const grove_survey *survey, const grove_question *question,
+                               grove_candidate *candidate)
+{
+  grove_status status = GROVE_OK, mine = survey->failure;
+  grove_estimate e = {0};
+  int64_t terms[GROVE_TERMS] = {0};
+  if (survey->clerk && mine == GROVE_OK) mine = estimate(survey, question, candidate->route, &e);
+  if (is_dearest(&e.price, candidate->seconds))
+    for (int t = 0; t < GROVE_TERMS; t++) terms[t] = grove_price_picoseconds(e.price.term[t]);
+  GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
+  settle_terms(terms, candidate);
+fail:
+  return status;
+}
 
 /* Adds what another node takes. */
 static void join(const grove_estimate *more, grove_candidate *out)
@@ -215,12 +253,12 @@ grove_status grove_route_explain(const grove_survey *survey, const grove_questio
   grove_estimate estimates[GROVE_ROUTES] = {0};
   int64_t prices[GROVE_ROUTES];
   grove_mail mail = {0};
-  int n = count_candidates(ctx);
+  int n = count_candidates(ctx, question);
   grove_status mine = estimate_all(survey, question, n, estimates);
   if (mine == GROVE_OK) mine = write_letter(survey, estimates, &mail);
   list_prices(n, estimates, prices);
   GROVE_TRY(grove_context_exchange(ctx, mine, prices, n, &mail));
-  settle(ctx, n, prices, out);
+  settle(ctx, question, n, prices, out);
   for (int i = 0; i < n && ctx->rank == 0; i++) {
     join(&estimates[i], &out->candidates[i]);
     for (int k = 0; k < mail.ncame; k++)

@@ -36,6 +36,8 @@ typedef struct grove_question {
   int64_t unit_bytes; /* of all fields together */
   int backward;       /* from the leaves to the roots */
   int both;           /* there and back: twice the stages */
+  const grove_route
+    *only; /* this one's price is asked for, and no choice; NULL: all that can help */
 } grove_question;
 
 /* What a route takes: its price, of the dearest node or, where all edges are known, of the longest
@@ -47,12 +49,14 @@ typedef struct grove_estimate {
 
 typedef struct grove_candidate {
   const grove_route *route;
-  double seconds;          /* its price; NaN: the machine does not say */
-  grove_estimate estimate; /* after grove_route_explain, on rank 0: how that comes about */
+  double seconds;           /* its price; NaN: the machine does not say */
+  int explained;            /* then: */
+  double term[GROVE_TERMS]; /* how that comes about, on the dearest node */
+  grove_estimate estimate;  /* after grove_route_explain, on rank 0: how that comes about */
 } grove_candidate;
 
 typedef struct grove_choice {
-  int n;                                    /* 1: no other route can help */
+  int n;                                    /* 1: no other route can help, or is asked for */
   grove_candidate candidates[GROVE_ROUTES]; /* in the order of the registry */
   int chosen;
   int runner_up; /* the cheapest of those with another price (the same price is the same messages);
@@ -64,7 +68,11 @@ typedef struct grove_choice {
 grove_status grove_route_choose(const grove_survey *survey, const grove_question *question,
                                 grove_choice *out);
 
-/* The same, and rank 0 gets the estimates. Agreed by all. */
+/* The terms of a candidate of that choice. Agreed by all. */
+grove_status grove_route_terms(const grove_survey *survey, const grove_question *question,
+                               grove_candidate *candidate);
+
+/* As grove_route_choose, and rank 0 gets the estimates. Agreed by all. */
 grove_status grove_route_explain(const grove_survey *survey, const grove_question *question,
                                  grove_choice *out);
 

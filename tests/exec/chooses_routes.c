@@ -117,14 +117,13 @@ static void by_size(const place *p)
 {
   grove_forest *f = shared_forest(p);
   TAKES(bcast(f, 300), "2-step");
-  TAKES(bcast(f, 500), "2-step"); /* 256 to 511 are of one class, which was asked about */
-  TAKES(bcast(f, 511), "2-step");
-  TAKES(bcast(f, 512), "standard");
+  TAKES(bcast(f, 500), "standard"); /* each size has its own price, whatever was asked before */
+  TAKES(bcast(f, 511), "standard");
   TAKES(bcast(f, 255), "2-step");
   CHECK_OK(grove_forest_free(&f));
   f = shared_forest(p);
   TAKES(bcast(f, 500), "standard");
-  TAKES(bcast(f, 300), "standard");
+  TAKES(bcast(f, 300), "2-step");
   TAKES(bcast(f, 100), "2-step");
   CHECK_OK(grove_forest_free(&f));
 }

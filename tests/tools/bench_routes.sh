@@ -68,6 +68,12 @@ for x in [*d["routes"], d["auto"]]:
     assert list(x["price"]) == ["latency", "bandwidth", "injection", "queue", "contention",
                                 "on_node", "copy", "cores"]
     assert abs(sum(x["price"].values()) - x["predicted_seconds"]) <= 1e-6 * x["predicted_seconds"]
+chosen = routes[d["auto"]["route"]]
+assert d["auto"]["predicted_seconds"] == chosen["predicted_seconds"], "one price, told or chosen"
+cheapest = min(d["routes"], key=lambda x: x["predicted_seconds"])
+assert chosen["predicted_seconds"] <= 1.3 * cheapest["predicted_seconds"], d["why"]
+assert d["why"].startswith("The choice: " + chosen["route"]), d["why"]
+assert chosen is cheapest or "a gain of" in d["why"], d["why"]
 # 375 rows in blocks of 93 or 94; a vertex is coupled to those of its plane and of the next ones,
 # and so each block to the next blocks on either side: all edges are known.
 traffic = d["traffic"]
@@ -89,6 +95,10 @@ assert {(a, b): n for a, b, m, n in traffic["by_node"]} == nodes
 crossing = sum(m for a, b, m, _ in traffic["by_node"] if a != b)
 assert routes["standard"]["off_node_messages"] == crossing
 END
+cp "$work/out" "$work/elasticity.json"
+run "$grove" report "$work/elasticity.json" -o "$work/page.html"
+((status == 0)) || fail 'there is no page'
+grep -q 'The choice: ' "$work/page.html" || fail 'the page does not say why'
 
 # --- bytes: a root that both ranks of a node need leaves its own node once ---
 

@@ -59,9 +59,10 @@ typedef struct bench_result {
   double setup_seconds;
   /* of Grove's: */
   double predicted_seconds;
-  double term[GROVE_TERMS]; /* of that: the slowest rank's */
+  double term[GROVE_TERMS]; /* what that is made of */
   double on_node_messages, on_node_bytes, off_node_messages, off_node_bytes; /* of all ranks */
   char route[32], machine[64];
+  char why[600]; /* of the automatic choice, on rank 0: its reasons, a line each */
 } bench_result;
 
 typedef struct bench_entrant bench_entrant;
@@ -106,6 +107,8 @@ grove_status bench_context(const bench *b, const char *options, grove_context **
 
 /* Appends the routes, auto and the variants that are wanted (bench_routes.c). */
 grove_status bench_enter_routes(const bench *b, bench_field *field);
+/* Finds out why the automatic choice is what it is. Collective. */
+grove_status bench_explain(bench_entrant *e);
 /* Appends one route: the one that is wanted, or standard. */
 void bench_enter_one(const bench *b, bench_field *field);
 /* Appends what is written by hand on MPI, and other libraries (baselines.c). */

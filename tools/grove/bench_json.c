@@ -106,6 +106,8 @@ static void print_auto(const char *edges, const bench_field *field)
     if (field->entrants[i].role == BENCH_AUTO) {
       printf(",\n \"auto\": ");
       print_route(edges, NULL, &field->entrants[i].result, NULL);
+      printf(",\n ");
+      print_text("why", field->entrants[i].result.why);
       return;
     }
   printf(",\n \"auto\": null");

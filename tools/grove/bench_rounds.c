@@ -98,20 +98,11 @@ static grove_status set_up(const bench *b, bench_entrant *e)
   return status == GROVE_ERR_UNSUPPORTED && !required ? GROVE_OK : status;
 }
 
-/* What the slowest rank's prediction is made of: the prediction that counts is its own. */
-static void note_terms(const bench *b, const grove_terms *p, double *out)
+static void note_terms(const grove_terms *p, double *out)
 {
-  const double mine[GROVE_TERMS] = {p->latency,    p->bandwidth, p->injection, p->queue,
-                                    p->contention, p->on_node,   p->copy,      p->cores};
-  struct {
-    double seconds;
-    int rank;
-  } own = {0, b->rank}, most;
-  for (int t = 0; t < GROVE_TERMS; t++) own.seconds += mine[t];
-  if (isnan(own.seconds)) own.seconds = INFINITY;
-  MPI_Allreduce(&own, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, b->comm);
-  memcpy(out, mine, sizeof mine);
-  MPI_Bcast(out, GROVE_TERMS, MPI_DOUBLE, most.rank, b->comm);
+  const double terms[GROVE_TERMS] = {p->latency,    p->bandwidth, p->injection, p->queue,
+                                     p->contention, p->on_node,   p->copy,      p->cores};
+  memcpy(out, terms, sizeof terms);
 }
 
 static void note_report(const bench *b, bench_entrant *e)
@@ -128,7 +119,7 @@ static void note_report(const bench *b, bench_entrant *e)
   r->off_node_messages = all[2];
   r->off_node_bytes = all[3];
   r->predicted_seconds = report.predicted_seconds;
-  note_terms(b, &report.predicted, r->term);
+  note_terms(&report.predicted, r->term);
   snprintf(r->route, sizeof r->route, "%s", report.route);
   snprintf(r->machine, sizeof r->machine, "%s", report.machine ? report.machine : "");
 }
@@ -250,6 +241,7 @@ grove_status bench_measure(const bench *b, bench_field *field)
     bench_entrant *e = &field->entrants[i];
     GROVE_TRY(set_up(b, e));
     if (e->result.served && e->method->report) note_report(b, e);
+    if (e->result.served && e->role == BENCH_AUTO) bench_must(b, bench_explain(e));
   }
   run_rounds(b, field);
   for (int i = 0; i < field->n; i++)

@@ -2,8 +2,10 @@
  */
 #include "grove/bench.h"
 
-#include "route/route.h"
+#include "route/choose.h"
+#include "route/print.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,43 @@ static const bench_method on_route = {
   .close = close_route,
   .report = report_route,
 };
+
+/* ---- the reasons of the choice ---- */
+
+static grove_status print_reasons(const grove_survey *survey, const grove_choice *choice, char *out,
+                                  size_t room)
+{
+  grove_status status = GROVE_OK;
+  const grove_context *ctx = survey->ctx;
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  GROVE_CHECK(file, GROVE_ERR_MEMORY, "no memory for the reasons of a choice");
+  grove_choice_print_reason(choice, ctx->machine,
+                            grove_route_alone(&ctx->topo, ctx->options.transport_off_node), file);
+  fclose(file);
+  snprintf(out, room, "%s", text);
+fail:
+  free(text);
+  return status;
+}
+
+grove_status bench_explain(bench_entrant *e)
+{
+  grove_status status = GROVE_OK;
+  const grove_forest *forest = ((route_state *)e->state)->forest;
+  const grove_question question = {.unit_bytes = e->b->width * (int64_t)sizeof(double),
+                                   .backward = e->task->reduce};
+  grove_survey *survey = NULL;
+  grove_choice choice;
+  GROVE_TRY(grove_survey_create(forest, 1, &survey));
+  GROVE_TRY(grove_route_explain(survey, &question, &choice));
+  if (e->b->rank == 0)
+    GROVE_TRY(print_reasons(survey, &choice, e->result.why, sizeof e->result.why));
+fail:
+  grove_survey_free(&survey);
+  return status;
+}
 
 /* ---- who takes part ---- */
 

@@ -36,6 +36,7 @@ typedef struct report_entrant {
 /* One operation, by all its entrants. */
 typedef struct report_field {
   const char *operation;
+  const char *why; /* the choice is what it is, a line a reason; "": the file does not say */
   int n;
   report_entrant entrants[REPORT_ENTRANTS];
 } report_field;

@@ -96,7 +96,7 @@ static void tabulate(const report_field *f, FILE *file)
     for (int t = 0; t < GROVE_TERMS; t++) html_time(file, e->term[t]);
     fprintf(file, "</tr>\n");
   }
-  html_table_end(file, "* what was chosen. Seconds of the rank that takes longest.");
+  html_table_end(file, "* what was chosen. The price of a route is that of its dearest node.");
 }
 
 void report_price(const report *r, FILE *file)
@@ -113,6 +113,11 @@ void report_price(const report *r, FILE *file)
       list_terms(file);
       draw(f, n, most, file);
       tabulate(f, file);
+      if (*f->why) {
+        fprintf(file, "<p>");
+        html_text(file, f->why);
+        fprintf(file, "</p>\n");
+      }
     } else {
       fprintf(file, "<p>This result has no prices by term.</p>\n");
     }

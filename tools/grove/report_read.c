@@ -59,7 +59,8 @@ static void read_list(const json_value *list, report_kind kind, report_field *f)
 static int read_field(const json_value *v, report_field *f)
 {
   const json_value *choice = json_member(v, "auto");
-  *f = (report_field){.operation = json_text_of(v, "operation", "bcast")};
+  *f = (report_field){.operation = json_text_of(v, "operation", "bcast"),
+                      .why = json_text_of(v, "why", "")};
   read_list(json_member(v, "routes"), REPORT_ROUTE, f);
   read_entrant(choice, REPORT_AUTO, f);
   read_list(json_member(v, "variants"), REPORT_VARIANT, f);
