@@ -65,7 +65,9 @@ static grove_status decide(grove_forest *f, const grove_wiring_key *key, int64_t
   GROVE_TRY(grove_route_choose(c->surveys[made.share], &made.question, &made.choice));
   *out = &c->decisions[c->decided++ % GROVE_DECISIONS];
   **out = made;
+  return GROVE_OK;
 fail:
+  grove_survey_free(&c->surveys[made.share]); /* a clerk of it may have failed */
   return status;
 }
 
