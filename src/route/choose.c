@@ -168,30 +168,27 @@ static void settle(const grove_context *ctx, const grove_question *question, int
   grove_choice_decide(out, ctx->machine);
 }
 
-grove_status grove_route_choose(const grove_survey *survey, const grove_question *question,
-                                grove_choice *out)
+/* ---- the terms of a price ---- */
+
+static void list_terms(const grove_price *price, int64_t *out)
 {
-  grove_status status = GROVE_OK;
-  grove_estimate estimates[GROVE_ROUTES] = {0};
-  int64_t prices[GROVE_ROUTES];
-  int n = count_candidates(survey->ctx, question);
-  grove_status mine = estimate_all(survey, question, n, estimates);
-  list_prices(n, estimates, prices);
-  GROVE_TRY(grove_context_agree(survey->ctx, mine, prices, n));
-  settle(survey->ctx, question, n, prices, out);
-fail:
-  return status;
+  for (int t = 0; t < GROVE_TERMS; t++) out[t] = grove_price_picoseconds(price->term[t]);
 }
 
-/* ---- the choice with its reasons ---- */
+/* Seconds; NaN if one of them is. */
+static double add_up(const int64_t *picoseconds)
+{
+  double sum = 0;
+  for (int t = 0; t < GROVE_TERMS; t++) sum += grove_price_seconds(picoseconds[t]);
+  return sum;
+}
 
 /* Where several nodes are the dearest their terms are mixed: they still add up to the price. */
 static void settle_terms(const int64_t *picoseconds, grove_candidate *out)
 {
-  double sum = 0;
-  for (int t = 0; t < GROVE_TERMS; t++) sum += (double)picoseconds[t];
+  double sum = add_up(picoseconds);
   for (int t = 0; t < GROVE_TERMS; t++)
-    out->term[t] = sum > 0 ? out->seconds * (double)picoseconds[t] / sum : 0;
+    out->term[t] = sum > 0 ? out->seconds * grove_price_seconds(picoseconds[t]) / sum : 0;
   out->explained = 1;
 }
 
@@ -209,13 +206,48 @@ grove_status grove_route_terms(const grove_survey *survey, const grove_question 
   grove_estimate e = {0};
   int64_t terms[GROVE_TERMS] = {0};
   if (survey->clerk && mine == GROVE_OK) mine = estimate(survey, question, candidate->route, &e);
-  if (is_dearest(&e.price, candidate->seconds))
-    for (int t = 0; t < GROVE_TERMS; t++) terms[t] = grove_price_picoseconds(e.price.term[t]);
+  if (is_dearest(&e.price, candidate->seconds)) list_terms(&e.price, terms);
   GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   settle_terms(terms, candidate);
 fail:
   return status;
 }
+
+/* On one node there is one clerk, and its terms are the price: one step less. Agreed by all. */
+static grove_status price_one(const grove_survey *survey, const grove_question *question,
+                              grove_choice *out)
+{
+  grove_status status = GROVE_OK;
+  grove_estimate e = {0};
+  int64_t terms[GROVE_TERMS] = {0};
+  grove_status mine = estimate_all(survey, question, 1, &e);
+  if (survey->clerk) list_terms(&e.price, terms);
+  if (isnan(e.price.seconds)) terms[0] = grove_price_picoseconds(NAN);
+  GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
+  *out = (grove_choice){.n = 1, .runner_up = -1};
+  out->candidates[0] = (grove_candidate){.route = question->only, .seconds = add_up(terms)};
+  settle_terms(terms, &out->candidates[0]);
+fail:
+  return status;
+}
+
+grove_status grove_route_choose(const grove_survey *survey, const grove_question *question,
+                                grove_choice *out)
+{
+  if (question->only && survey->ctx->topo.nnodes == 1) return price_one(survey, question, out);
+  grove_status status = GROVE_OK;
+  grove_estimate estimates[GROVE_ROUTES] = {0};
+  int64_t prices[GROVE_ROUTES];
+  int n = count_candidates(survey->ctx, question);
+  grove_status mine = estimate_all(survey, question, n, estimates);
+  list_prices(n, estimates, prices);
+  GROVE_TRY(grove_context_agree(survey->ctx, mine, prices, n));
+  settle(survey->ctx, question, n, prices, out);
+fail:
+  return status;
+}
+
+/* ---- the choice with its reasons ---- */
 
 /* Adds what another node takes. */
 static void join(const grove_estimate *more, grove_candidate *out)

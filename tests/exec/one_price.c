@@ -20,7 +20,7 @@ static grove_report report_of(grove_op *op)
 
 static int is_near(double a, double b)
 {
-  return fabs(a - b) <= 2e-12 + 1e-9 * fabs(b); /* prices are agreed upon in picoseconds */
+  return fabs(a - b) <= 1e-11 + 1e-9 * fabs(b); /* agreed upon in picoseconds, each term */
 }
 
 /* ---- what the choice says ---- */
