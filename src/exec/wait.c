@@ -9,7 +9,7 @@ static grove_status check_started(const grove_op *op, const char *call)
   GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
   GROVE_CHECK(grove_op_state_of(op) != GROVE_OP_IDLE, GROVE_ERR_STATE,
               "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
-  GROVE_CHECK(op->state != GROVE_OP_FAILED, GROVE_ERR_STATE,
+  GROVE_CHECK(grove_op_state_of(op) != GROVE_OP_FAILED, GROVE_ERR_STATE,
               "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank, call,
               grove_op_label(op));
   GROVE_CHECK(grove_op_state_of(op) != GROVE_OP_ACTIVE || !grove_context_outlives_mpi(op->ctx),
