@@ -112,6 +112,7 @@ struct grove_context {
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
   int clocks_compared;       /* when routes were to be tried for the first time: */
   double clock_ahead;        /* of rank 0's, in seconds */
+  const struct grove_space_kind *const *spaces; /* besides the host's, to a NULL; NULL: none */
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);

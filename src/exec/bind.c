@@ -45,6 +45,7 @@ grove_status grove_field_create(const grove_request *r, grove_field *out, grove_
   grove_status status = GROVE_OK;
   grove_field f = {.request = *r};
   grove_unit unit = {0};
+  for (int a = 0; a < GROVE_ARRAYS; a++) f.spaces[a] = grove_space_of(r->forest->ctx, r->arrays[a]);
   grove_combine combine;
   GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
   GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
@@ -163,37 +164,82 @@ static int is_for_edges(const grove_transfer *op, const grove_letter *letter)
          !op->wiring->lanes[p->field].whole;
 }
 
-/* Must it be complete before it can be sent or unpacked? Over shared memory only if it has a
- * checksum, or units that do not fit into a piece. */
-static int is_staged(const grove_transfer *op, const grove_wired_stage *w, int i)
+/* Is anything of it in memory that the carrier does not reach, or that packs when it likes? */
+static int is_apart(const grove_transfer *op, const grove_letter *letter,
+                    const grove_carrier_kind *kind)
 {
-  int receives = i < w->nreceives, over_memory = w->via[i] < 0;
-  int meets_roots = receives && over_memory && is_for_edges(op, &w->letters[i]);
-  int in_array = grove_array_is_users(w->letters[i].sections->array);
-  int kept_out = in_array && !over_memory && grove_carrier_needs_memory(op->wiring->transport);
-  if (is_direct(op, &w->letters[i], receives) && !meets_roots && !kept_out) return 0;
-  if (w->via[i] >= 0) return 1;
-  return w->flows[~w->via[i]] == i && op->wiring->staged;
+  for (int k = 0; k < letter->nsections && op->nspaces > 0; k++) {
+    const grove_section *p = &letter->sections[k];
+    const grove_space_kind *space = op->fields[p->field].spaces[p->array].kind;
+    if (space->deferred || !(space->bit & kind->memories)) return 1;
+  }
+  return 0;
+}
+
+/* Where the bytes of a letter lie. */
+typedef enum whereabouts {
+  IN_ARRAY, /* it travels straight from there, or to there */
+  PACKED,   /* all of it, in memory of the operation's */
+  IN_PIECES /* it is packed into a ring, and unpacked out of it */
+} whereabouts;
+
+/* Over shared memory all of it is packed only if it has a checksum, or units that do not fit into a
+ * piece, or arrays that only others can read. */
+static whereabouts place_of(const grove_transfer *op, const grove_wired_stage *w, int i)
+{
+  const grove_letter *letter = &w->letters[i];
+  const grove_carrier_kind *kind = op->wiring->carriers[w->links[i].carrier];
+  int receives = i < w->nreceives, hub = kind->fast && w->way[i] != GROVE_SHM_COPIED;
+  if (is_apart(op, letter, kind)) return PACKED;
+  if (hub) return IN_PIECES;
+  if (is_direct(op, letter, receives) && !(kind->fast && receives && is_for_edges(op, letter)) &&
+      (kind->writes_arrays || !grove_array_is_users(letter->sections->array)))
+    return IN_ARRAY;
+  return !kind->fast || op->wiring->staged ? PACKED : IN_PIECES;
+}
+
+/* Is it the first letter of its number? The others go with that. */
+static int is_first(const grove_wired_stage *w, int i)
+{
+  return w->hauls[w->links[i].carrier].letters[w->links[i].number] == i;
 }
 
 /* ---- memory ---- */
 
-/* Hands out staging from `at` on; with at == NULL only adds up how much is needed. */
+/* Self edges, if not all their arrays are the host's. */
+static int64_t own_bytes(const grove_transfer *op, int s)
+{
+  int64_t bytes = 0;
+  const grove_wired_stage *w = op->stages[s].wired;
+  if (op->nspaces == 0) return 0;
+  for (int k = 0; k < w->nkeeps; k++) bytes += grove_apart_keep_bytes(&w->keeps[2 * k]);
+  for (int k = 0; k < op->nfields; k++) bytes += grove_apart_own_bytes(&op->wiring->lanes[k], s);
+  return bytes;
+}
+
+/* Hands out memory from `at` on; with at == NULL only adds up how much is needed. */
 static int64_t lay_out(grove_transfer *op, char *at)
 {
   int64_t used = 0;
   for (int s = 0; s < op->nstages; s++) {
-    const grove_wired_stage *w = op->stages[s].wired;
+    grove_bound_stage *bound = &op->stages[s];
+    const grove_wired_stage *w = bound->wired;
     for (int i = 0; i < w->nletters; i++) {
-      if (!is_staged(op, w, i)) continue;
-      if (at) op->stages[s].staging[i] = at + used;
+      if (!is_first(w, i)) continue;
+      whereabouts place = place_of(op, w, i);
+      grove_bound_letter *letter = grove_bound_letter_of(bound, i);
+      letter->direct = place == IN_ARRAY;
+      if (place != PACKED) continue;
+      if (at) letter->memory = at + used;
       used += grove_round_up(w->letters[i].bytes + 1, ALIGNMENT);
     }
+    if (at && own_bytes(op, s) > 0) bound->own.memory = at + used;
+    used += grove_round_up(own_bytes(op, s), ALIGNMENT);
   }
   return used;
 }
 
-static grove_status make_staging(grove_transfer *op)
+static grove_status make_letters(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   int64_t bytes = lay_out(op, NULL);
@@ -245,25 +291,73 @@ static int needs_order(const grove_transfer *op)
   return 0;
 }
 
+/* The hauls of a stage: letters for each number, or flows. */
+static grove_status make_hauls(grove_transfer *op, grove_bound_stage *bound)
+{
+  grove_status status = GROVE_OK;
+  const grove_wiring *wiring = op->wiring;
+  const grove_wired_stage *w = bound->wired;
+  grove_bound_letter *letters = NULL;
+  int nflows = 0, nletters = 0;
+  for (int c = 0; c < wiring->ncarriers; c++)
+    *(wiring->carriers[c]->fast ? &nflows : &nletters) +=
+      w->hauls[c].nreceives + w->hauls[c].nsends;
+  GROVE_NEW_ALL(GROVE_WISH(bound->hauls, wiring->ncarriers), GROVE_WISH(bound->flows, nflows),
+                GROVE_WISH(letters, nletters),
+                GROVE_WISH(bound->marks, (w->nletters + 2) * op->nspaces));
+  bound->sends = bound->flows_end = bound->flows;
+  bound->nhauls = wiring->ncarriers;
+  bound->nsendings = 0;
+  for (int c = 0; c < wiring->ncarriers; c++) {
+    grove_bound_haul *haul = &bound->hauls[c];
+    haul->wired = &w->hauls[c];
+    bound->nsendings += haul->wired->nsends;
+    if (wiring->carriers[c]->fast) {
+      bound->sends = bound->flows + haul->wired->nreceives;
+      bound->flows_end = bound->sends + haul->wired->nsends;
+    } else {
+      haul->letters = letters;
+      letters += haul->wired->nreceives + haul->wired->nsends;
+    }
+  }
+fail:
+  return status;
+}
+
 static grove_status make_stages(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   int in_order = needs_order(op);
   GROVE_NEW(op->stages, op->wiring->nstages);
   op->nstages = op->wiring->nstages;
+  op->plain = op->nstages == 1 && !op->wiring->meets && op->nspaces == 0;
   for (int s = 0; s < op->nstages; s++) {
     grove_bound_stage *bound = &op->stages[s];
     bound->wired = &op->wiring->stages[s];
     bound->nreceives = bound->wired->nreceives;
     bound->nsends = bound->wired->nletters - bound->wired->nreceives;
     bound->ordered = bound->wired->ordered && in_order;
-    bound->has_own = bound->wired->has_own;
+    bound->has_own = bound->wired->has_own ? GROVE_LETTER_WAITS : GROVE_LETTER_DONE;
     bound->nforwards = bound->wired->nforwards;
-    GROVE_NEW_ALL(GROVE_WISH(bound->flows, bound->wired->nflows_in + bound->wired->nflows_out),
-                  GROVE_WISH(bound->staging, bound->wired->nletters),
-                  GROVE_WISH(bound->saved, bound->wired->nletters),
-                  GROVE_WISH(bound->arrived, bound->nreceives));
+    GROVE_TRY(make_hauls(op, bound));
   }
+fail:
+  return status;
+}
+
+/* Which memories other than the host's its arrays are in. */
+static grove_status list_spaces(grove_transfer *op)
+{
+  grove_status status = GROVE_OK;
+  for (int k = 0; k < op->nfields; k++)
+    for (int a = 0; a < GROVE_ARRAYS; a++) {
+      grove_space space = op->fields[k].spaces[a];
+      int known = space.kind == &grove_space_host;
+      for (int j = 0; j < op->nspaces; j++) known |= grove_space_is_same(space, op->spaces[j]);
+      if (known) continue;
+      if (!op->spaces) GROVE_NEW(op->spaces, op->nfields * GROVE_ARRAYS);
+      op->spaces[op->nspaces++] = space;
+    }
 fail:
   return status;
 }
@@ -281,9 +375,10 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
   op->nfields = n;
   op->fields = *fields;
   for (int k = 0; k < n; k++) GROVE_TRY(equip(&wiring->lanes[k], &op->fields[k]));
+  GROVE_TRY(list_spaces(op));
   GROVE_TRY(make_hubs(op));
   GROVE_TRY(make_stages(op));
-  GROVE_TRY(make_staging(op));
+  GROVE_TRY(make_letters(op));
   GROVE_TRY(make_keep(op));
   *fields = NULL;
   *out = op;
@@ -304,6 +399,7 @@ static void pair_replies(grove_transfer *op, int s)
 {
   grove_bound_stage *there = &op->stages[s], *back = there + 1;
   grove_flow *answer = back->sends;
+  if (op->nspaces > 0) return; /* the roots may have to be waited for */
   for (grove_flow *flow = there->flows; flow < there->sends; flow++) {
     const grove_letter *letter = &there->wired->letters[flow->letter];
     while (answer < back->flows_end && back->wired->letters[answer->letter].peer < letter->peer)
@@ -339,34 +435,42 @@ fail:
   return status;
 }
 
-/* The ends of the rings, in the order in which the wiring has them. */
-static grove_status join_rings(grove_transfer *op)
+/* Its end of the rings. */
+static grove_status join_ring(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
+                              int *reader, int *writer)
 {
   grove_status status = GROVE_OK;
   const grove_shm *shm = op->wiring->shm;
+  const grove_wired_stage *w = s->wired;
+  const grove_letter *letter = &w->letters[flow->letter];
+  int receives = flow < s->sends;
+  flow->bytes = letter->bytes;
+  flow->way = w->way[flow->letter];
+  flow->bound.single = flow->bound.direct && letter->inputs == 0 && flow->bytes > 0 &&
+                       flow->bytes <= op->wiring->piece && !is_for_edges(op, letter);
+  flow->distant = receives ? &shm->pulls[*reader] : &shm->pushes[*writer];
+  if (receives)
+    flow->reader = &shm->readers[(*reader)++];
+  else
+    flow->writer = &shm->writers[(*writer)++];
+  if (flow->way != GROVE_SHM_COPIED) GROVE_TRY(find_remotes(letter, flow));
+fail:
+  return status;
+}
+
+/* In the order in which the wiring has them. */
+static grove_status join_rings(grove_transfer *op)
+{
+  grove_status status = GROVE_OK;
   int reader = 0, writer = 0;
   for (int s = 0; s < op->nstages; s++) {
-    const grove_wired_stage *w = op->stages[s].wired;
-    op->stages[s].sends = op->stages[s].flows + w->nflows_in;
-    op->stages[s].flows_end = op->stages[s].sends + w->nflows_out;
-    op->stages[s].nsendings = w->np2p_sends + w->nflows_out;
-    for (int k = 0; k < w->nflows_in + w->nflows_out; k++) {
-      grove_flow *flow = &op->stages[s].flows[k];
-      flow->letter = w->flows[k];
-      flow->bytes = w->letters[flow->letter].bytes;
-      flow->direct = is_direct(op, &w->letters[flow->letter], k < w->nflows_in);
-      if (k < w->nflows_in && is_for_edges(op, &w->letters[flow->letter])) flow->direct = 0;
-      flow->single = flow->direct && !is_for_edges(op, &w->letters[flow->letter]) &&
-                     flow->bytes > 0 && flow->bytes <= op->wiring->piece;
-      flow->memory = op->stages[s].staging[flow->letter];
-      flow->way = w->way[flow->letter];
-      if (flow->way != GROVE_SHM_COPIED) flow->direct = flow->single = 0;
-      flow->distant = k < w->nflows_in ? &shm->pulls[reader] : &shm->pushes[writer];
-      if (k < w->nflows_in)
-        flow->reader = &shm->readers[reader++];
-      else
-        flow->writer = &shm->writers[writer++];
-      if (flow->way != GROVE_SHM_COPIED) GROVE_TRY(find_remotes(&w->letters[flow->letter], flow));
+    grove_bound_stage *bound = &op->stages[s];
+    for (int c = 0; c < bound->nhauls; c++) {
+      const grove_haul *haul = bound->hauls[c].wired;
+      for (int k = 0; !bound->hauls[c].letters && k < haul->nreceives + haul->nsends; k++) {
+        bound->flows[k].letter = haul->letters[k];
+        GROVE_TRY(join_ring(op, bound, &bound->flows[k], &reader, &writer));
+      }
     }
   }
   for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
@@ -374,21 +478,26 @@ fail:
   return status;
 }
 
+static void free_stages(grove_transfer *op);
+
 grove_status grove_transfer_connect(grove_transfer *op, int rewired)
 {
   grove_status status = GROVE_OK;
   if (rewired) { /* what was a flow is a message now */
     free(op->memory);
     op->memory = NULL;
-    for (int s = 0; s < op->nstages; s++)
-      for (int i = 0; i < op->stages[s].wired->nletters; i++) op->stages[s].staging[i] = NULL;
-    GROVE_TRY(make_staging(op));
+    free_stages(op);
+    GROVE_TRY(make_stages(op));
+    GROVE_TRY(make_letters(op));
     GROVE_TRY(make_hubs(op));
   }
-  for (int s = 0; s < op->nstages; s++) {
-    const grove_wired_stage *w = op->stages[s].wired;
-    if (w->carriage) GROVE_TRY(grove_carrier_create(w->carriage, &op->stages[s].carrier));
-  }
+  for (int s = 0; s < op->nstages; s++)
+    for (int c = 0; c < op->stages[s].nhauls; c++) {
+      grove_bound_haul *haul = &op->stages[s].hauls[c];
+      if (!haul->wired->carriage) continue;
+      GROVE_TRY(grove_carrier_create(haul->wired->carriage, &haul->carrier));
+      op->stages[s].ncarriers++;
+    }
   GROVE_TRY(join_rings(op));
 fail:
   return status;
@@ -396,21 +505,34 @@ fail:
 
 /* ---- arrays ---- */
 
-static void *letter_memory(const grove_transfer *op, const grove_bound_stage *s, int i)
+static char *place_in_array(const grove_transfer *op, const grove_letter *letter)
 {
-  const grove_section *p = s->wired->letters[i].sections;
+  const grove_section *p = letter->sections;
   const grove_field *f = &op->fields[p->field];
-  if (s->staging[i]) return s->staging[i];
   return grove_unit_at(&grove_field_mover(f, p->array)->unit, grove_field_array(f, p->array),
                        p->shape.slots.first);
 }
 
 static void bind_flow(const grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
-  if (!flow->direct) return; /* in staging for good, or packed piece by piece */
-  flow->memory = letter_memory(op, s, flow->letter);
+  if (!flow->bound.direct) return; /* packed for good, or piece by piece */
+  flow->bound.memory = place_in_array(op, &s->wired->letters[flow->letter]);
   flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->base.ctx->shared &&
-                   grove_context_locate(op->base.ctx, flow->memory, &flow->spot);
+                   grove_context_locate(op->base.ctx, flow->bound.memory, &flow->spot);
+}
+
+static grove_status bind_haul(const grove_transfer *op, const grove_bound_stage *s,
+                              grove_bound_haul *haul)
+{
+  grove_status status = GROVE_OK;
+  for (int j = 0; haul->carrier && j < haul->wired->nreceives + haul->wired->nsends; j++) {
+    grove_bound_letter *letter = &haul->letters[j];
+    if (letter->direct)
+      letter->memory = place_in_array(op, &s->wired->letters[haul->wired->letters[j]]);
+    GROVE_TRY(grove_carrier_bind(haul->carrier, j, letter->memory));
+  }
+fail:
+  return status;
 }
 
 grove_status grove_transfer_set_arrays(grove_transfer *op)
@@ -418,16 +540,14 @@ grove_status grove_transfer_set_arrays(grove_transfer *op)
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
-    const grove_wired_stage *w = s->wired;
-    for (int j = 0; j < w->np2p_receives + w->np2p_sends; j++) {
-      int i = w->p2p[j];
-      GROVE_TRY(grove_carrier_bind(s->carrier, j, letter_memory(op, s, i)));
-    }
+    for (int c = 0; c < s->nhauls; c++) GROVE_TRY(bind_haul(op, s, &s->hauls[c]));
     for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) bind_flow(op, s, flow);
   }
 fail:
   return status;
 }
+
+/* ---- the end ---- */
 
 static void free_flow(const grove_bound_stage *s, grove_flow *flow)
 {
@@ -435,22 +555,36 @@ static void free_flow(const grove_bound_stage *s, grove_flow *flow)
   for (int k = 0; k < nsections; k++) grove_shape_free(&flow->remotes[k].shape);
   free(flow->remotes);
   free(flow->spill);
+  if (flow->bound.saved) free(flow->bound.memory);
+}
+
+static void free_haul(grove_bound_haul *haul)
+{
+  grove_carrier_free(&haul->carrier);
+  for (int j = 0; haul->letters && j < haul->wired->nreceives + haul->wired->nsends; j++)
+    if (haul->letters[j].saved) free(haul->letters[j].memory);
+}
+
+static void free_stages(grove_transfer *op)
+{
+  for (int k = 0; op->stages && k < op->nstages; k++) {
+    grove_bound_stage *s = &op->stages[k];
+    for (int c = 0; c < s->nhauls; c++) free_haul(&s->hauls[c]);
+    for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) free_flow(s, flow);
+    for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);
+    free(s->saved_keeps);
+    free(s->hauls); /* and the other arrays */
+  }
+  free(op->stages);
+  op->stages = NULL;
 }
 
 void grove_transfer_destroy(grove_transfer *op)
 {
-  for (int k = 0; op->stages && k < op->nstages; k++) {
-    grove_bound_stage *s = &op->stages[k];
-    grove_carrier_free(&s->carrier);
-    for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) free_flow(s, flow);
-    for (int i = 0; s->saved && i < s->wired->nletters; i++) free(s->saved[i]);
-    for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);
-    free(s->saved_keeps);
-    free(s->flows); /* and the other arrays */
-  }
-  free(op->stages);
+  free_stages(op);
   free(op->memory);
   free(op->keep);
+  free(op->spaces);
   free(op->base.sentence);
   grove_fields_free(op->nfields, op->fields);
   grove_identity_release(op->identity);

@@ -88,7 +88,7 @@ static grove_status free_contest(grove_op *op)
 
 /* ---- the vote ---- */
 
-/* Called by a poll. */
+/* Called by a poll, perhaps while an entry is being freed. */
 static void vote_is_over(grove_vote *vote, grove_status status)
 {
   contest *c = (contest *)((char *)vote - offsetof(contest, vote));
@@ -101,7 +101,7 @@ static void vote_is_over(grove_vote *vote, grove_status status)
   }
   grove_op_note(&c->base, status);
   for (int k = 0; k < 2; k++) /* this rank would not know where to go on */
-    c->entry[k]->wiring->run.failed |= c->failed;
+    if (c->entry[k]) c->entry[k]->wiring->run.failed |= c->failed;
 }
 
 static void begin_vote(contest *c)

@@ -44,8 +44,8 @@ static range range_of(const grove_index *slots)
 }
 
 /* A copy of all that lies between the slots of a list; `array` becomes where slot 0 would be. */
-static grove_status copy_array(const grove_unit *unit, const grove_index *slots, void **array,
-                               void **memory)
+static grove_status copy_array(const grove_unit *unit, const grove_index *slots, grove_space *space,
+                               void **array, void **memory)
 {
   grove_status status = GROVE_OK;
   range r = range_of(slots);
@@ -54,8 +54,9 @@ static grove_status copy_array(const grove_unit *unit, const grove_index *slots,
   int64_t bytes = (r.most - r.least) * llabs(unit->extent) + unit->true_extent;
   *memory = grove_room((size_t)bytes, 1);
   GROVE_CHECK(*memory, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
-  memcpy(*memory, (const char *)*array + first, (size_t)bytes);
+  GROVE_TRY(space->kind->copy(*memory, (const char *)*array + first, bytes, space->device));
   *array = (char *)*memory - first;
+  *space = (grove_space){&grove_space_host, 0};
 fail:
   return status;
 }
@@ -66,9 +67,12 @@ static grove_status detach_field(grove_lane *lane, grove_field *f)
   void **arrays = f->request.arrays;
   const grove_unit *unit = &f->mover.unit;
   GROVE_TRY(detach_lane(lane));
-  GROVE_TRY(copy_array(unit, &lane->fetched.slots, &arrays[GROVE_ARRAY_ROOT], &f->roots));
-  GROVE_TRY(copy_array(unit, &lane->own.slots, &arrays[GROVE_ARRAY_LEAF], &f->leaves));
+  GROVE_TRY(copy_array(unit, &lane->fetched.slots, &f->spaces[GROVE_ARRAY_ROOT],
+                       &arrays[GROVE_ARRAY_ROOT], &f->roots));
+  GROVE_TRY(copy_array(unit, &lane->own.slots, &f->spaces[GROVE_ARRAY_LEAF],
+                       &arrays[GROVE_ARRAY_LEAF], &f->leaves));
   arrays[GROVE_ARRAY_UPDATE] = arrays[GROVE_ARRAY_LEAF]; /* nobody wants it */
+  f->spaces[GROVE_ARRAY_UPDATE] = f->spaces[GROVE_ARRAY_LEAF];
 fail:
   return status;
 }
@@ -78,7 +82,7 @@ grove_status grove_transfer_detach(grove_transfer *op)
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
     grove_lane *lane = &op->wiring->lanes[k];
-    if (lane->key.operation == GROVE_FETCH && op->current <= lane->turn)
+    if (lane->key.operation == GROVE_FETCH && op->met <= lane->turn)
       GROVE_TRY(detach_field(lane, &op->fields[k]));
   }
 fail:

@@ -35,19 +35,11 @@ static int64_t piece_of(const grove_transfer *op, const grove_bound_stage *s,
 static void write_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                         int64_t bytes, void *data)
 {
-  if (flow->memory) {
-    memcpy(data, flow->memory + flow->at, (size_t)bytes);
+  if (flow->bound.memory) {
+    memcpy(data, flow->bound.memory + flow->at, (size_t)bytes);
     return;
   }
   grove_op_note(&op->base, grove_letter_pack(op, letter_of(s, flow), flow->at, bytes, data));
-}
-
-/* What must be complete before it can be sent. */
-static void pack_staged(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
-{
-  if (flow->packed) return;
-  grove_op_note(&op->base, grove_transfer_pack(op, s, flow->letter));
-  flow->packed = 1;
 }
 
 /* One item that says where the data is. */
@@ -69,10 +61,13 @@ static int is_taken(grove_flow *flow)
 int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
-  if (flow->way != GROVE_SHM_COPIED) return grove_hub_send(op, s, flow);
+  if (flow->bound.missing > 0) return 0;
   if (flow->posted) return is_taken(flow);
   if (w->turn != op->sequence) return 0;
-  if (flow->memory && !flow->direct) pack_staged(op, s, flow);
+  if (flow->bound.state != GROVE_LETTER_LEAVES)
+    grove_op_note(&op->base, grove_letter_advance_pack(op, s, flow->letter));
+  if (flow->bound.state == GROVE_LETTER_PACKS) return 0;
+  if (flow->way != GROVE_SHM_COPIED) return grove_hub_send(op, s, flow);
   while (flow->at < flow->bytes) {
     grove_slot *slot = grove_ring_claim(w);
     if (!slot) return 0;
@@ -88,25 +83,7 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
   }
   w->turn++;
   flow->at = 0;
-  flow->packed = 0;
   return flow->posted == 0 || is_taken(flow);
-}
-
-/* What the letter has from elsewhere may not be there yet: it is packed again when it leaves. */
-grove_status grove_flow_save(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
-{
-  grove_status status = GROVE_OK;
-  int i = flow->letter;
-  if (flow->done || flow->posted || flow->packed) return GROVE_OK;
-  if (!s->staging[i]) {
-    GROVE_NEW(s->saved[i], flow->bytes);
-    s->staging[i] = s->saved[i];
-  }
-  grove_op_note(&op->base, grove_transfer_pack(op, s, i));
-  flow->memory = s->staging[i];
-  flow->direct = flow->single = flow->in_place = 0;
-fail:
-  return status;
 }
 
 /* ---- receiving ---- */
@@ -135,8 +112,7 @@ static const char *item_data(grove_transfer *op, const grove_bound_stage *s, con
 /* Is it for an array that may be gone? Edges and hubs stay as long as the operation. */
 static int is_unwanted(const grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow)
 {
-  return grove_op_is_freed(&op->base) && flow->direct &&
-         grove_transfer_is_in_array(s, flow->letter);
+  return grove_op_is_freed(&op->base) && grove_letter_is_in_array(s, flow->letter);
 }
 
 /* While values are combined with what is there, one by one, the processor does not look far ahead
@@ -181,8 +157,8 @@ static void read_piece(grove_transfer *op, const grove_bound_stage *s, const gro
                        const char *data, int64_t bytes)
 {
   if (!data || is_unwanted(op, s, flow)) return;
-  if (flow->memory)
-    memcpy(flow->memory + flow->at, data, (size_t)bytes);
+  if (flow->bound.memory)
+    memcpy(flow->bound.memory + flow->at, data, (size_t)bytes);
   else
     unpack_piece(op, letter_of(s, flow), flow->at, bytes, data);
 }
@@ -215,24 +191,23 @@ static void read_held(grove_transfer *op, const grove_bound_stage *s, grove_flow
   flow->at = held;
 }
 
-/* All of it is here. */
-static void finish_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
+/* All of it is here; true when it is unpacked. */
+static int finish_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   flow->at = 0;
-  if (flow->memory && !flow->direct)
-    grove_op_note(&op->base, grove_transfer_unpack(op, s, flow->letter));
+  grove_op_note(&op->base, grove_letter_advance_unpack(op, s, flow->letter));
+  return flow->bound.state == GROVE_LETTER_DONE;
 }
 
 int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->way != GROVE_SHM_COPIED) return grove_hub_receive(op, s, flow);
+  if (flow->bound.state == GROVE_LETTER_UNPACKS) return finish_receive(op, s, flow);
+  if (flow->way != GROVE_SHM_COPIED)
+    return grove_hub_receive(op, s, flow) && finish_receive(op, s, flow);
   if (flow->held > 0) read_held(op, s, flow);
   if (r->turn < op->sequence) return 0;
-  if (r->turn > op->sequence) { /* all of it came before its turn */
-    finish_receive(op, s, flow);
-    return 1;
-  }
+  if (r->turn > op->sequence) return finish_receive(op, s, flow); /* it came before its turn */
   while (flow->at < flow->bytes) {
     const grove_slot *slot = grove_ring_peek(r);
     if (!slot) return 0;
@@ -244,17 +219,16 @@ int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flo
     flow->at += bytes;
   }
   r->turn++;
-  finish_receive(op, s, flow);
-  return 1;
+  return finish_receive(op, s, flow);
 }
 
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->done || flow->way != GROVE_SHM_COPIED || r->turn != op->sequence) return;
+  if (flow->bound.state != GROVE_LETTER_WAITS || flow->way != GROVE_SHM_COPIED || r->turn != op->sequence) return;
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
-  char *memory = flow->memory ? flow->memory : flow->spill;
+  char *memory = flow->bound.memory ? flow->bound.memory : flow->spill;
   if (!memory) memory = flow->spill = grove_memory((size_t)flow->bytes, 1);
   if (!memory) return; /* the sender has to wait */
   int unwanted = is_unwanted(op, s, flow);
@@ -265,6 +239,6 @@ void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow 
     grove_ring_pass(r);
     flow->at += bytes;
   }
-  if (!flow->memory) flow->held = flow->at;
+  if (!flow->bound.memory) flow->held = flow->at;
   if (flow->at == flow->bytes) r->turn++;
 }

@@ -32,17 +32,17 @@ fail:
   return status;
 }
 
-/* Receive j over MPI of the first operation goes to memory of our own. All of the list are taken
+/* Receive j of a haul of the first operation goes to memory of our own. All of the list are taken
  * back, the latest first, so that a message which comes meanwhile still finds the one it was meant
  * for. */
-static grove_status divert(grove_transfer **list, int n, int stage, int j)
+static grove_status divert(grove_transfer **list, int n, int stage, int haul, int j)
 {
   grove_status status = GROVE_OK, outcome = GROVE_OK;
   double timeout = list[0]->base.ctx->options.timeout_seconds;
   unsigned char *again = NULL;
   GROVE_NEW(again, n);
   for (int k = n - 1; k >= 0; k--) {
-    grove_carrier *c = list[k]->stages[stage].carrier;
+    grove_carrier *c = list[k]->stages[stage].hauls[haul].carrier;
     int withdrawn = 0;
     if (grove_carrier_pending(c, j)) outcome = grove_carrier_withdraw(c, j, timeout, &withdrawn);
     if (outcome != GROVE_OK) status = outcome;
@@ -50,7 +50,7 @@ static grove_status divert(grove_transfer **list, int n, int stage, int j)
   }
   for (int k = 0; k < n; k++)
     if (again[k])
-      outcome = grove_carrier_repost(list[k]->stages[stage].carrier, j,
+      outcome = grove_carrier_repost(list[k]->stages[stage].hauls[haul].carrier, j,
                                      k == 0 || grove_op_is_freed(&list[k]->base));
   if (outcome != GROVE_OK) status = outcome;
 fail:
@@ -66,23 +66,37 @@ static int is_unwanted(const grove_letter *letter)
   return 1;
 }
 
+/* All receives of a haul that are for the user's arrays. */
+static grove_status divert_haul(grove_transfer **list, int n, int stage, int c)
+{
+  grove_status status = GROVE_OK;
+  const grove_bound_stage *s = &list[0]->stages[stage];
+  const grove_bound_haul *haul = &s->hauls[c];
+  double timeout = list[0]->base.ctx->options.timeout_seconds;
+  for (int j = 0; haul->carrier && j < haul->wired->nreceives; j++) {
+    int i = haul->wired->letters[j];
+    if (grove_letter_is_in_array(s, i) && grove_carrier_pending(haul->carrier, j)) {
+      grove_status outcome = divert(list, n, stage, c, j);
+      if (outcome != GROVE_OK) status = outcome;
+    } else if (is_unwanted(&s->wired->letters[i])) {
+      GROVE_TRY(grove_carrier_forgo(haul->carrier, j, timeout));
+    }
+  }
+fail:
+  return status;
+}
+
 static grove_status divert_receives(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
-  double timeout = op->base.ctx->options.timeout_seconds;
   grove_transfer **list = NULL;
   int n = 0;
   GROVE_TRY(list_later(op, &n, &list));
-  for (int k = op->oldest; k <= op->current; k++) {
-    const grove_bound_stage *s = &op->stages[k];
-    for (int j = 0; j < s->wired->np2p_receives; j++)
-      if (grove_transfer_is_in_array(s, s->wired->p2p[j]) && grove_carrier_pending(s->carrier, j)) {
-        grove_status outcome = divert(list, n, k, j);
-        if (outcome != GROVE_OK) status = outcome;
-      } else if (is_unwanted(&s->wired->letters[s->wired->p2p[j]])) {
-        GROVE_TRY(grove_carrier_forgo(s->carrier, j, timeout));
-      }
-  }
+  for (int k = op->oldest; k <= op->current; k++)
+    for (int c = 0; c < op->stages[k].nhauls; c++) {
+      grove_status outcome = divert_haul(list, n, k, c);
+      if (outcome != GROVE_OK) status = outcome;
+    }
 fail:
   free(list);
   return status;
@@ -97,38 +111,66 @@ static int reads_array(const grove_letter *letter)
   return 0;
 }
 
-/* A letter over MPI of a stage that was not entered, out of the array. */
-static grove_status save_message(grove_transfer *op, grove_bound_stage *s, int j)
+/* Is it still, or again, to be taken out of its array? */
+static int is_to_be_saved(const grove_letter *letter, const grove_bound_letter *bound)
+{
+  int packed = bound->memory && !bound->direct;
+  if (!reads_array(letter) || bound->state == GROVE_LETTER_DONE) return 0;
+  return bound->state == GROVE_LETTER_WAITS || (bound->state == GROVE_LETTER_LEAVES && !packed);
+}
+
+static grove_status save_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_status status = GROVE_OK;
-  int i = s->wired->p2p[j];
-  const grove_letter *letter = &s->wired->letters[i];
-  if (!reads_array(letter)) return GROVE_OK;
-  if (!s->staging[i]) {
-    GROVE_ROOM(s->saved[i], (size_t)letter->bytes + 1);
-    s->staging[i] = s->saved[i];
-    GROVE_TRY(grove_carrier_bind(s->carrier, j, s->saved[i]));
-  }
-  GROVE_TRY(grove_transfer_pack(op, s, i));
+  if (flow->posted || !is_to_be_saved(&s->wired->letters[flow->letter], &flow->bound))
+    return GROVE_OK;
+  GROVE_TRY(grove_letter_save(op, s, flow->letter));
+  flow->in_place = 0;
 fail:
   return status;
 }
 
-/* Takes what this rank still owes others out of the user's arrays: of a stage that was entered,
- * what shared memory had no room for, and self edges whose turn has not come; of later ones all. */
+/* What its carrier has, or had, MPI has seen to. */
+static grove_status save_message(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul,
+                                 int j)
+{
+  grove_status status = GROVE_OK;
+  int i = haul->wired->letters[j];
+  if (haul->letters[j].state != GROVE_LETTER_WAITS || !reads_array(&s->wired->letters[i]))
+    return GROVE_OK;
+  int direct = haul->letters[j].direct;
+  GROVE_TRY(grove_letter_save(op, s, i));
+  if (direct) GROVE_TRY(grove_carrier_bind(haul->carrier, j, haul->letters[j].memory));
+fail:
+  return status;
+}
+
+/* A stage that was not entered: all of it waits. */
+static void await_all(grove_bound_stage *s)
+{
+  for (grove_flow *flow = s->sends; flow < s->flows_end; flow++)
+    flow->bound.state = GROVE_LETTER_WAITS;
+  for (int c = 0; c < s->nhauls; c++)
+    for (int j = 0; s->hauls[c].carrier && j < s->hauls[c].wired->nreceives + s->hauls[c].wired->nsends; j++)
+      s->hauls[c].letters[j].state = GROVE_LETTER_WAITS;
+  s->own.state = GROVE_LETTER_WAITS;
+}
+
+/* Takes what this rank still owes others out of the user's arrays: what has not left, or only
+ * halfway, and self edges whose turn has not come. */
 static grove_status save_stage(grove_transfer *op, int k)
 {
   grove_status status = GROVE_OK;
   grove_bound_stage *s = &op->stages[k];
-  const grove_wired_stage *w = s->wired;
-  int later = k > op->current;
-  for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) {
-    if (later) flow->done = 0;
-    if (reads_array(&w->letters[flow->letter])) GROVE_TRY(grove_flow_save(op, s, flow));
+  if (k > op->current) await_all(s);
+  for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) GROVE_TRY(save_flow(op, s, flow));
+  for (int c = 0; c < s->nhauls; c++) {
+    grove_bound_haul *haul = &s->hauls[c];
+    for (int j = haul->wired->nreceives;
+         haul->carrier && j < haul->wired->nreceives + haul->wired->nsends; j++)
+      GROVE_TRY(save_message(op, s, haul, j));
   }
-  for (int j = w->np2p_receives; later && j < w->np2p_receives + w->np2p_sends; j++)
-    GROVE_TRY(save_message(op, s, j));
-  if (later || !s->kept) GROVE_TRY(grove_transfer_save_keeps(op, k));
+  if (s->own.state != GROVE_LETTER_DONE) GROVE_TRY(grove_transfer_save_keeps(op, k));
 fail:
   return status;
 }
@@ -140,7 +182,8 @@ static int64_t left_to_send(const grove_bound_stage *s)
 {
   int64_t left = 0;
   for (const grove_flow *flow = s->sends; flow < s->flows_end; flow++)
-    if (!flow->done) left += flow->bytes - flow->at + 1;
+    if (flow->bound.state != GROVE_LETTER_DONE && flow->bound.missing == 0)
+      left += flow->bytes - flow->at + 1;
   return left;
 }
 
@@ -166,8 +209,10 @@ static void see_off(grove_transfer *op)
 static grove_status save(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
+  grove_transfer_settle(op);
   for (int k = op->oldest; k < op->nstages; k++) GROVE_TRY(save_stage(op, k));
   GROVE_TRY(grove_transfer_detach(op));
+  grove_apart_finish(op);
 fail:
   return status;
 }
@@ -181,7 +226,7 @@ static grove_status abandon(grove_transfer *op, int finalized)
   if (status == GROVE_OK) status = saved;
   for (grove_bound_stage *s = op->stages + op->oldest; s < op->stages + op->nstages; s++)
     for (grove_flow *flow = s->flows; flow < s->flows_end; flow++)
-      flow->single = 0; /* its memory may go */
+      flow->bound.single = 0; /* its memory may go */
   grove_op_move(&op->base, finalized || saved != GROVE_OK      ? GROVE_OP_STUCK
                            : op->base.state == GROVE_OP_FAILED ? GROVE_OP_LEAVING
                                                                : GROVE_OP_ABANDONED);

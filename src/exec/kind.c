@@ -27,11 +27,13 @@ static const char *label_bundle(const grove_op *base)
 
 /* ---- what has not come ---- */
 
-/* Which reader of its flow's ring gets letter i: letters over MPI may lie between theirs. */
+/* Which reader of its flow's ring gets letter i: those of other carriers may lie between theirs. */
 static int reader_of(const grove_wired_stage *w, int i)
 {
+  grove_link link = w->links[i];
   int reader = 0;
-  for (int k = w->flows[~w->via[i]]; k < i; k++) reader += w->via[k] == w->via[i];
+  for (int k = w->hauls[link.carrier].letters[link.number]; k < i; k++)
+    reader += w->links[k].carrier == link.carrier && w->links[k].number == link.number;
   return reader;
 }
 
@@ -40,7 +42,7 @@ static int reader_of(const grove_wired_stage *w, int i)
 static int is_held_up(const grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                       int i)
 {
-  if (flow->done) return 0;
+  if (flow->bound.state == GROVE_LETTER_DONE || flow->bound.missing > 0) return 0;
   if (flow->writer) return grove_ring_lags(flow->writer, reader_of(s->wired, i), flow->posted);
   return flow->reader->turn == op->sequence && !(i > s->next && grove_ring_peek(flow->reader));
 }
@@ -48,8 +50,10 @@ static int is_held_up(const grove_transfer *op, const grove_bound_stage *s, cons
 /* Is message i still under way? */
 static int is_pending(const grove_transfer *op, const grove_bound_stage *s, int i)
 {
-  int via = s->wired->via[i];
-  return via < 0 ? is_held_up(op, s, &s->flows[~via], i) : grove_carrier_pending(s->carrier, via);
+  grove_link link = s->wired->links[i];
+  const grove_bound_haul *haul = &s->hauls[link.carrier];
+  return haul->letters ? grove_carrier_pending(haul->carrier, link.number)
+                       : is_held_up(op, s, &s->flows[link.number], i);
 }
 
 /* Appends "from ranks 1, 5" for the messages first .. end-1 that have not come. */
@@ -72,14 +76,15 @@ void grove_transfer_missing(const grove_op *base, char *text, size_t room)
   const grove_transfer *op = (const grove_transfer *)base;
   int used = snprintf(text, room, " (start %lld)", (long long)op->sequence);
   char *missing = text + used;
-  for (int k = op->oldest; k <= op->current; k++) {
+  int reached = op->plain || op->met > op->current ? op->current : op->met;
+  for (int k = op->oldest; k <= reached; k++) {
     const grove_bound_stage *s = &op->stages[k];
     list_missing(op, s, 0, s->nreceives, "; no message from rank ", text, room);
     list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", text, room);
   }
   /* In a later stage those who are missing may wait for others themselves. */
   const char *advice = !*missing         ? "; an earlier one of its kind is not through"
-                       : op->current > 0 ? "; has every rank started it?"
+                       : reached > 0     ? "; has every rank started it?"
                                          : "; have those ranks started it?";
   size_t length = strlen(text);
   snprintf(text + length, room - length, "%s", advice);
@@ -105,8 +110,8 @@ grove_report grove_transfer_report(const grove_op *base)
   const grove_wiring *wiring = op->wiring;
   return (grove_report){
     .route = grove_wiring_route(wiring),
-    .transport = grove_carrier_name(wiring->transport),
-    .transport_on_node = wiring->uses_shm ? "shm" : "mpi",
+    .transport = wiring->carriers[wiring->ncarriers - 1]->name,
+    .transport_on_node = wiring->ncarriers > 1 ? wiring->carriers[0]->name : "mpi",
     .on_node_messages = wiring->sent.on_node_messages,
     .on_node_bytes = wiring->sent.on_node_bytes,
     .off_node_messages = wiring->sent.off_node_messages,

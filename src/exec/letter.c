@@ -68,9 +68,10 @@ grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *let
     const grove_field *f = &op->fields[p->field];
     window w = window_of(p, at, bytes);
     if (!is_there(op, p)) continue; /* there was no memory to save it when that was possible */
+    const grove_space *space = &f->spaces[p->array];
     if (w.units > 0)
-      GROVE_TRY(grove_pack(packer(f, p), &p->shape, grove_field_array(f, p->array), w.begin,
-                           w.units, (char *)data + w.offset));
+      GROVE_TRY(space->kind->pack(packer(f, p), &p->shape, grove_field_array(f, p->array), w.begin,
+                                  w.units, (char *)data + w.offset, space->device));
   }
 fail:
   return status;
@@ -81,9 +82,10 @@ static grove_status fetch(const grove_transfer *op, const grove_section *p, cons
                           void *units)
 {
   const grove_field *f = &op->fields[p->field];
-  return grove_pack_fetch(&f->fetcher, &op->wiring->lanes[p->field].fetched,
-                          f->request.arrays[GROVE_ARRAY_ROOT], p->shape.slots.first + w->begin,
-                          w->units, units);
+  const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
+  return space->kind->fetch(&f->fetcher, &op->wiring->lanes[p->field].fetched,
+                            f->request.arrays[GROVE_ARRAY_ROOT], p->shape.slots.first + w->begin,
+                            w->units, units, space->device);
 }
 
 /* The edges of a letter follow each other on the standard route. */
@@ -96,9 +98,10 @@ static grove_status unpack_section(const grove_transfer *op, const grove_section
                                    const window *w, const void *data)
 {
   const grove_field *f = &op->fields[p->field];
+  const grove_space *space = &f->spaces[p->array];
   if (!meets(op, p))
-    return grove_unpack(grove_field_mover(f, p->array), &p->shape, data,
-                        grove_field_array(f, p->array), w->begin, w->units);
+    return space->kind->unpack(grove_field_mover(f, p->array), &p->shape, data,
+                               grove_field_array(f, p->array), w->begin, w->units, space->device);
   char *edges = edges_of(op, p, w);
   memcpy(edges, data, (size_t)(w->units * p->unit_bytes));
   return fetch(op, p, w, edges);
@@ -127,13 +130,43 @@ grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *le
 
 /* ---- whole letters ---- */
 
-grove_status grove_transfer_pack(grove_transfer *op, grove_bound_stage *s, int i)
+/* Is it done what memory has begun for letter i? */
+static inline int has_passed(const grove_transfer *op, const grove_bound_stage *s, int i)
+{
+  return op->nspaces == 0 || grove_apart_has_passed(op, s, i);
+}
+
+grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i)
 {
   grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[i];
-  if (!s->staging[i]) return GROVE_OK;
-  GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, s->staging[i]));
-  if (op->wiring->check) grove_check_seal(s->staging[i], letter->data, op->sequence);
+  grove_bound_letter *bound = grove_bound_letter_of(s, i);
+  int packs = bound->memory && !bound->direct;
+  if (bound->state == GROVE_LETTER_WAITS && packs) {
+    GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, bound->memory));
+    bound->state = GROVE_LETTER_PACKS;
+    if (op->nspaces > 0) grove_apart_mark(op, s, i);
+  }
+  if (packs && !has_passed(op, s, i)) return GROVE_OK;
+  if (packs && op->wiring->check) grove_check_seal(bound->memory, letter->data, op->sequence);
+  bound->state = GROVE_LETTER_LEAVES;
+fail:
+  return status;
+}
+
+grove_status grove_letter_save(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  grove_status status = GROVE_OK;
+  const grove_letter *letter = &s->wired->letters[i];
+  grove_bound_letter *bound = grove_bound_letter_of(s, i);
+  char *memory = bound->memory;
+  if (!memory || bound->direct) {
+    GROVE_ROOM(memory, (size_t)letter->bytes + 1);
+    bound->memory = memory;
+    bound->saved = 1;
+    bound->direct = bound->single = 0;
+  }
+  GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, memory));
 fail:
   return status;
 }
@@ -146,14 +179,28 @@ static grove_status take_edges(const grove_transfer *op, const grove_letter *let
   return meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
 
-grove_status grove_transfer_unpack(grove_transfer *op, grove_bound_stage *s, int i)
+static grove_status unpack_whole(const grove_transfer *op, const grove_letter *letter,
+                                 const grove_bound_letter *bound)
 {
   grove_status status = GROVE_OK;
-  const grove_letter *letter = &s->wired->letters[i];
-  if (!s->staging[i]) return take_edges(op, letter);
-  if (op->wiring->check) GROVE_TRY(grove_check_open(op, letter->peer, s->staging[i], letter->data));
-  GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, s->staging[i]));
+  if (bound->direct) return take_edges(op, letter);
+  if (!bound->memory) return GROVE_OK; /* it was unpacked piece by piece */
+  if (op->wiring->check) GROVE_TRY(grove_check_open(op, letter->peer, bound->memory, letter->data));
+  GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, bound->memory));
 fail:
+  return status;
+}
+
+grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  grove_status status = GROVE_OK;
+  grove_bound_letter *bound = grove_bound_letter_of(s, i);
+  if (bound->state != GROVE_LETTER_UNPACKS) {
+    bound->state = GROVE_LETTER_UNPACKS;
+    status = unpack_whole(op, &s->wired->letters[i], bound);
+    if (op->nspaces > 0) grove_apart_mark(op, s, i);
+  }
+  if (has_passed(op, s, i)) bound->state = GROVE_LETTER_DONE;
   return status;
 }
 
@@ -198,6 +245,8 @@ grove_status grove_transfer_keep(grove_transfer *op, int s)
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
   void **saved = op->stages[s].saved_keeps;
+  if (op->stages[s].own.memory && !saved) return grove_apart_keep(op, s);
+  op->stages[s].own.state = GROVE_LETTER_DONE;
   for (int k = 0; k < w->nkeeps; k++) {
     const grove_section *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
@@ -226,9 +275,10 @@ grove_status grove_transfer_save_keeps(grove_transfer *op, int s)
     const grove_section *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
     if (!grove_array_is_users(from->array) || grove_array_is_users(to->array)) continue;
+    const grove_space *space = &f->spaces[from->array];
     GROVE_ROOM(stage->saved_keeps[k], (size_t)from->bytes);
-    GROVE_TRY(grove_pack(&f->mover, &from->shape, grove_field_array(f, from->array), 0,
-                         from->shape.units, stage->saved_keeps[k]));
+    GROVE_TRY(space->kind->pack(&f->mover, &from->shape, grove_field_array(f, from->array), 0,
+                                from->shape.units, stage->saved_keeps[k], space->device));
   }
 fail:
   return status;
@@ -240,13 +290,15 @@ grove_status grove_transfer_meet(grove_transfer *op, int s)
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->wiring->lanes[k];
     const grove_field *f = &op->fields[k];
+    const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
     void *roots = f->request.arrays[GROVE_ARRAY_ROOT];
     if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;
     if (lane->key.operation == GROVE_FETCH)
-      GROVE_TRY(
-        grove_pack_fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units, f->edges));
+      GROVE_TRY(space->kind->fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
+                                   f->edges, space->device));
     else if (!grove_op_is_freed(&op->base))
-      GROVE_TRY(grove_unpack(&f->mover, &lane->fetched, f->edges, roots, 0, lane->fetched.units));
+      GROVE_TRY(space->kind->unpack(&f->mover, &lane->fetched, f->edges, roots, 0,
+                                    lane->fetched.units, space->device));
   }
 fail:
   return status;

@@ -1,5 +1,5 @@
 /* Letters: all that goes to one rank in one stage, with a section for each field that has something
- * for it; and a letter over shared memory on its way, which is a *flow*.
+ * for it. A letter of one operation is in a *state*; over shared memory it travels as a *flow*.
  */
 #ifndef GROVE_EXEC_LETTER_H
 #define GROVE_EXEC_LETTER_H
@@ -32,9 +32,42 @@ typedef struct grove_letter {
   int forwards; /* of a receive: a later stage takes it from here */
   int nsections;
   grove_section *sections;
-  int64_t data;  /* where the last section ends */
-  int64_t bytes; /* with its trailer */
+  int64_t data;     /* where the last section ends */
+  int64_t bytes;    /* with its trailer */
+  int inputs;       /* of a send: what must have come before it can leave (feeds.c) */
+  uint64_t sources; /* differs where the inputs do */
 } grove_letter;
+
+/* Which carrier of its stage has a letter, and under which number. */
+typedef struct grove_link {
+  int carrier, number;
+} grove_link;
+
+/* How far a letter of an operation is, at the start under way.
+ *
+ *     a send      WAITS  PACKS  LEAVES   DONE
+ *     a receive   WAITS  HERE   UNPACKS  DONE
+ *
+ * It waits for its inputs, or to come; where memory packs at once, and the order does not count,
+ * the states in between are passed through in one call. */
+typedef enum grove_letter_state {
+  GROVE_LETTER_DONE,
+  GROVE_LETTER_WAITS,
+  GROVE_LETTER_PACKS,   /* its packing has begun */
+  GROVE_LETTER_LEAVES,  /* packed: its carrier has it, or a piece of it */
+  GROVE_LETTER_HERE,    /* all of it has come, and its turn to be unpacked has not */
+  GROVE_LETTER_UNPACKS, /* its unpacking has begun */
+} grove_letter_state;
+
+/* A letter of an operation. */
+typedef struct grove_bound_letter {
+  grove_letter_state state;
+  int missing;          /* inputs that have not come */
+  char *memory;         /* where all of it lies: in its array, or packed; NULL: nowhere at once */
+  unsigned char direct; /* ... in its array */
+  unsigned char saved;  /* ... in memory that it got when its operation was freed */
+  unsigned char single; /* over shared memory: waits for nothing, and one piece of an array */
+} grove_bound_letter;
 
 /* The other end of a section, in the hub of its rank. */
 typedef struct grove_remote {
@@ -45,15 +78,12 @@ typedef struct grove_remote {
 /* A letter over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
  * that are packed straight into the ring and unpacked straight out of it. */
 typedef struct grove_flow {
-  int letter;                /* the first it stands for */
-  int done;                  /* this time */
-  int packed;                /* into staging, this time */
+  grove_bound_letter bound; /* without memory: units */
+  int letter;               /* the first it stands for */
+  grove_shm_way way;
   grove_ring_writer *writer; /* of a send */
   grove_ring_reader *reader; /* of a receive */
-  char *memory;              /* where the bytes are: the array, or staging; NULL: units */
-  int direct;                /* `memory` is in the array */
-  int single;                /* ... and the letter is one piece */
-  grove_shm_way way;         /* through a hub: */
+  /* Through a hub: */
   const grove_shm_distant *distant;
   grove_remote *remotes; /* a section; NULL: the hub is this rank's own */
   int in_place;          /* ... and the readers take it from there, at `spot` */
@@ -85,11 +115,12 @@ grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *l
 grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                 int64_t bytes, void *data);
 
-/* The whole of letter i, when it is complete in its staging memory or in its array. */
-grove_status grove_transfer_pack(grove_transfer *op, grove_bound_stage *s, int i);
-grove_status grove_transfer_unpack(grove_transfer *op, grove_bound_stage *s, int i);
+/* The whole of letter i. Pack takes a send from WAITS over PACKS to LEAVES, unpack a receive from
+ * HERE over UNPACKS to DONE, as far as memory is: to be called again until it is there. */
+grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i);
+grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i);
 
-/* Self edges of stage s. */
+/* Self edges of stage s, from WAITS to DONE. */
 grove_status grove_transfer_keep(grove_transfer *op, int s);
 
 /* Takes those that others wait for out of the arrays, for a stage that was not entered. */
@@ -112,8 +143,9 @@ int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow
 int grove_hub_is_free(const grove_transfer *op);
 void grove_hub_release(grove_transfer *op);
 
-/* Takes a send out of the array, which may be gone a moment later. */
-grove_status grove_flow_save(grove_transfer *op, grove_bound_stage *s, grove_flow *flow);
+/* Takes a send that has not left out of its array, which may be gone a moment later: letter i, of
+ * `bytes` bytes. What it has from elsewhere may not be there yet: it is packed when it leaves. */
+grove_status grove_letter_save(grove_transfer *op, grove_bound_stage *s, int i);
 
 /* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);

@@ -112,13 +112,15 @@ static inline grove_op_state grove_op_state_of(const grove_op *op)
 /* Freed by the user, and still there? */
 static inline int grove_op_is_freed(const grove_op *op)
 {
-  return op->state >= GROVE_OP_ABANDONED && op->state <= GROVE_OP_STUCK;
+  grove_op_state state = grove_op_state_of(op);
+  return state >= GROVE_OP_ABANDONED && state <= GROVE_OP_STUCK;
 }
 
 /* Does MPI, or another rank, still deal with it? */
 static inline int grove_op_is_under_way(const grove_op *op)
 {
-  return op->state >= GROVE_OP_ACTIVE && op->state <= GROVE_OP_STUCK;
+  grove_op_state state = grove_op_state_of(op);
+  return state >= GROVE_OP_ACTIVE && state <= GROVE_OP_STUCK;
 }
 
 /* Was it made by _begin, so that it ends with grove_end? */

@@ -80,7 +80,7 @@ static void join_pool(grove_transfer *op)
   wiring->run.members = op;
   wiring->run.free_members = free_members;
   for (grove_transfer **at = &op->next_member; *at; at = &(*at)->next_member)
-    if ((*at)->base.state == GROVE_OP_POOLED) {
+    if (grove_op_state_of(&(*at)->base) == GROVE_OP_POOLED) {
       first_idle = at;
       idle++;
     }
@@ -145,7 +145,7 @@ static grove_transfer *find_idle(const grove_request *r)
   for (grove_wiring *c = find_next(r->forest, NULL, r->operation); c;
        c = find_next(r->forest, c, r->operation))
     for (grove_transfer *op = c->run.members; op; op = op->next_member)
-      if (op->base.state == GROVE_OP_POOLED && combine_of(op)->op == r->op &&
+      if (grove_op_state_of(&op->base) == GROVE_OP_POOLED && combine_of(op)->op == r->op &&
           same_type(op, r->unit))
         return op;
   return NULL;

@@ -1,6 +1,6 @@
-/* An operation under way. Start posts all receives and sends of the first stage and returns; from
- * then on every poll of the context advances it: what has come is unpacked, and a stage that is
- * complete makes room for the next one.
+/* An operation under way. Start posts all receives, hands over all sends that wait for nothing, and
+ * returns; from then on every poll of the context advances it: what has come is unpacked, and what
+ * waited for it leaves.
  *
  * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
  * come. In a reduce several contributions may meet in one root, and must be combined in the order
@@ -9,9 +9,12 @@
  * slot of its own, where the leaf's value gives way to what its root was, and the next stage takes
  * it back.
  *
- * Stages. The next one is entered as soon as all is here that it passes on; what else is to come or
- * to go in earlier ones may take its time. So several stages may be under way, but what meets in a
- * root does so stage by stage.
+ * Letters. A send leaves when its own inputs are there (feeds.c), packed, and in the order of starts
+ * for each peer: messages of one tag match in that order. So do self edges that pass through a hub.
+ *
+ * Stages. A stage is entered, which posts its receives, in the order of starts, and when the hub is
+ * free that they land in. So several stages are under way, but what meets in a root does so stage
+ * by stage.
  */
 #include "exec/transfer.h"
 
@@ -22,11 +25,50 @@
  * timed, or all where the wiring says so. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
-/* Self edges. */
+/* ---- what waits for what ---- */
+
+/* What it brings is here. */
+static void feed(grove_transfer *op, int feeder)
+{
+  const grove_wiring *wiring = op->wiring;
+  if (!wiring->feeds) return;
+  for (int k = wiring->feed_begin[feeder]; k < wiring->feed_begin[feeder + 1]; k++) {
+    const grove_feed *to = &wiring->feeds[k];
+    grove_bound_stage *s = &op->stages[to->stage];
+    if (to->letter == s->wired->nletters)
+      s->own.missing--;
+    else
+      grove_bound_letter_of(s, to->letter)->missing--;
+  }
+}
+
+/* Later stages pass it on. */
+__attribute__((noinline)) static void pass_on(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  if (!s->wired->letters[i].forwards) return;
+  s->to_forward--;
+  feed(op, s->wired->feeder + i);
+}
+
+/* At a new start nothing is here yet. */
+static void await_inputs(grove_transfer *op)
+{
+  for (int k = 0; k < op->nstages; k++) {
+    grove_bound_stage *s = &op->stages[k];
+    s->own.missing = s->wired->keep_inputs;
+    for (int i = s->nreceives; i < s->nreceives + s->nsends; i++)
+      grove_bound_letter_of(s, i)->missing = 0;
+    for (int i = s->nreceives; i < s->nreceives + s->nsends; i++)
+      grove_bound_letter_of(s, i)->missing += s->wired->letters[i].inputs;
+  }
+}
+
+/* Self edges, as far as they can go now. */
 static void keep(grove_transfer *op, grove_bound_stage *s)
 {
-  s->kept = 1;
+  if (s->own.missing > 0) return;
   grove_op_note(&op->base, grove_transfer_keep(op, (int)(s - op->stages)));
+  if (s->own.state == GROVE_LETTER_DONE) feed(op, s->wired->feeder + s->nreceives);
 }
 
 /* ---- what goes ---- */
@@ -44,10 +86,10 @@ static inline void copy(void *to, const void *from, int64_t bytes)
 static inline int send_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
-  if (!flow->single || w->turn != op->sequence) return grove_flow_send(op, s, flow);
+  if (!flow->bound.single || w->turn != op->sequence) return grove_flow_send(op, s, flow);
   grove_slot *slot = grove_ring_claim(w);
   if (!slot) return 0;
-  copy(grove_slot_data(slot), flow->memory, flow->bytes);
+  copy(grove_slot_data(slot), flow->bound.memory, flow->bytes);
   grove_ring_post(w, slot);
   w->turn++;
   return 1;
@@ -56,8 +98,8 @@ static inline int send_flow(grove_transfer *op, grove_bound_stage *s, grove_flow
 static inline void send_flows(grove_transfer *op, grove_bound_stage *s)
 {
   for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) {
-    if (flow->done || !send_flow(op, s, flow)) continue;
-    flow->done = 1;
+    if (flow->bound.state == GROVE_LETTER_DONE || !send_flow(op, s, flow)) continue;
+    flow->bound.state = GROVE_LETTER_DONE;
     s->to_send--;
   }
 }
@@ -68,16 +110,51 @@ __attribute__((noinline)) static void send_rest(grove_transfer *op, grove_bound_
   send_flows(op, s);
 }
 
+/* Hands over what can leave of a haul. A message waits for its turn: earlier starts may not have
+ * sent theirs. */
+static grove_status leave(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
+{
+  grove_status status = GROVE_OK;
+  const grove_haul *w = haul->wired;
+  int64_t *turns = w->carriage->turns;
+  for (int j = w->nreceives; j < w->nreceives + w->nsends && haul->to_leave > 1; j++) {
+    grove_bound_letter *letter = &haul->letters[j];
+    if (letter->missing > 0 || turns[j] != op->sequence) continue;
+    GROVE_TRY(grove_letter_advance_pack(op, s, w->letters[j]));
+    if (letter->state != GROVE_LETTER_LEAVES) continue;
+    GROVE_TRY(grove_carrier_start(haul->carrier, j));
+    turns[j]++;
+    haul->to_leave--;
+  }
+  if (haul->to_leave == 1) {
+    haul->to_leave = 0;
+    GROVE_TRY(grove_carrier_go(haul->carrier));
+  }
+fail:
+  return status;
+}
+
+/* What this start of a stage has not handed over will never be. */
+static void give_up_rest(grove_transfer *op, grove_bound_stage *s)
+{
+  for (int c = 0; c < s->nhauls; c++) {
+    const grove_haul *w = s->hauls[c].wired;
+    for (int j = w->nreceives; s->hauls[c].carrier && j < w->nreceives + w->nsends; j++)
+      if (w->carriage->turns[j] == op->sequence) w->carriage->turns[j]++;
+    s->hauls[c].to_leave = 0;
+  }
+}
+
 /* ---- what has come ---- */
 
 /* The usual small message, as above. */
 static inline int take_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (!flow->single || r->turn != op->sequence) return grove_flow_receive(op, s, flow);
+  if (!flow->bound.single || r->turn != op->sequence) return grove_flow_receive(op, s, flow);
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot) return 0;
-  copy(flow->memory, grove_slot_data(slot), flow->bytes);
+  copy(flow->bound.memory, grove_slot_data(slot), flow->bytes);
   grove_ring_pass(r);
   r->turn++;
   return 1;
@@ -86,9 +163,9 @@ static inline int take_flow(grove_transfer *op, grove_bound_stage *s, grove_flow
 static inline int receive_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   if (!take_flow(op, s, flow)) return 0;
-  flow->done = 1;
+  flow->bound.state = GROVE_LETTER_DONE;
   s->to_come--;
-  if (s->to_forward > 0) s->to_forward -= s->wired->letters[flow->letter].forwards;
+  if (s->to_forward > 0) pass_on(op, s, flow->letter);
   return 1;
 }
 
@@ -96,17 +173,27 @@ static inline int receive_flow(grove_transfer *op, grove_bound_stage *s, grove_f
 static inline void receive_flows(grove_transfer *op, grove_bound_stage *s)
 {
   for (grove_flow *flow = s->flows; flow < s->sends; flow++)
-    if (!flow->done) receive_flow(op, s, flow);
+    if (flow->bound.state != GROVE_LETTER_DONE) receive_flow(op, s, flow);
+}
+
+/* Unpacks letter i, which a carrier has brought; true when that is done. */
+static int take_letter(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  grove_bound_letter *letter = grove_bound_letter_of(s, i);
+  if (letter->state == GROVE_LETTER_WAITS) return 0;
+  grove_op_note(&op->base, grove_letter_advance_unpack(op, s, i));
+  if (letter->state != GROVE_LETTER_DONE) return 0;
+  s->to_come--;
+  if (s->to_forward > 0) pass_on(op, s, i);
+  return 1;
 }
 
 /* Takes receive i, whose turn it is, if it is there. */
 static int combine_next(grove_transfer *op, grove_bound_stage *s, int i)
 {
-  if (s->wired->via[i] < 0) return receive_flow(op, s, &s->flows[~s->wired->via[i]]);
-  if (!s->arrived[i]) return 0;
-  grove_op_note(&op->base, grove_transfer_unpack(op, s, i));
-  s->to_forward -= s->wired->letters[i].forwards;
-  return 1;
+  grove_link link = s->wired->links[i];
+  return s->hauls[link.carrier].letters ? take_letter(op, s, i)
+                                        : receive_flow(op, s, &s->flows[link.number]);
 }
 
 /* Where it does: combines what has come, as far as the order allows. */
@@ -115,54 +202,78 @@ __attribute__((noinline)) static void combine_in_order(grove_transfer *op, grove
   const grove_letter *receives = s->wired->letters;
   for (;;) {
     int at_end = s->next == s->nreceives;
-    if (!s->kept && (at_end || receives[s->next].peer > op->wiring->rank))
+    if (s->own.state != GROVE_LETTER_DONE &&
+        (at_end || receives[s->next].peer > op->wiring->rank)) {
       keep(op, s);
-    else if (!at_end && combine_next(op, s, s->next))
+      if (s->own.state != GROVE_LETTER_DONE) break;
+    } else if (!at_end && combine_next(op, s, s->next)) {
       s->next++;
-    else
+    } else {
       break;
+    }
   }
   if (s->next == s->nreceives) return;
   for (grove_flow *flow = s->flows; flow < s->sends; flow++)
     if (flow->letter > s->next) grove_flow_hold(op, s, flow);
 }
 
-__attribute__((noinline)) static grove_status poll_p2p(grove_transfer *op, grove_bound_stage *s)
+/* What a haul has brought, and what of it has gone. */
+static grove_status poll_haul(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
 {
   const int *which = NULL;
   int n = 0;
-  grove_status status = grove_carrier_poll(s->carrier, &n, &which);
+  grove_status status = grove_carrier_poll(haul->carrier, &n, &which);
   for (int k = 0; k < n; k++) {
-    int i = s->wired->p2p[which[k]];
-    if (i >= s->nreceives) {
+    int sends = which[k] >= haul->wired->nreceives;
+    haul->letters[which[k]].state = sends ? GROVE_LETTER_DONE : GROVE_LETTER_HERE;
+    if (sends)
       s->to_send--;
-      continue;
-    }
-    s->to_come--;
-    s->arrived[i] = 1;
-    if (s->ordered) continue;
-    grove_op_note(&op->base, grove_transfer_unpack(op, s, i));
-    s->to_forward -= s->wired->letters[i].forwards;
+    else if (!s->ordered)
+      take_letter(op, s, haul->wired->letters[which[k]]);
   }
+  return status;
+}
+
+/* Receives that other memory is unpacking. */
+static void take_unpacked(grove_transfer *op, grove_bound_stage *s, const grove_bound_haul *haul)
+{
+  for (int j = 0; j < haul->wired->nreceives; j++)
+    if (haul->letters[j].state == GROVE_LETTER_UNPACKS)
+      take_letter(op, s, haul->wired->letters[j]);
+}
+
+__attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
+                                                            grove_bound_stage *s)
+{
+  grove_status status = GROVE_OK;
+  for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
+    if (!haul->carrier) continue;
+    GROVE_TRY(poll_haul(op, s, haul));
+    if (op->nspaces > 0 && !s->ordered) take_unpacked(op, s, haul);
+    if (haul->to_leave > 0) GROVE_TRY(leave(op, s, haul));
+  }
+fail:
   return status;
 }
 
 /* ---- stages ---- */
 
-__attribute__((noinline)) static grove_status start_p2p(grove_transfer *op, grove_bound_stage *s)
+__attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
-  const grove_wired_stage *w = s->wired;
-  memset(s->arrived, 0, (size_t)s->nreceives);
-  for (int j = 0; j < w->np2p_receives; j++) {
-    int unwanted = grove_op_is_freed(&op->base) && grove_transfer_is_in_array(s, w->p2p[j]);
-    GROVE_TRY(unwanted ? grove_carrier_discard(s->carrier, j) : grove_carrier_start(s->carrier, j));
+  for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
+    const grove_haul *w = haul->wired;
+    if (!haul->carrier) continue;
+    for (int j = 0; j < w->nreceives + w->nsends; j++) haul->letters[j].state = GROVE_LETTER_WAITS;
+    haul->to_leave = w->nsends + 1;
+    for (int j = 0; j < w->nreceives; j++) {
+      int unwanted =
+        grove_op_is_freed(&op->base) && grove_letter_is_in_array(s, w->letters[j]);
+      GROVE_TRY(unwanted ? grove_carrier_discard(haul->carrier, j)
+                         : grove_carrier_start(haul->carrier, j));
+    }
+    GROVE_TRY(leave(op, s, haul));
   }
-  for (int j = w->np2p_receives; j < w->np2p_receives + w->np2p_sends; j++) {
-    GROVE_TRY(grove_transfer_pack(op, s, w->p2p[j]));
-    GROVE_TRY(grove_carrier_start(s->carrier, j));
-  }
-  GROVE_TRY(grove_carrier_go(s->carrier));
 fail:
   return status;
 }
@@ -174,13 +285,14 @@ static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
   s->to_send = s->nsendings;
   s->to_forward = s->nforwards;
   s->next = 0;
-  s->kept = !s->has_own;
+  s->own.state = s->has_own;
   /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
    * through when the operation is freed. */
-  for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) flow->done = 0;
-  if (s->carrier) GROVE_TRY(start_p2p(op, s));
+  for (grove_flow *flow = s->flows; flow < s->flows_end; flow++)
+    flow->bound.state = GROVE_LETTER_WAITS;
+  if (s->ncarriers > 0) GROVE_TRY(start_hauls(op, s));
   if (s->to_send > 0) send_flows(op, s);
-  if (s->kept) return GROVE_OK;
+  if (s->own.state == GROVE_LETTER_DONE) return GROVE_OK;
   if (!s->ordered)
     keep(op, s);
   else if (s == &op->stages[op->oldest])
@@ -189,16 +301,19 @@ fail:
   return status;
 }
 
-static int stage_is_complete(const grove_bound_stage *s)
+/* Is any carrier still at work, perhaps for others? */
+static int is_carried(const grove_bound_stage *s)
 {
-  if ((s->to_come | s->to_send) != 0 || !s->kept) return 0;
-  return !s->carrier || !grove_carrier_busy(s->carrier);
+  for (int c = 0; c < s->nhauls; c++)
+    if (s->hauls[c].carrier && (s->hauls[c].to_leave > 0 || grove_carrier_busy(s->hauls[c].carrier)))
+      return 1;
+  return 0;
 }
 
-/* Is all here that stages behind this one pass on? */
-static int has_forwards(const grove_bound_stage *s)
+static inline int stage_is_complete(const grove_bound_stage *s)
 {
-  return s->to_forward == 0 && (s->kept || !s->wired->answers);
+  if ((s->to_come | s->to_send) != 0 || s->own.state != GROVE_LETTER_DONE) return 0;
+  return s->ncarriers == 0 || !is_carried(s);
 }
 
 /* May stage k be entered? Operations of one wiring enter a stage in the order of their starts:
@@ -207,16 +322,9 @@ static int may_enter(const grove_transfer *op, int k)
 {
   const grove_wiring *wiring = op->wiring;
   if (wiring->run.turns[k] != op->sequence) return 0;
-  if (k > 0 && !has_forwards(&op->stages[k - 1])) return 0;
   if (!wiring->uses_hubs) return 1;
   if (k == 0 && wiring->run.through != op->sequence - 1) return 0;
   return !wiring->stages[k].lands || grove_hub_is_free(op);
-}
-
-/* Stage k is the last that brings something of a lane whose values meet their roots all at once. */
-static inline void meet(grove_transfer *op, int k)
-{
-  if (op->wiring->meets) grove_op_note(&op->base, grove_transfer_meet(op, k));
 }
 
 /* Enters what can be entered. */
@@ -224,7 +332,6 @@ static grove_status enter_next(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
-    if (op->current >= 0) meet(op, op->current);
     op->current++;
     op->wiring->run.turns[op->current]++;
     GROVE_TRY(start_stage(op, &op->stages[op->current]));
@@ -233,10 +340,41 @@ fail:
   return status;
 }
 
+/* Has all met its roots that does so behind stage k, all at once? */
+static int has_met(grove_transfer *op, int k)
+{
+  grove_bound_stage *s = &op->stages[k];
+  int place = s->wired->nletters + 1;
+  if (!op->wiring->meets) return 1;
+  if (!op->meeting) {
+    grove_op_note(&op->base, grove_transfer_meet(op, k));
+    if (op->nspaces > 0) grove_apart_mark(op, s, place);
+  }
+  op->meeting = op->nspaces > 0 && !grove_apart_has_passed(op, s, place);
+  return !op->meeting;
+}
+
+/* Is all here that stages behind this one pass on? */
+static int has_forwards(const grove_bound_stage *s)
+{
+  return s->to_forward == 0 && (s->own.state == GROVE_LETTER_DONE || !s->wired->answers);
+}
+
+static void let_meet(grove_transfer *op)
+{
+  while (op->met <= op->current && has_forwards(&op->stages[op->met]) && has_met(op, op->met)) {
+    for (int k = 0; k < op->nfields; k++) {
+      const grove_lane *lane = &op->wiring->lanes[k];
+      if (lane->whole && lane->turn == op->met) feed(op, lane->feeder);
+    }
+    op->met++;
+  }
+}
+
 /* What a stage can do now. `first`: all that comes in earlier ones has met its roots. */
 static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *s, int first)
 {
-  grove_status status = s->carrier ? poll_p2p(op, s) : GROVE_OK;
+  grove_status status = s->ncarriers > 0 ? advance_hauls(op, s) : GROVE_OK;
   if (s->to_send > 0) send_rest(op, s);
   if (!s->ordered)
     receive_flows(op, s);
@@ -253,7 +391,9 @@ static grove_status advance_stages(grove_transfer *op)
   for (int k = op->oldest; k <= op->current; k++) {
     grove_bound_stage *s = &op->stages[k];
     GROVE_TRY(advance_stage(op, s, first));
-    first = first && s->to_come == 0 && s->kept && s->next == (s->ordered ? s->nreceives : 0);
+    if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep(op, s);
+    first = first && s->to_come == 0 && s->own.state == GROVE_LETTER_DONE;
+    let_meet(op);
     if (k == op->current && op->base.state != GROVE_OP_LEAVING) GROVE_TRY(enter_next(op));
   }
   if (op->current < 0) GROVE_TRY(enter_next(op));
@@ -278,14 +418,16 @@ static inline void finish(grove_transfer *op)
 static int leftovers_are_through(const grove_bound_stage *s)
 {
   for (const grove_flow *flow = s->flows; flow < s->flows_end; flow++)
-    if (!flow->done) return 0;
-  return !s->carrier || !grove_carrier_busy(s->carrier);
+    if (flow->bound.state != GROVE_LETTER_DONE) return 0;
+  return !is_carried(s);
 }
 
 /* Can no further start succeed when one has failed halfway? */
 static int fails_with_start(const grove_wiring *wiring)
 {
-  return wiring->nstages > 1 || wiring->transport == GROVE_OFF_NODE_NEIGHBOR;
+  int together = 0;
+  for (int c = 0; c < wiring->ncarriers; c++) together |= wiring->carriers[c]->together;
+  return wiring->nstages > 1 || together;
 }
 
 /* Freed while active, and through. */
@@ -297,13 +439,11 @@ static void let_go(grove_transfer *op)
   grove_transfer_dispose(op);
 }
 
-/* The last stage is through; what has waited for it meets its roots. */
-static int is_complete(grove_transfer *op)
+/* The last stage is through, and what has waited for it has met its roots. */
+static int is_complete(const grove_transfer *op)
 {
   if (op->current + 1 < op->nstages || op->oldest < op->current) return 0;
-  if (!stage_is_complete(&op->stages[op->current])) return 0;
-  meet(op, op->current);
-  return 1;
+  return stage_is_complete(&op->stages[op->current]) && op->met == op->nstages;
 }
 
 static int leftovers_are_through_all(const grove_transfer *op)
@@ -349,15 +489,12 @@ void grove_transfer_advance(grove_active *active)
 {
   grove_transfer *op = (grove_transfer *)active;
   grove_bound_stage *s = op->stages;
-  if (op->nstages > 1 || op->base.state != GROVE_OP_ACTIVE) {
+  if (!op->plain || op->base.state != GROVE_OP_ACTIVE) {
     advance_with_care(op);
     return;
   }
   grove_status status = advance_stage(op, s, 1);
-  if (status == GROVE_OK) {
-    if (!stage_is_complete(s)) return;
-    meet(op, 0);
-  }
+  if (status == GROVE_OK && !stage_is_complete(s)) return;
   end(op, status);
 }
 
@@ -380,13 +517,15 @@ grove_status grove_transfer_run(grove_transfer *op)
                        "rank %d: an earlier start of this %s failed halfway; make a new one",
                        op->base.ctx->rank, grove_op_label(&op->base));
   begin(op);
-  if (op->nstages > 1) {
+  if (!op->plain) {
     op->current = -1;
+    op->met = op->meeting = 0;
+    await_inputs(op);
     GROVE_TRY(enter_next(op));
   } else {
     GROVE_TRY(start_stage(op, op->stages));
   }
-  if (op->nstages == 1 && stage_is_complete(op->stages))
+  if (op->plain && stage_is_complete(op->stages))
     finish(op);
   else
     grove_context_activate(op->base.ctx, &op->base.active);
@@ -394,8 +533,21 @@ grove_status grove_transfer_run(grove_transfer *op)
   return GROVE_OK;
 fail:
   /* Some messages are under way, others will never be: all that is left is to free it. */
+  if (op->current >= 0) give_up_rest(op, &op->stages[op->current]);
   grove_op_move(&op->base, GROVE_OP_FAILED);
   op->wiring->run.failed |= fails_with_start(op->wiring);
   grove_context_activate(op->base.ctx, &op->base.active);
   return status;
+}
+
+void grove_transfer_settle(grove_transfer *op)
+{
+  for (int k = op->oldest; k <= op->current && op->nspaces > 0; k++) {
+    grove_bound_stage *s = &op->stages[k];
+    while (s->own.state != GROVE_LETTER_DONE && s->own.state != GROVE_LETTER_WAITS) {
+      grove_apart_finish(op);
+      keep(op, s);
+    }
+  }
+  grove_apart_finish(op);
 }

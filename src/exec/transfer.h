@@ -16,6 +16,7 @@ extern "C" {
 /* Units of one type on their way between arrays. */
 typedef struct grove_field {
   grove_request request; /* the forest is held by the operation while it is in use */
+  grove_space spaces[GROVE_ARRAYS]; /* of its arrays */
   grove_mover mover;     /* the user's unit, and what is done with what comes */
   grove_mover packed;    /* units as in a letter: those of edges and hubs */
   grove_mover merger;    /* the same, to be combined in a hub */
@@ -26,24 +27,33 @@ typedef struct grove_field {
   void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
 } grove_field;
 
+/* What an operation has of a haul: letters by their numbers, or flows where it is a fast carrier's,
+ * of which there is one. */
+typedef struct grove_bound_haul {
+  const grove_haul *wired;
+  grove_carrier *carrier; /* NULL: rings, or nothing to carry */
+  grove_bound_letter *letters;
+  int to_leave; /* sends that were not handed over, and that all were */
+} grove_bound_haul;
+
 /* A stage with memory and requests. */
 struct grove_bound_stage {
   const grove_wired_stage *wired;
   int nreceives, nsends;
-  int ordered, has_own; /* as wired says; integers need no order */
+  int ordered;                 /* as wired says; integers need no order */
+  grove_letter_state has_own; /* how its self edges begin */
   int nforwards;
-  grove_carrier *carrier; /* NULL: as wired says */
-  void **staging;         /* a letter's packed form; NULL: it travels from or to the array itself */
-  void **saved;           /* of an abandoned operation: staging that it got for that; else NULL */
-  void **saved_keeps;     /* and its self edges */
-  unsigned char *arrived;
-  int nsendings;                 /* sends over MPI, and flows */
-  int to_come, to_send;          /* receives and sendings that are not through */
-  int to_forward;                /* ... and of the receives those that later stages wait for */
+  int nhauls, ncarriers;         /* which are not fast */
+  grove_bound_haul *hauls;       /* as many as carriers of the wiring */
   grove_flow *flows;             /* receives first, */
   grove_flow *sends, *flows_end; /* then sends */
+  int nsendings;                 /* sends by their numbers */
+  int to_come, to_send;          /* receives and sendings that are not through */
+  int to_forward;                /* ... and of the receives those that later stages wait for */
   int next;                      /* receive to be combined next, where the order counts */
-  int kept;                      /* self edges are done */
+  grove_bound_letter own;        /* self edges; `memory` if some are in other memory */
+  void **saved_keeps;            /* of an abandoned operation */
+  int64_t *marks; /* of each space, if there are others than the host's: see grove_apart_mark */
 };
 
 /* An operation on a forest: on a wiring, bound to datatypes, MPI operations and arrays, with memory
@@ -58,9 +68,14 @@ struct grove_transfer {
   grove_identity *identity;
   int nstages;
   grove_bound_stage *stages;
-  int oldest;   /* stage that is not through */
-  int current;  /* latest that was entered */
-  void *memory; /* behind all staging */
+  int plain;      /* one stage, of letters that nothing waits for, in the host's memory */
+  int oldest;     /* stage that is not through */
+  int current;    /* latest that was entered */
+  int met;        /* all that stages before this one pass on has come, and met its roots */
+  int meeting;    /* what this one brings is about to */
+  int nspaces;    /* other than the host's */
+  grove_space *spaces;
+  void *memory; /* behind all letters that are packed, and self edges */
   void *keep;   /* a chunk of self edges on their way */
   int64_t keep_bytes;
   int64_t sequence; /* of the start under way */
@@ -90,10 +105,18 @@ void grove_fields_free(int n, grove_field *fields);
 void grove_transfer_hold_forests(grove_transfer *op);
 void grove_transfer_release_forests(grove_transfer *op);
 
-/* Does a letter lie in an array of the user's, and nowhere else? */
-static inline int grove_transfer_is_in_array(const grove_bound_stage *s, int i)
+static inline grove_bound_letter *grove_bound_letter_of(const grove_bound_stage *s, int i)
 {
-  return !s->staging[i] && grove_array_is_users(s->wired->letters[i].sections->array);
+  grove_link link = s->wired->links[i];
+  const grove_bound_haul *haul = &s->hauls[link.carrier];
+  return haul->letters ? &haul->letters[link.number] : &s->flows[link.number].bound;
+}
+
+/* Does a letter lie in an array of the user's, and nowhere else? */
+static inline int grove_letter_is_in_array(const grove_bound_stage *s, int i)
+{
+  return grove_bound_letter_of(s, i)->direct &&
+         grove_array_is_users(s->wired->letters[i].sections->array);
 }
 
 /* The memory and the mover that the name of an array means. */
@@ -112,6 +135,24 @@ static inline char *grove_field_array(const grove_field *f, grove_array which)
 
 grove_status grove_transfer_run(grove_transfer *op);
 void grove_transfer_advance(grove_active *active);
+
+/* Brings to an end what other memories have begun with the user's arrays. */
+void grove_transfer_settle(grove_transfer *op);
+
+/* ---- arrays in other memories (apart.c) ---- */
+
+/* Notes what was begun for letter i of a stage; behind the last it is for its self edges, and then
+ * for edges that meet their roots. */
+void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i);
+int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i);
+/* Waits for all of it. */
+void grove_apart_finish(const grove_transfer *op);
+
+/* The self edges of stage k, as far as they can go now; and the memory that they need: of a pair,
+ * and of this rank's own fetches in stage s. */
+grove_status grove_apart_keep(grove_transfer *op, int k);
+int64_t grove_apart_keep_bytes(const grove_section *from);
+int64_t grove_apart_own_bytes(const grove_lane *lane, int s);
 
 /* ---- freeing (free.c) ---- */
 

@@ -1,5 +1,5 @@
-/* What goes over which transport. A letter to a rank of the same node goes over shared memory, if
- * the node has any; every other one over MPI. Sends of one stage that carry the same slots share a
+/* What goes with which carrier. A letter to a rank of the same node goes over shared memory, if the
+ * node has any; every other one over MPI. Sends of one stage that carry the same slots share a
  * ring, and are one flow.
  */
 #include "exec/wiring.h"
@@ -161,8 +161,8 @@ static grove_status make_stage(const grove_wiring *wiring, int s, grove_wired_st
   slip *slips = NULL;
   GROVE_NEW(slips, most);
   GROVE_NEW_ALL(GROVE_WISH(w->letters, most), GROVE_WISH(w->sections, most),
-                GROVE_WISH(w->via, most), GROVE_WISH(w->way, most), GROVE_WISH(w->p2p, most),
-                GROVE_WISH(w->carried, most), GROVE_WISH(w->flows, most),
+                GROVE_WISH(w->links, most), GROVE_WISH(w->way, most), GROVE_WISH(w->numbers, most),
+                GROVE_WISH(w->hauls, wiring->ncarriers),
                 GROVE_WISH(w->keeps, 2 * count_plan_stages(wiring)));
   for (int sends = 0; sends < 2; sends++) {
     int n = list_slips(wiring, s, sends, slips);
@@ -284,36 +284,46 @@ static int shares_ring(const grove_wiring *wiring, int s, int last, int i)
 {
   const grove_wired_stage *w = &wiring->stages[s];
   if (last < 0 || w->way[i] != w->way[last] || w->way[i] == GROVE_SHM_PUSHED) return 0;
+  if (w->letters[i].sources != w->letters[last].sources) return 0; /* one would wait for the other's */
   if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all may be told at once */
   return same_data(&w->letters[i], &w->letters[last]) && fits(wiring, s, i);
 }
 
-/* Gives every letter its number over MPI or its flow. */
+/* Whose are the letters to this peer? */
+static int carrier_for(const grove_wiring *wiring, const grove_letter *letter)
+{
+  int c = 0;
+  while (wiring->carriers[c]->reach == GROVE_REACHES_NODE && !on_node(wiring, letter)) c++;
+  return c;
+}
+
+/* Gives every letter its carrier, and there a number; sends that share a ring have one together. */
 static void number(grove_wiring *wiring, int s)
 {
   grove_wired_stage *w = &wiring->stages[s];
-  int np2p = 0, nflows = 0, last = -1; /* send of the latest flow */
-  w->np2p_receives = w->np2p_sends = w->nflows_in = w->nflows_out = 0;
+  int last = -1; /* send of the latest ring */
+  memset(w->hauls, 0, (size_t)wiring->ncarriers * sizeof *w->hauls);
   w->lands = 0;
   for (int i = 0; i < w->nletters; i++) {
-    const grove_letter *letter = &w->letters[i];
-    int receives = i < w->nreceives;
-    if (!wiring->uses_shm || !on_node(wiring, letter)) {
-      w->p2p[np2p] = i;
-      w->carried[np2p] = (grove_carried){letter->peer, letter->bytes};
-      w->via[i] = np2p++;
-      w->lands |= letter->forwards;
-      (*(receives ? &w->np2p_receives : &w->np2p_sends))++;
-      continue;
+    int receives = i < w->nreceives, c = carrier_for(wiring, &w->letters[i]), shares = 0;
+    grove_haul *haul = &w->hauls[c];
+    if (wiring->carriers[c]->fast) {
+      w->way[i] = way_of(wiring, &w->letters[i], receives);
+      shares = !receives && shares_ring(wiring, s, last, i);
+      if (!receives && !shares) last = i;
+    } else {
+      w->lands |= w->letters[i].forwards;
     }
-    w->way[i] = way_of(wiring, letter, receives);
-    if (receives || !shares_ring(wiring, s, last, i)) {
-      w->flows[nflows++] = i;
-      (*(receives ? &w->nflows_in : &w->nflows_out))++;
-      if (!receives) last = i;
-    }
-    w->via[i] = ~(nflows - 1);
+    if (!shares) (*(receives ? &haul->nreceives : &haul->nsends))++;
+    w->links[i] = (grove_link){c, haul->nreceives + haul->nsends - 1};
   }
+  int *numbers = w->numbers;
+  for (int c = 0; c < wiring->ncarriers; c++) {
+    w->hauls[c].letters = numbers;
+    numbers += w->hauls[c].nreceives + w->hauls[c].nsends;
+  }
+  for (int i = w->nletters - 1; i >= 0; i--)
+    w->hauls[w->links[i].carrier].letters[w->links[i].number] = i;
 }
 
 static void number_all(grove_wiring *wiring)
@@ -350,12 +360,14 @@ static int list_messages(const grove_wiring *wiring, int sends, telling *t)
   for (int s = 0; s < wiring->nstages; s++) {
     const grove_wired_stage *w = &wiring->stages[s];
     for (int i = sends ? w->nreceives : 0; i < (sends ? w->nletters : w->nreceives); i++) {
-      if (w->via[i] >= 0) continue;
+      const grove_haul *haul = &w->hauls[w->links[i].carrier];
+      if (!wiring->carriers[w->links[i].carrier]->fast) continue;
       list[n] = about(wiring, s, i);
       tell_views(&w->letters[i], sends, t, &list[n]);
-      list[n++].ring = rings + ~w->via[i] - w->nflows_in;
+      list[n++].ring = rings + w->links[i].number - haul->nreceives;
     }
-    rings += w->nflows_out;
+    for (int c = 0; c < wiring->ncarriers; c++)
+      if (wiring->carriers[c]->fast) rings += w->hauls[c].nsends;
   }
   return n;
 }
@@ -427,15 +439,16 @@ grove_status grove_wiring_lay(grove_wiring *wiring)
   GROVE_CHECK(nstages <= GROVE_STAGES_MOST, GROVE_ERR_UNSUPPORTED, "a plan of %d stages", nstages);
   GROVE_NEW(wiring->stages, nstages);
   wiring->nstages = nstages;
+  wiring->ncarriers = grove_carrier_kinds(ctx, wiring->carriers);
   for (int s = 0; s < nstages; s++) {
     wiring->run.turns[s] = 1;
     GROVE_TRY(make_stage(wiring, s, &wiring->stages[s]));
   }
+  GROVE_TRY(grove_wiring_find_feeds(wiring));
   count_sent(wiring);
   choose_piece(wiring);
-  wiring->uses_shm = ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   number_all(wiring);
-  if (wiring->uses_shm) GROVE_TRY(make_rings(wiring));
+  if (wiring->carriers[0]->fast) GROVE_TRY(make_rings(wiring));
 fail:
   return status;
 }
@@ -450,7 +463,9 @@ static grove_status settle(grove_wiring *wiring, int usable, int *rewired)
   GROVE_TRY(grove_shm_connect(wiring->shm));
   if (wiring->shm->usable) return GROVE_OK;
   grove_shm_free(&wiring->shm);
-  wiring->uses_shm = wiring->uses_hubs = 0;
+  wiring->uses_hubs = 0;
+  for (int c = 1; c < wiring->ncarriers; c++) wiring->carriers[c - 1] = wiring->carriers[c];
+  wiring->ncarriers--;
   number_all(wiring);
   *rewired = 1;
 fail:
@@ -475,26 +490,42 @@ fail:
 
 /* Answers have the tags of as many further stages, where there are so many: what needs answers
  * carries no plan through hubs. */
-grove_status grove_wiring_carry(grove_wiring *wiring)
+static grove_status make_carriage(grove_wiring *wiring, int s, const grove_carrier_kind *kind,
+                                  grove_haul *haul)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = wiring->ctx;
-  int answers = 2 * wiring->nstages <= GROVE_STAGES_MOST;
-  for (int s = 0; s < wiring->nstages; s++) {
-    grove_wired_stage *w = &wiring->stages[s];
-    const grove_carriage_request about = {
-      .kind = wiring->transport,
-      .tag = grove_context_stage_tag(ctx, wiring->tag, s),
-      .answer_tag =
-        answers ? grove_context_stage_tag(ctx, wiring->tag, s + wiring->nstages) : GROVE_TAG_NOBODY,
-      .persistent = wiring->persistent,
-      .chunk = ctx->options.chunk,
-      .nreceives = w->np2p_receives,
-      .nsends = w->np2p_sends,
-      .messages = w->carried};
-    if (w->np2p_receives + w->np2p_sends > 0 || grove_carrier_is_collective(wiring->transport))
-      GROVE_TRY(grove_carriage_create(ctx, &about, &w->carriage));
-  }
+  const grove_letter *letters = wiring->stages[s].letters;
+  int answers = 2 * wiring->nstages <= GROVE_STAGES_MOST, n = haul->nreceives + haul->nsends;
+  grove_carried *messages = grove_room((size_t)n, sizeof *messages);
+  for (int k = 0; messages && k < n; k++)
+    messages[k] = (grove_carried){letters[haul->letters[k]].peer, letters[haul->letters[k]].bytes};
+  const grove_carriage_request about = {
+    .kind = kind,
+    .tag = grove_context_stage_tag(ctx, wiring->tag, s),
+    .answer_tag =
+      answers ? grove_context_stage_tag(ctx, wiring->tag, s + wiring->nstages) : GROVE_TAG_NOBODY,
+    .persistent = wiring->persistent,
+    .chunk = ctx->options.chunk,
+    .nreceives = haul->nreceives,
+    .nsends = haul->nsends,
+    .messages = messages};
+  GROVE_TRY(grove_carriage_create(ctx, &about, &haul->carriage));
+fail:
+  free(messages);
+  return status;
+}
+
+grove_status grove_wiring_carry(grove_wiring *wiring)
+{
+  grove_status status = GROVE_OK;
+  for (int s = 0; s < wiring->nstages; s++)
+    for (int c = 0; c < wiring->ncarriers; c++) {
+      const grove_carrier_kind *kind = wiring->carriers[c];
+      grove_haul *haul = &wiring->stages[s].hauls[c];
+      if (!kind->fast && (haul->nreceives + haul->nsends > 0 || kind->collective))
+        GROVE_TRY(make_carriage(wiring, s, kind, haul));
+    }
 fail:
   return status;
 }
@@ -512,10 +543,12 @@ void grove_wiring_unwire(grove_wiring *wiring)
     grove_wired_stage *w = &wiring->stages[s];
     free_shapes(w->nsections, w->sections);
     free_shapes(2 * w->nkeeps, w->keeps);
-    grove_carriage_free(&w->carriage);
+    for (int c = 0; w->hauls && c < wiring->ncarriers; c++)
+      grove_carriage_free(&w->hauls[c].carriage);
     free(w->letters); /* and all its other arrays */
   }
   free(wiring->stages);
   free(wiring->pulled);
+  free(wiring->feed_begin); /* and feeds */
   grove_shm_free(&wiring->shm);
 }

@@ -90,7 +90,6 @@ grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request 
   wiring->ctx = ctx;
   wiring->rank = ctx->rank;
   wiring->check = ctx->options.check;
-  wiring->transport = ctx->options.transport_off_node;
   wiring->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(wiring->lanes, n);
   for (int k = 0; k < n; k++) {

@@ -25,31 +25,43 @@ typedef struct grove_lane {
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */
   int detached;           /* the lists of both are the wiring's own: the forest may go */
+  int feeder;             /* of its edges, when they have met */
 } grove_lane;
 
-/* A stage of the plans, ready for these units and transports. Letters are numbered: receives, then
- * sends. Those over MPI have a number there, in the same order; those over shared memory belong to
- * a flow, which on the sending side may stand for several letters with the same data. */
+/* What one carrier has of the letters of a stage, by its numbers: receives, then sends. A number
+ * of a fast carrier may stand for several sends with the same data. */
+typedef struct grove_haul {
+  int nreceives, nsends;
+  int *letters;             /* the first of each number */
+  grove_carriage *carriage; /* NULL: rings, or nothing to carry, not even between others */
+} grove_haul;
+
+/* What a receive, the self edges of a stage, or the edges of a lane that met their roots bring is
+ * an input of this: letter `letter` of a stage, or, behind the last, its self edges. */
+typedef struct grove_feed {
+  int stage, letter;
+} grove_feed;
+
+/* A stage of the plans, ready for these units and carriers. Letters are numbered: receives, then
+ * sends. */
 typedef struct grove_wired_stage {
   int ordered; /* what comes is combined in the order of the ranks: there is a reduce or a fetch */
   int has_own; /* self edges, which are no letter */
   int answers; /* ... and must be done before the next stage, which passes them on */
   int nforwards; /* receives that later stages take from here */
-  int lands;     /* ... over MPI: in a hub that must be free */
+  int lands;     /* ... not out of shared memory: in a hub that must be free */
   int nletters, nreceives;
   grove_letter *letters;
   int nsections;
   grove_section *sections; /* of all letters */
   int nkeeps;              /* fields with self edges in this stage */
   grove_section *keeps;    /* pairs: from, to */
+  int keep_inputs;         /* what these self edges wait for */
   grove_shm_way *way;      /* of a letter over shared memory */
-  int *via; /* letter i goes over MPI with number via[i] >= 0, or belongs to flow ~via[i] */
-  int np2p_receives, np2p_sends;
-  int *p2p;                 /* which letter each number is */
-  grove_carried *carried;   /* and what is known of it there */
-  grove_carriage *carriage; /* NULL: nothing goes over MPI, not even between others */
-  int nflows_in, nflows_out;
-  int *flows; /* the first letter of each flow, receives first */
+  grove_link *links;       /* of every letter */
+  grove_haul *hauls;       /* one for each carrier of the wiring */
+  int *numbers;            /* of all hauls: their letters */
+  int feeder;              /* its receives are inputs from here on, then its self edges */
 } grove_wired_stage;
 
 /* What one rank sends at one start. */
@@ -79,14 +91,18 @@ typedef struct grove_wiring {
   int meets; /* some lane's edges meet their roots all at once */
   int nstages;
   grove_wired_stage *stages;
-  int uses_shm;   /* inside the node */
-  grove_shm *shm; /* its rings there, and hubs: */
+  /* Where feeder f is an input: feeds[feed_begin[f]] .. feeds[feed_begin[f + 1] - 1]. NULL: there is
+   * one stage. */
+  int *feed_begin;
+  grove_feed *feeds;
+  int ncarriers; /* a letter goes with the first that reaches its peer */
+  const grove_carrier_kind *carriers[GROVE_CARRIERS_MOST];
+  grove_shm *shm; /* the rings of a fast one, and hubs: */
   int uses_hubs;
   unsigned char *pulled; /* a ring: others pull from this rank's hub when it tells */
   grove_sent sent;
   int rank;
   int tag;             /* 0: none yet */
-  int transport;       /* what carries letters over MPI, of enum grove_option_off_node */
   int check;           /* with checksums */
   int64_t piece;       /* bytes that travel at once over shared memory */
   int64_t widest_unit; /* of all lanes */
@@ -109,7 +125,12 @@ void grove_wiring_release(grove_wiring *wiring);
 const char *grove_wiring_name(const grove_wiring *wiring);
 const char *grove_wiring_route(const grove_wiring *wiring);
 
-/* ---- what goes over which transport (wire.c) ---- */
+/* ---- what waits for what (feeds.c) ---- */
+
+/* When all stages have their letters. This rank's failure. */
+grove_status grove_wiring_find_feeds(grove_wiring *wiring);
+
+/* ---- what goes with which carrier (wire.c) ---- */
 
 /* Makes the stages of a wiring. This rank's failure. */
 grove_status grove_wiring_lay(grove_wiring *wiring);
@@ -121,8 +142,8 @@ void grove_wiring_unwire(grove_wiring *wiring);
 grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                 grove_wiring *wiring, int *rewired);
 
-/* What carries its letters over MPI, when it has its tag. Agreed by all, unless that is point to
- * point. */
+/* The carriages of all but fast carriers, when it has its tag. Agreed by all, if some carrier is
+ * collective. */
 grove_status grove_wiring_carry(grove_wiring *wiring);
 
 #ifdef __cplusplus

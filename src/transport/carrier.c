@@ -3,143 +3,92 @@
 #include "transport/mpi_neighbor.h"
 #include "transport/mpi_p2p.h"
 #include "transport/mpi_rma.h"
+#include "transport/shm.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- point to point ---- */
+/* ---- which there are ---- */
 
-static grove_status p2p_open(grove_carriage *carriage)
-{
-  (void)carriage; /* the operations share nothing but the tag */
-  return GROVE_OK;
-}
-
-static void p2p_close(grove_carriage *carriage)
-{
-  (void)carriage;
-}
-
-static grove_status p2p_create(grove_carrier *c)
-{
-  const grove_carriage *a = c->carriage;
-  grove_p2p *p2p = NULL;
-  grove_status status = grove_p2p_create(a->ctx->comm, a->tag, a->persistent, a->chunk,
-                                         a->nreceives, a->n - a->nreceives, &p2p);
-  c->self = p2p;
-  return status;
-}
-
-static grove_status p2p_bind(grove_carrier *c, int i, void *buffer)
-{
-  const grove_carried *m = &c->carriage->messages[i];
-  return grove_p2p_bind(c->self, i, m->peer, buffer, m->bytes);
-}
-
-static grove_status p2p_start(grove_carrier *c, int i)
-{
-  return grove_p2p_start(c->self, i);
-}
-
-static grove_status p2p_go(grove_carrier *c)
-{
-  (void)c; /* each message went by itself */
-  return GROVE_OK;
-}
-
-static grove_status p2p_poll(grove_carrier *c, int *n, const int **which)
-{
-  return grove_p2p_poll(c->self, n, which);
-}
-
-static int p2p_pending(const grove_carrier *c, int i)
-{
-  return grove_p2p_pending(c->self, i);
-}
-
-static int p2p_busy(const grove_carrier *c)
-{
-  return grove_p2p_busy(c->self);
-}
-
-static void p2p_free(grove_carrier *c)
-{
-  grove_p2p *p2p = c->self;
-  grove_p2p_free(&p2p);
-}
-
-static const grove_carrier_kind grove_carrier_p2p = {
-  .name = "p2p",
-  .open = p2p_open,
-  .close = p2p_close,
-  .create = p2p_create,
-  .bind = p2p_bind,
-  .start = p2p_start,
-  .go = p2p_go,
-  .poll = p2p_poll,
-  .pending = p2p_pending,
-  .busy = p2p_busy,
-  .free = p2p_free,
+static const grove_carrier_kind *const off_node[] = {
+  [GROVE_OFF_NODE_P2P] = &grove_carrier_p2p,
+  [GROVE_OFF_NODE_NEIGHBOR] = &grove_carrier_neighbor,
+  [GROVE_OFF_NODE_RMA] = &grove_carrier_rma,
 };
 
-/* MPI itself has a place for what the other kinds receive. */
-grove_status grove_carrier_forgo(grove_carrier *c, int i, double timeout)
+int grove_carrier_kinds(const grove_context *ctx, const grove_carrier_kind **kinds)
 {
-  return c->kind == &grove_carrier_rma ? grove_rma_forgo(c, i, timeout) : GROVE_OK;
+  int n = 0;
+  if (ctx->shares_node && ctx->options.transport_on_node == GROVE_ON_NODE_SHM)
+    kinds[n++] = &grove_carrier_shm;
+  kinds[n++] = off_node[ctx->options.transport_off_node];
+  return n;
 }
 
-grove_status grove_carrier_discard(grove_carrier *c, int i)
+/* ---- what kinds do not need ---- */
+
+grove_status grove_carrier_go_nowhere(grove_carrier *c)
+{
+  (void)c;
+  return GROVE_OK;
+}
+
+grove_status grove_carrier_let_come(grove_carrier *c, int i, double timeout)
+{
+  (void)c, (void)i, (void)timeout;
+  return GROVE_OK;
+}
+
+grove_status grove_carrier_start_and_forgo(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
-  if (c->kind == &grove_carrier_p2p) return grove_p2p_discard(c->self, i);
   GROVE_TRY(grove_carrier_start(c, i));
   GROVE_TRY(grove_carrier_forgo(c, i, 0));
 fail:
   return status;
 }
 
-grove_status grove_carrier_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)
+static grove_status refuse(const grove_carrier *c, const char *what)
 {
-  return grove_p2p_withdraw(c->self, i, timeout, withdrawn);
+  return grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__, "a message by %s cannot be %s",
+                     c->kind->name, what);
 }
 
-grove_status grove_carrier_repost(grove_carrier *c, int i, int discard)
+grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)
 {
-  return grove_p2p_repost(c->self, i, discard);
+  (void)i, (void)timeout, (void)withdrawn;
+  return refuse(c, "withdrawn");
+}
+
+grove_status grove_carrier_no_repost(grove_carrier *c, int i, int unwanted)
+{
+  (void)i, (void)unwanted;
+  return refuse(c, "posted again");
 }
 
 /* ---- all kinds ---- */
-
-static const grove_carrier_kind *kind_of(int option)
-{
-  switch (option) {
-  case GROVE_OFF_NODE_NEIGHBOR: return &grove_carrier_neighbor;
-  case GROVE_OFF_NODE_RMA: return &grove_carrier_rma;
-  default: return &grove_carrier_p2p;
-  }
-}
-
-const char *grove_carrier_name(int kind)
-{
-  return kind_of(kind)->name;
-}
 
 static grove_status make(grove_context *ctx, const grove_carriage_request *about,
                          grove_carriage **out)
 {
   grove_status status = GROVE_OK;
   grove_carriage *a = NULL;
+  GROVE_CHECK(!about->kind->fast, GROVE_ERR_UNSUPPORTED, "%s has rings, and no carriage",
+              about->kind->name);
+  GROVE_CHECK(about->messages, GROVE_ERR_MEMORY, "no memory for %d messages",
+              about->nreceives + about->nsends);
   GROVE_NEW(a, 1);
   *out = a;
   *a = (grove_carriage){.ctx = ctx,
-                        .kind = kind_of(about->kind),
+                        .kind = about->kind,
                         .tag = about->tag,
                         .answer_tag = about->answer_tag,
                         .persistent = about->persistent,
                         .chunk = about->chunk,
                         .nreceives = about->nreceives,
                         .n = about->nreceives + about->nsends};
-  GROVE_NEW(a->messages, a->n);
+  GROVE_NEW_ALL(GROVE_WISH(a->messages, a->n), GROVE_WISH(a->turns, a->n));
+  for (int i = 0; i < a->n; i++) a->turns[i] = 1;
   memcpy(a->messages, about->messages, (size_t)a->n * sizeof *a->messages);
 fail:
   return status;
@@ -151,7 +100,7 @@ grove_status grove_carriage_create(grove_context *ctx, const grove_carriage_requ
   grove_status status = GROVE_OK;
   grove_carriage *a = NULL;
   grove_status mine = make(ctx, about, &a);
-  if (grove_carrier_is_collective(about->kind))
+  if (about->kind->collective)
     GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   else
     GROVE_TRY(mine);
@@ -168,7 +117,7 @@ void grove_carriage_free(grove_carriage **pointer)
   grove_carriage *a = *pointer;
   if (!a) return;
   a->kind->close(a);
-  free(a->messages);
+  free(a->messages); /* and turns */
   free(a);
   *pointer = NULL;
 }

@@ -1,8 +1,11 @@
-/* What carries the letters that go over MPI: in point-to-point messages, by neighbourhood
- * collectives, or one-sidedly. A *carriage* is what the operations of a wiring share in one stage,
- * a *carrier* what one of them has there.
+/* What carries letters: rings of shared memory, and over MPI point-to-point messages, neighbourhood
+ * collectives, or one-sided ones. What a *kind* of carrier can do is data; who uses it asks for
+ * that, and never which kind it is.
  *
- *     grove_carriage_create(ctx, &about, &carriage);     collective, unless it is p2p
+ * A *carriage* is what the operations of a wiring share in one stage, a *carrier* what one of them
+ * has there.
+ *
+ *     grove_carriage_create(ctx, &about, &carriage);     collective, if the kind is
  *     grove_carrier_create(carriage, &c);                local; as often as there are operations
  *     grove_carrier_bind(c, i, buffer);                  message i: receives first, then sends
  *
@@ -14,9 +17,10 @@
  *     grove_carriage_free(&carriage);                    local
  *
  * Carriers of one carriage are started in the same order on all ranks, also on those without
- * messages: what is sent by the k-th start is received by the k-th start. Nothing but the creation
- * of a carriage ever waits.
+ * messages: what is sent by the k-th start is received by the k-th start; message by message, or,
+ * where they leave together, all at once. Nothing but the creation of a carriage ever waits.
  *
+ *     shm.c            packed straight into a ring: by its own functions (ring.h), not by these
  *     mpi_p2p.c        a request a message
  *     mpi_neighbor.c   one collective a start, on a communicator that knows the graph
  *     mpi_rma.c        the sender says where a message lies, the receiver fetches it
@@ -25,6 +29,7 @@
 #define GROVE_TRANSPORT_CARRIER_H
 
 #include "context/context.h"
+#include "device/space.h"
 
 #include <stdint.h>
 
@@ -37,19 +42,20 @@ typedef struct grove_carried {
   int64_t bytes;
 } grove_carried;
 
+typedef struct grove_carrier_kind grove_carrier_kind;
+
 /* What a carriage is for. All but the messages is the same on every rank. */
 typedef struct grove_carriage_request {
-  int kind;       /* of enum grove_option_off_node */
+  const grove_carrier_kind *kind;
   int tag;        /* of its messages, and, where these are fetched, ... */
   int answer_tag; /* ... of the answers, or GROVE_TAG_NOBODY; nobody else uses either on the
                    * context's communicator */
   int persistent; /* p2p: buffers never change */
   int chunk;      /* the most bytes that MPI gets at once */
   int nreceives, nsends;
-  const grove_carried *messages; /* receives, then sends; each by ascending peer */
+  /* Receives, then sends; each by ascending peer. NULL: this rank had no memory for them. */
+  const grove_carried *messages;
 } grove_carriage_request;
-
-typedef struct grove_carrier_kind grove_carrier_kind;
 
 typedef struct grove_carriage {
   grove_context *ctx; /* not held */
@@ -57,6 +63,7 @@ typedef struct grove_carriage {
   int tag, answer_tag, persistent, chunk;
   int nreceives, n;
   grove_carried *messages; /* n */
+  int64_t *turns;          /* which start may start the message next, for each */
   void *shared;            /* the kind's own */
 } grove_carriage;
 
@@ -66,10 +73,22 @@ typedef struct grove_carrier {
   void *self; /* the kind's own */
 } grove_carrier;
 
+typedef enum grove_reach { GROVE_REACHES_NODE, GROVE_REACHES_ALL } grove_reach;
+typedef enum grove_driver { GROVE_DRIVEN_BY_POLLS, GROVE_DRIVEN_BY_STREAM } grove_driver;
+
 /* One for each kind. What can fail is this rank's failure, but for `open`. */
 struct grove_carrier_kind {
-  const char *name;                               /* as the option transport_off_node spells it */
-  grove_status (*open)(grove_carriage *carriage); /* collective, agreed by all */
+  const char *name;  /* as the options spell it */
+  grove_reach reach; /* whom it carries letters to */
+  int fast;          /* letters are packed into its memory piece by piece, through ring.h */
+  int collective;    /* every rank must have a carriage, with messages or without */
+  int together;      /* all messages of a start leave in one call, `go` */
+  int writes_arrays; /* messages may lie in a user's array: what comes there can be taken back */
+  int takes_parts;   /* a message may leave in parts, in any order */
+  unsigned memories; /* which it reads and writes: bits of spaces */
+  grove_driver driven;
+  /* No carriage is ever made of a fast kind, which has none of these. */
+  grove_status (*open)(grove_carriage *carriage); /* if it is collective, agreed by all */
   void (*close)(grove_carriage *carriage);        /* also what was opened halfway */
   grove_status (*create)(grove_carrier *c);
   grove_status (*bind)(grove_carrier *c, int i, void *buffer);
@@ -78,24 +97,18 @@ struct grove_carrier_kind {
   grove_status (*poll)(grove_carrier *c, int *n, const int **which);
   int (*pending)(const grove_carrier *c, int i);
   int (*busy)(const grove_carrier *c);
+  grove_status (*forgo)(grove_carrier *c, int i, double timeout);
+  grove_status (*discard)(grove_carrier *c, int i);
+  grove_status (*withdraw)(grove_carrier *c, int i, double timeout, int *withdrawn);
+  grove_status (*repost)(grove_carrier *c, int i, int unwanted);
   void (*free)(grove_carrier *c); /* also what was created halfway */
 };
 
-/* As the option transport_off_node spells it. */
-const char *grove_carrier_name(int kind);
-
-/* Are all messages of this kind in memory of the caller's own, until the carrier is free? Only p2p
- * can take back what it was to write to a user's array. */
-static inline int grove_carrier_needs_memory(int kind)
-{
-  return kind != GROVE_OFF_NODE_P2P;
-}
-
-/* Must every rank have a carriage, with messages or without? */
-static inline int grove_carrier_is_collective(int kind)
-{
-  return kind != GROVE_OFF_NODE_P2P;
-}
+/* The kinds that a context's options ask for, those of least reach first; how many they are. A
+ * letter goes with the first that reaches its peer; the last reaches all. The same on every rank of
+ * a node. */
+enum { GROVE_CARRIERS_MOST = 4 };
+int grove_carrier_kinds(const grove_context *ctx, const grove_carrier_kind **kinds);
 
 /* If it is collective: every rank must come, and what fails is agreed by all. */
 grove_status grove_carriage_create(grove_context *ctx, const grove_carriage_request *about,
@@ -144,17 +157,46 @@ static inline int grove_carrier_busy(const grove_carrier *c)
 
 /* Nobody wants what comes for message i, a receive under way: its sender need not wait until this
  * rank polls again. What is just arriving is waited for, so many seconds (0: for ever). */
-grove_status grove_carrier_forgo(grove_carrier *c, int i, double timeout);
+static inline grove_status grove_carrier_forgo(grove_carrier *c, int i, double timeout)
+{
+  return c->kind->forgo(c, i, timeout);
+}
 
 /* Starts message i, a receive, for a sender whose data nobody wants. */
-grove_status grove_carrier_discard(grove_carrier *c, int i);
+static inline grove_status grove_carrier_discard(grove_carrier *c, int i)
+{
+  return c->kind->discard(c, i);
+}
 
-/* As grove_p2p_withdraw and grove_p2p_repost, and for that kind alone: others never write to a
- * user's array. */
-grove_status grove_carrier_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn);
-grove_status grove_carrier_repost(grove_carrier *c, int i, int discard);
+/* For kinds that write to users' arrays. Takes back what has not come yet of message i, a receive
+ * under way; `withdrawn` says whether that is anything. What is arriving is waited for, and stays in
+ * its buffer; GROVE_ERR_TIMEOUT after `timeout` seconds (0: never), also where something was
+ * withdrawn. Where several carriers of one tag are under way, the latest is withdrawn from first. */
+static inline grove_status grove_carrier_withdraw(grove_carrier *c, int i, double timeout,
+                                                  int *withdrawn)
+{
+  return c->kind->withdraw(c, i, timeout, withdrawn);
+}
+
+/* Posts what was withdrawn of a receive again: into its own buffer, or, if it is unwanted, into
+ * memory of the carrier's, so that its sender is not held up. Of several carriers the earliest
+ * first. */
+static inline grove_status grove_carrier_repost(grove_carrier *c, int i, int unwanted)
+{
+  return c->kind->repost(c, i, unwanted);
+}
 
 /* ---- for the kinds ---- */
+
+/* What a kind has in the place of a function that it does not need: each message goes by itself; no
+ * sender waits for what its receiver does not want; ... */
+grove_status grove_carrier_go_nowhere(grove_carrier *c);
+grove_status grove_carrier_let_come(grove_carrier *c, int i, double timeout);
+/* ... what nobody wants is started, and forgone; ... */
+grove_status grove_carrier_start_and_forgo(grove_carrier *c, int i);
+/* ... and nothing of it is in a user's array: GROVE_ERR_UNSUPPORTED. */
+grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn);
+grove_status grove_carrier_no_repost(grove_carrier *c, int i, int unwanted);
 
 /* What the carriages of a context use, and leave behind when they go. Each list is the same on
  * every rank. */

@@ -413,6 +413,11 @@ static void free_exchange(grove_carrier *c)
 
 const grove_carrier_kind grove_carrier_neighbor = {
   .name = "neighbor",
+  .reach = GROVE_REACHES_ALL,
+  .collective = 1,
+  .together = 1,
+  .memories = GROVE_SPACE_HOST,
+  .driven = GROVE_DRIVEN_BY_POLLS,
   .open = open,
   .close = shut,
   .create = create,
@@ -422,5 +427,9 @@ const grove_carrier_kind grove_carrier_neighbor = {
   .poll = poll,
   .pending = pending,
   .busy = busy,
+  .forgo = grove_carrier_let_come,
+  .discard = grove_carrier_start_and_forgo,
+  .withdraw = grove_carrier_no_withdraw,
+  .repost = grove_carrier_no_repost,
   .free = free_exchange,
 };

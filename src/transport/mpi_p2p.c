@@ -1,4 +1,9 @@
-/* A message is one request, or as many as it has chunks. Request i is that of the first chunk of
+/* Point to point: a request a message, made once and restarted (persistent), or posted anew at every
+ * start, which lets buffers change from start to start. A message larger than a chunk goes in chunks
+ * of that many bytes, each a message for MPI, all with the same tag. Two carriers with the same tag
+ * match in the order in which they are started.
+ *
+ * Requests. A message is one request, or as many as it has chunks. Request i is that of the first chunk of
  * message i; those of further chunks come behind, when a message turns out to need them.
  *
  * Taking back. Receives of one tag and peer match in the order in which they were posted: chunk
@@ -15,11 +20,9 @@
 #include <stdlib.h>
 
 typedef struct message {
-  int peer;
   int nchunks; /* 0: not bound yet */
   int more;    /* request of the second chunk; the others follow */
   int left;    /* chunks that are under way */
-  int64_t bytes;
   char *buffer;
   char *own; /* where a receive goes that nobody wants any more */
   int early; /* completed while it was being withdrawn; not yet told */
@@ -33,29 +36,38 @@ typedef struct chunk {
   chunk_state state;
 } chunk;
 
-struct grove_p2p {
-  MPI_Comm comm;
-  int tag, persistent;
-  int64_t most; /* bytes of a chunk */
-  int nreceives, n;
+typedef struct mailbox {
+  const grove_carriage *about;
   int pending, early; /* how many messages are */
   message *messages;
   int nrequests, room;
   MPI_Request *requests;
   chunk *chunks; /* one a request */
   int *completed;
-};
+} mailbox;
+
+/* The carriers of a carriage share nothing but the tag. */
+static grove_status open_nothing(grove_carriage *a)
+{
+  (void)a;
+  return GROVE_OK;
+}
+
+static void close_nothing(grove_carriage *a)
+{
+  (void)a;
+}
 
 /* ---- requests ---- */
 
-static grove_status make_room(grove_p2p *p, int64_t wanted)
+static grove_status make_room(mailbox *p, int64_t wanted)
 {
   grove_status status = GROVE_OK;
   int64_t twice = 2 * (int64_t)p->room, room = twice > wanted && twice <= INT_MAX ? twice : wanted;
   if (wanted <= p->room) return GROVE_OK;
   GROVE_CHECK(wanted <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-              "messages in %lld chunks of %lld bytes: choose a larger chunk", (long long)wanted,
-              (long long)p->most);
+              "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)wanted,
+              p->about->chunk);
   MPI_Request *requests = realloc(p->requests, (size_t)room * sizeof *requests);
   if (requests) p->requests = requests;
   chunk *chunks = realloc(p->chunks, (size_t)room * sizeof *chunks);
@@ -70,7 +82,7 @@ fail:
 }
 
 /* Adds so many requests for message i. */
-static grove_status add_requests(grove_p2p *p, int i, int64_t count)
+static grove_status add_requests(mailbox *p, int i, int64_t count)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(make_room(p, p->nrequests + count));
@@ -83,110 +95,103 @@ fail:
 }
 
 /* The request of chunk k of message i. */
-static int request_of(const grove_p2p *p, int i, int k)
+static int request_of(const mailbox *p, int i, int k)
 {
   return k == 0 ? i : p->messages[i].more + k - 1;
 }
 
 /* And its size. */
-static int chunk_bytes(const grove_p2p *p, int i, int k)
+static int chunk_bytes(const mailbox *p, int i, int k)
 {
-  int64_t rest = p->messages[i].bytes - k * p->most;
-  return (int)(rest < p->most ? rest : p->most);
+  int64_t rest = p->about->messages[i].bytes - (int64_t)k * p->about->chunk;
+  return (int)(rest < p->about->chunk ? rest : p->about->chunk);
 }
 
-grove_status grove_p2p_create(MPI_Comm comm, int tag, int persistent, int chunk_limit,
-                              int nreceives, int nsends, grove_p2p **out)
+static grove_status create(grove_carrier *c)
 {
   grove_status status = GROVE_OK;
-  grove_p2p *p = NULL;
+  mailbox *p = NULL;
+  int n = c->carriage->n;
   GROVE_NEW(p, 1);
-  *p = (grove_p2p){.comm = comm,
-                   .tag = tag,
-                   .persistent = persistent,
-                   .most = chunk_limit,
-                   .nreceives = nreceives,
-                   .n = nreceives + nsends};
-  GROVE_NEW(p->messages, p->n);
-  GROVE_TRY(make_room(p, p->n));
-  for (int i = 0; i < p->n; i++) GROVE_TRY(add_requests(p, i, 1));
-  *out = p;
-  return GROVE_OK;
+  c->self = p;
+  p->about = c->carriage;
+  GROVE_NEW(p->messages, n);
+  GROVE_TRY(make_room(p, n));
+  for (int i = 0; i < n; i++) GROVE_TRY(add_requests(p, i, 1));
 fail:
-  grove_p2p_free(&p);
   return status;
 }
 
 /* ---- binding ---- */
 
-static grove_status make_persistent(grove_p2p *p, int i, int k)
+static grove_status make_persistent(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
-  char *at = m->buffer + k * p->most;
+  char *at = m->buffer + (int64_t)k * p->about->chunk;
   int bytes = chunk_bytes(p, i, k);
   MPI_Request *request = &p->requests[request_of(p, i, k)];
-  if (i < p->nreceives)
-    GROVE_TRY_MPI(MPI_Recv_init(at, bytes, MPI_BYTE, m->peer, p->tag, p->comm, request));
+  if (*request != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(request));
+  if (i < p->about->nreceives)
+    GROVE_TRY_MPI(MPI_Recv_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm, request));
   else
-    GROVE_TRY_MPI(MPI_Send_init(at, bytes, MPI_BYTE, m->peer, p->tag, p->comm, request));
+    GROVE_TRY_MPI(MPI_Send_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm, request));
 fail:
   return status;
 }
 
-grove_status grove_p2p_bind(grove_p2p *p, int i, int peer, void *buffer, int64_t bytes)
+static grove_status bind(grove_carrier *c, int i, void *buffer)
 {
   grove_status status = GROVE_OK;
+  mailbox *p = c->self;
   message *m = &p->messages[i];
+  int64_t bytes = p->about->messages[i].bytes, most = p->about->chunk;
   if (m->nchunks == 0) {
-    int64_t nchunks = bytes <= p->most ? 1 : (bytes - 1) / p->most + 1;
+    int64_t nchunks = bytes <= most ? 1 : (bytes - 1) / most + 1;
     m->more = p->nrequests;
     GROVE_TRY(add_requests(p, i, nchunks - 1));
     m->nchunks = (int)nchunks;
   }
-  m->peer = peer;
-  m->bytes = bytes;
   m->buffer = buffer;
-  for (int k = 0; k < m->nchunks && p->persistent; k++) GROVE_TRY(make_persistent(p, i, k));
+  for (int k = 0; k < m->nchunks && p->about->persistent; k++) GROVE_TRY(make_persistent(p, i, k));
 fail:
   return status;
 }
 
 /* ---- starting ---- */
 
-static grove_status post_receive(grove_p2p *p, int i, int k, char *buffer)
+static grove_status post_receive(mailbox *p, int i, int k, char *buffer)
 {
   grove_status status = GROVE_OK;
-  const message *m = &p->messages[i];
-  GROVE_TRY_MPI(MPI_Irecv(buffer + k * p->most, chunk_bytes(p, i, k), MPI_BYTE, m->peer, p->tag,
-                          p->comm, &p->requests[request_of(p, i, k)]));
+  GROVE_TRY_MPI(MPI_Irecv(buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE, p->about->messages[i].peer, p->about->tag,
+                          p->about->ctx->comm, &p->requests[request_of(p, i, k)]));
 fail:
   return status;
 }
 
-static grove_status post_send(grove_p2p *p, int i, int k)
+static grove_status post_send(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
-  GROVE_TRY_MPI(MPI_Isend(m->buffer + k * p->most, chunk_bytes(p, i, k), MPI_BYTE, m->peer, p->tag,
-                          p->comm, &p->requests[request_of(p, i, k)]));
+  GROVE_TRY_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE, p->about->messages[i].peer, p->about->tag,
+                          p->about->ctx->comm, &p->requests[request_of(p, i, k)]));
 fail:
   return status;
 }
 
 /* Notes that chunk k of message i is under way, and with it the message. */
-static void note_start(grove_p2p *p, int i, int k)
+static void note_start(mailbox *p, int i, int k)
 {
   p->chunks[request_of(p, i, k)].state = UNDER_WAY;
   if (p->messages[i].left++ == 0) p->pending++;
 }
 
-static grove_status start_chunk(grove_p2p *p, int i, int k)
+static grove_status start_chunk(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
-  if (p->persistent)
+  if (p->about->persistent)
     GROVE_TRY_MPI(MPI_Start(&p->requests[request_of(p, i, k)]));
-  else if (i < p->nreceives)
+  else if (i < p->about->nreceives)
     GROVE_TRY(post_receive(p, i, k, p->messages[i].buffer));
   else
     GROVE_TRY(post_send(p, i, k));
@@ -195,9 +200,10 @@ fail:
   return status;
 }
 
-grove_status grove_p2p_start(grove_p2p *p, int i)
+static grove_status start(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
+  mailbox *p = c->self;
   for (int k = 0; k < p->messages[i].nchunks; k++) GROVE_TRY(start_chunk(p, i, k));
 fail:
   return status;
@@ -206,7 +212,7 @@ fail:
 /* ---- completing ---- */
 
 /* Request r is through, or withdrawn. Says whether nothing of its message is under way any more. */
-static int note_end(grove_p2p *p, int r, chunk_state state)
+static int note_end(mailbox *p, int r, chunk_state state)
 {
   message *m = &p->messages[p->chunks[r].message];
   p->chunks[r].state = state;
@@ -215,13 +221,14 @@ static int note_end(grove_p2p *p, int r, chunk_state state)
   return 1;
 }
 
-grove_status grove_p2p_poll(grove_p2p *p, int *n, const int **which)
+static grove_status poll(grove_carrier *c, int *n, const int **which)
 {
   grove_status status = GROVE_OK;
+  mailbox *p = c->self;
   int tested = 0;
   *n = 0;
   *which = p->completed;
-  for (int i = 0; p->early > 0 && i < p->nreceives; i++)
+  for (int i = 0; p->early > 0 && i < p->about->nreceives; i++)
     if (p->messages[i].early) {
       p->messages[i].early = 0;
       p->early--;
@@ -239,20 +246,20 @@ fail:
   return status;
 }
 
-int grove_p2p_pending(const grove_p2p *p, int i)
+static int pending(const grove_carrier *c, int i)
 {
-  return p->messages[i].left > 0;
+  return ((const mailbox *)c->self)->messages[i].left > 0;
 }
 
-int grove_p2p_busy(const grove_p2p *p)
+static int busy(const grove_carrier *c)
 {
-  return p->pending > 0;
+  return ((const mailbox *)c->self)->pending > 0;
 }
 
 /* ---- taking back ---- */
 
 /* What MPI would not cancel is arriving: as soon as its sender calls MPI again. */
-static grove_status withdraw_chunk(grove_p2p *p, int r, grove_pause *pause, double timeout,
+static grove_status withdraw_chunk(mailbox *p, int r, grove_pause *pause, double timeout,
                                    int *withdrawn)
 {
   grove_status status = GROVE_OK;
@@ -266,7 +273,7 @@ static grove_status withdraw_chunk(grove_p2p *p, int r, grove_pause *pause, doub
       !grove_pause_expired(pause, timeout), GROVE_ERR_TIMEOUT,
       "a message from rank %d is arriving since %g s: the array that it goes to must stay "
       "until the context is freed",
-      p->messages[p->chunks[r].message].peer, timeout);
+      p->about->messages[p->chunks[r].message].peer, timeout);
     grove_pause_step(pause);
   }
   GROVE_TRY_MPI(MPI_Test_cancelled(&about, withdrawn));
@@ -275,9 +282,10 @@ fail:
   return status;
 }
 
-grove_status grove_p2p_withdraw(grove_p2p *p, int i, double timeout, int *withdrawn)
+static grove_status withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)
 {
   grove_status status = GROVE_OK;
+  mailbox *p = c->self;
   message *m = &p->messages[i];
   grove_pause pause;
   *withdrawn = 0;
@@ -297,7 +305,7 @@ fail:
   return status;
 }
 
-static grove_status repost_chunk(grove_p2p *p, int i, int k, char *buffer)
+static grove_status repost_chunk(mailbox *p, int i, int k, char *buffer)
 {
   grove_status status = GROVE_OK;
   int r = request_of(p, i, k);
@@ -308,39 +316,64 @@ fail:
   return status;
 }
 
-grove_status grove_p2p_repost(grove_p2p *p, int i, int discard)
+static grove_status repost(grove_carrier *c, int i, int unwanted)
 {
   grove_status status = GROVE_OK;
+  mailbox *p = c->self;
   message *m = &p->messages[i];
-  if (discard && !m->own) {
-    m->own = grove_memory((size_t)m->bytes, 1);
-    GROVE_CHECK(m->own, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)m->bytes);
+  int64_t bytes = p->about->messages[i].bytes;
+  if (unwanted && !m->own) {
+    m->own = grove_memory((size_t)bytes, 1);
+    GROVE_CHECK(m->own, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
   }
   for (int k = 0; k < m->nchunks; k++)
     if (p->chunks[request_of(p, i, k)].state == WITHDRAWN)
-      GROVE_TRY(repost_chunk(p, i, k, discard ? m->own : m->buffer));
+      GROVE_TRY(repost_chunk(p, i, k, unwanted ? m->own : m->buffer));
 fail:
   return status;
 }
 
-grove_status grove_p2p_discard(grove_p2p *p, int i)
+static grove_status discard(grove_carrier *c, int i)
 {
+  mailbox *p = c->self;
   for (int k = 0; k < p->messages[i].nchunks; k++) p->chunks[request_of(p, i, k)].state = WITHDRAWN;
-  return grove_p2p_repost(p, i, 1);
+  return repost(c, i, 1);
 }
 
-void grove_p2p_free(grove_p2p **pointer)
+static void free_mailbox(grove_carrier *c)
 {
-  grove_p2p *p = *pointer;
+  mailbox *p = c->self;
   if (!p) return;
   int finalized = grove_mpi_is_gone();
   for (int r = 0; r < p->nrequests && !finalized; r++)
     if (p->requests[r] != MPI_REQUEST_NULL) MPI_Request_free(&p->requests[r]);
-  for (int i = 0; p->messages && i < p->n; i++) free(p->messages[i].own);
+  for (int i = 0; p->messages && i < p->about->n; i++) free(p->messages[i].own);
   free(p->messages);
   free(p->requests);
   free(p->chunks);
   free(p->completed);
   free(p);
-  *pointer = NULL;
 }
+
+const grove_carrier_kind grove_carrier_p2p = {
+  .name = "p2p",
+  .reach = GROVE_REACHES_ALL,
+  .writes_arrays = 1,
+  .takes_parts = 1,
+  .memories = GROVE_SPACE_HOST,
+  .driven = GROVE_DRIVEN_BY_POLLS,
+  .open = open_nothing,
+  .close = close_nothing,
+  .create = create,
+  .bind = bind,
+  .start = start,
+  .go = grove_carrier_go_nowhere,
+  .poll = poll,
+  .pending = pending,
+  .busy = busy,
+  .forgo = grove_carrier_let_come,
+  .discard = discard,
+  .withdraw = withdraw,
+  .repost = repost,
+  .free = free_mailbox,
+};

@@ -431,12 +431,6 @@ fail:
   return status;
 }
 
-static grove_status go(grove_carrier *c)
-{
-  (void)c; /* each message went by itself */
-  return GROVE_OK;
-}
-
 /* One of the two things has happened; true if it was the second. */
 static int has_ended(grove_carrier *c, int i)
 {
@@ -513,7 +507,7 @@ static int busy(const grove_carrier *c)
 
 /* What is being fetched lies in a slot that its sender must not have yet; that takes no longer than
  * its sender takes to call MPI again. */
-grove_status grove_rma_forgo(grove_carrier *c, int i, double timeout)
+static grove_status forgo(grove_carrier *c, int i, double timeout)
 {
   grove_status status = GROVE_OK;
   fetcher *f = c->self;
@@ -545,14 +539,22 @@ static void free_fetcher(grove_carrier *c)
 
 const grove_carrier_kind grove_carrier_rma = {
   .name = "rma",
+  .reach = GROVE_REACHES_ALL,
+  .collective = 1,
+  .memories = GROVE_SPACE_HOST,
+  .driven = GROVE_DRIVEN_BY_POLLS,
   .open = open,
   .close = shut,
   .create = create,
   .bind = bind,
   .start = start,
-  .go = go,
+  .go = grove_carrier_go_nowhere,
   .poll = poll,
   .pending = pending,
   .busy = busy,
+  .forgo = forgo,
+  .discard = grove_carrier_start_and_forgo,
+  .withdraw = grove_carrier_no_withdraw,
+  .repost = grove_carrier_no_repost,
   .free = free_fetcher,
 };

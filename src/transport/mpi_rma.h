@@ -11,9 +11,6 @@ extern "C" {
 
 extern const grove_carrier_kind grove_carrier_rma;
 
-/* As grove_carrier_forgo. */
-grove_status grove_rma_forgo(grove_carrier *c, int i, double timeout);
-
 /* How many windows there are: the same on every rank. */
 int grove_windows_count(const struct grove_windows *windows);
 

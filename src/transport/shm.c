@@ -404,3 +404,13 @@ void grove_shm_free(grove_shm **pointer)
   free(shm);
   *pointer = NULL;
 }
+
+const grove_carrier_kind grove_carrier_shm = {
+  .name = "shm",
+  .reach = GROVE_REACHES_NODE,
+  .fast = 1,
+  .writes_arrays = 1,
+  .takes_parts = 1,
+  .memories = GROVE_SPACE_HOST,
+  .driven = GROVE_DRIVEN_BY_POLLS,
+};

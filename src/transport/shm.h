@@ -25,11 +25,14 @@
 
 #include "base/index.h"
 #include "context/context.h"
+#include "transport/carrier.h"
 #include "transport/ring.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+extern const grove_carrier_kind grove_carrier_shm;
 
 /* How a message goes through the memory: copied into the ring and out of it, or through a hub, of
  * the receiver's or the sender's. */

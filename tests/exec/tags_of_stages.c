@@ -5,6 +5,7 @@
 #include "errand.h"
 #include "exec/wiring.h"
 #include "places.h"
+#include "transport/mpi_rma.h"
 
 /* ---- the tags that are asked for ---- */
 
@@ -43,7 +44,7 @@ grove_status __wrap_grove_carriage_create(grove_context *ctx, const grove_carria
   if (stage + 1 > seen.most_stages) seen.most_stages = stage + 1;
   take(ctx, about->tag);
   if (about->answer_tag != GROVE_TAG_NOBODY) take(ctx, about->answer_tag);
-  CHECK(about->answer_tag != GROVE_TAG_NOBODY || about->kind != GROVE_OFF_NODE_RMA,
+  CHECK(about->answer_tag != GROVE_TAG_NOBODY || about->kind != &grove_carrier_rma,
         "answers without a tag");
   return __real_grove_carriage_create(ctx, about, out);
 }

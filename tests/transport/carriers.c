@@ -9,6 +9,7 @@
 #include "scarce.h"
 #include "transport/carrier.h"
 #include "transport/mpi_neighbor.h"
+#include "transport/mpi_p2p.h"
 #include "transport/mpi_rma.h"
 
 #include <stdlib.h>
@@ -17,10 +18,8 @@
 enum { KINDS = 4, LINES = 3, CARRIERS = 3, MOST_RANKS = 16, RUBBISH = 0xa5 };
 
 /* Persistent and reposted messages, collectives, one-sided. */
-static int option_of(int kind)
-{
-  return kind < 2 ? GROVE_OFF_NODE_P2P : kind == 2 ? GROVE_OFF_NODE_NEIGHBOR : GROVE_OFF_NODE_RMA;
-}
+static const grove_carrier_kind *const kinds[KINDS] = {&grove_carrier_p2p, &grove_carrier_p2p,
+                                                       &grove_carrier_neighbor, &grove_carrier_rma};
 
 /* ---- MPI that fails when it is told to ---- */
 
@@ -116,7 +115,7 @@ static void list_messages(line *l, const graph *g, int rank, int size)
 
 static grove_carriage_request request_of(const line *l, const place *p, int kind, int chunk)
 {
-  return (grove_carriage_request){.kind = option_of(kind),
+  return (grove_carriage_request){.kind = kinds[kind],
                                   .tag = grove_context_stage_tag(p->ctx, l->tag, 0),
                                   .answer_tag = grove_context_stage_tag(p->ctx, l->tag, 1),
                                   .persistent = kind == 0,

@@ -22,20 +22,51 @@ static void fill(unsigned char *buffer, int set, int64_t bytes)
   for (int64_t i = 0; i < bytes; i++) buffer[i] = value(set, i);
 }
 
+static grove_context *ctx;
+
+/* One message, a receive or a send. */
+typedef struct post {
+  grove_carriage *carriage;
+  grove_carrier *carrier;
+} post;
+
+static post open_set(int persistent, int sends, int peer, void *buffer, int64_t bytes)
+{
+  post one = {NULL, NULL};
+  const grove_carried message = {peer, bytes};
+  const grove_carriage_request about = {.kind = &grove_carrier_p2p,
+                                        .tag = TAG,
+                                        .persistent = persistent,
+                                        .chunk = CHUNK,
+                                        .nreceives = !sends,
+                                        .nsends = sends,
+                                        .messages = &message};
+  CHECK_OK(grove_carriage_create(ctx, &about, &one.carriage));
+  CHECK_OK(grove_carrier_create(one.carriage, &one.carrier));
+  CHECK_OK(grove_carrier_bind(one.carrier, 0, buffer));
+  return one;
+}
+
+static void close_set(post *one)
+{
+  grove_carrier_free(&one->carrier);
+  grove_carriage_free(&one->carriage);
+}
+
 /* Message 0 of the set is reported once, and nothing else. */
-static void finish(grove_p2p *p, int expected)
+static void finish(grove_carrier *p, int expected)
 {
   int reported = 0;
   const int *which = NULL;
   while (reported < expected) {
     int n = 0;
-    CHECK_OK(grove_p2p_poll(p, &n, &which));
+    CHECK_OK(grove_carrier_poll(p, &n, &which));
     for (int k = 0; k < n; k++) CHECK(which[k] == 0, "message %d is reported", which[k]);
     reported += n;
     if (n == 0) linger(0);
   }
-  CHECK(reported == expected && !grove_p2p_busy(p) && !grove_p2p_pending(p, 0),
-        "%d reports, and %s", reported, grove_p2p_busy(p) ? "still busy" : "not busy");
+  CHECK(reported == expected && !grove_carrier_busy(p) && !grove_carrier_pending(p, 0),
+        "%d reports, and %s", reported, grove_carrier_busy(p) ? "still busy" : "not busy");
 }
 
 /* ---- every size ---- */
@@ -43,23 +74,22 @@ static void finish(grove_p2p *p, int expected)
 /* Rank 0 sends to rank 1 in several rounds, with what the sizes make of chunks. */
 static void pass(int persistent, int64_t bytes)
 {
-  grove_p2p *p = NULL;
   int sends = world_rank() == 0;
   unsigned char *buffer = need((size_t)bytes + 1);
-  CHECK_OK(grove_p2p_create(MPI_COMM_WORLD, TAG, persistent, CHUNK, !sends, sends, &p));
-  CHECK_OK(grove_p2p_bind(p, 0, 1 - world_rank(), buffer, bytes));
+  post one = open_set(persistent, sends, 1 - world_rank(), buffer, bytes);
+  grove_carrier *p = one.carrier;
   for (int round = 0; round < 3; round++) {
     memset(buffer, UNTOUCHED, (size_t)bytes + 1);
     if (sends) fill(buffer, round, bytes);
-    CHECK_OK(grove_p2p_start(p, 0));
-    CHECK(grove_p2p_busy(p) && grove_p2p_pending(p, 0), "started, and not pending");
+    CHECK_OK(grove_carrier_start(p, 0));
+    CHECK(grove_carrier_busy(p) && grove_carrier_pending(p, 0), "started, and not pending");
     finish(p, 1);
     for (int64_t i = 0; i < bytes; i++)
       CHECK(buffer[i] == value(round, i), "byte %lld of %lld is %d", (long long)i, (long long)bytes,
             buffer[i]);
     CHECK(buffer[bytes] == UNTOUCHED, "a byte behind %lld is written", (long long)bytes);
   }
-  grove_p2p_free(&p);
+  close_set(&one);
   free(buffer);
 }
 
@@ -87,7 +117,7 @@ int MPI_Cancel(MPI_Request *request)
 /* ---- taking back ---- */
 
 typedef struct receiver {
-  grove_p2p *p2p;
+  post set;
   unsigned char buffer[BYTES];
 } receiver;
 
@@ -97,9 +127,9 @@ static void begin_chunk(unsigned char data[BYTES], int c, int found, MPI_Request
   int at = c % NCHUNKS * CHUNK, bytes = BYTES - at < CHUNK ? BYTES - at : CHUNK;
   fill(data, c / NCHUNKS, BYTES);
   if (found) /* through only when its receive has been found */
-    MPI_Issend(data + at, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, request);
+    MPI_Issend(data + at, bytes, MPI_BYTE, 1, TAG, ctx->comm, request);
   else
-    MPI_Isend(data + at, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, request);
+    MPI_Isend(data + at, bytes, MPI_BYTE, 1, TAG, ctx->comm, request);
 }
 
 static void send_chunks(int first, int end)
@@ -143,9 +173,8 @@ static void open_receivers(receiver *r, int persistent)
 {
   for (int s = 0; s < SETS; s++) {
     memset(r[s].buffer, UNTOUCHED, BYTES);
-    CHECK_OK(grove_p2p_create(MPI_COMM_WORLD, TAG, persistent && s == 0, CHUNK, 1, 0, &r[s].p2p));
-    CHECK_OK(grove_p2p_bind(r[s].p2p, 0, 0, r[s].buffer, BYTES));
-    CHECK_OK(grove_p2p_start(r[s].p2p, 0));
+    r[s].set = open_set(persistent && s == 0, 0, 0, r[s].buffer, BYTES);
+    CHECK_OK(grove_carrier_start(r[s].set.carrier, 0));
   }
 }
 
@@ -156,11 +185,11 @@ static void take_back(receiver *r, int first, int came, int between)
   int withdrawn[SETS] = {0};
   for (int s = SETS - 1; s >= first; s--) {
     int expected = came < (s + 1) * NCHUNKS, late = between >= 0 && came == (s + 1) * NCHUNKS - 1;
-    if (grove_p2p_pending(r[s].p2p, 0)) CHECK_OK(grove_p2p_withdraw(r[s].p2p, 0, 0, &withdrawn[s]));
+    if (grove_carrier_pending(r[s].set.carrier, 0)) CHECK_OK(grove_carrier_withdraw(r[s].set.carrier, 0, 0, &withdrawn[s]));
     CHECK(withdrawn[s] == expected || late, "set %d is %swithdrawn", s, expected ? "not " : "");
   }
   for (int s = first; s < SETS; s++)
-    if (withdrawn[s]) CHECK_OK(grove_p2p_repost(r[s].p2p, 0, s == first));
+    if (withdrawn[s]) CHECK_OK(grove_carrier_repost(r[s].set.carrier, 0, s == first));
 }
 
 /* The chunk that came meanwhile is where it was meant to be, or was given up with the rest. */
@@ -184,9 +213,9 @@ static void receive(int persistent, int dropped, int came, int between)
   take_back(r, dropped, came, between);
   cancels_before = -1;
   call_sender(0);
-  for (int s = 0; s < SETS; s++) finish(r[s].p2p, 1);
+  for (int s = 0; s < SETS; s++) finish(r[s].set.carrier, 1);
   check_all(r, dropped, came, between);
-  for (int s = 0; s < SETS; s++) grove_p2p_free(&r[s].p2p);
+  for (int s = 0; s < SETS; s++) close_set(&r[s].set);
 }
 
 static void send(int came)
@@ -210,6 +239,7 @@ int main(int argc, char **argv)
 {
   static const int64_t sizes[] = {0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 1000, 40000};
   test_begin(&argc, &argv, "transport/chunks_are_taken_back");
+  CHECK_OK(grove_context_create(MPI_COMM_WORLD, &ctx));
   for (int persistent = 0; persistent < 2; persistent++)
     for (int i = 0; i < 8; i++) pass(persistent, sizes[i]);
   for (int persistent = 0; persistent < 2; persistent++)
@@ -219,5 +249,6 @@ int main(int argc, char **argv)
         for (int between = 0; came + between < SETS * NCHUNKS; between++)
           try(persistent, dropped, came, between);
       }
+  CHECK_OK(grove_context_free(&ctx));
   return test_end();
 }

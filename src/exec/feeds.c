@@ -1,0 +1,195 @@
+/* What waits for what. A letter that is sent out of a hub waits for the receives that bring its
+ * slots, and for no others; the answer to a fetch waits for the letter that it answers, or, where
+ * all edges meet their roots at once, for that; and so do self edges that pass through a hub.
+ *
+ * Every slot of a hub, and every edge, has a writer: in the stage that brings it. So the stages are
+ * gone through in their order, with a chart of who wrote each slot last.
+ */
+#include "exec/wiring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a lane has in its hub, and its edges: the feeder of each, or -1. */
+typedef struct chart {
+  int *hub, *edges;
+} chart;
+
+typedef struct search {
+  grove_wiring *wiring;
+  chart *charts;  /* one for each lane */
+  int *seen;      /* by feeder: the latest target that has it as an input */
+  int targets;    /* so far */
+  int n, room;    /* of what was found: */
+  int *feeders;   /* who ... */
+  grove_feed *to; /* ... feeds whom */
+} search;
+
+static int *chart_of(const search *x, const grove_section *p)
+{
+  if (p->array == GROVE_ARRAY_HUB) return x->charts[p->field].hub;
+  return p->array == GROVE_ARRAY_EDGE ? x->charts[p->field].edges : NULL;
+}
+
+/* Edges that meet their roots all at once. */
+static int is_whole(const search *x, const grove_section *p)
+{
+  return p->array == GROVE_ARRAY_EDGE && x->wiring->lanes[p->field].whole;
+}
+
+static grove_status make_room(search *x)
+{
+  grove_status status = GROVE_OK;
+  int room = 2 * x->room + 16;
+  if (x->n < x->room) return GROVE_OK;
+  int *feeders = realloc(x->feeders, (size_t)room * sizeof *feeders);
+  if (feeders) x->feeders = feeders;
+  grove_feed *to = realloc(x->to, (size_t)room * sizeof *to);
+  if (to) x->to = to;
+  GROVE_CHECK(feeders && to, GROVE_ERR_MEMORY, "no memory for what %d messages wait for", room);
+  x->room = room;
+fail:
+  return status;
+}
+
+/* What tells sets of feeders apart: a sum of what they are mixed to. */
+static uint64_t mix(int feeder)
+{
+  uint64_t x = ((uint64_t)feeder + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  return (x ^ x >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+/* `feeder` is an input of the target, if it was not already. */
+static grove_status add_input(search *x, int feeder, grove_feed to, grove_letter *target)
+{
+  grove_status status = GROVE_OK;
+  if (feeder < 0 || x->seen[feeder] == x->targets) return GROVE_OK;
+  GROVE_TRY(make_room(x));
+  x->seen[feeder] = x->targets;
+  x->feeders[x->n] = feeder;
+  x->to[x->n++] = to;
+  target->inputs++;
+  target->sources += mix(feeder);
+fail:
+  return status;
+}
+
+/* All that a section takes. */
+static grove_status find_inputs(search *x, const grove_section *p, grove_feed to,
+                                grove_letter *target)
+{
+  grove_status status = GROVE_OK;
+  const int *writers = chart_of(x, p);
+  if (is_whole(x, p)) return add_input(x, x->wiring->lanes[p->field].feeder, to, target);
+  for (int64_t i = 0, last = -1; writers && i < p->shape.slots.count; i++) {
+    int feeder = writers[grove_index_at(&p->shape.slots, i)];
+    if (feeder != last) GROVE_TRY(add_input(x, feeder, to, target));
+    last = feeder;
+  }
+fail:
+  return status;
+}
+
+/* All that a section brings. */
+static void note_writer(search *x, const grove_section *p, int feeder)
+{
+  int *writers = chart_of(x, p);
+  if (is_whole(x, p)) return;
+  for (int64_t i = 0; writers && i < p->shape.slots.count; i++)
+    writers[grove_index_at(&p->shape.slots, i)] = feeder;
+}
+
+static grove_status search_stage(search *x, int s)
+{
+  grove_status status = GROVE_OK;
+  grove_wired_stage *w = &x->wiring->stages[s];
+  grove_letter own = {0};
+  for (int i = w->nreceives; i < w->nletters; i++, x->targets++)
+    for (int k = 0; k < w->letters[i].nsections; k++)
+      GROVE_TRY(
+        find_inputs(x, &w->letters[i].sections[k], (grove_feed){s, i}, &w->letters[i]));
+  for (int k = 0; k < w->nkeeps; k++)
+    GROVE_TRY(find_inputs(x, &w->keeps[2 * k], (grove_feed){s, w->nletters}, &own));
+  x->targets++;
+  w->keep_inputs = own.inputs;
+  for (int i = 0; i < w->nreceives; i++)
+    for (int k = 0; k < w->letters[i].nsections; k++)
+      note_writer(x, &w->letters[i].sections[k], w->feeder + i);
+  for (int k = 0; k < w->nkeeps; k++)
+    note_writer(x, &w->keeps[2 * k + 1], w->feeder + w->nreceives);
+fail:
+  return status;
+}
+
+/* Gives every feeder its number; how many there are. */
+static int number_feeders(grove_wiring *wiring)
+{
+  int n = 0;
+  for (int s = 0; s < wiring->nstages; s++) {
+    wiring->stages[s].feeder = n;
+    n += wiring->stages[s].nreceives + 1;
+  }
+  for (int k = 0; k < wiring->nlanes; k++) wiring->lanes[k].feeder = n++;
+  return n;
+}
+
+static grove_status make_chart(int64_t slots, int **out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(*out, slots);
+  memset(*out, -1, (size_t)slots * sizeof **out);
+fail:
+  return status;
+}
+
+static grove_status make_charts(search *x)
+{
+  grove_status status = GROVE_OK;
+  const grove_wiring *wiring = x->wiring;
+  for (int k = 0; k < wiring->nlanes; k++) {
+    const grove_lane *lane = &wiring->lanes[k];
+    if (lane->plan->hub > 0) GROVE_TRY(make_chart(lane->plan->hub, &x->charts[k].hub));
+    if (lane->fetched.units > 0 && !lane->whole)
+      GROVE_TRY(make_chart(lane->fetched.units, &x->charts[k].edges));
+  }
+fail:
+  return status;
+}
+
+/* What was found, by feeder. */
+static grove_status sort_feeds(search *x, int nfeeders)
+{
+  grove_status status = GROVE_OK;
+  grove_wiring *wiring = x->wiring;
+  GROVE_NEW_ALL(GROVE_WISH(wiring->feed_begin, nfeeders + 2), GROVE_WISH(wiring->feeds, x->n));
+  int *begin = wiring->feed_begin;
+  for (int i = 0; i < x->n; i++) begin[x->feeders[i] + 2]++;
+  for (int f = 2; f < nfeeders + 2; f++) begin[f] += begin[f - 1];
+  for (int i = 0; i < x->n; i++) wiring->feeds[begin[x->feeders[i] + 1]++] = x->to[i];
+fail:
+  return status;
+}
+
+grove_status grove_wiring_find_feeds(grove_wiring *wiring)
+{
+  grove_status status = GROVE_OK;
+  search x = {.wiring = wiring};
+  if (wiring->nstages == 1) return GROVE_OK;
+  int nfeeders = number_feeders(wiring);
+  GROVE_NEW(x.charts, wiring->nlanes);
+  GROVE_ROOM(x.seen, nfeeders);
+  memset(x.seen, -1, (size_t)nfeeders * sizeof *x.seen);
+  GROVE_TRY(make_charts(&x));
+  for (int s = 0; s < wiring->nstages; s++) GROVE_TRY(search_stage(&x, s));
+  GROVE_TRY(sort_feeds(&x, nfeeders));
+fail:
+  for (int k = 0; x.charts && k < wiring->nlanes; k++) {
+    free(x.charts[k].hub);
+    free(x.charts[k].edges);
+  }
+  free(x.charts);
+  free(x.seen);
+  free(x.feeders);
+  free(x.to);
+  return status;
+}
