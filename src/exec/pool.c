@@ -138,6 +138,15 @@ static grove_combine *combine_of(grove_transfer *op)
   return f->request.operation == GROVE_FETCH ? &f->fetcher.combine : &f->mover.combine;
 }
 
+/* And for arrays in these memories? */
+static int same_spaces(const grove_transfer *op, const grove_request *r)
+{
+  const grove_context *ctx = op->base.ctx;
+  for (int a = 0; a < GROVE_ARRAYS && ctx->spaces; a++)
+    if (!grove_space_is_same(op->fields[0].spaces[a], grove_space_of(ctx, r->arrays[a]))) return 0;
+  return 1;
+}
+
 /* An idle one that was made for the same type and operation as this call: the usual case, which
  * allocates nothing. */
 static grove_transfer *find_idle(const grove_request *r)
@@ -146,7 +155,7 @@ static grove_transfer *find_idle(const grove_request *r)
        c = find_next(r->forest, c, r->operation))
     for (grove_transfer *op = c->run.members; op; op = op->next_member)
       if (grove_op_state_of(&op->base) == GROVE_OP_POOLED && combine_of(op)->op == r->op &&
-          same_type(op, r->unit))
+          same_type(op, r->unit) && same_spaces(op, r))
         return op;
   return NULL;
 }

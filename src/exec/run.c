@@ -317,10 +317,11 @@ static inline int stage_is_complete(const grove_bound_stage *s)
 }
 
 /* May stage k be entered? Operations of one wiring enter a stage in the order of their starts:
- * their messages match in that order. */
+ * their messages match in that order. The only one is entered by the start itself. */
 static int may_enter(const grove_transfer *op, int k)
 {
   const grove_wiring *wiring = op->wiring;
+  if (op->nstages == 1) return 1;
   if (wiring->run.turns[k] != op->sequence) return 0;
   if (!wiring->uses_hubs) return 1;
   if (k == 0 && wiring->run.through != op->sequence - 1) return 0;

@@ -1,5 +1,5 @@
 /* A letter that passes through a rank leaves when its own inputs are there: whatever does not come
- * from, or through, a rank that starts late is complete before that rank starts. On routes through
+ * from, or through, a rank that starts late arrives before that rank starts. On routes through
  * relays, every rank late in turn; each destination has one source, so that the path of its values
  * is known from who sends to whom. */
 #include "check.h"
@@ -35,36 +35,72 @@ static net find_net(const place *p, grove_op *op)
   return found;
 }
 
-/* By which stage a value of `source` can be where; STAGES: never. */
-static void reach(const net *x, int source, int *when)
+/* By which stage a value can be where that `from` has before stage `first`; STAGES: never. */
+static void reach(const net *x, int from, int first, int *when)
 {
-  for (int r = 0; r < x->n; r++) when[r] = r == source ? -1 : STAGES;
-  for (int s = 0; s < STAGES; s++)
+  for (int r = 0; r < x->n; r++) when[r] = r == from ? first - 1 : STAGES;
+  for (int s = first; s < STAGES; s++)
     for (int a = 0; a < x->n; a++)
       for (int b = 0; b < x->n; b++)
         if (x->sends[s][a][b] && when[a] < s && when[b] > s) when[b] = s;
 }
 
-/* Whether `late` may lie on the way from source to target. */
-static int is_on_way(const net *x, int source, int target, int late)
+/* Whether the letter of stage s from a to b may lie on the way from source to target. */
+static int is_on_way(const net *x, int source, int target, int s, int a, int b)
 {
-  int from_source[MOST_RANKS], onwards[MOST_RANKS];
-  if (late == source || late == target) return 1;
-  reach(x, source, from_source);
-  if (from_source[late] == STAGES) return 0;
-  reach(x, late, onwards);
-  return onwards[target] < STAGES;
+  int to_a[MOST_RANKS], from_b[MOST_RANKS];
+  if (!x->sends[s][a][b]) return 0;
+  reach(x, source, 0, to_a);
+  reach(x, b, s + 1, from_b);
+  return to_a[a] < s && from_b[target] < STAGES;
 }
 
-/* Whether a rank on the way also gets something, no later, from the late one: before letters left by
- * themselves it would have waited for that. */
-static int is_telling(const net *x, int source, int target, int late)
+/* Which targets need the late one: their values come its way, or in a letter with such. */
+typedef struct needs {
+  unsigned char late[MOST_RANKS];
+} needs;
+
+static int shares_letter(const net *x, const int *source, int s, int a, int b, const needs *y)
 {
-  for (int relay = 0; relay < x->n; relay++)
-    for (int s = 0; s + 1 < STAGES; s++)
-      if (relay != source && relay != target && is_on_way(x, source, target, relay) &&
-          x->sends[s][late][relay])
-        return 1;
+  for (int t = 0; t < x->n; t++)
+    if (y->late[t] && source[t] != t && is_on_way(x, source[t], t, s, a, b)) return 1;
+  return 0;
+}
+
+static int is_held_up(const net *x, const int *source, int t, int late, const needs *y)
+{
+  for (int s = 0; s < STAGES; s++)
+    for (int a = 0; a < x->n; a++)
+      for (int b = 0; b < x->n; b++)
+        if (is_on_way(x, source[t], t, s, a, b) &&
+            (a == late || b == late || shares_letter(x, source, s, a, b, y)))
+          return 1;
+  return 0;
+}
+
+static needs find_needs(const net *x, const int *source, int late)
+{
+  needs y = {{0}};
+  for (int changed = 1; changed;) {
+    changed = 0;
+    for (int t = 0; t < x->n; t++)
+      if (!y.late[t] && is_held_up(x, source, t, late, &y)) y.late[t] = (unsigned char)(changed = 1);
+  }
+  y.late[late] = 1;
+  return y;
+}
+
+/* Whether a rank on the way of a target also sends, in the same stage, what needs the late one:
+ * before letters left by themselves it would have waited for that. */
+static int is_telling(const net *x, const int *source, int t, const needs *y)
+{
+  for (int s = 1; s < STAGES; s++)
+    for (int a = 0; a < x->n; a++)
+      for (int b = 0; b < x->n; b++)
+        for (int c = 0; c < x->n; c++)
+          if (a != source[t] && is_on_way(x, source[t], t, s, a, b) &&
+              shares_letter(x, source, s, a, c, y))
+            return 1;
   return 0;
 }
 
@@ -82,11 +118,12 @@ static grove_forest *make_forest(const place *p, const int *source)
   return f;
 }
 
-static void finish(grove_op *op)
+/* Until it is complete, or (`leaf`) until that has come. */
+static void finish(grove_op *op, const volatile int64_t *leaf)
 {
   int done = 0;
   double begin = MPI_Wtime();
-  while (!done) {
+  while (!done && !(leaf && *leaf >= 0)) {
     CHECK_OK(grove_test(op, &done));
     CHECK(done || MPI_Wtime() - begin < PATIENCE, "not complete after %d s", PATIENCE);
     linger(0);
@@ -94,13 +131,13 @@ static void finish(grove_op *op)
 }
 
 /* The late one does not call Grove before all have told it that do not need it. */
-static void await(const place *p, const net *x, const int *source)
+static void await(const place *p, const int *source, const needs *y)
 {
   for (int r = 0; r < p->size; r++) {
     MPI_Request request;
     int done = 0;
     double begin = MPI_Wtime();
-    if (source[r] == r || is_on_way(x, source[r], r, p->rank)) continue;
+    if (source[r] == r || y->late[r]) continue;
     MPI_Irecv(NULL, 0, MPI_BYTE, r, DONE_TAG, p->comm, &request);
     while (!done) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -113,23 +150,24 @@ static void await(const place *p, const net *x, const int *source)
 
 static int64_t telling;
 
-static void try_late(const place *p, grove_op *op, const net *x, const int *source, int late)
+static void try_late(const place *p, grove_op *op, const net *x, const int *source, int late,
+                     const int64_t *leaf)
 {
-  int target = source[p->rank] != p->rank, free_of = !is_on_way(x, source[p->rank], p->rank, late);
+  needs y = find_needs(x, source, late);
   polite_barrier(p->comm);
-  if (p->rank == late) await(p, x, source);
+  if (p->rank == late) await(p, source, &y);
   CHECK_OK(grove_start(op));
-  finish(op);
-  if (target && free_of) {
+  if (source[p->rank] != p->rank && !y.late[p->rank]) {
     MPI_Request request;
+    finish(op, leaf);
     MPI_Isend(NULL, 0, MPI_BYTE, late, DONE_TAG, p->comm, &request);
     polite_wait(&request);
-    telling += is_telling(x, source[p->rank], p->rank, late);
+    telling += is_telling(x, source, p->rank, &y);
   }
-  polite_barrier(p->comm); /* those whose way it was go on calling Grove: */
+  CHECK_OK(grove_wait(op));
+  polite_barrier(p->comm);
 }
 
-/* What passes through a rank needs its calls; so all stay until all are through. */
 static void try_case(const place *p, rng *r)
 {
   int source[MOST_RANKS];
@@ -142,7 +180,7 @@ static void try_case(const place *p, rng *r)
   net x = find_net(p, op);
   for (int late = 0; late < p->size; late++) {
     leaf = -1;
-    try_late(p, op, &x, source, late);
+    try_late(p, op, &x, source, late, &leaf);
     CHECK(source[p->rank] == p->rank || leaf == 100 * source[p->rank] + p->rank, "leaf is %lld",
           (long long)leaf);
   }
@@ -155,7 +193,9 @@ int main(int argc, char **argv)
 {
   static const char *const routes[] = {"3-step", "2-step", "split"};
   test_begin(&argc, &argv, "exec/late_gatherer");
-  place p = place_create(MPI_COMM_WORLD);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  place p = place_create(comm);
   rng r = rng_from(test_seed(), 0);
   for (int64_t i = 0; i < test_samples(12); i++) {
     int node[MOST_RANKS];
