@@ -68,7 +68,8 @@ static grove_status step_own(const grove_lane *lane, const grove_field *f, step 
   void *array = f->request.arrays[arrays[now]];
   int64_t n = lane->own.units;
   if (n == 0) return GROVE_OK;
-  if (now == OUT) return space->kind->pack(&f->mover, &lane->own, array, 0, n, units, space->device);
+  if (now == OUT)
+    return space->kind->pack(&f->mover, &lane->own, array, 0, n, units, space->device);
   if (now == IN)
     return space->kind->unpack(&f->mover, &lane->own, units, array, 0, n, space->device);
   return space->kind->fetch(&f->fetcher, &lane->fetched, array, lane->own_begin, n, units,
@@ -101,7 +102,8 @@ grove_status grove_apart_keep(grove_transfer *op, int k)
   grove_bound_stage *s = &op->stages[k];
   int place = s->wired->nletters;
   while (s->own.state != GROVE_LETTER_DONE) {
-    if (s->own.state != GROVE_LETTER_WAITS && !grove_apart_has_passed(op, s, place)) return GROVE_OK;
+    if (s->own.state != GROVE_LETTER_WAITS && !grove_apart_has_passed(op, s, place))
+      return GROVE_OK;
     step now = s->own.state == GROVE_LETTER_WAITS   ? OUT
                : s->own.state == GROVE_LETTER_PACKS ? PAST_ROOTS
                                                     : IN;

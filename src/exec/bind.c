@@ -1,6 +1,5 @@
 /* An operation gets fields, memory, requests and arrays. A letter can travel straight from the
- * array or into it, packed piece by piece into a ring of shared memory, or whole through staging
- * memory.
+ * array or into it, packed piece by piece into a ring of shared memory, or packed as a whole.
  */
 #include "exec/transfer.h"
 

@@ -106,8 +106,7 @@ static grove_status search_stage(search *x, int s)
   grove_letter own = {0};
   for (int i = w->nreceives; i < w->nletters; i++, x->targets++)
     for (int k = 0; k < w->letters[i].nsections; k++)
-      GROVE_TRY(
-        find_inputs(x, &w->letters[i].sections[k], (grove_feed){s, i}, &w->letters[i]));
+      GROVE_TRY(find_inputs(x, &w->letters[i].sections[k], (grove_feed){s, i}, &w->letters[i]));
   for (int k = 0; k < w->nkeeps; k++)
     GROVE_TRY(find_inputs(x, &w->keeps[2 * k], (grove_feed){s, w->nletters}, &own));
   x->targets++;

@@ -225,7 +225,9 @@ int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flo
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->bound.state != GROVE_LETTER_WAITS || flow->way != GROVE_SHM_COPIED || r->turn != op->sequence) return;
+  if (flow->bound.state != GROVE_LETTER_WAITS || flow->way != GROVE_SHM_COPIED ||
+      r->turn != op->sequence)
+    return;
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
   char *memory = flow->bound.memory ? flow->bound.memory : flow->spill;

@@ -151,7 +151,8 @@ static void await_all(grove_bound_stage *s)
   for (grove_flow *flow = s->sends; flow < s->flows_end; flow++)
     flow->bound.state = GROVE_LETTER_WAITS;
   for (int c = 0; c < s->nhauls; c++)
-    for (int j = 0; s->hauls[c].carrier && j < s->hauls[c].wired->nreceives + s->hauls[c].wired->nsends; j++)
+    for (int j = 0;
+         s->hauls[c].carrier && j < s->hauls[c].wired->nreceives + s->hauls[c].wired->nsends; j++)
       s->hauls[c].letters[j].state = GROVE_LETTER_WAITS;
   s->own.state = GROVE_LETTER_WAITS;
 }

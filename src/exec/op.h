@@ -16,9 +16,10 @@
  *     routing.c   which route it takes                hub.c     letters through hubs
  *     plans.c     the plans of a forest               letter.c  between arrays and letters
  *     wiring.c    what ranks agree on                 detach.c  a fetch goes on without arrays
- *     wire.c      what goes over which transport      check.c   the option `check`
- *     bind.c      arrays and memory                   clock.c   what it took, for log and trace
- *     op.c        what all kinds have                 kind.c    what a transfer tells of itself
+ *     wire.c      what goes with which carrier        check.c   the option `check`
+ *     feeds.c     what waits for what                 clock.c   what it took, for log and trace
+ *     bind.c      arrays and memory                   kind.c    what a transfer tells of itself
+ *     op.c        what all kinds have                 apart.c   arrays in other memories
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H

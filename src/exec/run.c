@@ -9,8 +9,9 @@
  * slot of its own, where the leaf's value gives way to what its root was, and the next stage takes
  * it back.
  *
- * Letters. A send leaves when its own inputs are there (feeds.c), packed, and in the order of starts
- * for each peer: messages of one tag match in that order. So do self edges that pass through a hub.
+ * Letters. A send leaves when its own inputs are there (feeds.c), packed, and in the order of
+ * starts for each peer: messages of one tag match in that order. Self edges that pass through a hub
+ * wait for their inputs too.
  *
  * Stages. A stage is entered, which posts its receives, in the order of starts, and when the hub is
  * free that they land in. So several stages are under way, but what meets in a root does so stage
@@ -238,8 +239,7 @@ static grove_status poll_haul(grove_transfer *op, grove_bound_stage *s, grove_bo
 static void take_unpacked(grove_transfer *op, grove_bound_stage *s, const grove_bound_haul *haul)
 {
   for (int j = 0; j < haul->wired->nreceives; j++)
-    if (haul->letters[j].state == GROVE_LETTER_UNPACKS)
-      take_letter(op, s, haul->wired->letters[j]);
+    if (haul->letters[j].state == GROVE_LETTER_UNPACKS) take_letter(op, s, haul->wired->letters[j]);
 }
 
 __attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
@@ -267,8 +267,7 @@ __attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, gr
     for (int j = 0; j < w->nreceives + w->nsends; j++) haul->letters[j].state = GROVE_LETTER_WAITS;
     haul->to_leave = w->nsends + 1;
     for (int j = 0; j < w->nreceives; j++) {
-      int unwanted =
-        grove_op_is_freed(&op->base) && grove_letter_is_in_array(s, w->letters[j]);
+      int unwanted = grove_op_is_freed(&op->base) && grove_letter_is_in_array(s, w->letters[j]);
       GROVE_TRY(unwanted ? grove_carrier_discard(haul->carrier, j)
                          : grove_carrier_start(haul->carrier, j));
     }
@@ -305,7 +304,8 @@ fail:
 static int is_carried(const grove_bound_stage *s)
 {
   for (int c = 0; c < s->nhauls; c++)
-    if (s->hauls[c].carrier && (s->hauls[c].to_leave > 0 || grove_carrier_busy(s->hauls[c].carrier)))
+    if (s->hauls[c].carrier &&
+        (s->hauls[c].to_leave > 0 || grove_carrier_busy(s->hauls[c].carrier)))
       return 1;
   return 0;
 }

@@ -15,12 +15,12 @@ extern "C" {
 
 /* Units of one type on their way between arrays. */
 typedef struct grove_field {
-  grove_request request; /* the forest is held by the operation while it is in use */
+  grove_request request;            /* the forest is held by the operation while it is in use */
   grove_space spaces[GROVE_ARRAYS]; /* of its arrays */
-  grove_mover mover;     /* the user's unit, and what is done with what comes */
-  grove_mover packed;    /* units as in a letter: those of edges and hubs */
-  grove_mover merger;    /* the same, to be combined in a hub */
-  grove_mover fetcher;   /* of a fetch: what is done at the roots */
+  grove_mover mover;                /* the user's unit, and what is done with what comes */
+  grove_mover packed;               /* units as in a letter: those of edges and hubs */
+  grove_mover merger;               /* the same, to be combined in a hub */
+  grove_mover fetcher;              /* of a fetch: what is done at the roots */
   void *edges;
   void *hub; /* in the wiring's memory, or in `hub_memory` */
   void *hub_memory;
@@ -40,7 +40,7 @@ typedef struct grove_bound_haul {
 struct grove_bound_stage {
   const grove_wired_stage *wired;
   int nreceives, nsends;
-  int ordered;                 /* as wired says; integers need no order */
+  int ordered;                /* as wired says; integers need no order */
   grove_letter_state has_own; /* how its self edges begin */
   int nforwards;
   int nhauls, ncarriers;         /* which are not fast */
@@ -68,12 +68,12 @@ struct grove_transfer {
   grove_identity *identity;
   int nstages;
   grove_bound_stage *stages;
-  int plain;      /* one stage, of letters that nothing waits for, in the host's memory */
-  int oldest;     /* stage that is not through */
-  int current;    /* latest that was entered */
-  int met;        /* all that stages before this one pass on has come, and met its roots */
-  int meeting;    /* what this one brings is about to */
-  int nspaces;    /* other than the host's */
+  int plain;   /* one stage, of letters that nothing waits for, in the host's memory */
+  int oldest;  /* stage that is not through */
+  int current; /* latest that was entered */
+  int met;     /* all that stages before this one pass on has come, and met its roots */
+  int meeting; /* what this one brings is about to */
+  int nspaces; /* other than the host's */
   grove_space *spaces;
   void *memory; /* behind all letters that are packed, and self edges */
   void *keep;   /* a chunk of self edges on their way */

@@ -284,7 +284,8 @@ static int shares_ring(const grove_wiring *wiring, int s, int last, int i)
 {
   const grove_wired_stage *w = &wiring->stages[s];
   if (last < 0 || w->way[i] != w->way[last] || w->way[i] == GROVE_SHM_PUSHED) return 0;
-  if (w->letters[i].sources != w->letters[last].sources) return 0; /* one would wait for the other's */
+  if (w->letters[i].sources != w->letters[last].sources)
+    return 0;                                  /* one would wait for the other's */
   if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all may be told at once */
   return same_data(&w->letters[i], &w->letters[last]) && fits(wiring, s, i);
 }

@@ -91,8 +91,8 @@ typedef struct grove_wiring {
   int meets; /* some lane's edges meet their roots all at once */
   int nstages;
   grove_wired_stage *stages;
-  /* Where feeder f is an input: feeds[feed_begin[f]] .. feeds[feed_begin[f + 1] - 1]. NULL: there is
-   * one stage. */
+  /* Where feeder f is an input: feeds[feed_begin[f]] .. feeds[feed_begin[f + 1] - 1]. NULL where
+   * there is one stage. */
   int *feed_begin;
   grove_feed *feeds;
   int ncarriers; /* a letter goes with the first that reaches its peer */

@@ -169,9 +169,10 @@ static inline grove_status grove_carrier_discard(grove_carrier *c, int i)
 }
 
 /* For kinds that write to users' arrays. Takes back what has not come yet of message i, a receive
- * under way; `withdrawn` says whether that is anything. What is arriving is waited for, and stays in
- * its buffer; GROVE_ERR_TIMEOUT after `timeout` seconds (0: never), also where something was
- * withdrawn. Where several carriers of one tag are under way, the latest is withdrawn from first. */
+ * under way; `withdrawn` says whether that is anything. What is arriving is waited for, and stays
+ * in its buffer; GROVE_ERR_TIMEOUT after `timeout` seconds (0: never), also where something was
+ * withdrawn. Where several carriers of one tag are under way, the latest is withdrawn from first.
+ */
 static inline grove_status grove_carrier_withdraw(grove_carrier *c, int i, double timeout,
                                                   int *withdrawn)
 {

@@ -1,10 +1,10 @@
-/* Point to point: a request a message, made once and restarted (persistent), or posted anew at every
- * start, which lets buffers change from start to start. A message larger than a chunk goes in chunks
- * of that many bytes, each a message for MPI, all with the same tag. Two carriers with the same tag
- * match in the order in which they are started.
+/* Point to point: a request a message, made once and restarted (persistent), or posted anew at
+ * every start, which lets buffers change from start to start. A message larger than a chunk goes in
+ * chunks of that many bytes, each a message for MPI, all with the same tag. Two carriers with the
+ * same tag match in the order in which they are started.
  *
- * Requests. A message is one request, or as many as it has chunks. Request i is that of the first chunk of
- * message i; those of further chunks come behind, when a message turns out to need them.
+ * Requests. A message is one request, or as many as it has chunks. Request i is that of the first
+ * chunk of message i; those of further chunks come behind, when a message turns out to need them.
  *
  * Taking back. Receives of one tag and peer match in the order in which they were posted: chunk
  * after chunk, operation after operation. So at any time those that have been matched are the first
@@ -133,9 +133,11 @@ static grove_status make_persistent(mailbox *p, int i, int k)
   MPI_Request *request = &p->requests[request_of(p, i, k)];
   if (*request != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(request));
   if (i < p->about->nreceives)
-    GROVE_TRY_MPI(MPI_Recv_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm, request));
+    GROVE_TRY_MPI(MPI_Recv_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag,
+                                p->about->ctx->comm, request));
   else
-    GROVE_TRY_MPI(MPI_Send_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm, request));
+    GROVE_TRY_MPI(MPI_Send_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag,
+                                p->about->ctx->comm, request));
 fail:
   return status;
 }
@@ -163,8 +165,9 @@ fail:
 static grove_status post_receive(mailbox *p, int i, int k, char *buffer)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE, p->about->messages[i].peer, p->about->tag,
-                          p->about->ctx->comm, &p->requests[request_of(p, i, k)]));
+  GROVE_TRY_MPI(MPI_Irecv(buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE,
+                          p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+                          &p->requests[request_of(p, i, k)]));
 fail:
   return status;
 }
@@ -173,8 +176,9 @@ static grove_status post_send(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
-  GROVE_TRY_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE, p->about->messages[i].peer, p->about->tag,
-                          p->about->ctx->comm, &p->requests[request_of(p, i, k)]));
+  GROVE_TRY_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE,
+                          p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+                          &p->requests[request_of(p, i, k)]));
 fail:
   return status;
 }

@@ -84,7 +84,8 @@ static needs find_needs(const net *x, const int *source, int late)
   for (int changed = 1; changed;) {
     changed = 0;
     for (int t = 0; t < x->n; t++)
-      if (!y.late[t] && is_held_up(x, source, t, late, &y)) y.late[t] = (unsigned char)(changed = 1);
+      if (!y.late[t] && is_held_up(x, source, t, late, &y))
+        y.late[t] = (unsigned char)(changed = 1);
   }
   y.late[late] = 1;
   return y;
@@ -141,8 +142,10 @@ static void await(const place *p, const int *source, const needs *y)
     MPI_Irecv(NULL, 0, MPI_BYTE, r, DONE_TAG, p->comm, &request);
     while (!done) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      CHECK(done || MPI_Wtime() - begin < PATIENCE, "rank %d waits for rank %d, whose values do not "
-            "come its way", r, p->rank);
+      CHECK(done || MPI_Wtime() - begin < PATIENCE,
+            "rank %d waits for rank %d, whose values do not "
+            "come its way",
+            r, p->rank);
       linger(0);
     }
   }

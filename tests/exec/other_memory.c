@@ -5,8 +5,7 @@
  * The bytes are protected: whoever reads or writes them otherwise does not survive it. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "context/context.h"
-#include "device/space.h"
+#include "exec/transfer.h"
 #include "exercise.h"
 #include "places.h"
 
@@ -129,8 +128,7 @@ static void run_job(const job *j)
   case UNPACK:
     CHECK_OK(grove_unpack(j->mover, j->shape, j->message, j->slots, j->begin, j->count));
     break;
-  default:
-    CHECK_OK(grove_pack_fetch(j->mover, j->shape, j->slots, j->begin, j->count, j->message));
+  default: CHECK_OK(grove_pack_fetch(j->mover, j->shape, j->slots, j->begin, j->count, j->message));
   }
 }
 
@@ -187,7 +185,8 @@ static twin twin_of(array *a, int wanted)
 
 static twins twins_draw(exercise *e, rng *mine)
 {
-  twins t = {twin_of(&e->root, !rng_one_in(mine, 3)), twin_of(&e->leaf, !rng_one_in(mine, 3)),
+  twins t = {twin_of(&e->root, !rng_one_in(mine, 3)),
+             twin_of(&e->leaf, !rng_one_in(mine, 3)),
              {&e->update, NULL}};
   if (e->kind == KIND_FETCH && !e->in_place) t.update = twin_of(&e->update, rng_one_in(mine, 2));
   return t;

@@ -185,7 +185,8 @@ static void take_back(receiver *r, int first, int came, int between)
   int withdrawn[SETS] = {0};
   for (int s = SETS - 1; s >= first; s--) {
     int expected = came < (s + 1) * NCHUNKS, late = between >= 0 && came == (s + 1) * NCHUNKS - 1;
-    if (grove_carrier_pending(r[s].set.carrier, 0)) CHECK_OK(grove_carrier_withdraw(r[s].set.carrier, 0, 0, &withdrawn[s]));
+    if (grove_carrier_pending(r[s].set.carrier, 0))
+      CHECK_OK(grove_carrier_withdraw(r[s].set.carrier, 0, 0, &withdrawn[s]));
     CHECK(withdrawn[s] == expected || late, "set %d is %swithdrawn", s, expected ? "not " : "");
   }
   for (int s = first; s < SETS; s++)
