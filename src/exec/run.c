@@ -243,12 +243,12 @@ static void take_unpacked(grove_transfer *op, grove_bound_stage *s, const grove_
 }
 
 __attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
-                                                            grove_bound_stage *s)
+                                                            grove_bound_stage *s, int polls)
 {
   grove_status status = GROVE_OK;
   for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
     if (!haul->carrier) continue;
-    GROVE_TRY(poll_haul(op, s, haul));
+    if (polls) GROVE_TRY(poll_haul(op, s, haul));
     if (op->nspaces > 0 && !s->ordered) take_unpacked(op, s, haul);
     if (haul->to_leave > 0) GROVE_TRY(leave(op, s, haul));
   }
@@ -372,10 +372,12 @@ static void let_meet(grove_transfer *op)
   }
 }
 
-/* What a stage can do now. `first`: all that comes in earlier ones has met its roots. */
-static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *s, int first)
+/* What a stage can do now. `first`: all that comes in earlier ones has met its roots. `polls`: MPI
+ * is asked too. */
+static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *s, int first,
+                                         int polls)
 {
-  grove_status status = s->ncarriers > 0 ? advance_hauls(op, s) : GROVE_OK;
+  grove_status status = s->ncarriers > 0 ? advance_hauls(op, s, polls) : GROVE_OK;
   if (s->to_send > 0) send_rest(op, s);
   if (!s->ordered)
     receive_flows(op, s);
@@ -384,14 +386,18 @@ static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *
   return status;
 }
 
+/* To ask MPI takes its time, and what a stage gets whose own inputs have not come is seldom there
+ * before them: of such stages one poll in so many asks. */
+enum { ASKED_EVERY = 8 };
+
 /* All stages under way. */
 static grove_status advance_stages(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
-  int first = 1;
+  int first = 1, asks_all = op->polls++ % ASKED_EVERY == 0;
   for (int k = op->oldest; k <= op->current; k++) {
     grove_bound_stage *s = &op->stages[k];
-    GROVE_TRY(advance_stage(op, s, first));
+    GROVE_TRY(advance_stage(op, s, first, asks_all || k <= op->met));
     if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep(op, s);
     first = first && s->to_come == 0 && s->own.state == GROVE_LETTER_DONE;
     let_meet(op);
@@ -494,7 +500,7 @@ void grove_transfer_advance(grove_active *active)
     advance_with_care(op);
     return;
   }
-  grove_status status = advance_stage(op, s, 1);
+  grove_status status = advance_stage(op, s, 1, 1);
   if (status == GROVE_OK && !stage_is_complete(s)) return;
   end(op, status);
 }

@@ -73,6 +73,7 @@ struct grove_transfer {
   int current; /* latest that was entered */
   int met;     /* all that stages before this one pass on has come, and met its roots */
   int meeting; /* what this one brings is about to */
+  unsigned polls;
   int nspaces; /* other than the host's */
   grove_space *spaces;
   void *memory; /* behind all letters that are packed, and self edges */
