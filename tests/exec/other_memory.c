@@ -330,5 +330,7 @@ int main(int argc, char **argv)
   places_free(&all);
   units_free(types);
   free(queue.list);
+  memset(&queue, 0, sizeof queue); /* other variants run in the same process */
+  deferred = 0;
   return test_end();
 }
