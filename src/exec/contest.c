@@ -72,7 +72,7 @@ static grove_status free_contest(grove_op *op)
 {
   contest *c = (contest *)op;
   grove_status status = GROVE_OK;
-  if (op->state == GROVE_OP_ACTIVE) grove_context_deactivate(&op->active);
+  if (grove_op_state_of(op) == GROVE_OP_ACTIVE) grove_context_deactivate(&op->active);
   for (int k = 0; k < 2; k++) {
     grove_status outcome = c->entry[k] ? free_entry(c, k) : GROVE_OK;
     if (status == GROVE_OK) status = outcome;
@@ -94,7 +94,7 @@ static void vote_is_over(grove_vote *vote, grove_status status)
   contest *c = (contest *)((char *)vote - offsetof(contest, vote));
   c->voting = 0;
   c->failed = status != GROVE_OK;
-  if (c->base.state == GROVE_OP_ABANDONED) {
+  if (grove_op_state_of(&c->base) == GROVE_OP_ABANDONED) {
     if (!c->failed) vote->ctx->abandoned--;
     dispose(c);
     return;
@@ -144,14 +144,15 @@ static void end_start(contest *c, grove_transfer *op)
 /* Is it only the outcome of the vote that the start under way waits for? */
 static int is_held(const contest *c)
 {
-  return c->start == DECISION && c->voting && whose_turn(c)->base.state == GROVE_OP_IDLE;
+  return c->start == DECISION && c->voting &&
+         grove_op_state_of(&whose_turn(c)->base) == GROVE_OP_IDLE;
 }
 
 static int is_through(contest *c)
 {
   grove_transfer *op = whose_turn(c);
-  if (op->base.state == GROVE_OP_DONE) end_start(c, op);
-  return op->base.state == GROVE_OP_IDLE && !is_held(c);
+  if (grove_op_state_of(&op->base) == GROVE_OP_DONE) end_start(c, op);
+  return grove_op_state_of(&op->base) == GROVE_OP_IDLE && !is_held(c);
 }
 
 static void advance_contest(grove_active *active)
@@ -211,7 +212,8 @@ static grove_status start_contest(grove_op *op)
   c->before = now->base.seconds;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
   status = grove_transfer_run(now);
-  if (status != GROVE_OK && now->base.state != GROVE_OP_FAILED) return status; /* not started */
+  if (status != GROVE_OK && grove_op_state_of(&now->base) != GROVE_OP_FAILED)
+    return status; /* not started */
   grove_op_move(op, GROVE_OP_ACTIVE);
   if (status != GROVE_OK) grove_op_move(op, GROVE_OP_FAILED);
   GROVE_TRY(status);
