@@ -44,8 +44,8 @@ grove_status grove_field_create(const grove_request *r, grove_field *out, grove_
   grove_status status = GROVE_OK;
   grove_field f = {.request = *r};
   grove_unit unit = {0};
-  for (int a = 0; a < GROVE_ARRAYS; a++) f.spaces[a] = grove_space_of(r->forest->ctx, r->arrays[a]);
   grove_combine combine;
+  for (int a = 0; a < GROVE_ARRAYS; a++) f.spaces[a] = grove_space_of(r->forest->ctx, r->arrays[a]);
   GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
   GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
   *key = grove_wiring_key_of(r, &unit, &combine);
@@ -339,6 +339,8 @@ static grove_status make_stages(grove_transfer *op)
     bound->has_own = bound->wired->has_own ? GROVE_LETTER_WAITS : GROVE_LETTER_DONE;
     bound->nforwards = bound->wired->nforwards;
     GROVE_TRY(make_hauls(op, bound));
+    for (int i = bound->nreceives; i < bound->nreceives + bound->nsends; i++)
+      grove_bound_letter_of(bound, i)->inputs += bound->wired->letters[i].inputs;
   }
 fail:
   return status;
@@ -445,7 +447,7 @@ static grove_status join_ring(grove_transfer *op, grove_bound_stage *s, grove_fl
   int receives = flow < s->sends;
   flow->bytes = letter->bytes;
   flow->way = w->way[flow->letter];
-  flow->bound.single = flow->bound.direct && letter->inputs == 0 && flow->bytes > 0 &&
+  flow->bound.single = flow->bound.direct && flow->bound.inputs == 0 && flow->bytes > 0 &&
                        flow->bytes <= op->wiring->piece && !is_for_edges(op, letter);
   flow->distant = receives ? &shm->pulls[*reader] : &shm->pushes[*writer];
   if (receives)

@@ -62,7 +62,8 @@ typedef enum grove_letter_state {
 /* A letter of an operation. */
 typedef struct grove_bound_letter {
   grove_letter_state state;
-  int missing;          /* inputs that have not come */
+  int missing;          /* inputs that have not come, ... */
+  int inputs;           /* ... of so many: those of all letters that it stands for */
   char *memory;         /* where all of it lies: in its array, or packed; NULL: nowhere at once */
   unsigned char direct; /* ... in its array */
   unsigned char saved;  /* ... in memory that it got when its operation was freed */
@@ -81,12 +82,11 @@ typedef struct grove_flow {
   grove_bound_letter bound; /* without memory: units */
   int letter;               /* the first it stands for */
   grove_shm_way way;
-  grove_ring_writer *writer; /* of a send */
-  grove_ring_reader *reader; /* of a receive */
-  /* Through a hub: */
-  const grove_shm_distant *distant;
-  grove_remote *remotes; /* a section; NULL: the hub is this rank's own */
-  int in_place;          /* ... and the readers take it from there, at `spot` */
+  grove_ring_writer *writer;        /* of a send */
+  grove_ring_reader *reader;        /* of a receive */
+  const grove_shm_distant *distant; /* through a hub: its other end, and ... */
+  grove_remote *remotes;            /* ... of each section; NULL: the hub is this rank's own */
+  int in_place;                     /* the readers take it from its array, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
   int64_t at;    /* bytes that have travelled */
@@ -143,8 +143,8 @@ int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow
 int grove_hub_is_free(const grove_transfer *op);
 void grove_hub_release(grove_transfer *op);
 
-/* Takes a send that has not left out of its array, which may be gone a moment later: letter i, of
- * `bytes` bytes. What it has from elsewhere may not be there yet: it is packed when it leaves. */
+/* Takes letter i, a send that has not left, out of its array, which may be gone a moment later.
+ * What it has from elsewhere may not be there yet: that is packed when it leaves. */
 grove_status grove_letter_save(grove_transfer *op, grove_bound_stage *s, int i);
 
 /* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */

@@ -57,10 +57,10 @@ static void await_inputs(grove_transfer *op)
   for (int k = 0; k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
     s->own.missing = s->wired->keep_inputs;
-    for (int i = s->nreceives; i < s->nreceives + s->nsends; i++)
-      grove_bound_letter_of(s, i)->missing = 0;
-    for (int i = s->nreceives; i < s->nreceives + s->nsends; i++)
-      grove_bound_letter_of(s, i)->missing += s->wired->letters[i].inputs;
+    for (int i = s->nreceives; i < s->nreceives + s->nsends; i++) {
+      grove_bound_letter *letter = grove_bound_letter_of(s, i);
+      letter->missing = letter->inputs;
+    }
   }
 }
 
