@@ -509,6 +509,65 @@ GROVE_API grove_status grove_gather(grove_forest *f, MPI_Datatype unit, const vo
 GROVE_API grove_status grove_scatter(grove_forest *f, MPI_Datatype unit, const void *multiroot,
                                      void *leaf);
 
+/* ---- channels: one message, filled by many threads ---------------------------------------- */
+
+/* The two ends of a channel, as in MPI 4: a message that is announced once, filled part by part,
+ * and may travel as soon as parts are ready. The sender's buffer has `parts` parts of
+ * `count_per_part` units of `type` each, one behind the other, and so has the receiver's; the
+ * bytes of both must be equal in sum, the boundaries of their parts need not align. Local: only
+ * the two ranks make it. The k-th psend_init to a rank with a tag meets the k-th precv_init
+ * there from this rank with that tag, in whatever order those with other tags are made; nothing
+ * is sent before the first start.
+ *
+ *     sender                                        receiver
+ *     grove_psend_init(ctx, x, 8, n, ...)           grove_precv_init(ctx, y, 8, n, ...)
+ *     grove_start(send)                             grove_start(receive)
+ *     (thread t)  ... fill part t ...               while (grove_arrivals(receive, &first, &count),
+ *                 grove_ready(send, t, 1)                  count > 0) ... work on these ...
+ *     grove_wait(send)                              grove_wait(receive)
+ *
+ * Tags are 0 or more; peers may be this rank itself. Both ends start every round; a sender that
+ * is ahead never writes to a buffer whose receiver has not started that round. If the bytes
+ * differ, the wait of both ends is GROVE_ERR_ARG and names both numbers. Which parts travel
+ * together the option `aggregator` of the context says, what carries them `transport_parts`. */
+GROVE_API grove_status grove_psend_init(grove_context *ctx, const void *buf, int parts,
+                                        int64_t count_per_part, MPI_Datatype type, int dest,
+                                        int tag, grove_op **out);
+GROVE_API grove_status grove_precv_init(grove_context *ctx, void *buf, int parts,
+                                        int64_t count_per_part, MPI_Datatype type, int source,
+                                        int tag, grove_op **out);
+
+/* These may be called by any thread, at any time between start and wait, by several threads at
+ * once, also where MPI allows only one thread to call it: then the one that started the
+ * operation advances it, and the others mark and look. The start must have returned before.
+ *
+ * Parts first .. first+count-1 of what this rank sends are final: they may travel. Waits for
+ * nobody. GROVE_ERR_STATE: one of them was marked in this round already, or the round was not
+ * started. */
+GROVE_API grove_status grove_ready(grove_op *op, int64_t first, int64_t count);
+
+/* `yes` is 1 once all of these parts of what this rank receives are in its buffer. */
+GROVE_API grove_status grove_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
+
+/* The next parts that have come since this was last asked in this round, in the order in which they
+ * came; every part is told once, to one of those who ask. `count` 0: none. */
+GROVE_API grove_status grove_arrivals(grove_op *op, int64_t *first, int64_t *count);
+
+/* Of one part in one round, in seconds since its start: when it was marked ready, left this
+ * rank, or arrived; NaN where that has not happened, or happens elsewhere. And the message of
+ * the round that it went or came with, from 0; -1 before. */
+typedef struct grove_part_time {
+  double ready, sent, arrived;
+  int64_t message;
+} grove_part_time;
+
+/* The times of parts first .. first+count-1 in the round under way, or the last. The channel must
+ * have been made with the option `profile` on. */
+GROVE_API grove_status grove_op_part_times(grove_op *op, int64_t first, int64_t count,
+                                           grove_part_time *out);
+
+/* ---- reports ------------------------------------------------------------------------------ */
+
 /* Seconds of a prediction by what they are spent on: a message off node and its bytes; what bytes
  * wait for because a node's ranks share its network interface; finding the receive that a message
  * belongs to; links that others use too; messages inside the node; copies there; and what ranks
@@ -537,6 +596,11 @@ typedef struct grove_report {
                              * it takes */
   grove_terms predicted;    /* what that is made of; the same on every rank */
   const char *machine;      /* the name of that machine's profile; valid as long as the operation */
+  const char *aggregator; /* of a channel: what decides which parts travel together; else "none" */
+  int64_t parts;          /* of a channel: this end's; else 0 */
+  int64_t messages;       /* of a channel: that one round takes; of the last if they differ */
+  double delta_seconds;   /* of a channel: how long ready parts wait for others; 0: until all of
+                             * their group are ready */
 } grove_report;
 
 /* Fills the first struct_size bytes of the report. Local. */

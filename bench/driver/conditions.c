@@ -1,5 +1,7 @@
 #include "driver/conditions.h"
 
+#include "driver/need.h"
+
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -21,4 +23,18 @@ void bench_report_conditions(MPI_Comm comm, int pinned)
   if (pinned) snprintf(bound, sizeof bound, "pinned to %d cores each", cores);
   if (cores == 1) snprintf(bound, sizeof bound, "bound to cores");
   if (rank == 0) printf("conditions %d ranks, %s, %s\n", nranks, bound, version);
+}
+
+void bench_pin(MPI_Comm comm)
+{
+  cpu_set_t allowed, mine;
+  int rank, nranks, nth = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &nranks);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < nranks) return;
+  int share = CPU_COUNT(&allowed) / nranks;
+  CPU_ZERO(&mine);
+  for (int core = 0; core < CPU_SETSIZE; core++)
+    if (CPU_ISSET(core, &allowed) && nth++ / share == rank) CPU_SET(core, &mine);
+  bench_need(sched_setaffinity(0, sizeof mine, &mine) == 0, "a rank cannot be pinned");
 }

@@ -7,4 +7,9 @@
  * launcher, or have pinned themselves. Collective. */
 void bench_report_conditions(MPI_Comm comm, int pinned);
 
+/* Each rank keeps to its share of the cores, by its number. The ranks are on one machine, even if
+ * they are on several hosts of the test cluster, whose launcher would give the first core to the
+ * first rank of each. Threads made later inherit it. */
+void bench_pin(MPI_Comm comm);
+
 #endif

@@ -5,7 +5,6 @@
 #include "driver/measure.h"
 #include "driver/report.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,22 +196,6 @@ static int run_case(const settings *s, const bench_spec *spec, MPI_Comm comm, gr
   return bad;
 }
 
-/* The ranks are on one machine, even where they are on several hosts of the test cluster, whose
- * launcher would give the first core to the first rank of each. Threads made later inherit it. */
-static void pin_rank(MPI_Comm comm)
-{
-  cpu_set_t allowed, mine;
-  int rank, nranks, nth = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &nranks);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < nranks) return;
-  int share = CPU_COUNT(&allowed) / nranks;
-  CPU_ZERO(&mine);
-  for (int core = 0; core < CPU_SETSIZE; core++)
-    if (CPU_ISSET(core, &allowed) && nth++ / share == rank) CPU_SET(core, &mine);
-  bench_need(sched_setaffinity(0, sizeof mine, &mine) == 0, "a rank cannot be pinned");
-}
-
 /* Now and then, for whoever waits. */
 static void report_progress(int at, int of, const char *name)
 {
@@ -255,7 +238,7 @@ int main(int argc, char **argv)
     for (int i = 0; rank == 0 && bench_methods[i]; i++)
       printf("%-16s %s\n", bench_methods[i]->name, bench_methods[i]->about);
   } else {
-    if (s.pin) pin_rank(MPI_COMM_WORLD);
+    if (s.pin) bench_pin(MPI_COMM_WORLD);
     status = run_grid(&s, MPI_COMM_WORLD);
   }
   MPI_Finalize();

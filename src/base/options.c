@@ -92,6 +92,13 @@ static grove_status parse_seconds(const option *about, const char *value, void *
   return GROVE_OK;
 }
 
+static grove_status parse_seconds_or_auto(const option *about, const char *value, void *field)
+{
+  if (strcasecmp(value, "auto") != 0) return parse_seconds(about, value, field);
+  *(double *)field = -1;
+  return GROVE_OK;
+}
+
 static grove_status parse_text_or_none(const option *about, const char *value, void *field)
 {
   if (strchr(value, '\n')) return refuse(about, value);
@@ -168,6 +175,32 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"trace", "", "a file name",
    "what ran when on every rank, for a timeline viewer, in this file when the context is freed",
    parse_text_or_none, FIELD(trace), 0},
+  {"aggregator", "auto", "auto|none|table|ploggp|timer|adaptive",
+   "which parts of a channel travel together: every one alone, by a table, by the model (auto), "
+   "what is ready after a while, or by what earlier rounds were like",
+   parse_choice, FIELD(aggregator), 0},
+  {"delta", "auto", "a number of seconds, or auto",
+   "aggregators timer and adaptive: how long ready parts wait for others", parse_seconds_or_auto,
+   FIELD(delta_seconds), 0},
+  {"laggard", "0.004", "a number of seconds",
+   "aggregator ploggp: how late the last part is taken to be", parse_seconds,
+   FIELD(laggard_seconds), 0},
+  {"min_message", "0", "a number of bytes", "channels: parts that travel together have as many",
+   parse_count, FIELD(min_message), 0},
+  {"max_messages", "0", "a number of messages",
+   "channels: the most that one round may take (0: any number)", parse_count, FIELD(max_messages),
+   0},
+  {"part_table", "", "a file name",
+   "aggregator table: the file, as 'grove aggregate --try' writes it", parse_text_or_none,
+   FIELD(part_table), 0},
+  {"transport_parts", "auto", "auto|mpi|shm",
+   "what carries channels (auto: memory inside a node, else messages)", parse_choice,
+   FIELD(transport_parts), 0},
+  {"alarm", "off", "off|thread",
+   "thread: deadlines of channels are kept by a thread of their own (needs MPI_THREAD_MULTIPLE)",
+   parse_choice, FIELD(alarm), 0},
+  {"profile", "off", "off|on", "keep when each part of a channel was ready, sent and arrived",
+   parse_switch, FIELD(profile), 0},
 };
 
 grove_option_about grove_option_describe(int i)
@@ -210,6 +243,7 @@ void grove_options_free(grove_options *options)
   free(options->node_map);
   free(options->machine);
   free(options->trace);
+  free(options->part_table);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) free(options->text[i]);
   *options = (grove_options){0};
 }

@@ -22,7 +22,18 @@ enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 
-enum { GROVE_OPTION_COUNT = 18 };
+enum grove_option_aggregator {
+  GROVE_AGGREGATOR_AUTO,
+  GROVE_AGGREGATOR_NONE,
+  GROVE_AGGREGATOR_TABLE,
+  GROVE_AGGREGATOR_PLOGGP,
+  GROVE_AGGREGATOR_TIMER,
+  GROVE_AGGREGATOR_ADAPTIVE
+};
+enum grove_option_parts { GROVE_PARTS_AUTO, GROVE_PARTS_MPI, GROVE_PARTS_SHM };
+enum grove_option_alarm { GROVE_ALARM_OFF, GROVE_ALARM_THREAD };
+
+enum { GROVE_OPTION_COUNT = 27 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,7 +57,16 @@ typedef struct grove_options {
   int check;
   double timeout_seconds; /* 0: wait for ever */
   int log;
-  char *trace;                    /* "": none, else the file it goes to */
+  char *trace; /* "": none, else the file it goes to */
+  int aggregator;
+  double delta_seconds;   /* -1: as the aggregator finds best */
+  double laggard_seconds; /* how late ploggp takes the last part to be */
+  int min_message;        /* bytes */
+  int max_messages;       /* 0: as many as one likes */
+  char *part_table;       /* "": none, else the file */
+  int transport_parts;
+  int alarm;
+  int profile;
   char *text[GROVE_OPTION_COUNT]; /* every value as it was given */
 } grove_options;
 

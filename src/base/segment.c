@@ -123,16 +123,22 @@ int64_t grove_segment_page(void)
 
 /* MPI has files there too, and touches what it has not reserved: a part of the space stays free for
  * it. Half of little, or a quarter of much. */
-static grove_status check_space(const grove_segment *segment, int64_t bytes)
+int64_t grove_segment_left(const grove_segment *segment)
 {
-  grove_status status = GROVE_OK;
   const int64_t little = (int64_t)1 << 25;
   struct statvfs about;
-  if (fstatvfs(segment->file, &about) != 0) return GROVE_OK;
+  if (fstatvfs(segment->file, &about) != 0 || about.f_blocks == 0) return INT64_MAX;
   int64_t all = (int64_t)(about.f_blocks * about.f_frsize);
   int64_t left = (int64_t)(about.f_bavail * about.f_frsize);
   int64_t spare = all / 4 > little ? all / 4 : all / 2 < little ? all / 2 : little;
-  GROVE_CHECK(all == 0 || left - bytes >= spare, GROVE_ERR_MEMORY,
+  return left > spare ? left - spare : 0;
+}
+
+static grove_status check_space(const grove_segment *segment, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  int64_t left = grove_segment_left(segment);
+  GROVE_CHECK(bytes <= left, GROVE_ERR_MEMORY,
               "%lld bytes of shared memory are left; %lld more would be too much", (long long)left,
               (long long)bytes);
 fail:

@@ -48,6 +48,10 @@ void grove_segment_free(grove_segment *segment);
 /* What a mapping begins and ends with: a multiple of this. */
 int64_t grove_segment_page(void);
 
+/* Bytes that can still be reserved, by any process of the host: others may be faster. INT64_MAX:
+ * there is no limit. */
+int64_t grove_segment_left(const grove_segment *segment);
+
 /* Makes bytes offset .. offset+bytes-1 real, zeroed; GROVE_ERR_MEMORY if there are not as many. */
 grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset, int64_t bytes);
 

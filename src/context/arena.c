@@ -7,6 +7,10 @@
  * MiB. */
 static const int64_t FIRST_PIECE = 1 << 16, LARGEST_PIECE = 1 << 22;
 
+/* Nor does a rank take more ahead than this part of its share of what is left: what one has and
+ * does not need, others lack. */
+enum { PART_AHEAD = 4 };
+
 /* The system allows a process some 65000 mappings; others need some too. */
 enum { MOST_PIECES = 8192 };
 
@@ -231,16 +235,22 @@ static grove_block *find_free(const grove_arena *arena, int64_t bytes)
   return NULL;
 }
 
+/* How much a rank takes that needs little: as much again as it has. */
+static int64_t ahead_of(const grove_arena *arena)
+{
+  int64_t most = grove_segment_left(&arena->segment) / (PART_AHEAD * arena->seats);
+  if (most > LARGEST_PIECE) most = LARGEST_PIECE;
+  return arena->own_bytes < most ? arena->own_bytes : most;
+}
+
 static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;
-  int64_t ahead = arena->own_bytes < FIRST_PIECE     ? FIRST_PIECE
-                  : arena->own_bytes < LARGEST_PIECE ? arena->own_bytes
-                                                     : LARGEST_PIECE;
+  int64_t ahead = grove_round_up(ahead_of(arena), FIRST_PIECE);
   int64_t need = grove_round_up(bytes, FIRST_PIECE);
   grove_sentence before;
   grove_error_keep(&before);
-  if (need >= ahead || add_piece(arena, grove_round_up(ahead, FIRST_PIECE), out) != GROVE_OK) {
+  if (need >= ahead || add_piece(arena, ahead, out) != GROVE_OK) {
     grove_error_restore(&before);
     GROVE_TRY(add_piece(arena, need, out));
   }

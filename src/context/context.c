@@ -48,7 +48,7 @@ static grove_status tell_what_ran(grove_context *ctx)
   if (ctx->comm == MPI_COMM_NULL) return GROVE_OK;
   if (!grove_mpi_is_gone() && !ctx->broken) {
     drain(ctx);
-    if (ctx->options.log == GROVE_LOG_SUMMARY && ctx->ntallies > 0) grove_context_summarise(ctx);
+    if (ctx->options.log == GROVE_LOG_SUMMARY) grove_context_summarise(ctx);
   }
   return ctx->trace ? grove_trace_write(ctx) : GROVE_OK;
 }
@@ -65,9 +65,11 @@ grove_status grove_context_release(grove_context *ctx)
 {
   if (__atomic_sub_fetch(&ctx->references, 1, __ATOMIC_ACQ_REL) > 0) return GROVE_OK;
   grove_context_strike_off(ctx);
-  grove_helper_stop(&ctx->helper); /* then no other thread knows the context */
+  grove_helper_stop(&ctx->helper);
+  grove_alarm_stop(&ctx->alarm); /* then no other thread knows the context */
   grove_status status = tell_what_ran(ctx);
   if (ctx->depot) ctx->close_depot(ctx);
+  if (ctx->switchboard) ctx->close_switchboard(ctx);
   free_communicators(ctx);
   grove_trace_free(&ctx->trace);
   if (!ctx->arena) free(ctx->place); /* it lies there */
@@ -80,6 +82,8 @@ grove_status grove_context_release(grove_context *ctx)
   grove_machine_free(&ctx->machine);
   for (int i = 0; i < ctx->ntallies; i++) free(ctx->tallies[i].forest);
   free(ctx->tallies);
+  for (int i = 0; i < ctx->nown_tallies; i++) free(ctx->own_tallies[i].forest);
+  free(ctx->own_tallies);
   free(ctx->tag);
   grove_lock_free(&ctx->lock);
   if (!ctx->broken) free(ctx); /* else MPI may yet write to its step */
@@ -123,21 +127,41 @@ static int advance(void *self)
   return ctx->active.next != &ctx->active;
 }
 
-/* A helper if the option says so. This rank's failure. */
-static grove_status set_helper(grove_context *ctx)
+/* What the alarm does. */
+static void keep_deadlines(void *self)
 {
-  grove_helper_task task = {advance, ctx, ctx->spins};
-  if (ctx->options.progress == GROVE_PROGRESS_CALLS) return GROVE_OK;
-  return grove_helper_start(&task, ctx->lock, &ctx->helper);
+  grove_context *ctx = self;
+  grove_context_enter(ctx);
+  grove_context_progress(ctx);
+  grove_context_leave(ctx);
 }
 
-/* The helper must get in to end. */
-static void stop_helper(grove_context *ctx)
+/* A helper and an alarm if the options say so. This rank's failure. */
+static grove_status set_threads(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  grove_helper_task task = {advance, ctx, ctx->spins};
+  if (ctx->options.progress == GROVE_PROGRESS_THREAD)
+    GROVE_TRY(grove_helper_start(&task, ctx->lock, &ctx->helper));
+  if (ctx->options.alarm == GROVE_ALARM_OFF) return GROVE_OK;
+  GROVE_CHECK(ctx->lock, GROVE_ERR_UNSUPPORTED,
+              "option alarm=thread: MPI must be initialised by MPI_Init_thread with "
+              "MPI_THREAD_MULTIPLE");
+  GROVE_TRY(grove_alarm_start(keep_deadlines, ctx, &ctx->alarm));
+fail:
+  return status;
+}
+
+/* They must get in to end. */
+static void stop_threads(grove_context *ctx)
 {
   grove_helper *helper = ctx->helper;
+  grove_alarm *alarm = ctx->alarm;
   ctx->helper = NULL;
+  ctx->alarm = NULL;
   int depth = grove_context_let_go(ctx);
   grove_helper_stop(&helper);
+  grove_alarm_stop(&alarm);
   grove_context_take_back(ctx, depth);
 }
 
@@ -166,7 +190,7 @@ grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
   __atomic_store_n(&ctx->spins, spins, __ATOMIC_RELAXED); /* waiting threads read it */
   ctx->topo.nnodes = (int)nnodes;
   GROVE_TRY(find_node_seats(ctx));
-  GROVE_TRY(set_helper(ctx));
+  GROVE_TRY(set_threads(ctx));
 fail:
   return status;
 }
@@ -265,7 +289,7 @@ static grove_status put_in_force(grove_context *ctx, const char *key, grove_opti
     return GROVE_OK;
   }
   grove_error_keep(&sentence); /* e.g. a node_map of the wrong length: as before */
-  stop_helper(ctx);
+  stop_threads(ctx);
   exchange_options(ctx, next);
   grove_context_apply_options(ctx);
   grove_error_restore(&sentence);
@@ -294,7 +318,7 @@ static void bring_helper_back(grove_context *ctx)
 {
   grove_sentence sentence;
   grove_error_keep(&sentence);
-  set_helper(ctx);
+  set_threads(ctx);
   grove_error_restore(&sentence);
 }
 
@@ -303,7 +327,7 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
   GROVE_TRY(grove_context_enter_call(ctx, "grove_context_set"));
-  stop_helper(ctx); /* comes back with the options, or */
+  stop_threads(ctx); /* comes back with the options, or */
   status = set_option(ctx, key, value);
   if (!ctx->helper) bring_helper_back(ctx); /* without them */
   grove_context_leave_call(ctx);

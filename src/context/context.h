@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/pause.h"
 #include "base/status.h"
+#include "context/alarm.h"
 #include "context/arena.h"
 #include "context/board.h"
 #include "context/helper.h"
@@ -30,7 +31,8 @@ typedef struct grove_active {
   void (*advance)(struct grove_active *self);
 } grove_active;
 
-/* One row of the summary: what operations of one kind on forests of one name did on this rank. */
+/* One row of the summary: what operations of one kind on forests of one name did on this rank, or
+ * channels of one label. */
 typedef struct grove_tally {
   char *forest;
   const char *operation;
@@ -60,7 +62,8 @@ enum {
   GROVE_TAG_NOBODY = 8, /* no message has it */
   GROVE_TAG_SEAT = 9,
   GROVE_TAG_BOARD = 10,
-  GROVE_TAG_FIRST = 11
+  GROVE_TAG_CHANNEL = 11,
+  GROVE_TAG_FIRST = 12
 };
 
 /* What a collective step sends and receives. It is part of the context, so that a rank cannot find
@@ -87,6 +90,7 @@ struct grove_context {
   grove_machine *machine; /* what prices are made with; NULL: to be measured at the first need */
   grove_helper *helper;   /* the thread of progress=thread, or NULL */
   unsigned helper_turns;
+  grove_alarm *alarm; /* the thread of alarm=thread, or NULL */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -109,6 +113,8 @@ struct grove_context {
   const void *caller;   /* the thread that makes it */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
+  grove_tally *own_tallies; /* of what is made without the other ranks: channels */
+  int nown_tallies;
   struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
   int clocks_compared;       /* when routes were to be tried for the first time: */
   double clock_ahead;        /* of rank 0's, in seconds */
@@ -116,6 +122,9 @@ struct grove_context {
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
+  /* Where the ends of channels find each other, likewise (partitioned/match.c). */
+  struct grove_switchboard *switchboard;
+  void (*close_switchboard)(struct grove_context *ctx);
   grove_step step;   /* of the one collective step under way */
   grove_board board; /* what makes it faster, where every host has an arena */
 };
@@ -371,8 +380,13 @@ grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64
                                     int64_t *most, int *tag);
 /* What messages of a stage, the first being 0, are sent with. Were it one for all stages, those of
  * an operation's second stage could be taken for those of another one's first. Votes (vote.h) have
- * the last. */
-enum { GROVE_STAGES_MOST = 7, GROVE_STAGE_VOTE = GROVE_STAGES_MOST, GROVE_STAGE_TAGS = 8 };
+ * a block of their own, and so have channels. */
+enum {
+  GROVE_STAGES_MOST = 7,
+  GROVE_STAGE_VOTE = GROVE_STAGES_MOST,
+  GROVE_STAGE_CHANNEL,
+  GROVE_STAGE_TAGS
+};
 static inline int grove_context_stage_tag(const grove_context *ctx, int tag, int stage)
 {
   return stage * ctx->tag_limit + tag;
@@ -385,6 +399,8 @@ void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 /* The row for (forest, operation, route, unit) by rank 0's names: an index, since rows move. Agreed
  * by all. */
 grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row);
+/* The same of this rank's own. This rank's failure. */
+grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like, int *row);
 void grove_context_summarise(grove_context *ctx);
 
 #ifdef __cplusplus

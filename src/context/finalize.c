@@ -20,6 +20,7 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
   (void)extra;
   for (grove_context *ctx = list; ctx; ctx = ctx->next_listed) {
     if (ctx->helper) grove_helper_end(ctx->helper);
+    if (ctx->alarm) grove_alarm_end(ctx->alarm);
     ctx->closing = ctx->careful = 1;
   }
   return MPI_SUCCESS;

@@ -2,15 +2,16 @@
  * goes. Forests of one name share rows, and so do all that have none: a program that makes
  * thousands of them wants to know of the kinds. A name is a rank's own affair, so rank 0's counts:
  * rows come into being in collective calls, are the same on every rank, and one reduction adds them
- * up. A rank that never frees its context must not stop the others for ever: then rank 0 prints its
- * own numbers and says so.
+ * up. Channels are made without the other ranks: their rows are a rank's own, and another reduction
+ * finds those that took most time, on a sheet of fixed length. A rank that never frees its context
+ * must not stop the others for ever: then rank 0 prints its own numbers and says so.
  */
 #include "context/context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUMS = 5, TIMES = 3, NUMBERS = SUMS + TIMES };
+enum { SUMS = 5, TIMES = 3, NUMBERS = SUMS + TIMES, MOST_ROWS = 50 };
 static const double PATIENCE_SECONDS = 10;
 
 /* ---- rows ---- */
@@ -22,13 +23,13 @@ static int is_of(const grove_tally *t, const grove_tally *like)
 }
 
 /* A copy of the name, and room for one row more. This rank's failure. */
-static grove_status make_room(grove_context *ctx, const char *forest, char **name)
+static grove_status make_room(grove_tally **tallies, int n, const char *forest, char **name)
 {
   grove_status status = GROVE_OK;
-  size_t rows = (size_t)ctx->ntallies + 1;
-  grove_tally *t = realloc(ctx->tallies, rows * sizeof *t);
+  size_t rows = (size_t)n + 1;
+  grove_tally *t = realloc(*tallies, rows * sizeof *t);
   GROVE_CHECK(t, GROVE_ERR_MEMORY, "no memory for %zu rows of the summary", rows);
-  ctx->tallies = t;
+  *tallies = t;
   *name = strdup(forest);
   GROVE_CHECK(*name, GROVE_ERR_MEMORY, "no memory for a name");
 fail:
@@ -40,7 +41,7 @@ grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, in
   grove_status status = GROVE_OK;
   char *name = NULL;
   int64_t i = 0;
-  grove_status mine = make_room(ctx, like->forest, &name);
+  grove_status mine = make_room(&ctx->tallies, ctx->ntallies, like->forest, &name);
   while (ctx->rank == 0 && i < ctx->ntallies && !is_of(&ctx->tallies[i], like)) i++;
   GROVE_TRY(grove_context_agree(ctx, mine, &i, 1)); /* the maximum is rank 0's */
   if (i == ctx->ntallies) {
@@ -51,6 +52,23 @@ grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, in
   *row = (int)i;
 fail:
   free(name);
+  return status;
+}
+
+grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like, int *row)
+{
+  grove_status status = GROVE_OK;
+  char *name = NULL;
+  int n = ctx->nown_tallies, i = n - 1;
+  while (i >= 0 && !is_of(&ctx->own_tallies[i], like)) i--;
+  if (i < 0) {
+    GROVE_TRY(make_room(&ctx->own_tallies, n, like->forest, &name));
+    i = ctx->nown_tallies++;
+    ctx->own_tallies[i] = *like;
+    ctx->own_tallies[i].forest = name;
+  }
+  *row = i;
+fail:
   return status;
 }
 
@@ -71,13 +89,97 @@ static void fill(const grove_tally *t, double *sums, double *times)
   times[2] = 1e6 * t->wait_seconds / ends;
 }
 
-/* Waits for two reductions; 0 when some rank does not take part. */
-static int wait_for_all(grove_context *ctx, MPI_Request request[2])
+/* ---- rows of one rank ---- */
+
+enum { OWN_NAME_BYTES = 64, OWN_WORD_BYTES = 16 };
+
+typedef struct own_row {
+  int rank, number; /* which of that rank's */
+  char name[OWN_NAME_BYTES], operation[OWN_WORD_BYTES], route[OWN_WORD_BYTES];
+  int64_t unit_bytes;
+  double sums[SUMS], times[TIMES];
+} own_row;
+
+/* The rows that took most time, the dearest first, and what the others add up to. */
+typedef struct sheet {
+  int64_t n, others;
+  double rest[SUMS];
+  own_row row[MOST_ROWS];
+} sheet;
+
+/* The microseconds inside the library. */
+static double cost_of(const double *sums, const double *times)
+{
+  return sums[0] * (times[0] + times[2]);
+}
+
+static int is_before(const own_row *a, const own_row *b)
+{
+  double x = cost_of(a->sums, a->times), y = cost_of(b->sums, b->times);
+  if (x != y) return x > y;
+  return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
+}
+
+static void leave_out(sheet *s, const own_row *row)
+{
+  s->others++;
+  for (int c = 0; c < SUMS; c++) s->rest[c] += row->sums[c];
+}
+
+static void enter(sheet *s, const own_row *row)
+{
+  int64_t at = s->n;
+  while (at > 0 && is_before(row, &s->row[at - 1])) at--;
+  if (at == MOST_ROWS) {
+    leave_out(s, row);
+    return;
+  }
+  if (s->n == MOST_ROWS) leave_out(s, &s->row[--s->n]);
+  memmove(&s->row[at + 1], &s->row[at], (size_t)(s->n - at) * sizeof *row);
+  s->row[at] = *row;
+  s->n++;
+}
+
+/* An operation of MPI, on sheets. */
+static void merge(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+  const sheet *from = in;
+  sheet *to = inout;
+  (void)type;
+  for (int i = 0; i < *n; i++) {
+    for (int64_t r = 0; r < from[i].n; r++) enter(&to[i], &from[i].row[r]);
+    to[i].others += from[i].others;
+    for (int c = 0; c < SUMS; c++) to[i].rest[c] += from[i].rest[c];
+  }
+}
+
+static void fill_sheet(const grove_context *ctx, sheet *out)
+{
+  for (int i = 0; i < ctx->nown_tallies; i++) {
+    const grove_tally *t = &ctx->own_tallies[i];
+    own_row row = {.rank = ctx->rank, .number = i, .unit_bytes = t->unit_bytes};
+    snprintf(row.name, sizeof row.name, "rank %d: %s", ctx->rank, t->forest);
+    snprintf(row.operation, sizeof row.operation, "%s", t->operation);
+    snprintf(row.route, sizeof row.route, "%s", t->route);
+    fill(t, row.sums, row.times);
+    enter(out, &row);
+  }
+}
+
+/* For the table: by rank, and in the order in which they were made. */
+static int by_maker(const void *a, const void *b)
+{
+  const own_row *x = a, *y = b;
+  return x->rank != y->rank ? x->rank - y->rank : x->number - y->number;
+}
+
+/* Waits for the reductions; 0 when some rank does not take part. */
+static int wait_for_all(grove_context *ctx, int n, MPI_Request *request)
 {
   grove_pause pause;
   grove_pause_begin(&pause, ctx->spins);
   for (int done = 0;;) {
-    MPI_Testall(2, request, &done, MPI_STATUSES_IGNORE);
+    MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
     if (done) return 1;
     if (grove_pause_expired(&pause, PATIENCE_SECONDS)) return 0;
     grove_pause_step(&pause);
@@ -86,7 +188,7 @@ static int wait_for_all(grove_context *ctx, MPI_Request request[2])
 
 /* ---- the table ---- */
 
-enum { TEXTS = 4, CELLS = TEXTS + NUMBERS, CELL_BYTES = 64, NAME_COLUMNS = 40, MOST_ROWS = 50 };
+enum { TEXTS = 4, CELLS = TEXTS + NUMBERS, CELL_BYTES = 64, NAME_COLUMNS = 40 };
 
 typedef struct line {
   char cell[CELLS][CELL_BYTES];
@@ -120,15 +222,46 @@ static void print_name(const char *name, char *out)
   strcpy(out + n, "...");
 }
 
-static void print_line(const grove_tally *t, const double *sums, const double *times, line *out)
+/* A row of either sort. Texts are borrowed. */
+typedef struct entry {
+  const char *name, *operation, *route;
+  int64_t unit_bytes;
+  const double *sums, *times;
+} entry;
+
+/* What the table is made of. */
+typedef struct contents {
+  const grove_tally *tallies;
+  int n;
+  const double *sums, *times; /* of tallies */
+  const sheet *own;
+} contents;
+
+static int count_rows(const contents *from)
 {
-  print_name(t->forest, out->cell[0]);
-  snprintf(out->cell[1], CELL_BYTES, "%s", t->operation);
-  snprintf(out->cell[2], CELL_BYTES, "%s", t->route);
-  snprintf(out->cell[3], CELL_BYTES, "%lld", (long long)t->unit_bytes);
-  for (int c = 0; c < SUMS; c++) snprintf(out->cell[TEXTS + c], CELL_BYTES, "%.0f", sums[c]);
+  return from->n + (int)from->own->n;
+}
+
+static entry entry_of(const contents *from, int i)
+{
+  if (i < from->n) {
+    const grove_tally *t = &from->tallies[i];
+    return (entry){t->forest,     t->operation,          t->route,
+                   t->unit_bytes, from->sums + SUMS * i, from->times + TIMES * i};
+  }
+  const own_row *r = &from->own->row[i - from->n];
+  return (entry){r->name, r->operation, r->route, r->unit_bytes, r->sums, r->times};
+}
+
+static void print_line(const entry *e, line *out)
+{
+  print_name(e->name, out->cell[0]);
+  snprintf(out->cell[1], CELL_BYTES, "%s", e->operation);
+  snprintf(out->cell[2], CELL_BYTES, "%s", e->route);
+  snprintf(out->cell[3], CELL_BYTES, "%lld", (long long)e->unit_bytes);
+  for (int c = 0; c < SUMS; c++) snprintf(out->cell[TEXTS + c], CELL_BYTES, "%.0f", e->sums[c]);
   for (int c = 0; c < TIMES; c++)
-    snprintf(out->cell[TEXTS + SUMS + c], CELL_BYTES, "%.2f", times[c]);
+    snprintf(out->cell[TEXTS + SUMS + c], CELL_BYTES, "%.2f", e->times[c]);
 }
 
 static void print_lines(const line *lines, int n)
@@ -147,7 +280,7 @@ static void print_lines(const line *lines, int n)
     }
 }
 
-/* A row, and what it cost: the microseconds inside the library. */
+/* A row, and what it cost. */
 typedef struct rank_of_row {
   int row;
   double cost;
@@ -166,12 +299,12 @@ static int by_row(const void *a, const void *b)
 }
 
 /* The rows to show, in their order: all, or the MOST_ROWS that cost most. */
-static int choose(int n, const double *sums, const double *times, rank_of_row *list)
+static int choose(const contents *from, rank_of_row *list)
 {
-  int shown = n < MOST_ROWS ? n : MOST_ROWS;
+  int n = count_rows(from), shown = n < MOST_ROWS ? n : MOST_ROWS;
   for (int i = 0; i < n; i++) {
-    const double *time = times + TIMES * i;
-    list[i] = (rank_of_row){i, sums[SUMS * i] * (time[0] + time[2])};
+    entry e = entry_of(from, i);
+    list[i] = (rank_of_row){i, cost_of(e.sums, e.times)};
   }
   qsort(list, (size_t)n, sizeof *list, by_cost);
   qsort(list, (size_t)shown, sizeof *list, by_row);
@@ -179,30 +312,32 @@ static int choose(int n, const double *sums, const double *times, rank_of_row *l
 }
 
 /* What the rows that are not shown did, in a sentence. */
-static void print_rest(const rank_of_row *list, int n, const double *sums)
+static void print_rest(const contents *from, const rank_of_row *list, int n)
 {
-  double total[SUMS] = {0};
+  double total[SUMS];
+  int64_t rows = n + from->own->others;
+  memcpy(total, from->own->rest, sizeof total);
   for (int i = 0; i < n; i++)
-    for (int c = 0; c < SUMS; c++) total[c] += sums[SUMS * list[i].row + c];
-  if (n > 0)
-    fprintf(stderr,
-            "and %d more rows, which took less time: %.0f starts, %.0f messages and %.0f bytes on "
-            "node, %.0f and %.0f off node\n",
-            n, total[0], total[1], total[2], total[3], total[4]);
+    for (int c = 0; c < SUMS; c++) total[c] += entry_of(from, list[i].row).sums[c];
+  if (rows > 0)
+    fprintf(
+      stderr,
+      "and %lld more rows, which took less time: %.0f starts, %.0f messages and %.0f bytes on "
+      "node, %.0f and %.0f off node\n",
+      (long long)rows, total[0], total[1], total[2], total[3], total[4]);
 }
 
-static void print(const grove_context *ctx, int complete, double *sums, const double *times)
+static void print(const grove_context *ctx, int complete, const contents *from)
 {
-  int n = ctx->ntallies;
+  int n = count_rows(from);
   line *lines = grove_memory((size_t)MOST_ROWS + 1, sizeof *lines);
   rank_of_row *list = grove_memory((size_t)n, sizeof *list);
-  if (lines && list) {
-    for (int i = 0; complete && i < n; i++) sums[SUMS * i] /= ctx->size; /* starts of a rank */
-    int shown = choose(n, sums, times, list);
+  if (lines && list && n > 0) {
+    int shown = choose(from, list);
     lines[0] = headings;
     for (int i = 0; i < shown; i++) {
-      int row = list[i].row;
-      print_line(&ctx->tallies[row], sums + SUMS * row, times + TIMES * row, &lines[1 + i]);
+      entry e = entry_of(from, list[i].row);
+      print_line(&e, &lines[1 + i]);
     }
     fprintf(stderr,
             "Grove: %d rank%s on %d node%s; messages and bytes %s, times of one start on the "
@@ -210,32 +345,75 @@ static void print(const grove_context *ctx, int complete, double *sums, const do
             ctx->size, ctx->size > 1 ? "s" : "", ctx->topo.nnodes, ctx->topo.nnodes > 1 ? "s" : "",
             complete ? "of all ranks" : "of rank 0 only: not every rank freed its context");
     print_lines(lines, 1 + shown);
-    print_rest(list + shown, n - shown, sums);
+    print_rest(from, list + shown, n - shown);
   }
   free(lines);
   free(list);
 }
 
+/* What the reductions work on: this rank's numbers, and those of all on rank 0. */
+typedef struct addition {
+  int n;
+  double *mine, *all;
+  sheet *own, *every;
+  MPI_Datatype type; /* a sheet */
+  MPI_Op op;
+} addition;
+
+static void end_addition(addition *a)
+{
+  free(a->mine);
+  free(a->all);
+  free(a->own);
+  free(a->every);
+  if (a->type != MPI_DATATYPE_NULL) MPI_Type_free(&a->type);
+  if (a->op != MPI_OP_NULL) MPI_Op_free(&a->op);
+}
+
+static int begin_addition(const grove_context *ctx, addition *a, MPI_Request request[3])
+{
+  int n = ctx->ntallies, root = 0;
+  *a = (addition){.n = n, .type = MPI_DATATYPE_NULL, .op = MPI_OP_NULL};
+  a->mine = grove_memory((size_t)n * NUMBERS, sizeof *a->mine);
+  a->all = grove_memory((size_t)n * NUMBERS, sizeof *a->all);
+  a->own = grove_memory(1, sizeof *a->own);
+  a->every = grove_memory(1, sizeof *a->every);
+  if (!a->mine || !a->all || !a->own || !a->every) return 0;
+  for (int i = 0; i < n; i++)
+    fill(&ctx->tallies[i], a->mine + SUMS * i, a->mine + SUMS * n + TIMES * i);
+  fill_sheet(ctx, a->own);
+  return !MPI_Type_contiguous((int)sizeof *a->own, MPI_BYTE, &a->type) &&
+         !MPI_Type_commit(&a->type) && !MPI_Op_create(merge, 1, &a->op) &&
+         !MPI_Ireduce(a->mine, a->all, SUMS * n, MPI_DOUBLE, MPI_SUM, root, ctx->comm,
+                      &request[0]) &&
+         !MPI_Ireduce(a->mine + SUMS * n, a->all + SUMS * n, TIMES * n, MPI_DOUBLE, MPI_MAX, root,
+                      ctx->comm, &request[1]) &&
+         !MPI_Ireduce(a->own, a->every, 1, a->type, a->op, root, ctx->comm, &request[2]);
+}
+
+/* On rank 0. */
+static void print_addition(const grove_context *ctx, const addition *a, int complete)
+{
+  double *numbers = complete ? a->all : a->mine;
+  sheet *own = complete ? a->every : a->own;
+  for (int i = 0; complete && i < a->n; i++) numbers[SUMS * i] /= ctx->size; /* starts of a rank */
+  qsort(own->row, (size_t)own->n, sizeof *own->row, by_maker);
+  const contents from = {ctx->tallies, a->n, numbers, numbers + SUMS * a->n, own};
+  print(ctx, complete, &from);
+}
+
 void grove_context_summarise(grove_context *ctx)
 {
-  int n = ctx->ntallies, complete = 0;
-  double *mine = grove_memory((size_t)n * NUMBERS, sizeof *mine);
-  double *all = grove_memory((size_t)n * NUMBERS, sizeof *all);
-  MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  if (!mine || !all) goto done;
-  for (int i = 0; i < n; i++) fill(&ctx->tallies[i], mine + SUMS * i, mine + SUMS * n + TIMES * i);
-  if (MPI_Ireduce(mine, all, SUMS * n, MPI_DOUBLE, MPI_SUM, 0, ctx->comm, &request[0]) ||
-      MPI_Ireduce(mine + SUMS * n, all + SUMS * n, TIMES * n, MPI_DOUBLE, MPI_MAX, 0, ctx->comm,
-                  &request[1]))
-    goto done;
-  complete = wait_for_all(ctx, request);
-  if (ctx->rank == 0)
-    print(ctx, complete, complete ? all : mine, (complete ? all : mine) + SUMS * n);
-  if (!complete) { /* MPI may still use the arrays and the communicator */
-    ctx->broken = 1;
-    return;
+  enum { REDUCTIONS = 3 };
+  addition a;
+  MPI_Request request[REDUCTIONS] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  if (begin_addition(ctx, &a, request)) {
+    int complete = wait_for_all(ctx, REDUCTIONS, request);
+    if (ctx->rank == 0) print_addition(ctx, &a, complete);
+    if (!complete) { /* MPI may still use the arrays and the communicator */
+      ctx->broken = 1;
+      return;
+    }
   }
-done:
-  free(mine);
-  free(all);
+  end_addition(&a);
 }

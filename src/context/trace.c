@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Spans and subjects of a rank: 40 MB of spans. */
+/* Spans and subjects of a rank: 48 MB of spans. */
 enum { LIMIT = 1 << 20, NAME_BYTES = 200 };
 static const double PATIENCE_SECONDS = 10;
 

@@ -16,39 +16,49 @@
 extern "C" {
 #endif
 
-/* What a span is about: a forest, or the operations of one wiring on it. Texts are borrowed, but
- * for a copy of the name, cut if it is very long. */
+/* What a span is about: a forest, the operations of one wiring on it, or an end of a channel. Texts
+ * are borrowed, but for a copy of the name, cut if it is very long. */
 typedef struct grove_subject {
-  char *forest;
+  char *forest;          /* of a channel: "to 3, tag 7" */
   int64_t serial;        /* the forest's */
   const char *operation; /* NULL: the forest itself */
   const char *route;
   int64_t unit_bytes;
   int64_t on_node_messages, on_node_bytes; /* that this rank sends in one start */
   int64_t off_node_messages, off_node_bytes;
+  int is_channel;
+  int peer, tag; /* of a channel, as the next ones */
+  int64_t parts;
+  int64_t number; /* among those to (from) this peer with this tag */
 } grove_subject;
 
 typedef enum grove_span_kind {
   GROVE_SPAN_SET_UP,
   GROVE_SPAN_INIT,
   GROVE_SPAN_START,
-  GROVE_SPAN_WAIT,   /* until the end */
-  GROVE_SPAN_TEST,   /* the one that told of the end */
-  GROVE_SPAN_TIMEOUT /* a wait that came to none */
+  GROVE_SPAN_WAIT,    /* until the end */
+  GROVE_SPAN_TEST,    /* the one that told of the end */
+  GROVE_SPAN_TIMEOUT, /* a wait that came to none */
+  /* Marks of channels, at one time: parts were marked ready, left, arrived. */
+  GROVE_MARK_READY,
+  GROVE_MARK_SENT,
+  GROVE_MARK_ARRIVED
 } grove_span_kind;
 
 typedef struct grove_span {
   grove_span_kind kind;
   int subject;
   int64_t start;     /* which start of its wiring, from 1; 0: it is about none */
-  double begin, end; /* by this rank's clock */
+  double begin, end; /* by this rank's clock; of a mark the same */
   double between;    /* of a wait or test: seconds since the start outside of the library */
+  int first, count;  /* of a mark: the parts */
 } grove_span;
 
 /* What is kept of a wiring's operations for the options `log` and `trace`. */
 typedef struct grove_account {
   int kept;    /* either: only then the clock is read at every start and wait */
   int counted; /* in the summary, in row `tally` */
+  int own;     /* which is one of this rank's own */
   int traced;  /* as `subject` */
   int tally, subject;
 } grove_account;

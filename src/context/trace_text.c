@@ -104,7 +104,17 @@ static int print_rank(const grove_context *ctx, char *out, size_t room)
                       (long long)t->dropped, microseconds((int64_t)(1e9 * error)).text);
 }
 
-static const char *const verbs[] = {"set up", "init", "start", "wait", "test", "timeout"};
+static const char *const verbs[] = {"set up",  "init",  "start", "wait",   "test",
+                                    "timeout", "ready", "sent",  "arrived"};
+
+static int print_channel(const grove_subject *s, char *out, size_t room)
+{
+  return snprintf(out, room,
+                  "\"channel\":\"%s %s\",\"peer\":%d,\"tag\":%d,\"number\":%lld,\"parts\":%lld,"
+                  "\"part_bytes\":%lld",
+                  s->operation, s->forest, s->peer, s->tag, (long long)s->number,
+                  (long long)s->parts, (long long)s->unit_bytes);
+}
 
 /* Adds what is known of a span beside its time. */
 static int print_arguments(const grove_subject *s, const grove_span *span, char *out, size_t room)
@@ -116,12 +126,30 @@ static int print_arguments(const grove_subject *s, const grove_span *span, char 
   int n = snprintf(out, room, ",\"route\":\"%s\",\"unit_bytes\":%lld", s->route,
                    (long long)s->unit_bytes);
   if (span->kind == GROVE_SPAN_INIT) return n;
+  if (s->is_channel)
+    return n + snprintf(out + n, room - (size_t)n, ",\"start\":%lld", (long long)span->start);
   return n + snprintf(out + n, room - (size_t)n,
                       ",\"start\":%lld,\"on_node_messages\":%lld,\"on_node_bytes\":%lld,"
                       "\"off_node_messages\":%lld,\"off_node_bytes\":%lld",
                       (long long)span->start, (long long)s->on_node_messages,
                       (long long)s->on_node_bytes, (long long)s->off_node_messages,
                       (long long)s->off_node_bytes);
+}
+
+/* Parts that were marked, left or came: an event without a length. */
+static int print_mark(const grove_context *ctx, const grove_span *mark, char *out, size_t room)
+{
+  const grove_trace *t = ctx->trace;
+  const grove_subject *s = &t->subjects[mark->subject];
+  const char *verb = verbs[mark->kind];
+  int n = snprintf(out, room,
+                   ",\n{\"name\":\"%s %s (%s)\",\"cat\":\"%s\",\"ph\":\"i\",\"s\":\"t\",\"pid\":%d,"
+                   "\"tid\":%d,\"ts\":%s,\"args\":{",
+                   verb, s->operation, s->forest, verb, PROCESS, FIRST_THREAD + ctx->rank,
+                   microseconds(on_time_line(t, mark->begin)).text);
+  n += print_channel(s, out + n, room - (size_t)n);
+  return n + snprintf(out + n, room - (size_t)n, ",\"start\":%lld,\"first\":%d,\"count\":%d}}",
+                      (long long)mark->start, mark->first, mark->count);
 }
 
 static int print_span(const grove_context *ctx, const grove_span *span, char *out, size_t room)
@@ -131,13 +159,18 @@ static int print_span(const grove_context *ctx, const grove_span *span, char *ou
   const char *verb = verbs[span->kind];
   char name[2048];
   int64_t begin = on_time_line(t, span->begin), end = on_time_line(t, span->end);
+  if (span->kind >= GROVE_MARK_READY) return print_mark(ctx, span, out, room);
   escape(s->forest, name);
-  int n = snprintf(out, room,
-                   ",\n{\"name\":\"%s%s%s (%s)\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
-                   "\"ts\":%s,\"dur\":%s,\"args\":{\"forest\":\"%s\",\"forest_number\":%lld",
-                   verb, s->operation ? " " : "", s->operation ? s->operation : "", name, verb,
-                   PROCESS, FIRST_THREAD + ctx->rank, microseconds(begin).text,
-                   microseconds(end - begin).text, name, (long long)s->serial);
+  int n =
+    snprintf(out, room,
+             ",\n{\"name\":\"%s%s%s (%s)\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
+             "\"ts\":%s,\"dur\":%s,\"args\":{",
+             verb, s->operation ? " " : "", s->operation ? s->operation : "", name, verb, PROCESS,
+             FIRST_THREAD + ctx->rank, microseconds(begin).text, microseconds(end - begin).text);
+  n += s->is_channel
+         ? print_channel(s, out + n, room - (size_t)n)
+         : snprintf(out + n, room - (size_t)n, "\"forest\":\"%s\",\"forest_number\":%lld", name,
+                    (long long)s->serial);
   n += print_arguments(s, span, out + n, room - (size_t)n);
   return n + snprintf(out + n, room - (size_t)n, "}}");
 }

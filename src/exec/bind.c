@@ -1,5 +1,5 @@
-/* An operation gets fields, memory, requests and arrays. A letter can travel straight from the
- * array or into it, packed piece by piece into a ring of shared memory, or packed as a whole.
+/* An operation gets memory, requests and arrays. A letter can travel straight from the array or
+ * into it, packed piece by piece into a ring of shared memory, or packed as a whole.
  */
 #include "exec/transfer.h"
 
@@ -8,137 +8,6 @@
 
 /* Letters start on cache lines of their own; a user's operation sees aligned units. */
 enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
-
-/* ---- fields ---- */
-
-/* Memory for units as in a letter. */
-static grove_status make_units(int64_t units, int64_t bytes, void **out)
-{
-  grove_status status = GROVE_OK;
-  *out = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(units * bytes + 1, ALIGNMENT));
-  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld values on their way", (long long)units);
-fail:
-  return status;
-}
-
-/* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
- * the roots, between letters. */
-static grove_status make_fetching_field(const grove_request *r, const grove_unit *unit,
-                                        const grove_combine *combine, grove_field *f)
-{
-  grove_status status = GROVE_OK;
-  grove_unit packed = grove_unit_packed(unit), borrowed = *unit;
-  grove_combine replace;
-  borrowed.owned = 0;
-  GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
-  GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
-  GROVE_TRY(grove_mover_create(&borrowed, combine, &f->fetcher));
-  GROVE_TRY(make_units(r->forest->roots.slots.count, unit->bytes, &f->edges));
-  GROVE_TRY(grove_mover_create(unit, &replace, &f->mover));
-fail:
-  return status;
-}
-
-grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key)
-{
-  grove_status status = GROVE_OK;
-  grove_field f = {.request = *r};
-  grove_unit unit = {0};
-  grove_combine combine;
-  for (int a = 0; a < GROVE_ARRAYS; a++) f.spaces[a] = grove_space_of(r->forest->ctx, r->arrays[a]);
-  GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
-  GROVE_TRY(grove_combine_create(r->op, &unit, &combine));
-  *key = grove_wiring_key_of(r, &unit, &combine);
-  if (r->operation == GROVE_FETCH)
-    GROVE_TRY(make_fetching_field(r, &unit, &combine, &f));
-  else
-    GROVE_TRY(grove_mover_create(&unit, &combine, &f.mover));
-  f.request.unit = f.mover.unit.type; /* the user's own may go */
-  *out = f;
-  return GROVE_OK;
-fail:
-  grove_unit_free(&unit);
-  grove_mover_free(&f.fetcher);
-  grove_mover_free(&f.packed);
-  free(f.edges);
-  return status;
-}
-
-/* What the plan needs beside the user's arrays: edges that wait for each other, and a hub. */
-static grove_status equip(const grove_lane *lane, grove_field *f)
-{
-  grove_status status = GROVE_OK;
-  const grove_unit *unit = &f->mover.unit;
-  grove_unit packed = grove_unit_packed(unit);
-  grove_combine replace;
-  int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0;
-  if (!lane->plans->route->relays) return GROVE_OK;
-  if (!f->packed.copy) {
-    GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
-    GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
-  }
-  if (lane->key.operation == GROVE_REDUCE && lane->key.merges) {
-    packed = unit->dense ? *unit : packed;
-    packed.owned = 0;
-    packed.kind = unit->kind;
-    packed.elements = unit->elements;
-    packed.element_bytes = unit->element_bytes;
-    GROVE_TRY(grove_mover_create(&packed, &f->mover.combine, &f->merger));
-  }
-  if (edges > 0) GROVE_TRY(make_units(edges, unit->bytes, &f->edges));
-fail:
-  return status;
-}
-
-/* A hub in memory that the node shares, or of the operation's own. */
-static grove_status make_hubs(grove_transfer *op)
-{
-  grove_status status = GROVE_OK;
-  const grove_wiring *wiring = op->wiring;
-  for (int k = 0; k < op->nfields; k++) {
-    grove_field *f = &op->fields[k];
-    int64_t units = wiring->lanes[k].plan->hub;
-    if (units == 0) continue;
-    if (wiring->uses_hubs) {
-      f->hub = wiring->shm->areas ? wiring->shm->areas[k] : NULL;
-    } else {
-      GROVE_TRY(make_units(units, f->mover.unit.bytes, &f->hub_memory));
-      f->hub = f->hub_memory;
-    }
-  }
-fail:
-  return status;
-}
-
-void grove_fields_free(int n, grove_field *fields)
-{
-  for (int k = 0; fields && k < n; k++) {
-    grove_mover_free(&fields[k].fetcher); /* borrows from */
-    grove_mover_free(&fields[k].merger);  /* so does this */
-    free(fields[k].hub_memory);
-    grove_mover_free(&fields[k].packed);
-    grove_mover_free(&fields[k].mover);
-    free(fields[k].edges);
-    free(fields[k].roots);
-    free(fields[k].leaves);
-  }
-  free(fields);
-}
-
-void grove_transfer_hold_forests(grove_transfer *op)
-{
-  for (int k = 0; k < op->nfields; k++) grove_forest_hold(op->fields[k].request.forest);
-}
-
-void grove_transfer_release_forests(grove_transfer *op)
-{
-  int n = op->nfields; /* with its only forest an operation of a pool may go */
-  for (int k = 0; k < n; k++) {
-    grove_forest *forest = op->fields[k].request.forest;
-    op->fields[k].request.forest = NULL;
-    grove_forest_release(forest);
-  }
-}
 
 /* ---- which letters need memory ---- */
 
@@ -153,14 +22,6 @@ static int is_direct(const grove_transfer *op, const grove_letter *letter, int r
   if (!receives || !grove_array_is_users(p->array)) return 1;
   return op->wiring->lanes[p->field].key.operation != GROVE_REDUCE &&
          m->combine.way == GROVE_COMBINE_REPLACE;
-}
-
-/* Edges of a fetch: what comes for them meets their roots on the way. */
-static int is_for_edges(const grove_transfer *op, const grove_letter *letter)
-{
-  const grove_section *p = letter->sections;
-  return letter->nsections == 1 && p->array == GROVE_ARRAY_EDGE &&
-         !op->wiring->lanes[p->field].whole;
 }
 
 /* Is anything of it in memory that the carrier does not reach, or that packs when it likes? */
@@ -191,7 +52,8 @@ static whereabouts place_of(const grove_transfer *op, const grove_wired_stage *w
   int receives = i < w->nreceives, hub = kind->fast && w->way[i] != GROVE_SHM_COPIED;
   if (is_apart(op, letter, kind)) return PACKED;
   if (hub) return IN_PIECES;
-  if (is_direct(op, letter, receives) && !(kind->fast && receives && is_for_edges(op, letter)) &&
+  int meets = kind->fast && receives && grove_letter_is_for_edges(op, letter);
+  if (is_direct(op, letter, receives) && !meets &&
       (kind->writes_arrays || !grove_array_is_users(letter->sections->array)))
     return IN_ARRAY;
   return !kind->fast || op->wiring->staged ? PACKED : IN_PIECES;
@@ -299,8 +161,7 @@ static grove_status make_hauls(grove_transfer *op, grove_bound_stage *bound)
   grove_bound_letter *letters = NULL;
   int nflows = 0, nletters = 0;
   for (int c = 0; c < wiring->ncarriers; c++)
-    *(wiring->carriers[c]->fast ? &nflows : &nletters) +=
-      w->hauls[c].nreceives + w->hauls[c].nsends;
+    *(wiring->carriers[c]->fast ? &nflows : &nletters) += grove_haul_size(&w->hauls[c]);
   GROVE_NEW_ALL(GROVE_WISH(bound->hauls, wiring->ncarriers), GROVE_WISH(bound->flows, nflows),
                 GROVE_WISH(letters, nletters),
                 GROVE_WISH(bound->marks, (w->nletters + 2) * op->nspaces));
@@ -316,7 +177,7 @@ static grove_status make_hauls(grove_transfer *op, grove_bound_stage *bound)
       bound->flows_end = bound->sends + haul->wired->nsends;
     } else {
       haul->letters = letters;
-      letters += haul->wired->nreceives + haul->wired->nsends;
+      letters += grove_haul_size(haul->wired);
     }
   }
 fail:
@@ -375,9 +236,9 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
   op->base.kind = kind;
   op->nfields = n;
   op->fields = *fields;
-  for (int k = 0; k < n; k++) GROVE_TRY(equip(&wiring->lanes[k], &op->fields[k]));
+  for (int k = 0; k < n; k++) GROVE_TRY(grove_field_equip(&wiring->lanes[k], &op->fields[k]));
   GROVE_TRY(list_spaces(op));
-  GROVE_TRY(make_hubs(op));
+  GROVE_TRY(grove_transfer_make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_letters(op));
   GROVE_TRY(make_keep(op));
@@ -392,92 +253,7 @@ fail:
   return status;
 }
 
-/* ---- requests and rings ---- */
-
-/* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
- * the same ranks, in the same order. */
-static void pair_replies(grove_transfer *op, int s)
-{
-  grove_bound_stage *there = &op->stages[s], *back = there + 1;
-  grove_flow *answer = back->sends;
-  if (op->nspaces > 0) return; /* the roots may have to be waited for */
-  for (grove_flow *flow = there->flows; flow < there->sends; flow++) {
-    const grove_letter *letter = &there->wired->letters[flow->letter];
-    while (answer < back->flows_end && back->wired->letters[answer->letter].peer < letter->peer)
-      answer++;
-    if (answer == back->flows_end) return;
-    const grove_letter *reply = &back->wired->letters[answer->letter];
-    if (reply->peer == letter->peer && is_for_edges(op, letter) && is_for_edges(op, reply) &&
-        reply->sections->bytes == letter->sections->bytes && !op->wiring->staged)
-      flow->reply = answer;
-  }
-}
-
-/* What the other end of a letter through its hub is, for each section. */
-static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
-{
-  grove_status status = GROVE_OK;
-  const grove_index none = {0};
-  if (flow->distant->nsections == 0) return GROVE_OK; /* the hub is here */
-  GROVE_CHECK(flow->distant->nsections == letter->nsections, GROVE_ERR_STATE,
-              "rank %d has %d sections of a message, and this rank %d", letter->peer,
-              flow->distant->nsections, letter->nsections);
-  GROVE_NEW(flow->remotes, letter->nsections);
-  for (int k = 0; k < letter->nsections; k++) {
-    const grove_shm_remote *r = &flow->distant->sections[k];
-    const grove_section *p = &letter->sections[k];
-    GROVE_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
-                "rank %d has %lld units of a message, and this rank %lld", letter->peer,
-                (long long)r->slots.count, (long long)p->shape.units);
-    flow->remotes[k].memory = r->memory;
-    GROVE_TRY(grove_shape_create(&r->slots, &none, p->unit_bytes, &flow->remotes[k].shape));
-  }
-fail:
-  return status;
-}
-
-/* Its end of the rings. */
-static grove_status join_ring(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
-                              int *reader, int *writer)
-{
-  grove_status status = GROVE_OK;
-  const grove_shm *shm = op->wiring->shm;
-  const grove_wired_stage *w = s->wired;
-  const grove_letter *letter = &w->letters[flow->letter];
-  int receives = flow < s->sends;
-  flow->bytes = letter->bytes;
-  flow->way = w->way[flow->letter];
-  flow->bound.single = flow->bound.direct && flow->bound.inputs == 0 && flow->bytes > 0 &&
-                       flow->bytes <= op->wiring->piece && !is_for_edges(op, letter);
-  flow->distant = receives ? &shm->pulls[*reader] : &shm->pushes[*writer];
-  if (receives)
-    flow->reader = &shm->readers[(*reader)++];
-  else
-    flow->writer = &shm->writers[(*writer)++];
-  if (flow->way != GROVE_SHM_COPIED) GROVE_TRY(find_remotes(letter, flow));
-fail:
-  return status;
-}
-
-/* In the order in which the wiring has them. */
-static grove_status join_rings(grove_transfer *op)
-{
-  grove_status status = GROVE_OK;
-  int reader = 0, writer = 0;
-  for (int s = 0; s < op->nstages; s++) {
-    grove_bound_stage *bound = &op->stages[s];
-    for (int c = 0; c < bound->nhauls; c++) {
-      const grove_haul *haul = bound->hauls[c].wired;
-      for (int k = 0; !bound->hauls[c].letters && k < haul->nreceives + haul->nsends; k++) {
-        bound->flows[k].letter = haul->letters[k];
-        GROVE_TRY(join_ring(op, bound, &bound->flows[k], &reader, &writer));
-      }
-    }
-  }
-  for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
-fail:
-  return status;
-}
+/* ---- requests ---- */
 
 static void free_stages(grove_transfer *op);
 
@@ -490,7 +266,7 @@ grove_status grove_transfer_connect(grove_transfer *op, int rewired)
     free_stages(op);
     GROVE_TRY(make_stages(op));
     GROVE_TRY(make_letters(op));
-    GROVE_TRY(make_hubs(op));
+    GROVE_TRY(grove_transfer_make_hubs(op));
   }
   for (int s = 0; s < op->nstages; s++)
     for (int c = 0; c < op->stages[s].nhauls; c++) {
@@ -499,7 +275,7 @@ grove_status grove_transfer_connect(grove_transfer *op, int rewired)
       GROVE_TRY(grove_carrier_create(haul->wired->carriage, &haul->carrier));
       op->stages[s].ncarriers++;
     }
-  GROVE_TRY(join_rings(op));
+  GROVE_TRY(grove_transfer_join_rings(op));
 fail:
   return status;
 }
@@ -526,7 +302,7 @@ static grove_status bind_haul(const grove_transfer *op, const grove_bound_stage 
                               grove_bound_haul *haul)
 {
   grove_status status = GROVE_OK;
-  for (int j = 0; haul->carrier && j < haul->wired->nreceives + haul->wired->nsends; j++) {
+  for (int j = 0; haul->carrier && j < grove_haul_size(haul->wired); j++) {
     grove_bound_letter *letter = &haul->letters[j];
     if (letter->direct)
       letter->memory = place_in_array(op, &s->wired->letters[haul->wired->letters[j]]);
@@ -562,7 +338,7 @@ static void free_flow(const grove_bound_stage *s, grove_flow *flow)
 static void free_haul(grove_bound_haul *haul)
 {
   grove_carrier_free(&haul->carrier);
-  for (int j = 0; haul->letters && j < haul->wired->nreceives + haul->wired->nsends; j++)
+  for (int j = 0; haul->letters && j < grove_haul_size(haul->wired); j++)
     if (haul->letters[j].saved) free(haul->letters[j].memory);
 }
 

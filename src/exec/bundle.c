@@ -20,6 +20,9 @@ static grove_status check_member(const grove_op *op, int k, const grove_op *firs
     op->ctx == first->ctx || op->kind->count(op) == 0, GROVE_ERR_ARG,
     "rank %d: grove_op_bundle: operation %d, a %s, is of another context than operation 0",
     op->ctx->rank, k, grove_op_label(op));
+  GROVE_CHECK(op->kind->count(op) >= 0, GROVE_ERR_UNSUPPORTED,
+              "rank %d: grove_op_bundle: operation %d, a %s, cannot be bundled", op->ctx->rank, k,
+              grove_op_label(op));
   GROVE_CHECK(!grove_op_is_begun(op), GROVE_ERR_STATE,
               "rank %d: grove_op_bundle: operation %d, a %s, was begun; only persistent operations "
               "can be bundled",
@@ -88,7 +91,7 @@ fail:
 static grove_op *first_member(int n, grove_op *const *ops)
 {
   for (int k = 0; k < n; k++)
-    if (ops[k] && ops[k]->kind->count(ops[k]) > 0) return ops[k];
+    if (ops[k] && ops[k]->kind->count(ops[k]) != 0) return ops[k];
   return NULL;
 }
 

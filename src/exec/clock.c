@@ -4,8 +4,8 @@
  * from the call of start to the return of that wait or test. They are summed up for the option
  * `log`, and noted one by one for `trace`.
  *
- * Only wirings with an account come here: without the options that ask for one, nothing but the
- * flag is looked at.
+ * Only wirings and channels with an account come here: without the options that ask for one,
+ * nothing but the flag is looked at.
  */
 #include "exec/transfer.h"
 
@@ -79,21 +79,31 @@ fail:
 
 /* ---- starts and ends ---- */
 
-static void count_start(const grove_transfer *op, double seconds)
+static grove_tally *tally_of(const grove_context *ctx, const grove_account *account)
+{
+  return (account->own ? ctx->own_tallies : ctx->tallies) + account->tally;
+}
+
+static void count_sent(const grove_transfer *op)
 {
   const grove_wiring *wiring = op->wiring;
-  grove_tally *t = &op->base.ctx->tallies[wiring->account.tally];
-  t->starts++;
-  t->start_seconds += seconds;
+  grove_tally *t = tally_of(op->base.ctx, &wiring->account);
   t->on_node_messages += wiring->sent.on_node_messages;
   t->off_node_messages += wiring->sent.off_node_messages;
   t->on_node_bytes += wiring->sent.on_node_bytes;
   t->off_node_bytes += wiring->sent.off_node_bytes;
 }
 
+static void count_start(const grove_op *op, double seconds)
+{
+  grove_tally *t = tally_of(op->ctx, op->timing.account);
+  t->starts++;
+  t->start_seconds += seconds;
+}
+
 static void count_end(const grove_op *op, double between)
 {
-  grove_tally *t = &op->ctx->tallies[op->timing.account->tally];
+  grove_tally *t = tally_of(op->ctx, op->timing.account);
   t->ends++;
   t->between_seconds += between;
   t->wait_seconds += op->timing.inside;
@@ -111,14 +121,19 @@ static void trace_span(const grove_op *op, grove_span_kind kind, double begin, d
   grove_trace_note(op->ctx->trace, &span);
 }
 
+void grove_op_note_start(grove_op *op, const grove_account *account, int64_t start)
+{
+  double now = grove_clock();
+  op->timing = (grove_stopwatch){.open = 1, .account = account, .start = start, .returned = now};
+  if (account->counted) count_start(op, now - op->since);
+  if (account->traced) trace_span(op, GROVE_SPAN_START, op->since, now, 0);
+}
+
 void grove_transfer_note_start(grove_transfer *op)
 {
   const grove_account *account = &op->wiring->account;
-  double now = grove_clock();
-  op->base.timing =
-    (grove_stopwatch){.open = 1, .account = account, .start = op->sequence, .returned = now};
-  if (account->counted) count_start(op, now - op->base.since);
-  if (account->traced) trace_span(&op->base, GROVE_SPAN_START, op->base.since, now, 0);
+  grove_op_note_start(&op->base, account, op->sequence);
+  if (account->counted) count_sent(op);
 }
 
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete)

@@ -278,6 +278,7 @@ static const grove_op_kind kind = {
   .ready = grove_op_no_ready,
   .arrived = grove_op_no_arrived,
   .arrivals = grove_op_no_arrivals,
+  .part_times = grove_op_no_part_times,
 };
 
 /* ---- making one ---- */

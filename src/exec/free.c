@@ -151,8 +151,7 @@ static void await_all(grove_bound_stage *s)
   for (grove_flow *flow = s->sends; flow < s->flows_end; flow++)
     flow->bound.state = GROVE_LETTER_WAITS;
   for (int c = 0; c < s->nhauls; c++)
-    for (int j = 0;
-         s->hauls[c].carrier && j < s->hauls[c].wired->nreceives + s->hauls[c].wired->nsends; j++)
+    for (int j = 0; s->hauls[c].carrier && j < grove_haul_size(s->hauls[c].wired); j++)
       s->hauls[c].letters[j].state = GROVE_LETTER_WAITS;
   s->own.state = GROVE_LETTER_WAITS;
 }
@@ -167,8 +166,7 @@ static grove_status save_stage(grove_transfer *op, int k)
   for (grove_flow *flow = s->sends; flow < s->flows_end; flow++) GROVE_TRY(save_flow(op, s, flow));
   for (int c = 0; c < s->nhauls; c++) {
     grove_bound_haul *haul = &s->hauls[c];
-    for (int j = haul->wired->nreceives;
-         haul->carrier && j < haul->wired->nreceives + haul->wired->nsends; j++)
+    for (int j = haul->wired->nreceives; haul->carrier && j < grove_haul_size(haul->wired); j++)
       GROVE_TRY(save_message(op, s, haul, j));
   }
   if (s->own.state != GROVE_LETTER_DONE) GROVE_TRY(grove_transfer_save_keeps(op, k));

@@ -53,12 +53,6 @@ static const grove_mover *packer(const grove_field *f, const grove_section *p)
   return merges ? &f->merger : grove_field_mover(f, p->array);
 }
 
-/* Do edges meet their roots as they come? */
-static int meets(const grove_transfer *op, const grove_section *p)
-{
-  return p->array == GROVE_ARRAY_EDGE && !op->wiring->lanes[p->field].whole;
-}
-
 grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                int64_t bytes, void *data)
 {
@@ -99,7 +93,7 @@ static grove_status unpack_section(const grove_transfer *op, const grove_section
 {
   const grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[p->array];
-  if (!meets(op, p))
+  if (!grove_section_meets(op, p))
     return space->kind->unpack(grove_field_mover(f, p->array), &p->shape, data,
                                grove_field_array(f, p->array), w->begin, w->units, space->device);
   char *edges = edges_of(op, p, w);
@@ -176,7 +170,7 @@ static grove_status take_edges(const grove_transfer *op, const grove_letter *let
 {
   const grove_section *p = letter->sections;
   window w = window_of(p, 0, letter->data);
-  return meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
+  return grove_section_meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
 
 static grove_status unpack_whole(const grove_transfer *op, const grove_letter *letter,
@@ -293,6 +287,7 @@ grove_status grove_transfer_meet(grove_transfer *op, int s)
     const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
     void *roots = f->request.arrays[GROVE_ARRAY_ROOT];
     if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;
+    if (lane->fetched.units == 0) continue; /* its array may be gone */
     if (lane->key.operation == GROVE_FETCH)
       GROVE_TRY(space->kind->fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
                                    f->edges, space->device));

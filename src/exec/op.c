@@ -78,3 +78,10 @@ grove_status grove_op_no_arrivals(grove_op *op, int64_t *first, int64_t *count)
   (void)first, (void)count;
   return refuse_parts(op, "grove_arrivals");
 }
+
+grove_status grove_op_no_part_times(grove_op *op, int64_t first, int64_t count,
+                                    grove_part_time *out)
+{
+  (void)first, (void)count, (void)out;
+  return refuse_parts(op, "grove_op_part_times");
+}

@@ -5,6 +5,7 @@
  *     one shot    the same, made by _begin: belongs to a pool   exec/pool.c
  *     bundle      several as one                                exec/bundle.c
  *     contest     two transfers, of which the faster stays      exec/contest.c
+ *     psend, precv  the ends of a channel                       partitioned/channel.c
  *
  * The folder, from the calls to what moves:
  *
@@ -18,8 +19,10 @@
  *     wiring.c    what ranks agree on                 detach.c  a fetch goes on without arrays
  *     wire.c      what goes with which carrier        check.c   the option `check`
  *     feeds.c     what waits for what                 clock.c   what it took, for log and trace
- *     bind.c      arrays and memory                   kind.c    what a transfer tells of itself
- *     op.c        what all kinds have                 apart.c   arrays in other memories
+ *     field.c     units, and memory on their way      kind.c    what a transfer tells of itself
+ *     bind.c      memory, requests, arrays            apart.c   arrays in other memories
+ *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
+ *     parts.c     the public calls about parts
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -68,13 +71,15 @@ typedef struct grove_op_kind {
   const char *(*label)(const grove_op *op);
   grove_report (*report)(const grove_op *op);
   grove_status (*free)(grove_op *op); /* in any state */
-  /* What it asks for, as a member of a bundle: how many requests, and request k. */
+  /* What it asks for, as a member of a bundle: how many requests (-1: it cannot be one), and
+   * request k. */
   int (*count)(const grove_op *op);
   grove_request (*request)(const grove_op *op, int k);
   /* By parts. */
   grove_status (*ready)(grove_op *op, int64_t first, int64_t count);
   grove_status (*arrived)(grove_op *op, int64_t first, int64_t count, int *flag);
   grove_status (*arrivals)(grove_op *op, int64_t *first, int64_t *count);
+  grove_status (*part_times)(grove_op *op, int64_t first, int64_t count, grove_part_time *out);
 } grove_op_kind;
 
 struct grove_op {
@@ -147,6 +152,8 @@ grove_status grove_op_check_idle(const grove_op *op, const char *call);
 grove_status grove_op_no_ready(grove_op *op, int64_t first, int64_t count);
 grove_status grove_op_no_arrived(grove_op *op, int64_t first, int64_t count, int *flag);
 grove_status grove_op_no_arrivals(grove_op *op, int64_t *first, int64_t *count);
+grove_status grove_op_no_part_times(grove_op *op, int64_t first, int64_t count,
+                                    grove_part_time *out);
 
 /* ---- making them ---- */
 
@@ -168,6 +175,8 @@ static inline double grove_op_clock(const grove_op *op)
 {
   return op->timing.open ? grove_clock() : 0;
 }
+/* At the end of a start that is kept an account of; it began at op->since. */
+void grove_op_note_start(grove_op *op, const grove_account *account, int64_t start);
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
 
 #ifdef __cplusplus

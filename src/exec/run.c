@@ -118,7 +118,7 @@ static grove_status leave(grove_transfer *op, grove_bound_stage *s, grove_bound_
   grove_status status = GROVE_OK;
   const grove_haul *w = haul->wired;
   int64_t *turns = w->carriage->turns;
-  for (int j = w->nreceives; j < w->nreceives + w->nsends && haul->to_leave > 1; j++) {
+  for (int j = w->nreceives; j < grove_haul_size(w) && haul->to_leave > 1; j++) {
     grove_bound_letter *letter = &haul->letters[j];
     if (letter->missing > 0 || turns[j] != op->sequence) continue;
     GROVE_TRY(grove_letter_advance_pack(op, s, w->letters[j]));
@@ -140,7 +140,7 @@ static void give_up_rest(grove_transfer *op, grove_bound_stage *s)
 {
   for (int c = 0; c < s->nhauls; c++) {
     const grove_haul *w = s->hauls[c].wired;
-    for (int j = w->nreceives; s->hauls[c].carrier && j < w->nreceives + w->nsends; j++)
+    for (int j = w->nreceives; s->hauls[c].carrier && j < grove_haul_size(w); j++)
       if (w->carriage->turns[j] == op->sequence) w->carriage->turns[j]++;
     s->hauls[c].to_leave = 0;
   }
@@ -264,7 +264,7 @@ __attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, gr
   for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
     const grove_haul *w = haul->wired;
     if (!haul->carrier) continue;
-    for (int j = 0; j < w->nreceives + w->nsends; j++) haul->letters[j].state = GROVE_LETTER_WAITS;
+    for (int j = 0; j < grove_haul_size(w); j++) haul->letters[j].state = GROVE_LETTER_WAITS;
     haul->to_leave = w->nsends + 1;
     for (int j = 0; j < w->nreceives; j++) {
       int unwanted = grove_op_is_freed(&op->base) && grove_letter_is_in_array(s, w->letters[j]);

@@ -98,13 +98,25 @@ void grove_transfer_destroy(grove_transfer *op);
  * pool. */
 void grove_transfer_dispose(grove_transfer *op);
 
+/* ---- its fields (field.c) ---- */
+
 /* A field for the request. This rank's failure. */
 grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key);
 void grove_fields_free(int n, grove_field *fields);
 
+/* What the plan needs beside the user's arrays: edges that wait for each other, movers of a hub. */
+grove_status grove_field_equip(const grove_lane *lane, grove_field *f);
+/* The hubs: in memory that the node shares, or of the operation's own. */
+grove_status grove_transfer_make_hubs(grove_transfer *op);
+
 /* Takes hold of the forests, and lets go of them. */
 void grove_transfer_hold_forests(grove_transfer *op);
 void grove_transfer_release_forests(grove_transfer *op);
+
+/* ---- its rings (rings.c) ---- */
+
+/* Its ends of the wiring's rings. This rank's failure. */
+grove_status grove_transfer_join_rings(grove_transfer *op);
 
 static inline grove_bound_letter *grove_bound_letter_of(const grove_bound_stage *s, int i)
 {
@@ -118,6 +130,18 @@ static inline int grove_letter_is_in_array(const grove_bound_stage *s, int i)
 {
   return grove_bound_letter_of(s, i)->direct &&
          grove_array_is_users(s->wired->letters[i].sections->array);
+}
+
+/* Edges that meet their roots as they come. */
+static inline int grove_section_meets(const grove_transfer *op, const grove_section *p)
+{
+  return p->array == GROVE_ARRAY_EDGE && !op->wiring->lanes[p->field].whole;
+}
+
+/* All of it is for such edges, of a fetch. */
+static inline int grove_letter_is_for_edges(const grove_transfer *op, const grove_letter *letter)
+{
+  return letter->nsections == 1 && grove_section_meets(op, letter->sections);
 }
 
 /* The memory and the mover that the name of an array means. */
@@ -181,7 +205,7 @@ grove_request grove_transfer_request(const grove_op *op, int k);
   .advance = grove_transfer_advance, .missing = grove_transfer_missing,                            \
   .report = grove_transfer_report, .count = grove_transfer_count,                                  \
   .request = grove_transfer_request, .ready = grove_op_no_ready, .arrived = grove_op_no_arrived,   \
-  .arrivals = grove_op_no_arrivals
+  .arrivals = grove_op_no_arrivals, .part_times = grove_op_no_part_times
 
 /* ---- of a pool (pool.c) ---- */
 

@@ -181,6 +181,7 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
   grove_report all = op->kind->report(op);
   grove_context_leave(op->ctx);
   all.struct_size = report->struct_size;
+  if (!all.aggregator) all.aggregator = "none";
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);
 fail:

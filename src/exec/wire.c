@@ -316,12 +316,12 @@ static void number(grove_wiring *wiring, int s)
       w->lands |= w->letters[i].forwards;
     }
     if (!shares) (*(receives ? &haul->nreceives : &haul->nsends))++;
-    w->links[i] = (grove_link){c, haul->nreceives + haul->nsends - 1};
+    w->links[i] = (grove_link){c, grove_haul_size(haul) - 1};
   }
   int *numbers = w->numbers;
   for (int c = 0; c < wiring->ncarriers; c++) {
     w->hauls[c].letters = numbers;
-    numbers += w->hauls[c].nreceives + w->hauls[c].nsends;
+    numbers += grove_haul_size(&w->hauls[c]);
   }
   for (int i = w->nletters - 1; i >= 0; i--)
     w->hauls[w->links[i].carrier].letters[w->links[i].number] = i;
@@ -497,7 +497,7 @@ static grove_status make_carriage(grove_wiring *wiring, int s, const grove_carri
   grove_status status = GROVE_OK;
   grove_context *ctx = wiring->ctx;
   const grove_letter *letters = wiring->stages[s].letters;
-  int answers = 2 * wiring->nstages <= GROVE_STAGES_MOST, n = haul->nreceives + haul->nsends;
+  int answers = 2 * wiring->nstages <= GROVE_STAGES_MOST, n = grove_haul_size(haul);
   grove_carried *messages = grove_room((size_t)n, sizeof *messages);
   for (int k = 0; messages && k < n; k++)
     messages[k] = (grove_carried){letters[haul->letters[k]].peer, letters[haul->letters[k]].bytes};
@@ -524,7 +524,7 @@ grove_status grove_wiring_carry(grove_wiring *wiring)
     for (int c = 0; c < wiring->ncarriers; c++) {
       const grove_carrier_kind *kind = wiring->carriers[c];
       grove_haul *haul = &wiring->stages[s].hauls[c];
-      if (!kind->fast && (haul->nreceives + haul->nsends > 0 || kind->collective))
+      if (!kind->fast && (grove_haul_size(haul) > 0 || kind->collective))
         GROVE_TRY(make_carriage(wiring, s, kind, haul));
     }
 fail:

@@ -36,6 +36,11 @@ typedef struct grove_haul {
   grove_carriage *carriage; /* NULL: rings, or nothing to carry, not even between others */
 } grove_haul;
 
+static inline int grove_haul_size(const grove_haul *haul)
+{
+  return haul->nreceives + haul->nsends;
+}
+
 /* What a receive, the self edges of a stage, or the edges of a lane that met their roots bring is
  * an input of this: letter `letter` of a stage, or, behind the last, its self edges. */
 typedef struct grove_feed {

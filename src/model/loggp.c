@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-const char *const grove_delay_form_names[GROVE_DELAY_FORMS] = {"hidden", "drained"};
+const char *const grove_delay_form_names[GROVE_DELAY_FORMS] = {"hidden", "drained", "covered"};
 
 static double told(double seconds)
 {
@@ -21,8 +21,7 @@ static double tail(const grove_loggp *p, double bytes)
   return p->G * fmax(bytes - 1, 0);
 }
 
-/* How far apart messages are that follow each other. */
-static double spacing(const grove_loggp *p)
+double grove_loggp_spacing(const grove_loggp *p)
 {
   return fmax(told(p->g), fmax(told(p->o_s), told(p->o_r)));
 }
@@ -35,43 +34,91 @@ double grove_loggp_message(const grove_loggp *p, double bytes)
 double grove_loggp_messages(const grove_loggp *p, double n, double bytes)
 {
   if (n < 1) return 0;
-  return fixed(p) + n * tail(p, bytes) + (n - 1) * spacing(p);
+  return fixed(p) + n * tail(p, bytes) + (n - 1) * grove_loggp_spacing(p);
 }
 
 double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double bytes, double n,
                          double delay)
 {
   double part = tail(p, bytes / n);
-  if (form == GROVE_HIDDEN) return delay + fixed(p) + (n - 1) * spacing(p) + part;
+  double messages = fixed(p) + (n - 1) * grove_loggp_spacing(p) + part;
+  if (form == GROVE_HIDDEN) return delay + messages;
+  if (form == GROVE_COVERED) return fmax((n - 1) * part, delay) + messages;
   double early = (n - 1) * (part + fmax(told(p->g), told(p->o_s)));
   return fmax(early, delay) + fixed(p) + part + (n - 1) * told(p->o_r);
 }
 
-grove_status grove_loggp_choose(const grove_machine *m, grove_delay_form form, int64_t bytes,
-                                int64_t most, double delay, grove_part_choice *choices,
-                                int *nchoices, int *best)
+/* As the profile has it, or made of its postal parameters. */
+static grove_loggp row_of(const grove_machine *m, grove_locality where, int64_t bytes)
+{
+  if (!m) return (grove_loggp){.L = NAN, .o_s = NAN, .o_r = NAN, .g = NAN, .G = NAN};
+  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  if (row && !isnan(row->G)) return *row;
+  grove_postal postal = grove_machine_postal(m, GROVE_CPU, where, bytes);
+  double G = isnan(postal.alpha) ? (double)NAN : postal.beta;
+  return (grove_loggp){.L = postal.alpha, .o_s = NAN, .o_r = NAN, .g = postal.alpha, .G = G};
+}
+
+grove_loggp grove_loggp_row(const grove_machine *m, grove_locality where, int64_t bytes)
+{
+  grove_loggp row = row_of(m, where, bytes);
+  if (where == GROVE_OFF_NODE || !isnan(row.G)) return row;
+  return row_of(m, where == GROVE_ON_NODE ? GROVE_ON_SOCKET : GROVE_ON_NODE, bytes);
+}
+
+/* Parts of the largest of n messages. */
+static int64_t largest(int64_t parts, int64_t n)
+{
+  return (parts + n - 1) / n;
+}
+
+grove_part_choice grove_loggp_price(const grove_machine *m, const grove_part_cut *cut, int64_t n)
+{
+  double bytes =
+    cut->parts > 0 ? (double)largest(cut->parts, n) * ((double)cut->bytes / (double)cut->parts) : 0;
+  grove_loggp row = grove_loggp_row(m, cut->where, (int64_t)bytes);
+  return (grove_part_choice){
+    .messages = n,
+    .bytes = bytes,
+    .seconds = grove_loggp_parts(&row, cut->form, bytes * (double)n, (double)n, cut->delay),
+    .row = row,
+  };
+}
+
+grove_part_choice grove_loggp_best(const grove_machine *m, const grove_part_cut *cut)
+{
+  grove_part_choice best = grove_loggp_price(m, cut, 1);
+  for (int64_t n = 1; largest(cut->parts, n) > 1;) {
+    n = largest(cut->parts, largest(cut->parts, n) - 1); /* the least with a smaller largest one */
+    if (n > cut->most) break;
+    grove_part_choice next = grove_loggp_price(m, cut, n);
+    if (next.seconds < best.seconds) best = next;
+  }
+  return best;
+}
+
+grove_status grove_loggp_choose(const grove_machine *m, const grove_part_cut *cut,
+                                grove_part_choice *choices, int *nchoices, int *best)
 {
   grove_status status = GROVE_OK;
-  int n = 0, least = 0;
-  GROVE_CHECK(
-    bytes >= 0 && most >= 1 && delay >= 0, GROVE_ERR_ARG,
-    "%lld bytes in up to %lld parts, late by %g s: none may be negative, and 1 part is the "
-    "least",
-    (long long)bytes, (long long)most, delay);
-  for (int64_t parts = 1; parts <= most && n < GROVE_PART_CHOICES; parts *= 2, n++) {
-    const grove_loggp *row = grove_machine_loggp(m, GROVE_OFF_NODE, bytes / parts);
-    GROVE_CHECK(row && !isnan(row->G), GROVE_ERR_ARG,
-                "the profile %s has no LogGP parameters between nodes",
-                m->name ? m->name : "given");
-    choices[n] = (grove_part_choice){
-      .parts = parts,
-      .seconds = grove_loggp_parts(row, form, (double)bytes, (double)parts, delay),
-      .row = row,
-    };
-    if (choices[n].seconds < choices[least].seconds) least = n;
+  int n = 0;
+  GROVE_CHECK(cut->bytes >= 0 && cut->parts >= 1 && cut->parts <= INT32_MAX && cut->most >= 1 &&
+                cut->most <= cut->parts && cut->delay >= 0,
+              GROVE_ERR_ARG,
+              "%lld bytes in %lld parts and up to %lld messages, late by %g s: nothing may be "
+              "negative, there is 1 message at least, and no more than parts",
+              (long long)cut->bytes, (long long)cut->parts, (long long)cut->most, cut->delay);
+  const grove_part_choice fastest = grove_loggp_best(m, cut);
+  GROVE_CHECK(!isnan(fastest.seconds), GROVE_ERR_ARG,
+              "the profile %s has neither LogGP parameters nor alpha and beta %s", m->name,
+              grove_locality_names[cut->where]);
+  for (int64_t messages = 1; messages <= cut->most; messages *= 2) {
+    choices[n++] = grove_loggp_price(m, cut, messages);
+    if (fastest.messages > messages && fastest.messages < 2 * messages) choices[n++] = fastest;
   }
+  for (int i = 0; i < n; i++)
+    if (choices[i].messages == fastest.messages) *best = i;
   *nchoices = n;
-  *best = least;
 fail:
   return status;
 }

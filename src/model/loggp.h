@@ -8,21 +8,27 @@
  *
  * A buffer of k bytes filled by many threads, one of them late by D, is sent as n parts of k/n
  * bytes: few parts make the last one, that waited for the late thread, long; many cost a message
- * each. That paper gives no formula for this; two that were derived from it:
+ * each. That paper gives no formula for this. Two that were derived from it, and one of our own:
  *
  *     hidden   the early parts' bytes are hidden by the delay, their messages are not:
  *              T = D + o_s + (n - 1) max(g, o_s, o_r) + (k/n - 1) G + L + o_r
  *     drained  the late part also waits for the early ones to leave:
  *              T = max{ (n - 1) [(k/n - 1) G + max(g, o_s)], D } + o_s + (k/n - 1) G + L + n o_r
+ *     covered  as hidden, but a delay hides no more bytes than it lasts:
+ *              T = max{ (n - 1) (k/n - 1) G, D } + o_s + (n - 1) max(g, o_s, o_r) + (k/n - 1) G
+ *                  + L + o_r
+ *
+ * covered is hidden where D is long enough, and n messages back to back where D is 0: the one of
+ * the three in which the delay matters for the choice, and which is right without any. Channels
+ * are cut by it.
  *
  * The parameters are those of a message of k/n bytes, which is what travels. An empty message has
  * no byte behind its first: k - 1 is 0 for k = 0. L, o_s, o_r or g that a profile does not tell
  * (NaN) count as 0.
  *
- *     int best = 0;
- *     grove_part_choice choices[GROVE_PART_CHOICES];
- *     GROVE_TRY(grove_loggp_choose(m, GROVE_HIDDEN, 4 << 20, 32, 0.004, choices, &n, &best));
- *     parts = choices[best].parts;
+ *     grove_part_cut cut = {.where = GROVE_OFF_NODE, .form = GROVE_HIDDEN, .bytes = 4 << 20,
+ *                           .parts = 32, .most = 32, .delay = 0.004};
+ *     messages = grove_loggp_best(m, &cut).messages;
  */
 #ifndef GROVE_MODEL_LOGGP_H
 #define GROVE_MODEL_LOGGP_H
@@ -33,8 +39,22 @@
 extern "C" {
 #endif
 
-typedef enum grove_delay_form { GROVE_HIDDEN, GROVE_DRAINED, GROVE_DELAY_FORMS } grove_delay_form;
-extern const char *const grove_delay_form_names[GROVE_DELAY_FORMS]; /* "hidden", "drained" */
+typedef enum grove_delay_form {
+  GROVE_HIDDEN,
+  GROVE_DRAINED,
+  GROVE_COVERED,
+  GROVE_DELAY_FORMS
+} grove_delay_form;
+extern const char *const grove_delay_form_names[GROVE_DELAY_FORMS]; /* "hidden", ... */
+
+/* The parameters for messages of `bytes`. A profile that has no LogGP there may have the postal
+ * model, in which n messages take n (alpha + beta k): then L and g are alpha, G is beta, and the
+ * overheads are not told. Inside a node the nearest locality counts that the profile knows. G is
+ * NaN where it has nothing, or there is none (NULL). */
+grove_loggp grove_loggp_row(const grove_machine *m, grove_locality where, int64_t bytes);
+
+/* How far apart messages are that follow each other: max(g, o_s, o_r). */
+double grove_loggp_spacing(const grove_loggp *p);
 
 /* One message of `bytes`. */
 double grove_loggp_message(const grove_loggp *p, double bytes);
@@ -47,18 +67,34 @@ double grove_loggp_messages(const grove_loggp *p, double n, double bytes);
 double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double bytes, double n,
                          double delay);
 
-enum { GROVE_PART_CHOICES = 32 };
+/* What is to be cut. Parts stay whole: of n messages the largest has the n-th of the parts, rounded
+ * up, and that one is taken to be late. */
+typedef struct grove_part_cut {
+  grove_locality where;
+  grove_delay_form form;
+  int64_t bytes, parts; /* of the whole */
+  int64_t most;         /* messages, from 1 to `parts` */
+  double delay;
+} grove_part_cut;
+
 typedef struct grove_part_choice {
-  int64_t parts;
-  double seconds;
-  const grove_loggp *row; /* of the profile, by the size of a part */
+  int64_t messages;
+  double bytes, seconds; /* of the largest message; of all */
+  grove_loggp row;       /* by the size of the largest message */
 } grove_part_choice;
 
-/* Every power of two up to `most` parts, in order, and the index of the fastest; the fewest parts
- * of several as fast. A profile without LogGP between nodes is GROVE_ERR_ARG. */
-grove_status grove_loggp_choose(const grove_machine *m, grove_delay_form form, int64_t bytes,
-                                int64_t most, double delay, grove_part_choice *choices,
-                                int *nchoices, int *best);
+/* That many messages; seconds is NaN where the profile does not tell what it takes. */
+grove_part_choice grove_loggp_price(const grove_machine *m, const grove_part_cut *cut, int64_t n);
+
+/* The fastest number of messages, the fewest of several as fast; 1 where seconds is NaN. Looks at
+ * about twice the square root of `parts` numbers: others only make the same messages smaller. */
+grove_part_choice grove_loggp_best(const grove_machine *m, const grove_part_cut *cut);
+
+/* For people: every power of two up to the most, and the best, in order; its index. GROVE_ERR_ARG
+ * where a number makes no sense, or where the profile does not tell what it takes. */
+enum { GROVE_PART_CHOICES = 33 };
+grove_status grove_loggp_choose(const grove_machine *m, const grove_part_cut *cut,
+                                grove_part_choice *choices, int *nchoices, int *best);
 
 #ifdef __cplusplus
 }

@@ -19,22 +19,30 @@ const char *const grove_term_names[GROVE_TERMS] = {
 
 /* The nearest locality that the profile knows: one host's profile has no other node, a machine with
  * one socket no other socket. */
-static grove_locality known_locality(const grove_machine *m, grove_locality where)
+static grove_locality known_locality(const grove_machine *m, grove_memory_kind memory,
+                                     grove_locality where)
 {
   if (where == GROVE_OFF_NODE) return where;
   grove_locality other = where == GROVE_ON_NODE ? GROVE_ON_SOCKET : GROVE_ON_NODE;
-  int known = !isnan(grove_machine_postal(m, GROVE_CPU, where, 0).alpha);
+  int known = !isnan(grove_machine_postal(m, memory, where, 0).alpha);
   return known ? where : other;
 }
 
-/* LogGP's overheads grow with the size inside a row's range too: linear from row to row. */
-static void overheads(const grove_machine *m, grove_locality where, int64_t bytes, double *o_s,
-                      double *o_r)
+/* LogGP of the host's memory; NULL: of another one, or not told. */
+static const grove_loggp *loggp_of(const grove_machine *m, grove_memory_kind memory,
+                                   grove_locality where, int64_t bytes)
 {
-  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  return memory == GROVE_CPU ? grove_machine_loggp(m, where, bytes) : NULL;
+}
+
+/* LogGP's overheads grow with the size inside a row's range too: linear from row to row. */
+static void overheads(const grove_machine *m, grove_memory_kind memory, grove_locality where,
+                      int64_t bytes, double *o_s, double *o_r)
+{
+  const grove_loggp *row = loggp_of(m, memory, where, bytes);
   if (!row || isnan(row->o_s) || isnan(row->o_r)) {
     /* Half of the latency at each end; bytes move by themselves. */
-    *o_s = *o_r = grove_machine_postal(m, GROVE_CPU, where, bytes).alpha / 2;
+    *o_s = *o_r = grove_machine_postal(m, memory, where, bytes).alpha / 2;
     return;
   }
   *o_s = row->o_s;
@@ -54,11 +62,12 @@ typedef struct passage {
 } passage;
 
 /* Messages that leave a rank are g apart, for it makes them. */
-static passage passage_out(const grove_machine *m, grove_locality where, int64_t bytes)
+static passage passage_out(const grove_machine *m, grove_memory_kind memory, grove_locality where,
+                           int64_t bytes)
 {
   passage p;
-  p.alone = p.train = grove_machine_postal(m, GROVE_CPU, where, bytes);
-  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  p.alone = p.train = grove_machine_postal(m, memory, where, bytes);
+  const grove_loggp *row = loggp_of(m, memory, where, bytes);
   if (row && !isnan(row->g) && !isnan(row->G)) p.train = (grove_postal){row->g, row->G};
   return p;
 }
@@ -66,11 +75,11 @@ static passage passage_out(const grove_machine *m, grove_locality where, int64_t
 /* Those that come to one are of several senders at once: they are no further apart than it is busy
  * with each, where the profile tells that, and than the interface needs for their bytes, which is
  * `injection` or else, between nodes, in G. */
-static passage passage_in(const grove_machine *m, grove_locality where, int64_t bytes, double o_r,
-                          double injection)
+static passage passage_in(const grove_machine *m, grove_memory_kind memory, grove_locality where,
+                          int64_t bytes, double o_r, double injection)
 {
-  passage p = passage_out(m, where, bytes);
-  const grove_loggp *row = grove_machine_loggp(m, where, bytes);
+  passage p = passage_out(m, memory, where, bytes);
+  const grove_loggp *row = loggp_of(m, memory, where, bytes);
   if (!row || isnan(row->o_r)) return p;
   double beta = where == GROVE_OFF_NODE && isnan(injection) ? p.train.beta : 0;
   double seconds = p.train.alpha + p.train.beta * (double)bytes;
@@ -107,15 +116,16 @@ static void add_shared(grove_load *load, grove_half *side, const grove_machine *
 }
 
 static void add_message(grove_load *load, grove_half *side, const grove_machine *m,
-                        grove_locality where, int64_t bytes, int receives)
+                        grove_memory_kind memory, grove_locality where, int64_t bytes, int receives)
 {
   int off = where == GROVE_OFF_NODE;
   grove_term latency = off ? GROVE_TERM_LATENCY : GROVE_TERM_ON_NODE;
   grove_term bandwidth = off ? GROVE_TERM_BANDWIDTH : GROVE_TERM_ON_NODE;
   double o_s, o_r;
-  overheads(m, where, bytes, &o_s, &o_r);
-  double injection = m->injection[GROVE_CPU][grove_machine_protocol(m, GROVE_CPU, where, bytes)];
-  passage p = receives ? passage_in(m, where, bytes, o_r, injection) : passage_out(m, where, bytes);
+  overheads(m, memory, where, bytes, &o_s, &o_r);
+  double injection = m->injection[memory][grove_machine_protocol(m, memory, where, bytes)];
+  passage p = receives ? passage_in(m, memory, where, bytes, o_r, injection)
+                       : passage_out(m, memory, where, bytes);
   side->term[latency] += p.train.alpha;
   side->term[bandwidth] += p.train.beta * (double)bytes;
   add_head(side, &p, latency, bandwidth, (double)bytes);
@@ -134,23 +144,31 @@ void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricin
   load->messages[!on_node]++;
   load->bytes[!on_node] += (double)bytes;
   /* A profile that knows nothing of shared memory has the cost of messages at least. */
-  if (on_node && how->shared_memory && !isnan(flag_of(m, where)))
+  int shared = how->shared_memory && how->memory == GROVE_CPU;
+  if (on_node && shared && !isnan(flag_of(m, where)))
     add_shared(load, side, m, where, (double)bytes, active);
   else
-    add_message(load, side, m, known_locality(m, where), bytes, receives);
+    add_message(load, side, m, how->memory, known_locality(m, how->memory, where), bytes, receives);
 }
 
-void grove_load_pack(grove_load *load, const grove_machine *m, int64_t bytes, int receives)
+static double packing_seconds(const grove_machine *m, const grove_pricing *how, int64_t bytes)
 {
-  double seconds = (double)bytes * grove_machine_packing(m, bytes);
+  return how->memory == GROVE_CPU ? (double)bytes * grove_machine_packing(m, bytes) : 0;
+}
+
+void grove_load_pack(grove_load *load, const grove_machine *m, const grove_pricing *how,
+                     int64_t bytes, int receives)
+{
+  double seconds = packing_seconds(m, how, bytes);
   (receives ? &load->received : &load->sent)->term[GROVE_TERM_COPY] += seconds;
   load->processor += seconds;
   load->packing += seconds;
 }
 
-void grove_load_keep(grove_load *load, const grove_machine *m, int64_t bytes)
+void grove_load_keep(grove_load *load, const grove_machine *m, const grove_pricing *how,
+                     int64_t bytes)
 {
-  double seconds = (double)bytes * grove_machine_packing(m, bytes);
+  double seconds = packing_seconds(m, how, bytes);
   load->processor += seconds;
   load->packing += seconds;
 }

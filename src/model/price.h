@@ -12,6 +12,9 @@
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
  *     copy         bytes through shared memory, bytes that are packed before they travel
  *
+ * Messages are priced by the rows of the memory that both their ends lie in. What profiles know of
+ * the host's memory alone, shared memory, packing and LogGP, counts for no other one.
+ *
  * and a stage takes at least the processor time of a host over the cores that it has; where ranks
  * outnumber cores and the profile knows crowds, at least as long as an exchange takes there (the
  * term `cores` is what that adds).
@@ -59,9 +62,10 @@ typedef enum grove_queue_order {
 
 typedef struct grove_pricing {
   int64_t unit_bytes;
-  int shared_memory;       /* inside a node nothing is sent: flags and copies */
-  grove_queue_order order; /* typical: n^2 / 3 */
-  double link_bytes;       /* over the busiest link, for contention; 0: not known */
+  grove_memory_kind memory; /* that the data lies in */
+  int shared_memory;        /* of the host's: inside a node nothing is sent, but flags and copies */
+  grove_queue_order order;  /* typical: n^2 / 3 */
+  double link_bytes;        /* over the busiest link, for contention; 0: not known */
 } grove_pricing;
 
 /* The price of all ranks' messages. What is sent is packed first, but not out of a hub; what comes
@@ -111,8 +115,10 @@ void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricin
 
 /* A message whose values do not lie in a row: its bytes are packed, or unpacked. And values that
  * are moved from here to here, while others are waited for. */
-void grove_load_pack(grove_load *load, const grove_machine *m, int64_t bytes, int receives);
-void grove_load_keep(grove_load *load, const grove_machine *m, int64_t bytes);
+void grove_load_pack(grove_load *load, const grove_machine *m, const grove_pricing *how,
+                     int64_t bytes, int receives);
+void grove_load_keep(grove_load *load, const grove_machine *m, const grove_pricing *how,
+                     int64_t bytes);
 
 /* A rank's price of a stage; `seconds` is NaN where the machine lacks what it takes. */
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,

@@ -135,7 +135,7 @@ static void add_shipment(stages *s, const grove_shipment *x)
   int active = s->nodes[node_of(s, row)].active;
   if (from >= 0) {
     grove_load_add(&s->load[from], s->m, s->how, where, bytes, active, 0);
-    if (is_packed(s, x, where)) grove_load_pack(&s->load[from], s->m, bytes, 0);
+    if (is_packed(s, x, where)) grove_load_pack(&s->load[from], s->m, s->how, bytes, 0);
   }
   if (to < 0) return;
   grove_load_add(&s->load[to], s->m, s->how, where, bytes, active, 1);

@@ -64,6 +64,28 @@ static const good goods[] = {
   {"timeout", "0", FIELD(timeout_seconds), 0},
   {"log", "summary", FIELD(log), GROVE_LOG_SUMMARY},
   {"log", "Off", FIELD(log), GROVE_LOG_OFF},
+  {"aggregator", "none", FIELD(aggregator), GROVE_AGGREGATOR_NONE},
+  {"aggregator", "Table", FIELD(aggregator), GROVE_AGGREGATOR_TABLE},
+  {"aggregator", "PLogGP", FIELD(aggregator), GROVE_AGGREGATOR_PLOGGP},
+  {"aggregator", "timer", FIELD(aggregator), GROVE_AGGREGATOR_TIMER},
+  {"aggregator", "adaptive", FIELD(aggregator), GROVE_AGGREGATOR_ADAPTIVE},
+  {"Aggregator", "auto", FIELD(aggregator), GROVE_AGGREGATOR_AUTO},
+  {"delta", "35e-6", FIELD(delta_seconds), 35e-6},
+  {"delta", "0", FIELD(delta_seconds), 0},
+  {"Delta", "Auto", FIELD(delta_seconds), -1},
+  {"laggard", "0.001", FIELD(laggard_seconds), 0.001},
+  {"laggard", "0", FIELD(laggard_seconds), 0},
+  {"min_message", "4096", FIELD(min_message), 4096},
+  {"min_message", "0", FIELD(min_message), 0},
+  {"max_messages", "16", FIELD(max_messages), 16},
+  {"max_messages", "0", FIELD(max_messages), 0},
+  {"transport_parts", "mpi", FIELD(transport_parts), GROVE_PARTS_MPI},
+  {"transport_parts", "Shm", FIELD(transport_parts), GROVE_PARTS_SHM},
+  {"transport_parts", "AUTO", FIELD(transport_parts), GROVE_PARTS_AUTO},
+  {"alarm", "thread", FIELD(alarm), GROVE_ALARM_THREAD},
+  {"alarm", "off", FIELD(alarm), GROVE_ALARM_OFF},
+  {"profile", "on", FIELD(profile), 1},
+  {"profile", "0", FIELD(profile), 0},
 };
 enum { GOODS = sizeof goods / sizeof *goods };
 
@@ -152,14 +174,38 @@ static const char *const bads[][2] = {
   {"machine", ""},
   {"machine", "a\nb"},
   {"trace", "a\nb"},
+  {"aggregator", ""},
+  {"aggregator", "loggp"},
+  {"aggregator", "4"},
+  {"delta", ""},
+  {"delta", "-1"},
+  {"delta", "10us"},
+  {"delta", "automatic"},
+  {"laggard", "auto"},
+  {"laggard", "-0.004"},
+  {"laggard", "4ms"},
+  {"min_message", "-1"},
+  {"min_message", "4 KiB"},
+  {"min_message", "2147483648"},
+  {"max_messages", "auto"},
+  {"max_messages", "1.5"},
+  {"part_table", "a\nb"},
+  {"transport_parts", "p2p"},
+  {"transport_parts", ""},
+  {"alarm", "on"},
+  {"alarm", "calls"},
+  {"profile", "2"},
+  {"profile", ""},
 };
 enum { BADS = sizeof bads / sizeof *bads };
 
-/* The timeout is the one option that is not an int (but for node_map, machine and trace, texts). */
+/* Options are seconds or an int (but for node_map, machine, trace and part_table, texts). */
 static double field(const grove_options *o, size_t offset)
 {
   const char *at = (const char *)o + offset;
-  if (offset == offsetof(grove_options, timeout_seconds)) return *(const double *)(const void *)at;
+  if (offset == FIELD(timeout_seconds) || offset == FIELD(delta_seconds) ||
+      offset == FIELD(laggard_seconds))
+    return *(const double *)(const void *)at;
   return *(const int *)(const void *)at;
 }
 
@@ -181,6 +227,8 @@ static void check_equal(const grove_options *a, const grove_options *b)
           field(a, goods[i].offset), field(b, goods[i].offset));
   CHECK(strcmp(a->machine, b->machine) == 0, "machine '%s', not '%s'", a->machine, b->machine);
   CHECK(strcmp(a->trace, b->trace) == 0, "trace '%s', not '%s'", a->trace, b->trace);
+  CHECK(strcmp(a->part_table, b->part_table) == 0, "part_table '%s', not '%s'", a->part_table,
+        b->part_table);
   CHECK(strcmp(a->node_map, b->node_map) == 0, "node_map '%s', not '%s'", a->node_map, b->node_map);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(strcmp(a->text[i], b->text[i]) == 0, "%s is '%s', not '%s'",
@@ -207,7 +255,7 @@ static void descriptions(void)
   for (int i = 0; i < GOODS; i++) covered[option_number(goods[i].name)] = 1;
   for (int i = 0; i < BADS; i++) refused[option_number(bads[i][0])] = 1;
   covered[option_number("node_map")] = covered[option_number("machine")] = 1;
-  covered[option_number("trace")] = 1;
+  covered[option_number("trace")] = covered[option_number("part_table")] = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",
           grove_option_describe(i).name);
@@ -241,6 +289,8 @@ static void takes_good_values(void)
   for (int i = 0; i < 3; i++) {
     CHECK_OK(grove_options_set(&o, "trace", traces[i]));
     CHECK(strcmp(o.trace, traces[i]) == 0, "'%s' became '%s'", traces[i], o.trace);
+    CHECK_OK(grove_options_set(&o, "part_table", traces[i]));
+    CHECK(strcmp(o.part_table, traces[i]) == 0, "'%s' became '%s'", traces[i], o.part_table);
   }
   grove_options_free(&o);
 }
@@ -307,7 +357,8 @@ static void round_trips(void)
   CHECK_OK(grove_options_set(&o, "node_map", ""));
   round_trip(&o);
   static const char *const names[] = {"node_size", "socket_size", "chunk",
-                                      "spin",      "timeout",     "check"};
+                                      "spin",      "timeout",     "check",
+                                      "delta",     "min_message", "laggard"};
   static const char *const odd[] = {" 5", "+5", "005", "\t5", "\n5", "5\n", "0x5", "1\n2"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     for (size_t k = 0; k < sizeof odd / sizeof *odd; k++)

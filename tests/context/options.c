@@ -60,6 +60,18 @@ static void values(const place *p)
     {"transport_off_node", "neighbor"},
     {"transport_off_node", "rma"},
     {"transport_off_node", "p2p"},
+    {"aggregator", "adaptive"},
+    {"aggregator", "auto"},
+    {"delta", "0.00005"},
+    {"delta", "auto"},
+    {"laggard", "0.001"},
+    {"min_message", "4096"},
+    {"max_messages", "8"},
+    {"part_table", "parts.table"},
+    {"part_table", ""},
+    {"transport_parts", "mpi"},
+    {"alarm", "off"},
+    {"profile", "on"},
   };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) taken(p, good[i][0], good[i][1]);
   static const char *const bad[][2] = {
@@ -90,6 +102,15 @@ static void values(const place *p)
     {"transport_off_node", "pigeon"},
     {"p2p", ""},
     {"trace", "two\nlines"},
+    {"aggregator", "loggp"},
+    {"delta", "10us"},
+    {"laggard", "auto"},
+    {"min_message", "-1"},
+    {"max_messages", "few"},
+    {"part_table", "two\nlines"},
+    {"transport_parts", "pigeon"},
+    {"alarm", "loud"},
+    {"profile", "2"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refused(p, bad[i][0], bad[i][1]);
 }

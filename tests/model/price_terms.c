@@ -397,6 +397,51 @@ static void without_a_place(void)
   grove_machine_free(&m);
 }
 
+/* Data in another memory goes by its own rows; those of LogGP, of shared memory and of packing are
+ * the host's. */
+static void another_memory(void)
+{
+  static const char device_rows[] = "alpha gpu on-node eager 17e-6 s m\n"
+                                    "beta  gpu on-node eager 0.6e-9 s/B m\n"
+                                    "alpha gpu off-node eager 19e-6 s m\n"
+                                    "beta  gpu off-node eager 0.9e-9 s/B m\n"
+                                    "alpha gpu off-node rend 23e-6 s m\n"
+                                    "beta  gpu off-node rend 0.15e-9 s/B m\n"
+                                    "from  gpu off-node rend 500 B m\n"
+                                    "injection gpu off-node eager 4e9 B/s m\n"
+                                    "injection gpu off-node rend 5e9 B/s m\n"
+                                    "pack cpu any 0.. 2e-9 s/B m\n";
+  char more[3000];
+  snprintf(more, sizeof more, "%s%s%s", streams, memory_rows, device_rows);
+  grove_machine *m = odd(more);
+  const grove_pricing how = {.unit_bytes = 1, .memory = GROVE_GPU, .shared_memory = 1};
+  for (int way = 0; way < 2; way++) {
+    grove_load load = {0};
+    grove_load_add(&load, m, &how, GROVE_ON_NODE, 100, 2, way);
+    TERMS(side_of(&load, way)->term, [ON_NODE] = 17.06e-6);
+    CHECK_NEAR(load.processor, 8.5e-6);
+    grove_load_add(&load, m, &how, GROVE_ON_SOCKET, 100, 2, way); /* as on the node: not told */
+    TERMS(side_of(&load, way)->term, [ON_NODE] = 34.12e-6);
+    load = (grove_load){0};
+    grove_load_add(&load, m, &how, GROVE_OFF_NODE, 499, 2, way);
+    grove_load_add(&load, m, &how, GROVE_OFF_NODE, 700, 2, way); /* the host's are eager */
+    TERMS(side_of(&load, way)->term, [LATENCY] = 42e-6, [BANDWIDTH] = 0.5541e-6);
+    TERMS(side_of(&load, way)->head, 0);
+    CHECK_NEAR(side_of(&load, way)->interface, 499 * 0.25e-9 + 700 * 0.2e-9);
+    CHECK_NEAR(load.processor, 21e-6);
+    load = (grove_load){0};
+    grove_load_pack(&load, m, &how, 1000, way);
+    grove_load_keep(&load, m, &how, 1000);
+    TERMS(side_of(&load, way)->term, 0);
+    CHECK_NEAR(load.processor + load.packing, 0);
+  }
+  grove_load none = {0};
+  const grove_pricing unknown = {.unit_bytes = 1, .memory = GROVE_GPU_NOGDR};
+  grove_load_add(&none, m, &unknown, GROVE_OFF_NODE, 100, 0, SENDS);
+  CHECK(isnan(none.sent.term[LATENCY]), "a price by the rows of another memory");
+  grove_machine_free(&m);
+}
+
 static void packing(void)
 {
   static const double want[][2] = {{100, 0.2e-6}, {4095, 8.19e-6}, {4096, 20.48e-6}};
@@ -404,14 +449,14 @@ static void packing(void)
   for (int i = 0; i < 3; i++) {
     for (int way = 0; way < 2; way++) {
       grove_load load = {.processor = 1e-6, .packing = 2e-6};
-      grove_load_pack(&load, m, (int64_t)want[i][0], way);
+      grove_load_pack(&load, m, &messages, (int64_t)want[i][0], way);
       TERMS(side_of(&load, way)->term, [COPY] = want[i][1]);
       TERMS(side_of(&load, !way)->term, 0);
       CHECK_NEAR(load.processor, 1e-6 + want[i][1]);
       CHECK_NEAR(load.packing, 2e-6 + want[i][1]);
     }
     grove_load load = {.processor = 1e-6, .packing = 2e-6}; /* what stays here holds up nobody */
-    grove_load_keep(&load, m, (int64_t)want[i][0]);
+    grove_load_keep(&load, m, &messages, (int64_t)want[i][0]);
     TERMS(load.sent.term, 0);
     TERMS(load.received.term, 0);
     CHECK_NEAR(load.processor, 1e-6 + want[i][1]);
@@ -616,7 +661,8 @@ static void idle(void)
   PRICE(grove_load_sent(&load, m, &messages, &around), 0);
   PRICE(grove_load_received(&load, m, &messages, &around), 0);
   PRICE(grove_load_busy(&load, m, &around), 0);
-  grove_load_keep(&load, m, 1000); /* one that only moves values of its own waits for a core */
+  grove_load_keep(&load, m, &messages,
+                  1000); /* one that only moves values of its own waits for a core */
   PRICE(grove_load_price(&load, m, &messages, &around), [CORES] = 50e-6);
   load = (grove_load){.messages = {1, 0}}; /* so does one whose messages cost it nothing */
   PRICE(grove_load_price(&load, m, &messages, &around), [CORES] = 50e-6);
@@ -679,6 +725,7 @@ int main(int argc, char **argv)
   without_a_flag();
   without_a_place();
   packing();
+  another_memory();
   larger_side();
   injection();
   queue();

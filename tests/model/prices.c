@@ -380,6 +380,36 @@ static void whole_numbers(void)
   NEAR(grove_price_seconds(1500000), 1.5e-6);
 }
 
+/* The same messages with their data in each memory that Lassen has numbers of. */
+static void other_memories(void)
+{
+  static const struct {
+    double two, far, near, injection;
+  } want[GROVE_MEMORIES] = {
+    [GROVE_CPU] = {2.44e-6 + 7.76e-6 + 0.379e-6 + 1.594e-6, 9.25e-7 + 1.19e-7, 3.67e-7 + 1.32e-8,
+                   (4 * 4.19e-11 - 7.97e-11) * 1e6},
+    [GROVE_GPU] = {8.95e-6 + 1.10e-5 + 0.172e-6 + 3.44e-6, 2.02e-5 + 2.15e-8, 1.87e-6 + 5.79e-9, 0},
+    [GROVE_GPU_NOGDR] = {4.56e-5 + 8.72e-5 + 0.603e-6 + 1.592e-6, 4.27e-5 + 6.24e-7,
+                         4.15e-5 + 6.08e-7, 0},
+  };
+  grove_machine *m = NULL;
+  grove_manifest x = {0};
+  CHECK_OK(grove_machine_open("lassen", &m));
+  for (int k = 0; k < GROVE_MEMORIES; k++) {
+    const grove_pricing how = {.unit_bytes = 1, .memory = (grove_memory_kind)k};
+    ship(&x, 0, 0, 4, 1000);
+    ship(&x, 0, 0, 5, 20000);
+    NEAR(price(m, &x, &how).seconds, want[k].two);
+    ship(&x, 0, 0, 2, 100); /* another socket */
+    NEAR(price(m, &x, &how).seconds, want[k].far);
+    ship(&x, 0, 0, 1, 100);
+    NEAR(price(m, &x, &how).seconds, want[k].near);
+    for (int r = 0; r < 4; r++) ship(&x, 0, r, 4 + r, 1000000); /* all at once, off the node */
+    NEAR(price(m, &x, &how).term[GROVE_TERM_INJECTION], want[k].injection);
+  }
+  grove_machine_free(&m);
+}
+
 /* What is not known cannot be priced, and does not hide behind what is. */
 static void unknown(void)
 {
@@ -416,6 +446,7 @@ int main(int argc, char **argv)
   other_nodes();
   nodes_on_a_host();
   whole_numbers();
+  other_memories();
   unknown();
   return test_end();
 }

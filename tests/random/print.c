@@ -1,6 +1,21 @@
 /* The list in words. */
 #include "program.h"
 
+/* "in another memory: roots of 0 2, leaves of 1" */
+static void print_behind(FILE *file, const scene *s, int id)
+{
+  static const char *const name[ROLES] = {"roots", "leaves", "updates"};
+  const char *before = ", in another memory: ";
+  for (role k = 0; k < ROLES; k++) {
+    unsigned behind = s->array[ROLES * id + (int)k].behind;
+    if (behind == 0) continue;
+    fprintf(file, "%s%s of", before, name[k]);
+    for (int i = 0; i < s->p->nranks; i++)
+      if (behind >> i & 1) fprintf(file, " %d", i);
+    before = ", ";
+  }
+}
+
 static void print_call(FILE *file, const scene *s, int id, const step *st)
 {
   const scene_call *c = &s->call[id];
@@ -13,6 +28,7 @@ static void print_call(FILE *file, const scene *s, int id, const step *st)
     if (c->array[k] != NOTHING && c->array[k] / ROLES != id)
       fprintf(file, ", reads the array of %d", c->array[k] / ROLES);
   if (st->flags & FLAG_ALLOC) fprintf(file, ", from grove_alloc");
+  if (st->flags & FLAG_BEHIND) print_behind(file, s, id);
   if (c->rough) fprintf(file, ", sums depend on their order");
 }
 

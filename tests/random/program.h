@@ -80,7 +80,8 @@ enum {
   FLAG_IN_LEAF = 8,   /* CALL: updates of a fetch go where the leaves are */
   FLAG_ROUGH = 16,    /* CALL: values whose sums depend on their order */
   FLAG_NULLS = 32,    /* CALL: a rank without roots or leaves passes NULL for them */
-  FLAG_ALLOC = 64     /* CALL: arrays from grove_alloc */
+  FLAG_ALLOC = 64,    /* CALL: arrays from grove_alloc */
+  FLAG_BEHIND = 128   /* CALL: some arrays of some ranks are in another memory */
 };
 
 typedef struct step {
@@ -102,6 +103,7 @@ typedef struct program {
   int threads;         /* there is MPI_THREAD_MULTIPLE */
   int reversed;        /* the communicator has its ranks backwards */
   int mixing;          /* how far a rank's order is from the written one */
+  int behind;          /* its contexts know another memory */
   int plain;           /* simpler: all units are 64-bit integers */
   int64_t most_leaves; /* simpler: of each rank in a graph */
   int nsteps;
@@ -134,8 +136,9 @@ typedef struct scene_forest {
 
 /* An array of every rank. Those of call i are 3 i .. 3 i + 2, by role. */
 typedef struct scene_array {
-  int made, gone; /* gone: given back, or left to an operation that was freed while active */
-  int allocated;  /* by grove_alloc */
+  int made, gone;  /* gone: given back, or left to an operation that was freed while active */
+  int allocated;   /* by grove_alloc */
+  unsigned behind; /* in another memory: a bit for each rank */
   const unit *u;
   const reduction *r; /* its values suit this */
   int rough;

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "behind.h"
 #include "check.h"
 #include "forests.h"
 #include "sources.h"
@@ -23,6 +24,7 @@ static void make_context(run *r, int id)
 {
   quiesce(r);
   CHECK_OK(grove_context_create(r->at.comm, &r->context[id]));
+  if (r->p->behind) behind_use(r->context[id]);
   r->now = id;
 }
 
@@ -75,6 +77,20 @@ static void explain(run *r, const step *st)
 
 /* ---- arrays ---- */
 
+static int is_behind(const run *r, int number)
+{
+  return r->s->array[number].behind >> r->at.rank & 1;
+}
+
+/* The memory that is to hold an array instead of its own. */
+static void put_into(array *a, void *memory)
+{
+  ptrdiff_t first = a->slot0 - a->memory;
+  free(a->memory);
+  a->memory = memory;
+  a->slot0 = a->memory + first;
+}
+
 static void make_arrays(run *r, int id, const step *st)
 {
   for (int number = ROLES * id; number < ROLES * id + ROLES; number++) {
@@ -82,13 +98,11 @@ static void make_arrays(run *r, int id, const step *st)
     if (!about->made) continue;
     array a = scene_array_create(about, r->at.rank);
     if (about->allocated) {
-      ptrdiff_t first = a.slot0 - a.memory;
       void *memory = NULL;
       CHECK_OK(grove_alloc(r->context[r->now], a.bytes, &memory));
-      free(a.memory);
-      a.memory = memory;
-      a.slot0 = a.memory + first;
+      put_into(&a, memory);
     }
+    if (is_behind(r, number)) put_into(&a, behind_create(a.bytes));
     scene_array_fill(r->s, number, st->seed, r->at.rank, &a);
     r->real[number] = a;
     r->last[number] = array_copy(&a);
@@ -132,7 +146,8 @@ static op_call arguments(const run *r, int call)
   const scene_call *c = &r->s->call[call];
   void *slot0[ROLES] = {NULL};
   for (role k = 0; k < ROLES; k++)
-    if (c->array[k] != NOTHING) slot0[k] = call_view(c, k, &r->real[c->array[k]], r->at.rank).slot0;
+    if (c->array[k] != NOTHING)
+      slot0[k] = behind_given(call_view(c, k, &r->real[c->array[k]], r->at.rank).slot0);
   if (r->p->step[call].flags & FLAG_NULLS) {
     if (own_roots(r, c) == 0) slot0[ROLE_ROOT] = NULL;
     if (r->s->forest[c->forest].s->part[r->at.rank].nslots == 0)
@@ -388,8 +403,12 @@ static void tear_down(run *r)
   settle_arrays(r);
   for (int id = 0; id < r->p->nsteps; id++)
     if (r->s->context[id].made) free_context(r, id, &mine);
+  CHECK(behind_under_way() == 0, "%lld jobs are left", (long long)behind_under_way());
   for (int i = 0; i < ROLES * MOST_STEPS; i++) {
-    if (!r->s->array[i].allocated) array_free(&r->real[i]);
+    if (is_behind(r, i))
+      behind_free(r->real[i].memory);
+    else if (!r->s->array[i].allocated)
+      array_free(&r->real[i]);
     array_free(&r->last[i]);
   }
   for (int id = 0; id < r->p->nsteps; id++)

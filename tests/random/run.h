@@ -16,7 +16,7 @@ typedef struct run {
   grove_op *op[MOST_STEPS];
   char active[MOST_STEPS];
   int starts[MOST_STEPS];         /* completed ones, of an operation */
-  array real[ROLES * MOST_STEPS]; /* this rank's arrays */
+  array real[ROLES * MOST_STEPS]; /* this rank's arrays, where it sees them */
   array last[ROLES * MOST_STEPS]; /* what they held when they were known last */
   model *m;
 } run;

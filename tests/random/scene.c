@@ -267,6 +267,11 @@ static int lent_array(const scene *s, const scene_call *c, int lender, const int
   return number;
 }
 
+static int is_behind(const step *st, int rank, int number)
+{
+  return mix2(st->seed + 2, (uint64_t)(ROLES * rank + number % ROLES)) % 3 > 0;
+}
+
 /* Of this length, and a little more on some ranks. False: it would be too large. */
 static int add_array(scene *s, int number, const scene_call *c, const step *st, int64_t *nslots)
 {
@@ -277,6 +282,7 @@ static int add_array(scene *s, int number, const scene_call *c, const step *st, 
   for (int i = 0; i < s->p->nranks; i++) {
     a->nslots[i] = nslots[i] + (int64_t)(mix2(st->seed, (uint64_t)(i + number)) % 3);
     if (c->u->most_slots > 0 && a->nslots[i] > c->u->most_slots) return 0;
+    if ((st->flags & FLAG_BEHIND) && is_behind(st, i, number)) a->behind |= 1u << i;
     bytes += a->nslots[i] * c->u->extent;
   }
   return bytes <= MOST_BYTES;

@@ -12,16 +12,24 @@ static size_t round_up(ptrdiff_t bytes)
   return bytes <= 0 ? 0 : ((size_t)bytes + MARGIN - 1) / MARGIN * MARGIN;
 }
 
-array array_create(const unit *u, int64_t nslots)
+size_t array_room(const unit *u, int64_t nslots)
+{
+  return 2 * MARGIN + round_up(-u->first) + (size_t)(nslots * u->extent) +
+         round_up(u->last - u->extent);
+}
+
+array array_in(const unit *u, int64_t nslots, void *memory)
 {
   CHECK(u->most_slots == 0 || nslots <= u->most_slots, "%lld slots of '%s' would overlap",
         (long long)nslots, u->name);
-  size_t before = MARGIN + round_up(-u->first);
-  size_t behind = MARGIN + round_up(u->last - u->extent);
-  array a = {.nslots = nslots, .bytes = before + (size_t)(nslots * u->extent) + behind};
-  a.memory = need(a.bytes);
-  a.slot0 = a.memory + before;
+  array a = {.memory = memory, .nslots = nslots, .bytes = array_room(u, nslots)};
+  a.slot0 = a.memory + MARGIN + round_up(-u->first);
   return a;
+}
+
+array array_create(const unit *u, int64_t nslots)
+{
+  return array_in(u, nslots, need(array_room(u, nslots)));
 }
 
 void array_free(array *a)

@@ -18,6 +18,10 @@ typedef struct array {
 array array_create(const unit *u, int64_t nslots);
 void array_free(array *a);
 
+/* The same in memory that somebody else has, and the bytes that it needs. */
+array array_in(const unit *u, int64_t nslots, void *memory);
+size_t array_room(const unit *u, int64_t nslots);
+
 /* Canaries, and a value in every piece of every slot; all from the seed. */
 void array_fill(array *a, const unit *u, const reduction *r, uint64_t seed);
 

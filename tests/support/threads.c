@@ -31,13 +31,19 @@ static void *run(void *pointer)
   return NULL;
 }
 
-void in_threads(int n, void body(int number, void *self), void *self)
+void beside_threads(int n, void body(int number, void *self), void here(void *self), void *self)
 {
   part *parts = need((size_t)n * sizeof *parts);
   for (int i = 0; i < n; i++) {
     parts[i] = (part){.number = i, .body = body, .self = self};
     CHECK(pthread_create(&parts[i].thread, NULL, run, &parts[i]) == 0, "no thread %d", i);
   }
+  if (here != NULL) here(self);
   for (int i = 0; i < n; i++) pthread_join(parts[i].thread, NULL);
   free(parts);
+}
+
+void in_threads(int n, void body(int number, void *self), void *self)
+{
+  beside_threads(n, body, NULL, self);
 }

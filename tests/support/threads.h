@@ -9,4 +9,7 @@ int test_begin_threads(int *argc, char ***argv, const char *name);
  * have. */
 void in_threads(int n, void body(int number, void *self), void *self);
 
+/* The same, and here(self) in the calling thread meanwhile. */
+void beside_threads(int n, void body(int number, void *self), void here(void *self), void *self);
+
 #endif

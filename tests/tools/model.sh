@@ -182,15 +182,71 @@ done <<'EOT'
 128MiB 32
 256MiB 32
 EOT
+# Parts stay whole: of 8 messages for 12 parts the largest has two parts, as with 6.
 good "$grove" aggregate --machine niagara --bytes 4MiB --parts 12 --delay 4ms --form drained --json
 python '
 assert [c["transport_parts"] for c in d["choices"]] == [1, 2, 4, 8] and d["form"] == "drained"
 p, k, D = d["parameters"], d["bytes"], 0.004
+assert d["where"] == "off-node" and p["derived"] is False
 for c in d["choices"]:
     n = c["transport_parts"]
-    early = (n - 1) * ((k / n - 1) * p["G"] + max(p["g"], p["o_s"]))
-    close(c["seconds"], max(early, D) + p["o_s"] + (k / n - 1) * p["G"] + p["L"] + n * p["o_r"])
+    part = -(-12 // n) * k / 12
+    early = (n - 1) * ((part - 1) * p["G"] + max(p["g"], p["o_s"]))
+    close(c["bytes"], part)
+    close(c["seconds"], max(early, D) + p["o_s"] + (part - 1) * p["G"] + p["L"] + n * p["o_r"])
 '
+# Any number, beside the powers of two.
+good "$grove" aggregate --machine niagara --bytes 6MB --parts 6 --delay 4ms --json
+python '
+assert [c["transport_parts"] for c in d["choices"]] == [1, 2, 4, 6] and d["best"] == 6
+'
+good "$grove" aggregate --machine niagara --bytes 4MB --parts 30 --delay 100us --form covered --json
+python '
+p, k, D = d["parameters"], d["bytes"], 1e-4
+def price(n):
+    tail = (-(-30 // n) * k / 30 - 1) * p["G"]
+    return (max((n - 1) * tail, D) + p["o_s"] + (n - 1) * max(p["g"], p["o_s"], p["o_r"]) + tail +
+            p["L"] + p["o_r"])
+for c in d["choices"]:
+    close(c["seconds"], price(c["transport_parts"]))
+assert d["best"] == min(range(1, 31), key=price) == 2
+'
+# Without LogGP alpha and beta do.
+good "$grove" aggregate --machine lassen --where on-node --bytes 1MiB --parts 12 --delay 50us --json
+python '
+p, k, D = d["parameters"], d["bytes"], 5e-5
+assert p["derived"] is True and p["L"] == p["g"] and p["o_s"] is None and d["where"] == "on-node"
+for c in d["choices"]:
+    n = c["transport_parts"]
+    close(c["seconds"], D + p["L"] + (n - 1) * p["g"] + (-(-12 // n) * k / 12 - 1) * p["G"])
+'
+good "$grove" aggregate --machine lassen --bytes 1MiB --parts 12 --delay 50us
+has 'no LogGP off-node: L and g are its alpha, G is its beta'
+grep -q 'does not tell' "$work/out" && fail 'both sentences'
+
+# A table: what was measured beside what the model says.
+printf '%s\n' '# made up' '32 1048576 4 0.00012' '32 4194304 4' >"$work/t.table"
+good "$grove" aggregate --machine niagara --table "$work/t.table" --delay 4ms --json
+python '
+e = d["entries"]
+assert [(x["parts"], x["bytes"], x["transport_parts"], x["best"]) for x in e] == \
+    [(32, 1 << 20, 4, 2), (32, 4 << 20, 4, 4)]
+close(e[0]["measured_seconds"], 0.00012)
+assert e[1]["measured_seconds"] is None
+close(e[0]["seconds"], 4e-3 + 1e-6 + 3 * 1.54e-5 + ((1 << 18) - 1) * 8.33e-11 + 1e-6 + 1.54e-5)
+close(e[0]["best_seconds"], 4e-3 + 1e-6 + 1.54e-5 + ((1 << 19) - 1) * 8.33e-11 + 1e-6 + 1.54e-5)
+assert e[1]["seconds"] == e[1]["best_seconds"]
+'
+good "$grove" aggregate --machine niagara --table "$work/t.table" --delay 4ms
+grep -qE '^ +32 +1 MiB +4 +120\.00 +85\.44 +2 +76\.47$' "$work/out" || fail 'not this line'
+grep -qE '^ +32 +4 MiB +4 +- +150\.95 +4 +150\.95$' "$work/out" || fail 'nor this one'
+has "table's opinion in 1 of 2 entries"
+printf '32 1048576 40\n' >"$work/bad.table"
+bad 'bad.table, line 1, column 12' "$grove" aggregate --machine niagara --table "$work/bad.table" \
+  --delay 0
+bad 'none.table cannot be opened' "$grove" aggregate --machine niagara --table none.table --delay 0
+bad 'leave out --bytes' "$grove" aggregate --machine niagara --table "$work/t.table" --delay 0 \
+  --bytes 1
 good "$grove" aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms
 has '<- best'
 has 'Send 4 messages.'
@@ -209,13 +265,15 @@ bad "'-1'" "$grove" "${aggregate[@]}" --delay -1
 bad "'4h'" "$grove" "${aggregate[@]}" --delay 4h
 bad "'open'" "$grove" "${aggregate[@]}" --form open
 bad "'nowhere'" "$grove" "${aggregate[@]}" --machine nowhere
-bad lassen "$grove" "${aggregate[@]}" --machine lassen
+printf 'name none\nranks - node - 4 1 x\nend 2\n' >"$work/none.machine"
+bad 'none has neither LogGP' "$grove" "${aggregate[@]}" --machine "$work/none.machine"
+bad "'far'" "$grove" "${aggregate[@]}" --where far
 bad '--bytes is missing' "$grove" aggregate --machine niagara --parts 32 --delay 4ms
 bad '--delay is missing' "$grove" aggregate --machine niagara --parts 32 --bytes 1
 
 # --- figures ---
 
-readonly figures='2.5 2.6 4.2 4.3 3 4 5 7 9'
+readonly figures='2.5 2.6 4.2 4.3 3 4 5 7 9 parts-3'
 good "$grove" model figure --list
 for name in $figures; do grep -q "^$name " "$work/out" || fail "figure $name is not listed"; done
 
@@ -282,11 +340,15 @@ assert all(f["about"] and f["machine"] for f in d["figures"])
 good "$grove" model figure all -o "$work/json" --json
 python '
 import os
-assert len(d["figures"]) == 9 and d["figures"][4]["machine"] == "bluewaters"
+assert len(d["figures"]) == 10 and d["figures"][4]["machine"] == "bluewaters"
 made, folder = [f for x in d["figures"] for f in x["files"]], "'"$work"'/json"
 assert sorted(made) == sorted(os.path.join(folder, f) for f in os.listdir(folder))
 '
 good "$grove" model figure 2.5 --machine bluewaters -o "$work/other"
+good "$grove" model figure parts-3 -o "$work/other"
+has '1 to 256 KiB, 2 to 1 MiB, 4 to 4 MiB, 8 to 16 MiB, 16 to 64 MiB, 32 to 256 MiB'
+[[ ! -s $work/err ]] || fail 'gnuplot complains'
+bad 'LogGP' "$grove" model figure parts-3 --machine "$work/none.machine" -o "$work/other"
 bad 'gamma' "$grove" model figure 5 --machine lassen -o "$work/other"
 bad "'4.4'" "$grove" model figure 4.4 -o "$work/other"
 bad 'which figure' "$grove" model figure -o "$work/other"

@@ -1,6 +1,7 @@
 #include "grove/figures.h"
 
 #include "grove/arguments.h"
+#include "model/loggp.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -408,6 +409,69 @@ static const char contention_with[] =
   "       title word('16 128 1024 8192', b + 1) . ' KiB a process', \\\n"
   "  for [b=0:3] data index b using 1:2 with lines lw 2 dt 2 lc b + 1 notitle\n";
 
+/* ---- Temucin et al. 2023 ---- */
+
+enum { MOST_PARTS = 32 };
+static const double smallest_whole = 1 << 16, largest_whole = 1 << 28;
+
+/* 32 parts, of which one is 4 ms late, in so many messages. */
+static grove_part_choice cut_into(const source *from, double bytes, int64_t n)
+{
+  const grove_part_cut cut = {.where = GROVE_OFF_NODE,
+                              .form = GROVE_HIDDEN,
+                              .bytes = (int64_t)bytes,
+                              .parts = MOST_PARTS,
+                              .most = MOST_PARTS,
+                              .delay = 0.004};
+  return n > 0 ? grove_loggp_price(from->m, &cut, n) : grove_loggp_best(from->m, &cut);
+}
+
+static const char *write_parts(const source *from, sheet *out)
+{
+  if (isnan(grove_loggp_row(from->m, GROVE_OFF_NODE, 1).G))
+    return "LogGP, or alpha and beta, of messages between nodes";
+  fputs("bytes", out->data);
+  out->last = 1;
+  for (int n = 1; n <= MOST_PARTS; n *= 2, out->last++)
+    fprintf(out->data, " \"%d message%s\"", n, n > 1 ? "s" : "");
+  fputs(" least\n", out->data);
+  for (double bytes = smallest_whole; bytes <= largest_whole; bytes *= 2) {
+    fprintf(out->data, "%.0f", bytes);
+    for (int n = 1; n <= MOST_PARTS; n *= 2) put(out->data, cut_into(from, bytes, n).seconds);
+    put(out->data, cut_into(from, bytes, 0).seconds);
+    fputc('\n', out->data);
+  }
+  return NULL;
+}
+
+/* "1 to 256 KiB, 2 to 1 MiB, ...": Table I. */
+static void say_parts(const source *from)
+{
+  char room[32];
+  printf("  messages: ");
+  for (double bytes = smallest_whole; bytes <= largest_whole; bytes *= 2) {
+    int64_t n = cut_into(from, bytes, 0).messages;
+    int last = bytes == largest_whole;
+    if (!last && cut_into(from, 2 * bytes, 0).messages == n) continue;
+    printf("%lld to %s%s", (long long)n, show_bytes(bytes, room), last ? "\n" : ", ");
+  }
+}
+
+static const char parts[] =
+  "set logscale x 2\n"
+  "set format x '2^{%L}'\n"
+  "set logscale y\n"
+  "set yrange [3.8:*]\n"
+  "set format y '%g'\n"
+  "set ytics (4, 5, 6, 8, 10, 15, 20, 30, 50, 100)\n"
+  "set title who . ': 32 parts of a buffer, one 4 ms late, in so many messages' noenhanced\n"
+  "set xlabel 'bytes of the buffer'\n"
+  "set ylabel 'milliseconds'\n"
+  "set key left top\n"
+  "plot for [i=2:last] data using 1:(column(i) * 1e3) with lines lw 2 title columnheader(i), \\\n"
+  "  data using 1:(column(least) * 1e3) with points pt 6 ps 2 lc 'black' \\\n"
+  "    title 'the best of all numbers'\n";
+
 /* ---- all of them ---- */
 
 const figure figures[] = {
@@ -430,5 +494,7 @@ const figure figures[] = {
    contention_without, NULL},
   {"9", "bluewaters", "Bienz et al.: the same with contention", write_contention, contention_with,
    NULL},
+  {"parts-3", "niagara", "Temucin et al.: 1 to 32 messages for a buffer of 32 parts, one late",
+   write_parts, parts, say_parts},
 };
 const int nfigures = sizeof figures / sizeof *figures;

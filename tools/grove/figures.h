@@ -1,4 +1,4 @@
-/* The figures that two papers draw from their models, drawn again from the published parameters.
+/* The figures that three papers draw from their models, drawn again from the published parameters.
  *
  * A figure writes its numbers as blocks of columns, each under a line of names; gnuplot's `data
  * index B using X:Y` finds them, and columnheader(Y) names the line. A line for which the machine

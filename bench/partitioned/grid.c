@@ -1,0 +1,121 @@
+#include "part_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "64Ki" and the like; 0: it is none. */
+static int64_t read_bytes(const char *word)
+{
+  char *end;
+  int64_t n = strtoll(word, &end, 10);
+  if (strcmp(end, "Ki") == 0) return n << 10;
+  if (strcmp(end, "Mi") == 0) return n << 20;
+  return *end == '\0' && n > 0 ? n : 0;
+}
+
+/* "4,32" as numbers; returns how many, or 0. */
+static int read_list(char *text, int64_t *out)
+{
+  int n = 0;
+  char *rest = text;
+  for (char *word; (word = strtok_r(n ? NULL : text, ",", &rest)); n++)
+    if (n == BENCH_LISTED || (out[n] = read_bytes(word)) == 0) return 0;
+  return n;
+}
+
+/* "single:0.004:0.001": kind, amount, computing. */
+static int read_noise(const char *word, bench_noise *out)
+{
+  sscanf(word, "%11[^:]:%lf:%lf", out->kind, &out->amount, &out->compute);
+  return bench_noise_is_known(out->kind);
+}
+
+/* 0: it is none. */
+static int read_threads(const char *word)
+{
+  if (strcmp(word, "cores") == 0) return BENCH_OF_CORES;
+  if (strcmp(word, "parts") == 0) return BENCH_OF_PARTS;
+  return (int)read_bytes(word);
+}
+
+/* Every number of messages that makes groups of another size: what a search would try. */
+static void add_search(bench_part_line *line)
+{
+  int parts = line->parts[0], before = 0;
+  for (int n = 1; n <= parts && line->nmethods < BENCH_ENTRANTS; n++) {
+    int largest = (parts + n - 1) / n;
+    if (largest == before) continue;
+    before = largest;
+    snprintf(line->methods[line->nmethods++], BENCH_NAME, "none:max_messages=%d", n);
+  }
+}
+
+/* Returns what is wrong, or NULL. */
+static const char *read_methods(char *rest, bench_part_line *line)
+{
+  for (char *word; (word = strtok_r(NULL, " \t\n", &rest));) {
+    if (line->nmethods == BENCH_ENTRANTS) return "too many methods";
+    if (strcmp(word, "search") == 0)
+      add_search(line);
+    else
+      snprintf(line->methods[line->nmethods++], BENCH_NAME, "%s", word);
+  }
+  return line->nmethods ? NULL : "no method";
+}
+
+/* One line without its comment. Returns what is wrong, or NULL. */
+static const char *read_line(char *text, bench_part_line *out)
+{
+  enum { COLUMNS = 6 };
+  char *word[COLUMNS], *rest = text;
+  int64_t parts[BENCH_LISTED];
+  bench_part_line line = {.nmethods = 0};
+  for (int i = 0; i < COLUMNS; i++)
+    if (!(word[i] = strtok_r(i ? NULL : text, " \t\n", &rest))) return "a column is missing";
+  snprintf(line.name, sizeof line.name, "%s", word[0]);
+  if (!(line.mode = bench_part_mode_find(word[1]))) return word[1];
+  if ((line.nparts = read_list(word[2], parts)) == 0) return word[2];
+  for (int i = 0; i < line.nparts; i++) line.parts[i] = (int)parts[i];
+  if ((line.nbytes = read_list(word[3], line.bytes)) == 0) return word[3];
+  if ((line.threads = read_threads(word[4])) == 0) return word[4];
+  if (!read_noise(word[5], &line.noise)) return word[5];
+  for (int i = 0; i < line.nparts * line.nbytes; i++)
+    if (line.bytes[i / line.nparts] % (8 * line.parts[i % line.nparts]) != 0)
+      return "the parts of some size are not of whole 8 bytes";
+  const char *wrong = read_methods(rest, &line);
+  *out = line;
+  return wrong;
+}
+
+int bench_part_grid_read(const char *path, bench_part_line **out)
+{
+  FILE *file = fopen(path, "r");
+  char text[1024];
+  int n = 0, number = 0;
+  bench_part_line *lines = NULL;
+  if (!file) {
+    fprintf(stderr, "bench: cannot read %s\n", path);
+    return -1;
+  }
+  while (fgets(text, sizeof text, file)) {
+    number++;
+    text[strcspn(text, "#\n")] = '\0';
+    if (text[strspn(text, " \t")] == '\0') continue;
+    bench_part_line *more = realloc(lines, (size_t)(n + 1) * sizeof *lines);
+    const char *wrong = more ? read_line(text, &more[n]) : "no memory left";
+    if (more) lines = more;
+    if (wrong) {
+      fprintf(stderr, "bench: %s:%d: %s\n", path, number, wrong);
+      n = -1;
+      break;
+    }
+    n++;
+  }
+  fclose(file);
+  if (n < 0)
+    free(lines);
+  else
+    *out = lines;
+  return n;
+}

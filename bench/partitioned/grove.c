@@ -1,0 +1,88 @@
+/* Channels of Grove, one method an aggregator; and the table of all methods. */
+#include "part_method.h"
+
+#include "driver/need.h"
+
+#include <string.h>
+
+void bench_parts_need(grove_status status)
+{
+  bench_need(status == GROVE_OK, grove_last_error());
+}
+
+static void *open_channel(const bench_end *a)
+{
+  grove_op *op;
+  if (a->sends)
+    bench_parts_need(
+      grove_psend_init(a->ctx, a->memory, a->parts, a->part_bytes, MPI_BYTE, a->peer, a->tag, &op));
+  else
+    bench_parts_need(
+      grove_precv_init(a->ctx, a->memory, a->parts, a->part_bytes, MPI_BYTE, a->peer, a->tag, &op));
+  return op;
+}
+
+static void start(void *end)
+{
+  bench_parts_need(grove_start(end));
+}
+
+static void ready(void *end, int part)
+{
+  bench_parts_need(grove_ready(end, part, 1));
+}
+
+static void await(void *end)
+{
+  bench_parts_need(grove_wait(end));
+}
+
+static int count_messages(void *end)
+{
+  grove_report report = {.struct_size = sizeof report};
+  bench_parts_need(grove_op_report(end, &report));
+  return (int)report.messages;
+}
+
+static void close_channel(void *end)
+{
+  grove_op *op = end;
+  bench_parts_need(grove_op_free(&op));
+}
+
+/* What all of them have in common. */
+#define CHANNEL                                                                                    \
+  .is_grove = 1, .open = open_channel, .start = start, .ready = ready, .wait = await,              \
+  .messages = count_messages, .close = close_channel
+
+static const bench_part_method none = {"none", "Grove, every part alone", CHANNEL};
+static const bench_part_method table = {"table", "Grove, by the table GROVE_PART_TABLE", CHANNEL};
+static const bench_part_method ploggp = {"ploggp", "Grove, by the model", CHANNEL};
+static const bench_part_method timer = {"timer", "Grove, what is ready after a while", CHANNEL};
+static const bench_part_method adaptive = {"adaptive", "Grove, by earlier rounds", CHANNEL};
+
+extern const bench_part_method bench_mpi_isend, bench_mpi_persistent, bench_mpi_limit,
+  bench_mpi_parts, bench_mpi_psend;
+
+const bench_part_method *const bench_part_methods[] = {
+  &bench_mpi_isend,
+  &bench_mpi_persistent,
+  &bench_mpi_limit,
+  &bench_mpi_parts,
+#ifdef BENCH_HAVE_PSEND
+  &bench_mpi_psend,
+#endif
+  &none,
+  &table,
+  &ploggp,
+  &timer,
+  &adaptive,
+  NULL,
+};
+
+const bench_part_method *bench_part_method_find(const char *name)
+{
+  for (int i = 0; bench_part_methods[i]; i++)
+    if (strcmp(bench_part_methods[i]->name, name) == 0) return bench_part_methods[i];
+  return NULL;
+}

@@ -1,0 +1,75 @@
+/* Lines of the grid (bench/partitioned/grid.txt explains them), the cases that they make, and how a
+ * case is measured: a mode is a table of functions, an entrant a method with options.
+ */
+#ifndef BENCH_PARTITIONED_PART_CASE_H
+#define BENCH_PARTITIONED_PART_CASE_H
+
+#include "part_method.h"
+#include "team.h"
+
+enum { BENCH_LISTED = 16, BENCH_ENTRANTS = 32, BENCH_NAME = 64 };
+
+/* Threads: as many as this rank has cores; one a part. */
+enum { BENCH_OF_CORES = -1, BENCH_OF_PARTS = -2 };
+
+typedef struct bench_part_mode bench_part_mode;
+
+typedef struct bench_part_line {
+  char name[24];
+  const bench_part_mode *mode;
+  int nparts, parts[BENCH_LISTED];
+  int nbytes;
+  int64_t bytes[BENCH_LISTED];
+  int threads; /* or one of the two below */
+  bench_noise noise;
+  int nmethods;
+  char methods[BENCH_ENTRANTS][BENCH_NAME];
+} bench_part_line;
+
+typedef struct bench_part_case {
+  const bench_part_line *line;
+  MPI_Comm comm;
+  int rank;
+  int parts, threads;
+  int64_t bytes; /* of all parts */
+  bench_team *team;
+  char *memory; /* so many bytes */
+} bench_part_case;
+
+typedef struct bench_part_entrant {
+  char name[BENCH_NAME]; /* "timer:delta=1e-5,progress=thread" */
+  const bench_part_method *method;
+  grove_context *ctx;
+  void *state;     /* of the mode */
+  int64_t wrong;   /* values that came wrong, here */
+  int is_spoilt;   /* one of them on purpose */
+  int batch;       /* rounds of a sample */
+  double *samples; /* seconds */
+  int messages;
+} bench_part_entrant;
+
+struct bench_part_mode {
+  const char *name;
+  int ranks; /* that it takes */
+  int idle;  /* threads that mark nothing: 1 if the caller is one */
+  int warm;  /* samples before those that count: aggregators learn from rounds */
+  void *(*open)(bench_part_case *c, bench_part_entrant *e);
+  double (*sample)(void *state, int64_t round); /* seconds of a round, the same on every rank */
+  void (*close)(void *state);
+};
+
+/* Reads the grid; returns the number of lines, or -1 after a sentence on standard error. */
+int bench_part_grid_read(const char *path, bench_part_line **out);
+
+const bench_part_mode *bench_part_mode_find(const char *name);
+
+/* ---- what modes share ---- */
+
+/* The parts of a thread: first .. end-1. */
+void bench_share(const bench_part_case *c, int slot, int *first, int *end);
+
+/* Data of a round, and how much of it is not what it should be, in `bytes` from `offset` on. */
+void bench_fill(char *memory, int64_t offset, int64_t bytes, int64_t round);
+int64_t bench_wrong(const char *memory, int64_t offset, int64_t bytes, int64_t round);
+
+#endif

@@ -1,0 +1,48 @@
+/* A method is one way to send a buffer that is filled part by part: Grove by some aggregator, MPI's
+ * own partitioned calls, messages by hand. It has two ends, on two ranks, which are used like this:
+ *
+ *     sender                                   receiver
+ *     end = open(about)                        end = open(about)
+ *     start(end)                               start(end)             \
+ *     ready(end, part)   from any thread                              |  a round
+ *     wait(end)                                wait(end)              /
+ *     close(end)                               close(end)
+ */
+#ifndef BENCH_PARTITIONED_PART_METHOD_H
+#define BENCH_PARTITIONED_PART_METHOD_H
+
+#include <grove.h>
+
+/* What an end is to be. */
+typedef struct bench_end {
+  MPI_Comm comm;
+  grove_context *ctx; /* with the options of the method; NULL where it is none of Grove's */
+  int sends, peer, tag;
+  int parts;
+  int64_t part_bytes;
+  char *memory; /* parts * part_bytes */
+} bench_end;
+
+typedef struct bench_part_method {
+  const char *name;
+  const char *about; /* a line for --list */
+  int is_grove;      /* it wants a context, with the option `aggregator` set to its name */
+  int sends_one;     /* only the last part travels */
+  void *(*open)(const bench_end *about);
+  void (*start)(void *end);
+  void (*ready)(void *end, int part);
+  void (*wait)(void *end);
+  int (*messages)(void *end); /* that the last round took, at its sender; 0: nobody knows */
+  void (*close)(void *end);
+} bench_part_method;
+
+/* NULL where this build has none of that name. */
+const bench_part_method *bench_part_method_find(const char *name);
+
+/* All of them, to a NULL. */
+extern const bench_part_method *const bench_part_methods[];
+
+/* Ends the job with Grove's sentence unless all is well. */
+void bench_parts_need(grove_status status);
+
+#endif

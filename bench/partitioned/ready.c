@@ -1,0 +1,111 @@
+/* What a mark costs the thread that makes it, in its own time on a core. The threads first mark
+ * every other part, then the rest; with groups of two (max_messages = parts / 2) each of the rest
+ * is the last of its group, with one group (max_messages = 1) only the very last is.
+ *
+ *     mark    of the first half
+ *     last    of the rest
+ *
+ * The thread that started the round marks nothing: below MPI_THREAD_MULTIPLE the others then only
+ * mark, and what the last of a group causes is not in the time.
+ */
+#include "part_case.h"
+
+#include "driver/need.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct marking {
+  bench_part_case *c;
+  bench_part_entrant *e;
+  void *end;
+  int is_last;             /* this is the second half */
+  double *seconds, *delay; /* a thread's */
+} marking;
+
+static double thread_clock(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *open_marking(bench_part_case *c, bench_part_entrant *e)
+{
+  marking *m = bench_alloc(1, sizeof *m);
+  m->c = c;
+  m->e = e;
+  m->seconds = bench_alloc((size_t)c->threads + 1, sizeof *m->seconds);
+  m->delay = bench_alloc((size_t)c->threads + 1, sizeof *m->delay);
+  m->delay[c->threads] = 1e-9; /* the caller's slot */
+  m->end = e->method->open(&(bench_end){
+    .comm = c->comm,
+    .ctx = e->ctx,
+    .sends = c->rank == 0,
+    .peer = 1 - c->rank,
+    .parts = c->parts,
+    .part_bytes = c->bytes / c->parts,
+    .memory = c->memory,
+  });
+  return m;
+}
+
+static void close_marking(void *state)
+{
+  marking *m = state;
+  if (m->c->rank == 0) m->e->messages = m->e->method->messages(m->end);
+  m->e->method->close(m->end);
+  free(m->seconds);
+  free(m->delay);
+  free(m);
+}
+
+static void mark_half(void *state, int slot)
+{
+  marking *m = state;
+  int first, end;
+  if (slot == m->c->threads) return; /* the caller */
+  bench_share(m->c, slot, &first, &end);
+  double begin = thread_clock();
+  for (int part = first + m->is_last; part < end; part += 2) m->e->method->ready(m->end, part);
+  m->seconds[slot] = thread_clock() - begin;
+}
+
+/* Seconds of a mark of one half, by the mean over threads. */
+static double mark_all(marking *m, int is_last)
+{
+  const bench_job job = {.finish = mark_half, .about = m};
+  double sum = 0;
+  m->is_last = is_last;
+  bench_team_run(m->c->team, &job, m->delay);
+  for (int i = 0; i < m->c->threads; i++) sum += m->seconds[i];
+  double looking = thread_clock();
+  looking = thread_clock() - looking;
+  return (sum - m->c->threads * looking) / (0.5 * m->c->parts);
+}
+
+static double sample_marking(void *state, int64_t round)
+{
+  marking *m = state;
+  const bench_part_method *method = m->e->method;
+  double seconds = 0;
+  if (m->c->rank == 0) bench_fill(m->c->memory, 0, m->c->bytes, round);
+  method->start(m->end);
+  MPI_Barrier(m->c->comm);
+  if (m->c->rank == 0) {
+    double first = mark_all(m, 0), rest = mark_all(m, 1);
+    seconds = strcmp(m->c->line->mode->name, "last") == 0 ? rest : first;
+  }
+  method->wait(m->end);
+  if (m->c->rank == 1) m->e->wrong += bench_wrong(m->c->memory, 0, m->c->bytes, round);
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, m->c->comm);
+  return seconds;
+}
+
+#define MARKING                                                                                    \
+  .ranks = 2, .idle = 1, .warm = 3, .open = open_marking, .sample = sample_marking,                \
+  .close = close_marking
+
+const bench_part_mode bench_mode_mark = {.name = "mark", MARKING};
+const bench_part_mode bench_mode_last = {.name = "last", MARKING};

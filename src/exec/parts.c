@@ -1,0 +1,41 @@
+/* The public calls about parts: what they do is the kind's affair. None but the last
+ * takes the lock of the context: any thread may call them while others do.
+ */
+#include "exec/op.h"
+
+grove_status grove_ready(grove_op *op, int64_t first, int64_t count)
+{
+  if (op) return op->kind->ready(op, first, count);
+  return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_ready: the operation is NULL");
+}
+
+grove_status grove_arrived(grove_op *op, int64_t first, int64_t count, int *yes)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && yes, GROVE_ERR_ARG, "grove_arrived: %s is NULL", op ? "yes" : "the operation");
+  status = op->kind->arrived(op, first, count, yes);
+fail:
+  return status;
+}
+
+grove_status grove_arrivals(grove_op *op, int64_t *first, int64_t *count)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && first && count, GROVE_ERR_ARG, "grove_arrivals: %s is NULL",
+              op ? "first or count" : "the operation");
+  status = op->kind->arrivals(op, first, count);
+fail:
+  return status;
+}
+
+grove_status grove_op_part_times(grove_op *op, int64_t first, int64_t count, grove_part_time *out)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && (out || count == 0), GROVE_ERR_ARG, "grove_op_part_times: %s is NULL",
+              op ? "out" : "the operation");
+  grove_context_enter(op->ctx);
+  status = op->kind->part_times(op, first, count, out);
+  grove_context_leave(op->ctx);
+fail:
+  return status;
+}

@@ -1,0 +1,90 @@
+/* Letters over shared memory find their rings: an operation's flows take the wiring's readers and
+ * writers, the other ends of letters that go through a hub, and, in a fetch, their answers.
+ */
+#include "exec/transfer.h"
+
+/* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
+ * the same ranks, in the same order. */
+static void pair_replies(grove_transfer *op, int s)
+{
+  grove_bound_stage *there = &op->stages[s], *back = there + 1;
+  grove_flow *answer = back->sends;
+  if (op->nspaces > 0) return; /* the roots may have to be waited for */
+  for (grove_flow *flow = there->flows; flow < there->sends; flow++) {
+    const grove_letter *letter = &there->wired->letters[flow->letter];
+    while (answer < back->flows_end && back->wired->letters[answer->letter].peer < letter->peer)
+      answer++;
+    if (answer == back->flows_end) return;
+    const grove_letter *reply = &back->wired->letters[answer->letter];
+    if (reply->peer == letter->peer && grove_letter_is_for_edges(op, letter) &&
+        grove_letter_is_for_edges(op, reply) && reply->sections->bytes == letter->sections->bytes &&
+        !op->wiring->staged)
+      flow->reply = answer;
+  }
+}
+
+/* What the other end of a letter through its hub is, for each section. */
+static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
+{
+  grove_status status = GROVE_OK;
+  const grove_index none = {0};
+  if (flow->distant->nsections == 0) return GROVE_OK; /* the hub is here */
+  GROVE_CHECK(flow->distant->nsections == letter->nsections, GROVE_ERR_STATE,
+              "rank %d has %d sections of a message, and this rank %d", letter->peer,
+              flow->distant->nsections, letter->nsections);
+  GROVE_NEW(flow->remotes, letter->nsections);
+  for (int k = 0; k < letter->nsections; k++) {
+    const grove_shm_remote *r = &flow->distant->sections[k];
+    const grove_section *p = &letter->sections[k];
+    GROVE_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
+                "rank %d has %lld units of a message, and this rank %lld", letter->peer,
+                (long long)r->slots.count, (long long)p->shape.units);
+    flow->remotes[k].memory = r->memory;
+    GROVE_TRY(grove_shape_create(&r->slots, &none, p->unit_bytes, &flow->remotes[k].shape));
+  }
+fail:
+  return status;
+}
+
+/* Its end of the rings. */
+static grove_status join_ring(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
+                              int *reader, int *writer)
+{
+  grove_status status = GROVE_OK;
+  const grove_shm *shm = op->wiring->shm;
+  const grove_wired_stage *w = s->wired;
+  const grove_letter *letter = &w->letters[flow->letter];
+  int receives = flow < s->sends;
+  flow->bytes = letter->bytes;
+  flow->way = w->way[flow->letter];
+  flow->bound.single = flow->bound.direct && flow->bound.inputs == 0 && flow->bytes > 0 &&
+                       flow->bytes <= op->wiring->piece && !grove_letter_is_for_edges(op, letter);
+  flow->distant = receives ? &shm->pulls[*reader] : &shm->pushes[*writer];
+  if (receives)
+    flow->reader = &shm->readers[(*reader)++];
+  else
+    flow->writer = &shm->writers[(*writer)++];
+  if (flow->way != GROVE_SHM_COPIED) GROVE_TRY(find_remotes(letter, flow));
+fail:
+  return status;
+}
+
+/* In the order in which the wiring has them. */
+grove_status grove_transfer_join_rings(grove_transfer *op)
+{
+  grove_status status = GROVE_OK;
+  int reader = 0, writer = 0;
+  for (int s = 0; s < op->nstages; s++) {
+    grove_bound_stage *bound = &op->stages[s];
+    for (int c = 0; c < bound->nhauls; c++) {
+      const grove_haul *haul = bound->hauls[c].wired;
+      for (int k = 0; !bound->hauls[c].letters && k < grove_haul_size(haul); k++) {
+        bound->flows[k].letter = haul->letters[k];
+        GROVE_TRY(join_ring(op, bound, &bound->flows[k], &reader, &writer));
+      }
+    }
+  }
+  for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
+fail:
+  return status;
+}

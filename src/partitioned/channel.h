@@ -1,0 +1,187 @@
+/* Channels: one message from one rank to another, announced once and filled part by part by many
+ * threads; what is ready travels. Each end is an operation of its own kind.
+ *
+ *     channel.c   making the two ends, how they meet, freeing them in any state
+ *     round.c     a round of either end, from its start to its end
+ *     marks.c     what any thread may call: marking and looking
+ *     send.c      the sender's end: what may leave
+ *     message.c   which bytes have left, and which parts have come
+ *     tell.c      what an end tells of itself: label, missing parts, report, times
+ *     account.c   what is kept for the options log and trace
+ *     match.c     how the ends find each other
+ *     ways.c      what carries runs of bytes, a table of functions each (way.h):
+ *     way_groups.c  over MPI, groups that both ends know: a persistent request each
+ *     way_runs.c    over MPI, runs that are known only when they leave: heads tell
+ *     way_shm.c     through a queue in shared memory
+ *
+ * Rounds. A start begins a round at each end. The sender's threads mark parts (src/parts says which
+ * may then leave), the receiver counts bytes by its own parts. Both are complete by themselves: the
+ * sender when all has left its array, the receiver when all is in its own.
+ *
+ * Who drives. Threads that mark and look take no lock. Only who holds the lock of the context, or,
+ * where there is none, the thread that started the round, calls MPI and moves anything else; this
+ * thread is said to *drive*. A mark that makes something due is followed by an attempt to drive.
+ */
+#ifndef GROVE_PARTITIONED_CHANNEL_H
+#define GROVE_PARTITIONED_CHANNEL_H
+
+#include "exec/op.h"
+#include "pack/pack.h"
+#include "parts/aggregator.h"
+#include "parts/readiness.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How far the two ends have found each other. */
+typedef enum grove_bond {
+  GROVE_BOND_NONE,    /* never started */
+  GROVE_BOND_SOUGHT,  /* the other end has not been heard of */
+  GROVE_BOND_TIED,    /* data may flow */
+  GROVE_BOND_REFUSED, /* the ends do not fit together: `sentence` */
+} grove_bond;
+
+struct grove_greeting;
+
+enum { GROVE_CHANNEL_DOORS = 8 };
+
+typedef struct grove_channel {
+  grove_op base; /* first: operations are known by it */
+  int sends;
+  int peer, tag;
+  int64_t number; /* among those to (from) this peer with this tag, from 0 */
+
+  int64_t parts, part_units, part_bytes, bytes;
+  grove_mover mover;
+  grove_shape shape; /* all units, one behind the other */
+  int dense;         /* the array is the message: nothing is packed */
+  char *array;       /* the user's */
+  char *data;        /* the message: the array, or: */
+  char *staging;     /* memory of our own */
+  int packed;        /* of a sender: all that was marked is in `data` already */
+
+  grove_bond bond;
+  char *refusal;
+  struct grove_channel *next_seeking; /* in match.c */
+  /* The other end has been heard of: an offer for a receiver, an answer for a sender. */
+  void (*meet)(struct grove_channel *c, const struct grove_greeting *greeting);
+  const struct grove_way_kind *way;
+  void *end; /* the way's own */
+  int64_t round;
+  const void *driver; /* the thread that started it */
+
+  /* a sender */
+  const grove_aggregator *aggregator;
+  grove_part_question question;
+  grove_part_plan plan;
+  grove_part_memory *memory; /* of those that learn: */
+  grove_machine *machine;    /* what they price with; the context's may be another one by then */
+  grove_readiness *readiness;
+  int timed; /* marks are told the time */
+  int due;   /* something may leave, or a deadline was armed; atomic */
+  int gate;  /* a thread is looking for what may leave; atomic */
+  /* Threads inside grove_ready, which a round waits for: they may be late to leave. Counted in
+   * several places, so that they do not meet. */
+  struct {
+    int n;
+    char line_[60];
+  } inside[GROVE_CHANNEL_DOORS];
+  int empty; /* of no bytes, and it has left */
+
+  /* a receiver */
+  const char *aggregated; /* by the sender, with this aggregator */
+  int64_t missing;        /* bytes */
+  int64_t *come;          /* bytes of each part; atomic: the driver's, and read by all */
+  int64_t *arrivals;      /* parts in the order in which they were completed */
+  int64_t narrivals;      /* atomic, like the next: */
+  int64_t told;           /* of these, to those who asked */
+  unsigned looks;         /* in vain */
+
+  int64_t messages;      /* of the round */
+  double since;          /* when the round began, if anybody wants to know */
+  grove_part_time *when; /* of each part, by the clock; NULL: not kept */
+  int profiled;          /* and the user may ask for them */
+  char machine_name[64]; /* for reports */
+  int64_t planned;       /* messages that a round takes, of the last one, for reports */
+  grove_account account;
+} grove_channel;
+
+extern const grove_op_kind grove_kind_psend, grove_kind_precv;
+
+/* ---- what any thread may call (marks.c) ---- */
+
+grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count);
+grove_status grove_marks_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
+grove_status grove_marks_arrivals(grove_op *op, int64_t *first, int64_t *count);
+/* Of the wrong end. */
+grove_status grove_marks_no_ready(grove_op *op, int64_t first, int64_t count);
+grove_status grove_marks_no_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
+grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *count);
+
+/* ---- rounds (round.c) ---- */
+
+grove_status grove_channel_start(grove_op *op);
+void grove_channel_advance(grove_active *active);
+/* One attempt, by whichever thread, to move it on; or all operations of the context, as a test
+ * does. */
+void grove_channel_drive(grove_channel *c);
+void grove_channel_poll(grove_channel *c);
+void grove_channel_dispose(grove_channel *c);
+
+/* ---- the sender's end (send.c) ---- */
+
+grove_status grove_send_begin(grove_channel *c);
+/* What is due leaves. */
+grove_status grove_send_post(grove_channel *c);
+grove_status grove_send_pack(grove_channel *c, grove_part_run run);
+int grove_send_is_over(const grove_channel *c);
+/* The plan of the next round. */
+grove_status grove_send_learn(grove_channel *c);
+
+/* ---- the message (message.c) ---- */
+
+/* Parts that the bytes belong to: first and count. */
+grove_part_run grove_channel_parts_of(const grove_channel *c, int64_t offset, int64_t bytes);
+
+/* Sender: these bytes have left with the next message. Any thread. */
+void grove_channel_note_sent(grove_channel *c, int64_t offset, int64_t bytes);
+
+/* Receiver: these bytes are in `data`; they came with message number `messages`, which the ways
+ * count. */
+grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes);
+int grove_channel_has_come(const grove_channel *c);
+int grove_channel_have_come(const grove_channel *c, int64_t first, int64_t count);
+/* The next parts that nobody was told of: 0 if there are none. */
+int grove_channel_claim(grove_channel *c, grove_part_run *out);
+
+/* Freed, and still under way: what comes is not wanted. */
+static inline int grove_channel_is_abandoned(const grove_channel *c)
+{
+  return grove_op_state_of(&c->base) == GROVE_OP_ABANDONED;
+}
+
+/* ---- for the options log and trace (account.c) ---- */
+
+/* What the options want to know of it. */
+grove_status grove_account_open(grove_channel *c);
+/* It has its number, and is made; that began at `since`. */
+void grove_account_introduce(grove_channel *c, double since);
+/* By who drives, when a round ends. */
+void grove_account_note_round(const grove_channel *c);
+
+/* ---- what it tells of itself (tell.c) ---- */
+
+grove_status grove_channel_check_range(const grove_channel *c, const char *call, int64_t first,
+                                       int64_t count);
+const char *grove_channel_label(const grove_op *op);
+void grove_channel_missing(const grove_op *op, char *text, size_t room);
+grove_report grove_channel_report(const grove_op *op);
+grove_status grove_channel_part_times(grove_op *op, int64_t first, int64_t count,
+                                      grove_part_time *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

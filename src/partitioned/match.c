@@ -1,0 +1,362 @@
+/* How the ends of a channel find each other. Both count the channels that they make with a peer and
+ * a tag, so (peer, tag, number) names a channel without a word between them, and nothing is sent
+ * when one is made. At its first start a sender sends an offer, which the receiver answers when it
+ * has been started too. Messages of a peer have one tag of MPI: whichever request takes an offer or
+ * an answer, it is handed to the end that it is for, or filed until that one starts. So a receive
+ * is posted only while some end of this peer has not been heard of, one at a time.
+ */
+#include "partitioned/way.h"
+
+#include <stdlib.h>
+
+/* Channels made with (peer, tag) so far, by direction. */
+typedef struct count {
+  int used, sends, peer, tag;
+  int64_t next;
+} count;
+
+/* What is known of a peer. */
+typedef struct peer {
+  struct peer *next;
+  int rank;
+  int seeking; /* ends that wait to hear of it */
+  int64_t tags;
+  MPI_Request request;
+  grove_greeting greeting;
+} peer;
+
+/* A greeting that nobody here waits for yet, or that is on its way out. */
+typedef struct letter_box {
+  struct letter_box *next;
+  int rank;
+  MPI_Request request;
+  grove_greeting greeting;
+} letter_box;
+
+typedef struct kept_queue {
+  struct kept_queue *next;
+  grove_block *block;
+  int (*is_left)(const void *memory);
+} kept_queue;
+
+struct grove_switchboard {
+  grove_active active; /* first; listed while an end seeks the other */
+  grove_context *ctx;
+  int64_t ncounts, room;
+  count *counts; /* a hash table */
+  peer *peers;
+  grove_channel *seeking;
+  letter_box *filed, *sent;
+  kept_queue *kept;
+};
+typedef struct grove_switchboard switchboard;
+
+/* ---- the end of it ---- */
+
+static void drop_letters(letter_box **list, int gone)
+{
+  while (*list) {
+    letter_box *l = *list;
+    *list = l->next;
+    int done = 1;
+    if (!gone && l->request != MPI_REQUEST_NULL) MPI_Test(&l->request, &done, MPI_STATUS_IGNORE);
+    if (!gone && !done) MPI_Request_free(&l->request);
+    if (done) free(l); /* else MPI may yet read it */
+  }
+}
+
+static void drop_peer(peer *p, int gone)
+{
+  if (!gone && p->request != MPI_REQUEST_NULL) {
+    int done = 0;
+    MPI_Cancel(&p->request);
+    MPI_Test(&p->request, &done, MPI_STATUS_IGNORE);
+    if (!done) return; /* MPI may yet write to it */
+  }
+  free(p);
+}
+
+static void collect_queues(grove_context *ctx, int all);
+
+static void close_board(grove_context *ctx)
+{
+  switchboard *b = ctx->switchboard;
+  if (b->active.next) grove_context_deactivate(&b->active);
+  int gone = grove_mpi_is_gone();
+  while (b->peers) {
+    peer *p = b->peers;
+    b->peers = p->next;
+    drop_peer(p, gone);
+  }
+  drop_letters(&b->filed, 1);
+  drop_letters(&b->sent, gone);
+  collect_queues(ctx, 1);
+  free(b->counts);
+  free(b);
+  ctx->switchboard = NULL;
+}
+
+static void advance(grove_active *active);
+
+static grove_status open_board(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  if (ctx->switchboard) return GROVE_OK;
+  GROVE_NEW(ctx->switchboard, 1);
+  ctx->switchboard->ctx = ctx;
+  ctx->switchboard->active.advance = advance;
+  ctx->close_switchboard = close_board;
+fail:
+  return status;
+}
+
+/* ---- numbers ---- */
+
+static count *look_up(const switchboard *b, int sends, int rank, int tag)
+{
+  uint64_t key = ((uint64_t)(unsigned)rank << 32 | (unsigned)tag) * 2 + (unsigned)sends;
+  uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+  for (;; at++) {
+    count *c = &b->counts[at & (uint64_t)(b->room - 1)];
+    if (!c->used || (c->sends == sends && c->peer == rank && c->tag == tag)) return c;
+  }
+}
+
+static grove_status make_room(switchboard *b)
+{
+  grove_status status = GROVE_OK;
+  switchboard larger = {.room = b->room ? 2 * b->room : 16};
+  if (2 * b->ncounts < b->room) return GROVE_OK;
+  GROVE_NEW(larger.counts, larger.room);
+  for (int64_t i = 0; i < b->room; i++)
+    if (b->counts[i].used)
+      *look_up(&larger, b->counts[i].sends, b->counts[i].peer, b->counts[i].tag) = b->counts[i];
+  free(b->counts);
+  b->counts = larger.counts;
+  b->room = larger.room;
+fail:
+  return status;
+}
+
+grove_status grove_match_number(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(open_board(c->base.ctx));
+  switchboard *b = c->base.ctx->switchboard;
+  GROVE_TRY(make_room(b));
+  count *at = look_up(b, c->sends, c->peer, c->tag);
+  if (!at->used) {
+    *at = (count){1, c->sends, c->peer, c->tag, 0};
+    b->ncounts++;
+  }
+  c->number = at->next++;
+fail:
+  return status;
+}
+
+/* ---- peers ---- */
+
+static grove_status find_peer(switchboard *b, int rank, peer **out)
+{
+  grove_status status = GROVE_OK;
+  peer *p = b->peers;
+  while (p && p->rank != rank) p = p->next;
+  if (!p) {
+    GROVE_NEW(p, 1);
+    *p = (peer){.next = b->peers, .rank = rank, .request = MPI_REQUEST_NULL};
+    b->peers = p;
+  }
+  *out = p;
+fail:
+  return status;
+}
+
+grove_status grove_match_tags(grove_channel *c, int64_t n, int64_t *first)
+{
+  grove_status status = GROVE_OK;
+  grove_context *ctx = c->base.ctx;
+  peer *p = NULL;
+  GROVE_TRY(find_peer(ctx->switchboard, c->peer, &p));
+  GROVE_CHECK(p->tags + n <= ctx->tag_limit, GROVE_ERR_UNSUPPORTED,
+              "all %d message tags of this MPI for channels from rank %d have been used",
+              ctx->tag_limit, c->peer);
+  *first = grove_context_stage_tag(ctx, (int)p->tags, GROVE_STAGE_CHANNEL);
+  p->tags += n;
+fail:
+  return status;
+}
+
+/* ---- who looks for whom ---- */
+
+static int is_for(const grove_channel *c, int rank, const grove_greeting *greeting)
+{
+  return c->peer == rank && c->tag == greeting->tag && c->number == greeting->number &&
+         c->sends != greeting->is_offer;
+}
+
+static grove_status listen_to(grove_context *ctx, peer *p)
+{
+  grove_status status = GROVE_OK;
+  if (p->seeking == 0 || p->request != MPI_REQUEST_NULL) return GROVE_OK;
+  GROVE_TRY_MPI(MPI_Irecv(&p->greeting, sizeof p->greeting, MPI_BYTE, p->rank, GROVE_TAG_CHANNEL,
+                          ctx->comm, &p->request));
+fail:
+  return status;
+}
+
+void grove_match_leave(grove_channel *c)
+{
+  switchboard *b = c->base.ctx->switchboard;
+  grove_channel **at = &b->seeking;
+  while (*at && *at != c) at = &(*at)->next_seeking;
+  if (!*at) return;
+  *at = c->next_seeking;
+  for (peer *p = b->peers; p; p = p->next)
+    if (p->rank == c->peer) p->seeking--;
+}
+
+static void introduce(grove_channel *c, const grove_greeting *greeting)
+{
+  grove_match_leave(c);
+  c->meet(c, greeting);
+}
+
+/* For an end that waits, or for later. */
+static grove_status hand_over(switchboard *b, int rank, const grove_greeting *greeting)
+{
+  grove_status status = GROVE_OK;
+  letter_box *l = NULL;
+  for (grove_channel *c = b->seeking; c; c = c->next_seeking)
+    if (is_for(c, rank, greeting)) {
+      introduce(c, greeting);
+      return GROVE_OK;
+    }
+  GROVE_NEW(l, 1);
+  *l = (letter_box){
+    .next = b->filed, .rank = rank, .request = MPI_REQUEST_NULL, .greeting = *greeting};
+  b->filed = l;
+fail:
+  return status;
+}
+
+/* Has it been heard of before it was started? */
+static int find_filed(switchboard *b, grove_channel *c)
+{
+  letter_box **at = &b->filed;
+  while (*at && !is_for(c, (*at)->rank, &(*at)->greeting)) at = &(*at)->next;
+  letter_box *l = *at;
+  if (!l) return 0;
+  *at = l->next;
+  introduce(c, &l->greeting);
+  free(l);
+  return 1;
+}
+
+grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting)
+{
+  grove_status status = GROVE_OK;
+  grove_context *ctx = c->base.ctx;
+  letter_box *l = NULL;
+  GROVE_NEW(l, 1);
+  *l = (letter_box){.rank = c->peer, .greeting = *greeting};
+  int code = MPI_Isend(&l->greeting, sizeof l->greeting, MPI_BYTE, c->peer, GROVE_TAG_CHANNEL,
+                       ctx->comm, &l->request);
+  if (code != MPI_SUCCESS) free(l);
+  GROVE_TRY_MPI(code);
+  l->next = ctx->switchboard->sent;
+  ctx->switchboard->sent = l;
+fail:
+  return status;
+}
+
+grove_status grove_match_seek(grove_channel *c, const grove_greeting *offer)
+{
+  grove_status status = GROVE_OK;
+  switchboard *b = c->base.ctx->switchboard;
+  peer *p = NULL;
+  GROVE_TRY(find_peer(b, c->peer, &p));
+  if (offer) GROVE_TRY(grove_match_tell(c, offer));
+  c->bond = GROVE_BOND_SOUGHT;
+  if (!b->active.next) grove_context_activate(b->ctx, &b->active);
+  c->next_seeking = b->seeking;
+  b->seeking = c;
+  p->seeking++;
+  if (!find_filed(b, c)) GROVE_TRY(listen_to(c->base.ctx, p));
+fail:
+  return status;
+}
+
+/* ---- what comes ---- */
+
+static void collect_sent(switchboard *b)
+{
+  for (letter_box **at = &b->sent; *at;) {
+    letter_box *l = *at;
+    int done = 0;
+    if (MPI_Test(&l->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done) {
+      at = &l->next;
+      continue;
+    }
+    *at = l->next;
+    free(l);
+  }
+}
+
+grove_status grove_match_poll(grove_context *ctx)
+{
+  grove_status status = GROVE_OK;
+  switchboard *b = ctx->switchboard;
+  collect_sent(b);
+  for (peer *p = b->peers; p; p = p->next) {
+    for (int done = 1; done && p->request != MPI_REQUEST_NULL;) {
+      GROVE_TRY_MPI(MPI_Test(&p->request, &done, MPI_STATUS_IGNORE));
+      if (!done) break;
+      grove_greeting greeting = p->greeting;
+      GROVE_TRY(hand_over(b, p->rank, &greeting));
+      GROVE_TRY(listen_to(ctx, p));
+    }
+  }
+fail:
+  return status;
+}
+
+/* If MPI fails whoever seeks hears of it. Only here it leaves the list, which is walked through. */
+static void advance(grove_active *active)
+{
+  switchboard *b = (switchboard *)active;
+  if (!b->seeking) {
+    grove_context_deactivate(active);
+    return;
+  }
+  grove_status status = grove_match_poll(b->ctx);
+  for (grove_channel *c = b->seeking; c && status != GROVE_OK; c = c->next_seeking)
+    grove_op_note(&c->base, status);
+}
+
+/* ---- queues ---- */
+
+static void collect_queues(grove_context *ctx, int all)
+{
+  for (kept_queue **at = &ctx->switchboard->kept; *at;) {
+    kept_queue *k = *at;
+    if (!all && !k->is_left(k->block->memory)) {
+      at = &k->next;
+      continue;
+    }
+    *at = k->next;
+    if (all)
+      free(k->block); /* the memory goes with the arena */
+    else
+      grove_arena_release_piece(ctx->arena, k->block);
+    free(k);
+  }
+}
+
+void grove_match_keep(grove_context *ctx, grove_block *queue, int (*is_left)(const void *memory))
+{
+  kept_queue *k = grove_memory(1, sizeof *k);
+  collect_queues(ctx, 0);
+  if (!k) return; /* it stays until the context goes */
+  *k = (kept_queue){ctx->switchboard->kept, queue, is_left};
+  ctx->switchboard->kept = k;
+}

@@ -1,0 +1,178 @@
+/* A round of either end, from its start to its end. */
+#include "partitioned/way.h"
+
+#include <math.h>
+
+/* ---- a round begins ---- */
+
+static grove_status begin_receive(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  c->missing = c->bytes;
+  for (int64_t p = 0; p < c->parts; p++) __atomic_store_n(&c->come[p], 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&c->told, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&c->narrivals, 0, __ATOMIC_RELAXED);
+  if (c->bond == GROVE_BOND_TIED)
+    GROVE_TRY(c->way->open(c));
+  else if (c->bond == GROVE_BOND_NONE)
+    GROVE_TRY(grove_match_seek(c, NULL));
+fail:
+  return status;
+}
+
+static void forget_times(grove_channel *c)
+{
+  for (int64_t p = 0; c->when && p < c->parts; p++)
+    c->when[p] = (grove_part_time){NAN, NAN, NAN, -1};
+}
+
+enum { TIMED_STARTS = 8, TIMED_EVERY = 16 };
+
+grove_status grove_channel_start(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  grove_channel *c = (grove_channel *)op;
+  GROVE_TRY(grove_op_check_idle(op, "grove_start"));
+  if (c->bond == GROVE_BOND_REFUSED) return grove_error_set(GROVE_ERR_ARG, c->refusal);
+  grove_op_forget_failure(op);
+  op->timed = op->starts < TIMED_STARTS || op->starts % TIMED_EVERY == 0;
+  if (op->timed || c->timed || c->when || c->account.kept) op->since = c->since = grove_clock();
+  forget_times(c);
+  c->round++;
+  c->messages = 0;
+  c->driver = grove_this_thread();
+  grove_op_move(op, GROVE_OP_ACTIVE);
+  status = c->sends ? grove_send_begin(c) : begin_receive(c);
+  if (status != GROVE_OK) {
+    grove_op_move(op, GROVE_OP_FAILED);
+    return status;
+  }
+  grove_context_activate(op->ctx, &op->active);
+  grove_channel_advance(&op->active);
+  if (c->account.kept) grove_op_note_start(op, &c->account, c->round);
+fail:
+  return status;
+}
+
+/* ---- going on ---- */
+
+void grove_channel_dispose(grove_channel *c)
+{
+  if (c->way && c->end) c->way->close(c);
+  if (c->memory) c->aggregator->forget(&c->memory);
+  grove_machine_free(&c->machine);
+  grove_part_plan_free(&c->plan);
+  grove_readiness_free(&c->readiness);
+  grove_mover_free(&c->mover);
+  grove_op_forget_failure(&c->base);
+  free(c->refusal);
+  free(c->staging);
+  free(c->come);
+  free(c->arrivals);
+  free(c->when);
+  free(c);
+}
+
+static void finish(grove_channel *c)
+{
+  grove_op *op = &c->base;
+  op->starts++;
+  if (op->timed) {
+    op->timed_starts++;
+    op->seconds += grove_clock() - op->since;
+  }
+  c->planned = c->messages;
+  if (c->account.kept) grove_account_note_round(c);
+  if (c->memory && op->failure == GROVE_OK) grove_op_note(op, grove_send_learn(c));
+  grove_context_deactivate(&op->active);
+  grove_op_move(op, GROVE_OP_DONE);
+}
+
+/* Freed while under way: is it over, as far as it goes? */
+static int is_through(grove_channel *c)
+{
+  if (c->bond == GROVE_BOND_REFUSED) return 1;
+  if (!c->sends)
+    return c->bond == GROVE_BOND_TIED && (!c->way->sees_through || grove_channel_has_come(c));
+  return (grove_channel_flows(c) || grove_readiness_marked(c->readiness) == 0) &&
+         c->way->is_quiet(c);
+}
+
+static void let_go(grove_channel *c)
+{
+  grove_context_deactivate(&c->base.active);
+  c->base.ctx->abandoned--;
+  grove_match_leave(c);
+  grove_channel_dispose(c);
+}
+
+static grove_status go_on(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  if (!grove_channel_flows(c)) return GROVE_OK;
+  if (c->sends) GROVE_TRY(grove_send_post(c));
+  GROVE_TRY(c->way->advance(c));
+fail:
+  return status;
+}
+
+void grove_channel_advance(grove_active *active)
+{
+  grove_channel *c = (grove_channel *)active;
+  grove_op_state state = c->base.state;
+  if (state == GROVE_OP_STUCK) return;
+  grove_status status = go_on(c);
+  if (state == GROVE_OP_ABANDONED) {
+    if (status != GROVE_OK)
+      grove_op_move(&c->base, GROVE_OP_STUCK);
+    else if (is_through(c))
+      let_go(c);
+    return;
+  }
+  if (status != GROVE_OK) grove_op_note(&c->base, status);
+  if (c->base.failure != GROVE_OK ||
+      (c->bond == GROVE_BOND_TIED &&
+       (c->sends ? grove_send_is_over(c) : grove_channel_has_come(c))))
+    finish(c);
+}
+
+/* Says whether this thread may move things on; if so it must leave the context. */
+static int enter(grove_channel *c)
+{
+  grove_context *ctx = c->base.ctx;
+  if (!ctx->lock && c->driver != grove_this_thread()) return 0;
+  return grove_context_try(ctx);
+}
+
+void grove_channel_poll(grove_channel *c)
+{
+  grove_context *ctx = c->base.ctx;
+  if (!enter(c)) return;
+  grove_context_progress(ctx);
+  if (++c->looks % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
+  grove_context_leave(ctx);
+}
+
+/* What is due leaves; what has left is looked after now and then: there may be much of it. */
+static void drive_once(grove_channel *c)
+{
+  if (c->bond == GROVE_BOND_SOUGHT) grove_match_poll(c->base.ctx); /* it fails again, and tells */
+  if (grove_op_state_of(&c->base) != GROVE_OP_ACTIVE) return;
+  if (c->sends && grove_channel_flows(c) && ++c->looks % GROVE_NUDGE_EVERY != 0)
+    grove_op_note(&c->base, grove_send_post(c));
+  else
+    grove_channel_advance(&c->base.active);
+}
+
+/* What became due while this thread was inside, and another one could not get in, is not left
+ * behind. */
+void grove_channel_drive(grove_channel *c)
+{
+  do {
+    if (!enter(c)) return;
+    __atomic_store_n(&c->due, 0, __ATOMIC_SEQ_CST);
+    drive_once(c);
+    grove_context_leave(c->base.ctx);
+  } while (__atomic_load_n(&c->due, __ATOMIC_SEQ_CST) &&
+           grove_op_state_of(&c->base) == GROVE_OP_ACTIVE);
+}

@@ -1,0 +1,146 @@
+/* The sender's end: its offer, what threads mark, and what may leave. */
+#include "partitioned/way.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a round begins ---- */
+
+static int64_t index_of_aggregator(const char *name)
+{
+  int64_t i = 0;
+  while (grove_aggregators[i + 1] && strcmp(grove_aggregators[i]->name, name) != 0) i++;
+  return i;
+}
+
+/* Where shared memory lacks, messages do. */
+static grove_status open_way(grove_channel *c, grove_greeting *greeting)
+{
+  grove_sentence before;
+  grove_error_keep(&before);
+  grove_status status = c->way->offer(c, greeting);
+  if (status != GROVE_ERR_MEMORY || c->way != &grove_way_shm) return status;
+  if (c->end) c->way->close(c);
+  grove_error_restore(&before);
+  grove_way_choose_messages(c);
+  return c->way->offer(c, greeting);
+}
+
+static grove_status offer(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  grove_greeting greeting = {.is_offer = 1,
+                             .tag = c->tag,
+                             .number = c->number,
+                             .bytes = c->bytes,
+                             .parts = c->parts,
+                             .aggregator = index_of_aggregator(c->plan.aggregator),
+                             .groups = c->plan.ngroups,
+                             .chunk = c->base.ctx->options.chunk};
+  GROVE_TRY(open_way(c, &greeting));
+  greeting.way = grove_way_index(c->way);
+  GROVE_TRY(grove_match_seek(c, &greeting));
+fail:
+  return status;
+}
+
+grove_status grove_send_begin(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  c->due = c->gate = c->empty = 0;
+  grove_readiness_begin(c->readiness, c->timed);
+  if (c->bond == GROVE_BOND_NONE) GROVE_TRY(offer(c));
+  if (grove_channel_flows(c)) GROVE_TRY(c->way->open(c));
+fail:
+  return status;
+}
+
+/* ---- sending ---- */
+
+grove_status grove_send_pack(grove_channel *c, grove_part_run run)
+{
+  if (c->dense || c->packed) return GROVE_OK;
+  return grove_pack(&c->mover, &c->shape, c->array, run.first * c->part_units,
+                    run.count * c->part_units, c->data + run.first * c->part_bytes);
+}
+
+static double time_for_deadlines(const grove_channel *c)
+{
+  if (grove_channel_is_abandoned(c)) return INFINITY;
+  return c->plan.delta > 0 ? grove_clock() : 0;
+}
+
+/* By one thread at a time: the next run that may leave. Threads that find another one here need not
+ * wait for it: it looks at `due` again when it has left. */
+static int take_run(grove_channel *c, grove_part_run *run)
+{
+  int taken = 0;
+  do {
+    if (__atomic_exchange_n(&c->gate, 1, __ATOMIC_ACQUIRE)) return 0;
+    __atomic_store_n(&c->due, 0, __ATOMIC_SEQ_CST);
+    taken = grove_readiness_take(c->readiness, time_for_deadlines(c), run);
+    __atomic_store_n(&c->gate, 0, __ATOMIC_SEQ_CST);
+  } while (!taken && __atomic_load_n(&c->due, __ATOMIC_SEQ_CST));
+  return taken;
+}
+
+static grove_status post_due(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  grove_part_run run;
+  grove_alarm *alarm = c->base.ctx->alarm;
+  if (alarm && c->plan.delta > 0) grove_alarm_set(alarm, grove_readiness_deadline(c->readiness));
+  while (take_run(c, &run)) {
+    GROVE_TRY(grove_send_pack(c, run));
+    GROVE_TRY(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));
+  }
+fail:
+  return status;
+}
+
+/* A message of no bytes leaves when all of its parts are marked. */
+static grove_status post_nothing(grove_channel *c)
+{
+  if (c->empty || grove_readiness_marked(c->readiness) < c->parts) return GROVE_OK;
+  c->empty = 1;
+  return c->way->post(c, 0, 0);
+}
+
+static int is_nobody_inside(const grove_channel *c)
+{
+  for (int d = 0; d < GROVE_CHANNEL_DOORS; d++)
+    if (__atomic_load_n(&c->inside[d].n, __ATOMIC_ACQUIRE) > 0) return 0;
+  return 1;
+}
+
+int grove_send_is_over(const grove_channel *c)
+{
+  int left = c->bytes == 0 ? c->empty : grove_readiness_is_over(c->readiness);
+  return left && c->way->is_quiet(c) && is_nobody_inside(c);
+}
+
+/* The plan of the next round. */
+grove_status grove_send_learn(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  grove_part_plan plan = {0};
+  double *marked = NULL;
+  int changed = 0;
+  GROVE_ROOM(marked, c->parts);
+  for (int64_t p = 0; p < c->parts; p++)
+    marked[p] = grove_readiness_time(c->readiness, p) - c->since;
+  GROVE_TRY(c->aggregator->learn(c->memory, marked, &plan, &changed));
+  if (!changed) goto fail;
+  GROVE_TRY(grove_readiness_follow(c->readiness, &plan));
+  grove_part_plan_free(&c->plan);
+  c->plan = plan;
+fail:
+  free(marked);
+  return status;
+}
+
+grove_status grove_send_post(grove_channel *c)
+{
+  return c->bytes == 0 ? post_nothing(c) : post_due(c);
+}

@@ -1,0 +1,275 @@
+/* Over MPI, where both ends know the groups: each is a persistent message, sent from the sender's
+ * message and received into its place, with a tag of its own, so that groups may leave in any
+ * order. One of more bytes than a chunk goes in chunks, in order. A receive that is posted is the
+ * credit for its round: what comes before stays with MPI.
+ */
+#include "partitioned/way.h"
+
+#include "base/pause.h"
+
+#include <stdlib.h>
+
+typedef struct piece {
+  int64_t offset, bytes;
+  int64_t group;
+  int pending;
+} piece;
+
+typedef struct groups {
+  int n, pending;
+  int64_t ngroups;
+  piece *pieces;
+  int64_t *first;   /* the first piece of each group, and one more */
+  int64_t *offsets; /* where each group begins, and the end */
+  MPI_Request *requests;
+  int *done;
+  int64_t mpi_tag;
+} groups;
+
+/* ---- the pieces, the same at both ends ---- */
+
+static grove_status cut(groups *g, const grove_greeting *offer)
+{
+  grove_status status = GROVE_OK;
+  int64_t n = 0, part_bytes = offer->parts > 0 ? offer->bytes / offer->parts : 0;
+  g->ngroups = offer->bytes > 0 ? offer->groups : 1;
+  GROVE_NEW(g->first, g->ngroups + 1);
+  GROVE_NEW(g->offsets, g->ngroups + 1);
+  for (int64_t k = 0; k <= g->ngroups; k++)
+    g->offsets[k] = grove_even_group(offer->parts, g->ngroups, k) * part_bytes;
+  for (int64_t k = 0; k < g->ngroups; k++) {
+    int64_t bytes = g->offsets[k + 1] - g->offsets[k];
+    g->first[k] = n;
+    n += bytes > offer->chunk ? (bytes - 1) / offer->chunk + 1 : 1;
+  }
+  g->first[g->ngroups] = n;
+  GROVE_CHECK(n <= INT32_MAX, GROVE_ERR_UNSUPPORTED, "a channel of %lld messages", (long long)n);
+  g->n = (int)n;
+  GROVE_NEW(g->pieces, n);
+  GROVE_ROOM(g->requests, n);
+  GROVE_ROOM(g->done, n);
+  for (int64_t k = 0, i = 0; k < g->ngroups; k++)
+    for (int64_t at = g->offsets[k]; i < g->first[k + 1]; i++, at += offer->chunk) {
+      int64_t rest = g->offsets[k + 1] - at;
+      g->pieces[i] = (piece){at, rest < offer->chunk ? rest : offer->chunk, k, 0};
+      g->requests[i] = MPI_REQUEST_NULL;
+    }
+fail:
+  return status;
+}
+
+static grove_status make_request(grove_channel *c, groups *g, int64_t i)
+{
+  grove_status status = GROVE_OK;
+  const piece *p = &g->pieces[i];
+  int tag = (int)(g->mpi_tag + p->group);
+  MPI_Comm comm = c->base.ctx->comm;
+  if (g->requests[i] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&g->requests[i]));
+  if (c->sends)
+    GROVE_TRY_MPI(MPI_Send_init(c->data + p->offset, (int)p->bytes, MPI_BYTE, c->peer, tag, comm,
+                                &g->requests[i]));
+  else
+    GROVE_TRY_MPI(MPI_Recv_init(c->data + p->offset, (int)p->bytes, MPI_BYTE, c->peer, tag, comm,
+                                &g->requests[i]));
+fail:
+  return status;
+}
+
+static grove_status make_requests(grove_channel *c, groups *g)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t i = 0; i < g->n; i++) GROVE_TRY(make_request(c, g, i));
+fail:
+  return status;
+}
+
+/* ---- the two ends meet ---- */
+
+static grove_status offer(grove_channel *c, grove_greeting *greeting)
+{
+  grove_status status = GROVE_OK;
+  groups *g = NULL;
+  GROVE_NEW(g, 1);
+  c->end = g;
+  GROVE_TRY(cut(g, greeting));
+fail:
+  return status;
+}
+
+static grove_status accept(grove_channel *c, const grove_greeting *greeting, grove_greeting *answer)
+{
+  grove_status status = GROVE_OK;
+  groups *g = NULL;
+  GROVE_NEW(g, 1);
+  c->end = g;
+  GROVE_TRY(cut(g, greeting));
+  GROVE_TRY(grove_match_tags(c, g->ngroups, &g->mpi_tag));
+  answer->mpi_tag = g->mpi_tag;
+  GROVE_TRY(make_requests(c, g));
+fail:
+  return status;
+}
+
+static grove_status tie(grove_channel *c, const grove_greeting *answer)
+{
+  groups *g = c->end;
+  g->mpi_tag = answer->mpi_tag;
+  return make_requests(c, g);
+}
+
+/* ---- rounds ---- */
+
+static grove_status start_piece(groups *g, int64_t i)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY_MPI(MPI_Start(&g->requests[i]));
+  g->pieces[i].pending = 1;
+  g->pending++;
+fail:
+  return status;
+}
+
+static grove_status open(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  groups *g = c->end;
+  for (int64_t i = 0; !c->sends && i < g->n; i++) GROVE_TRY(start_piece(g, i));
+fail:
+  return status;
+}
+
+static int64_t group_at(const groups *g, int64_t offset)
+{
+  int64_t low = 0, high = g->ngroups - 1;
+  while (low < high) {
+    int64_t middle = (low + high + 1) / 2;
+    if (g->offsets[middle] <= offset)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  groups *g = c->end;
+  int64_t k = group_at(g, offset);
+  for (int64_t i = g->first[k]; i < g->first[k + 1]; i++) GROVE_TRY(start_piece(g, i));
+  grove_channel_note_sent(c, offset, bytes);
+fail:
+  return status;
+}
+
+static grove_status advance(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  groups *g = c->end;
+  int n = 0;
+  if (g->pending == 0) return GROVE_OK;
+  GROVE_TRY_MPI(MPI_Testsome(g->n, g->requests, &n, g->done, MPI_STATUSES_IGNORE));
+  if (n == MPI_UNDEFINED) n = 0;
+  for (int k = 0; k < n; k++) {
+    piece *p = &g->pieces[g->done[k]];
+    p->pending = 0;
+    g->pending--;
+    if (c->sends) continue;
+    GROVE_TRY(grove_channel_take(c, p->offset, p->bytes));
+    c->messages++;
+  }
+fail:
+  return status;
+}
+
+static int is_quiet(const grove_channel *c)
+{
+  return !c->end || ((const groups *)c->end)->pending == 0;
+}
+
+/* ---- freeing ---- */
+
+grove_status grove_way_withdraw(const grove_channel *c, MPI_Request *request, int *withdrawn)
+{
+  grove_status status = GROVE_OK;
+  double timeout = c->base.ctx->options.timeout_seconds;
+  MPI_Status about;
+  grove_pause pause;
+  grove_pause_begin(&pause, 0);
+  GROVE_TRY_MPI(MPI_Cancel(request));
+  for (int done = 0;;) {
+    GROVE_TRY_MPI(MPI_Test(request, &done, &about));
+    if (done) break;
+    GROVE_CHECK(!grove_pause_expired(&pause, timeout), GROVE_ERR_TIMEOUT,
+                "a message from rank %d is arriving since %g s: the buffer that it goes to must "
+                "stay until the context is freed",
+                c->peer, timeout);
+    grove_pause_step(&pause);
+  }
+  GROVE_TRY_MPI(MPI_Test_cancelled(&about, withdrawn));
+fail:
+  return status;
+}
+
+/* A receive that is under way goes to memory of our own. */
+static grove_status divert(grove_channel *c, groups *g, int64_t i)
+{
+  grove_status status = GROVE_OK;
+  piece *p = &g->pieces[i];
+  int withdrawn = 0;
+  GROVE_TRY(grove_way_withdraw(c, &g->requests[i], &withdrawn));
+  p->pending = 0;
+  g->pending--;
+  if (!withdrawn) return grove_channel_take(c, p->offset, p->bytes);
+  GROVE_TRY(make_request(c, g, i));
+  GROVE_TRY(start_piece(g, i));
+fail:
+  return status;
+}
+
+static grove_status detach(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  groups *g = c->end;
+  if (!c->sends && c->dense) {
+    GROVE_ROOM(c->staging, c->bytes);
+    c->data = c->staging;
+  }
+  for (int64_t i = g->n - 1; i >= 0; i--) {
+    if (!c->sends && c->dense && g->pieces[i].pending)
+      GROVE_TRY(divert(c, g, i));
+    else if (c->sends && !g->pieces[i].pending)
+      GROVE_TRY(make_request(c, g, i));
+  }
+fail:
+  return status;
+}
+
+static void close(grove_channel *c)
+{
+  groups *g = c->end;
+  int gone = grove_mpi_is_gone();
+  for (int64_t i = 0; g->requests && i < g->n && !gone; i++)
+    if (g->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&g->requests[i]);
+  free(g->pieces);
+  free(g->first);
+  free(g->offsets);
+  free(g->requests);
+  free(g->done);
+  free(g);
+  c->end = NULL;
+}
+
+const grove_way_kind grove_way_groups = {
+  .name = "mpi",
+  .sees_through = 1,
+  .offer = offer,
+  .accept = accept,
+  .tie = tie,
+  .open = open,
+  .post = post,
+  .advance = advance,
+  .is_quiet = is_quiet,
+  .detach = detach,
+  .close = close,
+};

@@ -1,0 +1,322 @@
+/* Over MPI, where what leaves together is known only then. A message has a head that tells which
+ * bytes of which round it brings. Few bytes travel behind their head and are copied into their
+ * place; many follow as messages of their own, in order, with a second tag, and are received there.
+ * The receiver posts one receive for heads at a time, and only while bytes of its round have not
+ * been announced: so it never takes a message of a later round, which stays with MPI.
+ */
+#include "partitioned/way.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW_BYTES = 1 << 15 };
+
+typedef struct head {
+  int64_t offset, bytes;
+  int64_t follows; /* the bytes come in messages of their own */
+} head;
+
+/* A message under way. */
+typedef struct message {
+  int used;
+  int head; /* it is one: */
+  char *buffer;
+  int64_t offset, bytes;
+  int64_t order; /* in which it was posted */
+} message;
+
+typedef struct runs {
+  int64_t mpi_tag, chunk;
+  int n, room, pending;
+  message *messages;
+  MPI_Request *requests;
+  int *done;
+  int64_t announced; /* receiver: bytes of this round */
+  int empty;         /* receiver: a message of no bytes was announced */
+  int64_t posted;
+} runs;
+
+/* ---- messages ---- */
+
+static grove_status make_room(runs *r)
+{
+  grove_status status = GROVE_OK;
+  if (r->n < r->room) return GROVE_OK;
+  int room = 2 * r->room + 4;
+  message *messages = realloc(r->messages, (size_t)room * sizeof *messages);
+  if (messages) r->messages = messages;
+  MPI_Request *requests = realloc(r->requests, (size_t)room * sizeof *requests);
+  if (requests) r->requests = requests;
+  int *done = realloc(r->done, (size_t)room * sizeof *done);
+  if (done) r->done = done;
+  GROVE_CHECK(messages && requests && done, GROVE_ERR_MEMORY, "no memory for %d messages", room);
+  r->room = room;
+fail:
+  return status;
+}
+
+/* A place for one more: of heads those that have a buffer. */
+static grove_status find_place(runs *r, int is_head, int *out)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < r->n; i++)
+    if (!r->messages[i].used && r->messages[i].head == is_head) {
+      *out = i;
+      return GROVE_OK;
+    }
+  GROVE_TRY(make_room(r));
+  r->messages[r->n] = (message){.head = is_head};
+  r->requests[r->n] = MPI_REQUEST_NULL;
+  if (is_head) GROVE_ROOM(r->messages[r->n].buffer, sizeof(head) + FEW_BYTES);
+  *out = r->n++;
+fail:
+  return status;
+}
+
+static void note_start(runs *r, int i)
+{
+  r->messages[i].used = 1;
+  r->messages[i].order = r->posted++;
+  r->pending++;
+}
+
+/* ---- the two ends meet ---- */
+
+static grove_status make(grove_channel *c, int64_t chunk)
+{
+  grove_status status = GROVE_OK;
+  runs *r = NULL;
+  GROVE_NEW(r, 1);
+  r->chunk = chunk;
+  c->end = r;
+fail:
+  return status;
+}
+
+static grove_status offer(grove_channel *c, grove_greeting *greeting)
+{
+  return make(c, greeting->chunk);
+}
+
+static grove_status accept(grove_channel *c, const grove_greeting *greeting, grove_greeting *answer)
+{
+  grove_status status = GROVE_OK;
+  GROVE_TRY(make(c, greeting->chunk));
+  GROVE_TRY(grove_match_tags(c, 2, &answer->mpi_tag));
+  ((runs *)c->end)->mpi_tag = answer->mpi_tag;
+fail:
+  return status;
+}
+
+static grove_status tie(grove_channel *c, const grove_greeting *answer)
+{
+  ((runs *)c->end)->mpi_tag = answer->mpi_tag;
+  return GROVE_OK;
+}
+
+/* ---- sending ---- */
+
+static grove_status send_bytes(grove_channel *c, runs *r, int64_t offset, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t at = 0; at < bytes; at += r->chunk) {
+    int i = 0, n = (int)(bytes - at < r->chunk ? bytes - at : r->chunk);
+    GROVE_TRY(find_place(r, 0, &i));
+    GROVE_TRY_MPI(MPI_Isend(c->data + offset + at, n, MPI_BYTE, c->peer, (int)r->mpi_tag + 1,
+                            c->base.ctx->comm, &r->requests[i]));
+    note_start(r, i);
+  }
+fail:
+  return status;
+}
+
+static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
+{
+  grove_status status = GROVE_OK;
+  runs *r = c->end;
+  int i = 0;
+  head h = {offset, bytes, bytes > FEW_BYTES};
+  GROVE_TRY(find_place(r, 1, &i));
+  char *buffer = r->messages[i].buffer;
+  size_t behind = h.follows ? 0 : (size_t)bytes;
+  memcpy(buffer, &h, sizeof h);
+  if (behind > 0) memcpy(buffer + sizeof h, c->data + offset, behind);
+  GROVE_TRY_MPI(MPI_Isend(buffer, (int)(sizeof h + behind), MPI_BYTE, c->peer, (int)r->mpi_tag,
+                          c->base.ctx->comm, &r->requests[i]));
+  note_start(r, i);
+  if (h.follows) GROVE_TRY(send_bytes(c, r, offset, bytes));
+  grove_channel_note_sent(c, offset, bytes);
+fail:
+  return status;
+}
+
+/* ---- receiving ---- */
+
+static grove_status await_head(grove_channel *c, runs *r)
+{
+  grove_status status = GROVE_OK;
+  int i = 0;
+  if (r->announced == c->bytes && (c->bytes > 0 || r->empty)) return GROVE_OK;
+  GROVE_TRY(find_place(r, 1, &i));
+  GROVE_TRY_MPI(MPI_Irecv(r->messages[i].buffer, (int)sizeof(head) + FEW_BYTES, MPI_BYTE, c->peer,
+                          (int)r->mpi_tag, c->base.ctx->comm, &r->requests[i]));
+  note_start(r, i);
+fail:
+  return status;
+}
+
+static grove_status receive_piece(grove_channel *c, runs *r, int i)
+{
+  grove_status status = GROVE_OK;
+  const message *m = &r->messages[i];
+  GROVE_TRY_MPI(MPI_Irecv(c->data + m->offset, (int)m->bytes, MPI_BYTE, c->peer,
+                          (int)r->mpi_tag + 1, c->base.ctx->comm, &r->requests[i]));
+  note_start(r, i);
+fail:
+  return status;
+}
+
+static grove_status receive_bytes(grove_channel *c, runs *r, const head *h)
+{
+  grove_status status = GROVE_OK;
+  for (int64_t at = 0; at < h->bytes; at += r->chunk) {
+    int i = 0;
+    GROVE_TRY(find_place(r, 0, &i));
+    r->messages[i].offset = h->offset + at;
+    r->messages[i].bytes = h->bytes - at < r->chunk ? h->bytes - at : r->chunk;
+    GROVE_TRY(receive_piece(c, r, i));
+  }
+fail:
+  return status;
+}
+
+static grove_status read_head(grove_channel *c, runs *r, const char *buffer)
+{
+  grove_status status = GROVE_OK;
+  head h;
+  memcpy(&h, buffer, sizeof h);
+  r->announced += h.bytes;
+  r->empty = h.bytes == 0;
+  if (h.follows) {
+    GROVE_TRY(receive_bytes(c, r, &h));
+  } else {
+    if (h.bytes > 0) memcpy(c->data + h.offset, buffer + sizeof h, (size_t)h.bytes);
+    GROVE_TRY(grove_channel_take(c, h.offset, h.bytes));
+    c->messages++;
+  }
+  GROVE_TRY(await_head(c, r));
+fail:
+  return status;
+}
+
+static grove_status open(grove_channel *c)
+{
+  runs *r = c->end;
+  if (c->sends) return GROVE_OK;
+  r->announced = 0;
+  r->empty = 0;
+  return await_head(c, r);
+}
+
+static grove_status advance(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  runs *r = c->end;
+  for (int n = 1; n > 0 && r->pending > 0;) {
+    GROVE_TRY_MPI(MPI_Testsome(r->n, r->requests, &n, r->done, MPI_STATUSES_IGNORE));
+    if (n == MPI_UNDEFINED) n = 0;
+    r->pending -= n;
+    for (int k = 0; k < n; k++) { /* a place is free when what was there has been seen to */
+      const message m = r->messages[r->done[k]];
+      if (!c->sends && !m.head) {
+        GROVE_TRY(grove_channel_take(c, m.offset, m.bytes));
+        c->messages++;
+      }
+      r->messages[r->done[k]].used = 0;
+      if (!c->sends && m.head) GROVE_TRY(read_head(c, r, m.buffer));
+    }
+  }
+fail:
+  return status;
+}
+
+static int is_quiet(const grove_channel *c)
+{
+  return !c->end || ((const runs *)c->end)->pending == 0;
+}
+
+/* ---- freeing ---- */
+
+/* The last posted of those that lie in the array, or -1. */
+static int latest(const runs *r)
+{
+  int last = -1;
+  for (int i = 0; i < r->n; i++) {
+    const message *m = &r->messages[i];
+    if (m->used && !m->head && (last < 0 || m->order > r->messages[last].order)) last = i;
+  }
+  return last;
+}
+
+/* Of the messages that lie in the array those that MPI gives back are received elsewhere, in the
+ * same order. */
+static grove_status divert(grove_channel *c, runs *r)
+{
+  grove_status status = GROVE_OK;
+  int *again = NULL, n = 0;
+  GROVE_NEW(again, r->n);
+  for (int i; (i = latest(r)) >= 0;) {
+    int withdrawn = 0;
+    GROVE_TRY(grove_way_withdraw(c, &r->requests[i], &withdrawn));
+    r->messages[i].used = 0;
+    r->pending--;
+    if (withdrawn)
+      again[n++] = i;
+    else
+      GROVE_TRY(grove_channel_take(c, r->messages[i].offset, r->messages[i].bytes));
+  }
+  while (n-- > 0) GROVE_TRY(receive_piece(c, r, again[n]));
+fail:
+  free(again);
+  return status;
+}
+
+static grove_status detach(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  if (c->sends || !c->dense) return GROVE_OK;
+  GROVE_ROOM(c->staging, c->bytes);
+  c->data = c->staging;
+  GROVE_TRY(divert(c, c->end));
+fail:
+  return status;
+}
+
+static void close(grove_channel *c)
+{
+  runs *r = c->end;
+  int gone = grove_mpi_is_gone();
+  for (int i = 0; i < r->n; i++) {
+    if (!gone && r->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&r->requests[i]);
+    free(r->messages[i].buffer);
+  }
+  free(r->messages);
+  free(r->requests);
+  free(r->done);
+  free(r);
+  c->end = NULL;
+}
+
+const grove_way_kind grove_way_runs = {
+  .name = "mpi",
+  .sees_through = 1,
+  .offer = offer,
+  .accept = accept,
+  .tie = tie,
+  .open = open,
+  .post = post,
+  .advance = advance,
+  .is_quiet = is_quiet,
+  .detach = detach,
+  .close = close,
+};

@@ -1,0 +1,172 @@
+#include "parts/table_file.h"
+
+#include "base/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 4, LINE_BYTES = 1000 };
+
+/* A line of the file, cut into words. */
+typedef struct reader {
+  const char *name;
+  int line, n;
+  int column[COLUMNS + 1];
+  char *word[COLUMNS + 1];
+} reader;
+
+static grove_status complain(const reader *r, int column, const char *word, const char *why)
+{
+  char sentence[GROVE_SENTENCE_BYTES];
+  snprintf(sentence, sizeof sentence, "%.300s, line %d, column %d: %s%.40s%s%s", r->name, r->line,
+           column, *word ? "'" : "", word, *word ? "' " : "", why);
+  return grove_error_set(GROVE_ERR_ARG, sentence); /* the place that counts is in it */
+}
+
+/* Cuts a line, which is changed; one word more than there are columns is one too many. */
+static void cut(reader *r, char *line)
+{
+  r->n = 0;
+  for (char *at = line; r->n <= COLUMNS;) {
+    at += strspn(at, " \t\r\n");
+    if (!*at) return;
+    r->column[r->n] = (int)(at - line) + 1;
+    r->word[r->n++] = at;
+    at += strcspn(at, " \t\r\n");
+    if (*at) *at++ = '\0';
+  }
+}
+
+static grove_status read_integer(const reader *r, int i, int64_t least, int64_t most,
+                                 const char *why, int64_t *out)
+{
+  char *end = NULL;
+  errno = 0;
+  long long number = strtoll(r->word[i], &end, 10);
+  if (strspn(r->word[i], "0123456789") != strlen(r->word[i]) || errno || number < least ||
+      number > most)
+    return complain(r, r->column[i], r->word[i], why);
+  *out = number;
+  return GROVE_OK;
+}
+
+static grove_status read_entry(const reader *r, grove_part_entry *out)
+{
+  grove_status status = GROVE_OK;
+  grove_part_entry e = {.seconds = NAN};
+  if (r->n < 3 || r->n > COLUMNS)
+    return complain(r, r->n > COLUMNS ? r->column[COLUMNS] : 1, "",
+                    "a line has three or four numbers: parts, bytes, messages and seconds");
+  GROVE_TRY(read_integer(r, 0, 1, INT32_MAX, "is no number of parts, from 1 on", &e.parts));
+  GROVE_TRY(read_integer(r, 1, 0, INT64_MAX, "is no number of bytes", &e.bytes));
+  GROVE_TRY(read_integer(r, 2, 1, e.parts, "is no number of messages, from 1 to that of the parts",
+                         &e.messages));
+  const char *why = r->n > 3 ? grove_number_read(r->word[3], &e.seconds) : NULL;
+  if (why || isinf(e.seconds))
+    return complain(r, r->column[3], r->word[3], why ? why : "is no number of seconds");
+  *out = e;
+fail:
+  return status;
+}
+
+grove_status grove_part_table_add(grove_part_table *table, grove_part_entry entry)
+{
+  if ((table->n & (table->n - 1)) == 0) { /* a power of two, or none: it is full */
+    size_t room = table->n > 0 ? 2 * (size_t)table->n : 1;
+    grove_part_entry *more = realloc(table->entries, room * sizeof *more);
+    if (!more)
+      return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %zu entries", room);
+    table->entries = more;
+  }
+  table->entries[table->n++] = entry;
+  return GROVE_OK;
+}
+
+static grove_status read_line(reader *r, char *line, grove_part_table *table)
+{
+  grove_part_entry entry = {0};
+  size_t length = strlen(line);
+  r->line++;
+  if (length == 0 || line[length - 1] != '\n')
+    return complain(r, (int)length + 1, "",
+                    length > LINE_BYTES ? "the line is too long for a table"
+                                        : "the line does not end: the file was cut off here, or "
+                                          "the last line lacks its newline");
+  cut(r, line);
+  if (r->n == 0 || *r->word[0] == '#') return GROVE_OK;
+  grove_status status = read_entry(r, &entry);
+  return status == GROVE_OK ? grove_part_table_add(table, entry) : status;
+}
+
+grove_status grove_part_table_read(FILE *file, const char *name, grove_part_table *out)
+{
+  grove_status status = GROVE_OK;
+  grove_part_table table = {0};
+  reader r = {.name = name};
+  char line[LINE_BYTES + 2];
+  while (fgets(line, sizeof line, file)) GROVE_TRY(read_line(&r, line, &table));
+  GROVE_CHECK(!ferror(file), GROVE_ERR_SYSTEM, "%.300s cannot be read: %s", name, strerror(errno));
+  *out = table;
+  return GROVE_OK;
+fail:
+  grove_part_table_free(&table);
+  return status;
+}
+
+grove_status grove_part_table_open(const char *path, grove_part_table *out)
+{
+  grove_status status = GROVE_OK;
+  FILE *file = fopen(path, "r");
+  GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be opened: %s", path, strerror(errno));
+  status = grove_part_table_read(file, path, out);
+  fclose(file);
+fail:
+  return status;
+}
+
+grove_status grove_part_table_print(const grove_part_table *table, const char *about, FILE *file)
+{
+  grove_status status = GROVE_OK;
+  if (*about) fprintf(file, "# %.*s\n", (int)strcspn(about, "\n"), about);
+  fprintf(file, "# %6s %12s %9s %12s\n", "parts", "bytes", "messages", "seconds");
+  for (int64_t i = 0; i < table->n; i++) {
+    const grove_part_entry *e = &table->entries[i];
+    char seconds[GROVE_NUMBER_BYTES] = "";
+    if (!isnan(e->seconds)) grove_number_print(e->seconds, seconds);
+    fprintf(file, "%8lld %12lld %9lld%s%s\n", (long long)e->parts, (long long)e->bytes,
+            (long long)e->messages, *seconds ? " " : "", seconds);
+  }
+  GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
+              "the table could not be written: %s", strerror(errno));
+fail:
+  return status;
+}
+
+void grove_part_table_free(grove_part_table *table)
+{
+  free(table->entries);
+  *table = (grove_part_table){0};
+}
+
+/* No bytes count as one. */
+static double ratio(int64_t a, int64_t b)
+{
+  return log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1));
+}
+
+const grove_part_entry *grove_part_table_nearest(const grove_part_table *table, int64_t parts,
+                                                 int64_t bytes)
+{
+  const grove_part_entry *nearest = NULL;
+  double least = INFINITY;
+  for (int64_t i = 0; i < table->n; i++) {
+    const grove_part_entry *e = &table->entries[i];
+    double far = hypot(ratio(e->parts, parts), ratio(e->bytes, bytes));
+    if (far > least) continue;
+    least = far;
+    nearest = e;
+  }
+  return nearest;
+}

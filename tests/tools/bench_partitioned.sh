@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# The driver of channels on cases so small that they take no time: every mode, method and kind of
+# noise gives right values, a wrong one is found; and what bench/run --partitioned makes of rows.
+# Nothing here looks at a time.
+#
+#   BUILD   the build directory (build)        MPI   its MPI (openmpi)
+set -euo pipefail
+
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+needs python3
+limit=100
+
+# bench RANKS ARGUMENT...: keeps what it says and its exit status.
+bench() {
+  local ranks=$1
+  shift
+  run tools/launch "$ranks" "$BUILD/bin/grove_bench_parts" --grid "$work/grid" --samples 1 "$@"
+}
+
+# lines N REGEX: so many lines of standard output match.
+lines() {
+  local n
+  n=$(grep -cE "$2" "$work/out" || true)
+  ((n == $1)) || fail "$n lines match '$2', not $1"
+}
+
+cat >"$work/grid" <<'EOG'
+one whole 1 8,1Ki 1 none mpi-isend mpi-persistent none none:memory=alloc
+at-once overhead 4,6 96,24Ki 2 none mpi-parts mpi-psend none table ploggp
+single perceived 4 1Ki,256Ki parts single:1e-4:1e-4 limit mpi-isend none ploggp timer adaptive
+fixed perceived 4 1Ki parts fixed:1e-4 adaptive timer:delta=1e-5
+uniform perceived 4 1Ki cores uniform:1e-4 none timer
+gauss perceived 4 1Ki 3 gauss:1e-5:1e-4 none timer
+groups perceived 6 48Ki parts single:1e-4 ploggp search
+wave sweep 3,6 1536 3 single:1e-5:1e-4 mpi-parts none timer # a comment
+mark mark 64 512 4 none none:max_messages=1
+last last 64 512 1 none none:max_messages=32
+EOG
+psend=$(grep -c 'GROVE_HAVE_PSEND:INTERNAL=1' "$BUILD/CMakeCache.txt" || true)
+
+for parts in auto mpi; do
+  export GROVE_TRANSPORT_PARTS=$parts
+  bench 2
+  ((status == 0)) || fail 'it failed'
+  lines $((8 + 12 + 4 * psend + 12 + 2 + 2 + 2 + 5 + 2)) '^row '
+  lines $((4 + 4 * (1 - psend))) '^missing at-once '
+  lines 0 '^wrong '
+  bench 4 --pin --spin
+  ((status == 0)) || fail 'it failed'
+  lines 6 '^row wave '
+done
+bench 2 --case groups
+lines 1 '^row groups 6 49152 none:max_messages=3 3 '
+bench 2 --funneled --case mark
+((status == 0)) || fail 'it failed'
+lines 1 '^row '
+bench 2 --case single --sabotage timer --most 1024
+((status == 1)) || fail 'a wrong value is not found'
+lines 1 '^wrong single 4 1024 timer '
+lines 5 '^row '
+unset GROVE_TRANSPORT_PARTS
+
+# bad LINE: it is refused, with its place.
+bad() {
+  echo "$1" >"$work/grid"
+  bench 2
+  ((status == 2)) || fail "'$1' is taken"
+  grep -qF "$work/grid:1: " "$work/err" || fail 'the place is not told'
+}
+bad 'x perceived 4 1Ki parts single:1e-4'
+bad 'x sideways 4 1Ki parts none none'
+bad 'x perceived 0 1Ki parts none none'
+bad 'x perceived 3 1Ki parts none none'
+bad 'x perceived 4 1Ki parts loud none'
+
+PYTHONPATH=bench PYTHONDONTWRITEBYTECODE=1 python3 - "$work" 2>"$work/err" <<'END' ||
+import sys
+import partitioned as study
+import rows as r
+
+def rows(mpi, place, setting, *lines):
+    return study.parse([f"row {line} 0 0" for line in lines], study.Run(mpi, place, setting))
+
+KI, MI = 1 << 10, 1 << 20
+found = [
+    *rows("mpich", "shm", "installed", f"overhead 32 {MI} mpi-psend 0 900",
+          f"overhead 32 {MI} ploggp 4 100"),
+    *rows("mpich", "shm", "best", f"overhead 32 {64 * KI} mpi-psend 0 20",
+          f"overhead 32 {64 * KI} ploggp 4 10"),
+    *rows("openmpi", "tcp", "-",
+          f"overhead 32 {KI} none 32 90", f"overhead 32 {KI} ploggp 1 30",
+          f"overhead 128 {KI} none 128 90", f"overhead 128 {KI} ploggp 1 30",
+          f"groups-8 8 {KI} ploggp 2 12", f"groups-8 8 {KI} none:max_messages=1 1 10",
+          f"groups-8 8 {KI} none:max_messages=2 2 12",
+          f"laggard 32 {MI} limit 1 7", f"laggard 32 {MI} timer 3 10",
+          f"laggard 32 {MI} adaptive 2 11",
+          f"delta 32 {MI} limit 1 7", f"delta 32 {MI} timer:delta=1e-5 3 95",
+          f"delta 32 {MI} timer:delta=1e-4 3 100"),
+    *rows("openmpi", "shm", "cma", "one 1 64 mpi-persistent 1 2", "one 1 64 none 1 1"),
+    *rows("openmpi", "shm", "nocma", "one 1 64 mpi-persistent 1 1", "one 1 64 none 1 1"),
+]
+sixteen = [dict(row, machine="some-16-cores") for row in [
+    *rows("openmpi", "shm", "nocma", f"sweep-10 24 {MI} none 24 150",
+          f"sweep-10 24 {MI} ploggp 3 100"),
+    *rows("openmpi", "mpi", "funneled", "ready-mark-1 64 512 none 1 0.05",
+          "ready-mark-32 64 512 none 1 0.3"),
+]]
+study.FIGURES = sys.argv[1] + "/figures"
+study.save(found, ("2026-01-01", "-", "by hand"))
+study.save(sixteen, ("2026-01-01", "-", "by hand"))
+again = study.load()
+assert len(again) == len(found + sixteen), again
+said = {(line[0], line[1]): line[4] for _, some in study.by_machine(again)
+        for line in study.targets(some)}
+expected = {
+    ("MPI's own calls / ploggp, 32 parts, 1Mi", "mpich shm installed"): "missed",
+    ("MPI's own calls / ploggp, 32 parts, 64Ki", "mpich shm best"): "met",
+    ("none / ploggp, 32 parts, up to 128Ki", "openmpi tcp"): "met",
+    ("none / ploggp, 128 parts, up to 128Ki", "openmpi tcp"): "missed",
+    ("one part / mpi-persistent, 64 to 64", "openmpi shm"): "missed",
+    ("ploggp / best by search, mean of 1", "openmpi tcp"): "missed",
+    ("ploggp / best by search, worst", "openmpi tcp"): "met",
+    ("perceived bandwidth of timer / limit, 256Ki to 4Mi", "openmpi tcp"): "met",
+    ("perceived bandwidth of adaptive / limit, 256Ki to 4Mi", "openmpi tcp"): "missed",
+    ("perceived bandwidth, delta of 10 to 100 us: spread", "openmpi tcp"): "met",
+    ("sweep, none / ploggp, at its best", "openmpi shm nocma"): "met",
+    ("sweep, none / ploggp, never below", "openmpi shm nocma"): "met",
+    ("a mark, ns", "openmpi mpi funneled"): "met",
+    ("a mark, 32 threads / 1", "openmpi mpi funneled"): "missed",
+}
+assert expected.items() <= said.items(), said
+results = sys.argv[1] + "/RESULTS.md"
+with open(results, "w", encoding="utf-8") as file:
+    file.write("<!-- partitioned: written by bench/run -->\n<!-- end of partitioned -->\n")
+r.write_results(results, "partitioned", study.section(again))
+assert "| none / ploggp, 32 parts, up to 128Ki | openmpi tcp | >= 3 | 3.00 to 3.00 | met |" in open(
+    results, encoding="utf-8").read()
+END
+  fail 'the study is not as it should be'
+
+echo 'every method of channels is right, and its figures are judged'
