@@ -131,8 +131,12 @@ static grove_status measure_message(grove_channel *c, const wanted *w)
   c->dense = c->mover.unit.dense;
   c->array = w->array;
   c->data = c->array + c->mover.unit.true_lb;
-  if (!c->dense) GROVE_ROOM(c->staging, c->bytes);
-  if (!c->dense) c->data = c->staging;
+  if (c->dense) {
+    grove_mover_free(&c->mover);
+  } else {
+    GROVE_ROOM(c->staging, c->bytes);
+    c->data = c->staging;
+  }
 fail:
   grove_unit_free(&unit);
   return status;
@@ -266,6 +270,9 @@ static grove_status abandon(grove_channel *c)
     grove_op_move(&c->base, GROVE_OP_STUCK);
     return status;
   }
+  /* Nothing is packed or unpacked any more. Some of these stay until the context goes, and an MPI
+   * may have room for few datatypes (MPICH 4.0: 770 copies). */
+  grove_mover_free(&c->mover);
   grove_channel_advance(&c->base.active);
 fail:
   return status;
