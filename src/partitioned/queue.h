@@ -105,7 +105,11 @@ static inline grove_queue_slot *grove_queue_claim(const grove_queue *q, uint64_t
   } while (
     !__atomic_compare_exchange_n(tail, &next, next + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   *item = next;
-  return grove_queue_at(q, next);
+  grove_queue_slot *slot = grove_queue_at(q, next);
+  /* Who wrote here before has ended: the reader saw that, and told by `consumed`. Checkers of
+   * threads cannot see through the reader, another process, so it is seen here too. */
+  (void)__atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
+  return slot;
 }
 
 static inline void grove_queue_post(grove_queue_slot *slot, uint64_t item)
