@@ -196,8 +196,9 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"transport_parts", "auto", "auto|mpi|shm",
    "what carries channels (auto: memory inside a node, else messages)", parse_choice,
    FIELD(transport_parts), 0},
-  {"alarm", "off", "off|thread",
-   "thread: deadlines of channels are kept by a thread of their own (needs MPI_THREAD_MULTIPLE)",
+  {"alarm", "auto", "auto|off|thread",
+   "thread: deadlines of channels are kept by a thread of their own (needs MPI_THREAD_MULTIPLE); "
+   "auto: where that is so, and a channel has deadlines",
    parse_choice, FIELD(alarm), 0},
   {"profile", "off", "off|on", "keep when each part of a channel was ready, sent and arrived",
    parse_switch, FIELD(profile), 0},

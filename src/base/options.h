@@ -31,7 +31,7 @@ enum grove_option_aggregator {
   GROVE_AGGREGATOR_ADAPTIVE
 };
 enum grove_option_parts { GROVE_PARTS_AUTO, GROVE_PARTS_MPI, GROVE_PARTS_SHM };
-enum grove_option_alarm { GROVE_ALARM_OFF, GROVE_ALARM_THREAD };
+enum grove_option_alarm { GROVE_ALARM_AUTO, GROVE_ALARM_OFF, GROVE_ALARM_THREAD };
 
 enum { GROVE_OPTION_COUNT = 27 };
 

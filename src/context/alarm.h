@@ -1,6 +1,6 @@
-/* The option alarm=thread: a sleeping thread that advances the operations of a context when the
- * earliest deadline that it was told of has passed, so that deadlines are kept while nobody calls
- * the library. It costs nothing between deadlines, unlike the helper of progress=thread.
+/* The option alarm: a sleeping thread that advances the operations of a context when the earliest
+ * deadline that it was told of has passed, so that deadlines are kept while nobody calls the
+ * library. It costs nothing between deadlines, unlike the helper of progress=thread.
  */
 #ifndef GROVE_CONTEXT_ALARM_H
 #define GROVE_CONTEXT_ALARM_H

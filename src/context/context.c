@@ -127,13 +127,26 @@ static int advance(void *self)
   return ctx->active.next != &ctx->active;
 }
 
+/* What left at a deadline is looked after so often, until it is gone. */
+static const double LOOK_AGAIN_SECONDS = 20e-6;
+
 /* What the alarm does. */
 static void keep_deadlines(void *self)
 {
   grove_context *ctx = self;
   grove_context_enter(ctx);
+  ctx->look_again = 0;
   grove_context_progress(ctx);
+  if (ctx->look_again && ctx->alarm)
+    grove_alarm_set(ctx->alarm, grove_clock() + LOOK_AGAIN_SECONDS);
   grove_context_leave(ctx);
+}
+
+/* The helper of progress=thread keeps deadlines too. */
+static int wants_alarm(const grove_context *ctx)
+{
+  if (ctx->options.alarm != GROVE_ALARM_AUTO) return ctx->options.alarm == GROVE_ALARM_THREAD;
+  return ctx->has_deadlines && ctx->lock && !ctx->helper;
 }
 
 /* A helper and an alarm if the options say so. This rank's failure. */
@@ -143,13 +156,23 @@ static grove_status set_threads(grove_context *ctx)
   grove_helper_task task = {advance, ctx, ctx->spins};
   if (ctx->options.progress == GROVE_PROGRESS_THREAD)
     GROVE_TRY(grove_helper_start(&task, ctx->lock, &ctx->helper));
-  if (ctx->options.alarm == GROVE_ALARM_OFF) return GROVE_OK;
+  if (!wants_alarm(ctx)) return GROVE_OK;
   GROVE_CHECK(ctx->lock, GROVE_ERR_UNSUPPORTED,
               "option alarm=thread: MPI must be initialised by MPI_Init_thread with "
               "MPI_THREAD_MULTIPLE");
   GROVE_TRY(grove_alarm_start(keep_deadlines, ctx, &ctx->alarm));
 fail:
   return status;
+}
+
+void grove_context_expect_deadlines(grove_context *ctx)
+{
+  grove_sentence before;
+  ctx->has_deadlines = 1;
+  if (ctx->alarm || !wants_alarm(ctx)) return;
+  grove_error_keep(&before);
+  grove_status status = grove_alarm_start(keep_deadlines, ctx, &ctx->alarm);
+  if (status != GROVE_OK) grove_error_restore(&before);
 }
 
 /* They must get in to end. */

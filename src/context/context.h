@@ -90,7 +90,9 @@ struct grove_context {
   grove_machine *machine; /* what prices are made with; NULL: to be measured at the first need */
   grove_helper *helper;   /* the thread of progress=thread, or NULL */
   unsigned helper_turns;
-  grove_alarm *alarm; /* the thread of alarm=thread, or NULL */
+  grove_alarm *alarm; /* a thread that keeps deadlines, or NULL */
+  int has_deadlines;  /* an operation has, or may come to have some */
+  int look_again;     /* what left at a deadline needs calls to go on */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -136,6 +138,10 @@ grove_status grove_context_release(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
+
+/* An operation is being made that may have deadlines: from now on they are kept while nobody calls,
+ * if the option alarm says so and a thread can be had. */
+void grove_context_expect_deadlines(grove_context *ctx);
 
 /* Parts of it, for the making of a context. Each is this rank's failure. */
 grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes);

@@ -112,6 +112,7 @@ static grove_status go_on(grove_channel *c)
   if (!grove_channel_flows(c)) return GROVE_OK;
   if (c->sends) GROVE_TRY(grove_send_post(c));
   GROVE_TRY(c->way->advance(c));
+  if (c->sends && c->plan.delta > 0 && c->way->needs_calls(c)) c->base.ctx->look_again = 1;
 fail:
   return status;
 }

@@ -89,8 +89,8 @@ static grove_status post_due(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_part_run run;
-  grove_alarm *alarm = c->base.ctx->alarm;
-  if (alarm && c->plan.delta > 0) grove_alarm_set(alarm, grove_readiness_deadline(c->readiness));
+  if (c->plan.delta > 0 && c->base.ctx->alarm)
+    grove_alarm_set(c->base.ctx->alarm, grove_readiness_deadline(c->readiness));
   while (take_run(c, &run)) {
     GROVE_TRY(grove_send_pack(c, run));
     GROVE_TRY(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));

@@ -53,6 +53,8 @@ typedef struct grove_way_kind {
   grove_status (*advance)(grove_channel *c);
   /* Sender: nothing that was posted is still in its array. */
   int (*is_quiet)(const grove_channel *c);
+  /* Sender: something that was posted goes on only while somebody calls. */
+  int (*needs_calls)(const grove_channel *c);
   /* Freed while a round is under way. Receiver: nothing is written to its array any more. Sender:
    * `data` lies elsewhere now, what was posted apart. */
   grove_status (*detach)(grove_channel *c);

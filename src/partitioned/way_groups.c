@@ -182,9 +182,14 @@ fail:
   return status;
 }
 
+static int needs_calls(const grove_channel *c)
+{
+  return c->end && ((const groups *)c->end)->pending > 0;
+}
+
 static int is_quiet(const grove_channel *c)
 {
-  return !c->end || ((const groups *)c->end)->pending == 0;
+  return !needs_calls(c);
 }
 
 /* ---- freeing ---- */
@@ -270,6 +275,7 @@ const grove_way_kind grove_way_groups = {
   .post = post,
   .advance = advance,
   .is_quiet = is_quiet,
+  .needs_calls = needs_calls,
   .detach = detach,
   .close = close,
 };

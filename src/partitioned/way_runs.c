@@ -240,9 +240,14 @@ fail:
   return status;
 }
 
+static int needs_calls(const grove_channel *c)
+{
+  return c->end && ((const runs *)c->end)->pending > 0;
+}
+
 static int is_quiet(const grove_channel *c)
 {
-  return !c->end || ((const runs *)c->end)->pending == 0;
+  return !needs_calls(c);
 }
 
 /* ---- freeing ---- */
@@ -317,6 +322,7 @@ const grove_way_kind grove_way_runs = {
   .post = post,
   .advance = advance,
   .is_quiet = is_quiet,
+  .needs_calls = needs_calls,
   .detach = detach,
   .close = close,
 };

@@ -228,6 +228,12 @@ static int is_quiet(const grove_channel *c)
   return spot == 0 || grove_queue_consumed(e->queue) >= spot;
 }
 
+static int needs_calls(const grove_channel *c)
+{
+  const shm_end *e = c->end;
+  return e && __atomic_load_n(&e->nlate, __ATOMIC_RELAXED) != 0;
+}
+
 /* ---- receiving ---- */
 
 static grove_status take_items(grove_channel *c, shm_end *e)
@@ -304,6 +310,7 @@ const grove_way_kind grove_way_shm = {
   .post = post,
   .advance = advance,
   .is_quiet = is_quiet,
+  .needs_calls = needs_calls,
   .detach = detach,
   .close = close,
 };

@@ -84,6 +84,7 @@ static const good goods[] = {
   {"transport_parts", "AUTO", FIELD(transport_parts), GROVE_PARTS_AUTO},
   {"alarm", "thread", FIELD(alarm), GROVE_ALARM_THREAD},
   {"alarm", "off", FIELD(alarm), GROVE_ALARM_OFF},
+  {"alarm", "auto", FIELD(alarm), GROVE_ALARM_AUTO},
   {"profile", "on", FIELD(profile), 1},
   {"profile", "0", FIELD(profile), 0},
 };

@@ -70,7 +70,7 @@ static void values(const place *p)
     {"part_table", "parts.table"},
     {"part_table", ""},
     {"transport_parts", "mpi"},
-    {"alarm", "off"},
+    {"alarm", "auto"},
     {"profile", "on"},
   };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) taken(p, good[i][0], good[i][1]);
