@@ -319,21 +319,26 @@ def best_of_search(case):
     return case.parts, case.bytes, int(name.split("=")[1]), case.time[name]
 
 
-def regret(case):
+def regret(case, method="ploggp"):
     """The model's choice over the best that a search finds."""
-    return case.time["ploggp"] / best_of_search(case)[3]
+    return case.time[method] / best_of_search(case)[3]
+
+
+SEARCHES = (("groups", "ploggp", "all at once"), ("late", "ploggp", "one late"),
+            ("late", "adaptive", "one late"))
 
 
 def against_search(all_cases):
     lines = []
-    some = [c for c in all_cases if c.line.startswith("groups") and c.place != "shm"]
-    for where, part in by_where(some):
-        found = list(map(regret, part))
-        mean, worst = routes.geometric_mean(found), max(found)
-        lines += [judged(f"ploggp / best by search, mean of {len(found)}", where, "<= 1.1",
-                         f"{mean:.3f}", mean <= 1.1),
-                  judged("ploggp / best by search, worst", where, "<= 1.3", f"{worst:.3f}",
-                         worst <= 1.3)]
+    for line, method, pattern in SEARCHES:
+        some = [c for c in all_cases if c.line.startswith(line) and c.place != "shm"]
+        for where, part in by_where([c for c in some if c.has(method)]):
+            found = [regret(case, method) for case in part]
+            mean, worst = routes.geometric_mean(found), max(found)
+            what = f"{method} / best by search, {pattern}"
+            lines += [judged(f"{what}, mean of {len(found)}", where, "<= 1.1", f"{mean:.3f}",
+                             mean <= 1.1),
+                      judged(f"{what}, worst", where, "<= 1.3", f"{worst:.3f}", worst <= 1.3)]
     return lines
 
 

@@ -2,6 +2,7 @@
 
 #include "context/trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -127,18 +128,31 @@ static int advance(void *self)
   return ctx->active.next != &ctx->active;
 }
 
-/* What left at a deadline is looked after so often, until it is gone. */
-static const double LOOK_AGAIN_SECONDS = 20e-6;
+/* What has left may need calls to go on: a long message that MPI cuts, or for which it asks the
+ * receiver first. The alarm looks after it, ever more seldom. */
+static const double LEAST_LOOK_AFTER = 10e-6, MOST_LOOK_AFTER = 160e-6;
+enum { LOOKS_AT_ONCE = 8 };
+
+void grove_context_look_after(grove_context *ctx)
+{
+  if (!ctx->alarm) return;
+  ctx->look_after = LEAST_LOOK_AFTER;
+  grove_alarm_set(ctx->alarm, grove_clock() + LEAST_LOOK_AFTER);
+}
 
 /* What the alarm does. */
 static void keep_deadlines(void *self)
 {
   grove_context *ctx = self;
   grove_context_enter(ctx);
-  ctx->look_again = 0;
-  grove_context_progress(ctx);
-  if (ctx->look_again && ctx->alarm)
-    grove_alarm_set(ctx->alarm, grove_clock() + LOOK_AGAIN_SECONDS);
+  ctx->look_again = 1;
+  for (int i = 0; ctx->look_again && i < LOOKS_AT_ONCE; i++) {
+    ctx->look_again = 0;
+    grove_context_progress(ctx);
+  }
+  double next = grove_clock() + ctx->look_after;
+  if (ctx->look_again && ctx->alarm) grove_alarm_set(ctx->alarm, next);
+  ctx->look_after = fmin(2 * ctx->look_after, MOST_LOOK_AFTER);
   grove_context_leave(ctx);
 }
 

@@ -92,7 +92,8 @@ struct grove_context {
   unsigned helper_turns;
   grove_alarm *alarm; /* a thread that keeps deadlines, or NULL */
   int has_deadlines;  /* an operation has, or may come to have some */
-  int look_again;     /* what left at a deadline needs calls to go on */
+  int look_again;     /* something that left needs calls to go on; with the lock, as: */
+  double look_after;  /* seconds until the alarm looks at it again */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
@@ -142,6 +143,10 @@ grove_status grove_context_apply_options(grove_context *ctx);
 /* An operation is being made that may have deadlines: from now on they are kept while nobody calls,
  * if the option alarm says so and a thread can be had. */
 void grove_context_expect_deadlines(grove_context *ctx);
+
+/* Something has left that needs calls to go on: where there is an alarm, it makes them. With the
+ * lock. */
+void grove_context_look_after(grove_context *ctx);
 
 /* Parts of it, for the making of a context. Each is this rank's failure. */
 grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes);
