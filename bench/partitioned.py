@@ -138,7 +138,8 @@ class Bench:
         return dict(profile, **self.table(pair, profile))
 
     def words(self, run):
-        words = ["--pin", *run.words]
+        words = ["--pin", *run.words, "--case-seconds", str(self.options.seconds), "--most",
+                 str(self.options.most)]
         words += ["--spin"] if self.options.cores else []
         if self.options.quick:
             words += ["--samples", "3", "--most", str(MI)]
