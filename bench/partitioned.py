@@ -20,8 +20,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIGURES = os.path.join(ROOT, "bench", "figures-partitioned.txt")
 SECONDS, SKIPPED = 3600, 77  # for one run; tools/cluster: this machine cannot do it
 
-# Times in microseconds. `messages`: of a round, by its sender; 0: nobody knows.
-FIELDS = "machine mpi place setting line parts bytes method messages median low high".split()
+# Times in microseconds. `messages`: of a round, by its sender; 0: nobody knows. `predicted`: by the
+# profile of the place; 0: nobody says.
+FIELDS = ("machine mpi place setting line parts bytes method messages median low high"
+          " predicted").split()
+TIMES = ("median", "low", "high", "predicted")
 RUN = "machine mpi place".split()
 CASE = "machine mpi place setting line parts bytes".split()
 KI, MI = 1 << 10, 1 << 20
@@ -176,7 +179,7 @@ def parse(lines, run):
     for words in map(str.split, lines):
         if words and words[0] == "row":
             row = dict(zip(FIELDS[4:], words[1:]))
-            row.update({name: float(row[name]) for name in ("median", "low", "high")})
+            row.update({name: float(row[name]) for name in TIMES})
             row.update({name: int(row[name]) for name in ("parts", "bytes", "messages")})
             rows.append(dict(row, machine=r.machine(), mpi=run.mpi, place=run.place,
                              setting=run.setting))
@@ -192,7 +195,7 @@ def load():
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
     found = [dict(zip(FIELDS, words)) for words in lines]
     for row in found:
-        row.update({name: float(row[name]) for name in ("median", "low", "high")})
+        row.update({name: float(row[name]) for name in TIMES})
         row.update({name: int(row[name]) for name in ("parts", "bytes", "messages")})
     return found
 
@@ -217,7 +220,7 @@ class Case:
 
     def __init__(self, key):
         self.__dict__.update(zip(CASE, key))
-        self.time = {}
+        self.time, self.predicted = {}, {}
 
     def has(self, *methods):
         return all(name in self.time for name in methods)
@@ -234,7 +237,9 @@ def cases(rows):
     found = {}
     for row in rows:
         key = tuple(row[name] for name in CASE)
-        found.setdefault(key, Case(key)).time[row["method"]] = row["median"]
+        case = found.setdefault(key, Case(key))
+        case.time[row["method"]] = row["median"]
+        case.predicted[row["method"]] = row["predicted"]
     return list(found.values())
 
 
@@ -285,6 +290,20 @@ def against_none(all_cases):
             ratios = [case.ratio("none", "ploggp") for case in part]
             lines.append(judged(f"none / ploggp, {parts} parts, up to 128Ki", where, f">= {least}",
                                 f"{min(ratios):.2f} to {max(ratios):.2f}", min(ratios) >= least))
+    return lines
+
+
+def against_prediction(all_cases):
+    """What the profile predicts of ploggp where it is compared with none."""
+    lines = []
+    some = [case for case in all_cases if case.line == "overhead" and case.parts in (32, 128)
+            and case.place in BETWEEN and case.bytes <= 128 * KI
+            and case.predicted.get("ploggp", 0) > 0]
+    for where, part in by_where(some):
+        ratios = [case.time["ploggp"] / case.predicted["ploggp"] for case in part]
+        well = min(ratios) >= 1 / 1.15 and max(ratios) <= 1.15
+        lines.append(judged("ploggp / predicted, 32 and 128 parts, up to 128Ki", where,
+                            "0.87 to 1.15", f"{min(ratios):.2f} to {max(ratios):.2f}", well))
     return lines
 
 
@@ -399,7 +418,7 @@ def of_marks(all_cases):
 
 
 def targets(all_cases):
-    parts = (against_psend, against_none, against_persistent, against_search, against_limit,
+    parts = (against_psend, against_none, against_prediction, against_persistent, against_search, against_limit,
              over_delta, of_sweeps, of_marks)
     return [line for part in parts for line in part(all_cases)]
 

@@ -37,11 +37,11 @@ static void await(void *end)
   bench_parts_need(grove_wait(end));
 }
 
-static int count_messages(void *end)
+static bench_told tell(void *end)
 {
   grove_report report = {.struct_size = sizeof report};
   bench_parts_need(grove_op_report(end, &report));
-  return (int)report.messages;
+  return (bench_told){(int)report.messages, report.predicted_seconds};
 }
 
 static void close_channel(void *end)
@@ -53,7 +53,7 @@ static void close_channel(void *end)
 /* What all of them have in common. */
 #define CHANNEL                                                                                    \
   .is_grove = 1, .open = open_channel, .start = start, .ready = ready, .wait = await,              \
-  .messages = count_messages, .close = close_channel
+  .tell = tell, .close = close_channel
 
 static const bench_part_method none = {"none", "Grove, every part alone", CHANNEL};
 static const bench_part_method table = {"table", "Grove, by the table GROVE_PART_TABLE", CHANNEL};

@@ -199,9 +199,9 @@ static int report(const bench_part_case *c, const bench_part_entrant *e, int tak
   bench_interval time = bench_centre(e->samples, taken);
   const char *word = e->wrong ? "wrong" : "row";
   if (c->rank == 0)
-    printf("%s %s %d %lld %s %d %.6g %.6g %.6g\n", word, c->line->name, c->parts,
-           (long long)c->bytes, e->name, e->messages, 1e6 * time.value, 1e6 * time.low,
-           1e6 * time.high);
+    printf("%s %s %d %lld %s %d %.6g %.6g %.6g %.6g\n", word, c->line->name, c->parts,
+           (long long)c->bytes, e->name, e->told.messages, 1e6 * time.value, 1e6 * time.low,
+           1e6 * time.high, 1e6 * e->told.predicted);
   return e->wrong != 0;
 }
 

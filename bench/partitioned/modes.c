@@ -92,7 +92,7 @@ static void *open_pair(bench_part_case *c, bench_part_entrant *e)
 static void close_pair(void *state)
 {
   pair *p = state;
-  if (p->sends) p->e->messages = p->e->method->messages(p->end);
+  if (p->sends) p->e->told = p->e->method->tell(p->end);
   p->e->method->close(p->end);
   if (p->memory != p->c->memory) bench_parts_need(grove_dealloc(p->e->ctx, p->memory));
   free(p->moments);

@@ -40,9 +40,9 @@ static void wait_all(void *end)
   MPI_Waitall(e->nrequests, e->requests, MPI_STATUSES_IGNORE);
 }
 
-static int count_requests(void *end)
+static bench_told count_requests(void *end)
 {
-  return ((mpi_end *)end)->nrequests;
+  return (bench_told){.messages = ((mpi_end *)end)->nrequests};
 }
 
 /* What one message of at most 2 GiB carries. */
@@ -91,7 +91,7 @@ const bench_part_method bench_mpi_isend = {
   .start = start_plain,
   .ready = ready_plain,
   .wait = wait_all,
-  .messages = count_requests,
+  .tell = count_requests,
   .close = close_end,
 };
 
@@ -143,7 +143,7 @@ const bench_part_method bench_mpi_persistent = {
   .start = start_whole,
   .ready = ready_whole,
   .wait = wait_all,
-  .messages = count_requests,
+  .tell = count_requests,
   .close = close_end,
 };
 
@@ -155,7 +155,7 @@ const bench_part_method bench_mpi_limit = {
   .start = start_whole,
   .ready = ready_whole,
   .wait = wait_all,
-  .messages = count_requests,
+  .tell = count_requests,
   .close = close_end,
 };
 
@@ -186,7 +186,7 @@ const bench_part_method bench_mpi_parts = {
   .start = start_parts,
   .ready = ready_part,
   .wait = wait_all,
-  .messages = count_requests,
+  .tell = count_requests,
   .close = close_end,
 };
 
@@ -215,10 +215,10 @@ static void ready_psend(void *end, int part)
   MPI_Pready(part, *((mpi_end *)end)->requests);
 }
 
-static int unknown(void *end)
+static bench_told unknown(void *end)
 {
   (void)end;
-  return 0;
+  return (bench_told){0};
 }
 
 const bench_part_method bench_mpi_psend = {
@@ -228,7 +228,7 @@ const bench_part_method bench_mpi_psend = {
   .start = start_psend,
   .ready = ready_psend,
   .wait = wait_all,
-  .messages = unknown,
+  .tell = unknown,
   .close = close_end,
 };
 #endif

@@ -45,7 +45,7 @@ typedef struct bench_part_entrant {
   int is_spoilt;   /* one of them on purpose */
   int batch;       /* rounds of a sample */
   double *samples; /* seconds */
-  int messages;
+  bench_told told;
 } bench_part_entrant;
 
 struct bench_part_mode {

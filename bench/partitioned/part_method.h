@@ -23,6 +23,12 @@ typedef struct bench_end {
   char *memory; /* parts * part_bytes */
 } bench_end;
 
+/* What a sender's end tells of itself. */
+typedef struct bench_told {
+  int messages;     /* that the last round took; 0: nobody knows */
+  double predicted; /* seconds; 0: nobody says */
+} bench_told;
+
 typedef struct bench_part_method {
   const char *name;
   const char *about; /* a line for --list */
@@ -32,7 +38,7 @@ typedef struct bench_part_method {
   void (*start)(void *end);
   void (*ready)(void *end, int part);
   void (*wait)(void *end);
-  int (*messages)(void *end); /* that the last round took, at its sender; 0: nobody knows */
+  bench_told (*tell)(void *end);
   void (*close)(void *end);
 } bench_part_method;
 

@@ -54,7 +54,7 @@ static void *open_marking(bench_part_case *c, bench_part_entrant *e)
 static void close_marking(void *state)
 {
   marking *m = state;
-  if (m->c->rank == 0) m->e->messages = m->e->method->messages(m->end);
+  if (m->c->rank == 0) m->e->told = m->e->method->tell(m->end);
   m->e->method->close(m->end);
   free(m->seconds);
   free(m->delay);

@@ -53,7 +53,7 @@ static void *open_sweep(bench_part_case *c, bench_part_entrant *e)
 static void close_sweep(void *state)
 {
   sweep *s = state;
-  if (s->nout) s->e->messages = s->e->method->messages(s->out[0]);
+  if (s->nout) s->e->told = s->e->method->tell(s->out[0]);
   for (int i = 0; i < s->nin; i++) s->e->method->close(s->in[i]);
   for (int i = 0; i < s->nout; i++) s->e->method->close(s->out[i]);
   for (int i = 0; i < SIDES; i++) {

@@ -80,7 +80,7 @@ import partitioned as study
 import rows as r
 
 def rows(mpi, place, setting, *lines):
-    return study.parse([f"row {line} 0 0" for line in lines], study.Run(mpi, place, setting))
+    return study.parse([f"row {line} 0 0 20" for line in lines], study.Run(mpi, place, setting))
 
 KI, MI = 1 << 10, 1 << 20
 found = [
@@ -93,6 +93,8 @@ found = [
           f"overhead 128 {KI} none 128 90", f"overhead 128 {KI} ploggp 1 30",
           f"groups-8 8 {KI} ploggp 2 12", f"groups-8 8 {KI} none:max_messages=1 1 10",
           f"groups-8 8 {KI} none:max_messages=2 2 12",
+          f"late-8 8 {KI} ploggp 2 11", f"late-8 8 {KI} adaptive 2 15",
+          f"late-8 8 {KI} none:max_messages=1 1 12", f"late-8 8 {KI} none:max_messages=8 8 10.5",
           f"laggard 32 {MI} limit 1 7", f"laggard 32 {MI} timer 3 10",
           f"laggard 32 {MI} adaptive 2 11",
           f"delta 32 {MI} limit 1 7", f"delta 32 {MI} timer:delta=1e-5 3 95",
@@ -119,8 +121,11 @@ expected = {
     ("none / ploggp, 32 parts, up to 128Ki", "openmpi tcp"): "met",
     ("none / ploggp, 128 parts, up to 128Ki", "openmpi tcp"): "missed",
     ("one part / mpi-persistent, 64 to 64", "openmpi shm"): "missed",
-    ("ploggp / best by search, mean of 1", "openmpi tcp"): "missed",
-    ("ploggp / best by search, worst", "openmpi tcp"): "met",
+    ("ploggp / best by search, all at once, mean of 1", "openmpi tcp"): "missed",
+    ("ploggp / best by search, all at once, worst", "openmpi tcp"): "met",
+    ("ploggp / best by search, one late, mean of 1", "openmpi tcp"): "met",
+    ("adaptive / best by search, one late, worst", "openmpi tcp"): "missed",
+    ("ploggp / predicted, 32 and 128 parts, up to 128Ki", "openmpi tcp"): "missed",
     ("perceived bandwidth of timer / limit, 256Ki to 4Mi", "openmpi tcp"): "met",
     ("perceived bandwidth of adaptive / limit, 256Ki to 4Mi", "openmpi tcp"): "missed",
     ("perceived bandwidth, delta of 10 to 100 us: spread", "openmpi tcp"): "met",
