@@ -48,7 +48,8 @@ grove_status grove_channel_start(grove_op *op)
     return status;
   }
   grove_context_activate(op->ctx, &op->active);
-  grove_channel_advance(&op->active);
+  int has_nothing_yet = c->sends && c->bond == GROVE_BOND_TIED && c->bytes > 0;
+  if (!has_nothing_yet) grove_channel_advance(&op->active);
   if (c->account.kept) grove_op_note_start(op, &c->account, c->round);
 fail:
   return status;
