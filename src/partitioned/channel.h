@@ -13,6 +13,7 @@
  *     way_groups.c  over MPI, groups that both ends know: a persistent request each
  *     way_runs.c    over MPI, runs that are known only when they leave: heads tell
  *     way_shm.c     through a queue in shared memory
+ *     shelf.c     memory of such queues, used again
  *
  * Rounds. A start begins a round at each end. The sender's threads mark parts (src/parts says which
  * may then leave), the receiver counts bytes by its own parts. Both are complete by themselves: the
