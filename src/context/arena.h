@@ -74,7 +74,8 @@ void grove_arena_retire(grove_arena *arena, grove_block *block, int (*is_idle)(c
 /* Gives a fresh block back with its piece, which others could not map. */
 void grove_arena_withdraw(grove_arena *arena, grove_block *block);
 
-/* A block in a piece of its own, which goes back to the system. Others must forget it first. */
+/* A block in a piece of its own, which goes back to the system. Nobody may touch it any more, but
+ * others may still have it mapped. */
 grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out);
 void grove_arena_release_piece(grove_arena *arena, grove_block *block);
 

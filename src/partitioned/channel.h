@@ -13,6 +13,7 @@
  *     way_groups.c  over MPI, groups that both ends know: a persistent request each
  *     way_runs.c    over MPI, runs that are known only when they leave: heads tell
  *     way_shm.c     through a queue in shared memory
+ *     shelf.c     memory of such queues, used again
  *
  * Rounds. A start begins a round at each end. The sender's threads mark parts (src/parts says which
  * may then leave), the receiver counts bytes by its own parts. Both are complete by themselves: the
@@ -21,6 +22,13 @@
  * Who drives. Threads that mark and look take no lock. Only who holds the lock of the context, or,
  * where there is none, the thread that started the round, calls MPI and moves anything else; this
  * thread is said to *drive*. A mark that makes something due is followed by an attempt to drive.
+ *
+ * Nothing is left behind. Who marks sets `due`, then tries to get in, which is to say through the
+ * gate or into the lock. Who is inside resets `due`, looks for what may leave, goes out, and looks
+ * at `due`. All of these read and write `due` at once, so that one comes after the other, and knows
+ * all that the other knew. Either the reset, or the look at the end, comes after the mark: then
+ * what was marked is found. Or both come before it: then the mark knows that the other is out.
+ * tests/partitioned/due_model.c runs this in all interleavings.
  */
 #ifndef GROVE_PARTITIONED_CHANNEL_H
 #define GROVE_PARTITIONED_CHANNEL_H

@@ -33,12 +33,6 @@ typedef struct letter_box {
   grove_greeting greeting;
 } letter_box;
 
-typedef struct kept_queue {
-  struct kept_queue *next;
-  grove_block *block;
-  int (*is_left)(const void *memory);
-} kept_queue;
-
 struct grove_switchboard {
   grove_active active; /* first; listed while an end seeks the other */
   grove_context *ctx;
@@ -47,7 +41,7 @@ struct grove_switchboard {
   peer *peers;
   grove_channel *seeking;
   letter_box *filed, *sent;
-  kept_queue *kept;
+  grove_shelf shelf;
 };
 typedef struct grove_switchboard switchboard;
 
@@ -76,8 +70,6 @@ static void drop_peer(peer *p, int gone)
   free(p);
 }
 
-static void collect_queues(grove_context *ctx, int all);
-
 static void close_board(grove_context *ctx)
 {
   switchboard *b = ctx->switchboard;
@@ -90,7 +82,7 @@ static void close_board(grove_context *ctx)
   }
   drop_letters(&b->filed, 1);
   drop_letters(&b->sent, gone);
-  collect_queues(ctx, 1);
+  grove_shelf_clear(&b->shelf);
   free(b->counts);
   free(b);
   ctx->switchboard = NULL;
@@ -105,9 +97,15 @@ static grove_status open_board(grove_context *ctx)
   GROVE_NEW(ctx->switchboard, 1);
   ctx->switchboard->ctx = ctx;
   ctx->switchboard->active.advance = advance;
+  ctx->switchboard->shelf.arena = ctx->arena;
   ctx->close_switchboard = close_board;
 fail:
   return status;
+}
+
+grove_shelf *grove_match_shelf(grove_context *ctx)
+{
+  return &ctx->switchboard->shelf;
 }
 
 /* ---- numbers ---- */
@@ -331,32 +329,4 @@ static void advance(grove_active *active)
   grove_status status = grove_match_poll(b->ctx);
   for (grove_channel *c = b->seeking; c && status != GROVE_OK; c = c->next_seeking)
     grove_op_note(&c->base, status);
-}
-
-/* ---- queues ---- */
-
-static void collect_queues(grove_context *ctx, int all)
-{
-  for (kept_queue **at = &ctx->switchboard->kept; *at;) {
-    kept_queue *k = *at;
-    if (!all && !k->is_left(k->block->memory)) {
-      at = &k->next;
-      continue;
-    }
-    *at = k->next;
-    if (all)
-      free(k->block); /* the memory goes with the arena */
-    else
-      grove_arena_release_piece(ctx->arena, k->block);
-    free(k);
-  }
-}
-
-void grove_match_keep(grove_context *ctx, grove_block *queue, int (*is_left)(const void *memory))
-{
-  kept_queue *k = grove_memory(1, sizeof *k);
-  collect_queues(ctx, 0);
-  if (!k) return; /* it stays until the context goes */
-  *k = (kept_queue){ctx->switchboard->kept, queue, is_left};
-  ctx->switchboard->kept = k;
 }

@@ -180,9 +180,9 @@ void grove_channel_drive(grove_channel *c)
 {
   do {
     if (!enter(c)) return;
-    __atomic_store_n(&c->due, 0, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&c->due, 0, __ATOMIC_ACQ_REL);
     drive_once(c);
     grove_context_leave(c->base.ctx);
-  } while (__atomic_load_n(&c->due, __ATOMIC_SEQ_CST) &&
+  } while (__atomic_fetch_or(&c->due, 0, __ATOMIC_ACQ_REL) &&
            grove_op_state_of(&c->base) == GROVE_OP_ACTIVE);
 }

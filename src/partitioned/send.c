@@ -72,16 +72,16 @@ static double time_for_deadlines(const grove_channel *c)
 }
 
 /* By one thread at a time: the next run that may leave. Threads that find another one here need not
- * wait for it: it looks at `due` again when it has left. */
+ * wait for it: it looks at `due` again when it has left (channel.h says why that is enough). */
 static int take_run(grove_channel *c, grove_part_run *run)
 {
   int taken = 0;
   do {
     if (__atomic_exchange_n(&c->gate, 1, __ATOMIC_ACQUIRE)) return 0;
-    __atomic_store_n(&c->due, 0, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&c->due, 0, __ATOMIC_ACQ_REL);
     taken = grove_readiness_take(c->readiness, time_for_deadlines(c), run);
-    __atomic_store_n(&c->gate, 0, __ATOMIC_SEQ_CST);
-  } while (!taken && __atomic_load_n(&c->due, __ATOMIC_SEQ_CST));
+    __atomic_store_n(&c->gate, 0, __ATOMIC_RELEASE);
+  } while (!taken && __atomic_fetch_or(&c->due, 0, __ATOMIC_ACQ_REL));
   return taken;
 }
 

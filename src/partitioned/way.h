@@ -15,6 +15,7 @@
 #define GROVE_PARTITIONED_WAY_H
 
 #include "partitioned/channel.h"
+#include "partitioned/shelf.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -102,8 +103,8 @@ grove_status grove_match_poll(grove_context *ctx);
  * sender that is ahead may have sent what nobody will receive. */
 grove_status grove_match_tags(grove_channel *c, int64_t n, int64_t *first);
 
-/* Memory of a queue whose reader has not left yet. */
-void grove_match_keep(grove_context *ctx, grove_block *queue, int (*is_left)(const void *memory));
+/* Memory for queues. */
+grove_shelf *grove_match_shelf(grove_context *ctx);
 
 /* ---- requests of MPI (way_groups.c) ---- */
 

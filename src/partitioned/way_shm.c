@@ -24,11 +24,10 @@ typedef struct late_run {
 } late_run;
 
 typedef struct shm_end {
-  grove_queue *queue;
+  grove_queue *queue; /* NULL: a receiver has left it */
   grove_block *block; /* the sender's */
-  int maps;           /* the receiver has mapped the queue for itself */
-  grove_spot spot;
-  char *theirs; /* the other end's message, where it is shared */
+  grove_spot spot;    /* the receiver's: where it is */
+  char *theirs;       /* the other end's message, where it is shared */
   int mine_is_shared;
   /* sender */
   uint64_t tail, seen; /* atomic, as all of these */
@@ -75,7 +74,7 @@ static grove_status make_queue(grove_channel *c, shm_end *e)
   if (wanted < c->plan.ngroups) wanted = c->plan.ngroups;
   while (slots < 2 * wanted && 2 * slots * stride <= MOST_QUEUE) slots *= 2;
   GROVE_TRY(
-    grove_arena_alloc_piece(c->base.ctx->arena, grove_queue_bytes(slots, stride), &e->block));
+    grove_shelf_take(grove_match_shelf(c->base.ctx), grove_queue_bytes(slots, stride), &e->block));
   e->queue = e->block->memory;
   grove_queue_make(e->queue, slots, stride);
 fail:
@@ -103,8 +102,7 @@ static grove_status accept(grove_channel *c, const grove_greeting *greeting, gro
   void *memory = NULL;
   GROVE_NEW(e, 1);
   c->end = e;
-  e->maps = !grove_arena_has(c->base.ctx->arena, &greeting->queue);
-  GROVE_TRY(grove_arena_reach(c->base.ctx->arena, &greeting->queue, &memory));
+  GROVE_TRY(grove_shelf_reach(grove_match_shelf(c->base.ctx), &greeting->queue, &memory));
   e->queue = memory;
   e->spot = greeting->queue;
   GROVE_TRY(reach_array(c, greeting));
@@ -257,43 +255,39 @@ fail:
 static grove_status advance(grove_channel *c)
 {
   shm_end *e = c->end;
-  if (!c->sends) return take_items(c, e);
+  if (!c->sends) return e->queue ? take_items(c, e) : GROVE_OK;
   if (__atomic_load_n(&e->nlate, __ATOMIC_ACQUIRE) != 0) post_late(c, e);
   return GROVE_OK;
 }
 
 /* ---- freeing ---- */
 
-/* Nobody writes to the receiver's array any more. */
-static void leave(shm_end *e)
+/* Nobody writes to the receiver's array any more; and the sender may use the queue for another
+ * channel from now on. */
+static void leave(const grove_channel *c, shm_end *e)
 {
   grove_pause pause;
+  if (!e->queue) return;
   grove_queue_go(e->queue, 0);
   grove_pause_begin(&pause, 0);
   while (grove_queue_is_written(e->queue)) grove_pause_step(&pause); /* for the time of a copy */
   grove_queue_leave(e->queue);
+  e->queue = NULL;
+  if (c->peer != c->base.ctx->rank) /* else the memory is its own */
+    grove_shelf_leave(grove_match_shelf(c->base.ctx), &e->spot);
 }
 
 static grove_status detach(grove_channel *c)
 {
-  if (!c->sends) leave(c->end);
+  if (!c->sends) leave(c, c->end);
   return GROVE_OK;
-}
-
-static int is_left(const void *memory)
-{
-  return grove_queue_is_left(memory);
 }
 
 static void close(grove_channel *c)
 {
   shm_end *e = c->end;
-  grove_context *ctx = c->base.ctx;
-  if (c->sends && e->block) grove_match_keep(ctx, e->block, is_left);
-  if (!c->sends && e->queue) {
-    leave(e);
-    if (e->maps) grove_arena_forget(ctx->arena, e->spot.piece);
-  }
+  if (c->sends && e->block) grove_shelf_give(grove_match_shelf(c->base.ctx), e->block);
+  if (!c->sends) leave(c, e);
   free(e->late);
   free(e);
   c->end = NULL;

@@ -1,0 +1,126 @@
+#include "partitioned/shelf.h"
+
+#include "partitioned/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- own pieces ---- */
+
+/* A piece may be larger than what is wanted by this factor, and no more. */
+enum { MOST_WASTE = 4 };
+
+static void release(grove_shelf *shelf, grove_block **at)
+{
+  grove_block *block = *at;
+  *at = block->next;
+  shelf->nidle--;
+  shelf->idle_bytes -= block->bytes;
+  grove_arena_release_piece(shelf->arena, block);
+}
+
+static void put(grove_shelf *shelf, grove_block *block)
+{
+  block->next = shelf->idle;
+  shelf->idle = block;
+  shelf->nidle++;
+  shelf->idle_bytes += block->bytes;
+}
+
+/* The oldest ones go. */
+static void limit(grove_shelf *shelf, int most, int64_t most_bytes)
+{
+  while (shelf->nidle > most || shelf->idle_bytes > most_bytes) {
+    grove_block **at = &shelf->idle;
+    while ((*at)->next) at = &(*at)->next;
+    release(shelf, at);
+  }
+}
+
+/* Those whose readers have left are idle. */
+static void collect(grove_shelf *shelf)
+{
+  for (grove_block **at = &shelf->read; *at;) {
+    grove_block *block = *at;
+    if (!grove_queue_is_left(block->memory)) {
+      at = &block->next;
+      continue;
+    }
+    *at = block->next;
+    put(shelf, block);
+  }
+}
+
+void grove_shelf_give(grove_shelf *shelf, grove_block *block)
+{
+  block->next = shelf->read;
+  shelf->read = block;
+  collect(shelf);
+  limit(shelf, GROVE_SHELF_IDLE, GROVE_SHELF_BYTES);
+}
+
+grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **out)
+{
+  grove_status status = GROVE_OK;
+  grove_sentence before;
+  int64_t most = MOST_WASTE * grove_round_up(bytes, grove_segment_page());
+  collect(shelf);
+  grove_block **at = &shelf->idle;
+  while (*at && ((*at)->bytes < bytes || (*at)->bytes > most)) at = &(*at)->next;
+  if (*at) {
+    *out = *at;
+    *at = (*out)->next;
+    shelf->nidle--;
+    shelf->idle_bytes -= (*out)->bytes;
+    return GROVE_OK;
+  }
+  grove_error_keep(&before);
+  status = grove_arena_alloc_piece(shelf->arena, bytes, out);
+  if (status == GROVE_ERR_MEMORY && shelf->idle) {
+    limit(shelf, 0, 0);
+    grove_error_restore(&before);
+    status = grove_arena_alloc_piece(shelf->arena, bytes, out);
+  }
+  return status;
+}
+
+/* ---- pieces of others ---- */
+
+static void strike_out(grove_shelf *shelf, int i)
+{
+  shelf->nmapped--;
+  memmove(&shelf->mapped[i], &shelf->mapped[i + 1],
+          (size_t)(shelf->nmapped - i) * sizeof *shelf->mapped);
+}
+
+grove_status grove_shelf_reach(grove_shelf *shelf, const grove_spot *spot, void **out)
+{
+  for (int i = shelf->nmapped - 1; i >= 0; i--)
+    if (shelf->mapped[i] == spot->piece) {
+      strike_out(shelf, i);
+      break;
+    }
+  return grove_arena_reach(shelf->arena, spot, out);
+}
+
+void grove_shelf_leave(grove_shelf *shelf, const grove_spot *spot)
+{
+  if (shelf->nmapped == GROVE_SHELF_MAPPED) {
+    grove_arena_forget(shelf->arena, shelf->mapped[0]);
+    strike_out(shelf, 0);
+  }
+  shelf->mapped[shelf->nmapped++] = spot->piece;
+}
+
+/* ---- the end ---- */
+
+void grove_shelf_clear(grove_shelf *shelf)
+{
+  limit(shelf, 0, 0);
+  while (shelf->nmapped > 0) grove_arena_forget(shelf->arena, shelf->mapped[--shelf->nmapped]);
+  while (shelf->read) { /* its memory goes with the arena */
+    grove_block *block = shelf->read;
+    shelf->read = block->next;
+    free(block);
+  }
+}
