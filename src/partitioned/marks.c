@@ -60,7 +60,7 @@ static grove_status mark(grove_channel *c, int64_t first, int64_t count)
               c->base.ctx->rank, (long long)twice, (long long)c->round, grove_op_label(&c->base));
   if (c->bytes == 0) due = grove_readiness_marked(c->readiness) == c->parts;
   if (!due) return GROVE_OK;
-  __atomic_store_n(&c->due, 1, __ATOMIC_SEQ_CST);
+  if (!__atomic_load_n(&c->due, __ATOMIC_SEQ_CST)) __atomic_store_n(&c->due, 1, __ATOMIC_SEQ_CST);
   if (is_posted_by_threads(c) && c->bytes > 0)
     GROVE_TRY(grove_send_post(c));
   else
