@@ -20,6 +20,14 @@ const void *grove_this_thread(void)
   return &here;
 }
 
+unsigned grove_thread_number(void)
+{
+  static unsigned given;
+  static _Thread_local unsigned mine; /* plus one */
+  if (mine == 0) mine = __atomic_add_fetch(&given, 1, __ATOMIC_RELAXED);
+  return mine - 1;
+}
+
 grove_status grove_lock_create(grove_lock **out)
 {
   grove_status status = GROVE_OK;

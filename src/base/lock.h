@@ -47,6 +47,9 @@ void grove_lock_sleep(grove_lock *lock, pthread_cond_t *until);
 /* This thread, in a form that can be compared; never NULL. */
 const void *grove_this_thread(void);
 
+/* Its number, by when threads first asked: those of a team have different remainders. */
+unsigned grove_thread_number(void);
+
 #ifdef __cplusplus
 }
 #endif

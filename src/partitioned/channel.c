@@ -146,6 +146,9 @@ static grove_status make_sender(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = c->base.ctx;
+  c->ndoors = 1;
+  while (c->ndoors < GROVE_MOST_DOORS && c->ndoors < c->parts) c->ndoors *= 2;
+  GROVE_NEW(c->doors, c->ndoors);
   c->aggregator = grove_aggregator_of(ctx->options.aggregator);
   c->question = (grove_part_question){.parts = c->parts,
                                       .part_bytes = c->part_bytes,

@@ -52,7 +52,13 @@ typedef enum grove_bond {
 
 struct grove_greeting;
 
-enum { GROVE_CHANNEL_DOORS = 8 };
+/* Threads that are inside grove_ready, those that come in here; atomic. */
+typedef struct grove_door {
+  int inside;
+  char line_[60];
+} grove_door;
+
+enum { GROVE_MOST_DOORS = 32 };
 
 typedef struct grove_channel {
   grove_op base; /* first: operations are known by it */
@@ -87,15 +93,14 @@ typedef struct grove_channel {
   grove_machine *machine;    /* what they price with; the context's may be another one by then */
   grove_readiness *readiness;
   int timed; /* marks are told the time */
-  int due;   /* something may leave, or a deadline was armed; atomic */
-  int gate;  /* a thread is looking for what may leave; atomic */
-  /* Threads inside grove_ready, which a round waits for: they may be late to leave. Counted in
-   * several places, so that they do not meet. */
-  struct {
-    int n;
-    char line_[60];
-  } inside[GROVE_CHANNEL_DOORS];
-  int empty; /* of no bytes, and it has left */
+  /* A round waits for threads that are late to leave grove_ready. They are counted in several
+   * places, so that they do not meet: a power of two, no more than there can be marks. */
+  grove_door *doors;
+  unsigned ndoors;
+  char line_[64]; /* threads write what follows, and read what was before */
+  int due;        /* something may leave, or a deadline was armed; atomic */
+  int gate;       /* a thread is looking for what may leave; atomic */
+  int empty;      /* of no bytes, and it has left */
 
   /* a receiver */
   const char *aggregated; /* by the sender, with this aggregator */

@@ -80,7 +80,7 @@ grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count)
               "rank %d: grove_ready: part %lld (round %lld): this %s was not started",
               op->ctx->rank, (long long)first, (long long)c->round, grove_op_label(op));
   if (count == 0) return GROVE_OK;
-  int *inside = &c->inside[((uintptr_t)grove_this_thread() >> 12) % GROVE_CHANNEL_DOORS].n;
+  int *inside = &c->doors[grove_thread_number() & (c->ndoors - 1)].inside;
   __atomic_fetch_add(inside, 1, __ATOMIC_ACQUIRE);
   status = mark(c, first, count);
   __atomic_fetch_sub(inside, 1, __ATOMIC_RELEASE);

@@ -109,8 +109,8 @@ static grove_status post_nothing(grove_channel *c)
 
 static int is_nobody_inside(const grove_channel *c)
 {
-  for (int d = 0; d < GROVE_CHANNEL_DOORS; d++)
-    if (__atomic_load_n(&c->inside[d].n, __ATOMIC_ACQUIRE) > 0) return 0;
+  for (unsigned d = 0; d < c->ndoors; d++)
+    if (__atomic_load_n(&c->doors[d].inside, __ATOMIC_ACQUIRE) > 0) return 0;
   return 1;
 }
 

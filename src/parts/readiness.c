@@ -1,18 +1,28 @@
 /* What a mark touches lies together: a cell has the counter of a group, its deadline and its bits.
- * Up to 64 groups each cell has cache lines of its own, so that threads that work on different
- * groups do not meet; with more of them that would be a lot of memory.
+ * Up to 64 groups threads that mark different parts meet seldom: each word of bits has a cache line
+ * of its own, and words are not filled up, so that there are 64 of them or so, however they are
+ * shared out among groups. With more groups that would be a lot of memory: cells are packed.
  *
  * Bits come twice. A mark *claims* parts, word by word, and may have to give its claims back when
  * it finds one taken: nobody acts on claims. What is *ready* was claimed by a call that went
- * through; these bits are kept where runs can leave, which is where there is a delta.
+ * through. The two words of the same parts lie side by side.
  *
- * The counter of a group also says whether its deadline has passed (OPEN). Who drives sets that and
- * then reads the bits; a mark sets its bits and then subtracts. Both change one word, so one of the
- * two comes first: either the mark is seen, or it sees that the group is open and announces it.
+ * The counter of a group is what all its marks share, so most of them do not touch it: it counts
+ * words of ready bits that are not full. A part is claimed once, so one mark alone fills a word; by
+ * then it has acquired what all the others released there, and passes that on when it subtracts.
  *
- * The last thing that a mark does to a cell is to subtract, and a round is over only when
- * everything has been subtracted. What comes after that, the announcement, may come as late as in
- * the next round: the board is where it always was, and who drives looks at the counter too.
+ * With a delta the counter counts parts, and every mark subtracts: the counter also says whether
+ * the deadline of its group has passed (OPEN). Who drives sets that and then reads the bits; a mark
+ * sets its bits and then subtracts. Both change one word, so one of the two comes first: either the
+ * mark is seen, or it sees that the group is open and announces it.
+ *
+ * The last thing that a mark does to a cell is to subtract or, if it fills no word, to set its
+ * bits. A round is over only when all words are full and everything has been subtracted, so after
+ * that a mark looks neither at cells nor at groups. The announcement may come as late as in the
+ * next round: the board is where it always was, and who drives looks at the counter too.
+ *
+ * An announcement sets a bit of its group, and says that there is news unless somebody has: while
+ * nobody takes, threads that complete different groups only read what they share.
  */
 #include "parts/readiness.h"
 
@@ -20,90 +30,118 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_WORDS = 8, OWN_LINES = 64, WORD_BITS = 64 };
+enum { LINE_BYTES = 64, OWN_LINES = 64, WORD_BITS = 64 };
 
-/* In a counter, beside the number of parts that are missing. */
+/* Words of parts: so many that threads find room, and at least 8 parts in each, so that few marks
+ * fill one. */
+enum { ENOUGH_WORDS = 64, LEAST_LOG2 = 3, MOST_LOG2 = 6 };
+
+/* In a counter, beside the number of what is missing. */
 #define OPEN   ((uint64_t)1 << 62)
 #define GONE   ((uint64_t)1 << 61) /* all of the group has left */
 #define NUMBER (GONE - 1)
 
+/* A word of parts. */
+typedef struct bits {
+  uint64_t claimed, ready;
+} bits;
+
 typedef struct cell {
-  uint64_t missing;
-  double deadline; /* infinity: nothing is marked; minus infinity: it has passed */
-  uint64_t bits[]; /* claimed; then those that are ready */
+  uint64_t missing; /* words; with a delta parts */
+  double deadline;  /* infinity: nothing is marked; minus infinity: it has passed */
+  bits words[];     /* `apart` from one to the next: the first lies beside the counter */
 } cell;
 
 typedef struct group {
   int64_t first, count;
   cell *at;
-  uint64_t *ready; /* in the cell */
-  uint64_t *left;  /* who drives: parts that have */
+  uint64_t *left; /* who drives: parts that have */
 } group;
 
+/* Groups to look at, a bit each. */
+typedef struct due_word {
+  uint64_t groups;
+  char line_[LINE_BYTES - sizeof(uint64_t)];
+} due_word;
+
 typedef struct board {
-  uint64_t news;   /* how often anything was announced, in all rounds */
+  uint64_t news;   /* 1: a group may have been announced, in any round; 0: none is to look at */
   double earliest; /* deadline, or earlier */
-  uint64_t due[];  /* groups to look at, a bit each */
+  char line_[LINE_BYTES - 2 * sizeof(uint64_t)];
+  due_word due[];
 } board;
 
 struct grove_readiness {
   int64_t parts, ngroups;
   double delta;
   int timed;
+  int log2;      /* of the parts in a word */
+  int64_t apart; /* words of a group: 1: side by side */
   group *groups;
   int32_t *group_of; /* each part */
   double *times;     /* of marks */
   board *board;
   void *cell_memory, *board_memory; /* what they lie in */
   uint64_t *left_memory;
-  char apart[LINE_WORDS * sizeof(uint64_t)];
+  char line_[LINE_BYTES];
   /* Who drives. */
-  uint64_t seen;           /* the news when nothing was due any more */
   int64_t looked_at, from; /* the group whose runs leave, -1: none; and from which part on */
   int64_t left;            /* parts: atomic */
 };
 
 /* ---- groups and cells ---- */
 
-static int64_t words_of(int64_t bits)
+static int64_t words_of(int64_t n)
 {
-  return (bits + WORD_BITS - 1) / WORD_BITS;
+  return (n + WORD_BITS - 1) / WORD_BITS;
+}
+
+/* Of so many parts of one group. */
+static int64_t part_words(const grove_readiness *r, int64_t parts)
+{
+  return (parts + ((int64_t)1 << r->log2) - 1) >> r->log2;
+}
+
+static bits *word_of(const grove_readiness *r, const group *of, int64_t word)
+{
+  return &of->at->words[word * r->apart];
 }
 
 static void *on_a_line(void *memory)
 {
-  const uintptr_t line = LINE_WORDS * sizeof(uint64_t);
-  return (void *)(((uintptr_t)memory + line - 1) / line * line);
+  return (void *)(((uintptr_t)memory + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES);
 }
 
-static int64_t cell_words(const grove_part_plan *plan, int64_t g)
+/* In units of `bits`, which is also the size of a cell without words. */
+static int64_t cell_size(int64_t words, int64_t apart)
 {
-  int64_t bits = words_of(plan->first[g + 1] - plan->first[g]);
-  int64_t words = (int64_t)(sizeof(cell) / sizeof(uint64_t)) + bits * (plan->delta > 0 ? 2 : 1);
-  return plan->ngroups <= OWN_LINES ? grove_round_up(words, LINE_WORDS) : words;
+  return apart > 1 ? words * apart : 1 + words;
 }
 
 grove_status grove_readiness_follow(grove_readiness *r, const grove_part_plan *plan)
 {
   grove_status status = GROVE_OK;
   group *groups = NULL;
-  uint64_t *cells = NULL, *left = NULL;
-  int64_t words = 0, bits = 0;
+  bits *cells = NULL;
+  uint64_t *left = NULL;
+  int64_t apart = plan->ngroups <= OWN_LINES ? LINE_BYTES / (int64_t)sizeof(bits) : 1;
+  int64_t size = 0, words = 0;
   for (int64_t g = 0; g < plan->ngroups; g++) {
-    words += cell_words(plan, g);
-    bits += words_of(plan->first[g + 1] - plan->first[g]);
+    int64_t mine = part_words(r, plan->first[g + 1] - plan->first[g]);
+    size += cell_size(mine, apart);
+    words += mine;
   }
   GROVE_NEW(groups, plan->ngroups);
-  GROVE_NEW(cells, words + LINE_WORDS);
-  GROVE_NEW(left, bits);
-  uint64_t *at = on_a_line(cells), *left_at = left;
+  GROVE_NEW(cells, size + LINE_BYTES / (int64_t)sizeof(bits));
+  GROVE_NEW(left, words);
+  bits *at = on_a_line(cells);
+  uint64_t *left_at = left;
   for (int64_t g = 0; g < plan->ngroups; g++) {
-    int64_t count = plan->first[g + 1] - plan->first[g];
-    cell *c = (cell *)(void *)at;
-    groups[g] = (group){plan->first[g], count, c, c->bits + words_of(count), left_at};
+    int64_t count = plan->first[g + 1] - plan->first[g], mine = part_words(r, count);
+    groups[g] = (group){plan->first[g], count, (cell *)(void *)at, left_at};
     for (int64_t p = 0; p < count; p++) r->group_of[plan->first[g] + p] = (int32_t)g;
-    at += cell_words(plan, g);
-    left_at += words_of(count);
+    at += cell_size(mine, apart);
+    left_at += mine;
   }
   free(r->groups);
   free(r->cell_memory);
@@ -113,6 +151,7 @@ grove_status grove_readiness_follow(grove_readiness *r, const grove_part_plan *p
   r->left_memory = left;
   r->ngroups = plan->ngroups;
   r->delta = plan->delta;
+  r->apart = apart;
   return GROVE_OK;
 fail:
   free(groups);
@@ -125,15 +164,17 @@ grove_status grove_readiness_create(int64_t parts, grove_readiness **out)
 {
   grove_status status = GROVE_OK;
   grove_readiness *r = NULL;
-  uint64_t *memory = NULL;
+  due_word *memory = NULL; /* one for the board's head, one for where a line begins */
   int64_t ends[2] = {0, parts};
   GROVE_CHECK(parts >= 0 && parts <= INT32_MAX, GROVE_ERR_ARG, "%lld parts; there may be 0 to %d",
               (long long)parts, INT32_MAX);
   GROVE_NEW(r, 1);
   r->parts = parts;
+  r->log2 = LEAST_LOG2;
+  while (r->log2 < MOST_LOG2 && parts > (int64_t)ENOUGH_WORDS << r->log2) r->log2++;
   GROVE_NEW(r->group_of, parts);
   GROVE_NEW(r->times, parts);
-  GROVE_NEW(memory, 2 * LINE_WORDS + (int64_t)(sizeof(board) / sizeof *memory) + words_of(parts));
+  GROVE_NEW(memory, 2 + words_of(parts));
   r->board_memory = memory;
   r->board = on_a_line(memory);
   GROVE_TRY(grove_readiness_follow(r, &(grove_part_plan){.ngroups = parts > 0, .first = ends}));
@@ -174,14 +215,15 @@ void grove_readiness_begin(grove_readiness *r, int timed)
 {
   for (int64_t g = 0; g < r->ngroups; g++) {
     const group *of = &r->groups[g];
-    int64_t words = words_of(of->count);
-    memset(of->at->bits, 0, (size_t)(words * (r->delta > 0 ? 2 : 1)) * sizeof *of->at->bits);
+    int64_t words = part_words(r, of->count);
+    for (int64_t w = 0; w < words; w++) *word_of(r, of, w) = (bits){0, 0};
     memset(of->left, 0, (size_t)words * sizeof *of->left);
-    __atomic_store_n(&of->at->missing, (uint64_t)of->count, __ATOMIC_RELAXED);
+    __atomic_store_n(&of->at->missing, (uint64_t)(r->delta > 0 ? of->count : words),
+                     __ATOMIC_RELAXED);
     store_time(&of->at->deadline, INFINITY, __ATOMIC_RELAXED);
   }
   for (int64_t w = 0; w < words_of(r->ngroups); w++)
-    __atomic_store_n(&r->board->due[w], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->board->due[w].groups, 0, __ATOMIC_RELAXED);
   store_time(&r->board->earliest, INFINITY, __ATOMIC_RELAXED);
   for (int64_t p = 0; timed && p < r->parts; p++)
     store_time(&r->times[p], (double)NAN, __ATOMIC_RELAXED);
@@ -192,21 +234,31 @@ void grove_readiness_begin(grove_readiness *r, int timed)
 
 /* ---- marks ---- */
 
-/* As much of parts `part` to `end` - 1 as one word of bits has. */
+/* As much of parts `part` to `end` - 1 as one word has. */
 typedef struct piece {
   const group *of;
-  int64_t word, parts;
+  bits *at;
+  int64_t parts;
   int shift;
-  uint64_t mask;
+  uint64_t mask, full; /* full: all that the group has of the word */
 } piece;
+
+static uint64_t low_bits(int64_t n)
+{
+  return ~(uint64_t)0 >> (WORD_BITS - n);
+}
 
 static piece piece_at(const grove_readiness *r, int64_t part, int64_t end)
 {
   const group *of = &r->groups[r->group_of[part]];
-  int64_t bit = part - of->first, stop = end - of->first < of->count ? end - of->first : of->count;
-  piece p = {.of = of, .word = bit / WORD_BITS, .shift = (int)(bit % WORD_BITS)};
-  p.parts = stop - bit < WORD_BITS - p.shift ? stop - bit : WORD_BITS - p.shift;
-  p.mask = ~(uint64_t)0 >> (WORD_BITS - p.parts) << p.shift;
+  int64_t bit = part - of->first, word = bit >> r->log2, first = word << r->log2;
+  int64_t room = (int64_t)1 << r->log2, stop = end - of->first - first;
+  if (room > of->count - first) room = of->count - first;
+  if (stop > room) stop = room;
+  piece p = {.of = of, .at = word_of(r, of, word), .shift = (int)(bit - first)};
+  p.parts = stop - p.shift;
+  p.mask = low_bits(p.parts) << p.shift;
+  p.full = low_bits(room);
   return p;
 }
 
@@ -214,7 +266,7 @@ static void give_back(grove_readiness *r, int64_t first, int64_t end)
 {
   while (first < end) {
     piece p = piece_at(r, first, end);
-    __atomic_fetch_and(&p.of->at->bits[p.word], ~p.mask, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&p.at->claimed, ~p.mask, __ATOMIC_RELAXED);
     first += p.parts;
   }
 }
@@ -224,7 +276,7 @@ static int64_t find_claimed(const grove_readiness *r, int64_t first, int64_t end
 {
   while (first < end) {
     piece p = piece_at(r, first, end);
-    uint64_t taken = __atomic_load_n(&p.of->at->bits[p.word], __ATOMIC_RELAXED) & p.mask;
+    uint64_t taken = __atomic_load_n(&p.at->claimed, __ATOMIC_RELAXED) & p.mask;
     if (taken) return first + __builtin_ctzll(taken >> p.shift);
     first += p.parts;
   }
@@ -239,10 +291,9 @@ static int64_t claim(grove_readiness *r, int64_t first, int64_t end)
   if (taken >= 0) return taken;
   for (int64_t part = first; part < end;) {
     piece p = piece_at(r, part, end);
-    uint64_t *word = &p.of->at->bits[p.word];
-    uint64_t before = __atomic_fetch_or(word, p.mask, __ATOMIC_RELEASE);
+    uint64_t before = __atomic_fetch_or(&p.at->claimed, p.mask, __ATOMIC_RELAXED);
     if (before & p.mask) {
-      __atomic_fetch_and(word, before | ~p.mask, __ATOMIC_RELAXED);
+      __atomic_fetch_and(&p.at->claimed, before | ~p.mask, __ATOMIC_RELAXED);
       give_back(r, first, part);
       return part + __builtin_ctzll((before & p.mask) >> p.shift);
     }
@@ -253,8 +304,9 @@ static int64_t claim(grove_readiness *r, int64_t first, int64_t end)
 
 static void announce(board *b, int64_t g)
 {
-  __atomic_fetch_or(&b->due[g / WORD_BITS], (uint64_t)1 << g % WORD_BITS, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&b->news, 1, __ATOMIC_RELEASE);
+  uint64_t bit = (uint64_t)1 << g % WORD_BITS;
+  __atomic_fetch_or(&b->due[g / WORD_BITS].groups, bit, __ATOMIC_SEQ_CST);
+  if (!__atomic_load_n(&b->news, __ATOMIC_SEQ_CST)) __atomic_store_n(&b->news, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Always writes, so that who sets it to infinity afterwards sees the deadline itself. */
@@ -280,12 +332,23 @@ static int arm(grove_readiness *r, const group *of, double now)
 }
 
 /* 1 if something of the group may leave, which is announced. */
-static int subtract(grove_readiness *r, int64_t g, int64_t parts)
+static int subtract(grove_readiness *r, int64_t g, int64_t n)
 {
   board *b = r->board;
-  uint64_t before =
-    __atomic_fetch_sub(&r->groups[g].at->missing, (uint64_t)parts, __ATOMIC_ACQ_REL);
-  if ((before & NUMBER) != (uint64_t)parts && !(before & OPEN)) return 0;
+  uint64_t before = __atomic_fetch_sub(&r->groups[g].at->missing, (uint64_t)n, __ATOMIC_ACQ_REL);
+  if ((before & NUMBER) != (uint64_t)n && !(before & OPEN)) return 0;
+  announce(b, g);
+  return 1;
+}
+
+/* The same for full words. Who fills all words of a group, as with a group of one word, is the only
+ * one to touch its counter. */
+static int subtract_words(grove_readiness *r, int64_t g, int64_t n)
+{
+  const group *of = &r->groups[g];
+  board *b = r->board;
+  if (n < part_words(r, of->count)) return subtract(r, g, n);
+  __atomic_store_n(&of->at->missing, 0, __ATOMIC_RELEASE);
   announce(b, g);
   return 1;
 }
@@ -295,17 +358,42 @@ static void keep_times(grove_readiness *r, int64_t first, int64_t end, double no
   for (int64_t part = first; part < end; part++) store_time(&r->times[part], now, __ATOMIC_RELAXED);
 }
 
-/* Bits for runs; and a deadline for every group that this does not fill. */
+/* Without a delta: sets bits of one group. How many words that fills. */
+static int64_t fill(grove_readiness *r, int64_t first, int64_t end)
+{
+  int64_t filled = 0;
+  while (first < end) {
+    piece p = piece_at(r, first, end);
+    uint64_t before = __atomic_fetch_or(&p.at->ready, p.mask, __ATOMIC_ACQ_REL);
+    filled += (before | p.mask) == p.full;
+    first += p.parts;
+  }
+  return filled;
+}
+
+/* With a delta: sets bits of one group, and a deadline unless this is all of it. 1 if that is new.
+ */
 static int set_ready(grove_readiness *r, int64_t first, int64_t end, double now)
 {
-  int armed = 0;
-  for (int64_t part = first; part < end;) {
-    piece p = piece_at(r, part, end);
-    __atomic_fetch_or(&p.of->ready[p.word], p.mask, __ATOMIC_RELEASE);
-    if (p.parts < p.of->count) armed |= arm(r, p.of, now);
-    part += p.parts;
+  const group *of = &r->groups[r->group_of[first]];
+  int is_all = end - first == of->count;
+  while (first < end) {
+    piece p = piece_at(r, first, end);
+    __atomic_fetch_or(&p.at->ready, p.mask, __ATOMIC_RELEASE);
+    first += p.parts;
   }
-  return armed;
+  return !is_all && arm(r, of, now);
+}
+
+/* Parts of one group, which are claimed: 1 if something is due. */
+static int mark_group(grove_readiness *r, int64_t g, int64_t first, int64_t end, double now)
+{
+  if (r->delta > 0) {
+    int armed = set_ready(r, first, end, now);
+    return subtract(r, g, end - first) | armed;
+  }
+  int64_t filled = fill(r, first, end);
+  return filled > 0 && subtract_words(r, g, filled);
 }
 
 int64_t grove_readiness_mark(grove_readiness *r, int64_t first, int64_t count, double now, int *due)
@@ -315,11 +403,10 @@ int64_t grove_readiness_mark(grove_readiness *r, int64_t first, int64_t count, d
   *due = 0;
   if (twice >= 0) return twice;
   if (r->timed) keep_times(r, first, end, now);
-  if (r->delta > 0) news = set_ready(r, first, end, now);
   for (int64_t part = first; part < end;) {
     int64_t g = r->group_of[part], stop = r->groups[g].first + r->groups[g].count;
     if (stop > end) stop = end;
-    news |= subtract(r, g, stop - part);
+    news |= mark_group(r, g, part, stop, now);
     part = stop;
   }
   *due = news;
@@ -356,10 +443,10 @@ static void open_groups(grove_readiness *r, double now)
 static int64_t next_due(grove_readiness *r)
 {
   for (int64_t w = 0; w < words_of(r->ngroups); w++) {
-    uint64_t *word = &r->board->due[w], due = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint64_t *word = &r->board->due[w].groups, due = __atomic_load_n(word, __ATOMIC_SEQ_CST);
     if (due == 0) continue;
     uint64_t lowest = due & (~due + 1);
-    __atomic_fetch_and(word, ~lowest, __ATOMIC_ACQUIRE);
+    __atomic_fetch_and(word, ~lowest, __ATOMIC_SEQ_CST);
     return w * WORD_BITS + __builtin_ctzll(lowest);
   }
   return -1;
@@ -367,18 +454,18 @@ static int64_t next_due(grove_readiness *r)
 
 /* The first part of a group, from `from` on, that is ready and has not left; or, if `want` is 0,
  * the first of which that is not so. The end of the group, if there is none. */
-static int64_t find(const group *of, int64_t from, int want)
+static int64_t find(const grove_readiness *r, const group *of, int64_t from, int want)
 {
   while (from < of->count) {
-    int64_t w = from / WORD_BITS;
-    uint64_t bits = __atomic_load_n(&of->ready[w], __ATOMIC_ACQUIRE) & ~of->left[w];
-    if (!want) bits = ~bits;
-    bits &= ~(uint64_t)0 << from % WORD_BITS;
-    if (bits) {
-      from = w * WORD_BITS + __builtin_ctzll(bits);
+    int64_t w = from >> r->log2, first = w << r->log2;
+    uint64_t found = __atomic_load_n(&word_of(r, of, w)->ready, __ATOMIC_ACQUIRE) & ~of->left[w];
+    if (!want) found = ~found;
+    found &= low_bits((int64_t)1 << r->log2) & ~(uint64_t)0 << (from - first);
+    if (found) {
+      from = first + __builtin_ctzll(found);
       break;
     }
-    from = (w + 1) * WORD_BITS;
+    from = first + ((int64_t)1 << r->log2);
   }
   return from < of->count ? from : of->count;
 }
@@ -387,11 +474,13 @@ static int64_t find(const group *of, int64_t from, int want)
 static int next_run(grove_readiness *r, grove_part_run *run)
 {
   const group *of = &r->groups[r->looked_at];
-  int64_t first = find(of, r->from, 1), end = find(of, first, 0);
+  int64_t first = find(r, of, r->from, 1), end = find(r, of, first, 0);
   r->from = end;
   if (first == end) return 0;
-  for (int64_t part = first; part < end; part++)
-    of->left[part / WORD_BITS] |= (uint64_t)1 << part % WORD_BITS;
+  for (int64_t part = first; part < end; part++) {
+    int64_t w = part >> r->log2;
+    of->left[w] |= (uint64_t)1 << (part - (w << r->log2));
+  }
   *run = (grove_part_run){of->first + first, end - first};
   return 1;
 }
@@ -417,6 +506,17 @@ static int look_at(grove_readiness *r, int64_t g, grove_part_run *run)
   return 1;
 }
 
+/* The same when none was found. All threads' operations on news and bits have one order: a thread
+ * that sets a bit and finds news there does so before there is none, so its bit is seen here; any
+ * other one finds that there is no news, and makes some. */
+static int64_t next_due_again(grove_readiness *r)
+{
+  __atomic_store_n(&r->board->news, 0, __ATOMIC_SEQ_CST);
+  int64_t g = next_due(r);
+  if (g >= 0) __atomic_store_n(&r->board->news, 1, __ATOMIC_SEQ_CST);
+  return g;
+}
+
 int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run)
 {
   for (;;) {
@@ -426,13 +526,10 @@ int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run)
     }
     if (r->delta > 0 && now >= load_time(&r->board->earliest, __ATOMIC_RELAXED))
       open_groups(r, now);
-    uint64_t news = __atomic_load_n(&r->board->news, __ATOMIC_ACQUIRE);
-    if (news == r->seen) return 0;
+    if (!__atomic_load_n(&r->board->news, __ATOMIC_SEQ_CST)) return 0;
     int64_t g = next_due(r);
-    if (g < 0) {
-      r->seen = news;
-      return 0;
-    }
+    if (g < 0) g = next_due_again(r);
+    if (g < 0) return 0;
     if (look_at(r, g, run)) break;
   }
   count_left(r, run->count);
@@ -451,30 +548,30 @@ double grove_readiness_deadline(const grove_readiness *r)
 
 /* ---- how far it is ---- */
 
-static int64_t missing_of(const group *of)
-{
-  return (int64_t)(__atomic_load_n(&of->at->missing, __ATOMIC_ACQUIRE) & NUMBER);
-}
-
 int grove_readiness_is_over(const grove_readiness *r)
 {
   if (__atomic_load_n(&r->left, __ATOMIC_ACQUIRE) < r->parts) return 0;
   for (int64_t g = 0; r->delta > 0 && g < r->ngroups; g++)
-    if (missing_of(&r->groups[g]) > 0) return 0; /* its last mark is under way */
+    if ((__atomic_load_n(&r->groups[g].at->missing, __ATOMIC_ACQUIRE) & NUMBER) > 0)
+      return 0; /* its last mark is under way */
   return 1;
 }
 
 int64_t grove_readiness_marked(const grove_readiness *r)
 {
-  int64_t marked = r->parts;
-  for (int64_t g = 0; g < r->ngroups; g++) marked -= missing_of(&r->groups[g]);
+  int64_t marked = 0;
+  for (int64_t g = 0; g < r->ngroups; g++) {
+    const group *of = &r->groups[g];
+    for (int64_t w = 0; w < part_words(r, of->count); w++)
+      marked += __builtin_popcountll(__atomic_load_n(&word_of(r, of, w)->ready, __ATOMIC_ACQUIRE));
+  }
   return marked;
 }
 
 int grove_readiness_is_marked(const grove_readiness *r, int64_t part)
 {
   piece p = piece_at(r, part, part + 1);
-  return (__atomic_load_n(&p.of->at->bits[p.word], __ATOMIC_ACQUIRE) & p.mask) != 0;
+  return (__atomic_load_n(&p.at->ready, __ATOMIC_ACQUIRE) & p.mask) != 0;
 }
 
 double grove_readiness_time(const grove_readiness *r, int64_t part)

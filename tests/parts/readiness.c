@@ -162,6 +162,35 @@ static void refusals(double delta)
   grove_readiness_free(&r);
 }
 
+/* Words of bits hold more parts where there are more of them, and the last word of a group fewer:
+ * marked in an order that jumps between words, a group leaves with its last part and not before. */
+static void words_of_any_size(int64_t parts, int64_t ngroups, double delta)
+{
+  int64_t *first = need((size_t)(ngroups + 1) * sizeof *first);
+  for (int64_t g = 0; g <= ngroups; g++) first[g] = parts * g / ngroups;
+  grove_readiness *r = made(parts, ngroups, first, delta);
+  for (int round = 0; round < 2; round++) {
+    grove_readiness_begin(r, 0);
+    for (int64_t g = ngroups - 1; g >= 0; g--) {
+      int64_t count = first[g + 1] - first[g], marked = grove_readiness_marked(r);
+      for (int64_t i = 0; i < count; i++) {
+        int64_t p = first[g] + (i * 7919 + round) % count; /* a prime: all of them come */
+        CHECK(!grove_readiness_is_marked(r, p), "part %lld is marked", (long long)p);
+        int due = mark(r, p, 1, 0);
+        CHECK(due == (i + 1 == count || (delta > 0 && i == 0)), "part %lld: due %d", (long long)p,
+              due);
+        if (i + 1 < count) nothing_leaves(r, 0);
+        CHECK(grove_readiness_is_marked(r, p), "part %lld is not marked", (long long)p);
+      }
+      CHECK(grove_readiness_marked(r) == marked + count, "marks are counted");
+      leaves(r, 0, first[g], count);
+    }
+    CHECK(grove_readiness_is_over(r), "all have left");
+  }
+  grove_readiness_free(&r);
+  free(first);
+}
+
 static void no_parts(void)
 {
   const int64_t first[] = {0};
@@ -191,6 +220,12 @@ int main(int argc, char **argv)
   with_neighbours();
   refusals(0);
   refusals(1e6);
+  const int64_t sizes[] = {1, 7, 8, 9, 64, 65, 512, 513, 1024, 1500, 2049, 4096, 4099, 10000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int64_t ngroups = 1; ngroups <= sizes[i] && ngroups < 100; ngroups += 23) {
+      words_of_any_size(sizes[i], ngroups, 0);
+      words_of_any_size(sizes[i], ngroups, 1e6);
+    }
   no_parts();
   no_plan();
   return test_end();

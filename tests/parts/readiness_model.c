@@ -14,7 +14,8 @@
  * data it sees, of each thread how often it has touched a cell. A release leaves its thread's view
  * with the value, where a change by somebody else keeps it; an acquire takes over the view that
  * comes with the value it sees. (Loads of a mark see the newest value: what they return is only a
- * guess, which the operation that follows puts right.)
+ * guess, which the operation that follows puts right.) Operations that are sequentially consistent
+ * have the order in which they are tried, and their loads see the newest value.
  *
  * What must hold: every part that was marked leaves, once a round, and no other; with the data that
  * was written before its mark, by an order of releases and acquires; without a delta as a whole
@@ -78,9 +79,10 @@ static int compare(void *at, double *expected, const double *value, int order)
 
 /* ---- what is explored ---- */
 
-enum { MARKERS = 2, DRIVER = MARKERS, THREADS, MAX_GROUPS = 2, MAX_PARTS = 4, MAX_CALLS = 2 };
+enum { MARKERS = 2, DRIVER = MARKERS, THREADS };
+enum { MAX_GROUPS = 2, MAX_PARTS = 4, MAX_CALLS = 2, MAX_BITS = 2 };
 
-/* The words that threads share. */
+/* The words that threads share: bits of the parts of all groups are numbered through. */
 enum {
   NEWS,
   EARLIEST,
@@ -88,8 +90,8 @@ enum {
   MISSING,
   DEADLINE = MISSING + MAX_GROUPS,
   READY = DEADLINE + MAX_GROUPS,
-  CLAIMED = READY + MAX_GROUPS,
-  WORDS = CLAIMED + MAX_GROUPS
+  CLAIMED = READY + MAX_BITS,
+  WORDS = CLAIMED + MAX_BITS
 };
 
 /* Rules that can be broken. */
@@ -98,8 +100,8 @@ enum {
   RELAXED_READY = 1 << 1,      /* a bit that is set */
   RELAXED_READY_LOAD = 1 << 2, /* and read */
   RELAXED_DUE = 1 << 3,
-  RELAXED_NEWS = 1 << 4,
-  RELAXED_NEWS_LOAD = 1 << 5,
+  ACQUIRED_DUE = 1 << 4, /* loads acquire, and are in no order with those of news */
+  LOOKS_ONCE = 1 << 5,   /* who says that there is no news does not look again */
   RELAXED_OPEN = 1 << 6,
   NOT_TOLD_OPEN = 1 << 7,  /* a mark does not see that its group is open */
   BELIEVES_NEWS = 1 << 8,  /* who takes does not look at the counter */
@@ -107,7 +109,10 @@ enum {
   LAZY_EARLIEST = 1 << 10, /* what would not change is only read */
   KEEPS_CLAIMS = 1 << 11,  /* a mark that is refused does not give back */
   STEALS_CLAIMS = 1 << 12, /* or gives back what is another's */
-  RELAXED_OVER = 1 << 13   /* counters are read relaxed at the end of a round */
+  RELAXED_OVER = 1 << 13,  /* counters are read relaxed at the end of a round */
+  ONLY_RELEASES = 1 << 14, /* a bit that is set: who fills a word has not seen the others */
+  COUNTS_EARLY = 1 << 15,  /* a mark takes its word for full */
+  COUNTS_LATE = 1 << 16    /* a mark does not see the bits of others */
 };
 
 typedef struct model {
@@ -119,6 +124,7 @@ typedef struct model {
              [2]; /* first part and how many: the same in each round; 0 0: none */
   int clash;      /* the markers meet: one call may be refused */
   unsigned broken;
+  int narrow; /* parts in a word of bits, 1 or 2; 0: as many as in the library */
 } model;
 
 /* What somebody knows. */
@@ -146,8 +152,8 @@ typedef struct thread {
 
 /* What who takes keeps for itself. */
 typedef struct own {
-  uint8_t seen, looked_at, from, left; /* looked_at: plus one */
-  uint8_t bits[MAX_GROUPS];
+  uint8_t looked_at, from, left; /* looked_at: plus one */
+  uint8_t bits[MAX_BITS];
 } own;
 
 enum { TAKES, ASKS, ENDED }; /* what the driver is at: a call to take, or is it over? */
@@ -161,7 +167,7 @@ typedef struct state {
   own own;
   view begun; /* what a mark of this round knows at its start */
   thread thread[THREADS];
-  uint8_t claimed[MAX_GROUPS];
+  uint8_t claimed[MAX_BITS];
   word word[CLAIMED];
 } state;
 
@@ -261,6 +267,7 @@ static struct {
   int who;
   int on;              /* 0: the real memory is meant; -1: begin */
   int operations;      /* of this run */
+  int no_news;         /* it has said that there is none */
   int choice, choices; /* which of the values the load returns, and of how many */
   jmp_buf out;
 } call;
@@ -270,19 +277,41 @@ static int is_cell(int w)
   return w >= MISSING;
 }
 
+/* Words of bits, and one of them. */
+static int bits_of_all(const search *x)
+{
+  int n = 0;
+  for (int g = 0; g < x->m->ngroups; g++) n += (int)part_words(x->r, x->r->groups[g].count);
+  return n;
+}
+
+static piece piece_of(const search *x, int which)
+{
+  int64_t part = 0;
+  piece p = piece_at(x->r, part, x->m->parts);
+  while (which-- > 0) {
+    part += p.parts;
+    p = piece_at(x->r, part, x->m->parts);
+  }
+  return p;
+}
+
 /* Which word this is; -1: who takes keeps it for itself. */
 static int word_at(const search *x, const void *at)
 {
   const grove_readiness *r = x->r;
   if (at == &r->board->news) return NEWS;
   if (at == &r->board->earliest) return EARLIEST;
-  if (at == &r->board->due[0]) return DUE;
+  if (at == &r->board->due[0].groups) return DUE;
   for (int g = 0; g < x->m->ngroups; g++) {
     const group *of = &r->groups[g];
     if (at == &of->at->missing) return MISSING + g;
     if (at == &of->at->deadline) return DEADLINE + g;
-    if (at == &of->at->bits[0]) return CLAIMED + g;
-    if (x->m->delta > 0 && at == of->ready) return READY + g;
+  }
+  for (int i = 0; i < bits_of_all(x); i++) {
+    const bits *of = piece_of(x, i).at;
+    if (at == &of->claimed) return CLAIMED + i;
+    if (at == &of->ready) return READY + i;
   }
   CHECK(at == &r->left, "a word that the model does not know");
   return -1;
@@ -308,27 +337,28 @@ static int order_of(int w, operation what, int order)
       (breaks(x, RELAXED_READY) && ready && what == OR) ||
       (breaks(x, RELAXED_READY_LOAD) && ready && what == LOAD) ||
       (breaks(x, RELAXED_DUE) && w == DUE) ||
-      (breaks(x, RELAXED_NEWS) && w == NEWS && what == ADD) ||
-      (breaks(x, RELAXED_NEWS_LOAD) && w == NEWS && what == LOAD) ||
       (breaks(x, RELAXED_OPEN) && missing && !over && call.who == DRIVER) ||
       (breaks(x, RELAXED_OVER) && missing && what == LOAD && over))
     return __ATOMIC_RELAXED;
+  if (breaks(x, ACQUIRED_DUE) && w == DUE && what == LOAD) return __ATOMIC_ACQUIRE;
+  if (breaks(x, ONLY_RELEASES) && ready && what == OR) return __ATOMIC_RELEASE;
   return order;
 }
 
 static int acquires(int order)
 {
-  return order == __ATOMIC_ACQUIRE || order == __ATOMIC_ACQ_REL;
+  return order == __ATOMIC_ACQUIRE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
 static int releases(int order)
 {
-  return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL;
+  return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
 static uint64_t load(word *of, int w, view *knows, int order)
 {
-  int oldest = call.who == DRIVER ? knows->word[w] : of->n - 1;
+  int is_newest = call.who != DRIVER || order == __ATOMIC_SEQ_CST;
+  int oldest = is_newest ? of->n - 1 : knows->word[w];
   call.choices = of->n - oldest;
   int i = oldest + call.choice;
   knows->word[w] = (uint8_t)(i > knows->word[w] ? i : knows->word[w]);
@@ -385,7 +415,11 @@ static uint64_t act(int w, operation what, uint64_t value, uint64_t expected, in
 static uint64_t told(int w, operation what, uint64_t value)
 {
   const search *x = call.x;
-  int missing = w >= MISSING && w < DEADLINE;
+  int ready = w >= READY && w < CLAIMED, missing = w >= MISSING && w < DEADLINE;
+  if (w == NEWS && what == STORE) call.no_news = 1;
+  if (breaks(x, LOOKS_ONCE) && call.no_news && w == DUE && what == LOAD) return 0;
+  if (breaks(x, COUNTS_EARLY) && ready && what == OR) return piece_of(x, w - READY).full;
+  if (breaks(x, COUNTS_LATE) && ready && what == OR) return 0;
   if (breaks(x, NOT_TOLD_OPEN) && missing && what == ADD) return value & ~OPEN;
   if (breaks(x, BELIEVES_NEWS) && missing && what == LOAD && call.s->at == TAKES && !(value & OPEN))
     return value & ~NUMBER;
@@ -444,19 +478,17 @@ static uint64_t operate(const void *at, operation what, uint64_t value, uint64_t
 static void put_own(search *x, const state *s)
 {
   grove_readiness *r = x->r;
-  r->seen = s->own.seen;
   r->looked_at = s->own.looked_at - 1;
   r->from = s->own.from;
   r->left = s->own.left;
-  for (int g = 0; g < x->m->ngroups; g++) r->groups[g].left[0] = s->own.bits[g];
+  for (int i = 0; i < bits_of_all(x); i++) r->left_memory[i] = s->own.bits[i];
 }
 
 static void keep_own(const search *x, state *s)
 {
   const grove_readiness *r = x->r;
-  s->own =
-    (own){(uint8_t)r->seen, (uint8_t)(r->looked_at + 1), (uint8_t)r->from, (uint8_t)r->left, {0}};
-  for (int g = 0; g < x->m->ngroups; g++) s->own.bits[g] = (uint8_t)r->groups[g].left[0];
+  s->own = (own){(uint8_t)(r->looked_at + 1), (uint8_t)r->from, (uint8_t)r->left, {0}};
+  for (int i = 0; i < bits_of_all(x); i++) s->own.bits[i] = (uint8_t)r->left_memory[i];
 }
 
 static void call_ended(thread *me)
@@ -517,9 +549,9 @@ static void begin_round(search *x, state *s)
     if (s->thread[DRIVER].knows.touched[who] < s->touched[who]) explorer_fail(&x->x, UNORDERED);
   call.on = -1;
   grove_readiness_begin(x->r, 0);
-  for (int g = 0; g < x->m->ngroups; g++) {
-    s->claimed[g] = 0;
-    if (x->m->delta > 0) reset(READY + g, 0);
+  for (int i = 0; i < bits_of_all(x); i++) {
+    s->claimed[i] = 0;
+    reset(READY + i, 0);
   }
   s->round++;
   memset(s->left, 0, sizeof s->left);
@@ -555,7 +587,7 @@ static void step(search *x, state *s, int who)
 {
   call.s = s;
   call.on = 1;
-  call.operations = call.choices = 0;
+  call.operations = call.choices = call.no_news = 0;
   if (s->thread[who].done == 0) s->thread[who].now = s->time;
   if (setjmp(call.out) == 0) {
     if (who == DRIVER)
@@ -588,7 +620,8 @@ static void check_marks(search *x, const state *s)
 {
   if (!has_marked_all(x->m, s, s->round)) return;
   for (int p = 0; p < x->m->parts; p++) {
-    int g = x->r->group_of[p], claimed = s->claimed[g] >> (p - x->m->first[g]) & 1;
+    piece at = piece_at(x->r, p, p + 1);
+    int claimed = (s->claimed[word_at(x, &at.at->claimed) - CLAIMED] & at.mask) != 0;
     if (s->accepted[p] > 1) explorer_fail(&x->x, TWICE);
     if (s->left[p] > s->accepted[p]) explorer_fail(&x->x, UNMARKED);
     if (claimed != s->accepted[p]) explorer_fail(&x->x, CLAIMS);
@@ -640,12 +673,14 @@ static void explore(search *x, const model *m)
   const grove_part_plan plan = {
     .ngroups = m->ngroups, .first = (int64_t *)m->first, .delta = m->delta};
   CHECK_OK(grove_readiness_create(m->parts, &x->r));
+  if (m->narrow > 0) x->r->log2 = m->narrow - 1;
   CHECK_OK(grove_readiness_follow(x->r, &plan));
+  CHECK(bits_of_all(x) <= MAX_BITS, "more words than the model has");
   grove_readiness_begin(x->r, 0);
   for (int w = 0; w < CLAIMED; w++) start.word[w].n = 1;
   start.word[EARLIEST].value[0] = number_of_value(bits_of(INFINITY));
   for (int g = 0; g < m->ngroups; g++) {
-    start.word[MISSING + g].value[0] = number_of_value((uint64_t)(m->first[g + 1] - m->first[g]));
+    start.word[MISSING + g].value[0] = number_of_value(x->r->groups[g].at->missing);
     start.word[DEADLINE + g].value[0] = number_of_value(bits_of(INFINITY));
   }
   start.round = 1;
@@ -686,43 +721,52 @@ static void check_verdict(const model *m, const char *what, verdict expected)
   grove_readiness_free(&x.r);
 }
 
-/* Parts, groups, where they begin, delta, rounds, calls of both markers, whether they clash. */
+/* Parts, groups, where they begin, delta, rounds, calls of both markers, whether they clash; rules
+ * that are broken; parts in a word. */
 #define ONE_GROUP(delta, broken)                                                                   \
   {                                                                                                \
-    2, 1, {0, 2}, delta, 1, {{{0, 1}}, {{1, 1}}}, 0, broken                                        \
+    2, 1, {0, 2}, delta, 1, {{{0, 1}}, {{1, 1}}}, 0, broken, 0                                     \
+  }
+#define TWO_WORDS(broken)                                                                          \
+  {                                                                                                \
+    2, 1, {0, 2}, 0, 1, {{{0, 1}}, {{1, 1}}}, 0, broken, 1                                         \
   }
 #define TWO_GROUPS(delta, broken)                                                                  \
   {                                                                                                \
-    2, 2, {0, 1, 2}, delta, 1, {{{0, 1}}, {{1, 1}}}, 0, broken                                     \
+    2, 2, {0, 1, 2}, delta, 1, {{{0, 1}}, {{1, 1}}}, 0, broken, 0                                  \
   }
 #define TWO_ROUNDS(delta, broken)                                                                  \
   {                                                                                                \
-    2, 1, {0, 2}, delta, 2, {{{0, 1}, {1, 1}}, {{0, 0}}}, 0, broken                                \
+    2, 1, {0, 2}, delta, 2, {{{0, 1}, {1, 1}}, {{0, 0}}}, 0, broken, 0                             \
   }
 #define ONE_LACKS(broken)                                                                          \
   {                                                                                                \
-    3, 1, {0, 3}, 0.5, 1, {{{0, 1}}, {{2, 1}}}, 0, broken                                          \
+    3, 1, {0, 3}, 0.5, 1, {{{0, 1}}, {{2, 1}}}, 0, broken, 0                                       \
   }
 #define TWO_LACK(broken)                                                                           \
   {                                                                                                \
-    4, 2, {0, 2, 4}, 0.5, 1, {{{0, 1}}, {{2, 1}}}, 0, broken                                       \
+    4, 2, {0, 2, 4}, 0.5, 1, {{{0, 1}}, {{2, 1}}}, 0, broken, 0                                    \
   }
 #define CLASH(delta, broken)                                                                       \
   {                                                                                                \
-    3, 2, {0, 1, 3}, delta, 1, {{{0, 2}}, {{1, 2}}}, 1, broken                                     \
+    3, 2, {0, 1, 3}, delta, 1, {{{0, 2}}, {{1, 2}}}, 1, broken, 0                                  \
   }
 
 static const model designed[] = {
-  {3, 2, {0, 2, 3}, 0, 1, {{{0, 1}, {2, 1}}, {{1, 1}}}, 0, 0},
-  {4, 1, {0, 4}, 0.5, 1, {{{0, 2}}, {{2, 2}}}, 0, 0},
+  {3, 2, {0, 2, 3}, 0, 1, {{{0, 1}, {2, 1}}, {{1, 1}}}, 0, 0, 0},
+  {4, 1, {0, 4}, 0.5, 1, {{{0, 2}}, {{2, 2}}}, 0, 0, 0},
   CLASH(0.5, 0),
-  {3, 1, {0, 3}, 0.5, 1, {{{0, 2}}, {{1, 2}}}, 1, 0},
-  {2, 1, {0, 2}, 0, 2, {{{0, 1}}, {{1, 1}}}, 0, 0},
-  {2, 2, {0, 1, 2}, 0, 2, {{{0, 1}}, {{1, 1}}}, 0, 0},
+  {3, 1, {0, 3}, 0.5, 1, {{{0, 2}}, {{1, 2}}}, 1, 0, 0},
+  {2, 1, {0, 2}, 0, 2, {{{0, 1}}, {{1, 1}}}, 0, 0, 0},
+  {2, 2, {0, 1, 2}, 0, 2, {{{0, 1}}, {{1, 1}}}, 0, 0, 0},
+  {3, 1, {0, 3}, 0, 1, {{{0, 1}, {2, 1}}, {{1, 1}}}, 0, 0, 2},
+  {3, 1, {0, 3}, 0, 1, {{{0, 2}}, {{1, 2}}}, 1, 0, 2},
+  {3, 1, {0, 3}, 0, 2, {{{0, 1}}, {{1, 2}}}, 0, 0, 2},
+  {3, 1, {0, 3}, 0.5, 1, {{{0, 2}}, {{2, 1}}}, 0, 0, 2},
   /* only with SAMPLES=all */
-  {2, 1, {0, 2}, 0.5, 2, {{{0, 1}}, {{1, 1}}}, 0, 0},
-  {3, 2, {0, 2, 3}, 0.5, 1, {{{1, 2}}, {{0, 1}}}, 0, 0},
-  {3, 1, {0, 3}, 0.5, 1, {{{0, 1}, {2, 1}}, {{1, 1}}}, 0, 0},
+  {2, 1, {0, 2}, 0.5, 2, {{{0, 1}}, {{1, 1}}}, 0, 0, 0},
+  {3, 2, {0, 2, 3}, 0.5, 1, {{{1, 2}}, {{0, 1}}}, 0, 0, 0},
+  {3, 1, {0, 3}, 0.5, 1, {{{0, 1}, {2, 1}}, {{1, 1}}}, 0, 0, 0},
 };
 
 enum { ALL = sizeof designed / sizeof *designed, QUICK = ALL - 3 }; /* SAMPLES=n: the first n */
@@ -732,12 +776,17 @@ static const struct {
   verdict fails;
   model m;
 } broken[] = {
-  {"counter changed relaxed", UNORDERED, ONE_GROUP(0, RELAXED_SUBTRACT)},
+  {"counter of words changed relaxed", UNORDERED, TWO_WORDS(RELAXED_SUBTRACT)},
+  {"bit of a word to be filled set relaxed", UNORDERED, ONE_GROUP(0, RELAXED_READY)},
+  {"a word filled without acquire", UNORDERED, ONE_GROUP(0, ONLY_RELEASES)},
+  {"a word counted by every mark", UNORDERED, ONE_GROUP(0, COUNTS_EARLY)},
+  {"a word counted by no mark", STUCK, ONE_GROUP(0, COUNTS_LATE)},
+  {"counter of parts changed relaxed", UNORDERED, ONE_GROUP(0.5, RELAXED_SUBTRACT)},
   {"bit set relaxed", UNORDERED, ONE_GROUP(0.5, RELAXED_READY)},
   {"bit read relaxed", UNORDERED, ONE_GROUP(0.5, RELAXED_READY_LOAD)},
   {"announced relaxed", STUCK, TWO_GROUPS(0, RELAXED_DUE)},
-  {"news relaxed", STUCK, ONE_GROUP(0, RELAXED_NEWS)},
-  {"news read relaxed", STUCK, ONE_GROUP(0, RELAXED_NEWS_LOAD)},
+  {"announcements in no order with news", STUCK, TWO_GROUPS(0, ACQUIRED_DUE)},
+  {"no news without a second look", STUCK, TWO_GROUPS(0, LOOKS_ONCE)},
   {"opened relaxed", STUCK, ONE_GROUP(0.5, RELAXED_OPEN)},
   {"a mark is not told that its group is open", STUCK, ONE_LACKS(NOT_TOLD_OPEN)},
   {"news of the last round believed", UNORDERED, TWO_ROUNDS(0.5, BELIEVES_NEWS)},
@@ -750,12 +799,16 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+  model whole;
+  memset(&whole, 0, sizeof whole);
   test_begin(&argc, &argv, "parts/readiness_model");
   for (int i = 0; i < (int)(sizeof broken / sizeof *broken); i++) {
     model m = broken[i].m;
     check_verdict(&m, broken[i].what, broken[i].fails);
     m.broken = 0;
+    if (memcmp(&m, &whole, sizeof m) == 0) continue; /* it was the last one's, too */
     check_verdict(&m, "as designed", HOLDS); /* it was this rule, and not the rest of the case */
+    whole = m;
   }
   int n = test_exhaustive() || test_samples(QUICK) > ALL ? ALL : (int)test_samples(QUICK);
   for (int i = 0; i < n; i++) {

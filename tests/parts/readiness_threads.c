@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { MOST_PARTS = 400, MOST_THREADS = 32, ROUNDS = 6 };
+enum { MOST_PARTS = 1200, MOST_THREADS = 32, ROUNDS = 6 };
 
 typedef struct range {
   int64_t first, count;
