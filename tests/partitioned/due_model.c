@@ -186,6 +186,7 @@ static void make_channel(const model *m)
   channel.sends = channel.dense = 1;
   channel.bond = GROVE_BOND_TIED;
   channel.way = &way;
+  channel.aggregator = &grove_aggregator_none;
   channel.parts = MAX_PARTS;
   channel.part_bytes = 8;
   channel.bytes = channel.parts * channel.part_bytes;
