@@ -20,9 +20,6 @@
  * bits. A round is over only when all words are full and everything has been subtracted, so after
  * that a mark looks neither at cells nor at groups. The announcement may come as late as in the
  * next round: the board is where it always was, and who drives looks at the counter too.
- *
- * An announcement sets a bit of its group, and says that there is news unless somebody has: while
- * nobody takes, threads that complete different groups only read what they share.
  */
 #include "parts/readiness.h"
 
@@ -58,17 +55,10 @@ typedef struct group {
   uint64_t *left; /* who drives: parts that have */
 } group;
 
-/* Groups to look at, a bit each. */
-typedef struct due_word {
-  uint64_t groups;
-  char line_[LINE_BYTES - sizeof(uint64_t)];
-} due_word;
-
 typedef struct board {
-  uint64_t news;   /* 1: a group may have been announced, in any round; 0: none is to look at */
+  uint64_t news;   /* how often anything was announced, in all rounds */
   double earliest; /* deadline, or earlier */
-  char line_[LINE_BYTES - 2 * sizeof(uint64_t)];
-  due_word due[];
+  uint64_t due[];  /* groups to look at, a bit each */
 } board;
 
 struct grove_readiness {
@@ -85,6 +75,7 @@ struct grove_readiness {
   uint64_t *left_memory;
   char line_[LINE_BYTES];
   /* Who drives. */
+  uint64_t seen;           /* the news when nothing was due any more */
   int64_t looked_at, from; /* the group whose runs leave, -1: none; and from which part on */
   int64_t left;            /* parts: atomic */
 };
@@ -164,7 +155,7 @@ grove_status grove_readiness_create(int64_t parts, grove_readiness **out)
 {
   grove_status status = GROVE_OK;
   grove_readiness *r = NULL;
-  due_word *memory = NULL; /* one for the board's head, one for where a line begins */
+  uint64_t *memory = NULL;
   int64_t ends[2] = {0, parts};
   GROVE_CHECK(parts >= 0 && parts <= INT32_MAX, GROVE_ERR_ARG, "%lld parts; there may be 0 to %d",
               (long long)parts, INT32_MAX);
@@ -174,7 +165,7 @@ grove_status grove_readiness_create(int64_t parts, grove_readiness **out)
   while (r->log2 < MOST_LOG2 && parts > (int64_t)ENOUGH_WORDS << r->log2) r->log2++;
   GROVE_NEW(r->group_of, parts);
   GROVE_NEW(r->times, parts);
-  GROVE_NEW(memory, 2 + words_of(parts));
+  GROVE_NEW(memory, (int64_t)((2 * LINE_BYTES + sizeof(board)) / sizeof *memory) + words_of(parts));
   r->board_memory = memory;
   r->board = on_a_line(memory);
   GROVE_TRY(grove_readiness_follow(r, &(grove_part_plan){.ngroups = parts > 0, .first = ends}));
@@ -223,7 +214,7 @@ void grove_readiness_begin(grove_readiness *r, int timed)
     store_time(&of->at->deadline, INFINITY, __ATOMIC_RELAXED);
   }
   for (int64_t w = 0; w < words_of(r->ngroups); w++)
-    __atomic_store_n(&r->board->due[w].groups, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->board->due[w], 0, __ATOMIC_RELAXED);
   store_time(&r->board->earliest, INFINITY, __ATOMIC_RELAXED);
   for (int64_t p = 0; timed && p < r->parts; p++)
     store_time(&r->times[p], (double)NAN, __ATOMIC_RELAXED);
@@ -304,9 +295,8 @@ static int64_t claim(grove_readiness *r, int64_t first, int64_t end)
 
 static void announce(board *b, int64_t g)
 {
-  uint64_t bit = (uint64_t)1 << g % WORD_BITS;
-  __atomic_fetch_or(&b->due[g / WORD_BITS].groups, bit, __ATOMIC_SEQ_CST);
-  if (!__atomic_load_n(&b->news, __ATOMIC_SEQ_CST)) __atomic_store_n(&b->news, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_or(&b->due[g / WORD_BITS], (uint64_t)1 << g % WORD_BITS, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&b->news, 1, __ATOMIC_RELEASE);
 }
 
 /* Always writes, so that who sets it to infinity afterwards sees the deadline itself. */
@@ -443,10 +433,10 @@ static void open_groups(grove_readiness *r, double now)
 static int64_t next_due(grove_readiness *r)
 {
   for (int64_t w = 0; w < words_of(r->ngroups); w++) {
-    uint64_t *word = &r->board->due[w].groups, due = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    uint64_t *word = &r->board->due[w], due = __atomic_load_n(word, __ATOMIC_RELAXED);
     if (due == 0) continue;
     uint64_t lowest = due & (~due + 1);
-    __atomic_fetch_and(word, ~lowest, __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(word, ~lowest, __ATOMIC_ACQUIRE);
     return w * WORD_BITS + __builtin_ctzll(lowest);
   }
   return -1;
@@ -506,17 +496,6 @@ static int look_at(grove_readiness *r, int64_t g, grove_part_run *run)
   return 1;
 }
 
-/* The same when none was found. All threads' operations on news and bits have one order: a thread
- * that sets a bit and finds news there does so before there is none, so its bit is seen here; any
- * other one finds that there is no news, and makes some. */
-static int64_t next_due_again(grove_readiness *r)
-{
-  __atomic_store_n(&r->board->news, 0, __ATOMIC_SEQ_CST);
-  int64_t g = next_due(r);
-  if (g >= 0) __atomic_store_n(&r->board->news, 1, __ATOMIC_SEQ_CST);
-  return g;
-}
-
 int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run)
 {
   for (;;) {
@@ -526,10 +505,13 @@ int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run)
     }
     if (r->delta > 0 && now >= load_time(&r->board->earliest, __ATOMIC_RELAXED))
       open_groups(r, now);
-    if (!__atomic_load_n(&r->board->news, __ATOMIC_SEQ_CST)) return 0;
+    uint64_t news = __atomic_load_n(&r->board->news, __ATOMIC_ACQUIRE);
+    if (news == r->seen) return 0;
     int64_t g = next_due(r);
-    if (g < 0) g = next_due_again(r);
-    if (g < 0) return 0;
+    if (g < 0) {
+      r->seen = news;
+      return 0;
+    }
     if (look_at(r, g, run)) break;
   }
   count_left(r, run->count);
