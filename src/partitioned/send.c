@@ -85,12 +85,18 @@ static int take_run(grove_channel *c, grove_part_run *run)
   return taken;
 }
 
+void grove_send_tell_alarm(const grove_channel *c, int at_once)
+{
+  grove_alarm *alarm = c->base.ctx->alarm;
+  if (alarm && c->plan.delta > 0)
+    grove_alarm_set(alarm, at_once ? 0 : grove_readiness_deadline(c->readiness));
+}
+
 static grove_status post_due(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_part_run run;
-  grove_alarm *alarm = c->base.ctx->alarm;
-  if (alarm && c->plan.delta > 0) grove_alarm_set(alarm, grove_readiness_deadline(c->readiness));
+  grove_send_tell_alarm(c, 0);
   while (take_run(c, &run)) {
     GROVE_TRY(grove_send_pack(c, run));
     GROVE_TRY(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));
