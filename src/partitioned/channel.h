@@ -147,6 +147,8 @@ void grove_channel_dispose(grove_channel *c);
 grove_status grove_send_begin(grove_channel *c);
 /* What is due leaves. */
 grove_status grove_send_post(grove_channel *c);
+/* The next deadline, if somebody keeps them; or that something is due at once. Any thread. */
+void grove_send_tell_alarm(const grove_channel *c, int at_once);
 grove_status grove_send_pack(grove_channel *c, grove_part_run run);
 int grove_send_is_over(const grove_channel *c);
 /* The plan of the next round. */

@@ -176,11 +176,14 @@ static void drive_once(grove_channel *c)
 }
 
 /* What became due while this thread was inside, and another one could not get in, is not left
- * behind. */
+ * behind. But who is inside may be there for something else. */
 void grove_channel_drive(grove_channel *c)
 {
   do {
-    if (!enter(c)) return;
+    if (!enter(c)) {
+      grove_send_tell_alarm(c, 1);
+      return;
+    }
     __atomic_exchange_n(&c->due, 0, __ATOMIC_ACQ_REL);
     drive_once(c);
     grove_context_leave(c->base.ctx);

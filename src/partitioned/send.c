@@ -85,12 +85,20 @@ static int take_run(grove_channel *c, grove_part_run *run)
   return taken;
 }
 
+void grove_send_tell_alarm(const grove_channel *c, int at_once)
+{
+  if (!c->aggregator->runs || !c->base.ctx->alarm) return; /* others may be before there is one */
+  if (at_once)
+    grove_alarm_set(c->base.ctx->alarm, 0);
+  else if (c->plan.delta > 0)
+    grove_alarm_set(c->base.ctx->alarm, grove_readiness_deadline(c->readiness));
+}
+
 static grove_status post_due(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_part_run run;
-  if (c->plan.delta > 0 && c->base.ctx->alarm)
-    grove_alarm_set(c->base.ctx->alarm, grove_readiness_deadline(c->readiness));
+  grove_send_tell_alarm(c, 0);
   while (take_run(c, &run)) {
     GROVE_TRY(grove_send_pack(c, run));
     GROVE_TRY(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));

@@ -120,20 +120,42 @@ static void limits(const place *p, const unit *u)
 
 /* ---- what carries it ---- */
 
+/* As the report of a forest operation has it: inside a node, and between nodes. */
+static void check_transport(grove_op *op, const char *name)
+{
+  grove_report r = report_of(op);
+  CHECK(strcmp(r.transport, name) == 0 && strcmp(r.transport_on_node, name) == 0,
+        "'%s' and, inside a node, '%s' carry it, not '%s'", r.transport, r.transport_on_node, name);
+}
+
+/* A sender knows from the beginning, a receiver hears of it. `set`: the option, `on_node`: another
+ * one that says what operations have inside a node. All ranks are on one. */
+static void transport(const place *p, const unit *u, const char *set, const char *on_node,
+                      const char *expected)
+{
+  place_set(p, "transport_parts", set);
+  place_set(p, "transport_on_node", on_node);
+  pair x = pair_open(p, u, 10);
+  check_transport(x.c[0].op, "none");
+  check_transport(x.c[1].op, expected);
+  pair_run(&x);
+  for (int k = 0; k < 2; k++) check_transport(x.c[k].op, expected);
+  pair_close(&x);
+}
+
 static void transports(const place *p, const unit *u)
 {
-  static const char *const name[] = {"mpi", "shm"};
+  static const char *const aggregators[] = {"none", "timer"}; /* groups, and runs */
   const char *given = getenv("GROVE_TRANSPORT_PARTS");
   for (int i = 0; i < 2; i++) {
-    place_set(p, "transport_parts", name[i]);
-    pair x = pair_open(p, u, 10);
-    pair_run(&x);
-    grove_report r = report_of(x.c[1].op);
-    const char *on_node = r.transport_on_node;
-    CHECK(i == 1 || strcmp(on_node, "mpi") == 0 || strcmp(r.transport, "p2p") == 0,
-          "'%s' and '%s' carry what MPI should", on_node, r.transport);
-    pair_close(&x);
+    place_set(p, "aggregator", aggregators[i]);
+    transport(p, u, "mpi", "shm", "mpi");
+    transport(p, u, "shm", "shm", "shm");
+    transport(p, u, "shm", "mpi", "shm");
+    transport(p, u, "auto", "shm", "shm");
+    transport(p, u, "auto", "mpi", "mpi");
   }
+  place_set(p, "transport_on_node", "shm");
   place_set(p, "transport_parts", given ? given : "auto");
 }
 
