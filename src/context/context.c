@@ -175,6 +175,7 @@ static grove_status set_threads(grove_context *ctx)
               "option alarm=thread: MPI must be initialised by MPI_Init_thread with "
               "MPI_THREAD_MULTIPLE");
   GROVE_TRY(grove_alarm_start(keep_deadlines, ctx, &ctx->alarm));
+  if (ctx->has_deadlines) grove_alarm_set(ctx->alarm, 0); /* there may be some already */
 fail:
   return status;
 }
