@@ -5,7 +5,7 @@
  * places in that order: a specific row takes the place of a general one, wherever in the file they
  * are. Memory decides before locality, locality before protocol.
  */
-#include "model/digest.h"
+#include "model/digest_row.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -19,11 +19,13 @@
 /* The words of the columns; `any` comes first in each, then those of the enum, then others. */
 enum { ANY, CPU, GPU, GPU_NOGDR, NO_MEMORY };
 enum { ON_SOCKET = 1, ON_NODE, OFF_NODE, A_NODE, D2H, H2D };
-enum { SHORT = 1, EAGER, REND, NO_RANGE, COUNT, SIZES };
+enum { SHORT = 1, EAGER, REND, NO_RANGE, PEERS, ALL, COUNT, SIZES, A_NAME };
+enum { A_PAIR = 16, AN_END }; /* localities that are no word: links.h */
 static const char *const memory_words[] = {"any", "cpu", "gpu", "gpu-nogdr", "-", NULL};
 static const char *const locality_words[] = {"any",  "on-socket", "on-node", "off-node",
                                              "node", "d2h",       "h2d",     NULL};
-static const char *const range_words[] = {"any", "short", "eager", "rend", "-", NULL};
+static const char *const range_words[] = {"any", "short", "eager", "rend",
+                                          "-",   "peers", "all",   NULL};
 
 #define BIT(word) (1U << (word))
 enum {
@@ -42,7 +44,8 @@ typedef struct term {
   double most; /* a whole number up to this; 0: any number */
 } term;
 
-/* The terms that fill a grid, one value for every memory, locality and protocol; then lists. */
+/* The terms that fill a grid, one value for every memory, locality and protocol; then lists; then
+ * the links of a node. */
 enum {
   T_SOCKETS,
   T_RANKS,
@@ -68,7 +71,8 @@ enum {
   T_OR,
   T_SMALL_G,
   T_LARGE_G,
-  TERMS
+  LINKS,
+  TERMS = LINKS + GROVE_LINK_TERMS
 };
 
 static const term terms[TERMS] = {
@@ -95,6 +99,14 @@ static const term terms[TERMS] = {
   [T_OR] = {"o_r", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_SMALL_G] = {"g", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_LARGE_G] = {"G", "s/B", BIT(CPU), LOCALITY, BIT(SIZES), 0},
+  [LINKS + GROVE_TERM_LINK_ALPHA] = {"link-alpha", "s", BIT(GPU), BIT(A_PAIR), NONE, 0},
+  [LINKS + GROVE_TERM_LINK_BETA] = {"link-beta", "s/B", BIT(GPU), BIT(A_PAIR), NONE, 0},
+  [LINKS + GROVE_TERM_LINK_EPSILON] = {"link-epsilon", "s", BIT(GPU), BIT(AN_END), NONE, 0},
+  [LINKS +
+    GROVE_TERM_PORT_OUT] = {"port-out", "s/B", BIT(GPU), BIT(AN_END), BIT(PEERS) | BIT(ALL), 0},
+  [LINKS +
+    GROVE_TERM_PORT_IN] = {"port-in", "s/B", BIT(GPU), BIT(AN_END), BIT(PEERS) | BIT(ALL), 0},
+  [LINKS + GROVE_TERM_LINK_SHARE] = {"link-share", "s/B", BIT(GPU), BIT(A_PAIR), BIT(A_NAME), 0},
 };
 
 static int find_term(const char *name)
@@ -111,21 +123,7 @@ int grove_digest_knows(const char *name)
 
 /* ---- one row by itself ---- */
 
-/* A row, understood. The order of the fields is the order of sorting. */
-typedef struct place {
-  int term, memory, locality; /* words */
-  int64_t range;              /* a word, a number of processes, or a first size */
-  int row;
-  double value; /* in the term's own unit */
-} place;
-
-static grove_status blame(grove_fault *fault, int row, int column, const char *format, ...)
-#if defined(__GNUC__)
-  __attribute__((format(printf, 4, 5)))
-#endif
-  ;
-
-static grove_status blame(grove_fault *fault, int row, int column, const char *format, ...)
+grove_status grove_digest_blame(grove_fault *fault, int row, int column, const char *format, ...)
 {
   va_list arguments;
   va_start(arguments, format);
@@ -191,79 +189,110 @@ static int64_t read_sizes(const char *word)
   return first;
 }
 
-static grove_status read_range(const term *t, const grove_row *row, int r, place *out,
+static grove_status read_ends(const term *t, const grove_row *row, int r, grove_row_place *out,
+                              grove_fault *fault)
+{
+  int pair = t->localities == BIT(A_PAIR);
+  out->locality = grove_ends_read(row->locality, pair);
+  if (out->locality >= 0) return GROVE_OK;
+  return grove_digest_blame(
+    fault, r, GROVE_COLUMN_LOCALITY, "the locality is '%.40s', and must be %s", row->locality,
+    pair ? "two ends of a link, such as 0-1, 0-host or any-any; GPUs go from 0 to 15"
+         : "a GPU from 0 to 15, any or host");
+}
+
+static grove_status read_locality(const term *t, const grove_row *row, int r, grove_row_place *out,
+                                  grove_fault *fault)
+{
+  if (t->localities >= BIT(A_PAIR)) return read_ends(t, row, r, out, fault);
+  grove_status status =
+    read_word("locality", row->locality, locality_words, t->localities, &out->locality, fault);
+  fault->row = r;
+  fault->column = GROVE_COLUMN_LOCALITY;
+  return status;
+}
+
+static grove_status read_range(const term *t, const grove_row *row, int r, grove_row_place *out,
                                grove_fault *fault)
 {
+  if (t->ranges == BIT(A_NAME)) {
+    if (strlen(row->range) >= GROVE_THING_BYTES)
+      return grove_digest_blame(fault, r, GROVE_COLUMN_RANGE, "the name has more than %d bytes",
+                                GROVE_THING_BYTES - 1);
+    out->range = 0; /* the rows of one name get a number of their own later */
+    return GROVE_OK;
+  }
   if (t->ranges == BIT(COUNT)) {
     out->range = read_whole(row->range, row->range + strlen(row->range));
     if (out->range < 1 || out->range > INT_MAX)
-      return blame(fault, r, GROVE_COLUMN_RANGE,
-                   "the range is '%.40s', and must be a number of processes", row->range);
+      return grove_digest_blame(fault, r, GROVE_COLUMN_RANGE,
+                                "the range is '%.40s', and must be a number of processes",
+                                row->range);
     return GROVE_OK;
   }
   if (t->ranges == BIT(SIZES)) {
     out->range = read_sizes(row->range);
     if (out->range < 0)
-      return blame(fault, r, GROVE_COLUMN_RANGE,
-                   "the range is '%.40s', and must be sizes in bytes, A.. or A..B", row->range);
+      return grove_digest_blame(fault, r, GROVE_COLUMN_RANGE,
+                                "the range is '%.40s', and must be sizes in bytes, A.. or A..B",
+                                row->range);
     return GROVE_OK;
   }
   int word = 0;
-  const char *column = t->ranges == NONE ? "range" : "protocol";
+  const char *column = t->ranges & PROTOCOL ? "protocol" : "range";
   if (read_word(column, row->range, range_words, t->ranges, &word, fault) != GROVE_OK) {
     fault->row = r;
     fault->column = GROVE_COLUMN_RANGE;
     return GROVE_ERR_ARG;
   }
   out->range = word;
+  out->all_links = word == ALL;
   return GROVE_OK;
 }
 
-static grove_status read_value(const term *t, const grove_row *row, int r, place *out,
+static grove_status read_value(const term *t, const grove_row *row, int r, grove_row_place *out,
                                grove_fault *fault)
 {
   int rate = strcmp(t->unit, "s/B") == 0 && strcmp(row->unit, "B/s") == 0;
   double v = row->value;
   if (!rate && strcmp(t->unit, row->unit) != 0)
-    return blame(fault, r, GROVE_COLUMN_UNIT, "the unit is '%.40s', and must be %s%s", row->unit,
-                 t->unit, strcmp(t->unit, "s/B") == 0 ? " or B/s" : "");
-  if (isnan(v)) return blame(fault, r, GROVE_COLUMN_VALUE, "the value is no number");
-  if (signbit(v)) return blame(fault, r, GROVE_COLUMN_VALUE, "the value is negative");
+    return grove_digest_blame(fault, r, GROVE_COLUMN_UNIT, "the unit is '%.40s', and must be %s%s",
+                              row->unit, t->unit, strcmp(t->unit, "s/B") == 0 ? " or B/s" : "");
+  if (isnan(v)) return grove_digest_blame(fault, r, GROVE_COLUMN_VALUE, "the value is no number");
+  if (signbit(v)) return grove_digest_blame(fault, r, GROVE_COLUMN_VALUE, "the value is negative");
   if (isinf(v) && !rate)
-    return blame(fault, r, GROVE_COLUMN_VALUE, "the value is infinite, which only a rate may be");
+    return grove_digest_blame(fault, r, GROVE_COLUMN_VALUE,
+                              "the value is infinite, which only a rate may be");
   if (t->most > 0 && (v != floor(v) || v > t->most))
-    return blame(fault, r, GROVE_COLUMN_VALUE, "the value must be a whole number up to %.0f",
-                 t->most);
+    return grove_digest_blame(fault, r, GROVE_COLUMN_VALUE,
+                              "the value must be a whole number up to %.0f", t->most);
   out->value = rate ? 1 / v : v;
   if (isinf(out->value))
-    return blame(fault, r, GROVE_COLUMN_VALUE, "the rate is too small: no byte would ever arrive");
+    return grove_digest_blame(fault, r, GROVE_COLUMN_VALUE,
+                              "the rate is too small: no byte would ever arrive");
   return GROVE_OK;
 }
 
-static grove_status understand(const grove_row *row, int r, place *out, grove_fault *fault)
+static grove_status understand(const grove_row *row, int r, grove_row_place *out,
+                               grove_fault *fault)
 {
   const term *t = &terms[out->term];
-  int column = GROVE_COLUMN_MEMORY;
   out->row = r;
   grove_status status =
     read_word("memory", row->memory, memory_words, t->memories, &out->memory, fault);
-  if (status == GROVE_OK) {
-    column = GROVE_COLUMN_LOCALITY;
-    status =
-      read_word("locality", row->locality, locality_words, t->localities, &out->locality, fault);
-  }
   if (status != GROVE_OK) {
     fault->row = r;
-    fault->column = column;
+    fault->column = GROVE_COLUMN_MEMORY;
     return status;
   }
-  status = read_range(t, row, r, out, fault);
+  status = read_locality(t, row, r, out, fault);
+  if (status == GROVE_OK) status = read_range(t, row, r, out, fault);
   return status == GROVE_OK ? read_value(t, row, r, out, fault) : status;
 }
 
 static int by_place(const void *a, const void *b)
 {
-  const place *x = a, *y = b;
+  const grove_row_place *x = a, *y = b;
   if (x->term != y->term) return x->term < y->term ? -1 : 1;
   if (x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
   if (x->locality != y->locality) return x->locality < y->locality ? -1 : 1;
@@ -271,7 +300,20 @@ static int by_place(const void *a, const void *b)
   return (x->row > y->row) - (x->row < y->row);
 }
 
-static grove_status understand_all(const grove_machine *m, place *places, int *n,
+/* Rows of one name get the number of the first of them. */
+static void number_names(const grove_machine *m, grove_row_place *places, int n)
+{
+  for (int i = 0; i < n; i++)
+    if (terms[places[i].term].ranges == BIT(A_NAME)) {
+      int k = 0;
+      while (places[k].term != places[i].term ||
+             strcmp(m->rows[places[k].row].range, m->rows[places[i].row].range) != 0)
+        k++;
+      places[i].range = places[k].row;
+    }
+}
+
+static grove_status understand_all(const grove_machine *m, grove_row_place *places, int *n,
                                    grove_fault *fault)
 {
   *n = 0;
@@ -279,20 +321,23 @@ static grove_status understand_all(const grove_machine *m, place *places, int *n
     m->rows[r].known = grove_digest_knows(m->rows[r].term);
     if (!m->rows[r].known) continue;
     places[*n].term = find_term(m->rows[r].term);
+    places[*n].link = places[*n].term - LINKS;
     grove_status status = understand(&m->rows[r], r, &places[*n], fault);
     if (status != GROVE_OK) return status;
     ++*n;
   }
+  number_names(m, places, *n);
   qsort(places, (size_t)*n, sizeof *places, by_place);
   for (int i = 1; i < *n; i++) {
-    const place *x = &places[i - 1], *y = &places[i];
+    const grove_row_place *x = &places[i - 1], *y = &places[i];
     if (x->term != y->term || x->memory != y->memory || x->locality != y->locality ||
         x->range != y->range)
       continue;
     int line = m->rows[x->row].line;
     if (line > 0)
-      return blame(fault, y->row, GROVE_COLUMN_TERM, "the same row is in line %d already", line);
-    return blame(fault, y->row, GROVE_COLUMN_TERM, "the same row twice");
+      return grove_digest_blame(fault, y->row, GROVE_COLUMN_TERM,
+                                "the same row is in line %d already", line);
+    return grove_digest_blame(fault, y->row, GROVE_COLUMN_TERM, "the same row twice");
   }
   return GROVE_OK;
 }
@@ -320,7 +365,7 @@ static int end_of(int64_t word, int n)
   return word >= 1 && word <= n ? (int)word : n;
 }
 
-static void fill(grid *g, const place *p)
+static void fill(grid *g, const grove_row_place *p)
 {
   cell c = {.value = p->value, .row = p->row, .own = p->range != ANY};
   for (int m = first_of(p->memory, GROVE_MEMORIES); m < end_of(p->memory, GROVE_MEMORIES); m++)
@@ -356,7 +401,7 @@ static grove_loggp *listed_loggp(grove_loggp *list, int *n, int64_t from)
 }
 
 /* The rate from that size on; 0 if the list is full. */
-static int list_pack(grove_machine *m, const place *p)
+static int list_pack(grove_machine *m, const grove_row_place *p)
 {
   if (m->npack == GROVE_LISTED) return 0; /* they come sorted */
   m->pack[m->npack++] = (grove_pack_rate){p->range, p->value};
@@ -375,7 +420,7 @@ static double *loggp_field(grove_loggp *entry, int t)
 }
 
 /* A row of a term that makes lists; 0 if the list is full. */
-static int append(grove_machine *m, const place *p)
+static int append(grove_machine *m, const grove_row_place *p)
 {
   if (p->term == T_COPY_ALPHA || p->term == T_COPY_BETA) {
     int way = p->locality == D2H ? GROVE_D2H : GROVE_H2D;
@@ -437,11 +482,12 @@ static grove_status set_limits(const grid *g, int m, int l, int64_t *from, grove
     if (p <= first || !has_numbers(g, m, l, p) || isnan(c->value)) continue;
     from[p] = (int64_t)c->value;
     if (from[p] <= before)
-      return blame(fault, c->row, GROVE_COLUMN_VALUE,
-                   "%s begins at %lld B, which is not after the beginning of the protocol before "
-                   "it (%s, %s)",
-                   grove_protocol_names[p], (long long)from[p], grove_memory_names[m],
-                   grove_locality_names[l]);
+      return grove_digest_blame(
+        fault, c->row, GROVE_COLUMN_VALUE,
+        "%s begins at %lld B, which is not after the beginning of the protocol before "
+        "it (%s, %s)",
+        grove_protocol_names[p], (long long)from[p], grove_memory_names[m],
+        grove_locality_names[l]);
     before = from[p];
   }
   return GROVE_OK;
@@ -478,7 +524,8 @@ static grove_status take_grid(const grid *g, grove_machine *m, grove_fault *faul
   return GROVE_OK;
 }
 
-static grove_status put_in_place(grove_machine *m, const place *places, int n, grove_fault *fault)
+static grove_status put_in_place(grove_machine *m, const grove_row_place *places, int n,
+                                 grove_fault *fault)
 {
   grid g;
   cell *cells = &g.at[0][0][0][0];
@@ -489,19 +536,22 @@ static grove_status put_in_place(grove_machine *m, const place *places, int n, g
   for (int i = 0; i < n; i++) {
     if (places[i].term < GRIDS)
       fill(&g, &places[i]);
+    else if (places[i].term >= LINKS)
+      continue; /* when it is known how many GPUs there are */
     else if (!append(m, &places[i]))
-      return blame(fault, places[i].row, GROVE_COLUMN_RANGE, "more than %d entries of its kind",
-                   GROVE_LISTED);
+      return grove_digest_blame(fault, places[i].row, GROVE_COLUMN_RANGE,
+                                "more than %d entries of its kind", GROVE_LISTED);
   }
   continue_loggp(m);
-  return take_grid(&g, m, fault);
+  grove_status status = take_grid(&g, m, fault);
+  return status == GROVE_OK ? grove_digest_links(m, places, n, fault) : status;
 }
 
 grove_status grove_digest(grove_machine *m, grove_fault *fault)
 {
   grove_status status = GROVE_OK;
   grove_machine fresh = *m;
-  place *places = NULL;
+  grove_row_place *places = NULL;
   int n = 0;
   GROVE_NEW(places, m->nrows);
   GROVE_TRY(understand_all(m, places, &n, fault));

@@ -15,6 +15,7 @@
 #define GROVE_MODEL_MACHINE_H
 
 #include "base/status.h"
+#include "model/links.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -133,6 +134,7 @@ struct grove_machine {
   grove_copy_rate shared[GROVE_LISTED];
   int nloggp[GROVE_LOCALITIES]; /* by ascending size */
   grove_loggp loggp[GROVE_LOCALITIES][GROVE_LISTED];
+  grove_links links; /* between the GPUs of a node and its host */
 };
 
 /* An empty machine: everything unknown. */

@@ -1,7 +1,7 @@
 /* Any bytes at all, as a profile: refused with a sentence, or read, and then written and read again
  * with nothing lost. See tests/fuzz. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
-#include "model/machine.h"
+#include "model/multipath.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,23 @@ static void look_up_everything(const grove_machine *m)
     }
 }
 
+/* Whatever the links are, a copy ends, and all of it has a path. */
+static void split_copies(const grove_machine *m)
+{
+  static const double sizes[] = {1, 5e6};
+  for (int i = 0; i < 2; i++)
+    for (int solver = 0; solver <= GROVE_SOLVER_PUBLISHED; solver++) {
+      grove_copies set = {.count = 0};
+      grove_split split[GROVE_COPIES];
+      if (grove_copies_add(&set, m, 0, 1, sizes[i], NULL) != GROVE_OK) return;
+      (void)grove_copies_add(&set, m, 1, 0, sizes[i], NULL);
+      insist(grove_multipath_solve(&set, solver, split) == GROVE_OK);
+      int64_t bytes = 0;
+      for (int k = 0; k < split[0].npaths; k++) bytes += split[0].load[k].bytes;
+      insist(bytes == (int64_t)sizes[i]);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   grove_machine *m = NULL, *again = NULL, *copy = NULL;
@@ -46,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
   }
   look_up_everything(m);
+  split_copies(m);
   char *text = print(m);
   insist(grove_profile_read(text, strlen(text), "again", &again) == GROVE_OK);
   char *twice = print(again);

@@ -94,6 +94,48 @@ static void reads_builtins(void)
   CHECK(n >= 10, "%d machines come with the library", n);
 }
 
+/* A special row of a link takes the place of a general one, wherever they stand. */
+static void links(void)
+{
+  grove_machine *m = NULL;
+  CHECK_OK(read_text("name test\n"
+                     "link-beta gpu 0-1 - 4e9 B/s x\n"
+                     "link-beta gpu any-1 - 2e9 B/s x\n"
+                     "link-beta gpu 0-any - 3e9 B/s x\n"
+                     "link-beta gpu any-any - 1e-9 s/B x\n"
+                     "link-beta gpu any-host - 5e9 B/s x\n"
+                     "link-alpha gpu any-host - 6e-6 s x\n"
+                     "link-alpha gpu any-any - 7e-6 s x\n"
+                     "link-epsilon gpu any - 8e-6 s x\n"
+                     "link-epsilon gpu host - 9e-6 s x\n"
+                     "port-out gpu 2 peers 1e10 B/s x\n"
+                     "port-in gpu any all 2e10 B/s x\n"
+                     "gpus - node - 3 1 x\n"
+                     "link-share gpu any-host memory 3e10 B/s x\n"
+                     "link-share gpu host-1 memory 3e10 B/s x\n"
+                     "end 15\n",
+                     &m));
+  const grove_links *l = &m->links;
+  CHECK(l->devices == 3 && l->link[0][1].rate == 4e9, "the link itself");
+  CHECK(l->link[2][1].rate == 2e9 && l->link[0][2].rate == 3e9, "one end");
+  CHECK(fabs(l->link[1][2].rate - 1e9) < 1 && l->link[1][2].alpha == 7e-6, "any");
+  CHECK(l->link[2][GROVE_HOST].rate == 5e9 && l->link[2][GROVE_HOST].alpha == 6e-6, "the host");
+  CHECK(!grove_link_is_there(l, GROVE_HOST, 2) && !grove_link_is_there(l, 1, 1), "no such link");
+  CHECK(!grove_link_is_there(l, 0, 3), "no such GPU");
+  CHECK(l->epsilon[1] == 8e-6 && l->epsilon[GROVE_HOST] == 9e-6, "epsilon");
+  CHECK(l->port[GROVE_PORT_OUT][GROVE_PORT_PEERS][2] == 1e10, "a port");
+  CHECK(isnan(l->port[GROVE_PORT_OUT][GROVE_PORT_PEERS][1]), "no port");
+  CHECK(l->port[GROVE_PORT_IN][GROVE_PORT_ALL][0] == 2e10, "ports of all");
+  CHECK(l->nshared == 1 && strcmp(l->shared[0].name, "memory") == 0 && l->shared[0].rate == 3e10,
+        "what is shared");
+  CHECK(l->shared[0].crossed[2] == 1U << GROVE_HOST && l->shared[0].crossed[GROVE_HOST] == 1U << 1,
+        "by whom");
+  grove_machine_free(&m);
+  CHECK_OK(read_text("name test\ngpus - node - 4 1 x\nend 2\n", &m));
+  CHECK(m->links.devices == 0, "GPUs without links");
+  grove_machine_free(&m);
+}
+
 /* ---- errors ---- */
 
 typedef struct bad {
@@ -135,6 +177,28 @@ static const bad bads[] = {
   {"gpus - node - 1000001 1 measured\n", 2, 15, "whole number up to 1000000"},
   {"from cpu any rend 1000000000000001 B measured\n", 2, 19, "up to 1000000000000000"},
   {"sockets cpu node - 2 1 measured\n", 2, 9, "'cpu'"},
+  {"link-alpha gpu 0-0 - 1e-6 s measured\n", 2, 16, "two ends of a link"},
+  {"link-alpha gpu 0-16 - 1e-6 s measured\n", 2, 16, "'0-16'"},
+  {"link-alpha gpu 0-01 - 1e-6 s measured\n", 2, 16, "'0-01'"},
+  {"link-alpha gpu 01 - 1e-6 s measured\n", 2, 16, "'01'"},
+  {"link-alpha gpu host-host - 1e-6 s measured\n", 2, 16, "'host-host'"},
+  {"link-alpha cpu 0-1 - 1e-6 s measured\n", 2, 12, "gpu"},
+  {"link-alpha gpu 0-1 any 1e-6 s measured\n", 2, 20, "-"},
+  {"link-alpha gpu 0-1 - 1e-6 B/s measured\n", 2, 27, "must be s"},
+  {"link-alpha gpu 0-1 - 1e-6 s measured\n", 2, 16, "0-1 has no link-beta"},
+  {"link-beta gpu 0-1 - 1e9 B/s measured\n", 2, 15, "0-1 has no link-alpha"},
+  {"link-beta gpu 0-1 - inf B/s measured\n", 2, 21, "finite"},
+  {"link-beta gpu 0-1 - 0 B/s measured\n", 2, 21, "too small"},
+  {"link-beta gpu any-any - 1e9 B/s measured\n", 2, 15, "gpus"},
+  {"gpus - node - 2 1 x\nlink-beta gpu 0-2 - 1e9 B/s measured\n", 3, 15, "no GPU 2"},
+  {"gpus - node - 17 1 x\nlink-beta gpu 0-2 - 1e9 B/s measured\n", 3, 1, "up to 16"},
+  {"link-epsilon gpu 0-1 - 1e-6 s measured\n", 2, 18, "a GPU from 0 to 15"},
+  {"port-out gpu host peers 1e9 B/s measured\n", 2, 14, "ports are of GPUs"},
+  {"port-in gpu 0 - 1e9 B/s measured\n", 2, 15, "peers or all"},
+  {"port-in gpu 0 all 1e-6 s measured\n", 2, 24, "s/B or B/s"},
+  {"link-share gpu 0-1 a 1e9 B/s x\nlink-share gpu 0-2 a 2e9 B/s x\n", 3, 22, "another row"},
+  {"link-share gpu 0-1 a 1e9 B/s x\nlink-share gpu 0-1 a 1e9 B/s x\n", 3, 1, "line 2"},
+  {"link-share gpu 0-1 a-name-of-more-than-31-characters 1e9 B/s x\n", 2, 20, "31 bytes"},
   {"copy-alpha gpu d2h 0 1 s measured\n", 2, 20, "processes"},
   {"copy-alpha gpu d2h many 1 s measured\n", 2, 20, "'many'"},
   {"copy-beta cpu d2h 1 1 s/B measured\n", 2, 11, "gpu"},
@@ -397,5 +461,6 @@ int main(int argc, char **argv)
   numbers_survive();
   ignores_the_locale();
   refuses_what_cannot_be_read_back();
+  links();
   return test_end();
 }

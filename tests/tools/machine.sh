@@ -58,8 +58,8 @@ bad "'sho'" sho
 
 # --- list ---
 
-readonly machines='bluewaters frontier infiniband lassen niagara perlmutter slingshot summit tcp-10g
-  tukey'
+readonly machines='beluga bluewaters dgx frontier infiniband lassen narval niagara pcie-box
+  perlmutter slingshot summit tcp-10g tukey'
 good list
 for name in $machines; do
   grep -qE "^$name +[-0-9]+ +[-0-9]+ +[-0-9]+ +(complete|assumed|incomplete) +[^ ]" "$work/out" ||
@@ -91,6 +91,22 @@ grep -qE 'gamma\) +8\.40 ns' "$work/out" || fail 'gamma?'
 good show tukey
 grep -qE '^ *off-node +262144 +7\.404 +2\.536 +4\.873 +10\.664 +2\.012 ' "$work/out" ||
   fail 'LogGP?'
+
+good show dgx
+has 'links inside a node, from the left to the top'
+grep -qE '^ +2( +300){2} +\.( +300){5} +25$' "$work/out" || fail 'rates?'
+grep -qE '^ +host( +5){8} +\.$' "$work/out" || fail 'latencies?'
+grep -qE '^  out, peers( +300){8}  ' "$work/out" || fail 'ports?'
+has 'slot-in-3       25 GB/s for 6-host 7-host'
+good show dgx --json
+json 'len(x["links"]) == 72 and len(x["ports"]) == 16 and len(x["link_shares"]) == 8'
+json '{"from": 3, "to": "host", "alpha_seconds": 5e-06, "bytes_per_second": 25e9} in x["links"]'
+json 'x["stops"][-1] == {"at": "host", "epsilon_seconds": 4e-06}'
+json 'x["link_shares"][7]["links"] == [{"from": "host", "to": 6}, {"from": "host", "to": 7}]'
+good show lassen
+if grep -q 'links inside' "$work/out"; then fail 'Lassen has no links'; fi
+good show lassen --json
+json 'x["links"] == [] and x["ports"] == []'
 
 for name in $machines; do
   good show "$name"

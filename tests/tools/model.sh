@@ -273,7 +273,7 @@ bad '--delay is missing' "$grove" aggregate --machine niagara --parts 32 --bytes
 
 # --- figures ---
 
-readonly figures='2.5 2.6 4.2 4.3 3 4 5 7 9 parts-3'
+readonly figures='2.5 2.6 4.2 4.3 3 4 5 7 9 parts-3 multipath-4 multipath-5 multipath-6 multipath-7'
 good "$grove" model figure --list
 for name in $figures; do grep -q "^$name " "$work/out" || fail "figure $name is not listed"; done
 

@@ -1,6 +1,7 @@
 /* A machine as JSON: the numbers that formulas use, in seconds and seconds a byte, and the rows
  * that they come from. */
 #include "grove/machine.h"
+#include "grove/machine_links.h"
 #include "grove/points.h"
 #include "grove/probing.h"
 
@@ -184,6 +185,7 @@ int print_machine_json(const grove_machine *m, const char *path)
   print_packing(m);
   print_copies(m);
   print_loggp(m);
+  print_links_json(&m->links);
   print_rows(m);
   print_points(m, &points);
   grove_machine_missing(m, missing, sizeof missing);

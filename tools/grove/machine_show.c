@@ -1,6 +1,7 @@
 /* grove machine show: one machine, for people. Times in microseconds, rates in GB/s; behind each
  * number the number of its source, which are listed at the end. */
 #include "grove/machine.h"
+#include "grove/machine_links.h"
 
 #include "model/digest.h"
 
@@ -13,7 +14,8 @@ static const char help[] =
   "\n"
   "Everything that is known of a machine: the shape of a node; what messages cost, by where\n"
   "the data is, how far it goes and how MPI sends it; what a node can inject; queues,\n"
-  "contention, copies, shared memory, LogGP; what is missing; and where each number is from.\n"
+  "contention, copies, shared memory, LogGP; the links inside a node; what is missing; and\n"
+  "where each number is from.\n"
   "\n"
   "  NAME      a machine that comes with Grove: grove machine list\n"
   "  FILE      a profile; docs/machines.md has the format\n"
@@ -272,6 +274,24 @@ static void print_loggp(notes *s)
     }
 }
 
+/* Where all the rows of links come from is told at once. */
+static void print_node_links(notes *s)
+{
+  int seen[64] = {0}, n = 0;
+  if (s->m->links.devices == 0) return;
+  for (int i = 0; i < s->m->nrows && n < 64; i++) {
+    const grove_row *row = &s->m->rows[i];
+    if (strncmp(row->term, "link-", 5) != 0 && strncmp(row->term, "port-", 5) != 0) continue;
+    int number = note(s, row->source), k = 0;
+    while (k < n && seen[k] != number) k++;
+    if (k == n) seen[n++] = number;
+  }
+  printf("\nlinks inside a node, from the left to the top");
+  for (int i = 0; i < n; i++) printf("%s%d", i > 0 ? ", " : "  [", seen[i]);
+  printf("]\n");
+  print_links(&s->m->links);
+}
+
 static void print_rest(notes *s)
 {
   char missing[500];
@@ -305,6 +325,7 @@ int print_machine_page(const grove_machine *m)
   print_packing(&s);
   print_crowd(&s);
   print_loggp(&s);
+  print_node_links(&s);
   print_rest(&s);
   free(s.text);
   return EXIT_OK;

@@ -1,0 +1,92 @@
+/* The links inside a node: between its GPUs, and between each GPU and the host.
+ *
+ * A link has a latency and a rate, for each direction of each pair. Some things carry several links
+ * at once, and no more than their own rate in all: the port of a GPU, or whatever a profile gives a
+ * name, such as the memory of the host or the slot that two GPUs share. A byte that passes through
+ * such a thing twice, as one that is written to memory and read again, counts twice.
+ *
+ *     const grove_links *l = &machine->links;
+ *     if (grove_link_is_there(l, 0, 1)) seconds = l->link[0][1].alpha + bytes / l->link[0][1].rate;
+ */
+#ifndef GROVE_MODEL_LINKS_H
+#define GROVE_MODEL_LINKS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  GROVE_DEVICES = 16,         /* GPUs of a node, at most */
+  GROVE_HOST = GROVE_DEVICES, /* the host as the end of a link */
+  GROVE_ENDS,
+  GROVE_ANY_END = GROVE_ENDS, /* in a profile: every GPU, not the host */
+  GROVE_SHARED_THINGS = 32,   /* that have a name, at most */
+  GROVE_THING_BYTES = 32      /* of a name, with its end */
+};
+
+typedef struct grove_link_cost {
+  double alpha, rate; /* seconds, bytes a second; NaN: there is no such link */
+} grove_link_cost;
+
+typedef enum grove_port_way { GROVE_PORT_OUT, GROVE_PORT_IN, GROVE_PORT_WAYS } grove_port_way;
+
+/* Which links a port carries: those to other GPUs, or those to the host as well. */
+typedef enum grove_port_kind { GROVE_PORT_PEERS, GROVE_PORT_ALL, GROVE_PORT_KINDS } grove_port_kind;
+
+/* What several links cross, with its rate in bytes a second. */
+typedef struct grove_shared_thing {
+  char name[GROVE_THING_BYTES];
+  double rate;
+  uint32_t crossed[GROVE_ENDS]; /* by the links from there to the ends whose bits are set */
+} grove_shared_thing;
+
+typedef struct grove_links {
+  int devices; /* 0: the profile has no links */
+  grove_link_cost link[GROVE_ENDS][GROVE_ENDS];
+  double epsilon[GROVE_ENDS]; /* to wait there for a chunk, before it goes on; 0 where not told */
+  double port[GROVE_PORT_WAYS][GROVE_PORT_KINDS][GROVE_DEVICES]; /* rates; NaN: no limit */
+  int nshared;
+  grove_shared_thing shared[GROVE_SHARED_THINGS];
+} grove_links;
+
+void grove_links_clear(grove_links *l);
+
+static inline int grove_link_is_there(const grove_links *l, int from, int to)
+{
+  return l->link[from][to].rate > 0; /* NaN is not */
+}
+
+/* "3" or "host". */
+const char *grove_end_name(int end, char room[8]);
+
+/* ---- for the reader of profiles ---- */
+
+/* "0-1", "0-host", "any-any" (or, for one end, "3", "host", "any") as a number that sorts the
+ * general before the special; -1: it is no such word. */
+int grove_ends_read(const char *word, int pair);
+
+/* The ends in such a number. */
+static inline int grove_ends_from(int code)
+{
+  return code >> 8 & 255;
+}
+static inline int grove_ends_to(int code)
+{
+  return code & 255;
+}
+
+/* Does `end` of a profile's row mean this end? */
+static inline int grove_end_means(int end, int which)
+{
+  return end == which || (end == GROVE_ANY_END && which != GROVE_HOST);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
