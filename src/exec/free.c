@@ -216,6 +216,18 @@ fail:
   return status;
 }
 
+/* It may stay until the context goes, and an MPI may have room for few datatypes. Only what MPI
+ * itself packs or combines needs its own. */
+static void forget_types(grove_transfer *op)
+{
+  for (int k = 0; k < op->nfields; k++) {
+    grove_field *f = &op->fields[k];
+    int by_mpi = f->fetcher.combine.way == GROVE_COMBINE_MPI ||
+                 f->merger.combine.way == GROVE_COMBINE_MPI; /* they borrow it */
+    if (!by_mpi) grove_mover_forget_type(&f->mover);
+  }
+}
+
 /* From here on the operation belongs to the context, which sees its messages through; after
  * MPI_Finalize nobody does. */
 static grove_status abandon(grove_transfer *op, int finalized)
@@ -230,6 +242,7 @@ static grove_status abandon(grove_transfer *op, int finalized)
                            : op->base.state == GROVE_OP_FAILED ? GROVE_OP_LEAVING
                                                                : GROVE_OP_ABANDONED);
   op->base.ctx->abandoned++;
+  if (!finalized && saved == GROVE_OK) forget_types(op);
   grove_transfer_release_forests(op);
   if (!finalized) grove_context_progress(op->base.ctx); /* it may be the turn of others now */
   return status;

@@ -61,6 +61,11 @@ fail:
   return status;
 }
 
+void grove_mover_forget_type(grove_mover *mover)
+{
+  if (mover->combine.way != GROVE_COMBINE_MPI) grove_unit_forget_type(&mover->unit);
+}
+
 void grove_mover_free(grove_mover *mover)
 {
   grove_unit_free(&mover->unit);

@@ -35,6 +35,8 @@ typedef struct grove_mover {
 grove_status grove_mover_create(const grove_unit *unit, const grove_combine *combine,
                                 grove_mover *out);
 void grove_mover_free(grove_mover *mover);
+/* It goes on without MPI's datatype, if it can. */
+void grove_mover_forget_type(grove_mover *mover);
 
 /* True when the slots in memory are already the message: no packing is needed. */
 int grove_pack_is_trivial(const grove_unit *unit, const grove_shape *shape);

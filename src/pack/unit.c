@@ -206,9 +206,17 @@ grove_unit grove_unit_packed(const grove_unit *unit)
                       .few = {{0, 0, (int32_t)unit->bytes}}};
 }
 
+void grove_unit_forget_type(grove_unit *unit)
+{
+  if (!unit->owned || unit->type == MPI_DATATYPE_NULL || (!unit->dense && unit->npieces == 0))
+    return;
+  MPI_Type_free(&unit->type);
+}
+
 void grove_unit_free(grove_unit *unit)
 {
-  if (unit->owned && !grove_mpi_is_gone()) MPI_Type_free(&unit->type);
+  if (unit->owned && unit->type != MPI_DATATYPE_NULL && !grove_mpi_is_gone())
+    MPI_Type_free(&unit->type);
   if (unit->owned) free(unit->many);
   unit->owned = 0;
   unit->many = NULL;

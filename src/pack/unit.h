@@ -43,6 +43,8 @@ typedef struct grove_unit {
 /* Looks at `type`, which must be committed. `comm` must live as long. */
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out);
 void grove_unit_free(grove_unit *unit);
+/* All but MPI's datatype, if it is not needed to move units: where they lie is known. */
+void grove_unit_forget_type(grove_unit *unit);
 
 /* The same units as they lie in a message: blocks of bytes. */
 grove_unit grove_unit_packed(const grove_unit *unit);
