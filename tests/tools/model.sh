@@ -340,7 +340,7 @@ assert all(f["about"] and f["machine"] for f in d["figures"])
 good "$grove" model figure all -o "$work/json" --json
 python '
 import os
-assert len(d["figures"]) == 10 and d["figures"][4]["machine"] == "bluewaters"
+assert len(d["figures"]) == 14 and d["figures"][4]["machine"] == "bluewaters"
 made, folder = [f for x in d["figures"] for f in x["files"]], "'"$work"'/json"
 assert sorted(made) == sorted(os.path.join(folder, f) for f in os.listdir(folder))
 '
