@@ -24,6 +24,7 @@ typedef struct command {
 extern const command command_aggregate;
 extern const command command_bench;
 extern const command command_model;
+extern const command command_multipath;
 extern const command command_explain;
 extern const command command_machine;
 extern const command command_options;

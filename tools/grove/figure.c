@@ -21,14 +21,14 @@ static int print_list(int json)
   if (json)
     printf("{\"figures\": [");
   else
-    printf("%-8s %-11s %s\n", "figure", "machine", "what it shows");
+    printf("%-11s %-11s %s\n", "figure", "machine", "what it shows");
   for (int i = 0; i < nfigures; i++) {
     const figure *f = &figures[i];
     if (json)
       printf("%s\n  {\"name\": \"%s\", \"machine\": \"%s\", \"about\": \"%s\"}", i > 0 ? "," : "",
              f->name, f->machine, f->about);
     else
-      printf("%-8s %-11s %s\n", f->name, f->machine, f->about);
+      printf("%-11s %-11s %s\n", f->name, f->machine, f->about);
   }
   if (json) printf("\n]}\n");
   return EXIT_OK;

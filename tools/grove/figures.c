@@ -496,5 +496,13 @@ const figure figures[] = {
    NULL},
   {"parts-3", "niagara", "Temucin et al.: 1 to 32 messages for a buffer of 32 parts, one late",
    write_parts, parts, say_parts},
+  {"multipath-4", "beluga", "Sojoodi et al.: shares of 2, 3 and 4 paths between two GPUs, by size",
+   write_multipath_shares, multipath_shares, NULL},
+  {"multipath-5", "beluga", "Sojoodi et al.: the gain of 2, 3 and 4 paths, one way",
+   write_multipath_one_way, multipath_one_way, say_multipath_one_way},
+  {"multipath-6", "beluga", "Sojoodi et al.: the same, both ways at once",
+   write_multipath_both_ways, multipath_both_ways, say_multipath_both_ways},
+  {"multipath-7", "beluga", "Sojoodi et al.: the gain of 2 and 3 paths in two collectives",
+   write_multipath_collectives, multipath_collectives, say_multipath_collectives},
 };
 const int nfigures = sizeof figures / sizeof *figures;

@@ -1,4 +1,4 @@
-/* The figures that three papers draw from their models, drawn again from the published parameters.
+/* The figures that four papers draw from their models, drawn again from the published parameters.
  *
  * A figure writes its numbers as blocks of columns, each under a line of names; gnuplot's `data
  * index B using X:Y` finds them, and columnheader(Y) names the line. A line for which the machine
@@ -37,6 +37,17 @@ typedef struct figure {
   const char *commands;
   void (*say)(const source *from); /* what it shows, in words; may be NULL */
 } figure;
+
+/* Those of figures_multipath.c. */
+const char *write_multipath_shares(const source *from, sheet *out);
+const char *write_multipath_one_way(const source *from, sheet *out);
+const char *write_multipath_both_ways(const source *from, sheet *out);
+const char *write_multipath_collectives(const source *from, sheet *out);
+void say_multipath_one_way(const source *from);
+void say_multipath_both_ways(const source *from);
+void say_multipath_collectives(const source *from);
+extern const char multipath_shares[], multipath_one_way[], multipath_both_ways[];
+extern const char multipath_collectives[];
 
 extern const figure figures[];
 extern const int nfigures;

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_machine, &command_model,  &command_explain,
-                                          &command_bench,   &command_report, &command_aggregate,
-                                          &command_options};
+static const command *const commands[] = {&command_machine,   &command_model,  &command_explain,
+                                          &command_bench,     &command_report, &command_aggregate,
+                                          &command_multipath, &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -30,6 +30,7 @@ static const char overview_end[] =
   "  GROVE_NODE_SIZE=4 mpirun -n 16 grove bench random --reduce --json\n"
   "  grove report run.json -o run.html\n"
   "  grove aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms\n"
+  "  grove multipath --machine beluga --from 0 --to 1 --bytes 256MB\n"
   "  grove machine show lassen\n"
   "  mpirun -n 8 grove machine measure --picture fits\n"
   "  grove options\n";
