@@ -121,6 +121,27 @@ static void launches_add_up(void)
   grove_machine_free(&m);
 }
 
+/* By GPU 2 a launch takes 100 us, and is due first, since that path is the faster one. With it
+ * neither relay is of use; without it the other one is. */
+static void worst_first(void)
+{
+  grove_machine *m = machine_of("gpus - node - 4 1 made\n"
+                                "link-alpha gpu any-any - 1e-6 s made\n"
+                                "link-alpha gpu 0-2 - 100e-6 s made\n"
+                                "link-beta gpu any-any - 10e9 B/s made\n"
+                                "link-beta gpu 0-1 - 20e9 B/s made\n"
+                                "link-beta gpu 0-2 - 15e9 B/s made\n"
+                                "link-beta gpu 2-1 - 15e9 B/s made\n");
+  begin(m, 1e6, NULL);
+  for (int v = 0; v < GROVE_SOLVERS; v++) {
+    CHECK_OK(grove_multipath_solve(&set, (grove_solver)v, cut));
+    CHECK(cut[0].load[1].share == 0 && cut[0].load[2].share > 0.2, "%s: %g by GPU 2, %g by GPU 3",
+          grove_solver_names[v], cut[0].load[1].share, cut[0].load[2].share);
+    CHECK_NEAR(cut[0].load[2].launch, 1e-6);
+  }
+  grove_machine_free(&m);
+}
+
 /* A switch: relays leave through the port that the direct path fills. */
 static void one_port(void)
 {
@@ -316,6 +337,7 @@ int main(int argc, char **argv)
   linear();
   two_paths();
   launches_add_up();
+  worst_first();
   one_port();
   host_memory();
   two_copies();
