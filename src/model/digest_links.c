@@ -104,6 +104,7 @@ static void put_end(grove_machine *m, const grove_row_place *p)
   grove_links *l = &m->links;
   for (int a = 0; a < GROVE_ENDS; a++) {
     if (!grove_end_means(grove_ends_from(p->locality), a)) continue;
+    if (a >= l->devices && a != GROVE_HOST) continue;
     if (p->link == GROVE_TERM_LINK_EPSILON)
       l->epsilon[a] = p->value;
     else

@@ -184,6 +184,22 @@ static void take_loads(const grove_copy_paths *copy, const launches *l, double s
   }
 }
 
+/* Too many to try all orders: at least nobody waits for those that carry nothing. 0: all do. */
+static int drop_useless(launches *l, double seconds)
+{
+  double bytes[GROVE_PATHS], slope = 0;
+  int kept = 0, n = l->n;
+  carried(l, seconds, &slope, bytes, NULL);
+  for (int i = 0; i < n; i++) {
+    if (!(bytes[i] > 0) && l->path[i]->kind != GROVE_PATH_DIRECT) continue;
+    l->path[kept] = l->path[i];
+    l->entry[kept++] = l->entry[i];
+  }
+  l->n = kept;
+  set_times(l);
+  return kept < n;
+}
+
 void grove_exact_alone(const grove_copy_paths *copy, unsigned allowed, grove_split *out)
 {
   launches l = launch(copy, allowed);
@@ -193,6 +209,8 @@ void grove_exact_alone(const grove_copy_paths *copy, unsigned allowed, grove_spl
   set_times(&l);
   double k = (double)grove_path_chunks(l.path[0], copy->bytes);
   double seconds = finish(&l, copy->bytes, grove_path_seconds(l.path[0], copy->bytes, k));
+  while (l.n > MOST_ORDERED && drop_useless(&l, seconds))
+    seconds = finish(&l, copy->bytes, seconds);
   launches best = l;
   while (l.n > 1 && l.n <= MOST_ORDERED && better_order(&l, seconds, copy->bytes)) {
     double sooner = finish(&l, copy->bytes, seconds);

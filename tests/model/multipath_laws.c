@@ -165,6 +165,24 @@ static void one_shared(int64_t number)
   grove_machine_free(&m);
 }
 
+/* More paths than there are orders to try: still no slower than one, and all of it adds up. */
+static void large_node(int64_t number)
+{
+  rng r = rng_from(test_seed() + 4, (uint64_t)number);
+  grove_machine *m = a_node(&r, (int)rng_between(&r, 11, GROVE_DEVICES), rng_one_in(&r, 2));
+  grove_copies set = {.count = 0};
+  grove_split cut[GROVE_COPIES];
+  if (rng_one_in(&r, 2)) share_some(&r, m);
+  CHECK_OK(grove_copies_add(&set, m, 0, 1, draw_bytes(&r), NULL));
+  for (int v = 0; v <= GROVE_SOLVER_PUBLISHED; v++) {
+    double seconds = solve(&set, (grove_solver)v, cut);
+    check_split(&set, cut, 1);
+    CHECK(v > 0 || seconds <= grove_multipath_single(&set, NULL, NULL) * (1 + TINY),
+          "slower than one path");
+  }
+  grove_machine_free(&m);
+}
+
 /* ---- against a search ---- */
 
 /* How much longer the split of a solver takes than that of a search. */
@@ -255,6 +273,10 @@ int main(int argc, char **argv)
   for (int64_t i = 0; i < test_samples(1500); i++) {
     test_case(i);
     one_shared(i);
+  }
+  for (int64_t i = 0; i < test_samples(300); i++) {
+    test_case(i);
+    large_node(i);
   }
   known_machines();
   random_nodes(0);

@@ -92,6 +92,9 @@ good show tukey
 grep -qE '^ *off-node +262144 +7\.404 +2\.536 +4\.873 +10\.664 +2\.012 ' "$work/out" ||
   fail 'LogGP?'
 
+good compare beluga narval --json
+json '{c["name"]: c["ratio"] for c in x["comparison"]}["link-beta 0-1"] == 0.5'
+json 'x["parameters"]["count"] == 45'
 good show dgx
 has 'links inside a node, from the left to the top'
 grep -qE '^ +2( +300){2} +\.( +300){5} +25$' "$work/out" || fail 'rates?'

@@ -171,6 +171,25 @@ static void add_lists(pairs *p, const grove_machine *a, const grove_machine *b)
   }
 }
 
+/* Links that at least one of them has; seconds a byte, like all rates here. */
+static void add_links(pairs *p, const grove_links *a, const grove_links *b)
+{
+  char from[8], to[8];
+  for (int i = 0; i < GROVE_ENDS; i++)
+    for (int j = 0; j < GROVE_ENDS; j++) {
+      grove_end_name(i, from);
+      grove_end_name(j, to);
+      add(p, PARAMETER, "s", a->link[i][j].alpha, b->link[i][j].alpha, "link-alpha %s-%s", from,
+          to);
+      add(p, PARAMETER, "s/B", 1 / a->link[i][j].rate, 1 / b->link[i][j].rate, "link-beta %s-%s",
+          from, to);
+    }
+  for (int i = 0; i < GROVE_ENDS; i++)
+    if (a->epsilon[i] > 0 || b->epsilon[i] > 0)
+      add(p, PARAMETER, "s", known(a->epsilon[i]), known(b->epsilon[i]), "link-epsilon %s",
+          grove_end_name(i, from));
+}
+
 /* What it comes to: alpha and beta may differ where the times do not. */
 static void add_times(pairs *p, const grove_machine *a, const grove_machine *b)
 {
@@ -195,6 +214,7 @@ pairs pair_up(const grove_machine *a, const grove_machine *b)
   add(&p, PARAMETER, "s", a->gamma, b->gamma, "gamma");
   add(&p, PARAMETER, "s/B", a->delta, b->delta, "delta");
   add_lists(&p, a, b);
+  add_links(&p, &a->links, &b->links);
   add_times(&p, a, b);
   return p;
 }
