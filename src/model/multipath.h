@@ -55,7 +55,7 @@ extern const char *const grove_solver_names[GROVE_SOLVERS];
 
 /* Something that bytes cross: a link, a port, what a profile has given a name. */
 typedef struct grove_path_resource {
-  int kind, from, to; /* what it is: of use to multipath.c */
+  int kind, from, to; /* what it is: of use to multipath_resources.c */
   double rate;
 } grove_path_resource;
 

@@ -389,7 +389,7 @@ static void solve_together(const grove_copies *set, grove_split *out)
     if (isfinite(seconds) && !is_enough(set, &trial, seconds * (1 - 1e-9))) continue;
     ends = finish_together(set, &trial, isfinite(seconds) ? seconds : guess);
     while (drop_idle(set, &trial)) ends = finish_together(set, &trial, ends);
-    if (!(ends < seconds)) continue;
+    if (isfinite(seconds) && !(ends < seconds)) continue;
     seconds = ends;
     best = trial;
     fits = 0;
