@@ -48,6 +48,7 @@ static void short_lived(const place *p, const unit *u)
 {
   channel c[2];
   int64_t before = all_bytes(p), one = 0;
+  int pieces = shared_pieces();
   for (int i = 0; i < SHORT_LIVED; i++) {
     open_pair(p, c, u, 1, 100, 0);
     run_pair(c);
@@ -58,7 +59,7 @@ static void short_lived(const place *p, const unit *u)
   CHECK(one > 0, "no queue in shared memory");
   CHECK(more <= 2 * one, "%lld bytes after %d channels, %lld after one", (long long)more,
         SHORT_LIVED, (long long)one);
-  CHECK(shared_pieces() <= 1 + 4, "%d pieces are mapped", shared_pieces());
+  CHECK(shared_pieces() <= pieces + 4, "%d pieces are mapped, %d before", shared_pieces(), pieces);
 }
 
 static void many_alive(const place *p, const unit *u)
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "partitioned/queues_used_again");
   units *types = units_create();
   const unit *u = units_find(types, "MPI_DOUBLE");
+  int64_t before = shared_bytes(); /* other programs of the suite may have left some */
   for (int i = 0; i < 2; i++) {
     place p = place_create(split(0));
     test_case(i);
@@ -113,7 +115,7 @@ int main(int argc, char **argv)
     place_free(&p);
     polite_barrier(MPI_COMM_WORLD);
     channels_sweep();
-    CHECK(i == 1 || shared_bytes() == 0, "a freed context has shared memory");
+    CHECK(i == 1 || shared_bytes() <= before, "a freed context has shared memory");
   }
   units_free(types);
   return test_end();
