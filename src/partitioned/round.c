@@ -66,6 +66,7 @@ void grove_channel_dispose(grove_channel *c)
   grove_mover_free(&c->mover);
   grove_op_forget_failure(&c->base);
   free(c->refusal);
+  free(c->reply);
   free(c->staging);
   free(c->come);
   free(c->arrivals);
