@@ -78,6 +78,7 @@ typedef struct grove_channel {
   grove_bond bond;
   char *refusal;
   struct grove_channel *next_seeking; /* in match.c */
+  void *reply; /* room for a receiver's answer: who offers must hear, whatever lacks by then */
   /* The other end has been heard of: an offer for a receiver, an answer for a sender. */
   void (*meet)(struct grove_channel *c, const struct grove_greeting *greeting);
   const struct grove_way_kind *way;

@@ -23,6 +23,7 @@ typedef struct peer {
   int64_t tags;
   MPI_Request request;
   grove_greeting greeting;
+  int held; /* it has come, and there was no memory to file it */
 } peer;
 
 /* A greeting that nobody here waits for yet, or that is on its way out. */
@@ -195,7 +196,7 @@ static int is_for(const grove_channel *c, int rank, const grove_greeting *greeti
 static grove_status listen_to(grove_context *ctx, peer *p)
 {
   grove_status status = GROVE_OK;
-  if (p->seeking == 0 || p->request != MPI_REQUEST_NULL) return GROVE_OK;
+  if (p->seeking == 0 || p->held || p->request != MPI_REQUEST_NULL) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Irecv(&p->greeting, sizeof p->greeting, MPI_BYTE, p->rank, GROVE_TAG_CHANNEL,
                           ctx->comm, &p->request));
 fail:
@@ -254,8 +255,9 @@ grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = c->base.ctx;
-  letter_box *l = NULL;
-  GROVE_NEW(l, 1);
+  letter_box *l = c->reply;
+  c->reply = NULL;
+  if (!l) GROVE_NEW(l, 1);
   *l = (letter_box){.rank = c->peer, .greeting = *greeting};
   int code = MPI_Isend(&l->greeting, sizeof l->greeting, MPI_BYTE, c->peer, GROVE_TAG_CHANNEL,
                        ctx->comm, &l->request);
@@ -267,13 +269,26 @@ fail:
   return status;
 }
 
+static grove_status reserve_reply(grove_channel *c)
+{
+  grove_status status = GROVE_OK;
+  letter_box *l = c->reply;
+  if (!l) GROVE_NEW(l, 1);
+  c->reply = l;
+fail:
+  return status;
+}
+
 grove_status grove_match_seek(grove_channel *c, const grove_greeting *offer)
 {
   grove_status status = GROVE_OK;
   switchboard *b = c->base.ctx->switchboard;
   peer *p = NULL;
   GROVE_TRY(find_peer(b, c->peer, &p));
-  if (offer) GROVE_TRY(grove_match_tell(c, offer));
+  if (offer)
+    GROVE_TRY(grove_match_tell(c, offer));
+  else
+    GROVE_TRY(reserve_reply(c));
   c->bond = GROVE_BOND_SOUGHT;
   if (!b->active.next) grove_context_activate(b->ctx, &b->active);
   c->next_seeking = b->seeking;
@@ -306,11 +321,12 @@ grove_status grove_match_poll(grove_context *ctx)
   switchboard *b = ctx->switchboard;
   collect_sent(b);
   for (peer *p = b->peers; p; p = p->next) {
-    for (int done = 1; done && p->request != MPI_REQUEST_NULL;) {
-      GROVE_TRY_MPI(MPI_Test(&p->request, &done, MPI_STATUS_IGNORE));
-      if (!done) break;
+    while (p->held || p->request != MPI_REQUEST_NULL) {
+      if (!p->held) GROVE_TRY_MPI(MPI_Test(&p->request, &p->held, MPI_STATUS_IGNORE));
+      if (!p->held) break;
       grove_greeting greeting = p->greeting;
       GROVE_TRY(hand_over(b, p->rank, &greeting));
+      p->held = 0;
       GROVE_TRY(listen_to(ctx, p));
     }
   }

@@ -68,6 +68,7 @@ void grove_channel_dispose(grove_channel *c)
   grove_op_forget_failure(&c->base);
   free(c->doors);
   free(c->refusal);
+  free(c->reply);
   free(c->staging);
   free(c->come);
   free(c->arrivals);

@@ -46,8 +46,8 @@ static grove_status cut(groups *g, const grove_greeting *offer)
   GROVE_CHECK(n <= INT32_MAX, GROVE_ERR_UNSUPPORTED, "a channel of %lld messages", (long long)n);
   g->n = (int)n;
   GROVE_NEW(g->pieces, n);
-  GROVE_ROOM(g->requests, n);
   GROVE_ROOM(g->done, n);
+  GROVE_ROOM(g->requests, n); /* nothing fails before they are set: they are freed if they are */
   for (int64_t k = 0, i = 0; k < g->ngroups; k++)
     for (int64_t at = g->offsets[k]; i < g->first[k + 1]; i++, at += offer->chunk) {
       int64_t rest = g->offsets[k + 1] - at;
