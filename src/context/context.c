@@ -352,7 +352,7 @@ fail:
 }
 
 /* Of a call that failed; then its sentence is the last. */
-static void bring_helper_back(grove_context *ctx)
+static void bring_threads_back(grove_context *ctx)
 {
   grove_sentence sentence;
   grove_error_keep(&sentence);
@@ -367,7 +367,7 @@ grove_status grove_context_set(grove_context *ctx, const char *key, const char *
   GROVE_TRY(grove_context_enter_call(ctx, "grove_context_set"));
   stop_threads(ctx); /* comes back with the options, or */
   status = set_option(ctx, key, value);
-  if (!ctx->helper && !ctx->alarm) bring_helper_back(ctx); /* without them */
+  if (!ctx->helper && !ctx->alarm) bring_threads_back(ctx); /* without them */
   grove_context_leave_call(ctx);
 fail:
   return status;

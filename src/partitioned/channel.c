@@ -163,7 +163,7 @@ static grove_status make_sender(grove_channel *c)
     GROVE_TRY(grove_machine_copy(ctx->machine, &c->machine));
   c->question.machine = c->machine;
   if (c->aggregator->remember) GROVE_TRY(c->aggregator->remember(&c->question, &c->memory));
-  if (c->memory || c->plan.delta > 0) grove_context_expect_deadlines(ctx);
+  if (c->aggregator->runs) grove_context_expect_deadlines(ctx);
 fail:
   return status;
 }

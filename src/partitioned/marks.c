@@ -87,6 +87,7 @@ grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count)
 fail:
   return status;
 }
+
 /* ---- looking ---- */
 
 static grove_status check_looked_at(const grove_op *op, const char *call)

@@ -1,4 +1,4 @@
-/* The sender's end: its offer, what threads mark, and what may leave. */
+/* The sender's end: its offer, what may leave, and the plan of the next round. */
 #include "partitioned/way.h"
 
 #include <math.h>
