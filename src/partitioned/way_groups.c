@@ -96,7 +96,8 @@ fail:
   return status;
 }
 
-static grove_status accept(grove_channel *c, const grove_greeting *greeting, grove_greeting *answer)
+static grove_status accept_offer(grove_channel *c, const grove_greeting *greeting,
+                                 grove_greeting *answer)
 {
   grove_status status = GROVE_OK;
   groups *g = NULL;
@@ -129,7 +130,7 @@ fail:
   return status;
 }
 
-static grove_status open(grove_channel *c)
+static grove_status open_round(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   groups *g = c->end;
@@ -250,7 +251,7 @@ fail:
   return status;
 }
 
-static void close(grove_channel *c)
+static void close_end(grove_channel *c)
 {
   groups *g = c->end;
   int gone = grove_mpi_is_gone();
@@ -269,13 +270,13 @@ const grove_way_kind grove_way_groups = {
   .name = "mpi",
   .sees_through = 1,
   .offer = offer,
-  .accept = accept,
+  .accept = accept_offer,
   .tie = tie,
-  .open = open,
+  .open = open_round,
   .post = post,
   .advance = advance,
   .is_quiet = is_quiet,
   .needs_calls = needs_calls,
   .detach = detach,
-  .close = close,
+  .close = close_end,
 };

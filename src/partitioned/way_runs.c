@@ -98,7 +98,8 @@ static grove_status offer(grove_channel *c, grove_greeting *greeting)
   return make(c, greeting->chunk);
 }
 
-static grove_status accept(grove_channel *c, const grove_greeting *greeting, grove_greeting *answer)
+static grove_status accept_offer(grove_channel *c, const grove_greeting *greeting,
+                                 grove_greeting *answer)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(make(c, greeting->chunk));
@@ -209,7 +210,7 @@ fail:
   return status;
 }
 
-static grove_status open(grove_channel *c)
+static grove_status open_round(grove_channel *c)
 {
   runs *r = c->end;
   if (c->sends) return GROVE_OK;
@@ -297,7 +298,7 @@ fail:
   return status;
 }
 
-static void close(grove_channel *c)
+static void close_end(grove_channel *c)
 {
   runs *r = c->end;
   int gone = grove_mpi_is_gone();
@@ -316,13 +317,13 @@ const grove_way_kind grove_way_runs = {
   .name = "mpi",
   .sees_through = 1,
   .offer = offer,
-  .accept = accept,
+  .accept = accept_offer,
   .tie = tie,
-  .open = open,
+  .open = open_round,
   .post = post,
   .advance = advance,
   .is_quiet = is_quiet,
   .needs_calls = needs_calls,
   .detach = detach,
-  .close = close,
+  .close = close_end,
 };

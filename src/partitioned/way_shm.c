@@ -95,7 +95,8 @@ fail:
   return status;
 }
 
-static grove_status accept(grove_channel *c, const grove_greeting *greeting, grove_greeting *answer)
+static grove_status accept_offer(grove_channel *c, const grove_greeting *greeting,
+                                 grove_greeting *answer)
 {
   grove_status status = GROVE_OK;
   shm_end *e = NULL;
@@ -116,7 +117,7 @@ static grove_status tie(grove_channel *c, const grove_greeting *answer)
   return reach_array(c, answer);
 }
 
-static grove_status open(grove_channel *c)
+static grove_status open_round(grove_channel *c)
 {
   shm_end *e = c->end;
   if (c->sends)
@@ -286,7 +287,7 @@ static grove_status detach(grove_channel *c)
   return GROVE_OK;
 }
 
-static void close(grove_channel *c)
+static void close_end(grove_channel *c)
 {
   shm_end *e = c->end;
   if (c->sends && e->block) grove_shelf_give(grove_match_shelf(c->base.ctx), e->block);
@@ -301,13 +302,13 @@ const grove_way_kind grove_way_shm = {
   .by_threads = 1,
   .before_answer = 1,
   .offer = offer,
-  .accept = accept,
+  .accept = accept_offer,
   .tie = tie,
-  .open = open,
+  .open = open_round,
   .post = post,
   .advance = advance,
   .is_quiet = is_quiet,
   .needs_calls = needs_calls,
   .detach = detach,
-  .close = close,
+  .close = close_end,
 };
