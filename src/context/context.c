@@ -150,9 +150,8 @@ static void keep_deadlines(void *self)
     ctx->look_again = 0;
     grove_context_progress(ctx);
   }
-  double next = grove_clock() + ctx->look_after;
-  if (ctx->look_again && ctx->alarm) grove_alarm_set(ctx->alarm, next);
-  ctx->look_after = fmin(2 * ctx->look_after, MOST_LOOK_AFTER);
+  ctx->look_after = fmax(LEAST_LOOK_AFTER, fmin(2 * ctx->look_after, MOST_LOOK_AFTER));
+  if (ctx->look_again && ctx->alarm) grove_alarm_set(ctx->alarm, grove_clock() + ctx->look_after);
   grove_context_leave(ctx);
 }
 

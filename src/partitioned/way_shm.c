@@ -167,7 +167,7 @@ static int put(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
 /* What is left of it, when the queue is full. Who keeps deadlines tries again. */
 static void note_late(const grove_channel *c, shm_end *e, int64_t part, late_run rest)
 {
-  const double again_seconds = 20e-6;
+  const double again_seconds = 1e-3;
   late_run *l = &e->late[part];
   l->begin = rest.begin;
   l->offset = rest.offset;
