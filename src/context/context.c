@@ -135,9 +135,7 @@ enum { LOOKS_AT_ONCE = 8 };
 
 void grove_context_look_after(grove_context *ctx)
 {
-  if (!ctx->alarm) return;
-  ctx->look_after = LEAST_LOOK_AFTER;
-  grove_alarm_set(ctx->alarm, grove_clock() + LEAST_LOOK_AFTER);
+  if (ctx->alarm) grove_alarm_set(ctx->alarm, grove_clock() + LEAST_LOOK_AFTER);
 }
 
 /* What the alarm does. */
@@ -150,7 +148,8 @@ static void keep_deadlines(void *self)
     ctx->look_again = 0;
     grove_context_progress(ctx);
   }
-  ctx->look_after = fmax(LEAST_LOOK_AFTER, fmin(2 * ctx->look_after, MOST_LOOK_AFTER));
+  ctx->look_after =
+    ctx->look_again ? fmax(LEAST_LOOK_AFTER, fmin(2 * ctx->look_after, MOST_LOOK_AFTER)) : 0;
   if (ctx->look_again && ctx->alarm) grove_alarm_set(ctx->alarm, grove_clock() + ctx->look_after);
   grove_context_leave(ctx);
 }

@@ -144,8 +144,8 @@ grove_status grove_context_apply_options(grove_context *ctx);
  * if the option alarm says so and a thread can be had. */
 void grove_context_expect_deadlines(grove_context *ctx);
 
-/* Something has left that needs calls to go on: where there is an alarm, it makes them. With the
- * lock. */
+/* Something has left that needs calls to go on: where there is an alarm, it makes them. Any thread.
+ */
 void grove_context_look_after(grove_context *ctx);
 
 /* Parts of it, for the making of a context. Each is this rank's failure. */

@@ -150,6 +150,9 @@ grove_status grove_send_begin(grove_channel *c);
 grove_status grove_send_post(grove_channel *c);
 /* The next deadline, if somebody keeps them; or that something is due at once. Any thread. */
 void grove_send_tell_alarm(const grove_channel *c, int at_once);
+/* Must something that has left be looked after? Aggregators that let late parts travel alone count
+ * on the others' being gone by then. */
+int grove_send_needs_calls(const grove_channel *c);
 grove_status grove_send_pack(grove_channel *c, grove_part_run run);
 int grove_send_is_over(const grove_channel *c);
 /* The plan of the next round. */

@@ -109,19 +109,13 @@ static void let_go(grove_channel *c)
   grove_channel_dispose(c);
 }
 
-/* Aggregators that let late parts travel alone count on the others' being gone by then. */
-static int needs_looking_after(const grove_channel *c)
-{
-  return c->sends && c->aggregator->runs && c->way->needs_calls(c);
-}
-
 static grove_status go_on(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   if (!grove_channel_flows(c)) return GROVE_OK;
   if (c->sends) GROVE_TRY(grove_send_post(c));
   GROVE_TRY(c->way->advance(c));
-  if (needs_looking_after(c)) c->base.ctx->look_again = 1;
+  if (c->sends && grove_send_needs_calls(c)) c->base.ctx->look_again = 1;
 fail:
   return status;
 }
@@ -172,8 +166,6 @@ static void drive_once(grove_channel *c)
     grove_op_note(&c->base, grove_send_post(c));
   else
     grove_channel_advance(&c->base.active);
-  if (grove_op_state_of(&c->base) == GROVE_OP_ACTIVE && needs_looking_after(c))
-    grove_context_look_after(c->base.ctx);
 }
 
 /* What became due while this thread was inside, and another one could not get in, is not left

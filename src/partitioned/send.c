@@ -94,15 +94,23 @@ void grove_send_tell_alarm(const grove_channel *c, int at_once)
     grove_alarm_set(c->base.ctx->alarm, grove_readiness_deadline(c->readiness));
 }
 
+int grove_send_needs_calls(const grove_channel *c)
+{
+  return c->aggregator->runs && c->way->needs_calls(c);
+}
+
 static grove_status post_due(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_part_run run;
+  int posts = 0;
   grove_send_tell_alarm(c, 0);
   while (take_run(c, &run)) {
+    posts = 1;
     GROVE_TRY(grove_send_pack(c, run));
     GROVE_TRY(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));
   }
+  if (posts && grove_send_needs_calls(c)) grove_context_look_after(c->base.ctx);
 fail:
   return status;
 }

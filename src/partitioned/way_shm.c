@@ -164,18 +164,15 @@ static int put(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
   return 1;
 }
 
-/* What is left of it, when the queue is full. Who keeps deadlines tries again. */
-static void note_late(const grove_channel *c, shm_end *e, int64_t part, late_run rest)
+/* What is left of it, when the queue is full. */
+static void note_late(shm_end *e, int64_t part, late_run rest)
 {
-  const double again_seconds = 1e-3;
   late_run *l = &e->late[part];
   l->begin = rest.begin;
   l->offset = rest.offset;
   l->end = rest.end;
   __atomic_store_n(&l->is, 1, __ATOMIC_RELEASE);
   __atomic_fetch_add(&e->nlate, 1, __ATOMIC_RELEASE);
-  if (c->aggregator->runs && c->base.ctx->alarm)
-    grove_alarm_set(c->base.ctx->alarm, grove_clock() + again_seconds);
 }
 
 /* `put` bytes need only be told of: if there is no room for that they are late, and put again. */
@@ -192,7 +189,7 @@ static void post_range(grove_channel *c, shm_end *e, int64_t part, late_run run)
   do {
     int64_t posted = post_some(c, e, run.offset, run.end - run.offset);
     if (posted < 0) {
-      note_late(c, e, part, run);
+      note_late(e, part, run);
       return;
     }
     run.offset += posted;

@@ -1,37 +1,12 @@
 /* Operations that were freed while active may stay until their context goes; they keep no copy of
- * their datatype, of which an MPI may have room for few. Functions of our own count what MPI is
- * asked for. */
+ * their datatype, of which an MPI may have room for few. copies.h counts them. */
 #include "check.h"
+#include "copies.h"
 #include "places.h"
 
 #include <stdlib.h>
 
 enum { ABANDONED = 40, SLOTS = 40, WIDTH = 4 };
-
-/* ---- copies of datatypes ---- */
-
-static struct {
-  int n, made;
-  MPI_Datatype type[8 * ABANDONED];
-} copies;
-
-int MPI_Type_dup(MPI_Datatype type, MPI_Datatype *out)
-{
-  int code = PMPI_Type_dup(type, out);
-  CHECK(copies.n < 8 * ABANDONED, "too many copies");
-  copies.type[copies.n++] = *out;
-  copies.made++;
-  return code;
-}
-
-/* Also of what is no copy. */
-int MPI_Type_free(MPI_Datatype *type)
-{
-  int i = copies.n - 1;
-  while (i >= 0 && copies.type[i] != *type) i--;
-  if (i >= 0) copies.type[i] = copies.type[--copies.n];
-  return PMPI_Type_free(type);
-}
 
 /* ---- operations ---- */
 

@@ -2,37 +2,13 @@
  * datatype: an MPI may have room for few (with MPICH 4.0.2 some 770 copies of one have made
  * MPI_Pack put wrong bytes into messages). So after 1500 receivers that nobody ever sent to, and as
  * many senders with some parts marked, no copy is left, and later operations of such a type are
- * right. Functions of our own count what MPI is asked for. */
+ * right. copies.h counts them. */
 #include "channel.h"
 #include "check.h"
+#include "copies.h"
 
 enum { ABANDONED = 1500, PARTS = 4, SLOTS = 50 };
 enum { TAG_RECEIVED = 1, TAG_SENT, TAG_LATER };
-
-/* ---- copies of datatypes ---- */
-
-static struct {
-  int n, made;
-  MPI_Datatype type[4 * ABANDONED];
-} copies;
-
-int MPI_Type_dup(MPI_Datatype type, MPI_Datatype *out)
-{
-  int code = PMPI_Type_dup(type, out);
-  CHECK(copies.n < 4 * ABANDONED, "too many copies");
-  copies.type[copies.n++] = *out;
-  copies.made++;
-  return code;
-}
-
-/* Also of what is no copy. */
-int MPI_Type_free(MPI_Datatype *type)
-{
-  int i = copies.n - 1;
-  while (i >= 0 && copies.type[i] != *type) i--;
-  if (i >= 0) copies.type[i] = copies.type[--copies.n];
-  return PMPI_Type_free(type);
-}
 
 /* ---- channels ---- */
 
