@@ -537,20 +537,48 @@ GROVE_API grove_status grove_precv_init(grove_context *ctx, void *buf, int parts
                                         int64_t count_per_part, MPI_Datatype type, int source,
                                         int tag, grove_op **out);
 
+/* ---- by parts: what is final leaves, what has come is told ------------------------------- */
+
+/* Starts an operation on a forest with nothing of this rank's data final: a bcast, scatter, reduce
+ * or gather made by _init. grove_ready says what is, and every message leaves when all that it
+ * carries is, or, where the option `aggregator` has it so, a first part of it before the rest.
+ *
+ *     grove_start_parts(halo)
+ *     (thread t)  ... compute rows of block t ...
+ *                 grove_ready(halo, first[t], first[t + 1] - first[t])
+ *     grove_wait(halo)
+ *
+ * Local, and like grove_start in all else: ranks may mix the two, only when things leave differs.
+ * Of a channel it is grove_start. GROVE_ERR_UNSUPPORTED: a fetch, or a bundle. */
+GROVE_API grove_status grove_start_parts(grove_op *op);
+
 /* These may be called by any thread, at any time between start and wait, by several threads at
  * once, also where MPI allows only one thread to call it: then the one that started the
  * operation advances it, and the others mark and look. The start must have returned before.
  *
+ * What `first` and `count` number:
+ *
+ *     channel    parts                                  parts
+ *     bcast      marks root numbers                     tells leaf slots
+ *     scatter    marks places in the multi-root array   tells leaf slots
+ *     reduce     marks leaf slots                       tells root numbers
+ *     gather     marks leaf slots                       tells root numbers
+ *
  * Parts first .. first+count-1 of what this rank sends are final: they may travel. Waits for
- * nobody. GROVE_ERR_STATE: one of them was marked in this round already, or the round was not
- * started. */
+ * nobody. A range may have roots that nobody wants, and slots that are no leaf, in it. All that
+ * others wait for must be marked some time: a wait does not end before. GROVE_ERR_STATE: one of
+ * them was marked in this round already, or the round was not started, or by grove_start.
+ * GROVE_ERR_ARG: there are no such parts or roots. */
 GROVE_API grove_status grove_ready(grove_op *op, int64_t first, int64_t count);
 
-/* `yes` is 1 once all of these parts of what this rank receives are in its buffer. */
+/* `yes` is 1 once all of these parts of what this rank receives are in its buffer. Leaf slots are
+ * when their value has come; roots when all their leaves' values have, and are combined; what
+ * nothing comes for is from the start. Also of an operation that was started by grove_start. */
 GROVE_API grove_status grove_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
 
 /* The next parts that have come since this was last asked in this round, in the order in which they
- * came; every part is told once, to one of those who ask. `count` 0: none. */
+ * came; every part is told once, to one of those who ask. `count` 0: none. What nothing comes for
+ * is not told. */
 GROVE_API grove_status grove_arrivals(grove_op *op, int64_t *first, int64_t *count);
 
 /* Of one part in one round, in seconds since its start: when it was marked ready, left this
