@@ -78,3 +78,53 @@ grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count)
   }
   return view;
 }
+
+/* ---- order ---- */
+
+static int ascends(const grove_index *x)
+{
+  for (int64_t i = 1; i < x->count && !grove_index_consecutive(x); i++)
+    if (grove_index_at(x, i) < grove_index_at(x, i - 1)) return 0;
+  return 1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+grove_status grove_index_ascend(const grove_index *x, grove_index *out, int *owned)
+{
+  grove_status status = GROVE_OK;
+  int64_t *values = NULL;
+  *owned = !ascends(x);
+  *out = *x;
+  if (!*owned) return GROVE_OK;
+  GROVE_ROOM(values, x->count);
+  for (int64_t i = 0; i < x->count; i++) values[i] = grove_index_at(x, i);
+  qsort(values, (size_t)x->count, sizeof *values, by_value);
+  *out = (grove_index){0};
+  status = grove_index_create(x->count, values, out);
+fail:
+  if (status != GROVE_OK) *owned = 0;
+  free(values);
+  return status;
+}
+
+int64_t grove_index_below(const grove_index *x, int64_t value)
+{
+  int64_t low = 0, high = x->count;
+  if (grove_index_consecutive(x)) {
+    int64_t below = value - x->first;
+    return below < 0 ? 0 : below < high ? below : high;
+  }
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (grove_index_at(x, middle) < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}

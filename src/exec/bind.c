@@ -1,7 +1,7 @@
 /* An operation gets memory, requests and arrays. A letter can travel straight from the array or
  * into it, packed piece by piece into a ring of shared memory, or packed as a whole.
  */
-#include "exec/transfer.h"
+#include "exec/partial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +199,7 @@ static grove_status make_stages(grove_transfer *op)
     bound->ordered = bound->wired->ordered && in_order;
     bound->has_own = bound->wired->has_own ? GROVE_LETTER_WAITS : GROVE_LETTER_DONE;
     bound->nforwards = bound->wired->nforwards;
+    bound->tells = bound->nforwards > 0;
     GROVE_TRY(make_hauls(op, bound));
     for (int i = bound->nreceives; i < bound->nreceives + bound->nsends; i++)
       grove_bound_letter_of(bound, i)->inputs += bound->wired->letters[i].inputs;
@@ -365,6 +366,8 @@ void grove_transfer_destroy(grove_transfer *op)
   free(op->base.sentence);
   grove_fields_free(op->nfields, op->fields);
   grove_identity_release(op->identity);
+  grove_readying_free(&op->readying);
+  grove_arriving_free(&op->arriving);
   free(op);
 }
 

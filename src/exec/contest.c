@@ -19,7 +19,7 @@
  * (routing.c), and a second wiring until start 85.
  */
 #include "context/vote.h"
-#include "exec/transfer.h"
+#include "exec/partial.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -199,11 +199,12 @@ static void decide(contest *c)
   (void)free_entry(c, !c->turn); /* it is idle */
 }
 
-static grove_status start_contest(grove_op *op)
+/* `run` starts the transfer whose turn it is. */
+static grove_status start_turn(grove_op *op, const char *call, grove_status (*run)(grove_op *op))
 {
   grove_status status = GROVE_OK;
   contest *c = (contest *)op;
-  GROVE_TRY(grove_op_check_idle(op, "grove_start"));
+  GROVE_TRY(grove_op_check_idle(op, call));
   if (c->start <= DECISION && ++c->start > DECISION)
     decide(c);
   else if (c->start <= DECISION)
@@ -211,7 +212,7 @@ static grove_status start_contest(grove_op *op)
   grove_transfer *now = whose_turn(c);
   c->before = now->base.seconds;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
-  status = grove_transfer_run(now);
+  status = run(&now->base);
   if (status != GROVE_OK && grove_op_state_of(&now->base) != GROVE_OP_FAILED)
     return status; /* not started */
   grove_op_move(op, GROVE_OP_ACTIVE);
@@ -225,6 +226,47 @@ static grove_status start_contest(grove_op *op)
     grove_context_activate(op->ctx, &op->active);
 fail:
   return status;
+}
+
+static grove_status run_whole(grove_op *op)
+{
+  return grove_transfer_run((grove_transfer *)op);
+}
+
+static grove_status start_contest(grove_op *op)
+{
+  return start_turn(op, "grove_start", run_whole);
+}
+
+static grove_status start_contest_parts(grove_op *op)
+{
+  if (whose_turn((contest *)op)->fields[0].request.operation == GROVE_FETCH)
+    return grove_op_no_parts(op, "grove_start_parts");
+  return start_turn(op, "grove_start_parts", grove_transfer_start_parts);
+}
+
+/* ---- by parts: of the entry whose turn it is ---- */
+
+/* It is idle already while the contest is not. */
+static int is_over(const grove_op *op)
+{
+  return grove_op_state_of(op) >= GROVE_OP_DONE;
+}
+
+static grove_status mark_contest(grove_op *op, int64_t first, int64_t count)
+{
+  if (is_over(op)) return GROVE_OK; /* nobody waits for it */
+  return grove_transfer_ready(&whose_turn((contest *)op)->base, first, count);
+}
+
+static grove_status look_at_contest(grove_op *op, int64_t first, int64_t count, int *yes)
+{
+  return grove_transfer_arrived(&whose_turn((contest *)op)->base, first, count, yes);
+}
+
+static grove_status list_contest(grove_op *op, int64_t *first, int64_t *count)
+{
+  return grove_transfer_arrivals(&whose_turn((contest *)op)->base, first, count);
 }
 
 /* ---- what it tells: of the entry whose turn it is ---- */
@@ -268,6 +310,7 @@ static grove_request request_contest(const grove_op *op, int k)
 static const grove_op_kind kind = {
   .name = "contest",
   .start = start_contest,
+  .start_parts = start_contest_parts,
   .advance = advance_contest,
   .missing = tell_missing,
   .label = label_contest,
@@ -275,9 +318,9 @@ static const grove_op_kind kind = {
   .free = free_contest,
   .count = count_contest,
   .request = request_contest,
-  .ready = grove_op_no_ready,
-  .arrived = grove_op_no_arrived,
-  .arrivals = grove_op_no_arrivals,
+  .ready = mark_contest,
+  .arrived = look_at_contest,
+  .arrivals = list_contest,
   .part_times = grove_op_no_part_times,
 };
 

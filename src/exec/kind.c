@@ -1,5 +1,5 @@
 /* What a transfer tells of itself, and the tables of the kinds that are transfers. */
-#include "exec/transfer.h"
+#include "exec/partial.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +82,7 @@ void grove_transfer_missing(const grove_op *base, char *text, size_t room)
     list_missing(op, s, 0, s->nreceives, "; no message from rank ", text, room);
     list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", text, room);
   }
+  if (op->readying) grove_readying_tell_missing(op, text, room);
   /* In a later stage those who are missing may wait for others themselves. */
   const char *advice = !*missing     ? "; an earlier one of its kind is not through"
                        : reached > 0 ? "; has every rank started it?"
@@ -148,11 +149,25 @@ fail:
 }
 
 const grove_op_kind grove_kind_transfer = {
-  GROVE_TRANSFER_SLOTS,          .name = "transfer",          .start = start_transfer,
-  .label = grove_transfer_label, .free = grove_transfer_free,
+  GROVE_TRANSFER_SLOTS,
+  .name = "transfer",
+  .start = start_transfer,
+  .start_parts = grove_transfer_start_parts,
+  .label = grove_transfer_label,
+  .free = grove_transfer_free,
+  .ready = grove_transfer_ready,
+  .arrived = grove_transfer_arrived,
+  .arrivals = grove_transfer_arrivals,
 };
 
 const grove_op_kind grove_kind_bundle = {
-  GROVE_TRANSFER_SLOTS,        .name = "bundle", .start = start_transfer, .label = label_bundle,
+  GROVE_TRANSFER_SLOTS,
+  .name = "bundle",
+  .start = start_transfer,
+  .start_parts = grove_op_no_start_parts,
+  .label = label_bundle,
   .free = grove_transfer_free,
+  .ready = grove_op_no_ready,
+  .arrived = grove_op_no_arrived,
+  .arrivals = grove_op_no_arrivals,
 };

@@ -54,34 +54,39 @@ void grove_op_forget_failure(grove_op *op)
 
 /* ---- parts ---- */
 
-static grove_status refuse_parts(const grove_op *op, const char *call)
+grove_status grove_op_no_parts(const grove_op *op, const char *call)
 {
   return grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__,
                      "rank %d: %s: this %s does not go by parts", op->ctx->rank, call,
                      grove_op_label(op));
 }
 
+grove_status grove_op_no_start_parts(grove_op *op)
+{
+  return grove_op_no_parts(op, "grove_start_parts");
+}
+
 grove_status grove_op_no_ready(grove_op *op, int64_t first, int64_t count)
 {
   (void)first, (void)count;
-  return refuse_parts(op, "grove_ready");
+  return grove_op_no_parts(op, "grove_ready");
 }
 
 grove_status grove_op_no_arrived(grove_op *op, int64_t first, int64_t count, int *flag)
 {
   (void)first, (void)count, (void)flag;
-  return refuse_parts(op, "grove_arrived");
+  return grove_op_no_parts(op, "grove_arrived");
 }
 
 grove_status grove_op_no_arrivals(grove_op *op, int64_t *first, int64_t *count)
 {
   (void)first, (void)count;
-  return refuse_parts(op, "grove_arrivals");
+  return grove_op_no_parts(op, "grove_arrivals");
 }
 
 grove_status grove_op_no_part_times(grove_op *op, int64_t first, int64_t count,
                                     grove_part_time *out)
 {
   (void)first, (void)count, (void)out;
-  return refuse_parts(op, "grove_op_part_times");
+  return grove_op_no_parts(op, "grove_op_part_times");
 }

@@ -22,7 +22,8 @@
  *     field.c     units, and memory on their way      kind.c    what a transfer tells of itself
  *     bind.c      memory, requests, arrays            apart.c   arrays in other memories
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
- *     parts.c     the public calls about parts
+ *     parts.c     the public calls about parts        ready.c   transfers by parts: what leaves
+ *                                                     arrive.c  ... and what has come
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -64,7 +65,8 @@ typedef struct grove_stopwatch {
 typedef struct grove_op_kind {
   const char *name;
   grove_status (*start)(grove_op *op);
-  void (*advance)(grove_active *active); /* what can be done now */
+  grove_status (*start_parts)(grove_op *op); /* nothing of this rank's data is final yet */
+  void (*advance)(grove_active *active);     /* what can be done now */
   /* Writes what a timeout names: which start, what has not come, and what may be the reason. */
   void (*missing)(const grove_op *op, char *text, size_t room);
   /* "reduce on forest 'halo'". Valid until this thread asks again. */
@@ -148,7 +150,9 @@ static inline const char *grove_op_label(const grove_op *op)
 /* May it be started? */
 grove_status grove_op_check_idle(const grove_op *op, const char *call);
 
-/* What a kind does that takes no parts. */
+/* What a kind does that takes no parts: GROVE_ERR_UNSUPPORTED, in `call`. */
+grove_status grove_op_no_parts(const grove_op *op, const char *call);
+grove_status grove_op_no_start_parts(grove_op *op);
 grove_status grove_op_no_ready(grove_op *op, int64_t first, int64_t count);
 grove_status grove_op_no_arrived(grove_op *op, int64_t first, int64_t count, int *flag);
 grove_status grove_op_no_arrivals(grove_op *op, int64_t *first, int64_t *count);

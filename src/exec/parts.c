@@ -1,7 +1,18 @@
-/* The public calls about parts: what they do is the kind's affair. None but the last
+/* The public calls about parts: what they do is the kind's affair. None but the first and the last
  * takes the lock of the context: any thread may call them while others do.
  */
 #include "exec/op.h"
+
+grove_status grove_start_parts(grove_op *op)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start_parts: the operation is NULL");
+  grove_context_enter(op->ctx);
+  status = op->kind->start_parts(op);
+  grove_context_leave(op->ctx);
+fail:
+  return status;
+}
 
 grove_status grove_ready(grove_op *op, int64_t first, int64_t count)
 {

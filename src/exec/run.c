@@ -17,7 +17,7 @@
  * free that they land in. So several stages are under way, but what meets in a root does so stage
  * by stage.
  */
-#include "exec/transfer.h"
+#include "exec/partial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +43,10 @@ static void feed(grove_transfer *op, int feeder)
   }
 }
 
-/* Later stages pass it on. */
-__attribute__((noinline)) static void pass_on(grove_transfer *op, grove_bound_stage *s, int i)
+/* Receive i is here, which later stages pass on, or somebody asks for. */
+__attribute__((noinline)) static void tell(grove_transfer *op, grove_bound_stage *s, int i)
 {
+  if (op->arriving) grove_arriving_note(op, (int)(s - op->stages), i);
   if (!s->wired->letters[i].forwards) return;
   s->to_forward--;
   feed(op, s->wired->feeder + i);
@@ -69,7 +70,9 @@ static void keep(grove_transfer *op, grove_bound_stage *s)
 {
   if (s->own.missing > 0) return;
   grove_op_note(&op->base, grove_transfer_keep(op, (int)(s - op->stages)));
-  if (s->own.state == GROVE_LETTER_DONE) feed(op, s->wired->feeder + s->nreceives);
+  if (s->own.state != GROVE_LETTER_DONE) return;
+  feed(op, s->wired->feeder + s->nreceives);
+  if (op->arriving) grove_arriving_note(op, (int)(s - op->stages), s->nreceives);
 }
 
 /* ---- what goes ---- */
@@ -166,7 +169,7 @@ static inline int receive_flow(grove_transfer *op, grove_bound_stage *s, grove_f
   if (!take_flow(op, s, flow)) return 0;
   flow->bound.state = GROVE_LETTER_DONE;
   s->to_come--;
-  if (s->to_forward > 0) pass_on(op, s, flow->letter);
+  if (s->tells) tell(op, s, flow->letter);
   return 1;
 }
 
@@ -185,7 +188,7 @@ static int take_letter(grove_transfer *op, grove_bound_stage *s, int i)
   grove_op_note(&op->base, grove_letter_advance_unpack(op, s, i));
   if (letter->state != GROVE_LETTER_DONE) return 0;
   s->to_come--;
-  if (s->to_forward > 0) pass_on(op, s, i);
+  if (s->tells) tell(op, s, i);
   return 1;
 }
 
@@ -366,7 +369,9 @@ static void let_meet(grove_transfer *op)
   while (op->met <= op->current && has_forwards(&op->stages[op->met]) && has_met(op, op->met)) {
     for (int k = 0; k < op->nfields; k++) {
       const grove_lane *lane = &op->wiring->lanes[k];
-      if (lane->whole && lane->turn == op->met) feed(op, lane->feeder);
+      if (!lane->whole || lane->turn != op->met) continue;
+      feed(op, lane->feeder);
+      if (op->arriving) grove_arriving_note_met(op);
     }
     op->met++;
   }
@@ -395,6 +400,7 @@ static grove_status advance_stages(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   int first = 1, asks_all = op->polls++ % ASKED_EVERY == 0;
+  if (op->readying) grove_readying_take(op);
   for (int k = op->oldest; k <= op->current; k++) {
     grove_bound_stage *s = &op->stages[k];
     GROVE_TRY(advance_stage(op, s, first, asks_all || k <= op->met));
@@ -450,6 +456,7 @@ static void let_go(grove_transfer *op)
 static int is_complete(const grove_transfer *op)
 {
   if (op->current + 1 < op->nstages || op->oldest < op->current) return 0;
+  if (op->readying && !grove_readying_is_quiet(op)) return 0;
   return stage_is_complete(&op->stages[op->current]) && op->met == op->nstages;
 }
 
@@ -528,6 +535,9 @@ grove_status grove_transfer_run(grove_transfer *op)
     op->current = -1;
     op->met = op->meeting = 0;
     await_inputs(op);
+    if (op->readying) grove_readying_begin(op);
+    if (op->arriving) grove_arriving_begin(op);
+    if (op->arriving) op->driver = grove_this_thread();
     GROVE_TRY(enter_next(op));
   } else {
     GROVE_TRY(start_stage(op, op->stages));

@@ -13,6 +13,9 @@
 extern "C" {
 #endif
 
+typedef struct grove_readying grove_readying;
+typedef struct grove_arriving grove_arriving;
+
 /* Units of one type on their way between arrays. */
 typedef struct grove_field {
   grove_request request;            /* the forest is held by the operation while it is in use */
@@ -50,6 +53,7 @@ struct grove_bound_stage {
   int nsendings;                 /* sends by their numbers */
   int to_come, to_send;          /* receives and sendings that are not through */
   int to_forward;                /* ... and of the receives those that later stages wait for */
+  int tells;                     /* somebody wants to know what has come */
   int next;                      /* receive to be combined next, where the order counts */
   grove_bound_letter own;        /* self edges; `memory` if some are in other memory */
   void **saved_keeps;            /* of an abandoned operation */
@@ -80,6 +84,10 @@ struct grove_transfer {
   void *keep;   /* a chunk of self edges on their way */
   int64_t keep_bytes;
   int64_t sequence; /* of the start under way */
+  /* By parts (partial.h); each NULL until it is needed. */
+  grove_readying *readying;
+  grove_arriving *arriving;
+  const void *driver; /* of one that has these: the thread that started it */
 };
 
 /* ---- making one (bind.c) ---- */
@@ -200,12 +208,11 @@ grove_report grove_transfer_report(const grove_op *op);
 int grove_transfer_count(const grove_op *op);
 grove_request grove_transfer_request(const grove_op *op, int k);
 
-/* In the tables of the kinds that are transfers; name, start, label and free are their own. */
+/* In the tables of the kinds that are transfers; name, start, label, free and parts are their own. */
 #define GROVE_TRANSFER_SLOTS                                                                       \
   .advance = grove_transfer_advance, .missing = grove_transfer_missing,                            \
   .report = grove_transfer_report, .count = grove_transfer_count,                                  \
-  .request = grove_transfer_request, .ready = grove_op_no_ready, .arrived = grove_op_no_arrived,   \
-  .arrivals = grove_op_no_arrivals, .part_times = grove_op_no_part_times
+  .request = grove_transfer_request, .part_times = grove_op_no_part_times
 
 /* ---- of a pool (pool.c) ---- */
 

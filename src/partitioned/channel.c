@@ -318,10 +318,10 @@ static grove_request no_request(const grove_op *op, int k)
 }
 
 #define CHANNEL                                                                                    \
-  .start = grove_channel_start, .advance = grove_channel_advance,                                  \
-  .missing = grove_channel_missing, .label = grove_channel_label, .report = grove_channel_report,  \
-  .free = free_channel, .count = count_requests, .request = no_request,                            \
-  .part_times = grove_channel_part_times
+  .start = grove_channel_start, .start_parts = grove_channel_start,                                \
+  .advance = grove_channel_advance, .missing = grove_channel_missing,                              \
+  .label = grove_channel_label, .report = grove_channel_report, .free = free_channel,              \
+  .count = count_requests, .request = no_request, .part_times = grove_channel_part_times
 
 const grove_op_kind grove_kind_psend = {
   .name = "psend",

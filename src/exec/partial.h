@@ -1,0 +1,61 @@
+/* Transfers by parts: what of the user's data letters wait for (ready.c), and which slots have come
+ * (arrive.c). A transfer has these when they were first asked for, and is not *plain* from then on:
+ * the usual start and poll know nothing of them.
+ *
+ * Who drives. As with channels: threads that mark and look take no lock. Only who holds the lock of
+ * the context, or, where there is none, the thread that started the transfer, advances it.
+ */
+#ifndef GROVE_EXEC_PARTIAL_H
+#define GROVE_EXEC_PARTIAL_H
+
+#include "exec/transfer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- for the tables of kinds ---- */
+
+grove_status grove_transfer_start_parts(grove_op *op);
+grove_status grove_transfer_ready(grove_op *op, int64_t first, int64_t count);
+grove_status grove_transfer_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
+grove_status grove_transfer_arrivals(grove_op *op, int64_t *first, int64_t *count);
+
+/* ---- what letters wait for (ready.c); by who drives, of transfers that have it ---- */
+
+/* A start: letters wait for what they carry, if it is one by parts. */
+void grove_readying_begin(grove_transfer *op);
+/* What was marked since may leave. */
+void grove_readying_take(grove_transfer *op);
+/* Is no thread inside a mark? */
+int grove_readying_is_quiet(const grove_transfer *op);
+/* Appends which slots are missing. */
+void grove_readying_tell_missing(const grove_transfer *op, char *text, size_t room);
+void grove_readying_free(grove_readying **r);
+
+/* ---- which slots have come (arrive.c), likewise ---- */
+
+/* Makes it: from now on they are told. */
+grove_status grove_arriving_create(grove_transfer *op);
+void grove_arriving_begin(grove_transfer *op);
+/* Receive i of a stage, or behind the last its self edges, is in the user's array; and: edges have
+ * met their roots all at once. */
+void grove_arriving_note(grove_transfer *op, int stage, int i);
+void grove_arriving_note_met(grove_transfer *op);
+void grove_arriving_free(grove_arriving **a);
+
+/* ---- who drives ---- */
+
+/* Says whether this thread may advance the transfer; if so it must leave the context. */
+static inline int grove_transfer_try(grove_transfer *op)
+{
+  grove_context *ctx = op->base.ctx;
+  if (!ctx->lock && op->driver != grove_this_thread()) return 0;
+  return grove_context_try(ctx);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
