@@ -63,8 +63,8 @@ void grove_index_free(grove_index *x);
  * consecutive even though x as a whole is not. */
 grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count);
 
-/* The same entries in ascending order: x itself, borrowed, if it ascends, else a copy, which `owned`
- * says is the caller's. */
+/* The same entries in ascending order: x itself, borrowed, if it ascends, else a copy: `owned` says
+ * whether it is the caller's. */
 grove_status grove_index_ascend(const grove_index *x, grove_index *out, int *owned);
 /* How many entries of an ascending index are less than `value`. */
 int64_t grove_index_below(const grove_index *x, int64_t value);

@@ -61,7 +61,7 @@ static int is_taken(grove_flow *flow)
 int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
-  if (flow->bound.missing > 0) return 0;
+  if (flow->bound.missing > 0 && (flow->bound.open == 0 || flow->in_place)) return 0;
   if (flow->posted) return is_taken(flow);
   if (w->turn != op->sequence) return 0;
   if (flow->bound.state != GROVE_LETTER_LEAVES)
@@ -76,6 +76,7 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
       break;
     }
     int64_t bytes = piece_of(op, s, flow);
+    if (flow->bound.missing > 0 && flow->at + bytes > flow->bound.open) return 0;
     slot->kind = GROVE_ITEM_DATA;
     write_piece(op, s, flow, bytes, grove_slot_data(slot));
     grove_ring_post(w, slot);

@@ -137,7 +137,8 @@ grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s,
   grove_bound_letter *bound = grove_bound_letter_of(s, i);
   int packs = bound->memory && !bound->direct;
   if (bound->state == GROVE_LETTER_WAITS && packs) {
-    GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, bound->memory));
+    int64_t gone = bound->gone; /* in parts */
+    GROVE_TRY(grove_letter_pack(op, letter, gone, letter->data - gone, bound->memory + gone));
     bound->state = GROVE_LETTER_PACKS;
     if (op->nspaces > 0) grove_apart_mark(op, s, i);
   }

@@ -22,8 +22,8 @@
  *     field.c     units, and memory on their way      kind.c    what a transfer tells of itself
  *     bind.c      memory, requests, arrays            apart.c   arrays in other memories
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
- *     parts.c     the public calls about parts        ready.c   transfers by parts: what leaves
- *                                                     arrive.c  ... and what has come
+ *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
+ *     ready.c     ... starts and marks                arrive.c  ... and what has come
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H

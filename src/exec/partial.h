@@ -1,6 +1,6 @@
-/* Transfers by parts: what of the user's data letters wait for (ready.c), and which slots have come
- * (arrive.c). A transfer has these when they were first asked for, and is not *plain* from then on:
- * the usual start and poll know nothing of them.
+/* Transfers by parts: what of the user's data letters wait for (watch.c, ready.c), and which slots
+ * have come (arrive.c). A transfer has these when they were first asked for, and is not *plain*
+ * from then on: the usual start and poll know nothing of them.
  *
  * Who drives. As with channels: threads that mark and look take no lock. Only who holds the lock of
  * the context, or, where there is none, the thread that started the transfer, advances it.
@@ -9,6 +9,7 @@
 #define GROVE_EXEC_PARTIAL_H
 
 #include "exec/transfer.h"
+#include "parts/claims.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,9 +22,43 @@ grove_status grove_transfer_ready(grove_op *op, int64_t first, int64_t count);
 grove_status grove_transfer_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
 grove_status grove_transfer_arrivals(grove_op *op, int64_t *first, int64_t *count);
 
-/* ---- what letters wait for (ready.c); by who drives, of transfers that have it ---- */
+/* ---- what letters wait for (watch.c) ---- */
 
-/* A start: letters wait for what they carry, if it is one by parts. */
+struct grove_readying {
+  int asked;          /* the next start is by parts */
+  int by_parts;       /* the one under way is */
+  grove_index places; /* what may be marked, ascending; the claims are of these */
+  int places_owned;
+  grove_claims *claims;
+  int n;
+  struct grove_watch *watches;
+  char line_[64]; /* threads write what follows, and read what was before */
+  int inside;     /* threads in a mark; atomic, as: */
+  int due;        /* something may leave */
+};
+
+/* The array that is read, which marks are about; and what its slots are called. */
+static inline grove_array grove_readying_source(const grove_transfer *op)
+{
+  grove_operation operation = op->fields[0].request.operation;
+  return operation == GROVE_BCAST || operation == GROVE_DISTRIBUTE ? GROVE_ARRAY_ROOT
+                                                                   : GROVE_ARRAY_LEAF;
+}
+
+static inline const char *grove_readying_noun(const grove_transfer *op)
+{
+  if (grove_readying_source(op) == GROVE_ARRAY_LEAF) return "leaf slot";
+  return op->fields[0].request.operation == GROVE_BCAST ? "root" : "multi-root";
+}
+
+/* This rank's failure. */
+grove_status grove_readying_create(grove_transfer *op);
+void grove_readying_free(grove_readying **r);
+
+/* Any thread: slots first .. end-1 are final. Is something due? */
+int grove_readying_note_final(grove_readying *r, int64_t first, int64_t end);
+
+/* By who drives. A start: letters wait for what they carry, if it is one by parts. */
 void grove_readying_begin(grove_transfer *op);
 /* What was marked since may leave. */
 void grove_readying_take(grove_transfer *op);
@@ -31,7 +66,6 @@ void grove_readying_take(grove_transfer *op);
 int grove_readying_is_quiet(const grove_transfer *op);
 /* Appends which slots are missing. */
 void grove_readying_tell_missing(const grove_transfer *op, char *text, size_t room);
-void grove_readying_free(grove_readying **r);
 
 /* ---- which slots have come (arrive.c), likewise ---- */
 

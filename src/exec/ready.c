@@ -1,237 +1,10 @@
-/* What of the user's data letters wait for. A letter that carries some of it has one input more, and
- * a count of the slots that are not final yet; who marks the last of them makes it *due*. What a
- * letter carries is searched by halves: its slots in ascending order.
+/* Starting by parts, and marks.
  *
- * Groups. The slots of a large letter may be cut into groups, by the context's aggregator, for
- * carriers that let a letter leave in parts: then the first groups leave when they are complete. In
- * the order of the letter: there is one message after the other, and the receiver need not be told
- * where they belong.
- *
- * Nothing is left behind. Who marks subtracts from counts, sets `due`, and tries to get in. Who
- * drives resets `due`, looks at the counts, goes out, and looks at `due` again: as in channels
- * (partitioned/channel.h says why that is enough).
+ * Nothing is left behind. Who marks subtracts from counts (watch.c), sets `due`, and tries to get
+ * in. Who drives resets `due`, looks at the counts, goes out, and looks at `due` again: as in
+ * channels (partitioned/channel.h says why that is enough).
  */
 #include "exec/partial.h"
-
-#include "parts/aggregator.h"
-#include "parts/claims.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* A letter that waits for slots of the user's, or the self edges of a stage that do. */
-typedef struct watch {
-  grove_bound_letter *bound;
-  grove_index slots; /* ascending */
-  int owned;         /* they are no list of the plan's */
-  int64_t least, most;
-  int ngroups;
-  int64_t *ends; /* of each group: slots */
-  int64_t *left; /* in each group, not final yet; atomic */
-  int64_t unit_bytes;
-  int open; /* who drives: groups that are complete, the first ones */
-} watch;
-
-struct grove_readying {
-  int asked;          /* the next start is by parts */
-  int by_parts;       /* the one under way is */
-  grove_index places; /* what may be marked, ascending; the claims are of these */
-  int places_owned;
-  grove_claims *claims;
-  int n;
-  watch *watches;
-  char line_[64]; /* threads write what follows, and read what was before */
-  int inside;     /* threads in a mark; atomic, as: */
-  int due;        /* something may leave */
-};
-
-/* The array that is read: marks are about it. */
-static grove_array source_of(const grove_transfer *op)
-{
-  grove_operation operation = op->fields[0].request.operation;
-  return operation == GROVE_BCAST || operation == GROVE_DISTRIBUTE ? GROVE_ARRAY_ROOT
-                                                                   : GROVE_ARRAY_LEAF;
-}
-
-/* ---- making it ---- */
-
-/* A letter is taken to have so many parts at most, of which the aggregator makes groups: nobody
- * knows how the user will mark it. */
-enum { PARTS_OF_LETTER = 16 };
-
-static grove_status follow(watch *w, const grove_part_plan *plan, int64_t parts)
-{
-  grove_status status = GROVE_OK;
-  w->ngroups = (int)plan->ngroups;
-  GROVE_NEW_ALL(GROVE_WISH(w->ends, w->ngroups), GROVE_WISH(w->left, w->ngroups));
-  for (int g = 0; g < w->ngroups; g++) w->ends[g] = plan->first[g + 1] * w->slots.count / parts;
-fail:
-  return status;
-}
-
-static int64_t parts_of(const watch *w)
-{
-  return w->slots.count < PARTS_OF_LETTER ? w->slots.count : PARTS_OF_LETTER;
-}
-
-/* May letter i leave in parts? Then its units are its slots, in ascending order. */
-static int is_cut(const grove_transfer *op, const grove_bound_stage *s, int i, const watch *w)
-{
-  const grove_letter *letter = &s->wired->letters[i];
-  const grove_carrier_kind *kind = op->wiring->carriers[s->wired->links[i].carrier];
-  if (w->owned || letter->sections->shape.starts.count > 0) return 0;
-  if (op->wiring->staged || op->nspaces > 0 || letter->inputs > 0) return 0;
-  if (kind->fast) return s->wired->way[i] == GROVE_SHM_COPIED && letter->bytes > op->wiring->piece;
-  return kind->takes_parts && letter->bytes <= op->base.ctx->options.chunk;
-}
-
-static grove_status cut_letter(const grove_transfer *op, const grove_bound_stage *s, int i,
-                               watch *w)
-{
-  grove_status status = GROVE_OK;
-  const grove_context *ctx = op->base.ctx;
-  const grove_letter *letter = &s->wired->letters[i];
-  grove_part_plan plan = {0};
-  int64_t parts = parts_of(w);
-  const grove_part_question question = {.parts = parts,
-                                        .part_bytes = letter->data / parts,
-                                        .where =
-                                          grove_price_locality(&ctx->topo, ctx->rank, letter->peer),
-                                        .machine = ctx->machine,
-                                        .options = &ctx->options};
-  GROVE_TRY(grove_aggregator_of(ctx->options.aggregator)->plan(&question, &plan));
-  GROVE_TRY(follow(w, &plan, parts));
-fail:
-  grove_part_plan_free(&plan);
-  return status;
-}
-
-/* All of it leaves at once. */
-static grove_status keep_whole(watch *w)
-{
-  int64_t ends[2] = {0, 1};
-  return follow(w, &(grove_part_plan){.ngroups = 1, .first = ends}, 1);
-}
-
-static void measure_watch(watch *w)
-{
-  w->least = grove_index_at(&w->slots, 0);
-  w->most = grove_index_at(&w->slots, w->slots.count - 1);
-}
-
-static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, watch *w)
-{
-  grove_status status = GROVE_OK;
-  const grove_section *p = s->wired->letters[i].sections;
-  w->bound = grove_bound_letter_of(s, i);
-  w->bound->single = 0; /* it waits for something */
-  w->unit_bytes = p->unit_bytes;
-  GROVE_TRY(grove_index_ascend(&p->shape.slots, &w->slots, &w->owned));
-  measure_watch(w);
-  GROVE_TRY(is_cut(op, s, i, w) ? cut_letter(op, s, i, w) : keep_whole(w));
-fail:
-  return status;
-}
-
-/* How many slots the self edges of a stage take from the array; with `list` also which. */
-static int64_t list_kept(const grove_wired_stage *w, grove_array source, int64_t *list)
-{
-  int64_t n = 0;
-  for (int k = 0; k < w->nkeeps; k++) {
-    const grove_section *from = &w->keeps[2 * k];
-    for (int64_t i = 0; from->array == source && i < from->shape.slots.count; i++, n++)
-      if (list) list[n] = grove_index_at(&from->shape.slots, i);
-  }
-  return n;
-}
-
-static grove_status watch_own(grove_bound_stage *s, grove_array source, watch *w)
-{
-  grove_status status = GROVE_OK;
-  int64_t *list = NULL, n = list_kept(s->wired, source, NULL);
-  grove_index slots = {0};
-  w->bound = &s->own;
-  GROVE_ROOM(list, n);
-  list_kept(s->wired, source, list);
-  GROVE_TRY(grove_index_create(n, list, &slots));
-  GROVE_TRY(grove_index_ascend(&slots, &w->slots, &w->owned));
-  if (w->owned)
-    grove_index_free(&slots);
-  else
-    w->owned = 1;
-  measure_watch(w);
-  GROVE_TRY(keep_whole(w));
-fail:
-  free(list);
-  return status;
-}
-
-/* Does a send of this number read the array? */
-static int reads(const grove_wired_stage *w, const grove_haul *haul, int j, grove_array source)
-{
-  return w->letters[haul->letters[j]].sections->array == source;
-}
-
-static grove_status watch_stage(grove_transfer *op, grove_bound_stage *s, grove_readying *r)
-{
-  grove_status status = GROVE_OK;
-  grove_array source = source_of(op);
-  for (int c = 0; c < s->nhauls; c++) {
-    const grove_haul *haul = s->hauls[c].wired;
-    for (int j = haul->nreceives; j < grove_haul_size(haul); j++)
-      if (reads(s->wired, haul, j, source))
-        GROVE_TRY(watch_letter(op, s, haul->letters[j], &r->watches[r->n++]));
-  }
-  if (list_kept(s->wired, source, NULL) > 0) GROVE_TRY(watch_own(s, source, &r->watches[r->n++]));
-fail:
-  return status;
-}
-
-/* Roots, places of the multi-root array, or leaves. */
-static grove_status find_places(const grove_transfer *op, grove_readying *r)
-{
-  const grove_request *request = &op->fields[0].request;
-  const grove_forest *f = request->forest;
-  if (source_of(op) == GROVE_ARRAY_LEAF)
-    return grove_index_ascend(&f->leaves.slots, &r->places, &r->places_owned);
-  r->places.count = request->operation == GROVE_BCAST ? f->nroots : f->roots.slots.count;
-  return GROVE_OK;
-}
-
-void grove_readying_free(grove_readying **pointer)
-{
-  grove_readying *r = *pointer;
-  if (!r) return;
-  for (int k = 0; r->watches && k < r->n; k++) {
-    if (r->watches[k].owned) grove_index_free(&r->watches[k].slots);
-    free(r->watches[k].ends); /* and left */
-  }
-  free(r->watches);
-  if (r->places_owned) grove_index_free(&r->places);
-  grove_claims_free(&r->claims);
-  free(r);
-  *pointer = NULL;
-}
-
-static grove_status create(grove_transfer *op)
-{
-  grove_status status = GROVE_OK;
-  grove_readying *r = NULL;
-  int most = 0;
-  for (int k = 0; k < op->nstages; k++) most += op->stages[k].nsends + 1;
-  GROVE_NEW(r, 1);
-  GROVE_NEW(r->watches, most);
-  GROVE_TRY(find_places(op, r));
-  GROVE_TRY(grove_claims_create(r->places.count, &r->claims));
-  for (int k = 0; k < op->nstages; k++) GROVE_TRY(watch_stage(op, &op->stages[k], r));
-  op->readying = r;
-  op->plain = 0;
-  return GROVE_OK;
-fail:
-  grove_readying_free(&r);
-  return status;
-}
 
 /* ---- starting ---- */
 
@@ -242,7 +15,7 @@ grove_status grove_transfer_start_parts(grove_op *base)
   GROVE_TRY(grove_op_check_idle(base, "grove_start_parts"));
   if (op->fields[0].request.operation == GROVE_FETCH)
     return grove_op_no_parts(base, "grove_start_parts");
-  if (!op->readying) GROVE_TRY(create(op));
+  if (!op->readying) GROVE_TRY(grove_readying_create(op));
   if (!op->arriving) GROVE_TRY(grove_arriving_create(op));
   op->readying->asked = 1;
   status = grove_transfer_run(op);
@@ -251,39 +24,7 @@ fail:
   return status;
 }
 
-void grove_readying_begin(grove_transfer *op)
-{
-  grove_readying *r = op->readying;
-  r->by_parts = r->asked;
-  r->due = 0;
-  if (!r->by_parts) return;
-  grove_claims_begin(r->claims);
-  for (int k = 0; k < r->n; k++) {
-    watch *w = &r->watches[k];
-    w->bound->missing++;
-    w->bound->open = w->bound->gone = 0;
-    w->open = 0;
-    for (int g = 0; g < w->ngroups; g++)
-      __atomic_store_n(&w->left[g], w->ends[g] - (g > 0 ? w->ends[g - 1] : 0), __ATOMIC_RELAXED);
-  }
-}
-
 /* ---- marking ---- */
-
-/* Slots first .. end-1 are final: is a group complete? */
-static int note_final(watch *w, int64_t first, int64_t end)
-{
-  int news = 0, g = 0;
-  if (end <= w->least || first > w->most) return 0;
-  int64_t at = grove_index_below(&w->slots, first), stop = grove_index_below(&w->slots, end);
-  while (at < stop) {
-    while (w->ends[g] <= at) g++;
-    int64_t n = (w->ends[g] < stop ? w->ends[g] : stop) - at;
-    news |= __atomic_fetch_sub(&w->left[g], n, __ATOMIC_ACQ_REL) == n;
-    at += n;
-  }
-  return news;
-}
 
 static void drive(grove_transfer *op)
 {
@@ -299,15 +40,6 @@ static void drive(grove_transfer *op)
            grove_op_state_of(&op->base) == GROVE_OP_ACTIVE);
 }
 
-static const char *name_of_places(const grove_transfer *op)
-{
-  switch (op->fields[0].request.operation) {
-  case GROVE_BCAST: return "root";
-  case GROVE_DISTRIBUTE: return "multi-root";
-  default: return "leaf slot";
-  }
-}
-
 static grove_status mark(grove_transfer *op, int64_t first, int64_t count)
 {
   grove_status status = GROVE_OK;
@@ -316,11 +48,10 @@ static grove_status mark(grove_transfer *op, int64_t first, int64_t count)
   int64_t twice = grove_claims_take(r->claims, from, grove_index_below(&r->places, end) - from);
   GROVE_CHECK(twice < 0, GROVE_ERR_STATE,
               "rank %d: grove_ready: %s %lld of this %s was marked already (start %lld)",
-              op->base.ctx->rank, name_of_places(op), (long long)grove_index_at(&r->places, twice),
-              grove_op_label(&op->base), (long long)op->sequence);
-  int news = 0;
-  for (int k = 0; k < r->n; k++) news |= note_final(&r->watches[k], first, end);
-  if (!news) return GROVE_OK;
+              op->base.ctx->rank, grove_readying_noun(op),
+              (long long)grove_index_at(&r->places, twice), grove_op_label(&op->base),
+              (long long)op->sequence);
+  if (!grove_readying_note_final(r, first, end)) return GROVE_OK;
   __atomic_exchange_n(&r->due, 1, __ATOMIC_ACQ_REL);
   drive(op);
 fail:
@@ -331,10 +62,10 @@ static grove_status check_range(const grove_transfer *op, int64_t first, int64_t
 {
   grove_status status = GROVE_OK;
   const grove_readying *r = op->readying;
-  int64_t most = source_of(op) == GROVE_ARRAY_LEAF ? INT64_MAX : r->places.count;
+  int64_t most = grove_readying_source(op) == GROVE_ARRAY_LEAF ? INT64_MAX : r->places.count;
   GROVE_CHECK(first >= 0 && count >= 0 && count <= most && first <= most - count, GROVE_ERR_ARG,
               "rank %d: grove_ready: %lld %ss from %lld on, of this %s, which has %lld",
-              op->base.ctx->rank, (long long)count, name_of_places(op), (long long)first,
+              op->base.ctx->rank, (long long)count, grove_readying_noun(op), (long long)first,
               grove_op_label(&op->base), (long long)r->places.count);
 fail:
   return status;
@@ -364,75 +95,4 @@ grove_status grove_transfer_ready(grove_op *base, int64_t first, int64_t count)
   __atomic_fetch_sub(&r->inside, 1, __ATOMIC_RELEASE);
 fail:
   return status;
-}
-
-/* ---- leaving ---- */
-
-/* What its first groups have, if they are complete. */
-static void open_groups(watch *w)
-{
-  int before = w->open;
-  while (w->open < w->ngroups && __atomic_load_n(&w->left[w->open], __ATOMIC_ACQUIRE) == 0)
-    w->open++;
-  if (w->open == before) return;
-  if (w->open == w->ngroups)
-    w->bound->missing--;
-  else
-    w->bound->open = w->ends[w->open - 1] * w->unit_bytes;
-}
-
-void grove_readying_take(grove_transfer *op)
-{
-  grove_readying *r = op->readying;
-  if (!r->by_parts || !__atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL)) return;
-  for (int k = 0; k < r->n; k++)
-    if (r->watches[k].open < r->watches[k].ngroups) open_groups(&r->watches[k]);
-}
-
-int grove_readying_is_quiet(const grove_transfer *op)
-{
-  return __atomic_load_n(&op->readying->inside, __ATOMIC_ACQUIRE) == 0;
-}
-
-/* ---- what is missing ---- */
-
-enum { RUNS_NAMED = 4 };
-
-/* Is it not marked, and does somebody wait for it? */
-static int is_awaited(const grove_readying *r, int64_t place)
-{
-  int64_t slot = grove_index_at(&r->places, place);
-  if (grove_claims_has(r->claims, place)) return 0;
-  for (int k = 0; k < r->n; k++) {
-    const grove_index *slots = &r->watches[k].slots;
-    int64_t at = grove_index_below(slots, slot);
-    if (at < slots->count && grove_index_at(slots, at) == slot) return 1;
-  }
-  return 0;
-}
-
-void grove_readying_tell_missing(const grove_transfer *op, char *text, size_t room)
-{
-  const grove_readying *r = op->readying;
-  int runs = 0;
-  for (int64_t k = 0; r->by_parts && k < r->places.count; k++) {
-    if (!is_awaited(r, k)) continue;
-    int64_t end = k + 1;
-    while (end < r->places.count && is_awaited(r, end) &&
-           grove_index_at(&r->places, end) == grove_index_at(&r->places, end - 1) + 1)
-      end++;
-    size_t used = strlen(text);
-    long long first = (long long)grove_index_at(&r->places, k);
-    long long last = (long long)grove_index_at(&r->places, end - 1);
-    if (runs == 0)
-      snprintf(text + used, room - used, "; not ready: %ss %lld", name_of_places(op), first);
-    else if (runs < RUNS_NAMED)
-      snprintf(text + used, room - used, ", %lld", first);
-    used = strlen(text);
-    if (runs < RUNS_NAMED && last > first) snprintf(text + used, room - used, " to %lld", last);
-    if (++runs > RUNS_NAMED) break;
-    k = end - 1;
-  }
-  size_t used = strlen(text);
-  if (runs > RUNS_NAMED) snprintf(text + used, room - used, " and more");
 }

@@ -114,6 +114,23 @@ __attribute__((noinline)) static void send_rest(grove_transfer *op, grove_bound_
   send_flows(op, s);
 }
 
+/* The first bytes of a letter, which are final, leave before the others. */
+__attribute__((noinline)) static grove_status leave_partly(grove_transfer *op, grove_bound_stage *s,
+                                                           grove_bound_haul *haul, int j)
+{
+  grove_status status = GROVE_OK;
+  grove_bound_letter *letter = &haul->letters[j];
+  const grove_letter *wired = &s->wired->letters[haul->wired->letters[j]];
+  int64_t bytes = letter->open - letter->gone;
+  if (bytes == 0) return GROVE_OK;
+  if (!letter->direct)
+    GROVE_TRY(grove_letter_pack(op, wired, letter->gone, bytes, letter->memory + letter->gone));
+  GROVE_TRY(grove_carrier_start_part(haul->carrier, j, letter->gone, letter->open));
+  letter->gone = letter->open;
+fail:
+  return status;
+}
+
 /* Hands over what can leave of a haul. A message waits for its turn: earlier starts may not have
  * sent theirs. */
 static grove_status leave(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
@@ -123,7 +140,11 @@ static grove_status leave(grove_transfer *op, grove_bound_stage *s, grove_bound_
   int64_t *turns = w->carriage->turns;
   for (int j = w->nreceives; j < grove_haul_size(w) && haul->to_leave > 1; j++) {
     grove_bound_letter *letter = &haul->letters[j];
-    if (letter->missing > 0 || turns[j] != op->sequence) continue;
+    if (turns[j] != op->sequence) continue;
+    if (letter->missing > 0) {
+      if (letter->open > 0) GROVE_TRY(leave_partly(op, s, haul, j));
+      continue;
+    }
     GROVE_TRY(grove_letter_advance_pack(op, s, w->letters[j]));
     if (letter->state != GROVE_LETTER_LEAVES) continue;
     GROVE_TRY(grove_carrier_start(haul->carrier, j));

@@ -208,7 +208,8 @@ grove_report grove_transfer_report(const grove_op *op);
 int grove_transfer_count(const grove_op *op);
 grove_request grove_transfer_request(const grove_op *op, int k);
 
-/* In the tables of the kinds that are transfers; name, start, label, free and parts are their own. */
+/* In the tables of the kinds that are transfers; name, start, label, free and what is by parts are
+ * their own. */
 #define GROVE_TRANSFER_SLOTS                                                                       \
   .advance = grove_transfer_advance, .missing = grove_transfer_missing,                            \
   .report = grove_transfer_report, .count = grove_transfer_count,                                  \

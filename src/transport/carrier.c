@@ -54,6 +54,12 @@ static grove_status refuse(const grove_carrier *c, const char *what)
                      c->kind->name, what);
 }
 
+grove_status grove_carrier_no_part(grove_carrier *c, int i, int64_t begin, int64_t end)
+{
+  (void)i, (void)begin, (void)end;
+  return refuse(c, "sent in parts");
+}
+
 grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)
 {
   (void)i, (void)timeout, (void)withdrawn;

@@ -84,7 +84,7 @@ struct grove_carrier_kind {
   int collective;    /* every rank must have a carriage, with messages or without */
   int together;      /* all messages of a start leave in one call, `go` */
   int writes_arrays; /* messages may lie in a user's array: what comes there can be taken back */
-  int takes_parts;   /* a message may leave in parts, in any order */
+  int takes_parts;   /* a message may leave in parts, one after the other */
   unsigned memories; /* which it reads and writes: bits of spaces */
   grove_driver driven;
   /* No carriage is ever made of a fast kind, which has none of these. */
@@ -93,6 +93,7 @@ struct grove_carrier_kind {
   grove_status (*create)(grove_carrier *c);
   grove_status (*bind)(grove_carrier *c, int i, void *buffer);
   grove_status (*start)(grove_carrier *c, int i);
+  grove_status (*start_part)(grove_carrier *c, int i, int64_t begin, int64_t end);
   grove_status (*go)(grove_carrier *c);
   grove_status (*poll)(grove_carrier *c, int *n, const int **which);
   int (*pending)(const grove_carrier *c, int i);
@@ -130,6 +131,15 @@ static inline grove_status grove_carrier_bind(grove_carrier *c, int i, void *buf
 static inline grove_status grove_carrier_start(grove_carrier *c, int i)
 {
   return c->kind->start(c, i);
+}
+
+/* Where the kind takes parts: bytes begin .. end-1 of message i, a send of one chunk, leave before
+ * the others; each begins where the last ended, and the message is started for the rest. Its
+ * receiver need not know. While it goes in parts, nothing else with its tag goes to that peer. */
+static inline grove_status grove_carrier_start_part(grove_carrier *c, int i, int64_t begin,
+                                                    int64_t end)
+{
+  return c->kind->start_part(c, i, begin, end);
 }
 
 static inline grove_status grove_carrier_go(grove_carrier *c)
@@ -195,7 +205,8 @@ grove_status grove_carrier_go_nowhere(grove_carrier *c);
 grove_status grove_carrier_let_come(grove_carrier *c, int i, double timeout);
 /* ... what nobody wants is started, and forgone; ... */
 grove_status grove_carrier_start_and_forgo(grove_carrier *c, int i);
-/* ... and nothing of it is in a user's array: GROVE_ERR_UNSUPPORTED. */
+/* ... it leaves as a whole, and nothing of it is in a user's array: GROVE_ERR_UNSUPPORTED. */
+grove_status grove_carrier_no_part(grove_carrier *c, int i, int64_t begin, int64_t end);
 grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn);
 grove_status grove_carrier_no_repost(grove_carrier *c, int i, int unwanted);
 

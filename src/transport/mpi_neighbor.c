@@ -423,6 +423,7 @@ const grove_carrier_kind grove_carrier_neighbor = {
   .create = create,
   .bind = bind,
   .start = start,
+  .start_part = grove_carrier_no_part,
   .go = go,
   .poll = poll,
   .pending = pending,

@@ -6,6 +6,10 @@
  * Requests. A message is one request, or as many as it has chunks. Request i is that of the first
  * chunk of message i; those of further chunks come behind, when a message turns out to need them.
  *
+ * Parts. A send of one chunk may leave in parts, each a message for MPI. The receiver has posted a
+ * receive for all of it; what comes is shorter, and it posts one for the rest. So nobody agrees on
+ * anything, as long as no other message of that tag is under way between the two.
+ *
  * Taking back. Receives of one tag and peer match in the order in which they were posted: chunk
  * after chunk, operation after operation. So at any time those that have been matched are the first
  * of them, and those that MPI gives back, taken back in the opposite order, are the last. A message
@@ -24,8 +28,12 @@ typedef struct message {
   int more;    /* request of the second chunk; the others follow */
   int left;    /* chunks that are under way */
   char *buffer;
-  char *own; /* where a receive goes that nobody wants any more */
-  int early; /* completed while it was being withdrawn; not yet told */
+  char *own;    /* where a receive goes that nobody wants any more */
+  int early;    /* completed while it was being withdrawn; not yet told */
+  int64_t done; /* in parts: bytes that were sent, or have come, and ... */
+  int rest;     /* ... the request for those that have not come; 0: none yet */
+  int open;     /* a send of which parts have left, and not the last */
+  int unwanted; /* a receive that goes to `own` */
 } message;
 
 typedef enum chunk_state { IDLE, UNDER_WAY, WITHDRAWN } chunk_state;
@@ -44,6 +52,7 @@ typedef struct mailbox {
   MPI_Request *requests;
   chunk *chunks; /* one a request */
   int *completed;
+  MPI_Status *statuses;
 } mailbox;
 
 /* The carriers of a carriage share nothing but the tag. */
@@ -74,8 +83,10 @@ static grove_status make_room(mailbox *p, int64_t wanted)
   if (chunks) p->chunks = chunks;
   int *completed = realloc(p->completed, (size_t)room * sizeof *completed);
   if (completed) p->completed = completed;
-  GROVE_CHECK(requests && chunks && completed, GROVE_ERR_MEMORY, "no memory for %lld requests",
-              (long long)room);
+  MPI_Status *statuses = realloc(p->statuses, (size_t)room * sizeof *statuses);
+  if (statuses) p->statuses = statuses;
+  GROVE_CHECK(requests && chunks && completed && statuses, GROVE_ERR_MEMORY,
+              "no memory for %lld requests", (long long)room);
   p->room = (int)room;
 fail:
   return status;
@@ -94,16 +105,23 @@ fail:
   return status;
 }
 
-/* The request of chunk k of message i. */
+/* The request of chunk k of message i, which may be the rest of one that comes in parts. */
 static int request_of(const mailbox *p, int i, int k)
 {
-  return k == 0 ? i : p->messages[i].more + k - 1;
+  const message *m = &p->messages[i];
+  if (k > 0) return m->more + k - 1;
+  return m->done > 0 && i < p->about->nreceives ? m->rest : i;
 }
 
-/* And its size. */
+/* Where it begins, and its size. */
+static int64_t chunk_begin(const mailbox *p, int i, int k)
+{
+  return (int64_t)k * p->about->chunk + p->messages[i].done;
+}
+
 static int chunk_bytes(const mailbox *p, int i, int k)
 {
-  int64_t rest = p->about->messages[i].bytes - (int64_t)k * p->about->chunk;
+  int64_t rest = p->about->messages[i].bytes - chunk_begin(p, i, k);
   return (int)(rest < p->about->chunk ? rest : p->about->chunk);
 }
 
@@ -165,7 +183,7 @@ fail:
 static grove_status post_receive(mailbox *p, int i, int k, char *buffer)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE,
+  GROVE_TRY_MPI(MPI_Irecv(buffer + chunk_begin(p, i, k), chunk_bytes(p, i, k), MPI_BYTE,
                           p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
                           &p->requests[request_of(p, i, k)]));
 fail:
@@ -204,10 +222,49 @@ fail:
   return status;
 }
 
+/* A request of message i that is not in use, beside those of its chunks. */
+static grove_status find_request(mailbox *p, int i, int *out)
+{
+  grove_status status = GROVE_OK;
+  const message *m = &p->messages[i];
+  for (int r = p->about->n; r < p->nrequests; r++) {
+    int of_chunk = r >= m->more && r < m->more + m->nchunks - 1;
+    if (p->chunks[r].message != i || p->chunks[r].state != IDLE || of_chunk) continue;
+    *out = r;
+    return GROVE_OK;
+  }
+  *out = p->nrequests;
+  GROVE_TRY(add_requests(p, i, 1));
+fail:
+  return status;
+}
+
+static grove_status start_part(grove_carrier *c, int i, int64_t begin, int64_t end)
+{
+  grove_status status = GROVE_OK;
+  mailbox *p = c->self;
+  message *m = &p->messages[i];
+  int r = 0;
+  GROVE_TRY(find_request(p, i, &r));
+  GROVE_TRY_MPI(MPI_Isend(m->buffer + begin, (int)(end - begin), MPI_BYTE,
+                          p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+                          &p->requests[r]));
+  p->chunks[r].state = UNDER_WAY;
+  if (m->left++ == 0) p->pending++;
+  m->done = end;
+  m->open = end < p->about->messages[i].bytes;
+  if (!m->open) m->done = 0;
+fail:
+  return status;
+}
+
 static grove_status start(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
+  message *m = &p->messages[i];
+  if (m->open) return start_part(c, i, m->done, p->about->messages[i].bytes);
+  m->unwanted = 0;
   for (int k = 0; k < p->messages[i].nchunks; k++) GROVE_TRY(start_chunk(p, i, k));
 fail:
   return status;
@@ -215,21 +272,55 @@ fail:
 
 /* ---- completing ---- */
 
-/* Request r is through, or withdrawn. Says whether nothing of its message is under way any more. */
+/* Request r is through, or withdrawn. Says whether nothing of its message is under way, or will be,
+ * any more. */
 static int note_end(mailbox *p, int r, chunk_state state)
 {
   message *m = &p->messages[p->chunks[r].message];
   p->chunks[r].state = state;
   if (--m->left > 0) return 0;
   p->pending--;
-  return 1;
+  return !m->open;
+}
+
+/* What came for message i is shorter than its receive, if it comes in parts: is there a rest? Then
+ * that is what its first request is for. */
+static grove_status find_rest(mailbox *p, int i, const MPI_Status *about, int *is_there)
+{
+  grove_status status = GROVE_OK;
+  message *m = &p->messages[i];
+  int bytes = 0, wanted = chunk_bytes(p, i, 0);
+  *is_there = 0;
+  if (i >= p->about->nreceives || m->nchunks > 1) return GROVE_OK;
+  GROVE_TRY_MPI(MPI_Get_count(about, MPI_BYTE, &bytes));
+  *is_there = bytes < wanted;
+  m->done = bytes < wanted ? m->done + bytes : 0;
+  if (*is_there && !m->rest) GROVE_TRY(find_request(p, i, &m->rest));
+fail:
+  return status;
+}
+
+/* Request r is through: is its message? */
+static grove_status take_end(mailbox *p, int r, const MPI_Status *about, int *through)
+{
+  grove_status status = GROVE_OK;
+  int i = p->chunks[r].message, has_rest = 0;
+  const message *m = &p->messages[i];
+  *through = note_end(p, r, IDLE);
+  GROVE_TRY(find_rest(p, i, about, &has_rest));
+  if (!has_rest) return GROVE_OK;
+  *through = 0;
+  GROVE_TRY(post_receive(p, i, 0, m->unwanted ? m->own : m->buffer));
+  note_start(p, i, 0);
+fail:
+  return status;
 }
 
 static grove_status poll(grove_carrier *c, int *n, const int **which)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
-  int tested = 0;
+  int tested = 0, through = 0;
   *n = 0;
   *which = p->completed;
   for (int i = 0; p->early > 0 && i < p->about->nreceives; i++)
@@ -239,13 +330,14 @@ static grove_status poll(grove_carrier *c, int *n, const int **which)
       p->completed[(*n)++] = i;
     }
   if (*n > 0 || p->pending == 0) return GROVE_OK;
-  GROVE_TRY_MPI(
-    MPI_Testsome(p->nrequests, p->requests, &tested, p->completed, MPI_STATUSES_IGNORE));
+  GROVE_TRY_MPI(MPI_Testsome(p->nrequests, p->requests, &tested, p->completed, p->statuses));
   if (tested == MPI_UNDEFINED) tested = 0;
   for (int k = 0; k < tested; k++) {
     int r = p->completed[k];
-    if (note_end(p, r, IDLE)) p->completed[(*n)++] = p->chunks[r].message;
+    GROVE_TRY(take_end(p, r, &p->statuses[k], &through));
+    if (through) p->completed[(*n)++] = p->chunks[r].message;
   }
+  *which = p->completed; /* there may be more requests now */
 fail:
   return status;
 }
@@ -282,6 +374,10 @@ static grove_status withdraw_chunk(mailbox *p, int r, grove_pause *pause, double
   }
   GROVE_TRY_MPI(MPI_Test_cancelled(&about, withdrawn));
   note_end(p, r, *withdrawn ? WITHDRAWN : IDLE);
+  if (*withdrawn) return GROVE_OK;
+  int i = p->chunks[r].message;
+  GROVE_TRY(find_rest(p, i, &about, withdrawn));
+  if (*withdrawn) p->chunks[request_of(p, i, 0)].state = WITHDRAWN;
 fail:
   return status;
 }
@@ -333,6 +429,7 @@ static grove_status repost(grove_carrier *c, int i, int unwanted)
   for (int k = 0; k < m->nchunks; k++)
     if (p->chunks[request_of(p, i, k)].state == WITHDRAWN)
       GROVE_TRY(repost_chunk(p, i, k, unwanted ? m->own : m->buffer));
+  m->unwanted = unwanted;
 fail:
   return status;
 }
@@ -356,6 +453,7 @@ static void free_mailbox(grove_carrier *c)
   free(p->requests);
   free(p->chunks);
   free(p->completed);
+  free(p->statuses);
   free(p);
 }
 
@@ -371,6 +469,7 @@ const grove_carrier_kind grove_carrier_p2p = {
   .create = create,
   .bind = bind,
   .start = start,
+  .start_part = start_part,
   .go = grove_carrier_go_nowhere,
   .poll = poll,
   .pending = pending,

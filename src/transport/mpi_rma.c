@@ -548,6 +548,7 @@ const grove_carrier_kind grove_carrier_rma = {
   .create = create,
   .bind = bind,
   .start = start,
+  .start_part = grove_carrier_no_part,
   .go = grove_carrier_go_nowhere,
   .poll = poll,
   .pending = pending,
