@@ -624,10 +624,13 @@ typedef struct grove_report {
                              * it takes */
   grove_terms predicted;    /* what that is made of; the same on every rank */
   const char *machine;      /* the name of that machine's profile; valid as long as the operation */
-  const char *aggregator; /* of a channel: what decides which parts travel together; else "none" */
-  int64_t parts;          /* of a channel: this end's; else 0 */
-  int64_t messages;       /* of a channel: that one round takes; of the last if they differ */
-  double delta_seconds;   /* of a channel: how long ready parts wait for others; 0: until all of
+  const char *aggregator;   /* what decides which parts travel together: of a channel, or of an
+                           * operation started by parts that has messages to cut; else "none" */
+  int64_t parts;            /* of a channel: this end's; else 0 */
+  int64_t messages;         /* of a channel: that one round takes; of the last if they differ. Of an
+                           * operation started by parts: that a start by parts takes of this rank's
+                           * own data; else 0 */
+  double delta_seconds;     /* of a channel: how long ready parts wait for others; 0: until all of
                              * their group are ready */
 } grove_report;
 

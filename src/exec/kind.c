@@ -122,6 +122,8 @@ grove_report grove_transfer_report(const grove_op *base)
     .predicted_seconds = wiring->price.seconds,
     .predicted = terms_of(&wiring->price),
     .machine = wiring->machine,
+    .aggregator = op->readying ? op->readying->aggregator : NULL,
+    .messages = op->readying ? op->readying->messages : 0,
   };
 }
 

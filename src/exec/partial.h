@@ -32,9 +32,11 @@ struct grove_readying {
   grove_claims *claims;
   int n;
   struct grove_watch *watches;
-  char line_[64]; /* threads write what follows, and read what was before */
-  int inside;     /* threads in a mark; atomic, as: */
-  int due;        /* something may leave */
+  const char *aggregator; /* whose groups the letters have, and ... */
+  int64_t messages;       /* ... how many messages a start by parts takes */
+  char line_[64];         /* threads write what follows, and read what was before */
+  int inside;             /* threads in a mark; atomic, as: */
+  int due;                /* something may leave */
 };
 
 /* The array that is read, which marks are about; and what its slots are called. */

@@ -1,7 +1,7 @@
 /* Operations of _begin. The wirings that they go by stand in the pool of their forest, and each
  * keeps its idle transfers: a further call of a kind takes one, and asks nobody.
  */
-#include "exec/transfer.h"
+#include "exec/partial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +115,15 @@ static grove_status free_one_shot(grove_op *op)
 }
 
 static const grove_op_kind one_shot = {
-  GROVE_TRANSFER_SLOTS,          .name = "one shot",    .start = refuse_start,
-  .label = grove_transfer_label, .free = free_one_shot,
+  GROVE_TRANSFER_SLOTS,
+  .name = "one shot",
+  .start = refuse_start,
+  .start_parts = refuse_start,
+  .label = grove_transfer_label,
+  .free = free_one_shot,
+  .ready = grove_transfer_ready,
+  .arrived = grove_transfer_arrived,
+  .arrivals = grove_transfer_arrivals,
 };
 
 /* ---- finding one ---- */

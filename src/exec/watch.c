@@ -61,7 +61,7 @@ static int is_cut(const grove_transfer *op, const grove_bound_stage *s, int i, c
 }
 
 static grove_status cut_letter(const grove_transfer *op, const grove_bound_stage *s, int i,
-                               watch *w)
+                               watch *w, const char **aggregator)
 {
   grove_status status = GROVE_OK;
   const grove_context *ctx = op->base.ctx;
@@ -76,6 +76,7 @@ static grove_status cut_letter(const grove_transfer *op, const grove_bound_stage
                                         .options = &ctx->options};
   GROVE_TRY(grove_aggregator_of(ctx->options.aggregator)->plan(&question, &plan));
   GROVE_TRY(follow(w, &plan, parts));
+  *aggregator = plan.aggregator;
 fail:
   grove_part_plan_free(&plan);
   return status;
@@ -94,16 +95,18 @@ static void measure_watch(watch *w)
   w->most = grove_index_at(&w->slots, w->slots.count - 1);
 }
 
-static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, watch *w)
+static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, grove_readying *r)
 {
   grove_status status = GROVE_OK;
+  watch *w = &r->watches[r->n++];
   const grove_section *p = s->wired->letters[i].sections;
   w->bound = grove_bound_letter_of(s, i);
   w->bound->single = 0; /* it waits for something */
   w->unit_bytes = p->unit_bytes;
   GROVE_TRY(grove_index_ascend(&p->shape.slots, &w->slots, &w->owned));
   measure_watch(w);
-  GROVE_TRY(is_cut(op, s, i, w) ? cut_letter(op, s, i, w) : keep_whole(w));
+  GROVE_TRY(is_cut(op, s, i, w) ? cut_letter(op, s, i, w, &r->aggregator) : keep_whole(w));
+  r->messages += w->ngroups;
 fail:
   return status;
 }
@@ -154,8 +157,7 @@ static grove_status watch_stage(grove_transfer *op, grove_bound_stage *s, grove_
   for (int c = 0; c < s->nhauls; c++) {
     const grove_haul *haul = s->hauls[c].wired;
     for (int j = haul->nreceives; j < grove_haul_size(haul); j++)
-      if (reads(s->wired, haul, j, source))
-        GROVE_TRY(watch_letter(op, s, haul->letters[j], &r->watches[r->n++]));
+      if (reads(s->wired, haul, j, source)) GROVE_TRY(watch_letter(op, s, haul->letters[j], r));
   }
   if (list_kept(s->wired, source, NULL) > 0) GROVE_TRY(watch_own(s, source, &r->watches[r->n++]));
 fail:

@@ -35,16 +35,19 @@ static void refuses(grove_status status, const grove_op *op, const char *call)
         grove_last_error());
 }
 
-static void check_kind(grove_op *op, const char *name)
+/* `parts`: it goes by parts. */
+static void check_kind(grove_op *op, const char *name, int parts)
 {
   const grove_op_kind *k = op->kind;
   int64_t first = 0, count = 0;
   int flag = 0;
   CHECK(strcmp(k->name, name) == 0, "it is a %s, not a %s", k->name, name);
   CHECK(k->start && k->advance && k->missing && k->label && k->report && k->free && k->count &&
-          k->request && k->ready && k->arrived && k->arrivals,
+          k->request && k->start_parts && k->ready && k->arrived && k->arrivals && k->part_times,
         "the %s lacks a slot", name);
   CHECK(op->active.advance == k->advance, "the context advances it in another way");
+  if (parts) return;
+  refuses(k->start_parts(op), op, "grove_start_parts");
   refuses(k->ready(op, 0, 1), op, "grove_ready");
   refuses(k->arrived(op, 0, 1, &flag), op, "grove_arrived");
   refuses(k->arrivals(op, &first, &count), op, "grove_arrivals");
@@ -75,7 +78,9 @@ static void one_shot(grove_forest *f)
 {
   grove_op *op = NULL;
   CHECK_OK(grove_bcast_begin(f, MPI_DOUBLE, root, leaf, MPI_REPLACE, &op));
-  check_kind(op, "one shot");
+  check_kind(op, "one shot", 1);
+  CHECK(grove_start_parts(op) == GROVE_ERR_STATE, "what was begun is started once more, by parts");
+  CHECK(grove_ready(op, 0, 1) == GROVE_ERR_STATE, "what was begun is final");
   CHECK(grove_start(op) == GROVE_ERR_STATE, "what was begun is started once more");
   CHECK_OK(grove_wait(op));
   is_in(op, GROVE_OP_DONE, "after a wait");
@@ -113,10 +118,10 @@ int main(int argc, char **argv)
   grove_forest *f = ring_of(p);
   moves();
   grove_op *member = bcast(f), *bundle = NULL;
-  check_kind(member, "transfer");
+  check_kind(member, "transfer", 1);
   walks(member);
   CHECK_OK(grove_op_bundle(1, &member, &bundle));
-  check_kind(bundle, "bundle");
+  check_kind(bundle, "bundle", 0);
   walks(bundle);
   one_shot(f);
   CHECK_OK(grove_op_free(&member));
