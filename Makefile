@@ -56,6 +56,7 @@ bench:
 	@bench/run --routes --save --no-build
 	@bench/run --mesh --save --no-build
 	@bench/run --partitioned --save --no-build
+	@bench/run --parts --save --no-build
 	@bench/predictions --save
 	@bench/scale/run --save
 	@bench/run --age

@@ -14,25 +14,6 @@ static void add_transposed(const csr *a, const int64_t *from, const int64_t *to,
     for (int64_t k = from[i]; k < to[i]; k++) z[a->slot[k]] += a->value[k] * x[i];
 }
 
-/* Whether y is the product of these rows with the vector 1, 2, ..., but for rounding. */
-static int is_product(const matrix_market *m, const int64_t *row, const int64_t *col, const csr *a,
-                      const double *y)
-{
-  double *sum = vector(m->rows), *size = vector(m->rows);
-  int right = 1;
-  for (int64_t k = 0; k < m->count; k++) {
-    double product = m->value[k] * (double)(col[k] + 1);
-    sum[row[k]] += product;
-    size[row[k]] += product > 0 ? product : -product;
-  }
-  for (int64_t i = 0; i < a->rows; i++) {
-    double error = y[i] - sum[a->first + i], allowed = 1e-12 * size[a->first + i];
-    right = right && error <= allowed && -error <= allowed;
-  }
-  free(sum), free(size);
-  return right;
-}
-
 int main(int argc, char **argv)
 {
   int rank;

@@ -64,6 +64,16 @@ static const char *read_methods(char *rest, bench_part_line *line)
   return line->nmethods ? NULL : "no method";
 }
 
+/* All parts of all sizes; of a forest, rows. */
+static int is_of_words(const bench_part_line *line)
+{
+  for (int i = 0; i < line->nparts * line->nbytes; i++) {
+    int parts = line->mode->is_forest ? 1 : line->parts[i % line->nparts];
+    if (line->bytes[i / line->nparts] % (8 * parts) != 0) return 0;
+  }
+  return 1;
+}
+
 /* One line without its comment. Returns what is wrong, or NULL. */
 static const char *read_line(char *text, bench_part_line *out)
 {
@@ -80,9 +90,7 @@ static const char *read_line(char *text, bench_part_line *out)
   if ((line.nbytes = read_list(word[3], line.bytes)) == 0) return word[3];
   if ((line.threads = read_threads(word[4])) == 0) return word[4];
   if (!read_noise(word[5], &line.noise)) return word[5];
-  for (int i = 0; i < line.nparts * line.nbytes; i++)
-    if (line.bytes[i / line.nparts] % (8 * line.parts[i % line.nparts]) != 0)
-      return "the parts of some size are not of whole 8 bytes";
+  if (!is_of_words(&line)) return "the parts of some size are not of whole 8 bytes";
   const char *wrong = read_methods(rest, &line);
   *out = line;
   return wrong;

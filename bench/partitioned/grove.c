@@ -41,7 +41,7 @@ static bench_told tell(void *end)
 {
   grove_report report = {.struct_size = sizeof report};
   bench_parts_need(grove_op_report(end, &report));
-  return (bench_told){(int)report.messages, report.predicted_seconds};
+  return (bench_told){.messages = (int)report.messages, .predicted = report.predicted_seconds};
 }
 
 static void close_channel(void *end)
@@ -63,6 +63,8 @@ static const bench_part_method adaptive = {"adaptive", "Grove, by earlier rounds
 
 extern const bench_part_method bench_mpi_isend, bench_mpi_persistent, bench_mpi_limit,
   bench_mpi_parts, bench_mpi_psend;
+extern const bench_part_method bench_forest_end, bench_forest_start, bench_forest_parts,
+  bench_forest_wait, bench_forest_arrivals, bench_forest_work;
 
 const bench_part_method *const bench_part_methods[] = {
   &bench_mpi_isend,
@@ -77,6 +79,12 @@ const bench_part_method *const bench_part_methods[] = {
   &ploggp,
   &timer,
   &adaptive,
+  &bench_forest_end,
+  &bench_forest_start,
+  &bench_forest_parts,
+  &bench_forest_wait,
+  &bench_forest_arrivals,
+  &bench_forest_work,
   NULL,
 };
 

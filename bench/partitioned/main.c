@@ -1,8 +1,10 @@
-/* The driver of the benchmark of channels: the cases of a grid, every method of a case in turn, in
- * rounds. One MPI, one number of ranks, one set of settings; bench/run --partitioned starts it for
- * each and says what the rows mean.
+/* The driver of the benchmarks of channels, and of operations on forests that leave by parts: the
+ * cases of a grid, every method of a case in turn, in rounds. One MPI, one number of ranks, one set
+ * of settings; bench/run --partitioned and --parts start it for each and say what the rows mean.
  */
 #include "part_case.h"
+
+#include "rows.h"
 
 #include "driver/conditions.h"
 #include "driver/need.h"
@@ -22,6 +24,9 @@ static const char help[] =
   "  --most BYTES         no larger ones\n"
   "  --samples N          of each method (101)\n"
   "  --case-seconds S     after so long a case ends, if it has 7 samples of each (2.5)\n"
+  "  --matrix FILE        of lines of forests: a Matrix Market file, or 27pt:SIDE, a box of\n"
+  "                       SIDE^3 points a rank; without it, none of them\n"
+  "  --off-node           of the matrix, only what crosses between nodes\n"
   "  --spin               computing takes a core, where a rank has one for each of its threads\n"
   "  --funneled           only the main thread may call MPI: for lines that measure marks\n"
   "  --pin                each rank keeps to its share of the cores, by its number\n"
@@ -33,11 +38,11 @@ static const char help[] =
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, LEAST = 7, MOST_BATCH = 16 };
 
 typedef struct settings {
-  const char *grid, *only, *sabotage;
+  const char *grid, *only, *sabotage, *matrix;
   int64_t most;
   int samples;
   double case_seconds;
-  int list, pin, spin, funneled;
+  int list, pin, spin, funneled, off_node;
 } settings;
 
 /* Returns whether it is one. */
@@ -47,7 +52,9 @@ static int read_switch(const char *flag, settings *s)
     const char *name;
     int *field;
   } switches[] = {
-    {"--list", &s->list}, {"--pin", &s->pin}, {"--spin", &s->spin}, {"--funneled", &s->funneled}};
+    {"--list", &s->list},         {"--pin", &s->pin},           {"--spin", &s->spin},
+    {"--funneled", &s->funneled}, {"--off-node", &s->off_node},
+  };
   for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
     if (strcmp(flag, switches[i].name) == 0) return *switches[i].field = 1;
   return 0;
@@ -67,6 +74,8 @@ static const char *read_settings(int argc, char **argv, settings *s)
       s->only = value;
     else if (strcmp(flag, "--sabotage") == 0)
       s->sabotage = value;
+    else if (strcmp(flag, "--matrix") == 0)
+      s->matrix = value;
     else if (strcmp(flag, "--most") == 0)
       s->most = atoll(value);
     else if (strcmp(flag, "--samples") == 0)
@@ -80,10 +89,12 @@ static const char *read_settings(int argc, char **argv, settings *s)
   return NULL;
 }
 
-static int is_chosen(const settings *s, const bench_part_line *line, int ranks)
+/* `nodes`: how many there are. */
+static int is_chosen(const settings *s, const bench_part_line *line, int ranks, int nodes)
 {
   size_t length = s->only ? strlen(s->only) : 0;
-  if (line->mode->ranks != ranks) return 0;
+  if (line->mode->ranks > 0 ? line->mode->ranks != ranks : !s->matrix) return 0;
+  if (line->mode->relays && (nodes == 1 || nodes == ranks)) return 0;
   if (length == 0) return 1;
   if (s->only[length - 1] == '-') return strncmp(line->name, s->only, length) == 0;
   return strcmp(line->name, s->only) == 0;
@@ -97,7 +108,7 @@ static grove_context *make_context(const bench_part_case *c, const bench_part_en
   char words[BENCH_NAME], *rest = words;
   grove_context *ctx;
   bench_parts_need(grove_context_create(c->comm, &ctx));
-  bench_parts_need(grove_context_set(ctx, "aggregator", e->method->name));
+  if (e->method->is_grove) bench_parts_need(grove_context_set(ctx, "aggregator", e->method->name));
   snprintf(words, sizeof words, "%s", e->name);
   strtok_r(words, ":", &rest);
   for (char *word; (word = strtok_r(NULL, ",", &rest));) {
@@ -120,7 +131,7 @@ static int open_entrant(bench_part_case *c, const char *name, const settings *s,
   snprintf(e->name, sizeof e->name, "%s", name);
   e->is_spoilt = s->sabotage && strcmp(s->sabotage, name) == 0;
   e->samples = bench_alloc((size_t)s->samples, sizeof *e->samples);
-  if (e->method->is_grove) e->ctx = make_context(c, e);
+  if (e->method->is_grove || e->method->is_forest) e->ctx = make_context(c, e);
   e->state = c->line->mode->open(c, e);
   return 1;
 }
@@ -199,9 +210,9 @@ static int report(const bench_part_case *c, const bench_part_entrant *e, int tak
   bench_interval time = bench_centre(e->samples, taken);
   const char *word = e->wrong ? "wrong" : "row";
   if (c->rank == 0)
-    printf("%s %s %d %lld %s %d %.6g %.6g %.6g %.6g\n", word, c->line->name, c->parts,
+    printf("%s %s %d %lld %s %d %.6g %.6g %.6g %.6g %.4g\n", word, c->line->name, c->parts,
            (long long)c->bytes, e->name, e->told.messages, 1e6 * time.value, 1e6 * time.low,
-           1e6 * time.high, 1e6 * e->told.predicted);
+           1e6 * time.high, 1e6 * e->told.predicted, e->told.share);
   return e->wrong != 0;
 }
 
@@ -260,15 +271,38 @@ static int run_line(const settings *s, const bench_part_line *line, bench_part_c
   return bad;
 }
 
+/* Reads the matrix, if there is one, and says how large it is; returns the number of nodes. */
+static int read_rows(const settings *s, const bench_part_case *c, bench_rows *rows)
+{
+  grove_context *ctx;
+  int nodes;
+  bench_parts_need(grove_context_create(c->comm, &ctx));
+  bench_parts_need(grove_context_node(ctx, 0, NULL, &nodes));
+  if (s->matrix) {
+    bench_rows_read(c->comm, s->matrix, s->off_node ? ctx : NULL, rows);
+    int64_t all[2] = {rows->rows, rows->ghosts};
+    MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_SUM, c->comm);
+    if (c->rank == 0)
+      printf("conditions %s: %lld rows, %lld ghosts, %d nodes\n", s->matrix, (long long)all[0],
+             (long long)all[1], nodes);
+  }
+  bench_parts_need(grove_context_free(&ctx));
+  return nodes;
+}
+
 static int run_grid(const settings *s, bench_part_case c)
 {
   bench_part_line *grid = NULL;
+  bench_rows rows = {0};
   int ranks, bad = 0, nlines = bench_part_grid_read(s->grid, &grid);
   if (nlines < 0) return EXIT_USAGE;
   MPI_Comm_size(c.comm, &ranks);
   bench_report_conditions(c.comm, s->pin);
+  int nodes = read_rows(s, &c, &rows);
+  c.rows = &rows;
   for (int i = 0; i < nlines; i++)
-    if (is_chosen(s, &grid[i], ranks)) bad += run_line(s, &grid[i], c);
+    if (is_chosen(s, &grid[i], ranks, nodes)) bad += run_line(s, &grid[i], c);
+  bench_rows_free(&rows);
   free(grid);
   return bad ? EXIT_WRONG : 0;
 }

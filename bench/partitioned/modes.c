@@ -165,11 +165,25 @@ static const bench_part_mode overhead = {.name = "overhead", PAIR};
 static const bench_part_mode perceived = {.name = "perceived", PAIR};
 static const bench_part_mode whole = {.name = "whole", PAIR};
 extern const bench_part_mode bench_mode_sweep, bench_mode_mark, bench_mode_last;
+extern const bench_part_mode bench_mode_late, bench_mode_late_rows, bench_mode_even,
+  bench_mode_ghosts, bench_mode_gatherer_others, bench_mode_gatherer_whole, bench_mode_range;
 
 const bench_part_mode *bench_part_mode_find(const char *name)
 {
   static const bench_part_mode *const modes[] = {
-    &overhead, &perceived, &whole, &bench_mode_sweep, &bench_mode_mark, &bench_mode_last,
+    &overhead,
+    &perceived,
+    &whole,
+    &bench_mode_sweep,
+    &bench_mode_mark,
+    &bench_mode_last,
+    &bench_mode_late,
+    &bench_mode_late_rows,
+    &bench_mode_even,
+    &bench_mode_ghosts,
+    &bench_mode_gatherer_others,
+    &bench_mode_gatherer_whole,
+    &bench_mode_range,
   };
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
     if (strcmp(modes[i]->name, name) == 0) return modes[i];

@@ -33,7 +33,8 @@ typedef struct bench_part_case {
   int parts, threads;
   int64_t bytes; /* of all parts */
   bench_team *team;
-  char *memory; /* so many bytes */
+  char *memory;                  /* so many bytes */
+  const struct bench_rows *rows; /* of a forest's matrix, whose rows have so many bytes; or NULL */
 } bench_part_case;
 
 typedef struct bench_part_entrant {
@@ -50,9 +51,11 @@ typedef struct bench_part_entrant {
 
 struct bench_part_mode {
   const char *name;
-  int ranks; /* that it takes */
-  int idle;  /* threads that mark nothing: 1 if the caller is one */
-  int warm;  /* samples before those that count: aggregators learn from rounds */
+  int ranks;     /* that it takes; 0: any number */
+  int is_forest; /* not a channel: parts are blocks of rows, bytes are those of a row */
+  int relays;    /* only where there are nodes of several ranks */
+  int idle;      /* threads that mark nothing: 1 if the caller is one */
+  int warm;      /* samples before those that count: aggregators learn from rounds */
   void *(*open)(bench_part_case *c, bench_part_entrant *e);
   double (*sample)(void *state, int64_t round); /* seconds of a round, the same on every rank */
   void (*close)(void *state);

@@ -1,5 +1,6 @@
 /* A method is one way to send a buffer that is filled part by part: Grove by some aggregator, MPI's
- * own partitioned calls, messages by hand. It has two ends, on two ranks, which are used like this:
+ * own partitioned calls, messages by hand. (Methods of forests are names: bench/parts.) It has two
+ * ends, on two ranks, which are used like this:
  *
  *     sender                                   receiver
  *     end = open(about)                        end = open(about)
@@ -27,12 +28,14 @@ typedef struct bench_end {
 typedef struct bench_told {
   int messages;     /* that the last round took; 0: nobody knows */
   double predicted; /* seconds; 0: nobody says */
+  double share;     /* of a forest's line: of what, says its mode */
 } bench_told;
 
 typedef struct bench_part_method {
   const char *name;
   const char *about; /* a line for --list */
   int is_grove;      /* it wants a context, with the option `aggregator` set to its name */
+  int is_forest;     /* no channel: a context, and the rest is the mode's affair */
   int sends_one;     /* only the last part travels */
   void *(*open)(const bench_end *about);
   void (*start)(void *end);

@@ -25,7 +25,7 @@ done
 
 # bcsstk16 is symmetric positive definite, cage10 is neither.
 tools/launch 4 "$examples/cg" "$work/bcsstk16.mtx"
-for example in spmv submatrix rows; do
+for example in spmv spmv_parts spmv_arrivals submatrix rows; do
   for matrix in bcsstk16 cage10; do
     tools/launch 3 "$examples/$example" "$work/$matrix.mtx"
     echo "$example is right on $matrix"
