@@ -93,8 +93,8 @@ found = [
     *rows("4x1", "b", "late 8 8 end 6 100 0 0 0 .125", "late 8 8 parts 6 41 0 0 0 .125",
           "late 8 8 parts:aggregator=none 6 40 0 0 0 .125"),
     *rows("4x4", "a", "gatherer-others 1 8 start:route=3-step 6 70 0 0 0 .75"),
-    *rows("here", "-", "range-8 16 8 parts 20 .9 0 0 0 0", "range-8 16 8 parts:aggregator=none 20 1.1"
-          " 0 0 0 0", setting="funneled"),
+    *rows("here", "-", "range-8 16 8 parts 20 .9 0 0 0 0",
+          "range-8 16 8 parts:aggregator=none 20 1.1 0 0 0 0", setting="funneled"),
 ]
 study.FIGURES = sys.argv[1] + "/figures"
 study.save(found[:11], ("2026-01-01", "-", "by hand"))
@@ -108,7 +108,8 @@ expected = {
         ["<= 0.4", "0.30 to 0.41", "missed"],
     ("last mark to done, 8 B a row: parts / end, best options", "openmpi 4x1"):
         ["<= 0.4", "0.30 to 0.40", "met"],
-    ("whole round, none late, 8 B a row: parts / end", "openmpi 4x1"): ["<= 1.05", "1.06", "missed"],
+    ("whole round, none late, 8 B a row: parts / end", "openmpi 4x1"):
+        ["<= 1.05", "1.06", "missed"],
     ("whole round, none late, 8 B a row: parts / end, best options", "openmpi 4x1"):
         ["<= 1.05", "1.01", "met"],
     ("one rank late: of the work without it, done before it came, 1 cases", "openmpi 4x1"):
