@@ -1,8 +1,8 @@
 """Operations that leave by parts: bench/parts on matrices, and what it says of the targets.
 
 A run is an MPI, a shape (hosts x ranks of the test cluster, or this machine as emulated nodes or as
-one), and a matrix; a case is a line of bench/parts/grid.txt with a size; a row is a method of a case.
-All that is printed is computed from rows, so that the committed figures give the same again.
+one), and a matrix; a case is a line of bench/parts/grid.txt with a size; a row is a method of a
+case. All that is printed is computed from rows, so that the committed figures give the same again.
 """
 
 import itertools
@@ -28,7 +28,7 @@ CASE = "machine mpi shape setting matrix line bytes".split()
 
 # 16 ranks of this machine: as four nodes that talk over TCP, or in one that shares memory.
 MEMORY = "memory-16"
-SHAPES = {("parts", False): "4x1,4x4", ("parts", True): f"{routes.EMULATED},{MEMORY}"}
+SHAPES = {("parts", False): "2x1,4x1,4x4", ("parts", True): f"{routes.EMULATED},{MEMORY}"}
 MATRICES = ["brack2", "elas3d_plates3d"]
 STENCIL = "27pt:32"
 MARKING = 21  # ranks of the lines `range`: a rank with 20 neighbours
@@ -243,7 +243,7 @@ def against_end(all_cases):
 
 
 def fits(case):
-    """Whether there is work to speak of, and time for it: 1 ms, in which the exchange happens too."""
+    """Whether there is work to speak of, and time for it: 1 ms, in which the exchange is too."""
     return case.time["work"] >= 30 and case.time["wait"] <= 2000
 
 

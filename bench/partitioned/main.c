@@ -102,7 +102,7 @@ static int is_chosen(const settings *s, const bench_part_line *line, int ranks, 
 
 /* ---- entrants ---- */
 
-/* A context with the options that stand behind the method's name; `memory` is not one. */
+/* A context with the options that stand behind the method's name; `memory` and `look` are none. */
 static grove_context *make_context(const bench_part_case *c, const bench_part_entrant *e)
 {
   char words[BENCH_NAME], *rest = words;
@@ -115,7 +115,8 @@ static grove_context *make_context(const bench_part_case *c, const bench_part_en
     char *value = strchr(word, '=');
     bench_need(value != NULL, "an option of a method has no value");
     *value++ = '\0';
-    if (strcmp(word, "memory") != 0) bench_parts_need(grove_context_set(ctx, word, value));
+    if (strcmp(word, "memory") != 0 && strcmp(word, "look") != 0)
+      bench_parts_need(grove_context_set(ctx, word, value));
   }
   return ctx;
 }

@@ -26,7 +26,7 @@ lines() {
 }
 
 cat >"$work/grid" <<'EOG'
-late late 8 8,24 parts fixed:1e-4:1e-4 end parts parts:aggregator=none parts:progress=thread
+late late 8 8,24 parts fixed:1e-4:1e-4 end parts parts:aggregator=none,look=1 parts:progress=thread
 late-rows late-rows 3 8 2 fixed:1e-4:1e-4 end parts:max_messages=4
 even even 8 8 parts none:0:1e-4 end parts
 ghosts ghosts 1 8,24 1 fixed:1e-4 wait arrivals work
