@@ -25,8 +25,9 @@ void bench_halo_close(bench_halo *h, double share)
 {
   grove_report report = {.struct_size = sizeof report};
   bench_parts_need(grove_op_report(h->op, &report));
-  double messages = (double)(report.on_node_messages + report.off_node_messages);
-  h->e->told = (bench_told){.messages = (int)bench_halo_sum(h, messages),
+  int64_t whole = report.on_node_messages + report.off_node_messages;
+  int64_t messages = report.messages > 0 ? report.messages : whole;
+  h->e->told = (bench_told){.messages = (int)bench_halo_sum(h, (double)messages),
                             .predicted = report.predicted_seconds,
                             .share = share};
   bench_parts_need(grove_op_free(&h->op));

@@ -61,7 +61,7 @@ static void close_range(void *state)
   range *r = state;
   grove_report report = {.struct_size = sizeof report};
   bench_parts_need(grove_op_report(r->op, &report));
-  r->e->told.messages = (int)(report.on_node_messages + report.off_node_messages);
+  r->e->told.messages = (int)report.messages;
   bench_parts_need(grove_op_free(&r->op));
   bench_parts_need(grove_forest_free(&r->forest));
   free(r->root);
