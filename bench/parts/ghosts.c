@@ -2,7 +2,7 @@
  * ghosts are left out: both ways have them to do while they wait.
  *
  *     wait       when all ghosts are there
- *     arrivals   each when its own ghosts are there
+ *     arrivals   each when the ghosts of all ranks that it needs some of are there
  *     work       no exchange: how long it takes to multiply the rows that need none of that rank
  *
  * The time is from the moment at which all others start until a rank's rows are done, the mean over
@@ -17,88 +17,126 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A rank that ghosts come from. */
+typedef struct owner {
+  int64_t first, end; /* its ghosts */
+  int64_t left;       /* of these, not here yet */
+  int64_t nrows;
+  int64_t *row; /* that need some of them */
+} owner;
+
 typedef struct ghosts {
   bench_halo h;
-  int late;                   /* that rank */
-  int64_t from_late, to_late; /* its ghosts */
+  int nowners, late; /* the late one's place among them, if it has ghosts here; else -1 */
+  owner *owners;
   double *value, *y;
-  int64_t *needed, *missing;  /* ghosts of a row, all and those that have not come */
-  int64_t *row_start, *a_row; /* ghost g is needed by rows a_row[row_start[g]] and after */
-  int64_t *is_of_late;        /* the row needs one of it */
-  int64_t early_entries;      /* of rows that need some, but none of it */
-  int64_t done, rounds;       /* of these, in all rounds, before it came */
-  int64_t round;
+  int *needed, *missing;  /* of a row: owners, all and those whose ghosts are not here */
+  int64_t nouter, *outer; /* rows that need some */
+  int64_t nearly, *early; /* but none of the late one */
+  int64_t early_entries;  /* of these */
+  int64_t done, rounds;   /* of these entries, in all rounds, before it came */
   double end;
 } ghosts;
 
-static int64_t ghost_of(const ghosts *g, int64_t k)
+static int64_t entries_of(const ghosts *g, int64_t row)
 {
-  return g->h.rows->slot[k] - g->h.rows->rows;
+  return g->h.rows->start[row + 1] - g->h.rows->start[row];
 }
 
-/* What each row needs, and each ghost is needed for: by counting, then placing. */
-static void list_needs(ghosts *g)
+/* Ghosts ascend, so those of an owner lie together. */
+static void list_owners(ghosts *g, int size, int late)
 {
   const bench_rows *r = g->h.rows;
-  int64_t *end = g->row_start = bench_alloc((size_t)r->ghosts + 3, sizeof *g->row_start);
-  g->a_row = bench_alloc((size_t)r->nonzeros + 1, sizeof *g->a_row);
-  for (int64_t i = 0; i < r->rows; i++)
-    for (int64_t k = r->start[i]; k < r->start[i + 1]; k++) {
-      int64_t ghost = ghost_of(g, k);
-      if (ghost < 0) continue;
-      end[ghost + 2]++;
-      g->needed[i]++;
-      if (ghost >= g->from_late && ghost < g->to_late) g->is_of_late[i] = 1;
-    }
-  for (int64_t j = 2; j < r->ghosts + 2; j++) end[j] += end[j - 1];
-  for (int64_t i = 0; i < r->rows; i++) {
-    for (int64_t k = r->start[i]; k < r->start[i + 1]; k++)
-      if (ghost_of(g, k) >= 0) g->a_row[end[ghost_of(g, k) + 1]++] = i;
-    if (g->needed[i] > 0 && !g->is_of_late[i]) g->early_entries += r->start[i + 1] - r->start[i];
+  int64_t at = 0;
+  g->owners = bench_alloc((size_t)size, sizeof *g->owners);
+  g->late = -1;
+  for (int i = 0; i < size; i++) {
+    owner *o = &g->owners[g->nowners];
+    o->first = at;
+    while (at < r->ghosts && r->ghost[at] < r->begin[i + 1]) at++;
+    o->end = at;
+    if (o->end == o->first) continue;
+    if (i == late) g->late = g->nowners;
+    g->nowners++;
   }
+}
+
+static int owner_of(const ghosts *g, int64_t ghost)
+{
+  int i = 0;
+  while (g->owners[i].end <= ghost) i++;
+  return i;
+}
+
+/* Which rows need which owner; those of a row are marked by its number + 1 in `seen`. */
+static void list_rows(ghosts *g)
+{
+  const bench_rows *r = g->h.rows;
+  int64_t *seen = bench_alloc((size_t)g->nowners + 1, sizeof *seen);
+  for (int i = 0; i < g->nowners; i++)
+    g->owners[i].row = bench_alloc((size_t)r->rows, sizeof *g->owners[i].row);
+  for (int64_t row = 0; row < r->rows; row++) {
+    for (int64_t k = r->start[row]; k < r->start[row + 1]; k++) {
+      if (r->slot[k] < r->rows) continue;
+      int i = owner_of(g, r->slot[k] - r->rows);
+      if (seen[i] == row + 1) continue;
+      seen[i] = row + 1;
+      g->owners[i].row[g->owners[i].nrows++] = row;
+      g->needed[row]++;
+    }
+    if (g->needed[row] == 0) continue;
+    g->outer[g->nouter++] = row;
+    if (g->late >= 0 && seen[g->late] == row + 1) continue;
+    g->early[g->nearly++] = row;
+    g->early_entries += entries_of(g, row);
+  }
+  free(seen);
 }
 
 static void *open_ghosts(bench_part_case *c, bench_part_entrant *e)
 {
-  const bench_rows *r = c->rows;
+  size_t rows = (size_t)c->rows->rows + 1;
   ghosts *g = bench_alloc(1, sizeof *g);
   int size;
   MPI_Comm_size(c->comm, &size);
   bench_halo_open(c, e, &g->h);
-  g->late = size / 2;
-  while (g->from_late < r->ghosts && r->ghost[g->from_late] < r->begin[g->late]) g->from_late++;
-  g->to_late = g->from_late;
-  while (g->to_late < r->ghosts && r->ghost[g->to_late] < r->begin[g->late + 1]) g->to_late++;
-  g->value = bench_alloc((size_t)r->nonzeros + 1, sizeof *g->value);
-  for (int64_t k = 0; k < r->nonzeros; k++) g->value[k] = (double)(k % 3 + 1);
-  g->y = bench_alloc((size_t)(r->rows * g->h.width) + 1, sizeof *g->y);
-  g->needed = bench_alloc((size_t)r->rows + 1, sizeof *g->needed);
-  g->missing = bench_alloc((size_t)r->rows + 1, sizeof *g->missing);
-  g->is_of_late = bench_alloc((size_t)r->rows + 1, sizeof *g->is_of_late);
-  list_needs(g);
+  g->value = bench_alloc((size_t)c->rows->nonzeros + 1, sizeof *g->value);
+  for (int64_t k = 0; k < c->rows->nonzeros; k++) g->value[k] = (double)(k % 3 + 1);
+  g->y = bench_alloc(rows * (size_t)g->h.width, sizeof *g->y);
+  g->needed = bench_alloc(rows, sizeof *g->needed);
+  g->missing = bench_alloc(rows, sizeof *g->missing);
+  g->outer = bench_alloc(rows, sizeof *g->outer);
+  g->early = bench_alloc(rows, sizeof *g->early);
+  list_owners(g, size, size / 2);
+  list_rows(g);
   return g;
-}
-
-static int is_counted(const ghosts *g)
-{
-  return g->to_late > g->from_late;
 }
 
 static void close_ghosts(void *state)
 {
   ghosts *g = state;
-  double work = is_counted(g) ? (double)(g->early_entries * g->rounds) : 0;
+  double work = g->late >= 0 ? (double)(g->early_entries * g->rounds) : 0;
   double all = bench_halo_sum(&g->h, work);
-  double done = bench_halo_sum(&g->h, is_counted(g) ? (double)g->done : 0);
+  double done = bench_halo_sum(&g->h, g->late >= 0 ? (double)g->done : 0);
   bench_halo_close(&g->h, all > 0 ? done / all : 0);
+  for (int i = 0; i < g->nowners; i++) free(g->owners[i].row);
+  free(g->owners);
   free(g->value);
   free(g->y);
   free(g->needed);
   free(g->missing);
-  free(g->row_start);
-  free(g->a_row);
-  free(g->is_of_late);
+  free(g->outer);
+  free(g->early);
   free(g);
+}
+
+static void multiply_one(ghosts *g, int64_t row)
+{
+  const bench_rows *r = g->h.rows;
+  double sum = 0;
+  for (int64_t i = r->start[row]; i < r->start[row + 1]; i++)
+    sum += g->value[i] * g->h.x[r->slot[i]];
+  g->y[row] = sum;
 }
 
 static void multiply(ghosts *g, int64_t row)
@@ -106,6 +144,10 @@ static void multiply(ghosts *g, int64_t row)
   const bench_rows *r = g->h.rows;
   int width = g->h.width;
   double *y = &g->y[row * width];
+  if (width == 1) {
+    multiply_one(g, row);
+    return;
+  }
   memset(y, 0, (size_t)width * sizeof *y);
   for (int64_t i = r->start[row]; i < r->start[row + 1]; i++) {
     const double *x = &g->h.x[r->slot[i] * width];
@@ -113,32 +155,34 @@ static void multiply(ghosts *g, int64_t row)
   }
 }
 
-/* All rows that need ghosts, or those that need none of the late rank. */
-static void multiply_all(ghosts *g, int but_late)
+static void multiply_all(ghosts *g, int64_t n, const int64_t *rows)
 {
-  for (int64_t i = 0; i < g->h.rows->rows; i++)
-    if (g->needed[i] > 0 && !(but_late && g->is_of_late[i])) multiply(g, i);
+  for (int64_t i = 0; i < n; i++) multiply(g, rows[i]);
 }
 
-static void take(ghosts *g, int64_t first, int64_t count, int has_come)
+static void take_owner(ghosts *g, const owner *o, int has_late)
 {
-  const bench_rows *r = g->h.rows;
-  for (int64_t at = g->row_start[first]; at < g->row_start[first + count]; at++) {
-    int64_t row = g->a_row[at];
-    if (--g->missing[row] > 0) continue;
-    multiply(g, row);
-    if (!has_come) g->done += r->start[row + 1] - r->start[row];
+  for (int64_t i = 0; i < o->nrows; i++) {
+    if (--g->missing[o->row[i]] > 0) continue;
+    multiply(g, o->row[i]);
+    if (!has_late) g->done += entries_of(g, o->row[i]);
   }
 }
 
 static void multiply_arrivals(ghosts *g)
 {
-  int has_come = 0;
-  for (int64_t first = 0, count, came = 0; came < g->h.rows->ghosts; came += count) {
+  int has_late = 0;
+  for (int64_t first, count, came = 0; came < g->h.rows->ghosts; came += count) {
     bench_parts_need(grove_arrivals(g->h.op, &first, &count));
     if (count == 0) sched_yield();
-    has_come = has_come || (first < g->to_late && first + count > g->from_late && count > 0);
-    take(g, first, count, has_come);
+    for (int i = 0; i < g->nowners && count > 0; i++) {
+      owner *o = &g->owners[i];
+      int64_t low = first > o->first ? first : o->first;
+      int64_t high = first + count < o->end ? first + count : o->end;
+      if (low >= high) continue;
+      has_late = has_late || i == g->late;
+      if ((o->left -= high - low) == 0) take_owner(g, o, has_late);
+    }
   }
 }
 
@@ -148,14 +192,14 @@ static void run_round(void *state, int slot)
   (void)slot;
   if (bench_halo_is(&g->h, "work")) {
     double begin = bench_clock();
-    multiply_all(g, 1);
+    multiply_all(g, g->nearly, g->early);
     g->end = bench_clock() - begin;
     return;
   }
   bench_parts_need(grove_start(g->h.op));
   if (bench_halo_is(&g->h, "arrivals")) multiply_arrivals(g);
   bench_parts_need(grove_wait(g->h.op));
-  if (bench_halo_is(&g->h, "wait")) multiply_all(g, 0);
+  if (bench_halo_is(&g->h, "wait")) multiply_all(g, g->nouter, g->outer);
   g->end = bench_clock();
 }
 
@@ -165,7 +209,7 @@ static void check_product(ghosts *g)
   size_t bytes = (size_t)(g->h.rows->rows * g->h.width) * sizeof *g->y;
   double *before = bench_alloc(bytes + 1, 1);
   memcpy(before, g->y, bytes);
-  multiply_all(g, 0);
+  multiply_all(g, g->nouter, g->outer);
   g->h.e->wrong += memcmp(before, g->y, bytes) != 0;
   free(before);
 }
@@ -174,17 +218,21 @@ static double sample_ghosts(void *state, int64_t round)
 {
   ghosts *g = state;
   const bench_job job = {.finish = run_round, .about = g};
-  int is_work = bench_halo_is(&g->h, "work");
+  int is_work = bench_halo_is(&g->h, "work"), rank = g->h.c->rank, size;
+  MPI_Comm_size(g->h.c->comm, &size);
   memcpy(g->missing, g->needed, (size_t)g->h.rows->rows * sizeof *g->missing);
+  for (int i = 0; i < g->nowners; i++) g->owners[i].left = g->owners[i].end - g->owners[i].first;
   bench_halo_fill(&g->h, 0, g->h.rows->rows, round);
   double begin = bench_halo_moment(&g->h), delay = begin - bench_clock();
-  if (g->h.c->rank == g->late && !is_work) delay += g->h.c->line->noise.amount;
+  if (rank == size / 2 && !is_work) delay += g->h.c->line->noise.amount;
   bench_team_run(g->h.c->team, &job, &delay);
   g->rounds += !is_work;
   double seconds = is_work ? g->end : g->end - begin;
   if (!is_work) bench_halo_check(&g->h, round);
   if (!is_work) check_product(g);
-  return bench_halo_sum(&g->h, is_counted(g) ? seconds : 0) / bench_halo_sum(&g->h, is_counted(g));
+  double sum = bench_halo_sum(&g->h, g->late >= 0 ? seconds : 0);
+  double ranks = bench_halo_sum(&g->h, g->late >= 0);
+  return ranks > 0 ? sum / ranks : 0;
 }
 
 const bench_part_mode bench_mode_ghosts = {
