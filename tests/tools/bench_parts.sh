@@ -80,7 +80,8 @@ import rows as r
 
 def rows(shape, matrix, *lines, setting="-"):
     run = study.Run("openmpi", shape, matrix, matrix, setting)
-    return study.parse([f"row {line}" for line in lines], run)
+    return [dict(row, machine="some-4-cores") for row in
+            study.parse([f"row {line}" for line in lines], run)]
 
 found = [
     *rows("4x1", "a", "late 8 8 end 6 100 0 0 0 .125", "late 8 8 parts 6 30 0 0 0 .125",
@@ -92,6 +93,8 @@ found = [
           "ghosts 1 8 work 6 10 0 0 0 0"),
     *rows("4x1", "b", "late 8 8 end 6 100 0 0 0 .125", "late 8 8 parts 6 41 0 0 0 .125",
           "late 8 8 parts:aggregator=none 6 40 0 0 0 .125"),
+    *rows("memory-16", "a", "ghosts 1 64 wait 6 1200 0 0 0 0",
+          "ghosts 1 64 arrivals 6 1110 0 0 0 .8", "ghosts 1 64 work 6 100 0 0 0 0"),
     *rows("4x4", "a", "gatherer-others 1 8 start:route=3-step 6 70 0 0 0 .75"),
     *rows("here", "-", "range-8 16 8 parts 20 .9 0 0 0 0",
           "range-8 16 8 parts:aggregator=none 20 1.1 0 0 0 0", setting="funneled"),
@@ -116,6 +119,10 @@ expected = {
         [">= 0.9", "0.80", "missed"],
     ("one rank late: of the work without it, time saved, 1 cases", "openmpi 4x1"):
         [">= 0.9", "0.90", "met"],
+    ("one rank late: of the work without it, time saved, 1 cases", "openmpi memory-16"):
+        [">= 0.9", "0.90", "not judged"],
+    ("one rank late: of the work without it, done before it came, 1 cases", "openmpi memory-16"):
+        [">= 0.9", "0.80", "not judged"],
     ("gatherer late, 8 B a row, start:route=3-step", "openmpi 4x4"):
         ["-", "0.75 of the ghosts after 70 us", "not judged"],
     ("a range with 20 neighbours, 8 threads, ns: parts", "openmpi here funneled"):
