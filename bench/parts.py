@@ -258,16 +258,18 @@ def fits(case):
 
 
 def of_ghosts(all_cases):
+    """Cases that do not fit are told, too, by themselves."""
     lines = []
     some = [c for c in all_cases if c.line == "ghosts" and {"wait", "arrivals", "work"}
-            <= c.time.keys()]
-    for where, part in by([case for case in some if fits(case)], Case.where):
+            <= c.time.keys() and c.time["work"] >= 1]
+    for (where, fit), part in by(some, lambda case: (case.where(), fits(case))):
         done = [case.share["arrivals"] for case in part]
         saved = [(case.time["wait"] - case.time["arrivals"]) / case.time["work"] for case in part]
+        which = f"{len(part)} cases" + ("" if fit else " that do not fit")
         for what, shares in (("done before it came", done), ("time saved", saved)):
-            lines.append(judged(f"one rank late: of the work without it, {what}, {len(part)} cases",
-                                where, ">= 0.9", spread(shares, ".2f"),
-                                min(shares) >= 0.9 if part[0].has_cores() else None))
+            well = min(shares) >= 0.9 if fit and part[0].has_cores() else None
+            lines.append(judged(f"one rank late: of the work without it, {what}, {which}", where,
+                                ">= 0.9", spread(shares, ".2f"), well))
     return lines
 
 

@@ -119,6 +119,10 @@ expected = {
         [">= 0.9", "0.80", "missed"],
     ("one rank late: of the work without it, time saved, 1 cases", "openmpi 4x1"):
         [">= 0.9", "0.90", "met"],
+    ("one rank late: of the work without it, done before it came, 1 cases that do not fit",
+     "openmpi 4x1"): [">= 0.9", "0.00", "not judged"],
+    ("one rank late: of the work without it, time saved, 1 cases that do not fit", "openmpi 4x1"):
+        [">= 0.9", "0.00", "not judged"],
     ("one rank late: of the work without it, time saved, 1 cases", "openmpi memory-16"):
         [">= 0.9", "0.90", "not judged"],
     ("one rank late: of the work without it, done before it came, 1 cases", "openmpi memory-16"):
