@@ -82,11 +82,13 @@ void grove_transfer_missing(const grove_op *base, char *text, size_t room)
     list_missing(op, s, 0, s->nreceives, "; no message from rank ", text, room);
     list_missing(op, s, s->nreceives, s->nreceives + s->nsends, "; not taken by rank ", text, room);
   }
+  int names_others = *missing != 0;
   if (op->readying) grove_readying_tell_missing(op, text, room);
   /* In a later stage those who are missing may wait for others themselves. */
-  const char *advice = !*missing     ? "; an earlier one of its kind is not through"
-                       : reached > 0 ? "; has every rank started it?"
-                                     : "; have those ranks started it?";
+  const char *advice = !*missing       ? "; an earlier one of its kind is not through"
+                       : !names_others ? ""
+                       : reached > 0   ? "; has every rank started it?"
+                                       : "; have those ranks started it?";
   size_t length = strlen(text);
   snprintf(text + length, room - length, "%s", advice);
 }

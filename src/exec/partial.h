@@ -32,6 +32,7 @@ struct grove_readying {
   grove_claims *claims;
   int n;
   struct grove_watch *watches;
+  int needs_calls;        /* letters are long: MPI, or a ring, may need calls to move them on */
   const char *aggregator; /* whose groups the letters have, and ... */
   int64_t messages;       /* ... how many messages a start by parts takes */
   char line_[64];         /* threads write what follows, and read what was before */

@@ -20,6 +20,7 @@ grove_status grove_transfer_start_parts(grove_op *base)
   op->readying->asked = 1;
   status = grove_transfer_run(op);
   op->readying->asked = 0;
+  if (op->readying->needs_calls) grove_context_look_after(base->ctx);
 fail:
   return status;
 }

@@ -175,6 +175,19 @@ static grove_status find_places(const grove_transfer *op, grove_readying *r)
   return GROVE_OK;
 }
 
+/* Longer messages are sent by MPI only when the receiver has been asked, or in pieces, and rings
+ * have room for so much: a rank that computes does not take what comes, nor goes on with what
+ * leaves, unless somebody calls for it. */
+enum { LONG_LETTER = 4096 };
+
+static int has_long_letters(const grove_transfer *op)
+{
+  for (int k = 0; k < op->nstages; k++)
+    for (int i = 0; i < op->stages[k].wired->nletters; i++)
+      if (op->stages[k].wired->letters[i].bytes > LONG_LETTER) return 1;
+  return 0;
+}
+
 void grove_readying_free(grove_readying **pointer)
 {
   grove_readying *r = *pointer;
@@ -201,6 +214,8 @@ grove_status grove_readying_create(grove_transfer *op)
   GROVE_TRY(find_places(op, r));
   GROVE_TRY(grove_claims_create(r->places.count, &r->claims));
   for (int k = 0; k < op->nstages; k++) GROVE_TRY(watch_stage(op, &op->stages[k], r));
+  r->needs_calls = has_long_letters(op);
+  if (r->needs_calls) grove_context_expect_deadlines(op->base.ctx);
   op->readying = r;
   op->plain = 0;
   return GROVE_OK;
@@ -270,7 +285,9 @@ static void open_groups(watch *w)
 void grove_readying_take(grove_transfer *op)
 {
   grove_readying *r = op->readying;
-  if (!r->by_parts || !__atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL)) return;
+  if (!r->by_parts) return;
+  if (r->needs_calls) op->base.ctx->look_again = 1;
+  if (!__atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL)) return;
   for (int k = 0; k < r->n; k++)
     if (r->watches[k].open < r->watches[k].ngroups) open_groups(&r->watches[k]);
 }

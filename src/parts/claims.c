@@ -1,30 +1,54 @@
-/* A bit a place. A call that finds a place taken gives back what it has taken by then. It looks
- * before it takes anything: a call that is wrong whatever the others do must not make them look
- * wrong. */
+/* A tree, so that a long range costs no more than its two ends. The lowest level has a bit a place.
+ * Above it a word has two bits for each of its children, which are words of the level below: it was
+ * claimed as a *whole*, by one call; or *some* of it was, below. A call splits its range: the words
+ * at its ends that it does not fill are claimed by bits, what lies between as wholes, a level up,
+ * and so on.
+ *
+ * No place twice. A call sets the bits of what it claims, then `some` in all words above. Both are
+ * one atomic operation on a word that has both bits, so of two calls that want the same place, one
+ * as a part of a whole, the other below it, the later one sees the earlier, and what it set below
+ * before. A call that finds a
+ * place taken gives back what it has set by then, but for `some`, which others may need: so `some`
+ * that nobody claims below it means nothing.
+ *
+ * A call looks before it sets anything: one that is wrong whatever the others do must not make them
+ * look wrong.
+ */
 #include "parts/claims.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { WORD_BITS = 64 };
+enum { PLACES = 64, CHILDREN = 32, MOST_LEVELS = 12 };
 
 struct grove_claims {
   int64_t n;
-  uint64_t *words; /* atomic */
+  int nlevels;
+  uint64_t *levels[MOST_LEVELS]; /* words, atomic; the last level has one */
+  uint64_t *memory;
 };
 
-static int64_t words_of(int64_t n)
+/* How many places, or children, a word of a level has. */
+static int64_t width_of(int level)
 {
-  return (n + WORD_BITS - 1) / WORD_BITS;
+  return level == 0 ? PLACES : CHILDREN;
 }
 
 grove_status grove_claims_create(int64_t n, grove_claims **out)
 {
   grove_status status = GROVE_OK;
   grove_claims *c = NULL;
+  int64_t words[MOST_LEVELS], all = 0;
   GROVE_NEW(c, 1);
   c->n = n;
-  GROVE_NEW(c->words, words_of(n));
+  for (int64_t of = n;; of = words[c->nlevels - 1]) {
+    int64_t width = width_of(c->nlevels);
+    words[c->nlevels] = of > width ? (of + width - 1) / width : 1;
+    all += words[c->nlevels++];
+    if (words[c->nlevels - 1] == 1) break;
+  }
+  GROVE_NEW(c->memory, all);
+  for (int k = 0; k < c->nlevels; k++)
+    c->levels[k] = k == 0 ? c->memory : c->levels[k - 1] + words[k - 1];
   *out = c;
   return GROVE_OK;
 fail:
@@ -35,62 +59,151 @@ fail:
 void grove_claims_free(grove_claims **c)
 {
   if (!*c) return;
-  free((*c)->words);
+  free((*c)->memory);
   free(*c);
   *c = NULL;
 }
 
+static void clear(grove_claims *c, int level, int64_t word)
+{
+  uint64_t *at = &c->levels[level][word];
+  for (uint64_t some = level > 0 ? *at >> CHILDREN : 0; some; some &= some - 1)
+    clear(c, level - 1, word * CHILDREN + __builtin_ctzll(some));
+  *at = 0;
+}
+
 void grove_claims_begin(grove_claims *c)
 {
-  memset(c->words, 0, (size_t)words_of(c->n) * sizeof *c->words);
+  clear(c, c->nlevels - 1, 0);
 }
 
-/* Those of places `at` to `end` - 1 that are in the word of the first. */
-static uint64_t mask_of(int64_t at, int64_t end)
+/* ---- words ---- */
+
+/* Of a level: children, or places, `first` to `end` - 1, which are in one word. */
+typedef struct stretch {
+  int level;
+  int64_t first, end;
+} stretch;
+
+static uint64_t mask_of(stretch s)
 {
-  int64_t low = at % WORD_BITS, high = end - (at - low);
-  uint64_t below_end = high < WORD_BITS ? ((uint64_t)1 << high) - 1 : ~(uint64_t)0;
-  return below_end & ~(uint64_t)0 << low;
+  int64_t n = s.end - s.first;
+  uint64_t low = n < PLACES ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+  return low << s.first % width_of(s.level);
 }
 
-static int64_t next_word(int64_t at)
+static uint64_t *word_of(const grove_claims *c, stretch s)
 {
-  return at - at % WORD_BITS + WORD_BITS;
+  return &c->levels[s.level][s.first / width_of(s.level)];
 }
 
-static int64_t find_taken(const grove_claims *c, int64_t first, int64_t end)
+/* What a range is made of: two stretches a level at most. */
+enum { MOST_STRETCHES = 2 * MOST_LEVELS };
+
+static int split(const grove_claims *c, int64_t first, int64_t end, stretch *out)
 {
-  for (int64_t at = first; at < end; at = next_word(at)) {
-    uint64_t taken = __atomic_load_n(&c->words[at / WORD_BITS], __ATOMIC_RELAXED);
-    taken &= mask_of(at, end);
-    if (taken) return at - at % WORD_BITS + __builtin_ctzll(taken);
+  int n = 0;
+  for (int level = 0; first < end; level++) {
+    int64_t width = width_of(level), begin = (first + width - 1) / width, stop = end / width;
+    if (level == c->nlevels - 1 || begin > stop || (begin == stop && begin * width == first)) {
+      out[n++] = (stretch){level, first, end};
+      break;
+    }
+    if (first < begin * width) out[n++] = (stretch){level, first, begin * width};
+    if (stop * width < end) out[n++] = (stretch){level, stop * width, end};
+    first = begin;
+    end = stop;
+  }
+  return n;
+}
+
+/* ---- looking ---- */
+
+/* Is anything claimed in these? The first place, or -1. */
+static int64_t find_below(const grove_claims *c, stretch s)
+{
+  uint64_t word = __atomic_load_n(word_of(c, s), __ATOMIC_RELAXED), mask = mask_of(s);
+  int64_t width = width_of(s.level), begin = s.first - s.first % width, places = 1;
+  uint64_t found = s.level > 0 ? (word | word >> CHILDREN) & mask : word & mask;
+  for (int k = 0; k < s.level; k++) places *= width_of(k);
+  for (; found; found &= found - 1) {
+    int64_t child = begin + __builtin_ctzll(found);
+    if (s.level == 0 || word >> __builtin_ctzll(found) & 1) return child * places;
+    int64_t below = width_of(s.level - 1);
+    int64_t place = find_below(c, (stretch){s.level - 1, child * below, (child + 1) * below});
+    if (place >= 0) return place;
   }
   return -1;
 }
 
-static void give_back(grove_claims *c, int64_t first, int64_t end)
+/* Was what lies above these claimed as a whole? */
+static int is_below_whole(const grove_claims *c, stretch s)
 {
-  for (int64_t at = first; at < end; at = next_word(at))
-    __atomic_fetch_and(&c->words[at / WORD_BITS], ~mask_of(at, end), __ATOMIC_RELAXED);
+  int64_t child = s.first / width_of(s.level);
+  for (int k = s.level + 1; k < c->nlevels; k++, child /= CHILDREN) {
+    uint64_t word = __atomic_load_n(&c->levels[k][child / CHILDREN], __ATOMIC_RELAXED);
+    if (word >> child % CHILDREN & 1) return 1;
+  }
+  return 0;
 }
 
-int64_t grove_claims_take(grove_claims *c, int64_t first, int64_t count)
+static int64_t first_place(stretch s)
 {
-  int64_t end = first + count, taken = find_taken(c, first, end);
-  if (taken >= 0) return taken;
-  for (int64_t at = first; at < end; at = next_word(at)) {
-    uint64_t *word = &c->words[at / WORD_BITS], mask = mask_of(at, end);
-    uint64_t before = __atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
-    if (!(before & mask)) continue;
-    __atomic_fetch_and(word, before | ~mask, __ATOMIC_RELAXED);
-    give_back(c, first, at);
-    return at - at % WORD_BITS + __builtin_ctzll(before & mask);
-  }
-  return -1;
+  int64_t places = 1;
+  for (int k = 0; k < s.level; k++) places *= width_of(k);
+  return s.first * places;
+}
+
+static int64_t find_taken(const grove_claims *c, stretch s)
+{
+  return is_below_whole(c, s) ? first_place(s) : find_below(c, s);
 }
 
 int grove_claims_has(const grove_claims *c, int64_t place)
 {
-  uint64_t word = __atomic_load_n(&c->words[place / WORD_BITS], __ATOMIC_RELAXED);
-  return (word >> place % WORD_BITS & 1) != 0;
+  return find_taken(c, (stretch){0, place, place + 1}) >= 0;
+}
+
+/* ---- claiming ---- */
+
+/* -1, or the first place that others have, where nothing is set then. */
+static int64_t set(grove_claims *c, stretch s)
+{
+  uint64_t mask = mask_of(s), before = __atomic_fetch_or(word_of(c, s), mask, __ATOMIC_ACQ_REL);
+  int64_t taken = -1;
+  if (before & mask)
+    taken = first_place((stretch){
+      s.level, s.first - s.first % width_of(s.level) + __builtin_ctzll(before & mask), s.end});
+  for (uint64_t some = s.level > 0 ? before >> CHILDREN & mask : 0; some && taken < 0;
+       some &= some - 1) {
+    int64_t child = s.first - s.first % CHILDREN + __builtin_ctzll(some);
+    int64_t below = width_of(s.level - 1);
+    taken = find_below(c, (stretch){s.level - 1, child * below, (child + 1) * below});
+  }
+  int64_t child = s.first / width_of(s.level);
+  for (int k = s.level + 1; k < c->nlevels && taken < 0; k++, child /= CHILDREN) {
+    uint64_t bit = (uint64_t)1 << child % CHILDREN;
+    uint64_t above =
+      __atomic_fetch_or(&c->levels[k][child / CHILDREN], bit << CHILDREN, __ATOMIC_ACQ_REL);
+    if (above & bit) taken = first_place(s);
+  }
+  if (taken >= 0) __atomic_fetch_and(word_of(c, s), ~(mask & ~before), __ATOMIC_RELAXED);
+  return taken;
+}
+
+int64_t grove_claims_take(grove_claims *c, int64_t first, int64_t count)
+{
+  stretch list[MOST_STRETCHES];
+  int n = split(c, first, first + count, list);
+  int64_t taken = -1;
+  for (int k = 0; k < n; k++) {
+    int64_t place = find_taken(c, list[k]);
+    if (place >= 0 && (taken < 0 || place < taken)) taken = place;
+  }
+  for (int k = 0; k < n && taken < 0; k++) {
+    taken = set(c, list[k]);
+    for (int j = k - 1; taken >= 0 && j >= 0; j--)
+      __atomic_fetch_and(word_of(c, list[j]), ~mask_of(list[j]), __ATOMIC_RELAXED);
+  }
+  return taken;
 }
