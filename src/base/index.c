@@ -112,19 +112,18 @@ fail:
   return status;
 }
 
+/* Without branches that a processor would have to guess. */
+#define COUNT_BELOW(list)                                                                          \
+  do {                                                                                             \
+    for (int64_t half = n / 2; n > 1; n -= half, half = n / 2)                                     \
+      at += (list)[at + half - 1] < value ? half : 0;                                              \
+    return at + (n == 1 && (list)[at] < value);                                                    \
+  } while (0)
+
 int64_t grove_index_below(const grove_index *x, int64_t value)
 {
-  int64_t low = 0, high = x->count;
-  if (grove_index_consecutive(x)) {
-    int64_t below = value - x->first;
-    return below < 0 ? 0 : below < high ? below : high;
-  }
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (grove_index_at(x, middle) < value)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  int64_t at = 0, n = x->count, below = value - x->first;
+  if (x->narrow) COUNT_BELOW(x->narrow);
+  if (x->wide) COUNT_BELOW(x->wide);
+  return below < 0 ? 0 : below < n ? below : n;
 }
