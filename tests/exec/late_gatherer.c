@@ -3,90 +3,23 @@
  * relays, every rank late in turn; each destination has one source, so that the path of its values
  * is known from who sends to whom. */
 #include "check.h"
-#include "exec/transfer.h"
+#include "net.h"
 #include "places.h"
 #include "random.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { MOST_RANKS = 16, STAGES = GROVE_STAGES_MOST, DONE_TAG = 77, PATIENCE = 60 };
-
-/* ---- who sends to whom ---- */
-
-typedef struct net {
-  int n;
-  unsigned char sends[STAGES][MOST_RANKS][MOST_RANKS]; /* from, to */
-} net;
-
-static net find_net(const place *p, grove_op *op)
-{
-  const grove_wiring *wiring = ((grove_transfer *)op)->wiring;
-  unsigned char mine[STAGES][MOST_RANKS] = {{0}}, all[MOST_RANKS][STAGES][MOST_RANKS];
-  net found = {.n = p->size};
-  MPI_Request request;
-  for (int s = 0; s < wiring->nstages; s++)
-    for (int i = wiring->stages[s].nreceives; i < wiring->stages[s].nletters; i++)
-      mine[s][wiring->stages[s].letters[i].peer] = 1;
-  MPI_Iallgather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, p->comm, &request);
-  polite_wait(&request);
-  for (int s = 0; s < STAGES; s++)
-    for (int r = 0; r < p->size; r++) memcpy(found.sends[s][r], all[r][s], MOST_RANKS);
-  return found;
-}
-
-/* By which stage a value can be where that `from` has before stage `first`; STAGES: never. */
-static void reach(const net *x, int from, int first, int *when)
-{
-  for (int r = 0; r < x->n; r++) when[r] = r == from ? first - 1 : STAGES;
-  for (int s = first; s < STAGES; s++)
-    for (int a = 0; a < x->n; a++)
-      for (int b = 0; b < x->n; b++)
-        if (x->sends[s][a][b] && when[a] < s && when[b] > s) when[b] = s;
-}
-
-/* Whether the letter of stage s from a to b may lie on the way from source to target. */
-static int is_on_way(const net *x, int source, int target, int s, int a, int b)
-{
-  int to_a[MOST_RANKS], from_b[MOST_RANKS];
-  if (!x->sends[s][a][b]) return 0;
-  reach(x, source, 0, to_a);
-  reach(x, b, s + 1, from_b);
-  return to_a[a] < s && from_b[target] < STAGES;
-}
+enum { DONE_TAG = 77, PATIENCE = 60 };
 
 /* Which targets need the late one: their values come its way, or in a letter with such. */
 typedef struct needs {
-  unsigned char late[MOST_RANKS];
+  unsigned char late[NET_RANKS];
 } needs;
-
-static int shares_letter(const net *x, const int *source, int s, int a, int b, const needs *y)
-{
-  for (int t = 0; t < x->n; t++)
-    if (y->late[t] && source[t] != t && is_on_way(x, source[t], t, s, a, b)) return 1;
-  return 0;
-}
-
-static int is_held_up(const net *x, const int *source, int t, int late, const needs *y)
-{
-  for (int s = 0; s < STAGES; s++)
-    for (int a = 0; a < x->n; a++)
-      for (int b = 0; b < x->n; b++)
-        if (is_on_way(x, source[t], t, s, a, b) &&
-            (a == late || b == late || shares_letter(x, source, s, a, b, y)))
-          return 1;
-  return 0;
-}
 
 static needs find_needs(const net *x, const int *source, int late)
 {
   needs y = {{0}};
-  for (int changed = 1; changed;) {
-    changed = 0;
-    for (int t = 0; t < x->n; t++)
-      if (!y.late[t] && is_held_up(x, source, t, late, &y))
-        y.late[t] = (unsigned char)(changed = 1);
-  }
+  net_spread(x, source, late, y.late);
   y.late[late] = 1;
   return y;
 }
@@ -95,12 +28,12 @@ static needs find_needs(const net *x, const int *source, int late)
  * before letters left by themselves it would have waited for that. */
 static int is_telling(const net *x, const int *source, int t, const needs *y)
 {
-  for (int s = 1; s < STAGES; s++)
+  for (int s = 1; s < NET_STAGES; s++)
     for (int a = 0; a < x->n; a++)
       for (int b = 0; b < x->n; b++)
         for (int c = 0; c < x->n; c++)
-          if (a != source[t] && is_on_way(x, source[t], t, s, a, b) &&
-              shares_letter(x, source, s, a, c, y))
+          if (a != source[t] && net_is_on_way(x, source[t], t, s, a, b) &&
+              net_shares_letter(x, source, s, a, c, y->late))
             return 1;
   return 0;
 }
@@ -173,14 +106,14 @@ static void try_late(const place *p, grove_op *op, const net *x, const int *sour
 
 static void try_case(const place *p, rng *r)
 {
-  int source[MOST_RANKS];
+  int source[NET_RANKS];
   int64_t *root = need((size_t)p->size * sizeof *root), leaf = -1;
   grove_op *op = NULL;
   for (int i = 0; i < p->size; i++) source[i] = (int)rng_below(r, p->size);
   grove_forest *f = make_forest(p, source);
   for (int i = 0; i < p->size; i++) root[i] = 100 * p->rank + i;
   CHECK_OK(grove_bcast_init(f, MPI_INT64_T, root, &leaf, MPI_REPLACE, &op));
-  net x = find_net(p, op);
+  net x = net_of(p, op);
   for (int late = 0; late < p->size; late++) {
     leaf = -1;
     try_late(p, op, &x, source, late, &leaf);
@@ -201,7 +134,7 @@ int main(int argc, char **argv)
   place p = place_create(comm);
   rng r = rng_from(test_seed(), 0);
   for (int64_t i = 0; i < test_samples(12); i++) {
-    int node[MOST_RANKS];
+    int node[NET_RANKS];
     int64_t all = 0;
     MPI_Request request;
     for (int k = 0; k < p.size; k++) node[k] = k < 3 ? 0 : k < 5 ? 1 : k;
