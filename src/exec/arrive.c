@@ -81,7 +81,8 @@ static void collect(collection *c, const grove_arriving *a)
       collect_section(c, &w->keeps[2 * k + 1], a->first_feeder[s] + w->nreceives);
   }
   const grove_lane *lane = &c->op->wiring->lanes[0];
-  if (lane->whole) collect_slots(c, &lane->fetched.slots, a->nfeeders - 1);
+  if (lane->whole && lane->key.unit_bytes > 0)
+    collect_slots(c, &lane->fetched.slots, a->nfeeders - 1);
 }
 
 static int by_slot(const void *a, const void *b)
