@@ -54,6 +54,10 @@ void exercise_block(exercise *e);
 /* Asserts that the arrays are what the oracle makes of the values before. Once for each renewal. */
 void exercise_check(exercise *e);
 
+/* Its two halves: from the first on `all` is what there is to be. */
+void exercise_solve(exercise *e);
+void exercise_compare(const exercise *e);
+
 /* What it is, for failures: "reduce of MPI_INT with SUM on 'ring', 4 ranks:". */
 const char *exercise_name(const exercise *e, char text[160]);
 

@@ -24,6 +24,13 @@ int test_begin_threads(int *argc, char ***argv, const char *name)
   return level == MPI_THREAD_MULTIPLE;
 }
 
+int any_thread_may_call(void)
+{
+  int level = 0;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
 static void *run(void *pointer)
 {
   part *p = pointer;

@@ -5,6 +5,9 @@
 /* test_begin with MPI_THREAD_MULTIPLE. False where MPI does not give it: then test_skip. */
 int test_begin_threads(int *argc, char ***argv, const char *name);
 
+/* Whether any thread may call MPI, at any time. */
+int any_thread_may_call(void);
+
 /* Runs body(number, self) for number = 0 .. n-1, each in a thread of its own; returns when all
  * have. */
 void in_threads(int n, void body(int number, void *self), void *self);
