@@ -4,24 +4,40 @@
 #include "check.h"
 #include "exec/transfer.h"
 
-#include <string.h>
+/* Adds what every rank found to send in each stage. */
+static void share(net *x, const place *p, unsigned char mine[NET_STAGES][NET_RANKS])
+{
+  unsigned char all[NET_RANKS][NET_STAGES][NET_RANKS];
+  MPI_Request request;
+  MPI_Iallgather(mine, sizeof all[0], MPI_BYTE, all, sizeof all[0], MPI_BYTE, p->comm, &request);
+  polite_wait(&request);
+  for (int s = 0; s < NET_STAGES; s++)
+    for (int a = 0; a < p->size; a++)
+      for (int b = 0; b < p->size; b++) x->sends[s][a][b] |= all[a][s][b];
+}
 
 net net_of(const place *p, grove_op *op)
 {
   const grove_wiring *wiring = ((grove_transfer *)op)->wiring;
-  unsigned char mine[NET_STAGES][NET_RANKS] = {{0}}, all[NET_RANKS][NET_STAGES][NET_RANKS];
+  unsigned char mine[NET_STAGES][NET_RANKS] = {{0}};
   net found = {.n = p->size};
-  MPI_Request request;
   CHECK(p->size <= NET_RANKS && wiring->nstages <= NET_STAGES, "%d ranks, %d stages", p->size,
         wiring->nstages);
   for (int s = 0; s < wiring->nstages; s++)
     for (int i = wiring->stages[s].nreceives; i < wiring->stages[s].nletters; i++)
       mine[s][wiring->stages[s].letters[i].peer] = 1;
-  MPI_Iallgather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, p->comm, &request);
-  polite_wait(&request);
-  for (int s = 0; s < NET_STAGES; s++)
-    for (int r = 0; r < p->size; r++) memcpy(found.sends[s][r], all[r][s], NET_RANKS);
+  share(&found, p, mine);
   return found;
+}
+
+void net_add_keeps(net *x, const place *p, grove_op *op)
+{
+  const grove_wiring *wiring = ((grove_transfer *)op)->wiring;
+  unsigned char mine[NET_STAGES][NET_RANKS] = {{0}};
+  for (int s = 0; s < wiring->nstages; s++)
+    for (int k = 0; k < wiring->stages[s].nkeeps; k++)
+      if (wiring->stages[s].keeps[2 * k + 1].array == GROVE_ARRAY_HUB) mine[s][p->rank] = 1;
+  share(x, p, mine);
 }
 
 /* By which stage a value can be where that `from` has before stage `first`; NET_STAGES: never. */
