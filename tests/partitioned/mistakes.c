@@ -248,17 +248,18 @@ static void wrong_times(const place *p, const units *types)
 
 /* ---- other operations ---- */
 
+/* Some leave by parts (exec/parts_mistakes); none has times of them, and a fetch has no parts. */
 static void forest_operations(const place *p)
 {
   grove_forest *f = NULL;
   grove_op *op = NULL;
-  int x[2] = {1, 2}, yes = 77;
+  int x[3] = {1, 2, 3}, yes = 77;
   int64_t first = 77, count = 78;
   grove_root root = {p->rank, 0};
   CHECK_OK(grove_forest_create(p->ctx, &f));
   CHECK_OK(grove_forest_set_graph(f, 1, 1, NULL, &root));
   CHECK_OK(grove_forest_set_up(f));
-  CHECK_OK(grove_bcast_init(f, MPI_INT, x, x + 1, MPI_REPLACE, &op));
+  CHECK_OK(grove_fetch_init(f, MPI_INT, x, x + 1, x + 2, MPI_SUM, &op));
   for (int started = 0; started < 2; started++) {
     refused(grove_ready(op, 0, 1), GROVE_ERR_UNSUPPORTED, "ready");
     refused(grove_arrived(op, 0, 1, &yes), GROVE_ERR_UNSUPPORTED, "arrived");
@@ -269,7 +270,7 @@ static void forest_operations(const place *p)
   }
   CHECK(yes == 77 && first == 77 && count == 78, "an output was set by a call that failed");
   CHECK_OK(grove_wait(op));
-  CHECK(x[1] == 1, "%d came, not 1", x[1]);
+  CHECK(x[0] == 3 && x[2] == 1, "%d and %d came, not 3 and 1", x[0], x[2]);
   CHECK_OK(grove_op_free(&op));
   CHECK_OK(grove_forest_free(&f));
 }
