@@ -140,6 +140,18 @@ static int is_active(const scene *s, int id)
 {
   return s->op[id].state == OP_ACTIVE;
 }
+static int is_unmarked(const scene *s, int id)
+{
+  return is_active(s, id) && s->op[id].unmarked;
+}
+static int is_by_parts(const scene *s, int id)
+{
+  return is_active(s, id) && s->op[id].by_parts;
+}
+static int can_be_asked(const scene *s, int id)
+{
+  return is_active(s, id) && scene_op_has_parts(s, id);
+}
 
 /* Of the one sort if there is one, now and then; of the other as a rule. */
 static int pick_either(drawing *d, int rare(const scene *s, int id),
@@ -262,7 +274,21 @@ static int draw_bundle(drawing *d, step *st)
 static int draw_start(drawing *d, step *st)
 {
   if (!rng_one_in(&d->r, 4)) st->flags |= FLAG_FRESH;
-  return works_on(st, pick_either(d, is_ready_bundle, scene_op_is_ready));
+  if (!works_on(st, pick_either(d, is_ready_bundle, scene_op_is_ready))) return 0;
+  if (scene_op_has_parts(d->s, st->of[0]) && rng_one_in(&d->r, 2)) st->flags |= FLAG_PARTS;
+  return 1;
+}
+
+/* Some of what is not marked; or all of it. */
+static int draw_mark(drawing *d, step *st)
+{
+  st->detail = !rng_one_in(&d->r, 3);
+  return works_on(st, pick(d, is_unmarked));
+}
+
+static int draw_ask(drawing *d, step *st)
+{
+  return works_on(st, pick_either(d, can_be_asked, is_by_parts));
 }
 
 static int draw_on_idle(drawing *d, step *st)
@@ -271,11 +297,20 @@ static int draw_on_idle(drawing *d, step *st)
   return works_on(st, pick(d, is_idle));
 }
 
+static int draw_desert(drawing *d, step *st)
+{
+  if (!draw_on_idle(d, st)) return 0;
+  if (scene_op_has_parts(d->s, st->of[0]) && rng_one_in(&d->r, 2)) st->flags |= FLAG_PARTS;
+  return 1;
+}
+
 static int draw_rounds(drawing *d, step *st)
 {
   st->flags |= FLAG_FRESH;
   st->way = rng_one_in(&d->r, 3) ? (int)rng_between(&d->r, 85, 90) : (int)rng_between(&d->r, 2, 24);
-  return works_on(st, pick(d, scene_op_is_ready));
+  if (!works_on(st, pick(d, scene_op_is_ready))) return 0;
+  if (scene_op_has_parts(d->s, st->of[0]) && rng_one_in(&d->r, 3)) st->flags |= FLAG_PARTS;
+  return 1;
 }
 
 /* By some ranks, or by all. */
@@ -321,13 +356,15 @@ static const struct {
   [STEP_INIT] = {36, draw_init},
   [STEP_BUNDLE] = {14, draw_bundle},
   [STEP_START] = {60, draw_start},
+  [STEP_MARK] = {40, draw_mark},
+  [STEP_ASK] = {12, draw_ask},
   [STEP_BEGIN] = {24, draw_begin},
   [STEP_COMPLETE] = {50, draw_on_active},
   [STEP_BLOCK] = {8, draw_begin},
   [STEP_ROUNDS] = {8, draw_rounds},
   [STEP_REPORT] = {4, draw_on_idle},
   [STEP_ABANDON] = {16, draw_on_active},
-  [STEP_DESERT] = {2, draw_on_idle},
+  [STEP_DESERT] = {2, draw_desert},
   [STEP_FREE_OP] = {6, draw_on_idle},
   [STEP_FREE_FOREST] = {3, draw_on_forest},
   [STEP_FREE_CONTEXT] = {20, draw_free_context},
@@ -370,6 +407,8 @@ static void put(drawing *d, step st)
 static void put_ends(drawing *d)
 {
   if (d->s->region != NOTHING) put(d, (step){.kind = STEP_JOIN});
+  for (int i = 0; i < d->p->nsteps; i++)
+    if (is_unmarked(d->s, i)) put(d, (step){.kind = STEP_MARK, .nof = 1, .of = {i}});
   for (int i = 0; i < d->p->nsteps; i++)
     if (is_active(d->s, i)) put(d, (step){.kind = STEP_COMPLETE, .nof = 1, .of = {i}});
 }

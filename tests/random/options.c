@@ -25,6 +25,7 @@ static const struct {
   {"chunk", {"64", "256", "4096", "1073741824"}},
   {"deterministic", {"off", "on"}},
   {"check", {"off", "on"}},
+  {"aggregator", {"auto", "none", "ploggp", "timer", "adaptive"}},
   {"socket_size", {"0", "1", "2"}},
   {"spin", {"auto", "0", "1", "200"}},
   {"progress", {"calls", "thread"}},

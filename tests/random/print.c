@@ -38,6 +38,14 @@ static void print_ranks(FILE *file, const program *p, const step *st)
     if (step_chooses(st, i)) fprintf(file, " %d", i);
 }
 
+static void print_by_parts(FILE *file, const program *p, const step *st)
+{
+  if (!(st->flags & FLAG_PARTS)) return;
+  fprintf(file, ", by parts on ranks");
+  for (int i = 0; i < p->nranks; i++)
+    if (step_starts_by_parts(st, i)) fprintf(file, " %d", i);
+}
+
 static void print_list(FILE *file, const step *st)
 {
   for (int i = 0; i < st->nof; i++) fprintf(file, "%s%d", i > 0 ? ", " : "", st->of[i]);
@@ -85,11 +93,19 @@ void step_print(FILE *file, const scene *s, int id)
     fprintf(file, "operation: bundle of ");
     print_list(file, st);
     break;
-  case STEP_START: fprintf(file, "start %d%s", of, new_values(st)); break;
+  case STEP_START:
+    fprintf(file, "start %d%s", of, new_values(st));
+    print_by_parts(file, s->p, st);
+    break;
+  case STEP_MARK: fprintf(file, "mark %s of %d", st->detail ? "some" : "all", of); break;
+  case STEP_ASK: fprintf(file, "ask what has come of %d", of); break;
   case STEP_BEGIN: fprintf(file, "operation: begin %d%s", of, new_values(st)); break;
   case STEP_COMPLETE: fprintf(file, "complete %d", of); break;
   case STEP_BLOCK: fprintf(file, "blocking call of %d%s", of, new_values(st)); break;
-  case STEP_ROUNDS: fprintf(file, "%d rounds of %d", st->way, of); break;
+  case STEP_ROUNDS:
+    fprintf(file, "%d rounds of %d", st->way, of);
+    print_by_parts(file, s->p, st);
+    break;
   case STEP_REPORT: fprintf(file, "report of %d", of); break;
   case STEP_ABANDON:
     fprintf(file, "%d is freed while active by ranks", of);
@@ -100,6 +116,7 @@ void step_print(FILE *file, const scene *s, int id)
     fprintf(file, "%d is started and freed by ranks", of);
     print_ranks(file, s->p, st);
     fprintf(file, ", only freed by others");
+    print_by_parts(file, s->p, st);
     break;
   case STEP_FREE_OP: fprintf(file, "free operation %d", of); break;
   case STEP_FREE_FOREST: fprintf(file, "free forest %d", of); break;

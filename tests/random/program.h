@@ -13,7 +13,8 @@
  *     draw.c      the list, from a number       model.c     what the arrays must hold
  *     scene.c     what is legal                 run.c       a rank performs its steps
  *     forests.c   forests and their graphs      settle.c    completing, freeing, comparing
- *     schedule.c  a rank's own order            print.c     the list in words
+ *     schedule.c  a rank's own order            parts.c     marking, asking
+ *     print.c     the list in words
  */
 #ifndef TEST_PROGRAM_H
 #define TEST_PROGRAM_H
@@ -37,7 +38,9 @@ typedef enum step_kind {
   STEP_CALL,         /* arguments of a call: forest, operation, unit, arrays */
   STEP_INIT,         /* a persistent operation of those */
   STEP_BUNDLE,       /* one of several */
-  STEP_START,        /* of a persistent operation */
+  STEP_START,        /* of a persistent operation; some ranks may start it by parts */
+  STEP_MARK,         /* of one that was: some of what is not marked yet, or all */
+  STEP_ASK,          /* what has come of it */
   STEP_BEGIN,        /* a one-shot operation */
   STEP_COMPLETE,     /* of either: by test, wait or end */
   STEP_BLOCK,        /* begin and end in one call */
@@ -81,7 +84,8 @@ enum {
   FLAG_ROUGH = 16,    /* CALL: values whose sums depend on their order */
   FLAG_NULLS = 32,    /* CALL: a rank without roots or leaves passes NULL for them */
   FLAG_ALLOC = 64,    /* CALL: arrays from grove_alloc */
-  FLAG_BEHIND = 128   /* CALL: some arrays of some ranks are in another memory */
+  FLAG_BEHIND = 128,  /* CALL: some arrays of some ranks are in another memory */
+  FLAG_PARTS = 256    /* START, ROUNDS, DESERT: some ranks start it by parts */
 };
 
 typedef struct step {
@@ -162,9 +166,10 @@ typedef enum op_state { OP_NONE, OP_IDLE, OP_ACTIVE, OP_GONE } op_state;
 
 typedef struct scene_op {
   op_state state;
-  int context, begun, starts;
+  int context, begun, bundle, starts;
   int ncalls, call[MOST_OF];
   int last_start;                         /* the step */
+  int by_parts, unmarked;                 /* that start was; and not all is marked */
   const char *route, *on_node, *off_node; /* that its report must name; NULL: any */
 } scene_op;
 
@@ -185,7 +190,7 @@ typedef struct scene {
   int nkinds;
   begin_kind kind[MOST_STEPS];
   int collective[MOST_STEPS]; /* of steps: all ranks meet in it */
-  int start_of[MOST_STEPS];   /* of COMPLETE and ABANDON: the step that started it */
+  int start_of[MOST_STEPS];   /* of MARK, ASK, COMPLETE and ABANDON: what started it */
   scene_context context[MOST_STEPS];
   scene_forest forest[MOST_STEPS];
   scene_call call[MOST_STEPS];
@@ -203,6 +208,9 @@ int scene_admit(scene *s, int id);
 int scene_call_is_ready(const scene *s, int id);
 int scene_op_is_ready(const scene *s, int id);
 
+/* Whether an operation is of a kind that can leave by parts. */
+int scene_op_has_parts(const scene *s, int id);
+
 /* Whether one of the calls writes what the other one reads or writes. */
 int scene_calls_clash(const scene *s, int first, int second);
 
@@ -217,6 +225,11 @@ const int *step_calls(const scene *s, int id, int *n);
 
 /* Whether this rank is among those who free it, or start it (ABANDON, DESERT). */
 int step_chooses(const step *st, int rank);
+
+/* Whether a step deals with an operation that some ranks have started by parts; and whether this
+ * one has. Until all is marked nobody else uses the arrays. */
+int step_is_by_parts(const scene *s, int id);
+int step_starts_by_parts(const step *st, int rank);
 
 /* ---- forests (forests.c) ---- */
 

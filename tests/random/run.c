@@ -206,7 +206,7 @@ static void start(run *r, int id, const step *st, int round)
   const int *call = step_calls(r->s, id, &n);
   renew(r, st, n, call, round);
   if (round == 0) come_late(r, st);
-  CHECK_OK(grove_start(r->op[st->of[0]]));
+  parts_start(r, st->of[0], st);
   r->active[st->of[0]] = 1;
 }
 
@@ -231,6 +231,7 @@ static void block(run *r, int id, const step *st)
 static void complete(run *r, int id, const step *st, rng *mine)
 {
   settle_complete(r, id, st->of[0], mine);
+  parts_end(r, st->of[0], r->s->start_of[id], 0, mine);
   settle_check(r, r->s->start_of[id], 0, "completed");
 }
 
@@ -238,7 +239,9 @@ static void go_rounds(run *r, int id, const step *st, rng *mine)
 {
   for (int round = 0; round < st->way; round++) {
     start(r, id, st, round);
+    parts_mark(r, st->of[0], round_seed(st, round), 1);
     settle_complete(r, id, st->of[0], mine);
+    parts_end(r, st->of[0], id, round, mine);
     settle_check(r, id, round, "one of many rounds");
   }
 }
@@ -270,7 +273,8 @@ static void desert(run *r, const step *st, rng *mine)
     CHECK_OK(grove_op_free(&r->op[op]));
     return;
   }
-  CHECK_OK(grove_start(r->op[op]));
+  parts_start(r, op, st);
+  parts_mark(r, op, st->seed, 0);
   for (int64_t k = rng_below(mine, 4); k > 0; k--) CHECK_OK(grove_test(r->op[op], &done));
   settle_abandon(r, op, NOTHING);
 }
@@ -296,6 +300,8 @@ static void perform(run *r, int id, rng *mine)
   case STEP_INIT: make_operation(r, id, st); break;
   case STEP_BUNDLE: make_bundle(r, id, st); break;
   case STEP_START: start(r, id, st, 0); break;
+  case STEP_MARK: parts_mark(r, st->of[0], st->seed, !st->detail); break;
+  case STEP_ASK: parts_ask(r, st->of[0], r->s->start_of[id], 0); break;
   case STEP_BEGIN: begin(r, id, st); break;
   case STEP_COMPLETE: complete(r, id, st, mine); break;
   case STEP_BLOCK: block(r, id, st); break;

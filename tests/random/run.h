@@ -5,6 +5,15 @@
 #include "model.h"
 #include "places.h"
 
+/* An operation on this rank since its last start, if it is of a kind that can leave by parts. */
+typedef struct tracked {
+  int on, by_parts; /* it is; and it was started so */
+  int64_t nsent, ntold;
+  char *unmarked; /* of what it sends: somebody waits for it */
+  char *due;      /* of what it is told: it was not yet */
+  array saved;    /* the array that it sends from, with its values */
+} tracked;
+
 typedef struct run {
   const scene *s;
   const program *p;
@@ -15,7 +24,8 @@ typedef struct run {
   graph *order[MOST_STEPS];
   grove_op *op[MOST_STEPS];
   char active[MOST_STEPS];
-  int starts[MOST_STEPS];         /* completed ones, of an operation */
+  int starts[MOST_STEPS]; /* completed ones, of an operation */
+  tracked parts[MOST_STEPS];
   array real[ROLES * MOST_STEPS]; /* this rank's arrays, where it sees them */
   array last[ROLES * MOST_STEPS]; /* what they held when they were known last */
   model *m;
@@ -23,6 +33,21 @@ typedef struct run {
 
 /* The whole program, on its ranks. Collective over comm. */
 void run_program(const scene *s, MPI_Comm comm);
+
+/* ---- parts.c ---- */
+
+/* Starts an operation, by parts if the step has it so for this rank. */
+void parts_start(run *r, int op, const step *st);
+
+/* Marks some of what is not marked, or all, on ranks that have started it so. */
+void parts_mark(run *r, int op, uint64_t seed, int all);
+
+/* What has come of round k of a start must be right; says how much that was. */
+int64_t parts_ask(run *r, int op, int start, int round);
+
+/* It is complete; it was freed while active. */
+void parts_end(run *r, int op, int start, int round, rng *mine);
+void parts_drop(run *r, int op);
 
 /* ---- settle.c: what comes after a start ---- */
 

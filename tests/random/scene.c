@@ -35,6 +35,26 @@ int step_chooses(const step *st, int rank)
   return st->detail == 0 || mix2(st->seed, (uint64_t)rank) % 2;
 }
 
+int step_is_by_parts(const scene *s, int id)
+{
+  const step *st = &s->p->step[id];
+  switch (st->kind) {
+  case STEP_START:
+  case STEP_ROUNDS:
+  case STEP_DESERT: return !!(st->flags & FLAG_PARTS);
+  case STEP_MARK: return 1;
+  case STEP_ASK:
+  case STEP_COMPLETE:
+  case STEP_ABANDON: return !!(s->p->step[s->start_of[id]].flags & FLAG_PARTS);
+  default: return 0;
+  }
+}
+
+int step_starts_by_parts(const step *st, int rank)
+{
+  return (st->flags & FLAG_PARTS) && mix2(st->seed + 3, (uint64_t)rank) % 4 > 0;
+}
+
 /* ---- contexts ---- */
 
 static int any_active(const scene *s)
@@ -396,46 +416,57 @@ static int may_be_stale(const scene *s, const scene_call *c)
          s->forest[c->forest].edges <= MOST_EDGES_STALE;
 }
 
-static int can_start(const scene *s, int id, int fresh)
+/* By parts: what is sent has other values until it is marked. */
+static int can_start(const scene *s, int id, int fresh, int by_parts)
 {
   const scene_call *c = &s->call[id];
   if (!call_usable(s, id) || (!fresh && !may_be_stale(s, c))) return 0;
   for (role k = 0; k < ROLES; k++) {
     if (c->array[k] == NOTHING) continue;
     const scene_array *a = &s->array[c->array[k]];
-    int alters = call_alters(c, c->array[k]) || (fresh && c->array[k] / ROLES == id);
+    int own = c->array[k] / ROLES == id;
+    int alters = call_alters(c, c->array[k]) || (fresh && own) || by_parts;
     if (alters ? array_in_use(a) : a->writers > 0) return 0;
   }
   return 1;
 }
 
 /* The call's arrays are in use, or not any more. */
-static void occupy(scene *s, int id, int change)
+static void occupy(scene *s, int id, int change, int by_parts)
 {
   const scene_call *c = &s->call[id];
   for (role k = 0; k < ROLES; k++) {
     if (c->array[k] == NOTHING || (k > 0 && c->array[k] == c->array[k - 1])) continue;
     scene_array *a = &s->array[c->array[k]];
-    if (call_alters(c, c->array[k]))
+    if (call_alters(c, c->array[k]) || by_parts)
       a->writers += change;
     else
       a->readers += change;
   }
 }
 
-static int can_start_all(const scene *s, const scene_op *op, int fresh)
+static int has_parts(const scene *s, const scene_op *op)
 {
+  return !op->begun && !op->bundle && s->call[op->call[0]].kind != KIND_FETCH;
+}
+
+static int can_start_all(const scene *s, const scene_op *op, unsigned flags)
+{
+  int fresh = !!(flags & FLAG_FRESH), by_parts = !!(flags & FLAG_PARTS);
+  if (by_parts && !has_parts(s, op)) return 0;
   for (int i = 0; i < op->ncalls; i++)
-    if (!can_start(s, op->call[i], fresh)) return 0;
+    if (!can_start(s, op->call[i], fresh, by_parts)) return 0;
   return 1;
 }
 
-static void start(scene *s, scene_op *op, int id, int fresh)
+static void start(scene *s, scene_op *op, int id, unsigned flags)
 {
+  int fresh = !!(flags & FLAG_FRESH);
+  op->by_parts = op->unmarked = !!(flags & FLAG_PARTS);
   for (int i = 0; i < op->ncalls; i++) {
     scene_call *c = &s->call[op->call[i]];
     c->stale = fresh ? 0 : c->stale + 1;
-    occupy(s, op->call[i], 1);
+    occupy(s, op->call[i], 1, op->by_parts);
   }
   op->state = OP_ACTIVE;
   op->starts++;
@@ -444,8 +475,9 @@ static void start(scene *s, scene_op *op, int id, int fresh)
 
 static void stop(scene *s, scene_op *op, op_state state)
 {
-  for (int i = 0; i < op->ncalls; i++) occupy(s, op->call[i], -1);
+  for (int i = 0; i < op->ncalls; i++) occupy(s, op->call[i], -1, op->by_parts);
   op->state = state;
+  op->unmarked = 0;
 }
 
 static int op_is(const scene *s, int id, op_state state)
@@ -455,12 +487,17 @@ static int op_is(const scene *s, int id, op_state state)
 
 int scene_call_is_ready(const scene *s, int id)
 {
-  return can_make(s, id) && can_start(s, id, 1);
+  return can_make(s, id) && can_start(s, id, 1, 0);
 }
 
 int scene_op_is_ready(const scene *s, int id)
 {
-  return op_is(s, id, OP_IDLE) && can_start_all(s, &s->op[id], 1);
+  return op_is(s, id, OP_IDLE) && can_start_all(s, &s->op[id], FLAG_FRESH);
+}
+
+int scene_op_has_parts(const scene *s, int id)
+{
+  return has_parts(s, &s->op[id]);
 }
 
 /* Without calls yet, and made with the options as they are now. What is to pass through other ranks
@@ -507,10 +544,11 @@ static int admit_bundle(scene *s, int id, const step *st)
 {
   if (s->now == NOTHING) return 0;
   scene_op bundle = new_op(s);
+  bundle.bundle = 1;
   for (int i = 0; i < st->nof; i++) {
     if (!op_is(s, st->of[i], OP_IDLE) || s->op[st->of[i]].ncalls != 1) return 0;
     int call = s->op[st->of[i]].call[0];
-    if (!keeps_order(s, &s->call[call]) || !can_start(s, call, 1)) return 0;
+    if (!keeps_order(s, &s->call[call]) || !can_start(s, call, 1, 0)) return 0;
     for (int k = 0; k < i; k++)
       if (scene_calls_clash(s, call, bundle.call[k])) return 0;
     bundle.call[bundle.ncalls++] = call;
@@ -525,9 +563,25 @@ static int admit_bundle(scene *s, int id, const step *st)
 static int admit_start(scene *s, int id, const step *st)
 {
   scene_op *op = &s->op[st->of[0]];
-  int fresh = st->flags & FLAG_FRESH;
-  if (!op_is(s, st->of[0], OP_IDLE) || !can_start_all(s, op, fresh)) return 0;
-  start(s, op, id, fresh);
+  if (!op_is(s, st->of[0], OP_IDLE) || !can_start_all(s, op, st->flags)) return 0;
+  start(s, op, id, st->flags);
+  return 1;
+}
+
+static int admit_mark(scene *s, int id, const step *st)
+{
+  scene_op *op = &s->op[st->of[0]];
+  if (!op_is(s, st->of[0], OP_ACTIVE) || !op->unmarked) return 0;
+  s->start_of[id] = op->last_start;
+  op->unmarked = st->detail;
+  return 1;
+}
+
+static int admit_ask(scene *s, int id, const step *st)
+{
+  const scene_op *op = &s->op[st->of[0]];
+  if (!op_is(s, st->of[0], OP_ACTIVE) || !has_parts(s, op)) return 0;
+  s->start_of[id] = op->last_start;
   return 1;
 }
 
@@ -546,9 +600,9 @@ static int64_t work_of(const scene *s, const scene_op *op)
 static int admit_rounds(scene *s, int id, const step *st)
 {
   scene_op *op = &s->op[st->of[0]];
-  if (!op_is(s, st->of[0], OP_IDLE) || !can_start_all(s, op, 1)) return 0;
+  if (!op_is(s, st->of[0], OP_IDLE) || !can_start_all(s, op, st->flags)) return 0;
   if (st->way * work_of(s, op) > MOST_WORK) return 0;
-  start(s, op, id, 1);
+  start(s, op, id, st->flags);
   stop(s, op, OP_IDLE);
   op->starts += st->way - 1;
   return 1;
@@ -580,12 +634,12 @@ static void join_begun(scene *s, int call)
 static int admit_begin(scene *s, int id, const step *st)
 {
   int fresh = st->flags & FLAG_FRESH;
-  if (!can_make(s, st->of[0]) || !can_start(s, st->of[0], fresh)) return 0;
+  if (!can_make(s, st->of[0]) || !can_start(s, st->of[0], fresh, 0)) return 0;
   s->collective[id] = is_first(s, st->of[0]);
   join_begun(s, st->of[0]);
   s->op[id] = op_of(s, st->of[0]);
   s->op[id].begun = 1;
-  start(s, &s->op[id], id, fresh);
+  start(s, &s->op[id], id, st->flags);
   if (st->kind == STEP_BLOCK) stop(s, &s->op[id], OP_GONE);
   return 1;
 }
@@ -593,7 +647,7 @@ static int admit_begin(scene *s, int id, const step *st)
 static int admit_complete(scene *s, int id, const step *st)
 {
   scene_op *op = &s->op[st->of[0]];
-  if (!op_is(s, st->of[0], OP_ACTIVE)) return 0;
+  if (!op_is(s, st->of[0], OP_ACTIVE) || op->unmarked) return 0;
   s->start_of[id] = op->last_start;
   stop(s, op, op->begun ? OP_GONE : OP_IDLE);
   return 1;
@@ -608,10 +662,12 @@ static void retire_arrays(scene *s, const scene_op *op)
     }
 }
 
+/* What is not marked never leaves: nobody may wait for it. */
 static int admit_abandon(scene *s, int id, const step *st)
 {
   scene_op *op = &s->op[st->of[0]];
   if (!op_is(s, st->of[0], OP_ACTIVE) || !has_handle(s)) return 0;
+  if (op->unmarked && st->detail != 0) return 0;
   s->start_of[id] = op->last_start;
   stop(s, op, OP_GONE);
   retire_arrays(s, op);
@@ -623,7 +679,8 @@ static int admit_desert(scene *s, int id, const step *st)
 {
   scene_op *op = &s->op[st->of[0]];
   (void)id;
-  if (!op_is(s, st->of[0], OP_IDLE) || !has_handle(s) || !can_start_all(s, op, 1)) return 0;
+  unsigned flags = FLAG_FRESH | st->flags;
+  if (!op_is(s, st->of[0], OP_IDLE) || !has_handle(s) || !can_start_all(s, op, flags)) return 0;
   op->state = OP_GONE;
   retire_arrays(s, op);
   s->context[s->now].duties = 1;
@@ -685,6 +742,8 @@ int scene_admit(scene *s, int id)
     [STEP_INIT] = admit_init,
     [STEP_BUNDLE] = admit_bundle,
     [STEP_START] = admit_start,
+    [STEP_MARK] = admit_mark,
+    [STEP_ASK] = admit_ask,
     [STEP_BEGIN] = admit_begin,
     [STEP_COMPLETE] = admit_complete,
     [STEP_BLOCK] = admit_begin,
@@ -732,6 +791,8 @@ const int *step_calls(const scene *s, int id, int *n)
   case STEP_BEGIN:
   case STEP_BLOCK: op = &s->op[id]; break;
   case STEP_START:
+  case STEP_MARK:
+  case STEP_ASK:
   case STEP_COMPLETE:
   case STEP_ROUNDS:
   case STEP_REPORT:

@@ -4,12 +4,12 @@
  *
  *   - What touches the same thing, and does not only read it, stays in order.
  *   - Collective calls, and calls that block, stay in order.
- *   - A start comes before whatever blocks that is written behind it.
+ *   - A start, or a mark, comes before whatever blocks that is written behind it.
  *
  * Suppose ranks are stuck. Take the step that is written first of those they are stuck in. What it
- * waits for is written before it, a start or the same collective call on another rank; that rank is
- * stuck in a step that is written later, before which, by the rules, it has done what is waited
- * for.
+ * waits for is written before it, a start, a mark or the same collective call on another rank; that
+ * rank is stuck in a step that is written later, before which, by the rules, it has done what is
+ * waited for.
  */
 #include "program.h"
 
@@ -60,15 +60,16 @@ static int kind_number(const scene *s, const scene_call *c)
   return (c->forest * OP_KINDS + (int)c->kind) * 4096 + (int)(bytes % 4096);
 }
 
-/* New values alter the arrays that a call has to itself, and those that it lends. */
-static void touch_arrays(traits *t, const scene *s, int call, int fresh)
+/* New values alter the arrays that a call has to itself, and those that it lends; what is not
+ * marked yet has none. */
+static void touch_arrays(traits *t, const scene *s, int call, int fresh, int by_parts)
 {
   const scene_call *c = &s->call[call];
   touches(t, THING_CALL, call, 1);
   for (role k = 0; k < ROLES; k++) {
     if (c->array[k] == NOTHING) continue;
     int own = c->array[k] / ROLES == call;
-    touches(t, THING_ARRAY, c->array[k], call_writes(c, k) || (fresh && own));
+    touches(t, THING_ARRAY, c->array[k], call_writes(c, k) || (fresh && own) || by_parts);
   }
 }
 
@@ -78,7 +79,8 @@ static void touch_operation(traits *t, const scene *s, int id, const step *st)
   const int *call = step_calls(s, id, &n);
   touches(t, THING_OP, made || st->kind == STEP_BLOCK ? id : st->of[0], 1);
   for (int i = 0; i < n && st->kind != STEP_INIT; i++)
-    touch_arrays(t, s, call[i], st->flags & FLAG_FRESH || st->kind == STEP_ROUNDS);
+    touch_arrays(t, s, call[i], st->flags & FLAG_FRESH || st->kind == STEP_ROUNDS,
+                 step_is_by_parts(s, id));
   if (st->kind == STEP_INIT) touches(t, THING_CALL, call[0], 0);
   for (int i = 0; st->kind == STEP_BUNDLE && i < st->nof; i++) touches(t, THING_OP, st->of[i], 1);
 }
@@ -94,7 +96,7 @@ static void touch_begin(traits *t, const scene *s, const step *st)
 static void touch_call(traits *t, const scene *s, int id, const step *st)
 {
   touches(t, THING_FOREST, st->of[0], 0);
-  touch_arrays(t, s, id, 1);
+  touch_arrays(t, s, id, 1, 0);
   if (st->flags & FLAG_ALLOC) touches(t, THING_CONTEXT, s->call[id].context, 0);
 }
 
@@ -134,7 +136,7 @@ static traits traits_of(const scene *s, int id, int rank)
   default: break;
   }
   if (st->kind >= STEP_INIT && st->kind <= STEP_FREE_OP) touch_operation(&t, s, id, st);
-  t.enables = st->kind == STEP_START || st->kind == STEP_BEGIN;
+  t.enables = st->kind == STEP_START || st->kind == STEP_MARK || st->kind == STEP_BEGIN;
   if (st->kind == STEP_BLOCK || st->kind == STEP_ROUNDS) t.chained = t.blocks = 1;
   if (st->kind == STEP_COMPLETE) t.blocks = 1;
   if (st->kind == STEP_ABANDON) t.blocks = !step_chooses(st, rank);

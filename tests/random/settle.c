@@ -142,6 +142,7 @@ void settle_abandon(run *r, int op, int start)
   CHECK_OK(grove_op_free(&r->op[op]));
   CHECK(r->op[op] == NULL, "a freed operation is not NULL");
   r->active[op] = 0;
+  parts_drop(r, op);
   for (int i = 0; i < r->s->op[op].ncalls; i++) {
     const scene_call *c = &r->s->call[r->s->op[op].call[i]];
     sentence what;
