@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-enum { MOST_THREADS = 8, ROUNDS = 3 };
+/* Where two routes are tried, the choice falls at start 85. */
+enum { MOST_THREADS = 8, ROUNDS = 3, MANY_ROUNDS = 90 };
 
 /* Those that come more often stand there more often; the first are the defaults. */
 static const struct {
@@ -38,6 +39,7 @@ static const char *drawn(const char *const value[8], rng *r)
 
 typedef struct setting {
   int ordered;   /* sums that depend on their order are as the oracle has them */
+  int measured;  /* two routes are tried */
   char text[96]; /* what is not as usual */
 } setting;
 
@@ -51,16 +53,17 @@ static setting set_options(const place *p, rng *r)
     if (strcmp(value, options[i].value[0]) != 0)
       snprintf(s.text + used, sizeof s.text - used, " %s=%s", options[i].name, value);
     if (strcmp(options[i].name, "deterministic") == 0) s.ordered = strcmp(value, "on") == 0;
+    if (strcmp(options[i].name, "effort") == 0) s.measured = strcmp(value, "measure") == 0;
   }
   return s;
 }
 
-static void try_operation(exercise e, rng *mine)
+static void try_operation(exercise e, int rounds, rng *mine)
 {
   exercise_open(&e);
   exercise_init(&e);
   by_parts x = by_parts_of(&e);
-  for (int round = 0; round < ROUNDS; round++) {
+  for (int round = 0; round < rounds; round++) {
     int nthreads = any_thread_may_call() ? (int)rng_between(mine, 0, MOST_THREADS) : 0;
     by_parts_round(&x, round, nthreads, mine);
   }
@@ -85,7 +88,7 @@ static void try_case(const units *types, const place *p, int64_t number, graph_k
     test_hint("%s, route=%s%s\n", kind_name(k), route, s.text);
     exercise_draw_of(&e, k, types, &r);
     e.rough = e.r->code == OP_SUM && (k != KIND_REDUCE || s.ordered);
-    try_operation(e, &mine);
+    try_operation(e, s.measured && (int)k == number % OP_KINDS ? MANY_ROUNDS : ROUNDS, &mine);
   }
   CHECK_OK(grove_forest_free(&e.f));
   graph_free(g);

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { NOTHING = -7 };
-
 static int64_t size_of(const blocks *b)
 {
   return b->p->size * b->width;
@@ -59,13 +57,18 @@ void blocks_init(blocks *b)
 void blocks_renew(blocks *b)
 {
   b->round++;
-  for (int64_t i = 0; i < size_of(b); i++) b->out[i] = b->in[i] = NOTHING;
+  for (int64_t i = 0; i < size_of(b); i++) b->out[i] = b->in[i] = BLOCKS_NOTHING;
+}
+
+static void put_run(blocks *b, int peer, int64_t first, int64_t count)
+{
+  for (int64_t i = first; i < first + count; i++)
+    b->out[peer * b->width + i] = value_of(b, b->p->rank, peer, i);
 }
 
 void blocks_put(blocks *b, int peer, int64_t count)
 {
-  for (int64_t i = 0; i < count; i++)
-    b->out[peer * b->width + i] = value_of(b, b->p->rank, peer, i);
+  put_run(b, peer, 0, count);
 }
 
 void blocks_put_all(blocks *b)
@@ -75,8 +78,13 @@ void blocks_put_all(blocks *b)
 
 void blocks_mark(blocks *b, int peer, int64_t count)
 {
-  blocks_put(b, peer, count);
-  CHECK_OK(grove_ready(b->op, peer * b->width, count));
+  blocks_mark_run(b, peer, 0, count);
+}
+
+void blocks_mark_run(blocks *b, int peer, int64_t first, int64_t count)
+{
+  put_run(b, peer, first, count);
+  CHECK_OK(grove_ready(b->op, peer * b->width + first, count));
 }
 
 void blocks_check_from(const blocks *b, int peer)

@@ -7,6 +7,8 @@
 #include "calls.h"
 #include "places.h"
 
+enum { BLOCKS_NOTHING = -7 }; /* what stands where no value is yet */
+
 typedef struct blocks {
   const place *p;
   op_kind kind;
@@ -31,8 +33,9 @@ void blocks_renew(blocks *b);
 void blocks_put(blocks *b, int peer, int64_t count);
 void blocks_put_all(blocks *b);
 
-/* The same, and marks them. */
+/* The same, and marks them; and a run of them. */
 void blocks_mark(blocks *b, int peer, int64_t count);
+void blocks_mark_run(blocks *b, int peer, int64_t first, int64_t count);
 
 /* Asserts that the block of a rank has come; that all have. */
 void blocks_check_from(const blocks *b, int peer);
