@@ -298,7 +298,7 @@ void grove_arriving_begin(grove_transfer *op)
 /* What has come of the start under way, or of the last, before anybody asked. */
 static void catch_up(const grove_transfer *op, grove_arriving *a)
 {
-  int over = op->base.state != GROVE_OP_ACTIVE;
+  int over = grove_op_state_of(&op->base) != GROVE_OP_ACTIVE;
   for (int k = 0; k < op->nstages; k++) {
     const grove_bound_stage *s = &op->stages[k];
     int entered = over || k <= op->current;
@@ -353,7 +353,7 @@ static void poll(grove_transfer *op)
   grove_context *ctx = op->base.ctx;
   if (grove_op_state_of(&op->base) != GROVE_OP_ACTIVE || !grove_transfer_try(op)) return;
   grove_context_progress(ctx);
-  if (++op->base.tests % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
+  if (++op->looks % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
   grove_context_leave(ctx);
 }
 

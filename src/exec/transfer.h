@@ -88,6 +88,7 @@ struct grove_transfer {
   grove_readying *readying;
   grove_arriving *arriving;
   const void *driver; /* of one that has these: the thread that started it */
+  unsigned looks;     /* in vain, of whoever drove */
 };
 
 /* ---- making one (bind.c) ---- */
