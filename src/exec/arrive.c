@@ -335,13 +335,16 @@ static int is_only_caller(void)
   return is_main;
 }
 
-/* What has come is told from now on, if this thread may see to it. */
+/* What has come is told from now on, if this thread may see to it: one at a time does behind the
+ * wait. */
 static grove_status begin_telling(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = op->base.ctx;
+  grove_op_state state = grove_op_state_of(&op->base);
+  int over = state == GROVE_OP_IDLE || state == GROVE_OP_TOLD;
   if (__atomic_load_n(&op->arriving, __ATOMIC_ACQUIRE)) return GROVE_OK;
-  if (!ctx->lock && !is_only_caller()) return GROVE_OK;
+  if (!ctx->lock && !over && !is_only_caller()) return GROVE_OK;
   grove_context_enter(ctx);
   if (!op->arriving) status = grove_arriving_create(op);
   grove_context_leave(ctx);

@@ -322,9 +322,13 @@ static void ask_only(int number, void *self)
   for (int64_t k = rng_below(&r, 20); k > 0; k--) wonder(t->x, &r);
 }
 
-/* Where MPI allows one thread to call it, that one asks. */
+/* Where MPI allows one thread to call it, that one asks; where it is one at a time, nobody knows
+ * which, and there is no answer before the wait. */
 static void start_whole(team *t)
 {
+  int level = 0;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_SERIALIZED && t->manner < 3) t->manner = 0;
   by_parts_start_whole(t->x);
   beside_threads(any_thread_may_call() ? t->nthreads : 0, ask_only, go_on, t);
 }
