@@ -67,6 +67,7 @@ static void try_operation(exercise e, int rounds, rng *mine)
     int nthreads = any_thread_may_call() ? (int)rng_between(mine, 0, MOST_THREADS) : 0;
     by_parts_round(&x, round, nthreads, mine);
   }
+  if (any_thread_may_call()) by_parts_last_round(&x, rounds, MOST_THREADS, mine);
   by_parts_free(&x);
   exercise_close(&e);
 }

@@ -16,6 +16,7 @@ static void try_operation(exercise e, int nthreads, rng *mine)
   exercise_init(&e);
   by_parts x = by_parts_of(&e);
   for (int round = 0; round < ROUNDS; round++) by_parts_round(&x, round, nthreads, mine);
+  by_parts_last_round(&x, ROUNDS, nthreads, mine);
   by_parts_free(&x);
   exercise_close(&e);
 }

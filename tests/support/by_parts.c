@@ -360,3 +360,28 @@ void by_parts_round(by_parts *x, int64_t round, int nthreads, rng *mine)
   if (t.manner < 3) CHECK_OK(grove_wait(x->e->op));
   by_parts_check(x);
 }
+
+static void mark_only(int number, void *self)
+{
+  team *t = self;
+  for (int i = number; i < t->x->nranges; i += t->nthreads)
+    if (t->x->ranges[i].useful) by_parts_mark(t->x, i);
+}
+
+static void wait_and_free(void *self)
+{
+  team *t = self;
+  CHECK_OK(grove_wait(t->x->e->op));
+  CHECK_OK(grove_op_free(&t->x->e->op));
+}
+
+/* A rank that nobody waits for is through at once, and its threads have nothing to mark. */
+void by_parts_last_round(by_parts *x, int64_t round, int nthreads, rng *mine)
+{
+  team t = {x, nthreads, 0, 0};
+  by_parts_renew(x, round, mine);
+  by_parts_start(x);
+  mark_useless(x);
+  beside_threads(nthreads, mark_only, wait_and_free, &t);
+  exercise_compare(x->e);
+}

@@ -64,4 +64,8 @@ void by_parts_check(by_parts *x);
 /* A round in which so many threads mark and ask; 0: this one alone. Some ranks start as a whole. */
 void by_parts_round(by_parts *x, int64_t round, int nthreads, rng *mine);
 
+/* A last one: the operation is freed when the wait returns, whatever threads are about to return
+ * from their last marks. */
+void by_parts_last_round(by_parts *x, int64_t round, int nthreads, rng *mine);
+
 #endif
