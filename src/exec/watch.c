@@ -21,6 +21,7 @@ typedef struct grove_watch {
   grove_index slots; /* ascending */
   int owned;         /* they are no list of the plan's */
   int64_t least, most;
+  int repeats; /* some slot comes twice */
   int ngroups;
   int64_t *ends; /* of each group: slots */
   int64_t *left; /* in each group, not final yet; atomic */
@@ -93,6 +94,8 @@ static void measure_watch(watch *w)
 {
   w->least = grove_index_at(&w->slots, 0);
   w->most = grove_index_at(&w->slots, w->slots.count - 1);
+  for (int64_t i = 1; i < w->slots.count && !grove_index_consecutive(&w->slots); i++)
+    w->repeats |= grove_index_at(&w->slots, i) == grove_index_at(&w->slots, i - 1);
 }
 
 static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, grove_readying *r)
@@ -245,12 +248,21 @@ void grove_readying_begin(grove_transfer *op)
 
 /* ---- marks ---- */
 
+/* How many slots from place `at` on are less than `end`. A short range has few. */
+static int64_t count_final(const watch *w, int64_t at, int64_t first, int64_t end)
+{
+  int64_t n = w->slots.count - at;
+  if (!w->repeats && end - first < n) n = end - first;
+  const grove_index rest = grove_index_slice(&w->slots, at, n);
+  return grove_index_below(&rest, end);
+}
+
 /* Slots first .. end-1 are final: is a group complete? */
 static int note_final(watch *w, int64_t first, int64_t end)
 {
   int news = 0, g = 0;
   if (end <= w->least || first > w->most) return 0;
-  int64_t at = grove_index_below(&w->slots, first), stop = grove_index_below(&w->slots, end);
+  int64_t at = grove_index_below(&w->slots, first), stop = at + count_final(w, at, first, end);
   while (at < stop) {
     while (w->ends[g] <= at) g++;
     int64_t n = (w->ends[g] < stop ? w->ends[g] : stop) - at;
