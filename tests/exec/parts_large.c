@@ -166,6 +166,7 @@ static void first_parts(const place *p)
   static const op_kind kinds[] = {KIND_BCAST, KIND_REDUCE, KIND_SCATTER, KIND_GATHER};
   place_set(p, "aggregator", "none");
   place_set(p, "chunk", "1073741824");
+  place_set(p, "check", "off");
   for (int i = 0; i < 8; i++) {
     if (i >= 4 && kinds[i % 4] == KIND_REDUCE) continue; /* that is combined when all is there */
     test_case(1000 + i);
@@ -187,6 +188,7 @@ int main(int argc, char **argv)
     place_set(&p, "aggregator", aggregators[i % 5]);
     place_set(&p, "transport_on_node", rng_one_in(&r, 2) ? "mpi" : "shm");
     place_set(&p, "chunk", rng_one_in(&r, 4) ? "4096" : "1073741824");
+    place_set(&p, "check", rng_one_in(&r, 4) ? "on" : "off"); /* such letters leave whole */
     int64_t width = widths[rng_below(&r, 4)];
     try_blocks(&p, kinds[i % 4], width, (int)rng_below(&r, 8), &mine);
   }
