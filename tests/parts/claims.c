@@ -192,8 +192,8 @@ static void overlapping(race *x)
   }
 }
 
-/* Ranges are dealt to threads in turn. Each claims its own, one after the other, and again and again
- * a range around one that it has: that is refused, and makes nobody else's claim look wrong. */
+/* Ranges are dealt to threads in turn. Each claims its own, one after the other, and now and then a
+ * range around one that it has: that is refused, and makes nobody else's claim look wrong. */
 static void claim_own(int number, void *self)
 {
   race *x = self;
