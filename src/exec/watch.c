@@ -21,7 +21,8 @@ typedef struct grove_watch {
   grove_index slots; /* ascending */
   int owned;         /* they are no list of the plan's */
   int64_t least, most;
-  int repeats; /* some slot comes twice */
+  int shift; /* of slots, from the least on, as many as 2 to this power are a span, and ... */
+  int64_t *entries; /* ... this many lie before each span; NULL: slots follow each other */
   int ngroups;
   int64_t *ends; /* of each group: slots */
   int64_t *left; /* in each group, not final yet; atomic */
@@ -90,12 +91,24 @@ static grove_status keep_whole(watch *w)
   return follow(w, &(grove_part_plan){.ngroups = 1, .first = ends}, 1);
 }
 
-static void measure_watch(watch *w)
+/* A search by halves would wait for as many loads, one after the other: spans leave few. */
+enum { SLOTS_OF_SPAN = 16 };
+
+static grove_status measure_watch(watch *w)
 {
+  grove_status status = GROVE_OK;
   w->least = grove_index_at(&w->slots, 0);
   w->most = grove_index_at(&w->slots, w->slots.count - 1);
-  for (int64_t i = 1; i < w->slots.count && !grove_index_consecutive(&w->slots); i++)
-    w->repeats |= grove_index_at(&w->slots, i) == grove_index_at(&w->slots, i - 1);
+  if (grove_index_consecutive(&w->slots)) return GROVE_OK;
+  int64_t range = w->most + 1 - w->least, wanted = w->slots.count / SLOTS_OF_SPAN + 1;
+  while (range >> w->shift > wanted) w->shift++;
+  int64_t spans = (range >> w->shift) + 1;
+  GROVE_NEW(w->entries, spans + 1);
+  for (int64_t i = 0; i < w->slots.count; i++)
+    w->entries[((grove_index_at(&w->slots, i) - w->least) >> w->shift) + 1]++;
+  for (int64_t k = 0; k < spans; k++) w->entries[k + 1] += w->entries[k];
+fail:
+  return status;
 }
 
 static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, grove_readying *r)
@@ -107,7 +120,7 @@ static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i
   w->bound->single = 0; /* it waits for something */
   w->unit_bytes = p->unit_bytes;
   GROVE_TRY(grove_index_ascend(&p->shape.slots, &w->slots, &w->owned));
-  measure_watch(w);
+  GROVE_TRY(measure_watch(w));
   GROVE_TRY(is_cut(op, s, i, w) ? cut_letter(op, s, i, w, &r->aggregator) : keep_whole(w));
   r->messages += w->ngroups;
 fail:
@@ -140,7 +153,7 @@ static grove_status watch_own(grove_bound_stage *s, grove_array source, watch *w
     grove_index_free(&slots);
   else
     w->owned = 1;
-  measure_watch(w);
+  GROVE_TRY(measure_watch(w));
   GROVE_TRY(keep_whole(w));
 fail:
   free(list);
@@ -197,6 +210,7 @@ void grove_readying_free(grove_readying **pointer)
   if (!r) return;
   for (int k = 0; r->watches && k < r->n; k++) {
     if (r->watches[k].owned) grove_index_free(&r->watches[k].slots);
+    free(r->watches[k].entries);
     free(r->watches[k].ends); /* and left */
   }
   free(r->watches);
@@ -248,13 +262,13 @@ void grove_readying_begin(grove_transfer *op)
 
 /* ---- marks ---- */
 
-/* How many slots from place `at` on are less than `end`. A short range has few. */
-static int64_t count_final(const watch *w, int64_t at, int64_t first, int64_t end)
+/* How many slots are less than `value`, which is not more than one behind the last. */
+static int64_t count_below(const watch *w, int64_t value)
 {
-  int64_t n = w->slots.count - at;
-  if (!w->repeats && end - first < n) n = end - first;
-  const grove_index rest = grove_index_slice(&w->slots, at, n);
-  return grove_index_below(&rest, end);
+  if (!w->entries || value <= w->least) return grove_index_below(&w->slots, value);
+  int64_t span = (value - w->least) >> w->shift, begin = w->entries[span];
+  const grove_index of_span = grove_index_slice(&w->slots, begin, w->entries[span + 1] - begin);
+  return begin + grove_index_below(&of_span, value);
 }
 
 /* Slots first .. end-1 are final: is a group complete? */
@@ -262,7 +276,7 @@ static int note_final(watch *w, int64_t first, int64_t end)
 {
   int news = 0, g = 0;
   if (end <= w->least || first > w->most) return 0;
-  int64_t at = grove_index_below(&w->slots, first), stop = at + count_final(w, at, first, end);
+  int64_t at = count_below(w, first), stop = count_below(w, end <= w->most ? end : w->most + 1);
   while (at < stop) {
     while (w->ends[g] <= at) g++;
     int64_t n = (w->ends[g] < stop ? w->ends[g] : stop) - at;
