@@ -2,13 +2,14 @@
  * other waits for: whatever does not travel with that arrives before the rest is marked. All kinds,
  * over shared memory and MPI; on routes through other ranks, which pass on what has come. Each
  * target has one source, so that what travels together is known from who sends to whom. */
-#include "calls.h"
+#include "blocks.h"
 #include "check.h"
 #include "net.h"
 #include "places.h"
 #include "random.h"
+#include "threads.h"
 
-#include <stdlib.h>
+#include <sched.h>
 #include <string.h>
 
 enum { DONE_TAG = 77, PATIENCE = 60 };
@@ -194,6 +195,69 @@ static void try_case(const place *p, op_kind k, rng *r, rng *mine)
   scene_close(&s);
 }
 
+/* ---- threads ---- */
+
+enum { MARKERS = 3, WIDTH = 2 };
+
+typedef struct crowd {
+  blocks *b;
+  int here; /* atomic */
+} crowd;
+
+/* One half of each block is marked by one thread, the other by another; all begin at once. */
+static void mark_some(int number, void *self)
+{
+  crowd *x = self;
+  __atomic_fetch_add(&x->here, 1, __ATOMIC_RELAXED);
+  while (__atomic_load_n(&x->here, __ATOMIC_RELAXED) < MARKERS) sched_yield();
+  for (int i = number; i < x->b->p->size * WIDTH; i += MARKERS)
+    blocks_mark_run(x->b, i / WIDTH, i % WIDTH, 1);
+}
+
+/* Threads of rank 0 mark at once, and then nobody there calls Grove: all has left. */
+static void marks_are_enough(const place *p, op_kind k, int64_t rounds)
+{
+  unsigned char held[NET_RANKS] = {1};
+  blocks b = blocks_open(p, k, WIDTH);
+  blocks_init(&b);
+  scene s = {.p = p, .kind = k, .op = b.op};
+  for (int i = 1; i < p->size; i++) s.source[i] = 0;
+  for (int64_t round = 0; round < rounds; round++) {
+    blocks_renew(&b);
+    CHECK_OK(grove_start_parts(b.op));
+    if (p->rank == 0) {
+      crowd x = {&b, 0};
+      in_threads(MARKERS, mark_some, &x);
+      await_others(&s, held, 0);
+    } else {
+      MPI_Request request;
+      int yes = 0;
+      for (int i = 0; i < p->size; i++) blocks_mark(&b, i, WIDTH);
+      for (double begin = MPI_Wtime(); !yes; linger(0)) {
+        CHECK_OK(grove_arrived(b.op, 0, WIDTH, &yes));
+        CHECK(yes || MPI_Wtime() - begin < PATIENCE, "%s: what was marked has not left",
+              kind_name(k));
+      }
+      MPI_Isend(NULL, 0, MPI_BYTE, 0, DONE_TAG, p->comm, &request);
+      polite_wait(&request);
+    }
+    CHECK_OK(grove_wait(b.op));
+    blocks_check(&b);
+  }
+  blocks_close(&b);
+}
+
+static void try_threads(const place *p)
+{
+  static const op_kind kinds[] = {KIND_BCAST, KIND_REDUCE, KIND_SCATTER, KIND_GATHER};
+  place_set(p, "route", "standard");
+  for (int i = 0; i < 8; i++) {
+    test_case(1000 + i);
+    place_set(p, "transport_on_node", i / 4 ? "mpi" : "shm");
+    marks_are_enough(p, kinds[i % 4], test_samples(60));
+  }
+}
+
 int main(int argc, char **argv)
 {
   static const char *const routes[] = {"standard", "3-step", "2-step", "split"};
@@ -217,6 +281,7 @@ int main(int argc, char **argv)
   }
   for (int k = 0; k < 4; k++)
     CHECK(told[k] > 0 || p.size < 5, "no case of %s would have told", routes[k]);
+  if (any_thread_may_call() && p.size > 1) try_threads(&p);
   place_free(&p);
   return test_end();
 }

@@ -326,10 +326,11 @@ static void ask_only(int number, void *self)
  * which, and there is no answer before the wait. */
 static void start_whole(team *t)
 {
-  int level = 0;
+  int level = 0, done = 0;
   MPI_Query_thread(&level);
   if (level == MPI_THREAD_SERIALIZED && t->manner < 3) t->manner = 0;
   by_parts_start_whole(t->x);
+  for (uint64_t k = t->seed % 40; k < 20; k++) CHECK_OK(grove_test(t->x->e->op, &done));
   beside_threads(any_thread_may_call() ? t->nthreads : 0, ask_only, go_on, t);
 }
 
@@ -352,6 +353,7 @@ void by_parts_round(by_parts *x, int64_t round, int nthreads, rng *mine)
   team t = {x, nthreads, rng_next(mine), (int)rng_below(mine, 5)};
   int late = t.manner < 3 && rng_one_in(mine, 2);
   by_parts_renew(x, round, mine);
+  if (rng_one_in(mine, 8)) linger(1e-4 * (double)rng_below(mine, 10)); /* others wait for it */
   if (rng_one_in(mine, 4))
     start_whole(&t);
   else
