@@ -100,7 +100,7 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/parts_match_oracle");
   units *types = units_create();
   places all = places_create();
-  for (int64_t i = 0; i < test_samples(60); i++) {
+  for (int64_t i = 0; i < test_samples(any_thread_may_call() ? 36 : 60); i++) {
     test_case(i);
     try_case(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS));
   }
