@@ -176,8 +176,9 @@ static const option table[GROVE_OPTION_COUNT] = {
    "what ran when on every rank, for a timeline viewer, in this file when the context is freed",
    parse_text_or_none, FIELD(trace), 0},
   {"aggregator", "auto", "auto|none|table|ploggp|timer|adaptive",
-   "which parts of a channel travel together: every one alone, by a table, by the model (auto), "
-   "what is ready after a while, or by what earlier rounds were like",
+   "which parts of a channel, or of an operation started by parts, travel together: every one "
+   "alone, by a table, by the model (auto), what is ready after a while, or by what earlier rounds "
+   "were like",
    parse_choice, FIELD(aggregator), 0},
   {"delta", "auto", "a number of seconds, or auto",
    "aggregators timer and adaptive: how long ready parts wait for others", parse_seconds_or_auto,
@@ -185,11 +186,12 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"laggard", "0.004", "a number of seconds",
    "aggregator ploggp: how late the last part is taken to be", parse_seconds,
    FIELD(laggard_seconds), 0},
-  {"min_message", "0", "a number of bytes", "channels: parts that travel together have as many",
+  {"min_message", "0", "a number of bytes", "by parts: those that travel together have as many",
    parse_count, FIELD(min_message), 0},
   {"max_messages", "0", "a number of messages",
-   "channels: the most that one round may take (0: any number)", parse_count, FIELD(max_messages),
-   0},
+   "by parts: the most that one round of a channel, or one message of an operation, may take (0: "
+   "any number)",
+   parse_count, FIELD(max_messages), 0},
   {"part_table", "", "a file name",
    "aggregator table: the file, as 'grove aggregate --try' writes it", parse_text_or_none,
    FIELD(part_table), 0},
@@ -197,8 +199,9 @@ static const option table[GROVE_OPTION_COUNT] = {
    "what carries channels (auto: memory inside a node, else messages)", parse_choice,
    FIELD(transport_parts), 0},
   {"alarm", "auto", "auto|off|thread",
-   "thread: deadlines of channels are kept by a thread of their own (needs MPI_THREAD_MULTIPLE); "
-   "auto: where that is so, and a channel has deadlines",
+   "thread: deadlines of channels are kept, and long messages by parts looked after, by a thread "
+   "of "
+   "their own (needs MPI_THREAD_MULTIPLE); auto: where that is so, and there are some",
    parse_choice, FIELD(alarm), 0},
   {"profile", "off", "off|on", "keep when each part of a channel was ready, sent and arrived",
    parse_switch, FIELD(profile), 0},
