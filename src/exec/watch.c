@@ -1,6 +1,6 @@
 /* What of the user's data letters wait for. A letter that carries some of it has one input more,
- * and a count of the slots that are not final yet; who marks the last of them makes it *due*. What
- * a letter carries is searched by halves: its slots in ascending order.
+ * and a count of the slots that are not final yet; who marks the last of them makes it *due*. A
+ * mark looks its range up in the slots of each letter, which ascend here.
  *
  * Groups. The slots of a large letter may be cut into groups, by the context's aggregator, for
  * carriers that let a letter leave in parts: then the first groups leave when they are complete. In
@@ -59,7 +59,8 @@ static int is_cut(const grove_transfer *op, const grove_bound_stage *s, int i, c
   if (w->owned || letter->sections->shape.starts.count > 0) return 0;
   if (op->wiring->staged || op->nspaces > 0 || letter->inputs > 0) return 0;
   if (kind->fast) return s->wired->way[i] == GROVE_SHM_COPIED && letter->bytes > op->wiring->piece;
-  return kind->takes_parts && letter->bytes <= op->base.ctx->options.chunk;
+  if (!kind->takes_parts) return 0;
+  return letter->bytes <= s->wired->hauls[s->wired->links[i].carrier].carriage->chunk;
 }
 
 static grove_status cut_letter(const grove_transfer *op, const grove_bound_stage *s, int i,
@@ -312,7 +313,7 @@ void grove_readying_take(grove_transfer *op)
 {
   grove_readying *r = op->readying;
   if (!r->by_parts) return;
-  if (r->needs_calls) op->base.ctx->look_again = 1;
+  if (r->needs_calls && op->base.state == GROVE_OP_ACTIVE) op->base.ctx->look_again = 1;
   if (!__atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL)) return;
   for (int k = 0; k < r->n; k++)
     if (r->watches[k].open < r->watches[k].ngroups) open_groups(&r->watches[k]);

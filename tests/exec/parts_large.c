@@ -103,6 +103,7 @@ static void try_blocks(const place *p, op_kind k, int64_t width, int lent, rng *
   if (lent & 2) lend(&b, &in, &b.in);
   x.b = &b;
   blocks_init(&b);
+  place_set(p, "chunk", "1073741824"); /* what it was made with counts */
   for (int round = 0; round < ROUNDS; round++)
     go_round(&x, any_thread_may_call() ? (int)rng_between(mine, 1, 6) : 0, mine);
   CHECK_OK(grove_op_free(&b.op));
