@@ -15,8 +15,8 @@ static int find_word(const char *word, const char *const *list)
 static const char *const patterns[] = {"pair", "random", "ghost", "halo", "swap", NULL};
 static const char *const shapes[] = {"contiguous", "face", "scattered", "runs", NULL};
 static const char *const memories[] = {"malloc", "grove_alloc", NULL};
-static const char *const measures[] = {"exchange", "unchanged", "setup",   "init", "memory",
-                                       "growth",   "bound",     "overlap", NULL};
+static const char *const measures[] = {"exchange", "unchanged", "setup", "init",    "context",
+                                       "memory",   "growth",    "bound", "overlap", NULL};
 
 /* Returns the word that it does not understand, or NULL. */
 static const char *read_comparison(char *word, bench_comparison *out)

@@ -18,6 +18,7 @@ typedef enum bench_measure {
   BENCH_UNCHANGED, /* the same with data that nobody writes or reads in between */
   BENCH_SETUP,     /* time from nothing to the end of the first exchange */
   BENCH_INIT,      /* time to bind an exchange that is set up to its arrays */
+  BENCH_CONTEXT,   /* time to make a further context of a process */
   BENCH_MEMORY,    /* bytes that a graph keeps once it is set up, by edge */
   BENCH_GROWTH,    /* bytes that an edge more makes it keep */
   BENCH_BOUND,     /* bytes that an operation keeps, the first of its kind on a graph, by edge */

@@ -109,6 +109,17 @@ static double time_init(bench_entrant *e)
   return seconds;
 }
 
+/* The driver has one already. Every rank is through when the last one is. */
+static double time_context(const bench_entrant *e)
+{
+  grove_context *ctx = NULL;
+  double begin = MPI_Wtime();
+  bench_need(grove_context_create(e->c->comm, &ctx) == GROVE_OK, grove_last_error());
+  double seconds = MPI_Wtime() - begin;
+  bench_need(grove_context_free(&ctx) == GROVE_OK, grove_last_error());
+  return seconds;
+}
+
 /* Memory that malloc has given out and not got back. */
 static double bytes_in_use(void)
 {
@@ -178,6 +189,7 @@ static double sample(bench_entrant *e, int round)
   case BENCH_UNCHANGED: return time_exchanges(e);
   case BENCH_SETUP: return time_setup(e);
   case BENCH_INIT: return time_init(e);
+  case BENCH_CONTEXT: return time_context(e);
   case BENCH_GROWTH: return count_growth(e);
   case BENCH_BOUND: return count_bound(e);
   case BENCH_OVERLAP: return bench_overlap_sample(e, round);
