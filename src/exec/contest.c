@@ -247,10 +247,13 @@ static grove_status start_contest_parts(grove_op *op)
 
 /* ---- by parts: of the entry whose turn it is ---- */
 
-/* It is idle already while the contest is not. */
+/* It is idle already while the contest is not, which may have to wait for the vote. */
 static int is_over(const grove_op *op)
 {
-  return grove_op_state_of(op) >= GROVE_OP_DONE;
+  grove_op_state state = grove_op_state_of(op);
+  const grove_op *entry = &whose_turn((const contest *)op)->base;
+  return state >= GROVE_OP_DONE ||
+         (state == GROVE_OP_ACTIVE && grove_op_state_of(entry) == GROVE_OP_IDLE);
 }
 
 static grove_status mark_contest(grove_op *op, int64_t first, int64_t count)
