@@ -23,7 +23,7 @@ void grove_claims_free(grove_claims **c);
 void grove_claims_begin(grove_claims *c);
 
 /* Any thread. -1, or the first of these places that was claimed already: then none is by this call.
- */
+ * Of two calls that want the same place at the same time both may be told so. */
 int64_t grove_claims_take(grove_claims *c, int64_t first, int64_t count);
 
 /* Any thread: is this one? */
