@@ -213,11 +213,11 @@ static grove_status fetch_own(const grove_transfer *op, const grove_lane *lane,
                               op->keep_bytes / lane->key.unit_bytes);
 }
 
-/* From one memory of a field to another. */
-static grove_status move(grove_transfer *op, const grove_field *f, const grove_section *from,
-                         const grove_section *to)
+grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
+                                 const grove_section *to)
 {
   grove_status status = GROVE_OK;
+  const grove_field *f = &op->fields[from->field];
   const grove_mover *out = grove_field_mover(f, from->array), *in = grove_field_mover(f, to->array);
   const char *source = grove_field_array(f, from->array);
   char *target = grove_field_array(f, to->array);
@@ -246,7 +246,7 @@ grove_status grove_transfer_keep(grove_transfer *op, int s)
     const grove_section *from = &w->keeps[2 * k], *to = from + 1;
     const grove_field *f = &op->fields[from->field];
     if (is_there(op, from) && is_there(op, to))
-      GROVE_TRY(move(op, f, from, to));
+      GROVE_TRY(grove_transfer_move(op, from, to));
     else if (saved && saved[k])
       GROVE_TRY(grove_unpack(&f->packed, &to->shape, saved[k], grove_field_array(f, to->array), 0,
                              to->shape.units));

@@ -122,6 +122,10 @@ grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *le
 grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i);
 grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i);
 
+/* From one memory of a field to another, neither of them apart. */
+grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
+                                 const grove_section *to);
+
 /* Self edges of stage s, from WAITS to DONE. */
 grove_status grove_transfer_keep(grove_transfer *op, int s);
 

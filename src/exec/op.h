@@ -24,6 +24,7 @@
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
+ *                                                     gather.c  ... and what is gathered for itself
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H

@@ -32,6 +32,8 @@ struct grove_readying {
   grove_claims *claims;
   int n;
   struct grove_watch *watches;
+  int ngatherings;
+  struct grove_gathering **gatherings; /* of stages that have one */
   int needs_calls;        /* letters are long: MPI, or a ring, may need calls to move them on */
   const char *aggregator; /* whose groups the letters have, and ... */
   int64_t messages;       /* ... how many messages a start by parts takes */
@@ -69,6 +71,22 @@ void grove_readying_take(grove_transfer *op);
 int grove_readying_is_quiet(const grove_transfer *op);
 /* Appends which slots are missing. */
 void grove_readying_tell_missing(const grove_transfer *op, char *text, size_t room);
+
+/* ---- what a rank gathers for itself (gather.c) ---- */
+
+typedef struct grove_gathering grove_gathering;
+
+/* Do the self edges of a stage move by shares? Then: what to watch for each. */
+int grove_gathering_is_possible(const grove_transfer *op, int stage);
+grove_status grove_gathering_create(const grove_transfer *op, int stage, grove_gathering **out);
+void grove_gathering_free(grove_gathering **g);
+int grove_gathering_size(const grove_gathering *g);
+const grove_index *grove_gathering_slots(const grove_gathering *g, int k);
+grove_bound_letter *grove_gathering_marks(grove_gathering *g, int k);
+
+/* By who drives: a start by parts, before the watches begin; what is marked moves. */
+void grove_gathering_begin(grove_transfer *op, grove_gathering *g);
+void grove_gathering_take(grove_transfer *op, grove_gathering *g);
 
 /* ---- which slots have come (arrive.c), likewise ---- */
 

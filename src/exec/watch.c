@@ -128,6 +128,14 @@ fail:
   return status;
 }
 
+/* The most that are watched, but for shares of gatherings. */
+static int count_sends(const grove_transfer *op)
+{
+  int most = 0;
+  for (int k = 0; k < op->nstages; k++) most += op->stages[k].nsends + 1;
+  return most;
+}
+
 /* How many slots the self edges of a stage take from the array; with `list` also which. */
 static int64_t list_kept(const grove_wired_stage *w, grove_array source, int64_t *list)
 {
@@ -138,6 +146,28 @@ static int64_t list_kept(const grove_wired_stage *w, grove_array source, int64_t
       if (list) list[n] = grove_index_at(&from->shape.slots, i);
   }
   return n;
+}
+
+/* What a rank gathers for itself, by what it feeds. */
+static grove_status watch_gathering(const grove_transfer *op, int stage, grove_readying *r)
+{
+  grove_status status = GROVE_OK;
+  grove_gathering **g = &r->gatherings[r->ngatherings++];
+  GROVE_TRY(grove_gathering_create(op, stage, g));
+  int most = r->n + grove_gathering_size(*g) + count_sends(op);
+  watch *more = realloc(r->watches, (size_t)most * sizeof *more);
+  GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %d letters by parts", most);
+  r->watches = more;
+  memset(more + r->n, 0, (size_t)(most - r->n) * sizeof *more);
+  for (int k = 0; k < grove_gathering_size(*g); k++) {
+    watch *w = &r->watches[r->n++];
+    w->bound = grove_gathering_marks(*g, k);
+    GROVE_TRY(grove_index_ascend(grove_gathering_slots(*g, k), &w->slots, &w->owned));
+    GROVE_TRY(measure_watch(w));
+    GROVE_TRY(keep_whole(w));
+  }
+fail:
+  return status;
 }
 
 static grove_status watch_own(grove_bound_stage *s, grove_array source, watch *w)
@@ -176,7 +206,11 @@ static grove_status watch_stage(grove_transfer *op, grove_bound_stage *s, grove_
     for (int j = haul->nreceives; j < grove_haul_size(haul); j++)
       if (reads(s->wired, haul, j, source)) GROVE_TRY(watch_letter(op, s, haul->letters[j], r));
   }
-  if (list_kept(s->wired, source, NULL) > 0) GROVE_TRY(watch_own(s, source, &r->watches[r->n++]));
+  int stage = (int)(s - op->stages);
+  if (grove_gathering_is_possible(op, stage))
+    GROVE_TRY(watch_gathering(op, stage, r));
+  else if (list_kept(s->wired, source, NULL) > 0)
+    GROVE_TRY(watch_own(s, source, &r->watches[r->n++]));
 fail:
   return status;
 }
@@ -214,6 +248,8 @@ void grove_readying_free(grove_readying **pointer)
     free(r->watches[k].entries);
     free(r->watches[k].ends); /* and left */
   }
+  for (int k = 0; r->gatherings && k < r->ngatherings; k++) grove_gathering_free(&r->gatherings[k]);
+  free(r->gatherings);
   free(r->watches);
   if (r->places_owned) grove_index_free(&r->places);
   grove_claims_free(&r->claims);
@@ -225,10 +261,9 @@ grove_status grove_readying_create(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   grove_readying *r = NULL;
-  int most = 0;
-  for (int k = 0; k < op->nstages; k++) most += op->stages[k].nsends + 1;
   GROVE_NEW(r, 1);
-  GROVE_NEW(r->watches, most);
+  GROVE_NEW(r->watches, count_sends(op));
+  GROVE_NEW(r->gatherings, op->nstages);
   GROVE_TRY(find_places(op, r));
   GROVE_TRY(grove_claims_create(r->places.count, &r->claims));
   for (int k = 0; k < op->nstages; k++) GROVE_TRY(watch_stage(op, &op->stages[k], r));
@@ -252,6 +287,7 @@ void grove_readying_begin(grove_transfer *op)
   for (int k = 0; k < r->n; k++) r->watches[k].bound->open = r->watches[k].bound->gone = 0;
   if (!r->by_parts) return;
   grove_claims_begin(r->claims);
+  for (int k = 0; k < r->ngatherings; k++) grove_gathering_begin(op, r->gatherings[k]);
   for (int k = 0; k < r->n; k++) {
     watch *w = &r->watches[k];
     w->bound->missing++;
@@ -314,9 +350,10 @@ void grove_readying_take(grove_transfer *op)
   grove_readying *r = op->readying;
   if (!r->by_parts) return;
   if (r->needs_calls && op->base.state == GROVE_OP_ACTIVE) op->base.ctx->look_again = 1;
-  if (!__atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL)) return;
-  for (int k = 0; k < r->n; k++)
+  int due = __atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL);
+  for (int k = 0; k < r->n && due; k++)
     if (r->watches[k].open < r->watches[k].ngroups) open_groups(&r->watches[k]);
+  for (int k = 0; k < r->ngatherings; k++) grove_gathering_take(op, r->gatherings[k]);
 }
 
 int grove_readying_is_quiet(const grove_transfer *op)

@@ -30,16 +30,6 @@ net net_of(const place *p, grove_op *op)
   return found;
 }
 
-void net_add_keeps(net *x, const place *p, grove_op *op)
-{
-  const grove_wiring *wiring = ((grove_transfer *)op)->wiring;
-  unsigned char mine[NET_STAGES][NET_RANKS] = {{0}};
-  for (int s = 0; s < wiring->nstages; s++)
-    for (int k = 0; k < wiring->stages[s].nkeeps; k++)
-      if (wiring->stages[s].keeps[2 * k + 1].array == GROVE_ARRAY_HUB) mine[s][p->rank] = 1;
-  share(x, p, mine);
-}
-
 /* By which stage a value can be where that `from` has before stage `first`; NET_STAGES: never. */
 static void reach(const net *x, int from, int first, int *when)
 {

@@ -14,9 +14,6 @@
 
 enum { DONE_TAG = 77, PATIENCE = 60 };
 
-/* What a rank puts into its own hub in one stage goes there all at once. */
-enum { KEEPS_TOGETHER = 1 };
-
 typedef struct scene {
   const place *p;
   op_kind kind;
@@ -89,7 +86,6 @@ static void scene_init(scene *s)
   c.leaf = up ? s->out : s->in;
   CHECK_OK(call_init(&c, &s->op));
   s->x = net_of(s->p, s->op);
-  if (KEEPS_TOGETHER) net_add_keeps(&s->x, s->p, s->op);
 }
 
 static void scene_close(scene *s)

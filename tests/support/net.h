@@ -16,10 +16,6 @@ typedef struct net {
 /* Of an operation, which has one field. Collective. */
 net net_of(const place *p, grove_op *op);
 
-/* What a rank puts from its array into its own hub, to be passed on, counts as a letter to itself.
- * Collective. */
-void net_add_keeps(net *x, const place *p, grove_op *op);
-
 /* Whether the letter of stage s from a to b may lie on the way from source to target. */
 int net_is_on_way(const net *x, int source, int target, int s, int a, int b);
 
