@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Self edges that the same letters take. */
-typedef struct grove_share {
+typedef struct share {
   grove_index slots; /* of the user's array */
   grove_section from, to;
   grove_index to_slots;
