@@ -9,6 +9,7 @@
 #   make test-more                    what test-all runs after the tests of `make test`
 #   make mutants                      half an hour: which small mistakes would the tests not notice?
 #   make bench                        makes and saves every figure of bench/RESULTS.md: hours
+#   make bench-pages                  writes its pages and pictures again, from the saved figures
 #   make bench-quick                  the grid in 90 seconds, saves nothing
 #   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
@@ -16,7 +17,7 @@ BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
-.PHONY: demo test test-all test-more mutants build install bench bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all test-more mutants build install bench bench-pages bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -60,6 +61,11 @@ bench:
 	@bench/predictions --save
 	@bench/scale/run --save
 	@bench/run --age
+
+bench-pages:
+	@for study in '' --cores --operations --bundles --algebra --routes --mesh --partitioned --parts; do \
+	  bench/run $$study --figures --save >/dev/null || exit 1; done
+	@bench/scale/run --figures --save >/dev/null
 
 bench-quick:
 	@tools/bootstrap --for bench

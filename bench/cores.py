@@ -4,12 +4,12 @@ bench/run --cores measures; all that is here is computed from the figures that i
 """
 
 import os
-import shutil
 
-import routes
+import grids
 import rows as r
+import study
 
-GRID = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grid.txt")
+GRID = os.path.join(study.BENCH, "grid.txt")
 BY_SIZE = {"pair": "arrays from malloc", "alloc": "arrays from grove_alloc"}  # pictures of sizes
 
 
@@ -18,13 +18,6 @@ def grid():
     return {name: {"size": float(words[5]), "measure": words[8],
                    "peers": {word.split("/")[1].split(":")[0] for word in words[9:]}}
             for name, words in r.grid(GRID).items()}
-
-
-def of_one_machine(rows):
-    """Those of this machine, or of the last in the file if it has none of this one."""
-    names = [row["machine"] for row in rows]
-    name = r.machine() if r.machine() in names else names[-1]
-    return name, [row for row in rows if row["machine"] == name]
 
 
 def another(peer):
@@ -41,7 +34,7 @@ def numbers(rows, field, *names):
 
 
 def counts(rows):
-    """A line a run."""
+    """A line for each run."""
     peers = sorted({row["peer"] for row in of_others(rows)})
     lines = [["MPI", "ranks", *(f"wins, ties, losses against {peer}" for peer in peers),
               "targets met, within, missed"]]
@@ -63,7 +56,7 @@ def cell(row):
 
 
 def ratios(rows):
-    """A line a comparison that is one with others or has a target, a column a run."""
+    """A line for each comparison with others or with a target, a column for each run."""
     runs = [(mpi, ranks) for mpi, ranks, _ in r.by_run(rows)]
     lines = [["case", "here / there", "target", *(f"{mpi}, {ranks}" for mpi, ranks in runs)]]
     found = {}
@@ -84,13 +77,12 @@ def absent(rows):
     return sorted(filter(another, wanted - {row["peer"] for row in rows}))
 
 
-def section(name, rows):
-    """What RESULTS.md has between its marks."""
+def page(name, rows):
     lines = [f"On {name}:", "", *r.markdown_table(counts(rows)), ""]
     if absent(rows):
         lines += [f"Not on that machine, and not counted: {', '.join(absent(rows))}.", ""]
-    pictures = [f"![Grove over the better MPI by hand, {what}](pictures/cores-{name}.svg)"
-                for name, what in {**BY_SIZE, "cases": "other exchanges"}.items()]
+    pictures = [study.picture(f"cores-{picture}", f"Grove over the better MPI by hand, {what}")
+                for picture, what in {**BY_SIZE, "cases": "other exchanges"}.items()]
     return [*lines, *pictures, "", *r.markdown_table(ratios(rows)), ""]
 
 
@@ -104,7 +96,7 @@ def against_mpi(rows):
 
 
 def plots(rows, place):
-    """Data and words for gnuplot: ratios with their intervals, a colour a number of ranks."""
+    """Data and words for gnuplot: ratios and intervals, a colour for each number of ranks."""
     runs = list(r.by_run(rows))
     data = ["\n".join(f"{place(row, i / len(runs))} {row['ratio']:g} {row['low']:g} {row['high']:g}"
                       for row in part) for i, (_, _, part) in enumerate(runs)]
@@ -118,7 +110,7 @@ def draw_sizes(family, what, rows):
     shown = [f"$d{i} with yerrorlines pt 7 ps 0.5 title '{title}'"
              for i, title in enumerate(titles)]
     marks = {f"'{row['case'].split('-')[1]}' {cases[row['case']]['size']:g}": None for row in rows}
-    routes.plot(f"cores-{family}", "set logscale xy 2\nset key outside\nset xlabel 'bytes'\n"
+    study.plot(f"cores-{family}", "set logscale xy 2\nset key outside\nset xlabel 'bytes'\n"
                 f"set xtics ({', '.join(marks)})\nset offsets graph 0.02, graph 0.02\n"
                 f"set ylabel 'Grove over the better MPI by hand, {what}' noenhanced\n"
                 f"plot {', '.join(shown)}, 1 lc 'black' notitle\n", data)
@@ -130,16 +122,13 @@ def draw_cases(rows):
     data, titles = plots(rows, place)
     shown = [f"$d{i} with yerrorbars pt 7 ps 0.4 title '{title}'" for i, title in enumerate(titles)]
     marks = ", ".join(f"'{name}' {i}" for i, name in enumerate(names))
-    routes.plot("cores-cases", "set logscale y 2\nset key outside top horizontal\n"
+    study.plot("cores-cases", "set logscale y 2\nset key outside top horizontal\n"
                 f"set xtics ({marks}) rotate by 90 right\nset xrange [-1:{len(names)}]\n"
                 "set ylabel 'Grove over the better MPI by hand'\n"
                 f"plot {', '.join(shown)}, 1 lc 'black' notitle\n", data)
 
 
 def draw(rows):
-    if not shutil.which("gnuplot"):
-        routes.say("bench: no gnuplot: no pictures")
-        return
     rows = against_mpi(rows)
     family = lambda row: row["case"].split("-")[0]
     for name, what in BY_SIZE.items():
@@ -147,21 +136,34 @@ def draw(rows):
     draw_cases([row for row in rows if family(row) not in BY_SIZE])
 
 
-def save(figures, results):
-    """The section of RESULTS.md and the pictures."""
-    name, rows = of_one_machine(r.load(figures))
-    r.write_results(results, "cores", section(name, rows))
-    draw(rows)
+class Cores(grids.Study):
+    """Its numbers of ranks may be run and saved one by one."""
 
+    name, ranks, saved_whole = "cores", "2,4,8,16", True
 
-def again(figures, results):
-    """bench/run --cores --figures; returns its exit status."""
-    rows = r.load(figures)
-    if not rows:
-        routes.say(f"bench: there are no figures in {os.path.basename(figures)}")
-        return 1
-    name, shown = of_one_machine(rows)
-    print(f"== {name}\n{r.columns(counts(shown))}\n\n{r.columns(ratios(shown))}")
-    if results:
-        save(figures, results)
-    return 0
+    def cases(self):
+        return "grid"
+
+    def crowded(self, ranks):
+        return False
+
+    def why_not(self, driver, mpi, ranks, setting):
+        if driver is not None and ranks > r.cores():
+            return f"there are {r.cores()} cores"
+        return super().why_not(driver, mpi, ranks, setting)
+
+    def load(self):
+        return self.figures.load()
+
+    def print_figures(self, rows):
+        name, shown = grids.of_one_machine(rows)
+        print(f"== {name}\n{r.columns(counts(shown))}\n\n{r.columns(ratios(shown))}")
+
+    def publish(self):
+        study.Study.publish(self)
+
+    def page(self, rows):
+        return page(*grids.of_one_machine(rows))
+
+    def draw(self, rows):
+        draw(grids.of_one_machine(rows)[1])

@@ -4,9 +4,13 @@ A file of figures has a comment line for each run that it has rows of:
 
     # made RUN | date | commit | command
 
-RUN is how the rows of that run begin: machine, MPI and ranks, for instance. A commit with a + behind
-it had changes that were not committed. A section of a page that has no such file begins with the
-same words (heading).
+RUN is how the rows of that run begin: machine, MPI and ranks, for instance. A + after the commit
+means that there were changes that were not committed. Some files also have the conditions of a run,
+and what did not run, in the driver's words:
+
+    # note RUN | text
+
+A page whose study has no file of figures says the same at its beginning (heading).
 """
 
 import os
@@ -15,7 +19,7 @@ import subprocess
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MARK = "# made "
+MARK, NOTE = "# made ", "# note "
 UNKNOWN = ("-", "-", "-")
 
 # What every figure depends on, besides the file of its own cases.
@@ -39,16 +43,36 @@ def here(command):
     return time.strftime("%Y-%m-%d"), commit + ("+" if changed else ""), command
 
 
+def lines_of(path):
+    """None where there is no such file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return file.readlines()
+
+
+def rows(path):
+    """The words of each row of a file of figures."""
+    return [line.split() for line in lines_of(path) if line.strip() and not line.startswith("#")]
+
+
+def remarks(path, mark):
+    """The comment lines that begin so: a run, and what is said of it."""
+    return [tuple(word.strip() for word in line[len(mark):].split("|"))
+            for line in lines_of(path) if line.startswith(mark)]
+
+
 def load(path):
     """By run, how it was made."""
-    made = {}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            for line in file:
-                if line.startswith(MARK):
-                    run, *rest = (word.strip() for word in line[len(MARK):].split("|"))
-                    made[run] = tuple(rest)
-    return made
+    return {run: tuple(how) for run, *how in remarks(path, MARK)}
+
+
+def notes(path):
+    return remarks(path, NOTE)
+
+
+def note(pair):
+    return f"{NOTE}{' | '.join(pair)}\n"
 
 
 def marks(path, new, kept, made):
@@ -86,11 +110,9 @@ def words_for(changes):
 def of_file(path, cases, paths):
     """Lines about the runs of a file, those that were made together on one, and whether all is
     well: `cases` are those that must have rows, if any."""
-    together, made = {}, load(path)
-    with open(path, encoding="utf-8") as file:
-        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    together, made, found = {}, load(path), rows(path)
     for run, how in (made or {"all": UNKNOWN}).items():
-        mine = [row for row in rows if not made or row[:len(run.split())] == run.split()]
+        mine = [row for row in found if not made or row[:len(run.split())] == run.split()]
         missing = tuple(case for case in cases if not any(case in row for row in mine))
         together.setdefault((how, missing), []).append(run)
     lines, good = [], True
@@ -104,14 +126,14 @@ def of_file(path, cases, paths):
     return lines, good
 
 
-def of_section(path, name, paths):
-    """The same about a section of a page, between two marks, which begins with its heading."""
-    with open(path, encoding="utf-8") as file:
-        found = re.search(rf"^<!-- {name}\b.*-->\n+(?:`(.*)`, (\S+), at (\S+), on (\S+)\.$)?",
-                          file.read(), re.MULTILINE)
+def of_page(path, mark, paths):
+    """The same about a page: after the mark it begins with its heading."""
+    text = "".join(lines_of(path)).partition(mark)[2].strip()
+    found = re.match(r"`(.*)`, (\S+), at (\S+), on (\S+)\.$", text, re.MULTILINE)
+    if not text:
+        return ["  there is no such page"], False
     if not found:
-        return ["  there is no such section"], False
+        return [f"  {words_for(None)}"], False
     command, date, commit, machine = found.groups()
-    changes = changes_since(commit, paths) if commit else None
-    what = f": {date}, {commit}, {command}, on {machine}" if commit else ""
-    return [f"  {words_for(changes)}{what}"], changes == 0
+    changes = changes_since(commit, paths)
+    return [f"  {words_for(changes)}: {date}, {commit}, {command}, on {machine}"], changes == 0

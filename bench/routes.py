@@ -9,17 +9,12 @@ import itertools
 import json
 import math
 import os
-import shutil
 import statistics
 import subprocess
-import sys
 
-import origin
 import rows as r
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PICTURES = os.path.join(ROOT, "bench", "pictures")
-FIGURES = os.path.join(ROOT, "bench", "figures-routes.txt")
+import study
+from study import ROOT, Failed, geometric_mean, points, say
 
 NAMES = ["4elt", "basker_circuit1", "bcsstk16", "brack2", "cage10", "cond-mat-2005",
          "elas3d_plates3d", "email-Enron", "mdual", "p1_crankshaft", "teko_nsjac"]
@@ -35,19 +30,11 @@ TCP = {"GROVE_NODE_SIZE": "4", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"
 # Times in microseconds. `route`: what it ran on, `mean`: bytes of standard's messages between
 # nodes, `dedup`: bytes that leave nodes if each node gets a value once, counted without Grove.
 FIELDS = ("machine shape matrix partition operation role name route median low high predicted setup"
-          " messages bytes mean dedup verified").split()
+          " messages bytes mean dedup verified")
 CASE = "machine shape matrix partition operation".split()
 
 
-def say(*words):
-    print(*words, file=sys.stderr, flush=True)
-
-
 # ---- running ----
-
-class Failed(Exception):
-    pass
-
 
 def launcher(shape):
     """The words before the command's: hosts x ranks of the test cluster, or ranks here."""
@@ -117,65 +104,10 @@ def rows_of(document, **case):
     return found
 
 
-def run_case(shape, grove, name, path, partition, options):
-    document = bench(shape, grove, path, partition, options.quick)
-    return rows_of(document, machine=r.machine(), shape=shape, matrix=name, partition=partition)
-
-
-def run_all(grove, options):
-    """All rows, and sentences of what did not run, and whether that is a failure."""
-    found, notes, good = [], [f"load before: {os.getloadavg()[0]:.2f}"], True
-    shapes = [EMULATED] if options.emulated else options.shapes.split(",")
-    found_here = [r.at_hand(options.matrices, name, "mtx") for name in NAMES]
-    chosen = [matrix for matrix in found_here if options.case in ("", matrix[0])]
-    for shape, (name, path), partition in itertools.product(shapes, chosen, PARTITIONS):
-        say(f"bench: {shape}, {name}, {partition}")
-        try:
-            found += run_case(shape, grove, name, path, partition, options)
-        except (Failed, subprocess.TimeoutExpired) as failure:
-            notes.append(f"{shape}, {name}, {partition}: not run: {failure}")
-            good = good and "without METIS" in str(failure)
-    wrong = [row for row in found if row["verified"] != "right"]
-    notes += [f"WRONG values: {' '.join(row[name] for name in CASE[1:])} {row['role']} {row['name']}"
-              for row in wrong]
-    good = good and found and not wrong
-    return found, notes + [f"load after: {os.getloadavg()[0]:.2f}"], good
-
-
-# ---- figures ----
-
-def load():
-    if not os.path.exists(FIGURES):
-        return []
-    with open(FIGURES, encoding="utf-8") as file:
-        lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    return [dict(zip(FIELDS, map(r.number, words))) for words in lines]
-
-
-def word(value):
-    """Six digits of a time, all of a count."""
-    if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() else f"{value:g}"
-    return str(value)
-
-
-def save(rows, made):
-    """Replaces what the file has of the same cases."""
-    new = {tuple(str(row[name]) for name in CASE) for row in rows}
-    kept = [row for row in load() if tuple(str(row[name]) for name in CASE) not in new]
-    run_of = lambda row: f"{row['machine']} {row['shape']}"
-    marks = origin.marks(FIGURES, map(run_of, rows), map(run_of, kept), made)
-    with open(FIGURES, "w", encoding="utf-8") as file:
-        file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run"
-                   f" --routes --save writes them.\n{marks}# {' '.join(FIELDS)}\n")
-        for row in kept + rows:
-            file.write(" ".join(word(row[name]) for name in FIELDS) + "\n")
-
-
 # ---- what the rows say ----
 
 def cases(rows):
-    """A dictionary a case: auto, routes and baselines by name, 3-step over MPI inside nodes."""
+    """A dictionary for each case: auto; routes and baselines by name; 3-step over MPI on nodes."""
     grouped = {}
     for row in rows:
         case = grouped.setdefault(tuple(row[name] for name in CASE),
@@ -191,11 +123,6 @@ def cases(rows):
         case["ratio"] = case["auto"]["median"] / case["peer"]["median"]
         case["regret"] = case["chosen"]["median"] / case["best"]["median"]
     return list(grouped.values())
-
-
-def geometric_mean(values):
-    values = list(values)
-    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
 
 
 def percentile(values, share):
@@ -299,9 +226,7 @@ def summary(all_cases):
 
 
 def by_shape(rows):
-    for machine, shape in dict.fromkeys((row["machine"], row["shape"]) for row in rows):
-        yield machine, shape, [row for row in rows
-                               if (row["machine"], row["shape"]) == (machine, shape)]
+    return study.by(rows, lambda row: (row["machine"], row["shape"]))
 
 
 def case_table(all_cases):
@@ -313,34 +238,10 @@ def case_table(all_cases):
                       auto["route"], r.figure(auto["median"]), peer["name"],
                       r.figure(peer["median"]), f"{c['ratio']:.3f}", best["name"],
                       r.figure(best["median"]), f"{c['regret']:.3f}"])
-    return r.columns(lines)
-
-
-def print_all(rows):
-    for machine, shape, part in by_shape(rows):
-        found = cases(part)
-        print(f"\n== {shape}, {machine}\n{case_table(found)}\n")
-        print("\n".join(f"{what:73} {value}" for what, value in summary(found)))
+    return lines
 
 
 # ---- pictures ----
-
-def plot(name, text, data):
-    """Draws bench/pictures/NAME.svg: gnuplot leaves blanks at the ends of lines, which go."""
-    path = os.path.join(PICTURES, f"{name}.svg")
-    script = f"set terminal svg size 900,600 background 'white'\nset grid\nset output '{path}'\n"
-    blocks = "".join(f"$d{i} << EOD\n{block}\nEOD\n" for i, block in enumerate(data))
-    os.makedirs(PICTURES, exist_ok=True)
-    subprocess.run(["gnuplot"], input=blocks + script + text, text=True, check=True)
-    with open(path, encoding="utf-8") as file:
-        lines = [line.rstrip() for line in file]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-
-
-def points(pairs):
-    return "\n".join(f"{x:g} {y:g}" for x, y in pairs if not math.isnan(x + y))
-
 
 def draw_ratios(shape, found):
     """The automatic choice and every route over the best baseline, by the size of messages."""
@@ -351,10 +252,10 @@ def draw_ratios(shape, found):
     shown = [(i, name) for i, name in enumerate(names) if data[i]]
     plots = [f"$d{i} with points pt {7 if name == 'auto' else 1 + i} title '{name}'"
              for i, name in shown]
-    plot(f"routes-{shape}", "set logscale xy 2\nset key outside\n"
-         "set xlabel 'mean message between nodes, standard route, bytes'\n"
-         f"set ylabel 'time over the best baseline, {shape}'\n"
-         f"plot {', '.join(plots)}, 1 lc 'black' notitle\n", data)
+    study.plot(f"routes-{shape}", "set logscale xy 2\nset key outside\n"
+               "set xlabel 'mean message between nodes, standard route, bytes'\n"
+               f"set ylabel 'time over the best baseline, {shape}'\n"
+               f"plot {', '.join(plots)}, 1 lc 'black' notitle\n", data)
 
 
 def draw_predictions(shape, found):
@@ -363,37 +264,59 @@ def draw_predictions(shape, found):
                    for c in found if name in c["routes"]) for name in names]
     plots = [f"$d{i} with points pt {i + 1} title '{name}'" for i, name in enumerate(names)
              if data[i]]
-    plot(f"routes-predicted-{shape}", "set logscale xy\nset key left top\n"
-         "set xlabel 'predicted, microseconds'\n"
-         f"set ylabel 'measured, microseconds, {shape}'\n"
-         f"plot {', '.join(plots)}, x lc 'black' title 'as predicted'\n", data)
+    study.plot(f"routes-predicted-{shape}", "set logscale xy\nset key left top\n"
+               "set xlabel 'predicted, microseconds'\n"
+               f"set ylabel 'measured, microseconds, {shape}'\n"
+               f"plot {', '.join(plots)}, x lc 'black' title 'as predicted'\n", data)
 
 
-def draw(rows):
-    if not shutil.which("gnuplot"):
-        say("bench: no gnuplot: no pictures")
-        return
-    for _, shape, part in by_shape(rows):
-        found = cases(part)
-        if any(c["auto"]["mean"] > 0 for c in found):
-            draw_ratios(shape, found)
-            draw_predictions(shape, found)
+class Routes(study.Study):
+    name, help, program = "routes", "every route on matrices, on the test cluster", "bin/grove"
+    figures = study.Figures("figures-routes.txt", FIELDS, "machine shape", "bench/run --routes",
+                            key=" ".join(CASE))
 
+    def run_all(self):
+        """A build without METIS leaves its partitions out, which is no failure."""
+        grove, options = self.build_here(), self.options
+        found, self.notes, good = [], [study.load_average("before")], True
+        shapes = [EMULATED] if options.emulated else options.shapes.split(",")
+        matrices = [r.at_hand(options.matrices, name, "mtx") for name in NAMES]
+        chosen = [matrix for matrix in matrices if options.case in ("", matrix[0])]
+        for shape, (name, path), partition in itertools.product(shapes, chosen, PARTITIONS):
+            say(f"bench: {shape}, {name}, {partition}")
+            try:
+                document = bench(shape, grove, path, partition, options.quick)
+                found += rows_of(document, machine=r.machine(), shape=shape, matrix=name,
+                                 partition=partition)
+            except (Failed, subprocess.TimeoutExpired) as failure:
+                self.notes.append(f"{shape}, {name}, {partition}: not run: {failure}")
+                good = good and "without METIS" in str(failure)
+        wrong = [row for row in found if row["verified"] != "right"]
+        self.notes += [f"WRONG values: {' '.join(row[name] for name in CASE[1:])} {row['role']} "
+                       f"{row['name']}" for row in wrong]
+        self.notes.append(study.load_average("after"))
+        return found, good and found and not wrong
 
-def study(grove, options, made):
-    """bench/run --routes; returns its exit status."""
-    if options.figures:
-        print_all(load())
-        if options.save:
-            draw(load())
-        return 0
-    found, notes, good = run_all(grove, options)
-    if options.json:
-        print(json.dumps({"machine": r.machine(), "conditions": notes, "rows": found}, indent=1))
-    else:
-        print_all(found)
-        print(f"\n== conditions\n{r.machine()}\n" + "\n".join(notes))
-    if options.save and found:
-        save(found, made)
-        draw(found)
-    return 0 if good else 1
+    def print_all(self, rows):
+        for (machine, shape), part in by_shape(rows):
+            found = cases(part)
+            print(f"\n== {shape}, {machine}\n{r.columns(case_table(found))}\n")
+            print("\n".join(f"{what:73} {value}" for what, value in summary(found)))
+
+    def page(self, rows):
+        lines = []
+        for (machine, shape), part in by_shape(rows):
+            found = cases(part)
+            said = [["what", "measured"], *map(list, summary(found))]
+            lines += [f"## {shape}, {machine}", "", *r.markdown_table(said), "",
+                      study.picture(f"routes-{shape}", f"Every route, {shape}"),
+                      study.picture(f"routes-predicted-{shape}", f"Predicted, {shape}"), "",
+                      *r.markdown_table(case_table(found)), ""]
+        return lines
+
+    def draw(self, rows):
+        for (_, shape), part in by_shape(rows):
+            found = cases(part)
+            if any(c["auto"]["mean"] > 0 for c in found):
+                draw_ratios(shape, found)
+                draw_predictions(shape, found)

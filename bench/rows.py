@@ -1,11 +1,12 @@
-"""Rows of the benchmark: read from the driver, chosen, printed, compared with committed figures."""
+"""Rows of the benchmark: read from the driver, chosen, printed, compared with committed figures.
+
+Also what every study needs: numbers as text, tables, the name of this machine, grids of cases.
+"""
 
 import math
 import os
 import platform
 import subprocess
-
-import origin
 
 # What the driver prints after the word 'row', and what figures.txt has for each machine.
 FIELDS = "case method peer against value peer_value ratio low high target outcome judgement".split()
@@ -104,6 +105,12 @@ def figure(value):
     return f"{value:.{min(digits, 3)}f}"
 
 
+def there(row):
+    """The peer; of `mpi` the way that was faster."""
+    other = row["ratio"] is not None and row["against"] != "-" and "@" not in row["peer"]
+    return row["against"] if other else row["peer"]
+
+
 def table(rows):
     head = "case method peer here there ratio interval target outcome target? setting".split()
     lines = [head]
@@ -112,8 +119,7 @@ def table(rows):
             lines.append([r["case"], r["method"], r["peer"], "-", "-", "-", "-",
                           figure(r["target"]), r["outcome"], r["judgement"], "-"])
             continue
-        peer = r["peer"] if r["against"] in (r["peer"], "-") or "@" in r["peer"] else r["against"]
-        lines.append([r["case"], r["method"], peer, figure(r["value"]), figure(r["peer_value"]),
+        lines.append([r["case"], r["method"], there(r), figure(r["value"]), figure(r["peer_value"]),
                       f"{r['ratio']:.3f}", f"{r['low']:.3f}-{r['high']:.3f}", figure(r["target"]),
                       r["outcome"], r["judgement"], r["setting"]])
     return columns(lines)
@@ -175,82 +181,48 @@ def at_hand(folder, name, ending):
     return chosen, path(chosen)
 
 
-# ---- committed figures ----
-
-def load(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    return [dict(zip(FIGURES, map(number, words)), ranks=int(words[2])) for words in lines]
-
-
-def run_of(row):
-    """How the rows of a run begin."""
-    return f"{row['machine']} {row['mpi']} {row['ranks']}"
-
-
-def save(path, rows, name, made):
-    """Replaces what the file has for this machine, these MPIs and numbers of ranks."""
-    new = [dict(row, machine=name) for row in rows if row["ratio"] is not None]
-    runs = {run_of(row) for row in new}
-    kept = [row for row in load(path) if run_of(row) not in runs]
-    marks = origin.marks(path, runs, map(run_of, kept), made)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("# The committed figures: bench/METRICS.md defines the columns, bench/run --save"
-                   f" writes them.\n{marks}# {' '.join(FIGURES)}\n")
-        for row in sorted(kept + new, key=lambda r: (r["machine"], r["mpi"], r["ranks"])):
-            file.write(" ".join(f"{v:g}" if isinstance(v, float) else str(v)
-                                for v in (row[name] for name in FIGURES)) + "\n")
-
+# ---- pages ----
 
 def markdown(rows, targets_only):
     """A table of the rows, or of those that have a target."""
-    lines = ["| case | here / there | us, us | ratio | interval | target | |",
-             "|---|---|---|---|---|---|---|"]
+    lines = [["case", "here / there", "us, us", "ratio", "interval", "target", ""]]
     for row in rows:
-        if targets_only and not row["target"]:
-            continue
-        who = f"{row['method']} / {row['peer']}"
-        target = f"{row['target']:g}" if row["target"] else "-"
+        if row["ratio"] is not None and (row["target"] or not targets_only):
+            lines.append([row["case"], f"{row['method']} / {there(row)}",
+                          f"{figure(row['value'])}, {figure(row['peer_value'])}",
+                          f"{row['ratio']:.3f}", f"{row['low']:.3f} - {row['high']:.3f}",
+                          f"{row['target']:g}" if row["target"] else "-",
+                          row["judgement"] if row["target"] else row["outcome"]])
+    return markdown_table(lines)
+
+
+def not_run(rows):
+    """What has no ratio, as a paragraph: the cases of each comparison."""
+    cases = {}
+    for row in rows:
         if row["ratio"] is None:
-            what = "peer missing" if row["outcome"] == "missing" else row["outcome"]
-            lines.append(f"| {row['case']} | {who} | - | - | - | {target} | {what} |")
-            continue
-        if row["against"] not in (row["peer"], "-") and "@" not in row["peer"]:
-            who = f"{row['method']} / {row['against']}"
-        lines.append(f"| {row['case']} | {who} | {figure(row['value'])}, "
-                     f"{figure(row['peer_value'])} | {row['ratio']:.3f} | {row['low']:.3f} - "
-                     f"{row['high']:.3f} | {target} | "
-                     f"{row['judgement'] if row['target'] else row['outcome']} |")
-    return lines
+            what = "not run" if row["outcome"] == "missing" else row["outcome"].upper()
+            target = f" ({row['target']:g})" if row["target"] else ""
+            whose = f"{row['method']} / {row['peer']}, {what}"
+            cases.setdefault(whose, []).append(row["case"] + target)
+    lines = [f"- {what}: {', '.join(names)}" for what, names in cases.items()]
+    return ["Without a figure (in brackets their targets):", "", *lines, ""] if lines else []
 
 
 def sections(rows, targets_only):
-    """The tables of all runs, for RESULTS.md."""
+    """The tables of all runs, for a page."""
     lines = [f"In all: {describe(counts(rows))}.", ""]
     for mpi, ranks, part in by_run(rows):
-        lines += [f"### {mpi}, {ranks} ranks{' on 2 cores' if ranks > 2 else ''}", "",
-                  f"{describe(counts(part))}.", "", *markdown(part, targets_only), ""]
+        lines += [f"## {mpi}, {ranks} ranks{' on 2 cores' if ranks > 2 else ''}", "",
+                  f"{describe(counts(part))}.", "", *markdown(part, targets_only), "",
+                  *not_run(part)]
     return lines
-
-
-def write_results(path, study, lines):
-    """Puts the lines between the two marks of the study in the file."""
-    begin, end = f"<!-- {study}: written by bench/run -->", f"<!-- end of {study} -->"
-    with open(path, encoding="utf-8") as file:
-        before, mark, rest = file.read().partition(begin)
-    if not mark:
-        raise ValueError(f"{path} has no place for {study}")
-    after = rest.partition(end)[2]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(before + "\n".join([begin, "", *lines]) + end + after)
 
 
 # ---- hidden shares ----
 
 def choose_hidden(rows):
-    """Of each place, case and method the run in which exchange and computing together were fastest."""
+    """Of each place, case and method the run in which exchange and computing took least."""
     chosen = {}
     for row in rows:
         key_of_row = tuple(row[name] for name in ("mpi", "ranks", "place", "case", "method"))
@@ -275,39 +247,38 @@ def hidden_table(rows):
 
 
 def hidden_markdown(rows):
-    """A line a size, a column a method: the hidden share, and the microseconds of exchange and both."""
+    """A line for each size, a column for each method: the hidden share, and the microseconds of an
+    exchange and of both."""
     lines = []
     for place, part in by_place(rows):
         methods = list(dict.fromkeys(r["method"] for r in part))
-        lines += [f"### {place}", "", "| bytes | " + " | ".join(methods) + " |",
-                  "|---|" + "---|" * len(methods)]
+        table_of_place = [["bytes", *methods]]
         for case in dict.fromkeys(r["case"] for r in part):
             found = {r["method"]: r for r in part if r["case"] == case}
-            cells = [f"{r['share']:.2f} ({figure(r['exchange'])}, {figure(r['total'])})" if r else "-"
-                     for r in (found.get(name) for name in methods)]
-            lines.append(f"| {case} | " + " | ".join(cells) + " |")
-        lines.append("")
+            table_of_place.append([case, *(
+                f"{r['share']:.2f} ({figure(r['exchange'])}, {figure(r['total'])})" if r else "-"
+                for r in map(found.get, methods))])
+        lines += [f"## {place}", "", *markdown_table(table_of_place), ""]
     return lines
 
 
-def compare(rows, path, name):
+def compare(rows, figures, name):
     """What has changed beyond both intervals, as lines."""
-    old = load(path)
+    old = figures.load()
     mine = [row for row in old if row["machine"] == name]
     if not old:
-        return [f"there are no committed figures in {os.path.basename(path)}"]
+        return [f"there are no committed figures in {os.path.basename(figures.path)}"]
     lines = [] if mine else ["no figures were committed for this machine; compared with another's"]
     before = {key(row): row for row in (mine or old)}
     now = {key(row): row for row in rows if row["ratio"] is not None}
-    better = worse = same = 0
+    seen = {"better": 0, "worse": 0, "same": 0}
     for k in sorted(now.keys() & before.keys()):
         a, b = before[k], now[k]
-        if b["high"] < a["low"] or b["low"] > a["high"]:
-            better, worse = better + (b["high"] < a["low"]), worse + (b["low"] > a["high"])
-            word = "better" if b["high"] < a["low"] else "worse"
+        word = "better" if b["high"] < a["low"] else "worse" if b["low"] > a["high"] else "same"
+        seen[word] += 1
+        if word != "same":
             lines.append(f"  {word:6}  {' '.join(k)}: {a['ratio']:.3f} -> {b['ratio']:.3f}")
-        else:
-            same += 1
-    lines.append(f"{better} better, {worse} worse, {same} the same within the intervals, "
+    lines.append(f"{seen['better']} better, {seen['worse']} worse, {seen['same']} the same within "
+                 "the intervals, "
                  f"{len(now.keys() - before.keys())} without a committed figure")
     return lines

@@ -1,28 +1,20 @@
-"""What simulated figures say: tables, the section of RESULTS.md, pictures."""
+"""What simulated figures say: tables, the page, pictures."""
 
 import itertools
 import math
-import os
-import shutil
-import statistics
-import sys
 
 import machine as m
-import origin
-import routes
 import rows as r
+import study
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FIGURES = os.path.join(ROOT, "bench", "figures-scale.txt")
-RESULTS = os.path.join(ROOT, "bench", "RESULTS.md")
 ROUTES = ["standard", "2-step", "3-step", "split"]
 LEAST_SPEED, LARGEST_REGRET, MEAN_REGRET = 0.97, 1.3, 1.05
 GROWTH = ["near:50:16", "random:50:16"]  # set-up against the number of ranks
 
 # Seconds are simulated. The driver's own columns come after `ranks`.
 FIELDS = ("machine overhead ranks case entrant route seconds predicted forest init memory messages"
-          " bytes wrong context").split()
-CASE = FIELDS[:4]
+          " bytes wrong context")
+CASE = FIELDS.split()[:4]
 
 SAYING = """These machines are built from the same parameters that the model uses: agreement here
 shows the routes and the choice, not the truth of the parameters. Of alpha the sender is busy for
@@ -34,40 +26,15 @@ TARGETS = [("lassen", 2048, "random:200:16", 2.8), ("bluewaters", 512, "random:5
            ("bluewaters", 512, "random:50:512", 2), ("10gbe", 512, "random:50:16", 9)]
 
 
-# ---- figures ----
-
-def load():
-    if not os.path.exists(FIGURES):
-        return []
-    with open(FIGURES, encoding="utf-8") as file:
-        lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    return [dict(zip(FIELDS, map(r.number, words)), ranks=int(words[2])) for words in lines]
-
-
 def order(row):
     return (list(m.PROFILES).index(row["machine"]), m.OVERHEADS.index(row["overhead"]),
             row["ranks"])
 
 
-def save(new, made):
-    """Cases that were not run stay as they were. Returns all rows."""
-    ran = {tuple(row[name] for name in CASE) for row in new}
-    kept = [row for row in load() if tuple(row[name] for name in CASE) not in ran]
-    rows = sorted(kept + new, key=order)
-    run_of = lambda row: f"{row['machine']} {row['overhead']} {row['ranks']}"
-    marks = origin.marks(FIGURES, map(run_of, new), map(run_of, kept), made)
-    with open(FIGURES, "w", encoding="utf-8") as file:
-        file.write("# Simulated: bench/METRICS.md, Scale, defines the columns;"
-                   f" bench/scale/run --save writes them.\n{marks}# {' '.join(FIELDS)}\n")
-        for row in rows:
-            file.write(" ".join(routes.word(row[name]) for name in FIELDS) + "\n")
-    return rows
-
-
 # ---- what the rows say ----
 
 def group(rows):
-    """A dictionary a case: routes by name, auto, the best, speeds over standard, the regret."""
+    """A dictionary for each case: routes by name, auto, the best, speeds over standard, regret."""
     grouped = {}
     for row in sorted(rows, key=order):
         grouped.setdefault(tuple(row[name] for name in CASE), {})[row["entrant"]] = row
@@ -91,7 +58,7 @@ def table(cases):
         lines.append([machine, overhead, f"{ranks:g}", case,
                       f"{1e6 * c['entrants']['standard']['seconds']:.1f}", *speeds,
                       c["auto"]["route"], f"{c['regret']:.3f}"])
-    return r.columns(lines)
+    return lines
 
 
 def label(case):
@@ -111,7 +78,7 @@ def summary(cases):
     regret = [c["regret"] for c in cases]
     worst = max(cases, key=lambda c: c["regret"])
     slowest = min(cases, key=lambda c: c["speed"]["auto"])
-    mean = math.exp(statistics.fmean(map(math.log, regret)))
+    mean = study.geometric_mean(regret)
     return [(f"auto over standard, least (wanted {LEAST_SPEED})",
              f"{slowest['speed']['auto']:.3f}, {label(slowest)}"),
             (f"regret, geometric mean (wanted {MEAN_REGRET})", f"{mean:.3f} of {len(cases)} cases"),
@@ -146,14 +113,7 @@ def set_up(row):
     return row["forest"] + row["init"]
 
 
-def print_all(rows):
-    cases = group(rows)
-    print(f"\n{SAYING}\n\n{table(cases)}\n")
-    print("\n".join(f"{what:60} {value}" for what, value in summary(cases)))
-    print(f"\nset-up with 50 neighbours, auto, 'most'\n{r.columns(growth(cases))}")
-
-
-# ---- RESULTS.md ----
+# ---- the page ----
 
 def choice(c):
     """How much faster auto is, and on what; a regret that one would notice with it."""
@@ -162,7 +122,7 @@ def choice(c):
 
 
 def choices(machine, cases):
-    """A line a pattern, a column a number of ranks."""
+    """A line for each pattern, a column for each number of ranks."""
     shown = {c["key"]: c for c in cases if c["key"][0] == machine}
     columns = list(dict.fromkeys(key[1:3] for key in shown))
     lines = [["case", *(f"{ranks}{', half' if overhead == 'half' else ''}"
@@ -173,31 +133,31 @@ def choices(machine, cases):
     return lines
 
 
-def section(cases):
-    lines = ["", *r.markdown_table([["what", "simulated"], *map(list, summary(cases))]), ""]
-    for machine in dict.fromkeys(c["key"][0] for c in cases):
+def page(cases):
+    lines = [*r.markdown_table([["what", "simulated"], *map(list, summary(cases))]), ""]
+    for machine, of_machine in study.by(cases, lambda c: c["key"][0]):
         lines += [f"`{machine}`, times as fast as standard, by number of ranks:", "",
-                  *r.markdown_table(choices(machine, cases)), ""]
-        lines += [f"![every route, {machine}, {overhead}](pictures/scale-{machine}-{overhead}.svg)"
-                  for overhead in dict.fromkeys(c["key"][1] for c in cases
-                                                if c["key"][0] == machine)] + [""]
+                  *r.markdown_table(choices(machine, cases)), "",
+                  *(study.picture(f"scale-{machine}-{overhead}",
+                                  f"every route, {machine}, {overhead}")
+                    for overhead in dict.fromkeys(c["key"][1] for c in of_machine)), ""]
     lines += ["Set-up with 50 neighbours:", "", *r.markdown_table(growth(cases)), ""]
-    lines += [f"![set-up, {what}, {case}](pictures/scale-setup-{what}-{case.split(':')[0]}.svg)"
-              for case in GROWTH for what in ("time", "memory")]
-    return lines + [""]
+    return lines + [study.picture(f"scale-setup-{what}-{case.split(':')[0]}",
+                                  f"set-up, {what}, {case}")
+                    for case in GROWTH for what in ("time", "memory")]
 
 
 # ---- pictures ----
 
 def draw_speeds(machine, overhead, cases):
-    """Every route over standard, a case a place on the axis."""
+    """Every route over standard, each case at its place on the axis."""
     shown = [c for c in cases if c["key"][:2] == (machine, overhead)]
     names = [*ROUTES[1:], "auto"]
-    data = [routes.points((i, c["speed"][name]) for i, c in enumerate(shown)) for name in names]
+    data = [study.points((i, c["speed"][name]) for i, c in enumerate(shown)) for name in names]
     ticks = ", ".join(f"'{c['key'][2]} {c['key'][3]}' {i}" for i, c in enumerate(shown))
     plots = [f"$d{i} with points pt {7 if name == 'auto' else i + 1} title '{name}'"
              for i, name in enumerate(names)]
-    routes.plot(f"scale-{machine}-{overhead}", "set termoption noenhanced\n"
+    study.plot(f"scale-{machine}-{overhead}", "set termoption noenhanced\n"
                 "set logscale y 2\nset key outside\n"
                 f"set xtics rotate by 90 right font ',7' ({ticks})\n"
                 f"set ylabel 'times as fast as standard, simulated {machine}, {overhead}'\n"
@@ -211,12 +171,12 @@ def draw_growth(cases):
         shown = [c for c in cases if c["key"][1] == "most" and c["key"][3] == case]
         names = list(dict.fromkeys(c["key"][0] for c in shown))
         parts = [[c for c in shown if c["key"][0] == name] for name in names]
-        data = [routes.points((c["key"][2], value(c["auto"]) / value(part[0]["auto"]))
+        data = [study.points((c["key"][2], value(c["auto"]) / value(part[0]["auto"]))
                               for c in part) for part in parts]
         plots = [f"$d{i} with linespoints pt 7 ps 0.5 title '{name}'"
                  for i, name in enumerate(names)]
         fewest = min(c["key"][2] for c in shown)
-        routes.plot(f"scale-setup-{what}-{case.split(':')[0]}",
+        study.plot(f"scale-setup-{what}-{case.split(':')[0]}",
                     "set termoption noenhanced\nset logscale x 2\nset key left top\n"
                     f"set yrange [0:]\nset xlabel 'ranks'\nset ylabel 'set-up, {what}, {case}, "
                     f"over that of {fewest} ranks'\n"
@@ -224,18 +184,30 @@ def draw_growth(cases):
                     "title 'log P'\n", data)
 
 
-def draw(rows):
-    if not shutil.which("gnuplot"):
-        print("scale: no gnuplot: no pictures", file=sys.stderr)
-        return
-    cases = group(rows)
-    for machine, overhead in dict.fromkeys(c["key"][:2] for c in cases):
-        draw_speeds(machine, overhead, cases)
-    if all(any(c["key"][1] == "most" and c["key"][3] == case for c in cases) for case in GROWTH):
-        draw_growth(cases)
+class Scale(study.Study):
+    name = "scale"
 
+    def __init__(self):
+        super().__init__()
+        self.command = "bench/scale/run"
+        self.figures = study.Figures("figures-scale.txt", FIELDS, "machine overhead ranks", "",
+                                     key=" ".join(CASE), ints=["ranks"], order=order)
+        self.figures.head = ("# Simulated: bench/METRICS.md, Scale, defines the columns;"
+                             " bench/scale/run --save writes them.\n")
 
-def publish(rows):
-    """RESULTS.md and pictures, from all rows."""
-    r.write_results(RESULTS, "scale", section(group(rows)))
-    draw(rows)
+    def print_all(self, rows):
+        cases = group(rows)
+        print(f"\n{SAYING}\n\n{r.columns(table(cases))}\n")
+        print("\n".join(f"{what:60} {value}" for what, value in summary(cases)))
+        print(f"\nset-up with 50 neighbours, auto, 'most'\n{r.columns(growth(cases))}")
+
+    def page(self, rows):
+        return page(group(rows))
+
+    def draw(self, rows):
+        cases = group(rows)
+        for machine, overhead in dict.fromkeys(c["key"][:2] for c in cases):
+            draw_speeds(machine, overhead, cases)
+        if all(any(c["key"][1] == "most" and c["key"][3] == case for c in cases)
+               for case in GROWTH):
+            draw_growth(cases)

@@ -120,7 +120,9 @@ bench 1 --no-such-flag
 
 # bench/run: which run counts, what is counted, and the difference to figures.
 (cd bench && PYTHONDONTWRITEBYTECODE=1 python3 - "$work/figures") <<'EOP'
+import os
 import sys
+import cores, grids, study
 import rows as r
 
 slow = ["row c grove mpi mpi-send 5 10 0.5 0.4 0.6 0.7 win met", "missing c grove petsc 0.3"]
@@ -142,39 +144,49 @@ assert r.table(rows).count("\n") == 2
 
 path = sys.argv[1]
 note = ("2026-01-01", "-", "by hand")
-r.save(path, rows, "here", note)
-assert r.compare(rows, path, "here")[-1].startswith("0 better, 0 worse, 1 the same"), path
+figures = grids.figures(path)
+
+def save(rows, name):
+    figures.save([dict(row, machine=name) for row in rows if row["ratio"] is not None], note)
+
+save(rows, "here")
+assert r.compare(rows, figures, "here")[-1].startswith("0 better, 0 worse, 1 the same"), path
 better = r.choose(r.parse(slow, "openmpi", 2, "cma"))
-assert r.compare(better, path, "here")[-1].startswith("1 better, 0 worse"), path
-r.save(path, better, "here", note)
-r.save(path, rows, "there", note)
-assert sorted(row["machine"] for row in r.load(path)) == ["here", "there"], r.load(path)
+assert r.compare(better, figures, "here")[-1].startswith("1 better, 0 worse"), path
+save(better, "here")
+save(rows, "there")
+assert sorted(row["machine"] for row in figures.load()) == ["here", "there"], figures.load()
+
+# What did not run is kept in notes, and is there again.
+grid = grids.Grid()
+grid.figures, grid.notes = figures, ["load before: 0.00"]
+grid.save(rows)
+again = [row for row in grid.load() if row["machine"] == r.machine()]
+assert r.counts(again) == c and figures.notes()[-1] == (r.machine(), "load before: 0.00"), again
+assert "- grove / petsc, not run: c (0.3)" in grid.page(grid.load()), grid.page(grid.load())
 
 # bench/run --cores: tables and pictures of made-up figures, by number of ranks.
-import os
-import cores, routes
-
 def row(case, peer, ranks, ratio, outcome, target="0 win -"):
     line = f"row {case} grove {peer} mpi-send 1 1 {ratio} {ratio} {ratio} {target}"
     return r.parse([line.replace("win", outcome)], "openmpi", ranks, "cma")[0]
 
 os.remove(path)
 for ranks, ratio, outcome in ((2, 0.5, "win"), (16, 1.5, "loss")):
-    r.save(path, [row("pair-8", "mpi", ranks, ratio, outcome, "0.75 win missed"),
-                  row("alloc-8", "mpi", ranks, 1, "tie"), row("init-8", "mpi", ranks, 9, "loss"),
-                  row("face-8Ki", "mpi-neighbor", ranks, 0.5, "win"),
-                  row("face-8Ki", "mpi", ranks, 0.5, "win"),
-                  row("begin-8", "grove", ranks, 0.5, "win")], "there", note)
-name, found = cores.of_one_machine(r.load(path))
+    save([row("pair-8", "mpi", ranks, ratio, outcome, "0.75 win missed"),
+          row("alloc-8", "mpi", ranks, 1, "tie"), row("init-8", "mpi", ranks, 9, "loss"),
+          row("face-8Ki", "mpi-neighbor", ranks, 0.5, "win"),
+          row("face-8Ki", "mpi", ranks, 0.5, "win"),
+          row("begin-8", "grove", ranks, 0.5, "win")], "there")
+name, found = grids.of_one_machine(figures.load())
 assert name == "there" and len(found) == 12, found
 assert cores.counts(found)[1:] == [["openmpi", "2", "2, 1, 1", "1, 0, 0", "0, 0, 1"],
                                    ["openmpi", "16", "1, 1, 2", "1, 0, 0", "0, 0, 1"]], found
 lines = cores.ratios(found)
 assert lines[1][2:] == ["0.75", "0.500 missed", "**1.500** (1.500 - 1.500) missed"], lines
 assert len(lines) == 6 and cores.absent(found) == ["hypre", "mpi-packed", "petsc", "tpetra"], lines
-routes.PICTURES = path + "-pictures"
+study.PICTURES = path + "-pictures"
 cores.draw(found)
-assert len(os.listdir(routes.PICTURES)) == 3, os.listdir(routes.PICTURES)
+assert len(os.listdir(study.PICTURES)) == 3, os.listdir(study.PICTURES)
 EOP
 
 echo 'the driver finds what is wrong, and bench/run takes the better peer'

@@ -30,12 +30,14 @@ lines=0
 save() {
   (cd "$copy/bench" && python3 - "$@") <<'END'
 import sys
+import grids
 import origin
 import rows as r
 
 case, ranks = sys.argv[1], int(sys.argv[2])
-row = r.parse([f"row {case} grove mpi mpi-send 1 2 0.5 0.4 0.6 0 win -"], "openmpi", ranks, "cma")
-r.save("figures.txt", row, "here", origin.here(f"bench/run --ranks {ranks} --save"))
+rows = r.parse([f"row {case} grove mpi mpi-send 1 2 0.5 0.4 0.6 0 win -"], "openmpi", ranks, "cma")
+grids.figures("figures.txt").save([dict(row, machine="here") for row in rows],
+                                  origin.here(f"bench/run --ranks {ranks} --save"))
 END
 }
 
@@ -53,9 +55,11 @@ age() {
 in_copy init -q
 commit src/some.c
 first=$(in_copy rev-parse --short=10 HEAD)
-for section in overlap predictions; do
-  printf '<!-- %s -->\n\n`make it`, 2026-01-01, at %s, on this.\n' $section "$first"
-done >"$copy/bench/RESULTS.md"
+mkdir "$copy/bench/results"
+for page in overlap predictions; do
+  printf 'by hand\n<!-- generated from here on -->\n\n`make it`, 2026-01-01, at %s, on this.\n' \
+    "$first" >"$copy/bench/results/$page.md"
+done
 save p-one 2
 age 0
 says "up to date: .*, $first, bench/run --ranks 2 --save\$"
@@ -84,7 +88,7 @@ echo 'p-two pair contiguous bcast double 8 1 malloc exchange grove/mpi:-' >>"$co
 age 1
 says 'no figures there: p-two$'
 sed -i "s/$first/0123456789/" "$copy/bench/figures.txt"
-sed -i "s/, at $first,/,/" "$copy/bench/RESULTS.md"
+sed -i "s/, at $first,/,/" "$copy"/bench/results/*.md
 age 1
 says 'of unknown age: '
 says 'of unknown age$'

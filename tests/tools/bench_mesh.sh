@@ -39,7 +39,10 @@ for start in sequential chunked random; do
 done
 PYTHONPATH=bench PYTHONDONTWRITEBYTECODE=1 python3 - "$work/documents" 2>"$work/err" <<'END' ||
 import json, math, sys
-import mesh as study
+import mesh
+import study as studies
+
+study = mesh.Mesh()
 
 documents = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 assert [d["start"] for d in documents] == ["sequential", "chunked", "random"], documents
@@ -52,26 +55,25 @@ for d in documents:
 assert len({(d["cut"], d["ghosts"]) for d in documents}) == 1, documents # one partition, three ways
 
 fixed = [dict(d, migration_seconds=0.0125, grove_share=0.25) for d in documents]
-rows = [study.row_of("cube", [d, dict(d, migration_seconds=9.0), dict(d, migration_seconds=0.001)])
+rows = [mesh.row_of("cube", [d, dict(d, migration_seconds=9.0), dict(d, migration_seconds=0.001)])
         for d in fixed]
 assert all((row["low"], row["median"], row["high"]) == (1, 12.5, 9e3) for row in rows), rows
 assert all(row["share"] == 0.25 and row["verified"] == "right" for row in rows), rows
-wrong = study.row_of("cube", [documents[0], dict(documents[0], verified=False)])
+wrong = mesh.row_of("cube", [documents[0], dict(documents[0], verified=False)])
 assert wrong["verified"] == "WRONG", wrong
 
-study.FIGURES = sys.argv[1] + "-figures"
-study.save(rows, ("2026-01-01", "-", "by hand"))
-again = study.load()
-assert len(again) == 3 and study.table(again) == study.table(rows), again
-study.save([dict(row, ranks=5) for row in rows], ("2026-01-01", "-", "by hand"))
-study.save(rows, ("2026-01-01", "-", "by hand"))
-assert len(study.load()) == 6
+study.figures.path = sys.argv[1] + "-figures"
+study.figures.save(rows, ("2026-01-01", "-", "by hand"))
+again = study.figures.load()
+assert len(again) == 3 and mesh.table(again) == mesh.table(rows), again
+study.figures.save([dict(row, ranks=5) for row in rows], ("2026-01-01", "-", "by hand"))
+study.figures.save(rows, ("2026-01-01", "-", "by hand"))
+assert len(study.figures.load()) == 6
 
 import os
-import routes
-routes.PICTURES = sys.argv[1] + "-pictures"
-study.draw(study.load())
-assert os.path.getsize(os.path.join(routes.PICTURES, "mesh.svg")) > 1000
+studies.PICTURES = sys.argv[1] + "-pictures"
+study.draw(study.figures.load())
+assert os.path.getsize(os.path.join(studies.PICTURES, "mesh.svg")) > 1000
 END
   fail 'the study is not as it should be'
 

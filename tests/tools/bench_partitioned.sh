@@ -8,22 +8,10 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+# shellcheck source=tests/tools/grids.bash
+source "$(dirname "${BASH_SOURCE[0]}")/grids.bash"
 needs python3
 limit=100
-
-# bench RANKS ARGUMENT...: keeps what it says and its exit status.
-bench() {
-  local ranks=$1
-  shift
-  run tools/launch "$ranks" "$BUILD/bin/grove_bench_parts" --grid "$work/grid" --samples 1 "$@"
-}
-
-# lines N REGEX: so many lines of standard output match.
-lines() {
-  local n
-  n=$(grep -cE "$2" "$work/out" || true)
-  ((n == $1)) || fail "$n lines match '$2', not $1"
-}
 
 cat >"$work/grid" <<'EOG'
 one whole 1 8,1Ki 1 none mpi-isend mpi-persistent none none:memory=alloc
@@ -74,13 +62,14 @@ bad 'x perceived 0 1Ki parts none none'
 bad 'x perceived 3 1Ki parts none none'
 bad 'x perceived 4 1Ki parts loud none'
 
-PYTHONPATH=bench PYTHONDONTWRITEBYTECODE=1 python3 - "$work" 2>"$work/err" <<'END' ||
-import sys
-import partitioned as study
-import rows as r
+judge <<'END'
+import partitioned
+
+study = partitioned.Partitioned()
 
 def rows(mpi, place, setting, *lines):
-    return study.parse([f"row {line} 0 0 20" for line in lines], study.Run(mpi, place, setting))
+    return study.parse([f"row {line} 0 0 20" for line in lines],
+                       partitioned.Run(mpi, place, setting))
 
 KI, MI = 1 << 10, 1 << 20
 found = [
@@ -108,13 +97,7 @@ sixteen = [dict(row, machine="some-16-cores") for row in [
     *rows("openmpi", "mpi", "funneled", "ready-mark-1 64 512 none 1 0.05",
           "ready-mark-32 64 512 none 1 0.3"),
 ]]
-study.FIGURES = sys.argv[1] + "/figures"
-study.save(found, ("2026-01-01", "-", "by hand"))
-study.save(sixteen, ("2026-01-01", "-", "by hand"))
-again = study.load()
-assert len(again) == len(found + sixteen), again
-said = {(line[0], line[1]): line[4] for _, some in study.by_machine(again)
-        for line in study.targets(some)}
+said = judgement(study, found + sixteen, found)
 expected = {
     ("MPI's own calls / ploggp, 32 parts, 1Mi", "mpich shm installed"): "missed",
     ("MPI's own calls / ploggp, 32 parts, 64Ki", "mpich shm best"): "met",
@@ -134,14 +117,9 @@ expected = {
     ("a mark, ns", "openmpi mpi funneled"): "met",
     ("a mark, 32 threads / 1", "openmpi mpi funneled"): "missed",
 }
-assert expected.items() <= said.items(), said
-results = sys.argv[1] + "/RESULTS.md"
-with open(results, "w", encoding="utf-8") as file:
-    file.write("<!-- partitioned: written by bench/run -->\n<!-- end of partitioned -->\n")
-r.write_results(results, "partitioned", study.section(again))
-assert "| none / ploggp, 32 parts, up to 128Ki | openmpi tcp | >= 3 | 3.00 to 3.00 | met |" in open(
-    results, encoding="utf-8").read()
+assert expected.items() <= {key: line[-1] for key, line in said.items()}.items(), said
+assert "| none / ploggp, 32 parts, up to 128Ki | openmpi tcp | >= 3 | 3.00 to 3.00 | met |" in (
+    said.page), said.page
 END
-  fail 'the study is not as it should be'
 
 echo 'every method of channels is right, and its figures are judged'

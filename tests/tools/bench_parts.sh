@@ -8,22 +8,10 @@ set -euo pipefail
 
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+# shellcheck source=tests/tools/grids.bash
+source "$(dirname "${BASH_SOURCE[0]}")/grids.bash"
 needs python3
 limit=100
-
-# bench RANKS ARGUMENT...: keeps what it says and its exit status.
-bench() {
-  local ranks=$1
-  shift
-  run tools/launch "$ranks" "$BUILD/bin/grove_bench_parts" --grid "$work/grid" --samples 1 "$@"
-}
-
-# lines N REGEX: so many lines of standard output match.
-lines() {
-  local n
-  n=$(grep -cE "$2" "$work/out" || true)
-  ((n == $1)) || fail "$n lines match '$2', not $1"
-}
 
 cat >"$work/grid" <<'EOG'
 late late 8 8,24 parts fixed:1e-4:1e-4 end parts parts:aggregator=none,look=1 parts:progress=thread
@@ -73,13 +61,13 @@ bench 21 --case range
 ((status == 0)) || fail 'it failed'
 lines 2 '^row '
 
-PYTHONPATH=bench PYTHONDONTWRITEBYTECODE=1 python3 - "$work" 2>"$work/err" <<'END' ||
-import sys
-import parts as study
-import rows as r
+judge <<'END'
+import parts
+
+study = parts.Parts()
 
 def rows(shape, matrix, *lines, setting="-"):
-    run = study.Run("openmpi", shape, matrix, matrix, setting)
+    run = parts.Run("openmpi", shape, matrix, matrix, setting)
     return [dict(row, machine="some-4-cores") for row in
             study.parse([f"row {line}" for line in lines], run)]
 
@@ -99,13 +87,7 @@ found = [
     *rows("here", "-", "range-8 16 8 parts 20 .9 0 0 0 0",
           "range-8 16 8 parts:aggregator=none 20 1.1 0 0 0 0", setting="funneled"),
 ]
-study.FIGURES = sys.argv[1] + "/figures"
-study.save(found[:11], ("2026-01-01", "-", "by hand"))
-study.save(found, ("2026-01-01", "-", "by hand"))
-again = study.load()
-assert again == found, again
-said = {(line[0], line[1]): line[2:] for _, some in study.by_machine(again)
-        for line in study.targets(some)}
+said = judgement(study, found, found[:11])
 expected = {
     ("last mark to done, 8 B a row: parts / end", "openmpi 4x1"):
         ["<= 0.4", "0.30 to 0.41", "missed"],
@@ -135,12 +117,7 @@ expected = {
         ["<= 1000", "1100", "missed"],
 }
 assert expected == said, said
-results = sys.argv[1] + "/RESULTS.md"
-with open(results, "w", encoding="utf-8") as file:
-    file.write("<!-- parts: written by bench/run -->\n<!-- end of parts -->\n")
-r.write_results(results, "parts", study.section(again))
-assert "| b | 8 | 0.125 | 100.0 | 41.00 | 40.00 |" in open(results, encoding="utf-8").read()
+assert "| b | 8 | 0.125 | 100.0 | 41.00 | 40.00 |" in said.page, said.page
 END
-  fail 'the study is not as it should be'
 
 echo 'every method of forests by parts is right, and its figures are judged'

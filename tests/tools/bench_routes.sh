@@ -218,14 +218,15 @@ assert any(value == "1 of 1" for value in said.values()), said
 assert "0.625, 0.625 of 2 cases" in said.values(), said
 assert study.percentile([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 0.9) == 9
 
-study.FIGURES = sys.argv[1] + "-figures"
-study.save(rows, ("2026-01-01", "-", "by hand"))
-again = study.load()
+figures = study.Routes.figures
+figures.path = sys.argv[1] + "-figures"
+figures.save(rows, ("2026-01-01", "-", "by hand"))
+again = figures.load()
 assert len(again) == 12 and study.summary(study.cases(again)) == list(
     study.summary([there, back])), again
-study.save([dict(row, shape="2x1") for row in rows], ("2026-01-01", "-", "by hand"))
-study.save(rows, ("2026-01-01", "-", "by hand"))
-assert len(study.load()) == 24
+figures.save([dict(row, shape="2x1") for row in rows], ("2026-01-01", "-", "by hand"))
+figures.save(rows, ("2026-01-01", "-", "by hand"))
+assert len(figures.load()) == 24
 END
 
 echo 'every route and baseline is measured, verified and counted'

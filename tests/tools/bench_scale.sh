@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What bench/scale/run makes of simulated figures: speeds, regret, growth, what is a bad choice, the
-# section of RESULTS.md; what it tells of the machines; and that the committed figures can be read.
+# page; what it tells of the machines; and that the committed figures can be read.
 # The simulation itself is run by tools/run-tests scale.
 set -euo pipefail
 
@@ -15,8 +15,9 @@ import sys
 import machine as m
 import results as s
 
-s.FIGURES = sys.argv[1]
-assert s.load() == []
+figures = s.Scale().figures
+figures.path = sys.argv[1]
+assert figures.load() == []
 
 
 def rows(ranks, case, chosen, seconds, init=2e-4, overhead="most"):
@@ -36,9 +37,10 @@ large = rows(512, "near:50:16", "2-step", good, init=5e-4)
 bad = rows(512, "random:50:16", "split", slow)
 
 # A later save keeps what it did not run, and replaces what it did.
-s.save(small + rows(512, "near:50:16", "standard", good), ("2026-01-01", "-", "by hand"))
-saved = s.save(large + bad, ("2026-01-01", "-", "by hand"))
-assert saved == s.load() and len(saved) == 15, saved
+figures.save(small + rows(512, "near:50:16", "standard", good), ("2026-01-01", "-", "by hand"))
+figures.save(large + bad, ("2026-01-01", "-", "by hand"))
+saved = figures.load()
+assert saved == small + large + bad, saved
 cases = s.group(saved)
 assert [c["regret"] for c in cases] == [1, 2, 2], cases
 assert [c["speed"]["auto"] for c in cases] == [4, 2, 0.5], cases
@@ -49,7 +51,7 @@ assert lines["regret, geometric mean (wanted 1.05)"].startswith("1.587 of 3"), l
 near = [line for line in s.growth(cases) if line[0] == "near:50:16"]
 assert [line[7] for line in near] == ["1.00", "2.00"], near  # 600 us after 300
 assert [line[9:] for line in near] == [["1.00", "1.00"], ["2.00", "1.12"]], near
-section = "\n".join(s.section(cases))
+section = "\n".join(s.page(cases))
 assert "| near:50:16 | 4.00 3-step | 2.00 2-step (regret 2.00) |" in section, section
 s.TARGETS = [("lassen", 512, "near:50:16", 3), ("lassen", 256, "near:50:16", 3)]
 assert [text.split()[-1] for _, text in s.target_lines(cases)] == ["missed", "met"]
