@@ -164,8 +164,8 @@ class Study(study.Study):
                 or "openmpi" not in self.options.mpi):
             return []
         say("bench: instructions, under callgrind")
-        done = subprocess.run(["bench/instructions"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-                              check=False)
+        done = subprocess.run(["bench/instructions", *["--no-build"] * self.options.no_build],
+                              cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
         return r.parse(done.stdout.splitlines(), "openmpi", 2, "nocma")
 
     # ---- figures and what they say ----
