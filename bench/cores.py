@@ -1,4 +1,4 @@
-"""The grid with a core for each rank: what the figures say by number of ranks, and pictures of it.
+"""The grid with a core for each rank: tables and pictures by number of ranks.
 
 bench/run --cores measures; all that is here is computed from the figures that it saved.
 """
@@ -14,14 +14,14 @@ BY_SIZE = {"pair": "arrays from malloc", "alloc": "arrays from grove_alloc"}  # 
 
 
 def grid():
-    """Of each case its size, what is measured, and the peers."""
+    """For each case its size, what is measured, and the peers."""
     return {name: {"size": float(words[5]), "measure": words[8],
                    "peers": {word.split("/")[1].split(":")[0] for word in words[9:]}}
             for name, words in r.grid(GRID).items()}
 
 
 def another(peer):
-    """Grove with itself, and a figure by itself, win nothing."""
+    """Grove against itself, and a figure by itself, cannot win."""
     return not peer.startswith(("grove", "value"))
 
 
@@ -47,7 +47,7 @@ def counts(rows):
 
 
 def cell(row):
-    """The ratio; what is no win with its interval, a loss in bold, a missed target in words."""
+    """The ratio, with its interval unless it is a win; a loss in bold, a missed target in words."""
     text = f"{row['ratio']:.3f}"
     if row["outcome"] != "win" and another(row["peer"]):
         text = f"**{text}**" if row["outcome"] == "loss" else text

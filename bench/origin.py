@@ -27,7 +27,7 @@ MEASURED = ["include", "src", "bench/driver", "bench/methods", "bench/peers"]
 
 
 def git(*words):
-    """What it prints; nothing where there is no git, or no repository."""
+    """What git prints; nothing where there is no git, or no repository."""
     try:
         done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
                               check=False)
@@ -37,14 +37,14 @@ def git(*words):
 
 
 def here(command):
-    """Date, commit and command of a run of now. A copy that is no repository is told its commit."""
+    """Date, commit and command of this run. Without a repository COMMIT names the commit."""
     commit = git("rev-parse", "--short=10", "HEAD") or os.environ.get("COMMIT", "-")
     changed = git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED)
     return time.strftime("%Y-%m-%d"), commit + ("+" if changed else ""), command
 
 
 def lines_of(path):
-    """None where there is no such file."""
+    """No lines where there is no such file."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as file:
@@ -76,8 +76,8 @@ def note(pair):
 
 
 def marks(path, new, kept, made):
-    """The lines of a file that is about to be written: runs `new` were made like this just now,
-    those of `kept` are as the file says."""
+    """The lines of a file that is about to be written: runs `new` were just made like this, those
+    of `kept` are as the file says."""
     before = load(path)
     runs = {run: before.get(run, UNKNOWN) for run in kept}
     runs.update((run, made) for run in new)
@@ -92,7 +92,7 @@ def heading(made, machine):
 # ---- their age ----
 
 def changes_since(commit, paths):
-    """How many commits since then, and changes that are not committed, alter these; None if git
+    """How many commits since then, and whether uncommitted changes, alter these paths; None if git
     does not know the commit."""
     commit = commit.rstrip("+")
     if commit == "-" or not git("cat-file", "-t", commit):
@@ -108,8 +108,8 @@ def words_for(changes):
 
 
 def of_file(path, cases, paths):
-    """Lines about the runs of a file, those that were made together on one, and whether all is
-    well: `cases` are those that must have rows, if any."""
+    """Lines about the runs of a file, one for those made together, and whether all is well. `cases`
+    must have rows."""
     together, made, found = {}, load(path), rows(path)
     for run, how in (made or {"all": UNKNOWN}).items():
         mine = [row for row in found if not made or row[:len(run.split())] == run.split()]

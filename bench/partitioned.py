@@ -103,7 +103,7 @@ def against_prediction(all_cases):
 
 
 def at_its_best(some, peer):
-    """Of runs in several settings that in which the peer was fastest."""
+    """Of the runs in several settings, the one in which the peer was fastest."""
     best = {}
     for case in some:
         key = (case.mpi, case.place, case.parts, case.bytes)
@@ -113,7 +113,7 @@ def at_its_best(some, peer):
 
 
 def against_persistent(all_cases):
-    """One part; the most of all sizes counts."""
+    """One part; the worst of all sizes counts."""
     lines = []
     wanted = [(BETWEEN, 0, MI, 1.05), (("shm",), 0, KI, 0.7), (("shm",), KI + 1, MI, 0.9)]
     some = at_its_best([c for c in all_cases if c.line == "one"], "mpi-persistent")
@@ -196,7 +196,7 @@ def of_sweeps(all_cases):
 
 
 def of_marks(all_cases):
-    """Judged where the others only mark: with the send the figure is that of the MPI."""
+    """Judged where threads only mark: a mark that sends takes what the MPI takes."""
     lines = []
     some = [c for c in all_cases if c.line.startswith("ready") and c.place == "mpi"]
     for where, part in by(some, Case.where):
@@ -259,7 +259,7 @@ class Partitioned(judged.Study):
         return {**(setting if run.place in ("shm", "mpi") else {}), **PLACE[run.place]}
 
     def best_table(self, run, profile):
-        """The best numbers of messages by trying, for the aggregator `table`, as a variable."""
+        """For the aggregator `table`: the best numbers of messages that a search finds."""
         path = self.kept(run, "table")
         if not os.path.exists(path):
             say(f"bench: {run.title()}: making a table")

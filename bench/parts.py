@@ -33,7 +33,7 @@ def ranks_of(shape):
 
 
 def has_cores(case):
-    """Whether there is one for each rank."""
+    """Whether there is a core for each rank."""
     return ranks_of(case.shape) <= case.cores()
 
 
@@ -62,8 +62,8 @@ class Run(judged.Run):
                 self.mpi, "--"]
 
     def is_for_routes(self):
-        """Hosts of several ranks have more of them than there are cores: what computes is late, and
-        routes are all that there is to see."""
+        """With several ranks on each host and fewer cores than ranks, computing is late anyway, and
+        only routes can be judged."""
         several = re.fullmatch(r"\d+x\d+", self.shape) and not self.shape.endswith("x1")
         return several and ranks_of(self.shape) > r.cores()
 
@@ -84,8 +84,8 @@ def by_parts(case):
 
 
 def against_end(all_cases):
-    """By parts over starting at the end, for each size the worst matrix: as it is by default, and
-    with whichever options were best for the case."""
+    """By parts over starting at the end, by default and with the best options of each case. The
+    worst matrix of each size counts."""
     lines = []
     for line, what, most in (("late", "last mark to done", 0.4),
                              ("late-rows", "last mark to done, blocks by rows", 0.4),
@@ -106,7 +106,7 @@ def fits(case):
 
 
 def of_ghosts(all_cases):
-    """Cases that do not fit are told, too, by themselves."""
+    """Cases that do not fit have a line of their own."""
     lines = []
     some = [c for c in all_cases if c.line == "ghosts" and {"wait", "arrivals", "work"}
             <= c.time.keys() and c.time["work"] >= 1]
@@ -187,8 +187,7 @@ class Parts(judged.Study):
         return super().rows_of(run)
 
     def table(self, some):
-        """A line for each case, a column for each method, all of one line of the grid and one
-        run."""
+        """A line for each case, a column for each method."""
         names = judged.methods_of(some)
         cell = lambda case, name: r.figure(case.time[name]) if name in case.time else "-"
         return [["matrix", "bytes", "share", *names],

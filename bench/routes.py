@@ -19,7 +19,7 @@ from study import ROOT, Failed, geometric_mean, points, say
 NAMES = ["4elt", "basker_circuit1", "bcsstk16", "brack2", "cage10", "cond-mat-2005",
          "elas3d_plates3d", "email-Enron", "mdual", "p1_crankshaft", "teko_nsjac"]
 PARTITIONS = ["contiguous", "metis"]
-OVER_MPI = "transport_on_node=mpi"  # what 3-step is compared with, besides
+OVER_MPI = "transport_on_node=mpi"  # 3-step is also run like this
 SECONDS = 900  # for one run
 
 # What an emulated node sends leaves through TCP, as if there were a network.
@@ -46,7 +46,7 @@ def launcher(shape):
 
 
 def run(shape, grove, *words):
-    """Standard output of the command on the shape; also of one that found wrong values."""
+    """Standard output of the command on the shape, even if it found wrong values."""
     environment = dict(os.environ, MPI="openmpi", **(TCP if shape == EMULATED else {}))
     done = subprocess.run([*launcher(shape), grove, *words], cwd=ROOT, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
@@ -58,7 +58,7 @@ def run(shape, grove, *words):
 
 
 def profile(shape, grove, quick):
-    """Of this shape, measured once for a build."""
+    """The path of the profile of this shape, which is measured once for each build."""
     name = f"{shape}-quick" if quick else shape
     path = os.path.join(os.path.dirname(os.path.dirname(grove)), "profiles", f"{name}.machine")
     if not os.path.exists(path):
@@ -132,14 +132,14 @@ def percentile(values, share):
 
 
 def errors(all_cases):
-    """Of every prediction: how far it is from the measured time, as a share of that."""
+    """How far each prediction is from the measured time, as a share of that."""
     return [abs(row["predicted"] / row["median"] - 1) for case in all_cases
             for row in case["routes"].values() if not math.isnan(row["predicted"])]
 
 
 def kendall(all_cases, apart=False):
-    """Over all pairs of routes of a case: agreeing minus disagreeing orders, as a share of all; or
-    over those alone of which it is known which is faster: whose intervals lie apart."""
+    """Over all pairs of routes of a case, the orders that agree minus those that do not, as a share
+    of all. With `apart`, only over pairs whose intervals do not meet."""
     agree = pairs = 0
     for case in all_cases:
         known = [x for x in case["routes"].values() if not math.isnan(x["predicted"])]
@@ -153,7 +153,7 @@ def kendall(all_cases, apart=False):
 
 
 def paid_back(case):
-    """Exchanges after which the chosen route's longer set-up has paid; infinite: never."""
+    """Exchanges after which the longer set-up of the chosen route has paid off; infinite: never."""
     standard, chosen = case["routes"]["standard"], case["auto"]
     more, less = chosen["setup"] - standard["setup"], standard["median"] - chosen["median"]
     return max(0, more / less) if less > 0 else math.inf

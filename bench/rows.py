@@ -23,8 +23,8 @@ def number(word):
 
 
 def parse(lines, mpi, ranks, setting, place="shm"):
-    """The rows of one run of the driver; a comparison that could not be made has no ratio. What
-    carried the messages stands behind the case, if it was not memory."""
+    """The rows of one run of the driver. A comparison that could not be made has no ratio. A case
+    is followed by what carried its messages, if that was not memory."""
     rows = []
     for words in map(str.split, lines):
         if words and words[0] == "row":
@@ -52,7 +52,7 @@ def key(row):
 
 
 def choose(rows):
-    """Of each comparison the run in which the peer was fastest; the ratio is that of this run."""
+    """For each comparison, the row of the run in which the peer was fastest."""
     chosen = {}
     for row in rows:
         old = chosen.get(key(row))
@@ -71,8 +71,8 @@ def by_run(rows):
 
 
 def counts(rows):
-    """Outcomes by peer: to be ahead of many slow ones makes up for nothing. A comparison of Grove
-    with itself, or of a figure by itself, has a target alone."""
+    """Outcomes by peer: being ahead of many slow ones makes up for nothing. Grove against itself,
+    and a figure by itself, have a target only."""
     count = lambda field, word, among: sum(1 for r in among if r[field] == word)
     peers = sorted({r["peer"] for r in rows if not r["peer"].startswith(("grove", "value", "-"))})
     result = {"peers": {peer: {word: count("outcome", word, [r for r in rows if r["peer"] == peer])
@@ -126,7 +126,7 @@ def table(rows):
 
 
 def columns(lines):
-    """Lists of words as lines in which they stand below each other."""
+    """Lists of words as lines, aligned in columns."""
     widths = [max(map(len, words)) for words in zip(*lines)]
     return "\n".join("  ".join(w.ljust(n) for w, n in zip(line, widths)).rstrip()
                      for line in lines)
@@ -156,7 +156,7 @@ def machine():
 
 
 def cores():
-    """How many this process may use; hardware threads of one core are one, as to tools/launch."""
+    """How many this process may use; hardware threads of a core are one, as in tools/launch."""
     usable = os.sched_getaffinity(0)
     words = [line.split(",") for line in lscpu("-p=CPU,CORE,SOCKET") if not line.startswith("#")]
     distinct = {(core, socket) for cpu, core, socket in words if int(cpu) in usable}
@@ -173,8 +173,8 @@ def grid(path):
 
 
 def at_hand(folder, name, ending):
-    """The name and path of a matrix or mesh; where it is not there, of what stands in for it
-    (tools/stand-ins), if that is."""
+    """The name and path of a matrix or mesh, or of its stand-in (tools/stand-ins) where only that
+    is there."""
     path = lambda word: os.path.abspath(os.path.join(folder, f"{word}.{ending}.gz"))
     other = f"like-{name}"
     chosen = other if not os.path.exists(path(name)) and os.path.exists(path(other)) else name
@@ -222,7 +222,7 @@ def sections(rows, targets_only):
 # ---- hidden shares ----
 
 def choose_hidden(rows):
-    """Of each place, case and method the run in which exchange and computing took least."""
+    """For each place, case and method, the run in which exchange and computing took least."""
     chosen = {}
     for row in rows:
         key_of_row = tuple(row[name] for name in ("mpi", "ranks", "place", "case", "method"))
@@ -263,7 +263,7 @@ def hidden_markdown(rows):
 
 
 def compare(rows, figures, name):
-    """What has changed beyond both intervals, as lines."""
+    """Lines about the rows whose interval does not meet that of the committed figure."""
     old = figures.load()
     mine = [row for row in old if row["machine"] == name]
     if not old:

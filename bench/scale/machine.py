@@ -1,4 +1,4 @@
-"""Simulated machines: what of a profile is simulated, and what Grove is told about it."""
+"""Simulated machines: which part of a profile is simulated, and what Grove is told about it."""
 
 import os
 

@@ -116,7 +116,7 @@ def set_up(row):
 # ---- the page ----
 
 def choice(c):
-    """How much faster auto is, and on what; a regret that one would notice with it."""
+    """How much faster auto is, and on which route; with its regret if that is noticeable."""
     text = f"{c['speed']['auto']:.2f} {c['auto']['route']}"
     return text + (f" (regret {c['regret']:.2f})" if c["regret"] > MEAN_REGRET else "")
 
