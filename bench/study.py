@@ -72,9 +72,9 @@ class Figures:
         names = lambda row, columns: " ".join(word(row[name]) for name in columns)
         replaced = {names(row, self.key) for row in new}
         kept = [row for row in self.load() if names(row, self.key) not in replaced]
-        marks = origin.marks(self.path, {names(row, self.run) for row in new},
-                             {names(row, self.run) for row in kept}, made)
-        again = {run for run, _ in notes}
+        runs = {names(row, self.run) for row in new}
+        marks = origin.marks(self.path, runs, {names(row, self.run) for row in kept}, made)
+        again = runs | {run for run, _ in notes}
         notes = [note for note in self.notes() if note[0] not in again] + list(notes)
         rows = sorted(kept + new, key=self.order) if self.order else kept + new
         with open(self.path, "w", encoding="utf-8") as file:

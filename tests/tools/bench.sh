@@ -164,6 +164,8 @@ grid.save(rows)
 again = [row for row in grid.load() if row["machine"] == r.machine()]
 assert r.counts(again) == c and figures.notes()[-1] == (r.machine(), "load before: 0.00"), again
 assert "- grove / petsc, not run: c (0.3)" in grid.page(grid.load()), grid.page(grid.load())
+grid.save(rows[:1])
+assert r.counts(grid.load())["target_missing"] == 0, figures.notes()
 
 # bench/run --cores: tables and pictures of made-up figures, by number of ranks.
 def row(case, peer, ranks, ratio, outcome, target="0 win -"):

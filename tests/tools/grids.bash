@@ -31,9 +31,12 @@ class judgement(dict):
         again = study.figures.load()
         assert again == found, again
         studies.RESULTS = sys.argv[1]
+        with open(studies.page_path(study.name), "w", encoding="utf-8") as file:
+            file.write(f"by hand\n{studies.BELOW}old\n")
         studies.write_page(study.name, study.page(again))
         with open(studies.page_path(study.name), encoding="utf-8") as file:
             self.page = file.read()
+        assert self.page.startswith(f"by hand\n{studies.BELOW}\n## "), self.page
         super().__init__({(line[0], line[1]): line[2:] for _, some in study.by_machine(again)
                           for line in study.targets(some)})
 
