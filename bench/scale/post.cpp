@@ -18,6 +18,7 @@ struct post_request {
   int from = 0, tag = 0;
   void *data = nullptr;
   bool done = false, watched = false, forgotten = false;
+  int bytes = 0; /* of what has come */
 };
 
 namespace {
@@ -73,6 +74,8 @@ void finish(post_request *r)
 void receive(post_request *r, letter *l)
 {
   if (!l->data.empty()) std::memcpy(r->data, l->data.data(), l->data.size());
+  r->from = l->from;
+  r->bytes = static_cast<int>(l->data.size());
   delete l;
   finish(r);
 }
@@ -160,16 +163,19 @@ post_request *post_receive(int rank, int from, int tag, void *data)
   return r;
 }
 
-int post_done(post_request *request)
+int post_done(post_request *request, int *source, int *bytes)
 {
   if (!request->done) return 0;
+  *source = request->from;
+  *bytes = request->bytes;
   delete request;
   return 1;
 }
 
 void post_forget(post_request *send)
 {
-  if (!post_done(send)) send->forgotten = true;
+  int source = 0, bytes = 0;
+  if (!post_done(send, &source, &bytes)) send->forgotten = true;
 }
 
 /* ---- what nobody had asked for ---- */

@@ -13,14 +13,14 @@ extern "C" {
 
 enum { POST_ANY = -1 }; /* rank or tag */
 
-/* Under way until post_done says so, which gives it up. */
+/* Under way until post_done says so, which gives it up, and tells of a receive what came. */
 typedef struct post_request post_request;
 
 void post_open(int ranks); /* by every rank, before all else */
 
 post_request *post_send(int rank, int to, int tag, const void *data, int bytes);
 post_request *post_receive(int rank, int from, int tag, void *data);
-int post_done(post_request *request);
+int post_done(post_request *request, int *source, int *bytes);
 void post_forget(post_request *send);
 
 /* A message that has come and that nobody had asked for; false: there is none. */

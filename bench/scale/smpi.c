@@ -229,6 +229,13 @@ int scale_irecv(void *data, int count, MPI_Datatype type, int source, int tag, M
   return MPI_SUCCESS;
 }
 
+static void fill_status(MPI_Status *status, int source, int bytes)
+{
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = source;
+  status->count = bytes;
+}
+
 int scale_iprobe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *status)
 {
   int from = 0, bytes = 0;
@@ -237,43 +244,42 @@ int scale_iprobe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *sta
                      tag == MPI_ANY_TAG ? POST_ANY : tag, &from, &bytes);
   expects |= !*found && source == MPI_ANY_SOURCE;
   if (!*found) return MPI_SUCCESS;
-  if (status != MPI_STATUS_IGNORE) {
-    status->MPI_SOURCE = from;
-    status->count = bytes;
-  }
+  fill_status(status, from, bytes);
   note_moved();
   return MPI_SUCCESS;
 }
 
 /* Given up, if it is. */
-static int is_through(MPI_Request *request)
+static int is_through(MPI_Request *request, MPI_Status *status)
 {
+  int source = 0, bytes = 0;
   if (*request == MPI_REQUEST_NULL) return 1;
-  if (is_step(*request) ? !end_step(step_of(*request)) : !post_done((post_request *)*request))
+  if (is_step(*request) ? !end_step(step_of(*request))
+                        : !post_done((post_request *)*request, &source, &bytes))
     return 0;
+  fill_status(status, source, bytes);
   *request = MPI_REQUEST_NULL;
   return note_moved();
 }
 
-static int ask(MPI_Request *request)
+static int ask(MPI_Request *request, MPI_Status *status)
 {
-  if (is_through(request)) return 1;
+  if (is_through(request, status)) return 1;
   if (!is_step(*request)) watch((post_request *)*request);
   return 0;
 }
 
 int scale_test(MPI_Request *request, int *done, MPI_Status *status)
 {
-  (void)status; /* nobody wants it */
-  *done = ask(request);
+  *done = ask(request, status);
   return MPI_SUCCESS;
 }
 
 int scale_testall(int n, MPI_Request *requests, int *done, MPI_Status *statuses)
 {
-  (void)statuses;
+  (void)statuses; /* nobody wants them */
   *done = 1;
-  for (int i = 0; i < n && *done; i++) *done = ask(&requests[i]);
+  for (int i = 0; i < n && *done; i++) *done = ask(&requests[i], MPI_STATUS_IGNORE);
   return MPI_SUCCESS;
 }
 
@@ -281,12 +287,12 @@ int scale_testall(int n, MPI_Request *requests, int *done, MPI_Status *statuses)
 int scale_testsome(int n, MPI_Request *requests, int *count, int *which, MPI_Status *statuses)
 {
   int active = 0, missing = -1;
-  (void)statuses;
   *count = 0;
   for (int i = 0; i < n; i++) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     active++;
-    if (is_through(&requests[i]))
+    MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*count];
+    if (is_through(&requests[i], status))
       which[(*count)++] = i;
     else if (missing < 0)
       missing = i;
