@@ -1,0 +1,194 @@
+/* grove machine measure: under mpirun, a profile of the machine at hand.
+ */
+#include "grove/arguments.h"
+#include "grove/command.h"
+#include "grove/machine/machine.h"
+#include "grove/machine/points.h"
+#include "grove/machine/probing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help_measure[] =
+  "usage: mpirun -n RANKS grove machine measure [-o FILE] [OPTION...]\n"
+  "\n"
+  "Measures what messages cost on the machine that the ranks run on, and writes a profile:\n"
+  "ping-pong over sizes 0 to 4 MiB between two ranks of a socket, of a node and of two\n"
+  "nodes, as far as the job has such ranks; streams of messages (LogGP); the queue of\n"
+  "receives; what a node can inject, with 1, 2, 4, ... ranks at once; contention on a line of\n"
+  "four nodes; shared memory; and how many cores the ranks really have. Nothing else should\n"
+  "be running. Start it with as many ranks a node as programs will have.\n"
+  "\n"
+  "  -o FILE              the profile; without it, the file of this user where machine=auto\n"
+  "                       looks for the profile of this machine\n"
+  "  --quick              in under ten seconds instead of under a minute\n"
+  "  --thorough           in some minutes\n"
+  "  --off-node-from M    on one node: complete the profile with what machine M, a name or a\n"
+  "                       file, says of messages between nodes\n"
+  "  --name NAME          what the profile calls itself (measured)\n"
+  "  --picture STEM       draw the fits over the points: STEM.svg, STEM.png, STEM.dat\n"
+  "  --json               the profile as JSON on standard output instead of a table\n"
+  "\n"
+  "Examples:\n"
+  "  mpirun -n 64 grove machine measure --picture fits\n"
+  "  mpirun -n 8 grove machine measure --quick --off-node-from infiniband -o laptop.machine\n"
+  "  GROVE_MACHINE=laptop.machine mpirun -n 8 grove bench random\n";
+
+/* How closely a row is about messages of the host between nodes: the closest counts, as when a
+ * profile is read. 0: not at all. */
+static int closeness(const grove_row *r)
+{
+  static const char *const terms[] = {"alpha", "beta", "from",      "L",     "o_s",
+                                      "o_r",   "g",    "injection", "delta", "G"};
+  int known = 0, host = strcmp(r->memory, "cpu") == 0, off = strcmp(r->locality, "off-node") == 0;
+  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) known |= strcmp(r->term, terms[i]) == 0;
+  if (!known || (!host && strcmp(r->memory, "any") != 0)) return 0;
+  if (!off && strcmp(r->locality, "any") != 0) return 0;
+  return 1 + 2 * host + off;
+}
+
+static int is_closest(const grove_machine *m, const grove_row *r)
+{
+  for (int i = 0; i < m->nrows; i++) {
+    const grove_row *other = &m->rows[i];
+    if (closeness(other) > closeness(r) && strcmp(other->term, r->term) == 0 &&
+        strcmp(other->range, r->range) == 0)
+      return 0;
+  }
+  return closeness(r) > 0;
+}
+
+/* Adds what `other` says of messages between nodes, and only that. */
+static grove_status add_off_node(grove_machine *m, const grove_machine *other)
+{
+  grove_status status = GROVE_OK;
+  for (int i = 0; i < other->nrows && status == GROVE_OK; i++) {
+    const grove_row *r = &other->rows[i];
+    if (!is_closest(other, r)) continue;
+    char source[512];
+    snprintf(source, sizeof source, "%.400s (taken from %.60s)", r->source, other->name);
+    status = grove_machine_add(m, r->term, "cpu", "off-node", r->range, r->value, r->unit, source);
+  }
+  return status == GROVE_OK ? grove_machine_digest(m) : status;
+}
+
+static void tell_left_out(const grove_machine *m)
+{
+  static const char *const why[GROVE_LOCALITIES] = {
+    "no two ranks of this job share a socket",
+    "no two ranks of this job are on two sockets of a node",
+    "all ranks of this job are on one node"};
+  for (int w = 0; w < GROVE_LOCALITIES; w++)
+    if (isnan(grove_machine_postal(m, GROVE_CPU, (grove_locality)w, 0).alpha))
+      fprintf(stderr, "left out: %s (%s)%s\n", grove_locality_names[w], why[w],
+              w == GROVE_OFF_NODE ? "; --off-node-from NAME completes it from another profile"
+                                  : "");
+}
+
+/* Where the profile goes; EXIT_OK if it can be written there. On rank 0, before anything is
+ * measured: nobody wants to lose a minute to a folder that is not there. */
+static int find_output(const probing *s, const grove_context *ctx, char *path, size_t room)
+{
+  if (s->output)
+    snprintf(path, room, "%s", s->output);
+  else
+    grove_measure_path(ctx, path, room);
+  if (*path == '\0') {
+    fprintf(stderr,
+            "grove machine measure: where to? Neither -o, XDG_CACHE_HOME nor HOME is set\n");
+    return EXIT_BAD_INPUT;
+  }
+  if (!s->output && make_folders(path)) {
+    fprintf(stderr, "grove machine measure: cannot make the folder of %s\n", path);
+    return EXIT_FAILED;
+  }
+  int there = access(path, F_OK) == 0;
+  FILE *file = fopen(path, "a");
+  if (!file) {
+    fprintf(stderr, "grove machine measure: %s cannot be written: %s\n", path, strerror(errno));
+    return EXIT_BAD_INPUT;
+  }
+  fclose(file);
+  if (!there) unlink(path);
+  return EXIT_OK;
+}
+
+/* What rank 0 makes of a measured machine. */
+static int deliver(const probing *s, const char *path, grove_machine *m, const grove_machine *other,
+                   const grove_points *points)
+{
+  char *name = strdup(s->name ? s->name : "measured");
+  if (!name || (other && add_off_node(m, other) != GROVE_OK)) {
+    fprintf(stderr, "grove machine measure: %s\n", name ? last_sentence() : "no memory");
+    free(name);
+    return EXIT_FAILED;
+  }
+  free(m->name);
+  m->name = name;
+  if (grove_machine_write(m, path) != GROVE_OK) {
+    fprintf(stderr, "grove machine measure: %s\n", last_sentence());
+    grove_profile_print(m, stdout); /* rather than lose it */
+    return EXIT_FAILED;
+  }
+  fprintf(stderr, "written to %s%s\n", path, s->output ? "" : ", where machine=auto finds it");
+  tell_left_out(m);
+  if (points_append(path, points))
+    fprintf(stderr, "grove machine measure: the points could not be added to %s\n", path);
+  int code = s->json ? print_machine_json(m, path) : print_machine_page(m);
+  return code == EXIT_OK ? probing_draw(s, m, points) : code;
+}
+
+/* What rank 0 finds out before anything is measured; the same status on every rank. */
+static int prepare(const probing *s, grove_context *ctx, char *path, size_t room,
+                   grove_machine **other)
+{
+  int rank = 0, nnodes = 0, code = EXIT_OK;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  grove_context_node(ctx, rank, NULL, &nnodes);
+  if (rank == 0 && s->off_node_from && nnodes > 1)
+    code = probing_complain(rank, "measure", "%s",
+                            "there are several nodes, so --off-node-from is not needed");
+  if (rank == 0 && code == EXIT_OK && s->off_node_from)
+    code = open_machine("machine measure", s->off_node_from, other);
+  if (rank == 0 && code == EXIT_OK) code = find_output(s, ctx, path, room);
+  MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return code;
+}
+
+static int run_measure(const probing *s, int rank)
+{
+  grove_context *ctx = NULL;
+  grove_machine *m = NULL, *other = NULL;
+  grove_points points = {0};
+  char path[1024] = "";
+  const grove_measuring how = {.effort = s->effort, .progress = probing_progress};
+  grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
+  int code = status == GROVE_OK ? prepare(s, ctx, path, sizeof path, &other) : EXIT_FAILED;
+  if (code == EXIT_OK) status = grove_measure(ctx, &how, &points, &m);
+  if (status != GROVE_OK) {
+    if (rank == 0) fprintf(stderr, "grove machine measure: %s\n", last_sentence());
+    code = status == GROVE_ERR_OPTION ? EXIT_BAD_INPUT : EXIT_FAILED;
+  }
+  if (code == EXIT_OK && rank == 0) code = deliver(s, path, m, other, &points);
+  MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  grove_points_free(&points);
+  grove_machine_free(&m);
+  grove_machine_free(&other);
+  grove_context_free(&ctx);
+  return code;
+}
+
+static int run(int argc, char **argv)
+{
+  return probing_run(argc, argv, 0, run_measure);
+}
+
+const command machine_measure = {
+  .name = "measure",
+  .summary = "a profile of the machine at hand (under mpirun)",
+  .help = help_measure,
+  .run = run,
+};

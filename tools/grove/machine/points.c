@@ -1,0 +1,61 @@
+#include "grove/machine/points.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A profile that is no regular file (a pipe, a terminal) is for reading by others: no points. */
+int points_append(const char *path, const grove_points *points)
+{
+  FILE *file = fopen(path, "a");
+  if (!file) return 1;
+  if (fseek(file, 0, SEEK_END) == 0) {
+    fprintf(file, "# what the numbers were fitted to: x, seconds, series\n");
+    for (int i = 0; i < points->count; i++) {
+      const grove_point *p = &points->point[i];
+      fprintf(file, "# point %.9g %.9g %s\n", p->x, p->y, p->series);
+    }
+  }
+  int failed = ferror(file);
+  return fclose(file) != 0 || failed;
+}
+
+static int add(kept_points *all, int *room, double x, double y, const char *series)
+{
+  if (all->count == *room) {
+    int more = 2 * *room + 64;
+    grove_point *point = realloc(all->point, (size_t)more * sizeof *point);
+    if (point) all->point = point;
+    void *names = point ? realloc(all->series, (size_t)more * sizeof *all->series) : NULL;
+    if (!names) return 1;
+    all->series = names;
+    *room = more;
+  }
+  all->point[all->count] = (grove_point){.x = x, .y = y};
+  snprintf(all->series[all->count++], POINTS_SERIES_BYTES, "%s", series);
+  return 0;
+}
+
+int points_read(const char *path, kept_points *out)
+{
+  char line[256], series[POINTS_SERIES_BYTES];
+  int room = 0, failed = 0;
+  double x, y;
+  FILE *file = fopen(path, "r");
+  *out = (kept_points){0};
+  if (!file) return 0;
+  while (!failed && fgets(line, sizeof line, file))
+    if (sscanf(line, "# point %lf %lf %63[^\n]", &x, &y, series) == 3)
+      failed = add(out, &room, x, y, series);
+  fclose(file);
+  for (int i = 0; i < out->count; i++) out->point[i].series = out->series[i];
+  if (failed) points_free(out);
+  return failed;
+}
+
+void points_free(kept_points *points)
+{
+  free(points->point);
+  free(points->series);
+  *points = (kept_points){0};
+}

@@ -1,0 +1,101 @@
+/* grove report in parts. A *result* is one file of grove bench --json, read into a few lists
+ * (read.c). The page (page.c) has a section for each kind of picture, each in a file
+ * of its own, and in a section a card for each result: a picture, and a table that says the same.
+ *
+ *     report r = {.title = "..."};
+ *     if (report_read(path, &r.results[r.n++], why, sizeof why)) ...
+ *     report_write(&r, file);
+ */
+#ifndef GROVE_TOOLS_REPORT_H
+#define GROVE_TOOLS_REPORT_H
+
+#include "model/price.h"
+#include "json/json.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { REPORT_RESULTS = 20, REPORT_ENTRANTS = 64 };
+
+typedef enum report_kind { REPORT_ROUTE, REPORT_AUTO, REPORT_VARIANT, REPORT_BASELINE } report_kind;
+
+/* A way to exchange. Times that the file does not have are NaN. */
+typedef struct report_entrant {
+  report_kind kind;
+  char name[96];
+  int chosen; /* a route: the one that auto took */
+  int verified, priced;
+  double seconds, low, high, predicted, setup;
+  double term[GROVE_TERMS];
+  double off_node_messages, off_node_bytes; /* NaN: of a baseline */
+} report_entrant;
+
+/* One operation, by all its entrants. */
+typedef struct report_field {
+  const char *operation;
+  const char *why; /* the choice is what it is, a line a reason; "": the file does not say */
+  int n;
+  report_entrant entrants[REPORT_ENTRANTS];
+} report_field;
+
+typedef struct report_flow {
+  int from, to;
+  double messages, bytes;
+} report_flow;
+
+typedef struct report_flows {
+  int members; /* ranks or nodes in all */
+  int count;
+  report_flow *flow;
+  const int *node; /* of each rank; NULL of flows between nodes */
+} report_flows;
+
+typedef struct report_result {
+  char label[64]; /* the file's name, without folder and ending */
+  json_document document;
+  const json_value *root, *profile; /* profile: NULL if the file has none */
+  int ranks, nodes, verified;
+  int nfields;
+  report_field fields[2];
+  report_flows by_rank, by_node; /* no members: the file has none */
+  int *node;
+} report_result;
+
+typedef struct report {
+  const char *title;
+  int n;
+  report_result *results;
+} report;
+
+/* One file; on failure 1 and a sentence. The caller frees the result also then. */
+int report_read(const char *path, report_result *out, char *why, size_t room);
+void report_result_free(report_result *r);
+
+/* All operations, those of one kind side by side: bcast of every result, then reduce. `at` counts
+ * from 0; NULL behind the last. */
+const report_field *report_field_at(const report *r, int at, const report_result **of);
+
+/* What the choice is compared with; NULL where a result has none. */
+const report_entrant *report_find(const report_field *f, report_kind kind, const char *name);
+const report_entrant *report_best_baseline(const report_field *f);
+
+/* The page, and for the terminal a table of each operation. */
+void report_write(const report *r, FILE *file);
+void report_print(const report *r);
+void report_print_json(const report *r, const char *page);
+
+/* ---- the sections, in the order of the page ---- */
+void report_savings(const report *r, FILE *file);
+void report_times(const report *r, FILE *file);
+void report_price(const report *r, FILE *file);
+void report_traffic(const report *r, FILE *file);
+void report_fits(const report *r, FILE *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
