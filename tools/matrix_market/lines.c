@@ -1,6 +1,7 @@
 #include "lines.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,16 +12,45 @@
 
 enum { RAW_BYTES = 1 << 17, TEXT_BYTES = 1 << 19 };
 
-static int trouble(lines *l, const char *why)
+/* ---- refusals ---- */
+
+int lines_fail(lines *l, const char *format, ...)
 {
-  l->why = why;
-  return -1;
+  char *to = l->error->sentence;
+  size_t room = sizeof l->error->sentence;
+  long long line = (long long)l->number;
+  int used = line > 0 ? snprintf(to, room, "%.600s:%lld: ", l->name, line)
+                      : snprintf(to, room, "%.600s: ", l->name);
+  va_list words;
+  va_start(words, format);
+  vsnprintf(to + used, room - (size_t)used, format, words);
+  va_end(words);
+  l->error->line = line;
+  return 1;
 }
 
-static int trouble_of_system(lines *l, const char *what)
+int lines_fail_expected(lines *l, const cursor *at, const char *what)
 {
-  snprintf(l->words, sizeof l->words, "%s: %s", what, strerror(errno));
-  return trouble(l, l->words);
+  char word[40] = "";
+  cursor_quote(at, word, sizeof word);
+  if (word[0] == '\0') return lines_fail(l, "%s is expected, and the line ends", what);
+  return lines_fail(l, "%s is expected, and not '%s'", what, word);
+}
+
+int lines_expect_end(lines *l, cursor *at)
+{
+  return at_end(at) ? 0 : lines_fail_expected(l, at, "the end of the line");
+}
+
+/* The same for functions that return -1. */
+static int refuse(lines *l, const char *why)
+{
+  return -lines_fail(l, "%s", why);
+}
+
+static int refuse_by_system(lines *l, const char *what)
+{
+  return -lines_fail(l, "%s: %s", what, strerror(errno));
 }
 
 /* ---- bytes as they are ---- */
@@ -36,7 +66,7 @@ static int read_raw(lines *l)
   if (l->file) {
     errno = 0;
     got = fread(l->raw + left, 1, room, l->file);
-    if (got < room && ferror(l->file)) return trouble_of_system(l, "cannot be read");
+    if (got < room && ferror(l->file)) return refuse_by_system(l, "cannot be read");
   } else {
     got = room < l->memory_left ? room : l->memory_left;
     if (got > 0) memcpy(l->raw + left, l->memory, got);
@@ -72,7 +102,7 @@ static int open_member(lines *l)
     if (!z || inflateInit2(z, 15 + 16) != Z_OK) { /* the largest window; a gzip header */
       free(z);
       l->unpacker = NULL;
-      return trouble(l, "no memory to unpack it");
+      return refuse(l, "no memory to unpack it");
     }
   } else {
     inflateReset(z);
@@ -90,7 +120,7 @@ static int look_behind_member(lines *l)
   for (;;) {
     while (l->raw_begin < l->raw_end)
       if (l->raw[l->raw_begin++] != 0)
-        return trouble(l, "there is something behind the compressed data that is not compressed");
+        return refuse(l, "there is something behind the compressed data that is not compressed");
     int got = read_raw(l);
     if (got <= 0) return got;
   }
@@ -108,7 +138,7 @@ static ptrdiff_t unpack(lines *l, char *to, size_t room)
     if (l->raw_begin == l->raw_end) {
       int got = read_raw(l);
       if (got < 0) return -1;
-      if (got == 0) return trouble(l, "the compressed data are cut in the middle");
+      if (got == 0) return refuse(l, "the compressed data are cut in the middle");
     }
     z->next_in = l->raw + l->raw_begin;
     z->avail_in = (uInt)(l->raw_end - l->raw_begin);
@@ -117,9 +147,9 @@ static ptrdiff_t unpack(lines *l, char *to, size_t room)
     int code = inflate(z, Z_NO_FLUSH);
     l->raw_begin = l->raw_end - z->avail_in;
     if (code == Z_STREAM_END) l->between = 1;
-    if (code == Z_MEM_ERROR) return trouble(l, "no memory to unpack it");
+    if (code == Z_MEM_ERROR) return refuse(l, "no memory to unpack it");
     if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-      return trouble(l, "the compressed data are damaged");
+      return refuse(l, "the compressed data are damaged");
     if (z->avail_out < room) return (ptrdiff_t)(room - z->avail_out);
   }
 }
@@ -134,14 +164,14 @@ static void close_unpacker(lines *l)
 
 static int open_member(lines *l)
 {
-  return trouble(l, "is compressed, and this was built without zlib; gunzip it first");
+  return refuse(l, "is compressed, and this was built without zlib; gunzip it first");
 }
 
 static ptrdiff_t unpack(lines *l, char *to, size_t room)
 {
   (void)to;
   (void)room;
-  return trouble(l, "cannot be unpacked");
+  return refuse(l, "cannot be unpacked");
 }
 
 static void close_unpacker(lines *l)
@@ -169,20 +199,21 @@ static void find_size(lines *l)
   if (fstat(fileno(l->file), &about) == 0 && S_ISREG(about.st_mode)) l->all = about.st_size;
 }
 
-int lines_open(lines *l, const char *path, const void *memory, size_t length)
+int lines_open(lines *l, const char *name, const void *memory, size_t length, read_error *error)
 {
-  *l = (lines){.memory = memory, .memory_left = length, .all = (int64_t)length};
-  if (path) {
+  *l = (lines){.name = name, .error = error, .memory = memory, .memory_left = length};
+  *error = (read_error){0};
+  l->all = (int64_t)length;
+  if (!memory) {
     l->all = 0;
-    l->file = fopen(path, "rb");
-    if (!l->file) return trouble_of_system(l, "cannot be opened");
+    l->file = fopen(name, "rb");
+    if (!l->file) return -refuse_by_system(l, "cannot be opened");
     find_size(l);
   }
   l->raw = malloc(RAW_BYTES);
   l->text = malloc(TEXT_BYTES);
-  if (!l->raw || !l->text) return trouble(l, "no memory to read it");
-  if (peek(l)) return -1;
-  return is_gzip(l) ? open_member(l) : 0;
+  if (!l->raw || !l->text) return lines_fail(l, "no memory to read it");
+  return peek(l) < 0 || (is_gzip(l) && open_member(l) < 0);
 }
 
 void lines_close(lines *l)
@@ -216,7 +247,7 @@ static char *find_end(const lines *l)
 /* A line that does not fit: only its beginning is left of it. */
 static int skip_long(lines *l)
 {
-  if (l->text[l->begin] != '%') return trouble(l, "the line is too long");
+  if (l->text[l->begin] != '%') return refuse(l, "the line is too long");
   for (;;) {
     char *end = find_end(l);
     if (end || l->finished) {
@@ -228,7 +259,14 @@ static int skip_long(lines *l)
   }
 }
 
-int lines_next(lines *l, const char **begin, const char **end)
+void *lines_grow(lines *l, void *array, int64_t count, size_t bytes)
+{
+  void *more = realloc(array, (size_t)count * bytes);
+  if (!more) lines_fail(l, "no memory for %lld entries", (long long)count);
+  return more;
+}
+
+int lines_next(lines *l, cursor *line)
 {
   static const char comment[] = "%";
   char *stop;
@@ -236,15 +274,13 @@ int lines_next(lines *l, const char **begin, const char **end)
     if (fill(l)) return -1;
   if (!stop && l->begin == l->end) return 0;
   l->number++;
-  *begin = l->text + l->begin;
-  *end = stop ? stop : l->text + l->end;
-  if (*end - *begin > LINES_LONGEST) {
+  *line = (cursor){l->text + l->begin, stop ? stop : l->text + l->end};
+  if (line->end - line->at > LINES_LONGEST) {
     if (skip_long(l)) return -1;
-    *begin = comment;
-    *end = comment + 1;
+    *line = (cursor){comment, comment + 1};
     stop = l->begin < l->end ? l->text + l->begin : NULL;
-  } else if (*end > *begin && (*end)[-1] == '\r') {
-    --*end;
+  } else if (line->end > line->at && line->end[-1] == '\r') {
+    line->end--;
   }
   l->begin = stop ? (size_t)(stop - l->text) + 1 : l->end;
   return 1;

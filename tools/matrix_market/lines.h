@@ -1,12 +1,13 @@
 /* The lines of a file or of memory, plain or gzipped, one after the other and without copying: a
- * line lies in a buffer until the next one is asked for. Of a file that is cut, damaged or
- * unreadable it says so in a sentence.
+ * line lies in a buffer until the next one is asked for. A file that is cut, damaged or unreadable
+ * is refused in a sentence, as is one whose lines are not what its reader expects.
  */
 #ifndef MATRIX_MARKET_LINES_H
 #define MATRIX_MARKET_LINES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "number.h"
+#include "read_error.h"
+
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -16,6 +17,9 @@ extern "C" {
 enum { LINES_LONGEST = 1 << 16 }; /* bytes of a line; comments may be longer */
 
 typedef struct lines {
+  const char *name; /* for sentences */
+  read_error *error;
+
   FILE *file;                  /* NULL: from memory */
   const unsigned char *memory; /* what is left of it */
   size_t memory_left;
@@ -31,17 +35,35 @@ typedef struct lines {
   size_t begin, end;
   int finished;   /* nothing comes after the text that is there */
   int64_t number; /* of the last line, from 1 */
-  const char *why;
-  char words[128]; /* what `why` may point at */
 } lines;
 
-/* A file, or memory where `path` is NULL. 0 on success; else `why` tells. */
-int lines_open(lines *l, const char *path, const void *memory, size_t length);
+/* The memory, or the file of that name where `memory` is NULL. 0 on success, 1 on failure: `error`
+ * tells, now and later. */
+int lines_open(lines *l, const char *name, const void *memory, size_t length, read_error *error);
 void lines_close(lines *l);
 
-/* The next line, without its end, be that LF or CRLF. 1: there is one, 0: there is none, -1: `why`
- * tells. A line that begins with '%' may come back cut. */
-int lines_next(lines *l, const char **begin, const char **end);
+/* The next line, without its end, be that LF or CRLF. 1: there is one, 0: there is none, -1: a
+ * failure, told of. A line that begins with '%' may come back cut. */
+int lines_next(lines *l, cursor *line);
+
+/* The array with room for so many; NULL: a failure, told of, and the array is as it was. Room
+ * should grow with what has come, not with what is promised. */
+void *lines_grow(lines *l, void *array, int64_t count, size_t bytes);
+
+/* ---- refusals: they return 1 ---- */
+
+/* Of the line that was read last, if there is one. */
+int lines_fail(lines *l, const char *format, ...)
+#if defined(__GNUC__)
+  __attribute__((format(printf, 2, 3)))
+#endif
+  ;
+
+/* At the cursor there should be something else. */
+int lines_fail_expected(lines *l, const cursor *at, const char *what);
+
+/* Unless nothing but blanks is left: then 0. */
+int lines_expect_end(lines *l, cursor *at);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,7 @@
 #include "matrix_market.h"
 
 #include "lines.h"
-#include "number.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,6 @@ typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
 enum { WORD = 40 };
 
 typedef struct reader {
-  const char *name;
   const matrix_market_how *how;
   lines text;
   field field;
@@ -25,35 +22,7 @@ typedef struct reader {
   int64_t room;
   int64_t reported; /* bytes that the caller has been told of */
   matrix_market m;
-  matrix_market_error *error;
 } reader;
-
-/* ---- sentences ---- */
-
-/* Of the line that was read last, if there is one. */
-static int fail(reader *r, const char *format, ...)
-{
-  char *to = r->error->sentence;
-  size_t room = sizeof r->error->sentence;
-  long long line = (long long)r->text.number;
-  int used = line > 0 ? snprintf(to, room, "%.600s:%lld: ", r->name, line)
-                      : snprintf(to, room, "%.600s: ", r->name);
-  va_list words;
-  va_start(words, format);
-  vsnprintf(to + used, room - (size_t)used, format, words);
-  va_end(words);
-  r->error->line = line;
-  return 1;
-}
-
-/* At the cursor something else should be. */
-static int fail_expected(reader *r, const cursor *c, const char *what)
-{
-  char word[WORD] = "";
-  cursor_quote(c, word, sizeof word);
-  if (word[0] == '\0') return fail(r, "%s is expected, and the line ends", what);
-  return fail(r, "%s is expected, and not '%s'", what, word);
-}
 
 /* ---- lines that mean something ---- */
 
@@ -67,9 +36,8 @@ static void report(reader *r)
 /* 1: a line, 0: the end, -1: a failure, told of. */
 static int next_line(reader *r, cursor *c)
 {
-  int got = lines_next(&r->text, &c->at, &c->end);
+  int got = lines_next(&r->text, c);
   report(r);
-  if (got < 0) fail(r, "%s", r->text.why);
   return got;
 }
 
@@ -89,18 +57,19 @@ static int next_data(reader *r, cursor *c)
 static int read_format(reader *r, const char *object, const char *format)
 {
   if (strcmp(object, "matrix") != 0)
-    return fail(r, "'matrix' is expected as the second word, and not '%s'", object);
+    return lines_fail(&r->text, "'matrix' is expected as the second word, and not '%s'", object);
   if (strcmp(format, "array") == 0)
-    return fail(r, "this is a dense matrix ('array'); sparse ones ('coordinate') are read");
+    return lines_fail(&r->text,
+                      "this is a dense matrix ('array'); sparse ones ('coordinate') are read");
   if (strcmp(format, "coordinate") != 0)
-    return fail(r, "'coordinate' is expected as the third word, and not '%s'", format);
+    return lines_fail(&r->text, "'coordinate' is expected as the third word, and not '%s'", format);
   return 0;
 }
 
 static int read_field(reader *r, const char *word)
 {
   if (strcmp(word, "complex") == 0)
-    return fail(r, "this matrix is complex; real, integer and pattern ones are read");
+    return lines_fail(&r->text, "this matrix is complex; real, integer and pattern ones are read");
   if (strcmp(word, "pattern") == 0)
     r->field = PATTERN;
   else if (strcmp(word, "real") == 0 || strcmp(word, "double") == 0)
@@ -108,15 +77,17 @@ static int read_field(reader *r, const char *word)
   else if (strcmp(word, "integer") == 0)
     r->field = INTEGER;
   else
-    return fail(r, "'real', 'integer' or 'pattern' is expected as the fourth word, and not '%s'",
-                word);
+    return lines_fail(&r->text,
+                      "'real', 'integer' or 'pattern' is expected as the fourth word, and not '%s'",
+                      word);
   return 0;
 }
 
 static int read_symmetry(reader *r, const char *word)
 {
   if (strcmp(word, "hermitian") == 0)
-    return fail(r, "this matrix is hermitian; general, symmetric and skew-symmetric ones are read");
+    return lines_fail(
+      &r->text, "this matrix is hermitian; general, symmetric and skew-symmetric ones are read");
   if (strcmp(word, "general") == 0)
     r->symmetry = GENERAL;
   else if (strcmp(word, "symmetric") == 0)
@@ -124,10 +95,11 @@ static int read_symmetry(reader *r, const char *word)
   else if (strcmp(word, "skew-symmetric") == 0)
     r->symmetry = SKEW;
   else
-    return fail(r,
-                "'general', 'symmetric' or 'skew-symmetric' is expected as the fifth word, and "
-                "not '%s'",
-                word);
+    return lines_fail(
+      &r->text,
+      "'general', 'symmetric' or 'skew-symmetric' is expected as the fifth word, and "
+      "not '%s'",
+      word);
   return 0;
 }
 
@@ -137,13 +109,14 @@ static int read_banner(reader *r)
   cursor c;
   int got = next_line(r, &c);
   if (got < 0) return 1;
-  if (got == 0) return fail(r, "is empty, and not a Matrix Market file");
+  if (got == 0) return lines_fail(&r->text, "is empty, and not a Matrix Market file");
   for (int i = 0; i < 5; i++) cursor_word(&c, word[i], WORD);
   if (strcmp(word[0], "%%matrixmarket") != 0)
-    return fail(r, "this is not a Matrix Market file: it does not begin with %%%%MatrixMarket");
+    return lines_fail(&r->text,
+                      "this is not a Matrix Market file: it does not begin with %%%%MatrixMarket");
   if (read_format(r, word[1], word[2]) || read_field(r, word[3]) || read_symmetry(r, word[4]))
     return 1;
-  if (!at_end(&c)) return fail_expected(r, &c, "the end of the line");
+  if (lines_expect_end(&r->text, &c)) return 1;
   r->keep_values = r->field != PATTERN && !r->how->pattern_only;
   return 0;
 }
@@ -158,13 +131,15 @@ static int read_sizes(reader *r)
   cursor c;
   int got = next_data(r, &c);
   if (got < 0) return 1;
-  if (got == 0) return fail(r, "the file ends before the line of rows, columns and entries");
+  if (got == 0)
+    return lines_fail(&r->text, "the file ends before the line of rows, columns and entries");
   for (int i = 0; i < 3; i++)
-    if (cursor_count(&c, &size[i])) return fail_expected(r, &c, what[i]);
-  if (!at_end(&c)) return fail_expected(r, &c, "the end of the line");
+    if (cursor_count(&c, &size[i])) return lines_fail_expected(&r->text, &c, what[i]);
+  if (lines_expect_end(&r->text, &c)) return 1;
   if (r->symmetry != GENERAL && size[0] != size[1])
-    return fail(r, "a symmetric matrix is square, and this one has %lld rows and %lld columns",
-                (long long)size[0], (long long)size[1]);
+    return lines_fail(&r->text,
+                      "a symmetric matrix is square, and this one has %lld rows and %lld columns",
+                      (long long)size[0], (long long)size[1]);
   r->m.rows = size[0];
   r->m.cols = size[1];
   r->promised = size[2];
@@ -174,19 +149,17 @@ static int read_sizes(reader *r)
 
 /* ---- the entries ---- */
 
-/* Room grows with what has come, not with what is promised. */
 static int grow(reader *r)
 {
   int64_t room = r->room > 0 ? 2 * r->room : 1024;
-  size_t bytes = (size_t)room * sizeof(int64_t);
-  int64_t *row = realloc(r->m.row, bytes);
+  int64_t *row = lines_grow(&r->text, r->m.row, room, sizeof *row);
   if (row) r->m.row = row;
-  int64_t *col = realloc(r->m.col, bytes);
+  int64_t *col = row ? lines_grow(&r->text, r->m.col, room, sizeof *col) : NULL;
   if (col) r->m.col = col;
-  double *value = r->keep_values ? realloc(r->m.value, (size_t)room * sizeof *value) : NULL;
+  double *value =
+    col && r->keep_values ? lines_grow(&r->text, r->m.value, room, sizeof *value) : NULL;
   if (value) r->m.value = value;
-  if (!row || !col || (r->keep_values && !value))
-    return fail(r, "no memory for %lld entries", (long long)room);
+  if (!col || (r->keep_values && !value)) return 1;
   r->room = room;
   return 0;
 }
@@ -206,7 +179,7 @@ static int read_place(reader *r, cursor *c, const char *what, int64_t most, int6
   if (cursor_count(c, out) || *out < 1 || *out > most) {
     char range[64];
     snprintf(range, sizeof range, "a %s from 1 to %lld", what, (long long)most);
-    return fail_expected(r, &before, range);
+    return lines_fail_expected(&r->text, &before, range);
   }
   --*out;
   return 0;
@@ -218,13 +191,15 @@ static int read_entry(reader *r, cursor *c)
   double value = 0;
   if (read_place(r, c, "row", r->m.rows, &row) || read_place(r, c, "column", r->m.cols, &col))
     return 1;
-  if (r->field == REAL && cursor_real(c, &value)) return fail_expected(r, c, "a real number");
+  if (r->field == REAL && cursor_real(c, &value))
+    return lines_fail_expected(&r->text, c, "a real number");
   if (r->field == INTEGER && cursor_integer(c, &value))
-    return fail_expected(r, c, "a whole number");
-  if (!at_end(c)) return fail_expected(r, c, "the end of the line");
+    return lines_fail_expected(&r->text, c, "a whole number");
+  if (lines_expect_end(&r->text, c)) return 1;
   if (r->symmetry == SKEW && row == col)
-    return fail(r, "entry (%lld, %lld) is on the diagonal, where a skew-symmetric matrix has none",
-                (long long)row + 1, (long long)col + 1);
+    return lines_fail(
+      &r->text, "entry (%lld, %lld) is on the diagonal, where a skew-symmetric matrix has none",
+      (long long)row + 1, (long long)col + 1);
   if (r->m.count + 2 > r->room && grow(r)) return 1;
   add(r, row, col, value);
   if (r->symmetry != GENERAL && row != col) add(r, col, row, r->symmetry == SKEW ? -value : value);
@@ -240,13 +215,13 @@ static int read_entries(reader *r)
     if (got < 0) return 1;
     if (got == 0) break;
     if (r->entries == r->promised)
-      return fail(r, "there are more entries than the %lld that line %lld promises",
-                  (long long)r->promised, (long long)r->promised_at);
+      return lines_fail(&r->text, "there are more entries than the %lld that line %lld promises",
+                        (long long)r->promised, (long long)r->promised_at);
     if (read_entry(r, &c)) return 1;
   }
   if (r->entries < r->promised)
-    return fail(r, "the file ends after %lld entries, and line %lld promises %lld",
-                (long long)r->entries, (long long)r->promised_at, (long long)r->promised);
+    return lines_fail(&r->text, "the file ends after %lld entries, and line %lld promises %lld",
+                      (long long)r->entries, (long long)r->promised_at, (long long)r->promised);
   return 0;
 }
 
@@ -258,38 +233,32 @@ static int read_all(reader *r)
   return read_banner(r) || read_sizes(r) || grow(r) || read_entries(r);
 }
 
-static int read_source(const char *path, const void *memory, size_t length, reader *r,
-                       matrix_market *out)
+/* From memory, or the file of that name. */
+static int read_source(const char *name, const void *memory, size_t length,
+                       const matrix_market_how *how, matrix_market *out, read_error *error)
 {
-  *out = (matrix_market){0};
-  *r->error = (matrix_market_error){0};
+  static const matrix_market_how plainly = {0};
+  reader r = {.how = how ? how : &plainly};
   plain_numbers numbers = plain_numbers_begin();
-  int failed =
-    lines_open(&r->text, path, memory, length) ? fail(r, "%s", r->text.why) : read_all(r);
-  lines_close(&r->text);
+  int failed = lines_open(&r.text, name, memory, length, error) || read_all(&r);
+  lines_close(&r.text);
   plain_numbers_end(&numbers);
-  if (failed)
-    matrix_market_free(&r->m);
-  else
-    *out = r->m;
+  if (failed) matrix_market_free(&r.m);
+  *out = r.m;
   return failed;
 }
 
 int matrix_market_read(const char *path, const matrix_market_how *how, matrix_market *out,
                        matrix_market_error *error)
 {
-  static const matrix_market_how plainly = {0};
-  reader r = {.name = path, .how = how ? how : &plainly, .error = error};
-  return read_source(path, NULL, 0, &r, out);
+  return read_source(path, NULL, 0, how, out, error);
 }
 
 int matrix_market_read_memory(const void *bytes, size_t length, const char *name,
                               const matrix_market_how *how, matrix_market *out,
                               matrix_market_error *error)
 {
-  static const matrix_market_how plainly = {0};
-  reader r = {.name = name, .how = how ? how : &plainly, .error = error};
-  return read_source(NULL, bytes, length, &r, out);
+  return read_source(name, bytes ? bytes : "", length, how, out, error);
 }
 
 void matrix_market_free(matrix_market *m)

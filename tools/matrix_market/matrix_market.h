@@ -22,8 +22,9 @@
 #ifndef MATRIX_MARKET_H
 #define MATRIX_MARKET_H
 
+#include "read_error.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,11 +48,7 @@ typedef struct matrix_market_how {
   void *user;
 } matrix_market_how;
 
-/* What is wrong, as "FILE:LINE: ..." or, where no line is to blame, "FILE: ...". */
-typedef struct matrix_market_error {
-  int64_t line; /* 0: none */
-  char sentence[1024];
-} matrix_market_error;
+typedef read_error matrix_market_error;
 
 /* 0 on success, 1 on failure; then `error` tells why and `out` is empty. `how` may be NULL. */
 int matrix_market_read(const char *path, const matrix_market_how *how, matrix_market *out,

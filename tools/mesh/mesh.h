@@ -14,8 +14,9 @@
 #ifndef MESH_H
 #define MESH_H
 
+#include "read_error.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,11 +28,7 @@ typedef struct mesh {
   int64_t *corner; /* the vertices of cell c are corner[4 * c] .. corner[4 * c + 3] */
 } mesh;
 
-/* What is wrong, in a sentence; of a file "FILE:LINE: ...". */
-typedef struct mesh_error {
-  int64_t line; /* 0: none */
-  char sentence[1024];
-} mesh_error;
+typedef read_error mesh_error;
 
 enum { MESH_MOST_CUBES = 300 };
 

@@ -11,10 +11,8 @@
  */
 #include "lines.h"
 #include "mesh.h"
-#include "number.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,41 +24,12 @@ typedef struct node {
 } node;
 
 typedef struct reader {
-  const char *name;
   lines text;
   node *node; /* by number, once all are here */
   int64_t node_room, cell_room;
   int has_nodes, has_elements;
   mesh m;
-  mesh_error *error;
 } reader;
-
-/* ---- sentences ---- */
-
-/* Of the line that was read last, if there is one. */
-static int fail(reader *r, const char *format, ...)
-{
-  char *to = r->error->sentence;
-  size_t room = sizeof r->error->sentence;
-  long long line = (long long)r->text.number;
-  int used = line > 0 ? snprintf(to, room, "%.600s:%lld: ", r->name, line)
-                      : snprintf(to, room, "%.600s: ", r->name);
-  va_list words;
-  va_start(words, format);
-  vsnprintf(to + used, room - (size_t)used, format, words);
-  va_end(words);
-  r->error->line = line;
-  return 1;
-}
-
-/* At the cursor something else should be. */
-static int fail_expected(reader *r, const cursor *c, const char *what)
-{
-  char word[WORD] = "";
-  cursor_quote(c, word, sizeof word);
-  if (word[0] == '\0') return fail(r, "%s is expected, and the line ends", what);
-  return fail(r, "%s is expected, and not '%s'", what, word);
-}
 
 /* ---- lines and words ---- */
 
@@ -68,8 +37,7 @@ static int fail_expected(reader *r, const cursor *c, const char *what)
 static int next_line(reader *r, cursor *c)
 {
   for (;;) {
-    int got = lines_next(&r->text, &c->at, &c->end);
-    if (got < 0) fail(r, "%s", r->text.why);
+    int got = lines_next(&r->text, c);
     if (got <= 0) return got;
     if (!at_end(c)) return 1;
   }
@@ -78,13 +46,8 @@ static int next_line(reader *r, cursor *c)
 static int line_of(reader *r, cursor *c, const char *section)
 {
   int got = next_line(r, c);
-  if (got == 0) fail(r, "the file ends in the middle of %s", section);
+  if (got == 0) lines_fail(&r->text, "the file ends in the middle of %s", section);
   return got <= 0;
-}
-
-static int end_of_line(reader *r, cursor *c)
-{
-  return at_end(c) ? 0 : fail_expected(r, c, "the end of the line");
 }
 
 /* Takes the word if it is the next one. */
@@ -103,8 +66,9 @@ static int read_count(reader *r, const char *section, int64_t *out)
 {
   cursor c;
   if (line_of(r, &c, section)) return 1;
-  if (cursor_count(&c, out)) return fail_expected(r, &c, "the number of lines that follow");
-  return end_of_line(r, &c);
+  if (cursor_count(&c, out))
+    return lines_fail_expected(&r->text, &c, "the number of lines that follow");
+  return lines_expect_end(&r->text, &c);
 }
 
 /* `end` is the line that closes the section. */
@@ -112,8 +76,8 @@ static int read_end(reader *r, const char *section, const char *end)
 {
   cursor c;
   if (line_of(r, &c, section)) return 1;
-  if (!take_word(&c, end)) return fail_expected(r, &c, end);
-  return end_of_line(r, &c);
+  if (!take_word(&c, end)) return lines_fail_expected(&r->text, &c, end);
+  return lines_expect_end(&r->text, &c);
 }
 
 /* ---- the format ---- */
@@ -125,38 +89,32 @@ static int read_format(reader *r)
   int64_t binary;
   int got = next_line(r, &c);
   if (got < 0) return 1;
-  if (got == 0) return fail(r, "is empty, and not a mesh");
+  if (got == 0) return lines_fail(&r->text, "is empty, and not a mesh");
   if (!take_word(&c, "$MeshFormat"))
-    return fail(r, "this is not a mesh of Gmsh: it does not begin with $MeshFormat");
+    return lines_fail(&r->text, "this is not a mesh of Gmsh: it does not begin with $MeshFormat");
   if (line_of(r, &c, "$MeshFormat")) return 1;
-  if (cursor_real(&c, &version)) return fail_expected(r, &c, "the version of the format");
+  if (cursor_real(&c, &version))
+    return lines_fail_expected(&r->text, &c, "the version of the format");
   if (!(version >= 2 && version < 3))
-    return fail(r, "this is version %g of the format; 2.0 to 2.2 are read", version);
-  if (cursor_count(&c, &binary)) return fail_expected(r, &c, "0, for a file that is text,");
-  if (binary != 0) return fail(r, "this file is binary; those that are text are read");
+    return lines_fail(&r->text, "this is version %g of the format; 2.0 to 2.2 are read", version);
+  if (cursor_count(&c, &binary))
+    return lines_fail_expected(&r->text, &c, "0, for a file that is text,");
+  if (binary != 0) return lines_fail(&r->text, "this file is binary; those that are text are read");
   return read_end(r, "$MeshFormat", "$EndMeshFormat");
 }
 
 /* ---- nodes ---- */
 
-/* Room grows with what has come, not with what is promised. */
-static int grow(reader *r, void **array, int64_t room, size_t bytes)
-{
-  void *more = realloc(*array, (size_t)room * bytes);
-  if (!more) return fail(r, "no memory for a mesh of this size");
-  *array = more;
-  return 0;
-}
-
 static int grow_nodes(reader *r)
 {
   int64_t room = r->node_room > 0 ? 2 * r->node_room : 1024;
-  void *at = r->m.at, *nodes = r->node;
-  int failed = grow(r, &at, room, 3 * sizeof *r->m.at) || grow(r, &nodes, room, sizeof *r->node);
-  r->m.at = at;
+  double *at = lines_grow(&r->text, r->m.at, room, 3 * sizeof *at);
+  if (at) r->m.at = at;
+  node *nodes = at ? lines_grow(&r->text, r->node, room, sizeof *nodes) : NULL;
+  if (!nodes) return 1;
   r->node = nodes;
-  if (!failed) r->node_room = room;
-  return failed;
+  r->node_room = room;
+  return 0;
 }
 
 static int read_node(reader *r, cursor *c, int64_t promised)
@@ -167,16 +125,16 @@ static int read_node(reader *r, cursor *c, int64_t promised)
   if (cursor_count(c, &r->node[v].number)) {
     snprintf(what, sizeof what, "the number of node %lld of %lld", (long long)v + 1,
              (long long)promised);
-    return fail_expected(r, c, what);
+    return lines_fail_expected(&r->text, c, what);
   }
   r->node[v].vertex = v;
   for (int k = 0; k < 3; k++) {
     cursor before = *c;
     if (cursor_real(c, &r->m.at[3 * v + k]) || !isfinite(r->m.at[3 * v + k]))
-      return fail_expected(r, &before, "a coordinate");
+      return lines_fail_expected(&r->text, &before, "a coordinate");
   }
   r->m.vertices++;
-  return end_of_line(r, c);
+  return lines_expect_end(&r->text, c);
 }
 
 static int by_number(const void *a, const void *b)
@@ -189,16 +147,16 @@ static int read_nodes(reader *r)
 {
   int64_t promised;
   cursor c;
-  if (r->has_nodes++) return fail(r, "there are $Nodes for the second time");
+  if (r->has_nodes++) return lines_fail(&r->text, "there are $Nodes for the second time");
   if (read_count(r, "$Nodes", &promised)) return 1;
-  if (promised == 0) return fail(r, "a mesh has nodes, and this one has none");
+  if (promised == 0) return lines_fail(&r->text, "a mesh has nodes, and this one has none");
   while (r->m.vertices < promised)
     if (line_of(r, &c, "$Nodes") || read_node(r, &c, promised)) return 1;
   if (read_end(r, "$Nodes", "$EndNodes")) return 1;
   qsort(r->node, (size_t)promised, sizeof *r->node, by_number);
   for (int64_t i = 1; i < promised; i++)
     if (r->node[i - 1].number == r->node[i].number)
-      return fail(r, "two nodes have number %lld", (long long)r->node[i].number);
+      return lines_fail(&r->text, "two nodes have number %lld", (long long)r->node[i].number);
   return 0;
 }
 
@@ -208,13 +166,14 @@ static int read_corner(reader *r, cursor *c, int64_t *out)
 {
   node wanted = {0};
   cursor before = *c;
-  if (cursor_count(c, &wanted.number)) return fail_expected(r, &before, "the number of a node");
+  if (cursor_count(c, &wanted.number))
+    return lines_fail_expected(&r->text, &before, "the number of a node");
   int64_t guess = wanted.number - 1; /* most files number them from 1 */
   const node *found =
     guess >= 0 && guess < r->m.vertices && r->node[guess].number == wanted.number
       ? &r->node[guess]
       : bsearch(&wanted, r->node, (size_t)r->m.vertices, sizeof *r->node, by_number);
-  if (!found) return fail(r, "there is no node %lld", (long long)wanted.number);
+  if (!found) return lines_fail(&r->text, "there is no node %lld", (long long)wanted.number);
   *out = found->vertex;
   return 0;
 }
@@ -222,8 +181,8 @@ static int read_corner(reader *r, cursor *c, int64_t *out)
 static int grow_cells(reader *r)
 {
   int64_t room = r->cell_room > 0 ? 2 * r->cell_room : 1024;
-  void *corner = r->m.corner;
-  if (grow(r, &corner, room, 4 * sizeof *r->m.corner)) return 1;
+  int64_t *corner = lines_grow(&r->text, r->m.corner, room, 4 * sizeof *corner);
+  if (!corner) return 1;
   r->m.corner = corner;
   r->cell_room = room;
   return 0;
@@ -236,10 +195,10 @@ static int read_cell(reader *r, cursor *c)
   for (int i = 0; i < 4; i++) {
     if (read_corner(r, c, &corner[i])) return 1;
     for (int k = 0; k < i; k++)
-      if (corner[k] == corner[i]) return fail(r, "the tetrahedron has one node twice");
+      if (corner[k] == corner[i]) return lines_fail(&r->text, "the tetrahedron has one node twice");
   }
   r->m.cells++;
-  return end_of_line(r, c);
+  return lines_expect_end(&r->text, c);
 }
 
 static int read_element(reader *r, cursor *c, int64_t done, int64_t promised)
@@ -250,16 +209,16 @@ static int read_element(reader *r, cursor *c, int64_t done, int64_t promised)
   if (cursor_count(c, &number)) {
     snprintf(what, sizeof what, "the number of element %lld of %lld", (long long)done + 1,
              (long long)promised);
-    return fail_expected(r, c, what);
+    return lines_fail_expected(&r->text, c, what);
   }
-  if (cursor_count(c, &type)) return fail_expected(r, c, "the type of the element");
+  if (cursor_count(c, &type)) return lines_fail_expected(&r->text, c, "the type of the element");
   if (type == POINT || type == LINE || type == TRIANGLE) return 0;
   if (type != TETRAHEDRON)
-    return fail(r, "elements of type %lld are not read, only tetrahedra (type %d)", (long long)type,
-                TETRAHEDRON);
-  if (cursor_count(c, &tags)) return fail_expected(r, c, "the number of tags");
+    return lines_fail(&r->text, "elements of type %lld are not read, only tetrahedra (type %d)",
+                      (long long)type, TETRAHEDRON);
+  if (cursor_count(c, &tags)) return lines_fail_expected(&r->text, c, "the number of tags");
   for (int64_t i = 0; i < tags; i++)
-    if (cursor_integer(c, &tag)) return fail_expected(r, c, "a tag");
+    if (cursor_integer(c, &tag)) return lines_fail_expected(&r->text, c, "a tag");
   return read_cell(r, c);
 }
 
@@ -267,8 +226,8 @@ static int read_elements(reader *r)
 {
   int64_t promised;
   cursor c;
-  if (r->has_elements++) return fail(r, "there are $Elements for the second time");
-  if (!r->has_nodes) return fail(r, "$Elements come before $Nodes");
+  if (r->has_elements++) return lines_fail(&r->text, "there are $Elements for the second time");
+  if (!r->has_nodes) return lines_fail(&r->text, "$Elements come before $Nodes");
   if (read_count(r, "$Elements", &promised)) return 1;
   for (int64_t i = 0; i < promised; i++)
     if (line_of(r, &c, "$Elements") || read_element(r, &c, i, promised)) return 1;
@@ -282,7 +241,7 @@ static int skip_section(reader *r, cursor *c)
 {
   char section[WORD], end[WORD + 4];
   cursor_quote(c, section, sizeof section);
-  if (section[0] != '$') return fail_expected(r, c, "a section, such as $Nodes,");
+  if (section[0] != '$') return lines_fail_expected(&r->text, c, "a section, such as $Nodes,");
   snprintf(end, sizeof end, "$End%s", section + 1);
   do {
     if (line_of(r, c, section)) return 1;
@@ -306,37 +265,33 @@ static int read_sections(reader *r)
       failed = skip_section(r, &c);
     if (failed) return 1;
   }
-  if (!r->has_nodes) return fail(r, "the file ends, and there were no $Nodes");
-  if (r->m.cells == 0) return fail(r, "the file ends, and there was no tetrahedron");
+  if (!r->has_nodes) return lines_fail(&r->text, "the file ends, and there were no $Nodes");
+  if (r->m.cells == 0) return lines_fail(&r->text, "the file ends, and there was no tetrahedron");
   return 0;
 }
 
-static int read_source(const char *path, const void *memory, size_t length, reader *r, mesh *out)
+/* From memory, or the file of that name. */
+static int read_source(const char *name, const void *memory, size_t length, mesh *out,
+                       read_error *error)
 {
-  *out = (mesh){0};
-  *r->error = (mesh_error){0};
+  reader r = {0};
   plain_numbers numbers = plain_numbers_begin();
-  int failed =
-    lines_open(&r->text, path, memory, length) ? fail(r, "%s", r->text.why) : read_sections(r);
-  lines_close(&r->text);
+  int failed = lines_open(&r.text, name, memory, length, error) || read_sections(&r);
+  lines_close(&r.text);
   plain_numbers_end(&numbers);
-  free(r->node);
-  if (failed)
-    mesh_free(&r->m);
-  else
-    *out = r->m;
+  free(r.node);
+  if (failed) mesh_free(&r.m);
+  *out = r.m;
   return failed;
 }
 
 int mesh_read_gmsh(const char *path, mesh *out, mesh_error *error)
 {
-  reader r = {.name = path, .error = error};
-  return read_source(path, NULL, 0, &r, out);
+  return read_source(path, NULL, 0, out, error);
 }
 
 int mesh_read_gmsh_memory(const void *bytes, size_t length, const char *name, mesh *out,
                           mesh_error *error)
 {
-  reader r = {.name = name, .error = error};
-  return read_source(NULL, bytes, length, &r, out);
+  return read_source(name, bytes ? bytes : "", length, out, error);
 }
