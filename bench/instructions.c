@@ -5,7 +5,7 @@
  * data has been sent, and when the sender waits, it has been received. What a library does is then
  * the same in every exchange, and no poll is in vain.
  */
-#include "grove.h"
+#include "kit/need.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,25 +24,18 @@ typedef struct exchange {
 static double root[1], leaf[1];
 static int rank;
 
-static void need(int ok, const char *what)
-{
-  if (ok) return;
-  fprintf(stderr, "instructions: %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
 /* ---- Grove ---- */
 
 static grove_op *op;
 
 static void begin_grove(void)
 {
-  if (grove_start(op) != GROVE_OK) need(0, grove_last_error());
+  bench_need_grove(grove_start(op));
 }
 
 static void end_grove(void)
 {
-  if (grove_wait(op) != GROVE_OK) need(0, grove_last_error());
+  bench_need_grove(grove_wait(op));
 }
 
 static exchange open_grove(void)
@@ -56,7 +49,7 @@ static exchange open_grove(void)
   if (status == GROVE_OK) status = grove_forest_set_up(forest);
   if (status == GROVE_OK)
     status = grove_bcast_init(forest, MPI_DOUBLE, root, leaf, MPI_REPLACE, &op);
-  need(status == GROVE_OK, grove_last_error());
+  bench_need_grove(status);
   return (exchange){begin_grove, end_grove};
 }
 
@@ -67,12 +60,12 @@ static PetscSF sf;
 
 static void begin_petsc(void)
 {
-  need(PetscSFBcastBegin(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE) == 0, "PetscSFBcastBegin");
+  bench_need(PetscSFBcastBegin(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE) == 0, "PetscSFBcastBegin");
 }
 
 static void end_petsc(void)
 {
-  need(PetscSFBcastEnd(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE) == 0, "PetscSFBcastEnd");
+  bench_need(PetscSFBcastEnd(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE) == 0, "PetscSFBcastEnd");
 }
 
 static exchange open_petsc(void)
@@ -85,7 +78,7 @@ static exchange open_petsc(void)
   if (!error)
     error = PetscSFSetGraph(sf, 1, rank == 1, NULL, PETSC_COPY_VALUES, &above, PETSC_COPY_VALUES);
   if (!error) error = PetscSFSetUp(sf);
-  need(!error, "PETSc cannot set up its forest");
+  bench_need(!error, "PETSc cannot set up its forest");
   return (exchange){begin_petsc, end_petsc};
 }
 #endif
@@ -122,20 +115,21 @@ static void warm_up(exchange x)
 
 int main(int argc, char **argv)
 {
+  bench_need_as("instructions", 3);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  need(argc == 3, "usage: grove_bench_instructions grove|petsc COUNT");
+  bench_need(argc == 3, "usage: grove_bench_instructions grove|petsc COUNT");
   exchange x = {NULL, NULL};
   if (strcmp(argv[1], "grove") == 0) x = open_grove();
 #ifdef BENCH_HAVE_PETSC
   if (strcmp(argv[1], "petsc") == 0) x = open_petsc();
 #endif
-  need(x.begin != NULL, "no such library in this build");
+  bench_need(x.begin != NULL, "no such library in this build");
   root[0] = 42;
   CALLGRIND_START_INSTRUMENTATION; /* not from the start: MPI_Init would take long */
   warm_up(x);
   count_exchanges(x, atoi(argv[2]));
-  need(rank != 1 || leaf[0] == 42, "the value did not arrive");
+  bench_need(rank != 1 || leaf[0] == 42, "the value did not arrive");
   MPI_Finalize();
   return 0;
 }

@@ -23,7 +23,7 @@ MARK, NOTE = "# made ", "# note "
 UNKNOWN = ("-", "-", "-")
 
 # What every figure depends on, besides the file of its own cases.
-MEASURED = ["include", "src", "bench/driver", "bench/methods", "bench/peers"]
+MEASURED = ["include", "src", "bench/kit", "bench/driver", "bench/methods", "bench/peers"]
 
 
 def git(*words):

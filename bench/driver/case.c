@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/lists.h"
-
 enum { PAGE = 4096 };
 
 int64_t bench_case_edges(const bench_case *c)
@@ -21,8 +19,7 @@ static char *open_array(const bench_case *c, size_t bytes)
 {
   void *array = NULL;
 #ifdef BENCH_HAVE_GROVE_ALLOC
-  if (c->spec->alloc)
-    bench_need(grove_alloc(c->ctx, bytes, &array) == GROVE_OK, grove_last_error());
+  if (c->spec->alloc) bench_need_grove(grove_alloc(c->ctx, bytes, &array));
 #endif
   if (!array) bench_need(posix_memalign(&array, PAGE, bytes) == 0, "no memory left");
   (void)c;
@@ -34,7 +31,7 @@ static void close_array(const bench_case *c, char *array)
 {
 #ifdef BENCH_HAVE_GROVE_ALLOC
   if (c->spec->alloc) {
-    bench_need(grove_dealloc(c->ctx, array) == GROVE_OK, grove_last_error());
+    bench_need_grove(grove_dealloc(c->ctx, array));
     return;
   }
 #endif
@@ -52,7 +49,7 @@ static int64_t root_units(const bench_case *c, const bench_graph *g)
 {
   if (c->spec->kind < BENCH_GATHER) return g->nroots;
   bench_lists lists;
-  bench_lists_open(g, c->comm, &lists);
+  bench_lists_open(g, c->comm, 0, &lists);
   int64_t edges = lists.roots.start[c->nranks];
   bench_lists_close(&lists);
   return edges;

@@ -3,16 +3,8 @@
 #define BENCH_DRIVER_CASE_H
 
 #include "driver/grid.h"
-#include "driver/need.h"
-
-#include "grove.h"
-
-/* What grove_forest_set_graph takes, and the length of the leaf array. */
-typedef struct bench_graph {
-  int64_t nroots, nleaves, nslots;
-  int64_t *leaf; /* NULL: leaf j is slot j */
-  grove_root *root;
-} bench_graph;
+#include "kit/lists.h"
+#include "kit/need.h"
 
 /* One iteration runs the exchanges in their order, each to its end: a pair's go there and back. */
 typedef struct bench_case {

@@ -16,7 +16,7 @@
  * The same on every machine: all that is random comes from the case's size and the rank.
  */
 #include "driver/case.h"
-#include "driver/random.h"
+#include "kit/random.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 #include "driver/grid.h"
 
+#include "kit/flags.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +77,7 @@ void bench_spec_take_field(bench_spec *s, int field)
 }
 
 /* One line, already without comment. Returns what is wrong, or NULL. */
-static const char *read_line(char *line, bench_spec *out)
+static const char *read_line(char *line, void *out)
 {
   enum { COLUMNS = 9 };
   char *word[COLUMNS], *rest = line;
@@ -104,33 +106,14 @@ static const char *read_line(char *line, bench_spec *out)
     const char *wrong = read_comparison(w, &s.comparisons[s.ncomparisons++]);
     if (wrong) return wrong;
   }
-  *out = s;
+  *(bench_spec *)out = s;
   return s.ncomparisons ? NULL : "no comparison";
 }
 
 int bench_grid_read(const char *path, bench_spec **out)
 {
-  FILE *file = fopen(path, "r");
-  if (!file) {
-    fprintf(stderr, "bench: cannot read %s\n", path);
-    return -1;
-  }
-  char line[1024];
-  int n = 0, number = 0;
-  bench_spec *list = NULL;
-  const char *wrong = NULL;
-  while (!wrong && fgets(line, sizeof line, file)) {
-    number++;
-    line[strcspn(line, "#")] = '\0';
-    if (strspn(line, " \t\r\n") == strlen(line)) continue;
-    bench_spec *more = realloc(list, (size_t)(n + 1) * sizeof *list);
-    wrong = more ? read_line(line, &more[n]) : "no memory";
-    if (more) list = more;
-    n++;
-  }
-  if (wrong) fprintf(stderr, "bench: %s:%d: %s\n", path, number, wrong);
-  fclose(file);
-  if (wrong) free(list);
-  if (!wrong) *out = list;
-  return wrong ? -1 : n;
+  void *list = NULL;
+  int n = bench_read_cases(path, sizeof **out, read_line, &list);
+  *out = list;
+  return n;
 }

@@ -3,7 +3,7 @@
 #define BENCH_DRIVER_GRID_H
 
 #include "driver/operation.h"
-#include "driver/types.h"
+#include "kit/types.h"
 
 typedef enum bench_pattern {
   BENCH_PAIR,

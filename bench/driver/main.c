@@ -1,9 +1,10 @@
 /* The driver: runs the cases of a grid, every method of a case in turn, and prints a row for every
  * comparison. One MPI, one number of ranks, one set of MPI settings; bench/run starts it for each.
  */
-#include "driver/conditions.h"
 #include "driver/measure.h"
 #include "driver/report.h"
+#include "kit/conditions.h"
+#include "kit/flags.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,55 +35,23 @@ typedef struct settings {
   int list, threads, pin;
 } settings;
 
-/* Returns whether it is one. */
-static int read_switch(const char *flag, settings *s)
-{
-  if (strcmp(flag, "--list") == 0)
-    s->list = 1;
-  else if (strcmp(flag, "--threads") == 0)
-    s->threads = 1;
-  else if (strcmp(flag, "--pin") == 0)
-    s->pin = 1;
-  else
-    return 0;
-  return 1;
-}
-
 /* Returns the argument that it does not understand, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
-  for (int i = 1; i < argc; i++) {
-    const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (read_switch(flag, s)) continue;
-    if (!value) return flag;
-    i++;
-    if (strcmp(flag, "--grid") == 0)
-      s->grid = value;
-    else if (strcmp(flag, "--case") == 0)
-      s->only = value;
-    else if (strcmp(flag, "--sabotage") == 0)
-      s->sabotage = value;
-    else if (strcmp(flag, "--batches") == 0)
-      s->effort.batches = atoi(value);
-    else if (strcmp(flag, "--batch-seconds") == 0)
-      s->effort.batch_seconds = atof(value);
-    else if (strcmp(flag, "--case-seconds") == 0)
-      s->effort.case_seconds = atof(value);
-    else if (strcmp(flag, "--crowded") == 0)
-      s->crowded_target = atof(value);
-    else
-      return flag;
-    if (s->effort.batches < 1 || s->effort.batch_seconds <= 0) return value;
-  }
-  return NULL;
-}
-
-static int chosen(const settings *s, const bench_spec *spec)
-{
-  size_t length = s->only ? strlen(s->only) : 0;
-  if (length == 0) return 1;
-  if (s->only[length - 1] == '-') return strncmp(spec->name, s->only, length) == 0;
-  return strcmp(spec->name, s->only) == 0;
+  const bench_flag flags[] = {
+    {"--grid", BENCH_TEXT, &s->grid},
+    {"--case", BENCH_TEXT, &s->only},
+    {"--sabotage", BENCH_TEXT, &s->sabotage},
+    {"--batches", BENCH_COUNT, &s->effort.batches},
+    {"--batch-seconds", BENCH_POSITIVE, &s->effort.batch_seconds},
+    {"--case-seconds", BENCH_REAL, &s->effort.case_seconds},
+    {"--crowded", BENCH_REAL, &s->crowded_target},
+    {"--threads", BENCH_SWITCH, &s->threads},
+    {"--pin", BENCH_SWITCH, &s->pin},
+    {"--list", BENCH_SWITCH, &s->list},
+    {NULL, BENCH_SWITCH, NULL},
+  };
+  return bench_read_flags(argc, argv, flags);
 }
 
 /* ---- entrants ---- */
@@ -213,13 +182,13 @@ static int run_grid(const settings *s, MPI_Comm comm)
   if (ncases < 0) return EXIT_USAGE;
   bench_report_conditions(comm, s->pin);
   grove_context *ctx;
-  bench_need(grove_context_create(comm, &ctx) == GROVE_OK, grove_last_error());
+  bench_need_grove(grove_context_create(comm, &ctx));
   for (int i = 0; i < ncases; i++) {
-    if (!chosen(s, &grid[i])) continue;
+    if (!bench_is_chosen(s->only, grid[i].name)) continue;
     if (rank == 0) report_progress(i + 1, ncases, grid[i].name);
     bad += run_case(s, &grid[i], comm, ctx);
   }
-  bench_need(grove_context_free(&ctx) == GROVE_OK, grove_last_error());
+  bench_need_grove(grove_context_free(&ctx));
   free(grid);
   return bad ? EXIT_WRONG : 0;
 }

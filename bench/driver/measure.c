@@ -3,17 +3,17 @@
  * Between two iterations the ranks read what came and write anew what they send; the clock stands
  * then. No rank waits for another with that: whoever is ready late makes others wait in the
  * exchange, so that a rank's time is that of an iteration of all without its own reading and
- * writing. In a round every method has a batch, in an order drawn anew for each round, so that no
- * method always finds the caches as the same other one has left them.
+ * writing. In a round every method has a batch (kit/rounds.h).
  */
 #include "driver/measure.h"
 
 #include "driver/overlap.h"
-#include "driver/stats.h"
+#include "kit/clock.h"
+#include "kit/rounds.h"
+#include "kit/stats.h"
 
 #include <malloc.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- verification ---- */
 
@@ -34,13 +34,6 @@ int64_t bench_verify(bench_entrant *e, int spoil)
 
 /* ---- one sample of each measure; times are this rank's ---- */
 
-static double now(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* What two looks at the clock find between them. */
 static double clock_seconds(void)
 {
@@ -49,17 +42,17 @@ static double clock_seconds(void)
   double look[LOOKS];
   if (found > 0) return found;
   for (int i = 0; i < LOOKS; i++) {
-    double begin = now();
-    look[i] = now() - begin;
+    double begin = bench_clock();
+    look[i] = bench_clock() - begin;
   }
   return found = bench_median(look, LOOKS);
 }
 
 static double time_unchanged(const bench_entrant *e, int iterations)
 {
-  double begin = now();
+  double begin = bench_clock();
   e->method->run(e->state, 0, iterations);
-  return now() - begin;
+  return bench_clock() - begin;
 }
 
 static double time_changed(const bench_entrant *e, int iterations)
@@ -67,9 +60,9 @@ static double time_changed(const bench_entrant *e, int iterations)
   double seconds = 0;
   for (int i = 0; i < iterations; i++) {
     bench_case_use(e->c, i % e->c->spec->buffers);
-    double begin = now();
+    double begin = bench_clock();
     e->method->run(e->state, i, i + 1);
-    seconds += now() - begin - clock_seconds();
+    seconds += bench_clock() - begin - clock_seconds();
   }
   return seconds;
 }
@@ -114,9 +107,9 @@ static double time_context(const bench_entrant *e)
 {
   grove_context *ctx = NULL;
   double begin = MPI_Wtime();
-  bench_need(grove_context_create(e->c->comm, &ctx) == GROVE_OK, grove_last_error());
+  bench_need_grove(grove_context_create(e->c->comm, &ctx));
   double seconds = MPI_Wtime() - begin;
-  bench_need(grove_context_free(&ctx) == GROVE_OK, grove_last_error());
+  bench_need_grove(grove_context_free(&ctx));
   return seconds;
 }
 
@@ -248,15 +241,6 @@ static void prepare(bench_entrant *e, bench_effort effort)
   if (e->c->spec->measure == BENCH_OVERLAP) bench_overlap_prepare(e);
 }
 
-/* Where ranks that spin share cores an exchange takes milliseconds, and a case minutes. */
-static int has_time(MPI_Comm comm, double begin, int rounds, double seconds)
-{
-  enum { LEAST_BATCHES = 7 };
-  int more = rounds < LEAST_BATCHES || MPI_Wtime() - begin < seconds;
-  MPI_Bcast(&more, 1, MPI_INT, 0, comm);
-  return more;
-}
-
 static void finish(bench_entrant *e, int rounds)
 {
   if (runs_exchanges(e)) e->method->fini(e->state);
@@ -264,36 +248,25 @@ static void finish(bench_entrant *e, int rounds)
   MPI_Allreduce(MPI_IN_PLACE, e->samples, rounds, MPI_DOUBLE, MPI_MAX, e->c->comm);
 }
 
-/* The same order on every rank. */
-static void shuffle(int *order, int n, unsigned *state)
+static void take_sample(void *about, int entrant, int round)
 {
-  for (int i = n - 1; i > 0; i--) {
-    *state = *state * 1664525u + 1013904223u;
-    int j = (int)((*state >> 8) % (unsigned)(i + 1)), kept = order[i];
-    order[i] = order[j];
-    order[j] = kept;
-  }
+  bench_entrant *e = (bench_entrant *)about + entrant;
+  e->samples[round] = sample(e, round);
 }
 
 int bench_measure_all(bench_entrant *entrants, int n, bench_effort effort)
 {
-  int round = 0;
-  unsigned state = 1;
   if (n == 0) return 0;
-  int *order = bench_alloc((size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) {
-    order[i] = i;
     open_samples(&entrants[i], effort.batches);
     prepare(&entrants[i], effort);
   }
-  double begin = MPI_Wtime();
-  MPI_Comm comm = entrants[0].c->comm;
-  for (; round < effort.batches && has_time(comm, begin, round, effort.case_seconds); round++) {
-    shuffle(order, n, &state);
-    for (int i = 0; i < n; i++)
-      entrants[order[i]].samples[round] = sample(&entrants[order[i]], round);
-  }
-  for (int i = 0; i < n; i++) finish(&entrants[i], round);
-  free(order);
-  return round;
+  int rounds = bench_rounds_run(&(bench_rounds){.comm = entrants[0].c->comm,
+                                                .entrants = n,
+                                                .most = effort.batches,
+                                                .seconds = effort.case_seconds,
+                                                .sample = take_sample,
+                                                .about = entrants});
+  for (int i = 0; i < n; i++) finish(&entrants[i], rounds);
+  return rounds;
 }

@@ -11,8 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "methods/lists.h"
-
 static int64_t units(size_t array_bytes, const bench_case *c)
 {
   return (int64_t)(array_bytes / c->spec->type->bytes);
@@ -142,7 +140,7 @@ static int sorted_edges(const bench_case *c, const bench_graph *g, const int *va
                         const int *other, edge **out)
 {
   bench_lists lists;
-  bench_lists_open(g, c->comm, &lists);
+  bench_lists_open(g, c->comm, 0, &lists);
   int n = lists.roots.start[c->nranks];
   int *x = bring(c, &lists, value), *y = bring(c, &lists, other);
   edge *edges = bench_alloc((size_t)n, sizeof *edges);
@@ -222,7 +220,7 @@ static int64_t wrong_multi(const bench_case *c, int buffer)
   int64_t wrong = unlike(c, leaf, root);
   int *leaf_before = leaf_values(c, buffer), *root_before = root_values(c, buffer);
   bench_lists lists;
-  bench_lists_open(g, c->comm, &lists);
+  bench_lists_open(g, c->comm, 0, &lists);
   for (int i = 0; gathers && i < lists.roots.start[c->nranks]; i++) root_before[i] = root[i];
   for (int i = 0; !gathers && i < lists.leaves.start[c->nranks]; i++)
     leaf_before[lists.leaves.index[i]] = leaf[lists.leaves.index[i]];

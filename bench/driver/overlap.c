@@ -1,7 +1,7 @@
 #include "driver/overlap.h"
 
 #include "driver/compute.h"
-#include "driver/stats.h"
+#include "kit/stats.h"
 
 /* Each step waits for the one before: about five nanoseconds that no compiler can shorten. */
 void bench_compute(int64_t rounds)

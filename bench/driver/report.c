@@ -1,6 +1,6 @@
 #include "driver/report.h"
 
-#include "driver/row.h"
+#include "kit/row.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -23,9 +23,9 @@ grove_forest *bench_grove_forest(const bench_case *c, grove_context *ctx, int ex
 {
   const bench_graph *g = &c->graph[exchange];
   grove_forest *forest;
-  bench_grove_need(grove_forest_create(ctx, &forest));
-  bench_grove_need(grove_forest_set_graph(forest, g->nroots, g->nleaves, g->leaf, g->root));
-  bench_grove_need(grove_forest_set_up(forest));
+  bench_need_grove(grove_forest_create(ctx, &forest));
+  bench_need_grove(grove_forest_set_graph(forest, g->nroots, g->nleaves, g->leaf, g->root));
+  bench_need_grove(grove_forest_set_up(forest));
   return forest;
 }
 
@@ -57,7 +57,7 @@ static grove_status init_op(const bench_case *c, grove_forest *f, int b, grove_o
 grove_op *bench_grove_bind(const bench_case *c, grove_forest *forest, int buffer)
 {
   grove_op *op = NULL;
-  bench_grove_need(init_op(c, forest, buffer, &op));
+  bench_need_grove(init_op(c, forest, buffer, &op));
   return op;
 }
 
@@ -77,9 +77,9 @@ void bench_grove_run(void *state, int begin, int end)
   for (int i = begin, b = begin % s->nops; i < end; i++) {
     for (int k = 0; k < s->c->nexchanges; k++) {
       grove_op *op = s->op[k * s->nops + b];
-      bench_grove_need(grove_start(op));
+      bench_need_grove(grove_start(op));
       bench_meanwhile(s->c);
-      bench_grove_need(grove_wait(op));
+      bench_need_grove(grove_wait(op));
     }
     if (++b == s->nops) b = 0;
   }
@@ -116,8 +116,8 @@ static void run_begin(void *state, int begin, int end)
   for (int i = begin, b = begin % c->spec->buffers; i < end; i++) {
     for (int k = 0; k < c->nexchanges; k++) {
       grove_op *op = NULL;
-      bench_grove_need(begin_op(c, s->forest[k], b, unit, how, &op));
-      bench_grove_need(grove_end(&op));
+      bench_need_grove(begin_op(c, s->forest[k], b, unit, how, &op));
+      bench_need_grove(grove_end(&op));
     }
     if (++b == c->spec->buffers) b = 0;
   }
@@ -127,7 +127,7 @@ void bench_grove_fini(void *state)
 {
   bench_grove_state *s = state;
   for (int i = 0; s->op && i < s->c->nexchanges * s->nops; i++)
-    bench_grove_need(grove_op_free(&s->op[i]));
+    bench_need_grove(grove_op_free(&s->op[i]));
   free(s->op);
   s->op = NULL;
 }
@@ -135,8 +135,8 @@ void bench_grove_fini(void *state)
 void bench_grove_tear_down(void *state)
 {
   bench_grove_state *s = state;
-  for (int k = 0; k < s->c->nexchanges; k++) bench_grove_need(grove_forest_free(&s->forest[k]));
-  bench_grove_need(grove_context_free(&s->own));
+  for (int k = 0; k < s->c->nexchanges; k++) bench_need_grove(grove_forest_free(&s->forest[k]));
+  bench_need_grove(grove_context_free(&s->own));
   free(s);
 }
 

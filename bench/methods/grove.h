@@ -12,12 +12,6 @@ typedef struct bench_grove_state {
   grove_op **op;
 } bench_grove_state;
 
-/* Ends the job with the library's sentence unless all went well. */
-static inline void bench_grove_need(grove_status status)
-{
-  if (status != GROVE_OK) bench_need(0, grove_last_error());
-}
-
 /* A forest with a graph of the case. Collective. */
 grove_forest *bench_grove_forest(const bench_case *c, grove_context *ctx, int exchange);
 

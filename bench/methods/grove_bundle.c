@@ -37,7 +37,7 @@ static void init_bundle(void *state)
 {
   bundle_state *s = state;
   init_separate(s);
-  bench_grove_need(grove_op_bundle(s->c->spec->nfields, s->field, &s->bundle));
+  bench_need_grove(grove_op_bundle(s->c->spec->nfields, s->field, &s->bundle));
 }
 
 static void run_separate(void *state, int begin, int end)
@@ -45,8 +45,8 @@ static void run_separate(void *state, int begin, int end)
   bundle_state *s = state;
   int n = s->c->spec->nfields;
   for (int i = begin; i < end; i++) {
-    for (int k = 0; k < n; k++) bench_grove_need(grove_start(s->field[k]));
-    for (int k = 0; k < n; k++) bench_grove_need(grove_wait(s->field[k]));
+    for (int k = 0; k < n; k++) bench_need_grove(grove_start(s->field[k]));
+    for (int k = 0; k < n; k++) bench_need_grove(grove_wait(s->field[k]));
   }
 }
 
@@ -54,22 +54,22 @@ static void run_bundle(void *state, int begin, int end)
 {
   bundle_state *s = state;
   for (int i = begin; i < end; i++) {
-    bench_grove_need(grove_start(s->bundle));
-    bench_grove_need(grove_wait(s->bundle));
+    bench_need_grove(grove_start(s->bundle));
+    bench_need_grove(grove_wait(s->bundle));
   }
 }
 
 static void fini(void *state)
 {
   bundle_state *s = state;
-  bench_grove_need(grove_op_free(&s->bundle));
-  for (int k = 0; k < s->c->spec->nfields; k++) bench_grove_need(grove_op_free(&s->field[k]));
+  bench_need_grove(grove_op_free(&s->bundle));
+  for (int k = 0; k < s->c->spec->nfields; k++) bench_need_grove(grove_op_free(&s->field[k]));
 }
 
 static void tear_down(void *state)
 {
   bundle_state *s = state;
-  bench_grove_need(grove_forest_free(&s->forest));
+  bench_need_grove(grove_forest_free(&s->forest));
   free(s);
 }
 

@@ -14,8 +14,8 @@ static void *set_up(bench_case *c)
 {
   bench_grove_state *s = bench_alloc(1, sizeof *s);
   s->c = c;
-  bench_grove_need(grove_context_create(c->comm, &s->own));
-  bench_grove_need(grove_context_set(s->own, "progress", "thread"));
+  bench_need_grove(grove_context_create(c->comm, &s->own));
+  bench_need_grove(grove_context_set(s->own, "progress", "thread"));
   for (int k = 0; k < c->nexchanges; k++) s->forest[k] = bench_grove_forest(c, s->own, k);
   return s;
 }

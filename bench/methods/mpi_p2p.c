@@ -2,8 +2,7 @@
  * time (blocking ones where there is a single message), and persistent requests.
  */
 #include "driver/compute.h"
-#include "methods/by_hand.h"
-#include "methods/method.h"
+#include "methods/mpi.h"
 
 #include <stdlib.h>
 
@@ -30,7 +29,7 @@ static void *set_up(bench_case *c)
 {
   p2p_state *s = bench_alloc(1, sizeof *s);
   s->c = c;
-  for (int k = 0; k < c->nexchanges; k++) bench_by_hand_open(c, k, &s->hand[k]);
+  for (int k = 0; k < c->nexchanges; k++) bench_case_by_hand(c, k, &s->hand[k]);
   s->most = 2 * c->nranks;
   return s;
 }
@@ -58,27 +57,27 @@ static void fini_none(void *state)
 
 static void exchange_one(const p2p_state *s, const bench_by_hand *h, char *from, char *to)
 {
-  MPI_Datatype type = h->type->mpi();
+  MPI_Datatype type = h->how.type->mpi();
   const bench_message *m = h->nsends ? h->sends : h->receives;
   if (h->nsends)
-    MPI_Send(bench_message_data(h, m, from), m->count, type, m->peer, TAG, s->c->comm);
+    MPI_Send(bench_message_data(h, m, from), m->units, type, m->peer, TAG, s->c->comm);
   else
-    MPI_Recv(bench_message_data(h, m, to), m->count, type, m->peer, TAG, s->c->comm,
+    MPI_Recv(bench_message_data(h, m, to), m->units, type, m->peer, TAG, s->c->comm,
              MPI_STATUS_IGNORE);
 }
 
 static void exchange_many(const p2p_state *s, const bench_by_hand *h, char *from, char *to)
 {
-  MPI_Datatype type = h->type->mpi();
+  MPI_Datatype type = h->how.type->mpi();
   MPI_Request *r = s->requests;
   for (int i = 0; i < h->nreceives; i++) {
     const bench_message *m = &h->receives[i];
-    MPI_Irecv(bench_message_data(h, m, to), m->count, type, m->peer, TAG, s->c->comm, r++);
+    MPI_Irecv(bench_message_data(h, m, to), m->units, type, m->peer, TAG, s->c->comm, r++);
   }
   bench_by_hand_pack(h, from);
   for (int i = 0; i < h->nsends; i++) {
     const bench_message *m = &h->sends[i];
-    MPI_Isend(bench_message_data(h, m, from), m->count, type, m->peer, TAG, s->c->comm, r++);
+    MPI_Isend(bench_message_data(h, m, from), m->units, type, m->peer, TAG, s->c->comm, r++);
   }
   bench_meanwhile(s->c);
   MPI_Waitall((int)(r - s->requests), s->requests, MPI_STATUSES_IGNORE);
@@ -98,7 +97,7 @@ static void run_send(void *state, int begin, int end)
       } else {
         exchange_many(s, h, from, to);
       }
-      bench_by_hand_unpack(h, from, to);
+      bench_case_unpack(h, from, to);
     }
     if (++b == c->spec->buffers) b = 0;
   }
@@ -119,19 +118,8 @@ static void init_persistent(void *state)
   s->requests = bench_alloc((size_t)count, sizeof *s->requests);
   for (int k = 0; k < c->nexchanges; k++)
     for (int b = 0; b < c->spec->buffers; b++) {
-      const bench_by_hand *h = &s->hand[k];
-      MPI_Datatype type = h->type->mpi();
-      MPI_Request *r = requests_of(s, k, b);
-      for (int i = 0; i < h->nreceives; i++) {
-        const bench_message *m = &h->receives[i];
-        void *data = bench_message_data(h, m, bench_to_array(c, b));
-        MPI_Recv_init(data, m->count, type, m->peer, TAG, c->comm, r++);
-      }
-      for (int i = 0; i < h->nsends; i++) {
-        const bench_message *m = &h->sends[i];
-        void *data = bench_message_data(h, m, bench_from_array(c, b));
-        MPI_Send_init(data, m->count, type, m->peer, TAG, c->comm, r++);
-      }
+      char *from = bench_from_array(c, b), *to = bench_to_array(c, b);
+      bench_by_hand_init(&s->hand[k], from, to, c->comm, TAG, requests_of(s, k, b));
     }
 }
 
@@ -148,7 +136,7 @@ static void run_persistent(void *state, int begin, int end)
       bench_by_hand_pack(h, from);
       if (h->nsends) MPI_Startall(h->nsends, r + h->nreceives);
       MPI_Waitall(h->nreceives + h->nsends, r, MPI_STATUSES_IGNORE);
-      bench_by_hand_unpack(h, from, to);
+      bench_case_unpack(h, from, to);
     }
     if (++b == c->spec->buffers) b = 0;
   }

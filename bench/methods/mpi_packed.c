@@ -1,8 +1,7 @@
 /* Several fields by hand: packed into one message for each neighbour, MPI_Irecv, MPI_Isend,
  * MPI_Waitall.
  */
-#include "methods/by_hand.h"
-#include "methods/method.h"
+#include "methods/mpi.h"
 
 #include <stdlib.h>
 
@@ -49,7 +48,7 @@ static void add_messages(const bench_by_hand *h, const bench_message *m, int n, 
                          int *npackets)
 {
   for (int i = 0; i < n; i++) {
-    size_t bytes = (size_t)m[i].count * h->type->bytes;
+    size_t bytes = (size_t)m[i].units * h->bytes;
     packet *p = find_packet(list, npackets, m[i].peer);
     p->bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
@@ -85,7 +84,7 @@ static void *set_up(bench_case *first)
   s->requests = bench_alloc(2 * nranks, sizeof(MPI_Request));
   for (const bench_case *c = first; c; c = c->next, k++) {
     bench_by_hand *h = &s->hand[k];
-    bench_by_hand_open(c, 0, h);
+    bench_case_by_hand(c, 0, h);
     add_messages(h, h->sends, h->nsends, s->sends, &s->nsends);
     add_messages(h, h->receives, h->nreceives, s->receives, &s->nreceives);
   }
@@ -120,7 +119,7 @@ static void run(void *state, int begin, int end)
     MPI_Waitall((int)(r - s->requests), s->requests, MPI_STATUSES_IGNORE);
     k = 0;
     for (const bench_case *c = s->c; c; c = c->next)
-      bench_by_hand_unpack(&s->hand[k++], bench_from_array(c, 0), bench_to_array(c, 0));
+      bench_case_unpack(&s->hand[k++], bench_from_array(c, 0), bench_to_array(c, 0));
   }
 }
 

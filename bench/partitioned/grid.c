@@ -1,5 +1,7 @@
 #include "part_case.h"
 
+#include "kit/flags.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +77,7 @@ static int is_of_words(const bench_part_line *line)
 }
 
 /* One line without its comment. Returns what is wrong, or NULL. */
-static const char *read_line(char *text, bench_part_line *out)
+static const char *read_line(char *text, void *out)
 {
   enum { COLUMNS = 6 };
   char *word[COLUMNS], *rest = text;
@@ -92,38 +94,14 @@ static const char *read_line(char *text, bench_part_line *out)
   if (!read_noise(word[5], &line.noise)) return word[5];
   if (!is_of_words(&line)) return "the parts of some size are not of whole 8 bytes";
   const char *wrong = read_methods(rest, &line);
-  *out = line;
+  *(bench_part_line *)out = line;
   return wrong;
 }
 
 int bench_part_grid_read(const char *path, bench_part_line **out)
 {
-  FILE *file = fopen(path, "r");
-  char text[1024];
-  int n = 0, number = 0;
-  bench_part_line *lines = NULL;
-  if (!file) {
-    fprintf(stderr, "bench: cannot read %s\n", path);
-    return -1;
-  }
-  while (fgets(text, sizeof text, file)) {
-    number++;
-    text[strcspn(text, "#\n")] = '\0';
-    if (text[strspn(text, " \t")] == '\0') continue;
-    bench_part_line *more = realloc(lines, (size_t)(n + 1) * sizeof *lines);
-    const char *wrong = more ? read_line(text, &more[n]) : "no memory left";
-    if (more) lines = more;
-    if (wrong) {
-      fprintf(stderr, "bench: %s:%d: %s\n", path, number, wrong);
-      n = -1;
-      break;
-    }
-    n++;
-  }
-  fclose(file);
-  if (n < 0)
-    free(lines);
-  else
-    *out = lines;
+  void *lines = NULL;
+  int n = bench_read_cases(path, sizeof **out, read_line, &lines);
+  *out = lines;
   return n;
 }

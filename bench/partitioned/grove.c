@@ -1,53 +1,48 @@
 /* Channels of Grove, one method an aggregator; and the table of all methods. */
 #include "part_method.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <string.h>
-
-void bench_parts_need(grove_status status)
-{
-  bench_need(status == GROVE_OK, grove_last_error());
-}
 
 static void *open_channel(const bench_end *a)
 {
   grove_op *op;
   if (a->sends)
-    bench_parts_need(
+    bench_need_grove(
       grove_psend_init(a->ctx, a->memory, a->parts, a->part_bytes, MPI_BYTE, a->peer, a->tag, &op));
   else
-    bench_parts_need(
+    bench_need_grove(
       grove_precv_init(a->ctx, a->memory, a->parts, a->part_bytes, MPI_BYTE, a->peer, a->tag, &op));
   return op;
 }
 
 static void start(void *end)
 {
-  bench_parts_need(grove_start(end));
+  bench_need_grove(grove_start(end));
 }
 
 static void ready(void *end, int part)
 {
-  bench_parts_need(grove_ready(end, part, 1));
+  bench_need_grove(grove_ready(end, part, 1));
 }
 
 static void await(void *end)
 {
-  bench_parts_need(grove_wait(end));
+  bench_need_grove(grove_wait(end));
 }
 
 static bench_told tell(void *end)
 {
   grove_report report = {.struct_size = sizeof report};
-  bench_parts_need(grove_op_report(end, &report));
+  bench_need_grove(grove_op_report(end, &report));
   return (bench_told){.messages = (int)report.messages, .predicted = report.predicted_seconds};
 }
 
 static void close_channel(void *end)
 {
   grove_op *op = end;
-  bench_parts_need(grove_op_free(&op));
+  bench_need_grove(grove_op_free(&op));
 }
 
 /* What all of them have in common. */

@@ -6,10 +6,11 @@
 
 #include "rows.h"
 
-#include "driver/conditions.h"
-#include "driver/need.h"
-#include "driver/random.h"
-#include "driver/stats.h"
+#include "kit/conditions.h"
+#include "kit/flags.h"
+#include "kit/need.h"
+#include "kit/rounds.h"
+#include "kit/stats.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static const char help[] =
   "\n"
   "Exit status: 0; 1 a method gave wrong values; 2 wrong usage; 3 something failed.\n";
 
-enum { EXIT_WRONG = 1, EXIT_USAGE = 2, LEAST = 7, MOST_BATCH = 16 };
+enum { EXIT_WRONG = 1, EXIT_USAGE = 2, MOST_BATCH = 16 };
 
 typedef struct settings {
   const char *grid, *only, *sabotage, *matrix;
@@ -45,59 +46,33 @@ typedef struct settings {
   int list, pin, spin, funneled, off_node;
 } settings;
 
-/* Returns whether it is one. */
-static int read_switch(const char *flag, settings *s)
-{
-  const struct {
-    const char *name;
-    int *field;
-  } switches[] = {
-    {"--list", &s->list},         {"--pin", &s->pin},           {"--spin", &s->spin},
-    {"--funneled", &s->funneled}, {"--off-node", &s->off_node},
-  };
-  for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
-    if (strcmp(flag, switches[i].name) == 0) return *switches[i].field = 1;
-  return 0;
-}
-
 /* Returns the argument that it does not understand, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
-  for (int i = 1; i < argc; i++) {
-    const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (read_switch(flag, s)) continue;
-    if (!value) return flag;
-    i++;
-    if (strcmp(flag, "--grid") == 0)
-      s->grid = value;
-    else if (strcmp(flag, "--case") == 0)
-      s->only = value;
-    else if (strcmp(flag, "--sabotage") == 0)
-      s->sabotage = value;
-    else if (strcmp(flag, "--matrix") == 0)
-      s->matrix = value;
-    else if (strcmp(flag, "--most") == 0)
-      s->most = atoll(value);
-    else if (strcmp(flag, "--samples") == 0)
-      s->samples = atoi(value);
-    else if (strcmp(flag, "--case-seconds") == 0)
-      s->case_seconds = atof(value);
-    else
-      return flag;
-    if (s->samples < 1) return value;
-  }
-  return NULL;
+  const bench_flag flags[] = {
+    {"--grid", BENCH_TEXT, &s->grid},
+    {"--case", BENCH_TEXT, &s->only},
+    {"--sabotage", BENCH_TEXT, &s->sabotage},
+    {"--matrix", BENCH_TEXT, &s->matrix},
+    {"--most", BENCH_BYTES, &s->most},
+    {"--samples", BENCH_COUNT, &s->samples},
+    {"--case-seconds", BENCH_REAL, &s->case_seconds},
+    {"--off-node", BENCH_SWITCH, &s->off_node},
+    {"--spin", BENCH_SWITCH, &s->spin},
+    {"--funneled", BENCH_SWITCH, &s->funneled},
+    {"--pin", BENCH_SWITCH, &s->pin},
+    {"--list", BENCH_SWITCH, &s->list},
+    {NULL, BENCH_SWITCH, NULL},
+  };
+  return bench_read_flags(argc, argv, flags);
 }
 
 /* `nodes`: how many there are. */
 static int is_chosen(const settings *s, const bench_part_line *line, int ranks, int nodes)
 {
-  size_t length = s->only ? strlen(s->only) : 0;
   if (line->mode->ranks > 0 ? line->mode->ranks != ranks : !s->matrix) return 0;
   if (line->mode->relays && (nodes == 1 || nodes == ranks)) return 0;
-  if (length == 0) return 1;
-  if (s->only[length - 1] == '-') return strncmp(line->name, s->only, length) == 0;
-  return strcmp(line->name, s->only) == 0;
+  return bench_is_chosen(s->only, line->name);
 }
 
 /* ---- entrants ---- */
@@ -107,8 +82,8 @@ static grove_context *make_context(const bench_part_case *c, const bench_part_en
 {
   char words[BENCH_NAME], *rest = words;
   grove_context *ctx;
-  bench_parts_need(grove_context_create(c->comm, &ctx));
-  if (e->method->is_grove) bench_parts_need(grove_context_set(ctx, "aggregator", e->method->name));
+  bench_need_grove(grove_context_create(c->comm, &ctx));
+  if (e->method->is_grove) bench_need_grove(grove_context_set(ctx, "aggregator", e->method->name));
   snprintf(words, sizeof words, "%s", e->name);
   strtok_r(words, ":", &rest);
   for (char *word; (word = strtok_r(NULL, ",", &rest));) {
@@ -116,7 +91,7 @@ static grove_context *make_context(const bench_part_case *c, const bench_part_en
     bench_need(value != NULL, "an option of a method has no value");
     *value++ = '\0';
     if (strcmp(word, "memory") != 0 && strcmp(word, "look") != 0)
-      bench_parts_need(grove_context_set(ctx, word, value));
+      bench_need_grove(grove_context_set(ctx, word, value));
   }
   return ctx;
 }
@@ -154,7 +129,7 @@ static int open_entrants(bench_part_case *c, const settings *s, bench_part_entra
 static void close_entrant(bench_part_case *c, bench_part_entrant *e)
 {
   c->line->mode->close(e->state);
-  if (e->ctx) bench_parts_need(grove_context_free(&e->ctx));
+  if (e->ctx) bench_need_grove(grove_context_free(&e->ctx));
   MPI_Allreduce(MPI_IN_PLACE, &e->wrong, 1, MPI_INT64_T, MPI_SUM, c->comm);
 }
 
@@ -170,39 +145,31 @@ static void warm_up(const bench_part_case *c, bench_part_entrant *e)
   MPI_Bcast(&e->batch, 1, MPI_INT, 0, c->comm);
 }
 
-static double take_sample(const bench_part_case *c, bench_part_entrant *e, int64_t at)
+typedef struct field {
+  const bench_part_case *c;
+  bench_part_entrant entrants[BENCH_ENTRANTS];
+} field;
+
+static void take_sample(void *about, int entrant, int round)
 {
+  field *f = about;
+  bench_part_entrant *e = &f->entrants[entrant];
   double sum = 0;
   for (int i = 0; i < e->batch; i++)
-    sum += c->line->mode->sample(e->state, (at + 1) * MOST_BATCH + i);
-  return sum / e->batch;
-}
-
-/* The same order on every rank, another one each time. */
-static void shuffle(int *order, int n, uint64_t seed)
-{
-  for (int i = 0; i < n; i++) {
-    int j = (int)(bench_random(&seed) % (uint64_t)(i + 1));
-    order[i] = order[j];
-    order[j] = i;
-  }
+    sum += f->c->line->mode->sample(e->state, (int64_t)(round + 1) * MOST_BATCH + i);
+  e->samples[round] = sum / e->batch;
 }
 
 /* Returns how many samples each has. */
-static int measure(const bench_part_case *c, bench_part_entrant *entrants, int n, const settings *s)
+static int measure(field *f, int n, const settings *s)
 {
-  int order[BENCH_ENTRANTS], taken = 0, go_on = 1;
-  for (int i = 0; i < n; i++) warm_up(c, &entrants[i]);
-  for (double begin = MPI_Wtime(); go_on && taken < s->samples; taken++) {
-    shuffle(order, n, (uint64_t)taken);
-    for (int i = 0; i < n; i++) {
-      bench_part_entrant *e = &entrants[order[i]];
-      e->samples[taken] = take_sample(c, e, taken);
-    }
-    go_on = taken + 1 < LEAST || MPI_Wtime() - begin < s->case_seconds;
-    MPI_Bcast(&go_on, 1, MPI_INT, 0, c->comm);
-  }
-  return taken;
+  for (int i = 0; i < n; i++) warm_up(f->c, &f->entrants[i]);
+  return bench_rounds_run(&(bench_rounds){.comm = f->c->comm,
+                                          .entrants = n,
+                                          .most = s->samples,
+                                          .seconds = s->case_seconds,
+                                          .sample = take_sample,
+                                          .about = f});
 }
 
 /* Returns whether its values were wrong. */
@@ -235,7 +202,8 @@ static int count_threads(const bench_part_case *c, int cores)
 /* Returns the number of methods that gave wrong values. */
 static int run_case(const settings *s, bench_part_case c)
 {
-  bench_part_entrant entrants[BENCH_ENTRANTS];
+  field f = {.c = &c};
+  bench_part_entrant *entrants = f.entrants;
   int bad = 0, cores = count_cores();
   MPI_Bcast(&cores, 1, MPI_INT, 0, c.comm);
   c.threads = count_threads(&c, cores);
@@ -244,7 +212,7 @@ static int run_case(const settings *s, bench_part_case c)
   bench_need(c.memory != NULL, "no memory left");
   memset(c.memory, 0, (size_t)c.bytes);
   int n = open_entrants(&c, s, entrants);
-  int taken = measure(&c, entrants, n, s);
+  int taken = measure(&f, n, s);
   for (int i = 0; i < n; i++) close_entrant(&c, &entrants[i]);
   for (int i = 0; i < n; i++) {
     bad += report(&c, &entrants[i], taken);
@@ -277,8 +245,8 @@ static int read_rows(const settings *s, const bench_part_case *c, bench_rows *ro
 {
   grove_context *ctx;
   int nodes;
-  bench_parts_need(grove_context_create(c->comm, &ctx));
-  bench_parts_need(grove_context_node(ctx, 0, NULL, &nodes));
+  bench_need_grove(grove_context_create(c->comm, &ctx));
+  bench_need_grove(grove_context_node(ctx, 0, NULL, &nodes));
   if (s->matrix) {
     bench_rows_read(c->comm, s->matrix, s->off_node ? ctx : NULL, rows);
     int64_t all[2] = {rows->rows, rows->ghosts};
@@ -287,7 +255,7 @@ static int read_rows(const settings *s, const bench_part_case *c, bench_rows *ro
       printf("conditions %s: %lld rows, %lld ghosts, %d nodes\n", s->matrix, (long long)all[0],
              (long long)all[1], nodes);
   }
-  bench_parts_need(grove_context_free(&ctx));
+  bench_need_grove(grove_context_free(&ctx));
   return nodes;
 }
 

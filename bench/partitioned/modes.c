@@ -6,7 +6,7 @@
  */
 #include "part_case.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static char *memory_of(bench_part_case *c, bench_part_entrant *e)
 {
   void *own = c->memory;
   if (strstr(e->name, "memory=alloc"))
-    bench_parts_need(grove_alloc(e->ctx, (size_t)c->bytes, &own));
+    bench_need_grove(grove_alloc(e->ctx, (size_t)c->bytes, &own));
   return own;
 }
 
@@ -94,7 +94,7 @@ static void close_pair(void *state)
   pair *p = state;
   if (p->sends) p->e->told = p->e->method->tell(p->end);
   p->e->method->close(p->end);
-  if (p->memory != p->c->memory) bench_parts_need(grove_dealloc(p->e->ctx, p->memory));
+  if (p->memory != p->c->memory) bench_need_grove(grove_dealloc(p->e->ctx, p->memory));
   free(p->moments);
   free(p->delay);
   free(p);

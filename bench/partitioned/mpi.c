@@ -3,7 +3,7 @@
  */
 #include "part_method.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

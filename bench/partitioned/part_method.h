@@ -51,7 +51,4 @@ const bench_part_method *bench_part_method_find(const char *name);
 /* All of them, to a NULL. */
 extern const bench_part_method *const bench_part_methods[];
 
-/* Ends the job with Grove's sentence unless all is well. */
-void bench_parts_need(grove_status status);
-
 #endif

@@ -10,11 +10,10 @@
  */
 #include "part_case.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct marking {
   bench_part_case *c;
@@ -23,13 +22,6 @@ typedef struct marking {
   int is_last;             /* this is the second half */
   double *seconds, *delay; /* a thread's */
 } marking;
-
-static double thread_clock(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *open_marking(bench_part_case *c, bench_part_entrant *e)
 {
@@ -67,9 +59,9 @@ static void mark_half(void *state, int slot)
   int first, end;
   if (slot == m->c->threads) return; /* the caller */
   bench_share(m->c, slot, &first, &end);
-  double begin = thread_clock();
+  double begin = bench_thread_clock();
   for (int part = first + m->is_last; part < end; part += 2) m->e->method->ready(m->end, part);
-  m->seconds[slot] = thread_clock() - begin;
+  m->seconds[slot] = bench_thread_clock() - begin;
 }
 
 /* Seconds of a mark of one half, by the mean over threads. */
@@ -80,8 +72,8 @@ static double mark_all(marking *m, int is_last)
   m->is_last = is_last;
   bench_team_run(m->c->team, &job, m->delay);
   for (int i = 0; i < m->c->threads; i++) sum += m->seconds[i];
-  double looking = thread_clock();
-  looking = thread_clock() - looking;
+  double looking = bench_thread_clock();
+  looking = bench_thread_clock() - looking;
   return (sum - m->c->threads * looking) / (0.5 * m->c->parts);
 }
 

@@ -4,7 +4,7 @@
  */
 #include "part_case.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 

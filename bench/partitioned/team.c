@@ -1,7 +1,7 @@
 #include "team.h"
 
-#include "driver/need.h"
-#include "driver/random.h"
+#include "kit/need.h"
+#include "kit/random.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -9,13 +9,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
-
-double bench_clock(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- noise ---- */
 

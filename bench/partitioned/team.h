@@ -4,6 +4,8 @@
 #ifndef BENCH_PARTITIONED_TEAM_H
 #define BENCH_PARTITIONED_TEAM_H
 
+#include "kit/clock.h"
+
 #include <stdint.h>
 
 /* Seconds that each thread computes: all of them `compute`, and by kind
@@ -39,8 +41,5 @@ typedef struct bench_job {
 /* Returns when all have finished. The caller has the slot with the longest delay, so that who comes
  * last need not be waited for. Delays count from a moment shortly after the call. */
 void bench_team_run(bench_team *team, const bench_job *job, const double *delay);
-
-/* Seconds of a clock that all processes of a machine share. */
-double bench_clock(void);
 
 #endif

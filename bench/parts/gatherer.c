@@ -10,7 +10,7 @@
  */
 #include "halo.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <math.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ static int last_of_first_node(grove_context *ctx, MPI_Comm comm)
   int size, node = 0, last = 0;
   MPI_Comm_size(comm, &size);
   for (int i = 0; i < size; i++) {
-    bench_parts_need(grove_context_node(ctx, i, &node, NULL));
+    bench_need_grove(grove_context_node(ctx, i, &node, NULL));
     if (node == 0) last = i;
   }
   return last;
@@ -60,18 +60,18 @@ static void run_round(void *state, int slot)
   gatherer *g = state;
   (void)slot;
   if (!g->by_parts)
-    bench_parts_need(grove_start(g->h.op));
+    bench_need_grove(grove_start(g->h.op));
   else if (g->h.rows->rows > 0)
-    bench_parts_need(grove_ready(g->h.op, 0, g->h.rows->rows));
+    bench_need_grove(grove_ready(g->h.op, 0, g->h.rows->rows));
   for (int64_t first, count, came = 0; came < g->h.rows->ghosts; came += count) {
-    bench_parts_need(grove_arrivals(g->h.op, &first, &count));
+    bench_need_grove(grove_arrivals(g->h.op, &first, &count));
     double now = bench_clock();
     if (count == 0) sched_yield();
     if (count == 0 || now >= g->limit) continue;
     g->early = now;
     g->came += (double)count;
   }
-  bench_parts_need(grove_wait(g->h.op));
+  bench_need_grove(grove_wait(g->h.op));
   g->end = bench_clock();
 }
 
@@ -80,7 +80,7 @@ static double sample_gatherer(void *state, int64_t round)
   gatherer *g = state;
   const bench_job job = {.finish = run_round, .about = g};
   bench_halo_fill(&g->h, 0, g->h.rows->rows, round);
-  if (g->by_parts) bench_parts_need(grove_start_parts(g->h.op));
+  if (g->by_parts) bench_need_grove(grove_start_parts(g->h.op));
   double begin = bench_halo_moment(&g->h), delay = begin - bench_clock();
   g->early = begin;
   g->limit = begin + g->h.c->line->noise.amount;

@@ -11,7 +11,7 @@
  */
 #include "halo.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -167,7 +167,7 @@ static void take_owner(ghosts *g, const owner *o, int has_late)
 {
   int is_done;
   for (int64_t i = 0; i < o->nrows; i++) {
-    if (i % ROWS_A_TEST == 0) bench_parts_need(grove_test(g->h.op, &is_done));
+    if (i % ROWS_A_TEST == 0) bench_need_grove(grove_test(g->h.op, &is_done));
     if (--g->missing[o->row[i]] > 0) continue;
     multiply(g, o->row[i]);
     if (!has_late) g->done += entries_of(g, o->row[i]);
@@ -178,7 +178,7 @@ static void multiply_arrivals(ghosts *g)
 {
   int has_late = 0;
   for (int64_t first, count, came = 0; came < g->h.rows->ghosts; came += count) {
-    bench_parts_need(grove_arrivals(g->h.op, &first, &count));
+    bench_need_grove(grove_arrivals(g->h.op, &first, &count));
     if (count == 0) sched_yield();
     for (int i = 0; i < g->nowners && count > 0; i++) {
       owner *o = &g->owners[i];
@@ -201,9 +201,9 @@ static void run_round(void *state, int slot)
     g->end = bench_clock() - begin;
     return;
   }
-  bench_parts_need(grove_start(g->h.op));
+  bench_need_grove(grove_start(g->h.op));
   if (bench_halo_is(&g->h, "arrivals")) multiply_arrivals(g);
-  bench_parts_need(grove_wait(g->h.op));
+  bench_need_grove(grove_wait(g->h.op));
   if (bench_halo_is(&g->h, "wait")) multiply_all(g, g->nouter, g->outer);
   g->end = bench_clock();
 }

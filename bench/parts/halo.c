@@ -1,6 +1,6 @@
 #include "halo.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +14,24 @@ void bench_halo_open(bench_part_case *c, bench_part_entrant *e, bench_halo *h)
   h->x = bench_alloc((size_t)((r->rows + r->ghosts) * h->width), sizeof *h->x);
   MPI_Type_contiguous(h->width, MPI_DOUBLE, &h->unit);
   MPI_Type_commit(&h->unit);
-  bench_parts_need(grove_forest_create(e->ctx, &h->forest));
-  bench_parts_need(grove_forest_set_graph_global(h->forest, r->rows, r->ghosts, NULL, r->ghost));
-  bench_parts_need(grove_forest_set_up(h->forest));
-  bench_parts_need(
+  bench_need_grove(grove_forest_create(e->ctx, &h->forest));
+  bench_need_grove(grove_forest_set_graph_global(h->forest, r->rows, r->ghosts, NULL, r->ghost));
+  bench_need_grove(grove_forest_set_up(h->forest));
+  bench_need_grove(
     grove_bcast_init(h->forest, h->unit, h->x, h->x + r->rows * h->width, MPI_REPLACE, &h->op));
 }
 
 void bench_halo_close(bench_halo *h, double share)
 {
   grove_report report = {.struct_size = sizeof report};
-  bench_parts_need(grove_op_report(h->op, &report));
+  bench_need_grove(grove_op_report(h->op, &report));
   int64_t whole = report.on_node_messages + report.off_node_messages;
   int64_t messages = report.messages > 0 ? report.messages : whole;
   h->e->told = (bench_told){.messages = (int)bench_halo_sum(h, (double)messages),
                             .predicted = report.predicted_seconds,
                             .share = share};
-  bench_parts_need(grove_op_free(&h->op));
-  bench_parts_need(grove_forest_free(&h->forest));
+  bench_need_grove(grove_op_free(&h->op));
+  bench_need_grove(grove_forest_free(&h->forest));
   MPI_Type_free(&h->unit);
   free(h->x);
 }

@@ -11,7 +11,7 @@
  */
 #include "halo.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static double *count_sent(late *l)
 {
   int64_t n = l->h.rows->rows, *degree = bench_alloc((size_t)n + 1, sizeof *degree);
   double *sent = bench_alloc((size_t)n + 1, sizeof *sent);
-  bench_parts_need(grove_forest_degrees(l->h.forest, degree));
+  bench_need_grove(grove_forest_degrees(l->h.forest, degree));
   for (int64_t i = n - 1; i >= 0; i--) sent[i] = sent[i + 1] + (double)degree[i];
   free(degree);
   return sent;
@@ -102,7 +102,7 @@ static void look_around(late *l)
   const struct timespec rest = {.tv_nsec = 20000};
   int64_t first, count;
   while (bench_clock() < l->until) {
-    bench_parts_need(grove_arrivals(l->h.op, &first, &count));
+    bench_need_grove(grove_arrivals(l->h.op, &first, &count));
     if (count == 0) nanosleep(&rest, NULL);
   }
 }
@@ -115,7 +115,7 @@ static void end_blocks(void *state, int slot)
   l->moments[slot].end = bench_clock();
   for (; l->by_parts && b < end; b++) {
     int64_t first = l->first[b], count = l->first[b + 1] - first;
-    if (count > 0) bench_parts_need(grove_ready(l->h.op, first, count));
+    if (count > 0) bench_need_grove(grove_ready(l->h.op, first, count));
   }
   if (l->looks && slot == 0) look_around(l);
 }
@@ -128,14 +128,14 @@ static double sample_late(void *state, int64_t round)
   uint64_t seed = (uint64_t)round;
   double last = 0;
   l->round = round;
-  if (l->by_parts) bench_parts_need(grove_start_parts(l->h.op));
+  if (l->by_parts) bench_need_grove(grove_start_parts(l->h.op));
   double begin = bench_halo_moment(&l->h), ahead = begin - bench_clock();
   bench_noise_draw(&l->h.c->line->noise, &seed, threads, l->delay);
   l->until = begin + l->delay[threads - 1] - 1e-4;
   for (int i = 0; i < threads; i++) l->delay[i] += ahead;
   bench_team_run(l->h.c->team, &job, l->delay);
-  if (!l->by_parts) bench_parts_need(grove_start(l->h.op));
-  bench_parts_need(grove_wait(l->h.op));
+  if (!l->by_parts) bench_need_grove(grove_start(l->h.op));
+  bench_need_grove(grove_wait(l->h.op));
   double done = bench_halo_most(&l->h, bench_clock());
   for (int i = 0; i < threads; i++) last = fmax(last, l->moments[i].end);
   bench_halo_check(&l->h, round);

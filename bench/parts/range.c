@@ -4,10 +4,9 @@
  */
 #include "part_case.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { NEIGHBOURS = 20, RANGE = 64, EVERY = 4 };
 
@@ -20,13 +19,6 @@ typedef struct range {
   grove_op *op;
   double *seconds, *delay; /* a thread's */
 } range;
-
-static double thread_clock(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The root that is joined to leaf i of this rank. */
 static int64_t root_of(const range *r, int64_t i)
@@ -48,10 +40,10 @@ static void *open_range(bench_part_case *c, bench_part_entrant *e)
   r->delay[c->threads] = 1e-9; /* the caller's slot */
   grove_root *root = bench_alloc((size_t)r->nleaves + 1, sizeof *root);
   for (int64_t i = 0; i < r->nleaves; i++) root[i] = (grove_root){0, root_of(r, i)};
-  bench_parts_need(grove_forest_create(e->ctx, &r->forest));
-  bench_parts_need(grove_forest_set_graph(r->forest, r->nroots, r->nleaves, NULL, root));
-  bench_parts_need(grove_forest_set_up(r->forest));
-  bench_parts_need(grove_bcast_init(r->forest, MPI_DOUBLE, r->root, r->leaf, MPI_REPLACE, &r->op));
+  bench_need_grove(grove_forest_create(e->ctx, &r->forest));
+  bench_need_grove(grove_forest_set_graph(r->forest, r->nroots, r->nleaves, NULL, root));
+  bench_need_grove(grove_forest_set_up(r->forest));
+  bench_need_grove(grove_bcast_init(r->forest, MPI_DOUBLE, r->root, r->leaf, MPI_REPLACE, &r->op));
   free(root);
   return r;
 }
@@ -60,10 +52,10 @@ static void close_range(void *state)
 {
   range *r = state;
   grove_report report = {.struct_size = sizeof report};
-  bench_parts_need(grove_op_report(r->op, &report));
+  bench_need_grove(grove_op_report(r->op, &report));
   r->e->told.messages = (int)report.messages;
-  bench_parts_need(grove_op_free(&r->op));
-  bench_parts_need(grove_forest_free(&r->forest));
+  bench_need_grove(grove_op_free(&r->op));
+  bench_need_grove(grove_forest_free(&r->forest));
   free(r->root);
   free(r->leaf);
   free(r->seconds);
@@ -78,9 +70,9 @@ static void mark_ranges(void *state, int slot)
   if (slot == r->c->threads) return; /* the caller */
   bench_share(r->c, slot, &first, &end);
   if (end == r->c->parts) end--;
-  double begin = thread_clock();
-  for (int i = first; i < end; i++) bench_parts_need(grove_ready(r->op, (int64_t)RANGE * i, RANGE));
-  r->seconds[slot] = thread_clock() - begin;
+  double begin = bench_thread_clock();
+  for (int i = first; i < end; i++) bench_need_grove(grove_ready(r->op, (int64_t)RANGE * i, RANGE));
+  r->seconds[slot] = bench_thread_clock() - begin;
 }
 
 /* Seconds of a range, by the mean over threads. */
@@ -90,10 +82,10 @@ static double mark_all(range *r)
   int last = r->c->parts - 1;
   double sum = 0;
   bench_team_run(r->c->team, &job, r->delay);
-  bench_parts_need(grove_ready(r->op, (int64_t)RANGE * last, RANGE));
+  bench_need_grove(grove_ready(r->op, (int64_t)RANGE * last, RANGE));
   for (int i = 0; i < r->c->threads; i++) sum += r->seconds[i];
-  double looking = thread_clock();
-  looking = thread_clock() - looking;
+  double looking = bench_thread_clock();
+  looking = bench_thread_clock() - looking;
   return (sum - r->c->threads * looking) / last;
 }
 
@@ -102,10 +94,10 @@ static double sample_range(void *state, int64_t round)
   range *r = state;
   double seconds = 0;
   for (int64_t i = 0; i < r->nroots; i++) r->root[i] = (double)(round + i);
-  bench_parts_need(r->c->rank == 0 ? grove_start_parts(r->op) : grove_start(r->op));
+  bench_need_grove(r->c->rank == 0 ? grove_start_parts(r->op) : grove_start(r->op));
   MPI_Barrier(r->c->comm);
   if (r->c->rank == 0) seconds = mark_all(r);
-  bench_parts_need(grove_wait(r->op));
+  bench_need_grove(grove_wait(r->op));
   if (r->e->is_spoilt && r->nleaves > 0) r->leaf[0] += 1;
   for (int64_t i = 0; i < r->nleaves; i++)
     r->e->wrong += r->leaf[i] != (double)(round + root_of(r, i));

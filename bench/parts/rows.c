@@ -1,6 +1,6 @@
 #include "rows.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <matrix_market.h>
 #include <stdio.h>

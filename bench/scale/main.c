@@ -18,6 +18,8 @@
 #include "pattern.h"
 #include "pingpong.h"
 
+#include "kit/need.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,9 +157,8 @@ static int run_case(grove_context *ctx, const char *text)
   pattern p = {0};
   if (pattern_make(text, MPI_COMM_WORLD, &p)) return 1;
   name_case(text, name, sizeof name);
-  double *root = calloc((size_t)(p.nroots * p.doubles) + 1, sizeof *root);
-  double *leaf = calloc((size_t)(p.nleaves * p.doubles) + 1, sizeof *leaf);
-  if (!root || !leaf) abort();
+  double *root = bench_alloc((size_t)(p.nroots * p.doubles) + 1, sizeof *root);
+  double *leaf = bench_alloc((size_t)(p.nleaves * p.doubles) + 1, sizeof *leaf);
   run_entrants(ctx, name, &p, root, leaf);
   free(root);
   free(leaf);
@@ -169,6 +170,7 @@ int main(int argc, char **argv)
 {
   grove_context *ctx = NULL;
   int failed = argc < 4;
+  bench_need_as("scale", 1);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_me);
   MPI_Comm_size(MPI_COMM_WORLD, &size_of_all);

@@ -1,6 +1,7 @@
 #include "pattern.h"
 
-#include "bench/driver/random.h"
+#include "kit/need.h"
+#include "kit/random.h"
 
 #include <matrix_market.h>
 
@@ -14,13 +15,6 @@ static int complain(int rank, const char *text, const char *why)
   return 1;
 }
 
-static void *room_for(int64_t count, size_t bytes)
-{
-  void *memory = malloc((size_t)(count > 0 ? count : 1) * bytes);
-  if (!memory) abort();
-  return memory;
-}
-
 void pattern_free(pattern *p)
 {
   free(p->root);
@@ -32,13 +26,9 @@ void pattern_free(pattern *p)
 /* The same order on every rank: a shuffle. */
 static int *shuffled(int n, uint64_t seed)
 {
-  int *order = room_for(n, sizeof *order);
+  int *order = bench_alloc((size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) order[i] = i;
-  for (int i = n - 1; i > 0; i--) {
-    int k = (int)(bench_random(&seed) % (uint64_t)(i + 1)), other = order[k];
-    order[k] = order[i];
-    order[i] = other;
-  }
+  bench_shuffle(order, n, &seed);
   return order;
 }
 
@@ -52,7 +42,7 @@ static int make_random(const char *text, int rank, int size, pattern *p)
   if (n >= size) return complain(rank, text, "there are not so many other ranks");
   int *order = shuffled(size, 1), *steps = shuffled(size - 1, 2);
   *p = (pattern){.nroots = n, .nleaves = n, .doubles = bytes / 8};
-  p->root = room_for(n, sizeof *p->root);
+  p->root = bench_alloc((size_t)n, sizeof *p->root);
   while (order[seat] != rank) seat++;
   for (int i = 0; i < n; i++)
     p->root[i] = (grove_root){.rank = order[(seat + 1 + steps[i]) % size], .index = i};
@@ -73,7 +63,7 @@ static int make_near(const char *text, int rank, int size, pattern *p)
   if (4 * n >= size) return complain(rank, text, "the circle is too small");
   int *steps = shuffled(4 * n, 3);
   *p = (pattern){.nroots = n, .nleaves = n, .doubles = bytes / 8};
-  p->root = room_for(n, sizeof *p->root);
+  p->root = bench_alloc((size_t)n, sizeof *p->root);
   for (int i = 0; i < n; i++) {
     int step = steps[i] < 2 * n ? steps[i] - 2 * n : steps[i] - 2 * n + 1;
     p->root[i] = (grove_root){.rank = (rank + step + size) % size, .index = i};
@@ -130,7 +120,7 @@ static int make_multigrid(const char *text, int rank, int size, pattern *p)
   shape_box(size, box);
   int here[3] = {rank / (box[1] * box[2]), rank / box[2] % box[1], rank % box[2]};
   *p = (pattern){.nroots = width * width * width, .doubles = about->bytes / 8};
-  p->root = room_for(p->nroots, sizeof *p->root);
+  p->root = bench_alloc((size_t)p->nroots, sizeof *p->root);
   for (int k = 0; k < p->nroots; k++) {
     int there[3], corners = 0, rest = k;
     for (int d = 0; d < 3; d++, rest /= width) {
@@ -167,7 +157,7 @@ static int by_value(const void *a, const void *b)
 /* Entries by the rank of their row: needed[first[r]] on are the columns of rank r. */
 static int64_t *group_columns(const matrix_market *m, int size, int64_t *first)
 {
-  int64_t *columns = room_for(m->count, sizeof *columns);
+  int64_t *columns = bench_alloc((size_t)m->count, sizeof *columns);
   int64_t *next = calloc((size_t)size + 1, sizeof *next);
   for (int64_t k = 0; k < m->count; k++) next[owner_of(m->rows, size, m->row[k]) + 1]++;
   for (int r = 0; r < size; r++) next[r + 1] += next[r];
@@ -193,7 +183,7 @@ static int64_t keep_distinct(int64_t *columns, int64_t count, int64_t lower, int
 /* Rank 0 reads, and tells each rank which columns it needs. */
 static void deal(const matrix_market *m, int size, MPI_Comm comm, int64_t **mine, int64_t *count)
 {
-  int64_t *first = room_for(size + 1, sizeof *first);
+  int64_t *first = bench_alloc((size_t)size + 1, sizeof *first);
   int64_t *columns = group_columns(m, size, first);
   for (int r = size - 1; r >= 0; r--) {
     int64_t *at = columns + first[r];
@@ -205,7 +195,7 @@ static void deal(const matrix_market *m, int size, MPI_Comm comm, int64_t **mine
       continue;
     }
     *count = n;
-    *mine = room_for(n, sizeof **mine);
+    *mine = bench_alloc((size_t)n, sizeof **mine);
     memcpy(*mine, at, (size_t)n * sizeof **mine);
   }
   free(first);
@@ -215,7 +205,7 @@ static void deal(const matrix_market *m, int size, MPI_Comm comm, int64_t **mine
 static void be_dealt(MPI_Comm comm, int64_t **mine, int64_t *count)
 {
   MPI_Recv(count, 1, MPI_INT64_T, 0, 0, comm, MPI_STATUS_IGNORE);
-  *mine = room_for(*count, sizeof **mine);
+  *mine = bench_alloc((size_t)*count, sizeof **mine);
   MPI_Recv(*mine, (int)*count, MPI_INT64_T, 0, 1, comm, MPI_STATUS_IGNORE);
 }
 
@@ -241,7 +231,7 @@ static int make_matrix(const char *text, MPI_Comm comm, int rank, int size, patt
   *p = (pattern){.nroots = first_of(rows, size, rank + 1) - first_of(rows, size, rank),
                  .nleaves = count,
                  .doubles = 1};
-  p->root = room_for(count, sizeof *p->root);
+  p->root = bench_alloc((size_t)count, sizeof *p->root);
   for (int64_t i = 0; i < count; i++) {
     int owner = owner_of(rows, size, columns[i]);
     p->root[i] = (grove_root){.rank = owner, .index = columns[i] - first_of(rows, size, owner)};

@@ -71,7 +71,7 @@ static edges edges_of_grove(grove_forest *f)
   edges e = {0};
   const int64_t *slot;
   const grove_root *root;
-  need_grove(grove_forest_graph(f, &e.nroots, &e.n, &slot, &root));
+  bench_need_grove(grove_forest_graph(f, &e.nroots, &e.n, &slot, &root));
   e.list = bench_alloc((size_t)e.n, sizeof *e.list);
   for (int64_t j = 0; j < e.n; j++)
     e.list[j] = (edge){slot ? slot[j] : j, root[j].rank, root[j].index};
@@ -121,7 +121,7 @@ static void agree_bcast(trial *t, const char *what, grove_forest *grove, PetscSF
   int *here = bench_alloc((size_t)nslots, sizeof *here);
   int *there = bench_alloc((size_t)nslots, sizeof *there);
   for (int64_t i = 0; i < nroots; i++) root[i] = ((t->rank + 1) << 20) + (int)i;
-  need_grove(grove_bcast(grove, MPI_INT, root, here, MPI_REPLACE));
+  bench_need_grove(grove_bcast(grove, MPI_INT, root, here, MPI_REPLACE));
   petsc_bcast(petsc, MPI_INT, root, there, MPI_REPLACE);
   snprintf(text, sizeof text, "%s, bcast", what);
   agree_units(t, text, type, here, there, nslots);

@@ -1,10 +1,5 @@
 #include "peers/compare/compare.h"
 
-void need_grove(grove_status status)
-{
-  bench_need(status == GROVE_OK, grove_last_error());
-}
-
 void need_petsc(PetscErrorCode code)
 {
   bench_need(code == 0, "PETSc reported an error");

@@ -9,9 +9,9 @@
 #ifndef BENCH_PEERS_COMPARE_H
 #define BENCH_PEERS_COMPARE_H
 
-#include "driver/need.h"
-#include "driver/random.h"
-#include "driver/types.h"
+#include "kit/need.h"
+#include "kit/random.h"
+#include "kit/types.h"
 
 #include "grove.h"
 #include <petscsf.h>
@@ -40,7 +40,6 @@ static inline int64_t draw_own(trial *t, int64_t n)
 
 /* ---- calls that succeed, or the job ends (calls.c) ---- */
 
-void need_grove(grove_status status);
 void need_petsc(PetscErrorCode code);
 
 /* Begin and end. */

@@ -9,7 +9,7 @@
 static void agree_results(trial *t, const char *what, grove_forest *grove, PetscSF petsc)
 {
   agree_graph(t, what, grove, petsc);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   need_petsc(PetscSFDestroy(&petsc));
 }
 
@@ -28,7 +28,7 @@ static void compare_compose(trial *t)
   PetscSF petsc;
   twin_open(t, draw_nroots(t), 0, &a);
   twin_open(t, draw_next_nroots(t, &a), 0, &b);
-  need_grove(grove_forest_compose(a.grove, b.grove, &grove));
+  bench_need_grove(grove_forest_compose(a.grove, b.grove, &grove));
   need_petsc(PetscSFCompose(a.petsc, b.petsc, &petsc));
   agree_results(t, "compose", grove, petsc);
   twin_close(&a);
@@ -42,7 +42,7 @@ static void compare_compose_inverse(trial *t)
   PetscSF petsc;
   twin_open(t, draw_nroots(t), 0, &a);
   twin_open(t, draw_nroots(t), 1, &b);
-  need_grove(grove_forest_compose_inverse(a.grove, b.grove, &grove));
+  bench_need_grove(grove_forest_compose_inverse(a.grove, b.grove, &grove));
   need_petsc(PetscSFComposeInverse(a.petsc, b.petsc, &petsc));
   agree_results(t, "compose_inverse", grove, petsc);
   twin_close(&a);
@@ -55,7 +55,7 @@ static void compare_inverse(trial *t)
   grove_forest *grove;
   PetscSF petsc;
   twin_open(t, draw_nroots(t), 1, &f);
-  need_grove(grove_forest_inverse(f.grove, &grove));
+  bench_need_grove(grove_forest_inverse(f.grove, &grove));
   need_petsc(PetscSFCreateInverseSF(f.petsc, &petsc));
   agree_results(t, "inverse", grove, petsc);
   twin_close(&f);
@@ -79,7 +79,7 @@ static void compare_embed_roots(trial *t)
   }
   for (int64_t k = n - 1; k >= 0; k--)
     if (k == n - 1 || named[k] != named[k + 1]) chosen[nchosen++] = (PetscInt)named[k];
-  need_grove(grove_forest_embed_roots(f.grove, n, n ? named : NULL, &grove));
+  bench_need_grove(grove_forest_embed_roots(f.grove, n, n ? named : NULL, &grove));
   need_petsc(PetscSFCreateEmbeddedRootSF(f.petsc, nchosen, chosen, &petsc));
   agree_results(t, "embed_roots", grove, petsc);
   free(named);
@@ -113,7 +113,7 @@ static void compare_embed_leaves(trial *t)
     marked[f.slot[j]] = 1;
     named[n++] = f.slot[j];
   }
-  need_grove(grove_forest_embed_leaves(f.grove, n, n ? named : NULL, &grove));
+  bench_need_grove(grove_forest_embed_leaves(f.grove, n, n ? named : NULL, &grove));
   embed_petsc(&f, marked, &petsc);
   agree_results(t, "embed_leaves", grove, petsc);
   free(marked);
@@ -158,8 +158,8 @@ static void compare_concatenate(trial *t, int shared)
   grove_forest *grove;
   PetscSF petsc;
   row_open(t, shared, &r);
-  need_grove(grove_forest_concatenate(r.n, r.grove, shared ? GROVE_ROOTS_SHARED : GROVE_ROOTS_LOCAL,
-                                      &grove));
+  bench_need_grove(grove_forest_concatenate(
+    r.n, r.grove, shared ? GROVE_ROOTS_SHARED : GROVE_ROOTS_LOCAL, &grove));
   need_petsc(
     PetscSFConcatenate(t->comm, r.n, r.petsc, shared ? PETSC_TRUE : PETSC_FALSE, r.offset, &petsc));
   agree_results(t, shared ? "concatenate, shared roots" : "concatenate, local roots", grove, petsc);
@@ -205,7 +205,7 @@ static void compare_concatenate_global(trial *t)
   grove_forest *grove;
   PetscSF petsc;
   row_open(t, 0, &r);
-  need_grove(grove_forest_concatenate(r.n, r.grove, GROVE_ROOTS_GLOBAL, &grove));
+  bench_need_grove(grove_forest_concatenate(r.n, r.grove, GROVE_ROOTS_GLOBAL, &grove));
   concatenate_layouts(t, &r, &petsc);
   agree_results(t, "concatenate, global roots", grove, petsc);
   row_close(&r);
@@ -225,7 +225,7 @@ static void compare_merge(trial *t)
   embed_petsc(&a, only_a, &rest);
   PetscSF both[2] = {rest, b.petsc};
   PetscInt offset[2] = {0, 0};
-  need_grove(grove_forest_merge(a.grove, b.grove, &grove));
+  bench_need_grove(grove_forest_merge(a.grove, b.grove, &grove));
   need_petsc(PetscSFConcatenate(t->comm, 2, both, PETSC_TRUE, offset, &petsc));
   agree_results(t, "merge", grove, petsc);
   need_petsc(PetscSFDestroy(&rest));

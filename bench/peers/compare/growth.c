@@ -12,7 +12,7 @@ static int *name_parts(const trial *t, const twin *f, int64_t total)
 {
   int64_t *degree = bench_alloc((size_t)f->nroots, sizeof *degree), n = 0;
   int *name = bench_alloc((size_t)total, sizeof *name);
-  need_grove(grove_forest_degrees(f->grove, degree));
+  bench_need_grove(grove_forest_degrees(f->grove, degree));
   for (int64_t i = 0; i < f->nroots; i++)
     for (int64_t k = 0; k < degree[i] && n < total; k++) name[n++] = ((t->rank + 1) << 16) + (int)i;
   free(degree);
@@ -24,11 +24,11 @@ static void agree_degrees(trial *t, grove_forest *grove, PetscSF petsc)
   int64_t nroots;
   PetscInt there;
   const PetscInt *degree;
-  need_grove(grove_forest_sizes(grove, &nroots, NULL));
+  bench_need_grove(grove_forest_sizes(grove, &nroots, NULL));
   need_petsc(PetscSFGetGraph(petsc, &there, NULL, NULL, NULL));
   agree_number(t, "multi, number of roots", 0, nroots, there);
   int64_t *here = bench_alloc((size_t)nroots, sizeof *here);
-  need_grove(grove_forest_degrees(grove, here));
+  bench_need_grove(grove_forest_degrees(grove, here));
   need_petsc(PetscSFComputeDegreeBegin(petsc, &degree));
   need_petsc(PetscSFComputeDegreeEnd(petsc, &degree));
   for (int64_t i = 0; i < nroots && i < there; i++) {
@@ -47,21 +47,21 @@ static void compare_multi(trial *t)
   PetscSF petsc;
   int64_t total;
   twin_open(t, draw_nroots(t), 0, &f);
-  need_grove(grove_forest_multi(f.grove, &grove));
+  bench_need_grove(grove_forest_multi(f.grove, &grove));
   need_petsc(PetscSFGetMultiSF(f.petsc, &petsc)); /* belongs to f.petsc */
   need_petsc(PetscSFSetUp(petsc));
   agree_degrees(t, grove, petsc);
-  need_grove(grove_forest_sizes(grove, &total, NULL));
+  bench_need_grove(grove_forest_sizes(grove, &total, NULL));
   int *name = name_parts(t, &f, total);
   int *here = bench_alloc((size_t)f.nslots, sizeof *here);
   int *there = bench_alloc((size_t)f.nslots, sizeof *there);
-  need_grove(grove_bcast(grove, MPI_INT, name, here, MPI_REPLACE));
+  bench_need_grove(grove_bcast(grove, MPI_INT, name, here, MPI_REPLACE));
   petsc_bcast(petsc, MPI_INT, name, there, MPI_REPLACE);
   agree_units(t, "multi, whose part a leaf has", bench_type_find("int"), here, there, f.nslots);
   free(name);
   free(here);
   free(there);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   twin_close(&f);
 }
 
@@ -94,7 +94,7 @@ static void compare_strided(trial *t)
   twin_open(t, draw_nroots(t), 0, &f);
   int64_t stride[2] = {apart ? f.nroots + 1 + draw_own(t, 2) : 0,
                        apart ? f.end + 1 + draw_own(t, 2) : 0};
-  need_grove(grove_forest_strided(f.grove, n, stride[0], stride[1], &grove));
+  bench_need_grove(grove_forest_strided(f.grove, n, stride[0], stride[1], &grove));
   int64_t nroots = (f.nroots + 3) * n, nslots = (f.nslots + 3) * n;
   int *root[2], *leaf[2];
   for (int side = 0; side < 2; side++) {
@@ -102,8 +102,8 @@ static void compare_strided(trial *t)
     leaf[side] = bench_alloc((size_t)nslots, sizeof(int));
     for (int64_t i = 0; i < nroots; i++) root[side][i] = ((t->rank + 1) << 16) + (int)i;
   }
-  need_grove(grove_bcast(grove, MPI_INT, root[0], leaf[0], MPI_REPLACE));
-  need_grove(grove_reduce(grove, MPI_INT, leaf[0], root[0], MPI_SUM));
+  bench_need_grove(grove_bcast(grove, MPI_INT, root[0], leaf[0], MPI_REPLACE));
+  bench_need_grove(grove_reduce(grove, MPI_INT, leaf[0], root[0], MPI_SUM));
   exchange_petsc(&f, stride, n, root[1], leaf[1]);
   agree_units(t, "strided, leaves after a bcast", type, leaf[0], leaf[1], nslots);
   agree_units(t, "strided, roots after a sum", type, root[0], root[1], nroots);
@@ -111,7 +111,7 @@ static void compare_strided(trial *t)
     free(root[side]);
     free(leaf[side]);
   }
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   twin_close(&f);
 }
 
@@ -168,9 +168,9 @@ static void compare_expand(trial *t)
   need_petsc(PetscSFDistributeSection(f.petsc, roots, &remote, leaves));
   if (leaf_at) draw_leaf_offsets(t, &f, leaves, leaf_at);
   need_petsc(PetscSFCreateSectionSF(f.petsc, roots, remote, leaves, &petsc));
-  need_grove(grove_forest_expand(f.grove, size, at, leaf_at, &grove));
+  bench_need_grove(grove_forest_expand(f.grove, size, at, leaf_at, &grove));
   agree_graph(t, "expand", grove, petsc);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   need_petsc(PetscSFDestroy(&petsc));
   need_petsc(PetscSectionDestroy(&roots));
   need_petsc(PetscSectionDestroy(&leaves));

@@ -3,6 +3,8 @@
  */
 #include "peers/compare/compare.h"
 
+#include "kit/flags.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,47 +53,22 @@ static int read_forests(const char *text)
   return strcmp(text, "all") == 0 ? 10 * NORMAL_FORESTS : atoi(text);
 }
 
-/* Returns whether it is one. */
-static int read_switch(const char *flag, settings *s)
-{
-  if (strcmp(flag, "--sabotage") == 0)
-    s->sabotage = 1;
-  else if (strcmp(flag, "--time") == 0)
-    s->times = 1;
-  else if (strcmp(flag, "--json") == 0)
-    s->json = 1;
-  else
-    return 0;
-  return 1;
-}
-
 /* Returns the argument that it does not understand, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
-  s->forests = read_forests(getenv("SAMPLES"));
-  s->seed = read_seed(getenv("SEED"));
-  for (int i = 1; i < argc; i++) {
-    const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (read_switch(flag, s)) continue;
-    if (!value) return flag;
-    i++;
-    if (strcmp(flag, "--forests") == 0)
-      s->forests = read_forests(value);
-    else if (strcmp(flag, "--seed") == 0)
-      s->seed = read_seed(value);
-    else if (strcmp(flag, "--trial") == 0)
-      s->trial = atoi(value);
-    else if (strcmp(flag, "--case") == 0)
-      s->only_case = value;
-    else if (strcmp(flag, "--rounds") == 0)
-      s->rounds = atoi(value);
-    else if (strcmp(flag, "--ranks") == 0)
-      s->ranks = atoi(value);
-    else
-      return flag;
-  }
-  if (s->rounds < 1) return "--rounds";
-  return s->forests < 1 ? "--forests" : NULL;
+  const char *forests = getenv("SAMPLES"), *seed = getenv("SEED");
+  const bench_flag flags[] = {
+    {"--forests", BENCH_TEXT, &forests},        {"--seed", BENCH_TEXT, &seed},
+    {"--trial", BENCH_INT, &s->trial},          {"--case", BENCH_TEXT, &s->only_case},
+    {"--rounds", BENCH_INT, &s->rounds},        {"--ranks", BENCH_INT, &s->ranks},
+    {"--sabotage", BENCH_SWITCH, &s->sabotage}, {"--time", BENCH_SWITCH, &s->times},
+    {"--json", BENCH_SWITCH, &s->json},         {NULL, BENCH_SWITCH, NULL},
+  };
+  const char *wrong = bench_read_flags(argc, argv, flags);
+  s->forests = read_forests(forests);
+  s->seed = read_seed(seed);
+  if (!wrong && s->rounds < 1) wrong = "--rounds";
+  return !wrong && s->forests < 1 ? "--forests" : wrong;
 }
 
 static void compare_all(trial *t)
@@ -135,7 +112,7 @@ static int run(const settings *s, MPI_Comm comm)
   bench_need(s->ranks == 0 || s->ranks == t.nranks, "not so many ranks: another MPI's launcher?");
   MPI_Bcast(&t.seed, 1, MPI_UINT64_T, 0, comm); /* what the environment of rank 0 says */
   MPI_Bcast(&forests, 1, MPI_INT, 0, comm);
-  need_grove(grove_context_create(comm, &t.ctx));
+  bench_need_grove(grove_context_create(comm, &t.ctx));
   if (s->times) {
     time_constructions(t.ctx, comm, &(timing){s->only_case, s->rounds, s->json});
   } else {
@@ -143,7 +120,7 @@ static int run(const settings *s, MPI_Comm comm)
     for (int i = 1; !s->trial && t.nforests < forests; i++) run_trial(&t, i);
     status = report(&t, MPI_Wtime() - begin);
   }
-  need_grove(grove_context_free(&t.ctx));
+  bench_need_grove(grove_context_free(&t.ctx));
   return status;
 }
 

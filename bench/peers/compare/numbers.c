@@ -21,9 +21,9 @@ static void compare_global(trial *t)
   int64_t *global = bench_alloc((size_t)f.nleaves, sizeof *global);
   for (int64_t j = 0; j < f.nleaves; j++) global[j] = f.first[f.root[j].rank] + f.root[j].index;
   const int64_t *list = f.listed ? f.slot : NULL;
-  need_grove(grove_forest_create(t->ctx, &grove));
-  need_grove(grove_forest_set_graph_global(grove, f.nroots, f.nleaves, list, global));
-  need_grove(grove_forest_set_up(grove));
+  bench_need_grove(grove_forest_create(t->ctx, &grove));
+  bench_need_grove(grove_forest_set_graph_global(grove, f.nroots, f.nleaves, list, global));
+  bench_need_grove(grove_forest_set_up(grove));
   PetscInt *slot = f.listed ? petsc_list(f.slot, f.nleaves) : NULL;
   PetscInt *number = petsc_list(global, f.nleaves);
   PetscLayout layout = layout_of(t, f.nroots, PETSC_DECIDE);
@@ -31,7 +31,7 @@ static void compare_global(trial *t)
   need_petsc(
     PetscSFSetGraphLayout(petsc, layout, (PetscInt)f.nleaves, slot, PETSC_COPY_VALUES, number));
   agree_graph(t, "global numbers", grove, petsc);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   need_petsc(PetscSFDestroy(&petsc));
   need_petsc(PetscLayoutDestroy(&layout));
   free(global);
@@ -76,14 +76,14 @@ static void compare_match(trial *t)
     found[known] = sought[s];
     slot[known++] = s;
   }
-  need_grove(grove_forest_match(t->ctx, nroots, order + before, nleaves, sought, &grove));
+  bench_need_grove(grove_forest_match(t->ctx, nroots, order + before, nleaves, sought, &grove));
   PetscInt *names = petsc_list(order + before, nroots), *wanted = petsc_list(found, known);
   PetscInt *slots = petsc_list(slot, known);
   PetscLayout layout = layout_of(t, PETSC_DECIDE, all);
   need_petsc(PetscSFCreateByMatchingIndices(layout, (PetscInt)nroots, names, NULL, 0,
                                             (PetscInt)known, wanted, slots, 0, NULL, &petsc));
   agree_graph(t, "match", grove, petsc);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   need_petsc(PetscSFDestroy(&petsc));
   need_petsc(PetscLayoutDestroy(&layout));
   void *lists[] = {order, sought, found, slot, names, wanted, slots};
@@ -99,9 +99,9 @@ static void open_pattern(trial *t, grove_pattern pattern, int64_t n, grove_fores
                                    [GROVE_GATHER] = PETSCSF_PATTERN_GATHER,
                                    [GROVE_ALLTOALL] = PETSCSF_PATTERN_ALLTOALL};
   PetscLayout layout = layout_of(t, n, PETSC_DECIDE);
-  need_grove(grove_forest_create(t->ctx, grove));
-  need_grove(grove_forest_set_pattern(*grove, pattern, n));
-  need_grove(grove_forest_set_up(*grove));
+  bench_need_grove(grove_forest_create(t->ctx, grove));
+  bench_need_grove(grove_forest_set_pattern(*grove, pattern, n));
+  bench_need_grove(grove_forest_set_up(*grove));
   need_petsc(PetscSFCreate(t->comm, petsc));
   need_petsc(PetscSFSetGraphWithPattern(*petsc, layout, theirs[pattern]));
   need_petsc(PetscLayoutDestroy(&layout));
@@ -115,19 +115,19 @@ static void compare_gathers(trial *t, grove_pattern pattern, const char *what)
   int64_t nroots, nleaves;
   open_pattern(t, pattern, draw_own(t, 6) + (t->rank == 0), &grove, &petsc);
   agree_graph(t, what, grove, petsc);
-  need_grove(grove_forest_sizes(grove, &nroots, &nleaves));
+  bench_need_grove(grove_forest_sizes(grove, &nroots, &nleaves));
   int *leaf = bench_alloc((size_t)nleaves, sizeof *leaf);
   int *here = bench_alloc((size_t)nroots, sizeof *here);
   int *there = bench_alloc((size_t)nroots, sizeof *there);
   for (int64_t j = 0; j < nleaves; j++) leaf[j] = (int)draw_own(t, 1000);
   for (int64_t i = 0; i < nroots; i++) here[i] = there[i] = (int)i;
-  need_grove(grove_reduce(grove, MPI_INT, leaf, here, MPI_SUM));
+  bench_need_grove(grove_reduce(grove, MPI_INT, leaf, here, MPI_SUM));
   petsc_reduce(petsc, MPI_INT, leaf, there, MPI_SUM);
   agree_units(t, what, bench_type_find("int"), here, there, nroots);
   free(leaf);
   free(here);
   free(there);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   need_petsc(PetscSFDestroy(&petsc));
 }
 
@@ -147,17 +147,17 @@ static void compare_all_to_all(trial *t)
   MPI_Type_contiguous(n, MPI_INT, &unit);
   MPI_Type_commit(&unit);
   for (int i = 0; i < all; i++) from[i] = ((t->rank + 1) << 16) + i;
-  need_grove(grove_bcast(grove, MPI_INT, from, here, MPI_REPLACE));
+  bench_need_grove(grove_bcast(grove, MPI_INT, from, here, MPI_REPLACE));
   petsc_bcast(petsc, unit, from, there, MPI_REPLACE);
   agree_units(t, "all-to-all, bcast", type, here, there, all);
-  need_grove(grove_reduce(grove, MPI_INT, from, here, MPI_REPLACE));
+  bench_need_grove(grove_reduce(grove, MPI_INT, from, here, MPI_REPLACE));
   petsc_reduce(petsc, unit, from, there, MPI_REPLACE);
   agree_units(t, "all-to-all, reduce", type, here, there, all);
   MPI_Type_free(&unit);
   free(from);
   free(here);
   free(there);
-  need_grove(grove_forest_free(&grove));
+  bench_need_grove(grove_forest_free(&grove));
   need_petsc(PetscSFDestroy(&petsc));
 }
 

@@ -45,7 +45,7 @@ static void compare_bcast(trial *t, const twin *f, const bench_type *type, const
   char what[80];
   void *root = draw_units(t, type, f->nroots, o), *here = draw_units(t, type, f->nslots, o);
   void *there = copy_units(type, f->nslots, here);
-  need_grove(grove_bcast(f->grove, type->mpi(), root, here, o->op));
+  bench_need_grove(grove_bcast(f->grove, type->mpi(), root, here, o->op));
   petsc_bcast(f->petsc, type->mpi(), root, there, o->op);
   snprintf(what, sizeof what, "bcast of %s, %s", type->name, o->name);
   agree_units(t, what, type, here, there, f->nslots);
@@ -59,7 +59,7 @@ static void compare_reduce(trial *t, const twin *f, const bench_type *type, cons
   char what[80];
   void *leaf = draw_units(t, type, f->nslots, o), *here = draw_units(t, type, f->nroots, o);
   void *there = copy_units(type, f->nroots, here);
-  need_grove(grove_reduce(f->grove, type->mpi(), leaf, here, o->op));
+  bench_need_grove(grove_reduce(f->grove, type->mpi(), leaf, here, o->op));
   petsc_reduce(f->petsc, type->mpi(), leaf, there, o->op);
   snprintf(what, sizeof what, "reduce of %s, %s", type->name, o->name);
   agree_units(t, what, type, here, there, f->nroots);
@@ -105,7 +105,7 @@ static int64_t *compare_degrees(trial *t, const twin *f, int64_t *total)
 {
   int64_t *degree = bench_alloc((size_t)f->nroots, sizeof *degree);
   const PetscInt *there;
-  need_grove(grove_forest_degrees(f->grove, degree));
+  bench_need_grove(grove_forest_degrees(f->grove, degree));
   need_petsc(PetscSFComputeDegreeBegin(f->petsc, &there));
   need_petsc(PetscSFComputeDegreeEnd(f->petsc, &there));
   *total = 0;
@@ -140,7 +140,7 @@ static void compare_last(trial *t, const twin *f, const int *leaf, const int64_t
 {
   int *here = bench_alloc((size_t)f->nroots, sizeof *here);
   int *there = bench_alloc((size_t)f->nroots, sizeof *there);
-  need_grove(grove_reduce(f->grove, MPI_INT, leaf, here, MPI_REPLACE));
+  bench_need_grove(grove_reduce(f->grove, MPI_INT, leaf, here, MPI_REPLACE));
   petsc_reduce(f->petsc, MPI_INT, leaf, there, MPI_REPLACE);
   for (int64_t i = 0, at = 0; i < f->nroots; at += degree[i++]) {
     int found = degree[i] == 0 && there[i] == 0;
@@ -162,7 +162,7 @@ static void compare_scatter(trial *t, const twin *f, const int *leaf, const int 
   int *expected = bench_alloc((size_t)f->nslots, sizeof *expected);
   int *petsc = bench_alloc((size_t)f->nslots, sizeof *petsc);
   for (int64_t s = 0; s < f->nslots; s++) expected[s] = f->is_leaf[s] ? leaf[s] : 0;
-  need_grove(grove_scatter(f->grove, MPI_INT, here, back));
+  bench_need_grove(grove_scatter(f->grove, MPI_INT, here, back));
   need_petsc(PetscSFScatterBegin(f->petsc, MPI_INT, there, petsc));
   need_petsc(PetscSFScatterEnd(f->petsc, MPI_INT, there, petsc));
   agree_units(t, "scatter after gather, PETSc's", type, expected, petsc, f->nslots);
@@ -178,7 +178,7 @@ static void compare_gather(trial *t, const twin *f, const int64_t *degree, int64
   int *here = bench_alloc((size_t)total, sizeof *here);
   int *there = bench_alloc((size_t)total, sizeof *there);
   for (int64_t s = 0; s < f->nslots; s++) leaf[s] = ((t->rank + 1) << 16) + (int)s;
-  need_grove(grove_gather(f->grove, MPI_INT, leaf, here));
+  bench_need_grove(grove_gather(f->grove, MPI_INT, leaf, here));
   need_petsc(PetscSFGatherBegin(f->petsc, MPI_INT, leaf, there));
   need_petsc(PetscSFGatherEnd(f->petsc, MPI_INT, leaf, there));
   compare_last(t, f, leaf, degree, here);
@@ -201,7 +201,7 @@ static void gather_fetched(trial *t, const twin *f, const bench_type *type, cons
     whole[s] = type->get(update, s);
     if (!f->is_leaf[s]) agree_number(t, "fetch, a slot that is no leaf", s, whole[s], 0);
   }
-  need_grove(grove_gather(f->grove, MPI_INT, whole, out));
+  bench_need_grove(grove_gather(f->grove, MPI_INT, whole, out));
   free(whole);
 }
 
@@ -221,8 +221,8 @@ static void compare_fetch(trial *t, const twin *f, const char *name, const int64
                   bench_alloc((size_t)f->nslots, type->bytes)};
   int *at_roots[2] = {bench_alloc((size_t)total, sizeof(int)),
                       bench_alloc((size_t)total, sizeof(int))};
-  need_grove(grove_bcast(f->grove, unit, step, leaf, MPI_REPLACE));
-  need_grove(grove_fetch(f->grove, unit, here, leaf, got[0], MPI_SUM));
+  bench_need_grove(grove_bcast(f->grove, unit, step, leaf, MPI_REPLACE));
+  bench_need_grove(grove_fetch(f->grove, unit, here, leaf, got[0], MPI_SUM));
   need_petsc(PetscSFFetchAndOpBegin(f->petsc, unit, there, leaf, got[1], MPI_SUM));
   need_petsc(PetscSFFetchAndOpEnd(f->petsc, unit, there, leaf, got[1], MPI_SUM));
   snprintf(what, sizeof what, "fetch of %s, roots", name);

@@ -5,8 +5,9 @@
  * counts. Inputs are set up before. They stay the same and have been used once (`warm`), or are new
  * in every round and have not (`cold`). Giving things up is not timed.
  */
-#include "driver/conditions.h"
-#include "driver/row.h"
+#include "kit/conditions.h"
+#include "kit/flags.h"
+#include "kit/row.h"
 #include "peers/compare/load.h"
 
 #include <stdio.h>
@@ -90,9 +91,9 @@ enum { GROVE, PETSC, SIDES };
 
 static void open_grove(load *l, const graph *g, grove_forest **out)
 {
-  need_grove(grove_forest_create(l->ctx, out));
-  need_grove(grove_forest_set_graph(*out, l->n, l->n, NULL, g->root));
-  need_grove(grove_forest_set_up(*out));
+  bench_need_grove(grove_forest_create(l->ctx, out));
+  bench_need_grove(grove_forest_set_graph(*out, l->n, l->n, NULL, g->root));
+  bench_need_grove(grove_forest_set_up(*out));
 }
 
 static void open_petsc(load *l, const graph *g, PetscSF *out)
@@ -107,7 +108,7 @@ static void open_petsc(load *l, const graph *g, PetscSF *out)
 static void close_inputs(load *l, int side)
 {
   for (int k = 0; k < 2; k++) {
-    if (side == GROVE) need_grove(grove_forest_free(&l->grove[k]));
+    if (side == GROVE) bench_need_grove(grove_forest_free(&l->grove[k]));
     if (side == PETSC) need_petsc(PetscSFDestroy(&l->petsc[k]));
   }
 }
@@ -128,7 +129,7 @@ static void use_inputs(load *l, const construction *c, int side)
       *leaf = bench_alloc((size_t)l->n, sizeof *leaf);
   for (int k = 0; k < 2; k++) {
     if (c->from[k] == NONE) continue;
-    if (side == GROVE) need_grove(grove_bcast(l->grove[k], MPI_INT, root, leaf, MPI_REPLACE));
+    if (side == GROVE) bench_need_grove(grove_bcast(l->grove[k], MPI_INT, root, leaf, MPI_REPLACE));
     if (side == PETSC) petsc_bcast(l->petsc[k], MPI_INT, root, leaf, MPI_REPLACE);
   }
   free(root);
@@ -140,9 +141,9 @@ static double time_grove(load *l, const construction *c)
   grove_forest *out;
   MPI_Barrier(l->comm);
   double begin = MPI_Wtime();
-  need_grove(c->grove(l, &out));
+  bench_need_grove(c->grove(l, &out));
   double seconds = MPI_Wtime() - begin;
-  need_grove(grove_forest_free(&out));
+  bench_need_grove(grove_forest_free(&out));
   return seconds;
 }
 
@@ -193,20 +194,12 @@ static void print_json(const char *name, const double values[2], bench_interval 
          printed++ ? "," : "", name, values[0], values[1], ratio.value, ratio.low, ratio.high);
 }
 
-static int chosen(const timing *how, const char *name)
-{
-  size_t length = how->only ? strlen(how->only) : 0;
-  if (length == 0) return 1;
-  if (how->only[length - 1] == '-') return strncmp(name, how->only, length) == 0;
-  return strcmp(name, how->only) == 0;
-}
-
 static void time_one(load *l, const construction *c, int cold, const timing *how)
 {
   char name[64];
   double *samples[SIDES], values[SIDES];
   snprintf(name, sizeof name, "%s-%dk-%s", c->name, (int)(l->n / 1000), cold ? "cold" : "warm");
-  if (!chosen(how, name)) return;
+  if (!bench_is_chosen(how->only, name)) return;
   for (int side = 0; side < SIDES; side++)
     samples[side] = bench_alloc((size_t)how->rounds, sizeof(double));
   take_samples(l, c, cold, how->rounds, samples);

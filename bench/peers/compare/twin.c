@@ -105,9 +105,9 @@ static void draw_slots(trial *t, twin *f)
 static void build_grove(const trial *t, twin *f)
 {
   const int64_t *list = f->listed ? f->slot : NULL;
-  need_grove(grove_forest_create(t->ctx, &f->grove));
-  need_grove(grove_forest_set_graph(f->grove, f->nroots, f->nleaves, list, f->root));
-  need_grove(grove_forest_set_up(f->grove));
+  bench_need_grove(grove_forest_create(t->ctx, &f->grove));
+  bench_need_grove(grove_forest_set_graph(f->grove, f->nroots, f->nleaves, list, f->root));
+  bench_need_grove(grove_forest_set_up(f->grove));
 }
 
 static void build_petsc(const trial *t, twin *f)
@@ -142,7 +142,7 @@ void twin_open(trial *t, int64_t nroots, int single, twin *out)
 
 void twin_close(twin *f)
 {
-  need_grove(grove_forest_free(&f->grove));
+  bench_need_grove(grove_forest_free(&f->grove));
   need_petsc(PetscSFDestroy(&f->petsc));
   free(f->first);
   free(f->slot);

@@ -1,6 +1,7 @@
 #include "grove/aggregate/arrivals.h"
 
 #include "grove/command.h"
+#include "kit/stats.h"
 #include "json/json.h"
 
 #include <math.h>
@@ -141,12 +142,6 @@ static double quickest_of(const mark *marks, int64_t n, const sender *s, const r
 
 /* ---- a channel ---- */
 
-static double median_of(double *values, int64_t n)
-{
-  qsort(values, (size_t)n, sizeof *values, by_value);
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* Adds a round: `delta` and `late` have one more. */
 static void add_round(sender *s, const round_times *t, double *delta, double *late)
 {
@@ -196,9 +191,9 @@ static int sum_up(const mark *marks, int64_t n, sender *s)
   }
   for (size_t p = 0; s->rounds > 0 && p < parts; p++) s->ready[p] /= (double)s->rounds;
   if (s->rounds > 0) {
-    s->delta = median_of(delta, s->rounds);
+    s->delta = bench_median(delta, (int)s->rounds);
     s->delta_most = delta[s->rounds - 1];
-    s->late = median_of(late, s->rounds);
+    s->late = bench_median(late, (int)s->rounds);
   }
   free(room);
   return 0;

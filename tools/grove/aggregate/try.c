@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "grove/command.h"
 #include "grove/machine/probing.h"
+#include "kit/stats.h"
 #include "parts/table_file.h"
 
 #include <errno.h>
@@ -158,25 +159,13 @@ static double run_round(const pair *p, grove_op *data, grove_op *word, int64_t p
   return marked;
 }
 
-static int by_value(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of(double *seconds, int n)
-{
-  qsort(seconds, (size_t)n, sizeof *seconds, by_value);
-  return seconds[n / 2];
-}
-
 /* As many rounds as are worth it, which rank 0 decides after some. */
 static double run_rounds(const pair *p, grove_op *data, grove_op *word, int64_t parts, double delay)
 {
   double seconds[MOST_ROUNDS] = {0};
   int rounds = 0;
   for (int i = 0; i < TRIAL_ROUNDS; i++) seconds[i] = run_round(p, data, word, parts, delay);
-  double wanted = CHOICE_SECONDS / (median_of(seconds, TRIAL_ROUNDS) + delay + 1e-9);
+  double wanted = CHOICE_SECONDS / (bench_median(seconds, TRIAL_ROUNDS) + delay + 1e-9);
   if (p->rank == 0) {
     rounds = (int)fmin(fmax(wanted, LEAST_ROUNDS), MOST_ROUNDS);
     MPI_Send(&rounds, 1, MPI_INT, p->last, 0, MPI_COMM_WORLD);
@@ -184,7 +173,7 @@ static double run_rounds(const pair *p, grove_op *data, grove_op *word, int64_t 
     MPI_Recv(&rounds, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   for (int i = 0; i < rounds; i++) seconds[i] = run_round(p, data, word, parts, delay);
-  return median_of(seconds, rounds);
+  return bench_median(seconds, rounds);
 }
 
 /* The median on rank 0, without the word; elsewhere it means nothing. */

@@ -1,7 +1,9 @@
 /* What Grove is measured against: the same exchange on MPI alone, written by hand, and other
  * libraries where there are any.
  */
-#include "grove/bench/by_hand.h"
+#include "grove/bench/bench.h"
+#include "kit/by_hand.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 
@@ -9,158 +11,123 @@
 #include <mpi-ext.h>
 #endif
 
-/* ---- persistent messages ---- */
-
-typedef struct persistent_state {
-  by_hand hand;
-  MPI_Request *requests; /* receives first */
-} persistent_state;
-
 enum { TAG = 1 };
+
+/* Of all of them. Roots and leaves are in one array. */
+typedef struct hand_state {
+  bench_by_hand hand;
+  char *array;
+  bench_neighbors neighbors; /* of neighborhood collectives */
+  MPI_Request *requests;     /* of persistent forms; receives first */
+  int nrequests;
+} hand_state;
+
+static hand_state *open_by_hand(bench_entrant *e, int nrequests)
+{
+  hand_state *s = e->state = bench_alloc(1, sizeof *s);
+  const pattern *p = e->task->edges;
+  const bench_graph graph = {
+    .nroots = p->nroots, .nleaves = p->nleaves, .leaf = p->leaf, .root = p->root};
+  const bench_by_hand_how how = {
+    .type = bench_type_find("double"), .width = e->b->width, .reduce = e->task->reduce, .share = 1};
+  s->array = (char *)e->b->array;
+  bench_by_hand_open(&graph, e->b->comm, how, &s->hand);
+  s->nrequests = nrequests < 0 ? s->hand.nreceives + s->hand.nsends : nrequests;
+  s->requests = bench_alloc((size_t)s->nrequests, sizeof *s->requests);
+  return s;
+}
+
+static void close_by_hand(bench_entrant *e)
+{
+  hand_state *s = e->state;
+  if (!s) return;
+  for (int i = 0; i < s->nrequests; i++) MPI_Request_free(&s->requests[i]);
+  if (s->neighbors.send_counts) bench_neighbors_close(&s->neighbors);
+  bench_by_hand_close(&s->hand);
+  free(s->requests);
+  free(s);
+  e->state = NULL;
+}
+
+/* ---- persistent messages ---- */
 
 static grove_status open_persistent(bench_entrant *e)
 {
-  persistent_state *s = e->state = bench_room(1, sizeof *s);
-  by_hand *h = &s->hand;
-  int width = (int)e->b->width;
-  by_hand_open(e->b, e->task, h);
-  MPI_Request *next = s->requests =
-    bench_room((size_t)(h->nreceives + h->nsends), sizeof *s->requests);
-  for (by_hand_message *m = h->receives; m < h->receives + h->nreceives; m++)
-    MPI_Recv_init(m->data, m->units * width, MPI_DOUBLE, m->peer, TAG, e->b->comm, next++);
-  for (by_hand_message *m = h->sends; m < h->sends + h->nsends; m++)
-    MPI_Send_init(m->data, m->units * width, MPI_DOUBLE, m->peer, TAG, e->b->comm, next++);
+  hand_state *s = open_by_hand(e, -1);
+  bench_by_hand_init(&s->hand, s->array, s->array, e->b->comm, TAG, s->requests);
   return GROVE_OK;
 }
 
 /* A message is on its way while the next one is packed. */
 static grove_status run_persistent(bench_entrant *e)
 {
-  persistent_state *s = e->state;
-  const by_hand *h = &s->hand;
+  hand_state *s = e->state;
+  const bench_by_hand *h = &s->hand;
   if (h->nreceives) MPI_Startall(h->nreceives, s->requests);
   for (int k = 0; k < h->nsends; k++) {
-    by_hand_pack(h, &h->sends[k]);
+    bench_message_pack(h, &h->sends[k], s->array);
     MPI_Start(&s->requests[h->nreceives + k]);
   }
-  by_hand_keep(h);
-  bench_wait_all(h->nreceives + h->nsends, s->requests);
-  for (int k = 0; k < h->nreceives; k++) by_hand_unpack(h, &h->receives[k]);
+  bench_by_hand_keep(h, s->array, s->array);
+  bench_wait_all(s->nrequests, s->requests);
+  bench_by_hand_unpack(h, s->array);
   return GROVE_OK;
-}
-
-static void close_persistent(bench_entrant *e)
-{
-  persistent_state *s = e->state;
-  if (!s) return;
-  for (int i = 0; i < s->hand.nreceives + s->hand.nsends; i++) MPI_Request_free(&s->requests[i]);
-  by_hand_close(&s->hand);
-  free(s->requests);
-  free(s);
-  e->state = NULL;
 }
 
 static const bench_method persistent = {
   .open = open_persistent,
   .run = run_persistent,
-  .close = close_persistent,
+  .close = close_by_hand,
 };
 
 /* ---- neighborhood collectives ---- */
 
-/* The call takes one address for all messages: all lie in the array, or all are staged. */
-typedef struct neighbor_side {
-  double *base;
-  int *peers, *counts, *starts; /* counts and starts in doubles */
-} neighbor_side;
-
-typedef struct neighbor_state {
-  by_hand hand;
-  MPI_Comm comm;
-  neighbor_side out, in;
-  MPI_Request request; /* of the persistent form */
-} neighbor_state;
-
-static neighbor_side open_neighbors(const bench *b, by_hand_message *m, int n, double *staging)
-{
-  int direct = 1, *memory = bench_room(3 * (size_t)n, sizeof *memory);
-  neighbor_side s = {staging, memory, memory + n, memory + 2 * n};
-  for (int i = 0; i < n; i++) direct = direct && m[i].direct;
-  for (int i = 0; i < n && !direct; i++) by_hand_stage(&m[i]);
-  if (direct) s.base = b->array;
-  for (int i = 0; i < n; i++) {
-    s.peers[i] = m[i].peer;
-    s.counts[i] = m[i].units * (int)b->width;
-    s.starts[i] = (int)(m[i].data - s.base);
-  }
-  return s;
-}
+/* What the calls take from `send` to the communicator. */
+#define NEIGHBOR_ARGUMENTS(s)                                                                      \
+  bench_neighbors_data((s)->hand.sends, (s)->hand.nsends, (s)->array), (s)->neighbors.send_counts, \
+    (s)->neighbors.send_at, (s)->neighbors.type,                                                   \
+    bench_neighbors_data((s)->hand.receives, (s)->hand.nreceives, (s)->array),                     \
+    (s)->neighbors.receive_counts, (s)->neighbors.receive_at, (s)->neighbors.type,                 \
+    (s)->neighbors.comm
 
 static grove_status open_neighbor(bench_entrant *e)
 {
-  neighbor_state *s = e->state = bench_room(1, sizeof *s);
-  by_hand *h = &s->hand;
-  s->request = MPI_REQUEST_NULL;
-  by_hand_open(e->b, e->task, h);
-  s->out = open_neighbors(e->b, h->sends, h->nsends, h->send_staging);
-  s->in = open_neighbors(e->b, h->receives, h->nreceives, h->receive_staging);
-  MPI_Dist_graph_create_adjacent(e->b->comm, h->nreceives, s->in.peers, MPI_UNWEIGHTED, h->nsends,
-                                 s->out.peers, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &s->comm);
+  hand_state *s = open_by_hand(e, 0);
+  bench_neighbors_open(&s->hand, e->b->comm, &s->neighbors);
   return GROVE_OK;
 }
 
-static void pack_all(const by_hand *h)
-{
-  for (int k = 0; k < h->nsends; k++) by_hand_pack(h, &h->sends[k]);
-}
-
-static void unpack_all(const by_hand *h)
-{
-  by_hand_keep(h);
-  for (int k = 0; k < h->nreceives; k++) by_hand_unpack(h, &h->receives[k]);
-}
-
 /* Open MPI's blocking form is the faster one, and yields; MPICH's is the other one and a wait. */
-static void exchange(neighbor_state *s)
+static void exchange(hand_state *s)
 {
-  const neighbor_side *out = &s->out, *in = &s->in;
 #ifdef OPEN_MPI
-  MPI_Neighbor_alltoallv(out->base, out->counts, out->starts, MPI_DOUBLE, in->base, in->counts,
-                         in->starts, MPI_DOUBLE, s->comm);
+  MPI_Neighbor_alltoallv(NEIGHBOR_ARGUMENTS(s));
 #else
   MPI_Request request;
-  MPI_Ineighbor_alltoallv(out->base, out->counts, out->starts, MPI_DOUBLE, in->base, in->counts,
-                          in->starts, MPI_DOUBLE, s->comm, &request);
+  MPI_Ineighbor_alltoallv(NEIGHBOR_ARGUMENTS(s), &request);
   bench_wait_all(1, &request);
 #endif
 }
 
-static grove_status run_neighbor(bench_entrant *e)
+static void unpack_all(hand_state *s)
 {
-  neighbor_state *s = e->state;
-  pack_all(&s->hand);
-  exchange(s);
-  unpack_all(&s->hand);
-  return GROVE_OK;
+  bench_by_hand_keep(&s->hand, s->array, s->array);
+  bench_by_hand_unpack(&s->hand, s->array);
 }
 
-static void close_neighbor(bench_entrant *e)
+static grove_status run_neighbor(bench_entrant *e)
 {
-  neighbor_state *s = e->state;
-  if (!s) return;
-  if (s->request != MPI_REQUEST_NULL) MPI_Request_free(&s->request);
-  MPI_Comm_free(&s->comm);
-  by_hand_close(&s->hand);
-  free(s->out.peers);
-  free(s->in.peers);
-  free(s);
-  e->state = NULL;
+  hand_state *s = e->state;
+  bench_by_hand_pack(&s->hand, s->array);
+  exchange(s);
+  unpack_all(s);
+  return GROVE_OK;
 }
 
 static const bench_method neighbor = {
   .open = open_neighbor,
   .run = run_neighbor,
-  .close = close_neighbor,
+  .close = close_by_hand,
 };
 
 /* ---- the same, persistent: in MPI since 4.0, in Open MPI 4 as an extension ---- */
@@ -174,28 +141,26 @@ static const bench_method neighbor = {
 #ifdef NEIGHBOR_INIT
 static grove_status open_neighbor_persistent(bench_entrant *e)
 {
-  open_neighbor(e);
-  neighbor_state *s = e->state;
-  const neighbor_side *out = &s->out, *in = &s->in;
-  NEIGHBOR_INIT(out->base, out->counts, out->starts, MPI_DOUBLE, in->base, in->counts, in->starts,
-                MPI_DOUBLE, s->comm, MPI_INFO_NULL, &s->request);
+  hand_state *s = open_by_hand(e, 1);
+  bench_neighbors_open(&s->hand, e->b->comm, &s->neighbors);
+  NEIGHBOR_INIT(NEIGHBOR_ARGUMENTS(s), MPI_INFO_NULL, s->requests);
   return GROVE_OK;
 }
 
 static grove_status run_neighbor_persistent(bench_entrant *e)
 {
-  neighbor_state *s = e->state;
-  pack_all(&s->hand);
-  MPI_Start(&s->request);
-  bench_wait_all(1, &s->request);
-  unpack_all(&s->hand);
+  hand_state *s = e->state;
+  bench_by_hand_pack(&s->hand, s->array);
+  MPI_Start(s->requests);
+  bench_wait_all(1, s->requests);
+  unpack_all(s);
   return GROVE_OK;
 }
 
 static const bench_method neighbor_persistent = {
   .open = open_neighbor_persistent,
   .run = run_neighbor_persistent,
-  .close = close_neighbor,
+  .close = close_by_hand,
 };
 #endif
 

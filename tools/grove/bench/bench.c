@@ -2,6 +2,7 @@
  */
 #include "grove/bench/bench.h"
 #include "grove/command.h"
+#include "kit/need.h"
 
 #include "route/route.h"
 
@@ -157,15 +158,6 @@ static int read_settings(int argc, char **argv, int rank, bench_settings *out)
 }
 
 /* ---- what the other files need ---- */
-
-void *bench_room(size_t count, size_t bytes)
-{
-  void *memory = grove_memory(count, bytes);
-  if (memory) return memory;
-  fprintf(stderr, "grove bench: no memory left\n");
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
-  return NULL;
-}
 
 void bench_must(const bench *b, grove_status status)
 {
@@ -342,9 +334,9 @@ static size_t array_slots(const pattern *edges)
 static grove_status run_on(bench *b, const pattern *edges, int *verified)
 {
   grove_status status = GROVE_OK;
-  bench_field *fields = bench_room(2, sizeof *fields);
+  bench_field *fields = bench_alloc(2, sizeof *fields);
   bench_results results = {0};
-  b->array = bench_room(array_slots(edges) * (size_t)b->width, sizeof *b->array);
+  b->array = bench_alloc(array_slots(edges) * (size_t)b->width, sizeof *b->array);
   GROVE_TRY(measure_all(b, edges, &fields[0], &fields[1], &results));
   if (b->rank == 0) (b->set.json ? bench_print_json : bench_print_tables)(b, &results);
   *verified = all_verified(&results);
@@ -375,6 +367,7 @@ static int run_bench(bench *b)
 static int run(int argc, char **argv)
 {
   bench b = {.comm = MPI_COMM_WORLD};
+  bench_need_as("grove bench", EXIT_FAILED);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(b.comm, &b.rank);
   MPI_Comm_size(b.comm, &b.size);

@@ -95,8 +95,6 @@ typedef struct bench_field {
   bench_entrant entrants[BENCH_ENTRANTS];
 } bench_field;
 
-/* Zeroed memory, or the end of the job. */
-void *bench_room(size_t count, size_t bytes);
 /* Ends the job with the library's last sentence unless all is well. */
 void bench_must(const bench *b, grove_status status);
 

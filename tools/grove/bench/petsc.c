@@ -2,6 +2,7 @@
  * benchmarks have it (GROVE_BENCH): the command itself needs no PETSc.
  */
 #include "grove/bench/bench.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 
@@ -32,8 +33,8 @@ void bench_petsc_finish(void)
 /* In PETSc's own types, as a user of PETSc would have it. */
 static void set_graph(const bench *b, const pattern *p, PetscSF forest)
 {
-  PetscInt *leaf = bench_room((size_t)p->nleaves, sizeof *leaf);
-  PetscSFNode *root = bench_room((size_t)p->nleaves, sizeof *root);
+  PetscInt *leaf = bench_alloc((size_t)p->nleaves, sizeof *leaf);
+  PetscSFNode *root = bench_alloc((size_t)p->nleaves, sizeof *root);
   for (int64_t i = 0; i < p->nleaves; i++) {
     leaf[i] = (PetscInt)p->leaf[i];
     root[i].rank = p->root[i].rank;

@@ -3,11 +3,13 @@
  * A batch is a number of exchanges of one entrant, start and wait, one after the other; its time is
  * the slowest rank's, divided by the number. Between two exchanges a rank reads what came, and
  * writes anew what it sends, as programs do; the clock stands then, and nobody waits for the
- * others with it. In a round every entrant has one batch, in an order drawn anew: what disturbs the
- * machine for a while disturbs all of them. The median over the rounds is the result, its 95 %
- * interval that of order statistics: as many rounds may lie below the median as coins show heads.
+ * others with it. In a round every entrant has one batch (kit/rounds.h). The median over the rounds
+ * is the result, its 95 % interval that of order statistics.
  */
+#include "kit/rounds.h"
 #include "grove/bench/bench.h"
+#include "kit/need.h"
+#include "kit/stats.h"
 
 #include <math.h>
 #include <sched.h>
@@ -52,32 +54,6 @@ static void meet(const bench *b)
   bench_wait_all(1, &request);
 }
 
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of(double *times, int n)
-{
-  qsort(times, (size_t)n, sizeof *times, ascending);
-  return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
-}
-
-/* How many of n sorted samples are left out at either end: with the next one the interval would
- * miss the median in more than 5 % of cases. */
-static int outside_interval(int n)
-{
-  double term = pow(0.5, n), below = term;
-  int k = 0;
-  while (below <= 0.025) {
-    term *= (double)(n - k) / (k + 1);
-    below += term;
-    k++;
-  }
-  return k > 0 ? k - 1 : 0;
-}
-
 /* ---- set-up ---- */
 
 /* Opens it a few times, from a fresh forest each; the last stays open. */
@@ -93,7 +69,7 @@ static grove_status set_up(const bench *b, bench_entrant *e)
     times[i] = slowest(b, MPI_Wtime() - begin);
   }
   e->result.served = status == GROVE_OK;
-  if (status == GROVE_OK) e->result.setup_seconds = median_of(times, SET_UPS);
+  if (status == GROVE_OK) e->result.setup_seconds = bench_median(times, SET_UPS);
   int required = e->role == BENCH_AUTO || (e->role == BENCH_ROUTE && b->set.only);
   return status == GROVE_ERR_UNSUPPORTED && !required ? GROVE_OK : status;
 }
@@ -158,24 +134,24 @@ static int64_t calibrate(const bench *b, bench_entrant *e)
   return (int64_t)fmin(fmax(n, 1), MOST_EXCHANGES);
 }
 
-/* The same order on every rank. */
-static void shuffle(int *order, int n, unsigned *state)
-{
-  for (int i = n - 1; i > 0; i--) {
-    *state = *state * 1664525u + 1013904223u;
-    int j = (int)((*state >> 8) % (unsigned)(i + 1)), kept = order[i];
-    order[i] = order[j];
-    order[j] = kept;
-  }
-}
+/* Those that take part in the rounds. */
+typedef struct contest {
+  const bench *b;
+  const bench_task *task;
+  int n;
+  bench_entrant *entrants[BENCH_ENTRANTS];
+  int64_t exchanges[BENCH_ENTRANTS]; /* of a batch */
+  double *times[BENCH_ENTRANTS];     /* of each round */
+} contest;
 
-static void show_progress(const bench *b, const bench_task *task, int round)
+static void show_progress(void *about, int round)
 {
-  const char *name = task->reduce ? "reduce" : "bcast";
-  int rounds = (int)b->set.rounds, fourth = (rounds + 3) / 4;
-  if (b->rank != 0) return;
+  const contest *c = about;
+  const char *name = c->task->reduce ? "reduce" : "bcast";
+  int rounds = (int)c->b->set.rounds, fourth = (rounds + 3) / 4;
+  if (c->b->rank != 0) return;
   if (!isatty(2)) { /* mpirun hides the terminal from its ranks */
-    if (b->set.progress && round < rounds && round % fourth == 0)
+    if (c->b->set.progress && round < rounds && round % fourth == 0)
       fprintf(stderr, "%3d %%: %s, round %d of %d\n", 100 * round / rounds, name, round + 1,
               rounds);
     return;
@@ -186,38 +162,44 @@ static void show_progress(const bench *b, const bench_task *task, int round)
     fprintf(stderr, "\r%40s\r", "");
 }
 
+static void take_sample(void *about, int entrant, int round)
+{
+  contest *c = about;
+  c->times[entrant][round] = run_batch(c->b, c->entrants[entrant], c->exchanges[entrant]);
+}
+
 static void sum_up(const bench *b, bench_entrant *e, double *times)
 {
-  int n = (int)b->set.rounds, outside = outside_interval(n);
+  int n = (int)b->set.rounds;
   MPI_Allreduce(MPI_IN_PLACE, times, n, MPI_DOUBLE, MPI_MAX, b->comm);
-  e->result.seconds = median_of(times, n);
-  e->result.low = times[outside];
-  e->result.high = times[n - 1 - outside];
+  bench_interval centre = bench_centre_by_order(times, n);
+  e->result.seconds = centre.value;
+  e->result.low = centre.low;
+  e->result.high = centre.high;
 }
 
 static void run_rounds(const bench *b, bench_field *field)
 {
-  int rounds = (int)b->set.rounds, order[BENCH_ENTRANTS], n = 0;
-  unsigned state = 1;
-  int64_t exchanges[BENCH_ENTRANTS];
-  double *times = bench_room((size_t)(rounds * field->n), sizeof *times);
+  contest c = {.b = b, .task = &field->task};
   bench_fill(b, &field->task);
   for (int i = 0; i < field->n; i++) {
-    if (!field->entrants[i].result.served) continue;
-    exchanges[i] = calibrate(b, &field->entrants[i]);
-    order[n++] = i;
+    bench_entrant *e = &field->entrants[i];
+    if (!e->result.served) continue;
+    c.entrants[c.n] = e;
+    c.exchanges[c.n] = calibrate(b, e);
+    c.times[c.n++] = bench_alloc((size_t)b->set.rounds, sizeof(double));
   }
-  for (int round = 0; round < rounds; round++) {
-    show_progress(b, &field->task, round);
-    shuffle(order, n, &state);
-    for (int k = 0; k < n; k++) {
-      int i = order[k];
-      times[i * rounds + round] = run_batch(b, &field->entrants[i], exchanges[i]);
-    }
+  bench_rounds_run(&(bench_rounds){.comm = b->comm,
+                                   .entrants = c.n,
+                                   .most = (int)b->set.rounds,
+                                   .seconds = INFINITY,
+                                   .sample = take_sample,
+                                   .begin = show_progress,
+                                   .about = &c});
+  for (int i = 0; i < c.n; i++) {
+    sum_up(b, c.entrants[i], c.times[i]);
+    free(c.times[i]);
   }
-  show_progress(b, &field->task, rounds);
-  for (int k = 0; k < n; k++) sum_up(b, &field->entrants[order[k]], times + order[k] * rounds);
-  free(times);
 }
 
 /* ---- all of it ---- */

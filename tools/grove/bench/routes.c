@@ -1,6 +1,7 @@
 /* Grove as an entrant: a forest and an operation of its own, on one route.
  */
 #include "grove/bench/bench.h"
+#include "kit/need.h"
 
 #include "route/choose.h"
 #include "route/print.h"
@@ -22,7 +23,7 @@ static grove_status open_route(bench_entrant *e)
   const bench *b = e->b;
   const pattern *p = e->task->edges;
   grove_context *ctx = e->ctx ? e->ctx : b->ctx;
-  route_state *s = e->state = bench_room(1, sizeof *s);
+  route_state *s = e->state = bench_alloc(1, sizeof *s);
   GROVE_TRY(grove_context_set(ctx, "route", e->name));
   GROVE_TRY(grove_forest_create(ctx, &s->forest));
   GROVE_TRY(grove_forest_set_name(s->forest, b->set.pattern));

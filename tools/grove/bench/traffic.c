@@ -2,6 +2,7 @@
  * each counted once, are a message.
  */
 #include "grove/bench/bench.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ static int count_needed(const bench *b, const pattern *edges, int64_t *records)
 {
   int n = 0;
   int64_t *last = NULL;
-  grove_root *root = bench_room((size_t)edges->nleaves, sizeof *root);
+  grove_root *root = bench_alloc((size_t)edges->nleaves, sizeof *root);
   for (int64_t i = 0; i < edges->nleaves; i++) root[i] = edges->root[i];
   qsort(root, (size_t)edges->nleaves, sizeof *root, by_rank_and_index);
   for (int64_t i = 0; i < edges->nleaves; i++) {
@@ -39,11 +40,11 @@ static int count_needed(const bench *b, const pattern *edges, int64_t *records)
 /* All ranks' records, on rank 0; as many as `total`. */
 static int64_t *gather(const bench *b, const int64_t *mine, int n, int *total)
 {
-  int *count = bench_room(2 * (size_t)b->size + 1, sizeof *count), *start = count + b->size;
+  int *count = bench_alloc(2 * (size_t)b->size + 1, sizeof *count), *start = count + b->size;
   int numbers = FIELDS * n;
   MPI_Gather(&numbers, 1, MPI_INT, count, 1, MPI_INT, 0, b->comm);
   for (int r = 0; r < b->size && b->rank == 0; r++) start[r + 1] = start[r] + count[r];
-  int64_t *all = bench_room((size_t)start[b->size], sizeof *all);
+  int64_t *all = bench_alloc((size_t)start[b->size], sizeof *all);
   *total = start[b->size] / FIELDS;
   MPI_Gatherv(mine, numbers, MPI_INT64_T, all, count, start, MPI_INT64_T, 0, b->comm);
   free(count);
@@ -52,13 +53,13 @@ static int64_t *gather(const bench *b, const int64_t *mine, int n, int *total)
 
 void bench_traffic_collect(const bench *b, const pattern *edges, bench_traffic *out)
 {
-  int64_t *mine = bench_room(FIELDS * (size_t)b->size, sizeof *mine);
+  int64_t *mine = bench_alloc(FIELDS * (size_t)b->size, sizeof *mine);
   int n = count_needed(b, edges, mine), total = 0;
   int64_t *all = gather(b, mine, n, &total);
-  *out = (bench_traffic){.node = bench_room((size_t)b->size, sizeof *out->node)};
+  *out = (bench_traffic){.node = bench_alloc((size_t)b->size, sizeof *out->node)};
   for (int r = 0; r < b->size; r++) grove_context_node(b->ctx, r, &out->node[r], NULL);
   out->count = total;
-  out->flows = bench_room((size_t)total, sizeof *out->flows);
+  out->flows = bench_alloc((size_t)total, sizeof *out->flows);
   for (int i = 0; i < total; i++) {
     const int64_t *record = &all[FIELDS * i];
     out->flows[i] = (bench_flow){.from = (int)record[0],
@@ -79,7 +80,7 @@ static int by_ends(const void *a, const void *b)
 
 void bench_traffic_of_nodes(const bench_traffic *ranks, bench_traffic *out)
 {
-  bench_flow *flows = bench_room((size_t)ranks->count, sizeof *flows);
+  bench_flow *flows = bench_alloc((size_t)ranks->count, sizeof *flows);
   int n = 0;
   for (int i = 0; i < ranks->count; i++) {
     flows[i] = ranks->flows[i];

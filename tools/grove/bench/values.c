@@ -1,6 +1,8 @@
 /* What a root holds, what must come of it, and what of it must leave a node: all without Grove.
  */
 #include "grove/bench/bench.h"
+#include "kit/lists.h"
+#include "kit/need.h"
 
 #include <stdlib.h>
 
@@ -55,31 +57,14 @@ static int64_t wrong_leaves(const bench *b, const pattern *p)
   return wrong;
 }
 
-/* How many leaves each root has, counted by MPI_Alltoallv. */
-static void count_degrees(const bench *b, const pattern *p, int64_t *degree)
-{
-  int *count = bench_room(4 * (size_t)b->size + 2, sizeof *count), *start = count + b->size;
-  int *their_count = start + b->size + 1, *their_start = their_count + b->size;
-  int64_t *send = bench_room((size_t)p->nleaves, sizeof *send);
-  for (int64_t i = 0; i < p->nleaves; i++) count[p->root[i].rank]++;
-  for (int r = 0; r < b->size; r++) start[r + 1] = start[r] + count[r];
-  for (int64_t i = 0; i < p->nleaves; i++) send[start[p->root[i].rank]++] = p->root[i].index;
-  for (int r = 0; r < b->size; r++) start[r] -= count[r];
-  MPI_Alltoall(count, 1, MPI_INT, their_count, 1, MPI_INT, b->comm);
-  for (int r = 0; r < b->size; r++) their_start[r + 1] = their_start[r] + their_count[r];
-  int64_t *came = bench_room((size_t)their_start[b->size], sizeof *came);
-  MPI_Alltoallv(send, count, start, MPI_INT64_T, came, their_count, their_start, MPI_INT64_T,
-                b->comm);
-  for (int i = 0; i < their_start[b->size]; i++) degree[came[i]]++;
-  free(count);
-  free(send);
-  free(came);
-}
-
 static int64_t wrong_roots(const bench *b, const pattern *p)
 {
-  int64_t wrong = 0, *degree = bench_room((size_t)p->nroots, sizeof *degree);
-  count_degrees(b, p, degree);
+  const bench_graph graph = {.nleaves = p->nleaves, .leaf = p->leaf, .root = p->root};
+  int64_t wrong = 0, *degree = bench_alloc((size_t)p->nroots, sizeof *degree);
+  bench_lists lists;
+  bench_lists_open(&graph, b->comm, 0, &lists);
+  for (int i = 0; i < lists.roots.start[b->size]; i++) degree[lists.roots.index[i]]++;
+  bench_lists_close(&lists);
   for (int64_t i = 0; i < p->nroots; i++)
     for (int64_t k = 0; k < b->width; k++)
       wrong +=
@@ -105,7 +90,7 @@ static int by_rank_and_index(const void *a, const void *b)
 /* The roots of other nodes that this rank's leaves are joined to, two numbers each. */
 static int64_t *list_roots_elsewhere(const bench *b, const pattern *edges, int node, int *n)
 {
-  int64_t *list = bench_room(2 * (size_t)edges->nleaves, sizeof *list), used = 0;
+  int64_t *list = bench_alloc(2 * (size_t)edges->nleaves, sizeof *list), used = 0;
   for (int64_t i = 0; i < edges->nleaves; i++) {
     int theirs = 0;
     grove_context_node(b->ctx, edges->root[i].rank, &theirs, NULL);
@@ -132,11 +117,11 @@ static int64_t *gather_on_node(MPI_Comm node, const int64_t *mine, int n, int *t
   int rank, size;
   MPI_Comm_rank(node, &rank);
   MPI_Comm_size(node, &size);
-  int *count = bench_room(2 * (size_t)size + 1, sizeof *count), *start = count + size;
+  int *count = bench_alloc(2 * (size_t)size + 1, sizeof *count), *start = count + size;
   MPI_Gather(&n, 1, MPI_INT, count, 1, MPI_INT, 0, node);
   for (int r = 0; r < size; r++) start[r + 1] = start[r] + count[r];
   *total = rank == 0 ? start[size] : 0;
-  int64_t *all = bench_room((size_t)*total, sizeof *all);
+  int64_t *all = bench_alloc((size_t)*total, sizeof *all);
   MPI_Gatherv(mine, n, MPI_INT64_T, all, count, start, MPI_INT64_T, 0, node);
   free(count);
   return all;

@@ -1,4 +1,4 @@
-#include "driver/row.h"
+#include "kit/row.h"
 
 #include <stdio.h>
 #include <string.h>

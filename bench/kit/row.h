@@ -1,8 +1,8 @@
 /* A row of results, as bench/run reads it (bench/METRICS.md). */
-#ifndef BENCH_DRIVER_ROW_H
-#define BENCH_DRIVER_ROW_H
+#ifndef BENCH_KIT_ROW_H
+#define BENCH_KIT_ROW_H
 
-#include "driver/stats.h"
+#include "kit/stats.h"
 
 /* Who is compared with whom; `against`: who answered to the name of the peer. */
 typedef struct bench_row {

@@ -1,5 +1,5 @@
-#ifndef BENCH_DRIVER_CONDITIONS_H
-#define BENCH_DRIVER_CONDITIONS_H
+#ifndef BENCH_KIT_CONDITIONS_H
+#define BENCH_KIT_CONDITIONS_H
 
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-#include "driver/types.h"
+#include "kit/types.h"
 
 #include <complex.h>
 #include <string.h>
@@ -20,12 +20,19 @@
   {                                                                                                \
     return (int)((const c_type *)array)[i];                                                        \
   }                                                                                                \
-  static void name##_add(const void *from, void *to, const int32_t *index, int n)                  \
+  static void name##_add(const void *from, const int32_t *from_index, void *to,                    \
+                         const int32_t *to_index, int n, int64_t width)                            \
   {                                                                                                \
     const c_type *restrict x = from;                                                               \
     c_type *restrict y = to;                                                                       \
-    for (int i = 0; !index && i < n; i++) y[i] += x[i];                                            \
-    for (int i = 0; index && i < n; i++) y[index[i]] += x[i];                                      \
+    if (!to_index)                                                                                 \
+      for (int64_t i = 0; i < n * width; i++) y[i] += x[i];                                        \
+    else if (width == 1 && !from_index)                                                            \
+      for (int i = 0; i < n; i++) y[to_index[i]] += x[i];                                          \
+    else                                                                                           \
+      for (int i = 0; i < n; i++)                                                                  \
+        for (int64_t k = 0, at = from_index ? from_index[i] : i; k < width; k++)                   \
+          y[to_index[i] * width + k] += x[at * width + k];                                         \
   }
 
 BENCH_TYPES(DEFINE)

@@ -1,7 +1,8 @@
-#include "driver/stats.h"
+#include "kit/stats.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,4 +87,29 @@ bench_interval bench_ratio(const double *a, const double *b, int n)
 bench_interval bench_centre(const double *a, int n)
 {
   return bootstrap(a, NULL, n);
+}
+
+/* How many of n sorted samples are left out at either end: with the next one the interval would
+ * miss the median in more than 5 % of cases. */
+static int outside_interval(int n)
+{
+  double term = pow(0.5, n), below = term;
+  int k = 0;
+  while (below <= 0.025) {
+    term *= (double)(n - k) / (k + 1);
+    below += term;
+    k++;
+  }
+  return k > 0 ? k - 1 : 0;
+}
+
+bench_interval bench_centre_by_order(const double *a, int n)
+{
+  int outside = outside_interval(n);
+  double *sorted = bench_alloc((size_t)n, sizeof *sorted);
+  memcpy(sorted, a, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+  bench_interval out = {bench_median(a, n), sorted[outside], sorted[n - 1 - outside]};
+  free(sorted);
+  return out;
 }

@@ -5,8 +5,8 @@
  * rounds are drawn with repetition, the ratio of the two medians is taken, a thousand times; the
  * interval holds the middle 95 %.
  */
-#ifndef BENCH_DRIVER_STATS_H
-#define BENCH_DRIVER_STATS_H
+#ifndef BENCH_KIT_STATS_H
+#define BENCH_KIT_STATS_H
 
 typedef struct bench_interval {
   double value, low, high;
@@ -19,5 +19,8 @@ bench_interval bench_ratio(const double *a, const double *b, int n);
 
 /* The median with its own interval. */
 bench_interval bench_centre(const double *a, int n);
+
+/* The same by order statistics: as many samples may lie below the median as coins show heads. */
+bench_interval bench_centre_by_order(const double *a, int n);
 
 #endif

@@ -1,6 +1,6 @@
-#include "driver/conditions.h"
+#include "kit/conditions.h"
 
-#include "driver/need.h"
+#include "kit/need.h"
 
 #include <limits.h>
 #include <sched.h>

@@ -1,0 +1,26 @@
+/* Seconds. */
+#ifndef BENCH_KIT_CLOCK_H
+#define BENCH_KIT_CLOCK_H
+
+#include <time.h>
+
+static inline double bench_clock_of(clockid_t clock)
+{
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* All processes of a machine share this one. */
+static inline double bench_clock(void)
+{
+  return bench_clock_of(CLOCK_MONOTONIC);
+}
+
+/* What the calling thread has had of a core. */
+static inline double bench_thread_clock(void)
+{
+  return bench_clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+#endif

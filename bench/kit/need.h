@@ -1,0 +1,21 @@
+/* What ends the job when it is not there. */
+#ifndef BENCH_KIT_NEED_H
+#define BENCH_KIT_NEED_H
+
+#include "grove.h"
+
+#include <stddef.h>
+
+/* Zeroed memory or the end of the job. */
+void *bench_alloc(size_t count, size_t bytes);
+
+/* Ends the job with a sentence unless ok. */
+void bench_need(int ok, const char *what);
+
+/* Ends it with the library's sentence unless all is well. */
+void bench_need_grove(grove_status status);
+
+/* Who the sentences are from, and the exit status; otherwise "bench" and 3. */
+void bench_need_as(const char *program, int status);
+
+#endif
