@@ -17,6 +17,7 @@
  */
 #include "driver/case.h"
 #include "kit/random.h"
+#include "kit/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +98,6 @@ static void make_random(const bench_spec *s, int rank, int nranks, bench_graph *
   draw(s->size, s->size, &state, g->leaf);
 }
 
-static int ascending(const void *a, const void *b)
-{
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Twice as many roots as leaves, so that with two ranks half of them are wanted. */
 static void make_ghost(const bench_spec *s, int rank, int nranks, bench_graph *g)
 {
@@ -110,7 +105,7 @@ static void make_ghost(const bench_spec *s, int rank, int nranks, bench_graph *g
   uint64_t state = 99 * (uint64_t)s->size + (uint64_t)rank;
   int64_t *global = bench_alloc((size_t)s->size, sizeof *global);
   if (n) draw(n, own * (nranks - 1), &state, global);
-  qsort(global, (size_t)n, sizeof *global, ascending);
+  bench_sort_distinct(global, n);
   g->nroots = own;
   g->nslots = g->nleaves = n;
   g->root = bench_alloc((size_t)s->size, sizeof *g->root);

@@ -15,6 +15,11 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+static void call_on(void (*init_or_fini)(void *), void *state)
+{
+  if (init_or_fini) init_or_fini(state);
+}
+
 /* ---- verification ---- */
 
 int64_t bench_verify(bench_entrant *e, int spoil)
@@ -22,9 +27,9 @@ int64_t bench_verify(bench_entrant *e, int spoil)
   bench_case *c = e->c;
   bench_case_fill(c);
   void *state = e->method->set_up(c);
-  e->method->init(state);
+  call_on(e->method->init, state);
   e->method->run(state, 0, c->spec->buffers);
-  e->method->fini(state);
+  call_on(e->method->fini, state);
   e->method->tear_down(state);
   if (spoil && c->rank == 0) (bench_writes_roots(c->spec) ? c->root : c->leaf)[0] ^= 1;
   int64_t wrong = bench_case_wrong(c);
@@ -85,10 +90,10 @@ static double time_setup(bench_entrant *e)
 {
   double begin = MPI_Wtime();
   void *state = e->method->set_up(e->c);
-  e->method->init(state);
+  call_on(e->method->init, state);
   e->method->run(state, 0, 1);
   double seconds = MPI_Wtime() - begin;
-  e->method->fini(state);
+  call_on(e->method->fini, state);
   e->method->tear_down(state);
   return seconds;
 }
@@ -96,9 +101,9 @@ static double time_setup(bench_entrant *e)
 static double time_init(bench_entrant *e)
 {
   double begin = MPI_Wtime();
-  e->method->init(e->state);
+  call_on(e->method->init, e->state);
   double seconds = MPI_Wtime() - begin;
-  e->method->fini(e->state);
+  call_on(e->method->fini, e->state);
   return seconds;
 }
 
@@ -166,9 +171,9 @@ static double count_bound(const bench_entrant *e)
   count_exactly();
   void *state = e->method->set_up(e->c);
   double before = bytes_in_use();
-  e->method->init(state);
+  call_on(e->method->init, state);
   double bytes = bytes_in_use() - before;
-  e->method->fini(state);
+  call_on(e->method->fini, state);
   e->method->tear_down(state);
   MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, e->c->comm);
   return bytes / (double)bench_case_edges(e->c);
@@ -235,7 +240,7 @@ static void prepare(bench_entrant *e, bench_effort effort)
 {
   if (keeps_state(e)) e->state = e->method->set_up(e->c);
   if (!runs_exchanges(e)) return;
-  e->method->init(e->state);
+  call_on(e->method->init, e->state);
   bench_case_fill(e->c);
   e->iterations = calibrate(e, effort.batch_seconds);
   if (e->c->spec->measure == BENCH_OVERLAP) bench_overlap_prepare(e);
@@ -243,7 +248,7 @@ static void prepare(bench_entrant *e, bench_effort effort)
 
 static void finish(bench_entrant *e, int rounds)
 {
-  if (runs_exchanges(e)) e->method->fini(e->state);
+  if (runs_exchanges(e)) call_on(e->method->fini, e->state);
   if (keeps_state(e)) e->method->tear_down(e->state);
   MPI_Allreduce(MPI_IN_PLACE, e->samples, rounds, MPI_DOUBLE, MPI_MAX, e->c->comm);
 }

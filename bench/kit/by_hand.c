@@ -132,7 +132,8 @@ static int make_messages(const bench_by_hand *h, const bench_side *side, int ran
   int n = 0;
   bench_message *list = *out = bench_alloc((size_t)nranks, sizeof *list);
   for (int r = 0; r < nranks; r++) {
-    int begin = side->start[r], count = side->count[r], shares = side == &l->leaves && l->shared[r];
+    int begin = side->start[r], count = side->count[r];
+    int shares = side == &l->leaves && l->units.count[r] < count;
     if (count == 0 || r == rank) continue;
     bench_message *m = &list[n++];
     *m = (bench_message){.peer = r, .nslots = count, .slots = side->index + begin, .staging = *at};

@@ -6,19 +6,11 @@
 
 /* What a flag sets: an int to 1, without a value; a const char *; an int; an int of 1 at least; an
  * int64_t; a double; a double above 0. */
-typedef enum bench_flag_kind {
-  BENCH_SWITCH,
-  BENCH_TEXT,
-  BENCH_INT,
-  BENCH_COUNT,
-  BENCH_BYTES,
-  BENCH_REAL,
-  BENCH_POSITIVE
-} bench_flag_kind;
+enum { BENCH_SWITCH, BENCH_TEXT, BENCH_INT, BENCH_COUNT, BENCH_BYTES, BENCH_REAL, BENCH_POSITIVE };
 
 typedef struct bench_flag {
   const char *name;
-  bench_flag_kind kind;
+  int kind;
   void *value;
 } bench_flag;
 

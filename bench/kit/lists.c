@@ -72,7 +72,6 @@ static void list_wanted(want *list, int rank, int nranks, int share, bench_lists
       share && r != rank ? share_values(list + begin, count, out->place + begin, asked) : 0;
     for (int i = 0; i < count && !distinct; i++) asked[i] = list[begin + i].root;
     for (int i = 0; i < count; i++) out->leaves.index[begin + i] = list[begin + i].slot;
-    out->shared[r] = distinct > 0;
     out->units.count[r] = distinct ? distinct : count;
     out->units.start[r + 1] = out->units.start[r] + out->units.count[r];
   }
@@ -92,7 +91,6 @@ void bench_lists_open(const bench_graph *g, MPI_Comm comm, int share, bench_list
   int32_t *wanted = bench_alloc((size_t)g->nleaves, sizeof *wanted);
   out->leaves.index = bench_alloc((size_t)g->nleaves, sizeof *wanted);
   out->place = share ? bench_alloc((size_t)g->nleaves, sizeof *wanted) : NULL;
-  out->shared = bench_alloc((size_t)nranks, 1);
   list_wanted(list, rank, nranks, share, out, wanted);
   MPI_Alltoall(units->count, 1, MPI_INT, roots->count, 1, MPI_INT, comm);
   find_starts(roots, nranks);
@@ -116,5 +114,4 @@ void bench_lists_close(bench_lists *lists)
   close_side(&lists->roots);
   close_side(&lists->units);
   free(lists->place);
-  free(lists->shared);
 }

@@ -21,12 +21,12 @@ typedef struct bench_side {
 
 /* The entries of leaves.index for rank r and those of roots.index there for this rank are the two
  * ends of the same edges, in the same order; but where values are shared, a root stands there once
- * for all of its leaves on a rank: place[i] says which of the rank's roots leaves.index[i] has. */
+ * for all of its leaves on a rank: place[i] says which of the rank's roots leaves.index[i] has.
+ * There are then fewer units than leaves. */
 typedef struct bench_lists {
   bench_side leaves, roots;
   bench_side units; /* of this rank's leaves: what it gets of every rank; without an index */
   int32_t *place;
-  char *shared; /* of every rank: whether this rank's leaves share its values */
 } bench_lists;
 
 /* `share`: where an eighth or more of what goes to a rank would be repeated. Collective. */

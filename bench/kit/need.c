@@ -19,11 +19,6 @@ void bench_need(int ok, const char *what)
   MPI_Abort(MPI_COMM_WORLD, exit_status);
 }
 
-void bench_need_grove(grove_status status)
-{
-  if (status != GROVE_OK) bench_need(0, grove_last_error());
-}
-
 void *bench_alloc(size_t count, size_t bytes)
 {
   void *memory = calloc(count ? count : 1, bytes);

@@ -13,7 +13,10 @@ void *bench_alloc(size_t count, size_t bytes);
 void bench_need(int ok, const char *what);
 
 /* Ends it with the library's sentence unless all is well. */
-void bench_need_grove(grove_status status);
+static inline void bench_need_grove(grove_status status)
+{
+  if (status != GROVE_OK) bench_need(0, grove_last_error());
+}
 
 /* Who the sentences are from, and the exit status; otherwise "bench" and 3. */
 void bench_need_as(const char *program, int status);

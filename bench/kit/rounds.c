@@ -1,6 +1,5 @@
 #include "kit/rounds.h"
 
-#include "kit/need.h"
 #include "kit/random.h"
 
 #include <math.h>
@@ -18,14 +17,14 @@ static int has_time(const bench_rounds *r, double begin, int round)
 
 int bench_rounds_run(const bench_rounds *r)
 {
-  int round = 0, *order = bench_alloc((size_t)r->entrants, sizeof *order);
+  int round = 0;
   uint64_t state = 1;
+  int64_t *order = bench_shuffled(r->entrants, &state);
   double begin = MPI_Wtime();
-  for (int i = 0; i < r->entrants; i++) order[i] = i;
   for (; round < r->most && has_time(r, begin, round); round++) {
     if (r->begin) r->begin(r->about, round);
     bench_shuffle(order, r->entrants, &state);
-    for (int i = 0; i < r->entrants; i++) r->sample(r->about, order[i], round);
+    for (int i = 0; i < r->entrants; i++) r->sample(r->about, (int)order[i], round);
   }
   if (r->begin) r->begin(r->about, round);
   free(order);

@@ -3,7 +3,6 @@
 #include "kit/need.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +42,27 @@ static double median_of(double *samples, int n)
   return n % 2 ? upper : 0.5 * (upper + select_kth(samples, n, n / 2 - 1));
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+int64_t bench_sort_distinct(int64_t *numbers, int64_t n)
+{
+  int64_t kept = 0;
+  qsort(numbers, (size_t)n, sizeof *numbers, compare_numbers);
+  for (int64_t k = 0; k < n; k++)
+    if (kept == 0 || numbers[kept - 1] != numbers[k]) numbers[kept++] = numbers[k];
+  return kept;
+}
+
+int64_t bench_find(const int64_t *numbers, int64_t n, int64_t wanted)
+{
+  const int64_t *at = bsearch(&wanted, numbers, (size_t)n, sizeof *numbers, compare_numbers);
+  return at - numbers;
+}
+
 double bench_median(const double *samples, int n)
 {
   double *copy = bench_alloc((size_t)n, sizeof *copy);
@@ -64,7 +84,7 @@ static double draw(const double *a, const double *b, int n, unsigned *state, dou
   return b ? median_of(x, n) / median_of(y, n) : median_of(x, n);
 }
 
-static bench_interval bootstrap(const double *a, const double *b, int n)
+bench_interval bench_ratio(const double *a, const double *b, int n)
 {
   unsigned state = 12345;
   double *x = bench_alloc((size_t)n, sizeof *x), *y = bench_alloc((size_t)n, sizeof *y);
@@ -79,14 +99,9 @@ static bench_interval bootstrap(const double *a, const double *b, int n)
   return out;
 }
 
-bench_interval bench_ratio(const double *a, const double *b, int n)
-{
-  return bootstrap(a, b, n);
-}
-
 bench_interval bench_centre(const double *a, int n)
 {
-  return bootstrap(a, NULL, n);
+  return bench_ratio(a, NULL, n);
 }
 
 /* How many of n sorted samples are left out at either end: with the next one the interval would

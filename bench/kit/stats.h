@@ -1,4 +1,4 @@
-/* Medians, and how sure one can be of them and of their ratio.
+/* Medians, and how sure one can be of them and of their ratio; lists of numbers.
  *
  * Samples are taken in rounds: sample i of every method comes from round i, so that what disturbs
  * the machine for a while disturbs all of them. The interval of a ratio is a bootstrap over rounds:
@@ -8,13 +8,20 @@
 #ifndef BENCH_KIT_STATS_H
 #define BENCH_KIT_STATS_H
 
+#include <stdint.h>
+
 typedef struct bench_interval {
   double value, low, high;
 } bench_interval;
 
 double bench_median(const double *samples, int n);
 
-/* median(a) / median(b), of samples from the same n rounds. */
+/* Sorts them and keeps each once; returns how many are left. */
+int64_t bench_sort_distinct(int64_t *numbers, int64_t n);
+/* The place of one of them, once they are sorted. */
+int64_t bench_find(const int64_t *numbers, int64_t n, int64_t wanted);
+
+/* median(a) / median(b), of samples from the same n rounds; median(a) where there is no b. */
 bench_interval bench_ratio(const double *a, const double *b, int n);
 
 /* The median with its own interval. */

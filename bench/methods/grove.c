@@ -37,27 +37,31 @@ void *bench_grove_set_up(bench_case *c)
   return s;
 }
 
-/* ---- persistent ---- */
-
-static grove_status init_op(const bench_case *c, grove_forest *f, int b, grove_op **op)
-{
-  MPI_Datatype unit = c->spec->type->mpi();
-  MPI_Op how = c->spec->op->mpi();
-  char *root = bench_root_array(c, b), *leaf = bench_leaf_array(c, b);
-  switch (c->spec->kind) {
-  case BENCH_BCAST: return grove_bcast_init(f, unit, root, leaf, how, op);
-  case BENCH_REDUCE: return grove_reduce_init(f, unit, leaf, root, how, op);
-  case BENCH_FETCH: return grove_fetch_init(f, unit, root, leaf, bench_update_array(c, b), how, op);
-  case BENCH_GATHER: return grove_gather_init(f, unit, leaf, root, op);
-  case BENCH_SCATTER: break;
+#define MAKE_OP(name, form)                                                                        \
+  static grove_status name(const bench_case *c, grove_forest *f, int b, MPI_Datatype unit,         \
+                           MPI_Op how, grove_op **op)                                              \
+  {                                                                                                \
+    char *root = bench_root_array(c, b), *leaf = bench_leaf_array(c, b);                           \
+    switch (c->spec->kind) {                                                                       \
+    case BENCH_BCAST: return grove_bcast_##form(f, unit, root, leaf, how, op);                     \
+    case BENCH_REDUCE: return grove_reduce_##form(f, unit, leaf, root, how, op);                   \
+    case BENCH_FETCH:                                                                              \
+      return grove_fetch_##form(f, unit, root, leaf, bench_update_array(c, b), how, op);           \
+    case BENCH_GATHER: return grove_gather_##form(f, unit, leaf, root, op);                        \
+    case BENCH_SCATTER: break;                                                                     \
+    }                                                                                              \
+    return grove_scatter_##form(f, unit, root, leaf, op);                                          \
   }
-  return grove_scatter_init(f, unit, root, leaf, op);
-}
+
+MAKE_OP(init_op, init)
+MAKE_OP(begin_op, begin)
+
+/* ---- persistent ---- */
 
 grove_op *bench_grove_bind(const bench_case *c, grove_forest *forest, int buffer)
 {
   grove_op *op = NULL;
-  bench_need_grove(init_op(c, forest, buffer, &op));
+  bench_need_grove(init_op(c, forest, buffer, c->spec->type->mpi(), c->spec->op->mpi(), &op));
   return op;
 }
 
@@ -86,26 +90,6 @@ void bench_grove_run(void *state, int begin, int end)
 }
 
 /* ---- told the array each time ---- */
-
-static void init_none(void *state)
-{
-  (void)state;
-}
-
-static grove_status begin_op(const bench_case *c, grove_forest *f, int b, MPI_Datatype unit,
-                             MPI_Op how, grove_op **op)
-{
-  char *root = bench_root_array(c, b), *leaf = bench_leaf_array(c, b);
-  switch (c->spec->kind) {
-  case BENCH_BCAST: return grove_bcast_begin(f, unit, root, leaf, how, op);
-  case BENCH_REDUCE: return grove_reduce_begin(f, unit, leaf, root, how, op);
-  case BENCH_FETCH:
-    return grove_fetch_begin(f, unit, root, leaf, bench_update_array(c, b), how, op);
-  case BENCH_GATHER: return grove_gather_begin(f, unit, leaf, root, op);
-  case BENCH_SCATTER: break;
-  }
-  return grove_scatter_begin(f, unit, root, leaf, op);
-}
 
 static void run_begin(void *state, int begin, int end)
 {
@@ -156,7 +140,6 @@ const bench_method bench_grove_begin = {
   .about = "begin and end, told the array each time",
   .supports = exchanges,
   .set_up = bench_grove_set_up,
-  .init = init_none,
   .run = run_begin,
   .fini = bench_grove_fini,
   .tear_down = bench_grove_tear_down,

@@ -73,24 +73,20 @@ static void tear_down(void *state)
   free(s);
 }
 
+#define FIELDS .supports = several_fields, .set_up = set_up, .fini = fini, .tear_down = tear_down
+
 const bench_method bench_grove_bundle = {
   .name = "grove-bundle",
   .about = "several fields as one operation",
-  .supports = several_fields,
-  .set_up = set_up,
   .init = init_bundle,
   .run = run_bundle,
-  .fini = fini,
-  .tear_down = tear_down,
+  FIELDS,
 };
 
 const bench_method bench_grove_separate = {
   .name = "grove-separate",
   .about = "an operation a field: all started, then all waited for",
-  .supports = several_fields,
-  .set_up = set_up,
   .init = init_separate,
   .run = run_separate,
-  .fini = fini,
-  .tear_down = tear_down,
+  FIELDS,
 };

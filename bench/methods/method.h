@@ -25,7 +25,7 @@ typedef struct bench_method {
   const char *about;                       /* one line for --list */
   int (*supports)(const bench_spec *spec); /* -1: it says it does, and fails */
   void *(*set_up)(bench_case *c);
-  void (*init)(void *state);
+  void (*init)(void *state); /* NULL: nothing to do, as with fini */
   void (*run)(void *state, int begin, int end);
   void (*fini)(void *state);
   void (*tear_down)(void *state);

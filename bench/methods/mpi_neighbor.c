@@ -25,11 +25,6 @@ static void *set_up(bench_case *c)
   return s;
 }
 
-static void init(void *state)
-{
-  (void)state;
-}
-
 static void run(void *state, int begin, int end)
 {
   const neighbor_state *s = state;
@@ -65,8 +60,6 @@ const bench_method bench_mpi_neighbor = {
   .about = "MPI_Neighbor_alltoallv on a graph communicator",
   .supports = exchanges,
   .set_up = set_up,
-  .init = init,
   .run = run,
-  .fini = init,
   .tear_down = tear_down,
 };

@@ -98,11 +98,6 @@ static void *set_up(bench_case *first)
   return s;
 }
 
-static void nothing(void *state)
-{
-  (void)state;
-}
-
 static void run(void *state, int begin, int end)
 {
   const packed_state *s = state;
@@ -144,8 +139,6 @@ const bench_method bench_mpi_packed = {
   .about = "several fields packed into one message a neighbour; MPI_Irecv, MPI_Isend, MPI_Waitall",
   .supports = several_fields,
   .set_up = set_up,
-  .init = nothing,
   .run = run,
-  .fini = nothing,
   .tear_down = tear_down,
 };

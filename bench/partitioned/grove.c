@@ -1,4 +1,5 @@
-/* Channels of Grove, one method an aggregator; and the table of all methods. */
+/* Channels of Grove, one method for each aggregator; the ways in which an operation on a forest is
+ * used, which modes know by name; and the table of all methods. */
 #include "part_method.h"
 
 #include "kit/need.h"
@@ -50,37 +51,34 @@ static void close_channel(void *end)
   .is_grove = 1, .open = open_channel, .start = start, .ready = ready, .wait = await,              \
   .tell = tell, .close = close_channel
 
-static const bench_part_method none = {"none", "Grove, every part alone", CHANNEL};
-static const bench_part_method table = {"table", "Grove, by the table GROVE_PART_TABLE", CHANNEL};
-static const bench_part_method ploggp = {"ploggp", "Grove, by the model", CHANNEL};
-static const bench_part_method timer = {"timer", "Grove, what is ready after a while", CHANNEL};
-static const bench_part_method adaptive = {"adaptive", "Grove, by earlier rounds", CHANNEL};
+static const bench_part_method channels[] = {
+  {"none", "Grove, every part alone", CHANNEL},
+  {"table", "Grove, by the table GROVE_PART_TABLE", CHANNEL},
+  {"ploggp", "Grove, by the model", CHANNEL},
+  {"timer", "Grove, what is ready after a while", CHANNEL},
+  {"adaptive", "Grove, by earlier rounds", CHANNEL},
+};
 
 extern const bench_part_method bench_mpi_isend, bench_mpi_persistent, bench_mpi_limit,
   bench_mpi_parts, bench_mpi_psend;
-extern const bench_part_method bench_forest_end, bench_forest_start, bench_forest_parts,
-  bench_forest_wait, bench_forest_arrivals, bench_forest_work;
+
+static const bench_part_method forests[] = {
+  {"end", "forests: grove_start when all is final", .is_forest = 1},
+  {"start", "forests: grove_start", .is_forest = 1},
+  {"parts", "forests: grove_start_parts, then marks", .is_forest = 1},
+  {"wait", "rows: multiplied when all ghosts are there", .is_forest = 1},
+  {"arrivals", "rows: each when its ghosts are there", .is_forest = 1},
+  {"work", "rows: those that need none of the late rank, alone", .is_forest = 1},
+};
 
 const bench_part_method *const bench_part_methods[] = {
-  &bench_mpi_isend,
-  &bench_mpi_persistent,
-  &bench_mpi_limit,
-  &bench_mpi_parts,
+  &bench_mpi_isend, &bench_mpi_persistent, &bench_mpi_limit, &bench_mpi_parts,
 #ifdef BENCH_HAVE_PSEND
   &bench_mpi_psend,
 #endif
-  &none,
-  &table,
-  &ploggp,
-  &timer,
-  &adaptive,
-  &bench_forest_end,
-  &bench_forest_start,
-  &bench_forest_parts,
-  &bench_forest_wait,
-  &bench_forest_arrivals,
-  &bench_forest_work,
-  NULL,
+  &channels[0],     &channels[1],          &channels[2],     &channels[3],
+  &channels[4],     &forests[0],           &forests[1],      &forests[2],
+  &forests[3],      &forests[4],           &forests[5],      NULL,
 };
 
 const bench_part_method *bench_part_method_find(const char *name)

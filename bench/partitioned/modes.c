@@ -18,6 +18,32 @@ void bench_share(const bench_part_case *c, int slot, int *first, int *end)
   *end = (int)((int64_t)(slot + 1) * c->parts / c->threads);
 }
 
+void *bench_open_end(const bench_part_case *c, const bench_part_entrant *e, int sends, int peer,
+                     char *memory)
+{
+  return e->method->open(&(bench_end){.comm = c->comm,
+                                      .ctx = e->ctx,
+                                      .sends = sends,
+                                      .peer = peer,
+                                      .parts = c->parts,
+                                      .part_bytes = c->bytes / c->parts,
+                                      .memory = memory});
+}
+
+double bench_mark_seconds(const bench_part_case *c, void (*mark)(void *about, int slot),
+                          void *about, double *seconds)
+{
+  const bench_job job = {.finish = mark, .about = about};
+  double sum = 0, *delay = bench_alloc((size_t)c->threads + 1, sizeof *delay);
+  delay[c->threads] = 1e-9; /* the caller's slot */
+  bench_team_run(c->team, &job, delay);
+  free(delay);
+  for (int i = 0; i < c->threads; i++) sum += seconds[i];
+  double looking = bench_thread_clock();
+  looking = bench_thread_clock() - looking;
+  return sum - c->threads * looking;
+}
+
 static uint64_t value_of(int64_t round, int64_t word)
 {
   return (uint64_t)round * 0x9e3779b97f4a7c15u + (uint64_t)word;
@@ -77,15 +103,7 @@ static void *open_pair(bench_part_case *c, bench_part_entrant *e)
   p->moments = aligned_alloc(64, (size_t)c->threads * sizeof *p->moments);
   bench_need(p->moments != NULL, "no memory left");
   p->delay = bench_alloc((size_t)c->threads, sizeof *p->delay);
-  p->end = e->method->open(&(bench_end){
-    .comm = c->comm,
-    .ctx = e->ctx,
-    .sends = p->sends,
-    .peer = 1 - c->rank,
-    .parts = c->parts,
-    .part_bytes = c->bytes / c->parts,
-    .memory = p->memory,
-  });
+  p->end = bench_open_end(c, e, p->sends, 1 - c->rank, p->memory);
   return p;
 }
 

@@ -57,6 +57,9 @@ static int is_last(mpi_end *e)
   return atomic_fetch_sub(&e->missing, 1) == 1;
 }
 
+/* What methods of messages have in common. */
+#define MESSAGES .wait = wait_all, .tell = count_requests, .close = close_end
+
 /* ---- mpi-isend ---- */
 
 static void *open_plain(const bench_end *about)
@@ -90,9 +93,7 @@ const bench_part_method bench_mpi_isend = {
   .open = open_plain,
   .start = start_plain,
   .ready = ready_plain,
-  .wait = wait_all,
-  .tell = count_requests,
-  .close = close_end,
+  MESSAGES,
 };
 
 /* ---- mpi-persistent, and one part of it ---- */
@@ -142,9 +143,7 @@ const bench_part_method bench_mpi_persistent = {
   .open = open_whole,
   .start = start_whole,
   .ready = ready_whole,
-  .wait = wait_all,
-  .tell = count_requests,
-  .close = close_end,
+  MESSAGES,
 };
 
 const bench_part_method bench_mpi_limit = {
@@ -154,9 +153,7 @@ const bench_part_method bench_mpi_limit = {
   .open = open_last,
   .start = start_whole,
   .ready = ready_whole,
-  .wait = wait_all,
-  .tell = count_requests,
-  .close = close_end,
+  MESSAGES,
 };
 
 /* ---- mpi-parts ---- */
@@ -185,9 +182,7 @@ const bench_part_method bench_mpi_parts = {
   .open = open_parts,
   .start = start_parts,
   .ready = ready_part,
-  .wait = wait_all,
-  .tell = count_requests,
-  .close = close_end,
+  MESSAGES,
 };
 
 /* ---- mpi-psend ---- */
@@ -215,7 +210,7 @@ static void ready_psend(void *end, int part)
   MPI_Pready(part, *((mpi_end *)end)->requests);
 }
 
-static bench_told unknown(void *end)
+static bench_told tell_nothing(void *end)
 {
   (void)end;
   return (bench_told){0};
@@ -228,7 +223,7 @@ const bench_part_method bench_mpi_psend = {
   .start = start_psend,
   .ready = ready_psend,
   .wait = wait_all,
-  .tell = unknown,
+  .tell = tell_nothing,
   .close = close_end,
 };
 #endif

@@ -68,8 +68,17 @@ const bench_part_mode *bench_part_mode_find(const char *name);
 
 /* ---- what modes share ---- */
 
+/* The entrant's end of a channel in that memory, by its method. */
+void *bench_open_end(const bench_part_case *c, const bench_part_entrant *e, int sends, int peer,
+                     char *memory);
+
 /* The parts of a thread: first .. end-1. */
 void bench_share(const bench_part_case *c, int slot, int *first, int *end);
+
+/* Has the threads mark; the caller, in a slot of its own, does not. Each notes in `seconds` what it
+ * took by bench_thread_clock. Returns the sum, without what it takes to look at the clock. */
+double bench_mark_seconds(const bench_part_case *c, void (*mark)(void *about, int slot),
+                          void *about, double *seconds);
 
 /* Data of a round, and how much of it is not what it should be, in `bytes` from `offset` on. */
 void bench_fill(char *memory, int64_t offset, int64_t bytes, int64_t round);

@@ -19,8 +19,8 @@ typedef struct marking {
   bench_part_case *c;
   bench_part_entrant *e;
   void *end;
-  int is_last;             /* this is the second half */
-  double *seconds, *delay; /* a thread's */
+  int is_last;     /* this is the second half */
+  double *seconds; /* a thread's */
 } marking;
 
 static void *open_marking(bench_part_case *c, bench_part_entrant *e)
@@ -29,17 +29,7 @@ static void *open_marking(bench_part_case *c, bench_part_entrant *e)
   m->c = c;
   m->e = e;
   m->seconds = bench_alloc((size_t)c->threads + 1, sizeof *m->seconds);
-  m->delay = bench_alloc((size_t)c->threads + 1, sizeof *m->delay);
-  m->delay[c->threads] = 1e-9; /* the caller's slot */
-  m->end = e->method->open(&(bench_end){
-    .comm = c->comm,
-    .ctx = e->ctx,
-    .sends = c->rank == 0,
-    .peer = 1 - c->rank,
-    .parts = c->parts,
-    .part_bytes = c->bytes / c->parts,
-    .memory = c->memory,
-  });
+  m->end = bench_open_end(c, e, c->rank == 0, 1 - c->rank, c->memory);
   return m;
 }
 
@@ -49,7 +39,6 @@ static void close_marking(void *state)
   if (m->c->rank == 0) m->e->told = m->e->method->tell(m->end);
   m->e->method->close(m->end);
   free(m->seconds);
-  free(m->delay);
   free(m);
 }
 
@@ -67,14 +56,8 @@ static void mark_half(void *state, int slot)
 /* Seconds of a mark of one half, by the mean over threads. */
 static double mark_all(marking *m, int is_last)
 {
-  const bench_job job = {.finish = mark_half, .about = m};
-  double sum = 0;
   m->is_last = is_last;
-  bench_team_run(m->c->team, &job, m->delay);
-  for (int i = 0; i < m->c->threads; i++) sum += m->seconds[i];
-  double looking = bench_thread_clock();
-  looking = bench_thread_clock() - looking;
-  return (sum - m->c->threads * looking) / (0.5 * m->c->parts);
+  return bench_mark_seconds(m->c, mark_half, m, m->seconds) / (0.5 * m->c->parts);
 }
 
 static double sample_marking(void *state, int64_t round)

@@ -24,15 +24,7 @@ typedef struct sweep {
 static void *open_side(sweep *s, int sends, int peer, char **memory)
 {
   *memory = bench_alloc((size_t)s->c->bytes, 1);
-  return s->e->method->open(&(bench_end){
-    .comm = s->c->comm,
-    .ctx = s->e->ctx,
-    .sends = sends,
-    .peer = peer,
-    .parts = s->c->parts,
-    .part_bytes = s->c->bytes / s->c->parts,
-    .memory = *memory,
-  });
+  return bench_open_end(s->c, s->e, sends, peer, *memory);
 }
 
 static void *open_sweep(bench_part_case *c, bench_part_entrant *e)

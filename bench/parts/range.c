@@ -17,7 +17,7 @@ typedef struct range {
   double *root, *leaf;
   grove_forest *forest;
   grove_op *op;
-  double *seconds, *delay; /* a thread's */
+  double *seconds; /* a thread's */
 } range;
 
 /* The root that is joined to leaf i of this rank. */
@@ -36,8 +36,6 @@ static void *open_range(bench_part_case *c, bench_part_entrant *e)
   r->root = bench_alloc((size_t)r->nroots + 1, sizeof *r->root);
   r->leaf = bench_alloc((size_t)r->nleaves + 1, sizeof *r->leaf);
   r->seconds = bench_alloc((size_t)c->threads + 1, sizeof *r->seconds);
-  r->delay = bench_alloc((size_t)c->threads + 1, sizeof *r->delay);
-  r->delay[c->threads] = 1e-9; /* the caller's slot */
   grove_root *root = bench_alloc((size_t)r->nleaves + 1, sizeof *root);
   for (int64_t i = 0; i < r->nleaves; i++) root[i] = (grove_root){0, root_of(r, i)};
   bench_need_grove(grove_forest_create(e->ctx, &r->forest));
@@ -59,7 +57,6 @@ static void close_range(void *state)
   free(r->root);
   free(r->leaf);
   free(r->seconds);
-  free(r->delay);
   free(r);
 }
 
@@ -78,15 +75,10 @@ static void mark_ranges(void *state, int slot)
 /* Seconds of a range, by the mean over threads. */
 static double mark_all(range *r)
 {
-  const bench_job job = {.finish = mark_ranges, .about = r};
   int last = r->c->parts - 1;
-  double sum = 0;
-  bench_team_run(r->c->team, &job, r->delay);
+  double sum = bench_mark_seconds(r->c, mark_ranges, r, r->seconds);
   bench_need_grove(grove_ready(r->op, (int64_t)RANGE * last, RANGE));
-  for (int i = 0; i < r->c->threads; i++) sum += r->seconds[i];
-  double looking = bench_thread_clock();
-  looking = bench_thread_clock() - looking;
-  return (sum - r->c->threads * looking) / last;
+  return sum / last;
 }
 
 static double sample_range(void *state, int64_t round)

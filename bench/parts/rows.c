@@ -1,6 +1,7 @@
 #include "rows.h"
 
 #include "kit/need.h"
+#include "kit/stats.h"
 
 #include <matrix_market.h>
 #include <stdio.h>
@@ -83,12 +84,6 @@ static void read_file(MPI_Comm comm, const char *path, bench_rows *r, entries *e
 
 /* ---- both ---- */
 
-static int compare_numbers(const void *x, const void *y)
-{
-  const int64_t *a = x, *b = y;
-  return (*a > *b) - (*a < *b);
-}
-
 static int owner_of(const bench_rows *r, int64_t col)
 {
   int owner = 0;
@@ -124,9 +119,7 @@ static void list_ghosts(bench_rows *r, const entries *e)
   r->ghost = bench_alloc((size_t)e->n + 1, sizeof *r->ghost);
   for (int64_t k = 0; k < e->n; k++)
     if (!is_own(r, e->col[k])) r->ghost[n++] = e->col[k];
-  qsort(r->ghost, (size_t)n, sizeof *r->ghost, compare_numbers);
-  for (int64_t k = 0; k < n; k++)
-    if (k == 0 || r->ghost[k] != r->ghost[k - 1]) r->ghost[r->ghosts++] = r->ghost[k];
+  r->ghosts = bench_sort_distinct(r->ghost, n);
 }
 
 /* By rows: each begins where the one before has put its last. */
@@ -139,11 +132,7 @@ static void sort_entries(bench_rows *r, const entries *e)
   for (int64_t i = 2; i < r->rows + 2; i++) r->start[i] += r->start[i - 1];
   for (int64_t k = 0; k < e->n; k++) {
     int64_t col = e->col[k], *at = &r->start[e->row[k] - r->first + 1], slot = col - r->first;
-    if (!is_own(r, col)) {
-      int64_t *found =
-        bsearch(&col, r->ghost, (size_t)r->ghosts, sizeof *r->ghost, compare_numbers);
-      slot = r->rows + (found - r->ghost);
-    }
+    if (!is_own(r, col)) slot = r->rows + bench_find(r->ghost, r->ghosts, col);
     r->slot[(*at)++] = slot;
   }
 }

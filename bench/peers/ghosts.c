@@ -1,23 +1,9 @@
 #include "peers/ghosts.h"
 
+#include "kit/stats.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static int ascending(const void *a, const void *b)
-{
-  long long x = *(const long long *)a, y = *(const long long *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts, drops what is there twice, and returns how many are left. */
-static int keep_distinct(long long *list, int n)
-{
-  int kept = 0;
-  qsort(list, (size_t)n, sizeof *list, ascending);
-  for (int i = 0; i < n; i++)
-    if (kept == 0 || list[kept - 1] != list[i]) list[kept++] = list[i];
-  return kept;
-}
 
 static void forget(bench_ghosts *g)
 {
@@ -49,19 +35,17 @@ static void split_leaves(const bench_case *c, const int64_t *first, bench_ghosts
       g->inner_root[g->ninner++] = (int32_t)graph->root[j].index;
     } else {
       g->outer_slot[g->nouter] = slot;
-      g->global[g->nouter++] = (long long)(first[graph->root[j].rank] + graph->root[j].index);
+      g->global[g->nouter++] = first[graph->root[j].rank] + graph->root[j].index;
     }
   }
 }
 
 /* Which ghost each outer leaf is. `wanted` are their numbers in the order of the leaves. */
-static void find_ghosts(bench_ghosts *g, const long long *wanted)
+static void find_ghosts(bench_ghosts *g, const int64_t *wanted)
 {
   g->plain = g->ninner == 0;
   for (int i = 0; i < g->nouter; i++) {
-    const long long *at =
-      bsearch(&wanted[i], g->global, (size_t)g->nghosts, sizeof *wanted, ascending);
-    g->outer_ghost[i] = (int32_t)(at - g->global);
+    g->outer_ghost[i] = (int32_t)bench_find(g->global, g->nghosts, wanted[i]);
     g->plain = g->plain && g->outer_ghost[i] == g->outer_slot[i];
   }
   g->plain = g->plain && g->nouter == g->nghosts;
@@ -84,9 +68,9 @@ const bench_ghosts *bench_ghosts_of(const bench_case *c)
   kept.inner_slot = bench_alloc(n, sizeof(int32_t));
   kept.inner_root = bench_alloc(n, sizeof(int32_t));
   split_leaves(c, first, &kept);
-  long long *wanted = bench_alloc(n, sizeof *wanted);
+  int64_t *wanted = bench_alloc(n, sizeof *wanted);
   memcpy(wanted, kept.global, (size_t)kept.nouter * sizeof *wanted);
-  kept.nghosts = keep_distinct(kept.global, kept.nouter);
+  kept.nghosts = (int)bench_sort_distinct(kept.global, kept.nouter);
   kept.values = bench_alloc((size_t)kept.nghosts, sizeof *kept.values);
   find_ghosts(&kept, wanted);
   free(wanted);

@@ -14,9 +14,9 @@ extern "C" {
 typedef struct bench_ghosts {
   int64_t first, total; /* the first root of this rank, and the roots of all */
   int nghosts;
-  long long *global; /* their numbers */
-  int plain;         /* ghost i is leaf slot i, and there is nothing else: no loops */
-  int nouter;        /* leaves on other ranks' roots: slot outer_slot[i] is ghost outer_ghost[i] */
+  int64_t *global; /* their numbers */
+  int plain;       /* ghost i is leaf slot i, and there is nothing else: no loops */
+  int nouter;      /* leaves on other ranks' roots: slot outer_slot[i] is ghost outer_ghost[i] */
   int32_t *outer_slot, *outer_ghost;
   int ninner; /* leaves on this rank's roots */
   int32_t *inner_slot, *inner_root;

@@ -38,11 +38,6 @@ static void *set_up(bench_case *c)
   return s;
 }
 
-static void nothing(void *state)
-{
-  (void)state;
-}
-
 enum { FORWARD = 1, BACKWARD = 2 }; /* hypre's jobs: of a product, of one with the transpose */
 
 static void bcast(const hypre_state *s, double *root, double *leaf)
@@ -94,8 +89,6 @@ const bench_method bench_hypre = {
   .about = "hypre's halo exchange (hypre_ParCSRCommHandle), doubles",
   .supports = bench_ghosts_support,
   .set_up = set_up,
-  .init = nothing,
   .run = run,
-  .fini = nothing,
   .tear_down = tear_down,
 };

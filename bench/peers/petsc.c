@@ -76,41 +76,27 @@ static void *set_up(bench_case *c)
   return s;
 }
 
-static void nothing(void *state)
-{
-  (void)state;
-}
-
 /* Gather and scatter have units for all leaves of a root in its array. */
 typedef struct arrays {
   char *root, *leaf, *update;
 } arrays;
 
-static PetscErrorCode begin(PetscSF forest, const bench_spec *spec, MPI_Datatype unit, arrays a)
-{
-  MPI_Op op = spec->op->mpi();
-  switch (spec->kind) {
-  case BENCH_BCAST: return PetscSFBcastBegin(forest, unit, a.root, a.leaf, op);
-  case BENCH_REDUCE: return PetscSFReduceBegin(forest, unit, a.leaf, a.root, op);
-  case BENCH_FETCH: return PetscSFFetchAndOpBegin(forest, unit, a.root, a.leaf, a.update, op);
-  case BENCH_GATHER: return PetscSFGatherBegin(forest, unit, a.leaf, a.root);
-  case BENCH_SCATTER: break;
+#define STEP(name, Name)                                                                           \
+  static PetscErrorCode name(PetscSF forest, const bench_spec *spec, MPI_Datatype unit, arrays a)  \
+  {                                                                                                \
+    MPI_Op op = spec->op->mpi();                                                                   \
+    switch (spec->kind) {                                                                          \
+    case BENCH_BCAST: return PetscSFBcast##Name(forest, unit, a.root, a.leaf, op);                 \
+    case BENCH_REDUCE: return PetscSFReduce##Name(forest, unit, a.leaf, a.root, op);               \
+    case BENCH_FETCH: return PetscSFFetchAndOp##Name(forest, unit, a.root, a.leaf, a.update, op);  \
+    case BENCH_GATHER: return PetscSFGather##Name(forest, unit, a.leaf, a.root);                   \
+    case BENCH_SCATTER: break;                                                                     \
+    }                                                                                              \
+    return PetscSFScatter##Name(forest, unit, a.root, a.leaf);                                     \
   }
-  return PetscSFScatterBegin(forest, unit, a.root, a.leaf);
-}
 
-static PetscErrorCode end(PetscSF forest, const bench_spec *spec, MPI_Datatype unit, arrays a)
-{
-  MPI_Op op = spec->op->mpi();
-  switch (spec->kind) {
-  case BENCH_BCAST: return PetscSFBcastEnd(forest, unit, a.root, a.leaf, op);
-  case BENCH_REDUCE: return PetscSFReduceEnd(forest, unit, a.leaf, a.root, op);
-  case BENCH_FETCH: return PetscSFFetchAndOpEnd(forest, unit, a.root, a.leaf, a.update, op);
-  case BENCH_GATHER: return PetscSFGatherEnd(forest, unit, a.leaf, a.root);
-  case BENCH_SCATTER: break;
-  }
-  return PetscSFScatterEnd(forest, unit, a.root, a.leaf);
-}
+STEP(begin, Begin)
+STEP(end, End)
 
 static void run(void *state, int first, int last)
 {
@@ -181,8 +167,6 @@ const bench_method bench_petsc = {
   .about = "PETSc's SF, type basic",
   .supports = supports,
   .set_up = set_up,
-  .init = nothing,
   .run = run,
-  .fini = nothing,
   .tear_down = tear_down,
 };

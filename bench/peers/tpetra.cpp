@@ -63,7 +63,8 @@ void *set_up(bench_case *c)
   auto comm = Tpetra::getDefaultComm();
   size_t own = (size_t)c->graph[0].nroots, n = (size_t)s->ghosts->nghosts;
   auto unknown = Teuchos::OrdinalTraits<Tpetra::global_size_t>::invalid();
-  Teuchos::ArrayView<const Map::global_ordinal_type> numbers(s->ghosts->global, n);
+  auto global = reinterpret_cast<const Map::global_ordinal_type *>(s->ghosts->global);
+  Teuchos::ArrayView<const Map::global_ordinal_type> numbers(global, n);
   s->owned = Teuchos::rcp(new Map((Tpetra::global_size_t)s->ghosts->total, own, 0, comm));
   s->needed = Teuchos::rcp(new Map(unknown, numbers, 0, comm));
   s->import = Teuchos::rcp(new Import(s->owned, s->needed));

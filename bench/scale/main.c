@@ -39,13 +39,6 @@ enum { MAXIMA = 4, SUMS = 3 };
 
 static int rank_of_me, size_of_all;
 
-static void must(grove_status status, const char *call)
-{
-  if (status == GROVE_OK) return;
-  fprintf(stderr, "scale: rank %d: %s: %s\n", rank_of_me, call, grove_last_error());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* ---- values ---- */
 
 static double value_of(int rank, int64_t root, int k, int round)
@@ -75,9 +68,9 @@ static int64_t count_wrong(const pattern *p, int round, const double *leaf)
 static grove_forest *make_forest(grove_context *ctx, const pattern *p)
 {
   grove_forest *f = NULL;
-  must(grove_forest_create(ctx, &f), "grove_forest_create");
-  must(grove_forest_set_graph(f, p->nroots, p->nleaves, NULL, p->root), "grove_forest_set_graph");
-  must(grove_forest_set_up(f), "grove_forest_set_up");
+  bench_need_grove(grove_forest_create(ctx, &f));
+  bench_need_grove(grove_forest_set_graph(f, p->nroots, p->nleaves, NULL, p->root));
+  bench_need_grove(grove_forest_set_up(f));
   return f;
 }
 
@@ -86,8 +79,8 @@ static void exchange(grove_op *op, const pattern *p, double *root, double *leaf,
   for (int round = 0; round < ROUNDS; round++) {
     fill(p, round, root, leaf);
     double since = scale_meet();
-    must(grove_start(op), "grove_start");
-    must(grove_wait(op), "grove_wait");
+    bench_need_grove(grove_start(op));
+    bench_need_grove(grove_wait(op));
     out->seconds = MPI_Wtime() - since;
     out->wrong += (double)count_wrong(p, round, leaf);
   }
@@ -96,7 +89,7 @@ static void exchange(grove_op *op, const pattern *p, double *root, double *leaf,
 static void report(grove_op *op, const char *name, const char *entrant, const figures *mine)
 {
   grove_report about = {.struct_size = sizeof about};
-  must(grove_op_report(op, &about), "grove_op_report");
+  bench_need_grove(grove_op_report(op, &about));
   figures all = *mine, sum = *mine;
   sum.messages = (double)about.off_node_messages;
   sum.bytes = (double)about.off_node_bytes;
@@ -118,12 +111,12 @@ static void run_entrant(grove_forest *forest, const char *name, const char *entr
   MPI_Type_commit(&unit);
   int64_t before = scale_allocated();
   double since = scale_meet();
-  must(grove_bcast_init(forest, unit, root, leaf, MPI_REPLACE, &op), "grove_bcast_init");
+  bench_need_grove(grove_bcast_init(forest, unit, root, leaf, MPI_REPLACE, &op));
   about.init = MPI_Wtime() - since;
   about.memory += (double)(scale_allocated() - before);
   exchange(op, p, root, leaf, &about);
   report(op, name, entrant, &about);
-  must(grove_op_free(&op), "grove_op_free");
+  bench_need_grove(grove_op_free(&op));
   MPI_Type_free(&unit);
 }
 
@@ -136,10 +129,10 @@ static void run_entrants(grove_context *ctx, const char *name, const pattern *p,
   grove_forest *forest = make_forest(ctx, p);
   figures about = {.forest = MPI_Wtime() - since, .memory = (double)(scale_allocated() - before)};
   for (int i = 0; i < ENTRANTS; i++) {
-    must(grove_context_set(ctx, "route", entrants[i]), "grove_context_set");
+    bench_need_grove(grove_context_set(ctx, "route", entrants[i]));
     run_entrant(forest, name, entrants[i], p, root, leaf, about);
   }
-  must(grove_forest_free(&forest), "grove_forest_free");
+  bench_need_grove(grove_forest_free(&forest));
 }
 
 /* The name of a case: of a file without folders and endings. */
@@ -175,7 +168,7 @@ int main(int argc, char **argv)
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_me);
   MPI_Comm_size(MPI_COMM_WORLD, &size_of_all);
   double since = scale_meet();
-  must(grove_context_create(MPI_COMM_WORLD, &ctx), "grove_context_create");
+  bench_need_grove(grove_context_create(MPI_COMM_WORLD, &ctx));
   double seconds = MPI_Wtime() - since;
   meeting_combine(size_of_all, &seconds, 1, NULL, 0);
   if (rank_of_me == 0) printf("context %.9g\n", seconds);
@@ -185,7 +178,7 @@ int main(int argc, char **argv)
     else
       failed = run_case(ctx, argv[i]);
   }
-  must(grove_context_free(&ctx), "grove_context_free");
+  bench_need_grove(grove_context_free(&ctx));
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank_of_me == 0 && !failed) printf("scale: all done\n");
   MPI_Finalize();

@@ -2,6 +2,7 @@
 
 #include "kit/need.h"
 #include "kit/random.h"
+#include "kit/stats.h"
 
 #include <matrix_market.h>
 
@@ -23,13 +24,9 @@ void pattern_free(pattern *p)
 
 /* ---- random ---- */
 
-/* The same order on every rank: a shuffle. */
-static int *shuffled(int n, uint64_t seed)
+static int64_t *shuffled(int n, uint64_t seed)
 {
-  int *order = bench_alloc((size_t)n, sizeof *order);
-  for (int i = 0; i < n; i++) order[i] = i;
-  bench_shuffle(order, n, &seed);
-  return order;
+  return bench_shuffled(n, &seed);
 }
 
 /* Ranks sit in a circle, in random order; neighbours are so and so many seats on. So all have as
@@ -40,12 +37,12 @@ static int make_random(const char *text, int rank, int size, pattern *p)
   if (sscanf(text, "random:%d:%d", &n, &bytes) != 2 || n < 1 || bytes < 8 || bytes % 8 != 0)
     return complain(rank, text, "random:NEIGHBOURS:BYTES, bytes in eights");
   if (n >= size) return complain(rank, text, "there are not so many other ranks");
-  int *order = shuffled(size, 1), *steps = shuffled(size - 1, 2);
+  int64_t *order = shuffled(size, 1), *steps = shuffled(size - 1, 2);
   *p = (pattern){.nroots = n, .nleaves = n, .doubles = bytes / 8};
   p->root = bench_alloc((size_t)n, sizeof *p->root);
   while (order[seat] != rank) seat++;
   for (int i = 0; i < n; i++)
-    p->root[i] = (grove_root){.rank = order[(seat + 1 + steps[i]) % size], .index = i};
+    p->root[i] = (grove_root){.rank = (int)order[(seat + 1 + steps[i]) % size], .index = i};
   free(order);
   free(steps);
   return 0;
@@ -61,11 +58,11 @@ static int make_near(const char *text, int rank, int size, pattern *p)
   if (sscanf(text, "near:%d:%d", &n, &bytes) != 2 || n < 1 || bytes < 8 || bytes % 8 != 0)
     return complain(rank, text, "near:NEIGHBOURS:BYTES, bytes in eights");
   if (4 * n >= size) return complain(rank, text, "the circle is too small");
-  int *steps = shuffled(4 * n, 3);
+  int64_t *steps = shuffled(4 * n, 3);
   *p = (pattern){.nroots = n, .nleaves = n, .doubles = bytes / 8};
   p->root = bench_alloc((size_t)n, sizeof *p->root);
   for (int i = 0; i < n; i++) {
-    int step = steps[i] < 2 * n ? steps[i] - 2 * n : steps[i] - 2 * n + 1;
+    int step = (int)(steps[i] < 2 * n ? steps[i] - 2 * n : steps[i] - 2 * n + 1);
     p->root[i] = (grove_root){.rank = (rank + step + size) % size, .index = i};
   }
   free(steps);
@@ -148,47 +145,31 @@ static int owner_of(int64_t n, int size, int64_t column)
   return rank;
 }
 
-static int by_value(const void *a, const void *b)
-{
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Entries by the rank of their row: needed[first[r]] on are the columns of rank r. */
+/* Entries in columns of other ranks, by the rank of their row: columns[first[r]] on are those that
+ * rank r needs. */
 static int64_t *group_columns(const matrix_market *m, int size, int64_t *first)
 {
   int64_t *columns = bench_alloc((size_t)m->count, sizeof *columns);
-  int64_t *next = calloc((size_t)size + 1, sizeof *next);
-  for (int64_t k = 0; k < m->count; k++) next[owner_of(m->rows, size, m->row[k]) + 1]++;
-  for (int r = 0; r < size; r++) next[r + 1] += next[r];
-  memcpy(first, next, ((size_t)size + 1) * sizeof *first);
-  for (int64_t k = 0; k < m->count; k++)
-    columns[next[owner_of(m->rows, size, m->row[k])]++] = m->col[k];
-  free(next);
-  return columns;
-}
-
-/* Sorts, and keeps each column once that is another rank's. */
-static int64_t keep_distinct(int64_t *columns, int64_t count, int64_t lower, int64_t upper)
-{
-  int64_t kept = 0;
-  qsort(columns, (size_t)count, sizeof *columns, by_value);
-  for (int64_t k = 0; k < count; k++) {
-    int own = columns[k] >= lower && columns[k] < upper;
-    if (!own && (kept == 0 || columns[kept - 1] != columns[k])) columns[kept++] = columns[k];
+  for (int filling = 0; filling < 2; filling++) {
+    for (int64_t k = 0; k < m->count; k++) {
+      int rank = owner_of(m->rows, size, m->row[k]);
+      if (owner_of(m->rows, size, m->col[k]) == rank) continue;
+      if (filling) columns[first[rank + 1]] = m->col[k];
+      first[rank + 1 + !filling]++;
+    }
+    for (int r = 0; r < size && !filling; r++) first[r + 2] += first[r + 1];
   }
-  return kept;
+  return columns;
 }
 
 /* Rank 0 reads, and tells each rank which columns it needs. */
 static void deal(const matrix_market *m, int size, MPI_Comm comm, int64_t **mine, int64_t *count)
 {
-  int64_t *first = bench_alloc((size_t)size + 1, sizeof *first);
+  int64_t *first = bench_alloc((size_t)size + 2, sizeof *first);
   int64_t *columns = group_columns(m, size, first);
   for (int r = size - 1; r >= 0; r--) {
     int64_t *at = columns + first[r];
-    int64_t n = keep_distinct(at, first[r + 1] - first[r], first_of(m->rows, size, r),
-                              first_of(m->rows, size, r + 1));
+    int64_t n = bench_sort_distinct(at, first[r + 1] - first[r]);
     if (r > 0) {
       MPI_Send(&n, 1, MPI_INT64_T, r, 0, comm);
       MPI_Send(at, (int)n, MPI_INT64_T, r, 1, comm);

@@ -1,5 +1,6 @@
 #include "pingpong.h"
 
+#include "kit/need.h"
 #include "meeting.h"
 
 #include <stdio.h>
@@ -67,8 +68,7 @@ static void stream(int node_size, int rank, char *data)
 void pingpong_run(int node_size, int socket_size)
 {
   int rank;
-  char *data = calloc(LARGEST, 1);
-  if (!data) abort();
+  char *data = bench_alloc(LARGEST, 1);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   bounce_all("on-socket", 1, rank, data);
   bounce_all("on-node", socket_size, rank, data);

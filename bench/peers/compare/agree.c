@@ -145,3 +145,10 @@ void agree_graph(trial *t, const char *what, grove_forest *grove, PetscSF petsc)
   free(g.list);
   free(p.list);
 }
+
+void agree_results(trial *t, const char *what, grove_forest *grove, PetscSF petsc)
+{
+  agree_graph(t, what, grove, petsc);
+  bench_need_grove(grove_forest_free(&grove));
+  need_petsc(PetscSFDestroy(&petsc));
+}

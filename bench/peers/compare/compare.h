@@ -81,6 +81,8 @@ void agree_units(trial *t, const char *what, const bench_type *type, void *grove
 
 /* The same roots and edges, and the same leaves after a bcast of distinct values. Collective. */
 void agree_graph(trial *t, const char *what, grove_forest *grove, PetscSF petsc);
+/* And gives up both. */
+void agree_results(trial *t, const char *what, grove_forest *grove, PetscSF petsc);
 
 /* ---- what is compared ---- */
 

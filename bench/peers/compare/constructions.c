@@ -5,14 +5,6 @@
 
 #include <stdlib.h>
 
-/* Compares the two results and gives them up. */
-static void agree_results(trial *t, const char *what, grove_forest *grove, PetscSF petsc)
-{
-  agree_graph(t, what, grove, petsc);
-  bench_need_grove(grove_forest_free(&grove));
-  need_petsc(PetscSFDestroy(&petsc));
-}
-
 /* ---- one after the other ---- */
 
 /* Fewer roots than the first forest has slots, or more: those lead nowhere. */
@@ -21,30 +13,17 @@ static int64_t draw_next_nroots(trial *t, const twin *a)
   return draw_own(t, 3) == 0 ? a->end : draw_own(t, a->end + 4);
 }
 
-static void compare_compose(trial *t)
+static void compare_compose(trial *t, int inverse)
 {
   twin a, b;
   grove_forest *grove;
   PetscSF petsc;
   twin_open(t, draw_nroots(t), 0, &a);
-  twin_open(t, draw_next_nroots(t, &a), 0, &b);
-  bench_need_grove(grove_forest_compose(a.grove, b.grove, &grove));
-  need_petsc(PetscSFCompose(a.petsc, b.petsc, &petsc));
-  agree_results(t, "compose", grove, petsc);
-  twin_close(&a);
-  twin_close(&b);
-}
-
-static void compare_compose_inverse(trial *t)
-{
-  twin a, b;
-  grove_forest *grove;
-  PetscSF petsc;
-  twin_open(t, draw_nroots(t), 0, &a);
-  twin_open(t, draw_nroots(t), 1, &b);
-  bench_need_grove(grove_forest_compose_inverse(a.grove, b.grove, &grove));
-  need_petsc(PetscSFComposeInverse(a.petsc, b.petsc, &petsc));
-  agree_results(t, "compose_inverse", grove, petsc);
+  twin_open(t, inverse ? draw_nroots(t) : draw_next_nroots(t, &a), inverse, &b);
+  bench_need_grove(
+    (inverse ? grove_forest_compose_inverse : grove_forest_compose)(a.grove, b.grove, &grove));
+  need_petsc((inverse ? PetscSFComposeInverse : PetscSFCompose)(a.petsc, b.petsc, &petsc));
+  agree_results(t, inverse ? "compose_inverse" : "compose", grove, petsc);
   twin_close(&a);
   twin_close(&b);
 }
@@ -236,8 +215,8 @@ static void compare_merge(trial *t)
 
 void compare_constructions(trial *t)
 {
-  compare_compose(t);
-  compare_compose_inverse(t);
+  compare_compose(t, 0);
+  compare_compose(t, 1);
   compare_inverse(t);
   compare_embed_roots(t);
   compare_embed_leaves(t);

@@ -169,9 +169,7 @@ static void compare_expand(trial *t)
   if (leaf_at) draw_leaf_offsets(t, &f, leaves, leaf_at);
   need_petsc(PetscSFCreateSectionSF(f.petsc, roots, remote, leaves, &petsc));
   bench_need_grove(grove_forest_expand(f.grove, size, at, leaf_at, &grove));
-  agree_graph(t, "expand", grove, petsc);
-  bench_need_grove(grove_forest_free(&grove));
-  need_petsc(PetscSFDestroy(&petsc));
+  agree_results(t, "expand", grove, petsc);
   need_petsc(PetscSectionDestroy(&roots));
   need_petsc(PetscSectionDestroy(&leaves));
   need_petsc(PetscFree(remote));

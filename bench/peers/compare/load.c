@@ -29,13 +29,7 @@ static void make_random(const load *l, uint64_t seed, graph *g)
 static void make_single(const load *l, graph *g)
 {
   uint64_t state = 3;
-  int64_t total = l->n * l->nranks, *order = bench_alloc((size_t)total, sizeof *order);
-  for (int64_t i = 0; i < total; i++) order[i] = i;
-  for (int64_t i = total - 1; i > 0; i--) {
-    int64_t j = (int64_t)(bench_random(&state) % (uint64_t)(i + 1)), kept = order[i];
-    order[i] = order[j];
-    order[j] = kept;
-  }
+  int64_t *order = bench_shuffled(l->n * l->nranks, &state);
   make_graph(l, g);
   for (int64_t j = 0; j < l->n; j++) {
     int64_t root = order[l->rank * l->n + j];

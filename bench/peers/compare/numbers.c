@@ -30,9 +30,7 @@ static void compare_global(trial *t)
   need_petsc(PetscSFCreate(t->comm, &petsc));
   need_petsc(
     PetscSFSetGraphLayout(petsc, layout, (PetscInt)f.nleaves, slot, PETSC_COPY_VALUES, number));
-  agree_graph(t, "global numbers", grove, petsc);
-  bench_need_grove(grove_forest_free(&grove));
-  need_petsc(PetscSFDestroy(&petsc));
+  agree_results(t, "global numbers", grove, petsc);
   need_petsc(PetscLayoutDestroy(&layout));
   free(global);
   free(slot);
@@ -41,19 +39,6 @@ static void compare_global(trial *t)
 }
 
 /* ---- match ---- */
-
-/* A random order of 0 .. n-1, the same on all ranks. */
-static int64_t *draw_order(trial *t, int64_t n)
-{
-  int64_t *order = bench_alloc((size_t)n, sizeof *order);
-  for (int64_t i = 0; i < n; i++) order[i] = i;
-  for (int64_t i = n - 1; i > 0; i--) {
-    int64_t j = draw_common(t, i + 1), kept = order[i];
-    order[i] = order[j];
-    order[j] = kept;
-  }
-  return order;
-}
 
 /* PETSc wants names from 0 on, each of which a root has, while Grove leaves a leaf out whose name
  * nobody has: PETSc is given the other ones, and their slots. */
@@ -65,7 +50,8 @@ static void compare_match(trial *t)
   MPI_Exscan(&nroots, &before, 1, MPI_INT64_T, MPI_SUM, t->comm);
   MPI_Allreduce(&nroots, &total, 1, MPI_INT64_T, MPI_SUM, t->comm);
   int64_t all = total + 1 + draw_common(t, 5);
-  int64_t *order = draw_order(t, all); /* the names after the first `total` are nobody's */
+  int64_t *order =
+    bench_shuffled(all, &t->common); /* the names after the first `total` are nobody's */
   int64_t *sought = bench_alloc((size_t)nleaves, sizeof *sought);
   int64_t *found = bench_alloc((size_t)nleaves, sizeof *found);
   int64_t *slot = bench_alloc((size_t)nleaves, sizeof *slot);
@@ -82,9 +68,7 @@ static void compare_match(trial *t)
   PetscLayout layout = layout_of(t, PETSC_DECIDE, all);
   need_petsc(PetscSFCreateByMatchingIndices(layout, (PetscInt)nroots, names, NULL, 0,
                                             (PetscInt)known, wanted, slots, 0, NULL, &petsc));
-  agree_graph(t, "match", grove, petsc);
-  bench_need_grove(grove_forest_free(&grove));
-  need_petsc(PetscSFDestroy(&petsc));
+  agree_results(t, "match", grove, petsc);
   need_petsc(PetscLayoutDestroy(&layout));
   void *lists[] = {order, sought, found, slot, names, wanted, slots};
   for (int i = 0; i < 7; i++) free(lists[i]);

@@ -40,30 +40,18 @@ static void *copy_units(const bench_type *type, int64_t n, const void *array)
 
 /* ---- bcast and reduce ---- */
 
-static void compare_bcast(trial *t, const twin *f, const bench_type *type, const operation *o)
+static void compare_exchange(trial *t, const twin *f, const bench_type *type, const operation *o,
+                             int reduce)
 {
   char what[80];
-  void *root = draw_units(t, type, f->nroots, o), *here = draw_units(t, type, f->nslots, o);
-  void *there = copy_units(type, f->nslots, here);
-  bench_need_grove(grove_bcast(f->grove, type->mpi(), root, here, o->op));
-  petsc_bcast(f->petsc, type->mpi(), root, there, o->op);
-  snprintf(what, sizeof what, "bcast of %s, %s", type->name, o->name);
-  agree_units(t, what, type, here, there, f->nslots);
-  free(root);
-  free(here);
-  free(there);
-}
-
-static void compare_reduce(trial *t, const twin *f, const bench_type *type, const operation *o)
-{
-  char what[80];
-  void *leaf = draw_units(t, type, f->nslots, o), *here = draw_units(t, type, f->nroots, o);
-  void *there = copy_units(type, f->nroots, here);
-  bench_need_grove(grove_reduce(f->grove, type->mpi(), leaf, here, o->op));
-  petsc_reduce(f->petsc, type->mpi(), leaf, there, o->op);
-  snprintf(what, sizeof what, "reduce of %s, %s", type->name, o->name);
-  agree_units(t, what, type, here, there, f->nroots);
-  free(leaf);
+  int64_t nfrom = reduce ? f->nslots : f->nroots, nto = reduce ? f->nroots : f->nslots;
+  void *from = draw_units(t, type, nfrom, o), *here = draw_units(t, type, nto, o);
+  void *there = copy_units(type, nto, here);
+  bench_need_grove((reduce ? grove_reduce : grove_bcast)(f->grove, type->mpi(), from, here, o->op));
+  (reduce ? petsc_reduce : petsc_bcast)(f->petsc, type->mpi(), from, there, o->op);
+  snprintf(what, sizeof what, "%s of %s, %s", reduce ? "reduce" : "bcast", type->name, o->name);
+  agree_units(t, what, type, here, there, nto);
+  free(from);
   free(here);
   free(there);
 }
@@ -79,11 +67,11 @@ static void compare_type(trial *t, const twin *f, const char *name)
   };
   const operation replace = {"replace", MPI_REPLACE, -50, 100, 0};
   int n = (int)(sizeof operations / sizeof operations[0]);
-  compare_bcast(t, f, type, &replace);
+  compare_exchange(t, f, type, &replace, 0);
   for (int i = 0; i < n; i++) {
     if (operations[i].whole && strcmp(name, "double") == 0) continue;
-    compare_bcast(t, f, type, &operations[i]);
-    compare_reduce(t, f, type, &operations[i]);
+    compare_exchange(t, f, type, &operations[i], 0);
+    compare_exchange(t, f, type, &operations[i], 1);
   }
 }
 
@@ -93,8 +81,8 @@ static void compare_pairs(trial *t, const twin *f)
   const operation operations[] = {{"maxloc", MPI_MAXLOC, 0, 12, 1},
                                   {"minloc", MPI_MINLOC, 0, 12, 1}};
   for (int i = 0; i < 2; i++) {
-    compare_bcast(t, f, type, &operations[i]);
-    compare_reduce(t, f, type, &operations[i]);
+    compare_exchange(t, f, type, &operations[i], 0);
+    compare_exchange(t, f, type, &operations[i], 1);
   }
 }
 

@@ -23,56 +23,27 @@ typedef struct construction {
   PetscErrorCode (*petsc)(load *l, PetscSF *out);
 } construction;
 
-static grove_status compose_grove(load *l, grove_forest **out)
-{
-  return grove_forest_compose(l->grove[0], l->grove[1], out);
-}
+#define CONSTRUCTION(name, grove_call, petsc_call)                                                 \
+  static grove_status name##_grove(load *l, grove_forest **out)                                    \
+  {                                                                                                \
+    return grove_call;                                                                             \
+  }                                                                                                \
+  static PetscErrorCode name##_petsc(load *l, PetscSF *out)                                        \
+  {                                                                                                \
+    return petsc_call;                                                                             \
+  }
 
-static PetscErrorCode compose_petsc(load *l, PetscSF *out)
-{
-  return PetscSFCompose(l->petsc[0], l->petsc[1], out);
-}
-
-static grove_status compose_inverse_grove(load *l, grove_forest **out)
-{
-  return grove_forest_compose_inverse(l->grove[0], l->grove[1], out);
-}
-
-static PetscErrorCode compose_inverse_petsc(load *l, PetscSF *out)
-{
-  return PetscSFComposeInverse(l->petsc[0], l->petsc[1], out);
-}
-
-static grove_status embed_roots_grove(load *l, grove_forest **out)
-{
-  return grove_forest_embed_roots(l->grove[0], l->nchosen, l->chosen, out);
-}
-
-static PetscErrorCode embed_roots_petsc(load *l, PetscSF *out)
-{
-  return PetscSFCreateEmbeddedRootSF(l->petsc[0], (PetscInt)l->nchosen, l->positions, out);
-}
-
+CONSTRUCTION(compose, grove_forest_compose(l->grove[0], l->grove[1], out),
+             PetscSFCompose(l->petsc[0], l->petsc[1], out))
+CONSTRUCTION(compose_inverse, grove_forest_compose_inverse(l->grove[0], l->grove[1], out),
+             PetscSFComposeInverse(l->petsc[0], l->petsc[1], out))
+CONSTRUCTION(embed_roots, grove_forest_embed_roots(l->grove[0], l->nchosen, l->chosen, out),
+             PetscSFCreateEmbeddedRootSF(l->petsc[0], (PetscInt)l->nchosen, l->positions, out))
 /* Leaf j is slot j: slots and positions are the same. */
-static grove_status embed_leaves_grove(load *l, grove_forest **out)
-{
-  return grove_forest_embed_leaves(l->grove[0], l->nchosen, l->chosen, out);
-}
-
-static PetscErrorCode embed_leaves_petsc(load *l, PetscSF *out)
-{
-  return PetscSFCreateEmbeddedLeafSF(l->petsc[0], (PetscInt)l->nchosen, l->positions, out);
-}
-
-static grove_status inverse_grove(load *l, grove_forest **out)
-{
-  return grove_forest_inverse(l->grove[0], out);
-}
-
-static PetscErrorCode inverse_petsc(load *l, PetscSF *out)
-{
-  return PetscSFCreateInverseSF(l->petsc[0], out);
-}
+CONSTRUCTION(embed_leaves, grove_forest_embed_leaves(l->grove[0], l->nchosen, l->chosen, out),
+             PetscSFCreateEmbeddedLeafSF(l->petsc[0], (PetscInt)l->nchosen, l->positions, out))
+CONSTRUCTION(inverse, grove_forest_inverse(l->grove[0], out),
+             PetscSFCreateInverseSF(l->petsc[0], out))
 
 static const construction constructions[] = {
   {"compose", {FIRST, SECOND}, compose_grove, compose_petsc},

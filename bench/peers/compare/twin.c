@@ -73,15 +73,6 @@ static void draw_single(trial *t, twin *f, int64_t total)
 
 /* ---- slots ---- */
 
-static void shuffle(trial *t, int64_t *list, int64_t n)
-{
-  for (int64_t i = n - 1; i > 0; i--) {
-    int64_t j = draw_own(t, i + 1), kept = list[i];
-    list[i] = list[j];
-    list[j] = kept;
-  }
-}
-
 /* Without a list, all slots in order, all in another order, with gaps, with gaps in no order. */
 static void draw_slots(trial *t, twin *f)
 {
@@ -94,7 +85,7 @@ static void draw_slots(trial *t, twin *f)
     f->end = slot + 1;
     slot += gaps ? 1 + draw_own(t, 3) : 1;
   }
-  if (kind == 2 || kind == 4) shuffle(t, f->slot, f->nleaves);
+  if (kind == 2 || kind == 4) bench_shuffle(f->slot, f->nleaves, &t->own);
   f->nslots = f->end + draw_own(t, 3);
   f->is_leaf = bench_alloc((size_t)f->nslots, 1);
   for (int64_t j = 0; j < f->nleaves; j++) f->is_leaf[f->slot[j]] = 1;
