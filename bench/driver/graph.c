@@ -7,7 +7,7 @@
  *            `scattered` the leaves are in random order too.
  *   ghost    what a matrix or a mesh has: leaves on distinct roots of other ranks, ascending, at
  *            the leaf array's slots 0, 1, 2, ...
- *   halo     a box of cells a rank, the boxes in a box of ranks: leaves are the faces of the
+ *   halo     a box of cells per rank, the boxes in a box of ranks: leaves are the faces of the
  *            neighbours' boxes, as a seven-point stencil needs them, one face after the other. With
  *            the shape `face` the ranks lie side by side along the axis in which cells do (a face
  *            is one cell in n), else along the last (a face is consecutive).

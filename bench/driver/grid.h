@@ -1,4 +1,4 @@
-/* The grid: a text file with one case a line (bench/grid.txt explains its columns). */
+/* The grid: a text file with one case on each line (bench/grid.txt explains its columns). */
 #ifndef BENCH_DRIVER_GRID_H
 #define BENCH_DRIVER_GRID_H
 
@@ -49,7 +49,7 @@ typedef struct bench_spec {
   const bench_type *type;
   int nfields;
   bench_field fields[BENCH_FIELDS];
-  int64_t size; /* bytes of a pair's message, or leaves a rank */
+  int64_t size; /* bytes of a pair's message, or leaves per rank */
   int buffers;  /* arrays used in turn */
   int alloc;    /* arrays from grove_alloc */
   bench_measure measure;

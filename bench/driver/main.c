@@ -92,7 +92,7 @@ static bench_case *open_variant(field *f, const char *variant)
   return c;
 }
 
-/* Once a case. */
+/* Once for a case. */
 static void note_failure(field *f, const bench_method *m)
 {
   if (f->failed == m) return;

@@ -142,7 +142,7 @@ static void count_exactly(void)
 static double count_memory(const bench_method *method, bench_case *c)
 {
   count_exactly();
-  method->tear_down(method->set_up(c)); /* what is made once a case is not what is counted */
+  method->tear_down(method->set_up(c)); /* what a case makes once is not counted */
   double before = bytes_in_use();
   void *state = method->set_up(c);
   double bytes = bytes_in_use() - before;

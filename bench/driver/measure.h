@@ -20,9 +20,9 @@ typedef struct bench_entrant {
   const bench_method *method;
   bench_case *c;
   void *state;
-  int iterations;             /* a batch */
-  double *samples;            /* one a batch: see bench/METRICS.md for the unit */
-  int64_t work;               /* of overlap: rounds of computing an exchange */
+  int iterations;             /* of a batch */
+  double *samples;            /* one for each batch: see bench/METRICS.md for the unit */
+  int64_t work;               /* of overlap: rounds of computing in an exchange */
   double *times[BENCH_TIMES]; /* of overlap, beside the samples: seconds */
 } bench_entrant;
 

@@ -85,7 +85,7 @@ const bench_method bench_grove_bundle = {
 
 const bench_method bench_grove_separate = {
   .name = "grove-separate",
-  .about = "an operation a field: all started, then all waited for",
+  .about = "an operation per field: all started, then all waited for",
   .init = init_separate,
   .run = run_separate,
   FIELDS,

@@ -16,7 +16,7 @@ typedef struct packed_state {
   bench_case *c;
   bench_by_hand hand[BENCH_FIELDS];
   int nsends, nreceives;
-  packet *sends, *receives; /* one a rank of the communicator at most */
+  packet *sends, *receives; /* one for each rank at most */
   MPI_Request *requests;
 } packed_state;
 
@@ -34,7 +34,7 @@ static int several_fields(const bench_spec *spec)
   return plain;
 }
 
-/* ---- one buffer a neighbour; the messages of all fields get their parts of it ---- */
+/* ---- one buffer per neighbour; the messages of all fields get their parts of it ---- */
 
 static packet *find_packet(packet *list, int *n, int peer)
 {
@@ -136,7 +136,8 @@ static void tear_down(void *state)
 
 const bench_method bench_mpi_packed = {
   .name = "mpi-packed",
-  .about = "several fields packed into one message a neighbour; MPI_Irecv, MPI_Isend, MPI_Waitall",
+  .about =
+    "several fields packed into one message per neighbour; MPI_Irecv, MPI_Isend, MPI_Waitall",
   .supports = several_fields,
   .set_up = set_up,
   .run = run,

@@ -26,7 +26,7 @@ static const char help[] =
   "  --samples N          of each method (101)\n"
   "  --case-seconds S     after so long a case ends, if it has 7 samples of each (2.5)\n"
   "  --matrix FILE        of lines of forests: a Matrix Market file, or 27pt:SIDE, a box of\n"
-  "                       SIDE^3 points a rank; without it, none of them\n"
+  "                       SIDE^3 points per rank; without it, none of them\n"
   "  --off-node           of the matrix, only what crosses between nodes\n"
   "  --spin               computing takes a core, where a rank has one for each of its threads\n"
   "  --funneled           only the main thread may call MPI: for lines that measure marks\n"

@@ -78,7 +78,7 @@ typedef struct pair {
   char *memory; /* the case's, or from grove_alloc */
   void *end;
   int sends, is_whole, is_perceived;
-  moments *moments; /* one a thread */
+  moments *moments; /* one for each thread */
   double *delay;
 } pair;
 

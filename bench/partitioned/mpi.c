@@ -1,5 +1,5 @@
 /* What one does without Grove: the whole as one message, which the last thread to be ready sends; a
- * message a part; MPI's own partitioned calls, where it has them. All need MPI_THREAD_MULTIPLE.
+ * message per part; MPI's own partitioned calls, where it has them. All need MPI_THREAD_MULTIPLE.
  */
 #include "part_method.h"
 
@@ -178,7 +178,7 @@ static void ready_part(void *end, int part)
 
 const bench_part_method bench_mpi_parts = {
   .name = "mpi-parts",
-  .about = "a persistent message a part: what Open MPI's own partitioned calls do (part_persist)",
+  .about = "a persistent message per part: what Open MPI's own partitioned calls do (part_persist)",
   .open = open_parts,
   .start = start_parts,
   .ready = ready_part,

@@ -9,7 +9,7 @@
 
 enum { BENCH_LISTED = 16, BENCH_ENTRANTS = 32, BENCH_NAME = 64 };
 
-/* Threads: as many as this rank has cores; one a part. */
+/* Threads: as many as this rank has cores; one for each part. */
 enum { BENCH_OF_CORES = -1, BENCH_OF_PARTS = -2 };
 
 typedef struct bench_part_mode bench_part_mode;

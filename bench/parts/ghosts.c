@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_A_TEST = 256 };
+enum { ROWS_PER_TEST = 256 };
 
 /* A rank that ghosts come from. */
 typedef struct owner {
@@ -167,7 +167,7 @@ static void take_owner(ghosts *g, const owner *o, int has_late)
 {
   int is_done;
   for (int64_t i = 0; i < o->nrows; i++) {
-    if (i % ROWS_A_TEST == 0) bench_need_grove(grove_test(g->h.op, &is_done));
+    if (i % ROWS_PER_TEST == 0) bench_need_grove(grove_test(g->h.op, &is_done));
     if (--g->missing[o->row[i]] > 0) continue;
     multiply(g, o->row[i]);
     if (!has_late) g->done += entries_of(g, o->row[i]);

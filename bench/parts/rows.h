@@ -1,4 +1,4 @@
-/* A sparse matrix cut into blocks of rows, one a rank, and the ghosts that a product with it needs.
+/* A sparse matrix cut into blocks of rows, one per rank, and the ghosts that a product with it needs.
  */
 #ifndef BENCH_PARTS_ROWS_H
 #define BENCH_PARTS_ROWS_H
@@ -15,7 +15,7 @@ typedef struct bench_rows {
 } bench_rows;
 
 /* The rows of this rank: of a Matrix Market file, as many as any other rank's, or one more; or of
- * "27pt:SIDE", a box of SIDE^3 points a rank, each with its 26 neighbours. `nodes`: entries whose
+ * "27pt:SIDE", a box of SIDE^3 points per rank, each with its 26 neighbours. `nodes`: entries whose
  * column is on this rank's node, but another rank's, are left out; NULL: none are. Ends the job
  * with a sentence if there is no such matrix. Collective. */
 void bench_rows_read(MPI_Comm comm, const char *matrix, grove_context *nodes, bench_rows *out);

@@ -29,7 +29,7 @@ static void begin_petsc(void)
 }
 
 /* The case's graphs in PETSc's own types. A user would have them so: making them is not set-up, and
- * is done once a case, when the method is verified. */
+ * is done once for a case, when the method is verified. */
 static struct {
   int case_number;
   PetscInt *leaf[2];

@@ -14,7 +14,7 @@
 namespace {
 
 constexpr double WIRE_SECONDS = 6e-7; /* of alpha, with "most" */
-constexpr double NO_LIMIT = 1e15;     /* bytes a second */
+constexpr double NO_LIMIT = 1e15;     /* bytes per second */
 
 enum locality { ON_SOCKET, ON_NODE, OFF_NODE, LOCALITIES };
 enum protocol { SHORT, EAGER, REND, PROTOCOLS };

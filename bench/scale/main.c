@@ -4,7 +4,7 @@
  *     scale NODE_SIZE SOCKET_SIZE CASE...
  *
  * A case is a pattern (pattern.h) or the word 'pingpong'. Rank 0 prints 'context SECONDS', what it
- * took to make the context, then a line a case and entrant,
+ * took to make the context, then a line for each case and entrant,
  *
  *     row CASE ENTRANT ROUTE SECONDS PREDICTED FOREST INIT MEMORY MESSAGES BYTES WRONG
  *

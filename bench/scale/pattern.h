@@ -6,7 +6,7 @@
  *                     many neighbours however many ranks there are
  *     multigrid:L     level L of a hierarchy on a box of ranks: 6 faces with 32 KiB on the finest
  *                     level 0, up to the 342 next ranks with 32 B on the coarsest level 4
- *     matrix:FILE     the halo of a matrix that is dealt out by blocks of rows, 8 bytes a value
+ *     matrix:FILE     the halo of a matrix that is dealt out by blocks of rows, 8 bytes per value
  */
 #ifndef BENCH_SCALE_PATTERN_H
 #define BENCH_SCALE_PATTERN_H

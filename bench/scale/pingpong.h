@@ -4,7 +4,7 @@
 #ifndef BENCH_SCALE_PINGPONG_H
 #define BENCH_SCALE_PINGPONG_H
 
-/* Rank 0 prints a line a locality and size, one way: 'pingpong off-node BYTES SECONDS'; and
+/* Rank 0 prints a line for each locality and size, one way: 'pingpong off-node BYTES SECONDS'; and
  * 'injection RANKS BYTES SECONDS'. Nodes have so many ranks, in sockets of so many. Collective. */
 void pingpong_run(int node_size, int socket_size);
 

@@ -14,7 +14,7 @@ namespace sg4 = simgrid::s4u;
 namespace {
 
 constexpr double UNIT_SECONDS = 1e-6; /* latency of every path, before it is scaled */
-constexpr double NO_LIMIT = 1e15;     /* bytes a second */
+constexpr double NO_LIMIT = 1e15;     /* bytes per second */
 
 int socket_of(const sg4::Host *host)
 {

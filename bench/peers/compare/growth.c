@@ -67,7 +67,7 @@ static void compare_multi(trial *t)
 
 /* ---- strided: PETSc 3.18 has none, and later versions define it by what is done here ---- */
 
-/* n values a point: bcast, then a sum back, over `f` itself. */
+/* n values per point: bcast, then a sum back, over `f` itself. */
 static void exchange_petsc(const twin *f, const int64_t stride[2], int n, int *root, int *leaf)
 {
   MPI_Datatype several;

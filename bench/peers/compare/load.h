@@ -1,4 +1,4 @@
-/* What forests from forests are timed with: graphs of n roots and n leaves a rank, leaf j in slot
+/* What forests from forests are timed with: graphs of n roots and n leaves per rank, leaf j in slot
  * j, and the forests of either library that are made of them. */
 #ifndef BENCH_PEERS_COMPARE_LOAD_H
 #define BENCH_PEERS_COMPARE_LOAD_H

@@ -1,7 +1,7 @@
 #include "grove/aggregate/arrivals.h"
 
 #include "grove/command.h"
-#include "kit/stats.h"
+#include "measure/fit.h"
 #include "json/json.h"
 
 #include <math.h>
@@ -191,9 +191,9 @@ static int sum_up(const mark *marks, int64_t n, sender *s)
   }
   for (size_t p = 0; s->rounds > 0 && p < parts; p++) s->ready[p] /= (double)s->rounds;
   if (s->rounds > 0) {
-    s->delta = bench_median(delta, (int)s->rounds);
+    s->delta = grove_median(delta, (int)s->rounds);
     s->delta_most = delta[s->rounds - 1];
-    s->late = bench_median(late, (int)s->rounds);
+    s->late = grove_median(late, (int)s->rounds);
   }
   free(room);
   return 0;

@@ -42,7 +42,7 @@ typedef struct bench {
   int rank, size, nnodes;
   grove_context *ctx;
   MPI_Datatype unit;
-  int64_t width; /* doubles a unit */
+  int64_t width; /* doubles in a unit */
   double *array; /* roots, then ghosts */
 } bench;
 

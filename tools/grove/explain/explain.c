@@ -26,7 +26,7 @@ static const char help[] =
   "\n"
   "  FILE             a Matrix Market file, square; the pattern counts, not the values\n"
   "  --nodes N        nodes; rank r sits on node r / P\n"
-  "  --ppn P          ranks a node, in blocks on its sockets\n"
+  "  --ppn P          ranks per node, in blocks on its sockets\n"
   "  --machine M      a name that 'grove machine list' shows, or the file of a profile\n"
   "  --partition HOW  who owns which rows: contiguous (default), equal blocks in the order\n"
   "                   of the file; metis, parts that few entries join\n"

@@ -18,7 +18,7 @@ static const char help[] =
   "the sizes where protocols begin, and a number that is 0 on one side only.\n"
   "\n"
   "  A, B      names of machines (grove machine list) or files\n"
-  "  --json    for programs: seconds, bytes and seconds a byte\n"
+  "  --json    for programs: seconds, bytes and seconds per byte\n"
   "\n"
   "Examples:\n"
   "  grove machine compare lassen summit\n"
@@ -59,7 +59,7 @@ static summary sum_up(const pairs *p, kind what)
 
 /* ---- printing ---- */
 
-/* Seconds as microseconds, seconds a byte as nanoseconds. */
+/* Seconds as microseconds, seconds per byte as nanoseconds. */
 static double scaled(const pair *x, double value)
 {
   if (strcmp(x->unit, "s") == 0) return 1e6 * value;

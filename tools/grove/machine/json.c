@@ -1,4 +1,4 @@
-/* A machine as JSON: the numbers that formulas use, in seconds and seconds a byte, and the rows
+/* A machine as JSON: the numbers that formulas use, in seconds and seconds per byte, and the rows
  * that they come from. */
 #include "grove/machine/links.h"
 #include "grove/machine/machine.h"

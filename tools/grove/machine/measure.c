@@ -20,7 +20,7 @@ static const char help_measure[] =
   "nodes, as far as the job has such ranks; streams of messages (LogGP); the queue of\n"
   "receives; what a node can inject, with 1, 2, 4, ... ranks at once; contention on a line of\n"
   "four nodes; shared memory; and how many cores the ranks really have. Nothing else should\n"
-  "be running. Start it with as many ranks a node as programs will have.\n"
+  "be running. Start it with as many ranks per node as programs will have.\n"
   "\n"
   "  -o FILE              the profile; without it, the file of this user where machine=auto\n"
   "                       looks for the profile of this machine\n"

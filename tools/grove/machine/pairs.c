@@ -171,7 +171,7 @@ static void add_lists(pairs *p, const grove_machine *a, const grove_machine *b)
   }
 }
 
-/* Links that at least one of them has; seconds a byte, like all rates here. */
+/* Links that at least one of them has; seconds per byte, like all rates here. */
 static void add_links(pairs *p, const grove_links *a, const grove_links *b)
 {
   char from[8], to[8];

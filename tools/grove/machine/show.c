@@ -19,7 +19,7 @@ static const char help[] =
   "\n"
   "  NAME      a machine that comes with Grove: grove machine list\n"
   "  FILE      a profile; docs/machines.md has the format\n"
-  "  --json    for programs: seconds, bytes and seconds a byte; null where nothing is known\n"
+  "  --json    for programs: seconds, bytes and seconds per byte; null where nothing is known\n"
   "\n"
   "Examples:\n"
   "  grove machine show bluewaters\n"

@@ -32,7 +32,7 @@ static const char help[] =
   "  --sweep           sizes from 64 KiB to 1 GiB, or to N\n"
   "  --cost            instead: how long the decision itself takes here, computed and cached\n"
   "  --picture STEM    draws it: STEM.dat, STEM.gp and, with gnuplot, STEM.svg and STEM.png\n"
-  "  --json            for programs: seconds, bytes, bytes a second; null where there is none.\n"
+  "  --json            for programs: seconds, bytes, bytes per second; null where there is none.\n"
   "                    seconds of a path are share x bytes x omega + delta; delta has the\n"
   "                    launches before it. checked_seconds: the same split with whole chunks,\n"
   "                    and with all that is shared. limited_by: what a path cannot have more of\n"
