@@ -1,3 +1,4 @@
+/* Where the ranks run. */
 #ifndef BENCH_KIT_CONDITIONS_H
 #define BENCH_KIT_CONDITIONS_H
 

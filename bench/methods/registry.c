@@ -1,3 +1,4 @@
+/* All methods of this build. */
 #include "methods/method.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The reader of grids. */
 #include "part_case.h"
 
 #include "kit/flags.h"

@@ -1,4 +1,5 @@
-/* A sparse matrix cut into blocks of rows, one per rank, and the ghosts that a product with it needs.
+/* A sparse matrix cut into blocks of rows, one per rank, and the ghosts that a product with it
+ * needs.
  */
 #ifndef BENCH_PARTS_ROWS_H
 #define BENCH_PARTS_ROWS_H

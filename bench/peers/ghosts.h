@@ -23,8 +23,8 @@ typedef struct bench_ghosts {
   double *values; /* room for a value of each ghost */
 } bench_ghosts;
 
-/* Of exchange 0. Found out once for a case and kept: a user of these libraries has it, so it counts for
- * no measure. Collective for a case that is new. */
+/* Of exchange 0. Found out once for a case and kept: a user of these libraries has it, so it
+ * counts for no measure. Collective for a case that is new. */
 const bench_ghosts *bench_ghosts_of(const bench_case *c);
 
 /* Where the library is to put, or to find, the ghosts' values. */

@@ -1,3 +1,4 @@
+/* The command: finds the subcommand and runs it. Also what all subcommands print JSON with. */
 #include "grove/command.h"
 
 #include "base/number.h"

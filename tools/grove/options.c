@@ -1,3 +1,4 @@
+/* grove options: every option of the library, with the value that it has today. */
 #include "grove/command.h"
 
 #include "base/options.h"

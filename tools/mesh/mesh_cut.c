@@ -1,3 +1,4 @@
+/* How many faces a partition cuts: once faces are sorted, both sides of one are neighbours. */
 #include "mesh.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Cells into parts, by coordinates or by METIS. */
 #include "mesh.h"
 
 #include <stdlib.h>

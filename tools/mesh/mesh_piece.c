@@ -1,8 +1,9 @@
+/* The piece of a mesh that one rank holds, whose vertices are known by names. */
 #include "mesh_run.h"
 
 #include <stdlib.h>
 
-/* Where each name is: a table with at least two entries a vertex, -1 in those that are free. */
+/* Where each name is: a table with at least two entries for each vertex; free ones have -1. */
 typedef struct places {
   int64_t *place;
   uint64_t room; /* a power of two */

@@ -1,3 +1,4 @@
+/* What a run of the mesh example or benchmark says at its end. */
 #include "mesh_run.h"
 
 #include <math.h>

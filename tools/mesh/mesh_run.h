@@ -32,10 +32,10 @@ extern "C" {
  * mesh, until mesh_piece_number makes them places in this piece. */
 typedef struct mesh_piece {
   int64_t cells, vertices;
-  int64_t *corner; /* four a cell */
+  int64_t *corner; /* four for each cell */
   int *goal;       /* the rank that each cell shall come to */
   int64_t *name;   /* of each vertex */
-  double *at;      /* three a vertex */
+  double *at;      /* three for each vertex */
   double *right;   /* of each vertex: its load, as one rank alone finds it (mesh_loads) */
   double *load;    /* the same, as the ranks find it together */
   int *ghost;      /* of each vertex; 0: this rank owns it */

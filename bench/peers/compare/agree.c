@@ -1,3 +1,4 @@
+/* Comparisons; a disagreement is counted and printed. */
 #include "peers/compare/compare.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Calls of PETSc that succeed, or the job ends. */
 #include "peers/compare/compare.h"
 
 void need_petsc(PetscErrorCode code)

@@ -1,3 +1,4 @@
+/* grove aggregate --table: measured numbers of messages beside what the model says of them. */
 #include "grove/aggregate/aggregate.h"
 
 #include "grove/command.h"

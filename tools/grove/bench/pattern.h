@@ -18,8 +18,8 @@ typedef struct pattern {
   grove_root *root;
 } pattern;
 
-/* A box of side^3 points per rank, ranks in a grid, and the layer of points around it that belongs to
- * the neighbours: through faces (7-point) or faces, edges and corners (27-point). */
+/* A box of side^3 points per rank, ranks in a grid, and the layer of points around it that belongs
+ * to the neighbours: through faces (7-point) or faces, edges and corners (27-point). */
 int pattern_stencil(MPI_Comm comm, int64_t side, int corners, pattern *out);
 
 /* `n` roots and `n` leaves per rank, each leaf joined to any root of any rank. */

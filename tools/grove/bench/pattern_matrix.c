@@ -1,3 +1,6 @@
+/* Patterns of matrices, which are read or made up: a rank needs those columns of its rows that it
+ * does not own.
+ */
 #include "grove/arguments.h"
 #include "grove/bench/pattern.h"
 #include "grove/partition.h"

@@ -1,3 +1,4 @@
+/* What grove explain prints, for programs and for people. */
 #include "grove/explain/explain.h"
 
 #include "grove/command.h"

@@ -103,7 +103,7 @@ double probing_predict(const grove_machine *m, const grove_point *p)
   return NAN;
 }
 
-/* One block of the data file a series: x, measured, predicted. */
+/* One block of the data file for each series: x, measured, predicted. */
 static int write_points(const char *stem, const grove_machine *m, const grove_points *points)
 {
   FILE *file = plot_open(stem);
