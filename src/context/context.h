@@ -56,7 +56,7 @@ typedef struct grove_tag {
 enum {
   GROVE_TAG_EXCHANGE = 0,
   GROVE_TAG_ANSWER = 2,
-  GROVE_TAG_FREIGHT = 4,
+  GROVE_TAG_LARGE = 4,
   GROVE_TAG_CLOCK = 6,
   GROVE_TAG_TRACE = 7,
   GROVE_TAG_NOBODY = 8, /* no message has it */
@@ -349,38 +349,38 @@ grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all,
 
 /* ---- sparse exchange (exchange.c) ---- */
 
-typedef struct grove_parcel {
+typedef struct grove_packet {
   int peer;
   int64_t bytes;
   void *data;
-} grove_parcel;
+} grove_packet;
 
-/* What the receiver of a parcel tells its sender. */
+/* What the receiver of a packet tells its sender. */
 typedef struct grove_answer {
   int64_t status; /* a grove_status; GROVE_OK: all is well */
   int64_t facts[2];
 } grove_answer;
 
 /* What goes out and what comes in an exchange. */
-typedef struct grove_mail {
+typedef struct grove_packet_exchange {
   int nsent, ncame;
-  grove_parcel *sent; /* to different ranks */
-  grove_parcel *came; /* by ascending peer */
+  grove_packet *sent; /* to different ranks */
+  grove_packet *came; /* by ascending peer */
   void *self;         /* for the two below, which may be NULL */
-  /* Looks at a parcel as soon as it is here, and answers. */
-  void (*judge)(void *self, const grove_parcel *parcel, grove_answer *answer);
-  /* What an answer other than GROVE_OK to one of this rank's parcels means. This rank's failure. */
-  grove_status (*heed)(void *self, const grove_parcel *parcel, const grove_answer *answer);
-} grove_mail;
+  /* Looks at a packet as soon as it is here, and answers. */
+  void (*judge)(void *self, const grove_packet *packet, grove_answer *answer);
+  /* What an answer other than GROVE_OK to one of this rank's packets means. This rank's failure. */
+  grove_status (*heed)(void *self, const grove_packet *packet, const grove_answer *answer);
+} grove_packet_exchange;
 
-/* Delivers parcels to ranks that do not know they will get any, and agrees (see above) on `mine`,
+/* Delivers packets to ranks that do not know they will get any, and agrees (see above) on `mine`,
  * on the answers and on `values`, in the same stroke. A rank whose status is not GROVE_OK sends
- * nothing, but must come here. Messages and memory are proportional to the parcels, not to the
+ * nothing, but must come here. Messages and memory are proportional to the packets, not to the
  * ranks. After a timeout `sent` is NULL: MPI may still be reading it. Agreed by all. */
 grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64_t *values, int n,
-                                    grove_mail *mail);
-void grove_parcels_free(int n, grove_parcel *parcels);
-void grove_parcels_sort(int n, grove_parcel *parcels); /* by ascending peer */
+                                    grove_packet_exchange *args);
+void grove_packet_list_free(int n, grove_packet *packets);
+void grove_packet_list_sort(int n, grove_packet *packets); /* by ascending peer */
 
 /* ---- tags (tags.c) ---- */
 

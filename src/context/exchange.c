@@ -1,17 +1,17 @@
 /* Sparse exchange by non-blocking consensus (Hoefler, Siebert, Lumsdaine, PPoPP 2010): send, take
  * what comes; once all that was sent is known to have been taken, enter a collective step that does
  * not block; when all have entered, nothing can be under way. Logarithmic in the ranks, else
- * proportional to the parcels.
+ * proportional to the packets.
  *
- * Here the word that a parcel was taken is an answer, which says what its receiver thinks of it,
- * and the collective step is an agreement: when it ends, all ranks know whether all parcels were
+ * Here the word that a packet was taken is an answer, which says what its receiver thinks of it,
+ * and the collective step is an agreement: when it ends, all ranks know whether all packets were
  * good.
  *
- * A parcel is a message of its size, taken as it comes. One that is larger than a step of the
- * context can hold, or than the option `chunk` allows, is freight (and so is an empty one): an
+ * A packet is a message of its size, taken as it comes. It is a large packet if it is larger than
+ * a step of the context can hold, or than the option `chunk` allows (and so is an empty one): an
  * empty message announces it, and its size follows under another tag. The receiver, if it has the
  * memory, gets ready and says go; when all have answered the sender lets the chunks follow, which
- * are answered again. So a parcel that a rank has no memory for is either small, and thrown away,
+ * are answered again. So a packet that a rank has no memory for is either small, and thrown away,
  * or does not come: its sender hears of it, and all fail together.
  *
  * A rank that left the agreement may start the next exchange while another is still in this one,
@@ -22,40 +22,40 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* How far a delivery is. */
+/* How far an incoming packet is. */
 typedef enum progress {
-  COMING,    /* the parcel is */
-  ANNOUNCED, /* the announcement of freight is */
+  COMING,    /* the packet is */
+  ANNOUNCED, /* the announcement of a large one is */
   SIZED,     /* its size is */
-  LOADED     /* its chunks are */
+  CHUNKED    /* its chunks are */
 } progress;
 
-/* A parcel that came, or is just coming, and what it is answered. It stays where it is: MPI may be
+/* A packet that came, or is just coming, and what it is answered. It stays where it is: MPI may be
  * writing to it, or reading. */
-typedef struct delivery {
+typedef struct incoming {
   progress progress;
   int peer;
-  int64_t bytes; /* of the parcel; of freight they come in a message */
+  int64_t bytes; /* of a large packet they come in a message */
   char *data;
-  MPI_Request request; /* of the parcel or the size; once all is here, of the answer */
+  MPI_Request request; /* of the packet or the size; once all is here, of the answer */
   MPI_Request go;
   int nchunks;
-  MPI_Request *chunks; /* of freight */
+  MPI_Request *chunks; /* of a large packet */
   grove_answer answer;
-} delivery;
+} incoming;
 
 typedef struct exchange {
   grove_context *ctx;
-  grove_mail *mail;
-  int tag, answer_tag, freight_tag;
+  grove_packet_exchange *args;
+  int tag, answer_tag, large_tag;
   int64_t most;  /* bytes of a message */
-  int64_t small; /* of a parcel that is one */
-  int nsent, nsends, nfreight;
+  int64_t small; /* of a packet that is one */
+  int nsent, nsends, nlarge;
   MPI_Request *sends, *replies; /* messages out, answers in */
   grove_answer *answers;
   int ncame, nmet, nanswered, room; /* met: answered for the first time */
-  grove_parcel *came;
-  delivery **deliveries; /* one a parcel that came */
+  grove_packet *came;
+  incoming **incoming; /* one for each packet that came */
 } exchange;
 
 /* What is answered before any judge. */
@@ -63,19 +63,19 @@ static const grove_answer go = {.status = GROVE_OK}, refusal = {.status = GROVE_
 
 static int by_peer(const void *a, const void *b)
 {
-  const grove_parcel *x = a, *y = b;
+  const grove_packet *x = a, *y = b;
   return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
-void grove_parcels_sort(int n, grove_parcel *parcels)
+void grove_packet_list_sort(int n, grove_packet *packets)
 {
-  if (n > 1) qsort(parcels, (size_t)n, sizeof *parcels, by_peer);
+  if (n > 1) qsort(packets, (size_t)n, sizeof *packets, by_peer);
 }
 
-void grove_parcels_free(int n, grove_parcel *parcels)
+void grove_packet_list_free(int n, grove_packet *packets)
 {
-  for (int i = 0; parcels && i < n; i++) free(parcels[i].data);
-  free(parcels);
+  for (int i = 0; packets && i < n; i++) free(packets[i].data);
+  free(packets);
 }
 
 /* ---- what comes ---- */
@@ -85,24 +85,24 @@ static grove_status make_room(exchange *e)
   grove_status status = GROVE_OK;
   if (e->ncame < e->room) return GROVE_OK;
   int room = 2 * e->room + 8;
-  grove_parcel *came = realloc(e->came, (size_t)room * sizeof *came);
+  grove_packet *came = realloc(e->came, (size_t)room * sizeof *came);
   if (came) e->came = came;
-  delivery **deliveries = realloc(e->deliveries, (size_t)room * sizeof *deliveries);
-  if (deliveries) e->deliveries = deliveries;
-  GROVE_CHECK(came && deliveries, GROVE_ERR_MEMORY, "no memory for %d neighbours", room);
+  incoming **more = realloc(e->incoming, (size_t)room * sizeof *more);
+  if (more) e->incoming = more;
+  GROVE_CHECK(came && more, GROVE_ERR_MEMORY, "no memory for %d neighbours", room);
   e->room = room;
 fail:
   return status;
 }
 
-/* The memory for a parcel of this size, or for freight, which is announced by an empty message. */
-static grove_status make_delivery(exchange *e, int peer, int bytes, delivery **out)
+/* The memory for a packet of this size, or for a large one, which an empty message announces. */
+static grove_status make_incoming(exchange *e, int peer, int bytes, incoming **out)
 {
   grove_status status = GROVE_OK;
-  delivery *d = NULL;
+  incoming *d = NULL;
   GROVE_TRY(make_room(e));
   GROVE_NEW(d, 1);
-  *d = (delivery){.progress = bytes > 0 ? COMING : ANNOUNCED, .peer = peer, .bytes = bytes};
+  *d = (incoming){.progress = bytes > 0 ? COMING : ANNOUNCED, .peer = peer, .bytes = bytes};
   d->request = d->go = MPI_REQUEST_NULL;
   GROVE_ROOM(d->data, bytes);
   *out = d;
@@ -123,7 +123,7 @@ fail:
   return status;
 }
 
-/* Tells a sender that there is no memory for its parcel; it is waiting for the answer. */
+/* Tells a sender that there is no memory for its packet; it is waiting for the answer. */
 static grove_status refuse(exchange *e, int peer)
 {
   grove_status status = GROVE_OK;
@@ -139,51 +139,51 @@ static grove_status turn_away(exchange *e, int peer, int bytes)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(drop(e, peer, bytes, e->tag));
-  if (bytes == 0) GROVE_TRY(drop(e, peer, (int)sizeof(int64_t), e->freight_tag));
+  if (bytes == 0) GROVE_TRY(drop(e, peer, (int)sizeof(int64_t), e->large_tag));
   GROVE_TRY(refuse(e, peer));
 fail:
   return status;
 }
 
-/* Begins to receive one parcel, or the announcement of one, if one has come. */
+/* Begins to receive one packet, or the announcement of one, if one has come. */
 static grove_status take(exchange *e, int *came)
 {
   grove_status status = GROVE_OK;
   MPI_Status about;
-  delivery *d = NULL;
+  incoming *d = NULL;
   int bytes = 0;
   GROVE_TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, e->tag, e->ctx->comm, came, &about));
   if (!*came) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Get_count(&about, MPI_BYTE, &bytes));
-  if (make_delivery(e, about.MPI_SOURCE, bytes, &d) != GROVE_OK)
+  if (make_incoming(e, about.MPI_SOURCE, bytes, &d) != GROVE_OK)
     return turn_away(e, about.MPI_SOURCE, bytes);
-  e->deliveries[e->ncame++] = d;
+  e->incoming[e->ncame++] = d;
   GROVE_TRY_MPI(MPI_Irecv(d->data, bytes, MPI_BYTE, d->peer, e->tag, e->ctx->comm, &d->request));
 fail:
   return status;
 }
 
-/* Gives a delivery up: nothing of it is under way. */
+/* Gives an incoming packet up: nothing of it is under way. */
 static void forget(exchange *e, int i)
 {
-  free(e->deliveries[i]->data);
-  free(e->deliveries[i]);
+  free(e->incoming[i]->data);
+  free(e->incoming[i]);
   e->ncame--;
-  for (int k = i; k < e->ncame; k++) e->deliveries[k] = e->deliveries[k + 1];
+  for (int k = i; k < e->ncame; k++) e->incoming[k] = e->incoming[k + 1];
 }
 
-static grove_status answer(exchange *e, delivery *d)
+static grove_status answer(exchange *e, incoming *d)
 {
   grove_status status = GROVE_OK;
-  grove_parcel parcel = {.peer = d->peer, .bytes = d->bytes, .data = d->data};
-  if (e->mail->judge) e->mail->judge(e->mail->self, &parcel, &d->answer);
+  grove_packet packet = {.peer = d->peer, .bytes = d->bytes, .data = d->data};
+  if (e->args->judge) e->args->judge(e->args->self, &packet, &d->answer);
   GROVE_TRY_MPI(MPI_Isend(&d->answer, (int)sizeof d->answer, MPI_BYTE, d->peer, e->answer_tag,
                           e->ctx->comm, &d->request));
 fail:
   return status;
 }
 
-/* ---- freight ---- */
+/* ---- large packets ---- */
 
 static int64_t count_chunks(const exchange *e, int64_t bytes)
 {
@@ -197,17 +197,17 @@ static int chunk_bytes(const exchange *e, int64_t bytes, int64_t k)
 }
 
 /* Begins to receive the size. */
-static grove_status receive_size(exchange *e, delivery *d)
+static grove_status receive_size(exchange *e, incoming *d)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(&d->bytes, (int)sizeof d->bytes, MPI_BYTE, d->peer, e->freight_tag,
+  GROVE_TRY_MPI(MPI_Irecv(&d->bytes, (int)sizeof d->bytes, MPI_BYTE, d->peer, e->large_tag,
                           e->ctx->comm, &d->request));
   d->progress = SIZED;
 fail:
   return status;
 }
 
-static grove_status make_hold(const exchange *e, delivery *d)
+static grove_status make_space(const exchange *e, incoming *d)
 {
   grove_status status = GROVE_OK;
   free(d->data);
@@ -221,35 +221,34 @@ fail:
 }
 
 /* Begins to receive the chunks, and lets them come. */
-static grove_status receive_chunks(exchange *e, delivery *d)
+static grove_status receive_chunks(exchange *e, incoming *d)
 {
   grove_status status = GROVE_OK;
   int64_t n = count_chunks(e, d->bytes);
   for (; d->nchunks < n; d->nchunks++)
     GROVE_TRY_MPI(MPI_Irecv(d->data + d->nchunks * e->most, chunk_bytes(e, d->bytes, d->nchunks),
-                            MPI_BYTE, d->peer, e->freight_tag, e->ctx->comm,
-                            &d->chunks[d->nchunks]));
+                            MPI_BYTE, d->peer, e->large_tag, e->ctx->comm, &d->chunks[d->nchunks]));
   GROVE_TRY_MPI(
     MPI_Isend(&go, (int)sizeof go, MPI_BYTE, d->peer, e->answer_tag, e->ctx->comm, &d->go));
-  d->progress = LOADED;
+  d->progress = CHUNKED;
 fail:
   return status;
 }
 
-/* Goes on with the first delivery that has no answer yet: the parcel gets its answer, freight its
- * go. What either waits for its sender has sent, whatever others do. */
+/* Goes on with the first incoming packet that has no answer yet: it gets its answer, a large one
+ * its go. What either waits for its sender has sent, whatever others do. */
 static grove_status meet(exchange *e, int *moved)
 {
   grove_status status = GROVE_OK;
   *moved = 0;
   if (e->nmet == e->ncame) return GROVE_OK;
-  delivery *d = e->deliveries[e->nmet];
+  incoming *d = e->incoming[e->nmet];
   GROVE_TRY_MPI(MPI_Test(&d->request, moved, MPI_STATUS_IGNORE));
   if (!*moved) return GROVE_OK;
   if (d->progress == ANNOUNCED) return receive_size(e, d);
   if (d->progress == COMING) {
     GROVE_TRY(answer(e, d));
-  } else if (make_hold(e, d) == GROVE_OK) {
+  } else if (make_space(e, d) == GROVE_OK) {
     GROVE_TRY(receive_chunks(e, d));
   } else {
     int peer = d->peer;
@@ -261,15 +260,15 @@ fail:
   return status;
 }
 
-/* Goes on with the first freight that is not all here. Its chunks come when its sender has been
- * answered by all, so that nobody who is to be answered waits for them. */
+/* Goes on with the first large packet that is not all here. Its chunks come when its sender has
+ * been answered by all, so that nobody who is to be answered waits for them. */
 static grove_status unload(exchange *e, int *moved)
 {
   grove_status status = GROVE_OK;
   *moved = 0;
-  while (e->nanswered < e->nmet && e->deliveries[e->nanswered]->progress == COMING) e->nanswered++;
+  while (e->nanswered < e->nmet && e->incoming[e->nanswered]->progress == COMING) e->nanswered++;
   if (e->nanswered == e->nmet) return GROVE_OK;
-  delivery *d = e->deliveries[e->nanswered];
+  incoming *d = e->incoming[e->nanswered];
   GROVE_TRY_MPI(MPI_Testall(d->nchunks, d->chunks, moved, MPI_STATUSES_IGNORE));
   if (!*moved) return GROVE_OK;
   GROVE_TRY(answer(e, d));
@@ -280,15 +279,15 @@ fail:
 
 /* ---- what goes out ---- */
 
-static int is_freight(const exchange *e, const grove_parcel *parcel)
+static int is_large(const exchange *e, const grove_packet *packet)
 {
-  return parcel->bytes == 0 || parcel->bytes > e->small;
+  return packet->bytes == 0 || packet->bytes > e->small;
 }
 
-/* Freight has an announcement, a size and chunks. */
-static int64_t count_messages(const exchange *e, const grove_parcel *parcel)
+/* A large packet has an announcement, a size and chunks. */
+static int64_t count_messages(const exchange *e, const grove_packet *packet)
 {
-  return is_freight(e, parcel) ? 2 + count_chunks(e, parcel->bytes) : 1;
+  return is_large(e, packet) ? 2 + count_chunks(e, packet->bytes) : 1;
 }
 
 static grove_status send_message(exchange *e, const void *data, int bytes, int peer, int tag)
@@ -300,13 +299,12 @@ fail:
 }
 
 /* `sent` stays until all is through. */
-static grove_status announce(exchange *e, const grove_parcel *parcel)
+static grove_status announce(exchange *e, const grove_packet *packet)
 {
   grove_status status = GROVE_OK;
-  e->nfreight++;
-  GROVE_TRY(send_message(e, NULL, 0, parcel->peer, e->tag));
-  GROVE_TRY(
-    send_message(e, &parcel->bytes, (int)sizeof parcel->bytes, parcel->peer, e->freight_tag));
+  e->nlarge++;
+  GROVE_TRY(send_message(e, NULL, 0, packet->peer, e->tag));
+  GROVE_TRY(send_message(e, &packet->bytes, (int)sizeof packet->bytes, packet->peer, e->large_tag));
 fail:
   return status;
 }
@@ -314,7 +312,7 @@ fail:
 static grove_status expect_answer(exchange *e, int i)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(&e->answers[i], (int)sizeof *e->answers, MPI_BYTE, e->mail->sent[i].peer,
+  GROVE_TRY_MPI(MPI_Irecv(&e->answers[i], (int)sizeof *e->answers, MPI_BYTE, e->args->sent[i].peer,
                           e->answer_tag, e->ctx->comm, &e->replies[i]));
 fail:
   return status;
@@ -324,32 +322,32 @@ static grove_status send(exchange *e)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsent; i++) {
-    const grove_parcel *parcel = &e->mail->sent[i];
+    const grove_packet *packet = &e->args->sent[i];
     GROVE_TRY(expect_answer(e, i));
-    if (is_freight(e, parcel))
-      GROVE_TRY(announce(e, parcel));
+    if (is_large(e, packet))
+      GROVE_TRY(announce(e, packet));
     else
-      GROVE_TRY(send_message(e, parcel->data, (int)parcel->bytes, parcel->peer, e->tag));
+      GROVE_TRY(send_message(e, packet->data, (int)packet->bytes, packet->peer, e->tag));
   }
 fail:
   return status;
 }
 
 /* The chunks, to those who have memory for them. */
-static grove_status send_freight(exchange *e)
+static grove_status send_chunks(exchange *e)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsent; i++) {
-    const grove_parcel *parcel = &e->mail->sent[i];
-    const char *data = parcel->data;
-    int64_t n = count_chunks(e, parcel->bytes);
-    if (!is_freight(e, parcel) || e->answers[i].status != GROVE_OK) continue;
+    const grove_packet *packet = &e->args->sent[i];
+    const char *data = packet->data;
+    int64_t n = count_chunks(e, packet->bytes);
+    if (!is_large(e, packet) || e->answers[i].status != GROVE_OK) continue;
     GROVE_TRY(expect_answer(e, i));
     for (int64_t k = 0; k < n; k++)
-      GROVE_TRY(send_message(e, data + k * e->most, chunk_bytes(e, parcel->bytes, k), parcel->peer,
-                             e->freight_tag));
+      GROVE_TRY(send_message(e, data + k * e->most, chunk_bytes(e, packet->bytes, k), packet->peer,
+                             e->large_tag));
   }
-  e->nfreight = 0;
+  e->nlarge = 0;
 fail:
   return status;
 }
@@ -358,31 +356,31 @@ fail:
 static grove_status heed(const exchange *e)
 {
   for (int i = 0; i < e->nsent; i++) {
-    const grove_parcel *parcel = &e->mail->sent[i];
+    const grove_packet *packet = &e->args->sent[i];
     if (e->answers[i].status == GROVE_OK) continue;
-    if (e->mail->heed) return e->mail->heed(e->mail->self, parcel, &e->answers[i]);
+    if (e->args->heed) return e->args->heed(e->args->self, packet, &e->answers[i]);
     return grove_error((grove_status)e->answers[i].status, __FILE__, __LINE__,
-                       "rank %d: no memory for %lld bytes from rank %d", parcel->peer,
-                       (long long)parcel->bytes, e->ctx->rank);
+                       "rank %d: no memory for %lld bytes from rank %d", packet->peer,
+                       (long long)packet->bytes, e->ctx->rank);
   }
   return GROVE_OK;
 }
 
 /* ---- consensus ---- */
 
-/* Are this rank's parcels answered, so that it can enter the agreement? */
+/* Are this rank's packets answered, so that it can enter the agreement? */
 static grove_status are_answered(exchange *e, int *all)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY_MPI(MPI_Testall(e->nsent, e->replies, all, MPI_STATUSES_IGNORE));
-  if (!*all || e->nfreight == 0) return GROVE_OK;
+  if (!*all || e->nlarge == 0) return GROVE_OK;
   *all = 0;
-  GROVE_TRY(send_freight(e));
+  GROVE_TRY(send_chunks(e));
 fail:
   return status;
 }
 
-/* Takes and answers parcels until every rank's have been answered. */
+/* Takes and answers packets until every rank's have been answered. */
 static grove_status reach_consensus(exchange *e, grove_status mine, const int64_t *values, int n,
                                     grove_agreement *agreement)
 {
@@ -413,26 +411,26 @@ fail:
   return status;
 }
 
-/* All parcels and answers have been received: what is left is to let MPI say so. */
+/* All packets and answers have been received: what is left is to let MPI say so. */
 static grove_status finish(exchange *e)
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsends; i++) GROVE_TRY(grove_context_wait(e->ctx, &e->sends[i]));
   for (int i = 0; i < e->ncame; i++) {
-    delivery *d = e->deliveries[i];
+    incoming *d = e->incoming[i];
     GROVE_TRY(grove_context_wait(e->ctx, &d->go));
     GROVE_TRY(grove_context_wait(e->ctx, &d->request));
-    e->came[i] = (grove_parcel){.peer = d->peer, .bytes = d->bytes, .data = d->data};
+    e->came[i] = (grove_packet){.peer = d->peer, .bytes = d->bytes, .data = d->data};
     free(d->chunks);
     free(d);
   }
   free(e->sends);
   free(e->replies);
   free(e->answers);
-  free(e->deliveries);
-  grove_parcels_sort(e->ncame, e->came);
-  e->mail->ncame = e->ncame;
-  e->mail->came = e->came;
+  free(e->incoming);
+  grove_packet_list_sort(e->ncame, e->came);
+  e->args->ncame = e->ncame;
+  e->args->came = e->came;
 fail:
   return status;
 }
@@ -442,31 +440,31 @@ static grove_status open_exchange(exchange *e)
 {
   grove_status status = GROVE_OK;
   int64_t nsends = 0;
-  for (int i = 0; i < e->mail->nsent; i++) nsends += count_messages(e, &e->mail->sent[i]);
+  for (int i = 0; i < e->args->nsent; i++) nsends += count_messages(e, &e->args->sent[i]);
   GROVE_CHECK(nsends <= INT_MAX, GROVE_ERR_UNSUPPORTED,
               "rank %d has set-up data for %lld messages of %lld bytes: choose a larger chunk",
               e->ctx->rank, (long long)nsends, (long long)e->most);
   GROVE_ROOM(e->sends, nsends);
-  GROVE_ROOM(e->replies, e->mail->nsent);
-  GROVE_ROOM(e->answers, e->mail->nsent);
-  e->nsent = e->mail->nsent;
+  GROVE_ROOM(e->replies, e->args->nsent);
+  GROVE_ROOM(e->answers, e->args->nsent);
+  e->nsent = e->args->nsent;
 fail:
   return status;
 }
 
 grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64_t *values, int n,
-                                    grove_mail *mail)
+                                    grove_packet_exchange *args)
 {
   grove_status status = GROVE_OK;
   grove_agreement agreement;
   exchange e = {.ctx = ctx,
-                .mail = mail,
+                .args = args,
                 .most = ctx->options.chunk,
                 .small =
                   ctx->options.chunk < GROVE_STEP_BYTES ? ctx->options.chunk : GROVE_STEP_BYTES,
                 .tag = GROVE_TAG_EXCHANGE + ctx->exchanges % 2,
                 .answer_tag = GROVE_TAG_ANSWER + ctx->exchanges % 2,
-                .freight_tag = GROVE_TAG_FREIGHT + ctx->exchanges % 2};
+                .large_tag = GROVE_TAG_LARGE + ctx->exchanges % 2};
   if (ctx->broken) return grove_context_agree(ctx, mine, values, n); /* which says why not */
   ctx->exchanges++;
   if (mine == GROVE_OK) mine = open_exchange(&e);
@@ -477,6 +475,6 @@ grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64
 fail:
   /* What MPI was given is left alone. */
   ctx->broken = 1;
-  mail->sent = NULL;
+  args->sent = NULL;
   return status;
 }

@@ -11,11 +11,11 @@
 enum { ROUNDS = 20 };
 
 /* What travels. It is left alone for ever if a rank does not come: MPI may still use it. */
-typedef struct letter {
+typedef struct clock_message {
   double question, answer;
-} letter;
+} clock_message;
 
-static grove_status ask_once(grove_context *ctx, int peer, letter *m)
+static grove_status ask_once(grove_context *ctx, int peer, clock_message *m)
 {
   grove_status status = GROVE_OK;
   MPI_Request send, receive;
@@ -28,7 +28,7 @@ fail:
 }
 
 /* On rank 0: how far the clock of `peer` is ahead, and how wrong that may be. */
-static grove_status ask(grove_context *ctx, int peer, letter *m, double out[2])
+static grove_status ask(grove_context *ctx, int peer, clock_message *m, double out[2])
 {
   grove_status status = GROVE_OK;
   for (int i = 0; i < ROUNDS; i++) {
@@ -43,7 +43,7 @@ fail:
   return status;
 }
 
-static grove_status answer(grove_context *ctx, letter *m)
+static grove_status answer(grove_context *ctx, clock_message *m)
 {
   grove_status status = GROVE_OK;
   MPI_Request request;
@@ -67,7 +67,7 @@ static int count_domains(const grove_context *ctx)
 }
 
 /* On rank 0: two numbers for each domain. The lowest rank of one has its first seat. */
-static grove_status ask_all(grove_context *ctx, letter *m, double *table)
+static grove_status ask_all(grove_context *ctx, clock_message *m, double *table)
 {
   grove_status status = GROVE_OK;
   for (int r = 0; r < ctx->size; r++) {
@@ -83,7 +83,7 @@ grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, 
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   const grove_place *place = &ctx->place[ctx->rank];
-  letter *m = grove_memory(1, sizeof *m);
+  clock_message *m = grove_memory(1, sizeof *m);
   double *table = NULL;
   int domains = count_domains(ctx);
   size_t bytes = (2 * (size_t)domains + 1) * sizeof *table;

@@ -67,7 +67,7 @@ static grove_status decide(grove_forest *f, const grove_wiring_key *key, int64_t
   **out = made;
   return GROVE_OK;
 fail:
-  grove_survey_free(&c->surveys[made.share]); /* a clerk of it may have failed */
+  grove_survey_free(&c->surveys[made.share]); /* a leader of it may have failed */
   return status;
 }
 

@@ -68,39 +68,40 @@ fail:
 /* ---- what the leaves are told ---- */
 
 /* The numbers of group g as bytes: 4 or 8 each, which the reader knows from their length. */
-static grove_parcel numbers_of(const grove_forest *multi, int g)
+static grove_packet numbers_of(const grove_forest *multi, int g)
 {
   const grove_side *side = &multi->roots;
   int64_t begin = side->begin[g], n = side->begin[g + 1] - begin;
   int width = side->slots.narrow ? 4 : 8;
   char *data =
     side->slots.narrow ? (char *)(side->slots.narrow + begin) : (char *)(side->slots.wide + begin);
-  return (grove_parcel){.peer = side->ranks[g], .bytes = n * width, .data = data};
+  return (grove_packet){.peer = side->ranks[g], .bytes = n * width, .data = data};
 }
 
-static grove_status write_mail(const grove_forest *multi, grove_mail *mail, grove_parcel *own)
+static grove_status write_numbers(const grove_forest *multi, grove_packet_exchange *exchange,
+                                  grove_packet *own)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(mail->sent, multi->roots.count);
+  GROVE_NEW(exchange->sent, multi->roots.count);
   for (int g = 0; g < multi->roots.count; g++) {
-    grove_parcel parcel = numbers_of(multi, g);
-    if (parcel.peer == multi->ctx->rank)
-      *own = parcel;
+    grove_packet packet = numbers_of(multi, g);
+    if (packet.peer == multi->ctx->rank)
+      *own = packet;
     else
-      mail->sent[mail->nsent++] = parcel;
+      exchange->sent[exchange->nsent++] = packet;
   }
 fail:
   return status;
 }
 
-/* The parcel of each group of leaves. They come by ascending rank, as the groups are. */
-static grove_status sort_mail(const grove_forest *multi, const grove_mail *mail,
-                              const grove_parcel *own, grove_parcel *out)
+/* The packet of each group of leaves. They come by ascending rank, as the groups are. */
+static grove_status sort_numbers(const grove_forest *multi, const grove_packet_exchange *exchange,
+                                 const grove_packet *own, grove_packet *out)
 {
   grove_status status = GROVE_OK;
   for (int g = 0, i = 0; g < multi->leaves.count; g++) {
     int rank = multi->leaves.ranks[g], self = rank == multi->ctx->rank;
-    const grove_parcel *p = self ? own : i < mail->ncame ? &mail->came[i++] : NULL;
+    const grove_packet *p = self ? own : i < exchange->ncame ? &exchange->came[i++] : NULL;
     GROVE_CHECK(p && p->peer == rank, GROVE_ERR_STATE,
                 "rank %d: no numbers of new roots from rank %d", multi->ctx->rank, rank);
     out[g] = *p;
@@ -109,12 +110,12 @@ fail:
   return status;
 }
 
-static int64_t number_at(const grove_parcel *p, int64_t n, int64_t k)
+static int64_t number_at(const grove_packet *p, int64_t n, int64_t k)
 {
   return p->bytes == 4 * n ? ((const int32_t *)p->data)[k] : ((const int64_t *)p->data)[k];
 }
 
-static int64_t greatest_number(const grove_forest *multi, const grove_parcel *of_group)
+static int64_t greatest_number(const grove_forest *multi, const grove_packet *of_group)
 {
   int64_t most = 0;
   for (int g = 0; g < multi->leaves.count; g++) {
@@ -128,7 +129,7 @@ static int64_t greatest_number(const grove_forest *multi, const grove_parcel *of
 }
 
 /* The edges in the order of the user's list, with the new roots. */
-static grove_status number_edges(const grove_forest *f, const grove_parcel *of_group,
+static grove_status number_edges(const grove_forest *f, const grove_packet *of_group,
                                  grove_forest *multi)
 {
   grove_status status = GROVE_OK;
@@ -172,13 +173,13 @@ fail:
 }
 
 /* What came, read. This rank's failure. */
-static grove_status read_mail(const grove_forest *f, const grove_mail *mail,
-                              const grove_parcel *own, grove_forest *multi)
+static grove_status read_numbers(const grove_forest *f, const grove_packet_exchange *exchange,
+                                 const grove_packet *own, grove_forest *multi)
 {
   grove_status status = GROVE_OK;
-  grove_parcel *of_group = NULL;
+  grove_packet *of_group = NULL;
   GROVE_NEW(of_group, f->leaves.count);
-  GROVE_TRY(sort_mail(multi, mail, own, of_group));
+  GROVE_TRY(sort_numbers(multi, exchange, own, of_group));
   GROVE_TRY(number_edges(f, of_group, multi));
   grove_index_settle(&multi->roots.slots);
 fail:
@@ -190,17 +191,18 @@ fail:
 static grove_status exchange(const grove_forest *f, grove_status mine, grove_forest *multi)
 {
   grove_status status = GROVE_OK;
-  grove_mail mail = {0};
-  grove_parcel own = {0};
-  if (mine == GROVE_OK) mine = write_mail(multi, &mail, &own);
-  status = grove_context_exchange(f->ctx, mine, NULL, 0, &mail);
-  if (mail.nsent > 0 && !mail.sent) multi->roots.slots = (grove_index){0}; /* MPI may read it yet */
+  grove_packet_exchange exchange = {0};
+  grove_packet own = {0};
+  if (mine == GROVE_OK) mine = write_numbers(multi, &exchange, &own);
+  status = grove_context_exchange(f->ctx, mine, NULL, 0, &exchange);
+  if (exchange.nsent > 0 && !exchange.sent)
+    multi->roots.slots = (grove_index){0}; /* MPI may read it yet */
   if (status != GROVE_OK) goto fail;
-  mine = read_mail(f, &mail, &own, multi);
+  mine = read_numbers(f, &exchange, &own, multi);
   GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
 fail:
-  free(mail.sent);
-  grove_parcels_free(mail.ncame, mail.came);
+  free(exchange.sent);
+  grove_packet_list_free(exchange.ncame, exchange.came);
   return status;
 }
 

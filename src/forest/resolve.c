@@ -58,7 +58,7 @@ fail:
 }
 
 static grove_status write_question(const grove_graph *graph, const sorted_leaves *leaves, int g,
-                                   int peer, const question *header, grove_parcel *out)
+                                   int peer, const question *header, grove_packet *out)
 {
   const int64_t *begin = leaves->groups.begin;
   grove_status status = GROVE_OK;
@@ -76,29 +76,30 @@ fail:
   return status;
 }
 
-/* One parcel a directory: questions, and in one of them the announcement. */
+/* One packet a directory: questions, and in one of them the announcement. */
 static grove_status write_questions(const grove_graph *graph, const sorted_leaves *leaves,
-                                    int64_t first, int64_t block, grove_mail *mail)
+                                    int64_t first, int64_t block, grove_packet_exchange *exchange)
 {
   grove_status status = GROVE_OK;
   const grove_groups *groups = &leaves->groups;
   int home = graph->nroots > 0 ? (int)(first / block) : -1, announced = home < 0;
-  GROVE_NEW(mail->sent, groups->count + 1);
+  GROVE_NEW(exchange->sent, groups->count + 1);
   for (int g = 0; g < groups->count; g++) {
     question q = {.announces = groups->keys[g] == home, .first = first};
     announced = announced || q.announces;
-    GROVE_TRY(write_question(graph, leaves, g, groups->keys[g], &q, &mail->sent[mail->nsent++]));
+    GROVE_TRY(
+      write_question(graph, leaves, g, groups->keys[g], &q, &exchange->sent[exchange->nsent++]));
   }
   if (!announced) {
     question q = {.announces = 1, .first = first};
-    GROVE_TRY(write_question(graph, leaves, -1, home, &q, &mail->sent[mail->nsent++]));
+    GROVE_TRY(write_question(graph, leaves, -1, home, &q, &exchange->sent[exchange->nsent++]));
   }
 fail:
   return status;
 }
 
 /* The owners that announced themselves here. */
-static grove_status list_announced(int n, const grove_parcel *questions, directory *out)
+static grove_status list_announced(int n, const grove_packet *questions, directory *out)
 {
   grove_status status = GROVE_OK;
   GROVE_NEW(out->owners, n + 1);
@@ -146,11 +147,11 @@ static grove_root look_up(const directory *d, int64_t number)
   return (grove_root){(int)d->owners[low].rank, number - d->owners[low].first};
 }
 
-static grove_status write_answers(const directory *d, int n, const grove_parcel *questions,
-                                  grove_mail *mail)
+static grove_status write_answers(const directory *d, int n, const grove_packet *questions,
+                                  grove_packet_exchange *exchange)
 {
   grove_status status = GROVE_OK;
-  GROVE_NEW(mail->sent, n);
+  GROVE_NEW(exchange->sent, n);
   for (int i = 0; i < n; i++) {
     question q;
     memcpy(&q, questions[i].data, sizeof q);
@@ -159,7 +160,7 @@ static grove_status write_answers(const directory *d, int n, const grove_parcel 
     grove_root *answer = NULL;
     GROVE_ROOM(answer, q.count);
     for (int64_t k = 0; k < q.count; k++) answer[k] = look_up(d, number[k]);
-    mail->sent[mail->nsent++] = (grove_parcel){
+    exchange->sent[exchange->nsent++] = (grove_packet){
       .peer = questions[i].peer, .bytes = q.count * (int64_t)sizeof *answer, .data = answer};
   }
 fail:
@@ -167,14 +168,14 @@ fail:
 }
 
 static grove_status read_answers(grove_graph *graph, const sorted_leaves *leaves,
-                                 const grove_mail *mail)
+                                 const grove_packet_exchange *exchange)
 {
   grove_status status = GROVE_OK;
   const int64_t *begin = leaves->groups.begin;
   GROVE_ROOM(graph->root, graph->nleaves);
-  for (int i = 0; i < mail->ncame; i++) {
-    int g = grove_groups_find(&leaves->groups, mail->came[i].peer);
-    const grove_root *answer = mail->came[i].data;
+  for (int i = 0; i < exchange->ncame; i++) {
+    int g = grove_groups_find(&leaves->groups, exchange->came[i].peer);
+    const grove_root *answer = exchange->came[i].data;
     for (int64_t k = begin[g]; k < begin[g + 1]; k++)
       graph->root[leaves->order[k]] = answer[k - begin[g]];
   }
@@ -198,13 +199,13 @@ fail:
 typedef struct inquiry {
   sorted_leaves leaves;
   directory directory;
-  grove_mail questions, answers;
+  grove_packet_exchange questions, answers;
 } inquiry;
 
-static void free_mail(grove_mail *mail)
+static void free_exchange(grove_packet_exchange *exchange)
 {
-  grove_parcels_free(mail->nsent, mail->sent);
-  grove_parcels_free(mail->ncame, mail->came);
+  grove_packet_list_free(exchange->nsent, exchange->sent);
+  grove_packet_list_free(exchange->ncame, exchange->came);
 }
 
 static void free_inquiry(inquiry *q)
@@ -212,8 +213,8 @@ static void free_inquiry(inquiry *q)
   grove_groups_free(&q->leaves.groups);
   free(q->leaves.order);
   free(q->directory.owners);
-  free_mail(&q->questions);
-  free_mail(&q->answers);
+  free_exchange(&q->questions);
+  free_exchange(&q->answers);
 }
 
 static grove_status ask(const grove_graph *graph, const grove_context *ctx, int64_t first,

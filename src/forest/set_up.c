@@ -14,9 +14,9 @@
 /* What set-up builds, moved into the forest when all ranks succeeded. */
 typedef struct draft {
   const grove_forest *forest;
-  grove_mail mail;  /* lists of root indices, to and from other ranks */
-  grove_parcel own; /* and to this one; no data: none */
-  int nlists;       /* that were accepted here; `roots` has memory for them */
+  grove_packet_exchange exchange; /* lists of root indices, to and from other ranks */
+  grove_packet own;               /* and to this one; no data: none */
+  int nlists;                     /* that were accepted here; `roots` has memory for them */
   int64_t entries;
   int64_t most; /* of an entry, where it may not fit in 32 bits */
   grove_side roots;
@@ -24,8 +24,8 @@ typedef struct draft {
 
 static void free_draft(draft *d)
 {
-  free(d->mail.sent); /* the lists are the forest's */
-  grove_parcels_free(d->mail.ncame, d->mail.came);
+  free(d->exchange.sent); /* the lists are the forest's */
+  grove_packet_list_free(d->exchange.ncame, d->exchange.came);
   grove_side_free(&d->roots);
 }
 
@@ -47,7 +47,7 @@ fail:
   return status;
 }
 
-static grove_status write_parcel(grove_forest *f, int g, grove_parcel *out)
+static grove_status write_packet(grove_forest *f, int g, grove_packet *out)
 {
   grove_status status = GROVE_OK;
   int64_t begin = f->leaves.begin[g] + g, n = f->leaves.begin[g + 1] - f->leaves.begin[g];
@@ -59,26 +59,26 @@ static grove_status write_parcel(grove_forest *f, int g, grove_parcel *out)
   f->leaves.repeats[g] = (char)about.repeats;
   grove_index_put(&f->lists, begin, 0);
   memcpy(data, &about, sizeof about);
-  *out = (grove_parcel){.peer = f->leaves.ranks[g], .bytes = (n + 1) * about.width, .data = data};
+  *out = (grove_packet){.peer = f->leaves.ranks[g], .bytes = (n + 1) * about.width, .data = data};
 fail:
   return status;
 }
 
-static heading read_heading(const grove_parcel *parcel)
+static heading read_heading(const grove_packet *packet)
 {
   heading about;
-  memcpy(&about, parcel->data, sizeof about);
+  memcpy(&about, packet->data, sizeof about);
   return about;
 }
 
-static grove_index read_parcel(const grove_parcel *parcel)
+static grove_index read_packet(const grove_packet *packet)
 {
-  int width = read_heading(parcel).width;
-  grove_index list = {.count = parcel->bytes / width - 1};
+  int width = read_heading(packet).width;
+  grove_index list = {.count = packet->bytes / width - 1};
   if (width == 4)
-    list.narrow = (int32_t *)parcel->data + 1;
+    list.narrow = (int32_t *)packet->data + 1;
   else
-    list.wide = (int64_t *)parcel->data + 1;
+    list.wide = (int64_t *)packet->data + 1;
   return list;
 }
 
@@ -113,10 +113,10 @@ static int64_t count_below(const grove_index *list, int64_t end)
 }
 
 /* Are these roots of this rank? Else the answer names the first that is not, and their number. */
-static void judge(void *self, const grove_parcel *parcel, grove_answer *answer)
+static void judge(void *self, const grove_packet *packet, grove_answer *answer)
 {
   draft *d = self;
-  grove_index list = read_parcel(parcel);
+  grove_index list = read_packet(packet);
   int64_t nroots = d->forest->graph.nroots, known = count_below(&list, nroots);
   if (known < list.count) {
     *answer = (grove_answer){GROVE_ERR_GRAPH, {known, nroots}};
@@ -128,31 +128,31 @@ static void judge(void *self, const grove_parcel *parcel, grove_answer *answer)
   answer->status = make_room(d);
 }
 
-static void add_list(draft *d, const grove_parcel *parcel)
+static void add_list(draft *d, const grove_packet *packet)
 {
-  grove_index list = read_parcel(parcel), *slots = &d->roots.slots;
+  grove_index list = read_packet(packet), *slots = &d->roots.slots;
   int64_t begin = d->roots.begin[d->roots.count];
   if (slots->narrow && list.narrow)
     memcpy(slots->narrow + begin, list.narrow, (size_t)list.count * sizeof *list.narrow);
   else
     for (int64_t i = 0; i < list.count; i++)
       grove_index_put(slots, begin + i, grove_index_at(&list, i));
-  d->roots.repeats[d->roots.count] = (char)read_heading(parcel).repeats;
-  d->roots.ranks[d->roots.count++] = parcel->peer;
+  d->roots.repeats[d->roots.count] = (char)read_heading(packet).repeats;
+  d->roots.ranks[d->roots.count++] = packet->peer;
   d->roots.begin[d->roots.count] = begin + list.count;
 }
 
 /* The lists that came, and the own one among them, by ascending rank. */
 static void join_lists(draft *d)
 {
-  const grove_parcel *own = d->own.data ? &d->own : NULL;
+  const grove_packet *own = d->own.data ? &d->own : NULL;
   d->roots.begin[0] = 0;
-  for (int i = 0; i < d->mail.ncame; i++) {
-    if (own && own->peer < d->mail.came[i].peer) {
+  for (int i = 0; i < d->exchange.ncame; i++) {
+    if (own && own->peer < d->exchange.came[i].peer) {
       add_list(d, own);
       own = NULL;
     }
-    add_list(d, &d->mail.came[i]);
+    add_list(d, &d->exchange.came[i]);
   }
   if (own) add_list(d, own);
   grove_index_settle(&d->roots.slots);
@@ -196,27 +196,27 @@ static grove_status named(const grove_forest *f, grove_status status)
   return grove_error_set(status, sentence);
 }
 
-static grove_status heed(void *self, const grove_parcel *parcel, const grove_answer *answer)
+static grove_status heed(void *self, const grove_packet *packet, const grove_answer *answer)
 {
   const grove_forest *f = ((draft *)self)->forest;
-  return named(f, explain(f, parcel->peer, answer));
+  return named(f, explain(f, packet->peer, answer));
 }
 
 /* All groups; the own one needs no message. */
-static grove_status write_parcels(grove_forest *f, draft *d)
+static grove_status write_packets(grove_forest *f, draft *d)
 {
   grove_status status = GROVE_OK;
   grove_answer answer = {0};
-  GROVE_NEW(d->mail.sent, f->leaves.count);
+  GROVE_NEW(d->exchange.sent, f->leaves.count);
   if (!f->leaves.repeats) GROVE_NEW(f->leaves.repeats, f->leaves.count);
   for (int g = 0; g < f->leaves.count; g++)
-    GROVE_TRY(write_parcel(
-      f, g, f->leaves.ranks[g] == f->ctx->rank ? &d->own : &d->mail.sent[d->mail.nsent++]));
+    GROVE_TRY(write_packet(
+      f, g, f->leaves.ranks[g] == f->ctx->rank ? &d->own : &d->exchange.sent[d->exchange.nsent++]));
   if (d->own.data) judge(d, &d->own, &answer);
   if (answer.status != GROVE_OK) return explain(f, d->own.peer, &answer);
-  d->mail.self = d;
-  d->mail.judge = judge;
-  d->mail.heed = heed;
+  d->exchange.self = d;
+  d->exchange.judge = judge;
+  d->exchange.heed = heed;
 fail:
   return status;
 }
@@ -242,8 +242,8 @@ fail:
 /* Agreed by all. */
 static grove_status exchange(grove_forest *f, draft *d, grove_status mine, int64_t *values, int n)
 {
-  grove_status status = grove_context_exchange(f->ctx, named(f, mine), values, n, &d->mail);
-  if (d->mail.nsent > 0 && !d->mail.sent) { /* MPI may still be reading the lists */
+  grove_status status = grove_context_exchange(f->ctx, named(f, mine), values, n, &d->exchange);
+  if (d->exchange.nsent > 0 && !d->exchange.sent) { /* MPI may still be reading the lists */
     f->lists = (grove_index){0};
     grove_leaves_free(f);
   }
@@ -259,7 +259,7 @@ static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
   int grouped = f->grouped && graph->form == GROVE_FORM_PAIRS;
   int64_t form[4] = {graph->form, -graph->form, graph->n, -graph->n};
   if (mine == GROVE_OK) mine = make_room(d);
-  if (mine == GROVE_OK) mine = grouped ? write_parcels(f, d) : grove_graph_validate(graph, f->ctx);
+  if (mine == GROVE_OK) mine = grouped ? write_packets(f, d) : grove_graph_validate(graph, f->ctx);
   GROVE_TRY(exchange(f, d, mine, form, 4));
   GROVE_TRY(check_form(f, form));
 fail:
@@ -272,7 +272,7 @@ static grove_status exchange_resolved(grove_forest *f, draft *d)
   grove_status mine = grove_graph_resolve(&f->graph, f->ctx);
   if (mine == GROVE_OK) mine = grove_leaves_create(f, &f->graph);
   if (mine == GROVE_OK && !f->grouped) mine = grove_graph_validate(&f->graph, f->ctx);
-  if (mine == GROVE_OK) mine = write_parcels(f, d);
+  if (mine == GROVE_OK) mine = write_packets(f, d);
   return exchange(f, d, mine, NULL, 0);
 }
 

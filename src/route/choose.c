@@ -83,7 +83,7 @@ static void double_estimate(grove_estimate *e)
   }
 }
 
-/* On a clerk: what a route takes its node. */
+/* On a leader: what a route takes its node. */
 static grove_status estimate(const grove_survey *survey, const grove_question *question,
                              const grove_route *route, grove_estimate *out)
 {
@@ -117,7 +117,7 @@ static grove_status estimate_all(const grove_survey *survey, const grove_questio
                                  grove_estimate *out)
 {
   grove_status status = survey->failure;
-  for (int i = 0; i < n && survey->clerk && status == GROVE_OK; i++)
+  for (int i = 0; i < n && survey->leader && status == GROVE_OK; i++)
     GROVE_TRY(estimate(survey, question, candidate(question, i), &out[i]));
 fail:
   return status;
@@ -205,7 +205,7 @@ grove_status grove_route_terms(const grove_survey *survey, const grove_question 
   grove_status status = GROVE_OK, mine = survey->failure;
   grove_estimate e = {0};
   int64_t terms[GROVE_TERMS] = {0};
-  if (survey->clerk && mine == GROVE_OK) mine = estimate(survey, question, candidate->route, &e);
+  if (survey->leader && mine == GROVE_OK) mine = estimate(survey, question, candidate->route, &e);
   if (is_dearest(&e.price, candidate->seconds)) list_terms(&e.price, terms);
   GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   settle_terms(terms, candidate);
@@ -213,7 +213,7 @@ fail:
   return status;
 }
 
-/* On one node there is one clerk, and its terms are the price: one step less. Agreed by all. */
+/* On one node there is one leader, and its terms are the price: one step less. Agreed by all. */
 static grove_status price_one(const grove_survey *survey, const grove_question *question,
                               grove_choice *out)
 {
@@ -221,7 +221,7 @@ static grove_status price_one(const grove_survey *survey, const grove_question *
   grove_estimate e = {0};
   int64_t terms[GROVE_TERMS] = {0};
   grove_status mine = estimate_all(survey, question, 1, &e);
-  if (survey->clerk) list_terms(&e.price, terms);
+  if (survey->leader) list_terms(&e.price, terms);
   if (isnan(e.price.seconds)) terms[0] = grove_price_picoseconds(NAN);
   GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   *out = (grove_choice){.n = 1, .runner_up = -1};
@@ -261,18 +261,18 @@ static void join(const grove_estimate *more, grove_candidate *out)
   }
 }
 
-/* What a clerk found out, for rank 0. */
-static grove_status write_letter(const grove_survey *survey, const grove_estimate *estimates,
-                                 grove_mail *mail)
+/* What a leader found out, for rank 0. */
+static grove_status write_packet(const grove_survey *survey, const grove_estimate *estimates,
+                                 grove_packet_exchange *exchange)
 {
   grove_status status = GROVE_OK;
   grove_estimate *copy = NULL;
-  if (!survey->clerk || survey->ctx->rank == 0) return GROVE_OK;
-  GROVE_NEW(mail->sent, 1);
+  if (!survey->leader || survey->ctx->rank == 0) return GROVE_OK;
+  GROVE_NEW(exchange->sent, 1);
   GROVE_ROOM(copy, GROVE_ROUTES);
   for (int i = 0; i < GROVE_ROUTES; i++) copy[i] = estimates[i];
-  mail->sent[mail->nsent++] =
-    (grove_parcel){.peer = 0, .bytes = GROVE_ROUTES * (int64_t)sizeof *copy, .data = copy};
+  exchange->sent[exchange->nsent++] =
+    (grove_packet){.peer = 0, .bytes = GROVE_ROUTES * (int64_t)sizeof *copy, .data = copy};
 fail:
   return status;
 }
@@ -284,20 +284,20 @@ grove_status grove_route_explain(const grove_survey *survey, const grove_questio
   grove_context *ctx = survey->ctx;
   grove_estimate estimates[GROVE_ROUTES] = {0};
   int64_t prices[GROVE_ROUTES];
-  grove_mail mail = {0};
+  grove_packet_exchange exchange = {0};
   int n = count_candidates(ctx, question);
   grove_status mine = estimate_all(survey, question, n, estimates);
-  if (mine == GROVE_OK) mine = write_letter(survey, estimates, &mail);
+  if (mine == GROVE_OK) mine = write_packet(survey, estimates, &exchange);
   list_prices(n, estimates, prices);
-  GROVE_TRY(grove_context_exchange(ctx, mine, prices, n, &mail));
+  GROVE_TRY(grove_context_exchange(ctx, mine, prices, n, &exchange));
   settle(ctx, question, n, prices, out);
   for (int i = 0; i < n && ctx->rank == 0; i++) {
     join(&estimates[i], &out->candidates[i]);
-    for (int k = 0; k < mail.ncame; k++)
-      join((const grove_estimate *)mail.came[k].data + i, &out->candidates[i]);
+    for (int k = 0; k < exchange.ncame; k++)
+      join((const grove_estimate *)exchange.came[k].data + i, &out->candidates[i]);
   }
 fail:
-  grove_parcels_free(mail.nsent, mail.sent);
-  grove_parcels_free(mail.ncame, mail.came);
+  grove_packet_list_free(exchange.nsent, exchange.sent);
+  grove_packet_list_free(exchange.ncame, exchange.came);
   return status;
 }

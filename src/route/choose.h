@@ -1,9 +1,9 @@
 /* The choice between routes: the model's price of what each would send.
  *
- * Nobody knows all edges of a forest. Every rank tells the first rank of its node, its *clerk*, and
- * the clerks of the nodes that need something of it, what it has for whom, in numbers: a sparse
- * exchange, or two (clerks.h), once for a forest. A clerk then knows the demand (demand.h) of its
- * node, counts and prices every route for it, and the dearest node's price counts: one small
+ * Nobody knows all edges of a forest. Every rank tells the first rank of its node, its *leader*,
+ * and the leaders of the nodes that need something of it, what it has for whom, in numbers: a
+ * sparse exchange, or two (leaders.h), once for a forest. A leader then knows the demand (demand.h)
+ * of its node, counts and prices every route for it, and the dearest node's price counts: one small
  * reduction for each size of unit, all ranks with the same outcome.
  *
  *     GROVE_TRY(grove_survey_create(f, share, &survey));            collective, once
@@ -22,9 +22,9 @@ extern "C" {
 typedef struct grove_survey {
   grove_context *ctx; /* not held */
   int share;
-  int clerk;            /* this rank is its node's */
+  int leader;           /* this rank is its node's */
   grove_demand demand;  /* of the node, without places; empty on other ranks */
-  grove_status failure; /* of a clerk that could not read what it was told: the choice fails */
+  grove_status failure; /* of a leader that could not read what it was told: the choice fails */
 } grove_survey;
 
 /* Agreed by all, but for `failure`. */

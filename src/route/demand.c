@@ -2,7 +2,7 @@
 
 #include "base/distinct.h"
 #include "base/order.h"
-#include "route/lading.h"
+#include "route/contents.h"
 #include "route/pairs.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static grove_index roots_of(const maker *m, int64_t pair)
 }
 
 /* Tells pair after pair what places its values have. */
-static void copy_places(maker *m, const grove_lading *block, const int64_t *pairs)
+static void copy_places(maker *m, const grove_contents *block, const int64_t *pairs)
 {
   for (int i = 0; i < block->nlists; i++) {
     grove_demand_pair *p = &m->demand->pairs[pairs[i]];
@@ -85,16 +85,16 @@ static grove_status add_block(maker *m, int n, const int64_t *pairs)
 {
   grove_status status = GROVE_OK;
   grove_demand *d = m->demand;
-  grove_lading block = {0};
+  grove_contents block = {0};
   grove_index *lists = NULL;
   GROVE_ROOM(lists, n);
   for (int i = 0; i < n; i++) lists[i] = roots_of(m, pairs[i]);
-  GROVE_TRY(grove_lading_create(n, lists, m->share, &block));
+  GROVE_TRY(grove_contents_create(n, lists, m->share, &block));
   copy_places(m, &block, pairs);
   d->blocks[d->nblocks++] = (grove_demand_block){
     .from = d->pairs[pairs[0]].from, .node = node_of(m, pairs[0]), .units = block.units};
 fail:
-  grove_lading_free(&block);
+  grove_contents_free(&block);
   free(lists);
   return status;
 }

@@ -7,14 +7,14 @@
 
 static void free_state(grove_relay_state *h)
 {
-  grove_cargo_free(&h->cargo);
+  grove_blocks_free(&h->blocks);
   grove_needs_free(&h->needs);
   grove_legs_free(&h->legs);
   grove_legs_free(&h->arrivals);
-  grove_post_free(&h->post);
-  free(h->passages);
+  grove_packets_free(&h->packets);
+  free(h->sends);
   free(h->by_receiver);
-  free(h->intakes);
+  free(h->receives);
   free(h->needed);
   *h = (grove_relay_state){0};
 }
@@ -43,7 +43,7 @@ fail:
   return status;
 }
 
-/* ---- letters of the owners ---- */
+/* ---- packets of the owners ---- */
 
 /* What one rank needs of a leg. */
 static grove_status write_list(grove_relay_state *h, const grove_leg *leg, int rank, int64_t n,
@@ -53,7 +53,7 @@ static grove_status write_list(grove_relay_state *h, const grove_leg *leg, int r
   int64_t first = grove_order_below(n, places, leg->begin), *words = NULL;
   int64_t count = grove_order_below(n, places, leg->end) - first;
   if (count == 0) return GROVE_OK;
-  GROVE_TRY(grove_post_write(&h->post, leg->receiver, 2 + count, &words));
+  GROVE_TRY(grove_packets_write(&h->packets, leg->receiver, 2 + count, &words));
   words[0] = rank;
   words[1] = count;
   for (int64_t i = 0; i < count; i++) words[2 + i] = places[first + i] - leg->begin;
@@ -61,13 +61,14 @@ fail:
   return status;
 }
 
-/* How many lists of a load have something in a leg. */
-static int64_t count_lists(const grove_lading *load, const grove_leg *leg)
+/* How many lists of a contents have something in a leg. */
+static int64_t count_lists(const grove_contents *contents, const grove_leg *leg)
 {
   int64_t count = 0;
-  for (int i = 0; i < load->nlists; i++) {
-    const int64_t *places = load->places + load->begin[i];
-    int64_t n = load->begin[i + 1] - load->begin[i], at = grove_order_below(n, places, leg->begin);
+  for (int i = 0; i < contents->nlists; i++) {
+    const int64_t *places = contents->places + contents->begin[i];
+    int64_t n = contents->begin[i + 1] - contents->begin[i],
+            at = grove_order_below(n, places, leg->begin);
     count += at < n && places[at] < leg->end;
   }
   return count;
@@ -77,18 +78,18 @@ static int64_t count_lists(const grove_lading *load, const grove_leg *leg)
 static grove_status write_to_receiver(grove_relay_state *h, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
-  int b = grove_cargo_find(&h->cargo, leg->node);
-  const grove_lading *load = &h->cargo.loads[b];
-  const int *ranks = h->cargo.ranks + h->cargo.first[b];
+  int b = grove_blocks_find(&h->blocks, leg->node);
+  const grove_contents *contents = &h->blocks.contents[b];
+  const int *ranks = h->blocks.ranks + h->blocks.first[b];
   int64_t *words = NULL;
-  GROVE_TRY(grove_post_write(&h->post, leg->receiver, 4, &words));
+  GROVE_TRY(grove_packets_write(&h->packets, leg->receiver, 4, &words));
   words[0] = leg->sender;
   words[1] = leg->begin;
   words[2] = leg->end - leg->begin;
-  words[3] = count_lists(load, leg);
-  for (int i = 0; i < load->nlists; i++)
-    GROVE_TRY(write_list(h, leg, ranks[i], load->begin[i + 1] - load->begin[i],
-                         load->places + load->begin[i]));
+  words[3] = count_lists(contents, leg);
+  for (int i = 0; i < contents->nlists; i++)
+    GROVE_TRY(write_list(h, leg, ranks[i], contents->begin[i + 1] - contents->begin[i],
+                         contents->places + contents->begin[i]));
 fail:
   return status;
 }
@@ -98,14 +99,14 @@ static grove_status write_to_sender(grove_relay_state *h, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
   int64_t *words = NULL;
-  GROVE_TRY(grove_post_write(&h->post, leg->sender, 2, &words));
+  GROVE_TRY(grove_packets_write(&h->packets, leg->sender, 2, &words));
   words[0] = leg->receiver;
   words[1] = leg->end - leg->begin;
 fail:
   return status;
 }
 
-static grove_status write_letters(grove_relay_state *h)
+static grove_status write_packets(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   grove_legs_sort(&h->legs, grove_legs_by_sender);
@@ -119,20 +120,20 @@ fail:
 
 /* ---- what senders and receivers read ---- */
 
-/* A letter from a rank of the own node: what passes through this rank on its way out. Legs between
- * the same ranks are one passage. */
-static grove_status read_passages(grove_relay_state *h, grove_reader *r)
+/* A packet from a rank of the own node: what passes through this rank on its way out. Legs between
+ * the same ranks are one send. */
+static grove_status read_sends(grove_relay_state *h, grove_reader *r)
 {
   while (r->at < r->end) {
     int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
     if (r->torn || !is_rank(h, receiver) || on_own_node(h, receiver) || units <= 0)
       return not_understood(h, r->from);
-    grove_passage *last = h->npassages > 0 ? &h->passages[h->npassages - 1] : NULL;
+    grove_relay_send *last = h->nsends > 0 ? &h->sends[h->nsends - 1] : NULL;
     if (last && last->from == r->from && last->receiver == receiver)
       last->units += units;
     else
-      h->passages[h->npassages++] =
-        (grove_passage){.from = r->from, .receiver = (int32_t)receiver, .units = units};
+      h->sends[h->nsends++] =
+        (grove_relay_send){.from = r->from, .receiver = (int32_t)receiver, .units = units};
   }
   return GROVE_OK;
 }
@@ -150,19 +151,19 @@ static int read_list(grove_relay_state *h, grove_reader *r, int64_t units, int *
   return 1;
 }
 
-/* A letter from a rank of another node: legs of its block for this one. */
-static grove_status read_intakes(grove_relay_state *h, grove_reader *r)
+/* A packet from a rank of another node: legs of its block for this one. */
+static grove_status read_receives(grove_relay_state *h, grove_reader *r)
 {
   while (r->at < r->end) {
     int64_t sender = grove_reader_next(r), begin = grove_reader_next(r);
     int64_t units = grove_reader_next(r), nlists = grove_reader_next(r);
     int right = !r->torn && on_node_of(h, sender, r->from) && begin >= 0 && units > 0;
-    h->intakes[h->nintakes++] = (grove_intake){.from = r->from,
-                                               .sender = (int32_t)sender,
-                                               .begin = begin,
-                                               .units = units,
-                                               .nlists = nlists,
-                                               .lists = r->at};
+    h->receives[h->nreceives++] = (grove_relay_receive){.from = r->from,
+                                                        .sender = (int32_t)sender,
+                                                        .begin = begin,
+                                                        .units = units,
+                                                        .nlists = nlists,
+                                                        .lists = r->at};
     int last = -1;
     for (int64_t i = 0; i < nlists && right; i++) right = read_list(h, r, units, &last);
     if (!right) return not_understood(h, r->from);
@@ -172,24 +173,24 @@ static grove_status read_intakes(grove_relay_state *h, grove_reader *r)
 
 static int by_sender(const void *a, const void *b)
 {
-  const grove_intake *x = a, *y = b;
+  const grove_relay_receive *x = a, *y = b;
   if (x->sender != y->sender) return x->sender < y->sender ? -1 : 1;
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
   return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Room for as many passages and intakes as the letters can have. */
+/* Room for as many sends and receives as the packets can have. */
 static grove_status make_room(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &h->f->ctx->topo;
   int64_t out = 0, in = 0;
-  for (int i = 0; i < grove_post_count(&h->post); i++) {
-    grove_reader r = grove_post_read(&h->post, i);
+  for (int i = 0; i < grove_packets_count(&h->packets); i++) {
+    grove_reader r = grove_packets_read(&h->packets, i);
     *(on_own_node(h, r.from) ? &out : &in) += r.end - r.at;
   }
-  GROVE_ROOM(h->passages, out / 2 + 1);
-  GROVE_ROOM(h->intakes, in / 4 + 1);
+  GROVE_ROOM(h->sends, out / 2 + 1);
+  GROVE_ROOM(h->receives, in / 4 + 1);
   GROVE_NEW(h->needed, grove_topo_node_size(topo, topo->place[topo->rank].node));
 fail:
   return status;
@@ -200,31 +201,31 @@ static grove_status place_units(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   int64_t *receivers = NULL, at = 0;
-  GROVE_ROOM(receivers, h->npassages);
-  for (int64_t i = 0; i < h->npassages; i++) receivers[i] = h->passages[i].receiver;
-  GROVE_TRY(grove_order_create(h->npassages, receivers, &h->by_receiver));
-  for (int64_t i = 0; i < h->npassages; i++) {
-    h->passages[h->by_receiver[i]].at = at;
-    at += h->passages[h->by_receiver[i]].units;
+  GROVE_ROOM(receivers, h->nsends);
+  for (int64_t i = 0; i < h->nsends; i++) receivers[i] = h->sends[i].receiver;
+  GROVE_TRY(grove_order_create(h->nsends, receivers, &h->by_receiver));
+  for (int64_t i = 0; i < h->nsends; i++) {
+    h->sends[h->by_receiver[i]].at = at;
+    at += h->sends[h->by_receiver[i]].units;
   }
-  if (h->nintakes > 1) qsort(h->intakes, (size_t)h->nintakes, sizeof *h->intakes, by_sender);
+  if (h->nreceives > 1) qsort(h->receives, (size_t)h->nreceives, sizeof *h->receives, by_sender);
   at = 0;
-  for (int64_t i = 0; i < h->nintakes; i++) {
-    h->intakes[i].at = at;
-    at += h->intakes[i].units;
+  for (int64_t i = 0; i < h->nreceives; i++) {
+    h->receives[i].at = at;
+    at += h->receives[i].units;
   }
 fail:
   free(receivers);
   return status;
 }
 
-static grove_status read_letters(grove_relay_state *h)
+static grove_status read_packets(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(make_room(h));
-  for (int i = 0; i < grove_post_count(&h->post); i++) {
-    grove_reader r = grove_post_read(&h->post, i);
-    GROVE_TRY(on_own_node(h, r.from) ? read_passages(h, &r) : read_intakes(h, &r));
+  for (int i = 0; i < grove_packets_count(&h->packets); i++) {
+    grove_reader r = grove_packets_read(&h->packets, i);
+    GROVE_TRY(on_own_node(h, r.from) ? read_sends(h, &r) : read_receives(h, &r));
   }
   GROVE_TRY(place_units(h));
 fail:
@@ -255,16 +256,16 @@ fail:
 }
 
 /* Else the receivers tell: sender, owner, begin, and how many units of the leg. */
-static grove_status write_arrivals(const grove_relay_state *h, grove_post *post)
+static grove_status write_arrivals(const grove_relay_state *h, grove_packets *packets)
 {
   grove_status status = GROVE_OK;
-  for (int64_t i = 0; i < h->nintakes; i++) {
-    const grove_intake *in = &h->intakes[i];
+  for (int64_t i = 0; i < h->nreceives; i++) {
+    const grove_relay_receive *in = &h->receives[i];
     const int64_t *at = in->lists;
     for (int64_t k = 0; k < in->nlists; k++) {
-      grove_listed list = grove_intake_list(&at);
+      grove_listed list = grove_relay_list(&at);
       int64_t *words = NULL;
-      GROVE_TRY(grove_post_write(post, list.rank, 4, &words));
+      GROVE_TRY(grove_packets_write(packets, list.rank, 4, &words));
       words[0] = in->sender;
       words[1] = in->from;
       words[2] = in->begin;
@@ -295,19 +296,19 @@ fail:
   return status;
 }
 
-/* Collective. Agreed by all but for what is wrong with the letters: that is this rank's failure. */
+/* Collective. Agreed by all but for what is wrong with the packets: that is this rank's failure. */
 static grove_status tell_arrivals(grove_relay_state *h, grove_status mine)
 {
   grove_status status = GROVE_OK;
-  grove_post post = {0};
-  if (mine == GROVE_OK) mine = write_arrivals(h, &post);
-  GROVE_TRY(grove_post_exchange(h->f->ctx, mine, &post));
-  for (int i = 0; i < grove_post_count(&post); i++) {
-    grove_reader r = grove_post_read(&post, i);
+  grove_packets packets = {0};
+  if (mine == GROVE_OK) mine = write_arrivals(h, &packets);
+  GROVE_TRY(grove_packets_exchange(h->f->ctx, mine, &packets));
+  for (int i = 0; i < grove_packets_count(&packets); i++) {
+    grove_reader r = grove_packets_read(&packets, i);
     GROVE_TRY(read_arrivals(h, &r));
   }
 fail:
-  grove_post_free(&post);
+  grove_packets_free(&packets);
   return status;
 }
 
@@ -341,10 +342,10 @@ static grove_status prepare(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &h->f->ctx->topo;
-  GROVE_TRY(grove_cargo_create(h->f, h->how->share, &h->cargo));
+  GROVE_TRY(grove_blocks_create(h->f, h->how->share, &h->blocks));
   GROVE_TRY(grove_needs_create(h->f, h->how->share, &h->needs));
   if (h->relay->settle) return GROVE_OK;
-  GROVE_TRY(h->relay->divide(topo, h->how, h->cargo.count, h->cargo.about, &h->legs));
+  GROVE_TRY(h->relay->divide(topo, h->how, h->blocks.count, h->blocks.about, &h->legs));
   GROVE_TRY(derive_arrivals(h));
 fail:
   return status;
@@ -356,10 +357,11 @@ static grove_status talk(grove_relay_state *h)
   grove_status status = GROVE_OK;
   grove_status mine = prepare(h);
   if (h->relay->settle)
-    GROVE_TRY(h->relay->settle(h->f->ctx, h->how, h->cargo.count, h->cargo.about, &h->legs, &mine));
-  if (mine == GROVE_OK) mine = write_letters(h);
-  GROVE_TRY(grove_post_exchange(h->f->ctx, mine, &h->post));
-  mine = read_letters(h);
+    GROVE_TRY(
+      h->relay->settle(h->f->ctx, h->how, h->blocks.count, h->blocks.about, &h->legs, &mine));
+  if (mine == GROVE_OK) mine = write_packets(h);
+  GROVE_TRY(grove_packets_exchange(h->f->ctx, mine, &h->packets));
+  mine = read_packets(h);
   if (h->relay->settle)
     GROVE_TRY(tell_arrivals(h, mine));
   else

@@ -6,12 +6,12 @@
 
 /* ---- sending ---- */
 
-/* Behind the passages from `i` on that have the same receiver, in the order of receivers. */
+/* Behind the sends from `i` on that have the same receiver, in the order of receivers. */
 static int64_t next_receiver(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
-  while (next < h->npassages &&
-         h->passages[h->by_receiver[next]].receiver == h->passages[h->by_receiver[i]].receiver)
+  while (next < h->nsends &&
+         h->sends[h->by_receiver[next]].receiver == h->sends[h->by_receiver[i]].receiver)
     next++;
   return next;
 }
@@ -20,20 +20,20 @@ static int count_cross_sends(const grove_relay_state *h)
 {
   int count = 0;
   if (h->relay->gathers)
-    for (int64_t i = 0; i < h->npassages; i = next_receiver(h, i)) count++;
+    for (int64_t i = 0; i < h->nsends; i = next_receiver(h, i)) count++;
   else
     for (int64_t i = 0; i < h->legs.count; i = grove_relay_next_leg(&h->legs, i, 1)) count++;
   return count;
 }
 
 /* What was gathered lies ready, message after message. */
-static void send_passages(const grove_relay_maker *m, grove_message *sends)
+static void send_on(const grove_relay_maker *m, grove_message *sends)
 {
   const grove_relay_state *h = m->state;
-  for (int64_t i = 0, next = 0; i < h->npassages; i = next, sends++) {
-    const grove_passage *first = &h->passages[h->by_receiver[i]];
+  for (int64_t i = 0, next = 0; i < h->nsends; i = next, sends++) {
+    const grove_relay_send *first = &h->sends[h->by_receiver[i]];
     next = next_receiver(h, i);
-    int64_t end = next < h->npassages ? h->passages[h->by_receiver[next]].at : m->sent;
+    int64_t end = next < h->nsends ? h->sends[h->by_receiver[next]].at : m->sent;
     *sends = (grove_message){.peer = first->receiver,
                              .slots = grove_relay_run(first->at, end - first->at)};
   }
@@ -54,18 +54,18 @@ fail:
 
 /* ---- receiving ---- */
 
-/* Behind the intakes from `i` on that have the same sender. */
-static int64_t next_intake(const grove_relay_state *h, int64_t i)
+/* Behind the receives from `i` on that have the same sender. */
+static int64_t next_receive(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
-  while (next < h->nintakes && h->intakes[next].sender == h->intakes[i].sender) next++;
+  while (next < h->nreceives && h->receives[next].sender == h->receives[i].sender) next++;
   return next;
 }
 
 static int count_cross_receives(const grove_relay_state *h)
 {
   int count = 0;
-  for (int64_t i = 0; i < h->nintakes; i = next_intake(h, i)) count++;
+  for (int64_t i = 0; i < h->nreceives; i = next_receive(h, i)) count++;
   return count;
 }
 
@@ -73,10 +73,10 @@ static int count_cross_receives(const grove_relay_state *h)
 static void receive_as_sent(const grove_relay_maker *m, grove_message *receives)
 {
   const grove_relay_state *h = m->state;
-  for (int64_t i = 0, next = 0; i < h->nintakes; i = next, receives++) {
-    next = next_intake(h, i);
-    const grove_intake *last = &h->intakes[next - 1];
-    int64_t first = h->intakes[i].at;
+  for (int64_t i = 0, next = 0; i < h->nreceives; i = next, receives++) {
+    next = next_receive(h, i);
+    const grove_relay_receive *last = &h->receives[next - 1];
+    int64_t first = h->receives[i].at;
     *receives =
       (grove_message){.peer = last->sender,
                       .slots = grove_relay_run(m->sent + first, last->at + last->units - first)};
@@ -115,25 +115,25 @@ static int64_t next_own_unit(const grove_relay_maker *m, cursor *c)
   return m->state->needs.starts[u + 1] - m->state->needs.starts[u];
 }
 
-/* counts[u] becomes how many slots unit u of an intake has. */
-static void count_slots(const grove_relay_maker *m, const grove_intake *in, cursor *c,
+/* counts[u] becomes how many slots unit u of a received leg has. */
+static void count_slots(const grove_relay_maker *m, const grove_relay_receive *in, cursor *c,
                         int64_t *counts)
 {
   const int64_t *at = in->lists;
   for (int64_t k = 0; k < in->nlists; k++) {
-    grove_listed list = grove_intake_list(&at);
+    grove_listed list = grove_relay_list(&at);
     for (int64_t i = 0; i < list.count; i++)
       counts[list.places[i]] += list.rank == m->rank ? next_own_unit(m, c) : 1;
   }
 }
 
 /* Fills in the slots of its units, from place[u] on: by ascending rank. */
-static void fill_slots(const grove_relay_maker *m, const grove_intake *in, cursor *c,
+static void fill_slots(const grove_relay_maker *m, const grove_relay_receive *in, cursor *c,
                        int64_t *place, int64_t *slots)
 {
   const int64_t *at = in->lists;
   for (int64_t k = 0; k < in->nlists; k++) {
-    grove_listed list = grove_intake_list(&at);
+    grove_listed list = grove_relay_list(&at);
     int64_t *next = &c->next[m->topo->place[list.rank].local];
     for (int64_t i = 0; i < list.count; i++) {
       int64_t n = list.rank == m->rank ? next_own_unit(m, c) : 1;
@@ -142,12 +142,12 @@ static void fill_slots(const grove_relay_maker *m, const grove_intake *in, curso
   }
 }
 
-/* The message of the intakes first .. end-1, each value to a slot for each rank that needs it. */
+/* The message of the receives first .. end-1, each value to a slot for each rank that needs it. */
 static grove_status receive_for_each(const grove_relay_maker *m, int64_t first, int64_t end,
                                      cursor *c, grove_message *out)
 {
   grove_status status = GROVE_OK;
-  const grove_intake *in = m->state->intakes, *last = &in[end - 1];
+  const grove_relay_receive *in = m->state->receives, *last = &in[end - 1];
   int64_t base = in[first].at, units = last->at + last->units - base;
   int64_t *starts = NULL, *place = NULL, *slots = NULL;
   cursor ahead = *c;
@@ -173,8 +173,8 @@ static grove_status receive_apart(const grove_relay_maker *m, grove_message *rec
   grove_status status = GROVE_OK;
   cursor c = {0};
   GROVE_TRY(cursor_create(m, &c));
-  for (int64_t i = 0, next = 0; i < m->state->nintakes; i = next) {
-    next = next_intake(m->state, i);
+  for (int64_t i = 0, next = 0; i < m->state->nreceives; i = next) {
+    next = next_receive(m->state, i);
     GROVE_TRY(receive_for_each(m, i, next, &c, receives++));
   }
 fail:
@@ -203,7 +203,7 @@ grove_status grove_relay_cross(const grove_relay_maker *m, int stage)
     grove_direct_stage(h->f, h->how, GROVE_DIRECT_ON_NODE, sends, receives, stage, m->plan));
   grove_message *out = s->sends + s->nsends - sends, *in = s->receives + s->nreceives - receives;
   if (h->relay->gathers)
-    send_passages(m, out);
+    send_on(m, out);
   else
     GROVE_TRY(send_legs(m, out));
   if (h->how->back)

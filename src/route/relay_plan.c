@@ -50,8 +50,8 @@ grove_status grove_relay_roots(const grove_relay_maker *m, int64_t first, int64_
   n = 0;
   for (int64_t i = first; i < end; i++) {
     const grove_leg *leg = &h->legs.leg[i];
-    const grove_lading *load = &h->cargo.loads[grove_cargo_find(&h->cargo, leg->node)];
-    for (int64_t u = leg->begin; u < leg->end; u++) slots[n++] = load->values[u];
+    const grove_contents *contents = &h->blocks.contents[grove_blocks_find(&h->blocks, leg->node)];
+    for (int64_t u = leg->begin; u < leg->end; u++) slots[n++] = contents->values[u];
   }
   GROVE_TRY(grove_relay_slots(m, GROVE_ARRAY_ROOT, n, slots, out));
 fail:
@@ -61,18 +61,18 @@ fail:
 
 /* ---- gather ---- */
 
-/* Where the units of one rank lie at their sender: passages first .. end-1. */
+/* Where the units of one rank lie at their sender: sends first .. end-1. */
 static grove_status sender_slots(const grove_relay_maker *m, int64_t first, int64_t end,
                                  grove_slots *out)
 {
   grove_status status = GROVE_OK;
-  const grove_passage *passages = m->state->passages;
+  const grove_relay_send *sends = m->state->sends;
   int64_t *slots = NULL, n = 0;
-  for (int64_t i = first; i < end; i++) n += passages[i].units;
+  for (int64_t i = first; i < end; i++) n += sends[i].units;
   GROVE_ROOM(slots, n);
   n = 0;
   for (int64_t i = first; i < end; i++)
-    for (int64_t u = 0; u < passages[i].units; u++) slots[n++] = passages[i].at + u;
+    for (int64_t u = 0; u < sends[i].units; u++) slots[n++] = sends[i].at + u;
   GROVE_TRY(grove_relay_slots(m, GROVE_ARRAY_HUB, n, slots, out));
 fail:
   free(slots);
@@ -94,10 +94,10 @@ fail:
   return status;
 }
 
-static int64_t next_passage(const grove_relay_state *h, int64_t i)
+static int64_t next_send(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
-  while (next < h->npassages && h->passages[next].from == h->passages[i].from) next++;
+  while (next < h->nsends && h->sends[next].from == h->sends[i].from) next++;
   return next;
 }
 
@@ -105,9 +105,9 @@ static grove_status gather_receives(const grove_relay_maker *m, grove_stage *sta
 {
   grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
-  for (int64_t i = 0, next = 0, k = 0; i < h->npassages; i = next) {
-    int from = h->passages[i].from;
-    next = next_passage(h, i);
+  for (int64_t i = 0, next = 0, k = 0; i < h->nsends; i = next) {
+    int from = h->sends[i].from;
+    next = next_send(h, i);
     if (from != m->rank) stage->receives[k].peer = from;
     GROVE_TRY(
       sender_slots(m, i, next, from == m->rank ? &stage->keep_to : &stage->receives[k++].slots));
@@ -123,8 +123,7 @@ static grove_status gather(const grove_relay_maker *m, int stage)
   int sends = 0, receives = 0;
   for (int64_t i = 0; i < h->legs.count; i = grove_relay_next_leg(&h->legs, i, 0))
     sends += h->legs.leg[i].sender != m->rank;
-  for (int64_t i = 0; i < h->npassages; i = next_passage(h, i))
-    receives += h->passages[i].from != m->rank;
+  for (int64_t i = 0; i < h->nsends; i = next_send(h, i)) receives += h->sends[i].from != m->rank;
   GROVE_TRY(grove_plan_stage(m->plan, stage, sends, receives));
   GROVE_TRY(gather_sends(m, &m->plan->stages[stage]));
   GROVE_TRY(gather_receives(m, &m->plan->stages[stage]));
@@ -162,7 +161,7 @@ static int64_t received_slots(const grove_relay_maker *m)
   if (h->how->back)
     for (int l = 0; l < m->node_size; l++) n += grove_relay_slots_for(m, l);
   else
-    for (int64_t i = 0; i < h->nintakes; i++) n += h->intakes[i].units;
+    for (int64_t i = 0; i < h->nreceives; i++) n += h->receives[i].units;
   return n;
 }
 
@@ -171,7 +170,7 @@ static grove_status fill(grove_relay_maker *m)
   grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
   int stage = 0;
-  for (int64_t i = 0; i < h->npassages; i++) m->sent += h->passages[i].units;
+  for (int64_t i = 0; i < h->nsends; i++) m->sent += h->sends[i].units;
   GROVE_TRY(find_own(m));
   m->plan->hub = m->sent + received_slots(m);
   if (h->relay->gathers) GROVE_TRY(gather(m, stage++));

@@ -10,11 +10,11 @@
 static void list_units(const grove_relay_maker *m, int64_t *next, int64_t *slots)
 {
   const grove_relay_state *h = m->state;
-  for (int64_t i = 0; i < h->nintakes; i++) {
-    const grove_intake *in = &h->intakes[i];
+  for (int64_t i = 0; i < h->nreceives; i++) {
+    const grove_relay_receive *in = &h->receives[i];
     const int64_t *at = in->lists;
     for (int64_t k = 0; k < in->nlists; k++) {
-      grove_listed list = grove_intake_list(&at);
+      grove_listed list = grove_relay_list(&at);
       int64_t *to = &next[m->topo->place[list.rank].local];
       for (int64_t u = 0; u < list.count; u++) slots[(*to)++] = m->sent + in->at + list.places[u];
     }

@@ -35,37 +35,37 @@ fail:
 
 static int by_nodes(const void *a, const void *b)
 {
-  const grove_share *x = a, *y = b;
+  const grove_node_block *x = a, *y = b;
   if (x->to != y->to) return x->to < y->to ? -1 : 1;
   if (x->node != y->node) return x->node < y->node ? -1 : 1;
   return (x->from > y->from) - (x->from < y->from);
 }
 
-void grove_shares_sort(int64_t n, grove_share *shares)
+void grove_node_blocks_sort(int64_t n, grove_node_block *blocks)
 {
-  if (n > 1) qsort(shares, (size_t)n, sizeof *shares, by_nodes);
+  if (n > 1) qsort(blocks, (size_t)n, sizeof *blocks, by_nodes);
 }
 
 /* ---- into how many slices ---- */
 
-/* Behind the shares from `i` on that go from one node to one other, and their units. */
-static int64_t next_flow(int64_t n, const grove_share *shares, int64_t i, int64_t *units)
+/* Behind the blocks from `i` on that go from one node to one other, and their units. */
+static int64_t next_flow(int64_t n, const grove_node_block *blocks, int64_t i, int64_t *units)
 {
   int64_t next = i;
   *units = 0;
-  for (; next < n && shares[next].to == shares[i].to && shares[next].node == shares[i].node; next++)
-    *units += shares[next].units;
+  for (; next < n && blocks[next].to == blocks[i].to && blocks[next].node == blocks[i].node; next++)
+    *units += blocks[next].units;
   return next;
 }
 
-/* The largest slice for a node that receives these shares: larger than asked for, where there would
+/* The largest slice for a node that receives these blocks: larger than asked for, where there would
  * be more slices than ranks although few nodes send. */
-static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_share *shares)
+static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_node_block *blocks)
 {
   int64_t total = 0, most = 0, units = 0;
   int nodes = 0;
   for (int64_t i = 0, next = 0; i < n; i = next, nodes++) {
-    next = next_flow(n, shares, i, &units);
+    next = next_flow(n, blocks, i, &units);
     total += units;
     most = units > most ? units : most;
   }
@@ -76,16 +76,16 @@ static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_share *sha
 
 /* The slices of one receiving node. */
 static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
-                                 const grove_share *shares, grove_slices *out)
+                                 const grove_node_block *blocks, grove_slices *out)
 {
   grove_status status = GROVE_OK;
   int64_t units = 0;
-  cap = fit_cap(cap, grove_topo_node_size(topo, shares[0].to), n, shares);
+  cap = fit_cap(cap, grove_topo_node_size(topo, blocks[0].to), n, blocks);
   for (int64_t i = 0, next = 0; i < n; i = next) {
-    next = next_flow(n, shares, i, &units);
+    next = next_flow(n, blocks, i, &units);
     for (; units > 0; units -= cap) {
       grove_slice slice = {
-        .to = shares[i].to, .node = shares[i].node, .units = units < cap ? units : cap};
+        .to = blocks[i].to, .node = blocks[i].node, .units = units < cap ? units : cap};
       GROVE_TRY(grove_slices_add(out, &slice));
     }
   }
@@ -140,13 +140,13 @@ fail:
 }
 
 grove_status grove_slices_receive(const grove_topo *topo, int64_t cap, int64_t n,
-                                  const grove_share *shares, grove_slices *out)
+                                  const grove_node_block *blocks, grove_slices *out)
 {
   grove_status status = GROVE_OK;
   int32_t *list = NULL;
   for (int64_t i = 0, next = 0; i < n; i = next) {
-    for (next = i; next < n && shares[next].to == shares[i].to;) next++;
-    GROVE_TRY(receive_node(topo, cap, next - i, shares + i, out));
+    for (next = i; next < n && blocks[next].to == blocks[i].to;) next++;
+    GROVE_TRY(receive_node(topo, cap, next - i, blocks + i, out));
   }
   GROVE_TRY(list_slices(out, 0, &list));
   for (int64_t i = 0, first = 0; i < out->count; i++) {
@@ -178,15 +178,15 @@ fail:
 
 /* ---- legs ---- */
 
-grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_share *shares,
+grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_node_block *blocks,
                               grove_legs *out)
 {
   grove_status status = GROVE_OK;
-  int64_t i = 0, used = 0; /* the next share, and how much of it is through */
+  int64_t i = 0, used = 0; /* the next block, and how much of it is through */
   for (int64_t k = 0; k < slices->count; k++) {
     const grove_slice *p = &slices->slice[k];
     for (int64_t left = p->units; left > 0;) {
-      const grove_share *s = &shares[i];
+      const grove_node_block *s = &blocks[i];
       GROVE_CHECK(i < n && s->to == p->to && s->node == p->node, GROVE_ERR_STATE,
                   "node %d is to send more to node %d than it has", p->node, p->to);
       int64_t take = left < s->units - used ? left : s->units - used;
@@ -203,7 +203,7 @@ grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove
     }
   }
   GROVE_CHECK(i == n, GROVE_ERR_STATE, "node %d is to send less to node %d than it has",
-              shares[i].node, shares[i].to);
+              blocks[i].node, blocks[i].to);
 fail:
   return status;
 }
@@ -214,20 +214,20 @@ static grove_status divide(const grove_topo *topo, const grove_build *how, int64
                            const grove_demand_block *blocks, grove_legs *out)
 {
   grove_status status = GROVE_OK;
-  grove_share *shares = NULL;
+  grove_node_block *by_node = NULL;
   grove_slices slices = {0};
-  GROVE_ROOM(shares, n);
+  GROVE_ROOM(by_node, n);
   for (int64_t i = 0; i < n; i++)
-    shares[i] = (grove_share){.to = blocks[i].node,
-                              .node = topo->place[blocks[i].from].node,
-                              .from = blocks[i].from,
-                              .units = blocks[i].units};
-  grove_shares_sort(n, shares);
-  GROVE_TRY(grove_slices_receive(topo, how->cap, n, shares, &slices));
+    by_node[i] = (grove_node_block){.to = blocks[i].node,
+                                    .node = topo->place[blocks[i].from].node,
+                                    .from = blocks[i].from,
+                                    .units = blocks[i].units};
+  grove_node_blocks_sort(n, by_node);
+  GROVE_TRY(grove_slices_receive(topo, how->cap, n, by_node, &slices));
   GROVE_TRY(grove_slices_send(topo, &slices));
-  GROVE_TRY(grove_slices_cut(&slices, n, shares, out));
+  GROVE_TRY(grove_slices_cut(&slices, n, by_node, out));
 fail:
-  free(shares);
+  free(by_node);
   grove_slices_free(&slices);
   return status;
 }

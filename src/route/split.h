@@ -15,11 +15,11 @@ extern "C" {
 #endif
 
 /* A block as nodes see it. */
-typedef struct grove_share {
+typedef struct grove_node_block {
   int32_t to, node; /* nodes: where it goes, and whose it is */
   int32_t from;
   int64_t units;
-} grove_share;
+} grove_node_block;
 
 typedef struct grove_slice {
   int32_t to, node;
@@ -35,18 +35,18 @@ typedef struct grove_slices {
 void grove_slices_free(grove_slices *slices);
 grove_status grove_slices_add(grove_slices *slices, const grove_slice *slice);
 
-/* Puts shares in the order that the others want: by to, node, from. */
-void grove_shares_sort(int64_t n, grove_share *shares);
+/* Puts blocks in the order that the others want: by to, node, from. */
+void grove_node_blocks_sort(int64_t n, grove_node_block *blocks);
 
-/* The slices of all shares, with receivers. */
+/* The slices of all blocks, with receivers. */
 grove_status grove_slices_receive(const grove_topo *topo, int64_t cap, int64_t n,
-                                  const grove_share *shares, grove_slices *out);
+                                  const grove_node_block *blocks, grove_slices *out);
 
 /* Says who sends them. All slices of a sending node must be there. */
 grove_status grove_slices_send(const grove_topo *topo, grove_slices *slices);
 
-/* The legs of the shares, which the slices must cover. */
-grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_share *shares,
+/* The legs of the blocks, which the slices must cover. */
+grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_node_block *blocks,
                               grove_legs *out);
 
 /* The relay's `settle` (split_settle.c). */

@@ -1,8 +1,8 @@
-/* Who sends and receives which slice, settled by the clerks of the nodes (clerks.h). Three
- * exchanges, of which the first is two where letters go by deputies: every rank tells its blocks,
- * to its clerk and to those of their nodes; a clerk tells the clerks of the nodes that send to it
+/* Who sends and receives which slice, settled by the leaders of the nodes (leaders.h). Three
+ * exchanges, of which the first is two where packets go by proxies: every rank tells its blocks, to
+ * its leader and to those of their nodes; a leader tells the leaders of the nodes that send to it
  * the slices and their receivers; and those tell their ranks the legs of their blocks. */
-#include "route/clerks.h"
+#include "route/leaders.h"
 #include "route/split.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct settlement {
   const grove_build *how;
   int node; /* this rank's */
   int64_t nout, nin;
-  grove_share *out, *in; /* of a clerk: what its node sends and receives */
+  grove_node_block *out, *in; /* of a leader: what its node sends and receives */
 } settlement;
 
 static grove_status not_understood(const settlement *s, int from)
@@ -25,17 +25,17 @@ fail:
   return status;
 }
 
-/* ---- blocks, to the clerks ---- */
+/* ---- blocks, to the leaders ---- */
 
 static grove_status write_blocks(const settlement *s, int64_t n, const grove_demand_block *blocks,
-                                 grove_post *post)
+                                 grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   for (int64_t i = 0; i < n; i++) {
-    int clerks[2] = {grove_clerk(s->topo, s->node), grove_clerk(s->topo, blocks[i].node)};
+    int leaders[2] = {grove_leader(s->topo, s->node), grove_leader(s->topo, blocks[i].node)};
     for (int k = 0; k < 2; k++) {
       int64_t *words = NULL;
-      GROVE_TRY(grove_post_write(post, clerks[k], 2, &words));
+      GROVE_TRY(grove_packets_write(packets, leaders[k], 2, &words));
       words[0] = blocks[i].node;
       words[1] = blocks[i].units;
     }
@@ -53,27 +53,27 @@ static grove_status read_blocks(settlement *s, grove_reader *r)
     if (r->torn || to < 0 || to >= s->topo->nnodes || (to == s->node) == own || units <= 0)
       return not_understood(s, r->from);
     *(own ? &s->out[s->nout++] : &s->in[s->nin++]) =
-      (grove_share){.to = (int32_t)to, .node = node, .from = r->from, .units = units};
+      (grove_node_block){.to = (int32_t)to, .node = node, .from = r->from, .units = units};
   }
   return GROVE_OK;
 }
 
-static grove_status read_all_blocks(settlement *s, const grove_post *post)
+static grove_status read_all_blocks(settlement *s, const grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   int64_t words = 0;
-  for (int i = 0; i < grove_post_count(post); i++) {
-    grove_reader r = grove_post_read(post, i);
+  for (int i = 0; i < grove_packets_count(packets); i++) {
+    grove_reader r = grove_packets_read(packets, i);
     words += r.end - r.at;
   }
   GROVE_ROOM(s->out, words / 2);
   GROVE_ROOM(s->in, words / 2);
-  for (int i = 0; i < grove_post_count(post); i++) {
-    grove_reader r = grove_post_read(post, i);
+  for (int i = 0; i < grove_packets_count(packets); i++) {
+    grove_reader r = grove_packets_read(packets, i);
     GROVE_TRY(read_blocks(s, &r));
   }
-  grove_shares_sort(s->nout, s->out);
-  grove_shares_sort(s->nin, s->in);
+  grove_node_blocks_sort(s->nout, s->out);
+  grove_node_blocks_sort(s->nin, s->in);
 fail:
   return status;
 }
@@ -82,25 +82,25 @@ static grove_status tell_blocks(settlement *s, int64_t n, const grove_demand_blo
                                 grove_status *mine)
 {
   grove_status status = GROVE_OK;
-  grove_post post = {0};
-  if (*mine == GROVE_OK) *mine = write_blocks(s, n, blocks, &post);
-  GROVE_TRY(grove_clerks_exchange(s->ctx, mine, &post));
-  if (*mine == GROVE_OK) *mine = read_all_blocks(s, &post);
+  grove_packets packets = {0};
+  if (*mine == GROVE_OK) *mine = write_blocks(s, n, blocks, &packets);
+  GROVE_TRY(grove_leaders_exchange(s->ctx, mine, &packets));
+  if (*mine == GROVE_OK) *mine = read_all_blocks(s, &packets);
 fail:
-  grove_post_free(&post);
+  grove_packets_free(&packets);
   return status;
 }
 
-/* ---- slices, to the clerks that send them ---- */
+/* ---- slices, to the leaders that send them ---- */
 
-static grove_status write_slices(const settlement *s, grove_post *post)
+static grove_status write_slices(const settlement *s, grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   grove_slices slices = {0};
   GROVE_TRY(grove_slices_receive(s->topo, s->how->cap, s->nin, s->in, &slices));
   for (int64_t i = 0; i < slices.count; i++) {
     int64_t *words = NULL;
-    GROVE_TRY(grove_post_write(post, grove_clerk(s->topo, slices.slice[i].node), 2, &words));
+    GROVE_TRY(grove_packets_write(packets, grove_leader(s->topo, slices.slice[i].node), 2, &words));
     words[0] = slices.slice[i].receiver;
     words[1] = slices.slice[i].units;
   }
@@ -109,7 +109,7 @@ fail:
   return status;
 }
 
-/* Clerks write in the order of their ranks, which is that of their nodes. */
+/* Leaders write in the order of their ranks, which is that of their nodes. */
 static grove_status read_slices(const settlement *s, grove_reader *r, grove_slices *out)
 {
   grove_status status = GROVE_OK;
@@ -126,11 +126,12 @@ fail:
   return status;
 }
 
-static grove_status read_all_slices(const settlement *s, const grove_post *post, grove_slices *out)
+static grove_status read_all_slices(const settlement *s, const grove_packets *packets,
+                                    grove_slices *out)
 {
   grove_status status = GROVE_OK;
-  for (int i = 0; i < grove_post_count(post); i++) {
-    grove_reader r = grove_post_read(post, i);
+  for (int i = 0; i < grove_packets_count(packets); i++) {
+    grove_reader r = grove_packets_read(packets, i);
     GROVE_TRY(read_slices(s, &r, out));
   }
 fail:
@@ -140,18 +141,18 @@ fail:
 static grove_status tell_slices(settlement *s, grove_slices *out, grove_status *mine)
 {
   grove_status status = GROVE_OK;
-  grove_post post = {0};
-  if (*mine == GROVE_OK) *mine = write_slices(s, &post);
-  GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
-  *mine = read_all_slices(s, &post, out);
+  grove_packets packets = {0};
+  if (*mine == GROVE_OK) *mine = write_slices(s, &packets);
+  GROVE_TRY(grove_packets_exchange(s->ctx, *mine, &packets));
+  *mine = read_all_slices(s, &packets, out);
 fail:
-  grove_post_free(&post);
+  grove_packets_free(&packets);
   return status;
 }
 
 /* ---- legs, to the ranks whose blocks they are of ---- */
 
-static grove_status write_legs(const settlement *s, grove_slices *slices, grove_post *post)
+static grove_status write_legs(const settlement *s, grove_slices *slices, grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   grove_legs legs = {0};
@@ -160,7 +161,7 @@ static grove_status write_legs(const settlement *s, grove_slices *slices, grove_
   for (int64_t i = 0; i < legs.count; i++) {
     const grove_leg *leg = &legs.leg[i];
     int64_t *words = NULL;
-    GROVE_TRY(grove_post_write(post, leg->from, 5, &words));
+    GROVE_TRY(grove_packets_write(packets, leg->from, 5, &words));
     words[0] = leg->node;
     words[1] = leg->sender;
     words[2] = leg->receiver;
@@ -199,13 +200,13 @@ fail:
   return status;
 }
 
-static grove_status read_letter(const settlement *s, const grove_post *post, int64_t n,
+static grove_status read_packet(const settlement *s, const grove_packets *packets, int64_t n,
                                 const grove_demand_block *blocks, grove_legs *out)
 {
-  int clerk = grove_clerk(s->topo, s->node), count = grove_post_count(post);
-  grove_reader r = {.from = clerk};
-  if (count > 0) r = grove_post_read(post, 0);
-  if (count > 1 || r.from != clerk) return not_understood(s, r.from);
+  int leader = grove_leader(s->topo, s->node), count = grove_packets_count(packets);
+  grove_reader r = {.from = leader};
+  if (count > 0) r = grove_packets_read(packets, 0);
+  if (count > 1 || r.from != leader) return not_understood(s, r.from);
   return read_legs(s, &r, n, blocks, out);
 }
 
@@ -213,12 +214,12 @@ static grove_status tell_legs(settlement *s, grove_slices *slices, int64_t n,
                               const grove_demand_block *blocks, grove_legs *out, grove_status *mine)
 {
   grove_status status = GROVE_OK;
-  grove_post post = {0};
-  if (*mine == GROVE_OK) *mine = write_legs(s, slices, &post);
-  GROVE_TRY(grove_post_exchange(s->ctx, *mine, &post));
-  *mine = read_letter(s, &post, n, blocks, out);
+  grove_packets packets = {0};
+  if (*mine == GROVE_OK) *mine = write_legs(s, slices, &packets);
+  GROVE_TRY(grove_packets_exchange(s->ctx, *mine, &packets));
+  *mine = read_packet(s, &packets, n, blocks, out);
 fail:
-  grove_post_free(&post);
+  grove_packets_free(&packets);
   return status;
 }
 

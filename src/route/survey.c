@@ -1,11 +1,11 @@
-/* The survey: what clerks are told. The owner of roots knows whose leaves they are joined to, so it
- * tells both clerks whom a pair of ranks concerns, its own and that of the other node; leaves need
- * not say anything. Memory and messages: the neighbours.
+/* The survey: what leaders are told. The owner of roots knows whose leaves they are joined to, so
+ * it tells both leaders whom a pair of ranks concerns, its own and that of the other node; leaves
+ * need not say anything. Memory and messages: the neighbours.
  */
 #include "base/distinct.h"
 #include "base/order.h"
 #include "route/choose.h"
-#include "route/clerks.h"
+#include "route/leaders.h"
 
 #include <stdlib.h>
 
@@ -119,19 +119,19 @@ fail:
   return status;
 }
 
-/* ---- letters to clerks: how many pairs and blocks there are, then these ---- */
+/* ---- packets to leaders: how many pairs and blocks there are, then these ---- */
 
 enum { HEADING = 2, PAIR = 3, BLOCK = 2 };
 
 /* Of n groups, `order` or all of them, and of some blocks. */
-static grove_status write_letter(const offer *o, int node, int n, const int32_t *order,
+static grove_status write_packet(const offer *o, int node, int n, const int32_t *order,
                                  int64_t nblocks, const grove_demand_block *blocks,
-                                 grove_post *post)
+                                 grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   int64_t *text = NULL, npairs = n - (!order && o->own >= 0), at = HEADING;
-  GROVE_TRY(grove_post_write(post, grove_clerk(o->topo, node),
-                             HEADING + PAIR * npairs + BLOCK * nblocks, &text));
+  GROVE_TRY(grove_packets_write(packets, grove_leader(o->topo, node),
+                                HEADING + PAIR * npairs + BLOCK * nblocks, &text));
   text[0] = npairs;
   text[1] = nblocks;
   for (int i = 0; i < n; i++) {
@@ -149,48 +149,50 @@ fail:
   return status;
 }
 
-/* All to the own clerk, and to others what concerns their node. */
-static grove_status write_letters(const offer *o, grove_post *post)
+/* All to the own leader, and to others what concerns their node. */
+static grove_status write_packets(const offer *o, grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   int64_t block = 0;
   for (int i = 0, end; i < o->n; i = end) {
     end = end_of_node(o, i);
     if (node_of(o, i) == o->node) continue;
-    GROVE_TRY(write_letter(o, node_of(o, i), end - i, o->order + i, 1, &o->blocks[block++], post));
+    GROVE_TRY(
+      write_packet(o, node_of(o, i), end - i, o->order + i, 1, &o->blocks[block++], packets));
   }
-  GROVE_TRY(write_letter(o, o->node, o->n, NULL, o->nblocks, o->blocks, post));
+  GROVE_TRY(write_packet(o, o->node, o->n, NULL, o->nblocks, o->blocks, packets));
 fail:
   return status;
 }
 
-/* ---- the clerk ---- */
+/* ---- the leader ---- */
 
-static void read_letter(grove_reader letter, grove_demand *d)
+static void read_packet(grove_reader packet, grove_demand *d)
 {
-  const int64_t *text = letter.at, *next = text + HEADING;
+  const int64_t *text = packet.at, *next = text + HEADING;
   for (int64_t i = 0; i < text[0]; i++, next += PAIR)
     d->pairs[d->npairs++] = (grove_demand_pair){
-      .from = letter.from, .to = (int32_t)next[0], .edges = next[1], .distinct = next[2]};
+      .from = packet.from, .to = (int32_t)next[0], .edges = next[1], .distinct = next[2]};
   for (int64_t i = 0; i < text[1]; i++, next += BLOCK)
     d->blocks[d->nblocks++] =
-      (grove_demand_block){.from = letter.from, .node = (int32_t)next[0], .units = next[1]};
+      (grove_demand_block){.from = packet.from, .node = (int32_t)next[0], .units = next[1]};
 }
 
-/* Letters come by ascending rank. */
-static grove_status read_letters(const grove_post *post, grove_demand *out)
+/* Packets come by ascending rank. */
+static grove_status read_packets(const grove_packets *packets, grove_demand *out)
 {
   grove_status status = GROVE_OK;
   int64_t npairs = 0, nblocks = 0;
   grove_demand d = {0};
-  for (int i = 0; i < grove_post_count(post); i++) {
-    const int64_t *text = grove_post_read(post, i).at;
+  for (int i = 0; i < grove_packets_count(packets); i++) {
+    const int64_t *text = grove_packets_read(packets, i).at;
     npairs += text[0];
     nblocks += text[1];
   }
   GROVE_ROOM(d.pairs, npairs);
   GROVE_ROOM(d.blocks, nblocks);
-  for (int i = 0; i < grove_post_count(post); i++) read_letter(grove_post_read(post, i), &d);
+  for (int i = 0; i < grove_packets_count(packets); i++)
+    read_packet(grove_packets_read(packets, i), &d);
   *out = d;
   d = (grove_demand){0};
 fail:
@@ -201,7 +203,7 @@ fail:
 /* ---- the survey ---- */
 
 /* What a rank can do by itself. */
-static grove_status prepare(const grove_forest *f, int share, grove_post *post)
+static grove_status prepare(const grove_forest *f, int share, grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &f->ctx->topo;
@@ -215,7 +217,7 @@ static grove_status prepare(const grove_forest *f, int share, grove_post *post)
   GROVE_TRY(list_pairs(&o));
   GROVE_TRY(sort_by_node(&o));
   GROVE_TRY(list_blocks(&o));
-  GROVE_TRY(write_letters(&o, post));
+  GROVE_TRY(write_packets(&o, packets));
 fail:
   free_offer(&o);
   return status;
@@ -233,13 +235,13 @@ void grove_survey_free(grove_survey **survey)
 static grove_status exchange(const grove_forest *f, grove_status mine, grove_survey *survey)
 {
   grove_status status = GROVE_OK;
-  grove_post post = {0};
-  if (mine == GROVE_OK) mine = prepare(f, survey->share, &post);
-  GROVE_TRY(grove_clerks_exchange(f->ctx, &mine, &post));
-  if (survey->clerk)
-    survey->failure = mine == GROVE_OK ? read_letters(&post, &survey->demand) : mine;
+  grove_packets packets = {0};
+  if (mine == GROVE_OK) mine = prepare(f, survey->share, &packets);
+  GROVE_TRY(grove_leaders_exchange(f->ctx, &mine, &packets));
+  if (survey->leader)
+    survey->failure = mine == GROVE_OK ? read_packets(&packets, &survey->demand) : mine;
 fail:
-  grove_post_free(&post);
+  grove_packets_free(&packets);
   return status;
 }
 
@@ -248,7 +250,7 @@ static grove_status create(const grove_forest *f, int share, grove_survey **out)
   grove_status status = GROVE_OK;
   GROVE_NEW(*out, 1);
   **out = (grove_survey){
-    .ctx = f->ctx, .share = share, .clerk = f->ctx->topo.place[f->ctx->rank].local == 0};
+    .ctx = f->ctx, .share = share, .leader = f->ctx->topo.place[f->ctx->rank].local == 0};
 fail:
   return status;
 }

@@ -1,4 +1,4 @@
-/* What clerks are told is what all edges say of their node; and the choice is the same on every
+/* What leaders are told is what all edges say of their node; and the choice is the same on every
  * rank, and the one that prices made from all edges lead to. On random forests, however ranks sit
  * on nodes; and on one whose prices were worked out by hand. What decides a choice is in
  * route/each_term_decides. */
@@ -79,12 +79,12 @@ static void check_survey(const place *p, const grove_survey *survey, const grove
   const grove_topo *topo = &p->ctx->topo;
   int node = topo->place[p->rank].node, lowest = 0;
   while (topo->place[lowest].node != node) lowest++;
-  CHECK(survey->clerk == (lowest == p->rank), "the clerk is rank %d", lowest);
-  if (survey->clerk) {
+  CHECK(survey->leader == (lowest == p->rank), "the leader is rank %d", lowest);
+  if (survey->leader) {
     check_pairs(all, &survey->demand, topo, node);
     check_blocks(all, &survey->demand, topo, node);
   } else {
-    CHECK(survey->demand.npairs == 0 && survey->demand.nblocks == 0, "who is no clerk was told");
+    CHECK(survey->demand.npairs == 0 && survey->demand.nblocks == 0, "who is no leader was told");
   }
 }
 
@@ -92,8 +92,8 @@ static void check_survey(const place *p, const grove_survey *survey, const grove
 
 static int on_node_messages; /* what the option transport_on_node says */
 
-/* From all edges: the dearest node's. Split cuts blocks, and clerks do not know whose values are in
- * which piece: its price may differ. */
+/* From all edges: the dearest node's. Split cuts blocks, and leaders do not know whose values are
+ * in which piece: its price may differ. */
 static double price_of(const place *p, const grove_route *route, const grove_demand *all,
                        const grove_build *how, const grove_question *q)
 {

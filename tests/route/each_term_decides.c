@@ -1,7 +1,7 @@
 /* The choice between routes on machines made so that one number decides: latency, bandwidth,
  * injection, the queue, packing, copies in shared memory, cores, crowds. Prices are worked out by
  * hand from the messages that each route sends, both ways; and how much faster another route has to
- * be, to the last digit. No communication: this rank is the clerk of every node in turn. */
+ * be, to the last digit. No communication: this rank is the leader of every node in turn. */
 #include "check.h"
 #include "near.h"
 #include "profile.h"
@@ -14,7 +14,7 @@ enum { STANDARD, TWO_STEP, THREE_STEP, SPLIT, NONE = -1 };
 
 /* ---- agreements of one rank ---- */
 
-/* What each clerk found, and in the end the most of all. */
+/* What each leader found, and in the end the most of all. */
 static struct {
   int n;
   int64_t most[GROVE_ROUTES];
@@ -51,7 +51,7 @@ static grove_demand demand_of(const grove_topo *topo, int same)
       for (int i = 0; i < (same ? 2 : 1); i++)
         edges[n++] = (grove_edge){.leaf_rank = to, .root_rank = from, .root = same ? i : to};
   CHECK_OK(grove_demand_create(edges, n, topo, &(grove_build){.share = 1}, &d));
-  for (int64_t i = 0; i < d.npairs; i++) d.pairs[i].places = NULL; /* which no clerk knows */
+  for (int64_t i = 0; i < d.npairs; i++) d.pairs[i].places = NULL; /* which no leader knows */
   return d;
 }
 
@@ -78,10 +78,10 @@ static grove_choice choose(grove_machine *m, const question *q)
   for (int r = 0; r < RANKS; r++) place[r] = (grove_place){.domain = r / EACH};
   CHECK_OK(grove_topo_assign(place, RANKS, EACH, "", 0, &ctx.topo.nnodes));
   memset(&agreed, 0, sizeof agreed);
-  for (int clerk = 0; clerk < RANKS; clerk += EACH) {
-    ctx.rank = clerk;
+  for (int leader = 0; leader < RANKS; leader += EACH) {
+    ctx.rank = leader;
     grove_survey survey = {
-      .ctx = &ctx, .share = 1, .clerk = 1, .demand = demand_of(&ctx.topo, !q->distinct)};
+      .ctx = &ctx, .share = 1, .leader = 1, .demand = demand_of(&ctx.topo, !q->distinct)};
     grove_question asked = {
       .unit_bytes = q->bytes > 0 ? q->bytes : 1000, .backward = q->backward, .both = q->both};
     CHECK_OK(grove_route_choose(&survey, &asked, &choice));

@@ -4,7 +4,7 @@
  * the allocations below in the place of Grove's. */
 #include "check.h"
 #include "places.h"
-#include "route/clerks.h"
+#include "route/leaders.h"
 #include "route/route.h"
 
 #include <stdlib.h>
@@ -95,22 +95,22 @@ static int fail_one(const place *p, const grove_route *route, const grove_build 
   return failed;
 }
 
-/* Letters to all clerks, by deputies. A clerk's failure to open them is its own. Returns 0 if there
- * is no allocation of this number. */
-static int fail_letters(const place *p, int bad, int64_t number)
+/* Packets to all leaders, by proxies. A leader's failure to open them is its own. Returns 0 if
+ * there is no allocation of this number. */
+static int fail_packets(const place *p, int bad, int64_t number)
 {
   const grove_topo *topo = &p->ctx->topo;
-  grove_post post = {0};
+  grove_packets packets = {0};
   grove_status mine = GROVE_OK;
   scarce.met = 0;
   scarce.fail = number;
   scarce.armed = p->rank == bad;
   for (int node = 0; node < topo->nnodes && mine == GROVE_OK; node++) {
     int64_t *words = NULL;
-    mine = grove_post_write(&post, grove_clerk(topo, node), LARGE_BYTES / 8 + 1, &words);
+    mine = grove_packets_write(&packets, grove_leader(topo, node), LARGE_BYTES / 8 + 1, &words);
     for (int i = 0; mine == GROVE_OK && i <= LARGE_BYTES / 8; i++) words[i] = i;
   }
-  grove_status status = grove_deputies_exchange(p->ctx, &mine, &post);
+  grove_status status = grove_proxies_exchange(p->ctx, &mine, &packets);
   scarce.armed = 0;
   int failed = most(p, scarce.met > number);
   CHECK(most(p, status != GROVE_OK) == (status != GROVE_OK), "one has %s",
@@ -118,9 +118,9 @@ static int fail_letters(const place *p, int bad, int64_t number)
   CHECK(most(p, status != GROVE_OK || mine != GROVE_OK) == failed, "allocation %lld: %s",
         (long long)number, grove_status_name(status));
   if (status == GROVE_OK && mine == GROVE_OK)
-    CHECK(grove_post_count(&post) == (topo->place[p->rank].local == 0 ? p->size : 0), "%d letters",
-          grove_post_count(&post));
-  grove_post_free(&post);
+    CHECK(grove_packets_count(&packets) == (topo->place[p->rank].local == 0 ? p->size : 0),
+          "%d packets", grove_packets_count(&packets));
+  grove_packets_free(&packets);
   return failed;
 }
 
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
   }
   for (int bad = 0; bad < p.size; bad++) {
     int64_t number = 0;
-    while (fail_letters(&p, bad, number)) number++;
+    while (fail_packets(&p, bad, number)) number++;
     CHECK(number > 2, "only %lld allocations failed", (long long)number);
   }
   place_free(&p);

@@ -2,12 +2,12 @@
  * routes carry. A *unit* is a value that travels; a *block* is all that one rank has for one node
  * (demand.h).
  */
-#ifndef GROVE_ROUTE_CARGO_H
-#define GROVE_ROUTE_CARGO_H
+#ifndef GROVE_ROUTE_BLOCKS_H
+#define GROVE_ROUTE_BLOCKS_H
 
 #include "forest/forest.h"
+#include "route/contents.h"
 #include "route/demand.h"
-#include "route/lading.h"
 
 #include <stdint.h>
 
@@ -16,19 +16,19 @@ extern "C" {
 #endif
 
 /* What this rank has for other nodes. */
-typedef struct grove_cargo {
+typedef struct grove_blocks {
   int count;
   grove_demand_block *about; /* by node */
-  grove_lading *loads;
+  grove_contents *contents;
   int *first; /* count + 1: the lists of block b are those of ranks[first[b]] .. */
   int *ranks; /* ascending in each block */
-} grove_cargo;
+} grove_blocks;
 
-grove_status grove_cargo_create(const grove_forest *f, int share, grove_cargo *out);
-void grove_cargo_free(grove_cargo *cargo);
+grove_status grove_blocks_create(const grove_forest *f, int share, grove_blocks *out);
+void grove_blocks_free(grove_blocks *blocks);
 
 /* The number of the block for a node; there must be one. */
-int grove_cargo_find(const grove_cargo *cargo, int node);
+int grove_blocks_find(const grove_blocks *blocks, int node);
 
 /* What this rank needs of other nodes. The units of group g of its leaf side are first[g] ..
  * first[g+1]-1, in the order of their places in the block of their owner; those of its own node

@@ -1,4 +1,4 @@
-#include "route/cargo.h"
+#include "route/blocks.h"
 
 #include "base/order.h"
 
@@ -6,14 +6,15 @@
 
 /* ---- what a rank has ---- */
 
-void grove_cargo_free(grove_cargo *cargo)
+void grove_blocks_free(grove_blocks *blocks)
 {
-  for (int b = 0; cargo->loads && b < cargo->count; b++) grove_lading_free(&cargo->loads[b]);
-  free(cargo->about);
-  free(cargo->loads);
-  free(cargo->first);
-  free(cargo->ranks);
-  *cargo = (grove_cargo){0};
+  for (int b = 0; blocks->contents && b < blocks->count; b++)
+    grove_contents_free(&blocks->contents[b]);
+  free(blocks->about);
+  free(blocks->contents);
+  free(blocks->first);
+  free(blocks->ranks);
+  *blocks = (grove_blocks){0};
 }
 
 static grove_index group_of(const grove_side *side, int group)
@@ -37,57 +38,57 @@ fail:
 
 /* The block of these groups, whose ranks are on one node. */
 static grove_status add_block(const grove_forest *f, int share, int n, const int32_t *groups,
-                              grove_cargo *cargo)
+                              grove_blocks *blocks)
 {
   grove_status status = GROVE_OK;
-  int b = cargo->count, at = cargo->first[b];
+  int b = blocks->count, at = blocks->first[b];
   grove_index *lists = NULL;
   GROVE_ROOM(lists, n);
   for (int i = 0; i < n; i++) {
     lists[i] = group_of(&f->roots, groups[i]);
-    cargo->ranks[at + i] = f->roots.ranks[groups[i]];
+    blocks->ranks[at + i] = f->roots.ranks[groups[i]];
   }
-  GROVE_TRY(grove_lading_create(n, lists, share, &cargo->loads[b]));
-  cargo->about[b] = (grove_demand_block){.from = f->ctx->rank,
-                                         .node = f->ctx->topo.place[cargo->ranks[at]].node,
-                                         .units = cargo->loads[b].units};
-  cargo->first[++cargo->count] = at + n;
+  GROVE_TRY(grove_contents_create(n, lists, share, &blocks->contents[b]));
+  blocks->about[b] = (grove_demand_block){.from = f->ctx->rank,
+                                          .node = f->ctx->topo.place[blocks->ranks[at]].node,
+                                          .units = blocks->contents[b].units};
+  blocks->first[++blocks->count] = at + n;
 fail:
   free(lists);
   return status;
 }
 
-grove_status grove_cargo_create(const grove_forest *f, int share, grove_cargo *out)
+grove_status grove_blocks_create(const grove_forest *f, int share, grove_blocks *out)
 {
   grove_status status = GROVE_OK;
   const grove_place *place = f->ctx->topo.place;
   int n = f->roots.count, own = place[f->ctx->rank].node;
-  grove_cargo cargo = {0};
+  grove_blocks blocks = {0};
   int32_t *groups = NULL;
   GROVE_TRY(sort_groups(f, &groups));
-  GROVE_ROOM(cargo.about, n);
-  GROVE_NEW(cargo.loads, n);
-  GROVE_NEW(cargo.first, n + 1);
-  GROVE_ROOM(cargo.ranks, n);
+  GROVE_ROOM(blocks.about, n);
+  GROVE_NEW(blocks.contents, n);
+  GROVE_NEW(blocks.first, n + 1);
+  GROVE_ROOM(blocks.ranks, n);
   for (int i = 0, next = 0; i < n; i = next) {
     int node = place[f->roots.ranks[groups[i]]].node;
     for (next = i; next < n && place[f->roots.ranks[groups[next]]].node == node;) next++;
-    if (node != own) GROVE_TRY(add_block(f, share, next - i, groups + i, &cargo));
+    if (node != own) GROVE_TRY(add_block(f, share, next - i, groups + i, &blocks));
   }
-  *out = cargo;
-  cargo = (grove_cargo){0};
+  *out = blocks;
+  blocks = (grove_blocks){0};
 fail:
-  grove_cargo_free(&cargo);
+  grove_blocks_free(&blocks);
   free(groups);
   return status;
 }
 
-int grove_cargo_find(const grove_cargo *cargo, int node)
+int grove_blocks_find(const grove_blocks *blocks, int node)
 {
-  int low = 0, high = cargo->count - 1;
+  int low = 0, high = blocks->count - 1;
   while (low < high) {
     int middle = low + (high - low) / 2;
-    if (cargo->about[middle].node < node)
+    if (blocks->about[middle].node < node)
       low = middle + 1;
     else
       high = middle;
