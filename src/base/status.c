@@ -129,3 +129,14 @@ void *grove_room(size_t count, size_t bytes)
   if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;
   return malloc(count > 0 && bytes > 0 ? count * bytes : 1);
 }
+
+void *grove_grow(void *list, int64_t count, int64_t more, size_t bytes)
+{
+  int64_t room = 1, wanted = count + more;
+  if (list && more == 1 && (count & (count - 1)) != 0) return list;
+  if (wanted > INT64_MAX / 2 / (int64_t)bytes) return NULL;
+  while (room < count) room *= 2;
+  if (list && count > 0 && wanted <= room) return list;
+  while (room < wanted) room *= 2;
+  return realloc(list, (size_t)room * bytes);
+}

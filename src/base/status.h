@@ -59,6 +59,20 @@
                 (long long)(count), sizeof *(pointer), #pointer);                                  \
   } while (0)
 
+/* Makes room for `more` items behind the `count` of a list, which begins as NULL. One of n items
+ * has room for the least power of two that is not less, so nobody has to keep how much there is:
+ *
+ *     GROVE_GROW(list, n, 1);
+ *     list[n++] = item;
+ */
+#define GROVE_GROW(list, count, more)                                                              \
+  do {                                                                                             \
+    void *grown_ = grove_grow((list), (int64_t)(count), (int64_t)(more), sizeof *(list));          \
+    GROVE_CHECK(grown_ != NULL, GROVE_ERR_MEMORY, "no memory for %lld items of %zu bytes (%s)",    \
+                (long long)(count) + (long long)(more), sizeof *(list), #list);                    \
+    (list) = grown_;                                                                               \
+  } while (0)
+
 /* Points several pointers at zeroed arrays of one allocation, which is freed by the first of them:
  *
  *     GROVE_NEW_ALL(GROVE_WISH(x, nx), GROVE_WISH(y, ny));
@@ -122,6 +136,10 @@ grove_status grove_make_all(int n, const grove_wish *wishes);
 
 /* malloc, likewise. */
 void *grove_room(size_t count, size_t bytes);
+
+/* See GROVE_GROW: the list where it lies now. NULL: there is no memory, and it lies where it
+ * did. */
+void *grove_grow(void *list, int64_t count, int64_t more, size_t bytes);
 
 /* The least multiple of `unit` that is not less than `bytes`. */
 static inline int64_t grove_round_up(int64_t bytes, int64_t unit)

@@ -58,7 +58,7 @@ struct grove_arena {
   head *head;
   seat_row *rows;
   piece *pieces; /* all that are mapped here, by ascending offset */
-  int npieces, room;
+  int npieces;
   grove_block blocks; /* own memory: head of a ring of blocks, those of a piece in their order */
   grove_block *rover; /* where to look for a free one first */
   int64_t own_bytes;
@@ -137,13 +137,7 @@ static grove_status map_piece(grove_arena *arena, int64_t offset, int64_t bytes,
   int at = find_piece(arena, offset);
   GROVE_CHECK(arena->npieces < MOST_PIECES, GROVE_ERR_MEMORY,
               "%d pieces of shared memory are mapped already", arena->npieces);
-  if (arena->npieces == arena->room) {
-    int room = 2 * arena->room + 8;
-    piece *list = realloc(arena->pieces, (size_t)room * sizeof *list);
-    GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of %d pieces", room);
-    arena->pieces = list;
-    arena->room = room;
-  }
+  GROVE_GROW(arena->pieces, arena->npieces, 1);
   GROVE_TRY(grove_segment_map(&arena->segment, offset, bytes, out));
   piece *list = arena->pieces;
   memmove(&list[at + 1], &list[at], (size_t)(arena->npieces - at) * sizeof *list);

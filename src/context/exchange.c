@@ -53,7 +53,7 @@ typedef struct exchange {
   int nsent, nsends, nlarge;
   MPI_Request *sends, *replies; /* messages out, answers in */
   grove_answer *answers;
-  int ncame, nmet, nanswered, room; /* met: answered for the first time */
+  int ncame, nmet, nanswered; /* met: answered for the first time */
   grove_packet *came;
   incoming **incoming; /* one for each packet that came */
 } exchange;
@@ -83,14 +83,8 @@ void grove_packet_list_free(int n, grove_packet *packets)
 static grove_status make_room(exchange *e)
 {
   grove_status status = GROVE_OK;
-  if (e->ncame < e->room) return GROVE_OK;
-  int room = 2 * e->room + 8;
-  grove_packet *came = realloc(e->came, (size_t)room * sizeof *came);
-  if (came) e->came = came;
-  incoming **more = realloc(e->incoming, (size_t)room * sizeof *more);
-  if (more) e->incoming = more;
-  GROVE_CHECK(came && more, GROVE_ERR_MEMORY, "no memory for %d neighbours", room);
-  e->room = room;
+  GROVE_GROW(e->came, e->ncame, 1);
+  GROVE_GROW(e->incoming, e->ncame, 1);
 fail:
   return status;
 }

@@ -26,10 +26,7 @@ static int is_of(const grove_tally *t, const grove_tally *like)
 static grove_status make_room(grove_tally **tallies, int n, const char *forest, char **name)
 {
   grove_status status = GROVE_OK;
-  size_t rows = (size_t)n + 1;
-  grove_tally *t = realloc(*tallies, rows * sizeof *t);
-  GROVE_CHECK(t, GROVE_ERR_MEMORY, "no memory for %zu rows of the summary", rows);
-  *tallies = t;
+  GROVE_GROW(*tallies, n, 1);
   *name = strdup(forest);
   GROVE_CHECK(*name, GROVE_ERR_MEMORY, "no memory for a name");
 fail:

@@ -29,15 +29,10 @@ static int is_taken(const char *name)
 static grove_status take(const char *name)
 {
   grove_status status = GROVE_OK;
-  char *copy = strdup(name);
-  char **list = copy ? realloc(taken.name, (size_t)(taken.n + 1) * sizeof *list) : NULL;
-  if (list) {
-    taken.name = list;
-    list[taken.n++] = copy;
-    return GROVE_OK;
-  }
-  free(copy);
-  GROVE_CHECK(0, GROVE_ERR_MEMORY, "no memory for the name of a trace");
+  GROVE_GROW(taken.name, taken.n, 1);
+  taken.name[taken.n] = strdup(name);
+  GROVE_CHECK(taken.name[taken.n], GROVE_ERR_MEMORY, "no memory for the name of a trace");
+  taken.n++;
 fail:
   return status;
 }
@@ -150,17 +145,13 @@ void grove_trace_free(grove_trace **trace)
 
 /* ---- noting ---- */
 
-/* Room for one item more, doubled when it is full; 0 where there is none. */
-static int has_room(const grove_trace *t, void **items, int64_t n, int64_t *room, size_t bytes)
+/* Makes room for one item more; 0 where there is none. */
+static int has_room(const grove_trace *t, void **items, int64_t n, size_t bytes)
 {
   if (t->nspans + t->nsubjects >= t->limit) return 0;
-  if (n < *room) return 1;
-  int64_t more = *room > 0 ? 2 * *room : 64;
-  void *grown = realloc(*items, (size_t)more * bytes);
-  if (!grown) return 0;
-  *items = grown;
-  *room = more;
-  return 1;
+  void *grown = grove_grow(*items, n, 1, bytes);
+  if (grown) *items = grown;
+  return grown != NULL;
 }
 
 /* Of a long name its beginning, up to a whole character of UTF-8. */
@@ -177,7 +168,7 @@ static char *copy_name(const char *name)
 int grove_trace_subject(grove_trace *t, const grove_subject *like)
 {
   void *items = t->subjects;
-  int fits = has_room(t, &items, t->nsubjects, &t->subject_room, sizeof *t->subjects);
+  int fits = has_room(t, &items, t->nsubjects, sizeof *t->subjects);
   t->subjects = items;
   char *name = fits ? copy_name(like->forest) : NULL;
   if (!name) return -1;
@@ -189,7 +180,7 @@ int grove_trace_subject(grove_trace *t, const grove_subject *like)
 void grove_trace_note(grove_trace *t, const grove_span *span)
 {
   void *items = t->spans;
-  int fits = span->subject >= 0 && has_room(t, &items, t->nspans, &t->span_room, sizeof *t->spans);
+  int fits = span->subject >= 0 && has_room(t, &items, t->nspans, sizeof *t->spans);
   t->spans = items;
   if (fits)
     t->spans[t->nspans++] = *span;

@@ -73,7 +73,7 @@ typedef struct grove_trace {
   char *wanted, *path;     /* rank 0: the file as the option names it, and as it will be called */
   int64_t limit;           /* of spans and subjects together */
   double patience_seconds; /* for ranks that do not free their context */
-  int64_t nspans, nsubjects, span_room, subject_room;
+  int64_t nspans, nsubjects;
   grove_span *spans;
   grove_subject *subjects;
   int64_t dropped;     /* spans beyond the limit */

@@ -38,7 +38,7 @@ typedef struct grove_point {
 } grove_point;
 
 typedef struct grove_points {
-  int count, room;
+  int count;
   grove_point *point;
 } grove_points;
 

@@ -184,20 +184,14 @@ void grove_probe_announce(grove_probe *p, const char *what, double seconds)
 
 void grove_probe_keep(grove_probe *p, const char *series, double x, double y)
 {
+  grove_status status = GROVE_OK;
   grove_points *points = p->points;
   if (!points) return;
-  if (points->count == points->room) {
-    int room = 2 * points->room + 64;
-    grove_point *more = realloc(points->point, (size_t)room * sizeof *more);
-    if (!more) {
-      p->status =
-        grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %d points", room);
-      return;
-    }
-    points->point = more;
-    points->room = room;
-  }
+  GROVE_GROW(points->point, points->count, 1);
   points->point[points->count++] = (grove_point){series, x, y};
+  return;
+fail:
+  p->status = status;
 }
 
 void grove_probe_row(grove_probe *p, const char *term, const char *locality_name, const char *range,

@@ -126,13 +126,7 @@ grove_status grove_machine_add(grove_machine *m, const char *term, const char *m
               term);
   GROVE_CHECK(source && *source && grove_text_fits(source), GROVE_ERR_ARG,
               "row %.40s: the source must be one line of text, without blanks around it", term);
-  /* Room for 2^k rows, doubled when they are full. */
-  if ((m->nrows & (m->nrows - 1)) == 0) {
-    size_t room = m->nrows > 0 ? 2 * (size_t)m->nrows : 1;
-    grove_row *rows = realloc(m->rows, room * sizeof *rows);
-    GROVE_CHECK(rows, GROVE_ERR_MEMORY, "no memory for %zu rows of a machine", room);
-    m->rows = rows;
-  }
+  GROVE_GROW(m->rows, m->nrows, 1);
   /* The texts are only read. */
   const grove_row row = {(char *)term,
                          (char *)memory,
@@ -153,15 +147,13 @@ grove_status grove_machine_copy(const grove_machine *m, grove_machine **out)
 {
   grove_status status = GROVE_OK;
   grove_machine *copy = NULL;
-  size_t room = 1; /* as grove_machine_add expects it */
-  while (room < (size_t)m->nrows) room *= 2;
   GROVE_NEW(copy, 1);
   *copy = *m;
   copy->holders = 0;
   copy->name = copy->about = NULL;
   copy->rows = NULL;
   copy->nrows = 0;
-  GROVE_NEW(copy->rows, room);
+  GROVE_GROW(copy->rows, 0, m->nrows);
   GROVE_TRY(copy_text(m->name, &copy->name));
   GROVE_TRY(copy_text(m->about, &copy->about));
   for (; copy->nrows < m->nrows; copy->nrows++)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 4 << 20 }; /* a profile has some kilobytes */
+enum { MOST_BYTES = 4 << 20, READ_BYTES = 16384 }; /* a profile has some kilobytes */
 
 /* ---- reading ---- */
 
@@ -38,15 +38,10 @@ static grove_status read_file(FILE *file, const char *path, char **text, size_t 
 {
   grove_status status = GROVE_OK;
   char *all = NULL;
-  size_t room = 0, used = 0, n = 0;
+  size_t used = 0, n = 0;
   do {
-    if (used == room) {
-      room = room > 0 ? 2 * room : 16384;
-      char *more = realloc(all, room);
-      GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for the %zu bytes of %.300s", room, path);
-      all = more;
-    }
-    n = fread(all + used, 1, room - used, file);
+    GROVE_GROW(all, used, READ_BYTES);
+    n = fread(all + used, 1, READ_BYTES, file);
     used += n;
     GROVE_CHECK(used <= MOST_BYTES, GROVE_ERR_ARG, "%.300s has more than %d bytes: no profile has",
                 path, MOST_BYTES);

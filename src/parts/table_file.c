@@ -73,15 +73,11 @@ fail:
 
 grove_status grove_part_table_add(grove_part_table *table, grove_part_entry entry)
 {
-  if ((table->n & (table->n - 1)) == 0) { /* a power of two, or none: it is full */
-    size_t room = table->n > 0 ? 2 * (size_t)table->n : 1;
-    grove_part_entry *more = realloc(table->entries, room * sizeof *more);
-    if (!more)
-      return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %zu entries", room);
-    table->entries = more;
-  }
+  grove_status status = GROVE_OK;
+  GROVE_GROW(table->entries, table->n, 1);
   table->entries[table->n++] = entry;
-  return GROVE_OK;
+fail:
+  return status;
 }
 
 static grove_status read_line(reader *r, char *line, grove_part_table *table)

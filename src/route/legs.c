@@ -5,13 +5,7 @@
 grove_status grove_legs_add(grove_legs *legs, const grove_leg *leg)
 {
   grove_status status = GROVE_OK;
-  if (legs->count == legs->room) {
-    int64_t room = 2 * legs->room + 16;
-    grove_leg *more = realloc(legs->leg, (size_t)room * sizeof *more);
-    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %lld legs", (long long)room);
-    legs->leg = more;
-    legs->room = room;
-  }
+  GROVE_GROW(legs->leg, legs->count, 1);
   legs->leg[legs->count++] = *leg;
 fail:
   return status;

@@ -23,7 +23,7 @@ typedef struct grove_leg {
 } grove_leg;
 
 typedef struct grove_legs {
-  int64_t count, room;
+  int64_t count;
   grove_leg *leg;
 } grove_legs;
 

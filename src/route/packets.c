@@ -16,11 +16,8 @@ void grove_packets_free(grove_packets *packets)
 static grove_status begin_packet(grove_packets *packets, int rank)
 {
   grove_status status = GROVE_OK;
-  size_t n = (size_t)packets->noutgoing + 1;
   if (!packets->ranks.slots) GROVE_TRY(grove_groups_create(&packets->ranks));
-  grove_outgoing *more = realloc(packets->outgoing, n * sizeof *more);
-  GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for packets to %zu ranks", n);
-  packets->outgoing = more;
+  GROVE_GROW(packets->outgoing, packets->noutgoing, 1);
   GROVE_TRY(grove_groups_add(&packets->ranks, rank));
   packets->outgoing[packets->noutgoing++] = (grove_outgoing){0};
 fail:
@@ -36,14 +33,7 @@ grove_status grove_packets_write(grove_packets *packets, int rank, int64_t n, in
     GROVE_TRY(begin_packet(packets, rank));
   }
   grove_outgoing *packet = &packets->outgoing[i];
-  if (packet->count + n > packet->room) {
-    int64_t room = 2 * packet->room + n;
-    int64_t *more = realloc(packet->words, (size_t)room * sizeof *more);
-    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for a packet of %lld numbers to rank %d",
-                (long long)room, rank);
-    packet->words = more;
-    packet->room = room;
-  }
+  GROVE_GROW(packet->words, packet->count, n);
   *words = packet->words + packet->count;
   packet->count += n;
 fail:

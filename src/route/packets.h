@@ -25,7 +25,7 @@ extern "C" {
 
 /* A packet that is being written. */
 typedef struct grove_outgoing {
-  int64_t count, room;
+  int64_t count;
   int64_t *words;
 } grove_outgoing;
 

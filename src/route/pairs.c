@@ -54,17 +54,9 @@ fail:
 static grove_status make_room(grove_pairs *pairs, int64_t more)
 {
   grove_status status = GROVE_OK;
-  if (pairs->count + more <= pairs->room) return GROVE_OK;
-  size_t room = (size_t)(2 * pairs->room + more);
-  int32_t *leaf_rank = realloc(pairs->leaf_rank, room * sizeof *leaf_rank);
-  if (leaf_rank) pairs->leaf_rank = leaf_rank;
-  int32_t *root_rank = realloc(pairs->root_rank, room * sizeof *root_rank);
-  if (root_rank) pairs->root_rank = root_rank;
-  int64_t *begin = realloc(pairs->begin, (room + 1) * sizeof *begin);
-  if (begin) pairs->begin = begin;
-  GROVE_CHECK(leaf_rank && root_rank && begin, GROVE_ERR_MEMORY, "no memory for %zu pairs of ranks",
-              room);
-  pairs->room = (int64_t)room;
+  GROVE_GROW(pairs->leaf_rank, pairs->count, more);
+  GROVE_GROW(pairs->root_rank, pairs->count, more);
+  GROVE_GROW(pairs->begin, pairs->count + 1, more);
 fail:
   return status;
 }
@@ -105,7 +97,7 @@ grove_status grove_pairs_create(const grove_edge *edges, int64_t n, int nranks, 
   GROVE_TRY(count_leaves(edges, n, nranks, first, &ascends));
   if (!ascends) GROVE_TRY(sort_by_leaf_rank(edges, n, nranks, first, &sorted));
   GROVE_ROOM(pairs.roots, n);
-  GROVE_TRY(make_room(&pairs, nranks));
+  GROVE_TRY(make_room(&pairs, 0));
   pairs.begin[0] = 0;
   for (int r = 0; r < nranks; r++)
     GROVE_TRY(add_rank(&pairs, r, (ascends ? edges : sorted) + first[r], first[r + 1] - first[r],

@@ -20,7 +20,7 @@ extern "C" {
 /* By leaf rank, then by root rank; the roots of a pair in the order of the edges. A rank is paired
  * with itself too where it has such edges. */
 typedef struct grove_pairs {
-  int64_t count, room;
+  int64_t count;
   int32_t *leaf_rank, *root_rank;
   int64_t *begin; /* count + 1 */
   int64_t *roots;

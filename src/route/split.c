@@ -21,13 +21,7 @@ void grove_slices_free(grove_slices *slices)
 grove_status grove_slices_add(grove_slices *slices, const grove_slice *slice)
 {
   grove_status status = GROVE_OK;
-  if (slices->count == slices->room) {
-    int64_t room = 2 * slices->room + 16;
-    grove_slice *more = realloc(slices->slice, (size_t)room * sizeof *more);
-    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %lld slices", (long long)room);
-    slices->slice = more;
-    slices->room = room;
-  }
+  GROVE_GROW(slices->slice, slices->count, 1);
   slices->slice[slices->count++] = *slice;
 fail:
   return status;

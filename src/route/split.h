@@ -28,7 +28,7 @@ typedef struct grove_slice {
 } grove_slice;
 
 typedef struct grove_slices {
-  int64_t count, room;
+  int64_t count;
   grove_slice *slice; /* by to, node, and in the order of the units */
 } grove_slices;
 

@@ -1,4 +1,5 @@
-/* Orders of keys, and lists that name values several times, against the obvious loops. */
+/* Orders of keys, and lists that name values several times, against the obvious loops; and lists
+ * that grow, which keep what they have. */
 #include "base/distinct.h"
 #include "base/order.h"
 #include "check.h"
@@ -73,6 +74,23 @@ static void check_distinct(int64_t n, const int64_t *key)
   free(number);
 }
 
+/* Grown as GROVE_GROW does, by any number of items at a time, and cut now and then. */
+static void check_growth(rng *r)
+{
+  int64_t *list = NULL, n = 0;
+  for (int round = 0; round < 40; round++) {
+    int64_t more = rng_below(r, 3) ? 1 : rng_below(r, 50);
+    list = grove_grow(list, n, more, sizeof *list);
+    CHECK(list != NULL, "no memory for %lld numbers", (long long)(n + more));
+    for (int64_t end = n + more; n < end; n++) list[n] = 7 * n;
+    for (int64_t i = 0; i < n; i++)
+      CHECK(list[i] == 7 * i, "item %lld is %lld", (long long)i, (long long)list[i]);
+    if (rng_below(r, 10) == 0) n = rng_below(r, n + 1);
+  }
+  CHECK(grove_grow(list, n, INT64_MAX / 16 + 1, sizeof *list) == NULL, "more bytes than there are");
+  free(list);
+}
+
 int main(int argc, char **argv)
 {
   static const int64_t ranges[] = {1, 3, 100, 5000, (int64_t)1 << 33, INT64_MAX / 2};
@@ -88,6 +106,7 @@ int main(int argc, char **argv)
     check_order(n, key);
     check_distinct(n, key);
     check_sorted(n, key);
+    check_growth(&r);
   }
   free(key);
   return test_end();

@@ -52,7 +52,7 @@ PAIRS = {"(": ")", "[": "]", "{": "}"}
 KEYWORDS = set("return goto case else sizeof do while if for switch default".split())
 TEXT_CALLS = set("""printf fprintf snprintf vsnprintf sprintf fputs puts grove_error grove_error_mpi
     grove_error_set _Static_assert static_assert sizeof malloc calloc realloc grove_memory
-    grove_room GROVE_NEW GROVE_ROOM""".split())
+    grove_room GROVE_NEW GROVE_ROOM GROVE_GROW""".split())
 CHECKS = {"GROVE_CHECK", "GROVE_TRY", "GROVE_TRY_MPI"}
 NOT_DROPPED = TEXT_CALLS | CHECKS | {"abort", "exit"}
 
