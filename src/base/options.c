@@ -123,8 +123,10 @@ static grove_status parse_list(const option *about, const char *value, void *fie
 
 #define FIELD(name) offsetof(grove_options, name)
 
+#define OR_ROUTE(name, word) "|" word
+
 static const option table[GROVE_OPTION_COUNT] = {
-  {"route", "auto", "auto|standard|2-step|3-step|split",
+  {"route", "auto", "auto" GROVE_ROUTE_ROWS(OR_ROUTE),
    "how a forest is compiled into messages (auto: by the model's prices)", parse_choice,
    FIELD(route), 1},
   {"effort", "estimate", "estimate|measure",

@@ -7,14 +7,16 @@
 
 #include "base/status.h"
 
+/* The routes, each with its name in C (grove_route_NAME) and in the option `route`; standard first.
+ * A new one is a file of src/route and a row here. */
+#define GROVE_ROUTE_ROWS(ROW)                                                                      \
+  ROW(standard, "standard")                                                                        \
+  ROW(two_step, "2-step")                                                                          \
+  ROW(three_step, "3-step")                                                                        \
+  ROW(split, "split")
+
 /* Values of the options that are a choice, in the order of the choices in the table. */
-enum grove_option_route {
-  GROVE_ROUTE_AUTO,
-  GROVE_ROUTE_STANDARD,
-  GROVE_ROUTE_TWO_STEP,
-  GROVE_ROUTE_THREE_STEP,
-  GROVE_ROUTE_SPLIT
-};
+enum grove_option_route { GROVE_ROUTE_AUTO }; /* then the rows */
 enum grove_option_effort { GROVE_EFFORT_ESTIMATE, GROVE_EFFORT_MEASURE };
 enum grove_option_off_node { GROVE_OFF_NODE_P2P, GROVE_OFF_NODE_NEIGHBOR, GROVE_OFF_NODE_RMA };
 enum grove_option_on_node { GROVE_ON_NODE_SHM, GROVE_ON_NODE_MPI };

@@ -118,10 +118,9 @@ static int64_t bytes_of(int n, const grove_wiring_key *keys)
 /* Whether ranks have to talk, which all know alike. */
 static int needs_talk(const grove_context *ctx)
 {
-  int wanted = ctx->options.route;
-  if (wanted == GROVE_ROUTE_STANDARD) return 0;
+  const grove_route *told = grove_route_told(&ctx->options);
   if (ctx->options.transport_off_node != GROVE_OFF_NODE_P2P) return 0;
-  return wanted != GROVE_ROUTE_AUTO || grove_route_can_help(ctx);
+  return told ? told->relays : grove_route_can_help(ctx);
 }
 
 /* Before ranks talk of plans it must be certain that all make the same operation. Agreed by all. */
@@ -154,14 +153,14 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
                                const grove_wiring_key *keys, grove_routing *out)
 {
   grove_status status = GROVE_OK;
-  int wanted = ctx->options.route;
+  const grove_route *told = grove_route_told(&ctx->options);
   int64_t bytes = bytes_of(n, keys);
-  if (wanted == GROVE_ROUTE_AUTO && bytes > 0) {
+  if (told) {
+    out->route = told;
+  } else if (bytes > 0) {
     GROVE_TRY(choose(n, requests, keys, &out->choice));
     out->route = out->choice.candidates[out->choice.chosen].route;
     out->chosen = 1;
-  } else if (wanted != GROVE_ROUTE_AUTO) {
-    out->route = grove_routes[wanted - 1];
   }
   out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
 fail:

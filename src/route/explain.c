@@ -44,9 +44,8 @@ static void print_settings(const grove_context *ctx, int64_t unit_bytes, FILE *f
           (long long)(grove_route_cap(ctx, unit_bytes) * unit_bytes),
           o->message_cap >= 0 ? "the option message_cap"
                               : "where this machine turns to rendezvous");
-  if (o->route != GROVE_ROUTE_AUTO)
-    fprintf(file, "The option route says %s: that is what operations take.\n",
-            grove_routes[o->route - GROVE_ROUTE_STANDARD]->name);
+  const grove_route *told = grove_route_told(o);
+  if (told) fprintf(file, "The option route says %s: that is what operations take.\n", told->name);
 }
 
 static grove_status print(const grove_forest *f, const grove_choice *choice, int64_t unit_bytes,

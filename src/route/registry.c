@@ -2,16 +2,19 @@
 
 #include <string.h>
 
-const grove_route *const grove_routes[GROVE_ROUTES] = {
-  &grove_route_standard,
-  &grove_route_two_step,
-  &grove_route_three_step,
-  &grove_route_split,
-};
+#define POINTER(name, word) &grove_route_##name,
+const grove_route *const grove_routes[GROVE_ROUTES] = {GROVE_ROUTE_ROWS(POINTER)};
 
 const grove_route *grove_route_find(const char *name)
 {
   for (int i = 0; i < GROVE_ROUTES; i++)
     if (strcmp(grove_routes[i]->name, name) == 0) return grove_routes[i];
   return NULL;
+}
+
+const grove_route *grove_route_told(const grove_options *options)
+{
+#define WORD(name, word) word,
+  static const char *const words[] = {"auto", GROVE_ROUTE_ROWS(WORD)};
+  return grove_route_find(words[options->route]);
 }

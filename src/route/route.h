@@ -1,8 +1,9 @@
-/* Routes: how a forest becomes a plan. One file a route, listed in registry.c.
+/* Routes: how a forest becomes a plan. One file a route, listed in base/options.h.
  */
 #ifndef GROVE_ROUTE_ROUTE_H
 #define GROVE_ROUTE_ROUTE_H
 
+#include "base/options.h"
 #include "forest/forest.h"
 #include "plan/manifest.h"
 #include "plan/plan.h"
@@ -26,15 +27,19 @@ typedef struct grove_route {
                         grove_manifest *out);
 } grove_route;
 
-extern const grove_route grove_route_standard, grove_route_two_step, grove_route_three_step,
-  grove_route_split;
+#define GROVE_ROUTE_DECLARE(name, word) extern const grove_route grove_route_##name;
+GROVE_ROUTE_ROWS(GROVE_ROUTE_DECLARE)
 
-/* All of them, in the order of the choices of the option `route` after `auto`. */
-enum { GROVE_ROUTES = 4 };
+/* All of them, in the order of the rows. */
+#define GROVE_ROUTE_COUNT(name, word) +1
+enum { GROVE_ROUTES = 0 GROVE_ROUTE_ROWS(GROVE_ROUTE_COUNT) };
 extern const grove_route *const grove_routes[GROVE_ROUTES];
 
 /* The route of this name, or NULL. */
 const grove_route *grove_route_find(const char *name);
+
+/* The route that the option names; NULL: auto. */
+const grove_route *grove_route_told(const grove_options *options);
 
 #ifdef __cplusplus
 }

@@ -19,13 +19,13 @@ typedef struct good {
 #define FIELD(field) offsetof(grove_options, field)
 
 static const good goods[] = {
-  {"route", "standard", FIELD(route), GROVE_ROUTE_STANDARD},
+  {"route", "standard", FIELD(route), 1},
   {"route", "auto", FIELD(route), GROVE_ROUTE_AUTO},
-  {"ROUTE", "STANDARD", FIELD(route), GROVE_ROUTE_STANDARD},
+  {"ROUTE", "STANDARD", FIELD(route), 1},
   {"Route", "Auto", FIELD(route), GROVE_ROUTE_AUTO},
-  {"route", "2-step", FIELD(route), GROVE_ROUTE_TWO_STEP},
-  {"route", "3-Step", FIELD(route), GROVE_ROUTE_THREE_STEP},
-  {"route", "split", FIELD(route), GROVE_ROUTE_SPLIT},
+  {"route", "2-step", FIELD(route), 2},
+  {"route", "3-Step", FIELD(route), 3},
+  {"route", "split", FIELD(route), 4},
   {"effort", "measure", FIELD(effort), GROVE_EFFORT_MEASURE},
   {"Effort", "Estimate", FIELD(effort), GROVE_EFFORT_ESTIMATE},
   {"message_cap", "8192", FIELD(message_cap), 8192},
