@@ -27,7 +27,7 @@ typedef struct grove_lock grove_lock;
 grove_status grove_lock_create(grove_lock **out);
 void grove_lock_free(grove_lock **lock);
 
-/* Waits until it is this thread's turn. */
+/* Waits until this thread may go on. */
 void grove_lock_enter(grove_lock *lock);
 void grove_lock_leave(grove_lock *lock);
 

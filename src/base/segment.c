@@ -114,7 +114,7 @@ void grove_segment_free(grove_segment *segment)
   *segment = (grove_segment){0};
 }
 
-/* ---- pieces ---- */
+/* ---- regions ---- */
 
 int64_t grove_segment_page(void)
 {

@@ -9,8 +9,8 @@
  *     ... s.base ...                             ... s.base ...
  *     grove_segment_free(&s)                     grove_segment_free(&s)
  *
- * It can grow: any process reserves a further piece, anywhere behind the first bytes, and tells the
- * others where; everybody maps the pieces that it wants.
+ * It can grow: any process reserves a further region, anywhere behind the first bytes, and tells
+ * the others where; everybody maps the regions that it wants.
  *
  * A process killed before the name is gone leaves it behind. Its maker holds a lock on a name in
  * use, which the kernel gives back whatever happens, so the next program can tell and remove it.
@@ -58,7 +58,7 @@ grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset,
 /* The opposite: nobody may touch them any more. Where the system cannot, the memory stays. */
 void grove_segment_return(const grove_segment *segment, int64_t offset, int64_t bytes);
 
-/* A reserved piece in this process's memory, and out of it. */
+/* A reserved region in this process's memory, and out of it. */
 grove_status grove_segment_map(const grove_segment *segment, int64_t offset, int64_t bytes,
                                void **out);
 void grove_segment_unmap(void *memory, int64_t bytes);

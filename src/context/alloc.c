@@ -1,4 +1,4 @@
-/* Memory that the node's ranks read in place. Each rank's part is a piece of the arena of its own,
+/* Memory that the node's ranks read in place. Each rank's part is a region of the arena of its own,
  * which all ranks of the host map while they are together in the call: afterwards a reader that is
  * told a spot has it already. Where there is no shared memory the part is ordinary memory; nothing
  * else changes, operations then copy as usual.
@@ -36,7 +36,7 @@ static int make_shared(grove_context *ctx, shared *s)
       ctx->options.transport_on_node != GROVE_ON_NODE_SHM)
     return 0;
   grove_error_keep(&before);
-  if (grove_arena_alloc_piece(ctx->arena, (int64_t)s->bytes, &s->block) != GROVE_OK) {
+  if (grove_arena_alloc_region(ctx->arena, (int64_t)s->bytes, &s->block) != GROVE_OK) {
     grove_error_restore(&before);
     return 0;
   }
@@ -62,7 +62,7 @@ fail:
 static void destroy(grove_context *ctx, shared *s)
 {
   if (s->block)
-    grove_arena_release_piece(ctx->arena, s->block);
+    grove_arena_release_region(ctx->arena, s->block);
   else
     free(s->memory);
   free(s);
@@ -93,7 +93,7 @@ static void unmap_notice(grove_context *ctx, int seat)
 {
   grove_spot spot;
   if (grove_arena_read(ctx->arena, seat, &spot) == GROVE_NOTICE_SPOT)
-    grove_arena_forget(ctx->arena, spot.piece);
+    grove_arena_forget(ctx->arena, spot.region);
 }
 
 grove_status grove_context_map_notices(grove_context *ctx, int *usable)
@@ -124,7 +124,7 @@ static grove_status share(grove_context *ctx, shared *s)
   GROVE_TRY(grove_context_map_notices(ctx, &usable));
   if (usable) return GROVE_OK;
   if (s->block) {
-    grove_arena_release_piece(ctx->arena, s->block);
+    grove_arena_release_region(ctx->arena, s->block);
     s->block = NULL;
     s->memory = NULL;
     mine = make_private(s);

@@ -3,21 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first piece of a rank, and the largest that is taken ahead of need: containers have 64
+/* The first region of a rank, and the largest that is taken ahead of need: containers have 64
  * MiB. */
-static const int64_t FIRST_PIECE = 1 << 16, LARGEST_PIECE = 1 << 22;
+static const int64_t FIRST_REGION = 1 << 16, LARGEST_PIECE = 1 << 22;
 
 /* Nor does a rank take more ahead than this part of its share of what is left: what one has and
  * does not need, others lack. */
 enum { PART_AHEAD = 4 };
 
 /* The system allows a process some 65000 mappings; others need some too. */
-enum { MOST_PIECES = 8192 };
+enum { MOST_REGIONS = 8192 };
 
 /* Behind the beginning of the segment a page is left out, which costs nothing. Then what is mapped
  * before its name is gone, and what is mapped afterwards, do not lie side by side: valgrind 3.19
  * would join the two, and lose a name ("aspacem assertion failed: ! is_freeslot"). */
-static int64_t first_piece(const grove_segment *segment)
+static int64_t first_region(const grove_segment *segment)
 {
   int64_t page = grove_segment_page();
   return grove_round_up((int64_t)segment->bytes, page) + page;
@@ -38,7 +38,7 @@ typedef union seat_row {
 
 typedef union head {
   struct {
-    int64_t end;    /* of all pieces: atomic */
+    int64_t end;    /* of all regions: atomic */
     int64_t seated; /* ranks that have come: atomic */
   };
   char apart[GROVE_APART];
@@ -46,10 +46,10 @@ typedef union head {
 
 /* ---- what every rank has for itself ---- */
 
-typedef struct piece {
+typedef struct region {
   int64_t offset, bytes;
   void *memory;
-} piece;
+} region;
 
 struct grove_arena {
   grove_segment segment;
@@ -57,9 +57,9 @@ struct grove_arena {
   uint64_t step; /* of the last notice */
   head *head;
   seat_row *rows;
-  piece *pieces; /* all that are mapped here, by ascending offset */
-  int npieces;
-  grove_block blocks; /* own memory: head of a ring of blocks, those of a piece in their order */
+  region *regions; /* all that are mapped here, by ascending offset */
+  int nregions;
+  grove_block blocks; /* own memory: head of a ring of blocks, those of a region in their order */
   grove_block *rover; /* where to look for a free one first */
   int64_t own_bytes;
 };
@@ -82,7 +82,7 @@ grove_status grove_arena_create(const grove_segment *segment, int seats, int sea
   arena->rows = (seat_row *)(arena->head + 1);
   arena->rover = arena->blocks.next = arena->blocks.previous = &arena->blocks;
   arena->blocks.used = 1;
-  if (seat == 0) arena->head->end = first_piece(segment);
+  if (seat == 0) arena->head->end = first_region(segment);
   __atomic_add_fetch(&arena->head->seated, 1, __ATOMIC_RELEASE);
   *out = arena;
 fail:
@@ -107,23 +107,23 @@ void grove_arena_free(grove_arena **pointer)
     next = b->next;
     free(b);
   }
-  for (int i = 0; i < arena->npieces; i++)
-    grove_segment_unmap(arena->pieces[i].memory, arena->pieces[i].bytes);
-  free(arena->pieces);
+  for (int i = 0; i < arena->nregions; i++)
+    grove_segment_unmap(arena->regions[i].memory, arena->regions[i].bytes);
+  free(arena->regions);
   grove_segment_free(&arena->segment);
   free(arena);
   *pointer = NULL;
 }
 
-/* ---- pieces ---- */
+/* ---- regions ---- */
 
-/* The first mapped piece at or behind `offset`. */
-static int find_piece(const grove_arena *arena, int64_t offset)
+/* The first mapped region at or behind `offset`. */
+static int find_region(const grove_arena *arena, int64_t offset)
 {
-  int low = 0, high = arena->npieces;
+  int low = 0, high = arena->nregions;
   while (low < high) {
     int middle = (low + high) / 2;
-    if (arena->pieces[middle].offset < offset)
+    if (arena->regions[middle].offset < offset)
       low = middle + 1;
     else
       high = middle;
@@ -131,37 +131,37 @@ static int find_piece(const grove_arena *arena, int64_t offset)
   return low;
 }
 
-static grove_status map_piece(grove_arena *arena, int64_t offset, int64_t bytes, void **out)
+static grove_status map_region(grove_arena *arena, int64_t offset, int64_t bytes, void **out)
 {
   grove_status status = GROVE_OK;
-  int at = find_piece(arena, offset);
-  GROVE_CHECK(arena->npieces < MOST_PIECES, GROVE_ERR_MEMORY,
-              "%d pieces of shared memory are mapped already", arena->npieces);
-  GROVE_GROW(arena->pieces, arena->npieces, 1);
+  int at = find_region(arena, offset);
+  GROVE_CHECK(arena->nregions < MOST_REGIONS, GROVE_ERR_MEMORY,
+              "%d regions of shared memory are mapped already", arena->nregions);
+  GROVE_GROW(arena->regions, arena->nregions, 1);
   GROVE_TRY(grove_segment_map(&arena->segment, offset, bytes, out));
-  piece *list = arena->pieces;
-  memmove(&list[at + 1], &list[at], (size_t)(arena->npieces - at) * sizeof *list);
-  list[at] = (piece){offset, bytes, *out};
-  arena->npieces++;
+  region *list = arena->regions;
+  memmove(&list[at + 1], &list[at], (size_t)(arena->nregions - at) * sizeof *list);
+  list[at] = (region){offset, bytes, *out};
+  arena->nregions++;
 fail:
   return status;
 }
 
 int grove_arena_has(const grove_arena *arena, const grove_spot *spot)
 {
-  int at = find_piece(arena, spot->piece);
-  return at < arena->npieces && arena->pieces[at].offset == spot->piece;
+  int at = find_region(arena, spot->region);
+  return at < arena->nregions && arena->regions[at].offset == spot->region;
 }
 
 grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out)
 {
   grove_status status = GROVE_OK;
-  int at = find_piece(arena, spot->piece);
+  int at = find_region(arena, spot->region);
   void *memory = NULL;
-  if (at < arena->npieces && arena->pieces[at].offset == spot->piece)
-    memory = arena->pieces[at].memory;
+  if (at < arena->nregions && arena->regions[at].offset == spot->region)
+    memory = arena->regions[at].memory;
   else
-    GROVE_TRY(map_piece(arena, spot->piece, spot->piece_bytes, &memory));
+    GROVE_TRY(map_region(arena, spot->region, spot->region_bytes, &memory));
   *out = (char *)memory + spot->offset;
 fail:
   return status;
@@ -169,17 +169,17 @@ fail:
 
 void grove_arena_forget(grove_arena *arena, int64_t offset)
 {
-  int at = find_piece(arena, offset);
-  piece *list = arena->pieces;
-  if (at == arena->npieces || list[at].offset != offset) return;
+  int at = find_region(arena, offset);
+  region *list = arena->regions;
+  if (at == arena->nregions || list[at].offset != offset) return;
   grove_segment_unmap(list[at].memory, list[at].bytes);
-  arena->npieces--;
-  memmove(&list[at], &list[at + 1], (size_t)(arena->npieces - at) * sizeof *list);
+  arena->nregions--;
+  memmove(&list[at], &list[at + 1], (size_t)(arena->nregions - at) * sizeof *list);
 }
 
-/* A new piece of this rank as one block. Where in the segment is settled by one atomic addition;
+/* A new region of this rank as one block. Where in the segment is settled by one atomic addition;
  * what can not be reserved there is given back, or stays a hole, which costs nothing. */
-static grove_status add_piece(grove_arena *arena, int64_t bytes, grove_block **out)
+static grove_status add_region(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;
   grove_block *block = NULL;
@@ -192,13 +192,13 @@ static grove_status add_piece(grove_arena *arena, int64_t bytes, grove_block **o
                                 __ATOMIC_RELAXED);
     goto fail;
   }
-  status = map_piece(arena, offset, bytes, &block->memory);
+  status = map_region(arena, offset, bytes, &block->memory);
   if (status != GROVE_OK) {
     grove_segment_return(&arena->segment, offset, bytes);
     goto fail;
   }
   block->bytes = bytes;
-  block->spot = (grove_spot){.piece = offset, .piece_bytes = bytes};
+  block->spot = (grove_spot){.region = offset, .region_bytes = bytes};
   *out = block;
   return GROVE_OK;
 fail:
@@ -206,15 +206,15 @@ fail:
   return status;
 }
 
-grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out)
+grove_status grove_arena_alloc_region(grove_arena *arena, int64_t bytes, grove_block **out)
 {
-  return add_piece(arena, grove_round_up(bytes, grove_segment_page()), out);
+  return add_region(arena, grove_round_up(bytes, grove_segment_page()), out);
 }
 
-void grove_arena_release_piece(grove_arena *arena, grove_block *block)
+void grove_arena_release_region(grove_arena *arena, grove_block *block)
 {
-  grove_arena_forget(arena, block->spot.piece);
-  grove_segment_return(&arena->segment, block->spot.piece, block->bytes);
+  grove_arena_forget(arena, block->spot.region);
+  grove_segment_return(&arena->segment, block->spot.region, block->bytes);
   free(block);
 }
 
@@ -249,13 +249,13 @@ static int64_t ahead_of(const grove_arena *arena)
 static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;
-  int64_t ahead = grove_round_up(ahead_of(arena), FIRST_PIECE);
-  int64_t need = grove_round_up(bytes, FIRST_PIECE);
+  int64_t ahead = grove_round_up(ahead_of(arena), FIRST_REGION);
+  int64_t need = grove_round_up(bytes, FIRST_REGION);
   grove_sentence before;
   grove_error_keep(&before);
-  if (need >= ahead || add_piece(arena, ahead, out) != GROVE_OK) {
+  if (need >= ahead || add_region(arena, ahead, out) != GROVE_OK) {
     grove_error_restore(&before);
-    GROVE_TRY(add_piece(arena, need, out));
+    GROVE_TRY(add_region(arena, need, out));
   }
   arena->own_bytes += (*out)->bytes;
   insert_behind(*out, arena->blocks.previous);
@@ -281,7 +281,7 @@ static void split(grove_block *block, int64_t bytes)
 static int join_next(grove_arena *arena, grove_block *b)
 {
   grove_block *next = b->next;
-  if (b->used || next->used || b->spot.piece != next->spot.piece) return 0;
+  if (b->used || next->used || b->spot.region != next->spot.region) return 0;
   b->bytes += next->bytes;
   b->next = next->next;
   b->next->previous = b;
@@ -300,12 +300,12 @@ void grove_arena_release(grove_arena *arena, grove_block *block)
 
 void grove_arena_withdraw(grove_arena *arena, grove_block *block)
 {
-  grove_arena_release(arena, block); /* with the rest of its piece */
+  grove_arena_release(arena, block); /* with the rest of its region */
   arena->own_bytes -= block->bytes;
   block->previous->next = block->next;
   block->next->previous = block->previous;
   if (arena->rover == block) arena->rover = block->next;
-  grove_arena_release_piece(arena, block);
+  grove_arena_release_region(arena, block);
 }
 
 /* Releases what was retired and is idle now. */

@@ -1,5 +1,5 @@
-/* Memory that the ranks of one host share, for one context: one segment, which grows in pieces.
- * Every rank allocates from pieces of its own, so nobody needs a lock. What a rank has allocated
+/* Memory that the ranks of one host share, for one context: one segment, which grows in regions.
+ * Every rank allocates from regions of its own, so nobody needs a lock. What a rank has allocated
  * lies at a *spot* of the segment, and by its spot the others reach it.
  *
  *     one rank                                           another, once it knows the spot
@@ -29,9 +29,9 @@ extern "C" {
 
 /* A place in the segment. */
 typedef struct grove_spot {
-  int64_t piece; /* the piece that it is in begins here, and has so many bytes */
-  int64_t piece_bytes;
-  int64_t offset; /* of the place, from the beginning of the piece */
+  int64_t region; /* the region that it is in begins here, and has so many bytes */
+  int64_t region_bytes;
+  int64_t offset; /* of the place, from the beginning of the region */
 } grove_spot;
 
 /* Memory of this rank in the arena. */
@@ -39,7 +39,7 @@ typedef struct grove_block {
   void *memory;
   int64_t bytes;
   grove_spot spot;
-  int fresh; /* in a piece that was added for it */
+  int fresh; /* in a region that was added for it */
   /* for the arena alone: */
   struct grove_block *next, *previous;
   int used;
@@ -71,19 +71,19 @@ void grove_arena_release(grove_arena *arena, grove_block *block);
 /* Releases a block later, once `is_idle` says that the others have left it. */
 void grove_arena_retire(grove_arena *arena, grove_block *block, int (*is_idle)(const void *memory));
 
-/* Gives a fresh block back with its piece, which others could not map. */
+/* Gives a fresh block back with its region, which others could not map. */
 void grove_arena_withdraw(grove_arena *arena, grove_block *block);
 
-/* A block in a piece of its own, which goes back to the system. Nobody may touch it any more, but
+/* A block in a region of its own, which goes back to the system. Nobody may touch it any more, but
  * others may still have it mapped. */
-grove_status grove_arena_alloc_piece(grove_arena *arena, int64_t bytes, grove_block **out);
-void grove_arena_release_piece(grove_arena *arena, grove_block *block);
+grove_status grove_arena_alloc_region(grove_arena *arena, int64_t bytes, grove_block **out);
+void grove_arena_release_region(grove_arena *arena, grove_block *block);
 
 /* What lies at a spot, in the memory of this process: mapped if it was not; and the way back for a
- * whole piece. */
+ * whole region. */
 int grove_arena_has(const grove_arena *arena, const grove_spot *spot);
 grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out);
-void grove_arena_forget(grove_arena *arena, int64_t piece);
+void grove_arena_forget(grove_arena *arena, int64_t region);
 
 /* ---- notices ---- */
 

@@ -7,7 +7,7 @@
  *                             seats 0 find that of all hosts by messages, and it goes down again
  *
  * Steps have numbers. A rank that is through with a step may put up numbers for the next one while
- * others still read, but not for the one after: so there are two rows, used in turn.
+ * others still read, but not for the one after: so there are two rows, used alternately.
  */
 #ifndef GROVE_CONTEXT_BOARD_H
 #define GROVE_CONTEXT_BOARD_H

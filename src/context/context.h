@@ -202,11 +202,12 @@ void grove_context_free_shared(grove_context *ctx);
 
 /* ---- threads ---- */
 
-/* With MPI_THREAD_MULTIPLE calls take turns by the lock of the context, which they have from entry
- * to return, but not while they wait: a step that waits for other ranks lets go of it between two
- * polls, since they may wait for what another thread of this rank is about to start. So whatever
- * such a step finds on its return, other threads may have started, finished and freed operations;
- * what only collective calls change (tags in use, memory of the arena, options) is as it was. */
+/* With MPI_THREAD_MULTIPLE calls exclude each other by the context's lock, which they have from
+ * entry to return, but not while they wait: a step that waits for other ranks lets go of it between
+ * two polls, since they may wait for what another thread of this rank is about to start. So
+ * whatever such a step finds on its return, other threads may have started, finished and freed
+ * operations; what only collective calls change (tags in use, memory of the arena, options) is as
+ * it was. */
 static inline int grove_context_locks(const grove_context *ctx)
 {
   return ctx->lock != NULL;

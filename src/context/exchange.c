@@ -15,7 +15,7 @@
  * or does not come: its sender hears of it, and all fail together.
  *
  * A rank that left the agreement may start the next exchange while another is still in this one,
- * but not the one after it: two tags, used in turn, keep them apart.
+ * but not the one after it: two tags, used alternately, keep them apart.
  */
 #include "context/context.h"
 

@@ -23,8 +23,8 @@ void grove_helper_wake(grove_helper *helper)
   pthread_cond_signal(&helper->work);
 }
 
-/* One turn. False when the helper is to stop. */
-static int turn(grove_helper *helper, int *more)
+/* False when the helper is to stop. */
+static int poll_once(grove_helper *helper, int *more)
 {
   grove_lock_enter(helper->lock);
   *more = !helper->stop && helper->task.work(helper->task.self);
@@ -41,7 +41,7 @@ static void *run(void *pointer)
 {
   grove_helper *helper = pointer;
   const struct timespec nap = {0, SLEEP_NANOSECONDS};
-  for (int more = 0, polls = 0; turn(helper, &more);) {
+  for (int more = 0, polls = 0; poll_once(helper, &more);) {
     /* A mutex is not fair: without this the others might wait for ever. */
     while (grove_lock_is_wanted(helper->lock)) sched_yield();
     if (++polls < helper->task.spins) continue;

@@ -1,5 +1,5 @@
 /* The option progress=thread: a thread of the library's own advances the operations of a context
- * while the program computes. It takes turns with the program's threads by the lock of the context
+ * while the program computes. It alternates with the program's threads by the lock of the context
  * (context.h), and sleeps while nothing is active.
  */
 #ifndef GROVE_CONTEXT_HELPER_H

@@ -1,8 +1,8 @@
 /* All ranks' spans into one file. First all ranks say that they are here; one that does not come
  * within some seconds must not stop the others for ever, and then rank 0 writes its own row only.
  * From then on everybody has a part: rank 0 calls the others one after the other, and each sends
- * its lines in pieces, the next when the last has been taken. So no rank needs memory for more than
- * a piece. A reader finds the old file or the new one, never half of one.
+ * its lines a buffer at a time, the next when the last has been taken. So no rank needs memory for
+ * more than a buffer. A reader finds the old file or the new one, never half of one.
  */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "context/trace.h"
@@ -14,17 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1 << 18 };
+enum { BUFFER_BYTES = 1 << 18 };
 
-typedef struct piece {
+typedef struct buffer {
   int64_t bytes; /* 0: that was all */
-  char text[PIECE_BYTES];
-} piece;
+  char text[BUFFER_BYTES];
+} buffer;
 
 /* What this rank has a hand on while it writes. */
 typedef struct writer {
-  piece *piece;
-  int *call;  /* what rank 0 tells a rank whose turn it is: whether its lines are wanted */
+  buffer *buffer;
+  int *call;  /* what rank 0 tells the next rank: whether its lines are wanted */
   FILE *file; /* rank 0 */
   char *part; /* the file under the name it has until it is whole; NULL: it has its own */
   char *path;
@@ -97,14 +97,14 @@ static void close_writer(writer *w, int memory_too)
   free(w->part);
   free(w->path);
   if (!memory_too) return; /* MPI may still use it */
-  free(w->piece);
+  free(w->buffer);
   free(w->call);
 }
 
 static grove_status open_writer(const grove_context *ctx, writer *w)
 {
   grove_status status = GROVE_OK;
-  GROVE_ROOM(w->piece, 1);
+  GROVE_ROOM(w->buffer, 1);
   GROVE_NEW(w->call, 1);
   if (ctx->rank == 0) GROVE_TRY(open_file(w, ctx->trace->path));
 fail:
@@ -119,8 +119,8 @@ static void write_own(const grove_context *ctx, writer *w)
                                 "\"pid\":1,\"args\":{\"name\":\"grove\"}}";
   int64_t next = 0;
   put(w, opening, sizeof opening - 1);
-  for (size_t n; (n = grove_trace_print(ctx, &next, w->piece->text, PIECE_BYTES)) > 0;)
-    put(w, w->piece->text, n);
+  for (size_t n; (n = grove_trace_print(ctx, &next, w->buffer->text, BUFFER_BYTES)) > 0;)
+    put(w, w->buffer->text, n);
 }
 
 /* On rank 0: calls `peer`, and takes its lines. */
@@ -132,11 +132,11 @@ static grove_status take_lines(grove_context *ctx, writer *w, int peer)
   GROVE_TRY_MPI(MPI_Isend(w->call, 1, MPI_INT, peer, GROVE_TAG_TRACE, ctx->comm, &request));
   GROVE_TRY(grove_context_wait(ctx, &request));
   do {
-    GROVE_TRY_MPI(MPI_Irecv(w->piece, (int)sizeof *w->piece, MPI_BYTE, peer, GROVE_TAG_TRACE,
+    GROVE_TRY_MPI(MPI_Irecv(w->buffer, (int)sizeof *w->buffer, MPI_BYTE, peer, GROVE_TAG_TRACE,
                             ctx->comm, &request));
     GROVE_TRY(grove_context_wait(ctx, &request));
-    put(w, w->piece->text, (size_t)w->piece->bytes);
-  } while (w->piece->bytes > 0);
+    put(w, w->buffer->text, (size_t)w->buffer->bytes);
+  } while (w->buffer->bytes > 0);
 fail:
   return status;
 }
@@ -149,12 +149,12 @@ static grove_status send_lines(grove_context *ctx, writer *w)
   GROVE_TRY_MPI(MPI_Irecv(w->call, 1, MPI_INT, 0, GROVE_TAG_TRACE, ctx->comm, &request));
   GROVE_TRY(grove_context_wait(ctx, &request));
   do {
-    size_t n = *w->call ? grove_trace_print(ctx, &next, w->piece->text, PIECE_BYTES) : 0;
-    w->piece->bytes = (int64_t)n;
-    GROVE_TRY_MPI(MPI_Issend(w->piece, (int)(offsetof(piece, text) + n), MPI_BYTE, 0,
+    size_t n = *w->call ? grove_trace_print(ctx, &next, w->buffer->text, BUFFER_BYTES) : 0;
+    w->buffer->bytes = (int64_t)n;
+    GROVE_TRY_MPI(MPI_Issend(w->buffer, (int)(offsetof(buffer, text) + n), MPI_BYTE, 0,
                              GROVE_TAG_TRACE, ctx->comm, &request));
     GROVE_TRY(grove_context_wait(ctx, &request));
-  } while (w->piece->bytes > 0);
+  } while (w->buffer->bytes > 0);
 fail:
   return status;
 }

@@ -83,7 +83,7 @@ fail:
   return status;
 }
 
-/* What is read in every turn is copied, so that the compiler sees that no list lies on it. */
+/* What every iteration reads is copied, so that the compiler sees that no list lies on it. */
 static void fill(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
 {
   const grove_groups groups = *arranged;

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A piece has at least this many points, or it would explain nothing. */
+/* A range has at least this many points, or it would explain nothing. */
 enum { LEAST_POINTS = 3 };
 
-/* Another piece must take away this part of the squared error, of points that are off by more than
+/* Another range must take away this part of the squared error, of points that are off by more than
  * a few per cent as it is: less is noise. */
 static const double WORTH_A_PIECE = 0.5, NOISE = 0.03;
 
@@ -93,22 +93,22 @@ grove_fit grove_fit_proportional(const grove_sample *samples, int n)
 
 static double error_of(const grove_sample *p, int n)
 {
-  grove_fit piece = fit(p, n, 0);
+  grove_fit range = fit(p, n, 0);
   double sum = 0;
   for (int i = 0; i < n; i++) {
-    double e = fmin(fabs(relative_error(&p[i], piece.cost)), ERROR_CAP);
+    double e = fmin(fabs(relative_error(&p[i], range.cost)), ERROR_CAP);
     sum += e * e;
   }
   return sum;
 }
 
-/* The best cuts into `k` pieces: cut[] are the first points of the pieces after the first. */
+/* The best cuts into `k` ranges: cut[] are the first points of the ranges after the first. */
 static double best_cuts(const grove_sample *p, int n, int k, int *cut)
 {
   if (k == 1) return error_of(p, n);
   double best = INFINITY;
   for (int i = LEAST_POINTS * (k - 1); i <= n - LEAST_POINTS; i++) {
-    int before[GROVE_PIECES];
+    int before[GROVE_RANGES];
     double error = best_cuts(p, i, k - 1, before) + error_of(p + i, n - i);
     if (!(error < best)) continue;
     best = error;
@@ -118,23 +118,23 @@ static double best_cuts(const grove_sample *p, int n, int k, int *cut)
   return best;
 }
 
-int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_fit *out)
+int grove_fit_ranges(const grove_sample *samples, int n, int most, grove_fit *out)
 {
-  int pieces = 1, cut[GROVE_PIECES] = {0};
+  int ranges = 1, cut[GROVE_RANGES] = {0};
   if (n == 0) return 0;
   double error = best_cuts(samples, n, 1, cut);
   for (int k = 2; k <= most && k * LEAST_POINTS <= n; k++) {
-    int other[GROVE_PIECES] = {0};
+    int other[GROVE_RANGES] = {0};
     double less = best_cuts(samples, n, k, other);
     if (sqrt(error / n) < NOISE || less > WORTH_A_PIECE * error) continue;
-    pieces = k;
+    ranges = k;
     error = less;
     for (int j = 0; j < k - 1; j++) cut[j] = other[j];
   }
-  for (int j = 0; j < pieces; j++) {
-    int begin = j > 0 ? cut[j - 1] : 0, end = j + 1 < pieces ? cut[j] : n;
+  for (int j = 0; j < ranges; j++) {
+    int begin = j > 0 ? cut[j - 1] : 0, end = j + 1 < ranges ? cut[j] : n;
     out[j] = grove_fit_line(samples + begin, end - begin);
     if (j == 0) out[j].from = 0;
   }
-  return pieces;
+  return ranges;
 }

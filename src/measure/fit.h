@@ -1,9 +1,9 @@
-/* Fits: from measured times to alpha and beta, by pieces.
+/* Fits: from measured times to alpha and beta, by ranges.
  *
  * MPI sends small, medium and large messages in different ways, so times over sizes are a line, a
- * step or a bend, and another line. Where the pieces begin is found from the times alone: of all
- * ways to cut the points into one, two or three pieces the one with the least error counts, and a
- * further piece only where it explains much. Errors are relative (a microsecond is much at 8 bytes
+ * step or a bend, and another line. Where the ranges begin is found from the times alone: of all
+ * ways to cut the points into one, two or three ranges the one with the least error counts, and a
+ * further range only where it explains much. Errors are relative (a microsecond is much at 8 bytes
  * and nothing at a megabyte), and points far off the line count little (Huber's weights).
  */
 #ifndef GROVE_MEASURE_FIT_H
@@ -22,19 +22,19 @@ typedef struct grove_sample {
 
 /* One line of a fit. */
 typedef struct grove_fit {
-  double from; /* the x of its first point; 0 for the first piece */
+  double from; /* the x of its first point; 0 for the first range */
   grove_postal cost;
   int points;
   double residual; /* median of the relative errors, without their sign */
 } grove_fit;
 
-enum { GROVE_PIECES = 3 };
+enum { GROVE_RANGES = 3 };
 
 /* alpha + beta x through some points, neither of them negative. */
 grove_fit grove_fit_line(const grove_sample *samples, int n);
 
-/* At most `most` (1 to 3) pieces over points with ascending x; returns how many. 0 points: none. */
-int grove_fit_pieces(const grove_sample *samples, int n, int most, grove_fit *out);
+/* At most `most` (1 to 3) ranges over points with ascending x; returns how many. 0 points: none. */
+int grove_fit_ranges(const grove_sample *samples, int n, int most, grove_fit *out);
 
 /* The c of y = c f(x) that is nearest to the points (x here is f(x)), likewise robust. */
 grove_fit grove_fit_proportional(const grove_sample *samples, int n);

@@ -123,18 +123,18 @@ fail:
   return status;
 }
 
-/* The piece that holds at this size. */
-static const grove_fit *piece_at(const grove_fit *piece, int n, double bytes)
+/* The range that holds at this size. */
+static const grove_fit *range_at(const grove_fit *range, int n, double bytes)
 {
   int k = 0;
-  while (k + 1 < n && piece[k + 1].from <= bytes) k++;
-  return &piece[k];
+  while (k + 1 < n && range[k + 1].from <= bytes) k++;
+  return &range[k];
 }
 
 static void write_size(grove_probe *p, grove_locality where, const sized *x, const sized *next,
-                       const grove_fit *piece)
+                       const grove_fit *line)
 {
-  grove_postal train = piece->cost;
+  grove_postal train = line->cost;
   const char *name = grove_locality_names[where];
   char range[48];
   int64_t from = x->bytes > 1 ? x->bytes : 0;
@@ -146,8 +146,8 @@ static void write_size(grove_probe *p, grove_locality where, const sized *x, con
   grove_probe_row(p, "L", name, range, fmax(L, 0), "s", x->samples, -1);
   grove_probe_row(p, "o_s", name, range, x->o_s, "s", x->samples, -1);
   grove_probe_row(p, "o_r", name, range, x->o_r, "s", x->samples, -1);
-  grove_probe_row(p, "g", name, range, train.alpha, "s", x->samples, piece->residual);
-  grove_probe_row(p, "G", name, range, train.beta, "s/B", x->samples, piece->residual);
+  grove_probe_row(p, "g", name, range, train.alpha, "s", x->samples, line->residual);
+  grove_probe_row(p, "G", name, range, train.beta, "s/B", x->samples, line->residual);
 }
 
 grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds)
@@ -160,7 +160,7 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
   grove_status status = GROVE_OK;
   sized x[SIZES];
   grove_sample sample[SIZES];
-  grove_fit piece[GROVE_PIECES];
+  grove_fit range[GROVE_RANGES];
   int a, b, n = 0;
   double spent = 0;
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
@@ -172,9 +172,9 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
     sample[n] = (grove_sample){(double)x[n].bytes, x[n].per_message};
     grove_probe_keep(p, series[where], (double)x[n].bytes, x[n].per_message);
   }
-  int pieces = grove_fit_pieces(sample, n, GROVE_PIECES, piece);
+  int ranges = grove_fit_ranges(sample, n, GROVE_RANGES, range);
   for (int i = 0; i < n; i++)
-    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, piece_at(piece, pieces, sample[i].x));
+    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, range_at(range, ranges, sample[i].x));
 fail:
   return status;
 }

@@ -24,20 +24,20 @@ static int count_sizes(int halves)
   return n;
 }
 
-/* Two pieces are eager and rendezvous: what a profile calls short needs three to be told apart. */
-static void write_pieces(grove_probe *p, grove_locality where, const grove_fit *piece, int n,
+/* Two ranges are eager and rendezvous: what a profile calls short needs three to be told apart. */
+static void write_ranges(grove_probe *p, grove_locality where, const grove_fit *range, int n,
                          const int *batches)
 {
   const char *name = grove_locality_names[where];
   for (int i = 0; i < n; i++) {
     const char *protocol = grove_protocol_names[n == 3 ? i : i + 1];
     int samples = 0;
-    for (int k = 0; k < piece[i].points; k++) samples += *batches++;
-    grove_probe_row(p, "alpha", name, protocol, piece[i].cost.alpha, "s", samples,
-                    piece[i].residual);
-    grove_probe_row(p, "beta", name, protocol, piece[i].cost.beta, "s/B", samples,
-                    piece[i].residual);
-    if (i > 0) grove_probe_row(p, "from", name, protocol, piece[i].from, "B", samples, -1);
+    for (int k = 0; k < range[i].points; k++) samples += *batches++;
+    grove_probe_row(p, "alpha", name, protocol, range[i].cost.alpha, "s", samples,
+                    range[i].residual);
+    grove_probe_row(p, "beta", name, protocol, range[i].cost.beta, "s/B", samples,
+                    range[i].residual);
+    if (i > 0) grove_probe_row(p, "from", name, protocol, range[i].from, "B", samples, -1);
   }
 }
 
@@ -46,7 +46,7 @@ grove_status grove_measure_postal(grove_probe *p, grove_locality where, double s
   enum { MOST = 64 };
   grove_status status = GROVE_OK;
   grove_sample sample[MOST];
-  grove_fit piece[GROVE_PIECES];
+  grove_fit range[GROVE_RANGES];
   int a, b, n = 0, batches[MOST], halves = p->how->effort != GROVE_MEASURE_QUICK;
   double spent = 0, share = seconds / count_sizes(halves);
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
@@ -61,7 +61,7 @@ grove_status grove_measure_postal(grove_probe *p, grove_locality where, double s
     sample[n++] = (grove_sample){bytes, t.seconds / 2};
     grove_probe_keep(p, series[where], bytes, t.seconds / 2);
   }
-  write_pieces(p, where, piece, grove_fit_pieces(sample, n, GROVE_PIECES, piece), batches);
+  write_ranges(p, where, range, grove_fit_ranges(sample, n, GROVE_RANGES, range), batches);
 fail:
   return status;
 }

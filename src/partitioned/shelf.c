@@ -16,7 +16,7 @@ static void release(grove_shelf *shelf, grove_block **at)
   *at = block->next;
   shelf->nidle--;
   shelf->idle_bytes -= block->bytes;
-  grove_arena_release_piece(shelf->arena, block);
+  grove_arena_release_region(shelf->arena, block);
 }
 
 static void put(grove_shelf *shelf, grove_block *block)
@@ -75,11 +75,11 @@ grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **o
     return GROVE_OK;
   }
   grove_error_keep(&before);
-  status = grove_arena_alloc_piece(shelf->arena, bytes, out);
+  status = grove_arena_alloc_region(shelf->arena, bytes, out);
   if (status == GROVE_ERR_MEMORY && shelf->idle) {
     limit(shelf, 0, 0);
     grove_error_restore(&before);
-    status = grove_arena_alloc_piece(shelf->arena, bytes, out);
+    status = grove_arena_alloc_region(shelf->arena, bytes, out);
   }
   return status;
 }
@@ -96,7 +96,7 @@ static void strike_out(grove_shelf *shelf, int i)
 grove_status grove_shelf_reach(grove_shelf *shelf, const grove_spot *spot, void **out)
 {
   for (int i = shelf->nmapped - 1; i >= 0; i--)
-    if (shelf->mapped[i] == spot->piece) {
+    if (shelf->mapped[i] == spot->region) {
       strike_out(shelf, i);
       break;
     }
@@ -109,7 +109,7 @@ void grove_shelf_leave(grove_shelf *shelf, const grove_spot *spot)
     grove_arena_forget(shelf->arena, shelf->mapped[0]);
     strike_out(shelf, 0);
   }
-  shelf->mapped[shelf->nmapped++] = spot->piece;
+  shelf->mapped[shelf->nmapped++] = spot->region;
 }
 
 /* ---- the end ---- */

@@ -226,27 +226,27 @@ void grove_readiness_begin(grove_readiness *r, int timed)
 /* ---- marks ---- */
 
 /* As much of parts `part` to `end` - 1 as one word has. */
-typedef struct piece {
+typedef struct stretch {
   const group *of;
   bits *at;
   int64_t parts;
   int shift;
   uint64_t mask, full; /* full: all that the group has of the word */
-} piece;
+} stretch;
 
 static uint64_t low_bits(int64_t n)
 {
   return ~(uint64_t)0 >> (WORD_BITS - n);
 }
 
-static piece piece_at(const grove_readiness *r, int64_t part, int64_t end)
+static stretch stretch_at(const grove_readiness *r, int64_t part, int64_t end)
 {
   const group *of = &r->groups[r->group_of[part]];
   int64_t bit = part - of->first, word = bit >> r->log2, first = word << r->log2;
   int64_t room = (int64_t)1 << r->log2, stop = end - of->first - first;
   if (room > of->count - first) room = of->count - first;
   if (stop > room) stop = room;
-  piece p = {.of = of, .at = word_of(r, of, word), .shift = (int)(bit - first)};
+  stretch p = {.of = of, .at = word_of(r, of, word), .shift = (int)(bit - first)};
   p.parts = stop - p.shift;
   p.mask = low_bits(p.parts) << p.shift;
   p.full = low_bits(room);
@@ -256,7 +256,7 @@ static piece piece_at(const grove_readiness *r, int64_t part, int64_t end)
 static void give_back(grove_readiness *r, int64_t first, int64_t end)
 {
   while (first < end) {
-    piece p = piece_at(r, first, end);
+    stretch p = stretch_at(r, first, end);
     __atomic_fetch_and(&p.at->claimed, ~p.mask, __ATOMIC_RELAXED);
     first += p.parts;
   }
@@ -266,7 +266,7 @@ static void give_back(grove_readiness *r, int64_t first, int64_t end)
 static int64_t find_claimed(const grove_readiness *r, int64_t first, int64_t end)
 {
   while (first < end) {
-    piece p = piece_at(r, first, end);
+    stretch p = stretch_at(r, first, end);
     uint64_t taken = __atomic_load_n(&p.at->claimed, __ATOMIC_RELAXED) & p.mask;
     if (taken) return first + __builtin_ctzll(taken >> p.shift);
     first += p.parts;
@@ -281,7 +281,7 @@ static int64_t claim(grove_readiness *r, int64_t first, int64_t end)
   int64_t taken = end - first > 1 ? find_claimed(r, first, end) : -1;
   if (taken >= 0) return taken;
   for (int64_t part = first; part < end;) {
-    piece p = piece_at(r, part, end);
+    stretch p = stretch_at(r, part, end);
     uint64_t before = __atomic_fetch_or(&p.at->claimed, p.mask, __ATOMIC_RELAXED);
     if (before & p.mask) {
       __atomic_fetch_and(&p.at->claimed, before | ~p.mask, __ATOMIC_RELAXED);
@@ -353,7 +353,7 @@ static int64_t fill(grove_readiness *r, int64_t first, int64_t end)
 {
   int64_t filled = 0;
   while (first < end) {
-    piece p = piece_at(r, first, end);
+    stretch p = stretch_at(r, first, end);
     uint64_t before = __atomic_fetch_or(&p.at->ready, p.mask, __ATOMIC_ACQ_REL);
     filled += (before | p.mask) == p.full;
     first += p.parts;
@@ -368,7 +368,7 @@ static int set_ready(grove_readiness *r, int64_t first, int64_t end, double now)
   const group *of = &r->groups[r->group_of[first]];
   int is_all = end - first == of->count;
   while (first < end) {
-    piece p = piece_at(r, first, end);
+    stretch p = stretch_at(r, first, end);
     __atomic_fetch_or(&p.at->ready, p.mask, __ATOMIC_RELEASE);
     first += p.parts;
   }
@@ -552,7 +552,7 @@ int64_t grove_readiness_marked(const grove_readiness *r)
 
 int grove_readiness_is_marked(const grove_readiness *r, int64_t part)
 {
-  piece p = piece_at(r, part, part + 1);
+  stretch p = stretch_at(r, part, part + 1);
   return (__atomic_load_n(&p.at->ready, __ATOMIC_ACQUIRE) & p.mask) != 0;
 }
 

@@ -1,5 +1,5 @@
 /* The arena: blocks of this rank never overlap, join when they are free, and come back when the
- * others have left them; pieces go back to the system; every rank reaches what another one has
+ * others have left them; regions go back to the system; every rank reaches what another one has
  * posted, step after step. */
 #include "context/arena.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-enum { REST_BYTES = 1000, FIRST_PIECE = 1 << 16 };
+enum { REST_BYTES = 1000, FIRST_REGION = 1 << 16 };
 
 /* ---- an arena of all ranks ---- */
 
@@ -82,8 +82,8 @@ static grove_block *alloc(const scene *s, int64_t bytes)
   CHECK_OK(grove_arena_alloc(s->arena, bytes, &b));
   CHECK(b->bytes >= bytes, "%lld bytes, not %lld", (long long)b->bytes, (long long)bytes);
   CHECK((uintptr_t)b->memory % 128 == 0 && b->bytes % 128 == 0, "not on lines of its own");
-  CHECK(b->spot.offset >= 0 && b->spot.offset + b->bytes <= b->spot.piece_bytes,
-        "the block is not in its piece");
+  CHECK(b->spot.offset >= 0 && b->spot.offset + b->bytes <= b->spot.region_bytes,
+        "the block is not in its region");
   CHECK_OK(grove_arena_reach(s->arena, &b->spot, &reached));
   CHECK(reached == b->memory, "the spot of an own block leads somewhere else");
   return b;
@@ -119,10 +119,10 @@ static void random_blocks(const scene *s, int64_t steps)
   }
 }
 
-/* Blocks that fill the first piece, given back in any order, are one large block again. */
+/* Blocks that fill the first region, given back in any order, are one large block again. */
 static void neighbours_join(void)
 {
-  enum { BLOCKS = 32, BYTES = FIRST_PIECE / BLOCKS };
+  enum { BLOCKS = 32, BYTES = FIRST_REGION / BLOCKS };
   scene s = open_scene();
   for (int again = 0; again < 20; again++) {
     grove_block *block[BLOCKS];
@@ -136,7 +136,7 @@ static void neighbours_join(void)
     }
     rng_shuffle(&r, BLOCKS, order);
     for (int i = 0; i < BLOCKS; i++) grove_arena_release(s.arena, block[order[i]]);
-    grove_block *whole = alloc(&s, FIRST_PIECE);
+    grove_block *whole = alloc(&s, FIRST_REGION);
     CHECK(!whole->fresh, "round %d: what was given back did not join", again);
     grove_arena_release(s.arena, whole);
   }
@@ -153,7 +153,7 @@ static int is_idle(const void *memory)
 /* Somebody reads it: it must stay until he has left, and then it is used before more is taken. */
 static void retired_blocks_come_back(void)
 {
-  enum { BLOCKS = 4, BYTES = FIRST_PIECE / BLOCKS };
+  enum { BLOCKS = 4, BYTES = FIRST_REGION / BLOCKS };
   scene s = open_scene();
   grove_block *block[BLOCKS];
   void *memory[BLOCKS];
@@ -168,26 +168,26 @@ static void retired_blocks_come_back(void)
   fill(next->memory, next->bytes, 1);
   for (int i = 0; i < BLOCKS; i++) CHECK(*(int *)memory[i] == 0, "block %d was written", i);
   grove_arena_release(s.arena, next);
-  *(int *)memory[1] = *(int *)memory[2] = 1;  /* they left, side by side */
-  grove_block *rest = alloc(&s, FIRST_PIECE); /* the second piece, whole again */
+  *(int *)memory[1] = *(int *)memory[2] = 1;   /* they left, side by side */
+  grove_block *rest = alloc(&s, FIRST_REGION); /* the second region, whole again */
   grove_block *pair = alloc(&s, 2 * BYTES);
   CHECK(pair->memory == memory[1], "what was left is not used");
   CHECK(!rest->fresh && !pair->fresh, "more was taken than needed");
   *(int *)memory[0] = *(int *)memory[3] = 1;
   grove_arena_release(s.arena, pair);
-  grove_block *whole = alloc(&s, FIRST_PIECE);
-  CHECK(whole->memory == memory[0] && !whole->fresh, "the first piece is not whole again");
+  grove_block *whole = alloc(&s, FIRST_REGION);
+  CHECK(whole->memory == memory[0] && !whole->fresh, "the first region is not whole again");
   *(int *)whole->memory = 1;
   grove_arena_retire(s.arena, whole, is_idle); /* idle already */
-  whole = alloc(&s, FIRST_PIECE);
+  whole = alloc(&s, FIRST_REGION);
   CHECK(whole->memory == memory[0], "an idle block is not free at once");
   close_scene(&s);
 }
 
-/* ---- pieces ---- */
+/* ---- regions ---- */
 
-/* A fresh block that others could not map goes with its piece; the rest works on. */
-static void withdrawn_pieces_are_gone(void)
+/* A fresh block that others could not map goes with its region; the rest works on. */
+static void withdrawn_regions_are_gone(void)
 {
   scene s = open_scene();
   int64_t before = real_bytes(&s);
@@ -203,7 +203,7 @@ static void withdrawn_pieces_are_gone(void)
   polite_barrier(MPI_COMM_WORLD);
   grove_block *kept = alloc(&s, 5000);
   fill(kept->memory, kept->bytes, 7);
-  grove_block *large = alloc(&s, 10 * FIRST_PIECE);
+  grove_block *large = alloc(&s, 10 * FIRST_REGION);
   CHECK(large->fresh, "no room for it, and it is not fresh");
   grove_arena_withdraw(s.arena, large);
   check_filled(kept->memory, kept->bytes, 7);
@@ -212,33 +212,33 @@ static void withdrawn_pieces_are_gone(void)
   close_scene(&s);
 }
 
-/* A piece of its own is real memory at once, zeroed, and gone when it is given back. */
-static void pieces_come_and_go(void)
+/* A region of its own is real memory at once, zeroed, and gone when it is given back. */
+static void regions_come_and_go(void)
 {
-  enum { PIECES = 10 };
+  enum { REGIONS = 10 };
   scene s = open_scene();
-  grove_block *piece[PIECES];
+  grove_block *region[REGIONS];
   int64_t before = real_bytes(&s);
   polite_barrier(MPI_COMM_WORLD);
   for (int again = 0; again < 5; again++) {
     int64_t total = 0;
-    for (int i = 0; i < PIECES; i++) {
+    for (int i = 0; i < REGIONS; i++) {
       int64_t bytes = 1 + 10007 * i;
-      CHECK_OK(grove_arena_alloc_piece(s.arena, bytes, &piece[i]));
-      CHECK(piece[i]->bytes >= bytes && (uintptr_t)piece[i]->memory % 4096 == 0, "a bad piece");
+      CHECK_OK(grove_arena_alloc_region(s.arena, bytes, &region[i]));
+      CHECK(region[i]->bytes >= bytes && (uintptr_t)region[i]->memory % 4096 == 0, "a bad region");
       for (int64_t k = 0; k < bytes; k++)
-        CHECK(((char *)piece[i]->memory)[k] == 0, "byte %lld is not 0", (long long)k);
-      fill(piece[i]->memory, piece[i]->bytes, (uint64_t)i);
-      total += piece[i]->bytes;
+        CHECK(((char *)region[i]->memory)[k] == 0, "byte %lld is not 0", (long long)k);
+      fill(region[i]->memory, region[i]->bytes, (uint64_t)i);
+      total += region[i]->bytes;
     }
     polite_barrier(MPI_COMM_WORLD);
     CHECK(real_bytes(&s) == before + total * world_size(), "%lld bytes are real, not %lld",
           (long long)(real_bytes(&s) - before), (long long)total * world_size());
     polite_barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < PIECES; i++) {
-      check_filled(piece[(3 * i) % PIECES]->memory, piece[(3 * i) % PIECES]->bytes,
-                   (uint64_t)((3 * i) % PIECES));
-      grove_arena_release_piece(s.arena, piece[(3 * i) % PIECES]);
+    for (int i = 0; i < REGIONS; i++) {
+      check_filled(region[(3 * i) % REGIONS]->memory, region[(3 * i) % REGIONS]->bytes,
+                   (uint64_t)((3 * i) % REGIONS));
+      grove_arena_release_region(s.arena, region[(3 * i) % REGIONS]);
     }
     polite_barrier(MPI_COMM_WORLD);
     CHECK(real_bytes(&s) == before, "%lld bytes stay", (long long)(real_bytes(&s) - before));
@@ -262,14 +262,14 @@ static void too_much_is_refused(void)
   polite_barrier(MPI_COMM_WORLD);
   for (int again = 0; again < 10; again++) {
     CHECK_STATUS(grove_arena_alloc(s.arena, too_much, &b), GROVE_ERR_MEMORY);
-    CHECK_STATUS(grove_arena_alloc_piece(s.arena, too_much, &b), GROVE_ERR_MEMORY);
+    CHECK_STATUS(grove_arena_alloc_region(s.arena, too_much, &b), GROVE_ERR_MEMORY);
   }
   CHECK(!b, "a block that there is not");
   polite_barrier(MPI_COMM_WORLD);
   CHECK(real_bytes(&s) == before, "a refusal has taken memory");
   polite_barrier(MPI_COMM_WORLD);
   check_filled(kept->memory, kept->bytes, 3);
-  grove_arena_withdraw(s.arena, alloc(&s, 10 * FIRST_PIECE)); /* there is still what there was */
+  grove_arena_withdraw(s.arena, alloc(&s, 10 * FIRST_REGION)); /* there is still what there was */
   close_scene(&s);
 }
 
@@ -293,7 +293,7 @@ static grove_block *post(const scene *s, int64_t step)
   if (kind == GROVE_NOTICE_SPOT) {
     int64_t bytes = (int64_t)(salt_at(step, world_rank()) % 30000);
     if (step % 3 == 0)
-      CHECK_OK(grove_arena_alloc_piece(s->arena, bytes + 1, &b));
+      CHECK_OK(grove_arena_alloc_region(s->arena, bytes + 1, &b));
     else
       b = alloc(s, bytes);
     fill(b->memory, b->bytes, salt_at(step, world_rank()));
@@ -313,13 +313,13 @@ static void check_notice(const scene *s, int64_t step, int seat)
   if (kind != GROVE_NOTICE_SPOT) return;
   CHECK_OK(grove_arena_reach(s->arena, &spot, &memory));
   int64_t bytes = *(int64_t *)memory;
-  CHECK(bytes >= 128 && bytes <= spot.piece_bytes - spot.offset, "%lld bytes", (long long)bytes);
+  CHECK(bytes >= 128 && bytes <= spot.region_bytes - spot.offset, "%lld bytes", (long long)bytes);
   uint64_t salt = salt_at(step, seat);
   for (int64_t i = 8; i < bytes; i++)
     CHECK(((unsigned char *)memory)[i] == (unsigned char)(salt * 31 + (uint64_t)i * 7),
           "byte %lld of what seat %d posted at step %lld is wrong", (long long)i, seat,
           (long long)step);
-  if (step % 3 == 0 && seat != world_rank()) grove_arena_forget(s->arena, spot.piece);
+  if (step % 3 == 0 && seat != world_rank()) grove_arena_forget(s->arena, spot.region);
 }
 
 /* Ranks are up to one step apart: there is one barrier a step. The block of a step is given back
@@ -336,7 +336,7 @@ static void notices(int64_t steps)
     polite_barrier(MPI_COMM_WORLD); /* the collective step */
     for (int seat = 0; seat < world_size(); seat++) check_notice(&s, step, seat);
     if (last && (step - 1) % 3 == 0)
-      grove_arena_release_piece(s.arena, last);
+      grove_arena_release_region(s.arena, last);
     else if (last)
       grove_arena_release(s.arena, last);
     last = now;
@@ -389,8 +389,8 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "context/arena_shares");
   neighbours_join();
   retired_blocks_come_back();
-  withdrawn_pieces_are_gone();
-  pieces_come_and_go();
+  withdrawn_regions_are_gone();
+  regions_come_and_go();
   too_much_is_refused();
   ranks_do_not_meet();
   old_notices_do_not_count();

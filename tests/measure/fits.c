@@ -30,7 +30,7 @@ static int sizes(double *x)
 }
 
 typedef struct truth {
-  int pieces;
+  int ranges;
   double from[3];
   grove_postal cost[3];
 } truth;
@@ -48,7 +48,7 @@ static int make(const truth *t, uint64_t *state, double size, int outliers, grov
   int n = sizes(x);
   for (int i = 0; i < n; i++) {
     int k = 0;
-    while (k + 1 < t->pieces && t->from[k + 1] <= x[i]) k++;
+    while (k + 1 < t->ranges && t->from[k + 1] <= x[i]) k++;
     out[i] = (grove_sample){x[i], (t->cost[k].alpha + t->cost[k].beta * x[i]) * noise(state, size)};
   }
   for (int i = 0; i < outliers; i++) out[mix_next(state) % (uint64_t)n].y *= 5;
@@ -56,16 +56,16 @@ static int make(const truth *t, uint64_t *state, double size, int outliers, grov
 }
 
 /* How many sizes the fit is off by more than `bound`, relatively. */
-static int count_off(const truth *t, const grove_fit *piece, int pieces, double bound)
+static int count_off(const truth *t, const grove_fit *range, int ranges, double bound)
 {
   double x[64];
   int n = sizes(x), off = 0;
   for (int i = 0; i < n; i++) {
     int k = 0, j = 0;
-    while (k + 1 < t->pieces && t->from[k + 1] <= x[i]) k++;
-    while (j + 1 < pieces && piece[j + 1].from <= x[i]) j++;
+    while (k + 1 < t->ranges && t->from[k + 1] <= x[i]) k++;
+    while (j + 1 < ranges && range[j + 1].from <= x[i]) j++;
     double want = t->cost[k].alpha + t->cost[k].beta * x[i];
-    off += fabs(piece[j].cost.alpha + piece[j].cost.beta * x[i] - want) > bound * want;
+    off += fabs(range[j].cost.alpha + range[j].cost.beta * x[i] - want) > bound * want;
   }
   return off;
 }
@@ -76,21 +76,21 @@ static void finds_pieces(void)
 {
   uint64_t state = test_seed();
   grove_sample sample[64];
-  grove_fit piece[GROVE_PIECES];
+  grove_fit range[GROVE_RANGES];
   for (size_t i = 0; i < sizeof truths / sizeof *truths; i++) {
     test_case((int64_t)i);
     int n = make(&truths[i], &state, 0, 0, sample);
-    int pieces = grove_fit_pieces(sample, n, 3, piece);
-    CHECK(pieces == truths[i].pieces, "%d pieces, not %d", pieces, truths[i].pieces);
-    for (int k = 0; k < pieces; k++)
-      CHECK(piece[k].from == truths[i].from[k], "piece %d from %g, not %g", k, piece[k].from,
+    int ranges = grove_fit_ranges(sample, n, 3, range);
+    CHECK(ranges == truths[i].ranges, "%d ranges, not %d", ranges, truths[i].ranges);
+    for (int k = 0; k < ranges; k++)
+      CHECK(range[k].from == truths[i].from[k], "range %d from %g, not %g", k, range[k].from,
             truths[i].from[k]);
-    CHECK(count_off(&truths[i], piece, pieces, 1e-6) == 0, "not the line");
+    CHECK(count_off(&truths[i], range, ranges, 1e-6) == 0, "not the line");
     for (int round = 0; round < test_samples(20); round++) {
       n = make(&truths[i], &state, 0.05, round % 3, sample);
-      pieces = grove_fit_pieces(sample, n, 3, piece);
-      int off = count_off(&truths[i], piece, pieces, 0.25), most = round % 3 ? 8 : 1;
-      CHECK(off <= most, "round %d: %d pieces, off at %d sizes", round, pieces, off);
+      ranges = grove_fit_ranges(sample, n, 3, range);
+      int off = count_off(&truths[i], range, ranges, 0.25), most = round % 3 ? 8 : 1;
+      CHECK(off <= most, "round %d: %d ranges, off at %d sizes", round, ranges, off);
     }
   }
 }
@@ -179,13 +179,13 @@ static void many_points(void)
 
 static void limits(void)
 {
-  grove_fit piece[GROVE_PIECES];
+  grove_fit range[GROVE_RANGES];
   const grove_sample one[] = {{8, 1e-6}}, falling[] = {{1, 3e-6}, {2, 2e-6}, {3, 1e-6}};
   const grove_sample steep[] = {{10, 1e-6}, {20, 3e-6}, {30, 5e-6}};
   const grove_sample squares[] = {{1, 2e-9}, {100, 2e-7}, {10000, 2.1e-5}};
-  CHECK(grove_fit_pieces(one, 0, 3, piece) == 0, "pieces of nothing");
-  CHECK(grove_fit_pieces(one, 1, 3, piece) == 1 && fabs(piece[0].cost.alpha - 1e-6) < 1e-12,
-        "alpha %g of one point", piece[0].cost.alpha);
+  CHECK(grove_fit_ranges(one, 0, 3, range) == 0, "ranges of nothing");
+  CHECK(grove_fit_ranges(one, 1, 3, range) == 1 && fabs(range[0].cost.alpha - 1e-6) < 1e-12,
+        "alpha %g of one point", range[0].cost.alpha);
   grove_fit p = grove_fit_line(falling, 3);
   CHECK(p.cost.beta == 0 && p.cost.alpha > 0, "%g + %g s", p.cost.alpha, p.cost.beta);
   p = grove_fit_line(steep, 3);

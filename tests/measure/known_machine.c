@@ -1,4 +1,4 @@
-/* What is measured on a machine whose numbers are known: alpha and beta by pieces, LogGP, the step
+/* What is measured on a machine whose numbers are known: alpha and beta by ranges, LogGP, the step
  * along a queue, injection, contention, shared memory, packing, crowds and cores come back, in the
  * right unit and not twice or half of it, with the ranges and points that belong to them. What
  * cannot be seen on a machine is not in its profile. */
@@ -102,7 +102,7 @@ static grove_status postal(grove_probe *p)
   return grove_measure_postal(p, place, budget);
 }
 
-static void pieces(void)
+static void ranges(void)
 {
   static const char *const series[] = {"ping-pong on-socket", "ping-pong on-node",
                                        "ping-pong off-node"};
@@ -137,7 +137,7 @@ static void pieces(void)
   }
 }
 
-/* Two pieces are eager and rendezvous; one is eager, for all sizes. With more time there are sizes
+/* Two ranges are eager and rendezvous; one is eager, for all sizes. With more time there are sizes
  * between the powers of two. */
 static void fewer_pieces(void)
 {
@@ -146,7 +146,7 @@ static void fewer_pieces(void)
   place = GROVE_OFF_NODE;
   budget = 0.84;
   v.link[GROVE_OFF_NODE] = (virtual_link){
-    .pieces = 2, .piece = {{0, {300e-6, 10e-9}, {0, 0}}, {6144, {900e-6, 1e-9}, {0, 0}}}};
+    .ranges = 2, .range = {{0, {300e-6, 10e-9}, {0, 0}}, {6144, {900e-6, 1e-9}, {0, 0}}}};
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_NORMAL, postal, &points);
   CHECK(m->nrows == 5, "%d rows", m->nrows);
   ROW(m, "alpha", "off-node", "eager", 300e-6, "s");
@@ -160,7 +160,7 @@ static void fewer_pieces(void)
   CHECK_NEAR(point(&points, "ping-pong off-node", 3145728), 4045.728e-6);
   grove_points_free(&points);
   grove_machine_free(&m);
-  v.link[GROVE_OFF_NODE].pieces = 1;
+  v.link[GROVE_OFF_NODE].ranges = 1;
   m = virtual_step(&v, GROVE_MEASURE_QUICK, postal, NULL);
   CHECK(m->nrows == 2, "%d rows", m->nrows);
   ROW(m, "alpha", "off-node", "eager", 300e-6, "s");
@@ -180,7 +180,7 @@ static void too_slow(void)
   grove_points points = {0};
   place = GROVE_OFF_NODE;
   budget = 0.025;
-  v.link[GROVE_OFF_NODE] = (virtual_link){.pieces = 1, .piece = {{0, {1e-3, 0}, {0, 0}}}};
+  v.link[GROVE_OFF_NODE] = (virtual_link){.ranges = 1, .range = {{0, {1e-3, 0}, {0, 0}}}};
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, postal, &points);
   const grove_row *row = ROW(m, "alpha", "off-node", "eager", 1e-3, "s");
   CHECK(points.count == 4, "%d sizes", points.count);
@@ -252,7 +252,7 @@ static void streams(void)
    * spent. */
   place = GROVE_OFF_NODE;
   v.link[GROVE_OFF_NODE] =
-    (virtual_link){.pieces = 1, .piece = {{0, {1e-3, 0}, {0, 0}}}, .o_s = 1e-3, .o_r = 1e-3};
+    (virtual_link){.ranges = 1, .range = {{0, {1e-3, 0}, {0, 0}}}, .o_s = 1e-3, .o_r = 1e-3};
   budget = 0.13;
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, loggp, NULL);
   CHECK(m->nloggp[GROVE_OFF_NODE] == 7, "%d sizes", m->nloggp[GROVE_OFF_NODE]);
@@ -277,7 +277,7 @@ static void steps_along_the_queue(void)
   grove_points points = {0};
   budget = 12;
   v.link[GROVE_ON_SOCKET] = (virtual_link){
-    .pieces = 1, .piece = {{0, {992e-6, 1e-6}, {5e-6, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
+    .ranges = 1, .range = {{0, {992e-6, 1e-6}, {5e-6, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, queue, &points);
   check_time();
   CHECK(m->nrows == 1, "%d rows", m->nrows);
@@ -318,7 +318,7 @@ static grove_status injection(grove_probe *p)
 static virtual_machine two_nodes(const char *nodes)
 {
   virtual_machine v = {.nodes = nodes, .hosts = nodes, .sockets = "0000000000", .cores = 8};
-  v.link[GROVE_OFF_NODE] = (virtual_link){.pieces = 1, .piece = {{0, {100e-6, 1e-9}, {0, 0}}}};
+  v.link[GROVE_OFF_NODE] = (virtual_link){.ranges = 1, .range = {{0, {100e-6, 1e-9}, {0, 0}}}};
   return v;
 }
 
@@ -607,11 +607,11 @@ static virtual_machine whole_machine(void)
                        .pack = {1e-9, 3e-9, 7e-9},
                        .crowd = {{20e-6, 3e-6, 1e-9}, {70e-6, 9e-6, 4e-9}}};
   v.link[GROVE_ON_SOCKET] = (virtual_link){
-    .pieces = 1, .piece = {{0, {500e-6, 0.2e-9}, {1e-6, 0.1e-9}}}, .o_s = 1e-6, .o_r = 2e-6};
+    .ranges = 1, .range = {{0, {500e-6, 0.2e-9}, {1e-6, 0.1e-9}}}, .o_s = 1e-6, .o_r = 2e-6};
   v.link[GROVE_ON_NODE] = (virtual_link){
-    .pieces = 1, .piece = {{0, {700e-6, 0.4e-9}, {3e-6, 0.3e-9}}}, .o_s = 3e-6, .o_r = 4e-6};
+    .ranges = 1, .range = {{0, {700e-6, 0.4e-9}, {3e-6, 0.3e-9}}}, .o_s = 3e-6, .o_r = 4e-6};
   v.link[GROVE_OFF_NODE] = (virtual_link){
-    .pieces = 1, .piece = {{0, {300e-6, 0.8e-9}, {5e-6, 0.6e-9}}}, .o_s = 5e-6, .o_r = 6e-6};
+    .ranges = 1, .range = {{0, {300e-6, 0.8e-9}, {5e-6, 0.6e-9}}}, .o_s = 5e-6, .o_r = 6e-6};
   return v;
 }
 
@@ -687,7 +687,7 @@ static void everything(void)
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "measure/known_machine");
-  pieces();
+  ranges();
   fewer_pieces();
   too_slow();
   streams();

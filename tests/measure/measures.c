@@ -93,15 +93,15 @@ static void check_count(const grove_machine *m, const char *term, const char *lo
   CHECK(n >= least && n <= most, "%d rows %s %s, not %d to %d", n, term, locality, least, most);
 }
 
-/* One to three pieces, each with alpha and beta; where all but the first begin; and LogGP for some
+/* One to three ranges, each with alpha and beta; where all but the first begin; and LogGP for some
  * sizes, five numbers each. */
 static void check_messages(const grove_machine *m, const char *locality, int there_are)
 {
   static const char *const terms[] = {"L", "o_s", "o_r", "g", "G"};
-  int pieces = count(m, "alpha", locality), sizes = count(m, "L", locality);
-  check_count(m, "alpha", locality, there_are ? 1 : 0, there_are ? GROVE_PIECES : 0);
-  check_count(m, "beta", locality, pieces, pieces);
-  check_count(m, "from", locality, there_are ? pieces - 1 : 0, there_are ? pieces - 1 : 0);
+  int ranges = count(m, "alpha", locality), sizes = count(m, "L", locality);
+  check_count(m, "alpha", locality, there_are ? 1 : 0, there_are ? GROVE_RANGES : 0);
+  check_count(m, "beta", locality, ranges, ranges);
+  check_count(m, "from", locality, there_are ? ranges - 1 : 0, there_are ? ranges - 1 : 0);
   CHECK((sizes > 0) == there_are, "%d sizes of LogGP %s", sizes, locality);
   for (int i = 0; i < 5; i++) check_count(m, terms[i], locality, sizes, sizes);
 }

@@ -171,11 +171,11 @@ static int take(mailbox *b, int tag, double *arrives)
   return 1;
 }
 
-static const virtual_piece *piece_of(const virtual_link *link, double bytes)
+static const virtual_range *range_of(const virtual_link *link, double bytes)
 {
   int k = 0;
-  while (k + 1 < link->pieces && link->piece[k + 1].from <= bytes) k++;
-  return &link->piece[k];
+  while (k + 1 < link->ranges && link->range[k + 1].from <= bytes) k++;
+  return &link->range[k];
 }
 
 static double cost(grove_postal p, double bytes)
@@ -244,10 +244,10 @@ int __wrap_MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int
   grove_locality where = distance_to(to);
   const virtual_link *link = &world.v->link[where];
   CHECK(type == MPI_BYTE && tag >= 0 && tag < TAGS, "%d bytes, tag %d", count, tag);
-  const virtual_piece *piece = piece_of(link, count);
-  double leaves = fmax(me->now, me->link_free), arrives = leaves + cost(piece->one_way, count);
-  if (where == GROVE_OFF_NODE) arrives += share_network(piece->one_way.beta, count);
-  me->link_free = leaves + cost(piece->stream, count);
+  const virtual_range *range = range_of(link, count);
+  double leaves = fmax(me->now, me->link_free), arrives = leaves + cost(range->one_way, count);
+  if (where == GROVE_OFF_NODE) arrives += share_network(range->one_way.beta, count);
+  me->link_free = leaves + cost(range->stream, count);
   me->processor += link->o_s;
   put(box_of(peer, me->number), tag, arrives);
   if (peer->blocked && peer->from == me->number && peer->tag == tag) peer->blocked = 0;

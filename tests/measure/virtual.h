@@ -18,14 +18,14 @@
 enum { VIRTUAL_RANKS = 12 };
 
 /* Messages of `from` bytes and more: how long one takes, how far apart those of a stream are. */
-typedef struct virtual_piece {
+typedef struct virtual_range {
   double from;
   grove_postal one_way, stream;
-} virtual_piece;
+} virtual_range;
 
 typedef struct virtual_link {
-  int pieces;
-  virtual_piece piece[3];
+  int ranges;
+  virtual_range range[3];
   double o_s, o_r; /* how long a message keeps the processor of each end busy */
 } virtual_link;
 

@@ -283,13 +283,13 @@ static int bits_of_all(const search *x)
   return n;
 }
 
-static piece piece_of(const search *x, int which)
+static stretch stretch_of(const search *x, int which)
 {
   int64_t part = 0;
-  piece p = piece_at(x->r, part, x->m->parts);
+  stretch p = stretch_at(x->r, part, x->m->parts);
   while (which-- > 0) {
     part += p.parts;
-    p = piece_at(x->r, part, x->m->parts);
+    p = stretch_at(x->r, part, x->m->parts);
   }
   return p;
 }
@@ -307,7 +307,7 @@ static int word_at(const search *x, const void *at)
     if (at == &of->at->deadline) return DEADLINE + g;
   }
   for (int i = 0; i < bits_of_all(x); i++) {
-    const bits *of = piece_of(x, i).at;
+    const bits *of = stretch_of(x, i).at;
     if (at == &of->claimed) return CLAIMED + i;
     if (at == &of->ready) return READY + i;
   }
@@ -414,7 +414,7 @@ static uint64_t told(int w, operation what, uint64_t value)
 {
   const search *x = call.x;
   int ready = w >= READY && w < CLAIMED, missing = w >= MISSING && w < DEADLINE;
-  if (breaks(x, COUNTS_EARLY) && ready && what == OR) return piece_of(x, w - READY).full;
+  if (breaks(x, COUNTS_EARLY) && ready && what == OR) return stretch_of(x, w - READY).full;
   if (breaks(x, COUNTS_LATE) && ready && what == OR) return 0;
   if (breaks(x, NOT_TOLD_OPEN) && missing && what == ADD) return value & ~OPEN;
   if (breaks(x, BELIEVES_NEWS) && missing && what == LOAD && call.s->at == TAKES && !(value & OPEN))
@@ -618,7 +618,7 @@ static void check_marks(search *x, const state *s)
 {
   if (!has_marked_all(x->m, s, s->round)) return;
   for (int p = 0; p < x->m->parts; p++) {
-    piece at = piece_at(x->r, p, p + 1);
+    stretch at = stretch_at(x->r, p, p + 1);
     int claimed = (s->claimed[word_at(x, &at.at->claimed) - CLAIMED] & at.mask) != 0;
     if (s->accepted[p] > 1) explorer_fail(&x->x, TWICE);
     if (s->left[p] > s->accepted[p]) explorer_fail(&x->x, UNMARKED);

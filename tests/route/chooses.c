@@ -93,7 +93,7 @@ static void check_survey(const place *p, const grove_survey *survey, const grove
 static int on_node_messages; /* what the option transport_on_node says */
 
 /* From all edges: the dearest node's. Split cuts blocks, and leaders do not know whose values are
- * in which piece: its price may differ. */
+ * in which slice: its price may differ. */
 static double price_of(const place *p, const grove_route *route, const grove_demand *all,
                        const grove_build *how, const grove_question *q)
 {

@@ -146,7 +146,7 @@ static int64_t units_into(const grove_manifest *m, const grove_topo *topo, int n
   return units;
 }
 
-/* From what concerns a node, what begins or ends there is counted as from all; who sends pieces of
+/* From what concerns a node, what begins or ends there is counted as from all; who sends slices of
  * a split from elsewhere cannot be known, but how much they are. */
 static void check_part(const grove_route *route, const grove_demand *demand, const grove_topo *topo,
                        const grove_build *how, const grove_manifest *whole)

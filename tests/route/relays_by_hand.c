@@ -1,5 +1,5 @@
 /* The node-aware routes on a few blocks that one can follow by hand: who sends, who receives, and
- * how large the pieces of a split are. No communication. */
+ * how large the slices of a split are. No communication. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "check.h"
 #include "route/route.h"
@@ -85,7 +85,7 @@ static void steps(void)
 
 /* Node 0 has ranks 0 to 3, node 1 ranks 4 to 7, which need 10 values: 4 of rank 0, 3 of rank 1, 3
  * of rank 3. */
-static void pieces(void)
+static void slice_sizes(void)
 {
   sketch s = {0};
   needs(&s, 4, 0, 0, 4);
@@ -108,7 +108,7 @@ static void pieces(void)
         "0: 0>3:4 1>2:1 1>3:2 3>2:3\n1: 2>5:4 3>4:6\n2: 4>5:2 5>6:3\n");
 }
 
-/* Node 0 of two ranks receives from two nodes: pieces of 2, 1 and 1. The largest comes first,
+/* Node 0 of two ranks receives from two nodes: slices of 2, 1 and 1. The largest comes first,
  * whichever node it is from, and the third is the first rank's again: in one message with the
  * first, as both come from rank 3. */
 static void turns(void)
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "route/relays_by_hand");
   steps();
-  pieces();
+  slice_sizes();
   turns();
   return test_end();
 }
