@@ -8,34 +8,29 @@
 grove_status grove_making_open_on(grove_making *m, const char *call, grove_context *ctx,
                                   grove_forest **out)
 {
-  grove_status status = GROVE_OK;
   m->call = call;
   m->ctx = ctx;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "%s: the context is NULL", call);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "%s: the context is NULL", call);
   m->bits = grove_bits(ctx->size);
-  GROVE_TRY(grove_context_claim(ctx, call));
+  GROVE_PASS(grove_context_claim(ctx, call));
   m->claimed = 1;
-  GROVE_CHECK(out, GROVE_ERR_ARG, "%s: out is NULL", call);
-  GROVE_TRY(grove_forest_create(ctx, &m->forest));
-fail:
-  return status;
+  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "%s: out is NULL", call);
+  return grove_forest_create(ctx, &m->forest);
 }
 
 /* One of the forests given; `first` is the first of them. */
 static grove_status check_forest(const grove_making *m, const grove_forest *first,
                                  const grove_forest *f)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: a forest is NULL", m->call);
-  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", m->call,
-              grove_forest_label(f));
-  GROVE_CHECK(f->ctx == m->ctx, GROVE_ERR_ARG, "%s: forests '%s' and '%s' are of two contexts",
-              m->call, grove_forest_label(first), grove_forest_label(f));
-  GROVE_CHECK(f->nroots <= INT64_MAX >> m->bits && f->leaf_end <= INT64_MAX >> m->bits,
-              GROVE_ERR_UNSUPPORTED, "%s: forest '%s' has a root or leaf beyond 2^%d", m->call,
-              grove_forest_label(f), 63 - m->bits);
-fail:
-  return status;
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: a forest is NULL", m->call);
+  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", m->call,
+                   grove_forest_label(f));
+  GROVE_PASS_CHECK(f->ctx == m->ctx, GROVE_ERR_ARG, "%s: forests '%s' and '%s' are of two contexts",
+                   m->call, grove_forest_label(first), grove_forest_label(f));
+  GROVE_PASS_CHECK(f->nroots <= INT64_MAX >> m->bits && f->leaf_end <= INT64_MAX >> m->bits,
+                   GROVE_ERR_UNSUPPORTED, "%s: forest '%s' has a root or leaf beyond 2^%d", m->call,
+                   grove_forest_label(f), 63 - m->bits);
+  return GROVE_OK;
 }
 
 /* "compose of first, second" */
@@ -52,15 +47,12 @@ static grove_status name_result(grove_making *m, int n, grove_forest *const *f)
 grove_status grove_making_open(grove_making *m, const char *call, int n, grove_forest *const *f,
                                grove_forest **out)
 {
-  grove_status status = GROVE_OK;
   const grove_forest *first = NULL;
   for (int i = n - 1; i >= 0; i--) first = f[i] ? f[i] : first;
-  GROVE_CHECK(first, GROVE_ERR_ARG, "%s: the forest is NULL", call);
-  GROVE_TRY(grove_making_open_on(m, call, first->ctx, out));
-  for (int i = 0; i < n; i++) GROVE_TRY(check_forest(m, first, f[i]));
-  GROVE_TRY(name_result(m, n, f));
-fail:
-  return status;
+  GROVE_PASS_CHECK(first, GROVE_ERR_ARG, "%s: the forest is NULL", call);
+  GROVE_PASS(grove_making_open_on(m, call, first->ctx, out));
+  for (int i = 0; i < n; i++) GROVE_PASS(check_forest(m, first, f[i]));
+  return name_result(m, n, f);
 }
 
 /* Without a context nobody can be asked, and in another thread's call nobody may. */
@@ -86,12 +78,10 @@ static const int64_t *list_of(const grove_edges *edges)
 /* With a graph, or with this rank's failure to set it. */
 static grove_status complete(grove_making *m, grove_status mine, grove_forest **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_forest_complete(m->forest, mine));
+  GROVE_PASS(grove_forest_complete(m->forest, mine));
   *out = m->forest;
   m->forest = NULL;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_making_close(grove_making *m, grove_status mine, const grove_edges *edges,
@@ -122,11 +112,9 @@ void grove_making_drop(grove_making *m)
 
 grove_status grove_edges_reserve(grove_edges *edges, int64_t most)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(edges->leaf, most + 1);
-  GROVE_ROOM(edges->root, most + 1);
-fail:
-  return status;
+  GROVE_PASS_ROOM(edges->leaf, most + 1);
+  GROVE_PASS_ROOM(edges->root, most + 1);
+  return GROVE_OK;
 }
 
 void grove_edges_free(grove_edges *edges)
@@ -137,9 +125,7 @@ void grove_edges_free(grove_edges *edges)
 
 grove_status grove_codes_create(int64_t n, int64_t **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(*out, n);
+  GROVE_PASS_ROOM(*out, n);
   memset(*out, -1, (size_t)n * sizeof **out);
-fail:
-  return status;
+  return GROVE_OK;
 }

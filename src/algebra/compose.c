@@ -46,18 +46,16 @@ fail:
 /* The leaves of b that a root of a reaches, in the order of b's list. */
 static grove_status collect(const grove_making *m, const grove_forest *b, work *w)
 {
-  grove_status status = GROVE_OK;
   const int64_t *code = w->leaf;
   grove_edges list = w->edges;
   int bits = m->bits;
   grove_tour tour;
-  GROVE_TRY(grove_tour_begin(b, &tour));
+  GROVE_PASS(grove_tour_begin(b, &tour));
   for (; grove_tour_step(&tour); code++)
     grove_edges_add_if(&list, *code >= 0, tour.leaf, grove_code_root(bits, *code));
   grove_tour_end(&tour);
   w->edges.count = list.count;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_compose(grove_forest *a, grove_forest *b, grove_forest **out)

@@ -26,42 +26,37 @@ static void free_work(work *w)
 
 static grove_status check(const grove_making *m, const work *w)
 {
-  grove_status status = GROVE_OK;
   const grove_forest *first = w->f[0];
-  GROVE_CHECK(
+  GROVE_PASS_CHECK(
     w->mode == GROVE_ROOTS_LOCAL || w->mode == GROVE_ROOTS_SHARED || w->mode == GROVE_ROOTS_GLOBAL,
     GROVE_ERR_ARG, "rank %d: %s: there is no mode %d", m->ctx->rank, m->call, (int)w->mode);
   for (int i = 0; i < w->n && w->mode == GROVE_ROOTS_SHARED; i++)
-    GROVE_CHECK(w->f[i]->nroots == first->nroots, GROVE_ERR_ARG,
-                "rank %d: %s: with GROVE_ROOTS_SHARED forest '%.100s' has %lld roots, forest "
-                "'%.100s' %lld",
-                m->ctx->rank, m->call, grove_forest_label(first), (long long)first->nroots,
-                grove_forest_label(w->f[i]), (long long)w->f[i]->nroots);
-fail:
-  return status;
+    GROVE_PASS_CHECK(w->f[i]->nroots == first->nroots, GROVE_ERR_ARG,
+                     "rank %d: %s: with GROVE_ROOTS_SHARED forest '%.100s' has %lld roots, forest "
+                     "'%.100s' %lld",
+                     m->ctx->rank, m->call, grove_forest_label(first), (long long)first->nroots,
+                     grove_forest_label(w->f[i]), (long long)w->f[i]->nroots);
+  return GROVE_OK;
 }
 
 static grove_status prepare(const grove_making *m, work *w)
 {
-  grove_status status = GROVE_OK;
   int64_t most = 0, leaves = 0;
-  GROVE_TRY(check(m, w));
-  GROVE_NEW(w->leaf, w->n);
-  GROVE_NEW(w->twin, w->n);
+  GROVE_PASS(check(m, w));
+  GROVE_PASS_NEW(w->leaf, w->n);
+  GROVE_PASS_NEW(w->twin, w->n);
   for (int i = 0; i < w->n; i++) {
     if (w->f[i]->nroots > most) most = w->f[i]->nroots;
     leaves += w->f[i]->nleaves;
     if (w->mode == GROVE_ROOTS_GLOBAL || (w->mode == GROVE_ROOTS_LOCAL && i > 0)) {
-      GROVE_TRY(grove_forest_twin(w->f[i], &w->twin[i]));
-      GROVE_ROOM(w->leaf[i], w->f[i]->nleaves);
+      GROVE_PASS(grove_forest_twin(w->f[i], &w->twin[i]));
+      GROVE_PASS_ROOM(w->leaf[i], w->f[i]->nleaves);
     }
     w->edges.nroots = w->mode == GROVE_ROOTS_SHARED ? most : w->edges.nroots + w->f[i]->nroots;
   }
-  GROVE_ROOM(w->root, most);
-  GROVE_ROOM(w->global, w->mode == GROVE_ROOTS_GLOBAL ? leaves : 0);
-  GROVE_TRY(grove_edges_reserve(&w->edges, leaves));
-fail:
-  return status;
+  GROVE_PASS_ROOM(w->root, most);
+  GROVE_PASS_ROOM(w->global, w->mode == GROVE_ROOTS_GLOBAL ? leaves : 0);
+  return grove_edges_reserve(&w->edges, leaves);
 }
 
 /* The first of the numbers that this rank's roots of forest i get; `before` is that of forest i+1,
@@ -85,25 +80,22 @@ fail:
 /* Agreed by all. */
 static grove_status renumber(grove_making *m, work *w)
 {
-  grove_status status = GROVE_OK;
   int64_t before = 0, number = 0;
   for (int i = 0; i < w->n && w->mode != GROVE_ROOTS_SHARED; i++) {
-    GROVE_TRY(find_number(m, w, i, &before, &number));
+    GROVE_PASS(find_number(m, w, i, &before, &number));
     if (!w->twin[i]) continue;
     for (int64_t r = 0; r < w->f[i]->nroots; r++) w->root[r] = number + r;
-    GROVE_TRY(grove_bcast(w->twin[i], MPI_INT64_T, w->root, w->leaf[i], MPI_REPLACE));
+    GROVE_PASS(grove_bcast(w->twin[i], MPI_INT64_T, w->root, w->leaf[i], MPI_REPLACE));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status collect(work *w)
 {
-  grove_status status = GROVE_OK;
   grove_tour tour;
   int64_t begin = 0; /* of the leaf array of forest i */
   for (int i = 0; i < w->n; begin += w->f[i++]->leaf_end) {
-    GROVE_TRY(grove_tour_begin(w->f[i], &tour));
+    GROVE_PASS(grove_tour_begin(w->f[i], &tour));
     for (int64_t k = 0; grove_tour_step(&tour); k++) {
       if (w->twin[i]) tour.root.index = w->leaf[i][k];
       if (w->mode == GROVE_ROOTS_GLOBAL) w->global[w->edges.count] = tour.root.index;
@@ -111,19 +103,15 @@ static grove_status collect(work *w)
     }
     grove_tour_end(&tour);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Agreed by all. */
 static grove_status finish(grove_making *m, work *w, grove_forest **out)
 {
-  grove_status status = GROVE_OK;
   grove_status mine = collect(w);
   if (w->mode != GROVE_ROOTS_GLOBAL) return grove_making_close(m, mine, &w->edges, out);
-  GROVE_TRY(grove_making_close_global(m, mine, &w->edges, w->global, out));
-fail:
-  return status;
+  return grove_making_close_global(m, mine, &w->edges, w->global, out);
 }
 
 grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots mode,

@@ -7,12 +7,11 @@
 
 static grove_status check_list(const grove_making *m, int64_t n, const int64_t *list)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(n >= 0, GROVE_ERR_ARG, "rank %d: %s: n is %lld", m->ctx->rank, m->call, (long long)n);
-  GROVE_CHECK(list || n == 0, GROVE_ERR_ARG, "rank %d: %s: the list of %lld indices is NULL",
-              m->ctx->rank, m->call, (long long)n);
-fail:
-  return status;
+  GROVE_PASS_CHECK(n >= 0, GROVE_ERR_ARG, "rank %d: %s: n is %lld", m->ctx->rank, m->call,
+                   (long long)n);
+  GROVE_PASS_CHECK(list || n == 0, GROVE_ERR_ARG, "rank %d: %s: the list of %lld indices is NULL",
+                   m->ctx->rank, m->call, (long long)n);
+  return GROVE_OK;
 }
 
 /* ---- by roots ---- */
@@ -27,37 +26,33 @@ typedef struct work {
 static grove_status prepare(const grove_making *m, grove_forest *f, int64_t n,
                             const int64_t *root_index, work *w)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_list(m, n, root_index));
-  GROVE_NEW(w->root, f->nroots);
+  GROVE_PASS(check_list(m, n, root_index));
+  GROVE_PASS_NEW(w->root, f->nroots);
   for (int64_t i = 0; i < n; i++) {
-    GROVE_CHECK(root_index[i] >= 0 && root_index[i] < f->nroots, GROVE_ERR_ARG,
-                "rank %d: %s: entry %lld of the list is root %lld, but forest '%.100s' has %lld "
-                "roots there",
-                m->ctx->rank, m->call, (long long)i, (long long)root_index[i],
-                grove_forest_label(f), (long long)f->nroots);
+    GROVE_PASS_CHECK(
+      root_index[i] >= 0 && root_index[i] < f->nroots, GROVE_ERR_ARG,
+      "rank %d: %s: entry %lld of the list is root %lld, but forest '%.100s' has %lld "
+      "roots there",
+      m->ctx->rank, m->call, (long long)i, (long long)root_index[i], grove_forest_label(f),
+      (long long)f->nroots);
     w->root[root_index[i]] = 1;
   }
-  GROVE_TRY(grove_forest_twin(f, &w->twin));
-  GROVE_ROOM(w->leaf, f->nleaves);
-  GROVE_TRY(grove_edges_reserve(&w->edges, f->nleaves));
-fail:
-  return status;
+  GROVE_PASS(grove_forest_twin(f, &w->twin));
+  GROVE_PASS_ROOM(w->leaf, f->nleaves);
+  return grove_edges_reserve(&w->edges, f->nleaves);
 }
 
 static grove_status collect(const grove_forest *f, work *w)
 {
-  grove_status status = GROVE_OK;
   const char *named = w->leaf;
   grove_edges list = w->edges;
   grove_tour tour;
-  GROVE_TRY(grove_tour_begin(f, &tour));
+  GROVE_PASS(grove_tour_begin(f, &tour));
   while (grove_tour_step(&tour)) grove_edges_add_if(&list, *named++, tour.leaf, tour.root);
   grove_tour_end(&tour);
   w->edges.count = list.count;
   w->edges.nroots = f->nroots;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_embed_roots(grove_forest *f, int64_t n, const int64_t *root_index,

@@ -31,38 +31,34 @@ static void free_work(work *w)
 static grove_status fill_roots(const grove_making *m, const grove_forest *f,
                                const int64_t *root_size, const int64_t *root_offset, work *w)
 {
-  grove_status status = GROVE_OK;
   const int64_t most = INT64_MAX >> (m->bits + 1);
   int64_t next = 0;
-  GROVE_CHECK(root_size || f->nroots == 0, GROVE_ERR_ARG,
-              "rank %d: %s: the sizes of %lld roots are NULL", m->ctx->rank, m->call,
-              (long long)f->nroots);
+  GROVE_PASS_CHECK(root_size || f->nroots == 0, GROVE_ERR_ARG,
+                   "rank %d: %s: the sizes of %lld roots are NULL", m->ctx->rank, m->call,
+                   (long long)f->nroots);
   for (int64_t r = 0; r < f->nroots; r++) {
     block b = {root_size[r], root_offset ? root_offset[r] : next};
-    GROVE_CHECK(b.size >= 0 && b.offset >= 0 && b.size <= most && b.offset <= most, GROVE_ERR_ARG,
-                "rank %d: %s: root %lld has %lld values from %lld on", m->ctx->rank, m->call,
-                (long long)r, (long long)b.size, (long long)b.offset);
+    GROVE_PASS_CHECK(b.size >= 0 && b.offset >= 0 && b.size <= most && b.offset <= most,
+                     GROVE_ERR_ARG, "rank %d: %s: root %lld has %lld values from %lld on",
+                     m->ctx->rank, m->call, (long long)r, (long long)b.size, (long long)b.offset);
     w->root[r] = b;
     next = b.offset + b.size;
     if (next > w->edges.nroots) w->edges.nroots = next;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status prepare(const grove_making *m, grove_forest *f, const int64_t *root_size,
                             const int64_t *root_offset, work *w)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(w->root, f->nroots);
-  GROVE_TRY(fill_roots(m, f, root_size, root_offset, w));
-  GROVE_TRY(grove_forest_twin(f, &w->twin));
-  GROVE_ROOM(w->leaf, f->nleaves);
-  GROVE_ROOM(w->offset, f->nleaves);
-  GROVE_TRY_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &w->unit));
-  GROVE_TRY_MPI(MPI_Type_commit(&w->unit));
-fail:
-  return status;
+  GROVE_PASS_ROOM(w->root, f->nroots);
+  GROVE_PASS(fill_roots(m, f, root_size, root_offset, w));
+  GROVE_PASS(grove_forest_twin(f, &w->twin));
+  GROVE_PASS_ROOM(w->leaf, f->nleaves);
+  GROVE_PASS_ROOM(w->offset, f->nleaves);
+  GROVE_PASS_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &w->unit));
+  GROVE_PASS_MPI(MPI_Type_commit(&w->unit));
+  return GROVE_OK;
 }
 
 /* Or more than there can be memory for. */

@@ -60,41 +60,36 @@ static uint64_t mix(uint64_t x)
 
 static grove_status check_names(const grove_making *m, const names *given)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(given->nroots >= 0 && given->nleaves >= 0, GROVE_ERR_ARG,
-              "rank %d: %s: there are %lld roots and %lld leaves", m->ctx->rank, m->call,
-              (long long)given->nroots, (long long)given->nleaves);
-  GROVE_CHECK((given->root || given->nroots == 0) && (given->leaf || given->nleaves == 0),
-              GROVE_ERR_ARG, "rank %d: %s: the names of %lld roots or %lld leaves are NULL",
-              m->ctx->rank, m->call, (long long)given->nroots, (long long)given->nleaves);
-fail:
-  return status;
+  GROVE_PASS_CHECK(given->nroots >= 0 && given->nleaves >= 0, GROVE_ERR_ARG,
+                   "rank %d: %s: there are %lld roots and %lld leaves", m->ctx->rank, m->call,
+                   (long long)given->nroots, (long long)given->nleaves);
+  GROVE_PASS_CHECK((given->root || given->nroots == 0) && (given->leaf || given->nleaves == 0),
+                   GROVE_ERR_ARG, "rank %d: %s: the names of %lld roots or %lld leaves are NULL",
+                   m->ctx->rank, m->call, (long long)given->nroots, (long long)given->nleaves);
+  return GROVE_OK;
 }
 
 static grove_status prepare(const grove_making *m, work *w)
 {
-  grove_status status = GROVE_OK;
   const names *given = &w->given;
-  GROVE_TRY(check_names(m, given));
-  GROVE_ROOM(w->told, given->nroots + given->nleaves);
-  GROVE_ROOM(w->answer, given->nroots + given->nleaves);
-  GROVE_TRY(grove_edges_reserve(&w->edges, given->nroots + given->nleaves));
+  GROVE_PASS(check_names(m, given));
+  GROVE_PASS_ROOM(w->told, given->nroots + given->nleaves);
+  GROVE_PASS_ROOM(w->answer, given->nroots + given->nleaves);
+  GROVE_PASS(grove_edges_reserve(&w->edges, given->nroots + given->nleaves));
   entry *told = w->told;
   for (int64_t i = 0; i < given->nroots; i++)
     *told++ = (entry){given->root[i], grove_code(m->bits, m->ctx->rank, i)};
   for (int64_t i = 0; i < given->nleaves; i++) *told++ = (entry){given->leaf[i], -1};
-  GROVE_TRY(grove_forest_create(m->ctx, &w->directory));
-  GROVE_TRY(grove_forest_set_name(w->directory, "directory of grove_forest_match"));
-  GROVE_TRY_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &w->unit));
-  GROVE_TRY_MPI(MPI_Type_commit(&w->unit));
-fail:
-  return status;
+  GROVE_PASS(grove_forest_create(m->ctx, &w->directory));
+  GROVE_PASS(grove_forest_set_name(w->directory, "directory of grove_forest_match"));
+  GROVE_PASS_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &w->unit));
+  GROVE_PASS_MPI(MPI_Type_commit(&w->unit));
+  return GROVE_OK;
 }
 
 /* In blocks if these are about as many names as there are, on every rank. Agreed by all. */
 static grove_status deal(grove_making *m, grove_status mine, const work *w, dealing *out)
 {
-  grove_status status = GROVE_OK;
   int64_t n = mine == GROVE_OK ? w->given.nroots + w->given.nleaves : 0;
   int64_t most[3] = {INT64_MIN, INT64_MIN, n}; /* greatest name, least one, names on a rank */
   for (int64_t i = 0; i < n; i++) {
@@ -102,12 +97,11 @@ static grove_status deal(grove_making *m, grove_status mine, const work *w, deal
     if (name > most[0]) most[0] = name;
     if (~name > most[1]) most[1] = ~name;
   }
-  GROVE_TRY(grove_making_agree(m, mine, most, 3));
+  GROVE_PASS(grove_making_agree(m, mine, most, 3));
   *out = (dealing){.least = ~most[1], .ranks = m->ctx->size};
   uint64_t block = ((uint64_t)most[0] - (uint64_t)out->least) / (uint64_t)out->ranks + 1;
   if (block / 4 <= (uint64_t)most[2]) out->block = block;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int owner(const dealing *d, int64_t name)
@@ -182,7 +176,6 @@ static grove_status make_directory(const dealing *d, work *w)
 /* All names to the directory, and its answers back. Agreed by all. */
 static grove_status ask(grove_making *m, work *w)
 {
-  grove_status status = GROVE_OK;
   int64_t n = w->directory->roots.slots.count;
   w->heard = grove_room((size_t)n, sizeof *w->heard);
   w->reply = grove_room((size_t)n, sizeof *w->reply);
@@ -190,12 +183,10 @@ static grove_status ask(grove_making *m, work *w)
   if (!w->heard || !w->reply)
     mine =
       grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %lld names", (long long)n);
-  GROVE_TRY(grove_making_agree(m, mine, NULL, 0));
-  GROVE_TRY(grove_gather(w->directory, w->unit, w->told, w->heard));
-  GROVE_TRY(grove_making_agree(m, look_up(m, n, w), NULL, 0));
-  GROVE_TRY(grove_scatter(w->directory, MPI_INT64_T, w->reply, w->answer));
-fail:
-  return status;
+  GROVE_PASS(grove_making_agree(m, mine, NULL, 0));
+  GROVE_PASS(grove_gather(w->directory, w->unit, w->told, w->heard));
+  GROVE_PASS(grove_making_agree(m, look_up(m, n, w), NULL, 0));
+  return grove_scatter(w->directory, MPI_INT64_T, w->reply, w->answer);
 }
 
 static void collect(const grove_making *m, work *w)

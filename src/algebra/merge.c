@@ -6,13 +6,11 @@
 
 static grove_status append(const grove_forest *f, grove_edges *edges)
 {
-  grove_status status = GROVE_OK;
   grove_tour tour;
-  GROVE_TRY(grove_tour_begin(f, &tour));
+  GROVE_PASS(grove_tour_begin(f, &tour));
   while (grove_tour_step(&tour)) grove_edges_add(edges, tour.leaf, tour.root);
   grove_tour_end(&tour);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* By ascending slot; of equal ones the first. */

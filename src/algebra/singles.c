@@ -24,18 +24,16 @@ static grove_status refuse_root(const grove_making *m, const grove_forest *f, in
 
 grove_status grove_singles_create(const grove_making *m, const grove_forest *f, grove_singles *out)
 {
-  grove_status status = GROVE_OK;
   const grove_index *slots = &f->roots.slots;
   out->forest = f;
-  GROVE_NEW(out->has, f->nroots);
-  GROVE_ROOM(out->code, slots->count);
+  GROVE_PASS_NEW(out->has, f->nroots);
+  GROVE_PASS_ROOM(out->code, slots->count);
   for (int64_t e = 0; e < slots->count; e++) {
     int64_t root = grove_index_at(slots, e);
-    if (out->has[root]) GROVE_TRY(refuse_root(m, f, root));
+    if (out->has[root]) GROVE_PASS(refuse_root(m, f, root));
     out->has[root] = 1;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_singles_free(grove_singles *s)

@@ -7,26 +7,21 @@
 
 static grove_status mark_slots(int64_t n, const int64_t *slot, grove_slot_set *set)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(set->mark, set->end - set->first);
+  GROVE_PASS_NEW(set->mark, set->end - set->first);
   for (int64_t i = 0; i < n; i++) {
     char *mark = &set->mark[slot[i] - set->first];
     set->count += !*mark;
     *mark = 1;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status sort_slots(int64_t n, const int64_t *slot, grove_slot_set *set)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(set->list, n);
+  GROVE_PASS_ROOM(set->list, n);
   memcpy(set->list, slot, (size_t)n * sizeof *slot);
   set->count = n;
-  GROVE_TRY(grove_distinct_sort(&set->count, set->list));
-fail:
-  return status;
+  return grove_distinct_sort(&set->count, set->list);
 }
 
 grove_status grove_slot_set_create(int64_t n, const int64_t *slot, grove_slot_set *out)

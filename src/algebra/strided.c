@@ -31,42 +31,36 @@ static int64_t extent(const work *w, int64_t stride, int64_t points)
 
 static grove_status check(const grove_making *m, const grove_forest *f, work *w)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(w->n >= 0 && w->root_stride >= 0 && w->leaf_stride >= 0, GROVE_ERR_ARG,
-              "rank %d: %s: n is %lld, the strides are %lld and %lld; none may be negative",
-              m->ctx->rank, m->call, (long long)w->n, (long long)w->root_stride,
-              (long long)w->leaf_stride);
+  GROVE_PASS_CHECK(w->n >= 0 && w->root_stride >= 0 && w->leaf_stride >= 0, GROVE_ERR_ARG,
+                   "rank %d: %s: n is %lld, the strides are %lld and %lld; none may be negative",
+                   m->ctx->rank, m->call, (long long)w->n, (long long)w->root_stride,
+                   (long long)w->leaf_stride);
   w->edges.nroots = extent(w, w->root_stride, f->nroots);
-  GROVE_CHECK(w->edges.nroots >= 0 && extent(w, w->leaf_stride, f->leaf_end) >= 0 &&
-                extent(w, 0, f->nleaves) >= 0,
-              GROVE_ERR_ARG,
-              "rank %d: %s: %lld values a point at strides %lld and %lld are more "
-              "than 2^62 places",
-              m->ctx->rank, m->call, (long long)w->n, (long long)w->root_stride,
-              (long long)w->leaf_stride);
-fail:
-  return status;
+  GROVE_PASS_CHECK(w->edges.nroots >= 0 && extent(w, w->leaf_stride, f->leaf_end) >= 0 &&
+                     extent(w, 0, f->nleaves) >= 0,
+                   GROVE_ERR_ARG,
+                   "rank %d: %s: %lld values a point at strides %lld and %lld are more "
+                   "than 2^62 places",
+                   m->ctx->rank, m->call, (long long)w->n, (long long)w->root_stride,
+                   (long long)w->leaf_stride);
+  return GROVE_OK;
 }
 
 static grove_status prepare(const grove_making *m, grove_forest *f, work *w)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check(m, f, w));
-  GROVE_ROOM(w->root, f->nroots);
+  GROVE_PASS(check(m, f, w));
+  GROVE_PASS_ROOM(w->root, f->nroots);
   for (int64_t r = 0; r < f->nroots; r++) w->root[r] = w->root_stride;
-  GROVE_TRY(grove_forest_twin(f, &w->twin));
-  GROVE_ROOM(w->leaf, f->nleaves);
-  GROVE_TRY(grove_edges_reserve(&w->edges, f->nleaves * w->n));
-fail:
-  return status;
+  GROVE_PASS(grove_forest_twin(f, &w->twin));
+  GROVE_PASS_ROOM(w->leaf, f->nleaves);
+  return grove_edges_reserve(&w->edges, f->nleaves * w->n);
 }
 
 /* With the strides of the roots' ranks, or with this rank's where `same`. */
 static grove_status collect(const grove_forest *f, int same, work *w)
 {
-  grove_status status = GROVE_OK;
   grove_tour tour;
-  GROVE_TRY(grove_tour_begin(f, &tour));
+  GROVE_PASS(grove_tour_begin(f, &tour));
   for (int64_t i = 0; grove_tour_step(&tour); i++) {
     int64_t stride = same ? w->root_stride : w->leaf[i];
     for (int64_t k = 0; k < w->n; k++) {
@@ -75,8 +69,7 @@ static grove_status collect(const grove_forest *f, int same, work *w)
     }
   }
   grove_tour_end(&tour);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_strided(grove_forest *f, int64_t n, int64_t root_stride,

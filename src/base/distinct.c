@@ -91,12 +91,10 @@ fail:
 
 grove_status grove_distinct_sort(int64_t *n, int64_t *values)
 {
-  grove_status status = GROVE_OK;
   int64_t count = 0;
-  if (!grove_order_ascends(*n, values)) GROVE_TRY(grove_order_sort(*n, values));
+  if (!grove_order_ascends(*n, values)) GROVE_PASS(grove_order_sort(*n, values));
   for (int64_t i = 0; i < *n; i++)
     if (count == 0 || values[count - 1] != values[i]) values[count++] = values[i];
   *n = count;
-fail:
-  return status;
+  return GROVE_OK;
 }

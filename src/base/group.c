@@ -17,7 +17,6 @@ static void fill_slots(grove_groups *groups)
 
 static grove_status resize(grove_groups *groups, int bits)
 {
-  grove_status status = GROVE_OK;
   size_t room = (size_t)1 << (bits - 1);
   int *keys = realloc(groups->keys, room * sizeof *keys);
   if (keys) groups->keys = keys;
@@ -25,12 +24,11 @@ static grove_status resize(grove_groups *groups, int bits)
   if (next) groups->next = next;
   grove_group_slot *slots = realloc(groups->slots, 2 * room * sizeof *slots);
   if (slots) groups->slots = slots;
-  GROVE_CHECK(keys && next && slots, GROVE_ERR_MEMORY, "no memory for a table of %zu neighbours",
-              room);
+  GROVE_PASS_CHECK(keys && next && slots, GROVE_ERR_MEMORY,
+                   "no memory for a table of %zu neighbours", room);
   groups->bits = bits;
   fill_slots(groups);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_groups_create(grove_groups *out)
@@ -50,15 +48,13 @@ void grove_groups_free(grove_groups *groups)
 
 grove_status grove_groups_add(grove_groups *groups, int key)
 {
-  grove_status status = GROVE_OK;
-  if (2 * (groups->count + 1) > 1 << groups->bits) GROVE_TRY(resize(groups, groups->bits + 1));
+  if (2 * (groups->count + 1) > 1 << groups->bits) GROVE_PASS(resize(groups, groups->bits + 1));
   uint32_t at = grove_groups_slot(groups, key), last = (1u << groups->bits) - 1;
   while (groups->slots[at].group >= 0) at = (at + 1) & last;
   groups->slots[at] = (grove_group_slot){key, groups->count};
   groups->keys[groups->count] = key;
   groups->next[groups->count++] = 0;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int ascending(const void *a, const void *b)
@@ -69,8 +65,7 @@ static int ascending(const void *a, const void *b)
 
 grove_status grove_groups_arrange(grove_groups *groups)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(groups->begin, groups->count + 1);
+  GROVE_PASS_NEW(groups->begin, groups->count + 1);
   qsort(groups->keys, (size_t)groups->count, sizeof *groups->keys, ascending);
   /* The table still has the old numbers, by which the entries were counted. */
   for (int g = 0; g < groups->count; g++)
@@ -78,6 +73,5 @@ grove_status grove_groups_arrange(grove_groups *groups)
       groups->begin[g] + groups->next[grove_groups_find(groups, groups->keys[g])];
   memcpy(groups->next, groups->begin, (size_t)groups->count * sizeof *groups->next);
   fill_slots(groups);
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -5,15 +5,13 @@
 
 grove_status grove_index_reserve(int64_t count, int64_t least, int64_t most, grove_index *out)
 {
-  grove_status status = GROVE_OK;
   grove_index x = {.count = count};
   if (least >= INT32_MIN && most <= INT32_MAX)
-    GROVE_ROOM(x.narrow, count);
+    GROVE_PASS_ROOM(x.narrow, count);
   else
-    GROVE_ROOM(x.wide, count);
+    GROVE_PASS_ROOM(x.wide, count);
   *out = x;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_index_settle(grove_index *x)
@@ -30,34 +28,30 @@ void grove_index_settle(grove_index *x)
 
 grove_status grove_index_create(int64_t count, const int64_t *values, grove_index *out)
 {
-  grove_status status = GROVE_OK;
   int64_t least = 0, most = 0;
   for (int64_t i = 0; i < count; i++) {
     if (values[i] < least) least = values[i];
     if (values[i] > most) most = values[i];
   }
-  GROVE_TRY(grove_index_reserve(count, least, most, out));
+  GROVE_PASS(grove_index_reserve(count, least, most, out));
   for (int64_t i = 0; i < count; i++) grove_index_put(out, i, values[i]);
   grove_index_settle(out);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_index_copy(const grove_index *from, grove_index *out)
 {
-  grove_status status = GROVE_OK;
   size_t n = (size_t)from->count;
   grove_index x = {.count = from->count, .first = from->first};
   if (from->narrow) {
-    GROVE_ROOM(x.narrow, n);
+    GROVE_PASS_ROOM(x.narrow, n);
     memcpy(x.narrow, from->narrow, n * sizeof *x.narrow);
   } else if (from->wide) {
-    GROVE_ROOM(x.wide, n);
+    GROVE_PASS_ROOM(x.wide, n);
     memcpy(x.wide, from->wide, n * sizeof *x.wide);
   }
   *out = x;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_index_free(grove_index *x)

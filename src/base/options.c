@@ -298,13 +298,11 @@ static const char *in_environment(int i)
 
 grove_status grove_options_read_environment(grove_options *options)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
     const char *value = in_environment(i);
-    if (value) GROVE_TRY(set(options, i, value));
+    if (value) GROVE_PASS(set(options, i, value));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_options_read_timeout(grove_options *options)
@@ -318,16 +316,14 @@ void grove_options_read_timeout(grove_options *options)
 
 grove_status grove_options_write(const grove_options *options, char **out)
 {
-  grove_status status = GROVE_OK;
   size_t bytes = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) bytes += strlen(options->text[i]) + 1;
   char *text = NULL;
-  GROVE_NEW(text, bytes);
+  GROVE_PASS_NEW(text, bytes);
   char *at = text;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) at += sprintf(at, "%s\n", options->text[i]);
   *out = text;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_options_read(grove_options *options, const char *text)

@@ -30,13 +30,12 @@ static void fresh_name(char name[GROVE_SEGMENT_NAME])
 /* Every context keeps a file open: with very many, better no shared memory than no files. */
 static grove_status check_spare(int file)
 {
-  grove_status status = GROVE_OK;
   struct rlimit limit;
-  GROVE_CHECK(getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)file + SPARE_FILES < limit.rlim_cur,
-              GROVE_ERR_SYSTEM, "file %d is open: too close to the limit of %llu", file,
-              (unsigned long long)limit.rlim_cur);
-fail:
-  return status;
+  GROVE_PASS_CHECK(getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+                     (rlim_t)file + SPARE_FILES < limit.rlim_cur,
+                   GROVE_ERR_SYSTEM, "file %d is open: too close to the limit of %llu", file,
+                   (unsigned long long)limit.rlim_cur);
+  return GROVE_OK;
 }
 
 /* A new file, locked as long as it is open here. Somebody who sweeps may come in between: then the
@@ -136,40 +135,34 @@ int64_t grove_segment_left(const grove_segment *segment)
 
 static grove_status check_space(const grove_segment *segment, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   int64_t left = grove_segment_left(segment);
-  GROVE_CHECK(bytes <= left, GROVE_ERR_MEMORY,
-              "%lld bytes of shared memory are left; %lld more would be too much", (long long)left,
-              (long long)bytes);
-fail:
-  return status;
+  GROVE_PASS_CHECK(bytes <= left, GROVE_ERR_MEMORY,
+                   "%lld bytes of shared memory are left; %lld more would be too much",
+                   (long long)left, (long long)bytes);
+  return GROVE_OK;
 }
 
 /* Beyond this limit the kernel sends a signal. */
 static grove_status check_limit(int64_t end)
 {
-  grove_status status = GROVE_OK;
   struct rlimit limit;
-  GROVE_CHECK(getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-                (rlim_t)end <= limit.rlim_cur,
-              GROVE_ERR_MEMORY, "files may have at most %llu bytes",
-              (unsigned long long)limit.rlim_cur);
-fail:
-  return status;
+  GROVE_PASS_CHECK(getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+                     (rlim_t)end <= limit.rlim_cur,
+                   GROVE_ERR_MEMORY, "files may have at most %llu bytes",
+                   (unsigned long long)limit.rlim_cur);
+  return GROVE_OK;
 }
 
 grove_status grove_segment_reserve(const grove_segment *segment, int64_t offset, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   int outcome = 0;
-  GROVE_TRY(check_limit(offset + bytes));
-  GROVE_TRY(check_space(segment, bytes));
+  GROVE_PASS(check_limit(offset + bytes));
+  GROVE_PASS(check_space(segment, bytes));
   do outcome = posix_fallocate(segment->file, (off_t)offset, (off_t)bytes);
   while (outcome == EINTR);
-  GROVE_CHECK(outcome == 0, GROVE_ERR_MEMORY, "cannot reserve %lld bytes of shared memory: %s",
-              (long long)bytes, strerror(outcome));
-fail:
-  return status;
+  GROVE_PASS_CHECK(outcome == 0, GROVE_ERR_MEMORY, "cannot reserve %lld bytes of shared memory: %s",
+                   (long long)bytes, strerror(outcome));
+  return GROVE_OK;
 }
 
 void grove_segment_return(const grove_segment *segment, int64_t offset, int64_t bytes)
@@ -183,14 +176,12 @@ void grove_segment_return(const grove_segment *segment, int64_t offset, int64_t 
 grove_status grove_segment_map(const grove_segment *segment, int64_t offset, int64_t bytes,
                                void **out)
 {
-  grove_status status = GROVE_OK;
   void *memory =
     mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->file, (off_t)offset);
-  GROVE_CHECK(memory != MAP_FAILED, GROVE_ERR_MEMORY, "cannot map %lld bytes of shared memory: %s",
-              (long long)bytes, strerror(errno));
+  GROVE_PASS_CHECK(memory != MAP_FAILED, GROVE_ERR_MEMORY,
+                   "cannot map %lld bytes of shared memory: %s", (long long)bytes, strerror(errno));
   *out = memory;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_segment_unmap(void *memory, int64_t bytes)

@@ -106,22 +106,20 @@ static size_t bytes_of(const grove_wish *wish)
 
 grove_status grove_make_all(int n, const grove_wish *wishes)
 {
-  grove_status status = GROVE_OK;
   size_t all = 0;
   for (int i = 0; i < n; i++) {
-    GROVE_CHECK(all <= MOST_BYTES && wishes[i].count <= MOST_BYTES / wishes[i].bytes,
-                GROVE_ERR_MEMORY, "no memory for %zu items of %zu bytes", wishes[i].count,
-                wishes[i].bytes);
+    GROVE_PASS_CHECK(all <= MOST_BYTES && wishes[i].count <= MOST_BYTES / wishes[i].bytes,
+                     GROVE_ERR_MEMORY, "no memory for %zu items of %zu bytes", wishes[i].count,
+                     wishes[i].bytes);
     all += bytes_of(&wishes[i]);
   }
   char *at = grove_memory(all, 1);
-  GROVE_CHECK(at, GROVE_ERR_MEMORY, "no memory for %zu bytes", all);
+  GROVE_PASS_CHECK(at, GROVE_ERR_MEMORY, "no memory for %zu bytes", all);
   for (int i = 0; i < n; i++) {
     memcpy(wishes[i].pointer, &at, sizeof at);
     at += bytes_of(&wishes[i]);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void *grove_room(size_t count, size_t bytes)
@@ -130,13 +128,17 @@ void *grove_room(size_t count, size_t bytes)
   return malloc(count > 0 && bytes > 0 ? count * bytes : 1);
 }
 
-void *grove_grow(void *list, int64_t count, int64_t more, size_t bytes)
+int grove_grow(void *list, int64_t count, int64_t more, size_t bytes)
 {
+  void *old = NULL;
   int64_t room = 1, wanted = count + more;
-  if (list && more == 1 && (count & (count - 1)) != 0) return list;
-  if (wanted > INT64_MAX / 2 / (int64_t)bytes) return NULL;
+  memcpy(&old, list, sizeof old);
+  if (old && more == 1 && (count & (count - 1)) != 0) return 1;
+  if (wanted > INT64_MAX / 2 / (int64_t)bytes) return 0;
   while (room < count) room *= 2;
-  if (list && count > 0 && wanted <= room) return list;
+  if (old && count > 0 && wanted <= room) return 1;
   while (room < wanted) room *= 2;
-  return realloc(list, (size_t)room * bytes);
+  void *grown = realloc(old, (size_t)room * bytes);
+  if (grown) memcpy(list, &grown, sizeof grown);
+  return grown != NULL;
 }

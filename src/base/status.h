@@ -9,6 +9,8 @@
  *   fail:
  *     (free what was built)
  *     return status;
+ *
+ * One that has nothing to free uses GROVE_PASS instead of GROVE_TRY, and needs no label.
  */
 #ifndef GROVE_BASE_STATUS_H
 #define GROVE_BASE_STATUS_H
@@ -47,16 +49,14 @@
 #define GROVE_NEW(pointer, count)                                                                  \
   do {                                                                                             \
     (pointer) = grove_memory((size_t)(count), sizeof *(pointer));                                  \
-    GROVE_CHECK((pointer) != NULL, GROVE_ERR_MEMORY, "no memory for %lld items of %zu bytes (%s)", \
-                (long long)(count), sizeof *(pointer), #pointer);                                  \
+    if (!(pointer)) GROVE_TRY(GROVE_NO_MEMORY(pointer, count));                                    \
   } while (0)
 
 /* The same for items that are all written before they are read: not zeroed. */
 #define GROVE_ROOM(pointer, count)                                                                 \
   do {                                                                                             \
     (pointer) = grove_room((size_t)(count), sizeof *(pointer));                                    \
-    GROVE_CHECK((pointer) != NULL, GROVE_ERR_MEMORY, "no memory for %lld items of %zu bytes (%s)", \
-                (long long)(count), sizeof *(pointer), #pointer);                                  \
+    if (!(pointer)) GROVE_TRY(GROVE_NO_MEMORY(pointer, count));                                    \
   } while (0)
 
 /* Makes room for `more` items behind the `count` of a list, which begins as NULL. One of n items
@@ -65,13 +65,47 @@
  *     GROVE_GROW(list, n, 1);
  *     list[n++] = item;
  */
-#define GROVE_GROW(list, count, more)                                                              \
+#define GROVE_GROW(list, count, more) GROVE_TRY(GROVE_GROWN(list, count, more))
+
+/* The same for functions that have nothing to free: these return where those above go to `fail`. */
+#define GROVE_PASS(call)                                                                           \
   do {                                                                                             \
-    void *grown_ = grove_grow((list), (int64_t)(count), (int64_t)(more), sizeof *(list));          \
-    GROVE_CHECK(grown_ != NULL, GROVE_ERR_MEMORY, "no memory for %lld items of %zu bytes (%s)",    \
-                (long long)(count) + (long long)(more), sizeof *(list), #list);                    \
-    (list) = grown_;                                                                               \
+    grove_status passed_ = (call);                                                                 \
+    if (passed_ != GROVE_OK) return passed_;                                                       \
   } while (0)
+
+#define GROVE_PASS_MPI(call)                                                                       \
+  do {                                                                                             \
+    int mpi_code_ = (call);                                                                        \
+    if (mpi_code_ != MPI_SUCCESS) return grove_error_mpi(mpi_code_, #call, __FILE__, __LINE__);    \
+  } while (0)
+
+#define GROVE_PASS_CHECK(condition, code, ...)                                                     \
+  do {                                                                                             \
+    if (!(condition)) return grove_error(code, __FILE__, __LINE__, __VA_ARGS__);                   \
+  } while (0)
+
+#define GROVE_PASS_NEW(pointer, count)                                                             \
+  do {                                                                                             \
+    (pointer) = grove_memory((size_t)(count), sizeof *(pointer));                                  \
+    if (!(pointer)) return GROVE_NO_MEMORY(pointer, count);                                        \
+  } while (0)
+
+#define GROVE_PASS_ROOM(pointer, count)                                                            \
+  do {                                                                                             \
+    (pointer) = grove_room((size_t)(count), sizeof *(pointer));                                    \
+    if (!(pointer)) return GROVE_NO_MEMORY(pointer, count);                                        \
+  } while (0)
+
+#define GROVE_PASS_GROW(list, count, more) GROVE_PASS(GROVE_GROWN(list, count, more))
+
+#define GROVE_NO_MEMORY(pointer, count)                                                            \
+  grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %lld items of %zu bytes (%s)",  \
+              (long long)(count), sizeof *(pointer), #pointer)
+#define GROVE_GROWN(list, count, more)                                                             \
+  (grove_grow(&(list), (int64_t)(count), (int64_t)(more), sizeof *(list))                          \
+     ? GROVE_OK                                                                                    \
+     : GROVE_NO_MEMORY(list, (count) + (more)))
 
 /* Points several pointers at zeroed arrays of one allocation, which is freed by the first of them:
  *
@@ -137,9 +171,8 @@ grove_status grove_make_all(int n, const grove_wish *wishes);
 /* malloc, likewise. */
 void *grove_room(size_t count, size_t bytes);
 
-/* See GROVE_GROW: the list where it lies now. NULL: there is no memory, and it lies where it
- * did. */
-void *grove_grow(void *list, int64_t count, int64_t more, size_t bytes);
+/* See GROVE_GROW; `list` is the address of the pointer. False, and all is as before: no memory. */
+int grove_grow(void *list, int64_t count, int64_t more, size_t bytes);
 
 /* The least multiple of `unit` that is not less than `bytes`. */
 static inline int64_t grove_round_up(int64_t bytes, int64_t unit)

@@ -4,21 +4,17 @@
 
 static grove_status begin(grove_context *ctx, grove_step **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(!ctx->broken, GROVE_ERR_STATE,
-              "rank %d: an earlier collective call on this context timed out", ctx->rank);
+  GROVE_PASS_CHECK(!ctx->broken, GROVE_ERR_STATE,
+                   "rank %d: an earlier collective call on this context timed out", ctx->rank);
   *out = &ctx->step;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status finish(grove_context *ctx, MPI_Request *request, int64_t *result, int n)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_context_wait(ctx, request));
+  GROVE_PASS(grove_context_wait(ctx, request));
   memcpy(result, ctx->step.out, (size_t)n * sizeof *result);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The sentence of the rank that failed, on every rank. */
@@ -52,13 +48,12 @@ static int uses_board(const grove_context *ctx)
 grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const int64_t *values,
                                    int n, grove_agreement *out)
 {
-  grove_status status = GROVE_OK;
   grove_step *s = NULL;
   *out = (grove_agreement){.mine = mine, .n = n};
   /* What happens while this step runs must not replace the sentence that it may have to share. */
   if (mine != GROVE_OK) snprintf(out->sentence, sizeof out->sentence, "%s", grove_last_error());
   if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
-  GROVE_TRY(begin(ctx, &s));
+  GROVE_PASS(begin(ctx, &s));
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   /* As many values in every step: ranks that are in different calls must not confuse MPI. */
   for (int i = 0; i < GROVE_STEP_VALUES; i++) s->in[1 + i] = i < n ? values[i] : 0;
@@ -66,24 +61,21 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
   if (out->by_board)
     grove_board_begin(&ctx->board, s->in);
   else
-    GROVE_TRY_MPI(MPI_Iallreduce(s->in, s->out, GROVE_STEP_VALUES + 1, MPI_INT64_T, MPI_MAX,
-                                 ctx->comm, &out->request));
-fail:
-  return status;
+    GROVE_PASS_MPI(MPI_Iallreduce(s->in, s->out, GROVE_STEP_VALUES + 1, MPI_INT64_T, MPI_MAX,
+                                  ctx->comm, &out->request));
+  return GROVE_OK;
 }
 
 grove_status grove_agreement_test(grove_context *ctx, grove_agreement *a, int *done)
 {
-  grove_status status = GROVE_OK;
   if (!a->by_board) {
-    GROVE_TRY_MPI(MPI_Test(&a->request, done, MPI_STATUS_IGNORE));
+    GROVE_PASS_MPI(MPI_Test(&a->request, done, MPI_STATUS_IGNORE));
     return GROVE_OK;
   }
-  GROVE_TRY(grove_board_test(&ctx->board, done));
+  GROVE_PASS(grove_board_test(&ctx->board, done));
   if (!*done && ++a->tests > (unsigned)ctx->spins && a->tests % GROVE_NUDGE_EVERY == 0)
     grove_context_nudge(ctx);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status test_agreement(grove_context *ctx, void *self, int *done)
@@ -93,85 +85,71 @@ static grove_status test_agreement(grove_context *ctx, void *self, int *done)
 
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values)
 {
-  grove_status status = GROVE_OK;
   const int64_t *result = a->by_board ? ctx->board.values : ctx->step.out;
-  GROVE_TRY(grove_context_wait_for(ctx, test_agreement, a));
+  GROVE_PASS(grove_context_wait_for(ctx, test_agreement, a));
   if (a->mine != GROVE_OK) grove_error_set(a->mine, a->sentence);
   if (result[0] > 0) return share_failure(ctx, a->mine, ctx->size - (int)result[0]);
   for (int i = 0; i < a->n; i++) values[i] = result[1 + i];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n)
 {
-  grove_status status = GROVE_OK;
   grove_agreement agreement;
-  GROVE_TRY(grove_agreement_begin(ctx, mine, values, n, &agreement));
-  GROVE_TRY(grove_agreement_end(ctx, &agreement, values));
-fail:
-  return status;
+  GROVE_PASS(grove_agreement_begin(ctx, mine, values, n, &agreement));
+  return grove_agreement_end(ctx, &agreement, values);
 }
 
 /* As much as a step can carry. */
 static grove_status tell_part(grove_context *ctx, char *data, int bytes, int from)
 {
-  grove_status status = GROVE_OK;
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_TRY(begin(ctx, &s));
+  GROVE_PASS(begin(ctx, &s));
   if (ctx->rank == from) memcpy(s->text, data, (size_t)bytes);
-  GROVE_TRY_MPI(MPI_Ibcast(s->text, bytes, MPI_BYTE, from, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
+  GROVE_PASS_MPI(MPI_Ibcast(s->text, bytes, MPI_BYTE, from, ctx->comm, &request));
+  GROVE_PASS(grove_context_wait(ctx, &request));
   if (data) memcpy(data, s->text, (size_t)bytes);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from)
 {
-  grove_status status = GROVE_OK;
   for (int at = 0; at < bytes; at += GROVE_STEP_BYTES) {
     int part = bytes - at < GROVE_STEP_BYTES ? bytes - at : GROVE_STEP_BYTES;
-    GROVE_TRY(tell_part(ctx, data ? (char *)data + at : NULL, part, from));
+    GROVE_PASS(tell_part(ctx, data ? (char *)data + at : NULL, part, from));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out)
 {
-  grove_status status = GROVE_OK;
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_TRY(begin(ctx, &s));
+  GROVE_PASS(begin(ctx, &s));
   for (int i = 0; i < n; i++) {
     s->in[i] = mine[i];
     s->out[i] = -1;
   }
-  GROVE_TRY_MPI(MPI_Iexscan(s->in, s->out, n, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, out, n));
+  GROVE_PASS_MPI(MPI_Iexscan(s->in, s->out, n, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
+  GROVE_PASS(finish(ctx, &request, out, n));
   if (ctx->rank == 0)
     for (int i = 0; i < n; i++) out[i] = -1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *before,
                                    int64_t *total)
 {
-  grove_status status = GROVE_OK;
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_TRY(begin(ctx, &s));
+  GROVE_PASS(begin(ctx, &s));
   s->in[0] = mine;
-  GROVE_TRY_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));
-  GROVE_TRY(finish(ctx, &request, before, 1));
+  GROVE_PASS_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));
+  GROVE_PASS(finish(ctx, &request, before, 1));
   *total = *before;
   *before -= mine;
-  GROVE_TRY(grove_context_tell(ctx, total, sizeof *total, ctx->size - 1));
-fail:
-  return status;
+  return grove_context_tell(ctx, total, sizeof *total, ctx->size - 1);
 }
 
 grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all)

@@ -21,12 +21,10 @@ typedef struct grove_shared {
 
 static grove_status make_private(shared *s)
 {
-  grove_status status = GROVE_OK;
   size_t bytes = (s->bytes / ALIGNMENT + 1) * ALIGNMENT;
   s->memory = s->bytes <= MOST_BYTES ? aligned_alloc(ALIGNMENT, bytes) : NULL;
-  GROVE_CHECK(s->memory, GROVE_ERR_MEMORY, "no memory for %zu bytes", s->bytes);
-fail:
-  return status;
+  GROVE_PASS_CHECK(s->memory, GROVE_ERR_MEMORY, "no memory for %zu bytes", s->bytes);
+  return GROVE_OK;
 }
 
 static int make_shared(grove_context *ctx, shared *s)
@@ -119,9 +117,9 @@ fail:
 /* All ranks map what each has told of; if one cannot, everybody takes ordinary memory. */
 static grove_status share(grove_context *ctx, shared *s)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status mine = GROVE_OK;
   int usable = 0;
-  GROVE_TRY(grove_context_map_notices(ctx, &usable));
+  GROVE_PASS(grove_context_map_notices(ctx, &usable));
   if (usable) return GROVE_OK;
   if (s->block) {
     grove_arena_release_region(ctx->arena, s->block);
@@ -129,9 +127,7 @@ static grove_status share(grove_context *ctx, shared *s)
     s->memory = NULL;
     mine = make_private(s);
   }
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-fail:
-  return status;
+  return grove_context_agree(ctx, mine, NULL, 0);
 }
 
 static grove_status allocate(grove_context *ctx, size_t bytes, void **out)
@@ -158,33 +154,29 @@ fail:
 /* Where the list points to the part that begins at `memory`. */
 static grove_status find(grove_context *ctx, const void *memory, shared ***out)
 {
-  grove_status status = GROVE_OK;
   shared **at = &ctx->shared;
   while (*at && (*at)->memory != memory) at = &(*at)->next;
-  GROVE_CHECK(*at || !memory, GROVE_ERR_ARG,
-              "rank %d: grove_dealloc: this memory is not from grove_alloc on this context",
-              ctx->rank);
+  GROVE_PASS_CHECK(*at || !memory, GROVE_ERR_ARG,
+                   "rank %d: grove_dealloc: this memory is not from grove_alloc on this context",
+                   ctx->rank);
   *out = at;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status deallocate(grove_context *ctx, void *memory)
 {
-  grove_status status = GROVE_OK;
   shared **at = NULL, *s = NULL;
   grove_status mine = find(ctx, memory, &at);
   if (mine == GROVE_OK && memory) s = *at;
   post(ctx, s);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
   for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++)
     if (seat != ctx->rank_in_domain) unmap_notice(ctx, seat);
   if (s) {
     *at = s->next;
     destroy(ctx, s);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the calls ---- */

@@ -72,9 +72,8 @@ int64_t grove_arena_head_bytes(int seats)
 grove_status grove_arena_create(const grove_segment *segment, int seats, int seat,
                                 grove_arena **out)
 {
-  grove_status status = GROVE_OK;
   grove_arena *arena = NULL;
-  GROVE_NEW(arena, 1);
+  GROVE_PASS_NEW(arena, 1);
   arena->segment = *segment;
   arena->seats = seats;
   arena->seat = seat;
@@ -85,8 +84,7 @@ grove_status grove_arena_create(const grove_segment *segment, int seats, int sea
   if (seat == 0) arena->head->end = first_region(segment);
   __atomic_add_fetch(&arena->head->seated, 1, __ATOMIC_RELEASE);
   *out = arena;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 int grove_arena_is_full(const grove_arena *arena)
@@ -133,18 +131,16 @@ static int find_region(const grove_arena *arena, int64_t offset)
 
 static grove_status map_region(grove_arena *arena, int64_t offset, int64_t bytes, void **out)
 {
-  grove_status status = GROVE_OK;
   int at = find_region(arena, offset);
-  GROVE_CHECK(arena->nregions < MOST_REGIONS, GROVE_ERR_MEMORY,
-              "%d regions of shared memory are mapped already", arena->nregions);
-  GROVE_GROW(arena->regions, arena->nregions, 1);
-  GROVE_TRY(grove_segment_map(&arena->segment, offset, bytes, out));
+  GROVE_PASS_CHECK(arena->nregions < MOST_REGIONS, GROVE_ERR_MEMORY,
+                   "%d regions of shared memory are mapped already", arena->nregions);
+  GROVE_PASS_GROW(arena->regions, arena->nregions, 1);
+  GROVE_PASS(grove_segment_map(&arena->segment, offset, bytes, out));
   region *list = arena->regions;
   memmove(&list[at + 1], &list[at], (size_t)(arena->nregions - at) * sizeof *list);
   list[at] = (region){offset, bytes, *out};
   arena->nregions++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 int grove_arena_has(const grove_arena *arena, const grove_spot *spot)
@@ -155,16 +151,14 @@ int grove_arena_has(const grove_arena *arena, const grove_spot *spot)
 
 grove_status grove_arena_reach(grove_arena *arena, const grove_spot *spot, void **out)
 {
-  grove_status status = GROVE_OK;
   int at = find_region(arena, spot->region);
   void *memory = NULL;
   if (at < arena->nregions && arena->regions[at].offset == spot->region)
     memory = arena->regions[at].memory;
   else
-    GROVE_TRY(map_region(arena, spot->region, spot->region_bytes, &memory));
+    GROVE_PASS(map_region(arena, spot->region, spot->region_bytes, &memory));
   *out = (char *)memory + spot->offset;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_arena_forget(grove_arena *arena, int64_t offset)
@@ -248,19 +242,17 @@ static int64_t ahead_of(const grove_arena *arena)
 
 static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
 {
-  grove_status status = GROVE_OK;
   int64_t ahead = grove_round_up(ahead_of(arena), FIRST_REGION);
   int64_t need = grove_round_up(bytes, FIRST_REGION);
   grove_sentence before;
   grove_error_keep(&before);
   if (need >= ahead || add_region(arena, ahead, out) != GROVE_OK) {
     grove_error_restore(&before);
-    GROVE_TRY(add_region(arena, need, out));
+    GROVE_PASS(add_region(arena, need, out));
   }
   arena->own_bytes += (*out)->bytes;
   insert_behind(*out, arena->blocks.previous);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Cuts what is too much off a free block. Without memory for that it stays as long as it is. */
@@ -322,7 +314,6 @@ static void collect(grove_arena *arena)
 
 grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **out)
 {
-  grove_status status = GROVE_OK;
   bytes = grove_round_up(bytes > 0 ? bytes : 1, GROVE_APART);
   grove_block *block = find_free(arena, bytes);
   if (!block) {
@@ -330,14 +321,13 @@ grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **
     block = find_free(arena, bytes);
   }
   int fresh = !block;
-  if (!block) GROVE_TRY(grow(arena, bytes, &block));
+  if (!block) GROVE_PASS(grow(arena, bytes, &block));
   split(block, bytes);
   block->fresh = fresh;
   block->used = 1;
   arena->rover = block->next;
   *out = block;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_arena_retire(grove_arena *arena, grove_block *block, int (*is_idle)(const void *memory))

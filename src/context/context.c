@@ -103,9 +103,8 @@ grove_status grove_context_free(grove_context **ctx)
  * rank's failure. */
 static grove_status find_node_seats(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   const grove_place *place = ctx->place, *mine = &place[ctx->rank];
-  if (!ctx->node_seats) GROVE_NEW(ctx->node_seats, ctx->topo.domain_size);
+  if (!ctx->node_seats) GROVE_PASS_NEW(ctx->node_seats, ctx->topo.domain_size);
   ctx->nnode_seats = 0;
   ctx->shares_node = ctx->arena != NULL;
   for (int r = 0; r < ctx->size; r++) {
@@ -115,8 +114,7 @@ static grove_status find_node_seats(grove_context *ctx)
     else
       ctx->shares_node = 0;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What the helper does. */
@@ -164,18 +162,16 @@ static int wants_alarm(const grove_context *ctx)
 /* A helper and an alarm if the options say so. This rank's failure. */
 static grove_status set_threads(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   grove_helper_task task = {advance, ctx, ctx->spins};
   if (ctx->options.progress == GROVE_PROGRESS_THREAD)
-    GROVE_TRY(grove_helper_start(&task, ctx->lock, &ctx->helper));
+    GROVE_PASS(grove_helper_start(&task, ctx->lock, &ctx->helper));
   if (!wants_alarm(ctx)) return GROVE_OK;
-  GROVE_CHECK(ctx->lock, GROVE_ERR_UNSUPPORTED,
-              "option alarm=thread: MPI must be initialised by MPI_Init_thread with "
-              "MPI_THREAD_MULTIPLE");
-  GROVE_TRY(grove_alarm_start(keep_deadlines, ctx, &ctx->alarm));
+  GROVE_PASS_CHECK(ctx->lock, GROVE_ERR_UNSUPPORTED,
+                   "option alarm=thread: MPI must be initialised by MPI_Init_thread with "
+                   "MPI_THREAD_MULTIPLE");
+  GROVE_PASS(grove_alarm_start(keep_deadlines, ctx, &ctx->alarm));
   if (ctx->has_deadlines) grove_alarm_set(ctx->alarm, 0); /* there may be some already */
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_context_expect_deadlines(grove_context *ctx)
@@ -204,69 +200,59 @@ static void stop_threads(grove_context *ctx)
 /* Ranks that share the table have one among them who writes it. */
 grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes)
 {
-  grove_status status = GROVE_OK;
   const grove_options *o = &ctx->options;
   int count = 0;
   *nnodes = 0;
   if (ctx->arena && ctx->rank_in_domain > 0) return GROVE_OK;
-  GROVE_TRY(
+  GROVE_PASS(
     grove_topo_assign(ctx->place, ctx->size, o->node_size, o->node_map, o->socket_size, &count));
   *nnodes = count;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* There is no helper now. */
 grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
 {
-  grove_status status = GROVE_OK;
   const grove_options *o = &ctx->options;
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   int spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : SPINS_IN_A_CROWD;
   __atomic_store_n(&ctx->spins, spins, __ATOMIC_RELAXED); /* waiting threads read it */
   ctx->topo.nnodes = (int)nnodes;
-  GROVE_TRY(find_node_seats(ctx));
-  GROVE_TRY(set_threads(ctx));
-fail:
-  return status;
+  GROVE_PASS(find_node_seats(ctx));
+  return set_threads(ctx);
 }
 
 grove_status grove_context_apply_options(grove_context *ctx)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status mine = GROVE_OK;
   int64_t nnodes = 0;
   /* All ranks are here now: nobody reads the table while its one writer changes it. */
-  GROVE_TRY(grove_context_agree(ctx, GROVE_OK, NULL, 0));
+  GROVE_PASS(grove_context_agree(ctx, GROVE_OK, NULL, 0));
   mine = grove_context_assign_nodes(ctx, &nnodes);
-  GROVE_TRY(grove_context_agree(ctx, mine, &nnodes, 1));
+  GROVE_PASS(grove_context_agree(ctx, mine, &nnodes, 1));
   mine = grove_context_take_effect(ctx, nnodes);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_trace_follow_option(ctx));
-fail:
-  return status;
+  GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
+  return grove_trace_follow_option(ctx);
 }
 
 grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_node: the context is NULL");
-  GROVE_CHECK(rank >= 0 && rank < ctx->size, GROVE_ERR_ARG,
-              "rank %d: grove_context_node: rank %d of 0 to %d", ctx->rank, rank, ctx->size - 1);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_node: the context is NULL");
+  GROVE_PASS_CHECK(rank >= 0 && rank < ctx->size, GROVE_ERR_ARG,
+                   "rank %d: grove_context_node: rank %d of 0 to %d", ctx->rank, rank,
+                   ctx->size - 1);
   grove_context_enter(ctx);
   if (node) *node = ctx->place[rank].node;
   if (nnodes) *nnodes = ctx->topo.nnodes;
   grove_context_leave(ctx);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status write_setting(const char *key, const char *value, int64_t bytes, char **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(*out, bytes);
+  GROVE_PASS_NEW(*out, bytes);
   snprintf(*out, (size_t)bytes, "%s=%s", key, value);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Copies what rank 0 was given, to compare with what this rank was given. */

@@ -16,59 +16,51 @@
 /* The communicator is made while others are waited for; the handle is not to be touched before. */
 static grove_status duplicate(MPI_Comm comm, grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   int *tag_limit = NULL, found = 0;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Comm_rank(comm, &ctx->rank));
-  GROVE_TRY_MPI(MPI_Comm_size(comm, &ctx->size));
-  GROVE_TRY_MPI(MPI_Comm_idup(comm, &ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
-  GROVE_TRY_MPI(MPI_Comm_set_errhandler(ctx->comm, MPI_ERRORS_RETURN));
-  GROVE_TRY_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_limit, &found));
+  GROVE_PASS_MPI(MPI_Comm_rank(comm, &ctx->rank));
+  GROVE_PASS_MPI(MPI_Comm_size(comm, &ctx->size));
+  GROVE_PASS_MPI(MPI_Comm_idup(comm, &ctx->comm, &request));
+  GROVE_PASS(grove_context_wait(ctx, &request));
+  GROVE_PASS_MPI(MPI_Comm_set_errhandler(ctx->comm, MPI_ERRORS_RETURN));
+  GROVE_PASS_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_limit, &found));
   ctx->tag_limit = (found ? *tag_limit : 32767) / GROVE_STAGE_TAGS;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Memory for the next steps, and on rank 0 the options as text. */
 static grove_status prepare(grove_context *ctx, grove_fact **facts, char **text, int64_t *bytes)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(*facts, ctx->size);
+  GROVE_PASS_NEW(*facts, ctx->size);
   if (ctx->rank > 0) return GROVE_OK;
-  GROVE_TRY(grove_options_read_environment(&ctx->options));
-  GROVE_TRY(grove_options_write(&ctx->options, text));
+  GROVE_PASS(grove_options_read_environment(&ctx->options));
+  GROVE_PASS(grove_options_write(&ctx->options, text));
   *bytes = (int64_t)strlen(*text) + 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Rank 0's options are everybody's. What fails after `text` was told is this rank's failure. */
 static grove_status hear_options(grove_context *ctx, char **text, int64_t bytes, grove_status *mine)
 {
-  grove_status status = GROVE_OK;
   if (!*text) *text = grove_room((size_t)bytes, 1);
-  GROVE_TRY(grove_context_tell(ctx, *text, (int)bytes, 0));
+  GROVE_PASS(grove_context_tell(ctx, *text, (int)bytes, 0));
   if (!*text)
     *mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for the options");
   else if (ctx->rank > 0)
     *mine = grove_options_read(&ctx->options, *text);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status check_comm(MPI_Comm comm)
 {
-  grove_status status = GROVE_OK;
   int initialized = 0, inter = 0;
   MPI_Initialized(&initialized);
-  GROVE_CHECK(initialized && !grove_mpi_is_gone(), GROVE_ERR_STATE,
-              "grove_context_create needs MPI between MPI_Init and MPI_Finalize");
-  GROVE_CHECK(comm != MPI_COMM_NULL, GROVE_ERR_ARG, "the communicator is MPI_COMM_NULL");
-  GROVE_TRY_MPI(MPI_Comm_test_inter(comm, &inter));
-  GROVE_CHECK(!inter, GROVE_ERR_ARG, "the communicator is an intercommunicator");
-fail:
-  return status;
+  GROVE_PASS_CHECK(initialized && !grove_mpi_is_gone(), GROVE_ERR_STATE,
+                   "grove_context_create needs MPI between MPI_Init and MPI_Finalize");
+  GROVE_PASS_CHECK(comm != MPI_COMM_NULL, GROVE_ERR_ARG, "the communicator is MPI_COMM_NULL");
+  GROVE_PASS_MPI(MPI_Comm_test_inter(comm, &inter));
+  GROVE_PASS_CHECK(!inter, GROVE_ERR_ARG, "the communicator is an intercommunicator");
+  return GROVE_OK;
 }
 
 /* ---- a context that nobody knows of yet ---- */
@@ -76,13 +68,11 @@ fail:
 /* A lock, where MPI allows several threads. */
 static grove_status make_lock(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   int level = MPI_THREAD_SINGLE;
-  GROVE_TRY_MPI(MPI_Query_thread(&level));
-  if (level == MPI_THREAD_MULTIPLE) GROVE_TRY(grove_lock_create(&ctx->lock));
+  GROVE_PASS_MPI(MPI_Query_thread(&level));
+  if (level == MPI_THREAD_MULTIPLE) GROVE_PASS(grove_lock_create(&ctx->lock));
   ctx->careful = ctx->lock != NULL;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void clear(grove_context *ctx)

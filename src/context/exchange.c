@@ -82,11 +82,9 @@ void grove_packet_list_free(int n, grove_packet *packets)
 
 static grove_status make_room(exchange *e)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(e->came, e->ncame, 1);
-  GROVE_GROW(e->incoming, e->ncame, 1);
-fail:
-  return status;
+  GROVE_PASS_GROW(e->came, e->ncame, 1);
+  GROVE_PASS_GROW(e->incoming, e->ncame, 1);
+  return GROVE_OK;
 }
 
 /* The memory for a packet of this size, or for a large one, which an empty message announces. */
@@ -109,52 +107,41 @@ fail:
 /* Takes a message and throws it away. It is small, and is here or on its way. */
 static grove_status drop(exchange *e, int peer, int bytes, int tag)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Irecv(e->ctx->step.text, bytes, MPI_BYTE, peer, tag, e->ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(e->ctx, &request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(e->ctx->step.text, bytes, MPI_BYTE, peer, tag, e->ctx->comm, &request));
+  return grove_context_wait(e->ctx, &request);
 }
 
 /* Tells a sender that there is no memory for its packet; it is waiting for the answer. */
 static grove_status refuse(exchange *e, int peer)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Isend(&refusal, (int)sizeof refusal, MPI_BYTE, peer, e->answer_tag,
-                          e->ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(e->ctx, &request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Isend(&refusal, (int)sizeof refusal, MPI_BYTE, peer, e->answer_tag,
+                           e->ctx->comm, &request));
+  return grove_context_wait(e->ctx, &request);
 }
 
 static grove_status turn_away(exchange *e, int peer, int bytes)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(drop(e, peer, bytes, e->tag));
-  if (bytes == 0) GROVE_TRY(drop(e, peer, (int)sizeof(int64_t), e->large_tag));
-  GROVE_TRY(refuse(e, peer));
-fail:
-  return status;
+  GROVE_PASS(drop(e, peer, bytes, e->tag));
+  if (bytes == 0) GROVE_PASS(drop(e, peer, (int)sizeof(int64_t), e->large_tag));
+  return refuse(e, peer);
 }
 
 /* Begins to receive one packet, or the announcement of one, if one has come. */
 static grove_status take(exchange *e, int *came)
 {
-  grove_status status = GROVE_OK;
   MPI_Status about;
   incoming *d = NULL;
   int bytes = 0;
-  GROVE_TRY_MPI(MPI_Iprobe(MPI_ANY_SOURCE, e->tag, e->ctx->comm, came, &about));
+  GROVE_PASS_MPI(MPI_Iprobe(MPI_ANY_SOURCE, e->tag, e->ctx->comm, came, &about));
   if (!*came) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Get_count(&about, MPI_BYTE, &bytes));
+  GROVE_PASS_MPI(MPI_Get_count(&about, MPI_BYTE, &bytes));
   if (make_incoming(e, about.MPI_SOURCE, bytes, &d) != GROVE_OK)
     return turn_away(e, about.MPI_SOURCE, bytes);
   e->incoming[e->ncame++] = d;
-  GROVE_TRY_MPI(MPI_Irecv(d->data, bytes, MPI_BYTE, d->peer, e->tag, e->ctx->comm, &d->request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(d->data, bytes, MPI_BYTE, d->peer, e->tag, e->ctx->comm, &d->request));
+  return GROVE_OK;
 }
 
 /* Gives an incoming packet up: nothing of it is under way. */
@@ -168,13 +155,11 @@ static void forget(exchange *e, int i)
 
 static grove_status answer(exchange *e, incoming *d)
 {
-  grove_status status = GROVE_OK;
   grove_packet packet = {.peer = d->peer, .bytes = d->bytes, .data = d->data};
   if (e->args->judge) e->args->judge(e->args->self, &packet, &d->answer);
-  GROVE_TRY_MPI(MPI_Isend(&d->answer, (int)sizeof d->answer, MPI_BYTE, d->peer, e->answer_tag,
-                          e->ctx->comm, &d->request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Isend(&d->answer, (int)sizeof d->answer, MPI_BYTE, d->peer, e->answer_tag,
+                           e->ctx->comm, &d->request));
+  return GROVE_OK;
 }
 
 /* ---- large packets ---- */
@@ -193,12 +178,10 @@ static int chunk_bytes(const exchange *e, int64_t bytes, int64_t k)
 /* Begins to receive the size. */
 static grove_status receive_size(exchange *e, incoming *d)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(&d->bytes, (int)sizeof d->bytes, MPI_BYTE, d->peer, e->large_tag,
-                          e->ctx->comm, &d->request));
+  GROVE_PASS_MPI(MPI_Irecv(&d->bytes, (int)sizeof d->bytes, MPI_BYTE, d->peer, e->large_tag,
+                           e->ctx->comm, &d->request));
   d->progress = SIZED;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_space(const exchange *e, incoming *d)
@@ -217,58 +200,53 @@ fail:
 /* Begins to receive the chunks, and lets them come. */
 static grove_status receive_chunks(exchange *e, incoming *d)
 {
-  grove_status status = GROVE_OK;
   int64_t n = count_chunks(e, d->bytes);
   for (; d->nchunks < n; d->nchunks++)
-    GROVE_TRY_MPI(MPI_Irecv(d->data + d->nchunks * e->most, chunk_bytes(e, d->bytes, d->nchunks),
-                            MPI_BYTE, d->peer, e->large_tag, e->ctx->comm, &d->chunks[d->nchunks]));
-  GROVE_TRY_MPI(
+    GROVE_PASS_MPI(MPI_Irecv(d->data + d->nchunks * e->most, chunk_bytes(e, d->bytes, d->nchunks),
+                             MPI_BYTE, d->peer, e->large_tag, e->ctx->comm,
+                             &d->chunks[d->nchunks]));
+  GROVE_PASS_MPI(
     MPI_Isend(&go, (int)sizeof go, MPI_BYTE, d->peer, e->answer_tag, e->ctx->comm, &d->go));
   d->progress = CHUNKED;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Goes on with the first incoming packet that has no answer yet: it gets its answer, a large one
  * its go. What either waits for its sender has sent, whatever others do. */
 static grove_status meet(exchange *e, int *moved)
 {
-  grove_status status = GROVE_OK;
   *moved = 0;
   if (e->nmet == e->ncame) return GROVE_OK;
   incoming *d = e->incoming[e->nmet];
-  GROVE_TRY_MPI(MPI_Test(&d->request, moved, MPI_STATUS_IGNORE));
+  GROVE_PASS_MPI(MPI_Test(&d->request, moved, MPI_STATUS_IGNORE));
   if (!*moved) return GROVE_OK;
   if (d->progress == ANNOUNCED) return receive_size(e, d);
   if (d->progress == COMING) {
-    GROVE_TRY(answer(e, d));
+    GROVE_PASS(answer(e, d));
   } else if (make_space(e, d) == GROVE_OK) {
-    GROVE_TRY(receive_chunks(e, d));
+    GROVE_PASS(receive_chunks(e, d));
   } else {
     int peer = d->peer;
     forget(e, e->nmet);
     return refuse(e, peer);
   }
   e->nmet++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Goes on with the first large packet that is not all here. Its chunks come when its sender has
  * been answered by all, so that nobody who is to be answered waits for them. */
 static grove_status unload(exchange *e, int *moved)
 {
-  grove_status status = GROVE_OK;
   *moved = 0;
   while (e->nanswered < e->nmet && e->incoming[e->nanswered]->progress == COMING) e->nanswered++;
   if (e->nanswered == e->nmet) return GROVE_OK;
   incoming *d = e->incoming[e->nanswered];
-  GROVE_TRY_MPI(MPI_Testall(d->nchunks, d->chunks, moved, MPI_STATUSES_IGNORE));
+  GROVE_PASS_MPI(MPI_Testall(d->nchunks, d->chunks, moved, MPI_STATUSES_IGNORE));
   if (!*moved) return GROVE_OK;
-  GROVE_TRY(answer(e, d));
+  GROVE_PASS(answer(e, d));
   e->nanswered++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- what goes out ---- */
@@ -286,64 +264,53 @@ static int64_t count_messages(const exchange *e, const grove_packet *packet)
 
 static grove_status send_message(exchange *e, const void *data, int bytes, int peer, int tag)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Isend(data, bytes, MPI_BYTE, peer, tag, e->ctx->comm, &e->sends[e->nsends++]));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Isend(data, bytes, MPI_BYTE, peer, tag, e->ctx->comm, &e->sends[e->nsends++]));
+  return GROVE_OK;
 }
 
 /* `sent` stays until all is through. */
 static grove_status announce(exchange *e, const grove_packet *packet)
 {
-  grove_status status = GROVE_OK;
   e->nlarge++;
-  GROVE_TRY(send_message(e, NULL, 0, packet->peer, e->tag));
-  GROVE_TRY(send_message(e, &packet->bytes, (int)sizeof packet->bytes, packet->peer, e->large_tag));
-fail:
-  return status;
+  GROVE_PASS(send_message(e, NULL, 0, packet->peer, e->tag));
+  return send_message(e, &packet->bytes, (int)sizeof packet->bytes, packet->peer, e->large_tag);
 }
 
 static grove_status expect_answer(exchange *e, int i)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(&e->answers[i], (int)sizeof *e->answers, MPI_BYTE, e->args->sent[i].peer,
-                          e->answer_tag, e->ctx->comm, &e->replies[i]));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(&e->answers[i], (int)sizeof *e->answers, MPI_BYTE, e->args->sent[i].peer,
+                           e->answer_tag, e->ctx->comm, &e->replies[i]));
+  return GROVE_OK;
 }
 
 static grove_status send(exchange *e)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsent; i++) {
     const grove_packet *packet = &e->args->sent[i];
-    GROVE_TRY(expect_answer(e, i));
+    GROVE_PASS(expect_answer(e, i));
     if (is_large(e, packet))
-      GROVE_TRY(announce(e, packet));
+      GROVE_PASS(announce(e, packet));
     else
-      GROVE_TRY(send_message(e, packet->data, (int)packet->bytes, packet->peer, e->tag));
+      GROVE_PASS(send_message(e, packet->data, (int)packet->bytes, packet->peer, e->tag));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The chunks, to those who have memory for them. */
 static grove_status send_chunks(exchange *e)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < e->nsent; i++) {
     const grove_packet *packet = &e->args->sent[i];
     const char *data = packet->data;
     int64_t n = count_chunks(e, packet->bytes);
     if (!is_large(e, packet) || e->answers[i].status != GROVE_OK) continue;
-    GROVE_TRY(expect_answer(e, i));
+    GROVE_PASS(expect_answer(e, i));
     for (int64_t k = 0; k < n; k++)
-      GROVE_TRY(send_message(e, data + k * e->most, chunk_bytes(e, packet->bytes, k), packet->peer,
-                             e->large_tag));
+      GROVE_PASS(send_message(e, data + k * e->most, chunk_bytes(e, packet->bytes, k), packet->peer,
+                              e->large_tag));
   }
   e->nlarge = 0;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The first answer that is not well. */
@@ -365,20 +332,16 @@ static grove_status heed(const exchange *e)
 /* Are this rank's packets answered, so that it can enter the agreement? */
 static grove_status are_answered(exchange *e, int *all)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Testall(e->nsent, e->replies, all, MPI_STATUSES_IGNORE));
+  GROVE_PASS_MPI(MPI_Testall(e->nsent, e->replies, all, MPI_STATUSES_IGNORE));
   if (!*all || e->nlarge == 0) return GROVE_OK;
   *all = 0;
-  GROVE_TRY(send_chunks(e));
-fail:
-  return status;
+  return send_chunks(e);
 }
 
 /* Takes and answers packets until every rank's have been answered. */
 static grove_status reach_consensus(exchange *e, grove_status mine, const int64_t *values, int n,
                                     grove_agreement *agreement)
 {
-  grove_status status = GROVE_OK;
   int entered = 0, done = 0;
   grove_pause pause;
   grove_pause_begin(&pause, e->ctx->spins);
@@ -386,34 +349,32 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
     int came = 0, met = 0, unloaded = 0;
     int late = grove_pause_expired(&pause, e->ctx->options.timeout_seconds);
     if (!entered) {
-      GROVE_TRY(are_answered(e, &entered));
+      GROVE_PASS(are_answered(e, &entered));
       if (entered && mine == GROVE_OK) mine = heed(e);
-      if (entered) GROVE_TRY(grove_agreement_begin(e->ctx, mine, values, n, agreement));
+      if (entered) GROVE_PASS(grove_agreement_begin(e->ctx, mine, values, n, agreement));
     } else {
-      GROVE_TRY(grove_agreement_test(e->ctx, agreement, &done));
+      GROVE_PASS(grove_agreement_test(e->ctx, agreement, &done));
       if (done) return GROVE_OK;
     }
-    GROVE_TRY(take(e, &came));
-    GROVE_TRY(meet(e, &met));
-    GROVE_TRY(unload(e, &unloaded));
+    GROVE_PASS(take(e, &came));
+    GROVE_PASS(meet(e, &met));
+    GROVE_PASS(unload(e, &unloaded));
     if (came || met || unloaded) continue;
     if (late) return grove_context_time_out(e->ctx);
     grove_context_progress(e->ctx);
     grove_context_pause(e->ctx, &pause);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* All packets and answers have been received: what is left is to let MPI say so. */
 static grove_status finish(exchange *e)
 {
-  grove_status status = GROVE_OK;
-  for (int i = 0; i < e->nsends; i++) GROVE_TRY(grove_context_wait(e->ctx, &e->sends[i]));
+  for (int i = 0; i < e->nsends; i++) GROVE_PASS(grove_context_wait(e->ctx, &e->sends[i]));
   for (int i = 0; i < e->ncame; i++) {
     incoming *d = e->incoming[i];
-    GROVE_TRY(grove_context_wait(e->ctx, &d->go));
-    GROVE_TRY(grove_context_wait(e->ctx, &d->request));
+    GROVE_PASS(grove_context_wait(e->ctx, &d->go));
+    GROVE_PASS(grove_context_wait(e->ctx, &d->request));
     e->came[i] = (grove_packet){.peer = d->peer, .bytes = d->bytes, .data = d->data};
     free(d->chunks);
     free(d);
@@ -425,25 +386,22 @@ static grove_status finish(exchange *e)
   grove_packet_list_sort(e->ncame, e->came);
   e->args->ncame = e->ncame;
   e->args->came = e->came;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The memory for what goes out and for the answers to it. */
 static grove_status open_exchange(exchange *e)
 {
-  grove_status status = GROVE_OK;
   int64_t nsends = 0;
   for (int i = 0; i < e->args->nsent; i++) nsends += count_messages(e, &e->args->sent[i]);
-  GROVE_CHECK(nsends <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-              "rank %d has set-up data for %lld messages of %lld bytes: choose a larger chunk",
-              e->ctx->rank, (long long)nsends, (long long)e->most);
-  GROVE_ROOM(e->sends, nsends);
-  GROVE_ROOM(e->replies, e->args->nsent);
-  GROVE_ROOM(e->answers, e->args->nsent);
+  GROVE_PASS_CHECK(nsends <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                   "rank %d has set-up data for %lld messages of %lld bytes: choose a larger chunk",
+                   e->ctx->rank, (long long)nsends, (long long)e->most);
+  GROVE_PASS_ROOM(e->sends, nsends);
+  GROVE_PASS_ROOM(e->replies, e->args->nsent);
+  GROVE_PASS_ROOM(e->answers, e->args->nsent);
   e->nsent = e->args->nsent;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64_t *values, int n,

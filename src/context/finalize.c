@@ -28,15 +28,13 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
 
 static grove_status watch(void)
 {
-  grove_status status = GROVE_OK;
   int keyval = MPI_KEYVAL_INVALID;
   if (watched) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &keyval, NULL));
-  GROVE_TRY_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
-  GROVE_TRY_MPI(MPI_Comm_free_keyval(&keyval)); /* lives as long as the attribute */
+  GROVE_PASS_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &keyval, NULL));
+  GROVE_PASS_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
+  GROVE_PASS_MPI(MPI_Comm_free_keyval(&keyval)); /* lives as long as the attribute */
   watched = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_context_enlist(grove_context *ctx)

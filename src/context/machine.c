@@ -98,13 +98,11 @@ static void remember(const profile *p, grove_machine *machine)
 /* This rank's failure. */
 static grove_status read_profile(const profile *p, const char *file, grove_machine **out)
 {
-  grove_status status = GROVE_OK;
   *out = recall(p);
   if (*out) return GROVE_OK;
-  GROVE_TRY(grove_profile_read(p->text, (size_t)p->bytes, file, out));
+  GROVE_PASS(grove_profile_read(p->text, (size_t)p->bytes, file, out));
   remember(p, *out);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- finding one ---- */
@@ -181,15 +179,13 @@ static grove_status refuse_option(void)
 /* Gives all ranks the text that rank 0 has, and the machine. Agreed by all. */
 static grove_status tell_text(grove_context *ctx, profile *p, grove_machine **machine)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status mine = GROVE_OK;
   if (!p->text) p->text = grove_room((size_t)p->bytes, 1);
-  GROVE_TRY(grove_context_tell(ctx, p->text, (int)p->bytes, 0));
+  GROVE_PASS(grove_context_tell(ctx, p->text, (int)p->bytes, 0));
   if (!*machine)
     mine = p->text ? read_profile(p, "(rank 0's)", machine)
                    : grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a profile");
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-fail:
-  return status;
+  return grove_context_agree(ctx, mine, NULL, 0);
 }
 
 /* The machine of rank 0's profile, on all ranks; NULL where there is none. On other ranks `p` is

@@ -38,14 +38,11 @@ static grove_fact look_around(grove_cores *cores)
 /* Everybody's facts. `facts` is left to MPI after a timeout. */
 static grove_status gather_facts(grove_context *ctx, grove_fact mine, grove_fact *facts)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
   ctx->step.in[0] = (int64_t)mine;
-  GROVE_TRY_MPI(
+  GROVE_PASS_MPI(
     MPI_Iallgather(ctx->step.in, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
-fail:
-  return status;
+  return grove_context_wait(ctx, &request);
 }
 
 /* The next rank of this host behind `rank`, or -1. */
@@ -109,54 +106,45 @@ static void try_arena(grove_context *ctx, char *name)
 /* What travels lies in the step of the context: after a timeout MPI may still use it. */
 static grove_status send(grove_context *ctx, const void *data, size_t bytes, int to)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
   memcpy(ctx->step.text, data, bytes);
-  GROVE_TRY_MPI(
+  GROVE_PASS_MPI(
     MPI_Isend(ctx->step.text, (int)bytes, MPI_BYTE, to, GROVE_TAG_SEAT, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
-fail:
-  return status;
+  return grove_context_wait(ctx, &request);
 }
 
 static grove_status receive(grove_context *ctx, void *data, size_t bytes, int from)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(
+  GROVE_PASS_MPI(
     MPI_Irecv(ctx->step.text, (int)bytes, MPI_BYTE, from, GROVE_TAG_SEAT, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
+  GROVE_PASS(grove_context_wait(ctx, &request));
   memcpy(data, ctx->step.text, bytes);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status lead(grove_context *ctx, const grove_fact *facts, const grove_cores *mine,
                          word *out)
 {
-  grove_status status = GROVE_OK;
   grove_cores all = *mine, theirs;
   for (int r = next_guest(ctx, facts, ctx->rank); r >= 0; r = next_guest(ctx, facts, r)) {
-    GROVE_TRY(receive(ctx, &theirs, sizeof theirs, r));
+    GROVE_PASS(receive(ctx, &theirs, sizeof theirs, r));
     for (int i = 0; i < GROVE_CORE_WORDS; i++) all.word[i] |= theirs.word[i];
   }
   out->cores = grove_topo_count(&all);
   try_arena(ctx, out->name);
   if (!ctx->arena) out->name[0] = '\0';
   for (int r = next_guest(ctx, facts, ctx->rank); r >= 0; r = next_guest(ctx, facts, r))
-    GROVE_TRY(send(ctx, out, sizeof *out, r));
-fail:
-  return status;
+    GROVE_PASS(send(ctx, out, sizeof *out, r));
+  return GROVE_OK;
 }
 
 static grove_status follow(grove_context *ctx, int leader, const grove_cores *mine, word *out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(send(ctx, mine, sizeof *mine, leader));
-  GROVE_TRY(receive(ctx, out, sizeof *out, leader));
+  GROVE_PASS(send(ctx, mine, sizeof *mine, leader));
+  GROVE_PASS(receive(ctx, out, sizeof *out, leader));
   if (out->name[0]) try_arena(ctx, out->name);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the table ---- */
@@ -164,17 +152,14 @@ fail:
 /* In the arena it has one writer. */
 static grove_status fill_table(grove_context *ctx, const grove_fact *facts, int64_t *nnodes)
 {
-  grove_status status = GROVE_OK;
   if (ctx->arena)
     ctx->place = (grove_place *)grove_arena_rest(ctx->arena);
   else
-    GROVE_NEW(ctx->place, ctx->size);
+    GROVE_PASS_NEW(ctx->place, ctx->size);
   ctx->topo.place = ctx->place;
   if (!ctx->arena || ctx->rank_in_domain == 0)
-    GROVE_TRY(grove_topo_seat(facts, ctx->size, ctx->place));
-  GROVE_TRY(grove_context_assign_nodes(ctx, nnodes));
-fail:
-  return status;
+    GROVE_PASS(grove_topo_seat(facts, ctx->size, ctx->place));
+  return grove_context_assign_nodes(ctx, nnodes);
 }
 
 /* Where not all ranks of the host have come to the arena, none has it. */

@@ -25,12 +25,10 @@ static int is_of(const grove_tally *t, const grove_tally *like)
 /* A copy of the name, and room for one row more. This rank's failure. */
 static grove_status make_room(grove_tally **tallies, int n, const char *forest, char **name)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(*tallies, n, 1);
+  GROVE_PASS_GROW(*tallies, n, 1);
   *name = strdup(forest);
-  GROVE_CHECK(*name, GROVE_ERR_MEMORY, "no memory for a name");
-fail:
-  return status;
+  GROVE_PASS_CHECK(*name, GROVE_ERR_MEMORY, "no memory for a name");
+  return GROVE_OK;
 }
 
 grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row)
@@ -54,19 +52,17 @@ fail:
 
 grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like, int *row)
 {
-  grove_status status = GROVE_OK;
   char *name = NULL;
   int n = ctx->nown_tallies, i = n - 1;
   while (i >= 0 && !is_of(&ctx->own_tallies[i], like)) i--;
   if (i < 0) {
-    GROVE_TRY(make_room(&ctx->own_tallies, n, like->forest, &name));
+    GROVE_PASS(make_room(&ctx->own_tallies, n, like->forest, &name));
     i = ctx->nown_tallies++;
     ctx->own_tallies[i] = *like;
     ctx->own_tallies[i].forest = name;
   }
   *row = i;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- adding them up ---- */

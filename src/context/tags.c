@@ -14,31 +14,27 @@
 /* The lowest free tag that is at least `tag`. */
 static grove_status lowest_free(grove_context *ctx, int64_t tag, int64_t *out)
 {
-  grove_status status = GROVE_OK;
   int64_t i = tag - GROVE_TAG_FIRST;
   while (i < ctx->tags && ctx->tag[i].used) i++;
-  GROVE_CHECK(i + GROVE_TAG_FIRST < ctx->tag_limit, GROVE_ERR_UNSUPPORTED,
-              "all %d message tags of this MPI are in use by operations",
-              ctx->tag_limit - GROVE_TAG_FIRST);
+  GROVE_PASS_CHECK(i + GROVE_TAG_FIRST < ctx->tag_limit, GROVE_ERR_UNSUPPORTED,
+                   "all %d message tags of this MPI are in use by operations",
+                   ctx->tag_limit - GROVE_TAG_FIRST);
   *out = i + GROVE_TAG_FIRST;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Room for what is known of this tag, before it is agreed upon. */
 static grove_status make_room(grove_context *ctx, int64_t tag)
 {
-  grove_status status = GROVE_OK;
   int i = (int)tag - GROVE_TAG_FIRST;
   if (i < ctx->tags) return GROVE_OK;
   int tags = 2 * i + 16;
   grove_tag *list = realloc(ctx->tag, (size_t)tags * sizeof *list);
-  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d tags", tags);
+  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d tags", tags);
   memset(list + ctx->tags, 0, (size_t)(tags - ctx->tags) * sizeof *list);
   ctx->tag = list;
   ctx->tags = tags;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int64_t starts_of(const grove_context *ctx, int64_t tag)
@@ -50,16 +46,15 @@ static int64_t starts_of(const grove_context *ctx, int64_t tag)
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t *most, int *tag)
 {
-  grove_status status = GROVE_OK;
   for (int64_t from = GROVE_TAG_FIRST;;) {
     int64_t proposal = from;
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
     if (mine == GROVE_OK) mine = make_room(ctx, proposal);
     int64_t starts = starts_of(ctx, proposal);
     int64_t all[7] = {proposal, -proposal, starts, -starts, signature, -signature, *most};
-    GROVE_TRY(grove_context_agree(ctx, mine, all, 7));
-    GROVE_CHECK(all[4] == -all[5], GROVE_ERR_STATE,
-                "the ranks do not make the same operation: forest, operation or unit differ");
+    GROVE_PASS(grove_context_agree(ctx, mine, all, 7));
+    GROVE_PASS_CHECK(all[4] == -all[5], GROVE_ERR_STATE,
+                     "the ranks do not make the same operation: forest, operation or unit differ");
     from = all[0];
     *most = all[6];
     if (all[0] != -all[1]) continue;
@@ -68,8 +63,7 @@ grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64
     *tag = (int)from;
     return GROVE_OK;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts)

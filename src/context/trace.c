@@ -28,13 +28,11 @@ static int is_taken(const char *name)
 
 static grove_status take(const char *name)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(taken.name, taken.n, 1);
+  GROVE_PASS_GROW(taken.name, taken.n, 1);
   taken.name[taken.n] = strdup(name);
-  GROVE_CHECK(taken.name[taken.n], GROVE_ERR_MEMORY, "no memory for the name of a trace");
+  GROVE_PASS_CHECK(taken.name[taken.n], GROVE_ERR_MEMORY, "no memory for the name of a trace");
   taken.n++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Where the extension of a path begins, or its end. */
@@ -145,13 +143,10 @@ void grove_trace_free(grove_trace **trace)
 
 /* ---- noting ---- */
 
-/* Makes room for one item more; 0 where there is none. */
-static int has_room(const grove_trace *t, void **items, int64_t n, size_t bytes)
+/* Room for one item more in the list at this address; 0 where there is none. */
+static int has_room(const grove_trace *t, void *list, int64_t n, size_t bytes)
 {
-  if (t->nspans + t->nsubjects >= t->limit) return 0;
-  void *grown = grove_grow(*items, n, 1, bytes);
-  if (grown) *items = grown;
-  return grown != NULL;
+  return t->nspans + t->nsubjects < t->limit && grove_grow(list, n, 1, bytes);
 }
 
 /* Of a long name its beginning, up to a whole character of UTF-8. */
@@ -167,9 +162,7 @@ static char *copy_name(const char *name)
 
 int grove_trace_subject(grove_trace *t, const grove_subject *like)
 {
-  void *items = t->subjects;
-  int fits = has_room(t, &items, t->nsubjects, sizeof *t->subjects);
-  t->subjects = items;
+  int fits = has_room(t, &t->subjects, t->nsubjects, sizeof *t->subjects);
   char *name = fits ? copy_name(like->forest) : NULL;
   if (!name) return -1;
   t->subjects[t->nsubjects] = *like;
@@ -179,9 +172,7 @@ int grove_trace_subject(grove_trace *t, const grove_subject *like)
 
 void grove_trace_note(grove_trace *t, const grove_span *span)
 {
-  void *items = t->spans;
-  int fits = span->subject >= 0 && has_room(t, &items, t->nspans, sizeof *t->spans);
-  t->spans = items;
+  int fits = span->subject >= 0 && has_room(t, &t->spans, t->nspans, sizeof *t->spans);
   if (fits)
     t->spans[t->nspans++] = *span;
   else

@@ -17,45 +17,38 @@ typedef struct clock_message {
 
 static grove_status ask_once(grove_context *ctx, int peer, clock_message *m)
 {
-  grove_status status = GROVE_OK;
   MPI_Request send, receive;
-  GROVE_TRY_MPI(MPI_Irecv(&m->answer, 1, MPI_DOUBLE, peer, GROVE_TAG_CLOCK, ctx->comm, &receive));
-  GROVE_TRY_MPI(MPI_Isend(&m->question, 1, MPI_DOUBLE, peer, GROVE_TAG_CLOCK, ctx->comm, &send));
-  GROVE_TRY(grove_context_wait(ctx, &receive));
-  GROVE_TRY(grove_context_wait(ctx, &send));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(&m->answer, 1, MPI_DOUBLE, peer, GROVE_TAG_CLOCK, ctx->comm, &receive));
+  GROVE_PASS_MPI(MPI_Isend(&m->question, 1, MPI_DOUBLE, peer, GROVE_TAG_CLOCK, ctx->comm, &send));
+  GROVE_PASS(grove_context_wait(ctx, &receive));
+  return grove_context_wait(ctx, &send);
 }
 
 /* On rank 0: how far the clock of `peer` is ahead, and how wrong that may be. */
 static grove_status ask(grove_context *ctx, int peer, clock_message *m, double out[2])
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < ROUNDS; i++) {
     double before = grove_clock();
-    GROVE_TRY(ask_once(ctx, peer, m));
+    GROVE_PASS(ask_once(ctx, peer, m));
     double after = grove_clock(), error = (after - before) / 2;
     if (i > 0 && error >= out[1]) continue;
     out[0] = m->answer - (before + after) / 2;
     out[1] = error;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status answer(grove_context *ctx, clock_message *m)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
   for (int i = 0; i < ROUNDS; i++) {
-    GROVE_TRY_MPI(MPI_Irecv(&m->question, 1, MPI_DOUBLE, 0, GROVE_TAG_CLOCK, ctx->comm, &request));
-    GROVE_TRY(grove_context_wait(ctx, &request));
+    GROVE_PASS_MPI(MPI_Irecv(&m->question, 1, MPI_DOUBLE, 0, GROVE_TAG_CLOCK, ctx->comm, &request));
+    GROVE_PASS(grove_context_wait(ctx, &request));
     m->answer = grove_clock();
-    GROVE_TRY_MPI(MPI_Isend(&m->answer, 1, MPI_DOUBLE, 0, GROVE_TAG_CLOCK, ctx->comm, &request));
-    GROVE_TRY(grove_context_wait(ctx, &request));
+    GROVE_PASS_MPI(MPI_Isend(&m->answer, 1, MPI_DOUBLE, 0, GROVE_TAG_CLOCK, ctx->comm, &request));
+    GROVE_PASS(grove_context_wait(ctx, &request));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int count_domains(const grove_context *ctx)
@@ -69,14 +62,12 @@ static int count_domains(const grove_context *ctx)
 /* On rank 0: two numbers for each domain. The lowest rank of one has its first seat. */
 static grove_status ask_all(grove_context *ctx, clock_message *m, double *table)
 {
-  grove_status status = GROVE_OK;
   for (int r = 0; r < ctx->size; r++) {
     const grove_place *place = &ctx->place[r];
     if (place->domain == ctx->place[0].domain || place->seat > 0) continue;
-    GROVE_TRY(ask(ctx, r, m, table + 2 * place->domain));
+    GROVE_PASS(ask(ctx, r, m, table + 2 * place->domain));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin)

@@ -103,12 +103,10 @@ static void close_writer(writer *w, int memory_too)
 
 static grove_status open_writer(const grove_context *ctx, writer *w)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(w->buffer, 1);
-  GROVE_NEW(w->call, 1);
-  if (ctx->rank == 0) GROVE_TRY(open_file(w, ctx->trace->path));
-fail:
-  return status;
+  GROVE_PASS_ROOM(w->buffer, 1);
+  GROVE_PASS_NEW(w->call, 1);
+  if (ctx->rank == 0) GROVE_PASS(open_file(w, ctx->trace->path));
+  return GROVE_OK;
 }
 
 /* ---- the ranks ---- */
@@ -126,37 +124,33 @@ static void write_own(const grove_context *ctx, writer *w)
 /* On rank 0: calls `peer`, and takes its lines. */
 static grove_status take_lines(grove_context *ctx, writer *w, int peer)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
   *w->call = !w->trouble;
-  GROVE_TRY_MPI(MPI_Isend(w->call, 1, MPI_INT, peer, GROVE_TAG_TRACE, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
+  GROVE_PASS_MPI(MPI_Isend(w->call, 1, MPI_INT, peer, GROVE_TAG_TRACE, ctx->comm, &request));
+  GROVE_PASS(grove_context_wait(ctx, &request));
   do {
-    GROVE_TRY_MPI(MPI_Irecv(w->buffer, (int)sizeof *w->buffer, MPI_BYTE, peer, GROVE_TAG_TRACE,
-                            ctx->comm, &request));
-    GROVE_TRY(grove_context_wait(ctx, &request));
+    GROVE_PASS_MPI(MPI_Irecv(w->buffer, (int)sizeof *w->buffer, MPI_BYTE, peer, GROVE_TAG_TRACE,
+                             ctx->comm, &request));
+    GROVE_PASS(grove_context_wait(ctx, &request));
     put(w, w->buffer->text, (size_t)w->buffer->bytes);
   } while (w->buffer->bytes > 0);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status send_lines(grove_context *ctx, writer *w)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
   int64_t next = 0;
-  GROVE_TRY_MPI(MPI_Irecv(w->call, 1, MPI_INT, 0, GROVE_TAG_TRACE, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
+  GROVE_PASS_MPI(MPI_Irecv(w->call, 1, MPI_INT, 0, GROVE_TAG_TRACE, ctx->comm, &request));
+  GROVE_PASS(grove_context_wait(ctx, &request));
   do {
     size_t n = *w->call ? grove_trace_print(ctx, &next, w->buffer->text, BUFFER_BYTES) : 0;
     w->buffer->bytes = (int64_t)n;
-    GROVE_TRY_MPI(MPI_Issend(w->buffer, (int)(offsetof(buffer, text) + n), MPI_BYTE, 0,
-                             GROVE_TAG_TRACE, ctx->comm, &request));
-    GROVE_TRY(grove_context_wait(ctx, &request));
+    GROVE_PASS_MPI(MPI_Issend(w->buffer, (int)(offsetof(buffer, text) + n), MPI_BYTE, 0,
+                              GROVE_TAG_TRACE, ctx->comm, &request));
+    GROVE_PASS(grove_context_wait(ctx, &request));
   } while (w->buffer->bytes > 0);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Agreed by all. */
@@ -181,15 +175,13 @@ fail:
 static grove_status write_alone(const grove_context *ctx, writer *w, grove_status code,
                                 const char *why)
 {
-  grove_status status = GROVE_OK;
   if (ctx->rank == 0) {
     write_own(ctx, w);
-    GROVE_TRY(finish_file(ctx, w, 0));
+    GROVE_PASS(finish_file(ctx, w, 0));
   }
-  GROVE_CHECK(0, code, "rank %d: %s: the trace %s", ctx->rank, why,
-              ctx->rank == 0 ? "has rank 0's row alone" : "is without this rank's row");
-fail:
-  return status;
+  GROVE_PASS_CHECK(0, code, "rank %d: %s: the trace %s", ctx->rank, why,
+                   ctx->rank == 0 ? "has rank 0's row alone" : "is without this rank's row");
+  return GROVE_OK;
 }
 
 /* Says that this rank is here, and whether it can write. 0 when some rank does not come. */

@@ -5,16 +5,14 @@
 
 grove_status grove_forest_create(grove_context *ctx, grove_forest **out)
 {
-  grove_status status = GROVE_OK;
   grove_forest *f = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_forest_create: the context is NULL");
-  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_create: out is NULL");
-  GROVE_NEW(f, 1);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_forest_create: the context is NULL");
+  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_forest_create: out is NULL");
+  GROVE_PASS_NEW(f, 1);
   f->references = 1;
   f->ctx = grove_context_hold(ctx);
   *out = f;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_graph_free(grove_graph *graph)
@@ -73,41 +71,36 @@ const char *grove_forest_label(const grove_forest *f)
 
 grove_status grove_forest_set_name(grove_forest *f, const char *name)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",
-              f ? "name" : "forest");
+  GROVE_PASS_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",
+                   f ? "name" : "forest");
   char *copy = strdup(name);
-  GROVE_CHECK(copy, GROVE_ERR_MEMORY, "no memory for a name");
+  GROVE_PASS_CHECK(copy, GROVE_ERR_MEMORY, "no memory for a name");
   free(f->name);
   f->name = copy;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the graph as it is given ---- */
 
 static grove_status begin_graph(grove_forest *f, const char *call)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
-  GROVE_CHECK(!f->ready, GROVE_ERR_STATE, "%s: forest '%s' is set up already; its graph is final",
-              call, grove_forest_label(f));
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
+  GROVE_PASS_CHECK(!f->ready, GROVE_ERR_STATE,
+                   "%s: forest '%s' is set up already; its graph is final", call,
+                   grove_forest_label(f));
   grove_graph_free(&f->graph);
   grove_leaves_free(f);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A copy of n items, or NULL where there is nothing to copy. */
 static grove_status copy(const void *from, int64_t n, size_t bytes, void **to)
 {
-  grove_status status = GROVE_OK;
   if (!from || n <= 0) return GROVE_OK;
   *to = grove_room((size_t)n, bytes);
-  GROVE_CHECK(*to, GROVE_ERR_MEMORY, "no memory for %lld leaves", (long long)n);
+  GROVE_PASS_CHECK(*to, GROVE_ERR_MEMORY, "no memory for %lld leaves", (long long)n);
   memcpy(*to, from, (size_t)n * bytes);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Keeps the lists as they are, to be judged in set-up. */
@@ -132,19 +125,17 @@ fail:
 
 static grove_status set_graph(grove_forest *f, grove_graph graph, const char *call)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(begin_graph(f, call));
+  GROVE_PASS(begin_graph(f, call));
   graph.missing = graph.nleaves > 0 && !graph.root && !graph.global_root;
-  if (graph.form == GROVE_FORM_PAIRS) GROVE_TRY(grove_leaves_create(f, &graph));
+  if (graph.form == GROVE_FORM_PAIRS) GROVE_PASS(grove_leaves_create(f, &graph));
   if (f->grouped) { /* the lists have been used */
     graph.leaf_index = NULL;
     graph.root = NULL;
   } else {
-    GROVE_TRY(keep_lists(&graph));
+    GROVE_PASS(keep_lists(&graph));
   }
   f->graph = graph;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
@@ -171,11 +162,10 @@ grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots, int6
 
 grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern pattern, int64_t n)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(pattern == GROVE_ALLGATHER || pattern == GROVE_GATHER || pattern == GROVE_ALLTOALL,
-              GROVE_ERR_ARG, "grove_forest_set_pattern: there is no pattern %d", (int)pattern);
-  GROVE_TRY(begin_graph(f, "grove_forest_set_pattern"));
+  GROVE_PASS_CHECK(pattern == GROVE_ALLGATHER || pattern == GROVE_GATHER ||
+                     pattern == GROVE_ALLTOALL,
+                   GROVE_ERR_ARG, "grove_forest_set_pattern: there is no pattern %d", (int)pattern);
+  GROVE_PASS(begin_graph(f, "grove_forest_set_pattern"));
   f->graph = (grove_graph){.form = GROVE_FORM_PATTERN + (int)pattern, .n = n};
-fail:
-  return status;
+  return GROVE_OK;
 }

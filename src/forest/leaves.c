@@ -22,27 +22,24 @@ typedef struct survey {
 /* Neighbours are few and leaves are many: ranks are looked at when they have been counted. */
 static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
 {
-  grove_status status = GROVE_OK;
   grove_groups *groups = &s->groups;
   int64_t n = graph->nleaves;
   uint64_t most = 0; /* a negative index is a large one */
-  GROVE_TRY(grove_groups_create(groups));
+  GROVE_PASS(grove_groups_create(groups));
   for (int64_t i = 0; i < n; i++) {
     uint64_t index = (uint64_t)graph->root[i].index;
     most = index > most ? index : most;
-    GROVE_TRY(grove_groups_count(groups, graph->root[i].rank));
+    GROVE_PASS(grove_groups_count(groups, graph->root[i].rank));
   }
-  GROVE_TRY(grove_groups_arrange(groups));
+  GROVE_PASS(grove_groups_arrange(groups));
   s->most_index = (int64_t)most;
   s->good = most >> grove_root_bits(size) == 0 &&
             (n == 0 || (groups->keys[0] >= 0 && groups->keys[groups->count - 1] < size));
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status survey_slots(const grove_graph *graph, survey *s)
 {
-  grove_status status = GROVE_OK;
   const int64_t *slot = graph->leaf_index;
   int64_t least = slot[0], most = slot[0], twice = -1;
   for (int64_t i = 1; i < graph->nleaves; i++) {
@@ -51,36 +48,30 @@ static grove_status survey_slots(const grove_graph *graph, survey *s)
   }
   s->good = least >= 0 && most < INT64_MAX;
   if (!s->good) return GROVE_OK;
-  GROVE_TRY(grove_find_duplicate(graph->nleaves, slot, least, most, &twice));
+  GROVE_PASS(grove_find_duplicate(graph->nleaves, slot, least, most, &twice));
   s->good = twice < 0;
   s->first = least;
   s->end = most + 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status survey_graph(const grove_graph *graph, int size, survey *s)
 {
-  grove_status status = GROVE_OK;
   s->good = graph->nroots >= 0 && graph->nleaves >= 0 && (graph->root || graph->nleaves == 0);
   s->end = s->good ? graph->nleaves : 0;
-  if (s->good && graph->leaf_index && graph->nleaves > 0) GROVE_TRY(survey_slots(graph, s));
-  if (s->good) GROVE_TRY(survey_roots(graph, size, s));
-fail:
-  return status;
+  if (s->good && graph->leaf_index && graph->nleaves > 0) GROVE_PASS(survey_slots(graph, s));
+  if (s->good) GROVE_PASS(survey_roots(graph, size, s));
+  return GROVE_OK;
 }
 
 /* The memory for what the second pass writes. */
 static grove_status reserve(grove_forest *f, int64_t n, const survey *s)
 {
-  grove_status status = GROVE_OK;
   int count = s->groups.count;
-  GROVE_TRY(grove_index_reserve(n, 0, s->end - 1, &f->leaves.slots));
-  GROVE_TRY(grove_index_reserve(n, 0, grove_edge_code(s->most_index, grove_bits(count), count - 1),
-                                &f->edges));
-  GROVE_TRY(grove_index_reserve(n + count, 0, s->most_index, &f->lists));
-fail:
-  return status;
+  GROVE_PASS(grove_index_reserve(n, 0, s->end - 1, &f->leaves.slots));
+  GROVE_PASS(grove_index_reserve(n, 0, grove_edge_code(s->most_index, grove_bits(count), count - 1),
+                                 &f->edges));
+  return grove_index_reserve(n + count, 0, s->most_index, &f->lists);
 }
 
 /* What every iteration reads is copied, so that the compiler sees that no list lies on it. */
@@ -129,11 +120,9 @@ fail:
 
 grove_status grove_leaves_begin(const grove_forest *f, int64_t **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(*out, f->leaves.count);
+  GROVE_PASS_ROOM(*out, f->leaves.count);
   for (int g = 0; g < f->leaves.count; g++) (*out)[g] = f->leaves.begin[g];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_leaves_roots(const grove_forest *f, int64_t **out)

@@ -53,16 +53,14 @@ fail:
 /* All but the slots. No edge of a multi-forest repeats a root. */
 static grove_status copy_side(const grove_side *from, grove_side *to)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(to->ranks, from->count);
-  GROVE_ROOM(to->begin, from->count + 1);
-  GROVE_NEW(to->repeats, from->count);
+  GROVE_PASS_ROOM(to->ranks, from->count);
+  GROVE_PASS_ROOM(to->begin, from->count + 1);
+  GROVE_PASS_NEW(to->repeats, from->count);
   memcpy(to->ranks, from->ranks, (size_t)from->count * sizeof *to->ranks);
   for (int g = 0; g < from->count; g++) to->begin[g] = from->begin[g];
   to->begin[from->count] = from->count > 0 ? from->begin[from->count] : 0;
   to->count = from->count;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- what the leaves are told ---- */
@@ -81,8 +79,7 @@ static grove_packet numbers_of(const grove_forest *multi, int g)
 static grove_status write_numbers(const grove_forest *multi, grove_packet_exchange *exchange,
                                   grove_packet *own)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(exchange->sent, multi->roots.count);
+  GROVE_PASS_NEW(exchange->sent, multi->roots.count);
   for (int g = 0; g < multi->roots.count; g++) {
     grove_packet packet = numbers_of(multi, g);
     if (packet.peer == multi->ctx->rank)
@@ -90,24 +87,21 @@ static grove_status write_numbers(const grove_forest *multi, grove_packet_exchan
     else
       exchange->sent[exchange->nsent++] = packet;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The packet of each group of leaves. They come by ascending rank, as the groups are. */
 static grove_status sort_numbers(const grove_forest *multi, const grove_packet_exchange *exchange,
                                  const grove_packet *own, grove_packet *out)
 {
-  grove_status status = GROVE_OK;
   for (int g = 0, i = 0; g < multi->leaves.count; g++) {
     int rank = multi->leaves.ranks[g], self = rank == multi->ctx->rank;
     const grove_packet *p = self ? own : i < exchange->ncame ? &exchange->came[i++] : NULL;
-    GROVE_CHECK(p && p->peer == rank, GROVE_ERR_STATE,
-                "rank %d: no numbers of new roots from rank %d", multi->ctx->rank, rank);
+    GROVE_PASS_CHECK(p && p->peer == rank, GROVE_ERR_STATE,
+                     "rank %d: no numbers of new roots from rank %d", multi->ctx->rank, rank);
     out[g] = *p;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int64_t number_at(const grove_packet *p, int64_t n, int64_t k)
@@ -158,18 +152,15 @@ fail:
 /* What a rank can do by itself. */
 static grove_status make(const grove_forest *f, grove_forest *multi)
 {
-  grove_status status = GROVE_OK;
   multi->nroots = f->roots.slots.count;
   multi->nleaves = f->nleaves;
   multi->listed = f->listed;
   multi->leaf_first = f->leaf_first;
   multi->leaf_end = f->leaf_end;
-  GROVE_TRY(copy_side(&f->leaves, &multi->leaves));
-  GROVE_TRY(grove_index_copy(&f->leaves.slots, &multi->leaves.slots));
-  GROVE_TRY(copy_side(&f->roots, &multi->roots));
-  GROVE_TRY(grove_multi_slots(f, &multi->roots.slots));
-fail:
-  return status;
+  GROVE_PASS(copy_side(&f->leaves, &multi->leaves));
+  GROVE_PASS(grove_index_copy(&f->leaves.slots, &multi->leaves.slots));
+  GROVE_PASS(copy_side(&f->roots, &multi->roots));
+  return grove_multi_slots(f, &multi->roots.slots);
 }
 
 /* What came, read. This rank's failure. */

@@ -8,22 +8,18 @@ enum { PRINTED_EDGES = 100 };
 
 static grove_status check_ready(const grove_forest *f, const char *call)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
-  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", call,
-              grove_forest_label(f));
-fail:
-  return status;
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
+  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", call,
+                   grove_forest_label(f));
+  return GROVE_OK;
 }
 
 grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_sizes"));
+  GROVE_PASS(check_ready(f, "grove_forest_sizes"));
   if (nroots) *nroots = f->nroots;
   if (nleaves) *nleaves = f->nleaves;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The user's list, from the compact ones. */
@@ -63,56 +59,46 @@ static grove_status expand(grove_forest *f)
 grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
                                 const int64_t **leaf_index, const grove_root **root)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_graph"));
-  GROVE_TRY(expand(f));
+  GROVE_PASS(check_ready(f, "grove_forest_graph"));
+  GROVE_PASS(expand(f));
   if (nroots) *nroots = f->nroots;
   if (nleaves) *nleaves = f->nleaves;
   if (leaf_index) *leaf_index = f->listed ? f->shown_leaf : NULL;
   if (root) *root = f->shown_root;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_leaf_range(grove_forest *f, int64_t *first, int64_t *end)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_leaf_range"));
+  GROVE_PASS(check_ready(f, "grove_forest_leaf_range"));
   if (first) *first = f->leaf_first;
   if (end) *end = f->leaf_end;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_root_ranks(grove_forest *f, int *n, const int **ranks)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_root_ranks"));
+  GROVE_PASS(check_ready(f, "grove_forest_root_ranks"));
   if (n) *n = f->leaves.count;
   if (ranks) *ranks = f->leaves.ranks;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_leaf_ranks"));
+  GROVE_PASS(check_ready(f, "grove_forest_leaf_ranks"));
   if (n) *n = f->roots.count;
   if (ranks) *ranks = f->roots.ranks;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_forest_degrees(grove_forest *f, int64_t *degree)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_degrees"));
+  GROVE_PASS(check_ready(f, "grove_forest_degrees"));
   if (!degree) return GROVE_OK;
   for (int64_t i = 0; i < f->nroots; i++) degree[i] = 0;
   for (int64_t i = 0; i < f->roots.slots.count; i++) degree[grove_index_at(&f->roots.slots, i)]++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void print_ranks(const char *what, const grove_side *side, FILE *file)
@@ -126,10 +112,9 @@ static void print_ranks(const char *what, const grove_side *side, FILE *file)
 
 grove_status grove_forest_print(grove_forest *f, FILE *file)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_ready(f, "grove_forest_print"));
-  GROVE_CHECK(file, GROVE_ERR_ARG, "grove_forest_print: the file is NULL");
-  GROVE_TRY(expand(f));
+  GROVE_PASS(check_ready(f, "grove_forest_print"));
+  GROVE_PASS_CHECK(file, GROVE_ERR_ARG, "grove_forest_print: the file is NULL");
+  GROVE_PASS(expand(f));
   fprintf(file, "forest '%s', rank %d of %d: %lld roots, %lld leaves\n", grove_forest_label(f),
           f->ctx->rank, f->ctx->size, (long long)f->nroots, (long long)f->nleaves);
   print_ranks("roots of these leaves are on ranks (edges)", &f->leaves, file);
@@ -139,6 +124,5 @@ grove_status grove_forest_print(grove_forest *f, FILE *file)
             (long long)f->shown_root[i].index, f->shown_root[i].rank);
   if (f->nleaves > PRINTED_EDGES)
     fprintf(file, "  ... and %lld more\n", (long long)(f->nleaves - PRINTED_EDGES));
-fail:
-  return status;
+  return GROVE_OK;
 }

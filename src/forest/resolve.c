@@ -44,93 +44,83 @@ typedef struct sorted_leaves {
 
 static grove_status sort_leaves(const grove_graph *graph, int64_t block, sorted_leaves *out)
 {
-  grove_status status = GROVE_OK;
   const int64_t *number = graph->global_root;
-  GROVE_TRY(grove_groups_create(&out->groups));
+  GROVE_PASS(grove_groups_create(&out->groups));
   for (int64_t i = 0; i < graph->nleaves; i++)
-    GROVE_TRY(grove_groups_count(&out->groups, (int)(number[i] / block)));
-  GROVE_TRY(grove_groups_arrange(&out->groups));
-  GROVE_ROOM(out->order, graph->nleaves);
+    GROVE_PASS(grove_groups_count(&out->groups, (int)(number[i] / block)));
+  GROVE_PASS(grove_groups_arrange(&out->groups));
+  GROVE_PASS_ROOM(out->order, graph->nleaves);
   for (int64_t i = 0; i < graph->nleaves; i++)
     out->order[out->groups.next[grove_groups_find(&out->groups, (int)(number[i] / block))]++] = i;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status write_question(const grove_graph *graph, const sorted_leaves *leaves, int g,
                                    int peer, const question *header, grove_packet *out)
 {
   const int64_t *begin = leaves->groups.begin;
-  grove_status status = GROVE_OK;
   question q = *header;
   q.count = g >= 0 ? begin[g + 1] - begin[g] : 0;
   out->peer = peer;
   out->bytes = (int64_t)sizeof q + q.count * (int64_t)sizeof(int64_t);
   char *data = NULL;
-  GROVE_ROOM(data, out->bytes);
+  GROVE_PASS_ROOM(data, out->bytes);
   out->data = data;
   memcpy(data, &q, sizeof q);
   int64_t *number = (int64_t *)(data + sizeof q);
   for (int64_t i = 0; i < q.count; i++) number[i] = graph->global_root[leaves->order[begin[g] + i]];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* One packet a directory: questions, and in one of them the announcement. */
 static grove_status write_questions(const grove_graph *graph, const sorted_leaves *leaves,
                                     int64_t first, int64_t block, grove_packet_exchange *exchange)
 {
-  grove_status status = GROVE_OK;
   const grove_groups *groups = &leaves->groups;
   int home = graph->nroots > 0 ? (int)(first / block) : -1, announced = home < 0;
-  GROVE_NEW(exchange->sent, groups->count + 1);
+  GROVE_PASS_NEW(exchange->sent, groups->count + 1);
   for (int g = 0; g < groups->count; g++) {
     question q = {.announces = groups->keys[g] == home, .first = first};
     announced = announced || q.announces;
-    GROVE_TRY(
+    GROVE_PASS(
       write_question(graph, leaves, g, groups->keys[g], &q, &exchange->sent[exchange->nsent++]));
   }
   if (!announced) {
     question q = {.announces = 1, .first = first};
-    GROVE_TRY(write_question(graph, leaves, -1, home, &q, &exchange->sent[exchange->nsent++]));
+    GROVE_PASS(write_question(graph, leaves, -1, home, &q, &exchange->sent[exchange->nsent++]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The owners that announced themselves here. */
 static grove_status list_announced(int n, const grove_packet *questions, directory *out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(out->owners, n + 1);
+  GROVE_PASS_NEW(out->owners, n + 1);
   for (int i = 0; i < n; i++) {
     question q;
     memcpy(&q, questions[i].data, sizeof q);
     if (q.announces) out->owners[out->count++] = (owner){q.first, questions[i].peer};
   }
   qsort(out->owners, (size_t)out->count, sizeof *out->owners, by_first);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* And before them the one that reaches into the block from below. Collective. */
 static grove_status add_from_below(grove_context *ctx, directory *d)
 {
-  grove_status status = GROVE_OK;
   int64_t last[2] = {-1, -1}, below[2];
   if (d->count > 0) {
     last[0] = d->owners[d->count - 1].first;
     last[1] = d->owners[d->count - 1].rank;
   }
   /* First numbers and ranks of owners ascend together: both maxima belong to the same owner. */
-  GROVE_TRY(grove_context_scan_max(ctx, last, 2, below));
+  GROVE_PASS(grove_context_scan_max(ctx, last, 2, below));
   if (below[1] >= 0 && d->owners) {
     memmove(d->owners + 1, d->owners, (size_t)d->count * sizeof *d->owners);
     d->owners[0] = (owner){below[0], below[1]};
     d->count++;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The last owner whose first number is not above `number`. */
@@ -150,50 +140,45 @@ static grove_root look_up(const directory *d, int64_t number)
 static grove_status write_answers(const directory *d, int n, const grove_packet *questions,
                                   grove_packet_exchange *exchange)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(exchange->sent, n);
+  GROVE_PASS_NEW(exchange->sent, n);
   for (int i = 0; i < n; i++) {
     question q;
     memcpy(&q, questions[i].data, sizeof q);
     if (q.count == 0) continue;
     const int64_t *number = (const int64_t *)((const char *)questions[i].data + sizeof q);
     grove_root *answer = NULL;
-    GROVE_ROOM(answer, q.count);
+    GROVE_PASS_ROOM(answer, q.count);
     for (int64_t k = 0; k < q.count; k++) answer[k] = look_up(d, number[k]);
     exchange->sent[exchange->nsent++] = (grove_packet){
       .peer = questions[i].peer, .bytes = q.count * (int64_t)sizeof *answer, .data = answer};
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status read_answers(grove_graph *graph, const sorted_leaves *leaves,
                                  const grove_packet_exchange *exchange)
 {
-  grove_status status = GROVE_OK;
   const int64_t *begin = leaves->groups.begin;
-  GROVE_ROOM(graph->root, graph->nleaves);
+  GROVE_PASS_ROOM(graph->root, graph->nleaves);
   for (int i = 0; i < exchange->ncame; i++) {
     int g = grove_groups_find(&leaves->groups, exchange->came[i].peer);
     const grove_root *answer = exchange->came[i].data;
     for (int64_t k = begin[g]; k < begin[g + 1]; k++)
       graph->root[leaves->order[k]] = answer[k - begin[g]];
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status check_numbers(const grove_graph *graph, int rank, int64_t total)
 {
-  grove_status status = GROVE_OK;
   for (int64_t i = 0; i < graph->nleaves; i++)
-    GROVE_CHECK(graph->global_root[i] >= 0 && graph->global_root[i] < total, GROVE_ERR_GRAPH,
-                "rank %d: leaf %lld (entry %lld of its list) is joined to global root %lld, but "
-                "there are %lld roots",
-                rank, (long long)(graph->leaf_index ? graph->leaf_index[i] : i), (long long)i,
-                (long long)graph->global_root[i], (long long)total);
-fail:
-  return status;
+    GROVE_PASS_CHECK(
+      graph->global_root[i] >= 0 && graph->global_root[i] < total, GROVE_ERR_GRAPH,
+      "rank %d: leaf %lld (entry %lld of its list) is joined to global root %lld, but "
+      "there are %lld roots",
+      rank, (long long)(graph->leaf_index ? graph->leaf_index[i] : i), (long long)i,
+      (long long)graph->global_root[i], (long long)total);
+  return GROVE_OK;
 }
 
 typedef struct inquiry {
@@ -220,13 +205,10 @@ static void free_inquiry(inquiry *q)
 static grove_status ask(const grove_graph *graph, const grove_context *ctx, int64_t first,
                         int64_t total, inquiry *q)
 {
-  grove_status status = GROVE_OK;
   int64_t block = total / ctx->size + 1;
-  GROVE_TRY(check_numbers(graph, ctx->rank, total));
-  GROVE_TRY(sort_leaves(graph, block, &q->leaves));
-  GROVE_TRY(write_questions(graph, &q->leaves, first, block, &q->questions));
-fail:
-  return status;
+  GROVE_PASS(check_numbers(graph, ctx->rank, total));
+  GROVE_PASS(sort_leaves(graph, block, &q->leaves));
+  return write_questions(graph, &q->leaves, first, block, &q->questions);
 }
 
 static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
@@ -273,13 +255,11 @@ fail:
 
 static grove_status list_blocks(grove_graph *graph, const grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   graph->nroots = graph->nleaves = graph->n * ctx->size;
-  GROVE_ROOM(graph->root, graph->nleaves);
+  GROVE_PASS_ROOM(graph->root, graph->nleaves);
   for (int64_t k = 0; k < graph->nleaves; k++)
     graph->root[k] = (grove_root){(int)(k / graph->n), ctx->rank * graph->n + k % graph->n};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx)

@@ -39,29 +39,25 @@ typedef struct heading {
 
 static grove_status find_repeats(const grove_index *list, int16_t *out)
 {
-  grove_status status = GROVE_OK;
   int64_t distinct = 0;
-  GROVE_TRY(grove_distinct_count(list, &distinct));
+  GROVE_PASS(grove_distinct_count(list, &distinct));
   *out = (int16_t)grove_repeats_of(list->count, distinct);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status write_packet(grove_forest *f, int g, grove_packet *out)
 {
-  grove_status status = GROVE_OK;
   int64_t begin = f->leaves.begin[g] + g, n = f->leaves.begin[g + 1] - f->leaves.begin[g];
   heading about = {.width = f->lists.narrow ? 4 : 8};
   grove_index list = grove_index_view(&f->lists, begin + 1, n);
   char *data =
     f->lists.narrow ? (char *)(f->lists.narrow + begin) : (char *)(f->lists.wide + begin);
-  GROVE_TRY(find_repeats(&list, &about.repeats));
+  GROVE_PASS(find_repeats(&list, &about.repeats));
   f->leaves.repeats[g] = (char)about.repeats;
   grove_index_put(&f->lists, begin, 0);
   memcpy(data, &about, sizeof about);
   *out = (grove_packet){.peer = f->leaves.ranks[g], .bytes = (n + 1) * about.width, .data = data};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static heading read_heading(const grove_packet *packet)
@@ -88,14 +84,11 @@ static grove_index read_packet(const grove_packet *packet)
  * is accepted. What the last one got was not used yet. */
 static grove_status make_room(draft *d)
 {
-  grove_status status = GROVE_OK;
   grove_side_free(&d->roots);
-  GROVE_ROOM(d->roots.ranks, d->nlists);
-  GROVE_ROOM(d->roots.begin, d->nlists + 1);
-  GROVE_ROOM(d->roots.repeats, d->nlists);
-  GROVE_TRY(grove_index_reserve(d->entries, 0, d->most, &d->roots.slots));
-fail:
-  return status;
+  GROVE_PASS_ROOM(d->roots.ranks, d->nlists);
+  GROVE_PASS_ROOM(d->roots.begin, d->nlists + 1);
+  GROVE_PASS_ROOM(d->roots.repeats, d->nlists);
+  return grove_index_reserve(d->entries, 0, d->most, &d->roots.slots);
 }
 
 /* How many entries of a list, from its beginning, are less than `end`. */
@@ -205,20 +198,18 @@ static grove_status heed(void *self, const grove_packet *packet, const grove_ans
 /* All groups; the own one needs no message. */
 static grove_status write_packets(grove_forest *f, draft *d)
 {
-  grove_status status = GROVE_OK;
   grove_answer answer = {0};
-  GROVE_NEW(d->exchange.sent, f->leaves.count);
-  if (!f->leaves.repeats) GROVE_NEW(f->leaves.repeats, f->leaves.count);
+  GROVE_PASS_NEW(d->exchange.sent, f->leaves.count);
+  if (!f->leaves.repeats) GROVE_PASS_NEW(f->leaves.repeats, f->leaves.count);
   for (int g = 0; g < f->leaves.count; g++)
-    GROVE_TRY(write_packet(
+    GROVE_PASS(write_packet(
       f, g, f->leaves.ranks[g] == f->ctx->rank ? &d->own : &d->exchange.sent[d->exchange.nsent++]));
   if (d->own.data) judge(d, &d->own, &answer);
   if (answer.status != GROVE_OK) return explain(f, d->own.peer, &answer);
   d->exchange.self = d;
   d->exchange.judge = judge;
   d->exchange.heed = heed;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- agreement ---- */
@@ -226,17 +217,16 @@ fail:
 /* The same kind of graph on every rank? */
 static grove_status check_form(const grove_forest *f, const int64_t form[4])
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(form[0] == -form[1], GROVE_ERR_GRAPH,
-              "the ranks set the graph of forest '%.100s' in different ways: pairs, global numbers "
-              "or a pattern must be the same on all",
-              grove_forest_label(f));
-  GROVE_CHECK(form[0] != GROVE_FORM_PATTERN + GROVE_ALLTOALL || form[2] == -form[3],
-              GROVE_ERR_GRAPH,
-              "GROVE_ALLTOALL needs the same n on every rank; here it goes from %lld to %lld",
-              (long long)-form[3], (long long)form[2]);
-fail:
-  return status;
+  GROVE_PASS_CHECK(
+    form[0] == -form[1], GROVE_ERR_GRAPH,
+    "the ranks set the graph of forest '%.100s' in different ways: pairs, global numbers "
+    "or a pattern must be the same on all",
+    grove_forest_label(f));
+  GROVE_PASS_CHECK(form[0] != GROVE_FORM_PATTERN + GROVE_ALLTOALL || form[2] == -form[3],
+                   GROVE_ERR_GRAPH,
+                   "GROVE_ALLTOALL needs the same n on every rank; here it goes from %lld to %lld",
+                   (long long)-form[3], (long long)form[2]);
+  return GROVE_OK;
 }
 
 /* Agreed by all. */
@@ -254,16 +244,13 @@ static grove_status exchange(grove_forest *f, draft *d, grove_status mine, int64
  * form. Agreed by all. */
 static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
 {
-  grove_status status = GROVE_OK;
   const grove_graph *graph = &f->graph;
   int grouped = f->grouped && graph->form == GROVE_FORM_PAIRS;
   int64_t form[4] = {graph->form, -graph->form, graph->n, -graph->n};
   if (mine == GROVE_OK) mine = make_room(d);
   if (mine == GROVE_OK) mine = grouped ? write_packets(f, d) : grove_graph_validate(graph, f->ctx);
-  GROVE_TRY(exchange(f, d, mine, form, 4));
-  GROVE_TRY(check_form(f, form));
-fail:
-  return status;
+  GROVE_PASS(exchange(f, d, mine, form, 4));
+  return check_form(f, form);
 }
 
 /* What is not given as pairs is turned into them. Agreed by all. */
@@ -315,9 +302,7 @@ fail:
 
 grove_status grove_forest_set_up(grove_forest *f)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
-  if (!f->ready) GROVE_TRY(grove_forest_complete(f, GROVE_OK));
-fail:
-  return status;
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
+  if (!f->ready) GROVE_PASS(grove_forest_complete(f, GROVE_OK));
+  return GROVE_OK;
 }

@@ -10,50 +10,48 @@ static int64_t leaf_slot(const grove_graph *graph, int64_t position)
 
 static grove_status check_counts(const grove_graph *graph, int rank, int size)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(graph->form != GROVE_FORM_NONE, GROVE_ERR_STATE,
-              "rank %d: the forest has no graph yet", rank);
-  GROVE_CHECK(graph->nroots >= 0, GROVE_ERR_GRAPH, "rank %d: the number of roots is %lld", rank,
-              (long long)graph->nroots);
-  GROVE_CHECK(graph->nleaves >= 0, GROVE_ERR_GRAPH, "rank %d: the number of leaves is %lld", rank,
-              (long long)graph->nleaves);
-  GROVE_CHECK(graph->n >= 0, GROVE_ERR_GRAPH, "rank %d: the n of the pattern is %lld", rank,
-              (long long)graph->n);
-  GROVE_CHECK(!graph->missing, GROVE_ERR_GRAPH,
-              "rank %d: there are %lld leaves, but the array of their roots is NULL", rank,
-              (long long)graph->nleaves);
+  GROVE_PASS_CHECK(graph->form != GROVE_FORM_NONE, GROVE_ERR_STATE,
+                   "rank %d: the forest has no graph yet", rank);
+  GROVE_PASS_CHECK(graph->nroots >= 0, GROVE_ERR_GRAPH, "rank %d: the number of roots is %lld",
+                   rank, (long long)graph->nroots);
+  GROVE_PASS_CHECK(graph->nleaves >= 0, GROVE_ERR_GRAPH, "rank %d: the number of leaves is %lld",
+                   rank, (long long)graph->nleaves);
+  GROVE_PASS_CHECK(graph->n >= 0, GROVE_ERR_GRAPH, "rank %d: the n of the pattern is %lld", rank,
+                   (long long)graph->n);
+  GROVE_PASS_CHECK(!graph->missing, GROVE_ERR_GRAPH,
+                   "rank %d: there are %lld leaves, but the array of their roots is NULL", rank,
+                   (long long)graph->nleaves);
   /* So that sums over the ranks fit. */
-  GROVE_CHECK(graph->form == GROVE_FORM_PAIRS ||
-                (graph->nroots <= INT64_MAX / 2 / size && graph->n <= INT64_MAX / 2 / size),
-              GROVE_ERR_GRAPH, "rank %d: %lld roots on each of %d ranks are more than 2^62", rank,
-              (long long)(graph->n > 0 ? graph->n : graph->nroots), size);
-fail:
-  return status;
+  GROVE_PASS_CHECK(graph->form == GROVE_FORM_PAIRS ||
+                     (graph->nroots <= INT64_MAX / 2 / size && graph->n <= INT64_MAX / 2 / size),
+                   GROVE_ERR_GRAPH, "rank %d: %lld roots on each of %d ranks are more than 2^62",
+                   rank, (long long)(graph->n > 0 ? graph->n : graph->nroots), size);
+  return GROVE_OK;
 }
 
 static grove_status check_roots(const grove_graph *graph, int rank, int size)
 {
-  grove_status status = GROVE_OK;
   for (int64_t i = 0; graph->root && i < graph->nleaves; i++) {
     grove_root root = graph->root[i];
-    GROVE_CHECK(root.rank >= 0 && root.rank < size, GROVE_ERR_GRAPH,
-                "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d, "
-                "but ranks go from 0 to %d",
-                rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
-                root.rank, size - 1);
-    GROVE_CHECK(root.index >= 0, GROVE_ERR_GRAPH,
-                "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
-                "a root index must not be negative",
-                rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
-                root.rank);
-    GROVE_CHECK(root.index >> grove_root_bits(size) == 0, GROVE_ERR_GRAPH,
-                "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
-                "with %d ranks a root index must be less than 2^%d",
-                rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index,
-                root.rank, size, grove_root_bits(size));
+    GROVE_PASS_CHECK(
+      root.rank >= 0 && root.rank < size, GROVE_ERR_GRAPH,
+      "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d, "
+      "but ranks go from 0 to %d",
+      rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index, root.rank,
+      size - 1);
+    GROVE_PASS_CHECK(
+      root.index >= 0, GROVE_ERR_GRAPH,
+      "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
+      "a root index must not be negative",
+      rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index, root.rank);
+    GROVE_PASS_CHECK(
+      root.index >> grove_root_bits(size) == 0, GROVE_ERR_GRAPH,
+      "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d: "
+      "with %d ranks a root index must be less than 2^%d",
+      rank, (long long)leaf_slot(graph, i), (long long)i, (long long)root.index, root.rank, size,
+      grove_root_bits(size));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int ascending(const void *a, const void *b)
@@ -140,7 +138,6 @@ static grove_status refuse_duplicate(const grove_graph *graph, int rank, int64_t
 
 static grove_status check_leaves(const grove_graph *graph, int rank)
 {
-  grove_status status = GROVE_OK;
   if (!graph->leaf_index) return GROVE_OK;
   int64_t most = 0, twice = -1;
   for (int64_t i = 0; i < graph->nleaves; i++) {
@@ -148,18 +145,14 @@ static grove_status check_leaves(const grove_graph *graph, int rank)
     if (slot < 0 || slot == INT64_MAX) return refuse_leaf(graph, rank, i);
     if (slot > most) most = slot;
   }
-  GROVE_TRY(grove_find_duplicate(graph->nleaves, graph->leaf_index, 0, most, &twice));
+  GROVE_PASS(grove_find_duplicate(graph->nleaves, graph->leaf_index, 0, most, &twice));
   if (twice >= 0) return refuse_duplicate(graph, rank, twice);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_counts(graph, ctx->rank, ctx->size));
-  GROVE_TRY(check_roots(graph, ctx->rank, ctx->size));
-  GROVE_TRY(check_leaves(graph, ctx->rank));
-fail:
-  return status;
+  GROVE_PASS(check_counts(graph, ctx->rank, ctx->size));
+  GROVE_PASS(check_roots(graph, ctx->rank, ctx->size));
+  return check_leaves(graph, ctx->rank);
 }

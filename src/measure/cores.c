@@ -28,12 +28,9 @@ static int count_domains(const grove_topo *topo)
 
 static grove_status add_up(grove_probe *p, double mine, double *all)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Iallreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, p->ctx->comm, &request));
-  GROVE_TRY(grove_probe_doze(p, 1, &request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Iallreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, p->ctx->comm, &request));
+  return grove_probe_doze(p, 1, &request);
 }
 
 grove_status grove_measure_cores(grove_probe *p, double seconds)

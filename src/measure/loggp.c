@@ -21,36 +21,31 @@ static const double NAP_SECONDS = 0.0005;
 /* n messages from the leader, then an answer. */
 static grove_status train(grove_probe *p, const grove_pairing *part, int64_t bytes, int length)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request[MOST_IN_FLIGHT];
   for (int i = 0; i < length; i++)
     if (part->leads)
-      GROVE_TRY_MPI(
+      GROVE_PASS_MPI(
         MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm, &request[i]));
     else
-      GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
-                              &request[i]));
-  GROVE_TRY(grove_probe_finish(p, length, request));
+      GROVE_PASS_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag,
+                               p->ctx->comm, &request[i]));
+  GROVE_PASS(grove_probe_finish(p, length, request));
   if (part->leads)
-    GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
-                            &request[0]));
+    GROVE_PASS_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
+                             &request[0]));
   else
-    GROVE_TRY_MPI(
+    GROVE_PASS_MPI(
       MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm, &request[0]));
-  GROVE_TRY(grove_probe_finish(p, 1, request));
-fail:
-  return status;
+  return grove_probe_finish(p, 1, request);
 }
 
 static grove_status repeat_trains(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
                                   int length, double *seconds)
 {
-  grove_status status = GROVE_OK;
   double begin = grove_clock();
-  for (int i = 0; i < n; i++) GROVE_TRY(train(p, part, bytes, length));
+  for (int i = 0; i < n; i++) GROVE_PASS(train(p, part, bytes, length));
   *seconds = grove_clock() - begin;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status single(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
@@ -76,27 +71,25 @@ static double processor_seconds(void)
 static grove_status overheads(grove_probe *p, const grove_pairing *part, int64_t bytes, int rounds,
                               double *o_s, double *o_r)
 {
-  grove_status status = GROVE_OK;
   double each[2] = {0, 0}, begin = processor_seconds();
   int length = bytes > 65536 ? 4 : MOST_IN_FLIGHT;
   for (int k = 0; k < rounds && part->partner >= 0; k++) {
     MPI_Request request[MOST_IN_FLIGHT];
     for (int i = 0; i < length; i++)
       if (part->leads)
-        GROVE_TRY_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
-                                &request[i]));
+        GROVE_PASS_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, part->partner, p->tag, p->ctx->comm,
+                                 &request[i]));
       else
-        GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag,
-                                p->ctx->comm, &request[i]));
-    GROVE_TRY(grove_probe_doze(p, length, request));
+        GROVE_PASS_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, part->partner, p->tag,
+                                 p->ctx->comm, &request[i]));
+    GROVE_PASS(grove_probe_doze(p, length, request));
   }
   each[part->leads ? 0 : 1] = (processor_seconds() - begin) / (rounds * length);
   if (part->partner < 0) each[0] = each[1] = 0;
-  GROVE_TRY(grove_probe_meet(p, each, 2));
+  GROVE_PASS(grove_probe_meet(p, each, 2));
   *o_s = each[0];
   *o_r = each[1];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 typedef struct sized {
@@ -108,19 +101,16 @@ typedef struct sized {
 static grove_status measure_size(grove_probe *p, const grove_pairing *part, double budget, sized *x,
                                  double *spent)
 {
-  grove_status status = GROVE_OK;
   grove_timing one, more;
-  GROVE_TRY(grove_probe_time(p, part, single, x->bytes, 0.3 * budget, &one, spent));
-  GROVE_TRY(grove_probe_time(p, part, many, x->bytes, 0.5 * budget, &more, spent));
+  GROVE_PASS(grove_probe_time(p, part, single, x->bytes, 0.3 * budget, &one, spent));
+  GROVE_PASS(grove_probe_time(p, part, many, x->bytes, 0.5 * budget, &more, spent));
   x->one_way = one.seconds / 2;
   x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 1e-9);
   x->samples = one.samples + more.samples;
   int length = x->bytes > 65536 ? 4 : MOST_IN_FLIGHT;
   double round_seconds = length * x->per_message + NAP_SECONDS;
   int rounds = (int)fmin(fmax(0.2 * budget / round_seconds, 3), 200);
-  GROVE_TRY(overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r));
-fail:
-  return status;
+  return overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r);
 }
 
 /* The range that holds at this size. */
@@ -157,7 +147,6 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
   enum { SIZES = sizeof sizes / sizeof *sizes };
   static const char *const series[GROVE_LOCALITIES] = {"stream on-socket", "stream on-node",
                                                        "stream off-node"};
-  grove_status status = GROVE_OK;
   sized x[SIZES];
   grove_sample sample[SIZES];
   grove_fit range[GROVE_RANGES];
@@ -168,13 +157,12 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
   grove_pairing part = grove_probe_only(p, a, b);
   for (; n < SIZES && spent < 1.5 * seconds; n++) {
     x[n] = (sized){.bytes = sizes[n]};
-    GROVE_TRY(measure_size(p, &part, seconds / SIZES, &x[n], &spent));
+    GROVE_PASS(measure_size(p, &part, seconds / SIZES, &x[n], &spent));
     sample[n] = (grove_sample){(double)x[n].bytes, x[n].per_message};
     grove_probe_keep(p, series[where], (double)x[n].bytes, x[n].per_message);
   }
   int ranges = grove_fit_ranges(sample, n, GROVE_RANGES, range);
   for (int i = 0; i < n; i++)
     write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, range_at(range, ranges, sample[i].x));
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -33,7 +33,6 @@ static double plan(const grove_probe *p)
 
 static grove_status describe(grove_probe *p)
 {
-  grove_status status = GROVE_OK;
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "", processor[128], about[512];
   int length = 0;
   MPI_Get_library_version(mpi, &length);
@@ -43,9 +42,8 @@ static grove_status describe(grove_probe *p)
            mpi, p->ctx->size, p->ctx->topo.nnodes);
   free(p->machine->about);
   p->machine->about = strdup(about);
-  GROVE_CHECK(p->machine->about, GROVE_ERR_MEMORY, "no memory for a text");
-fail:
-  return status;
+  GROVE_PASS_CHECK(p->machine->about, GROVE_ERR_MEMORY, "no memory for a text");
+  return GROVE_OK;
 }
 
 /* Shape: what a full node of this job has. */
@@ -71,21 +69,18 @@ fail:
 
 static grove_status open_probe(grove_probe *p)
 {
-  grove_status status = GROVE_OK;
   time_t now = time(NULL);
   struct tm utc;
   gmtime_r(&now, &utc);
   strftime(p->source, sizeof p->source, "measured %Y-%m-%d", &utc);
-  GROVE_NEW(p->send, GROVE_PROBE_BYTES);
-  GROVE_NEW(p->receive, GROVE_PROBE_BYTES);
-  GROVE_NEW(p->requests, GROVE_PROBE_TAGS);
+  GROVE_PASS_NEW(p->send, GROVE_PROBE_BYTES);
+  GROVE_PASS_NEW(p->receive, GROVE_PROBE_BYTES);
+  GROVE_PASS_NEW(p->requests, GROVE_PROBE_TAGS);
   memset(p->send, 1, GROVE_PROBE_BYTES); /* pages are there before anything is timed */
   memset(p->receive, 1, GROVE_PROBE_BYTES);
-  GROVE_TRY(grove_machine_create("measured", &p->machine));
-  GROVE_TRY(describe(p));
-  GROVE_TRY(write_shape(p));
-fail:
-  return status;
+  GROVE_PASS(grove_machine_create("measured", &p->machine));
+  GROVE_PASS(describe(p));
+  return write_shape(p);
 }
 
 static void close_probe(grove_probe *p)
@@ -98,22 +93,20 @@ static void close_probe(grove_probe *p)
 
 static grove_status measure_all(grove_probe *p)
 {
-  grove_status status = GROVE_OK;
   double by = scale(p->how->effort);
-  GROVE_TRY(grove_measure_cores(p, by * CORES));
+  GROVE_PASS(grove_measure_cores(p, by * CORES));
   for (int where = 0; where < GROVE_LOCALITIES; where++) {
-    GROVE_TRY(grove_measure_postal(p, (grove_locality)where, by * POSTAL));
-    GROVE_TRY(grove_measure_loggp(p, (grove_locality)where, by * LOGGP));
+    GROVE_PASS(grove_measure_postal(p, (grove_locality)where, by * POSTAL));
+    GROVE_PASS(grove_measure_loggp(p, (grove_locality)where, by * LOGGP));
   }
-  GROVE_TRY(grove_measure_queue(p, by * QUEUE));
-  GROVE_TRY(grove_measure_injection(p, by * INJECTION));
-  GROVE_TRY(grove_measure_contention(p, by * CONTENTION));
-  GROVE_TRY(grove_measure_shared(p, by * SHARED));
-  GROVE_TRY(grove_measure_pack(p, by * PACK));
-  GROVE_TRY(grove_measure_crowd(p, by * CROWD));
+  GROVE_PASS(grove_measure_queue(p, by * QUEUE));
+  GROVE_PASS(grove_measure_injection(p, by * INJECTION));
+  GROVE_PASS(grove_measure_contention(p, by * CONTENTION));
+  GROVE_PASS(grove_measure_shared(p, by * SHARED));
+  GROVE_PASS(grove_measure_pack(p, by * PACK));
+  GROVE_PASS(grove_measure_crowd(p, by * CROWD));
   if (p->ctx->rank == 0 && p->how->progress) p->how->progress(p->how->self, "done", 1, 0);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Complete, if nothing that formulas use is missing. */
@@ -130,12 +123,9 @@ static grove_status judge(grove_machine *m)
  * measured. What the context had is kept in `before`. */
 static grove_status begin(grove_probe *p, grove_machine **before)
 {
-  grove_status status = GROVE_OK;
   *before = p->ctx->machine;
-  GROVE_TRY(grove_machine_create("unknown", &p->ctx->machine));
-  GROVE_TRY(open_probe(p));
-fail:
-  return status;
+  GROVE_PASS(grove_machine_create("unknown", &p->ctx->machine));
+  return open_probe(p);
 }
 
 grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove_points *points,
@@ -160,14 +150,12 @@ fail:
 
 grove_status grove_measure_if_due(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
   grove_machine *measured = NULL;
   if (ctx->machine) return GROVE_OK;
-  GROVE_TRY(grove_measure(ctx, &how, NULL, &measured));
+  GROVE_PASS(grove_measure(ctx, &how, NULL, &measured));
   ctx->machine = measured;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_measure_path(const grove_context *ctx, char *out, size_t room)
@@ -177,15 +165,13 @@ void grove_measure_path(const grove_context *ctx, char *out, size_t room)
 
 static grove_status measure_machine(grove_context *ctx, grove_machine **out)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status mine = GROVE_OK;
   const grove_measuring how = {.effort = GROVE_MEASURE_NORMAL};
   if (!out)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
                        "rank %d: grove_machine_measure: out is NULL", ctx->rank);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(grove_measure(ctx, &how, NULL, out));
-fail:
-  return status;
+  GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
+  return grove_measure(ctx, &how, NULL, out);
 }
 
 grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)

@@ -55,50 +55,44 @@ int grove_probe_fullest(const grove_probe *p)
 
 grove_status grove_probe_finish(grove_probe *p, int n, MPI_Request *requests)
 {
-  grove_status status = GROVE_OK;
   grove_pause pause;
   grove_pause_begin(&pause, p->ctx->spins);
   /* One after the other: looking at all of thousands again and again would be what is measured. */
   for (int i = 0; i < n;) {
     int done = 0;
-    GROVE_TRY_MPI(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE));
+    GROVE_PASS_MPI(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE));
     if (done)
       i++;
     else
       grove_context_pause(p->ctx, &pause);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_probe_doze(grove_probe *p, int n, MPI_Request *requests)
 {
-  grove_status status = GROVE_OK;
   struct timespec nap = {.tv_nsec = 50000};
   for (int done = 0; !done;) {
-    GROVE_TRY_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
+    GROVE_PASS_MPI(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
     if (done) break;
     int depth = grove_context_let_go(p->ctx);
     nanosleep(&nap, NULL);
     grove_context_take_back(p->ctx, depth);
     if (nap.tv_nsec < 1000000) nap.tv_nsec += nap.tv_nsec / 4;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_probe_meet(grove_probe *p, double *values, int n)
 {
   enum { MOST = 8 };
-  grove_status status = GROVE_OK;
   double mine[MOST] = {0}, most[MOST] = {0};
   MPI_Request request;
   memcpy(mine, values, (size_t)n * sizeof *mine);
-  GROVE_TRY_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->ctx->comm, &request));
-  GROVE_TRY(grove_probe_doze(p, 1, &request));
+  GROVE_PASS_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->ctx->comm, &request));
+  GROVE_PASS(grove_probe_doze(p, 1, &request));
   memcpy(values, most, (size_t)n * sizeof *mine);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- timing ---- */
@@ -110,64 +104,54 @@ enum { FEWEST_BATCHES = 5, MOST_BATCHES = 101, MOST_REPEATS = 2000, WARM_UP = 2 
 grove_status grove_probe_time(grove_probe *p, const grove_pairing *part, grove_repeat *once,
                               int64_t bytes, double budget, grove_timing *out, double *spent)
 {
-  grove_status status = GROVE_OK;
   double batch[MOST_BATCHES], seconds[2] = {0, 0}, begin = grove_clock();
   if (part->partner >= 0) {
-    GROVE_TRY(once(p, part, bytes, 1, &seconds[0])); /* pages, connections, caches */
-    GROVE_TRY(once(p, part, bytes, WARM_UP, &seconds[0]));
+    GROVE_PASS(once(p, part, bytes, 1, &seconds[0])); /* pages, connections, caches */
+    GROVE_PASS(once(p, part, bytes, WARM_UP, &seconds[0]));
   }
-  GROVE_TRY(grove_probe_meet(p, seconds, 1));
+  GROVE_PASS(grove_probe_meet(p, seconds, 1));
   double each = fmax(seconds[0] / WARM_UP, 1e-8);
   int n = (int)fmin(fmax(BATCH_SECONDS / each, 1), MOST_REPEATS);
   int batches = (int)fmin(fmax(budget / (each * n), FEWEST_BATCHES), MOST_BATCHES);
   if (each * n * batches > 4 * budget) batches = 3; /* a slow network: as few as have a median */
   seconds[0] = 0;
   for (int i = 0; i < batches && part->partner >= 0; i++) {
-    GROVE_TRY(once(p, part, bytes, n, &batch[i]));
+    GROVE_PASS(once(p, part, bytes, n, &batch[i]));
     batch[i] /= n;
   }
   if (part->partner >= 0) seconds[0] = grove_median(batch, batches);
   seconds[1] = grove_clock() - begin;
-  GROVE_TRY(grove_probe_meet(p, seconds, 2));
+  GROVE_PASS(grove_probe_meet(p, seconds, 2));
   *out = (grove_timing){seconds[0], batches};
   if (spent) *spent += seconds[1];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status send_one(grove_probe *p, int64_t bytes, int to)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, to, p->tag, p->ctx->comm, &request));
-  GROVE_TRY(grove_probe_finish(p, 1, &request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Isend(p->send, (int)bytes, MPI_BYTE, to, p->tag, p->ctx->comm, &request));
+  return grove_probe_finish(p, 1, &request);
 }
 
 static grove_status receive_one(grove_probe *p, int64_t bytes, int from)
 {
-  grove_status status = GROVE_OK;
   MPI_Request request;
-  GROVE_TRY_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, from, p->tag, p->ctx->comm, &request));
-  GROVE_TRY(grove_probe_finish(p, 1, &request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(p->receive, (int)bytes, MPI_BYTE, from, p->tag, p->ctx->comm, &request));
+  return grove_probe_finish(p, 1, &request);
 }
 
 grove_status grove_probe_ping_pong(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
                                    double *seconds)
 {
-  grove_status status = GROVE_OK;
   double begin = grove_clock();
   for (int i = 0; i < n; i++) {
-    if (part->leads) GROVE_TRY(send_one(p, bytes, part->partner));
-    GROVE_TRY(receive_one(p, bytes, part->partner));
-    if (!part->leads) GROVE_TRY(send_one(p, bytes, part->partner));
+    if (part->leads) GROVE_PASS(send_one(p, bytes, part->partner));
+    GROVE_PASS(receive_one(p, bytes, part->partner));
+    if (!part->leads) GROVE_PASS(send_one(p, bytes, part->partner));
   }
   *seconds = grove_clock() - begin;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- what comes of it ---- */

@@ -8,15 +8,13 @@
 static grove_status open_ways(grove_probe *p, const grove_pairing *part, int64_t n,
                               grove_trial way[2])
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < 2; i++) {
     int works = part->partner >= 0, sends = works && part->leads == (i == 0);
-    GROVE_TRY(grove_trial_open(p, sends ? n : 0, works && !sends ? n : 0, &way[i]));
+    GROVE_PASS(grove_trial_open(p, sends ? n : 0, works && !sends ? n : 0, &way[i]));
     for (int64_t k = 0; k < way[i].nleaves; k++) way[i].root[k] = (grove_root){part->partner, k};
-    GROVE_TRY(grove_trial_connect(p, &way[i]));
+    GROVE_PASS(grove_trial_connect(p, &way[i]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status time_rallies(grove_probe *p, const grove_pairing *part, int64_t bytes,
@@ -45,15 +43,13 @@ fail:
 
 static grove_status measure_flag(grove_probe *p, grove_locality where, double seconds)
 {
-  grove_status status = GROVE_OK;
   grove_timing t;
   int a, b;
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
   grove_pairing part = grove_probe_only(p, a, b);
-  GROVE_TRY(time_rallies(p, &part, 8, seconds, &t));
+  GROVE_PASS(time_rallies(p, &part, 8, seconds, &t));
   grove_probe_row(p, "flag", grove_locality_names[where], "-", t.seconds / 2, "s", t.samples, -1);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* `k` pairs of a node: neighbours in its list. */
@@ -77,25 +73,23 @@ static grove_status shares_memory(grove_probe *p, int *yes)
 grove_status grove_measure_shared(grove_probe *p, double seconds)
 {
   enum { BYTES = 1 << 19, MOST_RANKS = 1024 };
-  grove_status status = GROVE_OK;
   int ranks[MOST_RANKS], yes = 0, steps = 1;
-  GROVE_TRY(shares_memory(p, &yes));
+  GROVE_PASS(shares_memory(p, &yes));
   int most = grove_probe_ranks(p, grove_probe_fullest(p), ranks, MOST_RANKS) / 2;
   if (!yes || most == 0) return GROVE_OK;
   grove_probe_announce(p, "shared memory", seconds);
-  GROVE_TRY(measure_flag(p, GROVE_ON_SOCKET, 0.2 * seconds));
-  GROVE_TRY(measure_flag(p, GROVE_ON_NODE, 0.2 * seconds));
+  GROVE_PASS(measure_flag(p, GROVE_ON_SOCKET, 0.2 * seconds));
+  GROVE_PASS(measure_flag(p, GROVE_ON_NODE, 0.2 * seconds));
   for (int k = 1; k < most; k *= 2) steps++;
   for (int k = 1, i = 0; i < steps; i++) {
     grove_timing t;
     grove_pairing part = pairs_of_node(ranks, k, p->ctx->rank);
-    GROVE_TRY(time_rallies(p, &part, BYTES, 0.6 * seconds / steps, &t));
+    GROVE_PASS(time_rallies(p, &part, BYTES, 0.6 * seconds / steps, &t));
     char range[16];
     snprintf(range, sizeof range, "%d", 2 * k);
     grove_probe_row(p, "shared", "on-node", range, t.seconds / 2 / BYTES, "s/B", t.samples, -1);
     grove_probe_keep(p, "shared memory", 2 * k, t.seconds / 2 / BYTES);
     k = 2 * k < most ? 2 * k : most;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -16,14 +16,11 @@ grove_status grove_trial_open(grove_probe *p, int64_t nroots, int64_t nleaves, g
 
 grove_status grove_trial_connect(grove_probe *p, grove_trial *t)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_forest_create(p->ctx, &t->forest));
-  GROVE_TRY(grove_forest_set_graph(t->forest, t->nroots, t->nleaves, NULL, t->root));
-  GROVE_TRY(grove_forest_set_up(t->forest));
-  GROVE_TRY(
-    grove_bcast_init(t->forest, MPI_DOUBLE, t->array, t->array + t->nroots, MPI_REPLACE, &t->op));
-fail:
-  return status;
+  GROVE_PASS(grove_forest_create(p->ctx, &t->forest));
+  GROVE_PASS(grove_forest_set_graph(t->forest, t->nroots, t->nleaves, NULL, t->root));
+  GROVE_PASS(grove_forest_set_up(t->forest));
+  return grove_bcast_init(t->forest, MPI_DOUBLE, t->array, t->array + t->nroots, MPI_REPLACE,
+                          &t->op);
 }
 
 void grove_trial_close(grove_trial *t)
@@ -36,14 +33,12 @@ void grove_trial_close(grove_trial *t)
 
 grove_status grove_trials_run(grove_trial *trials, int count, int n, double *seconds)
 {
-  grove_status status = GROVE_OK;
   double begin = grove_clock();
   for (int k = 0; k < n; k++)
     for (int i = 0; i < count; i++) {
-      GROVE_TRY(grove_start(trials[i].op));
-      GROVE_TRY(grove_wait(trials[i].op));
+      GROVE_PASS(grove_start(trials[i].op));
+      GROVE_PASS(grove_wait(trials[i].op));
     }
   *seconds = grove_clock() - begin;
-fail:
-  return status;
+  return GROVE_OK;
 }

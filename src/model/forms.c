@@ -126,21 +126,18 @@ static int64_t travel(const grove_torus *t, const grove_traffic *e, double *link
 
 static grove_status check_torus(const grove_torus *t, int64_t *routers)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(t->ndims >= 1 && t->ndims <= GROVE_TORUS_DIMENSIONS, GROVE_ERR_ARG,
-              "a torus has 1 to %d dimensions, not %d", GROVE_TORUS_DIMENSIONS, t->ndims);
-  GROVE_CHECK(t->nodes_per_router >= 1, GROVE_ERR_ARG, "a router has %d nodes; 1 is the least",
-              t->nodes_per_router);
+  GROVE_PASS_CHECK(t->ndims >= 1 && t->ndims <= GROVE_TORUS_DIMENSIONS, GROVE_ERR_ARG,
+                   "a torus has 1 to %d dimensions, not %d", GROVE_TORUS_DIMENSIONS, t->ndims);
+  GROVE_PASS_CHECK(t->nodes_per_router >= 1, GROVE_ERR_ARG, "a router has %d nodes; 1 is the least",
+                   t->nodes_per_router);
   *routers = 1;
   for (int d = 0; d < t->ndims; d++) {
-    GROVE_CHECK(t->dims[d] >= 1 && t->dims[d] <= 100000000 / *routers, GROVE_ERR_ARG,
-                "dimension %d of the torus is %d: from 1 up to 100 million routers in all", d,
-                t->dims[d]);
+    GROVE_PASS_CHECK(t->dims[d] >= 1 && t->dims[d] <= 100000000 / *routers, GROVE_ERR_ARG,
+                     "dimension %d of the torus is %d: from 1 up to 100 million routers in all", d,
+                     t->dims[d]);
     *routers *= t->dims[d];
   }
   return GROVE_OK;
-fail:
-  return status;
 }
 
 grove_status grove_form_torus(const grove_torus *torus, int64_t n, const grove_traffic *traffic,

@@ -100,18 +100,17 @@ grove_part_choice grove_loggp_best(const grove_machine *m, const grove_part_cut 
 grove_status grove_loggp_choose(const grove_machine *m, const grove_part_cut *cut,
                                 grove_part_choice *choices, int *nchoices, int *best)
 {
-  grove_status status = GROVE_OK;
   int n = 0;
-  GROVE_CHECK(cut->bytes >= 0 && cut->parts >= 1 && cut->parts <= INT32_MAX && cut->most >= 1 &&
-                cut->most <= cut->parts && cut->delay >= 0,
-              GROVE_ERR_ARG,
-              "%lld bytes in %lld parts and up to %lld messages, late by %g s: nothing may be "
-              "negative, there is 1 message at least, and no more than parts",
-              (long long)cut->bytes, (long long)cut->parts, (long long)cut->most, cut->delay);
+  GROVE_PASS_CHECK(cut->bytes >= 0 && cut->parts >= 1 && cut->parts <= INT32_MAX &&
+                     cut->most >= 1 && cut->most <= cut->parts && cut->delay >= 0,
+                   GROVE_ERR_ARG,
+                   "%lld bytes in %lld parts and up to %lld messages, late by %g s: nothing may be "
+                   "negative, there is 1 message at least, and no more than parts",
+                   (long long)cut->bytes, (long long)cut->parts, (long long)cut->most, cut->delay);
   const grove_part_choice fastest = grove_loggp_best(m, cut);
-  GROVE_CHECK(!isnan(fastest.seconds), GROVE_ERR_ARG,
-              "the profile %s has neither LogGP parameters nor alpha and beta %s", m->name,
-              grove_locality_names[cut->where]);
+  GROVE_PASS_CHECK(!isnan(fastest.seconds), GROVE_ERR_ARG,
+                   "the profile %s has neither LogGP parameters nor alpha and beta %s", m->name,
+                   grove_locality_names[cut->where]);
   for (int64_t messages = 1; messages <= cut->most; messages *= 2) {
     choices[n++] = grove_loggp_price(m, cut, messages);
     if (fastest.messages > messages && fastest.messages < 2 * messages) choices[n++] = fastest;
@@ -119,6 +118,5 @@ grove_status grove_loggp_choose(const grove_machine *m, const grove_part_cut *cu
   for (int i = 0; i < n; i++)
     if (choices[i].messages == fastest.messages) *best = i;
   *nchoices = n;
-fail:
-  return status;
+  return GROVE_OK;
 }

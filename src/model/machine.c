@@ -14,11 +14,9 @@ const char *const grove_direction_names[GROVE_DIRECTIONS] = {"d2h", "h2d"};
 
 static grove_status copy_text(const char *text, char **out)
 {
-  grove_status status = GROVE_OK;
   *out = strdup(text);
-  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for a text of %zu bytes", strlen(text));
-fail:
-  return status;
+  GROVE_PASS_CHECK(*out, GROVE_ERR_MEMORY, "no memory for a text of %zu bytes", strlen(text));
+  return GROVE_OK;
 }
 
 grove_status grove_machine_create(const char *name, grove_machine **out)
@@ -118,15 +116,15 @@ grove_status grove_machine_add(grove_machine *m, const char *term, const char *m
                                const char *locality, const char *range, double value,
                                const char *unit, const char *source)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(is_term(term), GROVE_ERR_ARG, "'%.40s' cannot be the term of a row",
-              term ? term : "");
-  GROVE_CHECK(is_word(memory) && is_word(locality) && is_word(range) && is_word(unit),
-              GROVE_ERR_ARG, "row %.40s: memory, locality, range and unit must be a word each",
-              term);
-  GROVE_CHECK(source && *source && grove_text_fits(source), GROVE_ERR_ARG,
-              "row %.40s: the source must be one line of text, without blanks around it", term);
-  GROVE_GROW(m->rows, m->nrows, 1);
+  GROVE_PASS_CHECK(is_term(term), GROVE_ERR_ARG, "'%.40s' cannot be the term of a row",
+                   term ? term : "");
+  GROVE_PASS_CHECK(is_word(memory) && is_word(locality) && is_word(range) && is_word(unit),
+                   GROVE_ERR_ARG, "row %.40s: memory, locality, range and unit must be a word each",
+                   term);
+  GROVE_PASS_CHECK(source && *source && grove_text_fits(source), GROVE_ERR_ARG,
+                   "row %.40s: the source must be one line of text, without blanks around it",
+                   term);
+  GROVE_PASS_GROW(m->rows, m->nrows, 1);
   /* The texts are only read. */
   const grove_row row = {(char *)term,
                          (char *)memory,
@@ -137,10 +135,9 @@ grove_status grove_machine_add(grove_machine *m, const char *term, const char *m
                          (char *)source,
                          0,
                          grove_digest_knows(term)};
-  GROVE_TRY(copy_row(&row, &m->rows[m->nrows]));
+  GROVE_PASS(copy_row(&row, &m->rows[m->nrows]));
   m->nrows++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_machine_copy(const grove_machine *m, grove_machine **out)

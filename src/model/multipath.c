@@ -54,64 +54,60 @@ static int read_path(const char *word, size_t length)
 static grove_status read_paths(const grove_machine *m, int from, int to, const char *list,
                                uint32_t *wanted)
 {
-  grove_status status = GROVE_OK;
   *wanted = 0;
   for (const char *at = list;; at++) {
     size_t length = strcspn(at, ",");
     int stop = read_path(at, length);
-    GROVE_CHECK(stop > -2, GROVE_ERR_ARG,
-                "'%.*s' is no path: they are called direct, gpu2 (by GPU 2) and host",
-                (int)(length < 40 ? length : 40), at);
-    GROVE_CHECK(has_path(&m->links, from, to, stop), GROVE_ERR_ARG,
-                "machine '%.100s' has no path '%.*s' from GPU %d to GPU %d", m->name, (int)length,
-                at, from, to);
-    GROVE_CHECK(!(*wanted >> (stop + 1) & 1), GROVE_ERR_ARG, "the path '%.*s' is named twice",
-                (int)length, at);
+    GROVE_PASS_CHECK(stop > -2, GROVE_ERR_ARG,
+                     "'%.*s' is no path: they are called direct, gpu2 (by GPU 2) and host",
+                     (int)(length < 40 ? length : 40), at);
+    GROVE_PASS_CHECK(has_path(&m->links, from, to, stop), GROVE_ERR_ARG,
+                     "machine '%.100s' has no path '%.*s' from GPU %d to GPU %d", m->name,
+                     (int)length, at, from, to);
+    GROVE_PASS_CHECK(!(*wanted >> (stop + 1) & 1), GROVE_ERR_ARG, "the path '%.*s' is named twice",
+                     (int)length, at);
     *wanted |= (uint32_t)1 << (stop + 1);
     at += length;
     if (!*at) break;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status check_ends(const grove_machine *m, int from, int to, double bytes)
 {
-  grove_status status = GROVE_OK;
   int devices = m->links.devices;
-  GROVE_CHECK(devices > 0, GROVE_ERR_ARG, "machine '%.100s' has no links between GPUs", m->name);
-  GROVE_CHECK(from >= 0 && from < devices, GROVE_ERR_ARG,
-              "there is no GPU %d: machine '%.100s' has %d, from 0 on", from, m->name, devices);
-  GROVE_CHECK(to >= 0 && to < devices, GROVE_ERR_ARG,
-              "there is no GPU %d: machine '%.100s' has %d, from 0 on", to, m->name, devices);
-  GROVE_CHECK(from != to, GROVE_ERR_ARG, "a copy from GPU %d to itself has no paths", from);
-  GROVE_CHECK(bytes >= 1 && isfinite(bytes), GROVE_ERR_ARG,
-              "a copy needs a number of bytes, 1 or more");
-fail:
-  return status;
+  GROVE_PASS_CHECK(devices > 0, GROVE_ERR_ARG, "machine '%.100s' has no links between GPUs",
+                   m->name);
+  GROVE_PASS_CHECK(from >= 0 && from < devices, GROVE_ERR_ARG,
+                   "there is no GPU %d: machine '%.100s' has %d, from 0 on", from, m->name,
+                   devices);
+  GROVE_PASS_CHECK(to >= 0 && to < devices, GROVE_ERR_ARG,
+                   "there is no GPU %d: machine '%.100s' has %d, from 0 on", to, m->name, devices);
+  GROVE_PASS_CHECK(from != to, GROVE_ERR_ARG, "a copy from GPU %d to itself has no paths", from);
+  GROVE_PASS_CHECK(bytes >= 1 && isfinite(bytes), GROVE_ERR_ARG,
+                   "a copy needs a number of bytes, 1 or more");
+  return GROVE_OK;
 }
 
 grove_status grove_copies_add(grove_copies *set, const grove_machine *m, int from, int to,
                               double bytes, const char *paths)
 {
-  grove_status status = GROVE_OK;
   uint32_t wanted = UINT32_MAX;
   grove_copy_paths *copy = &set->copy[set->count];
-  GROVE_CHECK(set->count < GROVE_COPIES, GROVE_ERR_ARG, "more than %d copies at once",
-              GROVE_COPIES);
-  GROVE_TRY(check_ends(m, from, to, bytes));
-  if (paths) GROVE_TRY(read_paths(m, from, to, paths, &wanted));
+  GROVE_PASS_CHECK(set->count < GROVE_COPIES, GROVE_ERR_ARG, "more than %d copies at once",
+                   GROVE_COPIES);
+  GROVE_PASS(check_ends(m, from, to, bytes));
+  if (paths) GROVE_PASS(read_paths(m, from, to, paths, &wanted));
   *copy = (grove_copy_paths){.from = from, .to = to, .bytes = bytes};
   for (int stop = -1; stop < GROVE_ENDS; stop++)
     if ((wanted >> (stop + 1) & 1) && has_path(&m->links, from, to, stop))
       copy->path[copy->npaths++] = make_path(&m->links, from, to, stop);
-  GROVE_CHECK(copy->npaths > 0, GROVE_ERR_ARG, "machine '%.100s' has no path from GPU %d to GPU %d",
-              m->name, from, to);
+  GROVE_PASS_CHECK(copy->npaths > 0, GROVE_ERR_ARG,
+                   "machine '%.100s' has no path from GPU %d to GPU %d", m->name, from, to);
   set->m = m;
-  GROVE_TRY(grove_resources_add(set, copy));
+  GROVE_PASS(grove_resources_add(set, copy));
   set->count++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- loads ---- */

@@ -39,40 +39,36 @@ static int find_resource(grove_copies *set, int kind, int from, int to, double r
 /* The path crosses it, on its first link or its second. */
 static grove_status cross(grove_copy_paths *copy, int path, int second, int r)
 {
-  grove_status status = GROVE_OK;
   grove_crossing *list = copy->crossing[path];
   int *n = &copy->ncrossings[path], i = 0;
-  GROVE_CHECK(r >= 0, GROVE_ERR_ARG, "copies share more than %d things", GROVE_RESOURCES);
+  GROVE_PASS_CHECK(r >= 0, GROVE_ERR_ARG, "copies share more than %d things", GROVE_RESOURCES);
   while (i < *n && list[i].resource != r) i++;
-  GROVE_CHECK(i < GROVE_CROSSINGS, GROVE_ERR_ARG, "a path crosses more than %d things",
-              GROVE_CROSSINGS);
+  GROVE_PASS_CHECK(i < GROVE_CROSSINGS, GROVE_ERR_ARG, "a path crosses more than %d things",
+                   GROVE_CROSSINGS);
   if (i == *n) list[(*n)++] = (grove_crossing){(short)r, 0, (unsigned char)second};
   list[i].times++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status cross_link(grove_copies *set, grove_copy_paths *copy, int path, int second,
                                int from, int to)
 {
-  grove_status status = GROVE_OK;
   const grove_links *l = &set->m->links;
   int peers = from != GROVE_HOST && to != GROVE_HOST;
-  GROVE_TRY(
+  GROVE_PASS(
     cross(copy, path, second, find_resource(set, A_LINK, from, to, l->link[from][to].rate)));
   for (int way = 0; way < GROVE_PORT_WAYS; way++)
     for (int kind = peers ? GROVE_PORT_PEERS : GROVE_PORT_ALL; kind < GROVE_PORT_KINDS; kind++) {
       int end = way == GROVE_PORT_OUT ? from : to;
       if (end == GROVE_HOST || isnan(l->port[way][kind][end])) continue;
-      GROVE_TRY(cross(
+      GROVE_PASS(cross(
         copy, path, second,
         find_resource(set, A_PORT, end, way * GROVE_PORT_KINDS + kind, l->port[way][kind][end])));
     }
   for (int i = 0; i < l->nshared; i++)
     if (l->shared[i].crossed[from] >> to & 1)
-      GROVE_TRY(cross(copy, path, second, find_resource(set, A_THING, i, 0, l->shared[i].rate)));
-fail:
-  return status;
+      GROVE_PASS(cross(copy, path, second, find_resource(set, A_THING, i, 0, l->shared[i].rate)));
+  return GROVE_OK;
 }
 
 /* A path by itself is no faster than what it crosses lets it be. */
@@ -105,18 +101,16 @@ static void find_useless(const grove_copies *set, grove_copy_paths *copy)
 
 grove_status grove_resources_add(grove_copies *set, grove_copy_paths *copy)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < copy->npaths; i++) {
     const grove_path *p = &copy->path[i];
     int stop = p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
     copy->limited[i] = copy->useless[i] = -1;
-    GROVE_TRY(cross_link(set, copy, i, 0, copy->from, stop < 0 ? copy->to : stop));
-    if (stop >= 0) GROVE_TRY(cross_link(set, copy, i, 1, stop, copy->to));
+    GROVE_PASS(cross_link(set, copy, i, 0, copy->from, stop < 0 ? copy->to : stop));
+    if (stop >= 0) GROVE_PASS(cross_link(set, copy, i, 1, stop, copy->to));
     if (!set->alone) limit_alone(set, copy, i);
   }
   if (!set->alone) find_useless(set, copy);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- who gets how much ---- */

@@ -75,12 +75,10 @@ fail:
 
 static grove_status text_of_builtin(const grove_builtin *b, char **text, size_t *length)
 {
-  grove_status status = GROVE_OK;
   *length = strlen(b->text);
-  GROVE_ROOM(*text, *length);
+  GROVE_PASS_ROOM(*text, *length);
   memcpy(*text, b->text, *length);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_machine_text(const char *name_or_path, char **text, size_t *length)

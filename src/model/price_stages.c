@@ -62,20 +62,18 @@ static int domain_of(const stages *s, int row)
 
 static grove_status open_stages(stages *s)
 {
-  grove_status status = GROVE_OK;
   int all = s->node == ALL_NODES;
   s->nranks = all ? s->topo->nranks : grove_topo_node_size(s->topo, s->node);
   s->nnodes = all ? s->topo->nnodes : 1;
   s->ndomains = all ? s->topo->nranks : 1;
-  GROVE_NEW(s->load, s->nranks);
-  GROVE_NEW(s->passed, s->nranks);
-  GROVE_NEW(s->inside, s->nranks);
-  GROVE_NEW(s->last, s->nranks);
-  GROVE_NEW(s->at, s->nranks);
-  GROVE_NEW(s->nodes, s->nnodes);
-  GROVE_NEW(s->domain, s->ndomains);
-fail:
-  return status;
+  GROVE_PASS_NEW(s->load, s->nranks);
+  GROVE_PASS_NEW(s->passed, s->nranks);
+  GROVE_PASS_NEW(s->inside, s->nranks);
+  GROVE_PASS_NEW(s->last, s->nranks);
+  GROVE_PASS_NEW(s->at, s->nranks);
+  GROVE_PASS_NEW(s->nodes, s->nnodes);
+  GROVE_PASS_NEW(s->domain, s->ndomains);
+  return GROVE_OK;
 }
 
 static void close_stages(stages *s)

@@ -264,12 +264,11 @@ grove_status grove_profile_read(const char *text, size_t length, const char *fil
 
 grove_status grove_profile_print(const grove_machine *m, FILE *file)
 {
-  grove_status status = GROVE_OK;
   int rows = 2;
-  GROVE_CHECK(*m->name && grove_text_fits(m->name), GROVE_ERR_ARG,
-              "the name of a machine must be one line of text");
-  GROVE_CHECK(grove_text_fits(m->about), GROVE_ERR_ARG,
-              "what is said about machine '%.100s' must be one line of text", m->name);
+  GROVE_PASS_CHECK(*m->name && grove_text_fits(m->name), GROVE_ERR_ARG,
+                   "the name of a machine must be one line of text");
+  GROVE_PASS_CHECK(grove_text_fits(m->about), GROVE_ERR_ARG,
+                   "what is said about machine '%.100s' must be one line of text", m->name);
   fprintf(file, "name %s\n", m->name);
   if (*m->about) rows += fprintf(file, "about %s\n", m->about) > 0;
   fprintf(file, "status %s\n\n", grove_standing_names[m->standing]);
@@ -283,8 +282,7 @@ grove_status grove_profile_print(const grove_machine *m, FILE *file)
             row->range, number, row->unit, row->source);
   }
   fprintf(file, "end %d\n", rows + m->nrows);
-  GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
-              "machine '%.100s' could not be written", m->name);
-fail:
-  return status;
+  GROVE_PASS_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
+                   "machine '%.100s' could not be written", m->name);
+  return GROVE_OK;
 }

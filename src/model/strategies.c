@@ -9,7 +9,6 @@ enum { HOST_PROCESSES_DD = 4 }; /* that share a GPU in split-dd (section 4.4) */
 
 static grove_status check_exchange(const grove_exchange *x)
 {
-  grove_status status = GROVE_OK;
   const double number[] = {x->messages_per_proc,
                            x->bytes_per_proc,
                            x->bytes_per_node,
@@ -19,14 +18,13 @@ static grove_status check_exchange(const grove_exchange *x)
                            x->ppn,
                            x->gpus_per_socket};
   for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-    GROVE_CHECK(number[i] >= 0 && number[i] < INFINITY, GROVE_ERR_ARG,
-                "a number of the exchange is %g; it must not be negative", number[i]);
-  GROVE_CHECK(x->duplicates >= 0 && x->duplicates <= 1, GROVE_ERR_ARG,
-              "the fraction of duplicates is %g; it is from 0 to 1", x->duplicates);
-  GROVE_CHECK(x->protocol >= GROVE_BY_SIZE && x->protocol < GROVE_PROTOCOLS, GROVE_ERR_ARG,
-              "there is no protocol number %d", x->protocol);
-fail:
-  return status;
+    GROVE_PASS_CHECK(number[i] >= 0 && number[i] < INFINITY, GROVE_ERR_ARG,
+                     "a number of the exchange is %g; it must not be negative", number[i]);
+  GROVE_PASS_CHECK(x->duplicates >= 0 && x->duplicates <= 1, GROVE_ERR_ARG,
+                   "the fraction of duplicates is %g; it is from 0 to 1", x->duplicates);
+  GROVE_PASS_CHECK(x->protocol >= GROVE_BY_SIZE && x->protocol < GROVE_PROTOCOLS, GROVE_ERR_ARG,
+                   "there is no protocol number %d", x->protocol);
+  return GROVE_OK;
 }
 
 static double sockets(const grove_machine *m)
@@ -36,16 +34,14 @@ static double sockets(const grove_machine *m)
 
 grove_status grove_exchange_complete(const grove_machine *m, grove_exchange *x)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_exchange(x));
+  GROVE_PASS(check_exchange(x));
   if (x->ppn == 0) x->ppn = m->gpus > 0 ? m->gpus : m->ranks;
-  GROVE_CHECK(x->ppn > 0, GROVE_ERR_ARG,
-              "the profile %s does not say how many ranks a node has: say it with ppn",
-              m->name ? m->name : "given");
+  GROVE_PASS_CHECK(x->ppn > 0, GROVE_ERR_ARG,
+                   "the profile %s does not say how many ranks a node has: say it with ppn",
+                   m->name ? m->name : "given");
   if (x->gpus_per_socket == 0)
     x->gpus_per_socket = ceil((m->gpus > 0 ? m->gpus : x->ppn) / sockets(m));
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- terms ---- */
@@ -214,11 +210,10 @@ static void price(const grove_machine *m, const grove_exchange *x, const struct 
 grove_status grove_strategies_price(const grove_machine *m, const grove_exchange *x,
                                     grove_strategy out[GROVE_STRATEGIES])
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(grove_form_has_messages(m, GROVE_CPU, GROVE_OFF_NODE), GROVE_ERR_ARG,
-              "the profile %s has no alpha and beta of messages between nodes",
-              m->name ? m->name : "given");
-  GROVE_CHECK(x->ppn > 0, GROVE_ERR_ARG, "no process of a node holds data: ppn is %g", x->ppn);
+  GROVE_PASS_CHECK(grove_form_has_messages(m, GROVE_CPU, GROVE_OFF_NODE), GROVE_ERR_ARG,
+                   "the profile %s has no alpha and beta of messages between nodes",
+                   m->name ? m->name : "given");
+  GROVE_PASS_CHECK(x->ppn > 0, GROVE_ERR_ARG, "no process of a node holds data: ppn is %g", x->ppn);
   for (int i = 0; i < GROVE_STRATEGIES; i++) {
     const struct kind *k = &kinds[i];
     out[i] = (grove_strategy){
@@ -229,8 +224,7 @@ grove_status grove_strategies_price(const grove_machine *m, const grove_exchange
     };
     if (!out[i].left_out) price(m, x, k, &out[i]);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 int grove_strategies_best(const grove_strategy *list, int with_best_case)

@@ -138,11 +138,10 @@ static double seconds_of_alone(const grove_part_question *q, const grove_part_pl
 /* A group of its own for the part; 0 groups where the options do not allow that. */
 static grove_status cut_out(const grove_part_question *q, int64_t part, grove_part_plan *out)
 {
-  grove_status status = GROVE_OK;
   const int64_t ends[] = {0, part, part + 1, q->parts};
   int64_t *first = NULL, n = 0, least = q->parts;
   *out = (grove_part_plan){0};
-  GROVE_NEW(first, 4);
+  GROVE_PASS_NEW(first, 4);
   for (int i = 0; i < 3; i++) {
     int64_t count = ends[i + 1] - ends[i];
     if (count == 0) continue;
@@ -154,28 +153,25 @@ static grove_status cut_out(const grove_part_question *q, int64_t part, grove_pa
     *out = (grove_part_plan){.ngroups = n, .first = first};
   else
     free(first);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_plan(const grove_part_question *q, facts *learnt, grove_part_plan *out)
 {
-  grove_status status = GROVE_OK;
   grove_part_plan plan = {0};
   double delta = delta_of(q, learnt);
   if (learnt->spread + learnt->late <= delta) learnt->latest = -1; /* it will be waited for */
-  if (learnt->latest >= 0) GROVE_TRY(cut_out(q, learnt->latest, &plan));
+  if (learnt->latest >= 0) GROVE_PASS(cut_out(q, learnt->latest, &plan));
   if (plan.ngroups == 0) {
     learnt->latest = -1;
-    GROVE_TRY(grove_part_plan_model(q, learnt->lead, &plan));
+    GROVE_PASS(grove_part_plan_model(q, learnt->lead, &plan));
   } else {
     plan.seconds = seconds_of_alone(q, &plan, learnt);
   }
   plan.aggregator = grove_aggregator_adaptive.name;
   plan.delta = delta;
   *out = plan;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Before anything is known: as timer does. */
@@ -239,18 +235,16 @@ fail:
 
 static grove_status decide(grove_part_memory *m, grove_part_plan *out, int *changed)
 {
-  grove_status status = GROVE_OK;
   grove_part_plan fresh = {0};
   m->learnt = medians(m->rounds);
-  GROVE_TRY(make_plan(&m->question, &m->learnt, &fresh));
+  GROVE_PASS(make_plan(&m->question, &m->learnt, &fresh));
   if (is_same(&fresh, &m->plan)) {
     grove_part_plan_free(&fresh);
     return GROVE_OK;
   }
-  GROVE_TRY(adopt(m, &fresh, out));
+  GROVE_PASS(adopt(m, &fresh, out));
   *changed = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status learn(grove_part_memory *m, const double *marked, grove_part_plan *out,

@@ -23,16 +23,14 @@ int64_t grove_part_most(const grove_part_question *question)
 grove_status grove_part_plan_even(const grove_part_question *question, int64_t ngroups,
                                   grove_part_plan *out)
 {
-  grove_status status = GROVE_OK;
   int64_t *first = NULL, parts = question->parts, most = grove_part_most(question);
   if (ngroups > most) ngroups = most;
   if (parts == 0) ngroups = 0;
-  GROVE_NEW(first, ngroups + 1);
+  GROVE_PASS_NEW(first, ngroups + 1);
   for (int64_t g = 0; g < ngroups; g++)
     first[g + 1] = first[g] + parts / ngroups + (g < parts % ngroups);
   *out = (grove_part_plan){.ngroups = ngroups, .first = first};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_part_cut cut_of(const grove_part_question *question, double delay)

@@ -54,30 +54,26 @@ static grove_status read_integer(const reader *r, int i, int64_t least, int64_t 
 
 static grove_status read_entry(const reader *r, grove_part_entry *out)
 {
-  grove_status status = GROVE_OK;
   grove_part_entry e = {.seconds = NAN};
   if (r->n < 3 || r->n > COLUMNS)
     return complain(r, r->n > COLUMNS ? r->column[COLUMNS] : 1, "",
                     "a line has three or four numbers: parts, bytes, messages and seconds");
-  GROVE_TRY(read_integer(r, 0, 1, INT32_MAX, "is no number of parts, from 1 on", &e.parts));
-  GROVE_TRY(read_integer(r, 1, 0, INT64_MAX, "is no number of bytes", &e.bytes));
-  GROVE_TRY(read_integer(r, 2, 1, e.parts, "is no number of messages, from 1 to that of the parts",
-                         &e.messages));
+  GROVE_PASS(read_integer(r, 0, 1, INT32_MAX, "is no number of parts, from 1 on", &e.parts));
+  GROVE_PASS(read_integer(r, 1, 0, INT64_MAX, "is no number of bytes", &e.bytes));
+  GROVE_PASS(read_integer(r, 2, 1, e.parts, "is no number of messages, from 1 to that of the parts",
+                          &e.messages));
   const char *why = r->n > 3 ? grove_number_read(r->word[3], &e.seconds) : NULL;
   if (why || isinf(e.seconds))
     return complain(r, r->column[3], r->word[3], why ? why : "is no number of seconds");
   *out = e;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_part_table_add(grove_part_table *table, grove_part_entry entry)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(table->entries, table->n, 1);
+  GROVE_PASS_GROW(table->entries, table->n, 1);
   table->entries[table->n++] = entry;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status read_line(reader *r, char *line, grove_part_table *table)
@@ -124,7 +120,6 @@ fail:
 
 grove_status grove_part_table_print(const grove_part_table *table, const char *about, FILE *file)
 {
-  grove_status status = GROVE_OK;
   if (*about) fprintf(file, "# %.*s\n", (int)strcspn(about, "\n"), about);
   fprintf(file, "# %6s %12s %9s %12s\n", "parts", "bytes", "messages", "seconds");
   for (int64_t i = 0; i < table->n; i++) {
@@ -134,10 +129,9 @@ grove_status grove_part_table_print(const grove_part_table *table, const char *a
     fprintf(file, "%8lld %12lld %9lld%s%s\n", (long long)e->parts, (long long)e->bytes,
             (long long)e->messages, *seconds ? " " : "", seconds);
   }
-  GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
-              "the table could not be written: %s", strerror(errno));
-fail:
-  return status;
+  GROVE_PASS_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
+                   "the table could not be written: %s", strerror(errno));
+  return GROVE_OK;
 }
 
 void grove_part_table_free(grove_part_table *table)

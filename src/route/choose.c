@@ -60,16 +60,14 @@ grove_status grove_route_estimate(const grove_manifest *manifest, const grove_ma
                                   const grove_topo *topo, int node, const grove_pricing *how,
                                   grove_estimate *out)
 {
-  grove_status status = GROVE_OK;
   grove_estimate e = {.price = {.seconds = NAN}, .stages = manifest->nstages};
   count_traffic(manifest, topo, node, how->unit_bytes, &e);
   if (m && node >= 0)
-    GROVE_TRY(grove_price_node(m, topo, node, manifest, how, &e.price));
+    GROVE_PASS(grove_price_node(m, topo, node, manifest, how, &e.price));
   else if (m)
-    GROVE_TRY(grove_price_manifest(m, topo, manifest, how, &e.price));
+    GROVE_PASS(grove_price_manifest(m, topo, manifest, how, &e.price));
   *out = e;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void double_estimate(grove_estimate *e)
@@ -202,49 +200,44 @@ static int is_dearest(const grove_price *price, double agreed)
 grove_status grove_route_terms(const grove_survey *survey, const grove_question *question,
                                grove_candidate *candidate)
 {
-  grove_status status = GROVE_OK, mine = survey->failure;
+  grove_status mine = survey->failure;
   grove_estimate e = {0};
   int64_t terms[GROVE_TERMS] = {0};
   if (survey->leader && mine == GROVE_OK) mine = estimate(survey, question, candidate->route, &e);
   if (is_dearest(&e.price, candidate->seconds)) list_terms(&e.price, terms);
-  GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
+  GROVE_PASS(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   settle_terms(terms, candidate);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* On one node there is one leader, and its terms are the price: one step less. Agreed by all. */
 static grove_status price_one(const grove_survey *survey, const grove_question *question,
                               grove_choice *out)
 {
-  grove_status status = GROVE_OK;
   grove_estimate e = {0};
   int64_t terms[GROVE_TERMS] = {0};
   grove_status mine = estimate_all(survey, question, 1, &e);
   if (survey->leader) list_terms(&e.price, terms);
   if (isnan(e.price.seconds)) terms[0] = grove_price_picoseconds(NAN);
-  GROVE_TRY(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
+  GROVE_PASS(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   *out = (grove_choice){.n = 1, .runner_up = -1};
   out->candidates[0] = (grove_candidate){.route = question->only, .seconds = add_up(terms)};
   settle_terms(terms, &out->candidates[0]);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_route_choose(const grove_survey *survey, const grove_question *question,
                                 grove_choice *out)
 {
   if (question->only && survey->ctx->topo.nnodes == 1) return price_one(survey, question, out);
-  grove_status status = GROVE_OK;
   grove_estimate estimates[GROVE_ROUTES] = {0};
   int64_t prices[GROVE_ROUTES];
   int n = count_candidates(survey->ctx, question);
   grove_status mine = estimate_all(survey, question, n, estimates);
   list_prices(n, estimates, prices);
-  GROVE_TRY(grove_context_agree(survey->ctx, mine, prices, n));
+  GROVE_PASS(grove_context_agree(survey->ctx, mine, prices, n));
   settle(survey->ctx, question, n, prices, out);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the choice with its reasons ---- */
@@ -265,16 +258,14 @@ static void join(const grove_estimate *more, grove_candidate *out)
 static grove_status write_packet(const grove_survey *survey, const grove_estimate *estimates,
                                  grove_packet_exchange *exchange)
 {
-  grove_status status = GROVE_OK;
   grove_estimate *copy = NULL;
   if (!survey->leader || survey->ctx->rank == 0) return GROVE_OK;
-  GROVE_NEW(exchange->sent, 1);
-  GROVE_ROOM(copy, GROVE_ROUTES);
+  GROVE_PASS_NEW(exchange->sent, 1);
+  GROVE_PASS_ROOM(copy, GROVE_ROUTES);
   for (int i = 0; i < GROVE_ROUTES; i++) copy[i] = estimates[i];
   exchange->sent[exchange->nsent++] =
     (grove_packet){.peer = 0, .bytes = GROVE_ROUTES * (int64_t)sizeof *copy, .data = copy};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_route_explain(const grove_survey *survey, const grove_question *question,

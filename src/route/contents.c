@@ -22,17 +22,15 @@ static void join(int nlists, const grove_index *lists, int64_t *out)
 /* The places of the values of list i, which are not more than its entries. */
 static grove_status find_places(const grove_index *list, int i, grove_contents *contents)
 {
-  grove_status status = GROVE_OK;
   int64_t *places = contents->places + contents->begin[i], n = list->count;
   join(1, list, places);
-  GROVE_TRY(grove_distinct_sort(&n, places));
+  GROVE_PASS(grove_distinct_sort(&n, places));
   for (int64_t k = 0, at = 0; k < n; k++) {
     while (contents->values[at] != places[k]) at++;
     places[k] = at;
   }
   contents->begin[i + 1] = contents->begin[i] + n;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_contents_create(int nlists, const grove_index *lists, int share,

@@ -104,13 +104,10 @@ fail:
 /* Inside a node there are no blocks. */
 static grove_status count_distinct(maker *m, int64_t pair)
 {
-  grove_status status = GROVE_OK;
   grove_demand_pair *p = &m->demand->pairs[pair];
   if (!m->share) return GROVE_OK;
   grove_index roots = {.count = p->edges, .wide = m->edges.roots + m->edges.begin[m->source[pair]]};
-  GROVE_TRY(grove_distinct_count(&roots, &p->distinct));
-fail:
-  return status;
+  return grove_distinct_count(&roots, &p->distinct);
 }
 
 /* The pairs begin .. end-1 are those of one root rank. */
@@ -141,16 +138,14 @@ fail:
 /* Room for the blocks, of which there are no more than pairs, and for all places. */
 static grove_status make_room(maker *m)
 {
-  grove_status status = GROVE_OK;
   grove_demand *d = m->demand;
   int64_t off_node = 0;
   for (int64_t i = 0; i < d->npairs; i++)
     if (!grove_topo_same_node(m->topo, d->pairs[i].from, d->pairs[i].to))
       off_node += d->pairs[i].edges;
-  GROVE_ROOM(d->blocks, d->npairs);
-  GROVE_ROOM(d->places, off_node);
-fail:
-  return status;
+  GROVE_PASS_ROOM(d->blocks, d->npairs);
+  GROVE_PASS_ROOM(d->places, off_node);
+  return GROVE_OK;
 }
 
 grove_status grove_demand_create(const grove_edge *edges, int64_t n, const grove_topo *topo,

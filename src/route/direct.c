@@ -141,18 +141,16 @@ fail:
 
 static grove_status arrange_roots(const maker *m)
 {
-  grove_status status = GROVE_OK;
   const grove_side *roots = &m->f->roots;
   for (int g = 0, i = 0; g < roots->count; g++) {
     if (!belongs(m, roots, g)) continue;
     int self = roots->ranks[g] == m->f->ctx->rank;
     grove_message *from = self ? NULL : &m->stage->sends[i++];
     if (m->how->by_root)
-      GROVE_TRY(order_roots(self ? &m->stage->keep_from.index : &from->slots.index, m->plan));
-    if (from && shares(m, roots, g)) GROVE_TRY(grove_message_send_once(from, m->plan));
+      GROVE_PASS(order_roots(self ? &m->stage->keep_from.index : &from->slots.index, m->plan));
+    if (from && shares(m, roots, g)) GROVE_PASS(grove_message_send_once(from, m->plan));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What a rank keeps has no other end that must know its order. To write in order and read anywhere
@@ -205,17 +203,14 @@ grove_status grove_direct_stage(const grove_forest *f, const grove_build *how,
                                 grove_direct_scope scope, int sends, int receives, int stage,
                                 grove_plan *plan)
 {
-  grove_status status = GROVE_OK;
   maker m = {.f = f, .how = how, .scope = scope, .plan = plan, .stage = &plan->stages[stage]};
-  GROVE_TRY(grove_plan_stage(plan, stage, count_messages(&m, &f->roots) + sends,
-                             count_messages(&m, &f->leaves) + receives));
+  GROVE_PASS(grove_plan_stage(plan, stage, count_messages(&m, &f->roots) + sends,
+                              count_messages(&m, &f->leaves) + receives));
   fill(&m, &f->roots, GROVE_ARRAY_ROOT, m.stage->sends, &m.stage->keep_from);
   fill(&m, &f->leaves, GROVE_ARRAY_LEAF, m.stage->receives, &m.stage->keep_to);
-  GROVE_TRY(arrange_roots(&m));
-  GROVE_TRY(arrange_leaves(&m));
-  GROVE_TRY(order_kept(&m));
-fail:
-  return status;
+  GROVE_PASS(arrange_roots(&m));
+  GROVE_PASS(arrange_leaves(&m));
+  return order_kept(&m);
 }
 
 int64_t grove_direct_units(const grove_demand_pair *pair, const grove_topo *topo,

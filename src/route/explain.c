@@ -12,14 +12,12 @@
 /* What this rank can see of its arguments. */
 static grove_status check(const grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(unit_bytes > 0 && unit_bytes <= INT_MAX, GROVE_ERR_ARG,
-              "rank %d: grove_forest_explain: units of %zu bytes; 1 to %d are possible", ctx->rank,
-              unit_bytes, INT_MAX);
-  GROVE_CHECK(ctx->rank > 0 || file, GROVE_ERR_ARG,
-              "rank %d: grove_forest_explain: there is no file", ctx->rank);
-fail:
-  return status;
+  GROVE_PASS_CHECK(unit_bytes > 0 && unit_bytes <= INT_MAX, GROVE_ERR_ARG,
+                   "rank %d: grove_forest_explain: units of %zu bytes; 1 to %d are possible",
+                   ctx->rank, unit_bytes, INT_MAX);
+  GROVE_PASS_CHECK(ctx->rank > 0 || file, GROVE_ERR_ARG,
+                   "rank %d: grove_forest_explain: there is no file", ctx->rank);
+  return GROVE_OK;
 }
 
 /* The same arguments on every rank. Agreed by all. */
@@ -51,7 +49,6 @@ static void print_settings(const grove_context *ctx, int64_t unit_bytes, FILE *f
 static grove_status print(const grove_forest *f, const grove_choice *choice, int64_t unit_bytes,
                           FILE *file)
 {
-  grove_status status = GROVE_OK;
   const grove_context *ctx = f->ctx;
   const grove_options *o = &ctx->options;
   const char *alone = grove_route_alone(&ctx->topo, o->transport_off_node);
@@ -66,10 +63,9 @@ static grove_status print(const grove_forest *f, const grove_choice *choice, int
   if (!alone) print_settings(ctx, unit_bytes, file);
   fputs("\n", file);
   grove_choice_print_inputs(ctx->machine, file);
-  GROVE_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
-              "rank 0: grove_forest_explain cannot write: %s", strerror(errno));
-fail:
-  return status;
+  GROVE_PASS_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
+                   "rank 0: grove_forest_explain cannot write: %s", strerror(errno));
+  return GROVE_OK;
 }
 
 /* ---- the call ---- */

@@ -28,46 +28,40 @@ static int proxy_of(const grove_context *ctx, int leader)
 static grove_status wrap_packet(const grove_context *ctx, int from, int64_t n, const int64_t *words,
                                 grove_packets *home)
 {
-  grove_status status = GROVE_OK;
   int64_t *to = NULL;
-  GROVE_TRY(grove_packets_write(home, own_leader(ctx), 2 + n, &to));
+  GROVE_PASS(grove_packets_write(home, own_leader(ctx), 2 + n, &to));
   to[0] = from;
   to[1] = n;
   memcpy(to + 2, words, (size_t)n * sizeof *words);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Packets for other nodes go away, to the proxies; those for the own one wait for what comes. */
 static grove_status sort_out(const grove_context *ctx, const grove_packets *packets,
                              grove_packets *away, grove_packets *home)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < packets->noutgoing; i++) {
     const grove_outgoing *packet = &packets->outgoing[i];
     int leader = packets->ranks.keys[i];
     int64_t *to = NULL;
     if (leader == own_leader(ctx)) {
-      GROVE_TRY(wrap_packet(ctx, ctx->rank, packet->count, packet->words, home));
+      GROVE_PASS(wrap_packet(ctx, ctx->rank, packet->count, packet->words, home));
       continue;
     }
-    GROVE_TRY(grove_packets_write(away, proxy_of(ctx, leader), packet->count, &to));
+    GROVE_PASS(grove_packets_write(away, proxy_of(ctx, leader), packet->count, &to));
     memcpy(to, packet->words, (size_t)packet->count * sizeof *to);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status forward(const grove_context *ctx, const grove_packets *away,
                             grove_packets *home)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < grove_packets_count(away); i++) {
     grove_reader r = grove_packets_read(away, i);
-    GROVE_TRY(wrap_packet(ctx, r.from, r.end - r.at, r.at, home));
+    GROVE_PASS(wrap_packet(ctx, r.from, r.end - r.at, r.at, home));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- and at the leader ---- */
@@ -76,39 +70,35 @@ fail:
  * counts. */
 static grove_status open_packet(const grove_context *ctx, grove_reader r, grove_packet *out, int *n)
 {
-  grove_status status = GROVE_OK;
   while (r.at < r.end) {
     int64_t from = grove_reader_next(&r), count = grove_reader_next(&r);
     const int64_t *words = grove_reader_take(&r, count);
-    GROVE_CHECK(words && from >= 0 && from < ctx->size, GROVE_ERR_STATE,
-                "rank %d does not understand what rank %d tells it", ctx->rank, r.from);
+    GROVE_PASS_CHECK(words && from >= 0 && from < ctx->size, GROVE_ERR_STATE,
+                     "rank %d does not understand what rank %d tells it", ctx->rank, r.from);
     if (out) {
       int64_t *copy = NULL, bytes = count * (int64_t)sizeof *copy;
-      GROVE_ROOM(copy, count);
+      GROVE_PASS_ROOM(copy, count);
       memcpy(copy, words, (size_t)bytes);
       out[*n] = (grove_packet){.peer = (int)from, .bytes = bytes, .data = copy};
     }
     ++*n;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What the packets of this node contain, as if it had come by itself. */
 static grove_status open_all(const grove_context *ctx, const grove_packets *home,
                              grove_packets *out)
 {
-  grove_status status = GROVE_OK;
   int n = 0;
   for (int i = 0; i < grove_packets_count(home); i++)
-    GROVE_TRY(open_packet(ctx, grove_packets_read(home, i), NULL, &n));
-  GROVE_NEW(out->came, n);
+    GROVE_PASS(open_packet(ctx, grove_packets_read(home, i), NULL, &n));
+  GROVE_PASS_NEW(out->came, n);
   for (int i = 0; i < grove_packets_count(home); i++)
-    GROVE_TRY(open_packet(ctx, grove_packets_read(home, i), out->came, &out->ncame));
+    GROVE_PASS(open_packet(ctx, grove_packets_read(home, i), out->came, &out->ncame));
   grove_packet_list_sort(n, out->came);
   out->lower = n; /* the own one is among them */
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_proxies_exchange(grove_context *ctx, grove_status *mine, grove_packets *packets)

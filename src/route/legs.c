@@ -4,11 +4,9 @@
 
 grove_status grove_legs_add(grove_legs *legs, const grove_leg *leg)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(legs->leg, legs->count, 1);
+  GROVE_PASS_GROW(legs->leg, legs->count, 1);
   legs->leg[legs->count++] = *leg;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_legs_free(grove_legs *legs)

@@ -15,37 +15,32 @@ void grove_packets_free(grove_packets *packets)
 /* The packet to a rank that has none yet. */
 static grove_status begin_packet(grove_packets *packets, int rank)
 {
-  grove_status status = GROVE_OK;
-  if (!packets->ranks.slots) GROVE_TRY(grove_groups_create(&packets->ranks));
-  GROVE_GROW(packets->outgoing, packets->noutgoing, 1);
-  GROVE_TRY(grove_groups_add(&packets->ranks, rank));
+  if (!packets->ranks.slots) GROVE_PASS(grove_groups_create(&packets->ranks));
+  GROVE_PASS_GROW(packets->outgoing, packets->noutgoing, 1);
+  GROVE_PASS(grove_groups_add(&packets->ranks, rank));
   packets->outgoing[packets->noutgoing++] = (grove_outgoing){0};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_packets_write(grove_packets *packets, int rank, int64_t n, int64_t **words)
 {
-  grove_status status = GROVE_OK;
   int i = packets->noutgoing > 0 ? grove_groups_find(&packets->ranks, rank) : -1;
   if (i < 0) {
     i = packets->noutgoing;
-    GROVE_TRY(begin_packet(packets, rank));
+    GROVE_PASS(begin_packet(packets, rank));
   }
   grove_outgoing *packet = &packets->outgoing[i];
-  GROVE_GROW(packet->words, packet->count, n);
+  GROVE_PASS_GROW(packet->words, packet->count, n);
   *words = packet->words + packet->count;
   packet->count += n;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A rank's packet to itself stays here. */
 static grove_status hand_over(grove_context *ctx, grove_packets *packets,
                               grove_packet_exchange *exchange)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(exchange->sent, packets->noutgoing);
+  GROVE_PASS_ROOM(exchange->sent, packets->noutgoing);
   for (int i = 0; i < packets->noutgoing; i++) {
     grove_outgoing *written = &packets->outgoing[i];
     grove_packet packet = {.peer = packets->ranks.keys[i],
@@ -54,8 +49,7 @@ static grove_status hand_over(grove_context *ctx, grove_packets *packets,
     written->words = NULL;
     *(packet.peer == ctx->rank ? &packets->own : &exchange->sent[exchange->nsent++]) = packet;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_packets_exchange(grove_context *ctx, grove_status mine, grove_packets *packets)

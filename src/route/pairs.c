@@ -17,22 +17,20 @@ void grove_pairs_free(grove_pairs *pairs)
 static grove_status count_leaves(const grove_edge *edges, int64_t n, int nranks, int64_t *first,
                                  int *ascends)
 {
-  grove_status status = GROVE_OK;
   *ascends = 1;
   for (int64_t i = 0; i < n; i++) {
     const grove_edge *e = &edges[i];
-    GROVE_CHECK(e->leaf_rank >= 0 && e->leaf_rank < nranks && e->root_rank >= 0 &&
-                  e->root_rank < nranks,
-                GROVE_ERR_ARG, "edge %lld joins ranks %d and %d; there are %d", (long long)i,
-                (int)e->leaf_rank, (int)e->root_rank, nranks);
-    GROVE_CHECK(e->root >= 0, GROVE_ERR_ARG, "edge %lld is joined to root %lld", (long long)i,
-                (long long)e->root);
+    GROVE_PASS_CHECK(e->leaf_rank >= 0 && e->leaf_rank < nranks && e->root_rank >= 0 &&
+                       e->root_rank < nranks,
+                     GROVE_ERR_ARG, "edge %lld joins ranks %d and %d; there are %d", (long long)i,
+                     (int)e->leaf_rank, (int)e->root_rank, nranks);
+    GROVE_PASS_CHECK(e->root >= 0, GROVE_ERR_ARG, "edge %lld is joined to root %lld", (long long)i,
+                     (long long)e->root);
     first[e->leaf_rank + 1]++;
     *ascends &= i == 0 || edges[i - 1].leaf_rank <= e->leaf_rank;
   }
   for (int r = 0; r < nranks; r++) first[r + 1] += first[r];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status sort_by_leaf_rank(const grove_edge *edges, int64_t n, int nranks,
@@ -53,12 +51,10 @@ fail:
 
 static grove_status make_room(grove_pairs *pairs, int64_t more)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(pairs->leaf_rank, pairs->count, more);
-  GROVE_GROW(pairs->root_rank, pairs->count, more);
-  GROVE_GROW(pairs->begin, pairs->count + 1, more);
-fail:
-  return status;
+  GROVE_PASS_GROW(pairs->leaf_rank, pairs->count, more);
+  GROVE_PASS_GROW(pairs->root_rank, pairs->count, more);
+  GROVE_PASS_GROW(pairs->begin, pairs->count + 1, more);
+  return GROVE_OK;
 }
 
 /* The pairs of one leaf rank, whose edges are `edges`; their roots lie from `base` on. */

@@ -36,11 +36,10 @@ static int on_own_node(const grove_relay_state *h, int64_t rank)
 
 static grove_status not_understood(const grove_relay_state *h, int from)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(0, GROVE_ERR_STATE, "route %s: rank %d does not understand what rank %d tells it",
-              h->relay->route->name, h->f->ctx->rank, from);
-fail:
-  return status;
+  GROVE_PASS_CHECK(0, GROVE_ERR_STATE,
+                   "route %s: rank %d does not understand what rank %d tells it",
+                   h->relay->route->name, h->f->ctx->rank, from);
+  return GROVE_OK;
 }
 
 /* ---- packets of the owners ---- */
@@ -49,16 +48,14 @@ fail:
 static grove_status write_list(grove_relay_state *h, const grove_leg *leg, int rank, int64_t n,
                                const int64_t *places)
 {
-  grove_status status = GROVE_OK;
   int64_t first = grove_order_below(n, places, leg->begin), *words = NULL;
   int64_t count = grove_order_below(n, places, leg->end) - first;
   if (count == 0) return GROVE_OK;
-  GROVE_TRY(grove_packets_write(&h->packets, leg->receiver, 2 + count, &words));
+  GROVE_PASS(grove_packets_write(&h->packets, leg->receiver, 2 + count, &words));
   words[0] = rank;
   words[1] = count;
   for (int64_t i = 0; i < count; i++) words[2 + i] = places[first + i] - leg->begin;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* How many lists of a contents have something in a leg. */
@@ -77,45 +74,39 @@ static int64_t count_lists(const grove_contents *contents, const grove_leg *leg)
 /* The receiver learns of a leg: sender, begin, units, lists; and then what is in the lists. */
 static grove_status write_to_receiver(grove_relay_state *h, const grove_leg *leg)
 {
-  grove_status status = GROVE_OK;
   int b = grove_blocks_find(&h->blocks, leg->node);
   const grove_contents *contents = &h->blocks.contents[b];
   const int *ranks = h->blocks.ranks + h->blocks.first[b];
   int64_t *words = NULL;
-  GROVE_TRY(grove_packets_write(&h->packets, leg->receiver, 4, &words));
+  GROVE_PASS(grove_packets_write(&h->packets, leg->receiver, 4, &words));
   words[0] = leg->sender;
   words[1] = leg->begin;
   words[2] = leg->end - leg->begin;
   words[3] = count_lists(contents, leg);
   for (int i = 0; i < contents->nlists; i++)
-    GROVE_TRY(write_list(h, leg, ranks[i], contents->begin[i + 1] - contents->begin[i],
-                         contents->places + contents->begin[i]));
-fail:
-  return status;
+    GROVE_PASS(write_list(h, leg, ranks[i], contents->begin[i + 1] - contents->begin[i],
+                          contents->places + contents->begin[i]));
+  return GROVE_OK;
 }
 
 /* The sender learns how many units come for whom. */
 static grove_status write_to_sender(grove_relay_state *h, const grove_leg *leg)
 {
-  grove_status status = GROVE_OK;
   int64_t *words = NULL;
-  GROVE_TRY(grove_packets_write(&h->packets, leg->sender, 2, &words));
+  GROVE_PASS(grove_packets_write(&h->packets, leg->sender, 2, &words));
   words[0] = leg->receiver;
   words[1] = leg->end - leg->begin;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status write_packets(grove_relay_state *h)
 {
-  grove_status status = GROVE_OK;
   grove_legs_sort(&h->legs, grove_legs_by_sender);
   for (int64_t i = 0; i < h->legs.count; i++) {
-    if (h->relay->gathers) GROVE_TRY(write_to_sender(h, &h->legs.leg[i]));
-    GROVE_TRY(write_to_receiver(h, &h->legs.leg[i]));
+    if (h->relay->gathers) GROVE_PASS(write_to_sender(h, &h->legs.leg[i]));
+    GROVE_PASS(write_to_receiver(h, &h->legs.leg[i]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- what senders and receivers read ---- */
@@ -182,18 +173,16 @@ static int by_sender(const void *a, const void *b)
 /* Room for as many sends and receives as the packets can have. */
 static grove_status make_room(grove_relay_state *h)
 {
-  grove_status status = GROVE_OK;
   const grove_topo *topo = &h->f->ctx->topo;
   int64_t out = 0, in = 0;
   for (int i = 0; i < grove_packets_count(&h->packets); i++) {
     grove_reader r = grove_packets_read(&h->packets, i);
     *(on_own_node(h, r.from) ? &out : &in) += r.end - r.at;
   }
-  GROVE_ROOM(h->sends, out / 2 + 1);
-  GROVE_ROOM(h->receives, in / 4 + 1);
-  GROVE_NEW(h->needed, grove_topo_node_size(topo, topo->place[topo->rank].node));
-fail:
-  return status;
+  GROVE_PASS_ROOM(h->sends, out / 2 + 1);
+  GROVE_PASS_ROOM(h->receives, in / 4 + 1);
+  GROVE_PASS_NEW(h->needed, grove_topo_node_size(topo, topo->place[topo->rank].node));
+  return GROVE_OK;
 }
 
 /* What is sent lies by receiver; what is received, by sender. */
@@ -221,15 +210,12 @@ fail:
 
 static grove_status read_packets(grove_relay_state *h)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(make_room(h));
+  GROVE_PASS(make_room(h));
   for (int i = 0; i < grove_packets_count(&h->packets); i++) {
     grove_reader r = grove_packets_read(&h->packets, i);
-    GROVE_TRY(on_own_node(h, r.from) ? read_sends(h, &r) : read_receives(h, &r));
+    GROVE_PASS(on_own_node(h, r.from) ? read_sends(h, &r) : read_receives(h, &r));
   }
-  GROVE_TRY(place_units(h));
-fail:
-  return status;
+  return place_units(h);
 }
 
 /* ---- what arrives where ---- */
@@ -258,27 +244,24 @@ fail:
 /* Else the receivers tell: sender, owner, begin, and how many units of the leg. */
 static grove_status write_arrivals(const grove_relay_state *h, grove_packets *packets)
 {
-  grove_status status = GROVE_OK;
   for (int64_t i = 0; i < h->nreceives; i++) {
     const grove_relay_receive *in = &h->receives[i];
     const int64_t *at = in->lists;
     for (int64_t k = 0; k < in->nlists; k++) {
       grove_listed list = grove_relay_list(&at);
       int64_t *words = NULL;
-      GROVE_TRY(grove_packets_write(packets, list.rank, 4, &words));
+      GROVE_PASS(grove_packets_write(packets, list.rank, 4, &words));
       words[0] = in->sender;
       words[1] = in->from;
       words[2] = in->begin;
       words[3] = list.count;
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status read_arrivals(grove_relay_state *h, grove_reader *r)
 {
-  grove_status status = GROVE_OK;
   while (r->at < r->end) {
     int64_t sender = grove_reader_next(r), from = grove_reader_next(r);
     int64_t begin = grove_reader_next(r), units = grove_reader_next(r);
@@ -290,10 +273,9 @@ static grove_status read_arrivals(grove_relay_state *h, grove_reader *r)
                      .receiver = r->from,
                      .begin = begin,
                      .end = begin + units};
-    GROVE_TRY(grove_legs_add(&h->arrivals, &leg));
+    GROVE_PASS(grove_legs_add(&h->arrivals, &leg));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Collective. Agreed by all but for what is wrong with the packets: that is this rank's failure. */
@@ -340,35 +322,29 @@ static grove_status number_arrivals(grove_relay_state *h)
 /* What this rank knows alone. */
 static grove_status prepare(grove_relay_state *h)
 {
-  grove_status status = GROVE_OK;
   const grove_topo *topo = &h->f->ctx->topo;
-  GROVE_TRY(grove_blocks_create(h->f, h->how->share, &h->blocks));
-  GROVE_TRY(grove_needs_create(h->f, h->how->share, &h->needs));
+  GROVE_PASS(grove_blocks_create(h->f, h->how->share, &h->blocks));
+  GROVE_PASS(grove_needs_create(h->f, h->how->share, &h->needs));
   if (h->relay->settle) return GROVE_OK;
-  GROVE_TRY(h->relay->divide(topo, h->how, h->blocks.count, h->blocks.about, &h->legs));
-  GROVE_TRY(derive_arrivals(h));
-fail:
-  return status;
+  GROVE_PASS(h->relay->divide(topo, h->how, h->blocks.count, h->blocks.about, &h->legs));
+  return derive_arrivals(h);
 }
 
 /* Every rank comes to every exchange, whatever happened to it before. */
 static grove_status talk(grove_relay_state *h)
 {
-  grove_status status = GROVE_OK;
   grove_status mine = prepare(h);
   if (h->relay->settle)
-    GROVE_TRY(
+    GROVE_PASS(
       h->relay->settle(h->f->ctx, h->how, h->blocks.count, h->blocks.about, &h->legs, &mine));
   if (mine == GROVE_OK) mine = write_packets(h);
-  GROVE_TRY(grove_packets_exchange(h->f->ctx, mine, &h->packets));
+  GROVE_PASS(grove_packets_exchange(h->f->ctx, mine, &h->packets));
   mine = read_packets(h);
   if (h->relay->settle)
-    GROVE_TRY(tell_arrivals(h, mine));
+    GROVE_PASS(tell_arrivals(h, mine));
   else
-    GROVE_TRY(mine);
-  GROVE_TRY(number_arrivals(h));
-fail:
-  return status;
+    GROVE_PASS(mine);
+  return number_arrivals(h);
 }
 
 grove_status grove_relay_build(const grove_relay *relay, const grove_forest *f,

@@ -33,7 +33,6 @@ static int64_t values_below(const grove_demand_pair *p, int64_t limit, int64_t u
 static grove_status add_spread(const grove_legs *legs, const grove_demand_pair *p, int node,
                                int stage, grove_manifest *m)
 {
-  grove_status status = GROVE_OK;
   int64_t first = find_legs(legs, p->from, node), end = first;
   while (end < legs->count && legs->leg[end].from == p->from && legs->leg[end].node == node) end++;
   for (int64_t i = first; i < end; i++) {
@@ -41,40 +40,35 @@ static grove_status add_spread(const grove_legs *legs, const grove_demand_pair *
     int64_t units = legs->leg[end - 1].end;
     int64_t count = values_below(p, leg->end, units) - values_below(p, leg->begin, units);
     if (count > 0 && leg->receiver != p->to)
-      GROVE_TRY(grove_manifest_add(m, stage, leg->receiver, p->to, count));
+      GROVE_PASS(grove_manifest_add(m, stage, leg->receiver, p->to, count));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status add_pairs(const grove_demand *demand, const grove_topo *topo,
                               const grove_build *how, const grove_legs *legs, int cross,
                               grove_manifest *m)
 {
-  grove_status status = GROVE_OK;
   for (int64_t i = 0; i < demand->npairs; i++) {
     const grove_demand_pair *p = &demand->pairs[i];
     if (grove_topo_same_node(topo, p->from, p->to))
-      GROVE_TRY(grove_manifest_add(m, cross, p->from, p->to, grove_direct_units(p, topo, how)));
+      GROVE_PASS(grove_manifest_add(m, cross, p->from, p->to, grove_direct_units(p, topo, how)));
     else
-      GROVE_TRY(add_spread(legs, p, topo->place[p->to].node, cross + 1, m));
+      GROVE_PASS(add_spread(legs, p, topo->place[p->to].node, cross + 1, m));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status add_legs(const grove_legs *legs, int cross, grove_manifest *m)
 {
-  grove_status status = GROVE_OK;
   for (int64_t i = 0; i < legs->count; i++) {
     const grove_leg *leg = &legs->leg[i];
     int64_t units = leg->end - leg->begin;
     if (leg->sender != leg->from)
-      GROVE_TRY(grove_manifest_add(m, 0, leg->from, leg->sender, units));
-    GROVE_TRY(grove_manifest_add(m, cross, leg->sender, leg->receiver, units));
+      GROVE_PASS(grove_manifest_add(m, 0, leg->from, leg->sender, units));
+    GROVE_PASS(grove_manifest_add(m, cross, leg->sender, leg->receiver, units));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int by_stage_and_ranks(const void *a, const void *b)

@@ -41,15 +41,13 @@ static void send_on(const grove_relay_maker *m, grove_message *sends)
 
 static grove_status send_legs(const grove_relay_maker *m, grove_message *sends)
 {
-  grove_status status = GROVE_OK;
   const grove_legs *legs = &m->state->legs;
   for (int64_t i = 0, next = 0; i < legs->count; i = next, sends++) {
     next = grove_relay_next_leg(legs, i, 1);
     sends->peer = legs->leg[i].receiver;
-    GROVE_TRY(grove_relay_roots(m, i, next, &sends->slots));
+    GROVE_PASS(grove_relay_roots(m, i, next, &sends->slots));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- receiving ---- */
@@ -91,16 +89,14 @@ typedef struct cursor {
 
 static grove_status cursor_create(const grove_relay_maker *m, cursor *out)
 {
-  grove_status status = GROVE_OK;
   int64_t at = m->sent;
   *out = (cursor){.own_leg = m->own_first};
-  GROVE_ROOM(out->next, m->node_size);
+  GROVE_PASS_ROOM(out->next, m->node_size);
   for (int l = 0; l < m->node_size; l++) {
     out->next[l] = at;
     at += grove_relay_slots_for(m, l);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* How many leaves the next of the own units has. */
@@ -195,23 +191,21 @@ static void sort_messages(int n, grove_message *messages)
 
 grove_status grove_relay_cross(const grove_relay_maker *m, int stage)
 {
-  grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
   grove_stage *s = &m->plan->stages[stage];
   int sends = count_cross_sends(h), receives = count_cross_receives(h);
-  GROVE_TRY(
+  GROVE_PASS(
     grove_direct_stage(h->f, h->how, GROVE_DIRECT_ON_NODE, sends, receives, stage, m->plan));
   grove_message *out = s->sends + s->nsends - sends, *in = s->receives + s->nreceives - receives;
   if (h->relay->gathers)
     send_on(m, out);
   else
-    GROVE_TRY(send_legs(m, out));
+    GROVE_PASS(send_legs(m, out));
   if (h->how->back)
-    GROVE_TRY(receive_apart(m, in));
+    GROVE_PASS(receive_apart(m, in));
   else
     receive_as_sent(m, in);
   sort_messages(s->nsends, s->sends);
   sort_messages(s->nreceives, s->receives);
-fail:
-  return status;
+  return GROVE_OK;
 }

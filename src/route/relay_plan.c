@@ -5,27 +5,23 @@
 grove_status grove_relay_slots(const grove_relay_maker *m, grove_array which, int64_t n,
                                const int64_t *slots, grove_slots *out)
 {
-  grove_status status = GROVE_OK;
   grove_index list = {0};
-  GROVE_TRY(grove_index_create(n, slots, &list));
-  GROVE_TRY(grove_plan_adopt(m->plan, &list));
+  GROVE_PASS(grove_index_create(n, slots, &list));
+  GROVE_PASS(grove_plan_adopt(m->plan, &list));
   *out = (grove_slots){.array = which, .index = list};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_relay_units(const grove_relay_maker *m, grove_array which, int64_t units,
                                const int64_t *starts, const int64_t *slots, grove_message *out)
 {
-  grove_status status = GROVE_OK;
   grove_index bounds = {0};
-  GROVE_TRY(grove_relay_slots(m, which, starts[units], slots, &out->slots));
+  GROVE_PASS(grove_relay_slots(m, which, starts[units], slots, &out->slots));
   if (starts[units] == units) return GROVE_OK;
-  GROVE_TRY(grove_index_create(units + 1, starts, &bounds));
-  GROVE_TRY(grove_plan_adopt(m->plan, &bounds));
+  GROVE_PASS(grove_index_create(units + 1, starts, &bounds));
+  GROVE_PASS(grove_plan_adopt(m->plan, &bounds));
   out->starts = bounds;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- legs of this rank's own blocks ---- */
@@ -81,17 +77,15 @@ fail:
 
 static grove_status gather_sends(const grove_relay_maker *m, grove_stage *stage)
 {
-  grove_status status = GROVE_OK;
   const grove_legs *legs = &m->state->legs;
   for (int64_t i = 0, next = 0, k = 0; i < legs->count; i = next) {
     int sender = legs->leg[i].sender;
     next = grove_relay_next_leg(legs, i, 0);
     if (sender != m->rank) stage->sends[k] = (grove_message){.peer = sender, .far_hub = 1};
-    GROVE_TRY(grove_relay_roots(m, i, next,
-                                sender == m->rank ? &stage->keep_from : &stage->sends[k++].slots));
+    GROVE_PASS(grove_relay_roots(m, i, next,
+                                 sender == m->rank ? &stage->keep_from : &stage->sends[k++].slots));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int64_t next_send(const grove_relay_state *h, int64_t i)
@@ -103,32 +97,27 @@ static int64_t next_send(const grove_relay_state *h, int64_t i)
 
 static grove_status gather_receives(const grove_relay_maker *m, grove_stage *stage)
 {
-  grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
   for (int64_t i = 0, next = 0, k = 0; i < h->nsends; i = next) {
     int from = h->sends[i].from;
     next = next_send(h, i);
     if (from != m->rank) stage->receives[k].peer = from;
-    GROVE_TRY(
+    GROVE_PASS(
       sender_slots(m, i, next, from == m->rank ? &stage->keep_to : &stage->receives[k++].slots));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status gather(const grove_relay_maker *m, int stage)
 {
-  grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
   int sends = 0, receives = 0;
   for (int64_t i = 0; i < h->legs.count; i = grove_relay_next_leg(&h->legs, i, 0))
     sends += h->legs.leg[i].sender != m->rank;
   for (int64_t i = 0; i < h->nsends; i = next_send(h, i)) receives += h->sends[i].from != m->rank;
-  GROVE_TRY(grove_plan_stage(m->plan, stage, sends, receives));
-  GROVE_TRY(gather_sends(m, &m->plan->stages[stage]));
-  GROVE_TRY(gather_receives(m, &m->plan->stages[stage]));
-fail:
-  return status;
+  GROVE_PASS(grove_plan_stage(m->plan, stage, sends, receives));
+  GROVE_PASS(gather_sends(m, &m->plan->stages[stage]));
+  return gather_receives(m, &m->plan->stages[stage]);
 }
 
 /* ---- all of it ---- */
@@ -136,7 +125,6 @@ fail:
 /* What a rank expects of itself is what owners told it that it needs. */
 static grove_status find_own(grove_relay_maker *m)
 {
-  grove_status status = GROVE_OK;
   const grove_legs *arrivals = &m->state->arrivals;
   const int64_t *starts = m->state->needs.starts;
   int64_t units = 0, told = m->state->needed[m->topo->place[m->rank].local], i = 0;
@@ -147,11 +135,10 @@ static grove_status find_own(grove_relay_maker *m)
     m->own_leaves += starts[arrivals->leg[i].end] - starts[arrivals->leg[i].begin];
   }
   m->own_end = i;
-  GROVE_CHECK(units == told, GROVE_ERR_STATE,
-              "route %s: rank %d needs %lld units of what it receives, and is told of %lld",
-              m->state->relay->route->name, m->rank, (long long)units, (long long)told);
-fail:
-  return status;
+  GROVE_PASS_CHECK(units == told, GROVE_ERR_STATE,
+                   "route %s: rank %d needs %lld units of what it receives, and is told of %lld",
+                   m->state->relay->route->name, m->rank, (long long)units, (long long)told);
+  return GROVE_OK;
 }
 
 static int64_t received_slots(const grove_relay_maker *m)
@@ -167,17 +154,14 @@ static int64_t received_slots(const grove_relay_maker *m)
 
 static grove_status fill(grove_relay_maker *m)
 {
-  grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
   int stage = 0;
   for (int64_t i = 0; i < h->nsends; i++) m->sent += h->sends[i].units;
-  GROVE_TRY(find_own(m));
+  GROVE_PASS(find_own(m));
   m->plan->hub = m->sent + received_slots(m);
-  if (h->relay->gathers) GROVE_TRY(gather(m, stage++));
-  GROVE_TRY(grove_relay_cross(m, stage++));
-  GROVE_TRY(grove_relay_spread(m, stage));
-fail:
-  return status;
+  if (h->relay->gathers) GROVE_PASS(gather(m, stage++));
+  GROVE_PASS(grove_relay_cross(m, stage++));
+  return grove_relay_spread(m, stage);
 }
 
 grove_status grove_relay_make_plan(const grove_relay_state *state, grove_plan **out)

@@ -123,22 +123,19 @@ static int64_t next_arrival(const grove_legs *legs, int64_t i)
 
 static grove_status spread_receives(const grove_relay_maker *m, grove_stage *stage)
 {
-  grove_status status = GROVE_OK;
   const grove_legs *arrivals = &m->state->arrivals;
   grove_message kept = {0};
   for (int64_t i = 0, next = 0, k = 0; i < arrivals->count; i = next) {
     next = next_arrival(arrivals, i);
     int own = arrivals->leg[i].receiver == m->rank;
-    GROVE_TRY(receive_leaves(m, i, next, own ? &kept : &stage->receives[k++]));
+    GROVE_PASS(receive_leaves(m, i, next, own ? &kept : &stage->receives[k++]));
   }
   stage->keep_to = kept.slots; /* one entry a leaf */
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_relay_spread(const grove_relay_maker *m, int stage)
 {
-  grove_status status = GROVE_OK;
   const grove_relay_state *h = m->state;
   grove_stage *s = &m->plan->stages[stage];
   int sends = 0, receives = 0;
@@ -146,12 +143,10 @@ grove_status grove_relay_spread(const grove_relay_maker *m, int stage)
     sends += h->needed[l] > 0 && l != m->topo->place[m->rank].local;
   for (int64_t i = 0; i < h->arrivals.count; i = next_arrival(&h->arrivals, i))
     receives += h->arrivals.leg[i].receiver != m->rank;
-  GROVE_TRY(grove_plan_stage(m->plan, stage, sends, receives));
+  GROVE_PASS(grove_plan_stage(m->plan, stage, sends, receives));
   if (h->how->back)
     send_apart(m, s);
   else
-    GROVE_TRY(send_listed(m, s));
-  GROVE_TRY(spread_receives(m, s));
-fail:
-  return status;
+    GROVE_PASS(send_listed(m, s));
+  return spread_receives(m, s);
 }

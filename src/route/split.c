@@ -20,11 +20,9 @@ void grove_slices_free(grove_slices *slices)
 
 grove_status grove_slices_add(grove_slices *slices, const grove_slice *slice)
 {
-  grove_status status = GROVE_OK;
-  GROVE_GROW(slices->slice, slices->count, 1);
+  GROVE_PASS_GROW(slices->slice, slices->count, 1);
   slices->slice[slices->count++] = *slice;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int by_nodes(const void *a, const void *b)
@@ -72,7 +70,6 @@ static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_node_block
 static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
                                  const grove_node_block *blocks, grove_slices *out)
 {
-  grove_status status = GROVE_OK;
   int64_t units = 0;
   cap = fit_cap(cap, grove_topo_node_size(topo, blocks[0].to), n, blocks);
   for (int64_t i = 0, next = 0; i < n; i = next) {
@@ -80,11 +77,10 @@ static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
     for (; units > 0; units -= cap) {
       grove_slice slice = {
         .to = blocks[i].to, .node = blocks[i].node, .units = units < cap ? units : cap};
-      GROVE_TRY(grove_slices_add(out, &slice));
+      GROVE_PASS(grove_slices_add(out, &slice));
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- who sends and who receives them ---- */
@@ -175,14 +171,13 @@ fail:
 grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_node_block *blocks,
                               grove_legs *out)
 {
-  grove_status status = GROVE_OK;
   int64_t i = 0, used = 0; /* the next block, and how much of it is through */
   for (int64_t k = 0; k < slices->count; k++) {
     const grove_slice *p = &slices->slice[k];
     for (int64_t left = p->units; left > 0;) {
       const grove_node_block *s = &blocks[i];
-      GROVE_CHECK(i < n && s->to == p->to && s->node == p->node, GROVE_ERR_STATE,
-                  "node %d is to send more to node %d than it has", p->node, p->to);
+      GROVE_PASS_CHECK(i < n && s->to == p->to && s->node == p->node, GROVE_ERR_STATE,
+                       "node %d is to send more to node %d than it has", p->node, p->to);
       int64_t take = left < s->units - used ? left : s->units - used;
       grove_leg leg = {.from = s->from,
                        .node = s->to,
@@ -190,16 +185,15 @@ grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove
                        .receiver = p->receiver,
                        .begin = used,
                        .end = used + take};
-      GROVE_TRY(grove_legs_add(out, &leg));
+      GROVE_PASS(grove_legs_add(out, &leg));
       left -= take;
       used = used + take == s->units ? 0 : used + take;
       i += used == 0;
     }
   }
-  GROVE_CHECK(i == n, GROVE_ERR_STATE, "node %d is to send less to node %d than it has",
-              blocks[i].node, blocks[i].to);
-fail:
-  return status;
+  GROVE_PASS_CHECK(i == n, GROVE_ERR_STATE, "node %d is to send less to node %d than it has",
+                   blocks[i].node, blocks[i].to);
+  return GROVE_OK;
 }
 
 /* ---- the route ---- */

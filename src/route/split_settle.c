@@ -18,11 +18,10 @@ typedef struct settlement {
 
 static grove_status not_understood(const settlement *s, int from)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(0, GROVE_ERR_STATE, "route split: rank %d does not understand what rank %d tells it",
-              s->ctx->rank, from);
-fail:
-  return status;
+  GROVE_PASS_CHECK(0, GROVE_ERR_STATE,
+                   "route split: rank %d does not understand what rank %d tells it", s->ctx->rank,
+                   from);
+  return GROVE_OK;
 }
 
 /* ---- blocks, to the leaders ---- */
@@ -30,18 +29,16 @@ fail:
 static grove_status write_blocks(const settlement *s, int64_t n, const grove_demand_block *blocks,
                                  grove_packets *packets)
 {
-  grove_status status = GROVE_OK;
   for (int64_t i = 0; i < n; i++) {
     int leaders[2] = {grove_leader(s->topo, s->node), grove_leader(s->topo, blocks[i].node)};
     for (int k = 0; k < 2; k++) {
       int64_t *words = NULL;
-      GROVE_TRY(grove_packets_write(packets, leaders[k], 2, &words));
+      GROVE_PASS(grove_packets_write(packets, leaders[k], 2, &words));
       words[0] = blocks[i].node;
       words[1] = blocks[i].units;
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A rank of the own node tells all of its blocks, another one its block for this node. */
@@ -60,22 +57,20 @@ static grove_status read_blocks(settlement *s, grove_reader *r)
 
 static grove_status read_all_blocks(settlement *s, const grove_packets *packets)
 {
-  grove_status status = GROVE_OK;
   int64_t words = 0;
   for (int i = 0; i < grove_packets_count(packets); i++) {
     grove_reader r = grove_packets_read(packets, i);
     words += r.end - r.at;
   }
-  GROVE_ROOM(s->out, words / 2);
-  GROVE_ROOM(s->in, words / 2);
+  GROVE_PASS_ROOM(s->out, words / 2);
+  GROVE_PASS_ROOM(s->in, words / 2);
   for (int i = 0; i < grove_packets_count(packets); i++) {
     grove_reader r = grove_packets_read(packets, i);
-    GROVE_TRY(read_blocks(s, &r));
+    GROVE_PASS(read_blocks(s, &r));
   }
   grove_node_blocks_sort(s->nout, s->out);
   grove_node_blocks_sort(s->nin, s->in);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status tell_blocks(settlement *s, int64_t n, const grove_demand_block *blocks,
@@ -112,7 +107,6 @@ fail:
 /* Leaders write in the order of their ranks, which is that of their nodes. */
 static grove_status read_slices(const settlement *s, grove_reader *r, grove_slices *out)
 {
-  grove_status status = GROVE_OK;
   int to = s->topo->place[r->from].node;
   while (r->at < r->end) {
     int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
@@ -120,22 +114,19 @@ static grove_status read_slices(const settlement *s, grove_reader *r, grove_slic
         s->topo->place[receiver].node != to)
       return not_understood(s, r->from);
     grove_slice slice = {.to = to, .node = s->node, .receiver = (int32_t)receiver, .units = units};
-    GROVE_TRY(grove_slices_add(out, &slice));
+    GROVE_PASS(grove_slices_add(out, &slice));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status read_all_slices(const settlement *s, const grove_packets *packets,
                                     grove_slices *out)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < grove_packets_count(packets); i++) {
     grove_reader r = grove_packets_read(packets, i);
-    GROVE_TRY(read_slices(s, &r, out));
+    GROVE_PASS(read_slices(s, &r, out));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status tell_slices(settlement *s, grove_slices *out, grove_status *mine)
@@ -177,7 +168,6 @@ fail:
 static grove_status read_legs(const settlement *s, grove_reader *r, int64_t n,
                               const grove_demand_block *blocks, grove_legs *out)
 {
-  grove_status status = GROVE_OK;
   int64_t i = 0, begin = 0;
   while (r->at < r->end) {
     const int64_t *w = grove_reader_take(r, 5);
@@ -191,13 +181,12 @@ static grove_status read_legs(const settlement *s, grove_reader *r, int64_t n,
                      .receiver = (int32_t)w[2],
                      .begin = begin,
                      .end = w[4]};
-    GROVE_TRY(grove_legs_add(out, &leg));
+    GROVE_PASS(grove_legs_add(out, &leg));
     begin = w[4] == blocks[i].units ? 0 : w[4];
     i += begin == 0;
   }
   if (i < n) return not_understood(s, r->from);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status read_packet(const settlement *s, const grove_packets *packets, int64_t n,

@@ -46,9 +46,8 @@ static grove_index slots_of(const offer *o, int group)
 
 static grove_status list_pairs(offer *o)
 {
-  grove_status status = GROVE_OK;
   const grove_side *roots = &o->forest->roots;
-  GROVE_ROOM(o->pairs, o->n);
+  GROVE_PASS_ROOM(o->pairs, o->n);
   for (int g = 0; g < o->n; g++) {
     grove_index slots = slots_of(o, g);
     grove_demand_pair *p = &o->pairs[g];
@@ -57,10 +56,9 @@ static grove_status list_pairs(offer *o)
     if (p->to == o->rank)
       o->own = g;
     else if (o->share)
-      GROVE_TRY(grove_distinct_count(&slots, &p->distinct));
+      GROVE_PASS(grove_distinct_count(&slots, &p->distinct));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status sort_by_node(offer *o)
@@ -104,19 +102,17 @@ fail:
 
 static grove_status list_blocks(offer *o)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(o->blocks, o->n);
+  GROVE_PASS_ROOM(o->blocks, o->n);
   for (int i = 0, end; i < o->n; i = end) {
     int64_t units = 0;
     end = end_of_node(o, i);
     if (node_of(o, i) == o->node) continue;
     for (int k = i; k < end; k++) units += o->pairs[o->order[k]].distinct;
-    if (o->share && end > i + 1) GROVE_TRY(count_together(o, i, end, &units));
+    if (o->share && end > i + 1) GROVE_PASS(count_together(o, i, end, &units));
     o->blocks[o->nblocks++] =
       (grove_demand_block){.from = o->rank, .node = node_of(o, i), .units = units};
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- packets to leaders: how many pairs and blocks there are, then these ---- */
@@ -128,10 +124,9 @@ static grove_status write_packet(const offer *o, int node, int n, const int32_t 
                                  int64_t nblocks, const grove_demand_block *blocks,
                                  grove_packets *packets)
 {
-  grove_status status = GROVE_OK;
   int64_t *text = NULL, npairs = n - (!order && o->own >= 0), at = HEADING;
-  GROVE_TRY(grove_packets_write(packets, grove_leader(o->topo, node),
-                                HEADING + PAIR * npairs + BLOCK * nblocks, &text));
+  GROVE_PASS(grove_packets_write(packets, grove_leader(o->topo, node),
+                                 HEADING + PAIR * npairs + BLOCK * nblocks, &text));
   text[0] = npairs;
   text[1] = nblocks;
   for (int i = 0; i < n; i++) {
@@ -145,24 +140,20 @@ static grove_status write_packet(const offer *o, int node, int n, const int32_t 
     text[at++] = blocks[i].node;
     text[at++] = blocks[i].units;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* All to the own leader, and to others what concerns their node. */
 static grove_status write_packets(const offer *o, grove_packets *packets)
 {
-  grove_status status = GROVE_OK;
   int64_t block = 0;
   for (int i = 0, end; i < o->n; i = end) {
     end = end_of_node(o, i);
     if (node_of(o, i) == o->node) continue;
-    GROVE_TRY(
+    GROVE_PASS(
       write_packet(o, node_of(o, i), end - i, o->order + i, 1, &o->blocks[block++], packets));
   }
-  GROVE_TRY(write_packet(o, o->node, o->n, NULL, o->nblocks, o->blocks, packets));
-fail:
-  return status;
+  return write_packet(o, o->node, o->n, NULL, o->nblocks, o->blocks, packets);
 }
 
 /* ---- the leader ---- */
@@ -247,12 +238,10 @@ fail:
 
 static grove_status create(const grove_forest *f, int share, grove_survey **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(*out, 1);
+  GROVE_PASS_NEW(*out, 1);
   **out = (grove_survey){
     .ctx = f->ctx, .share = share, .leader = f->ctx->topo.place[f->ctx->rank].local == 0};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_survey_create(const grove_forest *f, int share, grove_survey **out)

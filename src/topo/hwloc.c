@@ -33,19 +33,17 @@ fail:
 
 static grove_status load(hwloc_topology_t *out)
 {
-  grove_status status = GROVE_OK;
   hwloc_topology_t machine;
-  GROVE_CHECK(hwloc_topology_init(&machine) == 0, GROVE_ERR_SYSTEM, "hwloc cannot start");
+  GROVE_PASS_CHECK(hwloc_topology_init(&machine) == 0, GROVE_ERR_SYSTEM, "hwloc cannot start");
   /* Packages and cores are all that is asked for; looking for more takes much longer. */
   hwloc_topology_set_all_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(machine, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(machine) != 0) {
     hwloc_topology_destroy(machine);
-    GROVE_CHECK(0, GROVE_ERR_SYSTEM, "hwloc cannot read this machine's topology");
+    GROVE_PASS_CHECK(0, GROVE_ERR_SYSTEM, "hwloc cannot read this machine's topology");
   }
   *out = machine;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Read once a process, which takes milliseconds, and kept until it ends. Threads may then look at

@@ -16,20 +16,18 @@ static long next_number(const char **at)
 /* With place == NULL only checks. */
 static grove_status read_map(grove_place *place, int nranks, const char *map)
 {
-  grove_status status = GROVE_OK;
   const char *at = map;
   int rank = 0;
   do {
     long node = next_number(&at);
-    GROVE_CHECK(node >= 0 && node <= INT32_MAX, GROVE_ERR_OPTION,
-                "option node_map: entry %d of '%.100s' is not a node number", rank, map);
+    GROVE_PASS_CHECK(node >= 0 && node <= INT32_MAX, GROVE_ERR_OPTION,
+                     "option node_map: entry %d of '%.100s' is not a node number", rank, map);
     if (place) place[rank].node = (int32_t)node;
     rank++;
   } while (*at++ == ',');
-  GROVE_CHECK(rank == nranks, GROVE_ERR_OPTION,
-              "option node_map has %d entries; the communicator has %d ranks", rank, nranks);
-fail:
-  return status;
+  GROVE_PASS_CHECK(rank == nranks, GROVE_ERR_OPTION,
+                   "option node_map has %d entries; the communicator has %d ranks", rank, nranks);
+  return GROVE_OK;
 }
 
 typedef struct labelled {

@@ -80,14 +80,14 @@ static void check_growth(rng *r)
   int64_t *list = NULL, n = 0;
   for (int round = 0; round < 40; round++) {
     int64_t more = rng_below(r, 3) ? 1 : rng_below(r, 50);
-    list = grove_grow(list, n, more, sizeof *list);
-    CHECK(list != NULL, "no memory for %lld numbers", (long long)(n + more));
+    CHECK(grove_grow(&list, n, more, sizeof *list), "no memory for %lld numbers",
+          (long long)(n + more));
     for (int64_t end = n + more; n < end; n++) list[n] = 7 * n;
     for (int64_t i = 0; i < n; i++)
       CHECK(list[i] == 7 * i, "item %lld is %lld", (long long)i, (long long)list[i]);
     if (rng_below(r, 10) == 0) n = rng_below(r, n + 1);
   }
-  CHECK(grove_grow(list, n, INT64_MAX / 16 + 1, sizeof *list) == NULL, "more bytes than there are");
+  CHECK(!grove_grow(&list, n, INT64_MAX / 16 + 1, sizeof *list), "more bytes than there are");
   free(list);
 }
 

@@ -52,8 +52,10 @@ PAIRS = {"(": ")", "[": "]", "{": "}"}
 KEYWORDS = set("return goto case else sizeof do while if for switch default".split())
 TEXT_CALLS = set("""printf fprintf snprintf vsnprintf sprintf fputs puts grove_error grove_error_mpi
     grove_error_set _Static_assert static_assert sizeof malloc calloc realloc grove_memory
-    grove_room GROVE_NEW GROVE_ROOM GROVE_GROW""".split())
-CHECKS = {"GROVE_CHECK", "GROVE_TRY", "GROVE_TRY_MPI"}
+    grove_room GROVE_NEW GROVE_ROOM GROVE_GROW
+    GROVE_PASS_NEW GROVE_PASS_ROOM GROVE_PASS_GROW""".split())
+CONDITIONS = {"GROVE_CHECK", "GROVE_PASS_CHECK"}
+CHECKS = CONDITIONS | {"GROVE_TRY", "GROVE_TRY_MPI", "GROVE_PASS", "GROVE_PASS_MPI"}
 NOT_DROPPED = TEXT_CALLS | CHECKS | {"abort", "exit"}
 
 
@@ -266,7 +268,7 @@ class Reader:
                 out.update(self.line_of(i))
             elif t in TEXT_CALLS:
                 out.update(range(i, close + 1))
-            elif t == "GROVE_CHECK":
+            elif t in CONDITIONS:
                 k = i + 2
                 while k < close and self.text(k) != ",":
                     k = self.partner.get(k, k) + 1
@@ -404,7 +406,7 @@ class Reader:
         if self.text(i) not in CHECKS or i + 1 not in self.partner:
             return
         close = end = self.partner[i + 1]
-        if self.text(i) == "GROVE_CHECK":
+        if self.text(i) in CONDITIONS:
             end = i + 2
             while end < close and self.text(end) != ",":
                 end = self.partner.get(end, end) + 1
