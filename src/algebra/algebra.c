@@ -76,7 +76,7 @@ static const int64_t *list_of(const grove_edges *edges)
 }
 
 /* With a graph, or with this rank's failure to set it. */
-static grove_status complete(grove_making *m, grove_status mine, grove_forest **out)
+static grove_status complete_result(grove_making *m, grove_status mine, grove_forest **out)
 {
   GROVE_PASS(grove_forest_complete(m->forest, mine));
   *out = m->forest;
@@ -90,7 +90,7 @@ grove_status grove_making_close(grove_making *m, grove_status mine, const grove_
   if (mine == GROVE_OK)
     mine =
       grove_forest_set_graph(m->forest, edges->nroots, edges->count, list_of(edges), edges->root);
-  return complete(m, mine, out);
+  return complete_result(m, mine, out);
 }
 
 grove_status grove_making_close_global(grove_making *m, grove_status mine, const grove_edges *edges,
@@ -99,7 +99,7 @@ grove_status grove_making_close_global(grove_making *m, grove_status mine, const
   if (mine == GROVE_OK)
     mine =
       grove_forest_set_graph_global(m->forest, edges->nroots, edges->count, list_of(edges), global);
-  return complete(m, mine, out);
+  return complete_result(m, mine, out);
 }
 
 void grove_making_drop(grove_making *m)

@@ -14,7 +14,7 @@ typedef struct work {
   grove_edges edges;
 } work;
 
-static void free_work(work *w)
+static void free_compose(work *w)
 {
   grove_edges_free(&w->edges);
   grove_singles_free(&w->back);
@@ -25,7 +25,8 @@ static void free_work(work *w)
 /* ---- a, then b ---- */
 
 /* Every leaf of a that is a root of b has the code of its root there. */
-static grove_status prepare(const grove_making *m, const grove_forest *a, grove_forest *b, work *w)
+static grove_status prepare_compose(const grove_making *m, const grove_forest *a, grove_forest *b,
+                                    work *w)
 {
   grove_status status = GROVE_OK;
   grove_tour tour = {0};
@@ -44,7 +45,7 @@ fail:
 }
 
 /* The leaves of b that a root of a reaches, in the order of b's list. */
-static grove_status collect(const grove_making *m, const grove_forest *b, work *w)
+static grove_status collect_composed(const grove_making *m, const grove_forest *b, work *w)
 {
   const int64_t *code = w->leaf;
   grove_edges list = w->edges;
@@ -65,15 +66,15 @@ grove_status grove_forest_compose(grove_forest *a, grove_forest *b, grove_forest
   work w = {0};
   grove_status mine =
     grove_making_open(&m, "grove_forest_compose", 2, (grove_forest *[]){a, b}, out);
-  if (mine == GROVE_OK) mine = prepare(&m, a, b, &w);
+  if (mine == GROVE_OK) mine = prepare_compose(&m, a, b, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_bcast(w.twin, MPI_INT64_T, w.root, w.leaf, MPI_REPLACE));
   w.edges.nroots = a->nroots;
-  mine = collect(&m, b, &w);
+  mine = collect_composed(&m, b, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  free_compose(&w);
   return status;
 }
 
@@ -93,7 +94,7 @@ static void free_sorted(sorted *s)
   free(s->order);
 }
 
-static grove_status sort(const grove_making *m, const grove_forest *f, sorted *s)
+static grove_status sort_edges(const grove_making *m, const grove_forest *f, sorted *s)
 {
   grove_status status = GROVE_OK;
   grove_tour tour = {0};
@@ -114,7 +115,7 @@ fail:
 }
 
 /* Every leaf of b that is one of a too gets the code of its root there. */
-static void join(const sorted *a, const sorted *b, int64_t *leaf)
+static void join_edges(const sorted *a, const sorted *b, int64_t *leaf)
 {
   for (int64_t i = 0, k = 0; i < a->n && k < b->n;) {
     int64_t slot = a->slot[a->order[i]], other = b->slot[b->order[k]];
@@ -133,9 +134,9 @@ static grove_status prepare_inverse(const grove_making *m, const grove_forest *a
   GROVE_TRY(grove_forest_twin(b, &w->twin));
   GROVE_TRY(grove_codes_create(b->nleaves, &w->leaf));
   GROVE_TRY(grove_edges_reserve(&w->edges, b->roots.slots.count));
-  GROVE_TRY(sort(m, a, &first));
-  GROVE_TRY(sort(m, b, &second));
-  join(&first, &second, w->leaf);
+  GROVE_TRY(sort_edges(m, a, &first));
+  GROVE_TRY(sort_edges(m, b, &second));
+  join_edges(&first, &second, w->leaf);
 fail:
   free_sorted(&first);
   free_sorted(&second);
@@ -157,6 +158,6 @@ grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b, grov
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &w.edges, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  free_compose(&w);
   return status;
 }

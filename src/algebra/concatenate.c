@@ -14,7 +14,7 @@ typedef struct work {
   grove_edges edges;
 } work;
 
-static void free_work(work *w)
+static void free_concatenate(work *w)
 {
   for (int i = 0; i < w->n && w->leaf; i++) free(w->leaf[i]);
   free(w->leaf);
@@ -24,7 +24,7 @@ static void free_work(work *w)
   grove_edges_free(&w->edges);
 }
 
-static grove_status check(const grove_making *m, const work *w)
+static grove_status check_parts(const grove_making *m, const work *w)
 {
   const grove_forest *first = w->f[0];
   GROVE_PASS_CHECK(
@@ -39,10 +39,10 @@ static grove_status check(const grove_making *m, const work *w)
   return GROVE_OK;
 }
 
-static grove_status prepare(const grove_making *m, work *w)
+static grove_status prepare_parts(const grove_making *m, work *w)
 {
   int64_t most = 0, leaves = 0;
-  GROVE_PASS(check(m, w));
+  GROVE_PASS(check_parts(m, w));
   GROVE_PASS_NEW(w->leaf, w->n);
   GROVE_PASS_NEW(w->twin, w->n);
   for (int i = 0; i < w->n; i++) {
@@ -78,7 +78,7 @@ fail:
 }
 
 /* Agreed by all. */
-static grove_status renumber(grove_making *m, work *w)
+static grove_status renumber_part(grove_making *m, work *w)
 {
   int64_t before = 0, number = 0;
   for (int i = 0; i < w->n && w->mode != GROVE_ROOTS_SHARED; i++) {
@@ -90,7 +90,7 @@ static grove_status renumber(grove_making *m, work *w)
   return GROVE_OK;
 }
 
-static grove_status collect(work *w)
+static grove_status collect_parts(work *w)
 {
   grove_tour tour;
   int64_t begin = 0; /* of the leaf array of forest i */
@@ -107,9 +107,9 @@ static grove_status collect(work *w)
 }
 
 /* Agreed by all. */
-static grove_status finish(grove_making *m, work *w, grove_forest **out)
+static grove_status finish_parts(grove_making *m, work *w, grove_forest **out)
 {
-  grove_status mine = collect(w);
+  grove_status mine = collect_parts(w);
   if (w->mode != GROVE_ROOTS_GLOBAL) return grove_making_close(m, mine, &w->edges, out);
   return grove_making_close_global(m, mine, &w->edges, w->global, out);
 }
@@ -122,16 +122,16 @@ grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots
   work w = {.n = n, .f = f, .mode = mode};
   GROVE_CHECK(n > 0 && f, GROVE_ERR_ARG, "grove_forest_concatenate: there are no forests");
   grove_status mine = grove_making_open(&m, "grove_forest_concatenate", n, f, out);
-  if (mine == GROVE_OK) mine = prepare(&m, &w);
+  if (mine == GROVE_OK) mine = prepare_parts(&m, &w);
   int64_t same[4] = {n, ~(int64_t)n, mode, ~(int64_t)mode}; /* greatest, least */
   GROVE_TRY(grove_making_agree(&m, mine, same, 4));
   GROVE_CHECK(same[0] == ~same[1] && same[2] == ~same[3], GROVE_ERR_ARG,
               "%s: the ranks pass %lld to %lld forests, modes %lld to %lld", m.call,
               (long long)~same[1], (long long)same[0], (long long)~same[3], (long long)same[2]);
-  GROVE_TRY(renumber(&m, &w));
-  GROVE_TRY(finish(&m, &w, out));
+  GROVE_TRY(renumber_part(&m, &w));
+  GROVE_TRY(finish_parts(&m, &w, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  free_concatenate(&w);
   return status;
 }

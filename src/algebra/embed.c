@@ -23,8 +23,8 @@ typedef struct work {
   grove_edges edges;
 } work;
 
-static grove_status prepare(const grove_making *m, grove_forest *f, int64_t n,
-                            const int64_t *root_index, work *w)
+static grove_status prepare_embed(const grove_making *m, grove_forest *f, int64_t n,
+                                  const int64_t *root_index, work *w)
 {
   GROVE_PASS(check_list(m, n, root_index));
   GROVE_PASS_NEW(w->root, f->nroots);
@@ -42,7 +42,7 @@ static grove_status prepare(const grove_making *m, grove_forest *f, int64_t n,
   return grove_edges_reserve(&w->edges, f->nleaves);
 }
 
-static grove_status collect(const grove_forest *f, work *w)
+static grove_status collect_embedded(const grove_forest *f, work *w)
 {
   const char *named = w->leaf;
   grove_edges list = w->edges;
@@ -62,10 +62,10 @@ grove_status grove_forest_embed_roots(grove_forest *f, int64_t n, const int64_t 
   grove_making m = {0};
   work w = {0};
   grove_status mine = grove_making_open(&m, "grove_forest_embed_roots", 1, &f, out);
-  if (mine == GROVE_OK) mine = prepare(&m, f, n, root_index, &w);
+  if (mine == GROVE_OK) mine = prepare_embed(&m, f, n, root_index, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_bcast(w.twin, MPI_CHAR, w.root, w.leaf, MPI_REPLACE));
-  mine = collect(f, &w);
+  mine = collect_embedded(f, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
 fail:
   grove_making_drop(&m);

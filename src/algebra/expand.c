@@ -19,7 +19,7 @@ typedef struct work {
   MPI_Datatype unit;
 } work;
 
-static void free_work(work *w)
+static void free_expand(work *w)
 {
   if (w->unit != MPI_DATATYPE_NULL) MPI_Type_free(&w->unit);
   free(w->root);
@@ -48,8 +48,8 @@ static grove_status fill_roots(const grove_making *m, const grove_forest *f,
   return GROVE_OK;
 }
 
-static grove_status prepare(const grove_making *m, grove_forest *f, const int64_t *root_size,
-                            const int64_t *root_offset, work *w)
+static grove_status prepare_expand(const grove_making *m, grove_forest *f, const int64_t *root_size,
+                                   const int64_t *root_offset, work *w)
 {
   GROVE_PASS_ROOM(w->root, f->nroots);
   GROVE_PASS(fill_roots(m, f, root_size, root_offset, w));
@@ -109,8 +109,8 @@ fail:
 }
 
 /* A value of each leaf after the other, in the order of the list of f. */
-static grove_status collect(const grove_making *m, const grove_forest *f,
-                            const int64_t *leaf_offset, work *w)
+static grove_status collect_expanded(const grove_making *m, const grove_forest *f,
+                                     const int64_t *leaf_offset, work *w)
 {
   grove_status status = GROVE_OK;
   grove_tour tour = {0};
@@ -138,13 +138,13 @@ grove_status grove_forest_expand(grove_forest *f, const int64_t *root_size,
   grove_making m = {0};
   work w = {.unit = MPI_DATATYPE_NULL};
   grove_status mine = grove_making_open(&m, "grove_forest_expand", 1, &f, out);
-  if (mine == GROVE_OK) mine = prepare(&m, f, root_size, root_offset, &w);
+  if (mine == GROVE_OK) mine = prepare_expand(&m, f, root_size, root_offset, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_bcast(w.twin, w.unit, w.root, w.leaf, MPI_REPLACE));
-  mine = collect(&m, f, leaf_offset, &w);
+  mine = collect_expanded(&m, f, leaf_offset, &w);
   GROVE_TRY(grove_making_close(&m, mine, &w.edges, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  free_expand(&w);
   return status;
 }

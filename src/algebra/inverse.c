@@ -11,7 +11,7 @@ typedef struct work {
   grove_edges edges;
 } work;
 
-static grove_status prepare(const grove_making *m, grove_forest *f, work *w)
+static grove_status prepare_inversion(const grove_making *m, grove_forest *f, work *w)
 {
   grove_status status = GROVE_OK;
   grove_tour tour = {0};
@@ -36,7 +36,7 @@ grove_status grove_forest_inverse(grove_forest *f, grove_forest **out)
   grove_making m = {0};
   work w = {0};
   grove_status mine = grove_making_open(&m, "grove_forest_inverse", 1, &f, out);
-  if (mine == GROVE_OK) mine = prepare(&m, f, &w);
+  if (mine == GROVE_OK) mine = prepare_inversion(&m, f, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_gather(w.twin, MPI_INT64_T, w.own, w.roots.code));
   w.edges.nroots = f->leaf_end;

@@ -37,7 +37,7 @@ typedef struct work {
   MPI_Datatype unit;
 } work;
 
-static void free_work(work *w)
+static void free_match(work *w)
 {
   if (w->unit != MPI_DATATYPE_NULL) MPI_Type_free(&w->unit);
   grove_forest_free(&w->directory);
@@ -49,7 +49,7 @@ static void free_work(work *w)
 }
 
 /* Neighbouring names get far apart: the finalizer of splitmix64. */
-static uint64_t mix(uint64_t x)
+static uint64_t mix_name(uint64_t x)
 {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
   x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -69,7 +69,7 @@ static grove_status check_names(const grove_making *m, const names *given)
   return GROVE_OK;
 }
 
-static grove_status prepare(const grove_making *m, work *w)
+static grove_status prepare_match(const grove_making *m, work *w)
 {
   const names *given = &w->given;
   GROVE_PASS(check_names(m, given));
@@ -88,7 +88,7 @@ static grove_status prepare(const grove_making *m, work *w)
 }
 
 /* In blocks if these are about as many names as there are, on every rank. Agreed by all. */
-static grove_status deal(grove_making *m, grove_status mine, const work *w, dealing *out)
+static grove_status deal_names(grove_making *m, grove_status mine, const work *w, dealing *out)
 {
   int64_t n = mine == GROVE_OK ? w->given.nroots + w->given.nleaves : 0;
   int64_t most[3] = {INT64_MIN, INT64_MIN, n}; /* greatest name, least one, names on a rank */
@@ -104,10 +104,10 @@ static grove_status deal(grove_making *m, grove_status mine, const work *w, deal
   return GROVE_OK;
 }
 
-static int owner(const dealing *d, int64_t name)
+static int owner_of(const dealing *d, int64_t name)
 {
   uint64_t place = (uint64_t)name - (uint64_t)d->least;
-  return (int)(d->block > 0 ? place / d->block : mix(place) % (uint64_t)d->ranks);
+  return (int)(d->block > 0 ? place / d->block : mix_name(place) % (uint64_t)d->ranks);
 }
 
 /* ---- the directory's part ---- */
@@ -126,9 +126,9 @@ static grove_status create_table(int64_t n, table *t)
 }
 
 /* The place of the root of this name, or the free one where it would be. */
-static int64_t *find(const table *t, const entry *entries, int64_t name)
+static int64_t *find_name(const table *t, const entry *entries, int64_t name)
 {
-  uint64_t place = mix((uint64_t)name) & t->last;
+  uint64_t place = mix_name((uint64_t)name) & t->last;
   while (t->at[place] >= 0 && entries[t->at[place]].name != name) place = (place + 1) & t->last;
   return &t->at[place];
 }
@@ -142,19 +142,19 @@ static grove_status refuse_twice(const grove_making *m, const entry *first, cons
                      (long long)b.index, b.rank);
 }
 
-static grove_status look_up(const grove_making *m, int64_t n, work *w)
+static grove_status look_up_name(const grove_making *m, int64_t n, work *w)
 {
   grove_status status = GROVE_OK;
   table t = {0};
   GROVE_TRY(create_table(n, &t));
   for (int64_t i = 0; i < n; i++) {
     if (w->heard[i].code < 0) continue;
-    int64_t *place = find(&t, w->heard, w->heard[i].name);
+    int64_t *place = find_name(&t, w->heard, w->heard[i].name);
     if (*place >= 0) GROVE_TRY(refuse_twice(m, &w->heard[*place], &w->heard[i]));
     *place = i;
   }
   for (int64_t i = 0; i < n; i++) {
-    int64_t found = *find(&t, w->heard, w->heard[i].name);
+    int64_t found = *find_name(&t, w->heard, w->heard[i].name);
     w->reply[i] = found >= 0 ? w->heard[found].code : -1;
   }
 fail:
@@ -168,13 +168,13 @@ fail:
 static grove_status make_directory(const dealing *d, work *w)
 {
   int64_t n = w->given.nroots + w->given.nleaves;
-  for (int64_t i = 0; i < n; i++) w->edges.root[i] = (grove_root){owner(d, w->told[i].name), 0};
+  for (int64_t i = 0; i < n; i++) w->edges.root[i] = (grove_root){owner_of(d, w->told[i].name), 0};
   grove_status mine = grove_forest_set_graph(w->directory, 1, n, NULL, w->edges.root);
   return grove_forest_complete(w->directory, mine);
 }
 
 /* All names to the directory, and its answers back. Agreed by all. */
-static grove_status ask(grove_making *m, work *w)
+static grove_status ask_directory(grove_making *m, work *w)
 {
   int64_t n = w->directory->roots.slots.count;
   w->heard = grove_room((size_t)n, sizeof *w->heard);
@@ -185,11 +185,11 @@ static grove_status ask(grove_making *m, work *w)
       grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for %lld names", (long long)n);
   GROVE_PASS(grove_making_agree(m, mine, NULL, 0));
   GROVE_PASS(grove_gather(w->directory, w->unit, w->told, w->heard));
-  GROVE_PASS(grove_making_agree(m, look_up(m, n, w), NULL, 0));
+  GROVE_PASS(grove_making_agree(m, look_up_name(m, n, w), NULL, 0));
   return grove_scatter(w->directory, MPI_INT64_T, w->reply, w->answer);
 }
 
-static void collect(const grove_making *m, work *w)
+static void collect_matches(const grove_making *m, work *w)
 {
   const int64_t *answer = w->answer + w->given.nroots;
   w->edges.nroots = w->given.nroots;
@@ -205,14 +205,14 @@ grove_status grove_forest_match(grove_context *ctx, int64_t nroots, const int64_
   dealing d;
   work w = {.given = {nroots, nleaves, root_global, leaf_global}, .unit = MPI_DATATYPE_NULL};
   grove_status mine = grove_making_open_on(&m, "grove_forest_match", ctx, out);
-  if (mine == GROVE_OK) mine = prepare(&m, &w);
-  GROVE_TRY(deal(&m, mine, &w, &d));
+  if (mine == GROVE_OK) mine = prepare_match(&m, &w);
+  GROVE_TRY(deal_names(&m, mine, &w, &d));
   GROVE_TRY(make_directory(&d, &w));
-  GROVE_TRY(ask(&m, &w));
-  collect(&m, &w);
+  GROVE_TRY(ask_directory(&m, &w));
+  collect_matches(&m, &w);
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &w.edges, out));
 fail:
   grove_making_drop(&m);
-  free_work(&w);
+  free_match(&w);
   return status;
 }

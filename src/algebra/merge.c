@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static grove_status append(const grove_forest *f, grove_edges *edges)
+static grove_status append_edges(const grove_forest *f, grove_edges *edges)
 {
   grove_tour tour;
   GROVE_PASS(grove_tour_begin(f, &tour));
@@ -14,7 +14,7 @@ static grove_status append(const grove_forest *f, grove_edges *edges)
 }
 
 /* By ascending slot; of equal ones the first. */
-static grove_status sort(const grove_edges *all, grove_edges *sorted)
+static grove_status sort_merged(const grove_edges *all, grove_edges *sorted)
 {
   grove_status status = GROVE_OK;
   int32_t *order = NULL;
@@ -30,8 +30,8 @@ fail:
   return status;
 }
 
-static grove_status join(const grove_making *m, const grove_forest *a, const grove_forest *b,
-                         grove_edges *edges)
+static grove_status join_forests(const grove_making *m, const grove_forest *a,
+                                 const grove_forest *b, grove_edges *edges)
 {
   grove_status status = GROVE_OK;
   grove_edges all = {0};
@@ -42,9 +42,9 @@ static grove_status join(const grove_making *m, const grove_forest *a, const gro
   GROVE_CHECK(a->nleaves <= GROVE_LIST_MOST - b->nleaves, GROVE_ERR_UNSUPPORTED,
               "rank %d: %s: more than 2^31 leaves", m->ctx->rank, m->call);
   GROVE_TRY(grove_edges_reserve(&all, a->nleaves + b->nleaves));
-  GROVE_TRY(append(b, &all)); /* where both have a slot, this one counts */
-  GROVE_TRY(append(a, &all));
-  GROVE_TRY(sort(&all, edges));
+  GROVE_TRY(append_edges(b, &all)); /* where both have a slot, this one counts */
+  GROVE_TRY(append_edges(a, &all));
+  GROVE_TRY(sort_merged(&all, edges));
   edges->nroots = a->nroots;
 fail:
   grove_edges_free(&all);
@@ -57,7 +57,7 @@ grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grove_forest *
   grove_making m = {0};
   grove_edges edges = {0};
   grove_status mine = grove_making_open(&m, "grove_forest_merge", 2, (grove_forest *[]){a, b}, out);
-  if (mine == GROVE_OK) mine = join(&m, a, b, &edges);
+  if (mine == GROVE_OK) mine = join_forests(&m, a, b, &edges);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &edges, out));
 fail:

@@ -12,7 +12,7 @@ typedef struct range {
   int64_t least, most;
 } range;
 
-static range range_of(const grove_index *list)
+static range range_of_values(const grove_index *list)
 {
   range r = {grove_index_at(list, 0), grove_index_at(list, 0)};
   for (int64_t i = 1; i < list->count; i++) {
@@ -47,7 +47,7 @@ grove_status grove_distinct_count(const grove_index *list, int64_t *out)
   *out = list->count;
   if (list->count < 2 || list->count > GROVE_LIST_MOST || grove_index_consecutive(list))
     return GROVE_OK;
-  range r = range_of(list);
+  range r = range_of_values(list);
   if (r.most - r.least <= list->count * BITS_AN_ENTRY) return count_by_bits(list, r, out);
   GROVE_NEW(number, list->count);
   GROVE_TRY(grove_distinct_number(list, number, out));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A slot table for the groups that are there; count and keys say what belongs in it. */
-static void fill_slots(grove_groups *groups)
+static void refill_table(grove_groups *groups)
 {
   uint32_t last = (1u << groups->bits) - 1;
   for (uint32_t i = 0; i <= last; i++) groups->slots[i] = (grove_group_slot){0, -1};
@@ -15,7 +15,7 @@ static void fill_slots(grove_groups *groups)
   }
 }
 
-static grove_status resize(grove_groups *groups, int bits)
+static grove_status resize_table(grove_groups *groups, int bits)
 {
   size_t room = (size_t)1 << (bits - 1);
   int *keys = realloc(groups->keys, room * sizeof *keys);
@@ -27,14 +27,14 @@ static grove_status resize(grove_groups *groups, int bits)
   GROVE_PASS_CHECK(keys && next && slots, GROVE_ERR_MEMORY,
                    "no memory for a table of %zu neighbours", room);
   groups->bits = bits;
-  fill_slots(groups);
+  refill_table(groups);
   return GROVE_OK;
 }
 
 grove_status grove_groups_create(grove_groups *out)
 {
   *out = (grove_groups){0};
-  return resize(out, 4);
+  return resize_table(out, 4);
 }
 
 void grove_groups_free(grove_groups *groups)
@@ -48,7 +48,8 @@ void grove_groups_free(grove_groups *groups)
 
 grove_status grove_groups_add(grove_groups *groups, int key)
 {
-  if (2 * (groups->count + 1) > 1 << groups->bits) GROVE_PASS(resize(groups, groups->bits + 1));
+  if (2 * (groups->count + 1) > 1 << groups->bits)
+    GROVE_PASS(resize_table(groups, groups->bits + 1));
   uint32_t at = grove_groups_slot(groups, key), last = (1u << groups->bits) - 1;
   while (groups->slots[at].group >= 0) at = (at + 1) & last;
   groups->slots[at] = (grove_group_slot){key, groups->count};
@@ -57,7 +58,7 @@ grove_status grove_groups_add(grove_groups *groups, int key)
   return GROVE_OK;
 }
 
-static int ascending(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
   int x = *(const int *)a, y = *(const int *)b;
   return (x > y) - (x < y);
@@ -66,12 +67,12 @@ static int ascending(const void *a, const void *b)
 grove_status grove_groups_arrange(grove_groups *groups)
 {
   GROVE_PASS_NEW(groups->begin, groups->count + 1);
-  qsort(groups->keys, (size_t)groups->count, sizeof *groups->keys, ascending);
+  qsort(groups->keys, (size_t)groups->count, sizeof *groups->keys, by_key);
   /* The table still has the old numbers, by which the entries were counted. */
   for (int g = 0; g < groups->count; g++)
     groups->begin[g + 1] =
       groups->begin[g] + groups->next[grove_groups_find(groups, groups->keys[g])];
   memcpy(groups->next, groups->begin, (size_t)groups->count * sizeof *groups->next);
-  fill_slots(groups);
+  refill_table(groups);
   return GROVE_OK;
 }

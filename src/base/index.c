@@ -75,7 +75,7 @@ grove_index grove_index_view(const grove_index *x, int64_t begin, int64_t count)
 
 /* ---- order ---- */
 
-static int ascends(const grove_index *x)
+static int is_ascending(const grove_index *x)
 {
   for (int64_t i = 1; i < x->count && !grove_index_consecutive(x); i++)
     if (grove_index_at(x, i) < grove_index_at(x, i - 1)) return 0;
@@ -92,7 +92,7 @@ grove_status grove_index_ascend(const grove_index *x, grove_index *out, int *own
 {
   grove_status status = GROVE_OK;
   int64_t *values = NULL;
-  *owned = !ascends(x);
+  *owned = !is_ascending(x);
   *out = *x;
   if (!*owned) return GROVE_OK;
   GROVE_ROOM(values, x->count);

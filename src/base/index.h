@@ -1,5 +1,5 @@
 /* Compact lists of indices: 64-bit outside, 32-bit inside wherever all of them fit, nothing at all
- * where they are consecutive. Graphs have billions of edges; four bytes an edge matter.
+ * where they are consecutive. Graphs have billions of edges; four bytes per edge matter.
  */
 #ifndef GROVE_BASE_INDEX_H
 #define GROVE_BASE_INDEX_H

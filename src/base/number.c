@@ -27,7 +27,7 @@ static void plain_end(plain p)
   freelocale(p.c);
 }
 
-static const char *digits(const char *at)
+static const char *skip_digits(const char *at)
 {
   while (isdigit((unsigned char)*at)) at++;
   return at;
@@ -36,11 +36,11 @@ static const char *digits(const char *at)
 /* strtod alone would take hexadecimal numbers, "nan" and blanks too. */
 static int well_formed(const char *word)
 {
-  const char *at = digits(word);
+  const char *at = skip_digits(word);
   int any = at > word;
   if (*at == '.') {
     const char *fraction = ++at;
-    at = digits(at);
+    at = skip_digits(at);
     any = any || at > fraction;
   }
   if (!any) return 0;
@@ -48,7 +48,7 @@ static int well_formed(const char *word)
     at++;
     if (*at == '+' || *at == '-') at++;
     if (!isdigit((unsigned char)*at)) return 0;
-    at = digits(at);
+    at = skip_digits(at);
   }
   return *at == '\0';
 }

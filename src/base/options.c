@@ -22,7 +22,7 @@ struct option {
   int recompiles; /* plans, messages or prices look different with another value */
 };
 
-static grove_status refuse(const option *about, const char *value)
+static grove_status refuse_value(const option *about, const char *value)
 {
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option %s: '%.200s' is not %s",
                      about->name, value, about->choices);
@@ -34,7 +34,7 @@ static grove_status parse_choice(const option *about, const char *value, void *f
   for (const char *at = about->choices;; choice++) {
     size_t length = strcspn(at, "|");
     if (strlen(value) == length && strncasecmp(at, value, length) == 0) break;
-    if (at[length] == '\0') return refuse(about, value);
+    if (at[length] == '\0') return refuse_value(about, value);
     at += length + 1;
   }
   *(int *)field = choice;
@@ -49,7 +49,7 @@ static grove_status parse_switch(const option *about, const char *value, void *f
       *(int *)field = i % 2;
       return GROVE_OK;
     }
-  return refuse(about, value);
+  return refuse_value(about, value);
 }
 
 static grove_status parse_count(const option *about, const char *value, void *field)
@@ -58,7 +58,7 @@ static grove_status parse_count(const option *about, const char *value, void *fi
   errno = 0;
   long number = strtol(value, &end, 10);
   if (!isdigit((unsigned char)*value) || *end || errno || number > INT_MAX)
-    return refuse(about, value);
+    return refuse_value(about, value);
   *(int *)field = (int)number;
   return GROVE_OK;
 }
@@ -70,7 +70,7 @@ static grove_status parse_chunk(const option *about, const char *value, void *fi
   int bytes = 0;
   grove_status status = parse_count(about, value, &bytes);
   if (status != GROVE_OK) return status;
-  if (bytes < LEAST) return refuse(about, value);
+  if (bytes < LEAST) return refuse_value(about, value);
   *(int *)field = bytes;
   return GROVE_OK;
 }
@@ -87,7 +87,7 @@ static grove_status parse_seconds(const option *about, const char *value, void *
 {
   double number = 0;
   if (!isdigit((unsigned char)*value) || grove_number_read(value, &number) || number > 1e9)
-    return refuse(about, value);
+    return refuse_value(about, value);
   *(double *)field = number;
   return GROVE_OK;
 }
@@ -101,7 +101,7 @@ static grove_status parse_seconds_or_auto(const option *about, const char *value
 
 static grove_status parse_text_or_none(const option *about, const char *value, void *field)
 {
-  if (strchr(value, '\n')) return refuse(about, value);
+  if (strchr(value, '\n')) return refuse_value(about, value);
   char *copy = strdup(value);
   if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for an option");
   free(*(char **)field);
@@ -111,13 +111,13 @@ static grove_status parse_text_or_none(const option *about, const char *value, v
 
 static grove_status parse_text(const option *about, const char *value, void *field)
 {
-  return *value ? parse_text_or_none(about, value, field) : refuse(about, value);
+  return *value ? parse_text_or_none(about, value, field) : refuse_value(about, value);
 }
 
 /* Digits and commas; what the numbers mean is checked where the number of ranks is known. */
 static grove_status parse_list(const option *about, const char *value, void *field)
 {
-  if (value[strspn(value, "0123456789,")] != '\0') return refuse(about, value);
+  if (value[strspn(value, "0123456789,")] != '\0') return refuse_value(about, value);
   return parse_text_or_none(about, value, field);
 }
 
@@ -219,7 +219,7 @@ grove_option_about grove_option_describe(int i)
   return about;
 }
 
-static grove_status set(grove_options *options, int i, const char *value)
+static grove_status set_value(grove_options *options, int i, const char *value)
 {
   grove_status status = GROVE_OK;
   char *copy = strdup(value);
@@ -237,7 +237,7 @@ grove_status grove_options_create(grove_options *out)
 {
   grove_status status = GROVE_OK;
   *out = (grove_options){0};
-  for (int i = 0; i < GROVE_OPTION_COUNT; i++) GROVE_TRY(set(out, i, table[i].initial));
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) GROVE_TRY(set_value(out, i, table[i].initial));
   return GROVE_OK;
 fail:
   grove_options_free(out);
@@ -255,7 +255,7 @@ void grove_options_free(grove_options *options)
 }
 
 /* The option's place in the table, or -1. */
-static int find(const char *name)
+static int find_option(const char *name)
 {
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     if (strcasecmp(table[i].name, name) == 0) return i;
@@ -264,15 +264,15 @@ static int find(const char *name)
 
 grove_status grove_options_set(grove_options *options, const char *name, const char *value)
 {
-  int i = find(name);
-  if (i >= 0) return set(options, i, value);
+  int i = find_option(name);
+  if (i >= 0) return set_value(options, i, value);
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
                      "there is no option '%.100s'; 'grove options' lists them", name);
 }
 
 int grove_options_recompiles(const char *name)
 {
-  int i = find(name);
+  int i = find_option(name);
   return i >= 0 && table[i].recompiles;
 }
 
@@ -300,18 +300,18 @@ grove_status grove_options_read_environment(grove_options *options)
 {
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
     const char *value = in_environment(i);
-    if (value) GROVE_PASS(set(options, i, value));
+    if (value) GROVE_PASS(set_value(options, i, value));
   }
   return GROVE_OK;
 }
 
 void grove_options_read_timeout(grove_options *options)
 {
-  int i = find("timeout");
+  int i = find_option("timeout");
   const char *value = in_environment(i);
   grove_sentence before;
   grove_error_keep(&before);
-  if (value && set(options, i, value) != GROVE_OK) grove_error_restore(&before);
+  if (value && set_value(options, i, value) != GROVE_OK) grove_error_restore(&before);
 }
 
 grove_status grove_options_write(const grove_options *options, char **out)
@@ -334,7 +334,7 @@ grove_status grove_options_read(grove_options *options, const char *text)
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
     size_t length = strcspn(at, "\n");
     at[length] = '\0';
-    GROVE_TRY(set(options, i, at));
+    GROVE_TRY(set_value(options, i, at));
     at += length + 1;
   }
 fail:

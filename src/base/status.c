@@ -98,7 +98,7 @@ void *grove_memory(size_t count, size_t bytes)
 static const size_t MOST_BYTES = SIZE_MAX / 4;
 
 /* Every array begins where any type may. */
-static size_t bytes_of(const grove_wish *wish)
+static size_t wished_bytes(const grove_wish *wish)
 {
   size_t unit = sizeof(max_align_t);
   return (wish->count * wish->bytes + unit - 1) / unit * unit;
@@ -111,13 +111,13 @@ grove_status grove_make_all(int n, const grove_wish *wishes)
     GROVE_PASS_CHECK(all <= MOST_BYTES && wishes[i].count <= MOST_BYTES / wishes[i].bytes,
                      GROVE_ERR_MEMORY, "no memory for %zu items of %zu bytes", wishes[i].count,
                      wishes[i].bytes);
-    all += bytes_of(&wishes[i]);
+    all += wished_bytes(&wishes[i]);
   }
   char *at = grove_memory(all, 1);
   GROVE_PASS_CHECK(at, GROVE_ERR_MEMORY, "no memory for %zu bytes", all);
   for (int i = 0; i < n; i++) {
     memcpy(wishes[i].pointer, &at, sizeof at);
-    at += bytes_of(&wishes[i]);
+    at += wished_bytes(&wishes[i]);
   }
   return GROVE_OK;
 }

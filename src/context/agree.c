@@ -1,8 +1,10 @@
+/* Agreements: collective steps after which all ranks have the same status, sentence and numbers.
+ */
 #include "context/context.h"
 
 #include <string.h>
 
-static grove_status begin(grove_context *ctx, grove_step **out)
+static grove_status begin_step(grove_context *ctx, grove_step **out)
 {
   GROVE_PASS_CHECK(!ctx->broken, GROVE_ERR_STATE,
                    "rank %d: an earlier collective call on this context timed out", ctx->rank);
@@ -10,7 +12,7 @@ static grove_status begin(grove_context *ctx, grove_step **out)
   return GROVE_OK;
 }
 
-static grove_status finish(grove_context *ctx, MPI_Request *request, int64_t *result, int n)
+static grove_status finish_step(grove_context *ctx, MPI_Request *request, int64_t *result, int n)
 {
   GROVE_PASS(grove_context_wait(ctx, request));
   memcpy(result, ctx->step.out, (size_t)n * sizeof *result);
@@ -53,7 +55,7 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
   /* What happens while this step runs must not replace the sentence that it may have to share. */
   if (mine != GROVE_OK) snprintf(out->sentence, sizeof out->sentence, "%s", grove_last_error());
   if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
-  GROVE_PASS(begin(ctx, &s));
+  GROVE_PASS(begin_step(ctx, &s));
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
   /* As many values in every step: ranks that are in different calls must not confuse MPI. */
   for (int i = 0; i < GROVE_STEP_VALUES; i++) s->in[1 + i] = i < n ? values[i] : 0;
@@ -105,7 +107,7 @@ static grove_status tell_part(grove_context *ctx, char *data, int bytes, int fro
 {
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_PASS(begin(ctx, &s));
+  GROVE_PASS(begin_step(ctx, &s));
   if (ctx->rank == from) memcpy(s->text, data, (size_t)bytes);
   GROVE_PASS_MPI(MPI_Ibcast(s->text, bytes, MPI_BYTE, from, ctx->comm, &request));
   GROVE_PASS(grove_context_wait(ctx, &request));
@@ -126,13 +128,13 @@ grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int
 {
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_PASS(begin(ctx, &s));
+  GROVE_PASS(begin_step(ctx, &s));
   for (int i = 0; i < n; i++) {
     s->in[i] = mine[i];
     s->out[i] = -1;
   }
   GROVE_PASS_MPI(MPI_Iexscan(s->in, s->out, n, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_PASS(finish(ctx, &request, out, n));
+  GROVE_PASS(finish_step(ctx, &request, out, n));
   if (ctx->rank == 0)
     for (int i = 0; i < n; i++) out[i] = -1;
   return GROVE_OK;
@@ -143,10 +145,10 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
 {
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_PASS(begin(ctx, &s));
+  GROVE_PASS(begin_step(ctx, &s));
   s->in[0] = mine;
   GROVE_PASS_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));
-  GROVE_PASS(finish(ctx, &request, before, 1));
+  GROVE_PASS(finish_step(ctx, &request, before, 1));
   *total = *before;
   *before -= mine;
   return grove_context_tell(ctx, total, sizeof *total, ctx->size - 1);
@@ -157,7 +159,7 @@ grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all,
   grove_status status = GROVE_OK;
   grove_step *s = NULL;
   MPI_Request request;
-  GROVE_TRY(begin(ctx, &s));
+  GROVE_TRY(begin_step(ctx, &s));
   s->in[0] = mine;
   if (to_all)
     GROVE_TRY_MPI(MPI_Iallgather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, ctx->comm, &request));

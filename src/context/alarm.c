@@ -21,7 +21,7 @@ struct grove_alarm {
   int stop, running;
 };
 
-static struct timespec at(double when)
+static struct timespec due_at(double when)
 {
   double whole = floor(when);
   return (struct timespec){(time_t)whole, (long)(1e9 * (when - whole))};
@@ -29,7 +29,7 @@ static struct timespec at(double when)
 
 static void sleep_until_due(grove_alarm *a)
 {
-  struct timespec until = at(isinf(a->when) ? 0 : a->when);
+  struct timespec until = due_at(isinf(a->when) ? 0 : a->when);
   if (isinf(a->when))
     pthread_cond_wait(&a->earlier, &a->mutex);
   else
@@ -44,7 +44,7 @@ static void wake_in_time(void)
 #endif
 }
 
-static void *run(void *pointer)
+static void *run_alarm(void *pointer)
 {
   grove_alarm *a = pointer;
   wake_in_time();
@@ -95,7 +95,7 @@ grove_status grove_alarm_start(void (*fire)(void *self), void *self, grove_alarm
   a->when = INFINITY;
   pthread_mutex_init(&a->mutex, NULL);
   make_condition(&a->earlier);
-  int failed = pthread_create(&a->thread, NULL, run, a);
+  int failed = pthread_create(&a->thread, NULL, run_alarm, a);
   GROVE_CHECK(!failed, GROVE_ERR_SYSTEM, "cannot start a thread: %s", strerror(failed));
   a->running = 1;
   *out = a;

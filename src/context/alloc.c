@@ -43,7 +43,7 @@ static int make_shared(grove_context *ctx, shared *s)
 }
 
 /* This rank's part: shared if there is room, else its own. */
-static grove_status make(grove_context *ctx, size_t bytes, shared **out)
+static grove_status make_part(grove_context *ctx, size_t bytes, shared **out)
 {
   grove_status status = GROVE_OK;
   shared *s = NULL;
@@ -57,7 +57,7 @@ fail:
   return status;
 }
 
-static void destroy(grove_context *ctx, shared *s)
+static void destroy_shared(grove_context *ctx, shared *s)
 {
   if (s->block)
     grove_arena_release_region(ctx->arena, s->block);
@@ -66,7 +66,7 @@ static void destroy(grove_context *ctx, shared *s)
   free(s);
 }
 
-static void post(grove_context *ctx, const shared *s)
+static void post_notice(grove_context *ctx, const shared *s)
 {
   if (!ctx->arena) return;
   if (s && s->block)
@@ -115,7 +115,7 @@ fail:
 }
 
 /* All ranks map what each has told of; if one cannot, everybody takes ordinary memory. */
-static grove_status share(grove_context *ctx, shared *s)
+static grove_status share_block(grove_context *ctx, shared *s)
 {
   grove_status mine = GROVE_OK;
   int usable = 0;
@@ -130,7 +130,7 @@ static grove_status share(grove_context *ctx, shared *s)
   return grove_context_agree(ctx, mine, NULL, 0);
 }
 
-static grove_status allocate(grove_context *ctx, size_t bytes, void **out)
+static grove_status allocate_shared(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   shared *s = NULL;
@@ -138,21 +138,21 @@ static grove_status allocate(grove_context *ctx, size_t bytes, void **out)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "rank %d: grove_alloc: out is NULL",
                        ctx->rank);
   else
-    mine = make(ctx, bytes, &s);
-  post(ctx, s);
+    mine = make_part(ctx, bytes, &s);
+  post_notice(ctx, s);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(share(ctx, s));
+  GROVE_TRY(share_block(ctx, s));
   s->next = ctx->shared;
   ctx->shared = s;
   *out = s->memory;
   return GROVE_OK;
 fail:
-  if (s) destroy(ctx, s);
+  if (s) destroy_shared(ctx, s);
   return status;
 }
 
 /* Where the list points to the part that begins at `memory`. */
-static grove_status find(grove_context *ctx, const void *memory, shared ***out)
+static grove_status find_shared(grove_context *ctx, const void *memory, shared ***out)
 {
   shared **at = &ctx->shared;
   while (*at && (*at)->memory != memory) at = &(*at)->next;
@@ -163,18 +163,18 @@ static grove_status find(grove_context *ctx, const void *memory, shared ***out)
   return GROVE_OK;
 }
 
-static grove_status deallocate(grove_context *ctx, void *memory)
+static grove_status deallocate_shared(grove_context *ctx, void *memory)
 {
   shared **at = NULL, *s = NULL;
-  grove_status mine = find(ctx, memory, &at);
+  grove_status mine = find_shared(ctx, memory, &at);
   if (mine == GROVE_OK && memory) s = *at;
-  post(ctx, s);
+  post_notice(ctx, s);
   GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
   for (int seat = 0; ctx->arena && seat < ctx->topo.domain_size; seat++)
     if (seat != ctx->rank_in_domain) unmap_notice(ctx, seat);
   if (s) {
     *at = s->next;
-    destroy(ctx, s);
+    destroy_shared(ctx, s);
   }
   return GROVE_OK;
 }
@@ -186,7 +186,7 @@ grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
   GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc"));
-  status = allocate(ctx, bytes, out);
+  status = allocate_shared(ctx, bytes, out);
   grove_context_leave_call(ctx);
 fail:
   return status;
@@ -197,7 +197,7 @@ grove_status grove_dealloc(grove_context *ctx, void *memory)
   grove_status status = GROVE_OK;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
   GROVE_TRY(grove_context_enter_call(ctx, "grove_dealloc"));
-  status = deallocate(ctx, memory);
+  status = deallocate_shared(ctx, memory);
   grove_context_leave_call(ctx);
 fail:
   return status;

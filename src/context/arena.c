@@ -240,7 +240,7 @@ static int64_t ahead_of(const grove_arena *arena)
   return arena->own_bytes < most ? arena->own_bytes : most;
 }
 
-static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
+static grove_status grow_arena(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   int64_t ahead = grove_round_up(ahead_of(arena), FIRST_REGION);
   int64_t need = grove_round_up(bytes, FIRST_REGION);
@@ -256,7 +256,7 @@ static grove_status grow(grove_arena *arena, int64_t bytes, grove_block **out)
 }
 
 /* Cuts what is too much off a free block. Without memory for that it stays as long as it is. */
-static void split(grove_block *block, int64_t bytes)
+static void split_block(grove_block *block, int64_t bytes)
 {
   if (block->bytes == bytes) return;
   grove_block *rest = grove_memory(1, sizeof *rest);
@@ -301,7 +301,7 @@ void grove_arena_withdraw(grove_arena *arena, grove_block *block)
 }
 
 /* Releases what was retired and is idle now. */
-static void collect(grove_arena *arena)
+static void collect_garbage(grove_arena *arena)
 {
   for (grove_block *b = arena->blocks.next; b != &arena->blocks; b = b->next)
     if (b->is_idle && b->is_idle(b->memory)) {
@@ -317,12 +317,12 @@ grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **
   bytes = grove_round_up(bytes > 0 ? bytes : 1, GROVE_APART);
   grove_block *block = find_free(arena, bytes);
   if (!block) {
-    collect(arena);
+    collect_garbage(arena);
     block = find_free(arena, bytes);
   }
   int fresh = !block;
-  if (!block) GROVE_PASS(grow(arena, bytes, &block));
-  split(block, bytes);
+  if (!block) GROVE_PASS(grow_arena(arena, bytes, &block));
+  split_block(block, bytes);
   block->fresh = fresh;
   block->used = 1;
   arena->rover = block->next;

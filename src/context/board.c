@@ -98,7 +98,7 @@ void grove_board_begin(grove_board *b, const int64_t *values)
   if (b->all) put_up(b, up_row(b, b->seat));
 }
 
-static int gather(grove_board *b)
+static int gather_rows(grove_board *b)
 {
   for (; b->next < b->end; b->next++) {
     const row *theirs = up_row(b, b->next);
@@ -108,14 +108,14 @@ static int gather(grove_board *b)
   return 1;
 }
 
-static grove_status cross(grove_board *b, int *done)
+static grove_status cross_hosts(grove_board *b, int *done)
 {
   GROVE_PASS(grove_rounds_test(&b->hosts, done));
   if (*done) memcpy(b->values, b->hosts.known, sizeof b->values);
   return GROVE_OK;
 }
 
-static grove_status look_up(grove_board *b, int *done)
+static grove_status look_up_rows(grove_board *b, int *done)
 {
   const row *theirs = &b->seats[(b->seat - 1) / MOST_READ].down;
   *done = is_up(b, theirs);
@@ -138,11 +138,11 @@ grove_status grove_board_test(grove_board *b, int *done)
   int moved = 0;
   *done = 0;
   if (b->phase == GATHERING) {
-    if (!gather(b)) return GROVE_OK;
+    if (!gather_rows(b)) return GROVE_OK;
     GROVE_PASS(leave_gathering(b));
   }
   if (b->phase != DONE) {
-    GROVE_PASS(b->phase == CROSSING ? cross(b, &moved) : look_up(b, &moved));
+    GROVE_PASS(b->phase == CROSSING ? cross_hosts(b, &moved) : look_up_rows(b, &moved));
     if (!moved) return GROVE_OK;
     if (has_seats_below(b)) put_up(b, &b->seats[b->seat].down);
     b->phase = DONE; /* a further test says the same */

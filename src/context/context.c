@@ -24,7 +24,7 @@ grove_context *grove_context_hold(grove_context *ctx)
 }
 
 /* Gives messages of operations that were freed while active a last chance to arrive. */
-static void drain(grove_context *ctx)
+static void drain_active(grove_context *ctx)
 {
   grove_pause pause;
   grove_pause_begin(&pause, 0);
@@ -48,7 +48,7 @@ static grove_status tell_what_ran(grove_context *ctx)
 {
   if (ctx->comm == MPI_COMM_NULL) return GROVE_OK;
   if (!grove_mpi_is_gone() && !ctx->broken) {
-    drain(ctx);
+    drain_active(ctx);
     if (ctx->options.log == GROVE_LOG_SUMMARY) grove_context_summarise(ctx);
   }
   return ctx->trace ? grove_trace_write(ctx) : GROVE_OK;
@@ -118,7 +118,7 @@ static grove_status find_node_seats(grove_context *ctx)
 }
 
 /* What the helper does. */
-static int advance(void *self)
+static int advance_active(void *self)
 {
   grove_context *ctx = self;
   grove_context_progress(ctx);
@@ -162,7 +162,7 @@ static int wants_alarm(const grove_context *ctx)
 /* A helper and an alarm if the options say so. This rank's failure. */
 static grove_status set_threads(grove_context *ctx)
 {
-  grove_helper_task task = {advance, ctx, ctx->spins};
+  grove_helper_task task = {advance_active, ctx, ctx->spins};
   if (ctx->options.progress == GROVE_PROGRESS_THREAD)
     GROVE_PASS(grove_helper_start(&task, ctx->lock, &ctx->helper));
   if (!wants_alarm(ctx)) return GROVE_OK;
@@ -277,8 +277,8 @@ fail:
 }
 
 /* Options that differ from those in force in one. This rank's failure. */
-static grove_status change(const grove_options *from, const char *key, const char *value,
-                           grove_options *out)
+static grove_status change_option(const grove_options *from, const char *key, const char *value,
+                                  grove_options *out)
 {
   grove_status status = GROVE_OK;
   char *text = NULL;
@@ -327,7 +327,7 @@ static grove_status set_option(grove_context *ctx, const char *key, const char *
                        key ? "the value" : "the key");
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(same_everywhere(ctx, key, value));
-  mine = change(&ctx->options, key, value, &next);
+  mine = change_option(&ctx->options, key, value, &next);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(put_in_force(ctx, key, &next));
 fail:

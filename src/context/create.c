@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The communicator is made while others are waited for; the handle is not to be touched before. */
-static grove_status duplicate(MPI_Comm comm, grove_context *ctx)
+static grove_status duplicate_comm(MPI_Comm comm, grove_context *ctx)
 {
   int *tag_limit = NULL, found = 0;
   MPI_Request request;
@@ -29,7 +29,8 @@ static grove_status duplicate(MPI_Comm comm, grove_context *ctx)
 }
 
 /* Memory for the next steps, and on rank 0 the options as text. */
-static grove_status prepare(grove_context *ctx, grove_fact **facts, char **text, int64_t *bytes)
+static grove_status prepare_context(grove_context *ctx, grove_fact **facts, char **text,
+                                    int64_t *bytes)
 {
   GROVE_PASS_NEW(*facts, ctx->size);
   if (ctx->rank > 0) return GROVE_OK;
@@ -75,13 +76,13 @@ static grove_status make_lock(grove_context *ctx)
   return GROVE_OK;
 }
 
-static void clear(grove_context *ctx)
+static void clear_context(grove_context *ctx)
 {
   *ctx = (grove_context){.references = 1, .comm = MPI_COMM_NULL, .call = "grove_context_create"};
   ctx->active.next = ctx->active.previous = &ctx->active;
 }
 
-static void discard(grove_context *ctx)
+static void discard_context(grove_context *ctx)
 {
   if (!ctx) return;
   grove_trace_free(&ctx->trace); /* there is nothing to tell */
@@ -89,12 +90,12 @@ static void discard(grove_context *ctx)
 }
 
 /* This rank's failure. */
-static grove_status open(grove_context **out)
+static grove_status open_context(grove_context **out)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = NULL;
   GROVE_NEW(ctx, 1);
-  clear(ctx);
+  clear_context(ctx);
   GROVE_TRY(make_lock(ctx));
   GROVE_TRY(grove_context_enlist(ctx));
   GROVE_TRY(grove_options_create(&ctx->options));
@@ -102,20 +103,20 @@ static grove_status open(grove_context **out)
   *out = ctx;
   return GROVE_OK;
 fail:
-  discard(ctx);
+  discard_context(ctx);
   return status;
 }
 
 /* ---- together ---- */
 
-static grove_status build(grove_context *ctx, MPI_Comm comm)
+static grove_status build_context(grove_context *ctx, MPI_Comm comm)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   grove_fact *facts = NULL;
   char *text = NULL;
   int64_t bytes = 0, nnodes = 0;
-  GROVE_TRY(duplicate(comm, ctx));
-  mine = prepare(ctx, &facts, &text, &bytes);
+  GROVE_TRY(duplicate_comm(comm, ctx));
+  mine = prepare_context(ctx, &facts, &text, &bytes);
   GROVE_TRY(grove_context_agree(ctx, mine, &bytes, 1));
   GROVE_TRY(hear_options(ctx, &text, bytes, &mine));
   GROVE_TRY(grove_context_find_places(ctx, mine, facts, &nnodes, &mine));
@@ -136,8 +137,8 @@ static grove_status fail_with_all(MPI_Comm comm, grove_status mine)
   grove_context bare;
   grove_sentence sentence;
   grove_error_keep(&sentence);
-  clear(&bare);
-  GROVE_TRY(duplicate(comm, &bare));
+  clear_context(&bare);
+  GROVE_TRY(duplicate_comm(comm, &bare));
   grove_error_restore(&sentence);
   GROVE_TRY(grove_context_agree(&bare, mine, NULL, 0));
 fail:
@@ -150,16 +151,16 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   grove_status status = GROVE_OK, mine = GROVE_OK;
   grove_context *ctx = NULL;
   GROVE_TRY(check_comm(comm));
-  mine = out ? open(&ctx)
+  mine = out ? open_context(&ctx)
              : grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_create: out is NULL");
   if (mine != GROVE_OK) return fail_with_all(comm, mine);
   GROVE_TRY(grove_context_enter_call(ctx, "grove_context_create"));
-  status = build(ctx, comm);
+  status = build_context(ctx, comm);
   grove_context_leave_call(ctx); /* a helper may want in */
   GROVE_TRY(status);
   *out = ctx;
   return GROVE_OK;
 fail:
-  discard(ctx);
+  discard_context(ctx);
   return status;
 }

@@ -61,7 +61,7 @@ typedef struct exchange {
 /* What is answered before any judge. */
 static const grove_answer go = {.status = GROVE_OK}, refusal = {.status = GROVE_ERR_MEMORY};
 
-static int by_peer(const void *a, const void *b)
+static int by_sender_rank(const void *a, const void *b)
 {
   const grove_packet *x = a, *y = b;
   return (x->peer > y->peer) - (x->peer < y->peer);
@@ -69,7 +69,7 @@ static int by_peer(const void *a, const void *b)
 
 void grove_packet_list_sort(int n, grove_packet *packets)
 {
-  if (n > 1) qsort(packets, (size_t)n, sizeof *packets, by_peer);
+  if (n > 1) qsort(packets, (size_t)n, sizeof *packets, by_sender_rank);
 }
 
 void grove_packet_list_free(int n, grove_packet *packets)
@@ -80,7 +80,7 @@ void grove_packet_list_free(int n, grove_packet *packets)
 
 /* ---- what comes ---- */
 
-static grove_status make_room(exchange *e)
+static grove_status make_place(exchange *e)
 {
   GROVE_PASS_GROW(e->came, e->ncame, 1);
   GROVE_PASS_GROW(e->incoming, e->ncame, 1);
@@ -92,7 +92,7 @@ static grove_status make_incoming(exchange *e, int peer, int bytes, incoming **o
 {
   grove_status status = GROVE_OK;
   incoming *d = NULL;
-  GROVE_TRY(make_room(e));
+  GROVE_TRY(make_place(e));
   GROVE_NEW(d, 1);
   *d = (incoming){.progress = bytes > 0 ? COMING : ANNOUNCED, .peer = peer, .bytes = bytes};
   d->request = d->go = MPI_REQUEST_NULL;
@@ -105,7 +105,7 @@ fail:
 }
 
 /* Takes a message and throws it away. It is small, and is here or on its way. */
-static grove_status drop(exchange *e, int peer, int bytes, int tag)
+static grove_status drop_message(exchange *e, int peer, int bytes, int tag)
 {
   MPI_Request request;
   GROVE_PASS_MPI(MPI_Irecv(e->ctx->step.text, bytes, MPI_BYTE, peer, tag, e->ctx->comm, &request));
@@ -113,7 +113,7 @@ static grove_status drop(exchange *e, int peer, int bytes, int tag)
 }
 
 /* Tells a sender that there is no memory for its packet; it is waiting for the answer. */
-static grove_status refuse(exchange *e, int peer)
+static grove_status refuse_packet(exchange *e, int peer)
 {
   MPI_Request request;
   GROVE_PASS_MPI(MPI_Isend(&refusal, (int)sizeof refusal, MPI_BYTE, peer, e->answer_tag,
@@ -123,13 +123,13 @@ static grove_status refuse(exchange *e, int peer)
 
 static grove_status turn_away(exchange *e, int peer, int bytes)
 {
-  GROVE_PASS(drop(e, peer, bytes, e->tag));
-  if (bytes == 0) GROVE_PASS(drop(e, peer, (int)sizeof(int64_t), e->large_tag));
-  return refuse(e, peer);
+  GROVE_PASS(drop_message(e, peer, bytes, e->tag));
+  if (bytes == 0) GROVE_PASS(drop_message(e, peer, (int)sizeof(int64_t), e->large_tag));
+  return refuse_packet(e, peer);
 }
 
 /* Begins to receive one packet, or the announcement of one, if one has come. */
-static grove_status take(exchange *e, int *came)
+static grove_status take_packet(exchange *e, int *came)
 {
   MPI_Status about;
   incoming *d = NULL;
@@ -145,7 +145,7 @@ static grove_status take(exchange *e, int *came)
 }
 
 /* Gives an incoming packet up: nothing of it is under way. */
-static void forget(exchange *e, int i)
+static void forget_incoming(exchange *e, int i)
 {
   free(e->incoming[i]->data);
   free(e->incoming[i]);
@@ -153,7 +153,7 @@ static void forget(exchange *e, int i)
   for (int k = i; k < e->ncame; k++) e->incoming[k] = e->incoming[k + 1];
 }
 
-static grove_status answer(exchange *e, incoming *d)
+static grove_status answer_packet(exchange *e, incoming *d)
 {
   grove_packet packet = {.peer = d->peer, .bytes = d->bytes, .data = d->data};
   if (e->args->judge) e->args->judge(e->args->self, &packet, &d->answer);
@@ -169,7 +169,7 @@ static int64_t count_chunks(const exchange *e, int64_t bytes)
   return (bytes + e->most - 1) / e->most;
 }
 
-static int chunk_bytes(const exchange *e, int64_t bytes, int64_t k)
+static int bytes_of_chunk(const exchange *e, int64_t bytes, int64_t k)
 {
   int64_t rest = bytes - k * e->most;
   return (int)(rest < e->most ? rest : e->most);
@@ -202,9 +202,9 @@ static grove_status receive_chunks(exchange *e, incoming *d)
 {
   int64_t n = count_chunks(e, d->bytes);
   for (; d->nchunks < n; d->nchunks++)
-    GROVE_PASS_MPI(MPI_Irecv(d->data + d->nchunks * e->most, chunk_bytes(e, d->bytes, d->nchunks),
-                             MPI_BYTE, d->peer, e->large_tag, e->ctx->comm,
-                             &d->chunks[d->nchunks]));
+    GROVE_PASS_MPI(MPI_Irecv(d->data + d->nchunks * e->most,
+                             bytes_of_chunk(e, d->bytes, d->nchunks), MPI_BYTE, d->peer,
+                             e->large_tag, e->ctx->comm, &d->chunks[d->nchunks]));
   GROVE_PASS_MPI(
     MPI_Isend(&go, (int)sizeof go, MPI_BYTE, d->peer, e->answer_tag, e->ctx->comm, &d->go));
   d->progress = CHUNKED;
@@ -213,7 +213,7 @@ static grove_status receive_chunks(exchange *e, incoming *d)
 
 /* Goes on with the first incoming packet that has no answer yet: it gets its answer, a large one
  * its go. What either waits for its sender has sent, whatever others do. */
-static grove_status meet(exchange *e, int *moved)
+static grove_status meet_incoming(exchange *e, int *moved)
 {
   *moved = 0;
   if (e->nmet == e->ncame) return GROVE_OK;
@@ -222,13 +222,13 @@ static grove_status meet(exchange *e, int *moved)
   if (!*moved) return GROVE_OK;
   if (d->progress == ANNOUNCED) return receive_size(e, d);
   if (d->progress == COMING) {
-    GROVE_PASS(answer(e, d));
+    GROVE_PASS(answer_packet(e, d));
   } else if (make_space(e, d) == GROVE_OK) {
     GROVE_PASS(receive_chunks(e, d));
   } else {
     int peer = d->peer;
-    forget(e, e->nmet);
-    return refuse(e, peer);
+    forget_incoming(e, e->nmet);
+    return refuse_packet(e, peer);
   }
   e->nmet++;
   return GROVE_OK;
@@ -236,7 +236,7 @@ static grove_status meet(exchange *e, int *moved)
 
 /* Goes on with the first large packet that is not all here. Its chunks come when its sender has
  * been answered by all, so that nobody who is to be answered waits for them. */
-static grove_status unload(exchange *e, int *moved)
+static grove_status unload_large(exchange *e, int *moved)
 {
   *moved = 0;
   while (e->nanswered < e->nmet && e->incoming[e->nanswered]->progress == COMING) e->nanswered++;
@@ -244,7 +244,7 @@ static grove_status unload(exchange *e, int *moved)
   incoming *d = e->incoming[e->nanswered];
   GROVE_PASS_MPI(MPI_Testall(d->nchunks, d->chunks, moved, MPI_STATUSES_IGNORE));
   if (!*moved) return GROVE_OK;
-  GROVE_PASS(answer(e, d));
+  GROVE_PASS(answer_packet(e, d));
   e->nanswered++;
   return GROVE_OK;
 }
@@ -257,7 +257,7 @@ static int is_large(const exchange *e, const grove_packet *packet)
 }
 
 /* A large packet has an announcement, a size and chunks. */
-static int64_t count_messages(const exchange *e, const grove_packet *packet)
+static int64_t messages_of(const exchange *e, const grove_packet *packet)
 {
   return is_large(e, packet) ? 2 + count_chunks(e, packet->bytes) : 1;
 }
@@ -269,7 +269,7 @@ static grove_status send_message(exchange *e, const void *data, int bytes, int p
 }
 
 /* `sent` stays until all is through. */
-static grove_status announce(exchange *e, const grove_packet *packet)
+static grove_status announce_large(exchange *e, const grove_packet *packet)
 {
   e->nlarge++;
   GROVE_PASS(send_message(e, NULL, 0, packet->peer, e->tag));
@@ -283,13 +283,13 @@ static grove_status expect_answer(exchange *e, int i)
   return GROVE_OK;
 }
 
-static grove_status send(exchange *e)
+static grove_status send_packets(exchange *e)
 {
   for (int i = 0; i < e->nsent; i++) {
     const grove_packet *packet = &e->args->sent[i];
     GROVE_PASS(expect_answer(e, i));
     if (is_large(e, packet))
-      GROVE_PASS(announce(e, packet));
+      GROVE_PASS(announce_large(e, packet));
     else
       GROVE_PASS(send_message(e, packet->data, (int)packet->bytes, packet->peer, e->tag));
   }
@@ -306,15 +306,15 @@ static grove_status send_chunks(exchange *e)
     if (!is_large(e, packet) || e->answers[i].status != GROVE_OK) continue;
     GROVE_PASS(expect_answer(e, i));
     for (int64_t k = 0; k < n; k++)
-      GROVE_PASS(send_message(e, data + k * e->most, chunk_bytes(e, packet->bytes, k), packet->peer,
-                              e->large_tag));
+      GROVE_PASS(send_message(e, data + k * e->most, bytes_of_chunk(e, packet->bytes, k),
+                              packet->peer, e->large_tag));
   }
   e->nlarge = 0;
   return GROVE_OK;
 }
 
 /* The first answer that is not well. */
-static grove_status heed(const exchange *e)
+static grove_status heed_answers(const exchange *e)
 {
   for (int i = 0; i < e->nsent; i++) {
     const grove_packet *packet = &e->args->sent[i];
@@ -350,15 +350,15 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
     int late = grove_pause_expired(&pause, e->ctx->options.timeout_seconds);
     if (!entered) {
       GROVE_PASS(are_answered(e, &entered));
-      if (entered && mine == GROVE_OK) mine = heed(e);
+      if (entered && mine == GROVE_OK) mine = heed_answers(e);
       if (entered) GROVE_PASS(grove_agreement_begin(e->ctx, mine, values, n, agreement));
     } else {
       GROVE_PASS(grove_agreement_test(e->ctx, agreement, &done));
       if (done) return GROVE_OK;
     }
-    GROVE_PASS(take(e, &came));
-    GROVE_PASS(meet(e, &met));
-    GROVE_PASS(unload(e, &unloaded));
+    GROVE_PASS(take_packet(e, &came));
+    GROVE_PASS(meet_incoming(e, &met));
+    GROVE_PASS(unload_large(e, &unloaded));
     if (came || met || unloaded) continue;
     if (late) return grove_context_time_out(e->ctx);
     grove_context_progress(e->ctx);
@@ -368,7 +368,7 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
 }
 
 /* All packets and answers have been received: what is left is to let MPI say so. */
-static grove_status finish(exchange *e)
+static grove_status finish_exchange(exchange *e)
 {
   for (int i = 0; i < e->nsends; i++) GROVE_PASS(grove_context_wait(e->ctx, &e->sends[i]));
   for (int i = 0; i < e->ncame; i++) {
@@ -393,7 +393,7 @@ static grove_status finish(exchange *e)
 static grove_status open_exchange(exchange *e)
 {
   int64_t nsends = 0;
-  for (int i = 0; i < e->args->nsent; i++) nsends += count_messages(e, &e->args->sent[i]);
+  for (int i = 0; i < e->args->nsent; i++) nsends += messages_of(e, &e->args->sent[i]);
   GROVE_PASS_CHECK(nsends <= INT_MAX, GROVE_ERR_UNSUPPORTED,
                    "rank %d has set-up data for %lld messages of %lld bytes: choose a larger chunk",
                    e->ctx->rank, (long long)nsends, (long long)e->most);
@@ -420,9 +420,9 @@ grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64
   if (ctx->broken) return grove_context_agree(ctx, mine, values, n); /* which says why not */
   ctx->exchanges++;
   if (mine == GROVE_OK) mine = open_exchange(&e);
-  GROVE_TRY(send(&e));
+  GROVE_TRY(send_packets(&e));
   GROVE_TRY(reach_consensus(&e, mine, values, n, &agreement));
-  GROVE_TRY(finish(&e));
+  GROVE_TRY(finish_exchange(&e));
   return grove_agreement_end(ctx, &agreement, values);
 fail:
   /* What MPI was given is left alone. */

@@ -26,7 +26,7 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
   return MPI_SUCCESS;
 }
 
-static grove_status watch(void)
+static grove_status watch_finalize(void)
 {
   int keyval = MPI_KEYVAL_INVALID;
   if (watched) return GROVE_OK;
@@ -40,7 +40,7 @@ static grove_status watch(void)
 grove_status grove_context_enlist(grove_context *ctx)
 {
   pthread_mutex_lock(&mutex);
-  grove_status status = watch();
+  grove_status status = watch_finalize();
   if (status == GROVE_OK) {
     ctx->next_listed = list;
     list = ctx;

@@ -37,7 +37,7 @@ static int poll_once(grove_helper *helper, int *more)
   return go_on;
 }
 
-static void *run(void *pointer)
+static void *run_helper(void *pointer)
 {
   grove_helper *helper = pointer;
   const struct timespec nap = {0, SLEEP_NANOSECONDS};
@@ -77,7 +77,7 @@ grove_status grove_helper_start(const grove_helper_task *task, grove_lock *lock,
   helper->task = *task;
   helper->lock = lock;
   pthread_cond_init(&helper->work, NULL);
-  int failed = pthread_create(&helper->thread, NULL, run, helper);
+  int failed = pthread_create(&helper->thread, NULL, run_helper, helper);
   GROVE_CHECK(!failed, GROVE_ERR_SYSTEM, "cannot start a thread: %s", strerror(failed));
   helper->running = 1;
   *out = helper;

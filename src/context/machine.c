@@ -75,7 +75,7 @@ static struct {
   grove_machine *machine;
 } last;
 
-static grove_machine *recall(const profile *p)
+static grove_machine *recall_machine(const profile *p)
 {
   pthread_mutex_lock(&mutex);
   int same = last.machine && last.bytes == p->bytes && last.sum == p->sum;
@@ -84,7 +84,7 @@ static grove_machine *recall(const profile *p)
   return machine;
 }
 
-static void remember(const profile *p, grove_machine *machine)
+static void remember_machine(const profile *p, grove_machine *machine)
 {
   pthread_mutex_lock(&mutex);
   grove_machine *before = last.machine;
@@ -98,10 +98,10 @@ static void remember(const profile *p, grove_machine *machine)
 /* This rank's failure. */
 static grove_status read_profile(const profile *p, const char *file, grove_machine **out)
 {
-  *out = recall(p);
+  *out = recall_machine(p);
   if (*out) return GROVE_OK;
   GROVE_PASS(grove_profile_read(p->text, (size_t)p->bytes, file, out));
-  remember(p, *out);
+  remember_machine(p, *out);
   return GROVE_OK;
 }
 
@@ -200,7 +200,7 @@ static grove_status share_profile(grove_context *ctx, grove_status mine, profile
   p->bytes = about[0];
   p->sum = about[1];
   if (p->bytes > 0) {
-    machine = recall(p);
+    machine = recall_machine(p);
     needed = !machine;
     GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &needed, 1));
   }
@@ -223,7 +223,7 @@ grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
 }
 
 /* On rank 0. */
-static grove_status find(const grove_context *ctx, profile *out)
+static grove_status find_machine(const grove_context *ctx, profile *out)
 {
   grove_status status = look_for(ctx, out);
   return status == GROVE_OK || status == GROVE_ERR_MEMORY ? status : refuse_option();
@@ -234,7 +234,7 @@ grove_status grove_context_find_machine(grove_context *ctx, grove_status mine)
   grove_status status = GROVE_OK;
   profile p = {0};
   grove_machine *machine = NULL;
-  if (mine == GROVE_OK && ctx->rank == 0) mine = find(ctx, &p);
+  if (mine == GROVE_OK && ctx->rank == 0) mine = find_machine(ctx, &p);
   GROVE_TRY(share_profile(ctx, mine, &p, &machine));
   grove_machine_free(&ctx->machine);
   ctx->machine = machine;
@@ -246,7 +246,7 @@ fail:
 /* ---- being given one ---- */
 
 /* A number that machines with the same rows have in common. */
-static grove_status checksum(const grove_machine *m, int64_t *out)
+static grove_status sum_text(const grove_machine *m, int64_t *out)
 {
   profile p = {0};
   grove_status status = print_machine(m, &p);
@@ -261,7 +261,7 @@ static grove_status use_machine(grove_context *ctx, const grove_machine *m)
   grove_machine *copy = NULL;
   int64_t sum[2] = {0, 0};
   if (m) mine = grove_machine_copy(m, &copy);
-  if (m && mine == GROVE_OK) mine = checksum(m, &sum[0]);
+  if (m && mine == GROVE_OK) mine = sum_text(m, &sum[0]);
   sum[1] = -sum[0];
   GROVE_TRY(grove_context_agree(ctx, mine, sum, 2));
   GROVE_CHECK(sum[0] == -sum[1], GROVE_ERR_ARG,

@@ -64,7 +64,7 @@ static void find_seat(grove_context *ctx, const grove_fact *facts)
 
 /* ---- shared memory ---- */
 
-/* What earlier programs left behind is removed once a process. */
+/* What earlier programs left behind is removed once per process. */
 static pthread_once_t swept = PTHREAD_ONCE_INIT;
 
 /* Behind the arena's own head lies the table, and then the board. */
@@ -104,7 +104,7 @@ static void try_arena(grove_context *ctx, char *name)
 /* ---- leaders and the others ---- */
 
 /* What travels lies in the step of the context: after a timeout MPI may still use it. */
-static grove_status send(grove_context *ctx, const void *data, size_t bytes, int to)
+static grove_status send_place(grove_context *ctx, const void *data, size_t bytes, int to)
 {
   MPI_Request request;
   memcpy(ctx->step.text, data, bytes);
@@ -113,7 +113,7 @@ static grove_status send(grove_context *ctx, const void *data, size_t bytes, int
   return grove_context_wait(ctx, &request);
 }
 
-static grove_status receive(grove_context *ctx, void *data, size_t bytes, int from)
+static grove_status receive_place(grove_context *ctx, void *data, size_t bytes, int from)
 {
   MPI_Request request;
   GROVE_PASS_MPI(
@@ -123,26 +123,27 @@ static grove_status receive(grove_context *ctx, void *data, size_t bytes, int fr
   return GROVE_OK;
 }
 
-static grove_status lead(grove_context *ctx, const grove_fact *facts, const grove_cores *mine,
-                         word *out)
+static grove_status lead_host(grove_context *ctx, const grove_fact *facts, const grove_cores *mine,
+                              word *out)
 {
   grove_cores all = *mine, theirs;
   for (int r = next_guest(ctx, facts, ctx->rank); r >= 0; r = next_guest(ctx, facts, r)) {
-    GROVE_PASS(receive(ctx, &theirs, sizeof theirs, r));
+    GROVE_PASS(receive_place(ctx, &theirs, sizeof theirs, r));
     for (int i = 0; i < GROVE_CORE_WORDS; i++) all.word[i] |= theirs.word[i];
   }
   out->cores = grove_topo_count(&all);
   try_arena(ctx, out->name);
   if (!ctx->arena) out->name[0] = '\0';
   for (int r = next_guest(ctx, facts, ctx->rank); r >= 0; r = next_guest(ctx, facts, r))
-    GROVE_PASS(send(ctx, out, sizeof *out, r));
+    GROVE_PASS(send_place(ctx, out, sizeof *out, r));
   return GROVE_OK;
 }
 
-static grove_status follow(grove_context *ctx, int leader, const grove_cores *mine, word *out)
+static grove_status follow_leader(grove_context *ctx, int leader, const grove_cores *mine,
+                                  word *out)
 {
-  GROVE_PASS(send(ctx, mine, sizeof *mine, leader));
-  GROVE_PASS(receive(ctx, out, sizeof *out, leader));
+  GROVE_PASS(send_place(ctx, mine, sizeof *mine, leader));
+  GROVE_PASS(receive_place(ctx, out, sizeof *out, leader));
   if (out->name[0]) try_arena(ctx, out->name);
   return GROVE_OK;
 }
@@ -174,7 +175,7 @@ static grove_status keep_or_leave_arena(grove_context *ctx, const grove_fact *fa
 
 /* The board, where it takes fewer messages than MPI would. The arena's head is a multiple of cache
  * lines. */
-static void open_board(grove_context *ctx)
+static void open_host_board(grove_context *ctx)
 {
   int hosts = 0;
   for (int r = 0; r < ctx->size; r++) hosts += ctx->place[r].seat == 0;
@@ -193,8 +194,8 @@ grove_status grove_context_find_places(grove_context *ctx, grove_status mine, gr
   GROVE_TRY(gather_facts(ctx, look_around(&cores), facts));
   find_seat(ctx, facts);
   int leads = ctx->rank_in_domain == 0;
-  status =
-    leads ? lead(ctx, facts, &cores, &w) : follow(ctx, next_guest(ctx, facts, -1), &cores, &w);
+  status = leads ? lead_host(ctx, facts, &cores, &w)
+                 : follow_leader(ctx, next_guest(ctx, facts, -1), &cores, &w);
   ctx->topo.cores = w.cores;
   if (status == GROVE_OK && mine == GROVE_OK) mine = fill_table(ctx, facts, &all[0]);
   all[1] = !ctx->arena;
@@ -203,7 +204,7 @@ grove_status grove_context_find_places(grove_context *ctx, grove_status mine, gr
   GROVE_TRY(status);
   *nnodes = all[0];
   *later = keep_or_leave_arena(ctx, facts);
-  if (!all[1]) open_board(ctx);
+  if (!all[1]) open_host_board(ctx);
 fail:
   return status;
 }

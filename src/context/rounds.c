@@ -17,7 +17,7 @@ void grove_rounds_of_ranks(grove_rounds *r, int rank, int size)
 }
 
 /* Tells a rank what this one knows, and hears from another. */
-static grove_status post(grove_rounds *r)
+static grove_status post_round(grove_rounds *r)
 {
   int to = r->to[r->round], from = r->from[r->round];
   GROVE_PASS_MPI(MPI_Irecv(r->heard, r->n, MPI_INT64_T, from, r->tag, r->comm, &r->requests[0]));
@@ -28,7 +28,7 @@ static grove_status post(grove_rounds *r)
 grove_status grove_rounds_begin(grove_rounds *r)
 {
   r->round = 0;
-  return r->count > 0 ? post(r) : GROVE_OK;
+  return r->count > 0 ? post_round(r) : GROVE_OK;
 }
 
 grove_status grove_rounds_test(grove_rounds *r, int *done)
@@ -41,6 +41,6 @@ grove_status grove_rounds_test(grove_rounds *r, int *done)
   for (int i = 0; i < r->n; i++)
     if (r->heard[i] > r->known[i]) r->known[i] = r->heard[i];
   *done = ++r->round == r->count;
-  if (!*done) GROVE_PASS(post(r));
+  if (!*done) GROVE_PASS(post_round(r));
   return GROVE_OK;
 }

@@ -23,7 +23,7 @@ static int is_of(const grove_tally *t, const grove_tally *like)
 }
 
 /* A copy of the name, and room for one row more. This rank's failure. */
-static grove_status make_room(grove_tally **tallies, int n, const char *forest, char **name)
+static grove_status make_row(grove_tally **tallies, int n, const char *forest, char **name)
 {
   GROVE_PASS_GROW(*tallies, n, 1);
   *name = strdup(forest);
@@ -36,7 +36,7 @@ grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, in
   grove_status status = GROVE_OK;
   char *name = NULL;
   int64_t i = 0;
-  grove_status mine = make_room(&ctx->tallies, ctx->ntallies, like->forest, &name);
+  grove_status mine = make_row(&ctx->tallies, ctx->ntallies, like->forest, &name);
   while (ctx->rank == 0 && i < ctx->ntallies && !is_of(&ctx->tallies[i], like)) i++;
   GROVE_TRY(grove_context_agree(ctx, mine, &i, 1)); /* the maximum is rank 0's */
   if (i == ctx->ntallies) {
@@ -56,7 +56,7 @@ grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like
   int n = ctx->nown_tallies, i = n - 1;
   while (i >= 0 && !is_of(&ctx->own_tallies[i], like)) i--;
   if (i < 0) {
-    GROVE_PASS(make_room(&ctx->own_tallies, n, like->forest, &name));
+    GROVE_PASS(make_row(&ctx->own_tallies, n, like->forest, &name));
     i = ctx->nown_tallies++;
     ctx->own_tallies[i] = *like;
     ctx->own_tallies[i].forest = name;
@@ -69,7 +69,7 @@ grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like
 
 /* The columns of numbers: first those that are added up, then the times of one start, in
  * microseconds, of which the slowest rank's count. */
-static void fill(const grove_tally *t, double *sums, double *times)
+static void fill_row(const grove_tally *t, double *sums, double *times)
 {
   double starts = t->starts > 0 ? (double)t->starts : 1, ends = t->ends > 0 ? (double)t->ends : 1;
   sums[0] = (double)t->starts;
@@ -106,41 +106,41 @@ static double cost_of(const double *sums, const double *times)
   return sums[0] * (times[0] + times[2]);
 }
 
-static int is_before(const own_row *a, const own_row *b)
+static int row_before(const own_row *a, const own_row *b)
 {
   double x = cost_of(a->sums, a->times), y = cost_of(b->sums, b->times);
   if (x != y) return x > y;
   return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
 }
 
-static void leave_out(sheet *s, const own_row *row)
+static void leave_rows_out(sheet *s, const own_row *row)
 {
   s->others++;
   for (int c = 0; c < SUMS; c++) s->rest[c] += row->sums[c];
 }
 
-static void enter(sheet *s, const own_row *row)
+static void enter_row(sheet *s, const own_row *row)
 {
   int64_t at = s->n;
-  while (at > 0 && is_before(row, &s->row[at - 1])) at--;
+  while (at > 0 && row_before(row, &s->row[at - 1])) at--;
   if (at == MOST_ROWS) {
-    leave_out(s, row);
+    leave_rows_out(s, row);
     return;
   }
-  if (s->n == MOST_ROWS) leave_out(s, &s->row[--s->n]);
+  if (s->n == MOST_ROWS) leave_rows_out(s, &s->row[--s->n]);
   memmove(&s->row[at + 1], &s->row[at], (size_t)(s->n - at) * sizeof *row);
   s->row[at] = *row;
   s->n++;
 }
 
 /* An operation of MPI, on sheets. */
-static void merge(void *in, void *inout, int *n, MPI_Datatype *type)
+static void merge_rows(void *in, void *inout, int *n, MPI_Datatype *type)
 {
   const sheet *from = in;
   sheet *to = inout;
   (void)type;
   for (int i = 0; i < *n; i++) {
-    for (int64_t r = 0; r < from[i].n; r++) enter(&to[i], &from[i].row[r]);
+    for (int64_t r = 0; r < from[i].n; r++) enter_row(&to[i], &from[i].row[r]);
     to[i].others += from[i].others;
     for (int c = 0; c < SUMS; c++) to[i].rest[c] += from[i].rest[c];
   }
@@ -154,8 +154,8 @@ static void fill_sheet(const grove_context *ctx, sheet *out)
     snprintf(row.name, sizeof row.name, "rank %d: %s", ctx->rank, t->forest);
     snprintf(row.operation, sizeof row.operation, "%s", t->operation);
     snprintf(row.route, sizeof row.route, "%s", t->route);
-    fill(t, row.sums, row.times);
-    enter(out, &row);
+    fill_row(t, row.sums, row.times);
+    enter_row(out, &row);
   }
 }
 
@@ -246,7 +246,7 @@ static entry entry_of(const contents *from, int i)
   return (entry){r->name, r->operation, r->route, r->unit_bytes, r->sums, r->times};
 }
 
-static void print_line(const entry *e, line *out)
+static void print_row(const entry *e, line *out)
 {
   print_name(e->name, out->cell[0]);
   snprintf(out->cell[1], CELL_BYTES, "%s", e->operation);
@@ -292,7 +292,7 @@ static int by_row(const void *a, const void *b)
 }
 
 /* The rows to show, in their order: all, or the MOST_ROWS that cost most. */
-static int choose(const contents *from, rank_of_row *list)
+static int choose_rows(const contents *from, rank_of_row *list)
 {
   int n = count_rows(from), shown = n < MOST_ROWS ? n : MOST_ROWS;
   for (int i = 0; i < n; i++) {
@@ -320,17 +320,17 @@ static void print_rest(const contents *from, const rank_of_row *list, int n)
       (long long)rows, total[0], total[1], total[2], total[3], total[4]);
 }
 
-static void print(const grove_context *ctx, int complete, const contents *from)
+static void print_summary(const grove_context *ctx, int complete, const contents *from)
 {
   int n = count_rows(from);
   line *lines = grove_memory((size_t)MOST_ROWS + 1, sizeof *lines);
   rank_of_row *list = grove_memory((size_t)n, sizeof *list);
   if (lines && list && n > 0) {
-    int shown = choose(from, list);
+    int shown = choose_rows(from, list);
     lines[0] = headings;
     for (int i = 0; i < shown; i++) {
       entry e = entry_of(from, list[i].row);
-      print_line(&e, &lines[1 + i]);
+      print_row(&e, &lines[1 + i]);
     }
     fprintf(stderr,
             "Grove: %d rank%s on %d node%s; messages and bytes %s, times of one start on the "
@@ -373,10 +373,10 @@ static int begin_addition(const grove_context *ctx, addition *a, MPI_Request req
   a->every = grove_memory(1, sizeof *a->every);
   if (!a->mine || !a->all || !a->own || !a->every) return 0;
   for (int i = 0; i < n; i++)
-    fill(&ctx->tallies[i], a->mine + SUMS * i, a->mine + SUMS * n + TIMES * i);
+    fill_row(&ctx->tallies[i], a->mine + SUMS * i, a->mine + SUMS * n + TIMES * i);
   fill_sheet(ctx, a->own);
   return !MPI_Type_contiguous((int)sizeof *a->own, MPI_BYTE, &a->type) &&
-         !MPI_Type_commit(&a->type) && !MPI_Op_create(merge, 1, &a->op) &&
+         !MPI_Type_commit(&a->type) && !MPI_Op_create(merge_rows, 1, &a->op) &&
          !MPI_Ireduce(a->mine, a->all, SUMS * n, MPI_DOUBLE, MPI_SUM, root, ctx->comm,
                       &request[0]) &&
          !MPI_Ireduce(a->mine + SUMS * n, a->all + SUMS * n, TIMES * n, MPI_DOUBLE, MPI_MAX, root,
@@ -392,7 +392,7 @@ static void print_addition(const grove_context *ctx, const addition *a, int comp
   for (int i = 0; complete && i < a->n; i++) numbers[SUMS * i] /= ctx->size; /* starts of a rank */
   qsort(own->row, (size_t)own->n, sizeof *own->row, by_maker);
   const contents from = {ctx->tallies, a->n, numbers, numbers + SUMS * a->n, own};
-  print(ctx, complete, &from);
+  print_summary(ctx, complete, &from);
 }
 
 void grove_context_summarise(grove_context *ctx)

@@ -24,7 +24,7 @@ static grove_status lowest_free(grove_context *ctx, int64_t tag, int64_t *out)
 }
 
 /* Room for what is known of this tag, before it is agreed upon. */
-static grove_status make_room(grove_context *ctx, int64_t tag)
+static grove_status make_tag(grove_context *ctx, int64_t tag)
 {
   int i = (int)tag - GROVE_TAG_FIRST;
   if (i < ctx->tags) return GROVE_OK;
@@ -49,7 +49,7 @@ grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64
   for (int64_t from = GROVE_TAG_FIRST;;) {
     int64_t proposal = from;
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
-    if (mine == GROVE_OK) mine = make_room(ctx, proposal);
+    if (mine == GROVE_OK) mine = make_tag(ctx, proposal);
     int64_t starts = starts_of(ctx, proposal);
     int64_t all[7] = {proposal, -proposal, starts, -starts, signature, -signature, *most};
     GROVE_PASS(grove_context_agree(ctx, mine, all, 7));

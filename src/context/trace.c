@@ -19,14 +19,14 @@ static struct {
   int n;
 } taken = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int is_taken(const char *name)
+static int name_is_taken(const char *name)
 {
   for (int i = 0; i < taken.n; i++)
     if (strcmp(taken.name[i], name) == 0) return 1;
   return 0;
 }
 
-static grove_status take(const char *name)
+static grove_status take_name(const char *name)
 {
   GROVE_PASS_GROW(taken.name, taken.n, 1);
   taken.name[taken.n] = strdup(name);
@@ -73,9 +73,9 @@ static grove_status choose_name(const char *wanted, char **out)
   GROVE_NEW(name, room);
   snprintf(name, room, "%s", wanted);
   if (is_ordinary(wanted)) {
-    for (int number = 1; number == 1 || is_taken(name); number++)
+    for (int number = 1; number == 1 || name_is_taken(name); number++)
       number_name(wanted, job_rank, number, name, room);
-    GROVE_TRY(take(name));
+    GROVE_TRY(take_name(name));
   }
   *out = name;
   name = NULL;

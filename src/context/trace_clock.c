@@ -25,7 +25,7 @@ static grove_status ask_once(grove_context *ctx, int peer, clock_message *m)
 }
 
 /* On rank 0: how far the clock of `peer` is ahead, and how wrong that may be. */
-static grove_status ask(grove_context *ctx, int peer, clock_message *m, double out[2])
+static grove_status ask_clock(grove_context *ctx, int peer, clock_message *m, double out[2])
 {
   for (int i = 0; i < ROUNDS; i++) {
     double before = grove_clock();
@@ -38,7 +38,7 @@ static grove_status ask(grove_context *ctx, int peer, clock_message *m, double o
   return GROVE_OK;
 }
 
-static grove_status answer(grove_context *ctx, clock_message *m)
+static grove_status answer_clock(grove_context *ctx, clock_message *m)
 {
   MPI_Request request;
   for (int i = 0; i < ROUNDS; i++) {
@@ -51,7 +51,7 @@ static grove_status answer(grove_context *ctx, clock_message *m)
   return GROVE_OK;
 }
 
-static int count_domains(const grove_context *ctx)
+static int count_clocks(const grove_context *ctx)
 {
   int most = 0;
   for (int r = 0; r < ctx->size; r++)
@@ -65,7 +65,7 @@ static grove_status ask_all(grove_context *ctx, clock_message *m, double *table)
   for (int r = 0; r < ctx->size; r++) {
     const grove_place *place = &ctx->place[r];
     if (place->domain == ctx->place[0].domain || place->seat > 0) continue;
-    GROVE_PASS(ask(ctx, r, m, table + 2 * place->domain));
+    GROVE_PASS(ask_clock(ctx, r, m, table + 2 * place->domain));
   }
   return GROVE_OK;
 }
@@ -76,7 +76,7 @@ grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, 
   const grove_place *place = &ctx->place[ctx->rank];
   clock_message *m = grove_memory(1, sizeof *m);
   double *table = NULL;
-  int domains = count_domains(ctx);
+  int domains = count_clocks(ctx);
   size_t bytes = (2 * (size_t)domains + 1) * sizeof *table;
   table = grove_memory(1, bytes);
   if (!m || !table)
@@ -86,7 +86,7 @@ grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, 
   if (ctx->rank == 0)
     GROVE_TRY(ask_all(ctx, m, table));
   else if (place->seat == 0 && place->domain != ctx->place[0].domain)
-    GROVE_TRY(answer(ctx, m));
+    GROVE_TRY(answer_clock(ctx, m));
   GROVE_TRY(grove_context_tell(ctx, table, (int)bytes, 0));
   *out = (grove_reading){grove_clock(), table[2 * place->domain], table[2 * place->domain + 1]};
   *origin = table[2 * domains];

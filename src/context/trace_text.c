@@ -8,7 +8,7 @@
 
 /* ---- texts of users ---- */
 
-static int continues(unsigned char c)
+static int continues_span(unsigned char c)
 {
   return (c & 0xc0) == 0x80;
 }
@@ -17,18 +17,18 @@ static int continues(unsigned char c)
 static int character_bytes(const unsigned char *c)
 {
   if (c[0] < 0x80) return 1;
-  if (c[0] < 0xc2 || c[0] > 0xf4 || !continues(c[1])) return 0;
+  if (c[0] < 0xc2 || c[0] > 0xf4 || !continues_span(c[1])) return 0;
   if (c[0] < 0xe0) return 2;
-  if (!continues(c[2])) return 0;
+  if (!continues_span(c[2])) return 0;
   if (c[0] < 0xf0) /* not in more bytes than it needs, and no half of a pair */
     return (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ? 0 : 3;
-  if (!continues(c[3])) return 0;
+  if (!continues_span(c[3])) return 0;
   return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : 4;
 }
 
 /* What stands between quotes. A byte that is no UTF-8 becomes the character for that. At most six
  * bytes for each of `text`. */
-static void escape(const char *text, char *out)
+static void escape_text(const char *text, char *out)
 {
   for (const unsigned char *c = (const unsigned char *)text; *c;) {
     int n = character_bytes(c);
@@ -67,7 +67,7 @@ typedef struct decimal {
 } decimal;
 
 /* Nanoseconds as microseconds. */
-static decimal microseconds(int64_t ns)
+static decimal in_microseconds(int64_t ns)
 {
   decimal d;
   snprintf(d.text, sizeof d.text, "%lld.%03lld", (long long)(ns / 1000), (long long)(ns % 1000));
@@ -88,7 +88,7 @@ static int print_rank(const grove_context *ctx, char *out, size_t room)
   int rank = ctx->rank, thread = FIRST_THREAD + rank, node = ctx->place[rank].node;
   double error = t->first.error > t->last.error ? t->first.error : t->last.error;
   gethostname(host, sizeof host - 1);
-  escape(host, name);
+  escape_text(host, name);
   if (t->dropped > 0) snprintf(lost, sizeof lost, ", %lld dropped", (long long)t->dropped);
   int n = snprintf(out, room,
                    ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
@@ -101,7 +101,7 @@ static int print_rank(const grove_context *ctx, char *out, size_t room)
                       "\"args\":{\"rank\":%d,\"node\":%d,\"host\":\"%s\",\"spans\":%lld,"
                       "\"dropped\":%lld,\"clock_error_us\":%s}}",
                       PROCESS, thread, rank, node, name, (long long)t->nspans,
-                      (long long)t->dropped, microseconds((int64_t)(1e9 * error)).text);
+                      (long long)t->dropped, in_microseconds((int64_t)(1e9 * error)).text);
 }
 
 static const char *const verbs[] = {"set up",  "init",  "start", "wait",   "test",
@@ -122,7 +122,7 @@ static int print_arguments(const grove_subject *s, const grove_span *span, char 
   if (span->kind == GROVE_SPAN_SET_UP) return snprintf(out, room, "%s", "");
   if (span->kind >= GROVE_SPAN_WAIT)
     return snprintf(out, room, ",\"start\":%lld,\"between_us\":%s", (long long)span->start,
-                    microseconds(span->between > 0 ? (int64_t)(1e9 * span->between) : 0).text);
+                    in_microseconds(span->between > 0 ? (int64_t)(1e9 * span->between) : 0).text);
   int n = snprintf(out, room, ",\"route\":\"%s\",\"unit_bytes\":%lld", s->route,
                    (long long)s->unit_bytes);
   if (span->kind == GROVE_SPAN_INIT) return n;
@@ -146,7 +146,7 @@ static int print_mark(const grove_context *ctx, const grove_span *mark, char *ou
                    ",\n{\"name\":\"%s %s (%s)\",\"cat\":\"%s\",\"ph\":\"i\",\"s\":\"t\",\"pid\":%d,"
                    "\"tid\":%d,\"ts\":%s,\"args\":{",
                    verb, s->operation, s->forest, verb, PROCESS, FIRST_THREAD + ctx->rank,
-                   microseconds(on_time_line(t, mark->begin)).text);
+                   in_microseconds(on_time_line(t, mark->begin)).text);
   n += print_channel(s, out + n, room - (size_t)n);
   return n + snprintf(out + n, room - (size_t)n, ",\"start\":%lld,\"first\":%d,\"count\":%d}}",
                       (long long)mark->start, mark->first, mark->count);
@@ -160,13 +160,13 @@ static int print_span(const grove_context *ctx, const grove_span *span, char *ou
   char name[2048];
   int64_t begin = on_time_line(t, span->begin), end = on_time_line(t, span->end);
   if (span->kind >= GROVE_MARK_READY) return print_mark(ctx, span, out, room);
-  escape(s->forest, name);
-  int n =
-    snprintf(out, room,
-             ",\n{\"name\":\"%s%s%s (%s)\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
-             "\"ts\":%s,\"dur\":%s,\"args\":{",
-             verb, s->operation ? " " : "", s->operation ? s->operation : "", name, verb, PROCESS,
-             FIRST_THREAD + ctx->rank, microseconds(begin).text, microseconds(end - begin).text);
+  escape_text(s->forest, name);
+  int n = snprintf(out, room,
+                   ",\n{\"name\":\"%s%s%s (%s)\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
+                   "\"ts\":%s,\"dur\":%s,\"args\":{",
+                   verb, s->operation ? " " : "", s->operation ? s->operation : "", name, verb,
+                   PROCESS, FIRST_THREAD + ctx->rank, in_microseconds(begin).text,
+                   in_microseconds(end - begin).text);
   n += s->is_channel
          ? print_channel(s, out + n, room - (size_t)n)
          : snprintf(out + n, room - (size_t)n, "\"forest\":\"%s\",\"forest_number\":%lld", name,

@@ -33,7 +33,7 @@ typedef struct writer {
 
 /* ---- the file ---- */
 
-static grove_status refuse(const writer *w, int why)
+static grove_status refuse_file(const writer *w, int why)
 {
   return grove_error(GROVE_ERR_SYSTEM, __FILE__, __LINE__, "the trace %.300s cannot be written: %s",
                      w->path, strerror(why));
@@ -57,13 +57,13 @@ static grove_status open_file(writer *w, const char *path)
     fd = open(w->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     w->file = fd >= 0 ? fdopen(fd, "w") : NULL;
   }
-  if (!w->file) status = refuse(w, errno);
+  if (!w->file) status = refuse_file(w, errno);
 fail:
   return status;
 }
 
 /* After the first failure nothing more is written. */
-static void put(writer *w, const char *text, size_t bytes)
+static void put_text(writer *w, const char *text, size_t bytes)
 {
   if (w->trouble || bytes == 0) return;
   errno = 0;
@@ -79,11 +79,11 @@ static grove_status finish_file(const grove_context *ctx, writer *w, int complet
                    "\"ranks\":%d,\"nodes\":%d,\"complete\":%s}}\n",
                    GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH, ctx->size,
                    ctx->topo.nnodes, complete ? "true" : "false");
-  put(w, text, (size_t)n);
+  put_text(w, text, (size_t)n);
   if (fclose(w->file) != 0 && !w->trouble) w->trouble = errno;
   w->file = NULL;
   if (!w->trouble && w->part && rename(w->part, w->path) != 0) w->trouble = errno;
-  if (w->trouble) return refuse(w, w->trouble);
+  if (w->trouble) return refuse_file(w, w->trouble);
   free(w->part);
   w->part = NULL;
   return GROVE_OK;
@@ -116,9 +116,9 @@ static void write_own(const grove_context *ctx, writer *w)
   static const char opening[] = "{\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\","
                                 "\"pid\":1,\"args\":{\"name\":\"grove\"}}";
   int64_t next = 0;
-  put(w, opening, sizeof opening - 1);
+  put_text(w, opening, sizeof opening - 1);
   for (size_t n; (n = grove_trace_print(ctx, &next, w->buffer->text, BUFFER_BYTES)) > 0;)
-    put(w, w->buffer->text, n);
+    put_text(w, w->buffer->text, n);
 }
 
 /* On rank 0: calls `peer`, and takes its lines. */
@@ -132,7 +132,7 @@ static grove_status take_lines(grove_context *ctx, writer *w, int peer)
     GROVE_PASS_MPI(MPI_Irecv(w->buffer, (int)sizeof *w->buffer, MPI_BYTE, peer, GROVE_TAG_TRACE,
                              ctx->comm, &request));
     GROVE_PASS(grove_context_wait(ctx, &request));
-    put(w, w->buffer->text, (size_t)w->buffer->bytes);
+    put_text(w, w->buffer->text, (size_t)w->buffer->bytes);
   } while (w->buffer->bytes > 0);
   return GROVE_OK;
 }
@@ -185,7 +185,7 @@ static grove_status write_alone(const grove_context *ctx, writer *w, grove_statu
 }
 
 /* Says that this rank is here, and whether it can write. 0 when some rank does not come. */
-static int meet(grove_context *ctx, grove_status mine, grove_status *agreed)
+static int meet_writers(grove_context *ctx, grove_status mine, grove_status *agreed)
 {
   grove_agreement agreement;
   grove_pause pause;
@@ -214,7 +214,7 @@ grove_status grove_trace_write(grove_context *ctx)
     why = "the context was freed after MPI_Finalize";
   } else if (!ctx->broken) {
     why = "not every rank freed its context";
-    all = meet(ctx, status, &agreed);
+    all = meet_writers(ctx, status, &agreed);
     if (!all) ctx->broken = 1;
   }
   if (all)

@@ -1,6 +1,6 @@
 #include "context/vote.h"
 
-static void advance(grove_active *active)
+static void advance_vote(grove_active *active)
 {
   grove_vote *vote = (grove_vote *)active;
   int over = 0;
@@ -12,7 +12,7 @@ static void advance(grove_active *active)
 
 void grove_vote_begin(grove_context *ctx, grove_vote *vote)
 {
-  vote->active.advance = advance;
+  vote->active.advance = advance_vote;
   vote->ctx = ctx;
   vote->rounds.comm = ctx->comm;
   grove_rounds_of_ranks(&vote->rounds, ctx->rank, ctx->size);

@@ -1,3 +1,5 @@
+/* The one wait: polls, lets operations advance meanwhile, and gives up after the option `timeout`.
+ */
 #include "context/context.h"
 
 #include <string.h>

@@ -94,7 +94,7 @@ static grove_status begin_graph(grove_forest *f, const char *call)
 }
 
 /* A copy of n items, or NULL where there is nothing to copy. */
-static grove_status copy(const void *from, int64_t n, size_t bytes, void **to)
+static grove_status copy_name_of(const void *from, int64_t n, size_t bytes, void **to)
 {
   if (!from || n <= 0) return GROVE_OK;
   *to = grove_room((size_t)n, bytes);
@@ -109,9 +109,10 @@ static grove_status keep_lists(grove_graph *graph)
   grove_status status = GROVE_OK;
   const grove_graph given = *graph;
   void *leaf_index = NULL, *root = NULL, *global_root = NULL;
-  GROVE_TRY(copy(given.leaf_index, given.nleaves, sizeof *given.leaf_index, &leaf_index));
-  GROVE_TRY(copy(given.root, given.nleaves, sizeof *given.root, &root));
-  GROVE_TRY(copy(given.global_root, given.nleaves, sizeof *given.global_root, &global_root));
+  GROVE_TRY(copy_name_of(given.leaf_index, given.nleaves, sizeof *given.leaf_index, &leaf_index));
+  GROVE_TRY(copy_name_of(given.root, given.nleaves, sizeof *given.root, &root));
+  GROVE_TRY(
+    copy_name_of(given.global_root, given.nleaves, sizeof *given.global_root, &global_root));
   graph->leaf_index = leaf_index;
   graph->root = root;
   graph->global_root = global_root;

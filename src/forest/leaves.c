@@ -65,7 +65,7 @@ static grove_status survey_graph(const grove_graph *graph, int size, survey *s)
 }
 
 /* The memory for what the second pass writes. */
-static grove_status reserve(grove_forest *f, int64_t n, const survey *s)
+static grove_status reserve_leaves(grove_forest *f, int64_t n, const survey *s)
 {
   int count = s->groups.count;
   GROVE_PASS(grove_index_reserve(n, 0, s->end - 1, &f->leaves.slots));
@@ -75,7 +75,7 @@ static grove_status reserve(grove_forest *f, int64_t n, const survey *s)
 }
 
 /* What every iteration reads is copied, so that the compiler sees that no list lies on it. */
-static void fill(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
+static void fill_leaves(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
 {
   const grove_groups groups = *arranged;
   grove_index slots = f->leaves.slots, lists = f->lists, edges = f->edges;
@@ -100,8 +100,8 @@ grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph)
   grove_leaves_free(f);
   GROVE_TRY(survey_graph(graph, f->ctx->size, &s));
   if (s.good) {
-    GROVE_TRY(reserve(f, graph->nleaves, &s));
-    fill(f, graph, &s.groups);
+    GROVE_TRY(reserve_leaves(f, graph->nleaves, &s));
+    fill_leaves(f, graph, &s.groups);
     f->leaves.count = s.groups.count;
     f->leaves.ranks = s.groups.keys;
     f->leaves.begin = s.groups.begin;

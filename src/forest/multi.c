@@ -150,7 +150,7 @@ fail:
 /* ---- the whole ---- */
 
 /* What a rank can do by itself. */
-static grove_status make(const grove_forest *f, grove_forest *multi)
+static grove_status make_multi(const grove_forest *f, grove_forest *multi)
 {
   multi->nroots = f->roots.slots.count;
   multi->nleaves = f->nleaves;
@@ -179,7 +179,7 @@ fail:
 }
 
 /* Agreed by all. */
-static grove_status exchange(const grove_forest *f, grove_status mine, grove_forest *multi)
+static grove_status exchange_numbers(const grove_forest *f, grove_status mine, grove_forest *multi)
 {
   grove_status status = GROVE_OK;
   grove_packet_exchange exchange = {0};
@@ -204,14 +204,14 @@ static grove_status name_after(const grove_forest *f, grove_forest *multi)
   return grove_forest_set_name(multi, name);
 }
 
-static grove_status make_multi(grove_forest *f, grove_forest **out)
+static grove_status make_with_ranks(grove_forest *f, grove_forest **out)
 {
   grove_status status = GROVE_OK;
   grove_forest *multi = NULL;
   grove_status mine = grove_forest_create(f->ctx, &multi);
-  if (mine == GROVE_OK) mine = make(f, multi);
+  if (mine == GROVE_OK) mine = make_multi(f, multi);
   if (mine == GROVE_OK && f->name) mine = name_after(f, multi);
-  GROVE_TRY(exchange(f, mine, multi));
+  GROVE_TRY(exchange_numbers(f, mine, multi));
   multi->serial = f->ctx->forests++;
   multi->ready = 1;
   *out = multi;
@@ -229,7 +229,7 @@ grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
   GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_multi: forest '%s' is not set up",
               grove_forest_label(f));
   GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_multi"));
-  status = make_multi(f, out);
+  status = make_with_ranks(f, out);
   grove_context_leave_call(f->ctx);
 fail:
   return status;

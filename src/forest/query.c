@@ -1,3 +1,6 @@
+/* What can be asked of a forest that is set up: its sizes, graph, neighbours and degrees, and a
+ * print.
+ */
 #include "forest/forest.h"
 
 #include <stdlib.h>
@@ -48,7 +51,7 @@ fail:
 }
 
 /* Once made it stays; several threads may ask for it first. */
-static grove_status expand(grove_forest *f)
+static grove_status expand_list(grove_forest *f)
 {
   grove_context_enter(f->ctx);
   grove_status status = f->shown_root ? GROVE_OK : make_list(f);
@@ -60,7 +63,7 @@ grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleav
                                 const int64_t **leaf_index, const grove_root **root)
 {
   GROVE_PASS(check_ready(f, "grove_forest_graph"));
-  GROVE_PASS(expand(f));
+  GROVE_PASS(expand_list(f));
   if (nroots) *nroots = f->nroots;
   if (nleaves) *nleaves = f->nleaves;
   if (leaf_index) *leaf_index = f->listed ? f->shown_leaf : NULL;
@@ -114,7 +117,7 @@ grove_status grove_forest_print(grove_forest *f, FILE *file)
 {
   GROVE_PASS(check_ready(f, "grove_forest_print"));
   GROVE_PASS_CHECK(file, GROVE_ERR_ARG, "grove_forest_print: the file is NULL");
-  GROVE_PASS(expand(f));
+  GROVE_PASS(expand_list(f));
   fprintf(file, "forest '%s', rank %d of %d: %lld roots, %lld leaves\n", grove_forest_label(f),
           f->ctx->rank, f->ctx->size, (long long)f->nroots, (long long)f->nleaves);
   print_ranks("roots of these leaves are on ranks (edges)", &f->leaves, file);

@@ -72,7 +72,7 @@ static grove_status write_question(const grove_graph *graph, const sorted_leaves
   return GROVE_OK;
 }
 
-/* One packet a directory: questions, and in one of them the announcement. */
+/* One packet per directory: questions, and in one of them the announcement. */
 static grove_status write_questions(const grove_graph *graph, const sorted_leaves *leaves,
                                     int64_t first, int64_t block, grove_packet_exchange *exchange)
 {
@@ -124,7 +124,7 @@ static grove_status add_from_below(grove_context *ctx, directory *d)
 }
 
 /* The last owner whose first number is not above `number`. */
-static grove_root look_up(const directory *d, int64_t number)
+static grove_root look_up_roots(const directory *d, int64_t number)
 {
   int low = 0, high = d->count;
   while (high - low > 1) {
@@ -148,7 +148,7 @@ static grove_status write_answers(const directory *d, int n, const grove_packet 
     const int64_t *number = (const int64_t *)((const char *)questions[i].data + sizeof q);
     grove_root *answer = NULL;
     GROVE_PASS_ROOM(answer, q.count);
-    for (int64_t k = 0; k < q.count; k++) answer[k] = look_up(d, number[k]);
+    for (int64_t k = 0; k < q.count; k++) answer[k] = look_up_roots(d, number[k]);
     exchange->sent[exchange->nsent++] = (grove_packet){
       .peer = questions[i].peer, .bytes = q.count * (int64_t)sizeof *answer, .data = answer};
   }
@@ -187,7 +187,7 @@ typedef struct inquiry {
   grove_packet_exchange questions, answers;
 } inquiry;
 
-static void free_exchange(grove_packet_exchange *exchange)
+static void free_packets(grove_packet_exchange *exchange)
 {
   grove_packet_list_free(exchange->nsent, exchange->sent);
   grove_packet_list_free(exchange->ncame, exchange->came);
@@ -198,12 +198,12 @@ static void free_inquiry(inquiry *q)
   grove_groups_free(&q->leaves.groups);
   free(q->leaves.order);
   free(q->directory.owners);
-  free_exchange(&q->questions);
-  free_exchange(&q->answers);
+  free_packets(&q->questions);
+  free_packets(&q->answers);
 }
 
-static grove_status ask(const grove_graph *graph, const grove_context *ctx, int64_t first,
-                        int64_t total, inquiry *q)
+static grove_status ask_directories(const grove_graph *graph, const grove_context *ctx,
+                                    int64_t first, int64_t total, inquiry *q)
 {
   int64_t block = total / ctx->size + 1;
   GROVE_PASS(check_numbers(graph, ctx->rank, total));
@@ -217,7 +217,7 @@ static grove_status resolve_global(grove_graph *graph, grove_context *ctx)
   int64_t first = 0, total = 0;
   inquiry q = {0};
   GROVE_TRY(grove_context_offsets(ctx, graph->nroots, &first, &total));
-  mine = ask(graph, ctx, first, total, &q);
+  mine = ask_directories(graph, ctx, first, total, &q);
   GROVE_TRY(grove_context_exchange(ctx, mine, NULL, 0, &q.questions));
   mine = list_announced(q.questions.ncame, q.questions.came, &q.directory);
   GROVE_TRY(add_from_below(ctx, &q.directory));
@@ -253,7 +253,7 @@ fail:
   return status;
 }
 
-static grove_status list_blocks(grove_graph *graph, const grove_context *ctx)
+static grove_status list_announcements(grove_graph *graph, const grove_context *ctx)
 {
   graph->nroots = graph->nleaves = graph->n * ctx->size;
   GROVE_PASS_ROOM(graph->root, graph->nleaves);
@@ -272,7 +272,7 @@ grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx)
   case GROVE_FORM_GLOBAL: return resolve_global(graph, ctx);
   case GROVE_FORM_PATTERN + GROVE_ALLGATHER: return list_all_roots(graph, ctx, 1);
   case GROVE_FORM_PATTERN + GROVE_GATHER: return list_all_roots(graph, ctx, 0);
-  case GROVE_FORM_PATTERN + GROVE_ALLTOALL: return list_blocks(graph, ctx);
+  case GROVE_FORM_PATTERN + GROVE_ALLTOALL: return list_announcements(graph, ctx);
   default: return GROVE_OK; /* pairs already */
   }
 }

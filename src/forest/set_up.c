@@ -45,7 +45,7 @@ static grove_status find_repeats(const grove_index *list, int16_t *out)
   return GROVE_OK;
 }
 
-static grove_status write_packet(grove_forest *f, int g, grove_packet *out)
+static grove_status write_list_to(grove_forest *f, int g, grove_packet *out)
 {
   int64_t begin = f->leaves.begin[g] + g, n = f->leaves.begin[g + 1] - f->leaves.begin[g];
   heading about = {.width = f->lists.narrow ? 4 : 8};
@@ -67,7 +67,7 @@ static heading read_heading(const grove_packet *packet)
   return about;
 }
 
-static grove_index read_packet(const grove_packet *packet)
+static grove_index read_root_list(const grove_packet *packet)
 {
   int width = read_heading(packet).width;
   grove_index list = {.count = packet->bytes / width - 1};
@@ -82,7 +82,7 @@ static grove_index read_packet(const grove_packet *packet)
 
 /* So that nothing can fail any more once all lists are here, there is memory for a list before it
  * is accepted. What the last one got was not used yet. */
-static grove_status make_room(draft *d)
+static grove_status make_list_room(draft *d)
 {
   grove_side_free(&d->roots);
   GROVE_PASS_ROOM(d->roots.ranks, d->nlists);
@@ -92,7 +92,7 @@ static grove_status make_room(draft *d)
 }
 
 /* How many entries of a list, from its beginning, are less than `end`. */
-static int64_t count_below(const grove_index *list, int64_t end)
+static int64_t count_lower(const grove_index *list, int64_t end)
 {
   enum { BLOCK = 64 }; /* loops of known length become vector instructions */
   int64_t n = 0;
@@ -106,11 +106,11 @@ static int64_t count_below(const grove_index *list, int64_t end)
 }
 
 /* Are these roots of this rank? Else the answer names the first that is not, and their number. */
-static void judge(void *self, const grove_packet *packet, grove_answer *answer)
+static void judge_list(void *self, const grove_packet *packet, grove_answer *answer)
 {
   draft *d = self;
-  grove_index list = read_packet(packet);
-  int64_t nroots = d->forest->graph.nroots, known = count_below(&list, nroots);
+  grove_index list = read_root_list(packet);
+  int64_t nroots = d->forest->graph.nroots, known = count_lower(&list, nroots);
   if (known < list.count) {
     *answer = (grove_answer){GROVE_ERR_GRAPH, {known, nroots}};
     return;
@@ -118,12 +118,12 @@ static void judge(void *self, const grove_packet *packet, grove_answer *answer)
   d->nlists++;
   d->entries += list.count;
   if (list.wide) d->most = nroots - 1;
-  answer->status = make_room(d);
+  answer->status = make_list_room(d);
 }
 
 static void add_list(draft *d, const grove_packet *packet)
 {
-  grove_index list = read_packet(packet), *slots = &d->roots.slots;
+  grove_index list = read_root_list(packet), *slots = &d->roots.slots;
   int64_t begin = d->roots.begin[d->roots.count];
   if (slots->narrow && list.narrow)
     memcpy(slots->narrow + begin, list.narrow, (size_t)list.count * sizeof *list.narrow);
@@ -154,7 +154,7 @@ static void join_lists(draft *d)
 /* ---- the leaves' part ---- */
 
 /* Where the leaf that is number `position` in its group is in the user's list. */
-static int64_t find_entry(const grove_forest *f, int group, int64_t position)
+static int64_t find_bad_entry(const grove_forest *f, int group, int64_t position)
 {
   int bits = grove_bits(f->leaves.count);
   for (int64_t i = 0;; i++)
@@ -162,14 +162,14 @@ static int64_t find_entry(const grove_forest *f, int group, int64_t position)
 }
 
 /* Only the leaf's rank knows which leaf an owner complains about: it writes the sentence. */
-static grove_status explain(const grove_forest *f, int owner, const grove_answer *answer)
+static grove_status explain_answer(const grove_forest *f, int owner, const grove_answer *answer)
 {
   int g = 0;
   if (answer->status != GROVE_ERR_GRAPH)
     return grove_error((grove_status)answer->status, __FILE__, __LINE__,
                        "rank %d: no memory for the list of its leaves", owner);
   while (f->leaves.ranks[g] != owner) g++;
-  int64_t position = answer->facts[0], entry = find_entry(f, g, position);
+  int64_t position = answer->facts[0], entry = find_bad_entry(f, g, position);
   return grove_error(
     GROVE_ERR_GRAPH, __FILE__, __LINE__,
     "rank %d: leaf %lld (entry %lld of its list) is joined to root %lld of rank %d, which owns "
@@ -180,7 +180,7 @@ static grove_status explain(const grove_forest *f, int owner, const grove_answer
 }
 
 /* Adds the forest's name to the sentence of a failure. */
-static grove_status named(const grove_forest *f, grove_status status)
+static grove_status name_failure(const grove_forest *f, grove_status status)
 {
   char sentence[GROVE_SENTENCE_BYTES];
   if (status == GROVE_OK) return GROVE_OK;
@@ -189,26 +189,26 @@ static grove_status named(const grove_forest *f, grove_status status)
   return grove_error_set(status, sentence);
 }
 
-static grove_status heed(void *self, const grove_packet *packet, const grove_answer *answer)
+static grove_status heed_answer(void *self, const grove_packet *packet, const grove_answer *answer)
 {
   const grove_forest *f = ((draft *)self)->forest;
-  return named(f, explain(f, packet->peer, answer));
+  return name_failure(f, explain_answer(f, packet->peer, answer));
 }
 
 /* All groups; the own one needs no message. */
-static grove_status write_packets(grove_forest *f, draft *d)
+static grove_status write_lists(grove_forest *f, draft *d)
 {
   grove_answer answer = {0};
   GROVE_PASS_NEW(d->exchange.sent, f->leaves.count);
   if (!f->leaves.repeats) GROVE_PASS_NEW(f->leaves.repeats, f->leaves.count);
   for (int g = 0; g < f->leaves.count; g++)
-    GROVE_PASS(write_packet(
+    GROVE_PASS(write_list_to(
       f, g, f->leaves.ranks[g] == f->ctx->rank ? &d->own : &d->exchange.sent[d->exchange.nsent++]));
-  if (d->own.data) judge(d, &d->own, &answer);
-  if (answer.status != GROVE_OK) return explain(f, d->own.peer, &answer);
+  if (d->own.data) judge_list(d, &d->own, &answer);
+  if (answer.status != GROVE_OK) return explain_answer(f, d->own.peer, &answer);
   d->exchange.self = d;
-  d->exchange.judge = judge;
-  d->exchange.heed = heed;
+  d->exchange.judge = judge_list;
+  d->exchange.heed = heed_answer;
   return GROVE_OK;
 }
 
@@ -230,9 +230,11 @@ static grove_status check_form(const grove_forest *f, const int64_t form[4])
 }
 
 /* Agreed by all. */
-static grove_status exchange(grove_forest *f, draft *d, grove_status mine, int64_t *values, int n)
+static grove_status exchange_lists(grove_forest *f, draft *d, grove_status mine, int64_t *values,
+                                   int n)
 {
-  grove_status status = grove_context_exchange(f->ctx, named(f, mine), values, n, &d->exchange);
+  grove_status status =
+    grove_context_exchange(f->ctx, name_failure(f, mine), values, n, &d->exchange);
   if (d->exchange.nsent > 0 && !d->exchange.sent) { /* MPI may still be reading the lists */
     f->lists = (grove_index){0};
     grove_leaves_free(f);
@@ -247,9 +249,9 @@ static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
   const grove_graph *graph = &f->graph;
   int grouped = f->grouped && graph->form == GROVE_FORM_PAIRS;
   int64_t form[4] = {graph->form, -graph->form, graph->n, -graph->n};
-  if (mine == GROVE_OK) mine = make_room(d);
-  if (mine == GROVE_OK) mine = grouped ? write_packets(f, d) : grove_graph_validate(graph, f->ctx);
-  GROVE_PASS(exchange(f, d, mine, form, 4));
+  if (mine == GROVE_OK) mine = make_list_room(d);
+  if (mine == GROVE_OK) mine = grouped ? write_lists(f, d) : grove_graph_validate(graph, f->ctx);
+  GROVE_PASS(exchange_lists(f, d, mine, form, 4));
   return check_form(f, form);
 }
 
@@ -259,11 +261,11 @@ static grove_status exchange_resolved(grove_forest *f, draft *d)
   grove_status mine = grove_graph_resolve(&f->graph, f->ctx);
   if (mine == GROVE_OK) mine = grove_leaves_create(f, &f->graph);
   if (mine == GROVE_OK && !f->grouped) mine = grove_graph_validate(&f->graph, f->ctx);
-  if (mine == GROVE_OK) mine = write_packets(f, d);
-  return exchange(f, d, mine, NULL, 0);
+  if (mine == GROVE_OK) mine = write_lists(f, d);
+  return exchange_lists(f, d, mine, NULL, 0);
 }
 
-static void adopt(grove_forest *f, draft *d)
+static void adopt_draft(grove_forest *f, draft *d)
 {
   f->nroots = f->graph.nroots;
   f->nleaves = f->graph.nleaves;
@@ -282,7 +284,7 @@ static grove_status set_up(grove_forest *f, grove_status mine)
   GROVE_TRY(exchange_pairs(f, &d, mine));
   if (f->graph.form != GROVE_FORM_PAIRS) GROVE_TRY(exchange_resolved(f, &d));
   join_lists(&d);
-  adopt(f, &d);
+  adopt_draft(f, &d);
 fail:
   free_draft(&d);
   return status;

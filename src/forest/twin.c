@@ -24,7 +24,7 @@ fail:
   return status;
 }
 
-static grove_status create(grove_forest *f, grove_forest **out)
+static grove_status create_twin(grove_forest *f, grove_forest **out)
 {
   grove_status status = GROVE_OK;
   grove_forest *twin = NULL;
@@ -51,7 +51,7 @@ grove_status grove_forest_twin(grove_forest *f, grove_forest **out)
 {
   grove_status status = GROVE_OK;
   grove_context_enter(f->ctx);
-  if (!f->twin) GROVE_TRY(create(f, &f->twin));
+  if (!f->twin) GROVE_TRY(create_twin(f, &f->twin));
   *out = f->twin;
 fail:
   grove_context_leave(f->ctx);

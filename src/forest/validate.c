@@ -1,3 +1,5 @@
+/* What a rank can find wrong with its own part of a graph.
+ */
 #include "forest/forest.h"
 
 #include <stdlib.h>
@@ -54,7 +56,7 @@ static grove_status check_roots(const grove_graph *graph, int rank, int size)
   return GROVE_OK;
 }
 
-static int ascending(const void *a, const void *b)
+static int by_leaf(const void *a, const void *b)
 {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
@@ -66,7 +68,7 @@ static grove_status find_by_sorting(int64_t n, const int64_t *list, int64_t *slo
   int64_t *sorted = NULL;
   GROVE_ROOM(sorted, n);
   memcpy(sorted, list, (size_t)n * sizeof *sorted);
-  qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_leaf);
   for (int64_t i = 1; i < n && *slot < 0; i++)
     if (sorted[i] == sorted[i - 1]) *slot = sorted[i];
 fail:

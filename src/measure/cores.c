@@ -18,7 +18,7 @@ static double work_until(double end)
   return rounds;
 }
 
-static int count_domains(const grove_topo *topo)
+static int count_memories(const grove_topo *topo)
 {
   int most = 0;
   for (int r = 0; r < topo->nranks; r++)
@@ -26,7 +26,7 @@ static int count_domains(const grove_topo *topo)
   return most + 1;
 }
 
-static grove_status add_up(grove_probe *p, double mine, double *all)
+static grove_status add_seconds(grove_probe *p, double mine, double *all)
 {
   MPI_Request request;
   GROVE_PASS_MPI(MPI_Iallreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, p->ctx->comm, &request));
@@ -44,13 +44,13 @@ grove_status grove_measure_cores(grove_probe *p, double seconds)
     double span = fmax(seconds / (2 * ROUNDS), 0.05), alone = 0, together = 0;
     if (p->ctx->rank == 0) alone = work_until(grove_clock() + span);
     GROVE_TRY(grove_probe_meet(p, &alone, 1));
-    GROVE_TRY(add_up(p, work_until(grove_clock() + span), &together));
+    GROVE_TRY(add_seconds(p, work_until(grove_clock() + span), &together));
     ratio[i] = together / alone;
   }
-  double cores = grove_median(ratio, ROUNDS) / count_domains(topo);
+  double cores = grove_median(ratio, ROUNDS) / count_memories(topo);
   double fewest = -topo->cores; /* hosts may differ; all ranks must come to the same number */
   GROVE_TRY(grove_probe_meet(p, &fewest, 1));
-  double ranks = (double)topo->nranks / count_domains(topo);
+  double ranks = (double)topo->nranks / count_memories(topo);
   /* Where every rank had a core there may be more, which the system knows. */
   cores = fmin(cores, -fewest);
   if (cores > 0.85 * ranks) cores = -fewest;

@@ -15,7 +15,7 @@ static const double ERROR_CAP = 0.5;
 
 enum { ROUNDS = 12 }; /* of reweighting; it converges in a few */
 
-static int ascending(const void *a, const void *b)
+static int by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -24,7 +24,7 @@ static int ascending(const void *a, const void *b)
 double grove_median(double *values, int n)
 {
   if (n == 0) return 0;
-  qsort(values, (size_t)n, sizeof *values, ascending);
+  qsort(values, (size_t)n, sizeof *values, by_size);
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
@@ -34,7 +34,7 @@ static double relative_error(const grove_sample *p, grove_postal line)
 }
 
 /* Weighted least squares; a negative alpha or beta is held at 0. With `through_zero`, no alpha. */
-static grove_postal solve(const grove_sample *p, const double *weight, int n, int through_zero)
+static grove_postal solve_line(const grove_sample *p, const double *weight, int n, int through_zero)
 {
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (int i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ static double typical_error(const grove_sample *p, int n, grove_postal line, dou
   return grove_median(room, n);
 }
 
-static grove_fit fit(const grove_sample *p, int n, int through_zero)
+static grove_fit fit_line(const grove_sample *p, int n, int through_zero)
 {
   enum { MOST = 256 };
   double weight[MOST], room[MOST];
@@ -70,7 +70,7 @@ static grove_fit fit(const grove_sample *p, int n, int through_zero)
   if (n > MOST) n = MOST;
   for (int i = 0; i < n; i++) weight[i] = 1;
   for (int round = 0; round < ROUNDS && n > 0; round++) {
-    out.cost = solve(p, weight, n, through_zero);
+    out.cost = solve_line(p, weight, n, through_zero);
     out.residual = typical_error(p, n, out.cost, room);
     double k = fmax(1.345 * 1.4826 * out.residual, 1e-6); /* Huber's constant, for normal noise */
     for (int i = 0; i < n; i++) {
@@ -83,17 +83,17 @@ static grove_fit fit(const grove_sample *p, int n, int through_zero)
 
 grove_fit grove_fit_line(const grove_sample *samples, int n)
 {
-  return fit(samples, n, 0);
+  return fit_line(samples, n, 0);
 }
 
 grove_fit grove_fit_proportional(const grove_sample *samples, int n)
 {
-  return fit(samples, n, 1);
+  return fit_line(samples, n, 1);
 }
 
 static double error_of(const grove_sample *p, int n)
 {
-  grove_fit range = fit(p, n, 0);
+  grove_fit range = fit_line(p, n, 0);
   double sum = 0;
   for (int i = 0; i < n; i++) {
     double e = fmin(fabs(relative_error(&p[i], range.cost)), ERROR_CAP);

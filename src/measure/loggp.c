@@ -19,7 +19,7 @@ enum { TRAIN = 17, MOST_IN_FLIGHT = 64 };
 static const double NAP_SECONDS = 0.0005;
 
 /* n messages from the leader, then an answer. */
-static grove_status train(grove_probe *p, const grove_pairing *part, int64_t bytes, int length)
+static grove_status time_train(grove_probe *p, const grove_pairing *part, int64_t bytes, int length)
 {
   MPI_Request request[MOST_IN_FLIGHT];
   for (int i = 0; i < length; i++)
@@ -43,19 +43,19 @@ static grove_status repeat_trains(grove_probe *p, const grove_pairing *part, int
                                   int length, double *seconds)
 {
   double begin = grove_clock();
-  for (int i = 0; i < n; i++) GROVE_PASS(train(p, part, bytes, length));
+  for (int i = 0; i < n; i++) GROVE_PASS(time_train(p, part, bytes, length));
   *seconds = grove_clock() - begin;
   return GROVE_OK;
 }
 
-static grove_status single(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
-                           double *seconds)
+static grove_status time_single(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
+                                double *seconds)
 {
   return repeat_trains(p, part, bytes, n, 1, seconds);
 }
 
-static grove_status many(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
-                         double *seconds)
+static grove_status time_many(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
+                              double *seconds)
 {
   return repeat_trains(p, part, bytes, n, TRAIN, seconds);
 }
@@ -68,8 +68,8 @@ static double processor_seconds(void)
 }
 
 /* `rounds` times a train of messages one way, dozing; processor time of a message at each end. */
-static grove_status overheads(grove_probe *p, const grove_pairing *part, int64_t bytes, int rounds,
-                              double *o_s, double *o_r)
+static grove_status time_overheads(grove_probe *p, const grove_pairing *part, int64_t bytes,
+                                   int rounds, double *o_s, double *o_r)
 {
   double each[2] = {0, 0}, begin = processor_seconds();
   int length = bytes > 65536 ? 4 : MOST_IN_FLIGHT;
@@ -102,15 +102,15 @@ static grove_status measure_size(grove_probe *p, const grove_pairing *part, doub
                                  double *spent)
 {
   grove_timing one, more;
-  GROVE_PASS(grove_probe_time(p, part, single, x->bytes, 0.3 * budget, &one, spent));
-  GROVE_PASS(grove_probe_time(p, part, many, x->bytes, 0.5 * budget, &more, spent));
+  GROVE_PASS(grove_probe_time(p, part, time_single, x->bytes, 0.3 * budget, &one, spent));
+  GROVE_PASS(grove_probe_time(p, part, time_many, x->bytes, 0.5 * budget, &more, spent));
   x->one_way = one.seconds / 2;
   x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 1e-9);
   x->samples = one.samples + more.samples;
   int length = x->bytes > 65536 ? 4 : MOST_IN_FLIGHT;
   double round_seconds = length * x->per_message + NAP_SECONDS;
   int rounds = (int)fmin(fmax(0.2 * budget / round_seconds, 3), 200);
-  return overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r);
+  return time_overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r);
 }
 
 /* The range that holds at this size. */

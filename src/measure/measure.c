@@ -10,7 +10,7 @@
 static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, QUEUE = 3, INJECTION = 3, CONTENTION = 2,
                     SHARED = 3, CROWD = 2, PACK = 0.5;
 
-static double scale(grove_effort effort)
+static double scale_rounds(grove_effort effort)
 {
   static const double of[] = {
     [GROVE_MEASURE_QUICK] = 0.15, [GROVE_MEASURE_NORMAL] = 1, [GROVE_MEASURE_THOROUGH] = 8};
@@ -18,7 +18,7 @@ static double scale(grove_effort effort)
 }
 
 /* All the time that will be needed. */
-static double plan(const grove_probe *p)
+static double plan_measure(const grove_probe *p)
 {
   int a, b;
   double seconds = CORES + QUEUE + SHARED + PACK;
@@ -26,12 +26,12 @@ static double plan(const grove_probe *p)
     if (grove_probe_pair(p, (grove_locality)where, &a, &b)) seconds += POSTAL + LOGGP;
   if (p->ctx->topo.nnodes >= 2) seconds += INJECTION + CROWD;
   if (p->ctx->topo.nnodes >= 4) seconds += CONTENTION;
-  return seconds * scale(p->how->effort);
+  return seconds * scale_rounds(p->how->effort);
 }
 
 /* ---- what the profile is about ---- */
 
-static grove_status describe(grove_probe *p)
+static grove_status describe_machine(grove_probe *p)
 {
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "", processor[128], about[512];
   int length = 0;
@@ -79,7 +79,7 @@ static grove_status open_probe(grove_probe *p)
   memset(p->send, 1, GROVE_PROBE_BYTES); /* pages are there before anything is timed */
   memset(p->receive, 1, GROVE_PROBE_BYTES);
   GROVE_PASS(grove_machine_create("measured", &p->machine));
-  GROVE_PASS(describe(p));
+  GROVE_PASS(describe_machine(p));
   return write_shape(p);
 }
 
@@ -93,7 +93,7 @@ static void close_probe(grove_probe *p)
 
 static grove_status measure_all(grove_probe *p)
 {
-  double by = scale(p->how->effort);
+  double by = scale_rounds(p->how->effort);
   GROVE_PASS(grove_measure_cores(p, by * CORES));
   for (int where = 0; where < GROVE_LOCALITIES; where++) {
     GROVE_PASS(grove_measure_postal(p, (grove_locality)where, by * POSTAL));
@@ -110,7 +110,7 @@ static grove_status measure_all(grove_probe *p)
 }
 
 /* Complete, if nothing that formulas use is missing. */
-static grove_status judge(grove_machine *m)
+static grove_status judge_time(grove_machine *m)
 {
   char missing[256];
   grove_status status = grove_machine_digest(m);
@@ -121,7 +121,7 @@ static grove_status judge(grove_machine *m)
 
 /* Measuring has operations of its own; they must not be priced on a machine that is only now being
  * measured. What the context had is kept in `before`. */
-static grove_status begin(grove_probe *p, grove_machine **before)
+static grove_status begin_measure(grove_probe *p, grove_machine **before)
 {
   *before = p->ctx->machine;
   GROVE_PASS(grove_machine_create("unknown", &p->ctx->machine));
@@ -134,12 +134,12 @@ grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove
   grove_status status = GROVE_OK;
   grove_machine *before = NULL;
   grove_probe p = {.ctx = ctx, .how = how, .points = points};
-  GROVE_TRY(grove_context_agree(ctx, begin(&p, &before), NULL, 0));
+  GROVE_TRY(grove_context_agree(ctx, begin_measure(&p, &before), NULL, 0));
   p.tag = ctx->tag_limit - GROVE_PROBE_TAGS;
   p.began = grove_clock();
-  p.planned = plan(&p);
+  p.planned = plan_measure(&p);
   GROVE_TRY(measure_all(&p));
-  if (p.status == GROVE_OK) p.status = judge(p.machine);
+  if (p.status == GROVE_OK) p.status = judge_time(p.machine);
   GROVE_TRY(grove_context_share_machine(ctx, p.status, p.machine, out));
 fail:
   if (ctx->machine != before) grove_machine_free(&ctx->machine);

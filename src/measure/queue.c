@@ -19,8 +19,8 @@ static grove_status receive_all(grove_probe *p, int from, int n, int reversed)
   return grove_probe_finish(p, n, p->requests);
 }
 
-static grove_status volume(grove_probe *p, const grove_pairing *part, int messages, int n,
-                           int reversed, double *seconds)
+static grove_status queue_volume(grove_probe *p, const grove_pairing *part, int messages, int n,
+                                 int reversed, double *seconds)
 {
   double begin = grove_clock();
   for (int k = 0; k < n; k++) {
@@ -36,13 +36,13 @@ static grove_status volume(grove_probe *p, const grove_pairing *part, int messag
 static grove_status in_order(grove_probe *p, const grove_pairing *part, int64_t messages, int n,
                              double *seconds)
 {
-  return volume(p, part, (int)messages, n, 0, seconds);
+  return queue_volume(p, part, (int)messages, n, 0, seconds);
 }
 
 static grove_status reversed_order(grove_probe *p, const grove_pairing *part, int64_t messages,
                                    int n, double *seconds)
 {
-  return volume(p, part, (int)messages, n, 1, seconds);
+  return queue_volume(p, part, (int)messages, n, 1, seconds);
 }
 
 static int any_pair(const grove_probe *p, int *a, int *b)

@@ -273,8 +273,8 @@ static grove_status read_value(const term *t, const grove_row *row, int r, grove
   return GROVE_OK;
 }
 
-static grove_status understand(const grove_row *row, int r, grove_row_place *out,
-                               grove_fault *fault)
+static grove_status understand_row(const grove_row *row, int r, grove_row_place *out,
+                                   grove_fault *fault)
 {
   const term *t = &terms[out->term];
   out->row = r;
@@ -322,7 +322,7 @@ static grove_status understand_all(const grove_machine *m, grove_row_place *plac
     if (!m->rows[r].known) continue;
     places[*n].term = find_term(m->rows[r].term);
     places[*n].link = places[*n].term - LINKS;
-    grove_status status = understand(&m->rows[r], r, &places[*n], fault);
+    grove_status status = understand_row(&m->rows[r], r, &places[*n], fault);
     if (status != GROVE_OK) return status;
     ++*n;
   }
@@ -365,7 +365,7 @@ static int end_of(int64_t word, int n)
   return word >= 1 && word <= n ? (int)word : n;
 }
 
-static void fill(grid *g, const grove_row_place *p)
+static void fill_machine(grid *g, const grove_row_place *p)
 {
   cell c = {.value = p->value, .row = p->row, .own = p->range != ANY};
   for (int m = first_of(p->memory, GROVE_MEMORIES); m < end_of(p->memory, GROVE_MEMORIES); m++)
@@ -376,7 +376,7 @@ static void fill(grid *g, const grove_row_place *p)
 }
 
 /* The entry of that many processes, made if there is none; NULL if the list is full. */
-static grove_postal *listed(grove_copy_rate *list, int *n, int processes)
+static grove_postal *listed_cost(grove_copy_rate *list, int *n, int processes)
 {
   int i = 0;
   while (i < *n && list[i].processes < processes) i++;
@@ -420,16 +420,16 @@ static double *loggp_field(grove_loggp *entry, int t)
 }
 
 /* A row of a term that makes lists; 0 if the list is full. */
-static int append(grove_machine *m, const grove_row_place *p)
+static int append_word(grove_machine *m, const grove_row_place *p)
 {
   if (p->term == T_COPY_ALPHA || p->term == T_COPY_BETA) {
     int way = p->locality == D2H ? GROVE_D2H : GROVE_H2D;
-    grove_postal *cost = listed(m->copies[way], &m->ncopies[way], (int)p->range);
+    grove_postal *cost = listed_cost(m->copies[way], &m->ncopies[way], (int)p->range);
     if (cost) *(p->term == T_COPY_ALPHA ? &cost->alpha : &cost->beta) = p->value;
     return cost != NULL;
   }
   if (p->term == T_SHARED) {
-    grove_postal *cost = listed(m->shared, &m->nshared, (int)p->range);
+    grove_postal *cost = listed_cost(m->shared, &m->nshared, (int)p->range);
     if (cost) *cost = (grove_postal){0, p->value};
     return cost != NULL;
   }
@@ -535,10 +535,10 @@ static grove_status put_in_place(grove_machine *m, const grove_row_place *places
   m->nshared = m->npack = 0;
   for (int i = 0; i < n; i++) {
     if (places[i].term < GRIDS)
-      fill(&g, &places[i]);
+      fill_machine(&g, &places[i]);
     else if (places[i].term >= LINKS)
       continue; /* when it is known how many GPUs there are */
-    else if (!append(m, &places[i]))
+    else if (!append_word(m, &places[i]))
       return grove_digest_blame(fault, places[i].row, GROVE_COLUMN_RANGE,
                                 "more than %d entries of its kind", GROVE_LISTED);
   }

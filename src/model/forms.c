@@ -12,7 +12,7 @@ double grove_form_postal(grove_postal p, double bytes)
 
 /* Seconds that the node's bytes keep its interface busy; a limit that is not told is none. Not left
  * to fmax, whose way with NaN not every processor, real or emulated, has. */
-static double injecting(double node_bytes, double injection)
+static double injecting_rate(double node_bytes, double injection)
 {
   return isnan(injection) ? 0 : node_bytes * injection;
 }
@@ -20,7 +20,7 @@ static double injecting(double node_bytes, double injection)
 double grove_form_max_rate(grove_postal p, double injection, double ppn, double messages,
                            double bytes)
 {
-  return p.alpha * messages + fmax(injecting(ppn * bytes, injection), p.beta * bytes);
+  return p.alpha * messages + fmax(injecting_rate(ppn * bytes, injection), p.beta * bytes);
 }
 
 double grove_form_max_rate_one(grove_postal p, double injection, double ppn, double bytes)
@@ -32,7 +32,7 @@ double grove_form_max_rate_one(grove_postal p, double injection, double ppn, dou
 }
 
 /* Whole bytes for the table of protocols, whose limits are whole. */
-static int64_t whole(double bytes)
+static int64_t whole_part(double bytes)
 {
   return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
@@ -46,7 +46,7 @@ grove_picked grove_form_pick(const grove_machine *m, grove_memory_kind memory, g
                              int protocol, double bytes)
 {
   int used = protocol;
-  if (protocol == GROVE_BY_SIZE) used = grove_machine_protocol(m, memory, where, whole(bytes));
+  if (protocol == GROVE_BY_SIZE) used = grove_machine_protocol(m, memory, where, whole_part(bytes));
   const grove_postal *costs = m->postal[memory][where];
   while (used < GROVE_REND && !grove_postal_is_known(costs[used])) used++;
   while (used > GROVE_SHORT && !grove_postal_is_known(costs[used])) used--;
@@ -94,7 +94,7 @@ double grove_form_cube_bytes(double hops, double bytes, double ppn)
 }
 
 /* Steps from a to b along one dimension: negative is downwards. */
-static int steps(const grove_torus *t, int dim, int64_t a, int64_t b)
+static int count_steps(const grove_torus *t, int dim, int64_t a, int64_t b)
 {
   int n = t->dims[dim], d = (int)(b - a);
   if (!t->wraps) return d;
@@ -104,14 +104,14 @@ static int steps(const grove_torus *t, int dim, int64_t a, int64_t b)
 
 /* Adds the bytes to every link on the way and returns the number of links. A router has a link up
  * and one down in every dimension. */
-static int64_t travel(const grove_torus *t, const grove_traffic *e, double *link)
+static int64_t travel_time(const grove_torus *t, const grove_traffic *e, double *link)
 {
   int64_t at = e->from / t->nodes_per_router, to = e->to / t->nodes_per_router;
   int64_t stride = 1, hops = 0;
   for (int d = 0; d < t->ndims; d++) {
     int n = t->dims[d];
     int64_t here = at / stride % n, there = to / stride % n;
-    int left = steps(t, d, here, there), way = left < 0 ? -1 : 1;
+    int left = count_steps(t, d, here, there), way = left < 0 ? -1 : 1;
     for (; left != 0; left -= way) {
       link[(at * t->ndims + d) * 2 + (way < 0)] += e->bytes;
       int64_t next = (here + way + n) % n;
@@ -156,7 +156,7 @@ grove_status grove_form_torus(const grove_torus *torus, int64_t n, const grove_t
                 "entry %lld goes from node %lld to %lld, and there are %lld", (long long)i,
                 (long long)e->from, (long long)e->to, (long long)most);
     GROVE_CHECK(e->bytes >= 0, GROVE_ERR_ARG, "entry %lld has %g bytes", (long long)i, e->bytes);
-    found.hops += (double)travel(torus, e, link) * e->bytes;
+    found.hops += (double)travel_time(torus, e, link) * e->bytes;
     bytes += e->bytes;
   }
   if (bytes > 0) found.hops /= bytes;
@@ -189,7 +189,8 @@ double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_h
 double grove_form_off(grove_postal off_node, double injection, double messages, double bytes,
                       double node_bytes)
 {
-  return off_node.alpha * messages + fmax(injecting(node_bytes, injection), off_node.beta * bytes);
+  return off_node.alpha * messages +
+         fmax(injecting_rate(node_bytes, injection), off_node.beta * bytes);
 }
 
 double grove_form_off_device(grove_postal off_node, double messages, double bytes)

@@ -10,7 +10,7 @@
  *     grove_postal off = m->postal[GROVE_CPU][GROVE_OFF_NODE][GROVE_REND];
  *     seconds = grove_form_max_rate(off, m->injection[GROVE_CPU][GROVE_REND], 4, 8, 1e6);
  *
- * An injection limit is given as 1 / R_N, in seconds a byte: 0 and NaN are no limit.
+ * An injection limit is given as 1 / R_N, in seconds per byte: 0 and NaN are no limit.
  */
 #ifndef GROVE_MODEL_FORMS_H
 #define GROVE_MODEL_FORMS_H

@@ -22,7 +22,7 @@ const char *grove_end_name(int end, char room[8])
 }
 
 /* One end, up to `stop`; -1: none. A number has no zeros before it: a link has one name. */
-static int read_end(const char *at, const char *stop)
+static int read_link_end(const char *at, const char *stop)
 {
   size_t length = (size_t)(stop - at);
   if (length == 4 && memcmp(at, "host", 4) == 0) return GROVE_HOST;
@@ -37,7 +37,7 @@ int grove_ends_read(const char *word, int pair)
 {
   const char *stop = word + strlen(word), *dash = pair ? strchr(word, '-') : stop;
   if (!dash) return -1;
-  int from = read_end(word, dash), to = pair ? read_end(dash + 1, stop) : 0;
+  int from = read_link_end(word, dash), to = pair ? read_link_end(dash + 1, stop) : 0;
   if (from < 0 || to < 0 || (pair && from == to && from != GROVE_ANY_END)) return -1;
   int special = 2 * (from != GROVE_ANY_END) + (to != GROVE_ANY_END);
   return special << 16 | from << 8 | to;

@@ -29,7 +29,7 @@ enum {
 };
 
 typedef struct grove_link_cost {
-  double alpha, rate; /* seconds, bytes a second; NaN: there is no such link */
+  double alpha, rate; /* seconds, bytes per second; NaN: there is no such link */
 } grove_link_cost;
 
 typedef enum grove_port_way { GROVE_PORT_OUT, GROVE_PORT_IN, GROVE_PORT_WAYS } grove_port_way;
@@ -37,7 +37,7 @@ typedef enum grove_port_way { GROVE_PORT_OUT, GROVE_PORT_IN, GROVE_PORT_WAYS } g
 /* Which links a port carries: those to other GPUs, or those to the host as well. */
 typedef enum grove_port_kind { GROVE_PORT_PEERS, GROVE_PORT_ALL, GROVE_PORT_KINDS } grove_port_kind;
 
-/* What several links cross, with its rate in bytes a second. */
+/* What several links cross, with its rate in bytes per second. */
 typedef struct grove_shared_thing {
   char name[GROVE_THING_BYTES];
   double rate;

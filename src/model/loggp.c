@@ -4,52 +4,52 @@
 
 const char *const grove_delay_form_names[GROVE_DELAY_FORMS] = {"hidden", "drained", "covered"};
 
-static double told(double seconds)
+static double is_told_of(double seconds)
 {
   return isnan(seconds) ? 0 : seconds;
 }
 
 /* What a message costs whatever its size. */
-static double fixed(const grove_loggp *p)
+static double fixed_cost(const grove_loggp *p)
 {
-  return told(p->o_s) + told(p->L) + told(p->o_r);
+  return is_told_of(p->o_s) + is_told_of(p->L) + is_told_of(p->o_r);
 }
 
 /* The time of the bytes behind the first. */
-static double tail(const grove_loggp *p, double bytes)
+static double tail_of(const grove_loggp *p, double bytes)
 {
   return p->G * fmax(bytes - 1, 0);
 }
 
 double grove_loggp_spacing(const grove_loggp *p)
 {
-  return fmax(told(p->g), fmax(told(p->o_s), told(p->o_r)));
+  return fmax(is_told_of(p->g), fmax(is_told_of(p->o_s), is_told_of(p->o_r)));
 }
 
 double grove_loggp_message(const grove_loggp *p, double bytes)
 {
-  return fixed(p) + tail(p, bytes);
+  return fixed_cost(p) + tail_of(p, bytes);
 }
 
 double grove_loggp_messages(const grove_loggp *p, double n, double bytes)
 {
   if (n < 1) return 0;
-  return fixed(p) + n * tail(p, bytes) + (n - 1) * grove_loggp_spacing(p);
+  return fixed_cost(p) + n * tail_of(p, bytes) + (n - 1) * grove_loggp_spacing(p);
 }
 
 double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double bytes, double n,
                          double delay)
 {
-  double part = tail(p, bytes / n);
-  double messages = fixed(p) + (n - 1) * grove_loggp_spacing(p) + part;
+  double part = tail_of(p, bytes / n);
+  double messages = fixed_cost(p) + (n - 1) * grove_loggp_spacing(p) + part;
   if (form == GROVE_HIDDEN) return delay + messages;
   if (form == GROVE_COVERED) return fmax((n - 1) * part, delay) + messages;
-  double early = (n - 1) * (part + fmax(told(p->g), told(p->o_s)));
-  return fmax(early, delay) + fixed(p) + part + (n - 1) * told(p->o_r);
+  double early = (n - 1) * (part + fmax(is_told_of(p->g), is_told_of(p->o_s)));
+  return fmax(early, delay) + fixed_cost(p) + part + (n - 1) * is_told_of(p->o_r);
 }
 
 /* As the profile has it, or made of its postal parameters. */
-static grove_loggp row_of(const grove_machine *m, grove_locality where, int64_t bytes)
+static grove_loggp row_of_size(const grove_machine *m, grove_locality where, int64_t bytes)
 {
   if (!m) return (grove_loggp){.L = NAN, .o_s = NAN, .o_r = NAN, .g = NAN, .G = NAN};
   const grove_loggp *row = grove_machine_loggp(m, where, bytes);
@@ -61,21 +61,22 @@ static grove_loggp row_of(const grove_machine *m, grove_locality where, int64_t 
 
 grove_loggp grove_loggp_row(const grove_machine *m, grove_locality where, int64_t bytes)
 {
-  grove_loggp row = row_of(m, where, bytes);
+  grove_loggp row = row_of_size(m, where, bytes);
   if (where == GROVE_OFF_NODE || !isnan(row.G)) return row;
-  return row_of(m, where == GROVE_ON_NODE ? GROVE_ON_SOCKET : GROVE_ON_NODE, bytes);
+  return row_of_size(m, where == GROVE_ON_NODE ? GROVE_ON_SOCKET : GROVE_ON_NODE, bytes);
 }
 
 /* Parts of the largest of n messages. */
-static int64_t largest(int64_t parts, int64_t n)
+static int64_t largest_size(int64_t parts, int64_t n)
 {
   return (parts + n - 1) / n;
 }
 
 grove_part_choice grove_loggp_price(const grove_machine *m, const grove_part_cut *cut, int64_t n)
 {
-  double bytes =
-    cut->parts > 0 ? (double)largest(cut->parts, n) * ((double)cut->bytes / (double)cut->parts) : 0;
+  double bytes = cut->parts > 0
+                   ? (double)largest_size(cut->parts, n) * ((double)cut->bytes / (double)cut->parts)
+                   : 0;
   grove_loggp row = grove_loggp_row(m, cut->where, (int64_t)bytes);
   return (grove_part_choice){
     .messages = n,
@@ -88,8 +89,9 @@ grove_part_choice grove_loggp_price(const grove_machine *m, const grove_part_cut
 grove_part_choice grove_loggp_best(const grove_machine *m, const grove_part_cut *cut)
 {
   grove_part_choice best = grove_loggp_price(m, cut, 1);
-  for (int64_t n = 1; largest(cut->parts, n) > 1;) {
-    n = largest(cut->parts, largest(cut->parts, n) - 1); /* the least with a smaller largest one */
+  for (int64_t n = 1; largest_size(cut->parts, n) > 1;) {
+    n = largest_size(cut->parts,
+                     largest_size(cut->parts, n) - 1); /* the least with a smaller largest one */
     if (n > cut->most) break;
     grove_part_choice next = grove_loggp_price(m, cut, n);
     if (next.seconds < best.seconds) best = next;

@@ -231,13 +231,13 @@ typedef struct sentence {
   size_t room, used;
 } sentence;
 
-static void lacks(sentence *s, const char *format, ...)
+static void lacks_rows(sentence *s, const char *format, ...)
 #if defined(__GNUC__)
   __attribute__((format(printf, 2, 3)))
 #endif
   ;
 
-static void lacks(sentence *s, const char *format, ...)
+static void lacks_rows(sentence *s, const char *format, ...)
 {
   va_list arguments;
   if (s->used + 1 >= s->room) return;
@@ -265,32 +265,32 @@ static void lacks_messages(sentence *s, const grove_machine *m, int memory)
       grove_postal cost = m->postal[memory][l][p];
       if (m->from[memory][l][p] == INT64_MAX && !isnan(cost.alpha) &&
           cost.alpha != first.alpha) /* else it is just a row of `any` */
-        lacks(s, "the size from which messages%s %s go by %s", of[memory], grove_locality_names[l],
-              grove_protocol_names[p]);
+        lacks_rows(s, "the size from which messages%s %s go by %s", of[memory],
+                   grove_locality_names[l], grove_protocol_names[p]);
     }
   }
-  if (*where) lacks(s, "alpha and beta%s %s", of[memory], where);
+  if (*where) lacks_rows(s, "alpha and beta%s %s", of[memory], where);
 }
 
 void grove_machine_missing(const grove_machine *m, char *out, size_t room)
 {
   sentence s = {out, room, 0};
   if (room > 0) out[0] = '\0';
-  if (m->sockets == 0) lacks(&s, "sockets");
-  if (m->ranks == 0) lacks(&s, "ranks");
-  if (m->cores == 0) lacks(&s, "cores");
+  if (m->sockets == 0) lacks_rows(&s, "sockets");
+  if (m->ranks == 0) lacks_rows(&s, "ranks");
+  if (m->cores == 0) lacks_rows(&s, "cores");
   lacks_messages(&s, m, GROVE_CPU);
-  if (isnan(m->injection[GROVE_CPU][GROVE_REND])) lacks(&s, "injection");
-  if (isnan(m->gamma)) lacks(&s, "gamma");
-  if (isnan(m->delta)) lacks(&s, "delta");
+  if (isnan(m->injection[GROVE_CPU][GROVE_REND])) lacks_rows(&s, "injection");
+  if (isnan(m->gamma)) lacks_rows(&s, "gamma");
+  if (isnan(m->delta)) lacks_rows(&s, "delta");
   if (isnan(m->flag_seconds[0]) || (m->sockets != 1 && isnan(m->flag_seconds[1])))
-    lacks(&s, "flag");
-  if (m->nshared == 0) lacks(&s, "shared");
-  if (m->nloggp[GROVE_OFF_NODE] == 0) lacks(&s, "LogGP");
+    lacks_rows(&s, "flag");
+  if (m->nshared == 0) lacks_rows(&s, "shared");
+  if (m->nloggp[GROVE_OFF_NODE] == 0) lacks_rows(&s, "LogGP");
   if (m->gpus == 0) return;
   lacks_messages(&s, m, GROVE_GPU);
   for (int way = 0; way < GROVE_DIRECTIONS; way++)
-    if (m->ncopies[way] == 0) lacks(&s, "copies %s", grove_direction_names[way]);
+    if (m->ncopies[way] == 0) lacks_rows(&s, "copies %s", grove_direction_names[way]);
 }
 
 grove_origin grove_row_origin(const grove_row *row)

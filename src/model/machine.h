@@ -56,12 +56,12 @@ extern const char *const grove_locality_names[GROVE_LOCALITIES];
 extern const char *const grove_protocol_names[GROVE_PROTOCOLS];
 extern const char *const grove_direction_names[GROVE_DIRECTIONS];
 
-/* alpha + beta s: seconds, and seconds a byte. */
+/* alpha + beta s: seconds, and seconds per byte. */
 typedef struct grove_postal {
   double alpha, beta;
 } grove_postal;
 
-/* LogGP for messages from `from_bytes` on. Seconds; G in seconds a byte. */
+/* LogGP for messages from `from_bytes` on. Seconds; G in seconds per byte. */
 typedef struct grove_loggp {
   int64_t from_bytes;
   double L, o_s, o_r, g, G;
@@ -74,7 +74,7 @@ typedef struct grove_copy_rate {
   grove_postal cost;
 } grove_copy_rate;
 
-/* Packing, for so many bytes and more: seconds a byte. */
+/* Packing, for so many bytes and more: seconds per byte. */
 typedef struct grove_pack_rate {
   int64_t from_bytes;
   double beta;
@@ -122,8 +122,8 @@ struct grove_machine {
                                                                     * INT64_MAX: never used */
   grove_postal postal[GROVE_MEMORIES][GROVE_LOCALITIES][GROVE_PROTOCOLS];
   double injection[GROVE_MEMORIES][GROVE_PROTOCOLS]; /* 1 / R_N; 0: no limit */
-  double gamma;                                      /* seconds a step along a queue */
-  double delta;                                      /* seconds a byte of a contended link */
+  double gamma;                                      /* seconds per step along a queue */
+  double delta;                                      /* seconds per byte of a contended link */
   int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
   grove_copy_rate copies[GROVE_DIRECTIONS][GROVE_LISTED];
   grove_crowd crowd[2]; /* on node and off */

@@ -58,7 +58,7 @@ void grove_copy_cache_free(grove_copy_cache **pointer)
 }
 
 /* In the order of launching. */
-static void take(const grove_split *split, double gain, grove_copy_decision *out)
+static void take_entry(const grove_split *split, double gain, grove_copy_decision *out)
 {
   out->gain = gain;
   out->npaths = 0;
@@ -85,7 +85,8 @@ static void set_for(const grove_copies *from, double bytes, grove_copies *out)
   out->alone = from->alone;
 }
 
-static grove_status decide(const grove_copy_cache *cache, double bytes, grove_copy_decision *out)
+static grove_status decide_split(const grove_copy_cache *cache, double bytes,
+                                 grove_copy_decision *out)
 {
   grove_copies set;
   grove_split split;
@@ -94,7 +95,7 @@ static grove_status decide(const grove_copy_cache *cache, double bytes, grove_co
   if (status != GROVE_OK) return status;
   double gain = grove_multipath_single(&set, NULL, NULL) / split.checked;
   if (gain >= cache->threshold) {
-    take(&split, gain, out);
+    take_entry(&split, gain, out);
     return GROVE_OK;
   }
   int entry = 0;
@@ -103,7 +104,7 @@ static grove_status decide(const grove_copy_cache *cache, double bytes, grove_co
   else
     grove_multipath_single(&set, &split, &entry);
   split.npaths = 1;
-  take(&split, 1, out);
+  take_entry(&split, 1, out);
   out->path[0] = entry;
   return GROVE_OK;
 }
@@ -114,7 +115,7 @@ const grove_copy_decision *grove_copy_decide(grove_copy_cache *cache, int64_t by
   grove_copy_decision *found = __atomic_load_n(&cache->kept[i], __ATOMIC_ACQUIRE);
   if (found) return found;
   grove_copy_decision *made = malloc(sizeof *made);
-  if (!made || decide(cache, grove_size_class_centre(i), made) != GROVE_OK) {
+  if (!made || decide_split(cache, grove_size_class_centre(i), made) != GROVE_OK) {
     free(made);
     return NULL;
   }

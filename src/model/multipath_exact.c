@@ -37,8 +37,8 @@ static void set_times(launches *l)
 }
 
 /* What all carry in so many seconds; parts in `out`, if asked for. */
-static double carried(const launches *l, double seconds, double *slope, double *out,
-                      int64_t *chunks)
+static double carried_by(const launches *l, double seconds, double *slope, double *out,
+                         int64_t *chunks)
 {
   double sum = 0;
   *slope = 0;
@@ -55,14 +55,14 @@ static double carried(const launches *l, double seconds, double *slope, double *
 }
 
 /* When all bytes are there, but not before the direct path has something to do. */
-static double finish(const launches *l, double bytes, double high)
+static double finish_trial(const launches *l, double bytes, double high)
 {
   double low = 0, slope = 0, after = 0;
   for (int i = 0; i < l->n; i++)
     if (l->path[i]->kind == GROVE_PATH_DIRECT) after = l->at[i] + l->path[i]->alpha;
   double seconds = high;
   for (int step = 0; step < 200 && high - low > CLOSE * high; step++) {
-    double sum = carried(l, seconds, &slope, NULL, NULL);
+    double sum = carried_by(l, seconds, &slope, NULL, NULL);
     if (sum < bytes)
       low = seconds;
     else
@@ -145,7 +145,7 @@ static int better_order(launches *l, double seconds, double now)
 
 /* ---- one copy ---- */
 
-static launches launch(const grove_copy_paths *copy, unsigned allowed)
+static launches launch_paths(const grove_copy_paths *copy, unsigned allowed)
 {
   launches l = {.n = 0};
   for (int i = 0; i < copy->npaths; i++)
@@ -158,13 +158,13 @@ static launches launch(const grove_copy_paths *copy, unsigned allowed)
 
 /* Where the others could have ended before the direct path begins, they have more time than they
  * need: they get no more than there is, and end before it. */
-static void take_loads(const grove_copy_paths *copy, const launches *l, double seconds,
-                       grove_split *out)
+static void take_exact_loads(const grove_copy_paths *copy, const launches *l, double seconds,
+                             grove_split *out)
 {
   double bytes[GROVE_PATHS], slope = 0;
   int64_t chunks[GROVE_PATHS];
   int place = 0;
-  double sum = carried(l, seconds, &slope, bytes, chunks);
+  double sum = carried_by(l, seconds, &slope, bytes, chunks);
   int early = sum > copy->bytes * (1 + 1e-9);
   out->seconds = 0;
   for (int i = 0; i < l->n; i++) {
@@ -189,7 +189,7 @@ static int drop_useless(launches *l, double seconds)
 {
   double bytes[GROVE_PATHS], slope = 0;
   int kept = 0, n = l->n;
-  carried(l, seconds, &slope, bytes, NULL);
+  carried_by(l, seconds, &slope, bytes, NULL);
   for (int i = 0; i < n; i++) {
     if (!(bytes[i] > 0) && l->path[i]->kind != GROVE_PATH_DIRECT) continue;
     l->path[kept] = l->path[i];
@@ -202,23 +202,23 @@ static int drop_useless(launches *l, double seconds)
 
 void grove_exact_alone(const grove_copy_paths *copy, unsigned allowed, grove_split *out)
 {
-  launches l = launch(copy, allowed);
+  launches l = launch_paths(copy, allowed);
   out->npaths = copy->npaths;
   for (int i = 0; i < copy->npaths; i++) out->load[i] = grove_no_load;
   first_order(&l);
   set_times(&l);
   double k = (double)grove_path_chunks(l.path[0], copy->bytes);
-  double seconds = finish(&l, copy->bytes, grove_path_seconds(l.path[0], copy->bytes, k));
+  double seconds = finish_trial(&l, copy->bytes, grove_path_seconds(l.path[0], copy->bytes, k));
   while (l.n > MOST_ORDERED && drop_useless(&l, seconds))
-    seconds = finish(&l, copy->bytes, seconds);
+    seconds = finish_trial(&l, copy->bytes, seconds);
   launches best = l;
   while (l.n > 1 && l.n <= MOST_ORDERED && better_order(&l, seconds, copy->bytes)) {
-    double sooner = finish(&l, copy->bytes, seconds);
+    double sooner = finish_trial(&l, copy->bytes, seconds);
     if (!(sooner < seconds)) break;
     seconds = sooner;
     best = l;
   }
-  take_loads(copy, &best, seconds, out);
+  take_exact_loads(copy, &best, seconds, out);
 }
 
 /* ---- copies that share something ---- */
@@ -317,7 +317,7 @@ static void take_shared(const grove_copies *set, shared_trial *t, double seconds
 }
 
 /* Only these paths, of each copy those that are of use; 0: not a choice. */
-static int choose(const grove_copies *set, unsigned paths, shared_trial *t)
+static int choose_paths(const grove_copies *set, unsigned paths, shared_trial *t)
 {
   for (int c = 0; c < set->count; c++) {
     const grove_copy_paths *copy = &set->copy[c];
@@ -379,7 +379,7 @@ static void solve_together(const grove_copies *set, grove_split *out)
   for (int c = 0; c < set->count; c++)
     if (set->copy[c].npaths > most) most = set->copy[c].npaths;
   for (int n = 0; nth_choice(most, n) > 0; n++) {
-    if (!choose(set, nth_choice(most, n), &trial)) continue;
+    if (!choose_paths(set, nth_choice(most, n), &trial)) continue;
     double ends = solve_apart(set, trial.allowed, apart);
     if (ends < seconds * (1 - 1e-9)) {
       memcpy(out, apart, (size_t)set->count * sizeof *out);

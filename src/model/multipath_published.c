@@ -54,7 +54,7 @@ static line line_up(const grove_copy_paths *copy, const double *rates)
   return l;
 }
 
-static void leave_out(line *l, int which)
+static void leave_path_out(line *l, int which)
 {
   l->n--;
   for (int i = which; i < l->n; i++) {
@@ -96,7 +96,7 @@ static void find_phi(line *l, double bytes)
 }
 
 /* The worst path that is not the direct one, by its share; -1: all are of use. */
-static int worst(const line *l)
+static int worst_path(const line *l)
 {
   int out = -1;
   for (int i = 0; i < l->n; i++)
@@ -106,18 +106,18 @@ static int worst(const line *l)
   return out;
 }
 
-static void solve(line *l, double bytes)
+static void solve_published(line *l, double bytes)
 {
   double centre = grove_size_class_centre(grove_size_class((int64_t)bytes));
   for (;;) {
     find_phi(l, centre);
-    int drop = worst(l);
+    int drop = worst_path(l);
     if (drop < 0) {
       grove_linear_shares(l->n, l->omega, l->delta, bytes, l->share);
-      drop = worst(l);
+      drop = worst_path(l);
     }
     if (drop < 0) return;
-    leave_out(l, drop);
+    leave_path_out(l, drop);
   }
 }
 
@@ -129,8 +129,8 @@ static double whole_chunks(double k)
   return k * k > below * (below + 1) ? below + 1 : below;
 }
 
-static void take_loads(const grove_copy_paths *copy, const line *l, const int *stopped,
-                       grove_split *out)
+static void take_published_loads(const grove_copy_paths *copy, const line *l, const int *stopped,
+                                 grove_split *out)
 {
   out->npaths = copy->npaths;
   out->seconds = 0;
@@ -165,8 +165,8 @@ grove_status grove_multipath_published(const grove_copies *set, grove_split *out
   grove_resources_rates(set, rates, stopped);
   for (int c = 0; c < set->count; c++) {
     line l = line_up(&set->copy[c], rates[c]);
-    solve(&l, set->copy[c].bytes);
-    take_loads(&set->copy[c], &l, stopped[c], &out[c]);
+    solve_published(&l, set->copy[c].bytes);
+    take_published_loads(&set->copy[c], &l, stopped[c], &out[c]);
   }
   return GROVE_OK;
 }

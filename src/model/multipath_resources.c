@@ -37,7 +37,7 @@ static int find_resource(grove_copies *set, int kind, int from, int to, double r
 }
 
 /* The path crosses it, on its first link or its second. */
-static grove_status cross(grove_copy_paths *copy, int path, int second, int r)
+static grove_status cross_resource(grove_copy_paths *copy, int path, int second, int r)
 {
   grove_crossing *list = copy->crossing[path];
   int *n = &copy->ncrossings[path], i = 0;
@@ -55,19 +55,20 @@ static grove_status cross_link(grove_copies *set, grove_copy_paths *copy, int pa
 {
   const grove_links *l = &set->m->links;
   int peers = from != GROVE_HOST && to != GROVE_HOST;
-  GROVE_PASS(
-    cross(copy, path, second, find_resource(set, A_LINK, from, to, l->link[from][to].rate)));
+  GROVE_PASS(cross_resource(copy, path, second,
+                            find_resource(set, A_LINK, from, to, l->link[from][to].rate)));
   for (int way = 0; way < GROVE_PORT_WAYS; way++)
     for (int kind = peers ? GROVE_PORT_PEERS : GROVE_PORT_ALL; kind < GROVE_PORT_KINDS; kind++) {
       int end = way == GROVE_PORT_OUT ? from : to;
       if (end == GROVE_HOST || isnan(l->port[way][kind][end])) continue;
-      GROVE_PASS(cross(
+      GROVE_PASS(cross_resource(
         copy, path, second,
         find_resource(set, A_PORT, end, way * GROVE_PORT_KINDS + kind, l->port[way][kind][end])));
     }
   for (int i = 0; i < l->nshared; i++)
     if (l->shared[i].crossed[from] >> to & 1)
-      GROVE_PASS(cross(copy, path, second, find_resource(set, A_THING, i, 0, l->shared[i].rate)));
+      GROVE_PASS(
+        cross_resource(copy, path, second, find_resource(set, A_THING, i, 0, l->shared[i].rate)));
   return GROVE_OK;
 }
 
@@ -135,7 +136,7 @@ static risers of_kind(const grove_copies *set, double most[][GROVE_PATHS], int k
   return out;
 }
 
-static int crosses(const grove_copy_paths *copy, int path, int resource)
+static int crosses_resource(const grove_copy_paths *copy, int path, int resource)
 {
   for (int k = 0; k < copy->ncrossings[path]; k++)
     if (copy->crossing[path][k].resource == resource) return 1;
@@ -161,7 +162,7 @@ static void stop_crossing(const grove_copies *set, risers *up, int resource,
 {
   int kept = 0;
   for (int j = 0; j < up->n; j++) {
-    if (crosses(&set->copy[up->at[j].copy], up->at[j].path, resource))
+    if (crosses_resource(&set->copy[up->at[j].copy], up->at[j].path, resource))
       stopped[up->at[j].copy][up->at[j].path] = resource;
     else
       up->at[kept++] = up->at[j];
@@ -183,8 +184,8 @@ typedef struct remains {
   double resource[GROVE_RESOURCES], copy[GROVE_COPIES];
 } remains;
 
-static void rise(const grove_copies *set, risers up, double most[][GROVE_PATHS], remains *left,
-                 double out[][GROVE_PATHS], int stopped[][GROVE_PATHS])
+static void rise_rates(const grove_copies *set, risers up, double most[][GROVE_PATHS],
+                       remains *left, double out[][GROVE_PATHS], int stopped[][GROVE_PATHS])
 {
   double demand[GROVE_RESOURCES], risen = 0;
   while (up.n > 0) {
@@ -230,7 +231,7 @@ void grove_resources_fill(const grove_copies *set, double most[][GROVE_PATHS], c
     }
   }
   for (int kind = 0; kind < GROVE_PATH_KINDS; kind++)
-    rise(set, of_kind(set, most, kind), most, &left, out, stopped);
+    rise_rates(set, of_kind(set, most, kind), most, &left, out, stopped);
 }
 
 void grove_resources_rates(const grove_copies *set, double out[][GROVE_PATHS],

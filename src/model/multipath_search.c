@@ -59,7 +59,7 @@ static int is_allowed(const search_state *s, const grid_trial *t)
 }
 
 /* Keeps the trial if it is better. */
-static void consider(search_state *s, const grid_trial *t, int steps)
+static void consider_split(search_state *s, const grid_trial *t, int steps)
 {
   grove_split splits[GROVE_COPIES];
   if (!is_allowed(s, t)) return;
@@ -74,7 +74,7 @@ static void try_grid(search_state *s, grid_trial *t, int path, int left, int ste
 {
   if (path == t->n - 1) {
     t->share[path] = (double)left / steps;
-    consider(s, t, steps);
+    consider_split(s, t, steps);
     return;
   }
   for (int i = 0; i <= left; i++) {
@@ -93,7 +93,7 @@ static void tabulate_chunks(search_state *s, int n, int steps)
 }
 
 /* Moves `step` from the path that ends last to the one that then ends first; 0: it is no better. */
-static int level(search_state *s, double step)
+static int level_loads(search_state *s, double step)
 {
   grove_split now[GROVE_COPIES], then[GROVE_COPIES];
   grid_trial best = s->best;
@@ -121,7 +121,7 @@ static int level(search_state *s, double step)
 }
 
 /* From any path to any other: what makes it faster. */
-static int move(search_state *s, double step)
+static int move_load(search_state *s, double step)
 {
   double before = s->seconds;
   const grid_trial now = s->best;
@@ -132,17 +132,17 @@ static int move(search_state *s, double step)
       double moved = fmin(step, t.share[a]);
       t.share[a] -= moved;
       t.share[b] += moved;
-      consider(s, &t, 0);
+      consider_split(s, &t, 0);
     }
   return s->seconds < before * (1 - 1e-12);
 }
 
-static void refine(search_state *s, double step)
+static void refine_split(search_state *s, double step)
 {
   for (; step > FINEST; step /= 2)
     for (int round = 0; round < 50; round++) {
-      int better = step > 1e-6 && round < 8 && move(s, step);
-      better |= level(s, step);
+      int better = step > 1e-6 && round < 8 && move_load(s, step);
+      better |= level_loads(s, step);
       if (!better) break;
     }
 }
@@ -155,7 +155,7 @@ static void try_orders(search_state *s, int *order, int n, int fixed, search_sta
     memcpy(t.order, order, sizeof t.order);
     s->seconds = INFINITY;
     try_grid(s, &t, 0, GRID[n], GRID[n]);
-    refine(s, 1.0 / GRID[n]);
+    refine_split(s, 1.0 / GRID[n]);
     if (s->seconds < best->seconds) {
       best->seconds = s->seconds;
       best->best = s->best;

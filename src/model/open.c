@@ -138,7 +138,7 @@ fail:
 }
 
 /* A reader finds the old file or the new one, never half of one. */
-static grove_status replace(const grove_machine *m, const char *path, const struct stat *old)
+static grove_status replace_file(const grove_machine *m, const char *path, const struct stat *old)
 {
   grove_status status = GROVE_OK;
   FILE *file = NULL;
@@ -171,13 +171,13 @@ grove_status grove_machine_write(const grove_machine *m, const char *path)
   char *real = NULL;
   GROVE_CHECK(m && path && *path, GROVE_ERR_ARG, "grove_machine_write needs a machine and a path");
   if (stat(path, &old) != 0) {
-    status = replace(m, path, NULL);
+    status = replace_file(m, path, NULL);
   } else if (!S_ISREG(old.st_mode)) {
     status = write_into(m, path);
   } else {
     real = realpath(path, NULL); /* a link stays, and leads to the new file */
     GROVE_CHECK(real, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
-    status = replace(m, real, &old);
+    status = replace_file(m, real, &old);
   }
 fail:
   free(real);

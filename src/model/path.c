@@ -109,7 +109,7 @@ static double carries_in(const grove_path *p, double seconds, double k)
 
 /* The k with which k (rest - k alpha) / (k / beta + 1 / other) is the most: the root of a
  * quadratic, written so that small latencies cancel nothing. */
-static double peak(double rest, double alpha, double beta, double other)
+static double peak_rate(double rest, double alpha, double beta, double other)
 {
   return fmin(rest / (alpha + sqrt(alpha * alpha + alpha * rest * other / beta)), GROVE_CHUNKS);
 }
@@ -120,9 +120,9 @@ static double best_chunks(const grove_path *p, double seconds)
 {
   double alpha2 = second_alpha(p);
   /* With one chunk both allow the same; what differs by rounding alone is the same. */
-  double k = fmax(peak(seconds - alpha2, p->alpha, p->beta, p->beta2), 1);
+  double k = fmax(peak_rate(seconds - alpha2, p->alpha, p->beta, p->beta2), 1);
   if (chunk_by_first(p, seconds, k) > chunk_by_second(p, seconds, k) * (1 + 1e-12)) {
-    k = fmax(peak(seconds - p->alpha, alpha2, p->beta2, p->beta), 1);
+    k = fmax(peak_rate(seconds - p->alpha, alpha2, p->beta2, p->beta), 1);
     if (chunk_by_second(p, seconds, k) > chunk_by_first(p, seconds, k) * (1 + 1e-12)) {
       /* Both take as long for this chunk. */
       double chunk = (alpha2 - p->alpha) / (1 / p->beta - 1 / p->beta2);

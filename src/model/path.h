@@ -11,8 +11,8 @@
  *
  * After A. Sojoodi et al., Accelerating intra-node GPU communication: a performance model for
  * multi-path transfers, 2025, whose equations have their numbers here. Times are seconds, rates
- * bytes a second. A direct path has epsilon and alpha2 0, beta2 infinite, one chunk and phi 1, with
- * which all forms hold for it too.
+ * bytes per second. A direct path has epsilon and alpha2 0, beta2 infinite, one chunk and phi 1,
+ * with which all forms hold for it too.
  */
 #ifndef GROVE_MODEL_PATH_H
 #define GROVE_MODEL_PATH_H

@@ -36,8 +36,8 @@ static const grove_loggp *loggp_of(const grove_machine *m, grove_memory_kind mem
 }
 
 /* LogGP's overheads grow with the size inside a row's range too: linear from row to row. */
-static void overheads(const grove_machine *m, grove_memory_kind memory, grove_locality where,
-                      int64_t bytes, double *o_s, double *o_r)
+static void overheads_of(const grove_machine *m, grove_memory_kind memory, grove_locality where,
+                         int64_t bytes, double *o_s, double *o_r)
 {
   const grove_loggp *row = loggp_of(m, memory, where, bytes);
   if (!row || isnan(row->o_s) || isnan(row->o_r)) {
@@ -122,7 +122,7 @@ static void add_message(grove_load *load, grove_half *side, const grove_machine 
   grove_term latency = off ? GROVE_TERM_LATENCY : GROVE_TERM_ON_NODE;
   grove_term bandwidth = off ? GROVE_TERM_BANDWIDTH : GROVE_TERM_ON_NODE;
   double o_s, o_r;
-  overheads(m, memory, where, bytes, &o_s, &o_r);
+  overheads_of(m, memory, where, bytes, &o_s, &o_r);
   double injection = m->injection[memory][grove_machine_protocol(m, memory, where, bytes)];
   passage p = receives ? passage_in(m, memory, where, bytes, o_r, injection)
                        : passage_out(m, memory, where, bytes);
@@ -175,7 +175,7 @@ void grove_load_keep(grove_load *load, const grove_machine *m, const grove_prici
 
 /* ---- one rank ---- */
 
-static double sum(const double *term)
+static double sum_terms(const double *term)
 {
   double seconds = 0;
   for (int t = 0; t < GROVE_TERMS; t++) seconds += term[t];
@@ -188,7 +188,7 @@ static grove_price price_of_half(const grove_half *side, double interface)
   for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = side->term[t] + side->head[t];
   if (side->interface > 0)
     p.term[GROVE_TERM_INJECTION] = fmax(interface - p.term[GROVE_TERM_BANDWIDTH], 0);
-  p.seconds = sum(p.term);
+  p.seconds = sum_terms(p.term);
   return p;
 }
 
@@ -240,8 +240,8 @@ static void add_contention(grove_price *p, int crosses, const grove_machine *m,
 /* At least as long as the processors are busy. */
 static void add_cores(grove_price *p, double busy)
 {
-  p->term[GROVE_TERM_CORES] = fmax(busy - sum(p->term), 0);
-  p->seconds = sum(p->term);
+  p->term[GROVE_TERM_CORES] = fmax(busy - sum_terms(p->term), 0);
+  p->seconds = sum_terms(p->term);
 }
 
 static int is_idle(const grove_load *load)

@@ -37,27 +37,27 @@ typedef struct stages {
 } stages;
 
 /* The row of a rank; -1: it is not priced. */
-static int row_of(const stages *s, int rank)
+static int row_of_rank(const stages *s, int rank)
 {
   const grove_place *place = &s->topo->place[rank];
   if (s->node == ALL_NODES) return rank;
   return place->node == s->node ? place->local : -1;
 }
 
-static const grove_place *place_of(const stages *s, int row)
+static const grove_place *place_in_node(const stages *s, int row)
 {
   int all = s->node == ALL_NODES;
   return &s->topo->place[all ? row : grove_topo_node_rank(s->topo, s->node, row)];
 }
 
-static int node_of(const stages *s, int row)
+static int node_of_rank(const stages *s, int row)
 {
-  return s->node == ALL_NODES ? place_of(s, row)->node : 0;
+  return s->node == ALL_NODES ? place_in_node(s, row)->node : 0;
 }
 
 static int domain_of(const stages *s, int row)
 {
-  return s->node == ALL_NODES ? place_of(s, row)->domain : 0;
+  return s->node == ALL_NODES ? place_in_node(s, row)->domain : 0;
 }
 
 static grove_status open_stages(stages *s)
@@ -87,7 +87,7 @@ static void close_stages(stages *s)
   free(s->domain);
 }
 
-static void clear(stages *s)
+static void clear_times(stages *s)
 {
   memset(s->load, 0, (size_t)s->nranks * sizeof *s->load);
   memset(s->passed, 0, (size_t)s->nranks * sizeof *s->passed);
@@ -102,11 +102,11 @@ static void clear(stages *s)
 static void count_active(stages *s, const grove_shipment *first, const grove_shipment *end)
 {
   for (const grove_shipment *x = first; x < end; x++) {
-    int from = row_of(s, x->from), to = row_of(s, x->to);
+    int from = row_of_rank(s, x->from), to = row_of_rank(s, x->to);
     if (from >= 0 && to >= 0 && grove_topo_same_node(s->topo, x->from, x->to))
       s->inside[from] = s->inside[to] = 1;
   }
-  for (int r = 0; r < s->nranks; r++) s->nodes[node_of(s, r)].active += s->inside[r];
+  for (int r = 0; r < s->nranks; r++) s->nodes[node_of_rank(s, r)].active += s->inside[r];
 }
 
 /* What goes between nodes in a later stage comes from a hub, where it lies in a row; what goes on
@@ -128,9 +128,9 @@ static void add_shipment(stages *s, const grove_shipment *x)
 {
   grove_locality where = grove_price_locality(s->topo, x->from, x->to);
   int64_t bytes = x->units * s->how->unit_bytes;
-  int from = row_of(s, x->from), to = row_of(s, x->to), row = from >= 0 ? from : to;
+  int from = row_of_rank(s, x->from), to = row_of_rank(s, x->to), row = from >= 0 ? from : to;
   if (row < 0) return;
-  int active = s->nodes[node_of(s, row)].active;
+  int active = s->nodes[node_of_rank(s, row)].active;
   if (from >= 0) {
     grove_load_add(&s->load[from], s->m, s->how, where, bytes, active, 0);
     if (is_packed(s, x, where)) grove_load_pack(&s->load[from], s->m, s->how, bytes, 0);
@@ -148,7 +148,7 @@ static void add_neighbours(stages *s)
   double alike = all ? 1 : (double)s->topo->domain_size / s->nranks;
   for (int r = 0; r < s->nranks; r++) {
     const grove_load *load = &s->load[r];
-    grove_neighbourhood *node = &s->nodes[node_of(s, r)];
+    grove_neighbourhood *node = &s->nodes[node_of_rank(s, r)];
     node->interface_sent += load->sent.interface;
     node->interface_received += load->received.interface;
     grove_neighbourhood *domain = &s->domain[domain_of(s, r)];
@@ -165,12 +165,12 @@ static void add_neighbours(stages *s)
 
 /* ---- when ---- */
 
-static grove_price later(const grove_price *a, const grove_price *b)
+static grove_price later_of(const grove_price *a, const grove_price *b)
 {
   return grove_price_exceeds(b, a) ? *b : *a;
 }
 
-static grove_price after(const grove_price *time, const grove_price *more)
+static grove_price time_after(const grove_price *time, const grove_price *more)
 {
   grove_price p = *time;
   for (int t = 0; t < GROVE_TERMS; t++) p.term[t] += more->term[t];
@@ -178,9 +178,9 @@ static grove_price after(const grove_price *time, const grove_price *more)
   return p;
 }
 
-static grove_neighbourhood around(const stages *s, int row)
+static grove_neighbourhood surroundings_of(const stages *s, int row)
 {
-  const grove_neighbourhood *node = &s->nodes[node_of(s, row)];
+  const grove_neighbourhood *node = &s->nodes[node_of_rank(s, row)];
   grove_neighbourhood n = s->domain[domain_of(s, row)];
   n.interface_sent = node->interface_sent;
   n.interface_received = node->interface_received;
@@ -189,19 +189,19 @@ static grove_neighbourhood around(const stages *s, int row)
 }
 
 /* A rank sends when it is through with earlier stages, and has what it passes on. */
-static void send(stages *s, int row)
+static void send_messages(stages *s, int row)
 {
   progress *at = &s->at[row];
-  grove_neighbourhood n = around(s, row);
+  grove_neighbourhood n = surroundings_of(s, row);
   grove_price sent = grove_load_sent(&s->load[row], s->m, s->how, &n);
   grove_price busy = grove_load_busy(&s->load[row], s->m, &n);
-  at->begun = later(&at->free, &at->ready);
-  at->arrived = after(&at->begun, &sent);
-  at->free = after(&at->begun, &busy);
+  at->begun = later_of(&at->free, &at->ready);
+  at->arrived = time_after(&at->begun, &sent);
+  at->free = time_after(&at->begun, &busy);
   at->first.seconds = INFINITY;
 }
 
-static void divide(grove_price *p, int n)
+static void divide_stages(grove_price *p, int n)
 {
   for (int t = 0; t < GROVE_TERMS; t++) p->term[t] /= n;
   p->seconds /= n;
@@ -216,54 +216,54 @@ static void look_elsewhere(stages *s)
   mean->begun = mean->arrived = (grove_price){0};
   for (int r = 0; r < s->nranks; r++) {
     if (!s->load[r].sent.crosses) continue;
-    mean->begun = after(&mean->begun, &s->at[r].begun);
-    mean->arrived = after(&mean->arrived, &s->at[r].arrived);
+    mean->begun = time_after(&mean->begun, &s->at[r].begun);
+    mean->arrived = time_after(&mean->arrived, &s->at[r].arrived);
     senders++;
   }
   if (senders == 0) return;
-  divide(&mean->begun, senders);
-  divide(&mean->arrived, senders);
+  divide_stages(&mean->begun, senders);
+  divide_stages(&mean->arrived, senders);
 }
 
-static void arrive(stages *s, const grove_shipment *x)
+static void arrive_at(stages *s, const grove_shipment *x)
 {
-  int from = row_of(s, x->from), to = row_of(s, x->to);
+  int from = row_of_rank(s, x->from), to = row_of_rank(s, x->to);
   if (to < 0) return;
   const progress *sender = from >= 0 ? &s->at[from] : &s->elsewhere;
   progress *at = &s->at[to];
   if (grove_price_exceeds(&at->first, &sender->begun)) at->first = sender->begun;
-  at->done = later(&at->done, &sender->arrived);
-  if (is_passed_on(s, x, to)) at->ready = later(&at->ready, &sender->arrived);
+  at->done = later_of(&at->done, &sender->arrived);
+  if (is_passed_on(s, x, to)) at->ready = later_of(&at->ready, &sender->arrived);
 }
 
 /* What comes takes a rank its time, however many send at once. */
-static void receive(stages *s, int row)
+static void receive_messages(stages *s, int row)
 {
   progress *at = &s->at[row];
-  grove_neighbourhood n = around(s, row);
+  grove_neighbourhood n = surroundings_of(s, row);
   grove_price all = grove_load_price(&s->load[row], s->m, s->how, &n);
-  all = after(&at->begun, &all);
-  at->done = later(&at->done, &all);
+  all = time_after(&at->begun, &all);
+  at->done = later_of(&at->done, &all);
   if (at->first.seconds == INFINITY) return;
   grove_price came = grove_load_received(&s->load[row], s->m, s->how, &n);
-  came = after(&at->first, &came);
-  at->done = later(&at->done, &came);
+  came = time_after(&at->first, &came);
+  at->done = later_of(&at->done, &came);
   if (s->passed[row].messages[0] + s->passed[row].messages[1] == 0) return;
   grove_price passed = grove_load_received(&s->passed[row], s->m, s->how, &n);
-  passed = after(&at->first, &passed);
-  at->ready = later(&at->ready, &passed);
+  passed = time_after(&at->first, &passed);
+  at->ready = later_of(&at->ready, &passed);
 }
 
 static void price_stage(stages *s, const grove_shipment *first, const grove_shipment *end)
 {
-  clear(s);
+  clear_times(s);
   count_active(s, first, end);
   for (const grove_shipment *x = first; x < end; x++) add_shipment(s, x);
   add_neighbours(s);
-  for (int r = 0; r < s->nranks; r++) send(s, r);
+  for (int r = 0; r < s->nranks; r++) send_messages(s, r);
   if (s->node != ALL_NODES) look_elsewhere(s);
-  for (const grove_shipment *x = first; x < end; x++) arrive(s, x);
-  for (int r = 0; r < s->nranks; r++) receive(s, r);
+  for (const grove_shipment *x = first; x < end; x++) arrive_at(s, x);
+  for (int r = 0; r < s->nranks; r++) receive_messages(s, r);
 }
 
 /* ---- all stages ---- */
@@ -276,7 +276,7 @@ static int by_stage(const void *a, const void *b)
   return (x->to > y->to) - (x->to < y->to);
 }
 
-static int ascends(const grove_manifest *manifest)
+static int stages_ascend(const grove_manifest *manifest)
 {
   for (int64_t i = 1; i < manifest->count; i++)
     if (manifest->shipments[i].stage < manifest->shipments[i - 1].stage) return 0;
@@ -288,7 +288,7 @@ static void find_last(stages *s, const grove_manifest *manifest)
   for (int r = 0; r < s->nranks; r++) s->last[r][0] = s->last[r][1] = -1;
   for (int64_t i = 0; i < manifest->count; i++) {
     const grove_shipment *x = &manifest->shipments[i];
-    int row = row_of(s, x->from), off = !grove_topo_same_node(s->topo, x->from, x->to);
+    int row = row_of_rank(s, x->from), off = !grove_topo_same_node(s->topo, x->from, x->to);
     if (row >= 0 && x->stage > s->last[row][off]) s->last[row][off] = x->stage;
   }
 }
@@ -302,7 +302,7 @@ static grove_status price_stages(stages *s, const grove_manifest *manifest, grov
   s->nstages = manifest->nstages;
   GROVE_TRY(open_stages(s));
   find_last(s, manifest);
-  if (!ascends(manifest)) {
+  if (!stages_ascend(manifest)) {
     GROVE_ROOM(sorted, manifest->count);
     memcpy(sorted, all, (size_t)manifest->count * sizeof *sorted);
     qsort(sorted, (size_t)manifest->count, sizeof *sorted, by_stage);
@@ -312,7 +312,7 @@ static grove_status price_stages(stages *s, const grove_manifest *manifest, grov
     for (end = i; end < manifest->count && all[end].stage == all[i].stage; end++) continue;
     price_stage(s, all + i, all + end);
   }
-  for (int r = 0; r < s->nranks; r++) price = later(&price, &s->at[r].done);
+  for (int r = 0; r < s->nranks; r++) price = later_of(&price, &s->at[r].done);
   *out = price;
 fail:
   free(sorted);

@@ -37,13 +37,13 @@ typedef struct words {
   int length; /* of the line */
 } words;
 
-static grove_status complain(const reader *r, int column, const char *format, ...)
+static grove_status complain_of(const reader *r, int column, const char *format, ...)
 #if defined(__GNUC__)
   __attribute__((format(printf, 3, 4)))
 #endif
   ;
 
-static grove_status complain(const reader *r, int column, const char *format, ...)
+static grove_status complain_of(const reader *r, int column, const char *format, ...)
 {
   char why[500], sentence[GROVE_SENTENCE_BYTES];
   va_list arguments;
@@ -57,7 +57,7 @@ static grove_status complain(const reader *r, int column, const char *format, ..
 
 /* ---- lines and words ---- */
 
-static int blank(char c)
+static int is_blank(char c)
 {
   return c == ' ' || c == '\t';
 }
@@ -70,18 +70,18 @@ static grove_status next_line(reader *r, char out[LINE_BYTES + 1])
   size_t length = (size_t)(stop - r->at);
   r->line++;
   if (length > LINE_BYTES)
-    return complain(r, LINE_BYTES + 1, "the line has %zu bytes, and %d are allowed", length,
-                    LINE_BYTES);
+    return complain_of(r, LINE_BYTES + 1, "the line has %zu bytes, and %d are allowed", length,
+                       LINE_BYTES);
   if (length > 0 && stop[-1] == '\r') length--; /* as some editors end a line */
   for (size_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)r->at[i];
     if ((c < ' ' && c != '\t') || c == 127)
-      return complain(r, (int)i + 1, "byte %d is no text: this is not a profile", c);
+      return complain_of(r, (int)i + 1, "byte %d is no text: this is not a profile", c);
   }
   if (!newline)
-    return complain(r, (int)length + 1,
-                    "the line does not end: the file was cut off here, or the "
-                    "last line lacks its newline");
+    return complain_of(r, (int)length + 1,
+                       "the line does not end: the file was cut off here, or the "
+                       "last line lacks its newline");
   memcpy(out, r->at, length);
   out[length] = '\0';
   r->at = newline + 1;
@@ -89,17 +89,17 @@ static grove_status next_line(reader *r, char out[LINE_BYTES + 1])
 }
 
 /* Cuts the line, which is changed, into at most `most` words. */
-static words cut(char *line, int most)
+static words cut_line(char *line, int most)
 {
   words w = {.length = (int)strlen(line)};
-  while (w.length > 0 && blank(line[w.length - 1])) line[--w.length] = '\0';
+  while (w.length > 0 && is_blank(line[w.length - 1])) line[--w.length] = '\0';
   for (char *at = line; w.n < most; w.n++) {
-    while (blank(*at)) at++;
+    while (is_blank(*at)) at++;
     if (!*at) break;
     w.column[w.n] = (int)(at - line) + 1;
     w.word[w.n] = at;
     if (w.n == most - 1) continue;
-    while (*at && !blank(*at)) at++;
+    while (*at && !is_blank(*at)) at++;
     if (*at) *at++ = '\0';
   }
   return w;
@@ -110,20 +110,21 @@ static words cut(char *line, int most)
 static grove_status read_row(reader *r, char *line)
 {
   double value = 0;
-  words w = cut(line, GROVE_COLUMNS);
+  words w = cut_line(line, GROVE_COLUMNS);
   if (w.n < GROVE_COLUMNS)
-    return complain(r, w.length + 1,
-                    "the row has %d columns of 7: term memory locality range value unit source",
-                    w.n);
+    return complain_of(r, w.length + 1,
+                       "the row has %d columns of 7: term memory locality range value unit source",
+                       w.n);
   for (int i = 0; i < GROVE_COLUMN_SOURCE; i++)
     if (strlen(w.word[i]) > GROVE_WORD_BYTES)
-      return complain(r, w.column[i], "the word has more than %d bytes", GROVE_WORD_BYTES);
+      return complain_of(r, w.column[i], "the word has more than %d bytes", GROVE_WORD_BYTES);
   if (strlen(w.word[GROVE_COLUMN_SOURCE]) > GROVE_TEXT_BYTES)
-    return complain(r, w.column[GROVE_COLUMN_SOURCE], "the source has more than %d bytes",
-                    GROVE_TEXT_BYTES);
+    return complain_of(r, w.column[GROVE_COLUMN_SOURCE], "the source has more than %d bytes",
+                       GROVE_TEXT_BYTES);
   const char *why = grove_number_read(w.word[GROVE_COLUMN_VALUE], &value);
   if (why)
-    return complain(r, w.column[GROVE_COLUMN_VALUE], "'%.40s' %s", w.word[GROVE_COLUMN_VALUE], why);
+    return complain_of(r, w.column[GROVE_COLUMN_VALUE], "'%.40s' %s", w.word[GROVE_COLUMN_VALUE],
+                       why);
   grove_status status = grove_machine_add(
     r->m, w.word[GROVE_COLUMN_TERM], w.word[GROVE_COLUMN_MEMORY], w.word[GROVE_COLUMN_LOCALITY],
     w.word[GROVE_COLUMN_RANGE], value, w.word[GROVE_COLUMN_UNIT], w.word[GROVE_COLUMN_SOURCE]);
@@ -133,10 +134,10 @@ static grove_status read_row(reader *r, char *line)
 
 static grove_status keep_text(reader *r, const words *w, int *before, char **out)
 {
-  if ((*before)++) return complain(r, w->column[0], "the same row twice: %s", w->word[0]);
-  if (w->n < 2) return complain(r, w->length + 1, "the text is missing");
+  if ((*before)++) return complain_of(r, w->column[0], "the same row twice: %s", w->word[0]);
+  if (w->n < 2) return complain_of(r, w->length + 1, "the text is missing");
   if (strlen(w->word[1]) > GROVE_TEXT_BYTES)
-    return complain(r, w->column[1], "the text has more than %d bytes", GROVE_TEXT_BYTES);
+    return complain_of(r, w->column[1], "the text has more than %d bytes", GROVE_TEXT_BYTES);
   char *copy = strdup(w->word[1]);
   if (!copy) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a text");
   free(*out);
@@ -146,25 +147,26 @@ static grove_status keep_text(reader *r, const words *w, int *before, char **out
 
 static grove_status read_standing(reader *r, const words *w)
 {
-  if (r->stands++) return complain(r, w->column[0], "the same row twice: status");
+  if (r->stands++) return complain_of(r, w->column[0], "the same row twice: status");
   for (int i = 0; w->n == 2 && i <= GROVE_INCOMPLETE; i++)
     if (strcmp(w->word[1], grove_standing_names[i]) == 0) {
       r->m->standing = (grove_standing)i;
       return GROVE_OK;
     }
-  return complain(r, w->n == 2 ? w->column[1] : w->length + 1,
-                  "the status must be complete, assumed or incomplete");
+  return complain_of(r, w->n == 2 ? w->column[1] : w->length + 1,
+                     "the status must be complete, assumed or incomplete");
 }
 
-static grove_status read_end(reader *r, const words *w)
+static grove_status read_last_line(reader *r, const words *w)
 {
   double rows = 0;
-  if (r->ended++) return complain(r, w->column[0], "the same row twice: end");
+  if (r->ended++) return complain_of(r, w->column[0], "the same row twice: end");
   if (w->n < 2 || strlen(w->word[1]) > 9 ||
       strspn(w->word[1], "0123456789") != strlen(w->word[1]) ||
       grove_number_read(w->word[1], &rows))
-    return complain(r, w->n == 2 ? w->column[1] : w->length + 1,
-                    "behind 'end' stands the number of rows, and there are %d before it", r->rows);
+    return complain_of(r, w->n == 2 ? w->column[1] : w->length + 1,
+                       "behind 'end' stands the number of rows, and there are %d before it",
+                       r->rows);
   r->promised = (int64_t)rows;
   r->end_line = r->line;
   r->end_column = w->column[1];
@@ -176,32 +178,33 @@ static grove_status check_end(reader *r)
 {
   if (!r->ended) {
     r->line++;
-    return complain(r, 1, "no row 'end %d': the file was cut off, or lacks it", r->rows);
+    return complain_of(r, 1, "no row 'end %d': the file was cut off, or lacks it", r->rows);
   }
   int64_t missing = r->promised - r->rows;
   if (missing <= 0) return GROVE_OK;
   r->line = r->end_line;
-  return complain(
+  return complain_of(
     r, r->end_column, "%lld row%s missing: there are %d of %lld. If that is meant, write 'end %d'",
     (long long)missing, missing > 1 ? "s are" : " is", r->rows, (long long)r->promised, r->rows);
 }
 
-static int is(const char *word, const char *line)
+static int is_keyword(const char *word, const char *line)
 {
   size_t length = strlen(word);
-  return strncmp(word, line, length) == 0 && (line[length] == '\0' || blank(line[length]));
+  return strncmp(word, line, length) == 0 && (line[length] == '\0' || is_blank(line[length]));
 }
 
-static grove_status read_line(reader *r, char *line)
+static grove_status read_profile_line(reader *r, char *line)
 {
   const char *first = line;
-  while (blank(*first)) first++;
+  while (is_blank(*first)) first++;
   if (!*first || *first == '#') return GROVE_OK;
   grove_status status = GROVE_OK;
-  int name = is("name", first), about = is("about", first), stands = is("status", first);
-  int end = is("end", first);
+  int name = is_keyword("name", first), about = is_keyword("about", first),
+      stands = is_keyword("status", first);
+  int end = is_keyword("end", first);
   if (name || about || stands || end) {
-    words w = cut(line, 2);
+    words w = cut_line(line, 2);
     if (name)
       status = keep_text(r, &w, &r->named, &r->m->name);
     else if (about)
@@ -209,7 +212,7 @@ static grove_status read_line(reader *r, char *line)
     else if (stands)
       status = read_standing(r, &w);
     else
-      status = read_end(r, &w);
+      status = read_last_line(r, &w);
   } else {
     status = read_row(r, line);
   }
@@ -227,8 +230,8 @@ static grove_status complain_of_row(reader *r, const char *text, const grove_fau
     grove_status status = next_line(r, line);
     if (status != GROVE_OK) return status;
   } while (r->line < r->m->rows[fault->row].line);
-  words w = cut(line, GROVE_COLUMNS);
-  return complain(r, w.column[fault->column], "%s", fault->why);
+  words w = cut_line(line, GROVE_COLUMNS);
+  return complain_of(r, w.column[fault->column], "%s", fault->why);
 }
 
 static grove_status read_all(reader *r, const char *text)
@@ -237,11 +240,11 @@ static grove_status read_all(reader *r, const char *text)
   grove_status status = GROVE_OK;
   while (status == GROVE_OK && r->at < r->end) {
     status = next_line(r, line);
-    if (status == GROVE_OK) status = read_line(r, line);
+    if (status == GROVE_OK) status = read_profile_line(r, line);
   }
   if (status == GROVE_OK) status = check_end(r);
   if (status != GROVE_OK) return status;
-  if (!r->named) return complain(r, 1, "no row 'name' says what the machine is called");
+  if (!r->named) return complain_of(r, 1, "no row 'name' says what the machine is called");
   grove_fault fault = {0};
   status = grove_digest(r->m, &fault);
   return status == GROVE_ERR_ARG ? complain_of_row(r, text, &fault) : status;

@@ -27,7 +27,7 @@ static grove_status check_exchange(const grove_exchange *x)
   return GROVE_OK;
 }
 
-static double sockets(const grove_machine *m)
+static double sockets_of(const grove_machine *m)
 {
   return m->sockets > 0 ? m->sockets : 1;
 }
@@ -40,7 +40,7 @@ grove_status grove_exchange_complete(const grove_machine *m, grove_exchange *x)
                    "the profile %s does not say how many ranks a node has: say it with ppn",
                    m->name ? m->name : "given");
   if (x->gpus_per_socket == 0)
-    x->gpus_per_socket = ceil((m->gpus > 0 ? m->gpus : x->ppn) / sockets(m));
+    x->gpus_per_socket = ceil((m->gpus > 0 ? m->gpus : x->ppn) / sockets_of(m));
   return GROVE_OK;
 }
 
@@ -55,7 +55,7 @@ typedef struct inputs {
   grove_strategy *out;
 } inputs;
 
-static grove_picked pick(const inputs *in, grove_locality where, double bytes)
+static grove_picked pick_form(const inputs *in, grove_locality where, double bytes)
 {
   grove_picked p = grove_form_pick(in->m, in->memory, where, in->x->protocol, bytes);
   if (p.replaced) in->out->replaced = 1;
@@ -65,7 +65,7 @@ static grove_picked pick(const inputs *in, grove_locality where, double bytes)
 /* T_off from the host, T_off-DA from devices; `node_bytes` are injected meanwhile. */
 static void add_off(const inputs *in, double messages, double bytes, double node_bytes)
 {
-  grove_picked p = pick(in, GROVE_OFF_NODE, messages > 0 ? bytes / messages : bytes);
+  grove_picked p = pick_form(in, GROVE_OFF_NODE, messages > 0 ? bytes / messages : bytes);
   if (in->memory == GROVE_CPU) {
     in->out->off_node = grove_form_off(p.cost, p.injection, messages, bytes, node_bytes);
     in->out->injection = node_bytes * p.injection > bytes * p.cost.beta;
@@ -77,9 +77,9 @@ static void add_off(const inputs *in, double messages, double bytes, double node
 
 static void add_on(const inputs *in, double times, double bytes)
 {
-  grove_postal near = pick(in, GROVE_ON_SOCKET, bytes).cost,
-               far = pick(in, GROVE_ON_NODE, bytes).cost;
-  grove_holders gpus = {sockets(in->m), in->x->gpus_per_socket};
+  grove_postal near = pick_form(in, GROVE_ON_SOCKET, bytes).cost,
+               far = pick_form(in, GROVE_ON_NODE, bytes).cost;
+  grove_holders gpus = {sockets_of(in->m), in->x->gpus_per_socket};
   in->out->on_node = times * grove_form_on(near, far, gpus, bytes);
 }
 
@@ -92,9 +92,9 @@ static double all_ranks(const inputs *in)
 static void add_on_split(const inputs *in, double ppg)
 {
   double bytes = in->node_bytes;
-  grove_postal near = pick(in, GROVE_ON_SOCKET, bytes).cost,
-               far = pick(in, GROVE_ON_NODE, bytes).cost;
-  grove_holders processes = {sockets(in->m), all_ranks(in) / sockets(in->m)};
+  grove_postal near = pick_form(in, GROVE_ON_SOCKET, bytes).cost,
+               far = pick_form(in, GROVE_ON_NODE, bytes).cost;
+  grove_holders processes = {sockets_of(in->m), all_ranks(in) / sockets_of(in->m)};
   in->out->on_node = 2 * grove_form_on_split(near, far, processes, ppg, bytes);
 }
 
@@ -118,7 +118,7 @@ static void add_copy(const inputs *in, int processes, double received)
 
 /* ---- strategies ---- */
 
-static void standard(const inputs *in)
+static void price_standard(const inputs *in)
 {
   const grove_exchange *x = in->x;
   add_off(in, x->messages_per_proc, in->proc_bytes, x->ppn * in->proc_bytes);
@@ -149,7 +149,7 @@ static void two_step_1(const inputs *in)
   two_step_to(in, ceil(in->x->nodes_per_proc / in->x->ppn));
 }
 
-static void split(const inputs *in, int host_processes)
+static void price_split(const inputs *in, int host_processes)
 {
   add_off(in, in->x->nodes_per_proc, in->node_bytes / all_ranks(in), in->node_bytes);
   add_on_split(in, host_processes);
@@ -158,12 +158,12 @@ static void split(const inputs *in, int host_processes)
 
 static void split_md(const inputs *in)
 {
-  split(in, 1);
+  price_split(in, 1);
 }
 
 static void split_dd(const inputs *in)
 {
-  split(in, HOST_PROCESSES_DD);
+  price_split(in, HOST_PROCESSES_DD);
 }
 
 static const struct kind {
@@ -172,11 +172,16 @@ static const struct kind {
   int node_aware, best_case, needs_copies;
   void (*price)(const inputs *in);
 } kinds[GROVE_STRATEGIES] = {
-  {"standard", GROVE_CPU, 0, 0, 0, standard},   {"standard", GROVE_GPU, 0, 0, 0, standard},
-  {"3-step", GROVE_CPU, 1, 0, 0, three_step},   {"3-step", GROVE_GPU, 1, 0, 0, three_step},
-  {"2-step", GROVE_CPU, 1, 0, 0, two_step},     {"2-step", GROVE_GPU, 1, 0, 0, two_step},
-  {"2-step-1", GROVE_CPU, 1, 1, 0, two_step_1}, {"2-step-1", GROVE_GPU, 1, 1, 0, two_step_1},
-  {"split-md", GROVE_CPU, 1, 0, 0, split_md},   {"split-dd", GROVE_CPU, 1, 0, 1, split_dd},
+  {"standard", GROVE_CPU, 0, 0, 0, price_standard},
+  {"standard", GROVE_GPU, 0, 0, 0, price_standard},
+  {"3-step", GROVE_CPU, 1, 0, 0, three_step},
+  {"3-step", GROVE_GPU, 1, 0, 0, three_step},
+  {"2-step", GROVE_CPU, 1, 0, 0, two_step},
+  {"2-step", GROVE_GPU, 1, 0, 0, two_step},
+  {"2-step-1", GROVE_CPU, 1, 1, 0, two_step_1},
+  {"2-step-1", GROVE_GPU, 1, 1, 0, two_step_1},
+  {"split-md", GROVE_CPU, 1, 0, 0, split_md},
+  {"split-dd", GROVE_CPU, 1, 0, 1, split_dd},
 };
 
 static const char *left_out(const grove_machine *m, const struct kind *k)
@@ -190,8 +195,8 @@ static const char *left_out(const grove_machine *m, const struct kind *k)
   return NULL;
 }
 
-static void price(const grove_machine *m, const grove_exchange *x, const struct kind *k,
-                  grove_strategy *out)
+static void price_strategy(const grove_machine *m, const grove_exchange *x, const struct kind *k,
+                           grove_strategy *out)
 {
   double kept = k->node_aware ? 1 - x->duplicates : 1;
   const inputs in = {
@@ -222,7 +227,7 @@ grove_status grove_strategies_price(const grove_machine *m, const grove_exchange
       .left_out = left_out(m, k),
       .best_case = k->best_case,
     };
-    if (!out[i].left_out) price(m, x, k, &out[i]);
+    if (!out[i].left_out) price_strategy(m, x, k, &out[i]);
   }
   return GROVE_OK;
 }

@@ -45,7 +45,7 @@ struct grove_part_memory {
 
 /* ---- a round, and several ---- */
 
-static facts look_at(const double *marked, int64_t parts)
+static facts look_at_round(const double *marked, int64_t parts)
 {
   facts f = {.latest = -1};
   double first = INFINITY, last = -INFINITY, second = -INFINITY, sum = 0;
@@ -67,21 +67,21 @@ static facts look_at(const double *marked, int64_t parts)
   return f;
 }
 
-static int ascending(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static double median(const double *values)
+static double median_of(const double *values)
 {
   double sorted[ROUNDS];
   memcpy(sorted, values, sizeof sorted);
-  qsort(sorted, ROUNDS, sizeof *sorted, ascending);
+  qsort(sorted, ROUNDS, sizeof *sorted, by_time);
   return (sorted[ROUNDS / 2 - 1] + sorted[ROUNDS / 2]) / 2;
 }
 
-static facts medians(const facts *rounds)
+static facts medians_of(const facts *rounds)
 {
   double spread[ROUNDS], late[ROUNDS], lead[ROUNDS];
   facts f = {.latest = rounds[0].latest};
@@ -91,14 +91,14 @@ static facts medians(const facts *rounds)
     lead[i] = rounds[i].lead;
     if (rounds[i].latest != f.latest) f.latest = -1;
   }
-  f.spread = median(spread);
-  f.late = median(late);
-  f.lead = median(lead);
+  f.spread = median_of(spread);
+  f.late = median_of(late);
+  f.lead = median_of(lead);
   return f;
 }
 
 /* What a message more costs: what is shorter does not matter. */
-static double grain(const grove_part_question *question)
+static double grain_of(const grove_part_question *question)
 {
   grove_loggp row = grove_loggp_row(question->machine, question->where, question->part_bytes);
   return isnan(row.G) ? 1e-6 : grove_loggp_spacing(&row);
@@ -111,7 +111,7 @@ static int is_far(double a, double b, double least)
 
 static int is_off(const grove_part_memory *m, const facts *round)
 {
-  double least = grain(&m->question);
+  double least = grain_of(&m->question);
   return is_far(round->spread, m->learnt.spread, least) ||
          is_far(round->lead, m->learnt.lead, least) ||
          (m->learnt.latest >= 0 && m->learnt.latest != round->latest);
@@ -122,7 +122,7 @@ static int is_off(const grove_part_memory *m, const facts *round)
 static double delta_of(const grove_part_question *question, const facts *learnt)
 {
   if (question->options->delta_seconds >= 0) return question->options->delta_seconds;
-  return fmax(1.5 * learnt->spread, grain(question));
+  return fmax(1.5 * learnt->spread, grain_of(question));
 }
 
 /* The model's word on a part that is late and alone. */
@@ -175,7 +175,7 @@ static grove_status make_plan(const grove_part_question *q, facts *learnt, grove
 }
 
 /* Before anything is known: as timer does. */
-static grove_status plan(const grove_part_question *question, grove_part_plan *out)
+static grove_status plan_adaptive(const grove_part_question *question, grove_part_plan *out)
 {
   grove_status status = grove_aggregator_timer.plan(question, out);
   if (status == GROVE_OK) out->aggregator = grove_aggregator_adaptive.name;
@@ -192,7 +192,7 @@ static int is_same(const grove_part_plan *a, const grove_part_plan *b)
 
 /* ---- learning ---- */
 
-static void forget(grove_part_memory **memory)
+static void forget_rounds(grove_part_memory **memory)
 {
   if (!*memory) return;
   grove_part_plan_free(&(*memory)->plan);
@@ -200,7 +200,7 @@ static void forget(grove_part_memory **memory)
   *memory = NULL;
 }
 
-static grove_status remember(const grove_part_question *question, grove_part_memory **out)
+static grove_status remember_round(const grove_part_question *question, grove_part_memory **out)
 {
   grove_status status = GROVE_OK;
   grove_part_memory *m = NULL;
@@ -208,16 +208,16 @@ static grove_status remember(const grove_part_question *question, grove_part_mem
   m->options = *question->options;
   m->question = *question;
   m->question.options = &m->options;
-  GROVE_TRY(plan(&m->question, &m->plan));
+  GROVE_TRY(plan_adaptive(&m->question, &m->plan));
   *out = m;
   return GROVE_OK;
 fail:
-  forget(&m);
+  forget_rounds(&m);
   return status;
 }
 
 /* The plan becomes the one that holds, and `out` a copy of it. */
-static grove_status adopt(grove_part_memory *m, grove_part_plan *fresh, grove_part_plan *out)
+static grove_status adopt_plan(grove_part_memory *m, grove_part_plan *fresh, grove_part_plan *out)
 {
   grove_status status = GROVE_OK;
   int64_t *first = NULL;
@@ -233,37 +233,37 @@ fail:
   return status;
 }
 
-static grove_status decide(grove_part_memory *m, grove_part_plan *out, int *changed)
+static grove_status decide_plan(grove_part_memory *m, grove_part_plan *out, int *changed)
 {
   grove_part_plan fresh = {0};
-  m->learnt = medians(m->rounds);
+  m->learnt = medians_of(m->rounds);
   GROVE_PASS(make_plan(&m->question, &m->learnt, &fresh));
   if (is_same(&fresh, &m->plan)) {
     grove_part_plan_free(&fresh);
     return GROVE_OK;
   }
-  GROVE_PASS(adopt(m, &fresh, out));
+  GROVE_PASS(adopt_plan(m, &fresh, out));
   *changed = 1;
   return GROVE_OK;
 }
 
-static grove_status learn(grove_part_memory *m, const double *marked, grove_part_plan *out,
-                          int *changed)
+static grove_status learn_round(grove_part_memory *m, const double *marked, grove_part_plan *out,
+                                int *changed)
 {
-  facts round = look_at(marked, m->question.parts);
+  facts round = look_at_round(marked, m->question.parts);
   *changed = 0;
   if (m->question.parts < 2) return GROVE_OK;
   if (m->seen >= ROUNDS && is_off(m, &round)) m->seen = 0;
   m->rounds[m->seen % ROUNDS] = round;
-  return ++m->seen % ROUNDS == 0 ? decide(m, out, changed) : GROVE_OK;
+  return ++m->seen % ROUNDS == 0 ? decide_plan(m, out, changed) : GROVE_OK;
 }
 
 const grove_aggregator grove_aggregator_adaptive = {
   .name = "adaptive",
   .about = "as timer, with groups and a delay learnt from earlier rounds",
   .runs = 1,
-  .plan = plan,
-  .remember = remember,
-  .learn = learn,
-  .forget = forget,
+  .plan = plan_adaptive,
+  .remember = remember_round,
+  .learn = learn_round,
+  .forget = forget_rounds,
 };

@@ -28,7 +28,7 @@ struct grove_claims {
 };
 
 /* How many places, or children, a word of a level has. */
-static int64_t width_of(int level)
+static int64_t width_of_word(int level)
 {
   return level == 0 ? PLACES : CHILDREN;
 }
@@ -41,7 +41,7 @@ grove_status grove_claims_create(int64_t n, grove_claims **out)
   GROVE_NEW(c, 1);
   c->n = n;
   for (int64_t of = n;; of = words[c->nlevels - 1]) {
-    int64_t width = width_of(c->nlevels);
+    int64_t width = width_of_word(c->nlevels);
     words[c->nlevels] = of > width ? (of + width - 1) / width : 1;
     all += words[c->nlevels++];
     if (words[c->nlevels - 1] == 1) break;
@@ -64,17 +64,17 @@ void grove_claims_free(grove_claims **c)
   *c = NULL;
 }
 
-static void clear(grove_claims *c, int level, int64_t word)
+static void clear_bits(grove_claims *c, int level, int64_t word)
 {
   uint64_t *at = &c->levels[level][word];
   for (uint64_t some = level > 0 ? *at >> CHILDREN : 0; some; some &= some - 1)
-    clear(c, level - 1, word * CHILDREN + __builtin_ctzll(some));
+    clear_bits(c, level - 1, word * CHILDREN + __builtin_ctzll(some));
   *at = 0;
 }
 
 void grove_claims_begin(grove_claims *c)
 {
-  clear(c, c->nlevels - 1, 0);
+  clear_bits(c, c->nlevels - 1, 0);
 }
 
 /* ---- words ---- */
@@ -89,22 +89,22 @@ static uint64_t mask_of(stretch s)
 {
   int64_t n = s.end - s.first;
   uint64_t low = n < PLACES ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-  return low << s.first % width_of(s.level);
+  return low << s.first % width_of_word(s.level);
 }
 
-static uint64_t *word_of(const grove_claims *c, stretch s)
+static uint64_t *claim_word(const grove_claims *c, stretch s)
 {
-  return &c->levels[s.level][s.first / width_of(s.level)];
+  return &c->levels[s.level][s.first / width_of_word(s.level)];
 }
 
 /* What a range is made of: two stretches a level at most. */
 enum { MOST_STRETCHES = 2 * MOST_LEVELS };
 
-static int split(const grove_claims *c, int64_t first, int64_t end, stretch *out)
+static int split_range(const grove_claims *c, int64_t first, int64_t end, stretch *out)
 {
   int n = 0;
   for (int level = 0; first < end; level++) {
-    int64_t width = width_of(level), begin = (first + width - 1) / width, stop = end / width;
+    int64_t width = width_of_word(level), begin = (first + width - 1) / width, stop = end / width;
     if (level == c->nlevels - 1 || begin > stop || (begin == stop && begin * width == first)) {
       out[n++] = (stretch){level, first, end};
       break;
@@ -122,14 +122,14 @@ static int split(const grove_claims *c, int64_t first, int64_t end, stretch *out
 /* Is anything claimed in these? The first place, or -1. */
 static int64_t find_below(const grove_claims *c, stretch s)
 {
-  uint64_t word = __atomic_load_n(word_of(c, s), __ATOMIC_RELAXED), mask = mask_of(s);
-  int64_t width = width_of(s.level), begin = s.first - s.first % width, places = 1;
+  uint64_t word = __atomic_load_n(claim_word(c, s), __ATOMIC_RELAXED), mask = mask_of(s);
+  int64_t width = width_of_word(s.level), begin = s.first - s.first % width, places = 1;
   uint64_t found = s.level > 0 ? (word | word >> CHILDREN) & mask : word & mask;
-  for (int k = 0; k < s.level; k++) places *= width_of(k);
+  for (int k = 0; k < s.level; k++) places *= width_of_word(k);
   for (; found; found &= found - 1) {
     int64_t child = begin + __builtin_ctzll(found);
     if (s.level == 0 || word >> __builtin_ctzll(found) & 1) return child * places;
-    int64_t below = width_of(s.level - 1);
+    int64_t below = width_of_word(s.level - 1);
     int64_t place = find_below(c, (stretch){s.level - 1, child * below, (child + 1) * below});
     if (place >= 0) return place;
   }
@@ -139,7 +139,7 @@ static int64_t find_below(const grove_claims *c, stretch s)
 /* Was what lies above these claimed as a whole? */
 static int is_below_whole(const grove_claims *c, stretch s)
 {
-  int64_t child = s.first / width_of(s.level);
+  int64_t child = s.first / width_of_word(s.level);
   for (int k = s.level + 1; k < c->nlevels; k++, child /= CHILDREN) {
     uint64_t word = __atomic_load_n(&c->levels[k][child / CHILDREN], __ATOMIC_RELAXED);
     if (word >> child % CHILDREN & 1) return 1;
@@ -150,7 +150,7 @@ static int is_below_whole(const grove_claims *c, stretch s)
 static int64_t first_place(stretch s)
 {
   int64_t places = 1;
-  for (int k = 0; k < s.level; k++) places *= width_of(k);
+  for (int k = 0; k < s.level; k++) places *= width_of_word(k);
   return s.first * places;
 }
 
@@ -167,43 +167,43 @@ int grove_claims_has(const grove_claims *c, int64_t place)
 /* ---- claiming ---- */
 
 /* -1, or the first place that others have, where nothing is set then. */
-static int64_t set(grove_claims *c, stretch s)
+static int64_t set_bits(grove_claims *c, stretch s)
 {
-  uint64_t mask = mask_of(s), before = __atomic_fetch_or(word_of(c, s), mask, __ATOMIC_ACQ_REL);
+  uint64_t mask = mask_of(s), before = __atomic_fetch_or(claim_word(c, s), mask, __ATOMIC_ACQ_REL);
   int64_t taken = -1;
   if (before & mask)
     taken = first_place((stretch){
-      s.level, s.first - s.first % width_of(s.level) + __builtin_ctzll(before & mask), s.end});
+      s.level, s.first - s.first % width_of_word(s.level) + __builtin_ctzll(before & mask), s.end});
   for (uint64_t some = s.level > 0 ? before >> CHILDREN & mask : 0; some && taken < 0;
        some &= some - 1) {
     int64_t child = s.first - s.first % CHILDREN + __builtin_ctzll(some);
-    int64_t below = width_of(s.level - 1);
+    int64_t below = width_of_word(s.level - 1);
     taken = find_below(c, (stretch){s.level - 1, child * below, (child + 1) * below});
   }
-  int64_t child = s.first / width_of(s.level);
+  int64_t child = s.first / width_of_word(s.level);
   for (int k = s.level + 1; k < c->nlevels && taken < 0; k++, child /= CHILDREN) {
     uint64_t bit = (uint64_t)1 << child % CHILDREN;
     uint64_t above =
       __atomic_fetch_or(&c->levels[k][child / CHILDREN], bit << CHILDREN, __ATOMIC_ACQ_REL);
     if (above & bit) taken = first_place(s);
   }
-  if (taken >= 0) __atomic_fetch_and(word_of(c, s), ~(mask & ~before), __ATOMIC_RELAXED);
+  if (taken >= 0) __atomic_fetch_and(claim_word(c, s), ~(mask & ~before), __ATOMIC_RELAXED);
   return taken;
 }
 
 int64_t grove_claims_take(grove_claims *c, int64_t first, int64_t count)
 {
   stretch list[MOST_STRETCHES];
-  int n = split(c, first, first + count, list);
+  int n = split_range(c, first, first + count, list);
   int64_t taken = -1;
   for (int k = 0; k < n; k++) {
     int64_t place = find_taken(c, list[k]);
     if (place >= 0 && (taken < 0 || place < taken)) taken = place;
   }
   for (int k = 0; k < n && taken < 0; k++) {
-    taken = set(c, list[k]);
+    taken = set_bits(c, list[k]);
     for (int j = k - 1; taken >= 0 && j >= 0; j--)
-      __atomic_fetch_and(word_of(c, list[j]), ~mask_of(list[j]), __ATOMIC_RELAXED);
+      __atomic_fetch_and(claim_word(c, list[j]), ~mask_of(list[j]), __ATOMIC_RELAXED);
   }
   return taken;
 }

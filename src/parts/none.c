@@ -5,7 +5,7 @@
  */
 #include "parts/groups.h"
 
-static grove_status plan(const grove_part_question *question, grove_part_plan *out)
+static grove_status plan_none(const grove_part_question *question, grove_part_plan *out)
 {
   grove_status status = grove_part_plan_even(question, question->parts, out);
   if (status != GROVE_OK) return status;
@@ -17,5 +17,5 @@ static grove_status plan(const grove_part_question *question, grove_part_plan *o
 const grove_aggregator grove_aggregator_none = {
   .name = "none",
   .about = "every part travels alone",
-  .plan = plan,
+  .plan = plan_none,
 };

@@ -10,7 +10,7 @@
  */
 #include "parts/groups.h"
 
-static grove_status plan(const grove_part_question *question, grove_part_plan *out)
+static grove_status plan_ploggp(const grove_part_question *question, grove_part_plan *out)
 {
   grove_status status = grove_part_plan_model(question, question->options->laggard_seconds, out);
   if (status == GROVE_OK) out->aggregator = grove_aggregator_ploggp.name;
@@ -20,5 +20,5 @@ static grove_status plan(const grove_part_question *question, grove_part_plan *o
 const grove_aggregator grove_aggregator_ploggp = {
   .name = "ploggp",
   .about = "as many messages as the model finds fastest, with one part late",
-  .plan = plan,
+  .plan = plan_ploggp,
 };

@@ -93,7 +93,7 @@ static int64_t part_words(const grove_readiness *r, int64_t parts)
   return (parts + ((int64_t)1 << r->log2) - 1) >> r->log2;
 }
 
-static bits *word_of(const grove_readiness *r, const group *of, int64_t word)
+static bits *word_of_group(const grove_readiness *r, const group *of, int64_t word)
 {
   return &of->at->words[word * r->apart];
 }
@@ -207,7 +207,7 @@ void grove_readiness_begin(grove_readiness *r, int timed)
   for (int64_t g = 0; g < r->ngroups; g++) {
     const group *of = &r->groups[g];
     int64_t words = part_words(r, of->count);
-    for (int64_t w = 0; w < words; w++) *word_of(r, of, w) = (bits){0, 0};
+    for (int64_t w = 0; w < words; w++) *word_of_group(r, of, w) = (bits){0, 0};
     memset(of->left, 0, (size_t)words * sizeof *of->left);
     __atomic_store_n(&of->at->missing, (uint64_t)(r->delta > 0 ? of->count : words),
                      __ATOMIC_RELAXED);
@@ -246,7 +246,7 @@ static stretch stretch_at(const grove_readiness *r, int64_t part, int64_t end)
   int64_t room = (int64_t)1 << r->log2, stop = end - of->first - first;
   if (room > of->count - first) room = of->count - first;
   if (stop > room) stop = room;
-  stretch p = {.of = of, .at = word_of(r, of, word), .shift = (int)(bit - first)};
+  stretch p = {.of = of, .at = word_of_group(r, of, word), .shift = (int)(bit - first)};
   p.parts = stop - p.shift;
   p.mask = low_bits(p.parts) << p.shift;
   p.full = low_bits(room);
@@ -276,7 +276,7 @@ static int64_t find_claimed(const grove_readiness *r, int64_t first, int64_t end
 
 /* -1, or the first part that somebody else has claimed: then no claim is left. A call that is wrong
  * whatever the others do claims nothing, which could make them look wrong. */
-static int64_t claim(grove_readiness *r, int64_t first, int64_t end)
+static int64_t claim_parts(grove_readiness *r, int64_t first, int64_t end)
 {
   int64_t taken = end - first > 1 ? find_claimed(r, first, end) : -1;
   if (taken >= 0) return taken;
@@ -293,14 +293,14 @@ static int64_t claim(grove_readiness *r, int64_t first, int64_t end)
   return -1;
 }
 
-static void announce(board *b, int64_t g)
+static void announce_group(board *b, int64_t g)
 {
   __atomic_fetch_or(&b->due[g / WORD_BITS], (uint64_t)1 << g % WORD_BITS, __ATOMIC_RELEASE);
   __atomic_fetch_add(&b->news, 1, __ATOMIC_RELEASE);
 }
 
 /* Always writes, so that who sets it to infinity afterwards sees the deadline itself. */
-static void lower(double *earliest, double deadline)
+static void lower_count(double *earliest, double deadline)
 {
   double before = load_time(earliest, __ATOMIC_RELAXED), after = 0;
   do {
@@ -310,24 +310,24 @@ static void lower(double *earliest, double deadline)
 }
 
 /* 1 if nobody had. */
-static int arm(grove_readiness *r, const group *of, double now)
+static int arm_group(grove_readiness *r, const group *of, double now)
 {
   double unarmed = INFINITY, deadline = now + r->delta;
   if (load_time(&of->at->deadline, __ATOMIC_RELAXED) < unarmed) return 0;
   if (!__atomic_compare_exchange(&of->at->deadline, &unarmed, &deadline, 0, __ATOMIC_RELAXED,
                                  __ATOMIC_RELAXED))
     return 0;
-  lower(&r->board->earliest, deadline);
+  lower_count(&r->board->earliest, deadline);
   return 1;
 }
 
 /* 1 if something of the group may leave, which is announced. */
-static int subtract(grove_readiness *r, int64_t g, int64_t n)
+static int subtract_marks(grove_readiness *r, int64_t g, int64_t n)
 {
   board *b = r->board;
   uint64_t before = __atomic_fetch_sub(&r->groups[g].at->missing, (uint64_t)n, __ATOMIC_ACQ_REL);
   if ((before & NUMBER) != (uint64_t)n && !(before & OPEN)) return 0;
-  announce(b, g);
+  announce_group(b, g);
   return 1;
 }
 
@@ -337,9 +337,9 @@ static int subtract_words(grove_readiness *r, int64_t g, int64_t n)
 {
   const group *of = &r->groups[g];
   board *b = r->board;
-  if (n < part_words(r, of->count)) return subtract(r, g, n);
+  if (n < part_words(r, of->count)) return subtract_marks(r, g, n);
   __atomic_store_n(&of->at->missing, 0, __ATOMIC_RELEASE);
-  announce(b, g);
+  announce_group(b, g);
   return 1;
 }
 
@@ -349,7 +349,7 @@ static void keep_times(grove_readiness *r, int64_t first, int64_t end, double no
 }
 
 /* Without a delta: sets bits of one group. How many words that fills. */
-static int64_t fill(grove_readiness *r, int64_t first, int64_t end)
+static int64_t fill_cells(grove_readiness *r, int64_t first, int64_t end)
 {
   int64_t filled = 0;
   while (first < end) {
@@ -372,7 +372,7 @@ static int set_ready(grove_readiness *r, int64_t first, int64_t end, double now)
     __atomic_fetch_or(&p.at->ready, p.mask, __ATOMIC_RELEASE);
     first += p.parts;
   }
-  return !is_all && arm(r, of, now);
+  return !is_all && arm_group(r, of, now);
 }
 
 /* Parts of one group, which are claimed: 1 if something is due. */
@@ -380,15 +380,15 @@ static int mark_group(grove_readiness *r, int64_t g, int64_t first, int64_t end,
 {
   if (r->delta > 0) {
     int armed = set_ready(r, first, end, now);
-    return subtract(r, g, end - first) | armed;
+    return subtract_marks(r, g, end - first) | armed;
   }
-  int64_t filled = fill(r, first, end);
+  int64_t filled = fill_cells(r, first, end);
   return filled > 0 && subtract_words(r, g, filled);
 }
 
 int64_t grove_readiness_mark(grove_readiness *r, int64_t first, int64_t count, double now, int *due)
 {
-  int64_t end = first + count, twice = claim(r, first, end);
+  int64_t end = first + count, twice = claim_parts(r, first, end);
   int news = 0;
   *due = 0;
   if (twice >= 0) return twice;
@@ -411,7 +411,7 @@ static void count_left(grove_readiness *r, int64_t parts)
 }
 
 /* Opens the groups whose time has come. */
-static void open_groups(grove_readiness *r, double now)
+static void open_late_groups(grove_readiness *r, double now)
 {
   double never = INFINITY, passed = -INFINITY, before = 0, next = never;
   __atomic_exchange(&r->board->earliest, &never, &before, __ATOMIC_ACQ_REL);
@@ -423,10 +423,10 @@ static void open_groups(grove_readiness *r, double now)
     } else if (deadline > passed) {
       store_time(&c->deadline, passed, __ATOMIC_RELAXED);
       __atomic_fetch_or(&c->missing, OPEN, __ATOMIC_ACQ_REL);
-      announce(r->board, g);
+      announce_group(r->board, g);
     }
   }
-  if (next < never) lower(&r->board->earliest, next);
+  if (next < never) lower_count(&r->board->earliest, next);
 }
 
 /* The first group to be looked at, which counts as looked at; -1: none. */
@@ -444,11 +444,12 @@ static int64_t next_due(grove_readiness *r)
 
 /* The first part of a group, from `from` on, that is ready and has not left; or, if `want` is 0,
  * the first of which that is not so. The end of the group, if there is none. */
-static int64_t find(const grove_readiness *r, const group *of, int64_t from, int want)
+static int64_t find_group(const grove_readiness *r, const group *of, int64_t from, int want)
 {
   while (from < of->count) {
     int64_t w = from >> r->log2, first = w << r->log2;
-    uint64_t found = __atomic_load_n(&word_of(r, of, w)->ready, __ATOMIC_ACQUIRE) & ~of->left[w];
+    uint64_t found =
+      __atomic_load_n(&word_of_group(r, of, w)->ready, __ATOMIC_ACQUIRE) & ~of->left[w];
     if (!want) found = ~found;
     found &= low_bits((int64_t)1 << r->log2) & ~(uint64_t)0 << (from - first);
     if (found) {
@@ -464,7 +465,7 @@ static int64_t find(const grove_readiness *r, const group *of, int64_t from, int
 static int next_run(grove_readiness *r, grove_part_run *run)
 {
   const group *of = &r->groups[r->looked_at];
-  int64_t first = find(r, of, r->from, 1), end = find(r, of, first, 0);
+  int64_t first = find_group(r, of, r->from, 1), end = find_group(r, of, first, 0);
   r->from = end;
   if (first == end) return 0;
   for (int64_t part = first; part < end; part++) {
@@ -477,7 +478,7 @@ static int next_run(grove_readiness *r, grove_part_run *run)
 
 /* Looks at a group that was announced: 1 if all of it leaves as one. An announcement that is left
  * from the round before is about nothing, perhaps not even about a group. */
-static int look_at(grove_readiness *r, int64_t g, grove_part_run *run)
+static int look_at_group(grove_readiness *r, int64_t g, grove_part_run *run)
 {
   if (g >= r->ngroups) return 0;
   const group *of = &r->groups[g];
@@ -504,7 +505,7 @@ int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run)
       r->looked_at = -1;
     }
     if (r->delta > 0 && now >= load_time(&r->board->earliest, __ATOMIC_RELAXED))
-      open_groups(r, now);
+      open_late_groups(r, now);
     uint64_t news = __atomic_load_n(&r->board->news, __ATOMIC_ACQUIRE);
     if (news == r->seen) return 0;
     int64_t g = next_due(r);
@@ -512,7 +513,7 @@ int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run)
       r->seen = news;
       return 0;
     }
-    if (look_at(r, g, run)) break;
+    if (look_at_group(r, g, run)) break;
   }
   count_left(r, run->count);
   return 1;
@@ -545,7 +546,8 @@ int64_t grove_readiness_marked(const grove_readiness *r)
   for (int64_t g = 0; g < r->ngroups; g++) {
     const group *of = &r->groups[g];
     for (int64_t w = 0; w < part_words(r, of->count); w++)
-      marked += __builtin_popcountll(__atomic_load_n(&word_of(r, of, w)->ready, __ATOMIC_ACQUIRE));
+      marked +=
+        __builtin_popcountll(__atomic_load_n(&word_of_group(r, of, w)->ready, __ATOMIC_ACQUIRE));
   }
   return marked;
 }

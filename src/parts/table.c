@@ -20,7 +20,7 @@ static double seconds_of(const grove_part_question *q, const grove_part_entry *e
   return grove_part_seconds(q, plan->ngroups, q->options->laggard_seconds);
 }
 
-static grove_status plan(const grove_part_question *question, grove_part_plan *out)
+static grove_status plan_table(const grove_part_question *question, grove_part_plan *out)
 {
   grove_status status = GROVE_OK;
   grove_part_table table = {0};
@@ -43,5 +43,5 @@ fail:
 const grove_aggregator grove_aggregator_table = {
   .name = "table",
   .about = "as many messages as a table says that was made by trying",
-  .plan = plan,
+  .plan = plan_table,
 };

@@ -17,7 +17,7 @@ typedef struct reader {
   char *word[COLUMNS + 1];
 } reader;
 
-static grove_status complain(const reader *r, int column, const char *word, const char *why)
+static grove_status complain_about(const reader *r, int column, const char *word, const char *why)
 {
   char sentence[GROVE_SENTENCE_BYTES];
   snprintf(sentence, sizeof sentence, "%.300s, line %d, column %d: %s%.40s%s%s", r->name, r->line,
@@ -26,7 +26,7 @@ static grove_status complain(const reader *r, int column, const char *word, cons
 }
 
 /* Cuts a line, which is changed; one word more than there are columns is one too many. */
-static void cut(reader *r, char *line)
+static void cut_words(reader *r, char *line)
 {
   r->n = 0;
   for (char *at = line; r->n <= COLUMNS;) {
@@ -47,7 +47,7 @@ static grove_status read_integer(const reader *r, int i, int64_t least, int64_t 
   long long number = strtoll(r->word[i], &end, 10);
   if (strspn(r->word[i], "0123456789") != strlen(r->word[i]) || errno || number < least ||
       number > most)
-    return complain(r, r->column[i], r->word[i], why);
+    return complain_about(r, r->column[i], r->word[i], why);
   *out = number;
   return GROVE_OK;
 }
@@ -56,15 +56,15 @@ static grove_status read_entry(const reader *r, grove_part_entry *out)
 {
   grove_part_entry e = {.seconds = NAN};
   if (r->n < 3 || r->n > COLUMNS)
-    return complain(r, r->n > COLUMNS ? r->column[COLUMNS] : 1, "",
-                    "a line has three or four numbers: parts, bytes, messages and seconds");
+    return complain_about(r, r->n > COLUMNS ? r->column[COLUMNS] : 1, "",
+                          "a line has three or four numbers: parts, bytes, messages and seconds");
   GROVE_PASS(read_integer(r, 0, 1, INT32_MAX, "is no number of parts, from 1 on", &e.parts));
   GROVE_PASS(read_integer(r, 1, 0, INT64_MAX, "is no number of bytes", &e.bytes));
   GROVE_PASS(read_integer(r, 2, 1, e.parts, "is no number of messages, from 1 to that of the parts",
                           &e.messages));
   const char *why = r->n > 3 ? grove_number_read(r->word[3], &e.seconds) : NULL;
   if (why || isinf(e.seconds))
-    return complain(r, r->column[3], r->word[3], why ? why : "is no number of seconds");
+    return complain_about(r, r->column[3], r->word[3], why ? why : "is no number of seconds");
   *out = e;
   return GROVE_OK;
 }
@@ -76,17 +76,18 @@ grove_status grove_part_table_add(grove_part_table *table, grove_part_entry entr
   return GROVE_OK;
 }
 
-static grove_status read_line(reader *r, char *line, grove_part_table *table)
+static grove_status read_table_line(reader *r, char *line, grove_part_table *table)
 {
   grove_part_entry entry = {0};
   size_t length = strlen(line);
   r->line++;
   if (length == 0 || line[length - 1] != '\n')
-    return complain(r, (int)length + 1, "",
-                    length > LINE_BYTES ? "the line is too long for a table"
-                                        : "the line does not end: the file was cut off here, or "
-                                          "the last line lacks its newline");
-  cut(r, line);
+    return complain_about(r, (int)length + 1, "",
+                          length > LINE_BYTES
+                            ? "the line is too long for a table"
+                            : "the line does not end: the file was cut off here, or "
+                              "the last line lacks its newline");
+  cut_words(r, line);
   if (r->n == 0 || *r->word[0] == '#') return GROVE_OK;
   grove_status status = read_entry(r, &entry);
   return status == GROVE_OK ? grove_part_table_add(table, entry) : status;
@@ -98,7 +99,7 @@ grove_status grove_part_table_read(FILE *file, const char *name, grove_part_tabl
   grove_part_table table = {0};
   reader r = {.name = name};
   char line[LINE_BYTES + 2];
-  while (fgets(line, sizeof line, file)) GROVE_TRY(read_line(&r, line, &table));
+  while (fgets(line, sizeof line, file)) GROVE_TRY(read_table_line(&r, line, &table));
   GROVE_CHECK(!ferror(file), GROVE_ERR_SYSTEM, "%.300s cannot be read: %s", name, strerror(errno));
   *out = table;
   return GROVE_OK;
@@ -141,7 +142,7 @@ void grove_part_table_free(grove_part_table *table)
 }
 
 /* No bytes count as one. */
-static double ratio(int64_t a, int64_t b)
+static double ratio_of(int64_t a, int64_t b)
 {
   return log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1));
 }
@@ -153,7 +154,7 @@ const grove_part_entry *grove_part_table_nearest(const grove_part_table *table, 
   double least = INFINITY;
   for (int64_t i = 0; i < table->n; i++) {
     const grove_part_entry *e = &table->entries[i];
-    double far = hypot(ratio(e->parts, parts), ratio(e->bytes, bytes));
+    double far = hypot(ratio_of(e->parts, parts), ratio_of(e->bytes, bytes));
     if (far > least) continue;
     least = far;
     nearest = e;

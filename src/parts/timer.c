@@ -30,7 +30,7 @@ double grove_part_delta(const grove_part_question *question, int64_t largest)
   return fmin(fmax((double)(largest - 1) * grove_loggp_spacing(&row), least), most);
 }
 
-static grove_status plan(const grove_part_question *question, grove_part_plan *out)
+static grove_status plan_timer(const grove_part_question *question, grove_part_plan *out)
 {
   grove_status status = grove_aggregator_ploggp.plan(question, out);
   if (status != GROVE_OK) return status;
@@ -43,5 +43,5 @@ const grove_aggregator grove_aggregator_timer = {
   .name = "timer",
   .about = "what is ready a while after the first part of its group",
   .runs = 1,
-  .plan = plan,
+  .plan = plan_timer,
 };

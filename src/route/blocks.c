@@ -37,8 +37,8 @@ fail:
 }
 
 /* The block of these groups, whose ranks are on one node. */
-static grove_status add_block(const grove_forest *f, int share, int n, const int32_t *groups,
-                              grove_blocks *blocks)
+static grove_status add_own_block(const grove_forest *f, int share, int n, const int32_t *groups,
+                                  grove_blocks *blocks)
 {
   grove_status status = GROVE_OK;
   int b = blocks->count, at = blocks->first[b];
@@ -73,7 +73,7 @@ grove_status grove_blocks_create(const grove_forest *f, int share, grove_blocks 
   for (int i = 0, next = 0; i < n; i = next) {
     int node = place[f->roots.ranks[groups[i]]].node;
     for (next = i; next < n && place[f->roots.ranks[groups[next]]].node == node;) next++;
-    if (node != own) GROVE_TRY(add_block(f, share, next - i, groups + i, &blocks));
+    if (node != own) GROVE_TRY(add_own_block(f, share, next - i, groups + i, &blocks));
   }
   *out = blocks;
   blocks = (grove_blocks){0};

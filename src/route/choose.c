@@ -82,8 +82,8 @@ static void double_estimate(grove_estimate *e)
 }
 
 /* On a leader: what a route takes its node. */
-static grove_status estimate(const grove_survey *survey, const grove_question *question,
-                             const grove_route *route, grove_estimate *out)
+static grove_status estimate_route(const grove_survey *survey, const grove_question *question,
+                                   const grove_route *route, grove_estimate *out)
 {
   grove_status status = GROVE_OK;
   const grove_context *ctx = survey->ctx;
@@ -106,7 +106,7 @@ fail:
   return status;
 }
 
-static const grove_route *candidate(const grove_question *question, int i)
+static const grove_route *candidate_route(const grove_question *question, int i)
 {
   return question->only ? question->only : grove_routes[i];
 }
@@ -116,7 +116,7 @@ static grove_status estimate_all(const grove_survey *survey, const grove_questio
 {
   grove_status status = survey->failure;
   for (int i = 0; i < n && survey->leader && status == GROVE_OK; i++)
-    GROVE_TRY(estimate(survey, question, candidate(question, i), &out[i]));
+    GROVE_TRY(estimate_route(survey, question, candidate_route(question, i), &out[i]));
 fail:
   return status;
 }
@@ -156,13 +156,13 @@ static void list_prices(int n, const grove_estimate *estimates, int64_t *out)
 }
 
 /* From the prices that all ranks agreed upon. */
-static void settle(const grove_context *ctx, const grove_question *question, int n,
-                   const int64_t *prices, grove_choice *out)
+static void settle_choice(const grove_context *ctx, const grove_question *question, int n,
+                          const int64_t *prices, grove_choice *out)
 {
   *out = (grove_choice){.n = n};
   for (int i = 0; i < n; i++)
-    out->candidates[i] =
-      (grove_candidate){.route = candidate(question, i), .seconds = grove_price_seconds(prices[i])};
+    out->candidates[i] = (grove_candidate){.route = candidate_route(question, i),
+                                           .seconds = grove_price_seconds(prices[i])};
   grove_choice_decide(out, ctx->machine);
 }
 
@@ -174,7 +174,7 @@ static void list_terms(const grove_price *price, int64_t *out)
 }
 
 /* Seconds; NaN if one of them is. */
-static double add_up(const int64_t *picoseconds)
+static double add_terms(const int64_t *picoseconds)
 {
   double sum = 0;
   for (int t = 0; t < GROVE_TERMS; t++) sum += grove_price_seconds(picoseconds[t]);
@@ -184,7 +184,7 @@ static double add_up(const int64_t *picoseconds)
 /* Where several nodes are the dearest their terms are mixed: they still add up to the price. */
 static void settle_terms(const int64_t *picoseconds, grove_candidate *out)
 {
-  double sum = add_up(picoseconds);
+  double sum = add_terms(picoseconds);
   for (int t = 0; t < GROVE_TERMS; t++)
     out->term[t] = sum > 0 ? out->seconds * grove_price_seconds(picoseconds[t]) / sum : 0;
   out->explained = 1;
@@ -203,7 +203,8 @@ grove_status grove_route_terms(const grove_survey *survey, const grove_question 
   grove_status mine = survey->failure;
   grove_estimate e = {0};
   int64_t terms[GROVE_TERMS] = {0};
-  if (survey->leader && mine == GROVE_OK) mine = estimate(survey, question, candidate->route, &e);
+  if (survey->leader && mine == GROVE_OK)
+    mine = estimate_route(survey, question, candidate->route, &e);
   if (is_dearest(&e.price, candidate->seconds)) list_terms(&e.price, terms);
   GROVE_PASS(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   settle_terms(terms, candidate);
@@ -221,7 +222,7 @@ static grove_status price_one(const grove_survey *survey, const grove_question *
   if (isnan(e.price.seconds)) terms[0] = grove_price_picoseconds(NAN);
   GROVE_PASS(grove_context_agree(survey->ctx, mine, terms, GROVE_TERMS));
   *out = (grove_choice){.n = 1, .runner_up = -1};
-  out->candidates[0] = (grove_candidate){.route = question->only, .seconds = add_up(terms)};
+  out->candidates[0] = (grove_candidate){.route = question->only, .seconds = add_terms(terms)};
   settle_terms(terms, &out->candidates[0]);
   return GROVE_OK;
 }
@@ -236,14 +237,14 @@ grove_status grove_route_choose(const grove_survey *survey, const grove_question
   grove_status mine = estimate_all(survey, question, n, estimates);
   list_prices(n, estimates, prices);
   GROVE_PASS(grove_context_agree(survey->ctx, mine, prices, n));
-  settle(survey->ctx, question, n, prices, out);
+  settle_choice(survey->ctx, question, n, prices, out);
   return GROVE_OK;
 }
 
 /* ---- the choice with its reasons ---- */
 
 /* Adds what another node takes. */
-static void join(const grove_estimate *more, grove_candidate *out)
+static void join_estimates(const grove_estimate *more, grove_candidate *out)
 {
   grove_estimate *e = &out->estimate;
   if (e->stages == 0 || grove_price_exceeds(&more->price, &e->price)) e->price = more->price;
@@ -255,8 +256,8 @@ static void join(const grove_estimate *more, grove_candidate *out)
 }
 
 /* What a leader found out, for rank 0. */
-static grove_status write_packet(const grove_survey *survey, const grove_estimate *estimates,
-                                 grove_packet_exchange *exchange)
+static grove_status write_estimates(const grove_survey *survey, const grove_estimate *estimates,
+                                    grove_packet_exchange *exchange)
 {
   grove_estimate *copy = NULL;
   if (!survey->leader || survey->ctx->rank == 0) return GROVE_OK;
@@ -278,14 +279,14 @@ grove_status grove_route_explain(const grove_survey *survey, const grove_questio
   grove_packet_exchange exchange = {0};
   int n = count_candidates(ctx, question);
   grove_status mine = estimate_all(survey, question, n, estimates);
-  if (mine == GROVE_OK) mine = write_packet(survey, estimates, &exchange);
+  if (mine == GROVE_OK) mine = write_estimates(survey, estimates, &exchange);
   list_prices(n, estimates, prices);
   GROVE_TRY(grove_context_exchange(ctx, mine, prices, n, &exchange));
-  settle(ctx, question, n, prices, out);
+  settle_choice(ctx, question, n, prices, out);
   for (int i = 0; i < n && ctx->rank == 0; i++) {
-    join(&estimates[i], &out->candidates[i]);
+    join_estimates(&estimates[i], &out->candidates[i]);
     for (int k = 0; k < exchange.ncame; k++)
-      join((const grove_estimate *)exchange.came[k].data + i, &out->candidates[i]);
+      join_estimates((const grove_estimate *)exchange.came[k].data + i, &out->candidates[i]);
   }
 fail:
   grove_packet_list_free(exchange.nsent, exchange.sent);

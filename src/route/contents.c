@@ -13,17 +13,17 @@ void grove_contents_free(grove_contents *contents)
 }
 
 /* All lists, one after the other. */
-static void join(int nlists, const grove_index *lists, int64_t *out)
+static void join_needs(int nlists, const grove_index *lists, int64_t *out)
 {
   for (int i = 0; i < nlists; i++)
     for (int64_t k = 0; k < lists[i].count; k++) *out++ = grove_index_at(&lists[i], k);
 }
 
 /* The places of the values of list i, which are not more than its entries. */
-static grove_status find_places(const grove_index *list, int i, grove_contents *contents)
+static grove_status find_in_block(const grove_index *list, int i, grove_contents *contents)
 {
   int64_t *places = contents->places + contents->begin[i], n = list->count;
-  join(1, list, places);
+  join_needs(1, list, places);
   GROVE_PASS(grove_distinct_sort(&n, places));
   for (int64_t k = 0, at = 0; k < n; k++) {
     while (contents->values[at] != places[k]) at++;
@@ -43,10 +43,10 @@ grove_status grove_contents_create(int nlists, const grove_index *lists, int sha
   contents.units = contents.begin[nlists];
   GROVE_ROOM(contents.values, contents.units);
   GROVE_ROOM(contents.places, contents.units);
-  join(nlists, lists, contents.values);
+  join_needs(nlists, lists, contents.values);
   if (share) {
     GROVE_TRY(grove_distinct_sort(&contents.units, contents.values));
-    for (int i = 0; i < nlists; i++) GROVE_TRY(find_places(&lists[i], i, &contents));
+    for (int i = 0; i < nlists; i++) GROVE_TRY(find_in_block(&lists[i], i, &contents));
   } else {
     for (int64_t u = 0; u < contents.units; u++) contents.places[u] = u;
   }

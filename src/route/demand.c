@@ -26,7 +26,7 @@ void grove_demand_free(grove_demand *demand)
   *demand = (grove_demand){0};
 }
 
-static int node_of(const maker *m, int64_t pair)
+static int node_of_pair(const maker *m, int64_t pair)
 {
   return m->topo->place[m->demand->pairs[pair].to].node;
 }
@@ -81,7 +81,7 @@ static void copy_places(maker *m, const grove_contents *block, const int64_t *pa
 }
 
 /* `pairs` are those of one rank with one node. */
-static grove_status add_block(maker *m, int n, const int64_t *pairs)
+static grove_status add_demand_block(maker *m, int n, const int64_t *pairs)
 {
   grove_status status = GROVE_OK;
   grove_demand *d = m->demand;
@@ -92,7 +92,7 @@ static grove_status add_block(maker *m, int n, const int64_t *pairs)
   GROVE_TRY(grove_contents_create(n, lists, m->share, &block));
   copy_places(m, &block, pairs);
   d->blocks[d->nblocks++] = (grove_demand_block){
-    .from = d->pairs[pairs[0]].from, .node = node_of(m, pairs[0]), .units = block.units};
+    .from = d->pairs[pairs[0]].from, .node = node_of_pair(m, pairs[0]), .units = block.units};
 fail:
   grove_contents_free(&block);
   free(lists);
@@ -102,7 +102,7 @@ fail:
 /* ---- one rank after the other ---- */
 
 /* Inside a node there are no blocks. */
-static grove_status count_distinct(maker *m, int64_t pair)
+static grove_status count_distinct_roots(maker *m, int64_t pair)
 {
   grove_demand_pair *p = &m->demand->pairs[pair];
   if (!m->share) return GROVE_OK;
@@ -111,7 +111,7 @@ static grove_status count_distinct(maker *m, int64_t pair)
 }
 
 /* The pairs begin .. end-1 are those of one root rank. */
-static grove_status add_rank(maker *m, int64_t begin, int64_t end)
+static grove_status add_demands_of(maker *m, int64_t begin, int64_t end)
 {
   grove_status status = GROVE_OK;
   int64_t n = end - begin, *nodes = NULL, *sorted = NULL;
@@ -119,14 +119,14 @@ static grove_status add_rank(maker *m, int64_t begin, int64_t end)
   int own = m->topo->place[m->demand->pairs[begin].from].node;
   GROVE_ROOM(nodes, n);
   GROVE_ROOM(sorted, n);
-  for (int64_t i = 0; i < n; i++) nodes[i] = node_of(m, begin + i);
+  for (int64_t i = 0; i < n; i++) nodes[i] = node_of_pair(m, begin + i);
   GROVE_TRY(grove_order_create(n, nodes, &order));
   for (int64_t i = 0; i < n; i++) sorted[i] = begin + order[i];
   for (int64_t i = 0, next = 0; i < n; i = next) {
-    int node = node_of(m, sorted[i]);
-    for (next = i; next < n && node_of(m, sorted[next]) == node; next++)
-      if (node == own) GROVE_TRY(count_distinct(m, sorted[next]));
-    if (node != own) GROVE_TRY(add_block(m, (int)(next - i), sorted + i));
+    int node = node_of_pair(m, sorted[i]);
+    for (next = i; next < n && node_of_pair(m, sorted[next]) == node; next++)
+      if (node == own) GROVE_TRY(count_distinct_roots(m, sorted[next]));
+    if (node != own) GROVE_TRY(add_demand_block(m, (int)(next - i), sorted + i));
   }
 fail:
   free(nodes);
@@ -136,7 +136,7 @@ fail:
 }
 
 /* Room for the blocks, of which there are no more than pairs, and for all places. */
-static grove_status make_room(maker *m)
+static grove_status make_demand(maker *m)
 {
   grove_demand *d = m->demand;
   int64_t off_node = 0;
@@ -156,10 +156,10 @@ grove_status grove_demand_create(const grove_edge *edges, int64_t n, const grove
   maker m = {.topo = topo, .share = how->share, .demand = &d};
   GROVE_TRY(grove_pairs_create(edges, n, topo->nranks, &m.edges));
   GROVE_TRY(sort_pairs(&m));
-  GROVE_TRY(make_room(&m));
+  GROVE_TRY(make_demand(&m));
   for (int64_t i = 0, next = 0; i < d.npairs; i = next) {
     for (next = i; next < d.npairs && d.pairs[next].from == d.pairs[i].from;) next++;
-    GROVE_TRY(add_rank(&m, i, next));
+    GROVE_TRY(add_demands_of(&m, i, next));
   }
   *out = d;
   d = (grove_demand){0};

@@ -4,7 +4,7 @@
  *
  * A *pair* is what one rank needs of another. A *block* is what one rank has for another node: all
  * that its ranks need, each value once if values may be shared, in ascending order of the roots;
- * else one value an edge, by leaf rank, and in the order of that rank's list.
+ * else one value per edge, by leaf rank, and in the order of that rank's list.
  */
 #ifndef GROVE_ROUTE_DEMAND_H
 #define GROVE_ROUTE_DEMAND_H

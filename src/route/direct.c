@@ -18,7 +18,7 @@ static int worth_sharing(const grove_topo *topo, int a, int b, int repeats)
   return repeats >= (on_node ? GROVE_REPEATS_MOST : GROVE_REPEATS_SOME);
 }
 
-static int pays(const grove_forest *f, const grove_side *side, int group)
+static int pays_off(const grove_forest *f, const grove_side *side, int group)
 {
   return worth_sharing(&f->ctx->topo, f->ctx->rank, side->ranks[group], side->repeats[group]);
 }
@@ -87,16 +87,16 @@ typedef struct maker {
   grove_stage *stage;
 } maker;
 
-static int belongs(const maker *m, const grove_side *side, int group)
+static int belongs_to(const maker *m, const grove_side *side, int group)
 {
   const grove_topo *topo = &m->f->ctx->topo;
   return m->scope == GROVE_DIRECT_ALL ||
          grove_topo_same_node(topo, m->f->ctx->rank, side->ranks[group]);
 }
 
-static int shares(const maker *m, const grove_side *side, int group)
+static int shares_values(const maker *m, const grove_side *side, int group)
 {
-  return m->how->share && pays(m->f, side, group);
+  return m->how->share && pays_off(m->f, side, group);
 }
 
 /* The lists of the leaf side, whose names are the remote indices of the roots. */
@@ -107,18 +107,19 @@ static grove_status arrange_leaves(const maker *m)
   int64_t *roots = NULL;
   int wanted = 0;
   for (int g = 0; g < leaves->count; g++)
-    wanted |= belongs(m, leaves, g) && (m->how->by_root || shares(m, leaves, g));
+    wanted |= belongs_to(m, leaves, g) && (m->how->by_root || shares_values(m, leaves, g));
   if (!wanted) return GROVE_OK;
   GROVE_TRY(grove_leaves_roots(m->f, &roots));
   for (int g = 0, i = 0; g < leaves->count; g++) {
-    if (!belongs(m, leaves, g)) continue;
+    if (!belongs_to(m, leaves, g)) continue;
     int self = leaves->ranks[g] == m->f->ctx->rank;
     grove_message *to = self ? NULL : &m->stage->receives[i++];
     named_list list = {self ? &m->stage->keep_to.index : &to->slots.index,
                        roots + leaves->begin[g]};
     if (m->how->by_root) GROVE_TRY(order_by_name(list, m->plan));
     grove_index names = {.count = list.slots->count, .wide = list.names};
-    if (to && shares(m, leaves, g)) GROVE_TRY(grove_message_receive_once(to, &names, m->plan));
+    if (to && shares_values(m, leaves, g))
+      GROVE_TRY(grove_message_receive_once(to, &names, m->plan));
   }
 fail:
   free(roots);
@@ -143,12 +144,12 @@ static grove_status arrange_roots(const maker *m)
 {
   const grove_side *roots = &m->f->roots;
   for (int g = 0, i = 0; g < roots->count; g++) {
-    if (!belongs(m, roots, g)) continue;
+    if (!belongs_to(m, roots, g)) continue;
     int self = roots->ranks[g] == m->f->ctx->rank;
     grove_message *from = self ? NULL : &m->stage->sends[i++];
     if (m->how->by_root)
       GROVE_PASS(order_roots(self ? &m->stage->keep_from.index : &from->slots.index, m->plan));
-    if (from && shares(m, roots, g)) GROVE_PASS(grove_message_send_once(from, m->plan));
+    if (from && shares_values(m, roots, g)) GROVE_PASS(grove_message_send_once(from, m->plan));
   }
   return GROVE_OK;
 }
@@ -175,20 +176,20 @@ fail:
 
 /* ---- the stage ---- */
 
-static int count_messages(const maker *m, const grove_side *side)
+static int count_direct(const maker *m, const grove_side *side)
 {
   int count = 0;
   for (int g = 0; g < side->count; g++)
-    count += belongs(m, side, g) && side->ranks[g] != m->f->ctx->rank;
+    count += belongs_to(m, side, g) && side->ranks[g] != m->f->ctx->rank;
   return count;
 }
 
 /* One message a group; the group of the own rank is kept. */
-static void fill(const maker *m, const grove_side *side, grove_array which, grove_message *messages,
-                 grove_slots *keep)
+static void fill_message(const maker *m, const grove_side *side, grove_array which,
+                         grove_message *messages, grove_slots *keep)
 {
   for (int g = 0, i = 0; g < side->count; g++) {
-    if (!belongs(m, side, g)) continue;
+    if (!belongs_to(m, side, g)) continue;
     grove_slots slots = {
       .array = which,
       .index = grove_index_view(&side->slots, side->begin[g], side->begin[g + 1] - side->begin[g])};
@@ -204,10 +205,10 @@ grove_status grove_direct_stage(const grove_forest *f, const grove_build *how,
                                 grove_plan *plan)
 {
   maker m = {.f = f, .how = how, .scope = scope, .plan = plan, .stage = &plan->stages[stage]};
-  GROVE_PASS(grove_plan_stage(plan, stage, count_messages(&m, &f->roots) + sends,
-                              count_messages(&m, &f->leaves) + receives));
-  fill(&m, &f->roots, GROVE_ARRAY_ROOT, m.stage->sends, &m.stage->keep_from);
-  fill(&m, &f->leaves, GROVE_ARRAY_LEAF, m.stage->receives, &m.stage->keep_to);
+  GROVE_PASS(grove_plan_stage(plan, stage, count_direct(&m, &f->roots) + sends,
+                              count_direct(&m, &f->leaves) + receives));
+  fill_message(&m, &f->roots, GROVE_ARRAY_ROOT, m.stage->sends, &m.stage->keep_from);
+  fill_message(&m, &f->leaves, GROVE_ARRAY_LEAF, m.stage->receives, &m.stage->keep_to);
   GROVE_PASS(arrange_roots(&m));
   GROVE_PASS(arrange_leaves(&m));
   return order_kept(&m);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What this rank can see of its arguments. */
-static grove_status check(const grove_context *ctx, size_t unit_bytes, const FILE *file)
+static grove_status check_arguments(const grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
   GROVE_PASS_CHECK(unit_bytes > 0 && unit_bytes <= INT_MAX, GROVE_ERR_ARG,
                    "rank %d: grove_forest_explain: units of %zu bytes; 1 to %d are possible",
@@ -23,7 +23,7 @@ static grove_status check(const grove_context *ctx, size_t unit_bytes, const FIL
 /* The same arguments on every rank. Agreed by all. */
 static grove_status check_together(grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
-  grove_status status = GROVE_OK, mine = check(ctx, unit_bytes, file);
+  grove_status status = GROVE_OK, mine = check_arguments(ctx, unit_bytes, file);
   int64_t bytes[2] = {(int64_t)unit_bytes, -(int64_t)unit_bytes};
   GROVE_TRY(grove_context_agree(ctx, mine, bytes, 2));
   GROVE_CHECK(bytes[0] == -bytes[1], GROVE_ERR_ARG,
@@ -46,8 +46,8 @@ static void print_settings(const grove_context *ctx, int64_t unit_bytes, FILE *f
   if (told) fprintf(file, "The option route says %s: that is what operations take.\n", told->name);
 }
 
-static grove_status print(const grove_forest *f, const grove_choice *choice, int64_t unit_bytes,
-                          FILE *file)
+static grove_status print_explanation(const grove_forest *f, const grove_choice *choice,
+                                      int64_t unit_bytes, FILE *file)
 {
   const grove_context *ctx = f->ctx;
   const grove_options *o = &ctx->options;
@@ -70,7 +70,7 @@ static grove_status print(const grove_forest *f, const grove_choice *choice, int
 
 /* ---- the call ---- */
 
-static grove_status explain(const grove_forest *f, size_t unit_bytes, FILE *file)
+static grove_status explain_forest(const grove_forest *f, size_t unit_bytes, FILE *file)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   const grove_question question = {.unit_bytes = (int64_t)unit_bytes};
@@ -80,7 +80,7 @@ static grove_status explain(const grove_forest *f, size_t unit_bytes, FILE *file
   GROVE_TRY(grove_context_need_machine(f->ctx));
   GROVE_TRY(grove_survey_create(f, 1, &survey));
   GROVE_TRY(grove_route_explain(survey, &question, &choice));
-  if (f->ctx->rank == 0) mine = print(f, &choice, question.unit_bytes, file);
+  if (f->ctx->rank == 0) mine = print_explanation(f, &choice, question.unit_bytes, file);
   GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));
 fail:
   grove_survey_free(&survey);
@@ -94,7 +94,7 @@ grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file
   GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_explain: forest '%s' is not set up",
               grove_forest_label(f));
   GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_explain"));
-  status = explain(f, unit_bytes, file);
+  status = explain_forest(f, unit_bytes, file);
   grove_context_leave_call(f->ctx);
 fail:
   return status;

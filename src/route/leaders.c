@@ -6,19 +6,19 @@
  * step more that all ranks wait for. A round number, not a measured one. */
 enum { FEW_RANKS = 64 };
 
-static int node_of(const grove_context *ctx, int rank)
+static int node_in(const grove_context *ctx, int rank)
 {
   return ctx->topo.place[rank].node;
 }
 
 static int own_leader(const grove_context *ctx)
 {
-  return grove_leader(&ctx->topo, node_of(ctx, ctx->rank));
+  return grove_leader(&ctx->topo, node_in(ctx, ctx->rank));
 }
 
 static int proxy_of(const grove_context *ctx, int leader)
 {
-  int node = node_of(ctx, leader), ranks = grove_topo_node_size(&ctx->topo, node);
+  int node = node_in(ctx, leader), ranks = grove_topo_node_size(&ctx->topo, node);
   return grove_topo_node_rank(&ctx->topo, node, ctx->topo.place[ctx->rank].local % ranks);
 }
 
@@ -37,8 +37,8 @@ static grove_status wrap_packet(const grove_context *ctx, int from, int64_t n, c
 }
 
 /* Packets for other nodes go away, to the proxies; those for the own one wait for what comes. */
-static grove_status sort_out(const grove_context *ctx, const grove_packets *packets,
-                             grove_packets *away, grove_packets *home)
+static grove_status sort_packets(const grove_context *ctx, const grove_packets *packets,
+                                 grove_packets *away, grove_packets *home)
 {
   for (int i = 0; i < packets->noutgoing; i++) {
     const grove_outgoing *packet = &packets->outgoing[i];
@@ -54,8 +54,8 @@ static grove_status sort_out(const grove_context *ctx, const grove_packets *pack
   return GROVE_OK;
 }
 
-static grove_status forward(const grove_context *ctx, const grove_packets *away,
-                            grove_packets *home)
+static grove_status forward_packets(const grove_context *ctx, const grove_packets *away,
+                                    grove_packets *home)
 {
   for (int i = 0; i < grove_packets_count(away); i++) {
     grove_reader r = grove_packets_read(away, i);
@@ -105,10 +105,10 @@ grove_status grove_proxies_exchange(grove_context *ctx, grove_status *mine, grov
 {
   grove_status status = GROVE_OK;
   grove_packets away = {0}, home = {0};
-  if (*mine == GROVE_OK) *mine = sort_out(ctx, packets, &away, &home);
+  if (*mine == GROVE_OK) *mine = sort_packets(ctx, packets, &away, &home);
   grove_packets_free(packets);
   GROVE_TRY(grove_packets_exchange(ctx, *mine, &away));
-  *mine = forward(ctx, &away, &home);
+  *mine = forward_packets(ctx, &away, &home);
   GROVE_TRY(grove_packets_exchange(ctx, *mine, &home));
   *mine = open_all(ctx, &home, packets);
 fail:

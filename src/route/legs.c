@@ -20,7 +20,7 @@ void grove_legs_sort(grove_legs *legs, grove_legs_order order)
   if (legs->count > 1) qsort(legs->leg, (size_t)legs->count, sizeof *legs->leg, order);
 }
 
-static int compare(int64_t a, int64_t b)
+static int compare_numbers(int64_t a, int64_t b)
 {
   return (a > b) - (a < b);
 }
@@ -28,29 +28,29 @@ static int compare(int64_t a, int64_t b)
 int grove_legs_by_block(const void *a, const void *b)
 {
   const grove_leg *x = a, *y = b;
-  if (x->from != y->from) return compare(x->from, y->from);
-  if (x->node != y->node) return compare(x->node, y->node);
-  return compare(x->begin, y->begin);
+  if (x->from != y->from) return compare_numbers(x->from, y->from);
+  if (x->node != y->node) return compare_numbers(x->node, y->node);
+  return compare_numbers(x->begin, y->begin);
 }
 
 static int by_from_and_begin(const grove_leg *x, const grove_leg *y)
 {
-  if (x->from != y->from) return compare(x->from, y->from);
-  return compare(x->begin, y->begin);
+  if (x->from != y->from) return compare_numbers(x->from, y->from);
+  return compare_numbers(x->begin, y->begin);
 }
 
 int grove_legs_by_sender(const void *a, const void *b)
 {
   const grove_leg *x = a, *y = b;
-  if (x->sender != y->sender) return compare(x->sender, y->sender);
-  if (x->receiver != y->receiver) return compare(x->receiver, y->receiver);
+  if (x->sender != y->sender) return compare_numbers(x->sender, y->sender);
+  if (x->receiver != y->receiver) return compare_numbers(x->receiver, y->receiver);
   return by_from_and_begin(x, y);
 }
 
 int grove_legs_by_receiver(const void *a, const void *b)
 {
   const grove_leg *x = a, *y = b;
-  if (x->receiver != y->receiver) return compare(x->receiver, y->receiver);
-  if (x->sender != y->sender) return compare(x->sender, y->sender);
+  if (x->receiver != y->receiver) return compare_numbers(x->receiver, y->receiver);
+  if (x->sender != y->sender) return compare_numbers(x->sender, y->sender);
   return by_from_and_begin(x, y);
 }

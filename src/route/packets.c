@@ -37,8 +37,8 @@ grove_status grove_packets_write(grove_packets *packets, int rank, int64_t n, in
 }
 
 /* A rank's packet to itself stays here. */
-static grove_status hand_over(grove_context *ctx, grove_packets *packets,
-                              grove_packet_exchange *exchange)
+static grove_status pass_outgoing(grove_context *ctx, grove_packets *packets,
+                                  grove_packet_exchange *exchange)
 {
   GROVE_PASS_ROOM(exchange->sent, packets->noutgoing);
   for (int i = 0; i < packets->noutgoing; i++) {
@@ -55,7 +55,7 @@ static grove_status hand_over(grove_context *ctx, grove_packets *packets,
 grove_status grove_packets_exchange(grove_context *ctx, grove_status mine, grove_packets *packets)
 {
   grove_packet_exchange exchange = {0};
-  if (mine == GROVE_OK) mine = hand_over(ctx, packets, &exchange);
+  if (mine == GROVE_OK) mine = pass_outgoing(ctx, packets, &exchange);
   grove_status status = grove_context_exchange(ctx, mine, NULL, 0, &exchange);
   packets->ncame = exchange.ncame;
   packets->came = exchange.came;

@@ -49,7 +49,7 @@ fail:
   return status;
 }
 
-static grove_status make_room(grove_pairs *pairs, int64_t more)
+static grove_status make_pairs(grove_pairs *pairs, int64_t more)
 {
   GROVE_PASS_GROW(pairs->leaf_rank, pairs->count, more);
   GROVE_PASS_GROW(pairs->root_rank, pairs->count, more);
@@ -58,8 +58,8 @@ static grove_status make_room(grove_pairs *pairs, int64_t more)
 }
 
 /* The pairs of one leaf rank, whose edges are `edges`; their roots lie from `base` on. */
-static grove_status add_rank(grove_pairs *pairs, int rank, const grove_edge *edges, int64_t n,
-                             int64_t base)
+static grove_status add_pairs_of(grove_pairs *pairs, int rank, const grove_edge *edges, int64_t n,
+                                 int64_t base)
 {
   grove_status status = GROVE_OK;
   grove_groups groups = {0};
@@ -67,7 +67,7 @@ static grove_status add_rank(grove_pairs *pairs, int rank, const grove_edge *edg
   GROVE_TRY(grove_groups_create(&groups));
   for (int64_t i = 0; i < n; i++) GROVE_TRY(grove_groups_count(&groups, edges[i].root_rank));
   GROVE_TRY(grove_groups_arrange(&groups));
-  GROVE_TRY(make_room(pairs, groups.count));
+  GROVE_TRY(make_pairs(pairs, groups.count));
   for (int g = 0; g < groups.count; g++) {
     pairs->leaf_rank[pairs->count] = rank;
     pairs->root_rank[pairs->count] = groups.keys[g];
@@ -93,11 +93,11 @@ grove_status grove_pairs_create(const grove_edge *edges, int64_t n, int nranks, 
   GROVE_TRY(count_leaves(edges, n, nranks, first, &ascends));
   if (!ascends) GROVE_TRY(sort_by_leaf_rank(edges, n, nranks, first, &sorted));
   GROVE_ROOM(pairs.roots, n);
-  GROVE_TRY(make_room(&pairs, 0));
+  GROVE_TRY(make_pairs(&pairs, 0));
   pairs.begin[0] = 0;
   for (int r = 0; r < nranks; r++)
-    GROVE_TRY(add_rank(&pairs, r, (ascends ? edges : sorted) + first[r], first[r + 1] - first[r],
-                       first[r]));
+    GROVE_TRY(add_pairs_of(&pairs, r, (ascends ? edges : sorted) + first[r],
+                           first[r + 1] - first[r], first[r]));
   *out = pairs;
   pairs = (grove_pairs){0};
 fail:

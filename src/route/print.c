@@ -9,7 +9,7 @@
 
 enum { MESSAGES, ON_MESSAGES, OFF_MESSAGES, BYTES, ON_BYTES, OFF_BYTES, COUNTS };
 
-static double count_of(const grove_estimate *e, int which)
+static double count_text(const grove_estimate *e, int which)
 {
   const int64_t count[COUNTS] = {[MESSAGES] = e->messages[0] + e->messages[1],
                                  [ON_MESSAGES] = e->messages[0],
@@ -27,8 +27,9 @@ static double price_of(const grove_estimate *e, int which)
 }
 
 /* A number of each candidate. */
-static void print_line(const grove_choice *choice, const char *name,
-                       double (*number)(const grove_estimate *e, int which), int which, FILE *file)
+static void print_candidate(const grove_choice *choice, const char *name,
+                            double (*number)(const grove_estimate *e, int which), int which,
+                            FILE *file)
 {
   fprintf(file, "  %-26s", name);
   for (int i = 0; i < choice->n; i++) {
@@ -66,12 +67,12 @@ void grove_choice_print_table(const grove_choice *choice, const grove_machine *m
   fprintf(file, "  %-26s", "route");
   for (int i = 0; i < choice->n; i++) fprintf(file, " %12s", choice->candidates[i].route->name);
   fprintf(file, "\n");
-  for (int k = 0; k < COUNTS; k++) print_line(choice, names[k], count_of, k, file);
-  print_line(choice, "microseconds", price_of, GROVE_TERMS, file);
+  for (int k = 0; k < COUNTS; k++) print_candidate(choice, names[k], count_text, k, file);
+  print_candidate(choice, "microseconds", price_of, GROVE_TERMS, file);
   for (int t = 0; t < GROVE_TERMS && has_price(choice); t++) {
     char word[32], name[40];
     snprintf(name, sizeof name, "  %s", name_term(t, word));
-    print_line(choice, name, price_of, t, file);
+    print_candidate(choice, name, price_of, t, file);
   }
 }
 

@@ -1,3 +1,5 @@
+/* The routes by name.
+ */
 #include "route/route.h"
 
 #include <string.h>

@@ -34,7 +34,7 @@ static int on_own_node(const grove_relay_state *h, int64_t rank)
   return on_node_of(h, rank, h->f->ctx->rank);
 }
 
-static grove_status not_understood(const grove_relay_state *h, int from)
+static grove_status misunderstood_leg(const grove_relay_state *h, int from)
 {
   GROVE_PASS_CHECK(0, GROVE_ERR_STATE,
                    "route %s: rank %d does not understand what rank %d tells it",
@@ -99,7 +99,7 @@ static grove_status write_to_sender(grove_relay_state *h, const grove_leg *leg)
   return GROVE_OK;
 }
 
-static grove_status write_packets(grove_relay_state *h)
+static grove_status write_to_all(grove_relay_state *h)
 {
   grove_legs_sort(&h->legs, grove_legs_by_sender);
   for (int64_t i = 0; i < h->legs.count; i++) {
@@ -118,7 +118,7 @@ static grove_status read_sends(grove_relay_state *h, grove_reader *r)
   while (r->at < r->end) {
     int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
     if (r->torn || !is_rank(h, receiver) || on_own_node(h, receiver) || units <= 0)
-      return not_understood(h, r->from);
+      return misunderstood_leg(h, r->from);
     grove_relay_send *last = h->nsends > 0 ? &h->sends[h->nsends - 1] : NULL;
     if (last && last->from == r->from && last->receiver == receiver)
       last->units += units;
@@ -157,7 +157,7 @@ static grove_status read_receives(grove_relay_state *h, grove_reader *r)
                                                         .lists = r->at};
     int last = -1;
     for (int64_t i = 0; i < nlists && right; i++) right = read_list(h, r, units, &last);
-    if (!right) return not_understood(h, r->from);
+    if (!right) return misunderstood_leg(h, r->from);
   }
   return GROVE_OK;
 }
@@ -171,7 +171,7 @@ static int by_sender(const void *a, const void *b)
 }
 
 /* Room for as many sends and receives as the packets can have. */
-static grove_status make_room(grove_relay_state *h)
+static grove_status make_lists(grove_relay_state *h)
 {
   const grove_topo *topo = &h->f->ctx->topo;
   int64_t out = 0, in = 0;
@@ -208,9 +208,9 @@ fail:
   return status;
 }
 
-static grove_status read_packets(grove_relay_state *h)
+static grove_status read_all_legs(grove_relay_state *h)
 {
-  GROVE_PASS(make_room(h));
+  GROVE_PASS(make_lists(h));
   for (int i = 0; i < grove_packets_count(&h->packets); i++) {
     grove_reader r = grove_packets_read(&h->packets, i);
     GROVE_PASS(on_own_node(h, r.from) ? read_sends(h, &r) : read_receives(h, &r));
@@ -267,7 +267,7 @@ static grove_status read_arrivals(grove_relay_state *h, grove_reader *r)
     int64_t begin = grove_reader_next(r), units = grove_reader_next(r);
     if (r->torn || !on_own_node(h, r->from) || !is_rank(h, from) || units <= 0 || begin < 0 ||
         !on_node_of(h, sender, (int)from))
-      return not_understood(h, r->from);
+      return misunderstood_leg(h, r->from);
     grove_leg leg = {.from = (int32_t)from,
                      .sender = (int32_t)sender,
                      .receiver = r->from,
@@ -310,9 +310,9 @@ static grove_status number_arrivals(grove_relay_state *h)
       leg->begin = unit;
       leg->end = unit += units;
     }
-    if (unit != first[g + 1]) return not_understood(h, leaves->ranks[g]);
+    if (unit != first[g + 1]) return misunderstood_leg(h, leaves->ranks[g]);
   }
-  if (i != h->arrivals.count) return not_understood(h, h->arrivals.leg[i].receiver);
+  if (i != h->arrivals.count) return misunderstood_leg(h, h->arrivals.leg[i].receiver);
   grove_legs_sort(&h->arrivals, grove_legs_by_receiver);
   return GROVE_OK;
 }
@@ -320,7 +320,7 @@ static grove_status number_arrivals(grove_relay_state *h)
 /* ---- all of it ---- */
 
 /* What this rank knows alone. */
-static grove_status prepare(grove_relay_state *h)
+static grove_status prepare_relay(grove_relay_state *h)
 {
   const grove_topo *topo = &h->f->ctx->topo;
   GROVE_PASS(grove_blocks_create(h->f, h->how->share, &h->blocks));
@@ -331,15 +331,15 @@ static grove_status prepare(grove_relay_state *h)
 }
 
 /* Every rank comes to every exchange, whatever happened to it before. */
-static grove_status talk(grove_relay_state *h)
+static grove_status tell_neighbours(grove_relay_state *h)
 {
-  grove_status mine = prepare(h);
+  grove_status mine = prepare_relay(h);
   if (h->relay->settle)
     GROVE_PASS(
       h->relay->settle(h->f->ctx, h->how, h->blocks.count, h->blocks.about, &h->legs, &mine));
-  if (mine == GROVE_OK) mine = write_packets(h);
+  if (mine == GROVE_OK) mine = write_to_all(h);
   GROVE_PASS(grove_packets_exchange(h->f->ctx, mine, &h->packets));
-  mine = read_packets(h);
+  mine = read_all_legs(h);
   if (h->relay->settle)
     GROVE_PASS(tell_arrivals(h, mine));
   else
@@ -352,7 +352,7 @@ grove_status grove_relay_build(const grove_relay *relay, const grove_forest *f,
 {
   grove_status status = GROVE_OK;
   grove_relay_state h = {.relay = relay, .f = f, .how = how};
-  GROVE_TRY(talk(&h));
+  GROVE_TRY(tell_neighbours(&h));
   GROVE_TRY(grove_relay_make_plan(&h, out));
 fail:
   free_state(&h);

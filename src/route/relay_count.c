@@ -80,7 +80,7 @@ static int by_stage_and_ranks(const void *a, const void *b)
 }
 
 /* All that goes between two ranks in a stage is one message. */
-static void merge(grove_manifest *m)
+static void merge_legs(grove_manifest *m)
 {
   int64_t used = 0;
   if (m->count > 1) qsort(m->shipments, (size_t)m->count, sizeof *m->shipments, by_stage_and_ranks);
@@ -104,7 +104,7 @@ grove_status grove_relay_count(const grove_relay *relay, const grove_demand *dem
   grove_legs_sort(&legs, grove_legs_by_block);
   GROVE_TRY(add_legs(&legs, cross, &m));
   GROVE_TRY(add_pairs(demand, topo, how, &legs, cross, &m));
-  merge(&m);
+  merge_legs(&m);
   *out = m;
   m = (grove_manifest){0};
 fail:

@@ -124,8 +124,8 @@ static void count_slots(const grove_relay_maker *m, const grove_relay_receive *i
 }
 
 /* Fills in the slots of its units, from place[u] on: by ascending rank. */
-static void fill_slots(const grove_relay_maker *m, const grove_relay_receive *in, cursor *c,
-                       int64_t *place, int64_t *slots)
+static void fill_unit_slots(const grove_relay_maker *m, const grove_relay_receive *in, cursor *c,
+                            int64_t *place, int64_t *slots)
 {
   const int64_t *at = in->lists;
   for (int64_t k = 0; k < in->nlists; k++) {
@@ -154,7 +154,8 @@ static grove_status receive_for_each(const grove_relay_maker *m, int64_t first, 
   for (int64_t u = 0; u < units; u++) starts[u + 1] += starts[u];
   for (int64_t u = 0; u <= units; u++) place[u] = starts[u];
   GROVE_ROOM(slots, starts[units]);
-  for (int64_t i = first; i < end; i++) fill_slots(m, &in[i], c, place + in[i].at - base, slots);
+  for (int64_t i = first; i < end; i++)
+    fill_unit_slots(m, &in[i], c, place + in[i].at - base, slots);
   out->peer = last->sender;
   GROVE_TRY(grove_relay_units(m, GROVE_ARRAY_HUB, units, starts, slots, out));
 fail:
@@ -178,7 +179,7 @@ fail:
   return status;
 }
 
-static int by_peer(const void *a, const void *b)
+static int by_message_peer(const void *a, const void *b)
 {
   const grove_message *x = a, *y = b;
   return (x->peer > y->peer) - (x->peer < y->peer);
@@ -186,7 +187,7 @@ static int by_peer(const void *a, const void *b)
 
 static void sort_messages(int n, grove_message *messages)
 {
-  if (n > 1) qsort(messages, (size_t)n, sizeof *messages, by_peer);
+  if (n > 1) qsort(messages, (size_t)n, sizeof *messages, by_message_peer);
 }
 
 grove_status grove_relay_cross(const grove_relay_maker *m, int stage)

@@ -108,7 +108,7 @@ static grove_status gather_receives(const grove_relay_maker *m, grove_stage *sta
   return GROVE_OK;
 }
 
-static grove_status gather(const grove_relay_maker *m, int stage)
+static grove_status gather_stage(const grove_relay_maker *m, int stage)
 {
   const grove_relay_state *h = m->state;
   int sends = 0, receives = 0;
@@ -152,14 +152,14 @@ static int64_t received_slots(const grove_relay_maker *m)
   return n;
 }
 
-static grove_status fill(grove_relay_maker *m)
+static grove_status fill_stages(grove_relay_maker *m)
 {
   const grove_relay_state *h = m->state;
   int stage = 0;
   for (int64_t i = 0; i < h->nsends; i++) m->sent += h->sends[i].units;
   GROVE_PASS(find_own(m));
   m->plan->hub = m->sent + received_slots(m);
-  if (h->relay->gathers) GROVE_PASS(gather(m, stage++));
+  if (h->relay->gathers) GROVE_PASS(gather_stage(m, stage++));
   GROVE_PASS(grove_relay_cross(m, stage++));
   return grove_relay_spread(m, stage);
 }
@@ -178,7 +178,7 @@ grove_status grove_relay_make_plan(const grove_relay_state *state, grove_plan **
                          .rank = rank,
                          .node = node,
                          .node_size = grove_topo_node_size(topo, node)};
-  GROVE_TRY(fill(&m));
+  GROVE_TRY(fill_stages(&m));
   *out = plan;
   return GROVE_OK;
 fail:

@@ -1,4 +1,4 @@
-/* Routes: how a forest becomes a plan. One file a route, listed in base/options.h.
+/* Routes: how a forest becomes a plan. One file per route, listed in base/options.h.
  */
 #ifndef GROVE_ROUTE_ROUTE_H
 #define GROVE_ROUTE_ROUTE_H

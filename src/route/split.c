@@ -198,8 +198,8 @@ grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove
 
 /* ---- the route ---- */
 
-static grove_status divide(const grove_topo *topo, const grove_build *how, int64_t n,
-                           const grove_demand_block *blocks, grove_legs *out)
+static grove_status divide_split(const grove_topo *topo, const grove_build *how, int64_t n,
+                                 const grove_demand_block *blocks, grove_legs *out)
 {
   grove_status status = GROVE_OK;
   grove_node_block *by_node = NULL;
@@ -221,15 +221,15 @@ fail:
 }
 
 static const grove_relay relay = {
-  .route = &grove_route_split, .gathers = 1, .divide = divide, .settle = grove_split_settle};
+  .route = &grove_route_split, .gathers = 1, .divide = divide_split, .settle = grove_split_settle};
 
-static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
+static grove_status build_split(const grove_forest *f, const grove_build *how, grove_plan **out)
 {
   return grove_relay_build(&relay, f, how, out);
 }
 
-static grove_status count(const grove_demand *demand, const grove_topo *topo,
-                          const grove_build *how, grove_manifest *out)
+static grove_status count_split(const grove_demand *demand, const grove_topo *topo,
+                                const grove_build *how, grove_manifest *out)
 {
   return grove_relay_count(&relay, demand, topo, how, out);
 }
@@ -238,6 +238,6 @@ const grove_route grove_route_split = {
   .name = "split",
   .description = "like 3-step, cut into messages of one size that all ranks of the node send",
   .relays = 1,
-  .build = build,
-  .count = count,
+  .build = build_split,
+  .count = count_split,
 };

@@ -16,7 +16,7 @@ typedef struct settlement {
   grove_node_block *out, *in; /* of a leader: what its node sends and receives */
 } settlement;
 
-static grove_status not_understood(const settlement *s, int from)
+static grove_status misunderstood_split(const settlement *s, int from)
 {
   GROVE_PASS_CHECK(0, GROVE_ERR_STATE,
                    "route split: rank %d does not understand what rank %d tells it", s->ctx->rank,
@@ -48,7 +48,7 @@ static grove_status read_blocks(settlement *s, grove_reader *r)
   while (r->at < r->end) {
     int64_t to = grove_reader_next(r), units = grove_reader_next(r);
     if (r->torn || to < 0 || to >= s->topo->nnodes || (to == s->node) == own || units <= 0)
-      return not_understood(s, r->from);
+      return misunderstood_split(s, r->from);
     *(own ? &s->out[s->nout++] : &s->in[s->nin++]) =
       (grove_node_block){.to = (int32_t)to, .node = node, .from = r->from, .units = units};
   }
@@ -112,7 +112,7 @@ static grove_status read_slices(const settlement *s, grove_reader *r, grove_slic
     int64_t receiver = grove_reader_next(r), units = grove_reader_next(r);
     if (r->torn || to == s->node || receiver < 0 || receiver >= s->topo->nranks || units <= 0 ||
         s->topo->place[receiver].node != to)
-      return not_understood(s, r->from);
+      return misunderstood_split(s, r->from);
     grove_slice slice = {.to = to, .node = s->node, .receiver = (int32_t)receiver, .units = units};
     GROVE_PASS(grove_slices_add(out, &slice));
   }
@@ -174,7 +174,7 @@ static grove_status read_legs(const settlement *s, grove_reader *r, int64_t n,
     if (!w || i == n || w[0] != blocks[i].node || w[3] != begin || w[4] <= begin ||
         w[4] > blocks[i].units || w[1] < 0 || w[1] >= s->topo->nranks || w[2] < 0 ||
         w[2] >= s->topo->nranks)
-      return not_understood(s, r->from);
+      return misunderstood_split(s, r->from);
     grove_leg leg = {.from = s->ctx->rank,
                      .node = blocks[i].node,
                      .sender = (int32_t)w[1],
@@ -185,17 +185,17 @@ static grove_status read_legs(const settlement *s, grove_reader *r, int64_t n,
     begin = w[4] == blocks[i].units ? 0 : w[4];
     i += begin == 0;
   }
-  if (i < n) return not_understood(s, r->from);
+  if (i < n) return misunderstood_split(s, r->from);
   return GROVE_OK;
 }
 
-static grove_status read_packet(const settlement *s, const grove_packets *packets, int64_t n,
-                                const grove_demand_block *blocks, grove_legs *out)
+static grove_status read_own_legs(const settlement *s, const grove_packets *packets, int64_t n,
+                                  const grove_demand_block *blocks, grove_legs *out)
 {
   int leader = grove_leader(s->topo, s->node), count = grove_packets_count(packets);
   grove_reader r = {.from = leader};
   if (count > 0) r = grove_packets_read(packets, 0);
-  if (count > 1 || r.from != leader) return not_understood(s, r.from);
+  if (count > 1 || r.from != leader) return misunderstood_split(s, r.from);
   return read_legs(s, &r, n, blocks, out);
 }
 
@@ -206,7 +206,7 @@ static grove_status tell_legs(settlement *s, grove_slices *slices, int64_t n,
   grove_packets packets = {0};
   if (*mine == GROVE_OK) *mine = write_legs(s, slices, &packets);
   GROVE_TRY(grove_packets_exchange(s->ctx, *mine, &packets));
-  *mine = read_packet(s, &packets, n, blocks, out);
+  *mine = read_own_legs(s, &packets, n, blocks, out);
 fail:
   grove_packets_free(&packets);
   return status;

@@ -7,7 +7,7 @@
 #include "route/direct.h"
 #include "route/route.h"
 
-static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
+static grove_status build_standard(const grove_forest *f, const grove_build *how, grove_plan **out)
 {
   grove_status status = GROVE_OK;
   grove_plan *plan = NULL;
@@ -20,8 +20,8 @@ fail:
   return status;
 }
 
-static grove_status count(const grove_demand *demand, const grove_topo *topo,
-                          const grove_build *how, grove_manifest *out)
+static grove_status count_standard(const grove_demand *demand, const grove_topo *topo,
+                                   const grove_build *how, grove_manifest *out)
 {
   grove_status status = GROVE_OK;
   grove_manifest m = {.nstages = 1};
@@ -39,6 +39,6 @@ fail:
 const grove_route grove_route_standard = {
   .name = "standard",
   .description = "every rank sends directly to every rank that needs something of it",
-  .build = build,
-  .count = count,
+  .build = build_standard,
+  .count = count_standard,
 };

@@ -17,7 +17,7 @@ typedef struct offer {
   int rank, node;
   int n;
   int own;                  /* the group of the rank itself, which needs no message; -1: none */
-  grove_demand_pair *pairs; /* one a group of the forest's roots, `own` too */
+  grove_demand_pair *pairs; /* one per group of the forest's roots, `own` too */
   int32_t *order;           /* the groups by node, then by rank */
   int64_t nblocks;
   grove_demand_block *blocks;
@@ -30,7 +30,7 @@ static void free_offer(offer *o)
   free(o->blocks);
 }
 
-static int node_of(const offer *o, int64_t i)
+static int node_of_neighbour(const offer *o, int64_t i)
 {
   return o->topo->place[o->pairs[o->order[i]].to].node;
 }
@@ -77,7 +77,7 @@ fail:
 static int end_of_node(const offer *o, int i)
 {
   int end = i + 1;
-  while (end < o->n && node_of(o, end) == node_of(o, i)) end++;
+  while (end < o->n && node_of_neighbour(o, end) == node_of_neighbour(o, i)) end++;
   return end;
 }
 
@@ -100,17 +100,17 @@ fail:
   return status;
 }
 
-static grove_status list_blocks(offer *o)
+static grove_status list_own_blocks(offer *o)
 {
   GROVE_PASS_ROOM(o->blocks, o->n);
   for (int i = 0, end; i < o->n; i = end) {
     int64_t units = 0;
     end = end_of_node(o, i);
-    if (node_of(o, i) == o->node) continue;
+    if (node_of_neighbour(o, i) == o->node) continue;
     for (int k = i; k < end; k++) units += o->pairs[o->order[k]].distinct;
     if (o->share && end > i + 1) GROVE_PASS(count_together(o, i, end, &units));
     o->blocks[o->nblocks++] =
-      (grove_demand_block){.from = o->rank, .node = node_of(o, i), .units = units};
+      (grove_demand_block){.from = o->rank, .node = node_of_neighbour(o, i), .units = units};
   }
   return GROVE_OK;
 }
@@ -120,7 +120,7 @@ static grove_status list_blocks(offer *o)
 enum { HEADING = 2, PAIR = 3, BLOCK = 2 };
 
 /* Of n groups, `order` or all of them, and of some blocks. */
-static grove_status write_packet(const offer *o, int node, int n, const int32_t *order,
+static grove_status write_demand(const offer *o, int node, int n, const int32_t *order,
                                  int64_t nblocks, const grove_demand_block *blocks,
                                  grove_packets *packets)
 {
@@ -144,21 +144,21 @@ static grove_status write_packet(const offer *o, int node, int n, const int32_t 
 }
 
 /* All to the own leader, and to others what concerns their node. */
-static grove_status write_packets(const offer *o, grove_packets *packets)
+static grove_status write_demands(const offer *o, grove_packets *packets)
 {
   int64_t block = 0;
   for (int i = 0, end; i < o->n; i = end) {
     end = end_of_node(o, i);
-    if (node_of(o, i) == o->node) continue;
-    GROVE_PASS(
-      write_packet(o, node_of(o, i), end - i, o->order + i, 1, &o->blocks[block++], packets));
+    if (node_of_neighbour(o, i) == o->node) continue;
+    GROVE_PASS(write_demand(o, node_of_neighbour(o, i), end - i, o->order + i, 1,
+                            &o->blocks[block++], packets));
   }
-  return write_packet(o, o->node, o->n, NULL, o->nblocks, o->blocks, packets);
+  return write_demand(o, o->node, o->n, NULL, o->nblocks, o->blocks, packets);
 }
 
 /* ---- the leader ---- */
 
-static void read_packet(grove_reader packet, grove_demand *d)
+static void read_demand(grove_reader packet, grove_demand *d)
 {
   const int64_t *text = packet.at, *next = text + HEADING;
   for (int64_t i = 0; i < text[0]; i++, next += PAIR)
@@ -170,7 +170,7 @@ static void read_packet(grove_reader packet, grove_demand *d)
 }
 
 /* Packets come by ascending rank. */
-static grove_status read_packets(const grove_packets *packets, grove_demand *out)
+static grove_status read_demands(const grove_packets *packets, grove_demand *out)
 {
   grove_status status = GROVE_OK;
   int64_t npairs = 0, nblocks = 0;
@@ -183,7 +183,7 @@ static grove_status read_packets(const grove_packets *packets, grove_demand *out
   GROVE_ROOM(d.pairs, npairs);
   GROVE_ROOM(d.blocks, nblocks);
   for (int i = 0; i < grove_packets_count(packets); i++)
-    read_packet(grove_packets_read(packets, i), &d);
+    read_demand(grove_packets_read(packets, i), &d);
   *out = d;
   d = (grove_demand){0};
 fail:
@@ -194,7 +194,7 @@ fail:
 /* ---- the survey ---- */
 
 /* What a rank can do by itself. */
-static grove_status prepare(const grove_forest *f, int share, grove_packets *packets)
+static grove_status prepare_packets(const grove_forest *f, int share, grove_packets *packets)
 {
   grove_status status = GROVE_OK;
   const grove_topo *topo = &f->ctx->topo;
@@ -207,8 +207,8 @@ static grove_status prepare(const grove_forest *f, int share, grove_packets *pac
              .own = -1};
   GROVE_TRY(list_pairs(&o));
   GROVE_TRY(sort_by_node(&o));
-  GROVE_TRY(list_blocks(&o));
-  GROVE_TRY(write_packets(&o, packets));
+  GROVE_TRY(list_own_blocks(&o));
+  GROVE_TRY(write_demands(&o, packets));
 fail:
   free_offer(&o);
   return status;
@@ -223,20 +223,20 @@ void grove_survey_free(grove_survey **survey)
 }
 
 /* Agreed by all. */
-static grove_status exchange(const grove_forest *f, grove_status mine, grove_survey *survey)
+static grove_status exchange_demands(const grove_forest *f, grove_status mine, grove_survey *survey)
 {
   grove_status status = GROVE_OK;
   grove_packets packets = {0};
-  if (mine == GROVE_OK) mine = prepare(f, survey->share, &packets);
+  if (mine == GROVE_OK) mine = prepare_packets(f, survey->share, &packets);
   GROVE_TRY(grove_leaders_exchange(f->ctx, &mine, &packets));
   if (survey->leader)
-    survey->failure = mine == GROVE_OK ? read_packets(&packets, &survey->demand) : mine;
+    survey->failure = mine == GROVE_OK ? read_demands(&packets, &survey->demand) : mine;
 fail:
   grove_packets_free(&packets);
   return status;
 }
 
-static grove_status create(const grove_forest *f, int share, grove_survey **out)
+static grove_status create_survey(const grove_forest *f, int share, grove_survey **out)
 {
   GROVE_PASS_NEW(*out, 1);
   **out = (grove_survey){
@@ -248,8 +248,8 @@ grove_status grove_survey_create(const grove_forest *f, int share, grove_survey 
 {
   grove_status status = GROVE_OK;
   grove_survey *survey = NULL;
-  grove_status mine = create(f, share, &survey);
-  GROVE_TRY(exchange(f, mine, survey));
+  grove_status mine = create_survey(f, share, &survey);
+  GROVE_TRY(exchange_demands(f, mine, survey));
   *out = survey;
   return GROVE_OK;
 fail:

@@ -9,20 +9,20 @@
 #include "route/relay.h"
 
 /* How far `to` is behind `from` on the ring of nodes, less one. */
-static int distance(int from, int to, int nnodes)
+static int distance_of(int from, int to, int nnodes)
 {
   return (to - from - 1 + nnodes) % nnodes;
 }
 
-static grove_status divide(const grove_topo *topo, const grove_build *how, int64_t n,
-                           const grove_demand_block *blocks, grove_legs *out)
+static grove_status divide_three_step(const grove_topo *topo, const grove_build *how, int64_t n,
+                                      const grove_demand_block *blocks, grove_legs *out)
 {
   (void)how;
   for (int64_t i = 0; i < n; i++) {
     int to = blocks[i].node, from = topo->place[blocks[i].from].node;
     int senders = grove_topo_node_size(topo, from), receivers = grove_topo_node_size(topo, to);
-    int out_number = distance(from, to, topo->nnodes) % senders;
-    int in_number = distance(to, from, topo->nnodes) % receivers;
+    int out_number = distance_of(from, to, topo->nnodes) % senders;
+    int in_number = distance_of(to, from, topo->nnodes) % receivers;
     grove_leg leg = {.from = blocks[i].from,
                      .node = to,
                      .sender = grove_topo_node_rank(topo, from, senders - 1 - out_number),
@@ -33,15 +33,17 @@ static grove_status divide(const grove_topo *topo, const grove_build *how, int64
   return GROVE_OK;
 }
 
-static const grove_relay relay = {.route = &grove_route_three_step, .gathers = 1, .divide = divide};
+static const grove_relay relay = {
+  .route = &grove_route_three_step, .gathers = 1, .divide = divide_three_step};
 
-static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
+static grove_status build_three_step(const grove_forest *f, const grove_build *how,
+                                     grove_plan **out)
 {
   return grove_relay_build(&relay, f, how, out);
 }
 
-static grove_status count(const grove_demand *demand, const grove_topo *topo,
-                          const grove_build *how, grove_manifest *out)
+static grove_status count_three_step(const grove_demand *demand, const grove_topo *topo,
+                                     const grove_build *how, grove_manifest *out)
 {
   return grove_relay_count(&relay, demand, topo, how, out);
 }
@@ -50,6 +52,6 @@ const grove_route grove_route_three_step = {
   .name = "3-step",
   .description = "a node gathers what another node needs, sends it once, and that one shares it",
   .relays = 1,
-  .build = build,
-  .count = count,
+  .build = build_three_step,
+  .count = count_three_step,
 };

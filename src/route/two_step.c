@@ -7,8 +7,8 @@
  */
 #include "route/relay.h"
 
-static grove_status divide(const grove_topo *topo, const grove_build *how, int64_t n,
-                           const grove_demand_block *blocks, grove_legs *out)
+static grove_status divide_two_step(const grove_topo *topo, const grove_build *how, int64_t n,
+                                    const grove_demand_block *blocks, grove_legs *out)
 {
   (void)how;
   for (int64_t i = 0; i < n; i++) {
@@ -24,15 +24,15 @@ static grove_status divide(const grove_topo *topo, const grove_build *how, int64
   return GROVE_OK;
 }
 
-static const grove_relay relay = {.route = &grove_route_two_step, .divide = divide};
+static const grove_relay relay = {.route = &grove_route_two_step, .divide = divide_two_step};
 
-static grove_status build(const grove_forest *f, const grove_build *how, grove_plan **out)
+static grove_status build_two_step(const grove_forest *f, const grove_build *how, grove_plan **out)
 {
   return grove_relay_build(&relay, f, how, out);
 }
 
-static grove_status count(const grove_demand *demand, const grove_topo *topo,
-                          const grove_build *how, grove_manifest *out)
+static grove_status count_two_step(const grove_demand *demand, const grove_topo *topo,
+                                   const grove_build *how, grove_manifest *out)
 {
   return grove_relay_count(&relay, demand, topo, how, out);
 }
@@ -41,6 +41,6 @@ const grove_route grove_route_two_step = {
   .name = "2-step",
   .description = "every rank sends what a node needs to one rank there, which passes it on",
   .relays = 1,
-  .build = build,
-  .count = count,
+  .build = build_two_step,
+  .count = count_two_step,
 };

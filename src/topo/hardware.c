@@ -1,3 +1,5 @@
+/* Which processor and which host this is, as the system tells.
+ */
 #include "topo/topo.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* Where this process may run: its socket and its cores, from hwloc.
+ */
 #include "topo/topo.h"
 
 #include <hwloc.h>
@@ -31,7 +33,7 @@ fail:
 
 /* ---- the machine ---- */
 
-static grove_status load(hwloc_topology_t *out)
+static grove_status load_topology(hwloc_topology_t *out)
 {
   hwloc_topology_t machine;
   GROVE_PASS_CHECK(hwloc_topology_init(&machine) == 0, GROVE_ERR_SYSTEM, "hwloc cannot start");
@@ -46,7 +48,7 @@ static grove_status load(hwloc_topology_t *out)
   return GROVE_OK;
 }
 
-/* Read once a process, which takes milliseconds, and kept until it ends. Threads may then look at
+/* Read once per process, which takes milliseconds, and kept until it ends. Threads may then look at
  * it at once. Where the process is bound is asked every time. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static hwloc_topology_t loaded;
@@ -55,7 +57,7 @@ grove_status grove_topo_look(int *socket, grove_cores *cores)
 {
   grove_status status = GROVE_OK;
   pthread_mutex_lock(&mutex);
-  if (!loaded) status = load(&loaded);
+  if (!loaded) status = load_topology(&loaded);
   pthread_mutex_unlock(&mutex);
   return status == GROVE_OK ? read_binding(loaded, socket, cores) : status;
 }

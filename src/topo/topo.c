@@ -43,7 +43,7 @@ static int by_label_then_rank(const void *a, const void *b)
 }
 
 /* Replaces arbitrary node labels by 0, 1, ... in the order of each node's lowest rank. */
-static int renumber(grove_place *place, int nranks, labelled *sorted)
+static int renumber_nodes(grove_place *place, int nranks, labelled *sorted)
 {
   for (int r = 0; r < nranks; r++) sorted[r] = (labelled){place[r].node, r};
   qsort(sorted, (size_t)nranks, sizeof *sorted, by_label_then_rank);
@@ -135,7 +135,7 @@ grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, co
   /* From here on nothing fails: the table is as it was, or as it shall be. */
   for (int r = 0; r < nranks; r++) place[r].node = node_size > 0 ? r / node_size : place[r].domain;
   if (*node_map) read_map(place, nranks, node_map);
-  *nnodes = renumber(place, nranks, sorted);
+  *nnodes = renumber_nodes(place, nranks, sorted);
   list_nodes(place, nranks, *nnodes);
   fill_sockets(place, nranks, socket_size);
 fail:

@@ -122,9 +122,9 @@ $3" "$tree/$1"
 }
 
 plant
-lint layers tags getenv blocking pipes prose changelog
+lint layers tags names getenv blocking pipes prose changelog
 [[ $status == 0 ]] || fail 'a clean tree should pass'
-[[ $(cat "$output") == '7 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
+[[ $(cat "$output") == '8 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
 echo 'a clean tree passes'
 
 at src/plan/plan.h 3 '#include "exec/op.h"'
@@ -195,6 +195,17 @@ at src/exec/op.c 2 'struct grove_twin { /* struct grove_other { */'
 at src/exec/op.c 3 'struct grove_twin *use; enum grove_other { A };'
 finds tags src/plan/plan.h:3
 echo 'tags: a struct that is defined twice is found, its uses are not'
+
+plant
+at src/base/options.c 3 'static int find(void);'
+at src/context/create.c 4 'static const char *look_up(int a);'
+file src/topo/topo.c <<'EOF'
+static int look_up(void);
+static int looks[] = {find(1)};
+static int look_up(void)
+EOF
+finds names src/base/options.c:3 src/topo/topo.c:1
+echo 'names: static functions of one word, and those of two files, are found'
 
 plant
 at src/exec/op.c 5 '  /* a */ use(secure_getenv("x"));'
