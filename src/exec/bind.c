@@ -299,18 +299,17 @@ static void bind_flow(const grove_transfer *op, const grove_bound_stage *s, grov
                    grove_context_locate(op->base.ctx, flow->bound.memory, &flow->spot);
 }
 
-static grove_status bind_haul(const grove_transfer *op, const grove_bound_stage *s,
-                              grove_bound_haul *haul)
+grove_status grove_letter_bind(const grove_transfer *op, grove_bound_stage *s,
+                               grove_bound_haul *haul, int j)
 {
-  grove_status status = GROVE_OK;
-  for (int j = 0; haul->carrier && j < grove_haul_size(haul->wired); j++) {
-    grove_bound_letter *letter = &haul->letters[j];
-    if (letter->direct)
-      letter->memory = place_in_array(op, &s->wired->letters[haul->wired->letters[j]]);
-    GROVE_TRY(grove_carrier_bind(haul->carrier, j, letter->memory));
+  if (!haul->letters) {
+    bind_flow(op, s, &s->flows[j]);
+    return GROVE_OK;
   }
-fail:
-  return status;
+  grove_bound_letter *letter = &haul->letters[j];
+  if (letter->direct)
+    letter->memory = place_in_array(op, &s->wired->letters[haul->wired->letters[j]]);
+  return grove_carrier_bind(haul->carrier, j, letter->memory);
 }
 
 grove_status grove_transfer_set_arrays(grove_transfer *op)
@@ -318,8 +317,9 @@ grove_status grove_transfer_set_arrays(grove_transfer *op)
   grove_status status = GROVE_OK;
   for (int k = 0; k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
-    for (int c = 0; c < s->nhauls; c++) GROVE_TRY(bind_haul(op, s, &s->hauls[c]));
-    for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) bind_flow(op, s, flow);
+    for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++)
+      for (int j = 0; j < grove_haul_size(haul->wired); j++)
+        GROVE_TRY(grove_letter_bind(op, s, haul, j));
   }
 fail:
   return status;
@@ -333,24 +333,15 @@ static void free_flow(const grove_bound_stage *s, grove_flow *flow)
   for (int k = 0; k < nsections; k++) grove_shape_free(&flow->remotes[k].shape);
   free(flow->remotes);
   free(flow->spill);
-  if (flow->bound.saved) free(flow->bound.memory);
-}
-
-static void free_haul(grove_bound_haul *haul)
-{
-  grove_carrier_free(&haul->carrier);
-  for (int j = 0; haul->letters && j < grove_haul_size(haul->wired); j++)
-    if (haul->letters[j].saved) free(haul->letters[j].memory);
 }
 
 static void free_stages(grove_transfer *op)
 {
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
-    for (int c = 0; c < s->nhauls; c++) free_haul(&s->hauls[c]);
+    for (int c = 0; c < s->nhauls; c++) grove_carrier_free(&s->hauls[c].carrier);
     for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) free_flow(s, flow);
-    for (int i = 0; s->saved_keeps && i < s->wired->nkeeps; i++) free(s->saved_keeps[i]);
-    free(s->saved_keeps);
+    free(s->rebound);
     free(s->hauls); /* and the other arrays */
   }
   free(op->stages);

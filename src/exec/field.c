@@ -60,20 +60,27 @@ fail:
   return status;
 }
 
+grove_status grove_field_make_packed(grove_field *f)
+{
+  grove_status status = GROVE_OK;
+  grove_unit packed = grove_unit_packed(&f->mover.unit);
+  grove_combine replace;
+  if (f->packed.copy) return GROVE_OK;
+  GROVE_TRY(grove_combine_create(MPI_REPLACE, &f->mover.unit, &replace));
+  GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
+fail:
+  return status;
+}
+
 grove_status grove_field_equip(const grove_lane *lane, grove_field *f)
 {
   grove_status status = GROVE_OK;
   const grove_unit *unit = &f->mover.unit;
-  grove_unit packed = grove_unit_packed(unit);
-  grove_combine replace;
   int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0;
   if (!lane->plans->route->relays) return GROVE_OK;
-  if (!f->packed.copy) {
-    GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
-    GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
-  }
+  GROVE_TRY(grove_field_make_packed(f));
   if (lane->key.operation == GROVE_REDUCE && lane->key.merges) {
-    packed = unit->dense ? *unit : packed;
+    grove_unit packed = unit->dense ? *unit : grove_unit_packed(unit);
     packed.owned = 0;
     packed.kind = unit->kind;
     packed.elements = unit->elements;
@@ -113,6 +120,7 @@ void grove_fields_free(int n, grove_field *fields)
     grove_mover_free(&fields[k].packed);
     grove_mover_free(&fields[k].mover);
     free(fields[k].edges);
+    free(fields[k].copy);
     free(fields[k].roots);
     free(fields[k].leaves);
   }

@@ -16,8 +16,8 @@ static char *place_of(const grove_remote *r, int64_t slot, int64_t unit_bytes)
   return r->memory + slot * unit_bytes;
 }
 
-/* Units from .. from+n-1 of a section into a row of slots. `letter` is the packed letter, where the
- * array is gone, or in other memory; or NULL. */
+/* Units from .. from+n-1 of a section into a row of slots. `letter` is the packed letter, where an
+ * array is in other memory; or NULL. */
 static grove_status push_row(const grove_transfer *op, const grove_section *p, int64_t from,
                              int64_t n, const char *letter, char *to)
 {
@@ -73,11 +73,6 @@ static grove_status pull_units(const grove_transfer *op, const grove_section *p,
                     letter + p->at);
 }
 
-static int is_there(const grove_transfer *op, const grove_section *p)
-{
-  return !grove_op_is_freed(&op->base) || !grove_array_is_users(p->array);
-}
-
 /* ---- flows ---- */
 
 static int is_released(const grove_transfer *op, const grove_flow *flow)
@@ -93,12 +88,9 @@ int grove_hub_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
   if (flow->way == GROVE_SHM_PUSHED && !is_released(op, flow)) return 0;
   grove_slot *slot = grove_ring_claim(w);
   if (!slot) return 0;
-  for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PUSHED; k++) {
-    const grove_section *p = &letter->sections[k];
-    const char *packed = grove_array_is_users(p->array) ? flow->bound.memory : NULL;
-    if (packed || is_there(op, p))
-      grove_op_note(&op->base, push_section(op, p, &flow->remotes[k], packed));
-  }
+  for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PUSHED; k++)
+    grove_op_note(&op->base,
+                  push_section(op, &letter->sections[k], &flow->remotes[k], flow->bound.memory));
   grove_ring_post(w, slot);
   w->turn++;
   return 1;
@@ -111,10 +103,9 @@ int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow
   if (r->turn != op->sequence || !grove_ring_peek(r)) return 0;
   for (int k = 0; k < letter->nsections && flow->way == GROVE_SHM_PULLED; k++) {
     const grove_section *p = &letter->sections[k];
-    if (is_there(op, p))
-      grove_op_note(&op->base, flow->bound.memory
-                                 ? pull_units(op, p, &flow->remotes[k], flow->bound.memory)
-                                 : pull_section(op, p, &flow->remotes[k]));
+    grove_op_note(&op->base, flow->bound.memory
+                               ? pull_units(op, p, &flow->remotes[k], flow->bound.memory)
+                               : pull_section(op, p, &flow->remotes[k]));
   }
   grove_ring_pass(r);
   r->turn++;

@@ -40,12 +40,6 @@ static window window_of(const grove_section *p, int64_t at, int64_t bytes)
   return (window){(from - p->at) / p->unit_bytes, (to - from) / p->unit_bytes, from - at};
 }
 
-/* The arrays and lists of an abandoned operation may be gone; edges and hubs are its own. */
-static int is_there(const grove_transfer *op, const grove_section *p)
-{
-  return !grove_op_is_freed(&op->base) || !grove_array_is_users(p->array);
-}
-
 /* What several ranks sent to a hub is combined on its way out of it. */
 static const grove_mover *packer(const grove_field *f, const grove_section *p)
 {
@@ -61,7 +55,6 @@ grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *let
     const grove_section *p = &letter->sections[k];
     const grove_field *f = &op->fields[p->field];
     window w = window_of(p, at, bytes);
-    if (!is_there(op, p)) continue; /* there was no memory to save it when that was possible */
     const grove_space *space = &f->spaces[p->array];
     if (w.units > 0)
       GROVE_TRY(space->kind->pack(packer(f, p), &p->shape, grove_field_array(f, p->array), w.begin,
@@ -108,7 +101,6 @@ grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *l
   for (int k = 0; k < letter->nsections; k++) {
     const grove_section *p = &letter->sections[k];
     window w = window_of(p, at, bytes);
-    if (!is_there(op, p)) continue;
     if (w.units > 0) GROVE_TRY(unpack_section(op, p, &w, (const char *)data + w.offset));
   }
 fail:
@@ -145,23 +137,6 @@ grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s,
   if (packs && !has_passed(op, s, i)) return GROVE_OK;
   if (packs && op->wiring->check) grove_check_seal(bound->memory, letter->data, op->sequence);
   bound->state = GROVE_LETTER_LEAVES;
-fail:
-  return status;
-}
-
-grove_status grove_letter_save(grove_transfer *op, grove_bound_stage *s, int i)
-{
-  grove_status status = GROVE_OK;
-  const grove_letter *letter = &s->wired->letters[i];
-  grove_bound_letter *bound = grove_bound_letter_of(s, i);
-  char *memory = bound->memory;
-  if (!memory || bound->direct) {
-    GROVE_ROOM(memory, (size_t)letter->bytes + 1);
-    bound->memory = memory;
-    bound->saved = 1;
-    bound->direct = bound->single = 0;
-  }
-  GROVE_TRY(grove_letter_pack(op, letter, 0, letter->data, memory));
 fail:
   return status;
 }
@@ -239,41 +214,14 @@ grove_status grove_transfer_keep(grove_transfer *op, int s)
 {
   grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
-  void **saved = op->stages[s].saved_keeps;
-  if (op->stages[s].own.memory && !saved) return grove_apart_keep(op, s);
+  if (op->stages[s].own.memory) return grove_apart_keep(op, s);
   op->stages[s].own.state = GROVE_LETTER_DONE;
-  for (int k = 0; k < w->nkeeps; k++) {
-    const grove_section *from = &w->keeps[2 * k], *to = from + 1;
-    const grove_field *f = &op->fields[from->field];
-    if (is_there(op, from) && is_there(op, to))
-      GROVE_TRY(grove_transfer_move(op, from, to));
-    else if (saved && saved[k])
-      GROVE_TRY(grove_unpack(&f->packed, &to->shape, saved[k], grove_field_array(f, to->array), 0,
-                             to->shape.units));
-  }
+  for (int k = 0; k < w->nkeeps; k++)
+    GROVE_TRY(grove_transfer_move(op, &w->keeps[2 * k], &w->keeps[2 * k + 1]));
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && lane->turn == s)
       GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
-  }
-fail:
-  return status;
-}
-
-grove_status grove_transfer_save_keeps(grove_transfer *op, int s)
-{
-  grove_status status = GROVE_OK;
-  grove_bound_stage *stage = &op->stages[s];
-  const grove_wired_stage *w = stage->wired;
-  GROVE_NEW(stage->saved_keeps, w->nkeeps);
-  for (int k = 0; k < w->nkeeps; k++) {
-    const grove_section *from = &w->keeps[2 * k], *to = from + 1;
-    const grove_field *f = &op->fields[from->field];
-    if (!grove_array_is_users(from->array) || grove_array_is_users(to->array)) continue;
-    const grove_space *space = &f->spaces[from->array];
-    GROVE_ROOM(stage->saved_keeps[k], (size_t)from->bytes);
-    GROVE_TRY(space->kind->pack(&f->mover, &from->shape, grove_field_array(f, from->array), 0,
-                                from->shape.units, stage->saved_keeps[k], space->device));
   }
 fail:
   return status;

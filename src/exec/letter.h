@@ -68,7 +68,6 @@ typedef struct grove_bound_letter {
   int64_t gone;         /* ... those that have left its array or memory in parts */
   char *memory;         /* where all of it lies: in its array, or packed; NULL: nowhere at once */
   unsigned char direct; /* ... in its array */
-  unsigned char saved;  /* ... in memory that it got when its operation was freed */
   unsigned char single; /* over shared memory: waits for nothing, and one piece of an array */
 } grove_bound_letter;
 
@@ -129,9 +128,6 @@ grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
 /* Self edges of stage s, from WAITS to DONE. */
 grove_status grove_transfer_keep(grove_transfer *op, int s);
 
-/* Takes those that others wait for out of the arrays, for a stage that was not entered. */
-grove_status grove_transfer_save_keeps(grove_transfer *op, int s);
-
 /* Behind stage s: edges of which all have come meet their roots. */
 grove_status grove_transfer_meet(grove_transfer *op, int s);
 
@@ -148,10 +144,6 @@ int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow
 /* Has all been read that lay in this rank's hub? And: this start is through with it. */
 int grove_hub_is_free(const grove_transfer *op);
 void grove_hub_release(grove_transfer *op);
-
-/* Takes letter i, a send that has not left, out of its array, which may be gone a moment later.
- * What it has from elsewhere may not be there yet: that is packed when it leaves. */
-grove_status grove_letter_save(grove_transfer *op, grove_bound_stage *s, int i);
 
 /* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);

@@ -16,7 +16,7 @@
  *     contest.c   the option effort=measure           flow.c    letters over shared memory
  *     routing.c   which route it takes                hub.c     letters through hubs
  *     plans.c     the plans of a forest               letter.c  between arrays and letters
- *     wiring.c    what ranks agree on                 detach.c  a fetch goes on without arrays
+ *     wiring.c    what ranks agree on                 rebind.c  freed: arrays become copies
  *     wire.c      what goes with which carrier        check.c   the option `check`
  *     feeds.c     what waits for what                 clock.c   what it took, for log and trace
  *     field.c     units, and memory on their way      kind.c    what a transfer tells of itself

@@ -290,11 +290,7 @@ __attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, gr
     if (!haul->carrier) continue;
     for (int j = 0; j < grove_haul_size(w); j++) haul->letters[j].state = GROVE_LETTER_WAITS;
     haul->to_leave = w->nsends + 1;
-    for (int j = 0; j < w->nreceives; j++) {
-      int unwanted = grove_op_is_freed(&op->base) && grove_letter_is_in_array(s, w->letters[j]);
-      GROVE_TRY(unwanted ? grove_carrier_discard(haul->carrier, j)
-                         : grove_carrier_start(haul->carrier, j));
-    }
+    for (int j = 0; j < w->nreceives; j++) GROVE_TRY(grove_carrier_start(haul->carrier, j));
     GROVE_TRY(leave(op, s, haul));
   }
 fail:
@@ -499,8 +495,7 @@ static inline void end(grove_transfer *op, grove_status status)
   finish(op);
 }
 
-/* An abandoned operation advances like any other, but what comes for the user's arrays is not
- * written there (letter.c, flow.c). */
+/* An abandoned operation advances like any other: it has copies of what it needs (rebind.c). */
 __attribute__((noinline)) static void advance_with_care(grove_transfer *op)
 {
   grove_op_state state = op->base.state;

@@ -27,7 +27,8 @@ typedef struct grove_field {
   void *edges;
   void *hub; /* in the wiring's memory, or in `hub_memory` */
   void *hub_memory;
-  void *roots, *leaves; /* of a fetch that was abandoned: what it goes on with */
+  void *copy; /* of an abandoned operation: what it goes on with, as in a letter, and ... */
+  void *roots, *leaves; /* ... of a fetch */
 } grove_field;
 
 /* What an operation has of a haul: letters by their numbers, or flows where it is a fast carrier's,
@@ -56,7 +57,7 @@ struct grove_bound_stage {
   int tells;                     /* somebody wants to know what has come */
   int next;                      /* receive to be combined next, where the order counts */
   grove_bound_letter own;        /* self edges; `memory` if some are in other memory */
-  void **saved_keeps;            /* of an abandoned operation */
+  grove_wired_stage *rebound;    /* of an abandoned operation: what `wired` is then */
   int64_t *marks; /* of each space, if there are others than the host's: see grove_apart_mark */
 };
 
@@ -102,6 +103,9 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
 grove_status grove_transfer_connect(grove_transfer *op, int rewired);
 /* Binds it to the arrays of its fields' requests. */
 grove_status grove_transfer_set_arrays(grove_transfer *op);
+/* The same of number j of a haul, which its carrier does not have. */
+grove_status grove_letter_bind(const grove_transfer *op, grove_bound_stage *s,
+                               grove_bound_haul *haul, int j);
 void grove_transfer_destroy(grove_transfer *op);
 /* The same of one that is not under way, and has a hold on its wiring and perhaps a place in its
  * pool. */
@@ -113,6 +117,8 @@ void grove_transfer_dispose(grove_transfer *op);
 grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key);
 void grove_fields_free(int n, grove_field *fields);
 
+/* The mover of units as in a letter. */
+grove_status grove_field_make_packed(grove_field *f);
 /* What the plan needs beside the user's arrays: edges that wait for each other, movers of a hub. */
 grove_status grove_field_equip(const grove_lane *lane, grove_field *f);
 /* The hubs: in memory that the node shares, or of the operation's own. */
@@ -132,13 +138,6 @@ static inline grove_bound_letter *grove_bound_letter_of(const grove_bound_stage 
   grove_link link = s->wired->links[i];
   const grove_bound_haul *haul = &s->hauls[link.carrier];
   return haul->letters ? &haul->letters[link.number] : &s->flows[link.number].bound;
-}
-
-/* Does a letter lie in an array of the user's, and nowhere else? */
-static inline int grove_letter_is_in_array(const grove_bound_stage *s, int i)
-{
-  return grove_bound_letter_of(s, i)->direct &&
-         grove_array_is_users(s->wired->letters[i].sections->array);
 }
 
 /* Edges that meet their roots as they come. */
@@ -162,7 +161,9 @@ static inline const grove_mover *grove_field_mover(const grove_field *f, grove_a
 static inline char *grove_field_array(const grove_field *f, grove_array which)
 {
   if (grove_array_is_users(which)) return (char *)f->request.arrays[which];
-  return (char *)(which == GROVE_ARRAY_EDGE ? f->edges : f->hub);
+  return (char *)(which == GROVE_ARRAY_EDGE  ? f->edges
+                  : which == GROVE_ARRAY_HUB ? f->hub
+                                             : f->copy);
 }
 
 /* ---- under way (run.c) ---- */
@@ -197,9 +198,9 @@ grove_status grove_transfer_free(grove_op *op);
  * and belongs to the context. */
 grove_status grove_transfer_let_rest(grove_transfer *op, int *rests);
 
-/* A fetch that is abandoned before it has answered goes on with copies of what it needs of the
- * user's arrays (detach.c). This rank's failure. */
-grove_status grove_transfer_detach(grove_transfer *op);
+/* What it still needs of the user's arrays, and of the forest's lists, is copied, and its letters
+ * are bound to that, but for receives that a carrier has (rebind.c). This rank's failure. */
+grove_status grove_transfer_rebind(grove_transfer *op);
 
 /* ---- what it tells of itself (kind.c) ---- */
 

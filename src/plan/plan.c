@@ -145,7 +145,7 @@ grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
 static void print_slots(const grove_slots *slots, int64_t most, FILE *file)
 {
   const grove_index *x = &slots->index;
-  static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub"};
+  static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub", "copy"};
   fprintf(file, "%s slots", names[slots->array]);
   if (grove_index_consecutive(x) && x->count > 2) {
     fprintf(file, " %lld to %lld", (long long)x->first, (long long)(x->first + x->count - 1));

@@ -32,13 +32,14 @@ typedef enum grove_array {
   GROVE_ARRAY_EDGE,   /* at the roots' rank, a slot for each edge, in their order */
   GROVE_ARRAY_UPDATE, /* of a fetch: what comes back to the leaves */
   GROVE_ARRAY_HUB,    /* on its way between two others: memory of the plan's own, `hub` slots */
+  GROVE_ARRAY_COPY,   /* in no plan: what an operation that was freed still needs of the user's */
   GROVE_ARRAYS
 } grove_array;
 
 /* Is it an array of the user's? Others are an operation's own, where units lie as in a message. */
 static inline int grove_array_is_users(grove_array which)
 {
-  return which != GROVE_ARRAY_EDGE && which != GROVE_ARRAY_HUB;
+  return which != GROVE_ARRAY_EDGE && which < GROVE_ARRAY_HUB;
 }
 
 typedef struct grove_slots {

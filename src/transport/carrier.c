@@ -39,15 +39,6 @@ grove_status grove_carrier_let_come(grove_carrier *c, int i, double timeout)
   return GROVE_OK;
 }
 
-grove_status grove_carrier_start_and_forgo(grove_carrier *c, int i)
-{
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_carrier_start(c, i));
-  GROVE_TRY(grove_carrier_forgo(c, i, 0));
-fail:
-  return status;
-}
-
 static grove_status refuse(const grove_carrier *c, const char *what)
 {
   return grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__, "a message by %s cannot be %s",
@@ -66,9 +57,9 @@ grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, 
   return refuse(c, "withdrawn");
 }
 
-grove_status grove_carrier_no_repost(grove_carrier *c, int i, int unwanted)
+grove_status grove_carrier_no_repost(grove_carrier *c, int i)
 {
-  (void)i, (void)unwanted;
+  (void)i;
   return refuse(c, "posted again");
 }
 

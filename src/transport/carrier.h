@@ -99,9 +99,8 @@ struct grove_carrier_kind {
   int (*pending)(const grove_carrier *c, int i);
   int (*busy)(const grove_carrier *c);
   grove_status (*forgo)(grove_carrier *c, int i, double timeout);
-  grove_status (*discard)(grove_carrier *c, int i);
   grove_status (*withdraw)(grove_carrier *c, int i, double timeout, int *withdrawn);
-  grove_status (*repost)(grove_carrier *c, int i, int unwanted);
+  grove_status (*repost)(grove_carrier *c, int i);
   void (*free)(grove_carrier *c); /* also what was created halfway */
 };
 
@@ -121,7 +120,7 @@ grove_status grove_carrier_create(grove_carriage *carriage, grove_carrier **out)
 /* Only while it is not busy. */
 void grove_carrier_free(grove_carrier **c);
 
-/* Again with another buffer only where not persistent. */
+/* With another buffer only where not persistent, or when its operation is freed. */
 static inline grove_status grove_carrier_bind(grove_carrier *c, int i, void *buffer)
 {
   return c->kind->bind(c, i, buffer);
@@ -172,12 +171,6 @@ static inline grove_status grove_carrier_forgo(grove_carrier *c, int i, double t
   return c->kind->forgo(c, i, timeout);
 }
 
-/* Starts message i, a receive, for a sender whose data nobody wants. */
-static inline grove_status grove_carrier_discard(grove_carrier *c, int i)
-{
-  return c->kind->discard(c, i);
-}
-
 /* For kinds that write to users' arrays. Takes back what has not come yet of message i, a receive
  * under way; `withdrawn` says whether that is anything. What is arriving is waited for, and stays
  * in its buffer; GROVE_ERR_TIMEOUT after `timeout` seconds (0: never), also where something was
@@ -189,12 +182,11 @@ static inline grove_status grove_carrier_withdraw(grove_carrier *c, int i, doubl
   return c->kind->withdraw(c, i, timeout, withdrawn);
 }
 
-/* Posts what was withdrawn of a receive again: into its own buffer, or, if it is unwanted, into
- * memory of the carrier's, so that its sender is not held up. Of several carriers the earliest
- * first. */
-static inline grove_status grove_carrier_repost(grove_carrier *c, int i, int unwanted)
+/* Posts what was withdrawn of a receive again, into its buffer, which may be another one by now. Of
+ * several carriers the earliest first. */
+static inline grove_status grove_carrier_repost(grove_carrier *c, int i)
 {
-  return c->kind->repost(c, i, unwanted);
+  return c->kind->repost(c, i);
 }
 
 /* ---- for the kinds ---- */
@@ -203,12 +195,10 @@ static inline grove_status grove_carrier_repost(grove_carrier *c, int i, int unw
  * sender waits for what its receiver does not want; ... */
 grove_status grove_carrier_go_nowhere(grove_carrier *c);
 grove_status grove_carrier_let_come(grove_carrier *c, int i, double timeout);
-/* ... what nobody wants is started, and forgone; ... */
-grove_status grove_carrier_start_and_forgo(grove_carrier *c, int i);
 /* ... it leaves as a whole, and nothing of it is in a user's array: GROVE_ERR_UNSUPPORTED. */
 grove_status grove_carrier_no_part(grove_carrier *c, int i, int64_t begin, int64_t end);
 grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn);
-grove_status grove_carrier_no_repost(grove_carrier *c, int i, int unwanted);
+grove_status grove_carrier_no_repost(grove_carrier *c, int i);
 
 /* What the carriages of a context use, and leave behind when they go. Each list is the same on
  * every rank. */

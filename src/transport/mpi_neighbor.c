@@ -429,7 +429,6 @@ const grove_carrier_kind grove_carrier_neighbor = {
   .pending = pending,
   .busy = busy,
   .forgo = grove_carrier_let_come,
-  .discard = grove_carrier_start_and_forgo,
   .withdraw = grove_carrier_no_withdraw,
   .repost = grove_carrier_no_repost,
   .free = free_exchange,

@@ -28,12 +28,10 @@ typedef struct message {
   int more;    /* request of the second chunk; the others follow */
   int left;    /* chunks that are under way */
   char *buffer;
-  char *own;    /* where a receive goes that nobody wants any more */
   int early;    /* completed while it was being withdrawn; not yet told */
   int64_t done; /* in parts: bytes that were sent, or have come, and ... */
   int rest;     /* ... the request for those that have not come; 0: none yet */
   int open;     /* a send of which parts have left, and not the last */
-  int unwanted; /* a receive that goes to `own` */
 } message;
 
 typedef enum chunk_state { IDLE, UNDER_WAY, WITHDRAWN } chunk_state;
@@ -173,18 +171,19 @@ static grove_status bind(grove_carrier *c, int i, void *buffer)
     m->nchunks = (int)nchunks;
   }
   m->buffer = buffer;
-  for (int k = 0; k < m->nchunks && p->about->persistent; k++) GROVE_TRY(make_persistent(p, i, k));
+  for (int k = 0; k < m->nchunks && p->about->persistent; k++)
+    if (p->chunks[request_of(p, i, k)].state != UNDER_WAY) GROVE_TRY(make_persistent(p, i, k));
 fail:
   return status;
 }
 
 /* ---- starting ---- */
 
-static grove_status post_receive(mailbox *p, int i, int k, char *buffer)
+static grove_status post_receive(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(buffer + chunk_begin(p, i, k), chunk_bytes(p, i, k), MPI_BYTE,
-                          p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+  GROVE_TRY_MPI(MPI_Irecv(p->messages[i].buffer + chunk_begin(p, i, k), chunk_bytes(p, i, k),
+                          MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
                           &p->requests[request_of(p, i, k)]));
 fail:
   return status;
@@ -214,7 +213,7 @@ static grove_status start_chunk(mailbox *p, int i, int k)
   if (p->about->persistent)
     GROVE_TRY_MPI(MPI_Start(&p->requests[request_of(p, i, k)]));
   else if (i < p->about->nreceives)
-    GROVE_TRY(post_receive(p, i, k, p->messages[i].buffer));
+    GROVE_TRY(post_receive(p, i, k));
   else
     GROVE_TRY(post_send(p, i, k));
   note_start(p, i, k);
@@ -264,7 +263,6 @@ static grove_status start(grove_carrier *c, int i)
   mailbox *p = c->self;
   message *m = &p->messages[i];
   if (m->open) return start_part(c, i, m->done, p->about->messages[i].bytes);
-  m->unwanted = 0;
   for (int k = 0; k < p->messages[i].nchunks; k++) GROVE_TRY(start_chunk(p, i, k));
 fail:
   return status;
@@ -305,12 +303,11 @@ static grove_status take_end(mailbox *p, int r, const MPI_Status *about, int *th
 {
   grove_status status = GROVE_OK;
   int i = p->chunks[r].message, has_rest = 0;
-  const message *m = &p->messages[i];
   *through = note_end(p, r, IDLE);
   GROVE_TRY(find_rest(p, i, about, &has_rest));
   if (!has_rest) return GROVE_OK;
   *through = 0;
-  GROVE_TRY(post_receive(p, i, 0, m->unwanted ? m->own : m->buffer));
+  GROVE_TRY(post_receive(p, i, 0));
   note_start(p, i, 0);
 fail:
   return status;
@@ -405,40 +402,25 @@ fail:
   return status;
 }
 
-static grove_status repost_chunk(mailbox *p, int i, int k, char *buffer)
+static grove_status repost_chunk(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
   int r = request_of(p, i, k);
   if (p->requests[r] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&p->requests[r]));
-  GROVE_TRY(post_receive(p, i, k, buffer));
+  GROVE_TRY(post_receive(p, i, k));
   note_start(p, i, k);
 fail:
   return status;
 }
 
-static grove_status repost(grove_carrier *c, int i, int unwanted)
+static grove_status repost(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
-  message *m = &p->messages[i];
-  int64_t bytes = p->about->messages[i].bytes;
-  if (unwanted && !m->own) {
-    m->own = grove_memory((size_t)bytes, 1);
-    GROVE_CHECK(m->own, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
-  }
-  for (int k = 0; k < m->nchunks; k++)
-    if (p->chunks[request_of(p, i, k)].state == WITHDRAWN)
-      GROVE_TRY(repost_chunk(p, i, k, unwanted ? m->own : m->buffer));
-  m->unwanted = unwanted;
+  for (int k = 0; k < p->messages[i].nchunks; k++)
+    if (p->chunks[request_of(p, i, k)].state == WITHDRAWN) GROVE_TRY(repost_chunk(p, i, k));
 fail:
   return status;
-}
-
-static grove_status discard(grove_carrier *c, int i)
-{
-  mailbox *p = c->self;
-  for (int k = 0; k < p->messages[i].nchunks; k++) p->chunks[request_of(p, i, k)].state = WITHDRAWN;
-  return repost(c, i, 1);
 }
 
 static void free_mailbox(grove_carrier *c)
@@ -448,7 +430,6 @@ static void free_mailbox(grove_carrier *c)
   int finalized = grove_mpi_is_gone();
   for (int r = 0; r < p->nrequests && !finalized; r++)
     if (p->requests[r] != MPI_REQUEST_NULL) MPI_Request_free(&p->requests[r]);
-  for (int i = 0; p->messages && i < p->about->n; i++) free(p->messages[i].own);
   free(p->messages);
   free(p->requests);
   free(p->chunks);
@@ -475,7 +456,6 @@ const grove_carrier_kind grove_carrier_p2p = {
   .pending = pending,
   .busy = busy,
   .forgo = grove_carrier_let_come,
-  .discard = discard,
   .withdraw = withdraw,
   .repost = repost,
   .free = free_mailbox,

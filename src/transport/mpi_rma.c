@@ -554,7 +554,6 @@ const grove_carrier_kind grove_carrier_rma = {
   .pending = pending,
   .busy = busy,
   .forgo = forgo,
-  .discard = grove_carrier_start_and_forgo,
   .withdraw = grove_carrier_no_withdraw,
   .repost = grove_carrier_no_repost,
   .free = free_fetcher,

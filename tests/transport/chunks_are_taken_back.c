@@ -182,6 +182,7 @@ static void open_receivers(receiver *r, int persistent)
  * one that comes meanwhile nobody knows whether it was in time. */
 static void take_back(receiver *r, int first, int came, int between)
 {
+  static unsigned char elsewhere[BYTES];
   int withdrawn[SETS] = {0};
   for (int s = SETS - 1; s >= first; s--) {
     int expected = came < (s + 1) * NCHUNKS, late = between >= 0 && came == (s + 1) * NCHUNKS - 1;
@@ -190,7 +191,10 @@ static void take_back(receiver *r, int first, int came, int between)
     CHECK(withdrawn[s] == expected || late, "set %d is %swithdrawn", s, expected ? "not " : "");
   }
   for (int s = first; s < SETS; s++)
-    if (withdrawn[s]) CHECK_OK(grove_carrier_repost(r[s].set.carrier, 0, s == first));
+    if (withdrawn[s]) {
+      if (s == first) CHECK_OK(grove_carrier_bind(r[s].set.carrier, 0, elsewhere));
+      CHECK_OK(grove_carrier_repost(r[s].set.carrier, 0));
+    }
 }
 
 /* The chunk that came meanwhile is where it was meant to be, or was given up with the rest. */
