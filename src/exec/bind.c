@@ -1,5 +1,5 @@
 /* An operation gets memory, requests and arrays. A letter can travel straight from the array or
- * into it, packed piece by piece into a ring of shared memory, or packed as a whole.
+ * into it, packed fragment by fragment into a ring of shared memory, or packed as a whole.
  */
 #include "exec/partial.h"
 
@@ -38,25 +38,25 @@ static int is_apart(const grove_transfer *op, const grove_letter *letter,
 
 /* Where the bytes of a letter lie. */
 typedef enum whereabouts {
-  IN_ARRAY, /* it travels straight from there, or to there */
-  PACKED,   /* all of it, in memory of the operation's */
-  IN_PIECES /* it is packed into a ring, and unpacked out of it */
+  IN_ARRAY,    /* it travels straight from there, or to there */
+  PACKED,      /* all of it, in memory of the operation's */
+  IN_FRAGMENTS /* it is packed into a ring, and unpacked out of it */
 } whereabouts;
 
 /* Over shared memory all of it is packed only if it has a checksum, or units that do not fit into a
- * piece, or arrays that only others can read. */
+ * fragment, or arrays that only others can read. */
 static whereabouts place_of(const grove_transfer *op, const grove_wired_stage *w, int i)
 {
   const grove_letter *letter = &w->letters[i];
   const grove_carrier_kind *kind = op->wiring->carriers[w->links[i].carrier];
   int receives = i < w->nreceives, hub = kind->fast && w->way[i] != GROVE_SHM_COPIED;
   if (is_apart(op, letter, kind)) return PACKED;
-  if (hub) return IN_PIECES;
+  if (hub) return IN_FRAGMENTS;
   int meets = kind->fast && receives && grove_letter_is_for_edges(op, letter);
   if (is_direct(op, letter, receives) && !meets &&
       (kind->writes_arrays || !grove_array_is_users(letter->sections->array)))
     return IN_ARRAY;
-  return !kind->fast || op->wiring->staged ? PACKED : IN_PIECES;
+  return !kind->fast || op->wiring->staged ? PACKED : IN_FRAGMENTS;
 }
 
 /* Is it the first letter of its number? The others go with that. */
@@ -293,7 +293,7 @@ static char *place_in_array(const grove_transfer *op, const grove_letter *letter
 
 static void bind_flow(const grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
-  if (!flow->bound.direct) return; /* packed for good, or piece by piece */
+  if (!flow->bound.direct) return; /* packed for good, or fragment by fragment */
   flow->bound.memory = place_in_array(op, &s->wired->letters[flow->letter]);
   flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->base.ctx->shared &&
                    grove_context_locate(op->base.ctx, flow->bound.memory, &flow->spot);

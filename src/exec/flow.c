@@ -1,9 +1,9 @@
-/* Letters over shared memory. A flow moves one letter through a ring, a piece at a time, as far
+/* Letters over shared memory. A flow moves one letter through a ring, a fragment at a time, as far
  * as the ring has room or data; whoever polls calls again. Operations of one wiring share its
  * rings and take turns, in the order of their starts.
  *
- * Fetch. A piece that comes is answered at once, as long as the ring of the reply has room; from
- * the first piece on for which it has none, the answers wait with the edges for the next stage.
+ * Fetch. A fragment that comes is answered at once, as long as the ring of the reply has room; from
+ * the first fragment on for which it has none, the answers wait with the edges for the next stage.
  *
  * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
  * where it is, and the reader takes it from there. The send is through when all readers have.
@@ -19,21 +19,21 @@ static const grove_letter *letter_of(const grove_bound_stage *s, const grove_flo
 }
 
 /* Whole units, unless the letter is staged at both ends, which come to the same. Where all units
- * are alike the piece is a multiple of theirs. */
-static int64_t piece_of(const grove_transfer *op, const grove_bound_stage *s,
-                        const grove_flow *flow)
+ * are alike the fragment is a multiple of theirs. */
+static int64_t fragment_of(const grove_transfer *op, const grove_bound_stage *s,
+                           const grove_flow *flow)
 {
   const grove_wiring *wiring = op->wiring;
   int64_t left = flow->bytes - flow->at;
   if (wiring->nlanes > 1 && !wiring->staged)
-    return grove_letter_cut(letter_of(s, flow), flow->at, wiring->piece);
-  return left < wiring->piece ? left : wiring->piece;
+    return grove_letter_cut(letter_of(s, flow), flow->at, wiring->fragment);
+  return left < wiring->fragment ? left : wiring->fragment;
 }
 
 /* ---- sending ---- */
 
-static void write_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
-                        int64_t bytes, void *data)
+static void write_fragment(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
+                           int64_t bytes, void *data)
 {
   if (flow->bound.memory) {
     memcpy(data, flow->bound.memory + flow->at, (size_t)bytes);
@@ -75,10 +75,10 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
       send_spot(flow, slot);
       break;
     }
-    int64_t bytes = piece_of(op, s, flow);
+    int64_t bytes = fragment_of(op, s, flow);
     if (flow->bound.missing > 0 && flow->at + bytes > flow->bound.open) return 0;
     slot->kind = GROVE_ITEM_DATA;
-    write_piece(op, s, flow, bytes, grove_slot_data(slot));
+    write_fragment(op, s, flow, bytes, grove_slot_data(slot));
     grove_ring_post(w, slot);
     flow->at += bytes;
   }
@@ -101,7 +101,7 @@ static const char *item_data(grove_transfer *op, const grove_bound_stage *s, con
 {
   grove_spot spot;
   void *memory = NULL;
-  *bytes = piece_of(op, s, flow);
+  *bytes = fragment_of(op, s, flow);
   if (!is_spot(flow, slot)) return grove_slot_data(slot);
   memcpy(&spot, grove_slot_data(slot), sizeof spot);
   *bytes = flow->bytes;
@@ -135,8 +135,8 @@ static int64_t block_of(const grove_transfer *op, const grove_letter *letter)
   return BLOCK / p->unit_bytes * p->unit_bytes;
 }
 
-static void unpack_piece(grove_transfer *op, const grove_letter *letter, int64_t at, int64_t bytes,
-                         const char *data)
+static void unpack_fragment(grove_transfer *op, const grove_letter *letter, int64_t at,
+                            int64_t bytes, const char *data)
 {
   int64_t block = bytes > BLOCK ? block_of(op, letter) : 0;
   if (block == 0) block = bytes;
@@ -148,20 +148,20 @@ static void unpack_piece(grove_transfer *op, const grove_letter *letter, int64_t
   }
 }
 
-static void read_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
-                       const char *data, int64_t bytes)
+static void read_fragment(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
+                          const char *data, int64_t bytes)
 {
   if (!data) return;
   if (flow->bound.memory)
     memcpy(flow->bound.memory + flow->at, data, (size_t)bytes);
   else
-    unpack_piece(op, letter_of(s, flow), flow->at, bytes, data);
+    unpack_fragment(op, letter_of(s, flow), flow->at, bytes, data);
 }
 
-/* The answer to a piece of a fetch, made in the ring that takes it back. Not if an earlier piece
+/* The answer to a fragment of a fetch, made in the ring that takes it back. Not if an earlier one
  * was not answered. */
-static int answer_piece(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
-                        const char *data, int64_t bytes)
+static int answer_fragment(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
+                           const char *data, int64_t bytes)
 {
   grove_flow *reply = flow->reply;
   if (!reply || reply->at != flow->at || reply->writer->turn != op->sequence) return 0;
@@ -182,7 +182,7 @@ static void read_held(grove_transfer *op, const grove_bound_stage *s, grove_flow
   int64_t held = flow->held;
   flow->held = 0;
   flow->at = 0;
-  read_piece(op, s, flow, flow->spill, held);
+  read_fragment(op, s, flow, flow->spill, held);
   flow->at = held;
 }
 
@@ -208,8 +208,8 @@ int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flo
     if (!slot) return 0;
     int64_t bytes = 0;
     const char *data = item_data(op, s, flow, slot, &bytes);
-    if (is_spot(flow, slot) || !answer_piece(op, s, flow, data, bytes))
-      read_piece(op, s, flow, data, bytes);
+    if (is_spot(flow, slot) || !answer_fragment(op, s, flow, data, bytes))
+      read_fragment(op, s, flow, data, bytes);
     grove_ring_pass(r);
     flow->at += bytes;
   }

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* ---- pieces of letters ---- */
+/* ---- fragments of letters ---- */
 
-/* A piece that begins inside a section, anywhere, ends with it: what follows would not be
+/* A fragment that begins inside a section, anywhere, ends with it: what follows would not be
  * aligned. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
 {
@@ -13,7 +13,7 @@ int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
   int64_t to = at;
   if (at == 0 && letter->data + GROVE_SECTION_ALIGNMENT <= most) return letter->data; /* as usual */
   if (letter->nsections > 1)
-    most -= GROVE_SECTION_ALIGNMENT; /* for the gap behind the last section of a piece */
+    most -= GROVE_SECTION_ALIGNMENT; /* for the gap behind the last section of a fragment */
   while (p->at + p->bytes <= at) p++;
   for (; p < end; p++) {
     int64_t left = p->at + p->bytes - to, room = at + most > to ? at + most - to : 0;
@@ -154,7 +154,7 @@ static grove_status unpack_whole(const grove_transfer *op, const grove_letter *l
 {
   grove_status status = GROVE_OK;
   if (bound->direct) return take_edges(op, letter);
-  if (!bound->memory) return GROVE_OK; /* it was unpacked piece by piece */
+  if (!bound->memory) return GROVE_OK; /* it was unpacked fragment by fragment */
   if (op->wiring->check) GROVE_TRY(grove_check_open(op, letter->peer, bound->memory, letter->data));
   GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, bound->memory));
 fail:

@@ -54,7 +54,7 @@ typedef enum grove_letter_state {
   GROVE_LETTER_DONE,
   GROVE_LETTER_WAITS,
   GROVE_LETTER_PACKS,   /* its packing has begun */
-  GROVE_LETTER_LEAVES,  /* packed: its carrier has it, or a piece of it */
+  GROVE_LETTER_LEAVES,  /* packed: its carrier has it, or a fragment of it */
   GROVE_LETTER_HERE,    /* all of it has come, and its turn to be unpacked has not */
   GROVE_LETTER_UNPACKS, /* its unpacking has begun */
 } grove_letter_state;
@@ -68,7 +68,7 @@ typedef struct grove_bound_letter {
   int64_t gone;         /* ... those that have left its array or memory in parts */
   char *memory;         /* where all of it lies: in its array, or packed; NULL: nowhere at once */
   unsigned char direct; /* ... in its array */
-  unsigned char single; /* over shared memory: waits for nothing, and one piece of an array */
+  unsigned char single; /* over shared memory: waits for nothing, and one fragment of an array */
 } grove_bound_letter;
 
 /* The other end of a section, in the hub of its rank. */
@@ -77,8 +77,8 @@ typedef struct grove_remote {
   grove_shape shape;
 } grove_remote;
 
-/* A letter over shared memory, on its way. It travels in pieces: bytes from or to memory, or units
- * that are packed straight into the ring and unpacked straight out of it. */
+/* A letter over shared memory, on its way. It travels in fragments: bytes from or to memory, or
+ * units that are packed straight into the ring and unpacked straight out of it. */
 typedef struct grove_flow {
   grove_bound_letter bound; /* without memory: units */
   int letter;               /* the first it stands for */

@@ -58,7 +58,8 @@ static grove_status join_ring(grove_transfer *op, grove_bound_stage *s, grove_fl
   flow->bytes = letter->bytes;
   flow->way = w->way[flow->letter];
   flow->bound.single = flow->bound.direct && flow->bound.inputs == 0 && flow->bytes > 0 &&
-                       flow->bytes <= op->wiring->piece && !grove_letter_is_for_edges(op, letter);
+                       flow->bytes <= op->wiring->fragment &&
+                       !grove_letter_is_for_edges(op, letter);
   flow->distant = receives ? &shm->pulls[*reader] : &shm->pushes[*writer];
   if (receives)
     flow->reader = &shm->readers[(*reader)++];

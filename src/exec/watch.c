@@ -58,7 +58,8 @@ static int is_cut(const grove_transfer *op, const grove_bound_stage *s, int i, c
   const grove_carrier_kind *kind = op->wiring->carriers[s->wired->links[i].carrier];
   if (w->owned || letter->sections->shape.starts.count > 0) return 0;
   if (op->wiring->staged || op->nspaces > 0 || letter->inputs > 0) return 0;
-  if (kind->fast) return s->wired->way[i] == GROVE_SHM_COPIED && letter->bytes > op->wiring->piece;
+  if (kind->fast)
+    return s->wired->way[i] == GROVE_SHM_COPIED && letter->bytes > op->wiring->fragment;
   if (!kind->takes_parts) return 0;
   return letter->bytes <= s->wired->hauls[s->wired->links[i].carrier].carriage->chunk;
 }
@@ -226,7 +227,7 @@ static grove_status find_places(const grove_transfer *op, grove_readying *r)
   return GROVE_OK;
 }
 
-/* Longer messages are sent by MPI only when the receiver has been asked, or in pieces, and rings
+/* Longer messages are sent by MPI only when the receiver has been asked, or in fragments, and rings
  * have room for so much: a rank that computes does not take what comes, nor goes on with what
  * leaves, unless somebody calls for it. */
 enum { LONG_LETTER = 4096 };

@@ -229,7 +229,7 @@ static int same_data(const grove_letter *a, const grove_letter *b)
   return 1;
 }
 
-/* A train of pieces stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11)
+/* A train of fragments stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11)
  * with 16 slots of 16 KiB, with 8 of them 31, with 4 44. In a reduce a message may have to wait for
  * its turn, and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16
  * (Neoverse V1). The answers of a fetch get as many: what has room is answered at once. */
@@ -267,7 +267,7 @@ static grove_shm_message about(const grove_wiring *wiring, int s, int i)
   return (grove_shm_message){.stage = s,
                              .peer = w->letters[i].peer,
                              .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
-                             .piece = (int)wiring->piece,
+                             .fragment = (int)wiring->fragment,
                              .slots = slots_for(wiring),
                              .sends = (int)wiring->sent.on_node_messages,
                              .way = w->way[i]};
@@ -420,13 +420,14 @@ fail:
 /* ---- the whole ---- */
 
 /* Pieces are whole units where all are alike. */
-static void choose_piece(grove_wiring *wiring)
+static void choose_fragment(grove_wiring *wiring)
 {
   for (int k = 0; k < wiring->nlanes; k++)
     if (wiring->lanes[k].key.unit_bytes > wiring->widest_unit)
       wiring->widest_unit = wiring->lanes[k].key.unit_bytes;
-  wiring->piece = grove_shm_piece(wiring->nlanes == 1 ? wiring->widest_unit : 0);
-  int64_t room = wiring->nlanes == 1 ? wiring->piece : wiring->piece - GROVE_SECTION_ALIGNMENT;
+  wiring->fragment = grove_shm_fragment(wiring->nlanes == 1 ? wiring->widest_unit : 0);
+  int64_t room =
+    wiring->nlanes == 1 ? wiring->fragment : wiring->fragment - GROVE_SECTION_ALIGNMENT;
   wiring->staged = wiring->check || wiring->widest_unit > room;
 }
 
@@ -447,7 +448,7 @@ grove_status grove_wiring_lay(grove_wiring *wiring)
   }
   GROVE_TRY(grove_wiring_find_feeds(wiring));
   count_sent(wiring);
-  choose_piece(wiring);
+  choose_fragment(wiring);
   number_all(wiring);
   if (wiring->carriers[0]->fast) GROVE_TRY(make_rings(wiring));
 fail:

@@ -109,7 +109,7 @@ typedef struct grove_wiring {
   int rank;
   int tag;             /* 0: none yet */
   int check;           /* with checksums */
-  int64_t piece;       /* bytes that travel at once over shared memory */
+  int64_t fragment;    /* bytes that travel at once over shared memory */
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are complete before they travel over shared memory */
   int persistent;      /* arrays never change: requests are made once */

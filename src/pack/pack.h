@@ -3,10 +3,10 @@
  * what is there, in the order of the list: a slot that is named twice gets both. Fetch does that
  * and brings back what was there.
  *
- * All take a window of the message, so that it can travel in pieces:
+ * All take a window of the message, so that it can travel in fragments:
  *
- *     grove_pack(&mover, &shape, array, begin, count, piece);       units begin .. begin+count-1
- *     grove_unpack(&mover, &shape, piece, array, begin, count);
+ *     grove_pack(&mover, &shape, array, begin, count, fragment);       units begin .. begin+count-1
+ *     grove_unpack(&mover, &shape, fragment, array, begin, count);
  */
 #ifndef GROVE_PACK_PACK_H
 #define GROVE_PACK_PACK_H

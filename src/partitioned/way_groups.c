@@ -9,24 +9,24 @@
 
 #include <stdlib.h>
 
-typedef struct piece {
+typedef struct packet {
   int64_t offset, bytes;
   int64_t group;
   int pending;
-} piece;
+} packet;
 
 typedef struct groups {
   int n, pending;
   int64_t ngroups;
-  piece *pieces;
-  int64_t *first;   /* the first piece of each group, and one more */
+  packet *packets;
+  int64_t *first;   /* the first packet of each group, and one more */
   int64_t *offsets; /* where each group begins, and the end */
   MPI_Request *requests;
   int *done;
   int64_t mpi_tag;
 } groups;
 
-/* ---- the pieces, the same at both ends ---- */
+/* ---- the packets, the same at both ends ---- */
 
 static grove_status cut(groups *g, const grove_greeting *offer)
 {
@@ -45,13 +45,13 @@ static grove_status cut(groups *g, const grove_greeting *offer)
   g->first[g->ngroups] = n;
   GROVE_CHECK(n <= INT32_MAX, GROVE_ERR_UNSUPPORTED, "a channel of %lld messages", (long long)n);
   g->n = (int)n;
-  GROVE_NEW(g->pieces, n);
+  GROVE_NEW(g->packets, n);
   GROVE_ROOM(g->done, n);
   GROVE_ROOM(g->requests, n); /* nothing fails before they are set: they are freed if they are */
   for (int64_t k = 0, i = 0; k < g->ngroups; k++)
     for (int64_t at = g->offsets[k]; i < g->first[k + 1]; i++, at += offer->chunk) {
       int64_t rest = g->offsets[k + 1] - at;
-      g->pieces[i] = (piece){at, rest < offer->chunk ? rest : offer->chunk, k, 0};
+      g->packets[i] = (packet){at, rest < offer->chunk ? rest : offer->chunk, k, 0};
       g->requests[i] = MPI_REQUEST_NULL;
     }
 fail:
@@ -61,7 +61,7 @@ fail:
 static grove_status make_request(grove_channel *c, groups *g, int64_t i)
 {
   grove_status status = GROVE_OK;
-  const piece *p = &g->pieces[i];
+  const packet *p = &g->packets[i];
   int tag = (int)(g->mpi_tag + p->group);
   MPI_Comm comm = c->base.ctx->comm;
   if (g->requests[i] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&g->requests[i]));
@@ -120,11 +120,11 @@ static grove_status tie(grove_channel *c, const grove_greeting *answer)
 
 /* ---- rounds ---- */
 
-static grove_status start_piece(groups *g, int64_t i)
+static grove_status start_packet(groups *g, int64_t i)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY_MPI(MPI_Start(&g->requests[i]));
-  g->pieces[i].pending = 1;
+  g->packets[i].pending = 1;
   g->pending++;
 fail:
   return status;
@@ -134,7 +134,7 @@ static grove_status open_round(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   groups *g = c->end;
-  for (int64_t i = 0; !c->sends && i < g->n; i++) GROVE_TRY(start_piece(g, i));
+  for (int64_t i = 0; !c->sends && i < g->n; i++) GROVE_TRY(start_packet(g, i));
 fail:
   return status;
 }
@@ -157,7 +157,7 @@ static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
   grove_status status = GROVE_OK;
   groups *g = c->end;
   int64_t k = group_at(g, offset);
-  for (int64_t i = g->first[k]; i < g->first[k + 1]; i++) GROVE_TRY(start_piece(g, i));
+  for (int64_t i = g->first[k]; i < g->first[k + 1]; i++) GROVE_TRY(start_packet(g, i));
   grove_channel_note_sent(c, offset, bytes);
 fail:
   return status;
@@ -172,7 +172,7 @@ static grove_status advance(grove_channel *c)
   GROVE_TRY_MPI(MPI_Testsome(g->n, g->requests, &n, g->done, MPI_STATUSES_IGNORE));
   if (n == MPI_UNDEFINED) n = 0;
   for (int k = 0; k < n; k++) {
-    piece *p = &g->pieces[g->done[k]];
+    packet *p = &g->packets[g->done[k]];
     p->pending = 0;
     g->pending--;
     if (c->sends) continue;
@@ -221,14 +221,14 @@ fail:
 static grove_status divert(grove_channel *c, groups *g, int64_t i)
 {
   grove_status status = GROVE_OK;
-  piece *p = &g->pieces[i];
+  packet *p = &g->packets[i];
   int withdrawn = 0;
   GROVE_TRY(grove_way_withdraw(c, &g->requests[i], &withdrawn));
   p->pending = 0;
   g->pending--;
   if (!withdrawn) return grove_channel_take(c, p->offset, p->bytes);
   GROVE_TRY(make_request(c, g, i));
-  GROVE_TRY(start_piece(g, i));
+  GROVE_TRY(start_packet(g, i));
 fail:
   return status;
 }
@@ -242,9 +242,9 @@ static grove_status detach(grove_channel *c)
     c->data = c->staging;
   }
   for (int64_t i = g->n - 1; i >= 0; i--) {
-    if (!c->sends && c->dense && g->pieces[i].pending)
+    if (!c->sends && c->dense && g->packets[i].pending)
       GROVE_TRY(divert(c, g, i));
-    else if (c->sends && !g->pieces[i].pending)
+    else if (c->sends && !g->packets[i].pending)
       GROVE_TRY(make_request(c, g, i));
   }
 fail:
@@ -257,7 +257,7 @@ static void close_end(grove_channel *c)
   int gone = grove_mpi_is_gone();
   for (int64_t i = 0; g->requests && i < g->n && !gone; i++)
     if (g->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&g->requests[i]);
-  free(g->pieces);
+  free(g->packets);
   free(g->first);
   free(g->offsets);
   free(g->requests);

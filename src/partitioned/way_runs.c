@@ -166,7 +166,7 @@ fail:
   return status;
 }
 
-static grove_status receive_piece(grove_channel *c, runs *r, int i)
+static grove_status receive_chunk(grove_channel *c, runs *r, int i)
 {
   grove_status status = GROVE_OK;
   const message *m = &r->messages[i];
@@ -185,7 +185,7 @@ static grove_status receive_bytes(grove_channel *c, runs *r, const head *h)
     GROVE_TRY(find_place(r, 0, &i));
     r->messages[i].offset = h->offset + at;
     r->messages[i].bytes = h->bytes - at < r->chunk ? h->bytes - at : r->chunk;
-    GROVE_TRY(receive_piece(c, r, i));
+    GROVE_TRY(receive_chunk(c, r, i));
   }
 fail:
   return status;
@@ -281,7 +281,7 @@ static grove_status divert(grove_channel *c, runs *r)
     else
       GROVE_TRY(grove_channel_take(c, r->messages[i].offset, r->messages[i].bytes));
   }
-  while (n-- > 0) GROVE_TRY(receive_piece(c, r, again[n]));
+  while (n-- > 0) GROVE_TRY(receive_chunk(c, r, again[n]));
 fail:
   free(again);
   return status;

@@ -1,5 +1,5 @@
 /* Through a queue (queue.h) in memory that both ends share; it is the sender's. The thread that
- * finds a run due copies it, in pieces of a slot; the receiver copies on. One copy where one of the
+ * finds a run due copies it, slot by slot; the receiver copies on. One copy where one of the
  * arrays lies in memory of grove_alloc: the thread puts the bytes straight into the receiver's
  * array if that has started the round, or, if there are many, the receiver takes them from the
  * sender's.

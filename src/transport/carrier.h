@@ -80,7 +80,7 @@ typedef enum grove_driver { GROVE_DRIVEN_BY_POLLS, GROVE_DRIVEN_BY_STREAM } grov
 struct grove_carrier_kind {
   const char *name;  /* as the options spell it */
   grove_reach reach; /* whom it carries letters to */
-  int fast;          /* letters are packed into its memory piece by piece, through ring.h */
+  int fast;          /* letters are packed into its memory fragment by fragment, through ring.h */
   int collective;    /* every rank must have a carriage, with messages or without */
   int together;      /* all messages of a start leave in one call, `go` */
   int writes_arrays; /* messages may lie in a user's array: what comes there can be taken back */

@@ -138,7 +138,7 @@ static grove_status add_window(grove_context *ctx, struct grove_windows *w, int6
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   mine = make_window(ctx->comm, bytes, &made);
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  grove_free_span all = {.piece = w->n, .bytes = bytes};
+  grove_free_span all = {.region = w->n, .bytes = bytes};
   grove_spans_give(&w->spans, &all);
   w->list[w->n++] = made;
   w->bytes += bytes;
@@ -347,7 +347,7 @@ static grove_status try_to_tell(grove_carrier *c, int i)
   t->told++;
   m->step = TOLD;
   f->waiting--;
-  m->notice.window = s->part.piece;
+  m->notice.window = s->part.region;
   m->notice.offset = s->part.offset + t->offset + m->turn % t->slots * stride_of(about);
   if (about->bytes > 0) {
     const window *w = &s->windows->list[m->notice.window];

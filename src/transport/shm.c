@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copying in and copying out overlap best in pieces of this size (DESIGN: measured, 2 cores). */
+/* Copying in and copying out overlap best in fragments of this size (DESIGN: measured, 2 cores). */
 enum { PIECE = 1 << 14 };
 
 /* What the rings of a wiring should have at most on one rank. */
@@ -34,7 +34,7 @@ typedef struct view {
   int64_t width, list; /* bytes of an entry, 0: consecutive; and where the list is */
 } view;
 
-int grove_shm_piece(int64_t unit_bytes)
+int grove_shm_fragment(int64_t unit_bytes)
 {
   return unit_bytes > 0 && unit_bytes <= PIECE ? (int)(PIECE / unit_bytes * unit_bytes) : PIECE;
 }
@@ -45,22 +45,23 @@ int grove_shm_piece(int64_t unit_bytes)
  * ranks in pairs 8.8 and 12.7; with room for four as with two. Xeon, 2026-11). */
 static int64_t slots_for(const grove_shm_message *m)
 {
-  int64_t pieces = (m->bytes + m->piece - 1) / m->piece, slots = 2;
+  int64_t fragments = (m->bytes + m->fragment - 1) / m->fragment, slots = 2;
   if (m->bytes <= 1024) return 16;
   if (m->bytes <= 4096) return 8;
-  while (slots < m->slots && slots < 2 * pieces && 2 * slots * m->sends * m->piece <= RING_BYTES)
+  while (slots < m->slots && slots < 2 * fragments &&
+         2 * slots * m->sends * m->fragment <= RING_BYTES)
     slots *= 2;
   return slots;
 }
 
 int grove_shm_fits(const grove_shm_message *m)
 {
-  return m->bytes <= slots_for(m) * m->piece;
+  return m->bytes <= slots_for(m) * m->fragment;
 }
 
 static grove_ring_size size_for(const grove_shm_message *m, int64_t readers)
 {
-  return grove_ring_size_of(m->bytes < m->piece ? m->bytes : m->piece, slots_for(m), readers);
+  return grove_ring_size_of(m->bytes < m->fragment ? m->bytes : m->fragment, slots_for(m), readers);
 }
 
 /* How many sends from `first` on share its ring. */
@@ -338,7 +339,7 @@ fail:
   return status;
 }
 
-/* Back to nothing: nobody has read the rings yet. A piece that was added for them stays if the
+/* Back to nothing: nobody has read the rings yet. What was added for them stays if the
  * others have mapped it. */
 static void give_up(grove_shm *shm, int mapped)
 {

@@ -1,6 +1,6 @@
 /* Messages between ranks that share memory: the rings of one wiring. The sender packs straight
  * into a ring, the receiver unpacks straight out of it. A message larger than a slot goes in
- * pieces, so that the two copies overlap; sends of the same data share a ring, and each receiver
+ * fragments, so that the two copies overlap; sends of the same data share a ring, and each receiver
  * reads it.
  *
  *     grove_shm_create(ctx, &plan, &shm)                  the rings that it writes, and hubs
@@ -48,7 +48,7 @@ typedef struct grove_shm_message {
   int stage;
   int peer;      /* a rank of this node */
   int64_t bytes; /* of the whole message, if it is copied */
-  int piece;     /* bytes that travel at once */
+  int fragment;  /* bytes that travel at once */
   int slots;     /* that a ring should have at most, if it is large */
   int sends;     /* how many its sender has in the wiring: the more, the smaller the rings */
   int ring;      /* of a send: which of this rank's rings; sends of the same data name the same, and
@@ -96,7 +96,7 @@ typedef struct grove_shm {
 } grove_shm;
 
 /* Bytes of a message of units that travel at once. */
-int grove_shm_piece(int64_t unit_bytes);
+int grove_shm_fragment(int64_t unit_bytes);
 
 /* May several receivers read such a message from one ring? Only if all of it fits: else one that
  * has not started would hold the others up. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two parts in use, and behind the last of a piece, there is one free span at most; and one
+/* Between two parts in use, and behind the last of a region, is one free span at most; and one
  * more for a moment. */
 grove_status grove_spans_reserve(grove_spans *spans, int n)
 {
@@ -31,7 +31,7 @@ int grove_spans_take(grove_spans *spans, int64_t bytes, grove_free_span *out)
   while (at < spans->n && spans->list[at].bytes < bytes) at++;
   if (at == spans->n) return 0;
   grove_free_span *from = &spans->list[at];
-  *out = (grove_free_span){from->piece, from->offset, bytes};
+  *out = (grove_free_span){from->region, from->offset, bytes};
   from->offset += bytes;
   from->bytes -= bytes;
   if (from->bytes == 0) drop(spans, at);
@@ -40,7 +40,7 @@ int grove_spans_take(grove_spans *spans, int64_t bytes, grove_free_span *out)
 
 static int is_before(const grove_free_span *a, const grove_free_span *b)
 {
-  return a->piece != b->piece ? a->piece < b->piece : a->offset < b->offset;
+  return a->region != b->region ? a->region < b->region : a->offset < b->offset;
 }
 
 /* Joins the span behind `at` to it if they lie side by side. */
@@ -48,7 +48,7 @@ static void join(grove_spans *spans, int at)
 {
   grove_free_span *a = &spans->list[at], *b = a + 1;
   if (at < 0 || at + 1 >= spans->n) return;
-  if (a->piece != b->piece || a->offset + a->bytes != b->offset) return;
+  if (a->region != b->region || a->offset + a->bytes != b->offset) return;
   a->bytes += b->bytes;
   drop(spans, at + 1);
 }

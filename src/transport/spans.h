@@ -1,8 +1,8 @@
-/* Which parts of memory are free: for memory that is made in large pieces and handed out in small
+/* Which parts of memory are free: for memory that is made in large regions and handed out in small
  * ones. No memory is touched.
  *
- *     grove_spans_reserve(&spans, 2)          for one piece and one part; else giving could fail
- *     grove_spans_give(&spans, &piece)
+ *     grove_spans_reserve(&spans, 2)          for one region and one part; else giving could fail
+ *     grove_spans_give(&spans, &region)
  *     grove_spans_take(&spans, bytes, &part)  false: there is no room
  *     grove_spans_give(&spans, &part)
  */
@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 typedef struct grove_free_span {
-  int64_t piece; /* number of the piece */
+  int64_t region; /* number of the region */
   int64_t offset, bytes;
 } grove_free_span;
 
@@ -27,7 +27,7 @@ typedef struct grove_spans {
   grove_free_span *list; /* free ones, ascending, none beside another */
 } grove_spans;
 
-/* As many pieces and parts in use as there will be, in all. This rank's failure. */
+/* As many regions and parts in use as there will be, in all. This rank's failure. */
 grove_status grove_spans_reserve(grove_spans *spans, int n);
 
 /* The first that is large enough. */
