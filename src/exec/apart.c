@@ -40,7 +40,7 @@ int64_t grove_apart_keep_bytes(const grove_section *from)
 
 int64_t grove_apart_own_bytes(const grove_lane *lane, int s)
 {
-  if (lane->key.operation != GROVE_FETCH || lane->turn != s) return 0;
+  if (lane->key.operation != GROVE_FETCH || lane->meets_at != s) return 0;
   return grove_round_up(lane->own.units * lane->key.unit_bytes, GROVE_SECTION_ALIGNMENT);
 }
 

@@ -306,7 +306,8 @@ static void catch_up(const grove_transfer *op, grove_arriving *a)
       if (over || grove_bound_letter_of(s, i)->state == GROVE_LETTER_DONE) note_come(a, k, i);
     if (entered && (over || s->own.state == GROVE_LETTER_DONE)) note_come(a, k, s->nreceives);
   }
-  if (over || (!op->plain && op->met > op->wiring->lanes[0].turn)) note_feeder(a, a->nfeeders - 1);
+  if (over || (!op->plain && op->met > op->wiring->lanes[0].meets_at))
+    note_feeder(a, a->nfeeders - 1);
 }
 
 grove_status grove_arriving_create(grove_transfer *op)

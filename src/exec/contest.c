@@ -1,9 +1,9 @@
 /* The option effort=measure: which of two routes is faster is found out in the program's own loop.
  *
  * A contest is an operation that contains two transfers for the same requests, each on a route and
- * a wiring of its own. A start of it is a start of the one whose turn it is.
+ * a wiring of its own. A start of it is a start of one of them.
  *
- *     starts 1 to 20    by turns, A B B A A B B A ...; the first four are to warm up
+ *     starts 1 to 20    alternating, A B B A A B B A ...; the first four are to warm up
  *     start 20 ends     the ranks vote (context/vote.h): when each timed start began and ended
  *     starts 21 to 84   on the route that the model likes best, while polls advance the vote
  *     start 84          is complete when the vote is over, nearly always long before
@@ -38,7 +38,7 @@ typedef struct contest {
   grove_op base;
   grove_vote vote;          /* two numbers for each start that is timed */
   grove_transfer *entry[2]; /* the first is what the model likes best; NULL: it has lost */
-  int turn;                 /* whose the start is that is under way, or was last */
+  int which;                /* whose the start is that is under way, or was last */
   int start;                /* its number, from 1 */
   double before;            /* seconds of that entry until then */
   grove_wiring *wiring;     /* held: the vote uses its tag */
@@ -46,9 +46,9 @@ typedef struct contest {
   int failed; /* so did the vote */
 } contest;
 
-static grove_transfer *whose_turn(const contest *c)
+static grove_transfer *entry_now(const contest *c)
 {
-  return c->entry[c->turn];
+  return c->entry[c->which];
 }
 
 /* ---- the end ---- */
@@ -145,12 +145,12 @@ static void end_start(contest *c, grove_transfer *op)
 static int is_held(const contest *c)
 {
   return c->start == DECISION && c->voting &&
-         grove_op_state_of(&whose_turn(c)->base) == GROVE_OP_IDLE;
+         grove_op_state_of(&entry_now(c)->base) == GROVE_OP_IDLE;
 }
 
 static int is_through(contest *c)
 {
-  grove_transfer *op = whose_turn(c);
+  grove_transfer *op = entry_now(c);
   if (grove_op_state_of(&op->base) == GROVE_OP_DONE) end_start(c, op);
   return grove_op_state_of(&op->base) == GROVE_OP_IDLE && !is_held(c);
 }
@@ -163,10 +163,10 @@ static void advance_contest(grove_active *active)
   grove_op_move(&c->base, GROVE_OP_DONE);
 }
 
-/* ---- turns ---- */
+/* ---- which is started ---- */
 
-/* Whose turn the start is, from 1: A B B A A B B A. Each follows itself as often as the other. */
-static int turn_of(int start)
+/* Whose the start is, from 1: A B B A A B B A. Each follows itself as often as the other. */
+static int entry_of(int start)
 {
   return start <= LAST ? start / 2 % 2 : 0;
 }
@@ -178,12 +178,12 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Twice the median. */
-static int64_t usual_time(const contest *c, int turn)
+static int64_t usual_time(const contest *c, int which)
 {
   int64_t times[TIMED];
   int n = 0;
   for (int k = 0; k < TIMED; k++)
-    if (turn_of(WARM_UPS + k + 1) == turn)
+    if (entry_of(WARM_UPS + k + 1) == which)
       times[n++] = c->vote.rounds.known[2 * k + 1] - c->vote.rounds.known[2 * k];
   qsort(times, (size_t)n, sizeof *times, ascending);
   return times[(n - 1) / 2] + times[n / 2];
@@ -192,15 +192,15 @@ static int64_t usual_time(const contest *c, int turn)
 /* The winner goes on alone. */
 static void decide(contest *c)
 {
-  c->turn = usual_time(c, 1) < usual_time(c, 0);
-  if (!c->entry[!c->turn]) return;
-  grove_wiring *stays = whose_turn(c)->wiring;
+  c->which = usual_time(c, 1) < usual_time(c, 0);
+  if (!c->entry[!c->which]) return;
+  grove_wiring *stays = entry_now(c)->wiring;
   stays->run.timed = stays->account.kept;
-  (void)free_entry(c, !c->turn); /* it is idle */
+  (void)free_entry(c, !c->which); /* it is idle */
 }
 
-/* `run` starts the transfer whose turn it is. */
-static grove_status start_turn(grove_op *op, const char *call, grove_status (*run)(grove_op *op))
+/* `run` starts one of the two transfers. */
+static grove_status start_entry(grove_op *op, const char *call, grove_status (*run)(grove_op *op))
 {
   grove_status status = GROVE_OK;
   contest *c = (contest *)op;
@@ -208,8 +208,8 @@ static grove_status start_turn(grove_op *op, const char *call, grove_status (*ru
   if (c->start <= DECISION && ++c->start > DECISION)
     decide(c);
   else if (c->start <= DECISION)
-    c->turn = turn_of(c->start);
-  grove_transfer *now = whose_turn(c);
+    c->which = entry_of(c->start);
+  grove_transfer *now = entry_now(c);
   c->before = now->base.seconds;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
   status = run(&now->base);
@@ -235,23 +235,23 @@ static grove_status run_whole(grove_op *op)
 
 static grove_status start_contest(grove_op *op)
 {
-  return start_turn(op, "grove_start", run_whole);
+  return start_entry(op, "grove_start", run_whole);
 }
 
 static grove_status start_contest_parts(grove_op *op)
 {
-  if (whose_turn((contest *)op)->fields[0].request.operation == GROVE_FETCH)
+  if (entry_now((contest *)op)->fields[0].request.operation == GROVE_FETCH)
     return grove_op_no_parts(op, "grove_start_parts");
-  return start_turn(op, "grove_start_parts", grove_transfer_start_parts);
+  return start_entry(op, "grove_start_parts", grove_transfer_start_parts);
 }
 
-/* ---- by parts: of the entry whose turn it is ---- */
+/* ---- by parts: of the entry that is started now ---- */
 
 /* It is idle already while the contest is not, which may have to wait for the vote. */
 static int is_over(const grove_op *op)
 {
   grove_op_state state = grove_op_state_of(op);
-  const grove_op *entry = &whose_turn((const contest *)op)->base;
+  const grove_op *entry = &entry_now((const contest *)op)->base;
   return state >= GROVE_OP_DONE ||
          (state == GROVE_OP_ACTIVE && grove_op_state_of(entry) == GROVE_OP_IDLE);
 }
@@ -259,25 +259,25 @@ static int is_over(const grove_op *op)
 static grove_status mark_contest(grove_op *op, int64_t first, int64_t count)
 {
   if (is_over(op)) return GROVE_OK; /* nobody waits for it */
-  return grove_transfer_ready(&whose_turn((contest *)op)->base, first, count);
+  return grove_transfer_ready(&entry_now((contest *)op)->base, first, count);
 }
 
 static grove_status look_at_contest(grove_op *op, int64_t first, int64_t count, int *yes)
 {
-  return grove_transfer_arrived(&whose_turn((contest *)op)->base, first, count, yes);
+  return grove_transfer_arrived(&entry_now((contest *)op)->base, first, count, yes);
 }
 
 static grove_status list_contest(grove_op *op, int64_t *first, int64_t *count)
 {
-  return grove_transfer_arrivals(&whose_turn((contest *)op)->base, first, count);
+  return grove_transfer_arrivals(&entry_now((contest *)op)->base, first, count);
 }
 
-/* ---- what it tells: of the entry whose turn it is ---- */
+/* ---- what it tells: of the entry that is started now ---- */
 
 static void tell_missing(const grove_op *op, char *text, size_t room)
 {
   const contest *c = (const contest *)op;
-  const grove_op *now = &whose_turn(c)->base;
+  const grove_op *now = &entry_now(c)->base;
   if (is_held(c))
     snprintf(text, room, " (start %d); have all ranks started it as often, to compare routes?",
              c->start);
@@ -287,12 +287,12 @@ static void tell_missing(const grove_op *op, char *text, size_t room)
 
 static const char *label_contest(const grove_op *op)
 {
-  return grove_op_label(&whose_turn((const contest *)op)->base);
+  return grove_op_label(&entry_now((const contest *)op)->base);
 }
 
 static grove_report report_contest(const grove_op *op)
 {
-  const grove_op *now = &whose_turn((const contest *)op)->base;
+  const grove_op *now = &entry_now((const contest *)op)->base;
   grove_report report = now->kind->report(now);
   report.starts = op->starts;
   return report;
@@ -300,13 +300,13 @@ static grove_report report_contest(const grove_op *op)
 
 static int count_contest(const grove_op *op)
 {
-  const grove_op *now = &whose_turn((const contest *)op)->base;
+  const grove_op *now = &entry_now((const contest *)op)->base;
   return now->kind->count(now);
 }
 
 static grove_request request_contest(const grove_op *op, int k)
 {
-  const grove_op *now = &whose_turn((const contest *)op)->base;
+  const grove_op *now = &entry_now((const contest *)op)->base;
   return now->kind->request(now, k);
 }
 

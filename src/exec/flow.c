@@ -176,7 +176,7 @@ static int answer_fragment(grove_transfer *op, const grove_bound_stage *s, const
   return 1;
 }
 
-/* What came before its turn. */
+/* What came too early. */
 static void read_held(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   int64_t held = flow->held;
@@ -202,7 +202,7 @@ int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flo
     return grove_hub_receive(op, s, flow) && finish_receive(op, s, flow);
   if (flow->held > 0) read_held(op, s, flow);
   if (r->turn < op->sequence) return 0;
-  if (r->turn > op->sequence) return finish_receive(op, s, flow); /* it came before its turn */
+  if (r->turn > op->sequence) return finish_receive(op, s, flow); /* it came too early */
   while (flow->at < flow->bytes) {
     const grove_slot *slot = grove_ring_peek(r);
     if (!slot) return 0;

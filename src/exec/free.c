@@ -172,7 +172,7 @@ static grove_status abandon(grove_transfer *op, int finalized)
   if (status == GROVE_OK) status = diverted;
   if (!stuck) forget_types(op);
   grove_transfer_release_forests(op);
-  if (!finalized) grove_context_progress(op->base.ctx); /* it may be the turn of others now */
+  if (!finalized) grove_context_progress(op->base.ctx); /* others may be next now */
   return status;
 }
 

@@ -37,8 +37,8 @@ static int reader_of(const grove_wired_stage *w, int i)
   return reader;
 }
 
-/* Is it the peer's fault that the message of a flow is not through? A receive may only wait for its
- * turn to be combined; of several readers one may have taken what others have not. */
+/* Is it the peer's fault that the message of a flow is not through? A receive may only wait for
+ * others in the order; of several readers one may have taken what others have not. */
 static int is_held_up(const grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                       int i)
 {

@@ -220,7 +220,7 @@ grove_status grove_transfer_keep(grove_transfer *op, int s)
     GROVE_TRY(grove_transfer_move(op, &w->keeps[2 * k], &w->keeps[2 * k + 1]));
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->wiring->lanes[k];
-    if (lane->key.operation == GROVE_FETCH && lane->turn == s)
+    if (lane->key.operation == GROVE_FETCH && lane->meets_at == s)
       GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
   }
 fail:
@@ -235,7 +235,7 @@ grove_status grove_transfer_meet(grove_transfer *op, int s)
     const grove_field *f = &op->fields[k];
     const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
     void *roots = f->request.arrays[GROVE_ARRAY_ROOT];
-    if (!lane->whole || lane->turn != s || lane->key.unit_bytes == 0) continue;
+    if (!lane->whole || lane->meets_at != s || lane->key.unit_bytes == 0) continue;
     if (lane->fetched.units == 0) continue; /* its array may be gone */
     if (lane->key.operation == GROVE_FETCH)
       GROVE_TRY(space->kind->fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,

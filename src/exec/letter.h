@@ -55,7 +55,7 @@ typedef enum grove_letter_state {
   GROVE_LETTER_WAITS,
   GROVE_LETTER_PACKS,   /* its packing has begun */
   GROVE_LETTER_LEAVES,  /* packed: its carrier has it, or a fragment of it */
-  GROVE_LETTER_HERE,    /* all of it has come, and its turn to be unpacked has not */
+  GROVE_LETTER_HERE,    /* all of it has come, and waits for others in the order */
   GROVE_LETTER_UNPACKS, /* its unpacking has begun */
 } grove_letter_state;
 
@@ -91,7 +91,7 @@ typedef struct grove_flow {
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
   int64_t at;    /* bytes that have travelled */
-  int64_t held;  /* bytes that came before their turn and wait in `spill` */
+  int64_t held;  /* bytes that came too early and wait in `spill` */
   char *spill;
   uint64_t posted;          /* read in place: number of the item that says where, plus one */
   struct grove_flow *reply; /* of a fetch: the send that this receive is answered by */
@@ -145,7 +145,7 @@ int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow
 int grove_hub_is_free(const grove_transfer *op);
 void grove_hub_release(grove_transfer *op);
 
-/* Makes room in a ring that is full, for a letter whose turn to be combined has not come. */
+/* Makes room in a ring that is full, for a letter that others must be combined before. */
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);
 
 /* ---- the option `check` (check.c) ---- */

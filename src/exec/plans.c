@@ -71,7 +71,7 @@ fail:
 }
 
 /* In the direction of the data. */
-static grove_status turn(grove_plans *p)
+static grove_status make_turned(grove_plans *p)
 {
   grove_status status = GROVE_OK;
   switch (p->operation) {
@@ -141,7 +141,7 @@ static grove_status compile(grove_forest *f, const grove_plans *wanted, grove_pl
   grove_forest view;
   GROVE_TRY(look_at(f, &made, &view));
   GROVE_TRY(made.route->build(&view, &how, &made.forward));
-  GROVE_TRY(turn(&made));
+  GROVE_TRY(make_turned(&made));
   GROVE_NEW(p, 1);
   made.next = c->plans;
   *p = made;

@@ -217,7 +217,7 @@ grove_status grove_transfer_rebind(grove_transfer *op)
   for (int k = 0; k < op->nfields; k++) {
     grove_lane *lane = &op->wiring->lanes[k];
     grove_field *f = &op->fields[k];
-    if (lane->key.operation == GROVE_FETCH && op->met <= lane->turn)
+    if (lane->key.operation == GROVE_FETCH && op->met <= lane->meets_at)
       GROVE_TRY(detach_field(lane, f));
     rooms[k].units = rooms[k].at;
     rooms[k].at = 0;

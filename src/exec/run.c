@@ -213,7 +213,7 @@ static int take_letter(grove_transfer *op, grove_bound_stage *s, int i)
   return 1;
 }
 
-/* Takes receive i, whose turn it is, if it is there. */
+/* Takes receive i, which is next in the order, if it is there. */
 static int combine_next(grove_transfer *op, grove_bound_stage *s, int i)
 {
   grove_link link = s->wired->links[i];
@@ -386,7 +386,7 @@ static void let_meet(grove_transfer *op)
   while (op->met <= op->current && has_forwards(&op->stages[op->met]) && has_met(op, op->met)) {
     for (int k = 0; k < op->nfields; k++) {
       const grove_lane *lane = &op->wiring->lanes[k];
-      if (!lane->whole || lane->turn != op->met) continue;
+      if (!lane->whole || lane->meets_at != op->met) continue;
       feed(op, lane->feeder);
       if (op->arriving) grove_arriving_note_met(op);
     }

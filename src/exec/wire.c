@@ -101,7 +101,7 @@ fail:
   return status;
 }
 
-/* Leaves that join other edges to wait for their turn do so at once, while the array is there. */
+/* Leaves that join other edges to be combined in order do so at once, while the array is there. */
 static int keep_stage(const grove_lane *lane, int s)
 {
   const grove_stage *stage = &lane->plan->stages[s];
@@ -147,7 +147,7 @@ static int is_ordered(const grove_lane *lane, int s)
 {
   const grove_stage *stage = stage_of(lane, s);
   if (lane->whole || !stage) return 0;
-  if (lane->key.operation == GROVE_FETCH) return lane->turn == s;
+  if (lane->key.operation == GROVE_FETCH) return lane->meets_at == s;
   if (lane->key.operation != GROVE_REDUCE) return 0;
   for (int i = 0; i < stage->nreceives; i++)
     if (stage->receives[i].slots.array == GROVE_ARRAY_ROOT) return 1;
@@ -174,7 +174,7 @@ static grove_status make_stage(const grove_wiring *wiring, int s, grove_wired_st
   w->has_own = w->nkeeps > 0;
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
-    int fetches = lane->key.operation == GROVE_FETCH && !lane->whole && lane->turn == s;
+    int fetches = lane->key.operation == GROVE_FETCH && !lane->whole && lane->meets_at == s;
     w->ordered |= is_ordered(lane, s);
     w->has_own |= fetches && lane->own.units > 0;
     w->answers |= fetches;
@@ -231,7 +231,7 @@ static int same_data(const grove_letter *a, const grove_letter *b)
 
 /* A train of fragments stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11)
  * with 16 slots of 16 KiB, with 8 of them 31, with 4 44. In a reduce a message may have to wait for
- * its turn, and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16
+ * others, and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16
  * (Neoverse V1). The answers of a fetch get as many: what has room is answered at once. */
 enum { TRAIN_SLOTS = 16, ORDERED_SLOTS = 32 };
 

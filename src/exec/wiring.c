@@ -50,7 +50,7 @@ static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
   const grove_side *leaves = &f->leaves, *roots = &f->roots;
   grove_index own = {0};
   int fetches = lane->key.operation == GROVE_FETCH;
-  lane->turn = fetches ? lane->plan->nstages / 2 - 1 : lane->plan->nstages - 1;
+  lane->meets_at = fetches ? lane->plan->nstages / 2 - 1 : lane->plan->nstages - 1;
   for (int g = 0; g < leaves->count && !lane->whole; g++)
     if (leaves->ranks[g] == f->ctx->rank)
       own =

@@ -20,7 +20,7 @@ typedef struct grove_lane {
   grove_plans *plans;     /* held */
   const grove_plan *plan; /* one of them, in the direction of the data */
   int whole;              /* edges meet their roots all at once, behind the stage: */
-  int turn;               /* of a fetch, or a reduce of whole edges: the last that brings leaves */
+  int meets_at;           /* of a fetch, or a reduce of whole edges: the last that brings leaves */
   grove_shape fetched;    /* the roots of all edges, in their order */
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */

@@ -280,11 +280,11 @@ typedef enum step {
 typedef struct message {
   step step;
   int left;     /* of the two things */
-  int owes;     /* the answer may go, when it is its turn */
+  int owes;     /* the answer may go, in the order of starts */
   int unwanted; /* it need not be fetched */
   char *buffer;
-  int64_t turn; /* which start of the message it is */
-  int64_t at;   /* bytes that are fetched, or under way */
+  int64_t start; /* which start of the message it is */
+  int64_t at;    /* bytes that are fetched, or under way */
   notice notice;
 } message;
 
@@ -343,12 +343,12 @@ static grove_status try_to_tell(grove_carrier *c, int i)
   track *t = &s->tracks[i];
   message *m = &f->messages[i];
   const grove_carried *about = &c->carriage->messages[i];
-  if (t->told != m->turn - 1 || t->taken + t->slots < m->turn) return GROVE_OK;
+  if (t->told != m->start - 1 || t->taken + t->slots < m->start) return GROVE_OK;
   t->told++;
   m->step = TOLD;
   f->waiting--;
   m->notice.window = s->part.region;
-  m->notice.offset = s->part.offset + t->offset + m->turn % t->slots * stride_of(about);
+  m->notice.offset = s->part.offset + t->offset + m->start % t->slots * stride_of(about);
   if (about->bytes > 0) {
     const window *w = &s->windows->list[m->notice.window];
     memcpy(w->memory + m->notice.offset, m->buffer, (size_t)about->bytes);
@@ -387,7 +387,7 @@ static grove_status try_to_answer(grove_carrier *c, int i)
   track *t = &((shared *)a->shared)->tracks[i];
   fetcher *f = c->self;
   message *m = &f->messages[i];
-  if (t->told != m->turn - 1) return GROVE_OK;
+  if (t->told != m->start - 1) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Isend(NULL, 0, MPI_BYTE, a->messages[i].peer, a->answer_tag, a->ctx->comm,
                           &f->requests[a->n + i]));
   t->told++;
@@ -413,7 +413,7 @@ static grove_status start(grove_carrier *c, int i)
   const grove_carriage *a = c->carriage;
   fetcher *f = c->self;
   message *m = &f->messages[i];
-  m->turn = ++((shared *)a->shared)->tracks[i].started;
+  m->start = ++((shared *)a->shared)->tracks[i].started;
   m->at = 0;
   m->left = 2;
   m->unwanted = 0;
