@@ -42,7 +42,8 @@ static void move_blocks(const grove_mover *m, action what, const grove_any_copy 
   }
 }
 
-static int64_t place(const grove_mover *m, const grove_places *side, const grove_piece *piece)
+static int64_t place_of_piece(const grove_mover *m, const grove_places *side,
+                              const grove_piece *piece)
 {
   return side->in_memory ? m->unit.true_lb + piece->at : piece->message_at;
 }
@@ -53,8 +54,9 @@ static void move_piece_by_piece(const grove_mover *m, action what, int64_t n,
   const grove_piece *piece = grove_unit_pieces(&m->unit);
   for (int p = 0; p < m->unit.npieces; p++)
     move_blocks(m, what,
-                &(grove_any_copy){to->base + place(m, to, &piece[p]),
-                                  from->base + place(m, from, &piece[p]), to->at, from->at, n},
+                &(grove_any_copy){to->base + place_of_piece(m, to, &piece[p]),
+                                  from->base + place_of_piece(m, from, &piece[p]), to->at, from->at,
+                                  n},
                 piece[p].bytes);
 }
 
@@ -66,8 +68,8 @@ static void move_unit(const grove_mover *m, action what, int64_t k, const grove_
   int64_t to_at[GROVE_BATCH], from_at[GROVE_BATCH];
   int n = 0;
   for (int p = 0; p < m->unit.npieces; p++) {
-    to_at[n] = place(m, to, &piece[p]);
-    from_at[n++] = place(m, from, &piece[p]);
+    to_at[n] = place_of_piece(m, to, &piece[p]);
+    from_at[n++] = place_of_piece(m, from, &piece[p]);
     if (p + 1 < m->unit.npieces && piece[p + 1].bytes == piece[p].bytes && n < GROVE_BATCH)
       continue;
     move_blocks(
@@ -130,7 +132,7 @@ typedef struct rounds {
 
 /* How many entries from the first on have targets of which none occurs twice, for certain. A target
  * sets a bit; where the bit is set already, it may be the same target or another. */
-static int64_t count_distinct(int64_t n, const int64_t *at)
+static int64_t count_distinct_slots(int64_t n, const int64_t *at)
 {
   enum { WORDS = 128 };
   uint64_t seen[WORDS] = {0};
@@ -218,7 +220,7 @@ grove_status grove_batch_in_steps(const grove_mover *m, int64_t n, const grove_p
   for (int64_t k = 0, taken = 0; k < n; k += taken) {
     grove_places t = {target->base, target->at + k, target->in_memory};
     grove_places v = {value->base, value->at + k, value->in_memory};
-    taken = count_distinct(n - k, t.at);
+    taken = count_distinct_slots(n - k, t.at);
     if (taken == n - k || taken >= MANY) {
       GROVE_TRY(in_steps(m, taken, &t, &v, take, most));
     } else {

@@ -11,7 +11,7 @@
 /* ---- kernels ---- */
 
 /* Units that are replaced are exchanged by the largest words that they consist of. */
-static const grove_fetch_kernels *exchange(int64_t bytes, int64_t *elements)
+static const grove_fetch_kernels *exchange_kernels(int64_t bytes, int64_t *elements)
 {
   int64_t word = (bytes | 8) & -(bytes | 8);
   *elements = bytes / word;
@@ -21,7 +21,7 @@ static const grove_fetch_kernels *exchange(int64_t bytes, int64_t *elements)
 const grove_fetch_kernels *grove_fetch_kernels_of(const grove_mover *m, int64_t bytes,
                                                   int64_t *elements)
 {
-  if (m->combine.way == GROVE_COMBINE_REPLACE) return exchange(bytes, elements);
+  if (m->combine.way == GROVE_COMBINE_REPLACE) return exchange_kernels(bytes, elements);
   *elements = bytes / m->unit.element_bytes;
   return &m->combine.kernels->fetch;
 }
@@ -49,7 +49,7 @@ static grove_status fetch_row_by_mpi(const grove_mover *m, char *memory, char *m
 {
   grove_status status = GROVE_OK;
   int64_t bytes = m->unit.bytes, elements = 0;
-  const grove_fetch_kernels *kernels = exchange(bytes, &elements);
+  const grove_fetch_kernels *kernels = exchange_kernels(bytes, &elements);
   for (int64_t k = 0, now = 0; k < n; k += now) {
     char *slots = memory + k * bytes, *units = message + k * bytes;
     now = grove_batch_of(n - k);
@@ -100,7 +100,8 @@ static int fetch_list(const grove_mover *m, const grove_shape *shape, char *base
 /* ---- batches ---- */
 
 /* The list as 32-bit distances from its first slot, in steps. Returns 0 if they do not fit. */
-static int narrow(const grove_index *slots, int64_t begin, int64_t n, int64_t steps, int32_t *near)
+static int narrow_list(const grove_index *slots, int64_t begin, int64_t n, int64_t steps,
+                       int32_t *near)
 {
   uint64_t reach = (uint64_t)(INT32_MAX / steps), first = (uint64_t)grove_index_at(slots, begin);
   uint64_t far = 0;
@@ -123,7 +124,7 @@ static int fetch_near(const grove_mover *m, const grove_shape *shape, char *base
   int plain = is_plain(m), spaced = grove_unit_is_whole(u) && u->extent % u->bytes == 0;
   int64_t elements = 0, steps = plain ? 1 : u->extent / u->bytes;
   if (m->combine.way == GROVE_COMBINE_MPI || (!plain && !spaced) || steps <= 0) return 0;
-  if ((!slots->wide && !slots->narrow) || !narrow(slots, begin, n, steps, near)) return 0;
+  if ((!slots->wide && !slots->narrow) || !narrow_list(slots, begin, n, steps, near)) return 0;
   base = (char *)grove_unit_at(u, base, grove_index_at(slots, begin)) + u->true_lb;
   grove_fetch_kernels_of(m, u->bytes, &elements)->listed(base, near, message, n, elements);
   return 1;
@@ -222,8 +223,8 @@ grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape
 /* ---- from array to array ---- */
 
 /* Both lists at once. Returns 0 if they, or the unit, are not for this way. */
-static int carry(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
-                 const grove_shape *own, const void *values, void *old)
+static int carry_both(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
+                      const grove_shape *own, const void *values, void *old)
 {
   int64_t elements = 0;
   int kernel = m->combine.way == GROVE_COMBINE_KERNEL || m->combine.way == GROVE_COMBINE_REPLACE;
@@ -240,7 +241,8 @@ grove_status grove_pack_fetch_own(const grove_mover *mover, const grove_shape *s
                                   const void *values, void *old, void *buffer, int64_t room)
 {
   grove_status status = GROVE_OK;
-  if (mover->unit.bytes == 0 || carry(mover, shape, base, begin, own, values, old)) return GROVE_OK;
+  if (mover->unit.bytes == 0 || carry_both(mover, shape, base, begin, own, values, old))
+    return GROVE_OK;
   for (int64_t at = 0, n = 0; at < own->units; at += n) {
     n = own->units - at < room ? own->units - at : room;
     GROVE_TRY(grove_pack(plain, own, values, at, n, buffer));

@@ -31,8 +31,8 @@ fail:
   return status;
 }
 
-static grove_status pack(const grove_mover *m, MPI_Datatype type, int64_t n, void *message,
-                         const void *memory)
+static grove_status pack_by_mpi(const grove_mover *m, MPI_Datatype type, int64_t n, void *message,
+                                const void *memory)
 {
   grove_status status = GROVE_OK;
   int position = 0, bytes = (int)(n * m->unit.bytes);
@@ -41,8 +41,8 @@ fail:
   return status;
 }
 
-static grove_status unpack(const grove_mover *m, MPI_Datatype type, int64_t n, void *memory,
-                           const void *message)
+static grove_status unpack_by_mpi(const grove_mover *m, MPI_Datatype type, int64_t n, void *memory,
+                                  const void *message)
 {
   grove_status status = GROVE_OK;
   int position = 0, bytes = (int)(n * m->unit.bytes);
@@ -58,9 +58,9 @@ static grove_status copy_together(const grove_mover *m, int64_t n, const grove_p
   MPI_Datatype type = MPI_DATATYPE_NULL;
   GROVE_TRY(gather_type(m, n, to->in_memory ? to->at : from->at, &type));
   if (to->in_memory)
-    GROVE_TRY(unpack(m, type, n, to->base, from->base + from->at[0]));
+    GROVE_TRY(unpack_by_mpi(m, type, n, to->base, from->base + from->at[0]));
   else
-    GROVE_TRY(pack(m, type, n, to->base + to->at[0], from->base));
+    GROVE_TRY(pack_by_mpi(m, type, n, to->base + to->at[0], from->base));
 fail:
   if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
   return status;
@@ -72,10 +72,10 @@ static grove_status copy_one(const grove_mover *m, int64_t k, const grove_places
   grove_status status = GROVE_OK;
   char *there = to->base + to->at[k];
   const char *here = from->base + from->at[k];
-  if (!to->in_memory) return pack(m, m->unit.type, 1, there, here);
-  if (!from->in_memory) return unpack(m, m->unit.type, 1, there, here);
-  GROVE_TRY(pack(m, m->unit.type, 1, m->packed, here));
-  GROVE_TRY(unpack(m, m->unit.type, 1, there, m->packed));
+  if (!to->in_memory) return pack_by_mpi(m, m->unit.type, 1, there, here);
+  if (!from->in_memory) return unpack_by_mpi(m, m->unit.type, 1, there, here);
+  GROVE_TRY(pack_by_mpi(m, m->unit.type, 1, m->packed, here));
+  GROVE_TRY(unpack_by_mpi(m, m->unit.type, 1, there, m->packed));
 fail:
   return status;
 }

@@ -13,8 +13,8 @@
 enum { MOST_BYTES = 1 << 20 };
 
 /* Adds to place[] the bits from `shift` on of where each byte of the message stands in memory. */
-static grove_status ask(const grove_unit *unit, int shift, unsigned char *memory,
-                        unsigned char *packed, int32_t *place)
+static grove_status ask_bits(const grove_unit *unit, int shift, unsigned char *memory,
+                             unsigned char *packed, int32_t *place)
 {
   grove_status status = GROVE_OK;
   int position = 0;
@@ -45,14 +45,14 @@ fail:
   return status;
 }
 
-static grove_status find_places(const grove_unit *unit, int32_t *place)
+static grove_status find_byte_places(const grove_unit *unit, int32_t *place)
 {
   grove_status status = GROVE_OK;
   unsigned char *memory = NULL, *packed = NULL;
   GROVE_NEW(memory, unit->true_extent);
   GROVE_NEW(packed, unit->bytes);
   for (int shift = 0; (unit->true_extent - 1) >> shift > 0 || shift == 0; shift += 8)
-    GROVE_TRY(ask(unit, shift, memory, packed, place));
+    GROVE_TRY(ask_bits(unit, shift, memory, packed, place));
   GROVE_TRY(place_padding(unit, memory, packed, place));
 fail:
   free(memory);
@@ -61,7 +61,7 @@ fail:
 }
 
 /* Joins places that follow each other to pieces; with pieces == NULL only counts them. */
-static int join(const int32_t *place, int64_t bytes, grove_piece *pieces)
+static int join_places(const int32_t *place, int64_t bytes, grove_piece *pieces)
 {
   int n = 0;
   for (int64_t k = 0; k < bytes; n++) {
@@ -78,14 +78,14 @@ static grove_status ask_mpi(grove_unit *unit)
   grove_status status = GROVE_OK;
   int32_t *place = NULL;
   GROVE_NEW(place, unit->bytes);
-  GROVE_TRY(find_places(unit, place));
-  int n = join(place, unit->bytes, NULL);
+  GROVE_TRY(find_byte_places(unit, place));
+  int n = join_places(place, unit->bytes, NULL);
   if (n > GROVE_FEW_PIECES) {
     if (!unit->owned) goto fail; /* no named type is like that; nobody would free them */
     GROVE_NEW(unit->many, n);
   }
   unit->npieces = n;
-  join(place, unit->bytes, n > GROVE_FEW_PIECES ? unit->many : unit->few);
+  join_places(place, unit->bytes, n > GROVE_FEW_PIECES ? unit->many : unit->few);
 fail:
   free(place);
   return status;
@@ -107,7 +107,7 @@ fail:
 }
 
 /* Marks unit k of a row of them; false if some of its bytes are marked already. */
-static int mark(const grove_unit *unit, int64_t k, unsigned char *marks)
+static int mark_unit(const grove_unit *unit, int64_t k, unsigned char *marks)
 {
   const grove_piece *piece = grove_unit_pieces(unit);
   for (int p = 0; p < unit->npieces; p++) {
@@ -124,7 +124,7 @@ int64_t grove_unit_abreast(const grove_unit *unit, int64_t most)
   if (llabs(unit->extent) >= unit->true_extent) return most;
   if (unit->npieces == 0 || unit->extent <= 0) return 1;
   unsigned char *marks = calloc(1, (size_t)(most * unit->extent + unit->true_extent));
-  while (marks && n < most && mark(unit, n, marks)) n++;
+  while (marks && n < most && mark_unit(unit, n, marks)) n++;
   free(marks);
   return n > 0 ? n : 1;
 }

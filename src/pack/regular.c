@@ -120,8 +120,8 @@ static void move_boxes(const grove_mover *m, const grove_shape *shape, char *bas
   }
 }
 
-static int move(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
-                int64_t count, char *message, direction way)
+static int move_regular(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
+                        int64_t count, char *message, direction way)
 {
   if (shape->form == GROVE_SHAPE_LISTED) return 0;
   if (shape->form == GROVE_SHAPE_RUNS && m->unit.dense) {
@@ -136,7 +136,7 @@ static int move(const grove_mover *m, const grove_shape *shape, char *base, int6
 int grove_regular_pack(const grove_mover *m, const grove_shape *shape, const void *base,
                        int64_t begin, int64_t count, void *message)
 {
-  return move(m, shape, (char *)base, begin, count, message, PACK);
+  return move_regular(m, shape, (char *)base, begin, count, message, PACK);
 }
 
 int grove_regular_unpack(const grove_mover *m, const grove_shape *shape, const void *message,
@@ -144,5 +144,5 @@ int grove_regular_unpack(const grove_mover *m, const grove_shape *shape, const v
 {
   direction way = m->combine.way == GROVE_COMBINE_REPLACE ? UNPACK : COMBINE;
   if (m->combine.way == GROVE_COMBINE_MPI) return 0;
-  return move(m, shape, base, begin, count, (char *)message, way);
+  return move_regular(m, shape, base, begin, count, (char *)message, way);
 }

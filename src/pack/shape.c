@@ -75,7 +75,7 @@ static int find_box(const grove_index *x, grove_shape *s)
 
 /* Runs have 32 bits, like the lists they may replace: wide ones stay as they are. A slot is never
  * negative. */
-static int breaks(const int32_t *slots, int64_t i)
+static int run_breaks(const int32_t *slots, int64_t i)
 {
   return slots[i] - slots[i - 1] != 1;
 }
@@ -83,7 +83,7 @@ static int breaks(const int32_t *slots, int64_t i)
 static int64_t count_runs(const grove_index *x)
 {
   int64_t n = 1;
-  for (int64_t i = 1; i < x->count; i++) n += breaks(x->narrow, i);
+  for (int64_t i = 1; i < x->count; i++) n += run_breaks(x->narrow, i);
   return n;
 }
 
@@ -94,7 +94,8 @@ static int runs_are_likely(const grove_index *x, int64_t unit_bytes)
   enum { SAMPLE = 256 };
   int64_t nruns = 0;
   if (x->count < 8 * SAMPLE) return 1;
-  for (int64_t k = 0; k < SAMPLE; k++) nruns += breaks(x->narrow, 1 + k * (x->count - 1) / SAMPLE);
+  for (int64_t k = 0; k < SAMPLE; k++)
+    nruns += run_breaks(x->narrow, 1 + k * (x->count - 1) / SAMPLE);
   return cost_of_runs(SAMPLE, nruns, unit_bytes) < 2 * cost_of_list(SAMPLE, unit_bytes);
 }
 
@@ -107,7 +108,7 @@ static grove_status make_runs(const grove_index *x, int64_t nruns, grove_shape *
   *run++ = (grove_run){0, x->narrow[0]};
   for (int64_t i = 1; i < x->count; i++) {
     *run = (grove_run){(int32_t)i, x->narrow[i]};
-    run += breaks(x->narrow, i);
+    run += run_breaks(x->narrow, i);
   }
   run->begin = (int32_t)x->count;
   s->nruns = nruns;
@@ -117,7 +118,7 @@ fail:
 
 /* ---- the choice ---- */
 
-static grove_status choose(const grove_index *x, int64_t unit_bytes, grove_shape *s)
+static grove_status choose_form(const grove_index *x, int64_t unit_bytes, grove_shape *s)
 {
   grove_status status = GROVE_OK;
   double least = cost_of_list(x->count, unit_bytes);
@@ -188,7 +189,7 @@ grove_status grove_shape_create(const grove_index *slots, const grove_index *sta
     GROVE_TRY(find_owners(&s));
     GROVE_TRY(part_entries(&s));
   } else if (!grove_index_consecutive(slots) && slots->count > 0) {
-    GROVE_TRY(choose(slots, unit_bytes, &s));
+    GROVE_TRY(choose_form(slots, unit_bytes, &s));
   }
   *out = s;
   return GROVE_OK;
@@ -235,7 +236,7 @@ grove_walk grove_walk_begin(const grove_shape *shape, int64_t begin, int64_t cou
   return walk;
 }
 
-static grove_patch row(int64_t first, int64_t n, int64_t stride)
+static grove_patch row_patch(int64_t first, int64_t n, int64_t stride)
 {
   return (grove_patch){.first = first, .n = {n, 1, 1}, .stride = {stride, 0, 0}};
 }
@@ -252,7 +253,7 @@ static grove_patch next_in_box(const grove_shape *s, int64_t at, int64_t left)
                    .n = {s->n[0], s->n[1], 1},
                    .stride = {s->stride[0], s->stride[1], s->stride[2]}};
   int64_t rest = s->n[0] - i;
-  if (i > 0 || left < s->n[0]) return row(p.first, left < rest ? left : rest, s->stride[0]);
+  if (i > 0 || left < s->n[0]) return row_patch(p.first, left < rest ? left : rest, s->stride[0]);
   int64_t rows = left / s->n[0], rows_here = s->n[1] - j;
   if (j > 0 || rows < s->n[1])
     p.n[1] = rows < rows_here ? rows : rows_here;
@@ -271,9 +272,9 @@ int grove_walk_next(grove_walk *walk, grove_patch *patch)
   } else if (s->form == GROVE_SHAPE_RUNS) {
     const grove_run *run = &s->runs[walk->run++];
     int64_t skipped = walk->at - run->begin, n = run[1].begin - walk->at;
-    *patch = row(run->first + skipped, n < left ? n : left, 1);
+    *patch = row_patch(run->first + skipped, n < left ? n : left, 1);
   } else {
-    *patch = row(s->first + walk->at, left, 1);
+    *patch = row_patch(s->first + walk->at, left, 1);
   }
   walk->at += grove_patch_count(patch);
   return 1;

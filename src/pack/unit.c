@@ -12,7 +12,7 @@ typedef struct anatomy {
   int mixed; /* they are not all the same */
 } anatomy;
 
-static grove_status meet(MPI_Datatype type, int combiner, anatomy *found)
+static grove_status meet_type(MPI_Datatype type, int combiner, anatomy *found)
 {
   grove_status status = GROVE_OK;
   int bytes = 0;
@@ -107,23 +107,23 @@ fail:
 }
 #endif
 
-static grove_status walk(MPI_Datatype type, anatomy *found)
+static grove_status walk_type(MPI_Datatype type, anatomy *found)
 {
   grove_status status = GROVE_OK;
   contents parts = {0};
   int combiner = 0;
   GROVE_TRY(grove_basic_combiner(type, &combiner));
-  if (!is_derived(combiner)) return meet(type, combiner, found);
+  if (!is_derived(combiner)) return meet_type(type, combiner, found);
   GROVE_TRY(get_contents(type, &parts));
   for (int k = 0; k < parts.ntypes; k++)
     if (combiner != MPI_COMBINER_STRUCT || parts.lengths[k] > 0)
-      GROVE_TRY(walk(parts.types[k], found));
+      GROVE_TRY(walk_type(parts.types[k], found));
 fail:
   free_contents(&parts);
   return status;
 }
 
-static grove_status measure(grove_unit *unit)
+static grove_status measure_unit(grove_unit *unit)
 {
   grove_status status = GROVE_OK;
   MPI_Count bytes = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
@@ -144,7 +144,7 @@ static grove_status find_elements(grove_unit *unit)
 {
   grove_status status = GROVE_OK;
   anatomy found = {0};
-  GROVE_TRY(walk(unit->type, &found));
+  GROVE_TRY(walk_type(unit->type, &found));
   if (found.mixed || found.bytes == 0) return GROVE_OK;
   unit->kind = found.kind;
   unit->element_bytes = found.bytes;
@@ -181,7 +181,7 @@ grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out
     unit.owned = 1;
     GROVE_TRY_MPI(MPI_Type_commit(&unit.type));
   }
-  GROVE_TRY(measure(&unit));
+  GROVE_TRY(measure_unit(&unit));
   GROVE_TRY(find_elements(&unit));
   GROVE_TRY(grove_unit_find_pieces(&unit));
   *out = unit;
