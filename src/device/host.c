@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int owns(const void *array, int *device)
+static int host_owns(const void *array, int *device)
 {
   (void)array;
   *device = 0;
   return 1;
 }
 
-static grove_status allocate(int64_t bytes, int device, void **out)
+static grove_status allocate_host(int64_t bytes, int device, void **out)
 {
   grove_status status = GROVE_OK;
   (void)device;
@@ -21,42 +21,43 @@ fail:
   return status;
 }
 
-static void release(void *memory, int device)
+static void release_host(void *memory, int device)
 {
   (void)device;
   free(memory);
 }
 
-static grove_status copy(void *to, const void *from, int64_t bytes, int device)
+static grove_status copy_host(void *to, const void *from, int64_t bytes, int device)
 {
   (void)device;
   memcpy(to, from, (size_t)bytes);
   return GROVE_OK;
 }
 
-static grove_status pack(const grove_mover *mover, const grove_shape *shape, const void *array,
-                         int64_t begin, int64_t count, void *message, int device)
+static grove_status pack_host(const grove_mover *mover, const grove_shape *shape, const void *array,
+                              int64_t begin, int64_t count, void *message, int device)
 {
   (void)device;
   return grove_pack(mover, shape, array, begin, count, message);
 }
 
-static grove_status unpack(const grove_mover *mover, const grove_shape *shape, const void *message,
-                           void *array, int64_t begin, int64_t count, int device)
+static grove_status unpack_host(const grove_mover *mover, const grove_shape *shape,
+                                const void *message, void *array, int64_t begin, int64_t count,
+                                int device)
 {
   (void)device;
   return grove_unpack(mover, shape, message, array, begin, count);
 }
 
-static grove_status fetch(const grove_mover *mover, const grove_shape *shape, void *array,
-                          int64_t begin, int64_t count, void *message, int device)
+static grove_status fetch_host(const grove_mover *mover, const grove_shape *shape, void *array,
+                               int64_t begin, int64_t count, void *message, int device)
 {
   (void)device;
   return grove_pack_fetch(mover, shape, array, begin, count, message);
 }
 
 /* Nothing is ever under way. */
-static int64_t none(int device)
+static int64_t nothing_begun(int device)
 {
   (void)device;
   return 0;
@@ -65,15 +66,15 @@ static int64_t none(int device)
 const grove_space_kind grove_space_host = {
   .name = "host",
   .bit = GROVE_SPACE_HOST,
-  .owns = owns,
-  .allocate = allocate,
-  .free = release,
-  .copy = copy,
-  .pack = pack,
-  .unpack = unpack,
-  .fetch = fetch,
-  .begun = none,
-  .passed = none,
+  .owns = host_owns,
+  .allocate = allocate_host,
+  .free = release_host,
+  .copy = copy_host,
+  .pack = pack_host,
+  .unpack = unpack_host,
+  .fetch = fetch_host,
+  .begun = nothing_begun,
+  .passed = nothing_begun,
 };
 
 grove_space grove_space_of(const grove_context *ctx, const void *array)
