@@ -39,7 +39,7 @@ grove_status grove_carrier_let_come(grove_carrier *c, int i, double timeout)
   return GROVE_OK;
 }
 
-static grove_status refuse(const grove_carrier *c, const char *what)
+static grove_status refuse_message(const grove_carrier *c, const char *what)
 {
   return grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__, "a message by %s cannot be %s",
                      c->kind->name, what);
@@ -48,25 +48,25 @@ static grove_status refuse(const grove_carrier *c, const char *what)
 grove_status grove_carrier_no_part(grove_carrier *c, int i, int64_t begin, int64_t end)
 {
   (void)i, (void)begin, (void)end;
-  return refuse(c, "sent in parts");
+  return refuse_message(c, "sent in parts");
 }
 
 grove_status grove_carrier_no_withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)
 {
   (void)i, (void)timeout, (void)withdrawn;
-  return refuse(c, "withdrawn");
+  return refuse_message(c, "withdrawn");
 }
 
 grove_status grove_carrier_no_repost(grove_carrier *c, int i)
 {
   (void)i;
-  return refuse(c, "posted again");
+  return refuse_message(c, "posted again");
 }
 
 /* ---- all kinds ---- */
 
-static grove_status make(grove_context *ctx, const grove_carriage_request *about,
-                         grove_carriage **out)
+static grove_status make_common(grove_context *ctx, const grove_carriage_request *about,
+                                grove_carriage **out)
 {
   grove_status status = GROVE_OK;
   grove_carriage *a = NULL;
@@ -96,7 +96,7 @@ grove_status grove_carriage_create(grove_context *ctx, const grove_carriage_requ
 {
   grove_status status = GROVE_OK;
   grove_carriage *a = NULL;
-  grove_status mine = make(ctx, about, &a);
+  grove_status mine = make_common(ctx, about, &a);
   if (about->kind->collective)
     GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   else

@@ -52,7 +52,7 @@ int grove_graphs_count(const struct grove_graphs *graphs)
 }
 
 /* Room for one more. This rank's failure. */
-static grove_status make_room(grove_depot *depot)
+static grove_status make_graph_room(grove_depot *depot)
 {
   grove_status status = GROVE_OK;
   struct grove_graphs *g = depot->graphs;
@@ -166,7 +166,7 @@ static void list_peers(const grove_carriage *a, int *places, graph *out)
 }
 
 /* All that can fail on one rank alone. */
-static grove_status prepare(grove_carriage *a)
+static grove_status prepare_neighbor(grove_carriage *a)
 {
   grove_status status = GROVE_OK;
   grove_depot *depot = NULL;
@@ -180,7 +180,7 @@ static grove_status prepare(grove_carriage *a)
   for (int i = 0; i < a->n; i++) s->ones[i] = 1;
   list_peers(a, s->places, s->graph);
   GROVE_TRY(grove_depot_open(a->ctx, &depot));
-  GROVE_TRY(make_room(depot));
+  GROVE_TRY(make_graph_room(depot));
 fail:
   return status;
 }
@@ -249,11 +249,11 @@ fail:
   return status;
 }
 
-static grove_status open(grove_carriage *a)
+static grove_status open_neighbor(grove_carriage *a)
 {
   grove_status status = GROVE_OK;
   graph *found = NULL;
-  GROVE_TRY(find_graph(a, prepare(a), &found));
+  GROVE_TRY(find_graph(a, prepare_neighbor(a), &found));
   shared *s = a->shared;
   if (found) {
     free_graph(s->graph);
@@ -267,7 +267,7 @@ fail:
   return status;
 }
 
-static void shut(grove_carriage *a)
+static void shut_neighbor(grove_carriage *a)
 {
   shared *s = a->shared;
   if (!s) return;
@@ -292,19 +292,19 @@ typedef struct exchange {
 } exchange;
 
 /* What round k carries of message i. */
-static int count_of(const grove_carriage *a, int k, int i)
+static int count_of_peer(const grove_carriage *a, int k, int i)
 {
   int64_t rest = a->messages[i].bytes - (int64_t)k * a->chunk;
   return (int)(rest < 0 ? 0 : rest < a->chunk ? rest : a->chunk);
 }
 
 /* The number of message i in round k. */
-static int64_t place_of(const shared *s, int k, int i)
+static int64_t place_of_peer(const shared *s, int k, int i)
 {
   return (int64_t)k * 2 * s->graph->npeers + s->places[i];
 }
 
-static grove_status create(grove_carrier *c)
+static grove_status create_neighbor(grove_carrier *c)
 {
   grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
@@ -321,13 +321,13 @@ static grove_status create(grove_carrier *c)
   for (int p = 0; p < s->graph->npeers; p++) e->types[p] = MPI_BYTE;
   for (int i = 0; i < a->n; i++) {
     e->all[i] = i;
-    for (int k = 0; k < s->rounds; k++) e->counts[place_of(s, k, i)] = count_of(a, k, i);
+    for (int k = 0; k < s->rounds; k++) e->counts[place_of_peer(s, k, i)] = count_of_peer(a, k, i);
   }
 fail:
   return status;
 }
 
-static grove_status bind(grove_carrier *c, int i, void *buffer)
+static grove_status bind_neighbor(grove_carrier *c, int i, void *buffer)
 {
   grove_status status = GROVE_OK;
   const shared *s = c->carriage->shared;
@@ -335,19 +335,19 @@ static grove_status bind(grove_carrier *c, int i, void *buffer)
   MPI_Aint address, chunk = c->carriage->chunk;
   GROVE_TRY_MPI(MPI_Get_address(buffer, &address));
   for (int k = 0; k < s->rounds; k++)
-    e->addresses[place_of(s, k, i)] = MPI_Aint_add(address, k * chunk);
+    e->addresses[place_of_peer(s, k, i)] = MPI_Aint_add(address, k * chunk);
 fail:
   return status;
 }
 
-static grove_status start(grove_carrier *c, int i)
+static grove_status start_neighbor(grove_carrier *c, int i)
 {
   (void)c; /* with all others */
   (void)i;
   return GROVE_OK;
 }
 
-static grove_status post(const shared *s, exchange *e, int k)
+static grove_status post_neighbor(const shared *s, exchange *e, int k)
 {
   grove_status status = GROVE_OK;
   int n = s->graph->npeers, *from = e->counts + (int64_t)k * 2 * n;
@@ -358,7 +358,7 @@ fail:
   return status;
 }
 
-static grove_status go(grove_carrier *c)
+static grove_status go_neighbor(grove_carrier *c)
 {
   grove_status status = GROVE_OK;
   shared *s = c->carriage->shared;
@@ -366,12 +366,12 @@ static grove_status go(grove_carrier *c)
   for (int k = 0; k < s->rounds; k++) e->requests[k] = MPI_REQUEST_NULL;
   s->graph->starts++;
   e->posted = 1;
-  for (int k = 0; k < s->rounds; k++) GROVE_TRY(post(s, e, k));
+  for (int k = 0; k < s->rounds; k++) GROVE_TRY(post_neighbor(s, e, k));
 fail:
   return status;
 }
 
-static grove_status poll(grove_carrier *c, int *n, const int **which)
+static grove_status poll_neighbor(grove_carrier *c, int *n, const int **which)
 {
   grove_status status = GROVE_OK;
   const shared *s = c->carriage->shared;
@@ -388,13 +388,13 @@ fail:
   return status;
 }
 
-static int pending(const grove_carrier *c, int i)
+static int pending_neighbor(const grove_carrier *c, int i)
 {
   (void)i; /* MPI does not say which have come */
   return ((exchange *)c->self)->posted;
 }
 
-static int busy(const grove_carrier *c)
+static int busy_neighbor(const grove_carrier *c)
 {
   return ((exchange *)c->self)->posted;
 }
@@ -418,16 +418,16 @@ const grove_carrier_kind grove_carrier_neighbor = {
   .together = 1,
   .memories = GROVE_SPACE_HOST,
   .driven = GROVE_DRIVEN_BY_POLLS,
-  .open = open,
-  .close = shut,
-  .create = create,
-  .bind = bind,
-  .start = start,
+  .open = open_neighbor,
+  .close = shut_neighbor,
+  .create = create_neighbor,
+  .bind = bind_neighbor,
+  .start = start_neighbor,
   .start_part = grove_carrier_no_part,
-  .go = go,
-  .poll = poll,
-  .pending = pending,
-  .busy = busy,
+  .go = go_neighbor,
+  .poll = poll_neighbor,
+  .pending = pending_neighbor,
+  .busy = busy_neighbor,
   .forgo = grove_carrier_let_come,
   .withdraw = grove_carrier_no_withdraw,
   .repost = grove_carrier_no_repost,

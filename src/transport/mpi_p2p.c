@@ -67,7 +67,7 @@ static void close_nothing(grove_carriage *a)
 
 /* ---- requests ---- */
 
-static grove_status make_room(mailbox *p, int64_t wanted)
+static grove_status make_request_room(mailbox *p, int64_t wanted)
 {
   grove_status status = GROVE_OK;
   int64_t twice = 2 * (int64_t)p->room, room = twice > wanted && twice <= INT_MAX ? twice : wanted;
@@ -94,7 +94,7 @@ fail:
 static grove_status add_requests(mailbox *p, int i, int64_t count)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(make_room(p, p->nrequests + count));
+  GROVE_TRY(make_request_room(p, p->nrequests + count));
   for (int64_t k = 0; k < count; k++) {
     p->requests[p->nrequests] = MPI_REQUEST_NULL;
     p->chunks[p->nrequests++] = (chunk){i, IDLE};
@@ -117,13 +117,13 @@ static int64_t chunk_begin(const mailbox *p, int i, int k)
   return (int64_t)k * p->about->chunk + p->messages[i].done;
 }
 
-static int chunk_bytes(const mailbox *p, int i, int k)
+static int bytes_of_chunk(const mailbox *p, int i, int k)
 {
   int64_t rest = p->about->messages[i].bytes - chunk_begin(p, i, k);
   return (int)(rest < p->about->chunk ? rest : p->about->chunk);
 }
 
-static grove_status create(grove_carrier *c)
+static grove_status create_p2p(grove_carrier *c)
 {
   grove_status status = GROVE_OK;
   mailbox *p = NULL;
@@ -132,7 +132,7 @@ static grove_status create(grove_carrier *c)
   c->self = p;
   p->about = c->carriage;
   GROVE_NEW(p->messages, n);
-  GROVE_TRY(make_room(p, n));
+  GROVE_TRY(make_request_room(p, n));
   for (int i = 0; i < n; i++) GROVE_TRY(add_requests(p, i, 1));
 fail:
   return status;
@@ -145,7 +145,7 @@ static grove_status make_persistent(mailbox *p, int i, int k)
   grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
   char *at = m->buffer + (int64_t)k * p->about->chunk;
-  int bytes = chunk_bytes(p, i, k);
+  int bytes = bytes_of_chunk(p, i, k);
   MPI_Request *request = &p->requests[request_of(p, i, k)];
   if (*request != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(request));
   if (i < p->about->nreceives)
@@ -158,7 +158,7 @@ fail:
   return status;
 }
 
-static grove_status bind(grove_carrier *c, int i, void *buffer)
+static grove_status bind_p2p(grove_carrier *c, int i, void *buffer)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
@@ -182,7 +182,7 @@ fail:
 static grove_status post_receive(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(p->messages[i].buffer + chunk_begin(p, i, k), chunk_bytes(p, i, k),
+  GROVE_TRY_MPI(MPI_Irecv(p->messages[i].buffer + chunk_begin(p, i, k), bytes_of_chunk(p, i, k),
                           MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
                           &p->requests[request_of(p, i, k)]));
 fail:
@@ -193,15 +193,15 @@ static grove_status post_send(mailbox *p, int i, int k)
 {
   grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
-  GROVE_TRY_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE,
-                          p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+  GROVE_TRY_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, bytes_of_chunk(p, i, k),
+                          MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
                           &p->requests[request_of(p, i, k)]));
 fail:
   return status;
 }
 
 /* Notes that chunk k of message i is under way, and with it the message. */
-static void note_start(mailbox *p, int i, int k)
+static void note_chunk_start(mailbox *p, int i, int k)
 {
   p->chunks[request_of(p, i, k)].state = UNDER_WAY;
   if (p->messages[i].left++ == 0) p->pending++;
@@ -216,7 +216,7 @@ static grove_status start_chunk(mailbox *p, int i, int k)
     GROVE_TRY(post_receive(p, i, k));
   else
     GROVE_TRY(post_send(p, i, k));
-  note_start(p, i, k);
+  note_chunk_start(p, i, k);
 fail:
   return status;
 }
@@ -257,7 +257,7 @@ fail:
   return status;
 }
 
-static grove_status start(grove_carrier *c, int i)
+static grove_status start_p2p(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
@@ -287,7 +287,7 @@ static grove_status find_rest(mailbox *p, int i, const MPI_Status *about, int *i
 {
   grove_status status = GROVE_OK;
   message *m = &p->messages[i];
-  int bytes = 0, wanted = chunk_bytes(p, i, 0);
+  int bytes = 0, wanted = bytes_of_chunk(p, i, 0);
   *is_there = 0;
   if (i >= p->about->nreceives || m->nchunks > 1) return GROVE_OK;
   GROVE_TRY_MPI(MPI_Get_count(about, MPI_BYTE, &bytes));
@@ -308,12 +308,12 @@ static grove_status take_end(mailbox *p, int r, const MPI_Status *about, int *th
   if (!has_rest) return GROVE_OK;
   *through = 0;
   GROVE_TRY(post_receive(p, i, 0));
-  note_start(p, i, 0);
+  note_chunk_start(p, i, 0);
 fail:
   return status;
 }
 
-static grove_status poll(grove_carrier *c, int *n, const int **which)
+static grove_status poll_p2p(grove_carrier *c, int *n, const int **which)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
@@ -339,12 +339,12 @@ fail:
   return status;
 }
 
-static int pending(const grove_carrier *c, int i)
+static int pending_p2p(const grove_carrier *c, int i)
 {
   return ((const mailbox *)c->self)->messages[i].left > 0;
 }
 
-static int busy(const grove_carrier *c)
+static int busy_p2p(const grove_carrier *c)
 {
   return ((const mailbox *)c->self)->pending > 0;
 }
@@ -379,7 +379,7 @@ fail:
   return status;
 }
 
-static grove_status withdraw(grove_carrier *c, int i, double timeout, int *withdrawn)
+static grove_status withdraw_p2p(grove_carrier *c, int i, double timeout, int *withdrawn)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
@@ -408,12 +408,12 @@ static grove_status repost_chunk(mailbox *p, int i, int k)
   int r = request_of(p, i, k);
   if (p->requests[r] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&p->requests[r]));
   GROVE_TRY(post_receive(p, i, k));
-  note_start(p, i, k);
+  note_chunk_start(p, i, k);
 fail:
   return status;
 }
 
-static grove_status repost(grove_carrier *c, int i)
+static grove_status repost_p2p(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
   mailbox *p = c->self;
@@ -447,16 +447,16 @@ const grove_carrier_kind grove_carrier_p2p = {
   .driven = GROVE_DRIVEN_BY_POLLS,
   .open = open_nothing,
   .close = close_nothing,
-  .create = create,
-  .bind = bind,
-  .start = start,
+  .create = create_p2p,
+  .bind = bind_p2p,
+  .start = start_p2p,
   .start_part = start_part,
   .go = grove_carrier_go_nowhere,
-  .poll = poll,
-  .pending = pending,
-  .busy = busy,
+  .poll = poll_p2p,
+  .pending = pending_p2p,
+  .busy = busy_p2p,
   .forgo = grove_carrier_let_come,
-  .withdraw = withdraw,
-  .repost = repost,
+  .withdraw = withdraw_p2p,
+  .repost = repost_p2p,
   .free = free_mailbox,
 };

@@ -92,7 +92,7 @@ void grove_windows_leave(struct grove_windows **pointer)
 }
 
 /* Room for one more window and one more part. This rank's failure. */
-static grove_status make_room(grove_depot *depot)
+static grove_status make_window_room(grove_depot *depot)
 {
   grove_status status = GROVE_OK;
   struct grove_windows *w = depot->windows;
@@ -150,7 +150,7 @@ fail:
 
 /* Open MPI 4.1 has windows over any memory only where a network can do that by itself, or with osc
  * pt2pt; over memory of its own, also inside a host. Agreed by all. */
-static grove_status grow(grove_context *ctx, struct grove_windows *w, int64_t needed)
+static grove_status grow_window(grove_context *ctx, struct grove_windows *w, int64_t needed)
 {
   int64_t bytes = w->bytes > FIRST_WINDOW ? w->bytes : FIRST_WINDOW;
   if (bytes < needed) bytes = needed;
@@ -194,14 +194,14 @@ static int64_t stride_of(const grove_carried *m)
 }
 
 /* A sender may be so many starts ahead. */
-static int slots_for(int64_t bytes)
+static int window_slots_for(int64_t bytes)
 {
   if (bytes > 1 << 20) return 1;
   return bytes > 1 << 14 ? 2 : bytes > 1 << 12 ? 4 : 16;
 }
 
 /* All that can fail on one rank alone; how many bytes the slots need. */
-static grove_status prepare(grove_carriage *a, int64_t *needed)
+static grove_status prepare_rma(grove_carriage *a, int64_t *needed)
 {
   grove_status status = GROVE_OK;
   grove_depot *depot = NULL;
@@ -212,11 +212,11 @@ static grove_status prepare(grove_carriage *a, int64_t *needed)
   for (int i = a->nreceives; i < a->n; i++) {
     track *t = &s->tracks[i];
     t->offset = *needed;
-    t->slots = slots_for(a->messages[i].bytes);
+    t->slots = window_slots_for(a->messages[i].bytes);
     *needed += t->slots * stride_of(&a->messages[i]);
   }
   GROVE_TRY(grove_depot_open(a->ctx, &depot));
-  GROVE_TRY(make_room(depot));
+  GROVE_TRY(make_window_room(depot));
   s->windows = depot->windows;
 fail:
   return status;
@@ -229,25 +229,25 @@ static int take_part(shared *s, int64_t bytes)
   return taken;
 }
 
-static grove_status open(grove_carriage *a)
+static grove_status open_rma(grove_carriage *a)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(a->answer_tag != GROVE_TAG_NOBODY, GROVE_ERR_UNSUPPORTED,
               "messages that are fetched need tags for their answers, and this plan has too many "
               "stages for that");
   int64_t needed = 0, grows = 0;
-  grove_status mine = prepare(a, &needed);
+  grove_status mine = prepare_rma(a, &needed);
   int lacks = mine == GROVE_OK && needed > 0 && !take_part(a->shared, needed);
   grows = lacks;
   GROVE_TRY(grove_context_agree(a->ctx, mine, &grows, 1));
   shared *s = a->shared;
-  if (grows) GROVE_TRY(grow(a->ctx, s->windows, lacks ? needed : 0));
+  if (grows) GROVE_TRY(grow_window(a->ctx, s->windows, lacks ? needed : 0));
   if (lacks) take_part(s, needed);
 fail:
   return status;
 }
 
-static void shut(grove_carriage *a)
+static void shut_rma(grove_carriage *a)
 {
   shared *s = a->shared;
   if (!s) return;
@@ -296,7 +296,7 @@ typedef struct fetcher {
   int *tested, *completed;
 } fetcher;
 
-static grove_status create(grove_carrier *c)
+static grove_status create_rma(grove_carrier *c)
 {
   grove_status status = GROVE_OK;
   int n = c->carriage->n;
@@ -312,7 +312,7 @@ fail:
   return status;
 }
 
-static grove_status bind(grove_carrier *c, int i, void *buffer)
+static grove_status bind_rma(grove_carrier *c, int i, void *buffer)
 {
   ((fetcher *)c->self)->messages[i].buffer = buffer;
   return GROVE_OK;
@@ -362,7 +362,7 @@ fail:
 /* ---- receiving ---- */
 
 /* The next chunk. */
-static grove_status fetch(grove_carrier *c, int i)
+static grove_status fetch_rma(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
@@ -407,7 +407,7 @@ static grove_status owe_answer(grove_carrier *c, int i)
 
 /* ---- under way ---- */
 
-static grove_status start(grove_carrier *c, int i)
+static grove_status start_rma(grove_carrier *c, int i)
 {
   grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
@@ -447,14 +447,14 @@ static grove_status go_on_receiving(grove_carrier *c, int i, int *n)
 {
   fetcher *f = c->self;
   message *m = &f->messages[i];
-  if (m->at < c->carriage->messages[i].bytes && !m->unwanted) return fetch(c, i);
+  if (m->at < c->carriage->messages[i].bytes && !m->unwanted) return fetch_rma(c, i);
   f->completed[(*n)++] = i;
   m->step = HERE;
   return has_ended(c, i) || m->unwanted ? GROVE_OK : owe_answer(c, i);
 }
 
 /* Something of message i has come, or gone. */
-static grove_status react(grove_carrier *c, int i, int comes, int *n)
+static grove_status react_to_notice(grove_carrier *c, int i, int comes, int *n)
 {
   fetcher *f = c->self;
   int receives = i < c->carriage->nreceives;
@@ -477,7 +477,7 @@ fail:
   return status;
 }
 
-static grove_status poll(grove_carrier *c, int *n, const int **which)
+static grove_status poll_rma(grove_carrier *c, int *n, const int **which)
 {
   grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
@@ -489,25 +489,26 @@ static grove_status poll(grove_carrier *c, int *n, const int **which)
   if (f->waiting > 0) GROVE_TRY(take_turns(c));
   GROVE_TRY_MPI(MPI_Testsome(2 * a->n, f->requests, &tested, f->tested, MPI_STATUSES_IGNORE));
   if (tested == MPI_UNDEFINED) tested = 0;
-  for (int k = 0; k < tested; k++) GROVE_TRY(react(c, f->tested[k] % a->n, f->tested[k] < a->n, n));
+  for (int k = 0; k < tested; k++)
+    GROVE_TRY(react_to_notice(c, f->tested[k] % a->n, f->tested[k] < a->n, n));
 fail:
   return status;
 }
 
-static int pending(const grove_carrier *c, int i)
+static int pending_rma(const grove_carrier *c, int i)
 {
   step now = ((const fetcher *)c->self)->messages[i].step;
   return now != IDLE && now != HERE;
 }
 
-static int busy(const grove_carrier *c)
+static int busy_rma(const grove_carrier *c)
 {
   return ((const fetcher *)c->self)->busy > 0;
 }
 
 /* What is being fetched lies in a slot that its sender must not have yet; that takes no longer than
  * its sender takes to call MPI again. */
-static grove_status forgo(grove_carrier *c, int i, double timeout)
+static grove_status forgo_rma(grove_carrier *c, int i, double timeout)
 {
   grove_status status = GROVE_OK;
   fetcher *f = c->self;
@@ -543,17 +544,17 @@ const grove_carrier_kind grove_carrier_rma = {
   .collective = 1,
   .memories = GROVE_SPACE_HOST,
   .driven = GROVE_DRIVEN_BY_POLLS,
-  .open = open,
-  .close = shut,
-  .create = create,
-  .bind = bind,
-  .start = start,
+  .open = open_rma,
+  .close = shut_rma,
+  .create = create_rma,
+  .bind = bind_rma,
+  .start = start_rma,
   .start_part = grove_carrier_no_part,
   .go = grove_carrier_go_nowhere,
-  .poll = poll,
-  .pending = pending,
-  .busy = busy,
-  .forgo = forgo,
+  .poll = poll_rma,
+  .pending = pending_rma,
+  .busy = busy_rma,
+  .forgo = forgo_rma,
   .withdraw = grove_carrier_no_withdraw,
   .repost = grove_carrier_no_repost,
   .free = free_fetcher,

@@ -43,7 +43,7 @@ int grove_shm_fragment(int64_t unit_bytes)
  * keep both sides busy while the data stays in the caches. There is room for two: slots that the
  * reader has only just left are dear to write (64 KiB take 7.4 us, and 9.6 with room for one; 16
  * ranks in pairs 8.8 and 12.7; with room for four as with two. Xeon, 2026-11). */
-static int64_t slots_for(const grove_shm_message *m)
+static int64_t slots_of_ring(const grove_shm_message *m)
 {
   int64_t fragments = (m->bytes + m->fragment - 1) / m->fragment, slots = 2;
   if (m->bytes <= 1024) return 16;
@@ -56,12 +56,13 @@ static int64_t slots_for(const grove_shm_message *m)
 
 int grove_shm_fits(const grove_shm_message *m)
 {
-  return m->bytes <= slots_for(m) * m->fragment;
+  return m->bytes <= slots_of_ring(m) * m->fragment;
 }
 
 static grove_ring_size size_for(const grove_shm_message *m, int64_t readers)
 {
-  return grove_ring_size_of(m->bytes < m->fragment ? m->bytes : m->fragment, slots_for(m), readers);
+  return grove_ring_size_of(m->bytes < m->fragment ? m->bytes : m->fragment, slots_of_ring(m),
+                            readers);
 }
 
 /* How many sends from `first` on share its ring. */
@@ -82,7 +83,7 @@ typedef struct layout {
   int64_t at;
 } layout;
 
-static int64_t reserve(layout *l, int64_t bytes, int64_t alignment)
+static int64_t reserve_bytes(layout *l, int64_t bytes, int64_t alignment)
 {
   int64_t at = grove_round_up(l->at, alignment);
   l->at = at + bytes;
@@ -96,7 +97,7 @@ static int count_pushed(const grove_shm_plan *plan)
   return n;
 }
 
-static int64_t width_of(const grove_index *x)
+static int64_t width_of_view(const grove_index *x)
 {
   return x->narrow ? 4 : x->wide ? 8 : 0;
 }
@@ -104,15 +105,15 @@ static int64_t width_of(const grove_index *x)
 /* The slots that another rank means of areas which begin at `areas`. */
 static void lay_out_views(layout *l, const grove_shm_message *m, const int64_t *areas, entry *e)
 {
-  int64_t views = reserve(l, m->nviews * (int64_t)sizeof(view), 8);
+  int64_t views = reserve_bytes(l, m->nviews * (int64_t)sizeof(view), 8);
   for (int k = 0; k < m->nviews; k++) {
     const grove_index *x = m->views[k].slots;
-    int64_t list = reserve(l, x->count * width_of(x), 8);
+    int64_t list = reserve_bytes(l, x->count * width_of_view(x), 8);
     if (!l->base) continue;
     ((view *)(void *)(l->base + views))[k] =
-      (view){areas[m->views[k].area], x->count, x->first, width_of(x), list};
+      (view){areas[m->views[k].area], x->count, x->first, width_of_view(x), list};
     const void *from = x->narrow ? (const void *)x->narrow : (const void *)x->wide;
-    if (from) memcpy(l->base + list, from, (size_t)(x->count * width_of(x)));
+    if (from) memcpy(l->base + list, from, (size_t)(x->count * width_of_view(x)));
   }
   if (e) {
     e->nviews = m->nviews;
@@ -124,7 +125,7 @@ static void lay_out_views(layout *l, const grove_shm_message *m, const int64_t *
 static int64_t lay_out_ring(layout *l, grove_shm *shm, const grove_shm_message *m, int n)
 {
   grove_ring_size size = size_for(m, n);
-  int64_t at = reserve(l, grove_ring_bytes(&size), PAIR_OF_LINES);
+  int64_t at = reserve_bytes(l, grove_ring_bytes(&size), PAIR_OF_LINES);
   if (l->base)
     shm->writers[shm->nwriters++] = grove_ring_make((grove_ring *)(void *)(l->base + at), &size);
   return at;
@@ -160,12 +161,13 @@ static void lay_out_pushed(layout *l, grove_shm *shm, const grove_shm_plan *plan
 }
 
 /* Table, areas, rings, views. Returns the bytes of it all. */
-static int64_t lay_out(char *base, grove_shm *shm, const grove_shm_plan *plan, int64_t *areas)
+static int64_t lay_out_rings(char *base, grove_shm *shm, const grove_shm_plan *plan, int64_t *areas)
 {
   layout l = {.base = base};
   int count = plan->nsends + count_pushed(plan);
-  reserve(&l, (int64_t)(sizeof(table) + (size_t)count * sizeof(entry)), PAIR_OF_LINES);
-  for (int k = 0; k < plan->nareas; k++) areas[k] = reserve(&l, plan->area_bytes[k], PAIR_OF_LINES);
+  reserve_bytes(&l, (int64_t)(sizeof(table) + (size_t)count * sizeof(entry)), PAIR_OF_LINES);
+  for (int k = 0; k < plan->nareas; k++)
+    areas[k] = reserve_bytes(&l, plan->area_bytes[k], PAIR_OF_LINES);
   table *t = (table *)(void *)base;
   if (t) {
     t->released = 0;
@@ -193,12 +195,12 @@ static grove_status lay_out_block(grove_shm *shm, const grove_shm_plan *plan)
   int needed = plan->nsends > 0 || plan->nareas > 0;
   if (plan->nareas > 0) GROVE_NEW(areas, plan->nareas);
   if (needed) {
-    int64_t bytes = lay_out(NULL, shm, plan, areas);
+    int64_t bytes = lay_out_rings(NULL, shm, plan, areas);
     shm->usable = take_block(shm, bytes);
   }
   if (shm->block) {
     char *base = shm->block->memory;
-    lay_out(base, shm, plan, areas);
+    lay_out_rings(base, shm, plan, areas);
     for (int k = 0; k < plan->nareas; k++) shm->areas[k] = base + areas[k];
     shm->released = &((table *)(void *)base)->released;
   }
@@ -262,8 +264,8 @@ static int node_is_short(const grove_context *ctx)
 }
 
 /* What a rank of the node has about a message: its entry, and where its block is here. */
-static grove_status find_entry(grove_shm *shm, const grove_shm_message *m, int pushed, char **base,
-                               entry **out)
+static grove_status find_ring_entry(grove_shm *shm, const grove_shm_message *m, int pushed,
+                                    char **base, entry **out)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = shm->ctx;
@@ -288,7 +290,7 @@ fail:
 }
 
 /* The other rank's end of a message through its hub. */
-static grove_status reach(char *base, entry *e, grove_shm_distant *out)
+static grove_status reach_area(char *base, entry *e, grove_shm_distant *out)
 {
   grove_status status = GROVE_OK;
   const view *views = (const view *)(const void *)(base + e->views);
@@ -308,17 +310,17 @@ fail:
 }
 
 /* The ring in which receive i will come, and what it will tell of. */
-static grove_status join_ring(grove_shm *shm, int i)
+static grove_status join_writer(grove_shm *shm, int i)
 {
   grove_status status = GROVE_OK;
   const grove_shm_message *m = &shm->receives[i];
   char *base = NULL;
   entry *e = NULL;
-  GROVE_TRY(find_entry(shm, m, 0, &base, &e));
+  GROVE_TRY(find_ring_entry(shm, m, 0, &base, &e));
   shm->readers[i] =
     grove_ring_join((const grove_ring *)(const void *)(base + e->ring), (int)e->reader);
   shm->nreaders++;
-  if (m->way == GROVE_SHM_PULLED) GROVE_TRY(reach(base, e, &shm->pulls[i]));
+  if (m->way == GROVE_SHM_PULLED) GROVE_TRY(reach_area(base, e, &shm->pulls[i]));
 fail:
   return status;
 }
@@ -332,8 +334,8 @@ static grove_status join_areas(grove_shm *shm)
     char *base = NULL;
     entry *e = NULL;
     if (m->way != GROVE_SHM_PUSHED) continue;
-    GROVE_TRY(find_entry(shm, m, 1, &base, &e));
-    GROVE_TRY(reach(base, e, &shm->pushes[m->ring]));
+    GROVE_TRY(find_ring_entry(shm, m, 1, &base, &e));
+    GROVE_TRY(reach_area(base, e, &shm->pushes[m->ring]));
   }
 fail:
   return status;
@@ -361,7 +363,7 @@ grove_status grove_shm_connect(grove_shm *shm)
   }
   /* From here on the others use the rings of this rank, whatever happens to its own readers. */
   shm->connected = 1;
-  for (int i = 0; i < shm->nreceives; i++) GROVE_TRY(join_ring(shm, i));
+  for (int i = 0; i < shm->nreceives; i++) GROVE_TRY(join_writer(shm, i));
   GROVE_TRY(join_areas(shm));
 fail:
   return status;
@@ -383,7 +385,7 @@ static int is_left(const void *memory)
   return 1;
 }
 
-static void leave(grove_shm *shm)
+static void leave_rings(grove_shm *shm)
 {
   for (int i = 0; i < shm->nreaders; i++) grove_ring_leave(&shm->readers[i]);
   for (int i = 0; i < shm->nsends; i++)
@@ -398,7 +400,7 @@ void grove_shm_free(grove_shm **pointer)
   if (!shm->connected)
     give_up(shm, 0);
   else
-    leave(shm);
+    leave_rings(shm);
   for (int i = 0; shm->pushes && i < shm->nsends; i++) free(shm->pushes[i].sections);
   for (int i = 0; shm->pulls && i < shm->nreceives; i++) free(shm->pulls[i].sections);
   free(shm->writers); /* and the other arrays */

@@ -18,7 +18,7 @@ fail:
   return status;
 }
 
-static void drop(grove_spans *spans, int at)
+static void drop_span(grove_spans *spans, int at)
 {
   grove_free_span *list = spans->list;
   spans->n--;
@@ -34,35 +34,35 @@ int grove_spans_take(grove_spans *spans, int64_t bytes, grove_free_span *out)
   *out = (grove_free_span){from->region, from->offset, bytes};
   from->offset += bytes;
   from->bytes -= bytes;
-  if (from->bytes == 0) drop(spans, at);
+  if (from->bytes == 0) drop_span(spans, at);
   return 1;
 }
 
-static int is_before(const grove_free_span *a, const grove_free_span *b)
+static int span_is_before(const grove_free_span *a, const grove_free_span *b)
 {
   return a->region != b->region ? a->region < b->region : a->offset < b->offset;
 }
 
 /* Joins the span behind `at` to it if they lie side by side. */
-static void join(grove_spans *spans, int at)
+static void join_spans(grove_spans *spans, int at)
 {
   grove_free_span *a = &spans->list[at], *b = a + 1;
   if (at < 0 || at + 1 >= spans->n) return;
   if (a->region != b->region || a->offset + a->bytes != b->offset) return;
   a->bytes += b->bytes;
-  drop(spans, at + 1);
+  drop_span(spans, at + 1);
 }
 
 void grove_spans_give(grove_spans *spans, const grove_free_span *span)
 {
   grove_free_span *list = spans->list;
   int at = 0;
-  while (at < spans->n && is_before(&list[at], span)) at++;
+  while (at < spans->n && span_is_before(&list[at], span)) at++;
   memmove(&list[at + 1], &list[at], (size_t)(spans->n - at) * sizeof *list);
   list[at] = *span;
   spans->n++;
-  join(spans, at);
-  join(spans, at - 1);
+  join_spans(spans, at);
+  join_spans(spans, at - 1);
 }
 
 void grove_spans_free(grove_spans *spans)
