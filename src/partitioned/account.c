@@ -59,7 +59,7 @@ void grove_account_introduce(grove_channel *c, double since)
 
 /* ---- a round ends ---- */
 
-static void count_messages(const grove_channel *c)
+static void count_channel_messages(const grove_channel *c)
 {
   const grove_context *ctx = c->base.ctx;
   grove_tally *t = &ctx->own_tallies[c->account.tally];
@@ -99,7 +99,7 @@ static void trace_marks(const grove_channel *c, grove_span_kind kind)
 
 void grove_account_note_round(const grove_channel *c)
 {
-  if (c->account.counted) count_messages(c);
+  if (c->account.counted) count_channel_messages(c);
   if (!c->account.traced) return;
   if (c->sends) trace_marks(c, GROVE_MARK_READY);
   trace_marks(c, c->sends ? GROVE_MARK_SENT : GROVE_MARK_ARRIVED);

@@ -6,7 +6,7 @@
 
 /* ---- the two ends meet ---- */
 
-static void refuse(grove_channel *c, grove_status code, const char *sentence)
+static void refuse_channel(grove_channel *c, grove_status code, const char *sentence)
 {
   c->bond = GROVE_BOND_REFUSED;
   c->refusal = strdup(sentence);
@@ -22,7 +22,7 @@ static void refuse_bytes(grove_channel *c, const grove_greeting *greeting)
     "they must be equal",
     c->base.ctx->rank, grove_op_label(&c->base), (long long)c->bytes, (long long)c->parts,
     (long long)greeting->bytes, (long long)greeting->parts);
-  refuse(c, GROVE_ERR_ARG, text);
+  refuse_channel(c, GROVE_ERR_ARG, text);
 }
 
 static grove_status meet_sender(grove_channel *c, const grove_greeting *offer)
@@ -67,10 +67,10 @@ fail:
   return status;
 }
 
-static void meet(grove_channel *c, const grove_greeting *greeting)
+static void meet_end(grove_channel *c, const grove_greeting *greeting)
 {
   grove_status status = c->sends ? meet_receiver(c, greeting) : meet_sender(c, greeting);
-  if (status != GROVE_OK) refuse(c, status, grove_last_error());
+  if (status != GROVE_OK) refuse_channel(c, status, grove_last_error());
 }
 
 /* ---- making one ---- */
@@ -177,7 +177,7 @@ fail:
   return status;
 }
 
-static grove_status make(const wanted *w, grove_op **out)
+static grove_status make_channel(const wanted *w, grove_op **out)
 {
   grove_status status = GROVE_OK;
   grove_channel *c = NULL;
@@ -188,7 +188,7 @@ static grove_status make(const wanted *w, grove_op **out)
                        .ctx = w->ctx,
                        .rest = GROVE_OP_IDLE,
                        .careful = 1};
-  c->meet = meet;
+  c->meet = meet_end;
   c->sends = w->sends;
   c->peer = w->peer;
   c->tag = w->tag;
@@ -210,12 +210,12 @@ fail:
   return status;
 }
 
-static grove_status init(const wanted *w, grove_op **out)
+static grove_status init_channel(const wanted *w, grove_op **out)
 {
   grove_status status = check_wanted(w, out);
   if (status != GROVE_OK) return status;
   grove_context_enter(w->ctx);
-  status = make(w, out);
+  status = make_channel(w, out);
   grove_context_leave(w->ctx);
   return status;
 }
@@ -225,20 +225,20 @@ grove_status grove_psend_init(grove_context *ctx, const void *buf, int parts,
                               grove_op **out)
 {
   wanted w = {ctx, (void *)buf, parts, count_per_part, type, 1, dest, tag};
-  return init(&w, out);
+  return init_channel(&w, out);
 }
 
 grove_status grove_precv_init(grove_context *ctx, void *buf, int parts, int64_t count_per_part,
                               MPI_Datatype type, int source, int tag, grove_op **out)
 {
   wanted w = {ctx, buf, parts, count_per_part, type, 0, source, tag};
-  return init(&w, out);
+  return init_channel(&w, out);
 }
 
 /* ---- freeing in any state ---- */
 
 /* What was marked and has not left is taken out of the user's array. */
-static grove_status save(grove_channel *c)
+static grove_status save_marked(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   if (grove_readiness_marked(c->readiness) == 0 || c->bytes == 0) return GROVE_OK;
@@ -257,14 +257,14 @@ fail:
   return status;
 }
 
-static grove_status abandon(grove_channel *c)
+static grove_status abandon_channel(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_op_state state = c->base.state;
   grove_op_move(&c->base, state == GROVE_OP_ACTIVE ? GROVE_OP_ABANDONED : GROVE_OP_STUCK);
   c->base.ctx->abandoned++;
   if (state != GROVE_OP_ACTIVE) return GROVE_OK; /* a start failed halfway: it stays as it is */
-  if (c->sends) status = save(c);
+  if (c->sends) status = save_marked(c);
   if (!c->sends && c->bond == GROVE_BOND_SOUGHT) {
     GROVE_ROOM(c->staging, c->bytes);
     c->data = c->staging;
@@ -293,7 +293,7 @@ static grove_status free_channel(grove_op *op)
     grove_channel_advance(&op->active);
   }
   if (grove_op_is_under_way(op) && !grove_mpi_is_gone()) {
-    status = abandon(c);
+    status = abandon_channel(c);
   } else {
     if (c->bond == GROVE_BOND_SOUGHT) grove_match_leave(c);
     grove_channel_dispose(c);

@@ -14,7 +14,7 @@ fail:
 
 /* ---- the wrong end ---- */
 
-static grove_status refuse(const grove_op *op, const char *call, int64_t part)
+static grove_status refuse_part(const grove_op *op, const char *call, int64_t part)
 {
   const grove_channel *c = (const grove_channel *)op;
   return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
@@ -26,19 +26,19 @@ static grove_status refuse(const grove_op *op, const char *call, int64_t part)
 grove_status grove_marks_no_ready(grove_op *op, int64_t first, int64_t count)
 {
   (void)count;
-  return refuse(op, "grove_ready", first);
+  return refuse_part(op, "grove_ready", first);
 }
 
 grove_status grove_marks_no_arrived(grove_op *op, int64_t first, int64_t count, int *yes)
 {
   (void)count, (void)yes;
-  return refuse(op, "grove_arrived", first);
+  return refuse_part(op, "grove_arrived", first);
 }
 
 grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *count)
 {
   (void)first, (void)count;
-  return refuse(op, "grove_arrivals", 0);
+  return refuse_part(op, "grove_arrivals", 0);
 }
 
 /* ---- marking ---- */
@@ -49,7 +49,7 @@ static int is_posted_by_threads(const grove_channel *c)
   return c->way->by_threads && c->dense;
 }
 
-static grove_status mark(grove_channel *c, int64_t first, int64_t count)
+static grove_status mark_parts(grove_channel *c, int64_t first, int64_t count)
 {
   grove_status status = GROVE_OK;
   int due = 0;
@@ -82,7 +82,7 @@ grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count)
   if (count == 0) return GROVE_OK;
   int *inside = &c->doors[grove_thread_number() & (c->ndoors - 1)].inside;
   __atomic_fetch_add(inside, 1, __ATOMIC_ACQUIRE);
-  status = mark(c, first, count);
+  status = mark_parts(c, first, count);
   __atomic_fetch_sub(inside, 1, __ATOMIC_RELEASE);
 fail:
   return status;
@@ -90,7 +90,7 @@ fail:
 
 /* ---- looking ---- */
 
-static grove_status check_looked_at(const grove_op *op, const char *call)
+static grove_status check_parts_asked(const grove_op *op, const char *call)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(((const grove_channel *)op)->round > 0, GROVE_ERR_STATE,
@@ -104,7 +104,7 @@ grove_status grove_marks_arrived(grove_op *op, int64_t first, int64_t count, int
   grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
   GROVE_TRY(grove_channel_check_range(c, "grove_arrived", first, count));
-  GROVE_TRY(check_looked_at(op, "grove_arrived"));
+  GROVE_TRY(check_parts_asked(op, "grove_arrived"));
   int have = grove_channel_have_come(c, first, count);
   if (!have) {
     GROVE_TRY(check_mpi(op, "grove_arrived"));
@@ -121,7 +121,7 @@ grove_status grove_marks_arrivals(grove_op *op, int64_t *first, int64_t *count)
   grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
   grove_part_run run = {0, 0};
-  GROVE_TRY(check_looked_at(op, "grove_arrivals"));
+  GROVE_TRY(check_parts_asked(op, "grove_arrivals"));
   if (!grove_channel_claim(c, &run)) {
     GROVE_TRY(check_mpi(op, "grove_arrivals"));
     grove_channel_poll(c);

@@ -89,15 +89,15 @@ static void close_board(grove_context *ctx)
   ctx->switchboard = NULL;
 }
 
-static void advance(grove_active *active);
+static void advance_matching(grove_active *active);
 
-static grove_status open_board(grove_context *ctx)
+static grove_status open_match_board(grove_context *ctx)
 {
   grove_status status = GROVE_OK;
   if (ctx->switchboard) return GROVE_OK;
   GROVE_NEW(ctx->switchboard, 1);
   ctx->switchboard->ctx = ctx;
-  ctx->switchboard->active.advance = advance;
+  ctx->switchboard->active.advance = advance_matching;
   ctx->switchboard->shelf.arena = ctx->arena;
   ctx->close_switchboard = close_board;
 fail:
@@ -111,7 +111,7 @@ grove_shelf *grove_match_shelf(grove_context *ctx)
 
 /* ---- numbers ---- */
 
-static count *look_up(const switchboard *b, int sends, int rank, int tag)
+static count *look_up_end(const switchboard *b, int sends, int rank, int tag)
 {
   uint64_t key = ((uint64_t)(unsigned)rank << 32 | (unsigned)tag) * 2 + (unsigned)sends;
   uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
@@ -121,7 +121,7 @@ static count *look_up(const switchboard *b, int sends, int rank, int tag)
   }
 }
 
-static grove_status make_room(switchboard *b)
+static grove_status make_post_room(switchboard *b)
 {
   grove_status status = GROVE_OK;
   switchboard larger = {.room = b->room ? 2 * b->room : 16};
@@ -129,7 +129,7 @@ static grove_status make_room(switchboard *b)
   GROVE_NEW(larger.counts, larger.room);
   for (int64_t i = 0; i < b->room; i++)
     if (b->counts[i].used)
-      *look_up(&larger, b->counts[i].sends, b->counts[i].peer, b->counts[i].tag) = b->counts[i];
+      *look_up_end(&larger, b->counts[i].sends, b->counts[i].peer, b->counts[i].tag) = b->counts[i];
   free(b->counts);
   b->counts = larger.counts;
   b->room = larger.room;
@@ -140,10 +140,10 @@ fail:
 grove_status grove_match_number(grove_channel *c)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(open_board(c->base.ctx));
+  GROVE_TRY(open_match_board(c->base.ctx));
   switchboard *b = c->base.ctx->switchboard;
-  GROVE_TRY(make_room(b));
-  count *at = look_up(b, c->sends, c->peer, c->tag);
+  GROVE_TRY(make_post_room(b));
+  count *at = look_up_end(b, c->sends, c->peer, c->tag);
   if (!at->used) {
     *at = (count){1, c->sends, c->peer, c->tag, 0};
     b->ncounts++;
@@ -214,20 +214,20 @@ void grove_match_leave(grove_channel *c)
     if (p->rank == c->peer) p->seeking--;
 }
 
-static void introduce(grove_channel *c, const grove_greeting *greeting)
+static void introduce_end(grove_channel *c, const grove_greeting *greeting)
 {
   grove_match_leave(c);
   c->meet(c, greeting);
 }
 
 /* For an end that waits, or for later. */
-static grove_status hand_over(switchboard *b, int rank, const grove_greeting *greeting)
+static grove_status hand_over_greeting(switchboard *b, int rank, const grove_greeting *greeting)
 {
   grove_status status = GROVE_OK;
   letter_box *l = NULL;
   for (grove_channel *c = b->seeking; c; c = c->next_seeking)
     if (is_for(c, rank, greeting)) {
-      introduce(c, greeting);
+      introduce_end(c, greeting);
       return GROVE_OK;
     }
   GROVE_NEW(l, 1);
@@ -246,7 +246,7 @@ static int find_filed(switchboard *b, grove_channel *c)
   letter_box *l = *at;
   if (!l) return 0;
   *at = l->next;
-  introduce(c, &l->greeting);
+  introduce_end(c, &l->greeting);
   free(l);
   return 1;
 }
@@ -325,7 +325,7 @@ grove_status grove_match_poll(grove_context *ctx)
       if (!p->held) GROVE_TRY_MPI(MPI_Test(&p->request, &p->held, MPI_STATUS_IGNORE));
       if (!p->held) break;
       grove_greeting greeting = p->greeting;
-      GROVE_TRY(hand_over(b, p->rank, &greeting));
+      GROVE_TRY(hand_over_greeting(b, p->rank, &greeting));
       p->held = 0;
       GROVE_TRY(listen_to(ctx, p));
     }
@@ -335,7 +335,7 @@ fail:
 }
 
 /* If MPI fails whoever seeks hears of it. Only here it leaves the list, which is walked through. */
-static void advance(grove_active *active)
+static void advance_matching(grove_active *active)
 {
   switchboard *b = (switchboard *)active;
   if (!b->seeking) {

@@ -76,7 +76,7 @@ void grove_channel_dispose(grove_channel *c)
   free(c);
 }
 
-static void finish(grove_channel *c)
+static void finish_round(grove_channel *c)
 {
   grove_op *op = &c->base;
   op->starts++;
@@ -92,7 +92,7 @@ static void finish(grove_channel *c)
 }
 
 /* Freed while under way: is it over, as far as it goes? */
-static int is_through(grove_channel *c)
+static int round_is_through(grove_channel *c)
 {
   if (c->bond == GROVE_BOND_REFUSED) return 1;
   if (!c->sends)
@@ -101,7 +101,7 @@ static int is_through(grove_channel *c)
          c->way->is_quiet(c);
 }
 
-static void let_go(grove_channel *c)
+static void let_channel_go(grove_channel *c)
 {
   grove_context_deactivate(&c->base.active);
   c->base.ctx->abandoned--;
@@ -129,19 +129,19 @@ void grove_channel_advance(grove_active *active)
   if (state == GROVE_OP_ABANDONED) {
     if (status != GROVE_OK)
       grove_op_move(&c->base, GROVE_OP_STUCK);
-    else if (is_through(c))
-      let_go(c);
+    else if (round_is_through(c))
+      let_channel_go(c);
     return;
   }
   if (status != GROVE_OK) grove_op_note(&c->base, status);
   if (c->base.failure != GROVE_OK ||
       (c->bond == GROVE_BOND_TIED &&
        (c->sends ? grove_send_is_over(c) : grove_channel_has_come(c))))
-    finish(c);
+    finish_round(c);
 }
 
 /* Says whether this thread may move things on; if so it must leave the context. */
-static int enter(grove_channel *c)
+static int enter_context(grove_channel *c)
 {
   grove_context *ctx = c->base.ctx;
   if (!ctx->lock && c->driver != grove_this_thread()) return 0;
@@ -151,7 +151,7 @@ static int enter(grove_channel *c)
 void grove_channel_poll(grove_channel *c)
 {
   grove_context *ctx = c->base.ctx;
-  if (!enter(c)) return;
+  if (!enter_context(c)) return;
   grove_context_progress(ctx);
   if (++c->looks % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
   grove_context_leave(ctx);
@@ -173,7 +173,7 @@ static void drive_once(grove_channel *c)
 void grove_channel_drive(grove_channel *c)
 {
   do {
-    if (!enter(c)) {
+    if (!enter_context(c)) {
       grove_send_tell_alarm(c, 1);
       return;
     }

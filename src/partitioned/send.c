@@ -27,7 +27,7 @@ static grove_status open_way(grove_channel *c, grove_greeting *greeting)
   return c->way->offer(c, greeting);
 }
 
-static grove_status offer(grove_channel *c)
+static grove_status offer_due(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   grove_greeting greeting = {.is_offer = 1,
@@ -50,7 +50,7 @@ grove_status grove_send_begin(grove_channel *c)
   grove_status status = GROVE_OK;
   c->due = c->gate = c->empty = 0;
   grove_readiness_begin(c->readiness, c->timed);
-  if (c->bond == GROVE_BOND_NONE) GROVE_TRY(offer(c));
+  if (c->bond == GROVE_BOND_NONE) GROVE_TRY(offer_due(c));
   if (grove_channel_flows(c)) GROVE_TRY(c->way->open(c));
 fail:
   return status;

@@ -10,7 +10,7 @@
 /* A piece may be larger than what is wanted by this factor, and no more. */
 enum { MOST_WASTE = 4 };
 
-static void release(grove_shelf *shelf, grove_block **at)
+static void release_block(grove_shelf *shelf, grove_block **at)
 {
   grove_block *block = *at;
   *at = block->next;
@@ -19,7 +19,7 @@ static void release(grove_shelf *shelf, grove_block **at)
   grove_arena_release_region(shelf->arena, block);
 }
 
-static void put(grove_shelf *shelf, grove_block *block)
+static void put_block(grove_shelf *shelf, grove_block *block)
 {
   block->next = shelf->idle;
   shelf->idle = block;
@@ -28,17 +28,17 @@ static void put(grove_shelf *shelf, grove_block *block)
 }
 
 /* The oldest ones go. */
-static void limit(grove_shelf *shelf, int most, int64_t most_bytes)
+static void limit_idle(grove_shelf *shelf, int most, int64_t most_bytes)
 {
   while (shelf->nidle > most || shelf->idle_bytes > most_bytes) {
     grove_block **at = &shelf->idle;
     while ((*at)->next) at = &(*at)->next;
-    release(shelf, at);
+    release_block(shelf, at);
   }
 }
 
 /* Those whose readers have left are idle. */
-static void collect(grove_shelf *shelf)
+static void collect_idle(grove_shelf *shelf)
 {
   for (grove_block **at = &shelf->read; *at;) {
     grove_block *block = *at;
@@ -47,7 +47,7 @@ static void collect(grove_shelf *shelf)
       continue;
     }
     *at = block->next;
-    put(shelf, block);
+    put_block(shelf, block);
   }
 }
 
@@ -55,8 +55,8 @@ void grove_shelf_give(grove_shelf *shelf, grove_block *block)
 {
   block->next = shelf->read;
   shelf->read = block;
-  collect(shelf);
-  limit(shelf, GROVE_SHELF_IDLE, GROVE_SHELF_BYTES);
+  collect_idle(shelf);
+  limit_idle(shelf, GROVE_SHELF_IDLE, GROVE_SHELF_BYTES);
 }
 
 grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **out)
@@ -64,7 +64,7 @@ grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **o
   grove_status status = GROVE_OK;
   grove_sentence before;
   int64_t most = MOST_WASTE * grove_round_up(bytes, grove_segment_page());
-  collect(shelf);
+  collect_idle(shelf);
   grove_block **at = &shelf->idle;
   while (*at && ((*at)->bytes < bytes || (*at)->bytes > most)) at = &(*at)->next;
   if (*at) {
@@ -77,7 +77,7 @@ grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **o
   grove_error_keep(&before);
   status = grove_arena_alloc_region(shelf->arena, bytes, out);
   if (status == GROVE_ERR_MEMORY && shelf->idle) {
-    limit(shelf, 0, 0);
+    limit_idle(shelf, 0, 0);
     grove_error_restore(&before);
     status = grove_arena_alloc_region(shelf->arena, bytes, out);
   }
@@ -116,7 +116,7 @@ void grove_shelf_leave(grove_shelf *shelf, const grove_spot *spot)
 
 void grove_shelf_clear(grove_shelf *shelf)
 {
-  limit(shelf, 0, 0);
+  limit_idle(shelf, 0, 0);
   while (shelf->nmapped > 0) grove_arena_forget(shelf->arena, shelf->mapped[--shelf->nmapped]);
   while (shelf->read) { /* its memory goes with the arena */
     grove_block *block = shelf->read;

@@ -31,7 +31,7 @@ fail:
 
 /* ---- what is missing ---- */
 
-static int lacks(const grove_channel *c, int64_t p)
+static int lacks_part(const grove_channel *c, int64_t p)
 {
   if (c->sends) return !grove_readiness_is_marked(c->readiness, p);
   return c->part_bytes == 0 || c->come[p] < c->part_bytes;
@@ -46,9 +46,9 @@ static int64_t list_parts(const grove_channel *c, char *text, size_t room)
   size_t used = 0;
   text[0] = '\0';
   for (int64_t p = 0; p < c->parts; p++) {
-    if (!lacks(c, p)) continue;
+    if (!lacks_part(c, p)) continue;
     int64_t end = p + 1;
-    while (end < c->parts && lacks(c, end)) end++;
+    while (end < c->parts && lacks_part(c, end)) end++;
     missing += end - p;
     if (listed++ < MOST_LISTED && used < room)
       used += (size_t)snprintf(text + used, room - used, end - p > 1 ? "%s%lld to %lld" : "%s%lld",

@@ -28,7 +28,7 @@ typedef struct groups {
 
 /* ---- the packets, the same at both ends ---- */
 
-static grove_status cut(groups *g, const grove_greeting *offer)
+static grove_status cut_groups(groups *g, const grove_greeting *offer)
 {
   grove_status status = GROVE_OK;
   int64_t n = 0, part_bytes = offer->parts > 0 ? offer->bytes / offer->parts : 0;
@@ -85,25 +85,25 @@ fail:
 
 /* ---- the two ends meet ---- */
 
-static grove_status offer(grove_channel *c, grove_greeting *greeting)
+static grove_status offer_groups(grove_channel *c, grove_greeting *greeting)
 {
   grove_status status = GROVE_OK;
   groups *g = NULL;
   GROVE_NEW(g, 1);
   c->end = g;
-  GROVE_TRY(cut(g, greeting));
+  GROVE_TRY(cut_groups(g, greeting));
 fail:
   return status;
 }
 
-static grove_status accept_offer(grove_channel *c, const grove_greeting *greeting,
-                                 grove_greeting *answer)
+static grove_status accept_groups(grove_channel *c, const grove_greeting *greeting,
+                                  grove_greeting *answer)
 {
   grove_status status = GROVE_OK;
   groups *g = NULL;
   GROVE_NEW(g, 1);
   c->end = g;
-  GROVE_TRY(cut(g, greeting));
+  GROVE_TRY(cut_groups(g, greeting));
   GROVE_TRY(grove_match_tags(c, g->ngroups, &g->mpi_tag));
   answer->mpi_tag = g->mpi_tag;
   GROVE_TRY(make_requests(c, g));
@@ -111,7 +111,7 @@ fail:
   return status;
 }
 
-static grove_status tie(grove_channel *c, const grove_greeting *answer)
+static grove_status tie_groups(grove_channel *c, const grove_greeting *answer)
 {
   groups *g = c->end;
   g->mpi_tag = answer->mpi_tag;
@@ -130,7 +130,7 @@ fail:
   return status;
 }
 
-static grove_status open_round(grove_channel *c)
+static grove_status open_groups_round(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   groups *g = c->end;
@@ -152,7 +152,7 @@ static int64_t group_at(const groups *g, int64_t offset)
   return low;
 }
 
-static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
+static grove_status post_groups(grove_channel *c, int64_t offset, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   groups *g = c->end;
@@ -163,7 +163,7 @@ fail:
   return status;
 }
 
-static grove_status advance(grove_channel *c)
+static grove_status advance_groups(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   groups *g = c->end;
@@ -183,14 +183,14 @@ fail:
   return status;
 }
 
-static int needs_calls(const grove_channel *c)
+static int groups_need_calls(const grove_channel *c)
 {
   return c->end && ((const groups *)c->end)->pending > 0;
 }
 
-static int is_quiet(const grove_channel *c)
+static int groups_are_quiet(const grove_channel *c)
 {
-  return !needs_calls(c);
+  return !groups_need_calls(c);
 }
 
 /* ---- freeing ---- */
@@ -218,7 +218,7 @@ fail:
 }
 
 /* A receive that is under way goes to memory of our own. */
-static grove_status divert(grove_channel *c, groups *g, int64_t i)
+static grove_status divert_groups(grove_channel *c, groups *g, int64_t i)
 {
   grove_status status = GROVE_OK;
   packet *p = &g->packets[i];
@@ -233,7 +233,7 @@ fail:
   return status;
 }
 
-static grove_status detach(grove_channel *c)
+static grove_status detach_groups(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   groups *g = c->end;
@@ -243,7 +243,7 @@ static grove_status detach(grove_channel *c)
   }
   for (int64_t i = g->n - 1; i >= 0; i--) {
     if (!c->sends && c->dense && g->packets[i].pending)
-      GROVE_TRY(divert(c, g, i));
+      GROVE_TRY(divert_groups(c, g, i));
     else if (c->sends && !g->packets[i].pending)
       GROVE_TRY(make_request(c, g, i));
   }
@@ -251,7 +251,7 @@ fail:
   return status;
 }
 
-static void close_end(grove_channel *c)
+static void close_groups(grove_channel *c)
 {
   groups *g = c->end;
   int gone = grove_mpi_is_gone();
@@ -269,14 +269,14 @@ static void close_end(grove_channel *c)
 const grove_way_kind grove_way_groups = {
   .name = "mpi",
   .sees_through = 1,
-  .offer = offer,
-  .accept = accept_offer,
-  .tie = tie,
-  .open = open_round,
-  .post = post,
-  .advance = advance,
-  .is_quiet = is_quiet,
-  .needs_calls = needs_calls,
-  .detach = detach,
-  .close = close_end,
+  .offer = offer_groups,
+  .accept = accept_groups,
+  .tie = tie_groups,
+  .open = open_groups_round,
+  .post = post_groups,
+  .advance = advance_groups,
+  .is_quiet = groups_are_quiet,
+  .needs_calls = groups_need_calls,
+  .detach = detach_groups,
+  .close = close_groups,
 };

@@ -38,7 +38,7 @@ typedef struct runs {
 
 /* ---- messages ---- */
 
-static grove_status make_room(runs *r)
+static grove_status make_message_room(runs *r)
 {
   grove_status status = GROVE_OK;
   if (r->n < r->room) return GROVE_OK;
@@ -64,7 +64,7 @@ static grove_status find_place(runs *r, int is_head, int *out)
       *out = i;
       return GROVE_OK;
     }
-  GROVE_TRY(make_room(r));
+  GROVE_TRY(make_message_room(r));
   r->messages[r->n] = (message){.head = is_head};
   r->requests[r->n] = MPI_REQUEST_NULL;
   if (is_head) GROVE_ROOM(r->messages[r->n].buffer, sizeof(head) + FEW_BYTES);
@@ -73,7 +73,7 @@ fail:
   return status;
 }
 
-static void note_start(runs *r, int i)
+static void note_message_start(runs *r, int i)
 {
   r->messages[i].used = 1;
   r->messages[i].order = r->posted++;
@@ -82,7 +82,7 @@ static void note_start(runs *r, int i)
 
 /* ---- the two ends meet ---- */
 
-static grove_status make(grove_channel *c, int64_t chunk)
+static grove_status make_channel_runs(grove_channel *c, int64_t chunk)
 {
   grove_status status = GROVE_OK;
   runs *r = NULL;
@@ -93,23 +93,23 @@ fail:
   return status;
 }
 
-static grove_status offer(grove_channel *c, grove_greeting *greeting)
+static grove_status offer_by_runs(grove_channel *c, grove_greeting *greeting)
 {
-  return make(c, greeting->chunk);
+  return make_channel_runs(c, greeting->chunk);
 }
 
-static grove_status accept_offer(grove_channel *c, const grove_greeting *greeting,
-                                 grove_greeting *answer)
+static grove_status accept_runs(grove_channel *c, const grove_greeting *greeting,
+                                grove_greeting *answer)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(make(c, greeting->chunk));
+  GROVE_TRY(make_channel_runs(c, greeting->chunk));
   GROVE_TRY(grove_match_tags(c, 2, &answer->mpi_tag));
   ((runs *)c->end)->mpi_tag = answer->mpi_tag;
 fail:
   return status;
 }
 
-static grove_status tie(grove_channel *c, const grove_greeting *answer)
+static grove_status tie_runs(grove_channel *c, const grove_greeting *answer)
 {
   ((runs *)c->end)->mpi_tag = answer->mpi_tag;
   return GROVE_OK;
@@ -125,13 +125,13 @@ static grove_status send_bytes(grove_channel *c, runs *r, int64_t offset, int64_
     GROVE_TRY(find_place(r, 0, &i));
     GROVE_TRY_MPI(MPI_Isend(c->data + offset + at, n, MPI_BYTE, c->peer, (int)r->mpi_tag + 1,
                             c->base.ctx->comm, &r->requests[i]));
-    note_start(r, i);
+    note_message_start(r, i);
   }
 fail:
   return status;
 }
 
-static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
+static grove_status post_runs(grove_channel *c, int64_t offset, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   runs *r = c->end;
@@ -144,7 +144,7 @@ static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
   if (behind > 0) memcpy(buffer + sizeof h, c->data + offset, behind);
   GROVE_TRY_MPI(MPI_Isend(buffer, (int)(sizeof h + behind), MPI_BYTE, c->peer, (int)r->mpi_tag,
                           c->base.ctx->comm, &r->requests[i]));
-  note_start(r, i);
+  note_message_start(r, i);
   if (h.follows) GROVE_TRY(send_bytes(c, r, offset, bytes));
   grove_channel_note_sent(c, offset, bytes);
 fail:
@@ -161,7 +161,7 @@ static grove_status await_head(grove_channel *c, runs *r)
   GROVE_TRY(find_place(r, 1, &i));
   GROVE_TRY_MPI(MPI_Irecv(r->messages[i].buffer, (int)sizeof(head) + FEW_BYTES, MPI_BYTE, c->peer,
                           (int)r->mpi_tag, c->base.ctx->comm, &r->requests[i]));
-  note_start(r, i);
+  note_message_start(r, i);
 fail:
   return status;
 }
@@ -172,7 +172,7 @@ static grove_status receive_chunk(grove_channel *c, runs *r, int i)
   const message *m = &r->messages[i];
   GROVE_TRY_MPI(MPI_Irecv(c->data + m->offset, (int)m->bytes, MPI_BYTE, c->peer,
                           (int)r->mpi_tag + 1, c->base.ctx->comm, &r->requests[i]));
-  note_start(r, i);
+  note_message_start(r, i);
 fail:
   return status;
 }
@@ -210,7 +210,7 @@ fail:
   return status;
 }
 
-static grove_status open_round(grove_channel *c)
+static grove_status open_runs_round(grove_channel *c)
 {
   runs *r = c->end;
   if (c->sends) return GROVE_OK;
@@ -219,7 +219,7 @@ static grove_status open_round(grove_channel *c)
   return await_head(c, r);
 }
 
-static grove_status advance(grove_channel *c)
+static grove_status advance_runs(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   runs *r = c->end;
@@ -241,20 +241,20 @@ fail:
   return status;
 }
 
-static int needs_calls(const grove_channel *c)
+static int runs_need_calls(const grove_channel *c)
 {
   return c->end && ((const runs *)c->end)->pending > 0;
 }
 
-static int is_quiet(const grove_channel *c)
+static int runs_are_quiet(const grove_channel *c)
 {
-  return !needs_calls(c);
+  return !runs_need_calls(c);
 }
 
 /* ---- freeing ---- */
 
 /* The last posted of those that lie in the array, or -1. */
-static int latest(const runs *r)
+static int latest_runs(const runs *r)
 {
   int last = -1;
   for (int i = 0; i < r->n; i++) {
@@ -266,12 +266,12 @@ static int latest(const runs *r)
 
 /* Of the messages that lie in the array those that MPI gives back are received elsewhere, in the
  * same order. */
-static grove_status divert(grove_channel *c, runs *r)
+static grove_status divert_runs(grove_channel *c, runs *r)
 {
   grove_status status = GROVE_OK;
   int *again = NULL, n = 0;
   GROVE_NEW(again, r->n);
-  for (int i; (i = latest(r)) >= 0;) {
+  for (int i; (i = latest_runs(r)) >= 0;) {
     int withdrawn = 0;
     GROVE_TRY(grove_way_withdraw(c, &r->requests[i], &withdrawn));
     r->messages[i].used = 0;
@@ -287,18 +287,18 @@ fail:
   return status;
 }
 
-static grove_status detach(grove_channel *c)
+static grove_status detach_runs(grove_channel *c)
 {
   grove_status status = GROVE_OK;
   if (c->sends || !c->dense) return GROVE_OK;
   GROVE_ROOM(c->staging, c->bytes);
   c->data = c->staging;
-  GROVE_TRY(divert(c, c->end));
+  GROVE_TRY(divert_runs(c, c->end));
 fail:
   return status;
 }
 
-static void close_end(grove_channel *c)
+static void close_runs(grove_channel *c)
 {
   runs *r = c->end;
   int gone = grove_mpi_is_gone();
@@ -316,14 +316,14 @@ static void close_end(grove_channel *c)
 const grove_way_kind grove_way_runs = {
   .name = "mpi",
   .sees_through = 1,
-  .offer = offer,
-  .accept = accept_offer,
-  .tie = tie,
-  .open = open_round,
-  .post = post,
-  .advance = advance,
-  .is_quiet = is_quiet,
-  .needs_calls = needs_calls,
-  .detach = detach,
-  .close = close_end,
+  .offer = offer_by_runs,
+  .accept = accept_runs,
+  .tie = tie_runs,
+  .open = open_runs_round,
+  .post = post_runs,
+  .advance = advance_runs,
+  .is_quiet = runs_are_quiet,
+  .needs_calls = runs_need_calls,
+  .detach = detach_runs,
+  .close = close_runs,
 };

@@ -81,7 +81,7 @@ fail:
   return status;
 }
 
-static grove_status offer(grove_channel *c, grove_greeting *greeting)
+static grove_status offer_queue(grove_channel *c, grove_greeting *greeting)
 {
   grove_status status = GROVE_OK;
   shm_end *e = NULL;
@@ -95,7 +95,7 @@ fail:
   return status;
 }
 
-static grove_status accept_offer(grove_channel *c, const grove_greeting *greeting,
+static grove_status accept_queue(grove_channel *c, const grove_greeting *greeting,
                                  grove_greeting *answer)
 {
   grove_status status = GROVE_OK;
@@ -112,12 +112,12 @@ fail:
   return status;
 }
 
-static grove_status tie(grove_channel *c, const grove_greeting *answer)
+static grove_status tie_queue(grove_channel *c, const grove_greeting *answer)
 {
   return reach_array(c, answer);
 }
 
-static grove_status open_round(grove_channel *c)
+static grove_status open_queue_round(grove_channel *c)
 {
   shm_end *e = c->end;
   if (c->sends)
@@ -155,7 +155,7 @@ static int64_t post_item(grove_channel *c, shm_end *e, int64_t offset, int64_t b
 }
 
 /* Straight into the receiver's array, if it lies there for us to write, and now. */
-static int put(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
+static int put_queue(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
 {
   char *theirs = __atomic_load_n(&e->theirs, __ATOMIC_ACQUIRE);
   if (!theirs || !grove_queue_begin_put(e->queue, c->round)) return 0;
@@ -179,7 +179,7 @@ static void note_late(shm_end *e, int64_t part, late_run rest)
 static int64_t post_some(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
 {
   if (grove_queue_is_left(e->queue)) return bytes;
-  if (put(c, e, offset, bytes)) return post_item(c, e, offset, bytes, GROVE_QUEUED_PUT);
+  if (put_queue(c, e, offset, bytes)) return post_item(c, e, offset, bytes, GROVE_QUEUED_PUT);
   int from_here = e->mine_is_shared && !c->packed && bytes >= GROVE_IN_PLACE_BYTES;
   return post_item(c, e, offset, bytes, from_here ? GROVE_QUEUED_SPOT : GROVE_QUEUED_DATA);
 }
@@ -198,7 +198,7 @@ static void post_range(grove_channel *c, shm_end *e, int64_t part, late_run run)
   } while (run.offset < run.end);
 }
 
-static grove_status post(grove_channel *c, int64_t offset, int64_t bytes)
+static grove_status post_queue(grove_channel *c, int64_t offset, int64_t bytes)
 {
   int64_t part = c->part_bytes > 0 ? offset / c->part_bytes : 0;
   post_range(c, c->end, part, (late_run){offset, offset, offset + bytes, 0});
@@ -217,7 +217,7 @@ static void post_late(grove_channel *c, shm_end *e)
   }
 }
 
-static int is_quiet(const grove_channel *c)
+static int queue_is_quiet(const grove_channel *c)
 {
   const shm_end *e = c->end;
   if (!e || grove_queue_is_left(e->queue)) return 1;
@@ -227,7 +227,7 @@ static int is_quiet(const grove_channel *c)
   return spot == 0 || grove_queue_consumed(e->queue) >= spot;
 }
 
-static int needs_calls(const grove_channel *c)
+static int queue_needs_calls(const grove_channel *c)
 {
   const shm_end *e = c->end;
   return e && __atomic_load_n(&e->nlate, __ATOMIC_RELAXED) != 0;
@@ -253,7 +253,7 @@ fail:
   return status;
 }
 
-static grove_status advance(grove_channel *c)
+static grove_status advance_queue(grove_channel *c)
 {
   shm_end *e = c->end;
   if (!c->sends) return e->queue ? take_items(c, e) : GROVE_OK;
@@ -265,7 +265,7 @@ static grove_status advance(grove_channel *c)
 
 /* Nobody writes to the receiver's array any more; and the sender may use the queue for another
  * channel from now on. */
-static void leave(const grove_channel *c, shm_end *e)
+static void leave_queue(const grove_channel *c, shm_end *e)
 {
   grove_pause pause;
   if (!e->queue) return;
@@ -278,17 +278,17 @@ static void leave(const grove_channel *c, shm_end *e)
     grove_shelf_leave(grove_match_shelf(c->base.ctx), &e->spot);
 }
 
-static grove_status detach(grove_channel *c)
+static grove_status detach_queue(grove_channel *c)
 {
-  if (!c->sends) leave(c, c->end);
+  if (!c->sends) leave_queue(c, c->end);
   return GROVE_OK;
 }
 
-static void close_end(grove_channel *c)
+static void close_queue(grove_channel *c)
 {
   shm_end *e = c->end;
   if (c->sends && e->block) grove_shelf_give(grove_match_shelf(c->base.ctx), e->block);
-  if (!c->sends) leave(c, e);
+  if (!c->sends) leave_queue(c, e);
   free(e->late);
   free(e);
   c->end = NULL;
@@ -298,14 +298,14 @@ const grove_way_kind grove_way_shm = {
   .name = "shm",
   .by_threads = 1,
   .before_answer = 1,
-  .offer = offer,
-  .accept = accept_offer,
-  .tie = tie,
-  .open = open_round,
-  .post = post,
-  .advance = advance,
-  .is_quiet = is_quiet,
-  .needs_calls = needs_calls,
-  .detach = detach,
-  .close = close_end,
+  .offer = offer_queue,
+  .accept = accept_queue,
+  .tie = tie_queue,
+  .open = open_queue_round,
+  .post = post_queue,
+  .advance = advance_queue,
+  .is_quiet = queue_is_quiet,
+  .needs_calls = queue_needs_calls,
+  .detach = detach_queue,
+  .close = close_queue,
 };

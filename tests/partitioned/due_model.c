@@ -197,7 +197,7 @@ static void make_channel(const model *m)
 static void act(char what)
 {
   if (what != '.')
-    CHECK_OK(mark(&channel, what - '0', 1));
+    CHECK_OK(mark_parts(&channel, what - '0', 1));
   else if (now->m->by_threads)
     CHECK_OK(grove_send_post(&channel));
   else
