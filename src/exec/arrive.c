@@ -69,7 +69,7 @@ static void collect_section(collection *c, const grove_section *p, int feeder)
 }
 
 /* All that comes. */
-static void collect(collection *c, const grove_arriving *a)
+static void collect_arrivals(collection *c, const grove_arriving *a)
 {
   c->n = 0;
   for (int s = 0; s < c->op->nstages; s++) {
@@ -168,7 +168,7 @@ static void make_feeds(grove_arriving *a, const target *targets, const int64_t *
       a->feeds[at[targets[begin[b]].by[k].feeder + 1]++] = b;
 }
 
-static grove_status sort_out(grove_arriving *a, collection *c)
+static grove_status sort_batches(grove_arriving *a, collection *c)
 {
   grove_status status = GROVE_OK;
   target *targets = NULL;
@@ -206,7 +206,7 @@ fail:
   return status;
 }
 
-static void number_feeders(const grove_transfer *op, grove_arriving *a)
+static void count_feeders(const grove_transfer *op, grove_arriving *a)
 {
   for (int s = 0; s < op->nstages; s++) {
     a->first_feeder[s] = a->nfeeders;
@@ -224,12 +224,12 @@ static grove_status make_arriving(const grove_transfer *op, grove_arriving **out
   collection c = {.op = op, .array = forward ? GROVE_ARRAY_LEAF : GROVE_ARRAY_ROOT};
   GROVE_NEW(a, 1);
   GROVE_NEW(a->first_feeder, op->nstages);
-  number_feeders(op, a);
+  count_feeders(op, a);
   if (r->operation == GROVE_COLLECT) GROVE_TRY(find_roots(r->forest, &c.roots));
-  collect(&c, a);
+  collect_arrivals(&c, a);
   GROVE_ROOM(c.list, c.n);
-  collect(&c, a);
-  GROVE_TRY(sort_out(a, &c));
+  collect_arrivals(&c, a);
+  GROVE_TRY(sort_batches(a, &c));
   *out = a;
   a = NULL;
 fail:
@@ -280,7 +280,7 @@ void grove_arriving_note_met(grove_transfer *op)
   note_feeder(op->arriving, op->arriving->nfeeders - 1);
 }
 
-static void forget(grove_arriving *a)
+static void forget_arrivals(grove_arriving *a)
 {
   for (int b = 0; b < a->n; b++) {
     a->batches[b].left = a->batches[b].feeders;
@@ -292,7 +292,7 @@ static void forget(grove_arriving *a)
 
 void grove_arriving_begin(grove_transfer *op)
 {
-  forget(op->arriving);
+  forget_arrivals(op->arriving);
 }
 
 /* What has come of the start under way, or of the last, before anybody asked. */
@@ -315,7 +315,7 @@ grove_status grove_arriving_create(grove_transfer *op)
   grove_status status = GROVE_OK;
   grove_arriving *a = NULL;
   GROVE_TRY(make_arriving(op, &a));
-  forget(a);
+  forget_arrivals(a);
   if (op->sequence > 0) catch_up(op, a);
   for (int k = 0; k < op->nstages; k++) op->stages[k].tells = 1;
   if (op->plain) op->plain = op->met = op->meeting = 0;
@@ -352,7 +352,7 @@ static grove_status begin_telling(grove_transfer *op)
   return status;
 }
 
-static void poll(grove_transfer *op)
+static void poll_arriving(grove_transfer *op)
 {
   grove_context *ctx = op->base.ctx;
   if (grove_op_state_of(&op->base) != GROVE_OP_ACTIVE || !grove_transfer_try(op)) return;
@@ -361,7 +361,7 @@ static void poll(grove_transfer *op)
   grove_context_leave(ctx);
 }
 
-static grove_status check_looked_at(const grove_transfer *op, const char *call)
+static grove_status check_places_asked(const grove_transfer *op, const char *call)
 {
   grove_status status = GROVE_OK;
   const grove_op *base = &op->base;
@@ -388,7 +388,7 @@ static int have_come(const grove_transfer *op, int64_t first, int64_t end)
   return 1;
 }
 
-static grove_status check_range(const grove_transfer *op, int64_t first, int64_t count)
+static grove_status check_places(const grove_transfer *op, int64_t first, int64_t count)
 {
   grove_status status = GROVE_OK;
   const grove_request *r = &op->fields[0].request;
@@ -407,17 +407,17 @@ grove_status grove_transfer_arrived(grove_op *base, int64_t first, int64_t count
 {
   grove_status status = GROVE_OK;
   grove_transfer *op = (grove_transfer *)base;
-  GROVE_TRY(check_looked_at(op, "grove_arrived"));
-  GROVE_TRY(check_range(op, first, count));
+  GROVE_TRY(check_places_asked(op, "grove_arrived"));
+  GROVE_TRY(check_places(op, first, count));
   GROVE_TRY(begin_telling(op));
-  if (!have_come(op, first, first + count)) poll(op);
+  if (!have_come(op, first, first + count)) poll_arriving(op);
   *yes = have_come(op, first, first + count);
 fail:
   return status;
 }
 
 /* The next run that nobody was told of: 0 if there is none. */
-static int claim(grove_arriving *a, int64_t *first, int64_t *count)
+static int claim_run(grove_arriving *a, int64_t *first, int64_t *count)
 {
   int64_t from = __atomic_load_n(&a->told, __ATOMIC_RELAXED);
   for (;;) {
@@ -441,12 +441,12 @@ grove_status grove_transfer_arrivals(grove_op *base, int64_t *first, int64_t *co
 {
   grove_status status = GROVE_OK;
   grove_transfer *op = (grove_transfer *)base;
-  GROVE_TRY(check_looked_at(op, "grove_arrivals"));
+  GROVE_TRY(check_places_asked(op, "grove_arrivals"));
   GROVE_TRY(begin_telling(op));
   *first = *count = 0;
-  if (!op->arriving || claim(op->arriving, first, count)) return GROVE_OK;
-  poll(op);
-  if (!claim(op->arriving, first, count)) *first = *count = 0;
+  if (!op->arriving || claim_run(op->arriving, first, count)) return GROVE_OK;
+  poll_arriving(op);
+  if (!claim_run(op->arriving, first, count)) *first = *count = 0;
 fail:
   return status;
 }

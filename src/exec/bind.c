@@ -45,7 +45,7 @@ typedef enum whereabouts {
 
 /* Over shared memory all of it is packed only if it has a checksum, or units that do not fit into a
  * fragment, or arrays that only others can read. */
-static whereabouts place_of(const grove_transfer *op, const grove_wired_stage *w, int i)
+static whereabouts whereabouts_of(const grove_transfer *op, const grove_wired_stage *w, int i)
 {
   const grove_letter *letter = &w->letters[i];
   const grove_carrier_kind *kind = op->wiring->carriers[w->links[i].carrier];
@@ -79,7 +79,7 @@ static int64_t own_bytes(const grove_transfer *op, int s)
 }
 
 /* Hands out memory from `at` on; with at == NULL only adds up how much is needed. */
-static int64_t lay_out(grove_transfer *op, char *at)
+static int64_t lay_out_letters(grove_transfer *op, char *at)
 {
   int64_t used = 0;
   for (int s = 0; s < op->nstages; s++) {
@@ -87,7 +87,7 @@ static int64_t lay_out(grove_transfer *op, char *at)
     const grove_wired_stage *w = bound->wired;
     for (int i = 0; i < w->nletters; i++) {
       if (!is_first(w, i)) continue;
-      whereabouts place = place_of(op, w, i);
+      whereabouts place = whereabouts_of(op, w, i);
       grove_bound_letter *letter = grove_bound_letter_of(bound, i);
       letter->direct = place == IN_ARRAY;
       if (place != PACKED) continue;
@@ -103,12 +103,12 @@ static int64_t lay_out(grove_transfer *op, char *at)
 static grove_status make_letters(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
-  int64_t bytes = lay_out(op, NULL);
+  int64_t bytes = lay_out_letters(op, NULL);
   if (bytes == 0) return GROVE_OK;
   op->memory = aligned_alloc(ALIGNMENT, (size_t)bytes);
   GROVE_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
               (long long)bytes);
-  lay_out(op, op->memory);
+  lay_out_letters(op, op->memory);
 fail:
   return status;
 }

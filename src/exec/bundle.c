@@ -57,8 +57,8 @@ fail:
 }
 
 /* Agreed by all. */
-static grove_status bundle(grove_context *ctx, int n, grove_op *const *ops, const grove_op *first,
-                           grove_op **out)
+static grove_status make_bundle(grove_context *ctx, int n, grove_op *const *ops,
+                                const grove_op *first, grove_op **out)
 {
   grove_request *requests = NULL;
   int count = 0;
@@ -107,7 +107,7 @@ grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out)
   if (!first) return bundle_of_none(out);
   grove_context *ctx = first->ctx;
   GROVE_TRY(grove_context_enter_call(ctx, "grove_op_bundle"));
-  status = bundle(ctx, n, ops, first, out);
+  status = make_bundle(ctx, n, ops, first, out);
   grove_context_leave_call(ctx);
 fail:
   return status;

@@ -12,7 +12,7 @@ typedef struct caller {
   grove_op **out;
 } caller;
 
-static grove_status check(const grove_request *r, const caller *who)
+static grove_status check_request(const grove_request *r, const caller *who)
 {
   grove_status status = GROVE_OK;
   const grove_forest *f = r->forest;
@@ -26,10 +26,10 @@ fail:
   return status;
 }
 
-static grove_status serve(const grove_request *r, caller who)
+static grove_status serve_call(const grove_request *r, caller who)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(check(r, &who));
+  GROVE_TRY(check_request(r, &who));
   grove_context *ctx = r->forest->ctx;
   grove_context_enter(ctx);
   status = who.begins ? grove_op_begin(r, who.name, who.out)
@@ -44,7 +44,7 @@ static grove_status serve_and_end(const grove_request *r, const char *name)
 {
   grove_status status = GROVE_OK;
   grove_op *op = NULL;
-  GROVE_TRY(serve(r, (caller){name, 1, &op}));
+  GROVE_TRY(serve_call(r, (caller){name, 1, &op}));
   GROVE_TRY(grove_end(&op));
   return GROVE_OK;
 fail:
@@ -64,14 +64,14 @@ grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *ro
                               MPI_Op op, grove_op **out)
 {
   grove_request r = ask_bcast(f, unit, root, leaf, op);
-  return serve(&r, (caller){"grove_bcast_init", 0, out});
+  return serve_call(&r, (caller){"grove_bcast_init", 0, out});
 }
 
 grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
                                MPI_Op op, grove_op **out)
 {
   grove_request r = ask_bcast(f, unit, root, leaf, op);
-  return serve(&r, (caller){"grove_bcast_begin", 1, out});
+  return serve_call(&r, (caller){"grove_bcast_begin", 1, out});
 }
 
 grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
@@ -93,14 +93,14 @@ grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *l
                                MPI_Op op, grove_op **out)
 {
   grove_request r = ask_reduce(f, unit, leaf, root, op);
-  return serve(&r, (caller){"grove_reduce_init", 0, out});
+  return serve_call(&r, (caller){"grove_reduce_init", 0, out});
 }
 
 grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
                                 MPI_Op op, grove_op **out)
 {
   grove_request r = ask_reduce(f, unit, leaf, root, op);
-  return serve(&r, (caller){"grove_reduce_begin", 1, out});
+  return serve_call(&r, (caller){"grove_reduce_begin", 1, out});
 }
 
 grove_status grove_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
@@ -122,14 +122,14 @@ grove_status grove_fetch_init(grove_forest *f, MPI_Datatype unit, void *root, co
                               void *leaf_update, MPI_Op op, grove_op **out)
 {
   grove_request r = ask_fetch(f, unit, root, leaf, leaf_update, op);
-  return serve(&r, (caller){"grove_fetch_init", 0, out});
+  return serve_call(&r, (caller){"grove_fetch_init", 0, out});
 }
 
 grove_status grove_fetch_begin(grove_forest *f, MPI_Datatype unit, void *root, const void *leaf,
                                void *leaf_update, MPI_Op op, grove_op **out)
 {
   grove_request r = ask_fetch(f, unit, root, leaf, leaf_update, op);
-  return serve(&r, (caller){"grove_fetch_begin", 1, out});
+  return serve_call(&r, (caller){"grove_fetch_begin", 1, out});
 }
 
 grove_status grove_fetch(grove_forest *f, MPI_Datatype unit, void *root, const void *leaf,
@@ -151,14 +151,14 @@ grove_status grove_gather_init(grove_forest *f, MPI_Datatype unit, const void *l
                                void *multiroot, grove_op **out)
 {
   grove_request r = ask_gather(f, unit, leaf, multiroot);
-  return serve(&r, (caller){"grove_gather_init", 0, out});
+  return serve_call(&r, (caller){"grove_gather_init", 0, out});
 }
 
 grove_status grove_gather_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                 void *multiroot, grove_op **out)
 {
   grove_request r = ask_gather(f, unit, leaf, multiroot);
-  return serve(&r, (caller){"grove_gather_begin", 1, out});
+  return serve_call(&r, (caller){"grove_gather_begin", 1, out});
 }
 
 grove_status grove_gather(grove_forest *f, MPI_Datatype unit, const void *leaf, void *multiroot)
@@ -179,14 +179,14 @@ grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, const void *
                                 void *leaf, grove_op **out)
 {
   grove_request r = ask_scatter(f, unit, multiroot, leaf);
-  return serve(&r, (caller){"grove_scatter_init", 0, out});
+  return serve_call(&r, (caller){"grove_scatter_init", 0, out});
 }
 
 grove_status grove_scatter_begin(grove_forest *f, MPI_Datatype unit, const void *multiroot,
                                  void *leaf, grove_op **out)
 {
   grove_request r = ask_scatter(f, unit, multiroot, leaf);
-  return serve(&r, (caller){"grove_scatter_begin", 1, out});
+  return serve_call(&r, (caller){"grove_scatter_begin", 1, out});
 }
 
 grove_status grove_scatter(grove_forest *f, MPI_Datatype unit, const void *multiroot, void *leaf)

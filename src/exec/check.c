@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* FNV-1a, 64 bit. */
-static uint64_t checksum(const void *letter, int64_t bytes)
+static uint64_t checksum_of(const void *letter, int64_t bytes)
 {
   const unsigned char *at = letter;
   uint64_t sum = 14695981039346656037u;
@@ -14,7 +14,7 @@ static uint64_t checksum(const void *letter, int64_t bytes)
 
 void grove_check_seal(void *letter, int64_t bytes, int64_t sequence)
 {
-  grove_trailer trailer = {checksum(letter, bytes), (uint64_t)sequence};
+  grove_trailer trailer = {checksum_of(letter, bytes), (uint64_t)sequence};
   memcpy((char *)letter + bytes, &trailer, sizeof trailer);
 }
 
@@ -27,7 +27,7 @@ grove_status grove_check_open(const grove_transfer *op, int peer, const void *le
               "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
               op->base.ctx->rank, grove_op_label(&op->base), peer,
               (unsigned long long)trailer.sequence, (long long)op->sequence);
-  GROVE_CHECK(trailer.checksum == checksum(letter, bytes), GROVE_ERR_CORRUPT,
+  GROVE_CHECK(trailer.checksum == checksum_of(letter, bytes), GROVE_ERR_CORRUPT,
               "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
               op->base.ctx->rank, grove_op_label(&op->base), (long long)bytes, peer);
 fail:
@@ -54,7 +54,7 @@ typedef struct spans {
   span *list;
 } spans;
 
-static grove_status make_room(spans *s, int64_t more)
+static grove_status make_span_room(spans *s, int64_t more)
 {
   grove_status status = GROVE_OK;
   if (s->n + more <= s->room) return GROVE_OK;
@@ -69,15 +69,15 @@ fail:
 
 /* Units that are longer than their extent lie in each other's gaps without harm; of those only the
  * first byte counts. */
-static grove_status add(const grove_field *fields, int field, grove_array which,
-                        const grove_index *slots, spans *out)
+static grove_status add_unit_span(const grove_field *fields, int field, grove_array which,
+                                  const grove_index *slots, spans *out)
 {
   grove_status status = GROVE_OK;
   const grove_unit *unit = &fields[field].mover.unit;
   const void *array = fields[field].request.arrays[which];
   uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
   if (!grove_array_is_users(which) || unit->bytes == 0) return GROVE_OK;
-  GROVE_TRY(make_room(out, slots->count));
+  GROVE_TRY(make_span_room(out, slots->count));
   for (int64_t i = 0; i < slots->count; i++) {
     int64_t slot = grove_index_at(slots, i);
     uintptr_t begin = (uintptr_t)grove_unit_at(unit, array, slot) + (uintptr_t)unit->true_lb;
@@ -89,11 +89,11 @@ fail:
 
 static grove_status add_section(const grove_field *fields, const grove_section *p, spans *out)
 {
-  return add(fields, p->field, p->array, &p->shape.slots, out);
+  return add_unit_span(fields, p->field, p->array, &p->shape.slots, out);
 }
 
-static grove_status collect(const grove_wiring *wiring, const grove_field *fields, spans *read,
-                            spans *written)
+static grove_status collect_spans(const grove_wiring *wiring, const grove_field *fields,
+                                  spans *read, spans *written)
 {
   grove_status status = GROVE_OK;
   for (int s = 0; s < wiring->nstages; s++) {
@@ -108,9 +108,9 @@ static grove_status collect(const grove_wiring *wiring, const grove_field *field
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
     if (lane->key.operation != GROVE_FETCH && !lane->whole) continue;
-    GROVE_TRY(add(fields, k, GROVE_ARRAY_ROOT, &lane->fetched.slots, written));
-    GROVE_TRY(add(fields, k, GROVE_ARRAY_LEAF, &lane->own.slots, read));
-    GROVE_TRY(add(fields, k, GROVE_ARRAY_UPDATE, &lane->own.slots, written));
+    GROVE_TRY(add_unit_span(fields, k, GROVE_ARRAY_ROOT, &lane->fetched.slots, written));
+    GROVE_TRY(add_unit_span(fields, k, GROVE_ARRAY_LEAF, &lane->own.slots, read));
+    GROVE_TRY(add_unit_span(fields, k, GROVE_ARRAY_UPDATE, &lane->own.slots, written));
   }
   if (read->n > 0) qsort(read->list, (size_t)read->n, sizeof *read->list, by_begin);
   if (written->n > 0) qsort(written->list, (size_t)written->n, sizeof *written->list, by_begin);
@@ -126,8 +126,8 @@ static int is_fine(const span *a, const span *b)
                    a->array == GROVE_ARRAY_LEAF && b->array == GROVE_ARRAY_UPDATE);
 }
 
-static grove_status refuse(const grove_wiring *wiring, const span *a, const char *done,
-                           const span *b)
+static grove_status refuse_overlap(const grove_wiring *wiring, const span *a, const char *done,
+                                   const span *b)
 {
   static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub"};
   return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
@@ -141,10 +141,10 @@ grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *
 {
   grove_status status = GROVE_OK;
   spans read = {0}, written = {0};
-  GROVE_TRY(collect(wiring, fields, &read, &written));
+  GROVE_TRY(collect_spans(wiring, fields, &read, &written));
   for (int64_t r = 0, w = 0; r < read.n && w < written.n && status == GROVE_OK;) {
     const span *a = &read.list[r], *b = &written.list[w];
-    if (!is_fine(a, b)) status = refuse(wiring, a, "read", b);
+    if (!is_fine(a, b)) status = refuse_overlap(wiring, a, "read", b);
     if (a->end <= b->end) /* all readers of a slot are compared with who writes it */
       r++;
     else
@@ -153,7 +153,7 @@ grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *
   for (int64_t w = 1; w < written.n && status == GROVE_OK; w++) {
     const span *a = &written.list[w - 1], *b = &written.list[w];
     int same = a->field == b->field && a->array == b->array;
-    if (!same && a->end > b->begin) status = refuse(wiring, a, "written", b);
+    if (!same && a->end > b->begin) status = refuse_overlap(wiring, a, "written", b);
   }
 fail:
   free(read.list);

@@ -84,7 +84,7 @@ static grove_tally *tally_of(const grove_context *ctx, const grove_account *acco
   return (account->own ? ctx->own_tallies : ctx->tallies) + account->tally;
 }
 
-static void count_sent(const grove_transfer *op)
+static void count_sent_bytes(const grove_transfer *op)
 {
   const grove_wiring *wiring = op->wiring;
   grove_tally *t = tally_of(op->base.ctx, &wiring->account);
@@ -133,7 +133,7 @@ void grove_transfer_note_start(grove_transfer *op)
 {
   const grove_account *account = &op->wiring->account;
   grove_op_note_start(&op->base, account, op->sequence);
-  if (account->counted) count_sent(op);
+  if (account->counted) count_sent_bytes(op);
 }
 
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete)

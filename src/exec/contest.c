@@ -53,7 +53,7 @@ static grove_transfer *entry_now(const contest *c)
 
 /* ---- the end ---- */
 
-static void dispose(contest *c)
+static void dispose_contest(contest *c)
 {
   if (c->failed) return; /* MPI may use it yet */
   grove_wiring_release(c->wiring);
@@ -78,7 +78,7 @@ static grove_status free_contest(grove_op *op)
     if (status == GROVE_OK) status = outcome;
   }
   if (!c->voting) {
-    dispose(c);
+    dispose_contest(c);
     return status;
   }
   grove_op_move(op, GROVE_OP_ABANDONED); /* others wait for what this rank says */
@@ -96,7 +96,7 @@ static void vote_is_over(grove_vote *vote, grove_status status)
   c->failed = status != GROVE_OK;
   if (grove_op_state_of(&c->base) == GROVE_OP_ABANDONED) {
     if (!c->failed) vote->ctx->abandoned--;
-    dispose(c);
+    dispose_contest(c);
     return;
   }
   grove_op_note(&c->base, status);
@@ -117,7 +117,7 @@ static void begin_vote(contest *c)
 /* ---- times ---- */
 
 /* By the clock of rank 0. */
-static int64_t nanoseconds(const grove_context *ctx, double time)
+static int64_t nanoseconds_of(const grove_context *ctx, double time)
 {
   return (int64_t)(1e9 * (time - ctx->clock_ahead));
 }
@@ -128,8 +128,8 @@ static void end_start(contest *c, grove_transfer *op)
   int k = c->start - 1 - WARM_UPS;
   if (k >= 0 && k < TIMED) {
     double took = op->base.seconds - c->before;
-    c->vote.rounds.known[2 * k] = nanoseconds(c->base.ctx, op->base.since);
-    c->vote.rounds.known[2 * k + 1] = nanoseconds(c->base.ctx, op->base.since + took);
+    c->vote.rounds.known[2 * k] = nanoseconds_of(c->base.ctx, op->base.since);
+    c->vote.rounds.known[2 * k + 1] = nanoseconds_of(c->base.ctx, op->base.since + took);
   }
   if (op->base.failure != GROVE_OK && c->base.failure == GROVE_OK) {
     c->base.failure = op->base.failure;
@@ -148,7 +148,7 @@ static int is_held(const contest *c)
          grove_op_state_of(&entry_now(c)->base) == GROVE_OP_IDLE;
 }
 
-static int is_through(contest *c)
+static int entry_is_through(contest *c)
 {
   grove_transfer *op = entry_now(c);
   if (grove_op_state_of(&op->base) == GROVE_OP_DONE) end_start(c, op);
@@ -158,7 +158,7 @@ static int is_through(contest *c)
 static void advance_contest(grove_active *active)
 {
   contest *c = (contest *)active;
-  if (!is_through(c)) return;
+  if (!entry_is_through(c)) return;
   grove_context_deactivate(active);
   grove_op_move(&c->base, GROVE_OP_DONE);
 }
@@ -166,12 +166,12 @@ static void advance_contest(grove_active *active)
 /* ---- which is started ---- */
 
 /* Whose the start is, from 1: A B B A A B B A. Each follows itself as often as the other. */
-static int entry_of(int start)
+static int entry_of_start(int start)
 {
   return start <= LAST ? start / 2 % 2 : 0;
 }
 
-static int ascending(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
   const int64_t *x = a, *y = b;
   return (*x > *y) - (*x < *y);
@@ -183,14 +183,14 @@ static int64_t usual_time(const contest *c, int which)
   int64_t times[TIMED];
   int n = 0;
   for (int k = 0; k < TIMED; k++)
-    if (entry_of(WARM_UPS + k + 1) == which)
+    if (entry_of_start(WARM_UPS + k + 1) == which)
       times[n++] = c->vote.rounds.known[2 * k + 1] - c->vote.rounds.known[2 * k];
-  qsort(times, (size_t)n, sizeof *times, ascending);
+  qsort(times, (size_t)n, sizeof *times, by_time);
   return times[(n - 1) / 2] + times[n / 2];
 }
 
 /* The winner goes on alone. */
-static void decide(contest *c)
+static void decide_contest(contest *c)
 {
   c->which = usual_time(c, 1) < usual_time(c, 0);
   if (!c->entry[!c->which]) return;
@@ -206,9 +206,9 @@ static grove_status start_entry(grove_op *op, const char *call, grove_status (*r
   contest *c = (contest *)op;
   GROVE_TRY(grove_op_check_idle(op, call));
   if (c->start <= DECISION && ++c->start > DECISION)
-    decide(c);
+    decide_contest(c);
   else if (c->start <= DECISION)
-    c->which = entry_of(c->start);
+    c->which = entry_of_start(c->start);
   grove_transfer *now = entry_now(c);
   c->before = now->base.seconds;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
@@ -220,7 +220,7 @@ static grove_status start_entry(grove_op *op, const char *call, grove_status (*r
   GROVE_TRY(status);
   op->timing = now->base.timing;
   now->base.timing.open = 0;
-  if (is_through(c))
+  if (entry_is_through(c))
     grove_op_move(op, GROVE_OP_DONE);
   else
     grove_context_activate(op->ctx, &op->active);

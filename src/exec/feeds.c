@@ -32,12 +32,12 @@ static int *chart_of(const search *x, const grove_section *p)
 }
 
 /* Edges that meet their roots all at once. */
-static int is_whole(const search *x, const grove_section *p)
+static int is_whole_lane(const search *x, const grove_section *p)
 {
   return p->array == GROVE_ARRAY_EDGE && x->wiring->lanes[p->field].whole;
 }
 
-static grove_status make_room(search *x)
+static grove_status make_feed_room(search *x)
 {
   grove_status status = GROVE_OK;
   int room = 2 * x->room + 16;
@@ -53,7 +53,7 @@ fail:
 }
 
 /* What tells sets of feeders apart: a sum of what they are mixed to. */
-static uint64_t mix(int feeder)
+static uint64_t mix_feeder(int feeder)
 {
   uint64_t x = ((uint64_t)feeder + 1) * UINT64_C(0x9e3779b97f4a7c15);
   return (x ^ x >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -64,12 +64,12 @@ static grove_status add_input(search *x, int feeder, grove_feed to, grove_letter
 {
   grove_status status = GROVE_OK;
   if (feeder < 0 || x->seen[feeder] == x->targets) return GROVE_OK;
-  GROVE_TRY(make_room(x));
+  GROVE_TRY(make_feed_room(x));
   x->seen[feeder] = x->targets;
   x->feeders[x->n] = feeder;
   x->to[x->n++] = to;
   target->inputs++;
-  target->sources += mix(feeder);
+  target->sources += mix_feeder(feeder);
 fail:
   return status;
 }
@@ -80,7 +80,7 @@ static grove_status find_inputs(search *x, const grove_section *p, grove_feed to
 {
   grove_status status = GROVE_OK;
   const int *writers = chart_of(x, p);
-  if (is_whole(x, p)) return add_input(x, x->wiring->lanes[p->field].feeder, to, target);
+  if (is_whole_lane(x, p)) return add_input(x, x->wiring->lanes[p->field].feeder, to, target);
   for (int64_t i = 0, last = -1; writers && i < p->shape.slots.count; i++) {
     int feeder = writers[grove_index_at(&p->shape.slots, i)];
     if (feeder != last) GROVE_TRY(add_input(x, feeder, to, target));
@@ -94,7 +94,7 @@ fail:
 static void note_writer(search *x, const grove_section *p, int feeder)
 {
   int *writers = chart_of(x, p);
-  if (is_whole(x, p)) return;
+  if (is_whole_lane(x, p)) return;
   for (int64_t i = 0; writers && i < p->shape.slots.count; i++)
     writers[grove_index_at(&p->shape.slots, i)] = feeder;
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const grove_letter *letter_of(const grove_bound_stage *s, const grove_flow *flow)
+static const grove_letter *letter_of_flow(const grove_bound_stage *s, const grove_flow *flow)
 {
   return &s->wired->letters[flow->letter];
 }
@@ -26,7 +26,7 @@ static int64_t fragment_of(const grove_transfer *op, const grove_bound_stage *s,
   const grove_wiring *wiring = op->wiring;
   int64_t left = flow->bytes - flow->at;
   if (wiring->nlanes > 1 && !wiring->staged)
-    return grove_letter_cut(letter_of(s, flow), flow->at, wiring->fragment);
+    return grove_letter_cut(letter_of_flow(s, flow), flow->at, wiring->fragment);
   return left < wiring->fragment ? left : wiring->fragment;
 }
 
@@ -39,7 +39,7 @@ static void write_fragment(grove_transfer *op, const grove_bound_stage *s, const
     memcpy(data, flow->bound.memory + flow->at, (size_t)bytes);
     return;
   }
-  grove_op_note(&op->base, grove_letter_pack(op, letter_of(s, flow), flow->at, bytes, data));
+  grove_op_note(&op->base, grove_letter_pack(op, letter_of_flow(s, flow), flow->at, bytes, data));
 }
 
 /* One item that says where the data is. */
@@ -51,7 +51,7 @@ static void send_spot(grove_flow *flow, grove_slot *slot)
   flow->posted = flow->writer->next;
 }
 
-static int is_taken(grove_flow *flow)
+static int spot_is_taken(grove_flow *flow)
 {
   if (grove_ring_consumed(flow->writer) < flow->posted) return 0;
   flow->posted = 0;
@@ -62,7 +62,7 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_writer *w = flow->writer;
   if (flow->bound.missing > 0 && (flow->bound.open == 0 || flow->in_place)) return 0;
-  if (flow->posted) return is_taken(flow);
+  if (flow->posted) return spot_is_taken(flow);
   if (w->turn != op->sequence) return 0;
   if (flow->bound.state != GROVE_LETTER_LEAVES)
     grove_op_note(&op->base, grove_letter_advance_pack(op, s, flow->letter));
@@ -84,7 +84,7 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
   }
   w->turn++;
   flow->at = 0;
-  return flow->posted == 0 || is_taken(flow);
+  return flow->posted == 0 || spot_is_taken(flow);
 }
 
 /* ---- receiving ---- */
@@ -121,7 +121,7 @@ static void ask_for(const char *data, int64_t begin, int64_t end)
   for (int64_t at = begin; at < end; at += GROVE_RING_LINE) __builtin_prefetch(data + at);
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t least_of(int64_t a, int64_t b)
 {
   return a < b ? a : b;
 }
@@ -142,8 +142,8 @@ static void unpack_fragment(grove_transfer *op, const grove_letter *letter, int6
   if (block == 0) block = bytes;
   if (block < bytes) ask_for(data, 0, block);
   for (int64_t k = 0; k < bytes; k += block) {
-    ask_for(data, k + block, least(k + 2 * block, bytes));
-    int64_t now = least(block, bytes - k);
+    ask_for(data, k + block, least_of(k + 2 * block, bytes));
+    int64_t now = least_of(block, bytes - k);
     grove_op_note(&op->base, grove_letter_unpack(op, letter, at + k, now, data + k));
   }
 }
@@ -155,7 +155,7 @@ static void read_fragment(grove_transfer *op, const grove_bound_stage *s, const 
   if (flow->bound.memory)
     memcpy(flow->bound.memory + flow->at, data, (size_t)bytes);
   else
-    unpack_fragment(op, letter_of(s, flow), flow->at, bytes, data);
+    unpack_fragment(op, letter_of_flow(s, flow), flow->at, bytes, data);
 }
 
 /* The answer to a fragment of a fetch, made in the ring that takes it back. Not if an earlier one
@@ -169,8 +169,8 @@ static int answer_fragment(grove_transfer *op, const grove_bound_stage *s, const
   if (!slot) return 0;
   slot->kind = GROVE_ITEM_DATA;
   memcpy(grove_slot_data(slot), data, (size_t)bytes);
-  grove_op_note(&op->base,
-                grove_letter_fetch(op, letter_of(s, flow), flow->at, bytes, grove_slot_data(slot)));
+  grove_op_note(&op->base, grove_letter_fetch(op, letter_of_flow(s, flow), flow->at, bytes,
+                                              grove_slot_data(slot)));
   grove_ring_post(reply->writer, slot);
   reply->at += bytes;
   return 1;

@@ -41,7 +41,7 @@ fail:
 /* Receive j of a haul of the first operation goes to its copy, unless it has none. All of the list
  * are taken back, the latest first, so that a message which comes meanwhile still finds
  * the one it was meant for. */
-static grove_status divert(later *list, int n, int stage, int haul, int j)
+static grove_status divert_receive(later *list, int n, int stage, int haul, int j)
 {
   grove_status status = GROVE_OK;
   double timeout = list->op->base.ctx->options.timeout_seconds;
@@ -83,7 +83,7 @@ static grove_status divert_haul(later *list, int n, int stage, int c)
   for (int j = 0; haul->carrier && j < haul->wired->nreceives; j++) {
     if (!is_unwanted(&s->wired->letters[haul->wired->letters[j]])) continue;
     if (haul->letters[j].direct && grove_carrier_pending(haul->carrier, j)) {
-      grove_status outcome = divert(list, n, stage, c, j);
+      grove_status outcome = divert_receive(list, n, stage, c, j);
       if (outcome != GROVE_OK) status = outcome;
     } else {
       GROVE_TRY(grove_carrier_forgo(haul->carrier, j, timeout));
@@ -151,7 +151,7 @@ static void forget_types(grove_transfer *op)
 
 /* From here on the operation belongs to the context, which sees its messages through; after
  * MPI_Finalize nobody does. */
-static grove_status abandon(grove_transfer *op, int finalized)
+static grove_status abandon_transfer(grove_transfer *op, int finalized)
 {
   grove_status status = GROVE_OK, diverted = GROVE_OK;
   later *list = NULL;
@@ -182,7 +182,7 @@ grove_status grove_transfer_let_rest(grove_transfer *op, int *rests)
   if (op->base.state == GROVE_OP_ACTIVE && !finalized)
     see_off(op); /* perhaps it is complete then */
   *rests = !grove_op_is_under_way(&op->base);
-  return *rests ? GROVE_OK : abandon(op, finalized);
+  return *rests ? GROVE_OK : abandon_transfer(op, finalized);
 }
 
 grove_status grove_transfer_free(grove_op *base)

@@ -119,8 +119,8 @@ static int by_takers(const void *a, const void *b)
 
 /* ---- shares ---- */
 
-static grove_status make_section(const grove_section *of, const int64_t *edges, int64_t n,
-                                 grove_index *slots, grove_section *out)
+static grove_status make_share_section(const grove_section *of, const int64_t *edges, int64_t n,
+                                       grove_index *slots, grove_section *out)
 {
   grove_status status = GROVE_OK;
   const grove_index none = {0}, *all = &of->shape.slots;
@@ -143,8 +143,8 @@ static grove_status make_share(search *x, const taken *begin, const taken *end, 
   int64_t n = end - begin, *edges = NULL;
   GROVE_ROOM(edges, n);
   for (int64_t i = 0; i < n; i++) edges[i] = begin[i].edge;
-  GROVE_TRY(make_section(&x->w->keeps[0], edges, n, &s->slots, &s->from));
-  GROVE_TRY(make_section(&x->w->keeps[1], edges, n, &s->to_slots, &s->to));
+  GROVE_TRY(make_share_section(&x->w->keeps[0], edges, n, &s->slots, &s->from));
+  GROVE_TRY(make_share_section(&x->w->keeps[1], edges, n, &s->to_slots, &s->to));
   s->targets = *lists;
   s->ntargets = begin->n;
   for (int k = 0; k < begin->n; k++) {
@@ -270,7 +270,7 @@ void grove_gathering_begin(grove_transfer *op, grove_gathering *g)
   for (int t = 0; t < g->ntargets; t++) g->targets[t].left = g->targets[t].shares;
 }
 
-static grove_bound_letter *letter_of(grove_transfer *op, grove_feed of)
+static grove_bound_letter *letter_of_feed(grove_transfer *op, grove_feed of)
 {
   grove_bound_stage *s = &op->stages[of.stage];
   return of.letter == s->wired->nletters ? &s->own : grove_bound_letter_of(s, of.letter);
@@ -283,7 +283,7 @@ static void move_share(grove_transfer *op, grove_gathering *g, share *s)
   g->nmoved++;
   for (int k = 0; k < s->ntargets; k++) {
     target *t = &g->targets[s->targets[k]];
-    if (--t->left == 0) letter_of(op, t->of)->missing--;
+    if (--t->left == 0) letter_of_feed(op, t->of)->missing--;
   }
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- between an array and another rank's hub ---- */
 
-static char *place_of(const grove_remote *r, int64_t slot, int64_t unit_bytes)
+static char *place_in_hub(const grove_remote *r, int64_t slot, int64_t unit_bytes)
 {
   return r->memory + slot * unit_bytes;
 }
@@ -38,7 +38,7 @@ static grove_status push_section(const grove_transfer *op, const grove_section *
     int64_t slot = grove_index_at(&r->shape.slots, at);
     n = r->shape.form == GROVE_SHAPE_CONSECUTIVE ? r->shape.units : 1;
     while (at + n < r->shape.units && grove_index_at(&r->shape.slots, at + n) == slot + n) n++;
-    GROVE_TRY(push_row(op, p, at, n, letter, place_of(r, slot, p->unit_bytes)));
+    GROVE_TRY(push_row(op, p, at, n, letter, place_in_hub(r, slot, p->unit_bytes)));
   }
 fail:
   return status;
@@ -54,8 +54,8 @@ static grove_status pull_section(const grove_transfer *op, const grove_section *
   char *array = grove_field_array(f, p->array);
   int64_t room = op->keep_bytes / p->unit_bytes, units = r->shape.units;
   if (r->shape.form == GROVE_SHAPE_CONSECUTIVE)
-    return grove_unpack(in, &p->shape, place_of(r, r->shape.slots.first, p->unit_bytes), array, 0,
-                        units);
+    return grove_unpack(in, &p->shape, place_in_hub(r, r->shape.slots.first, p->unit_bytes), array,
+                        0, units);
   for (int64_t at = 0, n = 0; at < units; at += n) {
     n = units - at < room ? units - at : room;
     GROVE_TRY(grove_pack(&f->packed, &r->shape, r->memory, at, n, op->keep));

@@ -20,7 +20,7 @@ void grove_identity_release(grove_identity *identity)
 }
 
 /* MPI frees the type. */
-static int forget(MPI_Datatype type, int key, void *value, void *extra)
+static int forget_type(MPI_Datatype type, int key, void *value, void *extra)
 {
   (void)type;
   (void)key;
@@ -30,13 +30,13 @@ static int forget(MPI_Datatype type, int key, void *value, void *extra)
 }
 
 /* Finds or makes the identity of a derived type. With the mutex. */
-static grove_status look_up(MPI_Datatype type, grove_identity **out)
+static grove_status look_up_identity(MPI_Datatype type, grove_identity **out)
 {
   grove_status status = GROVE_OK;
   int found = 0;
   grove_identity *identity = NULL;
   if (keyval == MPI_KEYVAL_INVALID)
-    GROVE_TRY_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, NULL));
+    GROVE_TRY_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &keyval, NULL));
   GROVE_TRY_MPI(MPI_Type_get_attr(type, keyval, &identity, &found));
   if (!found) {
     GROVE_NEW(identity, 1);
@@ -57,7 +57,7 @@ grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)
   GROVE_TRY(grove_basic_combiner(type, &combiner));
   if (combiner == MPI_COMBINER_NAMED) return GROVE_OK;
   pthread_mutex_lock(&mutex);
-  status = look_up(type, out);
+  status = look_up_identity(type, out);
   pthread_mutex_unlock(&mutex);
 fail:
   return status;

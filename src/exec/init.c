@@ -49,7 +49,7 @@ fail:
   return status;
 }
 
-static int64_t sign(const grove_draft *m)
+static int64_t sign_draft(const grove_draft *m)
 {
   uint64_t sum = (uint64_t)m->n;
   for (int k = 0; k < m->n; k++) {
@@ -63,16 +63,16 @@ static int64_t sign(const grove_draft *m)
 }
 
 /* Looks at requests. */
-static grove_status prepare(grove_draft *m)
+static grove_status prepare_draft(grove_draft *m)
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(make_fields(m));
-  m->signature = sign(m);
+  m->signature = sign_draft(m);
 fail:
   return status;
 }
 
-static grove_status make(grove_draft *m)
+static grove_status make_draft(grove_draft *m)
 {
   grove_status status = GROVE_OK;
   if (!m->wiring)
@@ -84,7 +84,7 @@ fail:
   return status;
 }
 
-static void discard(grove_draft *m)
+static void discard_draft(grove_draft *m)
 {
   grove_fields_free(m->n, m->fields);
   free(m->keys);
@@ -93,9 +93,9 @@ static void discard(grove_draft *m)
 }
 
 /* All of it, where it cannot be used. */
-static void undo(grove_draft *m)
+static void undo_draft(grove_draft *m)
 {
-  discard(m);
+  discard_draft(m);
   if (m->op) grove_transfer_destroy(m->op);
   if (m->wiring) grove_wiring_release(m->wiring);
   m->op = NULL;
@@ -106,11 +106,11 @@ static void undo(grove_draft *m)
 grove_status grove_draft_further(grove_draft *m)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(prepare(m));
-  GROVE_TRY(make(m));
+  GROVE_TRY(prepare_draft(m));
+  GROVE_TRY(make_draft(m));
   GROVE_TRY(grove_transfer_connect(m->op, 0));
 fail:
-  discard(m);
+  discard_draft(m);
   return status;
 }
 
@@ -119,7 +119,7 @@ fail:
 /* A wiring and an operation on the route. Agreed by all. */
 static grove_status make_on_route(grove_draft *m, grove_status mine, int *rewired)
 {
-  if (mine == GROVE_OK) mine = make(m);
+  if (mine == GROVE_OK) mine = make_draft(m);
   return grove_wiring_agree(m->ctx, mine, m->signature, m->wiring, rewired);
 }
 
@@ -132,15 +132,15 @@ static grove_status make_first(grove_draft *m, grove_status mine)
   m->signature = 1;
   GROVE_TRY(grove_context_need_machine(m->ctx));
   double since = grove_trace_clock(m->ctx);
-  if (mine == GROVE_OK) mine = prepare(m);
+  if (mine == GROVE_OK) mine = prepare_draft(m);
   mine = grove_routing_find(m->ctx, mine, m->signature, m->n, m->requests, m->keys, &m->routing);
   grove_error_keep(&before);
   status = make_on_route(m, mine, &rewired);
   if (status == GROVE_ERR_UNSUPPORTED && m->routing.route->relays) {
     grove_error_restore(&before);
-    undo(m);
+    undo_draft(m);
     m->routing = (grove_routing){.route = &grove_route_standard};
-    mine = prepare(m);
+    mine = prepare_draft(m);
     status = make_on_route(m, mine, &rewired);
   }
   GROVE_TRY(status);
@@ -149,10 +149,10 @@ static grove_status make_first(grove_draft *m, grove_status mine)
   GROVE_TRY(grove_wiring_carry(m->wiring));
   GROVE_TRY(grove_wiring_open_account(m->op, since));
   GROVE_TRY(grove_transfer_connect(m->op, rewired));
-  discard(m);
+  discard_draft(m);
   return GROVE_OK;
 fail:
-  undo(m);
+  undo_draft(m);
   return status;
 }
 

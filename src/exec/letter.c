@@ -41,7 +41,7 @@ static window window_of(const grove_section *p, int64_t at, int64_t bytes)
 }
 
 /* What several ranks sent to a hub is combined on its way out of it. */
-static const grove_mover *packer(const grove_field *f, const grove_section *p)
+static const grove_mover *packer_of(const grove_field *f, const grove_section *p)
 {
   int merges = p->array == GROVE_ARRAY_HUB && p->shape.starts.count > 0;
   return merges ? &f->merger : grove_field_mover(f, p->array);
@@ -57,16 +57,16 @@ grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *let
     window w = window_of(p, at, bytes);
     const grove_space *space = &f->spaces[p->array];
     if (w.units > 0)
-      GROVE_TRY(space->kind->pack(packer(f, p), &p->shape, grove_field_array(f, p->array), w.begin,
-                                  w.units, (char *)data + w.offset, space->device));
+      GROVE_TRY(space->kind->pack(packer_of(f, p), &p->shape, grove_field_array(f, p->array),
+                                  w.begin, w.units, (char *)data + w.offset, space->device));
   }
 fail:
   return status;
 }
 
 /* Units of edges, wherever they are, meet the roots. */
-static grove_status fetch(const grove_transfer *op, const grove_section *p, const window *w,
-                          void *units)
+static grove_status fetch_units(const grove_transfer *op, const grove_section *p, const window *w,
+                                void *units)
 {
   const grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
@@ -91,7 +91,7 @@ static grove_status unpack_section(const grove_transfer *op, const grove_section
                                grove_field_array(f, p->array), w->begin, w->units, space->device);
   char *edges = edges_of(op, p, w);
   memcpy(edges, data, (size_t)(w->units * p->unit_bytes));
-  return fetch(op, p, w, edges);
+  return fetch_units(op, p, w, edges);
 }
 
 grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *letter, int64_t at,
@@ -111,7 +111,7 @@ grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *le
                                 int64_t bytes, void *data)
 {
   window w = window_of(letter->sections, at, bytes);
-  return fetch(op, letter->sections, &w, data);
+  return fetch_units(op, letter->sections, &w, data);
 }
 
 /* ---- whole letters ---- */
@@ -146,7 +146,7 @@ static grove_status take_edges(const grove_transfer *op, const grove_letter *let
 {
   const grove_section *p = letter->sections;
   window w = window_of(p, 0, letter->data);
-  return grove_section_meets(op, p) ? fetch(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
+  return grove_section_meets(op, p) ? fetch_units(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
 
 static grove_status unpack_whole(const grove_transfer *op, const grove_letter *letter,

@@ -88,25 +88,25 @@ fail:
 
 /* What comes from several ranks in one message is not in the order of ranks: where that order
  * counts, all edges come together before they meet their roots. */
-static int is_whole(const grove_wiring_key *key, const grove_route *route)
+static int meets_as_whole(const grove_wiring_key *key, const grove_route *route)
 {
   if (!route->relays) return 0;
   return key->operation == GROVE_FETCH || (key->operation == GROVE_REDUCE && !key->merges);
 }
 
-static grove_plans like(const grove_wiring_key *key, const grove_routing *routing)
+static grove_plans plans_like(const grove_wiring_key *key, const grove_routing *routing)
 {
   int relays = routing->route->relays;
   return (grove_plans){.references = 1,
                        .operation = key->operation,
                        .generation = key->generation,
                        .shared = relays ? key->merges : key->shared,
-                       .whole = is_whole(key, routing->route),
+                       .whole = meets_as_whole(key, routing->route),
                        .route = routing->route,
                        .cap = relays ? routing->cap : 0};
 }
 
-static int same(const grove_plans *a, const grove_plans *b)
+static int same_plans(const grove_plans *a, const grove_plans *b)
 {
   return a->operation == b->operation && a->generation == b->generation && a->shared == b->shared &&
          a->whole == b->whole && a->route == b->route && a->cap == b->cap;
@@ -122,7 +122,7 @@ static grove_build build_for(const grove_plans *p)
 }
 
 /* The forest as the route shall see it. Agreed by all where ranks will talk. */
-static grove_status look_at(const grove_forest *f, grove_plans *p, grove_forest *view)
+static grove_status look_at_plans(const grove_forest *f, grove_plans *p, grove_forest *view)
 {
   grove_status status = GROVE_OK;
   *view = *f;
@@ -132,14 +132,14 @@ static grove_status look_at(const grove_forest *f, grove_plans *p, grove_forest 
 }
 
 /* Collective if the route relays: then nothing fails on one rank alone before the others know. */
-static grove_status compile(grove_forest *f, const grove_plans *wanted, grove_plans **out)
+static grove_status compile_plans(grove_forest *f, const grove_plans *wanted, grove_plans **out)
 {
   grove_status status = GROVE_OK;
   grove_plans made = *wanted, *p = NULL;
   grove_compiled *c = f->compiled; /* since the request was looked at */
   grove_build how = build_for(wanted);
   grove_forest view;
-  GROVE_TRY(look_at(f, &made, &view));
+  GROVE_TRY(look_at_plans(f, &made, &view));
   GROVE_TRY(made.route->build(&view, &how, &made.forward));
   GROVE_TRY(make_turned(&made));
   GROVE_NEW(p, 1);
@@ -152,18 +152,18 @@ fail:
   return status;
 }
 
-static grove_plans *find(const grove_forest *f, const grove_plans *wanted)
+static grove_plans *find_plans(const grove_forest *f, const grove_plans *wanted)
 {
   const grove_compiled *c = f->compiled;
   grove_plans *p = c ? c->plans : NULL;
-  while (p && !same(p, wanted)) p = p->next;
+  while (p && !same_plans(p, wanted)) p = p->next;
   return p;
 }
 
 grove_status grove_plans_get(grove_forest *f, const grove_wiring_key *key,
                              const grove_routing *routing, grove_plans **out)
 {
-  grove_plans wanted = like(key, routing);
-  *out = find(f, &wanted);
-  return *out ? GROVE_OK : compile(f, &wanted, out);
+  grove_plans wanted = plans_like(key, routing);
+  *out = find_plans(f, &wanted);
+  return *out ? GROVE_OK : compile_plans(f, &wanted, out);
 }

@@ -45,7 +45,7 @@ static void empty_pool(grove_compiled *c)
 }
 
 /* From here on the pool has it. */
-static void hand_over(const grove_forest *f, grove_wiring *wiring)
+static void hand_out(const grove_forest *f, grove_wiring *wiring)
 {
   grove_compiled *c = f->compiled; /* since the request was looked at */
   c->empty_pool = empty_pool;
@@ -188,7 +188,7 @@ fail:
 
 /* A further call of a kind waits for nobody, so what is wrong with it is this rank's failure, and
  * the others' timeouts name it. */
-static grove_status reuse(const grove_request *r, const char *call, grove_transfer *op)
+static grove_status reuse_member(const grove_request *r, const char *call, grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   grove_combine *combine = combine_of(op);
@@ -211,7 +211,7 @@ static grove_status make_one(const grove_request *r, const char *call, grove_tra
     GROVE_TRY(grove_draft_further(&m));
   } else {
     GROVE_TRY(grove_draft_first(&m, GROVE_OK));
-    hand_over(r->forest, m.wiring);
+    hand_out(r->forest, m.wiring);
   }
   m.op->type = r->unit;
   GROVE_TRY(grove_identity_of(r->unit, &m.op->identity));
@@ -244,7 +244,7 @@ grove_status grove_op_begin(const grove_request *r, const char *call, grove_op *
   grove_status status = GROVE_OK;
   grove_transfer *op = find_idle(r);
   if (op)
-    GROVE_TRY(reuse(r, call, op));
+    GROVE_TRY(reuse_member(r, call, op));
   else
     GROVE_TRY(make_one(r, call, &op));
   GROVE_TRY(bind_arrays(op, r));

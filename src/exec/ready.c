@@ -27,7 +27,7 @@ fail:
 
 /* ---- marking ---- */
 
-static void drive(grove_transfer *op)
+static void drive_transfer(grove_transfer *op)
 {
   grove_readying *r = op->readying;
   do {
@@ -41,7 +41,7 @@ static void drive(grove_transfer *op)
            grove_op_state_of(&op->base) == GROVE_OP_ACTIVE);
 }
 
-static grove_status mark(grove_transfer *op, int64_t first, int64_t count)
+static grove_status mark_places(grove_transfer *op, int64_t first, int64_t count)
 {
   grove_status status = GROVE_OK;
   grove_readying *r = op->readying;
@@ -54,12 +54,12 @@ static grove_status mark(grove_transfer *op, int64_t first, int64_t count)
               (long long)op->sequence);
   if (!grove_readying_note_final(r, first, end)) return GROVE_OK;
   __atomic_exchange_n(&r->due, 1, __ATOMIC_ACQ_REL);
-  drive(op);
+  drive_transfer(op);
 fail:
   return status;
 }
 
-static grove_status check_range(const grove_transfer *op, int64_t first, int64_t count)
+static grove_status check_marks(const grove_transfer *op, int64_t first, int64_t count)
 {
   grove_status status = GROVE_OK;
   const grove_readying *r = op->readying;
@@ -89,10 +89,10 @@ grove_status grove_transfer_ready(grove_op *base, int64_t first, int64_t count)
               "rank %d: grove_ready: this %s was started by grove_start, which says that all of it "
               "is final; grove_start_parts does not",
               base->ctx->rank, grove_op_label(base));
-  GROVE_TRY(check_range(op, first, count));
+  GROVE_TRY(check_marks(op, first, count));
   if (count == 0) return GROVE_OK;
   __atomic_fetch_add(&r->inside, 1, __ATOMIC_ACQUIRE);
-  status = mark(op, first, count);
+  status = mark_places(op, first, count);
   __atomic_fetch_sub(&r->inside, 1, __ATOMIC_RELEASE);
 fail:
   return status;

@@ -150,7 +150,7 @@ typedef struct range {
   int64_t least, most;
 } range;
 
-static range range_of(const grove_index *slots)
+static range range_of_slots(const grove_index *slots)
 {
   range r = {INT64_MAX, INT64_MIN};
   for (int64_t i = 0; i < slots->count; i++) {
@@ -166,7 +166,7 @@ static grove_status copy_array(const grove_unit *unit, const grove_index *slots,
                                void **array, void **memory)
 {
   grove_status status = GROVE_OK;
-  range r = range_of(slots);
+  range r = range_of_slots(slots);
   if (slots->count == 0 || unit->bytes == 0) return GROVE_OK;
   int64_t first = (unit->extent < 0 ? r.most : r.least) * unit->extent + unit->true_lb;
   int64_t bytes = (r.most - r.least) * llabs(unit->extent) + unit->true_extent;

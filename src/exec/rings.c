@@ -47,7 +47,7 @@ fail:
 }
 
 /* Its end of the rings. */
-static grove_status join_ring(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
+static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
                               int *reader, int *writer)
 {
   grove_status status = GROVE_OK;
@@ -81,7 +81,7 @@ grove_status grove_transfer_join_rings(grove_transfer *op)
       const grove_haul *haul = bound->hauls[c].wired;
       for (int k = 0; !bound->hauls[c].letters && k < grove_haul_size(haul); k++) {
         bound->flows[k].letter = haul->letters[k];
-        GROVE_TRY(join_ring(op, bound, &bound->flows[k], &reader, &writer));
+        GROVE_TRY(join_flow(op, bound, &bound->flows[k], &reader, &writer));
       }
     }
   }

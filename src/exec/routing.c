@@ -36,7 +36,7 @@ static int goes_back(grove_operation operation)
 }
 
 /* A survey is of one set of nodes. Agreed by all. */
-static grove_status survey(grove_forest *f, grove_compiled *c, int share)
+static grove_status survey_forest(grove_forest *f, grove_compiled *c, int share)
 {
   grove_status status = GROVE_OK;
   if (c->surveyed[share] != f->ctx->generation) grove_survey_free(&c->surveys[share]);
@@ -48,8 +48,8 @@ fail:
 
 /* What was decided for such an operation, now or before. `only`: the route that is asked for, or
  * NULL. Agreed by all. */
-static grove_status decide(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
-                           const grove_route *only, grove_decision **out)
+static grove_status decide_route(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
+                                 const grove_route *only, grove_decision **out)
 {
   grove_status status = GROVE_OK;
   grove_compiled *c = f->compiled; /* since the request was looked at */
@@ -61,7 +61,7 @@ static grove_status decide(grove_forest *f, const grove_wiring_key *key, int64_t
                                       .only = only}};
   *out = find_decision(c, &made);
   if (*out) return GROVE_OK;
-  GROVE_TRY(survey(f, c, made.share));
+  GROVE_TRY(survey_forest(f, c, made.share));
   GROVE_TRY(grove_route_choose(c->surveys[made.share], &made.question, &made.choice));
   *out = &c->decisions[c->decided++ % GROVE_DECISIONS];
   **out = made;
@@ -87,15 +87,15 @@ static int64_t bytes_together(int n, const grove_request *requests, const grove_
 }
 
 /* What all questions come to: the routes' prices are added up. */
-static grove_status choose(int n, const grove_request *requests, const grove_wiring_key *keys,
-                           grove_choice *out)
+static grove_status choose_route(int n, const grove_request *requests, const grove_wiring_key *keys,
+                                 grove_choice *out)
 {
   grove_status status = GROVE_OK;
   for (int k = 0, asked = 0; k < n; k++) {
     grove_decision *decision = NULL;
     int64_t bytes = bytes_together(n, requests, keys, k);
     if (bytes == 0) continue;
-    GROVE_TRY(decide(requests[k].forest, &keys[k], bytes, NULL, &decision));
+    GROVE_TRY(decide_route(requests[k].forest, &keys[k], bytes, NULL, &decision));
     grove_choice choice = decision->choice;
     for (int i = 0; i < choice.n && asked > 0; i++)
       choice.candidates[i].seconds += out->candidates[i].seconds;
@@ -108,7 +108,7 @@ fail:
 
 /* ---- the whole ---- */
 
-static int64_t bytes_of(int n, const grove_wiring_key *keys)
+static int64_t unit_bytes_of(int n, const grove_wiring_key *keys)
 {
   int64_t bytes = 0;
   for (int k = 0; k < n; k++) bytes += keys[k].unit_bytes;
@@ -154,11 +154,11 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
 {
   grove_status status = GROVE_OK;
   const grove_route *told = grove_route_told(&ctx->options);
-  int64_t bytes = bytes_of(n, keys);
+  int64_t bytes = unit_bytes_of(n, keys);
   if (told) {
     out->route = told;
   } else if (bytes > 0) {
-    GROVE_TRY(choose(n, requests, keys, &out->choice));
+    GROVE_TRY(choose_route(n, requests, keys, &out->choice));
     out->route = out->choice.candidates[out->choice.chosen].route;
     out->chosen = 1;
   }
@@ -192,7 +192,7 @@ fail:
 /* ---- the price ---- */
 
 /* Are prices asked for by all routes at once? Not where there is nothing to choose. */
-static int chooses(const grove_context *ctx)
+static int chooses_route(const grove_context *ctx)
 {
   return ctx->options.route == GROVE_ROUTE_AUTO && needs_talk(ctx);
 }
@@ -205,11 +205,11 @@ static grove_status add_price(grove_forest *f, const grove_wiring_key *key, int6
   grove_compiled *c = f->compiled;
   grove_decision *d = NULL;
   int i = 0;
-  GROVE_TRY(decide(f, key, bytes, chooses(f->ctx) ? NULL : route, &d));
+  GROVE_TRY(decide_route(f, key, bytes, chooses_route(f->ctx) ? NULL : route, &d));
   while (d->choice.candidates[i].route != route) i++;
   grove_candidate *candidate = &d->choice.candidates[i];
   if (!candidate->explained) {
-    GROVE_TRY(survey(f, c, d->share));
+    GROVE_TRY(survey_forest(f, c, d->share));
     GROVE_TRY(grove_route_terms(c->surveys[d->share], &d->question, candidate));
   }
   sum->seconds += candidate->seconds;

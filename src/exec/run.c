@@ -29,7 +29,7 @@ enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 /* ---- what waits for what ---- */
 
 /* What it brings is here. */
-static void feed(grove_transfer *op, int feeder)
+static void feed_letters(grove_transfer *op, int feeder)
 {
   const grove_wiring *wiring = op->wiring;
   if (!wiring->feeds) return;
@@ -44,12 +44,12 @@ static void feed(grove_transfer *op, int feeder)
 }
 
 /* Receive i is here, which later stages pass on, or somebody asks for. */
-__attribute__((noinline)) static void tell(grove_transfer *op, grove_bound_stage *s, int i)
+__attribute__((noinline)) static void tell_come(grove_transfer *op, grove_bound_stage *s, int i)
 {
   if (op->arriving) grove_arriving_note(op, (int)(s - op->stages), i);
   if (!s->wired->letters[i].forwards) return;
   s->to_forward--;
-  feed(op, s->wired->feeder + i);
+  feed_letters(op, s->wired->feeder + i);
 }
 
 /* At a new start nothing is here yet. */
@@ -66,19 +66,19 @@ static void await_inputs(grove_transfer *op)
 }
 
 /* Self edges, as far as they can go now. */
-static void keep(grove_transfer *op, grove_bound_stage *s)
+static void keep_own(grove_transfer *op, grove_bound_stage *s)
 {
   if (s->own.missing > 0) return;
   grove_op_note(&op->base, grove_transfer_keep(op, (int)(s - op->stages)));
   if (s->own.state != GROVE_LETTER_DONE) return;
-  feed(op, s->wired->feeder + s->nreceives);
+  feed_letters(op, s->wired->feeder + s->nreceives);
   if (op->arriving) grove_arriving_note(op, (int)(s - op->stages), s->nreceives);
 }
 
 /* ---- what goes ---- */
 
 /* Most small messages are one number: a call would take longer than the copy. */
-static inline void copy(void *to, const void *from, int64_t bytes)
+static inline void copy_small(void *to, const void *from, int64_t bytes)
 {
   if (bytes == 8)
     memcpy(to, from, 8);
@@ -93,7 +93,7 @@ static inline int send_flow(grove_transfer *op, grove_bound_stage *s, grove_flow
   if (!flow->bound.single || w->turn != op->sequence) return grove_flow_send(op, s, flow);
   grove_slot *slot = grove_ring_claim(w);
   if (!slot) return 0;
-  copy(grove_slot_data(slot), flow->bound.memory, flow->bytes);
+  copy_small(grove_slot_data(slot), flow->bound.memory, flow->bytes);
   grove_ring_post(w, slot);
   w->turn++;
   return 1;
@@ -133,7 +133,7 @@ fail:
 
 /* Hands over what can leave of a haul. A message waits for its turn: earlier starts may not have
  * sent theirs. */
-static grove_status leave(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
+static grove_status leave_haul(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
 {
   grove_status status = GROVE_OK;
   const grove_haul *w = haul->wired;
@@ -179,7 +179,7 @@ static inline int take_flow(grove_transfer *op, grove_bound_stage *s, grove_flow
   if (!flow->bound.single || r->turn != op->sequence) return grove_flow_receive(op, s, flow);
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot) return 0;
-  copy(flow->bound.memory, grove_slot_data(slot), flow->bytes);
+  copy_small(flow->bound.memory, grove_slot_data(slot), flow->bytes);
   grove_ring_pass(r);
   r->turn++;
   return 1;
@@ -190,7 +190,7 @@ static inline int receive_flow(grove_transfer *op, grove_bound_stage *s, grove_f
   if (!take_flow(op, s, flow)) return 0;
   flow->bound.state = GROVE_LETTER_DONE;
   s->to_come--;
-  if (s->tells) tell(op, s, flow->letter);
+  if (s->tells) tell_come(op, s, flow->letter);
   return 1;
 }
 
@@ -209,7 +209,7 @@ static int take_letter(grove_transfer *op, grove_bound_stage *s, int i)
   grove_op_note(&op->base, grove_letter_advance_unpack(op, s, i));
   if (letter->state != GROVE_LETTER_DONE) return 0;
   s->to_come--;
-  if (s->tells) tell(op, s, i);
+  if (s->tells) tell_come(op, s, i);
   return 1;
 }
 
@@ -229,7 +229,7 @@ __attribute__((noinline)) static void combine_in_order(grove_transfer *op, grove
     int at_end = s->next == s->nreceives;
     if (s->own.state != GROVE_LETTER_DONE &&
         (at_end || receives[s->next].peer > op->wiring->rank)) {
-      keep(op, s);
+      keep_own(op, s);
       if (s->own.state != GROVE_LETTER_DONE) break;
     } else if (!at_end && combine_next(op, s, s->next)) {
       s->next++;
@@ -274,7 +274,7 @@ __attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
     if (!haul->carrier) continue;
     if (polls) GROVE_TRY(poll_haul(op, s, haul));
     if (op->nspaces > 0 && !s->ordered) take_unpacked(op, s, haul);
-    if (haul->to_leave > 0) GROVE_TRY(leave(op, s, haul));
+    if (haul->to_leave > 0) GROVE_TRY(leave_haul(op, s, haul));
   }
 fail:
   return status;
@@ -291,7 +291,7 @@ __attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, gr
     for (int j = 0; j < grove_haul_size(w); j++) haul->letters[j].state = GROVE_LETTER_WAITS;
     haul->to_leave = w->nsends + 1;
     for (int j = 0; j < w->nreceives; j++) GROVE_TRY(grove_carrier_start(haul->carrier, j));
-    GROVE_TRY(leave(op, s, haul));
+    GROVE_TRY(leave_haul(op, s, haul));
   }
 fail:
   return status;
@@ -313,7 +313,7 @@ static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
   if (s->to_send > 0) send_flows(op, s);
   if (s->own.state == GROVE_LETTER_DONE) return GROVE_OK;
   if (!s->ordered)
-    keep(op, s);
+    keep_own(op, s);
   else if (s == &op->stages[op->oldest])
     combine_in_order(op, s);
 fail:
@@ -387,7 +387,7 @@ static void let_meet(grove_transfer *op)
     for (int k = 0; k < op->nfields; k++) {
       const grove_lane *lane = &op->wiring->lanes[k];
       if (!lane->whole || lane->meets_at != op->met) continue;
-      feed(op, lane->feeder);
+      feed_letters(op, lane->feeder);
       if (op->arriving) grove_arriving_note_met(op);
     }
     op->met++;
@@ -421,7 +421,7 @@ static grove_status advance_stages(grove_transfer *op)
   for (int k = op->oldest; k <= op->current; k++) {
     grove_bound_stage *s = &op->stages[k];
     GROVE_TRY(advance_stage(op, s, first, asks_all || k <= op->met));
-    if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep(op, s);
+    if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep_own(op, s);
     first = first && s->to_come == 0 && s->own.state == GROVE_LETTER_DONE;
     let_meet(op);
     if (k == op->current && op->base.state != GROVE_OP_LEAVING) GROVE_TRY(enter_next(op));
@@ -434,7 +434,7 @@ fail:
 
 /* ---- the whole ---- */
 
-static inline void finish(grove_transfer *op)
+static inline void finish_start(grove_transfer *op)
 {
   op->base.starts++;
   if (op->base.timed) {
@@ -461,7 +461,7 @@ static int fails_with_start(const grove_wiring *wiring)
 }
 
 /* Freed while active, and through. */
-static void let_go(grove_transfer *op)
+static void let_transfer_go(grove_transfer *op)
 {
   if (op->wiring->uses_hubs) grove_hub_release(op);
   op->base.ctx->abandoned--;
@@ -485,14 +485,14 @@ static int leftovers_are_through_all(const grove_transfer *op)
 }
 
 /* All has come and gone, or the operation cannot go on. */
-static inline void end(grove_transfer *op, grove_status status)
+static inline void end_transfer(grove_transfer *op, grove_status status)
 {
   if (status != GROVE_OK) {
     op->wiring->run.failed |= fails_with_start(op->wiring);
     grove_op_note(&op->base, status);
   }
   grove_context_deactivate(&op->base.active);
-  finish(op);
+  finish_start(op);
 }
 
 /* An abandoned operation advances like any other: it has copies of what it needs (rebind.c). */
@@ -506,13 +506,13 @@ __attribute__((noinline)) static void advance_with_care(grove_transfer *op)
     return;
   if (state != GROVE_OP_ACTIVE) {
     if (status == GROVE_OK)
-      let_go(op);
+      let_transfer_go(op);
     else
       grove_op_move(&op->base, GROVE_OP_STUCK);
     return;
   }
   if (op->wiring->uses_hubs) grove_hub_release(op);
-  end(op, status);
+  end_transfer(op, status);
 }
 
 void grove_transfer_advance(grove_active *active)
@@ -525,10 +525,10 @@ void grove_transfer_advance(grove_active *active)
   }
   grove_status status = advance_stage(op, s, 1, 1);
   if (status == GROVE_OK && !stage_is_complete(s)) return;
-  end(op, status);
+  end_transfer(op, status);
 }
 
-static void begin(grove_transfer *op)
+static void begin_start(grove_transfer *op)
 {
   op->sequence = ++op->wiring->run.sequence;
   grove_op_move(&op->base, GROVE_OP_ACTIVE);
@@ -546,7 +546,7 @@ grove_status grove_transfer_run(grove_transfer *op)
     return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
                        "rank %d: an earlier start of this %s failed halfway; make a new one",
                        op->base.ctx->rank, grove_op_label(&op->base));
-  begin(op);
+  begin_start(op);
   if (!op->plain) {
     op->current = -1;
     op->met = op->meeting = 0;
@@ -559,7 +559,7 @@ grove_status grove_transfer_run(grove_transfer *op)
     GROVE_TRY(start_stage(op, op->stages));
   }
   if (op->plain && stage_is_complete(op->stages))
-    finish(op);
+    finish_start(op);
   else
     grove_context_activate(op->base.ctx, &op->base.active);
   if (op->base.timed && op->wiring->account.kept) grove_transfer_note_start(op);
@@ -579,7 +579,7 @@ void grove_transfer_settle(grove_transfer *op)
     grove_bound_stage *s = &op->stages[k];
     while (s->own.state != GROVE_LETTER_DONE && s->own.state != GROVE_LETTER_WAITS) {
       grove_apart_finish(op);
-      keep(op, s);
+      keep_own(op, s);
     }
   }
   grove_apart_finish(op);

@@ -22,7 +22,7 @@ fail:
 }
 
 /* What went wrong while the operation was under way, if anything did. */
-static grove_status outcome(grove_op *op)
+static grove_status outcome_of(grove_op *op)
 {
   if (op->failure == GROVE_OK) return GROVE_OK;
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
@@ -30,7 +30,7 @@ static grove_status outcome(grove_op *op)
 
 /* Advances everything, and says whether the operation is complete. If another thread is just
  * inside, it advances this operation too. */
-static int poll(const grove_op *op)
+static int poll_context(const grove_op *op)
 {
   if (grove_context_try(op->ctx)) {
     grove_context_progress(op->ctx);
@@ -45,11 +45,11 @@ grove_status grove_test(grove_op *op, int *done)
   GROVE_TRY(check_started(op, "grove_test"));
   GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
-  int complete = poll(op);
+  int complete = poll_context(op);
   if (!complete && ++op->tests % GROVE_NUDGE_EVERY == 0) grove_context_nudge(op->ctx);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
   if (complete && !grove_op_is_begun(op)) grove_op_move(op, GROVE_OP_TOLD);
-  if (complete) GROVE_TRY(outcome(op));
+  if (complete) GROVE_TRY(outcome_of(op));
   *done = complete;
 fail:
   return status;
@@ -94,7 +94,7 @@ static grove_status wait_in_earnest(grove_op *op, int spins)
   double timeout = timeout_of(ctx);
   int first = __atomic_fetch_add(&ctx->waiting, 1, __ATOMIC_RELAXED) == 0;
   grove_pause_begin(&pause, first ? spins : 0);
-  for (unsigned n = 0; !(done = poll(op)) && !grove_pause_expired(&pause, timeout);) {
+  for (unsigned n = 0; !(done = poll_context(op)) && !grove_pause_expired(&pause, timeout);) {
     grove_pause_step(&pause);
     if (grove_pause_yields(&pause) && ++n % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
   }
@@ -107,7 +107,7 @@ static grove_status wait_on(grove_op *op)
   int spins = __atomic_load_n(&op->ctx->spins, __ATOMIC_RELAXED);
   int polls = spins < QUICK_POLLS ? spins : QUICK_POLLS;
   while (polls-- > 0)
-    if (poll(op)) return GROVE_OK;
+    if (poll_context(op)) return GROVE_OK;
   return wait_in_earnest(op, spins);
 }
 
@@ -120,7 +120,7 @@ static grove_status wait_with_care(grove_op *op)
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
   GROVE_TRY(status);
   grove_op_move(op, op->rest);
-  GROVE_TRY(outcome(op));
+  GROVE_TRY(outcome_of(op));
 fail:
   return status;
 }

@@ -36,7 +36,7 @@ typedef struct grove_watch {
  * knows how the user will mark it. */
 enum { PARTS_OF_LETTER = 16 };
 
-static grove_status follow(watch *w, const grove_part_plan *plan, int64_t parts)
+static grove_status follow_plan(watch *w, const grove_part_plan *plan, int64_t parts)
 {
   grove_status status = GROVE_OK;
   w->ngroups = (int)plan->ngroups;
@@ -79,7 +79,7 @@ static grove_status cut_letter(const grove_transfer *op, const grove_bound_stage
                                         .machine = ctx->machine,
                                         .options = &ctx->options};
   GROVE_TRY(grove_aggregator_of(ctx->options.aggregator)->plan(&question, &plan));
-  GROVE_TRY(follow(w, &plan, parts));
+  GROVE_TRY(follow_plan(w, &plan, parts));
   *aggregator = plan.aggregator;
 fail:
   grove_part_plan_free(&plan);
@@ -90,7 +90,7 @@ fail:
 static grove_status keep_whole(watch *w)
 {
   int64_t ends[2] = {0, 1};
-  return follow(w, &(grove_part_plan){.ngroups = 1, .first = ends}, 1);
+  return follow_plan(w, &(grove_part_plan){.ngroups = 1, .first = ends}, 1);
 }
 
 /* A search by halves would wait for as many loads, one after the other: spans leave few. */
@@ -193,7 +193,8 @@ fail:
 }
 
 /* Does a send of this number read the array? */
-static int reads(const grove_wired_stage *w, const grove_haul *haul, int j, grove_array source)
+static int reads_source(const grove_wired_stage *w, const grove_haul *haul, int j,
+                        grove_array source)
 {
   return w->letters[haul->letters[j]].sections->array == source;
 }
@@ -205,7 +206,8 @@ static grove_status watch_stage(grove_transfer *op, grove_bound_stage *s, grove_
   for (int c = 0; c < s->nhauls; c++) {
     const grove_haul *haul = s->hauls[c].wired;
     for (int j = haul->nreceives; j < grove_haul_size(haul); j++)
-      if (reads(s->wired, haul, j, source)) GROVE_TRY(watch_letter(op, s, haul->letters[j], r));
+      if (reads_source(s->wired, haul, j, source))
+        GROVE_TRY(watch_letter(op, s, haul->letters[j], r));
   }
   int stage = (int)(s - op->stages);
   if (grove_gathering_is_possible(op, stage))
@@ -217,7 +219,7 @@ fail:
 }
 
 /* Roots, places of the multi-root array, or leaves. */
-static grove_status find_places(const grove_transfer *op, grove_readying *r)
+static grove_status find_marked_places(const grove_transfer *op, grove_readying *r)
 {
   const grove_request *request = &op->fields[0].request;
   const grove_forest *f = request->forest;
@@ -265,7 +267,7 @@ grove_status grove_readying_create(grove_transfer *op)
   GROVE_NEW(r, 1);
   GROVE_NEW(r->watches, count_sends(op));
   GROVE_NEW(r->gatherings, op->nstages);
-  GROVE_TRY(find_places(op, r));
+  GROVE_TRY(find_marked_places(op, r));
   GROVE_TRY(grove_claims_create(r->places.count, &r->claims));
   for (int k = 0; k < op->nstages; k++) GROVE_TRY(watch_stage(op, &op->stages[k], r));
   r->needs_calls = has_long_letters(op);
@@ -301,7 +303,7 @@ void grove_readying_begin(grove_transfer *op)
 /* ---- marks ---- */
 
 /* How many slots are less than `value`, which is not more than one behind the last. */
-static int64_t count_below(const watch *w, int64_t value)
+static int64_t count_slots_below(const watch *w, int64_t value)
 {
   if (!w->entries || value <= w->least) return grove_index_below(&w->slots, value);
   int64_t span = (value - w->least) >> w->shift, begin = w->entries[span];
@@ -314,7 +316,8 @@ static int note_final(watch *w, int64_t first, int64_t end)
 {
   int news = 0, g = 0;
   if (end <= w->least || first > w->most) return 0;
-  int64_t at = count_below(w, first), stop = count_below(w, end <= w->most ? end : w->most + 1);
+  int64_t at = count_slots_below(w, first),
+          stop = count_slots_below(w, end <= w->most ? end : w->most + 1);
   while (at < stop) {
     while (w->ends[g] <= at) g++;
     int64_t n = (w->ends[g] < stop ? w->ends[g] : stop) - at;
@@ -334,7 +337,7 @@ int grove_readying_note_final(grove_readying *r, int64_t first, int64_t end)
 /* ---- leaving ---- */
 
 /* What its first groups have, if they are complete. */
-static void open_groups(watch *w)
+static void open_watch_groups(watch *w)
 {
   int before = w->open;
   while (w->open < w->ngroups && __atomic_load_n(&w->left[w->open], __ATOMIC_ACQUIRE) == 0)
@@ -353,7 +356,7 @@ void grove_readying_take(grove_transfer *op)
   if (r->needs_calls && op->base.state == GROVE_OP_ACTIVE) op->base.ctx->look_again = 1;
   int due = __atomic_exchange_n(&r->due, 0, __ATOMIC_ACQ_REL);
   for (int k = 0; k < r->n && due; k++)
-    if (r->watches[k].open < r->watches[k].ngroups) open_groups(&r->watches[k]);
+    if (r->watches[k].open < r->watches[k].ngroups) open_watch_groups(&r->watches[k]);
   for (int k = 0; k < r->ngatherings; k++) grove_gathering_take(op, r->gatherings[k]);
 }
 

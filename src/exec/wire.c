@@ -15,7 +15,7 @@ typedef struct slip {
   const grove_message *message;
 } slip;
 
-static int by_peer(const void *a, const void *b)
+static int by_letter_peer(const void *a, const void *b)
 {
   const slip *x = a, *y = b;
   int p = x->message->peer, q = y->message->peer;
@@ -37,12 +37,12 @@ static int list_slips(const grove_wiring *wiring, int s, int sends, slip *list)
     for (int i = 0; i < count; i++)
       list[n++] = (slip){k, sends ? &stage->sends[i] : &stage->receives[i]};
   }
-  if (wiring->nlanes > 1) qsort(list, (size_t)n, sizeof *list, by_peer);
+  if (wiring->nlanes > 1) qsort(list, (size_t)n, sizeof *list, by_letter_peer);
   return n;
 }
 
-static grove_status make_section(const grove_wiring *wiring, int k, const grove_slots *slots,
-                                 const grove_index *starts, grove_section *out)
+static grove_status make_wired_section(const grove_wiring *wiring, int k, const grove_slots *slots,
+                                       const grove_index *starts, grove_section *out)
 {
   grove_status status = GROVE_OK;
   int64_t unit_bytes = wiring->lanes[k].key.unit_bytes;
@@ -56,14 +56,14 @@ fail:
 }
 
 /* Does a later stage take it from here? */
-static int forwards(const grove_section *p, int receives)
+static int is_forwarded(const grove_section *p, int receives)
 {
   return receives && !grove_array_is_users(p->array);
 }
 
 /* One letter for each peer. */
-static grove_status write_letters(const grove_wiring *wiring, const slip *slips, int n,
-                                  int receives, grove_wired_stage *w)
+static grove_status write_stage_letters(const grove_wiring *wiring, const slip *slips, int n,
+                                        int receives, grove_wired_stage *w)
 {
   grove_status status = GROVE_OK;
   grove_letter *letter = NULL;
@@ -74,11 +74,11 @@ static grove_status write_letters(const grove_wiring *wiring, const slip *slips,
       letter = &w->letters[w->nletters++];
       *letter = (grove_letter){.peer = m->peer, .sections = section};
     }
-    GROVE_TRY(make_section(wiring, slips[i].lane, &m->slots, &m->starts, section));
+    GROVE_TRY(make_wired_section(wiring, slips[i].lane, &m->slots, &m->starts, section));
     section->far_hub = m->far_hub;
     w->nsections++;
     letter->nsections++;
-    letter->forwards |= forwards(section, receives);
+    letter->forwards |= is_forwarded(section, receives);
     section->at = grove_round_up(letter->data, GROVE_SECTION_ALIGNMENT);
     letter->data = section->at + section->bytes;
     letter->bytes = letter->data + (wiring->check ? (int64_t)sizeof(grove_trailer) : 0);
@@ -94,8 +94,8 @@ static grove_status add_keep(const grove_wiring *wiring, int k, const grove_stag
   grove_status status = GROVE_OK;
   const grove_index none = {0};
   grove_section *pair = &w->keeps[2 * w->nkeeps++];
-  GROVE_TRY(make_section(wiring, k, &stage->keep_from, &none, &pair[0]));
-  GROVE_TRY(make_section(wiring, k, &stage->keep_to, &none, &pair[1]));
+  GROVE_TRY(make_wired_section(wiring, k, &stage->keep_from, &none, &pair[0]));
+  GROVE_TRY(make_wired_section(wiring, k, &stage->keep_to, &none, &pair[1]));
   w->answers |= !grove_array_is_users(stage->keep_to.array);
 fail:
   return status;
@@ -115,7 +115,7 @@ static grove_status make_keeps(const grove_wiring *wiring, int s, grove_wired_st
   grove_status status = GROVE_OK;
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
-    if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_op_keep */
+    if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_transfer_keep */
     if (lane->key.unit_bytes == 0) continue;
     for (int i = 0; i < lane->plan->nstages; i++)
       if (lane->plan->stages[i].keep_from.index.count > 0 && keep_stage(lane, i) == s)
@@ -166,7 +166,7 @@ static grove_status make_stage(const grove_wiring *wiring, int s, grove_wired_st
                 GROVE_WISH(w->keeps, 2 * count_plan_stages(wiring)));
   for (int sends = 0; sends < 2; sends++) {
     int n = list_slips(wiring, s, sends, slips);
-    GROVE_TRY(write_letters(wiring, slips, n, !sends, w));
+    GROVE_TRY(write_stage_letters(wiring, slips, n, !sends, w));
     if (!sends) w->nreceives = w->nletters;
   }
   for (int i = 0; i < w->nreceives; i++) w->nforwards += w->letters[i].forwards;
@@ -189,7 +189,7 @@ static int on_node(const grove_wiring *wiring, const grove_letter *letter)
   return grove_topo_same_node(&wiring->ctx->topo, wiring->rank, letter->peer);
 }
 
-static void count_sent(grove_wiring *wiring)
+static void count_letters(grove_wiring *wiring)
 {
   grove_sent *t = &wiring->sent;
   for (int s = 0; s < wiring->nstages; s++) {
@@ -236,7 +236,7 @@ static int same_data(const grove_letter *a, const grove_letter *b)
 enum { TRAIN_SLOTS = 16, ORDERED_SLOTS = 32 };
 
 /* A bundle's ring has room for as much as the rings of its members would. */
-static int slots_for(const grove_wiring *wiring)
+static int ring_slots_for(const grove_wiring *wiring)
 {
   int slots = TRAIN_SLOTS;
   for (int k = 0; k < wiring->nlanes; k++)
@@ -261,21 +261,21 @@ static grove_shm_way way_of(const grove_wiring *wiring, const grove_letter *lett
 }
 
 /* Letter i of stage s, as the transport wants to know it. */
-static grove_shm_message about(const grove_wiring *wiring, int s, int i)
+static grove_shm_message about_letter(const grove_wiring *wiring, int s, int i)
 {
   const grove_wired_stage *w = &wiring->stages[s];
   return (grove_shm_message){.stage = s,
                              .peer = w->letters[i].peer,
                              .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
                              .fragment = (int)wiring->fragment,
-                             .slots = slots_for(wiring),
+                             .slots = ring_slots_for(wiring),
                              .sends = (int)wiring->sent.on_node_messages,
                              .way = w->way[i]};
 }
 
-static int fits(const grove_wiring *wiring, int s, int i)
+static int fits_in_fragment(const grove_wiring *wiring, int s, int i)
 {
-  grove_shm_message m = about(wiring, s, i);
+  grove_shm_message m = about_letter(wiring, s, i);
   return grove_shm_fits(&m);
 }
 
@@ -287,7 +287,7 @@ static int shares_ring(const grove_wiring *wiring, int s, int last, int i)
   if (w->letters[i].sources != w->letters[last].sources)
     return 0;                                  /* one would wait for the other's */
   if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all may be told at once */
-  return same_data(&w->letters[i], &w->letters[last]) && fits(wiring, s, i);
+  return same_data(&w->letters[i], &w->letters[last]) && fits_in_fragment(wiring, s, i);
 }
 
 /* Whose are the letters to this peer? */
@@ -299,7 +299,7 @@ static int carrier_for(const grove_wiring *wiring, const grove_letter *letter)
 }
 
 /* Gives every letter its carrier, and there a number; sends that share a ring have one together. */
-static void number(grove_wiring *wiring, int s)
+static void number_letters(grove_wiring *wiring, int s)
 {
   grove_wired_stage *w = &wiring->stages[s];
   int last = -1; /* send of the latest ring */
@@ -329,7 +329,7 @@ static void number(grove_wiring *wiring, int s)
 
 static void number_all(grove_wiring *wiring)
 {
-  for (int s = 0; s < wiring->nstages; s++) number(wiring, s);
+  for (int s = 0; s < wiring->nstages; s++) number_letters(wiring, s);
 }
 
 /* ---- rings ---- */
@@ -363,7 +363,7 @@ static int list_messages(const grove_wiring *wiring, int sends, telling *t)
     for (int i = sends ? w->nreceives : 0; i < (sends ? w->nletters : w->nreceives); i++) {
       const grove_haul *haul = &w->hauls[w->links[i].carrier];
       if (!wiring->carriers[w->links[i].carrier]->fast) continue;
-      list[n] = about(wiring, s, i);
+      list[n] = about_letter(wiring, s, i);
       tell_views(&w->letters[i], sends, t, &list[n]);
       list[n++].ring = rings + w->links[i].number - haul->nreceives;
     }
@@ -447,7 +447,7 @@ grove_status grove_wiring_lay(grove_wiring *wiring)
     GROVE_TRY(make_stage(wiring, s, &wiring->stages[s]));
   }
   GROVE_TRY(grove_wiring_find_feeds(wiring));
-  count_sent(wiring);
+  count_letters(wiring);
   choose_fragment(wiring);
   number_all(wiring);
   if (wiring->carriers[0]->fast) GROVE_TRY(make_rings(wiring));
@@ -458,7 +458,7 @@ fail:
 /* ---- the agreement ---- */
 
 /* The node has the memory, or all its ranks go on with messages. */
-static grove_status settle(grove_wiring *wiring, int usable, int *rewired)
+static grove_status settle_memory(grove_wiring *wiring, int usable, int *rewired)
 {
   grove_status status = GROVE_OK;
   wiring->shm->usable = wiring->shm->usable && usable;
@@ -485,7 +485,7 @@ grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t s
   GROVE_TRY(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
   wiring->tag = tag;
   if (grew) GROVE_TRY(grove_context_map_notices(ctx, &usable));
-  if (shm) GROVE_TRY(settle(wiring, usable, rewired));
+  if (shm) GROVE_TRY(settle_memory(wiring, usable, rewired));
 fail:
   return status;
 }
