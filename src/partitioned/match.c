@@ -27,12 +27,12 @@ typedef struct peer {
 } peer;
 
 /* A greeting that nobody here waits for yet, or that is on its way out. */
-typedef struct letter_box {
-  struct letter_box *next;
+typedef struct kept_greeting {
+  struct kept_greeting *next;
   int rank;
   MPI_Request request;
   grove_greeting greeting;
-} letter_box;
+} kept_greeting;
 
 struct grove_switchboard {
   grove_active active; /* first; listed while an end seeks the other */
@@ -41,17 +41,17 @@ struct grove_switchboard {
   count *counts; /* a hash table */
   peer *peers;
   grove_channel *seeking;
-  letter_box *filed, *sent;
+  kept_greeting *filed, *sent;
   grove_shelf shelf;
 };
 typedef struct grove_switchboard switchboard;
 
 /* ---- the end of it ---- */
 
-static void drop_letters(letter_box **list, int gone)
+static void drop_greetings(kept_greeting **list, int gone)
 {
   while (*list) {
-    letter_box *l = *list;
+    kept_greeting *l = *list;
     *list = l->next;
     int done = 1;
     if (!gone && l->request != MPI_REQUEST_NULL) MPI_Test(&l->request, &done, MPI_STATUS_IGNORE);
@@ -81,8 +81,8 @@ static void close_board(grove_context *ctx)
     b->peers = p->next;
     drop_peer(p, gone);
   }
-  drop_letters(&b->filed, 1);
-  drop_letters(&b->sent, gone);
+  drop_greetings(&b->filed, 1);
+  drop_greetings(&b->sent, gone);
   grove_shelf_clear(&b->shelf);
   free(b->counts);
   free(b);
@@ -224,14 +224,14 @@ static void introduce_end(grove_channel *c, const grove_greeting *greeting)
 static grove_status hand_over_greeting(switchboard *b, int rank, const grove_greeting *greeting)
 {
   grove_status status = GROVE_OK;
-  letter_box *l = NULL;
+  kept_greeting *l = NULL;
   for (grove_channel *c = b->seeking; c; c = c->next_seeking)
     if (is_for(c, rank, greeting)) {
       introduce_end(c, greeting);
       return GROVE_OK;
     }
   GROVE_NEW(l, 1);
-  *l = (letter_box){
+  *l = (kept_greeting){
     .next = b->filed, .rank = rank, .request = MPI_REQUEST_NULL, .greeting = *greeting};
   b->filed = l;
 fail:
@@ -241,9 +241,9 @@ fail:
 /* Has it been heard of before it was started? */
 static int find_filed(switchboard *b, grove_channel *c)
 {
-  letter_box **at = &b->filed;
+  kept_greeting **at = &b->filed;
   while (*at && !is_for(c, (*at)->rank, &(*at)->greeting)) at = &(*at)->next;
-  letter_box *l = *at;
+  kept_greeting *l = *at;
   if (!l) return 0;
   *at = l->next;
   introduce_end(c, &l->greeting);
@@ -255,10 +255,10 @@ grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting)
 {
   grove_status status = GROVE_OK;
   grove_context *ctx = c->base.ctx;
-  letter_box *l = c->reply;
+  kept_greeting *l = c->reply;
   c->reply = NULL;
   if (!l) GROVE_NEW(l, 1);
-  *l = (letter_box){.rank = c->peer, .greeting = *greeting};
+  *l = (kept_greeting){.rank = c->peer, .greeting = *greeting};
   int code = MPI_Isend(&l->greeting, sizeof l->greeting, MPI_BYTE, c->peer, GROVE_TAG_CHANNEL,
                        ctx->comm, &l->request);
   if (code != MPI_SUCCESS) free(l);
@@ -272,7 +272,7 @@ fail:
 static grove_status reserve_reply(grove_channel *c)
 {
   grove_status status = GROVE_OK;
-  letter_box *l = c->reply;
+  kept_greeting *l = c->reply;
   if (!l) GROVE_NEW(l, 1);
   c->reply = l;
 fail:
@@ -303,8 +303,8 @@ fail:
 
 static void collect_sent(switchboard *b)
 {
-  for (letter_box **at = &b->sent; *at;) {
-    letter_box *l = *at;
+  for (kept_greeting **at = &b->sent; *at;) {
+    kept_greeting *l = *at;
     int done = 0;
     if (MPI_Test(&l->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done) {
       at = &l->next;
