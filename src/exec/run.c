@@ -539,13 +539,17 @@ static void begin_start(grove_transfer *op)
   if (op->base.failure != GROVE_OK) grove_op_forget_failure(&op->base);
 }
 
+__attribute__((noinline)) static grove_status refuse_further_start(const grove_transfer *op)
+{
+  return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
+                     "rank %d: an earlier start of this %s failed halfway; make a new one",
+                     op->base.ctx->rank, grove_op_label(&op->base));
+}
+
 grove_status grove_transfer_run(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
-  if (op->wiring->run.failed)
-    return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
-                       "rank %d: an earlier start of this %s failed halfway; make a new one",
-                       op->base.ctx->rank, grove_op_label(&op->base));
+  if (op->wiring->run.failed) return refuse_further_start(op);
   begin_start(op);
   if (!op->plain) {
     op->current = -1;

@@ -54,8 +54,8 @@ struct grove_bound_stage {
   int nsendings;                 /* sends by their numbers */
   int to_come, to_send;          /* receives and sendings that are not through */
   int to_forward;                /* ... and of the receives those that later stages wait for */
-  int tells;                     /* somebody wants to know what has come */
   int next;                      /* receive to be combined next, where the order counts */
+  int tells;                     /* somebody wants to know what has come */
   grove_bound_letter own;        /* self edges; `memory` if some are in other memory */
   grove_wired_stage *rebound;    /* of an abandoned operation: what `wired` is then */
   int64_t *marks; /* of each space, if there are others than the host's: see grove_apart_mark */
