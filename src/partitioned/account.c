@@ -16,7 +16,6 @@ static void print_peer(const grove_channel *c, char *text, size_t room)
 
 grove_status grove_account_open(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   grove_account *account = &c->account;
   grove_context *ctx = c->base.ctx;
   account->counted = ctx->options.log == GROVE_LOG_SUMMARY;
@@ -31,9 +30,7 @@ grove_status grove_account_open(grove_channel *c)
                       .operation = c->base.kind->name,
                       .route = "channel",
                       .unit_bytes = c->part_bytes};
-  GROVE_TRY(grove_context_own_tally(ctx, &like, &account->tally));
-fail:
-  return status;
+  return grove_context_own_tally(ctx, &like, &account->tally);
 }
 
 void grove_account_introduce(grove_channel *c, double since)

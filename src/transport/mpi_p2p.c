@@ -224,7 +224,6 @@ fail:
 /* A request of message i that is not in use, beside those of its chunks. */
 static grove_status find_request(mailbox *p, int i, int *out)
 {
-  grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
   for (int r = p->about->n; r < p->nrequests; r++) {
     int of_chunk = r >= m->more && r < m->more + m->nchunks - 1;
@@ -233,9 +232,7 @@ static grove_status find_request(mailbox *p, int i, int *out)
     return GROVE_OK;
   }
   *out = p->nrequests;
-  GROVE_TRY(add_requests(p, i, 1));
-fail:
-  return status;
+  return add_requests(p, i, 1);
 }
 
 static grove_status start_part(grove_carrier *c, int i, int64_t begin, int64_t end)
