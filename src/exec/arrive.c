@@ -13,7 +13,7 @@
 typedef struct batch {
   grove_index slots; /* ascending; a view of those of all */
   int feeders;       /* letters, ... */
-  int left;          /* ... of which so many have not come */
+  int left;          /* ... and those that have not come */
   int here;          /* atomic */
 } batch;
 

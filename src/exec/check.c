@@ -1,3 +1,4 @@
+/* The option `check`: a checksum at the end of each letter, and arrays that overlap. */
 #include "exec/transfer.h"
 
 #include <stdlib.h>
@@ -145,7 +146,7 @@ grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *
   for (int64_t r = 0, w = 0; r < read.n && w < written.n && status == GROVE_OK;) {
     const span *a = &read.list[r], *b = &written.list[w];
     if (!is_fine(a, b)) status = refuse_overlap(wiring, a, "read", b);
-    if (a->end <= b->end) /* all readers of a slot are compared with who writes it */
+    if (a->end <= b->end) /* all readers of a slot are compared with its writer */
       r++;
     else
       w++;

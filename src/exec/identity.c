@@ -1,3 +1,4 @@
+/* Which datatype an operation was made for, as an attribute of the type. */
 #include "exec/plans.h"
 
 #include <pthread.h>

@@ -63,7 +63,7 @@ typedef enum grove_letter_state {
 typedef struct grove_bound_letter {
   grove_letter_state state;
   int missing;          /* inputs that have not come, ... */
-  int inputs;           /* ... of so many: those of all letters that it stands for */
+  int inputs;           /* ... of these: of all letters that it stands for */
   int64_t open;         /* bytes of it that may leave while some are missing, and ... */
   int64_t gone;         /* ... those that have left its array or memory in parts */
   char *memory;         /* where all of it lies: in its array, or packed; NULL: nowhere at once */

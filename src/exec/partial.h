@@ -2,8 +2,8 @@
  * have come (arrive.c). A transfer has these when they were first asked for, and is not *plain*
  * from then on: the usual start and poll know nothing of them.
  *
- * Who drives. As with channels: threads that mark and look take no lock. Only who holds the lock of
- * the context, or, where there is none, the thread that started the transfer, advances it.
+ * Who drives. As with channels: threads that mark and look take no lock. Only whoever holds the
+ * lock of the context, or, where there is none, the thread that started the transfer, advances it.
  */
 #ifndef GROVE_EXEC_PARTIAL_H
 #define GROVE_EXEC_PARTIAL_H
@@ -63,7 +63,7 @@ void grove_readying_free(grove_readying **r);
 /* Any thread: slots first .. end-1 are final. Is something due? */
 int grove_readying_note_final(grove_readying *r, int64_t first, int64_t end);
 
-/* By who drives. A start: letters wait for what they carry, if it is one by parts. */
+/* By whoever drives. A start: letters wait for what they carry, if it is one by parts. */
 void grove_readying_begin(grove_transfer *op);
 /* What was marked since may leave. */
 void grove_readying_take(grove_transfer *op);
@@ -84,7 +84,7 @@ int grove_gathering_size(const grove_gathering *g);
 const grove_index *grove_gathering_slots(const grove_gathering *g, int k);
 grove_bound_letter *grove_gathering_marks(grove_gathering *g, int k);
 
-/* By who drives: a start by parts, before the watches begin; what is marked moves. */
+/* By whoever drives: a start by parts, before the watches begin; what is marked moves. */
 void grove_gathering_begin(grove_transfer *op, grove_gathering *g);
 void grove_gathering_take(grove_transfer *op, grove_gathering *g);
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* By the model a route that is tried takes at most so many times as long as the best. */
+/* By the model a route that is tried takes at most this many times as long as the best. */
 static const double WORTH_A_CONTEST = 2;
 
 /* ---- what was chosen before ---- */

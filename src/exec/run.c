@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reading the clock takes as long as a small message: after the first few starts, one in so many is
- * timed, or all where the wiring says so. */
+/* Reading the clock takes as long as a small message: after the first few starts, one in this many
+ * is timed, or all where the wiring says so. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
 /* ---- what waits for what ---- */
@@ -409,7 +409,7 @@ static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *
 }
 
 /* To ask MPI takes its time, and what a stage gets whose own inputs have not come is seldom there
- * before them: of such stages one poll in so many asks. */
+ * before them: of such stages one poll in this many asks. */
 enum { ASKED_EVERY = 8 };
 
 /* All stages under way. */

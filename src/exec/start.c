@@ -1,3 +1,4 @@
+/* Start, as short as it can be for a plain transfer. */
 #include "exec/transfer.h"
 
 /* Inside grove_start it would cost the usual start, which is a jump, some registers to save. */

@@ -1,3 +1,4 @@
+/* Test, wait, end and report: the calls that see an operation through. */
 #include "exec/transfer.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What of the user's data letters wait for. A letter that carries some of it has one input more,
- * and a count of the slots that are not final yet; who marks the last of them makes it *due*. A
+ * and a count of the slots that are not final yet; whoever marks the last makes it *due*. A
  * mark looks its range up in the slots of each letter, which ascend here.
  *
  * Groups. The slots of a large letter may be cut into groups, by the context's aggregator, for
@@ -27,12 +27,12 @@ typedef struct grove_watch {
   int64_t *ends; /* of each group: slots */
   int64_t *left; /* in each group, not final yet; atomic */
   int64_t unit_bytes;
-  int open; /* who drives: groups that are complete, the first ones */
+  int open; /* for whoever drives: groups that are complete, the first ones */
 } watch;
 
 /* ---- making it ---- */
 
-/* A letter is taken to have so many parts at most, of which the aggregator makes groups: nobody
+/* A letter is taken to have at most this many parts, of which the aggregator makes groups: nobody
  * knows how the user will mark it. */
 enum { PARTS_OF_LETTER = 16 };
 

@@ -232,7 +232,7 @@ static int same_data(const grove_letter *a, const grove_letter *b)
 /* A train of fragments stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11)
  * with 16 slots of 16 KiB, with 8 of them 31, with 4 44. In a reduce a message may have to wait for
  * others, and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16
- * (Neoverse V1). The answers of a fetch get as many: what has room is answered at once. */
+ * (Neoverse V1). The answers of a fetch get as many: an answer that has room leaves at once. */
 enum { TRAIN_SLOTS = 16, ORDERED_SLOTS = 32 };
 
 /* A bundle's ring has room for as much as the rings of its members would. */

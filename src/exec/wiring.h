@@ -86,7 +86,7 @@ typedef struct grove_wiring_run {
   void (*free_members)(grove_transfer *members);
 } grove_wiring_run;
 
-/* All but `run`, and who holds it, stays as it was agreed upon. */
+/* All but `run` and `references` stays as it was agreed upon. */
 typedef struct grove_wiring {
   int references;            /* operations on it, and the pool it is in */
   struct grove_wiring *next; /* in the pool of its forest */

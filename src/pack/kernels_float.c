@@ -1,3 +1,4 @@
+/* Kernels of floating-point types, real and complex. */
 #include "pack/kernels.h"
 
 #include <complex.h>

@@ -1,3 +1,4 @@
+/* Kernels of integer types. */
 #include "pack/kernels.h"
 
 #define KERNEL(op, name, type, expression)                                                         \

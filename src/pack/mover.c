@@ -1,3 +1,4 @@
+/* A unit and an operation, with the kernels that suit both. */
 #include "pack/batch.h"
 
 #include <stdlib.h>

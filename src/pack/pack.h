@@ -25,7 +25,7 @@ typedef struct grove_mover {
   grove_unit unit;
   grove_combine combine;
   const grove_copy *copy; /* of whole units */
-  int64_t scratch_units;  /* so many fit into each of these, where they are needed: */
+  int64_t scratch_units;  /* how many fit into each of these, where they are needed: */
   void *targets, *values; /* as in the user's arrays, for MPI_Reduce_local; where slot 0 is */
   void *packed;           /* as in a message */
   void *memory;           /* behind all of them */

@@ -1,6 +1,6 @@
 /* What is kept of a channel for the options `log` and `trace`: how long its rounds took, and when
  * its parts were marked, left and came. Any thread does these; their times stay with the parts, and
- * who drives notes them when the round ends.
+ * whoever drives notes them when the round ends.
  */
 #include "partitioned/way.h"
 

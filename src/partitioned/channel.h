@@ -19,9 +19,10 @@
  * may then leave), the receiver counts bytes by its own parts. Both are complete by themselves: the
  * sender when all has left its array, the receiver when all is in its own.
  *
- * Who drives. Threads that mark and look take no lock. Only who holds the lock of the context, or,
- * where there is none, the thread that started the round, calls MPI and moves anything else; this
- * thread is said to *drive*. A mark that makes something due is followed by an attempt to drive.
+ * Who drives. Threads that mark and look take no lock. Only whoever holds the lock of the context,
+ * or, where there is none, the thread that started the round, calls MPI and moves anything else;
+ * this thread is said to *drive*. A mark that makes something due is followed by an attempt to
+ * drive.
  *
  * Nothing is left behind. Who marks sets `due`, then tries to get in, which is to say through the
  * gate or into the lock. Who is inside resets `due`, looks for what may leave, goes out, and looks
@@ -186,7 +187,7 @@ static inline int grove_channel_is_abandoned(const grove_channel *c)
 grove_status grove_account_open(grove_channel *c);
 /* It has its number, and is made; that began at `since`. */
 void grove_account_introduce(grove_channel *c, double since);
-/* By who drives, when a round ends. */
+/* By whoever drives, when a round ends. */
 void grove_account_note_round(const grove_channel *c);
 
 /* ---- what it tells of itself (tell.c) ---- */

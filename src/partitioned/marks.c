@@ -43,7 +43,7 @@ grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *coun
 
 /* ---- marking ---- */
 
-/* May any thread post what is due? A type that MPI must pack is left to who drives. */
+/* May any thread post what is due? A type that MPI must pack is left to whoever drives. */
 static int is_posted_by_threads(const grove_channel *c)
 {
   return c->way->by_threads && c->dense;

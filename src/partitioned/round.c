@@ -169,7 +169,7 @@ static void drive_once(grove_channel *c)
 }
 
 /* What became due while this thread was inside, and another one could not get in, is not left
- * behind. But who is inside may be there for something else. */
+ * behind. But the thread inside may be there for something else. */
 void grove_channel_drive(grove_channel *c)
 {
   do {

@@ -37,7 +37,7 @@ typedef struct grove_shelf {
 /* At the end, before that of the arena. */
 void grove_shelf_clear(grove_shelf *shelf);
 
-/* A block of at least so many bytes, not zeroed, in a piece of its own. */
+/* A block of at least `bytes` bytes, not zeroed, in a piece of its own. */
 grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **out);
 /* A queue is in it, which may still be read. */
 void grove_shelf_give(grove_shelf *shelf, grove_block *block);

@@ -9,7 +9,7 @@
  *     advance(c)                            advance(c) -> grove_channel_take
  *     close(c)                              close(c)
  *
- * All but post of a way `by_threads` are called by who drives.
+ * All but post of a way `by_threads` are called by whoever drives.
  */
 #ifndef GROVE_PARTITIONED_WAY_H
 #define GROVE_PARTITIONED_WAY_H

@@ -4,8 +4,8 @@
  * array if that has started the round, or, if there are many, the receiver takes them from the
  * sender's.
  *
- * What the queue has no room for is *late*: noted by run, and posted by who drives. A sender posts
- * before the receiver has answered; what lies in the queue waits there for its round.
+ * What the queue has no room for is *late*: noted by run, and posted by whoever drives. A sender
+ * posts before the receiver has answered; what lies in the queue waits there for its round.
  */
 #include "partitioned/queue.h"
 #include "partitioned/way.h"

@@ -1,3 +1,4 @@
+/* The ways that there are, and which of them a channel takes. */
 #include "partitioned/way.h"
 
 const grove_way_kind *const grove_ways[] = {&grove_way_groups, &grove_way_runs, &grove_way_shm,

@@ -1,5 +1,5 @@
 /* What carries letters: rings of shared memory, and over MPI point-to-point messages, neighbourhood
- * collectives, or one-sided ones. What a *kind* of carrier can do is data; who uses it asks for
+ * collectives, or one-sided ones. What a *kind* of carrier can do is data; its users ask for
  * that, and never which kind it is.
  *
  * A *carriage* is what the operations of a wiring share in one stage, a *carrier* what one of them
@@ -21,8 +21,8 @@
  * where they leave together, all at once. Nothing but the creation of a carriage ever waits.
  *
  *     shm.c            packed straight into a ring: by its own functions (ring.h), not by these
- *     mpi_p2p.c        a request a message
- *     mpi_neighbor.c   one collective a start, on a communicator that knows the graph
+ *     mpi_p2p.c        a request per message
+ *     mpi_neighbor.c   one collective per start, on a communicator that knows the graph
  *     mpi_rma.c        the sender says where a message lies, the receiver fetches it
  */
 #ifndef GROVE_TRANSPORT_CARRIER_H
@@ -165,7 +165,7 @@ static inline int grove_carrier_busy(const grove_carrier *c)
 }
 
 /* Nobody wants what comes for message i, a receive under way: its sender need not wait until this
- * rank polls again. What is just arriving is waited for, so many seconds (0: for ever). */
+ * rank polls again. What is just arriving is waited for, `timeout` seconds (0: for ever). */
 static inline grove_status grove_carrier_forgo(grove_carrier *c, int i, double timeout)
 {
   return c->kind->forgo(c, i, timeout);

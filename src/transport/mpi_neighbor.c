@@ -39,7 +39,7 @@ static void free_graph(graph *one)
 
 struct grove_graphs {
   int n, room;
-  int due; /* so many are too many: time to see which are free */
+  int due; /* with this many it is time to see which are free */
   graph **list;
   int64_t *votes; /* four for each */
 };
@@ -284,7 +284,7 @@ static void shut_neighbor(grove_carriage *a)
 
 typedef struct exchange {
   int posted;
-  MPI_Request *requests; /* one a round */
+  MPI_Request *requests; /* one per round */
   MPI_Datatype *types;   /* bytes, for each peer */
   int *counts;           /* for each round, there from each peer, then to each */
   MPI_Aint *addresses;   /* likewise */

@@ -1,4 +1,4 @@
-/* Point to point: a request a message, made once and restarted (persistent), or posted anew at
+/* Point to point: a request per message, made once and restarted (persistent), or posted anew at
  * every start, which lets buffers change from start to start. A message larger than a chunk goes in
  * chunks of that many bytes, each a message for MPI, all with the same tag. Two carriers with the
  * same tag match in the order in which they are started.
@@ -48,7 +48,7 @@ typedef struct mailbox {
   message *messages;
   int nrequests, room;
   MPI_Request *requests;
-  chunk *chunks; /* one a request */
+  chunk *chunks; /* one per request */
   int *completed;
   MPI_Status *statuses;
 } mailbox;
@@ -90,7 +90,7 @@ fail:
   return status;
 }
 
-/* Adds so many requests for message i. */
+/* Adds `count` requests for message i. */
 static grove_status add_requests(mailbox *p, int i, int64_t count)
 {
   grove_status status = GROVE_OK;

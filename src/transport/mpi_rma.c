@@ -126,7 +126,7 @@ fail:
   return status;
 }
 
-/* A window in which this rank has so many bytes. Where it fails on some ranks only, what the others
+/* A window in which this rank has `bytes` bytes. Where it fails on some ranks only, what the others
  * have made is left alone. Agreed by all. */
 static grove_status add_window(grove_context *ctx, struct grove_windows *w, int64_t bytes)
 {
@@ -185,7 +185,7 @@ typedef struct track {
 typedef struct shared {
   struct grove_windows *windows;
   grove_free_span part; /* no bytes: none */
-  track *tracks;        /* one a message */
+  track *tracks;        /* one per message */
 } shared;
 
 static int64_t stride_of(const grove_carried *m)
@@ -193,7 +193,7 @@ static int64_t stride_of(const grove_carried *m)
   return grove_round_up(m->bytes, ALIGNMENT);
 }
 
-/* A sender may be so many starts ahead. */
+/* By how many starts a sender may be ahead. */
 static int window_slots_for(int64_t bytes)
 {
   if (bytes > 1 << 20) return 1;
@@ -292,7 +292,7 @@ typedef struct fetcher {
   int busy;    /* messages that are not idle */
   int waiting; /* ... but wait for a turn or a slot */
   message *messages;
-  MPI_Request *requests; /* two a message: of all what comes, then of all what goes */
+  MPI_Request *requests; /* two per message: first of all that comes, then of all that goes */
   int *tested, *completed;
 } fetcher;
 

@@ -22,7 +22,7 @@ typedef struct entry {
 
 typedef struct table {
   uint64_t released;
-  char rest[GROVE_RING_LINE - sizeof(uint64_t)]; /* who waits for it shall not disturb others */
+  char rest[GROVE_RING_LINE - sizeof(uint64_t)]; /* waiting for it must not disturb others */
   int64_t count;
   entry entries[];
 } table;

@@ -15,7 +15,8 @@
  * its node use it there: they *push* their units into it, and the ring only says that they are
  * there; or they *pull* units out of it once the ring says so. The owner of the area lays out
  * beside it which slots each of them means. An area is used again when all that was in it has been
- * read: who pushes looks at `released`, the owner at what the readers of its rings have consumed.
+ * read: a rank that pushes looks at `released`, the owner at what the readers of its rings have
+ * consumed.
  *
  * When a rank of a node finds no memory for its rings, its notice says so, and all ranks of the
  * node use messages for this wiring: grove_shm_connect then sets shm->usable to 0.
