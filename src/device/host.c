@@ -13,12 +13,10 @@ static int host_owns(const void *array, int *device)
 
 static grove_status allocate_host(int64_t bytes, int device, void **out)
 {
-  grove_status status = GROVE_OK;
   (void)device;
   *out = grove_room((size_t)bytes, 1);
-  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
-fail:
-  return status;
+  GROVE_PASS_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
+  return GROVE_OK;
 }
 
 static void release_host(void *memory, int device)

@@ -78,20 +78,18 @@ static grove_status step_own(const grove_lane *lane, const grove_field *f, step 
 
 static grove_status take_step(const grove_transfer *op, const grove_bound_stage *s, int k, step now)
 {
-  grove_status status = GROVE_OK;
   char *units = s->own.memory;
   for (int i = 0; i < s->wired->nkeeps; i++) {
-    GROVE_TRY(step_keep(op, &s->wired->keeps[2 * i], now, units));
+    GROVE_PASS(step_keep(op, &s->wired->keeps[2 * i], now, units));
     units += grove_apart_keep_bytes(&s->wired->keeps[2 * i]);
   }
   for (int i = 0; i < op->nfields; i++) {
     const grove_lane *lane = &op->wiring->lanes[i];
     if (grove_apart_own_bytes(lane, k) == 0) continue;
-    GROVE_TRY(step_own(lane, &op->fields[i], now, units));
+    GROVE_PASS(step_own(lane, &op->fields[i], now, units));
     units += grove_apart_own_bytes(lane, k);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_apart_keep(grove_transfer *op, int k)

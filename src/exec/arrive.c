@@ -138,11 +138,10 @@ static int64_t count_batches(const target *targets, int64_t n)
 static grove_status make_batches(grove_arriving *a, const target *targets, int64_t n,
                                  int64_t *begin)
 {
-  grove_status status = GROVE_OK;
   int64_t most = 0;
   for (int64_t i = 0; i < n; i++)
     if (targets[i].slot > most) most = targets[i].slot;
-  GROVE_TRY(grove_index_reserve(n, 0, most, &a->slots));
+  GROVE_PASS(grove_index_reserve(n, 0, most, &a->slots));
   for (int64_t i = 0; i < n; i++) {
     grove_index_put(&a->slots, i, targets[i].slot);
     if (i == 0 || compare_feeders(&targets[i], &targets[i - 1]) != 0) begin[a->n++] = i;
@@ -152,8 +151,7 @@ static grove_status make_batches(grove_arriving *a, const target *targets, int64
     a->batches[b].slots = grove_index_view(&a->slots, begin[b], begin[b + 1] - begin[b]);
     a->batches[b].feeders = targets[begin[b]].feeders;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* By feeder, the batches that it is one of. */
@@ -312,17 +310,15 @@ static void catch_up(const grove_transfer *op, grove_arriving *a)
 
 grove_status grove_arriving_create(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   grove_arriving *a = NULL;
-  GROVE_TRY(make_arriving(op, &a));
+  GROVE_PASS(make_arriving(op, &a));
   forget_arrivals(a);
   if (op->sequence > 0) catch_up(op, a);
   for (int k = 0; k < op->nstages; k++) op->stages[k].tells = 1;
   if (op->plain) op->plain = op->met = op->meeting = 0;
   op->driver = grove_this_thread();
   __atomic_store_n(&op->arriving, a, __ATOMIC_RELEASE); /* threads may look without the lock */
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- looking ---- */
@@ -363,16 +359,14 @@ static void poll_arriving(grove_transfer *op)
 
 static grove_status check_places_asked(const grove_transfer *op, const char *call)
 {
-  grove_status status = GROVE_OK;
   const grove_op *base = &op->base;
   if (op->fields[0].request.operation == GROVE_FETCH) return grove_op_no_parts(base, call);
-  GROVE_CHECK(op->sequence > 0, GROVE_ERR_STATE, "rank %d: %s: this %s was not started",
-              base->ctx->rank, call, grove_op_label(base));
-  GROVE_CHECK(!grove_context_outlives_mpi(base->ctx), GROVE_ERR_STATE,
-              "rank %d: %s: MPI_Finalize was called while this %s was under way", base->ctx->rank,
-              call, grove_op_label(base));
-fail:
-  return status;
+  GROVE_PASS_CHECK(op->sequence > 0, GROVE_ERR_STATE, "rank %d: %s: this %s was not started",
+                   base->ctx->rank, call, grove_op_label(base));
+  GROVE_PASS_CHECK(!grove_context_outlives_mpi(base->ctx), GROVE_ERR_STATE,
+                   "rank %d: %s: MPI_Finalize was called while this %s was under way",
+                   base->ctx->rank, call, grove_op_label(base));
+  return GROVE_OK;
 }
 
 static int have_come(const grove_transfer *op, int64_t first, int64_t end)
@@ -390,30 +384,26 @@ static int have_come(const grove_transfer *op, int64_t first, int64_t end)
 
 static grove_status check_places(const grove_transfer *op, int64_t first, int64_t count)
 {
-  grove_status status = GROVE_OK;
   const grove_request *r = &op->fields[0].request;
   int forward = r->operation == GROVE_BCAST || r->operation == GROVE_DISTRIBUTE;
   int64_t most = forward ? INT64_MAX : r->forest->nroots;
-  GROVE_CHECK(first >= 0 && count >= 0 && count <= most && first <= most - count, GROVE_ERR_ARG,
-              "rank %d: grove_arrived: %lld %ss from %lld on, of this %s, which has %lld",
-              op->base.ctx->rank, (long long)count, forward ? "leaf slot" : "root",
-              (long long)first, grove_op_label(&op->base),
-              (long long)(forward ? r->forest->nleaves : r->forest->nroots));
-fail:
-  return status;
+  GROVE_PASS_CHECK(
+    first >= 0 && count >= 0 && count <= most && first <= most - count, GROVE_ERR_ARG,
+    "rank %d: grove_arrived: %lld %ss from %lld on, of this %s, which has %lld", op->base.ctx->rank,
+    (long long)count, forward ? "leaf slot" : "root", (long long)first, grove_op_label(&op->base),
+    (long long)(forward ? r->forest->nleaves : r->forest->nroots));
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_arrived(grove_op *base, int64_t first, int64_t count, int *yes)
 {
-  grove_status status = GROVE_OK;
   grove_transfer *op = (grove_transfer *)base;
-  GROVE_TRY(check_places_asked(op, "grove_arrived"));
-  GROVE_TRY(check_places(op, first, count));
-  GROVE_TRY(begin_telling(op));
+  GROVE_PASS(check_places_asked(op, "grove_arrived"));
+  GROVE_PASS(check_places(op, first, count));
+  GROVE_PASS(begin_telling(op));
   if (!have_come(op, first, first + count)) poll_arriving(op);
   *yes = have_come(op, first, first + count);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The next run that nobody was told of: 0 if there is none. */
@@ -439,14 +429,12 @@ static int claim_run(grove_arriving *a, int64_t *first, int64_t *count)
 
 grove_status grove_transfer_arrivals(grove_op *base, int64_t *first, int64_t *count)
 {
-  grove_status status = GROVE_OK;
   grove_transfer *op = (grove_transfer *)base;
-  GROVE_TRY(check_places_asked(op, "grove_arrivals"));
-  GROVE_TRY(begin_telling(op));
+  GROVE_PASS(check_places_asked(op, "grove_arrivals"));
+  GROVE_PASS(begin_telling(op));
   *first = *count = 0;
   if (!op->arriving || claim_run(op->arriving, first, count)) return GROVE_OK;
   poll_arriving(op);
   if (!claim_run(op->arriving, first, count)) *first = *count = 0;
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -102,15 +102,13 @@ static int64_t lay_out_letters(grove_transfer *op, char *at)
 
 static grove_status make_letters(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   int64_t bytes = lay_out_letters(op, NULL);
   if (bytes == 0) return GROVE_OK;
   op->memory = aligned_alloc(ALIGNMENT, (size_t)bytes);
-  GROVE_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
-              (long long)bytes);
+  GROVE_PASS_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
+                   (long long)bytes);
   lay_out_letters(op, op->memory);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Self edges for which there is no way from array to array go through a buffer of bounded size. */
@@ -123,7 +121,6 @@ static void need_keep(grove_transfer *op, int64_t units, int64_t unit_bytes)
 
 static grove_status make_keep(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   for (int s = 0; s < op->nstages; s++)
     for (int k = 0; k < op->stages[s].wired->nkeeps; k++) {
       const grove_section *p = &op->stages[s].wired->keeps[2 * k];
@@ -136,9 +133,9 @@ static grove_status make_keep(grove_transfer *op)
   }
   if (op->keep_bytes == 0) return GROVE_OK;
   op->keep = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(op->keep_bytes, ALIGNMENT));
-  GROVE_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)op->keep_bytes);
-fail:
-  return status;
+  GROVE_PASS_CHECK(op->keep, GROVE_ERR_MEMORY, "no memory for %lld bytes",
+                   (long long)op->keep_bytes);
+  return GROVE_OK;
 }
 
 /* Does it matter in which order values meet in a root? */
@@ -186,9 +183,8 @@ fail:
 
 static grove_status make_stages(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   int in_order = needs_order(op);
-  GROVE_NEW(op->stages, op->wiring->nstages);
+  GROVE_PASS_NEW(op->stages, op->wiring->nstages);
   op->nstages = op->wiring->nstages;
   op->plain = op->nstages == 1 && !op->wiring->meets && op->nspaces == 0;
   for (int s = 0; s < op->nstages; s++) {
@@ -200,29 +196,26 @@ static grove_status make_stages(grove_transfer *op)
     bound->has_own = bound->wired->has_own ? GROVE_LETTER_WAITS : GROVE_LETTER_DONE;
     bound->nforwards = bound->wired->nforwards;
     bound->tells = bound->nforwards > 0;
-    GROVE_TRY(make_hauls(op, bound));
+    GROVE_PASS(make_hauls(op, bound));
     for (int i = bound->nreceives; i < bound->nreceives + bound->nsends; i++)
       grove_bound_letter_of(bound, i)->inputs += bound->wired->letters[i].inputs;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Which memories other than the host's its arrays are in. */
 static grove_status list_spaces(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++)
     for (int a = 0; a < GROVE_ARRAYS; a++) {
       grove_space space = op->fields[k].spaces[a];
       int known = space.kind == &grove_space_host;
       for (int j = 0; j < op->nspaces; j++) known |= grove_space_is_same(space, op->spaces[j]);
       if (known) continue;
-      if (!op->spaces) GROVE_NEW(op->spaces, op->nfields * GROVE_ARRAYS);
+      if (!op->spaces) GROVE_PASS_NEW(op->spaces, op->nfields * GROVE_ARRAYS);
       op->spaces[op->nspaces++] = space;
     }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiring, int n,
@@ -260,25 +253,22 @@ static void free_stages(grove_transfer *op);
 
 grove_status grove_transfer_connect(grove_transfer *op, int rewired)
 {
-  grove_status status = GROVE_OK;
   if (rewired) { /* what was a flow is a message now */
     free(op->memory);
     op->memory = NULL;
     free_stages(op);
-    GROVE_TRY(make_stages(op));
-    GROVE_TRY(make_letters(op));
-    GROVE_TRY(grove_transfer_make_hubs(op));
+    GROVE_PASS(make_stages(op));
+    GROVE_PASS(make_letters(op));
+    GROVE_PASS(grove_transfer_make_hubs(op));
   }
   for (int s = 0; s < op->nstages; s++)
     for (int c = 0; c < op->stages[s].nhauls; c++) {
       grove_bound_haul *haul = &op->stages[s].hauls[c];
       if (!haul->wired->carriage) continue;
-      GROVE_TRY(grove_carrier_create(haul->wired->carriage, &haul->carrier));
+      GROVE_PASS(grove_carrier_create(haul->wired->carriage, &haul->carrier));
       op->stages[s].ncarriers++;
     }
-  GROVE_TRY(grove_transfer_join_rings(op));
-fail:
-  return status;
+  return grove_transfer_join_rings(op);
 }
 
 /* ---- arrays ---- */
@@ -314,15 +304,13 @@ grove_status grove_letter_bind(const grove_transfer *op, grove_bound_stage *s,
 
 grove_status grove_transfer_set_arrays(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0; k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
     for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++)
       for (int j = 0; j < grove_haul_size(haul->wired); j++)
-        GROVE_TRY(grove_letter_bind(op, s, haul, j));
+        GROVE_PASS(grove_letter_bind(op, s, haul, j));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the end ---- */

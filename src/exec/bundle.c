@@ -14,46 +14,43 @@ static grove_context nowhere = {
 
 static grove_status check_member(const grove_op *op, int k, const grove_op *first)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
-  GROVE_CHECK(
+  GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
+  GROVE_PASS_CHECK(
     op->ctx == first->ctx || op->kind->count(op) == 0, GROVE_ERR_ARG,
     "rank %d: grove_op_bundle: operation %d, a %s, is of another context than operation 0",
     op->ctx->rank, k, grove_op_label(op));
-  GROVE_CHECK(op->kind->count(op) >= 0, GROVE_ERR_UNSUPPORTED,
-              "rank %d: grove_op_bundle: operation %d, a %s, cannot be bundled", op->ctx->rank, k,
-              grove_op_label(op));
-  GROVE_CHECK(!grove_op_is_begun(op), GROVE_ERR_STATE,
-              "rank %d: grove_op_bundle: operation %d, a %s, was begun; only persistent operations "
-              "can be bundled",
-              op->ctx->rank, k, grove_op_label(op));
-  GROVE_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
-              "rank %d: grove_op_bundle: operation %d, a %s, is under way", op->ctx->rank, k,
-              grove_op_label(op));
-fail:
-  return status;
+  GROVE_PASS_CHECK(op->kind->count(op) >= 0, GROVE_ERR_UNSUPPORTED,
+                   "rank %d: grove_op_bundle: operation %d, a %s, cannot be bundled", op->ctx->rank,
+                   k, grove_op_label(op));
+  GROVE_PASS_CHECK(
+    !grove_op_is_begun(op), GROVE_ERR_STATE,
+    "rank %d: grove_op_bundle: operation %d, a %s, was begun; only persistent operations "
+    "can be bundled",
+    op->ctx->rank, k, grove_op_label(op));
+  GROVE_PASS_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
+                   "rank %d: grove_op_bundle: operation %d, a %s, is under way", op->ctx->rank, k,
+                   grove_op_label(op));
+  return GROVE_OK;
 }
 
 /* What all members ask for. This rank's failure. */
 static grove_status list_requests(int n, grove_op *const *ops, const grove_op *first, int *count,
                                   grove_request **out)
 {
-  grove_status status = GROVE_OK;
   grove_request *list = NULL;
   int total = 0;
   for (int k = 0; k < n; k++) {
-    GROVE_TRY(check_member(ops[k], k, first));
+    GROVE_PASS(check_member(ops[k], k, first));
     total += ops[k]->kind->count(ops[k]);
   }
-  GROVE_NEW(list, total);
+  GROVE_PASS_NEW(list, total);
   total = 0;
   for (int k = 0; k < n; k++)
     for (int i = 0, members = ops[k]->kind->count(ops[k]); i < members; i++)
       list[total++] = ops[k]->kind->request(ops[k], i);
   *count = total;
   *out = list;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Agreed by all. */

@@ -14,16 +14,14 @@ typedef struct caller {
 
 static grove_status check_request(const grove_request *r, const caller *who)
 {
-  grove_status status = GROVE_OK;
   const grove_forest *f = r->forest;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", who->name);
-  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", who->name,
-              grove_forest_label(f));
-  GROVE_CHECK(who->out, GROVE_ERR_ARG, "rank %d: %s: out is NULL", f->ctx->rank, who->name);
-  GROVE_CHECK(!grove_context_outlives_mpi(f->ctx), GROVE_ERR_STATE,
-              "rank %d: %s: MPI_Finalize was called", f->ctx->rank, who->name);
-fail:
-  return status;
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", who->name);
+  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", who->name,
+                   grove_forest_label(f));
+  GROVE_PASS_CHECK(who->out, GROVE_ERR_ARG, "rank %d: %s: out is NULL", f->ctx->rank, who->name);
+  GROVE_PASS_CHECK(!grove_context_outlives_mpi(f->ctx), GROVE_ERR_STATE,
+                   "rank %d: %s: MPI_Finalize was called", f->ctx->rank, who->name);
+  return GROVE_OK;
 }
 
 static grove_status serve_call(const grove_request *r, caller who)

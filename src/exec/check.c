@@ -21,18 +21,16 @@ void grove_check_seal(void *letter, int64_t bytes, int64_t sequence)
 
 grove_status grove_check_open(const grove_transfer *op, int peer, const void *letter, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   grove_trailer trailer;
   memcpy(&trailer, (const char *)letter + bytes, sizeof trailer);
-  GROVE_CHECK(trailer.sequence == (uint64_t)op->sequence, GROVE_ERR_CORRUPT,
-              "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
-              op->base.ctx->rank, grove_op_label(&op->base), peer,
-              (unsigned long long)trailer.sequence, (long long)op->sequence);
-  GROVE_CHECK(trailer.checksum == checksum_of(letter, bytes), GROVE_ERR_CORRUPT,
-              "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
-              op->base.ctx->rank, grove_op_label(&op->base), (long long)bytes, peer);
-fail:
-  return status;
+  GROVE_PASS_CHECK(trailer.sequence == (uint64_t)op->sequence, GROVE_ERR_CORRUPT,
+                   "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
+                   op->base.ctx->rank, grove_op_label(&op->base), peer,
+                   (unsigned long long)trailer.sequence, (long long)op->sequence);
+  GROVE_PASS_CHECK(trailer.checksum == checksum_of(letter, bytes), GROVE_ERR_CORRUPT,
+                   "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
+                   op->base.ctx->rank, grove_op_label(&op->base), (long long)bytes, peer);
+  return GROVE_OK;
 }
 
 /* ---- overlapping arrays ---- */
@@ -57,15 +55,13 @@ typedef struct spans {
 
 static grove_status make_span_room(spans *s, int64_t more)
 {
-  grove_status status = GROVE_OK;
   if (s->n + more <= s->room) return GROVE_OK;
   int64_t room = 2 * s->room + more;
   span *list = realloc(s->list, (size_t)room * sizeof *list);
-  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory to compare %lld slots", (long long)room);
+  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory to compare %lld slots", (long long)room);
   s->list = list;
   s->room = room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Units that are longer than their extent lie in each other's gaps without harm; of those only the
@@ -73,19 +69,17 @@ fail:
 static grove_status add_unit_span(const grove_field *fields, int field, grove_array which,
                                   const grove_index *slots, spans *out)
 {
-  grove_status status = GROVE_OK;
   const grove_unit *unit = &fields[field].mover.unit;
   const void *array = fields[field].request.arrays[which];
   uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
   if (!grove_array_is_users(which) || unit->bytes == 0) return GROVE_OK;
-  GROVE_TRY(make_span_room(out, slots->count));
+  GROVE_PASS(make_span_room(out, slots->count));
   for (int64_t i = 0; i < slots->count; i++) {
     int64_t slot = grove_index_at(slots, i);
     uintptr_t begin = (uintptr_t)grove_unit_at(unit, array, slot) + (uintptr_t)unit->true_lb;
     out->list[out->n++] = (span){begin, begin + bytes, slot, field, which};
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status add_section(const grove_field *fields, const grove_section *p, spans *out)
@@ -96,27 +90,25 @@ static grove_status add_section(const grove_field *fields, const grove_section *
 static grove_status collect_spans(const grove_wiring *wiring, const grove_field *fields,
                                   spans *read, spans *written)
 {
-  grove_status status = GROVE_OK;
   for (int s = 0; s < wiring->nstages; s++) {
     const grove_wired_stage *w = &wiring->stages[s];
     for (int i = 0; i < w->nletters; i++)
       for (int k = 0; k < w->letters[i].nsections; k++)
-        GROVE_TRY(
+        GROVE_PASS(
           add_section(fields, &w->letters[i].sections[k], i < w->nreceives ? written : read));
     for (int k = 0; k < 2 * w->nkeeps; k++)
-      GROVE_TRY(add_section(fields, &w->keeps[k], k % 2 == 0 ? read : written));
+      GROVE_PASS(add_section(fields, &w->keeps[k], k % 2 == 0 ? read : written));
   }
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
     if (lane->key.operation != GROVE_FETCH && !lane->whole) continue;
-    GROVE_TRY(add_unit_span(fields, k, GROVE_ARRAY_ROOT, &lane->fetched.slots, written));
-    GROVE_TRY(add_unit_span(fields, k, GROVE_ARRAY_LEAF, &lane->own.slots, read));
-    GROVE_TRY(add_unit_span(fields, k, GROVE_ARRAY_UPDATE, &lane->own.slots, written));
+    GROVE_PASS(add_unit_span(fields, k, GROVE_ARRAY_ROOT, &lane->fetched.slots, written));
+    GROVE_PASS(add_unit_span(fields, k, GROVE_ARRAY_LEAF, &lane->own.slots, read));
+    GROVE_PASS(add_unit_span(fields, k, GROVE_ARRAY_UPDATE, &lane->own.slots, written));
   }
   if (read->n > 0) qsort(read->list, (size_t)read->n, sizeof *read->list, by_begin);
   if (written->n > 0) qsort(written->list, (size_t)written->n, sizeof *written->list, by_begin);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A leaf may get its update in place. */

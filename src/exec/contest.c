@@ -171,7 +171,7 @@ static int entry_of_start(int start)
   return start <= LAST ? start / 2 % 2 : 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_nanoseconds(const void *a, const void *b)
 {
   const int64_t *x = a, *y = b;
   return (*x > *y) - (*x < *y);
@@ -185,7 +185,7 @@ static int64_t usual_time(const contest *c, int which)
   for (int k = 0; k < TIMED; k++)
     if (entry_of_start(WARM_UPS + k + 1) == which)
       times[n++] = c->vote.rounds.known[2 * k + 1] - c->vote.rounds.known[2 * k];
-  qsort(times, (size_t)n, sizeof *times, by_time);
+  qsort(times, (size_t)n, sizeof *times, by_nanoseconds);
   return times[(n - 1) / 2] + times[n / 2];
 }
 
@@ -332,15 +332,13 @@ static const grove_op_kind kind = {
 /* Once a context. Agreed by all. */
 static grove_status compare_clocks(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   grove_reading reading;
   double origin = 0;
   if (ctx->clocks_compared) return GROVE_OK;
-  GROVE_TRY(grove_trace_compare_clocks(ctx, &reading, &origin));
+  GROVE_PASS(grove_trace_compare_clocks(ctx, &reading, &origin));
   ctx->clock_ahead = reading.ahead;
   ctx->clocks_compared = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_contest_open(grove_transfer **first, grove_transfer **second, grove_op **out)

@@ -39,17 +39,16 @@ static int is_whole_lane(const search *x, const grove_section *p)
 
 static grove_status make_feed_room(search *x)
 {
-  grove_status status = GROVE_OK;
   int room = 2 * x->room + 16;
   if (x->n < x->room) return GROVE_OK;
   int *feeders = realloc(x->feeders, (size_t)room * sizeof *feeders);
   if (feeders) x->feeders = feeders;
   grove_feed *to = realloc(x->to, (size_t)room * sizeof *to);
   if (to) x->to = to;
-  GROVE_CHECK(feeders && to, GROVE_ERR_MEMORY, "no memory for what %d messages wait for", room);
+  GROVE_PASS_CHECK(feeders && to, GROVE_ERR_MEMORY, "no memory for what %d messages wait for",
+                   room);
   x->room = room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What tells sets of feeders apart: a sum of what they are mixed to. */
@@ -62,32 +61,28 @@ static uint64_t mix_feeder(int feeder)
 /* `feeder` is an input of the target, if it was not already. */
 static grove_status add_input(search *x, int feeder, grove_feed to, grove_letter *target)
 {
-  grove_status status = GROVE_OK;
   if (feeder < 0 || x->seen[feeder] == x->targets) return GROVE_OK;
-  GROVE_TRY(make_feed_room(x));
+  GROVE_PASS(make_feed_room(x));
   x->seen[feeder] = x->targets;
   x->feeders[x->n] = feeder;
   x->to[x->n++] = to;
   target->inputs++;
   target->sources += mix_feeder(feeder);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* All that a section takes. */
 static grove_status find_inputs(search *x, const grove_section *p, grove_feed to,
                                 grove_letter *target)
 {
-  grove_status status = GROVE_OK;
   const int *writers = chart_of(x, p);
   if (is_whole_lane(x, p)) return add_input(x, x->wiring->lanes[p->field].feeder, to, target);
   for (int64_t i = 0, last = -1; writers && i < p->shape.slots.count; i++) {
     int feeder = writers[grove_index_at(&p->shape.slots, i)];
-    if (feeder != last) GROVE_TRY(add_input(x, feeder, to, target));
+    if (feeder != last) GROVE_PASS(add_input(x, feeder, to, target));
     last = feeder;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* All that a section brings. */
@@ -101,14 +96,13 @@ static void note_writer(search *x, const grove_section *p, int feeder)
 
 static grove_status search_stage(search *x, int s)
 {
-  grove_status status = GROVE_OK;
   grove_wired_stage *w = &x->wiring->stages[s];
   grove_letter own = {0};
   for (int i = w->nreceives; i < w->nletters; i++, x->targets++)
     for (int k = 0; k < w->letters[i].nsections; k++)
-      GROVE_TRY(find_inputs(x, &w->letters[i].sections[k], (grove_feed){s, i}, &w->letters[i]));
+      GROVE_PASS(find_inputs(x, &w->letters[i].sections[k], (grove_feed){s, i}, &w->letters[i]));
   for (int k = 0; k < w->nkeeps; k++)
-    GROVE_TRY(find_inputs(x, &w->keeps[2 * k], (grove_feed){s, w->nletters}, &own));
+    GROVE_PASS(find_inputs(x, &w->keeps[2 * k], (grove_feed){s, w->nletters}, &own));
   x->targets++;
   w->keep_inputs = own.inputs;
   for (int i = 0; i < w->nreceives; i++)
@@ -116,8 +110,7 @@ static grove_status search_stage(search *x, int s)
       note_writer(x, &w->letters[i].sections[k], w->feeder + i);
   for (int k = 0; k < w->nkeeps; k++)
     note_writer(x, &w->keeps[2 * k + 1], w->feeder + w->nreceives);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Gives every feeder its number; how many there are. */
@@ -134,25 +127,21 @@ static int number_feeders(grove_wiring *wiring)
 
 static grove_status make_chart(int64_t slots, int **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(*out, slots);
+  GROVE_PASS_ROOM(*out, slots);
   memset(*out, -1, (size_t)slots * sizeof **out);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_charts(search *x)
 {
-  grove_status status = GROVE_OK;
   const grove_wiring *wiring = x->wiring;
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
-    if (lane->plan->hub > 0) GROVE_TRY(make_chart(lane->plan->hub, &x->charts[k].hub));
+    if (lane->plan->hub > 0) GROVE_PASS(make_chart(lane->plan->hub, &x->charts[k].hub));
     if (lane->fetched.units > 0 && !lane->whole)
-      GROVE_TRY(make_chart(lane->fetched.units, &x->charts[k].edges));
+      GROVE_PASS(make_chart(lane->fetched.units, &x->charts[k].edges));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What was found, by feeder. */

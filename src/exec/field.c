@@ -10,11 +10,10 @@ enum { ALIGNMENT = 64 }; /* a user's operation sees aligned units */
 /* Memory for units as in a letter. */
 static grove_status make_units(int64_t units, int64_t bytes, void **out)
 {
-  grove_status status = GROVE_OK;
   *out = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(units * bytes + 1, ALIGNMENT));
-  GROVE_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld values on their way", (long long)units);
-fail:
-  return status;
+  GROVE_PASS_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld values on their way",
+                   (long long)units);
+  return GROVE_OK;
 }
 
 /* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
@@ -22,17 +21,14 @@ fail:
 static grove_status make_fetching_field(const grove_request *r, const grove_unit *unit,
                                         const grove_combine *combine, grove_field *f)
 {
-  grove_status status = GROVE_OK;
   grove_unit packed = grove_unit_packed(unit), borrowed = *unit;
   grove_combine replace;
   borrowed.owned = 0;
-  GROVE_TRY(grove_combine_create(MPI_REPLACE, unit, &replace));
-  GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
-  GROVE_TRY(grove_mover_create(&borrowed, combine, &f->fetcher));
-  GROVE_TRY(make_units(r->forest->roots.slots.count, unit->bytes, &f->edges));
-  GROVE_TRY(grove_mover_create(unit, &replace, &f->mover));
-fail:
-  return status;
+  GROVE_PASS(grove_combine_create(MPI_REPLACE, unit, &replace));
+  GROVE_PASS(grove_mover_create(&packed, &replace, &f->packed));
+  GROVE_PASS(grove_mover_create(&borrowed, combine, &f->fetcher));
+  GROVE_PASS(make_units(r->forest->roots.slots.count, unit->bytes, &f->edges));
+  return grove_mover_create(unit, &replace, &f->mover);
 }
 
 grove_status grove_field_create(const grove_request *r, grove_field *out, grove_wiring_key *key)
@@ -62,39 +58,33 @@ fail:
 
 grove_status grove_field_make_packed(grove_field *f)
 {
-  grove_status status = GROVE_OK;
   grove_unit packed = grove_unit_packed(&f->mover.unit);
   grove_combine replace;
   if (f->packed.copy) return GROVE_OK;
-  GROVE_TRY(grove_combine_create(MPI_REPLACE, &f->mover.unit, &replace));
-  GROVE_TRY(grove_mover_create(&packed, &replace, &f->packed));
-fail:
-  return status;
+  GROVE_PASS(grove_combine_create(MPI_REPLACE, &f->mover.unit, &replace));
+  return grove_mover_create(&packed, &replace, &f->packed);
 }
 
 grove_status grove_field_equip(const grove_lane *lane, grove_field *f)
 {
-  grove_status status = GROVE_OK;
   const grove_unit *unit = &f->mover.unit;
   int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0;
   if (!lane->plans->route->relays) return GROVE_OK;
-  GROVE_TRY(grove_field_make_packed(f));
+  GROVE_PASS(grove_field_make_packed(f));
   if (lane->key.operation == GROVE_REDUCE && lane->key.merges) {
     grove_unit packed = unit->dense ? *unit : grove_unit_packed(unit);
     packed.owned = 0;
     packed.kind = unit->kind;
     packed.elements = unit->elements;
     packed.element_bytes = unit->element_bytes;
-    GROVE_TRY(grove_mover_create(&packed, &f->mover.combine, &f->merger));
+    GROVE_PASS(grove_mover_create(&packed, &f->mover.combine, &f->merger));
   }
-  if (edges > 0) GROVE_TRY(make_units(edges, unit->bytes, &f->edges));
-fail:
-  return status;
+  if (edges > 0) GROVE_PASS(make_units(edges, unit->bytes, &f->edges));
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_make_hubs(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   const grove_wiring *wiring = op->wiring;
   for (int k = 0; k < op->nfields; k++) {
     grove_field *f = &op->fields[k];
@@ -103,12 +93,11 @@ grove_status grove_transfer_make_hubs(grove_transfer *op)
     if (wiring->uses_hubs) {
       f->hub = wiring->shm->areas ? wiring->shm->areas[k] : NULL;
     } else {
-      GROVE_TRY(make_units(units, f->mover.unit.bytes, &f->hub_memory));
+      GROVE_PASS(make_units(units, f->mover.unit.bytes, &f->hub_memory));
       f->hub = f->hub_memory;
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_fields_free(int n, grove_field *fields)

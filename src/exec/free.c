@@ -24,18 +24,16 @@ static int by_sequence(const void *a, const void *b)
  * They share a tag, so their receives match in that order, and it must survive. */
 static grove_status list_later(grove_transfer *op, int *n, later **out)
 {
-  grove_status status = GROVE_OK;
   int room = 1;
   later *list = NULL;
   for (grove_transfer *k = op->wiring->run.members; k; k = k->next_member) room++;
-  GROVE_NEW(list, room);
+  GROVE_PASS_NEW(list, room);
   list[(*n)++].op = op;
   for (grove_transfer *k = op->wiring->run.members; k; k = k->next_member)
     if (grove_op_is_under_way(&k->base) && k->sequence > op->sequence) list[(*n)++].op = k;
   qsort(list, (size_t)*n, sizeof *list, by_sequence);
   *out = list;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Receive j of a haul of the first operation goes to its copy, unless it has none. All of the list

@@ -122,17 +122,15 @@ static int by_takers(const void *a, const void *b)
 static grove_status make_share_section(const grove_section *of, const int64_t *edges, int64_t n,
                                        grove_index *slots, grove_section *out)
 {
-  grove_status status = GROVE_OK;
   const grove_index none = {0}, *all = &of->shape.slots;
   int64_t most = all->wide ? INT64_MAX : all->narrow ? INT32_MAX : all->first + all->count;
-  GROVE_TRY(grove_index_reserve(n, 0, most, slots));
+  GROVE_PASS(grove_index_reserve(n, 0, most, slots));
   for (int64_t i = 0; i < n; i++) grove_index_put(slots, i, grove_index_at(all, edges[i]));
   grove_index_settle(slots);
   *out = (grove_section){.field = of->field, .array = of->array, .unit_bytes = of->unit_bytes};
-  GROVE_TRY(grove_shape_create(slots, &none, of->unit_bytes, &out->shape));
+  GROVE_PASS(grove_shape_create(slots, &none, of->unit_bytes, &out->shape));
   out->bytes = out->shape.units * out->unit_bytes;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Of edges begin .. end-1, which have the same takers. */

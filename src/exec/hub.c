@@ -33,22 +33,19 @@ static grove_status push_row(const grove_transfer *op, const grove_section *p, i
 static grove_status push_section(const grove_transfer *op, const grove_section *p,
                                  const grove_remote *r, const char *letter)
 {
-  grove_status status = GROVE_OK;
   for (int64_t at = 0, n = 0; at < r->shape.units; at += n) {
     int64_t slot = grove_index_at(&r->shape.slots, at);
     n = r->shape.form == GROVE_SHAPE_CONSECUTIVE ? r->shape.units : 1;
     while (at + n < r->shape.units && grove_index_at(&r->shape.slots, at + n) == slot + n) n++;
-    GROVE_TRY(push_row(op, p, at, n, letter, place_in_hub(r, slot, p->unit_bytes)));
+    GROVE_PASS(push_row(op, p, at, n, letter, place_in_hub(r, slot, p->unit_bytes)));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A list is gathered into a small buffer, which stays in the cache. */
 static grove_status pull_section(const grove_transfer *op, const grove_section *p,
                                  const grove_remote *r)
 {
-  grove_status status = GROVE_OK;
   const grove_field *f = &op->fields[p->field];
   const grove_mover *in = grove_field_mover(f, p->array);
   char *array = grove_field_array(f, p->array);
@@ -58,11 +55,10 @@ static grove_status pull_section(const grove_transfer *op, const grove_section *
                         0, units);
   for (int64_t at = 0, n = 0; at < units; at += n) {
     n = units - at < room ? units - at : room;
-    GROVE_TRY(grove_pack(&f->packed, &r->shape, r->memory, at, n, op->keep));
-    GROVE_TRY(grove_unpack(in, &p->shape, op->keep, array, at, n));
+    GROVE_PASS(grove_pack(&f->packed, &r->shape, r->memory, at, n, op->keep));
+    GROVE_PASS(grove_unpack(in, &p->shape, op->keep, array, at, n));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The same into a packed letter. */

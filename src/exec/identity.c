@@ -33,20 +33,18 @@ static int forget_type(MPI_Datatype type, int key, void *value, void *extra)
 /* Finds or makes the identity of a derived type. With the mutex. */
 static grove_status look_up_identity(MPI_Datatype type, grove_identity **out)
 {
-  grove_status status = GROVE_OK;
   int found = 0;
   grove_identity *identity = NULL;
   if (keyval == MPI_KEYVAL_INVALID)
-    GROVE_TRY_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &keyval, NULL));
-  GROVE_TRY_MPI(MPI_Type_get_attr(type, keyval, &identity, &found));
+    GROVE_PASS_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &keyval, NULL));
+  GROVE_PASS_MPI(MPI_Type_get_attr(type, keyval, &identity, &found));
   if (!found) {
-    GROVE_NEW(identity, 1);
+    GROVE_PASS_NEW(identity, 1);
     identity->references = 1; /* the type's own */
-    GROVE_TRY_MPI(MPI_Type_set_attr(type, keyval, identity));
+    GROVE_PASS_MPI(MPI_Type_set_attr(type, keyval, identity));
   }
   *out = identity;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)

@@ -9,44 +9,38 @@
 static grove_status check_array(const grove_request *r, const char *call, grove_array which,
                                 const char *name)
 {
-  grove_status status = GROVE_OK;
   const grove_forest *f = r->forest;
   int64_t edges = which == GROVE_ARRAY_ROOT ? f->roots.slots.count : f->nleaves;
-  GROVE_CHECK(r->arrays[which] || edges == 0, GROVE_ERR_ARG,
-              "rank %d: %s: the %s array is NULL, but forest '%.100s' has %lld %s here",
-              f->ctx->rank, call, name, grove_forest_label(f), (long long)edges,
-              which == GROVE_ARRAY_ROOT ? "edges to it" : "leaves");
-fail:
-  return status;
+  GROVE_PASS_CHECK(r->arrays[which] || edges == 0, GROVE_ERR_ARG,
+                   "rank %d: %s: the %s array is NULL, but forest '%.100s' has %lld %s here",
+                   f->ctx->rank, call, name, grove_forest_label(f), (long long)edges,
+                   which == GROVE_ARRAY_ROOT ? "edges to it" : "leaves");
+  return GROVE_OK;
 }
 
 grove_status grove_request_check(const grove_request *r, const char *call)
 {
-  grove_status status = GROVE_OK;
   int many = r->operation == GROVE_COLLECT || r->operation == GROVE_DISTRIBUTE;
-  GROVE_TRY(check_array(r, call, GROVE_ARRAY_ROOT, many ? "multi-root" : "root"));
-  GROVE_TRY(check_array(r, call, GROVE_ARRAY_LEAF, "leaf"));
-  if (r->operation == GROVE_FETCH) GROVE_TRY(check_array(r, call, GROVE_ARRAY_UPDATE, "update"));
-fail:
-  return status;
+  GROVE_PASS(check_array(r, call, GROVE_ARRAY_ROOT, many ? "multi-root" : "root"));
+  GROVE_PASS(check_array(r, call, GROVE_ARRAY_LEAF, "leaf"));
+  if (r->operation == GROVE_FETCH) GROVE_PASS(check_array(r, call, GROVE_ARRAY_UPDATE, "update"));
+  return GROVE_OK;
 }
 
 /* ---- what a rank does by itself ---- */
 
 static grove_status make_fields(grove_draft *m)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(m->fields, m->n);
-  GROVE_NEW(m->keys, m->n);
+  GROVE_PASS_NEW(m->fields, m->n);
+  GROVE_PASS_NEW(m->keys, m->n);
   for (int k = 0; k < m->n; k++) {
     const grove_request *r = &m->requests[k];
     grove_compiled *compiled = NULL;
-    GROVE_TRY(grove_request_check(r, m->call));
-    GROVE_TRY(grove_forest_compiled(r->forest, &compiled));
-    GROVE_TRY(grove_field_create(r, &m->fields[k], &m->keys[k]));
+    GROVE_PASS(grove_request_check(r, m->call));
+    GROVE_PASS(grove_forest_compiled(r->forest, &compiled));
+    GROVE_PASS(grove_field_create(r, &m->fields[k], &m->keys[k]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int64_t sign_draft(const grove_draft *m)
@@ -65,23 +59,18 @@ static int64_t sign_draft(const grove_draft *m)
 /* Looks at requests. */
 static grove_status prepare_draft(grove_draft *m)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(make_fields(m));
+  GROVE_PASS(make_fields(m));
   m->signature = sign_draft(m);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_draft(grove_draft *m)
 {
-  grove_status status = GROVE_OK;
   if (!m->wiring)
-    GROVE_TRY(grove_wiring_create(m->ctx, m->n, m->requests, m->keys, &m->routing, m->persistent,
-                                  &m->wiring));
-  if (m->wiring->check) GROVE_TRY(grove_check_overlap(m->wiring, m->fields));
-  GROVE_TRY(grove_transfer_create(m->kind, m->wiring, m->n, &m->fields, &m->op));
-fail:
-  return status;
+    GROVE_PASS(grove_wiring_create(m->ctx, m->n, m->requests, m->keys, &m->routing, m->persistent,
+                                   &m->wiring));
+  if (m->wiring->check) GROVE_PASS(grove_check_overlap(m->wiring, m->fields));
+  return grove_transfer_create(m->kind, m->wiring, m->n, &m->fields, &m->op);
 }
 
 static void discard_draft(grove_draft *m)

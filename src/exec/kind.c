@@ -145,11 +145,8 @@ grove_request grove_transfer_request(const grove_op *op, int k)
 
 static grove_status start_transfer(grove_op *op)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_op_check_idle(op, "grove_start"));
-  GROVE_TRY(grove_transfer_run((grove_transfer *)op));
-fail:
-  return status;
+  GROVE_PASS(grove_op_check_idle(op, "grove_start"));
+  return grove_transfer_run((grove_transfer *)op);
 }
 
 const grove_op_kind grove_kind_transfer = {

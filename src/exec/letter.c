@@ -50,18 +50,16 @@ static const grove_mover *packer_of(const grove_field *f, const grove_section *p
 grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                int64_t bytes, void *data)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0; k < letter->nsections; k++) {
     const grove_section *p = &letter->sections[k];
     const grove_field *f = &op->fields[p->field];
     window w = window_of(p, at, bytes);
     const grove_space *space = &f->spaces[p->array];
     if (w.units > 0)
-      GROVE_TRY(space->kind->pack(packer_of(f, p), &p->shape, grove_field_array(f, p->array),
-                                  w.begin, w.units, (char *)data + w.offset, space->device));
+      GROVE_PASS(space->kind->pack(packer_of(f, p), &p->shape, grove_field_array(f, p->array),
+                                   w.begin, w.units, (char *)data + w.offset, space->device));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Units of edges, wherever they are, meet the roots. */
@@ -97,14 +95,12 @@ static grove_status unpack_section(const grove_transfer *op, const grove_section
 grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                  int64_t bytes, const void *data)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0; k < letter->nsections; k++) {
     const grove_section *p = &letter->sections[k];
     window w = window_of(p, at, bytes);
-    if (w.units > 0) GROVE_TRY(unpack_section(op, p, &w, (const char *)data + w.offset));
+    if (w.units > 0) GROVE_PASS(unpack_section(op, p, &w, (const char *)data + w.offset));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *letter, int64_t at,
@@ -124,21 +120,19 @@ static inline int has_passed(const grove_transfer *op, const grove_bound_stage *
 
 grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i)
 {
-  grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[i];
   grove_bound_letter *bound = grove_bound_letter_of(s, i);
   int packs = bound->memory && !bound->direct;
   if (bound->state == GROVE_LETTER_WAITS && packs) {
     int64_t gone = bound->gone; /* in parts */
-    GROVE_TRY(grove_letter_pack(op, letter, gone, letter->data - gone, bound->memory + gone));
+    GROVE_PASS(grove_letter_pack(op, letter, gone, letter->data - gone, bound->memory + gone));
     bound->state = GROVE_LETTER_PACKS;
     if (op->nspaces > 0) grove_apart_mark(op, s, i);
   }
   if (packs && !has_passed(op, s, i)) return GROVE_OK;
   if (packs && op->wiring->check) grove_check_seal(bound->memory, letter->data, op->sequence);
   bound->state = GROVE_LETTER_LEAVES;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What came straight to where it belongs is done, unless it belongs to edges. */
@@ -152,13 +146,11 @@ static grove_status take_edges(const grove_transfer *op, const grove_letter *let
 static grove_status unpack_whole(const grove_transfer *op, const grove_letter *letter,
                                  const grove_bound_letter *bound)
 {
-  grove_status status = GROVE_OK;
   if (bound->direct) return take_edges(op, letter);
   if (!bound->memory) return GROVE_OK; /* it was unpacked fragment by fragment */
-  if (op->wiring->check) GROVE_TRY(grove_check_open(op, letter->peer, bound->memory, letter->data));
-  GROVE_TRY(grove_letter_unpack(op, letter, 0, letter->data, bound->memory));
-fail:
-  return status;
+  if (op->wiring->check)
+    GROVE_PASS(grove_check_open(op, letter->peer, bound->memory, letter->data));
+  return grove_letter_unpack(op, letter, 0, letter->data, bound->memory);
 }
 
 grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i)
@@ -191,7 +183,6 @@ static grove_status fetch_own(const grove_transfer *op, const grove_lane *lane,
 grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
                                  const grove_section *to)
 {
-  grove_status status = GROVE_OK;
   const grove_field *f = &op->fields[from->field];
   const grove_mover *out = grove_field_mover(f, from->array), *in = grove_field_mover(f, to->array);
   const char *source = grove_field_array(f, from->array);
@@ -203,33 +194,29 @@ grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
                         target, 0, units);
   for (int64_t at = 0, n = 0; at < units; at += n) {
     n = units - at < room ? units - at : room;
-    GROVE_TRY(grove_pack(out, &from->shape, source, at, n, op->keep));
-    GROVE_TRY(grove_unpack(in, &to->shape, op->keep, target, at, n));
+    GROVE_PASS(grove_pack(out, &from->shape, source, at, n, op->keep));
+    GROVE_PASS(grove_unpack(in, &to->shape, op->keep, target, at, n));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_keep(grove_transfer *op, int s)
 {
-  grove_status status = GROVE_OK;
   const grove_wired_stage *w = op->stages[s].wired;
   if (op->stages[s].own.memory) return grove_apart_keep(op, s);
   op->stages[s].own.state = GROVE_LETTER_DONE;
   for (int k = 0; k < w->nkeeps; k++)
-    GROVE_TRY(grove_transfer_move(op, &w->keeps[2 * k], &w->keeps[2 * k + 1]));
+    GROVE_PASS(grove_transfer_move(op, &w->keeps[2 * k], &w->keeps[2 * k + 1]));
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && lane->meets_at == s)
-      GROVE_TRY(fetch_own(op, lane, &op->fields[k]));
+      GROVE_PASS(fetch_own(op, lane, &op->fields[k]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_meet(grove_transfer *op, int s)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0; k < op->nfields; k++) {
     const grove_lane *lane = &op->wiring->lanes[k];
     const grove_field *f = &op->fields[k];
@@ -238,12 +225,11 @@ grove_status grove_transfer_meet(grove_transfer *op, int s)
     if (!lane->whole || lane->meets_at != s || lane->key.unit_bytes == 0) continue;
     if (lane->fetched.units == 0) continue; /* its array may be gone */
     if (lane->key.operation == GROVE_FETCH)
-      GROVE_TRY(space->kind->fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
-                                   f->edges, space->device));
+      GROVE_PASS(space->kind->fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
+                                    f->edges, space->device));
     else if (!grove_op_is_freed(&op->base))
-      GROVE_TRY(space->kind->unpack(&f->mover, &lane->fetched, f->edges, roots, 0,
-                                    lane->fetched.units, space->device));
+      GROVE_PASS(space->kind->unpack(&f->mover, &lane->fetched, f->edges, roots, 0,
+                                     lane->fetched.units, space->device));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }

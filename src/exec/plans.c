@@ -34,16 +34,14 @@ static void free_compiled(void *pointer)
 
 grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out)
 {
-  grove_status status = GROVE_OK;
   grove_compiled *c = f->compiled;
   if (!c) {
-    GROVE_NEW(c, 1);
+    GROVE_PASS_NEW(c, 1);
     f->compiled = c;
     f->free_compiled = free_compiled;
   }
   *out = c;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- compiling ---- */
@@ -58,32 +56,28 @@ static int splits_roots(const grove_plans *p)
  * combined with their roots in the end they are in their own order. */
 static grove_status split_roots(const grove_forest *f, grove_plans *p, grove_forest *view)
 {
-  grove_status status = GROVE_OK;
   *view = *f;
   p->slots = (grove_index){.count = f->roots.slots.count};
   if (p->operation != GROVE_FETCH && !p->whole) {
-    GROVE_TRY(grove_multi_slots(f, &p->slots));
+    GROVE_PASS(grove_multi_slots(f, &p->slots));
     grove_index_settle(&p->slots);
   }
   view->roots.slots = p->slots;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* In the direction of the data. */
 static grove_status make_turned(grove_plans *p)
 {
-  grove_status status = GROVE_OK;
   switch (p->operation) {
   case GROVE_REDUCE:
-  case GROVE_COLLECT: GROVE_TRY(grove_plan_reverse(p->forward, &p->turned)); break;
-  case GROVE_FETCH: GROVE_TRY(grove_plan_round_trip(p->forward, &p->turned)); break;
+  case GROVE_COLLECT: GROVE_PASS(grove_plan_reverse(p->forward, &p->turned)); break;
+  case GROVE_FETCH: GROVE_PASS(grove_plan_round_trip(p->forward, &p->turned)); break;
   default: break;
   }
   if (p->whole && p->operation == GROVE_REDUCE)
     grove_plan_rename(p->turned, GROVE_ARRAY_ROOT, GROVE_ARRAY_EDGE);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What comes from several ranks in one message is not in the order of ranks: where that order

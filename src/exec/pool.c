@@ -190,14 +190,12 @@ fail:
  * the others' timeouts name it. */
 static grove_status reuse_member(const grove_request *r, const char *call, grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   grove_combine *combine = combine_of(op);
-  GROVE_TRY(grove_request_check(r, call));
+  GROVE_PASS(grove_request_check(r, call));
   /* A user's operation may have been freed, and its handle given to one of the other kind. */
   if (combine->number < 0)
-    GROVE_TRY(grove_combine_create(r->op, &op->fields[0].mover.unit, combine));
-fail:
-  return status;
+    GROVE_PASS(grove_combine_create(r->op, &op->fields[0].mover.unit, combine));
+  return GROVE_OK;
 }
 
 /* The first operation of its kind on all ranks, or a further one on a wiring that is there, which
@@ -229,14 +227,11 @@ fail:
 /* The arrays and the forest of this call. */
 static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
 {
-  grove_status status = GROVE_OK;
   grove_request *bound = &op->fields[0].request;
   memcpy(bound->arrays, r->arrays, sizeof bound->arrays);
   bound->forest = r->forest;
-  if (op->wiring->check) GROVE_TRY(grove_check_overlap(op->wiring, op->fields));
-  GROVE_TRY(grove_transfer_set_arrays(op));
-fail:
-  return status;
+  if (op->wiring->check) GROVE_PASS(grove_check_overlap(op->wiring, op->fields));
+  return grove_transfer_set_arrays(op);
 }
 
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out)

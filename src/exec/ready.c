@@ -43,33 +43,30 @@ static void drive_transfer(grove_transfer *op)
 
 static grove_status mark_places(grove_transfer *op, int64_t first, int64_t count)
 {
-  grove_status status = GROVE_OK;
   grove_readying *r = op->readying;
   int64_t end = first + count, from = grove_index_below(&r->places, first);
   int64_t twice = grove_claims_take(r->claims, from, grove_index_below(&r->places, end) - from);
-  GROVE_CHECK(twice < 0, GROVE_ERR_STATE,
-              "rank %d: grove_ready: %s %lld of this %s was marked already (start %lld)",
-              op->base.ctx->rank, grove_readying_noun(op),
-              (long long)grove_index_at(&r->places, twice), grove_op_label(&op->base),
-              (long long)op->sequence);
+  GROVE_PASS_CHECK(twice < 0, GROVE_ERR_STATE,
+                   "rank %d: grove_ready: %s %lld of this %s was marked already (start %lld)",
+                   op->base.ctx->rank, grove_readying_noun(op),
+                   (long long)grove_index_at(&r->places, twice), grove_op_label(&op->base),
+                   (long long)op->sequence);
   if (!grove_readying_note_final(r, first, end)) return GROVE_OK;
   __atomic_exchange_n(&r->due, 1, __ATOMIC_ACQ_REL);
   drive_transfer(op);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status check_marks(const grove_transfer *op, int64_t first, int64_t count)
 {
-  grove_status status = GROVE_OK;
   const grove_readying *r = op->readying;
   int64_t most = grove_readying_source(op) == GROVE_ARRAY_LEAF ? INT64_MAX : r->places.count;
-  GROVE_CHECK(first >= 0 && count >= 0 && count <= most && first <= most - count, GROVE_ERR_ARG,
-              "rank %d: grove_ready: %lld %ss from %lld on, of this %s, which has %lld",
-              op->base.ctx->rank, (long long)count, grove_readying_noun(op), (long long)first,
-              grove_op_label(&op->base), (long long)r->places.count);
-fail:
-  return status;
+  GROVE_PASS_CHECK(first >= 0 && count >= 0 && count <= most && first <= most - count,
+                   GROVE_ERR_ARG,
+                   "rank %d: grove_ready: %lld %ss from %lld on, of this %s, which has %lld",
+                   op->base.ctx->rank, (long long)count, grove_readying_noun(op), (long long)first,
+                   grove_op_label(&op->base), (long long)r->places.count);
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_ready(grove_op *base, int64_t first, int64_t count)

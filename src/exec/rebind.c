@@ -48,7 +48,6 @@ typedef enum fate { COPIED, PLACED, DROPPED } fate;
 /* Without a copy this only adds up what is needed. */
 static grove_status rebind_section(grove_transfer *op, room *rooms, grove_section *p, fate what)
 {
-  grove_status status = GROVE_OK;
   grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[p->array];
   room *r = &rooms[p->field];
@@ -60,15 +59,14 @@ static grove_status rebind_section(grove_transfer *op, room *rooms, grove_sectio
     r->most = units;
   if (!f->copy) return GROVE_OK;
   if (what == COPIED)
-    GROVE_TRY(space->kind->pack(&f->mover, &p->shape, f->request.arrays[p->array], 0, units,
-                                (char *)f->copy + first * p->unit_bytes, space->device));
+    GROVE_PASS(space->kind->pack(&f->mover, &p->shape, f->request.arrays[p->array], 0, units,
+                                 (char *)f->copy + first * p->unit_bytes, space->device));
   p->array = GROVE_ARRAY_COPY;
   p->shape = (grove_shape){.form = GROVE_SHAPE_CONSECUTIVE,
                            .units = units,
                            .slots = {.count = units, .first = first},
                            .first = first};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Is number j of a haul still, or again, to be taken out of arrays, or put into them? What its
@@ -88,7 +86,6 @@ static int is_to_be_bound(const grove_transfer *op, const grove_bound_stage *s,
 static grove_status rebind_number(grove_transfer *op, room *rooms, grove_bound_stage *s,
                                   grove_bound_haul *haul, int j)
 {
-  grove_status status = GROVE_OK;
   const grove_letter *letter = &s->wired->letters[haul->wired->letters[j]];
   int receives = j < haul->wired->nreceives;
   int taken = receives && haul->letters && s - op->stages <= op->current; /* by its carrier */
@@ -96,33 +93,28 @@ static grove_status rebind_number(grove_transfer *op, room *rooms, grove_bound_s
   if (!is_to_be_bound(op, s, haul, j)) return GROVE_OK;
   fate what = !receives ? COPIED : direct ? PLACED : DROPPED;
   for (int k = 0; k < letter->nsections; k++)
-    GROVE_TRY(rebind_section(op, rooms, &letter->sections[k], what));
+    GROVE_PASS(rebind_section(op, rooms, &letter->sections[k], what));
   int moved = direct && letter->sections->array == GROVE_ARRAY_COPY;
-  if (moved && !taken) GROVE_TRY(grove_letter_bind(op, s, haul, j));
-fail:
-  return status;
+  if (moved && !taken) GROVE_PASS(grove_letter_bind(op, s, haul, j));
+  return GROVE_OK;
 }
 
 static grove_status rebind_stage(grove_transfer *op, room *rooms, grove_bound_stage *s)
 {
-  grove_status status = GROVE_OK;
   for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++)
     for (int j = 0; j < grove_haul_size(haul->wired); j++)
-      GROVE_TRY(rebind_number(op, rooms, s, haul, j));
+      GROVE_PASS(rebind_number(op, rooms, s, haul, j));
   if (s - op->stages <= op->current && s->own.state == GROVE_LETTER_DONE) return GROVE_OK;
   for (int k = 0; k < s->wired->nkeeps; k++)
-    GROVE_TRY(rebind_section(op, rooms, &s->wired->keeps[2 * k], COPIED));
-fail:
-  return status;
+    GROVE_PASS(rebind_section(op, rooms, &s->wired->keeps[2 * k], COPIED));
+  return GROVE_OK;
 }
 
 static grove_status rebind_stages(grove_transfer *op, room *rooms)
 {
-  grove_status status = GROVE_OK;
   for (grove_bound_stage *s = op->stages + op->oldest; s < op->stages + op->nstages; s++)
-    GROVE_TRY(rebind_stage(op, rooms, s));
-fail:
-  return status;
+    GROVE_PASS(rebind_stage(op, rooms, s));
+  return GROVE_OK;
 }
 
 /* ---- lists of a fetch ---- */
@@ -165,46 +157,40 @@ static range range_of_slots(const grove_index *slots)
 static grove_status copy_array(const grove_unit *unit, const grove_index *slots, grove_space *space,
                                void **array, void **memory)
 {
-  grove_status status = GROVE_OK;
   range r = range_of_slots(slots);
   if (slots->count == 0 || unit->bytes == 0) return GROVE_OK;
   int64_t first = (unit->extent < 0 ? r.most : r.least) * unit->extent + unit->true_lb;
   int64_t bytes = (r.most - r.least) * llabs(unit->extent) + unit->true_extent;
   *memory = grove_room((size_t)bytes, 1);
-  GROVE_CHECK(*memory, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
-  GROVE_TRY(space->kind->copy(*memory, (const char *)*array + first, bytes, space->device));
+  GROVE_PASS_CHECK(*memory, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
+  GROVE_PASS(space->kind->copy(*memory, (const char *)*array + first, bytes, space->device));
   *array = (char *)*memory - first;
   *space = (grove_space){&grove_space_host, 0};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status detach_field(grove_lane *lane, grove_field *f)
 {
-  grove_status status = GROVE_OK;
   void **arrays = f->request.arrays;
   const grove_unit *unit = &f->mover.unit;
-  GROVE_TRY(detach_lane(lane));
-  GROVE_TRY(copy_array(unit, &lane->fetched.slots, &f->spaces[GROVE_ARRAY_ROOT],
-                       &arrays[GROVE_ARRAY_ROOT], &f->roots));
-  GROVE_TRY(copy_array(unit, &lane->own.slots, &f->spaces[GROVE_ARRAY_LEAF],
-                       &arrays[GROVE_ARRAY_LEAF], &f->leaves));
+  GROVE_PASS(detach_lane(lane));
+  GROVE_PASS(copy_array(unit, &lane->fetched.slots, &f->spaces[GROVE_ARRAY_ROOT],
+                        &arrays[GROVE_ARRAY_ROOT], &f->roots));
+  GROVE_PASS(copy_array(unit, &lane->own.slots, &f->spaces[GROVE_ARRAY_LEAF],
+                        &arrays[GROVE_ARRAY_LEAF], &f->leaves));
   arrays[GROVE_ARRAY_UPDATE] = arrays[GROVE_ARRAY_LEAF]; /* nobody wants it */
   f->spaces[GROVE_ARRAY_UPDATE] = f->spaces[GROVE_ARRAY_LEAF];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the whole ---- */
 
 static grove_status make_copy(const room *r, int64_t unit_bytes, void **out)
 {
-  grove_status status = GROVE_OK;
   char *copy = NULL;
-  GROVE_ROOM(copy, (r->units + r->most) * unit_bytes + 1);
+  GROVE_PASS_ROOM(copy, (r->units + r->most) * unit_bytes + 1);
   *out = copy;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_transfer_rebind(grove_transfer *op)

@@ -26,31 +26,28 @@ static void pair_replies(grove_transfer *op, int s)
 /* What the other end of a letter through its hub is, for each section. */
 static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
 {
-  grove_status status = GROVE_OK;
   const grove_index none = {0};
   if (flow->distant->nsections == 0) return GROVE_OK; /* the hub is here */
-  GROVE_CHECK(flow->distant->nsections == letter->nsections, GROVE_ERR_STATE,
-              "rank %d has %d sections of a message, and this rank %d", letter->peer,
-              flow->distant->nsections, letter->nsections);
-  GROVE_NEW(flow->remotes, letter->nsections);
+  GROVE_PASS_CHECK(flow->distant->nsections == letter->nsections, GROVE_ERR_STATE,
+                   "rank %d has %d sections of a message, and this rank %d", letter->peer,
+                   flow->distant->nsections, letter->nsections);
+  GROVE_PASS_NEW(flow->remotes, letter->nsections);
   for (int k = 0; k < letter->nsections; k++) {
     const grove_shm_remote *r = &flow->distant->sections[k];
     const grove_section *p = &letter->sections[k];
-    GROVE_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
-                "rank %d has %lld units of a message, and this rank %lld", letter->peer,
-                (long long)r->slots.count, (long long)p->shape.units);
+    GROVE_PASS_CHECK(r->slots.count == p->shape.units, GROVE_ERR_STATE,
+                     "rank %d has %lld units of a message, and this rank %lld", letter->peer,
+                     (long long)r->slots.count, (long long)p->shape.units);
     flow->remotes[k].memory = r->memory;
-    GROVE_TRY(grove_shape_create(&r->slots, &none, p->unit_bytes, &flow->remotes[k].shape));
+    GROVE_PASS(grove_shape_create(&r->slots, &none, p->unit_bytes, &flow->remotes[k].shape));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Its end of the rings. */
 static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
                               int *reader, int *writer)
 {
-  grove_status status = GROVE_OK;
   const grove_shm *shm = op->wiring->shm;
   const grove_wired_stage *w = s->wired;
   const grove_letter *letter = &w->letters[flow->letter];
@@ -65,15 +62,13 @@ static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_fl
     flow->reader = &shm->readers[(*reader)++];
   else
     flow->writer = &shm->writers[(*writer)++];
-  if (flow->way != GROVE_SHM_COPIED) GROVE_TRY(find_remotes(letter, flow));
-fail:
-  return status;
+  if (flow->way != GROVE_SHM_COPIED) GROVE_PASS(find_remotes(letter, flow));
+  return GROVE_OK;
 }
 
 /* In the order in which the wiring has them. */
 grove_status grove_transfer_join_rings(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   int reader = 0, writer = 0;
   for (int s = 0; s < op->nstages; s++) {
     grove_bound_stage *bound = &op->stages[s];
@@ -81,11 +76,10 @@ grove_status grove_transfer_join_rings(grove_transfer *op)
       const grove_haul *haul = bound->hauls[c].wired;
       for (int k = 0; !bound->hauls[c].letters && k < grove_haul_size(haul); k++) {
         bound->flows[k].letter = haul->letters[k];
-        GROVE_TRY(join_flow(op, bound, &bound->flows[k], &reader, &writer));
+        GROVE_PASS(join_flow(op, bound, &bound->flows[k], &reader, &writer));
       }
     }
   }
   for (int s = 0; s + 1 < op->nstages; s++) pair_replies(op, s);
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -38,12 +38,10 @@ static int goes_back(grove_operation operation)
 /* A survey is of one set of nodes. Agreed by all. */
 static grove_status survey_forest(grove_forest *f, grove_compiled *c, int share)
 {
-  grove_status status = GROVE_OK;
   if (c->surveyed[share] != f->ctx->generation) grove_survey_free(&c->surveys[share]);
-  if (!c->surveys[share]) GROVE_TRY(grove_survey_create(f, share, &c->surveys[share]));
+  if (!c->surveys[share]) GROVE_PASS(grove_survey_create(f, share, &c->surveys[share]));
   c->surveyed[share] = f->ctx->generation;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What was decided for such an operation, now or before. `only`: the route that is asked for, or
@@ -90,20 +88,18 @@ static int64_t bytes_together(int n, const grove_request *requests, const grove_
 static grove_status choose_route(int n, const grove_request *requests, const grove_wiring_key *keys,
                                  grove_choice *out)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0, asked = 0; k < n; k++) {
     grove_decision *decision = NULL;
     int64_t bytes = bytes_together(n, requests, keys, k);
     if (bytes == 0) continue;
-    GROVE_TRY(decide_route(requests[k].forest, &keys[k], bytes, NULL, &decision));
+    GROVE_PASS(decide_route(requests[k].forest, &keys[k], bytes, NULL, &decision));
     grove_choice choice = decision->choice;
     for (int i = 0; i < choice.n && asked > 0; i++)
       choice.candidates[i].seconds += out->candidates[i].seconds;
     *out = choice;
     if (asked++ > 0) grove_choice_decide(out, requests[k].forest->ctx->machine);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the whole ---- */
@@ -126,13 +122,11 @@ static int needs_talk(const grove_context *ctx)
 /* Before ranks talk of plans it must be certain that all make the same operation. Agreed by all. */
 static grove_status agree_on_signature(grove_context *ctx, grove_status mine, int64_t signature)
 {
-  grove_status status = GROVE_OK;
   int64_t both[2] = {signature, -signature};
-  GROVE_TRY(grove_context_agree(ctx, mine, both, 2));
-  GROVE_CHECK(both[0] == -both[1], GROVE_ERR_STATE,
-              "the ranks do not make the same operation: forest, operation or unit differ");
-fail:
-  return status;
+  GROVE_PASS(grove_context_agree(ctx, mine, both, 2));
+  GROVE_PASS_CHECK(both[0] == -both[1], GROVE_ERR_STATE,
+                   "the ranks do not make the same operation: forest, operation or unit differ");
+  return GROVE_OK;
 }
 
 /* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
@@ -152,19 +146,17 @@ static grove_status build_plans(int n, const grove_request *requests, const grov
 static grove_status find_route(grove_context *ctx, int n, const grove_request *requests,
                                const grove_wiring_key *keys, grove_routing *out)
 {
-  grove_status status = GROVE_OK;
   const grove_route *told = grove_route_told(&ctx->options);
   int64_t bytes = unit_bytes_of(n, keys);
   if (told) {
     out->route = told;
   } else if (bytes > 0) {
-    GROVE_TRY(choose_route(n, requests, keys, &out->choice));
+    GROVE_PASS(choose_route(n, requests, keys, &out->choice));
     out->route = out->choice.candidates[out->choice.chosen].route;
     out->chosen = 1;
   }
   out->cap = grove_route_cap(ctx, bytes > 0 ? bytes : 1);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
@@ -201,35 +193,31 @@ static int chooses_route(const grove_context *ctx)
 static grove_status add_price(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
                               const grove_route *route, grove_price *sum)
 {
-  grove_status status = GROVE_OK;
   grove_compiled *c = f->compiled;
   grove_decision *d = NULL;
   int i = 0;
-  GROVE_TRY(decide_route(f, key, bytes, chooses_route(f->ctx) ? NULL : route, &d));
+  GROVE_PASS(decide_route(f, key, bytes, chooses_route(f->ctx) ? NULL : route, &d));
   while (d->choice.candidates[i].route != route) i++;
   grove_candidate *candidate = &d->choice.candidates[i];
   if (!candidate->explained) {
-    GROVE_TRY(survey_forest(f, c, d->share));
-    GROVE_TRY(grove_route_terms(c->surveys[d->share], &d->question, candidate));
+    GROVE_PASS(survey_forest(f, c, d->share));
+    GROVE_PASS(grove_route_terms(c->surveys[d->share], &d->question, candidate));
   }
   sum->seconds += candidate->seconds;
   for (int t = 0; t < GROVE_TERMS; t++) sum->term[t] += candidate->term[t];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,
                                  const grove_wiring_key *keys, grove_routing *routing)
 {
-  grove_status status = GROVE_OK;
   routing->price = (grove_price){.seconds = ctx->machine ? 0 : NAN};
   for (int k = 0; k < n && ctx->machine; k++) {
     int64_t bytes = bytes_together(n, requests, keys, k);
     if (bytes == 0) continue;
-    GROVE_TRY(add_price(requests[k].forest, &keys[k], bytes, routing->route, &routing->price));
+    GROVE_PASS(add_price(requests[k].forest, &keys[k], bytes, routing->route, &routing->price));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,

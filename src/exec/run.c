@@ -118,45 +118,41 @@ __attribute__((noinline)) static void send_rest(grove_transfer *op, grove_bound_
 __attribute__((noinline)) static grove_status leave_partly(grove_transfer *op, grove_bound_stage *s,
                                                            grove_bound_haul *haul, int j)
 {
-  grove_status status = GROVE_OK;
   grove_bound_letter *letter = &haul->letters[j];
   const grove_letter *wired = &s->wired->letters[haul->wired->letters[j]];
   int64_t bytes = letter->open - letter->gone;
   if (bytes == 0) return GROVE_OK;
   if (!letter->direct)
-    GROVE_TRY(grove_letter_pack(op, wired, letter->gone, bytes, letter->memory + letter->gone));
-  GROVE_TRY(grove_carrier_start_part(haul->carrier, j, letter->gone, letter->open));
+    GROVE_PASS(grove_letter_pack(op, wired, letter->gone, bytes, letter->memory + letter->gone));
+  GROVE_PASS(grove_carrier_start_part(haul->carrier, j, letter->gone, letter->open));
   letter->gone = letter->open;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Hands over what can leave of a haul. A message waits for its turn: earlier starts may not have
  * sent theirs. */
 static grove_status leave_haul(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
 {
-  grove_status status = GROVE_OK;
   const grove_haul *w = haul->wired;
   int64_t *turns = w->carriage->turns;
   for (int j = w->nreceives; j < grove_haul_size(w) && haul->to_leave > 1; j++) {
     grove_bound_letter *letter = &haul->letters[j];
     if (turns[j] != op->sequence) continue;
     if (letter->missing > 0) {
-      if (letter->open > 0) GROVE_TRY(leave_partly(op, s, haul, j));
+      if (letter->open > 0) GROVE_PASS(leave_partly(op, s, haul, j));
       continue;
     }
-    GROVE_TRY(grove_letter_advance_pack(op, s, w->letters[j]));
+    GROVE_PASS(grove_letter_advance_pack(op, s, w->letters[j]));
     if (letter->state != GROVE_LETTER_LEAVES) continue;
-    GROVE_TRY(grove_carrier_start(haul->carrier, j));
+    GROVE_PASS(grove_carrier_start(haul->carrier, j));
     turns[j]++;
     haul->to_leave--;
   }
   if (haul->to_leave == 1) {
     haul->to_leave = 0;
-    GROVE_TRY(grove_carrier_go(haul->carrier));
+    GROVE_PASS(grove_carrier_go(haul->carrier));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What this start of a stage has not handed over will never be. */
@@ -269,32 +265,28 @@ static void take_unpacked(grove_transfer *op, grove_bound_stage *s, const grove_
 __attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
                                                             grove_bound_stage *s, int polls)
 {
-  grove_status status = GROVE_OK;
   for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
     if (!haul->carrier) continue;
-    if (polls) GROVE_TRY(poll_haul(op, s, haul));
+    if (polls) GROVE_PASS(poll_haul(op, s, haul));
     if (op->nspaces > 0 && !s->ordered) take_unpacked(op, s, haul);
-    if (haul->to_leave > 0) GROVE_TRY(leave_haul(op, s, haul));
+    if (haul->to_leave > 0) GROVE_PASS(leave_haul(op, s, haul));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- stages ---- */
 
 __attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, grove_bound_stage *s)
 {
-  grove_status status = GROVE_OK;
   for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
     const grove_haul *w = haul->wired;
     if (!haul->carrier) continue;
     for (int j = 0; j < grove_haul_size(w); j++) haul->letters[j].state = GROVE_LETTER_WAITS;
     haul->to_leave = w->nsends + 1;
-    for (int j = 0; j < w->nreceives; j++) GROVE_TRY(grove_carrier_start(haul->carrier, j));
-    GROVE_TRY(leave_haul(op, s, haul));
+    for (int j = 0; j < w->nreceives; j++) GROVE_PASS(grove_carrier_start(haul->carrier, j));
+    GROVE_PASS(leave_haul(op, s, haul));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
@@ -351,14 +343,12 @@ static int may_enter(const grove_transfer *op, int k)
 /* Enters what can be entered. */
 static grove_status enter_next(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
     op->current++;
     op->wiring->run.turns[op->current]++;
-    GROVE_TRY(start_stage(op, &op->stages[op->current]));
+    GROVE_PASS(start_stage(op, &op->stages[op->current]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Has all met its roots that does so behind stage k, all at once? */
@@ -415,21 +405,19 @@ enum { ASKED_EVERY = 8 };
 /* All stages under way. */
 static grove_status advance_stages(grove_transfer *op)
 {
-  grove_status status = GROVE_OK;
   int first = 1, asks_all = op->polls++ % ASKED_EVERY == 0;
   if (op->readying) grove_readying_take(op);
   for (int k = op->oldest; k <= op->current; k++) {
     grove_bound_stage *s = &op->stages[k];
-    GROVE_TRY(advance_stage(op, s, first, asks_all || k <= op->met));
+    GROVE_PASS(advance_stage(op, s, first, asks_all || k <= op->met));
     if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep_own(op, s);
     first = first && s->to_come == 0 && s->own.state == GROVE_LETTER_DONE;
     let_meet(op);
-    if (k == op->current && op->base.state != GROVE_OP_LEAVING) GROVE_TRY(enter_next(op));
+    if (k == op->current && op->base.state != GROVE_OP_LEAVING) GROVE_PASS(enter_next(op));
   }
-  if (op->current < 0) GROVE_TRY(enter_next(op));
+  if (op->current < 0) GROVE_PASS(enter_next(op));
   while (op->oldest < op->current && stage_is_complete(&op->stages[op->oldest])) op->oldest++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the whole ---- */

@@ -6,20 +6,19 @@
 /* Test and wait need an operation that was started. */
 static grove_status check_started(const grove_op *op, const char *call)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
-  GROVE_CHECK(grove_op_state_of(op) != GROVE_OP_IDLE, GROVE_ERR_STATE,
-              "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
-  GROVE_CHECK(grove_op_state_of(op) != GROVE_OP_FAILED, GROVE_ERR_STATE,
-              "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank, call,
-              grove_op_label(op));
-  GROVE_CHECK(grove_op_state_of(op) != GROVE_OP_ACTIVE || !grove_context_outlives_mpi(op->ctx),
-              GROVE_ERR_STATE,
-              "rank %d: %s: MPI_Finalize was called while this %s was under way; it can only be "
-              "freed",
-              op->ctx->rank, call, grove_op_label(op));
-fail:
-  return status;
+  GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
+  GROVE_PASS_CHECK(grove_op_state_of(op) != GROVE_OP_IDLE, GROVE_ERR_STATE,
+                   "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
+  GROVE_PASS_CHECK(grove_op_state_of(op) != GROVE_OP_FAILED, GROVE_ERR_STATE,
+                   "rank %d: %s: the start of this %s failed; it can only be freed", op->ctx->rank,
+                   call, grove_op_label(op));
+  GROVE_PASS_CHECK(
+    grove_op_state_of(op) != GROVE_OP_ACTIVE || !grove_context_outlives_mpi(op->ctx),
+    GROVE_ERR_STATE,
+    "rank %d: %s: MPI_Finalize was called while this %s was under way; it can only be "
+    "freed",
+    op->ctx->rank, call, grove_op_label(op));
+  return GROVE_OK;
 }
 
 /* What went wrong while the operation was under way, if anything did. */
@@ -42,18 +41,16 @@ static int poll_context(const grove_op *op)
 
 grove_status grove_test(grove_op *op, int *done)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_started(op, "grove_test"));
-  GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
+  GROVE_PASS(check_started(op, "grove_test"));
+  GROVE_PASS_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
   int complete = poll_context(op);
   if (!complete && ++op->tests % GROVE_NUDGE_EVERY == 0) grove_context_nudge(op->ctx);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
   if (complete && !grove_op_is_begun(op)) grove_op_move(op, GROVE_OP_TOLD);
-  if (complete) GROVE_TRY(outcome_of(op));
+  if (complete) GROVE_PASS(outcome_of(op));
   *done = complete;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status time_out(const grove_op *op)
@@ -172,12 +169,11 @@ fail:
 
 grove_status grove_op_report(grove_op *op, grove_report *report)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
-              op ? "report" : "operation");
-  GROVE_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
-              "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
-              report->struct_size);
+  GROVE_PASS_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
+                   op ? "report" : "operation");
+  GROVE_PASS_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
+                   "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
+                   report->struct_size);
   grove_context_enter(op->ctx);
   grove_report all = op->kind->report(op);
   grove_context_leave(op->ctx);
@@ -185,6 +181,5 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
   if (!all.aggregator) all.aggregator = "none";
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);
-fail:
-  return status;
+  return GROVE_OK;
 }

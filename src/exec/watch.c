@@ -98,35 +98,31 @@ enum { SLOTS_OF_SPAN = 16 };
 
 static grove_status measure_watch(watch *w)
 {
-  grove_status status = GROVE_OK;
   w->least = grove_index_at(&w->slots, 0);
   w->most = grove_index_at(&w->slots, w->slots.count - 1);
   if (grove_index_consecutive(&w->slots)) return GROVE_OK;
   int64_t range = w->most + 1 - w->least, wanted = w->slots.count / SLOTS_OF_SPAN + 1;
   while (range >> w->shift > wanted) w->shift++;
   int64_t spans = (range >> w->shift) + 1;
-  GROVE_NEW(w->entries, spans + 1);
+  GROVE_PASS_NEW(w->entries, spans + 1);
   for (int64_t i = 0; i < w->slots.count; i++)
     w->entries[((grove_index_at(&w->slots, i) - w->least) >> w->shift) + 1]++;
   for (int64_t k = 0; k < spans; k++) w->entries[k + 1] += w->entries[k];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, grove_readying *r)
 {
-  grove_status status = GROVE_OK;
   watch *w = &r->watches[r->n++];
   const grove_section *p = s->wired->letters[i].sections;
   w->bound = grove_bound_letter_of(s, i);
   w->bound->single = 0; /* it waits for something */
   w->unit_bytes = p->unit_bytes;
-  GROVE_TRY(grove_index_ascend(&p->shape.slots, &w->slots, &w->owned));
-  GROVE_TRY(measure_watch(w));
-  GROVE_TRY(is_cut(op, s, i, w) ? cut_letter(op, s, i, w, &r->aggregator) : keep_whole(w));
+  GROVE_PASS(grove_index_ascend(&p->shape.slots, &w->slots, &w->owned));
+  GROVE_PASS(measure_watch(w));
+  GROVE_PASS(is_cut(op, s, i, w) ? cut_letter(op, s, i, w, &r->aggregator) : keep_whole(w));
   r->messages += w->ngroups;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The most that are watched, but for shares of gatherings. */
@@ -152,23 +148,21 @@ static int64_t list_kept(const grove_wired_stage *w, grove_array source, int64_t
 /* What a rank gathers for itself, by what it feeds. */
 static grove_status watch_gathering(const grove_transfer *op, int stage, grove_readying *r)
 {
-  grove_status status = GROVE_OK;
   grove_gathering **g = &r->gatherings[r->ngatherings++];
-  GROVE_TRY(grove_gathering_create(op, stage, g));
+  GROVE_PASS(grove_gathering_create(op, stage, g));
   int most = r->n + grove_gathering_size(*g) + count_sends(op);
   watch *more = realloc(r->watches, (size_t)most * sizeof *more);
-  GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for %d letters by parts", most);
+  GROVE_PASS_CHECK(more, GROVE_ERR_MEMORY, "no memory for %d letters by parts", most);
   r->watches = more;
   memset(more + r->n, 0, (size_t)(most - r->n) * sizeof *more);
   for (int k = 0; k < grove_gathering_size(*g); k++) {
     watch *w = &r->watches[r->n++];
     w->bound = grove_gathering_marks(*g, k);
-    GROVE_TRY(grove_index_ascend(grove_gathering_slots(*g, k), &w->slots, &w->owned));
-    GROVE_TRY(measure_watch(w));
-    GROVE_TRY(keep_whole(w));
+    GROVE_PASS(grove_index_ascend(grove_gathering_slots(*g, k), &w->slots, &w->owned));
+    GROVE_PASS(measure_watch(w));
+    GROVE_PASS(keep_whole(w));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status watch_own(grove_bound_stage *s, grove_array source, watch *w)
@@ -201,21 +195,19 @@ static int reads_source(const grove_wired_stage *w, const grove_haul *haul, int 
 
 static grove_status watch_stage(grove_transfer *op, grove_bound_stage *s, grove_readying *r)
 {
-  grove_status status = GROVE_OK;
   grove_array source = grove_readying_source(op);
   for (int c = 0; c < s->nhauls; c++) {
     const grove_haul *haul = s->hauls[c].wired;
     for (int j = haul->nreceives; j < grove_haul_size(haul); j++)
       if (reads_source(s->wired, haul, j, source))
-        GROVE_TRY(watch_letter(op, s, haul->letters[j], r));
+        GROVE_PASS(watch_letter(op, s, haul->letters[j], r));
   }
   int stage = (int)(s - op->stages);
   if (grove_gathering_is_possible(op, stage))
-    GROVE_TRY(watch_gathering(op, stage, r));
+    GROVE_PASS(watch_gathering(op, stage, r));
   else if (list_kept(s->wired, source, NULL) > 0)
-    GROVE_TRY(watch_own(s, source, &r->watches[r->n++]));
-fail:
-  return status;
+    GROVE_PASS(watch_own(s, source, &r->watches[r->n++]));
+  return GROVE_OK;
 }
 
 /* Roots, places of the multi-root array, or leaves. */

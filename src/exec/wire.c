@@ -44,15 +44,13 @@ static int list_slips(const grove_wiring *wiring, int s, int sends, slip *list)
 static grove_status make_wired_section(const grove_wiring *wiring, int k, const grove_slots *slots,
                                        const grove_index *starts, grove_section *out)
 {
-  grove_status status = GROVE_OK;
   int64_t unit_bytes = wiring->lanes[k].key.unit_bytes;
-  GROVE_TRY(grove_shape_create(&slots->index, starts, unit_bytes, &out->shape));
+  GROVE_PASS(grove_shape_create(&slots->index, starts, unit_bytes, &out->shape));
   out->field = k;
   out->array = slots->array;
   out->unit_bytes = unit_bytes;
   out->bytes = out->shape.units * unit_bytes;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Does a later stage take it from here? */
@@ -65,7 +63,6 @@ static int is_forwarded(const grove_section *p, int receives)
 static grove_status write_stage_letters(const grove_wiring *wiring, const slip *slips, int n,
                                         int receives, grove_wired_stage *w)
 {
-  grove_status status = GROVE_OK;
   grove_letter *letter = NULL;
   for (int i = 0; i < n; i++) {
     const grove_message *m = slips[i].message;
@@ -74,7 +71,7 @@ static grove_status write_stage_letters(const grove_wiring *wiring, const slip *
       letter = &w->letters[w->nletters++];
       *letter = (grove_letter){.peer = m->peer, .sections = section};
     }
-    GROVE_TRY(make_wired_section(wiring, slips[i].lane, &m->slots, &m->starts, section));
+    GROVE_PASS(make_wired_section(wiring, slips[i].lane, &m->slots, &m->starts, section));
     section->far_hub = m->far_hub;
     w->nsections++;
     letter->nsections++;
@@ -83,22 +80,19 @@ static grove_status write_stage_letters(const grove_wiring *wiring, const slip *
     letter->data = section->at + section->bytes;
     letter->bytes = letter->data + (wiring->check ? (int64_t)sizeof(grove_trailer) : 0);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Self edges of one stage of a plan. */
 static grove_status add_keep(const grove_wiring *wiring, int k, const grove_stage *stage,
                              grove_wired_stage *w)
 {
-  grove_status status = GROVE_OK;
   const grove_index none = {0};
   grove_section *pair = &w->keeps[2 * w->nkeeps++];
-  GROVE_TRY(make_wired_section(wiring, k, &stage->keep_from, &none, &pair[0]));
-  GROVE_TRY(make_wired_section(wiring, k, &stage->keep_to, &none, &pair[1]));
+  GROVE_PASS(make_wired_section(wiring, k, &stage->keep_from, &none, &pair[0]));
+  GROVE_PASS(make_wired_section(wiring, k, &stage->keep_to, &none, &pair[1]));
   w->answers |= !grove_array_is_users(stage->keep_to.array);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Leaves that join other edges to be combined in order do so at once, while the array is there. */
@@ -112,17 +106,15 @@ static int keep_stage(const grove_lane *lane, int s)
 
 static grove_status make_keeps(const grove_wiring *wiring, int s, grove_wired_stage *w)
 {
-  grove_status status = GROVE_OK;
   for (int k = 0; k < wiring->nlanes; k++) {
     const grove_lane *lane = &wiring->lanes[k];
     if (lane->key.operation == GROVE_FETCH && !lane->whole) continue; /* see grove_transfer_keep */
     if (lane->key.unit_bytes == 0) continue;
     for (int i = 0; i < lane->plan->nstages; i++)
       if (lane->plan->stages[i].keep_from.index.count > 0 && keep_stage(lane, i) == s)
-        GROVE_TRY(add_keep(wiring, k, &lane->plan->stages[i], w));
+        GROVE_PASS(add_keep(wiring, k, &lane->plan->stages[i], w));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int count_plan_stages(const grove_wiring *wiring)
@@ -376,8 +368,7 @@ static int list_messages(const grove_wiring *wiring, int sends, telling *t)
 /* Does anything of this rank go through hubs? And which rings tell others to pull. */
 static grove_status find_hubs(grove_wiring *wiring, const grove_shm_plan *plan)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(wiring->pulled, plan->nsends);
+  GROVE_PASS_NEW(wiring->pulled, plan->nsends);
   for (int i = 0; i < plan->nsends; i++) {
     const grove_shm_message *m = &plan->sends[i];
     wiring->pulled[m->ring] |= m->way == GROVE_SHM_PULLED;
@@ -385,8 +376,7 @@ static grove_status find_hubs(grove_wiring *wiring, const grove_shm_plan *plan)
   for (int k = 0; k < wiring->nlanes; k++)
     wiring->uses_hubs |= wiring->lanes[k].plan->nstages > 1 && !wiring->staged &&
                          wiring->lanes[k].plans->route->relays;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_rings(grove_wiring *wiring)
@@ -433,26 +423,25 @@ static void choose_fragment(grove_wiring *wiring)
 
 grove_status grove_wiring_lay(grove_wiring *wiring)
 {
-  grove_status status = GROVE_OK;
   const grove_context *ctx = wiring->ctx;
   int nstages = 1;
   for (int k = 0; k < wiring->nlanes; k++)
     if (wiring->lanes[k].plan->nstages > nstages) nstages = wiring->lanes[k].plan->nstages;
-  GROVE_CHECK(nstages <= GROVE_STAGES_MOST, GROVE_ERR_UNSUPPORTED, "a plan of %d stages", nstages);
-  GROVE_NEW(wiring->stages, nstages);
+  GROVE_PASS_CHECK(nstages <= GROVE_STAGES_MOST, GROVE_ERR_UNSUPPORTED, "a plan of %d stages",
+                   nstages);
+  GROVE_PASS_NEW(wiring->stages, nstages);
   wiring->nstages = nstages;
   wiring->ncarriers = grove_carrier_kinds(ctx, wiring->carriers);
   for (int s = 0; s < nstages; s++) {
     wiring->run.turns[s] = 1;
-    GROVE_TRY(make_stage(wiring, s, &wiring->stages[s]));
+    GROVE_PASS(make_stage(wiring, s, &wiring->stages[s]));
   }
-  GROVE_TRY(grove_wiring_find_feeds(wiring));
+  GROVE_PASS(grove_wiring_find_feeds(wiring));
   count_letters(wiring);
   choose_fragment(wiring);
   number_all(wiring);
-  if (wiring->carriers[0]->fast) GROVE_TRY(make_rings(wiring));
-fail:
-  return status;
+  if (wiring->carriers[0]->fast) GROVE_PASS(make_rings(wiring));
+  return GROVE_OK;
 }
 
 /* ---- the agreement ---- */
@@ -460,9 +449,8 @@ fail:
 /* The node has the memory, or all its ranks go on with messages. */
 static grove_status settle_memory(grove_wiring *wiring, int usable, int *rewired)
 {
-  grove_status status = GROVE_OK;
   wiring->shm->usable = wiring->shm->usable && usable;
-  GROVE_TRY(grove_shm_connect(wiring->shm));
+  GROVE_PASS(grove_shm_connect(wiring->shm));
   if (wiring->shm->usable) return GROVE_OK;
   grove_shm_free(&wiring->shm);
   wiring->uses_hubs = 0;
@@ -470,24 +458,21 @@ static grove_status settle_memory(grove_wiring *wiring, int usable, int *rewired
   wiring->ncarriers--;
   number_all(wiring);
   *rewired = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
                                 grove_wiring *wiring, int *rewired)
 {
-  grove_status status = GROVE_OK;
   grove_shm *shm = mine == GROVE_OK ? wiring->shm : NULL;
   int64_t grew = 0; /* memory */
   int usable = 1, tag = 0;
   grove_shm_propose(ctx, shm, &grew);
-  GROVE_TRY(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
+  GROVE_PASS(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
   wiring->tag = tag;
-  if (grew) GROVE_TRY(grove_context_map_notices(ctx, &usable));
-  if (shm) GROVE_TRY(settle_memory(wiring, usable, rewired));
-fail:
-  return status;
+  if (grew) GROVE_PASS(grove_context_map_notices(ctx, &usable));
+  if (shm) GROVE_PASS(settle_memory(wiring, usable, rewired));
+  return GROVE_OK;
 }
 
 /* Answers have the tags of as many further stages, where there are so many: what needs answers
@@ -520,16 +505,14 @@ fail:
 
 grove_status grove_wiring_carry(grove_wiring *wiring)
 {
-  grove_status status = GROVE_OK;
   for (int s = 0; s < wiring->nstages; s++)
     for (int c = 0; c < wiring->ncarriers; c++) {
       const grove_carrier_kind *kind = wiring->carriers[c];
       grove_haul *haul = &wiring->stages[s].hauls[c];
       if (!kind->fast && (grove_haul_size(haul) > 0 || kind->collective))
-        GROVE_TRY(make_carriage(wiring, s, kind, haul));
+        GROVE_PASS(make_carriage(wiring, s, kind, haul));
     }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the end ---- */

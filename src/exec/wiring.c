@@ -45,7 +45,6 @@ grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *u
  * a fetch. */
 static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
 {
-  grove_status status = GROVE_OK;
   const grove_index none = {0};
   const grove_side *leaves = &f->leaves, *roots = &f->roots;
   grove_index own = {0};
@@ -57,26 +56,22 @@ static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
         grove_index_view(&leaves->slots, leaves->begin[g], leaves->begin[g + 1] - leaves->begin[g]);
   for (int g = 0; g < roots->count; g++)
     if (roots->ranks[g] == f->ctx->rank) lane->own_begin = roots->begin[g];
-  GROVE_TRY(grove_shape_create(&roots->slots, &none, lane->key.unit_bytes, &lane->fetched));
-  GROVE_TRY(grove_shape_create(&own, &none, lane->key.unit_bytes, &lane->own));
-fail:
-  return status;
+  GROVE_PASS(grove_shape_create(&roots->slots, &none, lane->key.unit_bytes, &lane->fetched));
+  return grove_shape_create(&own, &none, lane->key.unit_bytes, &lane->own);
 }
 
 static grove_status make_lane(const grove_request *r, const grove_wiring_key *key,
                               const grove_routing *routing, grove_lane *out)
 {
-  grove_status status = GROVE_OK;
   grove_plans *plans = NULL;
   out->key = *key;
-  GROVE_TRY(grove_plans_get(r->forest, key, routing, &plans));
+  GROVE_PASS(grove_plans_get(r->forest, key, routing, &plans));
   plans->references++;
   out->plans = plans;
   out->plan = plans->turned ? plans->turned : plans->forward;
   out->whole = plans->whole;
-  if (key->operation == GROVE_FETCH || out->whole) GROVE_TRY(make_meeting(r->forest, out));
-fail:
-  return status;
+  if (key->operation == GROVE_FETCH || out->whole) GROVE_PASS(make_meeting(r->forest, out));
+  return GROVE_OK;
 }
 
 grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request *requests,

@@ -186,29 +186,25 @@ static void make_rounds(int64_t n, const int64_t *target_at, const int64_t *valu
 static grove_status in_steps(const grove_mover *m, int64_t n, const grove_places *target,
                              const grove_places *value, grove_batch_step *take, int64_t most)
 {
-  grove_status status = GROVE_OK;
   for (int64_t k = 0; k < n; k += most) {
     grove_places t = {target->base, target->at + k, target->in_memory};
     grove_places v = {value->base, value->at + k, value->in_memory};
-    GROVE_TRY(take(m, n - k < most ? n - k : most, &t, &v));
+    GROVE_PASS(take(m, n - k < most ? n - k : most, &t, &v));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status in_rounds(const grove_mover *m, int64_t n, const grove_places *target,
                               const grove_places *value, grove_batch_step *take, int64_t most)
 {
-  grove_status status = GROVE_OK;
   rounds r;
   make_rounds(n, target->at, value->at, &r);
   for (int64_t i = 0, k = 0; i < r.n; k = r.end[i++]) {
     grove_places t = {target->base, r.target_at + k, target->in_memory};
     grove_places v = {value->base, r.value_at + k, value->in_memory};
-    GROVE_TRY(in_steps(m, r.end[i] - k, &t, &v, take, most));
+    GROVE_PASS(in_steps(m, r.end[i] - k, &t, &v, take, most));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* As long as many targets in a row differ, their order can stay. */
@@ -216,20 +212,18 @@ grove_status grove_batch_in_steps(const grove_mover *m, int64_t n, const grove_p
                                   const grove_places *value, grove_batch_step *take, int64_t most)
 {
   enum { MANY = 24 };
-  grove_status status = GROVE_OK;
   for (int64_t k = 0, taken = 0; k < n; k += taken) {
     grove_places t = {target->base, target->at + k, target->in_memory};
     grove_places v = {value->base, value->at + k, value->in_memory};
     taken = count_distinct_slots(n - k, t.at);
     if (taken == n - k || taken >= MANY) {
-      GROVE_TRY(in_steps(m, taken, &t, &v, take, most));
+      GROVE_PASS(in_steps(m, taken, &t, &v, take, most));
     } else {
       taken = n - k;
-      GROVE_TRY(in_rounds(m, taken, &t, &v, take, most));
+      GROVE_PASS(in_rounds(m, taken, &t, &v, take, most));
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- what allows no duplicates ---- */
@@ -239,16 +233,13 @@ fail:
 grove_status grove_batch_combine_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
                                         const grove_places *value)
 {
-  grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.extent;
   grove_places targets = {m->targets, at, 1}, values = {m->values, at, 1};
-  GROVE_TRY(grove_batch_copy(m, n, &targets, target));
-  GROVE_TRY(grove_batch_copy(m, n, &values, value));
-  GROVE_TRY_MPI(MPI_Reduce_local(m->targets, m->values, (int)n, m->unit.type, m->combine.op));
-  GROVE_TRY(grove_batch_copy(m, n, target, &values));
-fail:
-  return status;
+  GROVE_PASS(grove_batch_copy(m, n, &targets, target));
+  GROVE_PASS(grove_batch_copy(m, n, &values, value));
+  GROVE_PASS_MPI(MPI_Reduce_local(m->targets, m->values, (int)n, m->unit.type, m->combine.op));
+  return grove_batch_copy(m, n, target, &values);
 }
 
 /* Kernels know nothing of such units: they work on them as they are in a message. One side is the
@@ -256,18 +247,16 @@ fail:
 static grove_status combine_opaque(const grove_mover *m, int64_t n, const grove_places *target,
                                    const grove_places *value)
 {
-  grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.bytes;
   grove_places packed = {m->packed, at, 0};
   const grove_places *t = target->in_memory ? &packed : target;
   const grove_places *v = target->in_memory ? value : &packed;
-  GROVE_TRY(grove_opaque_copy(m, n, &packed, target->in_memory ? target : value));
+  GROVE_PASS(grove_opaque_copy(m, n, &packed, target->in_memory ? target : value));
   for (int64_t k = 0; k < n; k++)
     m->combine.kernels->flat(t->base + t->at[k], v->base + v->at[k], m->unit.elements);
-  if (target->in_memory) GROVE_TRY(grove_opaque_copy(m, n, target, &packed));
-fail:
-  return status;
+  if (target->in_memory) GROVE_PASS(grove_opaque_copy(m, n, target, &packed));
+  return GROVE_OK;
 }
 
 grove_status grove_batch_combine(const grove_mover *m, int64_t n, const grove_places *target,

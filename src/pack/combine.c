@@ -16,45 +16,41 @@ static int operation_number(MPI_Op op)
 
 static grove_status choose_kernels(const grove_unit *unit, grove_combine *c)
 {
-  grove_status status = GROVE_OK;
   c->way = GROVE_COMBINE_KERNEL;
   if (unit->bytes == 0) { /* nothing to combine, whatever the type is made of */
     c->way = GROVE_COMBINE_NOTHING;
     return GROVE_OK;
   }
-  GROVE_CHECK(unit->elements > 0, GROVE_ERR_UNSUPPORTED,
-              "a predefined operation on a unit of several basic types; use a user's operation");
+  GROVE_PASS_CHECK(
+    unit->elements > 0, GROVE_ERR_UNSUPPORTED,
+    "a predefined operation on a unit of several basic types; use a user's operation");
   c->kernels = grove_kernels_integer(unit->kind, unit->element_bytes, c->number);
   c->exact = c->kernels != NULL;
   if (!c->kernels) c->kernels = grove_kernels_float(unit->kind, unit->element_bytes, c->number);
-  GROVE_CHECK(c->kernels, GROVE_ERR_UNSUPPORTED,
-              "the operation has no meaning on this basic type of %lld bytes",
-              (long long)unit->element_bytes);
-fail:
-  return status;
+  GROVE_PASS_CHECK(c->kernels, GROVE_ERR_UNSUPPORTED,
+                   "the operation has no meaning on this basic type of %lld bytes",
+                   (long long)unit->element_bytes);
+  return GROVE_OK;
 }
 
 /* A pair type of an unknown layout is left to MPI. */
 static grove_status choose_pair_kernels(const grove_unit *unit, grove_combine *c)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(unit->kind == GROVE_KIND_PAIR && !unit->owned, GROVE_ERR_UNSUPPORTED,
-              "MPI_MAXLOC and MPI_MINLOC work on MPI's pair types only, like MPI_DOUBLE_INT");
+  GROVE_PASS_CHECK(unit->kind == GROVE_KIND_PAIR && !unit->owned, GROVE_ERR_UNSUPPORTED,
+                   "MPI_MAXLOC and MPI_MINLOC work on MPI's pair types only, like MPI_DOUBLE_INT");
   c->kernels =
     grove_kernels_pair(unit->type, unit->bytes, unit->extent, c->number, &c->memory_index);
   c->message_index = c->memory_index;
   c->way = c->kernels ? GROVE_COMBINE_KERNEL : GROVE_COMBINE_MPI;
   /* In a message the index follows its value. */
   if (unit->npieces == 2) c->message_index = grove_unit_pieces(unit)[1].message_at;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combine *out)
 {
-  grove_status status = GROVE_OK;
   grove_combine c = {.op = op, .way = GROVE_COMBINE_MPI, .commutative = 1};
-  GROVE_CHECK(op != MPI_OP_NULL, GROVE_ERR_ARG, "the operation is MPI_OP_NULL");
+  GROVE_PASS_CHECK(op != MPI_OP_NULL, GROVE_ERR_ARG, "the operation is MPI_OP_NULL");
   c.number = operation_number(op);
   if (op == MPI_REPLACE) {
     c.way = GROVE_COMBINE_REPLACE;
@@ -62,13 +58,12 @@ grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combi
   } else if (op == MPI_NO_OP) {
     c.way = GROVE_COMBINE_NOTHING;
   } else if (op == MPI_MAXLOC || op == MPI_MINLOC) {
-    GROVE_TRY(choose_pair_kernels(unit, &c));
+    GROVE_PASS(choose_pair_kernels(unit, &c));
   } else if (c.number >= 0) {
-    GROVE_TRY(choose_kernels(unit, &c));
+    GROVE_PASS(choose_kernels(unit, &c));
   } else {
-    GROVE_TRY_MPI(MPI_Op_commutative(op, &c.commutative));
+    GROVE_PASS_MPI(MPI_Op_commutative(op, &c.commutative));
   }
   *out = c;
-fail:
-  return status;
+  return GROVE_OK;
 }

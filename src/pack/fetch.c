@@ -47,17 +47,15 @@ static int has_rows(const grove_mover *m, const grove_shape *shape)
  * the old ones while both are in the cache. */
 static grove_status fetch_row_by_mpi(const grove_mover *m, char *memory, char *message, int64_t n)
 {
-  grove_status status = GROVE_OK;
   int64_t bytes = m->unit.bytes, elements = 0;
   const grove_fetch_kernels *kernels = exchange_kernels(bytes, &elements);
   for (int64_t k = 0, now = 0; k < n; k += now) {
     char *slots = memory + k * bytes, *units = message + k * bytes;
     now = grove_batch_of(n - k);
-    GROVE_TRY_MPI(MPI_Reduce_local(slots, units, (int)now, m->unit.type, m->combine.op));
+    GROVE_PASS_MPI(MPI_Reduce_local(slots, units, (int)now, m->unit.type, m->combine.op));
     kernels->flat(slots, units, now * elements);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status fetch_row(const grove_mover *m, char *memory, char *message, int64_t n)
@@ -71,17 +69,15 @@ static grove_status fetch_row(const grove_mover *m, char *memory, char *message,
 static grove_status fetch_rows(const grove_mover *m, const grove_shape *shape, char *base,
                                int64_t begin, int64_t count, char *message)
 {
-  grove_status status = GROVE_OK;
   grove_walk walk = grove_walk_begin(shape, begin, count);
   grove_patch p;
   while (grove_walk_next(&walk, &p))
     for (int64_t k = 0; k < p.n[2]; k++)
       for (int64_t j = 0; j < p.n[1]; j++, message += p.n[0] * m->unit.bytes) {
         int64_t slot = p.first + j * p.stride[1] + k * p.stride[2];
-        GROVE_TRY(fetch_row(m, grove_unit_at(&m->unit, base, slot), message, p.n[0]));
+        GROVE_PASS(fetch_row(m, grove_unit_at(&m->unit, base, slot), message, p.n[0]));
       }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- lists ---- */
@@ -134,30 +130,24 @@ static int fetch_near(const grove_mover *m, const grove_shape *shape, char *base
 static grove_status fetch_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
                                  const grove_places *value)
 {
-  grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.extent;
-  GROVE_TRY(grove_batch_combine_by_mpi(m, n, target, value));
-  GROVE_TRY(grove_batch_copy(m, n, value, &(grove_places){m->targets, at, 1}));
-fail:
-  return status;
+  GROVE_PASS(grove_batch_combine_by_mpi(m, n, target, value));
+  return grove_batch_copy(m, n, value, &(grove_places){m->targets, at, 1});
 }
 
 /* Kernels know nothing of such units: they work on them as they are in a message. */
 static grove_status fetch_opaque(const grove_mover *m, int64_t n, const grove_places *target,
                                  const grove_places *value)
 {
-  grove_status status = GROVE_OK;
   int64_t at[GROVE_BATCH];
   for (int64_t k = 0; k < n; k++) at[k] = k * m->unit.bytes;
   grove_places packed = {m->packed, at, 0};
-  GROVE_TRY(grove_opaque_copy(m, n, &packed, target));
+  GROVE_PASS(grove_opaque_copy(m, n, &packed, target));
   for (int64_t k = 0; k < n; k++)
     m->combine.kernels->fetch.flat(packed.base + at[k], value->base + value->at[k],
                                    m->unit.elements);
-  GROVE_TRY(grove_opaque_copy(m, n, target, &packed));
-fail:
-  return status;
+  return grove_opaque_copy(m, n, target, &packed);
 }
 
 /* One unit. Only a fetch needs memory to replace it, so the mover has none: a unit that spans a
@@ -198,13 +188,11 @@ static grove_status fetch_batch(const grove_mover *m, const grove_shape *shape, 
 static grove_status fetch_batches(const grove_mover *m, const grove_shape *shape, char *base,
                                   int64_t begin, int64_t count, char *message)
 {
-  grove_status status = GROVE_OK;
   for (int64_t k = 0, n = 0; k < count; k += n) {
     n = grove_batch_of(count - k);
-    GROVE_TRY(fetch_batch(m, shape, base, begin + k, n, message + k * m->unit.bytes));
+    GROVE_PASS(fetch_batch(m, shape, base, begin + k, n, message + k * m->unit.bytes));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- all ---- */
@@ -240,15 +228,13 @@ grove_status grove_pack_fetch_own(const grove_mover *mover, const grove_shape *s
                                   int64_t begin, const grove_mover *plain, const grove_shape *own,
                                   const void *values, void *old, void *buffer, int64_t room)
 {
-  grove_status status = GROVE_OK;
   if (mover->unit.bytes == 0 || carry_both(mover, shape, base, begin, own, values, old))
     return GROVE_OK;
   for (int64_t at = 0, n = 0; at < own->units; at += n) {
     n = own->units - at < room ? own->units - at : room;
-    GROVE_TRY(grove_pack(plain, own, values, at, n, buffer));
-    GROVE_TRY(grove_pack_fetch(mover, shape, base, begin + at, n, buffer));
-    GROVE_TRY(grove_unpack(plain, own, buffer, old, at, n));
+    GROVE_PASS(grove_pack(plain, own, values, at, n, buffer));
+    GROVE_PASS(grove_pack_fetch(mover, shape, base, begin + at, n, buffer));
+    GROVE_PASS(grove_unpack(plain, own, buffer, old, at, n));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -33,7 +33,6 @@ static char *native_origin(const grove_mover *m, char *memory)
 
 static grove_status make_scratch(grove_mover *m)
 {
-  grove_status status = GROVE_OK;
   const grove_unit *u = &m->unit;
   int by_mpi = m->combine.way == GROVE_COMBINE_MPI, opaque = u->npieces == 0;
   if (!by_mpi && !(opaque && m->combine.way == GROVE_COMBINE_KERNEL)) return GROVE_OK;
@@ -42,24 +41,21 @@ static grove_status make_scratch(grove_mover *m)
   int64_t native = by_mpi ? native_bytes(m) : 0;
   int64_t packed = opaque ? grove_round_up(m->scratch_units * u->bytes, ALIGNMENT) : 0;
   m->memory = aligned_alloc(ALIGNMENT, (size_t)(2 * native + packed));
-  GROVE_CHECK(m->memory, GROVE_ERR_MEMORY, "no memory for a unit that spans %lld bytes",
-              (long long)u->true_extent);
+  GROVE_PASS_CHECK(m->memory, GROVE_ERR_MEMORY, "no memory for a unit that spans %lld bytes",
+                   (long long)u->true_extent);
   m->targets = native_origin(m, m->memory);
   m->values = native_origin(m, (char *)m->memory + native);
   m->packed = (char *)m->memory + 2 * native;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_mover_create(const grove_unit *unit, const grove_combine *combine,
                                 grove_mover *out)
 {
-  grove_status status = GROVE_OK;
   grove_mover m = {.unit = *unit, .combine = *combine, .copy = grove_copy_for(unit->bytes)};
-  if (unit->bytes > 0) GROVE_TRY(make_scratch(&m));
+  if (unit->bytes > 0) GROVE_PASS(make_scratch(&m));
   *out = m;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_mover_forget_type(grove_mover *mover)

@@ -34,21 +34,17 @@ fail:
 static grove_status pack_by_mpi(const grove_mover *m, MPI_Datatype type, int64_t n, void *message,
                                 const void *memory)
 {
-  grove_status status = GROVE_OK;
   int position = 0, bytes = (int)(n * m->unit.bytes);
-  GROVE_TRY_MPI(MPI_Pack(memory, 1, type, message, bytes, &position, m->unit.comm));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Pack(memory, 1, type, message, bytes, &position, m->unit.comm));
+  return GROVE_OK;
 }
 
 static grove_status unpack_by_mpi(const grove_mover *m, MPI_Datatype type, int64_t n, void *memory,
                                   const void *message)
 {
-  grove_status status = GROVE_OK;
   int position = 0, bytes = (int)(n * m->unit.bytes);
-  GROVE_TRY_MPI(MPI_Unpack(message, bytes, &position, memory, 1, type, m->unit.comm));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Unpack(message, bytes, &position, memory, 1, type, m->unit.comm));
+  return GROVE_OK;
 }
 
 static grove_status copy_together(const grove_mover *m, int64_t n, const grove_places *to,
@@ -69,24 +65,19 @@ fail:
 static grove_status copy_one(const grove_mover *m, int64_t k, const grove_places *to,
                              const grove_places *from)
 {
-  grove_status status = GROVE_OK;
   char *there = to->base + to->at[k];
   const char *here = from->base + from->at[k];
   if (!to->in_memory) return pack_by_mpi(m, m->unit.type, 1, there, here);
   if (!from->in_memory) return unpack_by_mpi(m, m->unit.type, 1, there, here);
-  GROVE_TRY(pack_by_mpi(m, m->unit.type, 1, m->packed, here));
-  GROVE_TRY(unpack_by_mpi(m, m->unit.type, 1, there, m->packed));
-fail:
-  return status;
+  GROVE_PASS(pack_by_mpi(m, m->unit.type, 1, m->packed, here));
+  return unpack_by_mpi(m, m->unit.type, 1, there, m->packed);
 }
 
 grove_status grove_opaque_copy(const grove_mover *m, int64_t n, const grove_places *to,
                                const grove_places *from)
 {
-  grove_status status = GROVE_OK;
   if (to->in_memory != from->in_memory && is_stretch(m, n, to->in_memory ? from->at : to->at))
     return copy_together(m, n, to, from);
-  for (int64_t k = 0; k < n; k++) GROVE_TRY(copy_one(m, k, to, from));
-fail:
-  return status;
+  for (int64_t k = 0; k < n; k++) GROVE_PASS(copy_one(m, k, to, from));
+  return GROVE_OK;
 }

@@ -29,13 +29,11 @@ static grove_status move_batch(const grove_mover *m, const grove_shape *shape, c
 static grove_status move_batches(const grove_mover *m, const grove_shape *shape, char *base,
                                  int64_t begin, int64_t count, char *message, int to_message)
 {
-  grove_status status = GROVE_OK;
   for (int64_t k = 0, n = 0; k < count; k += n) {
     n = grove_batch_of(count - k);
-    GROVE_TRY(move_batch(m, shape, base, begin + k, n, message + k * m->unit.bytes, to_message));
+    GROVE_PASS(move_batch(m, shape, base, begin + k, n, message + k * m->unit.bytes, to_message));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- lists ---- */
@@ -83,17 +81,15 @@ static int in_place(const grove_mover *m, const grove_shape *shape)
 static grove_status reduce_in_place(const grove_mover *m, const grove_shape *shape,
                                     const char *message, char *base, int64_t begin, int64_t count)
 {
-  grove_status status = GROVE_OK;
   grove_walk walk = grove_walk_begin(shape, begin, count);
   grove_patch p;
   while (grove_walk_next(&walk, &p))
     for (int64_t n = 0; p.n[0] > 0; p.first += n, p.n[0] -= n, message += n * m->unit.bytes) {
       n = p.n[0] < INT_MAX ? p.n[0] : INT_MAX;
-      GROVE_TRY_MPI(MPI_Reduce_local(message, grove_unit_at(&m->unit, base, p.first), (int)n,
-                                     m->unit.type, m->combine.op));
+      GROVE_PASS_MPI(MPI_Reduce_local(message, grove_unit_at(&m->unit, base, p.first), (int)n,
+                                      m->unit.type, m->combine.op));
     }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the two directions ---- */
@@ -146,7 +142,6 @@ static int move_lists(const grove_mover *m, const grove_shape *from_shape, const
 grove_status grove_move(const grove_mover *mover, const grove_shape *from_shape, const void *from,
                         const grove_shape *to_shape, void *to, void *buffer, int64_t room)
 {
-  grove_status status = GROVE_OK;
   const grove_unit *unit = &mover->unit;
   int64_t units = from_shape->units;
   if (unit->bytes == 0 || units == 0 || move_lists(mover, from_shape, from, to_shape, to))
@@ -159,9 +154,8 @@ grove_status grove_move(const grove_mover *mover, const grove_shape *from_shape,
                       grove_unit_at(unit, to, to_shape->slots.first));
   for (int64_t at = 0, n = 0; at < units; at += n) {
     n = units - at < room ? units - at : room;
-    GROVE_TRY(grove_pack(mover, from_shape, from, at, n, buffer));
-    GROVE_TRY(grove_unpack(mover, to_shape, buffer, to, at, n));
+    GROVE_PASS(grove_pack(mover, from_shape, from, at, n, buffer));
+    GROVE_PASS(grove_unpack(mover, to_shape, buffer, to, at, n));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }

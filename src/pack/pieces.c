@@ -16,16 +16,14 @@ enum { MOST_BYTES = 1 << 20 };
 static grove_status ask_bits(const grove_unit *unit, int shift, unsigned char *memory,
                              unsigned char *packed, int32_t *place)
 {
-  grove_status status = GROVE_OK;
   int position = 0;
   for (int64_t k = 0; k < unit->true_extent; k++) memory[k] = (unsigned char)(k >> shift);
-  GROVE_TRY_MPI(MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes, &position,
-                         unit->comm));
-  GROVE_CHECK(position == unit->bytes, GROVE_ERR_UNSUPPORTED,
-              "this MPI packs a unit of %lld bytes into %d", (long long)unit->bytes, position);
+  GROVE_PASS_MPI(MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes,
+                          &position, unit->comm));
+  GROVE_PASS_CHECK(position == unit->bytes, GROVE_ERR_UNSUPPORTED,
+                   "this MPI packs a unit of %lld bytes into %d", (long long)unit->bytes, position);
   for (int64_t k = 0; k < unit->bytes; k++) place[k] |= (int32_t)packed[k] << shift;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* MPICH packs a long double as a number: on x86 its last six bytes, which mean nothing, stay what
@@ -33,16 +31,14 @@ fail:
 static grove_status place_padding(const grove_unit *unit, unsigned char *memory,
                                   unsigned char *packed, int32_t *place)
 {
-  grove_status status = GROVE_OK;
   int position = 0;
   memset(memory, 0, (size_t)unit->true_extent);
   memset(packed, 1, (size_t)unit->bytes);
-  GROVE_TRY_MPI(MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes, &position,
-                         unit->comm));
+  GROVE_PASS_MPI(MPI_Pack(memory - unit->true_lb, 1, unit->type, packed, (int)unit->bytes,
+                          &position, unit->comm));
   for (int64_t k = 1; k < unit->bytes; k++)
     if (packed[k] == 1) place[k] = place[k - 1] + 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status find_byte_places(const grove_unit *unit, int32_t *place)
@@ -93,17 +89,15 @@ fail:
 
 grove_status grove_unit_find_pieces(grove_unit *unit)
 {
-  grove_status status = GROVE_OK;
   int plain = unit->bytes == unit->extent && unit->bytes == unit->true_extent && unit->true_lb == 0;
   if (unit->bytes == 0 || (plain && !unit->owned)) {
     unit->npieces = 1;
     unit->few[0] = (grove_piece){0, 0, (int32_t)unit->bytes};
   } else if (unit->true_extent <= MOST_BYTES) {
-    GROVE_TRY(ask_mpi(unit));
+    GROVE_PASS(ask_mpi(unit));
   }
   unit->dense = plain && unit->npieces == 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Marks unit k of a row of them; false if some of its bytes are marked already. */

@@ -102,8 +102,7 @@ static int runs_are_likely(const grove_index *x, int64_t unit_bytes)
 /* Writes down every entry, to be overwritten by the next unless it begins a run: no branch. */
 static grove_status make_runs(const grove_index *x, int64_t nruns, grove_shape *s)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(s->runs, nruns + 1);
+  GROVE_PASS_NEW(s->runs, nruns + 1);
   grove_run *run = s->runs;
   *run++ = (grove_run){0, x->narrow[0]};
   for (int64_t i = 1; i < x->count; i++) {
@@ -112,15 +111,13 @@ static grove_status make_runs(const grove_index *x, int64_t nruns, grove_shape *
   }
   run->begin = (int32_t)x->count;
   s->nruns = nruns;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- the choice ---- */
 
 static grove_status choose_form(const grove_index *x, int64_t unit_bytes, grove_shape *s)
 {
-  grove_status status = GROVE_OK;
   double least = cost_of_list(x->count, unit_bytes);
   s->form = GROVE_SHAPE_LISTED;
   if (find_box(x, s)) {
@@ -133,36 +130,32 @@ static grove_status choose_form(const grove_index *x, int64_t unit_bytes, grove_
   if (!x->narrow || x->count > GROVE_LIST_MOST || !runs_are_likely(x, unit_bytes)) return GROVE_OK;
   int64_t nruns = count_runs(x);
   if (cost_of_runs(x->count, nruns, unit_bytes) >= least) return GROVE_OK;
-  GROVE_TRY(make_runs(x, nruns, s));
+  GROVE_PASS(make_runs(x, nruns, s));
   s->form = GROVE_SHAPE_RUNS;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- shared units ---- */
 
 static grove_status find_owners(grove_shape *s)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(s->units <= GROVE_LIST_MOST, GROVE_ERR_UNSUPPORTED,
-              "a message of %lld units that stand for several slots: %lld are possible",
-              (long long)s->units, (long long)GROVE_LIST_MOST);
-  GROVE_NEW(s->owner, s->slots.count);
+  GROVE_PASS_CHECK(s->units <= GROVE_LIST_MOST, GROVE_ERR_UNSUPPORTED,
+                   "a message of %lld units that stand for several slots: %lld are possible",
+                   (long long)s->units, (long long)GROVE_LIST_MOST);
+  GROVE_PASS_NEW(s->owner, s->slots.count);
   for (int64_t u = 0, k = 0; u < s->units; u++)
     for (int64_t end = grove_index_at(&s->starts, u + 1); k < end; k++) s->owner[k] = (int32_t)u;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The first entry of every unit apart from the others: it is copied, those are combined with it. */
 static grove_status part_entries(grove_shape *s)
 {
-  grove_status status = GROVE_OK;
   int64_t n = s->slots.count - s->units, k = 0;
   if (s->slots.wide) return GROVE_OK;
-  GROVE_ROOM(s->firsts, s->units);
-  GROVE_ROOM(s->others, n);
-  GROVE_ROOM(s->other_units, n);
+  GROVE_PASS_ROOM(s->firsts, s->units);
+  GROVE_PASS_ROOM(s->others, n);
+  GROVE_PASS_ROOM(s->other_units, n);
   for (int64_t u = 0; u < s->units; u++) {
     int64_t entry = grove_index_at(&s->starts, u), end = grove_index_at(&s->starts, u + 1);
     s->firsts[u] = (int32_t)grove_index_at(&s->slots, entry);
@@ -171,8 +164,7 @@ static grove_status part_entries(grove_shape *s)
       s->other_units[k++] = (int32_t)u;
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_shape_create(const grove_index *slots, const grove_index *starts,

@@ -57,7 +57,6 @@ static int pack_lists(const grove_mover *m, const grove_shape *shape, const char
 grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
                                  const void *message, void *base, int64_t begin, int64_t count)
 {
-  grove_status status = GROVE_OK;
   int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
   int64_t end = grove_index_at(&shape->starts, begin + count);
   grove_places memory = {base, slots, 1}, packed = {(char *)message, units, 0};
@@ -66,17 +65,15 @@ grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
     n = grove_batch_of(end - k);
     grove_batch_slots(m, shape, k, n, slots);
     find_units(m, shape, k, n, begin, units);
-    GROVE_TRY(grove_batch_combine(m, n, &memory, &packed));
+    GROVE_PASS(grove_batch_combine(m, n, &memory, &packed));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Every unit gets the value of its first slot; the last one, where the last one wins. */
 static grove_status pack_one_of_each(const grove_mover *m, const grove_shape *shape, char *base,
                                      int64_t begin, int64_t count, char *message)
 {
-  grove_status status = GROVE_OK;
   int64_t slots[GROVE_BATCH], places[GROVE_BATCH];
   int last = m->combine.way == GROVE_COMBINE_REPLACE;
   grove_places memory = {base, slots, 1}, packed = {message, places, 0};
@@ -87,10 +84,9 @@ static grove_status pack_one_of_each(const grove_mover *m, const grove_shape *sh
       slots[k] = grove_index_at(&shape->slots, entry) * m->unit.extent;
       places[k] = (u + k) * m->unit.bytes;
     }
-    GROVE_TRY(grove_batch_copy(m, n, &packed, &memory));
+    GROVE_PASS(grove_batch_copy(m, n, &packed, &memory));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Drops the entries that are the first of their unit; returns how many are left. */
@@ -110,7 +106,6 @@ static int64_t drop_first(const int32_t *owner, int64_t begin, int64_t n, int64_
 static grove_status pack_the_others(const grove_mover *m, const grove_shape *shape, char *base,
                                     int64_t begin, int64_t count, char *message)
 {
-  grove_status status = GROVE_OK;
   int64_t slots[GROVE_BATCH], units[GROVE_BATCH];
   int64_t end = grove_index_at(&shape->starts, begin + count);
   grove_places memory = {base, slots, 1}, packed = {message, units, 0};
@@ -119,20 +114,17 @@ static grove_status pack_the_others(const grove_mover *m, const grove_shape *sha
     grove_batch_slots(m, shape, k, n, slots);
     find_units(m, shape, k, n, begin, units);
     int64_t left = drop_first(shape->owner, k, n, slots, units);
-    if (left > 0) GROVE_TRY(grove_batch_combine(m, left, &packed, &memory));
+    if (left > 0) GROVE_PASS(grove_batch_combine(m, left, &packed, &memory));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_shared_pack(const grove_mover *m, const grove_shape *shape, const void *base,
                                int64_t begin, int64_t count, void *message)
 {
-  grove_status status = GROVE_OK;
   if (pack_lists(m, shape, base, begin, count, message)) return GROVE_OK;
-  GROVE_TRY(pack_one_of_each(m, shape, (char *)base, begin, count, message));
+  GROVE_PASS(pack_one_of_each(m, shape, (char *)base, begin, count, message));
   if (m->combine.way == GROVE_COMBINE_KERNEL || m->combine.way == GROVE_COMBINE_MPI)
-    GROVE_TRY(pack_the_others(m, shape, (char *)base, begin, count, message));
-fail:
-  return status;
+    GROVE_PASS(pack_the_others(m, shape, (char *)base, begin, count, message));
+  return GROVE_OK;
 }

@@ -14,17 +14,15 @@ typedef struct anatomy {
 
 static grove_status meet_type(MPI_Datatype type, int combiner, anatomy *found)
 {
-  grove_status status = GROVE_OK;
   int bytes = 0;
   grove_kind kind = grove_basic_kind(type, combiner);
-  GROVE_TRY_MPI(MPI_Type_size(type, &bytes));
+  GROVE_PASS_MPI(MPI_Type_size(type, &bytes));
   if (found->parts++ == 0) {
     found->kind = kind;
     found->bytes = bytes;
   }
   if (found->kind != kind || found->bytes != bytes) found->mixed = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int is_derived(int combiner)
@@ -125,47 +123,41 @@ fail:
 
 static grove_status measure_unit(grove_unit *unit)
 {
-  grove_status status = GROVE_OK;
   MPI_Count bytes = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
-  GROVE_TRY_MPI(MPI_Type_size_x(unit->type, &bytes));
-  GROVE_TRY_MPI(MPI_Type_get_extent_x(unit->type, &lb, &extent));
-  GROVE_TRY_MPI(MPI_Type_get_true_extent_x(unit->type, &true_lb, &true_extent));
-  GROVE_CHECK(bytes <= INT_MAX, GROVE_ERR_UNSUPPORTED, "a unit of %lld bytes: larger than 2^31 - 1",
-              (long long)bytes);
+  GROVE_PASS_MPI(MPI_Type_size_x(unit->type, &bytes));
+  GROVE_PASS_MPI(MPI_Type_get_extent_x(unit->type, &lb, &extent));
+  GROVE_PASS_MPI(MPI_Type_get_true_extent_x(unit->type, &true_lb, &true_extent));
+  GROVE_PASS_CHECK(bytes <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                   "a unit of %lld bytes: larger than 2^31 - 1", (long long)bytes);
   unit->bytes = bytes;
   unit->extent = extent;
   unit->true_lb = bytes > 0 ? true_lb : 0;
   unit->true_extent = bytes > 0 ? true_extent : 0;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status find_elements(grove_unit *unit)
 {
-  grove_status status = GROVE_OK;
   anatomy found = {0};
-  GROVE_TRY(walk_type(unit->type, &found));
+  GROVE_PASS(walk_type(unit->type, &found));
   if (found.mixed || found.bytes == 0) return GROVE_OK;
   unit->kind = found.kind;
   unit->element_bytes = found.bytes;
   unit->elements = unit->bytes / found.bytes;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* MPI has no call that tells, but refuses to pack nothing of a type that is not committed. An MPI
  * that was told not to check arguments takes it; then the duplicate is committed. */
 static grove_status check_committed(MPI_Datatype type, MPI_Comm comm)
 {
-  grove_status status = GROVE_OK;
   char nothing[1] = "";
   int position = 0, class = MPI_SUCCESS;
   int code = MPI_Pack(nothing, 0, type, nothing, 1, &position, comm);
   if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
-  GROVE_CHECK(class != MPI_ERR_TYPE, GROVE_ERR_ARG,
-              "the unit is a datatype that was not committed (MPI_Type_commit)");
-fail:
-  return status;
+  GROVE_PASS_CHECK(class != MPI_ERR_TYPE, GROVE_ERR_ARG,
+                   "the unit is a datatype that was not committed (MPI_Type_commit)");
+  return GROVE_OK;
 }
 
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out)

@@ -53,18 +53,16 @@ fail:
 
 static grove_status meet_receiver(grove_channel *c, const grove_greeting *answer)
 {
-  grove_status status = GROVE_OK;
   if (!answer->fits) {
     refuse_bytes(c, answer);
     return GROVE_OK;
   }
-  GROVE_CHECK(!answer->no_way, GROVE_ERR_MEMORY,
-              "rank %d: rank %d has no memory for its end of this %s", c->base.ctx->rank, c->peer,
-              grove_op_label(&c->base));
-  GROVE_TRY(c->way->tie(c, answer));
+  GROVE_PASS_CHECK(!answer->no_way, GROVE_ERR_MEMORY,
+                   "rank %d: rank %d has no memory for its end of this %s", c->base.ctx->rank,
+                   c->peer, grove_op_label(&c->base));
+  GROVE_PASS(c->way->tie(c, answer));
   c->bond = GROVE_BOND_TIED;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void meet_end(grove_channel *c, const grove_greeting *greeting)
@@ -85,21 +83,21 @@ typedef struct wanted {
 
 static grove_status check_wanted(const wanted *w, grove_op **out)
 {
-  grove_status status = GROVE_OK;
   const char *call = w->sends ? "grove_psend_init" : "grove_precv_init";
-  GROVE_CHECK(w->ctx && out, GROVE_ERR_ARG, "%s: %s is NULL", call, w->ctx ? "out" : "the context");
-  GROVE_CHECK(!grove_context_outlives_mpi(w->ctx), GROVE_ERR_STATE,
-              "rank %d: %s: MPI_Finalize was called", w->ctx->rank, call);
-  GROVE_CHECK(w->parts >= 0 && w->units >= 0, GROVE_ERR_ARG,
-              "rank %d: %s: %lld parts of %lld units: neither may be negative", w->ctx->rank, call,
-              (long long)w->parts, (long long)w->units);
-  GROVE_CHECK(w->peer >= 0 && w->peer < w->ctx->size, GROVE_ERR_ARG,
-              "rank %d: %s: the peer is %d; ranks are 0 to %d", w->ctx->rank, call, w->peer,
-              w->ctx->size - 1);
-  GROVE_CHECK(w->tag >= 0, GROVE_ERR_ARG, "rank %d: %s: the tag is %d; it must not be negative",
-              w->ctx->rank, call, w->tag);
-fail:
-  return status;
+  GROVE_PASS_CHECK(w->ctx && out, GROVE_ERR_ARG, "%s: %s is NULL", call,
+                   w->ctx ? "out" : "the context");
+  GROVE_PASS_CHECK(!grove_context_outlives_mpi(w->ctx), GROVE_ERR_STATE,
+                   "rank %d: %s: MPI_Finalize was called", w->ctx->rank, call);
+  GROVE_PASS_CHECK(w->parts >= 0 && w->units >= 0, GROVE_ERR_ARG,
+                   "rank %d: %s: %lld parts of %lld units: neither may be negative", w->ctx->rank,
+                   call, (long long)w->parts, (long long)w->units);
+  GROVE_PASS_CHECK(w->peer >= 0 && w->peer < w->ctx->size, GROVE_ERR_ARG,
+                   "rank %d: %s: the peer is %d; ranks are 0 to %d", w->ctx->rank, call, w->peer,
+                   w->ctx->size - 1);
+  GROVE_PASS_CHECK(w->tag >= 0, GROVE_ERR_ARG,
+                   "rank %d: %s: the tag is %d; it must not be negative", w->ctx->rank, call,
+                   w->tag);
+  return GROVE_OK;
 }
 
 /* How many bytes, and how they lie. */
@@ -144,37 +142,33 @@ fail:
 
 static grove_status make_sender(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   grove_context *ctx = c->base.ctx;
   c->ndoors = 1;
   while (c->ndoors < GROVE_MOST_DOORS && c->ndoors < c->parts) c->ndoors *= 2;
-  GROVE_NEW(c->doors, c->ndoors);
+  GROVE_PASS_NEW(c->doors, c->ndoors);
   c->aggregator = grove_aggregator_of(ctx->options.aggregator);
   c->question = (grove_part_question){.parts = c->parts,
                                       .part_bytes = c->part_bytes,
                                       .where = grove_price_locality(&ctx->topo, ctx->rank, c->peer),
                                       .machine = ctx->machine,
                                       .options = &ctx->options};
-  GROVE_TRY(grove_readiness_create(c->parts, &c->readiness));
-  GROVE_TRY(c->aggregator->plan(&c->question, &c->plan));
-  GROVE_TRY(grove_readiness_follow(c->readiness, &c->plan));
-  GROVE_TRY(grove_way_choose(c));
+  GROVE_PASS(grove_readiness_create(c->parts, &c->readiness));
+  GROVE_PASS(c->aggregator->plan(&c->question, &c->plan));
+  GROVE_PASS(grove_readiness_follow(c->readiness, &c->plan));
+  GROVE_PASS(grove_way_choose(c));
   if (c->aggregator->remember && ctx->machine)
-    GROVE_TRY(grove_machine_copy(ctx->machine, &c->machine));
+    GROVE_PASS(grove_machine_copy(ctx->machine, &c->machine));
   c->question.machine = c->machine;
-  if (c->aggregator->remember) GROVE_TRY(c->aggregator->remember(&c->question, &c->memory));
+  if (c->aggregator->remember) GROVE_PASS(c->aggregator->remember(&c->question, &c->memory));
   if (c->aggregator->runs) grove_context_expect_deadlines(ctx);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_receiver(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
-  GROVE_NEW(c->come, c->parts);
-  GROVE_ROOM(c->arrivals, c->parts);
-fail:
-  return status;
+  GROVE_PASS_NEW(c->come, c->parts);
+  GROVE_PASS_ROOM(c->arrivals, c->parts);
+  return GROVE_OK;
 }
 
 static grove_status make_channel(const wanted *w, grove_op **out)
@@ -240,21 +234,19 @@ grove_status grove_precv_init(grove_context *ctx, void *buf, int parts, int64_t 
 /* What was marked and has not left is taken out of the user's array. */
 static grove_status save_marked(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   if (grove_readiness_marked(c->readiness) == 0 || c->bytes == 0) return GROVE_OK;
   char *copy = c->staging;
-  if (c->dense) GROVE_ROOM(copy, c->bytes);
+  if (c->dense) GROVE_PASS_ROOM(copy, c->bytes);
   for (int64_t p = 0; p < c->parts; p++) {
     if (!grove_readiness_is_marked(c->readiness, p)) continue;
     if (c->dense)
       memcpy(copy + p * c->part_bytes, c->data + p * c->part_bytes, (size_t)c->part_bytes);
     else
-      GROVE_TRY(grove_send_pack(c, (grove_part_run){p, 1}));
+      GROVE_PASS(grove_send_pack(c, (grove_part_run){p, 1}));
   }
   c->staging = c->data = copy;
   c->packed = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status abandon_channel(grove_channel *c)

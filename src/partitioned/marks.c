@@ -4,12 +4,10 @@
 /* These calls take no lock, and what they would do may need MPI. */
 static grove_status check_mpi(const grove_op *op, const char *call)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(!grove_context_outlives_mpi(op->ctx), GROVE_ERR_STATE,
-              "rank %d: %s: MPI_Finalize was called while this %s was under way", op->ctx->rank,
-              call, grove_op_label(op));
-fail:
-  return status;
+  GROVE_PASS_CHECK(!grove_context_outlives_mpi(op->ctx), GROVE_ERR_STATE,
+                   "rank %d: %s: MPI_Finalize was called while this %s was under way",
+                   op->ctx->rank, call, grove_op_label(op));
+  return GROVE_OK;
 }
 
 /* ---- the wrong end ---- */
@@ -51,22 +49,21 @@ static int is_posted_by_threads(const grove_channel *c)
 
 static grove_status mark_parts(grove_channel *c, int64_t first, int64_t count)
 {
-  grove_status status = GROVE_OK;
   int due = 0;
   int64_t twice =
     grove_readiness_mark(c->readiness, first, count, c->timed ? grove_clock() : 0, &due);
-  GROVE_CHECK(twice < 0, GROVE_ERR_STATE,
-              "rank %d: grove_ready: part %lld (round %lld) of this %s was marked already",
-              c->base.ctx->rank, (long long)twice, (long long)c->round, grove_op_label(&c->base));
+  GROVE_PASS_CHECK(twice < 0, GROVE_ERR_STATE,
+                   "rank %d: grove_ready: part %lld (round %lld) of this %s was marked already",
+                   c->base.ctx->rank, (long long)twice, (long long)c->round,
+                   grove_op_label(&c->base));
   if (c->bytes == 0) due = grove_readiness_marked(c->readiness) == c->parts;
   if (!due) return GROVE_OK;
   __atomic_exchange_n(&c->due, 1, __ATOMIC_ACQ_REL);
   if (is_posted_by_threads(c) && c->bytes > 0)
-    GROVE_TRY(grove_send_post(c));
+    GROVE_PASS(grove_send_post(c));
   else
     grove_channel_drive(c);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count)
@@ -92,43 +89,37 @@ fail:
 
 static grove_status check_parts_asked(const grove_op *op, const char *call)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(((const grove_channel *)op)->round > 0, GROVE_ERR_STATE,
-              "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
-fail:
-  return status;
+  GROVE_PASS_CHECK(((const grove_channel *)op)->round > 0, GROVE_ERR_STATE,
+                   "rank %d: %s: this %s was not started", op->ctx->rank, call, grove_op_label(op));
+  return GROVE_OK;
 }
 
 grove_status grove_marks_arrived(grove_op *op, int64_t first, int64_t count, int *yes)
 {
-  grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
-  GROVE_TRY(grove_channel_check_range(c, "grove_arrived", first, count));
-  GROVE_TRY(check_parts_asked(op, "grove_arrived"));
+  GROVE_PASS(grove_channel_check_range(c, "grove_arrived", first, count));
+  GROVE_PASS(check_parts_asked(op, "grove_arrived"));
   int have = grove_channel_have_come(c, first, count);
   if (!have) {
-    GROVE_TRY(check_mpi(op, "grove_arrived"));
+    GROVE_PASS(check_mpi(op, "grove_arrived"));
     grove_channel_poll(c);
     have = grove_channel_have_come(c, first, count);
   }
   *yes = have;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_marks_arrivals(grove_op *op, int64_t *first, int64_t *count)
 {
-  grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
   grove_part_run run = {0, 0};
-  GROVE_TRY(check_parts_asked(op, "grove_arrivals"));
+  GROVE_PASS(check_parts_asked(op, "grove_arrivals"));
   if (!grove_channel_claim(c, &run)) {
-    GROVE_TRY(check_mpi(op, "grove_arrivals"));
+    GROVE_PASS(check_mpi(op, "grove_arrivals"));
     grove_channel_poll(c);
     grove_channel_claim(c, &run);
   }
   *first = run.first;
   *count = run.count;
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -93,15 +93,13 @@ static void advance_matching(grove_active *active);
 
 static grove_status open_match_board(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   if (ctx->switchboard) return GROVE_OK;
-  GROVE_NEW(ctx->switchboard, 1);
+  GROVE_PASS_NEW(ctx->switchboard, 1);
   ctx->switchboard->ctx = ctx;
   ctx->switchboard->active.advance = advance_matching;
   ctx->switchboard->shelf.arena = ctx->arena;
   ctx->close_switchboard = close_board;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_shelf *grove_match_shelf(grove_context *ctx)
@@ -123,66 +121,58 @@ static count *look_up_end(const switchboard *b, int sends, int rank, int tag)
 
 static grove_status make_post_room(switchboard *b)
 {
-  grove_status status = GROVE_OK;
   switchboard larger = {.room = b->room ? 2 * b->room : 16};
   if (2 * b->ncounts < b->room) return GROVE_OK;
-  GROVE_NEW(larger.counts, larger.room);
+  GROVE_PASS_NEW(larger.counts, larger.room);
   for (int64_t i = 0; i < b->room; i++)
     if (b->counts[i].used)
       *look_up_end(&larger, b->counts[i].sends, b->counts[i].peer, b->counts[i].tag) = b->counts[i];
   free(b->counts);
   b->counts = larger.counts;
   b->room = larger.room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_match_number(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(open_match_board(c->base.ctx));
+  GROVE_PASS(open_match_board(c->base.ctx));
   switchboard *b = c->base.ctx->switchboard;
-  GROVE_TRY(make_post_room(b));
+  GROVE_PASS(make_post_room(b));
   count *at = look_up_end(b, c->sends, c->peer, c->tag);
   if (!at->used) {
     *at = (count){1, c->sends, c->peer, c->tag, 0};
     b->ncounts++;
   }
   c->number = at->next++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- peers ---- */
 
 static grove_status find_peer(switchboard *b, int rank, peer **out)
 {
-  grove_status status = GROVE_OK;
   peer *p = b->peers;
   while (p && p->rank != rank) p = p->next;
   if (!p) {
-    GROVE_NEW(p, 1);
+    GROVE_PASS_NEW(p, 1);
     *p = (peer){.next = b->peers, .rank = rank, .request = MPI_REQUEST_NULL};
     b->peers = p;
   }
   *out = p;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_match_tags(grove_channel *c, int64_t n, int64_t *first)
 {
-  grove_status status = GROVE_OK;
   grove_context *ctx = c->base.ctx;
   peer *p = NULL;
-  GROVE_TRY(find_peer(ctx->switchboard, c->peer, &p));
-  GROVE_CHECK(p->tags + n <= ctx->tag_limit, GROVE_ERR_UNSUPPORTED,
-              "all %d message tags of this MPI for channels from rank %d have been used",
-              ctx->tag_limit, c->peer);
+  GROVE_PASS(find_peer(ctx->switchboard, c->peer, &p));
+  GROVE_PASS_CHECK(p->tags + n <= ctx->tag_limit, GROVE_ERR_UNSUPPORTED,
+                   "all %d message tags of this MPI for channels from rank %d have been used",
+                   ctx->tag_limit, c->peer);
   *first = grove_context_stage_tag(ctx, (int)p->tags, GROVE_STAGE_CHANNEL);
   p->tags += n;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- who looks for whom ---- */
@@ -195,12 +185,10 @@ static int is_for(const grove_channel *c, int rank, const grove_greeting *greeti
 
 static grove_status listen_to(grove_context *ctx, peer *p)
 {
-  grove_status status = GROVE_OK;
   if (p->seeking == 0 || p->held || p->request != MPI_REQUEST_NULL) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(&p->greeting, sizeof p->greeting, MPI_BYTE, p->rank, GROVE_TAG_CHANNEL,
-                          ctx->comm, &p->request));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(&p->greeting, sizeof p->greeting, MPI_BYTE, p->rank, GROVE_TAG_CHANNEL,
+                           ctx->comm, &p->request));
+  return GROVE_OK;
 }
 
 void grove_match_leave(grove_channel *c)
@@ -223,19 +211,17 @@ static void introduce_end(grove_channel *c, const grove_greeting *greeting)
 /* For an end that waits, or for later. */
 static grove_status hand_over_greeting(switchboard *b, int rank, const grove_greeting *greeting)
 {
-  grove_status status = GROVE_OK;
   kept_greeting *l = NULL;
   for (grove_channel *c = b->seeking; c; c = c->next_seeking)
     if (is_for(c, rank, greeting)) {
       introduce_end(c, greeting);
       return GROVE_OK;
     }
-  GROVE_NEW(l, 1);
+  GROVE_PASS_NEW(l, 1);
   *l = (kept_greeting){
     .next = b->filed, .rank = rank, .request = MPI_REQUEST_NULL, .greeting = *greeting};
   b->filed = l;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Has it been heard of before it was started? */
@@ -253,50 +239,44 @@ static int find_filed(switchboard *b, grove_channel *c)
 
 grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting)
 {
-  grove_status status = GROVE_OK;
   grove_context *ctx = c->base.ctx;
   kept_greeting *l = c->reply;
   c->reply = NULL;
-  if (!l) GROVE_NEW(l, 1);
+  if (!l) GROVE_PASS_NEW(l, 1);
   *l = (kept_greeting){.rank = c->peer, .greeting = *greeting};
   int code = MPI_Isend(&l->greeting, sizeof l->greeting, MPI_BYTE, c->peer, GROVE_TAG_CHANNEL,
                        ctx->comm, &l->request);
   if (code != MPI_SUCCESS) free(l);
-  GROVE_TRY_MPI(code);
+  GROVE_PASS_MPI(code);
   l->next = ctx->switchboard->sent;
   ctx->switchboard->sent = l;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status reserve_reply(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   kept_greeting *l = c->reply;
-  if (!l) GROVE_NEW(l, 1);
+  if (!l) GROVE_PASS_NEW(l, 1);
   c->reply = l;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_match_seek(grove_channel *c, const grove_greeting *offer)
 {
-  grove_status status = GROVE_OK;
   switchboard *b = c->base.ctx->switchboard;
   peer *p = NULL;
-  GROVE_TRY(find_peer(b, c->peer, &p));
+  GROVE_PASS(find_peer(b, c->peer, &p));
   if (offer)
-    GROVE_TRY(grove_match_tell(c, offer));
+    GROVE_PASS(grove_match_tell(c, offer));
   else
-    GROVE_TRY(reserve_reply(c));
+    GROVE_PASS(reserve_reply(c));
   c->bond = GROVE_BOND_SOUGHT;
   if (!b->active.next) grove_context_activate(b->ctx, &b->active);
   c->next_seeking = b->seeking;
   b->seeking = c;
   p->seeking++;
-  if (!find_filed(b, c)) GROVE_TRY(listen_to(c->base.ctx, p));
-fail:
-  return status;
+  if (!find_filed(b, c)) GROVE_PASS(listen_to(c->base.ctx, p));
+  return GROVE_OK;
 }
 
 /* ---- what comes ---- */
@@ -317,21 +297,19 @@ static void collect_sent(switchboard *b)
 
 grove_status grove_match_poll(grove_context *ctx)
 {
-  grove_status status = GROVE_OK;
   switchboard *b = ctx->switchboard;
   collect_sent(b);
   for (peer *p = b->peers; p; p = p->next) {
     while (p->held || p->request != MPI_REQUEST_NULL) {
-      if (!p->held) GROVE_TRY_MPI(MPI_Test(&p->request, &p->held, MPI_STATUS_IGNORE));
+      if (!p->held) GROVE_PASS_MPI(MPI_Test(&p->request, &p->held, MPI_STATUS_IGNORE));
       if (!p->held) break;
       grove_greeting greeting = p->greeting;
-      GROVE_TRY(hand_over_greeting(b, p->rank, &greeting));
+      GROVE_PASS(hand_over_greeting(b, p->rank, &greeting));
       p->held = 0;
-      GROVE_TRY(listen_to(ctx, p));
+      GROVE_PASS(listen_to(ctx, p));
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* If MPI fails whoever seeks hears of it. Only here it leaves the list, which is walked through. */

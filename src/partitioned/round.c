@@ -7,17 +7,15 @@
 
 static grove_status begin_receive(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   c->missing = c->bytes;
   for (int64_t p = 0; p < c->parts; p++) __atomic_store_n(&c->come[p], 0, __ATOMIC_RELAXED);
   __atomic_store_n(&c->told, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&c->narrivals, 0, __ATOMIC_RELAXED);
   if (c->bond == GROVE_BOND_TIED)
-    GROVE_TRY(c->way->open(c));
+    GROVE_PASS(c->way->open(c));
   else if (c->bond == GROVE_BOND_NONE)
-    GROVE_TRY(grove_match_seek(c, NULL));
-fail:
-  return status;
+    GROVE_PASS(grove_match_seek(c, NULL));
+  return GROVE_OK;
 }
 
 static void forget_times(grove_channel *c)
@@ -111,13 +109,11 @@ static void let_channel_go(grove_channel *c)
 
 static grove_status go_on(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   if (!grove_channel_flows(c)) return GROVE_OK;
-  if (c->sends) GROVE_TRY(grove_send_post(c));
-  GROVE_TRY(c->way->advance(c));
+  if (c->sends) GROVE_PASS(grove_send_post(c));
+  GROVE_PASS(c->way->advance(c));
   if (c->sends && grove_send_needs_calls(c)) c->base.ctx->look_again = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_channel_advance(grove_active *active)

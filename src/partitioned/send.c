@@ -29,7 +29,6 @@ static grove_status open_way(grove_channel *c, grove_greeting *greeting)
 
 static grove_status offer_due(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   grove_greeting greeting = {.is_offer = 1,
                              .tag = c->tag,
                              .number = c->number,
@@ -38,22 +37,18 @@ static grove_status offer_due(grove_channel *c)
                              .aggregator = index_of_aggregator(c->plan.aggregator),
                              .groups = c->plan.ngroups,
                              .chunk = c->base.ctx->options.chunk};
-  GROVE_TRY(open_way(c, &greeting));
+  GROVE_PASS(open_way(c, &greeting));
   greeting.way = grove_way_index(c->way);
-  GROVE_TRY(grove_match_seek(c, &greeting));
-fail:
-  return status;
+  return grove_match_seek(c, &greeting);
 }
 
 grove_status grove_send_begin(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   c->due = c->gate = c->empty = 0;
   grove_readiness_begin(c->readiness, c->timed);
-  if (c->bond == GROVE_BOND_NONE) GROVE_TRY(offer_due(c));
-  if (grove_channel_flows(c)) GROVE_TRY(c->way->open(c));
-fail:
-  return status;
+  if (c->bond == GROVE_BOND_NONE) GROVE_PASS(offer_due(c));
+  if (grove_channel_flows(c)) GROVE_PASS(c->way->open(c));
+  return GROVE_OK;
 }
 
 /* ---- sending ---- */
@@ -101,18 +96,16 @@ int grove_send_needs_calls(const grove_channel *c)
 
 static grove_status post_due(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   grove_part_run run;
   int posts = 0;
   grove_send_tell_alarm(c, 0);
   while (take_run(c, &run)) {
     posts = 1;
-    GROVE_TRY(grove_send_pack(c, run));
-    GROVE_TRY(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));
+    GROVE_PASS(grove_send_pack(c, run));
+    GROVE_PASS(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));
   }
   if (posts && grove_send_needs_calls(c)) grove_context_look_after(c->base.ctx);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A message of no bytes leaves when all of its parts are marked. */

@@ -18,15 +18,13 @@ const char *grove_channel_label(const grove_op *op)
 grove_status grove_channel_check_range(const grove_channel *c, const char *call, int64_t first,
                                        int64_t count)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(
+  GROVE_PASS_CHECK(
     first >= 0 && count >= 0 && count <= c->parts && first <= c->parts - count, GROVE_ERR_ARG,
     "rank %d: %s: %lld parts from part %lld on (round %lld) of this %s, which has parts 0 to "
     "%lld",
     c->base.ctx->rank, call, (long long)count, (long long)first, (long long)c->round,
     grove_op_label(&c->base), (long long)c->parts - 1);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- what is missing ---- */
@@ -117,21 +115,19 @@ grove_report grove_channel_report(const grove_op *op)
 grove_status grove_channel_part_times(grove_op *op, int64_t first, int64_t count,
                                       grove_part_time *out)
 {
-  grove_status status = GROVE_OK;
   const grove_channel *c = (const grove_channel *)op;
-  GROVE_CHECK(c->profiled, GROVE_ERR_STATE,
-              "rank %d: grove_op_part_times: this %s was made with the option profile off",
-              op->ctx->rank, grove_op_label(op));
-  GROVE_TRY(grove_channel_check_range(c, "grove_op_part_times", first, count));
-  GROVE_CHECK(c->round > 0, GROVE_ERR_STATE,
-              "rank %d: grove_op_part_times: this %s was not started", op->ctx->rank,
-              grove_op_label(op));
+  GROVE_PASS_CHECK(c->profiled, GROVE_ERR_STATE,
+                   "rank %d: grove_op_part_times: this %s was made with the option profile off",
+                   op->ctx->rank, grove_op_label(op));
+  GROVE_PASS(grove_channel_check_range(c, "grove_op_part_times", first, count));
+  GROVE_PASS_CHECK(c->round > 0, GROVE_ERR_STATE,
+                   "rank %d: grove_op_part_times: this %s was not started", op->ctx->rank,
+                   grove_op_label(op));
   for (int64_t i = 0; i < count; i++) {
     grove_part_time t = c->when[first + i];
     if (c->sends) t.ready = grove_readiness_time(c->readiness, first + i);
     out[i] =
       (grove_part_time){t.ready - c->since, t.sent - c->since, t.arrived - c->since, t.message};
   }
-fail:
-  return status;
+  return GROVE_OK;
 }

@@ -30,11 +30,10 @@ typedef struct groups {
 
 static grove_status cut_groups(groups *g, const grove_greeting *offer)
 {
-  grove_status status = GROVE_OK;
   int64_t n = 0, part_bytes = offer->parts > 0 ? offer->bytes / offer->parts : 0;
   g->ngroups = offer->bytes > 0 ? offer->groups : 1;
-  GROVE_NEW(g->first, g->ngroups + 1);
-  GROVE_NEW(g->offsets, g->ngroups + 1);
+  GROVE_PASS_NEW(g->first, g->ngroups + 1);
+  GROVE_PASS_NEW(g->offsets, g->ngroups + 1);
   for (int64_t k = 0; k <= g->ngroups; k++)
     g->offsets[k] = grove_even_group(offer->parts, g->ngroups, k) * part_bytes;
   for (int64_t k = 0; k < g->ngroups; k++) {
@@ -43,72 +42,63 @@ static grove_status cut_groups(groups *g, const grove_greeting *offer)
     n += bytes > offer->chunk ? (bytes - 1) / offer->chunk + 1 : 1;
   }
   g->first[g->ngroups] = n;
-  GROVE_CHECK(n <= INT32_MAX, GROVE_ERR_UNSUPPORTED, "a channel of %lld messages", (long long)n);
+  GROVE_PASS_CHECK(n <= INT32_MAX, GROVE_ERR_UNSUPPORTED, "a channel of %lld messages",
+                   (long long)n);
   g->n = (int)n;
-  GROVE_NEW(g->packets, n);
-  GROVE_ROOM(g->done, n);
-  GROVE_ROOM(g->requests, n); /* nothing fails before they are set: they are freed if they are */
+  GROVE_PASS_NEW(g->packets, n);
+  GROVE_PASS_ROOM(g->done, n);
+  GROVE_PASS_ROOM(g->requests,
+                  n); /* nothing fails before they are set: they are freed if they are */
   for (int64_t k = 0, i = 0; k < g->ngroups; k++)
     for (int64_t at = g->offsets[k]; i < g->first[k + 1]; i++, at += offer->chunk) {
       int64_t rest = g->offsets[k + 1] - at;
       g->packets[i] = (packet){at, rest < offer->chunk ? rest : offer->chunk, k, 0};
       g->requests[i] = MPI_REQUEST_NULL;
     }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_request(grove_channel *c, groups *g, int64_t i)
 {
-  grove_status status = GROVE_OK;
   const packet *p = &g->packets[i];
   int tag = (int)(g->mpi_tag + p->group);
   MPI_Comm comm = c->base.ctx->comm;
-  if (g->requests[i] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&g->requests[i]));
+  if (g->requests[i] != MPI_REQUEST_NULL) GROVE_PASS_MPI(MPI_Request_free(&g->requests[i]));
   if (c->sends)
-    GROVE_TRY_MPI(MPI_Send_init(c->data + p->offset, (int)p->bytes, MPI_BYTE, c->peer, tag, comm,
-                                &g->requests[i]));
+    GROVE_PASS_MPI(MPI_Send_init(c->data + p->offset, (int)p->bytes, MPI_BYTE, c->peer, tag, comm,
+                                 &g->requests[i]));
   else
-    GROVE_TRY_MPI(MPI_Recv_init(c->data + p->offset, (int)p->bytes, MPI_BYTE, c->peer, tag, comm,
-                                &g->requests[i]));
-fail:
-  return status;
+    GROVE_PASS_MPI(MPI_Recv_init(c->data + p->offset, (int)p->bytes, MPI_BYTE, c->peer, tag, comm,
+                                 &g->requests[i]));
+  return GROVE_OK;
 }
 
 static grove_status make_requests(grove_channel *c, groups *g)
 {
-  grove_status status = GROVE_OK;
-  for (int64_t i = 0; i < g->n; i++) GROVE_TRY(make_request(c, g, i));
-fail:
-  return status;
+  for (int64_t i = 0; i < g->n; i++) GROVE_PASS(make_request(c, g, i));
+  return GROVE_OK;
 }
 
 /* ---- the two ends meet ---- */
 
 static grove_status offer_groups(grove_channel *c, grove_greeting *greeting)
 {
-  grove_status status = GROVE_OK;
   groups *g = NULL;
-  GROVE_NEW(g, 1);
+  GROVE_PASS_NEW(g, 1);
   c->end = g;
-  GROVE_TRY(cut_groups(g, greeting));
-fail:
-  return status;
+  return cut_groups(g, greeting);
 }
 
 static grove_status accept_groups(grove_channel *c, const grove_greeting *greeting,
                                   grove_greeting *answer)
 {
-  grove_status status = GROVE_OK;
   groups *g = NULL;
-  GROVE_NEW(g, 1);
+  GROVE_PASS_NEW(g, 1);
   c->end = g;
-  GROVE_TRY(cut_groups(g, greeting));
-  GROVE_TRY(grove_match_tags(c, g->ngroups, &g->mpi_tag));
+  GROVE_PASS(cut_groups(g, greeting));
+  GROVE_PASS(grove_match_tags(c, g->ngroups, &g->mpi_tag));
   answer->mpi_tag = g->mpi_tag;
-  GROVE_TRY(make_requests(c, g));
-fail:
-  return status;
+  return make_requests(c, g);
 }
 
 static grove_status tie_groups(grove_channel *c, const grove_greeting *answer)
@@ -122,21 +112,17 @@ static grove_status tie_groups(grove_channel *c, const grove_greeting *answer)
 
 static grove_status start_packet(groups *g, int64_t i)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Start(&g->requests[i]));
+  GROVE_PASS_MPI(MPI_Start(&g->requests[i]));
   g->packets[i].pending = 1;
   g->pending++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status open_groups_round(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   groups *g = c->end;
-  for (int64_t i = 0; !c->sends && i < g->n; i++) GROVE_TRY(start_packet(g, i));
-fail:
-  return status;
+  for (int64_t i = 0; !c->sends && i < g->n; i++) GROVE_PASS(start_packet(g, i));
+  return GROVE_OK;
 }
 
 static int64_t group_at(const groups *g, int64_t offset)
@@ -154,33 +140,29 @@ static int64_t group_at(const groups *g, int64_t offset)
 
 static grove_status post_groups(grove_channel *c, int64_t offset, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   groups *g = c->end;
   int64_t k = group_at(g, offset);
-  for (int64_t i = g->first[k]; i < g->first[k + 1]; i++) GROVE_TRY(start_packet(g, i));
+  for (int64_t i = g->first[k]; i < g->first[k + 1]; i++) GROVE_PASS(start_packet(g, i));
   grove_channel_note_sent(c, offset, bytes);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status advance_groups(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   groups *g = c->end;
   int n = 0;
   if (g->pending == 0) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Testsome(g->n, g->requests, &n, g->done, MPI_STATUSES_IGNORE));
+  GROVE_PASS_MPI(MPI_Testsome(g->n, g->requests, &n, g->done, MPI_STATUSES_IGNORE));
   if (n == MPI_UNDEFINED) n = 0;
   for (int k = 0; k < n; k++) {
     packet *p = &g->packets[g->done[k]];
     p->pending = 0;
     g->pending--;
     if (c->sends) continue;
-    GROVE_TRY(grove_channel_take(c, p->offset, p->bytes));
+    GROVE_PASS(grove_channel_take(c, p->offset, p->bytes));
     c->messages++;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int groups_need_calls(const grove_channel *c)
@@ -197,58 +179,52 @@ static int groups_are_quiet(const grove_channel *c)
 
 grove_status grove_way_withdraw(const grove_channel *c, MPI_Request *request, int *withdrawn)
 {
-  grove_status status = GROVE_OK;
   double timeout = c->base.ctx->options.timeout_seconds;
   MPI_Status about;
   grove_pause pause;
   grove_pause_begin(&pause, 0);
-  GROVE_TRY_MPI(MPI_Cancel(request));
+  GROVE_PASS_MPI(MPI_Cancel(request));
   for (int done = 0;;) {
-    GROVE_TRY_MPI(MPI_Test(request, &done, &about));
+    GROVE_PASS_MPI(MPI_Test(request, &done, &about));
     if (done) break;
-    GROVE_CHECK(!grove_pause_expired(&pause, timeout), GROVE_ERR_TIMEOUT,
-                "a message from rank %d is arriving since %g s: the buffer that it goes to must "
-                "stay until the context is freed",
-                c->peer, timeout);
+    GROVE_PASS_CHECK(
+      !grove_pause_expired(&pause, timeout), GROVE_ERR_TIMEOUT,
+      "a message from rank %d is arriving since %g s: the buffer that it goes to must "
+      "stay until the context is freed",
+      c->peer, timeout);
     grove_pause_step(&pause);
   }
-  GROVE_TRY_MPI(MPI_Test_cancelled(&about, withdrawn));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Test_cancelled(&about, withdrawn));
+  return GROVE_OK;
 }
 
 /* A receive that is under way goes to memory of our own. */
 static grove_status divert_groups(grove_channel *c, groups *g, int64_t i)
 {
-  grove_status status = GROVE_OK;
   packet *p = &g->packets[i];
   int withdrawn = 0;
-  GROVE_TRY(grove_way_withdraw(c, &g->requests[i], &withdrawn));
+  GROVE_PASS(grove_way_withdraw(c, &g->requests[i], &withdrawn));
   p->pending = 0;
   g->pending--;
   if (!withdrawn) return grove_channel_take(c, p->offset, p->bytes);
-  GROVE_TRY(make_request(c, g, i));
-  GROVE_TRY(start_packet(g, i));
-fail:
-  return status;
+  GROVE_PASS(make_request(c, g, i));
+  return start_packet(g, i);
 }
 
 static grove_status detach_groups(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   groups *g = c->end;
   if (!c->sends && c->dense) {
-    GROVE_ROOM(c->staging, c->bytes);
+    GROVE_PASS_ROOM(c->staging, c->bytes);
     c->data = c->staging;
   }
   for (int64_t i = g->n - 1; i >= 0; i--) {
     if (!c->sends && c->dense && g->packets[i].pending)
-      GROVE_TRY(divert_groups(c, g, i));
+      GROVE_PASS(divert_groups(c, g, i));
     else if (c->sends && !g->packets[i].pending)
-      GROVE_TRY(make_request(c, g, i));
+      GROVE_PASS(make_request(c, g, i));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void close_groups(grove_channel *c)

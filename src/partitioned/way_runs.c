@@ -40,7 +40,6 @@ typedef struct runs {
 
 static grove_status make_message_room(runs *r)
 {
-  grove_status status = GROVE_OK;
   if (r->n < r->room) return GROVE_OK;
   int room = 2 * r->room + 4;
   message *messages = realloc(r->messages, (size_t)room * sizeof *messages);
@@ -49,28 +48,26 @@ static grove_status make_message_room(runs *r)
   if (requests) r->requests = requests;
   int *done = realloc(r->done, (size_t)room * sizeof *done);
   if (done) r->done = done;
-  GROVE_CHECK(messages && requests && done, GROVE_ERR_MEMORY, "no memory for %d messages", room);
+  GROVE_PASS_CHECK(messages && requests && done, GROVE_ERR_MEMORY, "no memory for %d messages",
+                   room);
   r->room = room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A place for one more: of heads those that have a buffer. */
 static grove_status find_place(runs *r, int is_head, int *out)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < r->n; i++)
     if (!r->messages[i].used && r->messages[i].head == is_head) {
       *out = i;
       return GROVE_OK;
     }
-  GROVE_TRY(make_message_room(r));
+  GROVE_PASS(make_message_room(r));
   r->messages[r->n] = (message){.head = is_head};
   r->requests[r->n] = MPI_REQUEST_NULL;
-  if (is_head) GROVE_ROOM(r->messages[r->n].buffer, sizeof(head) + FEW_BYTES);
+  if (is_head) GROVE_PASS_ROOM(r->messages[r->n].buffer, sizeof(head) + FEW_BYTES);
   *out = r->n++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void note_message_start(runs *r, int i)
@@ -84,13 +81,11 @@ static void note_message_start(runs *r, int i)
 
 static grove_status make_channel_runs(grove_channel *c, int64_t chunk)
 {
-  grove_status status = GROVE_OK;
   runs *r = NULL;
-  GROVE_NEW(r, 1);
+  GROVE_PASS_NEW(r, 1);
   r->chunk = chunk;
   c->end = r;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status offer_by_runs(grove_channel *c, grove_greeting *greeting)
@@ -101,12 +96,10 @@ static grove_status offer_by_runs(grove_channel *c, grove_greeting *greeting)
 static grove_status accept_runs(grove_channel *c, const grove_greeting *greeting,
                                 grove_greeting *answer)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(make_channel_runs(c, greeting->chunk));
-  GROVE_TRY(grove_match_tags(c, 2, &answer->mpi_tag));
+  GROVE_PASS(make_channel_runs(c, greeting->chunk));
+  GROVE_PASS(grove_match_tags(c, 2, &answer->mpi_tag));
   ((runs *)c->end)->mpi_tag = answer->mpi_tag;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status tie_runs(grove_channel *c, const grove_greeting *answer)
@@ -119,95 +112,82 @@ static grove_status tie_runs(grove_channel *c, const grove_greeting *answer)
 
 static grove_status send_bytes(grove_channel *c, runs *r, int64_t offset, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   for (int64_t at = 0; at < bytes; at += r->chunk) {
     int i = 0, n = (int)(bytes - at < r->chunk ? bytes - at : r->chunk);
-    GROVE_TRY(find_place(r, 0, &i));
-    GROVE_TRY_MPI(MPI_Isend(c->data + offset + at, n, MPI_BYTE, c->peer, (int)r->mpi_tag + 1,
-                            c->base.ctx->comm, &r->requests[i]));
+    GROVE_PASS(find_place(r, 0, &i));
+    GROVE_PASS_MPI(MPI_Isend(c->data + offset + at, n, MPI_BYTE, c->peer, (int)r->mpi_tag + 1,
+                             c->base.ctx->comm, &r->requests[i]));
     note_message_start(r, i);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status post_runs(grove_channel *c, int64_t offset, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   runs *r = c->end;
   int i = 0;
   head h = {offset, bytes, bytes > FEW_BYTES};
-  GROVE_TRY(find_place(r, 1, &i));
+  GROVE_PASS(find_place(r, 1, &i));
   char *buffer = r->messages[i].buffer;
   size_t behind = h.follows ? 0 : (size_t)bytes;
   memcpy(buffer, &h, sizeof h);
   if (behind > 0) memcpy(buffer + sizeof h, c->data + offset, behind);
-  GROVE_TRY_MPI(MPI_Isend(buffer, (int)(sizeof h + behind), MPI_BYTE, c->peer, (int)r->mpi_tag,
-                          c->base.ctx->comm, &r->requests[i]));
+  GROVE_PASS_MPI(MPI_Isend(buffer, (int)(sizeof h + behind), MPI_BYTE, c->peer, (int)r->mpi_tag,
+                           c->base.ctx->comm, &r->requests[i]));
   note_message_start(r, i);
-  if (h.follows) GROVE_TRY(send_bytes(c, r, offset, bytes));
+  if (h.follows) GROVE_PASS(send_bytes(c, r, offset, bytes));
   grove_channel_note_sent(c, offset, bytes);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- receiving ---- */
 
 static grove_status await_head(grove_channel *c, runs *r)
 {
-  grove_status status = GROVE_OK;
   int i = 0;
   if (r->announced == c->bytes && (c->bytes > 0 || r->empty)) return GROVE_OK;
-  GROVE_TRY(find_place(r, 1, &i));
-  GROVE_TRY_MPI(MPI_Irecv(r->messages[i].buffer, (int)sizeof(head) + FEW_BYTES, MPI_BYTE, c->peer,
-                          (int)r->mpi_tag, c->base.ctx->comm, &r->requests[i]));
+  GROVE_PASS(find_place(r, 1, &i));
+  GROVE_PASS_MPI(MPI_Irecv(r->messages[i].buffer, (int)sizeof(head) + FEW_BYTES, MPI_BYTE, c->peer,
+                           (int)r->mpi_tag, c->base.ctx->comm, &r->requests[i]));
   note_message_start(r, i);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status receive_chunk(grove_channel *c, runs *r, int i)
 {
-  grove_status status = GROVE_OK;
   const message *m = &r->messages[i];
-  GROVE_TRY_MPI(MPI_Irecv(c->data + m->offset, (int)m->bytes, MPI_BYTE, c->peer,
-                          (int)r->mpi_tag + 1, c->base.ctx->comm, &r->requests[i]));
+  GROVE_PASS_MPI(MPI_Irecv(c->data + m->offset, (int)m->bytes, MPI_BYTE, c->peer,
+                           (int)r->mpi_tag + 1, c->base.ctx->comm, &r->requests[i]));
   note_message_start(r, i);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status receive_bytes(grove_channel *c, runs *r, const head *h)
 {
-  grove_status status = GROVE_OK;
   for (int64_t at = 0; at < h->bytes; at += r->chunk) {
     int i = 0;
-    GROVE_TRY(find_place(r, 0, &i));
+    GROVE_PASS(find_place(r, 0, &i));
     r->messages[i].offset = h->offset + at;
     r->messages[i].bytes = h->bytes - at < r->chunk ? h->bytes - at : r->chunk;
-    GROVE_TRY(receive_chunk(c, r, i));
+    GROVE_PASS(receive_chunk(c, r, i));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status read_head(grove_channel *c, runs *r, const char *buffer)
 {
-  grove_status status = GROVE_OK;
   head h;
   memcpy(&h, buffer, sizeof h);
   r->announced += h.bytes;
   r->empty = h.bytes == 0;
   if (h.follows) {
-    GROVE_TRY(receive_bytes(c, r, &h));
+    GROVE_PASS(receive_bytes(c, r, &h));
   } else {
     if (h.bytes > 0) memcpy(c->data + h.offset, buffer + sizeof h, (size_t)h.bytes);
-    GROVE_TRY(grove_channel_take(c, h.offset, h.bytes));
+    GROVE_PASS(grove_channel_take(c, h.offset, h.bytes));
     c->messages++;
   }
-  GROVE_TRY(await_head(c, r));
-fail:
-  return status;
+  return await_head(c, r);
 }
 
 static grove_status open_runs_round(grove_channel *c)
@@ -221,24 +201,22 @@ static grove_status open_runs_round(grove_channel *c)
 
 static grove_status advance_runs(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   runs *r = c->end;
   for (int n = 1; n > 0 && r->pending > 0;) {
-    GROVE_TRY_MPI(MPI_Testsome(r->n, r->requests, &n, r->done, MPI_STATUSES_IGNORE));
+    GROVE_PASS_MPI(MPI_Testsome(r->n, r->requests, &n, r->done, MPI_STATUSES_IGNORE));
     if (n == MPI_UNDEFINED) n = 0;
     r->pending -= n;
     for (int k = 0; k < n; k++) { /* a place is free when what was there has been seen to */
       const message m = r->messages[r->done[k]];
       if (!c->sends && !m.head) {
-        GROVE_TRY(grove_channel_take(c, m.offset, m.bytes));
+        GROVE_PASS(grove_channel_take(c, m.offset, m.bytes));
         c->messages++;
       }
       r->messages[r->done[k]].used = 0;
-      if (!c->sends && m.head) GROVE_TRY(read_head(c, r, m.buffer));
+      if (!c->sends && m.head) GROVE_PASS(read_head(c, r, m.buffer));
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int runs_need_calls(const grove_channel *c)
@@ -289,13 +267,10 @@ fail:
 
 static grove_status detach_runs(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   if (c->sends || !c->dense) return GROVE_OK;
-  GROVE_ROOM(c->staging, c->bytes);
+  GROVE_PASS_ROOM(c->staging, c->bytes);
   c->data = c->staging;
-  GROVE_TRY(divert_runs(c, c->end));
-fail:
-  return status;
+  return divert_runs(c, c->end);
 }
 
 static void close_runs(grove_channel *c)

@@ -52,20 +52,17 @@ static int tell_array(const grove_channel *c, grove_greeting *greeting)
 /* Threads may be about to put something there. */
 static grove_status reach_array(grove_channel *c, const grove_greeting *greeting)
 {
-  grove_status status = GROVE_OK;
   shm_end *e = c->end;
   void *memory = NULL;
   if (!greeting->shares) return GROVE_OK;
-  GROVE_TRY(grove_arena_reach(c->base.ctx->arena, &greeting->array, &memory));
+  GROVE_PASS(grove_arena_reach(c->base.ctx->arena, &greeting->array, &memory));
   __atomic_store_n(&e->theirs, memory, __ATOMIC_RELEASE);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A slot has room for a part, if that is not too much; there are slots for two rounds, likewise. */
 static grove_status make_queue(grove_channel *c, shm_end *e)
 {
-  grove_status status = GROVE_OK;
   int64_t slot = c->part_bytes > LEAST_SLOT ? c->part_bytes : LEAST_SLOT, slots = LEAST_SLOTS;
   if (slot > c->bytes) slot = c->bytes;
   if (slot > MOST_SLOT) slot = MOST_SLOT;
@@ -73,43 +70,38 @@ static grove_status make_queue(grove_channel *c, shm_end *e)
   int64_t wanted = c->bytes / (slot > 0 ? slot : 1) + 1;
   if (wanted < c->plan.ngroups) wanted = c->plan.ngroups;
   while (slots < 2 * wanted && 2 * slots * stride <= MOST_QUEUE) slots *= 2;
-  GROVE_TRY(
+  GROVE_PASS(
     grove_shelf_take(grove_match_shelf(c->base.ctx), grove_queue_bytes(slots, stride), &e->block));
   e->queue = e->block->memory;
   grove_queue_make(e->queue, slots, stride);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status offer_queue(grove_channel *c, grove_greeting *greeting)
 {
-  grove_status status = GROVE_OK;
   shm_end *e = NULL;
-  GROVE_NEW(e, 1);
+  GROVE_PASS_NEW(e, 1);
   c->end = e;
-  GROVE_NEW(e->late, c->parts + 1); /* one for a message without parts */
-  GROVE_TRY(make_queue(c, e));
+  GROVE_PASS_NEW(e->late, c->parts + 1); /* one for a message without parts */
+  GROVE_PASS(make_queue(c, e));
   greeting->queue = e->block->spot;
   e->mine_is_shared = tell_array(c, greeting);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status accept_queue(grove_channel *c, const grove_greeting *greeting,
                                  grove_greeting *answer)
 {
-  grove_status status = GROVE_OK;
   shm_end *e = NULL;
   void *memory = NULL;
-  GROVE_NEW(e, 1);
+  GROVE_PASS_NEW(e, 1);
   c->end = e;
-  GROVE_TRY(grove_shelf_reach(grove_match_shelf(c->base.ctx), &greeting->queue, &memory));
+  GROVE_PASS(grove_shelf_reach(grove_match_shelf(c->base.ctx), &greeting->queue, &memory));
   e->queue = memory;
   e->spot = greeting->queue;
-  GROVE_TRY(reach_array(c, greeting));
+  GROVE_PASS(reach_array(c, greeting));
   e->mine_is_shared = tell_array(c, answer);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status tie_queue(grove_channel *c, const grove_greeting *answer)
@@ -237,7 +229,6 @@ static int queue_needs_calls(const grove_channel *c)
 
 static grove_status take_items(grove_channel *c, shm_end *e)
 {
-  grove_status status = GROVE_OK;
   grove_queue_slot *slot;
   while ((slot = grove_queue_peek(e->queue, e->next)) && slot->round == c->round) {
     int64_t offset = slot->offset, bytes = slot->about >> 3;
@@ -246,11 +237,10 @@ static grove_status take_items(grove_channel *c, shm_end *e)
     const char *from = kind == GROVE_QUEUED_SPOT ? e->theirs + offset : grove_queue_data(slot);
     if (kind != GROVE_QUEUED_PUT && bytes > 0) memcpy(c->data + offset, from, (size_t)bytes);
     grove_queue_pass(e->queue, e->next++);
-    GROVE_TRY(grove_channel_take(c, offset, bytes));
+    GROVE_PASS(grove_channel_take(c, offset, bytes));
     c->messages += !more;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status advance_queue(grove_channel *c)

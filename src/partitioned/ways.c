@@ -29,17 +29,15 @@ void grove_way_choose_messages(grove_channel *c)
 
 grove_status grove_way_choose(grove_channel *c)
 {
-  grove_status status = GROVE_OK;
   const grove_context *ctx = c->base.ctx;
   int option = ctx->options.transport_parts, shm = reaches_by_memory(ctx, c->peer);
-  GROVE_CHECK(option != GROVE_PARTS_SHM || shm, GROVE_ERR_UNSUPPORTED,
-              "rank %d: transport_parts=shm: this rank shares no memory with rank %d", ctx->rank,
-              c->peer);
+  GROVE_PASS_CHECK(option != GROVE_PARTS_SHM || shm, GROVE_ERR_UNSUPPORTED,
+                   "rank %d: transport_parts=shm: this rank shares no memory with rank %d",
+                   ctx->rank, c->peer);
   if (option == GROVE_PARTS_AUTO) shm &= ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
   if (shm && option != GROVE_PARTS_MPI)
     c->way = &grove_way_shm;
   else
     grove_way_choose_messages(c);
-fail:
-  return status;
+  return GROVE_OK;
 }

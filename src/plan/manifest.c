@@ -4,20 +4,18 @@
 
 grove_status grove_manifest_add(grove_manifest *m, int stage, int from, int to, int64_t units)
 {
-  grove_status status = GROVE_OK;
   if (m->count == m->room) {
     int64_t room = m->room > 0 ? 2 * m->room : 64;
     grove_shipment *more = realloc(m->shipments, (size_t)room * sizeof *more);
-    GROVE_CHECK(more, GROVE_ERR_MEMORY, "no memory for a manifest of %lld messages",
-                (long long)room);
+    GROVE_PASS_CHECK(more, GROVE_ERR_MEMORY, "no memory for a manifest of %lld messages",
+                     (long long)room);
     m->shipments = more;
     m->room = room;
   }
   m->shipments[m->count++] =
     (grove_shipment){.stage = stage, .from = from, .to = to, .units = units};
   if (stage >= m->nstages) m->nstages = stage + 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_manifest_free(grove_manifest *m)
@@ -37,16 +35,14 @@ void grove_manifest_reverse(grove_manifest *m)
 
 static grove_status add_stage(const grove_plan *plan, int s, grove_manifest *m)
 {
-  grove_status status = GROVE_OK;
   const grove_stage *stage = &plan->stages[s];
   for (int i = 0; i < stage->nsends; i++)
-    GROVE_TRY(grove_manifest_add(m, s, plan->rank, stage->sends[i].peer,
-                                 grove_message_units(&stage->sends[i])));
+    GROVE_PASS(grove_manifest_add(m, s, plan->rank, stage->sends[i].peer,
+                                  grove_message_units(&stage->sends[i])));
   for (int i = 0; i < stage->nreceives; i++)
-    GROVE_TRY(grove_manifest_add(m, s, stage->receives[i].peer, plan->rank,
-                                 grove_message_units(&stage->receives[i])));
-fail:
-  return status;
+    GROVE_PASS(grove_manifest_add(m, s, stage->receives[i].peer, plan->rank,
+                                  grove_message_units(&stage->receives[i])));
+  return GROVE_OK;
 }
 
 grove_status grove_manifest_of_plan(const grove_plan *plan, grove_manifest *out)

@@ -21,14 +21,12 @@ fail:
 
 grove_status grove_plan_stage(grove_plan *plan, int stage, int nsends, int nreceives)
 {
-  grove_status status = GROVE_OK;
   grove_stage *s = &plan->stages[stage];
-  GROVE_NEW(s->sends, nsends);
-  GROVE_NEW(s->receives, nreceives);
+  GROVE_PASS_NEW(s->sends, nsends);
+  GROVE_PASS_NEW(s->receives, nreceives);
   s->nsends = nsends;
   s->nreceives = nreceives;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_plan_free(grove_plan **plan)
@@ -61,18 +59,16 @@ fail:
 /* Puts a stage into stage s of `to`, with the data going the same way or back. */
 static grove_status copy_stage(const grove_stage *from, int back, grove_plan *to, int s)
 {
-  grove_status status = GROVE_OK;
   const grove_message *sends = back ? from->receives : from->sends;
   const grove_message *receives = back ? from->sends : from->receives;
   grove_stage *stage = &to->stages[s];
-  GROVE_TRY(grove_plan_stage(to, s, back ? from->nreceives : from->nsends,
-                             back ? from->nsends : from->nreceives));
+  GROVE_PASS(grove_plan_stage(to, s, back ? from->nreceives : from->nsends,
+                              back ? from->nsends : from->nreceives));
   for (int i = 0; i < stage->nsends; i++) stage->sends[i] = sends[i];
   for (int i = 0; i < stage->nreceives; i++) stage->receives[i] = receives[i];
   stage->keep_from = back ? from->keep_to : from->keep_from;
   stage->keep_to = back ? from->keep_from : from->keep_to;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out)

@@ -184,12 +184,10 @@ static void close_depot(grove_context *ctx)
 
 grove_status grove_depot_open(grove_context *ctx, grove_depot **out)
 {
-  grove_status status = GROVE_OK;
   if (!ctx->depot) {
-    GROVE_NEW(ctx->depot, 1);
+    GROVE_PASS_NEW(ctx->depot, 1);
     ctx->close_depot = close_depot;
   }
   *out = ctx->depot;
-fail:
-  return status;
+  return GROVE_OK;
 }

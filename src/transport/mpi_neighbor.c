@@ -102,7 +102,6 @@ static void drop_free(struct grove_graphs *g, const int64_t *least)
 
 grove_status grove_graphs_sweep(grove_context *ctx, struct grove_graphs *g)
 {
-  grove_status status = GROVE_OK;
   int64_t *mine = g->votes, *least = mine + 2 * (int64_t)g->n;
   MPI_Request request;
   if (g->n == 0) return GROVE_OK;
@@ -111,12 +110,11 @@ grove_status grove_graphs_sweep(grove_context *ctx, struct grove_graphs *g)
     mine[2 * i + 1] = -mine[2 * i];
   }
   g->votes = NULL; /* MPI's alone if the step does not end */
-  GROVE_TRY_MPI(MPI_Iallreduce(mine, least, 2 * g->n, MPI_INT64_T, MPI_MIN, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
+  GROVE_PASS_MPI(MPI_Iallreduce(mine, least, 2 * g->n, MPI_INT64_T, MPI_MIN, ctx->comm, &request));
+  GROVE_PASS(grove_context_wait(ctx, &request));
   g->votes = mine;
   drop_free(g, least);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_graphs_free(struct grove_graphs **pointer)
@@ -168,21 +166,18 @@ static void list_peers(const grove_carriage *a, int *places, graph *out)
 /* All that can fail on one rank alone. */
 static grove_status prepare_neighbor(grove_carriage *a)
 {
-  grove_status status = GROVE_OK;
   grove_depot *depot = NULL;
   shared *s = NULL;
-  GROVE_NEW(s, 1);
+  GROVE_PASS_NEW(s, 1);
   a->shared = s;
-  GROVE_NEW(s->graph, 1);
-  GROVE_NEW(s->graph->peers, a->n);
-  GROVE_NEW(s->places, a->n);
-  GROVE_NEW(s->ones, a->n);
+  GROVE_PASS_NEW(s->graph, 1);
+  GROVE_PASS_NEW(s->graph->peers, a->n);
+  GROVE_PASS_NEW(s->places, a->n);
+  GROVE_PASS_NEW(s->ones, a->n);
   for (int i = 0; i < a->n; i++) s->ones[i] = 1;
   list_peers(a, s->places, s->graph);
-  GROVE_TRY(grove_depot_open(a->ctx, &depot));
-  GROVE_TRY(make_graph_room(depot));
-fail:
-  return status;
+  GROVE_PASS(grove_depot_open(a->ctx, &depot));
+  return make_graph_room(depot);
 }
 
 /* The first graph at or behind `from` that could serve as this one; else how many there are. */
@@ -203,16 +198,15 @@ static int64_t find_alike(const struct grove_graphs *g, const graph *like, int64
  * none. Agreed by all. */
 static grove_status find_graph(grove_carriage *a, grove_status mine, graph **found)
 {
-  grove_status status = GROVE_OK;
   for (int64_t from = 0;;) {
     const struct grove_graphs *g = mine == GROVE_OK ? a->ctx->depot->graphs : NULL;
     int64_t i = g ? find_alike(g, ((shared *)a->shared)->graph, from) : from;
     int64_t starts = g && i < g->n ? g->list[i]->starts : 0;
     int64_t all[5] = {i, -i, starts, -starts, rounds_of(a)};
-    GROVE_TRY(grove_context_agree(a->ctx, mine, all, 5));
-    GROVE_CHECK(all[4] <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-                "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)all[4],
-                a->chunk);
+    GROVE_PASS(grove_context_agree(a->ctx, mine, all, 5));
+    GROVE_PASS_CHECK(all[4] <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                     "messages in %lld chunks of %d bytes: choose a larger chunk",
+                     (long long)all[4], a->chunk);
     ((shared *)a->shared)->rounds = (int)all[4];
     from = all[0];
     if (all[0] != -all[1]) continue;
@@ -220,51 +214,44 @@ static grove_status find_graph(grove_carriage *a, grove_status mine, graph **fou
     if (all[2] == -all[3]) return GROVE_OK;
     from++; /* started more often on some ranks: never again */
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Blocks: all ranks are here. */
 static grove_status make_graph(const grove_carriage *a, const shared *s)
 {
-  grove_status status = GROVE_OK;
   graph *one = s->graph;
-  GROVE_TRY_MPI(MPI_Dist_graph_create_adjacent(a->ctx->comm, one->npeers, one->peers, s->ones,
-                                               one->npeers, one->peers, s->ones, MPI_INFO_NULL, 0,
-                                               &one->comm));
-  GROVE_TRY_MPI(MPI_Comm_set_errhandler(one->comm, MPI_ERRORS_RETURN));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Dist_graph_create_adjacent(a->ctx->comm, one->npeers, one->peers, s->ones,
+                                                one->npeers, one->peers, s->ones, MPI_INFO_NULL, 0,
+                                                &one->comm));
+  GROVE_PASS_MPI(MPI_Comm_set_errhandler(one->comm, MPI_ERRORS_RETURN));
+  return GROVE_OK;
 }
 
 /* Where it fails on some ranks only, the others' communicators are left to MPI. Agreed by all. */
 static grove_status add_graph(const grove_carriage *a, const shared *s)
 {
-  grove_status status = GROVE_OK;
   struct grove_graphs *g = a->ctx->depot->graphs;
-  if (g->n >= g->due) GROVE_TRY(grove_graphs_sweep(a->ctx, g));
-  GROVE_TRY(grove_context_agree(a->ctx, make_graph(a, s), NULL, 0));
+  if (g->n >= g->due) GROVE_PASS(grove_graphs_sweep(a->ctx, g));
+  GROVE_PASS(grove_context_agree(a->ctx, make_graph(a, s), NULL, 0));
   g->list[g->n++] = s->graph;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status open_neighbor(grove_carriage *a)
 {
-  grove_status status = GROVE_OK;
   graph *found = NULL;
-  GROVE_TRY(find_graph(a, prepare_neighbor(a), &found));
+  GROVE_PASS(find_graph(a, prepare_neighbor(a), &found));
   shared *s = a->shared;
   if (found) {
     free_graph(s->graph);
     s->graph = found;
     found->returned = 0;
   } else {
-    GROVE_TRY(add_graph(a, s));
+    GROVE_PASS(add_graph(a, s));
   }
   s->listed = 1;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void shut_neighbor(grove_carriage *a)
@@ -306,38 +293,34 @@ static int64_t place_of_peer(const shared *s, int k, int i)
 
 static grove_status create_neighbor(grove_carrier *c)
 {
-  grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   const shared *s = a->shared;
   int64_t numbers = (int64_t)s->rounds * 2 * s->graph->npeers;
   exchange *e = NULL;
-  GROVE_NEW(e, 1);
+  GROVE_PASS_NEW(e, 1);
   c->self = e;
-  GROVE_NEW(e->requests, s->rounds);
-  GROVE_NEW(e->types, s->graph->npeers);
-  GROVE_NEW(e->counts, numbers);
-  GROVE_NEW(e->addresses, numbers);
-  GROVE_NEW(e->all, a->n);
+  GROVE_PASS_NEW(e->requests, s->rounds);
+  GROVE_PASS_NEW(e->types, s->graph->npeers);
+  GROVE_PASS_NEW(e->counts, numbers);
+  GROVE_PASS_NEW(e->addresses, numbers);
+  GROVE_PASS_NEW(e->all, a->n);
   for (int p = 0; p < s->graph->npeers; p++) e->types[p] = MPI_BYTE;
   for (int i = 0; i < a->n; i++) {
     e->all[i] = i;
     for (int k = 0; k < s->rounds; k++) e->counts[place_of_peer(s, k, i)] = count_of_peer(a, k, i);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status bind_neighbor(grove_carrier *c, int i, void *buffer)
 {
-  grove_status status = GROVE_OK;
   const shared *s = c->carriage->shared;
   exchange *e = c->self;
   MPI_Aint address, chunk = c->carriage->chunk;
-  GROVE_TRY_MPI(MPI_Get_address(buffer, &address));
+  GROVE_PASS_MPI(MPI_Get_address(buffer, &address));
   for (int k = 0; k < s->rounds; k++)
     e->addresses[place_of_peer(s, k, i)] = MPI_Aint_add(address, k * chunk);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status start_neighbor(grove_carrier *c, int i)
@@ -349,43 +332,37 @@ static grove_status start_neighbor(grove_carrier *c, int i)
 
 static grove_status post_neighbor(const shared *s, exchange *e, int k)
 {
-  grove_status status = GROVE_OK;
   int n = s->graph->npeers, *from = e->counts + (int64_t)k * 2 * n;
   MPI_Aint *in = e->addresses + (int64_t)k * 2 * n;
-  GROVE_TRY_MPI(MPI_Ineighbor_alltoallw(MPI_BOTTOM, from + n, in + n, e->types, MPI_BOTTOM, from,
-                                        in, e->types, s->graph->comm, &e->requests[k]));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Ineighbor_alltoallw(MPI_BOTTOM, from + n, in + n, e->types, MPI_BOTTOM, from,
+                                         in, e->types, s->graph->comm, &e->requests[k]));
+  return GROVE_OK;
 }
 
 static grove_status go_neighbor(grove_carrier *c)
 {
-  grove_status status = GROVE_OK;
   shared *s = c->carriage->shared;
   exchange *e = c->self;
   for (int k = 0; k < s->rounds; k++) e->requests[k] = MPI_REQUEST_NULL;
   s->graph->starts++;
   e->posted = 1;
-  for (int k = 0; k < s->rounds; k++) GROVE_TRY(post_neighbor(s, e, k));
-fail:
-  return status;
+  for (int k = 0; k < s->rounds; k++) GROVE_PASS(post_neighbor(s, e, k));
+  return GROVE_OK;
 }
 
 static grove_status poll_neighbor(grove_carrier *c, int *n, const int **which)
 {
-  grove_status status = GROVE_OK;
   const shared *s = c->carriage->shared;
   exchange *e = c->self;
   int done = 0;
   *n = 0;
   *which = e->all;
   if (!e->posted) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Testall(s->rounds, e->requests, &done, MPI_STATUSES_IGNORE));
+  GROVE_PASS_MPI(MPI_Testall(s->rounds, e->requests, &done, MPI_STATUSES_IGNORE));
   if (!done) return GROVE_OK;
   e->posted = 0;
   *n = c->carriage->n;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int pending_neighbor(const grove_carrier *c, int i)

@@ -69,12 +69,11 @@ static void close_nothing(grove_carriage *a)
 
 static grove_status make_request_room(mailbox *p, int64_t wanted)
 {
-  grove_status status = GROVE_OK;
   int64_t twice = 2 * (int64_t)p->room, room = twice > wanted && twice <= INT_MAX ? twice : wanted;
   if (wanted <= p->room) return GROVE_OK;
-  GROVE_CHECK(wanted <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-              "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)wanted,
-              p->about->chunk);
+  GROVE_PASS_CHECK(wanted <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                   "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)wanted,
+                   p->about->chunk);
   MPI_Request *requests = realloc(p->requests, (size_t)room * sizeof *requests);
   if (requests) p->requests = requests;
   chunk *chunks = realloc(p->chunks, (size_t)room * sizeof *chunks);
@@ -83,24 +82,21 @@ static grove_status make_request_room(mailbox *p, int64_t wanted)
   if (completed) p->completed = completed;
   MPI_Status *statuses = realloc(p->statuses, (size_t)room * sizeof *statuses);
   if (statuses) p->statuses = statuses;
-  GROVE_CHECK(requests && chunks && completed && statuses, GROVE_ERR_MEMORY,
-              "no memory for %lld requests", (long long)room);
+  GROVE_PASS_CHECK(requests && chunks && completed && statuses, GROVE_ERR_MEMORY,
+                   "no memory for %lld requests", (long long)room);
   p->room = (int)room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Adds `count` requests for message i. */
 static grove_status add_requests(mailbox *p, int i, int64_t count)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(make_request_room(p, p->nrequests + count));
+  GROVE_PASS(make_request_room(p, p->nrequests + count));
   for (int64_t k = 0; k < count; k++) {
     p->requests[p->nrequests] = MPI_REQUEST_NULL;
     p->chunks[p->nrequests++] = (chunk){i, IDLE};
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The request of chunk k of message i, which may be the rest of one that comes in parts. */
@@ -117,7 +113,7 @@ static int64_t chunk_begin(const mailbox *p, int i, int k)
   return (int64_t)k * p->about->chunk + p->messages[i].done;
 }
 
-static int bytes_of_chunk(const mailbox *p, int i, int k)
+static int chunk_bytes(const mailbox *p, int i, int k)
 {
   int64_t rest = p->about->messages[i].bytes - chunk_begin(p, i, k);
   return (int)(rest < p->about->chunk ? rest : p->about->chunk);
@@ -125,79 +121,69 @@ static int bytes_of_chunk(const mailbox *p, int i, int k)
 
 static grove_status create_p2p(grove_carrier *c)
 {
-  grove_status status = GROVE_OK;
   mailbox *p = NULL;
   int n = c->carriage->n;
-  GROVE_NEW(p, 1);
+  GROVE_PASS_NEW(p, 1);
   c->self = p;
   p->about = c->carriage;
-  GROVE_NEW(p->messages, n);
-  GROVE_TRY(make_request_room(p, n));
-  for (int i = 0; i < n; i++) GROVE_TRY(add_requests(p, i, 1));
-fail:
-  return status;
+  GROVE_PASS_NEW(p->messages, n);
+  GROVE_PASS(make_request_room(p, n));
+  for (int i = 0; i < n; i++) GROVE_PASS(add_requests(p, i, 1));
+  return GROVE_OK;
 }
 
 /* ---- binding ---- */
 
 static grove_status make_persistent(mailbox *p, int i, int k)
 {
-  grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
   char *at = m->buffer + (int64_t)k * p->about->chunk;
-  int bytes = bytes_of_chunk(p, i, k);
+  int bytes = chunk_bytes(p, i, k);
   MPI_Request *request = &p->requests[request_of(p, i, k)];
-  if (*request != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(request));
+  if (*request != MPI_REQUEST_NULL) GROVE_PASS_MPI(MPI_Request_free(request));
   if (i < p->about->nreceives)
-    GROVE_TRY_MPI(MPI_Recv_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag,
-                                p->about->ctx->comm, request));
+    GROVE_PASS_MPI(MPI_Recv_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag,
+                                 p->about->ctx->comm, request));
   else
-    GROVE_TRY_MPI(MPI_Send_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag,
-                                p->about->ctx->comm, request));
-fail:
-  return status;
+    GROVE_PASS_MPI(MPI_Send_init(at, bytes, MPI_BYTE, p->about->messages[i].peer, p->about->tag,
+                                 p->about->ctx->comm, request));
+  return GROVE_OK;
 }
 
 static grove_status bind_p2p(grove_carrier *c, int i, void *buffer)
 {
-  grove_status status = GROVE_OK;
   mailbox *p = c->self;
   message *m = &p->messages[i];
   int64_t bytes = p->about->messages[i].bytes, most = p->about->chunk;
   if (m->nchunks == 0) {
     int64_t nchunks = bytes <= most ? 1 : (bytes - 1) / most + 1;
     m->more = p->nrequests;
-    GROVE_TRY(add_requests(p, i, nchunks - 1));
+    GROVE_PASS(add_requests(p, i, nchunks - 1));
     m->nchunks = (int)nchunks;
   }
   m->buffer = buffer;
   for (int k = 0; k < m->nchunks && p->about->persistent; k++)
-    if (p->chunks[request_of(p, i, k)].state != UNDER_WAY) GROVE_TRY(make_persistent(p, i, k));
-fail:
-  return status;
+    if (p->chunks[request_of(p, i, k)].state != UNDER_WAY) GROVE_PASS(make_persistent(p, i, k));
+  return GROVE_OK;
 }
 
 /* ---- starting ---- */
 
 static grove_status post_receive(mailbox *p, int i, int k)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY_MPI(MPI_Irecv(p->messages[i].buffer + chunk_begin(p, i, k), bytes_of_chunk(p, i, k),
-                          MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
-                          &p->requests[request_of(p, i, k)]));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(p->messages[i].buffer + chunk_begin(p, i, k), chunk_bytes(p, i, k),
+                           MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+                           &p->requests[request_of(p, i, k)]));
+  return GROVE_OK;
 }
 
 static grove_status post_send(mailbox *p, int i, int k)
 {
-  grove_status status = GROVE_OK;
   const message *m = &p->messages[i];
-  GROVE_TRY_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, bytes_of_chunk(p, i, k),
-                          MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
-                          &p->requests[request_of(p, i, k)]));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE,
+                           p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+                           &p->requests[request_of(p, i, k)]));
+  return GROVE_OK;
 }
 
 /* Notes that chunk k of message i is under way, and with it the message. */
@@ -209,16 +195,14 @@ static void note_chunk_start(mailbox *p, int i, int k)
 
 static grove_status start_chunk(mailbox *p, int i, int k)
 {
-  grove_status status = GROVE_OK;
   if (p->about->persistent)
-    GROVE_TRY_MPI(MPI_Start(&p->requests[request_of(p, i, k)]));
+    GROVE_PASS_MPI(MPI_Start(&p->requests[request_of(p, i, k)]));
   else if (i < p->about->nreceives)
-    GROVE_TRY(post_receive(p, i, k));
+    GROVE_PASS(post_receive(p, i, k));
   else
-    GROVE_TRY(post_send(p, i, k));
+    GROVE_PASS(post_send(p, i, k));
   note_chunk_start(p, i, k);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* A request of message i that is not in use, beside those of its chunks. */
@@ -237,32 +221,28 @@ static grove_status find_request(mailbox *p, int i, int *out)
 
 static grove_status start_part(grove_carrier *c, int i, int64_t begin, int64_t end)
 {
-  grove_status status = GROVE_OK;
   mailbox *p = c->self;
   message *m = &p->messages[i];
   int r = 0;
-  GROVE_TRY(find_request(p, i, &r));
-  GROVE_TRY_MPI(MPI_Isend(m->buffer + begin, (int)(end - begin), MPI_BYTE,
-                          p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
-                          &p->requests[r]));
+  GROVE_PASS(find_request(p, i, &r));
+  GROVE_PASS_MPI(MPI_Isend(m->buffer + begin, (int)(end - begin), MPI_BYTE,
+                           p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
+                           &p->requests[r]));
   p->chunks[r].state = UNDER_WAY;
   if (m->left++ == 0) p->pending++;
   m->done = end;
   m->open = end < p->about->messages[i].bytes;
   if (!m->open) m->done = 0;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status start_p2p(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   mailbox *p = c->self;
   message *m = &p->messages[i];
   if (m->open) return start_part(c, i, m->done, p->about->messages[i].bytes);
-  for (int k = 0; k < p->messages[i].nchunks; k++) GROVE_TRY(start_chunk(p, i, k));
-fail:
-  return status;
+  for (int k = 0; k < p->messages[i].nchunks; k++) GROVE_PASS(start_chunk(p, i, k));
+  return GROVE_OK;
 }
 
 /* ---- completing ---- */
@@ -282,37 +262,32 @@ static int note_end(mailbox *p, int r, chunk_state state)
  * that is what its first request is for. */
 static grove_status find_rest(mailbox *p, int i, const MPI_Status *about, int *is_there)
 {
-  grove_status status = GROVE_OK;
   message *m = &p->messages[i];
-  int bytes = 0, wanted = bytes_of_chunk(p, i, 0);
+  int bytes = 0, wanted = chunk_bytes(p, i, 0);
   *is_there = 0;
   if (i >= p->about->nreceives || m->nchunks > 1) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Get_count(about, MPI_BYTE, &bytes));
+  GROVE_PASS_MPI(MPI_Get_count(about, MPI_BYTE, &bytes));
   *is_there = bytes < wanted;
   m->done = bytes < wanted ? m->done + bytes : 0;
-  if (*is_there && !m->rest) GROVE_TRY(find_request(p, i, &m->rest));
-fail:
-  return status;
+  if (*is_there && !m->rest) GROVE_PASS(find_request(p, i, &m->rest));
+  return GROVE_OK;
 }
 
 /* Request r is through: is its message? */
 static grove_status take_end(mailbox *p, int r, const MPI_Status *about, int *through)
 {
-  grove_status status = GROVE_OK;
   int i = p->chunks[r].message, has_rest = 0;
   *through = note_end(p, r, IDLE);
-  GROVE_TRY(find_rest(p, i, about, &has_rest));
+  GROVE_PASS(find_rest(p, i, about, &has_rest));
   if (!has_rest) return GROVE_OK;
   *through = 0;
-  GROVE_TRY(post_receive(p, i, 0));
+  GROVE_PASS(post_receive(p, i, 0));
   note_chunk_start(p, i, 0);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status poll_p2p(grove_carrier *c, int *n, const int **which)
 {
-  grove_status status = GROVE_OK;
   mailbox *p = c->self;
   int tested = 0, through = 0;
   *n = 0;
@@ -324,16 +299,15 @@ static grove_status poll_p2p(grove_carrier *c, int *n, const int **which)
       p->completed[(*n)++] = i;
     }
   if (*n > 0 || p->pending == 0) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Testsome(p->nrequests, p->requests, &tested, p->completed, p->statuses));
+  GROVE_PASS_MPI(MPI_Testsome(p->nrequests, p->requests, &tested, p->completed, p->statuses));
   if (tested == MPI_UNDEFINED) tested = 0;
   for (int k = 0; k < tested; k++) {
     int r = p->completed[k];
-    GROVE_TRY(take_end(p, r, &p->statuses[k], &through));
+    GROVE_PASS(take_end(p, r, &p->statuses[k], &through));
     if (through) p->completed[(*n)++] = p->chunks[r].message;
   }
   *which = p->completed; /* there may be more requests now */
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int pending_p2p(const grove_carrier *c, int i)
@@ -352,28 +326,26 @@ static int busy_p2p(const grove_carrier *c)
 static grove_status withdraw_chunk(mailbox *p, int r, grove_pause *pause, double timeout,
                                    int *withdrawn)
 {
-  grove_status status = GROVE_OK;
   MPI_Status about;
   int done = 0;
-  GROVE_TRY_MPI(MPI_Cancel(&p->requests[r]));
+  GROVE_PASS_MPI(MPI_Cancel(&p->requests[r]));
   for (;;) {
-    GROVE_TRY_MPI(MPI_Test(&p->requests[r], &done, &about));
+    GROVE_PASS_MPI(MPI_Test(&p->requests[r], &done, &about));
     if (done) break;
-    GROVE_CHECK(
+    GROVE_PASS_CHECK(
       !grove_pause_expired(pause, timeout), GROVE_ERR_TIMEOUT,
       "a message from rank %d is arriving since %g s: the array that it goes to must stay "
       "until the context is freed",
       p->about->messages[p->chunks[r].message].peer, timeout);
     grove_pause_step(pause);
   }
-  GROVE_TRY_MPI(MPI_Test_cancelled(&about, withdrawn));
+  GROVE_PASS_MPI(MPI_Test_cancelled(&about, withdrawn));
   note_end(p, r, *withdrawn ? WITHDRAWN : IDLE);
   if (*withdrawn) return GROVE_OK;
   int i = p->chunks[r].message;
-  GROVE_TRY(find_rest(p, i, &about, withdrawn));
+  GROVE_PASS(find_rest(p, i, &about, withdrawn));
   if (*withdrawn) p->chunks[request_of(p, i, 0)].state = WITHDRAWN;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status withdraw_p2p(grove_carrier *c, int i, double timeout, int *withdrawn)
@@ -401,23 +373,19 @@ fail:
 
 static grove_status repost_chunk(mailbox *p, int i, int k)
 {
-  grove_status status = GROVE_OK;
   int r = request_of(p, i, k);
-  if (p->requests[r] != MPI_REQUEST_NULL) GROVE_TRY_MPI(MPI_Request_free(&p->requests[r]));
-  GROVE_TRY(post_receive(p, i, k));
+  if (p->requests[r] != MPI_REQUEST_NULL) GROVE_PASS_MPI(MPI_Request_free(&p->requests[r]));
+  GROVE_PASS(post_receive(p, i, k));
   note_chunk_start(p, i, k);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status repost_p2p(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   mailbox *p = c->self;
   for (int k = 0; k < p->messages[i].nchunks; k++)
-    if (p->chunks[request_of(p, i, k)].state == WITHDRAWN) GROVE_TRY(repost_chunk(p, i, k));
-fail:
-  return status;
+    if (p->chunks[request_of(p, i, k)].state == WITHDRAWN) GROVE_PASS(repost_chunk(p, i, k));
+  return GROVE_OK;
 }
 
 static void free_mailbox(grove_carrier *c)

@@ -94,36 +94,32 @@ void grove_windows_leave(struct grove_windows **pointer)
 /* Room for one more window and one more part. This rank's failure. */
 static grove_status make_window_room(grove_depot *depot)
 {
-  grove_status status = GROVE_OK;
   struct grove_windows *w = depot->windows;
   if (!w) {
-    GROVE_NEW(w, 1);
+    GROVE_PASS_NEW(w, 1);
     depot->windows = w;
-    GROVE_TRY_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_attribute, &w->keyval, NULL));
-    GROVE_TRY_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, w->keyval, w));
+    GROVE_PASS_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_attribute, &w->keyval, NULL));
+    GROVE_PASS_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, w->keyval, w));
   }
-  GROVE_TRY(grove_spans_reserve(&w->spans, w->n + w->nparts + 2));
+  GROVE_PASS(grove_spans_reserve(&w->spans, w->n + w->nparts + 2));
   if (w->n < w->room) return GROVE_OK;
   window *list = realloc(w->list, (size_t)(2 * w->room + 8) * sizeof *list);
-  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of windows");
+  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of windows");
   w->list = list;
   w->room = 2 * w->room + 8;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Blocks: all ranks are here. */
 static grove_status make_window(MPI_Comm comm, int64_t bytes, window *out)
 {
-  grove_status status = GROVE_OK;
   if (out->own)
-    GROVE_TRY_MPI(MPI_Win_create(out->memory, bytes, 1, MPI_INFO_NULL, comm, &out->win));
+    GROVE_PASS_MPI(MPI_Win_create(out->memory, bytes, 1, MPI_INFO_NULL, comm, &out->win));
   else
-    GROVE_TRY_MPI(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, comm, &out->memory, &out->win));
-  GROVE_TRY_MPI(MPI_Win_set_errhandler(out->win, MPI_ERRORS_RETURN));
-  GROVE_TRY_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, out->win));
-fail:
-  return status;
+    GROVE_PASS_MPI(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, comm, &out->memory, &out->win));
+  GROVE_PASS_MPI(MPI_Win_set_errhandler(out->win, MPI_ERRORS_RETURN));
+  GROVE_PASS_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, out->win));
+  return GROVE_OK;
 }
 
 /* A window in which this rank has `bytes` bytes. Where it fails on some ranks only, what the others
@@ -203,23 +199,21 @@ static int window_slots_for(int64_t bytes)
 /* All that can fail on one rank alone; how many bytes the slots need. */
 static grove_status prepare_rma(grove_carriage *a, int64_t *needed)
 {
-  grove_status status = GROVE_OK;
   grove_depot *depot = NULL;
   shared *s = NULL;
-  GROVE_NEW(s, 1);
+  GROVE_PASS_NEW(s, 1);
   a->shared = s;
-  GROVE_NEW(s->tracks, a->n);
+  GROVE_PASS_NEW(s->tracks, a->n);
   for (int i = a->nreceives; i < a->n; i++) {
     track *t = &s->tracks[i];
     t->offset = *needed;
     t->slots = window_slots_for(a->messages[i].bytes);
     *needed += t->slots * stride_of(&a->messages[i]);
   }
-  GROVE_TRY(grove_depot_open(a->ctx, &depot));
-  GROVE_TRY(make_window_room(depot));
+  GROVE_PASS(grove_depot_open(a->ctx, &depot));
+  GROVE_PASS(make_window_room(depot));
   s->windows = depot->windows;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int take_part(shared *s, int64_t bytes)
@@ -231,20 +225,19 @@ static int take_part(shared *s, int64_t bytes)
 
 static grove_status open_rma(grove_carriage *a)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(a->answer_tag != GROVE_TAG_NOBODY, GROVE_ERR_UNSUPPORTED,
-              "messages that are fetched need tags for their answers, and this plan has too many "
-              "stages for that");
+  GROVE_PASS_CHECK(
+    a->answer_tag != GROVE_TAG_NOBODY, GROVE_ERR_UNSUPPORTED,
+    "messages that are fetched need tags for their answers, and this plan has too many "
+    "stages for that");
   int64_t needed = 0, grows = 0;
   grove_status mine = prepare_rma(a, &needed);
   int lacks = mine == GROVE_OK && needed > 0 && !take_part(a->shared, needed);
   grows = lacks;
-  GROVE_TRY(grove_context_agree(a->ctx, mine, &grows, 1));
+  GROVE_PASS(grove_context_agree(a->ctx, mine, &grows, 1));
   shared *s = a->shared;
-  if (grows) GROVE_TRY(grow_window(a->ctx, s->windows, lacks ? needed : 0));
+  if (grows) GROVE_PASS(grow_window(a->ctx, s->windows, lacks ? needed : 0));
   if (lacks) take_part(s, needed);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void shut_rma(grove_carriage *a)
@@ -298,18 +291,16 @@ typedef struct fetcher {
 
 static grove_status create_rma(grove_carrier *c)
 {
-  grove_status status = GROVE_OK;
   int n = c->carriage->n;
   fetcher *f = NULL;
-  GROVE_NEW(f, 1);
+  GROVE_PASS_NEW(f, 1);
   c->self = f;
-  GROVE_NEW(f->messages, n);
-  GROVE_NEW(f->requests, 2 * n);
-  GROVE_NEW(f->tested, 2 * n);
-  GROVE_NEW(f->completed, n);
+  GROVE_PASS_NEW(f->messages, n);
+  GROVE_PASS_NEW(f->requests, 2 * n);
+  GROVE_PASS_NEW(f->tested, 2 * n);
+  GROVE_PASS_NEW(f->completed, n);
   for (int k = 0; k < 2 * n; k++) f->requests[k] = MPI_REQUEST_NULL;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status bind_rma(grove_carrier *c, int i, void *buffer)
@@ -322,22 +313,19 @@ static grove_status bind_rma(grove_carrier *c, int i, void *buffer)
 
 static grove_status send_notice(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   fetcher *f = c->self;
   message *m = &f->messages[i];
   int peer = a->messages[i].peer;
-  GROVE_TRY_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, peer, a->answer_tag, a->ctx->comm, &f->requests[i]));
-  GROVE_TRY_MPI(MPI_Isend(&m->notice, sizeof m->notice, MPI_BYTE, peer, a->tag, a->ctx->comm,
-                          &f->requests[a->n + i]));
-fail:
-  return status;
+  GROVE_PASS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, peer, a->answer_tag, a->ctx->comm, &f->requests[i]));
+  GROVE_PASS_MPI(MPI_Isend(&m->notice, sizeof m->notice, MPI_BYTE, peer, a->tag, a->ctx->comm,
+                           &f->requests[a->n + i]));
+  return GROVE_OK;
 }
 
 /* Puts message i into its slot, if it may. */
 static grove_status try_to_tell(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   shared *s = c->carriage->shared;
   fetcher *f = c->self;
   track *t = &s->tracks[i];
@@ -352,11 +340,9 @@ static grove_status try_to_tell(grove_carrier *c, int i)
   if (about->bytes > 0) {
     const window *w = &s->windows->list[m->notice.window];
     memcpy(w->memory + m->notice.offset, m->buffer, (size_t)about->bytes);
-    GROVE_TRY_MPI(MPI_Win_sync(w->win));
+    GROVE_PASS_MPI(MPI_Win_sync(w->win));
   }
-  GROVE_TRY(send_notice(c, i));
-fail:
-  return status;
+  return send_notice(c, i);
 }
 
 /* ---- receiving ---- */
@@ -364,37 +350,33 @@ fail:
 /* The next chunk. */
 static grove_status fetch_rma(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   const shared *s = a->shared;
   fetcher *f = c->self;
   message *m = &f->messages[i];
   int64_t rest = a->messages[i].bytes - m->at;
   int bytes = (int)(rest < a->chunk ? rest : a->chunk);
-  GROVE_TRY_MPI(MPI_Rget(m->buffer + m->at, bytes, MPI_BYTE, a->messages[i].peer,
-                         m->notice.offset + m->at, bytes, MPI_BYTE,
-                         s->windows->list[m->notice.window].win, &f->requests[i]));
+  GROVE_PASS_MPI(MPI_Rget(m->buffer + m->at, bytes, MPI_BYTE, a->messages[i].peer,
+                          m->notice.offset + m->at, bytes, MPI_BYTE,
+                          s->windows->list[m->notice.window].win, &f->requests[i]));
   m->at += bytes;
   m->step = FETCHES;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status try_to_answer(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   track *t = &((shared *)a->shared)->tracks[i];
   fetcher *f = c->self;
   message *m = &f->messages[i];
   if (t->told != m->start - 1) return GROVE_OK;
-  GROVE_TRY_MPI(MPI_Isend(NULL, 0, MPI_BYTE, a->messages[i].peer, a->answer_tag, a->ctx->comm,
-                          &f->requests[a->n + i]));
+  GROVE_PASS_MPI(MPI_Isend(NULL, 0, MPI_BYTE, a->messages[i].peer, a->answer_tag, a->ctx->comm,
+                           &f->requests[a->n + i]));
   t->told++;
   m->owes = 0;
   f->waiting--;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status owe_answer(grove_carrier *c, int i)
@@ -409,7 +391,6 @@ static grove_status owe_answer(grove_carrier *c, int i)
 
 static grove_status start_rma(grove_carrier *c, int i)
 {
-  grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   fetcher *f = c->self;
   message *m = &f->messages[i];
@@ -420,15 +401,14 @@ static grove_status start_rma(grove_carrier *c, int i)
   f->busy++;
   if (i < a->nreceives) {
     m->step = EXPECTS;
-    GROVE_TRY_MPI(MPI_Irecv(&m->notice, sizeof m->notice, MPI_BYTE, a->messages[i].peer, a->tag,
-                            a->ctx->comm, &f->requests[i]));
+    GROVE_PASS_MPI(MPI_Irecv(&m->notice, sizeof m->notice, MPI_BYTE, a->messages[i].peer, a->tag,
+                             a->ctx->comm, &f->requests[i]));
   } else {
     m->step = WAITS;
     f->waiting++;
-    GROVE_TRY(try_to_tell(c, i));
+    GROVE_PASS(try_to_tell(c, i));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* One of the two things has happened; true if it was the second. */
@@ -467,32 +447,28 @@ static grove_status react_to_notice(grove_carrier *c, int i, int comes, int *n)
 /* Those that wait for a turn or a slot. */
 static grove_status take_turns(grove_carrier *c)
 {
-  grove_status status = GROVE_OK;
   const fetcher *f = c->self;
   for (int i = 0; i < c->carriage->n && f->waiting > 0; i++) {
-    if (f->messages[i].step == WAITS) GROVE_TRY(try_to_tell(c, i));
-    if (f->messages[i].owes) GROVE_TRY(try_to_answer(c, i));
+    if (f->messages[i].step == WAITS) GROVE_PASS(try_to_tell(c, i));
+    if (f->messages[i].owes) GROVE_PASS(try_to_answer(c, i));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status poll_rma(grove_carrier *c, int *n, const int **which)
 {
-  grove_status status = GROVE_OK;
   const grove_carriage *a = c->carriage;
   fetcher *f = c->self;
   int tested = 0;
   *n = 0;
   *which = f->completed;
   if (f->busy == 0) return GROVE_OK;
-  if (f->waiting > 0) GROVE_TRY(take_turns(c));
-  GROVE_TRY_MPI(MPI_Testsome(2 * a->n, f->requests, &tested, f->tested, MPI_STATUSES_IGNORE));
+  if (f->waiting > 0) GROVE_PASS(take_turns(c));
+  GROVE_PASS_MPI(MPI_Testsome(2 * a->n, f->requests, &tested, f->tested, MPI_STATUSES_IGNORE));
   if (tested == MPI_UNDEFINED) tested = 0;
   for (int k = 0; k < tested; k++)
-    GROVE_TRY(react_to_notice(c, f->tested[k] % a->n, f->tested[k] < a->n, n));
-fail:
-  return status;
+    GROVE_PASS(react_to_notice(c, f->tested[k] % a->n, f->tested[k] < a->n, n));
+  return GROVE_OK;
 }
 
 static int pending_rma(const grove_carrier *c, int i)
@@ -510,21 +486,18 @@ static int busy_rma(const grove_carrier *c)
  * its sender takes to call MPI again. */
 static grove_status forgo_rma(grove_carrier *c, int i, double timeout)
 {
-  grove_status status = GROVE_OK;
   fetcher *f = c->self;
   message *m = &f->messages[i];
   grove_pause pause;
   int done = 0;
   grove_pause_begin(&pause, 0);
   while (m->step == FETCHES && !done && !grove_pause_expired(&pause, timeout)) {
-    GROVE_TRY_MPI(MPI_Request_get_status(f->requests[i], &done, MPI_STATUS_IGNORE));
+    GROVE_PASS_MPI(MPI_Request_get_status(f->requests[i], &done, MPI_STATUS_IGNORE));
     grove_pause_step(&pause);
   }
   if (m->unwanted || !(m->step == EXPECTS || done)) return GROVE_OK;
   m->unwanted = 1;
-  GROVE_TRY(owe_answer(c, i));
-fail:
-  return status;
+  return owe_answer(c, i);
 }
 
 static void free_fetcher(grove_carrier *c)

@@ -267,34 +267,32 @@ static int node_is_short(const grove_context *ctx)
 static grove_status find_ring_entry(grove_shm *shm, const grove_shm_message *m, int pushed,
                                     char **base, entry **out)
 {
-  grove_status status = GROVE_OK;
   grove_context *ctx = shm->ctx;
   grove_spot spot;
   void *block = NULL;
   int64_t i = 0;
   grove_notice_kind kind = grove_arena_read(ctx->arena, ctx->place[m->peer].seat, &spot);
-  GROVE_CHECK(kind == GROVE_NOTICE_SPOT, GROVE_ERR_STATE,
-              "rank %d expects a message of rank %d, which has none", ctx->rank, m->peer);
-  GROVE_TRY(grove_arena_reach(ctx->arena, &spot, &block));
+  GROVE_PASS_CHECK(kind == GROVE_NOTICE_SPOT, GROVE_ERR_STATE,
+                   "rank %d expects a message of rank %d, which has none", ctx->rank, m->peer);
+  GROVE_PASS(grove_arena_reach(ctx->arena, &spot, &block));
   table *t = block;
   while (i < t->count &&
          (t->entries[i].stage != m->stage || t->entries[i].seat != ctx->rank_in_domain ||
           (t->entries[i].ring == 0) != pushed))
     i++;
-  GROVE_CHECK(i < t->count, GROVE_ERR_STATE,
-              "rank %d expects a message of rank %d, which has none for it", ctx->rank, m->peer);
+  GROVE_PASS_CHECK(i < t->count, GROVE_ERR_STATE,
+                   "rank %d expects a message of rank %d, which has none for it", ctx->rank,
+                   m->peer);
   *base = block;
   *out = &t->entries[i];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The other rank's end of a message through its hub. */
 static grove_status reach_area(char *base, entry *e, grove_shm_distant *out)
 {
-  grove_status status = GROVE_OK;
   const view *views = (const view *)(const void *)(base + e->views);
-  GROVE_NEW(out->sections, e->nviews);
+  GROVE_PASS_NEW(out->sections, e->nviews);
   out->nsections = (int)e->nviews;
   for (int k = 0; k < out->nsections; k++) {
     grove_index slots = {.count = views[k].count, .first = views[k].first};
@@ -305,40 +303,35 @@ static grove_status reach_area(char *base, entry *e, grove_shm_distant *out)
   }
   out->released = &((const table *)(const void *)base)->released;
   out->left = &e->left;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* The ring in which receive i will come, and what it will tell of. */
 static grove_status join_writer(grove_shm *shm, int i)
 {
-  grove_status status = GROVE_OK;
   const grove_shm_message *m = &shm->receives[i];
   char *base = NULL;
   entry *e = NULL;
-  GROVE_TRY(find_ring_entry(shm, m, 0, &base, &e));
+  GROVE_PASS(find_ring_entry(shm, m, 0, &base, &e));
   shm->readers[i] =
     grove_ring_join((const grove_ring *)(const void *)(base + e->ring), (int)e->reader);
   shm->nreaders++;
-  if (m->way == GROVE_SHM_PULLED) GROVE_TRY(reach_area(base, e, &shm->pulls[i]));
-fail:
-  return status;
+  if (m->way == GROVE_SHM_PULLED) GROVE_PASS(reach_area(base, e, &shm->pulls[i]));
+  return GROVE_OK;
 }
 
 /* The areas that this rank pushes into. */
 static grove_status join_areas(grove_shm *shm)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < shm->nsends; i++) {
     const grove_shm_message *m = &shm->sends[i];
     char *base = NULL;
     entry *e = NULL;
     if (m->way != GROVE_SHM_PUSHED) continue;
-    GROVE_TRY(find_ring_entry(shm, m, 1, &base, &e));
-    GROVE_TRY(reach_area(base, e, &shm->pushes[m->ring]));
+    GROVE_PASS(find_ring_entry(shm, m, 1, &base, &e));
+    GROVE_PASS(reach_area(base, e, &shm->pushes[m->ring]));
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Back to nothing: nobody has read the rings yet. What was added for them stays if the
@@ -356,17 +349,14 @@ static void give_up(grove_shm *shm, int mapped)
 
 grove_status grove_shm_connect(grove_shm *shm)
 {
-  grove_status status = GROVE_OK;
   if (!shm->usable || node_is_short(shm->ctx)) {
     give_up(shm, shm->usable);
     return GROVE_OK;
   }
   /* From here on the others use the rings of this rank, whatever happens to its own readers. */
   shm->connected = 1;
-  for (int i = 0; i < shm->nreceives; i++) GROVE_TRY(join_writer(shm, i));
-  GROVE_TRY(join_areas(shm));
-fail:
-  return status;
+  for (int i = 0; i < shm->nreceives; i++) GROVE_PASS(join_writer(shm, i));
+  return join_areas(shm);
 }
 
 /* ---- the end ---- */

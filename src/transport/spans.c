@@ -7,15 +7,13 @@
  * more for a moment. */
 grove_status grove_spans_reserve(grove_spans *spans, int n)
 {
-  grove_status status = GROVE_OK;
   if (n < spans->room) return GROVE_OK;
   int room = 2 * n + 8;
   grove_free_span *list = realloc(spans->list, (size_t)room * sizeof *list);
-  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of %d spans", room);
+  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of %d spans", room);
   spans->list = list;
   spans->room = room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void drop_span(grove_spans *spans, int at)
