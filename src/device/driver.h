@@ -1,0 +1,110 @@
+/* What a device does for Grove: a table of functions. CUDA has one (cuda.c), and so has the emulated
+ * device (emulated.c), which runs without a GPU. One driver serves a process, and nothing outside
+ * this folder calls it.
+ *
+ * Device memory belongs to the device: the host may not touch it. Streams are of the driver's own
+ * make; a user's stream is one of them, and NULL is the default stream, which waits for all others
+ * of its device that work was given to, and all for it. What is enqueued on one stream is done in
+ * that order, later; between streams events make an order.
+ *
+ *     GROVE_TRY(driver->launch(stream, &launch));
+ *     GROVE_TRY(driver->copy(stream, host, memory, bytes));      host memory that is pinned
+ *     GROVE_TRY(driver->write(stream, &word, 7));
+ *     ... later: the word is 7, and `host` has what was copied
+ *
+ * All functions may be called by any thread. A failure is GROVE_ERR_DEVICE with the driver's words,
+ * or GROVE_ERR_MEMORY where the device has none left.
+ */
+#ifndef GROVE_DEVICE_DRIVER_H
+#define GROVE_DEVICE_DRIVER_H
+
+#include "base/status.h"
+#include "pack/pattern.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st; /* a stream of any driver */
+typedef struct CUstream_st grove_stream;
+typedef struct grove_event grove_event;
+
+/* Where an address lies. */
+typedef struct grove_range {
+  int device;
+  char *begin;
+  int64_t bytes;
+  uint64_t number; /* of the allocation; it is not used again, as its address may be */
+} grove_range;
+
+/* What another process needs to reach an allocation. */
+typedef struct grove_handle {
+  char bytes[64];
+} grove_handle;
+
+/* What a launch or a copy reads or writes, for a driver that checks the order of such. */
+typedef struct grove_access {
+  const void *begin;
+  int64_t bytes;
+  int writes;
+} grove_access;
+
+typedef struct grove_driver {
+  const char *name;
+
+  /* How many devices there are: at least one, or GROVE_ERR_DEVICE and why there is none. Before all
+   * else, as often as one likes. */
+  grove_status (*open)(int *ndevices);
+
+  /* ---- memory ---- */
+
+  /* Is it memory that only a device may touch? Pinned and managed memory is not. */
+  int (*find)(const void *address, grove_range *out);
+  grove_status (*allocate)(int device, int64_t bytes, void **out);
+  /* Nothing that is enqueued uses it any more. NULL is no memory. */
+  void (*free)(int device, void *memory);
+  /* Makes host memory fit for copies that go on while the host does something else, and for words.
+   * `begin` and `bytes` may be anything; unpin has the same `begin`. */
+  grove_status (*pin)(void *begin, int64_t bytes);
+  void (*unpin)(void *begin);
+  /* Of memory that this driver allocated; another process of this host may import it, and must let
+   * go of it before it is freed. */
+  grove_status (*export_memory)(void *memory, grove_handle *out);
+  grove_status (*import_memory)(int device, const grove_handle *handle, void **out);
+  void (*let_go)(void *imported);
+
+  /* ---- streams ---- */
+
+  grove_status (*create_stream)(int device, grove_stream **out);
+  void (*free_stream)(int device, grove_stream *stream); /* all of it is done */
+  grove_status (*copy)(int device, grove_stream *stream, void *to, const void *from, int64_t bytes);
+  grove_status (*launch)(int device, grove_stream *stream, const grove_launch *launch,
+                         const grove_access *accesses, int naccesses);
+  /* Behind all that was enqueued before, and seen with it: a word in pinned host memory, or in a
+   * device's. */
+  grove_status (*write)(int device, grove_stream *stream, uint32_t *word, uint32_t value);
+  /* The stream goes on when (int32_t)(*word - value) >= 0. */
+  grove_status (*await)(int device, grove_stream *stream, uint32_t *word, uint32_t value);
+  /* The host waits until all is done that was enqueued; of NULL, on any stream. */
+  grove_status (*finish)(int device, grove_stream *stream);
+  int (*is_capturing)(grove_stream *stream);
+
+  grove_status (*create_event)(int device, grove_event **out);
+  void (*free_event)(grove_event *event);
+  /* What is enqueued so far on one stream comes before what is enqueued on the other from now on. */
+  grove_status (*record)(int device, grove_event *event, grove_stream *stream);
+  grove_status (*after)(int device, grove_stream *stream, grove_event *event);
+} grove_driver;
+
+extern const grove_driver grove_driver_emulated;
+#ifdef GROVE_CUDA
+extern const grove_driver grove_driver_cuda;
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

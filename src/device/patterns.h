@@ -1,0 +1,48 @@
+/* Patterns (pack/pattern.h) for a device, from movers and shapes.
+ *
+ *     grove_prepared p;
+ *     GROVE_TRY(grove_pattern_prepare(driver, device, &mover, &shape, begin, count, step, &p));
+ *     launch.jobs[0] = grove_pattern_apply(&p, array, message, 0);
+ *     launch.njobs = 1;
+ *     ... driver->launch ... until it is done ...
+ *     grove_pattern_free(driver, device, &p);
+ */
+#ifndef GROVE_DEVICE_PATTERNS_H
+#define GROVE_DEVICE_PATTERNS_H
+
+#include "device/driver.h"
+#include "pack/pack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct grove_prepared {
+  grove_pattern *pattern; /* in the device's memory, with its lists behind it */
+  int64_t bytes;          /* of that */
+  int64_t items;
+  int64_t low, high;      /* bytes of the array that it may touch, from slot 0 on */
+  int64_t message_bytes;
+  int writes_array, writes_message;
+  /* Of one that needs no kernel: a copy of so many bytes between array + low and the message. */
+  int is_copy;
+} grove_prepared;
+
+/* Can kernels do it? Not users' operations, long doubles, and types that only MPI can walk. */
+int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape, grove_step step);
+
+/* Units begin .. begin+count-1 of the shape. Copies what it needs: mover and shape may go. The
+ * copy to the device is done when it returns. */
+grove_status grove_pattern_prepare(const grove_driver *driver, int device, const grove_mover *mover,
+                                   const grove_shape *shape, int64_t begin, int64_t count,
+                                   grove_step step, grove_prepared *out);
+void grove_pattern_free(const grove_driver *driver, int device, grove_prepared *p);
+
+/* The job, whose items follow `before` others in its launch. */
+grove_job grove_pattern_apply(const grove_prepared *p, void *array, void *message, int64_t before);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
