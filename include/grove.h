@@ -98,7 +98,8 @@ typedef enum grove_status {
   GROVE_ERR_SYSTEM,      /* the operating system refused something */
   GROVE_ERR_MPI,         /* an MPI call failed */
   GROVE_ERR_TIMEOUT,     /* the option `timeout` ran out; see grove_wait */
-  GROVE_ERR_CORRUPT      /* with the option `check`: a message is not what was sent */
+  GROVE_ERR_CORRUPT,     /* with the option `check`: a message is not what was sent */
+  GROVE_ERR_DEVICE       /* a GPU, or its driver, refused something */
 } grove_status;
 
 /* The name of a status, "GROVE_ERR_GRAPH" for instance. Never NULL. */

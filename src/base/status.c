@@ -21,6 +21,7 @@ const char *grove_status_name(grove_status status)
   case GROVE_ERR_MPI: return "GROVE_ERR_MPI";
   case GROVE_ERR_TIMEOUT: return "GROVE_ERR_TIMEOUT";
   case GROVE_ERR_CORRUPT: return "GROVE_ERR_CORRUPT";
+  case GROVE_ERR_DEVICE: return "GROVE_ERR_DEVICE";
   }
   return "unknown status";
 }

@@ -9,7 +9,7 @@ static void names(void)
   CHECK(strcmp(grove_status_name(GROVE_OK), "GROVE_OK") == 0, "%s", grove_status_name(GROVE_OK));
   CHECK(strcmp(grove_status_name(GROVE_ERR_GRAPH), "GROVE_ERR_GRAPH") == 0, "%s",
         grove_status_name(GROVE_ERR_GRAPH));
-  for (int a = GROVE_OK; a <= GROVE_ERR_CORRUPT; a++) {
+  for (int a = GROVE_OK; a <= GROVE_ERR_DEVICE; a++) {
     const char *name = grove_status_name((grove_status)a);
     CHECK(strncmp(name, a == GROVE_OK ? "GROVE_OK" : "GROVE_ERR_", 8) == 0, "%d is %s", a, name);
     for (int b = GROVE_OK; b < a; b++)
