@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 typedef struct grove_prepared {
-  grove_pattern *pattern; /* in the device's memory, with its lists behind it */
+  grove_recipe *pattern; /* in the device's memory, with its lists behind it */
   int64_t bytes;          /* of that */
   int64_t items;
   int64_t low, high;      /* bytes of the array that it may touch, from slot 0 on */
@@ -29,13 +29,13 @@ typedef struct grove_prepared {
 } grove_prepared;
 
 /* Can kernels do it? Not users' operations, long doubles, and types that only MPI can walk. */
-int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape, grove_step step);
+int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape, grove_motion motion);
 
 /* Units begin .. begin+count-1 of the shape. Copies what it needs: mover and shape may go. The
  * copy to the device is done when it returns. */
 grove_status grove_pattern_prepare(const grove_driver *driver, int device, const grove_mover *mover,
                                    const grove_shape *shape, int64_t begin, int64_t count,
-                                   grove_step step, grove_prepared *out);
+                                   grove_motion motion, grove_prepared *out);
 void grove_pattern_free(const grove_driver *driver, int device, grove_prepared *p);
 
 /* The job, whose items follow `before` others in its launch. */

@@ -19,17 +19,17 @@ extern "C" {
 #endif
 
 /* What is done. */
-typedef enum grove_step {
-  GROVE_STEP_PACK,   /* out of slots into units; slots that share a unit are combined */
-  GROVE_STEP_UNPACK, /* units into slots, or combined with what is there */
-  GROVE_STEP_FETCH   /* the same, and the unit becomes what the slot was before */
-} grove_step;
+typedef enum grove_motion {
+  GROVE_MOTION_PACK,   /* out of slots into units; slots that share a unit are combined */
+  GROVE_MOTION_UNPACK, /* units into slots, or combined with what is there */
+  GROVE_MOTION_FETCH   /* the same, and the unit becomes what the slot was before */
+} grove_motion;
 
-typedef struct grove_pattern grove_pattern;
+typedef struct grove_recipe grove_recipe;
 
 /* A pattern, applied. */
 typedef struct grove_job {
-  const grove_pattern *pattern; /* in the device's memory */
+  const grove_recipe *pattern; /* in the device's memory */
   char *array;                  /* slot 0 */
   char *message;                /* the first unit of the pattern's window */
   int64_t end;                  /* items of this job and of those before it */
