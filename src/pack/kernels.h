@@ -21,25 +21,6 @@
 extern "C" {
 #endif
 
-/* Predefined operations that have kernels; and, behind them, the two that need none. */
-typedef enum grove_op_number {
-  GROVE_OP_SUM,
-  GROVE_OP_PROD,
-  GROVE_OP_MAX,
-  GROVE_OP_MIN,
-  GROVE_OP_LAND,
-  GROVE_OP_LOR,
-  GROVE_OP_LXOR,
-  GROVE_OP_BAND,
-  GROVE_OP_BOR,
-  GROVE_OP_BXOR,
-  GROVE_OP_MAXLOC,
-  GROVE_OP_MINLOC,
-  GROVE_OP_REPLACE,
-  GROVE_OP_NO_OP,
-  GROVE_OPS
-} grove_op_number;
-
 /* target[i] = target[i] o value[i] for n elements of one type, both contiguous. */
 typedef void grove_kernel(void *target, const void *value, int64_t n);
 
