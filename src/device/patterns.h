@@ -19,9 +19,9 @@ extern "C" {
 
 typedef struct grove_prepared {
   grove_recipe *pattern; /* in the device's memory, with its lists behind it */
-  int64_t bytes;          /* of that */
+  int64_t bytes;         /* of that */
   int64_t items;
-  int64_t low, high;      /* bytes of the array that it may touch, from slot 0 on */
+  int64_t low, high; /* bytes of the array that it may touch, from slot 0 on */
   int64_t message_bytes;
   int writes_array, writes_message;
   /* Of one that needs no kernel: a copy of so many bytes between array + low and the message. */
@@ -29,7 +29,8 @@ typedef struct grove_prepared {
 } grove_prepared;
 
 /* Can kernels do it? Not users' operations, long doubles, and types that only MPI can walk. */
-int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape, grove_motion motion);
+int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape,
+                              grove_motion motion);
 
 /* Units begin .. begin+count-1 of the shape. Copies what it needs: mover and shape may go. The
  * copy to the device is done when it returns. */

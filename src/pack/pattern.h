@@ -12,6 +12,8 @@
 #ifndef GROVE_PACK_PATTERN_H
 #define GROVE_PACK_PATTERN_H
 
+#include "pack/kind.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -30,9 +32,9 @@ typedef struct grove_recipe grove_recipe;
 /* A pattern, applied. */
 typedef struct grove_job {
   const grove_recipe *pattern; /* in the device's memory */
-  char *array;                  /* slot 0 */
-  char *message;                /* the first unit of the pattern's window */
-  int64_t end;                  /* items of this job and of those before it */
+  char *array;                 /* slot 0 */
+  char *message;               /* the first unit of the pattern's window */
+  int64_t end;                 /* items of this job and of those before it */
 } grove_job;
 
 /* So many fit into the parameters of a kernel. */
@@ -43,6 +45,111 @@ typedef struct grove_launch {
   int32_t njobs;
   grove_job jobs[GROVE_JOBS];
 } grove_launch;
+
+/* ---- what a pattern consists of: plain data, the same for both compilers ---- */
+
+/* An item is one word of one unit; with the last three it is one element, and all that happens to
+ * it. */
+typedef enum grove_body {
+  GROVE_BODY_OUT,     /* a word of a slot into the message */
+  GROVE_BODY_IN,      /* a word of a unit into its slot */
+  GROVE_BODY_COLLECT, /* a unit is the slots that share it, combined */
+  GROVE_BODY_COMBINE, /* a slot is combined with its units */
+  GROVE_BODY_FETCH    /* and each of these becomes what the slot was before */
+} grove_body;
+
+/* What is combined: of one C type, or a pair of a value and an index. */
+typedef enum grove_element {
+  GROVE_ELEMENT_I8,
+  GROVE_ELEMENT_I16,
+  GROVE_ELEMENT_I32,
+  GROVE_ELEMENT_I64,
+  GROVE_ELEMENT_U8,
+  GROVE_ELEMENT_U16,
+  GROVE_ELEMENT_U32,
+  GROVE_ELEMENT_U64,
+  GROVE_ELEMENT_F32,
+  GROVE_ELEMENT_F64,
+  GROVE_ELEMENT_C32, /* complex numbers of two floats */
+  GROVE_ELEMENT_C64,
+  GROVE_ELEMENT_I16_I32,
+  GROVE_ELEMENT_I32_I32,
+  GROVE_ELEMENT_I64_I32,
+  GROVE_ELEMENT_F32_I32,
+  GROVE_ELEMENT_F64_I32,
+  GROVE_ELEMENT_I64_I64,
+  GROVE_ELEMENT_F32_F32,
+  GROVE_ELEMENT_F64_F64,
+  GROVE_ELEMENTS
+} grove_element;
+
+typedef enum grove_slots_form {
+  GROVE_SLOTS_CONSECUTIVE,
+  GROVE_SLOTS_RUNS,
+  GROVE_SLOTS_BOX,
+  GROVE_SLOTS_LISTED
+} grove_slots_form;
+
+/* Division by a number that is known beforehand: floor(n / by) is the upper half of n * magic for
+ * every n of 32 bits, where magic is 2^64 / by, rounded up (Lemire, Kaser, Kurz 2019). */
+typedef struct grove_divisor {
+  uint64_t magic;
+  uint64_t by; /* 1: magic is not used */
+} grove_divisor;
+
+/* A list behind the pattern, so many bytes from its beginning; 0: entry k is k. */
+typedef struct grove_list {
+  int64_t at;
+  int64_t wide; /* of 64 bits; else of 32 */
+} grove_list;
+
+/* From entry `begin` on the slots lie `first`, `first` + extent, ... from the array. */
+typedef struct grove_stretch {
+  int64_t begin, first;
+} grove_stretch;
+
+struct grove_recipe {
+  int32_t body;     /* grove_body */
+  int32_t op;       /* grove_op_number */
+  int32_t element;  /* grove_element */
+  int32_t form;     /* grove_slots_form */
+  int64_t word;     /* bytes of an item, in a unit */
+  int64_t words_at; /* where each of them lies in memory: 32 bits each; 0: one behind the other */
+  int64_t memory_index, message_index; /* of pairs: how far the index lies behind its value */
+  grove_divisor words;                 /* of a unit */
+  /* Slots, in bytes from slot 0. Of a box entry 0 here is entry `begin` of the box. */
+  int64_t origin; /* the first byte of slot 0 that is used, from the array on */
+  int64_t extent, unit_bytes;
+  int64_t first, begin;
+  int64_t stride[3];
+  grove_divisor side[2];
+  int64_t nrows, rows_at;
+  grove_list slots;
+  grove_list units; /* of each entry; none where the next entry has the next unit */
+  /* Target k has values starts[k] .. starts[k+1]-1; 0: value k. Values are entries of `units`, or of
+   * `slots` where they are collected. */
+  grove_list starts;
+};
+
+#ifdef __cplusplus
+static_assert(sizeof(void *) != 8 || sizeof(grove_job) == 32, "compilers agree");
+static_assert(sizeof(grove_recipe) == 224, "compilers agree");
+#else
+_Static_assert(sizeof(grove_job) == 32, "compilers agree");
+_Static_assert(sizeof(grove_recipe) == 224, "compilers agree");
+#endif
+
+/* ---- kernels as C has them, for an emulated device (pattern.c) ---- */
+
+/* Of how many items a launch consists. */
+int64_t grove_launch_size(const grove_launch *launch);
+
+/* Does some of them, in this order. */
+void grove_launch_items(const grove_launch *launch, const int64_t *items, int64_t count);
+
+/* How far behind its address kernels see a byte of the device's memory: an emulated device protects
+ * it from the program. */
+extern int64_t grove_device_offset;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,568 @@
+/* How a pattern is made: what is to be done is one of few bodies; slots keep the form that they have,
+ * unless one is named twice where slots are written. Then what happens to each stands together, or
+ * only the last of it where that wins. All lists are written behind the pattern, and go to the
+ * device by one copy.
+ */
+#include "device/patterns.h"
+
+#include "base/distinct.h"
+#include "base/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is done ---- */
+
+enum { NO_BODY = -1, NO_ELEMENT = -1 };
+
+static int is_shared(const grove_shape *shape)
+{
+  return shape->starts.count > 0;
+}
+
+static int choose_body(const grove_mover *m, const grove_shape *shape, grove_motion motion)
+{
+  grove_combine_way way = m->combine.way;
+  if (m->unit.bytes == 0) return NO_BODY;
+  if (motion == GROVE_MOTION_PACK)
+    return is_shared(shape) && way != GROVE_COMBINE_REPLACE && way != GROVE_COMBINE_NOTHING
+             ? GROVE_BODY_COLLECT
+             : GROVE_BODY_OUT;
+  if (way == GROVE_COMBINE_NOTHING) return motion == GROVE_MOTION_FETCH ? GROVE_BODY_OUT : NO_BODY;
+  if (motion == GROVE_MOTION_FETCH) return GROVE_BODY_FETCH;
+  return way == GROVE_COMBINE_REPLACE ? GROVE_BODY_IN : GROVE_BODY_COMBINE;
+}
+
+static int writes_slots(int body)
+{
+  return body == GROVE_BODY_IN || body == GROVE_BODY_COMBINE || body == GROVE_BODY_FETCH;
+}
+
+/* Do its items work on elements by an operation? */
+static int applies_operation(const grove_mover *m, int body)
+{
+  return body == GROVE_BODY_COLLECT || body == GROVE_BODY_COMBINE ||
+         (body == GROVE_BODY_FETCH && m->combine.way != GROVE_COMBINE_REPLACE);
+}
+
+/* ---- elements ---- */
+
+static int element_of_bytes(int64_t bytes, int of_one)
+{
+  switch (bytes) {
+  case 1: return of_one;
+  case 2: return of_one + 1;
+  case 4: return of_one + 2;
+  case 8: return of_one + 3;
+  default: return NO_ELEMENT;
+  }
+}
+
+static int pair_element(const grove_mover *m)
+{
+  static const struct {
+    int value_float, index_float;
+    int64_t value_bytes, index_bytes;
+    int element;
+  } rows[] = {
+    {0, 0, 2, 4, GROVE_ELEMENT_I16_I32}, {0, 0, 4, 4, GROVE_ELEMENT_I32_I32},
+    {0, 0, 8, 4, GROVE_ELEMENT_I64_I32}, {1, 0, 4, 4, GROVE_ELEMENT_F32_I32},
+    {1, 0, 8, 4, GROVE_ELEMENT_F64_I32}, {0, 0, 8, 8, GROVE_ELEMENT_I64_I64},
+    {1, 1, 4, 4, GROVE_ELEMENT_F32_F32}, {1, 1, 8, 8, GROVE_ELEMENT_F64_F64},
+  };
+  MPI_Datatype type = m->unit.type;
+  int64_t value_bytes = m->combine.message_index, index_bytes = m->unit.bytes - value_bytes;
+  int index_float = type == MPI_2REAL || type == MPI_2DOUBLE_PRECISION;
+  int value_float = index_float || type == MPI_FLOAT_INT || type == MPI_DOUBLE_INT;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].value_float == value_float && rows[i].index_float == index_float &&
+        rows[i].value_bytes == value_bytes && rows[i].index_bytes == index_bytes)
+      return rows[i].element;
+  return NO_ELEMENT;
+}
+
+static int find_element(const grove_mover *m)
+{
+  int64_t bytes = m->unit.element_bytes;
+  switch (m->unit.kind) {
+  case GROVE_KIND_SIGNED: return element_of_bytes(bytes, GROVE_ELEMENT_I8);
+  case GROVE_KIND_UNSIGNED:
+  case GROVE_KIND_LOGICAL:
+  case GROVE_KIND_BYTE: return element_of_bytes(bytes, GROVE_ELEMENT_U8);
+  case GROVE_KIND_FLOAT:
+    return bytes == 4 ? GROVE_ELEMENT_F32 : bytes == 8 ? GROVE_ELEMENT_F64 : NO_ELEMENT;
+  case GROVE_KIND_COMPLEX:
+    return bytes == 8 ? GROVE_ELEMENT_C32 : bytes == 16 ? GROVE_ELEMENT_C64 : NO_ELEMENT;
+  case GROVE_KIND_PAIR: return pair_element(m);
+  default: return NO_ELEMENT;
+  }
+}
+
+/* ---- what is possible ---- */
+
+/* The least and the greatest slot of entries begin .. end-1 of the list. */
+static void find_bounds(const grove_index *slots, int64_t begin, int64_t end, int64_t *least,
+                        int64_t *most)
+{
+  *least = *most = grove_index_at(slots, begin);
+  if (grove_index_consecutive(slots)) *most += end - begin - 1;
+  for (int64_t k = begin; k < end && !grove_index_consecutive(slots); k++) {
+    int64_t slot = grove_index_at(slots, k);
+    *least = slot < *least ? slot : *least;
+    *most = slot > *most ? slot : *most;
+  }
+}
+
+/* Marks the bytes of a unit; false if some are marked already. */
+static int mark_pieces(const grove_unit *unit, unsigned char *marks)
+{
+  const grove_piece *piece = grove_unit_pieces(unit);
+  for (int p = 0; p < unit->npieces; p++)
+    for (int32_t k = 0; k < piece[p].bytes; k++)
+      if (marks[piece[p].at + k]++ > 0) return 0;
+  return 1;
+}
+
+/* Do so many slots in a row have no byte in common? Those further apart than a unit spans have
+ * none, so that a few show it. */
+static int slots_are_apart(const grove_unit *unit, int64_t nslots)
+{
+  int64_t extent = llabs(unit->extent), few = extent > 0 ? unit->true_extent / extent + 1 : 2;
+  if (unit->npieces == 1 && (extent >= unit->true_extent || nslots == 1)) return 1;
+  if (nslots < few) few = nslots;
+  unsigned char *marks = calloc(1, (size_t)((few - 1) * extent + unit->true_extent));
+  int apart = marks != NULL;
+  for (int64_t k = 0; k < few && apart; k++) apart = mark_pieces(unit, marks + k * extent);
+  free(marks);
+  return apart;
+}
+
+static int slots_are_writable(const grove_unit *unit, const grove_shape *shape)
+{
+  int64_t least = 0, most = 0;
+  if (shape->slots.count == 0) return 1;
+  if (shape->slots.count > GROVE_LIST_MOST && shape->form != GROVE_SHAPE_CONSECUTIVE) return 0;
+  find_bounds(&shape->slots, 0, shape->slots.count, &least, &most);
+  return slots_are_apart(unit, most - least + 1);
+}
+
+int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape,
+                              grove_motion motion)
+{
+  int body = choose_body(mover, shape, motion);
+  if (body == NO_BODY) return 1;
+  if (mover->unit.npieces == 0) return 0;
+  if (body != GROVE_BODY_OUT && mover->combine.way == GROVE_COMBINE_MPI) return 0;
+  if (applies_operation(mover, body) && find_element(mover) == NO_ELEMENT) return 0;
+  if (motion == GROVE_MOTION_FETCH && is_shared(shape)) return 0;
+  return !writes_slots(body) || slots_are_writable(&mover->unit, shape);
+}
+
+/* ---- a pattern and its lists, before they are written ---- */
+
+typedef struct draft {
+  grove_recipe head;
+  int64_t bytes; /* so far */
+  int64_t targets;
+  int64_t *slots, *units, *starts; /* NULL: none */
+  int64_t nslots, nunits;
+  grove_stretch *rows;
+  int32_t *words;
+} draft;
+
+static void free_draft(draft *d)
+{
+  free(d->slots);
+  free(d->units);
+  free(d->starts);
+  free(d->rows);
+  free(d->words);
+}
+
+static grove_divisor make_divisor(int64_t by)
+{
+  return (grove_divisor){by > 1 ? UINT64_MAX / (uint64_t)by + 1 : 0, (uint64_t)by};
+}
+
+/* ---- words of a unit ---- */
+
+/* The largest power of two, up to `most`, that divides all of what is joined by | here. */
+static int64_t largest_word(const grove_unit *unit, int64_t most)
+{
+  const grove_piece *piece = grove_unit_pieces(unit);
+  int64_t all = most | unit->extent | unit->bytes;
+  for (int p = 0; p < unit->npieces; p++)
+    all |= (piece[p].at - piece[0].at) | piece[p].message_at | piece[p].bytes;
+  return all & -all;
+}
+
+static grove_status place_words(const grove_unit *unit, draft *d)
+{
+  grove_status status = GROVE_OK;
+  const grove_piece *piece = grove_unit_pieces(unit);
+  int64_t n = unit->bytes / d->head.word, k = 0;
+  d->head.origin = unit->true_lb + piece[0].at;
+  d->head.words = make_divisor(n);
+  if (unit->npieces == 1) return GROVE_OK;
+  GROVE_ROOM(d->words, n);
+  for (int p = 0; p < unit->npieces; p++)
+    for (int64_t at = 0; at < piece[p].bytes; at += d->head.word)
+      d->words[k++] = (int32_t)(piece[p].at - piece[0].at + at);
+fail:
+  return status;
+}
+
+/* What an item is: a word, an element, or a pair. */
+static grove_status divide_unit(const grove_mover *m, draft *d)
+{
+  grove_recipe *h = &d->head;
+  const grove_unit *unit = &m->unit;
+  int elements = applies_operation(m, h->body);
+  h->op = m->combine.number;
+  h->extent = unit->extent;
+  h->unit_bytes = unit->bytes;
+  h->element = elements ? find_element(m) : NO_ELEMENT;
+  h->word =
+    elements ? unit->element_bytes : largest_word(unit, h->body == GROVE_BODY_FETCH ? 8 : 16);
+  if (elements && unit->kind == GROVE_KIND_PAIR) {
+    h->word = unit->bytes;
+    h->words = make_divisor(1);
+    h->memory_index = m->combine.memory_index;
+    h->message_index = m->combine.message_index;
+    return GROVE_OK;
+  }
+  if (!elements && h->body == GROVE_BODY_FETCH) /* words are replaced like integers */
+    h->element = element_of_bytes(h->word, GROVE_ELEMENT_U8);
+  return place_words(unit, d);
+}
+
+/* ---- slots in the form that the shape has ---- */
+
+static grove_status draft_runs(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
+{
+  grove_status status = GROVE_OK;
+  const grove_run *run = grove_shape_run(shape, begin);
+  grove_recipe *h = &d->head;
+  while (run[h->nrows].begin < begin + count) h->nrows++;
+  GROVE_ROOM(d->rows, h->nrows);
+  for (int64_t k = 0; k < h->nrows; k++)
+    d->rows[k] = (grove_stretch){run[k].begin - begin, run[k].first * h->extent};
+  h->form = GROVE_SLOTS_RUNS;
+fail:
+  return status;
+}
+
+static void draft_box(const grove_shape *shape, int64_t begin, grove_recipe *h)
+{
+  h->form = GROVE_SLOTS_BOX;
+  h->begin = begin;
+  h->first = shape->first * h->extent;
+  for (int i = 0; i < GROVE_DIMENSIONS; i++) h->stride[i] = shape->stride[i] * h->extent;
+  for (int i = 0; i < 2; i++) h->side[i] = make_divisor(shape->n[i]);
+}
+
+/* Entries of the list as they are. */
+static grove_status read_slots(const grove_index *slots, int64_t begin, int64_t count, draft *d)
+{
+  grove_status status = GROVE_OK;
+  GROVE_ROOM(d->slots, count);
+  for (int64_t k = 0; k < count; k++) d->slots[k] = grove_index_at(slots, begin + k);
+  d->nslots = count;
+fail:
+  return status;
+}
+
+static grove_status draft_entries(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
+{
+  grove_recipe *h = &d->head;
+  int listed =
+    is_shared(shape) ? !grove_index_consecutive(&shape->slots) : shape->form == GROVE_SHAPE_LISTED;
+  if (listed) {
+    h->form = GROVE_SLOTS_LISTED;
+    return d->slots ? GROVE_OK : read_slots(&shape->slots, begin, count, d);
+  }
+  free(d->slots);
+  d->slots = NULL;
+  if (shape->form == GROVE_SHAPE_RUNS) return draft_runs(shape, begin, count, d);
+  if (shape->form == GROVE_SHAPE_BOX) {
+    draft_box(shape, begin, h);
+    return GROVE_OK;
+  }
+  h->form = GROVE_SLOTS_CONSECUTIVE;
+  h->first = (shape->first + begin) * h->extent;
+  return GROVE_OK;
+}
+
+/* ---- out of slots ---- */
+
+/* The slot whose value wins. */
+static grove_status draft_winners(const grove_mover *m, const grove_shape *shape, int64_t begin,
+                                  int64_t count, draft *d)
+{
+  grove_status status = GROVE_OK;
+  int last = m->combine.way == GROVE_COMBINE_REPLACE;
+  d->head.form = GROVE_SLOTS_LISTED;
+  GROVE_ROOM(d->slots, count);
+  for (int64_t u = 0; u < count; u++)
+    d->slots[u] =
+      grove_index_at(&shape->slots, grove_index_at(&shape->starts, begin + u + last) - last);
+  d->nslots = count;
+fail:
+  return status;
+}
+
+static grove_status draft_starts(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
+{
+  grove_status status = GROVE_OK;
+  int64_t first = grove_index_at(&shape->starts, begin);
+  GROVE_ROOM(d->starts, count + 1);
+  for (int64_t u = 0; u <= count; u++)
+    d->starts[u] = grove_index_at(&shape->starts, begin + u) - first;
+  GROVE_TRY(draft_entries(shape, first, d->starts[count], d));
+fail:
+  return status;
+}
+
+/* ---- into slots ---- */
+
+/* The unit of every entry, where the next entry need not have the next one. */
+static grove_status draft_units(const grove_shape *shape, int64_t begin, int64_t first, int64_t n,
+                                draft *d)
+{
+  grove_status status = GROVE_OK;
+  d->nunits = n;
+  GROVE_ROOM(d->units, n);
+  for (int64_t k = 0; k < n; k++)
+    d->units[k] = is_shared(shape) ? shape->owner[first + k] - begin : k;
+fail:
+  return status;
+}
+
+/* Of the entries of a slot the last one. */
+static grove_status keep_last(const int32_t *number, int64_t n, int64_t distinct, draft *d)
+{
+  grove_status status = GROVE_OK;
+  int64_t *last = NULL, kept = 0;
+  GROVE_ROOM(last, distinct);
+  for (int64_t k = 0; k < n; k++) last[number[k]] = k;
+  for (int64_t k = 0; k < n; k++)
+    if (last[number[k]] == k) {
+      d->slots[kept] = d->slots[k];
+      d->units[kept++] = d->units[k];
+    }
+  d->nslots = d->nunits = kept;
+fail:
+  free(last);
+  return status;
+}
+
+/* The units of each slot together, in the order of the list; slots as they first appear. */
+static grove_status group_units(const int32_t *number, int64_t n, int64_t distinct, draft *d)
+{
+  grove_status status = GROVE_OK;
+  int64_t *units = NULL, *next = NULL;
+  GROVE_ROOM(units, n);
+  GROVE_ROOM(next, distinct);
+  GROVE_NEW(d->starts, distinct + 1);
+  for (int64_t k = 0; k < n; k++) d->starts[number[k] + 1]++;
+  for (int64_t t = 0; t < distinct; t++) d->starts[t + 1] += next[t] = d->starts[t];
+  for (int64_t k = 0; k < n; k++) {
+    d->slots[number[k]] = d->slots[k]; /* never ahead of k */
+    units[next[number[k]]++] = d->units[k];
+  }
+  d->nslots = distinct;
+  free(d->units);
+  d->units = units;
+  units = NULL;
+fail:
+  free(units);
+  free(next);
+  return status;
+}
+
+/* Slots of which some are named several times. */
+static grove_status draft_repeated(const grove_shape *shape, int64_t begin, int64_t first,
+                                   const int32_t *number, int64_t n, int64_t distinct, draft *d)
+{
+  grove_status status = GROVE_OK;
+  d->head.form = GROVE_SLOTS_LISTED;
+  GROVE_TRY(draft_units(shape, begin, first, n, d));
+  GROVE_TRY(d->head.body == GROVE_BODY_IN ? keep_last(number, n, distinct, d)
+                                          : group_units(number, n, distinct, d));
+  d->targets = distinct;
+fail:
+  return status;
+}
+
+static grove_status draft_into(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
+{
+  grove_status status = GROVE_OK;
+  int32_t *number = NULL;
+  int shared = is_shared(shape);
+  int64_t first = shared ? grove_index_at(&shape->starts, begin) : begin;
+  int64_t n = shared ? grove_index_at(&shape->starts, begin + count) - first : count;
+  int64_t distinct = n;
+  d->targets = n;
+  if (!grove_index_consecutive(&shape->slots) && shape->form != GROVE_SHAPE_CONSECUTIVE) {
+    GROVE_ROOM(number, n);
+    GROVE_TRY(read_slots(&shape->slots, first, n, d));
+    GROVE_TRY(
+      grove_distinct_number(&(grove_index){.count = n, .wide = d->slots}, number, &distinct));
+  }
+  if (distinct < n) {
+    GROVE_TRY(draft_repeated(shape, begin, first, number, n, distinct, d));
+  } else {
+    GROVE_TRY(draft_entries(shape, first, n, d));
+    if (shared) GROVE_TRY(draft_units(shape, begin, first, n, d));
+  }
+fail:
+  free(number);
+  return status;
+}
+
+static grove_status draft_lists(const grove_mover *m, const grove_shape *shape, int64_t begin,
+                                int64_t count, draft *d)
+{
+  d->targets = count;
+  if (d->head.body == GROVE_BODY_COLLECT) return draft_starts(shape, begin, count, d);
+  if (d->head.body != GROVE_BODY_OUT) return draft_into(shape, begin, count, d);
+  if (is_shared(shape)) return draft_winners(m, shape, begin, count, d);
+  return draft_entries(shape, begin, count, d);
+}
+
+/* ---- written ---- */
+
+/* Room behind all that has room so far. */
+static int64_t take_room(draft *d, int64_t bytes)
+{
+  enum { ALIGNMENT = 16 };
+  int64_t at = d->bytes;
+  d->bytes = grove_round_up(at + bytes, ALIGNMENT);
+  return at;
+}
+
+static void place_list(draft *d, grove_list *list, const int64_t *values, int64_t n)
+{
+  if (!values) return;
+  for (int64_t k = 0; k < n; k++) list->wide |= values[k] > INT32_MAX;
+  list->at = take_room(d, n * (list->wide ? 8 : 4));
+}
+
+static void write_list(char *memory, const grove_list *list, const int64_t *values, int64_t n)
+{
+  if (!values) return;
+  if (list->wide)
+    memcpy(memory + list->at, values, (size_t)n * sizeof *values);
+  else
+    for (int64_t k = 0; k < n; k++) ((int32_t *)(memory + list->at))[k] = (int32_t)values[k];
+}
+
+static void place_lists(draft *d)
+{
+  grove_recipe *h = &d->head;
+  take_room(d, sizeof *h);
+  place_list(d, &h->slots, d->slots, d->nslots);
+  place_list(d, &h->units, d->units, d->nunits);
+  place_list(d, &h->starts, d->starts, d->targets + 1);
+  if (d->rows) h->rows_at = take_room(d, h->nrows * (int64_t)sizeof *d->rows);
+  if (d->words) h->words_at = take_room(d, (int64_t)h->words.by * (int64_t)sizeof *d->words);
+}
+
+static void write_lists(const draft *d, char *memory)
+{
+  const grove_recipe *h = &d->head;
+  memcpy(memory, h, sizeof *h);
+  write_list(memory, &h->slots, d->slots, d->nslots);
+  write_list(memory, &h->units, d->units, d->nunits);
+  write_list(memory, &h->starts, d->starts, d->targets + 1);
+  if (d->rows) memcpy(memory + h->rows_at, d->rows, (size_t)h->nrows * sizeof *d->rows);
+  if (d->words) memcpy(memory + h->words_at, d->words, h->words.by * sizeof *d->words);
+}
+
+static grove_status send_draft(const grove_driver *driver, int device, draft *d, void **out)
+{
+  grove_status status = GROVE_OK;
+  char *memory = NULL;
+  void *there = NULL;
+  place_lists(d);
+  GROVE_NEW(memory, d->bytes);
+  write_lists(d, memory);
+  GROVE_TRY(driver->allocate(device, d->bytes, &there));
+  GROVE_TRY(driver->copy(device, NULL, there, memory, d->bytes));
+  GROVE_TRY(driver->finish(device, NULL));
+  *out = there;
+  there = NULL;
+fail:
+  driver->free(device, there);
+  free(memory);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+/* What it touches. */
+static void note_bounds(const grove_unit *unit, const grove_shape *shape, int64_t begin,
+                        int64_t count, grove_prepared *p)
+{
+  int shared = is_shared(shape);
+  int64_t first = shared ? grove_index_at(&shape->starts, begin) : begin;
+  int64_t end = shared ? grove_index_at(&shape->starts, begin + count) : begin + count;
+  int64_t least = 0, most = 0;
+  find_bounds(&shape->slots, first, end, &least, &most);
+  least *= unit->extent;
+  most *= unit->extent;
+  p->low = (least < most ? least : most) + unit->true_lb;
+  p->high = (least < most ? most : least) + unit->true_lb + unit->true_extent;
+}
+
+static grove_status make_pattern(const grove_driver *driver, int device, const grove_mover *m,
+                                 const grove_shape *shape, int64_t begin, int64_t count,
+                                 grove_prepared *p, draft *d)
+{
+  grove_status status = GROVE_OK;
+  void *there = NULL;
+  GROVE_TRY(divide_unit(m, d));
+  GROVE_TRY(draft_lists(m, shape, begin, count, d));
+  GROVE_TRY(send_draft(driver, device, d, &there));
+  p->pattern = there;
+  p->bytes = d->bytes;
+  p->items = d->targets * (int64_t)d->head.words.by;
+fail:
+  return status;
+}
+
+grove_status grove_pattern_prepare(const grove_driver *driver, int device, const grove_mover *mover,
+                                   const grove_shape *shape, int64_t begin, int64_t count,
+                                   grove_motion motion, grove_prepared *out)
+{
+  grove_status status = GROVE_OK;
+  const grove_unit *unit = &mover->unit;
+  grove_prepared p = {0};
+  draft d = {0};
+  int body = choose_body(mover, shape, motion);
+  d.head.body = body;
+  if (body != NO_BODY && count > 0) {
+    p.message_bytes = count * unit->bytes;
+    p.writes_array = writes_slots(body);
+    p.writes_message = motion != GROVE_MOTION_UNPACK;
+    p.is_copy =
+      (body == GROVE_BODY_OUT || body == GROVE_BODY_IN) && grove_pack_is_trivial(unit, shape);
+    note_bounds(unit, shape, begin, count, &p);
+    if (!p.is_copy) GROVE_TRY(make_pattern(driver, device, mover, shape, begin, count, &p, &d));
+  }
+  *out = p;
+fail:
+  free_draft(&d);
+  return status;
+}
+
+void grove_pattern_free(const grove_driver *driver, int device, grove_prepared *p)
+{
+  driver->free(device, p->pattern);
+  *p = (grove_prepared){0};
+}
+
+grove_job grove_pattern_apply(const grove_prepared *p, void *array, void *message, int64_t before)
+{
+  return (grove_job){p->pattern, array, message, before + p->items};
+}
