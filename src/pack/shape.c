@@ -152,7 +152,8 @@ static grove_status find_owners(grove_shape *s)
 static grove_status part_entries(grove_shape *s)
 {
   int64_t n = s->slots.count - s->units, k = 0;
-  if (s->slots.wide) return GROVE_OK;
+  int far = grove_index_consecutive(&s->slots) && s->slots.first > INT32_MAX - s->slots.count;
+  if (s->slots.wide || far) return GROVE_OK;
   GROVE_PASS_ROOM(s->firsts, s->units);
   GROVE_PASS_ROOM(s->others, n);
   GROVE_PASS_ROOM(s->other_units, n);
