@@ -85,7 +85,7 @@ lint:
 	@tools/lint
 
 format:
-	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' | xargs clang-format -i
+	@git ls-files -co --exclude-standard '*.c' '*.h' '*.inc' '*.cpp' '*.cu' | xargs clang-format -i
 
 clean:
 	rm -rf build build-*

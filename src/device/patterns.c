@@ -1,7 +1,7 @@
-/* How a pattern is made: what is to be done is one of few bodies; slots keep the form that they have,
- * unless one is named twice where slots are written. Then what happens to each stands together, or
- * only the last of it where that wins. All lists are written behind the pattern, and go to the
- * device by one copy.
+/* How a pattern is made: what is to be done is one of few bodies; slots keep the form that they
+ * have, unless one is named twice where slots are written. Then what happens to each stands
+ * together, or only the last of it where that wins. All lists are written behind the pattern, and
+ * go to the device by one copy.
  */
 #include "device/patterns.h"
 

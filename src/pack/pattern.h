@@ -6,8 +6,8 @@
  * what another writes, so they need no order and no atomic operation. Where a slot is named twice
  * one item has all that happens to it, in the order of the list.
  *
- * The bodies of the kernels are in kernel.inc, in what C and CUDA C++ have in common. This header is
- * read by both, and knows nothing of MPI.
+ * The bodies of the kernels are in kernel.inc, in what C and CUDA C++ have in common. This header
+ * is read by both, and knows nothing of MPI.
  */
 #ifndef GROVE_PACK_PATTERN_H
 #define GROVE_PACK_PATTERN_H
@@ -126,8 +126,8 @@ struct grove_recipe {
   int64_t nrows, rows_at;
   grove_list slots;
   grove_list units; /* of each entry; none where the next entry has the next unit */
-  /* Target k has values starts[k] .. starts[k+1]-1; 0: value k. Values are entries of `units`, or of
-   * `slots` where they are collected. */
+  /* Target k has values starts[k] .. starts[k+1]-1; none: value k. Values are entries of `units`,
+   * or of `slots` where they are collected. */
   grove_list starts;
 };
 

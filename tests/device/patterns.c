@@ -6,7 +6,6 @@
  * Only what a sum or a product of NaNs is may differ, as long as it is a NaN.
  */
 #include "device/patterns.h"
-#include "pack/kernel.inc"
 
 #include "check.h"
 #include "random.h"
@@ -16,7 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SLOTS = 120, MOST_ENTRIES = 2 * MOST_SLOTS, CANARIES = 32, MOST_JOBS = 3 };
+enum {
+  MOST_SLOTS = 400,
+  FEW_SLOTS = 60,
+  MOST_ENTRIES = 2 * MOST_SLOTS,
+  CANARIES = 32,
+  MOST_JOBS = 3
+};
 
 /* ---- a device ---- */
 
@@ -121,10 +126,24 @@ typedef struct list {
   int64_t begin, count;
 } list;
 
+/* Rows so long that a box is better than a list. */
+static void draw_long_rows(list *l, rng *r, int64_t nslots)
+{
+  int64_t side = rng_between(r, 25, 40), stride = side + rng_below(r, 5);
+  int64_t rows = 1 + (nslots - side) / stride;
+  l->n = 0;
+  for (int64_t j = 0; j < rows; j++)
+    for (int64_t i = 0; i < side; i++) l->values[l->n++] = j * stride + i;
+}
+
 /* first + i stride[0] + j stride[1] + k stride[2]; a stride may be zero, or negative. */
 static void draw_box(list *l, rng *r, int64_t nslots)
 {
   int64_t side[3], stride[3], left = nslots - 1, first = 0;
+  if (nslots > FEW_SLOTS && rng_one_in(r, 2)) {
+    draw_long_rows(l, r, nslots);
+    return;
+  }
   l->n = 1;
   for (int d = 0; d < 3; d++) {
     side[d] = rng_between(r, 1, d == 0 ? 20 : 5);
@@ -163,7 +182,7 @@ static void draw_slots(list *l, rng *r, int64_t nslots)
   for (int64_t i = 0; i < nslots; i++) values[i] = i;
   switch (rng_below(r, 6)) {
   case 0: rng_shuffle(r, nslots, values); break;
-  case 1: l->n = rng_between(r, 1, MOST_ENTRIES); break;
+  case 1: l->n = rng_between(r, 1, 2 * nslots); break;
   case 2: draw_runs(l, r, nslots, 1); return;
   case 3: draw_runs(l, r, nslots, 0); return;
   case 4: draw_box(l, r, nslots); return;
@@ -519,7 +538,11 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
   for (int k = 0; k < n; k++) {
     scene *s = &scenes[k];
     *s = (scene){0};
-    draw_scene(s, m, r, rng_between(r, 1, rng_one_in(r, 3) ? 6 : MOST_SLOTS),
+    draw_scene(s, m, r,
+               rng_between(r, 1,
+                           rng_one_in(r, 3)   ? 6
+                           : rng_one_in(r, 4) ? MOST_SLOTS
+                                              : FEW_SLOTS),
                motion != GROVE_MOTION_FETCH && rng_one_in(r, 3));
     if (!grove_pattern_is_possible(m, &s->shape, motion)) {
       check_refusal(m, s, motion, name);
@@ -603,27 +626,11 @@ static void check_layouts(const unit *of, int64_t samples)
   check_blocks(of, 1, 1, 0, 0, samples);     /* all in one place */
 }
 
-static void check_divisors(void)
-{
-  rng r = rng_from(test_seed(), 1);
-  for (int64_t k = 0; k < test_samples(20000); k++) {
-    uint64_t by = (uint64_t)rng_between(&r, 1, (int64_t)1 << rng_between(&r, 1, 33));
-    int64_t n = (int64_t)(rng_next(&r) >> rng_between(&r, 1, 60)), left = 0;
-    if (rng_one_in(&r, 4)) n = (int64_t)(by * (uint64_t)rng_below(&r, 4)) - (k % 2);
-    if (n < 0) n = 0;
-    grove_divisor d = {by > 1 ? UINT64_MAX / by + 1 : 0, by};
-    int64_t quotient = grove_divide(n, &d, &left);
-    CHECK(quotient == n / (int64_t)by && left == n % (int64_t)by, "%lld / %llu is %lld, %lld left",
-          (long long)n, (unsigned long long)by, (long long)quotient, (long long)left);
-  }
-}
-
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "device/patterns");
   int64_t samples = test_samples(2);
   units *types = units_create();
-  check_divisors();
   for (int i = 0; i < types->n; i++) {
     const unit *u = &types->unit[i];
     check_type(u->type, u, u->name, 2 * samples);
