@@ -629,7 +629,7 @@ static void check_layouts(const unit *of, int64_t samples)
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "device/patterns");
-  int64_t samples = test_samples(2);
+  int64_t samples = test_samples(1);
   units *types = units_create();
   for (int i = 0; i < types->n; i++) {
     const unit *u = &types->unit[i];
