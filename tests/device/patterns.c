@@ -297,7 +297,7 @@ static void settle_nans(const grove_mover *m, unsigned char *packed)
 {
   grain g = grain_of(m);
   int number = m->combine.number;
-  if (!g.is_float || (number != GROVE_OP_SUM && number != GROVE_OP_PROD)) return;
+  if (!g.is_float || g.bytes > 8 || (number != GROVE_OP_SUM && number != GROVE_OP_PROD)) return;
   for (int64_t k = 0; k < m->unit.bytes; k += g.bytes) {
     float f = 0;
     double d = 0;
@@ -431,10 +431,10 @@ static struct {
 
 static void note_tried(const grove_prepared *p)
 {
-  const grove_recipe *h = seen(p->pattern);
   tried.copies += p->is_copy;
   tried.nothing += !p->is_copy && p->items == 0;
   if (!p->pattern) return;
+  const grove_recipe *h = seen(p->pattern);
   tried.body[h->body][h->form]++;
   tried.chains[h->body] += h->starts.at > 0;
   tried.units[h->body] += h->units.at > 0;
