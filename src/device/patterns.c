@@ -170,7 +170,7 @@ typedef struct draft {
   int32_t *words;
 } draft;
 
-static void free_draft(draft *d)
+static void drop_draft(draft *d)
 {
   free(d->slots);
   free(d->units);
@@ -448,7 +448,7 @@ static void place_list(draft *d, grove_list *list, const int64_t *values, int64_
   list->at = take_room(d, n * (list->wide ? 8 : 4));
 }
 
-static void write_list(char *memory, const grove_list *list, const int64_t *values, int64_t n)
+static void write_entries(char *memory, const grove_list *list, const int64_t *values, int64_t n)
 {
   if (!values) return;
   if (list->wide)
@@ -472,9 +472,9 @@ static void write_lists(const draft *d, char *memory)
 {
   const grove_recipe *h = &d->head;
   memcpy(memory, h, sizeof *h);
-  write_list(memory, &h->slots, d->slots, d->nslots);
-  write_list(memory, &h->units, d->units, d->nunits);
-  write_list(memory, &h->starts, d->starts, d->targets + 1);
+  write_entries(memory, &h->slots, d->slots, d->nslots);
+  write_entries(memory, &h->units, d->units, d->nunits);
+  write_entries(memory, &h->starts, d->starts, d->targets + 1);
   if (d->rows) memcpy(memory + h->rows_at, d->rows, (size_t)h->nrows * sizeof *d->rows);
   if (d->words) memcpy(memory + h->words_at, d->words, h->words.by * sizeof *d->words);
 }
@@ -552,7 +552,7 @@ grove_status grove_pattern_prepare(const grove_driver *driver, int device, const
   }
   *out = p;
 fail:
-  free_draft(&d);
+  drop_draft(&d);
   return status;
 }
 
