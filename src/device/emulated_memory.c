@@ -118,7 +118,7 @@ static void unmap_pages(char *place, int64_t span)
 /* ---- the table of allocations ---- */
 
 /* The number of allocations that begin at or below the address. */
-static int64_t count_below(const char *address)
+static int64_t allocations_below(const char *address)
 {
   int64_t low = 0, high = memory.count;
   while (low < high) {
@@ -133,7 +133,7 @@ static int64_t count_below(const char *address)
 
 static allocation *find_allocation(const void *address)
 {
-  int64_t n = count_below(address);
+  int64_t n = allocations_below(address);
   if (n == 0) return NULL;
   allocation *a = &memory.all[n - 1];
   int64_t bytes = a->bytes > 0 ? a->bytes : 1;
@@ -141,7 +141,7 @@ static allocation *find_allocation(const void *address)
 }
 
 /* The first gap that has room for it and for a page that faults. */
-static grove_status find_place(int64_t span, char **place, int64_t *at)
+static grove_status find_gap(int64_t span, char **place, int64_t *at)
 {
   grove_status status = GROVE_OK;
   int64_t page = page_bytes();
@@ -191,7 +191,7 @@ static grove_status place_bytes(int64_t bytes, allocation *out, int64_t *at)
   GROVE_TRY(grow_table());
   int64_t whole = grove_round_up(bytes > 0 ? bytes : 1, ALIGNMENT);
   out->span = grove_round_up(whole, page_bytes());
-  GROVE_TRY(find_place(out->span, &out->place, at));
+  GROVE_TRY(find_gap(out->span, &out->place, at));
   out->begin = out->place + out->span - whole;
   out->bytes = bytes;
 fail:

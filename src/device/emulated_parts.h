@@ -93,8 +93,8 @@ void grove_engine_set_temper(grove_temper temper, uint64_t seed);
 void grove_engine_set_strict(int strict);
 void grove_engine_host_saw(const uint32_t *word, uint32_t value);
 void grove_engine_host_access(const grove_access *access);
-/* Tells of what is enqueued and uses the memory, which is about to go. */
-void grove_engine_release(const void *begin, int64_t bytes);
+/* The memory is about to go. Is nothing enqueued that uses it? Else that is told. */
+int grove_engine_release(const void *begin, int64_t bytes);
 
 grove_status grove_engine_create(int device, grove_stream **out);
 void grove_engine_free(grove_stream *stream);

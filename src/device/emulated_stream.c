@@ -98,18 +98,18 @@ static void unlock_engine(void)
 
 /* ---- which operation is next ---- */
 
-static int has_passed(const point *p)
+static int point_passed(const point *p)
 {
   return p->stream->done >= p->number;
 }
 
-static int is_there(const operation *o)
+static int word_came(const operation *o)
 {
   const uint32_t *word = grove_emulated_alias(o->word);
   return (int32_t)(__atomic_load_n(word, __ATOMIC_ACQUIRE) - o->value) >= 0;
 }
 
-static double seconds_of(clockid_t clock)
+static double clock_seconds(clockid_t clock)
 {
   struct timespec t;
   if (clock_gettime(clock, &t) != 0) return 1e300; /* the thread is gone */
@@ -119,14 +119,14 @@ static double seconds_of(clockid_t clock)
 static int is_due(const operation *o)
 {
   return o->demanded || grove_clock() >= o->due ||
-         (o->patient && seconds_of(o->thread) >= o->thread_due);
+         (o->patient && clock_seconds(o->thread) >= o->thread_due);
 }
 
 static int is_ready(const operation *o)
 {
   for (int i = 0; i < o->npoints; i++)
-    if (!has_passed(&o->points[i])) return 0;
-  return is_due(o) && (o->kind != WORK_AWAIT || is_there(o));
+    if (!point_passed(&o->points[i])) return 0;
+  return is_due(o) && (o->kind != WORK_AWAIT || word_came(o));
 }
 
 /* Of two that may be done, is it the first? `met` have been compared so far. */
@@ -376,7 +376,7 @@ fail:
 /* Lets an operation wait until `number` operations of the stream are done. */
 static void add_point(operation *o, point p)
 {
-  if (p.stream && !has_passed(&p)) o->points[o->npoints++] = p;
+  if (p.stream && !point_passed(&p)) o->points[o->npoints++] = p;
 }
 
 static void add_stream(operation *o, grove_stream *other)
@@ -401,7 +401,7 @@ static void set_delay(operation *o)
   if (engine.temper == GROVE_TEMPER_LAZY) {
     o->due += LAZY_SECONDS;
     o->patient = pthread_getcpuclockid(pthread_self(), &o->thread) == 0;
-    if (o->patient) o->thread_due = seconds_of(o->thread) + LAZY_WORK_SECONDS;
+    if (o->patient) o->thread_due = clock_seconds(o->thread) + LAZY_WORK_SECONDS;
   } else if (engine.temper == GROVE_TEMPER_RANDOM &&
              grove_emulated_draw(&engine.random) % RANDOM_ONE_IN == 0) {
     o->due += RANDOM_SECONDS * (double)(grove_emulated_draw(&engine.random) % 1000) / 1000;
@@ -480,7 +480,7 @@ static void wait_point(point p)
 {
   demand_point(&p);
   pthread_cond_signal(&engine.work);
-  while (!has_passed(&p)) pthread_cond_wait(&engine.done, &engine.lock);
+  while (!point_passed(&p)) pthread_cond_wait(&engine.done, &engine.lock);
 }
 
 static void host_knows(const grove_order *order)
@@ -742,17 +742,26 @@ static int uses_memory(const operation *o, const void *begin, int64_t bytes)
   return found;
 }
 
-void grove_engine_release(const void *begin, int64_t bytes)
+static void tell_release(const operation *o, const void *begin, int64_t bytes)
 {
   static const char *const names[] = {"nothing", "copy", "launch", "write", "await"};
+  grove_order_tell("%lld bytes at %p are freed while %s %llu of stream %d is enqueued, which uses "
+                   "them",
+                   (long long)bytes, (void *)(size_t)begin, names[o->kind],
+                   (unsigned long long)o->number, o->stream->slot);
+}
+
+int grove_engine_release(const void *begin, int64_t bytes)
+{
+  int is_free = 1;
   lock_engine();
   for (int i = 0; i < engine.nstreams; i++)
     for (const operation *o = engine.streams[i]->first; o; o = o->next)
-      if (uses_memory(o, begin, bytes))
-        grove_order_tell("%lld bytes at %p go while %s %llu of stream %d is enqueued, which uses "
-                         "them",
-                         (long long)bytes, (void *)(size_t)begin, names[o->kind],
-                         (unsigned long long)o->number, i);
+      if (uses_memory(o, begin, bytes)) {
+        tell_release(o, begin, bytes);
+        is_free = 0;
+      }
   grove_order_gone(begin, bytes);
   unlock_engine();
+  return is_free;
 }
