@@ -1,5 +1,5 @@
-/* The emulated device's table. Every call that can fail enters here, and fails if it was planned to,
- * or if the order of accesses was found wanting before. */
+/* The emulated device's table. Every call that can fail enters here, and fails if it was planned
+ * to, or if the order of accesses was found wanting before. */
 #include "device/emulated_parts.h"
 
 #include <pthread.h>

@@ -23,10 +23,10 @@ extern "C" {
 typedef enum grove_temper {
   GROVE_TEMPER_EAGER, /* as soon as possible, in the order of the calls */
   /* As late as possible: when `finish`, or a copy of pageable memory, needs it; a stream that is
-   * asked for last comes first. The host also sees words that the device writes, by looking at them,
-   * and nobody can see it look. So what nobody asked for is done after all when the thread that
-   * enqueued it has computed for some 50 us since then (a host that forgot to wait is far away by
-   * then, and a host that polls is not kept waiting), or when 20 ms have passed. */
+   * asked for last comes first. The host also looks at words that the device writes, and nobody can
+   * see it look. So what nobody asked for is done after all when the thread that enqueued it has
+   * computed for some 50 us since then (a host that forgot to wait is far away by then, and a host
+   * that polls is not kept waiting), or when 20 ms have passed. */
   GROVE_TEMPER_LAZY,
   GROVE_TEMPER_RANDOM /* streams take turns at random, with random short delays */
 } grove_temper;

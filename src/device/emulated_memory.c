@@ -1,7 +1,7 @@
 /* Memory of the emulated device. One part of the address space is given out, and nothing is ever
  * mapped there; the part behind it, of the same size, has the bytes, in a file that has no name. So
- * the way from one to the other is an addition, and a file serves all allocations: files are scarcer
- * than memory.
+ * the way from one to the other is an addition. One file serves all allocations, since a process may
+ * have few files open.
  */
 #define _GNU_SOURCE /* memfd_create, fallocate */
 #include "device/emulated_parts.h"

@@ -44,7 +44,7 @@ static void wait_for(const bench *s, grove_stream *stream, way how, uint32_t rou
   while (how == BY_WORD && look(s->word) != round) sched_yield();
 }
 
-/* Not by way of the compiler's knowledge: with a mistake it is written by another thread meanwhile. */
+/* With a mistake another thread writes it meanwhile. */
 static int32_t first_of(const int32_t *host)
 {
   return __atomic_load_n(host, __ATOMIC_RELAXED);
