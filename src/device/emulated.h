@@ -55,9 +55,9 @@ extern int64_t grove_device_offset;
 /* Where the engine sees an address; host memory is where it is. */
 void *grove_emulated_alias(const void *address);
 
-/* Does items first .. first+count-1 of a launch; called by two threads at once, with items in any
- * order. Addresses in the launch are those that were given out. */
-typedef void grove_item_runner(const grove_launch *launch, int64_t first, int64_t count);
+/* Does these items of a launch, in this order; called by two threads at once. Addresses in the
+ * launch are those that were given out. */
+typedef void grove_item_runner(const grove_launch *launch, const int64_t *items, int64_t count);
 
 /* NULL: the built-in one. */
 void grove_emulated_set_runner(grove_item_runner *run);

@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+/* As many are told at once. */
+enum { ITEMS = 64 };
+
 /* The second thread, and what it is to do. */
 static struct {
   pthread_mutex_t lock;
@@ -19,8 +22,10 @@ static struct {
 
 static grove_item_runner *item_runner; /* atomic; NULL: the built-in one */
 
-/* The kernels that are compiled into the library. */
+/* The kernels of the library, and their way from an address to the byte: pack/pattern.c will have
+ * both. */
 static grove_item_runner *const built_in_runner = NULL;
+int64_t grove_device_offset;
 
 void grove_emulated_set_runner(grove_item_runner *run)
 {
@@ -85,11 +90,14 @@ static walk split_walk(walk *w)
 
 static void take_walk(const walk *w)
 {
-  int64_t item = w->first;
-  for (int64_t i = 0; i < w->count; i++) {
-    w->run(w->launch, item, 1);
+  int64_t items[ITEMS], item = w->first;
+  for (int64_t i = 0, n = 0; i < w->count; i++) {
+    items[n++] = item;
     item += w->step;
     if (item >= w->all) item -= w->all;
+    if (n < ITEMS && i + 1 < w->count) continue;
+    w->run(w->launch, items, n);
+    n = 0;
   }
 }
 

@@ -1,7 +1,7 @@
 /* Memory of the emulated device. One part of the address space is given out, and nothing is ever
  * mapped there; the part behind it, of the same size, has the bytes, in a file that has no name. So
- * the way from one to the other is an addition. One file serves all allocations, since a process may
- * have few files open.
+ * the way from one to the other is an addition. One file serves all allocations: a process cannot
+ * have many open.
  */
 #define _GNU_SOURCE /* memfd_create, fallocate */
 #include "device/emulated_parts.h"
@@ -24,8 +24,6 @@ enum { ALIGNMENT = 256 };
 /* New memory is full of these, so that nobody takes it for zeros; but not all of a large one, which
  * would then be all there. */
 enum { JUNK = 0xcb, JUNK_BYTES = 1 << 20 };
-
-int64_t grove_device_offset;
 
 typedef struct allocation {
   char *place; /* its pages, in the part that is given out */

@@ -2,8 +2,8 @@
  * goes on whatever the program does, since streams of other processes may wait for it.
  *
  * Everything enqueued is an *operation*, with a number in its stream. It begins when those before
- * it in its stream are done and when other streams have passed the points that it waits for. Events,
- * and what holds for the default stream, are such points.
+ * it in its stream are done and when other streams have passed the points that it waits for. Such
+ * points are events, and what holds for the default stream.
  */
 #include "base/pause.h"
 #include "device/emulated_parts.h"
@@ -252,8 +252,8 @@ static void *run_engine(void *unused)
   return NULL;
 }
 
-/* The process ends: what is not begun is not done. A program may end itself in a kernel, or with the
- * lock in its hands; then nobody waits. */
+/* The process ends: what is not begun is not done. A program may end itself in a kernel, or
+ * with the lock in its hands; then nobody waits. */
 static void stop_engine(void)
 {
   struct timespec until;

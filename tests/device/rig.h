@@ -70,9 +70,10 @@ static inline int32_t *reach(const void *address)
   return (int32_t *)((char *)address + grove_device_offset);
 }
 
-static inline void add_one(const grove_launch *launch, int64_t first, int64_t count)
+static inline void add_one(const grove_launch *launch, const int64_t *items, int64_t count)
 {
-  for (int64_t item = first; item < first + count; item++) {
+  for (int64_t k = 0; k < count; k++) {
+    int64_t item = items[k];
     int j = 0;
     while (launch->jobs[j].end <= item) j++;
     const grove_job *job = &launch->jobs[j];
