@@ -161,20 +161,20 @@ void grove_order_access(const grove_actor *who, const grove_order *before,
   }
 }
 
-/* Nothing that the host did needs to be kept: what it enqueues later is behind it. */
-void grove_order_host(const grove_order *host, const grove_access *access)
+/* What it has waited for is forgotten; and nothing that it does needs to be kept, since what it
+ * enqueues later is behind that. */
+void grove_order_host(const grove_access *access)
 {
   trace_of_access new = {.access = *access};
   for (int i = 0; i < order.count; i++)
-    if (in_conflict(access, &order.all[i].access) && !comes_before(&order.all[i], host))
-      tell_conflict(&order.all[i], &new);
+    if (in_conflict(access, &order.all[i].access)) tell_conflict(&order.all[i], &new);
 }
 
-void grove_order_forget(const grove_order *host)
+void grove_order_forget(const grove_order *before)
 {
   int kept = 0;
   for (int i = 0; i < order.count; i++)
-    if (!comes_before(&order.all[i], host)) order.all[kept++] = order.all[i];
+    if (!comes_before(&order.all[i], before)) order.all[kept++] = order.all[i];
   order.count = kept;
 }
 
@@ -197,13 +197,13 @@ void grove_order_wrote(const uint32_t *word, uint32_t value, const grove_order *
   *w = (written_word){word, value, *before};
 }
 
-void grove_order_saw(const uint32_t *word, uint32_t value, grove_order *host)
+void grove_order_saw(const uint32_t *word, uint32_t value)
 {
   int found = 0;
   for (const written_word *w = order.words; w < order.words + WORDS; w++)
     if (w->word == word && (int32_t)(value - w->value) >= 0) {
-      grove_order_join(host, &w->before);
+      grove_order_forget(&w->before);
       found = 1;
     }
-  if (!found) grove_order_join(host, &order.before_older_words);
+  if (!found) grove_order_forget(&order.before_older_words);
 }

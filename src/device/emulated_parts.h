@@ -70,13 +70,14 @@ void grove_order_join(grove_order *to, const grove_order *from);
 void grove_order_access(const grove_actor *who, const grove_order *before,
                         const grove_access *accesses, int naccesses);
 /* The host, likewise. */
-void grove_order_host(const grove_order *host, const grove_access *access);
-/* What every later access is behind is no matter any more; nor is memory that is gone. */
-void grove_order_forget(const grove_order *host);
+void grove_order_host(const grove_access *access);
+/* The host has waited for what came before. All that it does and enqueues later is behind that,
+ * which need not be known any more; nor need memory that is gone. */
+void grove_order_forget(const grove_order *before);
 void grove_order_gone(const void *begin, int64_t bytes);
 /* Something stood behind `before` when it wrote the word; and the host saw that. */
 void grove_order_wrote(const uint32_t *word, uint32_t value, const grove_order *before);
-void grove_order_saw(const uint32_t *word, uint32_t value, grove_order *host);
+void grove_order_saw(const uint32_t *word, uint32_t value);
 
 /* Without the lock too. */
 void grove_order_tell(const char *format, ...)

@@ -80,7 +80,6 @@ static struct {
   int nstreams;
   grove_stream *defaults[GROVE_EMULATED_DEVICES];
   uint64_t tickets;
-  grove_order host; /* what the host has waited for */
   int strict;
   grove_temper temper;
   uint64_t random;
@@ -193,8 +192,7 @@ static void retire_operation(operation *o)
 static void note_word(const operation *o)
 {
   if (o->kind != WORK_WRITE || engine.strict || grove_store_is_given(o->word)) return;
-  grove_order_saw(o->word, o->value, &engine.host);
-  grove_order_forget(&engine.host);
+  grove_order_saw(o->word, o->value);
 }
 
 static void run_operation(operation *o)
@@ -327,7 +325,7 @@ static grove_status make_stream(int device, int is_default, grove_stream **out)
   s->device = device;
   s->is_alive = 1;
   s->is_default = is_default;
-  s->order = engine.host;
+  memset(&s->order, 0, sizeof s->order);
   s->order.of[s->slot] = s->enqueued;
 fail:
   return status;
@@ -429,7 +427,6 @@ fail:
 static void enqueue_operation(operation *o)
 {
   grove_stream *s = o->stream;
-  grove_order_join(&s->order, &engine.host);
   add_default_rule(o);
   o->number = s->order.of[s->slot] = ++s->enqueued;
   o->ticket = ++engine.tickets;
@@ -483,17 +480,11 @@ static void wait_point(point p)
   while (!point_passed(&p)) pthread_cond_wait(&engine.done, &engine.lock);
 }
 
-static void host_knows(const grove_order *order)
-{
-  grove_order_join(&engine.host, order);
-  grove_order_forget(&engine.host);
-}
-
 static void finish_stream(grove_stream *s)
 {
   grove_order order = s->order;
   wait_point((point){s, s->enqueued});
-  host_knows(&order);
+  grove_order_forget(&order);
 }
 
 grove_status grove_engine_finish(int device, grove_stream *stream)
@@ -543,7 +534,7 @@ grove_status grove_engine_copy(int device, grove_stream *stream, void *to, const
   if (is_pageable(to, bytes) || is_pageable(from, bytes)) {
     grove_order order = o->stream->order;
     wait_point((point){o->stream, o->number});
-    host_knows(&order);
+    grove_order_forget(&order);
   }
 fail:
   unlock_engine();
@@ -713,15 +704,14 @@ void grove_engine_set_strict(int strict)
 void grove_engine_host_saw(const uint32_t *word, uint32_t value)
 {
   lock_engine();
-  grove_order_saw(word, value, &engine.host);
-  grove_order_forget(&engine.host);
+  grove_order_saw(word, value);
   unlock_engine();
 }
 
 void grove_engine_host_access(const grove_access *access)
 {
   lock_engine();
-  grove_order_host(&engine.host, access);
+  grove_order_host(access);
   unlock_engine();
 }
 
