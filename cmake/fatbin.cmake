@@ -1,0 +1,22 @@
+# Writes OUTPUT, a C file with the bytes of the fatbin INPUT, which src/device/cuda.c loads:
+#
+#   cmake -DINPUT=grove.fatbin -DOUTPUT=fatbin.c -P cmake/fatbin.cmake
+#
+# Eight bytes are a number: that compiles quickly, and the array is aligned as CUDA wants it. The
+# machines that CUDA knows have the lowest byte of a number first.
+file(READ ${INPUT} bytes HEX)
+string(LENGTH "${bytes}" digits)
+math(EXPR rest "${digits} % 16")
+if(rest)
+  math(EXPR missing "16 - ${rest}")
+  string(REPEAT 0 ${missing} zeros)
+  string(APPEND bytes ${zeros})
+endif()
+string(REGEX REPLACE "(..)(..)(..)(..)(..)(..)(..)(..)" "0x\\8\\7\\6\\5\\4\\3\\2\\1,\n" bytes
+       "${bytes}")
+file(
+  WRITE ${OUTPUT}
+  "/* Made from src/device/cuda_kernels.cu by cmake/fatbin.cmake. */\n"
+  "extern const unsigned long long grove_cuda_fatbin[];\n\n"
+  "const unsigned long long grove_cuda_fatbin[] = {\n${bytes}};\n"
+)
