@@ -275,28 +275,30 @@ static void check_order(void)
 
 /* ---- pins ---- */
 
+/* Other libraries pin too, so that CUDA may be asked for what is pinned already. */
 static void check_pins(void)
 {
   enum { BYTES = 100001 };
+  int counts = strcmp(driver->name, "cuda") == 0;
   unsigned char *heap = need(3 * BYTES), *back = new_pinned(2 * BYTES);
   char *memory = new_memory(2 * BYTES);
   grove_stream *stream = new_stream();
   fill(heap, 2 * BYTES, 1);
   CHECK_OK(driver->pin(heap, BYTES));
-  CHECK_OK(driver->pin(heap, BYTES));
   CHECK_OK(driver->pin(heap + BYTES, BYTES)); /* they share a page */
-  CHECK_OK(driver->pin(heap + 10, 5));
+  if (counts) CHECK_OK(driver->pin(heap, BYTES));
+  if (counts) CHECK_OK(driver->pin(heap + 10, 5));
   CHECK_OK(driver->copy(device, stream, memory, heap, 2 * BYTES));
   copy_and_finish(stream, back, memory, 2 * BYTES);
   check_filled(back, 2 * BYTES, 1);
   driver->unpin(heap);
   driver->unpin(heap + BYTES);
   fill(heap, BYTES, 2);
-  CHECK_OK(driver->copy(device, stream, memory, heap, BYTES)); /* still pinned once */
+  CHECK_OK(driver->copy(device, stream, memory, heap, BYTES)); /* still pinned, if it was twice */
   copy_and_finish(stream, back, memory, BYTES);
   check_filled(back, BYTES, 2);
-  driver->unpin(heap + 10);
-  driver->unpin(heap);
+  if (counts) driver->unpin(heap + 10);
+  if (counts) driver->unpin(heap);
   fill(heap, BYTES, 3);
   copy_and_finish(stream, memory, heap, BYTES);
   copy_and_finish(stream, back, memory, BYTES);
