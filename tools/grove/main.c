@@ -2,6 +2,7 @@
 #include "grove/command.h"
 
 #include "base/number.h"
+#include "device/driver.h"
 #include "grove.h"
 
 #include <math.h>
@@ -52,6 +53,13 @@ static int print_version(void)
   mpi[strcspn(mpi, "\n,")] = '\0';
   printf("grove %d.%d.%d (%s)\n", GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH,
          mpi);
+#ifdef GROVE_CUDA
+  int ndevices = 0;
+  int is_found = grove_driver_cuda.open(&ndevices) == GROVE_OK;
+  printf("CUDA: built in (driver %s)\n", is_found ? "found" : "not found");
+#else
+  printf("CUDA: not built in\n");
+#endif
   return EXIT_OK;
 }
 
