@@ -7,6 +7,7 @@
 #   make install PREFIX=/opt/grove [DESTDIR=...]
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
 #   make test-more                    what test-all runs after the tests of `make test`
+#   make gpu-test                     on a machine with a GPU: the tests of devices, with CUDA
 #   make mutants                      half an hour: which small mistakes would the tests not notice?
 #   make bench                        makes and saves every figure of bench/RESULTS.md: hours
 #   make bench-pages                  writes its pages and pictures again, from the saved figures
@@ -17,7 +18,7 @@ BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
-.PHONY: demo test test-all test-more mutants build install bench bench-pages bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all test-more gpu-test mutants build install bench bench-pages bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -35,6 +36,9 @@ test-all:
 test-more:
 	@tools/bootstrap --for all
 	@tools/run-tests more
+
+gpu-test:
+	@tools/gpu-test
 
 mutants:
 	@tools/bootstrap --for test

@@ -2,9 +2,10 @@
 # A library with CUDA needs no library of CUDA's, and its command runs without a driver. One without
 # has no trace of it.
 set -euo pipefail
+# shellcheck source=tests/tools/common.bash
 source "$(dirname "$0")/common.bash"
 
-readonly traces='libcuda\.so|cuInit|grove_driver_cuda|grove_cuda_fatbin|grove_run'
+readonly traces='libcuda\.so|cuInit|grove_driver_cuda|grove_cuda_fatbin'
 libraries=("$BUILD/lib/libgrove.a" "$BUILD/lib/libgrove.so")
 run "$grove" --version
 ((status == 0)) || fail 'the version is not told'

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# tools/gpu-test counts, starts MPS in a folder of its own and ends it, and says so where there is no
+# GPU. Its tools are played here.
+set -euo pipefail
+# shellcheck source=tests/tools/common.bash
+source "$(dirname "$0")/common.bash"
+
+mkdir "$work/bin"
+cat >"$work/bin/nvidia-smi" <<'END'
+#!/bin/sh
+echo 'GPU 0: none'
+END
+cat >"$work/bin/nvidia-cuda-mps-control" <<END
+#!/bin/sh
+if [ "\$1" = -d ]; then
+  echo "start \$CUDA_MPS_PIPE_DIRECTORY" >>"$work/mps"
+else
+  read -r word && echo "\$word \$CUDA_MPS_PIPE_DIRECTORY" >>"$work/mps"
+fi
+END
+cat >"$work/bin/compute-sanitizer" <<END
+#!/bin/sh
+echo "\$@" >>"$work/checker"
+while [ "\${1#-}" != "\$1" ]; do shift; [ "\${1#-}" != "\$1" ] || shift; done
+exec "\$@"
+END
+chmod +x "$work"/bin/*
+
+# Tests of a build that is none: two that pass, one that is skipped, and one that fails if it is told.
+mkdir "$work/build"
+cat >"$work/build/CTestTestfile.cmake" <<'END'
+foreach(ranks 1 2)
+  add_test(device/driver/np${ranks} sh -c "test $TEST_DRIVER = cuda && $LAUNCH_UNDER true")
+endforeach()
+add_test(device/other/np1 sh -c "echo device/other: skipped: why not; exit 77")
+set_tests_properties(device/other/np1 PROPERTIES SKIP_RETURN_CODE 77)
+add_test(device/broken/np1 sh -c "test ! $WRONG")
+END
+export BUILD=$work/build
+
+if [[ ! -e /dev/nvidia0 ]] && ! command -v nvidia-smi >/dev/null; then
+  run tools/gpu-test
+  ((status == 77)) || fail 'without a GPU the exit status is not 77'
+  grep -q 'no NVIDIA GPU' "$work/out" || fail 'why it did nothing is not told'
+  (($(wc -l <"$work/out") == 1)) || fail 'it takes more than a sentence'
+fi
+
+PATH=$work/bin:$PATH
+run tools/gpu-test --no-build
+((status == 0)) || fail 'tests that pass are a failure'
+grep -qx '7 passed, 0 failed, 2 skipped' "$work/out" || fail 'it counts wrongly'
+grep -qx 'device/other: skipped: why not' "$work/out" || fail 'why something was skipped is not told'
+for tool in memcheck initcheck; do
+  grep -q "^--tool $tool " "$work/checker" || fail "there was no $tool"
+done
+readarray -t lines <"$work/mps"
+[[ ${#lines[@]} == 2 && ${lines[0]} == start\ /* && ${lines[1]} == "quit ${lines[0]#start }" ]] ||
+  fail "MPS was told: ${lines[*]}"
+
+WRONG=yes run tools/gpu-test --no-build
+((status == 1)) || fail 'a test that fails is no failure'
+grep -qx '6 passed, 1 failed, 2 skipped' "$work/out" || fail 'it counts wrongly'
+CHECKED='^device/other' run tools/gpu-test --no-build '^device/other'
+((status == 77)) || fail 'the exit status is not 77 where all was skipped'
+run tools/gpu-test --no-build '^there/is/no/such/test'
+((status == 1)) || fail 'no test is no failure'
+echo 'tools/gpu_test: passed'
