@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/gpu-test counts, starts MPS in a folder of its own and ends it, and says so where there is no
-# GPU. Its tools are played here.
+# tools/gpu-test counts, starts MPS in a folder of its own and ends it, and says so where there is
+# no GPU. Its tools are played here.
 set -euo pipefail
 # shellcheck source=tests/tools/common.bash
 source "$(dirname "$0")/common.bash"
@@ -26,7 +26,7 @@ exec "\$@"
 END
 chmod +x "$work"/bin/*
 
-# Tests of a build that is none: two that pass, one that is skipped, and one that fails if it is told.
+# Tests of a build that is none: two that pass, one that is skipped, one that fails if it is told to.
 mkdir "$work/build"
 cat >"$work/build/CTestTestfile.cmake" <<'END'
 foreach(ranks 1 2)
@@ -49,7 +49,7 @@ PATH=$work/bin:$PATH
 run tools/gpu-test --no-build
 ((status == 0)) || fail 'tests that pass are a failure'
 grep -qx '7 passed, 0 failed, 2 skipped' "$work/out" || fail 'it counts wrongly'
-grep -qx 'device/other: skipped: why not' "$work/out" || fail 'why something was skipped is not told'
+grep -qx 'device/other: skipped: why not' "$work/out" || fail 'why it was skipped is not told'
 for tool in memcheck initcheck; do
   grep -q "^--tool $tool " "$work/checker" || fail "there was no $tool"
 done
