@@ -210,6 +210,7 @@ static void check_out_of_memory(void)
   int64_t bytes = (int64_t)1 << 50;
   CHECK_STATUS(driver->allocate(device, bytes, &memory), GROVE_ERR_MEMORY);
   CHECK(memory == NULL, "it is %p", memory);
+  CHECK(strncmp(grove_last_error(), "no memory for ", 14) == 0, "'%s'", grove_last_error());
   CHECK_NUMBER_IN(grove_last_error(), bytes);
   CHECK_NUMBER_IN(grove_last_error(), device);
   driver->free(device, new_memory(1000));
@@ -284,8 +285,8 @@ static void check_pins(void)
   char *memory = new_memory(2 * BYTES);
   grove_stream *stream = new_stream();
   fill(heap, 2 * BYTES, 1);
-  CHECK_OK(driver->pin(heap, BYTES));
-  CHECK_OK(driver->pin(heap + BYTES, BYTES)); /* they share a page */
+  CHECK_OK(driver->pin(heap + BYTES, BYTES));
+  CHECK_OK(driver->pin(heap, BYTES)); /* they share a page */
   if (counts) CHECK_OK(driver->pin(heap, BYTES));
   if (counts) CHECK_OK(driver->pin(heap + 10, 5));
   CHECK_OK(driver->copy(device, stream, memory, heap, 2 * BYTES));

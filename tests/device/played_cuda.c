@@ -1,7 +1,8 @@
-/* A libcuda.so.1 for machines without a GPU, so that src/device/cuda.c is run there too: its memory is
- * the host's, each stream a thread, and kernels do nothing. It has the functions that cuda.c asks
+/* A libcuda.so.1 for machines without a GPU, so that src/device/cuda.c is run there too: its memory
+ * is the host's, each stream a thread, and kernels do nothing. It has the functions that cuda.c asks
  * for, and refuses what CUDA refuses: calls without a context, copies of memory that is registered
- * in part, words in memory that is not registered, a handle in the process that made it. */
+ * in part, words in memory that is not registered, a handle in the process that made it. It also
+ * refuses NULL, which may be either of two default streams. */
 #define _GNU_SOURCE
 #include "pack/pattern.h"
 
@@ -458,13 +459,14 @@ static CUstream new_stream(void)
 /* Inside the mutex. */
 static CUstream real_stream(CUstream stream)
 {
-  if (stream && stream != CU_STREAM_LEGACY) return stream;
+  if (stream != CU_STREAM_LEGACY) return stream;
   if (!legacy) legacy = new_stream();
   return legacy;
 }
 
 static CUresult enqueue(CUstream stream, task what)
 {
+  REFUSE_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
   task *t = malloc(sizeof *t);
   if (!t) die("no memory");
   *t = what;

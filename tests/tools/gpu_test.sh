@@ -26,7 +26,7 @@ exec "\$@"
 END
 chmod +x "$work"/bin/*
 
-# Tests of a build that is none: two that pass, one that is skipped, one that fails if it is told to.
+# Tests of a build that is none: two pass, one is skipped, and one fails if it is told to.
 mkdir "$work/build"
 cat >"$work/build/CTestTestfile.cmake" <<'END'
 foreach(ranks 1 2)
