@@ -207,6 +207,13 @@ static const option table[GROVE_OPTION_COUNT] = {
    parse_choice, FIELD(alarm), 0},
   {"profile", "off", "off|on", "keep when each part of a channel was ready, sent and arrived",
    parse_switch, FIELD(profile), 0},
+  {"device", "auto", "auto|cuda|emulated|emulated-lazy|emulated-random|none",
+   "whose memory arrays may lie in besides the host's; auto: CUDA's, where the program uses it; "
+   "emulated: a device without hardware, for tests: it is quick, or does everything as late as it "
+   "may, or when it likes",
+   parse_choice, FIELD(device), 0},
+  {"memory", "auto", "auto|host|device", "where arrays lie; auto: the driver is asked about each",
+   parse_choice, FIELD(memory), 0},
 };
 
 grove_option_about grove_option_describe(int i)

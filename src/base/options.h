@@ -35,7 +35,17 @@ enum grove_option_aggregator {
 enum grove_option_parts { GROVE_PARTS_AUTO, GROVE_PARTS_MPI, GROVE_PARTS_SHM };
 enum grove_option_alarm { GROVE_ALARM_AUTO, GROVE_ALARM_OFF, GROVE_ALARM_THREAD };
 
-enum { GROVE_OPTION_COUNT = 27 };
+enum grove_option_device {
+  GROVE_DEVICE_AUTO,
+  GROVE_DEVICE_CUDA,
+  GROVE_DEVICE_EMULATED,
+  GROVE_DEVICE_EMULATED_LAZY,
+  GROVE_DEVICE_EMULATED_RANDOM,
+  GROVE_DEVICE_NONE
+};
+enum grove_option_memory { GROVE_MEMORY_AUTO, GROVE_MEMORY_HOST, GROVE_MEMORY_DEVICE };
+
+enum { GROVE_OPTION_COUNT = 29 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +79,8 @@ typedef struct grove_options {
   int transport_parts;
   int alarm;
   int profile;
+  int device;
+  int memory;
   char *text[GROVE_OPTION_COUNT]; /* every value as it was given */
 } grove_options;
 

@@ -17,6 +17,7 @@ typedef struct grove_shared {
   char *memory;
   size_t bytes;
   grove_block *block; /* NULL: ordinary memory */
+  void (*give_back)(void *memory);
 } shared;
 
 static grove_status make_private(shared *s)
@@ -49,6 +50,7 @@ static grove_status make_part(grove_context *ctx, size_t bytes, shared **out)
   shared *s = NULL;
   GROVE_NEW(s, 1);
   s->bytes = bytes;
+  s->give_back = free;
   if (!make_shared(ctx, s)) GROVE_TRY(make_private(s));
   *out = s;
   return GROVE_OK;
@@ -62,7 +64,7 @@ static void destroy_shared(grove_context *ctx, shared *s)
   if (s->block)
     grove_arena_release_region(ctx->arena, s->block);
   else
-    free(s->memory);
+    s->give_back(s->memory);
   free(s);
 }
 
@@ -157,7 +159,8 @@ static grove_status find_shared(grove_context *ctx, const void *memory, shared *
   shared **at = &ctx->shared;
   while (*at && (*at)->memory != memory) at = &(*at)->next;
   GROVE_PASS_CHECK(*at || !memory, GROVE_ERR_ARG,
-                   "rank %d: grove_dealloc: this memory is not from grove_alloc on this context",
+                   "rank %d: grove_dealloc: this memory is not from grove_alloc or "
+                   "grove_alloc_device on this context",
                    ctx->rank);
   *out = at;
   return GROVE_OK;
@@ -205,11 +208,33 @@ fail:
 
 /* ---- for the rest of the library ---- */
 
+void grove_context_drop_memory(grove_context *ctx, void *memory)
+{
+  shared **at = NULL;
+  if (find_shared(ctx, memory, &at) != GROVE_OK || !*at) return;
+  shared *s = *at;
+  *at = s->next;
+  destroy_shared(ctx, s);
+}
+
+grove_status grove_context_keep_memory(grove_context *ctx, void *memory, size_t bytes,
+                                       void (*give_back)(void *memory))
+{
+  grove_status status = GROVE_OK;
+  shared *s = NULL;
+  GROVE_NEW(s, 1);
+  *s = (shared){ctx->shared, memory, bytes, NULL, give_back};
+  ctx->shared = s;
+fail:
+  return status;
+}
+
 void grove_context_free_shared(grove_context *ctx)
 {
   for (shared *s = ctx->shared, *next; s; s = next) {
     next = s->next;
-    if (!s->block) free(s->memory); /* the arena goes as a whole; somebody may still be reading */
+    if (!s->block)
+      s->give_back(s->memory); /* the arena goes as a whole; somebody may still be reading */
     free(s->block);
     free(s);
   }

@@ -122,6 +122,9 @@ struct grove_context {
   int clocks_compared;       /* when routes were to be tried for the first time: */
   double clock_ahead;        /* of rank 0's, in seconds */
   const struct grove_space_kind *const *spaces; /* besides the host's, to a NULL; NULL: none */
+  struct grove_station *stations;               /* at devices (device/station.h), likewise */
+  void (*close_stations)(struct grove_context *ctx);
+  struct CUstream_st *stream; /* of operations without one of their own; NULL: the default */
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
@@ -195,6 +198,13 @@ grove_status grove_context_map_notices(grove_context *ctx, int *usable);
 /* From here on it pays that the readers take a message from where it is, and the sender waits for
  * them, instead of two copies that overlap (bench/RESULTS.md). More than travels at once. */
 enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
+
+/* Memory that grove_dealloc gives back by this call, or the end of the context does. This rank's
+ * failure. */
+grove_status grove_context_keep_memory(grove_context *ctx, void *memory, size_t bytes,
+                                       void (*give_back)(void *memory));
+/* Gives it back at once. */
+void grove_context_drop_memory(grove_context *ctx, void *memory);
 
 /* Is this address in memory that the node's ranks can read? `spot` is then where. */
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot);

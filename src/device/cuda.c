@@ -34,6 +34,8 @@
   X(cuDevicePrimaryCtxRetain)                                                                      \
   X(cuCtxPushCurrent)                                                                              \
   X(cuCtxPopCurrent)                                                                               \
+  X(cuCtxGetCurrent)                                                                               \
+  X(cuCtxGetDevice)                                                                                \
   X(cuCtxSynchronize)                                                                              \
   X(cuModuleLoadData)                                                                              \
   X(cuModuleGetFunction)                                                                           \
@@ -215,34 +217,32 @@ static grove_status judge_result(cuda_unit *unit, CUresult result, const char *f
 
 static grove_status find_symbols(void)
 {
-  grove_status status = GROVE_OK;
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   const char *said = library ? NULL : dlerror();
-  GROVE_CHECK(library, GROVE_ERR_DEVICE, "no CUDA driver here: %s",
-              said ? said : "no libcuda.so.1");
+  GROVE_PASS_CHECK(library, GROVE_ERR_DEVICE, "no CUDA driver here: %s",
+                   said ? said : "no libcuda.so.1");
   for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
     void *symbol = dlsym(library, symbols[i].name);
-    GROVE_CHECK(symbol, GROVE_ERR_DEVICE,
-                "no CUDA driver here that is new enough: libcuda.so.1 has no %s", symbols[i].name);
+    GROVE_PASS_CHECK(symbol, GROVE_ERR_DEVICE,
+                     "no CUDA driver here that is new enough: libcuda.so.1 has no %s",
+                     symbols[i].name);
     memcpy((char *)&cuda + symbols[i].offset, &symbol, sizeof symbol);
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status try_driver(void)
 {
-  grove_status status = GROVE_OK;
   int n = 0;
-  GROVE_TRY(find_symbols());
-  GROVE_TRY(judge_result(NULL, cuda.cuInit(0), "no CUDA driver here: cuInit"));
-  GROVE_TRY(judge_result(NULL, cuda.cuDeviceGetCount(&n), "no CUDA driver here: cuDeviceGetCount"));
-  GROVE_CHECK(n > 0, GROVE_ERR_DEVICE, "no CUDA device here: its driver finds none");
-  GROVE_NEW(units, n);
+  GROVE_PASS(find_symbols());
+  GROVE_PASS(judge_result(NULL, cuda.cuInit(0), "no CUDA driver here: cuInit"));
+  GROVE_PASS(
+    judge_result(NULL, cuda.cuDeviceGetCount(&n), "no CUDA driver here: cuDeviceGetCount"));
+  GROVE_PASS_CHECK(n > 0, GROVE_ERR_DEVICE, "no CUDA device here: its driver finds none");
+  GROVE_PASS_NEW(units, n);
   for (int i = 0; i < n; i++) units[i].number = i;
   __atomic_store_n(&ndevices, n, __ATOMIC_RELEASE);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* It is tried once. */
@@ -260,6 +260,22 @@ static grove_status open_cuda(int *out)
   if (!ndevices) return grove_error_set(GROVE_ERR_DEVICE, refusal);
   *out = ndevices;
   return GROVE_OK;
+}
+
+/* Without the library in the process there is no memory of a device in it. */
+static int is_loaded(void)
+{
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (library) dlclose(library);
+  return library != NULL;
+}
+
+static int current_device(void)
+{
+  CUcontext context = NULL;
+  CUdevice device = -1;
+  if (!ndevices || cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context) return -1;
+  return cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
 }
 
 /* The fatbin is there, and its kernel has run once: nothing is loaded later. */
@@ -296,20 +312,18 @@ static grove_status ask_attribute(cuda_unit *unit, CUdevice_attribute attribute,
 
 static grove_status retain_context(cuda_unit *unit)
 {
-  grove_status status = GROVE_OK;
   CUdevice device;
   int processors = 0;
-  GROVE_TRY(judge_result(unit, cuda.cuDeviceGet(&device, unit->number), "asking for device %d",
-                         unit->number));
-  GROVE_TRY(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device, &processors));
-  GROVE_TRY(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, device,
-                          &unit->has_host_pointers));
+  GROVE_PASS(judge_result(unit, cuda.cuDeviceGet(&device, unit->number), "asking for device %d",
+                          unit->number));
+  GROVE_PASS(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device, &processors));
+  GROVE_PASS(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+                           device, &unit->has_host_pointers));
   unit->most_blocks = processors * BLOCKS_PER_PROCESSOR;
   if (!unit->context) /* after a failure it is there */
-    GROVE_TRY(judge_result(unit, cuda.cuDevicePrimaryCtxRetain(&unit->context, device),
-                           "retaining the primary context of device %d", unit->number));
-fail:
-  return status;
+    GROVE_PASS(judge_result(unit, cuda.cuDevicePrimaryCtxRetain(&unit->context, device),
+                            "retaining the primary context of device %d", unit->number));
+  return GROVE_OK;
 }
 
 static grove_status set_up_unit(cuda_unit *unit)
@@ -332,18 +346,17 @@ fail:
 /* Its context is current in this thread, until leave_unit. */
 static grove_status enter_unit(int device, cuda_unit **out)
 {
-  grove_status status = GROVE_OK;
   int n = __atomic_load_n(&ndevices, __ATOMIC_ACQUIRE);
-  if (!n) GROVE_TRY(open_cuda(&n));
-  GROVE_CHECK(device >= 0 && device < n, GROVE_ERR_DEVICE, "there is no device %d; there are %d",
-              device, n);
+  if (!n) GROVE_PASS(open_cuda(&n));
+  GROVE_PASS_CHECK(device >= 0 && device < n, GROVE_ERR_DEVICE,
+                   "there is no device %d; there are %d", device, n);
   cuda_unit *unit = &units[device];
-  if (!__atomic_load_n(&unit->is_ready, __ATOMIC_ACQUIRE)) GROVE_TRY(set_up_unit(unit));
+  if (!__atomic_load_n(&unit->is_ready, __ATOMIC_ACQUIRE)) GROVE_PASS(set_up_unit(unit));
   if (__atomic_load_n(&unit->is_broken, __ATOMIC_ACQUIRE)) return repeat_sentence(unit);
-  GROVE_TRY(judge_result(unit, cuda.cuCtxPushCurrent(unit->context), "entering device %d", device));
+  GROVE_PASS(
+    judge_result(unit, cuda.cuCtxPushCurrent(unit->context), "entering device %d", device));
   *out = unit;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* With the result of what was done inside; `format` says what was asked. */
@@ -436,9 +449,8 @@ static cuda_pages *pages_from(const char *address)
 
 static grove_status register_pages(cuda_unit *unit, char *begin, char *end)
 {
-  grove_status status = GROVE_OK;
   cuda_pages *pages = NULL;
-  GROVE_NEW(pages, 1);
+  GROVE_PASS_NEW(pages, 1);
   *pages = (cuda_pages){.begin = begin, .end = end};
   CUresult result = cuda.cuMemHostRegister(
     begin, (size_t)(end - begin), CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
@@ -447,17 +459,15 @@ static grove_status register_pages(cuda_unit *unit, char *begin, char *end)
     result = CUDA_SUCCESS;
   }
   if (result != CUDA_SUCCESS) free(pages);
-  GROVE_TRY(judge_result(unit, result, "pinning %lld bytes", (long long)(end - begin)));
+  GROVE_PASS(judge_result(unit, result, "pinning %lld bytes", (long long)(end - begin)));
   pages->next = all_pages;
   all_pages = pages;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What of begin .. end is not yet registered. */
 static grove_status register_gaps(cuda_unit *unit, char *begin, char *end)
 {
-  grove_status status = GROVE_OK;
   while (begin < end) {
     const cuda_pages *next = pages_from(begin);
     if (next && next->begin <= begin) {
@@ -465,11 +475,10 @@ static grove_status register_gaps(cuda_unit *unit, char *begin, char *end)
       continue;
     }
     char *until = next && next->begin < end ? next->begin : end;
-    GROVE_TRY(register_pages(unit, begin, until));
+    GROVE_PASS(register_pages(unit, begin, until));
     begin = until;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* One pin more, or less, for begin .. end; what has none is let go of. */
@@ -541,23 +550,21 @@ _Static_assert(sizeof(CUipcMemHandle) == sizeof(grove_handle), "a handle is CUDA
 /* A handle has no room for an offset, and is that of an allocation: `memory` must begin one. */
 static grove_status export_allocation(void *memory, grove_handle *out)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
   CUipcMemHandle handle;
   CUdeviceptr begin = 0;
   grove_range range;
-  GROVE_CHECK(find_on_device(memory, &range), GROVE_ERR_DEVICE,
-              "%p cannot be exported: it is no memory of a device", memory);
-  GROVE_TRY(enter_unit(range.device, &unit));
+  GROVE_PASS_CHECK(find_on_device(memory, &range), GROVE_ERR_DEVICE,
+                   "%p cannot be exported: it is no memory of a device", memory);
+  GROVE_PASS(enter_unit(range.device, &unit));
   CUresult result = cuda.cuMemGetAddressRange(&begin, NULL, (CUdeviceptr)memory);
   if (!result) result = cuda.cuIpcGetMemHandle(&handle, (CUdeviceptr)memory);
-  GROVE_TRY(leave_unit(unit, result, "exporting memory of device %d", range.device));
-  GROVE_CHECK((void *)begin == memory, GROVE_ERR_DEVICE,
-              "%p cannot be exported: it is inside an allocation, which begins at %p", memory,
-              (void *)begin);
+  GROVE_PASS(leave_unit(unit, result, "exporting memory of device %d", range.device));
+  GROVE_PASS_CHECK((void *)begin == memory, GROVE_ERR_DEVICE,
+                   "%p cannot be exported: it is inside an allocation, which begins at %p", memory,
+                   (void *)begin);
   memcpy(out, &handle, sizeof handle);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What is imported is closed in the context that opened it: the list knows which that was. */
@@ -607,15 +614,13 @@ static void let_go_of_import(void *memory)
 
 static grove_status create_cuda_stream(int device, grove_stream **out)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
   CUstream stream = NULL;
-  GROVE_TRY(enter_unit(device, &unit));
-  GROVE_TRY(leave_unit(unit, cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
-                       "making a stream of device %d", device));
+  GROVE_PASS(enter_unit(device, &unit));
+  GROVE_PASS(leave_unit(unit, cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+                        "making a stream of device %d", device));
   *out = stream;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void free_cuda_stream(int device, grove_stream *stream)
@@ -632,37 +637,31 @@ static void free_cuda_stream(int device, grove_stream *stream)
 static grove_status copy_on_stream(int device, grove_stream *stream, void *to, const void *from,
                                    int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
   if (bytes == 0) return GROVE_OK;
-  GROVE_TRY(enter_unit(device, &unit));
-  GROVE_TRY(leave_unit(
+  GROVE_PASS(enter_unit(device, &unit));
+  return leave_unit(
     unit, cuda.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, (size_t)bytes, stream_of(stream)),
-    "copying %lld bytes from %p to %p on device %d", (long long)bytes, from, to, device));
-fail:
-  return status;
+    "copying %lld bytes from %p to %p on device %d", (long long)bytes, from, to, device);
 }
 
 /* Threads take items in turns, so that a grid may have fewer of them. */
 static grove_status launch_on_stream(int device, grove_stream *stream, const grove_launch *launch,
                                      const grove_access *accesses, int naccesses)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
   void *parameters[] = {(void *)launch}; /* copied by the call */
   int64_t items = launch->njobs > 0 ? launch->jobs[launch->njobs - 1].end : 0;
   (void)accesses, (void)naccesses;
   if (items == 0) return GROVE_OK;
-  GROVE_TRY(enter_unit(device, &unit));
+  GROVE_PASS(enter_unit(device, &unit));
   int64_t blocks = (items + BLOCK - 1) / BLOCK;
   if (blocks > unit->most_blocks) blocks = unit->most_blocks;
-  GROVE_TRY(leave_unit(unit,
-                       cuda.cuLaunchKernel(unit->run, (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0,
-                                           stream_of(stream), parameters, NULL),
-                       "launching %d jobs of %lld items on device %d", (int)launch->njobs,
-                       (long long)items, device));
-fail:
-  return status;
+  return leave_unit(unit,
+                    cuda.cuLaunchKernel(unit->run, (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0,
+                                        stream_of(stream), parameters, NULL),
+                    "launching %d jobs of %lld items on device %d", (int)launch->njobs,
+                    (long long)items, device);
 }
 
 /* As streams need it. CUDA refuses what is no memory of its. */
@@ -678,40 +677,31 @@ static CUdeviceptr word_on_device(const cuda_unit *unit, uint32_t *word)
 /* By default a write comes with a fence: all that came before is seen with it. */
 static grove_status write_word(int device, grove_stream *stream, uint32_t *word, uint32_t value)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
-  GROVE_TRY(enter_unit(device, &unit));
-  GROVE_TRY(leave_unit(unit,
-                       cuda.cuStreamWriteValue32(stream_of(stream), word_on_device(unit, word),
-                                                 value, CU_STREAM_WRITE_VALUE_DEFAULT),
-                       "writing the word %p on a stream of device %d", (void *)word, device));
-fail:
-  return status;
+  GROVE_PASS(enter_unit(device, &unit));
+  return leave_unit(unit,
+                    cuda.cuStreamWriteValue32(stream_of(stream), word_on_device(unit, word), value,
+                                              CU_STREAM_WRITE_VALUE_DEFAULT),
+                    "writing the word %p on a stream of device %d", (void *)word, device);
 }
 
 static grove_status await_word(int device, grove_stream *stream, uint32_t *word, uint32_t value)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
-  GROVE_TRY(enter_unit(device, &unit));
-  GROVE_TRY(leave_unit(unit,
-                       cuda.cuStreamWaitValue32(stream_of(stream), word_on_device(unit, word),
-                                                value, CU_STREAM_WAIT_VALUE_GEQ),
-                       "awaiting the word %p on a stream of device %d", (void *)word, device));
-fail:
-  return status;
+  GROVE_PASS(enter_unit(device, &unit));
+  return leave_unit(unit,
+                    cuda.cuStreamWaitValue32(stream_of(stream), word_on_device(unit, word), value,
+                                             CU_STREAM_WAIT_VALUE_GEQ),
+                    "awaiting the word %p on a stream of device %d", (void *)word, device);
 }
 
 static grove_status finish_on_host(int device, grove_stream *stream)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
-  GROVE_TRY(enter_unit(device, &unit));
+  GROVE_PASS(enter_unit(device, &unit));
   CUresult result = stream ? cuda.cuStreamSynchronize(stream) : cuda.cuCtxSynchronize();
-  GROVE_TRY(leave_unit(unit, result, "finishing %s of device %d",
-                       stream ? "a stream" : "all streams", device));
-fail:
-  return status;
+  return leave_unit(unit, result, "finishing %s of device %d", stream ? "a stream" : "all streams",
+                    device);
 }
 
 /* Of NULL an error says that another stream is, and that the default stream must be let alone. */
@@ -763,29 +753,25 @@ static void free_cuda_event(grove_event *event)
 
 static grove_status record_on_stream(int device, grove_event *event, grove_stream *stream)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
-  GROVE_TRY(enter_unit(device, &unit));
-  GROVE_TRY(leave_unit(unit, cuda.cuEventRecord(event->event, stream_of(stream)),
-                       "recording an event on a stream of device %d", device));
-fail:
-  return status;
+  GROVE_PASS(enter_unit(device, &unit));
+  return leave_unit(unit, cuda.cuEventRecord(event->event, stream_of(stream)),
+                    "recording an event on a stream of device %d", device);
 }
 
 static grove_status wait_for_event(int device, grove_stream *stream, grove_event *event)
 {
-  grove_status status = GROVE_OK;
   cuda_unit *unit;
-  GROVE_TRY(enter_unit(device, &unit));
-  GROVE_TRY(leave_unit(unit, cuda.cuStreamWaitEvent(stream_of(stream), event->event, 0),
-                       "letting a stream of device %d wait for an event", device));
-fail:
-  return status;
+  GROVE_PASS(enter_unit(device, &unit));
+  return leave_unit(unit, cuda.cuStreamWaitEvent(stream_of(stream), event->event, 0),
+                    "letting a stream of device %d wait for an event", device);
 }
 
 const grove_driver grove_driver_cuda = {
   .name = "cuda",
   .open = open_cuda,
+  .is_in_use = is_loaded,
+  .current = current_device,
   .find = find_on_device,
   .allocate = allocate_on_device,
   .free = free_on_device,

@@ -53,10 +53,16 @@ typedef struct grove_access {
 
 typedef struct grove_driver {
   const char *name;
+  int checks_order; /* it wants to know what launches touch, and needs no hurry */
 
   /* How many devices there are: at least one, or GROVE_ERR_DEVICE and why there is none. Before all
    * else, as often as one likes. */
   grove_status (*open)(int *ndevices);
+  /* May this process have memory of a device already? Then it has opened the driver, by this table
+   * or by itself. */
+  int (*is_in_use)(void);
+  /* The device that the calling thread has chosen by other means; -1: none. */
+  int (*current)(void);
 
   /* ---- memory ---- */
 

@@ -39,14 +39,13 @@ static int fails_by_plan(grove_emulated_call call, grove_status *with)
 
 static grove_status enter_call(grove_emulated_call call)
 {
-  grove_status status = GROVE_OK, with = GROVE_ERR_DEVICE;
+  grove_status with = GROVE_ERR_DEVICE;
   char sentence[GROVE_SENTENCE_BYTES];
   if (grove_order_told(sentence, sizeof sentence) > 0)
     return grove_error_set(GROVE_ERR_DEVICE, sentence);
-  GROVE_CHECK(!fails_by_plan(call, &with), with, "the emulated device fails at this %s, as planned",
-              call_names[call]);
-fail:
-  return status;
+  GROVE_PASS_CHECK(!fails_by_plan(call, &with), with,
+                   "the emulated device fails at this %s, as planned", call_names[call]);
+  return GROVE_OK;
 }
 
 static grove_status enter_device(grove_emulated_call call, int device)
@@ -64,6 +63,17 @@ static grove_status open_devices(int *ndevices)
 {
   *ndevices = __atomic_load_n(&device_count, __ATOMIC_RELAXED);
   return GROVE_OK;
+}
+
+/* There is memory since the first allocation. */
+static int has_memory(void)
+{
+  return __atomic_load_n(&grove_device_offset, __ATOMIC_RELAXED) != 0;
+}
+
+static int no_choice(void)
+{
+  return -1;
 }
 
 /* ---- memory ---- */
@@ -185,7 +195,10 @@ static grove_status after_event(int device, grove_stream *stream, grove_event *e
 
 const grove_driver grove_driver_emulated = {
   .name = "emulated",
+  .checks_order = 1,
   .open = open_devices,
+  .is_in_use = has_memory,
+  .current = no_choice,
   .find = grove_store_find,
   .allocate = allocate_memory,
   .free = free_memory,
@@ -218,21 +231,20 @@ void grove_emulated_set_temper(grove_temper temper, uint64_t seed)
 grove_status grove_emulated_set_temper_by_name(const char *text)
 {
   static const char *const names[] = {"eager", "lazy", "random"};
-  grove_status status = GROVE_OK;
   const char *colon = strchr(text, ':');
   size_t bytes = colon ? (size_t)(colon - text) : strlen(text);
   char *end = NULL;
   uint64_t seed = colon ? strtoull(colon + 1, &end, 10) : 0;
-  GROVE_CHECK(!colon || (end != colon + 1 && *end == '\0'), GROVE_ERR_OPTION,
-              "'%s' does not end with a number", text);
+  GROVE_PASS_CHECK(!colon || (end != colon + 1 && *end == '\0'), GROVE_ERR_OPTION,
+                   "'%s' does not end with a number", text);
   for (int i = 0; i < 3; i++)
     if (strlen(names[i]) == bytes && strncmp(names[i], text, bytes) == 0) {
       grove_emulated_set_temper((grove_temper)i, seed);
       return GROVE_OK;
     }
-  GROVE_CHECK(0, GROVE_ERR_OPTION, "'%s' is no temper: eager, lazy or random, then :SEED", text);
-fail:
-  return status;
+  GROVE_PASS_CHECK(0, GROVE_ERR_OPTION, "'%s' is no temper: eager, lazy or random, then :SEED",
+                   text);
+  return GROVE_OK;
 }
 
 void grove_emulated_set_devices(int n)

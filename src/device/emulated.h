@@ -48,10 +48,6 @@ void grove_emulated_set_devices(int n);
 /* Bytes of all allocations together; more than that is GROVE_ERR_MEMORY. */
 void grove_emulated_set_limit(int64_t bytes);
 
-/* From an address that was given out to the one where the bytes can be reached. 0 before the first
- * allocation, and with other drivers. */
-extern int64_t grove_device_offset;
-
 /* Where the engine sees an address; host memory is where it is. */
 void *grove_emulated_alias(const void *address);
 

@@ -22,11 +22,6 @@ static struct {
 
 static grove_item_runner *item_runner; /* atomic; NULL: the built-in one */
 
-/* The kernels of the library, and their way from an address to the byte: pack/pattern.c will have
- * both. */
-static grove_item_runner *const built_in_runner = NULL;
-int64_t grove_device_offset;
-
 void grove_emulated_set_runner(grove_item_runner *run)
 {
   __atomic_store_n(&item_runner, run, __ATOMIC_RELEASE);
@@ -35,7 +30,7 @@ void grove_emulated_set_runner(grove_item_runner *run)
 static grove_item_runner *current_runner(void)
 {
   grove_item_runner *run = __atomic_load_n(&item_runner, __ATOMIC_ACQUIRE);
-  return run ? run : built_in_runner;
+  return run ? run : grove_launch_items;
 }
 
 int grove_launcher_is_able(void)

@@ -58,25 +58,24 @@ static struct {
 
 static grove_status reserve_space(void)
 {
-  grove_status status = GROVE_OK;
   if (memory.base) return GROVE_OK;
   void *base = MAP_FAILED;
   int64_t space = MOST_SPACE;
   for (; base == MAP_FAILED && space >= LEAST_SPACE; space /= 2)
     base = mmap(NULL, (size_t)(2 * space), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                 -1, 0);
-  GROVE_CHECK(base != MAP_FAILED, GROVE_ERR_MEMORY,
-              "no part of the address space is free for the emulated device: %s", strerror(errno));
+  GROVE_PASS_CHECK(base != MAP_FAILED, GROVE_ERR_MEMORY,
+                   "no part of the address space is free for the emulated device: %s",
+                   strerror(errno));
   space *= 2; /* what the loop did last */
   memory.file = memfd_create("grove-device", MFD_CLOEXEC);
   if (memory.file < 0) munmap(base, (size_t)(2 * space));
-  GROVE_CHECK(memory.file >= 0, GROVE_ERR_DEVICE, "no file for the emulated device's memory: %s",
-              strerror(errno));
+  GROVE_PASS_CHECK(memory.file >= 0, GROVE_ERR_DEVICE,
+                   "no file for the emulated device's memory: %s", strerror(errno));
   memory.space = space;
   __atomic_store_n(&grove_device_offset, space, __ATOMIC_RELAXED);
   __atomic_store_n(&memory.base, (char *)base, __ATOMIC_RELEASE);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Without the lock: programs ask this of all their memory. */
@@ -98,13 +97,12 @@ static int64_t page_bytes(void)
 
 static grove_status map_pages(char *place, int64_t span, int file, int64_t offset)
 {
-  grove_status status = GROVE_OK;
   void *seen = mmap(place + memory.space, (size_t)span, PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_FIXED, file, (off_t)offset);
-  GROVE_CHECK(seen != MAP_FAILED, GROVE_ERR_MEMORY,
-              "cannot map %lld bytes of the emulated device: %s", (long long)span, strerror(errno));
-fail:
-  return status;
+  GROVE_PASS_CHECK(seen != MAP_FAILED, GROVE_ERR_MEMORY,
+                   "cannot map %lld bytes of the emulated device: %s", (long long)span,
+                   strerror(errno));
+  return GROVE_OK;
 }
 
 static void unmap_pages(char *place, int64_t span)
@@ -141,7 +139,6 @@ static allocation *find_allocation(const void *address)
 /* The first gap that has room for it and for a page that faults. */
 static grove_status find_gap(int64_t span, char **place, int64_t *at)
 {
-  grove_status status = GROVE_OK;
   int64_t page = page_bytes();
   char *from = memory.base + page; /* what lies before the first one faults too */
   for (int64_t i = 0; i <= memory.count; i++) {
@@ -153,23 +150,21 @@ static grove_status find_gap(int64_t span, char **place, int64_t *at)
     }
     if (i < memory.count) from = memory.all[i].place + memory.all[i].span + page;
   }
-  GROVE_CHECK(0, GROVE_ERR_MEMORY, "the emulated device has no room for %lld bytes in a row",
-              (long long)span);
-fail:
-  return status;
+  GROVE_PASS_CHECK(0, GROVE_ERR_MEMORY, "the emulated device has no room for %lld bytes in a row",
+                   (long long)span);
+  return GROVE_OK;
 }
 
 static grove_status grow_table(void)
 {
-  grove_status status = GROVE_OK;
   if (memory.count < memory.room) return GROVE_OK;
   int64_t room = 2 * memory.room + 64;
   allocation *all = realloc(memory.all, (size_t)room * sizeof *all);
-  GROVE_CHECK(all, GROVE_ERR_MEMORY, "no memory for a table of %lld allocations", (long long)room);
+  GROVE_PASS_CHECK(all, GROVE_ERR_MEMORY, "no memory for a table of %lld allocations",
+                   (long long)room);
   memory.all = all;
   memory.room = room;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static allocation *insert_allocation(int64_t at, allocation a)
@@ -184,49 +179,43 @@ static allocation *insert_allocation(int64_t at, allocation a)
 /* Pages for so many bytes; the bytes are the last of them. */
 static grove_status place_bytes(int64_t bytes, allocation *out, int64_t *at)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(reserve_space());
-  GROVE_TRY(grow_table());
+  GROVE_PASS(reserve_space());
+  GROVE_PASS(grow_table());
   int64_t whole = grove_round_up(bytes > 0 ? bytes : 1, ALIGNMENT);
   out->span = grove_round_up(whole, page_bytes());
-  GROVE_TRY(find_gap(out->span, &out->place, at));
+  GROVE_PASS(find_gap(out->span, &out->place, at));
   out->begin = out->place + out->span - whole;
   out->bytes = bytes;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- allocate and free ---- */
 
 static grove_status grow_file(int64_t end)
 {
-  grove_status status = GROVE_OK;
   if (end <= memory.file_bytes) return GROVE_OK;
-  GROVE_CHECK(ftruncate(memory.file, (off_t)end) == 0, GROVE_ERR_MEMORY,
-              "the emulated device's memory cannot grow to %lld bytes: %s", (long long)end,
-              strerror(errno));
+  GROVE_PASS_CHECK(ftruncate(memory.file, (off_t)end) == 0, GROVE_ERR_MEMORY,
+                   "the emulated device's memory cannot grow to %lld bytes: %s", (long long)end,
+                   strerror(errno));
   memory.file_bytes = end;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_allocation(int device, int64_t bytes, void **out)
 {
-  grove_status status = GROVE_OK;
   allocation a = {.device = device};
   int64_t at = 0;
-  GROVE_CHECK(bytes >= 0 && bytes <= MOST_SPACE && bytes <= memory.limit - memory.used,
-              GROVE_ERR_MEMORY,
-              "the emulated device has no memory for %lld bytes: %lld of at most %lld are in use",
-              (long long)bytes, (long long)memory.used, (long long)memory.limit);
-  GROVE_TRY(place_bytes(bytes, &a, &at));
-  GROVE_TRY(grow_file(a.place - memory.base + a.span));
-  GROVE_TRY(map_pages(a.place, a.span, memory.file, a.place - memory.base));
+  GROVE_PASS_CHECK(
+    bytes >= 0 && bytes <= MOST_SPACE && bytes <= memory.limit - memory.used, GROVE_ERR_MEMORY,
+    "the emulated device has no memory for %lld bytes: %lld of at most %lld are in use",
+    (long long)bytes, (long long)memory.used, (long long)memory.limit);
+  GROVE_PASS(place_bytes(bytes, &a, &at));
+  GROVE_PASS(grow_file(a.place - memory.base + a.span));
+  GROVE_PASS(map_pages(a.place, a.span, memory.file, a.place - memory.base));
   memset(a.begin + memory.space, JUNK, (size_t)(bytes < JUNK_BYTES ? bytes : JUNK_BYTES));
   *out = insert_allocation(at, a)->begin;
   memory.used += bytes;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_store_allocate(int device, int64_t bytes, void **out)
@@ -269,16 +258,14 @@ int grove_store_find(const void *address, grove_range *out)
 
 grove_status grove_store_check(const char *what, const void *begin, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
   grove_range range = {0};
-  GROVE_CHECK(grove_store_find(begin, &range), GROVE_ERR_DEVICE,
-              "%s: %p is not in the device's memory", what, begin);
-  GROVE_CHECK((const char *)begin + bytes <= range.begin + range.bytes, GROVE_ERR_DEVICE,
-              "%s: %lld bytes at %p, of an allocation that ends after %lld of them", what,
-              (long long)bytes, begin,
-              (long long)(range.begin + range.bytes - (const char *)begin));
-fail:
-  return status;
+  GROVE_PASS_CHECK(grove_store_find(begin, &range), GROVE_ERR_DEVICE,
+                   "%s: %p is not in the device's memory", what, begin);
+  GROVE_PASS_CHECK((const char *)begin + bytes <= range.begin + range.bytes, GROVE_ERR_DEVICE,
+                   "%s: %lld bytes at %p, of an allocation that ends after %lld of them", what,
+                   (long long)bytes, begin,
+                   (long long)(range.begin + range.bytes - (const char *)begin));
+  return GROVE_OK;
 }
 
 void grove_emulated_set_limit(int64_t bytes)
@@ -323,32 +310,28 @@ fail:
 
 static grove_status open_exporter(const passport *p, int *file)
 {
-  grove_status status = GROVE_OK;
   struct stat about = {0};
   char path[64];
-  GROVE_CHECK(p->process != (int32_t)getpid(), GROVE_ERR_DEVICE,
-              "a process cannot import memory of its own");
+  GROVE_PASS_CHECK(p->process != (int32_t)getpid(), GROVE_ERR_DEVICE,
+                   "a process cannot import memory of its own");
   snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)p->process, p->file);
   *file = open(path, O_RDWR | O_CLOEXEC);
-  GROVE_CHECK(*file >= 0, GROVE_ERR_DEVICE, "the memory of process %ld cannot be imported: %s",
-              (long)p->process, strerror(errno));
-  GROVE_CHECK(fstat(*file, &about) == 0 && (uint64_t)about.st_ino == p->inode &&
-                (int64_t)about.st_size >= p->offset + p->span,
-              GROVE_ERR_DEVICE, "the memory of process %ld is gone", (long)p->process);
-fail:
-  return status;
+  GROVE_PASS_CHECK(*file >= 0, GROVE_ERR_DEVICE, "the memory of process %ld cannot be imported: %s",
+                   (long)p->process, strerror(errno));
+  GROVE_PASS_CHECK(fstat(*file, &about) == 0 && (uint64_t)about.st_ino == p->inode &&
+                     (int64_t)about.st_size >= p->offset + p->span,
+                   GROVE_ERR_DEVICE, "the memory of process %ld is gone", (long)p->process);
+  return GROVE_OK;
 }
 
 static grove_status map_import(int device, const passport *p, int file, void **out)
 {
-  grove_status status = GROVE_OK;
   allocation a = {.device = device, .imported = 1};
   int64_t at = 0;
-  GROVE_TRY(place_bytes(p->bytes, &a, &at));
-  GROVE_TRY(map_pages(a.place, a.span, file, p->offset));
+  GROVE_PASS(place_bytes(p->bytes, &a, &at));
+  GROVE_PASS(map_pages(a.place, a.span, file, p->offset));
   *out = insert_allocation(at, a)->begin;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_store_import(int device, const grove_handle *handle, void **out)
@@ -370,23 +353,22 @@ fail:
 
 static grove_status add_pinned(void *begin, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(begin && bytes >= 0 && !grove_store_is_given(begin), GROVE_ERR_DEVICE,
-              "%p is no host memory that could be pinned", begin);
+  GROVE_PASS_CHECK(begin && bytes >= 0 && !grove_store_is_given(begin), GROVE_ERR_DEVICE,
+                   "%p is no host memory that could be pinned", begin);
   for (const pinned *p = memory.pins; p < memory.pins + memory.npins; p++)
-    GROVE_CHECK(p->begin != begin && !grove_emulated_overlap(p->begin, p->bytes, begin, bytes),
-                GROVE_ERR_DEVICE, "%lld bytes at %p: pinned already, with %lld bytes at %p",
-                (long long)bytes, begin, (long long)p->bytes, (void *)p->begin);
+    GROVE_PASS_CHECK(p->begin != begin && !grove_emulated_overlap(p->begin, p->bytes, begin, bytes),
+                     GROVE_ERR_DEVICE, "%lld bytes at %p: pinned already, with %lld bytes at %p",
+                     (long long)bytes, begin, (long long)p->bytes, (void *)p->begin);
   if (memory.npins == memory.pin_room) {
     int64_t room = 2 * memory.pin_room + 16;
     pinned *pins = realloc(memory.pins, (size_t)room * sizeof *pins);
-    GROVE_CHECK(pins, GROVE_ERR_MEMORY, "no memory for a table of %lld ranges", (long long)room);
+    GROVE_PASS_CHECK(pins, GROVE_ERR_MEMORY, "no memory for a table of %lld ranges",
+                     (long long)room);
     memory.pins = pins;
     memory.pin_room = room;
   }
   memory.pins[memory.npins++] = (pinned){begin, bytes};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_store_pin(void *begin, int64_t bytes)

@@ -279,7 +279,6 @@ static void make_conditions(void)
 /* Signals are the program's. */
 static grove_status start_engine(void)
 {
-  grove_status status = GROVE_OK;
   sigset_t all, before;
   if (engine.process) return GROVE_OK;
   make_conditions();
@@ -287,11 +286,11 @@ static grove_status start_engine(void)
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failed = pthread_create(&engine.thread, NULL, run_engine, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  GROVE_CHECK(!failed, GROVE_ERR_DEVICE, "no thread for the emulated device: %s", strerror(failed));
+  GROVE_PASS_CHECK(!failed, GROVE_ERR_DEVICE, "no thread for the emulated device: %s",
+                   strerror(failed));
   engine.process = getpid();
   atexit(stop_engine);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- streams ---- */
@@ -299,36 +298,32 @@ fail:
 /* A place that no stream has any more, and where all is done, or a new one. */
 static grove_status find_slot(grove_stream **out)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < engine.nstreams; i++)
     if (!engine.streams[i]->is_alive && !engine.streams[i]->first) {
       *out = engine.streams[i];
       return GROVE_OK;
     }
-  GROVE_CHECK(engine.nstreams < GROVE_ORDER_STREAMS, GROVE_ERR_MEMORY,
-              "the emulated device has no more than %d streams", GROVE_ORDER_STREAMS);
+  GROVE_PASS_CHECK(engine.nstreams < GROVE_ORDER_STREAMS, GROVE_ERR_MEMORY,
+                   "the emulated device has no more than %d streams", GROVE_ORDER_STREAMS);
   grove_stream *s = NULL;
-  GROVE_NEW(s, 1);
+  GROVE_PASS_NEW(s, 1);
   s->slot = engine.nstreams;
   engine.streams[engine.nstreams++] = s;
   *out = s;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_stream(int device, int is_default, grove_stream **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(start_engine());
-  GROVE_TRY(find_slot(out));
+  GROVE_PASS(start_engine());
+  GROVE_PASS(find_slot(out));
   grove_stream *s = *out;
   s->device = device;
   s->is_alive = 1;
   s->is_default = is_default;
   memset(&s->order, 0, sizeof s->order);
   s->order.of[s->slot] = s->enqueued;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_engine_create(int device, grove_stream **out)
@@ -348,25 +343,21 @@ void grove_engine_free(grove_stream *stream)
 
 static grove_status default_stream(int device, grove_stream **out)
 {
-  grove_status status = GROVE_OK;
-  if (!engine.defaults[device]) GROVE_TRY(make_stream(device, 1, &engine.defaults[device]));
+  if (!engine.defaults[device]) GROVE_PASS(make_stream(device, 1, &engine.defaults[device]));
   *out = engine.defaults[device];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What a caller means by a stream. */
 static grove_status resolve_stream(int device, grove_stream *given, grove_stream **out)
 {
-  grove_status status = GROVE_OK;
   if (!given) return default_stream(device, out);
   int known = 0;
   for (int i = 0; i < engine.nstreams && !known; i++) known = engine.streams[i] == given;
-  GROVE_CHECK(known && given->is_alive && given->device == device, GROVE_ERR_DEVICE,
-              "%p is no stream of the emulated device %d", (void *)given, device);
+  GROVE_PASS_CHECK(known && given->is_alive && given->device == device, GROVE_ERR_DEVICE,
+                   "%p is no stream of the emulated device %d", (void *)given, device);
   *out = given;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- enqueue ---- */
@@ -410,17 +401,15 @@ static void set_delay(operation *o)
 static grove_status make_operation(int device, grove_stream *stream, work_kind kind,
                                    operation **out)
 {
-  grove_status status = GROVE_OK;
   grove_stream *s = NULL;
-  GROVE_TRY(resolve_stream(device, stream, &s));
+  GROVE_PASS(resolve_stream(device, stream, &s));
   size_t npoints = 1 + (s->is_default ? (size_t)engine.nstreams : 1);
   operation *o = grove_memory(1, sizeof *o + npoints * sizeof(point));
-  GROVE_CHECK(o, GROVE_ERR_MEMORY, "no memory for an operation of the emulated device");
+  GROVE_PASS_CHECK(o, GROVE_ERR_MEMORY, "no memory for an operation of the emulated device");
   o->stream = s;
   o->kind = kind;
   *out = o;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Gives it its place. What it waits for besides was added before. */
@@ -552,22 +541,21 @@ static int items_of(const grove_launch *launch, int job)
 static grove_status check_launch(const grove_launch *launch, const grove_access *accesses,
                                  int naccesses)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(grove_launcher_is_able(), GROVE_ERR_DEVICE, "the emulated device has no kernels");
-  GROVE_CHECK(launch->njobs >= 0 && launch->njobs <= GROVE_JOBS, GROVE_ERR_DEVICE,
-              "a launch has %d jobs; at most %d are possible", (int)launch->njobs, GROVE_JOBS);
+  GROVE_PASS_CHECK(grove_launcher_is_able(), GROVE_ERR_DEVICE,
+                   "the emulated device has no kernels");
+  GROVE_PASS_CHECK(launch->njobs >= 0 && launch->njobs <= GROVE_JOBS, GROVE_ERR_DEVICE,
+                   "a launch has %d jobs; at most %d are possible", (int)launch->njobs, GROVE_JOBS);
   for (int i = 0; i < launch->njobs; i++) {
     if (!items_of(launch, i)) continue;
-    GROVE_TRY(grove_store_check("pattern of a launch", launch->jobs[i].pattern, 1));
-    GROVE_CHECK(grove_store_is_given(launch->jobs[i].message), GROVE_ERR_DEVICE,
-                "message of a launch: %p is not in the device's memory",
-                (void *)launch->jobs[i].message);
+    GROVE_PASS(grove_store_check("pattern of a launch", launch->jobs[i].pattern, 1));
+    GROVE_PASS_CHECK(grove_store_is_given(launch->jobs[i].message), GROVE_ERR_DEVICE,
+                     "message of a launch: %p is not in the device's memory",
+                     (void *)launch->jobs[i].message);
   }
   for (int i = 0; i < naccesses; i++)
     if (accesses[i].bytes > 0)
-      GROVE_TRY(grove_store_check("access of a launch", accesses[i].begin, accesses[i].bytes));
-fail:
-  return status;
+      GROVE_PASS(grove_store_check("access of a launch", accesses[i].begin, accesses[i].bytes));
+  return GROVE_OK;
 }
 
 grove_status grove_engine_launch(int device, grove_stream *stream, const grove_launch *launch,
@@ -594,31 +582,27 @@ fail:
 
 static grove_status check_word(const char *what, const uint32_t *word)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK((uintptr_t)word % sizeof *word == 0, GROVE_ERR_DEVICE, "%s: no word begins at %p",
-              what, (void *)(size_t)word);
+  GROVE_PASS_CHECK((uintptr_t)word % sizeof *word == 0, GROVE_ERR_DEVICE,
+                   "%s: no word begins at %p", what, (void *)(size_t)word);
   if (grove_store_is_given(word)) return grove_store_check(what, word, sizeof *word);
-  GROVE_CHECK(grove_store_is_pinned(word, sizeof *word), GROVE_ERR_DEVICE,
-              "%s: the word at %p is neither in pinned memory nor in the device's", what,
-              (void *)(size_t)word);
-fail:
-  return status;
+  GROVE_PASS_CHECK(grove_store_is_pinned(word, sizeof *word), GROVE_ERR_DEVICE,
+                   "%s: the word at %p is neither in pinned memory nor in the device's", what,
+                   (void *)(size_t)word);
+  return GROVE_OK;
 }
 
 static grove_status enqueue_word(int device, grove_stream *stream, work_kind kind, uint32_t *word,
                                  uint32_t value)
 {
-  grove_status status = GROVE_OK;
   operation *o = NULL;
-  GROVE_TRY(check_word(kind == WORK_WRITE ? "write" : "await", word));
-  GROVE_TRY(make_operation(device, stream, kind, &o));
+  GROVE_PASS(check_word(kind == WORK_WRITE ? "write" : "await", word));
+  GROVE_PASS(make_operation(device, stream, kind, &o));
   o->word = word;
   o->value = value;
   enqueue_operation(o);
   if (kind == WORK_WRITE && !grove_store_is_given(word))
     grove_order_wrote(word, value, &o->stream->order);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_engine_write(int device, grove_stream *stream, uint32_t *word, uint32_t value)
@@ -641,11 +625,9 @@ grove_status grove_engine_await(int device, grove_stream *stream, uint32_t *word
 
 grove_status grove_engine_create_event(int device, grove_event **out)
 {
-  grove_status status = GROVE_OK;
   (void)device;
-  GROVE_NEW(*out, 1);
-fail:
-  return status;
+  GROVE_PASS_NEW(*out, 1);
+  return GROVE_OK;
 }
 
 void grove_engine_free_event(grove_event *event)

@@ -166,7 +166,7 @@ typedef struct draft {
   int64_t targets;
   int64_t *slots, *units, *starts; /* NULL: none */
   int64_t nslots, nunits;
-  grove_stretch *rows;
+  grove_touched *rows;
   int32_t *words;
 } draft;
 
@@ -198,18 +198,16 @@ static int64_t largest_word(const grove_unit *unit, int64_t most)
 
 static grove_status place_words(const grove_unit *unit, draft *d)
 {
-  grove_status status = GROVE_OK;
   const grove_piece *piece = grove_unit_pieces(unit);
   int64_t n = unit->bytes / d->head.word, k = 0;
   d->head.origin = unit->true_lb + piece[0].at;
   d->head.words = make_divisor(n);
   if (unit->npieces == 1) return GROVE_OK;
-  GROVE_ROOM(d->words, n);
+  GROVE_PASS_ROOM(d->words, n);
   for (int p = 0; p < unit->npieces; p++)
     for (int64_t at = 0; at < piece[p].bytes; at += d->head.word)
       d->words[k++] = (int32_t)(piece[p].at - piece[0].at + at);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What an item is: a word, an element, or a pair. */
@@ -240,16 +238,14 @@ static grove_status divide_unit(const grove_mover *m, draft *d)
 
 static grove_status draft_runs(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
 {
-  grove_status status = GROVE_OK;
   const grove_run *run = grove_shape_run(shape, begin);
   grove_recipe *h = &d->head;
   while (run[h->nrows].begin < begin + count) h->nrows++;
-  GROVE_ROOM(d->rows, h->nrows);
+  GROVE_PASS_ROOM(d->rows, h->nrows);
   for (int64_t k = 0; k < h->nrows; k++)
-    d->rows[k] = (grove_stretch){run[k].begin - begin, run[k].first * h->extent};
+    d->rows[k] = (grove_touched){run[k].begin - begin, run[k].first * h->extent};
   h->form = GROVE_SLOTS_RUNS;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static void draft_box(const grove_shape *shape, int64_t begin, grove_recipe *h)
@@ -264,12 +260,10 @@ static void draft_box(const grove_shape *shape, int64_t begin, grove_recipe *h)
 /* Entries of the list as they are. */
 static grove_status read_slots(const grove_index *slots, int64_t begin, int64_t count, draft *d)
 {
-  grove_status status = GROVE_OK;
-  GROVE_ROOM(d->slots, count);
+  GROVE_PASS_ROOM(d->slots, count);
   for (int64_t k = 0; k < count; k++) d->slots[k] = grove_index_at(slots, begin + k);
   d->nslots = count;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status draft_entries(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
@@ -299,28 +293,23 @@ static grove_status draft_entries(const grove_shape *shape, int64_t begin, int64
 static grove_status draft_winners(const grove_mover *m, const grove_shape *shape, int64_t begin,
                                   int64_t count, draft *d)
 {
-  grove_status status = GROVE_OK;
   int last = m->combine.way == GROVE_COMBINE_REPLACE;
   d->head.form = GROVE_SLOTS_LISTED;
-  GROVE_ROOM(d->slots, count);
+  GROVE_PASS_ROOM(d->slots, count);
   for (int64_t u = 0; u < count; u++)
     d->slots[u] =
       grove_index_at(&shape->slots, grove_index_at(&shape->starts, begin + u + last) - last);
   d->nslots = count;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status draft_starts(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
 {
-  grove_status status = GROVE_OK;
   int64_t first = grove_index_at(&shape->starts, begin);
-  GROVE_ROOM(d->starts, count + 1);
+  GROVE_PASS_ROOM(d->starts, count + 1);
   for (int64_t u = 0; u <= count; u++)
     d->starts[u] = grove_index_at(&shape->starts, begin + u) - first;
-  GROVE_TRY(draft_entries(shape, first, d->starts[count], d));
-fail:
-  return status;
+  return draft_entries(shape, first, d->starts[count], d);
 }
 
 /* ---- into slots ---- */
@@ -329,13 +318,11 @@ fail:
 static grove_status draft_units(const grove_shape *shape, int64_t begin, int64_t first, int64_t n,
                                 draft *d)
 {
-  grove_status status = GROVE_OK;
   d->nunits = n;
-  GROVE_ROOM(d->units, n);
+  GROVE_PASS_ROOM(d->units, n);
   for (int64_t k = 0; k < n; k++)
     d->units[k] = is_shared(shape) ? shape->owner[first + k] - begin : k;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Of the entries of a slot the last one. */
@@ -384,14 +371,12 @@ fail:
 static grove_status draft_repeated(const grove_shape *shape, int64_t begin, int64_t first,
                                    const int32_t *number, int64_t n, int64_t distinct, draft *d)
 {
-  grove_status status = GROVE_OK;
   d->head.form = GROVE_SLOTS_LISTED;
-  GROVE_TRY(draft_units(shape, begin, first, n, d));
-  GROVE_TRY(d->head.body == GROVE_BODY_IN ? keep_last(number, n, distinct, d)
-                                          : group_units(number, n, distinct, d));
+  GROVE_PASS(draft_units(shape, begin, first, n, d));
+  GROVE_PASS(d->head.body == GROVE_BODY_IN ? keep_last(number, n, distinct, d)
+                                           : group_units(number, n, distinct, d));
   d->targets = distinct;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status draft_into(const grove_shape *shape, int64_t begin, int64_t count, draft *d)
@@ -515,20 +500,58 @@ static void note_bounds(const grove_unit *unit, const grove_shape *shape, int64_
   p->high = (least < most ? most : least) + unit->true_lb + unit->true_extent;
 }
 
+/* An access of more ranges than these is not checked. */
+enum { MOST_TOUCHED = 64 };
+
+static int compare_touched(const void *a, const void *b)
+{
+  const grove_touched *x = a, *y = b;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Sorts them, and joins those that touch. */
+static int join_touched(grove_touched *all, int64_t n)
+{
+  int64_t left = 0;
+  qsort(all, (size_t)n, sizeof *all, compare_touched);
+  for (int64_t i = 1; i < n; i++) {
+    if (all[i].begin > all[left].end)
+      all[++left] = all[i];
+    else if (all[i].end > all[left].end)
+      all[left].end = all[i].end;
+  }
+  return left < MOST_TOUCHED ? (int)left + 1 : 0;
+}
+
+static grove_status note_touched(const grove_unit *unit, const grove_shape *shape, int64_t begin,
+                                   int64_t count, grove_prepared *p)
+{
+  int shared = is_shared(shape);
+  int64_t first = shared ? grove_index_at(&shape->starts, begin) : begin;
+  int64_t end = shared ? grove_index_at(&shape->starts, begin + count) : begin + count;
+  grove_touched *all = NULL;
+  GROVE_PASS_ROOM(all, end - first);
+  for (int64_t i = first; i < end; i++) {
+    int64_t at = grove_index_at(&shape->slots, i) * unit->extent + unit->true_lb;
+    all[i - first] = (grove_touched){at, at + unit->true_extent};
+  }
+  p->ntouched = join_touched(all, end - first);
+  p->touched = all;
+  return GROVE_OK;
+}
+
 static grove_status make_pattern(const grove_driver *driver, int device, const grove_mover *m,
                                  const grove_shape *shape, int64_t begin, int64_t count,
                                  grove_prepared *p, draft *d)
 {
-  grove_status status = GROVE_OK;
   void *there = NULL;
-  GROVE_TRY(divide_unit(m, d));
-  GROVE_TRY(draft_lists(m, shape, begin, count, d));
-  GROVE_TRY(send_draft(driver, device, d, &there));
+  GROVE_PASS(divide_unit(m, d));
+  GROVE_PASS(draft_lists(m, shape, begin, count, d));
+  GROVE_PASS(send_draft(driver, device, d, &there));
   p->pattern = there;
   p->bytes = d->bytes;
   p->items = d->targets * (int64_t)d->head.words.by;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_pattern_prepare(const grove_driver *driver, int device, const grove_mover *mover,
@@ -549,16 +572,22 @@ grove_status grove_pattern_prepare(const grove_driver *driver, int device, const
       (body == GROVE_BODY_OUT || body == GROVE_BODY_IN) && grove_pack_is_trivial(unit, shape);
     note_bounds(unit, shape, begin, count, &p);
     if (!p.is_copy) GROVE_TRY(make_pattern(driver, device, mover, shape, begin, count, &p, &d));
+    if (!p.is_copy && driver->checks_order)
+      GROVE_TRY(note_touched(unit, shape, begin, count, &p));
   }
+  drop_draft(&d);
   *out = p;
+  return GROVE_OK;
 fail:
   drop_draft(&d);
+  grove_pattern_free(driver, device, &p);
   return status;
 }
 
 void grove_pattern_free(const grove_driver *driver, int device, grove_prepared *p)
 {
   driver->free(device, p->pattern);
+  free(p->touched);
   *p = (grove_prepared){0};
 }
 

@@ -17,11 +17,18 @@
 extern "C" {
 #endif
 
+typedef struct grove_touched {
+  int64_t begin, end;
+} grove_touched;
+
 typedef struct grove_prepared {
   grove_recipe *pattern; /* in the device's memory, with its lists behind it */
   int64_t bytes;         /* of that */
   int64_t items;
   int64_t low, high; /* bytes of the array that it may touch, from slot 0 on */
+  /* Those that it does, for a driver that checks the order; NULL: too many, or none wants to know. */
+  int ntouched;
+  grove_touched *touched;
   int64_t message_bytes;
   int writes_array, writes_message;
   /* Of one that needs no kernel: a copy of so many bytes between array + low and the message. */

@@ -1,56 +1,97 @@
 /* Where arrays lie: a *space* is a kind of memory, and which device has it. Host memory is one;
  * what others can do stands in the table of their kind, and nobody else touches their arrays.
  *
- * Deferred. What pack, unpack and fetch of a kind begin may be under way when they return. They
- * are done in the order in which they were begun:
+ * Deferred. What pack, unpack and fetch of a device begin may be under way when they return. For
+ * each operation a kind has a *lift*, which knows all that will move before anything does, so that
+ * nothing has to be made while others wait:
  *
- *     space.kind->pack(..., space.device);
- *     int64_t mark = space.kind->begun(space.device);
+ *     kind->open(kind, ctx, device, ordered, &lift);
+ *     kind->cover(lift, memory, bytes);             messages lie there
+ *     kind->prepare(lift, GROVE_OUT, ...);          once for all that pack, unpack, fetch get
+ *     ... each time ...
+ *     kind->begin(lift, stream);                    the arrays are final where the user's stream is
+ *     kind->pack(lift, ...);
+ *     int64_t mark = kind->begun(lift, GROVE_OUT);
+ *     kind->flush(lift);                            now it is begun
  *     ... later ...
- *     if (space.kind->passed(space.device) >= mark)      it is done
+ *     if (kind->passed(lift, GROVE_OUT) >= mark)    it is done
  *
- * Until then mover, shape, array and message must stay. The message is in host memory.
+ * What goes one way is done in the order in which it was begun; between the two there is none.
+ * Until then array and message must stay.
  */
 #ifndef GROVE_DEVICE_SPACE_H
 #define GROVE_DEVICE_SPACE_H
 
 #include "context/context.h"
 #include "pack/pack.h"
+#include "pack/pattern.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The bits by which a carrier says what it reads and writes. */
-enum { GROVE_SPACE_HOST = 1 << 0 };
+/* Memory in whole pages of this size is copied fastest. */
+enum { GROVE_PAGE = 4096 };
 
-typedef struct grove_space_kind {
+/* The bits by which a carrier says what it reads and writes. */
+enum { GROVE_SPACE_HOST = 1 << 0, GROVE_SPACE_DEVICE = 1 << 1 };
+
+/* Which way units go: pack is OUT, unpack and fetch are IN. */
+typedef enum grove_heading { GROVE_OUT, GROVE_IN, GROVE_HEADINGS } grove_heading;
+
+typedef struct grove_lift grove_lift;
+typedef struct grove_space_kind grove_space_kind;
+
+struct grove_space_kind {
   const char *name;
   unsigned bit;
-  int deferred; /* see above */
+  const struct grove_driver *driver; /* NULL: it needs none */
   /* Is the array in memory of this kind? Then of which device. */
-  int (*owns)(const void *array, int *device);
-  grove_status (*allocate)(int64_t bytes, int device, void **out);
-  void (*free)(void *memory, int device);
-  /* Between this memory and the host's, either way; done when it returns. */
-  grove_status (*copy)(void *to, const void *from, int64_t bytes, int device);
+  int (*owns)(const grove_space_kind *kind, const void *array, int *device);
+  /* Within this memory, and between it and the host's; done when it returns. */
+  grove_status (*copy)(const grove_space_kind *kind, int device, void *to, const void *from,
+                       int64_t bytes);
   /* As in pack/pack.h. */
-  grove_status (*pack)(const grove_mover *mover, const grove_shape *shape, const void *array,
-                       int64_t begin, int64_t count, void *message, int device);
-  grove_status (*unpack)(const grove_mover *mover, const grove_shape *shape, const void *message,
-                         void *array, int64_t begin, int64_t count, int device);
-  grove_status (*fetch)(const grove_mover *mover, const grove_shape *shape, void *array,
-                        int64_t begin, int64_t count, void *message, int device);
-  int64_t (*begun)(int device);  /* how many of these so far */
-  int64_t (*passed)(int device); /* and how many of them are done; never waits */
-} grove_space_kind;
+  grove_status (*pack)(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                       const void *array, int64_t begin, int64_t count, void *message);
+  grove_status (*unpack)(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                         const void *message, void *array, int64_t begin, int64_t count);
+  grove_status (*fetch)(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                        void *array, int64_t begin, int64_t count, void *message);
+
+  /* ---- of those that defer; NULL in the host's ---- */
+
+  /* `ordered`: several messages may have something for the same slot. */
+  grove_status (*open)(const grove_space_kind *kind, grove_context *ctx, int device, int ordered,
+                       grove_lift **out);
+  void (*close)(grove_lift *lift);
+  grove_status (*cover)(grove_lift *lift, void *memory, int64_t bytes);
+  grove_status (*prepare)(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                          int64_t begin, int64_t count, grove_motion motion);
+  grove_status (*begin)(grove_lift *lift, struct CUstream_st *stream);
+  grove_status (*flush)(grove_lift *lift);
+  int64_t (*begun)(grove_lift *lift, grove_heading heading);  /* how many so far */
+  int64_t (*passed)(grove_lift *lift, grove_heading heading); /* how many are done; never waits */
+};
 
 typedef struct grove_space {
   const grove_space_kind *kind;
   int device;
+  grove_lift *lift; /* of the operation, once it is bound */
 } grove_space;
 
-extern const grove_space_kind grove_space_host;
+extern const grove_space_kind grove_space_host, grove_space_emulated, grove_space_cuda;
+
+/* Gives the context the memory that the option `device` means, which may take a while: see
+ * grove_spaces_look. GROVE_ERR_DEVICE where there is none. This rank's failure. */
+grove_status grove_spaces_open(grove_context *ctx);
+
+/* Does so if this process may have arrays in it already, and costs nothing if not. An operation is
+ * about to be made. */
+void grove_spaces_look(grove_context *ctx);
+
+/* The device of this rank, of the context's first kind. */
+int grove_spaces_device(const grove_context *ctx);
 
 /* The space of an array: the host's, unless one of the context's further kinds owns it. */
 grove_space grove_space_of(const grove_context *ctx, const void *array);

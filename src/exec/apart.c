@@ -5,18 +5,110 @@
  */
 #include "exec/transfer.h"
 
-/* ---- how far it is ---- */
+/* ---- what a device must know ---- */
 
-void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i)
+/* A reduce or a fetch may have several values for one root. */
+static int is_ordered(const grove_transfer *op)
 {
-  for (int j = 0; j < op->nspaces; j++)
-    s->marks[i * op->nspaces + j] = op->spaces[j].kind->begun(op->spaces[j].device);
+  for (int k = 0; k < op->nfields; k++) {
+    grove_operation operation = op->wiring->lanes[k].key.operation;
+    if (operation == GROVE_REDUCE || operation == GROVE_FETCH) return 1;
+  }
+  return 0;
 }
 
-int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i)
+static grove_status prepare_section(const grove_transfer *op, const grove_section *p,
+                                    grove_motion motion)
+{
+  const grove_field *f = &op->fields[p->field];
+  const grove_space *space = &f->spaces[p->array];
+  if (!space->lift || grove_section_meets(op, p)) return GROVE_OK;
+  return space->kind->prepare(space->lift, grove_field_mover(f, p->array), &p->shape, 0,
+                              p->shape.units, motion);
+}
+
+static grove_status prepare_stage(const grove_transfer *op, const grove_wired_stage *w)
+{
+  for (int i = 0; i < w->nletters; i++)
+    for (int k = 0; k < w->letters[i].nsections; k++)
+      GROVE_PASS(prepare_section(op, &w->letters[i].sections[k],
+                                 i < w->nreceives ? GROVE_MOTION_UNPACK : GROVE_MOTION_PACK));
+  for (int k = 0; k < w->nkeeps; k++) {
+    GROVE_PASS(prepare_section(op, &w->keeps[2 * k], GROVE_MOTION_PACK));
+    GROVE_PASS(prepare_section(op, &w->keeps[2 * k + 1], GROVE_MOTION_UNPACK));
+  }
+  return GROVE_OK;
+}
+
+static grove_status cover_field(const grove_transfer *op, const grove_space *space)
+{
+  GROVE_PASS(space->kind->cover(space->lift, op->memory, op->memory_bytes));
+  for (int k = 0; k < op->nfields; k++) {
+    const grove_field *f = &op->fields[k];
+    const grove_lane *lane = &op->wiring->lanes[k];
+    if (f->edges && grove_space_is_same(f->spaces[GROVE_ARRAY_ROOT], *space))
+      GROVE_PASS(
+        space->kind->cover(space->lift, f->edges, lane->fetched.units * lane->key.unit_bytes));
+  }
+  return GROVE_OK;
+}
+
+grove_status grove_apart_open(grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++) {
+    grove_space *space = &op->spaces[j];
+    GROVE_PASS(
+      space->kind->open(space->kind, op->base.ctx, space->device, is_ordered(op), &space->lift));
+    for (int k = 0; k < op->nfields; k++)
+      for (int a = 0; a < GROVE_ARRAYS; a++)
+        if (grove_space_is_same(op->fields[k].spaces[a], *space))
+          op->fields[k].spaces[a].lift = space->lift;
+  }
+  return GROVE_OK;
+}
+
+grove_status grove_apart_prepare(grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(cover_field(op, &op->spaces[j]));
+  for (int s = 0; s < op->nstages && op->nspaces > 0; s++)
+    GROVE_PASS(prepare_stage(op, op->stages[s].wired));
+  return GROVE_OK;
+}
+
+void grove_apart_close(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++)
-    if (op->spaces[j].kind->passed(op->spaces[j].device) < s->marks[i * op->nspaces + j]) return 0;
+    if (op->spaces[j].lift) op->spaces[j].kind->close(op->spaces[j].lift);
+}
+
+/* ---- how far it is ---- */
+
+grove_status grove_apart_begin(const grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++)
+    GROVE_PASS(op->spaces[j].kind->begin(op->spaces[j].lift, grove_op_stream(&op->base)));
+  return GROVE_OK;
+}
+
+grove_status grove_apart_flush(const grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(op->spaces[j].kind->flush(op->spaces[j].lift));
+  return GROVE_OK;
+}
+
+void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading)
+{
+  for (int j = 0; j < op->nspaces; j++)
+    s->marks[i * op->nspaces + j] = op->spaces[j].kind->begun(op->spaces[j].lift, heading);
+}
+
+int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i,
+                           grove_heading heading)
+{
+  for (int j = 0; j < op->nspaces; j++) {
+    const grove_space *space = &op->spaces[j];
+    if (space->kind->passed(space->lift, heading) < s->marks[i * op->nspaces + j]) return 0;
+  }
   return 1;
 }
 
@@ -24,11 +116,13 @@ void grove_apart_finish(const grove_transfer *op)
 {
   grove_pause pause;
   grove_pause_begin(&pause, 0);
-  for (int j = 0; j < op->nspaces; j++) {
-    const grove_space *space = &op->spaces[j];
-    int64_t begun = space->kind->begun(space->device);
-    while (space->kind->passed(space->device) < begun) grove_pause_step(&pause);
-  }
+  grove_op_note((grove_op *)&op->base, grove_apart_flush(op));
+  for (int j = 0; j < op->nspaces; j++)
+    for (grove_heading h = GROVE_OUT; h < GROVE_HEADINGS; h++) {
+      const grove_space *space = &op->spaces[j];
+      int64_t begun = space->kind->begun(space->lift, h);
+      while (space->kind->passed(space->lift, h) < begun) grove_pause_step(&pause);
+    }
 }
 
 /* ---- self edges ---- */
@@ -57,8 +151,8 @@ static grove_status step_keep(const grove_transfer *op, const grove_section *pai
   char *array = grove_field_array(f, p->array);
   if (now == PAST_ROOTS) return GROVE_OK;
   if (now == OUT)
-    return space->kind->pack(mover, &p->shape, array, 0, p->shape.units, units, space->device);
-  return space->kind->unpack(mover, &p->shape, units, array, 0, p->shape.units, space->device);
+    return space->kind->pack(space->lift, mover, &p->shape, array, 0, p->shape.units, units);
+  return space->kind->unpack(space->lift, mover, &p->shape, units, array, 0, p->shape.units);
 }
 
 static grove_status step_own(const grove_lane *lane, const grove_field *f, step now, char *units)
@@ -68,12 +162,10 @@ static grove_status step_own(const grove_lane *lane, const grove_field *f, step 
   void *array = f->request.arrays[arrays[now]];
   int64_t n = lane->own.units;
   if (n == 0) return GROVE_OK;
-  if (now == OUT)
-    return space->kind->pack(&f->mover, &lane->own, array, 0, n, units, space->device);
-  if (now == IN)
-    return space->kind->unpack(&f->mover, &lane->own, units, array, 0, n, space->device);
-  return space->kind->fetch(&f->fetcher, &lane->fetched, array, lane->own_begin, n, units,
-                            space->device);
+  if (now == OUT) return space->kind->pack(space->lift, &f->mover, &lane->own, array, 0, n, units);
+  if (now == IN) return space->kind->unpack(space->lift, &f->mover, &lane->own, units, array, 0, n);
+  return space->kind->fetch(space->lift, &f->fetcher, &lane->fetched, array, lane->own_begin, n,
+                            units);
 }
 
 static grove_status take_step(const grove_transfer *op, const grove_bound_stage *s, int k, step now)
@@ -100,7 +192,8 @@ grove_status grove_apart_keep(grove_transfer *op, int k)
   grove_bound_stage *s = &op->stages[k];
   int place = s->wired->nletters;
   while (s->own.state != GROVE_LETTER_DONE) {
-    if (s->own.state != GROVE_LETTER_WAITS && !grove_apart_has_passed(op, s, place))
+    grove_heading before = s->own.state == GROVE_LETTER_PACKS ? GROVE_OUT : GROVE_IN;
+    if (s->own.state != GROVE_LETTER_WAITS && !grove_apart_has_passed(op, s, place, before))
       return GROVE_OK;
     step now = s->own.state == GROVE_LETTER_WAITS   ? OUT
                : s->own.state == GROVE_LETTER_PACKS ? PAST_ROOTS
@@ -110,7 +203,8 @@ grove_status grove_apart_keep(grove_transfer *op, int k)
     } else {
       s->own.state = after[now];
       GROVE_TRY(take_step(op, s, k, now));
-      grove_apart_mark(op, s, place);
+      grove_apart_mark(op, s, place, now == OUT ? GROVE_OUT : GROVE_IN);
+      return GROVE_OK; /* others may move with it */
     }
   }
   return GROVE_OK;

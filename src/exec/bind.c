@@ -30,8 +30,8 @@ static int is_apart(const grove_transfer *op, const grove_letter *letter,
 {
   for (int k = 0; k < letter->nsections && op->nspaces > 0; k++) {
     const grove_section *p = &letter->sections[k];
-    const grove_space_kind *space = op->fields[p->field].spaces[p->array].kind;
-    if (space->deferred || !(space->bit & kind->memories)) return 1;
+    const grove_space *space = &op->fields[p->field].spaces[p->array];
+    if (space->lift || !(space->kind->bit & kind->memories)) return 1;
   }
   return 0;
 }
@@ -102,9 +102,11 @@ static int64_t lay_out_letters(grove_transfer *op, char *at)
 
 static grove_status make_letters(grove_transfer *op)
 {
-  int64_t bytes = lay_out_letters(op, NULL);
+  int64_t unit = op->nspaces > 0 ? GROVE_PAGE : ALIGNMENT;
+  int64_t bytes = grove_round_up(lay_out_letters(op, NULL), unit);
   if (bytes == 0) return GROVE_OK;
-  op->memory = aligned_alloc(ALIGNMENT, (size_t)bytes);
+  op->memory = aligned_alloc((size_t)unit, (size_t)bytes);
+  op->memory_bytes = bytes;
   GROVE_PASS_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
                    (long long)bytes);
   lay_out_letters(op, op->memory);
@@ -232,6 +234,7 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
   op->fields = *fields;
   for (int k = 0; k < n; k++) GROVE_TRY(grove_field_equip(&wiring->lanes[k], &op->fields[k]));
   GROVE_TRY(list_spaces(op));
+  GROVE_TRY(grove_apart_open(op));
   GROVE_TRY(grove_transfer_make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_letters(op));
@@ -268,7 +271,8 @@ grove_status grove_transfer_connect(grove_transfer *op, int rewired)
       GROVE_PASS(grove_carrier_create(haul->wired->carriage, &haul->carrier));
       op->stages[s].ncarriers++;
     }
-  return grove_transfer_join_rings(op);
+  GROVE_PASS(grove_transfer_join_rings(op));
+  return grove_apart_prepare(op);
 }
 
 /* ---- arrays ---- */
@@ -339,6 +343,7 @@ static void free_stages(grove_transfer *op)
 void grove_transfer_destroy(grove_transfer *op)
 {
   free_stages(op);
+  grove_apart_close(op);
   free(op->memory);
   free(op->keep);
   free(op->spaces);

@@ -211,6 +211,7 @@ static grove_status start_entry(grove_op *op, const char *call, grove_status (*r
     c->which = entry_of_start(c->start);
   grove_transfer *now = entry_now(c);
   c->before = now->base.seconds;
+  now->base.stream = op->stream;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
   status = run(&now->base);
   if (status != GROVE_OK && grove_op_state_of(&now->base) != GROVE_OP_FAILED)
@@ -312,6 +313,7 @@ static grove_request request_contest(const grove_op *op, int k)
 
 static const grove_op_kind kind = {
   .name = "contest",
+  .takes_streams = 1,
   .start = start_contest,
   .start_parts = start_contest_parts,
   .advance = advance_contest,

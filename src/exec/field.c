@@ -37,6 +37,7 @@ grove_status grove_field_create(const grove_request *r, grove_field *out, grove_
   grove_field f = {.request = *r};
   grove_unit unit = {0};
   grove_combine combine;
+  grove_spaces_look(r->forest->ctx);
   for (int a = 0; a < GROVE_ARRAYS; a++) f.spaces[a] = grove_space_of(r->forest->ctx, r->arrays[a]);
   GROVE_TRY(grove_unit_create(r->unit, r->forest->ctx->comm, &unit));
   GROVE_TRY(grove_combine_create(r->op, &unit, &combine));

@@ -203,6 +203,7 @@ grove_status grove_op_free(grove_op **pointer)
   *pointer = NULL;
   grove_context *ctx = grove_context_hold(op->ctx);
   grove_context_enter(ctx);
+  if (op->promise) grove_promise_end(op);
   grove_status status = op->kind->free(op);
   grove_context_leave(ctx);
   grove_status last = grove_context_release(ctx);

@@ -56,8 +56,9 @@ grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *let
     window w = window_of(p, at, bytes);
     const grove_space *space = &f->spaces[p->array];
     if (w.units > 0)
-      GROVE_PASS(space->kind->pack(packer_of(f, p), &p->shape, grove_field_array(f, p->array),
-                                   w.begin, w.units, (char *)data + w.offset, space->device));
+      GROVE_PASS(space->kind->pack(space->lift, packer_of(f, p), &p->shape,
+                                   grove_field_array(f, p->array), w.begin, w.units,
+                                   (char *)data + w.offset));
   }
   return GROVE_OK;
 }
@@ -68,9 +69,9 @@ static grove_status fetch_units(const grove_transfer *op, const grove_section *p
 {
   const grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
-  return space->kind->fetch(&f->fetcher, &op->wiring->lanes[p->field].fetched,
+  return space->kind->fetch(space->lift, &f->fetcher, &op->wiring->lanes[p->field].fetched,
                             f->request.arrays[GROVE_ARRAY_ROOT], p->shape.slots.first + w->begin,
-                            w->units, units, space->device);
+                            w->units, units);
 }
 
 /* The edges of a letter follow each other on the standard route. */
@@ -85,8 +86,8 @@ static grove_status unpack_section(const grove_transfer *op, const grove_section
   const grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[p->array];
   if (!grove_section_meets(op, p))
-    return space->kind->unpack(grove_field_mover(f, p->array), &p->shape, data,
-                               grove_field_array(f, p->array), w->begin, w->units, space->device);
+    return space->kind->unpack(space->lift, grove_field_mover(f, p->array), &p->shape, data,
+                               grove_field_array(f, p->array), w->begin, w->units);
   char *edges = edges_of(op, p, w);
   memcpy(edges, data, (size_t)(w->units * p->unit_bytes));
   return fetch_units(op, p, w, edges);
@@ -112,12 +113,6 @@ grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *le
 
 /* ---- whole letters ---- */
 
-/* Is it done what memory has begun for letter i? */
-static inline int has_passed(const grove_transfer *op, const grove_bound_stage *s, int i)
-{
-  return op->nspaces == 0 || grove_apart_has_passed(op, s, i);
-}
-
 grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i)
 {
   const grove_letter *letter = &s->wired->letters[i];
@@ -127,9 +122,12 @@ grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s,
     int64_t gone = bound->gone; /* in parts */
     GROVE_PASS(grove_letter_pack(op, letter, gone, letter->data - gone, bound->memory + gone));
     bound->state = GROVE_LETTER_PACKS;
-    if (op->nspaces > 0) grove_apart_mark(op, s, i);
+    if (op->nspaces > 0) {
+      grove_apart_mark(op, s, i, GROVE_OUT);
+      return GROVE_OK; /* others may be packed with it */
+    }
   }
-  if (packs && !has_passed(op, s, i)) return GROVE_OK;
+  if (packs && op->nspaces > 0 && !grove_apart_has_passed(op, s, i, GROVE_OUT)) return GROVE_OK;
   if (packs && op->wiring->check) grove_check_seal(bound->memory, letter->data, op->sequence);
   bound->state = GROVE_LETTER_LEAVES;
   return GROVE_OK;
@@ -160,9 +158,10 @@ grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *
   if (bound->state != GROVE_LETTER_UNPACKS) {
     bound->state = GROVE_LETTER_UNPACKS;
     status = unpack_whole(op, &s->wired->letters[i], bound);
-    if (op->nspaces > 0) grove_apart_mark(op, s, i);
+    if (op->nspaces > 0) grove_apart_mark(op, s, i, GROVE_IN);
   }
-  if (has_passed(op, s, i)) bound->state = GROVE_LETTER_DONE;
+  if (op->nspaces == 0 || grove_apart_has_passed(op, s, i, GROVE_IN))
+    bound->state = GROVE_LETTER_DONE;
   return status;
 }
 
@@ -225,11 +224,11 @@ grove_status grove_transfer_meet(grove_transfer *op, int s)
     if (!lane->whole || lane->meets_at != s || lane->key.unit_bytes == 0) continue;
     if (lane->fetched.units == 0) continue; /* its array may be gone */
     if (lane->key.operation == GROVE_FETCH)
-      GROVE_PASS(space->kind->fetch(&f->fetcher, &lane->fetched, roots, 0, lane->fetched.units,
-                                    f->edges, space->device));
+      GROVE_PASS(space->kind->fetch(space->lift, &f->fetcher, &lane->fetched, roots, 0,
+                                    lane->fetched.units, f->edges));
     else if (!grove_op_is_freed(&op->base))
-      GROVE_PASS(space->kind->unpack(&f->mover, &lane->fetched, f->edges, roots, 0,
-                                     lane->fetched.units, space->device));
+      GROVE_PASS(space->kind->unpack(space->lift, &f->mover, &lane->fetched, f->edges, roots, 0,
+                                     lane->fetched.units));
   }
   return GROVE_OK;
 }

@@ -24,7 +24,7 @@
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
- *                                                     gather.c  ... and what is gathered for itself
+ *     stream.c    operations on streams               gather.c  ... and what is gathered for itself
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -63,8 +63,17 @@ typedef struct grove_stopwatch {
   double inside;   /* seconds in tests, and in waits that timed out, since */
 } grove_stopwatch;
 
+/* The stream that the user has given an operation. */
+typedef struct grove_chosen_stream {
+  struct CUstream_st *stream;
+  int chosen;
+} grove_chosen_stream;
+
+typedef struct grove_promise grove_promise;
+
 typedef struct grove_op_kind {
   const char *name;
+  int takes_streams;
   grove_status (*start)(grove_op *op);
   grove_status (*start_parts)(grove_op *op); /* nothing of this rank's data is final yet */
   void (*advance)(grove_active *active);     /* what can be done now */
@@ -99,6 +108,9 @@ struct grove_op {
   grove_status failure;  /* met while advancing; told by the next test or wait */
   char *sentence;
   grove_stopwatch timing;
+  grove_chosen_stream stream;
+  grove_promise *promise; /* to a stream, of this start or an earlier one (stream.c) */
+  int awaited;            /* by a stream: the next start waits for this one */
 };
 
 /* ---- what all kinds have (op.c) ---- */
@@ -147,6 +159,15 @@ static inline const char *grove_op_label(const grove_op *op)
 {
   return op->kind->label(op);
 }
+
+/* Behind which its arrays are final. */
+static inline struct CUstream_st *grove_op_stream(const grove_op *op)
+{
+  return op->stream.chosen ? op->stream.stream : op->ctx->stream;
+}
+
+/* It is about to be freed (stream.c). */
+void grove_promise_end(grove_op *op);
 
 /* May it be started? */
 grove_status grove_op_check_idle(const grove_op *op, const char *call);

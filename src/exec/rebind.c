@@ -59,8 +59,8 @@ static grove_status rebind_section(grove_transfer *op, room *rooms, grove_sectio
     r->most = units;
   if (!f->copy) return GROVE_OK;
   if (what == COPIED)
-    GROVE_PASS(space->kind->pack(&f->mover, &p->shape, f->request.arrays[p->array], 0, units,
-                                 (char *)f->copy + first * p->unit_bytes, space->device));
+    GROVE_PASS(space->kind->pack(space->lift, &f->mover, &p->shape, f->request.arrays[p->array], 0,
+                                 units, (char *)f->copy + first * p->unit_bytes));
   p->array = GROVE_ARRAY_COPY;
   p->shape = (grove_shape){.form = GROVE_SHAPE_CONSECUTIVE,
                            .units = units,
@@ -163,9 +163,10 @@ static grove_status copy_array(const grove_unit *unit, const grove_index *slots,
   int64_t bytes = (r.most - r.least) * llabs(unit->extent) + unit->true_extent;
   *memory = grove_room((size_t)bytes, 1);
   GROVE_PASS_CHECK(*memory, GROVE_ERR_MEMORY, "no memory for %lld bytes", (long long)bytes);
-  GROVE_PASS(space->kind->copy(*memory, (const char *)*array + first, bytes, space->device));
+  GROVE_PASS(
+    space->kind->copy(space->kind, space->device, *memory, (const char *)*array + first, bytes));
   *array = (char *)*memory - first;
-  *space = (grove_space){&grove_space_host, 0};
+  *space = (grove_space){&grove_space_host, 0, NULL};
   return GROVE_OK;
 }
 
@@ -209,6 +210,9 @@ grove_status grove_transfer_rebind(grove_transfer *op)
     rooms[k].at = 0;
     GROVE_TRY(grove_field_make_packed(f));
     GROVE_TRY(make_copy(&rooms[k], lane->key.unit_bytes, &f->copy));
+    for (int j = 0; j < op->nspaces; j++)
+      GROVE_TRY(op->spaces[j].kind->cover(op->spaces[j].lift, f->copy,
+                                          rooms[k].units * lane->key.unit_bytes));
   }
   GROVE_TRY(rebind_stages(op, rooms));
 fail:

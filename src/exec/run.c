@@ -359,9 +359,9 @@ static int has_met(grove_transfer *op, int k)
   if (!op->wiring->meets) return 1;
   if (!op->meeting) {
     grove_op_note(&op->base, grove_transfer_meet(op, k));
-    if (op->nspaces > 0) grove_apart_mark(op, s, place);
+    if (op->nspaces > 0) grove_apart_mark(op, s, place, GROVE_IN);
   }
-  op->meeting = op->nspaces > 0 && !grove_apart_has_passed(op, s, place);
+  op->meeting = op->nspaces > 0 && !grove_apart_has_passed(op, s, place, GROVE_IN);
   return !op->meeting;
 }
 
@@ -417,7 +417,7 @@ static grove_status advance_stages(grove_transfer *op)
   }
   if (op->current < 0) GROVE_PASS(enter_next(op));
   while (op->oldest < op->current && stage_is_complete(&op->stages[op->oldest])) op->oldest++;
-  return GROVE_OK;
+  return op->nspaces > 0 ? grove_apart_flush(op) : GROVE_OK;
 }
 
 /* ---- the whole ---- */
@@ -542,11 +542,13 @@ grove_status grove_transfer_run(grove_transfer *op)
   if (!op->plain) {
     op->current = -1;
     op->met = op->meeting = 0;
+    GROVE_TRY(grove_apart_begin(op));
     await_inputs(op);
     if (op->readying) grove_readying_begin(op);
     if (op->arriving) grove_arriving_begin(op);
     if (op->arriving) op->driver = grove_this_thread();
     GROVE_TRY(enter_next(op));
+    GROVE_TRY(grove_apart_flush(op));
   } else {
     GROVE_TRY(start_stage(op, op->stages));
   }

@@ -82,7 +82,8 @@ struct grove_transfer {
   int nspaces; /* other than the host's */
   grove_space *spaces;
   void *memory; /* behind all letters that are packed, and self edges */
-  void *keep;   /* a chunk of self edges on their way */
+  int64_t memory_bytes;
+  void *keep; /* a chunk of self edges on their way */
   int64_t keep_bytes;
   int64_t sequence; /* of the start under way */
   /* By parts (partial.h); each NULL until it is needed. */
@@ -176,10 +177,20 @@ void grove_transfer_settle(grove_transfer *op);
 
 /* ---- arrays in other memories (apart.c) ---- */
 
+/* Its lifts; what they must know once the letters have memory; their end. This rank's failure. */
+grove_status grove_apart_open(grove_transfer *op);
+grove_status grove_apart_prepare(grove_transfer *op);
+void grove_apart_close(grove_transfer *op);
+
+/* At a start, before anything moves; and whenever something was begun. */
+grove_status grove_apart_begin(const grove_transfer *op);
+grove_status grove_apart_flush(const grove_transfer *op);
+
 /* Notes what was begun for letter i of a stage; behind the last it is for its self edges, and then
  * for edges that meet their roots. */
-void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i);
-int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i);
+void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading);
+int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i,
+                           grove_heading heading);
 /* Waits for all of it. */
 void grove_apart_finish(const grove_transfer *op);
 
@@ -213,7 +224,7 @@ grove_request grove_transfer_request(const grove_op *op, int k);
 /* In the tables of the kinds that are transfers; name, start, label, free and what is by parts are
  * their own. */
 #define GROVE_TRANSFER_SLOTS                                                                       \
-  .advance = grove_transfer_advance, .missing = grove_transfer_missing,                            \
+  .takes_streams = 1, .advance = grove_transfer_advance, .missing = grove_transfer_missing,        \
   .report = grove_transfer_report, .count = grove_transfer_count,                                  \
   .request = grove_transfer_request, .part_times = grove_op_no_part_times
 

@@ -117,6 +117,7 @@ static grove_status wait_with_care(grove_op *op)
   if (grove_context_locks(op->ctx) || op->state == GROVE_OP_ACTIVE) status = wait_on(op);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
   GROVE_TRY(status);
+  op->awaited = 0;
   grove_op_move(op, op->rest);
   GROVE_TRY(outcome_of(op));
 fail:

@@ -186,7 +186,7 @@ enum { MOST_CONSTANT = 256 };
 #define ROW(name, bytes)                                                                           \
   bytes, gather_##name, scatter_##name, gather_apart_##name, scatter_apart_##name,                 \
     gather_box_##name, scatter_box_##name, any_##name, carry_##name
-static const grove_copy constant[MOST_CONSTANT + 1] = {
+static const grove_unit_copy constant[MOST_CONSTANT + 1] = {
   [1] = {ROW(1, 1)},       [2] = {ROW(2, 2)},       [3] = {ROW(3, 3)},
   [4] = {ROW(4, 4)},       [6] = {ROW(6, 6)},       [8] = {ROW(8, 8)},
   [12] = {ROW(12, 12)},    [16] = {ROW(16, 16)},    [20] = {ROW(20, 20)},
@@ -196,16 +196,16 @@ static const grove_copy constant[MOST_CONSTANT + 1] = {
   [128] = {ROW(128, 128)}, [256] = {ROW(256, 256)}, [192] = {ROW(192, 192)},
   [160] = {ROW(160, 160)}, [120] = {ROW(120, 120)}, [112] = {ROW(112, 112)},
 };
-static const grove_copy by_8 = {ROW(by_8, 0)};
-static const grove_copy by_16 = {ROW(by_16, 0)};
-static const grove_copy general = {ROW(general, 0)};
+static const grove_unit_copy by_8 = {ROW(by_8, 0)};
+static const grove_unit_copy by_16 = {ROW(by_16, 0)};
+static const grove_unit_copy general = {ROW(general, 0)};
 
 int grove_copy_is_constant(int64_t bytes)
 {
   return bytes > 0 && bytes <= MOST_CONSTANT && constant[bytes].bytes == bytes;
 }
 
-const grove_copy *grove_copy_for(int64_t bytes)
+const grove_unit_copy *grove_copy_for(int64_t bytes)
 {
   if (grove_copy_is_constant(bytes)) return &constant[bytes];
   if (bytes > MOST_BY_WORDS || bytes % 8 != 0) return &general;

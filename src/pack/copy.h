@@ -28,7 +28,7 @@ typedef struct grove_any_copy {
   int64_t n;
 } grove_any_copy;
 
-typedef struct grove_copy {
+typedef struct grove_unit_copy {
   int64_t bytes; /* 0: any number, which is given at the call */
   /* to[k] = from[slots[k]], and to[slots[k]] = from[k], slots `bytes` apart */
   void (*gather)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
@@ -44,10 +44,10 @@ typedef struct grove_copy {
   /* to[to_slots[k]] = from[from_slots[k]], slots `bytes` apart on both sides */
   void (*carry)(void *to, const int32_t *to_slots, const void *from, const int32_t *from_slots,
                 int64_t n, int64_t bytes);
-} grove_copy;
+} grove_unit_copy;
 
 /* The kernels for units of this size; never NULL. */
-const grove_copy *grove_copy_for(int64_t bytes);
+const grove_unit_copy *grove_copy_for(int64_t bytes);
 
 /* True where a unit of this size is copied without a loop or a call of its own. */
 int grove_copy_is_constant(int64_t bytes);

@@ -24,11 +24,11 @@ extern "C" {
 typedef struct grove_mover {
   grove_unit unit;
   grove_combine combine;
-  const grove_copy *copy; /* of whole units */
-  int64_t scratch_units;  /* how many fit into each of these, where they are needed: */
-  void *targets, *values; /* as in the user's arrays, for MPI_Reduce_local; where slot 0 is */
-  void *packed;           /* as in a message */
-  void *memory;           /* behind all of them */
+  const grove_unit_copy *copy; /* of whole units */
+  int64_t scratch_units;       /* how many fit into each of these, where they are needed: */
+  void *targets, *values;      /* as in the user's arrays, for MPI_Reduce_local; where slot 0 is */
+  void *packed;                /* as in a message */
+  void *memory;                /* behind all of them */
 } grove_mover;
 
 /* Takes `unit` over on success. */

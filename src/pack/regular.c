@@ -53,7 +53,7 @@ static void copy_patch(const grove_mover *m, const grove_patch *p, char *memory,
     .message = message,
     .n = {q.n[0], q.n[1], q.n[2]},
     .stride = {q.stride[0] * extent, q.stride[1] * extent, q.stride[2] * extent}};
-  const grove_copy *copy = grove_copy_for(bytes);
+  const grove_unit_copy *copy = grove_copy_for(bytes);
   if (to_message)
     copy->gather_box(&box, bytes);
   else

@@ -74,7 +74,6 @@ typedef struct grove_carrier {
 } grove_carrier;
 
 typedef enum grove_reach { GROVE_REACHES_NODE, GROVE_REACHES_ALL } grove_reach;
-typedef enum grove_driver { GROVE_DRIVEN_BY_POLLS, GROVE_DRIVEN_BY_STREAM } grove_driver;
 
 /* One for each kind. What can fail is this rank's failure, but for `open`. */
 struct grove_carrier_kind {
@@ -86,7 +85,6 @@ struct grove_carrier_kind {
   int writes_arrays; /* messages may lie in a user's array: what comes there can be taken back */
   int takes_parts;   /* a message may leave in parts, one after the other */
   unsigned memories; /* which it reads and writes: bits of spaces */
-  grove_driver driven;
   /* No carriage is ever made of a fast kind, which has none of these. */
   grove_status (*open)(grove_carriage *carriage); /* if it is collective, agreed by all */
   void (*close)(grove_carriage *carriage);        /* also what was opened halfway */

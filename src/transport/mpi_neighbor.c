@@ -394,7 +394,6 @@ const grove_carrier_kind grove_carrier_neighbor = {
   .collective = 1,
   .together = 1,
   .memories = GROVE_SPACE_HOST,
-  .driven = GROVE_DRIVEN_BY_POLLS,
   .open = open_neighbor,
   .close = shut_neighbor,
   .create = create_neighbor,

@@ -409,7 +409,6 @@ const grove_carrier_kind grove_carrier_p2p = {
   .writes_arrays = 1,
   .takes_parts = 1,
   .memories = GROVE_SPACE_HOST,
-  .driven = GROVE_DRIVEN_BY_POLLS,
   .open = open_nothing,
   .close = close_nothing,
   .create = create_p2p,

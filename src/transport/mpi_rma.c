@@ -516,7 +516,6 @@ const grove_carrier_kind grove_carrier_rma = {
   .reach = GROVE_REACHES_ALL,
   .collective = 1,
   .memories = GROVE_SPACE_HOST,
-  .driven = GROVE_DRIVEN_BY_POLLS,
   .open = open_rma,
   .close = shut_rma,
   .create = create_rma,

@@ -405,5 +405,4 @@ const grove_carrier_kind grove_carrier_shm = {
   .writes_arrays = 1,
   .takes_parts = 1,
   .memories = GROVE_SPACE_HOST,
-  .driven = GROVE_DRIVEN_BY_POLLS,
 };

@@ -87,6 +87,15 @@ static const good goods[] = {
   {"alarm", "auto", FIELD(alarm), GROVE_ALARM_AUTO},
   {"profile", "on", FIELD(profile), 1},
   {"profile", "0", FIELD(profile), 0},
+  {"device", "emulated", FIELD(device), GROVE_DEVICE_EMULATED},
+  {"device", "emulated-lazy", FIELD(device), GROVE_DEVICE_EMULATED_LAZY},
+  {"device", "emulated-random", FIELD(device), GROVE_DEVICE_EMULATED_RANDOM},
+  {"device", "cuda", FIELD(device), GROVE_DEVICE_CUDA},
+  {"device", "none", FIELD(device), GROVE_DEVICE_NONE},
+  {"device", "auto", FIELD(device), GROVE_DEVICE_AUTO},
+  {"memory", "device", FIELD(memory), GROVE_MEMORY_DEVICE},
+  {"memory", "host", FIELD(memory), GROVE_MEMORY_HOST},
+  {"memory", "auto", FIELD(memory), GROVE_MEMORY_AUTO},
 };
 enum { GOODS = sizeof goods / sizeof *goods };
 
@@ -197,6 +206,8 @@ static const char *const bads[][2] = {
   {"alarm", "calls"},
   {"profile", "2"},
   {"profile", ""},
+  {"device", "gpu"},
+  {"memory", "pinned"},
 };
 enum { BADS = sizeof bads / sizeof *bads };
 

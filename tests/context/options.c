@@ -72,6 +72,8 @@ static void values(const place *p)
     {"transport_parts", "mpi"},
     {"alarm", "auto"},
     {"profile", "on"},
+    {"device", "none"},
+    {"memory", "host"},
   };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) taken(p, good[i][0], good[i][1]);
   static const char *const bad[][2] = {
@@ -111,6 +113,8 @@ static void values(const place *p)
     {"transport_parts", "pigeon"},
     {"alarm", "loud"},
     {"profile", "2"},
+    {"device", "0"},
+    {"memory", "gpu"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refused(p, bad[i][0], bad[i][1]);
 }

@@ -114,9 +114,8 @@ static void make_room(void)
   CHECK(queue.list, "no memory");
 }
 
-static grove_status add(job j, int device)
+static grove_status add(job j)
 {
-  CHECK(device == DEVICE, "device %d", device);
   pthread_mutex_lock(&lock);
   CHECK(region_of(j.slots), "an array that is not in this memory");
   make_room();
@@ -140,8 +139,9 @@ static void run_job(const job *j)
 
 /* ---- the table ---- */
 
-static int owns(const void *array, int *device)
+static int owns(const grove_space_kind *kind, const void *array, int *device)
 {
+  (void)kind;
   pthread_mutex_lock(&lock);
   int found = region_of(array) != NULL;
   pthread_mutex_unlock(&lock);
@@ -149,23 +149,10 @@ static int owns(const void *array, int *device)
   return found;
 }
 
-static grove_status allocate(int64_t bytes, int device, void **out)
+static grove_status copy(const grove_space_kind *kind, int device, void *to, const void *from,
+                         int64_t bytes)
 {
-  CHECK(device == DEVICE, "device %d", device);
-  *out = add_region((size_t)bytes)->given;
-  return GROVE_OK;
-}
-
-static void release(void *memory, int device)
-{
-  (void)device;
-  pthread_mutex_lock(&lock);
-  if (memory) remove_region(region_of(memory));
-  pthread_mutex_unlock(&lock);
-}
-
-static grove_status copy(void *to, const void *from, int64_t bytes, int device)
-{
+  (void)kind;
   CHECK(device == DEVICE, "device %d", device);
   pthread_mutex_lock(&lock);
   if (region_of(to))
@@ -176,37 +163,92 @@ static grove_status copy(void *to, const void *from, int64_t bytes, int device)
   return GROVE_OK;
 }
 
-static grove_status pack(const grove_mover *mover, const grove_shape *shape, const void *array,
-                         int64_t begin, int64_t count, void *message, int device)
+/* All operations share one. */
+struct grove_lift {
+  int opened;
+};
+
+static grove_status open_lift(const grove_space_kind *kind, grove_context *ctx, int device,
+                              int ordered, grove_lift **out)
 {
-  return add((job){PACK, mover, shape, (void *)(uintptr_t)array, message, begin, count, 0}, device);
+  static grove_lift only;
+  (void)kind;
+  (void)ctx;
+  (void)ordered;
+  CHECK(device == DEVICE, "device %d", device);
+  *out = &only;
+  return GROVE_OK;
 }
 
-static grove_status unpack(const grove_mover *mover, const grove_shape *shape, const void *message,
-                           void *array, int64_t begin, int64_t count, int device)
+static void close_lift(grove_lift *lift)
 {
-  return add((job){UNPACK, mover, shape, array, (void *)(uintptr_t)message, begin, count, 0},
-             device);
+  (void)lift;
 }
 
-static grove_status fetch(const grove_mover *mover, const grove_shape *shape, void *array,
-                          int64_t begin, int64_t count, void *message, int device)
+static grove_status cover(grove_lift *lift, void *memory, int64_t bytes)
 {
-  return add((job){FETCH, mover, shape, array, message, begin, count, 0}, device);
+  (void)lift;
+  CHECK(memory || bytes == 0, "no memory is covered");
+  return GROVE_OK;
 }
 
-static int64_t begun(int device)
+static grove_status prepare(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                            int64_t begin, int64_t count, grove_motion motion)
 {
-  (void)device;
+  (void)lift;
+  (void)motion;
+  CHECK(mover && begin >= 0 && begin + count <= shape->units, "prepared is what there is not");
+  return GROVE_OK;
+}
+
+static grove_status begin(grove_lift *lift, struct CUstream_st *stream)
+{
+  (void)lift;
+  (void)stream;
+  return GROVE_OK;
+}
+
+static grove_status flush(grove_lift *lift)
+{
+  (void)lift;
+  return GROVE_OK;
+}
+
+static grove_status pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                         const void *array, int64_t begin, int64_t count, void *message)
+{
+  (void)lift;
+  return add((job){PACK, mover, shape, (void *)(uintptr_t)array, message, begin, count, 0});
+}
+
+static grove_status unpack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                           const void *message, void *array, int64_t begin, int64_t count)
+{
+  (void)lift;
+  return add((job){UNPACK, mover, shape, array, (void *)(uintptr_t)message, begin, count, 0});
+}
+
+static grove_status fetch(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                          void *array, int64_t begin, int64_t count, void *message)
+{
+  (void)lift;
+  return add((job){FETCH, mover, shape, array, message, begin, count, 0});
+}
+
+static int64_t begun(grove_lift *lift, grove_heading heading)
+{
+  (void)lift;
+  (void)heading;
   pthread_mutex_lock(&lock);
   int64_t n = queue.begun;
   pthread_mutex_unlock(&lock);
   return n;
 }
 
-static int64_t passed(int device)
+static int64_t passed(grove_lift *lift, grove_heading heading)
 {
-  (void)device;
+  (void)lift;
+  (void)heading;
   pthread_mutex_lock(&lock);
   queue.asked++;
   while (queue.done < queue.begun && queue.list[queue.done - queue.first].due <= queue.asked)
@@ -218,15 +260,18 @@ static int64_t passed(int device)
 }
 
 static const grove_space_kind behind = {.name = "behind",
-                                        .bit = 1 << 1,
-                                        .deferred = 1,
+                                        .bit = GROVE_SPACE_DEVICE,
                                         .owns = owns,
-                                        .allocate = allocate,
-                                        .free = release,
                                         .copy = copy,
                                         .pack = pack,
                                         .unpack = unpack,
                                         .fetch = fetch,
+                                        .open = open_lift,
+                                        .close = close_lift,
+                                        .cover = cover,
+                                        .prepare = prepare,
+                                        .begin = begin,
+                                        .flush = flush,
                                         .begun = begun,
                                         .passed = passed};
 

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L /* alarm, nanosleep, clock_gettime */
 #include "check.h"
 
+#include "apart.h"
 #include "random.h"
 #include "yield.h"
 
@@ -154,6 +155,7 @@ void test_begin(int *argc, char ***argv, const char *name)
   if (test.rank == 0)
     printf("%s: %d ranks, SEED=%llu\n", name, test.size, (unsigned long long)test.seed);
   fflush(stdout);
+  apart_open();
 }
 
 void test_share(void)
@@ -164,6 +166,7 @@ void test_share(void)
 int test_end(void)
 {
   test_case(test.number);
+  apart_close();
   polite_barrier(MPI_COMM_WORLD);
   if (!test.shared) MPI_Finalize();
   alarm(0);

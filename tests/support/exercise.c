@@ -1,5 +1,6 @@
 #include "exercise.h"
 
+#include "apart.h"
 #include "check.h"
 #include "oracle.h"
 
@@ -56,6 +57,38 @@ static void fill(exercise *e, int64_t round)
   }
 }
 
+/* ---- arrays on a device ---- */
+
+static array *array_of(exercise *e, int k)
+{
+  return k == 0 ? &e->root : k == 1 ? &e->leaf : &e->update;
+}
+
+static void take_apart(exercise *e)
+{
+  for (int k = 0; k < 3; k++) {
+    const array *a = array_of(e, k);
+    uint64_t lot = mix2(e->seed, (uint64_t)(3 * e->me + k));
+    e->apart[k] = a->memory ? apart_take(a->bytes, lot) : NULL;
+  }
+}
+
+static void copy_apart(exercise *e, int there)
+{
+  for (int k = 0; k < 3; k++) {
+    array *a = array_of(e, k);
+    apart_copy(e->apart[k], a->memory, a->bytes, there);
+  }
+}
+
+/* Where Grove is to find a slot of array k. */
+static void *slot_apart(const exercise *e, int k, const array *a)
+{
+  return e->apart[k] ? (char *)e->apart[k] + (a->slot0 - a->memory) : (char *)a->slot0;
+}
+
+/* ---- arrays ---- */
+
 void exercise_open(exercise *e)
 {
   e->all = arrays_create(e->g, e->u, e->kind, e->in_place);
@@ -63,6 +96,8 @@ void exercise_open(exercise *e)
   e->root = array_copy(&e->all.root[e->me]);
   e->leaf = array_copy(&e->all.leaf[e->me]);
   if (!e->in_place) e->update = array_copy(&e->all.update[e->me]);
+  take_apart(e);
+  copy_apart(e, 1);
 }
 
 void exercise_renew(exercise *e, int64_t round)
@@ -71,16 +106,17 @@ void exercise_renew(exercise *e, int64_t round)
   array_assign(&e->root, &e->all.root[e->me]);
   array_assign(&e->leaf, &e->all.leaf[e->me]);
   if (!e->in_place) array_assign(&e->update, &e->all.update[e->me]);
+  copy_apart(e, 1);
 }
 
 op_call exercise_call(const exercise *e)
 {
   op_call c = {.kind = e->kind, .f = e->f, .unit = e->u->type, .op = e->r->op};
   int nulls = e->seed % 2;
-  if (e->root.nslots > 0 || !nulls) c.root = e->root.slot0;
+  if (e->root.nslots > 0 || !nulls) c.root = slot_apart(e, 0, &e->root);
   if (e->g->part[e->me].nleaves > 0 || !nulls) {
-    c.leaf = e->leaf.slot0;
-    c.update = e->in_place ? e->leaf.slot0 : e->update.slot0;
+    c.leaf = slot_apart(e, 1, &e->leaf);
+    c.update = e->in_place ? c.leaf : slot_apart(e, 2, &e->update);
   }
   return c;
 }
@@ -119,9 +155,10 @@ void exercise_solve(exercise *e)
   oracle_run(e->kind, e->g, e->u, e->r, &e->all);
 }
 
-void exercise_compare(const exercise *e)
+void exercise_compare(exercise *e)
 {
   char what[160];
+  copy_apart(e, 0);
   exercise_name(e, what);
   array_check(e->u, &e->root, &e->all.root[e->me], "root", what);
   array_check(e->u, &e->leaf, &e->all.leaf[e->me], "leaf", what);
@@ -138,6 +175,7 @@ void exercise_close(exercise *e)
 {
   CHECK_OK(grove_op_free(&e->op));
   CHECK(e->op == NULL, "a freed operation is not NULL");
+  for (int k = 0; k < 3; k++) apart_return(e->apart[k]);
   array_free(&e->root);
   array_free(&e->leaf);
   array_free(&e->update);

@@ -27,6 +27,7 @@ typedef struct exercise {
   uint64_t seed;
   arrays all;               /* all ranks' arrays, for the oracle */
   array root, leaf, update; /* this rank's, for Grove */
+  void *apart[3];           /* ... or where they lie on a device (apart.h) */
   grove_op *op;
 } exercise;
 
@@ -56,7 +57,7 @@ void exercise_check(exercise *e);
 
 /* Its two halves: from the first on `all` is what there is to be. */
 void exercise_solve(exercise *e);
-void exercise_compare(const exercise *e);
+void exercise_compare(exercise *e);
 
 /* What it is, for failures: "reduce of MPI_INT with SUM on 'ring', 4 ranks:". */
 const char *exercise_name(const exercise *e, char text[160]);

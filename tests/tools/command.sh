@@ -109,7 +109,8 @@ fi
 
 readonly options='route effort message_cap transport_on_node transport_off_node p2p chunk
   deterministic node_size node_map socket_size spin progress machine check timeout log trace
-  aggregator delta laggard min_message max_messages part_table transport_parts alarm profile'
+  aggregator delta laggard min_message max_messages part_table transport_parts alarm profile
+  device memory'
 
 good "$grove" options
 [[ ! -s $work/err ]] || fail 'it complains'

@@ -60,17 +60,17 @@ pc=$(find "$stage" -name grove.pc)
 lib=$(dirname "$(dirname "$pc")")
 libdir=${lib#"$stage/"}
 there "$libdir/libgrove.so.$version" "$libdir/$soname" "$libdir/libgrove.so" "$libdir/libgrove.a"
-there include/grove.h bin/grove "$libdir/cmake/grove/grove-config.cmake"
+there include/grove.h include/grove_cuda.h bin/grove "$libdir/cmake/grove/grove-config.cmake"
 there "$libdir/cmake/grove/grove-config-version.cmake" share/doc/grove/{LICENSE,README.md}
 for file in machines/*.machine; do there "share/grove/$file"; done
 if [[ -s docs/man/grove.1 ]]; then
   there share/man/man1/grove.1
 fi
 if [[ $(cached GROVE_PYTHON) != *-NOTFOUND ]]; then
-  there share/man/man7/grove.7
+  there share/man/man7/grove.7 share/man/man7/grove_cuda.7
   while read -r name; do
     there "share/man/man3/$name.3"
-  done < <(sed -nE 's/^GROVE_API .*[ *](grove_[a-z0-9_]+)\(.*/\1/p' include/grove.h)
+  done < <(sed -nE 's/^GROVE_API .*[ *](grove_[a-z0-9_]+)\(.*/\1/p' include/grove*.h)
 fi
 [[ -L $lib/libgrove.so && -L $lib/$soname ]] || fail 'the names of the library are no links'
 [[ $(readlink -f "$lib/libgrove.so") == "$lib/libgrove.so.$version" ]] || fail 'they lead astray'
@@ -93,7 +93,7 @@ fi
   fail 'the command does not run'
 
 # What is exported is what the header declares.
-sed -nE 's/^GROVE_API .*[ *](grove_[a-z0-9_]+)\(.*/\1/p' include/grove.h | sort >"$work/declared"
+sed -nE 's/^GROVE_API .*[ *](grove_[a-z0-9_]+)\(.*/\1/p' include/grove*.h | sort >"$work/declared"
 nm -D --defined-only "$lib/libgrove.so" | awk '{ print $3 }' | grep -vE '^(_|__)' |
   sed 's/@.*//' | sort >"$work/exported"
 (($(wc -l <"$work/declared") > 20)) || fail 'the header declares nothing'

@@ -1,0 +1,72 @@
+/* Ghosts in the memory of a GPU. A vector is spread over the ranks, a part on the device of each;
+ * behind it lie copies of the neighbours' first and last values. The program touches device memory
+ * only by grove_copy, so it needs no header of CUDA, and runs without a GPU:
+ *
+ *     mpirun -n 4 device_halo                             on the GPU, if there is one
+ *     GROVE_DEVICE=emulated mpirun -n 4 device_halo       on a device that is made up
+ */
+#include "common.h"
+#include "grove_cuda.h"
+
+enum { OWN = 1000, LEFT = OWN, RIGHT = OWN + 1, ALL = OWN + 2, ROUNDS = 5 };
+
+static grove_forest *make_halo(grove_context *ctx, int rank, int size)
+{
+  int64_t slot[2], n = 0;
+  grove_root owner[2];
+  if (rank > 0) {
+    slot[n] = LEFT;
+    owner[n++] = (grove_root){rank - 1, OWN - 1};
+  }
+  if (rank + 1 < size) {
+    slot[n] = RIGHT;
+    owner[n++] = (grove_root){rank + 1, 0};
+  }
+  grove_forest *halo;
+  must(grove_forest_create(ctx, &halo));
+  must(grove_forest_set_graph(halo, OWN, n, slot, owner));
+  must(grove_forest_set_up(halo));
+  return halo;
+}
+
+/* A GPU where there is one; without, the emulated device shows the same. */
+static const char *take_memory(grove_context *ctx, double **x)
+{
+  if (grove_alloc_device(ctx, ALL * sizeof **x, (void **)x) == GROVE_OK) return "device";
+  must(grove_context_set(ctx, "device", "emulated"));
+  must(grove_alloc_device(ctx, ALL * sizeof **x, (void **)x));
+  return "emulated device";
+}
+
+int main(int argc, char **argv)
+{
+  int rank, size, wrong = 0;
+  double *x, values[ALL] = {0};
+  grove_context *ctx;
+  grove_op *update;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  const char *where = take_memory(ctx, &x);
+  grove_forest *halo = make_halo(ctx, rank, size);
+  must(grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update));
+
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < OWN; i++) values[i] = 1e6 * round + 1e4 * rank + i;
+    must(grove_copy(ctx, x, values, sizeof values));
+    must(grove_start(update));
+    must(grove_wait(update));
+    must(grove_copy(ctx, values, x, sizeof values));
+    if (rank > 0) wrong += values[LEFT] != 1e6 * round + 1e4 * (rank - 1) + OWN - 1;
+    if (rank + 1 < size) wrong += values[RIGHT] != 1e6 * round + 1e4 * (rank + 1);
+  }
+  printf("rank %d: ghosts in the memory of a %s %s\n", rank, where, wrong ? "are WRONG" : "agree");
+
+  must(grove_op_free(&update));
+  must(grove_forest_free(&halo));
+  must(grove_dealloc(ctx, x));
+  must(grove_context_free(&ctx));
+  MPI_Finalize();
+  return wrong > 0;
+}

@@ -1,0 +1,102 @@
+/* Which memory an address is in; and the kinds of memory that devices have, one for each driver. */
+#include "device/emulated.h"
+#include "device/lift.h"
+
+static int owns_range(const grove_space_kind *kind, const void *array, int *device)
+{
+  grove_range range;
+  if (!kind->driver->find(array, &range)) return 0;
+  *device = range.device;
+  return 1;
+}
+
+static grove_status copy_now(const grove_space_kind *kind, int device, void *to, const void *from,
+                             int64_t bytes)
+{
+  GROVE_PASS(kind->driver->copy(device, NULL, to, from, bytes));
+  return kind->driver->finish(device, NULL);
+}
+
+#define DEVICE_KIND(driver_name)                                                                   \
+  {                                                                                                \
+    .name = #driver_name, .bit = GROVE_SPACE_DEVICE, .driver = &grove_driver_##driver_name,        \
+    .owns = owns_range, .copy = copy_now, .pack = grove_lift_pack, .unpack = grove_lift_unpack,    \
+    .fetch = grove_lift_fetch, .open = grove_lift_open, .close = grove_lift_close,                 \
+    .cover = grove_lift_cover, .prepare = grove_lift_prepare, .begin = grove_lift_begin,           \
+    .flush = grove_lift_flush, .begun = grove_lift_begun, .passed = grove_lift_passed              \
+  }
+
+const grove_space_kind grove_space_emulated = DEVICE_KIND(emulated);
+#ifdef GROVE_CUDA
+const grove_space_kind grove_space_cuda = DEVICE_KIND(cuda);
+#endif
+
+/* ---- which of them a context has ---- */
+
+static const grove_space_kind *const emulated_only[] = {&grove_space_emulated, NULL};
+#ifdef GROVE_CUDA
+static const grove_space_kind *const cuda_only[] = {&grove_space_cuda, NULL};
+#endif
+
+/* What the option means; NULL: none. */
+static const grove_space_kind *const *kinds_meant(const grove_context *ctx)
+{
+  switch (ctx->options.device) {
+  case GROVE_DEVICE_EMULATED:
+  case GROVE_DEVICE_EMULATED_LAZY:
+  case GROVE_DEVICE_EMULATED_RANDOM: return emulated_only;
+#ifdef GROVE_CUDA
+  case GROVE_DEVICE_AUTO:
+  case GROVE_DEVICE_CUDA: return cuda_only;
+#endif
+  default: return NULL;
+  }
+}
+
+grove_status grove_spaces_open(grove_context *ctx)
+{
+  int ndevices = 0;
+  const grove_space_kind *const *kinds = kinds_meant(ctx);
+  if (ctx->spaces) return GROVE_OK;
+  GROVE_PASS_CHECK(ctx->options.device != GROVE_DEVICE_NONE, GROVE_ERR_DEVICE,
+                   "rank %d: there is no device, for the option device is none", ctx->rank);
+  GROVE_PASS_CHECK(kinds, GROVE_ERR_DEVICE,
+                   "rank %d: this library was built without CUDA; device=emulated does without",
+                   ctx->rank);
+  GROVE_PASS((*kinds)->driver->open(&ndevices));
+  if (ctx->options.device == GROVE_DEVICE_EMULATED_LAZY)
+    grove_emulated_set_temper(GROVE_TEMPER_LAZY, 1);
+  if (ctx->options.device == GROVE_DEVICE_EMULATED_RANDOM)
+    grove_emulated_set_temper(GROVE_TEMPER_RANDOM, 1);
+  ctx->spaces = kinds;
+  return GROVE_OK;
+}
+
+void grove_spaces_look(grove_context *ctx)
+{
+  grove_sentence before;
+  const grove_space_kind *const *kinds = kinds_meant(ctx);
+  if (ctx->spaces || !kinds || !(*kinds)->driver->is_in_use()) return;
+  grove_error_keep(&before);
+  if (grove_spaces_open(ctx) != GROVE_OK) grove_error_restore(&before);
+}
+
+int grove_spaces_device(const grove_context *ctx)
+{
+  const grove_driver *driver = (*ctx->spaces)->driver;
+  int ndevices = 1, current = driver->current();
+  if (current >= 0 || driver->open(&ndevices) != GROVE_OK) return current;
+  return ctx->rank_in_domain % ndevices;
+}
+
+grove_space grove_space_of(const grove_context *ctx, const void *array)
+{
+  int device = 0;
+  if (!array || !ctx->spaces || ctx->options.memory == GROVE_MEMORY_HOST)
+    return (grove_space){&grove_space_host, 0, NULL};
+  if (ctx->options.memory == GROVE_MEMORY_DEVICE)
+    return (grove_space){*ctx->spaces, grove_spaces_device(ctx), NULL};
+  for (const grove_space_kind *const *kind = ctx->spaces; *kind; kind++)
+    if ((*kind)->owns(*kind, array, &device)) return (grove_space){*kind, device, NULL};
+  return (grove_space){&grove_space_host, 0, NULL};
+}

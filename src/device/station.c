@@ -1,0 +1,203 @@
+#include "device/station.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 4096, LINE = 64, WORDS = PAGE / LINE };
+
+/* Each word has a cache line of its own. */
+typedef struct grove_page {
+  struct grove_page *next;
+  char *memory;
+  unsigned char taken[WORDS];
+} word_page;
+
+static void free_station(grove_station *s)
+{
+  for (int h = 0; h < GROVE_HEADINGS; h++) {
+    grove_track *t = &s->tracks[h];
+    if (t->stream && s->driver->finish(s->device, t->stream) == GROVE_OK)
+      s->driver->free_stream(s->device, t->stream);
+    if (t->batch) free(t->batch->accesses);
+    free(t->batch);
+  }
+  if (s->event) s->driver->free_event(s->event);
+  while (s->pages) {
+    word_page *page = s->pages;
+    s->pages = page->next;
+    s->driver->unpin(page->memory);
+    free(page->memory);
+    free(page);
+  }
+  free(s);
+}
+
+static void close_stations(grove_context *ctx)
+{
+  grove_sentence before;
+  grove_error_keep(&before);
+  while (ctx->stations) {
+    grove_station *s = ctx->stations;
+    ctx->stations = s->next;
+    free_station(s);
+  }
+  grove_error_restore(&before);
+}
+
+/* ---- words ---- */
+
+static grove_status add_page(grove_station *s)
+{
+  grove_status status = GROVE_OK;
+  word_page *page = NULL;
+  GROVE_NEW(page, 1);
+  page->memory = aligned_alloc(PAGE, PAGE);
+  GROVE_CHECK(page->memory, GROVE_ERR_MEMORY, "no memory for a page");
+  memset(page->memory, 0, PAGE);
+  GROVE_TRY(s->driver->pin(page->memory, PAGE));
+  page->next = s->pages;
+  s->pages = page;
+  return GROVE_OK;
+fail:
+  if (page) free(page->memory);
+  free(page);
+  return status;
+}
+
+static uint32_t *find_word(grove_station *s)
+{
+  for (word_page *page = s->pages; page; page = page->next)
+    for (int i = 0; i < WORDS; i++)
+      if (!page->taken[i]) {
+        page->taken[i] = 1;
+        return (uint32_t *)(page->memory + (size_t)i * LINE);
+      }
+  return NULL;
+}
+
+grove_status grove_station_take_word(grove_station *s, uint32_t **out)
+{
+  *out = find_word(s);
+  if (*out) return GROVE_OK;
+  GROVE_PASS(add_page(s));
+  *out = find_word(s);
+  return GROVE_OK;
+}
+
+void grove_station_give_word(grove_station *s, uint32_t *word)
+{
+  for (word_page *page = s->pages; page; page = page->next) {
+    ptrdiff_t at = (char *)word - page->memory;
+    if (at >= 0 && at < PAGE) page->taken[at / LINE] = 0;
+  }
+}
+
+/* ---- making and ending ---- */
+
+static grove_status make_station(const grove_driver *driver, int device, grove_station **out)
+{
+  grove_status status = GROVE_OK;
+  grove_station *s = NULL;
+  GROVE_NEW(s, 1);
+  s->driver = driver;
+  s->device = device;
+  GROVE_TRY(driver->create_event(device, &s->event));
+  for (int h = 0; h < GROVE_HEADINGS; h++) {
+    GROVE_TRY(grove_station_take_word(s, &s->tracks[h].word));
+    GROVE_NEW(s->tracks[h].batch, 1);
+    GROVE_TRY(driver->create_stream(device, &s->tracks[h].stream));
+  }
+  *out = s;
+  return GROVE_OK;
+fail:
+  if (s) free_station(s);
+  return status;
+}
+
+grove_status grove_station_find(grove_context *ctx, const grove_driver *driver, int device,
+                                grove_station **out)
+{
+  for (grove_station *s = ctx->stations; s; s = s->next)
+    if (s->driver == driver && s->device == device) {
+      *out = s;
+      return GROVE_OK;
+    }
+  GROVE_PASS(make_station(driver, device, out));
+  (*out)->next = ctx->stations;
+  ctx->stations = *out;
+  ctx->close_stations = close_stations;
+  return GROVE_OK;
+}
+
+/* ---- batches ---- */
+
+static grove_status enqueue_copies(grove_station *s, grove_track *t, int n,
+                                   const grove_device_copy *copies)
+{
+  for (int i = 0; i < n; i++)
+    GROVE_PASS(
+      s->driver->copy(s->device, t->stream, copies[i].to, copies[i].from, copies[i].bytes));
+  return GROVE_OK;
+}
+
+static int is_empty(const grove_device_batch *b)
+{
+  return b->nbefore == 0 && b->nafter == 0 && b->launch.njobs == 0;
+}
+
+static void clear_batch(grove_device_batch *b)
+{
+  b->nbefore = b->nafter = b->naccesses = b->has_ordered = b->launch.njobs = 0;
+  b->items = b->bytes = 0;
+}
+
+grove_status grove_station_count(grove_station *s, grove_heading heading)
+{
+  grove_track *t = &s->tracks[heading];
+  t->enqueued++;
+  grove_status status = s->driver->write(s->device, t->stream, t->word, (uint32_t)t->enqueued);
+  t->broken |= status != GROVE_OK;
+  return status;
+}
+
+grove_status grove_station_flush(grove_station *s, grove_heading heading)
+{
+  grove_status status = GROVE_OK;
+  grove_track *t = &s->tracks[heading];
+  grove_device_batch *b = t->batch;
+  if (is_empty(b)) return GROVE_OK;
+  GROVE_TRY(enqueue_copies(s, t, b->nbefore, b->before));
+  if (b->launch.njobs > 0)
+    GROVE_TRY(s->driver->launch(s->device, t->stream, &b->launch, b->accesses, b->naccesses));
+  GROVE_TRY(enqueue_copies(s, t, b->nafter, b->after));
+  clear_batch(b);
+  return grove_station_count(s, heading);
+fail:
+  t->broken = 1; /* what failed is not tried again */
+  clear_batch(b);
+  return status;
+}
+
+int64_t grove_track_begun(const grove_track *t)
+{
+  return t->enqueued + !is_empty(t->batch);
+}
+
+int64_t grove_track_passed(const grove_track *t)
+{
+  uint32_t done = __atomic_load_n(t->word, __ATOMIC_ACQUIRE);
+  if (t->broken) return grove_track_begun(t);
+  return t->enqueued - (int64_t)(uint32_t)((uint32_t)t->enqueued - done);
+}
+
+/* ---- the user's stream ---- */
+
+grove_status grove_station_follow(grove_station *s, grove_stream *stream)
+{
+  GROVE_PASS_CHECK(!s->driver->is_capturing(stream), GROVE_ERR_UNSUPPORTED,
+                   "the stream is being captured into a graph, and this operation needs the host");
+  GROVE_PASS(s->driver->record(s->device, s->event, stream));
+  for (int h = 0; h < GROVE_HEADINGS; h++)
+    GROVE_PASS(s->driver->after(s->device, s->tracks[h].stream, s->event));
+  return GROVE_OK;
+}

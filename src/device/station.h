@@ -1,0 +1,76 @@
+/* What a context has of a device: two streams of Grove's own, one for what leaves it and one for what
+ * comes to it, so that copies go both ways at once. On each, *batches* follow each other; the stream
+ * counts in a word of pinned memory those that are done, which costs less to look at than an event.
+ */
+#ifndef GROVE_DEVICE_STATION_H
+#define GROVE_DEVICE_STATION_H
+
+#include "device/driver.h"
+#include "device/space.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GROVE_BATCH_COPIES = GROVE_JOBS };
+
+typedef struct grove_device_copy {
+  char *to;
+  const char *from;
+  int64_t bytes;
+} grove_device_copy;
+
+/* What was asked for and not enqueued yet. Copies to the device, kernels, copies from it. */
+typedef struct grove_device_batch {
+  int nbefore, nafter;
+  int has_ordered; /* a job of it: a further one has to wait for the next batch */
+  int64_t items, bytes;
+  grove_launch launch;
+  grove_device_copy before[GROVE_BATCH_COPIES], after[GROVE_BATCH_COPIES];
+  int naccesses;
+  grove_access *accesses; /* of the launch, for a driver that checks the order */
+} grove_device_batch;
+
+typedef struct grove_track {
+  grove_stream *stream;
+  uint32_t *word;   /* how many batches are done, modulo 2^32 */
+  int64_t enqueued; /* how many there were */
+  int broken;       /* one of them failed: nobody waits for it, nor for those behind it */
+  grove_device_batch *batch;
+} grove_track;
+
+typedef struct grove_station {
+  struct grove_station *next;
+  const grove_driver *driver;
+  int device;
+  grove_event *event;
+  struct grove_page *pages; /* pinned: words */
+  grove_track tracks[GROVE_HEADINGS];
+} grove_station;
+
+/* The context's station at a device, made the first time. This rank's failure. */
+grove_status grove_station_find(grove_context *ctx, const grove_driver *driver, int device,
+                                grove_station **out);
+
+/* A batch of no work: it is done when all before it is. */
+grove_status grove_station_count(grove_station *s, grove_heading heading);
+
+/* Enqueues what was asked for. */
+grove_status grove_station_flush(grove_station *s, grove_heading heading);
+
+/* All that was enqueued before on the user's stream comes first. */
+grove_status grove_station_follow(grove_station *s, grove_stream *stream);
+
+/* A word of pinned memory, for a while. */
+grove_status grove_station_take_word(grove_station *s, uint32_t **out);
+void grove_station_give_word(grove_station *s, uint32_t *word);
+
+/* What the next batch will be, if there is anything for it; and how many are done. */
+int64_t grove_track_begun(const grove_track *t);
+int64_t grove_track_passed(const grove_track *t);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+#include "apart.h"
+
+#include "check.h"
+#include "grove_cuda.h"
+#include "random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64, BLOCKS = 4096 };
+static const size_t POOL = (size_t)192 << 20;
+
+/* What is taken, by ascending address. */
+typedef struct taken {
+  size_t begin, end;
+} taken;
+
+static struct {
+  grove_context *ctx;
+  char *memory;
+  int mixed, n;
+  taken blocks[BLOCKS];
+} pool;
+
+void apart_open(void)
+{
+  const char *wanted = getenv("TEST_ARRAYS");
+  if (!wanted) return;
+  CHECK(strcmp(wanted, "device") == 0 || strcmp(wanted, "mixed") == 0, "TEST_ARRAYS=%s", wanted);
+  pool.mixed = strcmp(wanted, "mixed") == 0;
+  CHECK_OK(grove_context_create(MPI_COMM_WORLD, &pool.ctx));
+  CHECK_OK(grove_alloc_device(pool.ctx, POOL, (void **)&pool.memory));
+}
+
+void apart_close(void)
+{
+  if (!pool.ctx) return;
+  CHECK(pool.n == 0, "%d arrays are still in the device's memory", pool.n);
+  CHECK_OK(grove_dealloc(pool.ctx, pool.memory));
+  CHECK_OK(grove_context_free(&pool.ctx));
+}
+
+/* The first gap that is large enough; `at` becomes its place in the list. */
+static size_t find_gap(size_t bytes, int *at)
+{
+  size_t begin = 0;
+  for (*at = 0; *at < pool.n; (*at)++) {
+    if (pool.blocks[*at].begin - begin >= bytes) break;
+    begin = pool.blocks[*at].end;
+  }
+  CHECK(begin + bytes <= POOL && pool.n < BLOCKS, "the device's memory is used up");
+  return begin;
+}
+
+void *apart_take(size_t bytes, uint64_t lot)
+{
+  int at = 0;
+  if (!pool.ctx || bytes == 0 || (pool.mixed && mix(lot) % 3 == 0)) return NULL;
+  bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  size_t begin = find_gap(bytes, &at);
+  memmove(&pool.blocks[at + 1], &pool.blocks[at], (size_t)(pool.n - at) * sizeof *pool.blocks);
+  pool.blocks[at] = (taken){begin, begin + bytes};
+  pool.n++;
+  return pool.memory + begin;
+}
+
+void apart_return(void *memory)
+{
+  if (!memory) return;
+  size_t begin = (size_t)((char *)memory - pool.memory);
+  int at = 0;
+  while (at < pool.n && pool.blocks[at].begin != begin) at++;
+  CHECK(at < pool.n, "this memory was not taken");
+  pool.n--;
+  memmove(&pool.blocks[at], &pool.blocks[at + 1], (size_t)(pool.n - at) * sizeof *pool.blocks);
+}
+
+void apart_copy(void *memory, void *host, size_t bytes, int there)
+{
+  if (!memory) return;
+  CHECK_OK(there ? grove_copy(pool.ctx, memory, host, bytes)
+                 : grove_copy(pool.ctx, host, memory, bytes));
+}
