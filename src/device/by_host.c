@@ -123,10 +123,10 @@ static grove_status prepare_slots(const grove_driver *driver, int device, grove_
   GROVE_TRY(grove_index_create(b->nslots, slots, &list));
   GROVE_TRY(grove_shape_create(&list, &none, unit->true_extent, &shape));
   GROVE_TRY(
-    grove_pattern_prepare(driver, device, &m, &shape, 0, b->nslots, GROVE_MOTION_PACK, &b->out));
+    grove_recipe_prepare(driver, device, &m, &shape, 0, b->nslots, GROVE_MOTION_PACK, &b->out));
   if (b->motion != GROVE_MOTION_PACK)
     GROVE_TRY(
-      grove_pattern_prepare(driver, device, &m, &shape, 0, b->nslots, GROVE_MOTION_UNPACK, &b->in));
+      grove_recipe_prepare(driver, device, &m, &shape, 0, b->nslots, GROVE_MOTION_UNPACK, &b->in));
 fail:
   grove_shape_free(&shape);
   grove_index_free(&list);
@@ -166,8 +166,8 @@ fail:
 void grove_by_host_free(const grove_driver *driver, int device, grove_by_host *b)
 {
   if (!b) return;
-  grove_pattern_free(driver, device, &b->out);
-  grove_pattern_free(driver, device, &b->in);
+  grove_recipe_free(driver, device, &b->out);
+  grove_recipe_free(driver, device, &b->in);
   driver->free(device, b->mirror);
   grove_shape_free(&b->shape);
   grove_index_free(&b->places);
@@ -184,7 +184,7 @@ static grove_status launch_slots(const grove_driver *driver, int device, grove_s
 {
   grove_launch launch = {.njobs = 1};
   const grove_access access = {b->mirror, p->message_bytes, p->writes_message};
-  launch.jobs[0] = grove_pattern_apply(p, array, b->mirror, 0);
+  launch.jobs[0] = grove_recipe_apply(p, array, b->mirror, 0);
   return driver->launch(device, stream, &launch, &access, 1);
 }
 

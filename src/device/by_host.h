@@ -5,7 +5,7 @@
 #ifndef GROVE_DEVICE_BY_HOST_H
 #define GROVE_DEVICE_BY_HOST_H
 
-#include "device/patterns.h"
+#include "device/recipes.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,7 +19,7 @@
 #define GROVE_DEVICE_DRIVER_H
 
 #include "base/status.h"
-#include "pack/pattern.h"
+#include "pack/recipe.h"
 
 #include <stdint.h>
 

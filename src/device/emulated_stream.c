@@ -547,7 +547,7 @@ static grove_status check_launch(const grove_launch *launch, const grove_access 
                    "a launch has %d jobs; at most %d are possible", (int)launch->njobs, GROVE_JOBS);
   for (int i = 0; i < launch->njobs; i++) {
     if (!items_of(launch, i)) continue;
-    GROVE_PASS(grove_store_check("pattern of a launch", launch->jobs[i].pattern, 1));
+    GROVE_PASS(grove_store_check("recipe of a launch", launch->jobs[i].recipe, 1));
     GROVE_PASS_CHECK(grove_store_is_given(launch->jobs[i].message), GROVE_ERR_DEVICE,
                      "message of a launch: %p is not in the device's memory",
                      (void *)launch->jobs[i].message);
@@ -708,7 +708,7 @@ static int uses_memory(const operation *o, const void *begin, int64_t bytes)
   if (o->word) found = grove_emulated_overlap(o->word, sizeof *o->word, begin, bytes);
   for (int i = 0; o->launch && i < o->launch->njobs && !found; i++) {
     const grove_job *job = &o->launch->jobs[i];
-    found = items_of(o->launch, i) && (grove_emulated_overlap(job->pattern, 1, begin, bytes) ||
+    found = items_of(o->launch, i) && (grove_emulated_overlap(job->recipe, 1, begin, bytes) ||
                                        grove_emulated_overlap(job->message, 1, begin, bytes));
   }
   return found;

@@ -61,7 +61,7 @@ static void free_cover(const grove_lift *lift, cover *c)
 static void free_plan(const grove_lift *lift, motion_plan *plan)
 {
   const grove_station *s = lift->station;
-  grove_pattern_free(s->driver, s->device, &plan->prepared);
+  grove_recipe_free(s->driver, s->device, &plan->prepared);
   grove_by_host_free(s->driver, s->device, plan->by_host);
 }
 
@@ -120,7 +120,7 @@ static char *mirror_of(const grove_lift *lift, const char *message)
   return NULL;
 }
 
-/* ---- patterns ---- */
+/* ---- recipes ---- */
 
 static size_t hash_plan(const grove_shape *shape, int64_t begin, grove_motion motion)
 {
@@ -161,9 +161,9 @@ static grove_status make_plan(grove_lift *lift, const grove_mover *mover, const 
 {
   const grove_station *s = lift->station;
   motion_plan plan = {.shape = shape, .begin = begin, .motion = motion};
-  if (grove_pattern_is_possible(mover, shape, motion)) {
-    GROVE_PASS(grove_pattern_prepare(s->driver, s->device, mover, shape, begin, count, motion,
-                                     &plan.prepared));
+  if (grove_recipe_is_possible(mover, shape, motion)) {
+    GROVE_PASS(grove_recipe_prepare(s->driver, s->device, mover, shape, begin, count, motion,
+                                    &plan.prepared));
     lift->bytes += plan.prepared.bytes;
   } else {
     GROVE_PASS(grove_by_host_create(s->driver, s->device, mover, shape, begin, count, motion,
@@ -213,8 +213,7 @@ static void add_copy(int *n, grove_device_copy *copies, char *to, const char *fr
 static grove_status add_accesses(grove_device_batch *b, const grove_prepared *p, char *array,
                                  char *mirror)
 {
-  grove_access *all =
-    realloc(b->accesses, (size_t)(b->naccesses + 1 + p->ntouched) * sizeof *all);
+  grove_access *all = realloc(b->accesses, (size_t)(b->naccesses + 1 + p->ntouched) * sizeof *all);
   GROVE_PASS_CHECK(all, GROVE_ERR_MEMORY, "no memory for %d accesses", b->naccesses);
   b->accesses = all;
   all[b->naccesses++] = (grove_access){mirror, p->message_bytes, p->writes_message};
@@ -227,7 +226,7 @@ static grove_status add_accesses(grove_device_batch *b, const grove_prepared *p,
 
 static void add_job(grove_device_batch *b, const grove_prepared *p, char *array, char *mirror)
 {
-  b->launch.jobs[b->launch.njobs++] = grove_pattern_apply(p, array, mirror, b->items);
+  b->launch.jobs[b->launch.njobs++] = grove_recipe_apply(p, array, mirror, b->items);
   b->items = b->launch.jobs[b->launch.njobs - 1].end;
 }
 
@@ -248,7 +247,7 @@ static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_
   int ordered = lift->ordered && motion != GROVE_MOTION_PACK;
   if (!has_room(b) || (ordered && b->has_ordered))
     GROVE_PASS(grove_station_flush(lift->station, heading));
-  if (p->is_copy && motion == GROVE_MOTION_PACK) {
+  if (p->is_copy && !p->writes_array) {
     add_copy(&b->nafter, b->after, message, array + p->low, p->message_bytes);
   } else if (p->is_copy) {
     add_copy(&b->nbefore, b->before, array + p->low, message, p->message_bytes);

@@ -24,7 +24,7 @@
 
 #include "context/context.h"
 #include "pack/pack.h"
-#include "pack/pattern.h"
+#include "pack/recipe.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* How a form is found. A box shows itself in its first entries, and a list that is none fails
- * soon: the first entry that breaks the pattern ends the search. Runs are counted, but in a long
+ * soon: the first entry that breaks the recipe ends the search. Runs are counted, but in a long
  * list only where a sample of neighbours promises enough of them.
  *
  * How it is chosen: by what it would cost to copy the units, in nanoseconds.

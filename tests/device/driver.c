@@ -546,7 +546,7 @@ static void check_broken(void)
   char first[1024];
   void *memory = NULL, *before = new_memory(100);
   grove_stream *stream = new_stream();
-  launch.jobs[0] = (grove_job){.pattern = (void *)4096, .end = 1};
+  launch.jobs[0] = (grove_job){.recipe = (void *)4096, .end = 1};
   CHECK_OK(driver->launch(device, stream, &launch, NULL, 0));
   CHECK_STATUS(driver->finish(device, stream), GROVE_ERR_DEVICE);
   snprintf(first, sizeof first, "%s", grove_last_error());

@@ -237,7 +237,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
   return CUDA_SUCCESS;
 }
 
-/* A pattern at the second page is one that breaks the device. */
+/* A recipe at the second page is one that breaks the device. */
 CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                         unsigned int block_x, unsigned int block_y, unsigned int block_z,
                         unsigned int shared, CUstream stream, void **parameters, void **extra)
@@ -247,7 +247,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, 
   REFUSE_IF(f != (CUfunction)&contexts || !grid_x || grid_y * grid_z * block_y * block_z != 1 ||
               block_x > 1024 || shared || extra || !stream,
             CUDA_ERROR_INVALID_VALUE);
-  if (launch->jobs[0].end && launch->jobs[0].pattern == (void *)4096) broken = 1;
+  if (launch->jobs[0].end && launch->jobs[0].recipe == (void *)4096) broken = 1;
   return CUDA_SUCCESS;
 }
 

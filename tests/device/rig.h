@@ -82,7 +82,7 @@ static inline void add_one(const grove_launch *launch, const int64_t *items, int
   }
 }
 
-/* to = from + 1 on a stream, in one job. Its pattern is not looked at. */
+/* to = from + 1 on a stream, in one job. Its recipe is not looked at. */
 static inline grove_status launch_add(grove_stream *stream, void *to, void *from, int64_t n)
 {
   static grove_launch launch;

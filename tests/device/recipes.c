@@ -1,11 +1,11 @@
-/* Kernels that work on patterns do what the host does, bit by bit: every type and operation, units
+/* Kernels that work on recipes do what the host does, bit by bit: every type and operation, units
  * with gaps, slots in every form, named several times, sharing units, in windows, at any alignment.
  * The device here is this program: its memory is at other addresses than those that it names, and a
  * launch does its items in any order, by two threads.
  *
  * Only what a sum or a product of NaNs is may differ, as long as it is a NaN.
  */
-#include "device/patterns.h"
+#include "device/recipes.h"
 
 #include "check.h"
 #include "random.h"
@@ -384,7 +384,7 @@ static void draw_scene(scene *s, const grove_mover *m, rng *r, int64_t nslots, i
 
 static void free_scene(scene *s)
 {
-  grove_pattern_free(&driver, 7, &s->prepared);
+  grove_recipe_free(&driver, 7, &s->prepared);
   grove_shape_free(&s->shape);
   free_list(&s->l);
   free_bytes(&s->array);
@@ -433,8 +433,8 @@ static void note_tried(const grove_prepared *p)
 {
   tried.copies += p->is_copy;
   tried.nothing += !p->is_copy && p->items == 0;
-  if (!p->pattern) return;
-  const grove_recipe *h = seen(p->pattern);
+  if (!p->recipe) return;
+  const grove_recipe *h = seen(p->recipe);
   tried.body[h->body][h->form]++;
   tried.chains[h->body] += h->starts.at > 0;
   tried.units[h->body] += h->units.at > 0;
@@ -460,7 +460,7 @@ static void check_tried(void)
   for (int e = 0; e < GROVE_ELEMENTS; e++) /* an INTEGER of eight bytes is an option of Fortran's */
     CHECK(tried.element[e] > 0 || e == GROVE_ELEMENT_I64_I64, "element %d was not tried", e);
   CHECK(tried.copies > 0 && tried.nothing > 0 && tried.refused > 0 && tried.overlapping > 0,
-        "no copies, empty patterns, or impossible ones");
+        "no copies, empty recipes, or impossible ones");
 }
 
 /* ---- the comparison ---- */
@@ -544,18 +544,18 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
                            : rng_one_in(r, 4) ? MOST_SLOTS
                                               : FEW_SLOTS),
                motion != GROVE_MOTION_FETCH && rng_one_in(r, 3));
-    if (!grove_pattern_is_possible(m, &s->shape, motion)) {
+    if (!grove_recipe_is_possible(m, &s->shape, motion)) {
       check_refusal(m, s, motion, name);
       continue;
     }
-    CHECK_OK(grove_pattern_prepare(&driver, 7, m, &s->shape, s->l.begin, s->l.count, motion,
-                                   &s->prepared));
+    CHECK_OK(
+      grove_recipe_prepare(&driver, 7, m, &s->shape, s->l.begin, s->l.count, motion, &s->prepared));
     note_tried(&s->prepared);
     do_on_host(s, m, motion);
     if (s->prepared.is_copy) copy_on_device(s, &m->unit, motion);
     launch->jobs[launch->njobs] =
-      grove_pattern_apply(&s->prepared, named(array_of(s, &m->unit, DEVICE)),
-                          named(message_of(s, DEVICE)), grove_launch_size(launch));
+      grove_recipe_apply(&s->prepared, named(array_of(s, &m->unit, DEVICE)),
+                         named(message_of(s, DEVICE)), grove_launch_size(launch));
     launch->njobs++;
   }
   run_launch(launch, r);
@@ -563,7 +563,7 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
     if (m->unit.npieces > 0) check_scene(&scenes[k], m, motion, name);
     free_scene(&scenes[k]);
   }
-  CHECK(allocated == 0, "%lld patterns are left", (long long)allocated);
+  CHECK(allocated == 0, "%lld recipes are left", (long long)allocated);
   free(launch);
 }
 
@@ -628,7 +628,7 @@ static void check_layouts(const unit *of, int64_t samples)
 
 int main(int argc, char **argv)
 {
-  test_begin(&argc, &argv, "device/patterns");
+  test_begin(&argc, &argv, "device/recipes");
   int64_t samples = test_samples(1);
   units *types = units_create();
   for (int i = 0; i < types->n; i++) {

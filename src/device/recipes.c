@@ -1,9 +1,9 @@
-/* How a pattern is made: what is to be done is one of few bodies; slots keep the form that they
+/* How a recipe is made: what is to be done is one of few bodies; slots keep the form that they
  * have, unless one is named twice where slots are written. Then what happens to each stands
- * together, or only the last of it where that wins. All lists are written behind the pattern, and
+ * together, or only the last of it where that wins. All lists are written behind the recipe, and
  * go to the device by one copy.
  */
-#include "device/patterns.h"
+#include "device/recipes.h"
 
 #include "base/distinct.h"
 #include "base/number.h"
@@ -146,8 +146,8 @@ static int slots_are_writable(const grove_unit *unit, const grove_shape *shape)
   return slots_are_apart(unit, most - least + 1);
 }
 
-int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape,
-                              grove_motion motion)
+int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
+                             grove_motion motion)
 {
   int body = choose_body(mover, shape, motion);
   if (body == NO_BODY) return 1;
@@ -158,7 +158,7 @@ int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape
   return !writes_slots(body) || slots_are_writable(&mover->unit, shape);
 }
 
-/* ---- a pattern and its lists, before they are written ---- */
+/* ---- a recipe and its lists, before they are written ---- */
 
 typedef struct draft {
   grove_recipe head;
@@ -524,7 +524,7 @@ static int join_touched(grove_touched *all, int64_t n)
 }
 
 static grove_status note_touched(const grove_unit *unit, const grove_shape *shape, int64_t begin,
-                                   int64_t count, grove_prepared *p)
+                                 int64_t count, grove_prepared *p)
 {
   int shared = is_shared(shape);
   int64_t first = shared ? grove_index_at(&shape->starts, begin) : begin;
@@ -540,23 +540,23 @@ static grove_status note_touched(const grove_unit *unit, const grove_shape *shap
   return GROVE_OK;
 }
 
-static grove_status make_pattern(const grove_driver *driver, int device, const grove_mover *m,
-                                 const grove_shape *shape, int64_t begin, int64_t count,
-                                 grove_prepared *p, draft *d)
+static grove_status make_recipe(const grove_driver *driver, int device, const grove_mover *m,
+                                const grove_shape *shape, int64_t begin, int64_t count,
+                                grove_prepared *p, draft *d)
 {
   void *there = NULL;
   GROVE_PASS(divide_unit(m, d));
   GROVE_PASS(draft_lists(m, shape, begin, count, d));
   GROVE_PASS(send_draft(driver, device, d, &there));
-  p->pattern = there;
+  p->recipe = there;
   p->bytes = d->bytes;
   p->items = d->targets * (int64_t)d->head.words.by;
   return GROVE_OK;
 }
 
-grove_status grove_pattern_prepare(const grove_driver *driver, int device, const grove_mover *mover,
-                                   const grove_shape *shape, int64_t begin, int64_t count,
-                                   grove_motion motion, grove_prepared *out)
+grove_status grove_recipe_prepare(const grove_driver *driver, int device, const grove_mover *mover,
+                                  const grove_shape *shape, int64_t begin, int64_t count,
+                                  grove_motion motion, grove_prepared *out)
 {
   grove_status status = GROVE_OK;
   const grove_unit *unit = &mover->unit;
@@ -571,27 +571,26 @@ grove_status grove_pattern_prepare(const grove_driver *driver, int device, const
     p.is_copy =
       (body == GROVE_BODY_OUT || body == GROVE_BODY_IN) && grove_pack_is_trivial(unit, shape);
     note_bounds(unit, shape, begin, count, &p);
-    if (!p.is_copy) GROVE_TRY(make_pattern(driver, device, mover, shape, begin, count, &p, &d));
-    if (!p.is_copy && driver->checks_order)
-      GROVE_TRY(note_touched(unit, shape, begin, count, &p));
+    if (!p.is_copy) GROVE_TRY(make_recipe(driver, device, mover, shape, begin, count, &p, &d));
+    if (!p.is_copy && driver->checks_order) GROVE_TRY(note_touched(unit, shape, begin, count, &p));
   }
   drop_draft(&d);
   *out = p;
   return GROVE_OK;
 fail:
   drop_draft(&d);
-  grove_pattern_free(driver, device, &p);
+  grove_recipe_free(driver, device, &p);
   return status;
 }
 
-void grove_pattern_free(const grove_driver *driver, int device, grove_prepared *p)
+void grove_recipe_free(const grove_driver *driver, int device, grove_prepared *p)
 {
-  driver->free(device, p->pattern);
+  driver->free(device, p->recipe);
   free(p->touched);
   *p = (grove_prepared){0};
 }
 
-grove_job grove_pattern_apply(const grove_prepared *p, void *array, void *message, int64_t before)
+grove_job grove_recipe_apply(const grove_prepared *p, void *array, void *message, int64_t before)
 {
-  return (grove_job){p->pattern, array, message, before + p->items};
+  return (grove_job){p->recipe, array, message, before + p->items};
 }

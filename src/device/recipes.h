@@ -1,14 +1,14 @@
-/* Patterns (pack/pattern.h) for a device, from movers and shapes.
+/* Recipes (pack/recipe.h) for a device, from movers and shapes.
  *
  *     grove_prepared p;
- *     GROVE_TRY(grove_pattern_prepare(driver, device, &mover, &shape, begin, count, step, &p));
- *     launch.jobs[0] = grove_pattern_apply(&p, array, message, 0);
+ *     GROVE_TRY(grove_recipe_prepare(driver, device, &mover, &shape, begin, count, step, &p));
+ *     launch.jobs[0] = grove_recipe_apply(&p, array, message, 0);
  *     launch.njobs = 1;
  *     ... driver->launch ... until it is done ...
- *     grove_pattern_free(driver, device, &p);
+ *     grove_recipe_free(driver, device, &p);
  */
-#ifndef GROVE_DEVICE_PATTERNS_H
-#define GROVE_DEVICE_PATTERNS_H
+#ifndef GROVE_DEVICE_RECIPES_H
+#define GROVE_DEVICE_RECIPES_H
 
 #include "device/driver.h"
 #include "pack/pack.h"
@@ -22,8 +22,8 @@ typedef struct grove_touched {
 } grove_touched;
 
 typedef struct grove_prepared {
-  grove_recipe *pattern; /* in the device's memory, with its lists behind it */
-  int64_t bytes;         /* of that */
+  grove_recipe *recipe; /* in the device's memory, with its lists behind it */
+  int64_t bytes;        /* of that */
   int64_t items;
   int64_t low, high; /* bytes of the array that it may touch, from slot 0 on */
   /* Those that it does, for a driver that checks the order; NULL: too many, or none wants to know. */
@@ -36,18 +36,18 @@ typedef struct grove_prepared {
 } grove_prepared;
 
 /* Can kernels do it? Not users' operations, long doubles, and types that only MPI can walk. */
-int grove_pattern_is_possible(const grove_mover *mover, const grove_shape *shape,
-                              grove_motion motion);
+int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
+                             grove_motion motion);
 
 /* Units begin .. begin+count-1 of the shape. Copies what it needs: mover and shape may go. The
  * copy to the device is done when it returns. */
-grove_status grove_pattern_prepare(const grove_driver *driver, int device, const grove_mover *mover,
-                                   const grove_shape *shape, int64_t begin, int64_t count,
-                                   grove_motion motion, grove_prepared *out);
-void grove_pattern_free(const grove_driver *driver, int device, grove_prepared *p);
+grove_status grove_recipe_prepare(const grove_driver *driver, int device, const grove_mover *mover,
+                                  const grove_shape *shape, int64_t begin, int64_t count,
+                                  grove_motion motion, grove_prepared *out);
+void grove_recipe_free(const grove_driver *driver, int device, grove_prepared *p);
 
 /* The job, whose items follow `before` others in its launch. */
-grove_job grove_pattern_apply(const grove_prepared *p, void *array, void *message, int64_t before);
+grove_job grove_recipe_apply(const grove_prepared *p, void *array, void *message, int64_t before);
 
 #ifdef __cplusplus
 }

@@ -1,16 +1,16 @@
 /* What a kernel does for one section of a letter, described so that any number of threads can do it
- * in any order: a *pattern* says which slots of an array and which units of a message belong
+ * in any order: a *recipe* says which slots of an array and which units of a message belong
  * together, and what happens to them. It is made once, and lies in the device's memory.
  *
- * The work of a pattern is divided into *items*. No two items write the same bytes, and none reads
+ * The work of a recipe is divided into *items*. No two items write the same bytes, and none reads
  * what another writes, so they need no order and no atomic operation. Where a slot is named twice
  * one item has all that happens to it, in the order of the list.
  *
  * The bodies of the kernels are in kernel.inc, in what C and CUDA C++ have in common. This header
  * is read by both, and knows nothing of MPI.
  */
-#ifndef GROVE_PACK_PATTERN_H
-#define GROVE_PACK_PATTERN_H
+#ifndef GROVE_PACK_RECIPE_H
+#define GROVE_PACK_RECIPE_H
 
 #include "pack/kind.h"
 
@@ -29,12 +29,12 @@ typedef enum grove_motion {
 
 typedef struct grove_recipe grove_recipe;
 
-/* A pattern, applied. */
+/* A recipe, applied. */
 typedef struct grove_job {
-  const grove_recipe *pattern; /* in the device's memory */
-  char *array;                 /* slot 0 */
-  char *message;               /* the first unit of the pattern's window */
-  int64_t end;                 /* items of this job and of those before it */
+  const grove_recipe *recipe; /* in the device's memory */
+  char *array;                /* slot 0 */
+  char *message;              /* the first unit of the recipe's window */
+  int64_t end;                /* items of this job and of those before it */
 } grove_job;
 
 /* So many fit into the parameters of a kernel. */
@@ -46,7 +46,7 @@ typedef struct grove_launch {
   grove_job jobs[GROVE_JOBS];
 } grove_launch;
 
-/* ---- what a pattern consists of: plain data, the same for both compilers ---- */
+/* ---- what a recipe consists of: plain data, the same for both compilers ---- */
 
 /* An item is one word of one unit; with the last three it is one element, and all that happens to
  * it. */
@@ -97,7 +97,7 @@ typedef struct grove_divisor {
   uint64_t by; /* 1: magic is not used */
 } grove_divisor;
 
-/* A list behind the pattern, so many bytes from its beginning; 0: entry k is k. */
+/* A list behind the recipe, so many bytes from its beginning; 0: entry k is k. */
 typedef struct grove_list {
   int64_t at;
   int64_t wide; /* of 64 bits; else of 32 */
@@ -139,7 +139,7 @@ _Static_assert(sizeof(grove_job) == 32, "compilers agree");
 _Static_assert(sizeof(grove_recipe) == 224, "compilers agree");
 #endif
 
-/* ---- kernels as C has them, for an emulated device (pattern.c) ---- */
+/* ---- kernels as C has them, for an emulated device (recipe.c) ---- */
 
 /* Of how many items a launch consists. */
 int64_t grove_launch_size(const grove_launch *launch);
