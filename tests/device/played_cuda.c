@@ -219,6 +219,19 @@ CUresult cuCtxPopCurrent(CUcontext *out)
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetCurrent(CUcontext *out)
+{
+  *out = depth > 0 ? (CUcontext)&contexts[stack[depth - 1]] : NULL;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *out)
+{
+  NEED_CONTEXT();
+  *out = stack[depth - 1];
+  return CUDA_SUCCESS;
+}
+
 /* ---- kernels ---- */
 
 CUresult cuModuleLoadData(CUmodule *out, const void *image)

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include "apart.h"
 
 #include "check.h"
@@ -18,16 +19,30 @@ typedef struct taken {
 static struct {
   grove_context *ctx;
   char *memory;
-  int mixed, n;
+  int mixed, chosen; /* the device, by this file */
+  int n;
   taken blocks[BLOCKS];
 } pool;
+
+static const char *device_for(const char *wanted)
+{
+  static const char *const devices[][2] = {{"device", "emulated"},
+                                           {"lazy", "emulated-lazy"},
+                                           {"random", "emulated-random"},
+                                           {"mixed", "emulated-random"}};
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    if (strcmp(wanted, devices[i][0]) == 0) return devices[i][1];
+  CHECK(0, "TEST_ARRAYS=%s", wanted);
+  return NULL;
+}
 
 void apart_open(void)
 {
   const char *wanted = getenv("TEST_ARRAYS");
   if (!wanted) return;
-  CHECK(strcmp(wanted, "device") == 0 || strcmp(wanted, "mixed") == 0, "TEST_ARRAYS=%s", wanted);
   pool.mixed = strcmp(wanted, "mixed") == 0;
+  pool.chosen = getenv("GROVE_DEVICE") == NULL;
+  if (pool.chosen) setenv("GROVE_DEVICE", device_for(wanted), 1);
   CHECK_OK(grove_context_create(MPI_COMM_WORLD, &pool.ctx));
   CHECK_OK(grove_alloc_device(pool.ctx, POOL, (void **)&pool.memory));
 }
@@ -38,6 +53,7 @@ void apart_close(void)
   CHECK(pool.n == 0, "%d arrays are still in the device's memory", pool.n);
   CHECK_OK(grove_dealloc(pool.ctx, pool.memory));
   CHECK_OK(grove_context_free(&pool.ctx));
+  if (pool.chosen) unsetenv("GROVE_DEVICE"); /* other tests run in the same process */
 }
 
 /* The first gap that is large enough; `at` becomes its place in the list. */

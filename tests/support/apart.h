@@ -1,6 +1,11 @@
-/* Arrays in the memory of a device, for tests that know nothing of devices. With TEST_ARRAYS=device
- * in the environment the arrays of exercises lie there, with `mixed` some of them, a different lot
- * on each rank; the option `device` says which device that is.
+/* Arrays in the memory of a device, for tests that know nothing of devices. With TEST_ARRAYS in the
+ * environment the arrays of exercises lie there:
+ *
+ *     device, lazy, random    all of them
+ *     mixed                   some of them, a different lot on each rank
+ *
+ * GROVE_DEVICE says which device that is. Where it does not: the emulated one, which is quick, lazy,
+ * or, with the last two, does things when it likes.
  *
  * All of it is taken from one allocation, made by test_begin together with the other ranks, so that
  * each rank may take and return what it likes.
