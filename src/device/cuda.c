@@ -634,15 +634,41 @@ static void free_cuda_stream(int device, grove_stream *stream)
   grove_error_restore(&kept);
 }
 
+/* How many bytes from here on are registered together, or not at all. */
+static int64_t bytes_alike(const char *address, int64_t bytes)
+{
+  pthread_mutex_lock(&lists);
+  const cuda_pages *p = pages_from(address);
+  const char *end = !p ? address + bytes : p->begin > address ? p->begin : p->end;
+  pthread_mutex_unlock(&lists);
+  return end - address < bytes ? end - address : bytes;
+}
+
+/* CUDA refuses to copy what is partly registered, or registered in parts. */
+static CUresult copy_by_parts(char *to, const char *from, int64_t bytes, grove_stream *stream)
+{
+  CUresult result = CUDA_SUCCESS;
+  while (bytes > 0 && result == CUDA_SUCCESS) {
+    int64_t n = bytes_alike(from, bytes_alike(to, bytes));
+    result = cuda.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, (size_t)n, stream_of(stream));
+    to += n;
+    from += n;
+    bytes -= n;
+  }
+  return result;
+}
+
 static grove_status copy_on_stream(int device, grove_stream *stream, void *to, const void *from,
                                    int64_t bytes)
 {
   cuda_unit *unit;
   if (bytes == 0) return GROVE_OK;
   GROVE_PASS(enter_unit(device, &unit));
-  return leave_unit(
-    unit, cuda.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, (size_t)bytes, stream_of(stream)),
-    "copying %lld bytes from %p to %p on device %d", (long long)bytes, from, to, device);
+  CUresult result =
+    cuda.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, (size_t)bytes, stream_of(stream));
+  if (result == CUDA_ERROR_INVALID_VALUE) result = copy_by_parts(to, from, bytes, stream);
+  return leave_unit(unit, result, "copying %lld bytes from %p to %p on device %d", (long long)bytes,
+                    from, to, device);
 }
 
 /* Threads take items in turns, so that a grid may have fewer of them. */
