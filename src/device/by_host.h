@@ -1,6 +1,6 @@
-/* Units that no kernel can move: those of users' operations, of long doubles, and of types that only
- * MPI can walk. Whole slots go to the host, are packed, unpacked or fetched there by the code for
- * host arrays, and come back. The call waits for them.
+/* Units that no kernel can move: those of users' operations, of long doubles, and of types that
+ * only MPI can walk. Whole slots go to the host, are packed, unpacked or fetched there by the code
+ * for host arrays, and come back. The call waits for them.
  */
 #ifndef GROVE_DEVICE_BY_HOST_H
 #define GROVE_DEVICE_BY_HOST_H

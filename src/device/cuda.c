@@ -106,10 +106,10 @@ typedef struct cuda_import {
   int device;
 } cuda_import;
 
-struct grove_event {
+typedef struct cuda_event {
   CUevent event;
   int device;
-};
+} cuda_event;
 
 /* One driver serves a process: it has no handle. */
 static cuda_functions cuda;
@@ -752,21 +752,22 @@ static grove_status create_cuda_event(int device, grove_event **out)
 {
   grove_status status = GROVE_OK;
   cuda_unit *unit;
-  grove_event *event = NULL;
+  cuda_event *event = NULL;
   GROVE_NEW(event, 1);
   event->device = device;
   GROVE_TRY(enter_unit(device, &unit));
   GROVE_TRY(leave_unit(unit, cuda.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING),
                        "making an event of device %d", device));
-  *out = event;
+  *out = (grove_event *)event;
   return GROVE_OK;
 fail:
   free(event);
   return status;
 }
 
-static void free_cuda_event(grove_event *event)
+static void free_cuda_event(grove_event *given)
 {
+  cuda_event *event = (cuda_event *)given;
   grove_sentence kept;
   cuda_unit *unit;
   if (!event) return;
@@ -781,7 +782,7 @@ static grove_status record_on_stream(int device, grove_event *event, grove_strea
 {
   cuda_unit *unit;
   GROVE_PASS(enter_unit(device, &unit));
-  return leave_unit(unit, cuda.cuEventRecord(event->event, stream_of(stream)),
+  return leave_unit(unit, cuda.cuEventRecord(((cuda_event *)event)->event, stream_of(stream)),
                     "recording an event on a stream of device %d", device);
 }
 
@@ -789,7 +790,8 @@ static grove_status wait_for_event(int device, grove_stream *stream, grove_event
 {
   cuda_unit *unit;
   GROVE_PASS(enter_unit(device, &unit));
-  return leave_unit(unit, cuda.cuStreamWaitEvent(stream_of(stream), event->event, 0),
+  return leave_unit(unit,
+                    cuda.cuStreamWaitEvent(stream_of(stream), ((cuda_event *)event)->event, 0),
                     "letting a stream of device %d wait for an event", device);
 }
 

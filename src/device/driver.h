@@ -1,11 +1,9 @@
-/* What a device does for Grove: a table of functions. CUDA has one (cuda.c), and so has the emulated
- * device (emulated.c), which runs without a GPU. One driver serves a process, and nothing outside
- * this folder calls it.
+/* What a device does for Grove: a table of functions. CUDA has one (cuda.c), and so has the
+ * emulated device (emulated.c), which runs without a GPU. One driver serves a process.
  *
  * Device memory belongs to the device: the host may not touch it. Streams are of the driver's own
- * make; a user's stream is one of them, and NULL is the default stream, which waits for all others
- * of its device that work was given to, and all for it. What is enqueued on one stream is done in
- * that order, later; between streams events make an order.
+ * make; a user's stream is one of them, and NULL is the default stream. What is enqueued on one
+ * stream is done in that order, later; between streams events make an order.
  *
  *     GROVE_TRY(driver->launch(stream, &launch));
  *     GROVE_TRY(driver->copy(stream, host, memory, bytes));      host memory that is pinned
@@ -99,7 +97,7 @@ typedef struct grove_driver {
 
   grove_status (*create_event)(int device, grove_event **out);
   void (*free_event)(grove_event *event);
-  /* What is enqueued so far on one stream comes before what is enqueued on the other from now on. */
+  /* What is enqueued so far on one stream comes before what is enqueued on another from now on. */
   grove_status (*record)(int device, grove_event *event, grove_stream *stream);
   grove_status (*after)(int device, grove_stream *stream, grove_event *event);
 } grove_driver;

@@ -151,13 +151,13 @@ static grove_status launch_jobs(int device, grove_stream *stream, const grove_la
   return grove_engine_launch(device, stream, launch, accesses, naccesses);
 }
 
-static grove_status write_word(int device, grove_stream *stream, uint32_t *word, uint32_t value)
+static grove_status write_emulated(int device, grove_stream *stream, uint32_t *word, uint32_t value)
 {
   grove_status status = enter_device(GROVE_EMULATED_WRITE, device);
   return status == GROVE_OK ? grove_engine_write(device, stream, word, value) : status;
 }
 
-static grove_status await_word(int device, grove_stream *stream, uint32_t *word, uint32_t value)
+static grove_status await_emulated(int device, grove_stream *stream, uint32_t *word, uint32_t value)
 {
   grove_status status = enter_device(GROVE_EMULATED_AWAIT, device);
   return status == GROVE_OK ? grove_engine_await(device, stream, word, value) : status;
@@ -211,8 +211,8 @@ const grove_driver grove_driver_emulated = {
   .free_stream = free_stream,
   .copy = copy_bytes,
   .launch = launch_jobs,
-  .write = write_word,
-  .await = await_word,
+  .write = write_emulated,
+  .await = await_emulated,
   .finish = finish_work,
   .is_capturing = is_capturing,
   .create_event = create_event,

@@ -156,8 +156,9 @@ static grove_status make_room(grove_lift *lift)
   return GROVE_OK;
 }
 
-static grove_status make_plan(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
-                              int64_t begin, int64_t count, grove_motion motion, motion_plan *out)
+static grove_status make_motion_plan(grove_lift *lift, const grove_mover *mover,
+                                     const grove_shape *shape, int64_t begin, int64_t count,
+                                     grove_motion motion, motion_plan *out)
 {
   const grove_station *s = lift->station;
   motion_plan plan = {.shape = shape, .begin = begin, .motion = motion};
@@ -180,7 +181,7 @@ static grove_status plan_for(grove_lift *lift, const grove_mover *mover, const g
 {
   GROVE_PASS(make_room(lift));
   *out = find_plan(lift, shape, begin, motion);
-  if (!(*out)->shape) GROVE_PASS(make_plan(lift, mover, shape, begin, count, motion, *out));
+  if (!(*out)->shape) GROVE_PASS(make_motion_plan(lift, mover, shape, begin, count, motion, *out));
   return GROVE_OK;
 }
 
@@ -200,7 +201,7 @@ static grove_heading heading_of(grove_motion motion)
   return motion == GROVE_MOTION_PACK ? GROVE_OUT : GROVE_IN;
 }
 
-static void add_copy(int *n, grove_device_copy *copies, char *to, const char *from, int64_t bytes)
+static void queue_copy(int *n, grove_device_copy *copies, char *to, const char *from, int64_t bytes)
 {
   grove_device_copy *last = *n > 0 ? &copies[*n - 1] : NULL;
   if (last && last->to + last->bytes == to && last->from + last->bytes == from)
@@ -230,7 +231,7 @@ static void add_job(grove_device_batch *b, const grove_prepared *p, char *array,
   b->items = b->launch.jobs[b->launch.njobs - 1].end;
 }
 
-static int has_room(const grove_device_batch *b)
+static int batch_has_room(const grove_device_batch *b)
 {
   return b->launch.njobs < GROVE_JOBS && b->nbefore < GROVE_BATCH_COPIES &&
          b->nafter < GROVE_BATCH_COPIES && b->bytes < CHUNK;
@@ -245,20 +246,20 @@ static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_
   char *mirror = mirror_of(lift, message);
   if (!p->is_copy && p->items == 0) return GROVE_OK; /* as MPI_NO_OP has it */
   int ordered = lift->ordered && motion != GROVE_MOTION_PACK;
-  if (!has_room(b) || (ordered && b->has_ordered))
+  if (!batch_has_room(b) || (ordered && b->has_ordered))
     GROVE_PASS(grove_station_flush(lift->station, heading));
   if (p->is_copy && !p->writes_array) {
-    add_copy(&b->nafter, b->after, message, array + p->low, p->message_bytes);
+    queue_copy(&b->nafter, b->after, message, array + p->low, p->message_bytes);
   } else if (p->is_copy) {
-    add_copy(&b->nbefore, b->before, array + p->low, message, p->message_bytes);
+    queue_copy(&b->nbefore, b->before, array + p->low, message, p->message_bytes);
   } else {
     GROVE_PASS_CHECK(mirror, GROVE_ERR_DEVICE, "a message lies where its operation has no mirror");
     if (motion != GROVE_MOTION_PACK)
-      add_copy(&b->nbefore, b->before, mirror, message, p->message_bytes);
+      queue_copy(&b->nbefore, b->before, mirror, message, p->message_bytes);
     if (lift->station->driver->checks_order) GROVE_PASS(add_accesses(b, p, array, mirror));
     add_job(b, p, array, mirror);
     if (motion != GROVE_MOTION_UNPACK)
-      add_copy(&b->nafter, b->after, message, mirror, p->message_bytes);
+      queue_copy(&b->nafter, b->after, message, mirror, p->message_bytes);
   }
   b->has_ordered |= ordered;
   b->bytes += p->message_bytes;
@@ -276,9 +277,9 @@ static grove_status go_by_host(grove_lift *lift, grove_by_host *by_host, grove_m
   return grove_station_count(s, heading_of(motion));
 }
 
-static grove_status ask_for(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
-                            char *array, int64_t begin, int64_t count, char *message,
-                            grove_motion motion)
+static grove_status ask_motion(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                               char *array, int64_t begin, int64_t count, char *message,
+                               grove_motion motion)
 {
   motion_plan *plan = NULL;
   if (count == 0 || mover->unit.bytes == 0) return GROVE_OK;
@@ -293,19 +294,19 @@ static grove_status ask_for(grove_lift *lift, const grove_mover *mover, const gr
 grove_status grove_lift_pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                              const void *array, int64_t begin, int64_t count, void *message)
 {
-  return ask_for(lift, mover, shape, (char *)array, begin, count, message, GROVE_MOTION_PACK);
+  return ask_motion(lift, mover, shape, (char *)array, begin, count, message, GROVE_MOTION_PACK);
 }
 
 grove_status grove_lift_unpack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                                const void *message, void *array, int64_t begin, int64_t count)
 {
-  return ask_for(lift, mover, shape, array, begin, count, (char *)message, GROVE_MOTION_UNPACK);
+  return ask_motion(lift, mover, shape, array, begin, count, (char *)message, GROVE_MOTION_UNPACK);
 }
 
 grove_status grove_lift_fetch(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                               void *array, int64_t begin, int64_t count, void *message)
 {
-  return ask_for(lift, mover, shape, array, begin, count, message, GROVE_MOTION_FETCH);
+  return ask_motion(lift, mover, shape, array, begin, count, message, GROVE_MOTION_FETCH);
 }
 
 /* ---- when ---- */

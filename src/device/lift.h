@@ -1,6 +1,6 @@
 /* What an operation has of a device: recipes for all that it packs and unpacks there, and a mirror,
- * in the device's memory, of the host memory in which its letters lie. Kernels pack into the mirror,
- * and copies bring it to the host; or the other way round. (A space's `lift`: space.h.)
+ * in the device's memory, of the host memory in which its letters lie. Kernels pack into the
+ * mirror, and copies bring it to the host; or the other way round. (A space's `lift`: space.h.)
  */
 #ifndef GROVE_DEVICE_LIFT_H
 #define GROVE_DEVICE_LIFT_H

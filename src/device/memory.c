@@ -30,7 +30,7 @@ static void (*give_back_of(const grove_driver *driver))(void *memory)
 }
 
 /* This rank's part. Every allocation has an address of its own. */
-static grove_status make_part(grove_context *ctx, size_t bytes, void **out)
+static grove_status make_device_part(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK;
   void *memory = NULL;
@@ -55,7 +55,7 @@ grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out)
   void *memory = NULL;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc_device: the context is NULL");
   GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc_device"));
-  mine = make_part(ctx, bytes, out ? &memory : NULL);
+  mine = make_device_part(ctx, bytes, out ? &memory : NULL);
   status = grove_context_agree(ctx, mine, NULL, 0);
   if (status == GROVE_OK)
     *out = memory;

@@ -453,7 +453,7 @@ static void place_lists(draft *d)
   if (d->words) h->words_at = take_room(d, (int64_t)h->words.by * (int64_t)sizeof *d->words);
 }
 
-static void write_lists(const draft *d, char *memory)
+static void write_recipe_lists(const draft *d, char *memory)
 {
   const grove_recipe *h = &d->head;
   memcpy(memory, h, sizeof *h);
@@ -471,7 +471,7 @@ static grove_status send_draft(const grove_driver *driver, int device, draft *d,
   void *there = NULL;
   place_lists(d);
   GROVE_NEW(memory, d->bytes);
-  write_lists(d, memory);
+  write_recipe_lists(d, memory);
   GROVE_TRY(driver->allocate(device, d->bytes, &there));
   GROVE_TRY(driver->copy(device, NULL, there, memory, d->bytes));
   GROVE_TRY(driver->finish(device, NULL));

@@ -26,7 +26,7 @@ typedef struct grove_prepared {
   int64_t bytes;        /* of that */
   int64_t items;
   int64_t low, high; /* bytes of the array that it may touch, from slot 0 on */
-  /* Those that it does, for a driver that checks the order; NULL: too many, or none wants to know. */
+  /* Those that it does, for a driver that checks the order; none where they are too many. */
   int ntouched;
   grove_touched *touched;
   int64_t message_bytes;

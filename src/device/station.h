@@ -1,6 +1,7 @@
-/* What a context has of a device: two streams of Grove's own, one for what leaves it and one for what
- * comes to it, so that copies go both ways at once. On each, *batches* follow each other; the stream
- * counts in a word of pinned memory those that are done, which costs less to look at than an event.
+/* What a context has of a device: two streams of Grove's own, one for what leaves it and one for
+ * what comes to it, so that copies go both ways at once. On each, *batches* follow each other; the
+ * stream counts those that are done in a word of pinned memory, which costs less to look at than an
+ * event.
  */
 #ifndef GROVE_DEVICE_STATION_H
 #define GROVE_DEVICE_STATION_H

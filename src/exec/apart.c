@@ -3,12 +3,13 @@
  * so much is done. Self edges go the way of a letter: out of their arrays, past the roots if they
  * fetch, and into the arrays, each when the one before is done.
  */
+#include "device/driver.h"
 #include "exec/transfer.h"
 
 /* ---- what a device must know ---- */
 
 /* A reduce or a fetch may have several values for one root. */
-static int is_ordered(const grove_transfer *op)
+static int combines_at_roots(const grove_transfer *op)
 {
   for (int k = 0; k < op->nfields; k++) {
     grove_operation operation = op->wiring->lanes[k].key.operation;
@@ -57,8 +58,8 @@ grove_status grove_apart_open(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) {
     grove_space *space = &op->spaces[j];
-    GROVE_PASS(
-      space->kind->open(space->kind, op->base.ctx, space->device, is_ordered(op), &space->lift));
+    GROVE_PASS(space->kind->open(space->kind, op->base.ctx, space->device, combines_at_roots(op),
+                                 &space->lift));
     for (int k = 0; k < op->nfields; k++)
       for (int a = 0; a < GROVE_ARRAYS; a++)
         if (grove_space_is_same(op->fields[k].spaces[a], *space))
@@ -82,6 +83,19 @@ void grove_apart_close(grove_transfer *op)
 }
 
 /* ---- how far it is ---- */
+
+grove_status grove_apart_check(const grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++) {
+    const grove_driver *driver = op->spaces[j].kind->driver;
+    GROVE_PASS_CHECK(!driver || !driver->is_capturing(grove_op_stream(&op->base)),
+                     GROVE_ERR_UNSUPPORTED,
+                     "rank %d: grove_start: the stream of this %s is being captured into a graph, "
+                     "and the host moves its messages",
+                     op->base.ctx->rank, grove_op_label(&op->base));
+  }
+  return GROVE_OK;
+}
 
 grove_status grove_apart_begin(const grove_transfer *op)
 {

@@ -235,6 +235,7 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
   for (int k = 0; k < n; k++) GROVE_TRY(grove_field_equip(&wiring->lanes[k], &op->fields[k]));
   GROVE_TRY(list_spaces(op));
   GROVE_TRY(grove_apart_open(op));
+  op->base.careful = op->nspaces > 0;
   GROVE_TRY(grove_transfer_make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_letters(op));

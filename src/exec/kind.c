@@ -146,6 +146,7 @@ grove_request grove_transfer_request(const grove_op *op, int k)
 static grove_status start_transfer(grove_op *op)
 {
   GROVE_PASS(grove_op_check_idle(op, "grove_start"));
+  GROVE_PASS(grove_apart_check((grove_transfer *)op));
   return grove_transfer_run((grove_transfer *)op);
 }
 

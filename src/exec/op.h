@@ -25,6 +25,7 @@
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
  *     stream.c    operations on streams               gather.c  ... and what is gathered for itself
+ *     promise.c   what streams wait for
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -109,7 +110,7 @@ struct grove_op {
   char *sentence;
   grove_stopwatch timing;
   grove_chosen_stream stream;
-  grove_promise *promise; /* to a stream, of this start or an earlier one (stream.c) */
+  grove_promise *promise; /* to a stream, of this start or an earlier one */
   int awaited;            /* by a stream: the next start waits for this one */
 };
 
@@ -166,7 +167,9 @@ static inline struct CUstream_st *grove_op_stream(const grove_op *op)
   return op->stream.chosen ? op->stream.stream : op->ctx->stream;
 }
 
-/* It is about to be freed (stream.c). */
+/* Its stream goes on when it is complete, which it is not yet; and: it is about to be freed
+ * (promise.c). */
+grove_status grove_promise_make(grove_op *op);
 void grove_promise_end(grove_op *op);
 
 /* May it be started? */

@@ -534,24 +534,26 @@ __attribute__((noinline)) static grove_status refuse_further_start(const grove_t
                      op->base.ctx->rank, grove_op_label(&op->base));
 }
 
+/* The start of one with several stages, inputs to wait for, or arrays on a device. */
+__attribute__((noinline)) static grove_status start_with_inputs(grove_transfer *op)
+{
+  op->current = -1;
+  op->met = op->meeting = 0;
+  GROVE_PASS(grove_apart_begin(op));
+  await_inputs(op);
+  if (op->readying) grove_readying_begin(op);
+  if (op->arriving) grove_arriving_begin(op);
+  if (op->arriving) op->driver = grove_this_thread();
+  GROVE_PASS(enter_next(op));
+  return grove_apart_flush(op);
+}
+
 grove_status grove_transfer_run(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
   if (op->wiring->run.failed) return refuse_further_start(op);
   begin_start(op);
-  if (!op->plain) {
-    op->current = -1;
-    op->met = op->meeting = 0;
-    GROVE_TRY(grove_apart_begin(op));
-    await_inputs(op);
-    if (op->readying) grove_readying_begin(op);
-    if (op->arriving) grove_arriving_begin(op);
-    if (op->arriving) op->driver = grove_this_thread();
-    GROVE_TRY(enter_next(op));
-    GROVE_TRY(grove_apart_flush(op));
-  } else {
-    GROVE_TRY(start_stage(op, op->stages));
-  }
+  GROVE_TRY(op->plain ? start_stage(op, op->stages) : start_with_inputs(op));
   if (op->plain && stage_is_complete(op->stages))
     finish_start(op);
   else

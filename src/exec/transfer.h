@@ -182,6 +182,9 @@ grove_status grove_apart_open(grove_transfer *op);
 grove_status grove_apart_prepare(grove_transfer *op);
 void grove_apart_close(grove_transfer *op);
 
+/* May it be started? */
+grove_status grove_apart_check(const grove_transfer *op);
+
 /* At a start, before anything moves; and whenever something was begun. */
 grove_status grove_apart_begin(const grove_transfer *op);
 grove_status grove_apart_flush(const grove_transfer *op);

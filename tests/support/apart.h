@@ -4,8 +4,8 @@
  *     device, lazy, random    all of them
  *     mixed                   some of them, a different lot on each rank
  *
- * GROVE_DEVICE says which device that is. Where it does not: the emulated one, which is quick, lazy,
- * or, with the last two, does things when it likes.
+ * GROVE_DEVICE says which device that is. Where it does not: the emulated one, which is quick, or
+ * lazy, or, with the last two, does things when it likes.
  *
  * All of it is taken from one allocation, made by test_begin together with the other ranks, so that
  * each rank may take and return what it likes.
@@ -20,7 +20,8 @@
 void apart_open(void);
 void apart_close(void);
 
-/* Memory of the device; NULL where this array, of which `lot` is any number, is to be the host's. */
+/* Memory of the device; NULL where this array, of which `lot` is any number, is to be the host's.
+ */
 void *apart_take(size_t bytes, uint64_t lot);
 void apart_return(void *memory);
 
