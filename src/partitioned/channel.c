@@ -1,6 +1,8 @@
 /* Making the two ends of a channel, how they meet, and freeing them in any state. */
 #include "partitioned/way.h"
 
+#include "device/space.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +102,19 @@ static grove_status check_wanted(const wanted *w, grove_op **out)
   return GROVE_OK;
 }
 
+/* Nothing packs parts on a device yet. */
+static grove_status check_memory(const grove_channel *c, const char *call)
+{
+  grove_context *ctx = c->base.ctx;
+  grove_spaces_look(ctx);
+  GROVE_PASS_CHECK(c->bytes == 0 || grove_space_of(ctx, c->data).kind == &grove_space_host,
+                   GROVE_ERR_UNSUPPORTED,
+                   "rank %d: %s: the buffer of %lld bytes lies in the memory of a device; channels "
+                   "take host memory only",
+                   ctx->rank, call, (long long)c->bytes);
+  return GROVE_OK;
+}
+
 /* How many bytes, and how they lie. */
 static grove_status measure_message(grove_channel *c, const wanted *w)
 {
@@ -129,6 +144,7 @@ static grove_status measure_message(grove_channel *c, const wanted *w)
   c->dense = c->mover.unit.dense;
   c->array = w->array;
   c->data = c->array + c->mover.unit.true_lb;
+  GROVE_TRY(check_memory(c, call));
   if (c->dense) {
     grove_mover_free(&c->mover);
   } else {

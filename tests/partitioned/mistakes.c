@@ -2,6 +2,7 @@
  * outputs stay as they were, the round goes on, and the data is right. */
 #include "channel.h"
 #include "check.h"
+#include "grove_cuda.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -96,6 +97,31 @@ static void bad_arguments(const place *p)
   a = good, a.parts = INT32_MAX, a.count = INT64_MAX / 2;
   no_channel(&a, "more bytes than there are numbers");
   MPI_Type_free(&raw);
+}
+
+/* Channels move host memory. A device's is refused, also inside an allocation and by another context
+ * than made it; where a program has both, what is the host's is taken. */
+static void on_a_device(const place *p)
+{
+  int anything, host[8], *memory = NULL;
+  grove_op *untouched = (grove_op *)&anything, *op = untouched;
+  grove_context *ctx;
+  CHECK_OK(grove_context_create(MPI_COMM_WORLD, &ctx));
+  CHECK_OK(grove_context_set(ctx, "device", "emulated"));
+  CHECK_OK(grove_context_set(p->ctx, "device", "emulated"));
+  CHECK_OK(grove_alloc_device(ctx, sizeof host, (void **)&memory));
+  refused(grove_psend_init(ctx, memory, 4, 2, MPI_INT, p->rank, TAG, &op), GROVE_ERR_UNSUPPORTED,
+          "grove_psend_init of a device's memory");
+  says_word("device");
+  refused(grove_precv_init(p->ctx, memory + 4, 2, 2, MPI_INT, p->rank, TAG, &op),
+          GROVE_ERR_UNSUPPORTED, "grove_precv_init of a device's memory");
+  CHECK(op == untouched, "an output was set by a call that failed");
+  CHECK_OK(grove_psend_init(ctx, memory, 4, 0, MPI_INT, p->rank, TAG, &op));
+  CHECK_OK(grove_op_free(&op));
+  CHECK_OK(grove_psend_init(ctx, host, 4, 2, MPI_INT, p->rank, TAG, &op));
+  CHECK_OK(grove_op_free(&op));
+  CHECK_OK(grove_dealloc(ctx, memory));
+  CHECK_OK(grove_context_free(&ctx));
 }
 
 /* ---- a pair of ends on every rank: this rank's own, or with the next and the previous one ---- */
@@ -314,6 +340,7 @@ int main(int argc, char **argv)
   forest_operations(&p);
   wrong_times(&p, types);
   in_a_bundle(&p, types);
+  on_a_device(&p);
   place_free(&p);
   units_free(types);
   return test_end();
