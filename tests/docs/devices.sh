@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs of docs/devices.md compile, and say on the emulated device what is written there, with
-# one rank too and by every route between nodes.
+# The programs of docs/devices.md compile, and say on the emulated device what is written there; the
+# first one also on one rank, and by every route between nodes.
 #
 #   BUILD   the build directory (build)        MPI   its MPI (openmpi)
 set -euo pipefail
