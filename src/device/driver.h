@@ -5,9 +5,9 @@
  * make; a user's stream is one of them, and NULL is the default stream. What is enqueued on one
  * stream is done in that order, later; between streams events make an order.
  *
- *     GROVE_TRY(driver->launch(stream, &launch));
- *     GROVE_TRY(driver->copy(stream, host, memory, bytes));      host memory that is pinned
- *     GROVE_TRY(driver->write(stream, &word, 7));
+ *     GROVE_TRY(driver->launch(device, stream, &launch, accesses, n));
+ *     GROVE_TRY(driver->copy(device, stream, host, memory, bytes));      pinned host memory
+ *     GROVE_TRY(driver->write(device, stream, &word, 7));
  *     ... later: the word is 7, and `host` has what was copied
  *
  * All functions may be called by any thread. A failure is GROVE_ERR_DEVICE with the driver's words,

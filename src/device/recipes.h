@@ -1,7 +1,7 @@
 /* Recipes (pack/recipe.h) for a device, from movers and shapes.
  *
  *     grove_prepared p;
- *     GROVE_TRY(grove_recipe_prepare(driver, device, &mover, &shape, begin, count, step, &p));
+ *     GROVE_TRY(grove_recipe_prepare(driver, device, &mover, &shape, begin, count, motion, &p));
  *     launch.jobs[0] = grove_recipe_apply(&p, array, message, 0);
  *     launch.njobs = 1;
  *     ... driver->launch ... until it is done ...

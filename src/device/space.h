@@ -7,7 +7,7 @@
  *
  *     kind->open(kind, ctx, device, ordered, &lift);
  *     kind->cover(lift, memory, bytes);             messages lie there
- *     kind->prepare(lift, GROVE_OUT, ...);          once for all that pack, unpack, fetch get
+ *     kind->prepare(lift, ..., GROVE_MOTION_PACK);  once for all that pack, unpack, fetch get
  *     ... each time ...
  *     kind->begin(lift, stream);                    the arrays are final where the user's stream is
  *     kind->pack(lift, ...);

@@ -99,8 +99,8 @@ static void bad_arguments(const place *p)
   MPI_Type_free(&raw);
 }
 
-/* Channels move host memory. A device's is refused, also inside an allocation, and by a context that
- * did not make it; where a program has both, what is the host's is taken. */
+/* Channels move host memory. A device's is refused, also inside an allocation, and by a context
+ * that did not make it; where a program has both, what is the host's is taken. */
 static void on_a_device(const place *p)
 {
   int anything, host[8], *memory = NULL;
