@@ -92,7 +92,7 @@ grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t b
   if (bytes == 0) return GROVE_OK;
   grove_context_enter(ctx);
   grove_spaces_look(ctx);
-  grove_space to = grove_space_of(ctx, dst), from = grove_space_of(ctx, src);
+  grove_space to = grove_space_found(ctx, dst), from = grove_space_found(ctx, src);
   if (to.kind != &grove_space_host || from.kind != &grove_space_host)
     status = copy_behind(ctx, to.kind != &grove_space_host ? to : from, dst, src, (int64_t)bytes);
   else

@@ -93,7 +93,10 @@ void grove_spaces_look(grove_context *ctx);
 /* The device of this rank, of the context's first kind. */
 int grove_spaces_device(const grove_context *ctx);
 
-/* The space of an array: the host's, unless one of the context's further kinds owns it. */
+/* The space of an address: the host's, unless one of the context's further kinds owns it. */
+grove_space grove_space_found(const grove_context *ctx, const void *address);
+
+/* The space of an array of an operation, which the option `memory` may tell. */
 grove_space grove_space_of(const grove_context *ctx, const void *array);
 
 static inline int grove_space_is_same(grove_space a, grove_space b)

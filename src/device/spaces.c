@@ -57,7 +57,6 @@ grove_status grove_spaces_open(grove_context *ctx)
 {
   int ndevices = 0;
   const grove_space_kind *const *kinds = kinds_meant(ctx);
-  if (ctx->spaces) return GROVE_OK;
   GROVE_PASS_CHECK(ctx->options.device != GROVE_DEVICE_NONE, GROVE_ERR_DEVICE,
                    "rank %d: there is no device, for the option device is none", ctx->rank);
   GROVE_PASS_CHECK(kinds, GROVE_ERR_DEVICE,
@@ -76,7 +75,7 @@ void grove_spaces_look(grove_context *ctx)
 {
   grove_sentence before;
   const grove_space_kind *const *kinds = kinds_meant(ctx);
-  if (ctx->spaces || !kinds || !(*kinds)->driver->is_in_use()) return;
+  if (!kinds || kinds == ctx->spaces || !(*kinds)->driver->is_in_use()) return;
   grove_error_keep(&before);
   if (grove_spaces_open(ctx) != GROVE_OK) grove_error_restore(&before);
 }
@@ -89,14 +88,19 @@ int grove_spaces_device(const grove_context *ctx)
   return ctx->rank_in_domain % ndevices;
 }
 
-grove_space grove_space_of(const grove_context *ctx, const void *array)
+grove_space grove_space_found(const grove_context *ctx, const void *address)
 {
   int device = 0;
+  for (const grove_space_kind *const *kind = ctx->spaces; kind && *kind; kind++)
+    if ((*kind)->owns(*kind, address, &device)) return (grove_space){*kind, device, NULL};
+  return (grove_space){&grove_space_host, 0, NULL};
+}
+
+grove_space grove_space_of(const grove_context *ctx, const void *array)
+{
   if (!array || !ctx->spaces || ctx->options.memory == GROVE_MEMORY_HOST)
     return (grove_space){&grove_space_host, 0, NULL};
   if (ctx->options.memory == GROVE_MEMORY_DEVICE)
     return (grove_space){*ctx->spaces, grove_spaces_device(ctx), NULL};
-  for (const grove_space_kind *const *kind = ctx->spaces; *kind; kind++)
-    if ((*kind)->owns(*kind, array, &device)) return (grove_space){*kind, device, NULL};
-  return (grove_space){&grove_space_host, 0, NULL};
+  return grove_space_found(ctx, array);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct grove_promise {
-  grove_active active; /* while it is not kept */
+  grove_active active; /* while it is open */
   grove_op *op;
   grove_station *station;
   uint32_t *word;
@@ -19,13 +19,18 @@ static void keep_promise(grove_promise *p)
 {
   grove_context_deactivate(&p->active);
   p->is_open = 0;
+  __atomic_sub_fetch(&p->op->ctx->promises, 1, __ATOMIC_RELAXED);
   __atomic_store_n(p->word, p->value, __ATOMIC_RELEASE);
+}
+
+void grove_promise_look(grove_op *op)
+{
+  if (op->promise->is_open && !grove_op_is_under_way(op)) keep_promise(op->promise);
 }
 
 static void advance_promise(grove_active *active)
 {
-  grove_promise *p = (grove_promise *)active;
-  if (grove_op_state_of(p->op) >= GROVE_OP_DONE) keep_promise(p);
+  grove_promise_look(((grove_promise *)active)->op);
 }
 
 static grove_status create_promise(grove_op *op)
@@ -58,18 +63,15 @@ void grove_promise_end(grove_op *op)
 
 grove_status grove_promise_make(grove_op *op)
 {
-  GROVE_PASS_CHECK(
-    op->ctx->helper, GROVE_ERR_UNSUPPORTED,
-    "rank %d: grove_wait_on_stream: the host moves the messages of this %s; that needs "
-    "the option progress=thread",
-    op->ctx->rank, grove_op_label(op));
   if (!op->promise) GROVE_PASS(create_promise(op));
   grove_promise *p = op->promise;
-  const grove_station *s = p->station;
+  grove_station *s = p->station;
   if (p->is_open) return GROVE_OK;
+  s->is_awaited = 1;
   GROVE_PASS(s->driver->await(s->device, grove_op_stream(op), p->word, p->value + 1));
   p->value++;
   p->is_open = 1;
+  __atomic_add_fetch(&op->ctx->promises, 1, __ATOMIC_RELAXED);
   grove_context_activate(op->ctx, &p->active);
   return GROVE_OK;
 }
