@@ -186,6 +186,11 @@ void grove_order_gone(const void *begin, int64_t bytes)
     if (!grove_emulated_overlap(a->begin, a->bytes, begin, bytes)) order.all[kept++] = order.all[i];
   }
   order.count = kept;
+  for (written_word *w = order.words; w < order.words + WORDS; w++)
+    if (w->word && grove_emulated_overlap(w->word, sizeof *w->word, begin, bytes)) {
+      grove_order_join(&order.before_older_words, &w->before);
+      w->word = NULL;
+    }
 }
 
 /* ---- words ---- */
@@ -206,4 +211,11 @@ void grove_order_saw(const uint32_t *word, uint32_t value)
       found = 1;
     }
   if (!found) grove_order_forget(&order.before_older_words);
+}
+
+int grove_order_is_written(const uint32_t *word)
+{
+  for (const written_word *w = order.words; w < order.words + WORDS; w++)
+    if (w->word == word) return 1;
+  return 0;
 }

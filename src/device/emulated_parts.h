@@ -78,6 +78,8 @@ void grove_order_gone(const void *begin, int64_t bytes);
 /* Something stood behind `before` when it wrote the word; and the host saw that. */
 void grove_order_wrote(const uint32_t *word, uint32_t value, const grove_order *before);
 void grove_order_saw(const uint32_t *word, uint32_t value);
+/* By a stream of this process, not long ago. */
+int grove_order_is_written(const uint32_t *word);
 
 /* Without the lock too. */
 void grove_order_tell(const char *format, ...)

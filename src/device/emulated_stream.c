@@ -63,6 +63,7 @@ struct CUstream_st {
   uint64_t enqueued, done; /* numbers; a stream that takes its place goes on counting */
   operation *first, *last;
   grove_order order; /* what came before its last operation, and that */
+  int is_unsure;     /* the host puts it behind something, by a word, and nobody knows what */
 };
 
 struct grove_event {
@@ -433,6 +434,7 @@ static void note_accesses(const operation *o, const char *what, const grove_acce
                           int naccesses)
 {
   const grove_stream *s = o->stream;
+  if (s->is_unsure) return;
   grove_actor who = {what, s->slot, s->is_default, o->number};
   grove_order_access(&who, &s->order, accesses, naccesses);
 }
@@ -472,6 +474,7 @@ static void wait_point(point p)
 static void finish_stream(grove_stream *s)
 {
   grove_order order = s->order;
+  s->is_unsure = 0;
   wait_point((point){s, s->enqueued});
   grove_order_forget(&order);
 }
@@ -602,6 +605,8 @@ static grove_status enqueue_word(int device, grove_stream *stream, work_kind kin
   enqueue_operation(o);
   if (kind == WORK_WRITE && !grove_store_is_given(word))
     grove_order_wrote(word, value, &o->stream->order);
+  if (kind == WORK_AWAIT && !grove_store_is_given(word) && !grove_order_is_written(word))
+    o->stream->is_unsure = 1;
   return GROVE_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct grove_page {
 
 static void free_station(grove_station *s)
 {
+  if (s->is_awaited) (void)s->driver->finish(s->device, NULL);
   for (int h = 0; h < GROVE_HEADINGS; h++) {
     grove_track *t = &s->tracks[h];
     if (t->stream && s->driver->finish(s->device, t->stream) == GROVE_OK)

@@ -46,6 +46,7 @@ typedef struct grove_station {
   int device;
   grove_event *event;
   struct grove_page *pages; /* pinned: words */
+  int is_awaited;           /* users' streams may wait for one of the words */
   grove_track tracks[GROVE_HEADINGS];
 } grove_station;
 

@@ -247,6 +247,8 @@ grove_status grove_op_begin(const grove_request *r, const char *call, grove_op *
   op->wiring->references++;
   op->base.starts = op->base.timed_starts = 0;
   op->base.seconds = 0;
+  op->base.stream = (grove_chosen_stream){NULL, 0};
+  op->base.awaited = 0;
   grove_op *begun = &op->base;
   status = grove_transfer_run(op);
   if (status == GROVE_OK)

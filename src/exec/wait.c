@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* Test and wait need an operation that was started. */
-static grove_status check_started(const grove_op *op, const char *call)
+grove_status grove_op_check_started(const grove_op *op, const char *call)
 {
   GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "%s: the operation is NULL", call);
   GROVE_PASS_CHECK(grove_op_state_of(op) != GROVE_OP_IDLE, GROVE_ERR_STATE,
@@ -41,7 +40,7 @@ static int poll_context(const grove_op *op)
 
 grove_status grove_test(grove_op *op, int *done)
 {
-  GROVE_PASS(check_started(op, "grove_test"));
+  GROVE_PASS(grove_op_check_started(op, "grove_test"));
   GROVE_PASS_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
   int complete = poll_context(op);
@@ -112,7 +111,7 @@ static grove_status wait_on(grove_op *op)
 static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(check_started(op, "grove_wait"));
+  GROVE_TRY(grove_op_check_started(op, "grove_wait"));
   double since = grove_op_clock(op);
   if (grove_context_locks(op->ctx) || op->state == GROVE_OP_ACTIVE) status = wait_on(op);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
