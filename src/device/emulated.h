@@ -94,9 +94,9 @@ int64_t grove_emulated_calls(void);
  *
  * The host has waited for a stream by `finish`. It may also look at a word; the word counts as seen
  * once it is written, or, if strict, when grove_emulated_host_saw says so. A word makes no order
- * between streams (nor does it with CUDA), and none between processes. A stream that waits for a word of
- * the host's is behind whatever the host knew then: nothing is found about such a stream any more,
- * until the host waits for it. */
+ * between streams (nor does it with CUDA), and none between processes. A stream that waits for a
+ * word of the host's is behind whatever the host knew then: nothing is found about such a stream
+ * any more, until the host waits for it. */
 
 int64_t grove_emulated_conflicts(void);                     /* how many so far */
 void grove_emulated_conflict(char *sentence, size_t bytes); /* the first; "" if there is none */
