@@ -125,6 +125,7 @@ struct grove_context {
   struct grove_station *stations;               /* at devices (device/station.h), likewise */
   void (*close_stations)(struct grove_context *ctx);
   struct CUstream_st *stream; /* of operations without one of their own; NULL: the default */
+  int promises;               /* operations that streams wait for (exec/promise.c); atomic */
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);

@@ -90,6 +90,7 @@ grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t b
   GROVE_CHECK(bytes <= INT64_MAX, GROVE_ERR_ARG, "rank %d: grove_copy: %zu bytes", ctx->rank,
               bytes);
   if (bytes == 0) return GROVE_OK;
+  GROVE_TRY(grove_station_settle(ctx));
   grove_context_enter(ctx);
   grove_spaces_look(ctx);
   grove_space to = grove_space_found(ctx, dst), from = grove_space_found(ctx, src);

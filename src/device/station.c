@@ -193,6 +193,24 @@ int64_t grove_track_passed(const grove_track *t)
 
 /* ---- the user's stream ---- */
 
+grove_status grove_station_settle(grove_context *ctx)
+{
+  grove_pause pause;
+  double timeout = ctx->options.timeout_seconds;
+  grove_pause_begin(&pause, 0);
+  while (__atomic_load_n(&ctx->promises, __ATOMIC_RELAXED) > 0) {
+    GROVE_PASS_CHECK(!grove_pause_expired(&pause, timeout), GROVE_ERR_TIMEOUT,
+                     "rank %d waited %g s for operations that streams wait for", ctx->rank,
+                     timeout);
+    if (grove_context_try(ctx)) {
+      grove_context_progress(ctx);
+      grove_context_leave(ctx);
+    }
+    grove_pause_step(&pause);
+  }
+  return GROVE_OK;
+}
+
 grove_status grove_station_follow(grove_station *s, grove_stream *stream)
 {
   GROVE_PASS_CHECK(!s->driver->is_capturing(stream), GROVE_ERR_UNSUPPORTED,

@@ -60,6 +60,10 @@ grove_status grove_station_count(grove_station *s, grove_heading heading);
 /* Enqueues what was asked for. */
 grove_status grove_station_flush(grove_station *s, grove_heading heading);
 
+/* Waits until no stream waits for an operation of the context: what stands behind such a stream may
+ * be what moves that operation. Without the lock. GROVE_ERR_TIMEOUT as of a wait. */
+grove_status grove_station_settle(grove_context *ctx);
+
 /* All that was enqueued before on the user's stream comes first. */
 grove_status grove_station_follow(grove_station *s, grove_stream *stream);
 

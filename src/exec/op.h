@@ -172,8 +172,12 @@ static inline struct CUstream_st *grove_op_stream(const grove_op *op)
 grove_status grove_promise_make(grove_op *op);
 void grove_promise_end(grove_op *op);
 
-/* A stream may still wait for the last start: it is seen through before the next (stream.c). */
-grove_status grove_promise_settle(grove_op *op);
+/* It is complete, perhaps: then the stream goes on. With the lock. */
+void grove_promise_look(grove_op *op);
+
+/* Before a start: its own last one is seen through if a stream waits for it, and so are those of
+ * others that streams wait for. The streams of this one would stand behind theirs (stream.c). */
+grove_status grove_op_settle_streams(grove_op *op);
 
 /* May it be tested, or waited for (wait.c)? */
 grove_status grove_op_check_started(const grove_op *op, const char *call);

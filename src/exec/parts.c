@@ -7,7 +7,7 @@ grove_status grove_start_parts(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start_parts: the operation is NULL");
-  if (op->promise) GROVE_TRY(grove_promise_settle(op));
+  if (op->ctx->stations) GROVE_TRY(grove_op_settle_streams(op));
   grove_context_enter(op->ctx);
   status = op->kind->start_parts(op);
   grove_context_leave(op->ctx);

@@ -6,7 +6,7 @@ __attribute__((noinline)) static grove_status start_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
-  if (op->promise) GROVE_TRY(grove_promise_settle(op));
+  if (op->ctx->stations) GROVE_TRY(grove_op_settle_streams(op));
   grove_context_enter(op->ctx);
   status = op->kind->start(op);
   grove_context_leave(op->ctx);
