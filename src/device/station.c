@@ -152,13 +152,28 @@ static void clear_batch(grove_device_batch *b)
   b->items = b->bytes = 0;
 }
 
+/* Others wait for what is behind it, so this is tried twice. */
 grove_status grove_station_count(grove_station *s, grove_heading heading)
 {
   grove_track *t = &s->tracks[heading];
-  t->enqueued++;
-  grove_status status = s->driver->write(s->device, t->stream, t->word, (uint32_t)t->enqueued);
-  t->broken |= status != GROVE_OK;
+  grove_sentence sentence;
+  uint32_t number = (uint32_t)++t->enqueued;
+  grove_status status = s->driver->write(s->device, t->stream, t->word, number);
+  if (status == GROVE_OK) return GROVE_OK;
+  grove_error_keep(&sentence);
+  t->broken |= s->driver->write(s->device, t->stream, t->word, number) != GROVE_OK;
+  grove_error_restore(&sentence);
   return status;
+}
+
+/* What failed is not tried again; those that wait for it go on, and are told. */
+static void count_failed(grove_station *s, grove_heading heading)
+{
+  grove_sentence sentence;
+  grove_error_keep(&sentence);
+  clear_batch(s->tracks[heading].batch);
+  (void)grove_station_count(s, heading);
+  grove_error_restore(&sentence);
 }
 
 grove_status grove_station_flush(grove_station *s, grove_heading heading)
@@ -167,6 +182,7 @@ grove_status grove_station_flush(grove_station *s, grove_heading heading)
   grove_track *t = &s->tracks[heading];
   grove_device_batch *b = t->batch;
   if (is_empty(b)) return GROVE_OK;
+  GROVE_CHECK(!t->broken, GROVE_ERR_DEVICE, "an earlier failure of the device was not overcome");
   GROVE_TRY(enqueue_copies(s, t, b->nbefore, b->before));
   if (b->launch.njobs > 0)
     GROVE_TRY(s->driver->launch(s->device, t->stream, &b->launch, b->accesses, b->naccesses));
@@ -174,8 +190,7 @@ grove_status grove_station_flush(grove_station *s, grove_heading heading)
   clear_batch(b);
   return grove_station_count(s, heading);
 fail:
-  t->broken = 1; /* what failed is not tried again */
-  clear_batch(b);
+  count_failed(s, heading);
   return status;
 }
 

@@ -36,7 +36,7 @@ typedef struct grove_track {
   grove_stream *stream;
   uint32_t *word;   /* how many batches are done, modulo 2^32 */
   int64_t enqueued; /* how many there were */
-  int broken;       /* one of them failed: nobody waits for it, nor for those behind it */
+  int broken;       /* the stream cannot count any more: nobody waits, and all else fails */
   grove_device_batch *batch;
 } grove_track;
 

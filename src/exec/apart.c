@@ -18,14 +18,45 @@ static int combines_at_roots(const grove_transfer *op)
   return 0;
 }
 
+static grove_status prepare_window(const grove_space *space, const grove_mover *mover,
+                                   const grove_shape *shape, int64_t begin, int64_t count,
+                                   grove_motion motion)
+{
+  if (!space->lift || count == 0) return GROVE_OK;
+  return space->kind->prepare(space->lift, mover, shape, begin, count, motion);
+}
+
 static grove_status prepare_section(const grove_transfer *op, const grove_section *p,
                                     grove_motion motion)
 {
   const grove_field *f = &op->fields[p->field];
-  const grove_space *space = &f->spaces[p->array];
-  if (!space->lift || grove_section_meets(op, p)) return GROVE_OK;
-  return space->kind->prepare(space->lift, grove_field_mover(f, p->array), &p->shape, 0,
-                              p->shape.units, motion);
+  if (grove_section_meets(op, p) && motion == GROVE_MOTION_UNPACK)
+    return prepare_window(&f->spaces[GROVE_ARRAY_ROOT], &f->fetcher,
+                          &op->wiring->lanes[p->field].fetched, p->shape.slots.first,
+                          p->shape.units, GROVE_MOTION_FETCH);
+  return prepare_window(&f->spaces[p->array], grove_field_mover(f, p->array), &p->shape, 0,
+                        p->shape.units, motion);
+}
+
+/* What is at the roots, and self edges that fetch. */
+static grove_status prepare_lane(const grove_lane *lane, const grove_field *f)
+{
+  const grove_space *roots = &f->spaces[GROVE_ARRAY_ROOT];
+  int fetches = lane->key.operation == GROVE_FETCH;
+  if (lane->whole && fetches)
+    GROVE_PASS(prepare_window(roots, &f->fetcher, &lane->fetched, 0, lane->fetched.units,
+                              GROVE_MOTION_FETCH));
+  else if (lane->whole)
+    GROVE_PASS(prepare_window(roots, &f->mover, &lane->fetched, 0, lane->fetched.units,
+                              GROVE_MOTION_UNPACK));
+  if (!fetches) return GROVE_OK;
+  int64_t n = lane->own.units;
+  GROVE_PASS(
+    prepare_window(&f->spaces[GROVE_ARRAY_LEAF], &f->mover, &lane->own, 0, n, GROVE_MOTION_PACK));
+  GROVE_PASS(
+    prepare_window(roots, &f->fetcher, &lane->fetched, lane->own_begin, n, GROVE_MOTION_FETCH));
+  return prepare_window(&f->spaces[GROVE_ARRAY_UPDATE], &f->mover, &lane->own, 0, n,
+                        GROVE_MOTION_UNPACK);
 }
 
 static grove_status prepare_stage(const grove_transfer *op, const grove_wired_stage *w)
@@ -73,13 +104,18 @@ grove_status grove_apart_prepare(grove_transfer *op)
   for (int j = 0; j < op->nspaces; j++) GROVE_PASS(cover_field(op, &op->spaces[j]));
   for (int s = 0; s < op->nstages && op->nspaces > 0; s++)
     GROVE_PASS(prepare_stage(op, op->stages[s].wired));
+  for (int k = 0; k < op->nfields && op->nspaces > 0; k++)
+    GROVE_PASS(prepare_lane(&op->wiring->lanes[k], &op->fields[k]));
   return GROVE_OK;
 }
 
 void grove_apart_close(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++)
-    if (op->spaces[j].lift) op->spaces[j].kind->close(op->spaces[j].lift);
+    if (op->spaces[j].lift) {
+      op->spaces[j].kind->close(op->spaces[j].lift);
+      op->spaces[j].lift = NULL;
+    }
 }
 
 /* ---- how far it is ---- */

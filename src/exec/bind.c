@@ -240,6 +240,7 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_letters(op));
   GROVE_TRY(make_keep(op));
+  GROVE_TRY(grove_apart_prepare(op)); /* before all agree: a device may have no memory left */
   *fields = NULL;
   *out = op;
   return GROVE_OK;
@@ -257,13 +258,16 @@ static void free_stages(grove_transfer *op);
 
 grove_status grove_transfer_connect(grove_transfer *op, int rewired)
 {
-  if (rewired) { /* what was a flow is a message now */
+  if (rewired) {           /* what was a flow is a message now */
+    grove_apart_close(op); /* it has mirrors of the old memory */
     free(op->memory);
     op->memory = NULL;
     free_stages(op);
+    GROVE_PASS(grove_apart_open(op));
     GROVE_PASS(make_stages(op));
     GROVE_PASS(make_letters(op));
     GROVE_PASS(grove_transfer_make_hubs(op));
+    GROVE_PASS(grove_apart_prepare(op));
   }
   for (int s = 0; s < op->nstages; s++)
     for (int c = 0; c < op->stages[s].nhauls; c++) {
@@ -272,8 +276,7 @@ grove_status grove_transfer_connect(grove_transfer *op, int rewired)
       GROVE_PASS(grove_carrier_create(haul->wired->carriage, &haul->carrier));
       op->stages[s].ncarriers++;
     }
-  GROVE_PASS(grove_transfer_join_rings(op));
-  return grove_apart_prepare(op);
+  return grove_transfer_join_rings(op);
 }
 
 /* ---- arrays ---- */

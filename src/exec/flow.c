@@ -67,6 +67,7 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
   if (flow->bound.state != GROVE_LETTER_LEAVES)
     grove_op_note(&op->base, grove_letter_advance_pack(op, s, flow->letter));
   if (flow->bound.state == GROVE_LETTER_PACKS) return 0;
+  if (op->nspaces > 0 && op->base.failure != GROVE_OK) return 0; /* it may not be packed */
   if (flow->way != GROVE_SHM_COPIED) return grove_hub_send(op, s, flow);
   while (flow->at < flow->bytes) {
     grove_slot *slot = grove_ring_claim(w);

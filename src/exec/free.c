@@ -160,11 +160,13 @@ static grove_status abandon_transfer(grove_transfer *op, int finalized)
     if (status == GROVE_OK) status = grove_transfer_rebind(op);
     grove_apart_finish(op);
   }
-  int stuck = finalized || status != GROVE_OK;
+  int failed = op->nspaces > 0 && op->base.state == GROVE_OP_FAILED; /* others wait for nothing */
+  int stuck = finalized || failed || status != GROVE_OK;
   grove_op_move(&op->base, stuck                               ? GROVE_OP_STUCK
                            : op->base.state == GROVE_OP_FAILED ? GROVE_OP_LEAVING
                                                                : GROVE_OP_ABANDONED);
   op->base.ctx->abandoned++;
+  if (failed && !finalized) grove_apart_close(op); /* it may be there to the end of the program */
   if (list) diverted = divert_receives(list, n);
   free(list);
   if (status == GROVE_OK) status = diverted;

@@ -11,7 +11,7 @@ int grove_op_may_move(grove_op_state from, grove_op_state to)
   static const unsigned moves[GROVE_OP_STATES] = {
     /* a contest freed while its ranks vote is abandoned, whatever its state */
     [GROVE_OP_IDLE] = TO(ACTIVE) | TO(POOLED) | TO(ABANDONED),
-    [GROVE_OP_POOLED] = TO(ACTIVE),
+    [GROVE_OP_POOLED] = TO(ACTIVE) | TO(POOLED), /* a start was refused */
     [GROVE_OP_ACTIVE] = TO(DONE) | TO(FAILED) | TO(ABANDONED) | TO(STUCK),
     [GROVE_OP_FAILED] = TO(LEAVING) | TO(STUCK) | TO(ABANDONED),
     [GROVE_OP_ABANDONED] = TO(STUCK),

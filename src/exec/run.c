@@ -340,10 +340,16 @@ static int may_enter(const grove_transfer *op, int k)
   return !wiring->stages[k].lands || grove_hub_is_free(op);
 }
 
+/* Has a device failed? Then what was asked of it must not leave. */
+static inline int has_failed_apart(const grove_transfer *op)
+{
+  return op->nspaces > 0 && op->base.failure != GROVE_OK;
+}
+
 /* Enters what can be entered. */
 static grove_status enter_next(grove_transfer *op)
 {
-  while (op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
+  while (!has_failed_apart(op) && op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
     op->current++;
     op->wiring->run.turns[op->current]++;
     GROVE_PASS(start_stage(op, &op->stages[op->current]));
@@ -403,11 +409,11 @@ static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *
 enum { ASKED_EVERY = 8 };
 
 /* All stages under way. */
-static grove_status advance_stages(grove_transfer *op)
+static grove_status advance_each_stage(grove_transfer *op)
 {
   int first = 1, asks_all = op->polls++ % ASKED_EVERY == 0;
   if (op->readying) grove_readying_take(op);
-  for (int k = op->oldest; k <= op->current; k++) {
+  for (int k = op->oldest; k <= op->current && !has_failed_apart(op); k++) {
     grove_bound_stage *s = &op->stages[k];
     GROVE_PASS(advance_stage(op, s, first, asks_all || k <= op->met));
     if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep_own(op, s);
@@ -417,7 +423,21 @@ static grove_status advance_stages(grove_transfer *op)
   }
   if (op->current < 0) GROVE_PASS(enter_next(op));
   while (op->oldest < op->current && stage_is_complete(&op->stages[op->oldest])) op->oldest++;
-  return op->nspaces > 0 ? grove_apart_flush(op) : GROVE_OK;
+  return GROVE_OK;
+}
+
+/* What was asked of devices begins now, whatever failed: the next operation must not find it. */
+static grove_status send_apart(grove_transfer *op, grove_status status)
+{
+  grove_op_note(&op->base, status);
+  grove_op_note(&op->base, grove_apart_flush(op));
+  return op->base.failure;
+}
+
+static grove_status advance_stages(grove_transfer *op)
+{
+  grove_status status = advance_each_stage(op);
+  return op->nspaces > 0 ? send_apart(op, status) : status;
 }
 
 /* ---- the whole ---- */
@@ -448,6 +468,12 @@ static int fails_with_start(const grove_wiring *wiring)
   return wiring->nstages > 1 || together;
 }
 
+/* ... of those to which arrays in other memories were bound: what was not packed keeps its turn. */
+static int fails_with_this(const grove_transfer *op)
+{
+  return op->nspaces > 0 || fails_with_start(op->wiring);
+}
+
 /* Freed while active, and through. */
 static void let_transfer_go(grove_transfer *op)
 {
@@ -476,8 +502,9 @@ static int leftovers_are_through_all(const grove_transfer *op)
 static inline void end_transfer(grove_transfer *op, grove_status status)
 {
   if (status != GROVE_OK) {
-    op->wiring->run.failed |= fails_with_start(op->wiring);
+    op->wiring->run.failed |= fails_with_this(op);
     grove_op_note(&op->base, status);
+    if (op->nspaces > 0) grove_apart_finish(op); /* arrays and memory may go */
   }
   grove_context_deactivate(&op->base.active);
   finish_start(op);
@@ -534,39 +561,48 @@ __attribute__((noinline)) static grove_status refuse_further_start(const grove_t
                      op->base.ctx->rank, grove_op_label(&op->base));
 }
 
-/* The start of one with several stages, inputs to wait for, or arrays on a device. */
-__attribute__((noinline)) static grove_status start_with_inputs(grove_transfer *op)
+/* Some messages are under way, others will never be: all that is left is to free it. */
+__attribute__((noinline)) static grove_status fail_start(grove_transfer *op, grove_status status)
 {
-  op->current = -1;
-  op->met = op->meeting = 0;
-  GROVE_PASS(grove_apart_begin(op));
-  await_inputs(op);
-  if (op->readying) grove_readying_begin(op);
-  if (op->arriving) grove_arriving_begin(op);
-  if (op->arriving) op->driver = grove_this_thread();
-  GROVE_PASS(enter_next(op));
-  return grove_apart_flush(op);
-}
-
-grove_status grove_transfer_run(grove_transfer *op)
-{
-  grove_status status = GROVE_OK;
-  if (op->wiring->run.failed) return refuse_further_start(op);
-  begin_start(op);
-  GROVE_TRY(op->plain ? start_stage(op, op->stages) : start_with_inputs(op));
-  if (op->plain && stage_is_complete(op->stages))
-    finish_start(op);
-  else
-    grove_context_activate(op->base.ctx, &op->base.active);
-  if (op->base.timed && op->wiring->account.kept) grove_transfer_note_start(op);
-  return GROVE_OK;
-fail:
-  /* Some messages are under way, others will never be: all that is left is to free it. */
   if (op->current >= 0) give_up_rest(op, &op->stages[op->current]);
   grove_op_move(&op->base, GROVE_OP_FAILED);
   op->wiring->run.failed |= fails_with_start(op->wiring);
   grove_context_activate(op->base.ctx, &op->base.active);
   return status;
+}
+
+/* The start of one with several stages, inputs to wait for, or arrays on a device. */
+__attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op)
+{
+  GROVE_PASS(grove_apart_begin(op)); /* or nothing has happened */
+  begin_start(op);
+  op->current = -1;
+  op->met = op->meeting = 0;
+  await_inputs(op);
+  if (op->readying) grove_readying_begin(op);
+  if (op->arriving) grove_arriving_begin(op);
+  if (op->arriving) op->driver = grove_this_thread();
+  grove_status status = enter_next(op);
+  if (op->nspaces > 0) status = send_apart(op, status);
+  if (status != GROVE_OK) return fail_start(op, status);
+  grove_context_activate(op->base.ctx, &op->base.active);
+  if (op->base.timed && op->wiring->account.kept) grove_transfer_note_start(op);
+  return GROVE_OK;
+}
+
+grove_status grove_transfer_run(grove_transfer *op)
+{
+  if (op->wiring->run.failed) return refuse_further_start(op);
+  if (!op->plain) return run_with_inputs(op);
+  begin_start(op);
+  grove_status status = start_stage(op, op->stages);
+  if (status != GROVE_OK) return fail_start(op, status);
+  if (stage_is_complete(op->stages))
+    finish_start(op);
+  else
+    grove_context_activate(op->base.ctx, &op->base.active);
+  if (op->base.timed && op->wiring->account.kept) grove_transfer_note_start(op);
+  return GROVE_OK;
 }
 
 void grove_transfer_settle(grove_transfer *op)
