@@ -565,8 +565,9 @@ __attribute__((noinline)) static grove_status refuse_further_start(const grove_t
 __attribute__((noinline)) static grove_status fail_start(grove_transfer *op, grove_status status)
 {
   if (op->current >= 0) give_up_rest(op, &op->stages[op->current]);
+  if (op->nspaces > 0) grove_apart_finish(op);
   grove_op_move(&op->base, GROVE_OP_FAILED);
-  op->wiring->run.failed |= fails_with_start(op->wiring);
+  op->wiring->run.failed |= fails_with_this(op);
   grove_context_activate(op->base.ctx, &op->base.active);
   return status;
 }
