@@ -17,7 +17,7 @@ typedef struct cover {
 /* What is prepared for a window of a shape, and one motion. */
 typedef struct motion_plan {
   const grove_shape *shape; /* NULL: none here */
-  int64_t begin;
+  int64_t begin, count;
   grove_motion motion;
   grove_prepared prepared;
   grove_by_host *by_host; /* instead */
@@ -122,23 +122,26 @@ static char *mirror_of(const grove_lift *lift, const char *message)
 
 /* ---- recipes ---- */
 
-static size_t hash_plan(const grove_shape *shape, int64_t begin, grove_motion motion)
+static size_t hash_plan(const motion_plan *p)
 {
-  uint64_t x = (uint64_t)(uintptr_t)shape ^ ((uint64_t)begin << 8) ^ (uint64_t)motion;
+  uint64_t x = (uint64_t)(uintptr_t)p->shape ^ ((uint64_t)p->begin << 8) ^ (uint64_t)p->motion;
+  x = x * 0x9e3779b97f4a7c15u ^ (uint64_t)p->count;
   x *= 0x9e3779b97f4a7c15u;
   return (size_t)(x >> 20);
 }
 
-/* Its place in the table, which may be empty. */
-static motion_plan *find_plan(const grove_lift *lift, const grove_shape *shape, int64_t begin,
-                              grove_motion motion)
+static int is_same_plan(const motion_plan *a, const motion_plan *b)
 {
-  size_t mask = (size_t)lift->room - 1, i = hash_plan(shape, begin, motion) & mask;
-  for (;; i = (i + 1) & mask) {
-    motion_plan *plan = &lift->plans[i];
-    if (!plan->shape || (plan->shape == shape && plan->begin == begin && plan->motion == motion))
-      return plan;
-  }
+  return a->shape == b->shape && a->begin == b->begin && a->count == b->count &&
+         a->motion == b->motion;
+}
+
+/* The place in the table of what is wanted, which may be empty. */
+static motion_plan *find_plan(const grove_lift *lift, const motion_plan *wanted)
+{
+  size_t mask = (size_t)lift->room - 1, i = hash_plan(wanted) & mask;
+  while (lift->plans[i].shape && !is_same_plan(&lift->plans[i], wanted)) i = (i + 1) & mask;
+  return &lift->plans[i];
 }
 
 static grove_status make_room(grove_lift *lift)
@@ -151,37 +154,36 @@ static grove_status make_room(grove_lift *lift)
   lift->plans = plans;
   lift->room = room;
   for (int i = 0; i < n; i++)
-    if (old[i].shape) *find_plan(lift, old[i].shape, old[i].begin, old[i].motion) = old[i];
+    if (old[i].shape) *find_plan(lift, &old[i]) = old[i];
   free(old);
   return GROVE_OK;
 }
 
-static grove_status make_motion_plan(grove_lift *lift, const grove_mover *mover,
-                                     const grove_shape *shape, int64_t begin, int64_t count,
-                                     grove_motion motion, motion_plan *out)
+static grove_status make_motion_plan(grove_lift *lift, const grove_mover *mover, motion_plan *plan)
 {
   const grove_station *s = lift->station;
-  motion_plan plan = {.shape = shape, .begin = begin, .motion = motion};
-  if (grove_recipe_is_possible(mover, shape, motion)) {
-    GROVE_PASS(grove_recipe_prepare(s->driver, s->device, mover, shape, begin, count, motion,
-                                    &plan.prepared));
-    lift->bytes += plan.prepared.bytes;
+  if (grove_recipe_is_possible(mover, plan->shape, plan->motion)) {
+    GROVE_PASS(grove_recipe_prepare(s->driver, s->device, mover, plan->shape, plan->begin,
+                                    plan->count, plan->motion, &plan->prepared));
+    lift->bytes += plan->prepared.bytes;
   } else {
-    GROVE_PASS(grove_by_host_create(s->driver, s->device, mover, shape, begin, count, motion,
-                                    &plan.by_host));
+    GROVE_PASS(grove_by_host_create(s->driver, s->device, mover, plan->shape, plan->begin,
+                                    plan->count, plan->motion, &plan->by_host));
     lift->goes_by_host = 1;
   }
-  *out = plan;
-  lift->nplans++;
   return GROVE_OK;
 }
 
 static grove_status plan_for(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                              int64_t begin, int64_t count, grove_motion motion, motion_plan **out)
 {
+  motion_plan wanted = {.shape = shape, .begin = begin, .count = count, .motion = motion};
   GROVE_PASS(make_room(lift));
-  *out = find_plan(lift, shape, begin, motion);
-  if (!(*out)->shape) GROVE_PASS(make_motion_plan(lift, mover, shape, begin, count, motion, *out));
+  *out = find_plan(lift, &wanted);
+  if ((*out)->shape) return GROVE_OK;
+  GROVE_PASS(make_motion_plan(lift, mover, &wanted));
+  **out = wanted;
+  lift->nplans++;
   return GROVE_OK;
 }
 

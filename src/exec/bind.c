@@ -30,7 +30,8 @@ static int is_apart(const grove_transfer *op, const grove_letter *letter,
 {
   for (int k = 0; k < letter->nsections && op->nspaces > 0; k++) {
     const grove_section *p = &letter->sections[k];
-    const grove_space *space = &op->fields[p->field].spaces[p->array];
+    grove_array where = grove_section_meets(op, p) ? GROVE_ARRAY_ROOT : p->array;
+    const grove_space *space = &op->fields[p->field].spaces[where];
     if (space->lift || !(space->kind->bit & kind->memories)) return 1;
   }
   return 0;

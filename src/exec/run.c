@@ -427,7 +427,7 @@ static grove_status advance_each_stage(grove_transfer *op)
 }
 
 /* What was asked of devices begins now, whatever failed: the next operation must not find it. */
-static grove_status send_apart(grove_transfer *op, grove_status status)
+static grove_status flush_apart(grove_transfer *op, grove_status status)
 {
   grove_op_note(&op->base, status);
   grove_op_note(&op->base, grove_apart_flush(op));
@@ -437,7 +437,7 @@ static grove_status send_apart(grove_transfer *op, grove_status status)
 static grove_status advance_stages(grove_transfer *op)
 {
   grove_status status = advance_each_stage(op);
-  return op->nspaces > 0 ? send_apart(op, status) : status;
+  return op->nspaces > 0 ? flush_apart(op, status) : status;
 }
 
 /* ---- the whole ---- */
@@ -584,7 +584,7 @@ __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op
   if (op->arriving) grove_arriving_begin(op);
   if (op->arriving) op->driver = grove_this_thread();
   grove_status status = enter_next(op);
-  if (op->nspaces > 0) status = send_apart(op, status);
+  if (op->nspaces > 0) status = flush_apart(op, status);
   if (status != GROVE_OK) return fail_start(op, status);
   grove_context_activate(op->base.ctx, &op->base.active);
   if (op->base.timed && op->wiring->account.kept) grove_transfer_note_start(op);
