@@ -61,7 +61,8 @@ GROVE_API grove_status grove_context_set_stream(grove_context *ctx, struct CUstr
 /* Instead of grove_wait: what is enqueued on the operation's stream from now on is done behind the
  * exchange, and the host goes on. Then the operation may be started again, or waited for. Since the
  * host moves its messages, that needs the option `progress=thread`, and a stream that is not the
- * default stream, else it is GROVE_ERR_UNSUPPORTED. Local. */
+ * default stream, else it is GROVE_ERR_UNSUPPORTED. The next start or grove_copy of the context
+ * waits for the exchange. Local. */
 GROVE_API grove_status grove_wait_on_stream(grove_op *op);
 
 #ifdef __cplusplus

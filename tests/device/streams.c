@@ -409,6 +409,27 @@ static void two_streams(const place *p)
   }
 }
 
+/* Two on one stream: what the second sends is final when the first has come. */
+static void one_behind_the_other(const place *p)
+{
+  halo h[2] = {new_halo(p), new_halo(p)};
+  grove_stream *stream = new_stream();
+  for (int i = 0; i < 2; i++) CHECK_OK(grove_op_set_stream(h[i].op, stream));
+  for (int round = 0; round < ROUNDS; round++)
+    for (int i = 0; i < 2; i++) {
+      enqueue_before(&h[i], stream, round);
+      CHECK_OK(grove_start(h[i].op));
+      CHECK_OK(grove_wait_on_stream(h[i].op));
+      enqueue_behind(&h[i], stream, round);
+    }
+  CHECK_OK(driver->finish(0, stream));
+  for (int i = 0; i < 2; i++)
+    for (int round = 0; round < ROUNDS; round++) check_round(&h[i], round);
+  check_order();
+  for (int i = 0; i < 2; i++) free_halo(&h[i]);
+  driver->free_stream(0, stream);
+}
+
 /* The context ends while a stream has not got to the wait for it. */
 static void context_ends_first(void)
 {
@@ -447,6 +468,7 @@ static void with_a_thread(const place *p)
   one_shots_promise(p);
   freed_while_promised(p);
   two_streams(p);
+  one_behind_the_other(p);
   for (int i = 0; i < 10; i++) context_ends_first();
   place_set(p, "progress", "calls");
 }
