@@ -1,7 +1,7 @@
-/* Arrays that are not the host's: what packs and unpacks them may be under way when the call
- * returns. A letter notes how much was begun in every such memory, and is packed, or unpacked, when
- * so much is done. Self edges go the way of a letter: out of their arrays, past the roots if they
- * fetch, and into the arrays, each when the one before is done.
+/* Arrays outside the host's memory. Packing and unpacking them may still be under way when the call
+ * returns. For every such memory, a letter notes how much was begun. It is packed, or unpacked,
+ * when that much is done. Self edges travel like a letter: out of their arrays, past the roots if
+ * they fetch, and into the arrays. Each step begins when the one before is done.
  */
 #include "exec/transfer.h"
 

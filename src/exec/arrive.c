@@ -1,9 +1,9 @@
 /* Which slots have come. Slots that the same letters bring come together: they are a *batch*. In a
- * bcast those of one letter are; a root that several ranks reduce to is in a batch with others that
- * the same ranks do, and has come when the last of them is combined.
+ * bcast, the slots of one letter are a batch. In a reduce, the roots that the same ranks contribute
+ * to are a batch. They have come when the last contribution is combined.
  *
- * Who drives notes what has been unpacked, and appends the batches that are complete to a list; who
- * looks reads that without a lock. What was told is a place in the list, which moves on.
+ * Whoever drives notes what has been unpacked, and appends complete batches to a list. Whoever
+ * looks reads the list without a lock. A position in the list says how much was told.
  */
 #include "exec/partial.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 
 typedef struct batch {
-  grove_index slots; /* ascending; a view of those of all */
-  int feeders;       /* letters, ... */
+  grove_index slots; /* ascending; a view into the slots of all batches */
+  int feeders;       /* letters that bring it, ... */
   int left;          /* ... and those that have not come */
   int here;          /* atomic */
 } batch;
@@ -21,14 +21,14 @@ struct grove_arriving {
   int nfeeders;
   int *first_feeder; /* of each stage: its receives, then its self edges */
   int *feed_begin;   /* by feeder: ... */
-  int *feeds;        /* ... the batches it is one of */
+  int *feeds;        /* ... its batches */
   int n;
   batch *batches;
   grove_index slots;
-  int *order;    /* batches that are complete, as they were completed */
-  int64_t *ends; /* of each of those: slots of it and of all before */
-  int complete;  /* how many; atomic, as: */
-  int64_t told;  /* slots of them */
+  int *order;    /* complete batches, in the order of completion */
+  int64_t *ends; /* of each of those: slots of it and of all before it */
+  int complete;  /* how many; atomic, and so is: */
+  int64_t told;  /* slots of them that were told */
 };
 
 /* ---- what comes for whom ---- */
@@ -39,7 +39,7 @@ typedef struct delivery {
   int feeder;
 } delivery;
 
-/* A slot, and all that bring it. */
+/* A slot, and all feeders that bring it. */
 typedef struct target {
   int64_t slot;
   const delivery *by;
@@ -49,9 +49,9 @@ typedef struct target {
 typedef struct collection {
   const grove_transfer *op;
   grove_array array;
-  int64_t *roots; /* of a gather: of which root each place is; NULL: places are slots */
+  int64_t *roots; /* of a gather: the root of each place; NULL: places are slots */
   int64_t n;
-  delivery *list; /* NULL: they are only counted */
+  delivery *list; /* NULL: only count */
 } collection;
 
 static void collect_slots(collection *c, const grove_index *slots, int feeder)
@@ -68,7 +68,6 @@ static void collect_section(collection *c, const grove_section *p, int feeder)
   if (p->array == c->array) collect_slots(c, &p->shape.slots, feeder);
 }
 
-/* All that comes. */
 static void collect_arrivals(collection *c, const grove_arriving *a)
 {
   c->n = 0;
@@ -107,7 +106,7 @@ static int by_feeders(const void *a, const void *b)
   return differs ? differs : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* Slots with all that bring them, by those; how many. The list is without doubles then. */
+/* Slots with all their feeders, sorted by these; returns how many. Drops doubles from the list. */
 static int64_t find_targets(collection *c, target *targets)
 {
   int64_t n = 0, kept = 0;
@@ -134,7 +133,7 @@ static int64_t count_batches(const target *targets, int64_t n)
   return batches;
 }
 
-/* Of targets in their order: batch b has those from begin[b] on. */
+/* From targets in their order: batch b has those from begin[b] on. */
 static grove_status make_batches(grove_arriving *a, const target *targets, int64_t n,
                                  int64_t *begin)
 {
@@ -154,7 +153,7 @@ static grove_status make_batches(grove_arriving *a, const target *targets, int64
   return GROVE_OK;
 }
 
-/* By feeder, the batches that it is one of. */
+/* By feeder, its batches. */
 static void make_feeds(grove_arriving *a, const target *targets, const int64_t *begin)
 {
   int *at = a->feed_begin;
@@ -187,7 +186,7 @@ fail:
   return status;
 }
 
-/* Of which root each place of a multi-root array is. */
+/* The root of each place of a multi-root array. */
 static grove_status find_roots(const grove_forest *f, int64_t **out)
 {
   grove_status status = GROVE_OK;
@@ -210,7 +209,7 @@ static void count_feeders(const grove_transfer *op, grove_arriving *a)
     a->first_feeder[s] = a->nfeeders;
     a->nfeeders += op->stages[s].nreceives + 1;
   }
-  a->nfeeders++; /* edges that meet their roots all at once */
+  a->nfeeders++; /* edges that all meet their roots at once */
 }
 
 static grove_status make_arriving(const grove_transfer *op, grove_arriving **out)
@@ -293,7 +292,7 @@ void grove_arriving_begin(grove_transfer *op)
   forget_arrivals(op->arriving);
 }
 
-/* What has come of the start under way, or of the last, before anybody asked. */
+/* What came of the current or the last start before anybody asked. */
 static void catch_up(const grove_transfer *op, grove_arriving *a)
 {
   int over = grove_op_state_of(&op->base) != GROVE_OP_ACTIVE;
@@ -323,7 +322,7 @@ grove_status grove_arriving_create(grove_transfer *op)
 
 /* ---- looking ---- */
 
-/* May this thread advance an operation of which nobody noted who started it? */
+/* May this thread advance an operation whose starting thread is unknown? */
 static int is_only_caller(void)
 {
   int level = MPI_THREAD_SINGLE, is_main = 1;
@@ -332,8 +331,8 @@ static int is_only_caller(void)
   return is_main;
 }
 
-/* What has come is told from now on, if this thread may see to it: one at a time does behind the
- * wait. */
+/* From now on, what has come is told, if this thread may do so. After the wait, one thread at a
+ * time may. */
 static grove_status begin_telling(grove_transfer *op)
 {
   grove_status status = GROVE_OK;
@@ -406,7 +405,7 @@ grove_status grove_transfer_arrived(grove_op *base, int64_t first, int64_t count
   return GROVE_OK;
 }
 
-/* The next run that nobody was told of: 0 if there is none. */
+/* The next run that nobody was told of; 0 if there is none. */
 static int claim_run(grove_arriving *a, int64_t *first, int64_t *count)
 {
   int64_t from = __atomic_load_n(&a->told, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-/* An operation gets memory, requests and arrays. A letter can travel straight from the array or
- * into it, packed fragment by fragment into a ring of shared memory, or packed as a whole.
+/* Gives an operation memory, requests and arrays. A letter can travel straight from or into the
+ * array, packed fragment by fragment into a ring of shared memory, or packed as a whole.
  */
 #include "exec/partial.h"
 
@@ -11,8 +11,8 @@ enum { ALIGNMENT = 64, KEEP_BYTES = 1 << 14 };
 
 /* ---- which letters need memory ---- */
 
-/* Can the letter travel straight from the array, or into it? What must be combined with what is
- * there, or checked first, can not. */
+/* Can the letter travel straight from or into the array? Not if it must be combined with what is
+ * there, or checked first. */
 static int is_direct(const grove_transfer *op, const grove_letter *letter, int receives)
 {
   const grove_section *p = letter->sections;
@@ -43,8 +43,8 @@ typedef enum whereabouts {
   IN_FRAGMENTS /* it is packed into a ring, and unpacked out of it */
 } whereabouts;
 
-/* Over shared memory all of it is packed only if it has a checksum, or units that do not fit into a
- * fragment, or arrays that only others can read. */
+/* Over shared memory, a letter is packed as a whole only if it has a checksum, units that do not
+ * fit into a fragment, or arrays that only others can read. */
 static whereabouts whereabouts_of(const grove_transfer *op, const grove_wired_stage *w, int i)
 {
   const grove_letter *letter = &w->letters[i];

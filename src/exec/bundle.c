@@ -1,11 +1,11 @@
-/* A bundle: an operation made of what its members ask for. What their plans send to the same rank
- * in the same stage is one letter; nothing else is new. Members of members are members.
+/* A bundle: one operation made of its members' requests. What their plans send to the same rank in
+ * the same stage is one letter. Nothing else is new. Members of members are members.
  */
 #include "exec/transfer.h"
 
 #include <stdlib.h>
 
-/* Where a bundle of none lives: it has no ranks to deal with. */
+/* The context of an empty bundle, which deals with no ranks. */
 static grove_context nowhere = {
   .references = 1,
   .comm = MPI_COMM_NULL,

@@ -1,11 +1,11 @@
-/* The public calls that make operations: each says what it asks for, and all are served alike. */
+/* The public calls that make operations. Each fills in a request; all are served alike. */
 #include "exec/op.h"
 
 #include <stdlib.h>
 
 /* ---- what the calls have in common ---- */
 
-/* Who calls, and where the operation goes. */
+/* Which call it is, and where the operation goes. */
 typedef struct caller {
   const char *name;
   int begins; /* ... or makes a persistent operation */

@@ -1,4 +1,4 @@
-/* The option `check`: a checksum at the end of each letter, and arrays that overlap. */
+/* The option `check`: a checksum at the end of each letter, and a check for overlapping arrays. */
 #include "exec/transfer.h"
 
 #include <stdlib.h>
@@ -64,8 +64,8 @@ static grove_status make_span_room(spans *s, int64_t more)
   return GROVE_OK;
 }
 
-/* Units that are longer than their extent lie in each other's gaps without harm; of those only the
- * first byte counts. */
+/* Units longer than their extent lie in each other's gaps without harm. Of those only the first
+ * byte counts. */
 static grove_status add_unit_span(const grove_field *fields, int field, grove_array which,
                                   const grove_index *slots, spans *out)
 {

@@ -1,11 +1,11 @@
-/* Where the time of an operation goes: inside start; inside the waits and tests of it, up to the
- * one that told of its end; and between these, when the program computed, or called the library
- * for something else, or a thread of the library's own moved the data. The three add up to the time
- * from the call of start to the return of that wait or test. They are summed up for the option
- * `log`, and noted one by one for `trace`.
+/* Where the time of an operation goes: inside start; inside its waits and tests, up to the one that
+ * told of its end; and in between. In between, the program computed or called the library for
+ * something else, or a thread of the library moved the data. The three add up to the time from the
+ * call of start to the return of that wait or test. The option `log` gets their sums, `trace` each
+ * one.
  *
- * Only wirings and channels with an account come here: without the options that ask for one,
- * nothing but the flag is looked at.
+ * Only wirings and channels with an account come here. Without the options that ask for one, only a
+ * flag is tested.
  */
 #include "exec/transfer.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- accounts ---- */
 
-/* Whose row it is: all names of a bundle. */
+/* The names of its forests: all of them for a bundle. */
 static void name_forests(const grove_transfer *op, char *text, size_t room)
 {
   size_t used = 0;

@@ -1,7 +1,7 @@
-/* The option effort=measure: which of two routes is faster is found out in the program's own loop.
+/* The option effort=measure: the program's own loop finds out which of two routes is faster.
  *
- * A contest is an operation that contains two transfers for the same requests, each on a route and
- * a wiring of its own. A start of it is a start of one of them.
+ * A contest is an operation that contains two transfers for the same requests, each on its own
+ * route and wiring. Starting it starts one of them.
  *
  *     starts 1 to 20    alternating, A B B A A B B A ...; the first four are to warm up
  *     start 20 ends     the ranks vote (context/vote.h): when each timed start began and ended
@@ -9,13 +9,13 @@
  *     start 84          is complete when the vote is over, nearly always long before
  *     start 85          on the faster route, for good; the other is freed
  *
- * The time of a start is that from when the last rank began until the last rank was through: what
- * ranks wait for because others compute longer is no fault of a route. All ranks have the same
- * numbers after the vote, and so the same winner; all switch at the same start, because its number
- * is fixed. The one start that waits is the same on every rank as well, so whoever waits there
- * waits for ranks that come there too.
+ * The time of a start runs from when the last rank began until the last rank was through. Ranks
+ * that wait because others compute longer do not count against a route. After the vote all ranks
+ * have the same numbers, and so the same winner. All switch at the same start, because its number
+ * is fixed. The one start that waits is the same on every rank too, so all the ranks it waits for
+ * get there.
  *
- * What a contest can cost: 10 starts on a route that the model takes to be up to twice as slow
+ * A contest costs at most 10 starts on a route that the model takes to be up to twice as slow
  * (routing.c), and a second wiring until start 85.
  */
 #include "context/vote.h"
@@ -25,25 +25,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Starts, of both routes together. */
+/* Starts, on both routes together. */
 enum {
   WARM_UPS = 4,
   TIMED = 16,
   LAST = WARM_UPS + TIMED,
-  LEAD = 64, /* starts that a vote has to go round in */
+  LEAD = 64, /* starts that a vote may take */
   DECISION = LAST + LEAD
 };
 
 typedef struct contest {
   grove_op base;
-  grove_vote vote;          /* two numbers for each start that is timed */
-  grove_transfer *entry[2]; /* the first is what the model likes best; NULL: it has lost */
-  int which;                /* whose the start is that is under way, or was last */
+  grove_vote vote;          /* two numbers for each timed start */
+  grove_transfer *entry[2]; /* the model's favourite first; NULL: it has lost */
+  int which;                /* entry of the start under way, or of the last */
   int start;                /* its number, from 1 */
-  double before;            /* seconds of that entry until then */
+  double before;            /* seconds of that entry before that start */
   grove_wiring *wiring;     /* held: the vote uses its tag */
   int voting;
-  int failed; /* so did the vote */
+  int failed; /* ... and so did the vote */
 } contest;
 
 static grove_transfer *entry_now(const contest *c)
@@ -55,7 +55,7 @@ static grove_transfer *entry_now(const contest *c)
 
 static void dispose_contest(contest *c)
 {
-  if (c->failed) return; /* MPI may use it yet */
+  if (c->failed) return; /* MPI may still use it */
   grove_wiring_release(c->wiring);
   free(c->base.sentence);
   free(c);
@@ -81,7 +81,7 @@ static grove_status free_contest(grove_op *op)
     dispose_contest(c);
     return status;
   }
-  grove_op_move(op, GROVE_OP_ABANDONED); /* others wait for what this rank says */
+  grove_op_move(op, GROVE_OP_ABANDONED); /* others wait for this rank's numbers */
   op->ctx->abandoned++;
   return status;
 }
@@ -100,7 +100,7 @@ static void vote_is_over(grove_vote *vote, grove_status status)
     return;
   }
   grove_op_note(&c->base, status);
-  for (int k = 0; k < 2; k++) /* this rank would not know where to go on */
+  for (int k = 0; k < 2; k++) /* this rank would not know which one goes on */
     if (c->entry[k]) c->entry[k]->wiring->run.failed |= c->failed;
 }
 
@@ -141,7 +141,7 @@ static void end_start(contest *c, grove_transfer *op)
   if (c->start == LAST) begin_vote(c);
 }
 
-/* Is it only the outcome of the vote that the start under way waits for? */
+/* Does the start under way only wait for the outcome of the vote? */
 static int is_held(const contest *c)
 {
   return c->start == DECISION && c->voting &&
@@ -163,9 +163,9 @@ static void advance_contest(grove_active *active)
   grove_op_move(&c->base, GROVE_OP_DONE);
 }
 
-/* ---- which is started ---- */
+/* ---- which entry is started ---- */
 
-/* Whose the start is, from 1: A B B A A B B A. Each follows itself as often as the other. */
+/* Entry of a start, counted from 1: A B B A A B B A. Each follows itself as often as the other. */
 static int entry_of_start(int start)
 {
   return start <= LAST ? start / 2 % 2 : 0;
@@ -247,7 +247,7 @@ static grove_status start_contest_parts(grove_op *op)
 
 /* ---- by parts: of the entry that is started now ---- */
 
-/* It is idle already while the contest is not, which may have to wait for the vote. */
+/* The entry may be idle already, while the contest still waits for the vote. */
 static int is_over(const grove_op *op)
 {
   grove_op_state state = grove_op_state_of(op);
@@ -329,7 +329,7 @@ static const grove_op_kind kind = {
 
 /* ---- making one ---- */
 
-/* Once a context. Agreed by all. */
+/* Once per context. Agreed by all. */
 static grove_status compare_clocks(grove_context *ctx)
 {
   grove_reading reading;

@@ -1,16 +1,17 @@
 /* What waits for what. A letter that is sent out of a hub waits for the receives that bring its
- * slots, and for no others; the answer to a fetch waits for the letter that it answers, or, where
- * all edges meet their roots at once, for that; and so do self edges that pass through a hub.
+ * slots, and for no others. The answer to a fetch waits for the letter that it answers, or, where
+ * all edges meet their roots at once, for that meeting. Self edges that pass through a hub wait
+ * likewise.
  *
- * Every slot of a hub, and every edge, has a writer: in the stage that brings it. So the stages are
- * gone through in their order, with a chart of who wrote each slot last.
+ * Every slot of a hub, and every edge, has a writer in the stage that brings it. So the search goes
+ * through the stages in order, with a chart of who wrote each slot last.
  */
 #include "exec/wiring.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a lane has in its hub, and its edges: the feeder of each, or -1. */
+/* The feeder of each hub slot and each edge of a lane, or -1. */
 typedef struct chart {
   int *hub, *edges;
 } chart;
@@ -20,9 +21,9 @@ typedef struct search {
   chart *charts;  /* one for each lane */
   int *seen;      /* by feeder: the latest target that has it as an input */
   int targets;    /* so far */
-  int n, room;    /* of what was found: */
-  int *feeders;   /* who ... */
-  grove_feed *to; /* ... feeds whom */
+  int n, room;    /* of the feeds that were found: */
+  int *feeders;   /* each feeder ... */
+  grove_feed *to; /* ... and its target */
 } search;
 
 static int *chart_of(const search *x, const grove_section *p)
@@ -31,7 +32,7 @@ static int *chart_of(const search *x, const grove_section *p)
   return p->array == GROVE_ARRAY_EDGE ? x->charts[p->field].edges : NULL;
 }
 
-/* Edges that meet their roots all at once. */
+/* Do all its edges meet their roots at once? */
 static int is_whole_lane(const search *x, const grove_section *p)
 {
   return p->array == GROVE_ARRAY_EDGE && x->wiring->lanes[p->field].whole;
@@ -51,14 +52,14 @@ static grove_status make_feed_room(search *x)
   return GROVE_OK;
 }
 
-/* What tells sets of feeders apart: a sum of what they are mixed to. */
+/* Tells sets of feeders apart: their mixed numbers are summed up. */
 static uint64_t mix_feeder(int feeder)
 {
   uint64_t x = ((uint64_t)feeder + 1) * UINT64_C(0x9e3779b97f4a7c15);
   return (x ^ x >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-/* `feeder` is an input of the target, if it was not already. */
+/* Makes `feeder` an input of the target, if it is not one already. */
 static grove_status add_input(search *x, int feeder, grove_feed to, grove_letter *target)
 {
   if (feeder < 0 || x->seen[feeder] == x->targets) return GROVE_OK;
@@ -71,7 +72,7 @@ static grove_status add_input(search *x, int feeder, grove_feed to, grove_letter
   return GROVE_OK;
 }
 
-/* All that a section takes. */
+/* Finds the inputs of all that a section takes. */
 static grove_status find_inputs(search *x, const grove_section *p, grove_feed to,
                                 grove_letter *target)
 {
@@ -85,7 +86,7 @@ static grove_status find_inputs(search *x, const grove_section *p, grove_feed to
   return GROVE_OK;
 }
 
-/* All that a section brings. */
+/* Notes the feeder of all that a section brings. */
 static void note_writer(search *x, const grove_section *p, int feeder)
 {
   int *writers = chart_of(x, p);
@@ -113,7 +114,7 @@ static grove_status search_stage(search *x, int s)
   return GROVE_OK;
 }
 
-/* Gives every feeder its number; how many there are. */
+/* Numbers the feeders; returns how many there are. */
 static int number_feeders(grove_wiring *wiring)
 {
   int n = 0;
@@ -144,7 +145,7 @@ static grove_status make_charts(search *x)
   return GROVE_OK;
 }
 
-/* What was found, by feeder. */
+/* Sorts what was found by feeder. */
 static grove_status sort_feeds(search *x, int nfeeders)
 {
   grove_status status = GROVE_OK;

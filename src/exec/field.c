@@ -1,5 +1,5 @@
-/* Fields: the user's unit and operation, made ready once, and the memory that units need on their
- * way, beside the user's arrays: edges and hubs.
+/* Fields: the user's unit and operation, prepared once, and the memory that units need on their way
+ * besides the user's arrays: edges and hubs.
  */
 #include "exec/transfer.h"
 
@@ -16,7 +16,7 @@ static grove_status make_units(int64_t units, int64_t bytes, void **out)
   return GROVE_OK;
 }
 
-/* A fetch takes leaves as they are, and answers the same way; what the user asked for happens at
+/* A fetch sends leaves as they are, and answers in the same way. What the user asked for happens at
  * the roots, between letters. */
 static grove_status make_fetching_field(const grove_request *r, const grove_unit *unit,
                                         const grove_combine *combine, grove_field *f)
@@ -45,7 +45,7 @@ grove_status grove_field_create(const grove_request *r, grove_field *out, grove_
     GROVE_TRY(make_fetching_field(r, &unit, &combine, &f));
   else
     GROVE_TRY(grove_mover_create(&unit, &combine, &f.mover));
-  f.request.unit = f.mover.unit.type; /* the user's own may go */
+  f.request.unit = f.mover.unit.type; /* the user may free the original */
   *out = f;
   return GROVE_OK;
 fail:
@@ -123,7 +123,7 @@ void grove_transfer_hold_forests(grove_transfer *op)
 
 void grove_transfer_release_forests(grove_transfer *op)
 {
-  int n = op->nfields; /* with its only forest an operation of a pool may go */
+  int n = op->nfields; /* an operation of a pool may go with its only forest */
   for (int k = 0; k < n; k++) {
     grove_forest *forest = op->fields[k].request.forest;
     op->fields[k].request.forest = NULL;

@@ -1,12 +1,12 @@
-/* Letters over shared memory. A flow moves one letter through a ring, a fragment at a time, as far
- * as the ring has room or data; whoever polls calls again. Operations of one wiring share its
- * rings and take turns, in the order of their starts.
+/* Letters over shared memory. A flow moves one letter through a ring, fragment by fragment, as long
+ * as the ring has room or data. Every poll calls it again. Operations of one wiring share its rings
+ * and take turns, in the order of their starts.
  *
- * Fetch. A fragment that comes is answered at once, as long as the ring of the reply has room; from
- * the first fragment on for which it has none, the answers wait with the edges for the next stage.
+ * Fetch. A fragment is answered as soon as it comes, while the ring of the reply has room. From the
+ * first fragment without room on, the answers wait with the edges for the next stage.
  *
- * In place. What lies in memory of grove_alloc is not copied into the ring: the item only says
- * where it is, and the reader takes it from there. The send is through when all readers have.
+ * In place. Data in memory of grove_alloc is not copied into the ring. The item only says where it
+ * lies, and the reader takes it from there. The send is through when all readers have taken it.
  */
 #include "exec/transfer.h"
 
@@ -18,8 +18,8 @@ static const grove_letter *letter_of_flow(const grove_bound_stage *s, const grov
   return &s->wired->letters[flow->letter];
 }
 
-/* Whole units, unless the letter is staged at both ends, which come to the same. Where all units
- * are alike the fragment is a multiple of theirs. */
+/* Whole units, unless the letter is staged, which both ends know alike. Where all units have one
+ * size, the fragment is a multiple of it. */
 static int64_t fragment_of(const grove_transfer *op, const grove_bound_stage *s,
                            const grove_flow *flow)
 {
@@ -42,7 +42,7 @@ static void write_fragment(grove_transfer *op, const grove_bound_stage *s, const
   grove_op_note(&op->base, grove_letter_pack(op, letter_of_flow(s, flow), flow->at, bytes, data));
 }
 
-/* One item that says where the data is. */
+/* One item that says where the data lies. */
 static void send_spot(grove_flow *flow, grove_slot *slot)
 {
   slot->kind = GROVE_ITEM_SPOT;
@@ -89,13 +89,13 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 
 /* ---- receiving ---- */
 
-/* A small item does not even say that it is data. */
+/* A small item is always data and has no mark that says so. */
 static int is_spot(const grove_flow *flow, const grove_slot *slot)
 {
   return flow->bytes >= GROVE_IN_PLACE_BYTES && slot->kind == GROVE_ITEM_SPOT;
 }
 
-/* The bytes that an item brings, and how many. */
+/* The bytes that an item brings, and their number. */
 static const char *item_data(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                              const grove_slot *slot, int64_t *bytes)
 {
@@ -110,10 +110,10 @@ static const char *item_data(grove_transfer *op, const grove_bound_stage *s, con
   return memory;
 }
 
-/* While values are combined with what is there, one by one, the processor does not look far ahead
- * in the ring, and waits for the lines that the sender's cache has. They are asked for a block in
- * advance: 40 KB to random places both ways take 25 us, and without 33 (Xeon, 2026-11; 2 ranks); as
- * much to consecutive ones of 4 ranks 33 and 51. Blocks of 0.5 to 8 KiB differ little. */
+/* Combining values one by one, the processor does not look far ahead in the ring, and waits for
+ * lines from the sender's cache. So they are prefetched one block ahead. 40 KB to random places
+ * both ways take 25 us, without it 33 (Xeon, 2026-11; 2 ranks). The same to consecutive places of 4
+ * ranks take 33 and 51. Blocks of 0.5 to 8 KiB differ little. */
 enum { BLOCK = 4096 };
 
 static void ask_for(const char *data, int64_t begin, int64_t end)
@@ -126,7 +126,7 @@ static int64_t least_of(int64_t a, int64_t b)
   return a < b ? a : b;
 }
 
-/* Of a section: the bytes of a block, or 0 where it does not pay. */
+/* The bytes of a block for a section, or 0 where it does not pay. */
 static int64_t block_of(const grove_transfer *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
@@ -158,8 +158,8 @@ static void read_fragment(grove_transfer *op, const grove_bound_stage *s, const 
     unpack_fragment(op, letter_of_flow(s, flow), flow->at, bytes, data);
 }
 
-/* The answer to a fragment of a fetch, made in the ring that takes it back. Not if an earlier one
- * was not answered. */
+/* Writes the answer to a fragment of a fetch into the ring that takes it back. Not if an earlier
+ * fragment is still unanswered. */
 static int answer_fragment(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                            const char *data, int64_t bytes)
 {
@@ -176,7 +176,7 @@ static int answer_fragment(grove_transfer *op, const grove_bound_stage *s, const
   return 1;
 }
 
-/* What came too early. */
+/* Reads what came too early. */
 static void read_held(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   int64_t held = flow->held;
@@ -186,7 +186,7 @@ static void read_held(grove_transfer *op, const grove_bound_stage *s, grove_flow
   flow->at = held;
 }
 
-/* All of it is here; true when it is unpacked. */
+/* The letter is complete here; true when it is unpacked. */
 static int finish_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   flow->at = 0;
@@ -227,7 +227,7 @@ void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow 
   if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
   char *memory = flow->bound.memory ? flow->bound.memory : flow->spill;
   if (!memory) memory = flow->spill = grove_memory((size_t)flow->bytes, 1);
-  if (!memory) return; /* the sender has to wait */
+  if (!memory) return; /* then the sender has to wait */
   for (; slot && flow->at < flow->bytes; slot = grove_ring_peek(r)) {
     int64_t bytes = 0;
     const char *data = item_data(op, s, flow, slot, &bytes);

@@ -1,8 +1,8 @@
-/* Freeing in any state. An operation that is not active is simply freed, or goes back to its pool.
- * One that is active is abandoned: the user's arrays may be gone a moment later, so it goes on with
- * copies (rebind.c). Receives that MPI has into the arrays are taken back and posted again; then
- * peers that start late are not held up, and nothing is written where it should not. What is still
- * under way when the context goes is left alone on purpose: MPI may yet use it.
+/* Freeing in any state. An operation that is not active is freed, or goes back to its pool. One
+ * that is active is abandoned. The user's arrays may be gone a moment later, so it goes on with
+ * copies (rebind.c). Its receives into the arrays are taken back from MPI and posted again. So
+ * peers that start late are not held up, and nothing is written where it should not be. What is
+ * still under way when the context goes is left alone on purpose, since MPI may still use it.
  */
 #include "exec/transfer.h"
 
@@ -20,8 +20,8 @@ static int by_sequence(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The operation and those of its wiring that were started after it, in the order of their starts.
- * They share a tag, so their receives match in that order, and it must survive. */
+/* The operation and those of its wiring that were started later, in the order of their starts. They
+ * share a tag, so their receives match in that order. It must survive. */
 static grove_status list_later(grove_transfer *op, int *n, later **out)
 {
   int room = 1;
@@ -36,9 +36,9 @@ static grove_status list_later(grove_transfer *op, int *n, later **out)
   return GROVE_OK;
 }
 
-/* Receive j of a haul of the first operation goes to its copy, unless it has none. All of the list
- * are taken back, the latest first, so that a message which comes meanwhile still finds
- * the one it was meant for. */
+/* Receive j of a haul of the first operation goes to its copy, if it has one. The receives of the
+ * whole list are taken back, latest first. So a message that comes meanwhile still finds its own
+ * receive. */
 static grove_status divert_receive(later *list, int n, int stage, int haul, int j)
 {
   grove_status status = GROVE_OK;
@@ -117,8 +117,8 @@ static int64_t left_to_send(const grove_bound_stage *s)
   return left;
 }
 
-/* What shared memory has no room for yet goes on as long as somebody takes it: the rank may not
- * call the library again for long. */
+/* Data that shared memory has no room for yet goes on as long as somebody takes it. This rank may
+ * not call the library again for long. */
 static void see_off(grove_transfer *op)
 {
   grove_pause pause;
@@ -135,8 +135,8 @@ static void see_off(grove_transfer *op)
   }
 }
 
-/* It may stay until the context goes, and an MPI may have room for few datatypes. Only what MPI
- * itself packs or combines needs its own. */
+/* The operation may stay until the context goes, and an MPI may have room for few datatypes. Only
+ * what MPI itself packs or combines needs its datatype. */
 static void forget_types(grove_transfer *op)
 {
   for (int k = 0; k < op->nfields; k++) {
@@ -147,7 +147,7 @@ static void forget_types(grove_transfer *op)
   }
 }
 
-/* From here on the operation belongs to the context, which sees its messages through; after
+/* From here on the operation belongs to the context, which sees its messages through. After
  * MPI_Finalize nobody does. */
 static grove_status abandon_transfer(grove_transfer *op, int finalized)
 {

@@ -1,32 +1,32 @@
-/* What a rank gathers for itself: self edges into its own hub, out of which later stages send. As a
- * whole they would wait for the last mark, and every letter that they feed with them. So, in a
- * start by parts, those that the same letters take are a *share*, which moves by itself when it is
- * marked, and is an input of those letters alone.
+/* Self edges of a rank into its own hub, out of which later stages send. As a whole they would wait
+ * for the last mark, and so would every letter that they feed. So in a start by parts, the self
+ * edges that the same letters take form a *share*. A share moves when it is marked, and is an input
+ * of those letters only.
  *
- * Until the first share has moved all of them may still move as ever, together: that is what
- * happens where all is marked before the stage is entered.
+ * Until the first share has moved, all self edges may still move together, as usual. They do if all
+ * is marked before the stage is entered.
  */
 #include "exec/partial.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Self edges that the same letters take. */
+/* Self edges that go into the same letters. */
 typedef struct share {
   grove_index slots; /* of the user's array */
   grove_section from, to;
   grove_index to_slots;
-  int *targets; /* letters: numbers of `targets` of the gathering */
+  int *targets; /* its letters, as indices into `targets` of the gathering */
   int ntargets;
   int moved;
   grove_bound_letter marks; /* missing: some slots are not marked (watch.c) */
 } share;
 
-/* A letter that is fed by them, or, behind the last of a stage, the self edges of that stage. */
+/* A letter fed by shares. The number after a stage's last letter stands for its self edges. */
 typedef struct target {
   grove_feed of;
-  int shares; /* ... of which it has some, and ... */
-  int left;   /* ... that have not moved */
+  int shares; /* ... shares that feed it, and ... */
+  int left;   /* ... those that have not moved */
 } target;
 
 struct grove_gathering {
@@ -34,14 +34,14 @@ struct grove_gathering {
   int ntargets, nshares;
   target *targets;
   share *shares;
-  int *lists;   /* of all shares: their targets */
-  int nmoved;   /* shares */
-  int together; /* all moved, or will, in the usual way */
+  int *lists;   /* the targets of all shares */
+  int nmoved;   /* shares that have moved */
+  int together; /* all moved, or will move, in the usual way */
 };
 
 /* ---- who takes what ---- */
 
-/* Edge `edge` of the self edges goes into letters that take its slot of the hub: this is one. */
+/* Self edge `edge` goes into a letter that takes its slot of the hub. */
 typedef struct taking {
   int64_t edge;
   int target;
@@ -51,9 +51,9 @@ typedef struct search {
   const grove_transfer *op;
   const grove_wired_stage *w;
   grove_gathering *g;
-  int64_t *edge_of; /* each slot of the hub; -1: none */
+  int64_t *edge_of; /* of each slot of the hub; -1: none */
   int64_t n;
-  taking *list; /* NULL: they are only counted */
+  taking *list; /* NULL: only count */
 } search;
 
 static void list_section(search *x, const grove_section *p, int t)
@@ -85,7 +85,7 @@ static int by_edge(const void *a, const void *b)
   return (x->target > y->target) - (x->target < y->target);
 }
 
-/* Each once. */
+/* Each taking once. */
 static void sort_takings(search *x)
 {
   int64_t kept = 0;
@@ -95,7 +95,7 @@ static void sort_takings(search *x)
   x->n = kept;
 }
 
-/* An edge, and all that take it. */
+/* An edge, and all letters that take it. */
 typedef struct taken {
   int64_t edge;
   const taking *by;
@@ -133,7 +133,7 @@ static grove_status make_share_section(const grove_section *of, const int64_t *e
   return GROVE_OK;
 }
 
-/* Of edges begin .. end-1, which have the same takers. */
+/* From edges begin .. end-1, which the same letters take. */
 static grove_status make_share(search *x, const taken *begin, const taken *end, int **lists)
 {
   grove_status status = GROVE_OK;

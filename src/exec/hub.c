@@ -1,9 +1,9 @@
-/* Letters through a hub in shared memory. Where the receiver passes a letter on, its sender packs
- * it straight into the receiver's hub, from where MPI takes it, and the ring only says so. Where
- * the sender passes it on, the receiver unpacks it straight out of the sender's hub, where MPI has
- * put it. A hub is used again at the next start: nobody pushes before its owner is through with
- * what was there, and nothing lands in it before all readers are. So operations of one wiring go
- * through their hubs one after the other.
+/* Letters through a hub in shared memory. Where the receiver passes a letter on, the sender packs
+ * it straight into the receiver's hub, from which MPI takes it. The ring only says that it is
+ * there. Where the sender passes a letter on, the receiver unpacks it straight out of the sender's
+ * hub, where MPI has put it. The next start uses the hub again. Nobody pushes before the owner is
+ * through with the old data, and nothing lands before all readers are through. So operations of one
+ * wiring go through their hubs one after the other.
  */
 #include "exec/transfer.h"
 
@@ -16,8 +16,8 @@ static char *place_in_hub(const grove_remote *r, int64_t slot, int64_t unit_byte
   return r->memory + slot * unit_bytes;
 }
 
-/* Units from .. from+n-1 of a section into a row of slots. `letter` is the packed letter, where an
- * array is in other memory; or NULL. */
+/* Units from .. from+n-1 of a section into a row of slots. `letter` is the packed letter if an
+ * array is in other memory, else NULL. */
 static grove_status push_row(const grove_transfer *op, const grove_section *p, int64_t from,
                              int64_t n, const char *letter, char *to)
 {
@@ -29,7 +29,7 @@ static grove_status push_row(const grove_transfer *op, const grove_section *p, i
   return GROVE_OK;
 }
 
-/* Row by row: what a hub has for one letter lies in few of them. */
+/* Row by row: the slots of one letter lie in few rows of a hub. */
 static grove_status push_section(const grove_transfer *op, const grove_section *p,
                                  const grove_remote *r, const char *letter)
 {
@@ -42,7 +42,7 @@ static grove_status push_section(const grove_transfer *op, const grove_section *
   return GROVE_OK;
 }
 
-/* A list is gathered into a small buffer, which stays in the cache. */
+/* A list is gathered through a small buffer, which stays in the cache. */
 static grove_status pull_section(const grove_transfer *op, const grove_section *p,
                                  const grove_remote *r)
 {

@@ -1,11 +1,11 @@
-/* Which datatype an operation was made for, as an attribute of the type. */
+/* The datatype that an operation was made for, as an attribute of the type. */
 #include "exec/plans.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A type may be used on several contexts at once. References are counted without the mutex: MPI
- * calls `forget` with locks of its own. */
+/* A type may be used on several contexts at once. References are counted without the mutex, because
+ * MPI calls `forget_type` with locks of its own. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -20,7 +20,7 @@ void grove_identity_release(grove_identity *identity)
     free(identity);
 }
 
-/* MPI frees the type. */
+/* MPI calls this when it frees the type. */
 static int forget_type(MPI_Datatype type, int key, void *value, void *extra)
 {
   (void)type;
@@ -30,7 +30,7 @@ static int forget_type(MPI_Datatype type, int key, void *value, void *extra)
   return MPI_SUCCESS;
 }
 
-/* Finds or makes the identity of a derived type. With the mutex. */
+/* Finds or makes the identity of a derived type. The caller holds the mutex. */
 static grove_status look_up_identity(MPI_Datatype type, grove_identity **out)
 {
   int found = 0;

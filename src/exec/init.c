@@ -1,11 +1,11 @@
-/* Making transfers: what one rank can do by itself, and what all agree on. */
+/* Making transfers: what a rank can do alone, and what all ranks agree on. */
 #include "exec/transfer.h"
 
 #include <stdlib.h>
 
 /* ---- what can be wrong with a request ---- */
 
-/* A NULL array is fine where the forest has no edge in it. */
+/* An array may be NULL if the forest has no edge in it. */
 static grove_status check_array(const grove_request *r, const char *call, grove_array which,
                                 const char *name)
 {
@@ -27,7 +27,7 @@ grove_status grove_request_check(const grove_request *r, const char *call)
   return GROVE_OK;
 }
 
-/* ---- what a rank does by itself ---- */
+/* ---- what a rank does alone ---- */
 
 static grove_status make_fields(grove_draft *m)
 {
@@ -56,7 +56,7 @@ static int64_t sign_draft(const grove_draft *m)
   return (int64_t)(sum & INT64_MAX >> 1) + 1;
 }
 
-/* Looks at requests. */
+/* Checks the requests. */
 static grove_status prepare_draft(grove_draft *m)
 {
   GROVE_PASS(make_fields(m));
@@ -81,7 +81,7 @@ static void discard_draft(grove_draft *m)
   m->keys = NULL;
 }
 
-/* All of it, where it cannot be used. */
+/* Undoes all of a draft that cannot be used. */
 static void undo_draft(grove_draft *m)
 {
   discard_draft(m);
@@ -103,16 +103,16 @@ fail:
   return status;
 }
 
-/* ---- what all do ---- */
+/* ---- what all ranks do ---- */
 
-/* A wiring and an operation on the route. Agreed by all. */
+/* Makes a wiring and an operation on the route. Agreed by all. */
 static grove_status make_on_route(grove_draft *m, grove_status mine, int *rewired)
 {
   if (mine == GROVE_OK) mine = make_draft(m);
   return grove_wiring_agree(m->ctx, mine, m->signature, m->wiring, rewired);
 }
 
-/* What is too long for a route that relays may not be so for standard. Agreed by all. */
+/* A letter too long for a route that relays may not be too long for standard. Agreed by all. */
 static grove_status make_first(grove_draft *m, grove_status mine)
 {
   grove_status status = GROVE_OK;
@@ -157,7 +157,7 @@ fail:
 
 /* ---- persistent operations ---- */
 
-/* Bound to its arrays. Agreed by all, but for what arrays can do wrong. */
+/* A transfer bound to its arrays. Agreed by all, except for what can be wrong with arrays. */
 static grove_status make_bound(grove_draft *m, grove_status mine, grove_transfer **out)
 {
   grove_status status = GROVE_OK;
@@ -173,12 +173,11 @@ fail:
   return status;
 }
 
-/* Of the tags so much may go to operations that are in a contest, which have two each: some MPIs
- * have few. */
+/* Operations in a contest have two tags each, and some MPIs have few. They may use one in this many
+ * of the tags. */
 enum { SHARE_OF_TAGS = 4 };
 
-/* The same operation on another route, if that is possible, and the contest of both. Agreed by
- * all. */
+/* The same operation on another route, if possible, and the contest of both. Agreed by all. */
 static grove_status add_rival(const grove_draft *first, const grove_routing *rival,
                               grove_transfer **op, grove_op **out)
 {
@@ -195,14 +194,14 @@ static grove_status add_rival(const grove_draft *first, const grove_routing *riv
   if ((*op)->wiring->tag > m.ctx->tag_limit / SHARE_OF_TAGS) return GROVE_OK; /* on every rank */
   grove_error_keep(&before);
   status = make_bound(&m, GROVE_OK, &other);
-  if (status == GROVE_ERR_UNSUPPORTED) { /* so is this */
+  if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank too */
     grove_error_restore(&before);
     return GROVE_OK;
   }
   GROVE_TRY(status);
   if (m.routing.route == rival->route) GROVE_TRY(grove_contest_open(op, &other, out));
 fail:
-  if (other) { /* not taken */
+  if (other) { /* the contest did not take it */
     grove_op *spare = &other->base;
     grove_op_give_up(&spare);
   }

@@ -1,4 +1,4 @@
-/* What a transfer tells of itself, and the tables of the kinds that are transfers. */
+/* How a transfer describes itself, and the tables of the kinds that are transfers. */
 #include "exec/partial.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *label_bundle(const grove_op *base)
 
 /* ---- what has not come ---- */
 
-/* Which reader of its flow's ring gets letter i: those of other carriers may lie between theirs. */
+/* Which reader of its flow's ring gets letter i. Letters of other carriers may lie in between. */
 static int reader_of(const grove_wired_stage *w, int i)
 {
   grove_link link = w->links[i];
@@ -37,8 +37,8 @@ static int reader_of(const grove_wired_stage *w, int i)
   return reader;
 }
 
-/* Is it the peer's fault that the message of a flow is not through? A receive may only wait for
- * others in the order; of several readers one may have taken what others have not. */
+/* Is it the peer's fault that the message of a flow is not through? A receive may be waiting only
+ * for others in the order. Of several readers, some may have taken it and others not. */
 static int is_held_up(const grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                       int i)
 {
@@ -84,7 +84,7 @@ void grove_transfer_missing(const grove_op *base, char *text, size_t room)
   }
   int names_others = *missing != 0;
   if (op->readying) grove_readying_tell_missing(op, text, room);
-  /* In a later stage those who are missing may wait for others themselves. */
+  /* In a later stage, missing ranks may themselves wait for others. */
   const char *advice = !*missing       ? "; an earlier one of its kind is not through"
                        : !names_others ? ""
                        : reached > 0   ? "; has every rank started it?"

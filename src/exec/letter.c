@@ -5,7 +5,7 @@
 
 /* ---- fragments of letters ---- */
 
-/* A fragment that begins inside a section, anywhere, ends with it: what follows would not be
+/* A fragment that begins inside a section ends with it at the latest: what follows would not be
  * aligned. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
 {

@@ -1,5 +1,5 @@
-/* Letters: all that goes to one rank in one stage, with a section for each field that has something
- * for it. A letter of one operation is in a *state*; over shared memory it travels as a *flow*.
+/* A letter is all that goes to one rank in one stage. It has a section for each field with data for
+ * that rank. A letter of one operation is in a *state*; over shared memory it travels as a *flow*.
  */
 #ifndef GROVE_EXEC_LETTER_H
 #define GROVE_EXEC_LETTER_H
@@ -13,29 +13,29 @@
 extern "C" {
 #endif
 
-/* Sections of a letter begin on multiples of this: every basic type is aligned in them. */
+/* Sections of a letter begin on multiples of this, so that every basic type is aligned. */
 enum { GROVE_SECTION_ALIGNMENT = 16 };
 
 /* What one field puts into a letter. */
 typedef struct grove_section {
   int field;
   grove_array array;
-  int far_hub;       /* at the other end it lies in a hub */
-  grove_shape shape; /* in the form that is cheapest for this unit */
+  int far_hub;       /* at the other end, the section lies in a hub */
+  grove_shape shape; /* in the cheapest form for this unit */
   int64_t at, bytes; /* in the letter */
   int64_t unit_bytes;
 } grove_section;
 
-/* All that goes to one rank, or comes from it, in one stage. Empty ones do not travel. */
+/* All that goes to one rank, or comes from it, in one stage. Empty letters do not travel. */
 typedef struct grove_letter {
   int peer;
-  int forwards; /* of a receive: a later stage takes it from here */
+  int forwards; /* of a receive: a later stage takes the data from here */
   int nsections;
   grove_section *sections;
   int64_t data;     /* where the last section ends */
-  int64_t bytes;    /* with its trailer */
-  int inputs;       /* of a send: what must have come before it can leave (feeds.c) */
-  uint64_t sources; /* differs where the inputs do */
+  int64_t bytes;    /* with the trailer */
+  int inputs;       /* of a send: what must come before it can leave (feeds.c) */
+  uint64_t sources; /* differs between letters with different inputs */
 } grove_letter;
 
 /* Which carrier of its stage has a letter, and under which number. */
@@ -48,53 +48,53 @@ typedef struct grove_link {
  *     a send      WAITS  PACKS  LEAVES   DONE
  *     a receive   WAITS  HERE   UNPACKS  DONE
  *
- * It waits for its inputs, or to come; where memory packs at once, and the order does not count,
- * the states in between are passed through in one call. */
+ * A send waits for its inputs, a receive for its data. Where memory packs at once and the order
+ * does not count, one call passes through the states in between. */
 typedef enum grove_letter_state {
   GROVE_LETTER_DONE,
   GROVE_LETTER_WAITS,
-  GROVE_LETTER_PACKS,   /* its packing has begun */
-  GROVE_LETTER_LEAVES,  /* packed: its carrier has it, or a fragment of it */
-  GROVE_LETTER_HERE,    /* all of it has come, and waits for others in the order */
-  GROVE_LETTER_UNPACKS, /* its unpacking has begun */
+  GROVE_LETTER_PACKS,   /* packing has begun */
+  GROVE_LETTER_LEAVES,  /* packed: its carrier has the letter, or a fragment of it */
+  GROVE_LETTER_HERE,    /* it has come, and waits for others in the order */
+  GROVE_LETTER_UNPACKS, /* unpacking has begun */
 } grove_letter_state;
 
 /* A letter of an operation. */
 typedef struct grove_bound_letter {
   grove_letter_state state;
   int missing;          /* inputs that have not come, ... */
-  int inputs;           /* ... of these: of all letters that it stands for */
-  int64_t open;         /* bytes of it that may leave while some are missing, and ... */
-  int64_t gone;         /* ... those that have left its array or memory in parts */
-  char *memory;         /* where all of it lies: in its array, or packed; NULL: nowhere at once */
+  int inputs;           /* ... of these: those of all letters that it stands for */
+  int64_t open;         /* bytes that may leave while inputs are missing, and ... */
+  int64_t gone;         /* ... bytes that have left its array or memory in parts */
+  char *memory;         /* where the letter lies: in its array, or packed; NULL: never whole */
   unsigned char direct; /* ... in its array */
-  unsigned char single; /* over shared memory: waits for nothing, and one fragment of an array */
+  unsigned char single; /* over shared memory: waits for nothing; one fragment of an array */
 } grove_bound_letter;
 
-/* The other end of a section, in the hub of its rank. */
+/* The other end of a section, in a hub of the other rank. */
 typedef struct grove_remote {
   char *memory; /* slot 0 */
   grove_shape shape;
 } grove_remote;
 
-/* A letter over shared memory, on its way. It travels in fragments: bytes from or to memory, or
- * units that are packed straight into the ring and unpacked straight out of it. */
+/* A letter under way over shared memory. It travels in fragments. These are bytes from or to
+ * memory, or units that are packed straight into the ring and unpacked straight out of it. */
 typedef struct grove_flow {
-  grove_bound_letter bound; /* without memory: units */
-  int letter;               /* the first it stands for */
+  grove_bound_letter bound; /* without memory: the flow moves units */
+  int letter;               /* the first letter that it stands for */
   grove_shm_way way;
   grove_ring_writer *writer;        /* of a send */
   grove_ring_reader *reader;        /* of a receive */
-  const grove_shm_distant *distant; /* through a hub: its other end, and ... */
-  grove_remote *remotes;            /* ... of each section; NULL: the hub is this rank's own */
-  int in_place;                     /* the readers take it from its array, at `spot` */
+  const grove_shm_distant *distant; /* through a hub: the other end, and ... */
+  grove_remote *remotes;            /* ... that of each section; NULL: the hub is this rank's own */
+  int in_place;                     /* readers take the data from its array, at `spot` */
   grove_spot spot;
   int64_t bytes; /* of the whole letter */
   int64_t at;    /* bytes that have travelled */
-  int64_t held;  /* bytes that came too early and wait in `spill` */
+  int64_t held;  /* bytes that came too early, kept in `spill` */
   char *spill;
   uint64_t posted;          /* read in place: number of the item that says where, plus one */
-  struct grove_flow *reply; /* of a fetch: the send that this receive is answered by */
+  struct grove_flow *reply; /* of a fetch: the send that answers this receive */
 } grove_flow;
 
 typedef struct grove_transfer grove_transfer;
@@ -105,30 +105,31 @@ typedef struct grove_bound_stage grove_bound_stage;
 /* How many bytes travel next, from `at` on: whole units, at most `most` bytes. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most);
 
-/* Bytes at .. at+bytes-1 of a letter, where a cut begins and one ends. What comes for edges is
- * combined with their roots; what these were is left in its place. */
+/* Bytes at .. at+bytes-1 of a letter. Both limits lie on cuts. Units for edges are combined with
+ * their roots, and the old values of the roots take their place. */
 grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                int64_t bytes, void *data);
 grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                  int64_t bytes, const void *data);
 
-/* The same of a letter for edges, whose bytes stay where they are. */
+/* The same for a letter to edges, whose bytes stay where they are. */
 grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                 int64_t bytes, void *data);
 
-/* The whole of letter i. Pack takes a send from WAITS over PACKS to LEAVES, unpack a receive from
- * HERE over UNPACKS to DONE, as far as memory is: to be called again until it is there. */
+/* The whole of letter i. Pack takes a send from WAITS through PACKS to LEAVES. Unpack takes a
+ * receive from HERE through UNPACKS to DONE. Both go as far as memory allows; call them again until
+ * they get there. */
 grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i);
 grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i);
 
-/* From one memory of a field to another, neither of them apart. */
+/* From one memory of a field to another. Neither is apart. */
 grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
                                  const grove_section *to);
 
 /* Self edges of stage s, from WAITS to DONE. */
 grove_status grove_transfer_keep(grove_transfer *op, int s);
 
-/* Behind stage s: edges of which all have come meet their roots. */
+/* After stage s: edges that have all come meet their roots. */
 grove_status grove_transfer_meet(grove_transfer *op, int s);
 
 /* ---- letters over shared memory (flow.c) ---- */
@@ -137,27 +138,27 @@ grove_status grove_transfer_meet(grove_transfer *op, int s);
 int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow);
 int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow);
 
-/* The same where the letter goes through a hub (hub.c). */
+/* The same for a letter through a hub (hub.c). */
 int grove_hub_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow);
 int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow);
 
-/* Has all been read that lay in this rank's hub? And: this start is through with it. */
+/* Has all the data in this rank's hub been read? And: this start is through with the hub. */
 int grove_hub_is_free(const grove_transfer *op);
 void grove_hub_release(grove_transfer *op);
 
-/* Makes room in a ring that is full, for a letter that others must be combined before. */
+/* Makes room in a full ring, for a letter that must wait until others are combined. */
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);
 
 /* ---- the option `check` (check.c) ---- */
 
-/* What every letter then ends with. */
+/* The end of every letter under this option. */
 typedef struct grove_trailer {
   uint64_t checksum;
   uint64_t sequence;
 } grove_trailer;
 
 void grove_check_seal(void *letter, int64_t bytes, int64_t sequence);
-/* GROVE_ERR_CORRUPT if the letter is not what was sent. */
+/* GROVE_ERR_CORRUPT if the letter differs from what was sent. */
 grove_status grove_check_open(const grove_transfer *op, int peer, const void *letter,
                               int64_t bytes);
 

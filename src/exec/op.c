@@ -9,7 +9,7 @@ int grove_op_may_move(grove_op_state from, grove_op_state to)
 {
 #define TO(state) (1U << GROVE_OP_##state)
   static const unsigned moves[GROVE_OP_STATES] = {
-    /* a contest may be freed while its ranks vote: it is abandoned then, whatever its state */
+    /* a contest freed while its ranks vote is abandoned, whatever its state */
     [GROVE_OP_IDLE] = TO(ACTIVE) | TO(POOLED) | TO(ABANDONED),
     [GROVE_OP_POOLED] = TO(ACTIVE),
     [GROVE_OP_ACTIVE] = TO(DONE) | TO(FAILED) | TO(ABANDONED) | TO(STUCK),

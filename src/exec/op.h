@@ -1,5 +1,5 @@
-/* Operations, as the context and the public calls know them. What an operation does is its *kind*'s
- * affair: a table of functions, none of which is ever missing.
+/* Operations, as the context and the public calls know them. What an operation does is up to its
+ * *kind*: a table of functions, none of which is ever missing.
  *
  *     transfer    an operation on a forest, made by _init       exec/transfer.h
  *     one shot    the same, made by _begin: belongs to a pool   exec/pool.c
@@ -7,7 +7,7 @@
  *     contest     two transfers, of which the faster stays      exec/contest.c
  *     psend, precv  the ends of a channel                       partitioned/channel.c
  *
- * The folder, from the calls to what moves:
+ * The folder, from the public calls down to what moves data:
  *
  *     calls.c     the public calls that make one      start.c   start
  *     init.c      making transfers                    wait.c    test, wait, end, report
@@ -18,13 +18,13 @@
  *     plans.c     the plans of a forest               letter.c  between arrays and letters
  *     wiring.c    what ranks agree on                 rebind.c  freed: arrays become copies
  *     wire.c      what goes with which carrier        check.c   the option `check`
- *     feeds.c     what waits for what                 clock.c   what it took, for log and trace
- *     field.c     units, and memory on their way      kind.c    what a transfer tells of itself
+ *     feeds.c     what waits for what                 clock.c   where time goes, for log and trace
+ *     field.c     units, and memory on their way      kind.c    how a transfer describes itself
  *     bind.c      memory, requests, arrays            apart.c   arrays in other memories
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
- *                                                     gather.c  ... and what is gathered for itself
+ *                                                     gather.c  ... and a rank's own gathering
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -39,8 +39,8 @@
 extern "C" {
 #endif
 
-/* Where an operation stands. Which moves there are is written down in op.c, and checked where
- * assertions are. From GROVE_OP_DONE on it is complete. */
+/* The state of an operation. op.c lists the permitted moves; builds with assertions check them.
+ * From GROVE_OP_DONE on the operation is complete. */
 typedef enum grove_op_state {
   GROVE_OP_IDLE,      /* it may be started */
   GROVE_OP_POOLED,    /* idle in a pool: it holds no forest */
@@ -164,7 +164,7 @@ grove_status grove_op_no_part_times(grove_op *op, int64_t first, int64_t count,
 
 extern const grove_op_kind grove_kind_transfer, grove_kind_bundle; /* kind.c */
 
-/* An operation of n fields on a new wiring, for `call`; `mine` is what has failed here already.
+/* Makes an operation of n fields on a new wiring, for `call`; `mine` is this rank's failure so far.
  * Agreed by all (init.c). */
 grove_status grove_op_init(grove_context *ctx, const grove_op_kind *kind, const char *call,
                            grove_status mine, int n, const grove_request *requests, grove_op **out);

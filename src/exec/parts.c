@@ -1,5 +1,5 @@
-/* The public calls about parts: what they do is the kind's affair. None but the first and the last
- * takes the lock of the context: any thread may call them while others do.
+/* The public calls about parts. What they do is up to the kind. Only the first and the last take
+ * the context's lock; any number of threads may call the others at once.
  */
 #include "exec/op.h"
 

@@ -1,6 +1,6 @@
 /* The plans of a forest. Each is compiled at first need, for one kind of operation and one route,
- * and kept with the forest. Wirings hold the plans that they run, so that an operation which was
- * abandoned still finds what it needs to pass on what others wait for.
+ * and kept with the forest. Wirings hold the plans that they run. So an abandoned operation still
+ * finds what it needs to pass on data that others wait for.
  */
 #include "exec/plans.h"
 
@@ -46,14 +46,14 @@ grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out)
 
 /* ---- compiling ---- */
 
-/* Does the operation move a value for each edge, so that every edge has a root of its own? */
+/* Does the operation move one value per edge, so that every edge has its own root? */
 static int splits_roots(const grove_plans *p)
 {
   return p->whole || (p->operation != GROVE_BCAST && p->operation != GROVE_REDUCE);
 }
 
-/* The same forest with other roots: those of the multi-forest, one for each edge. Where edges are
- * combined with their roots in the end they are in their own order. */
+/* The same forest with other roots: those of the multi-forest, one for each edge. If edges are
+ * combined with their roots in the end, they keep their own order. */
 static grove_status split_roots(const grove_forest *f, grove_plans *p, grove_forest *view)
 {
   *view = *f;
@@ -66,7 +66,7 @@ static grove_status split_roots(const grove_forest *f, grove_plans *p, grove_for
   return GROVE_OK;
 }
 
-/* In the direction of the data. */
+/* Makes the plan in the direction of the data. */
 static grove_status make_turned(grove_plans *p)
 {
   switch (p->operation) {
@@ -80,7 +80,7 @@ static grove_status make_turned(grove_plans *p)
   return GROVE_OK;
 }
 
-/* What comes from several ranks in one message is not in the order of ranks: where that order
+/* One message may bring values of several ranks, which are not in rank order. Where that order
  * counts, all edges come together before they meet their roots. */
 static int meets_as_whole(const grove_wiring_key *key, const grove_route *route)
 {
@@ -115,7 +115,7 @@ static grove_build build_for(const grove_plans *p)
                        .cap = p->cap};
 }
 
-/* The forest as the route shall see it. Agreed by all where ranks will talk. */
+/* The forest as the route sees it. Agreed by all if ranks will talk. */
 static grove_status look_at_plans(const grove_forest *f, grove_plans *p, grove_forest *view)
 {
   grove_status status = GROVE_OK;
@@ -125,12 +125,12 @@ static grove_status look_at_plans(const grove_forest *f, grove_plans *p, grove_f
   return p->route->relays ? grove_context_agree(f->ctx, status, NULL, 0) : status;
 }
 
-/* Collective if the route relays: then nothing fails on one rank alone before the others know. */
+/* Collective if the route relays. Then no failure stays on one rank without the others knowing. */
 static grove_status compile_plans(grove_forest *f, const grove_plans *wanted, grove_plans **out)
 {
   grove_status status = GROVE_OK;
   grove_plans made = *wanted, *p = NULL;
-  grove_compiled *c = f->compiled; /* since the request was looked at */
+  grove_compiled *c = f->compiled; /* made when the request was looked at */
   grove_build how = build_for(wanted);
   grove_forest view;
   GROVE_TRY(look_at_plans(f, &made, &view));

@@ -1,5 +1,5 @@
-/* What a call asks for, and how it travels: the kind of operation, the plans of its forest for that
- * kind, and which route was chosen.
+/* What a call asks for, and how it travels: the kind of operation, its forest's plans for that
+ * kind, and the chosen route.
  */
 #ifndef GROVE_EXEC_PLANS_H
 #define GROVE_EXEC_PLANS_H
@@ -24,7 +24,7 @@ typedef enum grove_operation {
 
 const char *grove_operation_name(grove_operation operation);
 
-/* What a call asks for. Arrays by their names. */
+/* What a call asks for. Arrays are named by their role. */
 typedef struct grove_request {
   grove_operation operation;
   grove_forest *forest;
@@ -35,7 +35,7 @@ typedef struct grove_request {
 
 /* ---- which datatype (identity.c) ---- */
 
-/* Which datatype an operation was made for. A handle alone would not do: MPI gives the handle of a
+/* The datatype that an operation was made for. A handle is not enough: MPI gives the handle of a
  * freed type to the next one. Derived types carry this as an attribute, which dies with them. */
 typedef struct grove_identity {
   int references; /* atomic */
@@ -48,15 +48,15 @@ void grove_identity_release(grove_identity *identity);
 
 /* ---- what is the same on every rank (wiring.c) ---- */
 
-/* What tells calls of _begin apart: facts that are the same on every rank, no handles and no
- * addresses, so that all ranks find a wiring or none does. */
+/* What tells calls of _begin apart: facts that are the same on every rank. No handles, no
+ * addresses: either all ranks find a wiring or none does. */
 typedef struct grove_wiring_key {
   grove_operation operation;
   int64_t unit_bytes;
   grove_kind unit_kind;
-  int op_number;  /* of a predefined operation; all users' are one */
-  int shared;     /* values of a message may be sent once */
-  int merges;     /* and so may those of a node */
+  int op_number;  /* of a predefined operation; the users' share one number */
+  int shared;     /* a value of a message may be sent once for several leaves */
+  int merges;     /* ... and once for a node */
   int generation; /* of the context's options */
 } grove_wiring_key;
 
@@ -72,16 +72,16 @@ typedef struct grove_plans {
   grove_operation operation;
   int generation;
   int shared; /* values may be sent once */
-  int whole;  /* all edges come together before they meet their roots, in their order */
+  int whole;  /* all edges come together before they meet their roots, in order */
   const grove_route *route;
   int64_t cap;
   grove_index slots;   /* of the multi-forest's roots, where the operation needs that */
-  grove_plan *forward; /* as routes make it, and borrowing from `slots` */
-  grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: as it is */
+  grove_plan *forward; /* as the route made it; borrows from `slots` */
+  grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: forward */
 } grove_plans;
 
-/* What is kept of a choice between routes, or of the price of one: for which kind and size of
- * operation it was made. Few are needed at once; the oldest goes. */
+/* A choice between routes, or the price of one, with the kind and size of operation that it was
+ * made for. Few are needed at once; the oldest goes. */
 enum { GROVE_DECISIONS = 12 };
 typedef struct grove_decision {
   int generation, share;
@@ -92,7 +92,7 @@ typedef struct grove_decision {
 /* What a forest keeps for its operations. */
 typedef struct grove_compiled {
   grove_plans *plans;        /* newest first */
-  struct grove_wiring *pool; /* for calls of _begin, and what frees it (pool.c) */
+  struct grove_wiring *pool; /* for calls of _begin, and its destructor (pool.c) */
   void (*empty_pool)(struct grove_compiled *c);
   grove_survey *surveys[2]; /* without and with sharing */
   int surveyed[2];          /* under which options */
@@ -106,30 +106,29 @@ grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
 typedef struct grove_routing {
   const grove_route *route;
   int64_t cap;
-  int chosen; /* by price; then why: */
+  int chosen; /* by price; the reasons are: */
   grove_choice choice;
-  grove_price price; /* that by which it was chosen, or would have been */
+  grove_price price; /* by which it was chosen, or would have been */
 } grove_routing;
 
-/* The plans for such an operation, compiled at first need: collective if the route relays, and what
- * fails is this rank's failure, unless it is GROVE_ERR_UNSUPPORTED. */
+/* The plans for such an operation, compiled at first need. Collective if the route relays. A
+ * failure is this rank's own, unless it is GROVE_ERR_UNSUPPORTED. */
 grove_status grove_plans_get(grove_forest *f, const grove_wiring_key *key,
                              const grove_routing *routing, grove_plans **out);
 void grove_plans_release(grove_plans *plans);
 
 /* ---- which route (routing.c) ---- */
 
-/* The route of an operation of n fields, with the plans of all of them: that of `routing`, if it
- * has one already. `mine` is what has failed here before. What fails may be this rank's failure
- * alone: to be agreed upon. */
+/* The route of an operation of n fields, with the plans of all fields. A route that `routing`
+ * already has is kept. `mine` is this rank's failure so far. A failure may be this rank's own; the
+ * caller agrees on it. */
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
                                 const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing);
-/* The price of the route, when all ranks are known to make the same operation on it. Agreed by
- * all. */
+/* The price of the route. All ranks are known to make the same operation on it. Agreed by all. */
 grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,
                                  const grove_wiring_key *keys, grove_routing *routing);
-/* Is there a route that is worth a contest with this one? The same on every rank. */
+/* Is there a route worth a contest with this one? The same on every rank. */
 int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
                             grove_routing *rival);
 

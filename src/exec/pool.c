@@ -1,5 +1,5 @@
-/* Operations of _begin. The wirings that they go by stand in the pool of their forest, and each
- * keeps its idle transfers: a further call of a kind takes one, and asks nobody.
+/* Operations of _begin. Their wirings are in the pool of their forest, and each wiring keeps its
+ * idle transfers. A later call of the same kind takes one, and asks nobody.
  */
 #include "exec/partial.h"
 
@@ -24,7 +24,8 @@ static grove_wiring *find_by_key(const grove_forest *f, const grove_wiring_key *
   return wiring;
 }
 
-/* The one after `last` (NULL: the first) for this operation under today's options, or NULL. */
+/* The wiring after `last` (NULL: the first) for this operation under the current options, or
+ * NULL. */
 static grove_wiring *find_next(const grove_forest *f, const grove_wiring *last,
                                grove_operation operation)
 {
@@ -44,10 +45,10 @@ static void empty_pool(grove_compiled *c)
   }
 }
 
-/* From here on the pool has it. */
+/* From here on the pool holds the wiring. */
 static void hand_out(const grove_forest *f, grove_wiring *wiring)
 {
-  grove_compiled *c = f->compiled; /* since the request was looked at */
+  grove_compiled *c = f->compiled; /* made when the request was looked at */
   c->empty_pool = empty_pool;
   wiring->next = c->pool;
   c->pool = wiring;
@@ -55,7 +56,7 @@ static void hand_out(const grove_forest *f, grove_wiring *wiring)
 
 /* ---- members of a wiring ---- */
 
-/* Idle operations that a wiring keeps; more than a few only a program has that uses many types. */
+/* Idle operations that a wiring keeps. Only a program that uses many types has more than a few. */
 enum { IDLE_OPERATIONS = 16 };
 
 static void free_members(grove_transfer *members)
@@ -66,8 +67,7 @@ static void free_members(grove_transfer *members)
   }
 }
 
-/* Puts a transfer among the members of its wiring; when many are idle, the one that came first
- * goes. */
+/* Puts a transfer among the members of its wiring. When too many are idle, the oldest goes. */
 static void join_pool(grove_transfer *op)
 {
   grove_wiring *wiring = op->wiring;
@@ -128,8 +128,8 @@ static const grove_op_kind one_shot = {
 
 /* ---- finding one ---- */
 
-/* Was the operation made for this type? The handle of a named one is enough; that of a derived one
- * may have been given to another type since. */
+/* Was the operation made for this type? For a named type the handle is enough. The handle of a
+ * derived type may belong to another type by now. */
 static int same_type(const grove_transfer *op, MPI_Datatype unit)
 {
   grove_identity *identity = NULL;
@@ -138,14 +138,14 @@ static int same_type(const grove_transfer *op, MPI_Datatype unit)
   return grove_identity_of(unit, &identity) == GROVE_OK && identity == op->identity;
 }
 
-/* What the user's MPI operation is for. */
+/* The combination by the user's MPI operation. */
 static grove_combine *combine_of(grove_transfer *op)
 {
   grove_field *f = &op->fields[0];
   return f->request.operation == GROVE_FETCH ? &f->fetcher.combine : &f->mover.combine;
 }
 
-/* And for arrays in these memories? */
+/* Was it made for arrays in these memories? */
 static int same_spaces(const grove_transfer *op, const grove_request *r)
 {
   const grove_context *ctx = op->base.ctx;
@@ -154,8 +154,8 @@ static int same_spaces(const grove_transfer *op, const grove_request *r)
   return 1;
 }
 
-/* An idle one that was made for the same type and operation as this call: the usual case, which
- * allocates nothing. */
+/* An idle transfer made for the same type and operation as this call. This is the usual case, and
+ * it allocates nothing. */
 static grove_transfer *find_idle(const grove_request *r)
 {
   for (grove_wiring *c = find_next(r->forest, NULL, r->operation); c;
@@ -167,9 +167,9 @@ static grove_transfer *find_idle(const grove_request *r)
   return NULL;
 }
 
-/* The wiring that this call belongs to, or NULL if it is the first of its kind. A call that is
- * wrong belongs to none; it is this rank's failure where others have used the forest this way, and
- * agreed upon where nobody has. */
+/* The wiring that this call belongs to, or NULL if it is the first of its kind. A wrong call
+ * belongs to none. If others have used the forest in this way, that is this rank's failure; if
+ * nobody has, it is agreed upon. */
 static grove_status find_wiring(const grove_request *r, grove_wiring **out)
 {
   grove_status status = GROVE_OK;
@@ -186,20 +186,20 @@ fail:
   return status;
 }
 
-/* A further call of a kind waits for nobody, so what is wrong with it is this rank's failure, and
- * the others' timeouts name it. */
+/* A further call of a kind waits for nobody. So an error in it is this rank's failure, and the
+ * others' timeouts name this rank. */
 static grove_status reuse_member(const grove_request *r, const char *call, grove_transfer *op)
 {
   grove_combine *combine = combine_of(op);
   GROVE_PASS(grove_request_check(r, call));
-  /* A user's operation may have been freed, and its handle given to one of the other kind. */
+  /* The handle of a freed user's operation may now belong to one that commutes differently. */
   if (combine->number < 0)
     GROVE_PASS(grove_combine_create(r->op, &op->fields[0].mover.unit, combine));
   return GROVE_OK;
 }
 
-/* The first operation of its kind on all ranks, or a further one on a wiring that is there, which
- * is a local affair: operations of one wiring share its tag and match in the order of starts. */
+/* The first operation of its kind on all ranks, or a further one on an existing wiring. The latter
+ * is local: operations of one wiring share its tag and match in the order of starts. */
 static grove_status make_one(const grove_request *r, const char *call, grove_transfer **out)
 {
   grove_status status = GROVE_OK;
@@ -224,7 +224,7 @@ fail:
 
 /* ---- the call ---- */
 
-/* The arrays and the forest of this call. */
+/* Binds the arrays and the forest of this call. */
 static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
 {
   grove_request *bound = &op->fields[0].request;

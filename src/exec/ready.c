@@ -1,8 +1,8 @@
 /* Starting by parts, and marks.
  *
- * Nothing is left behind. Who marks subtracts from counts (watch.c), sets `due`, and tries to get
- * in. Who drives resets `due`, looks at the counts, goes out, and looks at `due` again: as in
- * channels (partitioned/channel.h says why that is enough).
+ * Nothing is left behind. A thread that marks subtracts from counts (watch.c), sets `due`, and
+ * tries to get in. Whoever drives resets `due`, looks at the counts, goes out, and looks at `due`
+ * again. Channels do the same; partitioned/channel.h says why that is enough.
  */
 #include "exec/partial.h"
 

@@ -1,7 +1,7 @@
 /* An operation that is freed while active goes on without the user's arrays, which may be gone a
  * moment later, and without the forest's lists. What it still has to send is packed now, and its
- * letters take it from there; what comes for the arrays is put where nobody reads it. A fetch also
- * meets a copy of its roots. Nothing else is special about it afterwards.
+ * letters take it from there. What comes for the arrays is put where nobody reads it. A fetch also
+ * meets a copy of its roots. Nothing else about it is special afterwards.
  */
 #include "exec/transfer.h"
 
@@ -10,8 +10,7 @@
 
 /* ---- letters ---- */
 
-/* The copy that a field goes on with: units that lie side by side, then room for one section that
- * comes. */
+/* The copy that a field goes on with: units side by side, then room for one section that comes. */
 typedef struct room {
   int64_t units, most; /* what is needed; of what comes, the largest section */
   int64_t at;          /* units that are there */
@@ -41,8 +40,8 @@ fail:
   return status;
 }
 
-/* What becomes of a section: its units are copied, or only get a place, or none but that which all
- * share. */
+/* What becomes of a section: its units are copied; or they only get a place; or they get the one
+ * place that all such sections share. */
 typedef enum fate { COPIED, PLACED, DROPPED } fate;
 
 /* Without a copy this only adds up what is needed. */
@@ -69,8 +68,8 @@ static grove_status rebind_section(grove_transfer *op, room *rooms, grove_sectio
   return GROVE_OK;
 }
 
-/* Is number j of a haul still, or again, to be taken out of arrays, or put into them? What its
- * carrier has, or had, MPI has seen to, and readers to what they were told of. */
+/* Must number j of a haul, still or again, be taken out of arrays or put into them? Not if its
+ * carrier has or had it: then MPI has seen to it. Nor if readers were told where it lies. */
 static int is_to_be_bound(const grove_transfer *op, const grove_bound_stage *s,
                           const grove_bound_haul *haul, int j)
 {

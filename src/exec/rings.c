@@ -1,15 +1,15 @@
-/* Letters over shared memory find their rings: an operation's flows take the wiring's readers and
- * writers, the other ends of letters that go through a hub, and, in a fetch, their answers.
+/* Letters over shared memory find their rings. An operation's flows get the wiring's readers and
+ * writers, the other ends of letters through a hub, and, in a fetch, their answers.
  */
 #include "exec/transfer.h"
 
-/* Finds what answers the letters of a fetch, if both go over shared memory: the next stage goes to
+/* Finds what answers the letters of a fetch, if both go over shared memory. The next stage goes to
  * the same ranks, in the same order. */
 static void pair_replies(grove_transfer *op, int s)
 {
   grove_bound_stage *there = &op->stages[s], *back = there + 1;
   grove_flow *answer = back->sends;
-  if (op->nspaces > 0) return; /* the roots may have to be waited for */
+  if (op->nspaces > 0) return; /* the roots may not be ready */
   for (grove_flow *flow = there->flows; flow < there->sends; flow++) {
     const grove_letter *letter = &there->wired->letters[flow->letter];
     while (answer < back->flows_end && back->wired->letters[answer->letter].peer < letter->peer)
@@ -23,11 +23,11 @@ static void pair_replies(grove_transfer *op, int s)
   }
 }
 
-/* What the other end of a letter through its hub is, for each section. */
+/* Finds the other end of each section of a letter through a hub. */
 static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
 {
   const grove_index none = {0};
-  if (flow->distant->nsections == 0) return GROVE_OK; /* the hub is here */
+  if (flow->distant->nsections == 0) return GROVE_OK; /* the hub is this rank's own */
   GROVE_PASS_CHECK(flow->distant->nsections == letter->nsections, GROVE_ERR_STATE,
                    "rank %d has %d sections of a message, and this rank %d", letter->peer,
                    flow->distant->nsections, letter->nsections);
@@ -44,7 +44,7 @@ static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
   return GROVE_OK;
 }
 
-/* Its end of the rings. */
+/* Gives a flow its ends of the rings. */
 static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
                               int *reader, int *writer)
 {
@@ -66,7 +66,7 @@ static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_fl
   return GROVE_OK;
 }
 
-/* In the order in which the wiring has them. */
+/* In the wiring's order. */
 grove_status grove_transfer_join_rings(grove_transfer *op)
 {
   int reader = 0, writer = 0;

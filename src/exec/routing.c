@@ -1,15 +1,15 @@
-/* Which route an operation takes, and the plans for it. Both are settled before anything is wired,
- * since ranks must talk for them, and kept with the forest: a further operation of the same kind
- * and size asks nobody.
+/* Which route an operation takes, and its plans. Both are settled before anything is wired, because
+ * ranks must talk about them. The forest keeps them: a further operation of the same kind and size
+ * asks nobody.
  */
 #include "exec/plans.h"
 
 #include <math.h>
 
-/* By the model a route that is tried takes at most this many times as long as the best. */
+/* By the model, a route that is tried takes at most this many times as long as the best. */
 static const double WORTH_A_CONTEST = 2;
 
-/* ---- what was chosen before ---- */
+/* ---- earlier choices ---- */
 
 static int same_question(const grove_question *a, const grove_question *b)
 {
@@ -35,7 +35,7 @@ static int goes_back(grove_operation operation)
   return operation == GROVE_REDUCE || operation == GROVE_COLLECT;
 }
 
-/* A survey is of one set of nodes. Agreed by all. */
+/* A survey holds for one set of nodes. Agreed by all. */
 static grove_status survey_forest(grove_forest *f, grove_compiled *c, int share)
 {
   if (c->surveyed[share] != f->ctx->generation) grove_survey_free(&c->surveys[share]);
@@ -44,13 +44,13 @@ static grove_status survey_forest(grove_forest *f, grove_compiled *c, int share)
   return GROVE_OK;
 }
 
-/* What was decided for such an operation, now or before. `only`: the route that is asked for, or
+/* The decision for such an operation, made now or before. `only` is the route that is asked for, or
  * NULL. Agreed by all. */
 static grove_status decide_route(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
                                  const grove_route *only, grove_decision **out)
 {
   grove_status status = GROVE_OK;
-  grove_compiled *c = f->compiled; /* since the request was looked at */
+  grove_compiled *c = f->compiled; /* made when the request was looked at */
   grove_decision made = {.generation = key->generation,
                          .share = key->merges,
                          .question = {.unit_bytes = bytes,
@@ -65,12 +65,12 @@ static grove_status decide_route(grove_forest *f, const grove_wiring_key *key, i
   **out = made;
   return GROVE_OK;
 fail:
-  grove_survey_free(&c->surveys[made.share]); /* a leader of it may have failed */
+  grove_survey_free(&c->surveys[made.share]); /* one of its leaders may have failed */
   return status;
 }
 
-/* Fields of one forest that go the same way are one question. Returns the bytes of all of those, or
- * 0 if an earlier field asked already. */
+/* Fields of one forest that go the same way are one question. Returns the bytes of all of them, or
+ * 0 if an earlier field has asked. */
 static int64_t bytes_together(int n, const grove_request *requests, const grove_wiring_key *keys,
                               int k)
 {
@@ -84,7 +84,7 @@ static int64_t bytes_together(int n, const grove_request *requests, const grove_
   return bytes;
 }
 
-/* What all questions come to: the routes' prices are added up. */
+/* Answers all questions together, by adding up the prices of each route. */
 static grove_status choose_route(int n, const grove_request *requests, const grove_wiring_key *keys,
                                  grove_choice *out)
 {
@@ -111,7 +111,7 @@ static int64_t unit_bytes_of(int n, const grove_wiring_key *keys)
   return bytes;
 }
 
-/* Whether ranks have to talk, which all know alike. */
+/* Do ranks have to talk? All of them know this alike. */
 static int needs_talk(const grove_context *ctx)
 {
   const grove_route *told = grove_route_told(&ctx->options);
@@ -119,7 +119,7 @@ static int needs_talk(const grove_context *ctx)
   return told ? told->relays : grove_route_can_help(ctx);
 }
 
-/* Before ranks talk of plans it must be certain that all make the same operation. Agreed by all. */
+/* Before ranks talk about plans, all must be known to make the same operation. Agreed by all. */
 static grove_status agree_on_signature(grove_context *ctx, grove_status mine, int64_t signature)
 {
   int64_t both[2] = {signature, -signature};
@@ -129,8 +129,8 @@ static grove_status agree_on_signature(grove_context *ctx, grove_status mine, in
   return GROVE_OK;
 }
 
-/* The plans of all fields on this route. What fails may be this rank's failure alone; a route that
- * cannot serve a forest says so on every rank. */
+/* The plans of all fields on this route. A failure may be this rank's own. A route that cannot
+ * serve a forest says so on every rank. */
 static grove_status build_plans(int n, const grove_request *requests, const grove_wiring_key *keys,
                                 const grove_routing *routing)
 {
@@ -183,7 +183,7 @@ fail:
 
 /* ---- the price ---- */
 
-/* Are prices asked for by all routes at once? Not where there is nothing to choose. */
+/* Are all routes asked for prices at once? Not if there is nothing to choose. */
 static int chooses_route(const grove_context *ctx)
 {
   return ctx->options.route == GROVE_ROUTE_AUTO && needs_talk(ctx);

@@ -1,29 +1,29 @@
 /* An operation under way. Start posts all receives, hands over all sends that wait for nothing, and
- * returns; from then on every poll of the context advances it: what has come is unpacked, and what
- * waited for it leaves.
+ * returns. From then on every poll of the context advances the operation: it unpacks what has come,
+ * and sends what waited for that.
  *
  * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
- * come. In a reduce several contributions may meet in one root, and must be combined in the order
- * of the ranks they come from, the own one in its place: a letter that comes early waits. Integers
- * need not: the bits are the same in any order. A fetch does as a reduce; there every edge has a
- * slot of its own, where the leaf's value gives way to what its root was, and the next stage takes
- * it back.
+ * come. In a reduce several contributions may meet in one root. They are combined in the order of
+ * the ranks they come from, this rank's own in its place, so a letter that comes early waits.
+ * Integers need not wait: the bits are the same in any order. A fetch works like a reduce, but
+ * every edge has a slot of its own. There the root's old value replaces the leaf's, and the next
+ * stage takes it back.
  *
- * Letters. A send leaves when its own inputs are there (feeds.c), packed, and in the order of
- * starts for each peer: messages of one tag match in that order. Self edges that pass through a hub
- * wait for their inputs too.
+ * Letters. A send leaves when its own inputs are there (feeds.c) and packed. For each peer, sends
+ * leave in the order of starts, because messages of one tag match in that order. Self edges that
+ * pass through a hub wait for their inputs too.
  *
- * Stages. A stage is entered, which posts its receives, in the order of starts, and when the hub is
- * free that they land in. So several stages are under way, but what meets in a root does so stage
- * by stage.
+ * Stages. Entering a stage posts its receives. Stages are entered in the order of starts, and only
+ * when the hub that the receives land in is free. So several stages are under way at once, but
+ * values meet in a root stage by stage.
  */
 #include "exec/partial.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Reading the clock takes as long as a small message: after the first few starts, one in this many
- * is timed, or all where the wiring says so. */
+/* Reading the clock takes as long as a small message. So after the first few starts, only one in
+ * this many is timed, or all if the wiring says so. */
 enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
 /* ---- what waits for what ---- */
@@ -297,7 +297,7 @@ static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
   s->to_forward = s->nforwards;
   s->next = 0;
   s->own.state = s->has_own;
-  /* Before anything can fail: a flow that is not done keeps its turn in the ring, and is seen
+  /* Before anything can fail: a flow that is not done keeps its turn in the ring. It is seen
    * through when the operation is freed. */
   for (grove_flow *flow = s->flows; flow < s->flows_end; flow++)
     flow->bound.state = GROVE_LETTER_WAITS;
@@ -329,7 +329,7 @@ static inline int stage_is_complete(const grove_bound_stage *s)
 }
 
 /* May stage k be entered? Operations of one wiring enter a stage in the order of their starts:
- * their messages match in that order. The only one is entered by the start itself. */
+ * their messages match in that order. If there is only one stage, the start itself enters it. */
 static int may_enter(const grove_transfer *op, int k)
 {
   const grove_wiring *wiring = op->wiring;
@@ -384,8 +384,8 @@ static void let_meet(grove_transfer *op)
   }
 }
 
-/* What a stage can do now. `first`: all that comes in earlier ones has met its roots. `polls`: MPI
- * is asked too. */
+/* What a stage can do now. `first`: all that came in earlier stages has met its roots. `polls`: ask
+ * MPI too. */
 static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *s, int first,
                                          int polls)
 {
@@ -398,8 +398,8 @@ static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *
   return status;
 }
 
-/* To ask MPI takes its time, and what a stage gets whose own inputs have not come is seldom there
- * before them: of such stages one poll in this many asks. */
+/* Asking MPI takes time. A stage whose own inputs have not come seldom gets anything before them.
+ * For such stages, only one poll in this many asks. */
 enum { ASKED_EVERY = 8 };
 
 /* All stages under way. */

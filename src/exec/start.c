@@ -1,7 +1,7 @@
-/* Start, as short as it can be for a plain transfer. */
+/* Start, as short as possible for a plain transfer. */
 #include "exec/transfer.h"
 
-/* Inside grove_start it would cost the usual start, which is a jump, some registers to save. */
+/* The usual start is a jump. Inlined into grove_start, this would make it save registers. */
 __attribute__((noinline)) static grove_status start_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;

@@ -1,6 +1,5 @@
-/* Transfers: the operations on forests, of one field or, bundled, of several. What moves is a
- * *field*: units of one type along one plan. Most transfers have one, a bundle has those of its
- * members.
+/* Transfers: operations on forests. What moves is a *field*: units of one type along one plan. Most
+ * transfers have one field; a bundle has those of its members.
  */
 #ifndef GROVE_EXEC_TRANSFER_H
 #define GROVE_EXEC_TRANSFER_H
@@ -31,8 +30,8 @@ typedef struct grove_field {
   void *roots, *leaves; /* ... of a fetch */
 } grove_field;
 
-/* What an operation has of a haul: letters by their numbers, or flows where it is a fast carrier's,
- * of which there is one. */
+/* An operation's share of a haul: letters by their numbers. The haul of a fast carrier, of which
+ * there is one, has flows instead. */
 typedef struct grove_bound_haul {
   const grove_haul *wired;
   grove_carrier *carrier; /* NULL: rings, or nothing to carry */
@@ -61,7 +60,7 @@ struct grove_bound_stage {
   int64_t *marks; /* of each space, if there are others than the host's: see grove_apart_mark */
 };
 
-/* An operation on a forest: on a wiring, bound to datatypes, MPI operations and arrays, with memory
+/* An operation on a forest: a wiring, bound to datatypes, MPI operations and arrays, with memory
  * for the letters that need packing. */
 struct grove_transfer {
   grove_op base;
@@ -94,12 +93,12 @@ struct grove_transfer {
 
 /* ---- making one (bind.c) ---- */
 
-/* An operation on the wiring, without arrays and requests, but with its fields, which it takes
- * over. This rank's failure. */
+/* An operation on the wiring, without arrays and requests. It takes over its fields. This rank's
+ * failure. */
 grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiring, int n,
                                    grove_field **fields, grove_transfer **out);
-/* Its requests; the wiring has its tag by now. After a fallback to messages (`rewired`) memory for
- * those too. */
+/* Makes its requests; the wiring has its tag by now. After a fallback to messages (`rewired`), also
+ * makes memory for those. */
 grove_status grove_transfer_connect(grove_transfer *op, int rewired);
 /* Binds it to the arrays of its fields' requests. */
 grove_status grove_transfer_set_arrays(grove_transfer *op);
@@ -107,8 +106,7 @@ grove_status grove_transfer_set_arrays(grove_transfer *op);
 grove_status grove_letter_bind(const grove_transfer *op, grove_bound_stage *s,
                                grove_bound_haul *haul, int j);
 void grove_transfer_destroy(grove_transfer *op);
-/* The same of one that is not under way, and has a hold on its wiring and perhaps a place in its
- * pool. */
+/* Also lets go of its wiring, and of its place in the wiring's pool, if any. Not under way. */
 void grove_transfer_dispose(grove_transfer *op);
 
 /* ---- its fields (field.c) ---- */
@@ -119,7 +117,7 @@ void grove_fields_free(int n, grove_field *fields);
 
 /* The mover of units as in a letter. */
 grove_status grove_field_make_packed(grove_field *f);
-/* What the plan needs beside the user's arrays: edges that wait for each other, movers of a hub. */
+/* What the plan needs besides the user's arrays: edges waiting for each other, movers of a hub. */
 grove_status grove_field_equip(const grove_lane *lane, grove_field *f);
 /* The hubs: in memory that the node shares, or of the operation's own. */
 grove_status grove_transfer_make_hubs(grove_transfer *op);
@@ -176,15 +174,15 @@ void grove_transfer_settle(grove_transfer *op);
 
 /* ---- arrays in other memories (apart.c) ---- */
 
-/* Notes what was begun for letter i of a stage; behind the last it is for its self edges, and then
- * for edges that meet their roots. */
+/* Notes what was begun for letter i of a stage. The number after the last letter stands for the
+ * self edges, the one after that for edges that meet their roots. */
 void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i);
 int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i);
 /* Waits for all of it. */
 void grove_apart_finish(const grove_transfer *op);
 
-/* The self edges of stage k, as far as they can go now; and the memory that they need: of a pair,
- * and of this rank's own fetches in stage s. */
+/* The self edges of stage k, as far as they can go now. And the memory that they need: for a pair,
+ * and for this rank's own fetches in stage s. */
 grove_status grove_apart_keep(grove_transfer *op, int k);
 int64_t grove_apart_keep_bytes(const grove_section *from);
 int64_t grove_apart_own_bytes(const grove_lane *lane, int s);
@@ -194,12 +192,12 @@ int64_t grove_apart_own_bytes(const grove_lane *lane, int s);
 /* The slot of the kinds. */
 grove_status grove_transfer_free(grove_op *op);
 
-/* The user has done with it. If it is under way, and does not come to its end now, it is abandoned
- * and belongs to the context. */
+/* The user is done with it. If it is under way, and does not complete now, it is abandoned and
+ * belongs to the context. */
 grove_status grove_transfer_let_rest(grove_transfer *op, int *rests);
 
-/* What it still needs of the user's arrays, and of the forest's lists, is copied, and its letters
- * are bound to that, but for receives that a carrier has (rebind.c). This rank's failure. */
+/* Copies what it still needs of the user's arrays and of the forest's lists, and binds its letters
+ * to the copies (rebind.c). Receives that a carrier has are left out. This rank's failure. */
 grove_status grove_transfer_rebind(grove_transfer *op);
 
 /* ---- what it tells of itself (kind.c) ---- */
@@ -210,8 +208,8 @@ grove_report grove_transfer_report(const grove_op *op);
 int grove_transfer_count(const grove_op *op);
 grove_request grove_transfer_request(const grove_op *op, int k);
 
-/* In the tables of the kinds that are transfers; name, start, label, free and what is by parts are
- * their own. */
+/* For the tables of the kinds that are transfers. Name, start, label, free and the calls about
+ * parts are their own. */
 #define GROVE_TRANSFER_SLOTS                                                                       \
   .advance = grove_transfer_advance, .missing = grove_transfer_missing,                            \
   .report = grove_transfer_report, .count = grove_transfer_count,                                  \
@@ -240,8 +238,8 @@ typedef struct grove_draft {
   grove_transfer *op;
 } grove_draft;
 
-/* A transfer on a new wiring, not bound to arrays; `mine` is what has failed here already. Agreed
- * by all. */
+/* A transfer on a new wiring, not bound to arrays; `mine` is this rank's failure so far. Agreed by
+ * all. */
 grove_status grove_draft_first(grove_draft *m, grove_status mine);
 /* A further one on the wiring that is given: local. */
 grove_status grove_draft_further(grove_draft *m);
@@ -256,8 +254,8 @@ grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *
 
 /* ---- where the time goes (clock.c) ---- */
 
-/* Opens the account of an operation's wiring, if the options want one; its making began at
- * `since`. Agreed by all. */
+/* Opens the account of an operation's wiring, if the options want one. Making the operation began
+ * at `since`. Agreed by all. */
 grove_status grove_wiring_open_account(const grove_transfer *op, double since);
 
 /* At the end of a start, if its wiring has an account. */
@@ -265,8 +263,8 @@ void grove_transfer_note_start(grove_transfer *op);
 
 /* ---- the option effort=measure (contest.c) ---- */
 
-/* From the next start on `first` is tried beside `second`, for the same requests on another route:
- * the operation that the user gets has both, and takes them over. Agreed by all. */
+/* From the next start on, `first` is tried against `second`, which serves the same requests on
+ * another route. The operation that the user gets takes over both. Agreed by all. */
 grove_status grove_contest_open(grove_transfer **first, grove_transfer **second, grove_op **out);
 
 #ifdef __cplusplus

@@ -28,8 +28,8 @@ static grove_status outcome_of(grove_op *op)
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
 }
 
-/* Advances everything, and says whether the operation is complete. If another thread is just
- * inside, it advances this operation too. */
+/* Advances everything, and says whether the operation is complete. If another thread is inside just
+ * now, that thread advances this operation too. */
 static int poll_context(const grove_op *op)
 {
   if (grove_context_try(op->ctx)) {
@@ -61,8 +61,8 @@ static grove_status time_out(const grove_op *op)
                      op->ctx->rank, op->ctx->options.timeout_seconds, grove_op_label(op), missing);
 }
 
-/* Polls that come before a wait in earnest, which reads the clock: as long as a small message may
- * take between two caches. */
+/* Polls before a wait in earnest, which reads the clock: as long as a small message may take
+ * between two caches. */
 enum { QUICK_POLLS = 50 };
 
 /* After the time ran out there is one more look. */
@@ -83,7 +83,7 @@ static double timeout_of(grove_context *ctx)
   return timeout;
 }
 
-/* Of several threads that wait in earnest the first may spin: it advances what all wait for. */
+/* If several threads wait in earnest, the first may spin: it advances what all of them wait for. */
 static grove_status wait_in_earnest(grove_op *op, int spins)
 {
   grove_context *ctx = op->ctx;

@@ -1,11 +1,11 @@
-/* What of the user's data letters wait for. A letter that carries some of it has one input more,
- * and a count of the slots that are not final yet; whoever marks the last makes it *due*. A
- * mark looks its range up in the slots of each letter, which ascend here.
+/* Which of the user's data letters wait for. A letter that carries such data has one more input,
+ * and a count of the slots that are not final yet. The mark of the last slot makes the letter
+ * *due*. A mark looks up its range in the slots of each letter, which ascend here.
  *
- * Groups. The slots of a large letter may be cut into groups, by the context's aggregator, for
- * carriers that let a letter leave in parts: then the first groups leave when they are complete. In
- * the order of the letter: there is one message after the other, and the receiver need not be told
- * where they belong.
+ * Groups. Some carriers let a letter leave in parts. For these, the context's aggregator may cut
+ * the slots of a large letter into groups, and the first groups leave when they are complete. They
+ * leave in the order of the letter: then the messages follow each other, and the receiver need not
+ * be told where they belong.
  */
 #include "exec/partial.h"
 
@@ -15,24 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A letter that waits for slots of the user's, or the self edges of a stage that do. */
+/* A letter, or the self edges of a stage, that waits for slots of the user's. */
 typedef struct grove_watch {
   grove_bound_letter *bound;
   grove_index slots; /* ascending */
-  int owned;         /* they are no list of the plan's */
+  int owned;         /* the list is not the plan's */
   int64_t least, most;
-  int shift; /* of slots, from the least on, as many as 2 to this power are a span, and ... */
-  int64_t *entries; /* ... this many lie before each span; NULL: slots follow each other */
+  int shift;        /* from the least slot on, 2 to this power slots are a span, and ... */
+  int64_t *entries; /* ... this many entries precede each span; NULL: slots are consecutive */
   int ngroups;
   int64_t *ends; /* of each group: slots */
-  int64_t *left; /* in each group, not final yet; atomic */
+  int64_t *left; /* slots of each group that are not final yet; atomic */
   int64_t unit_bytes;
-  int open; /* for whoever drives: groups that are complete, the first ones */
+  int open; /* for whoever drives: the first groups, as far as they are complete */
 } watch;
 
 /* ---- making it ---- */
 
-/* A letter is taken to have at most this many parts, of which the aggregator makes groups: nobody
+/* A letter is taken to have at most this many parts, which the aggregator makes into groups. Nobody
  * knows how the user will mark it. */
 enum { PARTS_OF_LETTER = 16 };
 
@@ -86,14 +86,14 @@ fail:
   return status;
 }
 
-/* All of it leaves at once. */
+/* The letter leaves at once. */
 static grove_status keep_whole(watch *w)
 {
   int64_t ends[2] = {0, 1};
   return follow_plan(w, &(grove_part_plan){.ngroups = 1, .first = ends}, 1);
 }
 
-/* A search by halves would wait for as many loads, one after the other: spans leave few. */
+/* A binary search would wait for several loads, one after the other. Spans leave few. */
 enum { SLOTS_OF_SPAN = 16 };
 
 static grove_status measure_watch(watch *w)
@@ -125,7 +125,7 @@ static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i
   return GROVE_OK;
 }
 
-/* The most that are watched, but for shares of gatherings. */
+/* The most letters that are watched, without shares of gatherings. */
 static int count_sends(const grove_transfer *op)
 {
   int most = 0;
@@ -133,7 +133,7 @@ static int count_sends(const grove_transfer *op)
   return most;
 }
 
-/* How many slots the self edges of a stage take from the array; with `list` also which. */
+/* How many slots the self edges of a stage take from the array; with `list`, also which ones. */
 static int64_t list_kept(const grove_wired_stage *w, grove_array source, int64_t *list)
 {
   int64_t n = 0;
@@ -145,7 +145,7 @@ static int64_t list_kept(const grove_wired_stage *w, grove_array source, int64_t
   return n;
 }
 
-/* What a rank gathers for itself, by what it feeds. */
+/* Watches self edges into this rank's hub, share by share. */
 static grove_status watch_gathering(const grove_transfer *op, int stage, grove_readying *r)
 {
   grove_gathering **g = &r->gatherings[r->ngatherings++];
@@ -221,9 +221,9 @@ static grove_status find_marked_places(const grove_transfer *op, grove_readying 
   return GROVE_OK;
 }
 
-/* Longer messages are sent by MPI only when the receiver has been asked, or in fragments, and rings
- * have room for so much: a rank that computes does not take what comes, nor goes on with what
- * leaves, unless somebody calls for it. */
+/* MPI sends longer messages only after asking the receiver, or in fragments, and rings have room
+ * for this much. A rank that computes neither takes what comes nor goes on with what leaves,
+ * unless somebody calls. */
 enum { LONG_LETTER = 4096 };
 
 static int has_long_letters(const grove_transfer *op)
@@ -294,7 +294,7 @@ void grove_readying_begin(grove_transfer *op)
 
 /* ---- marks ---- */
 
-/* How many slots are less than `value`, which is not more than one behind the last. */
+/* How many slots are less than `value`, which is at most one more than the last slot. */
 static int64_t count_slots_below(const watch *w, int64_t value)
 {
   if (!w->entries || value <= w->least) return grove_index_below(&w->slots, value);
@@ -303,7 +303,7 @@ static int64_t count_slots_below(const watch *w, int64_t value)
   return begin + grove_index_below(&of_span, value);
 }
 
-/* Slots first .. end-1 are final: is a group complete? */
+/* Slots first .. end-1 are final. Is a group complete? */
 static int note_final(watch *w, int64_t first, int64_t end)
 {
   int news = 0, g = 0;
@@ -328,7 +328,7 @@ int grove_readying_note_final(grove_readying *r, int64_t first, int64_t end)
 
 /* ---- leaving ---- */
 
-/* What its first groups have, if they are complete. */
+/* Opens the first groups, as far as they are complete. */
 static void open_watch_groups(watch *w)
 {
   int before = w->open;
@@ -361,7 +361,7 @@ int grove_readying_is_quiet(const grove_transfer *op)
 
 enum { RUNS_NAMED = 4 };
 
-/* Is it not marked, and does somebody wait for it? */
+/* Is it unmarked, and does somebody wait for it? */
 static int is_awaited(const grove_readying *r, int64_t place)
 {
   int64_t slot = grove_index_at(&r->places, place);

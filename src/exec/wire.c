@@ -1,5 +1,5 @@
-/* What goes with which carrier. A letter to a rank of the same node goes over shared memory, if the
- * node has any; every other one over MPI. Sends of one stage that carry the same slots share a
+/* Which carrier takes which letter. A letter to a rank of the same node goes over shared memory, if
+ * the node has any. All others go over MPI. Sends of one stage that carry the same slots share a
  * ring, and are one flow.
  */
 #include "exec/wiring.h"
@@ -95,7 +95,7 @@ static grove_status add_keep(const grove_wiring *wiring, int k, const grove_stag
   return GROVE_OK;
 }
 
-/* Leaves that join other edges to be combined in order do so at once, while the array is there. */
+/* Leaves combined in order with other edges join them at once, while the array is there. */
 static int keep_stage(const grove_lane *lane, int s)
 {
   const grove_stage *stage = &lane->plan->stages[s];
@@ -134,7 +134,7 @@ static int count_slips(const grove_wiring *wiring, int s)
   return n;
 }
 
-/* Does what comes in a stage meet the roots one by one? */
+/* Do values that come in a stage meet the roots one by one? */
 static int is_ordered(const grove_lane *lane, int s)
 {
   const grove_stage *stage = stage_of(lane, s);
@@ -221,13 +221,13 @@ static int same_data(const grove_letter *a, const grove_letter *b)
   return 1;
 }
 
-/* A train of fragments stays in the caches in a small ring: 256 KiB take 27 us on a Xeon (2026-11)
- * with 16 slots of 16 KiB, with 8 of them 31, with 4 44. In a reduce a message may have to wait for
- * others, and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16
- * (Neoverse V1). The answers of a fetch get as many: an answer that has room leaves at once. */
+/* In a small ring a train of fragments stays in the caches: 256 KiB take 27 us on a Xeon (2026-11)
+ * with 16 slots of 16 KiB, 31 with 8, 44 with 4. In a reduce a message may have to wait for others,
+ * and its sender should not: 400 KB both ways take 180 us with 32 slots, 279 with 16 (Neoverse V1).
+ * The answers of a fetch get as many: an answer that has room leaves at once. */
 enum { TRAIN_SLOTS = 16, ORDERED_SLOTS = 32 };
 
-/* A bundle's ring has room for as much as the rings of its members would. */
+/* A bundle's ring has as much room as the rings of its members would have together. */
 static int ring_slots_for(const grove_wiring *wiring)
 {
   int slots = TRAIN_SLOTS;
@@ -238,7 +238,7 @@ static int ring_slots_for(const grove_wiring *wiring)
   return wiring->nlanes > 1 ? slots * wiring->nlanes : slots;
 }
 
-/* Which end of a letter has all of it in a hub? Both ends come to the same. */
+/* Which end of a letter has all of it in a hub? Both ends find the same answer. */
 static grove_shm_way way_of(const grove_wiring *wiring, const grove_letter *letter, int receives)
 {
   int near = 0, far = 0;
@@ -252,7 +252,7 @@ static grove_shm_way way_of(const grove_wiring *wiring, const grove_letter *lett
   return sender == letter->nsections ? GROVE_SHM_PULLED : GROVE_SHM_COPIED;
 }
 
-/* Letter i of stage s, as the transport wants to know it. */
+/* Describes letter i of stage s to the transport. */
 static grove_shm_message about_letter(const grove_wiring *wiring, int s, int i)
 {
   const grove_wired_stage *w = &wiring->stages[s];
@@ -277,12 +277,12 @@ static int shares_ring(const grove_wiring *wiring, int s, int last, int i)
   const grove_wired_stage *w = &wiring->stages[s];
   if (last < 0 || w->way[i] != w->way[last] || w->way[i] == GROVE_SHM_PUSHED) return 0;
   if (w->letters[i].sources != w->letters[last].sources)
-    return 0;                                  /* one would wait for the other's */
-  if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all may be told at once */
+    return 0;                                  /* one would wait for the other's inputs */
+  if (w->way[i] == GROVE_SHM_PULLED) return 1; /* all can be told at once */
   return same_data(&w->letters[i], &w->letters[last]) && fits_in_fragment(wiring, s, i);
 }
 
-/* Whose are the letters to this peer? */
+/* The carrier of letters to this peer. */
 static int carrier_for(const grove_wiring *wiring, const grove_letter *letter)
 {
   int c = 0;
@@ -290,11 +290,11 @@ static int carrier_for(const grove_wiring *wiring, const grove_letter *letter)
   return c;
 }
 
-/* Gives every letter its carrier, and there a number; sends that share a ring have one together. */
+/* Gives every letter its carrier, and a number there. Sends that share a ring share a number. */
 static void number_letters(grove_wiring *wiring, int s)
 {
   grove_wired_stage *w = &wiring->stages[s];
-  int last = -1; /* send of the latest ring */
+  int last = -1; /* the send of the latest ring */
   memset(w->hauls, 0, (size_t)wiring->ncarriers * sizeof *w->hauls);
   w->lands = 0;
   for (int i = 0; i < w->nletters; i++) {
@@ -326,7 +326,7 @@ static void number_all(grove_wiring *wiring)
 
 /* ---- rings ---- */
 
-/* What the transport is told: messages, and what they mean of this rank's hubs. */
+/* What the transport is told: messages, and where they lie in this rank's hubs. */
 typedef struct telling {
   grove_shm_message *sends, *receives;
   grove_shm_view *views;
@@ -334,7 +334,7 @@ typedef struct telling {
   int nviews;
 } telling;
 
-/* The slots of a letter in this rank's hub, if it goes through that. */
+/* The slots of a letter in this rank's hub, if the letter goes through it. */
 static void tell_views(const grove_letter *letter, int sends, telling *t, grove_shm_message *m)
 {
   if (m->way != (sends ? GROVE_SHM_PULLED : GROVE_SHM_PUSHED)) return;
@@ -345,7 +345,7 @@ static void tell_views(const grove_letter *letter, int sends, telling *t, grove_
       (grove_shm_view){letter->sections[k].field, &letter->sections[k].shape.slots};
 }
 
-/* The letters over shared memory; `sends` or receives. */
+/* Lists the letters over shared memory: sends, or receives. */
 static int list_messages(const grove_wiring *wiring, int sends, telling *t)
 {
   int n = 0, rings = 0;
@@ -365,7 +365,7 @@ static int list_messages(const grove_wiring *wiring, int sends, telling *t)
   return n;
 }
 
-/* Does anything of this rank go through hubs? And which rings tell others to pull. */
+/* Does anything of this rank go through hubs? And which rings tell others to pull? */
 static grove_status find_hubs(grove_wiring *wiring, const grove_shm_plan *plan)
 {
   GROVE_PASS_NEW(wiring->pulled, plan->nsends);
@@ -409,7 +409,7 @@ fail:
 
 /* ---- the whole ---- */
 
-/* Pieces are whole units where all are alike. */
+/* Fragments are whole units if all units are alike. */
 static void choose_fragment(grove_wiring *wiring)
 {
   for (int k = 0; k < wiring->nlanes; k++)
@@ -446,7 +446,7 @@ grove_status grove_wiring_lay(grove_wiring *wiring)
 
 /* ---- the agreement ---- */
 
-/* The node has the memory, or all its ranks go on with messages. */
+/* Either the node has the memory, or all its ranks go on with messages. */
 static grove_status settle_memory(grove_wiring *wiring, int usable, int *rewired)
 {
   wiring->shm->usable = wiring->shm->usable && usable;
@@ -465,7 +465,7 @@ grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t s
                                 grove_wiring *wiring, int *rewired)
 {
   grove_shm *shm = mine == GROVE_OK ? wiring->shm : NULL;
-  int64_t grew = 0; /* memory */
+  int64_t grew = 0; /* has the shared memory grown? */
   int usable = 1, tag = 0;
   grove_shm_propose(ctx, shm, &grew);
   GROVE_PASS(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
@@ -475,8 +475,8 @@ grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t s
   return GROVE_OK;
 }
 
-/* Answers have the tags of as many further stages, where there are so many: what needs answers
- * carries no plan through hubs. */
+/* Answers use the tags of as many further stages, if there are that many. A carrier that needs
+ * answers carries no plan through hubs. */
 static grove_status make_carriage(grove_wiring *wiring, int s, const grove_carrier_kind *kind,
                                   grove_haul *haul)
 {

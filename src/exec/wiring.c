@@ -9,19 +9,19 @@ const char *grove_operation_name(grove_operation operation)
   return names[operation];
 }
 
-/* May several leaves share a value of a message? On the way back that means to combine their
- * contributions before the root is reached: the last one counts, or the order must not matter. All
- * users' operations are of one kind, whether they commute or not, so none does. */
+/* May several leaves share a value of a message? On the way back, their contributions are then
+ * combined before they reach the root. So either the last one counts, or the order must not matter.
+ * All users' operations count as one kind, commutative or not, so none may share. */
 static int may_share(const grove_request *r, const grove_combine *combine)
 {
   if (r->operation == GROVE_BCAST) return 1;
-  if (r->operation != GROVE_REDUCE) return 0; /* a value for each edge */
+  if (r->operation != GROVE_REDUCE) return 0; /* one value per edge */
   if (combine->way == GROVE_COMBINE_REPLACE) return 1;
   return combine->number >= 0 && !r->forest->ctx->options.deterministic;
 }
 
-/* May contributions of several ranks be combined on their way? There they lie as in a message, and
- * only kernels can read that. */
+/* May contributions of several ranks be combined on their way? There they lie as in a message,
+ * which only kernels can read. */
 static int may_merge(const grove_request *r, const grove_unit *unit, const grove_combine *combine)
 {
   if (r->operation == GROVE_BCAST) return 1;
@@ -41,8 +41,7 @@ grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *u
                             .generation = r->forest->ctx->generation};
 }
 
-/* Edges that meet their roots; the leaves of this rank's own roots need not come along the plan of
- * a fetch. */
+/* Edges that meet their roots. In a fetch, the leaves of this rank's own roots need not travel. */
 static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
 {
   const grove_index none = {0};
@@ -106,17 +105,17 @@ const char *grove_wiring_name(const grove_wiring *wiring)
   return wiring->nlanes == 1 ? grove_operation_name(wiring->lanes[0].key.operation) : "bundle";
 }
 
-/* All fields take the same one. */
+/* All fields take the same route. */
 const char *grove_wiring_route(const grove_wiring *wiring)
 {
   return wiring->nlanes > 0 ? wiring->lanes[0].plan->route : grove_route_standard.name;
 }
 
-/* The last operation, or the pool, lets go. */
+/* Called when the last operation, or the pool, lets go. */
 void grove_wiring_release(grove_wiring *wiring)
 {
   if (--wiring->references > 0) return;
-  if (wiring->run.members) wiring->run.free_members(wiring->run.members); /* all idle */
+  if (wiring->run.members) wiring->run.free_members(wiring->run.members); /* all of them idle */
   grove_wiring_unwire(wiring);
   for (int k = 0; k < wiring->nlanes; k++) {
     grove_lane *lane = &wiring->lanes[k];
