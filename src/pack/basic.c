@@ -11,12 +11,12 @@ typedef struct named {
 
 #define IS_SIGNED(c_type) ((c_type)(-1) < (c_type)(1) ? GROVE_KIND_SIGNED : GROVE_KIND_UNSIGNED)
 
-/* Fortran's 16-byte REAL has 113 bits; C's long double is the same type on some machines only. */
+/* Fortran's 16-byte REAL has 113 bits. C's long double is the same type only on some machines. */
 #define QUAD(kind) (LDBL_MANT_DIG == 113 ? (kind) : GROVE_KIND_NONE)
 
-/* Handles are not constants in every MPI, so the table is made at each look-up; look-ups happen
- * once an operation, when it is made. A name that an MPI lacks is MPI_DATATYPE_NULL there and
- * matches nothing, since that is refused before. */
+/* Handles are not constants in every MPI, so each look-up makes the table. An operation looks up
+ * once, when it is made. A name that an MPI lacks is MPI_DATATYPE_NULL there and matches nothing,
+ * since that is refused before. */
 static grove_kind named_kind(MPI_Datatype type)
 {
   const named table[] = {
@@ -89,7 +89,7 @@ static grove_kind named_kind(MPI_Datatype type)
 
 grove_status grove_basic_combiner(MPI_Datatype type, int *combiner)
 {
-#if MPI_VERSION >= 4 /* a type made with large counts may be asked for in this way only */
+#if MPI_VERSION >= 4 /* only this call may ask about a type made with large counts */
   MPI_Count integers, addresses, counts, types;
   GROVE_PASS_MPI(MPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, combiner));
 #else

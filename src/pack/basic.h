@@ -1,6 +1,6 @@
 /* The named MPI types, by what arithmetic means on them. MPI has some sixty names for two dozen C
- * types; a kernel cares about the kind and the size only, so a Fortran INTEGER and an int32_t run
- * the same code.
+ * types. A kernel cares only about kind and size, so a Fortran INTEGER and an int32_t run the same
+ * code.
  */
 #ifndef GROVE_PACK_BASIC_H
 #define GROVE_PACK_BASIC_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* The kind of a type that is not made of others; `combiner` is what MPI_Type_get_envelope says of
+/* The kind of a type that is not made of others. `combiner` is what MPI_Type_get_envelope says of
  * it: MPI_COMBINER_NAMED, or one of Fortran's parametrised types. */
 grove_kind grove_basic_kind(MPI_Datatype type, int combiner);
 

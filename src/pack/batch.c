@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- where they are ---- */
+/* ---- where units lie ---- */
 
 void grove_batch_slots(const grove_mover *m, const grove_shape *shape, int64_t begin, int64_t n,
                        int64_t *at)
@@ -21,7 +21,7 @@ void grove_batch_slots(const grove_mover *m, const grove_shape *shape, int64_t b
 
 typedef enum action { COPY, COMBINE, FETCH } action;
 
-/* Blocks of equal length, wherever they are: a piece of each of several units, or pieces of one. */
+/* Blocks of equal length, anywhere: one piece of each of several units, or the pieces of one. */
 static void move_blocks(const grove_mover *m, action what, const grove_any_copy *blocks,
                         int64_t bytes)
 {
@@ -94,7 +94,7 @@ static void move_pairs(const grove_mover *m, action what, int64_t n, const grove
                          .value_index = from->in_memory ? c->memory_index : c->message_index});
 }
 
-/* Elements do not depend on each other, so the order of pieces and units is free; for each element
+/* Elements do not depend on each other, so the order of pieces and units is free. For each element
  * the order of its values stays. */
 static void move_known(const grove_mover *m, action what, int64_t n, const grove_places *to,
                        const grove_places *from)
@@ -130,8 +130,8 @@ typedef struct rounds {
   int64_t target_at[GROVE_BATCH], value_at[GROVE_BATCH];
 } rounds;
 
-/* How many entries from the first on have targets of which none occurs twice, for certain. A target
- * sets a bit; where the bit is set already, it may be the same target or another. */
+/* How many entries, from the first on, certainly have different targets. Each target sets a bit. A
+ * bit that is already set may mean the same target or another one. */
 static int64_t count_distinct_slots(int64_t n, const int64_t *at)
 {
   enum { WORDS = 128 };
@@ -145,11 +145,11 @@ static int64_t count_distinct_slots(int64_t n, const int64_t *at)
   return n;
 }
 
-/* For each entry how often its target occurs before. */
+/* For each entry, how often its target occurred before. */
 static void count_before(int64_t n, const int64_t *at, int16_t before[GROVE_BATCH])
 {
   enum { BUCKETS = 1024 };
-  int16_t last[BUCKETS]; /* the last entry with this target, and one */
+  int16_t last[BUCKETS]; /* the last entry with this target, plus one */
   memset(last, 0, sizeof last);
   for (int64_t k = 0; k < n; k++) {
     uint64_t bucket = (uint64_t)at[k] * 0x9e3779b97f4a7c15u >> 54;
@@ -207,7 +207,7 @@ static grove_status in_rounds(const grove_mover *m, int64_t n, const grove_place
   return GROVE_OK;
 }
 
-/* As long as many targets in a row differ, their order can stay. */
+/* While many targets in a row differ, they can stay in order. */
 grove_status grove_batch_in_steps(const grove_mover *m, int64_t n, const grove_places *target,
                                   const grove_places *value, grove_batch_step *take, int64_t most)
 {
@@ -226,10 +226,10 @@ grove_status grove_batch_in_steps(const grove_mover *m, int64_t n, const grove_p
   return GROVE_OK;
 }
 
-/* ---- what allows no duplicates ---- */
+/* ---- steps without duplicates ---- */
 
-/* MPI_Reduce_local(a, b) sets b = a o b: the targets come first, for an operation that is not
- * commutative. */
+/* MPI_Reduce_local(a, b) sets b = a o b. The targets come first, for operations that do not
+ * commute. */
 grove_status grove_batch_combine_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
                                         const grove_places *value)
 {
@@ -242,7 +242,7 @@ grove_status grove_batch_combine_by_mpi(const grove_mover *m, int64_t n, const g
   return grove_batch_copy(m, n, target, &values);
 }
 
-/* Kernels know nothing of such units: they work on them as they are in a message. One side is the
+/* Kernels cannot handle such units in place, so they work on them as in a message. One side is the
  * message already. */
 static grove_status combine_opaque(const grove_mover *m, int64_t n, const grove_places *target,
                                    const grove_places *value)

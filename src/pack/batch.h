@@ -1,6 +1,6 @@
-/* The general way: some units at a time, each anywhere, in memory or in a message. All that is not
- * a plain list or a regular shape of plain units comes down to these functions: units with gaps,
- * users' operations, slots that share units of a message.
+/* The general way: a few units at a time, each anywhere, in memory or in a message. It serves all
+ * but plain lists and regular shapes of plain units: units with gaps, users' operations, slots that
+ * share units of a message.
  *
  *     int64_t from[GROVE_BATCH], to[GROVE_BATCH];          filled with offsets in bytes
  *     grove_places memory = {array, from, 1}, message = {buffer, to, 0};
@@ -21,30 +21,30 @@ enum { GROVE_BATCH = 256 };
 typedef struct grove_places {
   char *base; /* written only if this is the target */
   const int64_t *at;
-  int in_memory; /* laid out as the type says; else as in a message */
+  int in_memory; /* laid out as the type says; otherwise as in a message */
 } grove_places;
 
-/* to = from, and target = target o value: n units, at most GROVE_BATCH, in order, so that a target
- * that occurs twice gets both. */
+/* to = from, and target = target o value. Moves n units, at most GROVE_BATCH, in order: a target
+ * that occurs twice gets both values. */
 grove_status grove_batch_copy(const grove_mover *mover, int64_t n, const grove_places *to,
                               const grove_places *from);
 grove_status grove_batch_combine(const grove_mover *mover, int64_t n, const grove_places *target,
                                  const grove_places *value);
 
-/* old = target; target = target o value; value = old: the same, by kernels, for units whose pieces
+/* old = target; target = target o value; value = old. The same, by kernels, for units whose pieces
  * are known. */
 void grove_batch_fetch(const grove_mover *mover, int64_t n, const grove_places *target,
                        const grove_places *value);
 
-/* What can be done only where no target occurs twice: to batches by steps of at most `most` units
- * for which that is so. For each target the order of its values stays. */
+/* For steps that allow no target twice: splits a batch into steps of at most `most` units with
+ * different targets. For each target the order of its values stays. */
 typedef grove_status grove_batch_step(const grove_mover *mover, int64_t n,
                                       const grove_places *target, const grove_places *value);
 grove_status grove_batch_in_steps(const grove_mover *mover, int64_t n, const grove_places *target,
                                   const grove_places *value, grove_batch_step *take, int64_t most);
 
-/* The second for what MPI_Reduce_local combines: m->scratch_units at most, all targets different.
- * What the targets were stays in m->targets, an extent apart. */
+/* The second, by MPI_Reduce_local: at most m->scratch_units, all targets different. The old targets
+ * stay in m->targets, an extent apart. */
 grove_status grove_batch_combine_by_mpi(const grove_mover *mover, int64_t n,
                                         const grove_places *target, const grove_places *value);
 
@@ -64,8 +64,8 @@ grove_status grove_shared_pack(const grove_mover *mover, const grove_shape *shap
 grove_status grove_shared_unpack(const grove_mover *mover, const grove_shape *shape,
                                  const void *message, void *base, int64_t begin, int64_t count);
 
-/* The kernels that fetch, for REPLACE and what has kernels; and of how many of their elements a
- * block of so many bytes consists. (fetch.c) */
+/* The fetching kernels, for REPLACE and operations with kernels; also, how many of their elements a
+ * block of this many bytes has. (fetch.c) */
 const grove_fetch_kernels *grove_fetch_kernels_of(const grove_mover *mover, int64_t bytes,
                                                   int64_t *elements);
 

@@ -1,5 +1,6 @@
 /* What an MPI operation does to units: target = target o value. Predefined operations run through
- * Grove's own kernels, on every basic type at the same speed; a user's through MPI_Reduce_local.
+ * Grove's own kernels, on every basic type at the same speed. A user's runs through
+ * MPI_Reduce_local.
  */
 #ifndef GROVE_PACK_COMBINE_H
 #define GROVE_PACK_COMBINE_H
@@ -24,16 +25,17 @@ typedef struct grove_combine {
   grove_combine_way way;
   int number; /* of a predefined operation, the same on every rank; -1: a user's own */
   int commutative;
-  int exact; /* in whatever order values are combined, the bits are the same: integers */
+  int exact; /* the bits are the same in any order of combination: integers */
   const grove_kernels *kernels;
-  int64_t memory_index, message_index; /* of pairs: how far the index lies behind its value */
+  int64_t memory_index, message_index; /* of pairs: distance of the index from its value */
 } grove_combine;
 
-/* GROVE_ERR_ARG for MPI_OP_NULL, GROVE_ERR_UNSUPPORTED where the operation means nothing on it. */
+/* GROVE_ERR_ARG for MPI_OP_NULL, GROVE_ERR_UNSUPPORTED if the operation has no meaning on the
+ * unit. */
 grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combine *out);
 
-/* Kernels for MAXLOC and MINLOC; NULL where this MPI's type is laid out otherwise than in C. In
- * memory the index lies `*index_at` behind the value. */
+/* Kernels for MAXLOC and MINLOC; NULL if this MPI's type is not laid out as in C. In memory the
+ * index lies `*index_at` behind the value. */
 const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,
                                         int number, int64_t *index_at);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* One unit, by words: for sizes that are not in the table but made of words. Up to a few hundred
- * bytes this is faster than finding out in memcpy how to copy them. */
+ * bytes this is faster than memcpy, which first finds out how to copy them. */
 enum { MOST_BY_WORDS = 512 };
 
 static inline void copy_words(char *restrict to, const char *restrict from, int64_t bytes, int word)
@@ -29,7 +29,7 @@ static inline void copy_words(char *restrict to, const char *restrict from, int6
   }
 
 /* Words, four at a time: on a Neoverse V1 this takes a quarter off the time of scattered units of 8
- * bytes, and a tenth off gathered ones. Loads come before stores, or the order would bind them. */
+ * bytes, and a tenth off gathered ones. Loads come first: after a store their order is fixed. */
 #define LISTED_WORDS(size, type)                                                                   \
   static void gather_##size(void *restrict to, const void *restrict from,                          \
                             const int32_t *restrict slots, int64_t n, int64_t bytes)               \
@@ -72,7 +72,7 @@ static inline void copy_words(char *restrict to, const char *restrict from, int6
     (void)bytes;                                                                                   \
   }
 
-/* Four at a time: added up one by one, the addresses would take longer than the copies. */
+/* Four at a time: adding up the addresses one by one would take longer than the copies. */
 #define BOX(way, name, size, MOVE)                                                                 \
   static void way##_##name(const grove_box_copy *b, int64_t bytes)                                 \
   {                                                                                                \
@@ -134,7 +134,7 @@ static inline void copy_words(char *restrict to, const char *restrict from, int6
   LISTED(name, size, COPY)                                                                         \
   PLACED(name, size, COPY)
 
-/* From the second to the first; and, _OUT, from the first to the second. */
+/* From the second to the first. _OUT: from the first to the second. */
 #define BY_CONSTANT(to, from, size)     memcpy(to, from, (size_t)(size))
 #define BY_CONSTANT_OUT(from, to, size) BY_CONSTANT(to, from, size)
 #define BY_8(to, from, size)            copy_words(to, from, size, 8)
@@ -146,7 +146,7 @@ typedef struct two_words {
   uint64_t word[2];
 } two_words;
 
-/* What basic types have. */
+/* The sizes of basic types. */
 LISTED_WORDS(1, uint8_t)
 LISTED_WORDS(2, uint16_t)
 LISTED_WORDS(4, uint32_t)
@@ -158,7 +158,7 @@ PLACED(4, 4, BY_CONSTANT)
 PLACED(8, 8, BY_CONSTANT)
 PLACED(16, 16, BY_CONSTANT)
 
-/* What pairs, and small blocks of doubles and integers have. */
+/* The sizes of pairs, and of small blocks of doubles and integers. */
 KERNELS(3, 3, BY_CONSTANT)
 KERNELS(6, 6, BY_CONSTANT)
 KERNELS(12, 12, BY_CONSTANT)

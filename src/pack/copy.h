@@ -1,5 +1,5 @@
-/* Kernels that copy units of a fixed number of bytes. A loop over copies of constant size is a few
- * instructions a unit; over memcpy with a variable size it is a call a unit.
+/* Kernels that copy units of a fixed number of bytes. A loop over copies of constant size takes a
+ * few instructions per unit. With memcpy of variable size it takes a call per unit.
  *
  * The bytes may have any alignment. Sources and targets do not overlap.
  */
@@ -14,7 +14,7 @@ extern "C" {
 
 enum { GROVE_DIMENSIONS = 3 };
 
-/* A box of units in memory, strides in bytes; in the message they stand one behind the other. */
+/* A box of units in memory, strides in bytes. In the message the units are contiguous. */
 typedef struct grove_box_copy {
   char *memory, *message; /* one of them is only read */
   int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS];
@@ -29,7 +29,7 @@ typedef struct grove_any_copy {
 } grove_any_copy;
 
 typedef struct grove_copy {
-  int64_t bytes; /* 0: any number, which is given at the call */
+  int64_t bytes; /* 0: any number, given at the call */
   /* to[k] = from[slots[k]], and to[slots[k]] = from[k], slots `bytes` apart */
   void (*gather)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
   void (*scatter)(void *to, const void *from, const int32_t *slots, int64_t n, int64_t bytes);
@@ -49,7 +49,7 @@ typedef struct grove_copy {
 /* The kernels for units of this size; never NULL. */
 const grove_copy *grove_copy_for(int64_t bytes);
 
-/* True where a unit of this size is copied without a loop or a call of its own. */
+/* Is a unit of this size copied without its own loop or call? */
 int grove_copy_is_constant(int64_t bytes);
 
 #ifdef __cplusplus

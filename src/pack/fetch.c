@@ -1,7 +1,6 @@
-/* Fetch and op: three ways, from special to general, as in pack.c. Rows of plain units one behind
- * the other; lists of them, by a kernel that reads the list; and batches, of which some can be made
- * into such lists. What MPI combines, and what only MPI can move, goes some different slots at a
- * time.
+/* Fetch and op: three ways, from special to general, as in pack.c. Rows of contiguous plain units;
+ * lists of them, by a kernel that reads the list; and batches, some of which can be made into such
+ * lists. What MPI combines, and what only MPI can move, goes in steps of different slots.
  */
 #include "pack/batch.h"
 
@@ -10,7 +9,7 @@
 
 /* ---- kernels ---- */
 
-/* Units that are replaced are exchanged by the largest words that they consist of. */
+/* Units that are replaced are exchanged by the largest words that divide them. */
 static const grove_fetch_kernels *exchange_kernels(int64_t bytes, int64_t *elements)
 {
   int64_t word = (bytes | 8) & -(bytes | 8);
@@ -26,7 +25,7 @@ const grove_fetch_kernels *grove_fetch_kernels_of(const grove_mover *m, int64_t 
   return &m->combine.kernels->fetch;
 }
 
-/* Kernels know how slots of such units follow each other. */
+/* Kernels know the distance between slots of such units. */
 static int is_plain(const grove_mover *m)
 {
   int pair = m->unit.kind == GROVE_KIND_PAIR && m->combine.way == GROVE_COMBINE_KERNEL;
@@ -35,7 +34,7 @@ static int is_plain(const grove_mover *m)
 
 /* ---- rows ---- */
 
-/* Shorter rows of a box are fetched by the list: a call for each costs more. */
+/* Shorter rows of a box are fetched by the list: a call per row costs more. */
 static int has_rows(const grove_mover *m, const grove_shape *shape)
 {
   enum { LONG = 8 };
@@ -43,7 +42,7 @@ static int has_rows(const grove_mover *m, const grove_shape *shape)
   return shape->form != GROVE_SHAPE_BOX || (shape->stride[0] == 1 && shape->n[0] >= LONG);
 }
 
-/* MPI_Reduce_local(a, b) sets b = a o b: the new values are made in the message, and exchanged with
+/* MPI_Reduce_local(a, b) sets b = a o b. The new values are made in the message, and exchanged with
  * the old ones while both are in the cache. */
 static grove_status fetch_row_by_mpi(const grove_mover *m, char *memory, char *message, int64_t n)
 {
@@ -82,7 +81,7 @@ static grove_status fetch_rows(const grove_mover *m, const grove_shape *shape, c
 
 /* ---- lists ---- */
 
-/* Returns 0 if the list, or the unit, is not for this way. */
+/* Returns 0 if the list, or the unit, cannot go this way. */
 static int fetch_list(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
                       int64_t count, char *message)
 {
@@ -109,8 +108,8 @@ static int narrow_list(const grove_index *slots, int64_t begin, int64_t n, int64
   return !far;
 }
 
-/* Slots that the kernel for lists reaches from the first; it walks by the bytes of a unit, so that
- * a gap behind a unit must be some of those. Returns 0 if this is not the way. */
+/* Slots that the kernel for lists reaches from the first one. It walks in steps of a unit's bytes,
+ * so a gap behind a unit must be a multiple of these. Returns 0 if this way does not apply. */
 static int fetch_near(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
                       int64_t n, char *message)
 {
@@ -126,7 +125,7 @@ static int fetch_near(const grove_mover *m, const grove_shape *shape, char *base
   return 1;
 }
 
-/* The targets come first, for an operation that is not commutative. */
+/* The targets come first, for operations that do not commute. */
 static grove_status fetch_by_mpi(const grove_mover *m, int64_t n, const grove_places *target,
                                  const grove_places *value)
 {
@@ -136,7 +135,7 @@ static grove_status fetch_by_mpi(const grove_mover *m, int64_t n, const grove_pl
   return grove_batch_copy(m, n, value, &(grove_places){m->targets, at, 1});
 }
 
-/* Kernels know nothing of such units: they work on them as they are in a message. */
+/* Kernels cannot handle such units in place, so they work on them as in a message. */
 static grove_status fetch_opaque(const grove_mover *m, int64_t n, const grove_places *target,
                                  const grove_places *value)
 {
@@ -150,8 +149,8 @@ static grove_status fetch_opaque(const grove_mover *m, int64_t n, const grove_pl
   return grove_opaque_copy(m, n, target, &packed);
 }
 
-/* One unit. Only a fetch needs memory to replace it, so the mover has none: a unit that spans a
- * mebibyte takes longer than to ask for some. */
+/* Replaces one unit. Only a fetch needs memory for that, so the mover has none. A unit that spans a
+ * mebibyte takes longer to move than memory takes to allocate. */
 static grove_status replace_opaque(const grove_mover *m, int64_t n, const grove_places *target,
                                    const grove_places *value)
 {
@@ -210,7 +209,7 @@ grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape
 
 /* ---- from array to array ---- */
 
-/* Both lists at once. Returns 0 if they, or the unit, are not for this way. */
+/* Both lists at once. Returns 0 if they, or the unit, cannot go this way. */
 static int carry_both(const grove_mover *m, const grove_shape *shape, char *base, int64_t begin,
                       const grove_shape *own, const void *values, void *old)
 {

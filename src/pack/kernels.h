@@ -1,12 +1,11 @@
-/* Kernels of arithmetic: target = target o value, for one operation on one C type, over units that
- * are laid out in one of four ways. Each works through its list in order, so that a target that is
- * named twice gets both values. Those that fetch leave in each value's place what its target was
- * before.
+/* Kernels of arithmetic: target = target o value, for one operation on one C type, over units in
+ * one of four layouts. Each works through its list in order: a target that is named twice gets both
+ * values. Kernels that fetch replace each value by the old value of its target.
  *
  * The elements may have any alignment. Targets and values do not overlap.
  *
- * MPI has no part in them: they take longer to compile than all the rest, and builds with several
- * MPIs share what was compiled (CMakeLists.txt).
+ * They do not depend on MPI. They take longer to compile than all the rest, so builds with several
+ * MPIs share the compiled files (CMakeLists.txt).
  */
 #ifndef GROVE_PACK_KERNELS_H
 #define GROVE_PACK_KERNELS_H
@@ -21,7 +20,7 @@
 extern "C" {
 #endif
 
-/* Predefined operations that have kernels; and, behind them, the two that need none. */
+/* Predefined operations that have kernels; after them, the two that need none. */
 typedef enum grove_op_number {
   GROVE_OP_SUM,
   GROVE_OP_PROD,
@@ -53,27 +52,27 @@ typedef struct grove_box_combine {
 /* Blocks of elements anywhere: target + target_at[k] and value + value_at[k], in this order. */
 typedef struct grove_any_combine {
   char *target;
-  char *value; /* written by those that fetch only */
+  char *value; /* written only by kernels that fetch */
   const int64_t *target_at, *value_at;
   int64_t n, elements;
-  int64_t target_index, value_index; /* of pairs: how far the index lies behind its value */
+  int64_t target_index, value_index; /* of pairs: distance of the index from its value */
 } grove_any_combine;
 
-/* old = target; target = target o value; value = old. Laid out as for `grove_kernels`, but that
- * `flat` takes targets as they lie in an array, which pairs with a gap do too. */
+/* old = target; target = target o value; value = old. Layouts as for `grove_kernels`, except that
+ * `flat` takes targets as they lie in an array, so it also serves pairs with a gap. */
 typedef struct grove_fetch_kernels {
   void (*flat)(void *target, void *value, int64_t n);
   void (*listed)(void *target, const int32_t *slots, void *value, int64_t n, int64_t elements);
   void (*any)(const grove_any_combine *any);
-  /* From blocks in an array: their targets' old values go to the same slots of another, or of the
-   * same one. NULL: not for this type. */
+  /* From blocks in an array: their targets' old values go to the same slots of another array, or of
+   * the same one. NULL: not for this type. */
   void (*carried)(void *target, const int32_t *target_slots, const void *value,
                   const int32_t *value_slots, void *old, int64_t n, int64_t elements);
 } grove_fetch_kernels;
 
 /* `listed` takes blocks of elements as they lie in an array, values as they lie in a message. */
 typedef struct grove_kernels {
-  grove_kernel *flat; /* NULL: of pairs with a gap, which no message has */
+  grove_kernel *flat; /* NULL: pairs with a gap, which no message has */
   void (*listed)(void *target, const int32_t *slots, const void *value, int64_t n,
                  int64_t elements);
   void (*box)(const grove_box_combine *box);
@@ -84,23 +83,23 @@ typedef struct grove_kernels {
   grove_fetch_kernels fetch;
 } grove_kernels;
 
-/* NULL where the operation means nothing on the type. */
+/* NULL if the operation has no meaning on the type. */
 const grove_kernels *grove_kernels_integer(grove_kind kind, int64_t bytes, int number);
 const grove_kernels *grove_kernels_float(grove_kind kind, int64_t bytes, int number);
 
-/* What fetches by exchange, target = value, in words of 1, 2, 4 or 8 bytes. */
+/* Kernels that fetch by exchange, target = value, in words of 1, 2, 4 or 8 bytes. */
 const grove_fetch_kernels *grove_kernels_exchange(int64_t bytes);
 
-/* ---- what the files of kernels are made with ---- */
+/* ---- macros for the files of kernels ---- */
 
-/* For functions that do one element, and the loops that are made for each number of elements. Where
- * a file has hundreds of them compilers stop inlining, and call one for every element: sums at
- * random places were four times slower (GCC 13, x86-64). */
+/* For functions on one element, and for the loops made for each number of elements. In a file with
+ * hundreds of them compilers stop inlining, and call one for every element: sums at random places
+ * were four times slower (GCC 13, x86-64). */
 #define GROVE_INLINED static inline __attribute__((always_inline))
 
-/* to = first ? a : b, which may be where `to` is; `first` is 0 or 1. Written plainly it becomes a
- * branch around the store of what is there already, and random data make processors guess that
- * branch wrong (GCC 12, aarch64: five times slower). */
+/* to = first ? a : b, where `to` may be a or b; `first` is 0 or 1. Written plainly it becomes a
+ * branch around a store that changes nothing. With random data processors guess that branch wrong
+ * (GCC 12, aarch64: five times slower). */
 #define GROVE_CHOOSE(bits)                                                                         \
   GROVE_INLINED void grove_choose_##bits(char *to, const char *a, const char *b, int first)        \
   {                                                                                                \
@@ -126,8 +125,8 @@ GROVE_INLINED void grove_choose(char *to, const char *a, const char *b, size_t b
   }
 }
 
-/* All of them from a function `name`_one(a, b), as `name`_kernels. Elements are not copied first:
- * a long double of x86, of whose 16 bytes 10 are written, could not be read again before the
+/* All kernels from a function `name`_one(a, b), as `name`_kernels. Elements are not copied first. A
+ * long double of x86 has 16 bytes, of which 10 are written; it could not be read again before the
  * processor is through with the copy. */
 #define GROVE_KERNELS(name, type)                                                                  \
   GROVE_INLINED void name##_at(char *target, const char *value)                                    \
@@ -152,7 +151,7 @@ GROVE_INLINED void grove_choose(char *to, const char *a, const char *b, size_t b
   GROVE_FETCH_FLAT(name, type)                                                                     \
   GROVE_KERNELS_BUT_FLAT(name, type)
 
-/* And where those for one element and for a row are there, with and without fetching. */
+/* The rest of the kernels, given those for one element and for a row, with and without fetching. */
 #define GROVE_KERNELS_BUT_FLAT(name, type)                                                         \
   GROVE_KERNEL_LISTED(name, type, listed, name##_at, name##_flat, const)                           \
   GROVE_KERNEL_BOX(name, name##_at, sizeof(type))                                                  \
@@ -175,7 +174,7 @@ GROVE_INLINED void grove_choose(char *to, const char *a, const char *b, size_t b
   static const grove_kernels name##_kernels = {name##_flat, name##_listed,  name##_box,            \
                                                name##_any,  name##_carried, GROVE_FETCHES(name)};
 
-/* Those that fetch, from `name`_at: for one element, for a row, for lists. */
+/* The kernels that fetch, from `name`_at: for one element, for a row, for lists. */
 #define GROVE_FETCH_AT(name, type)                                                                 \
   GROVE_INLINED void name##_fetch_at(char *target, char *value)                                    \
   {                                                                                                \
@@ -230,8 +229,8 @@ GROVE_INLINED void grove_choose(char *to, const char *a, const char *b, size_t b
   }
 
 /* AT(target, value) takes one element, FLAT(target, value, n) a block; CONST if they only read the
- * values. Small blocks have loops of their own: one with a variable number of turns would cost more
- * than what it does. */
+ * values. Small blocks have loops of their own: a variable number of turns would cost more than the
+ * work itself. */
 #define GROVE_KERNEL_LISTED(name, type, way, AT, FLAT, CONST)                                      \
   GROVE_INLINED void name##_##way##_blocks(char *restrict t, const int32_t *restrict slots,        \
                                            CONST char *restrict v, int64_t n, int64_t elements)    \

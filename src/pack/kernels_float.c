@@ -14,8 +14,7 @@
   KERNEL(sum, name, type, a + b)                                                                   \
   KERNEL(prod, name, type, (a * b))
 
-/* target = better ? target : value, so that of a NaN and a number, or of 0 and -0, the value is
- * what remains. */
+/* target = better ? target : value. So of a NaN and a number, or of 0 and -0, the value remains. */
 #define CHOICE(op, name, type, better)                                                             \
   GROVE_INLINED void op##_##name##_at(char *target, const char *value)                             \
   {                                                                                                \
@@ -36,7 +35,7 @@ ORDER(f, float)
 ORDER(d, double)
 ORDER(l, long double)
 /* A sum of complex numbers is two sums, which a contiguous loop need not tell apart. The factors of
- * a product are loaded by parts: as one they would go through an integer register. */
+ * a product are loaded by parts: as a whole they would go through an integer register. */
 #define COMPLEX(name, part)                                                                        \
   GROVE_INLINED part complex load_c##name(const char *from)                                        \
   {                                                                                                \

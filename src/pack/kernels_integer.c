@@ -12,7 +12,7 @@
   KERNEL(max, name, type, a > b ? a : b)                                                           \
   KERNEL(min, name, type, a < b ? a : b)
 
-/* Signed sums and products wrap around as two's complement, so they use the unsigned type; that
+/* Signed sums and products use the unsigned type, so they wrap around as two's complement. That
  * keeps them defined, and equal to what every MPI gives. */
 #define INTEGER(bits, wide)                                                                        \
   ORDER(i##bits, int##bits##_t)                                                                    \

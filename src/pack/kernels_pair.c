@@ -1,11 +1,11 @@
 /* MAXLOC and MINLOC: the greater (lesser) value with its index; of equal values the lesser index
- * (MPI 3.1, section 5.9.4). In memory a pair is a C struct, in a message it has no gap. */
+ * (MPI 3.1, section 5.9.4). In memory a pair is a C struct; in a message it has no gap. */
 #include "pack/combine.h"
 
 #include <stddef.h>
 
-/* `better` says whether the value b displaces a, `worse` whether a stays; where neither is true
- * they are equal, or one is a NaN: the value stays, and the lesser index is taken. */
+/* `better` says whether the value b displaces a, `worse` whether a stays. If neither is true, they
+ * are equal, or one is a NaN: then the value stays, and the lesser index is taken. */
 #define KERNEL(op, name, v_type, i_type, better, worse)                                            \
   GROVE_INLINED void op##_##name##_at(char *t, int64_t t_index, const char *v, int64_t v_index)    \
   {                                                                                                \
@@ -109,7 +109,7 @@ typedef struct row {
   sizeof(v_type) + sizeof(i_type), sizeof(name##_pair), offsetof(name##_pair, index),              \
     &maxloc_##name##_kernels, &minloc_##name##_kernels
 
-/* Fortran's sizes are a matter of compiler options. */
+/* Fortran's sizes depend on compiler options. */
 const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,
                                         int number, int64_t *index_at)
 {

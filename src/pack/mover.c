@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Alignment of everything a user's operation may see; and what each scratch memory has, unless a
+/* Alignment of all that a user's operation may see; and the size of each scratch memory, unless a
  * single unit is larger. */
 enum { ALIGNMENT = 64, SCRATCH_BYTES = 1 << 14 };
 
@@ -14,7 +14,7 @@ static int64_t how_many(const grove_unit *unit, int64_t bytes)
   return n > 1 ? grove_unit_abreast(unit, n) : 1;
 }
 
-/* Units for MPI_Reduce_local, each as aligned as it would be in an array that is. */
+/* Memory for units of MPI_Reduce_local, each aligned as in an aligned array. */
 static int64_t native_bytes(const grove_mover *m)
 {
   return grove_round_up((m->scratch_units - 1) * llabs(m->unit.extent) + m->unit.true_extent,
@@ -22,7 +22,7 @@ static int64_t native_bytes(const grove_mover *m)
          ALIGNMENT;
 }
 
-/* Where slot 0 is, if the units are to lie in this memory. */
+/* The address of slot 0 for units in this memory. */
 static char *native_origin(const grove_mover *m, char *memory)
 {
   const grove_unit *u = &m->unit;

@@ -1,11 +1,11 @@
-/* Units whose pieces are unknown, since they span more than a mebibyte: MPI packs them, many with
- * one call, by a type that is made for it and says where they are.
+/* Units whose pieces are unknown, since they span more than a mebibyte. MPI packs many of them in
+ * one call, by a type that is made for the call and says where they lie.
  */
 #include "pack/batch.h"
 
 #include <limits.h>
 
-/* Is the message side one stretch, not too long for one call? Large units gain nothing. */
+/* Is the message side contiguous, and short enough for one call? Large units gain nothing. */
 static int is_stretch(const grove_mover *m, int64_t n, const int64_t *at)
 {
   enum { SMALL = 1 << 16 };

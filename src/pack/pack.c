@@ -14,7 +14,7 @@ int grove_pack_is_trivial(const grove_unit *unit, const grove_shape *shape)
 
 /* ---- batches ---- */
 
-/* Between n units one behind the other in the message and the slots from `begin` on. */
+/* Between n contiguous units of the message and the slots from `begin` on. */
 static grove_status move_batch(const grove_mover *m, const grove_shape *shape, char *base,
                                int64_t begin, int64_t n, char *message, int to_message)
 {
@@ -38,7 +38,7 @@ static grove_status move_batches(const grove_mover *m, const grove_shape *shape,
 
 /* ---- lists ---- */
 
-/* Returns 0 if the list, or the unit, is not for this way. */
+/* Returns 0 if the list, or the unit, cannot go this way. */
 static int pack_list(const grove_mover *m, const grove_shape *shape, const char *base,
                      int64_t begin, int64_t count, void *message)
 {
@@ -77,7 +77,7 @@ static int in_place(const grove_mover *m, const grove_shape *shape)
          (shape->form == GROVE_SHAPE_CONSECUTIVE || shape->form == GROVE_SHAPE_RUNS);
 }
 
-/* MPI_Reduce_local(a, b) sets b = a o b, which is b o a here. */
+/* MPI_Reduce_local(a, b) sets b = a o b, which equals b o a here. */
 static grove_status reduce_in_place(const grove_mover *m, const grove_shape *shape,
                                     const char *message, char *base, int64_t begin, int64_t count)
 {
@@ -121,7 +121,7 @@ grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, co
 
 /* ---- from array to array ---- */
 
-/* Both lists at once. Returns 0 if they, or the unit, are not for this way. */
+/* Both lists at once. Returns 0 if they, or the unit, cannot go this way. */
 static int move_lists(const grove_mover *m, const grove_shape *from_shape, const void *from,
                       const grove_shape *to_shape, void *to)
 {

@@ -1,7 +1,7 @@
-/* Between the user's arrays and messages. A message holds units one behind the other. Pack reads
- * the slots of a shape into a message; unpack writes a message to the slots, or combines it with
- * what is there, in the order of the list: a slot that is named twice gets both. Fetch does that
- * and brings back what was there.
+/* Between the user's arrays and messages. A message holds units without gaps between them. Pack
+ * reads the slots of a shape into a message. Unpack writes a message to the slots, or combines it
+ * with what is there, in the order of the list: a slot that is named twice gets both. Fetch
+ * combines as well, and brings back the old values.
  *
  * All take a window of the message, so that it can travel in fragments:
  *
@@ -19,16 +19,16 @@
 extern "C" {
 #endif
 
-/* What an operation moves, and how: its unit, its MPI operation, and memory for units on their way,
- * made once, so that packing allocates nothing. */
+/* What an operation moves, and how: its unit, its MPI operation, and memory for units on their way.
+ * Made once, so that packing allocates nothing. */
 typedef struct grove_mover {
   grove_unit unit;
   grove_combine combine;
   const grove_copy *copy; /* of whole units */
-  int64_t scratch_units;  /* how many fit into each of these, where they are needed: */
-  void *targets, *values; /* as in the user's arrays, for MPI_Reduce_local; where slot 0 is */
+  int64_t scratch_units;  /* that fit into each of these memories, if needed: */
+  void *targets, *values; /* as in the user's arrays, for MPI_Reduce_local; address of slot 0 */
   void *packed;           /* as in a message */
-  void *memory;           /* behind all of them */
+  void *memory;           /* holds all of these */
 } grove_mover;
 
 /* Takes `unit` over on success. */
@@ -38,32 +38,32 @@ void grove_mover_free(grove_mover *mover);
 /* It goes on without MPI's datatype, if it can. */
 void grove_mover_forget_type(grove_mover *mover);
 
-/* True when the slots in memory are already the message: no packing is needed. */
+/* True if the slots in memory already are the message and need no packing. */
 int grove_pack_is_trivial(const grove_unit *unit, const grove_shape *shape);
 
-/* Where several slots share a unit of the message, their values are combined into it. */
+/* If several slots share a unit of the message, their values are combined into it. */
 grove_status grove_pack(const grove_mover *mover, const grove_shape *shape, const void *base,
                         int64_t begin, int64_t count, void *message);
 
-/* The message is only read: it may lie in memory that others read too. */
+/* The message is only read, so it may lie in memory that others read too. */
 grove_status grove_unpack(const grove_mover *mover, const grove_shape *shape, const void *message,
                           void *base, int64_t begin, int64_t count);
 
-/* Fetch and op, in the order of the list: each slot's value goes to the message, in the place of
- * the unit that is combined with the slot: old = slot; slot = slot o unit; unit = old. A slot that
- * is named twice is changed twice. The shape's slots share no units. */
+/* Fetch and op, in the order of the list: old = slot; slot = slot o unit; unit = old. The old value
+ * takes the unit's place in the message. A slot that is named twice is changed twice. The shape's
+ * slots share no units. */
 grove_status grove_pack_fetch(const grove_mover *mover, const grove_shape *shape, void *base,
                               int64_t begin, int64_t count, void *message);
 
-/* The same where the units come from an array and the old values go to one, in the same slots; it
- * may be the same array. Their targets are entries begin, begin + 1, ... of `shape`. `plain` has
- * the same unit, and replaces; `buffer` has room for `room` units. */
+/* The same, where the units come from an array and the old values go to the same slots of another
+ * array, or of the same one. Their targets are entries begin, begin + 1, ... of `shape`. `plain`
+ * has the same unit, and replaces; `buffer` has room for `room` units. */
 grove_status grove_pack_fetch_own(const grove_mover *mover, const grove_shape *shape, void *base,
                                   int64_t begin, const grove_mover *plain, const grove_shape *own,
                                   const void *values, void *old, void *buffer, int64_t room);
 
-/* What two lists of equal length say of slots in two arrays: from the first to the second, as a
- * message that never travels. `buffer` has room for `room` units. */
+/* Moves units between two arrays, as a message that never travels. Two lists of equal length name
+ * the slots. `buffer` has room for `room` units. */
 grove_status grove_move(const grove_mover *mover, const grove_shape *from_shape, const void *from,
                         const grove_shape *to_shape, void *to, void *buffer, int64_t room);
 

@@ -1,18 +1,18 @@
-/* What bytes a datatype consists of, in the order of a message. MPI has no call that tells, and a
- * walk through its constructors would have to know them all. So one unit is packed in which every
- * byte says where it stands; what comes out of MPI_Pack is the list. A byte holds 256 places, so
- * larger units are packed twice or three times, with the low, middle and high bits of the place.
+/* The bytes that a datatype consists of, in the order of a message. MPI has no call for that, and a
+ * walk through its constructors would have to know them all. So MPI_Pack packs one unit in which
+ * every byte holds its own place; the result is the list. A byte holds 256 places, so larger units
+ * are packed twice or three times, with the low, middle and high bits of the place.
  */
 #include "pack/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this a unit stays unknown, and MPI moves it: three passes over a mebibyte take a
+/* Beyond this a unit stays unknown, and MPI moves it. Three passes over a mebibyte take a
  * millisecond, and the places fit into 20 bits. */
 enum { MOST_BYTES = 1 << 20 };
 
-/* Adds to place[] the bits from `shift` on of where each byte of the message stands in memory. */
+/* Adds to place[] the bits from `shift` on of the place in memory of each byte of the message. */
 static grove_status ask_bits(const grove_unit *unit, int shift, unsigned char *memory,
                              unsigned char *packed, int32_t *place)
 {
@@ -26,8 +26,8 @@ static grove_status ask_bits(const grove_unit *unit, int shift, unsigned char *m
   return GROVE_OK;
 }
 
-/* MPICH packs a long double as a number: on x86 its last six bytes, which mean nothing, stay what
- * they were in the message. They are taken to stand behind the others, as in memory. */
+/* MPICH packs a long double as a number. On x86 its last six bytes, which mean nothing, keep their
+ * old contents in the message. They are taken to follow the others, as in memory. */
 static grove_status place_padding(const grove_unit *unit, unsigned char *memory,
                                   unsigned char *packed, int32_t *place)
 {
@@ -56,7 +56,7 @@ fail:
   return status;
 }
 
-/* Joins places that follow each other to pieces; with pieces == NULL only counts them. */
+/* Joins adjacent places to pieces; with pieces == NULL only counts them. */
 static int join_places(const int32_t *place, int64_t bytes, grove_piece *pieces)
 {
   int n = 0;
@@ -77,7 +77,7 @@ static grove_status ask_mpi(grove_unit *unit)
   GROVE_TRY(find_byte_places(unit, place));
   int n = join_places(place, unit->bytes, NULL);
   if (n > GROVE_FEW_PIECES) {
-    if (!unit->owned) goto fail; /* no named type is like that; nobody would free them */
+    if (!unit->owned) goto fail; /* no named type gets here; nobody would free its pieces */
     GROVE_NEW(unit->many, n);
   }
   unit->npieces = n;
@@ -100,7 +100,7 @@ grove_status grove_unit_find_pieces(grove_unit *unit)
   return GROVE_OK;
 }
 
-/* Marks unit k of a row of them; false if some of its bytes are marked already. */
+/* Marks unit k of a row; false if some of its bytes are marked already. */
 static int mark_unit(const grove_unit *unit, int64_t k, unsigned char *marks)
 {
   const grove_piece *piece = grove_unit_pieces(unit);

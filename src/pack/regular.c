@@ -60,7 +60,7 @@ static void copy_patch(const grove_mover *m, const grove_patch *p, char *memory,
     copy->scatter_box(&box, bytes);
 }
 
-/* Shorter rows are combined unit by unit: a call for each costs more. */
+/* Shorter rows are combined unit by unit: a call per row costs more. */
 static int is_long(const grove_mover *m, int64_t n)
 {
   return n >= 8 || n * m->unit.elements >= 32;
@@ -93,7 +93,7 @@ static void combine_patch(const grove_mover *m, const grove_patch *p, char *memo
   m->combine.kernels->box(&box);
 }
 
-/* Is a box of the kernels better than the list, if there is one? With short rows it is not. */
+/* Are box kernels better than the list, if there is one? Not with short rows. */
 static int combines_in_boxes(const grove_mover *m, const grove_shape *shape)
 {
   const grove_unit *u = &m->unit;

@@ -1,8 +1,8 @@
-/* How a form is found. A box shows itself in its first entries, and a list that is none fails
- * soon: the first entry that breaks the pattern ends the search. Runs are counted, but in a long
- * list only where a sample of neighbours promises enough of them.
+/* How a form is found. The first entries show whether a list may be a box. The first entry that
+ * breaks the pattern ends the search, so other lists fail soon. Runs are counted, but in a long
+ * list only if a sample of neighbours promises enough of them.
  *
- * How it is chosen: by what it would cost to copy the units, in nanoseconds.
+ * How it is chosen: by the cost of copying the units, in nanoseconds.
  */
 #include "pack/shape.h"
 
@@ -10,9 +10,9 @@
 
 /* ---- costs ---- */
 
-/* Measured on a Neoverse V1 at 2.6 GHz (2026), arrays in the first level of the cache, units of 8
- * to 64 bytes, boxes with sides of 2 to 400. Only the relations between them matter; where two
- * forms are close, either will do. */
+/* Measured on a Neoverse V1 at 2.6 GHz (2026), arrays in the first-level cache, units of 8 to 64
+ * bytes, boxes with sides of 2 to 400. Only their ratios matter; where two forms are close, either
+ * will do. */
 static const double bytes_cost = 0.01;   /* of moving a byte, in all forms */
 static const double listed_cost = 0.28;  /* of an entry: load the index, then the unit */
 static const double strided_cost = 0.21; /* of a unit of a box */
@@ -45,7 +45,7 @@ static double cost_of_box(const grove_shape *s, int64_t unit_bytes)
 
 /* ---- boxes ---- */
 
-/* The first entry from `lag` on that is not `stride` after the one `lag` before. */
+/* The first entry from `lag` on that does not exceed the entry `lag` before it by `stride`. */
 static int64_t first_break(const grove_index *x, int64_t lag, int64_t stride)
 {
   int64_t i = lag;
@@ -56,7 +56,7 @@ static int64_t first_break(const grove_index *x, int64_t lag, int64_t stride)
   return i;
 }
 
-/* True, and sets n and stride, if all slots are one box of up to three dimensions. */
+/* Are all slots one box of up to three dimensions? If so, sets n and stride. */
 static int find_box(const grove_index *x, grove_shape *s)
 {
   int64_t lag = 1;
@@ -73,7 +73,7 @@ static int find_box(const grove_index *x, grove_shape *s)
 
 /* ---- runs ---- */
 
-/* Runs have 32 bits, like the lists they may replace: wide ones stay as they are. A slot is never
+/* Runs have 32 bits, like the lists they may replace; wide lists stay as they are. A slot is never
  * negative. */
 static int run_breaks(const int32_t *slots, int64_t i)
 {
@@ -87,8 +87,8 @@ static int64_t count_runs(const grove_index *x)
   return n;
 }
 
-/* Looks at some neighbours, all over the list. Wrong by a few in a hundred, so it must be very
- * unpromising to be given up. */
+/* Samples neighbours all over the list. It errs by a few per cent, so only very unpromising lists
+ * are given up. */
 static int runs_are_likely(const grove_index *x, int64_t unit_bytes)
 {
   enum { SAMPLE = 256 };
@@ -99,7 +99,7 @@ static int runs_are_likely(const grove_index *x, int64_t unit_bytes)
   return cost_of_runs(SAMPLE, nruns, unit_bytes) < 2 * cost_of_list(SAMPLE, unit_bytes);
 }
 
-/* Writes down every entry, to be overwritten by the next unless it begins a run: no branch. */
+/* Writes every entry; the next one overwrites it unless it begins a run. This needs no branch. */
 static grove_status make_runs(const grove_index *x, int64_t nruns, grove_shape *s)
 {
   GROVE_PASS_NEW(s->runs, nruns + 1);
@@ -148,7 +148,8 @@ static grove_status find_owners(grove_shape *s)
   return GROVE_OK;
 }
 
-/* The first entry of every unit apart from the others: it is copied, those are combined with it. */
+/* Separates the first entry of every unit from the others. The first is copied, the others are
+ * combined with it. */
 static grove_status part_entries(grove_shape *s)
 {
   int64_t n = s->slots.count - s->units, k = 0;
@@ -177,7 +178,7 @@ grove_status grove_shape_create(const grove_index *slots, const grove_index *sta
                    .starts = *starts};
   if (slots->count > 0) s.first = grove_index_at(slots, 0);
   if (starts->count > 0) {
-    s.form = GROVE_SHAPE_LISTED; /* entry by entry, since each has its own place in the message */
+    s.form = GROVE_SHAPE_LISTED; /* entry by entry: each has its own place in the message */
     GROVE_TRY(find_owners(&s));
     GROVE_TRY(part_entries(&s));
   } else if (!grove_index_consecutive(slots) && slots->count > 0) {
@@ -233,7 +234,7 @@ static grove_patch row_patch(int64_t first, int64_t n, int64_t stride)
   return (grove_patch){.first = first, .n = {n, 1, 1}, .stride = {stride, 0, 0}};
 }
 
-/* All of it, or whole planes, or whole rows, or else a part of a row. */
+/* All of it, or whole planes, or whole rows, or part of a row. */
 static grove_patch next_in_box(const grove_shape *s, int64_t at, int64_t left)
 {
   if (left == s->slots.count) /* without a division */

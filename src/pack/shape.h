@@ -1,5 +1,5 @@
-/* A list of slots in the form that costs least to walk. What a user lists is seldom random: a face
- * of a box, a few long runs. Found once, when an operation is made.
+/* A list of slots in the form that is cheapest to walk. A user's list is seldom random: it is a
+ * face of a box, or a few long runs. The form is found once, when an operation is made.
  */
 #ifndef GROVE_PACK_SHAPE_H
 #define GROVE_PACK_SHAPE_H
@@ -14,7 +14,7 @@ extern "C" {
 
 typedef enum grove_shape_form {
   GROVE_SHAPE_CONSECUTIVE, /* first, first + 1, ... */
-  GROVE_SHAPE_RUNS,        /* some of those */
+  GROVE_SHAPE_RUNS,        /* several of those */
   GROVE_SHAPE_BOX,         /* first + i stride[0] + j stride[1] + k stride[2], i fastest */
   GROVE_SHAPE_LISTED       /* one by one */
 } grove_shape_form;
@@ -30,13 +30,13 @@ typedef struct grove_shape {
   grove_index slots;  /* borrowed */
   grove_index starts; /* borrowed; count 0, or: unit u is slots starts[u] .. starts[u+1]-1 */
   int32_t *owner;     /* with `starts`: the unit of each entry of the list; */
-  int32_t *firsts;    /* the slot of each unit's first entry; NULL: they are too wide for that */
+  int32_t *firsts;    /* the slot of each unit's first entry; NULL: too wide */
   int32_t *others;    /* the slots of all other entries, and the unit of each: */
   int32_t *other_units;
   int64_t first;                                         /* of all forms */
   int64_t n[GROVE_DIMENSIONS], stride[GROVE_DIMENSIONS]; /* of a box, in slots */
   int64_t nruns;
-  grove_run *runs; /* and one more, which begins at the end */
+  grove_run *runs; /* with one more at the end, which begins where the list ends */
 } grove_shape;
 
 /* `starts` may have count 0. */
@@ -46,7 +46,7 @@ void grove_shape_free(grove_shape *shape);
 
 const char *grove_shape_form_name(grove_shape_form form);
 
-/* The run that this entry of the list is in. */
+/* The run that contains this entry of the list. */
 const grove_run *grove_shape_run(const grove_shape *shape, int64_t entry);
 
 /* ---- walking a window of a shape that is not listed, in boxes as large as possible ---- */
@@ -70,7 +70,7 @@ typedef struct grove_walk {
 /* Entries begin .. begin+count-1 of the list. */
 grove_walk grove_walk_begin(const grove_shape *shape, int64_t begin, int64_t count);
 
-/* Sets the next patch; 0 when there is none left. */
+/* Sets the next patch; returns 0 when there is none left. */
 int grove_walk_next(grove_walk *walk, grove_patch *patch);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* Slots that share units of the message. A root that a rank needs several times is sent to it once,
- * and written to several leaves; on the way back the leaves are combined before they are sent.
+ * and written to several leaves. On the way back the leaves are combined before they are sent.
  */
 #include "pack/batch.h"
 
@@ -13,7 +13,7 @@ static void find_units(const grove_mover *m, const grove_shape *shape, int64_t b
 
 /* ---- plain units, by kernels that read lists ---- */
 
-/* Returns 0 if the units, or their slots, are not for this way. */
+/* Returns 0 if the units, or their slots, cannot go this way. */
 static int unpack_lists(const grove_mover *m, const grove_shape *shape, const char *message,
                         char *base, int64_t begin, int64_t count)
 {
@@ -32,7 +32,7 @@ static int unpack_lists(const grove_mover *m, const grove_shape *shape, const ch
   return 1;
 }
 
-/* As many entries stand before unit u that are not the first of theirs. */
+/* How many entries before unit u are not the first of their unit. */
 static int64_t others_before(const grove_shape *shape, int64_t u)
 {
   return grove_index_at(&shape->starts, u) - u;
@@ -70,7 +70,7 @@ grove_status grove_shared_unpack(const grove_mover *m, const grove_shape *shape,
   return GROVE_OK;
 }
 
-/* Every unit gets the value of its first slot; the last one, where the last one wins. */
+/* Every unit gets the value of its first slot, or of its last where the last one wins. */
 static grove_status pack_one_of_each(const grove_mover *m, const grove_shape *shape, char *base,
                                      int64_t begin, int64_t count, char *message)
 {
@@ -102,7 +102,7 @@ static int64_t drop_first(const int32_t *owner, int64_t begin, int64_t n, int64_
   return left;
 }
 
-/* And then the others, in their order. */
+/* Then the other entries, in their order. */
 static grove_status pack_the_others(const grove_mover *m, const grove_shape *shape, char *base,
                                     int64_t begin, int64_t count, char *message)
 {

@@ -38,7 +38,7 @@ typedef struct contents {
   int64_t *lengths; /* of a struct: of each block */
 } contents;
 
-/* get_contents hands out references to derived parts, which are ours to free. */
+/* get_contents hands out references to derived parts, which we must free. */
 static void free_contents(contents *c)
 {
   for (int k = 0; c->types && k < c->ntypes; k++) {
@@ -147,8 +147,8 @@ static grove_status find_elements(grove_unit *unit)
   return GROVE_OK;
 }
 
-/* MPI has no call that tells, but refuses to pack nothing of a type that is not committed. An MPI
- * that was told not to check arguments takes it; then the duplicate is committed. */
+/* MPI has no call for this, but refuses to pack zero units of a type that is not committed. An MPI
+ * set not to check arguments accepts it; then the duplicate is committed. */
 static grove_status check_committed(MPI_Datatype type, MPI_Comm comm)
 {
   char nothing[1] = "";

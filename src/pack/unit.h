@@ -1,6 +1,6 @@
-/* What an operation must know of its MPI datatype: where one unit lies in memory, how many bytes it
- * takes in a message, and what arithmetic would mean on it. In a message the basic elements of a
- * unit follow each other without gaps, in the order of the typemap, as MPI_Pack puts them.
+/* What an operation must know about its MPI datatype: where one unit lies in memory, how many bytes
+ * it takes in a message, and what arithmetic means on it. In a message the basic elements of a unit
+ * follow each other without gaps, in the order of the typemap, as MPI_Pack puts them.
  */
 #ifndef GROVE_PACK_UNIT_H
 #define GROVE_PACK_UNIT_H
@@ -24,26 +24,26 @@ typedef struct grove_piece {
 enum { GROVE_FEW_PIECES = 4 };
 
 typedef struct grove_unit {
-  MPI_Datatype type; /* a named type, or an own duplicate of the user's */
+  MPI_Datatype type; /* a named type, or a duplicate of the user's */
   int owned;         /* the duplicate must be freed */
   MPI_Comm comm;     /* lends its error handler to MPI_Pack */
   int64_t bytes;     /* in a message */
   int64_t extent;    /* from one unit to the next in memory */
-  int64_t true_lb;   /* first byte really used */
+  int64_t true_lb;   /* first byte that is used */
   int64_t true_extent;
   int dense;                         /* memory and message are the same bytes: memcpy moves it */
-  grove_kind kind;                   /* of the basic type that it consists of */
-  int64_t elements;                  /* how many of them; 0: it consists of several types */
-  int64_t element_bytes;             /* of each, in a message */
-  int npieces;                       /* in the order of the message; 0: unknown, MPI must move it */
-  grove_piece few[GROVE_FEW_PIECES]; /* they stand here, so that a unit is copied by assignment, */
-  grove_piece *many;                 /* or here if there are more; freed with an owned type only */
+  grove_kind kind;                   /* of its basic type */
+  int64_t elements;                  /* how many of these; 0: it has several types */
+  int64_t element_bytes;             /* of each element, in a message */
+  int npieces;                       /* in message order; 0: unknown, MPI must move it */
+  grove_piece few[GROVE_FEW_PIECES]; /* stored here, so that a unit is copied by assignment, */
+  grove_piece *many;                 /* or here if there are more; freed only with an owned type */
 } grove_unit;
 
-/* Looks at `type`, which must be committed. `comm` must live as long. */
+/* Examines `type`, which must be committed. `comm` must live as long as the unit. */
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out);
 void grove_unit_free(grove_unit *unit);
-/* All but MPI's datatype, if it is not needed to move units: where they lie is known. */
+/* Frees MPI's datatype, unless it is needed to move units. */
 void grove_unit_forget_type(grove_unit *unit);
 
 /* The same units as they lie in a message: blocks of bytes. */
@@ -60,7 +60,7 @@ static inline const grove_piece *grove_unit_pieces(const grove_unit *unit)
   return unit->npieces > GROVE_FEW_PIECES ? unit->many : unit->few;
 }
 
-/* Do its data lie in one piece, so that all slots are alike blocks of bytes, `extent` apart? */
+/* Is its data one piece? Then all slots are equal blocks of bytes, `extent` apart. */
 static inline int grove_unit_is_whole(const grove_unit *unit)
 {
   return unit->npieces == 1;
@@ -69,8 +69,8 @@ static inline int grove_unit_is_whole(const grove_unit *unit)
 /* Finds the pieces of a unit whose other fields are known, `dense` among them. (pieces.c) */
 grove_status grove_unit_find_pieces(grove_unit *unit);
 
-/* How many units, at most `most`, may stand one behind the other, `extent` apart, before their data
- * overlap: as many as one likes, unless the extent was made smaller than the unit. (pieces.c) */
+/* How many units, at most `most`, may lie `extent` apart before their data overlaps. There is no
+ * limit unless the extent was made smaller than the unit. (pieces.c) */
 int64_t grove_unit_abreast(const grove_unit *unit, int64_t most);
 
 #ifdef __cplusplus
