@@ -1,6 +1,6 @@
-/* A manifest: every message that a plan would send, and nothing else: no slots, no data. It is what
- * a price is made from. Counted from edges by a route, without MPI (all ranks' messages), or from a
- * rank's built plan (those that it sends and those that it receives).
+/* A manifest: every message that a plan would send, without slots or data. Prices are made from it.
+ * A route counts all ranks' messages from edges, without MPI. Or they are counted from a rank's
+ * built plan: those that it sends and those that it receives.
  */
 #ifndef GROVE_PLAN_MANIFEST_H
 #define GROVE_PLAN_MANIFEST_H
@@ -35,7 +35,7 @@ typedef struct grove_manifest {
 grove_status grove_manifest_add(grove_manifest *m, int stage, int from, int to, int64_t units);
 void grove_manifest_free(grove_manifest *m);
 
-/* The same messages in the other direction and the stages in the other order. */
+/* The same messages in the other direction, with the stages in reverse order. */
 void grove_manifest_reverse(grove_manifest *m);
 
 /* What this rank's part of a plan sends and receives. */

@@ -56,7 +56,7 @@ fail:
   return status;
 }
 
-/* Puts a stage into stage s of `to`, with the data going the same way or back. */
+/* Copies a stage to stage s of `to`, with the data going the same way or back. */
 static grove_status copy_stage(const grove_stage *from, int back, grove_plan *to, int s)
 {
   const grove_message *sends = back ? from->receives : from->sends;
@@ -110,7 +110,7 @@ grove_status grove_plan_round_trip(const grove_plan *plan, grove_plan **out)
   GROVE_TRY(grove_plan_create(plan->route, plan->rank, 2 * n, &trip));
   trip->hub = plan->hub;
   for (int s = 0; s < 2 * n; s++) {
-    int back = s < n; /* the plan is written for data that comes from the roots */
+    int back = s < n; /* plans are written for data that comes from the roots */
     GROVE_TRY(copy_stage(&plan->stages[back ? n - 1 - s : s - n], back, trip, s));
     rename_stage(&trip->stages[s], GROVE_ARRAY_ROOT, GROVE_ARRAY_EDGE);
     if (!back) rename_stage(&trip->stages[s], GROVE_ARRAY_LEAF, GROVE_ARRAY_UPDATE);

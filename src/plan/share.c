@@ -1,7 +1,7 @@
-/* Values that a message would carry several times, sent once. Sender and receiver know the same
- * names of its entries, in the same order, and number the different ones in the same way: by first
- * appearance. The sender's list becomes that of the different slots; the receiver's is put in the
- * order of the values, and `starts` says which of its slots share one.
+/* Values that a message would carry several times are sent once. Sender and receiver know the same
+ * names of its entries, in the same order. Both number the different names alike, by first
+ * appearance. The sender's list becomes that of the different slots. The receiver's is sorted by
+ * number, and `starts` says which of its slots share a value.
  */
 #include "base/distinct.h"
 #include "plan/plan.h"
@@ -28,8 +28,7 @@ fail:
   return status;
 }
 
-/* Stable: slots that share a value stay in their order, in which they are combined on the way
- * back. */
+/* Stable: slots that share a value keep their order, in which they are combined on the way back. */
 static void sort_by_number(const grove_index *slots, const int32_t *number, int64_t count,
                            int64_t *starts, int64_t *sorted)
 {
