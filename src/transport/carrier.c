@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which there are ---- */
+/* ---- the kinds ---- */
 
 static const grove_carrier_kind *const off_node[] = {
   [GROVE_OFF_NODE_P2P] = &grove_carrier_p2p,
@@ -25,7 +25,7 @@ int grove_carrier_kinds(const grove_context *ctx, const grove_carrier_kind **kin
   return n;
 }
 
-/* ---- what kinds do not need ---- */
+/* ---- for kinds that do not need a function ---- */
 
 grove_status grove_carrier_go_nowhere(grove_carrier *c)
 {
@@ -145,11 +145,11 @@ void grove_carrier_free(grove_carrier **pointer)
 
 /* ---- what is left at the end ---- */
 
-/* Ranks that do not give their context up so soon after this one are not waited for. */
+/* How long to wait for ranks that give up their context later than this one. */
 static const double PATIENCE_SECONDS = 10;
 
-/* Are all ranks here, and nothing under way? What MPI may still write to after the patience is at
- * an end is left alone. */
+/* Are all ranks here, with nothing under way? When the patience ends, memory that MPI may still
+ * write to is left alone. */
 static int all_are_idle(grove_context *ctx)
 {
   grove_pause pause;

@@ -1,19 +1,19 @@
 /* Neighbourhood collectives. All messages of a start are one call of MPI_Ineighbor_alltoallw, on a
- * communicator that was made with the graph of the wiring's messages. MPI sees the whole exchange
- * at once and may route it as it likes; it says only when all of it is through.
+ * communicator made with the graph of the wiring's messages. MPI sees the whole exchange at once
+ * and may route it as it likes. It only says when all of it is through.
  *
- * The graph is symmetric: whom a rank only sends to also sends to it, nothing. MPICH 4.0 takes the
- * number of those that a rank receives from for that of those it sends to (its issue 6233); then it
- * does not matter.
+ * The graph is symmetric: a rank that only receives from another also sends to it, zero bytes.
+ * MPICH 4.0 uses the number of a rank's sources as the number of its destinations (its issue 6233).
+ * In a symmetric graph that does no harm.
  *
- * Calls on one communicator match in the order in which they are made. So every wiring has one of
- * its own, every rank takes part in every start, and what is larger than a chunk on any rank makes
- * all ranks call several times.
+ * Calls on one communicator match in the order in which they are made. So every wiring has its own
+ * communicator, and every rank takes part in every start. A message longer than a chunk on any rank
+ * makes all ranks call several times.
  *
- * To make a communicator takes long (MPICH, 4 ranks on 2 cores: tens of milliseconds), and nobody
- * may free one while others use it. So one that all ranks have let go of, after equally many
- * starts, serves the next wiring with the same graph; and when there are many, a collective call
- * frees those.
+ * Making a communicator takes long (MPICH, 4 ranks on 2 cores: tens of milliseconds), and nobody
+ * may free one while others use it. So a communicator that all ranks have let go of, after the same
+ * number of starts, serves the next wiring with the same graph. When there are many, a collective
+ * call frees those.
  */
 #include "transport/mpi_neighbor.h"
 
@@ -39,7 +39,7 @@ static void free_graph(graph *one)
 
 struct grove_graphs {
   int n, room;
-  int due; /* with this many it is time to see which are free */
+  int due; /* with this many, check which are free */
   graph **list;
   int64_t *votes; /* four for each */
 };
@@ -109,7 +109,7 @@ grove_status grove_graphs_sweep(grove_context *ctx, struct grove_graphs *g)
     mine[2 * i] = g->list[i]->returned ? g->list[i]->starts : -1;
     mine[2 * i + 1] = -mine[2 * i];
   }
-  g->votes = NULL; /* MPI's alone if the step does not end */
+  g->votes = NULL; /* only MPI's, if the step does not end */
   GROVE_PASS_MPI(MPI_Iallreduce(mine, least, 2 * g->n, MPI_INT64_T, MPI_MIN, ctx->comm, &request));
   GROVE_PASS(grove_context_wait(ctx, &request));
   g->votes = mine;
@@ -134,8 +134,8 @@ void grove_graphs_free(struct grove_graphs **pointer)
 typedef struct shared {
   graph *graph;
   int listed;  /* the depot has it */
-  int rounds;  /* calls a start */
-  int *places; /* of each message: among those from all peers, then to all peers */
+  int rounds;  /* calls per start */
+  int *places; /* by message: its place among those from all peers, then to all */
   int *ones;
 } shared;
 
@@ -163,7 +163,7 @@ static void list_peers(const grove_carriage *a, int *places, graph *out)
   for (int i = to_come; i < a->n; i++) places[i] += out->npeers;
 }
 
-/* All that can fail on one rank alone. */
+/* Everything that can fail on one rank alone. */
 static grove_status prepare_neighbor(grove_carriage *a)
 {
   grove_depot *depot = NULL;
@@ -180,7 +180,7 @@ static grove_status prepare_neighbor(grove_carriage *a)
   return make_graph_room(depot);
 }
 
-/* The first graph at or behind `from` that could serve as this one; else how many there are. */
+/* The first graph from `from` on that could serve as this one; else the number of graphs. */
 static int64_t find_alike(const struct grove_graphs *g, const graph *like, int64_t from)
 {
   int64_t i = from;
@@ -193,8 +193,8 @@ static int64_t find_alike(const struct grove_graphs *g, const graph *like, int64
   return i;
 }
 
-/* Agrees on a graph that can serve, and on the number of rounds. As with tags: the highest proposal
- * is taken if it was everybody's, else all propose again from there on. `found` is NULL if there is
+/* Agrees on a graph that can serve, and on the number of rounds. As with tags, the highest proposal
+ * is taken if all ranks made it; else all propose again from there on. `found` is NULL if there is
  * none. Agreed by all. */
 static grove_status find_graph(grove_carriage *a, grove_status mine, graph **found)
 {
@@ -217,7 +217,7 @@ static grove_status find_graph(grove_carriage *a, grove_status mine, graph **fou
   return GROVE_OK;
 }
 
-/* Blocks: all ranks are here. */
+/* Blocking: all ranks are here. */
 static grove_status make_graph(const grove_carriage *a, const shared *s)
 {
   graph *one = s->graph;
@@ -228,7 +228,7 @@ static grove_status make_graph(const grove_carriage *a, const shared *s)
   return GROVE_OK;
 }
 
-/* Where it fails on some ranks only, the others' communicators are left to MPI. Agreed by all. */
+/* If it fails on some ranks only, the others' communicators are left to MPI. Agreed by all. */
 static grove_status add_graph(const grove_carriage *a, const shared *s)
 {
   struct grove_graphs *g = a->ctx->depot->graphs;
@@ -273,19 +273,19 @@ typedef struct exchange {
   int posted;
   MPI_Request *requests; /* one per round */
   MPI_Datatype *types;   /* bytes, for each peer */
-  int *counts;           /* for each round, there from each peer, then to each */
+  int *counts;           /* by round: from each peer, then to each */
   MPI_Aint *addresses;   /* likewise */
   int *all;              /* the numbers of all messages */
 } exchange;
 
-/* What round k carries of message i. */
+/* The bytes of message i in round k. */
 static int count_of_peer(const grove_carriage *a, int k, int i)
 {
   int64_t rest = a->messages[i].bytes - (int64_t)k * a->chunk;
   return (int)(rest < 0 ? 0 : rest < a->chunk ? rest : a->chunk);
 }
 
-/* The number of message i in round k. */
+/* The index of message i in round k. */
 static int64_t place_of_peer(const shared *s, int k, int i)
 {
   return (int64_t)k * 2 * s->graph->npeers + s->places[i];
@@ -367,7 +367,7 @@ static grove_status poll_neighbor(grove_carrier *c, int *n, const int **which)
 
 static int pending_neighbor(const grove_carrier *c, int i)
 {
-  (void)i; /* MPI does not say which have come */
+  (void)i; /* MPI does not say which ones have come */
   return ((exchange *)c->self)->posted;
 }
 

@@ -1,5 +1,4 @@
-/* Messages as neighbourhood collectives: the head of mpi_neighbor.c tells how.
- */
+/* Messages as neighbourhood collectives; see the head of mpi_neighbor.c. */
 #ifndef GROVE_TRANSPORT_MPI_NEIGHBOR_H
 #define GROVE_TRANSPORT_MPI_NEIGHBOR_H
 
@@ -11,7 +10,7 @@ extern "C" {
 
 extern const grove_carrier_kind grove_carrier_neighbor;
 
-/* How many communicators there are: the same on every rank. */
+/* The number of communicators: the same on every rank. */
 int grove_graphs_count(const struct grove_graphs *graphs);
 
 /* Frees the communicators that no rank uses any more. Collective; this rank's failure. */

@@ -1,20 +1,20 @@
-/* Point to point: a request per message, made once and restarted (persistent), or posted anew at
- * every start, which lets buffers change from start to start. A message larger than a chunk goes in
- * chunks of that many bytes, each a message for MPI, all with the same tag. Two carriers with the
- * same tag match in the order in which they are started.
+/* Point to point: a request per message. It is made once and restarted (persistent), or posted anew
+ * at every start, so that buffers can change from start to start. A message larger than a chunk
+ * goes in chunks of that many bytes. Each is a message for MPI, all with the same tag. Two carriers
+ * with the same tag match in the order in which they are started.
  *
- * Requests. A message is one request, or as many as it has chunks. Request i is that of the first
- * chunk of message i; those of further chunks come behind, when a message turns out to need them.
+ * Requests. A message has one request per chunk. Request i is that of the first chunk of message i.
+ * Those of further chunks come after all of these, when a message turns out to need them.
  *
  * Parts. A send of one chunk may leave in parts, each a message for MPI. The receiver has posted a
- * receive for all of it; what comes is shorter, and it posts one for the rest. So nobody agrees on
- * anything, as long as no other message of that tag is under way between the two.
+ * receive for the whole message. What comes is shorter, so it posts another for the rest. No
+ * agreement is needed, as long as no other message of that tag is under way between the two.
  *
  * Taking back. Receives of one tag and peer match in the order in which they were posted: chunk
- * after chunk, operation after operation. So at any time those that have been matched are the first
- * of them, and those that MPI gives back, taken back in the opposite order, are the last. A message
- * of which some chunks came and others did not keeps the former where they are; the latter are
- * posted again, in order, and behind them, by the caller, those of later operations.
+ * after chunk, operation after operation. So at any time the matched ones are the first of them.
+ * Those that MPI gives back, taken back in the opposite order, are the last. If only some chunks of
+ * a message came, these stay where they are. The others are posted again, in order; after them, the
+ * caller posts those of later operations.
  */
 #include "transport/mpi_p2p.h"
 
@@ -28,10 +28,10 @@ typedef struct message {
   int more;    /* request of the second chunk; the others follow */
   int left;    /* chunks that are under way */
   char *buffer;
-  int early;    /* completed while it was being withdrawn; not yet told */
+  int early;    /* completed while being withdrawn; not yet told */
   int64_t done; /* in parts: bytes that were sent, or have come, and ... */
-  int rest;     /* ... the request for those that have not come; 0: none yet */
-  int open;     /* a send of which parts have left, and not the last */
+  int rest;     /* ... the request for the others; 0: none yet */
+  int open;     /* a send whose parts have left, except the last */
 } message;
 
 typedef enum chunk_state { IDLE, UNDER_WAY, WITHDRAWN } chunk_state;
@@ -44,7 +44,7 @@ typedef struct chunk {
 
 typedef struct mailbox {
   const grove_carriage *about;
-  int pending, early; /* how many messages are */
+  int pending, early; /* how many messages are pending, or early */
   message *messages;
   int nrequests, room;
   MPI_Request *requests;
@@ -53,7 +53,7 @@ typedef struct mailbox {
   MPI_Status *statuses;
 } mailbox;
 
-/* The carriers of a carriage share nothing but the tag. */
+/* The carriers of a carriage share only the tag. */
 static grove_status open_nothing(grove_carriage *a)
 {
   (void)a;
@@ -99,7 +99,7 @@ static grove_status add_requests(mailbox *p, int i, int64_t count)
   return GROVE_OK;
 }
 
-/* The request of chunk k of message i, which may be the rest of one that comes in parts. */
+/* The request of chunk k of message i, or of the rest of a message that comes in parts. */
 static int request_of(const mailbox *p, int i, int k)
 {
   const message *m = &p->messages[i];
@@ -186,7 +186,7 @@ static grove_status post_send(mailbox *p, int i, int k)
   return GROVE_OK;
 }
 
-/* Notes that chunk k of message i is under way, and with it the message. */
+/* Notes that chunk k of message i, and with it the message, is under way. */
 static void note_chunk_start(mailbox *p, int i, int k)
 {
   p->chunks[request_of(p, i, k)].state = UNDER_WAY;
@@ -205,7 +205,7 @@ static grove_status start_chunk(mailbox *p, int i, int k)
   return GROVE_OK;
 }
 
-/* A request of message i that is not in use, beside those of its chunks. */
+/* A free request of message i, besides those of its chunks. */
 static grove_status find_request(mailbox *p, int i, int *out)
 {
   const message *m = &p->messages[i];
@@ -247,8 +247,8 @@ static grove_status start_p2p(grove_carrier *c, int i)
 
 /* ---- completing ---- */
 
-/* Request r is through, or withdrawn. Says whether nothing of its message is under way, or will be,
- * any more. */
+/* Request r is through, or withdrawn. Returns whether nothing of its message is under way any more,
+ * or will be. */
 static int note_end(mailbox *p, int r, chunk_state state)
 {
   message *m = &p->messages[p->chunks[r].message];
@@ -258,8 +258,8 @@ static int note_end(mailbox *p, int r, chunk_state state)
   return !m->open;
 }
 
-/* What came for message i is shorter than its receive, if it comes in parts: is there a rest? Then
- * that is what its first request is for. */
+/* If message i comes in parts, what came is shorter than its receive. Is there a rest? Then that
+ * gets a request. */
 static grove_status find_rest(mailbox *p, int i, const MPI_Status *about, int *is_there)
 {
   message *m = &p->messages[i];
@@ -306,7 +306,7 @@ static grove_status poll_p2p(grove_carrier *c, int *n, const int **which)
     GROVE_PASS(take_end(p, r, &p->statuses[k], &through));
     if (through) p->completed[(*n)++] = p->chunks[r].message;
   }
-  *which = p->completed; /* there may be more requests now */
+  *which = p->completed; /* only now: requests may have been added */
   return GROVE_OK;
 }
 
@@ -322,7 +322,8 @@ static int busy_p2p(const grove_carrier *c)
 
 /* ---- taking back ---- */
 
-/* What MPI would not cancel is arriving: as soon as its sender calls MPI again. */
+/* A message that MPI would not cancel is arriving: it comes as soon as its sender calls MPI
+ * again. */
 static grove_status withdraw_chunk(mailbox *p, int r, grove_pause *pause, double timeout,
                                    int *withdrawn)
 {

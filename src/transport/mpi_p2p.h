@@ -1,5 +1,4 @@
-/* Messages as MPI point-to-point: the head of mpi_p2p.c tells how.
- */
+/* Messages as MPI point-to-point; see the head of mpi_p2p.c. */
 #ifndef GROVE_TRANSPORT_MPI_P2P_H
 #define GROVE_TRANSPORT_MPI_P2P_H
 

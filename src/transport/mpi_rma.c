@@ -1,21 +1,20 @@
-/* One-sided messages. The sender copies a message to a slot in a window of its own and sends a
- * *notice*: where it lies. The receiver fetches it with MPI_Rget and sends an *answer*: the slot is
- * free.
+/* One-sided messages. The sender copies a message to a slot in its own window and sends a *notice*
+ * of where it lies. The receiver fetches it with MPI_Rget and sends an *answer*: the slot is free.
  *
- * Why not put it there? A put says nothing of its arrival. To learn of it takes a flush, which
- * waits inside MPI for a rank that may be elsewhere; and Open MPI 4.1 (osc pt2pt) keeps a small
- * put, even MPI_Rput, to itself until somebody flushes. That the data is there when the request of
- * MPI_Rget is complete, MPI promises, and requests can be polled.
+ * Why not a put? A put does not tell of its arrival. That takes a flush, which waits inside MPI for
+ * a rank that may be elsewhere. And Open MPI 4.1 (osc pt2pt) holds back a small put, even MPI_Rput,
+ * until somebody flushes. With MPI_Rget, MPI promises that the data is there when the request is
+ * complete, and requests can be polled.
  *
- * Turns. Notices of a message go in the order of starts, and so do the answers: then they match
- * what was posted for them in that order. A send waits for its turn and for a slot: start k of a
- * message with two slots, for the answer to start k - 2. What nobody wants any more is answered
- * before it has come.
+ * Turns. Notices of a message go in the order of starts, and so do the answers. So they match what
+ * was posted for them in that order. A send waits for its turn and for a slot: with two slots,
+ * start k of a message waits for the answer to start k - 2. Messages that nobody wants any more are
+ * answered before they have come.
  *
- * Windows. They are slow to make, MPICH aborts near 2000 of them, and both making and freeing them
- * is collective. So they belong to the context, double whenever some rank finds no room, and every
- * rank divides its part by itself. What is still there in MPI_Finalize is freed then, as an
- * attribute of MPI_COMM_SELF: MPICH 4.0 would abort.
+ * Windows. They are slow to make, MPICH aborts near 2000 of them, and making and freeing them is
+ * collective. So they belong to the context. They double whenever some rank finds no room, and
+ * every rank divides its own part. Windows that are left in MPI_Finalize are freed there, as an
+ * attribute of MPI_COMM_SELF: otherwise MPICH 4.0 would abort.
  */
 #include "transport/mpi_rma.h"
 
@@ -38,7 +37,7 @@ struct grove_windows {
   int n, room;
   window *list;
   int64_t bytes; /* of this rank, in all windows */
-  int allocates; /* MPI makes no windows over memory of ours */
+  int allocates; /* MPI makes no windows over our memory */
   int nparts;    /* in use */
   grove_spans spans;
   int keyval; /* of the attribute */
@@ -110,7 +109,7 @@ static grove_status make_window_room(grove_depot *depot)
   return GROVE_OK;
 }
 
-/* Blocks: all ranks are here. */
+/* Blocking: all ranks are here. */
 static grove_status make_window(MPI_Comm comm, int64_t bytes, window *out)
 {
   if (out->own)
@@ -122,8 +121,8 @@ static grove_status make_window(MPI_Comm comm, int64_t bytes, window *out)
   return GROVE_OK;
 }
 
-/* A window in which this rank has `bytes` bytes. Where it fails on some ranks only, what the others
- * have made is left alone. Agreed by all. */
+/* A window in which this rank has `bytes` bytes. If it fails on some ranks only, the others'
+ * windows are left alone. Agreed by all. */
 static grove_status add_window(grove_context *ctx, struct grove_windows *w, int64_t bytes)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
@@ -144,8 +143,8 @@ fail:
   return status;
 }
 
-/* Open MPI 4.1 has windows over any memory only where a network can do that by itself, or with osc
- * pt2pt; over memory of its own, also inside a host. Agreed by all. */
+/* Open MPI 4.1 makes windows over any memory only if a network supports that, or with osc pt2pt.
+ * Over its own memory it makes them inside a host too. Agreed by all. */
 static grove_status grow_window(grove_context *ctx, struct grove_windows *w, int64_t needed)
 {
   int64_t bytes = w->bytes > FIRST_WINDOW ? w->bytes : FIRST_WINDOW;
@@ -169,7 +168,7 @@ static grove_status grow_window(grove_context *ctx, struct grove_windows *w, int
 
 /* ---- carriages ---- */
 
-/* What is known of a message that is sent or received again and again. */
+/* What is known of a message over all its starts. */
 typedef struct track {
   int64_t started;
   int64_t told;   /* notices sent; of a receive: answers */
@@ -180,7 +179,7 @@ typedef struct track {
 
 typedef struct shared {
   struct grove_windows *windows;
-  grove_free_span part; /* no bytes: none */
+  grove_free_span part; /* no bytes: no part */
   track *tracks;        /* one per message */
 } shared;
 
@@ -189,14 +188,14 @@ static int64_t stride_of(const grove_carried *m)
   return grove_round_up(m->bytes, ALIGNMENT);
 }
 
-/* By how many starts a sender may be ahead. */
+/* How many starts a sender may be ahead. */
 static int window_slots_for(int64_t bytes)
 {
   if (bytes > 1 << 20) return 1;
   return bytes > 1 << 14 ? 2 : bytes > 1 << 12 ? 4 : 16;
 }
 
-/* All that can fail on one rank alone; how many bytes the slots need. */
+/* Everything that can fail on one rank alone, and the number of bytes that the slots need. */
 static grove_status prepare_rma(grove_carriage *a, int64_t *needed)
 {
   grove_depot *depot = NULL;
@@ -268,24 +267,24 @@ typedef enum step {
   TOLD     /* ... and for the answer */
 } step;
 
-/* A message under way. Two things must happen to it: to a receive, that it comes and that the
- * answer goes; to a send, that the answer comes and the notice goes. */
+/* A message under way. Two things must happen to it. A receive must come, and its answer must go. A
+ * send's notice must go, and its answer must come. */
 typedef struct message {
   step step;
-  int left;     /* of the two things */
+  int left;     /* of the two */
   int owes;     /* the answer may go, in the order of starts */
   int unwanted; /* it need not be fetched */
   char *buffer;
   int64_t start; /* which start of the message it is */
-  int64_t at;    /* bytes that are fetched, or under way */
+  int64_t at;    /* bytes that are fetched, or being fetched */
   notice notice;
 } message;
 
 typedef struct fetcher {
   int busy;    /* messages that are not idle */
-  int waiting; /* ... but wait for a turn or a slot */
+  int waiting; /* ... and wait for a turn or a slot */
   message *messages;
-  MPI_Request *requests; /* two per message: first of all that comes, then of all that goes */
+  MPI_Request *requests; /* two per message: first all incoming ones, then all outgoing ones */
   int *tested, *completed;
 } fetcher;
 
@@ -323,7 +322,7 @@ static grove_status send_notice(grove_carrier *c, int i)
   return GROVE_OK;
 }
 
-/* Puts message i into its slot, if it may. */
+/* Puts message i into its slot, if it has its turn and a slot. */
 static grove_status try_to_tell(grove_carrier *c, int i)
 {
   shared *s = c->carriage->shared;
@@ -347,7 +346,7 @@ static grove_status try_to_tell(grove_carrier *c, int i)
 
 /* ---- receiving ---- */
 
-/* The next chunk. */
+/* Fetches the next chunk. */
 static grove_status fetch_rma(grove_carrier *c, int i)
 {
   const grove_carriage *a = c->carriage;
@@ -422,7 +421,7 @@ static int has_ended(grove_carrier *c, int i)
   return 1;
 }
 
-/* The notice has come, or a chunk. */
+/* The notice, or a chunk, has come. */
 static grove_status go_on_receiving(grove_carrier *c, int i, int *n)
 {
   fetcher *f = c->self;
@@ -433,7 +432,7 @@ static grove_status go_on_receiving(grove_carrier *c, int i, int *n)
   return has_ended(c, i) || m->unwanted ? GROVE_OK : owe_answer(c, i);
 }
 
-/* Something of message i has come, or gone. */
+/* Something of message i has come or gone. */
 static grove_status react_to_notice(grove_carrier *c, int i, int comes, int *n)
 {
   fetcher *f = c->self;
@@ -444,7 +443,7 @@ static grove_status react_to_notice(grove_carrier *c, int i, int comes, int *n)
   return GROVE_OK;
 }
 
-/* Those that wait for a turn or a slot. */
+/* Starts messages that wait for a turn or a slot. */
 static grove_status take_turns(grove_carrier *c)
 {
   const fetcher *f = c->self;
@@ -482,8 +481,8 @@ static int busy_rma(const grove_carrier *c)
   return ((const fetcher *)c->self)->busy > 0;
 }
 
-/* What is being fetched lies in a slot that its sender must not have yet; that takes no longer than
- * its sender takes to call MPI again. */
+/* A message that is being fetched lies in a slot that its sender must not reuse yet. That ends as
+ * soon as the sender calls MPI again. */
 static grove_status forgo_rma(grove_carrier *c, int i, double timeout)
 {
   fetcher *f = c->self;

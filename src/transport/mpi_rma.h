@@ -1,5 +1,4 @@
-/* Messages that are fetched: the head of mpi_rma.c tells how.
- */
+/* Messages that are fetched; see the head of mpi_rma.c. */
 #ifndef GROVE_TRANSPORT_MPI_RMA_H
 #define GROVE_TRANSPORT_MPI_RMA_H
 
@@ -11,13 +10,13 @@ extern "C" {
 
 extern const grove_carrier_kind grove_carrier_rma;
 
-/* How many windows there are: the same on every rank. */
+/* The number of windows: the same on every rank. */
 int grove_windows_count(const struct grove_windows *windows);
 
 /* Frees them all, and waits for the other ranks, which must do the same. */
 void grove_windows_free(struct grove_windows **windows);
 
-/* Leaves them to MPI_Finalize, or, where that is over, forgets them. */
+/* Leaves them to MPI_Finalize, or forgets them if that is over. */
 void grove_windows_leave(struct grove_windows **windows);
 
 #ifdef __cplusplus

@@ -2,15 +2,15 @@
  *
  *     head | ack of reader 0 | ack of reader 1 | ... | slot 0 | slot 1 | ...
  *
- * Item k = 0, 1, 2, ... lies in slot k % slots. A slot begins with the number of the item that it
- * holds, plus one; the first 48 bytes of data lie in the same cache line, so that a small item
- * costs one transfer between two caches. Numbers only grow:
+ * Item k = 0, 1, 2, ... lies in slot k % slots. A slot begins with the number of its item, plus
+ * one. The first 48 bytes of data lie in the same cache line, so a small item costs one transfer
+ * between two caches. Numbers only grow:
  *
- *   - the writer stores the data, then the number (release);
- *   - a reader that sees the number (acquire) sees the data; when done with it, it stores how many
- *     items it has consumed (release), in a cache line of its own;
- *   - the writer reuses a slot only when all readers have consumed what was there. It remembers
- *     what they told, and looks again only when the ring seems full.
+ *     - the writer stores the data, then the number (release);
+ *     - a reader that sees the number (acquire) sees the data; when done with it, it stores how
+ *       many items it has consumed (release), in a cache line of its own;
+ *     - the writer reuses a slot only when all readers have consumed its item. It remembers how far
+ *       they were, and looks again only when the ring seems full.
  *
  * A reader that leaves says that it has consumed everything that will ever come. The writer's rank
  * owns the memory, and gives it back when all readers have left.
@@ -28,10 +28,10 @@ extern "C" {
 
 enum { GROVE_RING_LINE = 64, GROVE_SLOT_HEAD = 16, GROVE_SLOT_INLINE = 48 };
 
-/* What a reader has consumed when it has left. */
+/* How much a reader that has left has consumed. */
 #define GROVE_RING_LEFT UINT64_MAX
 
-/* How data travels: what an item holds. */
+/* What an item holds. */
 typedef enum grove_item { GROVE_ITEM_DATA, GROVE_ITEM_SPOT } grove_item;
 
 typedef struct grove_slot {
@@ -46,7 +46,7 @@ typedef struct grove_ring_size {
   int64_t readers;
 } grove_ring_size;
 
-/* What lies in shared memory; acks and slots follow, on lines of their own. */
+/* The head in shared memory. Acks and slots follow, on lines of their own. */
 typedef union grove_ring {
   grove_ring_size size;
   char line[2 * GROVE_RING_LINE];
@@ -57,7 +57,7 @@ typedef struct grove_ring_writer {
   int64_t stride;
   uint64_t mask;
   uint64_t next;  /* item to be written */
-  uint64_t acked; /* by all readers, when last looked at */
+  uint64_t acked; /* by all readers, at the last look */
   const char *acks;
   int readers;
   int64_t turn; /* which start of the wiring may write now */
@@ -96,7 +96,7 @@ static inline char *grove_ring_ack(const grove_ring *ring, int64_t reader)
   return (char *)(ring + 1) + reader * GROVE_RING_LINE;
 }
 
-/* Makes a ring of `ring`, whose memory may hold anything, and gives its writer's end. */
+/* Makes a ring in `ring`, whose memory may hold anything, and returns its writer's end. */
 static inline grove_ring_writer grove_ring_make(grove_ring *ring, const grove_ring_size *size)
 {
   char *slots = (char *)ring + grove_ring_slots_offset(size);
@@ -185,7 +185,7 @@ static inline void grove_ring_pass(grove_ring_reader *r)
   __atomic_store_n(r->ack, ++r->next, __ATOMIC_RELEASE);
 }
 
-/* No slot is free: the writer may be waiting. */
+/* Is no slot free? Then the writer may be waiting. */
 static inline int grove_ring_is_full(const grove_ring_reader *r)
 {
   const char *at = r->slots + (int64_t)((r->next + r->mask) & r->mask) * r->stride;

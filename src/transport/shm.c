@@ -6,14 +6,14 @@
 /* Copying in and copying out overlap best in fragments of this size (DESIGN: measured, 2 cores). */
 enum { PIECE = 1 << 14 };
 
-/* What the rings of a wiring should have at most on one rank. */
+/* The most bytes that one rank's rings of a wiring should have. */
 static const int64_t RING_BYTES = 1 << 22;
 
-/* The table at the beginning of a block: who reads which ring of it, and who uses its areas. */
+/* The table at the start of a block: who reads which of its rings, and who uses its areas. */
 typedef struct entry {
   int32_t stage;
   int32_t seat;   /* of the other rank */
-  int64_t ring;   /* from the beginning of the block; 0: the other rank pushes, with its own ring */
+  int64_t ring;   /* from the start of the block; 0: the other rank pushes, with its own ring */
   int64_t reader; /* its number in the ring */
   int64_t nviews;
   int64_t views; /* where they are in the block */
@@ -27,11 +27,11 @@ typedef struct table {
   entry entries[];
 } table;
 
-/* Slots of an area as they stand in a block; a grove_index. */
+/* Slots of an area as stored in a block; a grove_index. */
 typedef struct view {
-  int64_t area; /* from the beginning of the block */
+  int64_t area; /* from the start of the block */
   int64_t count, first;
-  int64_t width, list; /* bytes of an entry, 0: consecutive; and where the list is */
+  int64_t width, list; /* bytes of an entry, 0: consecutive; and where the list lies */
 } view;
 
 int grove_shm_fragment(int64_t unit_bytes)
@@ -39,10 +39,11 @@ int grove_shm_fragment(int64_t unit_bytes)
   return unit_bytes > 0 && unit_bytes <= PIECE ? (int)(PIECE / unit_bytes * unit_bytes) : PIECE;
 }
 
-/* Small messages get many slots, so that a root may run ahead of its readers; large ones as many as
- * keep both sides busy while the data stays in the caches. There is room for two: slots that the
- * reader has only just left are dear to write (64 KiB take 7.4 us, and 9.6 with room for one; 16
- * ranks in pairs 8.8 and 12.7; with room for four as with two. Xeon, 2026-11). */
+/* Small messages get many slots, so that a root may run ahead of its readers. Large ones get as
+ * many as keep both sides busy while the data stays in the caches. There is room for two messages,
+ * because slots that the reader has only just left are slow to write: 64 KiB take 7.4 us, and 9.6
+ * with room for one; 16 ranks in pairs take 8.8 and 12.7. Room for four is no better than for two
+ * (Xeon, 2026-11). */
 static int64_t slots_of_ring(const grove_shm_message *m)
 {
   int64_t fragments = (m->bytes + m->fragment - 1) / m->fragment, slots = 2;
@@ -65,7 +66,7 @@ static grove_ring_size size_for(const grove_shm_message *m, int64_t readers)
                             readers);
 }
 
-/* How many sends from `first` on share its ring. */
+/* The number of sends, from `first` on, that share its ring. */
 static int readers_of(int nsends, const grove_shm_message *sends, int first)
 {
   int n = 1;
@@ -77,7 +78,7 @@ static int readers_of(int nsends, const grove_shm_message *sends, int first)
 
 enum { PAIR_OF_LINES = 2 * GROVE_RING_LINE };
 
-/* A block in the making; with base == NULL only its size is found. */
+/* A block in the making; with base == NULL only its size is computed. */
 typedef struct layout {
   char *base;
   int64_t at;
@@ -102,7 +103,7 @@ static int64_t width_of_view(const grove_index *x)
   return x->narrow ? 4 : x->wide ? 8 : 0;
 }
 
-/* The slots that another rank means of areas which begin at `areas`. */
+/* The slots that another rank uses in the areas that begin at `areas`. */
 static void lay_out_views(layout *l, const grove_shm_message *m, const int64_t *areas, entry *e)
 {
   int64_t views = reserve_bytes(l, m->nviews * (int64_t)sizeof(view), 8);
@@ -160,7 +161,7 @@ static void lay_out_pushed(layout *l, grove_shm *shm, const grove_shm_plan *plan
   }
 }
 
-/* Table, areas, rings, views. Returns the bytes of it all. */
+/* Table, areas, rings, views. Returns the bytes of all of it. */
 static int64_t lay_out_rings(char *base, grove_shm *shm, const grove_shm_plan *plan, int64_t *areas)
 {
   layout l = {.base = base};
@@ -178,7 +179,7 @@ static int64_t lay_out_rings(char *base, grove_shm *shm, const grove_shm_plan *p
   return l.at;
 }
 
-/* Where there is no room the messages go another way. */
+/* If there is no room, the messages go another way. */
 static int take_block(grove_shm *shm, int64_t bytes)
 {
   grove_sentence before;
@@ -209,7 +210,7 @@ fail:
   return status;
 }
 
-/* What is needed of the messages later. */
+/* Copies what is needed of the messages later. */
 static void copy_messages(int n, const grove_shm_message *from, grove_shm_message *out)
 {
   for (int i = 0; i < n; i++) {
@@ -263,7 +264,7 @@ static int node_is_short(const grove_context *ctx)
   return 0;
 }
 
-/* What a rank of the node has about a message: its entry, and where its block is here. */
+/* What a rank of the node has about a message: its entry, and where its block is mapped here. */
 static grove_status find_ring_entry(grove_shm *shm, const grove_shm_message *m, int pushed,
                                     char **base, entry **out)
 {
@@ -306,7 +307,7 @@ static grove_status reach_area(char *base, entry *e, grove_shm_distant *out)
   return GROVE_OK;
 }
 
-/* The ring in which receive i will come, and what it will tell of. */
+/* Finds the ring of receive i, and the area it tells of. */
 static grove_status join_writer(grove_shm *shm, int i)
 {
   const grove_shm_message *m = &shm->receives[i];
@@ -320,7 +321,7 @@ static grove_status join_writer(grove_shm *shm, int i)
   return GROVE_OK;
 }
 
-/* The areas that this rank pushes into. */
+/* Finds the areas that this rank pushes into. */
 static grove_status join_areas(grove_shm *shm)
 {
   for (int i = 0; i < shm->nsends; i++) {
@@ -334,7 +335,7 @@ static grove_status join_areas(grove_shm *shm)
   return GROVE_OK;
 }
 
-/* Back to nothing: nobody has read the rings yet. What was added for them stays if the
+/* Back to nothing: nobody has read the rings yet. Memory that was added for them stays if the
  * others have mapped it. */
 static void give_up(grove_shm *shm, int mapped)
 {

@@ -1,7 +1,6 @@
-/* Messages between ranks that share memory: the rings of one wiring. The sender packs straight
- * into a ring, the receiver unpacks straight out of it. A message larger than a slot goes in
- * fragments, so that the two copies overlap; sends of the same data share a ring, and each receiver
- * reads it.
+/* Messages between ranks that share memory: the rings of one wiring. The sender packs straight into
+ * a ring, the receiver unpacks straight out of it. A message larger than a slot goes in fragments,
+ * so that the two copies overlap. Sends of the same data share a ring, and each receiver reads it.
  *
  *     grove_shm_create(ctx, &plan, &shm)                  the rings that it writes, and hubs
  *     grove_shm_propose(ctx, shm, &grew)                  tells the others where
@@ -11,15 +10,14 @@
  *     ... grove_ring_ of shm->writers, shm->readers ...
  *     grove_shm_free(&shm)
  *
- * Hubs. What passes through a rank lies in an *area* of its part of the memory, and the others of
- * its node use it there: they *push* their units into it, and the ring only says that they are
- * there; or they *pull* units out of it once the ring says so. The owner of the area lays out
- * beside it which slots each of them means. An area is used again when all that was in it has been
- * read: a rank that pushes looks at `released`, the owner at what the readers of its rings have
- * consumed.
+ * Hubs. What passes through a rank lies in an *area* of its part of the memory, where the other
+ * ranks of its node use it. They *push* their units into it, and the ring only says that they are
+ * there. Or they *pull* units out of it once the ring says so. Beside the area, its owner lays out
+ * which slots each of them uses. An area is used again when all its data has been read. A rank that
+ * pushes looks at `released`; the owner looks at what the readers of its rings have consumed.
  *
- * When a rank of a node finds no memory for its rings, its notice says so, and all ranks of the
- * node use messages for this wiring: grove_shm_connect then sets shm->usable to 0.
+ * If a rank of a node finds no memory for its rings, its notice says so, and all ranks of the node
+ * use messages for this wiring. grove_shm_connect then sets shm->usable to 0.
  */
 #ifndef GROVE_TRANSPORT_SHM_H
 #define GROVE_TRANSPORT_SHM_H
@@ -35,11 +33,11 @@ extern "C" {
 
 extern const grove_carrier_kind grove_carrier_shm;
 
-/* How a message goes through the memory: copied into the ring and out of it, or through a hub, of
- * the receiver's or the sender's. */
+/* How a message goes through the memory: copied into the ring and out of it, or through a hub, the
+ * receiver's or the sender's. */
 typedef enum grove_shm_way { GROVE_SHM_COPIED, GROVE_SHM_PUSHED, GROVE_SHM_PULLED } grove_shm_way;
 
-/* What a section of a message means of an area: its slots, in the order of the message. */
+/* The slots of an area that a section uses, in the order of the message. */
 typedef struct grove_shm_view {
   int area;
   const grove_index *slots;
@@ -50,16 +48,16 @@ typedef struct grove_shm_message {
   int peer;      /* a rank of this node */
   int64_t bytes; /* of the whole message, if it is copied */
   int fragment;  /* bytes that travel at once */
-  int slots;     /* that a ring should have at most, if it is large */
+  int slots;     /* the most that a ring should have, if it is large */
   int sends;     /* how many its sender has in the wiring: the more, the smaller the rings */
   int ring;      /* of a send: which of this rank's rings; sends of the same data name the same, and
                   * those that are pulled may */
   grove_shm_way way;
-  int nviews;                  /* 0 where the hub is the other end's */
-  const grove_shm_view *views; /* one a section */
+  int nviews;                  /* 0 if the hub is the other end's */
+  const grove_shm_view *views; /* one per section */
 } grove_shm_message;
 
-/* All that one rank does in a wiring. Sends are numbered by ring: ring r comes before ring r+1. */
+/* All that one rank does in a wiring. Sends are sorted by ring. */
 typedef struct grove_shm_plan {
   int nsends, nreceives, nareas;
   const grove_shm_message *sends, *receives;
@@ -77,37 +75,37 @@ typedef struct grove_shm_distant {
   int nsections;
   grove_shm_remote *sections;
   const uint64_t *released; /* starts that the other rank's areas are through with */
-  uint64_t *left;           /* of a push: says that this rank will not come again */
+  uint64_t *left;           /* of a push: tells that this rank will not come again */
 } grove_shm_distant;
 
 typedef struct grove_shm {
   grove_context *ctx;
   int usable;         /* there is memory for it */
   int connected;      /* the rings are in use */
-  grove_block *block; /* holds what this rank writes, and its areas */
+  grove_block *block; /* what this rank writes, and its areas */
   char **areas;       /* NULL: it has none */
   uint64_t *released; /* see above; NULL: no areas */
   int nwriters, nreaders;
   grove_ring_writer *writers;
   grove_ring_reader *readers; /* in the order of the receives */
-  grove_shm_distant *pushes;  /* a writer; empty where it does not push */
-  grove_shm_distant *pulls;   /* a reader */
+  grove_shm_distant *pushes;  /* per writer; empty if it does not push */
+  grove_shm_distant *pulls;   /* per reader */
   int nsends, nreceives;
   grove_shm_message *sends, *receives; /* without views */
 } grove_shm;
 
-/* Bytes of a message of units that travel at once. */
+/* The bytes that travel at once of a message of such units. */
 int grove_shm_fragment(int64_t unit_bytes);
 
-/* May several receivers read such a message from one ring? Only if all of it fits: else one that
- * has not started would hold the others up. */
+/* May several receivers read such a message from one ring? Only if all of it fits: otherwise a
+ * receiver that has not started would hold up the others. */
 int grove_shm_fits(const grove_shm_message *message);
 
-/* This rank's failure; running out of shared memory is none. */
+/* This rank's failure. Running out of shared memory is not a failure. */
 grove_status grove_shm_create(grove_context *ctx, const grove_shm_plan *plan, grove_shm **out);
 
-/* Every rank must come here before every collective step that makes a wiring; NULL where it has no
- * rings to tell of. `grew` is set if others must map new memory. */
+/* Every rank must call this before every collective step that makes a wiring, with NULL if it has
+ * no rings to tell of. `grew` is set if others must map new memory. */
 void grove_shm_propose(grove_context *ctx, const grove_shm *shm, int64_t *grew);
 
 /* This rank's failure. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two parts in use, and behind the last of a region, is one free span at most; and one
- * more for a moment. */
+/* Between two parts in use, and after the last of a region, there is at most one free span; and for
+ * a moment one more. */
 grove_status grove_spans_reserve(grove_spans *spans, int n)
 {
   if (n < spans->room) return GROVE_OK;
@@ -41,7 +41,7 @@ static int span_is_before(const grove_free_span *a, const grove_free_span *b)
   return a->region != b->region ? a->region < b->region : a->offset < b->offset;
 }
 
-/* Joins the span behind `at` to it if they lie side by side. */
+/* Joins the span after `at` to it if they are adjacent. */
 static void join_spans(grove_spans *spans, int at)
 {
   grove_free_span *a = &spans->list[at], *b = a + 1;

@@ -1,5 +1,5 @@
 /* Which parts of memory are free: for memory that is made in large regions and handed out in small
- * ones. No memory is touched.
+ * parts. No memory is touched.
  *
  *     grove_spans_reserve(&spans, 2)          for one region and one part; else giving could fail
  *     grove_spans_give(&spans, &region)
@@ -24,13 +24,13 @@ typedef struct grove_free_span {
 
 typedef struct grove_spans {
   int n, room;
-  grove_free_span *list; /* free ones, ascending, none beside another */
+  grove_free_span *list; /* free spans, ascending, none adjacent to another */
 } grove_spans;
 
-/* As many regions and parts in use as there will be, in all. This rank's failure. */
+/* n: the most regions and parts in use, in all. This rank's failure. */
 grove_status grove_spans_reserve(grove_spans *spans, int n);
 
-/* The first that is large enough. */
+/* The first span that is large enough. */
 int grove_spans_take(grove_spans *spans, int64_t bytes, grove_free_span *out);
 void grove_spans_give(grove_spans *spans, const grove_free_span *span);
 void grove_spans_free(grove_spans *spans);
