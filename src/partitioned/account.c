@@ -1,5 +1,5 @@
 /* What is kept of a channel for the options `log` and `trace`: how long its rounds took, and when
- * its parts were marked, left and came. Any thread does these; their times stay with the parts, and
+ * its parts were marked, left and came. Any thread may do these. The times stay with the parts, and
  * whoever drives notes them when the round ends.
  */
 #include "partitioned/way.h"
@@ -76,7 +76,7 @@ static double time_of(const grove_channel *c, grove_span_kind kind, int64_t part
   return kind == GROVE_MARK_SENT ? c->when[part].sent : c->when[part].arrived;
 }
 
-/* Neighbours of one time are one mark: they were marked, or left, together. */
+/* Neighbours with the same time are one mark: they were marked, or left, together. */
 static void trace_marks(const grove_channel *c, grove_span_kind kind)
 {
   for (int64_t p = 0, end; p < c->parts; p = end) {

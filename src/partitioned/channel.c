@@ -100,7 +100,7 @@ static grove_status check_wanted(const wanted *w, grove_op **out)
   return GROVE_OK;
 }
 
-/* How many bytes, and how they lie. */
+/* The number of bytes, and their layout. */
 static grove_status measure_message(grove_channel *c, const wanted *w)
 {
   grove_status status = GROVE_OK;
@@ -231,7 +231,7 @@ grove_status grove_precv_init(grove_context *ctx, void *buf, int parts, int64_t 
 
 /* ---- freeing in any state ---- */
 
-/* What was marked and has not left is taken out of the user's array. */
+/* Takes what was marked and has not left out of the user's array. */
 static grove_status save_marked(grove_channel *c)
 {
   if (grove_readiness_marked(c->readiness) == 0 || c->bytes == 0) return GROVE_OK;
@@ -255,7 +255,7 @@ static grove_status abandon_channel(grove_channel *c)
   grove_op_state state = c->base.state;
   grove_op_move(&c->base, state == GROVE_OP_ACTIVE ? GROVE_OP_ABANDONED : GROVE_OP_STUCK);
   c->base.ctx->abandoned++;
-  if (state != GROVE_OP_ACTIVE) return GROVE_OK; /* a start failed halfway: it stays as it is */
+  if (state != GROVE_OP_ACTIVE) return GROVE_OK; /* a start failed halfway: nothing changes */
   if (c->sends) status = save_marked(c);
   if (!c->sends && c->bond == GROVE_BOND_SOUGHT) {
     GROVE_ROOM(c->staging, c->bytes);

@@ -1,12 +1,12 @@
 /* Channels: one message from one rank to another, announced once and filled part by part by many
- * threads; what is ready travels. Each end is an operation of its own kind.
+ * threads. What is ready travels. Each end is an operation of its own kind.
  *
  *     channel.c   making the two ends, how they meet, freeing them in any state
  *     round.c     a round of either end, from its start to its end
  *     marks.c     what any thread may call: marking and looking
  *     send.c      the sender's end: what may leave
  *     message.c   which bytes have left, and which parts have come
- *     tell.c      what an end tells of itself: label, missing parts, report, times
+ *     tell.c      how an end describes itself: label, missing parts, report, times
  *     account.c   what is kept for the options log and trace
  *     match.c     how the ends find each other
  *     ways.c      what carries runs of bytes, a table of functions each (way.h):
@@ -15,21 +15,21 @@
  *     way_shm.c     through a queue in shared memory
  *     shelf.c     memory of such queues, used again
  *
- * Rounds. A start begins a round at each end. The sender's threads mark parts (src/parts says which
- * may then leave), the receiver counts bytes by its own parts. Both are complete by themselves: the
+ * Rounds. A start begins a round at each end. The sender's threads mark parts; src/parts says which
+ * may then leave. The receiver counts bytes by its own parts. Each end completes by itself: the
  * sender when all has left its array, the receiver when all is in its own.
  *
- * Who drives. Threads that mark and look take no lock. Only whoever holds the lock of the context,
- * or, where there is none, the thread that started the round, calls MPI and moves anything else;
- * this thread is said to *drive*. A mark that makes something due is followed by an attempt to
- * drive.
+ * Who drives. Threads that mark and look take no lock. Only one thread calls MPI and moves anything
+ * else: the holder of the context's lock, or, where there is no lock, the thread that started the
+ * round. This thread is said to *drive*. A mark that makes something due is followed by an attempt
+ * to drive.
  *
- * Nothing is left behind. Who marks sets `due`, then tries to get in, which is to say through the
- * gate or into the lock. Who is inside resets `due`, looks for what may leave, goes out, and looks
- * at `due`. All of these read and write `due` at once, so that one comes after the other, and knows
- * all that the other knew. Either the reset, or the look at the end, comes after the mark: then
- * what was marked is found. Or both come before it: then the mark knows that the other is out.
- * tests/partitioned/due_model.c runs this in all interleavings.
+ * Nothing is left behind. A thread that marks sets `due`, then tries to get in, through the gate or
+ * into the lock. The thread inside resets `due`, looks for what may leave, goes out, and looks at
+ * `due` again. Each of these accesses reads and writes `due` in one step. So they have an order,
+ * and each knows all that the one before it knew. If the reset, or the last look, comes after the
+ * mark, it finds what was marked. If both come before it, the mark knows that the other thread is
+ * out. tests/partitioned/due_model.c runs this in all interleavings.
  */
 #ifndef GROVE_PARTITIONED_CHANNEL_H
 #define GROVE_PARTITIONED_CHANNEL_H
@@ -46,14 +46,14 @@ extern "C" {
 /* How far the two ends have found each other. */
 typedef enum grove_bond {
   GROVE_BOND_NONE,    /* never started */
-  GROVE_BOND_SOUGHT,  /* the other end has not been heard of */
+  GROVE_BOND_SOUGHT,  /* the other end has not been heard from */
   GROVE_BOND_TIED,    /* data may flow */
   GROVE_BOND_REFUSED, /* the ends do not fit together: `sentence` */
 } grove_bond;
 
 struct grove_greeting;
 
-/* Threads that are inside grove_ready, those that come in here; atomic. */
+/* Counts the threads inside grove_ready that came in here; atomic. */
 typedef struct grove_door {
   int inside;
   char line_[60];
@@ -69,18 +69,18 @@ typedef struct grove_channel {
 
   int64_t parts, part_units, part_bytes, bytes;
   grove_mover mover;
-  grove_shape shape; /* all units, one behind the other */
+  grove_shape shape; /* all units, consecutive */
   int dense;         /* the array is the message: nothing is packed */
   char *array;       /* the user's */
   char *data;        /* the message: the array, or: */
-  char *staging;     /* memory of our own */
-  int packed;        /* of a sender: all that was marked is in `data` already */
+  char *staging;     /* our own memory */
+  int packed;        /* of a sender: all that was marked is already in `data` */
 
   grove_bond bond;
   char *refusal;
   struct grove_channel *next_seeking; /* in match.c */
-  void *reply; /* room for a receiver's answer: who offers must hear, whatever lacks by then */
-  /* The other end has been heard of: an offer for a receiver, an answer for a sender. */
+  void *reply; /* room for a receiver's answer: the sender must hear even if memory is short */
+  /* The other end was heard from: a receiver gets an offer, a sender an answer. */
   void (*meet)(struct grove_channel *c, const struct grove_greeting *greeting);
   const struct grove_way_kind *way;
   void *end; /* the way's own */
@@ -91,34 +91,34 @@ typedef struct grove_channel {
   const grove_aggregator *aggregator;
   grove_part_question question;
   grove_part_plan plan;
-  grove_part_memory *memory; /* of those that learn: */
-  grove_machine *machine;    /* what they price with; the context's may be another one by then */
+  grove_part_memory *memory; /* of aggregators that learn: */
+  grove_machine *machine;    /* for their prices; the context's may have changed by then */
   grove_readiness *readiness;
   int timed; /* marks are told the time */
-  /* A round waits for threads that are late to leave grove_ready. They are counted in several
-   * places, so that they do not meet: a power of two, no more than there can be marks. */
+  /* A round waits for threads that are still inside grove_ready. They are counted in several
+   * places, so that they do not collide: a power of two, at most the number of marks. */
   grove_door *doors;
   unsigned ndoors;
-  char line_[64]; /* threads write what follows, and read what was before */
+  char line_[64]; /* threads write what follows, and read what precedes */
   int due;        /* something may leave, or a deadline was armed; atomic */
   int gate;       /* a thread is looking for what may leave; atomic */
-  int empty;      /* of no bytes, and it has left */
+  int empty;      /* it has no bytes, and it has left */
 
   /* a receiver */
-  const char *aggregated; /* by the sender, with this aggregator */
+  const char *aggregated; /* the sender's aggregator */
   int64_t missing;        /* bytes */
-  int64_t *come;          /* bytes of each part; atomic: the driver's, and read by all */
-  int64_t *arrivals;      /* parts in the order in which they were completed */
+  int64_t *come;          /* bytes of each part; atomic: the driver writes, all read */
+  int64_t *arrivals;      /* parts in the order of their completion */
   int64_t narrivals;      /* atomic, like the next: */
-  int64_t told;           /* of these, to those who asked */
+  int64_t told;           /* of these, how many were told */
   unsigned looks;         /* in vain */
 
   int64_t messages;      /* of the round */
-  double since;          /* when the round began, if anybody wants to know */
-  grove_part_time *when; /* of each part, by the clock; NULL: not kept */
-  int profiled;          /* and the user may ask for them */
+  double since;          /* when the round began, if anybody asks */
+  grove_part_time *when; /* times of each part, by the clock; NULL: not kept */
+  int profiled;          /* the user may ask for these times */
   char machine_name[64]; /* for reports */
-  int64_t planned;       /* messages that a round takes, of the last one, for reports */
+  int64_t planned;       /* messages of the last round, for reports */
   grove_account account;
 } grove_channel;
 
@@ -129,7 +129,7 @@ extern const grove_op_kind grove_kind_psend, grove_kind_precv;
 grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count);
 grove_status grove_marks_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
 grove_status grove_marks_arrivals(grove_op *op, int64_t *first, int64_t *count);
-/* Of the wrong end. */
+/* For the wrong end. */
 grove_status grove_marks_no_ready(grove_op *op, int64_t first, int64_t count);
 grove_status grove_marks_no_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
 grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *count);
@@ -138,7 +138,7 @@ grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *coun
 
 grove_status grove_channel_start(grove_op *op);
 void grove_channel_advance(grove_active *active);
-/* One attempt, by whichever thread, to move it on; or all operations of the context, as a test
+/* One attempt, by any thread, to move on this channel; or all operations of the context, as a test
  * does. */
 void grove_channel_drive(grove_channel *c);
 void grove_channel_poll(grove_channel *c);
@@ -147,35 +147,35 @@ void grove_channel_dispose(grove_channel *c);
 /* ---- the sender's end (send.c) ---- */
 
 grove_status grove_send_begin(grove_channel *c);
-/* What is due leaves. */
+/* Sends what is due. */
 grove_status grove_send_post(grove_channel *c);
-/* The next deadline, if somebody keeps them; or that something is due at once. Any thread. */
+/* Tells the next deadline, if somebody keeps them, or that something is due now. Any thread. */
 void grove_send_tell_alarm(const grove_channel *c, int at_once);
-/* Must something that has left be looked after? Aggregators that let late parts travel alone count
- * on the others' being gone by then. */
+/* Does something that has left still need calls? Aggregators that let late parts travel alone rely
+ * on the others being gone by then. */
 int grove_send_needs_calls(const grove_channel *c);
 grove_status grove_send_pack(grove_channel *c, grove_part_run run);
 int grove_send_is_over(const grove_channel *c);
-/* The plan of the next round. */
+/* Makes the plan of the next round. */
 grove_status grove_send_learn(grove_channel *c);
 
 /* ---- the message (message.c) ---- */
 
-/* Parts that the bytes belong to: first and count. */
+/* The parts that the bytes belong to: first and count. */
 grove_part_run grove_channel_parts_of(const grove_channel *c, int64_t offset, int64_t bytes);
 
 /* Sender: these bytes have left with the next message. Any thread. */
 void grove_channel_note_sent(grove_channel *c, int64_t offset, int64_t bytes);
 
-/* Receiver: these bytes are in `data`; they came with message number `messages`, which the ways
+/* Receiver: these bytes are in `data`. They came with message number `messages`, which the ways
  * count. */
 grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes);
 int grove_channel_has_come(const grove_channel *c);
 int grove_channel_have_come(const grove_channel *c, int64_t first, int64_t count);
-/* The next parts that nobody was told of: 0 if there are none. */
+/* The next parts that nobody was told of; 0 if there are none. */
 int grove_channel_claim(grove_channel *c, grove_part_run *out);
 
-/* Freed, and still under way: what comes is not wanted. */
+/* Freed, and still under way: what comes is unwanted. */
 static inline int grove_channel_is_abandoned(const grove_channel *c)
 {
   return grove_op_state_of(&c->base) == GROVE_OP_ABANDONED;
@@ -183,14 +183,14 @@ static inline int grove_channel_is_abandoned(const grove_channel *c)
 
 /* ---- for the options log and trace (account.c) ---- */
 
-/* What the options want to know of it. */
+/* Opens what the options ask for. */
 grove_status grove_account_open(grove_channel *c);
-/* It has its number, and is made; that began at `since`. */
+/* The channel is made and has its number; making it began at `since`. */
 void grove_account_introduce(grove_channel *c, double since);
-/* By whoever drives, when a round ends. */
+/* For whoever drives, when a round ends. */
 void grove_account_note_round(const grove_channel *c);
 
-/* ---- what it tells of itself (tell.c) ---- */
+/* ---- how it describes itself (tell.c) ---- */
 
 grove_status grove_channel_check_range(const grove_channel *c, const char *call, int64_t first,
                                        int64_t count);

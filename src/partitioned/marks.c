@@ -1,7 +1,7 @@
 /* What any thread may call between start and wait: marking and looking. */
 #include "partitioned/way.h"
 
-/* These calls take no lock, and what they would do may need MPI. */
+/* These calls take no lock, but their work may need MPI. */
 static grove_status check_mpi(const grove_op *op, const char *call)
 {
   GROVE_PASS_CHECK(!grove_context_outlives_mpi(op->ctx), GROVE_ERR_STATE,
@@ -41,7 +41,7 @@ grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *coun
 
 /* ---- marking ---- */
 
-/* May any thread post what is due? A type that MPI must pack is left to whoever drives. */
+/* May any thread post what is due? Types that MPI must pack are left to whoever drives. */
 static int is_posted_by_threads(const grove_channel *c)
 {
   return c->way->by_threads && c->dense;

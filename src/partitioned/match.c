@@ -1,9 +1,9 @@
 /* How the ends of a channel find each other. Both count the channels that they make with a peer and
- * a tag, so (peer, tag, number) names a channel without a word between them, and nothing is sent
- * when one is made. At its first start a sender sends an offer, which the receiver answers when it
- * has been started too. Messages of a peer have one tag of MPI: whichever request takes an offer or
- * an answer, it is handed to the end that it is for, or filed until that one starts. So a receive
- * is posted only while some end of this peer has not been heard of, one at a time.
+ * a tag. So (peer, tag, number) names a channel without communication, and making one sends
+ * nothing. At its first start a sender sends an offer. The receiver answers once it has been
+ * started too. All greetings from a peer have one MPI tag. Whichever request takes an offer or an
+ * answer, it is handed to the end it is for, or filed until that end starts. So a receive is posted
+ * only while some end still waits to hear from this peer, one at a time.
  */
 #include "partitioned/way.h"
 
@@ -19,14 +19,14 @@ typedef struct count {
 typedef struct peer {
   struct peer *next;
   int rank;
-  int seeking; /* ends that wait to hear of it */
+  int seeking; /* ends that wait to hear from it */
   int64_t tags;
   MPI_Request request;
   grove_greeting greeting;
   int held; /* it has come, and there was no memory to file it */
 } peer;
 
-/* A greeting that nobody here waits for yet, or that is on its way out. */
+/* A greeting that nobody here waits for yet, or that is being sent. */
 typedef struct kept_greeting {
   struct kept_greeting *next;
   int rank;
@@ -46,7 +46,7 @@ struct grove_switchboard {
 };
 typedef struct grove_switchboard switchboard;
 
-/* ---- the end of it ---- */
+/* ---- freeing ---- */
 
 static void drop_greetings(kept_greeting **list, int gone)
 {
@@ -56,7 +56,7 @@ static void drop_greetings(kept_greeting **list, int gone)
     int done = 1;
     if (!gone && l->request != MPI_REQUEST_NULL) MPI_Test(&l->request, &done, MPI_STATUS_IGNORE);
     if (!gone && !done) MPI_Request_free(&l->request);
-    if (done) free(l); /* else MPI may yet read it */
+    if (done) free(l); /* else MPI may still read it */
   }
 }
 
@@ -66,7 +66,7 @@ static void drop_peer(peer *p, int gone)
     int done = 0;
     MPI_Cancel(&p->request);
     MPI_Test(&p->request, &done, MPI_STATUS_IGNORE);
-    if (!done) return; /* MPI may yet write to it */
+    if (!done) return; /* MPI may still write to it */
   }
   free(p);
 }
@@ -175,7 +175,7 @@ grove_status grove_match_tags(grove_channel *c, int64_t n, int64_t *first)
   return GROVE_OK;
 }
 
-/* ---- who looks for whom ---- */
+/* ---- who waits for whom ---- */
 
 static int is_for(const grove_channel *c, int rank, const grove_greeting *greeting)
 {
@@ -208,7 +208,7 @@ static void introduce_end(grove_channel *c, const grove_greeting *greeting)
   c->meet(c, greeting);
 }
 
-/* For an end that waits, or for later. */
+/* Hands it to an end that waits, or files it. */
 static grove_status hand_over_greeting(switchboard *b, int rank, const grove_greeting *greeting)
 {
   kept_greeting *l = NULL;
@@ -224,7 +224,7 @@ static grove_status hand_over_greeting(switchboard *b, int rank, const grove_gre
   return GROVE_OK;
 }
 
-/* Has it been heard of before it was started? */
+/* Was it heard from before it was started? */
 static int find_filed(switchboard *b, grove_channel *c)
 {
   kept_greeting **at = &b->filed;
@@ -312,7 +312,7 @@ grove_status grove_match_poll(grove_context *ctx)
   return GROVE_OK;
 }
 
-/* If MPI fails whoever seeks hears of it. Only here it leaves the list, which is walked through. */
+/* If MPI fails, all ends that wait hear of it. Only here it leaves the list, which is walked. */
 static void advance_matching(grove_active *active)
 {
   switchboard *b = (switchboard *)active;

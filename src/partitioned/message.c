@@ -40,7 +40,7 @@ static grove_status complete_part(grove_channel *c, int64_t p)
   return GROVE_OK;
 }
 
-/* A part of no bytes has come when the message of none has. */
+/* A part of no bytes has come when the empty message has. */
 enum { NOTHING_CAME = -1 };
 
 grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes)
@@ -75,7 +75,7 @@ int grove_channel_have_come(const grove_channel *c, int64_t first, int64_t count
   return 1;
 }
 
-/* The next run that nobody was told of: 0 if there is none. */
+/* The next run that nobody was told of; 0 if there is none. */
 int grove_channel_claim(grove_channel *c, grove_part_run *out)
 {
   int64_t from = __atomic_load_n(&c->told, __ATOMIC_RELAXED);

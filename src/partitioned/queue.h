@@ -4,12 +4,12 @@
  *
  * Item k = 0, 1, 2, ... lies in slot k % slots. A writer claims the next number if the reader has
  * consumed what lay there, fills the slot, and stores the number plus one (release). The reader
- * takes items in order; one that is claimed and not filled yet holds up those behind it for the
+ * takes items in order. An item that is claimed and not yet filled holds up those behind it for the
  * time of a copy. `tail` is in the writers' own memory: only they claim.
  *
- * go, writers: writers may also put bytes straight into the reader's array while it has started the
- * round they are in. A reader that wants its array back takes `go` away and waits until no writer
- * is inside; a writer says that it is, then looks at `go` (both sequentially consistent).
+ * go, writers: writers may also put bytes straight into the reader's array while it has started
+ * their round. A reader that wants its array back takes `go` away and waits until no writer is
+ * inside. A writer says that it is inside, then looks at `go` (both sequentially consistent).
  */
 #ifndef GROVE_PARTITIONED_QUEUE_H
 #define GROVE_PARTITIONED_QUEUE_H
@@ -22,8 +22,8 @@ extern "C" {
 
 enum { GROVE_QUEUE_LINE = 64, GROVE_QUEUE_HEAD_BYTES = 5 * GROVE_QUEUE_LINE };
 
-/* How the bytes of an item travel: behind it; already put into their place; to be taken from where
- * the sender has them. */
+/* How the bytes of an item travel: they follow it; they are already in place; or the reader takes
+ * them from where the sender has them. */
 typedef enum grove_queued { GROVE_QUEUED_DATA, GROVE_QUEUED_PUT, GROVE_QUEUED_SPOT } grove_queued;
 
 typedef struct grove_queue_slot {
@@ -41,7 +41,7 @@ typedef struct grove_queue {
   int64_t go; /* the round that the reader has started */
   int64_t left;
   char line_3_[GROVE_QUEUE_LINE - 16];
-  int64_t writers; /* that put */
+  int64_t writers; /* that put bytes */
   char line_4_[2 * GROVE_QUEUE_LINE - 8];
 } grove_queue;
 
@@ -90,7 +90,7 @@ static inline uint64_t grove_queue_consumed(const grove_queue *q)
 }
 
 /* The next slot and the number of its item; NULL if none is free. `seen` is what is known of the
- * reader. */
+ * reader's progress. */
 static inline grove_queue_slot *grove_queue_claim(const grove_queue *q, uint64_t *tail,
                                                   uint64_t *seen, uint64_t *item)
 {
@@ -107,8 +107,8 @@ static inline grove_queue_slot *grove_queue_claim(const grove_queue *q, uint64_t
   *item = next;
   grove_queue_slot *slot = grove_queue_at(q, next);
 #ifdef __SANITIZE_THREAD__
-  /* Who wrote here before has ended: the reader saw that, and told by `consumed`. The sanitizer
-   * cannot see through the reader, another process. */
+  /* The last writer of this slot is done: the reader saw that, and told by `consumed`. The
+   * sanitizer cannot see through the reader, another process. */
   (void)__atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
 #endif
   return slot;
@@ -119,7 +119,7 @@ static inline void grove_queue_post(grove_queue_slot *slot, uint64_t item)
   __atomic_store_n(&slot->number, item + 1, __ATOMIC_RELEASE);
 }
 
-/* May this thread write to the reader's array in this round? If so it must end that. */
+/* May this thread write to the reader's array in this round? If so, it must end the put. */
 static inline int grove_queue_begin_put(grove_queue *q, int64_t round)
 {
   __atomic_fetch_add(&q->writers, 1, __ATOMIC_SEQ_CST);
@@ -148,7 +148,7 @@ static inline void grove_queue_pass(grove_queue *q, uint64_t next)
   __atomic_store_n(&q->consumed, next + 1, __ATOMIC_RELEASE);
 }
 
-/* 0: none. */
+/* 0: no round. */
 static inline void grove_queue_go(grove_queue *q, int64_t round)
 {
   __atomic_store_n(&q->go, round, __ATOMIC_SEQ_CST);

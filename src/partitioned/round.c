@@ -89,7 +89,7 @@ static void finish_round(grove_channel *c)
   grove_op_move(op, GROVE_OP_DONE);
 }
 
-/* Freed while under way: is it over, as far as it goes? */
+/* Freed while under way: is it over, as far as it will go? */
 static int round_is_through(grove_channel *c)
 {
   if (c->bond == GROVE_BOND_REFUSED) return 1;
@@ -136,7 +136,7 @@ void grove_channel_advance(grove_active *active)
     finish_round(c);
 }
 
-/* Says whether this thread may move things on; if so it must leave the context. */
+/* May this thread move things on? If so, it must leave the context afterwards. */
 static int enter_context(grove_channel *c)
 {
   grove_context *ctx = c->base.ctx;
@@ -153,10 +153,10 @@ void grove_channel_poll(grove_channel *c)
   grove_context_leave(ctx);
 }
 
-/* What is due leaves; what has left is looked after now and then: there may be much of it. */
+/* Sends what is due. What has left is looked after only now and then: there may be much of it. */
 static void drive_once(grove_channel *c)
 {
-  if (c->bond == GROVE_BOND_SOUGHT) grove_match_poll(c->base.ctx); /* it fails again, and tells */
+  if (c->bond == GROVE_BOND_SOUGHT) grove_match_poll(c->base.ctx); /* it fails again, and reports */
   if (grove_op_state_of(&c->base) != GROVE_OP_ACTIVE) return;
   if (c->sends && grove_channel_flows(c) && ++c->looks % GROVE_NUDGE_EVERY != 0)
     grove_op_note(&c->base, grove_send_post(c));
@@ -164,7 +164,7 @@ static void drive_once(grove_channel *c)
     grove_channel_advance(&c->base.active);
 }
 
-/* What became due while this thread was inside, and another one could not get in, is not left
+/* Something may become due while this thread is inside and another cannot get in. It is not left
  * behind. But the thread inside may be there for something else. */
 void grove_channel_drive(grove_channel *c)
 {

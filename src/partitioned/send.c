@@ -14,7 +14,7 @@ static int64_t index_of_aggregator(const char *name)
   return i;
 }
 
-/* Where shared memory lacks, messages do. */
+/* If shared memory is short, messages are used. */
 static grove_status open_way(grove_channel *c, grove_greeting *greeting)
 {
   grove_sentence before;
@@ -66,8 +66,8 @@ static double time_for_deadlines(const grove_channel *c)
   return c->plan.delta > 0 ? grove_clock() : 0;
 }
 
-/* By one thread at a time: the next run that may leave. Threads that find another one here need not
- * wait for it: it looks at `due` again when it has left (channel.h says why that is enough). */
+/* For one thread at a time: the next run that may leave. Threads that find another one here need
+ * not wait. It looks at `due` again when it has left (channel.h says why that is enough). */
 static int take_run(grove_channel *c, grove_part_run *run)
 {
   int taken = 0;
@@ -108,7 +108,7 @@ static grove_status post_due(grove_channel *c)
   return GROVE_OK;
 }
 
-/* A message of no bytes leaves when all of its parts are marked. */
+/* A message of no bytes leaves when all its parts are marked. */
 static grove_status post_nothing(grove_channel *c)
 {
   if (c->empty || grove_readiness_marked(c->readiness) < c->parts) return GROVE_OK;
@@ -129,7 +129,6 @@ int grove_send_is_over(const grove_channel *c)
   return left && c->way->is_quiet(c) && is_nobody_inside(c);
 }
 
-/* The plan of the next round. */
 grove_status grove_send_learn(grove_channel *c)
 {
   grove_status status = GROVE_OK;

@@ -7,7 +7,7 @@
 
 /* ---- own pieces ---- */
 
-/* A piece may be larger than what is wanted by this factor, and no more. */
+/* A piece may be at most this many times as large as needed. */
 enum { MOST_WASTE = 4 };
 
 static void release_block(grove_shelf *shelf, grove_block **at)
@@ -27,7 +27,7 @@ static void put_block(grove_shelf *shelf, grove_block *block)
   shelf->idle_bytes += block->bytes;
 }
 
-/* The oldest ones go. */
+/* Frees the oldest idle pieces. */
 static void limit_idle(grove_shelf *shelf, int most, int64_t most_bytes)
 {
   while (shelf->nidle > most || shelf->idle_bytes > most_bytes) {
@@ -37,7 +37,7 @@ static void limit_idle(grove_shelf *shelf, int most, int64_t most_bytes)
   }
 }
 
-/* Those whose readers have left are idle. */
+/* Pieces whose readers have left become idle. */
 static void collect_idle(grove_shelf *shelf)
 {
   for (grove_block **at = &shelf->read; *at;) {

@@ -1,5 +1,5 @@
-/* Memory of queues (queue.h) that is used again: to reserve and to map a piece of the arena costs
- * more than a round of a short message. One shelf for each context.
+/* Memory of queues (queue.h) that is used again: reserving and mapping a piece of the arena costs
+ * more than a round of a short message. One shelf per context.
  *
  *     sender                                  receiver
  *     grove_shelf_take(shelf, bytes, &b)
@@ -7,10 +7,10 @@
  *                                             ... reads ... grove_queue_leave
  *     grove_shelf_give(shelf, b)              grove_shelf_leave(shelf, &spot)
  *
- * A piece that was given is used again when its reader has left it. What lies idle is limited: the
+ * A piece that was given is used again when its reader has left it. Idle memory is limited: the
  * sender gives the oldest pieces back to the system, the receiver keeps few of them mapped. Neither
- * tells the other. A piece never lies where another one was, so a mapping of one that is gone does
- * no harm: nobody touches it.
+ * tells the other. A piece never lies where another one was. So a mapping of a piece that is gone
+ * does no harm: nobody touches it.
  */
 #ifndef GROVE_PARTITIONED_SHELF_H
 #define GROVE_PARTITIONED_SHELF_H
@@ -21,28 +21,28 @@
 extern "C" {
 #endif
 
-/* Of a rank: beside what the others have there, not much in the 64 MiB of a container. */
+/* Per rank. Besides what the others have there, this is not much in the 64 MiB of a container. */
 enum { GROVE_SHELF_IDLE = 64, GROVE_SHELF_BYTES = 1 << 21, GROVE_SHELF_MAPPED = 256 };
 
 typedef struct grove_shelf {
   grove_arena *arena;
-  grove_block *read; /* given, and their reader has not left */
-  grove_block *idle; /* the last one that was given first */
+  grove_block *read; /* given, and not yet left by their readers */
+  grove_block *idle; /* the latest one given comes first */
   int nidle;
   int64_t idle_bytes;
   int nmapped;
-  int64_t mapped[GROVE_SHELF_MAPPED]; /* pieces of others that nobody reads, the oldest first */
+  int64_t mapped[GROVE_SHELF_MAPPED]; /* others' pieces that nobody reads, oldest first */
 } grove_shelf;
 
-/* At the end, before that of the arena. */
+/* At the end, before the arena is freed. */
 void grove_shelf_clear(grove_shelf *shelf);
 
 /* A block of at least `bytes` bytes, not zeroed, in a piece of its own. */
 grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **out);
-/* A queue is in it, which may still be read. */
+/* The queue in it may still be read. */
 void grove_shelf_give(grove_shelf *shelf, grove_block *block);
 
-/* Another rank's, or this one's. */
+/* A queue of another rank, or of this one. */
 grove_status grove_shelf_reach(grove_shelf *shelf, const grove_spot *spot, void **out);
 /* The queue there has been left. */
 void grove_shelf_leave(grove_shelf *shelf, const grove_spot *spot);

@@ -1,4 +1,4 @@
-/* What an end of a channel tells of itself. */
+/* How an end of a channel describes itself. */
 #include "partitioned/way.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ const char *grove_channel_label(const grove_op *op)
   return text;
 }
 
-/* ---- what is wrong with a call ---- */
+/* ---- errors of calls ---- */
 
 grove_status grove_channel_check_range(const grove_channel *c, const char *call, int64_t first,
                                        int64_t count)

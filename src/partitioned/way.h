@@ -1,5 +1,5 @@
-/* Ways: what carries runs of bytes from a sender's message to the receiver's. A table of functions
- * for each; the sender chooses one and tells the receiver in its offer.
+/* Ways: what carries runs of bytes from a sender's message to the receiver's. Each is a table of
+ * functions. The sender chooses one and tells the receiver in its offer.
  *
  *     sender                                receiver
  *     offer(c, &greeting)       -- greeting -->     accept(c, &greeting, &answer)
@@ -9,7 +9,7 @@
  *     advance(c)                            advance(c) -> grove_channel_take
  *     close(c)                              close(c)
  *
- * All but post of a way `by_threads` are called by whoever drives.
+ * Whoever drives calls these, except post of a way `by_threads`.
  */
 #ifndef GROVE_PARTITIONED_WAY_H
 #define GROVE_PARTITIONED_WAY_H
@@ -23,56 +23,56 @@ extern "C" {
 
 /* What one end tells the other, once. */
 typedef struct grove_greeting {
-  int64_t is_offer; /* of a sender; else the answer of a receiver */
+  int64_t is_offer; /* of a sender; otherwise the answer of a receiver */
   int64_t tag, number;
   int64_t bytes, parts;
   /* an offer: */
-  int64_t way;        /* an index of grove_ways */
-  int64_t aggregator; /* an index of grove_aggregators */
-  int64_t groups;     /* that the parts are cut into, evenly */
-  int64_t chunk;      /* bytes that a message has at most */
+  int64_t way;        /* an index into grove_ways */
+  int64_t aggregator; /* an index into grove_aggregators */
+  int64_t groups;     /* into which the parts are cut evenly */
+  int64_t chunk;      /* the most bytes of a message */
   grove_spot queue;   /* way_shm */
-  int64_t shares;     /* `array` tells where the message lies, in memory that both have */
+  int64_t shares;     /* `array` tells where the message lies, in shared memory */
   grove_spot array;   /* of either end */
   /* an answer: */
-  int64_t fits;   /* else the two ends do not fit together */
+  int64_t fits;   /* otherwise the ends do not fit together */
   int64_t no_way; /* they fit, but the receiver has no memory for its end */
   int64_t mpi_tag;
 } grove_greeting;
 
 typedef struct grove_way_kind {
-  const char *name;  /* for people: what the option transport_parts says */
+  const char *name;  /* for people: as option transport_parts spells it */
   int by_threads;    /* any thread may post */
   int before_answer; /* a sender may post before the receiver has answered */
   grove_status (*offer)(grove_channel *c, grove_greeting *greeting);
   grove_status (*accept)(grove_channel *c, const grove_greeting *offer, grove_greeting *answer);
   grove_status (*tie)(grove_channel *c, const grove_greeting *answer);
-  /* A round begins, of either end. */
+  /* A round of either end begins. */
   grove_status (*open)(grove_channel *c);
-  /* By threads: what is not taken now is taken by `advance` later. */
+  /* By threads: `advance` takes later what is not taken now. */
   grove_status (*post)(grove_channel *c, int64_t offset, int64_t bytes);
   grove_status (*advance)(grove_channel *c);
-  /* Sender: nothing that was posted is still in its array. */
+  /* Sender: is nothing that was posted still in its array? */
   int (*is_quiet)(const grove_channel *c);
-  /* Sender: something that was posted goes on only while somebody calls. */
+  /* Sender: does something that was posted go on only while somebody calls? */
   int (*needs_calls)(const grove_channel *c);
   /* Freed while a round is under way. Receiver: nothing is written to its array any more. Sender:
-   * `data` lies elsewhere now, what was posted apart. */
+   * `data` lies elsewhere now, except for what was posted. */
   grove_status (*detach)(grove_channel *c);
-  /* Does the end of a receiver that was freed stay until what was sent has come? */
+  /* Does a freed receiver's end stay until what was sent has come? */
   int sees_through;
   void (*close)(grove_channel *c);
 } grove_way_kind;
 
 extern const grove_way_kind grove_way_groups, grove_way_runs, grove_way_shm;
-extern const grove_way_kind *const grove_ways[]; /* to a NULL */
+extern const grove_way_kind *const grove_ways[]; /* ends with NULL */
 int64_t grove_way_index(const grove_way_kind *way);
 
-/* The sender's choice, by options, place and plan; and the one over MPI. */
+/* The sender's choice, by options, place and plan; and the choice among ways over MPI. */
 grove_status grove_way_choose(grove_channel *c);
 void grove_way_choose_messages(grove_channel *c);
 
-/* Bytes of the message before group g of n, where the parts are cut evenly. */
+/* Parts before group g of n, where the parts are cut evenly. */
 static inline int64_t grove_even_group(int64_t parts, int64_t n, int64_t g)
 {
   return parts / n * g + (g < parts % n ? g : parts % n);
@@ -87,20 +87,20 @@ static inline int grove_channel_flows(const grove_channel *c)
 
 /* ---- the other end (match.c) ---- */
 
-/* The next number for this peer and tag. */
+/* Takes the next number for this peer and tag. */
 grove_status grove_match_number(grove_channel *c);
 
-/* Looks for the other end: a sender tells it its offer. */
+/* Looks for the other end; a sender sends its offer. */
 grove_status grove_match_seek(grove_channel *c, const grove_greeting *offer);
 /* Sends a greeting to the peer. */
 grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting);
-/* It is freed: nobody looks any more. */
+/* The end is freed: nobody looks for it any more. */
 void grove_match_leave(grove_channel *c);
-/* Whoever was heard of meets the end that it is for. */
+/* Hands what has come to the end it is for. */
 grove_status grove_match_poll(grove_context *ctx);
 
-/* So many tags of MPI for messages from this peer: the first of them. They are not used again: a
- * sender that is ahead may have sent what nobody will receive. */
+/* The first of this many MPI tags for messages from this peer. Tags are not used again: a sender
+ * that is ahead may have sent what nobody will receive. */
 grove_status grove_match_tags(grove_channel *c, int64_t n, int64_t *first);
 
 /* Memory for queues. */
@@ -108,7 +108,7 @@ grove_shelf *grove_match_shelf(grove_context *ctx);
 
 /* ---- requests of MPI (way_groups.c) ---- */
 
-/* Takes a receive back that is under way; it may come meanwhile. */
+/* Takes back a receive that is under way; it may come meanwhile. */
 grove_status grove_way_withdraw(const grove_channel *c, MPI_Request *request, int *withdrawn);
 
 #ifdef __cplusplus

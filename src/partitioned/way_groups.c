@@ -1,7 +1,7 @@
-/* Over MPI, where both ends know the groups: each is a persistent message, sent from the sender's
- * message and received into its place, with a tag of its own, so that groups may leave in any
- * order. One of more bytes than a chunk goes in chunks, in order. A receive that is posted is the
- * credit for its round: what comes before stays with MPI.
+/* Over MPI, where both ends know the groups. Each group is a persistent message, sent from the
+ * sender's message and received into its place. It has its own tag, so groups may leave in any
+ * order. A group longer than a chunk goes in chunks, in order. A posted receive is the credit for
+ * its round: what comes earlier stays with MPI.
  */
 #include "partitioned/way.h"
 
@@ -19,7 +19,7 @@ typedef struct groups {
   int n, pending;
   int64_t ngroups;
   packet *packets;
-  int64_t *first;   /* the first packet of each group, and one more */
+  int64_t *first;   /* the first packet of each group, and the end */
   int64_t *offsets; /* where each group begins, and the end */
   MPI_Request *requests;
   int *done;
@@ -198,7 +198,7 @@ grove_status grove_way_withdraw(const grove_channel *c, MPI_Request *request, in
   return GROVE_OK;
 }
 
-/* A receive that is under way goes to memory of our own. */
+/* A receive that is under way goes to our own memory. */
 static grove_status divert_groups(grove_channel *c, groups *g, int64_t i)
 {
   packet *p = &g->packets[i];

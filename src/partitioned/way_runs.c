@@ -1,8 +1,8 @@
-/* Over MPI, where what leaves together is known only then. A message has a head that tells which
- * bytes of which round it brings. Few bytes travel behind their head and are copied into their
- * place; many follow as messages of their own, in order, with a second tag, and are received there.
- * The receiver posts one receive for heads at a time, and only while bytes of its round have not
- * been announced: so it never takes a message of a later round, which stays with MPI.
+/* Over MPI, where it is known only late what leaves together. A message has a head that tells which
+ * bytes of which round it brings. Few bytes travel behind their head and are copied into place.
+ * Many follow as messages of their own, in order, with a second tag, and are received in place. The
+ * receiver posts one receive for heads at a time, and only while bytes of its round are
+ * unannounced. So it never takes a message of a later round, which stays with MPI.
  */
 #include "partitioned/way.h"
 
@@ -13,16 +13,16 @@ enum { FEW_BYTES = 1 << 15 };
 
 typedef struct head {
   int64_t offset, bytes;
-  int64_t follows; /* the bytes come in messages of their own */
+  int64_t follows; /* the bytes come in their own messages */
 } head;
 
 /* A message under way. */
 typedef struct message {
   int used;
-  int head; /* it is one: */
+  int head; /* it is a head: */
   char *buffer;
   int64_t offset, bytes;
-  int64_t order; /* in which it was posted */
+  int64_t order; /* in which messages were posted */
 } message;
 
 typedef struct runs {
@@ -54,7 +54,7 @@ static grove_status make_message_room(runs *r)
   return GROVE_OK;
 }
 
-/* A place for one more: of heads those that have a buffer. */
+/* A place for one more message; for a head, one with a buffer. */
 static grove_status find_place(runs *r, int is_head, int *out)
 {
   for (int i = 0; i < r->n; i++)
@@ -206,7 +206,7 @@ static grove_status advance_runs(grove_channel *c)
     GROVE_PASS_MPI(MPI_Testsome(r->n, r->requests, &n, r->done, MPI_STATUSES_IGNORE));
     if (n == MPI_UNDEFINED) n = 0;
     r->pending -= n;
-    for (int k = 0; k < n; k++) { /* a place is free when what was there has been seen to */
+    for (int k = 0; k < n; k++) { /* a place is free when its message has been handled */
       const message m = r->messages[r->done[k]];
       if (!c->sends && !m.head) {
         GROVE_PASS(grove_channel_take(c, m.offset, m.bytes));
@@ -231,7 +231,7 @@ static int runs_are_quiet(const grove_channel *c)
 
 /* ---- freeing ---- */
 
-/* The last posted of those that lie in the array, or -1. */
+/* The latest posted message that lies in the array, or -1. */
 static int latest_runs(const runs *r)
 {
   int last = -1;
@@ -242,8 +242,8 @@ static int latest_runs(const runs *r)
   return last;
 }
 
-/* Of the messages that lie in the array those that MPI gives back are received elsewhere, in the
- * same order. */
+/* Messages that lie in the array and that MPI gives back are received elsewhere, in the same
+ * order. */
 static grove_status divert_runs(grove_channel *c, runs *r)
 {
   grove_status status = GROVE_OK;

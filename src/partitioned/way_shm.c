@@ -1,11 +1,11 @@
-/* Through a queue (queue.h) in memory that both ends share; it is the sender's. The thread that
- * finds a run due copies it, slot by slot; the receiver copies on. One copy where one of the
- * arrays lies in memory of grove_alloc: the thread puts the bytes straight into the receiver's
- * array if that has started the round, or, if there are many, the receiver takes them from the
- * sender's.
+/* Through a queue (queue.h) in memory that both ends share. It belongs to the sender. The thread
+ * that finds a run due copies it, slot by slot; the receiver copies it on. If one of the arrays
+ * lies in memory of grove_alloc, there is only one copy. The thread puts the bytes straight into
+ * the receiver's array, if the receiver has started the round. Or, if there are many, the receiver
+ * takes them from the sender's.
  *
  * What the queue has no room for is *late*: noted by run, and posted by whoever drives. A sender
- * posts before the receiver has answered; what lies in the queue waits there for its round.
+ * posts before the receiver has answered. What lies in the queue waits there for its round.
  */
 #include "partitioned/queue.h"
 #include "partitioned/way.h"
@@ -17,21 +17,21 @@
 
 enum { LEAST_SLOT = 1 << 11, MOST_SLOT = 1 << 14, MOST_QUEUE = 1 << 18, LEAST_SLOTS = 4 };
 
-/* The rest of a run that found no room, by its first part. */
+/* The rest of a run that found no room, by the run's first part. */
 typedef struct late_run {
   int64_t begin, offset, end; /* of the run, of the rest */
   int is;                     /* atomic */
 } late_run;
 
 typedef struct shm_end {
-  grove_queue *queue; /* NULL: a receiver has left it */
+  grove_queue *queue; /* NULL: the receiver has left it */
   grove_block *block; /* the sender's */
-  grove_spot spot;    /* the receiver's: where it is */
-  char *theirs;       /* the other end's message, where it is shared */
+  grove_spot spot;    /* the receiver's: where the queue lies */
+  char *theirs;       /* the other end's message, if it is shared */
   int mine_is_shared;
   /* sender */
-  uint64_t tail, seen; /* atomic, as all of these */
-  uint64_t last_spot;  /* the item after the last one that is to be taken from here */
+  uint64_t tail, seen; /* atomic, like all of these */
+  uint64_t last_spot;  /* the item after the last one that the receiver takes from here */
   int64_t left;        /* bytes that have not left in this round */
   int nlate;
   late_run *late; /* by part */
@@ -41,7 +41,7 @@ typedef struct shm_end {
 
 /* ---- the two ends meet ---- */
 
-/* Where the message lies, if the other end can reach it there. */
+/* Tells where the message lies, if the other end can reach it. */
 static int tell_array(const grove_channel *c, grove_greeting *greeting)
 {
   greeting->shares = c->dense && c->bytes >= GROVE_IN_PLACE_BYTES &&
@@ -49,7 +49,7 @@ static int tell_array(const grove_channel *c, grove_greeting *greeting)
   return (int)greeting->shares;
 }
 
-/* Threads may be about to put something there. */
+/* Threads may be about to put bytes there. */
 static grove_status reach_array(grove_channel *c, const grove_greeting *greeting)
 {
   shm_end *e = c->end;
@@ -60,7 +60,7 @@ static grove_status reach_array(grove_channel *c, const grove_greeting *greeting
   return GROVE_OK;
 }
 
-/* A slot has room for a part, if that is not too much; there are slots for two rounds, likewise. */
+/* A slot has room for a part, and there are slots for two rounds, unless that is too much. */
 static grove_status make_queue(grove_channel *c, shm_end *e)
 {
   int64_t slot = c->part_bytes > LEAST_SLOT ? c->part_bytes : LEAST_SLOT, slots = LEAST_SLOTS;
@@ -121,7 +121,7 @@ static grove_status open_queue_round(grove_channel *c)
 
 /* ---- sending ---- */
 
-/* How many bytes of these could be posted: 0 if the queue is full. */
+/* How many of these bytes could be posted; 0 if the queue is full. */
 static int64_t post_item(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes,
                          grove_queued kind)
 {
@@ -146,7 +146,7 @@ static int64_t post_item(grove_channel *c, shm_end *e, int64_t offset, int64_t b
   return bytes;
 }
 
-/* Straight into the receiver's array, if it lies there for us to write, and now. */
+/* Puts bytes straight into the receiver's array, if it is open to us now. */
 static int put_queue(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
 {
   char *theirs = __atomic_load_n(&e->theirs, __ATOMIC_ACQUIRE);
@@ -156,7 +156,7 @@ static int put_queue(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes
   return 1;
 }
 
-/* What is left of it, when the queue is full. */
+/* Notes the rest of a run when the queue is full. */
 static void note_late(shm_end *e, int64_t part, late_run rest)
 {
   late_run *l = &e->late[part];
@@ -167,7 +167,8 @@ static void note_late(shm_end *e, int64_t part, late_run rest)
   __atomic_fetch_add(&e->nlate, 1, __ATOMIC_RELEASE);
 }
 
-/* `put` bytes need only be told of: if there is no room for that they are late, and put again. */
+/* `put` bytes need only be announced. If there is no room for that, they are late, and put
+ * again. */
 static int64_t post_some(grove_channel *c, shm_end *e, int64_t offset, int64_t bytes)
 {
   if (grove_queue_is_left(e->queue)) return bytes;
@@ -205,7 +206,7 @@ static void post_late(grove_channel *c, shm_end *e)
     __atomic_store_n(&l->is, 0, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&e->nlate, 1, __ATOMIC_RELAXED);
     post_range(c, e, p, (late_run){l->begin, l->offset, l->end, 0});
-    if (__atomic_load_n(&l->is, __ATOMIC_ACQUIRE)) return; /* it is still full */
+    if (__atomic_load_n(&l->is, __ATOMIC_ACQUIRE)) return; /* the queue is still full */
   }
 }
 
@@ -253,7 +254,7 @@ static grove_status advance_queue(grove_channel *c)
 
 /* ---- freeing ---- */
 
-/* Nobody writes to the receiver's array any more; and the sender may use the queue for another
+/* Nobody writes to the receiver's array any more, and the sender may use the queue for another
  * channel from now on. */
 static void leave_queue(const grove_channel *c, shm_end *e)
 {
@@ -264,7 +265,7 @@ static void leave_queue(const grove_channel *c, shm_end *e)
   while (grove_queue_is_written(e->queue)) grove_pause_step(&pause); /* for the time of a copy */
   grove_queue_leave(e->queue);
   e->queue = NULL;
-  if (c->peer != c->base.ctx->rank) /* else the memory is its own */
+  if (c->peer != c->base.ctx->rank) /* otherwise the memory is its own */
     grove_shelf_leave(grove_match_shelf(c->base.ctx), &e->spot);
 }
 

@@ -1,4 +1,4 @@
-/* The ways that there are, and which of them a channel takes. */
+/* The ways, and which of them a channel takes. */
 #include "partitioned/way.h"
 
 const grove_way_kind *const grove_ways[] = {&grove_way_groups, &grove_way_runs, &grove_way_shm,
@@ -17,7 +17,7 @@ static int reaches_by_memory(const grove_context *ctx, int peer)
   return ctx->arena && ctx->shares_node && grove_topo_same_node(&ctx->topo, ctx->rank, peer);
 }
 
-/* Groups that the receiver can tell from their number are settled once, others by each message. */
+/* Groups that follow from their number are settled once, others by each message. */
 void grove_way_choose_messages(grove_channel *c)
 {
   int64_t n = c->plan.ngroups;
