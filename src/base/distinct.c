@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A bit for each value of the range is cheap up to this many bits an entry. */
+/* Up to this many bits per entry, a bit for each value of the range is cheap. */
 enum { BITS_AN_ENTRY = 64 };
 
 typedef struct range {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot table for the groups that are there; count and keys say what belongs in it. */
+/* Fills the slot table with the groups, from count and keys. */
 static void refill_table(grove_groups *groups)
 {
   uint32_t last = (1u << groups->bits) - 1;

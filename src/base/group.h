@@ -1,6 +1,6 @@
 /* Grouping: which entries of a list belong to which of a few keys (the neighbours among many
- * ranks), in memory proportional to the keys and in two passes over the list. The first counts;
- * then the keys are put in order, and the second asks for the place of each entry:
+ * ranks). It takes memory proportional to the keys and two passes over the list. The first pass
+ * counts. Then the keys are put in order, and the second pass asks for the place of each entry:
  *
  *     GROVE_TRY(grove_groups_create(&groups));
  *     for (i = 0; i < n; i++) GROVE_TRY(grove_groups_count(&groups, key[i]));
@@ -23,12 +23,12 @@ typedef struct grove_group_slot {
   int group; /* -1: empty */
 } grove_group_slot;
 
-/* After grove_groups_arrange group g has the places begin[g] .. begin[g+1]-1. */
+/* Once arranged, group g has the places begin[g] .. begin[g+1]-1. */
 typedef struct grove_groups {
   int count;
   int *keys;      /* in the order they were first seen; once arranged, ascending */
   int64_t *begin; /* count + 1, once arranged */
-  int64_t *next;  /* how many entries each group has; once arranged, its next place */
+  int64_t *next;  /* entries in each group; once arranged, its next place */
   grove_group_slot *slots;
   int bits; /* there are 2^bits slots, at least twice count */
 } grove_groups;
@@ -36,7 +36,7 @@ typedef struct grove_groups {
 grove_status grove_groups_create(grove_groups *out);
 void grove_groups_free(grove_groups *groups);
 
-/* Fibonacci hashing: the high bits of the product are well mixed, also for consecutive keys. */
+/* Fibonacci hashing: the high bits of the product are well mixed, even for consecutive keys. */
 static inline uint32_t grove_groups_slot(const grove_groups *groups, int key)
 {
   return ((uint32_t)key * 2654435769u) >> (32 - groups->bits);
@@ -50,10 +50,10 @@ static inline int grove_groups_find(const grove_groups *groups, int key)
     if (groups->slots[at].group < 0) return -1;
     at = (at + 1) & last;
   }
-  return groups->slots[at].group; /* -1 where the key of an empty slot happened to be this one */
+  return groups->slots[at].group; /* -1 if an empty slot happens to hold this key */
 }
 
-/* A group for a key that has none yet. */
+/* Adds a group for a key that has none yet. */
 grove_status grove_groups_add(grove_groups *groups, int key);
 
 static inline grove_status grove_groups_count(grove_groups *groups, int key)

@@ -106,7 +106,7 @@ fail:
   return status;
 }
 
-/* Without branches that a processor would have to guess. */
+/* Without branches, which a processor would have to predict. */
 #define COUNT_BELOW(list)                                                                          \
   do {                                                                                             \
     for (int64_t half = n / 2; n > 1; n -= half, half = n / 2)                                     \

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Looks before a thread that wants to get in sleeps: what others do inside is short as a rule, and
- * to be woken takes longer. */
+/* How often a thread that wants to get in looks before it sleeps. What others do inside is usually
+ * short, and waking up takes longer. */
 enum { LOOKS = 200 };
 
 struct grove_lock {

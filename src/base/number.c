@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The C library reads and prints numbers with the decimal point of the locale. This thread's is
- * changed for a moment; the other threads keep theirs. */
+/* The C library reads and prints numbers with the decimal point of the locale. So this thread's
+ * locale is changed for a moment; other threads keep theirs. */
 typedef struct plain {
   locale_t c, before;
 } plain;

@@ -1,4 +1,4 @@
-/* Numbers as text, the same whatever locale the program has set. */
+/* Numbers as text, whatever locale the program has set. */
 #ifndef GROVE_BASE_NUMBER_H
 #define GROVE_BASE_NUMBER_H
 
@@ -8,11 +8,11 @@ extern "C" {
 
 enum { GROVE_NUMBER_BYTES = 32 }; /* room for any number as text */
 
-/* A decimal number that is not negative, or "inf". NULL on success; else what is wrong with it, to
- * be put behind the word: "is negative". */
+/* Reads a decimal number that is not negative, or "inf". NULL on success, else what is wrong, to be
+ * printed after the word: "is negative". */
 const char *grove_number_read(const char *word, double *out);
 
-/* With as few digits as give exactly this value back: 3.67e-07. */
+/* Prints the fewest digits that read back as exactly this value: 3.67e-07. */
 void grove_number_print(double value, char out[GROVE_NUMBER_BYTES]);
 
 #ifdef __cplusplus

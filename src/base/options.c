@@ -63,7 +63,7 @@ static grove_status parse_count(const option *about, const char *value, void *fi
   return GROVE_OK;
 }
 
-/* The least is enough for what set-up sends beside the data, and small enough for tests. */
+/* The minimum is enough for what set-up sends beside the data, and small enough for tests. */
 static grove_status parse_chunk(const option *about, const char *value, void *field)
 {
   enum { LEAST = 64 };
@@ -114,7 +114,7 @@ static grove_status parse_text(const option *about, const char *value, void *fie
   return *value ? parse_text_or_none(about, value, field) : refuse_value(about, value);
 }
 
-/* Digits and commas; what the numbers mean is checked where the number of ranks is known. */
+/* Digits and commas. The numbers are checked where the number of ranks is known. */
 static grove_status parse_list(const option *about, const char *value, void *field)
 {
   if (value[strspn(value, "0123456789,")] != '\0') return refuse_value(about, value);

@@ -1,5 +1,5 @@
 /* Options: one table of name, default, help and parser. The environment of rank 0 (GROVE_<NAME>)
- * sets them when a context is created, grove_context_set changes them afterwards. Nothing else in
+ * sets them when a context is created; grove_context_set changes them afterwards. Nothing else in
  * the library reads the environment.
  */
 #ifndef GROVE_BASE_OPTIONS_H
@@ -51,7 +51,7 @@ typedef struct grove_options {
   int chunk; /* bytes of the largest message that MPI is given */
   int deterministic;
   int node_size;   /* 0: as found */
-  char *node_map;  /* "": as found; owned, like all texts */
+  char *node_map;  /* "": as found; owned, like all strings */
   int socket_size; /* 0: as found */
   int spin;        /* polls before yielding; -1: by the number of cores */
   int progress;
@@ -62,9 +62,9 @@ typedef struct grove_options {
   char *trace; /* "": none, else the file it goes to */
   int aggregator;
   double delta_seconds;   /* -1: as the aggregator finds best */
-  double laggard_seconds; /* how late ploggp takes the last part to be */
+  double laggard_seconds; /* how late ploggp expects the last part to be */
   int min_message;        /* bytes */
-  int max_messages;       /* 0: as many as one likes */
+  int max_messages;       /* 0: no limit */
   char *part_table;       /* "": none, else the file */
   int transport_parts;
   int alarm;
@@ -72,11 +72,11 @@ typedef struct grove_options {
   char *text[GROVE_OPTION_COUNT]; /* every value as it was given */
 } grove_options;
 
-/* What people may know of option i: NULL name past the last one. */
+/* What users may know of option i. The name is NULL past the last option. */
 typedef struct grove_option_about {
   const char *name;
   const char *initial; /* the default, as text */
-  const char *choices; /* "a|b" for a choice, else what kind of value */
+  const char *choices; /* "a|b" for a choice, else the kind of value */
   const char *help;
 } grove_option_about;
 grove_option_about grove_option_describe(int i);
@@ -85,21 +85,21 @@ grove_option_about grove_option_describe(int i);
 grove_status grove_options_create(grove_options *out);
 void grove_options_free(grove_options *options);
 
-/* Sets one option by name, in any case; GROVE_ERR_OPTION names what would have been right. */
+/* Sets one option by name, in any case. The sentence of GROVE_ERR_OPTION says what is allowed. */
 grove_status grove_options_set(grove_options *options, const char *name, const char *value);
 
-/* Does this option change what plans or messages look like? Those made before must then not meet
- * those made after. */
+/* Does this option change plans or messages? Those made before and after the change must then not
+ * meet. */
 int grove_options_recompiles(const char *name);
 
-/* Where this user's profiles are kept: $XDG_CACHE_HOME/grove, or .cache/grove at home; "" where the
- * environment tells neither. */
+/* The folder of this user's profiles: $XDG_CACHE_HOME/grove, or .cache/grove in the home folder; ""
+ * if the environment names neither. */
 void grove_options_cache(char *out, size_t room);
 
-/* Takes what the environment says. */
+/* Applies the environment. */
 grove_status grove_options_read_environment(grove_options *options);
 
-/* Of that the timeout alone; one that is no timeout counts as none. */
+/* Reads the timeout alone; an invalid one counts as none. */
 void grove_options_read_timeout(grove_options *options);
 
 /* All values as one text that another rank can read back. The caller frees it. */

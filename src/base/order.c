@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted by one digit after the other, the last one first; so many bits a digit. */
+/* A radix sort, from the last digit to the first; bits per digit. */
 enum { BITS = 11, DIGITS = 1 << BITS };
 
 int grove_order_ascends(int64_t n, const int64_t *key)

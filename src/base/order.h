@@ -1,4 +1,4 @@
-/* The order of keys: which comes first, second, ... Equal ones stay in the order of the list.
+/* Sorting by keys. Equal keys stay in the order of the list.
  */
 #ifndef GROVE_BASE_ORDER_H
 #define GROVE_BASE_ORDER_H
@@ -14,11 +14,11 @@ extern "C" {
 
 int grove_order_ascends(int64_t n, const int64_t *key);
 
-/* The numbers of the keys (none is negative), by ascending key: n, at most GROVE_LIST_MOST. The
- * caller frees the list. */
+/* The positions 0 .. n-1 of the keys (none is negative), by ascending key; n is at most
+ * GROVE_LIST_MOST. The caller frees the list. */
 grove_status grove_order_create(int64_t n, const int64_t *key, int32_t **out);
 
-/* How many of n ascending values are below a limit. */
+/* The number of n ascending values that are below a limit. */
 static inline int64_t grove_order_below(int64_t n, const int64_t *values, int64_t limit)
 {
   int64_t low = 0, high = n;
@@ -32,7 +32,7 @@ static inline int64_t grove_order_below(int64_t n, const int64_t *values, int64_
   return low;
 }
 
-/* Sorts the values themselves (none is negative), however many. */
+/* Sorts the values themselves (none is negative); any n. */
 grove_status grove_order_sort(int64_t n, int64_t *values);
 
 #ifdef __cplusplus

@@ -27,7 +27,7 @@ void grove_pause_step(grove_pause *pause)
 
 int grove_pause_expired(const grove_pause *pause, double timeout)
 {
-  /* Reading the clock takes as long as a poll: while spinning, only now and then. */
+  /* Reading the clock takes as long as a poll, so it is read only now and then while spinning. */
   if (timeout <= 0 || (!grove_pause_yields(pause) && pause->polls % 256 != 255)) return 0;
   return grove_clock() - pause->since > timeout;
 }

@@ -1,6 +1,6 @@
-/* The one wait. Whoever waits polls in a loop, and between two polls that found nothing lets this
- * decide what to do: spin while there is hope that the answer is a few hundred nanoseconds away,
- * then give the core to somebody else, who may be the one we wait for.
+/* The one wait. A waiting thread polls in a loop. After each poll that found nothing it calls this,
+ * which spins while the answer may be a few hundred nanoseconds away, and then yields the core to
+ * somebody else, perhaps the one we wait for.
  *
  *     grove_pause pause;
  *     grove_pause_begin(&pause, spins);

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* File descriptors that are left to the program and its MPI. */
+/* File descriptors left to the program and its MPI. */
 enum { SPARE_FILES = 128 };
 
-/* The process id makes the name traceable, the clock makes it unique beyond one container. */
+/* The process id makes the name traceable; the clock makes it unique beyond one container. */
 static void fresh_name(char name[GROVE_SEGMENT_NAME])
 {
   static unsigned serial; /* atomic */
@@ -27,7 +27,7 @@ static void fresh_name(char name[GROVE_SEGMENT_NAME])
            __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
 }
 
-/* Every context keeps a file open: with very many, better no shared memory than no files. */
+/* Every context keeps a file open. With very many, no shared memory is better than no files. */
 static grove_status check_spare(int file)
 {
   struct rlimit limit;
@@ -38,8 +38,8 @@ static grove_status check_spare(int file)
   return GROVE_OK;
 }
 
-/* A new file, locked as long as it is open here. Somebody who sweeps may come in between: then the
- * name is gone, and another one is tried. */
+/* A new file, locked as long as it is open here. If a sweeping process removes the name in between,
+ * another name is tried. */
 static grove_status make_file(char name[GROVE_SEGMENT_NAME], int *out)
 {
   grove_status status = GROVE_OK;
@@ -120,8 +120,8 @@ int64_t grove_segment_page(void)
   return sysconf(_SC_PAGESIZE);
 }
 
-/* MPI has files there too, and touches what it has not reserved: a part of the space stays free for
- * it. Half of little, or a quarter of much. */
+/* MPI has files there too, and touches space that it has not reserved. So part of the space stays
+ * free for it: half if there is little, a quarter if there is much. */
 int64_t grove_segment_left(const grove_segment *segment)
 {
   const int64_t little = (int64_t)1 << 25;
@@ -191,7 +191,7 @@ void grove_segment_unmap(void *memory, int64_t bytes)
 
 /* ---- what others left ---- */
 
-/* Is it a name that fresh_name gave? */
+/* Was this name made by fresh_name? */
 static int is_ours(const char *name)
 {
   long process;
@@ -202,7 +202,7 @@ static int is_ours(const char *name)
          name[end] == '\0';
 }
 
-/* Nobody holds a lock on it: its maker is gone. */
+/* Removes the name if nobody holds a lock on it: then its maker is gone. */
 static void remove_if_stale(const char *name)
 {
   struct stat about;
@@ -216,7 +216,7 @@ static void remove_if_stale(const char *name)
 
 void grove_segment_sweep(void)
 {
-  DIR *folder = opendir("/dev/shm"); /* where Linux has them; elsewhere there is nothing to see */
+  DIR *folder = opendir("/dev/shm"); /* where Linux keeps them; other systems show nothing */
   if (!folder) return;
   for (struct dirent *entry; (entry = readdir(folder));) {
     char name[GROVE_SEGMENT_NAME];

@@ -80,8 +80,8 @@ int grove_mpi_is_gone(void)
   return finalized;
 }
 
-/* What is small glibc's malloc has at hand, and its calloc (2.36) does not ask for; what is large
- * calloc may know to be zero already. */
+/* glibc's malloc has small blocks at hand, in a cache that its calloc (2.36) does not use. Large
+ * blocks calloc may already know to be zero. */
 enum { SMALL_BYTES = 1 << 10 };
 
 void *grove_memory(size_t count, size_t bytes)
@@ -90,11 +90,11 @@ void *grove_memory(size_t count, size_t bytes)
   if (count * bytes > SMALL_BYTES) return calloc(count, bytes);
   size_t all = count * bytes > 0 ? count * bytes : 1;
   void *memory = malloc(all);
-  __asm__("" : "+r"(memory)); /* else compilers make calloc of the two */
+  __asm__("" : "+r"(memory)); /* else compilers turn the two calls into calloc */
   return memory ? memset(memory, 0, all) : NULL;
 }
 
-/* Two of these can be added. */
+/* Two of these add up without overflow. */
 static const size_t MOST_BYTES = SIZE_MAX / 4;
 
 /* Every array begins where any type may. */

@@ -1,5 +1,5 @@
 /* Errors. The function that discovers an error records it, with the facts, as this thread's last
- * sentence; everybody else passes the status on. A function that can fail looks like this:
+ * sentence. Everybody else passes the status on. A function that can fail looks like this:
  *
  *     grove_status status = GROVE_OK;
  *     GROVE_CHECK(n >= 0, GROVE_ERR_ARG, "n is %d; it must not be negative", n);
@@ -25,9 +25,9 @@
     if (status != GROVE_OK) goto fail;                                                             \
   } while (0)
 
-/* Catches errors of calls that have a communicator of Grove's, which returns errors. Those of calls
- * on types and operations go to the handler of MPI_COMM_WORLD first, which may end the job: their
- * arguments are checked before. */
+/* Catches errors of calls on Grove's communicators, which return errors. Errors of calls on types
+ * and operations go to the handler of MPI_COMM_WORLD first, which may end the job: check their
+ * arguments before. */
 #define GROVE_TRY_MPI(call)                                                                        \
   do {                                                                                             \
     int mpi_code_ = (call);                                                                        \
@@ -45,29 +45,29 @@
     }                                                                                              \
   } while (0)
 
-/* Points `pointer` at `count` zeroed items; not NULL for a count of 0 either. */
+/* Points `pointer` at `count` zeroed items; never NULL, even for a count of 0. */
 #define GROVE_NEW(pointer, count)                                                                  \
   do {                                                                                             \
     (pointer) = grove_memory((size_t)(count), sizeof *(pointer));                                  \
     if (!(pointer)) GROVE_TRY(GROVE_NO_MEMORY(pointer, count));                                    \
   } while (0)
 
-/* The same for items that are all written before they are read: not zeroed. */
+/* The same without zeroing, for items that are all written before they are read. */
 #define GROVE_ROOM(pointer, count)                                                                 \
   do {                                                                                             \
     (pointer) = grove_room((size_t)(count), sizeof *(pointer));                                    \
     if (!(pointer)) GROVE_TRY(GROVE_NO_MEMORY(pointer, count));                                    \
   } while (0)
 
-/* Makes room for `more` items behind the `count` of a list, which begins as NULL. One of n items
- * has room for the least power of two that is not less, so nobody has to keep how much there is:
+/* Makes room for `more` items behind the `count` of a list, which begins as NULL. A list of n items
+ * has room for the next power of two, so nobody has to store the capacity:
  *
  *     GROVE_GROW(list, n, 1);
  *     list[n++] = item;
  */
 #define GROVE_GROW(list, count, more) GROVE_TRY(GROVE_GROWN(list, count, more))
 
-/* The same for functions that have nothing to free: these return where those above go to `fail`. */
+/* The same for functions that have nothing to free: these return instead of going to `fail`. */
 #define GROVE_PASS(call)                                                                           \
   do {                                                                                             \
     grove_status passed_ = (call);                                                                 \
@@ -107,7 +107,7 @@
      ? GROVE_OK                                                                                    \
      : GROVE_NO_MEMORY(list, (count) + (more)))
 
-/* Points several pointers at zeroed arrays of one allocation, which is freed by the first of them:
+/* Points several pointers at zeroed arrays in one allocation. Freeing the first frees all:
  *
  *     GROVE_NEW_ALL(GROVE_WISH(x, nx), GROVE_WISH(y, ny));
  */
@@ -118,7 +118,7 @@
   } while (0)
 
 typedef struct grove_wish {
-  void *pointer; /* at the pointer */
+  void *pointer; /* address of the pointer */
   size_t count, bytes;
 } grove_wish;
 
@@ -127,7 +127,7 @@ typedef struct grove_wish {
     &(pointer), (size_t)(count), sizeof *(pointer)                                                 \
   }
 
-/* A sentence never grows beyond this: it must travel between ranks. */
+/* The longest sentence: it must travel between ranks. */
 enum { GROVE_SENTENCE_BYTES = 1024 };
 
 #ifdef __cplusplus
@@ -141,14 +141,14 @@ grove_status grove_error(grove_status code, const char *file, int line, const ch
 #endif
   ;
 
-/* The same for a failed MPI call, with what MPI says of it. */
+/* The same for a failed MPI call, with MPI's own explanation. */
 grove_status grove_error_mpi(int mpi_code, const char *call, const char *file, int line);
 
 /* Records a sentence that came from elsewhere (another rank), as it is. */
 grove_status grove_error_set(grove_status code, const char *sentence);
 
-/* What is tried, and done without where it fails, leaves no sentence behind: the user would take it
- * for that of the last call that failed. Kept before the attempt, restored after it. */
+/* An attempt that may fail without harm must leave no sentence behind: the user would take it for
+ * that of the last failed call. Kept before the attempt, restored after it. */
 typedef struct grove_sentence {
   char text[GROVE_SENTENCE_BYTES];
 } grove_sentence;
@@ -156,10 +156,10 @@ typedef struct grove_sentence {
 void grove_error_keep(grove_sentence *out);
 void grove_error_restore(const grove_sentence *kept);
 
-/* As much of a text as there is room for. */
+/* Copies as much of a text as there is room for. */
 void grove_copy_text(char *out, size_t room, const char *text);
 
-/* Was MPI_Finalize called? Much may still be freed then, but nothing of MPI's. */
+/* Was MPI_Finalize called? Then memory may still be freed, but no object of MPI's. */
 int grove_mpi_is_gone(void);
 
 /* calloc, with a size of at least one byte. */
@@ -171,7 +171,7 @@ grove_status grove_make_all(int n, const grove_wish *wishes);
 /* malloc, likewise. */
 void *grove_room(size_t count, size_t bytes);
 
-/* See GROVE_GROW; `list` is the address of the pointer. False, and all is as before: no memory. */
+/* See GROVE_GROW; `list` is the address of the pointer. False: no memory, nothing has changed. */
 int grove_grow(void *list, int64_t count, int64_t more, size_t bytes);
 
 /* The least multiple of `unit` that is not less than `bytes`. */
