@@ -1,4 +1,4 @@
-/* Which processor and which host this is, as the system tells.
+/* Processor, network and host, as the system tells.
  */
 #include "topo/topo.h"
 
@@ -18,7 +18,7 @@ static int value_of(char *line, const char *key, const char **value)
   return 1;
 }
 
-/* Linux has a line with the name on most processors; on ARM it has numbers for maker and part. */
+/* On most processors Linux has a line with the name; on ARM it has numbers for maker and part. */
 void grove_topo_processor(char *out, size_t room)
 {
   char line[256], maker[16] = "";
@@ -57,7 +57,7 @@ const char *grove_topo_network(void)
   return has_entries("/sys/class/infiniband") ? "infiniband" : "tcp";
 }
 
-/* Linux has a number that is new at every start of the system; elsewhere this adds nothing. */
+/* Linux has a number that is new at every boot; elsewhere this adds nothing. */
 static void read_boot(char *out, int room)
 {
   FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");

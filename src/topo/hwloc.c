@@ -37,7 +37,7 @@ static grove_status load_topology(hwloc_topology_t *out)
 {
   hwloc_topology_t machine;
   GROVE_PASS_CHECK(hwloc_topology_init(&machine) == 0, GROVE_ERR_SYSTEM, "hwloc cannot start");
-  /* Packages and cores are all that is asked for; looking for more takes much longer. */
+  /* Only packages and cores are needed; looking for more takes much longer. */
   hwloc_topology_set_all_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(machine, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(machine) != 0) {
@@ -48,8 +48,8 @@ static grove_status load_topology(hwloc_topology_t *out)
   return GROVE_OK;
 }
 
-/* Read once per process, which takes milliseconds, and kept until it ends. Threads may then look at
- * it at once. Where the process is bound is asked every time. */
+/* Reading takes milliseconds, so it is done once per process and kept until the process ends.
+ * Threads may then read it at the same time. The binding is asked for every time. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static hwloc_topology_t loaded;
 

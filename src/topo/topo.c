@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a number and moves `at` to the comma behind it, or the end. -1 when there is no number. */
+/* Reads a number and moves `at` to the comma behind it, or to the end. -1 if there is no number. */
 static long next_number(const char **at)
 {
   char *end = NULL;
@@ -13,7 +13,7 @@ static long next_number(const char **at)
   return number;
 }
 
-/* With place == NULL only checks. */
+/* With place == NULL, only checks. */
 static grove_status read_map(grove_place *place, int nranks, const char *map)
 {
   const char *at = map;
@@ -59,7 +59,7 @@ static int renumber_nodes(grove_place *place, int nranks, labelled *sorted)
   return count;
 }
 
-/* The table of nodes, and each rank's number in its own. */
+/* The table of nodes, and each rank's number within its node. */
 static void list_nodes(grove_place *place, int nranks, int nnodes)
 {
   for (int n = 0; n < nranks; n++) place[n].node_begin = 0;
@@ -73,7 +73,7 @@ static void list_nodes(grove_place *place, int nranks, int nnodes)
     place[place[place[r].node].node_begin + place[r].local].node_rank = r;
 }
 
-/* As found; or, within a node, the k-th rank by rank sits on socket k / socket_size. */
+/* As found; or the k-th rank of a node sits on socket k / socket_size. */
 static void fill_sockets(grove_place *place, int nranks, int socket_size)
 {
   for (int r = 0; r < nranks; r++)
@@ -109,7 +109,7 @@ grove_status grove_topo_seat(const grove_fact *facts, int nranks, grove_place *p
     first = same ? first : rank;
     place[rank] = (grove_place){.domain = first, .seat = seat, .bound = (uint16_t)sorted[i].fact};
   }
-  /* The lowest rank of a domain becomes a number: it comes before the others. */
+  /* Numbers domains by their lowest rank, which is visited before the others. */
   for (int r = 0; r < nranks; r++)
     place[r].domain = place[r].domain == r ? count++ : place[place[r].domain].domain;
 fail:
@@ -132,7 +132,7 @@ grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, co
   labelled *sorted = NULL;
   if (*node_map) GROVE_TRY(read_map(NULL, nranks, node_map));
   GROVE_NEW(sorted, nranks);
-  /* From here on nothing fails: the table is as it was, or as it shall be. */
+  /* From here on nothing fails, so the table is never half written. */
   for (int r = 0; r < nranks; r++) place[r].node = node_size > 0 ? r / node_size : place[r].domain;
   if (*node_map) read_map(place, nranks, node_map);
   *nnodes = renumber_nodes(place, nranks, sorted);

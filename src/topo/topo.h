@@ -1,8 +1,8 @@
-/* Who sits where. A *memory domain* is a set of ranks that can share memory (one host); a *logical
+/* Where ranks sit. A *memory domain* is a set of ranks that can share memory (one host). A *logical
  * node* is what routes and prices call a node: the domain, or what `node_size` / `node_map` say.
  *
- * The table rank -> node has an entry for every rank of the communicator, so it is kept once per
- * domain, in memory that its ranks share; the topology only points at it.
+ * The table rank -> node has an entry for every rank of the communicator. So it is kept once per
+ * domain, in shared memory, and the topology only points at it.
  */
 #ifndef GROVE_TOPO_TOPO_H
 #define GROVE_TOPO_TOPO_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* One row a rank; written by one rank of the domain, read by all. */
+/* One row per rank; written by one rank of the domain, read by all. */
 typedef struct grove_place {
   int32_t domain; /* where its memory is, numbered by lowest rank */
   int32_t node;   /* its logical node, numbered by lowest rank */
@@ -23,8 +23,8 @@ typedef struct grove_place {
   int32_t bound;  /* the socket of its host that it is bound to, by hwloc */
   int32_t seat;   /* its number among the ranks of its domain */
   int32_t local;  /* its number among the ranks of its node */
-  /* A table of its own, by nodes: row n says where node n begins among all ranks sorted by node,
-   * row i which rank is the i-th of those. */
+  /* A table of its own, by nodes. Row n says where node n begins among all ranks sorted by node.
+   * Row i says which rank is the i-th of those. */
   int32_t node_begin, node_rank;
 } grove_place;
 
@@ -53,8 +53,8 @@ static inline int grove_topo_node_rank(const grove_topo *topo, int node, int loc
   return topo->place[topo->place[node].node_begin + local].node_rank;
 }
 
-/* What a rank tells all others of itself: its host in the upper 48 bits, and the socket that it is
- * bound to. There is an entry for every rank while a context is made, so it is small. */
+/* What a rank tells all others about itself: its host in the upper 48 bits, and the socket it is
+ * bound to. It is small, because each rank holds all of them while a context is made. */
 typedef uint64_t grove_fact;
 
 static inline grove_fact grove_fact_of(uint64_t host, int socket)
@@ -71,13 +71,13 @@ static inline int grove_fact_same_host(grove_fact a, grove_fact b)
 grove_status grove_topo_seat(const grove_fact *facts, int nranks, grove_place *place);
 
 /* Fills .node, .local, the table of nodes and .socket of all ranks from .domain, .bound and the
- * overrides, and returns the number of nodes. `node_map` "" and sizes 0 mean: as found. A failure
+ * overrides. Returns the number of nodes. `node_map` "" and sizes 0 mean: as found. A failure
  * changes nothing. */
 grove_status grove_topo_assign(grove_place *place, int nranks, int node_size, const char *node_map,
                                int socket_size, int *nnodes);
 
-/* A set of processing units of one host, by their number in the operating system; those beyond the
- * last word are not counted. */
+/* A set of processing units of one host, by the operating system's numbers. Those beyond the last
+ * word are not counted. */
 enum { GROVE_CORE_WORDS = 64 };
 typedef struct grove_cores {
   uint64_t word[GROVE_CORE_WORDS];
@@ -85,15 +85,15 @@ typedef struct grove_cores {
 
 int grove_topo_count(const grove_cores *cores);
 
-/* A number that processes of one host have in common, and of different ones not: made from the name
- * that MPI has for the host, and from what the system tells about its start. (hardware.c) */
+/* A number that is the same for processes of one host, and different for different hosts. It is
+ * made from MPI's name of the host and from the system's boot id. (hardware.c) */
 uint64_t grove_topo_host(void);
 
-/* What hwloc knows of this process: the socket it is bound to (0 when it is bound to several) and
- * the processing units that it may use. */
+/* What hwloc knows of this process: the socket it is bound to (0 if it is bound to several) and the
+ * processing units it may use. */
 grove_status grove_topo_look(int *socket, grove_cores *cores);
 
-/* What this host is made of (hardware.c): its processor by name, and the kind of its fastest
+/* The hardware of this host (hardware.c): the name of its processor, and the kind of its fastest
  * network ("slingshot", "infiniband" or "tcp"), as far as the system tells. */
 void grove_topo_processor(char *out, size_t room);
 const char *grove_topo_network(void);
