@@ -29,7 +29,7 @@ static grove_status share_failure(grove_context *ctx, grove_status mine, int fai
   } failure = {.status = mine};
   if (ctx->rank == failed) {
     const char *sentence = grove_last_error();
-    /* A sentence that names its rank already is not given another. */
+    /* A sentence that already names its rank is left as it is. */
     if (strncmp(sentence, "rank ", 5) == 0)
       snprintf(failure.sentence, sizeof failure.sentence, "%s", sentence);
     else
@@ -41,7 +41,7 @@ fail:
   return status;
 }
 
-/* Without shared memory between the ranks of a node there is none between their words either. */
+/* If the option forbids shared memory between the ranks of a node, agreements do without it too. */
 static int uses_board(const grove_context *ctx)
 {
   return ctx->board.seats && ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
@@ -54,10 +54,10 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
   *out = (grove_agreement){.mine = mine, .n = n};
   /* What happens while this step runs must not replace the sentence that it may have to share. */
   if (mine != GROVE_OK) snprintf(out->sentence, sizeof out->sentence, "%s", grove_last_error());
-  if (ctx->broken && mine != GROVE_OK) return mine; /* the timeout that broke it, as like as not */
+  if (ctx->broken && mine != GROVE_OK) return mine; /* most likely the timeout that broke it */
   GROVE_PASS(begin_step(ctx, &s));
   s->in[0] = mine == GROVE_OK ? 0 : ctx->size - ctx->rank; /* the maximum is the lowest rank */
-  /* As many values in every step: ranks that are in different calls must not confuse MPI. */
+  /* The same number of values in every step: ranks in different calls must not confuse MPI. */
   for (int i = 0; i < GROVE_STEP_VALUES; i++) s->in[1 + i] = i < n ? values[i] : 0;
   out->by_board = uses_board(ctx);
   if (out->by_board)

@@ -36,7 +36,7 @@ static void sleep_until_due(grove_alarm *a)
     pthread_cond_timedwait(&a->earlier, &a->mutex, &until);
 }
 
-/* Linux lets sleepers be 50 us late, to wake many at once: as long as a deadline. */
+/* Linux may wake sleepers 50 us late, to wake many at once: as long as a deadline. */
 static void wake_in_time(void)
 {
 #ifdef __linux__
@@ -75,7 +75,7 @@ void grove_alarm_set(grove_alarm *a, double when)
 
 /* ---- begin and end ---- */
 
-/* Deadlines are times of grove_clock, and so must be those of the condition. */
+/* Deadlines are times of grove_clock, so the condition must use the same clock. */
 static void make_condition(pthread_cond_t *condition)
 {
   pthread_condattr_t about;

@@ -1,7 +1,7 @@
-/* Memory that the node's ranks read in place. Each rank's part is a region of the arena of its own,
- * which all ranks of the host map while they are together in the call: afterwards a reader that is
- * told a spot has it already. Where there is no shared memory the part is ordinary memory; nothing
- * else changes, operations then copy as usual.
+/* Memory that the node's ranks read in place. Each rank's part is a region of its own in the arena.
+ * All ranks of the host map it during the call, so that later any spot a reader is told is already
+ * mapped. Without shared memory the part is ordinary memory. Nothing else changes: operations then
+ * copy as usual.
  */
 #include "context/context.h"
 
@@ -75,7 +75,7 @@ static void post_notice(grove_context *ctx, const shared *s)
     grove_arena_post(ctx->arena, GROVE_NOTICE_NOTHING, NULL);
 }
 
-/* Maps what a seat has told of; `is_new` if it was not mapped before. */
+/* Maps what a seat's notice names; `is_new` if it was not mapped before. */
 static grove_status map_notice(grove_context *ctx, int seat, char *is_new)
 {
   grove_spot spot;
@@ -104,7 +104,7 @@ grove_status grove_context_map_notices(grove_context *ctx, int *usable)
   grove_error_keep(&before);
   for (int seat = 0; seat < seats && !failed; seat++)
     failed = map_notice(ctx, seat, &is_new[seat]) != GROVE_OK;
-  if (failed) grove_error_restore(&before); /* it is no failure to do without */
+  if (failed) grove_error_restore(&before); /* doing without is no failure */
   GROVE_TRY(grove_context_agree(ctx, GROVE_OK, &failed, 1));
   for (int seat = 0; seat < seats && failed && is_new; seat++)
     if (is_new[seat]) unmap_notice(ctx, seat);
@@ -114,7 +114,7 @@ fail:
   return status;
 }
 
-/* All ranks map what each has told of; if one cannot, everybody takes ordinary memory. */
+/* All ranks map what each notice names; if one cannot, everybody takes ordinary memory. */
 static grove_status share_block(grove_context *ctx, shared *s)
 {
   grove_status mine = GROVE_OK;
@@ -151,7 +151,7 @@ fail:
   return status;
 }
 
-/* Where the list points to the part that begins at `memory`. */
+/* The pointer in the list to the part that begins at `memory`. */
 static grove_status find_shared(grove_context *ctx, const void *memory, shared ***out)
 {
   shared **at = &ctx->shared;
@@ -209,7 +209,7 @@ void grove_context_free_shared(grove_context *ctx)
 {
   for (shared *s = ctx->shared, *next; s; s = next) {
     next = s->next;
-    if (!s->block) free(s->memory); /* the arena goes as a whole; somebody may still be reading */
+    if (!s->block) free(s->memory); /* the arena is freed whole; others may still be reading */
     free(s->block);
     free(s);
   }

@@ -3,20 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first region of a rank, and the largest that is taken ahead of need: containers have 64
+/* The first region of a rank, and the largest that is taken before it is needed: containers have 64
  * MiB. */
 static const int64_t FIRST_REGION = 1 << 16, LARGEST_PIECE = 1 << 22;
 
-/* Nor does a rank take more ahead than this part of its share of what is left: what one has and
- * does not need, others lack. */
+/* A rank also takes no more in advance than this fraction of its share of what is left: unused
+ * memory of one rank is missing for others. */
 enum { PART_AHEAD = 4 };
 
 /* The system allows a process some 65000 mappings; others need some too. */
 enum { MOST_REGIONS = 8192 };
 
-/* Behind the beginning of the segment a page is left out, which costs nothing. Then what is mapped
- * before its name is gone, and what is mapped afterwards, do not lie side by side: valgrind 3.19
- * would join the two, and lose a name ("aspacem assertion failed: ! is_freeslot"). */
+/* Leaves out a page behind the beginning of the segment, which costs nothing. It keeps mappings
+ * made before the name is removed apart from those made afterwards. Valgrind 3.19 would join the
+ * two, and lose a name ("aspacem assertion failed: ! is_freeslot"). */
 static int64_t first_region(const grove_segment *segment)
 {
   int64_t page = grove_segment_page();
@@ -171,8 +171,8 @@ void grove_arena_forget(grove_arena *arena, int64_t offset)
   memmove(&list[at], &list[at + 1], (size_t)(arena->nregions - at) * sizeof *list);
 }
 
-/* A new region of this rank as one block. Where in the segment is settled by one atomic addition;
- * what can not be reserved there is given back, or stays a hole, which costs nothing. */
+/* A new region of this rank as one block. One atomic addition settles where in the segment it lies.
+ * What cannot be reserved there is given back, or stays a hole, which costs nothing. */
 static grove_status add_region(grove_arena *arena, int64_t bytes, grove_block **out)
 {
   grove_status status = GROVE_OK;
@@ -181,7 +181,7 @@ static grove_status add_region(grove_arena *arena, int64_t bytes, grove_block **
   int64_t offset = __atomic_fetch_add(&arena->head->end, bytes, __ATOMIC_RELAXED);
   status = grove_segment_reserve(&arena->segment, offset, bytes);
   if (status != GROVE_OK) {
-    int64_t end = offset + bytes; /* unless somebody has gone on from there */
+    int64_t end = offset + bytes; /* unless somebody has taken what follows */
     __atomic_compare_exchange_n(&arena->head->end, &end, offset, 0, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
     goto fail;
@@ -232,7 +232,7 @@ static grove_block *find_free(const grove_arena *arena, int64_t bytes)
   return NULL;
 }
 
-/* How much a rank takes that needs little: as much again as it has. */
+/* How much a rank takes when it needs little: as much as it already has. */
 static int64_t ahead_of(const grove_arena *arena)
 {
   int64_t most = grove_segment_left(&arena->segment) / (PART_AHEAD * arena->seats);
@@ -255,7 +255,7 @@ static grove_status grow_arena(grove_arena *arena, int64_t bytes, grove_block **
   return GROVE_OK;
 }
 
-/* Cuts what is too much off a free block. Without memory for that it stays as long as it is. */
+/* Cuts the surplus off a free block. Without memory for that, the block keeps its length. */
 static void split_block(grove_block *block, int64_t bytes)
 {
   if (block->bytes == bytes) return;
@@ -300,7 +300,7 @@ void grove_arena_withdraw(grove_arena *arena, grove_block *block)
   grove_arena_release_region(arena, block);
 }
 
-/* Releases what was retired and is idle now. */
+/* Releases retired blocks that are idle now. */
 static void collect_garbage(grove_arena *arena)
 {
   for (grove_block *b = arena->blocks.next; b != &arena->blocks; b = b->next)

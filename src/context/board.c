@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* So many rows one rank reads: on one host those of all ranks, in a tree those below it. */
+/* How many rows a rank reads: on one host those of all ranks, in a tree those below it. */
 enum { MOST_READ = 16 };
 
 enum { GATHERING, CROSSING, WAITING, DONE };
@@ -19,7 +19,7 @@ typedef union row {
 
 typedef struct grove_board_seat {
   row up[2]; /* of odd and of even steps */
-  row down;  /* written when all ranks are in the step, and so through with the last one */
+  row down;  /* written when all ranks are in this step, and so have finished the last one */
 } seat_rows;
 
 int64_t grove_board_bytes(int seats)
@@ -123,7 +123,7 @@ static grove_status look_up_rows(grove_board *b, int *done)
   return GROVE_OK;
 }
 
-/* All below this rank have come: it goes on. */
+/* All below this rank have come: goes on to the next phase. */
 static grove_status leave_gathering(grove_board *b)
 {
   b->phase = b->all ? DONE : b->seat == 0 ? CROSSING : WAITING;

@@ -1,13 +1,13 @@
-/* The maximum of a few numbers over all ranks, on all ranks: what agreements are made of, where the
- * ranks of every host share memory. Every rank has a row on the board of its host, and whoever
- * waits only reads.
+/* The maximum of a few numbers over all ranks, on all ranks: the basis of agreements where the
+ * ranks of every host share memory. Every rank has a row on the board of its host. Waiting is only
+ * reading.
  *
  *     few ranks, one host     everybody puts its numbers up and reads everybody's
  *     else                    seats are a tree: a rank puts up the maximum of what lies below it,
  *                             seats 0 find that of all hosts by messages, and it goes down again
  *
- * Steps have numbers. A rank that is through with a step may put up numbers for the next one while
- * others still read, but not for the one after: so there are two rows, used alternately.
+ * Steps have numbers. A rank that has finished a step may put up numbers for the next one while
+ * others still read, but not for the one after. So there are two rows, used alternately.
  */
 #ifndef GROVE_CONTEXT_BOARD_H
 #define GROVE_CONTEXT_BOARD_H
@@ -43,13 +43,13 @@ void grove_board_open(grove_board *board, void *memory, const grove_topo *topo, 
                       int tag);
 
 /* Begins a step with this rank's numbers; all ranks do. When a test says that it is done, `values`
- * of the board are the maxima. Tests may have to go on until then: other ranks wait for this one.
- * After a step that was not waited for there can be no other. This rank's failure. */
+ * of the board are the maxima. Keep testing until then, since other ranks wait for this one. A step
+ * that was never completed cannot be followed by another. This rank's failure. */
 void grove_board_begin(grove_board *board, const int64_t *values);
 grove_status grove_board_test(grove_board *board, int *done);
 
-/* Is it this seat's numbers that the step under way lacks? For timeouts; never in a tree, where
- * nobody sees all. */
+/* Is the step under way waiting for this seat's numbers? For timeouts. Never in a tree, where
+ * nobody sees all rows. */
 int grove_board_lacks(const grove_board *board, int seat);
 
 #ifdef __cplusplus

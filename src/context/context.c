@@ -7,14 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* Polls before yielding when every rank has a core of its own, as far as the host can tell
- * (DESIGN). It can not where hosts share cores: 8 ranks on 4 virtual hosts of one machine with 2
+/* Polls before yielding if every rank has a core of its own, as far as the host can tell (DESIGN).
+ * It cannot tell when several hosts share cores: 8 ranks on 4 virtual hosts of one machine with 2
  * cores take 39 us inside their nodes with 1000 polls, 77 with 3000, 400 with 20000. */
 enum { SPINS = 1000 };
 
-/* And when they must share: MPI yields by itself while it polls, and to yield after every poll as
- * well is to give way twice (16 ranks on 2 cores of a Xeon, 2026-11: a standard exchange of 90
- * messages takes 191 us with 0 polls, 118 with 10, 122 with 100; through hubs 163, 167, 215). */
+/* The same if ranks must share cores. MPI yields by itself while it polls, so yielding after every
+ * poll as well would give way twice (16 ranks on 2 cores of a Xeon, 2026-11: a standard exchange of
+ * 90 messages takes 191 us with 0 polls, 118 with 10, 122 with 100; through hubs 163, 167, 215). */
 enum { SPINS_IN_A_CROWD = 10 };
 
 grove_context *grove_context_hold(grove_context *ctx)
@@ -34,8 +34,8 @@ static void drain_active(grove_context *ctx)
   }
 }
 
-/* Does a message wait that nobody will receive, because this rank did not start what another did?
- * MPICH 4.2 ends the job when a communicator with such a message is freed. */
+/* Is there a message waiting that nobody will receive, because this rank did not start what another
+ * did? MPICH 4.2 ends the job when a communicator with such a message is freed. */
 static int has_leftovers(const grove_context *ctx)
 {
   int found = 0;
@@ -43,7 +43,7 @@ static int has_leftovers(const grove_context *ctx)
   return found;
 }
 
-/* The table and the trace, before the communicator goes. */
+/* The summary and the trace, before the communicator is freed. */
 static grove_status tell_what_ran(grove_context *ctx)
 {
   if (ctx->comm == MPI_COMM_NULL) return GROVE_OK;
@@ -99,8 +99,8 @@ grove_status grove_context_free(grove_context **ctx)
   return grove_context_release(given);
 }
 
-/* Who shares memory with this rank: the ranks of its node, if all of them are in its domain. This
- * rank's failure. */
+/* Finds the ranks that share memory with this one: those of its node, if all of them are in its
+ * domain. This rank's failure. */
 static grove_status find_node_seats(grove_context *ctx)
 {
   const grove_place *place = ctx->place, *mine = &place[ctx->rank];
@@ -126,8 +126,8 @@ static int advance_active(void *self)
   return ctx->active.next != &ctx->active;
 }
 
-/* What has left may need calls to go on: a long message that MPI cuts, or for which it asks the
- * receiver first. The alarm looks after it, ever more seldom. */
+/* A message that was sent may need further calls to progress: a long one that MPI cuts, or one for
+ * which MPI asks the receiver first. The alarm makes these calls, at growing intervals. */
 static const double LEAST_LOOK_AFTER = 10e-6, MOST_LOOK_AFTER = 160e-6;
 enum { LOOKS_AT_ONCE = 8 };
 
@@ -159,7 +159,7 @@ static int wants_alarm(const grove_context *ctx)
   return ctx->has_deadlines && ctx->lock && !ctx->helper;
 }
 
-/* A helper and an alarm if the options say so. This rank's failure. */
+/* Starts a helper and an alarm if the options say so. This rank's failure. */
 static grove_status set_threads(grove_context *ctx)
 {
   grove_helper_task task = {advance_active, ctx, ctx->spins};
@@ -184,7 +184,7 @@ void grove_context_expect_deadlines(grove_context *ctx)
   if (status != GROVE_OK) grove_error_restore(&before);
 }
 
-/* They must get in to end. */
+/* The threads need the lock to end. */
 static void stop_threads(grove_context *ctx)
 {
   grove_helper *helper = ctx->helper;
@@ -197,7 +197,7 @@ static void stop_threads(grove_context *ctx)
   grove_context_take_back(ctx, depth);
 }
 
-/* Ranks that share the table have one among them who writes it. */
+/* Of the ranks that share the table, one writes it. */
 grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes)
 {
   const grove_options *o = &ctx->options;
@@ -210,7 +210,7 @@ grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes)
   return GROVE_OK;
 }
 
-/* There is no helper now. */
+/* No helper is running now. */
 grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
 {
   const grove_options *o = &ctx->options;
@@ -226,7 +226,7 @@ grove_status grove_context_apply_options(grove_context *ctx)
 {
   grove_status mine = GROVE_OK;
   int64_t nnodes = 0;
-  /* All ranks are here now: nobody reads the table while its one writer changes it. */
+  /* All ranks are here: nobody reads the table while its writer changes it. */
   GROVE_PASS(grove_context_agree(ctx, GROVE_OK, NULL, 0));
   mine = grove_context_assign_nodes(ctx, &nnodes);
   GROVE_PASS(grove_context_agree(ctx, mine, &nnodes, 1));
@@ -255,7 +255,7 @@ static grove_status write_setting(const char *key, const char *value, int64_t by
   return GROVE_OK;
 }
 
-/* Copies what rank 0 was given, to compare with what this rank was given. */
+/* Gives every rank a copy of rank 0's arguments, to compare with its own. */
 static grove_status same_everywhere(grove_context *ctx, const char *key, const char *value)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
@@ -276,7 +276,7 @@ fail:
   return status;
 }
 
-/* Options that differ from those in force in one. This rank's failure. */
+/* A copy of the options with one of them changed. This rank's failure. */
 static grove_status change_option(const grove_options *from, const char *key, const char *value,
                                   grove_options *out)
 {
@@ -298,7 +298,7 @@ static void exchange_options(grove_context *ctx, grove_options *other)
   *other = before;
 }
 
-/* The options in force give way to those of `next`, and come back if that fails. */
+/* Replaces the options in force by `next`, and restores them if that fails. */
 static grove_status put_in_force(grove_context *ctx, const char *key, grove_options *next)
 {
   grove_sentence sentence;
@@ -335,7 +335,7 @@ fail:
   return status;
 }
 
-/* Of a call that failed; then its sentence is the last. */
+/* After a call that failed: its sentence stays the last. */
 static void bring_threads_back(grove_context *ctx)
 {
   grove_sentence sentence;

@@ -1,8 +1,8 @@
 /* What a communicator needs once: a duplicate to send on, the topology, the options, the tags in
- * use, the operations under way; and the few collective steps that everything else is built from.
+ * use, the operations under way. Also the few collective steps that everything else is built from.
  *
- * Nothing here ever sits inside a blocking MPI call: a step posts the non-blocking form and polls,
- * and while it polls every active operation advances.
+ * Nothing here ever sits inside a blocking MPI call. A step posts the non-blocking form and polls,
+ * and every poll advances all active operations.
  */
 #ifndef GROVE_CONTEXT_CONTEXT_H
 #define GROVE_CONTEXT_CONTEXT_H
@@ -32,7 +32,7 @@ typedef struct grove_active {
 } grove_active;
 
 /* One row of the summary: what operations of one kind on forests of one name did on this rank, or
- * channels of one label. */
+ * channels with one label. */
 typedef struct grove_tally {
   char *forest;
   const char *operation;
@@ -41,18 +41,18 @@ typedef struct grove_tally {
   int64_t starts, ends;
   int64_t on_node_messages, on_node_bytes, off_node_messages, off_node_bytes;
   double start_seconds;   /* inside start; this and the next two add up to the whole */
-  double between_seconds; /* the rest, until the call returned that told of the end */
+  double between_seconds; /* the rest, until the call that reported the end returned */
   double wait_seconds;    /* inside wait, test and end */
 } grove_tally;
 
-/* A tag may be used again when every rank has returned it after equally many starts: then all its
- * messages have been received. */
+/* A tag may be used again when every rank has returned it after the same number of starts: then all
+ * its messages have been received. */
 typedef struct grove_tag {
   int used;
   int64_t starts; /* of its last owner, once returned */
 } grove_tag;
 
-/* Tags below this one are for set-up; operations have one each, from here on. */
+/* Tags below GROVE_TAG_FIRST are for set-up; each operation has one of the others. */
 enum {
   GROVE_TAG_EXCHANGE = 0,
   GROVE_TAG_ANSWER = 2,
@@ -66,9 +66,9 @@ enum {
   GROVE_TAG_FIRST = 12
 };
 
-/* What a collective step sends and receives. It is part of the context, so that a rank cannot find
- * itself without memory for it while the others are in the step already; and after a timeout, when
- * MPI may still write to it, the context is left where it is. */
+/* What a collective step sends and receives. It is part of the context, so that no rank can run out
+ * of memory for it while the others are already in the step. After a timeout MPI may still write to
+ * it, so the context is then never freed. */
 enum { GROVE_STEP_VALUES = GROVE_BOARD_VALUES - 1, GROVE_STEP_BYTES = 1 << 14 };
 typedef struct grove_step {
   int64_t in[GROVE_STEP_VALUES + 1], out[GROVE_STEP_VALUES + 1];
@@ -85,44 +85,44 @@ struct grove_context {
   int rank, size;
   int rank_in_domain;
   grove_options options;
-  int generation; /* counts changes of the options: what was compiled before is compiled anew */
+  int generation; /* counts changes of the options; plans made before a change are made anew */
   int spins;      /* polls before a waiting rank yields */
-  grove_machine *machine; /* what prices are made with; NULL: to be measured at the first need */
+  grove_machine *machine; /* prices are made with it; NULL: to be measured when first needed */
   grove_helper *helper;   /* the thread of progress=thread, or NULL */
   unsigned helper_turns;
   grove_alarm *alarm; /* a thread that keeps deadlines, or NULL */
-  int has_deadlines;  /* an operation has, or may come to have some */
-  int look_again;     /* something that left needs calls to go on; with the lock, as: */
+  int has_deadlines;  /* an operation has deadlines, or may get some */
+  int look_again;     /* something sent needs further calls to progress; with the lock, as: */
   double look_after;  /* seconds until the alarm looks at it again */
 
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
-  grove_place *place;          /* rows of all ranks: at the beginning of the arena, or own memory */
+  grove_place *place;          /* rows of all ranks: at the start of the arena, or own memory */
   grove_topo topo;
   int shares_node; /* the ranks of this node can share memory */
   int *node_seats; /* theirs, in the arena */
   int nnode_seats;
 
   grove_tag *tag;       /* what is known of each tag, from GROVE_TAG_FIRST */
-  int tags, tag_limit;  /* limit: of what MPI has, the part that each stage may use */
+  int tags, tag_limit;  /* limit: the part of MPI's tags that each stage may use */
   int exchanges;        /* done so far; neighbouring ones use different tags */
   int64_t forests;      /* set up so far: serial numbers, the same on every rank */
   grove_active active;  /* head of a ring */
   int abandoned;        /* operations freed while active whose messages are still under way */
-  int broken;           /* a collective step timed out: no further one can be matched */
+  int broken;           /* a collective step timed out: no later one can be matched */
   const char *call;     /* the collective call under way, for its timeout */
   int waiting;          /* threads that wait for operations; atomic */
-  int calls;            /* how deep: some are made of others */
+  int calls;            /* nesting depth: some calls are made of others */
   const void *caller;   /* the thread that makes it */
   grove_tally *tallies; /* in the order of the first init, which is the same on every rank */
   int ntallies;
   grove_tally *own_tallies; /* of what is made without the other ranks: channels */
   int nown_tallies;
-  struct grove_trace *trace; /* NULL: none was ever asked for (trace.h) */
-  int clocks_compared;       /* when routes were to be tried for the first time: */
-  double clock_ahead;        /* of rank 0's, in seconds */
+  struct grove_trace *trace;                    /* NULL: none was ever asked for (trace.h) */
+  int clocks_compared;                          /* done when routes are first to be tried: */
+  double clock_ahead;                           /* of rank 0's, in seconds */
   const struct grove_space_kind *const *spaces; /* besides the host's, to a NULL; NULL: none */
-  /* Communicators and windows that transports made: they go with the context, by this call. */
+  /* Communicators and windows that transports made. This call frees them with the context. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
   /* Where the ends of channels find each other, likewise (partitioned/match.c). */
@@ -132,43 +132,43 @@ struct grove_context {
   grove_board board; /* what makes it faster, where every host has an arena */
 };
 
-/* A context is shared by all that was made from it. */
+/* Everything made from a context shares it. */
 grove_context *grove_context_hold(grove_context *ctx);
-/* The last one writes the trace, which may fail. */
+/* The last release writes the trace, which may fail. */
 grove_status grove_context_release(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
 
-/* An operation is being made that may have deadlines: from now on they are kept while nobody calls,
+/* An operation that may have deadlines is being made. From now on they are kept while nobody calls,
  * if the option alarm says so and a thread can be had. */
 void grove_context_expect_deadlines(grove_context *ctx);
 
-/* Something has left that needs calls to go on: where there is an alarm, it makes them. Any thread.
+/* Something was sent that needs further calls: the alarm, if there is one, makes them. Any thread.
  */
 void grove_context_look_after(grove_context *ctx);
 
-/* Parts of it, for the making of a context. Each is this rank's failure. */
+/* Steps in the making of a context. Each fails as this rank's failure. */
 grove_status grove_context_assign_nodes(grove_context *ctx, int64_t *nnodes);
 grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes);
 
-/* Who sits where, and the memory that the ranks of a host share (places.c). `mine` is what has
- * failed here before. Agreed by all, but for what is put into `later`: this rank's failure, for the
- * next step to agree upon. */
+/* Finds where ranks sit, and the memory that the ranks of a host share (places.c). `mine` is this
+ * rank's earlier failure. Agreed by all, except `later`: this rank's failure, for the next step to
+ * agree upon. */
 grove_status grove_context_find_places(grove_context *ctx, grove_status mine, grove_fact *facts,
                                        int64_t *nnodes, grove_status *later);
 
-/* The machine that the option `machine` means, the same on every rank (machine.c). `mine` is what
- * has failed here before. Agreed by all. */
+/* The machine that the option `machine` names, the same on every rank (machine.c). `mine` is this
+ * rank's earlier failure. Agreed by all. */
 grove_status grove_context_find_machine(grove_context *ctx, grove_status mine);
 
-/* Gives all ranks the machine that rank 0 has, as text: its numbers to the last bit. NULL there is
- * NULL everywhere. Agreed by all. */
+/* Gives all ranks rank 0's machine, as text: its numbers to the last bit. If rank 0 has NULL, all
+ * get NULL. Agreed by all. */
 grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
                                          const grove_machine *machine, grove_machine **out);
 
-/* The file that keeps the profile of the machine that this rank runs on: its name tells processor,
- * network, MPI and shape. "" where there is no place for it. */
+/* The file for the profile of the machine that this rank runs on. Its name tells processor,
+ * network, MPI and shape. "" if there is no place for it. */
 void grove_context_profile_path(const grove_context *ctx, char *out, size_t room);
 
 /* ---- what a context needs of folders above this one (library.c) ---- */
@@ -180,7 +180,7 @@ typedef struct grove_services {
 
 extern const grove_services grove_library;
 
-/* Now there is something to price. Agreed by all. */
+/* To be called before anything is priced. Agreed by all. */
 static inline grove_status grove_context_need_machine(grove_context *ctx)
 {
   return ctx->machine ? GROVE_OK : grove_library.measure(ctx);
@@ -188,26 +188,25 @@ static inline grove_status grove_context_need_machine(grove_context *ctx)
 
 /* ---- memory that others map, above all that of grove_alloc (alloc.c) ---- */
 
-/* After a step for which every rank posted a notice: all ranks of a host map what the notices tell
- * of. `usable` becomes 0 on all ranks where one of them cannot. Agreed by all. */
+/* After a step for which every rank posted a notice: all ranks of a host map what the notices name.
+ * `usable` becomes 0 on all ranks if one of them cannot. Agreed by all. */
 grove_status grove_context_map_notices(grove_context *ctx, int *usable);
 
-/* From here on it pays that the readers take a message from where it is, and the sender waits for
- * them, instead of two copies that overlap (bench/RESULTS.md). More than travels at once. */
+/* From this size on it is faster if the readers take a message from where it is, and the sender
+ * waits for them, than to make two copies that overlap (bench/RESULTS.md). More than a fragment. */
 enum { GROVE_IN_PLACE_BYTES = 1 << 15 };
 
-/* Is this address in memory that the node's ranks can read? `spot` is then where. */
+/* Can the node's ranks read the memory at this address? `spot` then says where it is. */
 int grove_context_locate(const grove_context *ctx, const void *address, grove_spot *spot);
 void grove_context_free_shared(grove_context *ctx);
 
 /* ---- threads ---- */
 
-/* With MPI_THREAD_MULTIPLE calls exclude each other by the context's lock, which they have from
- * entry to return, but not while they wait: a step that waits for other ranks lets go of it between
- * two polls, since they may wait for what another thread of this rank is about to start. So
- * whatever such a step finds on its return, other threads may have started, finished and freed
- * operations; what only collective calls change (tags in use, memory of the arena, options) is as
- * it was. */
+/* With MPI_THREAD_MULTIPLE calls exclude each other by the context's lock. They hold it from entry
+ * to return, except while they wait: a step that waits for other ranks lets go of it between two
+ * polls, since those may wait for something that another thread of this rank is about to start. So
+ * while such a step waits, other threads may start, finish and free operations. State that only
+ * collective calls change (tags in use, memory of the arena, options) stays as it was. */
 static inline int grove_context_locks(const grove_context *ctx)
 {
   return ctx->lock != NULL;
@@ -224,7 +223,7 @@ static inline void grove_context_leave(grove_context *ctx)
   if (ctx->lock) grove_lock_leave(ctx->lock);
 }
 
-/* For one poll, which need not be: not while another thread is inside, or wants to be. */
+/* For an optional poll: fails while another thread is inside, or wants to be. */
 static inline int grove_context_try(grove_context *ctx)
 {
   return !ctx->lock || grove_lock_try(ctx->lock);
@@ -241,7 +240,7 @@ static inline void grove_context_take_back(grove_context *ctx, int depth)
   if (ctx->lock) grove_lock_take_back(ctx->lock, depth);
 }
 
-/* Between two polls in vain. */
+/* After a poll that found nothing. */
 static inline void grove_context_pause(grove_context *ctx, grove_pause *pause)
 {
   int depth = grove_context_let_go(ctx);
@@ -249,13 +248,13 @@ static inline void grove_context_pause(grove_context *ctx, grove_pause *pause)
   grove_context_take_back(ctx, depth);
 }
 
-/* Enters for a collective call of this name. GROVE_ERR_STATE, outside, while another thread makes
- * one: ranks could not tell which of the two is meant. This rank's failure. */
+/* Enters for the collective call of this name. GROVE_ERR_STATE, without entering, while another
+ * thread makes one: ranks could not tell which of the two is meant. This rank's failure. */
 grove_status grove_context_enter_call(grove_context *ctx, const char *call);
 void grove_context_leave_call(grove_context *ctx);
 
-/* The same for a call that consists of other calls: they are this thread's, and what other threads
- * do meanwhile goes on, but for collective calls of theirs. */
+/* The same for a call that consists of other calls. Those must come from this thread. Other threads
+ * go on meanwhile, but can make no collective calls. */
 grove_status grove_context_claim(grove_context *ctx, const char *call);
 void grove_context_disclaim(grove_context *ctx);
 
@@ -265,7 +264,7 @@ void grove_context_disclaim(grove_context *ctx);
 grove_status grove_context_enlist(grove_context *ctx);
 void grove_context_strike_off(grove_context *ctx);
 
-/* Calls that need MPI are then GROVE_ERR_STATE. */
+/* Then calls that need MPI return GROVE_ERR_STATE. */
 static inline int grove_context_outlives_mpi(const grove_context *ctx)
 {
   return ctx->closing && grove_mpi_is_gone();
@@ -292,13 +291,13 @@ static inline void grove_context_deactivate(grove_active *item)
 /* Advances every active operation once. */
 void grove_context_progress(grove_context *ctx);
 
-/* Lets MPI go on with what it has. It calls a send complete when the data has left the buffer, but
- * what the network would not take at once goes out only when MPI is called again, which a rank that
- * waits for shared memory alone does not do: every wait must, now and then. */
-enum { GROVE_NUDGE_EVERY = 8 }; /* polls in vain of a rank that does not spin */
+/* Lets MPI progress. MPI calls a send complete when the data has left the buffer, but what the
+ * network did not take at once goes out only when MPI is called again. A rank that waits for shared
+ * memory alone does not call MPI, so every wait must do this now and then. */
+enum { GROVE_NUDGE_EVERY = 8 }; /* fruitless polls of a rank that does not spin */
 void grove_context_nudge(grove_context *ctx);
 
-/* Polls until something is done, of which `poll` tells. This rank's failure. */
+/* Polls until `poll` says that it is done. This rank's failure. */
 typedef grove_status grove_poll(grove_context *ctx, void *self, int *done);
 grove_status grove_context_wait_for(grove_context *ctx, grove_poll *poll, void *self);
 
@@ -306,7 +305,7 @@ grove_status grove_context_wait_for(grove_context *ctx, grove_poll *poll, void *
  * left alone for ever. This rank's failure. */
 grove_status grove_context_wait(grove_context *ctx, MPI_Request *request);
 
-/* The sentence of a timeout in a collective call; none can succeed on this context any more. */
+/* The sentence of a timeout in a collective call. No other can succeed on this context any more. */
 grove_status grove_context_time_out(grove_context *ctx);
 
 /* ---- collective steps (agree.c) ---- */
@@ -316,12 +315,12 @@ grove_status grove_context_time_out(grove_context *ctx);
  * (n at most GROVE_STEP_VALUES). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
-/* The same in two halves, for who has other things to look after meanwhile: begun by all ranks, and
- * over when a test says so, which the end waits for. */
+/* The same in two halves, for callers with other work meanwhile. All ranks begin it. It is over
+ * when a test says so; the end waits for that. */
 typedef struct grove_agreement {
   int by_board; /* else by: */
   MPI_Request request;
-  unsigned tests; /* in vain */
+  unsigned tests; /* fruitless ones */
   int n;
   grove_status mine;
   char sentence[GROVE_SENTENCE_BYTES];
@@ -332,8 +331,8 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
 grove_status grove_agreement_test(grove_context *ctx, grove_agreement *a, int *done);
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values);
 
-/* Rank `from` tells all ranks `bytes` bytes. A rank that has no memory for them passes NULL: it
- * takes part, and they are lost on it. */
+/* Rank `from` sends `bytes` bytes to all ranks. A rank that has no memory for them passes NULL: it
+ * takes part, and its copy is dropped. */
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);
 
 /* out = the sum of `mine` over lower ranks (0 on rank 0); total over all. */
@@ -343,9 +342,9 @@ grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *be
 /* out[i] = the maximum of mine[i] over lower ranks, -1 on rank 0; n is at most 6. */
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out);
 
-/* One number from each rank: to rank 0, and with `to_all` to all; for what needs an entry a rank by
- * its nature. `all` is the caller's memory, NULL where nothing comes. After a timeout it is NULL
- * everywhere: MPI may still write there. */
+/* One number from each rank: to rank 0 or, with `to_all`, to all. Only for what must have an entry
+ * per rank. `all` is the caller's memory, NULL where nothing is received. After a timeout it is
+ * NULL everywhere: MPI may still write there. */
 grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all);
 
 /* ---- sparse exchange (exchange.c) ---- */
@@ -362,7 +361,7 @@ typedef struct grove_answer {
   int64_t facts[2];
 } grove_answer;
 
-/* What goes out and what comes in an exchange. */
+/* The packets of an exchange, out and in. */
 typedef struct grove_packet_exchange {
   int nsent, ncame;
   grove_packet *sent; /* to different ranks */
@@ -370,14 +369,14 @@ typedef struct grove_packet_exchange {
   void *self;         /* for the two below, which may be NULL */
   /* Looks at a packet as soon as it is here, and answers. */
   void (*judge)(void *self, const grove_packet *packet, grove_answer *answer);
-  /* What an answer other than GROVE_OK to one of this rank's packets means. This rank's failure. */
+  /* Handles an answer other than GROVE_OK to one of this rank's packets. This rank's failure. */
   grove_status (*heed)(void *self, const grove_packet *packet, const grove_answer *answer);
 } grove_packet_exchange;
 
-/* Delivers packets to ranks that do not know they will get any, and agrees (see above) on `mine`,
- * on the answers and on `values`, in the same stroke. A rank whose status is not GROVE_OK sends
- * nothing, but must come here. Messages and memory are proportional to the packets, not to the
- * ranks. After a timeout `sent` is NULL: MPI may still be reading it. Agreed by all. */
+/* Delivers packets to ranks that do not expect any. The same step agrees (see above) on `mine`, on
+ * the answers and on `values`. A rank whose status is not GROVE_OK sends nothing, but must come
+ * here. Messages and memory are proportional to the packets, not to the ranks. After a timeout
+ * `sent` is NULL: MPI may still be reading it. Agreed by all. */
 grove_status grove_context_exchange(grove_context *ctx, grove_status mine, int64_t *values, int n,
                                     grove_packet_exchange *args);
 void grove_packet_list_free(int n, grove_packet *packets);
@@ -390,9 +389,9 @@ void grove_packet_list_sort(int n, grove_packet *packets); /* by ascending peer 
  * maximum over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
                                     int64_t *most, int *tag);
-/* What messages of a stage, the first being 0, are sent with. Were it one for all stages, those of
- * an operation's second stage could be taken for those of another one's first. Votes (vote.h) have
- * a block of their own, and so have channels. */
+/* The MPI tag for messages of a stage, counted from 0. If all stages had the same, messages of one
+ * operation's second stage could be taken for those of another's first. Votes (vote.h) have a block
+ * of tags of their own, and so have channels. */
 enum {
   GROVE_STAGES_MOST = 7,
   GROVE_STAGE_VOTE = GROVE_STAGES_MOST,
@@ -408,10 +407,10 @@ void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 
 /* ---- the summary (summary.c) ---- */
 
-/* The row for (forest, operation, route, unit) by rank 0's names: an index, since rows move. Agreed
- * by all. */
+/* The row for (forest, operation, route, unit), by rank 0's names. It is an index, since rows move.
+ * Agreed by all. */
 grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row);
-/* The same of this rank's own. This rank's failure. */
+/* The same for a row of this rank's own. This rank's failure. */
 grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like, int *row);
 void grove_context_summarise(grove_context *ctx);
 

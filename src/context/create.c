@@ -1,10 +1,10 @@
-/* The making of a context. Like every collective call it waits for the others by polling only, so
- * that the option `timeout` holds from the beginning. Until rank 0 has told its options it is that
- * of this rank's own environment.
+/* Creating a context. Like every collective call it waits for the others by polling only, so that
+ * the option `timeout` holds from the beginning. Until rank 0 has sent its options, the timeout is
+ * that of this rank's own environment.
  *
- * What a step needs is allocated before it, and what fails is told in the next agreement, so that
- * all ranks return the same; a rank that has not even memory for a context has one on its stack for
- * as long as it takes to say so.
+ * Memory for a step is allocated before it, and failures are reported in the next agreement, so
+ * that all ranks return the same. A rank without enough memory for a context uses one on its stack
+ * to report that.
  */
 #include "context/context.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The communicator is made while others are waited for; the handle is not to be touched before. */
+/* MPI makes the communicator while we wait for others. The handle must not be touched before. */
 static grove_status duplicate_comm(MPI_Comm comm, grove_context *ctx)
 {
   int *tag_limit = NULL, found = 0;
@@ -40,7 +40,7 @@ static grove_status prepare_context(grove_context *ctx, grove_fact **facts, char
   return GROVE_OK;
 }
 
-/* Rank 0's options are everybody's. What fails after `text` was told is this rank's failure. */
+/* Rank 0's options become everybody's. A failure after `text` was sent is this rank's. */
 static grove_status hear_options(grove_context *ctx, char **text, int64_t bytes, grove_status *mine)
 {
   if (!*text) *text = grove_room((size_t)bytes, 1);
@@ -129,8 +129,8 @@ fail:
   return status;
 }
 
-/* A rank that cannot have a context lets the others know. The one that it does this with is gone
- * when it returns, so that it must not time out: MPI would go on using it. */
+/* A rank that cannot have a context tells the others. The temporary context is gone on return. So
+ * it must not time out: MPI would go on using it. */
 static grove_status fail_with_all(MPI_Comm comm, grove_status mine)
 {
   grove_status status = GROVE_OK;

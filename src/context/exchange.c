@@ -1,21 +1,20 @@
-/* Sparse exchange by non-blocking consensus (Hoefler, Siebert, Lumsdaine, PPoPP 2010): send, take
- * what comes; once all that was sent is known to have been taken, enter a collective step that does
- * not block; when all have entered, nothing can be under way. Logarithmic in the ranks, else
- * proportional to the packets.
+/* Sparse exchange by non-blocking consensus (Hoefler, Siebert, Lumsdaine, PPoPP 2010). A rank sends
+ * its packets and receives what comes. Once it knows that all its packets were received, it enters
+ * a non-blocking collective step. When all ranks have entered, no packet can be under way.
+ * Logarithmic in the ranks, otherwise proportional to the packets.
  *
- * Here the word that a packet was taken is an answer, which says what its receiver thinks of it,
- * and the collective step is an agreement: when it ends, all ranks know whether all packets were
- * good.
+ * Here the acknowledgement of a packet is an answer, which says what its receiver thinks of it, and
+ * the collective step is an agreement: when it ends, all ranks know whether all packets were good.
  *
- * A packet is a message of its size, taken as it comes. It is a large packet if it is larger than
- * a step of the context can hold, or than the option `chunk` allows (and so is an empty one): an
- * empty message announces it, and its size follows under another tag. The receiver, if it has the
- * memory, gets ready and says go; when all have answered the sender lets the chunks follow, which
- * are answered again. So a packet that a rank has no memory for is either small, and thrown away,
- * or does not come: its sender hears of it, and all fail together.
+ * A small packet is one message. A packet is large if a step of the context cannot hold it, or if
+ * it exceeds the option `chunk`; an empty packet counts as large, too. An empty message announces a
+ * large packet, and its size follows under another tag. The receiver, if it has the memory, posts
+ * its receives and answers go. When all receivers have answered, the sender sends the chunks, which
+ * are answered again. So a packet that a rank has no memory for is either small and discarded, or
+ * never sent: its sender is told, and all fail together.
  *
  * A rank that left the agreement may start the next exchange while another is still in this one,
- * but not the one after it: two tags, used alternately, keep them apart.
+ * but not the one after it. Two tags, used alternately, keep them apart.
  */
 #include "context/context.h"
 
@@ -30,14 +29,14 @@ typedef enum progress {
   CHUNKED    /* its chunks are */
 } progress;
 
-/* A packet that came, or is just coming, and what it is answered. It stays where it is: MPI may be
- * writing to it, or reading. */
+/* A packet that has come or is coming, and its answer. It never moves in memory: MPI may be writing
+ * to it, or reading. */
 typedef struct incoming {
   progress progress;
   int peer;
-  int64_t bytes; /* of a large packet they come in a message */
+  int64_t bytes; /* of a large packet, sent in a message */
   char *data;
-  MPI_Request request; /* of the packet or the size; once all is here, of the answer */
+  MPI_Request request; /* of the packet or the size; once all has come, of the answer */
   MPI_Request go;
   int nchunks;
   MPI_Request *chunks; /* of a large packet */
@@ -48,8 +47,8 @@ typedef struct exchange {
   grove_context *ctx;
   grove_packet_exchange *args;
   int tag, answer_tag, large_tag;
-  int64_t most;  /* bytes of a message */
-  int64_t small; /* of a packet that is one */
+  int64_t most;  /* bytes of a message, at most */
+  int64_t small; /* bytes of a small packet, at most */
   int nsent, nsends, nlarge;
   MPI_Request *sends, *replies; /* messages out, answers in */
   grove_answer *answers;
@@ -58,7 +57,7 @@ typedef struct exchange {
   incoming **incoming; /* one for each packet that came */
 } exchange;
 
-/* What is answered before any judge. */
+/* Answers that need no judge. */
 static const grove_answer go = {.status = GROVE_OK}, refusal = {.status = GROVE_ERR_MEMORY};
 
 static int by_sender_rank(const void *a, const void *b)
@@ -87,7 +86,7 @@ static grove_status make_place(exchange *e)
   return GROVE_OK;
 }
 
-/* The memory for a packet of this size, or for a large one, which an empty message announces. */
+/* Memory for a packet of this size, or for a large one, which an empty message announces. */
 static grove_status make_incoming(exchange *e, int peer, int bytes, incoming **out)
 {
   grove_status status = GROVE_OK;
@@ -104,7 +103,7 @@ fail:
   return status;
 }
 
-/* Takes a message and throws it away. It is small, and is here or on its way. */
+/* Receives a message and discards it. It is small, and has come or is on its way. */
 static grove_status drop_message(exchange *e, int peer, int bytes, int tag)
 {
   MPI_Request request;
@@ -144,7 +143,7 @@ static grove_status take_packet(exchange *e, int *came)
   return GROVE_OK;
 }
 
-/* Gives an incoming packet up: nothing of it is under way. */
+/* Drops an incoming packet: nothing of it is under way. */
 static void forget_incoming(exchange *e, int i)
 {
   free(e->incoming[i]->data);
@@ -197,7 +196,7 @@ fail:
   return status;
 }
 
-/* Begins to receive the chunks, and lets them come. */
+/* Posts the receives of the chunks, and tells the sender to go. */
 static grove_status receive_chunks(exchange *e, incoming *d)
 {
   int64_t n = count_chunks(e, d->bytes);
@@ -211,8 +210,8 @@ static grove_status receive_chunks(exchange *e, incoming *d)
   return GROVE_OK;
 }
 
-/* Goes on with the first incoming packet that has no answer yet: it gets its answer, a large one
- * its go. What either waits for its sender has sent, whatever others do. */
+/* Advances the first incoming packet without an answer: it gets its answer, a large one its go.
+ * Both wait only for messages that the sender has already sent, whatever other ranks do. */
 static grove_status meet_incoming(exchange *e, int *moved)
 {
   *moved = 0;
@@ -234,8 +233,8 @@ static grove_status meet_incoming(exchange *e, int *moved)
   return GROVE_OK;
 }
 
-/* Goes on with the first large packet that is not all here. Its chunks come when its sender has
- * been answered by all, so that nobody who is to be answered waits for them. */
+/* Advances the first large packet that is incomplete. Its sender sends the chunks only when all its
+ * packets are answered, so no answer ever waits for them. */
 static grove_status unload_large(exchange *e, int *moved)
 {
   *moved = 0;
@@ -296,7 +295,7 @@ static grove_status send_packets(exchange *e)
   return GROVE_OK;
 }
 
-/* The chunks, to those who have memory for them. */
+/* Sends the chunks to those who have memory for them. */
 static grove_status send_chunks(exchange *e)
 {
   for (int i = 0; i < e->nsent; i++) {
@@ -313,7 +312,7 @@ static grove_status send_chunks(exchange *e)
   return GROVE_OK;
 }
 
-/* The first answer that is not well. */
+/* Handles the first answer that reports a failure. */
 static grove_status heed_answers(const exchange *e)
 {
   for (int i = 0; i < e->nsent; i++) {
@@ -329,7 +328,7 @@ static grove_status heed_answers(const exchange *e)
 
 /* ---- consensus ---- */
 
-/* Are this rank's packets answered, so that it can enter the agreement? */
+/* Have this rank's packets been answered, so that it can enter the agreement? */
 static grove_status are_answered(exchange *e, int *all)
 {
   GROVE_PASS_MPI(MPI_Testall(e->nsent, e->replies, all, MPI_STATUSES_IGNORE));
@@ -338,7 +337,7 @@ static grove_status are_answered(exchange *e, int *all)
   return send_chunks(e);
 }
 
-/* Takes and answers packets until every rank's have been answered. */
+/* Receives and answers packets until all packets of all ranks have been answered. */
 static grove_status reach_consensus(exchange *e, grove_status mine, const int64_t *values, int n,
                                     grove_agreement *agreement)
 {
@@ -367,7 +366,7 @@ static grove_status reach_consensus(exchange *e, grove_status mine, const int64_
   return GROVE_OK;
 }
 
-/* All packets and answers have been received: what is left is to let MPI say so. */
+/* All packets and answers have been received; only MPI's requests remain to be completed. */
 static grove_status finish_exchange(exchange *e)
 {
   for (int i = 0; i < e->nsends; i++) GROVE_PASS(grove_context_wait(e->ctx, &e->sends[i]));
@@ -389,7 +388,7 @@ static grove_status finish_exchange(exchange *e)
   return GROVE_OK;
 }
 
-/* The memory for what goes out and for the answers to it. */
+/* Memory for outgoing packets and for the answers to them. */
 static grove_status open_exchange(exchange *e)
 {
   int64_t nsends = 0;

@@ -1,5 +1,5 @@
-/* The end of MPI, which contexts may outlive: their helpers must have ended by then, and calls that
- * need MPI must find out. MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all.
+/* The end of MPI, which contexts may outlive. Their helpers must have ended by then, and calls that
+ * need MPI must notice. The hook: MPI_Finalize first deletes the attributes of MPI_COMM_SELF.
  */
 #include "context/context.h"
 
@@ -10,8 +10,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static grove_context *list;
 static int watched;
 
-/* From now on calls ask MPI whether it is there. It still is: other attributes may be deleted after
- * this one, and who deletes them may call the library. */
+/* From now on calls ask MPI whether it is still there. It is for now: other attributes may be
+ * deleted after this one, and their delete functions may call the library. */
 static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
 {
   (void)comm;

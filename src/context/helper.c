@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* After so many polls in vain the helper sleeps between two: computing threads need the cores. */
+/* After this many fruitless polls the helper sleeps between two: others need the cores to
+ * compute. */
 enum { PATIENT_POLLS = 10000, SLEEP_NANOSECONDS = 50000 };
 
 struct grove_helper {
@@ -23,7 +24,7 @@ void grove_helper_wake(grove_helper *helper)
   pthread_cond_signal(&helper->work);
 }
 
-/* False when the helper is to stop. */
+/* False if the helper must stop. */
 static int poll_once(grove_helper *helper, int *more)
 {
   grove_lock_enter(helper->lock);

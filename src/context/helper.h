@@ -14,7 +14,7 @@ extern "C" {
 
 typedef struct grove_helper grove_helper;
 
-/* What the helper does, again and again, with the lock: `work` returns whether there is more. */
+/* What the helper does, again and again, with the lock. `work` returns whether there is more. */
 typedef struct grove_helper_task {
   int (*work)(void *self);
   void *self;
@@ -25,7 +25,7 @@ typedef struct grove_helper_task {
 grove_status grove_helper_start(const grove_helper_task *task, grove_lock *lock,
                                 grove_helper **out);
 
-/* Waits for its end; not with the lock. */
+/* Waits until the thread has ended; not with the lock. */
 void grove_helper_end(grove_helper *helper);
 void grove_helper_stop(grove_helper **helper); /* and frees it */
 

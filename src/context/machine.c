@@ -1,5 +1,5 @@
-/* Which machine a context prices its operations on. Rank 0 finds the profile, as text; all read it,
- * unless it is the one that they read for the context before.
+/* Which machine a context prices its operations on. Rank 0 finds the profile, as text. All ranks
+ * read it, unless it is the one that they last read.
  */
 #include "context/context.h"
 
@@ -25,7 +25,7 @@ static void append_slug(char *out, size_t room, const char *text)
   out[used] = '\0';
 }
 
-/* A run on one node measures less than one on several, one on made-up nodes something else. */
+/* A run on one node measures less than one on several; made-up nodes measure something else. */
 static const char *nodes_of(const grove_context *ctx)
 {
   if (ctx->options.node_size > 0 || *ctx->options.node_map) return "made-up-nodes";
@@ -54,11 +54,11 @@ void grove_context_profile_path(const grove_context *ctx, char *out, size_t room
 
 /* ---- profiles as text ---- */
 
-/* What rank 0 has, or has told. */
+/* The profile that rank 0 has or has sent. */
 typedef struct profile {
   char *text;
   int64_t bytes;
-  int64_t sum; /* positive; of another text it is another one */
+  int64_t sum; /* positive checksum: differs if the text does */
 } profile;
 
 static int64_t sum_of(const char *text, int64_t bytes)
@@ -68,7 +68,7 @@ static int64_t sum_of(const char *text, int64_t bytes)
   return (int64_t)(sum >> 2) + 1;
 }
 
-/* The last that this process has read, for all its contexts. */
+/* The last profile that this process read, for all its contexts. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   int64_t bytes, sum;
@@ -107,7 +107,7 @@ static grove_status read_profile(const profile *p, const char *file, grove_machi
 
 /* ---- finding one ---- */
 
-/* For a machine that nobody has measured: one of its kind. */
+/* For an unmeasured machine: the profile of a similar one. */
 static const char *similar_machine(void)
 {
   const char *network = grove_topo_network();
@@ -133,7 +133,7 @@ fail:
   return status;
 }
 
-/* On rank 0. None without an error: to be measured later. */
+/* On rank 0. Nothing found and no error: to be measured later. */
 static grove_status look_for(const grove_context *ctx, profile *out)
 {
   const char *wanted = ctx->options.machine;
@@ -142,8 +142,8 @@ static grove_status look_for(const grove_context *ctx, profile *out)
   if (strcasecmp(wanted, "measure") == 0) return GROVE_OK;
   if (strcasecmp(wanted, "auto") != 0) return open_profile(wanted, out);
   grove_context_profile_path(ctx, path, sizeof path);
-  /* A file that is not there or damaged was not asked for: programs run on without it, and the
-   * report names the machine that is used. */
+  /* Nobody asked for this file by name. If it is missing or damaged the program goes on without it,
+   * and the report names the machine that is used. */
   grove_error_keep(&before);
   if (*path && open_profile(path, out) == GROVE_OK) return GROVE_OK;
   grove_error_restore(&before);
@@ -166,7 +166,7 @@ fail:
   return status;
 }
 
-/* A machine that is not there, or no profile, is a wrong value of the option. */
+/* A machine that does not exist, or a file that is no profile, is a wrong value of the option. */
 static grove_status refuse_option(void)
 {
   char why[GROVE_SENTENCE_BYTES];
@@ -176,7 +176,7 @@ static grove_status refuse_option(void)
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__, "option machine: %.900s", why);
 }
 
-/* Gives all ranks the text that rank 0 has, and the machine. Agreed by all. */
+/* Gives all ranks rank 0's text, and the machine. Agreed by all. */
 static grove_status tell_text(grove_context *ctx, profile *p, grove_machine **machine)
 {
   grove_status mine = GROVE_OK;
@@ -188,8 +188,8 @@ static grove_status tell_text(grove_context *ctx, profile *p, grove_machine **ma
   return grove_context_agree(ctx, mine, NULL, 0);
 }
 
-/* The machine of rank 0's profile, on all ranks; NULL where there is none. On other ranks `p` is
- * empty before. Agreed by all. */
+/* The machine of rank 0's profile, on all ranks; NULL if there is none. On other ranks `p` is empty
+ * on entry. Agreed by all. */
 static grove_status share_profile(grove_context *ctx, grove_status mine, profile *p,
                                   grove_machine **out)
 {
@@ -245,7 +245,7 @@ fail:
 
 /* ---- being given one ---- */
 
-/* A number that machines with the same rows have in common. */
+/* A checksum that is the same for machines with the same rows. */
 static grove_status sum_text(const grove_machine *m, int64_t *out)
 {
   profile p = {0};
@@ -266,7 +266,7 @@ static grove_status use_machine(grove_context *ctx, const grove_machine *m)
   GROVE_TRY(grove_context_agree(ctx, mine, sum, 2));
   GROVE_CHECK(sum[0] == -sum[1], GROVE_ERR_ARG,
               "grove_context_use_machine: the ranks do not pass the same machine");
-  ctx->generation++; /* routes that were chosen by the last one's prices are chosen anew */
+  ctx->generation++; /* routes that were chosen by the old prices are chosen anew */
   if (!m) return grove_context_find_machine(ctx, GROVE_OK);
   grove_machine_free(&ctx->machine);
   ctx->machine = copy;

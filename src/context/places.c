@@ -1,11 +1,11 @@
-/* Who sits where. Every rank tells all others which host it is on and which socket it is bound to,
- * 8 bytes that are kept only while this lasts. From that each knows who shares its host; the lowest
- * rank there, the leader, makes the memory that they share, and writes the table into it that has a
- * row for every rank. So a million ranks cost a host megabytes, not every rank.
+/* Where ranks sit. Every rank tells all others its host and its socket, in 8 bytes that are kept
+ * only during this step. From that each rank knows who shares its host. The lowest rank there, the
+ * leader, makes their shared memory and writes a table into it with a row for every rank. So a
+ * million ranks cost megabytes per host, not per rank.
  *
- * MPI's own call for this, MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, has no form that does not
- * block. It goes by the names of hosts, as this does. Whether the ranks of a host can in fact share
- * memory (a container may have its own) is seen when they try.
+ * MPI's own call for this, MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, has no non-blocking form.
+ * It goes by host names, as this does. Whether the ranks of a host can really share memory (a
+ * container may have its own) shows when they try.
  */
 #include "context/context.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the leader tells the others of its host. */
+/* What the leader tells the other ranks of its host. */
 typedef struct word {
   char name[GROVE_SEGMENT_NAME]; /* of the segment; "": there is none */
   int cores;                     /* that they have together */
@@ -21,7 +21,7 @@ typedef struct word {
 
 /* ---- facts ---- */
 
-/* A machine that hwloc cannot read counts as one socket with too few cores: waiting then yields. */
+/* A machine that hwloc cannot read counts as one socket with too few cores: then waiting yields. */
 static grove_fact look_around(grove_cores *cores)
 {
   grove_sentence before;
@@ -35,7 +35,7 @@ static grove_fact look_around(grove_cores *cores)
   return grove_fact_of(grove_topo_host(), socket);
 }
 
-/* Everybody's facts. `facts` is left to MPI after a timeout. */
+/* Everybody's facts. After a timeout `facts` is left to MPI. */
 static grove_status gather_facts(grove_context *ctx, grove_fact mine, grove_fact *facts)
 {
   MPI_Request request;
@@ -64,16 +64,16 @@ static void find_seat(grove_context *ctx, const grove_fact *facts)
 
 /* ---- shared memory ---- */
 
-/* What earlier programs left behind is removed once per process. */
+/* Leftovers of earlier programs are removed once per process. */
 static pthread_once_t swept = PTHREAD_ONCE_INIT;
 
-/* Behind the arena's own head lies the table, and then the board. */
+/* The arena's own head comes first, then the table, then the board. */
 static int64_t board_offset(const grove_context *ctx)
 {
   return grove_round_up(ctx->size * (int64_t)sizeof *ctx->place, GROVE_APART);
 }
 
-/* This rank's end of the arena; the leader makes the segment, the others are told its name. */
+/* Makes this rank's end of the arena. The leader makes the segment; others are told its name. */
 static grove_status join_arena(grove_context *ctx, char *name)
 {
   grove_status status = GROVE_OK;
@@ -103,7 +103,7 @@ static void try_arena(grove_context *ctx, char *name)
 
 /* ---- leaders and the others ---- */
 
-/* What travels lies in the step of the context: after a timeout MPI may still use it. */
+/* The data lies in the step of the context: after a timeout MPI may still use it. */
 static grove_status send_place(grove_context *ctx, const void *data, size_t bytes, int to)
 {
   MPI_Request request;
@@ -150,7 +150,7 @@ static grove_status follow_leader(grove_context *ctx, int leader, const grove_co
 
 /* ---- the table ---- */
 
-/* In the arena it has one writer. */
+/* In the arena the table has one writer. */
 static grove_status fill_table(grove_context *ctx, const grove_fact *facts, int64_t *nnodes)
 {
   if (ctx->arena)
@@ -163,7 +163,7 @@ static grove_status fill_table(grove_context *ctx, const grove_fact *facts, int6
   return grove_context_assign_nodes(ctx, nnodes);
 }
 
-/* Where not all ranks of the host have come to the arena, none has it. */
+/* If not all ranks of the host have joined the arena, none uses it. */
 static grove_status keep_or_leave_arena(grove_context *ctx, const grove_fact *facts)
 {
   int64_t nnodes = 0;
@@ -173,8 +173,8 @@ static grove_status keep_or_leave_arena(grove_context *ctx, const grove_fact *fa
   return fill_table(ctx, facts, &nnodes);
 }
 
-/* The board, where it takes fewer messages than MPI would. The arena's head is a multiple of cache
- * lines. */
+/* Opens the board where it takes fewer messages than MPI would. The arena's head is a multiple of
+ * cache lines. */
 static void open_host_board(grove_context *ctx)
 {
   int hosts = 0;
@@ -200,7 +200,7 @@ grove_status grove_context_find_places(grove_context *ctx, grove_status mine, gr
   if (status == GROVE_OK && mine == GROVE_OK) mine = fill_table(ctx, facts, &all[0]);
   all[1] = !ctx->arena;
   if (status == GROVE_OK) status = grove_context_agree(ctx, mine, all, 2);
-  if (leads && w.name[0]) grove_segment_unlink(w.name); /* whoever can has opened it */
+  if (leads && w.name[0]) grove_segment_unlink(w.name); /* everyone who can has opened it */
   GROVE_TRY(status);
   *nnodes = all[0];
   *later = keep_or_leave_arena(ctx, facts);

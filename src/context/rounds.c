@@ -16,7 +16,7 @@ void grove_rounds_of_ranks(grove_rounds *r, int rank, int size)
   }
 }
 
-/* Tells a rank what this one knows, and hears from another. */
+/* Sends what this rank knows to one rank, and receives from another. */
 static grove_status post_round(grove_rounds *r)
 {
   int to = r->to[r->round], from = r->from[r->round];

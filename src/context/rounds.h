@@ -1,7 +1,7 @@
 /* Maxima of a few numbers over ranks in a circle, by messages. In each round every rank tells one
- * other what it knows, first its neighbour, then the one 2 further, then 4, ... A number that is
- * counted twice is no harm to a maximum, so this serves any number of ranks: log2(ranks) rounds of
- * one small message.
+ * other what it knows: first its neighbour, then the rank 2 further, then 4, ... Counting a number
+ * twice does not change a maximum, so this works for any number of ranks: log2(ranks) rounds of one
+ * small message.
  */
 #ifndef GROVE_CONTEXT_ROUNDS_H
 #define GROVE_CONTEXT_ROUNDS_H
@@ -18,23 +18,23 @@ enum { GROVE_ROUNDS_MOST = 31, GROVE_ROUNDS_VALUES = 32 };
 
 typedef struct grove_rounds {
   MPI_Comm comm;
-  int tag; /* which nothing else uses until all ranks are through */
+  int tag; /* not used by anything else until all ranks are through */
   int n;   /* numbers, the same on every rank */
   int count, round;
   int to[GROVE_ROUNDS_MOST], from[GROVE_ROUNDS_MOST]; /* ranks, by round */
-  int64_t known[GROVE_ROUNDS_VALUES]; /* at first this rank's own, in the end the maxima */
+  int64_t known[GROVE_ROUNDS_VALUES]; /* at first this rank's own, at the end the maxima */
   int64_t heard[GROVE_ROUNDS_VALUES];
   MPI_Request requests[2];
 } grove_rounds;
 
-/* Rounds that a circle of so many takes. */
+/* Rounds for a circle of this many. */
 int grove_rounds_needed(int places);
 
-/* The circle of ranks 0 .. size-1, and this one's place there. */
+/* Makes the circle of ranks 0 .. size-1, with the place of `rank`. */
 void grove_rounds_of_ranks(grove_rounds *rounds, int rank, int size);
 
-/* With everything but `heard`, `round` and `requests` set. Done when this rank knows and has told
- * whom it must. After a failure, which is this rank's, MPI may use the memory for ever. */
+/* All but `heard`, `round` and `requests` must be set. Done when this rank knows the maxima and has
+ * sent its messages. After a failure, which is this rank's, MPI may use the memory for ever. */
 grove_status grove_rounds_begin(grove_rounds *rounds);
 grove_status grove_rounds_test(grove_rounds *rounds, int *done);
 

@@ -1,10 +1,16 @@
-/* The table of log=summary: what ran on all ranks together, printed by rank 0 when the context
- * goes. Forests of one name share rows, and so do all that have none: a program that makes
- * thousands of them wants to know of the kinds. A name is a rank's own affair, so rank 0's counts:
- * rows come into being in collective calls, are the same on every rank, and one reduction adds them
- * up. Channels are made without the other ranks: their rows are a rank's own, and another reduction
- * finds those that took most time, on a sheet of fixed length. A rank that never frees its context
- * must not stop the others for ever: then rank 0 prints its own numbers and says so.
+/* The table of log=summary: what ran on all ranks together, printed by rank 0 when the context is
+ * freed.
+ *
+ * Forests of one name share rows, and so do all forests without a name: a program that makes
+ * thousands of them wants to know about the kinds. Ranks may name a forest differently, so rank 0's
+ * name counts. Rows are made in collective calls and are the same on every rank, so one reduction
+ * adds them up.
+ *
+ * Channels are made without the other ranks, so their rows belong to one rank. Another reduction
+ * finds those that took most time, on a sheet of fixed length.
+ *
+ * A rank that never frees its context must not stop the others for ever: then rank 0 prints its own
+ * numbers and says so.
  */
 #include "context/context.h"
 
@@ -22,7 +28,7 @@ static int is_of(const grove_tally *t, const grove_tally *like)
          strcmp(t->operation, like->operation) == 0 && strcmp(t->route, like->route) == 0;
 }
 
-/* A copy of the name, and room for one row more. This rank's failure. */
+/* A copy of the name, and room for one more row. This rank's failure. */
 static grove_status make_row(grove_tally **tallies, int n, const char *forest, char **name)
 {
   GROVE_PASS_GROW(*tallies, n, 1);
@@ -67,8 +73,8 @@ grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like
 
 /* ---- adding them up ---- */
 
-/* The columns of numbers: first those that are added up, then the times of one start, in
- * microseconds, of which the slowest rank's count. */
+/* The columns of numbers. First those that are added up, then the times of one start in
+ * microseconds, where the slowest rank's counts. */
 static void fill_row(const grove_tally *t, double *sums, double *times)
 {
   double starts = t->starts > 0 ? (double)t->starts : 1, ends = t->ends > 0 ? (double)t->ends : 1;
@@ -93,7 +99,7 @@ typedef struct own_row {
   double sums[SUMS], times[TIMES];
 } own_row;
 
-/* The rows that took most time, the dearest first, and what the others add up to. */
+/* The rows that took most time, most expensive first, and the sum of the others. */
 typedef struct sheet {
   int64_t n, others;
   double rest[SUMS];
@@ -133,7 +139,7 @@ static void enter_row(sheet *s, const own_row *row)
   s->n++;
 }
 
-/* An operation of MPI, on sheets. */
+/* An MPI reduction on sheets. */
 static void merge_rows(void *in, void *inout, int *n, MPI_Datatype *type)
 {
   const sheet *from = in;
@@ -159,14 +165,14 @@ static void fill_sheet(const grove_context *ctx, sheet *out)
   }
 }
 
-/* For the table: by rank, and in the order in which they were made. */
+/* For the table: by rank, then in the order in which they were made. */
 static int by_maker(const void *a, const void *b)
 {
   const own_row *x = a, *y = b;
   return x->rank != y->rank ? x->rank - y->rank : x->number - y->number;
 }
 
-/* Waits for the reductions; 0 when some rank does not take part. */
+/* Waits for the reductions; 0 if some rank does not take part. */
 static int wait_for_all(grove_context *ctx, int n, MPI_Request *request)
 {
   grove_pause pause;
@@ -199,7 +205,7 @@ static int columns_of(const char *text)
   return n;
 }
 
-/* The name in one line, and not in too long a one. */
+/* The name on one line, shortened if it is long. */
 static void print_name(const char *name, char *out)
 {
   size_t room = CELL_BYTES - 4, n = 0;
@@ -304,7 +310,7 @@ static int choose_rows(const contents *from, rank_of_row *list)
   return shown;
 }
 
-/* What the rows that are not shown did, in a sentence. */
+/* A sentence about the rows that are not shown. */
 static void print_rest(const contents *from, const rank_of_row *list, int n)
 {
   double total[SUMS];
@@ -344,7 +350,7 @@ static void print_summary(const grove_context *ctx, int complete, const contents
   free(list);
 }
 
-/* What the reductions work on: this rank's numbers, and those of all on rank 0. */
+/* What the reductions work on: this rank's numbers and, on rank 0, those of all ranks. */
 typedef struct addition {
   int n;
   double *mine, *all;
@@ -389,7 +395,7 @@ static void print_addition(const grove_context *ctx, const addition *a, int comp
 {
   double *numbers = complete ? a->all : a->mine;
   sheet *own = complete ? a->every : a->own;
-  for (int i = 0; complete && i < a->n; i++) numbers[SUMS * i] /= ctx->size; /* starts of a rank */
+  for (int i = 0; complete && i < a->n; i++) numbers[SUMS * i] /= ctx->size; /* starts per rank */
   qsort(own->row, (size_t)own->n, sizeof *own->row, by_maker);
   const contents from = {ctx->tallies, a->n, numbers, numbers + SUMS * a->n, own};
   print_summary(ctx, complete, &from);

@@ -1,10 +1,11 @@
-/* Tags. Operations are freed at different times on different ranks, so which tags are free is each
- * rank's own knowledge; an operation is made on all ranks together, so there they can agree. Every
- * rank proposes its lowest free tag; the highest proposal is taken if it was everybody's, else all
- * propose again from there on. Nearly always one round, the same that agrees on the status.
+/* Tags. Operations are freed at different times on different ranks, so each rank has its own view
+ * of which tags are free. An operation is made on all ranks together, so they can agree then. Every
+ * rank proposes its lowest free tag. The highest proposal is taken if all proposed it; else all
+ * propose again from there on. This nearly always takes one round, the same that agrees on the
+ * status.
  *
- * A tag whose last operation was not started equally often everywhere (a rank gave up after a
- * timeout) may have a message under way that nobody will receive: it is never used again.
+ * If the last operation of a tag was not started equally often everywhere (a rank gave up after a
+ * timeout), a message that nobody will receive may be under way. Such a tag is never used again.
  */
 #include "context/context.h"
 
@@ -23,7 +24,7 @@ static grove_status lowest_free(grove_context *ctx, int64_t tag, int64_t *out)
   return GROVE_OK;
 }
 
-/* Room for what is known of this tag, before it is agreed upon. */
+/* Room for the record of this tag, before it is agreed upon. */
 static grove_status make_tag(grove_context *ctx, int64_t tag)
 {
   int i = (int)tag - GROVE_TAG_FIRST;

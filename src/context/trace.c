@@ -5,14 +5,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Spans and subjects of a rank: 48 MB of spans. */
+/* Limit of spans and subjects per rank: 48 MB of spans. */
 enum { LIMIT = 1 << 20, NAME_BYTES = 200 };
 static const double PATIENCE_SECONDS = 10;
 
 /* ---- what the file is called ---- */
 
-/* The names that contexts of this process write to, for ever: a second context that is told the
- * same name must not replace the file of the first. */
+/* The names that contexts of this process write to, for ever: a second context with the same name
+ * must not replace the file of the first. */
 static struct {
   pthread_mutex_t lock;
   char **name;
@@ -43,8 +43,8 @@ static size_t stem_bytes(const char *path)
   return dot && dot > file ? (size_t)(dot - path) : strlen(path);
 }
 
-/* "trace.json", "trace-2.json" for the second context of this process, and so on. Ranks 0 of
- * contexts on parts of a job are different processes, and do not know of each other: then
+/* "trace.json", "trace-2.json" for the second context of this process, and so on. Contexts on parts
+ * of a job have different processes as rank 0, which do not know of each other: they write
  * "trace-rank4.json", by the rank in the whole job. */
 static void number_name(const char *path, int job_rank, int number, char *out, size_t room)
 {
@@ -55,7 +55,7 @@ static void number_name(const char *path, int job_rank, int number, char *out, s
   snprintf(out, room, "%.*s%s%s%s", (int)stem, path, who, count, path + stem);
 }
 
-/* A terminal or a pipe has the name it has. */
+/* The name of a terminal or a pipe cannot be changed. */
 static int is_ordinary(const char *path)
 {
   struct stat about;
@@ -143,13 +143,13 @@ void grove_trace_free(grove_trace **trace)
 
 /* ---- noting ---- */
 
-/* Room for one item more in the list at this address; 0 where there is none. */
+/* Room for one more item in the list at this address; 0 if there is none. */
 static int has_room(const grove_trace *t, void *list, int64_t n, size_t bytes)
 {
   return t->nspans + t->nsubjects < t->limit && grove_grow(list, n, 1, bytes);
 }
 
-/* Of a long name its beginning, up to a whole character of UTF-8. */
+/* The beginning of a long name, cut between UTF-8 characters. */
 static char *copy_name(const char *name)
 {
   size_t n = strlen(name);

@@ -1,11 +1,11 @@
-/* The option `trace`: what ran when, on every rank, for a timeline viewer. While the program runs
- * each rank notes *spans* in its own memory, with its own clock; when the context goes rank 0
- * writes them all to one file, in Chrome's trace event format, a row a rank.
+/* The option `trace`: what ran when, on every rank, for a timeline viewer. While the program runs,
+ * each rank notes *spans* in its own memory, with its own clock. When the context is freed, rank 0
+ * writes them all to one file, in Chrome's trace event format, one row per rank.
  *
  *     trace.c        noting spans                 trace_text.c    one rank's spans as text
  *     trace_clock.c  how far clocks are apart     trace_write.c   all ranks' text into a file
  *
- * Memory is bounded: from a number of spans on, further ones are only counted.
+ * Memory is bounded: spans beyond a limit are only counted.
  */
 #ifndef GROVE_CONTEXT_TRACE_H
 #define GROVE_CONTEXT_TRACE_H
@@ -37,8 +37,8 @@ typedef enum grove_span_kind {
   GROVE_SPAN_INIT,
   GROVE_SPAN_START,
   GROVE_SPAN_WAIT,    /* until the end */
-  GROVE_SPAN_TEST,    /* the one that told of the end */
-  GROVE_SPAN_TIMEOUT, /* a wait that came to none */
+  GROVE_SPAN_TEST,    /* the one that reported the end */
+  GROVE_SPAN_TIMEOUT, /* a wait that timed out */
   /* Marks of channels, at one time: parts were marked ready, left, arrived. */
   GROVE_MARK_READY,
   GROVE_MARK_SENT,
@@ -49,14 +49,14 @@ typedef struct grove_span {
   grove_span_kind kind;
   int subject;
   int64_t start;     /* which start of its wiring, from 1; 0: it is about none */
-  double begin, end; /* by this rank's clock; of a mark the same */
-  double between;    /* of a wait or test: seconds since the start outside of the library */
+  double begin, end; /* by this rank's clock; equal for a mark */
+  double between;    /* of a wait or test: seconds since the start spent outside the library */
   int first, count;  /* of a mark: the parts */
 } grove_span;
 
 /* What is kept of a wiring's operations for the options `log` and `trace`. */
 typedef struct grove_account {
-  int kept;    /* either: only then the clock is read at every start and wait */
+  int kept;    /* either option: only then is the clock read at every start and wait */
   int counted; /* in the summary, in row `tally` */
   int own;     /* which is one of this rank's own */
   int traced;  /* as `subject` */
@@ -70,7 +70,7 @@ typedef struct grove_reading {
 } grove_reading;
 
 typedef struct grove_trace {
-  char *wanted, *path;     /* rank 0: the file as the option names it, and as it will be called */
+  char *wanted, *path;     /* rank 0: the file as the option names it, and its final name */
   int64_t limit;           /* of spans and subjects together */
   double patience_seconds; /* for ranks that do not free their context */
   int64_t nspans, nsubjects;
@@ -79,15 +79,15 @@ typedef struct grove_trace {
   int64_t dropped;     /* spans beyond the limit */
   double origin;       /* where the time line begins, by rank 0's clock */
   grove_reading first; /* when tracing was switched on */
-  grove_reading last;  /* when the context went */
+  grove_reading last;  /* when the context was freed */
 } grove_trace;
 
-/* Begins a trace if the option wants one and there is none; gives it the name that the option says.
- * Agreed by all. */
+/* Begins a trace if the option asks for one and there is none; gives it the option's name. Agreed
+ * by all. */
 grove_status grove_trace_follow_option(grove_context *ctx);
 void grove_trace_free(grove_trace **trace);
 
-/* The time if spans are being noted, else 0: for the beginning of one. */
+/* The time if spans are being noted, else 0: for the beginning of a span. */
 static inline int grove_trace_is_on(const grove_context *ctx)
 {
   return *ctx->options.trace != '\0' && ctx->trace;
@@ -97,7 +97,7 @@ static inline double grove_trace_clock(const grove_context *ctx)
   return grove_trace_is_on(ctx) ? grove_clock() : 0;
 }
 
-/* A number for spans to refer to; -1 where there is no room, and its spans are only counted. */
+/* A number for spans to refer to; -1 if there is no room: its spans are then only counted. */
 int grove_trace_subject(grove_trace *trace, const grove_subject *like);
 void grove_trace_note(grove_trace *trace, const grove_span *span);
 
@@ -108,20 +108,20 @@ void grove_trace_set_up(grove_context *ctx, const char *forest, int64_t serial, 
  * Agreed by all. */
 grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin);
 
-/* By how much this rank's clock is ahead of rank 0's at a time of its own. Between two readings
- * clocks are taken to have drifted apart evenly; but not where the readings differ by no more than
- * they may be wrong: in a short trace that would stretch what is on it. */
+/* By how much this rank's clock is ahead of rank 0's, at a time of this rank's clock. Between two
+ * readings clocks are taken to drift apart evenly. But readings that differ by no more than their
+ * error count as no drift: in a short trace it would stretch the spans. */
 double grove_reading_ahead(const grove_reading *a, const grove_reading *b, double time);
 
-/* Prints lines of this rank, as many as there is room for, from the one that `next` says (at first
- * 0), and moves it on. Returns the bytes, 0 after the last line. Every line begins with a comma.
+/* Prints as many lines of this rank as there is room for, from line `next` on (at first 0), and
+ * moves `next` on. Returns the bytes, 0 after the last line. Every line begins with a comma.
  */
 enum { GROVE_TRACE_LINE_BYTES = 8192 };
 size_t grove_trace_print(const grove_context *ctx, int64_t *next, char *out, size_t room);
 
-/* Writes the file, on rank 0, of all ranks. A rank that does not come within some seconds is not
- * waited for: the file then has rank 0's row alone, and GROVE_ERR_TIMEOUT says so. Agreed by all
- * that came. */
+/* Rank 0 writes the spans of all ranks to the file. A rank that does not come within some seconds
+ * is not waited for: the file then has rank 0's row alone, and GROVE_ERR_TIMEOUT says so. Agreed by
+ * all that came. */
 grove_status grove_trace_write(grove_context *ctx);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* How far the clocks of hosts are apart. Ranks of one memory domain read the same clock, so one of
- * each, the lowest, compares it with rank 0's: rank 0 asks for the time, and takes the answer to
- * have been given in the middle between question and answer. Of several rounds the quickest counts;
- * half its time is how wrong this can be. Cost: some round trips for each host, one after the
+/* How far the clocks of hosts are apart. Ranks of one memory domain read the same clock, so only
+ * the lowest rank of each compares it with rank 0's. Rank 0 asks for the time, and takes the answer
+ * to be from the middle between question and answer. Of several rounds the quickest counts; half
+ * its time is the largest possible error. Cost: some round trips for each host, one after the
  * other.
  */
 #include "context/trace.h"
@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 20 };
 
-/* What travels. It is left alone for ever if a rank does not come: MPI may still use it. */
+/* The message. It is never freed if a rank does not come: MPI may still use it. */
 typedef struct clock_message {
   double question, answer;
 } clock_message;
@@ -24,7 +24,7 @@ static grove_status ask_once(grove_context *ctx, int peer, clock_message *m)
   return grove_context_wait(ctx, &send);
 }
 
-/* On rank 0: how far the clock of `peer` is ahead, and how wrong that may be. */
+/* On rank 0: how far the clock of `peer` is ahead, and the largest error of that. */
 static grove_status ask_clock(grove_context *ctx, int peer, clock_message *m, double out[2])
 {
   for (int i = 0; i < ROUNDS; i++) {
@@ -59,7 +59,7 @@ static int count_clocks(const grove_context *ctx)
   return most + 1;
 }
 
-/* On rank 0: two numbers for each domain. The lowest rank of one has its first seat. */
+/* On rank 0: two numbers for each domain. Its lowest rank has its first seat. */
 static grove_status ask_all(grove_context *ctx, clock_message *m, double *table)
 {
   for (int r = 0; r < ctx->size; r++) {

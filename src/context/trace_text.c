@@ -1,5 +1,5 @@
 /* One rank's spans as lines of JSON. Times are printed from whole nanoseconds, so that neither the
- * locale nor rounding gets into them: a span ends where its successor may begin.
+ * locale nor rounding affects them: a span ends where its successor may begin.
  */
 #include "context/trace.h"
 
@@ -13,21 +13,21 @@ static int continues_span(unsigned char c)
   return (c & 0xc0) == 0x80;
 }
 
-/* Bytes of the character of UTF-8 that begins here; 0: none does. */
+/* Length in bytes of the UTF-8 character that begins here; 0: none does. */
 static int character_bytes(const unsigned char *c)
 {
   if (c[0] < 0x80) return 1;
   if (c[0] < 0xc2 || c[0] > 0xf4 || !continues_span(c[1])) return 0;
   if (c[0] < 0xe0) return 2;
   if (!continues_span(c[2])) return 0;
-  if (c[0] < 0xf0) /* not in more bytes than it needs, and no half of a pair */
+  if (c[0] < 0xf0) /* no overlong form, and no half of a pair */
     return (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ? 0 : 3;
   if (!continues_span(c[3])) return 0;
   return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : 4;
 }
 
-/* What stands between quotes. A byte that is no UTF-8 becomes the character for that. At most six
- * bytes for each of `text`. */
+/* A text as it stands between quotes. Bytes that are not UTF-8 become the replacement character. At
+ * most six bytes for each of `text`. */
 static void escape_text(const char *text, char *out)
 {
   for (const unsigned char *c = (const unsigned char *)text; *c;) {
@@ -76,11 +76,11 @@ static decimal in_microseconds(int64_t ns)
 
 /* ---- lines ---- */
 
-/* Rank r is thread r + 1 of process 1: viewers take the numbers 0 for the idle thread of a kernel,
- * and show it in a row with others. */
+/* Rank r is thread r + 1 of process 1. Viewers take thread 0 for the idle thread of a kernel, and
+ * show it in a row with others. */
 enum { PROCESS = 1, FIRST_THREAD = 1 };
 
-/* Who this is, for the viewer to call its row, and for programs. */
+/* Names this rank's row, for the viewer and for programs. */
 static int print_rank(const grove_context *ctx, char *out, size_t room)
 {
   const grove_trace *t = ctx->trace;
@@ -116,7 +116,7 @@ static int print_channel(const grove_subject *s, char *out, size_t room)
                   (long long)s->parts, (long long)s->unit_bytes);
 }
 
-/* Adds what is known of a span beside its time. */
+/* Adds what is known of a span besides its time. */
 static int print_arguments(const grove_subject *s, const grove_span *span, char *out, size_t room)
 {
   if (span->kind == GROVE_SPAN_SET_UP) return snprintf(out, room, "%s", "");

@@ -1,8 +1,8 @@
-/* All ranks' spans into one file. First all ranks say that they are here; one that does not come
- * within some seconds must not stop the others for ever, and then rank 0 writes its own row only.
- * From then on everybody has a part: rank 0 calls the others one after the other, and each sends
- * its lines a buffer at a time, the next when the last has been taken. So no rank needs memory for
- * more than a buffer. A reader finds the old file or the new one, never half of one.
+/* Writes all ranks' spans to one file. First all ranks say that they are here. A rank that does not
+ * come within some seconds must not stop the others for ever: then rank 0 writes its own row only.
+ * Otherwise rank 0 calls the others one after the other. Each sends its lines one buffer at a time,
+ * the next when the last has been taken. So no rank needs memory for more than a buffer. A reader
+ * finds the old file or the new one, never half of one.
  */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "context/trace.h"
@@ -21,12 +21,12 @@ typedef struct buffer {
   char text[BUFFER_BYTES];
 } buffer;
 
-/* What this rank has a hand on while it writes. */
+/* What this rank holds while it writes. */
 typedef struct writer {
   buffer *buffer;
   int *call;  /* what rank 0 tells the next rank: whether its lines are wanted */
   FILE *file; /* rank 0 */
-  char *part; /* the file under the name it has until it is whole; NULL: it has its own */
+  char *part; /* temporary name until the file is complete; NULL: written in place */
   char *path;
   int trouble; /* errno of the first write that failed */
 } writer;
@@ -39,8 +39,8 @@ static grove_status refuse_file(const writer *w, int why)
                      w->path, strerror(why));
 }
 
-/* What is no ordinary file (a terminal, a pipe) cannot be replaced, only written to. A link stays,
- * and leads to the new file. */
+/* A terminal or a pipe cannot be replaced, only written to. A link stays, and leads to the new
+ * file. */
 static grove_status open_file(writer *w, const char *path)
 {
   grove_status status = GROVE_OK;
@@ -70,7 +70,7 @@ static void put_text(writer *w, const char *text, size_t bytes)
   if (fwrite(text, 1, bytes, w->file) != bytes) w->trouble = errno ? errno : EIO;
 }
 
-/* The last words of the file, and its name. */
+/* Writes the end of the file, and renames it. */
 static grove_status finish_file(const grove_context *ctx, writer *w, int complete)
 {
   char text[256];
@@ -89,7 +89,7 @@ static grove_status finish_file(const grove_context *ctx, writer *w, int complet
   return GROVE_OK;
 }
 
-/* Nothing is left behind that is not whole. */
+/* Leaves no incomplete file behind. */
 static void close_writer(writer *w, int memory_too)
 {
   if (w->file) fclose(w->file);
@@ -121,7 +121,7 @@ static void write_own(const grove_context *ctx, writer *w)
     put_text(w, w->buffer->text, n);
 }
 
-/* On rank 0: calls `peer`, and takes its lines. */
+/* On rank 0: calls `peer` and receives its lines. */
 static grove_status take_lines(grove_context *ctx, writer *w, int peer)
 {
   MPI_Request request;
@@ -171,7 +171,7 @@ fail:
   return status;
 }
 
-/* The ranks could not come together, for this reason. */
+/* For when the ranks could not come together; `why` says so. */
 static grove_status write_alone(const grove_context *ctx, writer *w, grove_status code,
                                 const char *why)
 {
@@ -184,7 +184,7 @@ static grove_status write_alone(const grove_context *ctx, writer *w, grove_statu
   return GROVE_OK;
 }
 
-/* Says that this rank is here, and whether it can write. 0 when some rank does not come. */
+/* Says that this rank is here, and whether it can write. 0 if some rank does not come. */
 static int meet_writers(grove_context *ctx, grove_status mine, grove_status *agreed)
 {
   grove_agreement agreement;
@@ -209,7 +209,7 @@ grove_status grove_trace_write(grove_context *ctx)
   int finalized = grove_mpi_is_gone(), all = 0;
   const char *why = "a collective call timed out";
   grove_status status = open_writer(ctx, &w), agreed = GROVE_OK;
-  ctx->options.timeout_seconds = 0; /* those who come take as long as the file takes */
+  ctx->options.timeout_seconds = 0; /* writing takes as long as it takes */
   if (finalized) {
     why = "the context was freed after MPI_Finalize";
   } else if (!ctx->broken) {

@@ -56,7 +56,7 @@ void grove_context_disclaim(grove_context *ctx)
   grove_context_leave_call(ctx);
 }
 
-/* Who has not come, as far as this rank sees: "rank 3 has", "ranks 2, 5 have", "some rank has". */
+/* Who has not come, as far as is known here: "rank 3 has", "ranks 2, 5 have", "some rank has". */
 static void name_missing(const grove_context *ctx, char *out, size_t room)
 {
   enum { MOST_NAMED = 8 };
@@ -91,7 +91,7 @@ grove_status grove_context_wait_for(grove_context *ctx, grove_poll *poll, void *
 {
   grove_pause pause;
   grove_pause_begin(&pause, ctx->spins);
-  for (int done = 0;;) { /* after the time ran out there is one more look */
+  for (int done = 0;;) { /* one more look after the time has run out */
     int late = grove_pause_expired(&pause, ctx->options.timeout_seconds);
     GROVE_PASS(poll(ctx, self, &done));
     if (done) return GROVE_OK;
