@@ -93,7 +93,7 @@ static grove_status begin_graph(grove_forest *f, const char *call)
   return GROVE_OK;
 }
 
-/* A copy of n items, or NULL where there is nothing to copy. */
+/* A copy of n items, or NULL if there is nothing to copy. */
 static grove_status copy_name_of(const void *from, int64_t n, size_t bytes, void **to)
 {
   if (!from || n <= 0) return GROVE_OK;
@@ -103,7 +103,7 @@ static grove_status copy_name_of(const void *from, int64_t n, size_t bytes, void
   return GROVE_OK;
 }
 
-/* Keeps the lists as they are, to be judged in set-up. */
+/* Keeps the lists as they are; set-up will check them. */
 static grove_status keep_lists(grove_graph *graph)
 {
   grove_status status = GROVE_OK;

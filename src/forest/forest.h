@@ -1,11 +1,13 @@
 /* A star forest: what the user said, and what every rank knows after set-up.
  *
  * Before set-up: the leaf side, if the graph was given as pairs and looks right; else the graph as
- * it was given, perhaps wrong. After: two lists of edges, compact and grouped by the rank at the
- * other end. The leaf side has this rank's leaves by the rank of their root, each group in the
- * order of the user's list; the root side has this rank's roots by the rank of their leaf, in the
- * order that rank has them. So group p of rank q's leaf side and group q of rank p's root side name
- * the same edges in the same order, and a message needs no further words.
+ * it was given, perhaps wrong.
+ *
+ * After set-up: two lists of edges, compact and grouped by the rank at the other end. The leaf side
+ * has this rank's leaves by the rank of their root, each group in the order of the user's list. The
+ * root side has this rank's roots by the rank of their leaf, in that rank's order. So group p of
+ * rank q's leaf side and group q of rank p's root side name the same edges in the same order, and
+ * messages need no indices.
  */
 #ifndef GROVE_FOREST_FOREST_H
 #define GROVE_FOREST_FOREST_H
@@ -38,14 +40,14 @@ typedef struct grove_graph {
   int64_t *global_root;
 } grove_graph;
 
-/* How many edges of a group are joined to a root that another of its edges is joined to. */
+/* How many edges of a group share their root with another edge of the group. */
 typedef enum grove_repeats {
   GROVE_REPEATS_FEW,
-  GROVE_REPEATS_SOME, /* an eighth or more: fewer bytes to send are worth an index more */
-  GROVE_REPEATS_MOST  /* a half or more: worth it even where bytes cost little */
+  GROVE_REPEATS_SOME, /* an eighth or more: saving bytes is worth one more index */
+  GROVE_REPEATS_MOST  /* a half or more: worth it even where bytes are cheap */
 } grove_repeats;
 
-/* Of a group of `n` edges that are joined to `distinct` roots. */
+/* For a group of `n` edges joined to `distinct` roots. */
 static inline grove_repeats grove_repeats_of(int64_t n, int64_t distinct)
 {
   if (2 * distinct <= n) return GROVE_REPEATS_MOST;
@@ -58,7 +60,7 @@ typedef struct grove_side {
   int *ranks;        /* at the other end, ascending */
   int64_t *begin;    /* count + 1: group g is begin[g] .. begin[g+1]-1 */
   grove_index slots; /* in this rank's leaf or root array */
-  char *repeats;     /* how much of each group names a root again: a grove_repeats */
+  char *repeats;     /* how often each group repeats roots: a grove_repeats */
 } grove_side;
 
 struct grove_forest {
@@ -66,16 +68,16 @@ struct grove_forest {
   grove_context *ctx; /* held */
   char *name;
   int ready;
-  int64_t serial; /* the how-manieth to be set up: the same on every rank */
+  int64_t serial; /* its number in the order of set-up: the same on every rank */
   grove_graph graph;
-  grove_index lists; /* before set-up: what the owners of the roots are told; see leaves.c */
-  int grouped;       /* the leaf side is there, and with it `lists` */
+  grove_index lists; /* before set-up: what the owners of the roots will be told; see leaves.c */
+  int grouped;       /* the leaf side exists, and with it `lists` */
 
   int64_t nroots, nleaves;
   int listed; /* the user gave a list of leaf slots */
   grove_side leaves, roots;
-  /* In the order of the user's list: the index of the root, and in the lowest bits the group of its
-   * rank (grove_edge_code). With the slots of the groups that is the whole list. */
+  /* In the order of the user's list: the index of the root and, in the lowest bits, the group of
+   * its rank (grove_edge_code). Together with the slots of the groups this is the whole list. */
   grove_index edges;
   int64_t leaf_first, leaf_end;
 
@@ -90,13 +92,13 @@ struct grove_forest {
 grove_forest *grove_forest_hold(grove_forest *f);
 void grove_forest_release(grove_forest *f);
 
-/* What the forest is called in sentences: its name, or "unnamed". */
+/* The forest's name in sentences: its name, or "unnamed". */
 const char *grove_forest_label(const grove_forest *f);
 
 void grove_graph_free(grove_graph *graph);
 void grove_side_free(grove_side *side);
 
-/* So many bits hold any of `count` numbers from 0 on. */
+/* Bits that hold any number from 0 to `count` - 1. */
 static inline int grove_bits(int count)
 {
   int bits = 0;
@@ -104,7 +106,7 @@ static inline int grove_bits(int count)
   return bits;
 }
 
-/* Root indices have at most so many bits, so that any fits beside the number of a rank or group. */
+/* The most bits of a root index, so that it fits beside the number of a rank or group. */
 static inline int grove_root_bits(int ranks)
 {
   return 63 - grove_bits(ranks);
@@ -138,7 +140,7 @@ typedef struct grove_tour {
 /* Where each group of leaves begins; the caller frees the list. This rank's failure. */
 grove_status grove_leaves_begin(const grove_forest *f, int64_t **out);
 
-/* Here, so that loops keep the tour in registers. This rank's failure. */
+/* Inline, so that loops keep the tour in registers. This rank's failure. */
 static inline grove_status grove_tour_begin(const grove_forest *f, grove_tour *out)
 {
   int64_t *next = NULL;
@@ -166,41 +168,40 @@ static inline void grove_tour_end(grove_tour *tour)
   free(tour->next);
 }
 
-/* Where the roots of this rank's leaves are on their own ranks, in the order of leaves.slots. The
- * caller frees the list. */
+/* The indices, on their own ranks, of the roots of this rank's leaves, in the order of
+ * leaves.slots. The caller frees the list. */
 grove_status grove_leaves_roots(const grove_forest *f, int64_t **out);
 
-/* The multi-forest has a root for each edge: those of root 0 first, in the order of its leaves,
- * then those of root 1, ... (multi.c). Here: which of them each entry of roots.slots is. The list
+/* The multi-forest has a root for each edge: first those of root 0, in the order of its leaves,
+ * then those of root 1, ... (multi.c). This gives the one for each entry of roots.slots. The list
  * is not settled; the caller frees it. */
 grove_status grove_multi_slots(const grove_forest *f, grove_index *out);
 
-/* The twin of a forest that is set up: its edges, with the leaves numbered as they come in the
- * user's list, for operations that the user has no part in (twin.c). Borrowed. This rank's
- * failure. */
+/* The twin of a forest that is set up: the same edges, with the leaves numbered in the order of the
+ * user's list, for the library's own operations (twin.c). Borrowed. This rank's failure. */
 grove_status grove_forest_twin(grove_forest *f, grove_forest **out);
-/* The forest goes: its twin, if there is one, may live longer. */
+/* The forest is being freed: its twin, if there is one, may live longer. */
 void grove_twin_inherit(grove_forest *f);
 
-/* Makes the leaf side from pairs that are right as far as this rank can see. Others leave the
- * forest without one, which is no failure: grove_graph_validate says what is wrong with them. */
+/* Makes the leaf side from pairs that are right as far as this rank can see. For wrong pairs it
+ * makes none, which is no failure: grove_graph_validate says what is wrong. */
 grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph);
 void grove_leaves_free(grove_forest *f);
 
-/* Some slot that a list of slots from `least` to `most` names twice, or -1. */
+/* A slot that occurs twice in a list of slots from `least` to `most`, or -1. */
 grove_status grove_find_duplicate(int64_t n, const int64_t *list, int64_t least, int64_t most,
                                   int64_t *slot);
 
-/* Looks at what one rank can see by itself: counts, NULLs, leaf slots, root ranks. This rank's
+/* Checks what one rank can see by itself: counts, NULLs, leaf slots, root ranks. This rank's
  * failure. */
 grove_status grove_graph_validate(const grove_graph *graph, const grove_context *ctx);
 
-/* As grove_forest_set_up, but this rank may have failed to set the graph, which is then agreed upon
+/* As grove_forest_set_up, but this rank may have failed to set the graph; that is agreed upon
  * too. */
 grove_status grove_forest_complete(grove_forest *f, grove_status mine);
 
-/* Turns global numbers or a pattern into pairs. Every rank must come here, with a graph that is
- * valid as far as it can see. Collective, but the outcome is this rank's: to be agreed upon. */
+/* Turns global numbers or a pattern into pairs. Every rank must call it, with a graph that is valid
+ * as far as it can see. Collective, but the outcome is this rank's: to be agreed upon. */
 grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-/* The leaf side of a forest, straight from the user's lists, which are read twice and never copied:
- * the first pass looks whether they are fit for it and counts the leaves of each neighbour, the
- * second puts every leaf in its place. Cost: the leaves and the neighbours.
+/* Makes the leaf side of a forest from the user's lists, which are read twice and never copied. The
+ * first pass checks them and counts the leaves of each neighbour. The second puts every leaf in its
+ * place. Cost: the leaves and the neighbours.
  *
- * Three lists are written. `slots` is what operations use, `edges` what the queries need, and
- * `lists` what the roots' owners are told, as it will be sent; it goes when they have been told.
+ * Three lists are written. `slots` is for operations, `edges` for the queries. `lists` is what the
+ * owners of the roots will be told, in the form in which it is sent; it is freed afterwards.
  */
 #include "base/group.h"
 #include "forest/forest.h"
@@ -19,12 +19,12 @@ typedef struct survey {
   int good;            /* so far */
 } survey;
 
-/* Neighbours are few and leaves are many: ranks are looked at when they have been counted. */
+/* Neighbours are few and leaves are many, so ranks are checked after counting. */
 static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
 {
   grove_groups *groups = &s->groups;
   int64_t n = graph->nleaves;
-  uint64_t most = 0; /* a negative index is a large one */
+  uint64_t most = 0; /* a negative index becomes a large one */
   GROVE_PASS(grove_groups_create(groups));
   for (int64_t i = 0; i < n; i++) {
     uint64_t index = (uint64_t)graph->root[i].index;
@@ -64,7 +64,7 @@ static grove_status survey_graph(const grove_graph *graph, int size, survey *s)
   return GROVE_OK;
 }
 
-/* The memory for what the second pass writes. */
+/* Memory for what the second pass writes. */
 static grove_status reserve_leaves(grove_forest *f, int64_t n, const survey *s)
 {
   int count = s->groups.count;
@@ -74,7 +74,7 @@ static grove_status reserve_leaves(grove_forest *f, int64_t n, const survey *s)
   return grove_index_reserve(n + count, 0, s->most_index, &f->lists);
 }
 
-/* What every iteration reads is copied, so that the compiler sees that no list lies on it. */
+/* Locals hold what every iteration reads, so that the compiler sees that no list aliases it. */
 static void fill_leaves(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
 {
   const grove_groups groups = *arranged;

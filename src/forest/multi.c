@@ -1,14 +1,14 @@
-/* The multi-forest: every leaf has a root of its own. Who owns a root knows its leaves, in the
- * order that counts, so it numbers the new roots by itself; the leaves' ranks are told the numbers
- * of theirs, in one exchange. All else is as it was. Operations that only move data along the
- * multi-forest do without that exchange: a message's entries are in the same order at both ends.
+/* The multi-forest: every leaf has a root of its own. The owner of a root knows its leaves, in the
+ * order that counts, so it numbers the new roots by itself. One exchange tells the leaves' ranks
+ * the numbers of theirs. Everything else stays as it was. Operations that only move data along the
+ * multi-forest do without that exchange: the entries of a message have the same order at both ends.
  */
 #include "forest/forest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The usual case, of half the memory: it is read in no order. */
+/* The usual case, with half the memory, since access is random. */
 static grove_status number_narrow(int64_t nroots, int64_t n, const int32_t *slot, int32_t *number)
 {
   grove_status status = GROVE_OK;
@@ -22,8 +22,8 @@ fail:
   return status;
 }
 
-/* Entries of roots.slots come by leaf rank, then by position in that rank's list: the order of a
- * root's leaves. */
+/* Entries of roots.slots are sorted by leaf rank, then by position in that rank's list: the order
+ * of a root's leaves. */
 grove_status grove_multi_slots(const grove_forest *f, grove_index *out)
 {
   grove_status status = GROVE_OK;
@@ -50,7 +50,7 @@ fail:
 
 /* ---- copies ---- */
 
-/* All but the slots. No edge of a multi-forest repeats a root. */
+/* Copies all but the slots. No edge of a multi-forest repeats a root. */
 static grove_status copy_side(const grove_side *from, grove_side *to)
 {
   GROVE_PASS_ROOM(to->ranks, from->count);
@@ -65,7 +65,7 @@ static grove_status copy_side(const grove_side *from, grove_side *to)
 
 /* ---- what the leaves are told ---- */
 
-/* The numbers of group g as bytes: 4 or 8 each, which the reader knows from their length. */
+/* The numbers of group g as bytes: 4 or 8 each, which the reader can tell from the length. */
 static grove_packet numbers_of(const grove_forest *multi, int g)
 {
   const grove_side *side = &multi->roots;
@@ -90,7 +90,7 @@ static grove_status write_numbers(const grove_forest *multi, grove_packet_exchan
   return GROVE_OK;
 }
 
-/* The packet of each group of leaves. They come by ascending rank, as the groups are. */
+/* The packet of each group of leaves. Packets come by ascending rank, and so do the groups. */
 static grove_status sort_numbers(const grove_forest *multi, const grove_packet_exchange *exchange,
                                  const grove_packet *own, grove_packet *out)
 {
@@ -149,7 +149,7 @@ fail:
 
 /* ---- the whole ---- */
 
-/* What a rank can do by itself. */
+/* The local part of the work. */
 static grove_status make_multi(const grove_forest *f, grove_forest *multi)
 {
   multi->nroots = f->roots.slots.count;
@@ -163,7 +163,7 @@ static grove_status make_multi(const grove_forest *f, grove_forest *multi)
   return grove_multi_slots(f, &multi->roots.slots);
 }
 
-/* What came, read. This rank's failure. */
+/* Reads the packets that came. This rank's failure. */
 static grove_status read_numbers(const grove_forest *f, const grove_packet_exchange *exchange,
                                  const grove_packet *own, grove_forest *multi)
 {
@@ -187,7 +187,7 @@ static grove_status exchange_numbers(const grove_forest *f, grove_status mine, g
   if (mine == GROVE_OK) mine = write_numbers(multi, &exchange, &own);
   status = grove_context_exchange(f->ctx, mine, NULL, 0, &exchange);
   if (exchange.nsent > 0 && !exchange.sent)
-    multi->roots.slots = (grove_index){0}; /* MPI may read it yet */
+    multi->roots.slots = (grove_index){0}; /* MPI may still read it */
   if (status != GROVE_OK) goto fail;
   mine = read_numbers(f, &exchange, &own, multi);
   GROVE_TRY(grove_context_agree(f->ctx, mine, NULL, 0));

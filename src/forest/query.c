@@ -1,5 +1,4 @@
-/* What can be asked of a forest that is set up: its sizes, graph, neighbours and degrees, and a
- * print.
+/* Queries on a forest that is set up: its sizes, graph, neighbours and degrees, and a print.
  */
 #include "forest/forest.h"
 
@@ -25,7 +24,7 @@ grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleav
   return GROVE_OK;
 }
 
-/* The user's list, from the compact ones. */
+/* Makes the user's list from the compact ones. */
 static grove_status make_list(grove_forest *f)
 {
   grove_status status = GROVE_OK;
@@ -50,7 +49,7 @@ fail:
   return status;
 }
 
-/* Once made it stays; several threads may ask for it first. */
+/* Made once and kept; several threads may ask at the same time. */
 static grove_status expand_list(grove_forest *f)
 {
   grove_context_enter(f->ctx);

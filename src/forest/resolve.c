@@ -1,10 +1,10 @@
 /* Who owns global number g? A table of every rank's first number would take memory proportional to
- * the ranks on each of them. Instead the numbers 0 .. N-1 are cut into as many equal blocks as
- * there are ranks, and rank d keeps the directory of block d (the assumed partition of Baker,
- * Falgout and Yang): every owner announces its first number to the directory that this number lies
- * in, a scan gives each directory the owner that reaches into its block from below, and whoever
- * needs g asks directory g / block. Messages: one announcement, and a question and an answer for
- * every directory that this rank's leaves touch.
+ * the ranks, on each rank. Instead the numbers 0 .. N-1 are cut into as many equal blocks as there
+ * are ranks, and rank d keeps the directory of block d (the assumed partition of Baker, Falgout and
+ * Yang). Every owner announces its first number to the directory in whose block the number lies. A
+ * scan gives each directory the owner that reaches into its block from below. A rank that needs g
+ * asks directory g / block. Messages: one announcement, and a question and an answer for every
+ * directory that this rank's leaves touch.
  */
 #include "base/group.h"
 #include "forest/forest.h"
@@ -17,7 +17,7 @@ typedef struct owner {
   int64_t rank;
 } owner;
 
-/* This rank's directory: owners by ascending first number; who owns nothing is not in it. */
+/* This rank's directory: owners by ascending first number. Ranks that own nothing are left out. */
 typedef struct directory {
   int count;
   owner *owners;
@@ -36,7 +36,7 @@ static int by_first(const void *a, const void *b)
   return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Leaves by the directory that they must ask. */
+/* Leaves grouped by the directory to ask. */
 typedef struct sorted_leaves {
   grove_groups groups;
   int64_t *order; /* the leaves of each group, in the order of the list */
@@ -72,7 +72,7 @@ static grove_status write_question(const grove_graph *graph, const sorted_leaves
   return GROVE_OK;
 }
 
-/* One packet per directory: questions, and in one of them the announcement. */
+/* One packet per directory: questions, and in one packet the announcement. */
 static grove_status write_questions(const grove_graph *graph, const sorted_leaves *leaves,
                                     int64_t first, int64_t block, grove_packet_exchange *exchange)
 {
@@ -105,7 +105,7 @@ static grove_status list_announced(int n, const grove_packet *questions, directo
   return GROVE_OK;
 }
 
-/* And before them the one that reaches into the block from below. Collective. */
+/* Puts the owner that reaches into the block from below before them. Collective. */
 static grove_status add_from_below(grove_context *ctx, directory *d)
 {
   int64_t last[2] = {-1, -1}, below[2];
@@ -113,7 +113,7 @@ static grove_status add_from_below(grove_context *ctx, directory *d)
     last[0] = d->owners[d->count - 1].first;
     last[1] = d->owners[d->count - 1].rank;
   }
-  /* First numbers and ranks of owners ascend together: both maxima belong to the same owner. */
+  /* First numbers and ranks of owners ascend together, so both maxima belong to the same owner. */
   GROVE_PASS(grove_context_scan_max(ctx, last, 2, below));
   if (below[1] >= 0 && d->owners) {
     memmove(d->owners + 1, d->owners, (size_t)d->count * sizeof *d->owners);
@@ -230,8 +230,8 @@ fail:
   return status;
 }
 
-/* A leaf for every root of every rank, in rank order, on all ranks or on rank 0 only: lists of that
- * length are what the user asked for. */
+/* A leaf for every root of every rank, in rank order, on all ranks or on rank 0 only. The user
+ * asked for lists of that length. */
 static grove_status list_all_roots(grove_graph *graph, grove_context *ctx, int on_all)
 {
   grove_status status = GROVE_OK;
@@ -264,7 +264,7 @@ static grove_status list_announcements(grove_graph *graph, const grove_context *
 
 grove_status grove_graph_resolve(grove_graph *graph, grove_context *ctx)
 {
-  if (graph->form != GROVE_FORM_PAIRS) { /* of an attempt that failed */
+  if (graph->form != GROVE_FORM_PAIRS) { /* left from an attempt that failed */
     free(graph->root);
     graph->root = NULL;
   }

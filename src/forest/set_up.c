@@ -1,8 +1,8 @@
-/* Set-up: the graph is judged, and every root learns of its leaves. Each rank sends, to every rank
- * that owns one of its roots, the list of their indices; the owners do not know from whom to expect
- * one, so this is a sparse exchange. An owner answers whether it has these roots, and the exchange
- * ends with all ranks agreeing that all is well: pairs need no other step. Cost: the edges and the
- * neighbours, and a logarithm of ranks.
+/* Set-up: the graph is checked, and every root learns of its leaves. Each rank sends every owner of
+ * its roots the list of their indices. The owners do not know from whom to expect a list, so this
+ * is a sparse exchange. An owner answers whether it has these roots, and the exchange ends with an
+ * agreement of all ranks that all is well: pairs need no other step. Cost: the edges, the
+ * neighbours, and a logarithm of the ranks.
  */
 #include "base/distinct.h"
 #include "context/trace.h"
@@ -15,10 +15,10 @@
 typedef struct draft {
   const grove_forest *forest;
   grove_packet_exchange exchange; /* lists of root indices, to and from other ranks */
-  grove_packet own;               /* and to this one; no data: none */
-  int nlists;                     /* that were accepted here; `roots` has memory for them */
+  grove_packet own;               /* and to itself; no data: none */
+  int nlists;                     /* accepted so far; `roots` has memory for them */
   int64_t entries;
-  int64_t most; /* of an entry, where it may not fit in 32 bits */
+  int64_t most; /* the largest possible entry, where it may not fit in 32 bits */
   grove_side roots;
 } draft;
 
@@ -31,7 +31,7 @@ static void free_draft(draft *d)
 
 /* ---- a list of root indices as it travels: an entry with their width, then those ---- */
 
-/* The entry: the width of all in bytes, and how often they repeat. */
+/* The first entry of a list: the width of the others in bytes, and how often they repeat. */
 typedef struct heading {
   int16_t width;
   int16_t repeats;
@@ -80,8 +80,8 @@ static grove_index read_root_list(const grove_packet *packet)
 
 /* ---- the owner's part ---- */
 
-/* So that nothing can fail any more once all lists are here, there is memory for a list before it
- * is accepted. What the last one got was not used yet. */
+/* Memory for a list is made before the list is accepted, so that nothing can fail once all lists
+ * have come. The memory made for the last list has not been used yet. */
 static grove_status make_list_room(draft *d)
 {
   grove_side_free(&d->roots);
@@ -91,7 +91,7 @@ static grove_status make_list_room(draft *d)
   return grove_index_reserve(d->entries, 0, d->most, &d->roots.slots);
 }
 
-/* How many entries of a list, from its beginning, are less than `end`. */
+/* The number of entries, from the beginning of a list, that are less than `end`. */
 static int64_t count_lower(const grove_index *list, int64_t end)
 {
   enum { BLOCK = 64 }; /* loops of known length become vector instructions */
@@ -105,7 +105,8 @@ static int64_t count_lower(const grove_index *list, int64_t end)
   return n;
 }
 
-/* Are these roots of this rank? Else the answer names the first that is not, and their number. */
+/* Are these roots of this rank? If not, the answer names the first that is not, and the root
+ * count. */
 static void judge_list(void *self, const grove_packet *packet, grove_answer *answer)
 {
   draft *d = self;
@@ -135,7 +136,7 @@ static void add_list(draft *d, const grove_packet *packet)
   d->roots.begin[d->roots.count] = begin + list.count;
 }
 
-/* The lists that came, and the own one among them, by ascending rank. */
+/* The lists that came, and this rank's own, by ascending rank. */
 static void join_lists(draft *d)
 {
   const grove_packet *own = d->own.data ? &d->own : NULL;
@@ -153,7 +154,7 @@ static void join_lists(draft *d)
 
 /* ---- the leaves' part ---- */
 
-/* Where the leaf that is number `position` in its group is in the user's list. */
+/* The position in the user's list of the leaf that is number `position` in its group. */
 static int64_t find_bad_entry(const grove_forest *f, int group, int64_t position)
 {
   int bits = grove_bits(f->leaves.count);
@@ -161,7 +162,7 @@ static int64_t find_bad_entry(const grove_forest *f, int group, int64_t position
     if (grove_edge_group(grove_index_at(&f->edges, i), bits) == group && position-- == 0) return i;
 }
 
-/* Only the leaf's rank knows which leaf an owner complains about: it writes the sentence. */
+/* Only the leaf's rank knows which leaf an owner complains about, so it writes the sentence. */
 static grove_status explain_answer(const grove_forest *f, int owner, const grove_answer *answer)
 {
   int g = 0;
@@ -195,7 +196,7 @@ static grove_status heed_answer(void *self, const grove_packet *packet, const gr
   return name_failure(f, explain_answer(f, packet->peer, answer));
 }
 
-/* All groups; the own one needs no message. */
+/* All groups; this rank's own needs no message. */
 static grove_status write_lists(grove_forest *f, draft *d)
 {
   grove_answer answer = {0};
@@ -214,7 +215,7 @@ static grove_status write_lists(grove_forest *f, draft *d)
 
 /* ---- agreement ---- */
 
-/* The same kind of graph on every rank? */
+/* Do all ranks have the same kind of graph? */
 static grove_status check_form(const grove_forest *f, const int64_t form[4])
 {
   GROVE_PASS_CHECK(
@@ -242,8 +243,8 @@ static grove_status exchange_lists(grove_forest *f, draft *d, grove_status mine,
   return status;
 }
 
-/* The first exchange: of pairs the only one; the others only learn that all ranks are of their
- * form. Agreed by all. */
+/* The first exchange. For pairs it is the only one; other forms only learn that all ranks have the
+ * same form. Agreed by all. */
 static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
 {
   const grove_graph *graph = &f->graph;
@@ -255,7 +256,7 @@ static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
   return check_form(f, form);
 }
 
-/* What is not given as pairs is turned into them. Agreed by all. */
+/* Turns other forms into pairs, and exchanges those. Agreed by all. */
 static grove_status exchange_resolved(grove_forest *f, draft *d)
 {
   grove_status mine = grove_graph_resolve(&f->graph, f->ctx);

@@ -1,14 +1,14 @@
 /* The twin of a forest: the same edges, for the library's own use. Leaf i of the user's list is its
- * slot i, so that arrays of its leaves are as long as the list, however far apart the user's slots
- * are. What is begun on it is never taken for something that the user begins. It borrows nearly all
- * from its forest, and inherits that when the forest goes.
+ * slot i, so arrays of its leaves are as long as the list, however far apart the user's slots are.
+ * Operations on it are never mistaken for the user's. It borrows nearly everything from its forest,
+ * and inherits that when the forest is freed.
  */
 #include "forest/forest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The places in the user's list, group after group. */
+/* The positions in the user's list, group after group. */
 static grove_status number_leaves(const grove_forest *f, grove_index *out)
 {
   grove_status status = GROVE_OK;

@@ -1,4 +1,4 @@
-/* What a rank can find wrong with its own part of a graph.
+/* Checks that a rank can make on its own part of a graph.
  */
 #include "forest/forest.h"
 
