@@ -36,7 +36,7 @@ fail:
   return status;
 }
 
-/* The block of these groups, whose ranks are on one node. */
+/* Adds the block of these groups, whose ranks are on one node. */
 static grove_status add_own_block(const grove_forest *f, int share, int n, const int32_t *groups,
                                   grove_blocks *blocks)
 {
@@ -115,7 +115,7 @@ static void add_edges(const grove_side *leaves, int g, grove_needs *needs)
   }
 }
 
-/* A unit for each root, ascending. Leaves of one stay in their order. */
+/* A unit for each root, ascending. Leaves of the same root keep their order. */
 static grove_status add_roots(const grove_side *leaves, int g, const int64_t *roots,
                               grove_needs *needs)
 {

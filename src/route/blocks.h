@@ -1,5 +1,5 @@
-/* What a rank has for other nodes, and what it needs of them: the two ends of what node-aware
- * routes carry. A *unit* is a value that travels; a *block* is all that one rank has for one node
+/* What a rank has for other nodes, and what it needs from them: the two ends of what node-aware
+ * routes carry. A *unit* is a value that travels. A *block* is all that one rank has for one node
  * (demand.h).
  */
 #ifndef GROVE_ROUTE_BLOCKS_H
@@ -30,9 +30,9 @@ void grove_blocks_free(grove_blocks *blocks);
 /* The number of the block for a node; there must be one. */
 int grove_blocks_find(const grove_blocks *blocks, int node);
 
-/* What this rank needs of other nodes. The units of group g of its leaf side are first[g] ..
- * first[g+1]-1, in the order of their places in the block of their owner; those of its own node
- * have none. Unit u is for the leaf slots slots[starts[u]] .. slots[starts[u+1]-1]. */
+/* What this rank needs from other nodes. The units of group g of its leaf side are first[g] ..
+ * first[g+1]-1, in the order of their places in the owner's block. Groups of its own node have
+ * none. Unit u is for the leaf slots slots[starts[u]] .. slots[starts[u+1]-1]. */
 typedef struct grove_needs {
   int64_t units, leaves;
   int64_t *first;

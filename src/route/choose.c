@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How much faster than standard another route must be by the model: with numbers of another machine
- * or of some kind of machine, and with measured ones. Standard has no stages that wait for each
- * other; where the numbers are not even this machine's, small gains may be none. */
+/* By how much another route must beat standard in the model: with numbers of another machine or of
+ * a kind of machine, and with measured ones. Standard has no stages that wait for each other. Where
+ * the numbers are not even this machine's, small gains may be none. */
 static const double GAIN_NOT_MEASURED = 1.3, GAIN_MEASURED = 1.05;
 
-/* Where nobody says when messages turn to rendezvous: as on Lassen (node-aware-strategies, 2.3.3
- * and Table 2). */
+/* For when nobody says at which size messages turn to rendezvous: as on Lassen
+ * (node-aware-strategies, 2.3.3 and Table 2). */
 enum { USUAL_CAP_BYTES = 8192 };
 
 /* ---- what can be said without talking ---- */
@@ -43,7 +43,7 @@ int64_t grove_route_cap(const grove_context *ctx, int64_t unit_bytes)
 
 /* ---- what a route takes ---- */
 
-/* Counts what the node's ranks send, or all. */
+/* Counts what the ranks of a node send, or all ranks. */
 static void count_traffic(const grove_manifest *manifest, const grove_topo *topo, int node,
                           int64_t unit_bytes, grove_estimate *out)
 {
@@ -81,7 +81,7 @@ static void double_estimate(grove_estimate *e)
   }
 }
 
-/* On a leader: what a route takes its node. */
+/* On a leader: what a route costs its node. */
 static grove_status estimate_route(const grove_survey *survey, const grove_question *question,
                                    const grove_route *route, grove_estimate *out)
 {
@@ -123,7 +123,7 @@ fail:
 
 /* ---- the choice ---- */
 
-/* The cheapest of those that have a price, but not this one; -1: there is none. */
+/* The cheapest candidate with a price that is not `but_not`; -1: none. */
 static int find_cheapest(const grove_choice *choice, double but_not)
 {
   int best = -1;
@@ -155,7 +155,7 @@ static void list_prices(int n, const grove_estimate *estimates, int64_t *out)
   for (int i = 0; i < n; i++) out[i] = grove_price_picoseconds(estimates[i].price.seconds);
 }
 
-/* From the prices that all ranks agreed upon. */
+/* Settles the choice from the prices that all ranks agreed upon. */
 static void settle_choice(const grove_context *ctx, const grove_question *question, int n,
                           const int64_t *prices, grove_choice *out)
 {
@@ -181,7 +181,7 @@ static double add_terms(const int64_t *picoseconds)
   return sum;
 }
 
-/* Where several nodes are the dearest their terms are mixed: they still add up to the price. */
+/* If several nodes are the most expensive their terms are mixed; they still add up to the price. */
 static void settle_terms(const int64_t *picoseconds, grove_candidate *out)
 {
   double sum = add_terms(picoseconds);
@@ -190,7 +190,7 @@ static void settle_terms(const int64_t *picoseconds, grove_candidate *out)
   out->explained = 1;
 }
 
-/* The price that was agreed upon went through whole picoseconds. */
+/* The agreed price was rounded to whole picoseconds. */
 static int is_dearest(const grove_price *price, double agreed)
 {
   int64_t most = grove_price_picoseconds(agreed), own = grove_price_picoseconds(price->seconds);
@@ -211,7 +211,7 @@ grove_status grove_route_terms(const grove_survey *survey, const grove_question 
   return GROVE_OK;
 }
 
-/* On one node there is one leader, and its terms are the price: one step less. Agreed by all. */
+/* On one node there is one leader, and its terms are the price: one step saved. Agreed by all. */
 static grove_status price_one(const grove_survey *survey, const grove_question *question,
                               grove_choice *out)
 {
@@ -243,7 +243,7 @@ grove_status grove_route_choose(const grove_survey *survey, const grove_question
 
 /* ---- the choice with its reasons ---- */
 
-/* Adds what another node takes. */
+/* Adds another node's estimates. */
 static void join_estimates(const grove_estimate *more, grove_candidate *out)
 {
   grove_estimate *e = &out->estimate;
@@ -255,7 +255,7 @@ static void join_estimates(const grove_estimate *more, grove_candidate *out)
   }
 }
 
-/* What a leader found out, for rank 0. */
+/* A leader's estimates, for rank 0. */
 static grove_status write_estimates(const grove_survey *survey, const grove_estimate *estimates,
                                     grove_packet_exchange *exchange)
 {

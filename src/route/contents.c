@@ -19,7 +19,7 @@ static void join_needs(int nlists, const grove_index *lists, int64_t *out)
     for (int64_t k = 0; k < lists[i].count; k++) *out++ = grove_index_at(&lists[i], k);
 }
 
-/* The places of the values of list i, which are not more than its entries. */
+/* The places of the values of list i; no more than it has entries. */
 static grove_status find_in_block(const grove_index *list, int i, grove_contents *contents)
 {
   int64_t *places = contents->places + contents->begin[i], n = list->count;

@@ -1,4 +1,4 @@
-/* The contents: what is in a block (demand.h), and which ranks of the other node need what of it.
+/* The contents of a block (demand.h), and which ranks of the other node need which of its units.
  */
 #ifndef GROVE_ROUTE_CONTENTS_H
 #define GROVE_ROUTE_CONTENTS_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Made of several lists of roots: those of the ranks of the node. */
+/* Made from one list of roots for each rank of that node. */
 typedef struct grove_contents {
   int nlists;
   int64_t units;

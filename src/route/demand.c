@@ -13,7 +13,7 @@ typedef struct maker {
   const grove_topo *topo;
   int share;
   grove_pairs edges;
-  int64_t *source; /* of each pair of the demand: which of `edges` it is */
+  int64_t *source; /* for each pair of the demand: its number in `edges` */
   grove_demand *demand;
   int64_t nplaces; /* used so far */
 } maker;
@@ -33,7 +33,7 @@ static int node_of_pair(const maker *m, int64_t pair)
 
 /* ---- pairs ---- */
 
-/* Edges have them by leaf rank, then by root rank: here the other way round. */
+/* `edges` has pairs by leaf rank, then by root rank: here it is the other way round. */
 static grove_status sort_pairs(maker *m)
 {
   grove_status status = GROVE_OK;
@@ -67,7 +67,7 @@ static grove_index roots_of(const maker *m, int64_t pair)
                        .wide = m->edges.roots + m->edges.begin[m->source[pair]]};
 }
 
-/* Tells pair after pair what places its values have. */
+/* Gives each pair the places of its values. */
 static void copy_places(maker *m, const grove_contents *block, const int64_t *pairs)
 {
   for (int i = 0; i < block->nlists; i++) {
@@ -135,7 +135,7 @@ fail:
   return status;
 }
 
-/* Room for the blocks, of which there are no more than pairs, and for all places. */
+/* Room for the blocks, which are no more than the pairs, and for all places. */
 static grove_status make_demand(maker *m)
 {
   grove_demand *d = m->demand;

@@ -1,10 +1,10 @@
-/* What ranks need of each other, in numbers: what routes count from. Made from plain edges, all of
- * them; or from what a node's ranks told one of them (survey.h), who then knows what concerns this
- * node. No MPI.
+/* What ranks need from each other, in numbers: the basis on which routes count. Made from plain
+ * edges, all of them, or from what ranks told a node's leader (survey.h), who then knows what
+ * concerns this node. No MPI.
  *
- * A *pair* is what one rank needs of another. A *block* is what one rank has for another node: all
- * that its ranks need, each value once if values may be shared, in ascending order of the roots;
- * else one value per edge, by leaf rank, and in the order of that rank's list.
+ * A *pair* is what one rank needs from another. A *block* is what one rank has for another node. If
+ * values may be shared, it has each value that the node's ranks need once, in ascending order of
+ * the roots. Else it has one value per edge, by leaf rank, and in the order of that rank's list.
  */
 #ifndef GROVE_ROUTE_DEMAND_H
 #define GROVE_ROUTE_DEMAND_H
@@ -23,7 +23,7 @@ extern "C" {
 typedef struct grove_demand_pair {
   int32_t from, to; /* owner of the roots, owner of the leaves */
   int64_t edges;
-  int64_t distinct;      /* roots among them; as many as edges where nothing is shared */
+  int64_t distinct;      /* roots among them; as many as edges if nothing is shared */
   const int64_t *places; /* of the distinct ones in their block, ascending; NULL: not known */
 } grove_demand_pair;
 
@@ -36,8 +36,8 @@ typedef struct grove_demand {
   int64_t npairs;
   grove_demand_pair *pairs; /* by `from`, then by `to`; no rank is paired with itself */
   int64_t nblocks;
-  grove_demand_block *blocks; /* by `from`, then by `node`; of nodes other than the own */
-  int64_t *places;            /* behind those of all pairs */
+  grove_demand_block *blocks; /* by `from`, then by `node`; of other nodes only */
+  int64_t *places;            /* memory for the places of all pairs */
 } grove_demand;
 
 /* From all edges, of all ranks, in any order. */

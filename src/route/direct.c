@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-/* Fewer edges are in the first cache, whatever their order. */
+/* Fewer edges fit in the first-level cache, whatever their order. */
 enum { WORTH_ORDERING = 512 };
 
 /* ---- another order, and values sent once ---- */
 
-/* Is it worth while that the values of a message between these ranks are sent once? Inside a node
- * bytes cost little. */
+/* Is it worth sending repeated values of a message between these ranks once? Inside a node bytes
+ * are cheap. */
 static int worth_sharing(const grove_topo *topo, int a, int b, int repeats)
 {
   int on_node = grove_topo_same_node(topo, a, b);
@@ -23,7 +23,7 @@ static int pays_off(const grove_forest *f, const grove_side *side, int group)
   return worth_sharing(&f->ctx->topo, f->ctx->rank, side->ranks[group], side->repeats[group]);
 }
 
-/* A list, and what its entries are called at the owner of the roots. */
+/* A list, and the names of its entries at the owner of the roots. */
 typedef struct named_list {
   grove_index *slots;
   int64_t *names;
@@ -35,8 +35,8 @@ static int keeps_order(int64_t n)
   return n < WORTH_ORDERING || n > GROVE_LIST_MOST;
 }
 
-/* Would it help to have these names in order? Not where they are so, or follow a pattern, which has
- * better kernels. Both ends must come to the same answer, and look at the same list. */
+/* Would ordering these names help? Not if they are ordered already, or follow a pattern, which has
+ * better kernels. Both ends look at the same list, so that they come to the same answer. */
 static grove_status is_disorderly(int64_t n, const int64_t *names, int *out)
 {
   grove_status status = GROVE_OK;
@@ -99,7 +99,7 @@ static int shares_values(const maker *m, const grove_side *side, int group)
   return m->how->share && pays_off(m->f, side, group);
 }
 
-/* The lists of the leaf side, whose names are the remote indices of the roots. */
+/* The lists of the leaf side. Their names are the remote indices of the roots. */
 static grove_status arrange_leaves(const maker *m)
 {
   grove_status status = GROVE_OK;
@@ -154,10 +154,10 @@ static grove_status arrange_roots(const maker *m)
   return GROVE_OK;
 }
 
-/* What a rank keeps has no other end that must know its order. To write in order and read anywhere
- * costs less than to do both anywhere: with 5000 kept edges of 10000, 2 ranks, an exchange takes 12
- * to 18 % less (`random-mixed-bcast` of bench/grid.txt, Xeon, 2026-11). On the way back the order
- * of leaves counts. */
+/* Nobody else needs to know the order of what a rank keeps. Writing in order and reading at random
+ * costs less than doing both at random: with 5000 kept edges of 10000, 2 ranks, an exchange takes
+ * 12 to 18 % less (`random-mixed-bcast` of bench/grid.txt, Xeon, 2026-11). On the way back the
+ * order of leaves counts. */
 static grove_status order_kept(const maker *m)
 {
   grove_status status = GROVE_OK;
@@ -184,7 +184,7 @@ static int count_direct(const maker *m, const grove_side *side)
   return count;
 }
 
-/* One message a group; the group of the own rank is kept. */
+/* One message per group; the group of this rank itself is kept. */
 static void fill_message(const maker *m, const grove_side *side, grove_array which,
                          grove_message *messages, grove_slots *keep)
 {

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* What this rank can see of its arguments. */
+/* Checks the arguments as far as one rank can. */
 static grove_status check_arguments(const grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
   GROVE_PASS_CHECK(unit_bytes > 0 && unit_bytes <= INT_MAX, GROVE_ERR_ARG,
@@ -20,7 +20,7 @@ static grove_status check_arguments(const grove_context *ctx, size_t unit_bytes,
   return GROVE_OK;
 }
 
-/* The same arguments on every rank. Agreed by all. */
+/* Are the arguments the same on every rank? Agreed by all. */
 static grove_status check_together(grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
   grove_status status = GROVE_OK, mine = check_arguments(ctx, unit_bytes, file);

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Up to so many ranks, packets go to leaders themselves: there are few, and another exchange is a
- * step more that all ranks wait for. A round number, not a measured one. */
+/* Up to this many ranks, packets go directly to leaders: they are few, and another exchange is one
+ * more step that all ranks wait for. A round number, not a measured one. */
 enum { FEW_RANKS = 64 };
 
 static int node_in(const grove_context *ctx, int rank)
@@ -24,7 +24,7 @@ static int proxy_of(const grove_context *ctx, int leader)
 
 /* ---- there ---- */
 
-/* A packet within a packet to the own leader: whose it is, how long, and what it says. */
+/* A packet within a packet to this node's leader: its writer, its length, its words. */
 static grove_status wrap_packet(const grove_context *ctx, int from, int64_t n, const int64_t *words,
                                 grove_packets *home)
 {
@@ -36,7 +36,7 @@ static grove_status wrap_packet(const grove_context *ctx, int from, int64_t n, c
   return GROVE_OK;
 }
 
-/* Packets for other nodes go away, to the proxies; those for the own one wait for what comes. */
+/* Packets for other nodes go to the proxies; those for this node wait for what comes. */
 static grove_status sort_packets(const grove_context *ctx, const grove_packets *packets,
                                  grove_packets *away, grove_packets *home)
 {
@@ -66,8 +66,8 @@ static grove_status forward_packets(const grove_context *ctx, const grove_packet
 
 /* ---- and at the leader ---- */
 
-/* Opens one of the packets from this node: what it contains goes to `out`, which may be NULL; `n`
- * counts. */
+/* Opens one of the packets from this node. Its contents go to `out`, which may be NULL; `n` counts
+ * them. */
 static grove_status open_packet(const grove_context *ctx, grove_reader r, grove_packet *out, int *n)
 {
   while (r.at < r.end) {
@@ -86,7 +86,7 @@ static grove_status open_packet(const grove_context *ctx, grove_reader r, grove_
   return GROVE_OK;
 }
 
-/* What the packets of this node contain, as if it had come by itself. */
+/* The contents of this node's packets, as if each had come by itself. */
 static grove_status open_all(const grove_context *ctx, const grove_packets *home,
                              grove_packets *out)
 {
@@ -97,7 +97,7 @@ static grove_status open_all(const grove_context *ctx, const grove_packets *home
   for (int i = 0; i < grove_packets_count(home); i++)
     GROVE_PASS(open_packet(ctx, grove_packets_read(home, i), out->came, &out->ncame));
   grove_packet_list_sort(n, out->came);
-  out->lower = n; /* the own one is among them */
+  out->lower = n; /* this rank's own is among them */
   return GROVE_OK;
 }
 

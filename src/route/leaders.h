@@ -4,12 +4,12 @@
  *     GROVE_TRY(grove_leaders_exchange(ctx, &mine, &packets));      collective
  *     ... grove_packets_read(&packets, i) ...
  *
- * To a leader would come as many packets as ranks have something for its node, which may be all
- * that the ranks of the node have as neighbours, and it would answer one after the other. So where
- * there are many ranks a packet for another node goes to its proxy there, the rank with the place
- * that the writer has in its own node, and from there, with the others, to the leader: where nodes
- * are alike, a rank gets no more packets than there are neighbouring nodes, and a leader besides
- * those one from each rank of its node.
+ * A leader would get a packet from every rank that has something for its node, perhaps from all
+ * neighbours of all its ranks, and would answer them one after the other. So if there are many
+ * ranks, a packet for another node goes to its proxy there: the rank with the same place in that
+ * node as the writer has in its own. The proxy passes it on to the leader, together with others. If
+ * nodes are alike, a rank gets no more packets than there are neighbouring nodes, and a leader one
+ * more from each rank of its node.
  */
 #ifndef GROVE_ROUTE_LEADERS_H
 #define GROVE_ROUTE_LEADERS_H
@@ -26,11 +26,11 @@ static inline int grove_leader(const grove_topo *topo, int node)
 }
 
 /* Delivers all packets, which must be to leaders, as grove_packets_exchange does. Agreed by all,
- * but for `mine`: of a leader that could not read what came, to be agreed upon in the next
- * collective step. */
+ * except `mine` on a leader that could not read what came: to be agreed upon in the next collective
+ * step. */
 grove_status grove_leaders_exchange(grove_context *ctx, grove_status *mine, grove_packets *packets);
 
-/* The same by proxies, however few ranks there are. */
+/* The same through proxies, however few ranks there are. */
 grove_status grove_proxies_exchange(grove_context *ctx, grove_status *mine, grove_packets *packets);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Legs: how the blocks of ranks travel between nodes. A *leg* is a part of a block with the rank
- * that sends it to the other node and the one that receives it there.
+/* Legs: how the blocks of ranks travel between nodes. A *leg* is a part of a block, with the rank
+ * that sends it to the other node and the rank that receives it there.
  *
  *     rank 1's block for node 2, ten units:   units 0 to 5 by rank 0 to rank 8
  *                                             units 6 to 9 by rank 1 to rank 9

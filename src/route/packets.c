@@ -12,7 +12,7 @@ void grove_packets_free(grove_packets *packets)
   *packets = (grove_packets){0};
 }
 
-/* The packet to a rank that has none yet. */
+/* Begins the packet to a rank that has none yet. */
 static grove_status begin_packet(grove_packets *packets, int rank)
 {
   if (!packets->ranks.slots) GROVE_PASS(grove_groups_create(&packets->ranks));
@@ -62,7 +62,7 @@ grove_status grove_packets_exchange(grove_context *ctx, grove_status mine, grove
   while (packets->lower < packets->ncame && packets->came[packets->lower].peer < ctx->rank)
     packets->lower++;
   grove_packet_list_free(exchange.nsent,
-                         exchange.sent); /* after a timeout there are none: MPI may read them */
+                         exchange.sent); /* NULL after a timeout: MPI may still read them */
   return status;
 }
 

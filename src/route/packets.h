@@ -1,4 +1,4 @@
-/* Packets that ranks write each other while they build a plan: numbers, to whom they concern.
+/* Packets of numbers that ranks send each other while they build a plan.
  *
  *     grove_packets packets = {0};
  *     mine = grove_packets_write(&packets, rank, 2, &words);         as often as need be
@@ -7,8 +7,8 @@
  *       ... grove_reader r = grove_packets_read(&packets, i); ...
  *     grove_packets_free(&packets);
  *
- * What a rank writes to itself comes like the rest. They are read where they lie: free them when
- * nobody looks at them any more.
+ * A packet to oneself comes like the rest. Packets are read in place: free them when nobody needs
+ * them any more.
  */
 #ifndef GROVE_ROUTE_PACKETS_H
 #define GROVE_ROUTE_PACKETS_H
@@ -30,13 +30,13 @@ typedef struct grove_outgoing {
 } grove_outgoing;
 
 typedef struct grove_packets {
-  grove_groups ranks;       /* to whom packets are written */
+  grove_groups ranks;       /* ranks that packets are written to */
   grove_outgoing *outgoing; /* one each */
   int noutgoing;
   int ncame;
   grove_packet *came; /* from others */
   grove_packet own;   /* to itself; no data: none */
-  int lower;          /* how many came from lower ranks */
+  int lower;          /* packets from lower ranks */
 } grove_packets;
 
 void grove_packets_free(grove_packets *packets);
@@ -47,14 +47,13 @@ grove_status grove_packets_write(grove_packets *packets, int rank, int64_t n, in
 /* Delivers all packets; those written are gone afterwards. Agreed by all. */
 grove_status grove_packets_exchange(grove_context *ctx, grove_status mine, grove_packets *packets);
 
-/* How many packets have come. */
+/* The number of packets that came. */
 static inline int grove_packets_count(const grove_packets *packets)
 {
   return packets->ncame + (packets->own.data != NULL);
 }
 
-/* A packet from its beginning. Who reads more words than it has gets zeros, and finds out by
- * `torn`. */
+/* Reads a packet from its beginning. Reading more words than it has gives zeros and sets `torn`. */
 typedef struct grove_reader {
   int from;
   int torn;

@@ -13,7 +13,7 @@ void grove_pairs_free(grove_pairs *pairs)
   *pairs = (grove_pairs){0};
 }
 
-/* first[r]: how many edges have a lower leaf rank than r. */
+/* first[r]: the number of edges with a leaf rank lower than r. */
 static grove_status count_leaves(const grove_edge *edges, int64_t n, int nranks, int64_t *first,
                                  int *ascends)
 {

@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* By leaf rank, then by root rank; the roots of a pair in the order of the edges. A rank is paired
- * with itself too where it has such edges. */
+/* By leaf rank, then by root rank; the roots of a pair in the order of the edges. Includes pairs of
+ * a rank with itself. */
 typedef struct grove_pairs {
   int64_t count;
   int32_t *leaf_rank, *root_rank;
@@ -26,7 +26,7 @@ typedef struct grove_pairs {
   int64_t *roots;
 } grove_pairs;
 
-/* Cost: two passes over edges that ascend by leaf rank, four and a copy of them over others. */
+/* Cost: two passes over edges that ascend by leaf rank; for others, four and a copy. */
 grove_status grove_pairs_create(const grove_edge *edges, int64_t n, int nranks, grove_pairs *out);
 void grove_pairs_free(grove_pairs *pairs);
 

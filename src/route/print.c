@@ -26,7 +26,7 @@ static double price_of(const grove_estimate *e, int which)
   return round(1e9 * (which < GROVE_TERMS ? e->price.term[which] : e->price.seconds)) / 1e3;
 }
 
-/* A number of each candidate. */
+/* One number for each candidate. */
 static void print_candidate(const grove_choice *choice, const char *name,
                             double (*number)(const grove_estimate *e, int which), int which,
                             FILE *file)
@@ -42,7 +42,7 @@ static void print_candidate(const grove_choice *choice, const char *name,
   fprintf(file, "\n");
 }
 
-/* "on-node" for people. */
+/* "on-node", for users. */
 static const char *name_term(int term, char out[32])
 {
   snprintf(out, 32, "%s", grove_term_names[term]);
@@ -101,7 +101,7 @@ double grove_choice_gain(const grove_choice *choice)
   return choice->candidates[choice->runner_up].seconds / choice->candidates[choice->chosen].seconds;
 }
 
-/* What binds, in words. */
+/* The meaning of the binding term. */
 static const char *const meaning[GROVE_TERMS] = {
   [GROVE_TERM_LATENCY] = "the number of messages between nodes: fewer of them would help most",
   [GROVE_TERM_BANDWIDTH] =
@@ -123,7 +123,7 @@ static void print_binding(const grove_price *price, FILE *file)
           100 * price->term[most] / price->seconds, meaning[most]);
 }
 
-/* The term in which the dearer of two differs most. */
+/* The term in which the more expensive of the two differs most. */
 static void print_deciding(const grove_candidate *cheap, const grove_candidate *dear, FILE *file)
 {
   const double *a = cheap->estimate.price.term, *b = dear->estimate.price.term;

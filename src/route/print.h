@@ -1,5 +1,5 @@
-/* A choice between routes for people, part by part: the table of candidates with their price by
- * term and what they send, the choice and why, and where the numbers came from.
+/* Prints a choice between routes for users, part by part: the table of candidates with their prices
+ * by term and what they send, the choice and its reason, and where the numbers came from.
  */
 #ifndef GROVE_ROUTE_PRINT_H
 #define GROVE_ROUTE_PRINT_H
@@ -12,24 +12,23 @@
 extern "C" {
 #endif
 
-/* All candidates have their estimates. */
+/* All candidates must have their estimates. */
 void grove_choice_print_table(const grove_choice *choice, const grove_machine *m,
                               int64_t unit_bytes, FILE *file);
 
-/* `alone`: why no other route than standard can help; NULL: one could. */
+/* `alone`: why no route but standard can help; NULL: one could. */
 void grove_choice_print_reason(const grove_choice *choice, const grove_machine *m,
                                const char *alone, FILE *file);
 
 /* Which terms of the profile were measured, which come from elsewhere, which are missing. */
 void grove_choice_print_inputs(const grove_machine *m, FILE *file);
 
-/* Why the candidate of standard has no price: "the profile lacks ...". */
+/* Why standard has no price: "the profile lacks ...". */
 enum { GROVE_LACKS_BYTES = 400 };
 void grove_choice_lacks(const grove_choice *choice, const grove_machine *m,
                         char out[GROVE_LACKS_BYTES]);
 
-/* How many times as long as the choice its runner-up takes. NaN: there is none, or nothing is
- * sent. */
+/* The runner-up's time divided by that of the choice. NaN: there is none, or nothing is sent. */
 double grove_choice_gain(const grove_choice *choice);
 
 #ifdef __cplusplus

@@ -58,7 +58,7 @@ static grove_status write_list(grove_relay_state *h, const grove_leg *leg, int r
   return GROVE_OK;
 }
 
-/* How many lists of a contents have something in a leg. */
+/* The number of lists of a contents that have something in a leg. */
 static int64_t count_lists(const grove_contents *contents, const grove_leg *leg)
 {
   int64_t count = 0;
@@ -71,7 +71,7 @@ static int64_t count_lists(const grove_contents *contents, const grove_leg *leg)
   return count;
 }
 
-/* The receiver learns of a leg: sender, begin, units, lists; and then what is in the lists. */
+/* Tells the receiver about a leg: sender, begin, units, lists; then the lists themselves. */
 static grove_status write_to_receiver(grove_relay_state *h, const grove_leg *leg)
 {
   int b = grove_blocks_find(&h->blocks, leg->node);
@@ -89,7 +89,7 @@ static grove_status write_to_receiver(grove_relay_state *h, const grove_leg *leg
   return GROVE_OK;
 }
 
-/* The sender learns how many units come for whom. */
+/* Tells the sender how many units come for which receiver. */
 static grove_status write_to_sender(grove_relay_state *h, const grove_leg *leg)
 {
   int64_t *words = NULL;
@@ -111,8 +111,8 @@ static grove_status write_to_all(grove_relay_state *h)
 
 /* ---- what senders and receivers read ---- */
 
-/* A packet from a rank of the own node: what passes through this rank on its way out. Legs between
- * the same ranks are one send. */
+/* A packet from a rank of this node: what passes through this rank on its way out. Legs between the
+ * same two ranks become one send. */
 static grove_status read_sends(grove_relay_state *h, grove_reader *r)
 {
   while (r->at < r->end) {
@@ -129,7 +129,7 @@ static grove_status read_sends(grove_relay_state *h, grove_reader *r)
   return GROVE_OK;
 }
 
-/* Is a list of places what it should be? Counts its units. */
+/* Is a list of places valid? Counts its units. */
 static int read_list(grove_relay_state *h, grove_reader *r, int64_t units, int *last)
 {
   int64_t rank = grove_reader_next(r), n = grove_reader_next(r);
@@ -185,7 +185,7 @@ static grove_status make_lists(grove_relay_state *h)
   return GROVE_OK;
 }
 
-/* What is sent lies by receiver; what is received, by sender. */
+/* What is sent is sorted by receiver; what is received, by sender. */
 static grove_status place_units(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
@@ -220,7 +220,7 @@ static grove_status read_all_legs(grove_relay_state *h)
 
 /* ---- what arrives where ---- */
 
-/* Where blocks are not divided, everybody knows the way of those that it needs something of. */
+/* If blocks are not divided, every rank knows the way of the blocks that it needs. */
 static grove_status derive_arrivals(grove_relay_state *h)
 {
   grove_status status = GROVE_OK;
@@ -241,7 +241,7 @@ fail:
   return status;
 }
 
-/* Else the receivers tell: sender, owner, begin, and how many units of the leg. */
+/* Otherwise the receivers tell: sender, owner, begin, and the number of units of the leg. */
 static grove_status write_arrivals(const grove_relay_state *h, grove_packets *packets)
 {
   for (int64_t i = 0; i < h->nreceives; i++) {
@@ -278,7 +278,7 @@ static grove_status read_arrivals(grove_relay_state *h, grove_reader *r)
   return GROVE_OK;
 }
 
-/* Collective. Agreed by all but for what is wrong with the packets: that is this rank's failure. */
+/* Collective. Agreed by all, except for faults in the packets: those are this rank's failure. */
 static grove_status tell_arrivals(grove_relay_state *h, grove_status mine)
 {
   grove_status status = GROVE_OK;
@@ -294,8 +294,8 @@ fail:
   return status;
 }
 
-/* Legs of one owner come in the order of their places, and so do the units that are needed of it:
- * their numbers become the legs' begin and end. All must come. */
+/* Legs of one owner come in the order of their places, and so do the units needed from it. The
+ * numbers of these units become the legs' begin and end. All must have come. */
 static grove_status number_arrivals(grove_relay_state *h)
 {
   const grove_side *leaves = &h->f->leaves;
@@ -319,7 +319,7 @@ static grove_status number_arrivals(grove_relay_state *h)
 
 /* ---- all of it ---- */
 
-/* What this rank knows alone. */
+/* What this rank can do alone. */
 static grove_status prepare_relay(grove_relay_state *h)
 {
   const grove_topo *topo = &h->f->ctx->topo;
@@ -330,7 +330,7 @@ static grove_status prepare_relay(grove_relay_state *h)
   return derive_arrivals(h);
 }
 
-/* Every rank comes to every exchange, whatever happened to it before. */
+/* Every rank takes part in every exchange, whatever failed on it before. */
 static grove_status tell_neighbours(grove_relay_state *h)
 {
   grove_status mine = prepare_relay(h);

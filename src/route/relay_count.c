@@ -1,11 +1,11 @@
-/* The messages of a relay, counted from a demand: what relay_plan.c makes on all ranks. */
+/* Counts the messages of a relay from a demand: those that relay_plan.c makes on all ranks. */
 #include "base/order.h"
 #include "route/direct.h"
 #include "route/relay.h"
 
 #include <stdlib.h>
 
-/* Legs of one block lie together; behind the last that is before (from, node). */
+/* Legs of one block lie together; returns where those of (from, node) begin. */
 static int64_t find_legs(const grove_legs *legs, int from, int node)
 {
   int64_t low = 0, high = legs->count;
@@ -20,8 +20,8 @@ static int64_t find_legs(const grove_legs *legs, int from, int node)
   return low;
 }
 
-/* How many of the values of a pair are before `limit` in a block of `units`; in proportion where
- * nobody knows. */
+/* How many values of a pair come before `limit` in a block of `units`; a proportional estimate if
+ * the places are unknown. */
 static int64_t values_below(const grove_demand_pair *p, int64_t limit, int64_t units)
 {
   if (limit == 0 || limit == units) return limit == 0 ? 0 : p->distinct;
@@ -29,7 +29,7 @@ static int64_t values_below(const grove_demand_pair *p, int64_t limit, int64_t u
   return (int64_t)((double)p->distinct * (double)limit / (double)units);
 }
 
-/* What receivers pass on to one rank of what another has. */
+/* What receivers pass on to one rank from another. */
 static grove_status add_spread(const grove_legs *legs, const grove_demand_pair *p, int node,
                                int stage, grove_manifest *m)
 {
@@ -79,7 +79,7 @@ static int by_stage_and_ranks(const void *a, const void *b)
   return (x->to > y->to) - (x->to < y->to);
 }
 
-/* All that goes between two ranks in a stage is one message. */
+/* All that goes from one rank to another in a stage is one message. */
 static void merge_legs(grove_manifest *m)
 {
   int64_t used = 0;

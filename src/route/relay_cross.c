@@ -6,7 +6,7 @@
 
 /* ---- sending ---- */
 
-/* Behind the sends from `i` on that have the same receiver, in the order of receivers. */
+/* One past the sends from `i` on that have the same receiver, in the order of receivers. */
 static int64_t next_receiver(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
@@ -52,7 +52,7 @@ static grove_status send_legs(const grove_relay_maker *m, grove_message *sends)
 
 /* ---- receiving ---- */
 
-/* Behind the receives from `i` on that have the same sender. */
+/* One past the receives from `i` on that have the same sender. */
 static int64_t next_receive(const grove_relay_state *h, int64_t i)
 {
   int64_t next = i;
@@ -81,7 +81,7 @@ static void receive_as_sent(const grove_relay_maker *m, grove_message *receives)
   }
 }
 
-/* How far the slots of each rank of the node are filled, and which of the own units is next. */
+/* How far the slots of each rank of the node are filled, and which own unit is next. */
 typedef struct cursor {
   int64_t *next; /* by local number */
   int64_t own_leg, own_unit;
@@ -99,7 +99,7 @@ static grove_status cursor_create(const grove_relay_maker *m, cursor *out)
   return GROVE_OK;
 }
 
-/* How many leaves the next of the own units has. */
+/* The number of leaves of the next own unit. */
 static int64_t next_own_unit(const grove_relay_maker *m, cursor *c)
 {
   const grove_leg *leg = &m->state->arrivals.leg[c->own_leg];
@@ -111,7 +111,7 @@ static int64_t next_own_unit(const grove_relay_maker *m, cursor *c)
   return m->state->needs.starts[u + 1] - m->state->needs.starts[u];
 }
 
-/* counts[u] becomes how many slots unit u of a received leg has. */
+/* counts[u] becomes the number of slots of unit u of a received leg. */
 static void count_slots(const grove_relay_maker *m, const grove_relay_receive *in, cursor *c,
                         int64_t *counts)
 {
@@ -123,7 +123,7 @@ static void count_slots(const grove_relay_maker *m, const grove_relay_receive *i
   }
 }
 
-/* Fills in the slots of its units, from place[u] on: by ascending rank. */
+/* Fills in the slots of its units, from place[u] on, by ascending rank. */
 static void fill_unit_slots(const grove_relay_maker *m, const grove_relay_receive *in, cursor *c,
                             int64_t *place, int64_t *slots)
 {

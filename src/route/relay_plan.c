@@ -122,7 +122,7 @@ static grove_status gather_stage(const grove_relay_maker *m, int stage)
 
 /* ---- all of it ---- */
 
-/* What a rank expects of itself is what owners told it that it needs. */
+/* What a rank expects from itself must match what owners said it needs. */
 static grove_status find_own(grove_relay_maker *m)
 {
   const grove_legs *arrivals = &m->state->arrivals;

@@ -1,12 +1,12 @@
-/* The stage of a relay in which what came to a node is passed on to the ranks that need it. */
+/* The stage of a relay that passes on what came to a node to the ranks that need it. */
 #include "route/relay_plan.h"
 
 #include <stdlib.h>
 
 /* ---- sending ---- */
 
-/* For every rank of the node, one after the other, where the units that it needs lie. `next` is
- * where each one's begin, and then where they end. */
+/* For every rank of the node, one after the other, lists where the units that it needs lie. `next`
+ * is where each rank's list begins; afterwards, where it ends. */
 static void list_units(const grove_relay_maker *m, int64_t *next, int64_t *slots)
 {
   const grove_relay_state *h = m->state;
@@ -21,7 +21,7 @@ static void list_units(const grove_relay_maker *m, int64_t *next, int64_t *slots
   }
 }
 
-/* The own units of this rank, each for every leaf of it. */
+/* This rank's own units, each for every leaf that needs it. */
 static grove_status keep_listed(const grove_relay_maker *m, const int64_t *units, grove_slots *out)
 {
   grove_status status = GROVE_OK;
@@ -37,7 +37,7 @@ fail:
   return status;
 }
 
-/* Messages that read a value for each rank that needs it. */
+/* Messages that read a value once for each rank that needs it. */
 static grove_status send_listed(const grove_relay_maker *m, grove_stage *stage)
 {
   grove_status status = GROVE_OK;
@@ -66,7 +66,7 @@ fail:
   return status;
 }
 
-/* Messages of slots of their own. */
+/* Messages that have their own slots. */
 static void send_apart(const grove_relay_maker *m, grove_stage *stage)
 {
   int64_t at = m->sent;
@@ -130,7 +130,7 @@ static grove_status spread_receives(const grove_relay_maker *m, grove_stage *sta
     int own = arrivals->leg[i].receiver == m->rank;
     GROVE_PASS(receive_leaves(m, i, next, own ? &kept : &stage->receives[k++]));
   }
-  stage->keep_to = kept.slots; /* one entry a leaf */
+  stage->keep_to = kept.slots; /* one entry per leaf */
   return GROVE_OK;
 }
 

@@ -17,12 +17,12 @@ extern "C" {
 typedef struct grove_route {
   const char *name; /* as the option `route` spells it */
   const char *description;
-  int relays; /* values pass through hubs, and ranks must talk to build it */
-  /* This rank's part of the plan, for bcast. If the route relays, collective: every rank comes here
-   * with the same forest and `how`. What fails may be this rank's failure alone: the caller agrees
-   * upon it. */
+  int relays; /* values pass through hubs, and building takes communication */
+  /* Builds this rank's part of the plan, for bcast. If the route relays, this is collective: every
+   * rank comes with the same forest and `how`. A failure may be this rank's alone: the caller
+   * agrees upon it. */
   grove_status (*build)(const grove_forest *f, const grove_build *how, grove_plan **out);
-  /* Every message that the plans would send, of all ranks that the demand is about: no MPI. */
+  /* Every message that the plans would send, for all ranks that the demand is about: no MPI. */
   grove_status (*count)(const grove_demand *demand, const grove_topo *topo, const grove_build *how,
                         grove_manifest *out);
 } grove_route;

@@ -1,10 +1,10 @@
 /* The route split: what a node has for another is cut into messages of at most `cap` units, which
- * are sent and received by as many ranks as possible.
+ * as many ranks as possible send and receive.
  *
- * No value crosses twice, and no rank is idle where there is enough to send: the last ranks of a
- * node begin with the largest messages out, the first with the largest in. What is small is sent in
- * one message, as by 3-step. Right where nodes exchange much with few others. In the papers:
- * "Split" (node-aware-strategies, 2.3, Algorithm 1).
+ * No value crosses twice, and no rank is idle if there is enough to send: the largest messages out
+ * go to the last ranks of a node first, the largest in to the first ranks. Small amounts go in one
+ * message, as with 3-step. Right where nodes exchange much with few others. In the papers: "Split"
+ * (node-aware-strategies, 2.3, Algorithm 1).
  */
 #include "route/split.h"
 
@@ -40,7 +40,7 @@ void grove_node_blocks_sort(int64_t n, grove_node_block *blocks)
 
 /* ---- into how many slices ---- */
 
-/* Behind the blocks from `i` on that go from one node to one other, and their units. */
+/* One past the blocks from `i` on that go from one node to another, and their units. */
 static int64_t next_flow(int64_t n, const grove_node_block *blocks, int64_t i, int64_t *units)
 {
   int64_t next = i;
@@ -50,8 +50,8 @@ static int64_t next_flow(int64_t n, const grove_node_block *blocks, int64_t i, i
   return next;
 }
 
-/* The largest slice for a node that receives these blocks: larger than asked for, where there would
- * be more slices than ranks although few nodes send. */
+/* The largest slice for a node that receives these blocks. It is larger than asked for if there
+ * would be more slices than ranks although few nodes send. */
 static int64_t fit_cap(int64_t cap, int ranks, int64_t n, const grove_node_block *blocks)
 {
   int64_t total = 0, most = 0, units = 0;
@@ -85,7 +85,7 @@ static grove_status receive_node(const grove_topo *topo, int64_t cap, int64_t n,
 
 /* ---- who sends and who receives them ---- */
 
-/* Sorts a list of slices by keys of theirs; equal ones stay in their order. */
+/* Sorts a list of slices by their keys; equal ones keep their order. */
 static grove_status sort_by(const int64_t *keys, int64_t n, int32_t *list)
 {
   grove_status status = GROVE_OK;
@@ -104,8 +104,8 @@ fail:
   return status;
 }
 
-/* Which slice is the first, second, ... : by the node that sends or receives it, then by descending
- * size, then as they are. */
+/* Lists slices by the node that sends or receives them, then by descending size, then in their own
+ * order. */
 static grove_status list_slices(const grove_slices *slices, int sent, int32_t **out)
 {
   grove_status status = GROVE_OK;
@@ -171,7 +171,7 @@ fail:
 grove_status grove_slices_cut(const grove_slices *slices, int64_t n, const grove_node_block *blocks,
                               grove_legs *out)
 {
-  int64_t i = 0, used = 0; /* the next block, and how much of it is through */
+  int64_t i = 0, used = 0; /* the next block, and how much of it is done */
   for (int64_t k = 0; k < slices->count; k++) {
     const grove_slice *p = &slices->slice[k];
     for (int64_t left = p->units; left > 0;) {

@@ -2,8 +2,8 @@
  * node-aware-strategies, in units instead of bytes.
  *
  * What node A has for node B are the blocks of its ranks, by ascending rank. B decides into how
- * many slices that is cut, and which of its ranks receives which; A, which of its ranks sends
- * which.
+ * many slices they are cut, and which of its ranks receives which slice. A decides which of its
+ * ranks sends which.
  */
 #ifndef GROVE_ROUTE_SPLIT_H
 #define GROVE_ROUTE_SPLIT_H
@@ -16,7 +16,7 @@ extern "C" {
 
 /* A block as nodes see it. */
 typedef struct grove_node_block {
-  int32_t to, node; /* nodes: where it goes, and whose it is */
+  int32_t to, node; /* nodes: destination and origin */
   int32_t from;
   int64_t units;
 } grove_node_block;
@@ -29,20 +29,20 @@ typedef struct grove_slice {
 
 typedef struct grove_slices {
   int64_t count;
-  grove_slice *slice; /* by to, node, and in the order of the units */
+  grove_slice *slice; /* by to, node, then in the order of the units */
 } grove_slices;
 
 void grove_slices_free(grove_slices *slices);
 grove_status grove_slices_add(grove_slices *slices, const grove_slice *slice);
 
-/* Puts blocks in the order that the others want: by to, node, from. */
+/* Sorts blocks into the order that the other functions need: by to, node, from. */
 void grove_node_blocks_sort(int64_t n, grove_node_block *blocks);
 
 /* The slices of all blocks, with receivers. */
 grove_status grove_slices_receive(const grove_topo *topo, int64_t cap, int64_t n,
                                   const grove_node_block *blocks, grove_slices *out);
 
-/* Says who sends them. All slices of a sending node must be there. */
+/* Assigns senders. All slices of a sending node must be there. */
 grove_status grove_slices_send(const grove_topo *topo, grove_slices *slices);
 
 /* The legs of the blocks, which the slices must cover. */

@@ -1,7 +1,7 @@
-/* Who sends and receives which slice, settled by the leaders of the nodes (leaders.h). Three
- * exchanges, of which the first is two where packets go by proxies: every rank tells its blocks, to
- * its leader and to those of their nodes; a leader tells the leaders of the nodes that send to it
- * the slices and their receivers; and those tell their ranks the legs of their blocks. */
+/* The leaders of the nodes (leaders.h) settle who sends and receives which slice. This takes three
+ * exchanges; the first is two if packets go through proxies. Every rank tells its blocks to its own
+ * leader and to the leaders of their destinations. A leader tells the leaders of the nodes that
+ * send to it the slices and their receivers. Those tell their ranks the legs of their blocks. */
 #include "route/leaders.h"
 #include "route/split.h"
 
@@ -41,7 +41,7 @@ static grove_status write_blocks(const settlement *s, int64_t n, const grove_dem
   return GROVE_OK;
 }
 
-/* A rank of the own node tells all of its blocks, another one its block for this node. */
+/* A rank of this node tells all its blocks; another rank, its block for this node. */
 static grove_status read_blocks(settlement *s, grove_reader *r)
 {
   int node = s->topo->place[r->from].node, own = node == s->node;
@@ -104,7 +104,7 @@ fail:
   return status;
 }
 
-/* Leaders write in the order of their ranks, which is that of their nodes. */
+/* Packets come in the order of the leaders' ranks, which is that of their nodes. */
 static grove_status read_slices(const settlement *s, grove_reader *r, grove_slices *out)
 {
   int to = s->topo->place[r->from].node;
@@ -164,7 +164,7 @@ fail:
   return status;
 }
 
-/* The legs of a rank's blocks come by node, and one after the other. */
+/* The legs of a rank's blocks come by node, consecutively. */
 static grove_status read_legs(const settlement *s, grove_reader *r, int64_t n,
                               const grove_demand_block *blocks, grove_legs *out)
 {

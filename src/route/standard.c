@@ -1,7 +1,7 @@
-/* The standard route: every rank sends to every rank that needs something of it, directly, in one
+/* The standard route: every rank sends directly to every rank that needs something from it, in one
  * stage. Each edge crosses once, in the message of its pair of ranks.
  *
- * Cost: a message for each neighbour; right where messages are large or neighbours few. In the
+ * Cost: a message for each neighbour. Right where messages are large or neighbours few. In the
  * papers: "standard communication" (node-aware-strategies, 2.3), "basic" in PetscSF.
  */
 #include "route/direct.h"

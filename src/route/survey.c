@@ -1,6 +1,6 @@
-/* The survey: what leaders are told. The owner of roots knows whose leaves they are joined to, so
- * it tells both leaders whom a pair of ranks concerns, its own and that of the other node; leaves
- * need not say anything. Memory and messages: the neighbours.
+/* The survey: what leaders are told. The owner of roots knows whose leaves they are joined to. So
+ * it tells the leaders of both nodes about each pair of ranks; the leaves' ranks need not say
+ * anything. Memory and messages: the neighbours.
  */
 #include "base/distinct.h"
 #include "base/order.h"
@@ -73,7 +73,7 @@ fail:
   return status;
 }
 
-/* Where the groups end that are of the same node as the i-th. */
+/* Where the groups of the same node as the i-th end. */
 static int end_of_node(const offer *o, int i)
 {
   int end = i + 1;
@@ -81,7 +81,7 @@ static int end_of_node(const offer *o, int i)
   return end;
 }
 
-/* Values that the groups begin .. end-1 of the order need, each once. */
+/* The values that the groups begin .. end-1 of the order need, each counted once. */
 static grove_status count_together(const offer *o, int begin, int end, int64_t *units)
 {
   grove_status status = GROVE_OK;
@@ -119,7 +119,7 @@ static grove_status list_own_blocks(offer *o)
 
 enum { HEADING = 2, PAIR = 3, BLOCK = 2 };
 
-/* Of n groups, `order` or all of them, and of some blocks. */
+/* Writes n groups, those in `order` or all, and some blocks. */
 static grove_status write_demand(const offer *o, int node, int n, const int32_t *order,
                                  int64_t nblocks, const grove_demand_block *blocks,
                                  grove_packets *packets)
@@ -143,7 +143,7 @@ static grove_status write_demand(const offer *o, int node, int n, const int32_t 
   return GROVE_OK;
 }
 
-/* All to the own leader, and to others what concerns their node. */
+/* Everything to this node's leader, and to each other leader what concerns its node. */
 static grove_status write_demands(const offer *o, grove_packets *packets)
 {
   int64_t block = 0;

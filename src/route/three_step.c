@@ -1,9 +1,9 @@
 /* The route 3-step: a node gathers what another node needs at one of its ranks, which sends it in
- * one message; the rank there that receives it shares it out.
+ * one message. The rank there that receives it shares it out.
  *
- * Between two nodes at most one message each way crosses, and no value twice. Senders of a node are
- * taken from its last rank down, receivers from the first up, each for another node: all ranks are
- * busy where there are enough nodes. Right where messages are many and small; a large one has to
+ * Between two nodes at most one message each way crosses, and no value twice. Senders are taken
+ * from the last rank of a node down, receivers from the first up, each for another node: if there
+ * are enough nodes, all ranks are busy. Right where messages are many and small; a large one has to
  * pass through one rank. In the papers: "3-Step" (node-aware-strategies, 2.3).
  */
 #include "route/relay.h"

@@ -2,8 +2,8 @@
  * out.
  *
  * A rank sends each node at most one message, and no value twice. All ranks send at once, and
- * nothing has to be gathered first. Right where what ranks exchange is large, and standard would
- * send the same to many ranks of a node. In the papers: "2-Step" (node-aware-strategies, 2.3).
+ * nothing has to be gathered first. Right where ranks exchange much, and standard would send the
+ * same to many ranks of a node. In the papers: "2-Step" (node-aware-strategies, 2.3).
  */
 #include "route/relay.h"
 
