@@ -1,20 +1,21 @@
-/* adaptive: what timer does, with a delta and groups that come from the rounds before.
+/* adaptive: like timer, with a delta and groups learnt from earlier rounds.
  *
- * Of each round it notes the spread (from the first mark to the last but one: the paper's least
- * useful delta, Fig. 12), how late the latest part is behind that, which part it is, and the lead,
- * by how much the others were ahead of it on average. Every eight rounds it takes the medians:
+ * Of each round it notes four things: the spread (from the first mark to the last but one: the
+ * paper's least useful delta, Fig. 12); how much later the latest part came; which part that was;
+ * and the lead, by how much the others were ahead of it on average. Every eight rounds it takes the
+ * medians:
  *
  *     delta    1.5 times the spread
  *     groups   by the model, as in ploggp, the delay being the lead
  *     or       if it was the same part in each round, and delta would not have waited for it: that
  *              part alone, and what lies on either side of it
  *
- * A round is off if spread or lead is not within a factor of two of what was learnt, by more than a
- * message costs, or if another part is late than the one that was cut out. Then it forgets the
- * rounds before that one; its plan holds until it has seen eight again. Being wrong is not dear: a
- * late part that stands in a group is left behind by the timer.
+ * A round is off if its spread or lead differs from what was learnt by more than a factor of two
+ * and by more than a message costs, or if the late part is not the one that was cut out. Then it
+ * forgets the rounds before that one. Its plan stays until it has seen eight rounds again. Being
+ * wrong is cheap: the timer leaves a late part behind, whatever group it is in.
  *
- * Nothing is agreed upon with the receiver, who is told with each message what it holds.
+ * Nothing is agreed upon with the receiver: each message says what it holds.
  *
  * Cost: that of timer; after each round a look at the times of all marks.
  */
@@ -38,9 +39,9 @@ struct grove_part_memory {
   grove_part_question question;
   grove_options options; /* the numbers alone */
   facts rounds[ROUNDS];  /* the last ones */
-  int64_t seen;          /* since it began to learn */
+  int64_t seen;          /* since learning began */
   facts learnt;          /* latest: the part that was cut out, -1: none */
-  grove_part_plan plan;  /* that holds */
+  grove_part_plan plan;  /* in force */
 };
 
 /* ---- a round, and several ---- */
@@ -97,7 +98,7 @@ static facts medians_of(const facts *rounds)
   return f;
 }
 
-/* What a message more costs: what is shorter does not matter. */
+/* The cost of one more message: shorter times do not matter. */
 static double grain_of(const grove_part_question *question)
 {
   grove_loggp row = grove_loggp_row(question->machine, question->where, question->part_bytes);
@@ -125,7 +126,7 @@ static double delta_of(const grove_part_question *question, const facts *learnt)
   return fmax(1.5 * learnt->spread, grain_of(question));
 }
 
-/* The model's word on a part that is late and alone. */
+/* What the model says of a part that is late and alone. */
 static double seconds_of_alone(const grove_part_question *q, const grove_part_plan *plan,
                                const facts *learnt)
 {
@@ -135,7 +136,7 @@ static double seconds_of_alone(const grove_part_question *q, const grove_part_pl
          (double)(plan->ngroups - 1) * grove_loggp_spacing(&row);
 }
 
-/* A group of its own for the part; 0 groups where the options do not allow that. */
+/* Makes the part a group of its own; 0 groups if the options do not allow that. */
 static grove_status cut_out(const grove_part_question *q, int64_t part, grove_part_plan *out)
 {
   const int64_t ends[] = {0, part, part + 1, q->parts};
@@ -174,7 +175,7 @@ static grove_status make_plan(const grove_part_question *q, facts *learnt, grove
   return GROVE_OK;
 }
 
-/* Before anything is known: as timer does. */
+/* Before anything is known: like timer. */
 static grove_status plan_adaptive(const grove_part_question *question, grove_part_plan *out)
 {
   grove_status status = grove_aggregator_timer.plan(question, out);
@@ -182,7 +183,7 @@ static grove_status plan_adaptive(const grove_part_question *question, grove_par
   return status;
 }
 
-/* A delta that is a little different is none. */
+/* A slightly different delta counts as the same. */
 static int is_same(const grove_part_plan *a, const grove_part_plan *b)
 {
   double more = fmax(a->delta, b->delta), less = fmin(a->delta, b->delta);
@@ -216,7 +217,7 @@ fail:
   return status;
 }
 
-/* The plan becomes the one that holds, and `out` a copy of it. */
+/* Puts the plan in force, and makes `out` a copy of it. */
 static grove_status adopt_plan(grove_part_memory *m, grove_part_plan *fresh, grove_part_plan *out)
 {
   grove_status status = GROVE_OK;

@@ -1,18 +1,17 @@
-/* A tree, so that a long range costs no more than its two ends. The lowest level has a bit a place.
- * Above it a word has two bits for each of its children, which are words of the level below: it was
- * claimed as a *whole*, by one call; or *some* of it was, below. A call splits its range: the words
- * at its ends that it does not fill are claimed by bits, what lies between as wholes, a level up,
- * and so on.
+/* A tree, so that a long range costs no more than its two ends. The lowest level has a bit per
+ * place. Above it, a word has two bits for each of its children, which are words of the level
+ * below: the child was claimed as a *whole*, by one call; or *some* of it was, below. A call splits
+ * its range. Words at its ends that it does not fill are claimed bit by bit. What lies between is
+ * claimed as wholes, one level up, and so on.
  *
  * No place twice. A call sets the bits of what it claims, then `some` in all words above. Both are
- * one atomic operation on a word that has both bits, so of two calls that want the same place, one
- * as a part of a whole, the other below it, the later one sees the earlier, and what it set below
- * before. A call that finds a
- * place taken gives back what it has set by then, but for `some`, which others may need: so `some`
- * that nobody claims below it means nothing.
+ * one atomic operation on a word that has both bits. So if two calls want the same place, one as
+ * part of a whole and the other below it, the later one sees the earlier one and what that had set
+ * below. A call that finds a place taken gives back what it has set by then, except `some`, which
+ * others may need. So `some` without a claim below it means nothing.
  *
- * A call looks before it sets anything: one that is wrong whatever the others do must not make them
- * look wrong.
+ * A call looks before it sets anything: a call that fails whatever the others do must not make them
+ * fail.
  */
 #include "parts/claims.h"
 
@@ -27,7 +26,7 @@ struct grove_claims {
   uint64_t *memory;
 };
 
-/* How many places, or children, a word of a level has. */
+/* The number of places, or children, of a word of a level. */
 static int64_t width_of_word(int level)
 {
   return level == 0 ? PLACES : CHILDREN;
@@ -79,7 +78,7 @@ void grove_claims_begin(grove_claims *c)
 
 /* ---- words ---- */
 
-/* Of a level: children, or places, `first` to `end` - 1, which are in one word. */
+/* Children, or places, `first` to `end` - 1 of a level, all in one word. */
 typedef struct stretch {
   int level;
   int64_t first, end;
@@ -97,7 +96,7 @@ static uint64_t *claim_word(const grove_claims *c, stretch s)
   return &c->levels[s.level][s.first / width_of_word(s.level)];
 }
 
-/* What a range is made of: two stretches a level at most. */
+/* A range consists of at most two stretches per level. */
 enum { MOST_STRETCHES = 2 * MOST_LEVELS };
 
 static int split_range(const grove_claims *c, int64_t first, int64_t end, stretch *out)
@@ -119,7 +118,7 @@ static int split_range(const grove_claims *c, int64_t first, int64_t end, stretc
 
 /* ---- looking ---- */
 
-/* Is anything claimed in these? The first place, or -1. */
+/* The first claimed place in this stretch, or -1. */
 static int64_t find_below(const grove_claims *c, stretch s)
 {
   uint64_t word = __atomic_load_n(claim_word(c, s), __ATOMIC_RELAXED), mask = mask_of(s);
@@ -136,7 +135,7 @@ static int64_t find_below(const grove_claims *c, stretch s)
   return -1;
 }
 
-/* Was what lies above these claimed as a whole? */
+/* Was anything above this stretch claimed as a whole? */
 static int is_below_whole(const grove_claims *c, stretch s)
 {
   int64_t child = s.first / width_of_word(s.level);
@@ -166,7 +165,7 @@ int grove_claims_has(const grove_claims *c, int64_t place)
 
 /* ---- claiming ---- */
 
-/* -1, or the first place that others have, where nothing is set then. */
+/* -1, or the first place that others have: then nothing is set. */
 static int64_t set_bits(grove_claims *c, stretch s)
 {
   uint64_t mask = mask_of(s), before = __atomic_fetch_or(claim_word(c, s), mask, __ATOMIC_ACQ_REL);

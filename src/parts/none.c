@@ -1,5 +1,5 @@
-/* none: every part alone, as far as min_message and max_messages allow that. It leaves when it is
- * ready. What the others are measured against; right where parts are large.
+/* none: every part alone, as far as min_message and max_messages allow. It leaves when it is ready.
+ * The baseline for the others; right where parts are large.
  *
  * Cost: a message for each part.
  */

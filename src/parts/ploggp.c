@@ -1,9 +1,10 @@
 /* ploggp: as many messages as the LogGP model finds fastest, if one part is late by the option
- * `laggard`. More messages make the last one shorter, which waited for the late part; each costs
- * what a message costs. Any number of messages up to that of the parts, not only powers of two.
+ * `laggard`. More messages make the last one, which waited for the late part, shorter, but each
+ * adds the cost of a message. Any number up to that of the parts is possible, not only powers of
+ * two.
  *
- * Cost: see model/loggp.h, the covered form. Where the profile has nothing about messages of that
- * kind, all parts are one group.
+ * Cost: see model/loggp.h, the covered form. If the profile has nothing about such messages, all
+ * parts are one group.
  *
  * "A dynamic network-native MPI partitioned aggregation over InfiniBand Verbs", Temucin, Levy,
  * Schonbein, Grant, Afsahi, 2023, section IV.C.

@@ -1,25 +1,25 @@
 /* What a mark touches lies together: a cell has the counter of a group, its deadline and its bits.
- * Up to 64 groups threads that mark different parts meet seldom: each word of bits has a cache line
- * of its own, and words are not filled up, so that there are 64 of them or so, however they are
- * shared out among groups. With more groups that would be a lot of memory: cells are packed.
+ * Up to 64 groups, threads that mark different parts seldom meet. Each word of bits has its own
+ * cache line, and words are not filled up: there are about 64 of them, however they are divided
+ * among groups. With more groups that would take too much memory, so cells are packed.
  *
  * Bits come twice. A mark *claims* parts, word by word, and may have to give its claims back when
- * it finds one taken: nobody acts on claims. What is *ready* was claimed by a call that went
+ * it finds one taken: nobody acts on claims. Parts are *ready* when the call that claimed them went
  * through. The two words of the same parts lie side by side.
  *
- * The counter of a group is what all its marks share, so most of them do not touch it: it counts
- * words of ready bits that are not full. A part is claimed once, so one mark alone fills a word; by
- * then it has acquired what all the others released there, and passes that on when it subtracts.
+ * All marks of a group share its counter, so most of them do not touch it: it counts words of ready
+ * bits that are not full. A part is claimed once, so exactly one mark fills a word. By then it has
+ * acquired what all the others released there, and passes that on when it subtracts.
  *
- * With a delta the counter counts parts, and every mark subtracts: the counter also says whether
- * the deadline of its group has passed (OPEN). Who drives sets that and then reads the bits; a mark
- * sets its bits and then subtracts. Both change one word, so one of the two comes first: either the
- * mark is seen, or it sees that the group is open and announces it.
+ * With a delta the counter counts parts, and every mark subtracts. The counter then also says
+ * whether the deadline of its group has passed (OPEN). Whoever drives sets OPEN and then reads the
+ * bits; a mark sets its bits and then subtracts. Both change one word, so one of the two comes
+ * first: either the mark is seen, or it sees that the group is open and announces it.
  *
  * The last thing that a mark does to a cell is to subtract or, if it fills no word, to set its
  * bits. A round is over only when all words are full and everything has been subtracted, so after
- * that a mark looks neither at cells nor at groups. The announcement may come as late as in the
- * next round: the board is where it always was, and who drives looks at the counter too.
+ * that a mark looks neither at cells nor at groups. Its announcement may come as late as in the
+ * next round. The board stays in place, and whoever drives looks at the counter too.
  */
 #include "parts/readiness.h"
 
@@ -29,11 +29,11 @@
 
 enum { LINE_BYTES = 64, OWN_LINES = 64, WORD_BITS = 64 };
 
-/* Words of parts: so many that threads find room, and at least 8 parts in each, so that few marks
- * fill one. */
+/* Words of parts: enough of them that threads rarely collide, and at least 8 parts in each, so that
+ * few marks fill one. */
 enum { ENOUGH_WORDS = 64, LEAST_LOG2 = 3, MOST_LOG2 = 6 };
 
-/* In a counter, beside the number of what is missing. */
+/* In a counter, beside the number of missing ones. */
 #define OPEN   ((uint64_t)1 << 62)
 #define GONE   ((uint64_t)1 << 61) /* all of the group has left */
 #define NUMBER (GONE - 1)
@@ -44,7 +44,7 @@ typedef struct bits {
 } bits;
 
 typedef struct cell {
-  uint64_t missing; /* words; with a delta parts */
+  uint64_t missing; /* words; with a delta, parts */
   double deadline;  /* infinity: nothing is marked; minus infinity: it has passed */
   bits words[];     /* `apart` from one to the next: the first lies beside the counter */
 } cell;
@@ -52,13 +52,13 @@ typedef struct cell {
 typedef struct group {
   int64_t first, count;
   cell *at;
-  uint64_t *left; /* who drives: parts that have */
+  uint64_t *left; /* parts that have left; for whoever drives */
 } group;
 
 typedef struct board {
-  uint64_t news;   /* how often anything was announced, in all rounds */
-  double earliest; /* deadline, or earlier */
-  uint64_t due[];  /* groups to look at, a bit each */
+  uint64_t news;   /* announcements so far, in all rounds */
+  double earliest; /* the earliest deadline, or an earlier time */
+  uint64_t due[];  /* groups to look at, one bit each */
 } board;
 
 struct grove_readiness {
@@ -66,7 +66,7 @@ struct grove_readiness {
   double delta;
   int timed;
   int log2;      /* of the parts in a word */
-  int64_t apart; /* words of a group: 1: side by side */
+  int64_t apart; /* distance of a group's words; 1: side by side */
   group *groups;
   int32_t *group_of; /* each part */
   double *times;     /* of marks */
@@ -74,9 +74,9 @@ struct grove_readiness {
   void *cell_memory, *board_memory; /* what they lie in */
   uint64_t *left_memory;
   char line_[LINE_BYTES];
-  /* Who drives. */
+  /* For whoever drives. */
   uint64_t seen;           /* the news when nothing was due any more */
-  int64_t looked_at, from; /* the group whose runs leave, -1: none; and from which part on */
+  int64_t looked_at, from; /* the group whose runs leave, -1: none; and its next part */
   int64_t left;            /* parts: atomic */
 };
 
@@ -87,7 +87,7 @@ static int64_t words_of(int64_t n)
   return (n + WORD_BITS - 1) / WORD_BITS;
 }
 
-/* Of so many parts of one group. */
+/* Words for this many parts of one group. */
 static int64_t part_words(const grove_readiness *r, int64_t parts)
 {
   return (parts + ((int64_t)1 << r->log2) - 1) >> r->log2;
@@ -225,13 +225,13 @@ void grove_readiness_begin(grove_readiness *r, int timed)
 
 /* ---- marks ---- */
 
-/* As much of parts `part` to `end` - 1 as one word has. */
+/* The parts of `part` .. `end` - 1 that are in one word. */
 typedef struct stretch {
   const group *of;
   bits *at;
   int64_t parts;
   int shift;
-  uint64_t mask, full; /* full: all that the group has of the word */
+  uint64_t mask, full; /* full: all parts of the group that are in the word */
 } stretch;
 
 static uint64_t low_bits(int64_t n)
@@ -262,7 +262,7 @@ static void give_back(grove_readiness *r, int64_t first, int64_t end)
   }
 }
 
-/* The first part that has been claimed; -1: none. */
+/* The first part that is claimed; -1: none. */
 static int64_t find_claimed(const grove_readiness *r, int64_t first, int64_t end)
 {
   while (first < end) {
@@ -274,8 +274,8 @@ static int64_t find_claimed(const grove_readiness *r, int64_t first, int64_t end
   return -1;
 }
 
-/* -1, or the first part that somebody else has claimed: then no claim is left. A call that is wrong
- * whatever the others do claims nothing, which could make them look wrong. */
+/* -1, or the first part that another call has claimed: then no claim is left. A call that fails
+ * whatever the others do claims nothing, since that could make them fail. */
 static int64_t claim_parts(grove_readiness *r, int64_t first, int64_t end)
 {
   int64_t taken = end - first > 1 ? find_claimed(r, first, end) : -1;
@@ -299,7 +299,7 @@ static void announce_group(board *b, int64_t g)
   __atomic_fetch_add(&b->news, 1, __ATOMIC_RELEASE);
 }
 
-/* Always writes, so that who sets it to infinity afterwards sees the deadline itself. */
+/* Always writes, so that whoever sets it to infinity afterwards sees the deadline itself. */
 static void lower_count(double *earliest, double deadline)
 {
   double before = load_time(earliest, __ATOMIC_RELAXED), after = 0;
@@ -309,7 +309,7 @@ static void lower_count(double *earliest, double deadline)
     !__atomic_compare_exchange(earliest, &before, &after, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
-/* 1 if nobody had. */
+/* 1 if this call set the deadline. */
 static int arm_group(grove_readiness *r, const group *of, double now)
 {
   double unarmed = INFINITY, deadline = now + r->delta;
@@ -321,7 +321,7 @@ static int arm_group(grove_readiness *r, const group *of, double now)
   return 1;
 }
 
-/* 1 if something of the group may leave, which is announced. */
+/* 1 if something of the group may leave; that is announced. */
 static int subtract_marks(grove_readiness *r, int64_t g, int64_t n)
 {
   board *b = r->board;
@@ -331,8 +331,8 @@ static int subtract_marks(grove_readiness *r, int64_t g, int64_t n)
   return 1;
 }
 
-/* The same for full words. Who fills all words of a group, as with a group of one word, is the only
- * one to touch its counter. */
+/* The same for full words. A mark that fills all words of a group, such as a group of one word, is
+ * the only one to touch its counter. */
 static int subtract_words(grove_readiness *r, int64_t g, int64_t n)
 {
   const group *of = &r->groups[g];
@@ -348,7 +348,7 @@ static void keep_times(grove_readiness *r, int64_t first, int64_t end, double no
   for (int64_t part = first; part < end; part++) store_time(&r->times[part], now, __ATOMIC_RELAXED);
 }
 
-/* Without a delta: sets bits of one group. How many words that fills. */
+/* Without a delta: sets bits of one group. Returns the number of words that this fills. */
 static int64_t fill_cells(grove_readiness *r, int64_t first, int64_t end)
 {
   int64_t filled = 0;
@@ -361,7 +361,7 @@ static int64_t fill_cells(grove_readiness *r, int64_t first, int64_t end)
   return filled;
 }
 
-/* With a delta: sets bits of one group, and a deadline unless this is all of it. 1 if that is new.
+/* With a delta: sets bits of one group, and a deadline unless it is all marked. 1 if that is new.
  */
 static int set_ready(grove_readiness *r, int64_t first, int64_t end, double now)
 {
@@ -375,7 +375,7 @@ static int set_ready(grove_readiness *r, int64_t first, int64_t end, double now)
   return !is_all && arm_group(r, of, now);
 }
 
-/* Parts of one group, which are claimed: 1 if something is due. */
+/* Marks claimed parts of one group: 1 if something is due. */
 static int mark_group(grove_readiness *r, int64_t g, int64_t first, int64_t end, double now)
 {
   if (r->delta > 0) {
@@ -410,7 +410,7 @@ static void count_left(grove_readiness *r, int64_t parts)
   __atomic_store_n(&r->left, r->left + parts, __ATOMIC_RELEASE);
 }
 
-/* Opens the groups whose time has come. */
+/* Opens the groups whose deadline has passed. */
 static void open_late_groups(grove_readiness *r, double now)
 {
   double never = INFINITY, passed = -INFINITY, before = 0, next = never;
@@ -429,7 +429,7 @@ static void open_late_groups(grove_readiness *r, double now)
   if (next < never) lower_count(&r->board->earliest, next);
 }
 
-/* The first group to be looked at, which counts as looked at; -1: none. */
+/* The next group to look at, which is taken off the board; -1: none. */
 static int64_t next_due(grove_readiness *r)
 {
   for (int64_t w = 0; w < words_of(r->ngroups); w++) {
@@ -442,8 +442,8 @@ static int64_t next_due(grove_readiness *r)
   return -1;
 }
 
-/* The first part of a group, from `from` on, that is ready and has not left; or, if `want` is 0,
- * the first of which that is not so. The end of the group, if there is none. */
+/* The first part of a group, from `from` on, that is ready and has not left; with `want` 0, the
+ * first that is not. The end of the group if there is none. */
 static int64_t find_group(const grove_readiness *r, const group *of, int64_t from, int want)
 {
   while (from < of->count) {
@@ -461,7 +461,7 @@ static int64_t find_group(const grove_readiness *r, const group *of, int64_t fro
   return from < of->count ? from : of->count;
 }
 
-/* The next run of the group that is looked at; 0: none. */
+/* The next run of the group being looked at; 0: none. */
 static int next_run(grove_readiness *r, grove_part_run *run)
 {
   const group *of = &r->groups[r->looked_at];
@@ -476,8 +476,8 @@ static int next_run(grove_readiness *r, grove_part_run *run)
   return 1;
 }
 
-/* Looks at a group that was announced: 1 if all of it leaves as one. An announcement that is left
- * from the round before is about nothing, perhaps not even about a group. */
+/* Looks at a group that was announced: 1 if all of it leaves at once. An announcement left from the
+ * last round may be about nothing, perhaps not even about a group. */
 static int look_at_group(grove_readiness *r, int64_t g, grove_part_run *run)
 {
   if (g >= r->ngroups) return 0;

@@ -7,22 +7,23 @@
  *                                                      ... parts run.first .. are sent ...
  *
  * Groups. A plan (aggregator.h) cuts the parts into groups of neighbours. A group leaves when all
- * of it is ready. With a delta it also leaves in runs: the first mark of a group arms a deadline;
- * when that has passed, the largest runs of what is ready and has not left go, and every later part
- * goes with what is ready beside it.
+ * of it is ready. With a delta it also leaves in runs. The first mark of a group sets a deadline.
+ * When it has passed, the largest runs of parts that are ready and have not left go. Every later
+ * part goes with the ready parts beside it.
  *
- * Order. A mark sets bits, a word of some parts at a time. Who fills a word, or with a delta every
- * mark, then subtracts from the counter of the group. Both acquire and release: who fills a word
- * has seen all marks in it, who brings a counter to zero all marks of the group, and what was
- * written before them. Bits also count for runs, and are read with acquire.
- * tests/parts/readiness_model.c runs this in all interleavings of three threads.
+ * Order. A mark sets bits, one word of parts at a time. The mark that fills a word (with a delta,
+ * every mark) then subtracts from the counter of the group. Both acquire and release. So the mark
+ * that fills a word has seen all marks in it, the mark that brings a counter to zero has seen all
+ * marks of the group, and both have seen what was written before those marks. Bits also count for
+ * runs, and are read with acquire. tests/parts/readiness_model.c runs this in all interleavings of
+ * three threads.
  *
- * Rounds. A round is over when all parts have left and no mark of it is under way any more, but for
- * what it does last, which does no harm to the next round: who drives may begin that while a thread
- * has not come out of its mark.
+ * Rounds. A round is over when all parts have left and no mark of it is under way any more, except
+ * for the last action of a mark, which does not harm the next round. So whoever drives may begin
+ * the next round while a thread has not yet returned from its mark.
  *
  * Cost. Two atomic operations on a word that at most 8 to 64 neighbours share, three for the part
- * that fills it; with a delta one more, which all marks of a group share.
+ * that fills it. With a delta one more, on a counter that all marks of a group share.
  */
 #ifndef GROVE_PARTS_READINESS_H
 #define GROVE_PARTS_READINESS_H
@@ -42,35 +43,34 @@ typedef struct grove_part_run {
   int64_t first, count;
 } grove_part_run;
 
-/* Of so many parts; all in one group until there is a plan. */
+/* For this many parts; all in one group until there is a plan. */
 grove_status grove_readiness_create(int64_t parts, grove_readiness **out);
 void grove_readiness_free(grove_readiness **r);
 
-/* Between two rounds: the groups from the next one on. The plan may go afterwards. */
+/* Between two rounds: sets the groups from the next round on. The plan may be freed afterwards. */
 grove_status grove_readiness_follow(grove_readiness *r, const grove_part_plan *plan);
 
-/* A round begins: nothing is marked, nothing has left. `timed`: marks are told the time, which is
- * kept for each part. */
+/* Begins a round: nothing is marked, nothing has left. `timed`: marks pass the time, which is kept
+ * for each part. */
 void grove_readiness_begin(grove_readiness *r, int timed);
 
-/* Any thread, without a lock. The range is legal. `now` counts where the round is timed, or a delta
- * is set. Returns -1, or the first part that was marked already: then nothing of this call counts.
- * `due` becomes 1 if something may leave that could not before, or a deadline was armed; else 0. */
+/* Any thread, without a lock. The range is legal. `now` matters if the round is timed or has a
+ * delta. Returns -1, or the first part that was already marked: then this call has no effect. `due`
+ * becomes 1 if something may leave that could not before, or a deadline was set; else 0. */
 int64_t grove_readiness_mark(grove_readiness *r, int64_t first, int64_t count, double now,
                              int *due);
 
-/* One thread at a time: the next run that may leave now, which then counts as left; 0: none. Costs
- * little where nothing is due. Runs come by ascending groups. */
+/* One thread at a time: the next run that may leave now, which then counts as left; 0: none. Cheap
+ * if nothing is due. Runs come by ascending groups. */
 int grove_readiness_take(grove_readiness *r, double now, grove_part_run *run);
 
-/* When something will be due that is not now, as far as deadlines go; infinity: nothing. Looks at
- * every group. */
+/* The next deadline at which something will be due; infinity: none. Looks at every group. */
 double grove_readiness_deadline(const grove_readiness *r);
 
 /* Is the round over? And how many parts were marked, which looks at all of them. */
 int grove_readiness_is_over(const grove_readiness *r);
 int64_t grove_readiness_marked(const grove_readiness *r);
-/* Was this one? Then what was written before its mark is seen. */
+/* Was this part marked? Then everything written before its mark is visible. */
 int grove_readiness_is_marked(const grove_readiness *r, int64_t part);
 /* When a part was marked; NaN: it was not, or the round is not timed. */
 double grove_readiness_time(const grove_readiness *r, int64_t part);

@@ -1,6 +1,6 @@
 /* table: as many messages as a file says, which was made by trying all numbers (grove aggregate
- * --try). It holds for the machine, the MPI and the sizes that were tried; between its entries the
- * nearest counts, by the logarithm. Without a file, or with one that has no entry, ploggp decides.
+ * --try). It holds for the machine, the MPI and the sizes that were tried. Between entries the
+ * nearest counts, by the logarithm. Without a file, or with an empty one, ploggp decides.
  *
  * "A dynamic network-native MPI partitioned aggregation over InfiniBand Verbs", Temucin, Levy,
  * Schonbein, Grant, Afsahi, 2023, section IV.B.
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* What was measured counts for just that, the model for everything near it. */
+/* A measured time counts only for exactly what was measured; nearby, the model counts. */
 static double seconds_of(const grove_part_question *q, const grove_part_entry *e,
                          const grove_part_plan *plan)
 {

@@ -22,10 +22,10 @@ static grove_status complain_about(const reader *r, int column, const char *word
   char sentence[GROVE_SENTENCE_BYTES];
   snprintf(sentence, sizeof sentence, "%.300s, line %d, column %d: %s%.40s%s%s", r->name, r->line,
            column, *word ? "'" : "", word, *word ? "' " : "", why);
-  return grove_error_set(GROVE_ERR_ARG, sentence); /* the place that counts is in it */
+  return grove_error_set(GROVE_ERR_ARG, sentence); /* it already has the place that counts */
 }
 
-/* Cuts a line, which is changed; one word more than there are columns is one too many. */
+/* Cuts a line, changing it. One word more than there are columns is an error. */
 static void cut_words(reader *r, char *line)
 {
   r->n = 0;
@@ -141,7 +141,7 @@ void grove_part_table_free(grove_part_table *table)
   *table = (grove_part_table){0};
 }
 
-/* No bytes count as one. */
+/* Zero bytes count as one. */
 static double ratio_of(int64_t a, int64_t b)
 {
   return log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1));

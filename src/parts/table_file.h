@@ -1,5 +1,5 @@
-/* The file of the aggregator `table`: how many messages were fastest, by trying. A line each,
- * '#' begins a line of comment:
+/* The file of the aggregator `table`: the number of messages that was fastest when tried. One line
+ * per entry; '#' begins a line of comment:
  *
  *     parts  bytes of all  messages  seconds, which may lack
  *     32     1048576       4         0.000151
@@ -28,24 +28,24 @@ typedef struct grove_part_entry {
 
 typedef struct grove_part_table {
   int64_t n;
-  grove_part_entry *entries; /* as they stand in the file */
+  grove_part_entry *entries; /* in the order of the file */
 } grove_part_table;
 
-/* Reads a table; `name` is the file's, for errors: GROVE_ERR_ARG with file, line and column where
- * it is no table, GROVE_ERR_SYSTEM where it cannot be read. */
+/* Reads a table. `name` is the file's, for errors: GROVE_ERR_ARG with file, line and column if it
+ * is no table, GROVE_ERR_SYSTEM if it cannot be read. */
 grove_status grove_part_table_open(const char *path, grove_part_table *out);
 grove_status grove_part_table_read(FILE *file, const char *name, grove_part_table *out);
 
-/* One more. */
+/* Adds an entry. */
 grove_status grove_part_table_add(grove_part_table *table, grove_part_entry entry);
 
-/* Writes it so that reading it back gives the same entries. `about`: a line, or "". */
+/* Writes it so that reading it back gives the same entries. `about`: one line, or "". */
 grove_status grove_part_table_print(const grove_part_table *table, const char *about, FILE *file);
 
 void grove_part_table_free(grove_part_table *table);
 
-/* The entry nearest to so many parts and bytes, by the logarithms of both; of several as near the
- * last, for results are appended. NULL: the table is empty. */
+/* The entry nearest to these parts and bytes, by the logarithms of both; the last of several that
+ * are equally near, since results are appended. NULL: the table is empty. */
 const grove_part_entry *grove_part_table_nearest(const grove_part_table *table, int64_t parts,
                                                  int64_t bytes);
 

@@ -1,13 +1,13 @@
-/* timer: groups as ploggp makes them; but what of a group is ready a delta after its first part
- * leaves then, in the largest runs there are, and each later part with what is ready beside it. So
- * a late part travels alone and delays no other, whatever group it is in; parts that come together
+/* timer: groups as ploggp makes them. But a delta after the first mark of a group its ready parts
+ * leave, in the largest possible runs, and each later part with the ready parts beside it. So a
+ * late part travels alone and delays no other, whatever group it is in; parts that come together
  * travel together.
  *
  * delta, if the option says auto: parts that do not wait cost a message each. Waiting for as long
- * as these messages would take at most doubles that, whatever comes (the argument of renting or
- * buying skis): max(g, o_s, o_r) for every part of the largest group but one. It is kept between 10
- * and 100 us, over which range the paper finds a difference of 6 % (Fig. 13), and is 35 us, the
- * spread that it measured for 32 threads (Fig. 12), where the profile does not tell.
+ * as these messages would take at most doubles that, whatever comes (the ski-rental argument):
+ * max(g, o_s, o_r) for every part of the largest group but one. It is kept between 10 and 100 us, a
+ * range over which the paper finds a difference of 6 % (Fig. 13). If the profile does not tell, it
+ * is 35 us, the spread that the paper measured for 32 threads (Fig. 12).
  *
  * Cost: that of ploggp, and a message for each run beyond the first; the late part is short.
  *
