@@ -18,7 +18,7 @@ grove_status grove_making_open_on(grove_making *m, const char *call, grove_conte
   return grove_forest_create(ctx, &m->forest);
 }
 
-/* One of the forests given; `first` is the first of them. */
+/* Checks one of the given forests; `first` is the first of them. */
 static grove_status check_forest(const grove_making *m, const grove_forest *first,
                                  const grove_forest *f)
 {
@@ -55,7 +55,7 @@ grove_status grove_making_open(grove_making *m, const char *call, int n, grove_f
   return name_result(m, n, f);
 }
 
-/* Without a context nobody can be asked, and in another thread's call nobody may. */
+/* Without a context nobody can be asked; during another thread's call nobody may be. */
 grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *values, int n)
 {
   grove_status status = mine;
@@ -67,7 +67,7 @@ fail:
   return status;
 }
 
-/* The list of leaves, or NULL if it says nothing. */
+/* The list of leaves, or NULL if it is just 0, 1, 2, ... */
 static const int64_t *list_of(const grove_edges *edges)
 {
   int64_t i = 0;
@@ -75,7 +75,7 @@ static const int64_t *list_of(const grove_edges *edges)
   return i < edges->count ? edges->leaf : NULL;
 }
 
-/* With a graph, or with this rank's failure to set it. */
+/* With a graph, or with this rank's failure to set one. */
 static grove_status complete_result(grove_making *m, grove_status mine, grove_forest **out)
 {
   GROVE_PASS(grove_forest_complete(m->forest, mine));

@@ -1,11 +1,11 @@
 /* Forests from forests. Every construction takes the same steps:
  *
- *     open      looks at the forests given, and makes the new one, without a graph yet
- *     agree     all ranks are content, with the other arguments too; nothing has been sent before
+ *     open      checks the given forests, and makes the new one, without a graph yet
+ *     agree     all ranks accept these and the other arguments; nothing has been sent before
  *     ...       a public operation takes what one end of the edges knows to the other end: on the
- *               forest's twin, whose leaves are numbered as they come in the list
- *     close     the edges that come out of it are the graph of the new forest, which is set up;
- *               what fails on one rank until then is agreed upon with that
+ *               forest's twin, whose leaves are numbered in the order of the list
+ *     close     the resulting edges are the graph of the new forest, which is set up; this also
+ *               agrees on what failed on one rank before
  *
  * A root travels as one number, its *code*: half the bytes of a grove_root.
  */
@@ -24,13 +24,13 @@ typedef struct grove_making {
   grove_context *ctx;
   int claimed; /* no other thread makes a collective call */
   grove_forest *forest;
-  int bits; /* of a code that are the rank */
+  int bits; /* bits of a code that hold the rank */
 } grove_making;
 
 /* Opens it, from `n` forests. This rank's failure. */
 grove_status grove_making_open(grove_making *m, const char *call, int n, grove_forest *const *f,
                                grove_forest **out);
-/* The same where there is only a context. */
+/* The same with only a context. */
 grove_status grove_making_open_on(grove_making *m, const char *call, grove_context *ctx,
                                   grove_forest **out);
 
@@ -45,12 +45,12 @@ typedef struct grove_edges {
   grove_root *root;
 } grove_edges;
 
-/* Room for so many, and for one that is tried and not wanted; none there yet. This rank's
+/* Makes room for this many, and one more that is tried and not wanted. Empty at first. This rank's
  * failure. */
 grove_status grove_edges_reserve(grove_edges *edges, int64_t most);
 void grove_edges_free(grove_edges *edges);
 
-/* Adds one, or not. Which of them come is not for a processor to guess: no jump depends on it. */
+/* Adds an edge, or not. Processors cannot predict which, so no jump depends on it. */
 static inline void grove_edges_add_if(grove_edges *edges, int wanted, int64_t leaf, grove_root root)
 {
   edges->leaf[edges->count] = leaf;
@@ -69,13 +69,13 @@ grove_status grove_making_close(grove_making *m, grove_status mine, const grove_
 /* The same with roots by global number: `global` of each edge. */
 grove_status grove_making_close_global(grove_making *m, grove_status mine, const grove_edges *edges,
                                        const int64_t *global, grove_forest **out);
-/* In the end, closed or not. */
+/* At the end, closed or not. */
 void grove_making_drop(grove_making *m);
 
 /* ---- codes ---- */
 
-/* With the bits of the making. -1 is no root. That any root of these forests has a code was seen
- * when they were opened. */
+/* Uses the bits of the making. -1 is no root. Opening checked that every root of the forests has a
+ * code. */
 static inline int64_t grove_code(int bits, int rank, int64_t index)
 {
   return grove_edge_code(index, bits, rank);

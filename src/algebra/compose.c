@@ -1,5 +1,5 @@
-/* Compose: the leaves of the second forest learn which root of the first one theirs is joined to;
- * with the second backwards, its roots learn that of their leaf. */
+/* Compose: each leaf of the second forest learns which root of the first its own root is joined to.
+ * With the second forest backwards, its roots learn that of their leaf. */
 #include "algebra/algebra.h"
 #include "algebra/singles.h"
 #include "base/order.h"
@@ -10,7 +10,7 @@ typedef struct work {
   grove_forest *twin; /* of b */
   int64_t *root;      /* of the roots of b: a code */
   int64_t *leaf;      /* of its leaves: likewise */
-  grove_singles back; /* what the latter tell the former */
+  grove_singles back; /* what the leaves tell the roots */
   grove_edges edges;
 } work;
 
@@ -24,7 +24,7 @@ static void free_compose(work *w)
 
 /* ---- a, then b ---- */
 
-/* Every leaf of a that is a root of b has the code of its root there. */
+/* Every leaf of a that is a root of b gets the code of its root in a. */
 static grove_status prepare_compose(const grove_making *m, const grove_forest *a, grove_forest *b,
                                     work *w)
 {
@@ -83,7 +83,7 @@ fail:
 /* The leaves of a forest by ascending slot. */
 typedef struct sorted {
   int64_t n;
-  int64_t *slot, *code; /* as they come in the list; codes of their roots */
+  int64_t *slot, *code; /* in the order of the list; codes of their roots */
   int32_t *order;
 } sorted;
 
@@ -114,7 +114,7 @@ fail:
   return status;
 }
 
-/* Every leaf of b that is one of a too gets the code of its root there. */
+/* Every leaf of b that is also a leaf of a gets the code of its root in a. */
 static void join_edges(const sorted *a, const sorted *b, int64_t *leaf)
 {
   for (int64_t i = 0, k = 0; i < a->n && k < b->n;) {

@@ -1,4 +1,4 @@
-/* Concatenate: forests side by side. Where roots get new numbers, their owners tell the leaves. */
+/* Concatenate: forests side by side. If roots get new numbers, their owners tell the leaves. */
 #include "algebra/algebra.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ typedef struct work {
   grove_forest *const *f;
   grove_roots mode;
   int64_t *root;       /* of the roots of one forest: their new numbers */
-  grove_forest **twin; /* of each forest whose roots get new ones, else NULL */
+  grove_forest **twin; /* of each forest whose roots get new numbers, else NULL */
   int64_t **leaf;      /* of the leaves of each: likewise */
   int64_t *global;     /* with GROVE_ROOTS_GLOBAL, of the edges */
   grove_edges edges;
@@ -59,8 +59,8 @@ static grove_status prepare_parts(const grove_making *m, work *w)
   return grove_edges_reserve(&w->edges, leaves);
 }
 
-/* The first of the numbers that this rank's roots of forest i get; `before` is that of forest i+1,
- * rank 0, in the end. Agreed by all. */
+/* The first new number of this rank's roots of forest i. `before` ends as that of forest i+1, rank
+ * 0. Agreed by all. */
 static grove_status find_number(grove_making *m, const work *w, int i, int64_t *before,
                                 int64_t *number)
 {

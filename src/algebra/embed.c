@@ -1,5 +1,5 @@
-/* Embed: some of the edges. The leaves learn whether their root was named; who names leaves knows
- * that already. */
+/* Embed: some of the edges. If roots are named, their leaves are told; if leaves are named, nothing
+ * has to be sent. */
 #include "algebra/algebra.h"
 #include "algebra/slot_set.h"
 
@@ -19,7 +19,7 @@ static grove_status check_list(const grove_making *m, int64_t n, const int64_t *
 typedef struct work {
   grove_forest *twin;
   char *root; /* of each root: named */
-  char *leaf; /* of each leaf: its root is */
+  char *leaf; /* of each leaf: its root is named */
   grove_edges edges;
 } work;
 
@@ -77,7 +77,7 @@ fail:
 
 /* ---- by leaves ---- */
 
-/* Some slot that was named is no leaf: which? */
+/* Some named slot is no leaf: which? */
 static grove_status refuse_slot(const grove_making *m, const grove_edges *leaves, int64_t n,
                                 const int64_t *leaf_index, const grove_forest *f)
 {
@@ -109,7 +109,7 @@ static grove_status select_leaves(const grove_making *m, const grove_forest *f, 
   GROVE_TRY(grove_slot_set_create(n, leaf_index, &named));
   GROVE_TRY(grove_edges_reserve(edges, f->nleaves));
   GROVE_TRY(grove_tour_begin(f, &tour));
-  const grove_slot_set set = named; /* copies that no list lies on */
+  const grove_slot_set set = named; /* local copies, which no list aliases */
   grove_edges list = *edges;
   while (grove_tour_step(&tour))
     grove_edges_add_if(&list, grove_slot_set_has(&set, tour.leaf), tour.leaf, tour.root);

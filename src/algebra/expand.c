@@ -14,7 +14,7 @@ typedef struct work {
   grove_forest *twin;
   block *root;
   block *leaf;
-  int64_t *offset; /* where each leaf begins here */
+  int64_t *offset; /* where the values of each leaf begin here */
   grove_edges edges;
   MPI_Datatype unit;
 } work;
@@ -61,7 +61,7 @@ static grove_status prepare_expand(const grove_making *m, grove_forest *f, const
   return GROVE_OK;
 }
 
-/* Or more than there can be memory for. */
+/* The number of values, or more than any memory could hold. */
 static int64_t count_values(const grove_forest *f, const work *w)
 {
   int64_t n = 0;
@@ -108,7 +108,7 @@ fail:
   return status;
 }
 
-/* A value of each leaf after the other, in the order of the list of f. */
+/* The values of each leaf after the other, in the order of f's list. */
 static grove_status collect_expanded(const grove_making *m, const grove_forest *f,
                                      const int64_t *leaf_offset, work *w)
 {

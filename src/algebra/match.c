@@ -1,8 +1,8 @@
-/* Match: roots and leaves find each other by name. A *directory* rank for each name hears of all
- * roots and leaves that are called so, and tells the leaves where their root is: one forest from
- * all names to the directory, a gather and a scatter on it. Names that lie close together, as
- * global numbers do, are dealt out in blocks, so that a rank asks few others; names that do not are
- * hashed, so that no directory rank gets more than its share.
+/* Match: roots and leaves find each other by name. Each name has a *directory* rank, which hears of
+ * all roots and leaves of that name and tells the leaves where their root is. This takes one forest
+ * from all names to the directory, with a gather and a scatter on it. Dense names, such as global
+ * numbers, are dealt out in blocks, so that a rank asks few others. Other names are hashed, so that
+ * no directory rank gets more than its share.
  */
 #include "algebra/algebra.h"
 
@@ -22,16 +22,16 @@ typedef struct names {
 /* Which rank knows a name. */
 typedef struct dealing {
   int64_t least;
-  uint64_t block; /* names a rank; 0: hashed */
+  uint64_t block; /* names per rank; 0: hashed */
   int ranks;
 } dealing;
 
 typedef struct work {
   names given;
   entry *told;     /* of this rank's roots, then of its leaves */
-  int64_t *answer; /* to these: the code of a root of that name, or -1 */
+  int64_t *answer; /* to each of these: the code of a root of that name, or -1 */
   grove_forest *directory;
-  entry *heard; /* what this rank as a directory was told */
+  entry *heard; /* what this directory rank was told */
   int64_t *reply;
   grove_edges edges;
   MPI_Datatype unit;
@@ -48,7 +48,7 @@ static void free_match(work *w)
   grove_edges_free(&w->edges);
 }
 
-/* Neighbouring names get far apart: the finalizer of splitmix64. */
+/* Spreads neighbouring names: the finalizer of splitmix64. */
 static uint64_t mix_name(uint64_t x)
 {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -87,7 +87,7 @@ static grove_status prepare_match(const grove_making *m, work *w)
   return GROVE_OK;
 }
 
-/* In blocks if these are about as many names as there are, on every rank. Agreed by all. */
+/* Uses blocks if the range of names is about as large as their number. Agreed by all. */
 static grove_status deal_names(grove_making *m, grove_status mine, const work *w, dealing *out)
 {
   int64_t n = mine == GROVE_OK ? w->given.nroots + w->given.nleaves : 0;
@@ -112,10 +112,10 @@ static int owner_of(const dealing *d, int64_t name)
 
 /* ---- the directory's part ---- */
 
-/* The roots by name: numbers of entries, hashed, -1 where there is none. */
+/* The roots by name: a hash table of entry numbers, -1 where empty. */
 typedef struct table {
   int64_t *at;
-  uint64_t last; /* of 2^k places, at least twice the entries */
+  uint64_t last; /* 2^k - 1, where 2^k places are at least twice the entries */
 } table;
 
 static grove_status create_table(int64_t n, table *t)
@@ -125,7 +125,7 @@ static grove_status create_table(int64_t n, table *t)
   return grove_codes_create((int64_t)t->last + 1, &t->at);
 }
 
-/* The place of the root of this name, or the free one where it would be. */
+/* The place of the root of this name, or the free place for it. */
 static int64_t *find_name(const table *t, const entry *entries, int64_t name)
 {
   uint64_t place = mix_name((uint64_t)name) & t->last;
@@ -164,7 +164,7 @@ fail:
 
 /* ---- together ---- */
 
-/* Every name is a leaf of the one root of its directory rank. Agreed by all. */
+/* Every name is a leaf of the single root on its directory rank. Agreed by all. */
 static grove_status make_directory(const dealing *d, work *w)
 {
   int64_t n = w->given.nroots + w->given.nleaves;
@@ -173,7 +173,7 @@ static grove_status make_directory(const dealing *d, work *w)
   return grove_forest_complete(w->directory, mine);
 }
 
-/* All names to the directory, and its answers back. Agreed by all. */
+/* Sends all names to the directory, and its answers back. Agreed by all. */
 static grove_status ask_directory(grove_making *m, work *w)
 {
   int64_t n = w->directory->roots.slots.count;

@@ -1,4 +1,4 @@
-/* Merge: the edges of two forests, by slot. Nothing has to be sent for it. */
+/* Merge: the edges of two forests, by slot. No communication. */
 #include "algebra/algebra.h"
 #include "base/order.h"
 
@@ -13,7 +13,7 @@ static grove_status append_edges(const grove_forest *f, grove_edges *edges)
   return GROVE_OK;
 }
 
-/* By ascending slot; of equal ones the first. */
+/* By ascending slot; the first of equal ones counts. */
 static grove_status sort_merged(const grove_edges *all, grove_edges *sorted)
 {
   grove_status status = GROVE_OK;
@@ -42,7 +42,7 @@ static grove_status join_forests(const grove_making *m, const grove_forest *a,
   GROVE_CHECK(a->nleaves <= GROVE_LIST_MOST - b->nleaves, GROVE_ERR_UNSUPPORTED,
               "rank %d: %s: more than 2^31 leaves", m->ctx->rank, m->call);
   GROVE_TRY(grove_edges_reserve(&all, a->nleaves + b->nleaves));
-  GROVE_TRY(append_edges(b, &all)); /* where both have a slot, this one counts */
+  GROVE_TRY(append_edges(b, &all)); /* if both have a slot, this edge counts */
   GROVE_TRY(append_edges(a, &all));
   GROVE_TRY(sort_merged(&all, edges));
   edges->nroots = a->nroots;

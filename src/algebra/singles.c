@@ -44,7 +44,7 @@ void grove_singles_free(grove_singles *s)
 
 void grove_singles_collect(const grove_making *m, const grove_singles *s, grove_edges *edges)
 {
-  grove_edges list = *edges; /* a copy, so that the compiler sees that no list lies on it */
+  grove_edges list = *edges; /* a local copy, which no list aliases */
   int bits = m->bits;
   const int64_t *code = s->code, nroots = s->forest->nroots;
   for (int64_t r = 0; r < nroots; r++)

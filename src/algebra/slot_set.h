@@ -1,4 +1,4 @@
-/* A set of slots: marks where they lie close together, else an ascending list.
+/* A set of slots: marks if they are dense, else an ascending list.
  */
 #ifndef GROVE_ALGEBRA_SLOT_SET_H
 #define GROVE_ALGEBRA_SLOT_SET_H
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct grove_slot_set {
-  int64_t count; /* of different ones */
+  int64_t count; /* different ones */
   int64_t first, end;
   char *mark; /* of slot `first`, first + 1, ...; NULL: */
   int64_t *list;
@@ -26,7 +26,7 @@ static inline int grove_slot_set_has(const grove_slot_set *set, int64_t slot)
   if (slot < set->first || slot >= set->end) return 0;
   if (set->mark) return set->mark[slot - set->first];
   int64_t at = grove_order_below(set->count, set->list, slot);
-  return set->list[at] == slot; /* it is not beyond the last, which is end - 1 */
+  return set->list[at] == slot; /* in bounds: the last entry is end - 1 */
 }
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Strided: several values a point. The leaves must know the stride of their root's rank: where it
- * is the same everywhere, as it mostly is, nothing is sent. */
+/* Strided: several values per point. The leaves must know the stride of their root's rank. If it is
+ * the same everywhere, as it mostly is, nothing is sent. */
 #include "algebra/algebra.h"
 
 #include <stdlib.h>
@@ -8,17 +8,17 @@ typedef struct work {
   int64_t n, root_stride, leaf_stride;
   grove_forest *twin;
   int64_t *root; /* of each root: the stride of this rank */
-  int64_t *leaf; /* of each leaf: that of its root's rank */
+  int64_t *leaf; /* of each leaf: the stride of its root's rank */
   grove_edges edges;
 } work;
 
-/* Value k of point i. */
+/* The place of value k of point i. */
 static int64_t place_of_unit(const work *w, int64_t stride, int64_t i, int64_t k)
 {
   return stride > 0 ? i + k * stride : i * w->n + k;
 }
 
-/* How many places the values of `points` points take, or -1 if they are too many. */
+/* The places that the values of `points` points take, or -1 if there are too many. */
 static int64_t extent_of(const work *w, int64_t stride, int64_t points)
 {
   enum { BITS = 62 };
@@ -56,7 +56,7 @@ static grove_status prepare_strided(const grove_making *m, grove_forest *f, work
   return grove_edges_reserve(&w->edges, f->nleaves * w->n);
 }
 
-/* With the strides of the roots' ranks, or with this rank's where `same`. */
+/* With the strides of the roots' ranks; with this rank's own if `same`. */
 static grove_status collect_strided(const grove_forest *f, int same, work *w)
 {
   grove_tour tour;
