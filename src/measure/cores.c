@@ -1,12 +1,12 @@
-/* How many cores the ranks of a host really have. The operating system's number is no answer where
- * hosts, containers or hardware threads share cores. So: how much work one rank does alone in a
- * while, and how much all do at once in the same while.
+/* How many cores the ranks of a host really have. The operating system's number does not tell if
+ * hosts, containers or hardware threads share cores. So this compares how much work one rank does
+ * alone in a given time with how much all do at once in the same time.
  */
 #include "measure/probe.h"
 
 #include <math.h>
 
-/* Arithmetic that a compiler cannot leave out; returns how many rounds were done until `end`. */
+/* Arithmetic that a compiler cannot leave out; returns the rounds done until `end`. */
 static double work_until(double end)
 {
   volatile double x = 1;
@@ -48,10 +48,10 @@ grove_status grove_measure_cores(grove_probe *p, double seconds)
     ratio[i] = together / alone;
   }
   double cores = grove_median(ratio, ROUNDS) / count_memories(topo);
-  double fewest = -topo->cores; /* hosts may differ; all ranks must come to the same number */
+  double fewest = -topo->cores; /* hosts may differ; all ranks must get the same number */
   GROVE_TRY(grove_probe_meet(p, &fewest, 1));
   double ranks = (double)topo->nranks / count_memories(topo);
-  /* Where every rank had a core there may be more, which the system knows. */
+  /* If every rank had a core there may be more cores; the system knows. */
   cores = fmin(cores, -fewest);
   if (cores > 0.85 * ranks) cores = -fewest;
   p->machine->cores = round(100 * cores) / 100;

@@ -1,11 +1,12 @@
-/* Ranks that outnumber cores. Then a rank that waits has to give its core to the one it waits for,
- * and whoever waits for the network takes one now and then to look: processor time over cores is
- * no answer any more. So it is measured: all ranks at once, in a ring inside every node and in one
- * from node to node, over the library's own operations. An exchange takes
+/* Ranks that outnumber cores. A waiting rank then has to give its core to the rank it waits for,
+ * and ranks that wait for the network take a core now and then to look. Processor time over cores
+ * no longer tells how long an exchange takes, so it is measured: all ranks at once, in a ring
+ * inside every node and in one from node to node, with the library's own operations. An exchange
+ * takes
  *
  *     turn + message k + byte k s        for k messages of s bytes that every rank sends and gets
  *
- * from the difference of one neighbour and two, and of small messages and large ones.
+ * found from one neighbour against two, and from small messages against large ones.
  */
 #include "measure/trial.h"
 
@@ -21,7 +22,7 @@ static int number_in_node(const grove_probe *p, const int *ranks, int n)
   return 0;
 }
 
-/* The one before and the one after this rank in its ring; 0 where it has none, and sits out. */
+/* The ranks before and after this one in its ring; 0 if it has none, and sits out. */
 static int find_neighbours(const grove_probe *p, int off_node, int *before, int *after)
 {
   int ranks[MOST_RANKS], nodes = p->ctx->topo.nnodes;
@@ -31,17 +32,17 @@ static int find_neighbours(const grove_probe *p, int off_node, int *before, int 
   *after = ranks[(me + 1) % n];
   if (!off_node) return n > 1;
   if (nodes < 2) return 0;
-  /* The ranks of the same number on the next nodes; those beyond a smaller node sit out. */
+  /* The ranks with the same number on the next nodes; those beyond a smaller node sit out. */
   n = grove_probe_ranks(p, (node + nodes - 1) % nodes, ranks, MOST_RANKS);
   *before = me < n ? ranks[me] : -1;
   n = grove_probe_ranks(p, (node + 1) % nodes, ranks, MOST_RANKS);
-  /* Where the next node is the one before, another rank of it, so that nobody comes twice. */
+  /* If the next node is also the one before, another rank of it, so that no rank is met twice. */
   int next = nodes == 2 && n > 1 ? (me + 1) % n : me;
   *after = next < n ? ranks[next] : -1;
   return *before >= 0 && *after >= 0;
 }
 
-/* Every rank gets `n` values of the one before it and, with two neighbours, of the one after. */
+/* Every rank gets `n` values from the one before it and, with two neighbours, the one after. */
 static grove_status open_ring(grove_probe *p, int off_node, int neighbours, int64_t n,
                               grove_trial *ring)
 {
@@ -54,7 +55,7 @@ static grove_status open_ring(grove_probe *p, int off_node, int neighbours, int6
 
 enum { BATCHES = 15 };
 
-/* One exchange, on the slowest rank. */
+/* The time of one exchange, on the slowest rank. */
 static grove_status time_ring(grove_probe *p, int off_node, int neighbours, int64_t bytes,
                               double budget, double *out)
 {
@@ -99,7 +100,7 @@ static grove_status measure_locality(grove_probe *p, int off_node, double second
   return GROVE_OK;
 }
 
-/* Has any rank of the job such a neighbour? Those that have none sit out. */
+/* Has any rank of the job such a neighbour? Ranks without one sit out. */
 static grove_status any_has(grove_probe *p, int off_node, int *yes)
 {
   int before, after;

@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A range has at least this many points, or it would explain nothing. */
+/* A range has at least this many points; else it would explain nothing. */
 enum { LEAST_POINTS = 3 };
 
-/* Another range must take away this part of the squared error, of points that are off by more than
- * a few per cent as it is: less is noise. */
+/* Another range must remove this fraction of the squared error, and the points must be off by more
+ * than a few per cent to begin with: less is noise. */
 static const double WORTH_A_PIECE = 0.5, NOISE = 0.03;
 
-/* An error counts as no more than this, so that one bad point cannot place a cut. */
+/* Errors are capped at this, so that one bad point cannot place a cut. */
 static const double ERROR_CAP = 0.5;
 
 enum { ROUNDS = 12 }; /* of reweighting; it converges in a few */
@@ -55,7 +55,7 @@ static grove_postal solve_line(const grove_sample *p, const double *weight, int 
   return line.alpha < 0 ? through : line;
 }
 
-/* The median of the errors, without their sign. */
+/* The median of the absolute errors. */
 static double typical_error(const grove_sample *p, int n, grove_postal line, double *room)
 {
   for (int i = 0; i < n; i++) room[i] = fabs(relative_error(&p[i], line));
@@ -102,7 +102,7 @@ static double error_of(const grove_sample *p, int n)
   return sum;
 }
 
-/* The best cuts into `k` ranges: cut[] are the first points of the ranges after the first. */
+/* The best cuts into `k` ranges: cut[] holds the first point of each range after the first. */
 static double best_cuts(const grove_sample *p, int n, int k, int *cut)
 {
   if (k == 1) return error_of(p, n);

@@ -1,11 +1,11 @@
 /* LogGP by size, by parametrised round trips (Hoefler, Lichei, Rehm: "Low-overhead LogGP parameter
- * assessment", 2007): a round trip of n messages one way and one back. What n messages take beyond
- * one, divided by n - 1, is g + (s - 1) G, without having to take L apart from the rest.
+ * assessment", 2007): n messages one way and one back. What n messages take beyond one, divided by
+ * n - 1, is g + (s - 1) G. This does not need L by itself.
  *
- * Overheads are processor time: a train of messages during which whoever waits sleeps, and the
- * processor time that it cost each end. That paper delays the sender between messages instead,
- * which shows the time inside MPI; with ranks that share cores and networks that are slow, time
- * inside MPI is mostly waiting, and what the model needs is how busy the processor is.
+ * Overheads are processor time: a train of messages is sent while waiting ranks sleep, and the
+ * processor time at each end is taken. That paper delays the sender between messages instead, which
+ * shows the time inside MPI. If ranks share cores and networks are slow, time inside MPI is mostly
+ * waiting. What the model needs is how busy the processor is.
  */
 #include "measure/probe.h"
 
@@ -15,7 +15,7 @@
 
 enum { TRAIN = 17, MOST_IN_FLIGHT = 64 };
 
-/* About what whoever dozes oversleeps. */
+/* About how much a dozing rank oversleeps. */
 static const double NAP_SECONDS = 0.0005;
 
 /* n messages from the leader, then an answer. */
@@ -67,7 +67,7 @@ static double processor_seconds(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* `rounds` times a train of messages one way, dozing; processor time of a message at each end. */
+/* A train of messages one way, `rounds` times, dozing; processor time per message at each end. */
 static grove_status time_overheads(grove_probe *p, const grove_pairing *part, int64_t bytes,
                                    int rounds, double *o_s, double *o_r)
 {
@@ -113,7 +113,7 @@ static grove_status measure_size(grove_probe *p, const grove_pairing *part, doub
   return time_overheads(p, part, x->bytes, rounds, &x->o_s, &x->o_r);
 }
 
-/* The range that holds at this size. */
+/* The range that this size is in. */
 static const grove_fit *range_at(const grove_fit *range, int n, double bytes)
 {
   int k = 0;

@@ -17,7 +17,7 @@ static double scale_rounds(grove_effort effort)
   return of[effort];
 }
 
-/* All the time that will be needed. */
+/* The total time that will be needed. */
 static double plan_measure(const grove_probe *p)
 {
   int a, b;
@@ -46,7 +46,7 @@ static grove_status describe_machine(grove_probe *p)
   return GROVE_OK;
 }
 
-/* Shape: what a full node of this job has. */
+/* The shape: what a full node of this job has. */
 static grove_status write_shape(grove_probe *p)
 {
   grove_status status = GROVE_OK;
@@ -76,7 +76,7 @@ static grove_status open_probe(grove_probe *p)
   GROVE_PASS_NEW(p->send, GROVE_PROBE_BYTES);
   GROVE_PASS_NEW(p->receive, GROVE_PROBE_BYTES);
   GROVE_PASS_NEW(p->requests, GROVE_PROBE_TAGS);
-  memset(p->send, 1, GROVE_PROBE_BYTES); /* pages are there before anything is timed */
+  memset(p->send, 1, GROVE_PROBE_BYTES); /* so that pages exist before anything is timed */
   memset(p->receive, 1, GROVE_PROBE_BYTES);
   GROVE_PASS(grove_machine_create("measured", &p->machine));
   GROVE_PASS(describe_machine(p));
@@ -109,7 +109,7 @@ static grove_status measure_all(grove_probe *p)
   return GROVE_OK;
 }
 
-/* Complete, if nothing that formulas use is missing. */
+/* Complete if nothing that formulas use is missing. */
 static grove_status judge_time(grove_machine *m)
 {
   char missing[256];
@@ -119,8 +119,8 @@ static grove_status judge_time(grove_machine *m)
   return status;
 }
 
-/* Measuring has operations of its own; they must not be priced on a machine that is only now being
- * measured. What the context had is kept in `before`. */
+/* Measuring runs operations of its own. They must not be priced on a machine that is still being
+ * measured. The context's machine is kept in `before`. */
 static grove_status begin_measure(grove_probe *p, grove_machine **before)
 {
   *before = p->ctx->machine;

@@ -3,9 +3,9 @@
  *     grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
  *     GROVE_TRY(grove_measure(ctx, &how, NULL, &machine));
  *
- * What is measured, in this order: the cores that the ranks really have; for each locality that two
- * ranks of the job have (same socket, same node, other nodes) ping-pong over sizes and LogGP; the
- * queue of receives; what a node can inject; a contended line of four nodes; shared memory.
+ * Measured, in this order: the cores that the ranks really have; for each locality between ranks of
+ * the job (same socket, same node, other nodes) ping-pong over sizes and LogGP; the queue of
+ * receives; what a node can inject; a contended line of four nodes; shared memory.
  */
 #ifndef GROVE_MEASURE_MEASURE_H
 #define GROVE_MEASURE_MEASURE_H
@@ -25,13 +25,13 @@ typedef enum grove_effort {
 
 typedef struct grove_measuring {
   grove_effort effort;
-  /* Called on rank 0 now and then: what is being measured, how much of the whole is done (0 to 1),
-   * about how many seconds are left. May be NULL. */
+  /* Called on rank 0 now and then: what is being measured, the fraction done (0 to 1), and roughly
+   * the seconds left. May be NULL. */
   void (*progress)(void *self, const char *what, double share, double seconds_left);
   void *self;
 } grove_measuring;
 
-/* Something measured: y seconds at x; `series` says of what ("ping-pong on-socket", ...). */
+/* A measured point: y seconds at x; `series` names what it is ("ping-pong on-socket", ...). */
 typedef struct grove_point {
   const char *series;
   double x, y;
@@ -52,8 +52,8 @@ grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove
 /* The option machine=measure: gives the context a machine, if it has none. Agreed by all. */
 grove_status grove_measure_if_due(grove_context *ctx);
 
-/* The file in which `machine=auto` looks for the profile of this machine; "" where there is no
- * place for it. */
+/* The file in which `machine=auto` looks for the profile of this machine; "" if there is no place
+ * for it. */
 void grove_measure_path(const grove_context *ctx, char *out, size_t room);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* What nodes can do together: how fast one injects, and what a contended link costs.
  *
- * Injection: pairs of ranks of two nodes, 1, 2, 4, ... at once (node-pong). Once more of them
- * carry no more, the interface is full: 1 / R_N is the least time a byte of the node took.
+ * Injection: 1, 2, 4, ... pairs of ranks of two nodes at once (node-pong). When more pairs carry no
+ * more bytes, the interface is full: 1 / R_N is the least time per byte of the node.
  *
  * Contention: four nodes in a line, 0 with 2 and 1 with 3, all ranks at once, so that both pairs
- * cross the link in the middle (irregular-models, Fig. 6), against 0 with 2 alone.
+ * cross the link in the middle (irregular-models, Fig. 6), compared with 0 with 2 alone.
  */
 #include "measure/probe.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST_RANKS = 1024 };
 
-/* The ranks of `a` lead, each with the rank of the same number on `b`; returns how many pairs. */
+/* The ranks of `a` lead, each with the rank of the same number on `b`; returns the pairs. */
 static int pair_nodes(const grove_probe *p, int a, int b, int most, grove_pairing *part)
 {
   static const grove_pairing asleep = {.partner = -1};
@@ -39,7 +39,7 @@ grove_status grove_measure_injection(grove_probe *p, double seconds)
   if (p->ctx->topo.nnodes < 2) return GROVE_OK;
   grove_pairing all = none;
   int most = pair_nodes(p, 0, 1, MOST_RANKS, &all);
-  if (most < 2) return GROVE_OK; /* one rank a node: its own rate is all there is to see */
+  if (most < 2) return GROVE_OK; /* one rank per node: its own rate is all there is to see */
   grove_probe_announce(p, "injection", seconds);
   int steps = 1;
   for (int k = 1; k < most; k *= 2) steps++;
@@ -62,7 +62,7 @@ grove_status grove_measure_injection(grove_probe *p, double seconds)
   return GROVE_OK;
 }
 
-/* Are there cores for all who take part? Else ranks that wait for a core look like messages that
+/* Are there cores for all who take part? If not, ranks that wait for a core look like messages that
  * wait for a link. */
 static int has_cores(const grove_probe *p, int ranks_a_node)
 {

@@ -1,10 +1,10 @@
-/* Packing: what a byte costs when values of eight bytes are gathered from all over an array, as the
- * library's own kernels do it. One rank, with edges to itself and nobody to talk to.
+/* Packing: the cost per byte when the library's own kernels gather values of eight bytes from all
+ * over an array. One rank, with edges to itself and nobody to talk to.
  */
 #include "measure/trial.h"
 
-/* `n` leaves in a row (a power of two), joined to `n` roots in no order: every root once, as a
- * linear congruential generator of that period visits them. */
+/* `n` consecutive leaves (a power of two), joined to `n` roots in random order: every root once, as
+ * a linear congruential generator of that period visits them. */
 static grove_status open_self(grove_probe *p, int64_t n, grove_trial *self)
 {
   int64_t leaves = p->ctx->rank == 0 ? n : 0;
@@ -21,7 +21,7 @@ static grove_status time_pack(grove_probe *p, int64_t n, double budget, double *
   double batch[BATCHES], once = 0;
   grove_trial self = {0};
   GROVE_TRY(open_self(p, n, &self));
-  GROVE_TRY(grove_trials_run(&self, 1, 1, &once)); /* pages and caches; for the others nothing */
+  GROVE_TRY(grove_trials_run(&self, 1, 1, &once)); /* warms pages and caches; others do nothing */
   GROVE_TRY(grove_trials_run(&self, 1, 1, &once));
   int repeats = p->ctx->rank == 0 ? (int)(budget / BATCHES / (once + 1e-8)) + 1 : 1;
   for (int i = 0; i < BATCHES; i++) {

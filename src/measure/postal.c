@@ -7,7 +7,7 @@
 static const char *const series[GROVE_LOCALITIES] = {"ping-pong on-socket", "ping-pong on-node",
                                                      "ping-pong off-node"};
 
-/* 0, then every power of two and, unless it must be quick, every size half-way between two. */
+/* 0, then every power of two and, unless it must be quick, the sizes half-way between them. */
 static int next_size(int bytes, int halves)
 {
   if (bytes < 2) return bytes + 1;
@@ -24,7 +24,7 @@ static int count_sizes(int halves)
   return n;
 }
 
-/* Two ranges are eager and rendezvous: what a profile calls short needs three to be told apart. */
+/* Two ranges are eager and rendezvous. It takes three to tell what a profile calls short. */
 static void write_ranges(grove_probe *p, grove_locality where, const grove_fit *range, int n,
                          const int *batches)
 {
@@ -51,7 +51,7 @@ grove_status grove_measure_postal(grove_probe *p, grove_locality where, double s
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
   grove_probe_announce(p, series[where], seconds);
   grove_pairing part = grove_probe_only(p, a, b);
-  /* On a slow network the largest sizes are left out rather than the time exceeded. */
+  /* On a slow network the largest sizes are left out, rather than exceeding the time. */
   for (int bytes = 0; bytes <= GROVE_PROBE_BYTES && spent < 1.5 * seconds;
        bytes = next_size(bytes, halves)) {
     grove_timing t;

@@ -46,7 +46,7 @@ int grove_probe_fullest(const grove_probe *p)
     for (int r = 0; r < topo->nranks; r++) n += topo->place[r].node == node;
     if (n > most) best = node;
     if (n > most) most = n;
-    if (most > topo->nranks - most) break; /* no other can have more */
+    if (most > topo->nranks - most) break; /* no other node can have more */
   }
   return best;
 }
@@ -57,7 +57,7 @@ grove_status grove_probe_finish(grove_probe *p, int n, MPI_Request *requests)
 {
   grove_pause pause;
   grove_pause_begin(&pause, p->ctx->spins);
-  /* One after the other: looking at all of thousands again and again would be what is measured. */
+  /* One after the other: looking at thousands again and again would dominate the measurement. */
   for (int i = 0; i < n;) {
     int done = 0;
     GROVE_PASS_MPI(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE));
@@ -97,7 +97,7 @@ grove_status grove_probe_meet(grove_probe *p, double *values, int n)
 
 /* ---- timing ---- */
 
-/* A batch is long enough for the clock and short enough for a median over many. */
+/* Long enough for the clock, and short enough for a median over many batches. */
 static const double BATCH_SECONDS = 0.002;
 enum { FEWEST_BATCHES = 5, MOST_BATCHES = 101, MOST_REPEATS = 2000, WARM_UP = 2 };
 
@@ -113,7 +113,7 @@ grove_status grove_probe_time(grove_probe *p, const grove_pairing *part, grove_r
   double each = fmax(seconds[0] / WARM_UP, 1e-8);
   int n = (int)fmin(fmax(BATCH_SECONDS / each, 1), MOST_REPEATS);
   int batches = (int)fmin(fmax(budget / (each * n), FEWEST_BATCHES), MOST_BATCHES);
-  if (each * n * batches > 4 * budget) batches = 3; /* a slow network: as few as have a median */
+  if (each * n * batches > 4 * budget) batches = 3; /* slow network: the fewest with a median */
   seconds[0] = 0;
   for (int i = 0; i < batches && part->partner >= 0; i++) {
     GROVE_PASS(once(p, part, bytes, n, &batch[i]));
@@ -161,7 +161,7 @@ void grove_probe_announce(grove_probe *p, const char *what, double seconds)
   double elapsed = grove_clock() - p->began, done = p->promised / p->planned;
   p->promised += seconds;
   if (p->ctx->rank != 0 || !p->how->progress) return;
-  /* What is left takes as long as was planned, corrected by how the plan has held so far. */
+  /* What is left takes as long as planned, corrected by how the plan has held so far. */
   double pace = done > 0.1 ? elapsed / (done * p->planned) : 1;
   p->how->progress(p->how->self, what, done, (1 - done) * p->planned * pace);
 }
@@ -185,7 +185,7 @@ void grove_probe_row(grove_probe *p, const char *term, const char *locality_name
   int used = snprintf(source, sizeof source, "%s, %d samples", p->source, samples);
   if (residual >= 0)
     snprintf(source + used, sizeof source - (size_t)used, ", residual %.1f %%", 100 * residual);
-  /* Four digits are more than any of this is worth, and read better. */
+  /* Four digits are more than this is worth, and read better. */
   char text[32];
   snprintf(text, sizeof text, strcmp(unit, "B") == 0 ? "%.0f" : "%.4g", value);
   grove_status status = grove_machine_add(p->machine, term, "cpu", locality_name, range,

@@ -1,9 +1,9 @@
 /* Timing on a machine where other ranks must keep out of the way.
  *
- * A measurement is a step that all ranks of the context take together. Those that have a partner
- * work, polling; all others sleep, so that they take no processor from the ones that are measured
- * (with more ranks than cores that would be the measurement). A step ends when all have met, and
- * has the same result on every rank: what is decided from results is then decided alike.
+ * A measurement is a step that all ranks of the context take together. Ranks with a partner work,
+ * polling. All others sleep, so that they take no processor time from those being measured (with
+ * more ranks than cores they would be all that is measured). A step ends when all have met, and has
+ * the same result on every rank. So decisions from results are the same everywhere, too.
  */
 #ifndef GROVE_MEASURE_PROBE_H
 #define GROVE_MEASURE_PROBE_H
@@ -17,54 +17,54 @@
 extern "C" {
 #endif
 
-/* The largest message that is ever measured. */
+/* The largest message ever measured. */
 enum { GROVE_PROBE_BYTES = 4 << 20 };
 
-/* The most messages that are under way at once, each with its tag. */
+/* The most messages under way at once, each with its own tag. */
 enum { GROVE_PROBE_TAGS = 10000 };
 
 typedef struct grove_probe {
   grove_context *ctx;
-  int tag; /* the first of GROVE_PROBE_TAGS that no operation has */
+  int tag; /* the first of GROVE_PROBE_TAGS that no operation uses */
   const grove_measuring *how;
   char *send, *receive;  /* GROVE_PROBE_BYTES each */
   MPI_Request *requests; /* GROVE_PROBE_TAGS */
-  grove_points *points;  /* what was seen; NULL: not wanted */
+  grove_points *points;  /* the measured points; NULL: not wanted */
   grove_machine *machine;
-  double began, planned; /* for the progress: when, and how long it will take */
-  double promised;       /* planned seconds of the steps that are over */
-  char source[64];       /* what rows say of their origin: "measured <date>" */
-  grove_status status;   /* of this rank's own doings: agreed upon at the end, since a rank that
-                          * left in the middle would leave the others waiting */
+  double began, planned; /* for the progress: when it began, and how long it will take */
+  double promised;       /* planned seconds of the finished steps */
+  char source[64];       /* the source of rows: "measured <date>" */
+  grove_status status;   /* of this rank's own work: agreed upon at the end, since a rank that left
+                          * in the middle would leave the others waiting */
 } grove_probe;
 
 /* This rank's part in a step. */
 typedef struct grove_pairing {
   int partner; /* -1: sleeps */
-  int leads;   /* begins; its partner answers */
+  int leads;   /* begins; the partner answers */
 } grove_pairing;
 
-/* Two ranks that are `where` from each other, the same on every rank; 0 if there are none. */
+/* Two ranks at distance `where`, the same on every rank; 0 if there are none. */
 int grove_probe_pair(const grove_probe *p, grove_locality where, int *a, int *b);
 
-/* This rank's part when `a` leads and `b` answers and nobody else works. */
+/* This rank's part if only `a`, which leads, and `b`, which answers, work. */
 grove_pairing grove_probe_only(const grove_probe *p, int a, int b);
 
-/* The node that has most ranks, the first of several. */
+/* The node with the most ranks, the first of several. */
 int grove_probe_fullest(const grove_probe *p);
 
-/* Ranks of a node, ascending: at most `room`; returns how many. */
+/* Ranks of a node, ascending, at most `room`; returns their number. */
 int grove_probe_ranks(const grove_probe *p, int node, int *ranks, int room);
 
-/* All ranks meet: asleep but for those who come last. values[i] becomes the maximum. */
+/* All ranks meet, sleeping until the last have come. values[i] becomes the maximum. */
 grove_status grove_probe_meet(grove_probe *p, double *values, int n);
 
-/* One way of doing something `n` times; returns the seconds that it took on this rank. */
+/* One way of doing something `n` times. Reports the seconds that it took on this rank. */
 typedef grove_status grove_repeat(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
                                   double *seconds);
 
 typedef struct grove_timing {
-  double seconds; /* once: the slowest pair's median over batches */
+  double seconds; /* for one repetition: the slowest pair's median over batches */
   int samples;    /* batches */
 } grove_timing;
 
@@ -73,24 +73,24 @@ typedef struct grove_timing {
 grove_status grove_probe_time(grove_probe *p, const grove_pairing *part, grove_repeat *once,
                               int64_t bytes, double budget, grove_timing *out, double *spent);
 
-/* A message there and one back; the seconds are for both. */
+/* A message there and one back; the seconds cover both. */
 grove_status grove_probe_ping_pong(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
                                    double *seconds);
 
-/* Polls until all requests are complete, giving the processor away now and then. */
+/* Polls until all requests are complete, yielding now and then. */
 grove_status grove_probe_finish(grove_probe *p, int n, MPI_Request *requests);
 
-/* The same asleep between polls: whoever waits uses no processor. */
+/* The same, sleeping between polls: waiting uses no processor time. */
 grove_status grove_probe_doze(grove_probe *p, int n, MPI_Request *requests);
 
-/* Says what is measured now, and for how many seconds. Only rank 0 tells anybody. */
+/* Says what is being measured, and for how many seconds. Only rank 0 reports it. */
 void grove_probe_announce(grove_probe *p, const char *what, double seconds);
 
 /* Keeps a point for the picture. */
 void grove_probe_keep(grove_probe *p, const char *series, double x, double y);
 
-/* A row of the profile: "measured <date>, <samples> samples, residual <r> %"; without the latter
- * where it is negative. */
+/* Adds a row to the profile: "measured <date>, <samples> samples, residual <r> %"; without the
+ * residual if it is negative. */
 void grove_probe_row(grove_probe *p, const char *term, const char *locality, const char *range,
                      double value, const char *unit, int samples, double residual);
 

@@ -1,6 +1,6 @@
 /* The queue of receives: many messages at once, with the receives posted in the order in which the
  * messages come, and in the opposite order (irregular-models, Algorithm 1). What the second takes
- * beyond the first grows with the square of their number: gamma n^2 (eq. 3).
+ * beyond the first grows with the square of the number of messages: gamma n^2 (eq. 3).
  */
 #include "measure/probe.h"
 
@@ -32,7 +32,7 @@ static grove_status queue_volume(grove_probe *p, const grove_pairing *part, int 
   return GROVE_OK;
 }
 
-/* grove_probe_time passes a size on: here it is the number of messages. */
+/* grove_probe_time passes on a size: here it is the number of messages. */
 static grove_status in_order(grove_probe *p, const grove_pairing *part, int64_t messages, int n,
                              double *seconds)
 {
@@ -78,7 +78,7 @@ grove_status grove_measure_queue(grove_probe *p, double seconds)
     grove_probe_keep(p, "messages in order", counts[i], right_seconds[i]);
   for (int i = 0; i < measured; i++)
     grove_probe_keep(p, "messages reversed", counts[i], wrong_seconds[i]);
-  /* The larger counts say more: below, the excess is noise. */
+  /* The larger counts say more; for small ones the excess is noise. */
   grove_fit fit = grove_fit_proportional(n > 4 ? sample + n - 4 : sample, n > 4 ? 4 : n);
   grove_probe_row(p, "gamma", "any", "-", fit.cost.beta, "s", samples, fit.residual);
   return GROVE_OK;

@@ -1,10 +1,10 @@
-/* Shared memory inside a node, as the library's own operations use it: what a small message costs,
- * and a byte of a large one, while 2, 4, ... ranks of the node are at it.
+/* Shared memory inside a node, as the library's own operations use it: the cost of a small message,
+ * and of a byte of a large one, while 2, 4, ... ranks of the node use it.
  */
 #include "measure/trial.h"
 
-/* Data from those who lead to their partners, and back: ranks without a partner have nothing to do,
- * and do it. */
+/* Data from the ranks that lead to their partners, and back. Ranks without a partner take part with
+ * no data. */
 static grove_status open_ways(grove_probe *p, const grove_pairing *part, int64_t n,
                               grove_trial way[2])
 {
@@ -60,7 +60,7 @@ static grove_pairing pairs_of_node(const int *ranks, int k, int rank)
   return (grove_pairing){.partner = -1};
 }
 
-/* Does every rank of the context find shared memory in its node? The measurement is collective. */
+/* Does every rank of the context have shared memory in its node? The measurement is collective. */
 static grove_status shares_memory(grove_probe *p, int *yes)
 {
   double lacks =

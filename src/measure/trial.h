@@ -1,5 +1,5 @@
-/* The library's own operations, to be timed: a bcast of doubles on a small forest that a step makes
- * up. Opened in two steps, so that every rank has its memory before any relies on it:
+/* The library's own operations, to be timed: a bcast of doubles on a small made-up forest. Opened
+ * in two steps, so that every rank has its memory before any rank relies on it:
  *
  *     GROVE_TRY(grove_trial_open(p, nroots, nleaves, &t));
  *     for (i = 0; i < nleaves; i++) t.root[i] = ...;
@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct grove_trial {
   int64_t nroots, nleaves;
-  grove_root *root; /* of each leaf; leaves lie in a row */
+  grove_root *root; /* of each leaf; leaves are consecutive */
   double *array;    /* roots, then leaves */
   grove_forest *forest;
   grove_op *op;
@@ -27,9 +27,9 @@ typedef struct grove_trial {
 /* Both are agreed by all ranks of the context. */
 grove_status grove_trial_open(grove_probe *p, int64_t nroots, int64_t nleaves, grove_trial *out);
 grove_status grove_trial_connect(grove_probe *p, grove_trial *t);
-void grove_trial_close(grove_trial *t); /* also one that was never opened */
+void grove_trial_close(grove_trial *t); /* also for one that was never opened */
 
-/* `n` times the operations of `count` trials, one after the other. */
+/* Runs the operations of `count` trials, one after the other, `n` times. */
 grove_status grove_trials_run(grove_trial *trials, int count, int n, double *seconds);
 
 #ifdef __cplusplus
