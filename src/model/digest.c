@@ -1,9 +1,9 @@
 /* From rows to numbers.
  *
- * Every row is looked at by itself first: a table says which words its term may have in each
- * column. Then the rows are sorted, `any` before the words that it stands for, and put in their
- * places in that order: a specific row takes the place of a general one, wherever in the file they
- * are. Memory decides before locality, locality before protocol.
+ * Every row is first checked by itself: a table says which words its term may have in each column.
+ * Then the rows are sorted, with `any` before the words that it stands for, and applied in that
+ * order. So a specific row replaces a general one, wherever in the file they are. Memory decides
+ * before locality, locality before protocol.
  */
 #include "model/digest_row.h"
 
@@ -16,11 +16,11 @@
 
 /* ---- terms ---- */
 
-/* The words of the columns; `any` comes first in each, then those of the enum, then others. */
+/* The words of the columns: `any` first in each, then those of the enum, then others. */
 enum { ANY, CPU, GPU, GPU_NOGDR, NO_MEMORY };
 enum { ON_SOCKET = 1, ON_NODE, OFF_NODE, A_NODE, D2H, H2D };
 enum { SHORT = 1, EAGER, REND, NO_RANGE, PEERS, ALL, COUNT, SIZES, A_NAME };
-enum { A_PAIR = 16, AN_END }; /* localities that are no word: links.h */
+enum { A_PAIR = 16, AN_END }; /* localities that are not words: links.h */
 static const char *const memory_words[] = {"any", "cpu", "gpu", "gpu-nogdr", "-", NULL};
 static const char *const locality_words[] = {"any",  "on-socket", "on-node", "off-node",
                                              "node", "d2h",       "h2d",     NULL};
@@ -39,13 +39,13 @@ enum {
 
 typedef struct term {
   const char *name;
-  const char *unit; /* s/B may be written as the rate, B/s */
+  const char *unit; /* s/B may be written as a rate, B/s */
   unsigned memories, localities, ranges;
   double most; /* a whole number up to this; 0: any number */
 } term;
 
-/* The terms that fill a grid, one value for every memory, locality and protocol; then lists; then
- * the links of a node. */
+/* First the terms that fill a grid, with one value for every memory, locality and protocol; then
+ * lists; then the links of a node. */
 enum {
   T_SOCKETS,
   T_RANKS,
@@ -166,7 +166,7 @@ static grove_status read_word(const char *column, const char *word, const char *
   return GROVE_ERR_ARG;
 }
 
-/* Digits up to `end`; -1 if it is no whole number, or too large a one. */
+/* Digits up to `end`; -1 if not a whole number, or too large. */
 static int64_t read_whole(const char *at, const char *end)
 {
   int64_t number = 0;
@@ -219,7 +219,7 @@ static grove_status read_range(const term *t, const grove_row *row, int r, grove
     if (strlen(row->range) >= GROVE_THING_BYTES)
       return grove_digest_blame(fault, r, GROVE_COLUMN_RANGE, "the name has more than %d bytes",
                                 GROVE_THING_BYTES - 1);
-    out->range = 0; /* the rows of one name get a number of their own later */
+    out->range = 0; /* rows of one name get a common number later */
     return GROVE_OK;
   }
   if (t->ranges == BIT(COUNT)) {
@@ -300,7 +300,7 @@ static int by_place(const void *a, const void *b)
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Rows of one name get the number of the first of them. */
+/* Gives rows of one name the number of the first of them. */
 static void number_names(const grove_machine *m, grove_row_place *places, int n)
 {
   for (int i = 0; i < n; i++)
@@ -354,7 +354,7 @@ typedef struct grid {
   cell at[GRIDS][GROVE_MEMORIES][GROVE_LOCALITIES][GROVE_PROTOCOLS];
 } grid;
 
-/* What a word stands for: one entry of an enum of `n`, or all of them. */
+/* What a word stands for: one entry of an enum of `n`, or all. */
 static int first_of(int64_t word, int n)
 {
   return word >= 1 && word <= n ? (int)word - 1 : 0;
@@ -375,7 +375,7 @@ static void fill_machine(grid *g, const grove_row_place *p)
         g->at[p->term][m][l][k] = c;
 }
 
-/* The entry of that many processes, made if there is none; NULL if the list is full. */
+/* The entry for that many processes, made if necessary; NULL if the list is full. */
 static grove_postal *listed_cost(grove_copy_rate *list, int *n, int processes)
 {
   int i = 0;
@@ -400,7 +400,7 @@ static grove_loggp *listed_loggp(grove_loggp *list, int *n, int64_t from)
   return &list[i];
 }
 
-/* The rate from that size on; 0 if the list is full. */
+/* Adds the rate from that size on; 0 if the list is full. */
 static int list_pack(grove_machine *m, const grove_row_place *p)
 {
   if (m->npack == GROVE_LISTED) return 0; /* they come sorted */
@@ -419,7 +419,7 @@ static double *loggp_field(grove_loggp *entry, int t)
   }
 }
 
-/* A row of a term that makes lists; 0 if the list is full. */
+/* Applies a row of a term that makes lists; 0 if the list is full. */
 static int append_word(grove_machine *m, const grove_row_place *p)
 {
   if (p->term == T_COPY_ALPHA || p->term == T_COPY_BETA) {
@@ -459,8 +459,8 @@ static int has_numbers(const grid *g, int m, int l, int p)
   return !isnan(g->at[T_ALPHA][m][l][p].value) || !isnan(g->at[T_BETA][m][l][p].value);
 }
 
-/* The protocol of the smallest messages: the first that has numbers. What `any` fills gives way to
- * the first protocol with rows of its own, if nobody says where that one begins. */
+/* The protocol of the smallest messages: the first that has numbers. Protocols filled by `any` give
+ * way to the first with rows of its own, if nobody says where that one begins. */
 static int first_protocol(const grid *g, int m, int l)
 {
   int first = 0, own = 0;
@@ -537,7 +537,7 @@ static grove_status put_in_place(grove_machine *m, const grove_row_place *places
     if (places[i].term < GRIDS)
       fill_machine(&g, &places[i]);
     else if (places[i].term >= LINKS)
-      continue; /* when it is known how many GPUs there are */
+      continue; /* done when the number of GPUs is known */
     else if (!append_word(m, &places[i]))
       return grove_digest_blame(fault, places[i].row, GROVE_COLUMN_RANGE,
                                 "more than %d entries of its kind", GROVE_LISTED);

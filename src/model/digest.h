@@ -23,17 +23,17 @@ enum {
 /* The standings, as profiles and commands spell them: "complete", "assumed", "incomplete". */
 extern const char *const grove_standing_names[];
 
-/* What is wrong with which row, and in which of its columns. */
+/* What is wrong with a row, and in which column. */
 typedef struct grove_fault {
   int row, column;
   char why[400];
 } grove_fault;
 
-/* grove_machine_digest for one who knows where the rows came from: GROVE_ERR_ARG leaves the fault
- * for the caller to put into a sentence. The machine is changed only on success. */
+/* grove_machine_digest for callers who know where the rows came from. With GROVE_ERR_ARG it leaves
+ * the fault for the caller to put into a sentence. The machine is changed only on success. */
 grove_status grove_digest(grove_machine *m, grove_fault *fault);
 
-/* Whether a formula knows this term. */
+/* Does a formula know this term? */
 int grove_digest_knows(const char *term);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* The rows of a profile that are about the links of a node, put in their places. They come
- * sorted, the general before the special, so that a later row takes the place of an earlier one. */
+/* Applies the rows of a profile about the links of a node. They come sorted, the general before the
+ * special, so that a later row replaces an earlier one. */
 #include "model/digest_row.h"
 
 #include <math.h>
@@ -11,12 +11,12 @@ static int is_pair(const grove_row_place *p)
          p->link == GROVE_TERM_LINK_SHARE;
 }
 
-/* The last row that said something of each link: to be blamed. */
+/* The last row about each link, for error messages. */
 typedef struct link_rows {
   int row[GROVE_ENDS][GROVE_ENDS];
 } link_rows;
 
-/* How many GPUs there are: by the row `gpus`, or else by the highest number in a link. */
+/* The number of GPUs: by the row `gpus`, else by the highest number in a link. */
 static grove_status count_devices(grove_machine *m, const grove_row_place *places, int n,
                                   grove_fault *fault)
 {
@@ -46,7 +46,7 @@ static grove_status count_devices(grove_machine *m, const grove_row_place *place
   return GROVE_OK;
 }
 
-/* Bytes a second: as they were written, if they were. */
+/* Bytes per second: as written, if they were written so. */
 static double rate_of(const grove_machine *m, const grove_row_place *p)
 {
   const grove_row *row = &m->rows[p->row];
@@ -73,7 +73,7 @@ static void put_link(grove_machine *m, const grove_row_place *p, link_rows *from
     }
 }
 
-/* The links that cross a thing with a name, which is new or has its rate. */
+/* Adds the links that cross a named thing, which is new or has the same rate. */
 static grove_status put_share(grove_machine *m, const grove_row_place *p, grove_fault *fault)
 {
   grove_links *l = &m->links;

@@ -10,8 +10,8 @@ double grove_form_postal(grove_postal p, double bytes)
   return p.alpha + p.beta * bytes;
 }
 
-/* Seconds that the node's bytes keep its interface busy; a limit that is not told is none. Not left
- * to fmax, whose way with NaN not every processor, real or emulated, has. */
+/* Seconds that the node's bytes keep its interface busy; an unknown limit is none. Does not use
+ * fmax, whose treatment of NaN differs on some processors, real or emulated. */
 static double injecting_rate(double node_bytes, double injection)
 {
   return isnan(injection) ? 0 : node_bytes * injection;
@@ -27,7 +27,7 @@ double grove_form_max_rate_one(grove_postal p, double injection, double ppn, dou
 {
   double node_rate = injection > 0 ? 1 / injection : INFINITY;
   double own_rate = p.beta > 0 ? 1 / p.beta : INFINITY;
-  if (ppn < 1) ppn = 1; /* whoever asks is one of them */
+  if (ppn < 1) ppn = 1; /* the caller is one of them */
   return p.alpha + ppn * bytes / fmin(node_rate, ppn * own_rate);
 }
 
@@ -102,7 +102,7 @@ static int count_steps(const grove_torus *t, int dim, int64_t a, int64_t b)
   return 2 * d <= n ? d : d - n;
 }
 
-/* Adds the bytes to every link on the way and returns the number of links. A router has a link up
+/* Adds the bytes to every link on the way and returns the number of links. A router has one link up
  * and one down in every dimension. */
 static int64_t travel_time(const grove_torus *t, const grove_traffic *e, double *link)
 {

@@ -1,16 +1,16 @@
-/* The papers' formulas, one function an equation: how long messages take, from a few numbers.
+/* The papers' formulas, one function per equation: how long messages take, from a few numbers.
  *
- * Arguments are numbers of things and bytes (as doubles: a share of a message need not be whole),
- * and the machine's parameters. Nothing is looked up but in grove_form_message and grove_form_pick.
- * Equations 2.1 to 4.5 are those of "Characterizing the performance of node-aware strategies for
- * irregular point-to-point communication on heterogeneous architectures" (Lockhart, Bienz, Gropp,
- * Olson, 2023), (1) to (7) those of "Improving performance models for irregular point-to-point
+ * Arguments are counts and bytes (as doubles: a share of a message need not be whole), and the
+ * machine's parameters. Only grove_form_message and grove_form_pick look anything up. Equations 2.1
+ * to 4.5 are those of "Characterizing the performance of node-aware strategies for irregular
+ * point-to-point communication on heterogeneous architectures" (Lockhart, Bienz, Gropp, Olson,
+ * 2023), (1) to (7) those of "Improving performance models for irregular point-to-point
  * communication" (Bienz, Gropp, Olson, 2018).
  *
  *     grove_postal off = m->postal[GROVE_CPU][GROVE_OFF_NODE][GROVE_REND];
  *     seconds = grove_form_max_rate(off, m->injection[GROVE_CPU][GROVE_REND], 4, 8, 1e6);
  *
- * An injection limit is given as 1 / R_N, in seconds per byte: 0 and NaN are no limit.
+ * An injection limit is given as 1 / R_N, in seconds per byte; 0 and NaN mean no limit.
  */
 #ifndef GROVE_MODEL_FORMS_H
 #define GROVE_MODEL_FORMS_H
@@ -24,13 +24,13 @@ extern "C" {
 
 /* ---- messages ---- */
 
-/* Both of them: half of a pair is no price. */
+/* Are both known? Half of a pair is no price. */
 int grove_postal_is_known(grove_postal p);
 
 /* (2.1), (1): one message. */
 double grove_form_postal(grove_postal p, double bytes);
 
-/* (2.2): `messages` of a process that sends `bytes` in all, one of `ppn` of its node that do. */
+/* (2.2): `messages` of a process that sends `bytes` in all, one of `ppn` senders of its node. */
 double grove_form_max_rate(grove_postal p, double injection, double ppn, double messages,
                            double bytes);
 
@@ -38,44 +38,44 @@ double grove_form_max_rate(grove_postal p, double injection, double ppn, double 
  * alpha + ppn s / min(R_N, ppn R_b). */
 double grove_form_max_rate_one(grove_postal p, double injection, double ppn, double bytes);
 
-/* What a message costs here. GROVE_BY_SIZE: the protocol is that of its size. */
+/* The cost of a message. GROVE_BY_SIZE: the protocol follows from its size. */
 enum { GROVE_BY_SIZE = -1 };
 typedef struct grove_picked {
   grove_protocol protocol;
-  grove_postal cost; /* NaN: the profile has none at all */
+  grove_postal cost; /* NaN: the profile has none */
   double injection;
-  int replaced; /* the protocol asked for is not in the profile: this is the next that is */
+  int replaced; /* the profile lacks the protocol asked for: this is the next that it has */
 } grove_picked;
 grove_picked grove_form_pick(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                              int protocol, double bytes);
 
-/* Whether the profile knows both alpha and beta of such messages, by some protocol: if not, no
- * message there has a price. */
+/* Does the profile know both alpha and beta of such messages, for some protocol? If not, no message
+ * there has a price. */
 int grove_form_has_messages(const grove_machine *m, grove_memory_kind memory, grove_locality where);
 
-/* One message by place and protocol: max-rate between nodes with `ppn` senders, postal inside one,
- * where nothing is injected (the older paper, section 3). */
+/* One message by place and protocol. Between nodes: max-rate with `ppn` senders. Inside a node,
+ * where nothing is injected: postal (the older paper, section 3). */
 double grove_form_message(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                           int protocol, double ppn, double bytes);
 
 /* ---- queues and contention ---- */
 
-/* (3): a queue of n messages. What the paper measured with receives in the worst order and divided
- * by n^2 is gamma, so worst is gamma n^2 as printed, though n (n + 1) / 2 elements are looked at: a
- * step really costs 2 gamma n / (n + 1). Best, in matching order: gamma n. Typical: gamma n^2 / 3,
- * what was seen in applications (section 5). */
+/* (3): a queue of n messages. The paper measured receives in the worst order and divided by n^2 to
+ * get gamma. So worst is gamma n^2 as printed, though n (n + 1) / 2 elements are looked at: a step
+ * really costs 2 gamma n / (n + 1). Best, in matching order: gamma n. Typical, as seen in
+ * applications (section 5): gamma n^2 / 3. */
 double grove_form_queue(double gamma, double n, grove_queue_order order);
 
 /* (5): `link_bytes` over the busiest link. */
 double grove_form_contention(double delta, double link_bytes);
 
-/* (7): bytes of a link in a cube of routers with two nodes each, when bytes travel `hops` links on
+/* (7): bytes over a link in a cube of routers with two nodes each, if bytes travel `hops` links on
  * average and a process sends `bytes`: 2 h^3 b ppn. */
 double grove_form_cube_bytes(double hops, double bytes, double ppn);
 
 enum { GROVE_TORUS_DIMENSIONS = 5 };
 
-/* Routers in a grid, those at the ends joined where it wraps. Nodes are numbered router by router,
+/* Routers in a grid; with `wraps`, its ends are joined. Nodes are numbered router by router,
  * routers with the first dimension running fastest. */
 typedef struct grove_torus {
   int ndims, dims[GROVE_TORUS_DIMENSIONS];
@@ -91,11 +91,11 @@ typedef struct grove_traffic {
 
 typedef struct grove_contended {
   double link_bytes; /* over the busiest link, in its busier direction */
-  double hops;       /* links that a byte travels, on average over all bytes; 0 without bytes */
+  double hops;       /* links that a byte travels, averaged over all bytes; 0 without bytes */
 } grove_contended;
 
-/* Routes each entry through the dimensions in their order, in each the shorter way round (upwards,
- * if both are as long). */
+/* Routes each entry through the dimensions in order, the shorter way round in each (upwards if both
+ * are equal). */
 grove_status grove_form_torus(const grove_torus *torus, int64_t n, const grove_traffic *traffic,
                               grove_contended *out);
 
@@ -106,8 +106,8 @@ typedef struct grove_holders {
   double sockets, per_socket;
 } grove_holders;
 
-/* (4.1): one GPU sends `bytes` to every other of its node, one message each. With more sockets than
- * two, or one, there are per_socket (sockets - 1) GPUs off socket. */
+/* (4.1): one GPU sends `bytes` to every other of its node, one message each. In general per_socket
+ * (sockets - 1) GPUs are off socket. */
 double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_holders gpus,
                      double bytes);
 
@@ -115,15 +115,15 @@ double grove_form_on(grove_postal on_socket, grove_postal on_node, grove_holders
 double grove_form_on_split(grove_postal on_socket, grove_postal on_node, grove_holders processes,
                            double ppg, double bytes);
 
-/* (4.3): `bytes` of a process in `messages`, while its node injects `node_bytes`. */
+/* (4.3): a process sends `bytes` in `messages`, while its node injects `node_bytes`. */
 double grove_form_off(grove_postal off_node, double injection, double messages, double bytes,
                       double node_bytes);
 
 /* (4.4): the same from devices, which do not reach the limit. */
 double grove_form_off_device(grove_postal off_node, double messages, double bytes);
 
-/* (4.5): what is sent is copied to the host, what is received to the device. As printed it is the
- * other way round: H2D with what is sent. */
+/* (4.5): sent data is copied to the host, received data to the device. As printed it is the other
+ * way round: H2D with the sent data. */
 double grove_form_copy(grove_postal d2h, grove_postal h2d, double sent, double received,
                        int as_published);
 

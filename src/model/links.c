@@ -21,7 +21,7 @@ const char *grove_end_name(int end, char room[8])
   return room;
 }
 
-/* One end, up to `stop`; -1: none. A number has no zeros before it: a link has one name. */
+/* One end, up to `stop`; -1: none. Numbers have no leading zeros, so that a link has one name. */
 static int read_link_end(const char *at, const char *stop)
 {
   size_t length = (size_t)(stop - at);

@@ -1,9 +1,9 @@
 /* The links inside a node: between its GPUs, and between each GPU and the host.
  *
  * A link has a latency and a rate, for each direction of each pair. Some things carry several links
- * at once, and no more than their own rate in all: the port of a GPU, or whatever a profile gives a
- * name, such as the memory of the host or the slot that two GPUs share. A byte that passes through
- * such a thing twice, as one that is written to memory and read again, counts twice.
+ * at once, with a rate for all together: the port of a GPU, or anything a profile names, such as
+ * the memory of the host or the slot that two GPUs share. A byte that passes through such a thing
+ * twice, such as one written to memory and read again, counts twice.
  *
  *     const grove_links *l = &machine->links;
  *     if (grove_link_is_there(l, 0, 1)) seconds = l->link[0][1].alpha + bytes / l->link[0][1].rate;
@@ -24,8 +24,8 @@ enum {
   GROVE_HOST = GROVE_DEVICES, /* the host as the end of a link */
   GROVE_ENDS,
   GROVE_ANY_END = GROVE_ENDS, /* in a profile: every GPU, not the host */
-  GROVE_SHARED_THINGS = 32,   /* that have a name, at most */
-  GROVE_THING_BYTES = 32      /* of a name, with its end */
+  GROVE_SHARED_THINGS = 32,   /* with a name, at most */
+  GROVE_THING_BYTES = 32      /* of a name, with the terminating zero */
 };
 
 typedef struct grove_link_cost {
@@ -34,20 +34,20 @@ typedef struct grove_link_cost {
 
 typedef enum grove_port_way { GROVE_PORT_OUT, GROVE_PORT_IN, GROVE_PORT_WAYS } grove_port_way;
 
-/* Which links a port carries: those to other GPUs, or those to the host as well. */
+/* Which links a port carries: those to other GPUs, or also those to the host. */
 typedef enum grove_port_kind { GROVE_PORT_PEERS, GROVE_PORT_ALL, GROVE_PORT_KINDS } grove_port_kind;
 
 /* What several links cross, with its rate in bytes per second. */
 typedef struct grove_shared_thing {
   char name[GROVE_THING_BYTES];
   double rate;
-  uint32_t crossed[GROVE_ENDS]; /* by the links from there to the ends whose bits are set */
+  uint32_t crossed[GROVE_ENDS]; /* by the links from each end to the ends whose bits are set */
 } grove_shared_thing;
 
 typedef struct grove_links {
   int devices; /* 0: the profile has no links */
   grove_link_cost link[GROVE_ENDS][GROVE_ENDS];
-  double epsilon[GROVE_ENDS]; /* to wait there for a chunk, before it goes on; 0 where not told */
+  double epsilon[GROVE_ENDS]; /* waiting time there before a chunk goes on; 0 if not told */
   double port[GROVE_PORT_WAYS][GROVE_PORT_KINDS][GROVE_DEVICES]; /* rates; NaN: no limit */
   int nshared;
   grove_shared_thing shared[GROVE_SHARED_THINGS];
@@ -65,11 +65,11 @@ const char *grove_end_name(int end, char room[8]);
 
 /* ---- for the reader of profiles ---- */
 
-/* "0-1", "0-host", "any-any" (or, for one end, "3", "host", "any") as a number that sorts the
- * general before the special; -1: it is no such word. */
+/* Reads "0-1", "0-host", "any-any" (or, for one end, "3", "host", "any") as a number that sorts the
+ * general before the special; -1: not such a word. */
 int grove_ends_read(const char *word, int pair);
 
-/* The ends in such a number. */
+/* The ends in that number. */
 static inline int grove_ends_from(int code)
 {
   return code >> 8 & 255;
@@ -79,7 +79,7 @@ static inline int grove_ends_to(int code)
   return code & 255;
 }
 
-/* Does `end` of a profile's row mean this end? */
+/* Does `end` of a profile's row include this end? */
 static inline int grove_end_means(int end, int which)
 {
   return end == which || (end == GROVE_ANY_END && which != GROVE_HOST);

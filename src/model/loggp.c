@@ -9,7 +9,7 @@ static double is_told_of(double seconds)
   return isnan(seconds) ? 0 : seconds;
 }
 
-/* What a message costs whatever its size. */
+/* The cost of a message regardless of its size. */
 static double fixed_cost(const grove_loggp *p)
 {
   return is_told_of(p->o_s) + is_told_of(p->L) + is_told_of(p->o_r);
@@ -48,7 +48,7 @@ double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double byt
   return fmax(early, delay) + fixed_cost(p) + part + (n - 1) * is_told_of(p->o_r);
 }
 
-/* As the profile has it, or made of its postal parameters. */
+/* As in the profile, or made from its postal parameters. */
 static grove_loggp row_of_size(const grove_machine *m, grove_locality where, int64_t bytes)
 {
   if (!m) return (grove_loggp){.L = NAN, .o_s = NAN, .o_r = NAN, .g = NAN, .G = NAN};
@@ -91,7 +91,7 @@ grove_part_choice grove_loggp_best(const grove_machine *m, const grove_part_cut 
   grove_part_choice best = grove_loggp_price(m, cut, 1);
   for (int64_t n = 1; largest_size(cut->parts, n) > 1;) {
     n = largest_size(cut->parts,
-                     largest_size(cut->parts, n) - 1); /* the least with a smaller largest one */
+                     largest_size(cut->parts, n) - 1); /* the fewest with a smaller largest one */
     if (n > cut->most) break;
     grove_part_choice next = grove_loggp_price(m, cut, n);
     if (next.seconds < best.seconds) best = next;

@@ -1,14 +1,15 @@
 /* LogGP, and how many messages a partitioned transfer should be cut into (PLogGP).
  *
  * A message of k bytes costs o_s + (k - 1) G + L + o_r: the sender's overhead, the bytes behind the
- * first, the latency, the receiver's overhead. Messages that follow each other are at least
- * max(g, o_s, o_r) apart; that is paid once for each further message, on top of its bytes
- * ("A dynamic network-native MPI partitioned aggregation over InfiniBand Verbs", Temucin, Levy,
- * Schonbein, Grant, Afsahi, 2023, section II.C).
+ * first, the latency, the receiver's overhead. Messages that follow each other are at least max(g,
+ * o_s, o_r) apart; that is paid once for each further message, on top of its bytes ("A dynamic
+ * network-native MPI partitioned aggregation over InfiniBand Verbs", Temucin, Levy, Schonbein,
+ * Grant, Afsahi, 2023, section II.C).
  *
- * A buffer of k bytes filled by many threads, one of them late by D, is sent as n parts of k/n
- * bytes: few parts make the last one, that waited for the late thread, long; many cost a message
- * each. That paper gives no formula for this. Two that were derived from it, and one of our own:
+ * A buffer of k bytes, filled by many threads of which one is late by D, is sent as n parts of k/n
+ * bytes. With few parts, the last one, which waited for the late thread, is long; with many, each
+ * costs a message. That paper gives no formula for this. Here are two derived from it, and one of
+ * our own:
  *
  *     hidden   the early parts' bytes are hidden by the delay, their messages are not:
  *              T = D + o_s + (n - 1) max(g, o_s, o_r) + (k/n - 1) G + L + o_r
@@ -18,13 +19,12 @@
  *              T = max{ (n - 1) (k/n - 1) G, D } + o_s + (n - 1) max(g, o_s, o_r) + (k/n - 1) G
  *                  + L + o_r
  *
- * covered is hidden where D is long enough, and n messages back to back where D is 0: the one of
- * the three in which the delay matters for the choice, and which is right without any. Channels
- * are cut by it.
+ * covered equals hidden if D is long enough, and n messages back to back if D is 0. Of the three it
+ * is the only one in which the delay matters for the choice and which is right without a delay.
+ * Channels are cut by it.
  *
- * The parameters are those of a message of k/n bytes, which is what travels. An empty message has
- * no byte behind its first: k - 1 is 0 for k = 0. L, o_s, o_r or g that a profile does not tell
- * (NaN) count as 0.
+ * The parameters are those of a message of k/n bytes, as sent. For an empty message, k - 1 counts
+ * as 0. If a profile does not tell L, o_s, o_r or g (NaN), they count as 0.
  *
  *     grove_part_cut cut = {.where = GROVE_OFF_NODE, .form = GROVE_HIDDEN, .bytes = 4 << 20,
  *                           .parts = 32, .most = 32, .delay = 0.004};
@@ -47,28 +47,28 @@ typedef enum grove_delay_form {
 } grove_delay_form;
 extern const char *const grove_delay_form_names[GROVE_DELAY_FORMS]; /* "hidden", ... */
 
-/* The parameters for messages of `bytes`. A profile that has no LogGP there may have the postal
+/* The parameters for messages of `bytes`. If a profile has no LogGP there it may have the postal
  * model, in which n messages take n (alpha + beta k): then L and g are alpha, G is beta, and the
- * overheads are not told. Inside a node the nearest locality counts that the profile knows. G is
- * NaN where it has nothing, or there is none (NULL). */
+ * overheads are unknown. Inside a node the nearest locality that the profile knows counts. G is NaN
+ * if the profile has nothing, or if it is NULL. */
 grove_loggp grove_loggp_row(const grove_machine *m, grove_locality where, int64_t bytes);
 
-/* How far apart messages are that follow each other: max(g, o_s, o_r). */
+/* The spacing of consecutive messages: max(g, o_s, o_r). */
 double grove_loggp_spacing(const grove_loggp *p);
 
 /* One message of `bytes`. */
 double grove_loggp_message(const grove_loggp *p, double bytes);
 
 /* `n` messages of `bytes` each, back to back: o_s + n G (k - 1) + (n - 1) max(g, o_s, o_r) + L +
- * o_r, which is the paper's formula for n = 2. Nothing for n = 0. */
+ * o_r, which for n = 2 is the paper's formula. 0 for n = 0. */
 double grove_loggp_messages(const grove_loggp *p, double n, double bytes);
 
 /* `bytes` in `n` parts, one of them late by `delay` seconds. */
 double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double bytes, double n,
                          double delay);
 
-/* What is to be cut. Parts stay whole: of n messages the largest has the n-th of the parts, rounded
- * up, and that one is taken to be late. */
+/* What is cut. Parts stay whole: the largest of n messages has 1/n of the parts, rounded up, and is
+ * taken to be the late one. */
 typedef struct grove_part_cut {
   grove_locality where;
   grove_delay_form form;
@@ -83,15 +83,15 @@ typedef struct grove_part_choice {
   grove_loggp row;       /* by the size of the largest message */
 } grove_part_choice;
 
-/* That many messages; seconds is NaN where the profile does not tell what it takes. */
+/* The price of that many messages; seconds is NaN if the profile lacks numbers for it. */
 grove_part_choice grove_loggp_price(const grove_machine *m, const grove_part_cut *cut, int64_t n);
 
-/* The fastest number of messages, the fewest of several as fast; 1 where seconds is NaN. Looks at
- * about twice the square root of `parts` numbers: others only make the same messages smaller. */
+/* The fastest number of messages, the fewest of several equally fast; 1 if seconds is NaN. Tries
+ * about twice the square root of `parts` numbers; any other leaves the largest message as it is. */
 grove_part_choice grove_loggp_best(const grove_machine *m, const grove_part_cut *cut);
 
-/* For people: every power of two up to the most, and the best, in order; its index. GROVE_ERR_ARG
- * where a number makes no sense, or where the profile does not tell what it takes. */
+/* For users: every power of two up to the most, and the best, in order; and the index of the best.
+ * GROVE_ERR_ARG if a number makes no sense, or if the profile lacks numbers. */
 enum { GROVE_PART_CHOICES = 33 };
 grove_status grove_loggp_choose(const grove_machine *m, const grove_part_cut *cut,
                                 grove_part_choice *choices, int *nchoices, int *best);

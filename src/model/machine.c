@@ -84,7 +84,7 @@ fail:
   return status;
 }
 
-/* What could not be read back is not let in: a word has no blanks, a text is one line. */
+/* Refuses what could not be read back: a word has no blanks, a text is one line. */
 static int is_word(const char *text)
 {
   if (!text || !*text || strlen(text) > GROVE_WORD_BYTES) return 0;
@@ -170,7 +170,7 @@ grove_protocol grove_machine_protocol(const grove_machine *m, grove_memory_kind 
   const int64_t *from = m->from[memory][where];
   int p = GROVE_REND;
   while (p > GROVE_SHORT && from[p] > bytes) p--;
-  /* None is told to begin so early: the first that there is. */
+  /* None is known to begin this early: takes the first that exists. */
   while (p < GROVE_REND && from[p] == INT64_MAX) p++;
   return from[p] == INT64_MAX ? GROVE_SHORT : (grove_protocol)p;
 }

@@ -2,8 +2,8 @@
  * the two ends are and how the message travels.
  *
  * A profile is a table of rows, read from and written to plain text (profile.c). Every row is one
- * number with its source; the numbers that formulas use are kept beside them, ready to be looked
- * up. What a profile does not say is NaN (a duration), 0 (a number of things) or an empty list.
+ * number with its source. The numbers that formulas use are kept beside the rows, ready for lookup.
+ * What a profile does not say is NaN (a duration), 0 (a count) or an empty list.
  *
  *     grove_machine *m = NULL;
  *     GROVE_TRY(grove_machine_open("lassen", &m));
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* Where the data of a message is; gpu-nogdr: GPUDirect is off. */
+/* Where the data of a message is; gpu-nogdr: with GPUDirect off. */
 typedef enum grove_memory_kind {
   GROVE_CPU,
   GROVE_GPU,
@@ -40,7 +40,7 @@ typedef enum grove_locality {
   GROVE_LOCALITIES
 } grove_locality;
 
-/* How MPI sends it, by its size. */
+/* How MPI sends a message, by its size. */
 typedef enum grove_protocol {
   GROVE_SHORT,
   GROVE_EAGER,
@@ -67,26 +67,26 @@ typedef struct grove_loggp {
   double L, o_s, o_r, g, G;
 } grove_loggp;
 
-/* Copies between host and device, by as many processes at once; a copy through shared memory, by as
- * many ranks of a node at once (alpha is not used there). */
+/* Copies between host and device, by number of processes at once. Also copies through shared
+ * memory, by number of ranks of a node at once (without alpha). */
 typedef struct grove_copy_rate {
   int processes;
   grove_postal cost;
 } grove_copy_rate;
 
-/* Packing, for so many bytes and more: seconds per byte. */
+/* Packing this many bytes or more: seconds per byte. */
 typedef struct grove_pack_rate {
   int64_t from_bytes;
   double beta;
 } grove_pack_rate;
 
 /* An exchange between ranks that outnumber the cores, all at once: seconds until every rank has had
- * its turn, then for each message of a rank and for each of its bytes. NaN: not told. */
+ * its turn, then per message of a rank and per byte. NaN: not told. */
 typedef struct grove_crowd {
   double turn, message, byte;
 } grove_crowd;
 
-/* One line of a profile. A row that no formula knows is kept, and `known` is 0. */
+/* One line of a profile. A row that no formula knows is kept, with `known` 0. */
 typedef struct grove_row {
   char *term, *memory, *locality, *range; /* "-" where a term has none */
   double value;                           /* as written, in `unit` */
@@ -99,25 +99,25 @@ typedef struct grove_row {
 typedef enum grove_standing {
   GROVE_COMPLETE,   /* every number has a source */
   GROVE_ASSUMED,    /* numbers of no particular machine */
-  GROVE_INCOMPLETE, /* what formulas need is missing */
+  GROVE_INCOMPLETE, /* numbers that formulas need are missing */
 } grove_standing;
 
 enum { GROVE_LISTED = 16 }; /* entries a list may have */
 
-/* Bytes of a word (term, memory, ...) and of a text (source, name, about): so that every row can be
- * written as a line that the reader takes. */
+/* Limits of a word (term, memory, ...) and of a text (source, name, about), so that every row can
+ * be written as a line that can be read back. */
 enum { GROVE_WORD_BYTES = 100, GROVE_TEXT_BYTES = 3000 };
 
 struct grove_machine {
-  int holders; /* beside the first: atomic */
+  int holders; /* besides the first: atomic */
   char *name, *about;
   grove_standing standing;
   int nrows;
   grove_row *rows;
 
-  /* From here on all is derived from the rows, by grove_machine_digest. */
+  /* Everything from here on is derived from the rows, by grove_machine_digest. */
   int sockets, ranks, gpus; /* of a node; ranks: what a full node runs; 0: not told */
-  double cores;             /* that the ranks of a node really have; perhaps not a whole number */
+  double cores;             /* that the ranks of a node really have; may be fractional */
   int64_t from[GROVE_MEMORIES][GROVE_LOCALITIES][GROVE_PROTOCOLS]; /* first size of the protocol;
                                                                     * INT64_MAX: never used */
   grove_postal postal[GROVE_MEMORIES][GROVE_LOCALITIES][GROVE_PROTOCOLS];
@@ -140,44 +140,44 @@ struct grove_machine {
 /* An empty machine: everything unknown. */
 grove_status grove_machine_create(const char *name, grove_machine **out);
 
-/* A machine that nobody changes any more may be shared: it goes when all have freed it. */
+/* A machine that nobody changes any more may be shared: the last free frees it. */
 grove_machine *grove_machine_hold(grove_machine *m);
 
-/* One more row; texts are copied. Used by whoever makes a profile; then digest. */
+/* Adds a row; texts are copied. For whoever makes a profile; digest afterwards. */
 grove_status grove_machine_add(grove_machine *m, const char *term, const char *memory,
                                const char *locality, const char *range, double value,
                                const char *unit, const char *source);
 
-/* Whether a text can be a source, a name or an about: one line, no blanks around it. */
+/* Can this text be a source, a name or an about? It must be one line, without blanks around it. */
 int grove_text_fits(const char *text);
 
-/* Works out from the rows everything that formulas use; a row of a known term that makes no sense
- * (a negative time, a foreign unit) is GROVE_ERR_ARG with its line and what is wrong with it. */
+/* Derives from the rows everything that formulas use. A row of a known term that makes no sense (a
+ * negative time, a foreign unit) is GROVE_ERR_ARG, with its line and what is wrong. */
 grove_status grove_machine_digest(grove_machine *m);
 
 grove_status grove_machine_copy(const grove_machine *m, grove_machine **out);
 
-/* The protocol of a message, and what it costs. */
+/* The protocol of a message, and its cost. */
 grove_protocol grove_machine_protocol(const grove_machine *m, grove_memory_kind memory,
                                       grove_locality where, int64_t bytes);
 grove_postal grove_machine_postal(const grove_machine *m, grove_memory_kind memory,
                                   grove_locality where, int64_t bytes);
 
-/* LogGP for a size; NULL where the profile has none for this locality. */
+/* LogGP for a size; NULL if the profile has none for this locality. */
 const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality where, int64_t bytes);
 
-/* A copy between host and device by `processes` at once: the row of the most processes that are not
- * more (the first row, if there is none). NaN where the profile has none. */
+/* A copy between host and device by `processes` at once: the row with the most processes that does
+ * not exceed this (the first row if there is none). NaN if the profile has none. */
 grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, int processes);
 
-/* Seconds a byte through shared memory while `ranks` ranks of the node do so; interpolated between
- * two rows. NaN where the profile has none. */
+/* Seconds per byte through shared memory while `ranks` ranks of the node use it; interpolated
+ * between two rows. NaN if the profile has none. */
 double grove_machine_shared(const grove_machine *m, int ranks);
 
-/* Does it say what flags and copies through shared memory take? */
+/* Does it tell the cost of flags and copies through shared memory? */
 int grove_machine_has_shared(const grove_machine *m);
 
-/* Seconds a byte to pack so many; 0 where the profile does not tell. */
+/* Seconds per byte to pack this many; 0 if the profile does not tell. */
 double grove_machine_packing(const grove_machine *m, int64_t bytes);
 
 /* Where a row comes from, by its source. */
@@ -189,20 +189,20 @@ typedef enum grove_origin {
 } grove_origin;
 grove_origin grove_row_origin(const grove_row *row);
 
-/* Was this profile made by measuring, as far as messages between nodes go? */
+/* Was this profile measured, as far as messages between nodes go? */
 int grove_machine_is_measured(const grove_machine *m);
 
-/* What of the model's needs is missing, as one sentence ("" if nothing) in `out`. */
+/* Writes to `out`, as one sentence, what the model lacks ("" if nothing). */
 void grove_machine_missing(const grove_machine *m, char *out, size_t room);
 
 /* ---- text (profile.c) ---- */
 
-/* The text of a profile, which the caller frees: of a machine that the library knows by name, or of
- * a file. */
+/* The text of a profile, which the caller frees: a machine that the library knows by name, or a
+ * file. */
 grove_status grove_machine_text(const char *name_or_path, char **text, size_t *length);
 
-/* Reads a profile from memory; `file` is for errors, which name file, line and column. Rows that no
- * formula knows are kept; the caller may warn of them (rows with known == 0). */
+/* Reads a profile from memory. `file` is for errors, which name file, line and column. Rows that no
+ * formula knows are kept; the caller may warn about them (known == 0). */
 grove_status grove_profile_read(const char *text, size_t length, const char *file,
                                 grove_machine **out);
 

@@ -35,7 +35,7 @@ static int has_path(const grove_links *l, int from, int to, int stop)
          grove_link_is_there(l, stop, to);
 }
 
-/* A word of the list, up to a comma: -1 the direct path, or where its stop is; -2: no such word. */
+/* A word of the list, up to a comma: -1 for the direct path, else the stop; -2: no such word. */
 static int read_path(const char *word, size_t length)
 {
   if (length == 6 && memcmp(word, "direct", 6) == 0) return -1;
@@ -50,7 +50,7 @@ static int read_path(const char *word, size_t length)
   return number < GROVE_DEVICES ? number : -2;
 }
 
-/* Sets a bit for each path that is named: bit 0 the direct one, bit 1 + s that which stops at s. */
+/* Sets a bit for each named path: bit 0 for the direct one, bit 1 + s for a stop at s. */
 static grove_status read_paths(const grove_machine *m, int from, int to, const char *list,
                                uint32_t *wanted)
 {
@@ -112,7 +112,7 @@ grove_status grove_copies_add(grove_copies *set, const grove_machine *m, int fro
 
 /* ---- loads ---- */
 
-/* With k chunks (21) is exact if phi is 1 / k and the link that takes longer decides the case. */
+/* With k chunks (21) is exact if phi is 1 / k and the slower link for a chunk decides the case. */
 void grove_load_describe(const grove_path *p, double bytes, grove_path_load *load)
 {
   double k = (double)load->chunks, second = p->epsilon + p->alpha2;
@@ -164,7 +164,7 @@ grove_status grove_multipath_solve(const grove_copies *set, grove_solver solver,
   return GROVE_OK;
 }
 
-/* Only one path of each copy: the direct one, or number i. */
+/* Keeps one path of each copy: the direct one, or number i. */
 static int keep_one(const grove_copies *set, int i, grove_copies *out)
 {
   *out = *set;
@@ -182,7 +182,7 @@ static int keep_one(const grove_copies *set, int i, grove_copies *out)
   return 1;
 }
 
-/* The best single path: its time, and the set with nothing else. */
+/* The best single path: its time, and the set reduced to it. */
 static double best_single(const grove_copies *set, grove_copies *kept, int *which)
 {
   grove_copies trial;

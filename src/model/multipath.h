@@ -1,5 +1,5 @@
-/* One copy from a GPU to another over several paths at once: which share goes over which path,
- * in how many chunks, and how long it takes.
+/* One copy from a GPU to another over several paths at once: which share goes over which path, in
+ * how many chunks, and how long it takes.
  *
  *     grove_copies set;
  *     GROVE_TRY(grove_copies_add(&set, machine, 0, 1, bytes, "direct,gpu2,host"));  set is zeroed
@@ -7,9 +7,9 @@
  *     GROVE_TRY(grove_multipath_solve(&set, GROVE_SOLVER_EXACT, &split));
  *     for (int i = 0; i < split.npaths; i++) ... split.load[i].share ...
  *
- * Paths are launched one after the other, and each launch takes the alpha of the path (line 18
- * of the paper's algorithm): what comes later starts later. A split is best when all paths that
- * are used end together (Theorem 1). Three solvers:
+ * Paths are launched one after the other, and each launch takes the alpha of the path (line 18 of
+ * the paper's algorithm), so later paths start later. A split is best when all used paths end
+ * together (Theorem 1). Three solvers:
  *
  *   published  the paper's: times are made linear by a constant phi for each path, (19) to (22),
  *              and shares follow from (24). A path whose share is negative is left out, the worst
@@ -21,11 +21,10 @@
  *              it takes the best in which the direct path is of use.
  *   search     tries shares on a grid, refined, and all orders: for comparison.
  *
- * What the paper leaves open: paths may cross the same thing, such as the port of a GPU on a
- * switch or the memory of the host, and so may copies that are under way at the same time. Such
- * a thing is a *resource* with a rate; at the end of the copies what has crossed it is no more
- * than it can have carried since its first byte. Pure functions: nothing is measured, nothing is
- * moved.
+ * The paper leaves open that paths may cross the same thing, such as the port of a GPU on a switch
+ * or the memory of the host, and so may copies under way at the same time. Such a thing is a
+ * *resource* with a rate. At the end of the copies, no more has crossed it than it can have carried
+ * since its first byte. Pure functions: nothing is measured, nothing is moved.
  */
 #ifndef GROVE_MODEL_MULTIPATH_H
 #define GROVE_MODEL_MULTIPATH_H
@@ -42,7 +41,7 @@ enum {
   GROVE_COPIES = 12,           /* at the same time: four GPUs, each to all others */
   GROVE_CROSSINGS = 16,        /* of resources by a path */
   GROVE_RESOURCES = 512,
-  GROVE_SPLIT_ALIGNMENT = 256 /* bytes of staged paths are a multiple */
+  GROVE_SPLIT_ALIGNMENT = 256 /* the bytes of staged paths are a multiple of this */
 };
 
 typedef enum grove_solver {
@@ -53,13 +52,13 @@ typedef enum grove_solver {
 } grove_solver;
 extern const char *const grove_solver_names[GROVE_SOLVERS];
 
-/* Something that bytes cross: a link, a port, what a profile has given a name. */
+/* Something that bytes cross: a link, a port, or a thing that a profile names. */
 typedef struct grove_path_resource {
-  int kind, from, to; /* what it is: of use to multipath_resources.c */
+  int kind, from, to; /* what it is; used by multipath_resources.c */
   double rate;
 } grove_path_resource;
 
-/* What a byte on a path crosses, and whether before its stop or only behind it. */
+/* What a byte on a path crosses, and whether before its stop or only after it. */
 typedef struct grove_crossing {
   short resource;
   unsigned char times, behind;
@@ -70,38 +69,38 @@ typedef struct grove_copy_paths {
   double bytes;
   int npaths;
   grove_path path[GROVE_PATHS]; /* the direct one first, if it is there; then GPUs; then the host */
-  int limited[GROVE_PATHS];     /* the resource that lowered the path's rate even alone; -1: none */
-  int useless[GROVE_PATHS];     /* the resource that the paths before it have used up; -1: none */
+  int limited[GROVE_PATHS];     /* the resource that limits the path's rate even alone; -1: none */
+  int useless[GROVE_PATHS];     /* the resource that earlier paths use up; -1: none */
   int ncrossings[GROVE_PATHS];
   grove_crossing crossing[GROVE_PATHS][GROVE_CROSSINGS];
 } grove_copy_paths;
 
-/* Copies that are under way at the same time; zeroed before the first is added. */
+/* Copies under way at the same time; zeroed before the first is added. */
 typedef struct grove_copies {
   const grove_machine *m;
   int count;
   grove_copy_paths copy[GROVE_COPIES];
   int nresources;
   grove_path_resource resource[GROVE_RESOURCES];
-  int alone; /* nothing is shared: as the paper has it */
+  int alone; /* nothing is shared: as in the paper */
 } grove_copies;
 
-/* Adds a copy, with all paths that the machine has (paths is NULL) or those named, such as
- * "direct,gpu2,host". GROVE_ERR_ARG: no such device or path, from is to, no bytes, a machine
+/* Adds a copy, with all paths of the machine (paths is NULL) or those named, such as
+ * "direct,gpu2,host". GROVE_ERR_ARG: no such device or path, from equals to, no bytes, a machine
  * without links. The machine must outlive the set. */
 grove_status grove_copies_add(grove_copies *set, const grove_machine *m, int from, int to,
                               double bytes, const char *paths);
 
-/* What one path has to do. */
+/* The load of one path. */
 typedef struct grove_path_load {
-  double share;  /* of the bytes; 0: the path is left out */
-  int64_t bytes; /* share, rounded; all paths together have all bytes */
+  double share;  /* of the bytes; 0: the path is not used */
+  int64_t bytes; /* share, rounded; the paths together have all bytes */
   int64_t chunks;
   double phi, omega, delta; /* (21): seconds = share n omega + delta */
-  double launch;            /* of those before it; part of delta */
+  double launch;            /* the launches before it; part of delta */
   double seconds;           /* when it ends; 0 where it is left out */
-  double beta, beta2;       /* the rates that the solver counted with */
-  int place;                /* when it is launched, from 0; -1: not */
+  double beta, beta2;       /* the rates that the solver used */
+  int place;                /* in the order of launching, from 0; -1: not launched */
   int limited_by;           /* the resource that keeps it from carrying more; -1: none */
 } grove_path_load;
 
@@ -109,20 +108,20 @@ typedef struct grove_split {
   int npaths;
   grove_path_load load[GROVE_PATHS];
   double seconds; /* of the path that ends last, by the solver's own form */
-  double checked; /* by the exact form, and with all that is shared */
+  double checked; /* by the exact form, including everything that is shared */
   int binds;      /* the resource that is used up; -1: none */
 } grove_split;
 
-/* Splits all copies of the set; `out` has an entry for each. GROVE_ERR_ARG: more paths than a
- * search can try. */
+/* Splits all copies of the set; `out` has an entry for each. GROVE_ERR_ARG: too many paths for a
+ * search. */
 grove_status grove_multipath_solve(const grove_copies *set, grove_solver solver, grove_split *out);
 
-/* All on one path: the direct one, or the best of those that there are. `out`, which may be
- * NULL, gets for each copy a split of one load, and `entry` whose load that is. */
+/* All on one path: the direct one or, without it, the best. `out`, which may be NULL, gets a split
+ * of one load for each copy, and `entry` which path's load it is. */
 double grove_multipath_single(const grove_copies *set, grove_split *out, int *entry);
 
-/* How much faster than on that path it could be if there were no latencies: of the first copy, the
- * rates of all paths, as far as they can be used together, over that of the single one. */
+/* The possible speed-up over that path if there were no latencies: for the first copy, the rates of
+ * all paths, as far as they can be used together, divided by that of the single one. */
 double grove_multipath_bound(const grove_copies *set);
 
 /* "the port out of GPU 0", "memory". */
@@ -135,9 +134,9 @@ enum { GROVE_SIZE_CLASSES = 8 * 61 };
 int grove_size_class(int64_t bytes);
 double grove_size_class_centre(int size_class);
 
-/* What a copy of some class should do: shares and chunks, found for the centre of the class. */
+/* What a copy of a size class should do: shares and chunks, for the centre of the class. */
 typedef struct grove_copy_decision {
-  int npaths;            /* used: 1 where splitting gains less than the threshold */
+  int npaths;            /* used: 1 if splitting gains less than the threshold */
   int path[GROVE_PATHS]; /* in the order of launching: entries of the set's copy */
   double share[GROVE_PATHS];
   int64_t chunks[GROVE_PATHS];
@@ -150,10 +149,10 @@ grove_status grove_copy_cache_create(const grove_machine *m, int from, int to, c
                                      grove_solver solver, double threshold, grove_copy_cache **out);
 void grove_copy_cache_free(grove_copy_cache **cache);
 
-/* The decision for so many bytes (1 or more); NULL: no memory. It lives as long as the cache. */
+/* The decision for this many bytes (1 or more); NULL: no memory. It lives as long as the cache. */
 const grove_copy_decision *grove_copy_decide(grove_copy_cache *cache, int64_t bytes);
 
-/* Bytes for each path of a decision: staged ones are multiples of the alignment, what is left
+/* Bytes for each path of a decision: those of staged paths are multiples of the alignment; the rest
  * goes to the first. */
 void grove_copy_decision_bytes(const grove_copy_decision *d, int64_t bytes, int64_t *out);
 

@@ -1,5 +1,5 @@
-/* Decisions, kept by size class. An entry is made once and never changed: who finds none makes
- * one and puts it there, unless another thread was faster. */
+/* Decisions, kept by size class. An entry is made once and never changed. A thread that finds none
+ * makes one and stores it, unless another thread was faster. */
 #include "model/multipath_parts.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 /* ---- size classes ---- */
 
-/* Sizes below 8 have a class each; then the first three digits behind the leading bit count. */
+/* Sizes below 8 have a class each; above, the three bits after the leading one decide. */
 int grove_size_class(int64_t bytes)
 {
   if (bytes < 8) return bytes < 0 ? 0 : (int)bytes;
@@ -73,7 +73,7 @@ static void take_entry(const grove_split *split, double gain, grove_copy_decisio
   }
 }
 
-/* The set, for so many bytes; of its large arrays only what is used. */
+/* The set for this many bytes; copies only the used part of its large arrays. */
 static void set_for(const grove_copies *from, double bytes, grove_copies *out)
 {
   out->m = from->m;
@@ -122,7 +122,7 @@ const grove_copy_decision *grove_copy_decide(grove_copy_cache *cache, int64_t by
   if (__atomic_compare_exchange_n(&cache->kept[i], &found, made, 0, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE))
     return made;
-  free(made); /* another thread's, which is the same */
+  free(made); /* another thread stored the same entry */
   return found;
 }
 

@@ -1,22 +1,22 @@
 /* The exact solver: the least time in which the paths carry all the bytes.
  *
- * For one order of launching, what all paths have carried grows with time, and the time is found
- * by bisection, each step shortened by the slope. Which order is best at a given time is found
- * by dynamic programming: when a path starts depends only on the set of those before it. An
- * order that carries more by then gives a shorter time; after a few rounds none does. A path
- * that is of no use goes last and delays nobody, so that one path more never makes a copy
- * slower, and a faster link neither. The direct path always has its part.
+ * For one order of launching, what all paths have carried grows with time. The time is found by
+ * bisection, each step shortened by the slope. The best order at a given time is found by dynamic
+ * programming: when a path starts depends only on the set of paths before it. An order that has
+ * carried more by then gives a shorter time; after a few rounds none does. A useless path goes last
+ * and delays nobody. So neither an additional path nor a faster link ever makes a copy slower. The
+ * direct path is always used.
  *
- * Where the paths of that split would want more of a resource than it has, all copies of the set
- * are looked at together: at the same time each path gets what the resources give it. Paths are
- * launched in their own order there, and every choice of them is tried. */
+ * If the paths of that split want more of a resource than it has, all copies of the set are solved
+ * together: at a given time each path gets what the resources give it. There, paths are launched in
+ * their own order, and every choice of paths is tried. */
 #include "model/multipath_parts.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MOST_ORDERED = 10, MOST_SUBSETS = 6 };
-static const double CLOSE = 1e-13; /* of the time or the bytes: as near as numbers come */
+static const double CLOSE = 1e-13; /* relative, for time or bytes: as near as numbers come */
 
 /* ---- one copy, one order ---- */
 
@@ -36,7 +36,7 @@ static void set_times(launches *l)
   }
 }
 
-/* What all carry in so many seconds; parts in `out`, if asked for. */
+/* What all paths carry in this many seconds; the parts in `out`, unless NULL. */
 static double carried_by(const launches *l, double seconds, double *slope, double *out,
                          int64_t *chunks)
 {
@@ -54,7 +54,7 @@ static double carried_by(const launches *l, double seconds, double *slope, doubl
   return sum;
 }
 
-/* When all bytes are there, but not before the direct path has something to do. */
+/* When all bytes have arrived, but not before the direct path has something to do. */
 static double finish_trial(const launches *l, double bytes, double high)
 {
   double low = 0, slope = 0, after = 0;
@@ -76,7 +76,7 @@ static double finish_trial(const launches *l, double bytes, double high)
 
 /* ---- the best order ---- */
 
-/* The direct path first, then those that hold up others the least for what they carry. */
+/* The direct path first, then those that delay others least for what they carry. */
 static void first_order(launches *l)
 {
   for (int i = 1; i < l->n; i++)
@@ -99,8 +99,8 @@ static int same_path(const grove_path *a, const grove_path *b)
          a->beta2 == b->beta2 && a->slot_bytes == b->slot_bytes;
 }
 
-/* The order in which the most has been carried after so many seconds; 0: the present one. Of two
- * paths that are alike the first goes first. */
+/* The order that has carried most after this many seconds; 0: the present one. Of two equal paths
+ * the first goes first. */
 static int better_order(launches *l, double seconds, double now)
 {
   enum { SETS = 1 << MOST_ORDERED };
@@ -123,7 +123,7 @@ static int better_order(launches *l, double seconds, double now)
       double sum = most[s] + grove_path_carries(l->path[i], rest, &chunks, &slope);
       if (l->path[i]->kind == GROVE_PATH_DIRECT &&
           begin[s] + l->path[i]->alpha >= seconds * (1 - 1e-9))
-        continue; /* it would have nothing to do, or not much earlier than now */
+        continue; /* it would have nothing to do, or hardly earlier than now */
       if (sum <= most[with]) continue;
       most[with] = sum;
       last[with] = (signed char)i;
@@ -156,8 +156,8 @@ static launches launch_paths(const grove_copy_paths *copy, unsigned allowed)
   return l;
 }
 
-/* Where the others could have ended before the direct path begins, they have more time than they
- * need: they get no more than there is, and end before it. */
+/* If the others could have ended before the direct path begins, they have more time than they need:
+ * they get no more than there is, and end before it. */
 static void take_exact_loads(const grove_copy_paths *copy, const launches *l, double seconds,
                              grove_split *out)
 {
@@ -184,7 +184,7 @@ static void take_exact_loads(const grove_copy_paths *copy, const launches *l, do
   }
 }
 
-/* Too many to try all orders: at least nobody waits for those that carry nothing. 0: all do. */
+/* For too many paths to try all orders: drops those that carry nothing. 0: all carry something. */
 static int drop_useless(launches *l, double seconds)
 {
   double bytes[GROVE_PATHS], slope = 0;
@@ -250,7 +250,7 @@ static void launch_in_turn(const grove_copies *set, shared_trial *t)
   }
 }
 
-/* Can all copies have ended after so many seconds? */
+/* Can all copies have ended after this many seconds? */
 static int is_enough(const grove_copies *set, shared_trial *t, double seconds)
 {
   double most[GROVE_COPIES][GROVE_PATHS] = {{0}}, room[GROVE_RESOURCES], need[GROVE_COPIES];
@@ -311,12 +311,12 @@ static void take_shared(const grove_copies *set, shared_trial *t, double seconds
       load->limited_by = t->stopped[c][i] >= 0 ? t->stopped[c][i] : copy->limited[i];
       grove_load_describe(&copy->path[i], bytes, load);
       load->seconds = seconds;
-      load->omega = (seconds - load->delta) / bytes; /* slower than its links, if it was stopped */
+      load->omega = (seconds - load->delta) / bytes; /* slower than its links if stopped */
     }
   }
 }
 
-/* Only these paths, of each copy those that are of use; 0: not a choice. */
+/* Uses only these paths and, for each copy, only the useful ones; 0: not a valid choice. */
 static int choose_paths(const grove_copies *set, unsigned paths, shared_trial *t)
 {
   for (int c = 0; c < set->count; c++) {
@@ -331,7 +331,7 @@ static int choose_paths(const grove_copies *set, unsigned paths, shared_trial *t
   return 1;
 }
 
-/* Paths that got nothing are not launched; 0: there are none such. */
+/* Drops paths that got nothing; 0: there are none. */
 static int drop_idle(const grove_copies *set, shared_trial *t)
 {
   int dropped = 0;
@@ -345,8 +345,8 @@ static int drop_idle(const grove_copies *set, shared_trial *t)
   return dropped;
 }
 
-/* The choices of paths that are tried: all; or, where they would be too many, the first ones,
- * and all but one. 0: there are no more. */
+/* The choices of paths to try: all or, if they are too many, the first ones and all but one. 0: no
+ * more. */
 static unsigned nth_choice(int paths, int n)
 {
   unsigned all = (1U << paths) - 1;
@@ -355,7 +355,7 @@ static unsigned nth_choice(int paths, int n)
   return n < 2 * paths ? all & ~(1U << (n - paths)) : 0;
 }
 
-/* Each copy for itself, over these paths; infinite if together they would want too much. */
+/* Each copy by itself, over these paths; infinite if together they want too much. */
 static double solve_apart(const grove_copies *set, const unsigned *allowed, grove_split *out)
 {
   double last = 0;
@@ -368,8 +368,8 @@ static double solve_apart(const grove_copies *set, const unsigned *allowed, grov
   return fits ? last : INFINITY;
 }
 
-/* Every choice of paths, with what is shared; or apart, if that fits. Where two choices take as
- * long the first one counts. */
+/* Tries every choice of paths, with what is shared; or apart, if that fits. The first of equal
+ * choices counts. */
 static void solve_together(const grove_copies *set, grove_split *out)
 {
   shared_trial trial, best;

@@ -10,13 +10,13 @@ extern "C" {
 
 /* ---- resources (multipath_resources.c) ---- */
 
-/* Finds out what the paths of a copy cross, and adds what is new to the set. */
+/* Finds what the paths of a copy cross, and adds new resources to the set. */
 grove_status grove_resources_add(grove_copies *set, grove_copy_paths *copy);
 
 /* How much each path may have of what it could take, `most`, so that no resource gives more than
- * `room` and no copy gets more than its `need` (NULL: there is no end to it): direct paths
- * first, then those by GPUs, then those by the host; paths of one kind side by side. The
- * resource that kept path i of copy c from more goes to stopped[c][i]; -1: none. */
+ * `room` and no copy gets more than its `need` (NULL: unlimited). Direct paths come first, then
+ * those through GPUs, then those through the host; paths of one kind side by side. stopped[c][i]
+ * becomes the resource that kept path i of copy c from more; -1: none. */
 void grove_resources_fill(const grove_copies *set, double most[][GROVE_PATHS], const double *room,
                           const double *need, double out[][GROVE_PATHS],
                           int stopped[][GROVE_PATHS]);
@@ -25,11 +25,11 @@ void grove_resources_fill(const grove_copies *set, double most[][GROVE_PATHS], c
 void grove_resources_rates(const grove_copies *set, double out[][GROVE_PATHS],
                            int stopped[][GROVE_PATHS]);
 
-/* When the first byte of a path that was launched at `launch` reaches what it crosses. */
+/* When the first byte of a path launched at `launch` reaches what it crosses. */
 double grove_crossing_begins(const grove_path *p, const grove_crossing *x, double launch);
 
-/* When the last byte is there, by exact forms, if every path has the bytes and chunks of the
- * splits; what is used up the longest goes to `binds`, -1 where a path's own links take longer. */
+/* When the last byte has arrived, by exact forms, with the bytes and chunks of the splits. `binds`
+ * becomes the resource that is used up the longest; -1 if a path's own links take longer. */
 double grove_resources_check(const grove_copies *set, const grove_split *splits, int *binds);
 
 /* ---- solvers ---- */
@@ -42,17 +42,17 @@ grove_status grove_multipath_published(const grove_copies *set, grove_split *out
 grove_status grove_multipath_exact(const grove_copies *set, grove_split *out);
 grove_status grove_multipath_search(const grove_copies *set, grove_split *out);
 
-/* One copy, of which nothing is shared: the best split over the paths in `allowed` (a bit for
- * each). Sets share, chunks, launch, place and seconds of each load. */
+/* One copy that shares nothing: the best split over the paths in `allowed` (one bit each). Sets
+ * share, chunks, launch, place and seconds of each load. */
 void grove_exact_alone(const grove_copy_paths *copy, unsigned allowed, grove_split *out);
 
-/* phi, omega and delta of a load from its chunks, so that (21) gives its time. */
+/* Sets phi, omega and delta of a load from its chunks, so that (21) gives its time. */
 void grove_load_describe(const grove_path *p, double bytes, grove_path_load *load);
 
 /* A load of nothing. */
 extern const grove_path_load grove_no_load;
 
-/* Whole bytes from shares. */
+/* Rounds shares to whole bytes. */
 void grove_split_round(const grove_copy_paths *copy, grove_split *split);
 
 #ifdef __cplusplus

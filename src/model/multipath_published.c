@@ -1,5 +1,5 @@
-/* The published solver: Algorithm 1, with a phi for each size class. Rates are those that are left
- * when all copies run at once (multipath_resources.c). */
+/* The published solver: Algorithm 1, with a phi for each size class. Rates are those left when all
+ * copies run at once (multipath_resources.c). */
 #include "model/multipath_parts.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ void grove_linear_shares(int n, const double *omega, const double *delta, double
     share[i] = n == 1 ? 1 : (1 - delta[i] / bytes * inverse + sum / bytes) / (omega[i] * inverse);
 }
 
-/* The paths that are in use, in the order of launching. */
+/* The paths in use, in the order of launching. */
 typedef struct ranks_of_paths {
   int n;
   int entry[GROVE_PATHS];
@@ -63,7 +63,7 @@ static void leave_path_out(line *l, int which)
   }
 }
 
-/* (22), and line 18: alphas of those before it. */
+/* (22), and line 18: the alphas of earlier paths. */
 static void set_linear(line *l)
 {
   double sum = 0;
@@ -75,8 +75,8 @@ static void set_linear(line *l)
   }
 }
 
-/* The phi that are right at so many bytes. Each is right for some share, and gives other shares;
- * (20) is a tangent of (17) or (18) at that share, so that this is Newton's method. */
+/* Finds each phi for this many bytes. A phi is right for some share, and gives other shares. (20)
+ * is a tangent of (17) or (18) at that share, so this is Newton's method. */
 static void find_phi(line *l, double bytes)
 {
   double sum = 0;
@@ -95,7 +95,7 @@ static void find_phi(line *l, double bytes)
   }
 }
 
-/* The worst path that is not the direct one, by its share; -1: all are of use. */
+/* The worst path other than the direct one, by its share; -1: all are of use. */
 static int worst_path(const line *l)
 {
   int out = -1;
@@ -121,8 +121,8 @@ static void solve_published(line *l, double bytes)
   }
 }
 
-/* A whole number of chunks: of the two about k the one with which (13) is less, which is that on
- * its side of their geometric mean. */
+/* A whole number of chunks: of the two around k the one for which (13) is less. It is on k's side
+ * of their geometric mean. */
 static double whole_chunks(double k)
 {
   double below = fmax(floor(k), 1);

@@ -1,6 +1,6 @@
-/* What paths share. A resource gives no more than its rate; who comes first in the order direct, by
- * GPUs, by the host takes first, and paths of one kind rise together until something is used up: a
- * byte on the direct path crosses the fewest things. */
+/* What paths share. A resource gives no more than its rate. Direct paths take first, then paths
+ * through GPUs, then those through the host, because a byte on the direct path crosses the fewest
+ * things. Paths of one kind rise together until something is used up. */
 #include "model/multipath_parts.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static int find_resource(grove_copies *set, int kind, int from, int to, double r
   return i;
 }
 
-/* The path crosses it, on its first link or its second. */
+/* Notes that the path crosses it, on its first link or its second. */
 static grove_status cross_resource(grove_copy_paths *copy, int path, int second, int r)
 {
   grove_crossing *list = copy->crossing[path];
@@ -72,7 +72,7 @@ static grove_status cross_link(grove_copies *set, grove_copy_paths *copy, int pa
   return GROVE_OK;
 }
 
-/* A path by itself is no faster than what it crosses lets it be. */
+/* Limits a path by itself to the rates of what it crosses. */
 static void limit_alone(const grove_copies *set, grove_copy_paths *copy, int i)
 {
   grove_path *p = &copy->path[i];
@@ -86,7 +86,7 @@ static void limit_alone(const grove_copies *set, grove_copy_paths *copy, int i)
   }
 }
 
-/* What the paths before it leave nothing of is of no use to a path. */
+/* A path is useless if earlier paths leave nothing of what it crosses. */
 static void find_useless(const grove_copies *set, grove_copy_paths *copy)
 {
   grove_copies one;
@@ -143,7 +143,7 @@ static int crosses_resource(const grove_copy_paths *copy, int path, int resource
   return 0;
 }
 
-/* What all that rise would take of each resource. */
+/* What all rising paths would take of each resource. */
 static void sum_demand(const grove_copies *set, const risers *up, double most[][GROVE_PATHS],
                        double *demand)
 {
@@ -156,7 +156,7 @@ static void sum_demand(const grove_copies *set, const risers *up, double most[][
   }
 }
 
-/* Those that cross what is used up rise no more. */
+/* Stops the paths that cross what is used up. */
 static void stop_crossing(const grove_copies *set, risers *up, int resource,
                           int stopped[][GROVE_PATHS])
 {
@@ -170,7 +170,7 @@ static void stop_crossing(const grove_copies *set, risers *up, int resource,
   up->n = kept;
 }
 
-/* Nor do those of a copy that has all it needs. */
+/* Stops the paths of a copy that has all it needs. */
 static void stop_copy(risers *up, int copy)
 {
   int kept = 0;

@@ -1,6 +1,6 @@
-/* The search: shares on a grid, every order of launching, then smaller and smaller steps from
- * the best of them. Slow, and simple enough to be believed: it knows nothing of Theorem 1. All
- * copies of a set get the same shares. */
+/* The search: shares on a grid, every order of launching, then smaller and smaller steps from the
+ * best of them. Slow, and simple enough to be trusted: it knows nothing of Theorem 1. All copies of
+ * a set get the same shares. */
 #include "model/multipath_parts.h"
 
 #include <math.h>
@@ -19,13 +19,13 @@ typedef struct grid_trial {
 
 typedef struct search_state {
   const grove_copies *set;
-  int entry[GROVE_COPIES][MOST_SEARCHED]; /* the paths of each copy that are of use */
+  int entry[GROVE_COPIES][MOST_SEARCHED]; /* the useful paths of each copy */
   grid_trial best;
   double seconds;
   int64_t chunks[GROVE_COPIES][MOST_SEARCHED][512]; /* on the grid, by share */
 } search_state;
 
-/* Loads as the trial has them; when the last byte is there. `steps`: shares are on the grid. */
+/* Makes the trial's loads; returns when the last byte arrives. `steps`: shares are on the grid. */
 static double try_split(const search_state *s, const grid_trial *t, int steps, grove_split *out)
 {
   int binds = -1;
@@ -52,7 +52,7 @@ static double try_split(const search_state *s, const grid_trial *t, int steps, g
   return grove_resources_check(s->set, out, &binds);
 }
 
-/* The direct path has its part. */
+/* Is the direct path used? */
 static int is_allowed(const search_state *s, const grid_trial *t)
 {
   return s->set->copy[0].path[0].kind != GROVE_PATH_DIRECT || t->share[0] > 0;
@@ -69,7 +69,7 @@ static void consider_split(search_state *s, const grid_trial *t, int steps)
   s->best = *t;
 }
 
-/* All ways of dealing out what is left of the steps to the paths from `path` on. */
+/* All ways to divide the remaining steps among the paths from `path` on. */
 static void try_grid(search_state *s, grid_trial *t, int path, int left, int steps)
 {
   if (path == t->n - 1) {
@@ -92,7 +92,7 @@ static void tabulate_chunks(search_state *s, int n, int steps)
                                                s->set->copy[c].bytes * i / steps);
 }
 
-/* Moves `step` from the path that ends last to the one that then ends first; 0: it is no better. */
+/* Moves `step` from the path that ends last to the one that then ends first; 0: no better. */
 static int level_loads(search_state *s, double step)
 {
   grove_split now[GROVE_COPIES], then[GROVE_COPIES];
@@ -120,7 +120,7 @@ static int level_loads(search_state *s, double step)
   return 1;
 }
 
-/* From any path to any other: what makes it faster. */
+/* From any path to any other, if that is faster. */
 static int move_load(search_state *s, double step)
 {
   double before = s->seconds;
@@ -147,7 +147,7 @@ static void refine_split(search_state *s, double step)
     }
 }
 
-/* The best shares for each order, and of them the best. */
+/* The best shares for each order, and the best of those. */
 static void try_orders(search_state *s, int *order, int n, int fixed, search_state *best)
 {
   if (fixed == n) {

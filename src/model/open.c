@@ -33,7 +33,7 @@ static void list_builtins(char *out, size_t room)
   }
 }
 
-/* All of it: also what has no size beforehand, like a pipe. */
+/* Reads all of it, even from files without a known size, such as pipes. */
 static grove_status read_file(FILE *file, const char *path, char **text, size_t *length)
 {
   grove_status status = GROVE_OK;
@@ -103,7 +103,7 @@ fail:
 
 /* ---- writing ---- */
 
-/* A new file beside `path`, of a name that nobody has. */
+/* A new file beside `path`, with an unused name. */
 static int make_beside(const char *path, char *name, size_t room)
 {
   for (int i = 0; i < 100; i++) {
@@ -114,7 +114,7 @@ static int make_beside(const char *path, char *name, size_t room)
   return -1;
 }
 
-/* Writes all to `file`, down to the disk, and closes it. */
+/* Writes all to `file`, flushes it to disk, and closes it. */
 static grove_status print_and_close(const grove_machine *m, FILE *file, int to_disk)
 {
   grove_status status = grove_profile_print(m, file);
@@ -126,7 +126,7 @@ static grove_status print_and_close(const grove_machine *m, FILE *file, int to_d
   return status;
 }
 
-/* What is no ordinary file (a terminal, a pipe) cannot be replaced, only written to. */
+/* A terminal or a pipe cannot be replaced, only written to. */
 static grove_status write_into(const grove_machine *m, const char *path)
 {
   grove_status status = GROVE_OK;
@@ -148,7 +148,7 @@ static grove_status replace_file(const grove_machine *m, const char *path, const
   GROVE_NEW(name, room);
   fd = make_beside(path, name, room);
   GROVE_CHECK(fd >= 0, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
-  if (old) fchmod(fd, old->st_mode & 07777); /* where it cannot, the mode is that of a new file */
+  if (old) fchmod(fd, old->st_mode & 07777); /* if that fails, the mode is that of a new file */
   file = fdopen(fd, "w");
   GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
   fd = -1;

@@ -4,7 +4,7 @@
 
 const char *const grove_path_kind_names[GROVE_PATH_KINDS] = {"direct", "gpu", "host"};
 
-/* What a chunk waits for at the stop before it moves again. */
+/* The delay of a chunk at the stop before it moves on. */
 static double second_alpha(const grove_path *p)
 {
   return p->epsilon + p->alpha2;
@@ -34,8 +34,8 @@ double grove_path_published(const grove_path *p, double bytes, double k)
   return grove_path_first_is_slower(p) ? k * first + second : first + k * second;
 }
 
-/* The bytes of a chunk of which the slower link's latency and the other link's time are as long:
- * (14) and (15) are the root of how often they are in `bytes`. */
+/* The size of a chunk for which the slower link's latency equals the other link's time: (14) and
+ * (15) are the square root of the number of such chunks in `bytes`. */
 static double unit_bytes(const grove_path *p)
 {
   return grove_path_first_is_slower(p) ? p->alpha * p->beta2 : second_alpha(p) * p->beta;
@@ -90,7 +90,7 @@ double grove_path_seconds(const grove_path *p, double bytes, double k)
   return first + second + (k - 1) * fmax(first, second);
 }
 
-/* Bytes of a chunk when the first link (or the second one) is what all wait for. */
+/* Bytes of a chunk if the first link (or the second) is the bottleneck. */
 static double chunk_by_first(const grove_path *p, double seconds, double k)
 {
   return (seconds - k * p->alpha - second_alpha(p)) / (k / p->beta + 1 / p->beta2);
@@ -107,24 +107,24 @@ static double carries_in(const grove_path *p, double seconds, double k)
   return k * fmin(chunk, p->slot_bytes);
 }
 
-/* The k with which k (rest - k alpha) / (k / beta + 1 / other) is the most: the root of a
- * quadratic, written so that small latencies cancel nothing. */
+/* The k that maximizes k (rest - k alpha) / (k / beta + 1 / other): the root of a quadratic,
+ * written so that small latencies do not cancel. */
 static double peak_rate(double rest, double alpha, double beta, double other)
 {
   return fmin(rest / (alpha + sqrt(alpha * alpha + alpha * rest * other / beta)), GROVE_CHUNKS);
 }
 
-/* The best k of all numbers from 1 on. What is carried is, for each k, the least of what either
- * link and the slot allow; each of the three has one peak, and so has the least of them. */
+/* The best real k from 1 on. For each k, what is carried is the least of what either link and the
+ * slot allow. Each of the three has one peak, and so has their minimum. */
 static double best_chunks(const grove_path *p, double seconds)
 {
   double alpha2 = second_alpha(p);
-  /* With one chunk both allow the same; what differs by rounding alone is the same. */
+  /* With one chunk both allow the same; differences from rounding alone do not count. */
   double k = fmax(peak_rate(seconds - alpha2, p->alpha, p->beta, p->beta2), 1);
   if (chunk_by_first(p, seconds, k) > chunk_by_second(p, seconds, k) * (1 + 1e-12)) {
     k = fmax(peak_rate(seconds - p->alpha, alpha2, p->beta2, p->beta), 1);
     if (chunk_by_second(p, seconds, k) > chunk_by_first(p, seconds, k) * (1 + 1e-12)) {
-      /* Both take as long for this chunk. */
+      /* Both links take equally long for this chunk. */
       double chunk = (alpha2 - p->alpha) / (1 / p->beta - 1 / p->beta2);
       k = seconds / (p->alpha + chunk / p->beta) - 1;
     }
@@ -162,12 +162,12 @@ double grove_path_carries(const grove_path *p, double seconds, int64_t *chunks, 
   return bytes;
 }
 
-/* The times have one valley: by halving where they fall. */
+/* The times have one valley: bisects on where they fall. */
 int64_t grove_path_chunks(const grove_path *p, double bytes)
 {
   int64_t low = 1, high = GROVE_CHUNKS;
   if (p->kind == GROVE_PATH_DIRECT || !(bytes > 0)) return 1;
-  double least = ceil(bytes / p->slot_bytes * (1 - 1e-12)); /* rounding fills no chunk */
+  double least = ceil(bytes / p->slot_bytes * (1 - 1e-12)); /* rounding must not add a chunk */
   if (least > (double)low) low = least < GROVE_CHUNKS ? (int64_t)least : GROVE_CHUNKS;
   while (low < high) {
     int64_t k = low + (high - low) / 2;

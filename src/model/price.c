@@ -17,8 +17,8 @@ const char *const grove_term_names[GROVE_TERMS] = {
 
 /* ---- one message ---- */
 
-/* The nearest locality that the profile knows: one host's profile has no other node, a machine with
- * one socket no other socket. */
+/* The nearest locality that the profile knows: a profile of one host has no other node, one of a
+ * single socket no other socket. */
 static grove_locality known_locality(const grove_machine *m, grove_memory_kind memory,
                                      grove_locality where)
 {
@@ -28,20 +28,20 @@ static grove_locality known_locality(const grove_machine *m, grove_memory_kind m
   return known ? where : other;
 }
 
-/* LogGP of the host's memory; NULL: of another one, or not told. */
+/* LogGP of the host's memory; NULL: another memory, or not told. */
 static const grove_loggp *loggp_of(const grove_machine *m, grove_memory_kind memory,
                                    grove_locality where, int64_t bytes)
 {
   return memory == GROVE_CPU ? grove_machine_loggp(m, where, bytes) : NULL;
 }
 
-/* LogGP's overheads grow with the size inside a row's range too: linear from row to row. */
+/* LogGP's overheads also grow with the size within a row's range: linear from row to row. */
 static void overheads_of(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                          int64_t bytes, double *o_s, double *o_r)
 {
   const grove_loggp *row = loggp_of(m, memory, where, bytes);
   if (!row || isnan(row->o_s) || isnan(row->o_r)) {
-    /* Half of the latency at each end; bytes move by themselves. */
+    /* Half of the latency at each end; moving bytes takes no processor time. */
     *o_s = *o_r = grove_machine_postal(m, memory, where, bytes).alpha / 2;
     return;
   }
@@ -49,7 +49,7 @@ static void overheads_of(const grove_machine *m, grove_memory_kind memory, grove
   *o_r = row->o_r;
   const grove_loggp *first = m->loggp[where], *last = first + m->nloggp[where] - 1;
   if (row == last && row == first) return;
-  /* Beyond the last row as between the last two. */
+  /* Beyond the last row, extrapolates from the last two. */
   const grove_loggp *a = row == last ? row - 1 : row, *b = a + 1;
   double share = (double)(bytes - a->from_bytes) / (double)(b->from_bytes - a->from_bytes);
   *o_s = fmax(a->o_s + share * (b->o_s - a->o_s), 0);
@@ -61,7 +61,7 @@ typedef struct passage {
   grove_postal alone, train; /* alpha: latency; beta times the bytes: bandwidth */
 } passage;
 
-/* Messages that leave a rank are g apart, for it makes them. */
+/* Messages that leave a rank are g apart, since it makes them. */
 static passage passage_out(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                            int64_t bytes)
 {
@@ -72,9 +72,9 @@ static passage passage_out(const grove_machine *m, grove_memory_kind memory, gro
   return p;
 }
 
-/* Those that come to one are of several senders at once: they are no further apart than it is busy
- * with each, where the profile tells that, and than the interface needs for their bytes, which is
- * `injection` or else, between nodes, in G. */
+/* Messages to a rank come from several senders at once. Their distance is at most the time that the
+ * rank is busy with each, if the profile tells, plus what the interface needs for the bytes. The
+ * latter is in `injection` or else, between nodes, in G. */
 static passage passage_in(const grove_machine *m, grove_memory_kind memory, grove_locality where,
                           int64_t bytes, double o_r, double injection)
 {
@@ -98,7 +98,7 @@ static void add_head(grove_half *side, const passage *p, grove_term latency, gro
   side->head[bandwidth] += b;
 }
 
-/* A flag in shared memory; NaN where the profile knows none. */
+/* A flag in shared memory; NaN if the profile has none. */
 static double flag_of(const grove_machine *m, grove_locality where)
 {
   int k = where == GROVE_ON_SOCKET ? 0 : 1;
@@ -143,7 +143,7 @@ void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricin
   int on_node = where != GROVE_OFF_NODE;
   load->messages[!on_node]++;
   load->bytes[!on_node] += (double)bytes;
-  /* A profile that knows nothing of shared memory has the cost of messages at least. */
+  /* A profile that knows nothing of shared memory at least has the cost of messages. */
   int shared = how->shared_memory && how->memory == GROVE_CPU;
   if (on_node && shared && !isnan(flag_of(m, where)))
     add_shared(load, side, m, where, (double)bytes, active);
@@ -197,7 +197,7 @@ int grove_price_exceeds(const grove_price *a, const grove_price *b)
   return isnan(a->seconds) || a->seconds > b->seconds;
 }
 
-/* An exchange in a crowd; every message counts at both of its ends. */
+/* An exchange in a crowd; every message counts at both ends. */
 static double crowd_seconds(const grove_machine *m, const grove_neighbourhood *around)
 {
   double turn = 0, rest = 0;
@@ -210,18 +210,18 @@ static double crowd_seconds(const grove_machine *m, const grove_neighbourhood *a
   return turn + rest + around->packing / around->cores;
 }
 
-/* How long the rank's own processor is busy, or those of all who share cores. */
+/* How long this rank's processor is busy, or those of all ranks that share cores. */
 static double busy_seconds(const grove_load *load, const grove_machine *m,
                            const grove_neighbourhood *around)
 {
   if (!(around->cores > 0)) return load->processor;
   double busy = fmax(load->processor, around->processor / around->cores);
   if (around->ranks <= around->cores) return busy;
-  double crowd = crowd_seconds(m, around); /* NaN where the profile knows none */
+  double crowd = crowd_seconds(m, around); /* NaN if the profile has none */
   return crowd > busy ? crowd : busy;
 }
 
-/* What a profile does not say of queues and links is taken for nothing. */
+/* What a profile does not say of queues and links counts as 0. */
 static void add_queue(grove_price *p, int64_t posted, const grove_machine *m,
                       const grove_pricing *how)
 {
@@ -237,7 +237,7 @@ static void add_contention(grove_price *p, int crosses, const grove_machine *m,
     p->term[GROVE_TERM_CONTENTION] = grove_form_contention(m->delta, how->link_bytes);
 }
 
-/* At least as long as the processors are busy. */
+/* A stage takes at least as long as the processors are busy. */
 static void add_cores(grove_price *p, double busy)
 {
   p->term[GROVE_TERM_CORES] = fmax(busy - sum_terms(p->term), 0);
@@ -262,7 +262,7 @@ grove_price grove_load_price(const grove_load *load, const grove_machine *m,
   return p;
 }
 
-/* One side of it by itself; `posted`: the receives on that side. */
+/* One side by itself; `posted`: the receives on that side. */
 static grove_price price_side(const grove_load *load, const grove_half *side, double interface,
                               int64_t posted, const grove_machine *m, const grove_pricing *how,
                               const grove_neighbourhood *around)

@@ -1,10 +1,10 @@
 /* The price of a plan on a machine: seconds, by term, from its manifest (plan/manifest.h).
  *
  * In a stage a rank pays for the messages that it sends or for those that it receives, whichever is
- * more; each message by locality and protocol. The first costs what a ping-pong measured; a further
- * one what it costs in a train of them: LogGP's g and G where it is sent, o_r where it is received,
- * as far as the profile has them; else the same again, which is the papers' alpha m + beta s. To
- * that come
+ * more. Each message is priced by locality and protocol. The first costs what a ping-pong measured.
+ * Each further one costs what it does in a train: LogGP's g and G where it is sent, o_r where it is
+ * received, if the profile has them; else the same as the first, which is the papers' alpha m +
+ * beta s. Added to that are
  *
  *     injection    what a node's bytes need beyond the rank's own, when they share the interface
  *     queue        gamma for every step along the queue of receives that the plan really makes
@@ -12,15 +12,15 @@
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
  *     copy         bytes through shared memory, bytes that are packed before they travel
  *
- * Messages are priced by the rows of the memory that both their ends lie in. What profiles know of
- * the host's memory alone, shared memory, packing and LogGP, counts for no other one.
+ * Messages are priced by the rows of the memory that both their ends lie in. What profiles know
+ * only about the host's memory (shared memory, packing and LogGP) applies to no other.
  *
- * and a stage takes at least the processor time of a host over the cores that it has; where ranks
- * outnumber cores and the profile knows crowds, at least as long as an exchange takes there (the
- * term `cores` is what that adds).
+ * A stage takes at least the processor time of a host divided by its cores. If ranks outnumber
+ * cores and the profile knows crowds, it takes at least as long as an exchange in a crowd. The term
+ * `cores` is what that adds.
  *
  * A rank enters a stage when it has sent what it had to in earlier ones and what it passes on has
- * come; so a plan takes as long as its longest chain of messages, whose terms are the price
+ * come. So a plan takes as long as its longest chain of messages, whose terms are the price
  * (price_stages.c).
  */
 #ifndef GROVE_MODEL_PRICE_H
@@ -53,7 +53,7 @@ typedef struct grove_price {
   double term[GROVE_TERMS];
 } grove_price;
 
-/* In which order messages meet the receives that are posted for them (irregular-models, 4.1, 5). */
+/* The order in which messages meet the receives posted for them (irregular-models, 4.1, 5). */
 typedef enum grove_queue_order {
   GROVE_QUEUE_BEST,
   GROVE_QUEUE_TYPICAL,
@@ -63,14 +63,14 @@ typedef enum grove_queue_order {
 typedef struct grove_pricing {
   int64_t unit_bytes;
   grove_memory_kind memory; /* that the data lies in */
-  int shared_memory;        /* of the host's: inside a node nothing is sent, but flags and copies */
+  int shared_memory;        /* if in the host's: inside a node only flags and copies, no messages */
   grove_queue_order order;  /* typical: n^2 / 3 */
-  double link_bytes;        /* over the busiest link, for contention; 0: not known */
+  double link_bytes;        /* over the busiest link, for contention; 0: unknown */
 } grove_pricing;
 
-/* The price of all ranks' messages. What is sent is packed first, but not out of a hub; what comes
- * is written in its place: the usual halo, with ghosts at the end. Ranks sit as `topo` says:
- * place[].node and .socket for where messages go, .domain for who shares cores. */
+/* The price of all ranks' messages. Sent data is packed first, except out of a hub; received data
+ * is written in place: the usual halo, with ghosts at the end. Ranks sit as `topo` says:
+ * place[].node and .socket say where messages go, .domain who shares cores. */
 grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
                                   const grove_manifest *manifest, const grove_pricing *how,
                                   grove_price *out);
@@ -78,33 +78,33 @@ grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo
 /* ---- the same for one node or one rank, where nobody knows all ---- */
 
 /* The price of a node, from a manifest that has all messages of its ranks; others do not count.
- * `topo` is that of a rank of this node. Memory: its ranks. */
+ * `topo` must be that of a rank of this node. Memory: proportional to its ranks. */
 grove_status grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
                               const grove_manifest *manifest, const grove_pricing *how,
                               grove_price *out);
 
 /* What one rank sends, or receives, in a stage. */
 typedef struct grove_half {
-  double term[GROVE_TERMS]; /* every message as one of a train */
+  double term[GROVE_TERMS]; /* with every message as one of a train */
   double head[GROVE_TERMS]; /* what the message that travels longest takes beyond that */
   double head_seconds;
-  double interface; /* seconds that the network interface is busy with it */
+  double interface; /* seconds that the network interface is busy */
   int crosses;      /* something leaves the node, or comes from another */
 } grove_half;
 
 typedef struct grove_load {
   grove_half sent, received;
   double processor;             /* seconds that the rank itself is busy */
-  double packing;               /* of these, with packing */
+  double packing;               /* of these, for packing */
   double messages[2], bytes[2]; /* sent and received, on node and off */
   int64_t posted;               /* receives that MPI has to match */
 } grove_load;
 
-/* What the ranks that share something do together. */
+/* What ranks that share something do together. */
 typedef struct grove_neighbourhood {
   double interface_sent, interface_received; /* of the node */
-  double cores;                              /* of its host; 0: one for each rank */
-  int ranks;                                 /* that share them; and what these do: */
+  double cores;                              /* of its host; 0: one per rank */
+  int ranks;                                 /* that share them; their totals: */
   double processor, packing, messages[2], bytes[2];
   int active; /* ranks of the node that use shared memory */
 } grove_neighbourhood;
@@ -113,19 +113,19 @@ typedef struct grove_neighbourhood {
 void grove_load_add(grove_load *load, const grove_machine *m, const grove_pricing *how,
                     grove_locality where, int64_t bytes, int active, int receives);
 
-/* A message whose values do not lie in a row: its bytes are packed, or unpacked. And values that
- * are moved from here to here, while others are waited for. */
+/* A message whose values are not consecutive: its bytes are packed, or unpacked. And values that
+ * are moved locally while others are waited for. */
 void grove_load_pack(grove_load *load, const grove_machine *m, const grove_pricing *how,
                      int64_t bytes, int receives);
 void grove_load_keep(grove_load *load, const grove_machine *m, const grove_pricing *how,
                      int64_t bytes);
 
-/* A rank's price of a stage; `seconds` is NaN where the machine lacks what it takes. */
+/* A rank's price of a stage; `seconds` is NaN if the machine lacks numbers for it. */
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around);
 
-/* Of that: until what it sends is there, until what is sent to it is here, and until it could send
- * more. */
+/* Parts of that: until what it sends has arrived, until what is sent to it has come, and until it
+ * could send more. */
 grove_price grove_load_sent(const grove_load *load, const grove_machine *m,
                             const grove_pricing *how, const grove_neighbourhood *around);
 grove_price grove_load_received(const grove_load *load, const grove_machine *m,
@@ -136,11 +136,11 @@ grove_price grove_load_busy(const grove_load *load, const grove_machine *m,
 /* How far apart two ranks are. */
 grove_locality grove_price_locality(const grove_topo *topo, int a, int b);
 
-/* Prices as whole numbers, which ranks can compare; one that is not known exceeds all. */
+/* Prices as whole numbers, which ranks can compare; an unknown price exceeds all others. */
 int64_t grove_price_picoseconds(double seconds);
 double grove_price_seconds(int64_t picoseconds);
 
-/* Is `a` the larger price? NaN is larger than all. */
+/* Is `a` the larger price? NaN exceeds all. */
 int grove_price_exceeds(const grove_price *a, const grove_price *b);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* All ranks, or those of a node: what their stages take when each waits for those before it. */
+/* All ranks, or those of a node: what their stages take if each waits for those before it. */
 #include "model/price.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { ALL_NODES = -1 };
 
-/* How far a rank is. Times are prices: what has been paid since the start, by term. */
+/* How far a rank has come. Times are prices: what has been paid since the start, by term. */
 typedef struct progress {
   grove_price free;  /* it has sent what it had to */
   grove_price ready; /* it has received what it will pass on */
@@ -15,10 +15,10 @@ typedef struct progress {
   /* In this stage: */
   grove_price begun;   /* it begins to send */
   grove_price arrived; /* the last of that is there */
-  grove_price first;   /* the first of those begins who send to it; no time: nobody does */
+  grove_price first;   /* when the first rank that sends to it begins; no time: nobody does */
 } progress;
 
-/* What stages need to be priced; tables with a row a rank, a node and a host that is priced. */
+/* What pricing stages needs; tables with a row per rank, node or host that is priced. */
 typedef struct stages {
   const grove_machine *m;
   const grove_topo *topo;
@@ -26,14 +26,14 @@ typedef struct stages {
   int node; /* the only one that is priced, or ALL_NODES */
   int nstages;
   int nranks, nnodes, ndomains;
-  grove_load *load;            /* a rank */
-  grove_load *passed;          /* a rank: what it receives and passes on later */
-  int *inside;                 /* a rank: has it messages inside its node? */
-  int (*last)[2];              /* a rank: in which stage it last sends on node, and off; or -1 */
-  progress *at;                /* a rank */
-  progress elsewhere;          /* begun and arrived: of what the one node sends, in the mean */
-  grove_neighbourhood *nodes;  /* a node */
-  grove_neighbourhood *domain; /* a host: only what its cores do */
+  grove_load *load;            /* by rank */
+  grove_load *passed;          /* by rank: what it receives and passes on later */
+  int *inside;                 /* by rank: has it messages inside its node? */
+  int (*last)[2];              /* by rank: its last stage with sends on node, and off; or -1 */
+  progress *at;                /* by rank */
+  progress elsewhere;          /* begun and arrived: means over what the one node sends */
+  grove_neighbourhood *nodes;  /* by node */
+  grove_neighbourhood *domain; /* by host: only what its cores do */
 } stages;
 
 /* The row of a rank; -1: it is not priced. */
@@ -98,7 +98,7 @@ static void clear_times(stages *s)
 
 /* ---- what each rank has to do ---- */
 
-/* How many ranks of each node use shared memory: first, since the rate depends on it. */
+/* The ranks of each node that use shared memory. Counted first: the rate depends on it. */
 static void count_active(stages *s, const grove_shipment *first, const grove_shipment *end)
 {
   for (const grove_shipment *x = first; x < end; x++) {
@@ -109,15 +109,15 @@ static void count_active(stages *s, const grove_shipment *first, const grove_shi
   for (int r = 0; r < s->nranks; r++) s->nodes[node_of_rank(s, r)].active += s->inside[r];
 }
 
-/* What goes between nodes in a later stage comes from a hub, where it lies in a row; what goes on
- * inside a node in the last of several is read in the hub by who needs it. */
+/* What goes between nodes in a later stage comes from a hub, where it is consecutive. What goes on
+ * inside a node in the last of several stages is read in the hub by the rank that needs it. */
 static int is_packed(const stages *s, const grove_shipment *x, grove_locality where)
 {
   return x->stage == 0 || (where != GROVE_OFF_NODE && x->stage < s->nstages - 1);
 }
 
-/* Does who receives this send it on? What comes from another node goes on inside, and the other
- * way round; all else has come where it belongs. */
+/* Does the receiver send this on? What comes from another node goes on inside, and the other way
+ * round; everything else has reached its destination. */
 static int is_passed_on(const stages *s, const grove_shipment *x, int row)
 {
   int off = !grove_topo_same_node(s->topo, x->from, x->to);
@@ -140,8 +140,8 @@ static void add_shipment(stages *s, const grove_shipment *x)
   if (is_passed_on(s, x, to)) grove_load_add(&s->passed[to], s->m, s->how, where, bytes, active, 1);
 }
 
-/* What the ranks of a node, and of a host, do together. A node that shares its host with others is
- * taken to be one of several alike; so is a part of a node that lies on several hosts. */
+/* What the ranks of a node, and of a host, do together. A node that shares its host with others
+ * counts as one of several alike; so does a part of a node that lies on several hosts. */
 static void add_neighbours(stages *s)
 {
   int all = s->node == ALL_NODES;
@@ -188,7 +188,7 @@ static grove_neighbourhood surroundings_of(const stages *s, int row)
   return n;
 }
 
-/* A rank sends when it is through with earlier stages, and has what it passes on. */
+/* A rank sends when it has finished earlier stages, and has what it passes on. */
 static void send_messages(stages *s, int row)
 {
   progress *at = &s->at[row];
@@ -207,8 +207,8 @@ static void divide_stages(grove_price *p, int n)
   p->seconds /= n;
 }
 
-/* Of other nodes nobody here knows how far they are: as far as those of this one that send to other
- * nodes; where none does, at the start, so that such a node's price is too low, if anything. */
+/* Nobody here knows how far other nodes are. They count as far as the ranks of this node that send
+ * to other nodes. If none does, they are at the start: then the price is too low, if anything. */
 static void look_elsewhere(stages *s)
 {
   int senders = 0;

@@ -1,11 +1,11 @@
-/* Profiles as text: one row a line, blanks between columns; '#' begins a line of comment. Rows of
- * text come with the words name, about and status; all others are
+/* Profiles as text: one row per line, blanks between columns; '#' begins a line of comment. Rows of
+ * text begin with the words name, about and status; all others are
  *
  *     term  memory  locality  range  value  unit  source, to the end of the line
  *
- * `end N` is the last line that is written, and N the number of rows: a file that was cut off, even
- * between two lines, has no such line. Somebody may have added rows since, before it or behind it;
- * fewer than N there must not be. docs/machines.md has every term.
+ * `end N` is the last line written, and N the number of rows. A file that was cut off, even between
+ * two lines, lacks it. Rows may be added later, before it or behind it, but there must be no fewer
+ * than N. docs/machines.md has every term.
  */
 #include "base/number.h"
 #include "model/digest.h"
@@ -23,13 +23,13 @@ typedef struct reader {
   const char *at, *end;           /* what has not been read */
   int line;                       /* that was read last; from 1 */
   int rows;                       /* but `end` */
-  int named, told, stands, ended; /* name, about, status and end have been there */
-  int64_t promised;               /* rows, by `end` */
+  int named, told, stands, ended; /* name, about, status and end have been read */
+  int64_t promised;               /* rows, according to `end` */
   int end_line, end_column;
   grove_machine *m;
 } reader;
 
-/* A line, cut into words; the last holds the rest of it. */
+/* A line, cut into words; the last word holds the rest. */
 typedef struct words {
   int n;
   int column[GROVE_COLUMNS]; /* where each begins; from 1 */
@@ -52,7 +52,7 @@ static grove_status complain_of(const reader *r, int column, const char *format,
   va_end(arguments);
   snprintf(sentence, sizeof sentence, "%.300s, line %d, column %d: %s", r->file, r->line, column,
            why);
-  return grove_error_set(GROVE_ERR_ARG, sentence); /* the place that counts is in it */
+  return grove_error_set(GROVE_ERR_ARG, sentence); /* it already has the place that counts */
 }
 
 /* ---- lines and words ---- */
@@ -88,7 +88,7 @@ static grove_status next_line(reader *r, char out[LINE_BYTES + 1])
   return GROVE_OK;
 }
 
-/* Cuts the line, which is changed, into at most `most` words. */
+/* Cuts the line, changing it, into at most `most` words. */
 static words cut_line(char *line, int most)
 {
   words w = {.length = (int)strlen(line)};
@@ -220,7 +220,7 @@ static grove_status read_profile_line(reader *r, char *line)
   return status;
 }
 
-/* The place in the text of what is wrong with a row. */
+/* Adds the place in the text to what is wrong with a row. */
 static grove_status complain_of_row(reader *r, const char *text, const grove_fault *fault)
 {
   char line[LINE_BYTES + 1];

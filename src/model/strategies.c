@@ -46,7 +46,7 @@ grove_status grove_exchange_complete(const grove_machine *m, grove_exchange *x)
 
 /* ---- terms ---- */
 
-/* What a strategy is priced with. The bytes are those that it really sends. */
+/* What a strategy is priced with. The bytes are those it really sends. */
 typedef struct inputs {
   const grove_machine *m;
   const grove_exchange *x;
@@ -83,7 +83,7 @@ static void add_on(const inputs *in, double times, double bytes)
   in->out->on_node = times * grove_form_on(near, far, gpus, bytes);
 }
 
-/* Every rank that the node has; those that hold data, where the profile does not tell. */
+/* All ranks of the node; if the profile does not tell, those that hold data. */
 static double all_ranks(const inputs *in)
 {
   return in->m->ranks > 0 ? in->m->ranks : in->x->ppn;
@@ -98,7 +98,7 @@ static void add_on_split(const inputs *in, double ppg)
   in->out->on_node = 2 * grove_form_on_split(near, far, processes, ppg, bytes);
 }
 
-/* For all strategies or for none: they are compared with each other. */
+/* For all strategies or for none, since they are compared with each other. */
 static int has_copies(const grove_machine *m)
 {
   static const int processes[] = {1, HOST_PROCESSES_DD};
