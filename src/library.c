@@ -1,5 +1,5 @@
-/* What lower folders have done by higher ones, in one table: the only file that may include every
- * folder.
+/* The only file that may include every folder: a table of functions that lower folders need from
+ * higher ones.
  */
 #include "context/context.h"
 #include "measure/measure.h"
