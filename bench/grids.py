@@ -122,8 +122,8 @@ class Study(study.Study):
         return done.stdout.splitlines(), done.returncode
 
     def why_not(self, driver, mpi, ranks, setting):
-        """Why a run is left out; nothing if it is not. MPICH's ranks spin, and take milliseconds
-        where they share cores: too long for --quick."""
+        """Why a run is left out, or nothing. MPICH's ranks spin, and take milliseconds where they
+        share cores: too long for --quick."""
         if driver is None:
             return "it was not built"
         if self.options.quick and self.crowded(ranks) and (mpi != "openmpi" or setting == "cma"):

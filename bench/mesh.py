@@ -93,8 +93,7 @@ class Mesh(study.Study):
                     study.picture("mesh", "Time by number of ranks")]
 
     def draw(self, rows):
-        """Time against ranks on the machine that was measured last, a line for each mesh and
-        start."""
+        """Time against ranks on the last measured machine, one line per mesh and start."""
         machine, part = list(by_machine(rows))[-1]
         lines = dict(study.by(part, lambda row: f"{row['mesh']} {row['start']}"))
         data = ["\n".join(f"{row['ranks']:g} {row['median']:g} {row['low']:g} {row['high']:g}"

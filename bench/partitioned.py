@@ -278,8 +278,8 @@ class Partitioned(judged.Study):
         return {"GROVE_PART_TABLE": path}
 
     def given(self, run):
-        """Found out in the same place by two ranks. In memory there is nothing to try: what was
-        found with messages on the node will do."""
+        """Found by two ranks in the same place. In memory there is nothing to try: the result with
+        messages on the node is used."""
         pair = Run(run.mpi, "mpi" if run.place == "shm" else run.place, "-")
         profile = self.profile(pair)
         return dict(profile, **self.best_table(pair, profile))

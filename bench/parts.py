@@ -84,8 +84,8 @@ def by_parts(case):
 
 
 def against_end(all_cases):
-    """By parts over starting at the end, by default and with the best options of each case. The
-    worst matrix of each size counts."""
+    """Starting by parts over starting at the end, by default and with the best options of each
+    case. The worst matrix of each size counts."""
     lines = []
     for line, what, most in (("late", "last mark to done", 0.4),
                              ("late-rows", "last mark to done, blocks by rows", 0.4),

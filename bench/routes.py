@@ -138,8 +138,8 @@ def errors(all_cases):
 
 
 def kendall(all_cases, apart=False):
-    """Over all pairs of routes of a case, the orders that agree minus those that do not, as a share
-    of all. With `apart`, only over pairs whose intervals do not meet."""
+    """Over all pairs of routes of a case, the share of orders that agree minus the share of those
+    that do not. With `apart`, only over pairs whose intervals do not overlap."""
     agree = pairs = 0
     for case in all_cases:
         known = [x for x in case["routes"].values() if not math.isnan(x["predicted"])]

@@ -23,8 +23,8 @@ def number(word):
 
 
 def parse(lines, mpi, ranks, setting, place="shm"):
-    """The rows of one run of the driver. A comparison that could not be made has no ratio. A case
-    is followed by what carried its messages, if that was not memory."""
+    """The rows of one run of the driver. A comparison that could not be made has no ratio. The name
+    of a case is followed by what carried its messages, unless that was memory."""
     rows = []
     for words in map(str.split, lines):
         if words and words[0] == "row":
@@ -71,8 +71,8 @@ def by_run(rows):
 
 
 def counts(rows):
-    """Outcomes by peer: being ahead of many slow ones makes up for nothing. Grove against itself,
-    and a figure by itself, have a target only."""
+    """Outcomes by peer: wins over many slow ones do not make up for a loss. Comparisons of Grove
+    with itself, and single figures, only have a target."""
     count = lambda field, word, among: sum(1 for r in among if r[field] == word)
     peers = sorted({r["peer"] for r in rows if not r["peer"].startswith(("grove", "value", "-"))})
     result = {"peers": {peer: {word: count("outcome", word, [r for r in rows if r["peer"] == peer])
@@ -173,8 +173,8 @@ def grid(path):
 
 
 def at_hand(folder, name, ending):
-    """The name and path of a matrix or mesh, or of its stand-in (tools/stand-ins) where only that
-    is there."""
+    """The name and path of a matrix or mesh, or of its stand-in (tools/stand-ins) if only that
+    exists."""
     path = lambda word: os.path.abspath(os.path.join(folder, f"{word}.{ending}.gz"))
     other = f"like-{name}"
     chosen = other if not os.path.exists(path(name)) and os.path.exists(path(other)) else name
@@ -247,7 +247,7 @@ def hidden_table(rows):
 
 
 def hidden_markdown(rows):
-    """A line for each size, a column for each method: the hidden share, and the microseconds of an
+    """One line per size, one column per method: the hidden share, and the microseconds of an
     exchange and of both."""
     lines = []
     for place, part in by_place(rows):

@@ -45,8 +45,8 @@ def word(value):
 
 
 class Figures:
-    """A file of rows. `run`: the columns that name a run, at the beginning of each row; `key`: rows
-    that agree in these columns replace each other; `notes` belong to a run too."""
+    """A file of rows. `run`: the columns that name a run, at the beginning of each row. `key`: rows
+    that agree in these columns replace each other. `notes` also belong to a run."""
 
     def __init__(self, file, fields, run, written_by, key=None, ints=(), order=None):
         self.path, self.fields = os.path.join(BENCH, file), fields.split()
