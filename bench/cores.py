@@ -14,14 +14,14 @@ BY_SIZE = {"pair": "arrays from malloc", "alloc": "arrays from grove_alloc"}  # 
 
 
 def grid():
-    """For each case its size, what is measured, and the peers."""
+    """The size, measure and peers of each case."""
     return {name: {"size": float(words[5]), "measure": words[8],
                    "peers": {word.split("/")[1].split(":")[0] for word in words[9:]}}
             for name, words in r.grid(GRID).items()}
 
 
 def another(peer):
-    """Grove against itself, and a figure by itself, cannot win."""
+    """Comparisons of Grove with itself, and single figures, cannot win."""
     return not peer.startswith(("grove", "value"))
 
 
@@ -34,7 +34,7 @@ def numbers(rows, field, *names):
 
 
 def counts(rows):
-    """A line for each run."""
+    """One line per run."""
     peers = sorted({row["peer"] for row in of_others(rows)})
     lines = [["MPI", "ranks", *(f"wins, ties, losses against {peer}" for peer in peers),
               "targets met, within, missed"]]
@@ -47,7 +47,7 @@ def counts(rows):
 
 
 def cell(row):
-    """The ratio, with its interval unless it is a win; a loss in bold, a missed target in words."""
+    """The ratio, with its interval unless a win; a loss in bold, a missed target in words."""
     text = f"{row['ratio']:.3f}"
     if row["outcome"] != "win" and another(row["peer"]):
         text = f"**{text}**" if row["outcome"] == "loss" else text
@@ -56,7 +56,7 @@ def cell(row):
 
 
 def ratios(rows):
-    """A line for each comparison with others or with a target, a column for each run."""
+    """One line per comparison with others or with a target, one column per run."""
     runs = [(mpi, ranks) for mpi, ranks, _ in r.by_run(rows)]
     lines = [["case", "here / there", "target", *(f"{mpi}, {ranks}" for mpi, ranks in runs)]]
     found = {}
@@ -72,7 +72,7 @@ def ratios(rows):
 
 
 def absent(rows):
-    """Peers that the grid has and the figures do not."""
+    """Peers that are in the grid but not in the figures."""
     wanted = set().union(*(case["peers"] for case in grid().values()))
     return sorted(filter(another, wanted - {row["peer"] for row in rows}))
 
@@ -96,7 +96,7 @@ def against_mpi(rows):
 
 
 def plots(rows, place):
-    """Data and words for gnuplot: ratios and intervals, a colour for each number of ranks."""
+    """Data and commands for gnuplot: ratios and intervals, one colour per number of ranks."""
     runs = list(r.by_run(rows))
     data = ["\n".join(f"{place(row, i / len(runs))} {row['ratio']:g} {row['low']:g} {row['high']:g}"
                       for row in part) for i, (_, _, part) in enumerate(runs)]
@@ -137,7 +137,7 @@ def draw(rows):
 
 
 class Cores(grids.Study):
-    """Its numbers of ranks may be run and saved one by one."""
+    """The numbers of ranks may be run and saved one by one."""
 
     name, ranks, saved_whole = "cores", "2,4,8,16", True
 

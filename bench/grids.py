@@ -14,7 +14,7 @@ import study
 from study import ROOT, say
 
 # Single copy on and off, as environment variables; each Open MPI ignores those of the other
-# generation. UCX: posix and not sysv, for the shared-memory transport that users have by default.
+# generation. UCX: posix, not sysv, for the shared-memory transport that users have by default.
 SETTINGS = {
     "openmpi": {
         "cma": {"OMPI_MCA_btl_vader_single_copy_mechanism": "cma", "OMPI_MCA_smsc": "cma"},
@@ -25,7 +25,8 @@ SETTINGS = {
         "nocma": {"UCX_TLS": "posix,self"},
     },
 }
-# Neighbours by number are on neighbouring cores; by itself Open MPI deals more than two ranks out.
+# Ranks with neighbouring numbers are on neighbouring cores; by default Open MPI spreads more than
+# two ranks.
 BIND = {
     "openmpi": {"OMPI_MCA_hwloc_base_binding_policy": "core",
                 "OMPI_MCA_rmaps_base_mapping_policy": "core",
@@ -47,17 +48,17 @@ def figures(file):
 
 
 def of_one_machine(rows):
-    """Those of this machine, or of the last in the file if it has none of this one."""
+    """Those of this machine; if there are none, those of the last machine in the file."""
     names = [row["machine"] for row in rows]
     name = r.machine() if r.machine() in names else names[-1]
     return name, [row for row in rows if row["machine"] == name]
 
 
 class Study(study.Study):
-    """What such studies have in common."""
+    """The base of such studies."""
 
     ranks, places = "2,4", ["shm"]
-    driver = ()  # what the driver is always told
+    driver = ()  # arguments that the driver always gets
     crowded_target = None  # against MPI and PETSc, where ranks outnumber cores
     counts_instructions = targets_only = False  # targets_only: the page has no other rows
 
@@ -73,11 +74,11 @@ class Study(study.Study):
     # ---- running ----
 
     def crowded(self, ranks):
-        """More than two ranks are on two cores, however many there are."""
+        """More than two ranks share two cores, however many there are."""
         return ranks > 2
 
     def launcher(self, mpi, ranks, place):
-        """The words before the driver's."""
+        """The words before the driver's command line."""
         words = []
         if self.crowded(ranks):
             two = sorted(os.sched_getaffinity(0))[:2]
@@ -88,7 +89,7 @@ class Study(study.Study):
         return words + ["tools/launch", str(ranks)]
 
     def environment(self, mpi, ranks, setting, place):
-        """A core for each rank; where threads are measured, all cores in equal shares."""
+        """One core per rank; where threads are measured, all cores in equal shares."""
         environment = dict(os.environ, MPI=mpi, **SETTINGS[mpi].get(setting, {}))
         if place == "mpi":
             environment["GROVE_TRANSPORT_ON_NODE"] = "mpi"
@@ -98,7 +99,7 @@ class Study(study.Study):
         return environment
 
     def words(self, ranks, place):
-        """What the driver is told, besides what all runs of the study have."""
+        """Arguments of the driver, besides those of all runs of the study."""
         words = ["--grid", f"bench/{self.cases()}.txt"]
         if not self.crowded(ranks) and place == "tcp" and "--pin" not in self.driver:
             words.append("--pin")
@@ -121,8 +122,8 @@ class Study(study.Study):
         return done.stdout.splitlines(), done.returncode
 
     def why_not(self, driver, mpi, ranks, setting):
-        """Why a run is left out; nothing if it is not. MPICH's ranks spin, and take milliseconds
-        where they share cores: too long for --quick."""
+        """Why a run is left out, or nothing. MPICH's ranks spin, and take milliseconds where they
+        share cores: too long for --quick."""
         if driver is None:
             return "it was not built"
         if self.options.quick and self.crowded(ranks) and (mpi != "openmpi" or setting == "cma"):
@@ -130,7 +131,7 @@ class Study(study.Study):
         return None
 
     def all_runs(self):
-        """MPI, ranks, setting and place of each run; between hosts there is no single copy."""
+        """MPI, ranks, setting and place of each run; there is no single copy between hosts."""
         for mpi in self.options.mpi.split(","):
             for ranks in map(int, self.options.ranks.split(",")):
                 for place in self.options.places:
@@ -171,7 +172,7 @@ class Study(study.Study):
     # ---- figures and what they say ----
 
     def load(self):
-        """With what did not run, of which the figures have notes."""
+        """Includes what did not run, which the figures have notes on."""
         found = self.figures.load()
         for run, text in self.figures.notes():
             machine, *of_run = run.split()
@@ -181,7 +182,7 @@ class Study(study.Study):
         return found
 
     def save(self, rows):
-        """What did not run is kept in the driver's words; the conditions too, if this was all."""
+        """Keeps what did not run, in the driver's words; after a full run also the conditions."""
         machine, notes = r.machine(), []
         for row in rows:
             if row["ratio"] is None:
@@ -249,7 +250,7 @@ class Algebra(Study):
 
 
 class Overlap(Study):
-    """Its rows are hidden shares, and its page is all that keeps them."""
+    """Its rows are hidden shares, and only its page keeps them."""
 
     name, help = "overlap", "how much of an exchange hides behind computing"
     ranks, places = "2", ["shm", "mpi", "tcp"]

@@ -1,9 +1,9 @@
 /* The program that bench/instructions runs under callgrind: bcasts of 8 bytes from rank 0 to rank 1
- * with Grove or with PETSc's SF. Callgrind counts what happens between begin and end, no more.
+ * with Grove or with PETSc's SF. Callgrind counts only what happens between begin and end.
  *
- * Waiting must not be counted. So barriers stand between the calls: when the receiver waits, the
- * data has been sent, and when the sender waits, it has been received. What a library does is then
- * the same in every exchange, and no poll is in vain.
+ * Waiting must not be counted. So there are barriers between the calls: when the receiver waits,
+ * the data has been sent, and when the sender waits, it has been received. A library then does the
+ * same in every exchange, and no poll is in vain.
  */
 #include "kit/need.h"
 

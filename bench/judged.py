@@ -1,4 +1,4 @@
-"""What --partitioned and --parts have in common: one driver, started run by run, and targets.
+"""The base of --partitioned and --parts: one driver, started run by run, and targets.
 
 A row is a method of a case. A case is what the columns before `method` name. Targets are judged
 from the cases alone, so that the committed figures give the same judgement again.
@@ -26,7 +26,7 @@ def from_to(values, form=".2f"):
 
 
 def spread(values, form=".2f"):
-    """The same, but one number where both look alike."""
+    """The same, but only one number where both print alike."""
     low, _, high = from_to(values, form).partition(" to ")
     return low if low == high else f"{low} to {high}"
 
@@ -55,7 +55,7 @@ class Case:
         return f"{self.mpi} {self.place}{setting}"
 
     def cores(self):
-        """Those of its machine, from the machine's name."""
+        """The number of cores, from the machine's name."""
         words = self.machine.split("-")
         return int(words[-2]) if words[-1] == "cores" and words[-2].isdigit() else 0
 
@@ -75,7 +75,7 @@ class Run:
 class Study(study.Study):
     program, saved_whole = "bin/grove_bench_parts", True
     seconds = 0  # for one run
-    not_of_a_case = ()  # columns before `method` in which the rows of a case may differ
+    not_of_a_case = ()  # columns before `method` that may differ within a case
     judges = ()  # functions that make lines of the table of targets from all cases
 
     def __init__(self):
@@ -88,11 +88,11 @@ class Study(study.Study):
         raise NotImplementedError
 
     def environment(self, run):
-        """Besides that of all runs."""
+        """In addition to that of all runs."""
         raise NotImplementedError
 
     def words(self, run):
-        """What the driver is told."""
+        """The driver's arguments."""
         raise NotImplementedError
 
     def start(self, run, command, **more):
@@ -102,13 +102,13 @@ class Study(study.Study):
                               env=environment, timeout=self.seconds, stdout=subprocess.PIPE)
 
     def kept(self, run, ending):
-        """Where something is kept that is made once for a build and a place."""
+        """The path of something that is made once per build and place."""
         folder = os.path.join(os.path.dirname(os.path.dirname(self.drivers[run.mpi])), "profiles")
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, run.keeps() + "-quick" * self.options.quick + "." + ending)
 
     def profile(self, run):
-        """Of the place, as a variable; none where it cannot be measured."""
+        """The profile of the place, as a variable; none where it cannot be measured."""
         path = self.kept(run, "machine")
         if not os.path.exists(path):
             say(f"bench: {run.title()}: measuring a profile")
@@ -120,7 +120,7 @@ class Study(study.Study):
         return {"GROVE_MACHINE": path}
 
     def given(self, run):
-        """What Grove is given, as variables."""
+        """Variables for Grove."""
         return self.profile(run)
 
     def parse(self, lines, run):
@@ -128,7 +128,7 @@ class Study(study.Study):
                 for words in map(str.split, lines) if words and words[0] == "row"]
 
     def rows_of(self, run):
-        """Rows of one run, and whether it went well."""
+        """The rows of one run, and whether it succeeded."""
         say(f"bench: {run.title()}")
         done = self.start(run, [self.drivers[run.mpi], *self.words(run)], **self.given(run))
         lines = done.stdout.splitlines()
@@ -166,11 +166,11 @@ class Study(study.Study):
         return [line for judge in self.judges for line in judge(all_cases)]
 
     def unit(self, line):
-        """Of the table of a line of the grid."""
+        """The unit in the table of a grid line."""
         return "us"
 
     def titled(self, all_cases):
-        """Heading and table of every line of every run."""
+        """Headings and tables of all lines of all runs."""
         for where, part in by(all_cases, Case.where):
             for line, some in by(part, lambda case: case.line):
                 yield f"{where}: {line}, {self.unit(line)}", self.table(some)
@@ -193,7 +193,7 @@ class Study(study.Study):
                                           for line in self.targets(some)]}
 
     def on_page(self, case):
-        """Whether its table is there; the targets of all are."""
+        """Whether its table is there; the targets of all runs are."""
         return True
 
     def page(self, rows):

@@ -17,7 +17,7 @@ from study import ROOT, Failed, by_machine, say
 STARTS = ["sequential", "chunked", "random"]
 PLATES = "plates3d"
 CUBE = ("cube", "32")  # 196608 cells, about as many as the plates have
-RUNS, SECONDS = 7, 300  # of each row; for one of them
+RUNS, SECONDS = 7, 300  # runs per row; seconds per run
 
 # Times in milliseconds; `share`: of all ranks' time, spent in Grove.
 FIELDS = ("machine mesh start ranks cells vertices partitioner cut ghosts median low high share"
@@ -25,7 +25,7 @@ FIELDS = ("machine mesh start ranks cells vertices partitioner cut ghosts median
 
 
 def run_once(program, words, ranks):
-    """The document of one job."""
+    """The JSON document of one job."""
     done = subprocess.run(["tools/launch", str(ranks), program, *words, "--json"], cwd=ROOT,
                           env=dict(os.environ, MPI="openmpi"), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS)
@@ -36,7 +36,7 @@ def run_once(program, words, ranks):
 
 
 def row_of(name, documents):
-    """What some jobs on the same mesh say together."""
+    """Combines several jobs on the same mesh."""
     times = [1e3 * d["migration_seconds"] for d in documents]
     first = documents[0]
     return dict({field: first[field] for field in
@@ -93,8 +93,7 @@ class Mesh(study.Study):
                     study.picture("mesh", "Time by number of ranks")]
 
     def draw(self, rows):
-        """Time against ranks on the machine that was measured last, a line for each mesh and
-        start."""
+        """Time against ranks on the last measured machine, one line per mesh and start."""
         machine, part = list(by_machine(rows))[-1]
         lines = dict(study.by(part, lambda row: f"{row['mesh']} {row['start']}"))
         data = ["\n".join(f"{row['ranks']:g} {row['median']:g} {row['low']:g} {row['high']:g}"

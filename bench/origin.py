@@ -22,12 +22,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK, NOTE = "# made ", "# note "
 UNKNOWN = ("-", "-", "-")
 
-# What every figure depends on, besides the file of its own cases.
+# What every figure depends on, besides the file of its cases.
 MEASURED = ["include", "src", "bench/kit", "bench/driver", "bench/methods", "bench/peers"]
 
 
 def git(*words):
-    """What git prints; nothing where there is no git, or no repository."""
+    """Output of git; nothing where there is no git, or no repository."""
     try:
         done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
                               check=False)
@@ -57,13 +57,13 @@ def rows(path):
 
 
 def remarks(path, mark):
-    """The comment lines that begin so: a run, and what is said of it."""
+    """The comment lines that begin like this: a run, and a text about it."""
     return [tuple(word.strip() for word in line[len(mark):].split("|"))
             for line in lines_of(path) if line.startswith(mark)]
 
 
 def load(path):
-    """By run, how it was made."""
+    """How each run was made."""
     return {run: tuple(how) for run, *how in remarks(path, MARK)}
 
 

@@ -16,13 +16,14 @@ import study
 from judged import Case, from_to, methods_of, verdict
 from study import by, geometric_mean, say
 
-# Times in microseconds. `messages`: of a round, by its sender; 0: nobody knows. `predicted`: by the
-# profile of the place; 0: nobody says.
+# Times in microseconds. `messages`: of a round, by its sender; 0: unknown. `predicted`: by the
+# profile of the place; 0: none.
 FIELDS = ("machine mpi place setting line parts bytes method messages median low high"
           " predicted")
 KI, MI = 1 << 10, 1 << 20
 
-# What carries messages: memory, MPI on the node, hosts of the test cluster, TCP through loopback.
+# What carries messages: shared memory, MPI on the node, hosts of the test cluster, TCP through
+# loopback.
 BETWEEN = ("tcp", "lo")
 PLACE = {
     "shm": {},
@@ -31,7 +32,8 @@ PLACE = {
     "lo": {"GROVE_NODE_SIZE": "1", "GROVE_TRANSPORT_PARTS": "mpi", "OMPI_MCA_pml": "ob1",
            "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "lo"},
 }
-# MPICH's partitioned calls depend on what UCX is given: all it has, as installed, or memory alone.
+# MPICH's partitioned calls depend on the transports given to UCX: all, as installed, or memory
+# alone.
 MPICH = {"installed": {"UCX_TLS": "all"}, "best": {"UCX_TLS": "sysv,self"}}
 
 
@@ -89,7 +91,7 @@ def against_none(all_cases):
 
 
 def against_prediction(all_cases):
-    """What the profile predicts of ploggp where it is compared with none."""
+    """The profile's prediction for ploggp where it is compared with none."""
     lines = []
     some = [case for case in all_cases if case.line == "overhead" and case.parts in (32, 128)
             and case.place in BETWEEN and case.bytes <= 128 * KI
@@ -103,7 +105,7 @@ def against_prediction(all_cases):
 
 
 def at_its_best(some, peer):
-    """Of the runs in several settings, the one in which the peer was fastest."""
+    """Of the runs in several settings, the one with the fastest peer."""
     best = {}
     for case in some:
         key = (case.mpi, case.place, case.parts, case.bytes)
@@ -113,7 +115,7 @@ def at_its_best(some, peer):
 
 
 def against_persistent(all_cases):
-    """One part; the worst of all sizes counts."""
+    """One part; the worst size counts."""
     lines = []
     wanted = [(BETWEEN, 0, MI, 1.05), (("shm",), 0, KI, 0.7), (("shm",), KI + 1, MI, 0.9)]
     some = at_its_best([c for c in all_cases if c.line == "one"], "mpi-persistent")
@@ -128,14 +130,14 @@ def against_persistent(all_cases):
 
 
 def best_of_search(case):
-    """Parts, bytes, messages and time of the fastest that was tried."""
+    """Parts, bytes, messages and time of the fastest choice tried."""
     name = min((name for name in case.time if name.startswith("none:max_messages")),
                key=case.time.get)
     return case.parts, case.bytes, int(name.split("=")[1]), case.time[name]
 
 
 def regret(case, method="ploggp"):
-    """The model's choice over the best that a search finds."""
+    """The model's choice over the best one that a search finds."""
     return case.time[method] / best_of_search(case)[3]
 
 
@@ -196,7 +198,7 @@ def of_sweeps(all_cases):
 
 
 def of_marks(all_cases):
-    """Judged where threads only mark: a mark that sends takes what the MPI takes."""
+    """Judged where threads only mark: a mark that sends costs what MPI costs."""
     lines = []
     some = [c for c in all_cases if c.line.startswith("ready") and c.place == "mpi"]
     for where, part in by(some, Case.where):
@@ -253,13 +255,13 @@ class Partitioned(judged.Study):
                 yield Run(mpi, place, names[-1], ranks=4)
 
     def environment(self, run):
-        """A place has one setting, the last, unless memory carries the messages."""
+        """A place has only the last setting, unless memory carries the messages."""
         settings = self.settings[run.mpi]
         setting = settings.get(run.setting, list(settings.values())[-1])
         return {**(setting if run.place in ("shm", "mpi") else {}), **PLACE[run.place]}
 
     def best_table(self, run, profile):
-        """For the aggregator `table`: the best numbers of messages that a search finds."""
+        """For the aggregator `table`: the best numbers of messages found by a search."""
         path = self.kept(run, "table")
         if not os.path.exists(path):
             say(f"bench: {run.title()}: making a table")
@@ -276,8 +278,8 @@ class Partitioned(judged.Study):
         return {"GROVE_PART_TABLE": path}
 
     def given(self, run):
-        """Found out in the same place by two ranks. In memory there is nothing to try: what was
-        found with messages on the node will do."""
+        """Found by two ranks in the same place. In memory there is nothing to try: the result with
+        messages on the node is used."""
         pair = Run(run.mpi, "mpi" if run.place == "shm" else run.place, "-")
         profile = self.profile(pair)
         return dict(profile, **self.best_table(pair, profile))

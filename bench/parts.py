@@ -1,4 +1,4 @@
-"""Operations that leave by parts: bench/parts on matrices, and what it says of the targets.
+"""Operations that leave by parts: bench/parts on matrices, and its results against the targets.
 
 A run is an MPI, a shape (hosts x ranks of the test cluster, or this machine as emulated nodes or as
 one), and a matrix; a case is a line of bench/parts/grid.txt with a size; a row is a method of a
@@ -33,14 +33,14 @@ def ranks_of(shape):
 
 
 def has_cores(case):
-    """Whether there is a core for each rank."""
+    """Whether there is one core per rank."""
     return ranks_of(case.shape) <= case.cores()
 
 
 # ---- running ----
 
 class Run(judged.Run):
-    """Without a matrix it measures marks alone."""
+    """Without a matrix it measures only marks."""
 
     def __init__(self, mpi, shape, name, matrix=None, setting="-"):
         super().__init__(mpi=mpi, shape=shape, setting=setting, matrix=name)
@@ -79,13 +79,13 @@ class Run(judged.Run):
 # ---- what the rows say ----
 
 def by_parts(case):
-    """The times of what starts by parts, with any options."""
+    """The times of starting by parts, with any options."""
     return [time for name, time in case.time.items() if name.partition(":")[0] == "parts"]
 
 
 def against_end(all_cases):
-    """By parts over starting at the end, by default and with the best options of each case. The
-    worst matrix of each size counts."""
+    """Starting by parts over starting at the end, by default and with the best options of each
+    case. The worst matrix of each size counts."""
     lines = []
     for line, what, most in (("late", "last mark to done", 0.4),
                              ("late-rows", "last mark to done, blocks by rows", 0.4),
@@ -101,12 +101,12 @@ def against_end(all_cases):
 
 
 def fits(case):
-    """Whether there is work to speak of, and time for it: 1 ms, in which the exchange is too."""
+    """Whether there is enough work, and time for it: 1 ms, including the exchange."""
     return case.time["work"] >= 30 and case.time["wait"] <= 2000
 
 
 def of_ghosts(all_cases):
-    """Cases that do not fit have a line of their own."""
+    """Cases that do not fit have a separate line."""
     lines = []
     some = [c for c in all_cases if c.line == "ghosts" and {"wait", "arrivals", "work"}
             <= c.time.keys() and c.time["work"] >= 1]
@@ -160,7 +160,7 @@ class Parts(judged.Study):
         super().prepare(options)
 
     def all_runs(self):
-        """Every matrix on every shape; and marks alone, on this machine."""
+        """Every matrix on every shape, and only marks, on this machine."""
         files = [(STENCIL.replace(":", "-"), STENCIL)]
         files += [r.at_hand(self.options.matrices, name, "mtx") for name in MATRICES]
         for mpi in self.options.mpi.split(","):
@@ -187,7 +187,7 @@ class Parts(judged.Study):
         return super().rows_of(run)
 
     def table(self, some):
-        """A line for each case, a column for each method."""
+        """One line per case, one column per method."""
         names = judged.methods_of(some)
         cell = lambda case, name: r.figure(case.time[name]) if name in case.time else "-"
         return [["matrix", "bytes", "share", *names],

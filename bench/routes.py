@@ -22,13 +22,13 @@ PARTITIONS = ["contiguous", "metis"]
 OVER_MPI = "transport_on_node=mpi"  # 3-step is also run like this
 SECONDS = 900  # for one run
 
-# What an emulated node sends leaves through TCP, as if there were a network.
+# Traffic from an emulated node goes through TCP, as over a network.
 EMULATED = "emulated-4x4"
 TCP = {"GROVE_NODE_SIZE": "4", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self",
        "OMPI_MCA_btl_tcp_if_include": "lo"}
 
-# Times in microseconds. `route`: what it ran on, `mean`: bytes of standard's messages between
-# nodes, `dedup`: bytes that leave nodes if each node gets a value once, counted without Grove.
+# Times in microseconds. `route`: what it ran on; `mean`: mean bytes of standard's messages between
+# nodes; `dedup`: bytes that leave nodes if each node gets a value once, counted without Grove.
 FIELDS = ("machine shape matrix partition operation role name route median low high predicted setup"
           " messages bytes mean dedup verified")
 CASE = "machine shape matrix partition operation".split()
@@ -37,7 +37,7 @@ CASE = "machine shape matrix partition operation".split()
 # ---- running ----
 
 def launcher(shape):
-    """The words before the command's: hosts x ranks of the test cluster, or ranks here."""
+    """The launcher's words: hosts x ranks of the test cluster, or ranks here."""
     if shape == EMULATED:
         return ["tools/launch", "16"]
     hosts, ranks = shape.split("x")
@@ -58,7 +58,7 @@ def run(shape, grove, *words):
 
 
 def profile(shape, grove, quick):
-    """The path of the profile of this shape, which is measured once for each build."""
+    """The path of the profile of this shape, which is measured once per build."""
     name = f"{shape}-quick" if quick else shape
     path = os.path.join(os.path.dirname(os.path.dirname(grove)), "profiles", f"{name}.machine")
     if not os.path.exists(path):
@@ -69,7 +69,7 @@ def profile(shape, grove, quick):
 
 
 def bench(shape, grove, path, partition, quick):
-    """What grove bench says of one matrix, there and back."""
+    """The result of grove bench on one matrix, there and back."""
     if not os.path.exists(path):
         raise Failed(f"{path} is not there")
     effort = ["--rounds", "5", "--batch", "2"] if quick else ["--rounds", "41"]
@@ -107,7 +107,7 @@ def rows_of(document, **case):
 # ---- what the rows say ----
 
 def cases(rows):
-    """A dictionary for each case: auto; routes and baselines by name; 3-step over MPI on nodes."""
+    """One dictionary per case: auto; routes and baselines by name; 3-step over MPI on nodes."""
     grouped = {}
     for row in rows:
         case = grouped.setdefault(tuple(row[name] for name in CASE),
@@ -126,20 +126,20 @@ def cases(rows):
 
 
 def percentile(values, share):
-    """The least value that is not below this share of them."""
+    """The smallest value that is at least as large as this share of them."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
 def errors(all_cases):
-    """How far each prediction is from the measured time, as a share of that."""
+    """The relative error of each prediction."""
     return [abs(row["predicted"] / row["median"] - 1) for case in all_cases
             for row in case["routes"].values() if not math.isnan(row["predicted"])]
 
 
 def kendall(all_cases, apart=False):
-    """Over all pairs of routes of a case, the orders that agree minus those that do not, as a share
-    of all. With `apart`, only over pairs whose intervals do not meet."""
+    """Over all pairs of routes of a case, the share of orders that agree minus the share of those
+    that do not. With `apart`, only over pairs whose intervals do not overlap."""
     agree = pairs = 0
     for case in all_cases:
         known = [x for x in case["routes"].values() if not math.isnan(x["predicted"])]
@@ -164,7 +164,7 @@ def label(case):
 
 
 def against_peers(all_cases):
-    """Lines about the automatic choice and the best of MPI by hand and PETSc."""
+    """Lines comparing the automatic choice with the best of hand-written MPI and PETSc."""
     small = [c for c in all_cases if c["auto"]["mean"] < 1024]
     slower = [c for c in all_cases if c["auto"]["low"] > c["peer"]["high"]]
     mean = lambda some: f"{geometric_mean(c['ratio'] for c in some):.3f} of {len(some)} cases"
@@ -202,7 +202,7 @@ def about_memory(all_cases):
 
 
 def about_bytes(all_cases):
-    """Routes that gather by node must send what was counted without them."""
+    """Routes that gather by node must send exactly the bytes counted without Grove."""
     aware = [row for c in all_cases if c["auto"]["operation"] == "reduce"
              for name, row in c["routes"].items() if name != "standard"]
     equal = [row for row in aware if row["bytes"] == row["dedup"]]
@@ -244,7 +244,7 @@ def case_table(all_cases):
 # ---- pictures ----
 
 def draw_ratios(shape, found):
-    """The automatic choice and every route over the best baseline, by the size of messages."""
+    """The automatic choice and every route over the best baseline, by message size."""
     names = ["auto", *dict.fromkeys(name for c in found for name in c["routes"])]
     entrant = lambda c, name: c["auto"] if name == "auto" else c["routes"].get(name)
     data = [points((c["auto"]["mean"], entrant(c, name)["median"] / c["peer"]["median"])
@@ -276,7 +276,7 @@ class Routes(study.Study):
                             key=" ".join(CASE))
 
     def run_all(self):
-        """A build without METIS leaves its partitions out, which is no failure."""
+        """A build without METIS skips its partitions, which is not a failure."""
         grove, options = self.build_here(), self.options
         found, self.notes, good = [], [study.load_average("before")], True
         shapes = [EMULATED] if options.emulated else options.shapes.split(",")

@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 
-# What the driver prints after the word 'row', and what figures.txt has for each machine.
+# What the driver prints after the word 'row', and what figures.txt has per machine.
 FIELDS = "case method peer against value peer_value ratio low high target outcome judgement".split()
 HIDDEN = "case method exchange compute total share low high".split()
 KEY = "mpi ranks case method peer".split()
@@ -23,8 +23,8 @@ def number(word):
 
 
 def parse(lines, mpi, ranks, setting, place="shm"):
-    """The rows of one run of the driver. A comparison that could not be made has no ratio. A case
-    is followed by what carried its messages, if that was not memory."""
+    """The rows of one run of the driver. A comparison that could not be made has no ratio. The name
+    of a case is followed by what carried its messages, unless that was memory."""
     rows = []
     for words in map(str.split, lines):
         if words and words[0] == "row":
@@ -52,7 +52,7 @@ def key(row):
 
 
 def choose(rows):
-    """For each comparison, the row of the run in which the peer was fastest."""
+    """For each comparison, the row of the run with the fastest peer."""
     chosen = {}
     for row in rows:
         old = chosen.get(key(row))
@@ -64,15 +64,15 @@ def choose(rows):
 
 
 def by_run(rows):
-    """The rows of each MPI and number of ranks, Open MPI first: it has the most peers."""
+    """Rows by MPI and number of ranks, Open MPI first: it has the most peers."""
     runs = {(row["mpi"], row["ranks"]) for row in rows}
     for mpi, ranks in sorted(runs, key=lambda run: (run[0] != "openmpi", run[1])):
         yield mpi, ranks, [row for row in rows if (row["mpi"], row["ranks"]) == (mpi, ranks)]
 
 
 def counts(rows):
-    """Outcomes by peer: being ahead of many slow ones makes up for nothing. Grove against itself,
-    and a figure by itself, have a target only."""
+    """Outcomes by peer: wins over many slow ones do not make up for a loss. Comparisons of Grove
+    with itself, and single figures, only have a target."""
     count = lambda field, word, among: sum(1 for r in among if r[field] == word)
     peers = sorted({r["peer"] for r in rows if not r["peer"].startswith(("grove", "value", "-"))})
     result = {"peers": {peer: {word: count("outcome", word, [r for r in rows if r["peer"] == peer])
@@ -106,7 +106,7 @@ def figure(value):
 
 
 def there(row):
-    """The peer; of `mpi` the way that was faster."""
+    """The peer; for `mpi` the faster way."""
     other = row["ratio"] is not None and row["against"] != "-" and "@" not in row["peer"]
     return row["against"] if other else row["peer"]
 
@@ -133,13 +133,13 @@ def columns(lines):
 
 
 def markdown_table(lines):
-    """A table, from its head and its rows."""
+    """A table from its head and rows."""
     head, *rest = (f"| {' | '.join(words)} |" for words in lines)
     return [head, "|---" * len(lines[0]) + "|", *rest]
 
 
 def lscpu(*words):
-    """Its lines; none where there is no such command."""
+    """The output lines; none where there is no such command."""
     try:
         shown = subprocess.run(["lscpu", *words], capture_output=True, text=True, check=False)
     except OSError:
@@ -156,7 +156,7 @@ def machine():
 
 
 def cores():
-    """How many this process may use; hardware threads of a core are one, as in tools/launch."""
+    """Cores that this process may use; hardware threads count once, as in tools/launch."""
     usable = os.sched_getaffinity(0)
     words = [line.split(",") for line in lscpu("-p=CPU,CORE,SOCKET") if not line.startswith("#")]
     distinct = {(core, socket) for cpu, core, socket in words if int(cpu) in usable}
@@ -164,7 +164,7 @@ def cores():
 
 
 def grid(path):
-    """The words of each case of a grid, by its name; none where there is no such file."""
+    """The words of each case of a grid, by name; none where there is no such file."""
     if not os.path.exists(path):
         return {}
     with open(path, encoding="utf-8") as file:
@@ -173,8 +173,8 @@ def grid(path):
 
 
 def at_hand(folder, name, ending):
-    """The name and path of a matrix or mesh, or of its stand-in (tools/stand-ins) where only that
-    is there."""
+    """The name and path of a matrix or mesh, or of its stand-in (tools/stand-ins) if only that
+    exists."""
     path = lambda word: os.path.abspath(os.path.join(folder, f"{word}.{ending}.gz"))
     other = f"like-{name}"
     chosen = other if not os.path.exists(path(name)) and os.path.exists(path(other)) else name
@@ -184,7 +184,7 @@ def at_hand(folder, name, ending):
 # ---- pages ----
 
 def markdown(rows, targets_only):
-    """A table of the rows, or of those that have a target."""
+    """A table of the rows, or of those with a target."""
     lines = [["case", "here / there", "us, us", "ratio", "interval", "target", ""]]
     for row in rows:
         if row["ratio"] is not None and (row["target"] or not targets_only):
@@ -197,7 +197,7 @@ def markdown(rows, targets_only):
 
 
 def not_run(rows):
-    """What has no ratio, as a paragraph: the cases of each comparison."""
+    """Rows without a ratio, as a paragraph: the cases of each comparison."""
     cases = {}
     for row in rows:
         if row["ratio"] is None:
@@ -222,7 +222,7 @@ def sections(rows, targets_only):
 # ---- hidden shares ----
 
 def choose_hidden(rows):
-    """For each place, case and method, the run in which exchange and computing took least."""
+    """For each place, case and method, the run with the fastest exchange and computing."""
     chosen = {}
     for row in rows:
         key_of_row = tuple(row[name] for name in ("mpi", "ranks", "place", "case", "method"))
@@ -247,7 +247,7 @@ def hidden_table(rows):
 
 
 def hidden_markdown(rows):
-    """A line for each size, a column for each method: the hidden share, and the microseconds of an
+    """One line per size, one column per method: the hidden share, and the microseconds of an
     exchange and of both."""
     lines = []
     for place, part in by_place(rows):
@@ -263,7 +263,7 @@ def hidden_markdown(rows):
 
 
 def compare(rows, figures, name):
-    """Lines about the rows whose interval does not meet that of the committed figure."""
+    """Lines about the rows whose interval does not overlap that of the committed figure."""
     old = figures.load()
     mine = [row for row in old if row["machine"] == name]
     if not old:

@@ -1,4 +1,4 @@
-"""What all studies have in common: files of figures, pages, pictures, and their use."""
+"""The base of all studies: files of figures, pages, pictures, and their use."""
 
 import functools
 import json
@@ -24,7 +24,7 @@ BUILD_OPTIONS = ["-DGROVE_BENCH=ON", "-DGROVE_TESTS=OFF", "-DGROVE_TOOLS=ON"]
 
 
 class Failed(Exception):
-    """Something did not run; its text says why."""
+    """Something did not run; the text says why."""
 
 
 def say(*words):
@@ -45,8 +45,8 @@ def word(value):
 
 
 class Figures:
-    """A file of rows. `run`: the columns that name a run, at the beginning of each row; `key`: rows
-    that agree in these columns replace each other; `notes` belong to a run too."""
+    """A file of rows. `run`: the columns that name a run, at the beginning of each row. `key`: rows
+    that agree in these columns replace each other. `notes` also belong to a run."""
 
     def __init__(self, file, fields, run, written_by, key=None, ints=(), order=None):
         self.path, self.fields = os.path.join(BENCH, file), fields.split()
@@ -56,7 +56,7 @@ class Figures:
                      " --save writes them.\n")
 
     def row(self, words, first=0, **about):
-        """From words for the columns after the `first` ones."""
+        """A row from words for the columns after the `first` ones."""
         row = dict(zip(self.fields[first:], map(r.number, words)), **about)
         row.update({name: int(row[name]) for name in self.ints})
         return row
@@ -86,7 +86,7 @@ class Figures:
 # ---- what rows say ----
 
 def by(some, key):
-    """The groups of those with the same key, in the order in which they begin."""
+    """Groups of rows with the same key, in the order of their first rows."""
     for name in dict.fromkeys(map(key, some)):
         yield name, [one for one in some if key(one) == name]
 
@@ -107,7 +107,7 @@ def page_path(name):
 
 
 def write_page(name, lines):
-    """What stands above the mark is written by hand, and stays."""
+    """The text above the mark is written by hand, and stays."""
     head = f"# {name}\n\n"
     if os.path.exists(page_path(name)):
         with open(page_path(name), encoding="utf-8") as file:
@@ -155,14 +155,14 @@ def points(pairs):
 # ---- studies ----
 
 class Study:
-    """One study of bench/run. Others override what is theirs: at least run_all, print_all, page."""
+    """One study of bench/run. Subclasses override at least run_all, print_all and page."""
 
     name, help = "", ""  # with help it has an option --NAME
     figures = None  # a Figures, where there is a file
     mpi, ranks, places, shapes = "openmpi", "", [], "4x4,2x1"  # by default
     program = "bin/grove_bench"
     measures = ()  # folders of bench that its figures depend on, besides origin.MEASURED
-    with_cores = False  # --cores may stand beside its option
+    with_cores = False  # --cores may be combined with its option
     saved_whole = False  # --case and --quick must not be saved: they would replace all figures
 
     def __init__(self):
@@ -170,7 +170,7 @@ class Study:
         self.notes = []
 
     def prepare(self, options):
-        """Puts in what the user left open."""
+        """Fills in what the user left open."""
         self.options = options
         options.mpi = options.mpi or self.mpi
         options.ranks = options.ranks or self.ranks
@@ -194,14 +194,14 @@ class Study:
         return program if os.path.exists(program) else None
 
     def build_here(self):
-        """With Open MPI, which this study cannot do without."""
+        """With Open MPI, which this study requires."""
         program = self.build()
         if program is None:
             sys.exit(f"bench: --{self.name} needs Open MPI")
         return program
 
     def run_all(self):
-        """All rows, and whether all went well; self.notes gets the conditions."""
+        """All rows, and whether all runs succeeded; self.notes gets the conditions."""
         raise NotImplementedError
 
     def load(self):
@@ -234,7 +234,7 @@ class Study:
         print(f"\n== conditions\n{r.machine()}\n" + "\n".join(self.notes))
 
     def document(self, rows):
-        """What --json prints besides machine and conditions."""
+        """Output of --json besides machine and conditions."""
         return {"rows": rows}
 
     def show(self):
@@ -264,7 +264,7 @@ class Study:
         return 0 if good else 1
 
     def age(self):
-        """Lines that say how old the figures are, and whether all are up to date."""
+        """Lines on the age of the figures, and whether all are up to date."""
         if not self.figures:
             lines, good = origin.of_page(page_path(self.name), BELOW, origin.MEASURED)
             return [f"bench/results/{self.name}.md", *lines], good

@@ -44,7 +44,7 @@ static size_t whole_pages(size_t bytes)
   return (bytes + PAGE) / PAGE * PAGE; /* at least one */
 }
 
-/* Gather and scatter have a unit for every leaf of a root. Collective then. */
+/* Gather and scatter have one unit per leaf of a root. Then collective. */
 static int64_t root_units(const bench_case *c, const bench_graph *g)
 {
   if (c->spec->kind < BENCH_GATHER) return g->nroots;
@@ -121,9 +121,9 @@ int bench_case_open(const bench_spec *spec, MPI_Comm comm, grove_context *ctx, b
 
 /* ---- between exchanges ---- */
 
-typedef uint64_t __attribute__((may_alias)) any_word; /* of a value of any type */
+typedef uint64_t __attribute__((may_alias)) any_word; /* may be part of any type */
 
-/* The last bit of every eight bytes: another value, and every line of the caches written to. */
+/* Flips the last bit of every eight bytes: changes the value, and writes to every cache line. */
 static void write_anew(char *array, size_t bytes)
 {
   any_word *word = (any_word *)(void *)array;

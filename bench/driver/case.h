@@ -1,4 +1,4 @@
-/* A case that is about to run: its graphs and its arrays, the same for every method. */
+/* A case ready to run: its graphs and arrays, the same for every method. */
 #ifndef BENCH_DRIVER_CASE_H
 #define BENCH_DRIVER_CASE_H
 
@@ -6,25 +6,26 @@
 #include "kit/lists.h"
 #include "kit/need.h"
 
-/* One iteration runs the exchanges in their order, each to its end: a pair's go there and back. */
+/* One iteration runs the exchanges in their order, each to its end. A pair has two: there and back.
+ * */
 typedef struct bench_case {
   const bench_spec *spec;
-  int number; /* no other case of this process has it */
+  int number; /* unique in this process */
   MPI_Comm comm;
   int rank, nranks;
   grove_context *ctx;
   int nexchanges;
   bench_graph graph[2];
   char *root, *leaf;             /* `buffers` arrays each, one after the other */
-  char *update;                  /* what a fetch gives the leaves; else NULL */
-  size_t root_bytes, leaf_bytes; /* from one to the next */
-  size_t root_used, leaf_used;   /* of these, in use */
+  char *update;                  /* results of a fetch; else NULL */
+  size_t root_bytes, leaf_bytes; /* from one array to the next */
+  size_t root_used, leaf_used;   /* of these, used */
   int64_t work;                  /* rounds of computing between start and wait, or 0 */
   struct bench_case *next;       /* the next field, with arrays of its own; NULL after the last */
-  bench_spec *own_spec;          /* of such a field: the case's with the field in front */
+  bench_spec *own_spec;          /* of such a field: the case's, with this field first */
 } bench_case;
 
-/* Array number `buffer`, for iteration i that is i % buffers. */
+/* Array number `buffer`; iteration i uses number i % buffers. */
 static inline char *bench_root_array(const bench_case *c, int buffer)
 {
   return c->root + (size_t)buffer * c->root_bytes;
@@ -39,27 +40,28 @@ static inline char *bench_update_array(const bench_case *c, int buffer)
   return c->update + (size_t)buffer * c->leaf_bytes;
 }
 
-/* Whether the exchange writes to the root array; else to that of the leaves. */
+/* Whether the exchange writes to the root array, not to the leaf array. */
 static inline int bench_writes_roots(const bench_spec *spec)
 {
   return spec->kind != BENCH_BCAST && spec->kind != BENCH_SCATTER;
 }
 
-/* Edges of all ranks and exchanges. Collective. */
+/* The number of edges over all ranks and exchanges. Collective. */
 int64_t bench_case_edges(const bench_case *c);
 
-/* Returns 0, or 1 where this build cannot make the case (grove_alloc); ends the job if out of
+/* Returns 0, or 1 where this build cannot make the case (grove_alloc). Ends the job if out of
  * memory. Collective. */
 int bench_case_open(const bench_spec *spec, MPI_Comm comm, grove_context *ctx, bench_case *out);
 void bench_case_close(bench_case *c);
 
-/* Values before an exchange; after it, how many entries of this rank are not what they must be
- * (oracle.c). Collective. */
+/* Sets the values before an exchange; after it, counts the wrong entries of this rank (oracle.c).
+ * Collective. */
 void bench_case_fill(bench_case *c);
 int64_t bench_case_wrong(const bench_case *c);
 
-/* What a program does between two exchanges: reads what the last one brought, and writes anew what
- * the next one sends. With other values: bench_case_wrong knows only those of bench_case_fill. */
+/* Reads what the last exchange brought and rewrites what the next one sends, as a program does
+ * between two exchanges. The values differ from those of bench_case_fill, which bench_case_wrong
+ * expects. */
 void bench_case_use(const bench_case *c, int buffer);
 
 /* The graphs of a case (graph.c). */

@@ -1,19 +1,19 @@
 /* The graphs of the grid.
  *
- *   pair     ranks 2k and 2k+1; exchange 0 leads from the even one to the odd one, exchange 1 back.
- *            The shape is that of both lists: all of an array; a face of a box, one entry in n;
- *            distinct places in random order in an array four times as long; runs of eight.
+ *   pair     ranks 2k and 2k+1; exchange 0 goes from the even one to the odd one, exchange 1 back.
+ *            Both lists have the shape: all of an array; a face of a box, one entry in n; distinct
+ *            places in random order in an array four times as long; runs of eight.
  *   random   every leaf is joined to any root of any rank, its own included. With the shape
  *            `scattered` the leaves are in random order too.
- *   ghost    what a matrix or a mesh has: leaves on distinct roots of other ranks, ascending, at
- *            the leaf array's slots 0, 1, 2, ...
- *   halo     a box of cells per rank, the boxes in a box of ranks: leaves are the faces of the
+ *   ghost    as in a matrix or a mesh: leaves on distinct roots of other ranks, ascending, at the
+ *            leaf array's slots 0, 1, 2, ...
+ *   halo     a box of cells per rank, the boxes in a box of ranks. Leaves are the faces of the
  *            neighbours' boxes, as a seven-point stencil needs them, one face after the other. With
- *            the shape `face` the ranks lie side by side along the axis in which cells do (a face
- *            is one cell in n), else along the last (a face is consecutive).
+ *            the shape `face` the ranks are arranged along the axis in which cells are consecutive
+ *            (a face is one cell in n), else along the last (a face is consecutive).
  *   swap     a pair whose ranks send to each other at the same time.
  *
- * The same on every machine: all that is random comes from the case's size and the rank.
+ * The same on every machine: everything random comes from the case's size and the rank.
  */
 #include "driver/case.h"
 #include "kit/random.h"
@@ -98,7 +98,7 @@ static void make_random(const bench_spec *s, int rank, int nranks, bench_graph *
   draw(s->size, s->size, &state, g->leaf);
 }
 
-/* Twice as many roots as leaves, so that with two ranks half of them are wanted. */
+/* Twice as many roots as leaves, so that with two ranks half of them are needed. */
 static void make_ghost(const bench_spec *s, int rank, int nranks, bench_graph *g)
 {
   int64_t own = 2 * s->size, n = nranks > 1 ? s->size : 0;
@@ -116,7 +116,7 @@ static void make_ghost(const bench_spec *s, int rank, int nranks, bench_graph *g
   free(global);
 }
 
-/* Where the ranks of a halo are, and how their cells lie. */
+/* The places of ranks in a halo, and the layout of their cells. */
 typedef struct box {
   int ranks[3], at[3];     /* of this rank, by axis */
   int64_t edge, stride[3]; /* of cells */
@@ -137,7 +137,7 @@ static box find_box(const bench_spec *s, int rank, int nranks)
   return b;
 }
 
-/* The face of the neighbour's box that looks at us; returns the number of its leaves. */
+/* The face of the neighbour's box on our side; returns the number of its leaves. */
 static int64_t add_face(const box *b, int axis, int neighbour, int upper, grove_root *out)
 {
   int64_t n = 0, layer = upper ? 0 : b->edge - 1;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a word in a list that ends with NULL, or -1. */
+/* The index of a word in a list that ends with NULL, or -1. */
 static int find_word(const char *word, const char *const *list)
 {
   for (int i = 0; list[i]; i++)
@@ -20,7 +20,7 @@ static const char *const memories[] = {"malloc", "grove_alloc", NULL};
 static const char *const measures[] = {"exchange", "unchanged", "setup", "init",    "context",
                                        "memory",   "growth",    "bound", "overlap", NULL};
 
-/* Returns the word that it does not understand, or NULL. */
+/* Returns the word that is not understood, or NULL. */
 static const char *read_comparison(char *word, bench_comparison *out)
 {
   char target[16] = "";
@@ -30,7 +30,7 @@ static const char *read_comparison(char *word, bench_comparison *out)
   return strcmp(target, "-") == 0 || (*end == '\0' && out->target > 0) ? NULL : word;
 }
 
-/* "double*3+int32" as four words; returns how many, or 0. The text is cut to pieces. */
+/* "double*3+int32" as four words; returns how many, or 0. The text is modified. */
 static int expand(char *text, const char **out)
 {
   int n = 0;
@@ -45,8 +45,8 @@ static int expand(char *text, const char **out)
   return n;
 }
 
-/* The columns of operations and of types: the shorter list starts again. Returns what it does not
- * understand, or NULL. */
+/* The columns of operations and of types: the shorter list is repeated. Returns what is not
+ * understood, or NULL. */
 static const char *read_fields(char *operations, char *types, bench_spec *s)
 {
   const char *op[BENCH_FIELDS], *type[BENCH_FIELDS];

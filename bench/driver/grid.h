@@ -1,4 +1,4 @@
-/* The grid: a text file with one case on each line (bench/grid.txt explains its columns). */
+/* The grid: a text file with one case per line (bench/grid.txt explains its columns). */
 #ifndef BENCH_DRIVER_GRID_H
 #define BENCH_DRIVER_GRID_H
 
@@ -15,13 +15,13 @@ typedef enum bench_pattern {
 typedef enum bench_shape { BENCH_CONTIGUOUS, BENCH_FACE, BENCH_SCATTERED, BENCH_RUNS } bench_shape;
 typedef enum bench_measure {
   BENCH_EXCHANGE,  /* time of an exchange, one way */
-  BENCH_UNCHANGED, /* the same with data that nobody writes or reads in between */
+  BENCH_UNCHANGED, /* the same, without touching the data in between */
   BENCH_SETUP,     /* time from nothing to the end of the first exchange */
-  BENCH_INIT,      /* time to bind an exchange that is set up to its arrays */
-  BENCH_CONTEXT,   /* time to make a further context of a process */
-  BENCH_MEMORY,    /* bytes that a graph keeps once it is set up, by edge */
-  BENCH_GROWTH,    /* bytes that an edge more makes it keep */
-  BENCH_BOUND,     /* bytes that an operation keeps, the first of its kind on a graph, by edge */
+  BENCH_INIT,      /* time to bind a set-up exchange to its arrays */
+  BENCH_CONTEXT,   /* time to make another context in a process */
+  BENCH_MEMORY,    /* bytes that a graph keeps after set-up, per edge */
+  BENCH_GROWTH,    /* bytes that one more edge adds to it */
+  BENCH_BOUND,     /* bytes that the first operation of its kind on a graph keeps, per edge */
   BENCH_OVERLAP    /* how much of an exchange hides behind computing */
 } bench_measure;
 
@@ -33,7 +33,7 @@ typedef struct bench_comparison {
 
 enum { BENCH_COMPARISONS = 10, BENCH_FIELDS = 8 };
 
-/* What is exchanged: most cases have one field, bundles several on one graph. */
+/* What is exchanged: most cases have one field, bundles have several on one graph. */
 typedef struct bench_field {
   bench_kind kind;
   const bench_operator *op;
@@ -57,14 +57,14 @@ typedef struct bench_spec {
   bench_comparison comparisons[BENCH_COMPARISONS];
 } bench_spec;
 
-/* One bcast that replaces or one reduce that sums: what every method can do. */
+/* One replacing bcast or one summing reduce: every method can do it. */
 int bench_is_plain(const bench_spec *spec);
 
-/* Makes `field` the one that kind, op and type tell of. */
+/* Sets `field` from kind, op and type. */
 void bench_spec_take_field(bench_spec *s, int field);
 
-/* Reads the file. Returns the number of cases, or -1 after having said on stderr what is wrong.
- * The caller frees *out. */
+/* Reads the file. Returns the number of cases, or -1 after a sentence on stderr. The caller frees
+ * *out. */
 int bench_grid_read(const char *path, bench_spec **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* The driver: runs the cases of a grid, every method of a case in turn, and prints a row for every
+/* The driver: runs the cases of a grid, every method of a case in turn, and prints one row per
  * comparison. One MPI, one number of ranks, one set of MPI settings; bench/run starts it for each.
  */
 #include "driver/measure.h"
@@ -35,7 +35,7 @@ typedef struct settings {
   int list, threads, pin;
 } settings;
 
-/* Returns the argument that it does not understand, or NULL. */
+/* Returns the argument that is not understood, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
   const bench_flag flags[] = {
@@ -56,7 +56,7 @@ static const char *read_settings(int argc, char **argv, settings *s)
 
 /* ---- entrants ---- */
 
-/* What a case runs: its methods, the case itself, and its variants ("grove@double"). */
+/* The entrants of a case: its methods, on the case itself and on its variants ("grove@double"). */
 typedef struct field {
   bench_case c;
   int nvariants;
@@ -64,7 +64,7 @@ typedef struct field {
   bench_case variant[BENCH_COMPARISONS];
   int n;
   bench_entrant entrants[MOST_ENTRANTS];
-  const bench_method *failed; /* the last that cannot do what it says */
+  const bench_method *failed; /* the last that cannot do what it claims */
 } field;
 
 static const bench_entrant *find_entrant(const field *f, const char *method, const char *variant)
@@ -76,7 +76,7 @@ static const bench_entrant *find_entrant(const field *f, const char *method, con
   return NULL;
 }
 
-/* The same case with one array only ("one"), or with another type: a pair with as many bytes, a
+/* The same case with only one array ("one"), or with another type: a pair with as many bytes, a
  * graph with as many leaves. */
 static bench_case *open_variant(field *f, const char *variant)
 {
@@ -92,7 +92,7 @@ static bench_case *open_variant(field *f, const char *variant)
   return c;
 }
 
-/* Once for a case. */
+/* Reports a method once per case. */
 static void note_failure(field *f, const bench_method *m)
 {
   if (f->failed == m) return;
@@ -127,7 +127,7 @@ static void add_named(field *f, const char *name)
   }
 }
 
-/* Removes those that give wrong values, and says so; returns how many. */
+/* Removes entrants that give wrong values, and reports them; returns how many. */
 static int verify(field *f, const char *sabotage)
 {
   int good = 0, bad = 0;
@@ -165,7 +165,7 @@ static int run_case(const settings *s, const bench_spec *spec, MPI_Comm comm, gr
   return bad;
 }
 
-/* Now and then, for whoever waits. */
+/* Shows the progress now and then. */
 static void report_progress(int at, int of, const char *name)
 {
   static double last;

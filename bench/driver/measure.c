@@ -1,9 +1,9 @@
 /* Batches and rounds. A batch is a number of iterations of one method, after a barrier and a few
- * iterations that are not timed; its sample is the time of the slowest rank for one exchange.
- * Between two iterations the ranks read what came and write anew what they send; the clock stands
- * then. No rank waits for another with that: whoever is ready late makes others wait in the
- * exchange, so that a rank's time is that of an iteration of all without its own reading and
- * writing. In a round every method has a batch (kit/rounds.h).
+ * untimed iterations. Its sample is the slowest rank's time of one exchange. Between two iterations
+ * the ranks read what they received and rewrite what they send, with the clock stopped. There is no
+ * barrier then: a rank that is late makes others wait in the exchange. So a rank's time is that of
+ * an iteration of all ranks, without its own reading and writing. In a round every method has a
+ * batch (kit/rounds.h).
  */
 #include "driver/measure.h"
 
@@ -39,7 +39,7 @@ int64_t bench_verify(bench_entrant *e, int spoil)
 
 /* ---- one sample of each measure; times are this rank's ---- */
 
-/* What two looks at the clock find between them. */
+/* The time between two consecutive readings of the clock. */
 static double clock_seconds(void)
 {
   enum { LOOKS = 101 };
@@ -107,7 +107,7 @@ static double time_init(bench_entrant *e)
   return seconds;
 }
 
-/* The driver has one already. Every rank is through when the last one is. */
+/* The driver has one context already. Every rank is through when the last one is. */
 static double time_context(const bench_entrant *e)
 {
   grove_context *ctx = NULL;
@@ -129,8 +129,8 @@ static double bytes_in_use(void)
 #endif
 }
 
-/* Rounding to pages, as malloc does for large blocks, would blur the count of bytes; the change
- * lasts, so the cases of memory stand last in the grid. */
+/* malloc's rounding to pages for large blocks would blur the count of bytes. The change is
+ * permanent, so memory cases come last in the grid. */
 static void count_exactly(void)
 {
 #ifdef BENCH_HAVE_MALLINFO2
@@ -138,7 +138,7 @@ static void count_exactly(void)
 #endif
 }
 
-/* What all ranks keep of a case's graph. */
+/* The bytes that all ranks keep for a case's graph. */
 static double count_memory(const bench_method *method, bench_case *c)
 {
   count_exactly();
@@ -151,7 +151,7 @@ static double count_memory(const bench_method *method, bench_case *c)
   return bytes;
 }
 
-/* The difference to a graph of half the size: what there is for each neighbour falls out. */
+/* The difference to a graph of half the size: costs per neighbour cancel. */
 static double count_growth(const bench_entrant *e)
 {
   bench_case *c = e->c, half;
@@ -164,8 +164,8 @@ static double count_growth(const bench_entrant *e)
   return bytes / edges;
 }
 
-/* What all ranks keep of the first operation on a graph: itself, and what the graph keeps for its
- * kind. */
+/* The bytes that all ranks keep for the first operation on a graph: the operation itself, and what
+ * the graph keeps for its kind. */
 static double count_bound(const bench_entrant *e)
 {
   count_exactly();
@@ -198,7 +198,7 @@ static double sample(bench_entrant *e, int round)
 
 /* ---- rounds ---- */
 
-/* How many iterations take about so long: the same number on every rank. */
+/* How many iterations take about this long: the same number on every rank. */
 static int calibrate(bench_entrant *e, double seconds)
 {
   int iterations = 1;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A pair's value is half of the number, its place the rest: see driver/types.c. */
+/* In a pair, half of the number is the value, and the remainder the place: see kit/types.c. */
 static int maxloc(int a, int b)
 {
   if (a / 2 == b / 2) return a < b ? a : b;

@@ -1,4 +1,4 @@
-/* The operations of the grid: the way that values go, and what happens where they meet. */
+/* The operations of the grid: the direction of values, and how they are combined. */
 #ifndef BENCH_DRIVER_OPERATION_H
 #define BENCH_DRIVER_OPERATION_H
 
@@ -20,8 +20,8 @@ typedef struct bench_operator {
   int root, low; /* before a reduction every root holds `root`, and leaves low .. low+2 */
 } bench_operator;
 
-/* Reads "reduce", "reduce:max": returns 0, or 1 where there is no such operation. Without a name
- * it is replace for a bcast and sum for reduce and fetch. */
+/* Reads "reduce", "reduce:max". Returns 0, or 1 where there is no such operation. The default is
+ * replace for a bcast, and sum for reduce and fetch. */
 int bench_operation_read(const char *word, bench_kind *kind, const bench_operator **op);
 
 #endif

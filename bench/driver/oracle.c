@@ -1,10 +1,10 @@
-/* What an exchange must leave behind, found with plain MPI and whole numbers.
+/* The correct result of an exchange, computed with plain MPI and whole numbers.
  *
- * Values are small: sums of them are exact in every type, whatever the order. Libraries differ in
- * the order of a root's leaves (Grove's is told in grove.h, and held by its tests), so nothing here
- * depends on it: of a fetch the leaves of a root, sorted by what they got, must form a chain from
- * the first value to the last; what gather brings a root, and scatter takes from it, is compared
- * as a sorted list.
+ * Values are small, so sums of them are exact in every type and order. Libraries differ in the
+ * order of a root's leaves (grove.h defines Grove's, and its tests check it), so nothing here
+ * depends on it. After a fetch the leaves of a root, sorted by what they got, must form a chain
+ * from the first value to the last. What gather brings to a root, and scatter takes from it, is
+ * compared as a sorted list.
  */
 #include "driver/case.h"
 
@@ -41,7 +41,7 @@ static int leaf_value(const bench_case *c, int64_t slot, int buffer)
   return c->spec->kind == BENCH_GATHER ? mixed(c->rank, slot, buffer) : 1;
 }
 
-/* MPI_REPLACE leaves any of a root's leaves there, so they are equal. */
+/* MPI_REPLACE may leave any leaf's value in the root, so a root's leaves are equal. */
 static void make_leaves_equal(const bench_graph *g, int buffer, int *value)
 {
   for (int64_t j = 0; j < g->nleaves; j++)
@@ -86,7 +86,7 @@ void bench_case_fill(bench_case *c)
 
 /* ---- values after ---- */
 
-/* INT_MIN where it is no whole number. */
+/* INT_MIN where it is not a whole number. */
 static int *read_values(const bench_case *c, const char *array, size_t bytes)
 {
   const bench_type *t = c->spec->type;
@@ -108,7 +108,7 @@ static int64_t differences(const bench_case *c, const char *array, size_t bytes,
   return wrong;
 }
 
-/* An edge as its root sees it: a number from the leaf's end, and another one. */
+/* An edge as its root sees it: a number from the leaf's end, and a second one. */
 typedef struct edge {
   int root, value, other;
 } edge;
@@ -121,8 +121,8 @@ static int by_root_and_values(const void *a, const void *b)
   return (x->other > y->other) - (x->other < y->other);
 }
 
-/* The numbers that the leaves of this rank's roots have in the array `value` of their ranks, in the
- * order of the lists. */
+/* The numbers in the array `value` at the leaves of this rank's roots, in the order of the lists.
+ * */
 static int *bring(const bench_case *c, const bench_lists *lists, const int *value)
 {
   int nleaves = lists->leaves.start[c->nranks];
@@ -174,8 +174,8 @@ static void expect_roots(const bench_case *c, const bench_graph *g, int buffer, 
   free(edges);
 }
 
-/* Fetched values that do not continue the chain of their root. The operation makes no value
- * smaller, so sorted values are in the order of the chain; those that change nothing come first. */
+/* Counts fetched values that do not continue the chain of their root. The operation makes no value
+ * smaller, so sorted values are in the order of the chain. Those that change nothing come first. */
 static int64_t broken_links(const bench_case *c, int buffer)
 {
   edge *edges;
@@ -195,7 +195,7 @@ static int64_t broken_links(const bench_case *c, int buffer)
   return wrong;
 }
 
-/* The leaves' values at their roots beside the units of the roots: both sorted, they are equal. */
+/* Compares the leaves' values with the units of their roots: sorted, both are equal. */
 static int64_t unlike(const bench_case *c, const int *leaf, const int *multiroot)
 {
   edge *edges, *slots;
@@ -210,7 +210,7 @@ static int64_t unlike(const bench_case *c, const int *leaf, const int *multiroot
   return wrong;
 }
 
-/* Both kinds: what was read must be as before, and nothing be written beside. */
+/* Both kinds: what was read must be unchanged, and nothing else may be written. */
 static int64_t wrong_multi(const bench_case *c, int buffer)
 {
   const bench_graph *g = &c->graph[0];

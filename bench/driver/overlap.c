@@ -3,7 +3,7 @@
 #include "driver/compute.h"
 #include "kit/stats.h"
 
-/* Each step waits for the one before: about five nanoseconds that no compiler can shorten. */
+/* Each step depends on the one before: about five nanoseconds that no compiler can shorten. */
 void bench_compute(int64_t rounds)
 {
   static volatile double kept = 1;

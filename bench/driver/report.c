@@ -7,7 +7,7 @@
 
 /* ---- who is compared ---- */
 
-/* "mpi" is the better of the two ways that the target names. */
+/* "mpi" stands for the better of the two ways that the target names. */
 static int answers_to(const bench_entrant *e, const char *name)
 {
   const char *own = e->method->name;
@@ -18,7 +18,7 @@ static int answers_to(const bench_entrant *e, const char *name)
          strcmp(e->variant, name[length] ? name + length + 1 : "") == 0;
 }
 
-/* Of all that answer to the name, the one with the smallest median. */
+/* Of all entrants with this name, the one with the smallest median. */
 static const bench_entrant *best(const char *name, const bench_entrant *e, int n, int batches)
 {
   const bench_entrant *found = NULL;
@@ -66,7 +66,7 @@ static void report_one(const bench_spec *spec, const bench_comparison *x, const 
                   bench_ratio(one->samples, other->samples, batches), target);
 }
 
-/* Shares are no times: each method's is told by itself, with what it is made of. */
+/* Shares are not times: each method's is printed by itself, with its components. */
 static void report_overlap(const bench_spec *spec, const bench_entrant *e, int batches)
 {
   bench_interval share = bench_centre(e->samples, batches);

@@ -4,11 +4,11 @@
 
 #include "driver/measure.h"
 
-/* With more ranks than cores the target against MPI and PETSc is another (1.05, issue 3). */
+/* With more ranks than cores the target against MPI and PETSc differs (1.05, issue 3). */
 double bench_target(const bench_comparison *x, double crowded_target);
 
-/* A row for each comparison of the case; of overlap a line for each entrant. `entrants` may be
- * fewer than the comparisons name. */
+/* One row per comparison of the case; for overlap one line per entrant. `entrants` may be fewer
+ * than the comparisons name. */
 void bench_report(const bench_spec *spec, const bench_entrant *entrants, int n, int batches,
                   double crowded_target);
 

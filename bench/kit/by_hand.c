@@ -124,7 +124,7 @@ static int is_consecutive(const int32_t *slots, int n)
   return 1;
 }
 
-/* Returns the number of messages on this side; `at` goes on through the staging memory. */
+/* Returns the number of messages on this side; `at` advances through the staging memory. */
 static int make_messages(const bench_by_hand *h, const bench_side *side, int rank, int nranks,
                          int adds, bench_message **out, char **at)
 {

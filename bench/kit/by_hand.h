@@ -1,6 +1,5 @@
-/* An exchange as one writes it by hand, in two halves around the messages: what is consecutive is
- * sent from and received into the user's arrays; the rest is packed and unpacked with loops over
- * 32-bit lists.
+/* A hand-written exchange, in two halves around the messages. Consecutive data is sent from and
+ * received into the user's arrays. The rest is packed and unpacked with loops over 32-bit lists.
  *
  *     bench_by_hand_open(&graph, comm, how, &h);      collective
  *     bench_by_hand_pack(&h, from);                   before messages are sent
@@ -17,19 +16,19 @@
 typedef struct bench_by_hand_how {
   const bench_type *type;
   int64_t width; /* values of the type in a unit; sizes: 1, 2, 4 bytes, or a multiple of 8 */
-  int reduce;    /* from the leaves to the roots, summed there; else from roots to leaves */
+  int reduce;    /* from leaves to roots, summed there; else from roots to leaves */
   int share;     /* see bench_lists_open */
-  int stages;    /* what a rank keeps goes through memory, as with MPI */
+  int stages;    /* a rank's data for itself goes through memory, as with MPI */
 } bench_by_hand_how;
 
 typedef struct bench_message {
   int peer;
   int units;  /* that travel */
-  int nslots; /* of the array; as many as units if nothing is shared */
+  int nslots; /* of the array; equals units if nothing is shared */
   const int32_t *slots;
-  const int32_t *place; /* which unit each slot stands for; NULL: the one of its number */
+  const int32_t *place; /* the unit of each slot; NULL: slot i is unit i */
   int consecutive;      /* slots[i] is slots[0] + i */
-  int direct;           /* the user's array from slots[0] on, not the staging memory */
+  int direct;           /* uses the user's array from slots[0] on, not the staging memory */
   char *staging;
 } bench_message;
 
@@ -50,7 +49,7 @@ void bench_by_hand_open(const bench_graph *g, MPI_Comm comm, bench_by_hand_how h
                         bench_by_hand *out);
 void bench_by_hand_close(bench_by_hand *h);
 
-/* Where the message lies, given the user's array, and how many values of the type it has. */
+/* The address of the message, given the user's array, and its number of values of the type. */
 static inline void *bench_message_data(const bench_by_hand *h, const bench_message *m, char *array)
 {
   return m->direct ? array + (size_t)m->slots[0] * h->bytes : m->staging;
@@ -74,7 +73,7 @@ void bench_by_hand_init(const bench_by_hand *h, char *from, char *to, MPI_Comm c
 
 /* ---- neighbourhood collectives ---- */
 
-/* What MPI_Neighbor_alltoallv is told. It takes one address for all messages, so all lie in the
+/* The arguments of MPI_Neighbor_alltoallv. It takes one address for all messages, so all lie in the
  * array, or all are staged. */
 typedef struct bench_neighbors {
   MPI_Comm comm;
@@ -86,7 +85,7 @@ typedef struct bench_neighbors {
 void bench_neighbors_open(bench_by_hand *h, MPI_Comm comm, bench_neighbors *out);
 void bench_neighbors_close(bench_neighbors *n);
 
-/* The one address, given the user's array. */
+/* That address, given the user's array. */
 static inline void *bench_neighbors_data(const bench_message *first, int n, char *array)
 {
   return n > 0 && !first->direct ? first->staging : array;

@@ -11,13 +11,13 @@ static inline double bench_clock_of(clockid_t clock)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* All processes of a machine share this one. */
+/* Shared by all processes of a machine. */
 static inline double bench_clock(void)
 {
   return bench_clock_of(CLOCK_MONOTONIC);
 }
 
-/* What the calling thread has had of a core. */
+/* Processor time of the calling thread. */
 static inline double bench_thread_clock(void)
 {
   return bench_clock_of(CLOCK_THREAD_CPUTIME_ID);

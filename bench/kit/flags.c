@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the value is one. */
+/* Returns whether the value is valid. */
 static int set_value(const bench_flag *flag, const char *text)
 {
   switch (flag->kind) {

@@ -43,8 +43,9 @@ static int by_root(const void *a, const void *b)
   return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* If much is wanted several times: in the order of the roots, `place` says which of them; returns
- * how many there are, in `roots`. Else 0, and the list as it was. */
+/* If many roots are needed several times, sorts the list by root, sets `place` to the index of each
+ * entry's root in `roots`, and returns the number of roots. Otherwise returns 0 and leaves the list
+ * alone. */
 static int share_values(want *list, int n, int32_t *place, int32_t *roots)
 {
   int distinct = 0;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where ranks that spin share cores an exchange takes milliseconds, and a case minutes. */
+/* Where spinning ranks share cores an exchange takes milliseconds, and a case minutes. */
 static int has_time(const bench_rounds *r, double begin, int round)
 {
   enum { LEAST_ROUNDS = 7 };

@@ -1,6 +1,6 @@
-/* Entrants against each other. In a round each takes one sample, in an order drawn anew, so that
- * none always finds the caches as the same other one has left them, and what disturbs the machine
- * for a while disturbs all of them.
+/* Entrants against each other. In a round each takes one sample, in a newly drawn order. So none
+ * always finds the caches as the same other one left them, and a temporary disturbance affects all
+ * of them.
  */
 #ifndef BENCH_KIT_ROUNDS_H
 #define BENCH_KIT_ROUNDS_H
@@ -10,7 +10,7 @@
 typedef struct bench_rounds {
   MPI_Comm comm;
   int entrants, most; /* rounds at most */
-  double seconds;     /* no round begins after that, but for the first seven; INFINITY: all do */
+  double seconds;     /* no round begins after that, except the first seven; INFINITY: all do */
   void (*sample)(void *about, int entrant, int round);
   void (*begin)(void *about, int round); /* before a round, and once after the last; or NULL */
   void *about;

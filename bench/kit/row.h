@@ -4,13 +4,13 @@
 
 #include "kit/stats.h"
 
-/* Who is compared with whom; `against`: who answered to the name of the peer. */
+/* What is compared with what; `against`: the entrant that stood for the peer. */
 typedef struct bench_row {
   const char *name, *method, *peer, *against;
 } bench_row;
 
-/* The values are those of method and peer; a target of 0 is none. With the peer "value" the ratio
- * is the value itself. */
+/* The values are those of method and peer; a target of 0 means none. With the peer "value" the
+ * ratio is the value itself. */
 void bench_row_print(const bench_row *row, const double values[2], bench_interval ratio,
                      double target);
 

@@ -14,8 +14,8 @@ static int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The k-th smallest, by Hoare's selection: the samples are left in another order. A thousand draws
- * for each of hundreds of rows would take seconds if each were sorted. */
+/* The k-th smallest, by Hoare's selection, which reorders the samples. Sorting for each of a
+ * thousand draws of hundreds of rows would take seconds. */
 static double select_kth(double *x, int n, int k)
 {
   int low = 0, high = n - 1;
@@ -104,8 +104,8 @@ bench_interval bench_centre(const double *a, int n)
   return bench_ratio(a, NULL, n);
 }
 
-/* How many of n sorted samples are left out at either end: with the next one the interval would
- * miss the median in more than 5 % of cases. */
+/* How many of n sorted samples to leave out at either end: with one more the interval would miss
+ * the median in more than 5 % of cases. */
 static int outside_interval(int n)
 {
   double term = pow(0.5, n), below = term;

@@ -1,5 +1,5 @@
 /* The types of the grid: their names, their MPI types, and small whole numbers in them. Besides the
- * basic ones `2int`, a value and a place. */
+ * basic ones there is `2int`, a value and a place. */
 #ifndef BENCH_KIT_TYPES_H
 #define BENCH_KIT_TYPES_H
 
@@ -32,9 +32,9 @@ typedef struct bench_type {
   void (*set)(void *array, int64_t i, int value);
   int (*is)(const void *array, int64_t i, int value);
   int (*get)(const void *array, int64_t i); /* the nearest whole number; see is */
-  /* to[to_index[i]] += from[from_index[i]], for n units of `width` values each, as one writes it by
-   * hand. Without an index they are in their order; `from` has one only where `to` has one too.
-   * NULL: there is no sum. */
+  /* to[to_index[i]] += from[from_index[i]], for n units of `width` values each, as written by hand.
+   * Without an index units are in their order; `from` has one only where `to` has one too. NULL:
+   * there is no sum. */
   void (*add)(const void *from, const int32_t *from_index, void *to, const int32_t *to_index, int n,
               int64_t width);
 } bench_type;

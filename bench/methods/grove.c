@@ -1,5 +1,5 @@
-/* Grove, through its public interface: persistent operations, one for each of the case's arrays,
- * and one-shot operations that are told the array each time.
+/* Grove, through its public interface: persistent operations, one per array of the case, and
+ * one-shot operations that are given the array each time.
  */
 #include "methods/grove.h"
 
@@ -89,7 +89,7 @@ void bench_grove_run(void *state, int begin, int end)
   }
 }
 
-/* ---- told the array each time ---- */
+/* ---- given the array each time ---- */
 
 static void run_begin(void *state, int begin, int end)
 {

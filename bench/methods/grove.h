@@ -1,4 +1,4 @@
-/* What the methods that use Grove have in common. */
+/* Shared by the methods that use Grove. */
 #ifndef BENCH_METHODS_GROVE_H
 #define BENCH_METHODS_GROVE_H
 
@@ -6,16 +6,16 @@
 
 typedef struct bench_grove_state {
   bench_case *c;
-  grove_context *own; /* a context of its own, or NULL: the case's is used */
+  grove_context *own; /* its own context; NULL: uses the case's */
   grove_forest *forest[2];
-  int nops; /* of each exchange: one an array */
+  int nops; /* per exchange: one per array */
   grove_op **op;
 } bench_grove_state;
 
-/* A forest with a graph of the case. Collective. */
+/* A forest with one of the case's graphs. Collective. */
 grove_forest *bench_grove_forest(const bench_case *c, grove_context *ctx, int exchange);
 
-/* The case's operation on array number `buffer`, for good. Collective. */
+/* The case's persistent operation on array number `buffer`. Collective. */
 grove_op *bench_grove_bind(const bench_case *c, grove_forest *forest, int buffer);
 
 /* The slots of a method with persistent operations. */

@@ -1,5 +1,5 @@
-/* Several fields on one forest: as a bundle, and as separate operations that are all started and
- * then all waited for.
+/* Several fields on one forest: as a bundle, and as separate operations that are all started, then
+ * all waited for.
  */
 #include "methods/grove.h"
 #include "methods/method.h"

@@ -1,4 +1,4 @@
-/* Grove with the option progress=thread, in a context of its own. */
+/* Grove with the option progress=thread, in its own context. */
 #include "methods/grove.h"
 #include "methods/method.h"
 

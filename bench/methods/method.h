@@ -1,6 +1,6 @@
 /* A method is one way to do the exchanges of a case: Grove, MPI by hand, another library.
  *
- * It is used like this: what is shown on one line may be repeated, and is what a measure times.
+ * Its use; the call on one line may be repeated, and is what a measure times:
  *
  *     state = set_up(c)           the graph, without arrays     \  `setup` times these three,
  *     init(state)                 bound to the case's arrays    |  with one iteration
@@ -8,8 +8,8 @@
  *     fini(state)                 undoes init
  *     tear_down(state)
  *
- * The iterations that it runs are begin .. end-1, which arrays they use follows from their number.
- * All functions but `supports` are called by every rank.
+ * The iterations to run are begin .. end-1; their numbers determine the arrays they use. All
+ * functions but `supports` are called by every rank.
  */
 #ifndef BENCH_METHODS_METHOD_H
 #define BENCH_METHODS_METHOD_H
@@ -23,7 +23,7 @@ extern "C" {
 typedef struct bench_method {
   const char *name;
   const char *about;                       /* one line for --list */
-  int (*supports)(const bench_spec *spec); /* -1: it says it does, and fails */
+  int (*supports)(const bench_spec *spec); /* -1: it claims to, and fails */
   void *(*set_up)(bench_case *c);
   void (*init)(void *state); /* NULL: nothing to do, as with fini */
   void (*run)(void *state, int begin, int end);

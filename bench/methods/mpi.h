@@ -1,4 +1,4 @@
-/* What the methods on MPI alone have in common: a case by hand, in its direction. */
+/* Shared by the methods on MPI alone: a case by hand, in its direction. */
 #ifndef BENCH_METHODS_MPI_H
 #define BENCH_METHODS_MPI_H
 
@@ -22,7 +22,7 @@ static inline char *bench_to_array(const bench_case *c, int buffer)
   return c->spec->kind == BENCH_REDUCE ? bench_root_array(c, buffer) : bench_leaf_array(c, buffer);
 }
 
-/* What came, and what this rank has for itself. */
+/* Unpacks what came, and what this rank has for itself. */
 static inline void bench_case_unpack(const bench_by_hand *h, const char *from, char *to)
 {
   bench_by_hand_unpack(h, to);

@@ -1,5 +1,5 @@
-/* MPI by hand, point to point, in the two ways that people use: calls that are told the array each
- * time (blocking ones where there is a single message), and persistent requests.
+/* MPI by hand, point to point, in the two usual ways: calls that are given the array each time
+ * (blocking ones where there is a single message), and persistent requests.
  */
 #include "driver/compute.h"
 #include "methods/mpi.h"
@@ -41,7 +41,7 @@ static void tear_down(void *state)
   free(s);
 }
 
-/* ---- told the array each time ---- */
+/* ---- given the array each time ---- */
 
 static void init_none(void *state)
 {

@@ -1,11 +1,10 @@
-/* Several fields by hand: packed into one message for each neighbour, MPI_Irecv, MPI_Isend,
- * MPI_Waitall.
+/* Several fields by hand: packed into one message per neighbour, MPI_Irecv, MPI_Isend, MPI_Waitall.
  */
 #include "methods/mpi.h"
 
 #include <stdlib.h>
 
-/* All that goes to, or comes from, one rank. */
+/* All data to, or from, one rank. */
 typedef struct packet {
   int peer;
   size_t bytes;
@@ -16,7 +15,7 @@ typedef struct packed_state {
   bench_case *c;
   bench_by_hand hand[BENCH_FIELDS];
   int nsends, nreceives;
-  packet *sends, *receives; /* one for each rank at most */
+  packet *sends, *receives; /* at most one per rank */
   MPI_Request *requests;
 } packed_state;
 
@@ -34,7 +33,7 @@ static int several_fields(const bench_spec *spec)
   return plain;
 }
 
-/* ---- one buffer per neighbour; the messages of all fields get their parts of it ---- */
+/* ---- one buffer per neighbour; each field's message gets a part of it ---- */
 
 static packet *find_packet(packet *list, int *n, int peer)
 {
@@ -58,7 +57,7 @@ static void open_packets(packet *list, int n)
 {
   for (int i = 0; i < n; i++) {
     list[i].data = bench_alloc(list[i].bytes, 1);
-    list[i].bytes = 0; /* counted again while parts are dealt out */
+    list[i].bytes = 0; /* counted again while parts are assigned */
   }
 }
 

@@ -1,6 +1,7 @@
 /* mpi-send with a thread beside it that calls MPI_Test in a loop, on a message that never comes:
  * the usual way to make MPI advance while the program computes. The thread polls while exchanges
- * run and sleeps while other methods do; between two polls it yields, for it may share its core.
+ * run and sleeps while other methods do. It yields between two polls, because it may share its
+ * core.
  */
 #include "methods/method.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "64Ki" and the like; 0: it is none. */
+/* "64Ki" and the like; 0: invalid. */
 static int64_t read_bytes(const char *word)
 {
   char *end;
@@ -34,7 +34,7 @@ static int read_noise(const char *word, bench_noise *out)
   return bench_noise_is_known(out->kind);
 }
 
-/* 0: it is none. */
+/* 0: invalid. */
 static int read_threads(const char *word)
 {
   if (strcmp(word, "cores") == 0) return BENCH_OF_CORES;
@@ -42,7 +42,7 @@ static int read_threads(const char *word)
   return (int)read_bytes(word);
 }
 
-/* Every number of messages that makes groups of another size: what a search would try. */
+/* Every number of messages that gives another group size: what a search would try. */
 static void add_search(bench_part_line *line)
 {
   int parts = line->parts[0], before = 0;

@@ -1,5 +1,5 @@
-/* Channels of Grove, one method for each aggregator; the ways in which an operation on a forest is
- * used, which modes know by name; and the table of all methods. */
+/* Channels of Grove, one method per aggregator; the ways to use an operation on a forest, which
+ * modes know by name; and the table of all methods. */
 #include "part_method.h"
 
 #include "kit/need.h"
@@ -46,7 +46,7 @@ static void close_channel(void *end)
   bench_need_grove(grove_op_free(&op));
 }
 
-/* What all of them have in common. */
+/* Common to all of them. */
 #define CHANNEL                                                                                    \
   .is_grove = 1, .open = open_channel, .start = start, .ready = ready, .wait = await,              \
   .tell = tell, .close = close_channel

@@ -1,6 +1,6 @@
-/* The driver of the benchmarks of channels, and of operations on forests that leave by parts: the
- * cases of a grid, every method of a case in turn, in rounds. One MPI, one number of ranks, one set
- * of settings; bench/run --partitioned and --parts start it for each and say what the rows mean.
+/* The driver of the benchmarks of channels, and of forest operations that leave by parts: the cases
+ * of a grid, every method of a case in turn, in rounds. One MPI, one number of ranks, one set of
+ * settings. bench/run --partitioned and --parts start it for each, and interpret the rows.
  */
 #include "part_case.h"
 
@@ -46,7 +46,7 @@ typedef struct settings {
   int list, pin, spin, funneled, off_node;
 } settings;
 
-/* Returns the argument that it does not understand, or NULL. */
+/* Returns the argument that is not understood, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
   const bench_flag flags[] = {
@@ -67,7 +67,7 @@ static const char *read_settings(int argc, char **argv, settings *s)
   return bench_read_flags(argc, argv, flags);
 }
 
-/* `nodes`: how many there are. */
+/* `nodes`: the number of nodes. */
 static int is_chosen(const settings *s, const bench_part_line *line, int ranks, int nodes)
 {
   if (line->mode->ranks > 0 ? line->mode->ranks != ranks : !s->matrix) return 0;
@@ -77,7 +77,8 @@ static int is_chosen(const settings *s, const bench_part_line *line, int ranks, 
 
 /* ---- entrants ---- */
 
-/* A context with the options that stand behind the method's name; `memory` and `look` are none. */
+/* A context with the options after the method's name, except `memory` and `look`, which are not
+ * options. */
 static grove_context *make_context(const bench_part_case *c, const bench_part_entrant *e)
 {
   char words[BENCH_NAME], *rest = words;
@@ -96,7 +97,7 @@ static grove_context *make_context(const bench_part_case *c, const bench_part_en
   return ctx;
 }
 
-/* Returns whether this build, here, has it. */
+/* Returns whether it is available in this build and place. */
 static int open_entrant(bench_part_case *c, const char *name, const settings *s,
                         bench_part_entrant *e)
 {
@@ -135,7 +136,7 @@ static void close_entrant(bench_part_case *c, bench_part_entrant *e)
 
 /* ---- rounds ---- */
 
-/* Enough rounds for a sample to take 2 ms or so. */
+/* Enough rounds that a sample takes about 2 ms. */
 static void warm_up(const bench_part_case *c, bench_part_entrant *e)
 {
   double begin = MPI_Wtime();
@@ -160,7 +161,7 @@ static void take_sample(void *about, int entrant, int round)
   e->samples[round] = sum / e->batch;
 }
 
-/* Returns how many samples each has. */
+/* Returns the number of samples of each. */
 static int measure(field *f, int n, const settings *s)
 {
   for (int i = 0; i < n; i++) warm_up(f->c, &f->entrants[i]);
@@ -240,7 +241,7 @@ static int run_line(const settings *s, const bench_part_line *line, bench_part_c
   return bad;
 }
 
-/* Reads the matrix, if there is one, and says how large it is; returns the number of nodes. */
+/* Reads the matrix, if there is one, and prints its size; returns the number of nodes. */
 static int read_rows(const settings *s, const bench_part_case *c, bench_rows *rows)
 {
   grove_context *ctx;

@@ -1,6 +1,6 @@
-/* What modes share, and the modes of two ranks: rank 0 sends, rank 1 receives.
+/* Code shared by modes, and the modes of two ranks: rank 0 sends, rank 1 receives.
  *
- *     overhead    from the first mark until the receiver has all of it
+ *     overhead    from the first mark until the receiver has everything
  *     perceived   from the last mark on
  *     whole       from the start of the sender on
  */
@@ -66,7 +66,7 @@ int64_t bench_wrong(const char *memory, int64_t offset, int64_t bytes, int64_t r
 
 /* ---- two ranks ---- */
 
-/* When a thread marked its first part and its last; a line of the cache each. */
+/* When a thread marked its first part and its last; each has its own cache line. */
 typedef struct moments {
   _Alignas(64) double first;
   double last;
@@ -82,7 +82,7 @@ typedef struct pair {
   double *delay;
 } pair;
 
-/* The entrant's own where it has the word memory=alloc. */
+/* The entrant's own memory where its name has memory=alloc. */
 static char *memory_of(bench_part_case *c, bench_part_entrant *e)
 {
   void *own = c->memory;
@@ -131,7 +131,7 @@ static void mark(void *state, int slot)
   }
 }
 
-/* Returns the moment from which the time counts. */
+/* Returns the moment at which the time begins. */
 static double send(pair *p, int64_t round)
 {
   const bench_job job = {.finish = mark, .about = p};

@@ -1,5 +1,5 @@
-/* What one does without Grove: the whole as one message, which the last thread to be ready sends; a
- * message per part; MPI's own partitioned calls, where it has them. All need MPI_THREAD_MULTIPLE.
+/* The alternatives without Grove: one message, sent by the last thread to be ready; one message per
+ * part; MPI's own partitioned calls, where available. All need MPI_THREAD_MULTIPLE.
  */
 #include "part_method.h"
 
@@ -57,7 +57,7 @@ static int is_last(mpi_end *e)
   return atomic_fetch_sub(&e->missing, 1) == 1;
 }
 
-/* What methods of messages have in common. */
+/* Common to the methods that use messages. */
 #define MESSAGES .wait = wait_all, .tell = count_requests, .close = close_end
 
 /* ---- mpi-isend ---- */

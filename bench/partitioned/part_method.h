@@ -1,6 +1,6 @@
-/* A method is one way to send a buffer that is filled part by part: Grove by some aggregator, MPI's
- * own partitioned calls, messages by hand. (Methods of forests are names: bench/parts.) It has two
- * ends, on two ranks, which are used like this:
+/* A method is one way to send a buffer that is filled part by part: Grove with some aggregator,
+ * MPI's own partitioned calls, messages by hand. (Methods of forests are names: bench/parts.) It
+ * has two ends, on two ranks, used like this:
  *
  *     sender                                   receiver
  *     end = open(about)                        end = open(about)
@@ -14,28 +14,28 @@
 
 #include <grove.h>
 
-/* What an end is to be. */
+/* Description of an end. */
 typedef struct bench_end {
   MPI_Comm comm;
-  grove_context *ctx; /* with the options of the method; NULL where it is none of Grove's */
+  grove_context *ctx; /* with the options of the method; NULL without Grove */
   int sends, peer, tag;
   int parts;
   int64_t part_bytes;
   char *memory; /* parts * part_bytes */
 } bench_end;
 
-/* What a sender's end tells of itself. */
+/* What a sender's end reports. */
 typedef struct bench_told {
-  int messages;     /* that the last round took; 0: nobody knows */
-  double predicted; /* seconds; 0: nobody says */
-  double share;     /* of a forest's line: of what, says its mode */
+  int messages;     /* of the last round; 0: unknown */
+  double predicted; /* seconds; 0: unknown */
+  double share;     /* for a forest's line; the mode defines it */
 } bench_told;
 
 typedef struct bench_part_method {
   const char *name;
   const char *about; /* a line for --list */
   int is_grove;      /* it wants a context, with the option `aggregator` set to its name */
-  int is_forest;     /* no channel: a context, and the rest is the mode's affair */
+  int is_forest;     /* no channel: a context; the mode does the rest */
   int sends_one;     /* only the last part travels */
   void *(*open)(const bench_end *about);
   void (*start)(void *end);
@@ -45,10 +45,10 @@ typedef struct bench_part_method {
   void (*close)(void *end);
 } bench_part_method;
 
-/* NULL where this build has none of that name. */
+/* NULL where this build has no method of that name. */
 const bench_part_method *bench_part_method_find(const char *name);
 
-/* All of them, to a NULL. */
+/* All of them, ending with NULL. */
 extern const bench_part_method *const bench_part_methods[];
 
 #endif

@@ -1,12 +1,12 @@
-/* What a mark costs the thread that makes it, in its own time on a core. The threads first mark
- * every other part, then the rest; with groups of two (max_messages = parts / 2) each of the rest
- * is the last of its group, with one group (max_messages = 1) only the very last is.
+/* What a mark costs the thread that makes it, in processor time. The threads first mark every other
+ * part, then the rest. With groups of two (max_messages = parts / 2) each of the rest is the last
+ * of its group; with one group (max_messages = 1) only the very last is.
  *
  *     mark    of the first half
  *     last    of the rest
  *
- * The thread that started the round marks nothing: below MPI_THREAD_MULTIPLE the others then only
- * mark, and what the last of a group causes is not in the time.
+ * The thread that started the round marks nothing. So below MPI_THREAD_MULTIPLE the others only
+ * mark, and what the last mark of a group causes is not in the time.
  */
 #include "part_case.h"
 
@@ -20,7 +20,7 @@ typedef struct marking {
   bench_part_entrant *e;
   void *end;
   int is_last;     /* this is the second half */
-  double *seconds; /* a thread's */
+  double *seconds; /* one per thread */
 } marking;
 
 static void *open_marking(bench_part_case *c, bench_part_entrant *e)
@@ -53,7 +53,7 @@ static void mark_half(void *state, int slot)
   m->seconds[slot] = bench_thread_clock() - begin;
 }
 
-/* Seconds of a mark of one half, by the mean over threads. */
+/* Seconds per mark of one half, as the mean over threads. */
 static double mark_all(marking *m, int is_last)
 {
   m->is_last = is_last;

@@ -1,6 +1,6 @@
-/* A wave over 2 x 2 ranks, as in Sweep3D: each waits for what comes from the west and the north,
- * computes with its threads, and sends to the east and the south; a thread marks its parts for
- * both. The time is that of a step without its computing.
+/* A wave over 2 x 2 ranks, as in Sweep3D: each waits for data from the west and the north, computes
+ * with its threads, and sends to the east and the south. A thread marks its parts for both. The
+ * time is that of a step without its computing.
  */
 #include "part_case.h"
 
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { STEPS = 8, STAGES = STEPS + 2, SIDES = 2 }; /* the wave has two steps more to go */
+enum { STEPS = 8, STAGES = STEPS + 2, SIDES = 2 }; /* the wave needs two more steps */
 
 typedef struct sweep {
   bench_part_case *c;
@@ -16,8 +16,8 @@ typedef struct sweep {
   int nin, nout;
   void *in[SIDES], *out[SIDES];
   char *from[SIDES], *to[SIDES];
-  int64_t step;   /* of all */
-  int64_t *wrong; /* a thread's */
+  int64_t step;   /* over all rounds */
+  int64_t *wrong; /* one per thread */
   double *delay;
 } sweep;
 
@@ -58,7 +58,7 @@ static void close_sweep(void *state)
   free(s);
 }
 
-/* A thread looks at what came for it and writes anew what it sends, while it computes. */
+/* While computing, a thread checks its received data and rewrites what it sends. */
 static void renew(void *state, int slot)
 {
   sweep *s = state;

@@ -20,7 +20,7 @@ int bench_noise_is_known(const char *kind)
   return 0;
 }
 
-/* From 0 to 1, without 0. */
+/* In (0, 1]. */
 static double draw_uniform(uint64_t *state)
 {
   return ((double)(bench_random(state) >> 11) + 1) / 9007199254740993.0;
@@ -54,18 +54,18 @@ typedef struct member {
 } member;
 
 struct bench_team {
-  int n, spins, caller; /* the slot that the caller has in this run */
+  int n, spins, caller; /* caller: its slot in this run */
   member *members;      /* n - 1 */
   pthread_mutex_t mutex;
   pthread_cond_t begun, ended;
   const bench_job *job;
   const double *delay;
   double begin;
-  int64_t run; /* how many there were; -1: the end */
+  int64_t run; /* number of runs so far; -1: the end */
   int working;
 };
 
-/* Enough for all threads to wake up, or to leave a barrier, if they do not compute as long. */
+/* Enough time for all threads to wake up, or to leave a barrier, if they compute less than that. */
 static double head_start(const bench_team *t)
 {
   double enough = t->n == 1 ? 3e-6 : 1e-4, shortest = INFINITY;

@@ -1,12 +1,12 @@
-/* On a route that gathers what leaves a node one rank is late: the last one of the first node,
- * which on the route 3-step sends what the next node needs. `start` has all ranks call grove_start,
- * that one late; `parts` has all start by parts before, and that one marks its rows late.
+/* On a route that gathers what leaves a node, one rank is late: the last one of the first node. On
+ * the route 3-step it sends what the next node needs. With `start` all ranks call grove_start, that
+ * one late. With `parts` all start by parts earlier, and that one marks its rows late.
  *
- *     others   from the moment at which the others go until they have what need not wait for it:
- *              the last ghosts that came anywhere before it went
+ *     others   from the start of the others until they have what need not wait for the late one:
+ *              the last ghosts that arrived anywhere before it started
  *     whole    until every rank has all ghosts
  *
- * The share is that of all ghosts which came before it went.
+ * The share is that of the ghosts which arrived before it started.
  */
 #include "halo.h"
 
@@ -20,9 +20,9 @@
 typedef struct gatherer {
   bench_halo h;
   int by_parts, is_whole, late;
-  double limit;        /* the moment when the late one goes */
-  double early, end;   /* when the last ghosts before that came, and all */
-  double came, rounds; /* ghosts before that, in all rounds */
+  double limit;        /* when the late one starts */
+  double early, end;   /* when the last ghosts before that arrived, and all */
+  double came, rounds; /* ghosts that arrived before that, over all rounds */
 } gatherer;
 
 static int last_of_first_node(grove_context *ctx, MPI_Comm comm)

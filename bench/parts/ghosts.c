@@ -1,13 +1,13 @@
-/* Rows that need ghosts are multiplied, and one rank is late with its values. Rows that need no
- * ghosts are left out: both ways have them to do while they wait.
+/* Multiplies rows that need ghosts, while one rank is late with its values. Rows without ghosts are
+ * left out: both ways can do them while they wait.
  *
  *     wait       when all ghosts are there
- *     arrivals   each when the ghosts of all ranks that it needs some of are there
- *     work       no exchange: how long it takes to multiply the rows that need none of that rank
+ *     arrivals   each row when the ghosts of all ranks that it needs are there
+ *     work       no exchange: the time to multiply the rows that need nothing from that rank
  *
- * The time is from the moment at which all others start until a rank's rows are done, the mean over
- * the ranks that need something of the late one. The share is that of the entries of rows which
- * need nothing of it that were done when the first of its ghosts came.
+ * The time is from the start of all others until a rank's rows are done, as the mean over the ranks
+ * that need something from the late one. The share counts entries of rows that need nothing from
+ * it: those done when the first of its ghosts arrived.
  */
 #include "halo.h"
 
@@ -21,10 +21,10 @@ enum { ROWS_PER_TEST = 256 };
 
 /* A rank that ghosts come from. */
 typedef struct owner {
-  int64_t first, end; /* its ghosts */
-  int64_t left;       /* of these, not here yet */
+  int64_t first, end; /* the range of its ghosts */
+  int64_t left;       /* of these, not yet arrived */
   int64_t nrows;
-  int64_t *row; /* that need some of them */
+  int64_t *row; /* rows that need some of them */
 } owner;
 
 typedef struct ghosts {
@@ -32,11 +32,11 @@ typedef struct ghosts {
   int nowners, late; /* the late one's place among them, if it has ghosts here; else -1 */
   owner *owners;
   double *value, *y;
-  int *needed, *missing;  /* of a row: owners, all and those whose ghosts are not here */
-  int64_t nouter, *outer; /* rows that need some */
-  int64_t nearly, *early; /* but none of the late one */
-  int64_t early_entries;  /* of these */
-  int64_t done, rounds;   /* of these entries, in all rounds, before it came */
+  int *needed, *missing;  /* per row: all owners, and those whose ghosts are missing */
+  int64_t nouter, *outer; /* rows that need ghosts */
+  int64_t nearly, *early; /* of these, rows that need none from the late one */
+  int64_t early_entries;  /* entries of early rows */
+  int64_t done, rounds;   /* early entries done before it came, over all rounds */
   double end;
 } ghosts;
 
@@ -45,7 +45,7 @@ static int64_t entries_of(const ghosts *g, int64_t row)
   return g->h.rows->start[row + 1] - g->h.rows->start[row];
 }
 
-/* Ghosts ascend, so those of an owner lie together. */
+/* Ghosts ascend, so those of an owner are adjacent. */
 static void list_owners(ghosts *g, int size, int late)
 {
   const bench_rows *r = g->h.rows;
@@ -70,7 +70,7 @@ static int owner_of(const ghosts *g, int64_t ghost)
   return i;
 }
 
-/* Which rows need which owner; those of a row are marked by its number + 1 in `seen`. */
+/* Which rows need which owner; `seen` holds the number + 1 of the last row that needed it. */
 static void list_rows(ghosts *g)
 {
   const bench_rows *r = g->h.rows;
@@ -162,7 +162,7 @@ static void multiply_all(ghosts *g, int64_t n, const int64_t *rows)
   for (int64_t i = 0; i < n; i++) multiply(g, rows[i]);
 }
 
-/* Now and then it lets go on what others wait for: this rank's own values are still leaving. */
+/* Tests now and then, so that this rank's own values, which are still leaving, reach others. */
 static void take_owner(ghosts *g, const owner *o, int has_late)
 {
   int is_done;
@@ -208,7 +208,7 @@ static void run_round(void *state, int slot)
   g->end = bench_clock();
 }
 
-/* Multiplied again, now that all is there, they must be the same. */
+/* Multiplied again, now that everything is there, they must be the same. */
 static void check_product(ghosts *g)
 {
   size_t bytes = (size_t)(g->h.rows->rows * g->h.width) * sizeof *g->y;

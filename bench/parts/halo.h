@@ -1,5 +1,5 @@
-/* The halo of a case's matrix as an operation of Grove: every row has `width` values, so many
- * right-hand sides; those of the ghosts come from their owners.
+/* The halo of a case's matrix as an operation of Grove. Every row has `width` values, one per
+ * right-hand side; those of the ghosts come from their owners.
  */
 #ifndef BENCH_PARTS_HALO_H
 #define BENCH_PARTS_HALO_H
@@ -20,21 +20,21 @@ typedef struct bench_halo {
 
 /* Collective, like the next. */
 void bench_halo_open(bench_part_case *c, bench_part_entrant *e, bench_halo *out);
-/* Tells what the operation reports, and `share`. */
+/* Reports what the operation reports, and `share`. */
 void bench_halo_close(bench_halo *h, double share);
 
-/* Whether this is what the entrant's method is called. */
+/* Whether the entrant's method has this name. */
 int bench_halo_is(const bench_halo *h, const char *method);
 
-/* Writes rows first .. end - 1 anew, for a round. */
+/* Rewrites rows first .. end - 1, for a round. */
 void bench_halo_fill(bench_halo *h, int64_t first, int64_t end, int64_t round);
-/* Adds the ghosts that are not as they should be to what is wrong. */
+/* Adds the number of wrong ghosts to `wrong`. */
 void bench_halo_check(bench_halo *h, int64_t round);
 
-/* A moment a millisecond ahead, the same on every rank: there is one clock. Collective. */
+/* A moment one millisecond ahead, the same on every rank: there is one clock. Collective. */
 double bench_halo_moment(const bench_halo *h);
 
-/* The largest of all ranks; their sum. Collective. */
+/* The maximum over all ranks; the sum. Collective. */
 double bench_halo_most(const bench_halo *h, double value);
 double bench_halo_sum(const bench_halo *h, double value);
 

@@ -1,12 +1,12 @@
 /* Threads finish blocks of rows, each in its own time. `end` starts the operation when the last one
- * is done; `parts` has started it before, and every thread marks its block. With the word look=1
- * the first thread then looks for arrivals every now and then, until shortly before the last one
- * is done: somebody has to, if data is to move while all others compute.
+ * is done. `parts` has started it before, and every thread marks its block. With look=1 in its name
+ * the first thread then looks for arrivals now and then, until shortly before the last one is done:
+ * some thread has to, if data is to move while all others compute.
  *
- *     late        from the last block's end until every rank has all ghosts; blocks are cut so
- *                 that each sends the same number of values, the last one no fewer than the others
- *     late-rows   the same with blocks of as many rows, but that the last one begins earlier where
- *                 it would send fewer values than its share
+ *     late        from the last block's end until every rank has all ghosts. Blocks are cut so that
+ *                 each sends the same number of values, the last one no fewer than the others.
+ *     late-rows   the same with blocks of equally many rows, except that the last one begins
+ *                 earlier where it would send fewer values than its share
  *     even        from the moment at which all threads begin to compute
  */
 #include "halo.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-/* When a thread's blocks were done; a line of the cache each. */
+/* When a thread's blocks were done; each has its own cache line. */
 typedef struct moment {
   _Alignas(64) double end;
 } moment;
@@ -27,14 +27,14 @@ typedef struct late {
   bench_halo h;
   int by_parts, is_even, looks;
   int64_t *first; /* block b is rows first[b] .. first[b + 1] - 1 */
-  double share;   /* of the values that this rank sends, those of the last thread's blocks */
+  double share;   /* of the last thread's blocks in the values that this rank sends */
   moment *moments;
   double *delay;
-  double until; /* who looks does so until then */
+  double until; /* the looking thread stops then */
   int64_t round;
 } late;
 
-/* How many values rows i and after send, for all i. */
+/* How many values the rows from i on send, for all i. */
 static double *count_sent(late *l)
 {
   int64_t n = l->h.rows->rows, *degree = bench_alloc((size_t)n + 1, sizeof *degree);

@@ -1,6 +1,6 @@
-/* What grove_ready of one range costs the thread that calls it, in its own time on a core: rank 0
- * has 20 neighbours, each of which needs every fourth root of every range. The last range, with
- * which messages are complete, is marked by the thread that started, and is not in the time.
+/* What grove_ready of one range costs the calling thread, in processor time. Rank 0 has 20
+ * neighbours, each of which needs every fourth root of every range. The last range completes the
+ * messages. It is marked by the thread that started, and is not in the time.
  */
 #include "part_case.h"
 
@@ -17,10 +17,10 @@ typedef struct range {
   double *root, *leaf;
   grove_forest *forest;
   grove_op *op;
-  double *seconds; /* a thread's */
+  double *seconds; /* one per thread */
 } range;
 
-/* The root that is joined to leaf i of this rank. */
+/* The root of leaf i of this rank. */
 static int64_t root_of(const range *r, int64_t i)
 {
   return EVERY * i + r->c->rank % EVERY;
@@ -72,7 +72,7 @@ static void mark_ranges(void *state, int slot)
   r->seconds[slot] = bench_thread_clock() - begin;
 }
 
-/* Seconds of a range, by the mean over threads. */
+/* Seconds per range, as the mean over threads. */
 static double mark_all(range *r)
 {
   int last = r->c->parts - 1;

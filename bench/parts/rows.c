@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Row and column of entries, by their numbers in the whole. */
+/* Rows and columns of entries, by their global numbers. */
 typedef struct entries {
   int64_t n, *row, *col;
 } entries;
@@ -26,7 +26,7 @@ typedef struct box {
   int64_t side;
 } box;
 
-/* The number of a point of the whole: boxes one after the other, each by its layers. */
+/* The global number of a point: boxes one after the other, each by its layers. */
 static int64_t number_of(const box *b, const int64_t at[3])
 {
   int64_t of_box = 0, inside = 0;
@@ -37,7 +37,7 @@ static int64_t number_of(const box *b, const int64_t at[3])
   return of_box * b->side * b->side * b->side + inside;
 }
 
-/* A point with those around it. */
+/* A point with its neighbours. */
 static void add_point(const box *b, const int64_t at[3], entries *e)
 {
   for (int i = 0; i < 27; i++) {
@@ -96,7 +96,7 @@ static int is_own(const bench_rows *r, int64_t number)
   return number >= r->first && number < r->first + r->rows;
 }
 
-/* Those of this rank's rows, without columns of others of its node. */
+/* Keeps the entries of this rank's rows, without columns of other ranks of its node. */
 static void select_entries(const bench_rows *r, grove_context *nodes, int rank, entries *e)
 {
   int64_t n = e->n;
@@ -122,7 +122,7 @@ static void list_ghosts(bench_rows *r, const entries *e)
   r->ghosts = bench_sort_distinct(r->ghost, n);
 }
 
-/* By rows: each begins where the one before has put its last. */
+/* By rows: each begins where the one before ends. */
 static void sort_entries(bench_rows *r, const entries *e)
 {
   r->nonzeros = e->n;

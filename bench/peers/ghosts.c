@@ -16,7 +16,7 @@ static void forget(bench_ghosts *g)
   memset(g, 0, sizeof *g);
 }
 
-/* The number of every rank's first root, and of all roots. */
+/* The global number of every rank's first root; at the end, the number of all roots. */
 static int64_t *number_roots(const bench_case *c)
 {
   int64_t *first = bench_alloc((size_t)c->nranks + 1, sizeof *first);
@@ -40,7 +40,7 @@ static void split_leaves(const bench_case *c, const int64_t *first, bench_ghosts
   }
 }
 
-/* Which ghost each outer leaf is. `wanted` are their numbers in the order of the leaves. */
+/* The ghost of each outer leaf. `wanted` are their numbers in the order of the leaves. */
 static void find_ghosts(bench_ghosts *g, const int64_t *wanted)
 {
   g->plain = g->ninner == 0;

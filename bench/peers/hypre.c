@@ -1,5 +1,5 @@
-/* hypre's halo exchange, as in its product of a matrix and a vector: a communication package made
- * from the columns that a rank does not own, a loop that packs, and a handle for each exchange.
+/* hypre's halo exchange, as in its matrix-vector product: a communication package made from the
+ * columns that a rank does not own, a packing loop, and a handle per exchange.
  */
 #include "methods/method.h"
 #include "peers/ghosts.h"

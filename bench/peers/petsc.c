@@ -1,5 +1,5 @@
-/* PETSc's star forest, type basic. It has no step that binds arrays: its requests are made by the
- * first exchange.
+/* PETSc's star forest, type basic. It has no step that binds arrays: the first exchange makes its
+ * requests.
  */
 #include "methods/method.h"
 
@@ -28,8 +28,8 @@ static void begin_petsc(void)
   need(PetscInitializeNoArguments());
 }
 
-/* The case's graphs in PETSc's own types. A user would have them so: making them is not set-up, and
- * is done once for a case, when the method is verified. */
+/* The case's graphs in PETSc's own types. A user would have them like this, so making them is not
+ * set-up. It is done once per case, when the method is verified. */
 static struct {
   int case_number;
   PetscInt *leaf[2];
@@ -134,8 +134,8 @@ static int try_once(const bench_spec *spec)
   return begin(forest, spec, unit, a) || end(forest, spec, unit, a);
 }
 
-/* A fetch of a type that PETSc has no loops for jumps to address 0 (3.18): that is caught. The
- * forest in which something failed is left as it is. */
+/* A fetch of a type that PETSc has no loops for jumps to address 0 (3.18), which is caught. A
+ * forest in which something failed is left alone. */
 static sigjmp_buf before_trial;
 
 static void jump_back(int number)

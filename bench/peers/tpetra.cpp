@@ -1,5 +1,5 @@
-// Tpetra's halo exchange: an Import between the map of what a rank owns and the map of its ghosts,
-// on vectors that are views of the case's arrays; a reduction is the same Import backwards.
+// Tpetra's halo exchange: an Import between the map of a rank's own entries and the map of its
+// ghosts, on vectors that are views of the case's arrays. A reduction is the same Import backwards.
 #include "methods/method.h"
 #include "peers/ghosts.h"
 
@@ -46,7 +46,7 @@ void begin_tpetra(MPI_Comm comm)
   MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
 }
 
-// A vector on memory of the user's.
+// A vector on the user's memory.
 Teuchos::RCP<Vector> wrap(const Teuchos::RCP<const Map> &map, double *values)
 {
   using View = Vector::dual_view_type;

@@ -34,7 +34,7 @@ struct machine {
   double interface = NO_LIMIT;
   bool half = false;
   postal messages[LOCALITIES][PROTOCOLS];
-  /* When the interfaces of the nodes will be free again, to send and to receive. */
+  /* When the nodes' interfaces will be free again, to send and to receive. */
   std::vector<double> out_free, in_free;
 };
 
@@ -51,7 +51,7 @@ std::string setting(const char *name)
   return value;
 }
 
-/* A duration a byte may be written as a rate. */
+/* A time per byte may be written as a rate. */
 double per_byte(double value, const std::string &unit)
 {
   return unit == "B/s" ? 1 / value : value;
@@ -66,7 +66,7 @@ void read_row(const std::string &line, machine &m)
   if (term == "sockets") m.sockets = static_cast<int>(value);
   if (term == "ranks") m.ranks = static_cast<int>(value);
   if (memory != "cpu") return;
-  /* Where short messages have no limit, it is that of the others. */
+  /* A limit of `inf`, as for short messages, is ignored: that of the others applies. */
   if (term == "injection" && text != "inf") m.interface = 1 / per_byte(value, unit);
   if (protocols.count(range) == 0) return;
   if (term == "from") m.first[protocols.at(range)] = value;

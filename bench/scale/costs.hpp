@@ -1,16 +1,16 @@
-/* What a message takes on a simulated machine, which a profile of Grove (machines/NAME.machine)
- * describes.
+/* The time of a message on a simulated machine, which is described by a profile of Grove
+ * (machines/NAME.machine).
  *
- * So many sockets are a node, with one network interface that works both ways at once, takes one
- * message after the other at the rate R_N of the profile, and has a network behind it that is never
- * full. A message of s bytes takes alpha + beta s from end to end, by locality and protocol:
+ * A node has a number of sockets and one network interface. The interface works both ways at once,
+ * and takes one message after the other at the rate R_N of the profile. The network behind it is
+ * never full. A message of s bytes takes alpha + beta s from end to end, by locality and protocol:
  *
  *     the sender is busy    o + (beta - 1/R_N) s      off node
  *                           o + beta s                on node, where nothing is shared
  *     the message travels   alpha - o, and s / R_N through both interfaces
  *
- * How much of alpha is the sender's overhead o decides what aggregation gains, and no table tells:
- * SCALE_OVERHEAD is "most" (all but 0.6 us between nodes, all of it inside) or "half".
+ * How much of alpha is the sender's overhead o decides what aggregation gains, and no table says
+ * it: SCALE_OVERHEAD is "most" (all but 0.6 us between nodes, all of it inside) or "half".
  *
  *     SCALE_PROFILE   the profile        SCALE_NODES   how many nodes
  */
@@ -22,12 +22,12 @@
 namespace scale {
 
 int count_sockets();
-int socket_of(int rank); /* ranks fill one after the other */
+int socket_of(int rank); /* ranks fill sockets one after the other */
 
-double sender_seconds(size_t bytes, int from, int to); /* sockets */
+double sender_seconds(size_t bytes, int from, int to); /* from, to: sockets */
 
-/* A message that starts now, until it is there: it waits for those that the interfaces at both ends
- * have still to do, and those that come later wait for it. */
+/* The time of a message that starts now until it arrives. It waits for the messages that the
+ * interfaces at both ends still have to carry, and later ones wait for it. */
 double network_seconds(size_t bytes, int from, int to);
 
 } // namespace scale

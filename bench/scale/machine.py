@@ -1,4 +1,4 @@
-"""Simulated machines: which part of a profile is simulated, and what Grove is told about it."""
+"""Simulated machines: the simulated part of a profile, and what Grove is told about it."""
 
 import os
 
@@ -15,7 +15,7 @@ SOURCE = "measured in the simulation, which bench/scale/run --check compares wit
 
 
 class Machine:
-    """The parameters that costs.cpp reads too."""
+    """The parameters that costs.cpp also reads."""
 
     def __init__(self, name):
         self.name = name
@@ -47,23 +47,23 @@ class Machine:
         return [name for name in PROTOCOLS if self.first[name] <= size][-1]
 
     def seconds(self, where, size):
-        """A ping-pong, one way, by the table."""
+        """One way of a ping-pong, by the table."""
         protocol = self.protocol(size)
         return self.alpha[where, protocol] + self.beta[where, protocol] * size
 
     def injection_seconds(self, ranks, size):
-        """So many ranks send at once: the last message has waited for the others."""
+        """All these ranks send at once: the last message has waited for the others."""
         return self.seconds("off-node", size) + (ranks - 1) * size * self.rows["injection"]
 
     def streams(self, where, protocol, overhead):
-        """Seconds between two messages of one sender, and for each byte."""
+        """Seconds between two messages of one sender, and per byte."""
         alpha, beta = self.alpha[where, protocol], self.beta[where, protocol]
         off = where == "off-node"
         travel = alpha / 2 if overhead == "half" else WIRE_SECONDS if off else 0
         return alpha - travel, beta - (self.rows["injection"] if off else 0), travel
 
     def profile(self, overhead):
-        """What a program would find out about this machine by measuring it, as text."""
+        """The profile that a program would measure on this machine, as text."""
         lines = [f"{term} - node - {self.rows[term]:g} 1 {SOURCE}"
                  for term in ("sockets", "ranks", "cores")]
         lines += [f"from cpu any {name} {self.first[name]} B {SOURCE}" for name in PROTOCOLS[1:]]

@@ -1,18 +1,18 @@
 /* Grove at scale: every route of the library on exchanges between simulated ranks, in simulated
- * time, every value checked. Started by bench/scale/run, through smpirun:
+ * time, with every value checked. bench/scale/run starts it through smpirun:
  *
  *     scale NODE_SIZE SOCKET_SIZE CASE...
  *
- * A case is a pattern (pattern.h) or the word 'pingpong'. Rank 0 prints 'context SECONDS', what it
- * took to make the context, then a line for each case and entrant,
+ * A case is a pattern (pattern.h) or the word 'pingpong'. Rank 0 prints 'context SECONDS', the time
+ * to make the context, then one line per case and entrant,
  *
  *     row CASE ENTRANT ROUTE SECONDS PREDICTED FOREST INIT MEMORY MESSAGES BYTES WRONG
  *
- * and at the very end 'scale: all done': SMPI may end well after a failure. ENTRANT is a route or
- * auto, ROUTE what it ran on. SECONDS from the start on all ranks until the last is through.
- * FOREST and INIT: seconds of set-up, of the slowest rank; a case has one forest. MEMORY: bytes
- * that the forest and the operation take, on the rank that has most. MESSAGES, BYTES: off node, of
- * all ranks.
+ * and at the very end 'scale: all done', because SMPI may exit successfully after a failure.
+ * ENTRANT is a route or auto, ROUTE what it ran on. SECONDS is from the start on all ranks until
+ * the last is through. FOREST and INIT are seconds of set-up on the slowest rank; a case has one
+ * forest. MEMORY is in bytes, of the forest and the operation, on the rank with the most. MESSAGES
+ * and BYTES are off node, over all ranks.
  */
 #include "meeting.h"
 #include "pattern.h"
@@ -26,11 +26,11 @@
 
 enum { ROUNDS = 2 }; /* the first is not timed */
 
-/* What a user would do comes first, on a forest that nobody has used. */
+/* What a user would do comes first, on an unused forest. */
 static const char *const entrants[] = {"auto", "standard", "2-step", "3-step", "split"};
 enum { ENTRANTS = sizeof entrants / sizeof *entrants };
 
-/* What is measured; the most of all ranks, but sums from `messages` on. */
+/* Measured values: maxima over all ranks, but sums from `messages` on. */
 typedef struct figures {
   double seconds, forest, init, memory;
   double messages, bytes, wrong;
@@ -101,7 +101,7 @@ static void report(grove_op *op, const char *name, const char *entrant, const fi
   fflush(stdout);
 }
 
-/* `about` has what the forest took. */
+/* `about` has the costs of the forest. */
 static void run_entrant(grove_forest *forest, const char *name, const char *entrant,
                         const pattern *p, double *root, double *leaf, figures about)
 {
@@ -135,7 +135,7 @@ static void run_entrants(grove_context *ctx, const char *name, const pattern *p,
   bench_need_grove(grove_forest_free(&forest));
 }
 
-/* The name of a case: of a file without folders and endings. */
+/* The name of a case: for a file without folders and endings. */
 static void name_case(const char *text, char *out, size_t room)
 {
   const char *slash = strrchr(text, '/');

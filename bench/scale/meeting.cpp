@@ -6,7 +6,7 @@
 
 namespace {
 
-/* What ranks bring to one meeting. The next has another table: some may still read this one. */
+/* What ranks bring to one meeting. The next uses another table: some may still read this one. */
 struct table {
   int came = 0;
   double maxima[MEETING_VALUES], sums[MEETING_VALUES];
@@ -33,7 +33,7 @@ void meeting_wait(int ranks)
 
 void meeting_combine(int ranks, double *maxima, int nmaxima, double *sums, int nsums)
 {
-  static int next = 0; /* the table of the meeting that is being held */
+  static int next = 0; /* the table of the current meeting */
   table &t = tables[next];
   bring(t, maxima, nmaxima, sums, nsums);
   if (t.came == ranks) {

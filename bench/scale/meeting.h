@@ -1,5 +1,5 @@
-/* Where simulated ranks meet at no cost: outside of MPI and of simulated time, in a library that
- * the process has once, while it has the module of the driver once for every rank. */
+/* Where simulated ranks meet at no cost, outside MPI and simulated time. The process loads this
+ * library once, but the module of the driver once per rank. */
 #ifndef BENCH_SCALE_MEETING_H
 #define BENCH_SCALE_MEETING_H
 
@@ -7,10 +7,10 @@
 extern "C" {
 #endif
 
-/* All `ranks` leave it at the simulated moment at which the last has come. */
+/* All `ranks` leave at the simulated moment at which the last arrives. */
 void meeting_wait(int ranks);
 
-/* The same; what each brings becomes the largest, or the sum, of what all have brought. */
+/* The same; each value becomes the maximum, or the sum, over all ranks. */
 enum { MEETING_VALUES = 8 };
 void meeting_combine(int ranks, double *maxima, int nmaxima, double *sums, int nsums);
 

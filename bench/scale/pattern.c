@@ -29,8 +29,9 @@ static int64_t *shuffled(int n, uint64_t seed)
   return bench_shuffled(n, &seed);
 }
 
-/* Ranks sit in a circle, in random order; neighbours are so and so many seats on. So all have as
- * many, in and out, and no two are the same. Root i of a rank is for the one i-th behind it. */
+/* Ranks sit in a circle, in random order; neighbours are at fixed numbers of seats ahead. So all
+ * have equally many, in and out, and no two are the same. Root i of a rank is for the i-th one
+ * behind it. */
 static int make_random(const char *text, int rank, int size, pattern *p)
 {
   int n = 0, bytes = 0, seat = 0;
@@ -50,8 +51,8 @@ static int make_random(const char *text, int rank, int size, pattern *p)
 
 /* ---- near ---- */
 
-/* Ranks sit in a circle, in order; neighbours are among the nearest to both sides, twice as many as
- * are needed to each, so that a node has as many neighbours however many ranks there are. */
+/* Ranks sit in a circle, in order. The n neighbours are among the 2 n nearest on each side. So a
+ * node has the same number of neighbours however many ranks there are. */
 static int make_near(const char *text, int rank, int size, pattern *p)
 {
   int n = 0, bytes = 0;
@@ -72,14 +73,14 @@ static int make_near(const char *text, int rank, int size, pattern *p)
 /* ---- multigrid ---- */
 
 typedef struct level {
-  int reach, corners; /* how far in each direction; along how many directions at once */
+  int reach, corners; /* distance per direction; number of directions at once */
   int bytes;
 } level;
 static const level levels[SCALE_LEVELS] = {
   {1, 1, 32768}, {1, 2, 8192}, {1, 3, 2048}, {2, 3, 256}, {3, 3, 32},
 };
 
-/* A box of ranks, as near to a cube as its factors allow. */
+/* A box of ranks, as close to a cube as its factors allow. */
 static void shape_box(int size, int *box)
 {
   box[0] = box[1] = box[2] = 0;
@@ -106,7 +107,7 @@ static void add_neighbour(pattern *p, int self, int rank, int64_t index)
   p->root[p->nleaves++] = (grove_root){.rank = rank, .index = index};
 }
 
-/* Every neighbour needs something else. The box closes upon itself. */
+/* Every neighbour needs different data. The box is periodic. */
 static int make_multigrid(const char *text, int rank, int size, pattern *p)
 {
   int l = -1, box[3], step[3];
@@ -145,8 +146,8 @@ static int owner_of(int64_t n, int size, int64_t column)
   return rank;
 }
 
-/* Entries in columns of other ranks, by the rank of their row: columns[first[r]] on are those that
- * rank r needs. */
+/* Entries in columns of other ranks, by the rank of their row: rank r needs those from
+ * columns[first[r]] on. */
 static int64_t *group_columns(const matrix_market *m, int size, int64_t *first)
 {
   int64_t *columns = bench_alloc((size_t)m->count, sizeof *columns);

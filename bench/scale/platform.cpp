@@ -1,5 +1,5 @@
-/* The hosts of a simulated machine (costs.hpp), sockets, for SMPI: a plug-in for smpirun. Messages
- * that SMPI itself sends, in its collective calls, cost here what others do. */
+/* The hosts of a simulated machine (costs.hpp), which are sockets, for SMPI: a plug-in for smpirun.
+ * SMPI's own messages, in its collective calls, cost the same as others here. */
 #include "costs.hpp"
 
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
@@ -21,7 +21,7 @@ int socket_of(const sg4::Host *host)
   return std::atoi(host->get_cname());
 }
 
-/* Paths are all alike, and without a limit: what a message takes is said by network_seconds. */
+/* All paths are alike and unlimited: network_seconds gives the time of a message. */
 void add_socket(sg4::NetZone *network, int socket)
 {
   std::string name = std::to_string(socket);

@@ -11,21 +11,21 @@
 #include <unordered_map>
 #include <vector>
 
-/* All ranks are one thread, so that nothing here needs a lock. */
+/* All ranks are one thread, so nothing here needs a lock. */
 
 struct post_request {
-  int rank; /* whose it is */
+  int rank; /* owner */
   int from = 0, tag = 0;
   void *data = nullptr;
   bool done = false, watched = false, forgotten = false;
-  int bytes = 0; /* of what has come */
+  int bytes = 0; /* received */
 };
 
 namespace {
 
 using simgrid::kernel::timer::Timer;
 
-constexpr double IN_ORDER = 1e-12; /* seconds between two messages of the same ranks, at least */
+constexpr double IN_ORDER = 1e-12; /* minimum seconds between two messages of the same ranks */
 
 struct letter {
   int from, to, tag;
@@ -38,7 +38,7 @@ struct desk {
   std::vector<post_request *> receives;
   std::deque<letter *> inbox;
   std::unordered_map<int, double> latest; /* when the last message of a rank arrives */
-  int under_way = 0;                      /* that were sent and have not arrived */
+  int under_way = 0;                      /* sent, but not yet arrived */
   bool asleep = false, wants_mail = false, drains = false;
   simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
 };
@@ -178,7 +178,7 @@ void post_forget(post_request *send)
   if (!post_done(send, &source, &bytes)) send->forgotten = true;
 }
 
-/* ---- what nobody had asked for ---- */
+/* ---- unexpected messages ---- */
 
 int post_look(int rank, int from, int tag, int *source, int *bytes)
 {

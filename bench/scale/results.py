@@ -1,4 +1,4 @@
-"""What simulated figures say: tables, the page, pictures."""
+"""Results of simulated figures: tables, the page, pictures."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ shows the routes and the choice, not the truth of the parameters. Of alpha the s
 all but 0.6 us between nodes and for all of it inside ('most'), or for half ('half'). Inside nodes
 data goes by messages, not through shared memory, and packing takes no time."""
 
-# machine, ranks, case, and how many times as fast as standard auto must be ('most').
+# machine, ranks, case, and the speed-up of auto over standard that is required ('most').
 TARGETS = [("lassen", 2048, "random:200:16", 2.8), ("bluewaters", 512, "random:50:16", 2),
            ("bluewaters", 512, "random:50:512", 2), ("10gbe", 512, "random:50:16", 9)]
 
@@ -34,7 +34,7 @@ def order(row):
 # ---- what the rows say ----
 
 def group(rows):
-    """A dictionary for each case: routes by name, auto, the best, speeds over standard, regret."""
+    """One dictionary per case: routes by name, auto, the best, speeds over standard, regret."""
     grouped = {}
     for row in sorted(rows, key=order):
         grouped.setdefault(tuple(row[name] for name in CASE), {})[row["entrant"]] = row
@@ -116,13 +116,13 @@ def set_up(row):
 # ---- the page ----
 
 def choice(c):
-    """How much faster auto is, and on which route; with its regret if that is noticeable."""
+    """How much faster auto is, and on which route; with its regret if noticeable."""
     text = f"{c['speed']['auto']:.2f} {c['auto']['route']}"
     return text + (f" (regret {c['regret']:.2f})" if c["regret"] > MEAN_REGRET else "")
 
 
 def choices(machine, cases):
-    """A line for each pattern, a column for each number of ranks."""
+    """One line per pattern, one column per number of ranks."""
     shown = {c["key"]: c for c in cases if c["key"][0] == machine}
     columns = list(dict.fromkeys(key[1:3] for key in shown))
     lines = [["case", *(f"{ranks}{', half' if overhead == 'half' else ''}"
@@ -165,7 +165,7 @@ def draw_speeds(machine, overhead, cases):
 
 
 def draw_growth(cases):
-    """Set-up over that of the fewest ranks, against log P."""
+    """Set-up relative to the fewest ranks, against log P."""
     values = {"time": set_up, "memory": lambda row: row["memory"]}
     for case, (what, value) in itertools.product(GROWTH, values.items()):
         shown = [c for c in cases if c["key"][1] == "most" and c["key"][3] == case]

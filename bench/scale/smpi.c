@@ -35,8 +35,8 @@ static int me(void)
   return rank_of_me;
 }
 
-/* The context's, which is MPI_COMM_WORLD by another name. Messages say nothing of where they
- * belong, so that there is but one. */
+/* The communicator must be the context's, which is MPI_COMM_WORLD by another name. Messages do not
+ * name their communicator, so there is only one. */
 static void check_comm(MPI_Comm comm)
 {
   static MPI_Comm only;
@@ -52,12 +52,12 @@ static int bytes_of(int count, MPI_Datatype type)
   return size * count;
 }
 
-/* ---- requests that were asked for in vain ---- */
+/* ---- requests that were tested in vain ---- */
 
 static post_request **watched;
 static int nwatched, room;
-static int expects; /* since the last yield, a message that it has no receive for, in vain */
-static int moved;   /* since the last yield: something was complete */
+static int expects; /* since the last yield: probed in vain for an unexpected message */
+static int moved;   /* since the last yield: something completed */
 
 static void watch(post_request *request)
 {
@@ -69,7 +69,7 @@ static void watch(post_request *request)
   watched[nwatched++] = request;
 }
 
-/* A caller that was given something looks at the rest again before it waits. */
+/* A caller that got something looks at the rest again before it waits. */
 static int note_moved(void)
 {
   moved = 1;
@@ -94,12 +94,12 @@ double scale_meet(void)
   return MPI_Wtime();
 }
 
-/* ---- requests of our own: collective steps ---- */
+/* ---- our own requests: collective steps ---- */
 
 typedef struct step {
-  int rank, size; /* in a bcast counted from its root */
+  int rank, size; /* in a bcast relative to its root */
   int root;
-  int reach; /* how far away the partner of this round is */
+  int reach; /* distance to the partner of this round */
   char *data, *other;
   int count, bytes;
   MPI_Datatype type;
@@ -121,7 +121,7 @@ static int peer_of(const step *s, int rank)
   return ((rank + s->size) % s->size + s->root) % s->size;
 }
 
-/* A bcast's round: ranks below `reach` have the data, and each tells one that has not. */
+/* A round of a bcast: ranks below `reach` have the data, and each tells one that does not. */
 static int tells(const step *s)
 {
   return s->op != MPI_OP_NULL || (s->rank < s->reach && s->rank + s->reach < s->size);
@@ -138,8 +138,8 @@ static void tell(const step *s)
     post_forget(post_send(me(), peer_of(s, s->rank + s->reach), STEP_TAG, s->data, s->bytes));
 }
 
-/* Goes on as far as messages are here; true at the end. What a rank knows goes `reach` ranks on,
- * twice as far in every round. */
+/* Advances as far as messages have arrived; true at the end. In every round a rank's data goes
+ * `reach` ranks further, twice as far as before. */
 static int advance(step *s)
 {
   for (; s->reach < s->size; s->reach *= 2, tell(s)) {
@@ -249,7 +249,7 @@ int scale_iprobe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *sta
   return MPI_SUCCESS;
 }
 
-/* Given up, if it is. */
+/* Frees it if it is. */
 static int is_through(MPI_Request *request, MPI_Status *status)
 {
   int source = 0, bytes = 0;
@@ -283,7 +283,7 @@ int scale_testall(int n, MPI_Request *requests, int *done, MPI_Status *statuses)
   return MPI_SUCCESS;
 }
 
-/* Of a stage's messages the rank sleeps on the first that is missing: a stage needs them all. */
+/* Of a stage's messages the rank sleeps on the first missing one: a stage needs them all. */
 int scale_testsome(int n, MPI_Request *requests, int *count, int *which, MPI_Status *statuses)
 {
   int active = 0, missing = -1;

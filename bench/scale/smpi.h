@@ -1,24 +1,24 @@
-/* What SimGrid's MPI (SMPI 3.32) lacks or does differently, put right from outside: this header is
+/* What SimGrid's MPI (SMPI 3.32) lacks or does differently, put right from outside. This header is
  * included before every file of the library and of the driver, whose code stays as it is.
  *
- * Messages between two ranks, and probes for them, are those of post.h: on SimGrid's clock, but not
- * SMPI's, which takes many times as much processor time for one.
+ * Messages between two ranks, and probes for them, are those of post.h. They are on SimGrid's
+ * clock, but are not SMPI's, which take many times as much processor time.
  *
  * Waiting. All ranks are one thread of one process, and simulated time passes only while all sleep.
- * A rank of Grove polls and yields; here to yield is to sleep, in simulated time, until one of the
- * requests completes that were asked for in vain since the last yield. So no poll costs time, and
- * what is measured does not depend on how often a rank looks.
+ * A rank of Grove polls and yields. Here, yielding is sleeping in simulated time until one of the
+ * requests completes that were tested in vain since the last yield. So no poll costs time, and what
+ * is measured does not depend on how often a rank looks.
  *
  * Collective steps. SMPI's MPI_Iallreduce sends a message from every rank to every other, and its
  * MPI_Ibarrier lets ranks go before all have come. Here a step takes log P rounds of messages, as
- * it does in the MPIs of real machines. What else a context is made with is SMPI's own, and blocks.
+ * in the MPIs of real machines. The other calls that make a context are SMPI's own, and block.
  *
- * Memory. Bytes that this rank has allocated are counted: the linker wraps malloc and its like.
+ * Memory. Counts the bytes that this rank has allocated: the linker wraps malloc and its like.
  */
 #ifndef BENCH_SCALE_SMPI_H
 #define BENCH_SCALE_SMPI_H
 
-#define SMPI_HELPERS_INTERNAL_H /* getopt and what it declares are not wanted */
+#define SMPI_HELPERS_INTERNAL_H /* keeps getopt's declarations out */
 #include <mpi.h>
 #include <sched.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ int scale_yield(void);
 int smpi_clock_gettime(clockid_t clock, struct timespec *now);
 
 int64_t scale_allocated(void); /* bytes of this rank, now */
-/* All ranks leave at the same simulated moment, which it returns. Nothing is under way then. */
+/* All ranks leave at the same simulated moment, which it returns, with nothing under way. */
 double scale_meet(void);
 
 #ifndef SCALE_ITSELF

@@ -1,5 +1,5 @@
-/* The constructions of forests from forests as expressions: a failure brings the test down. Whoever
- * calls frees the result. Collective. */
+/* The constructions of forests from forests as expressions: a failure ends the test. The caller
+ * frees the result. Collective. */
 #ifndef TEST_ALGEBRA_H
 #define TEST_ALGEBRA_H
 
@@ -17,18 +17,19 @@ grove_forest *strided(grove_forest *f, int64_t n, int64_t root_stride, int64_t l
 grove_forest *expanded(grove_forest *f, const int64_t *root_size, const int64_t *root_offset,
                        const int64_t *leaf_offset);
 
-/* Leaf slot to + i is joined to this rank's own root from + i, for 0 <= i < n, of so many roots. */
+/* Leaf slot to + i is joined to this rank's own root from + i, for 0 <= i < n; the rank has
+ * `nroots` roots. */
 grove_forest *shift(const place *p, int64_t nroots, int64_t n, int64_t from, int64_t to);
 
-/* Root i is leaf i, for all of so many. */
+/* Root i has leaf i, for all n. */
 grove_forest *identity(const place *p, int64_t n);
 
 /* n roots on every rank, each with a leaf in the same place on the rank k before; and the assertion
- * that a bcast and a reduce on the forest go so many ranks round. */
+ * that a bcast and a reduce on the forest go that many ranks round. */
 grove_forest *turn(const place *p, int64_t n, int k);
 void turn_check(const place *p, grove_forest *f, int k);
 
-/* How many roots there are, and where the leaf slots end. */
+/* The number of roots, and the end of the leaf slots. */
 int64_t roots_of(grove_forest *f);
 int64_t end_of(grove_forest *f);
 

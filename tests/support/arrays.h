@@ -1,5 +1,5 @@
-/* Root and leaf arrays with canaries: every byte has a known value, also before, behind and between
- * the data, and comparing two arrays compares all of them. */
+/* Root and leaf arrays with canaries: every byte has a known value, also before, after and between
+ * the data. Comparing two arrays compares all bytes. */
 #ifndef TEST_ARRAYS_H
 #define TEST_ARRAYS_H
 
@@ -12,17 +12,17 @@ typedef struct array {
   size_t bytes;
   unsigned char *slot0; /* what is given to Grove */
   int64_t nslots;
-  int product; /* of its values products are made */
+  int product; /* its values are multiplied */
 } array;
 
 array array_create(const unit *u, int64_t nslots);
 void array_free(array *a);
 
-/* The same in memory that somebody else has, and the bytes that it needs. */
+/* The same in memory provided by the caller, and the bytes needed. */
 array array_in(const unit *u, int64_t nslots, void *memory);
 size_t array_room(const unit *u, int64_t nslots);
 
-/* Canaries, and a value in every piece of every slot; all from the seed. */
+/* Sets canaries, and a value in every piece of every slot, all from the seed. */
 void array_fill(array *a, const unit *u, const reduction *r, uint64_t seed);
 
 /* The same with floating point values whose sums depend on their order. */
@@ -31,8 +31,8 @@ void array_fill_rough(array *a, const unit *u, uint64_t seed);
 array array_copy(const array *a);
 void array_assign(array *to, const array *from); /* of the same size */
 
-/* Asserts that all bytes are equal, but for signs of zeros in products of complex numbers. `side`
- * and `what` say which array of what, for the failure. */
+/* Asserts that all bytes are equal, except signs of zeros in products of complex numbers. `side`
+ * and `what` name the array and the operation, for the failure. */
 void array_check(const unit *u, const array *got, const array *expected, const char *side,
                  const char *what);
 
@@ -41,12 +41,12 @@ static inline unsigned char *array_slot(const array *a, const unit *u, int64_t s
   return a->slot0 + slot * u->extent;
 }
 
-/* The arrays of all ranks, which every rank can compute: what the oracle works on. */
+/* The arrays of all ranks, which every rank can compute: the oracle works on them. */
 typedef struct arrays {
   int nranks;
-  array *root; /* of gather and scatter: the multiroots */
+  array *root; /* for gather and scatter: the multiroots */
   array *leaf;
-  array *update; /* of fetch; may be the leaves. Of others: nothing but canaries */
+  array *update; /* for fetch; may be the leaves. For others: only canaries */
 } arrays;
 
 /* For this kind of operation; in_place: updates go where the leaves are. */

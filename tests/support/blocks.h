@@ -1,35 +1,35 @@
-/* Every rank has a block of values for every rank, itself too: what it marks for rank b, and what
- * it is told of rank b, are numbers b * width to (b + 1) * width - 1, in all kinds of operations
- * but a fetch. Results need no oracle. */
+/* Every rank has a block of values for every rank, itself included. What it marks for rank b, and
+ * what it is told of rank b, are numbers b * width to (b + 1) * width - 1, in all kinds of
+ * operations but a fetch. Results need no oracle. */
 #ifndef TEST_BLOCKS_H
 #define TEST_BLOCKS_H
 
 #include "calls.h"
 #include "places.h"
 
-enum { BLOCKS_NOTHING = -7 }; /* what stands where no value is yet */
+enum { BLOCKS_NOTHING = -7 }; /* stands where there is no value yet */
 
 typedef struct blocks {
   const place *p;
   op_kind kind;
   int64_t width;
-  int borrowed; /* the forest is another one's */
+  int borrowed; /* the forest belongs to another one */
   grove_forest *f;
   int64_t *out, *in;
   int round;
   grove_op *op;
 } blocks;
 
-/* Forest and arrays, and a sibling on the same forest, to be closed before it. The first is
+/* Opens forest and arrays, or a sibling on the same forest, to be closed before it. The first is
  * collective. */
 blocks blocks_open(const place *p, op_kind k, int64_t width);
 blocks blocks_sibling(const blocks *b);
 void blocks_init(blocks *b); /* Collective */
 
-/* Nothing of the next round is there yet, neither to be sent nor sent. */
+/* Clears the next round: nothing to send, nothing received. */
 void blocks_renew(blocks *b);
 
-/* Puts values there for a rank, or for all: so many of each block, the first ones. */
+/* Writes the first `count` values of the block for a rank; or all values of all blocks. */
 void blocks_put(blocks *b, int peer, int64_t count);
 void blocks_put_all(blocks *b);
 
@@ -37,11 +37,11 @@ void blocks_put_all(blocks *b);
 void blocks_mark(blocks *b, int peer, int64_t count);
 void blocks_mark_run(blocks *b, int peer, int64_t first, int64_t count);
 
-/* Asserts that the block of a rank has come; that all have. */
+/* Asserts that the block of one rank, or all blocks, have arrived. */
 void blocks_check_from(const blocks *b, int peer);
 void blocks_check(const blocks *b);
 
-/* A few rounds by parts, with an operation of their own. */
+/* A few rounds by parts, with their own operation. */
 void blocks_run(blocks *b, int rounds);
 
 /* Frees the operation, and forest and arrays. */

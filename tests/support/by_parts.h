@@ -1,5 +1,5 @@
-/* An exercise that leaves by parts: what it sends has other values until right before it is marked,
- * and what is told must be right then, and is told once.
+/* An exercise that leaves by parts. What it sends has other values until just before it is marked.
+ * What is reported must be right at that moment, and is reported once.
  *
  *     exercise_open(&e);
  *     exercise_init(&e);
@@ -11,7 +11,7 @@
  *     by_parts_check(&x);
  *     by_parts_free(&x);
  *
- * or all of that round by by_parts_round. Marks and questions: any thread.
+ * or by_parts_round for a whole round. Any thread may mark and ask.
  */
 #ifndef TEST_BY_PARTS_H
 #define TEST_BY_PARTS_H
@@ -21,50 +21,51 @@
 /* What one call marks. */
 typedef struct part_range {
   int64_t first, count;
-  int useful; /* somebody waits for one of them */
+  int useful; /* somebody waits for one of its places */
 } part_range;
 
 typedef struct by_parts {
   exercise *e;
   int64_t nsent;      /* root numbers, places among the multiroots, or leaf slots */
-  char *wanted;       /* of these: it has a leaf, or is one */
+  char *wanted;       /* per place sent: it has a leaf, or is one */
   int64_t ntold;      /* leaf slots, or root numbers */
-  char *due;          /* of these: something comes for it */
+  char *due;          /* per place told: something comes for it */
   int64_t *place;     /* gather: where the leaves of each root begin */
-  array values;       /* what is to be sent */
-  int whole;          /* this round: started as a whole */
-  int nranges;        /* this round: in the order in which they are marked */
+  array values;       /* values to send */
+  int whole;          /* this round was started as a whole */
+  int nranges;        /* of this round, in the order of marking */
   part_range *ranges; /* they overlap where nobody waits */
-  int *told;          /* this round: atomic */
+  int *told;          /* of this round; atomic */
   int64_t left;       /* to be told: atomic */
 } by_parts;
 
 by_parts by_parts_of(exercise *e);
 void by_parts_free(by_parts *x);
 
-/* Values and ranges for another round. The operation is not active. */
+/* Draws values and ranges for another round. The operation is not active. */
 void by_parts_renew(by_parts *x, int64_t round, rng *mine);
 
-/* By parts; and as a whole, with all values there. */
+/* Starts by parts; or as a whole, with all values in place. */
 void by_parts_start(by_parts *x);
 void by_parts_start_whole(by_parts *x);
 
-/* Puts the values of range i where they belong, and marks it. */
+/* Writes the values of range i, and marks it. */
 void by_parts_mark(by_parts *x, int i);
 
-/* What has come since: asserts that it is right. Says how much that was. */
+/* Asserts that what has arrived since is right, and returns how much that was. */
 int64_t by_parts_ask(by_parts *x);
 
-/* Have these? If so, asserts that they are right. */
+/* Whether these have arrived; if so, asserts that they are right. */
 int by_parts_look(by_parts *x, int64_t first, int64_t count);
 
-/* Behind the wait: what was not told is, and everything is as it should be. */
+/* After the wait: everything has been told and is right. */
 void by_parts_check(by_parts *x);
 
-/* A round in which so many threads mark and ask; 0: this one alone. Some ranks start as a whole. */
+/* A round in which this many threads mark and ask; 0: this one alone. Some ranks start as a whole.
+ * */
 void by_parts_round(by_parts *x, int64_t round, int nthreads, rng *mine);
 
-/* A last one: the operation is freed when the wait returns, whatever threads are about to return
+/* A last round: the operation is freed when the wait returns, even if threads are still returning
  * from their last marks. */
 void by_parts_last_round(by_parts *x, int64_t round, int nthreads, rng *mine);
 

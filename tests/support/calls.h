@@ -1,4 +1,4 @@
-/* Grove's operations, each in its three forms, behind one call: for tests that try all of them.
+/* Grove's operations, each in its three forms, behind one call, for tests that try all of them.
  *
  *     op_call c = {.kind = KIND_FETCH, .f = f, .unit = MPI_INT, .op = MPI_SUM, .root = ...};
  *     CHECK_OK(call_init(&c, &op));
@@ -19,13 +19,13 @@ typedef enum op_kind {
 
 const char *kind_name(op_kind k);
 
-/* Whether its roots are multiroots: a slot for every leaf, and nothing to combine. */
+/* Whether its roots are multiroots: one slot per leaf, and nothing to combine. */
 static inline int kind_is_multi(op_kind k)
 {
   return k == KIND_GATHER || k == KIND_SCATTER;
 }
 
-/* Whether the values of the leaves go to the roots; those of a fetch come back too. */
+/* Whether values go from leaves to roots; those of a fetch also come back. */
 static inline int kind_goes_to_roots(op_kind k)
 {
   return k == KIND_REDUCE || k == KIND_FETCH || k == KIND_GATHER;
@@ -36,23 +36,23 @@ typedef struct op_call {
   op_kind kind;
   grove_forest *f;
   MPI_Datatype unit;
-  MPI_Op op;  /* of bcast, reduce and fetch */
-  void *root; /* of gather and scatter: the multiroots */
+  MPI_Op op;  /* for bcast, reduce and fetch */
+  void *root; /* for gather and scatter: the multiroots */
   void *leaf;
-  void *update; /* of fetch */
+  void *update; /* for fetch */
 } op_call;
 
-/* grove_..._init, grove_..._begin, and the blocking one. */
+/* grove_..._init, grove_..._begin, and the blocking form. */
 grove_status call_init(const op_call *c, grove_op **out);
 grove_status call_begin(const op_call *c, grove_op **out);
 grove_status call_block(const op_call *c);
 
-/* The three by number: what a blocking call makes is nothing. */
+/* The three forms by number; a blocking call makes no operation. */
 typedef enum op_form { FORM_INIT, FORM_BEGIN, FORM_BLOCKING, OP_FORMS } op_form;
 grove_status call_in_form(const op_call *c, op_form how, grove_op **out);
 
-/* Whether others' values may pass through a rank on their way: any route but standard. It then
- * depends on all of its node, and what it has freed on its calling Grove. The same on all ranks. */
+/* Whether others' values may pass through a rank: on any route but standard. The rank then depends
+ * on its whole node, and what it has freed depends on its calling Grove. The same on all ranks. */
 int op_relays(grove_op *op);
 
 #endif

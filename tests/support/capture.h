@@ -1,4 +1,4 @@
-/* Sends standard error to a file for a while: what Grove prints comes back as text. */
+/* Redirects standard error to a file for a while: what Grove prints comes back as text. */
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 

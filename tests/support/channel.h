@@ -1,6 +1,6 @@
-/* One end of a channel, in a buffer whose every byte is known. What travels in a round is a row of
- * bytes that follow from the channel's seed and the number of the round; each end lays it into
- * slots of its own type. Bytes before, behind and between the data are canaries.
+/* One end of a channel, in a buffer whose every byte is known. A round sends a row of bytes that
+ * follow from the channel's seed and the number of the round. Each end lays it into slots of its
+ * own type. Bytes before, after and between the data are canaries.
  *
  *     channel c = {.ctx = ctx, .sends = 1, .peer = 1, .tag = 7, .parts = 4, .count = 3,
  *                  .u = units_find(types, "MPI_INT"), .seed = 5};
@@ -22,10 +22,10 @@ typedef struct channel {
   grove_context *ctx;
   int sends, peer, tag;
   int parts;
-  int64_t count; /* units of a part */
+  int64_t count; /* units per part */
   const unit *u;
   uint64_t seed; /* the same at both ends */
-  void *lent;    /* memory of channel_room() bytes that the caller has; NULL: its own */
+  void *lent;    /* the caller's memory of channel_room() bytes; NULL: its own */
   /* made here */
   array data;     /* what Grove is given */
   array expected; /* what it should be */
@@ -36,7 +36,7 @@ typedef struct channel {
 size_t channel_room(const channel *c);
 int64_t channel_bytes(const channel *c); /* that travel */
 
-/* Makes the buffer, nothing but canaries in it; and the operation as well. Local. */
+/* Makes the buffer, filled with canaries; the others also the operation. Local. */
 void channel_dress(channel *c);
 grove_status channel_init(channel *c);
 void channel_open(channel *c);
@@ -44,38 +44,38 @@ void channel_open(channel *c);
 /* The next round. */
 void channel_start(channel *c);
 
-/* A sender's parts of this round, filled and marked; or filled alone. Any thread. */
+/* Fills a sender's parts of this round; the second also marks them. Any thread. */
 void channel_fill(channel *c, int64_t first, int64_t count);
 void channel_ready(channel *c, int64_t first, int64_t count);
 
 /* All parts of this round, one by one, in random order. */
 void channel_ready_shuffled(channel *c, rng *r);
 
-/* Asserts that a receiver's buffer is what this round makes of it; or only that these parts have
- * come: any thread. */
+/* Asserts that a receiver's buffer is right for this round; or only that these parts have arrived,
+ * from any thread. */
 void channel_check(channel *c);
 void channel_check_parts(channel *c, int64_t first, int64_t count);
 
-/* Until grove_arrived says so; then they are compared. */
+/* Waits until grove_arrived says so, then compares them. */
 void channel_await(channel *c, int64_t first, int64_t count);
 
-/* The round is over: a receiver compares, a sender writes other things over what it has sent. */
+/* Ends the round: a receiver compares, a sender overwrites what it has sent. */
 void channel_over(channel *c);
 
-/* Waits, and that; by grove_wait or by grove_test. */
+/* Waits, then does that; by grove_wait or by grove_test. */
 void channel_wait(channel *c);
 void channel_poll(channel *c);
 
-/* One round whose data comes at once. */
+/* One round whose data is ready at once. */
 void channel_run(channel *c);
 
-/* Frees operation and buffer. A sender that is active leaves its buffer until channels_sweep(), to
- * be called when the context is gone. */
+/* Frees operation and buffer. An active sender keeps its buffer until channels_sweep(), to be
+ * called when the context is gone. */
 void channel_close(channel *c);
 void channel_abandon(channel *c);
 void channels_sweep(void);
 
-/* A word from one rank to another; who waits for it advances the operations of idle's context
+/* A word from one rank to another. The waiting rank advances the operations of idle's context
  * (place_idle). */
 void tell(const place *p, int to);
 void hear(const place *p, int from, grove_op *idle);

@@ -1,5 +1,5 @@
-/* What every test program begins with: assertions that name rank, file, line, seed and case and
- * bring the whole job down; a seed; and a watchdog, so that a deadlock is a failure with a name.
+/* The basis of every test program: assertions that name rank, file, line, seed and case and end the
+ * whole job; a seed; and a watchdog, so that a deadlock is a failure with a name.
  *
  *     int main(int argc, char **argv) {
  *       test_begin(&argc, &argv, "exec/in_place");
@@ -15,7 +15,7 @@
  * test tries: a number, `4x` for four times what the test asks for, or `all`; WATCHDOG, the seconds
  * a case may take. Rank 0's values count. THREADS, if set: MPI with MPI_THREAD_MULTIPLE. The
  * argument --ranks N asserts that there are N ranks: the wrong launcher would start N jobs of one
- * rank each, and they would all pass.
+ * rank each, and all of them would pass.
  */
 #ifndef TEST_CHECK_H
 #define TEST_CHECK_H
@@ -29,43 +29,43 @@ enum { TEST_SKIPPED = 77 };
 /* MPI_Init, seed, watchdog. `name` is the test's name, "module/behaviour". */
 void test_begin(int *argc, char ***argv, const char *name);
 
-/* Everybody got here: MPI_Finalize, still under the watchdog. Returns main's result. */
+/* All ranks got here: MPI_Finalize, still under the watchdog. Returns main's result. */
 int test_end(void);
 
-/* Before test_begin: MPI is used by many tests, one after the other, and no test_end ends it. */
+/* Before test_begin: many tests use MPI one after the other, and no test_end ends it. */
 void test_share(void);
 
 /* Leaves with the status that ctest counts as skipped. Collective; says why. */
 int test_skip(const char *why);
 
-/* The case now tried: shown by failures. Gives the watchdog its full time again. */
+/* The current case, shown by failures. Restarts the watchdog. */
 void test_case(int64_t number);
 
-/* A line that failures end with, hangs too: how to look at this case alone. */
+/* The last line of failures and hangs: how to run this case alone. */
 void test_hint(const char *format, ...);
 
 uint64_t test_seed(void);
 
-/* SAMPLES; `normal` where it is not set, a multiple of it with SAMPLES=4x, 10 with SAMPLES=all. */
+/* SAMPLES; `normal` if it is not set, a multiple of it with SAMPLES=4x, 10 with SAMPLES=all. */
 int64_t test_samples(int64_t normal);
 
 /* SAMPLES=all: a test that enumerates its cases should try every one. */
 int test_exhaustive(void);
 
-/* The shortest value of the option `timeout` under which collective calls still do what they have
- * to do: a second, more where a checker slows everything down. */
+/* The shortest value of the option `timeout` under which collective calls still succeed: a second,
+ * more where a checker slows everything down. */
 const char *test_timeout(void);
 
 int world_rank(void);
 int world_size(void);
 
-/* Collectives of the tests' own. They poll and yield: with more ranks than cores a blocking MPI
- * call can cost tens of milliseconds. */
+/* The tests' own collectives. They poll and yield: with more ranks than cores a blocking MPI call
+ * can cost tens of milliseconds. */
 void polite_wait(MPI_Request *request);
 void polite_finish(grove_op *op); /* by grove_test alone */
 void polite_barrier(MPI_Comm comm);
 
-/* Yields the processor for about this long, calling neither MPI nor Grove. */
+/* Yields the processor for about this long, without calling MPI or Grove. */
 void linger(double seconds);
 
 /* A communicator of ranks with the same color, and this rank in it. */
@@ -74,7 +74,7 @@ MPI_Comm split(int color);
 /* Asserts that `status` and grove_last_error() are the same on all ranks of comm. Collective. */
 #define CHECK_SAME_ERROR(comm, status) check_same_error(comm, status, __FILE__, __LINE__)
 
-/* Whether the sentence has this number in it, standing alone; and the assertion that it has. */
+/* Whether the sentence contains this number as a word; and the assertion that it does. */
 int number_in(const char *text, int64_t number);
 #define CHECK_NUMBER_IN(text, number) check_number_in(text, number, __FILE__, __LINE__)
 

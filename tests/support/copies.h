@@ -1,5 +1,5 @@
-/* How many copies of datatypes there are. Included by one file of a program of its own: its
- * functions stand in the place of MPI's. */
+/* Counts the copies of datatypes. Included by one file of a separate program: its functions replace
+ * MPI's. */
 #ifndef TEST_COPIES_H
 #define TEST_COPIES_H
 
@@ -21,7 +21,7 @@ int MPI_Type_dup(MPI_Datatype type, MPI_Datatype *out)
   return code;
 }
 
-/* Also of what is no copy. */
+/* Also frees types that are not copies. */
 int MPI_Type_free(MPI_Datatype *type)
 {
   int i = copies.n - 1;

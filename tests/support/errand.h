@@ -1,6 +1,6 @@
-/* Operations whose results need no oracle, for tests in which many are under way at once. Leaf i of
- * a rank is joined to root (i * step) mod n of the next rank; a unit is `width` numbers; every
- * errand and every round has values of its own. */
+/* Operations whose results need no oracle, for tests with many under way at once. Leaf i of a rank
+ * is joined to root (i * step) mod n of the next rank. A unit is `width` numbers. Every errand and
+ * every round has its own values. */
 #ifndef TEST_ERRAND_H
 #define TEST_ERRAND_H
 
@@ -21,18 +21,18 @@ typedef struct errand {
   grove_op *op;
 } errand;
 
-/* Arrays, for fields that are set. Local. */
+/* Makes the arrays, once the fields are set. Local. */
 void errand_open(errand *e, MPI_Comm comm);
 void errand_close(errand *e);
 
-/* The operation, persistent. Collective. */
+/* Makes the persistent operation. Collective. */
 void errand_init(errand *e);
 
 /* Fills the arrays for the next round, and begins it; or only fills them. */
 void errand_begin(errand *e);
 void errand_fill(errand *e);
 
-/* The operation is complete: is everything where it should be? */
+/* The operation is complete: asserts that everything is right. */
 void errand_check(const errand *e);
 
 #endif

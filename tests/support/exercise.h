@@ -1,4 +1,4 @@
-/* One operation on one forest with random data, and the oracle's opinion of the result.
+/* One operation on one forest with random data, and the oracle's check of the result.
  *
  *     exercise e = {.g = g, .f = f, .me = rank, .kind = KIND_REDUCE, .u = unit, .r = reduction};
  *     exercise_open(&e);
@@ -20,7 +20,7 @@ typedef struct exercise {
   grove_forest *f;
   int me;
   op_kind kind;
-  int in_place; /* a fetch whose updates go where the leaves are */
+  int in_place; /* a fetch whose updates overwrite the leaves */
   int rough;    /* floating-point values whose sums depend on their order */
   const unit *u;
   const reduction *r;
@@ -35,38 +35,38 @@ typedef struct exercise {
 void exercise_draw_of(exercise *e, op_kind k, const units *types, rng *r);
 void exercise_draw(exercise *e, const units *types, rng *r);
 
-/* This kind, this unit, its reduction number j; 0 if the unit does not suit the graph, or if kinds
- * without reductions have had their turn with another j. */
+/* This kind, this unit, its reduction number j. 0 if the unit does not suit the graph, or if a kind
+ * without reductions has already been tried with another j. */
 int exercise_set(exercise *e, op_kind k, const unit *u, int j);
 
-/* Makes the arrays, filled as for round 0. */
+/* Makes the arrays, filled for round 0. */
 void exercise_open(exercise *e);
 
-/* Other values for every array; the addresses stay. */
+/* New values for every array; the addresses stay. */
 void exercise_renew(exercise *e, int64_t round);
 
-/* The arguments of Grove's calls, and the calls. A rank without roots (leaves) passes NULL for them
- * in some of the exercises. */
+/* The arguments of Grove's calls, and the calls. In some exercises a rank without roots (leaves)
+ * passes NULL for them. */
 op_call exercise_call(const exercise *e);
 void exercise_init(exercise *e);
 void exercise_begin(exercise *e);
 void exercise_block(exercise *e);
 
-/* Asserts that the arrays are what the oracle makes of the values before. Once for each renewal. */
+/* Asserts that the arrays are what the oracle makes of the previous values. Once per renewal. */
 void exercise_check(exercise *e);
 
-/* Its two halves: from the first on `all` is what there is to be. */
+/* Its two halves: after the first `all` is the expected result. */
 void exercise_solve(exercise *e);
 void exercise_compare(exercise *e);
 
-/* What it is, for failures: "reduce of MPI_INT with SUM on 'ring', 4 ranks:". */
+/* Its description for failures: "reduce of MPI_INT with SUM on 'ring', 4 ranks:". */
 const char *exercise_name(const exercise *e, char text[160]);
 
 /* Frees the operation, if there is one, and the arrays. */
 void exercise_close(exercise *e);
 
-/* All of that, a few rounds in this form: each rank completes them in its own way. One shots have
- * other arrays every time, and the old ones are kept until the end. */
+/* All of the above, a few rounds in this form; each rank completes them in its own way. One shots
+ * have new arrays every time, and the old ones are kept until the end. */
 void exercise_run(exercise e, op_form how, rng *mine);
 
 #endif

@@ -1,10 +1,10 @@
-/* Every state that a model of a protocol can reach, breadth first, each looked at once.
+/* Visits every state that a model of a protocol can reach, breadth first, each once.
  *
- * A state is a block of bytes of one size, without padding that differs. The model has a function
- * that, given a state, calls explorer_reach() with every state that is one step away, and
- * explorer_fail() if it sees what must never happen: the search ends there. If nothing fails, it is
- * also known whether the end can be reached from every state: no deadlock, and no part of the graph
- * to go round in for ever.
+ * A state is a block of bytes of fixed size, without padding that differs. Given a state, a
+ * function of the model calls explorer_reach() with every state that is one step away, and
+ * explorer_fail() if it sees what must never happen: the search ends there. If nothing fails, the
+ * search also shows whether the end can be reached from every state: no deadlock, and no endless
+ * loop.
  *
  *     explorer x;
  *     explorer_begin(&x, sizeof start, &model, all_steps, ended);
@@ -21,15 +21,15 @@
 enum { EXPLORER_DEAD_END = -1 };
 
 typedef struct explorer {
-  void *model; /* whatever its functions need */
+  void *model; /* data for its functions */
   void (*all_steps)(struct explorer *x, const void *state);
   int (*ended)(const struct explorer *x, const void *state);
 
   int failed;      /* 0; what explorer_fail() was told; or EXPLORER_DEAD_END */
-  uint32_t now;    /* the state being looked at; the one that failed */
+  uint32_t now;    /* the current state; the one that failed */
   uint64_t states; /* found so far */
 
-  size_t bytes, stride; /* of a state, and of one in `seen`, where 8-byte words are filled up */
+  size_t bytes, stride; /* of a state, and of one in `seen`, padded to 8-byte words */
   unsigned char *seen;  /* all states, in the order they were found */
   uint32_t *from;       /* the state each was first found from */
   uint32_t *next;       /* the states one step away: those of state i begin at first[i] */
@@ -47,7 +47,7 @@ void explorer_free(explorer *x);
 void explorer_reach(explorer *x, const void *state);
 void explorer_fail(explorer *x, int what); /* the first counts */
 
-/* State i, and how many steps lead to it, at least. */
+/* State i, and the least number of steps to it. */
 const void *explorer_state(const explorer *x, uint32_t i);
 int explorer_depth(const explorer *x, uint32_t i);
 

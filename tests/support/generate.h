@@ -1,4 +1,4 @@
-/* Random star forests. Every rank draws the whole graph, of all ranks, from the same numbers. */
+/* Random star forests. Every rank draws the whole graph, for all ranks, from the same numbers. */
 #ifndef TEST_GENERATE_H
 #define TEST_GENERATE_H
 
@@ -17,11 +17,11 @@ typedef enum graph_kind {
   GRAPH_SELF,       /* only roots of the own rank */
   GRAPH_DUPLICATES, /* many leaves of one rank on each of a few roots */
   GRAPH_ALL_TO_ALL, /* a leaf on some root of every rank */
-  GRAPH_MIXED,      /* every rank another of the above */
+  GRAPH_MIXED,      /* each rank another of the above */
   GRAPH_KINDS
 } graph_kind;
 
-/* What one rank has. nslots is how long its leaf array is: the graph names only some slots. */
+/* One rank's part. nslots is the length of its leaf array: the graph names only some slots. */
 typedef struct part {
   int64_t nroots, nleaves, nslots;
   int64_t *leaf_index; /* NULL: leaf j is slot j */
@@ -36,17 +36,17 @@ typedef struct graph {
 
 const char *graph_kind_name(graph_kind kind);
 
-/* At most GRAPH_MOST_ROOTS roots and GRAPH_MOST_SLOTS leaf slots a rank. */
+/* At most GRAPH_MOST_ROOTS roots and GRAPH_MOST_SLOTS leaf slots per rank. */
 enum { GRAPH_MOST_ROOTS = 48, GRAPH_MOST_SLOTS = 160 };
 graph *graph_random(rng *r, graph_kind kind, int nranks);
 
-/* What a pattern stands for, n[i] being what rank i gives grove_forest_set_pattern. */
+/* The graph of a pattern; n[i] is what rank i gives to grove_forest_set_pattern. */
 graph *graph_pattern(grove_pattern pattern, int nranks, const int64_t *n);
 
 /* All parts empty, for graphs written by hand: see part_resize. */
 graph *graph_empty(int nranks);
 
-/* Room for this many roots and leaves, every leaf j in slot j and joined to root 0 of rank 0. */
+/* Room for this many roots and leaves, with leaf j in slot j and joined to root 0 of rank 0. */
 void part_resize(part *p, int64_t nroots, int64_t nleaves);
 
 void graph_free(graph *g);
@@ -57,10 +57,10 @@ static inline int64_t part_slot(const part *p, int64_t j)
   return p->leaf_index != NULL ? p->leaf_index[j] : j;
 }
 
-/* How many leaves of all ranks are joined to roots of this one. */
+/* How many leaves over all ranks are joined to roots of this one. */
 int64_t graph_edges_to(const graph *g, int rank);
 
-/* A forest with this graph: created, its graph set, and, by the second, set up. */
+/* A forest with this graph: created, its graph set and, by the second, set up. */
 grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank);
 grove_forest *graph_forest(grove_context *ctx, const graph *g, int rank);
 

@@ -1,5 +1,5 @@
-/* A strict reader of JSON, for tests: what is not JSON to the letter brings the test down, with the
- * place. Strings are UTF-8, with their escapes resolved. */
+/* A strict reader of JSON, for tests: any deviation from JSON ends the test, with the place.
+ * Strings are UTF-8, with their escapes resolved. */
 #ifndef TEST_JSON_H
 #define TEST_JSON_H
 
@@ -26,12 +26,12 @@ typedef struct json {
 json *json_read(const char *text);
 void json_free(json *value);
 
-/* What the object has under this key, or NULL; and of the kind it must have. */
+/* The object's value for this key, or NULL; and one of the required kind. */
 const json *json_find(const json *object, const char *key);
 double json_number(const json *object, const char *key);
 const char *json_text(const json *object, const char *key);
 
-/* A whole file as text, which the caller frees. */
+/* A whole file as text; the caller frees it. */
 char *read_whole(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers that were worked out by hand: equal but for the last digits of a double. */
+/* Numbers worked out by hand: equal except for the last digits of a double. */
 #ifndef TEST_NEAR_H
 #define TEST_NEAR_H
 

@@ -1,4 +1,4 @@
-/* What the operations mean, said serially, with the whole graph and all ranks' arrays at hand. The
+/* What the operations mean, computed serially, with the whole graph and all ranks' arrays. The
  * leaves of a root are ordered by leaf rank, then by position in that rank's leaf list. */
 #ifndef TEST_ORACLE_H
 #define TEST_ORACLE_H

@@ -1,6 +1,6 @@
-/* One launch, every number of ranks: the job is split into its first k ranks and the rest, for
- * enough k that 1 to all ranks occur, each part with a communicator and a context of its own. All
- * parts are busy, and no launch is needed for each number. */
+/* Every number of ranks in one launch: the job is split into its first k ranks and the rest, for
+ * enough k that 1 to all ranks occur. Each part has its own communicator and context. All parts are
+ * busy, and no separate launches are needed. */
 #ifndef TEST_PLACES_H
 #define TEST_PLACES_H
 
@@ -16,7 +16,7 @@ typedef struct place {
   int side; /* 0: among the first k ranks; 1: among the rest */
 } place;
 
-/* A context on this communicator, which it owns from now on. Collective over comm. */
+/* A context on this communicator, which it then owns. Collective over comm. */
 place place_create(MPI_Comm comm);
 void place_free(place *p);
 
@@ -26,20 +26,20 @@ void place_set(const place *p, const char *option, const char *value);
 /* Puts rank i on node node[i]. Collective. */
 void place_set_nodes(const place *p, const int *node);
 
-/* Puts its ranks on nodes at random, uneven ones as a rule; sometimes as found. Collective. */
+/* Puts its ranks on nodes at random, usually uneven ones; sometimes as found. Collective. */
 void place_draw_nodes(const place *p, rng *r);
 
-/* An operation that moves nothing, started: a test of it advances all others of the context.
+/* A started operation that moves nothing: testing it advances all others of the context.
  * Collective. */
 grove_op *place_idle(const place *p);
 
-/* A barrier in which this rank goes on calling Grove, by tests of `idle`: what it has freed gets on
- * to those who need it. */
+/* A barrier in which this rank goes on calling Grove, by tests of `idle`, so that what it has freed
+ * still reaches those who need it. */
 void place_meet(const place *p, grove_op *idle);
 
 typedef struct places {
   int n;
-  place *place; /* the first is all ranks */
+  place *place; /* the first has all ranks */
 } places;
 
 places places_create(void);

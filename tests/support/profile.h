@@ -4,7 +4,7 @@
 
 #include "grove.h"
 
-/* Rows without `name` and `end`; it is called "made". */
+/* Rows without `name` and `end`; the machine is called "made". */
 grove_machine *machine_of(const char *rows);
 
 #endif

@@ -1,5 +1,5 @@
 /* Random numbers that are the same everywhere: a test draws its cases from one seed on every rank,
- * so that all ranks know the whole case without talking. */
+ * so that all ranks know the whole case without communicating. */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
 

@@ -1,4 +1,4 @@
-/* The reference arithmetic: one value at a time, written for reading, shared with nobody. */
+/* The reference arithmetic: one value at a time, written for reading, shared with no other code. */
 #ifndef TEST_SCALARS_H
 #define TEST_SCALARS_H
 
@@ -49,21 +49,21 @@ size_t scalar_bytes(scalar kind);
 /* to = to o from. Not for MAXLOC and MINLOC, which need two values, nor for user operations. */
 void scalar_apply(scalar kind, op_code code, void *to, const void *from);
 
-/* For MAXLOC and MINLOC: a < b, a > b: -1, 1; else 0. */
+/* For MAXLOC and MINLOC: -1 if a < b, 1 if a > b, else 0. */
 int scalar_compare(scalar kind, const void *a, const void *b);
 
 /* A value that suits the operation: its results are exact and never overflow a signed 32 or 64 bit
  * integer, in whatever order some hundreds of them are combined. */
 void scalar_draw(scalar kind, op_code code, uint64_t random, void *to);
 
-/* A value whose sums do depend on their order. Only floating point and complex. */
+/* A value whose sums depend on their order. Only floating point and complex. */
 void scalar_draw_rough(scalar kind, uint64_t random, void *to);
 
-/* Zeroes what means nothing in the value's memory: the padding that a long double may end in. */
+/* Zeroes the meaningless bytes of the value: the padding at the end of a long double. */
 void scalar_scrub(scalar kind, void *value);
 
-/* Takes the sign off every zero. In a product of complex numbers it depends on the order of the
- * factors; sums of what scalar_draw() draws have -0 where all terms are -0, in any order. */
+/* Removes the sign of every zero. In a product of complex numbers it depends on the order of the
+ * factors. Sums of values from scalar_draw() are -0 where all terms are -0, in any order. */
 void scalar_scrub_zeros(scalar kind, void *value);
 
 #endif

@@ -1,6 +1,6 @@
 /* Memory that runs out at one allocation, or at one of the larger ones. Included by one file of a
- * program that is linked with --wrap=calloc,--wrap=malloc,--wrap=realloc, so that these stand in
- * the place of Grove's.
+ * program that is linked with --wrap=calloc,--wrap=malloc,--wrap=realloc, so that these replace
+ * Grove's.
  */
 #ifndef TEST_SCARCE_H
 #define TEST_SCARCE_H
@@ -9,12 +9,12 @@
 
 #include <stdlib.h>
 
-/* Lists as long as this take at least so many bytes. */
+/* Lists of LEAVES entries take at least LARGE_BYTES. */
 enum { LEAVES = 5000, LARGE_BYTES = LEAVES };
 
 static struct {
   int armed;
-  size_t least; /* bytes of those that are counted */
+  size_t least; /* minimum bytes of those that are counted */
   int64_t met;  /* so far */
   int64_t fail; /* the number of the one that fails */
 } scarce;

@@ -1,5 +1,5 @@
-/* What the constructions of forests from forests mean, said serially, with the sketches of all
- * ranks at hand. Arguments that each rank passes for itself are arrays over the ranks. */
+/* What the constructions of forests from forests mean, computed serially from the sketches of all
+ * ranks. Arguments that each rank passes separately are arrays over the ranks. */
 #ifndef TEST_SERIAL_H
 #define TEST_SERIAL_H
 
@@ -11,7 +11,7 @@ typedef struct list {
   int64_t *item;
 } list;
 
-/* Empty lists for so many ranks; room for n numbers in one of them. */
+/* Empty lists for this many ranks; room for n numbers in one of them. */
 list *lists_create(int nranks);
 void list_resize(list *l, int64_t n);
 void lists_free(list *l, int nranks);
@@ -23,7 +23,7 @@ static inline int list_has(const list *l, int64_t number)
   return 0;
 }
 
-/* Of a sketch whose roots have one leaf at most; so it is with `b` of the third. */
+/* Of a sketch whose roots have at most one leaf; this also holds for `b` of the third. */
 sketch *serial_inverse(const sketch *f);
 sketch *serial_compose(const sketch *a, const sketch *b);
 sketch *serial_compose_inverse(const sketch *a, const sketch *b);
@@ -37,7 +37,7 @@ sketch *serial_merge(const sketch *a, const sketch *b);
 sketch *serial_strided(const sketch *f, int64_t n, const int64_t *root_stride,
                        const int64_t *leaf_stride);
 
-/* Offsets: NULL for side by side, on every rank for itself. */
+/* Offsets: NULL for side by side, on every rank separately. */
 sketch *serial_expand(const sketch *f, const list *root_size, const list *root_offset,
                       const list *leaf_offset);
 

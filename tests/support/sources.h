@@ -1,4 +1,4 @@
-/* Random forests, by every way to set a graph, together with the graphs that they have. */
+/* Random forests, made by every way to set a graph, together with their graphs. */
 #ifndef TEST_SOURCES_H
 #define TEST_SOURCES_H
 
@@ -13,7 +13,7 @@ typedef struct drawn {
   grove_forest *f;
 } drawn;
 
-/* `number` chooses the kind of graph, or the pattern. Collective, as all that follow. */
+/* `number` chooses the kind of graph, or the pattern. Collective, like all that follow. */
 drawn draw_from(const place *p, rng *r, graph_source s, int64_t number);
 
 /* One case of a test: a part of the job, and numbers that all its ranks draw alike. */
@@ -25,13 +25,13 @@ typedef struct trial {
 
 trial trial_begin(const place *p, int64_t number);
 
-/* Of any source and kind; one whose roots have one leaf at most; and one that has as many roots on
- * every rank as another. */
+/* Of any source and kind; one whose roots have at most one leaf; and one with the same numbers of
+ * roots as another. */
 drawn draw_any(trial *t);
 drawn draw_single(trial *t);
 drawn draw_beside(trial *t, const graph *other);
 
-/* Frees both. What was made of the forest must not have changed it. */
+/* Frees both, and asserts that nothing made from the forest has changed it. */
 void drawn_free(drawn *d, int rank);
 
 /* Asserts that the forest has this graph, leaf by leaf in the order of the list. */

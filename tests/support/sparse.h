@@ -1,12 +1,12 @@
-/* Arrays of many gibibytes of which a test touches a few pages: holes in a file without a name, or
- * addresses for which the system keeps no memory in store. */
+/* Arrays of many gibibytes of which a test touches a few pages: holes in an unnamed file, or
+ * addresses without reserved memory. */
 #ifndef TEST_SPARSE_H
 #define TEST_SPARSE_H
 
 #include <stdint.h>
 
 typedef struct sparse {
-  char *memory; /* zeros; NULL: this machine does not give it */
+  char *memory; /* zeros; NULL: not available on this machine */
   int64_t bytes;
 } sparse;
 

@@ -1,5 +1,5 @@
 /* The datatypes that the tests move, as MPI sees them and as the oracle does: a list of values,
- * each at an offset; and the operations that are legal on each. */
+ * each at an offset; and the legal operations on each. */
 #ifndef TEST_UNITS_H
 #define TEST_UNITS_H
 
@@ -27,7 +27,7 @@ typedef struct unit {
   int derived;           /* made here, and freed by units_free */
   ptrdiff_t extent;      /* from slot to slot */
   ptrdiff_t first, last; /* the bytes of slot 0 that hold data: first <= offset < last */
-  int64_t most_slots;    /* 0: any number; else slots so many apart would overlap */
+  int64_t most_slots;    /* 0: any number; else slots this far apart would overlap */
   int npieces;
   piece *piece; /* value and index in turn for the types of MAXLOC and MINLOC */
   int nreductions;
@@ -48,7 +48,7 @@ void units_free(units *u);
 /* The unit of this name; it must exist. */
 const unit *units_find(const units *u, const char *name);
 
-/* The operation of this name on the unit; it must be there. */
+/* The operation of this name on the unit; it must exist. */
 const reduction *unit_reduction(const unit *u, const char *name);
 
 /* to = to o from, for one unit; touches only its pieces. */

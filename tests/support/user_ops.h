@@ -13,15 +13,15 @@ void user_matrix(void *a, void *b, int *n, MPI_Datatype *type);
 /* The greatest common divisor of 32-bit integers: commutes. */
 void user_gcd(void *a, void *b, int *n, MPI_Datatype *type);
 
-/* struct tagged: tags by exclusive or, values added: commutes. Steps by the extent of `type`, so
- * that it works for types with any gap behind the struct. */
+/* struct tagged: tags by exclusive or, values added: commutes. Uses the extent of `type` as stride,
+ * so that it works for types with any gap after the struct. */
 typedef struct tagged {
   char tag;
   double value;
 } tagged;
 void user_tagged(void *a, void *b, int *n, MPI_Datatype *type);
 
-/* Keeps the left one (a o b = a): associative, as far from commuting as can be. */
+/* Keeps the left one (a o b = a): associative, but far from commutative. */
 void user_left_tagged(void *a, void *b, int *n, MPI_Datatype *type);
 
 #endif

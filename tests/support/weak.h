@@ -1,22 +1,22 @@
-/* Memory as C11 has it, for models of what threads do at once (explore.h). The functions of the
- * library run as they are: a test puts weak_do() in the place of their atomic operations.
+/* The C11 memory model, for models of concurrent threads (explore.h). The functions of the library
+ * run unchanged: a test replaces their atomic operations by weak_do().
  *
- * A *step* of a thread is one operation, with all that it does by itself until the next one. To
- * take a step, its call is run from its start: operations that it has done return what they
- * returned before, which the state keeps; the next one is done now; at the one after it the call is
- * left by a jump. So a call must be a function of the state alone.
+ * A *step* of a thread is one operation, together with everything that the thread does by itself
+ * until the next one. To take a step, its call is run from its start. Operations already done
+ * return what they returned before, which the state keeps. The next one is done now. At the one
+ * after it a jump leaves the call. So a call must be a function of the state alone.
  *
- * A word has a row of values, from the oldest one that anybody may still see to the newest. What
- * reads and writes at once gets the newest; a load may return an older one, though none older than
- * what its thread knows of. A *view* is what somebody knows: of each word the oldest value it may
- * see, and *facts*, numbers that only grow. A release leaves its thread's view with the value,
- * where what reads and writes at once keeps it; an acquire takes over the view that comes with the
- * value. A sequentially consistent load sees at least the last sequentially consistent store.
- * (Stores become visible in the order of the steps: of two threads that store to one word without
- * reading it, no later step comes before an earlier one.)
+ * A word has a row of values, from the oldest one that any thread may still see to the newest. A
+ * read-modify-write gets the newest. A load may return an older one, but none older than what its
+ * thread knows of. A *view* is what a thread knows: for each word the oldest value it may see, and
+ * *facts*, numbers that only grow. A release attaches its thread's view to the value, and a
+ * read-modify-write keeps it there. An acquire takes over the view attached to the value. A
+ * sequentially consistent load sees at least the last sequentially consistent store. (Stores become
+ * visible in the order of the steps: of two threads that store to one word without reading it, no
+ * later step comes before an earlier one.)
  *
- * Plain memory may be accessed only if the accesses of others that it conflicts with happened
- * before: compilers and processors may move all that is not ordered, so an unordered access is a
+ * Plain memory may be accessed only if the conflicting accesses of others happened before.
+ * Compilers and processors may move everything that is not ordered, so an unordered access is a
  * failure even if the value would be right.
  *
  *     weak.choice = 0;
@@ -58,7 +58,7 @@ typedef struct weak_thread {
   weak_view knows;
 } weak_thread;
 
-/* A place of plain memory: who wrote it last and when, by that one's count; and who read it. */
+/* A place of plain memory: who wrote it last and when, by the writer's count; and who read it. */
 typedef struct weak_plain {
   uint8_t writer, written; /* writer: plus one */
   uint8_t read[WEAK_THREADS];
@@ -68,7 +68,7 @@ typedef struct weak_memory {
   weak_thread thread[WEAK_THREADS];
   uint8_t last[WEAK_WORDS]; /* the newest value that was stored with sequential consistency */
   weak_word word[WEAK_WORDS];
-} weak_memory; /* states end with it: words that a model does not have need not be stored */
+} weak_memory; /* comes last in a state: words that a model lacks need not be stored */
 
 typedef enum weak_operation {
   WEAK_LOAD,
@@ -79,14 +79,14 @@ typedef enum weak_operation {
   WEAK_COMPARE
 } weak_operation;
 
-/* The step that is being taken. */
+/* The current step. */
 typedef struct weak_call {
   weak_memory *m;
   int who;
-  int operations;      /* of this run */
-  int choice, choices; /* which of the values its load returns, and of how many */
-  int full;            /* there was no room for it in the model */
-  int words;           /* that the model has */
+  int operations;      /* in this run */
+  int choice, choices; /* the value that its load returns, and the number of possible ones */
+  int full;            /* the model had no room for it */
+  int words;           /* in the model */
   uint8_t loaded_by[WEAK_WORDS];
   jmp_buf out;
 } weak_call;
@@ -95,20 +95,20 @@ extern weak_call weak;
 
 void weak_begin(weak_memory *m, int words);
 void weak_set(weak_memory *m, int w, uint8_t value);
-/* Only these threads, a bit each, ever load it: others need no values but the newest. */
+/* Only these threads, one bit each, ever load it: others need only the newest value. */
 void weak_loaded_by(int w, unsigned threads);
 
-/* A step, as above: it begins, the call is left before its end, or it has come to its end. */
+/* A step, as above: it begins, the call is left before its end, or has reached its end. */
 void weak_step(weak_memory *m, int who);
 void weak_pause(void);
 void weak_return(void);
-/* Forgets what nobody can see any more. 1: another value could have been loaded. */
+/* Forgets what no thread can see any more. 1: another value could have been loaded. */
 int weak_next_choice(void);
 
-/* An operation on a word; the value before, or what a load returns. */
+/* An operation on a word; returns the value before, or the loaded one. */
 uint64_t weak_do(int w, weak_operation what, uint64_t value, uint64_t expected, int order);
-/* Whether what the thread does by itself here belongs to this step, and not to one before; and what
- * is kept of the operation before it, instead of its value. */
+/* Whether what the thread does by itself here belongs to this step, and not to an earlier one; and
+ * what is kept of the operation before it, instead of its value. */
 int weak_here(void);
 uint8_t *weak_kept(void);
 

@@ -2,7 +2,7 @@
 #ifndef TEST_YIELD_H
 #define TEST_YIELD_H
 
-/* Does nothing: that it is called brings the rest of its file into a program. */
+/* Does nothing: calling it links the rest of its file into a program. */
 void yield_in_mpi(void);
 
 #endif

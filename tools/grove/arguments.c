@@ -43,7 +43,7 @@ static int read_decimal(const char *text, double *out, const char **rest)
   return end == text || !isfinite(*out);
 }
 
-/* A number and one of the units, of which the first is the empty one. */
+/* A number followed by one of the units, the first of which is empty. */
 typedef struct unit {
   const char *name;
   double factor;
@@ -119,7 +119,7 @@ const char *show_bytes(double bytes, char room[32])
                                           {"B", "KiB", "MiB", "GiB", "TiB"}};
   int binary = fmod(bytes, 1000) != 0 && fmod(bytes, 1024) == 0, i = 0;
   double step = binary ? 1024 : 1000;
-  /* Only where few digits are left of it. */
+  /* Only where few digits remain. */
   while (i < 4 && bytes >= step && fmod(8 * bytes, step) == 0) {
     bytes /= step;
     i++;

@@ -1,4 +1,4 @@
-/* The grove command: one file a subcommand, each with a name, a line for the overview, a page of
+/* The grove command: one file per subcommand, each with a name, a line for the overview, a page of
  * help and a function. Bad input gets one sentence on standard error and exit status 2.
  */
 #ifndef GROVE_TOOLS_COMMAND_H
@@ -17,7 +17,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_BAD_INPUT = 2 };
 typedef struct command {
   const char *name;
   const char *summary;
-  const char *help;                  /* NULL: it answers --help itself, having subcommands */
+  const char *help;                  /* NULL: it has subcommands, and answers --help itself */
   int (*run)(int argc, char **argv); /* argv[0] is the name */
 } command;
 
@@ -30,10 +30,10 @@ extern const command command_machine;
 extern const command command_options;
 extern const command command_report;
 
-/* A text as a JSON string, with quotes; bytes that are no UTF-8 become U+FFFD. */
+/* A text as a JSON string, with quotes. Bytes that are not UTF-8 become U+FFFD. */
 void print_json_text(FILE *file, const char *text);
 
-/* A number for JSON: with all its digits; null where there is none, "inf" for what has no limit. */
+/* A number for JSON, with all its digits: null for NaN, "inf" where there is no limit. */
 void print_json_number(double value);
 
 #ifdef __cplusplus

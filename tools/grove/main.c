@@ -1,4 +1,4 @@
-/* The command: finds the subcommand and runs it. Also what all subcommands print JSON with. */
+/* The command: finds the subcommand and runs it. Also the JSON printers of all subcommands. */
 #include "grove/command.h"
 
 #include "base/number.h"
@@ -63,7 +63,7 @@ static int print_version(void)
   return EXIT_OK;
 }
 
-/* The bytes of the UTF-8 character at `text`; 0: it is none. */
+/* The number of bytes of the UTF-8 character at `text`; 0: it is invalid. */
 static int character_bytes(const unsigned char *text)
 {
   int n = text[0] < 0x80 ? 1 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 : text[0] >> 4 == 0xe ? 3 : 4;

@@ -1,4 +1,4 @@
-/* grove options: every option of the library, with the value that it has today. */
+/* grove options: every option of the library, with its present value. */
 #include "grove/command.h"
 
 #include "base/options.h"
@@ -61,7 +61,7 @@ static int is_option(const char *name, size_t length)
   return 0;
 }
 
-/* A mistyped variable would be silently without effect. */
+/* A mistyped variable would silently have no effect. */
 static void warn_of_strangers(void)
 {
   for (char **variable = environ; *variable; variable++) {

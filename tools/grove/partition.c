@@ -19,7 +19,7 @@ void partition_free(partition *p)
 
 #ifdef GROVE_METIS
 
-/* The rows that an entry joins, without direction, loops or repetition. */
+/* The rows that entries join, without direction, loops or repetition. */
 typedef struct joined {
   idx_t *first, *row; /* those of row i are row[first[i]] .. row[first[i+1]-1] */
 } joined;
@@ -30,7 +30,7 @@ static void joined_free(joined *g)
   free(g->row);
 }
 
-/* Every entry at both its ends; next[i] ends up where row i + 1 begins. */
+/* Adds every entry at both its ends; next[i] ends up where row i + 1 begins. */
 static void list_ends(const matrix_market *m, idx_t *next, idx_t *row)
 {
   for (int64_t k = 0; k < m->count; k++) {
@@ -40,7 +40,7 @@ static void list_ends(const matrix_market *m, idx_t *next, idx_t *row)
   }
 }
 
-/* Takes out what is there twice; `seen[j]` is the last row that had j. */
+/* Removes duplicates; `seen[j]` is the last row that had j. */
 static void drop_repetition(joined *g, int64_t rows, idx_t *seen)
 {
   idx_t used = 0, begin = 0;

@@ -11,7 +11,7 @@
 
 enum { NO_GNUPLOT = 127 };
 
-/* Run twice by one call of gnuplot: for the SVG, then for the PNG. Before it: name = '...' */
+/* One gnuplot call runs it twice: for the SVG, then for the PNG. Preceded by: name = '...' */
 static const char prologue[] =
   "data = name . '.dat'\n"
   "if (!exists('kind')) kind = 'svg'\n"
@@ -53,7 +53,7 @@ FILE *plot_open(const char *stem)
   return open_beside(stem, ".dat");
 }
 
-/* Between single quotes gnuplot knows nothing but their own end; a line must not end there. */
+/* In single quotes gnuplot interprets only the closing quote; a line must not end there. */
 void plot_quote(const char *text, char *out, size_t room)
 {
   size_t used = 0;
@@ -82,7 +82,7 @@ static int write_script(const char *stem, const char *commands)
   return fclose(file) != 0 || failed;
 }
 
-/* In the child: gnuplot in the folder of the script, asking nobody anything. */
+/* In the child: runs gnuplot in the folder of the script, without asking questions. */
 static void become_gnuplot(const char *stem)
 {
   const char *name = base_name(stem);
@@ -97,7 +97,7 @@ static void become_gnuplot(const char *stem)
   _exit(errno == ENOENT || errno == EACCES || errno == ENOTDIR ? NO_GNUPLOT : 1);
 }
 
-/* Its exit status; NO_GNUPLOT where there is none. */
+/* gnuplot's exit status; NO_GNUPLOT where there is none. */
 static int run_gnuplot(const char *stem)
 {
   int status = 0;

@@ -50,7 +50,7 @@ static int complain(reader *r, const char *at, const char *format, ...)
   return 1;
 }
 
-/* What stands at `at`, for a sentence. */
+/* Names what stands at `at`. */
 static int complain_of(reader *r, const char *at, const char *wanted)
 {
   if (at >= r->end) return complain(r, r->end, "the file ends where %s should be", wanted);
@@ -87,7 +87,8 @@ void json_close(json_document *document)
 
 /* ---- texts ---- */
 
-/* The bytes of the UTF-8 character at `c`, which is no more than `left` long; 0: it is none. */
+/* The number of bytes of the UTF-8 character at `c`, with `left` bytes available; 0: it is invalid.
+ * */
 static int character_bytes(const unsigned char *c, ptrdiff_t left)
 {
   int n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
@@ -136,7 +137,7 @@ static uint32_t read_hex(reader *r)
   return code;
 }
 
-/* Behind "\u": one code, or the two of a character beyond 16 bits. */
+/* After "\u": one code, or the two of a character beyond 16 bits. */
 static int read_code(reader *r, const char *begin, char **out)
 {
   uint32_t code = read_hex(r), low = 0;
@@ -166,7 +167,7 @@ static int read_escape(reader *r, char **out)
   return 0;
 }
 
-/* At its first quote. What is read is never longer than what is written. */
+/* At its first quote. The text read is never longer than its source. */
 static int read_text(reader *r, const char **out)
 {
   const char *begin = r->at++, *close = r->at;
@@ -212,7 +213,8 @@ static int is_at(const reader *r, const char *any)
   return r->at < r->end && *r->at && strchr(any, *r->at);
 }
 
-/* The digits between two places, as a number times a power of ten: strtod would ask the locale. */
+/* The digits between two places, as a number times a power of ten. strtod would depend on the
+ * locale. */
 static double convert(const char *at, const char *end)
 {
   double mantissa = 0;
@@ -235,7 +237,7 @@ static double convert(const char *at, const char *end)
   double value = mantissa;
   if (scale > 0 && mantissa > 0) value *= pow(10, scale);
   if (scale < -300) value = value / 1e300 * pow(10, scale + 300);
-  if (scale < 0 && scale >= -300) value /= pow(10, -scale); /* 0.1 is exactly what it should be */
+  if (scale < 0 && scale >= -300) value /= pow(10, -scale); /* so that 0.1 is exact */
   return negative ? -value : value;
 }
 
@@ -268,7 +270,7 @@ static void skip_blanks(reader *r)
 
 static int read_value(reader *r, json_value *v);
 
-/* A member of a list or object, in memory of its own. */
+/* A member of a list or object, allocated separately. */
 static int read_item(reader *r, json_value *parent, json_value **link)
 {
   const char *key = NULL;
@@ -368,7 +370,7 @@ int json_parse(const char *bytes, size_t length, const char *name, json_document
 
 /* ---- files ---- */
 
-/* All of a file, of any kind; the caller frees it. NULL with errno. */
+/* All of a file, of any kind; the caller frees it. On failure NULL and errno. */
 static char *read_file(const char *path, size_t *length)
 {
   FILE *file = fopen(path, "rb");

@@ -55,7 +55,7 @@ static int refuse_by_system(lines *l, const char *what)
 
 /* ---- bytes as they are ---- */
 
-/* More raw bytes behind those that are left; 0 at the end. */
+/* Appends raw bytes; 0 at the end. */
 static int read_raw(lines *l)
 {
   size_t left = l->raw_end - l->raw_begin, room, got;
@@ -78,7 +78,7 @@ static int read_raw(lines *l)
   return got > 0;
 }
 
-/* Two at least, if the file has them. */
+/* Makes at least two available, if the file has them. */
 static int peek(lines *l)
 {
   return l->raw_end - l->raw_begin < 2 && read_raw(l) < 0 ? -1 : 0;
@@ -112,7 +112,7 @@ static int open_member(lines *l)
   return 0;
 }
 
-/* Another member may follow, or zeros that fill a block; nothing else. 1: go on, 0: the end. */
+/* Another member may follow, or zeros that fill a block; nothing else. 1: go on; 0: the end. */
 static int look_behind_member(lines *l)
 {
   if (peek(l)) return -1;
@@ -224,7 +224,7 @@ void lines_close(lines *l)
   free(l->text);
 }
 
-/* More text behind what is left of it. */
+/* Appends text to what is left. */
 static int fill(lines *l)
 {
   size_t left = l->end - l->begin;
@@ -238,13 +238,13 @@ static int fill(lines *l)
   return 0;
 }
 
-/* Where the line ends that begins here; NULL: not in the text that is there. */
+/* Where the line that begins here ends; NULL: beyond the text read so far. */
 static char *find_end(const lines *l)
 {
   return memchr(l->text + l->begin, '\n', l->end - l->begin);
 }
 
-/* A line that does not fit: only its beginning is left of it. */
+/* A line that does not fit: only its beginning is kept. */
 static int skip_long(lines *l)
 {
   if (l->text[l->begin] != '%') return refuse(l, "the line is too long");

@@ -17,14 +17,14 @@ typedef struct reader {
   field field;
   symmetry symmetry;
   int keep_values;
-  int64_t promised, promised_at; /* entries, and the line that says so */
+  int64_t promised, promised_at; /* entries, and the line that promises them */
   int64_t entries;               /* read so far */
   int64_t room;
-  int64_t reported; /* bytes that the caller has been told of */
+  int64_t reported; /* bytes reported to the caller */
   matrix_market m;
 } reader;
 
-/* ---- lines that mean something ---- */
+/* ---- significant lines ---- */
 
 static void report(reader *r)
 {
@@ -33,7 +33,7 @@ static void report(reader *r)
   r->how->progress(r->how->user, r->text.done, r->text.all);
 }
 
-/* 1: a line, 0: the end, -1: a failure, told of. */
+/* 1: a line; 0: the end; -1: a failure, recorded. */
 static int next_line(reader *r, cursor *c)
 {
   int got = lines_next(&r->text, c);
@@ -41,7 +41,7 @@ static int next_line(reader *r, cursor *c)
   return got;
 }
 
-/* The same, without comments and blank lines. */
+/* The same, skipping comments and blank lines. */
 static int next_data(reader *r, cursor *c)
 {
   for (;;) {
@@ -225,15 +225,15 @@ static int read_entries(reader *r)
   return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
-/* An empty list is a list. */
+/* `grow` comes first: an empty list is still a list. */
 static int read_all(reader *r)
 {
   return read_banner(r) || read_sizes(r) || grow(r) || read_entries(r);
 }
 
-/* From memory, or the file of that name. */
+/* From memory, or from the file of that name. */
 static int read_source(const char *name, const void *memory, size_t length,
                        const matrix_market_how *how, matrix_market *out, read_error *error)
 {

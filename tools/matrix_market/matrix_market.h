@@ -14,10 +14,10 @@
  *     for (int64_t k = 0; k < m.count; k++) y[m.row[k]] += m.value[k] * x[m.col[k]];
  *     matrix_market_free(&m);
  *
- * Read are coordinate files, `real`, `integer` or `pattern`, that are `general`, `symmetric` or
- * `skew-symmetric`, plain or gzipped (told by their first bytes, not by their name; gzip needs
- * zlib, where this was built). Dense (`array`), complex and hermitian ones are refused. Needs
- * nothing of Grove, and not the locale.
+ * Reads coordinate files: `real`, `integer` or `pattern`; `general`, `symmetric` or
+ * `skew-symmetric`; plain or gzipped (recognised by their first bytes, not by name; gzip needs a
+ * build with zlib). Dense (`array`), complex and hermitian ones are refused. Needs neither Grove
+ * nor the locale.
  */
 #ifndef MATRIX_MARKET_H
 #define MATRIX_MARKET_H
@@ -30,10 +30,10 @@
 extern "C" {
 #endif
 
-/* Entries are in the order of the file. Of a symmetric file every entry off the diagonal is
- * followed by its mirror image, with the other sign if it is skew-symmetric: `count` counts both.
- * Zeros that the file spells out are entries. An entry that it has twice is there twice: mostly
- * such are meant to be added up. */
+/* Entries are in the order of the file. In a symmetric file every entry off the diagonal is
+ * followed by its mirror image, with the opposite sign if skew-symmetric: `count` counts both.
+ * Explicit zeros are entries. An entry that occurs twice stays twice: usually such are meant to be
+ * added up. */
 typedef struct matrix_market {
   int64_t rows, cols, count;
   int64_t *row, *col; /* from 0 */
@@ -41,20 +41,20 @@ typedef struct matrix_market {
 } matrix_market;
 
 typedef struct matrix_market_how {
-  int pattern_only; /* values are looked at, but not kept */
-  /* Called now and then with the bytes of the file that have been read, compressed as they are, and
-   * those that there are; 0: nobody knows. */
+  int pattern_only; /* values are checked, but not kept */
+  /* Called now and then with the bytes of the file read so far (compressed, if it is), and with its
+   * size; 0: unknown. */
   void (*progress)(void *user, int64_t done, int64_t all);
   void *user;
 } matrix_market_how;
 
 typedef read_error matrix_market_error;
 
-/* 0 on success, 1 on failure; then `error` tells why and `out` is empty. `how` may be NULL. */
+/* 0 on success, 1 on failure; then `error` says why and `out` is empty. `how` may be NULL. */
 int matrix_market_read(const char *path, const matrix_market_how *how, matrix_market *out,
                        matrix_market_error *error);
 
-/* The same from memory; `name` is for sentences. */
+/* The same from memory; `name` is for error sentences. */
 int matrix_market_read_memory(const void *bytes, size_t length, const char *name,
                               const matrix_market_how *how, matrix_market *out,
                               matrix_market_error *error);

@@ -64,11 +64,11 @@ void plain_numbers_end(plain_numbers *n)
   freelocale(n->plain);
 }
 
-/* What a decimal says: digits * 10^exponent. */
+/* The value of a decimal: digits * 10^exponent. */
 typedef struct decimal {
   int minus;
   uint64_t digits; /* the first 19 */
-  int count;       /* how many there are, without zeros in front */
+  int count;       /* how many there are, without leading zeros */
   int64_t exponent;
 } decimal;
 
@@ -89,7 +89,7 @@ static const char *scan_digits(const char *at, const char *end, decimal *d)
   return at;
 }
 
-/* The exponent behind its letter; NULL if there is none. */
+/* The exponent after its letter; NULL if there is none. */
 static const char *scan_exponent(const char *at, const char *end, decimal *d)
 {
   int minus = at < end && *at == '-';
@@ -102,7 +102,7 @@ static const char *scan_exponent(const char *at, const char *end, decimal *d)
   return at;
 }
 
-/* Is the word a decimal, and which? */
+/* Parses the word if it is a decimal. */
 static int scan_decimal(const char *at, const char *end, decimal *d)
 {
   *d = (decimal){.minus = at < end && *at == '-'};
@@ -121,7 +121,7 @@ static int scan_decimal(const char *at, const char *end, decimal *d)
   return at == end;
 }
 
-/* Exact: both numbers are, and one operation rounds once (Clinger 1990). */
+/* Exact: both numbers are exact, and one operation rounds once (Clinger 1990). */
 static int convert_simply(const decimal *d, double *out)
 {
   static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -135,7 +135,7 @@ static int convert_simply(const decimal *d, double *out)
   return 1;
 }
 
-/* strtod knows e, not Fortran's d; the caller has seen to the locale. */
+/* strtod knows e, not Fortran's d; the caller has set the locale. */
 static int convert_fully(const char *at, const char *end, double *out)
 {
   char text[LONGEST_NUMBER + 1], *stop = NULL;
@@ -156,7 +156,7 @@ static int is_word(const char *at, const char *end, const char *word)
   return 1;
 }
 
-/* Not a number, or infinitely large: solvers write such. */
+/* Not a number, or infinite: solvers write these. */
 static int convert_special(const char *at, const char *end, double *out)
 {
   int minus = at < end && *at == '-';

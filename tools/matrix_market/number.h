@@ -1,5 +1,5 @@
-/* Words and numbers of a line. Whole numbers by hand, since a matrix has millions of them; reals by
- * hand where that is exact, else by strtod.
+/* Words and numbers of a line. Whole numbers are parsed by hand, since a matrix has millions of
+ * them. Reals are parsed by hand where that is exact, else by strtod.
  */
 #ifndef MATRIX_MARKET_NUMBER_H
 #define MATRIX_MARKET_NUMBER_H
@@ -33,8 +33,8 @@ static inline int at_end(cursor *c)
   return c->at == c->end;
 }
 
-/* A number without a sign, up to a blank; not more than INT64_MAX. 0 on success, else the cursor is
- * where the word begins. */
+/* A number without a sign, up to a blank, at most INT64_MAX. 0 on success; otherwise the cursor
+ * stays where the word begins. */
 static inline int cursor_count(cursor *c, int64_t *out)
 {
   skip_blanks(c);
@@ -51,13 +51,12 @@ static inline int cursor_count(cursor *c, int64_t *out)
   return 0;
 }
 
-/* A whole number, perhaps with a sign, and a real one: "-1.5e-3", "2", ".5", "1d10" (as Fortran
- * writes it), "inf", "nan". Likewise. A real too large for a double is a failure. */
+/* Likewise: a whole number, possibly with a sign; and a real: "-1.5e-3", "2", ".5", "1d10" (as
+ * Fortran writes it), "inf", "nan". A real too large for a double is a failure. */
 int cursor_integer(cursor *c, double *out);
 int cursor_real(cursor *c, double *out);
 
-/* strtod follows the locale: between these two calls this thread reads in that of C, if it can be
- * had. */
+/* strtod follows the locale. Between these two calls this thread uses that of C, if available. */
 typedef struct plain_numbers {
   locale_t plain, before;
 } plain_numbers;
@@ -68,7 +67,7 @@ void plain_numbers_end(plain_numbers *n);
 /* The next word, lower case and cut to `room`; "" at the end. */
 void cursor_word(cursor *c, char *out, size_t room);
 
-/* The same as it is, for a sentence: what cannot be printed is a question mark. */
+/* The same unchanged, for an error sentence: unprintable characters become question marks. */
 void cursor_quote(const cursor *c, char *out, size_t room);
 
 #ifdef __cplusplus

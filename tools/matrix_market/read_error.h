@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A sentence: "FILE:LINE: ..." or, where no line is to blame, "FILE: ...". */
+/* A sentence: "FILE:LINE: ...", or "FILE: ..." where no line is to blame. */
 typedef struct read_error {
   int64_t line; /* 0: none */
   char sentence[1024];

@@ -1,4 +1,4 @@
-/* Meshes of tetrahedra, for examples and benchmarks: read, generated, cut into parts.
+/* Tetrahedral meshes, for examples and benchmarks: read, generated, cut into parts.
  *
  *     mesh m;
  *     mesh_error error;
@@ -8,7 +8,7 @@
  *     ...
  *     mesh_free(&m);
  *
- * Needs neither Grove nor MPI. Functions return 0 on success, 1 on failure; then `error` tells why
+ * Needs neither Grove nor MPI. Functions return 0 on success, 1 on failure; then `error` says why
  * and `out` is empty.
  */
 #ifndef MESH_H
@@ -32,41 +32,41 @@ typedef read_error mesh_error;
 
 enum { MESH_MOST_CUBES = 300 };
 
-/* A file in Gmsh's format 2 (2.0 to 2.2), as text, plain or gzipped. Its tetrahedra are taken;
- * points, lines and triangles, which mark the boundary, are passed over; other cells are refused.
- * Vertices and cells keep the order of the file. */
+/* A file in Gmsh's format 2 (2.0 to 2.2), as text, plain or gzipped. Tetrahedra are read. Points,
+ * lines and triangles, which mark the boundary, are skipped. Other cells are refused. Vertices and
+ * cells keep the order of the file. */
 int mesh_read_gmsh(const char *path, mesh *out, mesh_error *error);
 
-/* The same from memory; `name` is for sentences. */
+/* The same from memory; `name` is for error sentences. */
 int mesh_read_gmsh_memory(const void *bytes, size_t length, const char *name, mesh *out,
                           mesh_error *error);
 
 /* The unit cube, cut into n * n * n cubes of six tetrahedra each; n is at most MESH_MOST_CUBES.
- * Vertices inside it are a little out of place, always by the same amounts. */
+ * Inner vertices are slightly displaced, always by the same amounts. */
 int mesh_generate(int64_t n, mesh *out, mesh_error *error);
 
 void mesh_free(mesh *m);
 
-/* Never negative, whichever way round the corners are. */
+/* Never negative, whatever the orientation. */
 double mesh_cell_volume(const mesh *m, int64_t cell);
 
-/* Gives a quarter of every cell's volume to each of its corners: `load` has a number for each
- * vertex, and is set. */
+/* Gives a quarter of every cell's volume to each of its corners. `load` is overwritten, with one
+ * number per vertex. */
 void mesh_loads(const mesh *m, double *load);
 
-/* The part of every cell, 0 to nparts - 1: by METIS, so that few faces are cut, where this was
- * built with it, else by coordinates. The same mesh is always cut in the same way. */
+/* The part of every cell, 0 to nparts - 1. By METIS, so that few faces are cut, in builds that have
+ * it; else by coordinates. The same mesh is always cut in the same way. */
 int mesh_partition(const mesh *m, int nparts, int *part, mesh_error *error);
 const char *mesh_partitioner(void); /* which of the two */
 
-/* Again and again in two across the longest side, until there are as many parts as there should
- * be. Their numbers of cells differ by one at most. */
+/* Repeatedly cuts in two across the longest side, until there are enough parts. Their numbers of
+ * cells differ by at most one. */
 int mesh_partition_by_coordinates(const mesh *m, int nparts, int *part, mesh_error *error);
 
 /* The faces whose two cells are in different parts. */
 int mesh_cut(const mesh *m, const int *part, int64_t *faces, mesh_error *error);
 
-/* Scatters numbers that follow each other over all 64-bit numbers. */
+/* Scatters consecutive numbers over all 64-bit numbers. */
 uint64_t mesh_scatter(uint64_t number);
 
 /* Writes a sentence without a line, and returns 1. */

@@ -1,11 +1,12 @@
-/* How many faces a partition cuts: once faces are sorted, both sides of one are neighbours. */
+/* Counts the faces that a partition cuts: once faces are sorted, the two sides of one are adjacent.
+ * */
 #include "mesh.h"
 
 #include <stdlib.h>
 
 typedef struct face {
   int64_t corner[3]; /* ascending */
-  int part;          /* of the cell that it belongs to */
+  int part;          /* of its cell */
 } face;
 
 static int by_corners(const void *a, const void *b)
@@ -16,7 +17,7 @@ static int by_corners(const void *a, const void *b)
   return 0;
 }
 
-/* The face of a cell that lies opposite to one of its corners. */
+/* The face of a cell opposite one of its corners. */
 static face face_of(const int64_t *corner, int opposite, int part)
 {
   face f = {.part = part};

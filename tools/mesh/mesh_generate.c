@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-/* Of a cube's side: so little that no tetrahedron turns inside out. */
+/* As a share of a cube's side: so little that no tetrahedron turns inside out. */
 static const double out_of_place = 0.1;
 
-/* A number from -1 to 1 that belongs to a coordinate. */
+/* A number from -1 to 1 that depends on the coordinate. */
 static double wobble(int64_t number)
 {
   return (double)(mesh_scatter((uint64_t)number) >> 11) / (double)((uint64_t)1 << 52) - 1;

@@ -94,7 +94,7 @@ static void list_corners(const mesh *m, idx_t *begin, idx_t *corner)
   for (int64_t i = 0; i < 4 * m->cells; i++) corner[i] = (idx_t)m->corner[i];
 }
 
-/* Cells are neighbours if they have three vertices in common. */
+/* Cells that share three vertices are neighbours. */
 static int ask_metis(const mesh *m, int nparts, idx_t *begin, idx_t *corner, idx_t *found)
 {
   idx_t options[METIS_NOPTIONS], cut = 0, common = 3;
@@ -106,7 +106,7 @@ static int ask_metis(const mesh *m, int nparts, idx_t *begin, idx_t *corner, idx
                             options, &cut, found, found + m->cells);
 }
 
-/* Where there is nothing to choose METIS is not asked: it is not made for that. */
+/* Where there is nothing to choose METIS is not called: it is not made for that. */
 int mesh_partition(const mesh *m, int nparts, int *part, mesh_error *error)
 {
   if (nparts == 1 || m->cells <= nparts)

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-/* Where each name is: a table with at least two entries for each vertex; free ones have -1. */
+/* Maps names to places: a table with at least two entries per vertex; free ones have -1. */
 typedef struct places {
   int64_t *place;
   uint64_t room; /* a power of two */
 } places;
 
-/* The entry of this name, or the free one in which it belongs. */
+/* The entry of this name, or the free one where it belongs. */
 static int64_t *find(const places *t, const int64_t *name, int64_t wanted)
 {
   uint64_t i = mesh_scatter((uint64_t)wanted) & (t->room - 1);
@@ -17,7 +17,7 @@ static int64_t *find(const places *t, const int64_t *name, int64_t wanted)
   return &t->place[i];
 }
 
-/* Twice the room, for names too. */
+/* Doubles the room, also for names. */
 static int grow(places *t, mesh_piece *p)
 {
   uint64_t room = t->room > 0 ? 2 * t->room : 1024;

@@ -1,4 +1,4 @@
-/* Gmsh's format 2 is sections, $Name to $EndName, of which three count:
+/* Gmsh's format 2 consists of sections, $Name to $EndName, of which three matter:
  *
  *     $MeshFormat       $Nodes             $Elements
  *     2.2 0 8           5                  2
@@ -25,7 +25,7 @@ typedef struct node {
 
 typedef struct reader {
   lines text;
-  node *node; /* by number, once all are here */
+  node *node; /* sorted by number, once all are read */
   int64_t node_room, cell_room;
   int has_nodes, has_elements;
   mesh m;
@@ -33,7 +33,7 @@ typedef struct reader {
 
 /* ---- lines and words ---- */
 
-/* A line that is not blank. 1: there is one, 0: there is none, -1: a failure, told of. */
+/* A line that is not blank. 1: there is one; 0: there is none; -1: a failure, recorded. */
 static int next_line(reader *r, cursor *c)
 {
   for (;;) {
@@ -61,7 +61,7 @@ static int take_word(cursor *c, const char *word)
   return 1;
 }
 
-/* How many lines the section has. */
+/* The number of lines in the section. */
 static int read_count(reader *r, const char *section, int64_t *out)
 {
   cursor c;
@@ -234,9 +234,9 @@ static int read_elements(reader *r)
   return read_end(r, "$Elements", "$EndElements");
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
-/* Another section: up to its $End... */
+/* Another section: skips to its $End... */
 static int skip_section(reader *r, cursor *c)
 {
   char section[WORD], end[WORD + 4];
@@ -270,7 +270,7 @@ static int read_sections(reader *r)
   return 0;
 }
 
-/* From memory, or the file of that name. */
+/* From memory, or from the file of that name. */
 static int read_source(const char *name, const void *memory, size_t length, mesh *out,
                        read_error *error)
 {

@@ -1,16 +1,16 @@
-/* What a run of the mesh example or benchmark says at its end. */
+/* The final output of the mesh example and benchmark. */
 #include "mesh_run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Sums in another order differ by this share, at most. */
+/* Sums in another order differ at most by this share. */
 static const double vertex_tolerance = 1e-12, volume_tolerance = 1e-10;
 
 /* Of all ranks together. */
 typedef struct totals {
-  double astray; /* ranks that do not have the cells that they should have */
+  double astray; /* ranks without the cells they should have */
   double wrong, ghosts, volume;
   double seconds[MESH_RUN_LAPS], in_grove[MESH_RUN_LAPS];
 } totals;
@@ -36,7 +36,7 @@ static totals add_up(const mesh_run *run)
   return all;
 }
 
-/* Of a lap, which is the time between two barriers, over the ranks. */
+/* A lap, the time between two barriers, averaged over the ranks. */
 typedef struct average {
   const char *name;
   double seconds, share; /* share: of these seconds, in the library */

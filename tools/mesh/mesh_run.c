@@ -67,7 +67,7 @@ static int whole_measure(mesh_run *run, whole *w)
   return mesh_cut(&w->m, w->goal, &run->cut, &run->error);
 }
 
-/* Every rank gets all of it, to take what is its own. */
+/* Every rank gets all of it, and takes its own part. */
 static int whole_send(mesh_run *run, whole *w)
 {
   int64_t size[3] = {w->m.cells, w->m.vertices, run->cut};
@@ -89,7 +89,7 @@ static int whole_send(mesh_run *run, whole *w)
   return 0;
 }
 
-/* ---- pieces of it, before anything moves ---- */
+/* ---- its pieces, before anything moves ---- */
 
 /* Whether cell or vertex `i` of `n` lies here. */
 static int is_here(const mesh_run *run, int64_t i, int64_t n)
@@ -145,7 +145,7 @@ static int take(mesh_run *run, const whole *w)
   return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static int prepare(mesh_run *run, whole *w)
 {

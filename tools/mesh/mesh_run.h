@@ -1,5 +1,5 @@
-/* What a program that migrates a mesh needs around it: the mesh on one rank, its partition, pieces
- * of it on all ranks before anything moves, clocks, and at the end what was done, checked.
+/* What a program that migrates a mesh needs besides: the mesh on one rank, its partition, pieces of
+ * it on all ranks before anything moves, clocks, and a checked report at the end.
  *
  *     mesh_run run;
  *     if (mesh_run_begin(argc, argv, &run)) return complain(run.error.sentence);
@@ -10,12 +10,12 @@
  *
  * Arguments, in any order:
  *
- *     FILE         a mesh of Gmsh, read on rank 0 (mesh_read_gmsh); it has a dot in its name
- *     N            without a file: the cube of 6 N^3 cells (mesh_generate); 8
+ *     FILE         a Gmsh mesh, read on rank 0 (mesh_read_gmsh); it has a dot in its name
+ *     N            without a file: the cube of 6 N^3 cells (mesh_generate); default 8
  *     sequential   before, all cells and vertices lie on rank 0; the default
  *     chunked      they lie in pieces of equal size, in the order of the file
  *     random       they lie anywhere
- *     --json       the report is a line for programs
+ *     --json       the report is one line for programs
  */
 #ifndef MESH_RUN_H
 #define MESH_RUN_H
@@ -28,16 +28,16 @@
 extern "C" {
 #endif
 
-/* What a rank has of a mesh. Corners are names of vertices, which are their numbers in the whole
- * mesh, until mesh_piece_number makes them places in this piece. */
+/* A rank's share of a mesh. Corners are names of vertices, which are their numbers in the whole
+ * mesh, until mesh_piece_number turns them into places in this piece. */
 typedef struct mesh_piece {
   int64_t cells, vertices;
-  int64_t *corner; /* four for each cell */
-  int *goal;       /* the rank that each cell shall come to */
+  int64_t *corner; /* four per cell */
+  int *goal;       /* the rank that each cell must reach */
   int64_t *name;   /* of each vertex */
-  double *at;      /* three for each vertex */
-  double *right;   /* of each vertex: its load, as one rank alone finds it (mesh_loads) */
-  double *load;    /* the same, as the ranks find it together */
+  double *at;      /* three per vertex */
+  double *right;   /* of each vertex: its load, computed by one rank alone (mesh_loads) */
+  double *load;    /* the same, computed by the ranks together */
   int *ghost;      /* of each vertex; 0: this rank owns it */
 } mesh_piece;
 
@@ -54,44 +54,44 @@ typedef struct mesh_run {
   int64_t side;                 /* of the cube */
   int64_t cells, vertices, cut; /* of the whole mesh */
   double volume;                /* likewise */
-  uint64_t due;                 /* the cells that this rank shall get: the sum of their prints */
+  uint64_t due;                 /* the sum of the prints of the cells that this rank must get */
   MPI_Datatype corners, point;  /* four names; three coordinates */
   mesh_piece from, to;          /* before and after */
   mesh_lap lap[MESH_RUN_LAPS];
   int laps;
-  double clock, in_grove; /* at the end of the last one */
+  double clock, in_grove; /* at the end of the last lap */
   mesh_error error;
 } mesh_run;
 
-/* Reads the arguments, makes the mesh and its partition, and deals out `from`. A failure of rank 0
- * is not known to the others: the caller aborts. Collective. */
+/* Reads the arguments, makes the mesh and its partition, and distributes `from`. The other ranks do
+ * not learn of a failure of rank 0: the caller aborts. Collective. */
 int mesh_run_begin(int argc, char **argv, mesh_run *run);
 
-/* Room for the corners of the `cells` that come. */
+/* Makes room for the corners of `cells` incoming cells. */
 int mesh_piece_cells(mesh_piece *p, mesh_error *error);
 
-/* The corners have come as names: each vertex gets a place, in the order in which they appear, and
- * corners become places. Sets `vertices` and `name`, makes room for what a vertex has, and marks
- * all of them as ghosts (1). */
+/* Call when the corners have arrived as names. Each vertex gets a place, in the order of
+ * appearance, and corners become places. Sets `vertices` and `name`, makes room for the data of
+ * vertices, and marks all of them as ghosts (1). */
 int mesh_piece_number(mesh_piece *p, mesh_error *error);
 
-/* A number that says which cell this is, by the names of its corners; `name`: of places, or NULL if
+/* A number that identifies a cell by the names of its corners; `name`: of places, or NULL if
  * corners are names. */
 uint64_t mesh_cell_print(const int64_t *corner, const int64_t *name);
 
-/* Sets `load` to what this rank's cells give. */
+/* Sets `load` to the contributions of this rank's cells. */
 void mesh_piece_load(mesh_piece *p);
 
 void mesh_piece_free(mesh_piece *p);
 
-/* All ranks have come so far. `name` is for the report (a constant), `in_grove` the seconds that
- * this rank has spent in the library so far. Laps between "deal", the last of mesh_run_begin, and
+/* Ends a lap on all ranks. `name` is for the report (a constant), `in_grove` the seconds that this
+ * rank has spent in the library so far. Laps between "deal", the last of mesh_run_begin, and
  * "exchange" are the migration. At most MESH_RUN_LAPS in all. Collective. */
 void mesh_run_lap(mesh_run *run, const char *name, double in_grove);
 
-/* Checks that the right cells have come, compares `load` with `right` on every vertex and the loads
- * of all that are owned with the volume of the mesh, prints the report on rank 0, and frees all.
- * Returns 1 if something is wrong. Collective. */
+/* Checks that the right cells have arrived, compares `load` with `right` on every vertex and the
+ * sum of owned loads with the volume of the mesh, prints the report on rank 0, and frees
+ * everything. Returns 1 if something is wrong. Collective. */
 int mesh_run_end(mesh_run *run);
 
 #ifdef __cplusplus

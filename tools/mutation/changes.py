@@ -86,7 +86,7 @@ class Mutant:
         self.why = self.accepted = None  # of kept ones
 
     def name(self, nth):
-        """`nth`: of those that read the same in this function."""
+        """`nth`: among changes that read the same in this function."""
         what = "\0".join([self.function, self.old_text.strip(), self.new_text.strip(), str(nth)])
         path = self.file[4:] if self.file.startswith("src/") else self.file
         self.id = f"{path}:{self.function}:{hashlib.sha1(what.encode()).hexdigest()[:6]}"
@@ -95,7 +95,7 @@ class Mutant:
         return source[:self.start] + self.new + source[self.end:]
 
     def diff(self):
-        """The lines as they are and as they become, without those that stay."""
+        """The changed lines, before and after."""
         old, new = ([line.rstrip(" \\") for line in text.split("\n")]
                     for text in (self.old_text, self.new_text))
         while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
@@ -108,8 +108,8 @@ class Mutant:
 
 
 def tokens_of(source):
-    """Tokens without blanks and comments; of directives only the bodies of macros with arguments,
-    between '#define' with the name and '#end'."""
+    """Tokens without blanks and comments. Of directives only the bodies of macros with arguments
+    remain, between '#define' with the name and '#end'."""
     found, at, line_begins, body_ends = [], 0, True, None
     while at < len(source):
         if body_ends is not None and at >= body_ends:
@@ -136,7 +136,7 @@ def tokens_of(source):
 
 
 def partners(tokens):
-    """For each bracket the index of the one that belongs to it."""
+    """For each bracket the index of its partner."""
     found, stack = {}, []
     for i, t in enumerate(tokens):
         if t.kind == "op" and t.text in PAIRS:
@@ -149,7 +149,7 @@ def partners(tokens):
 
 
 def initialised(tokens, i):
-    """The name of what is given a value at i, where '=' stands."""
+    """The name of what is assigned at i, the index of '='."""
     i -= 1
     while i > 0 and tokens[i].kind != "word":
         i -= 1
@@ -203,11 +203,11 @@ class Reader:
         return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
 
     def between(self, first, last):
-        """The words of the tokens first to last - 1, to be compared."""
+        """The words of the tokens first to last - 1, for comparison."""
         return [t.text for t in self.tokens[first:last]]
 
     def ends(self, i):
-        """Does an operand end with token i?"""
+        """Whether an operand ends with token i."""
         t = self.tokens[i]
         return t.kind in ("number", "text") or t.text in (")", "]") or (
             t.kind == "word" and t.text not in KEYWORDS)
@@ -220,7 +220,7 @@ class Reader:
         return self.source[t.start - 1].isspace() and (after.isspace() or after == "\\")
 
     def operand_right(self, i):
-        """The end (a token) of what stands right of the operator i."""
+        """The end (a token) of the right operand of the operator i."""
         k = i + 1
         while k < len(self.tokens):
             t = self.text(k)
@@ -235,7 +235,7 @@ class Reader:
         return k
 
     def operand_left(self, i):
-        """Where what stands left of the operator i begins; None if there is another like it."""
+        """Where the left operand of i begins; None if it has an operator of equal precedence."""
         k = i - 1
         while k >= 0:
             t = self.text(k)
@@ -255,7 +255,7 @@ class Reader:
         return k + 1
 
     def silent(self, region):
-        """Indices of tokens that are left alone."""
+        """Indices of tokens that are not changed."""
         out = set()
         for i in range(region.first, region.last):
             t = self.text(i)
@@ -321,7 +321,7 @@ class Reader:
             yield "constant", t.start, t.end, f"{value - 1}{suffix}"
 
     def is_declared(self, i):
-        """Is i the name of an array in its declaration?"""
+        """Whether i is the name of an array in its declaration."""
         before = i - 1
         while self.text(before) == "*" and not self.is_binary(before):
             before -= 1
@@ -402,7 +402,7 @@ class Reader:
             yield "branch", start, end, f"({condition} || 1)"
 
     def checks(self, i):
-        """A dropped GROVE_CHECK still looks at its condition, which may do something."""
+        """A dropped GROVE_CHECK still evaluates its condition, which may have effects."""
         if self.text(i) not in CHECKS or i + 1 not in self.partner:
             return
         close = end = self.partner[i + 1]
@@ -438,7 +438,7 @@ class Reader:
         return self.text(self.partner[i - 1] - 1) in ("if", "for", "while")
 
     def in_brackets(self, i):
-        """Is i in the head of a `for`, or an initialiser?"""
+        """Whether i is in the head of a `for`, or in an initialiser."""
         k = i - 1
         while k >= 0:
             if self.text(k) in (")", "]", "}") and k in self.partner:
@@ -482,7 +482,7 @@ def kept(text, where, read):
         + flag / 2 - bytes
         why: one line or more          or          survives: the reason
 
-    What stands behind '-' is found once in that function."""
+    The text after '-' occurs once in that function."""
     found, block = [], []
     for number, line in enumerate(text.split("\n") + [""], 1):
         if line.strip() and not line.startswith("#"):

@@ -23,8 +23,8 @@ class Broken(Exception):
 
 
 def end_session(leader):
-    """Ends all processes of a session that this program began, by their ids. Ranks may be in groups
-    of their own; a launcher that is asked to end takes its files away."""
+    """Ends all processes of a session that this program began, by their ids. Ranks may be in their
+    own groups. A launcher that is asked to end removes its files."""
     for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0)):
         until = time.monotonic() + patience
         while True:
@@ -36,7 +36,7 @@ def end_session(leader):
                     pass
             if not left or time.monotonic() > until:
                 break
-            number = 0  # only once
+            number = 0  # only the first time
             time.sleep(0.05)
 
 
@@ -68,13 +68,13 @@ class Run:
                 env=environment, cwd=test.directory, start_new_session=True)
 
     def news(self):
-        """What is known since it was last asked, as (test, verdict, seconds); the verdict is
-        'passed', 'skipped', 'failed' or 'hung'. Then sets `over` if there will be no more."""
+        """News since the last call, as (test, verdict, seconds); the verdict is 'passed',
+        'skipped', 'failed' or 'hung'. Then sets `over` if there will be no more."""
         code = self.process.poll()
         seconds = time.monotonic() - self.since
         if code is None and seconds < self.limit:
             return []
-        self.end()  # and what outlives its launcher
+        self.end()  # also ends what outlives its launcher
         with open(self.output, errors="replace") as f:
             verdict = "hung" if code is None else self.test.verdict(code, f.read())
         return [(self.test, verdict, seconds)]
@@ -86,8 +86,8 @@ class Run:
 
 
 class BatchRun(Run):
-    """A launch of many tests. It keeps a file of those that are over, and one of those of all its
-    launches, for it makes a new one after a failure (tools/suite)."""
+    """A launch of many tests. It keeps one file of the tests that are over, and one of those of all
+    its launches, because it makes a new one after a failure (tools/suite)."""
 
     def __init__(self, batch, output, limit):
         self.files = [batch.cases + ".part", batch.cases + ".report"]
@@ -141,7 +141,7 @@ class Test:
         self.must_print = properties.get("PASS_REGULAR_EXPRESSION", [])
         self.alone = bool(properties.get("RESOURCE_LOCK") or properties.get("RUN_SERIAL"))
         self.labels = properties.get("LABELS", [])
-        self.launch = None  # what runs it together with others
+        self.launch = None  # the launch that runs it with others
         self.usable = bool(self.command) and not properties.get("DISABLED") and not (
             properties.get("FIXTURES_REQUIRED") or properties.get("FIXTURES_SETUP"))
 
@@ -153,7 +153,7 @@ class Test:
         return "passed" if code == 0 else "failed"
 
     def targets(self, tree):
-        """What has to be built for it: programs that its command or its script names."""
+        """The programs to build for it: those that its command or its script names."""
         words = list(self.command)
         if words[0].endswith(".sh") and os.path.exists(words[0]):
             with open(words[0]) as f:
@@ -189,7 +189,7 @@ class Batch(Test):
 
 
 def batches(tests, first):
-    """The same tests, the first ones singly, of the others those together that can be."""
+    """The same tests: the first ones singly, the others together where possible."""
     out, found = list(tests[:first]), {}
     for test in tests[first:]:
         if test.launch:
@@ -222,7 +222,7 @@ class Tree:
                       if not os.path.relpath(folder, self.root).startswith("build"))
 
     def copy(self):
-        """Makes the copy what the project is. What differs gets today's date: it is built anew."""
+        """Updates the copy. Changed files get today's date, so that they are rebuilt."""
         files = self.files()
         self.digest = hashlib.sha1()
         for name in files:
@@ -261,14 +261,14 @@ class Tree:
         self.targets = set(re.findall(r"^(?:\.\.\. )?(\w+)", text, re.MULTILINE))
 
     def make(self, targets):
-        """Builds; returns what the compiler said if that fails."""
+        """Builds; on failure returns the compiler's output."""
         done = subprocess.run(["cmake", "--build", self.build, "-j", str(self.jobs), "--target",
                                *sorted(targets)], stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return None if done.returncode == 0 else done.stdout
 
     def tests(self):
-        """All tests but those that take long. Tests that run together have a launch."""
+        """All tests but the long ones. Tests that run together have a launch."""
         done = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"],
                               capture_output=True, text=True)
         if done.returncode != 0:
@@ -311,13 +311,13 @@ class Tree:
             f.write(mutant.apply(source))
 
     def is_same(self):
-        """Has the last build given the objects that there were before?"""
+        """Whether the last build gave the same objects as before."""
         return all(os.path.exists(p) and filecmp.cmp(p, self.objects[p][1], shallow=False)
                    for p in self.changed_objects())
 
     def restore(self):
-        """Objects first: whoever is interrupted here leaves a source that copy() will mend. They
-        keep the date that the build knows them by; libraries go, for they hold the change."""
+        """Objects first: an interruption here leaves a source that copy() will restore. They keep
+        the date that the build knows. Libraries are removed, because they hold the change."""
         if not self.lost:
             return
         library = os.path.join(self.build, "lib")
@@ -339,9 +339,9 @@ class Tree:
     # ---- running ----
 
     def run(self, tests, limit, ended, seconds_left=lambda: 1):
-        """Runs the tests in this order, as many at once as there are processors for, and calls
+        """Runs the tests in this order, as many at once as there are processors, and calls
         ended(test, verdict, seconds, output) after each. Stops when it returns true, or when no
-        seconds are left. Returns what the compiler said if a test does not build."""
+        seconds are left. Returns the compiler's output if a test does not build."""
         waiting, running, built = list(tests), [], set()
         os.makedirs(self.output, exist_ok=True)
         try:

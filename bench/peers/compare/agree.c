@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SAID = 5 }; /* disagreements that a rank tells of; more are only counted */
+enum { MOST_SAID = 5 }; /* disagreements that a rank prints; more are only counted */
 
 static void disagree(trial *t, const char *what, int64_t at, const char *grove, const char *petsc)
 {
@@ -112,7 +112,7 @@ static void agree_edges(trial *t, const char *what, const edges *grove, const ed
   }
 }
 
-/* Arrays that are long enough for both, so that a disagreement does no harm. */
+/* Arrays long enough for both, so that a disagreement does no harm. */
 static void agree_bcast(trial *t, const char *what, grove_forest *grove, PetscSF petsc,
                         int64_t nroots, int64_t nslots)
 {

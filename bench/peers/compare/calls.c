@@ -1,4 +1,4 @@
-/* Calls of PETSc that succeed, or the job ends. */
+/* PETSc calls that end the job unless they succeed. */
 #include "peers/compare/compare.h"
 
 void need_petsc(PetscErrorCode code)

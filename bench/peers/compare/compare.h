@@ -1,10 +1,11 @@
-/* Grove beside PETSc's star forest: the same graphs in both, and all that both can do compared.
+/* Grove beside PETSc's star forest: the same graphs in both, and a comparison of everything that
+ * both can do.
  *
  * A *trial* draws random graphs from the seed of the run and its own number. A *twin* is one graph,
- * built in both libraries from the same arrays. What comes out of the two is compared bit for bit;
- * where PETSc leaves the order of a root's leaves open (fetch, gather, reduce with MPI_REPLACE)
- * what a root gets is compared without its order. What differs by design is in
- * docs/petsc-differences.md, and is not drawn here.
+ * built in both libraries from the same arrays. Results are compared bit for bit. Where PETSc
+ * leaves the order of a root's leaves open (fetch, gather, reduce with MPI_REPLACE), what a root
+ * gets is compared without its order. Differences by design are in docs/petsc-differences.md, and
+ * are not drawn here.
  */
 #ifndef BENCH_PEERS_COMPARE_H
 #define BENCH_PEERS_COMPARE_H
@@ -23,7 +24,7 @@ typedef struct trial {
   uint64_t seed;
   int number;
   uint64_t common, own; /* states of random numbers: the same on all ranks, and this rank's */
-  int sabotage;         /* break what Grove gives, to see that it is found */
+  int sabotage;         /* break Grove's results, to see that it is noticed */
   int64_t nforests, ncompared, nwrong; /* drawn; arrays and graphs compared, on this rank */
 } trial;
 
@@ -38,7 +39,7 @@ static inline int64_t draw_own(trial *t, int64_t n)
   return (int64_t)(bench_random(&t->own) % (uint64_t)n);
 }
 
-/* ---- calls that succeed, or the job ends (calls.c) ---- */
+/* ---- calls that end the job unless they succeed (calls.c) ---- */
 
 void need_petsc(PetscErrorCode code);
 
@@ -63,15 +64,15 @@ typedef struct twin {
   PetscSF petsc;
 } twin;
 
-/* A number of roots for this rank, none among them. */
+/* A number of roots for this rank, possibly 0. */
 int64_t draw_nroots(trial *t);
 
-/* A random graph in which this rank has so many roots; `single`: no root has two leaves.
- * Collective. */
+/* A random graph in which this rank has the given number of roots; `single`: no root has two
+ * leaves. Collective. */
 void twin_open(trial *t, int64_t nroots, int single, twin *out);
 void twin_close(twin *f);
 
-/* ---- comparisons (agree.c). A disagreement is printed with all that it takes to see it again. */
+/* ---- comparisons (agree.c). A disagreement is printed with all that is needed to repeat it. */
 
 void agree_number(trial *t, const char *what, int64_t at, int64_t grove, int64_t petsc);
 
@@ -81,7 +82,7 @@ void agree_units(trial *t, const char *what, const bench_type *type, void *grove
 
 /* The same roots and edges, and the same leaves after a bcast of distinct values. Collective. */
 void agree_graph(trial *t, const char *what, grove_forest *grove, PetscSF petsc);
-/* And gives up both. */
+/* The same, and frees both. */
 void agree_results(trial *t, const char *what, grove_forest *grove, PetscSF petsc);
 
 /* ---- what is compared ---- */
@@ -92,7 +93,7 @@ void compare_growth(trial *t);        /* growth.c: forests with more roots */
 void compare_numbers(trial *t);       /* numbers.c: graphs from global numbers, names, patterns */
 
 typedef struct timing {
-  const char *only; /* a case, or all that begin so if it ends in -; NULL: all */
+  const char *only; /* a case, or a prefix if it ends in -; NULL: all */
   int rounds, json;
 } timing;
 

@@ -1,5 +1,5 @@
-/* Forests from forests. What PETSc 3.18 has no function for is put together there from others:
- * merge from embedded leaves and concatenate, the global roots of concatenate from layouts.
+/* Forests from forests. What PETSc 3.18 has no function for is composed from others: merge from
+ * embedded leaves and concatenate, the global roots of concatenate from layouts.
  */
 #include "peers/compare/compare.h"
 
@@ -7,7 +7,7 @@
 
 /* ---- one after the other ---- */
 
-/* Fewer roots than the first forest has slots, or more: those lead nowhere. */
+/* Fewer roots than the first forest has slots, or more: these lead nowhere. */
 static int64_t draw_next_nroots(trial *t, const twin *a)
 {
   return draw_own(t, 3) == 0 ? a->end : draw_own(t, a->end + 4);
@@ -42,7 +42,8 @@ static void compare_inverse(trial *t)
 
 /* ---- fewer edges ---- */
 
-/* Grove takes names in any order and twice; PETSc's lists are ascending and without repetition. */
+/* Grove takes names in any order and repeated; PETSc's lists are ascending and without repetition.
+ * */
 static void compare_embed_roots(trial *t)
 {
   twin f;
@@ -67,7 +68,7 @@ static void compare_embed_roots(trial *t)
 }
 
 /* The leaves whose slots are marked. PETSc numbers leaves by ascending slot, whatever the order of
- * the list that it was given. */
+ * the given list. */
 static void embed_petsc(const twin *f, const char *marked, PetscSF *out)
 {
   PetscInt *chosen = bench_alloc((size_t)f->nleaves, sizeof *chosen), n = 0, position = 0;
@@ -190,7 +191,7 @@ static void compare_concatenate_global(trial *t)
   row_close(&r);
 }
 
-/* In PETSc: the leaves of `a` that `b` has not, and those of `b`, all at their own slots. */
+/* In PETSc: the leaves of `a` that `b` does not have, and those of `b`, all at their own slots. */
 static void compare_merge(trial *t)
 {
   twin a, b;

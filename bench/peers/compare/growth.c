@@ -38,8 +38,8 @@ static void agree_degrees(trial *t, grove_forest *grove, PetscSF petsc)
   free(here);
 }
 
-/* PETSc leaves open which part of its old root a leaf gets: it has to be one, of the right root,
- * and nobody else's. */
+/* PETSc leaves open which part of its old root a leaf gets. It must be a part of the right root,
+ * and no other leaf may have it. */
 static void compare_multi(trial *t)
 {
   twin f;
@@ -117,7 +117,7 @@ static void compare_strided(trial *t)
 
 /* ---- expand, against PETSc's sections ---- */
 
-/* Sizes of this rank's points and, if `offset` is not NULL, their places in another order. */
+/* Sizes of this rank's points and, unless `offset` is NULL, their places in another order. */
 static PetscSection draw_root_section(trial *t, const twin *f, int64_t *size, int64_t *offset)
 {
   PetscSection section;

@@ -25,7 +25,7 @@ static void make_random(const load *l, uint64_t seed, graph *g)
   }
 }
 
-/* Every root has one leaf, anywhere: all ranks draw the same order of all roots. */
+/* Every root has one leaf somewhere: all ranks draw the same order of all roots. */
 static void make_single(const load *l, graph *g)
 {
   uint64_t state = 3;

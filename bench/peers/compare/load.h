@@ -1,5 +1,5 @@
-/* What forests from forests are timed with: graphs of n roots and n leaves per rank, leaf j in slot
- * j, and the forests of either library that are made of them. */
+/* The inputs with which forests from forests are timed: graphs of n roots and n leaves per rank,
+ * leaf j in slot j, and the forests of either library made from them. */
 #ifndef BENCH_PEERS_COMPARE_LOAD_H
 #define BENCH_PEERS_COMPARE_LOAD_H
 
@@ -20,7 +20,7 @@ typedef struct load {
   int64_t n;
   graph graph[GRAPHS];
   int64_t nchosen;
-  int64_t *chosen;     /* half of the roots or leaves, by chance, ascending */
+  int64_t *chosen;     /* a random half of the roots or leaves, ascending */
   PetscInt *positions; /* the same */
   grove_forest *grove[2];
   PetscSF petsc[2];

@@ -1,5 +1,5 @@
-/* Does Grove agree with PETSc's star forest, and which of them makes forests from forests faster?
- * compare.h tells how.
+/* Checks that Grove agrees with PETSc's star forest, and times which of them makes forests from
+ * forests faster. compare.h says how.
  */
 #include "peers/compare/compare.h"
 
@@ -53,7 +53,7 @@ static int read_forests(const char *text)
   return strcmp(text, "all") == 0 ? 10 * NORMAL_FORESTS : atoi(text);
 }
 
-/* Returns the argument that it does not understand, or NULL. */
+/* Returns the argument that is not understood, or NULL. */
 static const char *read_settings(int argc, char **argv, settings *s)
 {
   const char *forests = getenv("SAMPLES"), *seed = getenv("SEED");
@@ -79,7 +79,7 @@ static void compare_all(trial *t)
   compare_numbers(t);
 }
 
-/* All of it comes from the seed and the number: a trial can be run by itself. */
+/* Everything comes from the seed and the number, so a trial can be run by itself. */
 static void run_trial(trial *t, int number)
 {
   t->number = number;
@@ -90,7 +90,7 @@ static void run_trial(trial *t, int number)
   compare_all(t);
 }
 
-/* Rank 0 tells the sum. */
+/* Rank 0 prints the sum. */
 static int report(const trial *t, double seconds)
 {
   int64_t counts[2] = {t->ncompared, t->nwrong};

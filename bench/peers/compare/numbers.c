@@ -40,8 +40,8 @@ static void compare_global(trial *t)
 
 /* ---- match ---- */
 
-/* PETSc wants names from 0 on, each of which a root has, while Grove leaves a leaf out whose name
- * nobody has: PETSc is given the other ones, and their slots. */
+/* PETSc wants names from 0 on, each with a root, while Grove skips a leaf whose name nobody has. So
+ * PETSc is given only the others, and their slots. */
 static void compare_match(trial *t)
 {
   grove_forest *grove;
@@ -115,8 +115,8 @@ static void compare_gathers(trial *t, grove_pattern pattern, const char *what)
   need_petsc(PetscSFDestroy(&petsc));
 }
 
-/* PETSc has one item for each rank, of any type: n of Grove's. Its answer when it is asked for this
- * graph is not the graph that it uses (3.18: leaf j on root j of rank j), so data is compared. */
+/* PETSc has one item per rank, of any type: n of Grove's. The graph that it reports is not the one
+ * that it uses (3.18: leaf j on root j of rank j), so data is compared. */
 static void compare_all_to_all(trial *t)
 {
   const bench_type *type = bench_type_find("int");

@@ -1,7 +1,7 @@
 /* Every operation that both libraries have.
  *
- * A fetch is compared for int and double sums alone: of other operations PETSc says that it has
- * none, and with other types PETSc 3.18 jumps to address 0.
+ * A fetch is compared only for int and double sums: PETSc says that it has no other operations, and
+ * with other types PETSc 3.18 jumps to address 0.
  */
 #include "peers/compare/compare.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values before: `range` of them from `low` on. So small that sums of doubles are exact. */
+/* Values before: `range` of them from `low` on, so small that sums of doubles are exact. */
 typedef struct operation {
   const char *name;
   MPI_Op op;
@@ -110,7 +110,7 @@ static int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* What the two have gathered, without the order of a root's leaves. */
+/* What the two have gathered, ignoring the order of a root's leaves. */
 static void agree_gathered(trial *t, const char *what, const twin *f, const int64_t *degree,
                            int *here, int *there)
 {
@@ -141,7 +141,7 @@ static void compare_last(trial *t, const twin *f, const int *leaf, const int64_t
   free(there);
 }
 
-/* What was gathered goes back to where it came from. */
+/* What was gathered goes back where it came from. */
 static void compare_scatter(trial *t, const twin *f, const int *leaf, const int *here,
                             const int *there)
 {
@@ -179,7 +179,7 @@ static void compare_gather(trial *t, const twin *f, const int64_t *degree, int64
 
 /* ---- fetch ---- */
 
-/* Slots that are no leaves keep what they had, 0. What the leaves got comes back in `out`, at the
+/* Slots that are not leaves keep their value, 0. What the leaves got comes back in `out`, at the
  * roots. */
 static void gather_fetched(trial *t, const twin *f, const bench_type *type, const void *update,
                            int *out)
@@ -193,8 +193,7 @@ static void gather_fetched(trial *t, const twin *f, const bench_type *type, cons
   free(whole);
 }
 
-/* All leaves of a root add the same, so that the order among them does not show but in who gets
- * what. */
+/* All leaves of a root add the same value, so that their order shows only in who gets what. */
 static void compare_fetch(trial *t, const twin *f, const char *name, const int64_t *degree,
                           int64_t total)
 {

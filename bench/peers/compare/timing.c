@@ -1,9 +1,9 @@
-/* How long forests from forests take to make, beside PETSc's, in one run.
+/* The time to make forests from forests, beside PETSc's, in one run.
  *
- * A round makes each of them once in either library, in an order drawn anew: from a barrier until
- * the result can be used, so with PetscSFSetUp, which Grove's call contains. The slowest rank
+ * A round makes each of them once in either library, in a newly drawn order: from a barrier until
+ * the result can be used, so including PetscSFSetUp, which Grove's call contains. The slowest rank
  * counts. Inputs are set up before. They stay the same and have been used once (`warm`), or are new
- * in every round and have not (`cold`). Giving things up is not timed.
+ * in every round and unused (`cold`). Freeing is not timed.
  */
 #include "kit/conditions.h"
 #include "kit/flags.h"
@@ -53,7 +53,7 @@ static const construction constructions[] = {
   {"inverse", {SINGLE, NONE}, inverse_grove, inverse_petsc},
 };
 
-/* Grove's time is to be at most this share of PETSc's. */
+/* Grove's time should be at most this share of PETSc's. */
 #define TARGET 0.8
 
 /* ---- rounds ---- */
@@ -146,7 +146,7 @@ static void take_samples(load *l, const construction *c, int cold, int rounds, d
   for (int side = 0; side < SIDES; side++) {
     open_inputs(l, c, side);
     if (!cold) use_inputs(l, c, side);
-    take_sample(l, c, side, cold); /* the first is not like the others */
+    take_sample(l, c, side, cold); /* the first differs from the others */
   }
   for (int i = 0; i < rounds; i++) {
     int first = (int)(bench_random(&state) % SIDES);

@@ -1,6 +1,6 @@
-/* Random graphs: uneven, with ranks that own nothing or need nothing, edges of a rank to itself,
- * many leaves on one root, and lists of leaves of every form. Small ones: what can go wrong goes
- * wrong there, and there are many.
+/* Random graphs: uneven, with ranks that own nothing or need nothing, self edges, many leaves on
+ * one root, and lists of leaves of every form. They are small and many: what can go wrong goes
+ * wrong in small ones.
  */
 #include "peers/compare/compare.h"
 
@@ -54,11 +54,11 @@ static void draw_shared(trial *t, twin *f, int64_t total)
   }
 }
 
-/* Every root is dealt to one rank or to nobody, in an order that all ranks draw. */
+/* Every root is assigned to one rank or to nobody, in an order that all ranks draw. */
 static void draw_single(trial *t, twin *f, int64_t total)
 {
   int64_t *order = bench_alloc((size_t)total, sizeof *order);
-  int idle = (int)draw_common(t, 2 * t->nranks); /* a rank that gets nothing, or none */
+  int idle = (int)draw_common(t, 2 * t->nranks); /* a rank that gets nothing, if any */
   f->root = bench_alloc((size_t)total, sizeof *f->root);
   for (int64_t i = 0; i < total; i++) order[i] = i;
   for (int64_t i = 0; i < total; i++) {
@@ -73,7 +73,7 @@ static void draw_single(trial *t, twin *f, int64_t total)
 
 /* ---- slots ---- */
 
-/* Without a list, all slots in order, all in another order, with gaps, with gaps in no order. */
+/* No list, all slots in order, all in another order, with gaps, with gaps in no order. */
 static void draw_slots(trial *t, twin *f)
 {
   int kind = (int)draw_own(t, 5), gaps = kind >= 3;

@@ -145,8 +145,8 @@ static void print_json(const settings *s, const grove_machine *m, const grove_pa
   printf("}}\n");
 }
 
-/* What a profile does not tell counts as 0 (model/loggp.h). `derived`: where the others come from
- * is said instead. */
+/* Parameters that a profile lacks count as 0 (model/loggp.h). With `derived`, says instead where L,
+ * g and G come from. */
 static void print_parameters(const grove_loggp *p, const char *derived)
 {
   static const char *const names[] = {"L", "o_s", "o_r", "g"};

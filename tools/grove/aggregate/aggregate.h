@@ -1,4 +1,4 @@
-/* grove aggregate: its settings, what it prints of a table, and how one is made.
+/* grove aggregate: its settings, and how a table is made and printed.
  */
 #ifndef GROVE_TOOLS_AGGREGATE_H
 #define GROVE_TOOLS_AGGREGATE_H
@@ -16,13 +16,13 @@ typedef struct aggregate_settings {
   int form, where, json;
 } aggregate_settings;
 
-/* Is there no LogGP for such messages, so that alpha and beta stand in? */
+/* Whether there is no LogGP for such messages, so that alpha and beta stand in. */
 int aggregate_is_derived(const grove_machine *m, const aggregate_settings *s, double bytes);
 
-/* Every entry of the table beside what the model says of it. An exit status. */
+/* Prints every entry of the table beside the model's prediction. Returns an exit status. */
 int aggregate_table(const grove_machine *m, const aggregate_settings *s);
 
-/* grove aggregate --try: an exit status. */
+/* grove aggregate --try. Returns an exit status. */
 int aggregate_try(int argc, char **argv);
 
 #ifdef __cplusplus

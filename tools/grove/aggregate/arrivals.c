@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the file has ---- */
+/* ---- contents of the file ---- */
 
 typedef enum mark_kind { MARK_START, MARK_READY, MARK_SENT, MARK_ARRIVED, MARK_KINDS } mark_kind;
 static const char *const kinds[MARK_KINDS] = {"start", "ready", "sent", "arrived"};
@@ -26,7 +26,7 @@ typedef struct mark {
   double time;
 } mark;
 
-/* A number that fits, or `least` - 1. */
+/* A number in the range, or `least` - 1. */
 static int64_t whole(const json_value *object, const char *key, int64_t least, int64_t most)
 {
   double value = json_number_of(object, key, (double)least - 1);
@@ -34,7 +34,7 @@ static int64_t whole(const json_value *object, const char *key, int64_t least, i
                                                                                   : least - 1;
 }
 
-/* 0: the event is none of a channel, or makes no sense. */
+/* 0: the event does not belong to a channel, or makes no sense. */
 static int read_mark(const json_value *event, mark *out)
 {
   enum { MOST_PARTS = 1 << 24 };
@@ -68,7 +68,7 @@ static int compare(int64_t a, int64_t b)
   return (a > b) - (a < b);
 }
 
-/* By sender and receiver: the two ends of a channel lie together, in a round. */
+/* By sender and receiver: the two ends of a channel are adjacent, in a round. */
 static int by_channel(const end_of_channel *a, const end_of_channel *b)
 {
   int order = compare(a->sends ? a->rank : a->peer, b->sends ? b->rank : b->peer);
@@ -121,8 +121,8 @@ static int is_whole(const round_times *t, int64_t parts)
   return yes;
 }
 
-/* The least time from leaving to arriving: a part of the receiver is there when the last of the
- * sender's parts is that it has bytes of. */
+/* The least time from leaving to arriving. A part of the receiver has arrived when the last of the
+ * sender's parts that overlap it has. */
 static double quickest_of(const mark *marks, int64_t n, const sender *s, const round_times *t)
 {
   double least = NAN;
@@ -142,7 +142,7 @@ static double quickest_of(const mark *marks, int64_t n, const sender *s, const r
 
 /* ---- a channel ---- */
 
-/* Adds a round: `delta` and `late` have one more. */
+/* Adds a round: `delta` and `late` grow by one. */
 static void add_round(sender *s, const round_times *t, double *delta, double *late)
 {
   int64_t n = s->parts, k = s->rounds++;
@@ -169,7 +169,7 @@ static const end_of_channel *find_sender(const mark *marks, int64_t n)
   return NULL;
 }
 
-/* The marks are of one channel, by rounds. Nonzero: there is no memory. */
+/* The marks belong to one channel, sorted by round. Nonzero: out of memory. */
 static int sum_up(const mark *marks, int64_t n, sender *s)
 {
   size_t parts = (size_t)s->parts, rounds = (size_t)n;

@@ -1,7 +1,7 @@
-/* When the parts of channels were ready, as a trace tells (the option `trace`).
+/* When the parts of channels were ready, according to a trace (the option `trace`).
  *
  *     arrivals a;
- *     if (arrivals_open("trace.json", &a)) return EXIT_BAD_INPUT;      it has said why
+ *     if (arrivals_open("trace.json", &a)) return EXIT_BAD_INPUT;      it has printed why
  *     for (int i = 0; i < a.n; i++) printf("%g\n", a.senders[i].delta);
  *     arrivals_close(&a);
  *
@@ -16,17 +16,17 @@
 extern "C" {
 #endif
 
-/* An end that sends. The least delta that is of use is the time from the first part of a round to
- * the last but one: with it all of them but the late one travel together. */
+/* A sending end. The smallest useful delta is the time from the first part of a round to the last
+ * but one: with it all parts but the late one travel together. */
 typedef struct sender {
   int rank, peer, tag;
   int64_t number;
   int64_t parts, part_bytes;
-  int64_t rounds;           /* that were whole */
-  double delta, delta_most; /* the median of the rounds, and the most */
-  double late;              /* the last part after the last but one, the median */
-  double quickest;          /* from leaving to arriving, of all parts; NaN: the trace lacks it */
-  double *ready;            /* of each part, the mean of the rounds */
+  int64_t rounds;           /* complete ones */
+  double delta, delta_most; /* median and maximum over the rounds */
+  double late;              /* from the last part but one to the last; median */
+  double quickest;          /* from leaving to arriving, over all parts; NaN: not in the trace */
+  double *ready;            /* of each part, mean over the rounds */
 } sender;
 
 typedef struct arrivals {
@@ -34,11 +34,11 @@ typedef struct arrivals {
   sender *senders; /* by rank, peer, tag and number */
 } arrivals;
 
-/* An exit status; what is wrong is said on standard error. */
+/* Returns an exit status; errors are printed on standard error. */
 int arrivals_open(const char *path, arrivals *out);
 void arrivals_close(arrivals *a);
 
-/* grove aggregate --arrivals FILE: an exit status. */
+/* grove aggregate --arrivals FILE. Returns an exit status. */
 int aggregate_arrivals(int argc, char **argv);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* grove aggregate --arrivals: when parts are ready, as a table and as a picture. */
+/* grove aggregate --arrivals: when parts become ready, as a table and as a picture. */
 #include "grove/aggregate/arrivals.h"
 
 #include "grove/command.h"
@@ -12,7 +12,7 @@ enum { PATH_BYTES = 4096 };
 
 typedef struct settings {
   const char *trace, *machine, *output;
-  int64_t channel; /* that is drawn, from 1 */
+  int64_t channel; /* to draw, from 1 */
   int where, json;
 } settings;
 
@@ -52,7 +52,7 @@ static int read_settings(int argc, char **argv, settings *out)
   return EXIT_OK;
 }
 
-/* Seconds that a part needs by itself: by the machine, or by the trace. NaN: nobody knows. */
+/* Seconds that one part takes alone, by the machine or by the trace. NaN: unknown. */
 static double communication_of(const sender *s, const grove_machine *m, int where)
 {
   const grove_part_cut cut = {.where = (grove_locality)where,
@@ -77,7 +77,7 @@ static const char commands[] =
   "     data using 2:1:2:($2+$3):($1-0.4):($1+0.4) with boxxyerror lc rgb '#c0392b' \\\n"
   "       title 'communication of it alone, estimated'\n";
 
-/* What stands before .svg: plot.h makes four files of it. */
+/* The file name without .svg: plot.h makes four files from it. */
 static int find_stem(const char *output, char *stem, size_t room)
 {
   size_t n = strlen(output);
@@ -160,7 +160,7 @@ static void print_table(const arrivals *a, const settings *s, const grove_machin
          m ? m->name : "the quickest one of the trace");
 }
 
-/* The words after the table, or on standard error where programs read. */
+/* The text after the table. It goes to standard error where programs read the output. */
 static int deliver(const arrivals *a, const settings *s, const grove_machine *m)
 {
   char made[4 * PATH_BYTES + 200] = "";

@@ -1,4 +1,4 @@
-/* grove aggregate --table: measured numbers of messages beside what the model says of them. */
+/* grove aggregate --table: measured numbers of messages beside the model's predictions. */
 #include "grove/aggregate/aggregate.h"
 
 #include "grove/command.h"
@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-/* What the model says of an entry. */
+/* The model's view of an entry. */
 typedef struct opinion {
-  grove_part_choice chosen, best; /* as many messages as the table says; as it would */
+  grove_part_choice chosen, best; /* with the table's number of messages; with the model's */
 } opinion;
 
 static opinion ask(const grove_machine *m, const aggregate_settings *s, const grove_part_entry *e)

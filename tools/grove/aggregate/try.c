@@ -1,5 +1,5 @@
-/* grove aggregate --try, or --tune: under mpirun, how many messages are fastest. (--tune is a word
- * that the mpirun of Open MPI looks at itself, wherever it stands.) */
+/* grove aggregate --try, or --tune: finds the fastest number of messages, under mpirun. (Open MPI's
+ * mpirun takes --tune for itself, wherever it stands.) */
 #include "grove/aggregate/aggregate.h"
 
 #include "base/pause.h"
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 enum { LIST = 32, CHOICES = 40, MOST_ROUNDS = 200, LEAST_ROUNDS = 5, TRIAL_ROUNDS = 3 };
-static const double CHOICE_SECONDS = 0.02; /* of rounds, for each number of messages */
+static const double CHOICE_SECONDS = 0.02; /* of rounds per number of messages */
 static const double SILENT_SECONDS = 2;
-static const double AS_GOOD = 1.02; /* fewer messages are taken that need so much more */
+static const double AS_GOOD = 1.02; /* fewer messages win if they are at most so much slower */
 
 typedef struct settings {
   const char *output;
@@ -52,7 +52,7 @@ static int read_size(const char *text, int64_t *out)
   return 0;
 }
 
-/* Words between commas. Nonzero: one of them is wrong, or there are too many. */
+/* Words separated by commas. Nonzero: one of them is wrong, or there are too many. */
 static int read_list(const char *text, int (*read)(const char *, int64_t *), int64_t *out, int *n)
 {
   char word[64];
@@ -96,7 +96,7 @@ static int read_settings(int argc, char **argv, int rank, settings *s)
   return EXIT_OK;
 }
 
-/* Nobody wants to lose a minute to a folder that is not there. */
+/* Checked before measuring: nobody wants to lose a minute to a missing folder. */
 static int check_output(const char *path)
 {
   int there = access(path, F_OK) == 0;
@@ -112,11 +112,12 @@ static int check_output(const char *path)
 
 /* ---- rounds ---- */
 
-/* What a rank has: from rank 0 to the last, and a word back. Other ranks have no part in it. */
+/* State of a rank: data goes from rank 0 to the last, and a word comes back. Other ranks take no
+ * part. */
 typedef struct pair {
   grove_context *ctx;
   int rank, last;
-  double word; /* seconds of the word */
+  double word; /* seconds that the word takes */
 } pair;
 
 static void must(grove_status status)
@@ -126,8 +127,8 @@ static void must(grove_status status)
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
 }
 
-/* All parts but the last, and that one when it is due; what is ready travels meanwhile. Returns
- * when that was, or should have been: marks that send take time. */
+/* Marks all parts but the last, and the last when it is due. What is ready travels meanwhile.
+ * Returns when the last was, or should have been, marked: marks that send take time. */
 static double mark_parts(grove_op *op, int64_t parts, double delay)
 {
   int done = 0;
@@ -138,7 +139,7 @@ static double mark_parts(grove_op *op, int64_t parts, double delay)
   return due;
 }
 
-/* Seconds from when all was due until the word is back; on rank 0. */
+/* Seconds from when everything was due until the word is back, on rank 0. */
 static double run_round(const pair *p, grove_op *data, grove_op *word, int64_t parts, double delay)
 {
   double marked = 0;
@@ -159,7 +160,7 @@ static double run_round(const pair *p, grove_op *data, grove_op *word, int64_t p
   return marked;
 }
 
-/* As many rounds as are worth it, which rank 0 decides after some. */
+/* Runs some rounds; rank 0 then decides how many more are worth it. */
 static double run_rounds(const pair *p, grove_op *data, grove_op *word, int64_t parts, double delay)
 {
   double seconds[MOST_ROUNDS] = {0};
@@ -176,7 +177,7 @@ static double run_rounds(const pair *p, grove_op *data, grove_op *word, int64_t 
   return bench_median(seconds, rounds);
 }
 
-/* The median on rank 0, without the word; elsewhere it means nothing. */
+/* The median on rank 0, without the word. Meaningless on other ranks. */
 static double try_messages(const pair *p, char *memory, int64_t parts, int64_t part_bytes,
                            int64_t messages, double delay)
 {
@@ -205,7 +206,7 @@ typedef struct tried {
   double seconds;
 } tried;
 
-/* The fewest of those that are about as fast as the fastest. */
+/* The smallest number of messages that is about as fast as the fastest. */
 static tried choose(const tried *list, int n)
 {
   double least = INFINITY;
@@ -234,7 +235,7 @@ static void tell_progress(int64_t done, int64_t all, double since, double *told)
   probing_progress(NULL, what, share, spent / share - spent);
 }
 
-/* Parts have whole bytes: what does not divide is less by that. */
+/* Parts have whole bytes: the size is rounded down to a multiple. */
 static grove_part_entry tune_one(const pair *p, const settings *s, int64_t parts, int64_t bytes,
                                  char *memory)
 {
@@ -265,7 +266,7 @@ static void tune_all(const pair *p, const settings *s, grove_part_table *table)
   free(memory);
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
 static void print_result(const settings *s, const grove_part_table *table)
 {

@@ -1,5 +1,5 @@
-/* What Grove is measured against: the same exchange on MPI alone, written by hand, and other
- * libraries where there are any.
+/* What Grove is measured against: the same exchange written by hand on MPI alone, and other
+ * libraries where available.
  */
 #include "grove/bench/bench.h"
 #include "kit/by_hand.h"
@@ -13,7 +13,7 @@
 
 enum { TAG = 1 };
 
-/* Of all of them. Roots and leaves are in one array. */
+/* State of every baseline. Roots and leaves are in one array. */
 typedef struct hand_state {
   bench_by_hand hand;
   char *array;
@@ -58,7 +58,7 @@ static grove_status open_persistent(bench_entrant *e)
   return GROVE_OK;
 }
 
-/* A message is on its way while the next one is packed. */
+/* Each message is on its way while the next one is packed. */
 static grove_status run_persistent(bench_entrant *e)
 {
   hand_state *s = e->state;
@@ -82,7 +82,7 @@ static const bench_method persistent = {
 
 /* ---- neighborhood collectives ---- */
 
-/* What the calls take from `send` to the communicator. */
+/* The arguments of the calls from `send` to the communicator. */
 #define NEIGHBOR_ARGUMENTS(s)                                                                      \
   bench_neighbors_data((s)->hand.sends, (s)->hand.nsends, (s)->array), (s)->neighbors.send_counts, \
     (s)->neighbors.send_at, (s)->neighbors.type,                                                   \
@@ -97,7 +97,8 @@ static grove_status open_neighbor(bench_entrant *e)
   return GROVE_OK;
 }
 
-/* Open MPI's blocking form is the faster one, and yields; MPICH's is the other one and a wait. */
+/* Open MPI's blocking form is faster, and yields. MPICH's blocking form is the non-blocking one and
+ * a wait. */
 static void exchange(hand_state *s)
 {
 #ifdef OPEN_MPI
@@ -130,7 +131,7 @@ static const bench_method neighbor = {
   .close = close_by_hand,
 };
 
-/* ---- the same, persistent: in MPI since 4.0, in Open MPI 4 as an extension ---- */
+/* ---- the same, persistent: in MPI since 4.0, an extension in Open MPI 4 ---- */
 
 #if MPI_VERSION >= 4
 #define NEIGHBOR_INIT MPI_Neighbor_alltoallv_init

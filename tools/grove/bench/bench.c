@@ -98,7 +98,7 @@ static int is_partition(const char *name)
   return strcmp(name, "contiguous") == 0 || strcmp(name, "metis") == 0;
 }
 
-/* A flag without a value: 1 if it was one. */
+/* A flag without a value. 1: this was one. */
 static int read_switch(const char *flag, bench_settings *s)
 {
   const struct {
@@ -113,7 +113,7 @@ static int read_switch(const char *flag, bench_settings *s)
   return 0;
 }
 
-/* A flag with a value, at argv[*i]: 1 if it was one; `bad` if its value is none. */
+/* A flag with a value, at argv[*i]. 1: this was one; `bad`: its value is invalid. */
 static int read_flag(int argc, char **argv, int *i, bench_settings *s, int *bad)
 {
   const char *value = NULL;
@@ -157,7 +157,7 @@ static int read_settings(int argc, char **argv, int rank, bench_settings *out)
   return settle_pattern(out, rank);
 }
 
-/* ---- what the other files need ---- */
+/* ---- used by the other files ---- */
 
 void bench_must(const bench *b, grove_status status)
 {
@@ -179,7 +179,7 @@ void bench_field_free(bench_field *field)
   for (int i = 0; i < field->n; i++) grove_context_free(&field->entrants[i].ctx);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static int make_pattern(bench *b, pattern *out, char *why, size_t room)
 {
@@ -194,7 +194,7 @@ static int make_pattern(bench *b, pattern *out, char *why, size_t room)
   return pattern_stencil(b->comm, s->size, strcmp(s->pattern, "27-point") == 0, out);
 }
 
-/* Whether any rank failed. Rank 0 prints the sentence of the lowest that did. */
+/* Whether any rank failed. Rank 0 prints the sentence of the lowest one that did. */
 static int any_failed(const bench *b, int failed, char *why, int room)
 {
   int mine = failed ? b->rank : b->size, lowest = 0;
@@ -205,7 +205,7 @@ static int any_failed(const bench *b, int failed, char *why, int room)
   return 1;
 }
 
-/* The edges that are measured. */
+/* The edges to measure. */
 static int make_edges(bench *b, pattern *out, char *why, size_t room)
 {
   pattern all = {0};
@@ -235,7 +235,7 @@ fail:
   return status;
 }
 
-/* Some of the edges, by one route. */
+/* A subset of the edges, by one route. */
 static grove_status measure_part(const bench *b, const pattern *edges, bench_row *row)
 {
   grove_status status = GROVE_OK;
@@ -323,14 +323,14 @@ static void close_bench(bench *b)
   bench_petsc_finish();
 }
 
-/* Roots, and behind them the ghosts, which ascend: not all of them may have an edge. */
+/* Roots, then the ghosts, which ascend: not all of them may have an edge. */
 static size_t array_slots(const pattern *edges)
 {
   int64_t end = edges->nleaves > 0 ? edges->leaf[edges->nleaves - 1] + 1 : 0;
   return (size_t)(end > edges->nroots ? end : edges->nroots);
 }
 
-/* What is measured, and whether all of it is right. */
+/* Measures everything, and says whether all values are right. */
 static grove_status run_on(bench *b, const pattern *edges, int *verified)
 {
   grove_status status = GROVE_OK;

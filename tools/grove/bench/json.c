@@ -1,4 +1,4 @@
-/* Results for programs: the fields that others rely on are in the manual page.
+/* Results for programs. The manual page lists the fields that others rely on.
  */
 #include "grove/bench/bench.h"
 #include "grove/command.h"
@@ -13,7 +13,7 @@ static void print_text(const char *name, const char *text)
   print_json_text(stdout, text);
 }
 
-/* A number that may be unknown, which JSON has no NaN for. */
+/* A number that may be unknown: JSON has no NaN. */
 static void print_seconds(const char *name, double seconds)
 {
   if (isnan(seconds))
@@ -51,7 +51,7 @@ static void print_price(const bench_result *r)
   printf("}");
 }
 
-/* `back`: of the same entrant, or NULL. */
+/* `back`: the result of the same entrant, or NULL. */
 static void print_route(const char *edges, const char *options, const bench_result *r,
                         const bench_result *back)
 {
@@ -82,7 +82,7 @@ static void print_baseline(const bench_entrant *e)
   printf(", \"verified\": %s}", e->result.verified ? "true" : "false");
 }
 
-/* The entrants of a role that did serve, as a list. */
+/* The available entrants of a role, as a list. */
 static void print_role(const char *name, bench_role role, const char *edges,
                        const bench_field *field, const bench_field *back)
 {
@@ -113,7 +113,7 @@ static void print_auto(const char *edges, const bench_field *field)
   printf(",\n \"auto\": null");
 }
 
-/* What the standard route's messages between nodes have on average; null without that route. */
+/* The mean size of the standard route's messages between nodes; null without that route. */
 static void print_mean_message(const bench_field *field)
 {
   const bench_entrant *e = &field->entrants[0];

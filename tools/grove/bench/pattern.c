@@ -53,7 +53,8 @@ static int neighbour(const grid *g, const int d[3])
   return rank;
 }
 
-/* Appends the points of the neighbour in direction d that touch this box; counts only without p. */
+/* Appends the points of the neighbour in direction d that touch this box; without p only counts
+ * them. */
 static int64_t add_layer(const grid *g, const int d[3], int rank, int64_t used, pattern *p)
 {
   int64_t begin[3], end[3], n = g->side;

@@ -1,5 +1,5 @@
-/* Patterns of matrices, which are read or made up: a rank needs those columns of its rows that it
- * does not own.
+/* Patterns of matrices, read or generated: a rank needs those columns of its rows that it does not
+ * own.
  */
 #include "grove/arguments.h"
 #include "grove/bench/pattern.h"
@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where each row is: its owner is the partition's, its number counts the owner's rows before it. */
+/* Where each row is: the partition gives its owner, and its number counts the owner's earlier rows.
+ * */
 static int64_t *number_rows(const partition *p, int64_t *nowned)
 {
   int64_t *number = malloc((size_t)(p->rows + 1) * sizeof *number);
@@ -17,7 +18,7 @@ static int64_t *number_rows(const partition *p, int64_t *nowned)
   return number;
 }
 
-/* Marks the columns that this rank's rows need and it does not own, and counts them by owner. */
+/* Marks the columns that this rank's rows need but it does not own, and counts them by owner. */
 static int64_t mark(const matrix_market *m, const partition *p, int rank, char *needed,
                     int64_t *by_owner)
 {
@@ -34,7 +35,7 @@ static int64_t mark(const matrix_market *m, const partition *p, int rank, char *
   return count;
 }
 
-/* Ghosts by owner, those of one owner in the order of their columns, which is that of numbers. */
+/* Ghosts by owner. Those of one owner are in the order of their columns, hence of their numbers. */
 static void fill(const partition *p, const char *needed, const int64_t *number, int64_t *next,
                  pattern *out)
 {
@@ -68,7 +69,7 @@ static int divide(const matrix_market *m, const partition *p, int rank, pattern 
   return failed;
 }
 
-/* One rank asks METIS, and tells the others. */
+/* One rank calls METIS, and tells the others. */
 static int share_partition(MPI_Comm comm, const matrix_market *m, partition *p, char *why,
                            size_t room)
 {
@@ -89,7 +90,7 @@ static int share_partition(MPI_Comm comm, const matrix_market *m, partition *p, 
   return 0;
 }
 
-/* A matrix that every rank could read. */
+/* A matrix that every rank was able to read. */
 static int pattern_of(MPI_Comm comm, const matrix_market *m, int by_metis, pattern *out, char *why,
                       size_t room)
 {
@@ -104,10 +105,10 @@ static int pattern_of(MPI_Comm comm, const matrix_market *m, int by_metis, patte
   return failed;
 }
 
-/* ---- a matrix that is made up ---- */
+/* ---- a generated matrix ---- */
 
-/* Room for the matrix of a cube with so many vertices along an edge, each coupled to all vertices
- * of the cells that it is a corner of, itself too: 3 n - 2 pairs along each direction. */
+/* Room for the matrix of a cube with this many vertices along an edge. Each vertex is coupled to
+ * all vertices of its cells, itself included: 3 n - 2 pairs along each direction. */
 static int allocate_elasticity(int64_t side, matrix_market *m)
 {
   int64_t pairs = 3 * side - 2;
@@ -158,7 +159,7 @@ int pattern_elasticity(MPI_Comm comm, int64_t side, int by_metis, pattern *out, 
   return failed;
 }
 
-/* ---- one from a file ---- */
+/* ---- a matrix from a file ---- */
 
 int pattern_matrix(MPI_Comm comm, const char *path, int by_metis, pattern *out, int64_t *rows,
                    char *why, size_t room)

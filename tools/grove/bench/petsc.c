@@ -30,7 +30,7 @@ void bench_petsc_finish(void)
   if (begun) PetscFinalize();
 }
 
-/* In PETSc's own types, as a user of PETSc would have it. */
+/* In PETSc's own types, as a PETSc user would have them. */
 static void set_graph(const bench *b, const pattern *p, PetscSF forest)
 {
   PetscInt *leaf = bench_alloc((size_t)p->nleaves, sizeof *leaf);

@@ -1,4 +1,5 @@
-/* The machine that predictions are made with, whole: the bench knows only what a report calls it.
+/* The whole machine that predictions are made with: the bench itself knows only its name from a
+ * report.
  */
 #include "grove/bench/bench.h"
 #include "grove/machine/machine.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Opens it if it is the one that has this name. */
+/* Opens it if it has this name. */
 static grove_machine *open_if(const char *path, const char *name)
 {
   grove_machine *m = NULL;
@@ -19,7 +20,7 @@ static grove_machine *open_if(const char *path, const char *name)
   return m;
 }
 
-/* Where the context looked, in the same order: what was asked for, this machine's own profile, one
+/* Looks where the context looked, in the same order: the requested profile, this machine's own, one
  * of its kind. `path` is that of the profile found. */
 static grove_machine *find(const bench *b, const grove_options *options, const char *name,
                            char *path, size_t room)

@@ -1,10 +1,10 @@
 /* Entrants against each other.
  *
- * A batch is a number of exchanges of one entrant, start and wait, one after the other; its time is
- * the slowest rank's, divided by the number. Between two exchanges a rank reads what came, and
- * writes anew what it sends, as programs do; the clock stands then, and nobody waits for the
- * others with it. In a round every entrant has one batch (kit/rounds.h). The median over the rounds
- * is the result, its 95 % interval that of order statistics.
+ * A batch is a number of exchanges of one entrant, start and wait, one after the other. Its time is
+ * the slowest rank's, divided by the number. Between two exchanges a rank reads what it received
+ * and rewrites what it sends, as programs do. The clock is stopped then, and there is no barrier.
+ * In a round every entrant has one batch (kit/rounds.h). The result is the median over the rounds,
+ * with the 95 % interval of order statistics.
  */
 #include "kit/rounds.h"
 #include "grove/bench/bench.h"
@@ -20,9 +20,9 @@
 
 enum { SET_UPS = 3, WARM_UP = 5, MOST_EXCHANGES = 10000 };
 static const double BATCH_SECONDS = 0.02;
-static const double LONGEST_BATCH = 0.2; /* with what is written and read between exchanges */
+static const double LONGEST_BATCH = 0.2; /* including the reading and writing between exchanges */
 
-/* Open MPI yields by itself where the launcher tells it to (tools/launch, tools/cluster); to yield
+/* Open MPI yields by itself where the launcher tells it to (tools/launch, tools/cluster); yielding
  * once more would cost it every second turn. Others spin for as long as the system lets them. One
  * by one: MPICH 4.0's Testall does not know persistent collectives. */
 void bench_wait_all(int n, MPI_Request *requests)
@@ -56,7 +56,7 @@ static void meet(const bench *b)
 
 /* ---- set-up ---- */
 
-/* Opens it a few times, from a fresh forest each; the last stays open. */
+/* Opens the entrant a few times, each from a fresh forest; the last stays open. */
 static grove_status set_up(const bench *b, bench_entrant *e)
 {
   double times[SET_UPS];
@@ -122,8 +122,8 @@ static double run_batch(const bench *b, bench_entrant *e, int64_t n)
   return run(b, e, n) / (double)n;
 }
 
-/* The same on every rank. Where nothing has to move an exchange takes no time, and what is around
- * it all. */
+/* Exchanges per batch, the same on every rank. Where nothing has to move, an exchange takes no
+ * time, and what is around it takes all. */
 static int64_t calibrate(const bench *b, bench_entrant *e)
 {
   double begin = MPI_Wtime();
@@ -134,14 +134,14 @@ static int64_t calibrate(const bench *b, bench_entrant *e)
   return (int64_t)fmin(fmax(n, 1), MOST_EXCHANGES);
 }
 
-/* Those that take part in the rounds. */
+/* The entrants that take part in the rounds. */
 typedef struct contest {
   const bench *b;
   const bench_task *task;
   int n;
   bench_entrant *entrants[BENCH_ENTRANTS];
-  int64_t exchanges[BENCH_ENTRANTS]; /* of a batch */
-  double *times[BENCH_ENTRANTS];     /* of each round */
+  int64_t exchanges[BENCH_ENTRANTS]; /* per batch */
+  double *times[BENCH_ENTRANTS];     /* one per round */
 } contest;
 
 static void show_progress(void *about, int round)
@@ -202,9 +202,9 @@ static void run_rounds(const bench *b, bench_field *field)
   }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole measurement ---- */
 
-/* One more exchange, on fresh values. */
+/* One more exchange, with fresh values. */
 static void verify(const bench *b, bench_entrant *e)
 {
   int64_t wrong = 0;

@@ -1,4 +1,4 @@
-/* Grove as an entrant: a forest and an operation of its own, on one route.
+/* Grove as an entrant, with its own forest and operation, on one route.
  */
 #include "grove/bench/bench.h"
 #include "kit/need.h"
@@ -69,7 +69,7 @@ static const bench_method on_route = {
   .report = report_route,
 };
 
-/* ---- the reasons of the choice ---- */
+/* ---- reasons for the choice ---- */
 
 static grove_status print_reasons(const grove_survey *survey, const grove_choice *choice, char *out,
                                   size_t room)

@@ -1,4 +1,4 @@
-/* Who sends how much to whom, from the edges alone: the values that a rank needs of another one,
+/* Who sends how much to whom, from the edges alone. The values that one rank needs from another,
  * each counted once, are a message.
  */
 #include "grove/bench/bench.h"
@@ -15,7 +15,7 @@ static int by_rank_and_index(const void *a, const void *b)
   return (x->index > y->index) - (x->index < y->index);
 }
 
-/* A record for each rank that this one needs something of; returns how many. */
+/* Makes a record for each rank that this one needs something from; returns how many. */
 static int count_needed(const bench *b, const pattern *edges, int64_t *records)
 {
   int n = 0;
@@ -37,7 +37,7 @@ static int count_needed(const bench *b, const pattern *edges, int64_t *records)
   return n;
 }
 
-/* All ranks' records, on rank 0; as many as `total`. */
+/* All ranks' records, `total` of them, on rank 0. */
 static int64_t *gather(const bench *b, const int64_t *mine, int n, int *total)
 {
   int *count = bench_alloc(2 * (size_t)b->size + 1, sizeof *count), *start = count + b->size;

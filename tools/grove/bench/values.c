@@ -1,4 +1,4 @@
-/* What a root holds, what must come of it, and what of it must leave a node: all without Grove.
+/* What a root holds, what the result must be, and what must leave a node: all without Grove.
  */
 #include "grove/bench/bench.h"
 #include "kit/lists.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Small whole numbers: sums of them are exact, in any order. */
+/* Small whole numbers, whose sums are exact in any order. */
 static double root_value(int rank, int64_t index)
 {
   return (double)((rank * 7919 + index) % 100003);
@@ -24,7 +24,7 @@ void bench_fill(const bench *b, const bench_task *task)
         task->reduce ? root_value(p->root[i].rank, p->root[i].index) + (double)k : -1;
 }
 
-/* Another value that is as large; or what somebody computes with. */
+/* Writes other values of the same size, or reads them into `sum`. */
 static void touch(double *unit, int64_t width, int writes, double *sum)
 {
   for (int64_t k = 0; k < width; k++) {
@@ -111,7 +111,7 @@ static int64_t count_distinct(int64_t *pairs, int64_t n)
   return distinct;
 }
 
-/* The lists of all ranks of a node, on the first of them. */
+/* The lists of all ranks of a node, on its first rank. */
 static int64_t *gather_on_node(MPI_Comm node, const int64_t *mine, int n, int *total)
 {
   int rank, size;

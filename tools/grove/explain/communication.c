@@ -41,8 +41,8 @@ fail:
   return status;
 }
 
-/* Leaves each column of a rank once; `seen[j] - 1` is the last rank that had j. Returns how many
- * there are in all. */
+/* Keeps each column of a rank once; `seen[j] - 1` is the last rank that had j. Returns how many are
+ * left in all. */
 static int64_t drop_repetition(needs *n, int nparts, int32_t *seen)
 {
   int64_t used = 0, begin = 0;
@@ -85,7 +85,7 @@ fail:
   return status;
 }
 
-/* ---- who sits where ---- */
+/* ---- where ranks are ---- */
 
 grove_status communication_topo(int nodes, int ppn, int sockets, grove_topo *out)
 {
@@ -113,12 +113,12 @@ fail:
 
 /* ---- counting ---- */
 
-/* Values that cross to a node, each once; edges ascend by needing rank, hence by node. */
+/* Values that cross to a node, each once. Edges ascend by needing rank, hence by node. */
 static grove_status count_values(const communication *c, const partition *p, const grove_topo *topo,
                                  communication_counts *out)
 {
   grove_status status = GROVE_OK;
-  int32_t *seen = NULL; /* the last node that needed it, and 1 */
+  int32_t *seen = NULL; /* the last node that needed it, plus 1 */
   GROVE_NEW(seen, p->rows);
   out->values = c->count;
   for (int64_t k = 0; k < c->count; k++) {
@@ -146,8 +146,8 @@ static grove_status count_messages(const grove_pairs *pairs, const grove_topo *t
                                    communication_counts *out)
 {
   grove_status status = GROVE_OK;
-  int64_t *sent = NULL, *sent_off = NULL, *reached = NULL; /* nodes that a node sends to */
-  int32_t *seen = NULL;                                    /* the last of them, and 1 */
+  int64_t *sent = NULL, *sent_off = NULL, *reached = NULL; /* reached: nodes that a node sends to */
+  int32_t *seen = NULL;                                    /* the last of them, plus 1 */
   GROVE_NEW(sent, topo->nranks);
   GROVE_NEW(sent_off, topo->nranks);
   GROVE_NEW(reached, topo->nnodes);

@@ -1,8 +1,8 @@
-/* What the ranks of a matrix-vector product must tell each other, from the matrix alone: no MPI.
+/* What the ranks of a matrix-vector product must send each other, from the matrix alone: no MPI.
  *
- * Row i and entry i of the vectors belong to the rank that the partition says. A rank needs entry j
- * of the vector if one of its rows has an entry in column j, a zero that is written out too. That
- * is a *value*; all values that one rank needs of another are a *message*.
+ * The partition gives the owner of row i, which also owns entry i of the vectors. A rank needs
+ * entry j of the vector if one of its rows has an entry in column j, even an explicit zero. That is
+ * a *value*. All values that one rank needs from another are a *message*.
  */
 #ifndef GROVE_TOOLS_COMMUNICATION_H
 #define GROVE_TOOLS_COMMUNICATION_H
@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* An edge for each value that a rank needs of another: by needing rank, each once. The roots have
- * their number in the whole vector. */
+/* One edge for each value that a rank needs from another: by needing rank, each once. Roots are
+ * numbered as in the whole vector. */
 typedef struct communication {
   int64_t count;
   grove_edge *edges;
@@ -28,15 +28,15 @@ typedef struct communication {
 grove_status communication_create(const matrix_market *m, const partition *p, communication *out);
 void communication_free(communication *c);
 
-/* Rank r on node r / ppn; the ranks of a node in blocks on its sockets (0: it has one). The caller
- * frees topo->place. */
+/* Puts rank r on node r / ppn, and the ranks of a node in blocks on its sockets (0: it has one).
+ * The caller frees topo->place. */
 grove_status communication_topo(int nodes, int ppn, int sockets, grove_topo *out);
 
-/* Messages are ordered pairs of ranks. What is said of a rank is what it sends. */
+/* Messages are ordered pairs of ranks. Numbers per rank count what it sends. */
 typedef struct communication_counts {
   int64_t messages, off_node_messages;
-  int64_t values, off_node_values; /* each rank that needs one counted */
-  int64_t off_node_values_dedup;   /* each node that needs one counted once */
+  int64_t values, off_node_values; /* counted once per rank that needs it */
+  int64_t off_node_values_dedup;   /* counted once per node that needs it */
   int64_t max_messages_per_rank, max_off_node_messages_per_rank;
   int64_t max_nodes_per_node; /* nodes that one node sends to */
 } communication_counts;

@@ -1,5 +1,5 @@
-/* grove explain: what a matrix makes the ranks of a machine send, by which routes, and at what
- * price. Nothing here calls MPI: it runs where there is none.
+/* grove explain: what the ranks of a machine must send for a matrix, by which routes, and at what
+ * price. Nothing here calls MPI, so it runs where there is none.
  */
 #include "grove/explain/explain.h"
 
@@ -66,7 +66,8 @@ static int complain(const char *format, ...)
 
 /* ---- arguments ---- */
 
-/* Takes argv[*i] if it is a flag with a value; 1: it was, 0: it is another, -1: told of. */
+/* Takes argv[*i] if it is a flag with a value. 1: it was; 0: it is another; -1: an error, printed.
+ * */
 static int read_flag(int argc, char **argv, int *i, explain_settings *s)
 {
   const char *flag = argv[*i], *value = NULL;
@@ -130,7 +131,7 @@ static int read_settings(int argc, char **argv, explain_settings *out)
   return check_settings(&s);
 }
 
-/* ---- progress: for people, when it takes a while ---- */
+/* ---- progress: shown to people when it takes a while ---- */
 
 static double now(void)
 {
@@ -162,7 +163,7 @@ static void clear_progress(const waiting *w)
   if (w->shown > 0) fprintf(stderr, "\r\033[K");
 }
 
-/* ---- the matrix and what it needs ---- */
+/* ---- the matrix and its communication ---- */
 
 static int read_matrix(explanation *x, matrix_market *m)
 {
@@ -198,8 +199,8 @@ static grove_status divide(const explanation *x, const matrix_market *m, partiti
 
 /* ---- routes ---- */
 
-/* Inside a node Grove sends nothing; of a machine whose profile does not say what flags and copies
- * take, the price is that of MPI's messages. */
+/* Inside a node Grove sends no messages. If the profile lacks the cost of flags and copies, the
+ * price is that of MPI's messages. */
 static grove_status price(const explanation *x, explained_route *r, grove_candidate *out)
 {
   grove_status status = GROVE_OK;
@@ -216,7 +217,7 @@ fail:
   return status;
 }
 
-/* As the library chooses, but from all edges. */
+/* Chooses as the library does, but from all edges. */
 static grove_status look_at_routes(explanation *x, const communication *c)
 {
   grove_status status = GROVE_OK;
@@ -283,7 +284,7 @@ static int draw_pictures(explanation *x)
   return code == EXIT_OK ? draw(x, PICTURE_OF_NODES, "nodes") : code;
 }
 
-/* ---- all of it ---- */
+/* ---- the command ---- */
 
 static int explain(explanation *x, matrix_market *m)
 {

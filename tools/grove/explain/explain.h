@@ -1,4 +1,4 @@
-/* What grove explain has found out, for those who print it.
+/* The findings of grove explain, for the files that print them.
  */
 #ifndef GROVE_TOOLS_EXPLAIN_H
 #define GROVE_TOOLS_EXPLAIN_H
@@ -16,10 +16,10 @@ extern "C" {
 
 typedef struct explain_settings {
   const char *file, *machine, *partition, *picture;
-  const char *joined; /* --topology as written; NULL: nobody knows how the nodes are joined */
+  const char *joined; /* --topology as written; NULL: unknown */
   topology topology;
   int64_t nodes, ppn, unit_bytes;
-  int64_t message_cap; /* -1: as the machine says */
+  int64_t message_cap; /* -1: the machine's own */
   int json;
 } explain_settings;
 
@@ -41,7 +41,7 @@ typedef struct explanation {
   const char *alone;                   /* why there is one candidate; NULL: there are several */
   explained_route route[GROVE_ROUTES]; /* of the candidates */
   int npictures;
-  char picture[EXPLAIN_PICTURES][EXPLAIN_SENTENCE]; /* what plot_draw says of them */
+  char picture[EXPLAIN_PICTURES][EXPLAIN_SENTENCE]; /* sentences of plot_draw */
 } explanation;
 
 void explain_print_text(const explanation *x, FILE *file);

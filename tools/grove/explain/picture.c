@@ -41,7 +41,7 @@ void picture_free(picture *p)
   *p = (picture){0};
 }
 
-/* The least that is sent, and the most. */
+/* The least and the most that is sent. */
 static void find_range(const picture *p, double *least, double *most)
 {
   *least = INFINITY;
@@ -53,7 +53,7 @@ static void find_range(const picture *p, double *least, double *most)
   }
 }
 
-/* Shades are even on a logarithmic scale: bytes differ by powers. */
+/* Shades are even on a logarithmic scale, since bytes differ by powers. */
 static char shade(double bytes, double least, double most)
 {
   if (bytes <= 0) return ' ';
@@ -93,7 +93,7 @@ static int write_data(const picture *p, const char *stem)
   FILE *file = plot_open(stem);
   if (!file) return 1;
   fprintf(file, "# bytes an exchange: a line for each sender, a column for each receiver\n");
-  int edge = p->cells > 1 ? p->cells : 2; /* gnuplot takes no less for an image */
+  int edge = p->cells > 1 ? p->cells : 2; /* the least that gnuplot accepts for an image */
   for (int i = 0; i < edge; i++)
     for (int j = 0; j < edge; j++) {
       int inside = i < p->cells && j < p->cells;

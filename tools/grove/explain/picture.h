@@ -1,5 +1,5 @@
-/* A picture of who sends how much to whom: senders down, receivers across. In the terminal as a
- * block of characters, in a file as a heat map.
+/* A picture of who sends how much to whom, with senders down and receivers across. In the terminal
+ * it is a block of characters, in a file a heat map.
  */
 #ifndef GROVE_TOOLS_PICTURE_H
 #define GROVE_TOOLS_PICTURE_H
@@ -20,8 +20,8 @@ typedef enum picture_of { PICTURE_OF_RANKS, PICTURE_OF_NODES } picture_of;
 /* Bytes from cell to cell; a cell is one rank or node, or several where there are too many. */
 typedef struct picture {
   picture_of of;
-  int64_t members;  /* ranks or nodes in all */
-  int64_t per_cell; /* of them in one cell; fewer in the last */
+  int64_t members;  /* number of ranks or nodes */
+  int64_t per_cell; /* members per cell; fewer in the last */
   int cells;
   double *bytes; /* cells x cells, by sender */
 } picture;
@@ -31,10 +31,11 @@ grove_status picture_create(const grove_manifest *m, const grove_topo *topo, int
                             picture_of of, int most, picture *out);
 void picture_free(picture *p);
 
-/* A character or two for each cell. */
+/* One or two characters per cell. */
 void picture_print(const picture *p, FILE *file);
 
-/* STEM.dat, .gp and, with gnuplot, .svg and .png; `made` as of plot_draw. An exit status. */
+/* STEM.dat, .gp and, with gnuplot, .svg and .png; `made` as in plot_draw. Returns an exit status.
+ * */
 int picture_draw(const picture *p, const char *stem, const char *title, char *made, size_t room);
 
 #ifdef __cplusplus

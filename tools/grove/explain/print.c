@@ -107,7 +107,7 @@ static void print_json_candidates(const explanation *x, const char *name, FILE *
   fprintf(file, "],\n");
 }
 
-/* The name of a candidate that has a price; NULL: there is none. */
+/* The name of a candidate that has a price; NULL: none has. */
 static const char *name_of(const grove_choice *c, int i)
 {
   return i < 0 || isnan(c->candidates[i].seconds) ? NULL : c->candidates[i].route->name;
@@ -179,7 +179,7 @@ static void print_pattern(const explanation *x, FILE *file)
 
 /* ---- the routes ---- */
 
-/* How contention is counted, or why not. */
+/* How contention is counted, or why it is not. */
 static void print_contention(const explanation *x, FILE *file)
 {
   const grove_contended *c = &x->route[x->choice.chosen].contended;

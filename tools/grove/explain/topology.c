@@ -6,7 +6,7 @@
 
 enum { MOST_ROUTERS = 100000000, GEMINI_NODES = 2 };
 
-/* A number from 1 on, which ends at one of `ends`; 0: it is none. */
+/* A number from 1 on, followed by one of `ends`; 0: it is not. */
 static int read_edge(const char **text, const char *ends)
 {
   char *end = NULL;
@@ -55,7 +55,7 @@ int64_t topology_nodes(const topology *t)
   return nodes;
 }
 
-/* The least cube that has room for the nodes. */
+/* The smallest cube with room for the nodes. */
 static grove_torus cube_for(const topology *t, int64_t nodes)
 {
   grove_torus cube = t->torus;
@@ -83,7 +83,7 @@ grove_status topology_contend(const topology *t, const grove_manifest *manifest,
   }
   grove_torus torus = t->cube ? cube_for(t, topo->nnodes) : t->torus;
   GROVE_TRY(grove_form_torus(&torus, n, traffic, out));
-  if (t->cube) { /* (7) has two nodes a router */
+  if (t->cube) { /* (7) has two nodes per router */
     double ppn = (double)topo->nranks / topo->nnodes, routers = torus.nodes_per_router / 2.0;
     out->link_bytes = routers * grove_form_cube_bytes(out->hops, bytes / topo->nranks, ppn);
   }

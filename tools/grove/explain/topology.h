@@ -5,10 +5,10 @@
  *     GROVE_TRY(topology_contend(&t, &manifest, &topo, 8, &out));
  *     how.link_bytes = out.link_bytes;
  *
- * A torus is taken at its word: nodes sit on its routers in their order, every message goes the way
- * that grove_form_torus says. A cube is what the paper assumes where nobody knows better: the job
- * fills a cube of routers just large enough, bytes travel as many links there as they do on
- * average, and equation (7) tells what a link carries.
+ * A torus is taken literally: nodes sit on its routers in their order, and every message takes the
+ * way of grove_form_torus. A cube is the paper's assumption for unknown networks: the job fills the
+ * smallest sufficient cube of routers, bytes cross the average number of links there, and equation
+ * (7) gives the bytes per link.
  */
 #ifndef GROVE_TOOLS_TOPOLOGY_H
 #define GROVE_TOOLS_TOPOLOGY_H
@@ -21,14 +21,14 @@ extern "C" {
 
 typedef struct topology {
   int cube;
-  grove_torus torus; /* a cube's edges are those that the job needs */
+  grove_torus torus; /* a cube has the edges that the job needs */
 } topology;
 
-/* "cube", two nodes a router, or "cube:N"; "AxBxC", one node a router, or "AxBxC:N", with 1 to 5
- * dimensions. 0 on success. */
+/* "cube", two nodes per router, or "cube:N"; "AxBxC", one node per router, or "AxBxC:N", with 1 to
+ * 5 dimensions. 0 on success. */
 int topology_read(const char *text, topology *out);
 
-/* The nodes that there is room for; a cube has room for all. */
+/* The number of nodes that fit; a cube has room for all. */
 int64_t topology_nodes(const topology *t);
 
 grove_status topology_contend(const topology *t, const grove_manifest *manifest,

@@ -1,4 +1,4 @@
-/* grove machine check: under mpirun, what a profile predicts beside what is measured now.
+/* grove machine check: a profile's predictions beside what is measured now, under mpirun.
  */
 #include "grove/arguments.h"
 #include "grove/command.h"
@@ -28,7 +28,7 @@ static const char help_check[] =
 typedef struct verdict {
   const char *series;
   int points;
-  double median, worst; /* of the factor by which it is off: 1 is perfect */
+  double median, worst; /* factor of error: 1 is perfect */
 } verdict;
 
 static double off_by(double predicted, double measured)
@@ -95,7 +95,7 @@ static int run_check(const probing *s, int rank)
   grove_points points = {0};
   const grove_measuring how = {.effort = s->effort, .progress = probing_progress};
   int code = rank == 0 ? open_machine("machine check", s->against, &m) : EXIT_OK;
-  MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD); /* the file may be there for rank 0 alone */
+  MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD); /* only rank 0 may have the file */
   if (code != EXIT_OK) return code;
   code = EXIT_FAILED;
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);

@@ -81,7 +81,7 @@ static void print_number(double value)
     printf(" %11.5g", value);
 }
 
-/* Those that both have, or those that only one has. */
+/* Numbers that both machines have, or that only one has. */
 static void print_some(const pairs *p, kind what, int in_both, const char *title)
 {
   int any = 0;

@@ -1,5 +1,5 @@
 /* A machine as JSON: the numbers that formulas use, in seconds and seconds per byte, and the rows
- * that they come from. */
+ * they come from. */
 #include "grove/machine/links.h"
 #include "grove/machine/machine.h"
 #include "grove/machine/points.h"
@@ -135,7 +135,7 @@ static void print_packing(const grove_machine *m)
   printf("]");
 }
 
-/* A point that the profile has no number for has null for what is fitted. */
+/* Fitted values are null for a point that the profile has no number for. */
 static void print_points(const grove_machine *m, const kept_points *points)
 {
   int first = 1;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* The ends that are there, the host last. */
+/* The ends that exist, the host last. */
 static int list_ends(const grove_links *l, int *ends)
 {
   int n = 0;
@@ -66,7 +66,7 @@ static void print_ends(const grove_links *l)
     }
 }
 
-/* "0-host 1-host": all that cross it. */
+/* "0-host 1-host": all links that cross it. */
 static void print_thing(const grove_links *l, const grove_shared_thing *thing)
 {
   int ends[GROVE_ENDS], n = list_ends(l, ends);

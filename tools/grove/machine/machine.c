@@ -62,7 +62,7 @@ static int run(int argc, char **argv)
   return EXIT_BAD_INPUT;
 }
 
-/* Without a page of its own here: each subcommand has one. */
+/* No page here: each subcommand has its own. */
 const command command_machine = {
   .name = "machine",
   .summary = "what messages cost on a machine: list, show, measure, check, compare",

@@ -20,8 +20,8 @@ extern const command machine_check;
 int read_machine_arguments(int argc, char **argv, const char *who, int n, const char **names,
                            int *json);
 
-/* All of a machine, as a page for people (show.c) and as JSON (json.c), with the
- * points of its file, if `path` is one. An exit status. */
+/* All of a machine, as a page for people (show.c) and as JSON (json.c), with the points of its file
+ * if `path` is one. Returns an exit status. */
 int print_machine_page(const grove_machine *m);
 int print_machine_json(const grove_machine *m, const char *path);
 

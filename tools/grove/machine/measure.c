@@ -1,4 +1,4 @@
-/* grove machine measure: under mpirun, a profile of the machine at hand.
+/* grove machine measure: a profile of the machine at hand, under mpirun.
  */
 #include "grove/arguments.h"
 #include "grove/command.h"
@@ -37,8 +37,8 @@ static const char help_measure[] =
   "  mpirun -n 8 grove machine measure --quick --off-node-from infiniband -o laptop.machine\n"
   "  GROVE_MACHINE=laptop.machine mpirun -n 8 grove bench random\n";
 
-/* How closely a row is about messages of the host between nodes: the closest counts, as when a
- * profile is read. 0: not at all. */
+/* How closely a row matches host messages between nodes. The closest counts, as when a profile is
+ * read. 0: not at all. */
 static int closeness(const grove_row *r)
 {
   static const char *const terms[] = {"alpha", "beta", "from",      "L",     "o_s",
@@ -61,7 +61,7 @@ static int is_closest(const grove_machine *m, const grove_row *r)
   return closeness(r) > 0;
 }
 
-/* Adds what `other` says of messages between nodes, and only that. */
+/* Adds only what `other` says of messages between nodes. */
 static grove_status add_off_node(grove_machine *m, const grove_machine *other)
 {
   grove_status status = GROVE_OK;
@@ -88,8 +88,8 @@ static void tell_left_out(const grove_machine *m)
                                   : "");
 }
 
-/* Where the profile goes; EXIT_OK if it can be written there. On rank 0, before anything is
- * measured: nobody wants to lose a minute to a folder that is not there. */
+/* Finds where the profile goes; EXIT_OK if it can be written there. Called on rank 0 before
+ * anything is measured: nobody wants to lose a minute to a missing folder. */
 static int find_output(const probing *s, const grove_context *ctx, char *path, size_t room)
 {
   if (s->output)
@@ -116,7 +116,7 @@ static int find_output(const probing *s, const grove_context *ctx, char *path, s
   return EXIT_OK;
 }
 
-/* What rank 0 makes of a measured machine. */
+/* What rank 0 does with a measured machine. */
 static int deliver(const probing *s, const char *path, grove_machine *m, const grove_machine *other,
                    const grove_points *points)
 {
@@ -141,7 +141,7 @@ static int deliver(const probing *s, const char *path, grove_machine *m, const g
   return code == EXIT_OK ? probing_draw(s, m, points) : code;
 }
 
-/* What rank 0 finds out before anything is measured; the same status on every rank. */
+/* Checks of rank 0 before anything is measured; the same status on every rank. */
 static int prepare(const probing *s, grove_context *ctx, char *path, size_t room,
                    grove_machine **other)
 {

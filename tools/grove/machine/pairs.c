@@ -31,7 +31,7 @@ static void add(pairs *p, kind what, const char *unit, double a, double b, const
   va_end(arguments);
 }
 
-/* ---- what there is to compare ---- */
+/* ---- the numbers to compare ---- */
 
 static double known(double number)
 {
@@ -78,7 +78,7 @@ static double copies_of(const grove_machine *m, int way, int processes, int beta
   return NAN;
 }
 
-/* Calls `visit` once for every number that is in one of two ascending lists. */
+/* Calls `visit` once for every number in the union of two ascending lists. */
 static void unite(int n, const int64_t *a, int m, const int64_t *b, pairs *p,
                   void (*visit)(pairs *, int64_t, const void *), const void *context)
 {
@@ -171,7 +171,7 @@ static void add_lists(pairs *p, const grove_machine *a, const grove_machine *b)
   }
 }
 
-/* Links that at least one of them has; seconds per byte, like all rates here. */
+/* Links that at least one of them has, in seconds per byte like all rates here. */
 static void add_links(pairs *p, const grove_links *a, const grove_links *b)
 {
   char from[8], to[8];
@@ -190,7 +190,7 @@ static void add_links(pairs *p, const grove_links *a, const grove_links *b)
           grove_end_name(i, from));
 }
 
-/* What it comes to: alpha and beta may differ where the times do not. */
+/* The resulting times: alpha and beta may differ where the times do not. */
 static void add_times(pairs *p, const grove_machine *a, const grove_machine *b)
 {
   static const int64_t sizes[] = {8, 1024, 32768, 1 << 20};

@@ -8,8 +8,7 @@
 extern "C" {
 #endif
 
-/* What is compared: a number of each machine, NaN where it has none. LIMIT: a size at which a
- * protocol begins. */
+/* A number of each machine, NaN where it has none. LIMIT: a size at which a protocol begins. */
 typedef enum kind { SHAPE, LIMIT, PARAMETER, MESSAGE } kind;
 
 typedef struct pair {
@@ -20,11 +19,11 @@ typedef struct pair {
 } pair;
 
 typedef struct pairs {
-  int n, room, failed; /* for want of memory */
+  int n, room, failed; /* failed: out of memory */
   pair *at;
 } pairs;
 
-/* Everything that at least one of them has, and what messages of some sizes take on both. The
+/* Everything that at least one of them has, and the times of messages of some sizes on both. The
  * caller frees `at`. */
 pairs pair_up(const grove_machine *a, const grove_machine *b);
 

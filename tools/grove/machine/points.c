@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A profile that is no regular file (a pipe, a terminal) is for reading by others: no points. */
+/* A profile that is not a regular file (a pipe, a terminal) is for others to read: no points. */
 int points_append(const char *path, const grove_points *points)
 {
   FILE *file = fopen(path, "a");

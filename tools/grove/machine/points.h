@@ -2,7 +2,7 @@
  *
  *     # point 1024 1.93e-06 ping-pong off-node
  *
- * x, seconds, and what was measured. Whoever reads the profile for its numbers does not see them.
+ * x, seconds, and what was measured. Readers of the profile's numbers skip these lines.
  */
 #ifndef GROVE_TOOLS_POINTS_H
 #define GROVE_TOOLS_POINTS_H
@@ -15,17 +15,17 @@ extern "C" {
 
 enum { POINTS_SERIES_BYTES = 64 };
 
-/* Points of a file, which own the names of their series. */
+/* Points of a file; they own the names of their series. */
 typedef struct kept_points {
   int count;
   grove_point *point;
-  char (*series)[POINTS_SERIES_BYTES]; /* of each */
+  char (*series)[POINTS_SERIES_BYTES]; /* one per point */
 } kept_points;
 
-/* Adds them to the end of a profile; 1: it cannot be written. */
+/* Appends them to a profile. 1: it cannot be written. */
 int points_append(const char *path, const grove_points *points);
 
-/* What the file has; none where there is no such file. 1: no memory. */
+/* The points of the file; none where there is no such file. 1: out of memory. */
 int points_read(const char *path, kept_points *out);
 void points_free(kept_points *points);
 

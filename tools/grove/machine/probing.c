@@ -54,7 +54,7 @@ static int read_arguments(int argc, char **argv, int rank, int checks, probing *
 
 /* ---- progress ---- */
 
-/* A bar on a terminal; else a line a step, since mpirun hides the terminal from its ranks. */
+/* A bar on a terminal; else one line per step, since mpirun hides the terminal from its ranks. */
 void probing_progress(void *self, const char *what, double share, double seconds_left)
 {
   enum { WIDTH = 30 };
@@ -71,7 +71,7 @@ void probing_progress(void *self, const char *what, double share, double seconds
 
 /* ---- the picture ---- */
 
-/* Many messages of 8 bytes at once, between the nearest two ranks. */
+/* The time of many 8-byte messages at once, between the nearest two ranks. */
 static double predict_volume(const grove_machine *m, double n, int reversed)
 {
   for (int w = 0; w < GROVE_LOCALITIES; w++) {
@@ -117,8 +117,8 @@ static int write_points(const char *stem, const grove_machine *m, const grove_po
   return fclose(file) != 0;
 }
 
-/* Commands that draw what is a matter of message sizes: points, and the fits over them. Returns how
- * many series there are. */
+/* gnuplot commands for the series over message sizes: points, and the fits over them. Returns the
+ * number of series. */
 static int write_commands(const grove_points *points, char *out, size_t room)
 {
   int block = -1, drawn = 0;

@@ -1,5 +1,5 @@
-/* grove machine show: one machine, for people. Times in microseconds, rates in GB/s; behind each
- * number the number of its source, which are listed at the end. */
+/* grove machine show: one machine, for people. Times in microseconds, rates in GB/s. After each
+ * number stands that of its source; the sources are listed at the end. */
 #include "grove/machine/links.h"
 #include "grove/machine/machine.h"
 
@@ -27,7 +27,7 @@ static const char help[] =
 
 /* ---- sources ---- */
 
-/* The sources that were named, in the order of their first use. */
+/* The sources used so far, in the order of their first use. */
 typedef struct notes {
   const grove_machine *m;
   int n;
@@ -48,8 +48,8 @@ static int stands_for(const char *word, const char *wanted, int *general)
   return *general || strcmp(word, wanted) == 0;
 }
 
-/* The row that gave a number: as in the digest, memory decides before locality before range. A size
- * matches the beginning of its range. */
+/* The row that gave a number. As in the digest, memory counts before locality, and locality before
+ * range. A size matches the beginning of its range. */
 static const grove_row *row_of(const grove_machine *m, const char *term, const char *memory,
                                const char *locality, const char *range)
 {
@@ -69,7 +69,7 @@ static const grove_row *row_of(const grove_machine *m, const char *term, const c
   return best;
 }
 
-/* "[3]", or "[3, 4]": where the numbers of these terms come from; the list ends with NULL. */
+/* "[3]" or "[3, 4]": the sources of these terms; the list ends with NULL. */
 static void print_notes(notes *s, const char *const *terms, const char *memory,
                         const char *locality, const char *range)
 {
@@ -274,7 +274,7 @@ static void print_loggp(notes *s)
     }
 }
 
-/* Where all the rows of links come from is told at once. */
+/* Names the sources of all link rows together. */
 static void print_node_links(notes *s)
 {
   int seen[64] = {0}, n = 0;

@@ -39,7 +39,7 @@ typedef struct settings {
   int as_published, json;
 } settings;
 
-/* The numbers of a figure go to STEM.dat; not before it is known that the machine has them. */
+/* The numbers of a figure go to STEM.dat, once it is known that the machine has them. */
 static int write_numbers(const figure *f, const source *from, const char *stem, sheet *out)
 {
   FILE *nowhere = fopen("/dev/null", "w");

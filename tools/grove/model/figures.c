@@ -15,7 +15,7 @@ static void put(FILE *data, double value)
     fputs(" -", data);
 }
 
-/* The first of the least; what differs by rounding alone is as much. */
+/* The index of the first minimum; values that differ only by rounding are equal. */
 static int first_least(const double *value, int n)
 {
   int out = 0;
@@ -29,7 +29,8 @@ static int first_least(const double *value, int n)
 static const char no_messages[] = "alpha and beta of messages";
 static const char no_off_node[] = "alpha and beta of messages between nodes";
 
-/* A line of a figure: one message, by where its ends are and how many ranks of a node send. */
+/* A line of a figure: one message, by the places of its ends and the number of sending ranks per
+ * node. */
 typedef struct curve {
   const char *name;
   grove_locality where;
@@ -78,7 +79,7 @@ static const char ping_pong[] = "set logscale x 2\n"
                                 "plot for [i=2:last] data using 1:i with lines lw 2 \\\n"
                                 "  title columnheader(i)\n";
 
-/* Blocks by total size; the last column has the least time of its block, where it is. */
+/* Blocks by total size; the last column holds the minimum of its block, in its row. */
 static const char *write_split_over_ppn(const source *from, sheet *out)
 {
   const grove_machine *m = from->m;
@@ -114,9 +115,9 @@ static const char split_over_ppn[] =
   "       title columnheader(2), \\\n"
   "  for [b=0:7] data index b using 1:3 with points pt 6 ps 2 lc b + 1 notitle\n";
 
-/* A block: the strategies' names, then rows; at the end the least that is no best case. A colour
- * for each route; dashed is from device to device. Which have a price is a matter of the machine
- * alone. */
+/* Begins a block: the strategies' names, then rows; the last column is the minimum without the best
+ * cases. Each route has a colour; dashed is from device to device. Which strategies have a price
+ * depends on the machine alone. */
 static void write_strategy_names(const char *first, const grove_strategy *list, sheet *out)
 {
   static const char *const colors[GROVE_STRATEGIES] = {"#7b3294", "#7b3294", "#0571b0", "#0571b0",
@@ -166,7 +167,7 @@ static double processes(const grove_machine *m)
   return m->gpus > 0 ? m->gpus : m->ranks > 0 ? m->ranks : 1;
 }
 
-/* Every GPU needs a twentieth of the rows of every other. */
+/* Every GPU needs a twentieth of the rows of every other GPU. */
 static const char *write_validation(const source *from, sheet *out)
 {
   const grove_machine *m = from->m;
@@ -230,7 +231,7 @@ static const char *write_scenarios(const source *from, sheet *out)
   return lacks;
 }
 
-/* "3-step staged to 1 KiB, ...": the fastest, and up to which size. */
+/* "3-step staged to 1 KiB, ...": the fastest strategy, and up to which size. */
 static void say_fastest(const source *from, const struct scenario *k, int with_best_case)
 {
   grove_strategy list[GROVE_STRATEGIES];
@@ -298,8 +299,7 @@ static const char node_aware[] =
   "plot for [i=2:last] data using 1:i with lines lw 2 \\\n"
   "  title columnheader(i)\n";
 
-/* n messages of one process, `total` bytes in all; what queues and links add is left to the
- * caller. */
+/* n messages of one process, `total` bytes in all; the caller adds queues and links. */
 static double messages_seconds(const grove_machine *m, grove_locality where, double ppn, double n,
                                double total)
 {
@@ -358,8 +358,8 @@ static const char queue_with[] =
   "       title word('16 128 1024 8192', b + 1) . ' KiB in all', \\\n"
   "  for [b=0:3] data index b using 1:3 with lines lw 2 dt 2 lc b + 1 notitle\n";
 
-/* Four routers of two nodes in a line; every process of the first sends to the third, of the second
- * to the fourth: all of it crosses the link in the middle (Fig. 6). */
+/* Four routers of two nodes in a line. Every process of the first sends to the third, of the second
+ * to the fourth, so everything crosses the link in the middle (Fig. 6). */
 static double line_bytes(double per_node)
 {
   const grove_torus line = {1, {4}, 0, 2};
@@ -414,7 +414,7 @@ static const char contention_with[] =
 enum { MOST_PARTS = 32 };
 static const double smallest_whole = 1 << 16, largest_whole = 1 << 28;
 
-/* 32 parts, of which one is 4 ms late, in so many messages. */
+/* 32 parts, one of them 4 ms late, in the given number of messages. */
 static grove_part_choice cut_into(const source *from, double bytes, int64_t n)
 {
   const grove_part_cut cut = {.where = GROVE_OFF_NODE,

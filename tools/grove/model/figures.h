@@ -1,9 +1,9 @@
 /* The figures that four papers draw from their models, drawn again from the published parameters.
  *
- * A figure writes its numbers as blocks of columns, each under a line of names; gnuplot's `data
+ * A figure writes its numbers as blocks of columns, each under a line of names. gnuplot's `data
  * index B using X:Y` finds them, and columnheader(Y) names the line. A line for which the machine
  * has no numbers has no column. In the commands `who` is the machine's name, `last` the last column
- * that is a line, `least` the one behind it.
+ * that is a line, `least` the column after it.
  */
 #ifndef GROVE_TOOLS_FIGURES_H
 #define GROVE_TOOLS_FIGURES_H
@@ -22,7 +22,7 @@ typedef struct source {
   int as_published; /* Table 6 to the letter: model/strategies.h */
 } source;
 
-/* Where the numbers go, and what the commands need to know of them. */
+/* Where the numbers go, and what the commands need to know about them. */
 typedef struct sheet {
   FILE *data;
   int last;                           /* the last column that is a line; 0: not asked for */
@@ -32,10 +32,10 @@ typedef struct sheet {
 
 typedef struct figure {
   const char *name, *machine, *about;
-  /* Writes the numbers; NULL, or what the profile lacks. */
+  /* Writes the numbers; returns NULL, or what the profile lacks. */
   const char *(*write)(const source *from, sheet *out);
   const char *commands;
-  void (*say)(const source *from); /* what it shows, in words; may be NULL */
+  void (*say)(const source *from); /* prints in words what it shows; may be NULL */
 } figure;
 
 /* Those of figures_multipath.c. */

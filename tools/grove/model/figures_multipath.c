@@ -1,5 +1,5 @@
 /* Figures 4 to 7 of Sojoodi et al. 2025: one copy from GPU 0 to GPU 1 over 2, 3 and 4 paths, and
- * what that does for collectives between four GPUs. Each is predicted by each solver. */
+ * the effect on collectives between four GPUs. Each is predicted by each solver. */
 #include "grove/model/figures.h"
 
 #include "grove/arguments.h"
@@ -19,7 +19,7 @@ static const struct multipath_case {
              {"3 paths and host", "direct,gpu2,gpu3,host"}};
 enum { CASES = 3 };
 
-/* Copies between two GPUs, by a list of paths; NULL: it cannot be. The caller frees it. */
+/* Copies between two GPUs over a list of paths; NULL: not possible. The caller frees it. */
 static grove_copies *make_set(const grove_machine *m, const char *paths, double bytes, int both,
                               int alone)
 {
@@ -102,8 +102,8 @@ const char multipath_shares[] =
 
 /* ---- gain ---- */
 
-/* The gain that each solver promises; then what the published split would gain if nobody had
- * told it what is shared. */
+/* The gain that each solver promises; then the gain of the published split if it did not know what
+ * is shared. */
 static const char *write_gains(const source *from, int both, sheet *out)
 {
   multipath_point p;
@@ -155,7 +155,8 @@ const char multipath_one_way[] =
 const char multipath_both_ways[] = "set title who . ': a copy from GPU 0 to GPU 1 and one back, "
                                    "over several paths' noenhanced\n" GAINS;
 
-/* "2 paths 1.29 at 2 MiB, ...": by the exact solver, and unaware. */
+/* "2 paths 1.29 at 2 MiB, ...": by the exact solver, and by the one that does not know what is
+ * shared. */
 static void say_gains(const source *from, int both)
 {
   static const double sizes[] = {1 << 21, 1 << 24, 1 << 28};
@@ -187,7 +188,7 @@ void say_multipath_both_ways(const source *from)
 
 /* ---- collectives ---- */
 
-/* A step: every one of four GPUs sends a part of its bytes to the partner. */
+/* A step: each of four GPUs sends a part of its bytes to its partner. */
 typedef struct step_of_four {
   double part;
   int shift; /* to rank + shift; 0: to rank ^ mask */
@@ -199,7 +200,8 @@ static const struct collective {
   int n;
   step_of_four step[4];
 } collectives[] = {
-  /* Bruck's algorithm for four: to the next but one half of all blocks, to the next the other. */
+  /* Bruck's algorithm for four: half of all blocks to the next but one, the other half to the next.
+   * */
   {"alltoall, Bruck", 2, {{0.5, 1, 0}, {0.5, 2, 0}}},
   /* Halving, then doubling: K-nomial with K = 2. Additions take no time here. */
   {"allreduce, 2-nomial", 4, {{0.5, 0, 2}, {0.25, 0, 1}, {0.25, 0, 1}, {0.5, 0, 2}}}};
@@ -210,7 +212,7 @@ static int partner(const step_of_four *s, int rank)
   return s->shift > 0 ? (rank + s->shift) % 4 : rank ^ s->mask;
 }
 
-/* The direct path and one or both of the relays there are, in the order of their numbers. */
+/* The direct path and one or both of the relays, in the order of their numbers. */
 static void list_relays(int from, int to, int relays, char out[40])
 {
   strcpy(out, "direct");
@@ -238,7 +240,7 @@ static int price_step(const source *from, const step_of_four *s, double bytes, i
   return solve_set(set, solver, out);
 }
 
-/* How much faster the whole is; 0: the machine has no such links. */
+/* How much faster the whole collective is; 0: the machine has no such links. */
 static double collective_gain(const source *from, const struct collective *c, double bytes,
                               int relays, grove_solver solver)
 {

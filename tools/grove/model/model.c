@@ -1,4 +1,4 @@
-/* grove model: what each way to exchange irregular data would take, from six numbers.
+/* grove model: the time of each way to exchange irregular data, from six numbers.
  */
 #include "grove/command.h"
 #include "grove/model/figure.h"
@@ -72,7 +72,7 @@ static int complain(const char *format, const char *what, const char *value)
   return EXIT_BAD_INPUT;
 }
 
-/* The numbers of an exchange: bytes or counts, of which the first six must be given. */
+/* The numbers of an exchange: bytes or counts, of which the first six are required. */
 static const struct number {
   const char *flag;
   size_t offset;
@@ -89,7 +89,7 @@ static const struct number {
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers, REQUIRED = 6 };
 
-/* EXIT_OK and *found if argv[*i] is one of the numbers and well written. */
+/* EXIT_OK and *found if argv[*i] is one of the numbers, correctly written. */
 static int read_exchange_number(int argc, char **argv, int *i, grove_exchange *x, int *given,
                                 int *found)
 {
@@ -148,7 +148,7 @@ static int read_settings(int argc, char **argv, settings *out)
   return EXIT_OK;
 }
 
-/* ---- what to say of the result ---- */
+/* ---- comments on the result ---- */
 
 enum { NOTES = 5, NOTE_BYTES = 240 };
 typedef struct notes {

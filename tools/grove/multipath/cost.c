@@ -23,7 +23,7 @@ static int by_value(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* A decision of a cache that has none yet: seconds each, for all classes of the paper's sizes. */
+/* Seconds per decision with an empty cache, over all classes of the paper's sizes. */
 static double time_uncached(grove_copy_cache *cache)
 {
   int n = 0;
@@ -33,7 +33,7 @@ static double time_uncached(grove_copy_cache *cache)
   return (clock_seconds() - begin) / n;
 }
 
-/* One that is there, and what each path gets of the bytes. */
+/* Seconds per decision that is in the cache, with the bytes of each path. */
 static double time_cached(grove_copy_cache *cache)
 {
   int64_t sum = 0, part[GROVE_PATHS];

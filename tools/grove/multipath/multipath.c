@@ -83,7 +83,7 @@ static int read_also(const char *text, multipath_settings *s)
   return 0;
 }
 
-/* A flag that stands alone. */
+/* A flag without a value. */
 static int *switch_of(multipath_settings *s, const char *flag)
 {
   if (strcmp(flag, "--json") == 0) return &s->json;
@@ -94,7 +94,8 @@ static int *switch_of(multipath_settings *s, const char *flag)
   return NULL;
 }
 
-/* What a flag's value must be; "" if it is, NULL if there is no such flag. */
+/* Reads a flag. Returns "" if its value is valid, what it must be if not, NULL if there is no such
+ * flag. */
 static const char *read_flag(int argc, char **argv, int *i, multipath_settings *s,
                              const char **value)
 {
@@ -178,8 +179,7 @@ static int count_used(const grove_split *split)
   return used;
 }
 
-/* The resource that stands in the way of a path of the first copy, and which path; -1: none
- * does. */
+/* The resource that limits a path of the first copy, and which path; -1: none does. */
 static int find_obstacle(const multipath_answer *a, int *path)
 {
   const grove_copy_paths *copy = &a->set.copy[0];
@@ -237,7 +237,7 @@ fail:
   return status;
 }
 
-/* All on one path after all. */
+/* Puts everything on one path after all. */
 static void keep_single(multipath_answer *a)
 {
   grove_split single[GROVE_COPIES];

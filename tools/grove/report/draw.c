@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Room at either side of an axis, so that its numbers are not cut off. */
+/* Margin on either side of an axis, so that its numbers are not cut off. */
 static const double LEFT = 2, RIGHT = 20;
 
 /* ---- HTML ---- */
@@ -149,7 +149,7 @@ void svg_line(FILE *file, double x1, double y1, double x2, double y2, const char
           x2, y2, classes);
 }
 
-/* 1, 2 or 5 times a power of ten: at most four steps reach the most. */
+/* 1, 2 or 5 times a power of ten, such that at most four steps reach the maximum. */
 static double step_for(double most)
 {
   double power = pow(10, floor(log10(most / 4)));

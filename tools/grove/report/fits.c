@@ -1,5 +1,5 @@
-/* The machine: what messages of each size took when it was measured, and what the profile makes of
- * that. Both axes are logarithmic.
+/* The machine: measured times of messages by size, and the profile's fits. Both axes are
+ * logarithmic.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"
@@ -10,7 +10,7 @@
 enum { SERIES = 6, MOST_POINTS = 200 };
 static const double LEFT = 44, RIGHT = 334, TOP = 8, BOTTOM = 226;
 
-/* What is drawn in one colour. NaN: not measured, or no number for it. */
+/* What is drawn in one colour. NaN: not measured, or not in the profile. */
 typedef struct series {
   char name[64];
   int n;
@@ -23,7 +23,7 @@ typedef struct fits {
   double x_least, x_most, y_least, y_most;
 } fits;
 
-/* ---- what there is ---- */
+/* ---- what is available ---- */
 
 static series *find_series(fits *f, const char *name)
 {
@@ -58,7 +58,7 @@ static void add(fits *f, const char *name, double bytes, double measured, double
   widen(f, x, fitted);
 }
 
-/* Only what is a matter of message sizes. */
+/* Only series over message sizes. */
 static void take_points(const json_value *profile, fits *f)
 {
   const json_value *list = json_member(profile, "points");
@@ -70,7 +70,7 @@ static void take_points(const json_value *profile, fits *f)
   }
 }
 
-/* Between the host's memories. */
+/* Messages between host memories. */
 static int is_host(const json_value *message)
 {
   return strcmp(json_text_of(message, "memory", ""), "cpu") == 0;
@@ -88,7 +88,7 @@ static double ends_at(const json_value *v)
   return 4 << 20;
 }
 
-/* A profile without points: its lines alone. */
+/* A profile without points: only its lines. */
 static void take_lines(const json_value *profile, fits *f)
 {
   const json_value *list = json_member(profile, "messages");

@@ -1,4 +1,4 @@
-/* The page as a whole: its head, what was run, when and on what, then the sections.
+/* The page as a whole: its head, what was run, when and where, then the sections.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"
@@ -29,7 +29,7 @@ static void write_fact(FILE *file, const char *name, const char *text)
   fprintf(file, "</dd>\n");
 }
 
-/* "2026-11-15T20:08:26Z" as people write it; others as they are. */
+/* "2026-11-15T20:08:26Z" as people write it; other texts unchanged. */
 static void write_date(FILE *file, const char *date)
 {
   char text[40];

@@ -1,4 +1,4 @@
-/* The price of each route by term: bars of pieces.
+/* The price of each route by term: stacked bars.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"

@@ -1,4 +1,4 @@
-/* The same for the terminal: predicted beside measured, the choice marked.
+/* The report for the terminal: predicted beside measured, the choice marked.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Letters count, not bytes: a micro is two. */
+/* Counts letters, not bytes: a micro sign is two bytes. */
 static void print_cell(const char *text, int width)
 {
   int letters = 0;

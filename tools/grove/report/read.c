@@ -1,5 +1,5 @@
-/* A file of grove bench --json as a result. What older files do not have is left out; what does not
- * fit together is refused.
+/* Reads a file of grove bench --json into a result. Fields missing in older files are left out;
+ * inconsistent files are refused.
  */
 #include "grove/report/report.h"
 
@@ -55,7 +55,7 @@ static void read_list(const json_value *list, report_kind kind, report_field *f)
   for (const json_value *v = list->first; v; v = v->next) read_entrant(v, kind, f);
 }
 
-/* 1: there is no entrant with a time. */
+/* 1: no entrant has a time. */
 static int read_field(const json_value *v, report_field *f)
 {
   const json_value *choice = json_member(v, "auto");
@@ -136,7 +136,7 @@ static int read_flows(const json_value *list, int members, report_flows *out)
   return 0;
 }
 
-/* 1: it does not fit the ranks and nodes. */
+/* 1: inconsistent with the ranks and nodes. */
 static int read_traffic(const json_value *v, report_result *out)
 {
   const json_value *nodes = json_member(v, "node_of_rank");
@@ -154,7 +154,7 @@ static int read_traffic(const json_value *v, report_result *out)
   return read_flows(json_member(v, "by_node"), out->nodes, &out->by_node);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static void name_result(const char *path, char *out, size_t room)
 {

@@ -1,6 +1,6 @@
-/* grove report in parts. A *result* is one file of grove bench --json, read into a few lists
- * (read.c). The page (page.c) has a section for each kind of picture, each in a file
- * of its own, and in a section a card for each result: a picture, and a table that says the same.
+/* grove report, in several files. A *result* is one file of grove bench --json, read into a few
+ * lists (read.c). The page (page.c) has one section per kind of picture, each in its own file. A
+ * section has one card per result: a picture, and a table that says the same.
  *
  *     report r = {.title = "..."};
  *     if (report_read(path, &r.results[r.n++], why, sizeof why)) ...
@@ -26,17 +26,17 @@ typedef enum report_kind { REPORT_ROUTE, REPORT_AUTO, REPORT_VARIANT, REPORT_BAS
 typedef struct report_entrant {
   report_kind kind;
   char name[96];
-  int chosen; /* a route: the one that auto took */
+  int chosen; /* this is the route that auto took */
   int verified, priced;
   double seconds, low, high, predicted, setup;
   double term[GROVE_TERMS];
-  double off_node_messages, off_node_bytes; /* NaN: of a baseline */
+  double off_node_messages, off_node_bytes; /* NaN for a baseline */
 } report_entrant;
 
 /* One operation, by all its entrants. */
 typedef struct report_field {
   const char *operation;
-  const char *why; /* the choice is what it is, a line a reason; "": the file does not say */
+  const char *why; /* reasons of the choice, one per line; "": not in the file */
   int n;
   report_entrant entrants[REPORT_ENTRANTS];
 } report_field;
@@ -47,10 +47,10 @@ typedef struct report_flow {
 } report_flow;
 
 typedef struct report_flows {
-  int members; /* ranks or nodes in all */
+  int members; /* number of ranks or nodes */
   int count;
   report_flow *flow;
-  const int *node; /* of each rank; NULL of flows between nodes */
+  const int *node; /* of each rank; NULL for flows between nodes */
 } report_flows;
 
 typedef struct report_result {
@@ -60,7 +60,7 @@ typedef struct report_result {
   int ranks, nodes, verified;
   int nfields;
   report_field fields[2];
-  report_flows by_rank, by_node; /* no members: the file has none */
+  report_flows by_rank, by_node; /* no members: not in the file */
   int *node;
 } report_result;
 
@@ -70,19 +70,19 @@ typedef struct report {
   report_result *results;
 } report;
 
-/* One file; on failure 1 and a sentence. The caller frees the result also then. */
+/* Reads one file. On failure 1 and a sentence; the caller still frees the result. */
 int report_read(const char *path, report_result *out, char *why, size_t room);
 void report_result_free(report_result *r);
 
 /* All operations, those of one kind side by side: bcast of every result, then reduce. `at` counts
- * from 0; NULL behind the last. */
+ * from 0; NULL after the last. */
 const report_field *report_field_at(const report *r, int at, const report_result **of);
 
-/* What the choice is compared with; NULL where a result has none. */
+/* The entrants that the choice is compared with; NULL where a result has none. */
 const report_entrant *report_find(const report_field *f, report_kind kind, const char *name);
 const report_entrant *report_best_baseline(const report_field *f);
 
-/* The page, and for the terminal a table of each operation. */
+/* Writes the page; prints a table of each operation for the terminal. */
 void report_write(const report *r, FILE *file);
 void report_print(const report *r);
 void report_print_json(const report *r, const char *page);

@@ -1,5 +1,5 @@
-/* What the choice saved: against the standard route, and against the best of what is written by
- * hand on MPI, both measured in the same rounds.
+/* What the choice saved, compared with the standard route and with the best hand-written MPI, all
+ * measured in the same rounds.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"
@@ -16,7 +16,7 @@ static saving find(const report_field *f)
                   report_best_baseline(f)};
 }
 
-/* How often the choice fits into the other's time; NaN where one of them is missing. */
+/* The other's time over that of the choice; NaN where one of them is missing. */
 static double speed(const saving *s, const report_entrant *other)
 {
   return s->choice && other && s->choice->seconds > 0 ? other->seconds / s->choice->seconds : NAN;
@@ -35,7 +35,7 @@ static const char *show_tick(double factor, char room[24])
   return room;
 }
 
-/* ---- the picture: two bars a row, and a line where both are as fast ---- */
+/* ---- the picture: two bars per row, and a line where both are equally fast ---- */
 
 static void draw_bar(double factor, double y, double end, const char *class, const char *against,
                      FILE *file)

@@ -1,4 +1,4 @@
-/* What stands in the <style> of a report's page. */
+/* The contents of the <style> element of a report's page. */
 #ifndef GROVE_TOOLS_REPORT_STYLE_H
 #define GROVE_TOOLS_REPORT_STYLE_H
 

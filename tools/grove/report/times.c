@@ -1,5 +1,5 @@
-/* Measured beside predicted: a bar for each entrant, over it the interval of its median, across it
- * a mark where the model put it.
+/* Measured beside predicted: one bar per entrant, with the interval of its median and a mark at the
+ * predicted time.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"

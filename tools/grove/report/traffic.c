@@ -1,5 +1,5 @@
-/* Who sends how much to whom: a heat map by rank and one by node. Senders down, receivers across; a
- * cell is one rank or node, or several where there are too many.
+/* Who sends how much to whom: a heat map by rank and one by node, with senders down and receivers
+ * across. A cell is one rank or node, or several where there are too many.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"
@@ -76,7 +76,7 @@ static void draw_cell(const heat *h, int from, int to, FILE *file)
   svg_box(file, LEFT + to * size, TOP + from * size, size, size, class, words);
 }
 
-/* Lines where one node ends and the next begins, as far as cells show it. */
+/* Lines between nodes, as far as the cells show them. */
 static void draw_nodes(const heat *h, FILE *file)
 {
   const int *node = h->flows->node;
@@ -129,7 +129,7 @@ static void draw(const heat *h, FILE *file)
   svg_close(file);
 }
 
-/* ---- the table: all of it where that is little, else the largest ---- */
+/* ---- the table: everything if that is little, else the largest ---- */
 
 static void tabulate_whole(const heat *h, FILE *file)
 {
