@@ -1,6 +1,7 @@
 /* A device that fails, once, at every call that it gets. Where that is while an operation is made,
- * all ranks are told the same, nothing is left behind, and the next attempt works. Where it is while
- * one is under way, its rank is told; the others get the right values, or none; nothing hangs. */
+ * all ranks are told the same, nothing is left behind, and the next attempt works. Where it is
+ * while one is under way, its rank is told; the others get the right values, or none; nothing
+ * hangs. */
 #include "calls.h"
 #include "grove_cuda.h"
 #include "places.h"
