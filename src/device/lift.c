@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* So many bytes are copied while others are packed, or travel. */
+/* A batch of this many bytes is enqueued: it is copied while the next one is packed, or travels. */
 static const int64_t CHUNK = (int64_t)2 << 20;
 
 /* Host memory in which messages lie, and its mirror. */
@@ -30,8 +30,6 @@ struct grove_lift {
   cover *covers;
   int nplans, room; /* room: a power of 2, more than twice as many */
   motion_plan *plans;
-  int64_t bytes;
-  int goes_by_host;
 };
 
 /* ---- making and ending ---- */
@@ -76,16 +74,6 @@ void grove_lift_close(grove_lift *lift)
   free(lift);
 }
 
-int64_t grove_lift_bytes(const grove_lift *lift)
-{
-  return lift->bytes;
-}
-
-int grove_lift_goes_by_host(const grove_lift *lift)
-{
-  return lift->goes_by_host;
-}
-
 /* ---- mirrors ---- */
 
 grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes)
@@ -105,7 +93,6 @@ grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes)
   c.pinned = whole && s->driver->pin(memory, bytes) == GROVE_OK;
   grove_error_restore(&before);
   covers[lift->ncovers++] = c;
-  lift->bytes += bytes;
   return GROVE_OK;
 fail:
   s->driver->free(s->device, c.mirror);
@@ -159,19 +146,15 @@ static grove_status make_room(grove_lift *lift)
   return GROVE_OK;
 }
 
-static grove_status make_motion_plan(grove_lift *lift, const grove_mover *mover, motion_plan *plan)
+static grove_status make_motion_plan(const grove_lift *lift, const grove_mover *mover,
+                                     motion_plan *plan)
 {
   const grove_station *s = lift->station;
-  if (grove_recipe_is_possible(mover, plan->shape, plan->motion)) {
-    GROVE_PASS(grove_recipe_prepare(s->driver, s->device, mover, plan->shape, plan->begin,
-                                    plan->count, plan->motion, &plan->prepared));
-    lift->bytes += plan->prepared.bytes;
-  } else {
-    GROVE_PASS(grove_by_host_create(s->driver, s->device, mover, plan->shape, plan->begin,
-                                    plan->count, plan->motion, &plan->by_host));
-    lift->goes_by_host = 1;
-  }
-  return GROVE_OK;
+  if (grove_recipe_is_possible(mover, plan->shape, plan->motion))
+    return grove_recipe_prepare(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
+                                plan->motion, &plan->prepared);
+  return grove_by_host_create(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
+                              plan->motion, &plan->by_host);
 }
 
 static grove_status plan_for(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,

@@ -16,11 +16,6 @@ grove_status grove_lift_open(const grove_space_kind *kind, grove_context *ctx, i
                              int ordered, grove_lift **out);
 void grove_lift_close(grove_lift *lift);
 
-/* How much of the device's memory it has. */
-int64_t grove_lift_bytes(const grove_lift *lift);
-/* Does some of it go by the host, since no kernel can do it? */
-int grove_lift_goes_by_host(const grove_lift *lift);
-
 /* As in a space's table. */
 grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes);
 grove_status grove_lift_prepare(grove_lift *lift, const grove_mover *mover,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, LINE = 64, WORDS = PAGE / LINE };
+enum { LINE = 64, WORDS = GROVE_PAGE / LINE };
 
 /* Each word has a cache line of its own. */
 typedef struct grove_page {
@@ -52,10 +52,10 @@ static grove_status add_page(grove_station *s)
   grove_status status = GROVE_OK;
   word_page *page = NULL;
   GROVE_NEW(page, 1);
-  page->memory = aligned_alloc(PAGE, PAGE);
+  page->memory = aligned_alloc(GROVE_PAGE, GROVE_PAGE);
   GROVE_CHECK(page->memory, GROVE_ERR_MEMORY, "no memory for a page");
-  memset(page->memory, 0, PAGE);
-  GROVE_TRY(s->driver->pin(page->memory, PAGE));
+  memset(page->memory, 0, GROVE_PAGE);
+  GROVE_TRY(s->driver->pin(page->memory, GROVE_PAGE));
   page->next = s->pages;
   s->pages = page;
   return GROVE_OK;
@@ -89,7 +89,7 @@ void grove_station_give_word(grove_station *s, uint32_t *word)
 {
   for (word_page *page = s->pages; page; page = page->next) {
     ptrdiff_t at = (char *)word - page->memory;
-    if (at >= 0 && at < PAGE) page->taken[at / LINE] = 0;
+    if (at >= 0 && at < GROVE_PAGE) page->taken[at / LINE] = 0;
   }
 }
 

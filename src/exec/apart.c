@@ -72,7 +72,7 @@ static grove_status prepare_stage(const grove_transfer *op, const grove_wired_st
   return GROVE_OK;
 }
 
-static grove_status cover_field(const grove_transfer *op, const grove_space *space)
+static grove_status cover_space(const grove_transfer *op, const grove_space *space)
 {
   GROVE_PASS(space->kind->cover(space->lift, op->memory, op->memory_bytes));
   for (int k = 0; k < op->nfields; k++) {
@@ -101,7 +101,7 @@ grove_status grove_apart_open(grove_transfer *op)
 
 grove_status grove_apart_prepare(grove_transfer *op)
 {
-  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(cover_field(op, &op->spaces[j]));
+  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(cover_space(op, &op->spaces[j]));
   for (int s = 0; s < op->nstages && op->nspaces > 0; s++)
     GROVE_PASS(prepare_stage(op, op->stages[s].wired));
   for (int k = 0; k < op->nfields && op->nspaces > 0; k++)
