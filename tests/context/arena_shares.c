@@ -341,6 +341,7 @@ static void notices(int64_t steps)
       grove_arena_release(s.arena, last);
     last = now;
   }
+  if (last && steps % 3 == 0) grove_arena_release_region(s.arena, last);
   close_scene(&s);
 }
 
