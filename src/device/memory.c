@@ -7,26 +7,21 @@
 
 /* ---- grove_alloc_device ---- */
 
-#define GIVE_BACK(driver_name)                                                                     \
-  static void give_back_##driver_name(void *memory)                                                \
-  {                                                                                                \
-    grove_range range;                                                                             \
-    if (grove_driver_##driver_name.find(memory, &range))                                           \
-      grove_driver_##driver_name.free(range.device, memory);                                       \
-  }
-
-GIVE_BACK(emulated)
-#ifdef GROVE_CUDA
-GIVE_BACK(cuda)
-#endif
-
-static void (*give_back_of(const grove_driver *driver))(void *memory)
+/* To the driver that knows it. */
+static void give_back_memory(void *memory)
 {
+  static const grove_driver *const drivers[] = {
+    &grove_driver_emulated,
 #ifdef GROVE_CUDA
-  if (driver == &grove_driver_cuda) return give_back_cuda;
+    &grove_driver_cuda,
 #endif
-  (void)driver;
-  return give_back_emulated;
+  };
+  grove_range range;
+  for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
+    if (drivers[i]->find(memory, &range)) {
+      drivers[i]->free(range.device, memory);
+      return;
+    }
 }
 
 /* This rank's part. Every allocation has an address of its own. */
@@ -42,7 +37,7 @@ static grove_status make_device_part(grove_context *ctx, size_t bytes, void **ou
   const grove_driver *driver = (*ctx->spaces)->driver;
   device = grove_spaces_device(ctx);
   GROVE_TRY(driver->allocate(device, bytes > 0 ? (int64_t)bytes : 1, &memory));
-  status = grove_context_keep_memory(ctx, memory, bytes, give_back_of(driver));
+  status = grove_context_keep_memory(ctx, memory, bytes, give_back_memory);
   if (status != GROVE_OK) driver->free(device, memory);
   *out = memory;
 fail:

@@ -211,7 +211,10 @@ int64_t grove_track_passed(const grove_track *t)
 grove_status grove_station_settle(grove_context *ctx)
 {
   grove_pause pause;
+  if (__atomic_load_n(&ctx->promises, __ATOMIC_RELAXED) == 0) return GROVE_OK;
+  grove_context_enter(ctx);
   double timeout = ctx->options.timeout_seconds;
+  grove_context_leave(ctx);
   grove_pause_begin(&pause, 0);
   while (__atomic_load_n(&ctx->promises, __ATOMIC_RELAXED) > 0) {
     GROVE_PASS_CHECK(!grove_pause_expired(&pause, timeout), GROVE_ERR_TIMEOUT,

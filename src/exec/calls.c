@@ -1,4 +1,5 @@
 /* The public calls that make operations. Each fills in a request; all are served alike. */
+#include "device/station.h"
 #include "exec/op.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static grove_status serve_call(const grove_request *r, caller who)
   grove_status status = GROVE_OK;
   GROVE_TRY(check_request(r, &who));
   grove_context *ctx = r->forest->ctx;
+  if (ctx->stations) GROVE_TRY(grove_station_settle(ctx)); /* what is made may wait for streams */
   grove_context_enter(ctx);
   status = who.begins ? grove_op_begin(r, who.name, who.out)
                       : grove_op_init(ctx, &grove_kind_transfer, who.name, GROVE_OK, 1, r, who.out);
