@@ -341,6 +341,7 @@ static void notices(int64_t steps)
       grove_arena_release(s.arena, last);
     last = now;
   }
+  polite_barrier(MPI_COMM_WORLD); /* all have read the last ones */
   if (last && steps % 3 == 0) grove_arena_release_region(s.arena, last);
   close_scene(&s);
 }
