@@ -436,7 +436,7 @@ fi
 lint no-such-check
 [[ $status == 2 ]] || fail 'an unknown check is wrong usage'
 lint --list
-[[ $status == 0 && $(wc -l <"$output") == 12 ]] || fail 'twelve checks are listed'
+[[ $status == 0 && $(wc -l <"$output") == 13 ]] || fail 'thirteen checks are listed'
 echo 'wrong usage is exit status 2'
 
 if ((${#lacking[@]})); then
