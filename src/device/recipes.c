@@ -38,11 +38,17 @@ static int writes_slots(int body)
   return body == GROVE_BODY_IN || body == GROVE_BODY_COMBINE || body == GROVE_BODY_FETCH;
 }
 
+/* Does an item have a target and all its units? */
+static int has_chains(int body)
+{
+  return body == GROVE_BODY_COMBINE || body == GROVE_BODY_FETCH;
+}
+
 /* Do its items work on elements by an operation? */
 static int applies_operation(const grove_mover *m, int body)
 {
-  return body == GROVE_BODY_COLLECT || body == GROVE_BODY_COMBINE ||
-         (body == GROVE_BODY_FETCH && m->combine.way != GROVE_COMBINE_REPLACE);
+  if (body == GROVE_BODY_COLLECT) return 1;
+  return has_chains(body) && m->combine.way != GROVE_COMBINE_REPLACE;
 }
 
 /* ---- elements ---- */
@@ -123,9 +129,8 @@ static int mark_pieces(const grove_unit *unit, unsigned char *marks)
   return 1;
 }
 
-/* Do so many slots in a row have no byte in common? Those further apart than a unit spans have
- * none, so that a few show it. */
-static int slots_are_apart(const grove_unit *unit, int64_t nslots)
+/* Slots further apart than a unit spans have no byte in common, so that a few show it. */
+int grove_slots_are_apart(const grove_unit *unit, int64_t nslots)
 {
   int64_t extent = llabs(unit->extent), few = extent > 0 ? unit->true_extent / extent + 1 : 2;
   if (unit->npieces == 1 && (extent >= unit->true_extent || nslots == 1)) return 1;
@@ -143,7 +148,7 @@ static int slots_are_writable(const grove_unit *unit, const grove_shape *shape)
   if (shape->slots.count == 0) return 1;
   if (shape->slots.count > GROVE_LIST_MOST && shape->form != GROVE_SHAPE_CONSECUTIVE) return 0;
   find_bounds(&shape->slots, 0, shape->slots.count, &least, &most);
-  return slots_are_apart(unit, most - least + 1);
+  return grove_slots_are_apart(unit, most - least + 1);
 }
 
 int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
@@ -156,6 +161,12 @@ int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
   if (applies_operation(mover, body) && find_element(mover) == NO_ELEMENT) return 0;
   if (motion == GROVE_MOTION_FETCH && is_shared(shape)) return 0;
   return !writes_slots(body) || slots_are_writable(&mover->unit, shape);
+}
+
+int grove_recipe_writes_slots(const grove_mover *mover, const grove_shape *shape,
+                              grove_motion motion)
+{
+  return writes_slots(choose_body(mover, shape, motion));
 }
 
 /* ---- a recipe and its lists, before they are written ---- */
@@ -220,8 +231,7 @@ static grove_status divide_unit(const grove_mover *m, draft *d)
   h->extent = unit->extent;
   h->unit_bytes = unit->bytes;
   h->element = elements ? find_element(m) : NO_ELEMENT;
-  h->word =
-    elements ? unit->element_bytes : largest_word(unit, h->body == GROVE_BODY_FETCH ? 8 : 16);
+  h->word = elements ? unit->element_bytes : largest_word(unit, has_chains(h->body) ? 8 : 16);
   if (elements && unit->kind == GROVE_KIND_PAIR) {
     h->word = unit->bytes;
     h->words = make_divisor(1);
@@ -229,7 +239,7 @@ static grove_status divide_unit(const grove_mover *m, draft *d)
     h->message_index = m->combine.message_index;
     return GROVE_OK;
   }
-  if (!elements && h->body == GROVE_BODY_FETCH) /* words are replaced like integers */
+  if (!elements && has_chains(h->body)) /* words are replaced like integers */
     h->element = element_of_bytes(h->word, GROVE_ELEMENT_U8);
   return place_words(unit, d);
 }
@@ -523,8 +533,8 @@ static int join_touched(grove_touched *all, int64_t n)
   return left < MOST_TOUCHED ? (int)left + 1 : 0;
 }
 
-static grove_status note_touched(const grove_unit *unit, const grove_shape *shape, int64_t begin,
-                                 int64_t count, grove_prepared *p)
+grove_status grove_recipe_note_touched(const grove_unit *unit, const grove_shape *shape,
+                                       int64_t begin, int64_t count, grove_prepared *p)
 {
   int shared = is_shared(shape);
   int64_t first = shared ? grove_index_at(&shape->starts, begin) : begin;
@@ -572,7 +582,8 @@ grove_status grove_recipe_prepare(const grove_driver *driver, int device, const 
       (body == GROVE_BODY_OUT || body == GROVE_BODY_IN) && grove_pack_is_trivial(unit, shape);
     note_bounds(unit, shape, begin, count, &p);
     if (!p.is_copy) GROVE_TRY(make_recipe(driver, device, mover, shape, begin, count, &p, &d));
-    if (!p.is_copy && driver->checks_order) GROVE_TRY(note_touched(unit, shape, begin, count, &p));
+    if (!p.is_copy && driver->checks_order)
+      GROVE_TRY(grove_recipe_note_touched(unit, shape, begin, count, &p));
   }
   drop_draft(&d);
   *out = p;
@@ -580,6 +591,33 @@ grove_status grove_recipe_prepare(const grove_driver *driver, int device, const 
 fail:
   drop_draft(&d);
   grove_recipe_free(driver, device, &p);
+  return status;
+}
+
+grove_status grove_recipe_prepare_lists(const grove_driver *driver, int device,
+                                        const grove_mover *mover, grove_motion motion,
+                                        const grove_chains *chains, grove_prepared *out)
+{
+  grove_status status = GROVE_OK;
+  void *there = NULL;
+  draft d = {.head.body = motion == GROVE_MOTION_FETCH ? GROVE_BODY_FETCH : GROVE_BODY_COMBINE,
+             .head.form = GROVE_SLOTS_LISTED,
+             .targets = chains->targets,
+             .nslots = chains->targets,
+             .slots = chains->slots,
+             .nunits = chains->nunits,
+             .units = chains->units,
+             .starts = chains->starts};
+  GROVE_TRY(divide_unit(mover, &d));
+  d.head.unit_bytes = chains->grain;
+  GROVE_TRY(send_draft(driver, device, &d, &there));
+  *out = (grove_prepared){.recipe = there,
+                          .bytes = d.bytes,
+                          .items = chains->targets * (int64_t)d.head.words.by,
+                          .writes_array = 1,
+                          .writes_message = motion == GROVE_MOTION_FETCH};
+fail:
+  free(d.words); /* the lists are the caller's */
   return status;
 }
 
@@ -592,5 +630,5 @@ void grove_recipe_free(const grove_driver *driver, int device, grove_prepared *p
 
 grove_job grove_recipe_apply(const grove_prepared *p, void *array, void *message, int64_t before)
 {
-  return (grove_job){p->recipe, array, message, before + p->items};
+  return (grove_job){p->recipe, array, message, before + p->items, 0, 0, 0};
 }

@@ -39,12 +39,37 @@ typedef struct grove_prepared {
 int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
                              grove_motion motion);
 
+/* Does it change the array? */
+int grove_recipe_writes_slots(const grove_mover *mover, const grove_shape *shape,
+                              grove_motion motion);
+
+/* Do so many slots in a row have no byte in common? */
+int grove_slots_are_apart(const grove_unit *unit, int64_t nslots);
+
 /* Units begin .. begin+count-1 of the shape. Copies what it needs: mover and shape may go. The
  * copy to the device is done when it returns. */
 grove_status grove_recipe_prepare(const grove_driver *driver, int device, const grove_mover *mover,
                                   const grove_shape *shape, int64_t begin, int64_t count,
                                   grove_motion motion, grove_prepared *out);
 void grove_recipe_free(const grove_driver *driver, int device, grove_prepared *p);
+
+/* Slots, and the units that are combined with each: slot k with units[starts[k]] up to
+ * units[starts[k + 1] - 1], which ascend; without `starts` it has one, units[k]. A unit begins so
+ * many grains behind the message. */
+typedef struct grove_chains {
+  int64_t targets, nunits;
+  int64_t *slots, *units, *starts;
+  int64_t grain;
+} grove_chains;
+
+/* The same of lists that are given, to unpack or to fetch. What it touches is not noted. */
+grove_status grove_recipe_prepare_lists(const grove_driver *driver, int device,
+                                        const grove_mover *mover, grove_motion motion,
+                                        const grove_chains *chains, grove_prepared *out);
+
+/* Lists what units of a shape touch, as `touched`. */
+grove_status grove_recipe_note_touched(const grove_unit *unit, const grove_shape *shape,
+                                       int64_t begin, int64_t count, grove_prepared *p);
 
 /* The job, whose items follow `before` others in its launch. */
 grove_job grove_recipe_apply(const grove_prepared *p, void *array, void *message, int64_t before);

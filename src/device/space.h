@@ -39,6 +39,13 @@ enum { GROVE_SPACE_HOST = 1 << 0, GROVE_SPACE_DEVICE = 1 << 1 };
 /* Which way units go: pack is OUT, unpack and fetch are IN. */
 typedef enum grove_heading { GROVE_OUT, GROVE_IN, GROVE_HEADINGS } grove_heading;
 
+/* Units begin .. begin+count-1 of a shape, and the message in which they lie. */
+typedef struct grove_window {
+  const grove_shape *shape;
+  int64_t begin, count;
+  char *message;
+} grove_window;
+
 typedef struct grove_lift grove_lift;
 typedef struct grove_space_kind grove_space_kind;
 

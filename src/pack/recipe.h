@@ -35,10 +35,14 @@ typedef struct grove_job {
   char *array;                /* slot 0 */
   char *message;              /* the first unit of the recipe's window */
   int64_t end;                /* items of this job and of those before it */
+  /* Of a recipe for several messages: the first target, and of the values of each only those whose
+   * units are from .. to-1. With to == 0 these are all. */
+  int64_t first;
+  int32_t from, to;
 } grove_job;
 
 /* So many fit into the parameters of a kernel. */
-enum { GROVE_JOBS = 120 };
+enum { GROVE_JOBS = 80 };
 
 /* Jobs that are done at once, without any order between them. */
 typedef struct grove_launch {
@@ -125,17 +129,18 @@ struct grove_recipe {
   grove_divisor side[2];
   int64_t nrows, rows_at;
   grove_list slots;
-  grove_list units; /* of each entry; none where the next entry has the next unit */
+  grove_list units; /* of each entry; none where the next entry has the next unit. Ascending where
+                     * one target has several */
   /* Target k has values starts[k] .. starts[k+1]-1; none: value k. Values are entries of `units`,
    * or of `slots` where they are collected. */
   grove_list starts;
 };
 
 #ifdef __cplusplus
-static_assert(sizeof(void *) != 8 || sizeof(grove_job) == 32, "compilers agree");
+static_assert(sizeof(void *) != 8 || sizeof(grove_job) == 48, "compilers agree");
 static_assert(sizeof(grove_recipe) == 224, "compilers agree");
 #else
-_Static_assert(sizeof(grove_job) == 32, "compilers agree");
+_Static_assert(sizeof(grove_job) == 48, "compilers agree");
 _Static_assert(sizeof(grove_recipe) == 224, "compilers agree");
 #endif
 

@@ -46,7 +46,10 @@ static void launches_all_items(void)
     CHECK_OK(driver->copy(0, stream, array, host, bytes));
     for (int j = 0; j < launch->njobs; j++) {
       char *here = (char *)(array + at);
-      launch->jobs[j] = (grove_job){(const grove_recipe *)array, here, here, at += sizes[j]};
+      launch->jobs[j] = (grove_job){.recipe = (const grove_recipe *)array,
+                                    .array = here,
+                                    .message = here,
+                                    .end = at += sizes[j]};
     }
     const grove_access access = {array, bytes, 1};
     CHECK_OK(driver->launch(0, stream, launch, &access, 1));

@@ -9,7 +9,7 @@ enum { THREADS = 3, TURNS = 30, N = 50, BYTES = N * sizeof(int32_t) };
 static grove_status launch_own(grove_launch *launch, grove_stream *stream, void *to, void *from)
 {
   launch->njobs = 1;
-  launch->jobs[0] = (grove_job){(const grove_recipe *)to, from, to, N};
+  launch->jobs[0] = (grove_job){(const grove_recipe *)to, from, to, N, 0, 0, 0};
   const grove_access accesses[] = {{from, BYTES, 0}, {to, BYTES, 1}};
   return driver->launch(0, stream, launch, accesses, 2);
 }

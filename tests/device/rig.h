@@ -87,7 +87,7 @@ static inline grove_status launch_add(grove_stream *stream, void *to, void *from
 {
   static grove_launch launch;
   launch.njobs = 1;
-  launch.jobs[0] = (grove_job){(const grove_recipe *)to, from, to, n};
+  launch.jobs[0] = (grove_job){(const grove_recipe *)to, from, to, n, 0, 0, 0};
   int64_t bytes = n * (int64_t)sizeof(int32_t);
   const grove_access accesses[] = {{from, bytes, 0}, {to, bytes, 1}};
   return driver->launch(0, stream, &launch, accesses, 2);
