@@ -1,6 +1,7 @@
 #include "device/lift.h"
 
 #include "device/by_host.h"
+#include "device/merged.h"
 
 #include <stdlib.h>
 
@@ -23,11 +24,33 @@ typedef struct motion_plan {
   grove_by_host *by_host; /* instead */
 } motion_plan;
 
+/* Messages that meet in the same slots. */
+typedef struct meeting_plan {
+  const grove_mover *mover;
+  grove_motion motion;
+  grove_merged *merged; /* NULL: each has a plan of its own, and the next batch */
+  grove_sweep sweep;    /* those that are in ... */
+  int64_t batch;        /* ... the batch of this number, */
+  int job;              /* from this job on */
+} meeting_plan;
+
+/* Messages that stay in mirrors. */
+typedef struct inside_range {
+  char *begin, *end;
+} inside_range;
+
+enum { NO_BATCH = -1 };
+
 struct grove_lift {
   grove_station *station;
-  int ordered;
   int ncovers;
   cover *covers;
+  int ninside;
+  inside_range *inside;
+  int64_t loose;    /* so many batches were enqueued when something went ahead of the next one */
+  int64_t fetching; /* ... when a fetch of what stays inside was asked for */
+  int nmeetings;
+  meeting_plan *meetings;
   int nplans, room; /* room: a power of 2, more than twice as many */
   motion_plan *plans;
 };
@@ -35,12 +58,12 @@ struct grove_lift {
 /* ---- making and ending ---- */
 
 grove_status grove_lift_open(const grove_space_kind *kind, grove_context *ctx, int device,
-                             int ordered, grove_lift **out)
+                             grove_lift **out)
 {
   grove_status status = GROVE_OK;
   grove_lift *lift = NULL;
   GROVE_NEW(lift, 1);
-  lift->ordered = ordered;
+  lift->loose = lift->fetching = NO_BATCH;
   GROVE_TRY(grove_station_find(ctx, kind->driver, device, &lift->station));
   *out = lift;
   return GROVE_OK;
@@ -69,7 +92,11 @@ void grove_lift_close(grove_lift *lift)
   for (int i = 0; i < lift->ncovers; i++) free_cover(lift, &lift->covers[i]);
   for (int i = 0; i < lift->room; i++)
     if (lift->plans[i].shape) free_plan(lift, &lift->plans[i]);
+  for (int i = 0; i < lift->nmeetings; i++)
+    grove_merged_free(lift->station->driver, lift->station->device, lift->meetings[i].merged);
   free(lift->covers);
+  free(lift->inside);
+  free(lift->meetings);
   free(lift->plans);
   free(lift);
 }
@@ -105,6 +132,21 @@ static char *mirror_of(const grove_lift *lift, const char *message)
     if (message >= c->memory && message < c->memory + c->bytes)
       return c->mirror + (message - c->memory);
   return NULL;
+}
+
+grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t bytes)
+{
+  if (bytes == 0) return GROVE_OK;
+  GROVE_PASS_GROW(lift->inside, lift->ninside, 1);
+  lift->inside[lift->ninside++] = (inside_range){memory, (char *)memory + bytes};
+  return GROVE_OK;
+}
+
+static int stays_inside(const grove_lift *lift, const char *message)
+{
+  for (const inside_range *r = lift->inside; r < lift->inside + lift->ninside; r++)
+    if (message >= r->begin && message < r->end) return 1;
+  return 0;
 }
 
 /* ---- recipes ---- */
@@ -179,6 +221,61 @@ grove_status grove_lift_prepare(grove_lift *lift, const grove_mover *mover,
   return plan_for(lift, mover, shape, begin, count, motion, &plan);
 }
 
+/* ---- messages that meet ---- */
+
+/* The messages are those of the host. Mirrors may lie elsewhere than in one cover; then they are
+ * not merged. */
+static grove_status merge_mirrors(const grove_lift *lift, const grove_mover *mover,
+                                  grove_motion motion, int n, const grove_window *windows,
+                                  grove_merged **out)
+{
+  grove_status status = GROVE_OK;
+  const grove_station *s = lift->station;
+  grove_window *mirrored = NULL;
+  int known = 1;
+  GROVE_ROOM(mirrored, n);
+  for (int w = 0; w < n; w++) {
+    mirrored[w] = windows[w];
+    mirrored[w].message = mirror_of(lift, windows[w].message);
+    known &= mirrored[w].message != NULL;
+  }
+  if (known) GROVE_TRY(grove_merged_create(s->driver, s->device, mover, motion, n, mirrored, out));
+fail:
+  free(mirrored);
+  return status;
+}
+
+grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_motion motion,
+                              int n, const grove_window *windows)
+{
+  meeting_plan *m = NULL;
+  if (n == 0 || mover->unit.bytes == 0) return GROVE_OK;
+  GROVE_PASS_GROW(lift->meetings, lift->nmeetings, 1);
+  m = &lift->meetings[lift->nmeetings++];
+  *m = (meeting_plan){.mover = mover, .motion = motion, .batch = NO_BATCH};
+  GROVE_PASS(merge_mirrors(lift, mover, motion, n, windows, &m->merged));
+  for (int w = 0; w < n && !m->merged; w++)
+    GROVE_PASS(grove_lift_prepare(lift, mover, windows[w].shape, windows[w].begin, windows[w].count,
+                                  motion));
+  return GROVE_OK;
+}
+
+static meeting_plan *find_meeting(const grove_lift *lift, const grove_mover *mover,
+                                  grove_motion motion)
+{
+  for (meeting_plan *m = lift->meetings; m < lift->meetings + lift->nmeetings; m++)
+    if (m->mover == mover && m->motion == motion) return m;
+  return NULL;
+}
+
+/* Which part of a merged recipe so many units of a message are. */
+static int find_part(const grove_lift *lift, const meeting_plan *m, const char *message,
+                     int64_t count, grove_sweep *out)
+{
+  const char *mirror = mirror_of(lift, message);
+  return m->merged && mirror && grove_merged_find(m->merged, mirror, count, out);
+}
+
 /* ---- what is asked for ---- */
 
 static grove_heading heading_of(grove_motion motion)
@@ -195,17 +292,17 @@ static void queue_copy(int *n, grove_device_copy *copies, char *to, const char *
     copies[(*n)++] = (grove_device_copy){to, from, bytes};
 }
 
-/* What a job touches. */
-static grove_status add_accesses(grove_device_batch *b, const grove_prepared *p, char *array,
+/* Adds what a job touches to a list. */
+static grove_status add_accesses(int *n, grove_access **list, const grove_prepared *p, char *array,
                                  char *mirror)
 {
-  grove_access *all = realloc(b->accesses, (size_t)(b->naccesses + 1 + p->ntouched) * sizeof *all);
-  GROVE_PASS_CHECK(all, GROVE_ERR_MEMORY, "no memory for %d accesses", b->naccesses);
-  b->accesses = all;
-  all[b->naccesses++] = (grove_access){mirror, p->message_bytes, p->writes_message};
+  grove_access *all = realloc(*list, (size_t)(*n + 1 + p->ntouched) * sizeof *all);
+  GROVE_PASS_CHECK(all, GROVE_ERR_MEMORY, "no memory for %d accesses", *n);
+  *list = all;
+  all[(*n)++] = (grove_access){mirror, p->message_bytes, p->writes_message};
   for (int i = 0; i < p->ntouched; i++) {
     const grove_touched *s = &p->touched[i];
-    all[b->naccesses++] = (grove_access){array + s->begin, s->end - s->begin, p->writes_array};
+    all[(*n)++] = (grove_access){array + s->begin, s->end - s->begin, p->writes_array};
   }
   return GROVE_OK;
 }
@@ -216,50 +313,154 @@ static void add_job(grove_device_batch *b, const grove_prepared *p, char *array,
   b->items = b->launch.jobs[b->launch.njobs - 1].end;
 }
 
-static int batch_has_room(const grove_device_batch *b)
+static int batch_has_room(const grove_device_batch *b, int njobs)
 {
-  return b->launch.njobs < GROVE_JOBS && b->nbefore < GROVE_BATCH_COPIES &&
+  return b->launch.njobs + njobs <= GROVE_JOBS && b->nbefore < GROVE_BATCH_COPIES &&
          b->nafter < GROVE_BATCH_COPIES && b->bytes < CHUNK;
 }
 
-/* By a kernel, or a copy that needs none. */
+/* Packs into the mirror, ahead of the batch that will unpack it. */
+static grove_status pack_inside(grove_lift *lift, const grove_prepared *p, char *array,
+                                char *mirror)
+{
+  grove_status status = GROVE_OK;
+  const grove_station *s = lift->station;
+  const grove_track *t = &s->tracks[GROVE_IN];
+  grove_launch launch = {.njobs = 1};
+  grove_access *accesses = NULL;
+  int naccesses = 0;
+  lift->loose = t->enqueued;
+  if (p->is_copy)
+    return s->driver->copy(s->device, t->stream, mirror, array + p->low, p->message_bytes);
+  if (s->driver->checks_order) GROVE_TRY(add_accesses(&naccesses, &accesses, p, array, mirror));
+  launch.jobs[0] = grove_recipe_apply(p, array, mirror, 0);
+  GROVE_TRY(s->driver->launch(s->device, t->stream, &launch, accesses, naccesses));
+fail:
+  free(accesses);
+  return status;
+}
+
+/* A message on its way between the host and the mirror, before and behind a kernel. */
+static void queue_message(grove_device_batch *b, grove_motion motion, char *message, char *mirror,
+                          int64_t bytes)
+{
+  if (motion != GROVE_MOTION_PACK) queue_copy(&b->nbefore, b->before, mirror, message, bytes);
+  if (motion != GROVE_MOTION_UNPACK) queue_copy(&b->nafter, b->after, message, mirror, bytes);
+}
+
+/* Does it read what a fetch in the same batch has yet to write? */
+static int follows_fetch(const grove_lift *lift, grove_motion motion, int inside)
+{
+  return inside && motion == GROVE_MOTION_UNPACK &&
+         lift->fetching == lift->station->tracks[GROVE_IN].enqueued;
+}
+
+static void note_fetch(grove_lift *lift, grove_motion motion, int inside)
+{
+  if (inside && motion == GROVE_MOTION_FETCH)
+    lift->fetching = lift->station->tracks[GROVE_IN].enqueued;
+}
+
+/* By a kernel, or a copy that needs none. `ordered`: others may write the same slots. */
 static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_motion motion,
-                               char *array, char *message)
+                               int ordered, char *array, char *message)
 {
   grove_heading heading = heading_of(motion);
   grove_device_batch *b = lift->station->tracks[heading].batch;
   char *mirror = mirror_of(lift, message);
+  int inside = stays_inside(lift, message);
   if (!p->is_copy && p->items == 0) return GROVE_OK; /* as MPI_NO_OP has it */
-  int ordered = lift->ordered && motion != GROVE_MOTION_PACK;
-  if (!batch_has_room(b) || (ordered && b->has_ordered))
+  if (inside && motion == GROVE_MOTION_PACK) return pack_inside(lift, p, array, mirror);
+  if (!batch_has_room(b, 1) || (ordered && b->has_ordered) || follows_fetch(lift, motion, inside))
     GROVE_PASS(grove_station_flush(lift->station, heading));
+  note_fetch(lift, motion, inside);
   if (p->is_copy && !p->writes_array) {
-    queue_copy(&b->nafter, b->after, message, array + p->low, p->message_bytes);
+    queue_copy(&b->nafter, b->after, inside ? mirror : message, array + p->low, p->message_bytes);
   } else if (p->is_copy) {
-    queue_copy(&b->nbefore, b->before, array + p->low, message, p->message_bytes);
+    queue_copy(&b->nbefore, b->before, array + p->low, inside ? mirror : message, p->message_bytes);
   } else {
     GROVE_PASS_CHECK(mirror, GROVE_ERR_DEVICE, "a message lies where its operation has no mirror");
-    if (motion != GROVE_MOTION_PACK)
-      queue_copy(&b->nbefore, b->before, mirror, message, p->message_bytes);
-    if (lift->station->driver->checks_order) GROVE_PASS(add_accesses(b, p, array, mirror));
+    if (lift->station->driver->checks_order)
+      GROVE_PASS(add_accesses(&b->naccesses, &b->accesses, p, array, mirror));
+    if (!inside) queue_message(b, motion, message, mirror, p->message_bytes);
     add_job(b, p, array, mirror);
-    if (motion != GROVE_MOTION_UNPACK)
-      queue_copy(&b->nafter, b->after, message, mirror, p->message_bytes);
   }
   b->has_ordered |= ordered;
   b->bytes += p->message_bytes;
   return GROVE_OK;
 }
 
-/* Behind all that was asked for before. */
+/* Puts the jobs of a sweep into the batch, or in the place of those that it had there. */
+static void put_sweep(grove_device_batch *b, const meeting_plan *m, char *array)
+{
+  grove_launch *l = &b->launch;
+  int behind = m->job + GROVE_SWEEP_JOBS;
+  int64_t before = m->job > 0 ? l->jobs[m->job - 1].end : 0;
+  int64_t old = behind <= l->njobs ? l->jobs[behind - 1].end : before;
+  if (l->njobs < behind) l->njobs = behind;
+  grove_merged_apply(m->merged, &m->sweep, array, before, &l->jobs[m->job]);
+  int64_t more = l->jobs[behind - 1].end - old;
+  for (int j = behind; j < l->njobs; j++) l->jobs[j].end += more;
+  b->items += more;
+}
+
+/* What a part of a sweep touches. */
+static grove_status add_sweep_accesses(grove_device_batch *b, const meeting_plan *m,
+                                       const grove_sweep *part, char *array, char *mirror,
+                                       int64_t bytes)
+{
+  grove_prepared p = *grove_merged_touched(m->merged, part->first);
+  p.message_bytes = bytes;
+  p.writes_message = m->motion == GROVE_MOTION_FETCH;
+  p.writes_array = 1;
+  return add_accesses(&b->naccesses, &b->accesses, &p, array, mirror);
+}
+
+/* With those that follow each other in one launch. */
+static grove_status add_to_sweep(grove_lift *lift, meeting_plan *m, const grove_sweep *part,
+                                 char *array, char *message, int64_t bytes)
+{
+  const grove_track *t = &lift->station->tracks[GROVE_IN];
+  grove_device_batch *b = t->batch;
+  char *mirror = mirror_of(lift, message);
+  int inside = stays_inside(lift, message), has_room = batch_has_room(b, GROVE_SWEEP_JOBS);
+  if (!has_room || m->batch != t->enqueued || !grove_sweep_join(&m->sweep, part)) {
+    if (!has_room || m->batch == t->enqueued)
+      GROVE_PASS(grove_station_flush(lift->station, GROVE_IN));
+    m->sweep = *part;
+    m->batch = t->enqueued;
+    m->job = b->launch.njobs;
+  }
+  note_fetch(lift, m->motion, inside);
+  if (lift->station->driver->checks_order)
+    GROVE_PASS(add_sweep_accesses(b, m, part, array, mirror, bytes));
+  if (!inside) queue_message(b, m->motion, message, mirror, bytes);
+  put_sweep(b, m, array);
+  b->bytes += bytes;
+  return GROVE_OK;
+}
+
+/* Behind all that was asked for before. What stays inside comes to the host for the while. */
 static grove_status go_by_host(grove_lift *lift, grove_by_host *by_host, grove_motion motion,
-                               const grove_mover *mover, char *array, char *message)
+                               const grove_mover *mover, char *array, char *message, int64_t bytes)
 {
   grove_station *s = lift->station;
-  grove_track *t = &s->tracks[heading_of(motion)];
-  GROVE_PASS(grove_station_flush(s, heading_of(motion)));
-  GROVE_PASS(grove_by_host_do(s->driver, s->device, t->stream, by_host, mover, array, message));
-  return grove_station_count(s, heading_of(motion));
+  const grove_driver *driver = s->driver;
+  int inside = stays_inside(lift, message);
+  grove_heading heading = inside ? GROVE_IN : heading_of(motion);
+  grove_stream *stream = s->tracks[heading].stream;
+  char *mirror = mirror_of(lift, message);
+  GROVE_PASS(grove_station_flush(s, heading));
+  if (inside && motion != GROVE_MOTION_PACK) {
+    GROVE_PASS(driver->copy(s->device, stream, message, mirror, bytes));
+    GROVE_PASS(driver->finish(s->device, stream));
+  }
+  GROVE_PASS(grove_by_host_do(driver, s->device, stream, by_host, mover, array, message));
+  if (inside && motion != GROVE_MOTION_UNPACK) {
+    GROVE_PASS(driver->copy(s->device, stream, mirror, message, bytes));
+    GROVE_PASS(driver->finish(s->device, stream));
+  }
+  return grove_station_count(s, heading);
 }
 
 static grove_status ask_motion(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
@@ -267,13 +468,16 @@ static grove_status ask_motion(grove_lift *lift, const grove_mover *mover, const
                                grove_motion motion)
 {
   motion_plan *plan = NULL;
-  if (count == 0 || mover->unit.bytes == 0) return GROVE_OK;
+  meeting_plan *meeting = find_meeting(lift, mover, motion);
+  int64_t bytes = count * mover->unit.bytes;
+  grove_sweep part;
+  if (bytes == 0) return GROVE_OK;
+  if (meeting && find_part(lift, meeting, message, count, &part))
+    return add_to_sweep(lift, meeting, &part, array, message, bytes);
   GROVE_PASS(plan_for(lift, mover, shape, begin, count, motion, &plan));
-  if (plan->by_host)
-    GROVE_PASS(go_by_host(lift, plan->by_host, motion, mover, array, message));
-  else
-    GROVE_PASS(add_motion(lift, &plan->prepared, motion, array, message));
-  return GROVE_OK;
+  if (plan->by_host) return go_by_host(lift, plan->by_host, motion, mover, array, message, bytes);
+  int ordered = meeting != NULL && plan->prepared.writes_array;
+  return add_motion(lift, &plan->prepared, motion, ordered, array, message);
 }
 
 grove_status grove_lift_pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
@@ -303,8 +507,11 @@ grove_status grove_lift_begin(grove_lift *lift, grove_stream *stream)
 
 grove_status grove_lift_flush(grove_lift *lift)
 {
-  grove_status out = grove_station_flush(lift->station, GROVE_OUT);
-  grove_status in = grove_station_flush(lift->station, GROVE_IN);
+  grove_station *s = lift->station;
+  grove_status out = grove_station_flush(s, GROVE_OUT);
+  grove_status in = grove_station_flush(s, GROVE_IN);
+  if (in == GROVE_OK && lift->loose == s->tracks[GROVE_IN].enqueued)
+    in = grove_station_count(s, GROVE_IN); /* no batch came behind it */
   return out == GROVE_OK ? in : out;
 }
 

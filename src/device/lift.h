@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 grove_status grove_lift_open(const grove_space_kind *kind, grove_context *ctx, int device,
-                             int ordered, grove_lift **out);
+                             grove_lift **out);
 void grove_lift_close(grove_lift *lift);
 
 /* As in a space's table. */
@@ -21,6 +21,9 @@ grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes);
 grove_status grove_lift_prepare(grove_lift *lift, const grove_mover *mover,
                                 const grove_shape *shape, int64_t begin, int64_t count,
                                 grove_motion motion);
+grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_motion motion,
+                              int n, const grove_window *windows);
+grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t bytes);
 grove_status grove_lift_begin(grove_lift *lift, grove_stream *stream);
 grove_status grove_lift_flush(grove_lift *lift);
 grove_status grove_lift_pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,

@@ -5,9 +5,10 @@
  * each operation a kind has a *lift*, which knows all that will move before anything does, so that
  * nothing has to be made while others wait:
  *
- *     kind->open(kind, ctx, device, ordered, &lift);
+ *     kind->open(kind, ctx, device, &lift);
  *     kind->cover(lift, memory, bytes);             messages lie there
  *     kind->prepare(lift, ..., GROVE_MOTION_PACK);  once for all that pack, unpack, fetch get
+ *     kind->merge(lift, ..., n, windows);           or for windows that meet in the same slots
  *     ... each time ...
  *     kind->begin(lift, stream);                    the arrays are final where the user's stream is
  *     kind->pack(lift, ...);
@@ -68,13 +69,19 @@ struct grove_space_kind {
 
   /* ---- of those that defer; NULL in the host's ---- */
 
-  /* `ordered`: several messages may have something for the same slot. */
-  grove_status (*open)(const grove_space_kind *kind, grove_context *ctx, int device, int ordered,
+  grove_status (*open)(const grove_space_kind *kind, grove_context *ctx, int device,
                        grove_lift **out);
   void (*close)(grove_lift *lift);
   grove_status (*cover)(grove_lift *lift, void *memory, int64_t bytes);
   grove_status (*prepare)(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                           int64_t begin, int64_t count, grove_motion motion);
+  /* Prepares windows that may have something for the same slots. They are unpacked, or fetched, in
+   * this order, or in any order where that makes no difference. */
+  grove_status (*merge)(grove_lift *lift, const grove_mover *mover, grove_motion motion, int n,
+                        const grove_window *windows);
+  /* Messages in this part of a cover never leave this memory: the host has nothing to do with them.
+   * What is packed there goes IN too, so that it can be unpacked behind that without a wait. */
+  grove_status (*keep_inside)(grove_lift *lift, void *memory, int64_t bytes);
   grove_status (*begin)(grove_lift *lift, struct CUstream_st *stream);
   grove_status (*flush)(grove_lift *lift);
   int64_t (*begun)(grove_lift *lift, grove_heading heading);  /* how many so far */

@@ -6,17 +6,94 @@
 #include "device/driver.h"
 #include "exec/transfer.h"
 
-/* ---- what a device must know ---- */
+#include <stdlib.h>
 
-/* A reduce or a fetch may have several values for one root. */
-static int combines_at_roots(const grove_transfer *op)
+/* ---- self edges, and where they lie ---- */
+
+/* Of edges that fetch: where they come from, meet, and go to. */
+static const grove_array own_arrays[] = {GROVE_ARRAY_LEAF, GROVE_ARRAY_ROOT, GROVE_ARRAY_UPDATE};
+
+static int64_t bytes_of_keep(const grove_section *from)
 {
-  for (int k = 0; k < op->nfields; k++) {
-    grove_operation operation = op->wiring->lanes[k].key.operation;
-    if (operation == GROVE_REDUCE || operation == GROVE_FETCH) return 1;
-  }
-  return 0;
+  return grove_round_up(from->bytes, GROVE_SECTION_ALIGNMENT);
 }
+
+int64_t grove_apart_keep_bytes(const grove_wired_stage *w)
+{
+  int64_t bytes = 0;
+  for (int i = 0; i < w->nkeeps; i++) bytes += bytes_of_keep(&w->keeps[2 * i]);
+  return bytes;
+}
+
+int grove_apart_keep_place(const grove_transfer *op, const grove_wired_stage *w)
+{
+  int i = 0;
+  while (i < w->nreceives && w->letters[i].peer < op->wiring->rank) i++;
+  return i;
+}
+
+/* The units of a pair. Those of edges that fetch are among the other edges. */
+static char *place_of_keep(const grove_bound_stage *s, int i)
+{
+  char *at = s->own.memory;
+  for (int j = 0; j < i; j++) at += bytes_of_keep(&s->wired->keeps[2 * j]);
+  return at;
+}
+
+static char *edges_from(const grove_field *f, int64_t edge)
+{
+  return (char *)f->edges + edge * f->mover.unit.bytes;
+}
+
+/* Does this rank fetch its own roots in stage k? */
+static int fetches_own(const grove_lane *lane, int k)
+{
+  return lane->key.operation == GROVE_FETCH && lane->meets_at == k && lane->own.units > 0 &&
+         lane->key.unit_bytes > 0;
+}
+
+static int is_one_device(const grove_space *a, const grove_space *b)
+{
+  return a->lift != NULL && grove_space_is_same(*a, *b);
+}
+
+/* Are all self edges of stage k between arrays of one device? Then they never leave it. */
+static int keeps_inside(const grove_transfer *op, int k)
+{
+  const grove_wired_stage *w = op->stages[k].wired;
+  for (int i = 0; i < w->nkeeps; i++) {
+    const grove_section *pair = &w->keeps[2 * i];
+    const grove_space *spaces = op->fields[pair->field].spaces;
+    if (!is_one_device(&spaces[pair[0].array], &spaces[pair[1].array])) return 0;
+  }
+  for (int i = 0; i < op->nfields; i++) {
+    const grove_space *spaces = op->fields[i].spaces;
+    for (int a = 1; a < 3 && fetches_own(&op->wiring->lanes[i], k); a++)
+      if (!is_one_device(&spaces[own_arrays[0]], &spaces[own_arrays[a]])) return 0;
+  }
+  return 1;
+}
+
+static grove_status declare_inside(const grove_transfer *op, int k)
+{
+  const grove_bound_stage *s = &op->stages[k];
+  for (int i = 0; i < s->wired->nkeeps; i++) {
+    const grove_section *from = &s->wired->keeps[2 * i];
+    const grove_space *space = &op->fields[from->field].spaces[from->array];
+    GROVE_PASS(space->kind->keep_inside(space->lift, place_of_keep(s, i), from->bytes));
+  }
+  for (int i = 0; i < op->nfields; i++) {
+    const grove_field *f = &op->fields[i];
+    const grove_lane *lane = &op->wiring->lanes[i];
+    const grove_space *roots = &f->spaces[GROVE_ARRAY_ROOT];
+    if (fetches_own(lane, k))
+      GROVE_PASS(roots->kind->keep_inside(roots->lift, edges_from(f, lane->own_begin),
+                                          lane->own.units * lane->key.unit_bytes));
+  }
+  return GROVE_OK;
+}
+
+/* ---- what a device must know ---- */
 
 static grove_status prepare_window(const grove_space *space, const grove_mover *mover,
                                    const grove_shape *shape, int64_t begin, int64_t count,
@@ -26,35 +103,35 @@ static grove_status prepare_window(const grove_space *space, const grove_mover *
   return space->kind->prepare(space->lift, mover, shape, begin, count, motion);
 }
 
+/* Is the section for roots, in which it may meet others? */
+static int meets_others(const grove_transfer *op, const grove_section *p)
+{
+  if (op->wiring->lanes[p->field].key.operation != GROVE_REDUCE) return grove_section_meets(op, p);
+  return p->array == GROVE_ARRAY_ROOT;
+}
+
 static grove_status prepare_section(const grove_transfer *op, const grove_section *p,
                                     grove_motion motion)
 {
   const grove_field *f = &op->fields[p->field];
-  if (grove_section_meets(op, p) && motion == GROVE_MOTION_UNPACK)
-    return prepare_window(&f->spaces[GROVE_ARRAY_ROOT], &f->fetcher,
-                          &op->wiring->lanes[p->field].fetched, p->shape.slots.first,
-                          p->shape.units, GROVE_MOTION_FETCH);
+  if (motion != GROVE_MOTION_PACK && meets_others(op, p)) return GROVE_OK; /* see merge_field */
   return prepare_window(&f->spaces[p->array], grove_field_mover(f, p->array), &p->shape, 0,
                         p->shape.units, motion);
 }
 
-/* What is at the roots, and self edges that fetch. */
+/* What meets its roots all at once, and self edges that fetch. */
 static grove_status prepare_lane(const grove_lane *lane, const grove_field *f)
 {
   const grove_space *roots = &f->spaces[GROVE_ARRAY_ROOT];
   int fetches = lane->key.operation == GROVE_FETCH;
-  if (lane->whole && fetches)
-    GROVE_PASS(prepare_window(roots, &f->fetcher, &lane->fetched, 0, lane->fetched.units,
-                              GROVE_MOTION_FETCH));
-  else if (lane->whole)
-    GROVE_PASS(prepare_window(roots, &f->mover, &lane->fetched, 0, lane->fetched.units,
-                              GROVE_MOTION_UNPACK));
+  if (lane->whole)
+    GROVE_PASS(prepare_window(roots, fetches ? &f->fetcher : &f->mover, &lane->fetched, 0,
+                              lane->fetched.units,
+                              fetches ? GROVE_MOTION_FETCH : GROVE_MOTION_UNPACK));
   if (!fetches) return GROVE_OK;
   int64_t n = lane->own.units;
   GROVE_PASS(
     prepare_window(&f->spaces[GROVE_ARRAY_LEAF], &f->mover, &lane->own, 0, n, GROVE_MOTION_PACK));
-  GROVE_PASS(
-    prepare_window(roots, &f->fetcher, &lane->fetched, lane->own_begin, n, GROVE_MOTION_FETCH));
   return prepare_window(&f->spaces[GROVE_ARRAY_UPDATE], &f->mover, &lane->own, 0, n,
                         GROVE_MOTION_UNPACK);
 }
@@ -72,16 +149,101 @@ static grove_status prepare_stage(const grove_transfer *op, const grove_wired_st
   return GROVE_OK;
 }
 
+/* ---- what meets at the roots ---- */
+
+/* The windows of a field, in the order in which they are combined. */
+typedef struct meeting_list {
+  int n;
+  grove_window *windows;
+} meeting_list;
+
+static void add_window(meeting_list *list, const grove_shape *shape, int64_t begin, int64_t count,
+                       char *message)
+{
+  if (count > 0) list->windows[list->n++] = (grove_window){shape, begin, count, message};
+}
+
+/* Edges of a fetch lie where the lane has them, all else in its letter. */
+static void add_section(const grove_transfer *op, int field, const grove_section *p, char *letter,
+                        meeting_list *list)
+{
+  const grove_field *f = &op->fields[field];
+  int64_t edge = p->shape.slots.first;
+  if (p->field != field || !meets_others(op, p)) return;
+  if (grove_section_meets(op, p))
+    add_window(list, &op->wiring->lanes[field].fetched, edge, p->shape.units, edges_from(f, edge));
+  else
+    add_window(list, &p->shape, 0, p->shape.units, letter + p->at);
+}
+
+static void add_own(const grove_transfer *op, int field, int k, meeting_list *list)
+{
+  const grove_bound_stage *s = &op->stages[k];
+  const grove_field *f = &op->fields[field];
+  const grove_lane *lane = &op->wiring->lanes[field];
+  for (int i = 0; i < s->wired->nkeeps; i++)
+    add_section(op, field, &s->wired->keeps[2 * i + 1], place_of_keep(s, i), list);
+  if (fetches_own(lane, k))
+    add_window(list, &lane->fetched, lane->own_begin, lane->own.units,
+               edges_from(f, lane->own_begin));
+}
+
+static void list_meetings(const grove_transfer *op, int field, meeting_list *list)
+{
+  for (int k = 0; k < op->nstages; k++) {
+    const grove_bound_stage *s = &op->stages[k];
+    int own = grove_apart_keep_place(op, s->wired);
+    for (int i = 0; i <= s->nreceives; i++) {
+      if (i == own) add_own(op, field, k, list);
+      for (int j = 0; i < s->nreceives && j < s->wired->letters[i].nsections; j++)
+        add_section(op, field, &s->wired->letters[i].sections[j],
+                    grove_bound_letter_of(s, i)->memory, list);
+    }
+  }
+}
+
+static grove_status merge_field(const grove_transfer *op, int field)
+{
+  grove_status status = GROVE_OK;
+  const grove_field *f = &op->fields[field];
+  const grove_space *roots = &f->spaces[GROVE_ARRAY_ROOT];
+  int fetches = f->request.operation == GROVE_FETCH, most = 1;
+  meeting_list list = {0};
+  if (!roots->lift) return GROVE_OK;
+  for (int k = 0; k < op->nstages; k++)
+    most += op->stages[k].wired->nsections + op->stages[k].wired->nkeeps;
+  GROVE_NEW(list.windows, most);
+  list_meetings(op, field, &list);
+  GROVE_TRY(roots->kind->merge(roots->lift, fetches ? &f->fetcher : &f->mover,
+                               fetches ? GROVE_MOTION_FETCH : GROVE_MOTION_UNPACK, list.n,
+                               list.windows));
+fail:
+  free(list.windows);
+  return status;
+}
+
+/* ---- memory that it knows ---- */
+
+/* All edges, if the roots are there, or those of this rank's own leaves. */
+static grove_status cover_edges(const grove_lane *lane, const grove_field *f,
+                                const grove_space *space)
+{
+  int64_t begin = 0, n = lane->fetched.units;
+  if (!grove_space_is_same(f->spaces[GROVE_ARRAY_ROOT], *space)) {
+    if (!grove_space_is_same(f->spaces[GROVE_ARRAY_LEAF], *space) &&
+        !grove_space_is_same(f->spaces[GROVE_ARRAY_UPDATE], *space))
+      return GROVE_OK;
+    begin = lane->own_begin;
+    n = lane->own.units;
+  }
+  return space->kind->cover(space->lift, edges_from(f, begin), n * lane->key.unit_bytes);
+}
+
 static grove_status cover_space(const grove_transfer *op, const grove_space *space)
 {
   GROVE_PASS(space->kind->cover(space->lift, op->memory, op->memory_bytes));
-  for (int k = 0; k < op->nfields; k++) {
-    const grove_field *f = &op->fields[k];
-    const grove_lane *lane = &op->wiring->lanes[k];
-    if (f->edges && grove_space_is_same(f->spaces[GROVE_ARRAY_ROOT], *space))
-      GROVE_PASS(
-        space->kind->cover(space->lift, f->edges, lane->fetched.units * lane->key.unit_bytes));
-  }
+  for (int k = 0; k < op->nfields; k++)
+    if (op->fields[k].edges) GROVE_PASS(cover_edges(&op->wiring->lanes[k], &op->fields[k], space));
   return GROVE_OK;
 }
 
@@ -89,8 +251,7 @@ grove_status grove_apart_open(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) {
     grove_space *space = &op->spaces[j];
-    GROVE_PASS(space->kind->open(space->kind, op->base.ctx, space->device, combines_at_roots(op),
-                                 &space->lift));
+    GROVE_PASS(space->kind->open(space->kind, op->base.ctx, space->device, &space->lift));
     for (int k = 0; k < op->nfields; k++)
       for (int a = 0; a < GROVE_ARRAYS; a++)
         if (grove_space_is_same(op->fields[k].spaces[a], *space))
@@ -102,10 +263,14 @@ grove_status grove_apart_open(grove_transfer *op)
 grove_status grove_apart_prepare(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) GROVE_PASS(cover_space(op, &op->spaces[j]));
-  for (int s = 0; s < op->nstages && op->nspaces > 0; s++)
+  for (int s = 0; s < op->nstages && op->nspaces > 0; s++) {
     GROVE_PASS(prepare_stage(op, op->stages[s].wired));
-  for (int k = 0; k < op->nfields && op->nspaces > 0; k++)
+    if (keeps_inside(op, s)) GROVE_PASS(declare_inside(op, s));
+  }
+  for (int k = 0; k < op->nfields && op->nspaces > 0; k++) {
     GROVE_PASS(prepare_lane(&op->wiring->lanes[k], &op->fields[k]));
+    GROVE_PASS(merge_field(op, k));
+  }
   return GROVE_OK;
 }
 
@@ -175,21 +340,11 @@ void grove_apart_finish(const grove_transfer *op)
     }
 }
 
-/* ---- self edges ---- */
+/* ---- self edges, under way ---- */
 
-int64_t grove_apart_keep_bytes(const grove_section *from)
-{
-  return grove_round_up(from->bytes, GROVE_SECTION_ALIGNMENT);
-}
-
-int64_t grove_apart_own_bytes(const grove_lane *lane, int s)
-{
-  if (lane->key.operation != GROVE_FETCH || lane->meets_at != s) return 0;
-  return grove_round_up(lane->own.units * lane->key.unit_bytes, GROVE_SECTION_ALIGNMENT);
-}
-
-/* One of the three steps of all self edges of a stage. */
-typedef enum step { OUT, PAST_ROOTS, IN } step;
+/* The steps of all self edges of a stage: into memory as in a letter; to their arrays, or past the
+ * roots if they fetch; and those into the arrays that get the old values. */
+typedef enum step { OUT, AT_ROOTS, IN } step;
 
 static grove_status step_keep(const grove_transfer *op, const grove_section *pair, step now,
                               char *units)
@@ -199,19 +354,18 @@ static grove_status step_keep(const grove_transfer *op, const grove_section *pai
   const grove_space *space = &f->spaces[p->array];
   const grove_mover *mover = grove_field_mover(f, p->array);
   char *array = grove_field_array(f, p->array);
-  if (now == PAST_ROOTS) return GROVE_OK;
+  if (now == IN) return GROVE_OK;
   if (now == OUT)
     return space->kind->pack(space->lift, mover, &p->shape, array, 0, p->shape.units, units);
   return space->kind->unpack(space->lift, mover, &p->shape, units, array, 0, p->shape.units);
 }
 
-static grove_status step_own(const grove_lane *lane, const grove_field *f, step now, char *units)
+static grove_status step_own(const grove_lane *lane, const grove_field *f, step now)
 {
-  static const grove_array arrays[] = {GROVE_ARRAY_LEAF, GROVE_ARRAY_ROOT, GROVE_ARRAY_UPDATE};
-  const grove_space *space = &f->spaces[arrays[now]];
-  void *array = f->request.arrays[arrays[now]];
+  const grove_space *space = &f->spaces[own_arrays[now]];
+  void *array = f->request.arrays[own_arrays[now]];
+  char *units = edges_from(f, lane->own_begin);
   int64_t n = lane->own.units;
-  if (n == 0) return GROVE_OK;
   if (now == OUT) return space->kind->pack(space->lift, &f->mover, &lane->own, array, 0, n, units);
   if (now == IN) return space->kind->unpack(space->lift, &f->mover, &lane->own, units, array, 0, n);
   return space->kind->fetch(space->lift, &f->fetcher, &lane->fetched, array, lane->own_begin, n,
@@ -220,18 +374,21 @@ static grove_status step_own(const grove_lane *lane, const grove_field *f, step 
 
 static grove_status take_step(const grove_transfer *op, const grove_bound_stage *s, int k, step now)
 {
-  char *units = s->own.memory;
-  for (int i = 0; i < s->wired->nkeeps; i++) {
-    GROVE_PASS(step_keep(op, &s->wired->keeps[2 * i], now, units));
-    units += grove_apart_keep_bytes(&s->wired->keeps[2 * i]);
-  }
-  for (int i = 0; i < op->nfields; i++) {
-    const grove_lane *lane = &op->wiring->lanes[i];
-    if (grove_apart_own_bytes(lane, k) == 0) continue;
-    GROVE_PASS(step_own(lane, &op->fields[i], now, units));
-    units += grove_apart_own_bytes(lane, k);
-  }
+  for (int i = 0; i < s->wired->nkeeps; i++)
+    GROVE_PASS(step_keep(op, &s->wired->keeps[2 * i], now, place_of_keep(s, i)));
+  for (int i = 0; i < op->nfields; i++)
+    if (fetches_own(&op->wiring->lanes[i], k))
+      GROVE_PASS(step_own(&op->wiring->lanes[i], &op->fields[i], now));
   return GROVE_OK;
+}
+
+/* Is what the last step began done, as far as the next one has to wait for it? */
+static int may_step(const grove_transfer *op, const grove_bound_stage *s, int inside)
+{
+  grove_heading before = s->own.state == GROVE_LETTER_PACKS ? GROVE_OUT : GROVE_IN;
+  if (s->own.state == GROVE_LETTER_WAITS) return 1;
+  if (inside && s->own.state != GROVE_LETTER_UNPACKS) return 1;
+  return grove_apart_has_passed(op, s, s->wired->nletters, before);
 }
 
 grove_status grove_apart_keep(grove_transfer *op, int k)
@@ -240,21 +397,18 @@ grove_status grove_apart_keep(grove_transfer *op, int k)
                                              GROVE_LETTER_UNPACKS};
   grove_status status = GROVE_OK;
   grove_bound_stage *s = &op->stages[k];
-  int place = s->wired->nletters;
-  while (s->own.state != GROVE_LETTER_DONE) {
-    grove_heading before = s->own.state == GROVE_LETTER_PACKS ? GROVE_OUT : GROVE_IN;
-    if (s->own.state != GROVE_LETTER_WAITS && !grove_apart_has_passed(op, s, place, before))
-      return GROVE_OK;
+  int inside = keeps_inside(op, k);
+  while (s->own.state != GROVE_LETTER_DONE && may_step(op, s, inside)) {
     step now = s->own.state == GROVE_LETTER_WAITS   ? OUT
-               : s->own.state == GROVE_LETTER_PACKS ? PAST_ROOTS
+               : s->own.state == GROVE_LETTER_PACKS ? AT_ROOTS
                                                     : IN;
     if (s->own.state == GROVE_LETTER_UNPACKS) {
       s->own.state = GROVE_LETTER_DONE;
     } else {
       s->own.state = after[now];
       GROVE_TRY(take_step(op, s, k, now));
-      grove_apart_mark(op, s, place, now == OUT ? GROVE_OUT : GROVE_IN);
-      return GROVE_OK; /* others may move with it */
+      grove_apart_mark(op, s, s->wired->nletters, now == OUT ? GROVE_OUT : GROVE_IN);
+      if (now != OUT || !inside) return GROVE_OK; /* others may move with it */
     }
   }
   return GROVE_OK;

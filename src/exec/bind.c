@@ -68,17 +68,6 @@ static int is_first(const grove_wired_stage *w, int i)
 
 /* ---- memory ---- */
 
-/* Self edges, if not all their arrays are the host's. */
-static int64_t own_bytes(const grove_transfer *op, int s)
-{
-  int64_t bytes = 0;
-  const grove_wired_stage *w = op->stages[s].wired;
-  if (op->nspaces == 0) return 0;
-  for (int k = 0; k < w->nkeeps; k++) bytes += grove_apart_keep_bytes(&w->keeps[2 * k]);
-  for (int k = 0; k < op->nfields; k++) bytes += grove_apart_own_bytes(&op->wiring->lanes[k], s);
-  return bytes;
-}
-
 /* Hands out memory from `at` on; with at == NULL only adds up how much is needed. */
 static int64_t lay_out_letters(grove_transfer *op, char *at)
 {
@@ -86,8 +75,13 @@ static int64_t lay_out_letters(grove_transfer *op, char *at)
   for (int s = 0; s < op->nstages; s++) {
     grove_bound_stage *bound = &op->stages[s];
     const grove_wired_stage *w = bound->wired;
-    for (int i = 0; i < w->nletters; i++) {
-      if (!is_first(w, i)) continue;
+    int own = op->nspaces > 0 ? grove_apart_keep_place(op, w) : -1;
+    for (int i = 0; i <= w->nletters; i++) {
+      if (i == own) {
+        if (at) bound->own.memory = at + used;
+        used += grove_round_up(grove_apart_keep_bytes(w), ALIGNMENT);
+      }
+      if (i == w->nletters || !is_first(w, i)) continue;
       whereabouts place = whereabouts_of(op, w, i);
       grove_bound_letter *letter = grove_bound_letter_of(bound, i);
       letter->direct = place == IN_ARRAY;
@@ -95,8 +89,6 @@ static int64_t lay_out_letters(grove_transfer *op, char *at)
       if (at) letter->memory = at + used;
       used += grove_round_up(w->letters[i].bytes + 1, ALIGNMENT);
     }
-    if (at && own_bytes(op, s) > 0) bound->own.memory = at + used;
-    used += grove_round_up(own_bytes(op, s), ALIGNMENT);
   }
   return used;
 }
@@ -141,13 +133,15 @@ static grove_status make_keep(grove_transfer *op)
   return GROVE_OK;
 }
 
-/* Does it matter in which order values meet in a root? */
+/* Does it matter in which order values meet in a root? On a device, those that come in order meet
+ * in one launch. */
 static int needs_order(const grove_transfer *op)
 {
   for (int k = 0; k < op->nfields; k++) {
     const grove_field *f = &op->fields[k];
     if (f->request.operation == GROVE_FETCH) return 1;
-    if (f->request.operation == GROVE_REDUCE && !f->mover.combine.exact) return 1;
+    if (f->request.operation != GROVE_REDUCE) continue;
+    if (!f->mover.combine.exact || f->spaces[GROVE_ARRAY_ROOT].lift) return 1;
   }
   return 0;
 }

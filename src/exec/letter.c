@@ -202,7 +202,7 @@ grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
 grove_status grove_transfer_keep(grove_transfer *op, int s)
 {
   const grove_wired_stage *w = op->stages[s].wired;
-  if (op->stages[s].own.memory) return grove_apart_keep(op, s);
+  if (op->nspaces > 0) return grove_apart_keep(op, s);
   op->stages[s].own.state = GROVE_LETTER_DONE;
   for (int k = 0; k < w->nkeeps; k++)
     GROVE_PASS(grove_transfer_move(op, &w->keeps[2 * k], &w->keeps[2 * k + 1]));

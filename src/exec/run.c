@@ -209,12 +209,20 @@ static int take_letter(grove_transfer *op, grove_bound_stage *s, int i)
   return 1;
 }
 
-/* Takes receive i, which is next in the order, if it is there. */
-static int combine_next(grove_transfer *op, grove_bound_stage *s, int i)
+/* Takes receive i, if it is there; true when that is done. */
+static int take_receive(grove_transfer *op, grove_bound_stage *s, int i)
 {
   grove_link link = s->wired->links[i];
   return s->hauls[link.carrier].letters ? take_letter(op, s, i)
                                         : receive_flow(op, s, &s->flows[link.number]);
+}
+
+/* The same for the one that is next in the order. Other memory keeps to the order in which it is
+ * asked, so the one behind it need not wait until it is done. */
+static int combine_next(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  return take_receive(op, s, i) ||
+         (op->nspaces > 0 && grove_bound_letter_of(s, i)->state == GROVE_LETTER_UNPACKS);
 }
 
 /* Where it does: combines what has come, as far as the order allows. */
@@ -223,10 +231,9 @@ __attribute__((noinline)) static void combine_in_order(grove_transfer *op, grove
   const grove_letter *receives = s->wired->letters;
   for (;;) {
     int at_end = s->next == s->nreceives;
-    if (s->own.state != GROVE_LETTER_DONE &&
-        (at_end || receives[s->next].peer > op->wiring->rank)) {
+    if (!grove_own_has_met(s) && (at_end || receives[s->next].peer > op->wiring->rank)) {
       keep_own(op, s);
-      if (s->own.state != GROVE_LETTER_DONE) break;
+      if (!grove_own_has_met(s)) break;
     } else if (!at_end && combine_next(op, s, s->next)) {
       s->next++;
     } else {
@@ -256,10 +263,10 @@ static grove_status poll_haul(grove_transfer *op, grove_bound_stage *s, grove_bo
 }
 
 /* Receives that other memory is unpacking. */
-static void take_unpacked(grove_transfer *op, grove_bound_stage *s, const grove_bound_haul *haul)
+static void take_unpacked(grove_transfer *op, grove_bound_stage *s)
 {
-  for (int j = 0; j < haul->wired->nreceives; j++)
-    if (haul->letters[j].state == GROVE_LETTER_UNPACKS) take_letter(op, s, haul->wired->letters[j]);
+  for (int i = 0; i < s->nreceives; i++)
+    if (grove_bound_letter_of(s, i)->state == GROVE_LETTER_UNPACKS) take_receive(op, s, i);
 }
 
 __attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
@@ -268,7 +275,6 @@ __attribute__((noinline)) static grove_status advance_hauls(grove_transfer *op,
   for (grove_bound_haul *haul = s->hauls; haul < s->hauls + s->nhauls; haul++) {
     if (!haul->carrier) continue;
     if (polls) GROVE_PASS(poll_haul(op, s, haul));
-    if (op->nspaces > 0 && !s->ordered) take_unpacked(op, s, haul);
     if (haul->to_leave > 0) GROVE_PASS(leave_haul(op, s, haul));
   }
   return GROVE_OK;
@@ -415,8 +421,9 @@ static grove_status advance_each_stage(grove_transfer *op)
   if (op->readying) grove_readying_take(op);
   for (int k = op->oldest; k <= op->current && !has_failed_apart(op); k++) {
     grove_bound_stage *s = &op->stages[k];
+    if (op->nspaces > 0) take_unpacked(op, s);
     GROVE_PASS(advance_stage(op, s, first, asks_all || k <= op->met));
-    if (s->own.state != GROVE_LETTER_DONE && !s->ordered) keep_own(op, s);
+    if (s->own.state != GROVE_LETTER_DONE && (!s->ordered || grove_own_has_met(s))) keep_own(op, s);
     first = first && s->to_come == 0 && s->own.state == GROVE_LETTER_DONE;
     let_meet(op);
     if (k == op->current && op->base.state != GROVE_OP_LEAVING) GROVE_PASS(enter_next(op));

@@ -139,6 +139,12 @@ static inline grove_bound_letter *grove_bound_letter_of(const grove_bound_stage 
   return haul->letters ? &haul->letters[link.number] : &s->flows[link.number].bound;
 }
 
+/* Has what this rank's own edges bring met its roots, or begun to? */
+static inline int grove_own_has_met(const grove_bound_stage *s)
+{
+  return s->own.state != GROVE_LETTER_WAITS && s->own.state != GROVE_LETTER_PACKS;
+}
+
 /* Edges that meet their roots as they come. */
 static inline int grove_section_meets(const grove_transfer *op, const grove_section *p)
 {
@@ -195,11 +201,11 @@ int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s,
 /* Waits for all of it. */
 void grove_apart_finish(const grove_transfer *op);
 
-/* The self edges of stage k, as far as they can go now. And the memory that they need: for a pair,
- * and for this rank's own fetches in stage s. */
+/* The self edges of stage k, as far as they can go now. And the memory that they need, in front of
+ * this receive: letters lie in the order in which they are combined. */
 grove_status grove_apart_keep(grove_transfer *op, int k);
-int64_t grove_apart_keep_bytes(const grove_section *from);
-int64_t grove_apart_own_bytes(const grove_lane *lane, int s);
+int64_t grove_apart_keep_bytes(const grove_wired_stage *w);
+int grove_apart_keep_place(const grove_transfer *op, const grove_wired_stage *w);
 
 /* ---- freeing (free.c) ---- */
 

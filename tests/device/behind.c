@@ -169,12 +169,11 @@ struct grove_lift {
 };
 
 static grove_status open_lift(const grove_space_kind *kind, grove_context *ctx, int device,
-                              int ordered, grove_lift **out)
+                              grove_lift **out)
 {
   static grove_lift only;
   (void)kind;
   (void)ctx;
-  (void)ordered;
   CHECK(device == DEVICE, "device %d", device);
   *out = &only;
   return GROVE_OK;
@@ -199,6 +198,20 @@ static grove_status prepare(grove_lift *lift, const grove_mover *mover, const gr
   (void)motion;
   CHECK(mover && begin >= 0 && begin + count <= shape->units, "prepared is what there is not");
   return GROVE_OK;
+}
+
+static grove_status merge(grove_lift *lift, const grove_mover *mover, grove_motion motion, int n,
+                          const grove_window *windows)
+{
+  for (const grove_window *w = windows; w < windows + n; w++)
+    CHECK_OK(prepare(lift, mover, w->shape, w->begin, w->count, motion));
+  return GROVE_OK;
+}
+
+/* Its messages are the host's, but what is done in this memory is done in one order. */
+static grove_status keep_inside(grove_lift *lift, void *memory, int64_t bytes)
+{
+  return cover(lift, memory, bytes);
 }
 
 static grove_status begin(grove_lift *lift, struct CUstream_st *stream)
@@ -270,6 +283,8 @@ static const grove_space_kind behind = {.name = "behind",
                                         .close = close_lift,
                                         .cover = cover,
                                         .prepare = prepare,
+                                        .merge = merge,
+                                        .keep_inside = keep_inside,
                                         .begin = begin,
                                         .flush = flush,
                                         .begun = begun,
