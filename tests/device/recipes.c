@@ -1,11 +1,12 @@
 /* Kernels that work on recipes do what the host does, bit by bit: every type and operation, units
  * with gaps, slots in every form, named several times, sharing units, in windows, at any alignment.
  * The device here is this program: its memory is at other addresses than those that it names, and a
- * launch does its items in any order, by two threads.
+ * launch does its items in any order, by two threads. Messages that meet in the same slots are
+ * merged, and swept together in any number.
  *
  * Only what a sum or a product of NaNs is may differ, as long as it is a NaN.
  */
-#include "device/recipes.h"
+#include "device/merged.h"
 
 #include "check.h"
 #include "random.h"
@@ -567,6 +568,201 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
   free(launch);
 }
 
+/* ---- messages that meet ---- */
+
+enum { MOST_WINDOWS = 5 };
+
+typedef struct assembly {
+  int n;
+  int64_t nslots, entries, at[MOST_WINDOWS];
+  list lists[MOST_WINDOWS];
+  grove_shape shapes[MOST_WINDOWS];
+  grove_window windows[MOST_WINDOWS]; /* of the device */
+  scene all;                          /* the array, and the memory of all messages */
+} assembly;
+
+static struct {
+  int64_t single[BODIES], several[BODIES], sweeps[MOST_WINDOWS + 1], pieces, refused, replaced;
+} merged_tried;
+
+/* One behind the other, close together or in lines of their own. */
+static void draw_windows(assembly *a, const grove_mover *m, rng *r, int shared)
+{
+  int64_t end = 0, gap = rng_one_in(r, 2) ? 16 : 1;
+  int n = (int)rng_between(r, 2, MOST_WINDOWS);
+  for (int k = 0; k < n; k++) {
+    list *l = &a->lists[a->n];
+    draw_list(l, r, a->nslots, shared && rng_one_in(r, 2), a->all.l.far);
+    if (l->count == 0) {
+      free_list(l);
+      continue;
+    }
+    CHECK_OK(grove_shape_create(&l->index, &l->starts, m->unit.bytes, &a->shapes[a->n]));
+    a->entries += l->starts.count > 0
+                    ? l->start_values[l->begin + l->count] - l->start_values[l->begin]
+                    : l->count;
+    a->at[a->n++] = end;
+    end += (l->count * m->unit.bytes + gap - 1) / gap * gap;
+  }
+  a->all.message = draw_bytes(end + 16, rng_below(r, 16) * rng_below(r, 2), r);
+}
+
+static void draw_assembly(assembly *a, const grove_mover *m, rng *r, int shared)
+{
+  scene *s = &a->all;
+  memset(a, 0, sizeof *a);
+  a->nslots = s->nslots = rng_between(r, 1, rng_one_in(r, 3) ? 6 : FEW_SLOTS);
+  draw_scene(s, m, r, a->nslots, 0);
+  free_bytes(&s->message);
+  draw_windows(a, m, r, shared);
+  for (int k = 0; k < a->n; k++) {
+    unsigned char *message = (unsigned char *)message_of(s, HOST) + a->at[k];
+    for (int64_t u = 0; u < a->lists[k].count; u++) draw_unit(m, message + u * m->unit.bytes, r);
+    a->windows[k] = (grove_window){&a->shapes[k], a->lists[k].begin, a->lists[k].count,
+                                   named(message_of(s, DEVICE) + a->at[k])};
+  }
+  spread_bytes(&s->message);
+}
+
+static void free_assembly(assembly *a)
+{
+  for (int k = 0; k < a->n; k++) {
+    grove_shape_free(&a->shapes[k]);
+    free_list(&a->lists[k]);
+  }
+  free_scene(&a->all);
+}
+
+static void solve_assembly(const assembly *a, const grove_mover *m, grove_motion motion)
+{
+  char *array = array_of(&a->all, &m->unit, HOST);
+  for (int k = 0; k < a->n; k++) {
+    const grove_window *w = &a->windows[k];
+    char *message = message_of(&a->all, HOST) + a->at[k];
+    if (motion == GROVE_MOTION_UNPACK)
+      CHECK_OK(grove_unpack(m, w->shape, message, array, w->begin, w->count));
+    else
+      CHECK_OK(grove_pack_fetch(m, w->shape, array, w->begin, w->count, message));
+  }
+}
+
+static void launch_sweep(const assembly *a, const grove_mover *m, const grove_merged *merged,
+                         const grove_sweep *sweep, rng *r)
+{
+  grove_launch *launch = need(sizeof *launch);
+  launch->njobs = GROVE_SWEEP_JOBS;
+  grove_merged_apply(merged, sweep, named(array_of(&a->all, &m->unit, DEVICE)), 0, launch->jobs);
+  for (int j = 0; j < GROVE_SWEEP_JOBS; j++) {
+    const grove_job *job = &launch->jobs[j];
+    if (job->end == (j > 0 ? launch->jobs[j - 1].end : 0)) continue;
+    const grove_recipe *recipe = seen(job->recipe);
+    (j == 0 ? merged_tried.single : merged_tried.several)[recipe->body]++;
+    merged_tried.replaced += recipe->op == GROVE_OP_REPLACE;
+  }
+  merged_tried.sweeps[sweep->last - sweep->first + 1]++;
+  run_launch(launch, r);
+  free(launch);
+}
+
+/* Units of a window, from one of them on. */
+static grove_sweep sweep_of(const grove_merged *merged, const grove_window *w, int64_t unit_bytes,
+                            int64_t from, int64_t count)
+{
+  grove_sweep sweep;
+  CHECK(grove_merged_find(merged, w->message + from * unit_bytes, count, &sweep),
+        "%lld units from %lld on are not found", (long long)count, (long long)from);
+  return sweep;
+}
+
+/* All windows, any number at once; the last of them perhaps in two pieces. */
+static void sweep_assembly(const assembly *a, const grove_mover *m, const grove_merged *merged,
+                           rng *r)
+{
+  int64_t size = m->unit.bytes;
+  for (int k = 0, next = 0; k < a->n; k = next) {
+    const grove_window *last = &a->windows[k];
+    next = (int)rng_between(r, k + 1, a->n);
+    int64_t part = rng_one_in(r, 3) ? rng_below(r, a->windows[next - 1].count) : 0;
+    grove_sweep sweep =
+      sweep_of(merged, last, size, 0, part > 0 && next == k + 1 ? part : last->count);
+    for (int w = k + 1; w < next; w++) {
+      last = &a->windows[w];
+      grove_sweep more =
+        sweep_of(merged, last, size, 0, part > 0 && w + 1 == next ? part : last->count);
+      grove_sweep both = more; /* either may be first */
+      CHECK(grove_sweep_join(&both, &sweep) && grove_sweep_join(&sweep, &more) &&
+              memcmp(&both, &sweep, sizeof both) == 0,
+            "windows %d and %d do not follow each other", w - 1, w);
+    }
+    launch_sweep(a, m, merged, &sweep, r);
+    if (part == 0) continue;
+    merged_tried.pieces++;
+    sweep = sweep_of(merged, &a->windows[next - 1], size, part, a->windows[next - 1].count - part);
+    launch_sweep(a, m, merged, &sweep, r);
+  }
+}
+
+static void check_assembly(assembly *a, const grove_mover *m, const char *name)
+{
+  scene *s = &a->all;
+  char what[160];
+  for (int c = HOST; c <= DEVICE; c++)
+    for (int k = 0; k < a->n; k++)
+      for (int64_t u = 0; u < a->windows[k].count; u++)
+        settle_nans(m, (unsigned char *)message_of(s, c) + a->at[k] + u * m->unit.bytes);
+  s->l.count = 0;
+  settle_scene(s, m);
+  snprintf(what, sizeof what, "array, merged %s", name);
+  compare_bytes(&s->array, HOST, 0, s->array.n, what);
+  snprintf(what, sizeof what, "messages, merged %s", name);
+  compare_bytes(&s->message, HOST, 0, s->message.n, what);
+}
+
+/* Beside the recipes themselves: 8 bytes per edge, and where the words of a unit lie. */
+static void check_weight(const assembly *a, const grove_mover *m, const grove_merged *merged)
+{
+  int64_t heads = 2 * ((int64_t)sizeof(grove_recipe) + 64), words = 2 * 4 * m->unit.bytes;
+  int64_t lists = a->all.l.far > 0 ? 12 * a->entries : 8 * a->entries;
+  CHECK(grove_merged_bytes(merged) <= heads + words + lists + 8, "%lld bytes for %lld edges",
+        (long long)grove_merged_bytes(merged), (long long)a->entries);
+}
+
+static void check_merged(const grove_mover *m, grove_motion motion, const char *name, rng *r)
+{
+  static assembly a;
+  grove_merged *merged = NULL;
+  shift = rng_one_in(r, 2) ? (int64_t)1 << 40 : 0;
+  grove_device_offset = -shift;
+  draw_assembly(&a, m, r, motion == GROVE_MOTION_UNPACK);
+  int able = a.n > 1 && m->unit.bytes > 0 && m->combine.way != GROVE_COMBINE_NOTHING;
+  for (int k = 0; k < a.n; k++) able &= grove_recipe_is_possible(m, &a.shapes[k], motion);
+  if (m->unit.bytes > 0 && a.n > 0)
+    CHECK_OK(grove_merged_create(&driver, 7, m, motion, a.n, a.windows, &merged));
+  int dense = m->unit.npieces != 1 || llabs(m->unit.extent) < m->unit.true_extent;
+  CHECK(merged || !able || dense, "%s is not merged", name); /* dense: slots may be in each other */
+  CHECK(!merged || able, "%s is merged", name);
+  merged_tried.refused += !merged;
+  if (merged) {
+    check_weight(&a, m, merged);
+    solve_assembly(&a, m, motion);
+    sweep_assembly(&a, m, merged, r);
+    check_assembly(&a, m, name);
+  }
+  grove_merged_free(&driver, 7, merged);
+  free_assembly(&a);
+  CHECK(allocated == 0, "%lld recipes are left", (long long)allocated);
+}
+
+static void check_merged_tried(void)
+{
+  for (int b = GROVE_BODY_COMBINE; b <= GROVE_BODY_FETCH; b++)
+    CHECK(merged_tried.single[b] > 0 && merged_tried.several[b] > 0, "body %d was not merged", b);
+  for (int n = 1; n <= MOST_WINDOWS; n++)
+    CHECK(merged_tried.sweeps[n] > 0, "no sweep of %d messages", n);
+  CHECK(merged_tried.pieces > 0 && merged_tried.refused > 0 && merged_tried.replaced > 0,
+        "no pieces, nothing refused, or nothing replaced");
+}
+
 static int64_t cases;
 
 static void check_type(MPI_Datatype type, const unit *of, const char *name, int64_t samples)
@@ -587,6 +783,7 @@ static void check_type(MPI_Datatype type, const unit *of, const char *name, int6
       test_case(cases);
       rng r = rng_from(test_seed(), (uint64_t)cases++);
       check_case(&m, (grove_motion)(k % 3), what, &r);
+      if (k % 3 > 0) check_merged(&m, (grove_motion)(k % 3), what, &r);
     }
     grove_mover_free(&m);
   }
@@ -640,6 +837,7 @@ int main(int argc, char **argv)
   check_blocks(integer, 300, 1, 12, 3604, samples);
   check_blocks(integer, 2, 1, (1 << 20) + 32, 4, samples); /* only MPI knows its pieces */
   check_tried();
+  check_merged_tried();
   units_free(types);
   return test_end();
 }
