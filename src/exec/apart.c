@@ -1,7 +1,8 @@
 /* Arrays outside the host's memory. Packing and unpacking them may still be under way when the call
  * returns. For every such memory, a letter notes how much was begun. It is packed, or unpacked,
- * when that much is done. Self edges travel like a letter: out of their arrays, past the roots if
- * they fetch, and into the arrays. Each step begins when the one before is done.
+ * when that much is done. Self edges travel like a letter: out of their arrays, to the roots or
+ * past them, and into the arrays. Each step begins when the one before is done, or behind it on the
+ * same device, where all of them are.
  */
 #include "device/driver.h"
 #include "exec/transfer.h"
@@ -157,47 +158,47 @@ typedef struct meeting_list {
   grove_window *windows;
 } meeting_list;
 
-static void add_window(meeting_list *list, const grove_shape *shape, int64_t begin, int64_t count,
-                       char *message)
+static void enter_window(meeting_list *list, const grove_shape *shape, int64_t begin, int64_t count,
+                        char *message)
 {
   if (count > 0) list->windows[list->n++] = (grove_window){shape, begin, count, message};
 }
 
 /* Edges of a fetch lie where the lane has them, all else in its letter. */
-static void add_section(const grove_transfer *op, int field, const grove_section *p, char *letter,
-                        meeting_list *list)
+static void enter_section(const grove_transfer *op, int field, const grove_section *p, char *letter,
+                         meeting_list *list)
 {
   const grove_field *f = &op->fields[field];
   int64_t edge = p->shape.slots.first;
   if (p->field != field || !meets_others(op, p)) return;
   if (grove_section_meets(op, p))
-    add_window(list, &op->wiring->lanes[field].fetched, edge, p->shape.units, edges_from(f, edge));
+    enter_window(list, &op->wiring->lanes[field].fetched, edge, p->shape.units, edges_from(f, edge));
   else
-    add_window(list, &p->shape, 0, p->shape.units, letter + p->at);
+    enter_window(list, &p->shape, 0, p->shape.units, letter + p->at);
 }
 
-static void add_own(const grove_transfer *op, int field, int k, meeting_list *list)
+static void enter_own(const grove_transfer *op, int field, int k, meeting_list *list)
 {
   const grove_bound_stage *s = &op->stages[k];
   const grove_field *f = &op->fields[field];
   const grove_lane *lane = &op->wiring->lanes[field];
   for (int i = 0; i < s->wired->nkeeps; i++)
-    add_section(op, field, &s->wired->keeps[2 * i + 1], place_of_keep(s, i), list);
+    enter_section(op, field, &s->wired->keeps[2 * i + 1], place_of_keep(s, i), list);
   if (fetches_own(lane, k))
-    add_window(list, &lane->fetched, lane->own_begin, lane->own.units,
-               edges_from(f, lane->own_begin));
+    enter_window(list, &lane->fetched, lane->own_begin, lane->own.units,
+                edges_from(f, lane->own_begin));
 }
 
-static void list_meetings(const grove_transfer *op, int field, meeting_list *list)
+static void enter_meetings(const grove_transfer *op, int field, meeting_list *list)
 {
   for (int k = 0; k < op->nstages; k++) {
     const grove_bound_stage *s = &op->stages[k];
     int own = grove_apart_keep_place(op, s->wired);
     for (int i = 0; i <= s->nreceives; i++) {
-      if (i == own) add_own(op, field, k, list);
+      if (i == own) enter_own(op, field, k, list);
       for (int j = 0; i < s->nreceives && j < s->wired->letters[i].nsections; j++)
-        add_section(op, field, &s->wired->letters[i].sections[j],
-                    grove_bound_letter_of(s, i)->memory, list);
+        enter_section(op, field, &s->wired->letters[i].sections[j],
+                     grove_bound_letter_of(s, i)->memory, list);
     }
   }
 }
@@ -213,7 +214,7 @@ static grove_status merge_field(const grove_transfer *op, int field)
   for (int k = 0; k < op->nstages; k++)
     most += op->stages[k].wired->nsections + op->stages[k].wired->nkeeps;
   GROVE_NEW(list.windows, most);
-  list_meetings(op, field, &list);
+  enter_meetings(op, field, &list);
   GROVE_TRY(roots->kind->merge(roots->lift, fetches ? &f->fetcher : &f->mover,
                                fetches ? GROVE_MOTION_FETCH : GROVE_MOTION_UNPACK, list.n,
                                list.windows));
