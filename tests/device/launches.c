@@ -10,7 +10,7 @@
 #include "places.h"
 #include "rig.h"
 
-enum { N = 40, ROUNDS = 40, ENOUGH = 3 };
+enum { N = 40, ROUNDS = 20, ENOUGH = 2 };
 
 typedef struct figures {
   int64_t launches, words, copies; /* copies: at most */

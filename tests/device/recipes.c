@@ -702,6 +702,18 @@ static void sweep_assembly(const assembly *a, const grove_mover *m, const grove_
   }
 }
 
+/* One between them has not come. */
+static void check_gaps(const assembly *a, const grove_mover *m, const grove_merged *merged)
+{
+  for (int k = 2; k < a->n; k++) {
+    grove_sweep low =
+      sweep_of(merged, &a->windows[k - 2], m->unit.bytes, 0, a->windows[k - 2].count);
+    grove_sweep high = sweep_of(merged, &a->windows[k], m->unit.bytes, 0, a->windows[k].count);
+    CHECK(!grove_sweep_join(&low, &high) && !grove_sweep_join(&high, &low),
+          "windows %d and %d are swept without the one between them", k - 2, k);
+  }
+}
+
 static void check_assembly(assembly *a, const grove_mover *m, const char *name)
 {
   scene *s = &a->all;
@@ -744,6 +756,7 @@ static void check_merged(const grove_mover *m, grove_motion motion, const char *
   merged_tried.refused += !merged;
   if (merged) {
     check_weight(&a, m, merged);
+    check_gaps(&a, m, merged);
     solve_assembly(&a, m, motion);
     sweep_assembly(&a, m, merged, r);
     check_assembly(&a, m, name);
