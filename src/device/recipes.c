@@ -533,19 +533,24 @@ static int join_touched(grove_touched *all, int64_t n)
   return left < MOST_TOUCHED ? (int)left + 1 : 0;
 }
 
+/* Piece by piece: units may lie inside each other, and what goes out of one while another is
+ * written is no conflict. */
 grove_status grove_recipe_note_touched(const grove_unit *unit, const grove_shape *shape,
                                        int64_t begin, int64_t count, grove_prepared *p)
 {
   int shared = is_shared(shape);
   int64_t first = shared ? grove_index_at(&shape->starts, begin) : begin;
   int64_t end = shared ? grove_index_at(&shape->starts, begin + count) : begin + count;
+  const grove_piece *piece = grove_unit_pieces(unit);
+  int64_t n = 0;
   grove_touched *all = NULL;
-  GROVE_PASS_ROOM(all, end - first);
-  for (int64_t i = first; i < end; i++) {
-    int64_t at = grove_index_at(&shape->slots, i) * unit->extent + unit->true_lb;
-    all[i - first] = (grove_touched){at, at + unit->true_extent};
-  }
-  p->ntouched = join_touched(all, end - first);
+  GROVE_PASS_ROOM(all, (end - first) * unit->npieces);
+  for (int64_t i = first; i < end; i++)
+    for (int k = 0; k < unit->npieces; k++) {
+      int64_t at = grove_index_at(&shape->slots, i) * unit->extent + unit->true_lb + piece[k].at;
+      all[n++] = (grove_touched){at, at + piece[k].bytes};
+    }
+  p->ntouched = join_touched(all, n);
   p->touched = all;
   return GROVE_OK;
 }
