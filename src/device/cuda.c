@@ -53,6 +53,7 @@
   X(cuStreamDestroy)                                                                               \
   X(cuStreamSynchronize)                                                                           \
   X(cuStreamIsCapturing)                                                                           \
+  X(cuStreamGetCtx)                                                                                \
   X(cuStreamWaitEvent)                                                                             \
   X(cuStreamWriteValue32)                                                                          \
   X(cuStreamWaitValue32)                                                                           \
@@ -731,19 +732,31 @@ static grove_status finish_on_host(int device, grove_stream *stream)
 }
 
 /* Of NULL an error says that another stream is, and that the default stream must be let alone. */
-static int is_captured(grove_stream *stream)
+static int is_captured(int device, grove_stream *stream)
 {
   CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
   grove_sentence kept;
   cuda_unit *unit;
   CUresult result = CUDA_SUCCESS;
   grove_error_keep(&kept);
-  if (enter_unit(any_device(), &unit) == GROVE_OK) {
+  if (enter_unit(device, &unit) == GROVE_OK) {
     result = cuda.cuStreamIsCapturing(stream_of(stream), &state);
     leave_unit(unit, CUDA_SUCCESS, "");
   }
   grove_error_restore(&kept);
   return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || state != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* By its context, which need not be the one that Grove uses. */
+static int device_of_stream(grove_stream *stream, int otherwise)
+{
+  CUcontext context = NULL;
+  CUdevice device = otherwise;
+  if (!stream || !ndevices || cuda.cuStreamGetCtx(stream, &context) || !context) return otherwise;
+  if (cuda.cuCtxPushCurrent(context)) return otherwise;
+  if (cuda.cuCtxGetDevice(&device)) device = otherwise;
+  cuda.cuCtxPopCurrent(NULL);
+  return device;
 }
 
 /* ---- events ---- */
@@ -816,6 +829,7 @@ const grove_driver grove_driver_cuda = {
   .await = await_word,
   .finish = finish_on_host,
   .is_capturing = is_captured,
+  .device_of = device_of_stream,
   .create_event = create_cuda_event,
   .free_event = free_cuda_event,
   .record = record_on_stream,

@@ -93,11 +93,14 @@ typedef struct grove_driver {
   grove_status (*await)(int device, grove_stream *stream, uint32_t *word, uint32_t value);
   /* The host waits until all is done that was enqueued; of NULL, on any stream. */
   grove_status (*finish)(int device, grove_stream *stream);
-  int (*is_capturing)(grove_stream *stream);
+  int (*is_capturing)(int device, grove_stream *stream);
+  /* Whose a user's stream is; of NULL, or where nobody can tell: `otherwise`. */
+  int (*device_of)(grove_stream *stream, int otherwise);
 
   grove_status (*create_event)(int device, grove_event **out);
   void (*free_event)(grove_event *event);
-  /* What is enqueued so far on one stream comes before what is enqueued on another from now on. */
+  /* What is enqueued so far on one stream, of the event's device, comes before what is enqueued on
+   * another from now on, of any device. */
   grove_status (*record)(int device, grove_event *event, grove_stream *stream);
   grove_status (*after)(int device, grove_stream *stream, grove_event *event);
 } grove_driver;

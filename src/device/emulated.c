@@ -169,8 +169,9 @@ static grove_status finish_work(int device, grove_stream *stream)
   return status == GROVE_OK ? grove_engine_finish(device, stream) : status;
 }
 
-static int is_capturing(grove_stream *stream)
+static int is_capturing(int device, grove_stream *stream)
 {
+  (void)device;
   (void)stream;
   return 0;
 }
@@ -215,6 +216,7 @@ const grove_driver grove_driver_emulated = {
   .await = await_emulated,
   .finish = finish_work,
   .is_capturing = is_capturing,
+  .device_of = grove_engine_device_of,
   .create_event = create_event,
   .free_event = grove_engine_free_event,
   .record = record_event,

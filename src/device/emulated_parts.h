@@ -101,6 +101,7 @@ int grove_engine_release(const void *begin, int64_t bytes);
 
 grove_status grove_engine_create(int device, grove_stream **out);
 void grove_engine_free(grove_stream *stream);
+int grove_engine_device_of(grove_stream *stream, int otherwise);
 grove_status grove_engine_copy(int device, grove_stream *stream, void *to, const void *from,
                                int64_t bytes);
 grove_status grove_engine_launch(int device, grove_stream *stream, const grove_launch *launch,

@@ -67,6 +67,7 @@ struct CUstream_st {
 };
 
 struct grove_event {
+  int device;
   point point; /* no stream: never recorded */
   grove_order order;
 };
@@ -349,13 +350,26 @@ static grove_status default_stream(int device, grove_stream **out)
   return GROVE_OK;
 }
 
+static int is_known(const grove_stream *given)
+{
+  for (int i = 0; i < engine.nstreams; i++)
+    if (engine.streams[i] == given) return given->is_alive;
+  return 0;
+}
+
+int grove_engine_device_of(grove_stream *stream, int otherwise)
+{
+  lock_engine();
+  int device = stream && is_known(stream) ? stream->device : otherwise;
+  unlock_engine();
+  return device;
+}
+
 /* What a caller means by a stream. */
 static grove_status resolve_stream(int device, grove_stream *given, grove_stream **out)
 {
   if (!given) return default_stream(device, out);
-  int known = 0;
-  for (int i = 0; i < engine.nstreams && !known; i++) known = engine.streams[i] == given;
-  GROVE_PASS_CHECK(known && given->is_alive && given->device == device, GROVE_ERR_DEVICE,
+  GROVE_PASS_CHECK(is_known(given) && given->device == device, GROVE_ERR_DEVICE,
                    "%p is no stream of the emulated device %d", (void *)given, device);
   *out = given;
   return GROVE_OK;
@@ -630,8 +644,8 @@ grove_status grove_engine_await(int device, grove_stream *stream, uint32_t *word
 
 grove_status grove_engine_create_event(int device, grove_event **out)
 {
-  (void)device;
   GROVE_PASS_NEW(*out, 1);
+  (*out)->device = device;
   return GROVE_OK;
 }
 
@@ -646,6 +660,9 @@ grove_status grove_engine_record(int device, grove_event *event, grove_stream *s
   grove_status status = GROVE_OK;
   operation *o = NULL;
   lock_engine();
+  GROVE_CHECK(event->device == device, GROVE_ERR_DEVICE,
+              "an event of the emulated device %d cannot be recorded on device %d", event->device,
+              device);
   GROVE_TRY(make_operation(device, stream, WORK_NOTHING, &o));
   enqueue_operation(o);
   event->point = (point){o->stream, o->number};

@@ -95,11 +95,13 @@ void grove_station_give_word(grove_station *s, uint32_t *word)
 
 /* ---- making and ending ---- */
 
-static grove_status make_station(const grove_driver *driver, int device, grove_station **out)
+static grove_status make_station(grove_context *ctx, const grove_driver *driver, int device,
+                                 grove_station **out)
 {
   grove_status status = GROVE_OK;
   grove_station *s = NULL;
   GROVE_NEW(s, 1);
+  s->ctx = ctx;
   s->driver = driver;
   s->device = device;
   GROVE_TRY(driver->create_event(device, &s->event));
@@ -123,7 +125,7 @@ grove_status grove_station_find(grove_context *ctx, const grove_driver *driver, 
       *out = s;
       return GROVE_OK;
     }
-  GROVE_PASS(make_station(driver, device, out));
+  GROVE_PASS(make_station(ctx, driver, device, out));
   (*out)->next = ctx->stations;
   ctx->stations = *out;
   ctx->close_stations = close_stations;
@@ -229,12 +231,17 @@ grove_status grove_station_settle(grove_context *ctx)
   return GROVE_OK;
 }
 
+/* An event is recorded on streams of its device only; those of others may wait for it. */
 grove_status grove_station_follow(grove_station *s, grove_stream *stream)
 {
-  GROVE_PASS_CHECK(!s->driver->is_capturing(stream), GROVE_ERR_UNSUPPORTED,
-                   "the stream is being captured into a graph, and this operation needs the host");
-  GROVE_PASS(s->driver->record(s->device, s->event, stream));
+  grove_station *home = NULL;
+  int device = s->driver->device_of(stream, s->device);
+  GROVE_PASS_CHECK(!s->driver->is_capturing(device, stream), GROVE_ERR_UNSUPPORTED,
+                   "rank %d: the stream is being captured into a graph, and this needs the host",
+                   s->ctx->rank);
+  GROVE_PASS(grove_station_find(s->ctx, s->driver, device, &home));
+  GROVE_PASS(s->driver->record(device, home->event, stream));
   for (int h = 0; h < GROVE_HEADINGS; h++)
-    GROVE_PASS(s->driver->after(s->device, s->tracks[h].stream, s->event));
+    GROVE_PASS(s->driver->after(s->device, s->tracks[h].stream, home->event));
   return GROVE_OK;
 }

@@ -42,6 +42,7 @@ typedef struct grove_track {
 
 typedef struct grove_station {
   struct grove_station *next;
+  grove_context *ctx;
   const grove_driver *driver;
   int device;
   grove_event *event;

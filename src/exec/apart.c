@@ -290,7 +290,8 @@ grove_status grove_apart_check(const grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) {
     const grove_driver *driver = op->spaces[j].kind->driver;
-    GROVE_PASS_CHECK(!driver || !driver->is_capturing(grove_op_stream(&op->base)),
+    GROVE_PASS_CHECK(!driver ||
+                       !driver->is_capturing(op->spaces[j].device, grove_op_stream(&op->base)),
                      GROVE_ERR_UNSUPPORTED,
                      "rank %d: grove_start: the stream of this %s is being captured into a graph, "
                      "and the host moves its messages",

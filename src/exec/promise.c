@@ -33,7 +33,7 @@ static void advance_promise(grove_active *active)
   grove_promise_look(((grove_promise *)active)->op);
 }
 
-static grove_status create_promise(grove_op *op)
+static grove_status create_promise(grove_op *op, int device)
 {
   grove_status status = GROVE_OK;
   grove_promise *p = NULL;
@@ -41,7 +41,7 @@ static grove_status create_promise(grove_op *op)
   p->op = op;
   p->active.advance = advance_promise;
   const grove_driver *driver = (*op->ctx->spaces)->driver;
-  GROVE_TRY(grove_station_find(op->ctx, driver, grove_spaces_device(op->ctx), &p->station));
+  GROVE_TRY(grove_station_find(op->ctx, driver, device, &p->station));
   GROVE_TRY(grove_station_take_word(p->station, &p->word));
   p->value = *p->word;
   op->promise = p;
@@ -63,10 +63,13 @@ void grove_promise_end(grove_op *op)
 
 grove_status grove_promise_make(grove_op *op)
 {
-  if (!op->promise) GROVE_PASS(create_promise(op));
+  const grove_driver *driver = (*op->ctx->spaces)->driver;
+  int device = driver->device_of(grove_op_stream(op), grove_spaces_device(op->ctx));
+  if (op->promise && op->promise->is_open) return GROVE_OK;
+  if (op->promise && op->promise->station->device != device) grove_promise_end(op);
+  if (!op->promise) GROVE_PASS(create_promise(op, device));
   grove_promise *p = op->promise;
   grove_station *s = p->station;
-  if (p->is_open) return GROVE_OK;
   s->is_awaited = 1;
   GROVE_PASS(s->driver->await(s->device, grove_op_stream(op), p->word, p->value + 1));
   p->value++;

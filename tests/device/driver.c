@@ -405,13 +405,13 @@ static void check_finish(void)
   for (int i = 0; i < STREAMS; i++) {
     CHECK_OK(driver->await(device, streams[i], &words[0], 1));
     CHECK_OK(driver->write(device, streams[i], &words[1 + i], 1));
-    CHECK(!driver->is_capturing(streams[i]), "stream %d", i);
+    CHECK(!driver->is_capturing(0, streams[i]), "stream %d", i);
   }
   check_unchanged(&words[STREAMS], 0);
   set_word(&words[0], 1);
   CHECK_OK(driver->finish(device, NULL));
   for (int i = 0; i < STREAMS; i++) CHECK(look_at(&words[1 + i]) == 1, "stream %d", i);
-  CHECK(!driver->is_capturing(NULL), "the default stream");
+  CHECK(!driver->is_capturing(0, NULL), "the default stream");
   for (int i = 0; i < STREAMS; i++) driver->free_stream(device, streams[i]);
   free_pinned(words);
 }

@@ -207,7 +207,7 @@ static void knows_its_streams(void)
   driver->free_stream(0, stream);
   CHECK_STATUS(driver->write(0, stream, word, 1), GROVE_ERR_DEVICE);
   CHECK_STATUS(driver->finish(0, (grove_stream *)word), GROVE_ERR_DEVICE);
-  CHECK(!driver->is_capturing(NULL), "it cannot capture");
+  CHECK(!driver->is_capturing(0, NULL), "it cannot capture");
   free_pinned(word);
 }
 

@@ -43,6 +43,7 @@ typedef struct task {
 
 struct CUevent_st {
   uint64_t recorded, done;
+  int device;
 };
 
 struct CUstream_st {
@@ -50,6 +51,7 @@ struct CUstream_st {
   pthread_t thread;
   task *first, **last;
   int busy, ends;
+  int device;
 };
 
 typedef struct ipc_handle {
@@ -508,7 +510,15 @@ CUresult cuStreamCreate(CUstream *out, unsigned int flags)
   REFUSE_IF(flags != CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
   pthread_mutex_lock(&mutex);
   *out = new_stream();
+  (*out)->device = stack[depth - 1];
   pthread_mutex_unlock(&mutex);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *out)
+{
+  REFUSE_IF(!stream || stream == CU_STREAM_LEGACY, CUDA_ERROR_INVALID_HANDLE);
+  *out = (CUcontext)&contexts[stream->device];
   return CUDA_SUCCESS;
 }
 
@@ -581,6 +591,7 @@ CUresult cuEventCreate(CUevent *out, unsigned int flags)
   NEED_CONTEXT();
   REFUSE_IF(!(flags & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_VALUE);
   *out = calloc(1, sizeof **out);
+  if (*out) (*out)->device = stack[depth - 1];
   return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -594,6 +605,8 @@ CUresult cuEventDestroy(CUevent event)
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
   NEED_CONTEXT();
+  int device = stream == CU_STREAM_LEGACY ? stack[depth - 1] : stream->device;
+  REFUSE_IF(device != event->device, CUDA_ERROR_INVALID_HANDLE);
   return enqueue(stream, (task){.kind = RECORD, .event = event});
 }
 
