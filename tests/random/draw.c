@@ -231,7 +231,8 @@ static int draw_call(drawing *d, step *st)
   if (rng_one_in(&d->r, 2)) st->flags |= FLAG_NULLS;
   if (rng_one_in(&d->r, 2)) st->flags |= FLAG_ROUGH;
   if (d->allocates && rng_one_in(&d->r, 3)) st->flags |= FLAG_ALLOC;
-  if (d->p->behind && !(st->flags & FLAG_ALLOC) && mix2(st->seed, 3) % 2) st->flags |= FLAG_BEHIND;
+  int apart = d->p->other == OTHER_DEVICE || (d->p->other && !(st->flags & FLAG_ALLOC));
+  if (apart && mix2(st->seed, 3) % (d->p->other == OTHER_DEVICE ? 4 : 2)) st->flags |= FLAG_BEHIND;
   if (rng_one_in(&d->r, 3)) works_on(st, pick(d, is_call));
   return 1;
 }
@@ -449,6 +450,8 @@ static void add_steps(drawing *d)
 program *program_draw(int64_t number, const units *types)
 {
   static const int mixings[] = {0, 4, 20, 60};
+  static const other_memory others[] = {OTHER_DEVICE, OTHER_BEHIND, OTHER_DEVICE, OTHER_BEHIND,
+                                        OTHER_DEVICE, OTHER_BEHIND, OTHER_NONE,   OTHER_BEHIND};
   program *p = calloc(1, sizeof *p);
   CHECK(p != NULL, "no memory for a program");
   p->number = number;
@@ -456,7 +459,7 @@ program *program_draw(int64_t number, const units *types)
   p->threads = number / 100 % 10 != 0;
   p->most_leaves = INT64_MAX;
   CHECK(p->nranks > 0 && p->nranks <= MOST_RANKS, "a program for %d ranks", p->nranks);
-  p->behind = mix2((uint64_t)number, 1) % 2;
+  p->other = others[mix2((uint64_t)number, 1) % 8];
   drawing d = {.p = p, .r = rng_from((uint64_t)number, 0)};
   p->reversed = rng_one_in(&d.r, 6);
   p->mixing = mixings[rng_below(&d.r, 4)];

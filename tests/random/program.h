@@ -100,6 +100,10 @@ typedef struct step {
   unsigned flags;
 } step;
 
+/* What arrays may lie in besides the host's memory: that of device/behind.h, or the emulated
+ * device's. */
+typedef enum other_memory { OTHER_NONE, OTHER_BEHIND, OTHER_DEVICE } other_memory;
+
 typedef struct program {
   int64_t number;
   int nranks;          /* that run it */
@@ -107,7 +111,7 @@ typedef struct program {
   int threads;         /* there is MPI_THREAD_MULTIPLE */
   int reversed;        /* the communicator has its ranks backwards */
   int mixing;          /* how far a rank's order is from the written one */
-  int behind;          /* its contexts know another memory */
+  other_memory other;  /* that its contexts know */
   int plain;           /* simpler: all units are 64-bit integers */
   int64_t most_leaves; /* simpler: of each rank in a graph */
   int nsteps;

@@ -1,8 +1,8 @@
 #include "run.h"
 
-#include "behind.h"
 #include "check.h"
 #include "forests.h"
+#include "memory.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -24,15 +24,16 @@ static void make_context(run *r, int id)
 {
   quiesce(r);
   CHECK_OK(grove_context_create(r->at.comm, &r->context[id]));
-  if (r->p->behind) behind_use(r->context[id]);
+  memory_use(r, id);
   r->now = id;
 }
 
 static void set_option(run *r, const step *st)
 {
   char text[OPTION_TEXT];
-  CHECK_OK(
-    grove_context_set(r->context[r->now], option_name(st->way), option_value(r->p, st, text)));
+  const char *name = option_name(st->way);
+  CHECK_OK(grove_context_set(r->context[r->now], name, option_value(r->p, st, text)));
+  if (strcmp(name, "progress") == 0) r->has_helper[r->now] = strcmp(text, "thread") == 0;
 }
 
 static void use_machine(run *r, const step *st)
@@ -77,35 +78,12 @@ static void explain(run *r, const step *st)
 
 /* ---- arrays ---- */
 
-static int is_behind(const run *r, int number)
-{
-  return r->s->array[number].behind >> r->at.rank & 1;
-}
-
-/* The memory that is to hold an array instead of its own. */
-static void put_into(array *a, void *memory)
-{
-  ptrdiff_t first = a->slot0 - a->memory;
-  free(a->memory);
-  a->memory = memory;
-  a->slot0 = a->memory + first;
-}
-
 static void make_arrays(run *r, int id, const step *st)
 {
   for (int number = ROLES * id; number < ROLES * id + ROLES; number++) {
-    const scene_array *about = &r->s->array[number];
-    if (!about->made) continue;
-    array a = scene_array_create(about, r->at.rank);
-    if (about->allocated) {
-      void *memory = NULL;
-      CHECK_OK(grove_alloc(r->context[r->now], a.bytes, &memory));
-      put_into(&a, memory);
-    }
-    if (is_behind(r, number)) put_into(&a, behind_create(a.bytes));
-    scene_array_fill(r->s, number, st->seed, r->at.rank, &a);
-    r->real[number] = a;
-    r->last[number] = array_copy(&a);
+    if (!r->s->array[number].made) continue;
+    memory_create(r, number, st->seed);
+    memory_fill(r, number, st->seed, NOTHING);
   }
 }
 
@@ -114,19 +92,23 @@ static void give_back(run *r, const step *st)
   quiesce(r);
   for (int number = ROLES * st->of[0]; number < ROLES * st->of[0] + ROLES; number++) {
     if (!r->s->array[number].allocated || r->real[number].memory == NULL) continue;
-    CHECK_OK(grove_dealloc(r->context[r->now], r->real[number].memory));
-    r->real[number] = (array){0};
+    void *given = memory_given(&r->real[number], r->real[number].memory);
+    memory_free(r, number);
+    CHECK_OK(grove_dealloc(r->context[r->now], given));
   }
 }
 
-static void renew(run *r, const step *st, int ncalls, const int *call, int round)
+/* Before operation `op` is started; what comes by another stream than its own is there by then. */
+static void renew(run *r, const step *st, int op, int ncalls, const int *call, int round)
 {
+  int on_stream = st->flags & FLAG_PARTS ? NOTHING : op;
+  for (int i = 0; i < ncalls; i++)
+    for (role k = 0; k < ROLES; k++)
+      if (r->s->call[call[i]].array[k] != NOTHING) memory_settle(r, r->s->call[call[i]].array[k]);
   for (int i = 0; (st->flags & FLAG_FRESH) && i < ncalls; i++)
-    for (int number = ROLES * call[i]; number < ROLES * call[i] + ROLES; number++) {
-      if (r->real[number].memory == NULL) continue;
-      scene_array_fill(r->s, number, round_seed(st, round), r->at.rank, &r->real[number]);
-      array_assign(&r->last[number], &r->real[number]);
-    }
+    for (int number = ROLES * call[i]; number < ROLES * call[i] + ROLES; number++)
+      if (r->real[number].memory != NULL)
+        memory_fill(r, number, round_seed(st, round), on_stream);
 }
 
 /* ---- operations ---- */
@@ -147,7 +129,8 @@ static op_call arguments(const run *r, int call)
   void *slot0[ROLES] = {NULL};
   for (role k = 0; k < ROLES; k++)
     if (c->array[k] != NOTHING)
-      slot0[k] = behind_given(call_view(c, k, &r->real[c->array[k]], r->at.rank).slot0);
+      slot0[k] = memory_given(&r->real[c->array[k]],
+                              call_view(c, k, &r->real[c->array[k]], r->at.rank).slot0);
   if (r->p->step[call].flags & FLAG_NULLS) {
     if (own_roots(r, c) == 0) slot0[ROLE_ROOT] = NULL;
     if (r->s->forest[c->forest].s->part[r->at.rank].nslots == 0)
@@ -183,14 +166,20 @@ static void make_operation(run *r, int id, const step *st)
 {
   op_call c = arguments(r, st->of[0]);
   CHECK_OK(call_init(&c, &r->op[id]));
+  memory_choose_stream(r, id, st);
   check_ways(r, id);
 }
 
 static void make_bundle(run *r, int id, const step *st)
 {
   grove_op *member[MOST_OF];
-  for (int i = 0; i < st->nof; i++) member[i] = r->op[st->of[i]];
+  for (int i = 0; i < st->nof; i++) {
+    member[i] = r->op[st->of[i]];
+    if (r->unwaited[st->of[i]]) CHECK_OK(grove_wait(member[i]));
+    r->unwaited[st->of[i]] = 0;
+  }
   CHECK_OK(grove_op_bundle(st->nof, member, &r->op[id]));
+  memory_choose_stream(r, id, st);
   check_ways(r, id);
 }
 
@@ -204,16 +193,17 @@ static void start(run *r, int id, const step *st, int round)
 {
   int n = 0;
   const int *call = step_calls(r->s, id, &n);
-  renew(r, st, n, call, round);
+  renew(r, st, st->of[0], n, call, round);
   if (round == 0) come_late(r, st);
   parts_start(r, st->of[0], st);
   r->active[st->of[0]] = 1;
+  r->unwaited[st->of[0]] = 0;
 }
 
 static void begin(run *r, int id, const step *st)
 {
   op_call c = arguments(r, st->of[0]);
-  renew(r, st, 1, st->of, 0);
+  renew(r, st, id, 1, st->of, 0);
   come_late(r, st);
   CHECK_OK(call_begin(&c, &r->op[id]));
   r->active[id] = 1;
@@ -223,13 +213,46 @@ static void begin(run *r, int id, const step *st)
 static void block(run *r, int id, const step *st)
 {
   op_call c = arguments(r, st->of[0]);
-  renew(r, st, 1, st->of, 0);
+  renew(r, st, id, 1, st->of, 0);
   CHECK_OK(call_block(&c));
   settle_check(r, id, 0, "blocking");
 }
 
+/* The host turns to it at last. */
+static void end_late(run *r, rng *mine)
+{
+  int op = r->late.op, start_of = r->s->start_of[r->late.complete];
+  if (!r->late.on) return;
+  r->late.on = 0;
+  memory_finish_stream(r, op);
+  r->unwaited[op] = rng_one_in(mine, 2);
+  if (!r->unwaited[op]) CHECK_OK(grove_wait(r->op[op]));
+  r->active[op] = 0;
+  r->starts[op]++;
+  parts_end(r, op, start_of, 0, mine);
+  settle_check(r, start_of, 0, "completed by a stream");
+}
+
+/* Is it no business of the step? Of the options it is, for they have the thread. */
+static int passes_late(const run *r, int id)
+{
+  step_kind kind = r->p->step[id].kind;
+  return kind >= STEP_FOREST && kind <= STEP_FREE_FOREST &&
+         step_group(r->s, id) != step_group(r->s, r->late.complete);
+}
+
+/* By a stream, and later. */
+static int leave_to_stream(run *r, int id, const step *st)
+{
+  int op = st->of[0];
+  if (r->late.on || r->s->op[op].begun || mix2(st->seed + 5, (uint64_t)r->at.rank) % 3) return 0;
+  r->late = (pending){memory_wait_on_stream(r, op), op, id};
+  return r->late.on;
+}
+
 static void complete(run *r, int id, const step *st, rng *mine)
 {
+  if (st->kind == STEP_COMPLETE && leave_to_stream(r, id, st)) return;
   settle_complete(r, id, st->of[0], mine);
   parts_end(r, st->of[0], r->s->start_of[id], 0, mine);
   settle_check(r, r->s->start_of[id], 0, "completed");
@@ -339,8 +362,10 @@ static void perform_all(run *r, int n, const int *order, int thread)
   rng mine = rng_from((uint64_t)r->p->number, (uint64_t)(16 * r->at.rank + thread + 1));
   for (int k = 0; k < n; k++) {
     dawdle(r, n, order, &mine);
+    if (r->late.on && !passes_late(r, order[k])) end_late(r, &mine);
     perform(r, order[k], &mine);
   }
+  end_late(r, &mine);
 }
 
 /* ---- threads ---- */
@@ -378,7 +403,9 @@ static void perform_program(run *r)
     if (at == n) break;
     int threads = r->p->step[order[at++]].way;
     region x = {r, count_until(r->p, n - at, order + at, STEP_JOIN), order + at};
+    r->in_region = 1;
     in_threads(threads, perform_own, &x);
+    r->in_region = 0;
     at += x.n + 1;
   }
 }
@@ -409,14 +436,11 @@ static void tear_down(run *r)
   settle_arrays(r);
   for (int id = 0; id < r->p->nsteps; id++)
     if (r->s->context[id].made) free_context(r, id, &mine);
-  CHECK(behind_under_way() == 0, "%lld jobs are left", (long long)behind_under_way());
   for (int i = 0; i < ROLES * MOST_STEPS; i++) {
-    if (is_behind(r, i))
-      behind_free(r->real[i].memory);
-    else if (!r->s->array[i].allocated)
-      array_free(&r->real[i]);
+    memory_free(r, i);
     array_free(&r->last[i]);
   }
+  memory_close(r);
   for (int id = 0; id < r->p->nsteps; id++)
     if (r->order[id] != r->s->forest[id].order) graph_free(r->order[id]);
 }
@@ -433,6 +457,7 @@ void run_program(const scene *s, MPI_Comm comm)
   MPI_Comm_size(comm, &r->at.size);
   CHECK(r->at.size == r->p->nranks, "%d ranks, not %d", r->at.size, r->p->nranks);
   r->m = model_create(s, r->at.rank, r->order);
+  memory_open(r);
   perform_program(r);
   tear_down(r);
   model_free(r->m);

@@ -14,6 +14,13 @@ typedef struct tracked {
   array saved;    /* the array that it sends from, with its values */
 } tracked;
 
+typedef struct memories memories;
+
+/* A stream waits for an operation, and the host does other things meanwhile. */
+typedef struct pending {
+  int on, op, complete; /* the step that was to complete it */
+} pending;
+
 typedef struct run {
   const scene *s;
   const program *p;
@@ -24,11 +31,16 @@ typedef struct run {
   graph *order[MOST_STEPS];
   grove_op *op[MOST_STEPS];
   char active[MOST_STEPS];
+  char unwaited[MOST_STEPS]; /* complete, and no host has waited for it, but for its stream */
+  char has_helper[MOST_STEPS]; /* of contexts: progress=thread */
+  int in_region;               /* there are several threads */
+  pending late;
   int starts[MOST_STEPS]; /* completed ones, of an operation */
   tracked parts[MOST_STEPS];
   array real[ROLES * MOST_STEPS]; /* this rank's arrays, where it sees them */
   array last[ROLES * MOST_STEPS]; /* what they held when they were known last */
   model *m;
+  memories *memory; /* where the arrays lie */
 } run;
 
 /* The whole program, on its ranks. Collective over comm. */

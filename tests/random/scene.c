@@ -302,7 +302,8 @@ static int add_array(scene *s, int number, const scene_call *c, const step *st, 
   for (int i = 0; i < s->p->nranks; i++) {
     a->nslots[i] = nslots[i] + (int64_t)(mix2(st->seed, (uint64_t)(i + number)) % 3);
     if (c->u->most_slots > 0 && a->nslots[i] > c->u->most_slots) return 0;
-    if ((st->flags & FLAG_BEHIND) && is_behind(st, i, number)) a->behind |= 1u << i;
+    if ((st->flags & FLAG_BEHIND) && (a->allocated || is_behind(st, i, number)))
+      a->behind |= 1u << i;
     bytes += a->nslots[i] * c->u->extent;
   }
   return bytes <= MOST_BYTES;

@@ -1,4 +1,4 @@
-#include "run.h"
+#include "memory.h"
 
 #include "check.h"
 
@@ -16,20 +16,29 @@ static void poll_until_done(grove_op *op, rng *mine)
   }
 }
 
+enum { AWAITED = 6 }; /* by its stream, and the stream by the host: nobody else waits */
+
 void settle_complete(run *r, int id, int op, rng *mine)
 {
   int begun = r->s->op[op].begun, done = 0;
   grove_op *x = r->op[op];
   uint64_t how = mix2(r->p->step[id].seed, (uint64_t)r->at.rank) % 6;
+  uint64_t lot = mix2(r->p->step[id].seed + 4, (uint64_t)r->at.rank);
+  memory_try_refused(r, op, lot);
+  if (lot % 2 && memory_wait_on_stream(r, op)) {
+    memory_finish_stream(r, op);
+    if (!begun && how < 4) how = AWAITED;
+  }
   if (how == 1 || how == 2 || how == 5) poll_until_done(x, mine);
   if (how == 3) CHECK_OK(grove_test(x, &done));
-  if (how == 4 || (!begun && how != 1)) CHECK_OK(grove_wait(x));
+  if (how == 4 || (!begun && how != 1 && how != AWAITED)) CHECK_OK(grove_wait(x));
   if (begun && how == 5)
     CHECK_OK(grove_op_free(&r->op[op]));
   else if (begun)
     CHECK_OK(grove_end(&r->op[op]));
   CHECK(!begun || r->op[op] == NULL, "an operation that has ended is not NULL");
   r->active[op] = 0;
+  r->unwaited[op] = how == AWAITED;
   r->starts[op]++;
 }
 
@@ -52,16 +61,15 @@ static const char *role_name(role which)
   return name[which];
 }
 
-/* By copies: operations may be reading the array. */
-static void compare(const unit *u, const array *got, const array *expected, role which,
-                    const char *what)
+/* By copies: operations may be reading the array. Takes what was got. */
+static void compare(const unit *u, array got, const array *expected, role which, const char *what)
 {
-  if (got->bytes == expected->bytes && memcmp(got->memory, expected->memory, got->bytes) == 0)
-    return;
-  array a = array_copy(got), b = array_copy(expected);
-  array_check(u, &a, &b, role_name(which), what);
-  array_free(&a);
-  array_free(&b);
+  if (got.bytes != expected->bytes || memcmp(got.memory, expected->memory, got.bytes) != 0) {
+    array b = array_copy(expected);
+    array_check(u, &got, &b, role_name(which), what);
+    array_free(&b);
+  }
+  array_free(&got);
 }
 
 void settle_check(run *r, int start, int round, const char *when)
@@ -75,7 +83,9 @@ void settle_check(run *r, int start, int round, const char *when)
     for (role k = 0; k < ROLES; k++) {
       if (c->array[k] == NOTHING) continue;
       const array *expected = model_expect(r->m, start, round, i, k);
-      compare(c->u, &r->real[c->array[k]], expected, k, what);
+      uint64_t lot = mix2(r->p->step[start].seed, (uint64_t)(c->array[k] + round));
+      compare(c->u, memory_copy(r, c->array[k], lot), expected, k, what);
+      memory_check_taken(r, c->array[k], c->u, expected, what);
       array_assign(&r->last[c->array[k]], expected);
     }
   }
@@ -121,10 +131,9 @@ static void check_untouched(run *r, const scene_call *c, role which, const array
                             const char *what)
 {
   int number = c->array[which];
-  array got = array_copy(&r->real[number]);
+  array got = memory_copy(r, number, (uint64_t)number);
   patch_targets(r, c, number, &got, expected);
-  compare(c->u, &got, expected, which, what);
-  array_free(&got);
+  compare(c->u, got, expected, which, what);
 }
 
 /* Arrays that it does not send from are the user's again. */
@@ -166,7 +175,7 @@ void settle_arrays(run *r)
     if (r->real[number].memory == NULL) continue;
     sentence what;
     describe(r, number / ROLES, number / ROLES, "at the end", what);
-    compare(r->s->array[number].u, &r->real[number], &r->last[number], (role)(number % ROLES),
-            what);
+    compare(r->s->array[number].u, memory_copy(r, number, (uint64_t)number), &r->last[number],
+            (role)(number % ROLES), what);
   }
 }
