@@ -13,6 +13,7 @@ enum { ALIGNMENT = 64 };
 static const size_t MOST_BYTES = (size_t)1 << 46;
 
 typedef struct grove_shared {
+  grove_tomb tomb;
   struct grove_shared *next;
   char *memory;
   size_t bytes;
@@ -59,13 +60,18 @@ fail:
   return status;
 }
 
+static void give_back_shared(grove_tomb *tomb)
+{
+  shared *s = (shared *)tomb;
+  if (!s->block) s->give_back(s->memory);
+  free(s);
+}
+
 static void destroy_shared(grove_context *ctx, shared *s)
 {
-  if (s->block)
-    grove_arena_release_region(ctx->arena, s->block);
-  else
-    s->give_back(s->memory);
-  free(s);
+  if (s->block) grove_arena_release_region(ctx->arena, s->block);
+  s->tomb.end = give_back_shared;
+  grove_context_bury(ctx, &s->tomb);
 }
 
 static void post_notice(grove_context *ctx, const shared *s)
@@ -223,7 +229,7 @@ grove_status grove_context_keep_memory(grove_context *ctx, void *memory, size_t 
   grove_status status = GROVE_OK;
   shared *s = NULL;
   GROVE_NEW(s, 1);
-  *s = (shared){ctx->shared, memory, bytes, NULL, give_back};
+  *s = (shared){.next = ctx->shared, .memory = memory, .bytes = bytes, .give_back = give_back};
   ctx->shared = s;
 fail:
   return status;

@@ -31,6 +31,12 @@ typedef struct grove_active {
   void (*advance)(struct grove_active *self);
 } grove_active;
 
+/* Something that is to go, by `end`. */
+typedef struct grove_tomb {
+  struct grove_tomb *next;
+  void (*end)(struct grove_tomb *self);
+} grove_tomb;
+
 /* One row of the summary: what operations of one kind on forests of one name did on this rank, or
  * channels with one label. */
 typedef struct grove_tally {
@@ -126,6 +132,7 @@ struct grove_context {
   void (*close_stations)(struct grove_context *ctx);
   struct CUstream_st *stream; /* of operations without one of their own; NULL: the default */
   int promises;               /* operations that streams wait for (exec/promise.c); atomic */
+  grove_tomb *graveyard;      /* what goes when there are none */
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
@@ -140,6 +147,12 @@ struct grove_context {
 grove_context *grove_context_hold(grove_context *ctx);
 /* The last release writes the trace, which may fail. */
 grove_status grove_context_release(grove_context *ctx);
+
+/* Ends what has to do with a device, now or when no stream waits for an operation of the context
+ * any more. To free memory of a device is to wait for all its streams, and who waits here with the
+ * lock keeps no promise. With the lock; and: there are none any more (graveyard.c). */
+void grove_context_bury(grove_context *ctx, grove_tomb *tomb);
+void grove_context_open_graves(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);

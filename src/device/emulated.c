@@ -84,12 +84,15 @@ static grove_status allocate_memory(int device, int64_t bytes, void **out)
   return status == GROVE_OK ? grove_store_allocate(device, bytes, out) : status;
 }
 
-/* What is still used stays, so that the program lives to hear of it. */
+/* What is still used stays, so that the program lives to hear of it. As with CUDA, all that is
+ * enqueued on the device comes first, whatever it is about. */
 static void release_memory(void *memory)
 {
   grove_range range;
-  if (grove_store_find(memory, &range) && grove_engine_release(range.begin, range.bytes))
-    grove_store_free(memory);
+  if (!grove_store_find(memory, &range)) return;
+  int is_free = grove_engine_release(range.begin, range.bytes);
+  grove_engine_drain(range.device);
+  if (is_free) grove_store_free(memory);
 }
 
 static void free_memory(int device, void *memory)

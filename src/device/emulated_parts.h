@@ -96,6 +96,8 @@ void grove_engine_set_temper(grove_temper temper, uint64_t seed);
 void grove_engine_set_strict(int strict);
 void grove_engine_host_saw(const uint32_t *word, uint32_t value);
 void grove_engine_host_access(const grove_access *access);
+/* Waits for all that is enqueued on the device. It makes no order: nobody should count on it. */
+void grove_engine_drain(int device);
 /* The memory is about to go. Is nothing enqueued that uses it? Else that is told. */
 int grove_engine_release(const void *begin, int64_t bytes);
 

@@ -507,6 +507,15 @@ fail:
   return status;
 }
 
+void grove_engine_drain(int device)
+{
+  lock_engine();
+  for (int i = 0; i < engine.nstreams; i++)
+    if (engine.streams[i]->device == device)
+      wait_point((point){engine.streams[i], engine.streams[i]->enqueued});
+  unlock_engine();
+}
+
 /* ---- copies ---- */
 
 /* Not of a device, and not pinned. */

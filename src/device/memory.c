@@ -49,8 +49,9 @@ grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out)
   grove_status status = GROVE_OK, mine = GROVE_OK;
   void *memory = NULL;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc_device: the context is NULL");
+  mine = grove_station_settle(ctx); /* what is made may wait for streams */
   GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc_device"));
-  mine = make_device_part(ctx, bytes, out ? &memory : NULL);
+  if (mine == GROVE_OK) mine = make_device_part(ctx, bytes, out ? &memory : NULL);
   status = grove_context_agree(ctx, mine, NULL, 0);
   if (status == GROVE_OK)
     *out = memory;

@@ -339,9 +339,9 @@ static void free_stages(grove_transfer *op)
   op->stages = NULL;
 }
 
-void grove_transfer_destroy(grove_transfer *op)
+static void destroy_remains(grove_tomb *tomb)
 {
-  free_stages(op);
+  grove_transfer *op = grove_transfer_of(tomb);
   grove_apart_close(op);
   free(op->memory);
   free(op->keep);
@@ -352,6 +352,17 @@ void grove_transfer_destroy(grove_transfer *op)
   grove_readying_free(&op->readying);
   grove_arriving_free(&op->arriving);
   free(op);
+}
+
+/* Streams may be waiting: then what a device has to do with stays for a while. */
+void grove_transfer_destroy(grove_transfer *op)
+{
+  free_stages(op);
+  op->tomb.end = destroy_remains;
+  if (op->nspaces > 0)
+    grove_context_bury(op->base.ctx, &op->tomb);
+  else
+    destroy_remains(&op->tomb);
 }
 
 /* Takes it off the list of its wiring's members. */

@@ -147,6 +147,11 @@ static void forget_types(grove_transfer *op)
   }
 }
 
+static void close_lifts(grove_tomb *tomb)
+{
+  grove_apart_close(grove_transfer_of(tomb));
+}
+
 /* From here on the operation belongs to the context, which sees its messages through. After
  * MPI_Finalize nobody does. */
 static grove_status abandon_transfer(grove_transfer *op, int finalized)
@@ -166,7 +171,9 @@ static grove_status abandon_transfer(grove_transfer *op, int finalized)
                            : op->base.state == GROVE_OP_FAILED ? GROVE_OP_LEAVING
                                                                : GROVE_OP_ABANDONED);
   op->base.ctx->abandoned++;
-  if (failed && !finalized) grove_apart_close(op); /* it may be there to the end of the program */
+  op->tomb.end = close_lifts;
+  if (failed && !finalized) /* it may be there to the end of the program */
+    grove_context_bury(op->base.ctx, &op->tomb);
   if (list) diverted = divert_receives(list, n);
   free(list);
   if (status == GROVE_OK) status = diverted;

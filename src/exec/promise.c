@@ -17,10 +17,11 @@ struct grove_promise {
 
 static void keep_promise(grove_promise *p)
 {
+  grove_context *ctx = p->op->ctx;
   grove_context_deactivate(&p->active);
   p->is_open = 0;
-  __atomic_sub_fetch(&p->op->ctx->promises, 1, __ATOMIC_RELAXED);
   __atomic_store_n(p->word, p->value, __ATOMIC_RELEASE);
+  if (__atomic_sub_fetch(&ctx->promises, 1, __ATOMIC_RELAXED) == 0) grove_context_open_graves(ctx);
 }
 
 void grove_promise_look(grove_op *op)

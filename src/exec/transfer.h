@@ -90,7 +90,13 @@ struct grove_transfer {
   grove_arriving *arriving;
   const void *driver; /* of one that has these: the thread that started it */
   unsigned looks;     /* in vain, of whoever drove */
+  grove_tomb tomb;    /* of what a device may still read or write */
 };
+
+static inline grove_transfer *grove_transfer_of(grove_tomb *tomb)
+{
+  return (grove_transfer *)((char *)tomb - offsetof(grove_transfer, tomb));
+}
 
 /* ---- making one (bind.c) ---- */
 

@@ -1,6 +1,7 @@
 /* Operations and the user's streams: what is enqueued before a start is final for the exchange, and
  * what is enqueued behind the wait, or behind grove_wait_on_stream, sees the result. The checker of
  * the emulated device finds what has no order, whatever the temper; GROVE_DEVICE has the temper. */
+#include "context/context.h"
 #include "grove_cuda.h"
 #include "places.h"
 #include "rig.h"
@@ -379,6 +380,44 @@ static void freed_while_promised(const place *p)
   driver->free_stream(0, stream);
 }
 
+/* To free memory of a device waits for all its streams, and one of them waits for an operation that
+ * the others have yet to start. What has to do with the device goes when they have. */
+static void frees_behind_a_promise(const place *p)
+{
+  halo h = new_halo(p), other = new_halo(p);
+  grove_stream *stream = new_stream();
+  grove_op *one_shot = NULL;
+  void *memory = NULL;
+  CHECK_OK(grove_alloc_device(p->ctx, BYTES, &memory));
+  CHECK_OK(grove_op_set_stream(h.op, stream));
+  enqueue_before(&h, stream, 0);
+  CHECK_OK(grove_bcast_begin(other.f, MPI_INT64_T, other.x, other.y, MPI_REPLACE, &one_shot));
+  CHECK_OK(grove_end(&one_shot));
+  if (p->rank == 0) {
+    CHECK_OK(grove_start(h.op));
+    CHECK_OK(grove_wait_on_stream(h.op));
+    enqueue_behind(&h, stream, 0);
+  }
+  CHECK_OK(grove_op_free(&other.op));
+  CHECK_OK(grove_forest_free(&other.f)); /* and the one shot */
+  CHECK_OK(grove_dealloc(p->ctx, memory));
+  if (p->rank > 0) {
+    CHECK_OK(grove_start(h.op));
+    CHECK_OK(grove_wait(h.op));
+    enqueue_behind(&h, stream, 0);
+  }
+  CHECK_OK(driver->finish(0, stream));
+  check_round(&h, 0);
+  check_order();
+  if (p->rank == 0) CHECK_OK(grove_wait(h.op));
+  grove_context_enter(p->ctx); /* whoever has kept the promise is through */
+  CHECK(p->ctx->graveyard == NULL, "something is left that should be gone");
+  grove_context_leave(p->ctx);
+  free_halo(&h);
+  free_halo(&other);
+  driver->free_stream(0, stream);
+}
+
 /* Two on two streams, which ranks start and promise in different orders. */
 static void two_streams(const place *p)
 {
@@ -467,6 +506,7 @@ static void with_a_thread(const place *p)
   promised_when_complete(p);
   one_shots_promise(p);
   freed_while_promised(p);
+  frees_behind_a_promise(p);
   two_streams(p);
   one_behind_the_other(p);
   for (int i = 0; i < 10; i++) context_ends_first();

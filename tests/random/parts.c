@@ -1,6 +1,6 @@
 /* Operations that leave by parts: what a rank sends has other values until it is marked, and what
  * it is told is what the model says. */
-#include "run.h"
+#include "memory.h"
 
 #include "check.h"
 
@@ -196,6 +196,7 @@ int64_t parts_ask(run *r, int op, int start, int round)
   int64_t first = -1, count = -1;
   const array *expected = model_expect(r->m, start, round, 0, told(call_of(r, op)));
   CHECK_OK(grove_arrivals(r->op[op], &first, &count));
+  memory_settle(r, call_of(r, op)->array[told(call_of(r, op))]); /* it may take no notice of it */
   for (int64_t i = first; i < first + count; i++) {
     CHECK(i >= 0 && i < t->ntold && t->due[i], "%lld is told, and is not due", (long long)i);
     t->due[i] = 0;
