@@ -26,6 +26,9 @@ int grove_op_may_move(grove_op_state from, grove_op_state to)
 
 grove_status grove_op_check_idle(const grove_op *op, const char *call)
 {
+  GROVE_PASS_CHECK(op->state != GROVE_OP_FAILED, GROVE_ERR_STATE,
+                   "rank %d: %s: an earlier start of this %s failed halfway; make a new one",
+                   op->ctx->rank, call, grove_op_label(op));
   GROVE_PASS_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
                    "rank %d: %s: this %s is under way already", op->ctx->rank, call,
                    grove_op_label(op));

@@ -239,6 +239,15 @@ static grove_status see_through(const place *p, grove_op *op, grove_op *idle, in
   return status;
 }
 
+/* An operation that failed halfway refuses to start, and says why. What fails before anything has
+ * happened may be tried again. */
+static void check_further_start(grove_op *op, int call)
+{
+  if (call == GROVE_EMULATED_RECORD || call == GROVE_EMULATED_AFTER) return;
+  CHECK_STATUS(grove_start(op), GROVE_ERR_STATE);
+  CHECK(strstr(grove_last_error(), "failed halfway; make a new one"), "'%s'", grove_last_error());
+}
+
 static int fails_under_way(MPI_Comm world, op_kind kind, MPI_Datatype unit, int who, int call,
                            int64_t n, const char *node_size)
 {
@@ -268,6 +277,7 @@ static int fails_under_way(MPI_Comm world, op_kind kind, MPI_Datatype unit, int 
   if (p.rank == who && came) {
     CHECK(status == GROVE_ERR_DEVICE || status == GROVE_ERR_MEMORY, "%s, done: %d",
           grove_status_name(status), done);
+    check_further_start(op, call);
   } else {
     CHECK_STATUS(status, GROVE_OK);
     CHECK(came || done, "not complete, though nothing failed");
