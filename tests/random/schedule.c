@@ -93,6 +93,18 @@ static void touch_begin(traits *t, const scene *s, const step *st)
   touches(t, THING_KIND, kind_number(s, c), 1);
 }
 
+/* Who asks is compared with the model, which knows no forest before it is made. */
+static void touch_forests(traits *t, const scene *s, int id)
+{
+  char met[MOST_STEPS] = {0};
+  for (int i = 0; i < id; i++) {
+    int forest = s->call[i].forest;
+    if (!s->call[i].made || s->call[i].group != step_group(s, id) || met[forest]) continue;
+    touches(t, THING_FOREST, forest, 0);
+    met[forest] = 1;
+  }
+}
+
 static void touch_call(traits *t, const scene *s, int id, const step *st)
 {
   touches(t, THING_FOREST, st->of[0], 0);
@@ -135,6 +147,7 @@ static traits traits_of(const scene *s, int id, int rank)
   case STEP_BLOCK: touch_begin(&t, s, st); break;
   default: break;
   }
+  if (st->kind == STEP_ASK) touch_forests(&t, s, id);
   if (st->kind >= STEP_INIT && st->kind <= STEP_FREE_OP) touch_operation(&t, s, id, st);
   t.enables = st->kind == STEP_START || st->kind == STEP_MARK || st->kind == STEP_BEGIN;
   if (st->kind == STEP_BLOCK || st->kind == STEP_ROUNDS) t.chained = t.blocks = 1;
