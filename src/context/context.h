@@ -128,6 +128,7 @@ struct grove_context {
   int clocks_compared;                          /* done when routes are first to be tried: */
   double clock_ahead;                           /* of rank 0's, in seconds */
   const struct grove_space_kind *const *spaces; /* besides the host's, to a NULL; NULL: none */
+  int ndevices;                                 /* of the first of these */
   struct grove_station *stations;               /* at devices (device/station.h), likewise */
   void (*close_stations)(struct grove_context *ctx);
   struct CUstream_st *stream; /* of operations without one of their own; NULL: the default */

@@ -64,17 +64,20 @@ fail:
 
 /* ---- grove_copy ---- */
 
-/* On a stream of Grove's own, behind that of the context. */
-static grove_status copy_behind(grove_context *ctx, grove_space space, void *to, const void *from,
-                                int64_t bytes)
+/* On a stream of Grove's own at `here`, behind that of the context, which is a default stream at
+ * either end where there is none. */
+static grove_status copy_behind(grove_context *ctx, grove_space here, grove_space there, void *to,
+                                const void *from, int64_t bytes)
 {
   grove_station *station = NULL;
-  const grove_driver *driver = space.kind->driver;
-  GROVE_PASS(grove_station_find(ctx, driver, space.device, &station));
+  const grove_driver *driver = here.kind->driver;
+  GROVE_PASS(grove_station_find(ctx, driver, here.device, &station));
   GROVE_PASS(grove_station_follow(station, ctx->stream));
+  if (!ctx->stream && there.kind == here.kind && there.device != here.device)
+    GROVE_PASS(grove_station_follow_default(station, there.device));
   grove_stream *stream = station->tracks[GROVE_IN].stream;
-  GROVE_PASS(driver->copy(space.device, stream, to, from, bytes));
-  return driver->finish(space.device, stream);
+  GROVE_PASS(driver->copy(here.device, stream, to, from, bytes));
+  return driver->finish(here.device, stream);
 }
 
 grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t bytes)
@@ -90,8 +93,10 @@ grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t b
   grove_context_enter(ctx);
   grove_spaces_look(ctx);
   grove_space to = grove_space_found(ctx, dst), from = grove_space_found(ctx, src);
-  if (to.kind != &grove_space_host || from.kind != &grove_space_host)
-    status = copy_behind(ctx, to.kind != &grove_space_host ? to : from, dst, src, (int64_t)bytes);
+  if (to.kind != &grove_space_host)
+    status = copy_behind(ctx, to, from, dst, src, (int64_t)bytes);
+  else if (from.kind != &grove_space_host)
+    status = copy_behind(ctx, from, to, dst, src, (int64_t)bytes);
   else
     memmove(dst, src, bytes);
   grove_context_leave(ctx);

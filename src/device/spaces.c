@@ -69,6 +69,7 @@ grove_status grove_spaces_open(grove_context *ctx)
   if (ctx->options.device == GROVE_DEVICE_EMULATED_RANDOM)
     grove_emulated_set_temper(GROVE_TEMPER_RANDOM, 1);
   ctx->spaces = kinds;
+  ctx->ndevices = ndevices;
   return GROVE_OK;
 }
 
@@ -83,10 +84,8 @@ void grove_spaces_look(grove_context *ctx)
 
 int grove_spaces_device(const grove_context *ctx)
 {
-  const grove_driver *driver = (*ctx->spaces)->driver;
-  int ndevices = 1, current = driver->current();
-  if (current >= 0 || driver->open(&ndevices) != GROVE_OK) return current;
-  return ctx->rank_in_domain % ndevices;
+  int current = (*ctx->spaces)->driver->current();
+  return current >= 0 ? current : ctx->rank_in_domain % ctx->ndevices;
 }
 
 grove_space grove_space_found(const grove_context *ctx, const void *address)

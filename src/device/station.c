@@ -232,10 +232,9 @@ grove_status grove_station_settle(grove_context *ctx)
 }
 
 /* An event is recorded on streams of its device only; those of others may wait for it. */
-grove_status grove_station_follow(grove_station *s, grove_stream *stream)
+static grove_status follow_stream(grove_station *s, int device, grove_stream *stream)
 {
   grove_station *home = NULL;
-  int device = s->driver->device_of(stream, s->device);
   GROVE_PASS_CHECK(!s->driver->is_capturing(device, stream), GROVE_ERR_UNSUPPORTED,
                    "rank %d: the stream is being captured into a graph, and this needs the host",
                    s->ctx->rank);
@@ -244,4 +243,14 @@ grove_status grove_station_follow(grove_station *s, grove_stream *stream)
   for (int h = 0; h < GROVE_HEADINGS; h++)
     GROVE_PASS(s->driver->after(s->device, s->tracks[h].stream, home->event));
   return GROVE_OK;
+}
+
+grove_status grove_station_follow(grove_station *s, grove_stream *stream)
+{
+  return follow_stream(s, s->driver->device_of(stream, s->device), stream);
+}
+
+grove_status grove_station_follow_default(grove_station *s, int device)
+{
+  return follow_stream(s, device, NULL);
 }

@@ -65,8 +65,10 @@ grove_status grove_station_flush(grove_station *s, grove_heading heading);
  * be what moves that operation. Without the lock. GROVE_ERR_TIMEOUT as of a wait. */
 grove_status grove_station_settle(grove_context *ctx);
 
-/* All that was enqueued before on the user's stream comes first. */
+/* All that was enqueued before on the user's stream comes first; or on the default stream of a
+ * device, which may be another one. */
 grove_status grove_station_follow(grove_station *s, grove_stream *stream);
+grove_status grove_station_follow_default(grove_station *s, int device);
 
 /* A word of pinned memory, for a while. */
 grove_status grove_station_take_word(grove_station *s, uint32_t **out);
