@@ -178,7 +178,7 @@ static void streams_anywhere(const place *p, int at, int root_is, int leaf_is, i
   driver->free_stream(at, stream);
 }
 
-/* One operation on streams of one device and of the other: a promise is made where the stream is. */
+/* One operation, on streams of one device and of the other: a promise is where the stream is. */
 static void streams_in_turn(const place *p)
 {
   halo h = new_halo(p, 0, 1);

@@ -1,7 +1,7 @@
 /* Operations and the user's streams: what is enqueued before a start is final for the exchange, and
  * what is enqueued behind the wait, or behind grove_wait_on_stream, sees the result. The checker of
  * the emulated device finds what has no order, whatever the temper; GROVE_DEVICE has the temper. */
-#include "context/context.h"
+#include "device/space.h"
 #include "grove_cuda.h"
 #include "places.h"
 #include "rig.h"

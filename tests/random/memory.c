@@ -1,4 +1,4 @@
-#include "device/emulated.h" /* first: units.h has names of arguments */
+#include "rig.h" /* first: units.h has names of arguments */
 
 #include "memory.h"
 
@@ -7,8 +7,6 @@
 #include "grove_cuda.h"
 
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DEVICES = 2, STREAMS = 4 };
 
@@ -21,15 +19,13 @@ typedef struct resident {
 } resident;
 
 struct memories {
-  grove_stream *stream[STREAMS];  /* number k is of device k % DEVICES */
-  int of_context[MOST_STEPS];     /* numbers of streams, or NOTHING */
-  int of_op[MOST_STEPS];          /* likewise, if one was chosen: */
+  grove_stream *stream[STREAMS]; /* number k is of device k % DEVICES */
+  int of_context[MOST_STEPS];    /* numbers of streams, or NOTHING */
+  int of_op[MOST_STEPS];         /* likewise, if one was chosen: */
   char is_chosen[MOST_STEPS];
   resident at[ROLES * MOST_STEPS];
   uint32_t word[ROLES * MOST_STEPS]; /* pinned: how often an array was filled by a stream */
 };
-
-static const grove_driver *const driver = &grove_driver_emulated;
 
 static int has_device(const run *r)
 {
@@ -139,8 +135,8 @@ static void put_on_device(run *r, int number, uint64_t seed, array *a)
   if (r->s->array[number].allocated)
     CHECK_OK(grove_alloc_device(r->context[r->now], a->bytes, &given));
   else
-    CHECK_OK(driver->allocate((int)(own_lot(r, seed, number) % DEVICES), (int64_t)a->bytes,
-                              &given));
+    CHECK_OK(
+      driver->allocate((int)(own_lot(r, seed, number) % DEVICES), (int64_t)a->bytes, &given));
   CHECK(driver->find(given, &range), "a device does not know its memory");
   x->is_there = 1;
   x->device = range.device;
@@ -183,8 +179,7 @@ void memory_free(run *r, int number)
   if (a->memory == NULL) return;
   if (x->is_there) {
     memory_settle(r, number);
-    if (!r->s->array[number].allocated)
-      driver->free(x->device, memory_given(a, a->memory));
+    if (!r->s->array[number].allocated) driver->free(x->device, memory_given(a, a->memory));
     driver->unpin(x->staging);
     free(x->staging);
     *x = (resident){0};

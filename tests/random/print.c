@@ -5,8 +5,7 @@
 static void print_behind(FILE *file, const scene *s, int id)
 {
   static const char *const name[ROLES] = {"roots", "leaves", "updates"};
-  const char *before =
-    s->p->other == OTHER_DEVICE ? ", on devices: " : ", in another memory: ";
+  const char *before = s->p->other == OTHER_DEVICE ? ", on devices: " : ", in another memory: ";
   for (role k = 0; k < ROLES; k++) {
     unsigned behind = s->array[ROLES * id + (int)k].behind;
     if (behind == 0) continue;

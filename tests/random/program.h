@@ -14,7 +14,7 @@
  *     scene.c     what is legal                 run.c       a rank performs its steps
  *     forests.c   forests and their graphs      settle.c    completing, freeing, comparing
  *     schedule.c  a rank's own order            parts.c     marking, asking
- *     print.c     the list in words
+ *     print.c     the list in words             memory.c    where arrays lie, and streams
  */
 #ifndef TEST_PROGRAM_H
 #define TEST_PROGRAM_H

@@ -107,8 +107,7 @@ static void renew(run *r, const step *st, int op, int ncalls, const int *call, i
       if (r->s->call[call[i]].array[k] != NOTHING) memory_settle(r, r->s->call[call[i]].array[k]);
   for (int i = 0; (st->flags & FLAG_FRESH) && i < ncalls; i++)
     for (int number = ROLES * call[i]; number < ROLES * call[i] + ROLES; number++)
-      if (r->real[number].memory != NULL)
-        memory_fill(r, number, round_seed(st, round), on_stream);
+      if (r->real[number].memory != NULL) memory_fill(r, number, round_seed(st, round), on_stream);
 }
 
 /* ---- operations ---- */

@@ -31,7 +31,7 @@ typedef struct run {
   graph *order[MOST_STEPS];
   grove_op *op[MOST_STEPS];
   char active[MOST_STEPS];
-  char unwaited[MOST_STEPS]; /* complete, and no host has waited for it, but for its stream */
+  char unwaited[MOST_STEPS];   /* complete, and no host has waited for it, but for its stream */
   char has_helper[MOST_STEPS]; /* of contexts: progress=thread */
   int in_region;               /* there are several threads */
   pending late;
