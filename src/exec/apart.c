@@ -159,20 +159,21 @@ typedef struct meeting_list {
 } meeting_list;
 
 static void enter_window(meeting_list *list, const grove_shape *shape, int64_t begin, int64_t count,
-                        char *message)
+                         char *message)
 {
   if (count > 0) list->windows[list->n++] = (grove_window){shape, begin, count, message};
 }
 
 /* Edges of a fetch lie where the lane has them, all else in its letter. */
 static void enter_section(const grove_transfer *op, int field, const grove_section *p, char *letter,
-                         meeting_list *list)
+                          meeting_list *list)
 {
   const grove_field *f = &op->fields[field];
   int64_t edge = p->shape.slots.first;
   if (p->field != field || !meets_others(op, p)) return;
   if (grove_section_meets(op, p))
-    enter_window(list, &op->wiring->lanes[field].fetched, edge, p->shape.units, edges_from(f, edge));
+    enter_window(list, &op->wiring->lanes[field].fetched, edge, p->shape.units,
+                 edges_from(f, edge));
   else
     enter_window(list, &p->shape, 0, p->shape.units, letter + p->at);
 }
@@ -186,7 +187,7 @@ static void enter_own(const grove_transfer *op, int field, int k, meeting_list *
     enter_section(op, field, &s->wired->keeps[2 * i + 1], place_of_keep(s, i), list);
   if (fetches_own(lane, k))
     enter_window(list, &lane->fetched, lane->own_begin, lane->own.units,
-                edges_from(f, lane->own_begin));
+                 edges_from(f, lane->own_begin));
 }
 
 static void enter_meetings(const grove_transfer *op, int field, meeting_list *list)
@@ -198,7 +199,7 @@ static void enter_meetings(const grove_transfer *op, int field, meeting_list *li
       if (i == own) enter_own(op, field, k, list);
       for (int j = 0; i < s->nreceives && j < s->wired->letters[i].nsections; j++)
         enter_section(op, field, &s->wired->letters[i].sections[j],
-                     grove_bound_letter_of(s, i)->memory, list);
+                      grove_bound_letter_of(s, i)->memory, list);
     }
   }
 }
@@ -225,19 +226,18 @@ fail:
 
 /* ---- memory that it knows ---- */
 
-/* All edges, if the roots are there, or those of this rank's own leaves. */
+/* All edges, in whole pages, if the roots are there; or those of this rank's own leaves. */
 static grove_status cover_edges(const grove_lane *lane, const grove_field *f,
                                 const grove_space *space)
 {
-  int64_t begin = 0, n = lane->fetched.units;
-  if (!grove_space_is_same(f->spaces[GROVE_ARRAY_ROOT], *space)) {
-    if (!grove_space_is_same(f->spaces[GROVE_ARRAY_LEAF], *space) &&
-        !grove_space_is_same(f->spaces[GROVE_ARRAY_UPDATE], *space))
-      return GROVE_OK;
-    begin = lane->own_begin;
-    n = lane->own.units;
-  }
-  return space->kind->cover(space->lift, edges_from(f, begin), n * lane->key.unit_bytes);
+  int64_t all = lane->fetched.units * lane->key.unit_bytes;
+  if (grove_space_is_same(f->spaces[GROVE_ARRAY_ROOT], *space))
+    return space->kind->cover(space->lift, f->edges, grove_round_up(all, GROVE_PAGE));
+  if (!grove_space_is_same(f->spaces[GROVE_ARRAY_LEAF], *space) &&
+      !grove_space_is_same(f->spaces[GROVE_ARRAY_UPDATE], *space))
+    return GROVE_OK;
+  return space->kind->cover(space->lift, edges_from(f, lane->own_begin),
+                            lane->own.units * lane->key.unit_bytes);
 }
 
 static grove_status cover_space(const grove_transfer *op, const grove_space *space)

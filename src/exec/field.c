@@ -7,10 +7,11 @@
 
 enum { ALIGNMENT = 64 }; /* a user's operation sees aligned units */
 
-/* Memory for units as in a letter. */
-static grove_status make_units(int64_t units, int64_t bytes, void **out)
+/* Memory for units as in a letter, between arrays in a space and others. */
+static grove_status make_units(grove_space space, int64_t units, int64_t bytes, void **out)
 {
-  *out = aligned_alloc(ALIGNMENT, (size_t)grove_round_up(units * bytes + 1, ALIGNMENT));
+  int64_t whole = space.kind == &grove_space_host ? ALIGNMENT : GROVE_PAGE;
+  *out = aligned_alloc((size_t)whole, (size_t)grove_round_up(units * bytes + 1, whole));
   GROVE_PASS_CHECK(*out, GROVE_ERR_MEMORY, "no memory for %lld values on their way",
                    (long long)units);
   return GROVE_OK;
@@ -27,7 +28,8 @@ static grove_status make_fetching_field(const grove_request *r, const grove_unit
   GROVE_PASS(grove_combine_create(MPI_REPLACE, unit, &replace));
   GROVE_PASS(grove_mover_create(&packed, &replace, &f->packed));
   GROVE_PASS(grove_mover_create(&borrowed, combine, &f->fetcher));
-  GROVE_PASS(make_units(r->forest->roots.slots.count, unit->bytes, &f->edges));
+  GROVE_PASS(
+    make_units(f->spaces[GROVE_ARRAY_ROOT], r->forest->roots.slots.count, unit->bytes, &f->edges));
   return grove_mover_create(unit, &replace, &f->mover);
 }
 
@@ -80,7 +82,7 @@ grove_status grove_field_equip(const grove_lane *lane, grove_field *f)
     packed.element_bytes = unit->element_bytes;
     GROVE_PASS(grove_mover_create(&packed, &f->mover.combine, &f->merger));
   }
-  if (edges > 0) GROVE_PASS(make_units(edges, unit->bytes, &f->edges));
+  if (edges > 0) GROVE_PASS(make_units(f->spaces[GROVE_ARRAY_ROOT], edges, unit->bytes, &f->edges));
   return GROVE_OK;
 }
 
@@ -94,7 +96,8 @@ grove_status grove_transfer_make_hubs(grove_transfer *op)
     if (wiring->uses_hubs) {
       f->hub = wiring->shm->areas ? wiring->shm->areas[k] : NULL;
     } else {
-      GROVE_PASS(make_units(units, f->mover.unit.bytes, &f->hub_memory));
+      GROVE_PASS(
+        make_units(f->spaces[GROVE_ARRAY_HUB], units, f->mover.unit.bytes, &f->hub_memory));
       f->hub = f->hub_memory;
     }
   }
