@@ -24,14 +24,16 @@ int grove_op_may_move(grove_op_state from, grove_op_state to)
   return (moves[from] >> to & 1) != 0;
 }
 
+static const char *reason_against(grove_op_state state)
+{
+  return state == GROVE_OP_FAILED ? "has failed halfway; make a new one" : "is under way already";
+}
+
 grove_status grove_op_check_idle(const grove_op *op, const char *call)
 {
-  GROVE_PASS_CHECK(op->state != GROVE_OP_FAILED, GROVE_ERR_STATE,
-                   "rank %d: %s: an earlier start of this %s failed halfway; make a new one",
-                   op->ctx->rank, call, grove_op_label(op));
   GROVE_PASS_CHECK(op->state == GROVE_OP_IDLE || op->state == GROVE_OP_TOLD, GROVE_ERR_STATE,
-                   "rank %d: %s: this %s is under way already", op->ctx->rank, call,
-                   grove_op_label(op));
+                   "rank %d: %s: this %s %s", op->ctx->rank, call, grove_op_label(op),
+                   reason_against(op->state));
   GROVE_PASS_CHECK(!grove_context_outlives_mpi(op->ctx), GROVE_ERR_STATE,
                    "rank %d: %s: MPI_Finalize was called before this %s", op->ctx->rank, call,
                    grove_op_label(op));

@@ -169,18 +169,18 @@ static grove_status grow_window(grove_context *ctx, struct grove_windows *w, int
 /* ---- carriages ---- */
 
 /* What is known of a message over all its starts. */
-typedef struct track {
+typedef struct history {
   int64_t started;
   int64_t told;   /* notices sent; of a receive: answers */
   int64_t taken;  /* of a send: answers received */
   int64_t offset; /* of its slots, in the carriage's part of the window */
   int slots;
-} track;
+} history;
 
 typedef struct shared {
   struct grove_windows *windows;
   grove_free_span part; /* no bytes: no part */
-  track *tracks;        /* one per message */
+  history *histories;   /* one per message */
 } shared;
 
 static int64_t stride_of(const grove_carried *m)
@@ -202,9 +202,9 @@ static grove_status prepare_rma(grove_carriage *a, int64_t *needed)
   shared *s = NULL;
   GROVE_PASS_NEW(s, 1);
   a->shared = s;
-  GROVE_PASS_NEW(s->tracks, a->n);
+  GROVE_PASS_NEW(s->histories, a->n);
   for (int i = a->nreceives; i < a->n; i++) {
-    track *t = &s->tracks[i];
+    history *t = &s->histories[i];
     t->offset = *needed;
     t->slots = window_slots_for(a->messages[i].bytes);
     *needed += t->slots * stride_of(&a->messages[i]);
@@ -247,7 +247,7 @@ static void shut_rma(grove_carriage *a)
     grove_spans_give(&s->windows->spans, &s->part);
     s->windows->nparts--;
   }
-  free(s->tracks);
+  free(s->histories);
   free(s);
 }
 
@@ -327,7 +327,7 @@ static grove_status try_to_tell(grove_carrier *c, int i)
 {
   shared *s = c->carriage->shared;
   fetcher *f = c->self;
-  track *t = &s->tracks[i];
+  history *t = &s->histories[i];
   message *m = &f->messages[i];
   const grove_carried *about = &c->carriage->messages[i];
   if (t->told != m->start - 1 || t->taken + t->slots < m->start) return GROVE_OK;
@@ -366,7 +366,7 @@ static grove_status fetch_rma(grove_carrier *c, int i)
 static grove_status try_to_answer(grove_carrier *c, int i)
 {
   const grove_carriage *a = c->carriage;
-  track *t = &((shared *)a->shared)->tracks[i];
+  history *t = &((shared *)a->shared)->histories[i];
   fetcher *f = c->self;
   message *m = &f->messages[i];
   if (t->told != m->start - 1) return GROVE_OK;
@@ -393,7 +393,7 @@ static grove_status start_rma(grove_carrier *c, int i)
   const grove_carriage *a = c->carriage;
   fetcher *f = c->self;
   message *m = &f->messages[i];
-  m->start = ++((shared *)a->shared)->tracks[i].started;
+  m->start = ++((shared *)a->shared)->histories[i].started;
   m->at = 0;
   m->left = 2;
   m->unwanted = 0;
@@ -438,7 +438,7 @@ static grove_status react_to_notice(grove_carrier *c, int i, int comes, int *n)
   fetcher *f = c->self;
   int receives = i < c->carriage->nreceives;
   if (receives && comes) return go_on_receiving(c, i, n);
-  if (comes) ((shared *)c->carriage->shared)->tracks[i].taken++;
+  if (comes) ((shared *)c->carriage->shared)->histories[i].taken++;
   if (has_ended(c, i) && !receives) f->completed[(*n)++] = i;
   return GROVE_OK;
 }
