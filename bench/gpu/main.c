@@ -1,0 +1,64 @@
+/* The figures of device memory (bench/METRICS.md). One start runs one study, on one driver. */
+#include "gpu.h"
+#include "kit/conditions.h"
+#include "kit/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+  const char *study, *driver, *matrices;
+} settings;
+
+static const struct gpu_study {
+  const char *name;
+  void (*run)(bench_gpu *g);
+} studies[] = {
+  {"kernels", bench_gpu_kernels}, {"reduce", bench_gpu_reduce},     {"pair", bench_gpu_pair},
+  {"begun", bench_gpu_begun},     {"launches", bench_gpu_launches},
+};
+
+static int run_study(bench_gpu *g, const settings *s)
+{
+  if (strcmp(s->study, "matrices") == 0) {
+    bench_gpu_matrices(g, s->matrices);
+    return 1;
+  }
+  for (size_t i = 0; i < sizeof studies / sizeof *studies; i++)
+    if (strcmp(studies[i].name, s->study) == 0) {
+      studies[i].run(g);
+      return 1;
+    }
+  return 0;
+}
+
+int main(int argc, char **argv)
+{
+  settings s = {"kernels", "cuda", "27pt:16"};
+  bench_gpu g = {.most = 64 << 20, .samples = 101, .seconds = 2, .repeats = 20};
+  const bench_flag flags[] = {{"--study", BENCH_TEXT, &s.study},
+                              {"--driver", BENCH_TEXT, &s.driver},
+                              {"--matrices", BENCH_TEXT, &s.matrices},
+                              {"--most", BENCH_BYTES, &g.most},
+                              {"--samples", BENCH_COUNT, &g.samples},
+                              {"--seconds", BENCH_POSITIVE, &g.seconds},
+                              {"--repeats", BENCH_COUNT, &g.repeats},
+                              {"--sabotage", BENCH_SWITCH, &g.sabotage},
+                              {NULL, 0, NULL}};
+  const char *wrong = bench_read_flags(argc, argv, flags);
+  int level;
+  if (wrong) {
+    fprintf(stderr, "grove_bench_gpu: what is %s?\n", wrong);
+    return 2;
+  }
+  MPI_Init_thread(&argc, &argv,
+                  strcmp(s.study, "launches") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
+                  &level);
+  bench_gpu_open(MPI_COMM_WORLD, s.driver, &g);
+  bench_report_conditions(MPI_COMM_WORLD, 0);
+  bench_need(run_study(&g, &s), "there is no such study");
+  bench_gpu_close(&g);
+  MPI_Finalize();
+  return g.wrong > 0;
+}
