@@ -12,13 +12,14 @@
 #   make bench                        makes and saves every figure of bench/RESULTS.md: hours
 #   make bench-pages                  writes its pages and pictures again, from the saved figures
 #   make bench-quick                  the grid in 90 seconds, saves nothing
+#   make bench-gpu                    on a machine with a GPU: the figures of device memory
 #   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
-.PHONY: demo test test-all test-more gpu-test mutants build install bench bench-pages bench-quick bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: demo test test-all test-more gpu-test mutants build install bench bench-pages bench-quick bench-gpu bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
 
 demo:
 	@tools/bootstrap --for demo
@@ -74,6 +75,9 @@ bench-pages:
 bench-quick:
 	@tools/bootstrap --for bench
 	@bench/run --quick
+
+bench-gpu:
+	@bench/run --gpu --save
 
 bench-scale:
 	@tools/bootstrap --for bench

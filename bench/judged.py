@@ -32,16 +32,16 @@ def spread(values, form=".2f"):
 
 
 class Case:
-    """The methods of one case, by name: times, shares, predictions."""
+    """The methods of one case, by name: times, shares, predictions, traffic."""
 
     def __init__(self, names, key):
         self.__dict__.update(zip(names, key))
         self.place = key[2]
-        self.time, self.share, self.predicted = {}, {}, {}
+        self.time, self.share, self.predicted, self.traffic = {}, {}, {}, {}
 
     def add(self, row):
         for what, column in ((self.time, "median"), (self.share, "share"),
-                             (self.predicted, "predicted")):
+                             (self.predicted, "predicted"), (self.traffic, "traffic")):
             what[row["method"]] = row.get(column)
 
     def has(self, *methods):

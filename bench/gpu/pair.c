@@ -71,7 +71,7 @@ void bench_gpu_pair(bench_gpu *g)
 
 static void begin_several(bench_gpu *g, int k)
 {
-  static const char *const names[] = {"1", "2", "4", "8", "16", "32"};
+  static const char *const names[] = {"x1", "x2", "x4", "x8", "x16", "x32"};
   bench_graph graphs[MOST_BEGUN];
   int nth = 0;
   while (1 << nth < k) nth++;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_SLOTS = 3000 };
+enum { FEW_SLOTS = 1000 };
 
 /* ---- the same work on both ---- */
 
