@@ -10,10 +10,11 @@
 
 enum { MOST_METHODS = 8, WATCHED_BYTES = 1 << 20 };
 
-/* Two states of the roots, which take turns: what is left of the exchange before is wrong now. */
+/* Two states of the roots, which take turns: what is left of the exchange before is wrong now. What
+ * another method has left goes before a sample. All arrays are on the device. */
 typedef struct exchange {
   const bench_graph *graph;
-  double *roots, *leaves; /* on the device, like the states */
+  double *roots, *leaves, *no_leaves;
   double *states[2];
 } exchange;
 
@@ -43,19 +44,30 @@ static double value_of(int state, int rank, int64_t root)
   return (double)((root * 31 + rank * 7919 + state * 104729) & 0xfffffff);
 }
 
+static double no_value(int state, int rank, int64_t root)
+{
+  (void)state, (void)rank, (void)root;
+  return -1;
+}
+
+static double *fill_with(const bench_gpu *g, int64_t n, double (*value)(int, int, int64_t),
+                         int state)
+{
+  int64_t bytes = n * (int64_t)sizeof(double);
+  double *values = bench_alloc((size_t)n, sizeof *values), *there = bench_gpu_alloc(g, bytes);
+  for (int64_t i = 0; i < n; i++) values[i] = value(state, g->rank, i);
+  bench_gpu_copy(g, there, values, bytes);
+  free(values);
+  return there;
+}
+
 static void open_exchange(const bench_gpu *g, const bench_graph *graph, exchange *x)
 {
-  int64_t bytes = graph->nroots * (int64_t)sizeof(double);
-  double *values = bench_alloc((size_t)graph->nroots, sizeof *values);
   *x = (exchange){.graph = graph};
-  x->roots = bench_gpu_alloc(g, bytes);
+  x->roots = bench_gpu_alloc(g, graph->nroots * (int64_t)sizeof(double));
   x->leaves = bench_gpu_alloc(g, graph->nslots * (int64_t)sizeof(double));
-  for (int s = 0; s < 2; s++) {
-    for (int64_t i = 0; i < graph->nroots; i++) values[i] = value_of(s, g->rank, i);
-    x->states[s] = bench_gpu_alloc(g, bytes);
-    bench_gpu_copy(g, x->states[s], values, bytes);
-  }
-  free(values);
+  x->no_leaves = fill_with(g, graph->nslots, no_value, 0);
+  for (int s = 0; s < 2; s++) x->states[s] = fill_with(g, graph->nroots, value_of, s);
 }
 
 static void close_exchange(const bench_gpu *g, exchange *x)
@@ -63,6 +75,17 @@ static void close_exchange(const bench_gpu *g, exchange *x)
   for (int s = 0; s < 2; s++) bench_gpu_free(g, x->states[s]);
   bench_gpu_free(g, x->roots);
   bench_gpu_free(g, x->leaves);
+  bench_gpu_free(g, x->no_leaves);
+}
+
+static void wipe_leaves(const course *c)
+{
+  for (int k = 0; k < c->how->n; k++) {
+    const exchange *x = &c->exchanges[k];
+    if (x->graph->nslots > 0)
+      bench_gpu_enqueue_copy(c->g, x->leaves, x->no_leaves,
+                             x->graph->nslots * (int64_t)sizeof(double));
+  }
 }
 
 static void rewrite_roots(course *c)
@@ -178,6 +201,7 @@ static double sample_course(void *about, int entrant, int round)
 {
   course *c = about;
   double seconds = 0;
+  wipe_leaves(c);
   for (int i = 0; i < c->how->batch; i++) {
     rewrite_roots(c);
     MPI_Barrier(c->g->comm);
