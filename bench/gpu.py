@@ -121,11 +121,12 @@ def against_copy(all_cases):
 
 def against_copies(all_cases):
     """The ping-pong at its largest size: overlapped, it takes as long as the slower copy."""
-    limits = {(c.where(), c.bytes): max(c.time.values()) for c in all_cases if c.line == "copies"}
+    limits = {(c.where(), c.bytes): max(c.time.values()) for c in all_cases
+              if c.line == "copies" and c.has("d2h", "h2d")}
     lines = []
     for case in all_cases:
-        if case.line == "pair" and case.bytes >= PAIR_BYTES and (
-                limit := limits.get((case.where(), case.bytes))):
+        limit = limits.get((case.where(), case.bytes))
+        if case.line == "pair" and case.bytes >= PAIR_BYTES and case.has("grove") and limit:
             found = limit / case.time["grove"]
             lines.append(verdict(f"ping-pong, {case.case}, {size(case.bytes)}: rate / slower copy",
                                  case.where(), f">= {PAIR}", f"{found:.2f}", found >= PAIR))
@@ -150,14 +151,14 @@ def of_bits(all_cases):
     return [verdict("reduce, bits as on the host: types and operations", case.where(), "all",
                     f"{case.time['equal']:.0f} of {case.time['compared']:.0f}",
                     case.time["equal"] == case.time["compared"])
-            for case in all_cases if case.line == "bits"]
+            for case in all_cases if case.line == "bits" and case.has("compared", "equal")]
 
 
 def of_launches(all_cases):
     """How much of what the host would wait for is hidden, if the stream waits instead."""
     return [verdict("kernels behind an exchange: grove_wait_on_stream / grove_wait", case.where(),
                     "-", f"{case.ratio('wait-on-stream', 'wait'):.2f}", None)
-            for case in all_cases if case.line == "launches"]
+            for case in all_cases if case.line == "launches" and case.has("wait-on-stream", "wait")]
 
 
 def of_begun(all_cases):
@@ -181,16 +182,21 @@ def size(number):
     return str(number)
 
 
-# ---- tables of a line ----
+# ---- tables of a line; a run that was ended in the middle lacks some methods ----
+
+def cell(case, *methods, of, form=".2f"):
+    return f"{of(case):{form}}" if case.has(*methods) else "-"
+
 
 def rate_table(some):
     """Of kernels: what is useful, what the memory does, and beside it a copy and a list by hand."""
     lines = [["case", "bytes", "us", "useful GB/s", "DRAM GB/s", "of a copy", "by hand, of a copy"]]
     for c in some:
-        cell = lambda method, c=c: f"{of_copy(c, method):.3f}" if c.has(method, "copy") else "-"
-        lines.append([c.case, size(c.bytes), r.figure(c.time["grove"]),
-                      r.figure(useful(c, "grove")), r.figure(rate(c, "grove")), cell("grove"),
-                      cell("hand")])
+        lines.append([c.case, size(c.bytes), r.figure(c.time.get("grove")),
+                      cell(c, "grove", of=lambda c: useful(c, "grove"), form=".1f"),
+                      cell(c, "grove", of=lambda c: rate(c, "grove"), form=".0f"),
+                      cell(c, "grove", "copy", of=of_copy, form=".3f"),
+                      cell(c, "hand", "copy", of=lambda c: of_copy(c, "hand"), form=".3f")])
     return lines
 
 
@@ -205,7 +211,8 @@ def pair_table(some):
     """Times, rates, and both together."""
     head, *lines = time_table(some)
     return [head + ["grove GB/s", "by hand / grove"],
-            *(line + [r.figure(useful(c, "grove")), f"{c.ratio('hand', 'grove'):.2f}"]
+            *(line + [cell(c, "grove", of=lambda c: useful(c, "grove"), form=".3g"),
+                      cell(c, "hand", "grove", of=lambda c: c.ratio("hand", "grove"))]
               for line, c in zip(lines, some))]
 
 
@@ -227,6 +234,13 @@ class Gpu(judged.Study):
         self.seconds = SECONDS[options.quick]
         if options.check and options.save:
             sys.exit("bench: --check has nothing to save")
+
+    def parse(self, lines, run):
+        """Without those whose values are wrong."""
+        words = [line.split() for line in lines]
+        wrong = [one[1:5] for one in words if one[:1] == ["wrong"]]
+        right = [" ".join(one) for one in words if one[:1] == ["row"] and one[1:5] not in wrong]
+        return super().parse(right, run)
 
     # ---- what is run ----
 
@@ -411,7 +425,8 @@ class Gpu(judged.Study):
 
     def draw(self, rows):
         for _, found in self.by_machine(rows):
-            draw_kernels([c for c in found if c.line in ("pack", "unpack")])
+            draw_kernels([c for c in found if c.line in ("pack", "unpack")
+                          and c.has("grove", "copy")])
             draw_pair([c for c in found if c.line in ("pair", "copies")])
             draw_begun([c for c in found if c.line == "begun"])
 
@@ -424,8 +439,9 @@ def draw_kernels(some):
     names = [name for name in KERNELS if any(c.case == name for c in some)]
     if not names:
         return
-    data = ["\n".join(f'"{c.case}" {of_copy(c):g}' for name in names for c in some
-                      if (c.case, c.line) == (name, line)) for line in ("pack", "unpack")]
+    found = {(c.case, c.line): of_copy(c) for c in some}
+    data = ["\n".join(f'"{name}" {found.get((name, line), 0):g}' for name in names)
+            for line in ("pack", "unpack")]
     data.append("\n".join(f"{i} {KERNELS[name]}" for i, name in enumerate(names)
                           if KERNELS[name]))
     study.plot("gpu-kernels", "set style data histograms\nset style fill solid 0.6\n"
@@ -441,7 +457,8 @@ def draw_pair(some):
     limit = [c for c in some if c.line == "copies"]
     curves = [(method, name) for method in ("grove", "hand") for name in ("contiguous", "list")]
     data = [study.points((c.bytes, useful(c, method)) for c in some
-                         if c.line == "pair" and c.case == name) for method, name in curves]
+                         if c.line == "pair" and c.case == name and c.has(method))
+            for method, name in curves]
     if not any(data):
         return
     plots = [f"$d{i} with linespoints pt {i + 1} title '{method}, {name}'"

@@ -139,6 +139,6 @@ void bench_gpu_judge(bench_gpu *g, const char *line, const char *name, int64_t b
   if (wrong == 0) return;
   g->wrong++;
   if (g->rank == 0)
-    printf("wrong %s %s %lld %s: %lld values\n", line, name, (long long)bytes, method,
+    printf("wrong %s %s %lld %s %lld wrong values\n", line, name, (long long)bytes, method,
            (long long)wrong);
 }

@@ -22,12 +22,11 @@ struct bench_hand {
 
 const bench_hand_device *bench_hand_device_for(const bench_gpu *g)
 {
-  const bench_hand_device *device = &bench_hand_table;
 #ifdef BENCH_HAVE_CUDART
-  if (strcmp(g->driver->name, "cuda") == 0) device = &bench_hand_cuda;
+  if (strcmp(g->driver->name, "cuda") == 0 && bench_hand_cuda.open(g)) return &bench_hand_cuda;
 #endif
-  device->open(g);
-  return device;
+  bench_hand_table.open(g);
+  return &bench_hand_table;
 }
 
 static int are_consecutive(const int32_t *slots, int64_t n)

@@ -13,7 +13,8 @@
 /* What it asks of a device, on one stream. `cuda`: the runtime and kernels of its own
  * (hand_cuda.cu). For any driver: Grove's table and kernels (hand_table.c). */
 typedef struct bench_hand_device {
-  void (*open)(const bench_gpu *g);
+  const char *about;
+  int (*open)(const bench_gpu *g); /* whether it can be used; any number of times */
   void *(*pinned)(int64_t bytes);
   void (*free_pinned)(void *memory);
   /* A list of slots there, to gather from or to scatter into. */
@@ -30,7 +31,7 @@ extern const bench_hand_device bench_hand_table;
 extern const bench_hand_device bench_hand_cuda;
 #endif
 
-/* The best one for the driver; opened. */
+/* The first of them that can be used with the driver. */
 const bench_hand_device *bench_hand_device_for(const bench_gpu *g);
 
 typedef struct bench_hand bench_hand;

@@ -5,12 +5,13 @@
 
 #include "hand_cuda.h"
 
-static void open_device(const bench_gpu *g)
+static int open_device(const bench_gpu *g)
 {
-  bench_cuda_open(g->device);
+  return bench_cuda_open(g->device);
 }
 
 const bench_hand_device bench_hand_cuda = {
+  .about = "CUDA's runtime",
   .open = open_device,
   .pinned = bench_cuda_pinned,
   .free_pinned = bench_cuda_free_pinned,

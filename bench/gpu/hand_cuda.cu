@@ -40,10 +40,10 @@ static unsigned blocks_for(const slot_list *list)
   return (unsigned)((list->n + BLOCK - 1) / BLOCK);
 }
 
-void bench_cuda_open(int device)
+int bench_cuda_open(int device)
 {
-  need_cuda(cudaSetDevice(device));
-  if (!stream) need_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  if (cudaSetDevice(device) != cudaSuccess) return 0;
+  return stream || cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess;
 }
 
 void *bench_cuda_pinned(int64_t bytes)

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-void bench_cuda_open(int device);
+int bench_cuda_open(int device);
 void *bench_cuda_pinned(int64_t bytes);
 void bench_cuda_free_pinned(void *memory);
 void *bench_cuda_list(const int32_t *slots, int64_t n, int scatters);

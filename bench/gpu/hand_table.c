@@ -8,9 +8,10 @@
 
 static const bench_gpu *gpu; /* one process has one */
 
-static void open_table(const bench_gpu *g)
+static int open_table(const bench_gpu *g)
 {
   gpu = g;
+  return 1;
 }
 
 static void *pinned_by_table(int64_t bytes)
@@ -61,6 +62,7 @@ static void finish_by_table(void)
 }
 
 const bench_hand_device bench_hand_table = {
+  .about = "Grove's driver and kernels",
   .open = open_table,
   .pinned = pinned_by_table,
   .free_pinned = free_pinned_by_table,

@@ -40,7 +40,7 @@ typedef struct timeline {
   double *roots, *leaves;
   talk waited, promised; /* by the host; by the stream */
   double stamp;
-  int64_t wrong;
+  int64_t wrong[ENTRANTS];
 } timeline;
 
 /* ---- what takes part ---- */
@@ -102,12 +102,14 @@ static void stamp_roots(timeline *t)
   bench_gpu_copy(t->g, t->roots, values, (int64_t)sizeof values);
 }
 
-static void check_leaves(timeline *t)
+static int64_t count_wrong_leaves(const timeline *t)
 {
   double values[2 * UNITS];
+  int64_t wrong = 0;
   bench_gpu_copy(t->g, values, t->leaves, (int64_t)sizeof values);
   if (t->g->sabotage) values[t->graph.leaf[0]] += 1;
-  for (int i = 0; i < UNITS; i++) t->wrong += values[t->graph.leaf[i]] != t->stamp;
+  for (int i = 0; i < UNITS; i++) wrong += values[t->graph.leaf[i]] != t->stamp;
+  return wrong;
 }
 
 /* ---- samples ---- */
@@ -165,7 +167,7 @@ static double sample_timeline(void *about, int entrant, int round)
     run_once(t, entrant);
     seconds += bench_clock() - begin;
     if (entrant == WAIT_ON_STREAM) bench_need_grove(grove_wait(t->promised.op));
-    if (has_exchange(entrant)) check_leaves(t);
+    if (has_exchange(entrant)) t->wrong[entrant] += count_wrong_leaves(t);
   }
   return seconds / BATCH;
 }
@@ -186,7 +188,8 @@ void bench_gpu_launches(bench_gpu *g)
   open_talk(&t, "calls", &t.waited);
   open_talk(&t, "thread", &t.promised);
   bench_gpu_run(g, &row, sample_timeline, &t);
-  bench_gpu_judge(g, row.line, row.name, row.bytes, "exchange", t.wrong);
+  for (int e = 0; e < ENTRANTS; e++)
+    bench_gpu_judge(g, row.line, row.name, row.bytes, entrants[e].name, t.wrong[e]);
   close_talk(&t.waited);
   close_talk(&t.promised);
   close_busy(g, &t.a);

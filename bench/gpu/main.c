@@ -1,5 +1,5 @@
 /* The figures of device memory (bench/METRICS.md). One start runs some studies, on one driver. */
-#include "gpu.h"
+#include "hand.h"
 #include "kit/conditions.h"
 #include "kit/flags.h"
 
@@ -46,7 +46,7 @@ static void run_studies(bench_gpu *g, const settings *s)
 int main(int argc, char **argv)
 {
   settings s = {"kernels", "cuda", "27pt:16", 0};
-  bench_gpu g = {.most = 64 << 20, .samples = 101, .seconds = 2, .repeats = 20};
+  bench_gpu g = {.most = 64 << 20, .samples = 101, .seconds = 2, .repeats = 50};
   const bench_flag flags[] = {
     {"--study", BENCH_TEXT, &s.study},         {"--driver", BENCH_TEXT, &s.driver},
     {"--matrices", BENCH_TEXT, &s.matrices},   {"--pin", BENCH_SWITCH, &s.pin},
@@ -64,6 +64,7 @@ int main(int argc, char **argv)
   if (s.pin) bench_pin(MPI_COMM_WORLD); /* before there are other threads */
   bench_gpu_open(MPI_COMM_WORLD, s.driver, &g);
   bench_report_conditions(MPI_COMM_WORLD, s.pin);
+  if (g.rank == 0) printf("conditions by hand: %s\n", bench_hand_device_for(&g)->about);
   run_studies(&g, &s);
   bench_gpu_close(&g);
   MPI_Finalize();

@@ -48,7 +48,7 @@ spoilt() {
   lines "$3" '^wrong '
 }
 later spoilt 1 kernels,reduce $((2 * 8 + 1 + 3))
-later spoilt 2 pair,launches $((2 * 2 + 1))
+later spoilt 2 pair,launches $((2 * 2 + 3))
 now
 
 # --- what rows mean ---
@@ -75,6 +75,7 @@ found = [
           "bits all 1000 compared 0 127 127 127", "bits all 1000 equal 0 126 126 126"),
     *rows("mps", f"pair list {mib} grove 0 100 0 0", f"pair list {mib} hand 0 50 0 0",
           f"pair list {big} grove 0 1300 0 0", f"pair list {big} hand 0 2600 0 0",
+          f"pair contiguous {big} grove 0 1170 0 0",
           f"copies pinned {big} d2h 0 1170 0 0", f"copies pinned {big} h2d 0 1100 0 0",
           "matrix a 800 grove 0 100 0 0", "matrix a 800 hand 0 100 0 0",
           "matrix b 800 grove 0 100 0 0", "matrix b 800 hand 0 400 0 0",
@@ -83,6 +84,10 @@ found = [
     *rows("-", "instructions send 8 cuda 0 166.8 166.8 166.8",
           "instructions send 8 without 0 166.8 166.8 166.8"),
 ]
+run = gpu.Run("pair", 2, "a-gpu", "mps")
+kept = study.parse(["row pair list 8 grove 0 1 0 0", "row pair list 8 hand 0 1 0 0",
+                    "wrong pair list 8 grove 3 wrong values"], run)
+assert [row["method"] for row in kept] == ["hand"], kept
 said = judgement(study, found, found[:9])
 expected = {
     ("pack, rows-128, 64Mi: DRAM rate / copy", "openmpi a-gpu no-mps"): [">= 0.9", "0.94", "met"],
@@ -92,6 +97,8 @@ expected = {
     ("reduce, bits as on the host: types and operations", "openmpi a-gpu no-mps"):
         ["all", "126 of 127", "missed"],
     ("ping-pong, list, 64Mi: rate / slower copy", "openmpi a-gpu mps"): [">= 0.9", "0.90", "met"],
+    ("ping-pong, contiguous, 64Mi: rate / slower copy", "openmpi a-gpu mps"):
+        [">= 0.9", "1.00", "met"],
     ("by hand / grove, 2 matrices: mean", "openmpi a-gpu mps"):
         [">= 1.5", "2.00 (1.00 to 4.00)", "met"],
     ("an exchange, 32 begun at once / 1", "openmpi a-gpu mps"): ["-", "0.25", "not judged"],
@@ -102,7 +109,8 @@ expected = {
 }
 assert expected == said, said
 assert "| random | 64Mi | 150.0 | 447.4 | 2237 | 0.500 | 0.750 |" in said.page, said.page
-assert "| list | 64Mi | 1300 | 2600 | 51.62 | 2.00 |" in said.page, said.page
+assert "| list | 64Mi | 1300 | 2600 | 51.6 | 2.00 |" in said.page, said.page
+assert "| contiguous | 64Mi | 1170 | - | 57.4 | - |" in said.page, said.page
 END
 
 echo 'every method of the study of device memory is right, and its figures are judged'
