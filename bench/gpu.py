@@ -313,8 +313,13 @@ class Gpu(judged.Study):
 
     def given(self, run):
         """A profile for the choice of a route, where there is time for that."""
-        wanted = run.name == "matrices" and not (self.options.quick or self.options.check)
-        return self.profile(run) if wanted else {}
+        if run.name != "matrices" or self.options.quick or self.options.check:
+            return {}
+        try:
+            return self.profile(run)
+        except subprocess.TimeoutExpired:
+            self.notes.append(f"{run.title()}: no profile after {self.seconds} seconds")
+            return {}
 
     def is_chosen(self, name):
         return self.options.case in ("", name)
