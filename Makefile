@@ -68,7 +68,7 @@ bench:
 	@bench/run --age
 
 bench-pages:
-	@for study in '' --cores --operations --bundles --algebra --routes --mesh --partitioned --parts; do \
+	@for study in '' --cores --operations --bundles --algebra --routes --mesh --partitioned --parts --gpu; do \
 	  bench/run $$study --figures --save >/dev/null || exit 1; done
 	@bench/scale/run --figures --save >/dev/null
 

@@ -130,7 +130,7 @@ static int has_exchange(int entrant)
 }
 
 /* What stands between A and B. */
-static void meet(const timeline *t, int entrant)
+static void do_between(const timeline *t, int entrant)
 {
   if (entrant == INTERRUPTED) wait_for_stream(t);
   if (entrant == WAIT || entrant == EXCHANGE) {
@@ -146,7 +146,7 @@ static void meet(const timeline *t, int entrant)
 static void run_once(const timeline *t, int entrant)
 {
   if (entrant != EXCHANGE && entrant != KERNEL_B) launch_busy(t, &t->a);
-  meet(t, entrant);
+  do_between(t, entrant);
   if (entrant == KERNEL_B) launch_busy(t, &t->b);
   if (entrant != EXCHANGE && entrant < KERNEL_A) {
     launch_busy(t, &t->b);
