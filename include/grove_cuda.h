@@ -50,8 +50,9 @@ GROVE_API grove_status grove_copy(grove_context *ctx, void *dst, const void *src
 /* ---- streams ------------------------------------------------------------------------------- */
 
 /* The stream behind which the arrays of an operation are final, from the next start on; NULL: the
- * default stream. An operation whose arrays are the host's takes no notice of it. Not while the
- * operation is active, and not of a channel. Local. */
+ * default stream. An operation whose arrays are the host's takes no notice of it. Of a channel: a
+ * part is final when what was enqueued before grove_ready is done. Not while the operation is
+ * active. Local. */
 GROVE_API grove_status grove_op_set_stream(grove_op *op, struct CUstream_st *stream);
 
 /* The same for all operations of the context that have no stream of their own: those of _begin,
@@ -62,7 +63,7 @@ GROVE_API grove_status grove_context_set_stream(grove_context *ctx, struct CUstr
  * exchange, and the host goes on. Then the operation may be started again, or waited for. Since the
  * host moves its messages, that needs the option `progress=thread`, and a stream that is not the
  * default stream, else it is GROVE_ERR_UNSUPPORTED. The next start or grove_copy of the context
- * waits for the exchange. Local. */
+ * waits for the exchange, and so does the next grove_ready of a channel. Local. */
 GROVE_API grove_status grove_wait_on_stream(grove_op *op);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* Making the two ends of a channel, how they meet, and freeing them in any state. */
+#include "partitioned/staged.h"
 #include "partitioned/way.h"
 
-#include "device/space.h"
+#include "device/station.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 
 static void refuse_channel(grove_channel *c, grove_status code, const char *sentence)
 {
-  c->bond = GROVE_BOND_REFUSED;
-  c->refusal = strdup(sentence);
+  grove_channel_refuse(c, GROVE_ERR_ARG, sentence);
   grove_op_note(&c->base, grove_error_set(code, sentence));
 }
 
@@ -102,16 +102,20 @@ static grove_status check_wanted(const wanted *w, grove_op **out)
   return GROVE_OK;
 }
 
-/* Nothing packs parts on a device yet. */
-static grove_status check_memory(const grove_channel *c, const char *call)
+/* Where the message lies: in the array, or in our own memory. */
+static grove_status place_message(grove_channel *c)
 {
   grove_context *ctx = c->base.ctx;
   grove_spaces_look(ctx);
-  GROVE_PASS_CHECK(c->bytes == 0 || grove_space_of(ctx, c->data).kind == &grove_space_host,
-                   GROVE_ERR_UNSUPPORTED,
-                   "rank %d: %s: the buffer of %lld bytes lies in the memory of a device; channels "
-                   "take host memory only",
-                   ctx->rank, call, (long long)c->bytes);
+  grove_space space = grove_space_of(ctx, c->bytes > 0 ? c->data : NULL);
+  c->dense = c->mover.unit.dense && space.kind == &grove_space_host;
+  if (space.kind != &grove_space_host) return grove_staged_open(c, space);
+  if (c->dense) {
+    grove_mover_free(&c->mover);
+  } else {
+    GROVE_PASS_ROOM(c->staging, c->bytes);
+    c->data = c->staging;
+  }
   return GROVE_OK;
 }
 
@@ -139,18 +143,12 @@ static grove_status measure_message(grove_channel *c, const wanted *w)
   unit = (grove_unit){0};
   c->shape = (grove_shape){.form = GROVE_SHAPE_CONSECUTIVE,
                            .units = c->parts * c->part_units,
+                           .slots = {.count = c->parts * c->part_units},
                            .n = {c->parts * c->part_units, 1, 1},
                            .stride = {1, 0, 0}};
-  c->dense = c->mover.unit.dense;
   c->array = w->array;
   c->data = c->array + c->mover.unit.true_lb;
-  GROVE_TRY(check_memory(c, call));
-  if (c->dense) {
-    grove_mover_free(&c->mover);
-  } else {
-    GROVE_ROOM(c->staging, c->bytes);
-    c->data = c->staging;
-  }
+  GROVE_TRY(place_message(c));
 fail:
   grove_unit_free(&unit);
   return status;
@@ -176,7 +174,7 @@ static grove_status make_sender(grove_channel *c)
     GROVE_PASS(grove_machine_copy(ctx->machine, &c->machine));
   c->question.machine = c->machine;
   if (c->aggregator->remember) GROVE_PASS(c->aggregator->remember(&c->question, &c->memory));
-  if (c->aggregator->runs) grove_context_expect_deadlines(ctx);
+  if (c->aggregator->runs || c->staged) grove_context_expect_deadlines(ctx);
   return GROVE_OK;
 }
 
@@ -224,6 +222,7 @@ static grove_status init_channel(const wanted *w, grove_op **out)
 {
   grove_status status = check_wanted(w, out);
   if (status != GROVE_OK) return status;
+  if (w->ctx->stations) GROVE_PASS(grove_station_settle(w->ctx)); /* as of all that is made */
   grove_context_enter(w->ctx);
   status = make_channel(w, out);
   grove_context_leave(w->ctx);
@@ -247,11 +246,20 @@ grove_status grove_precv_init(grove_context *ctx, void *buf, int parts, int64_t 
 
 /* ---- freeing in any state ---- */
 
+/* What is on its way out of the device leaves before the device is forgotten. */
+static grove_status save_staged(grove_channel *c)
+{
+  GROVE_PASS(grove_staged_save(c));
+  c->packed = 1;
+  return grove_send_copied(c);
+}
+
 /* Takes what was marked and has not left out of the user's array. */
 static grove_status save_marked(grove_channel *c)
 {
   if (grove_readiness_marked(c->readiness) == 0 || c->bytes == 0) return GROVE_OK;
   char *copy = c->staging;
+  if (c->staged) return save_staged(c);
   if (c->dense) GROVE_PASS_ROOM(copy, c->bytes);
   for (int64_t p = 0; p < c->parts; p++) {
     if (!grove_readiness_is_marked(c->readiness, p)) continue;
@@ -271,9 +279,15 @@ static grove_status abandon_channel(grove_channel *c)
   grove_op_state state = c->base.state;
   grove_op_move(&c->base, state == GROVE_OP_ACTIVE ? GROVE_OP_ABANDONED : GROVE_OP_STUCK);
   c->base.ctx->abandoned++;
+  int failed = state != GROVE_OP_ACTIVE || (c->staged && grove_staged_has_failed(c));
+  if (c->sends && !failed) status = save_marked(c);
+  grove_staged_close(c);                         /* it may be there to the end of the program */
   if (state != GROVE_OP_ACTIVE) return GROVE_OK; /* a start failed halfway: nothing changes */
-  if (c->sends) status = save_marked(c);
-  if (!c->sends && c->bond == GROVE_BOND_SOUGHT) {
+  if (c->sends && failed) {
+    grove_op_move(&c->base, GROVE_OP_STUCK);
+    return GROVE_OK;
+  }
+  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) {
     GROVE_ROOM(c->staging, c->bytes);
     c->data = c->staging;
   }
@@ -326,7 +340,7 @@ static grove_request no_request(const grove_op *op, int k)
 }
 
 #define CHANNEL                                                                                    \
-  .start = grove_channel_start, .start_parts = grove_channel_start,                                \
+  .takes_streams = 1, .start = grove_channel_start, .start_parts = grove_channel_start,            \
   .advance = grove_channel_advance, .missing = grove_channel_missing,                              \
   .label = grove_channel_label, .report = grove_channel_report, .free = free_channel,              \
   .count = count_requests, .request = no_request, .part_times = grove_channel_part_times

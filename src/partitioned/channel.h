@@ -5,6 +5,7 @@
  *     round.c     a round of either end, from its start to its end
  *     marks.c     what any thread may call: marking and looking
  *     send.c      the sender's end: what may leave
+ *     staged.c    arrays in the memory of a device (staged.h)
  *     message.c   which bytes have left, and which parts have come
  *     tell.c      how an end describes itself: label, missing parts, report, times
  *     account.c   what is kept for the options log and trace
@@ -52,6 +53,7 @@ typedef enum grove_bond {
 } grove_bond;
 
 struct grove_greeting;
+typedef struct grove_staged grove_staged;
 
 /* Counts the threads inside grove_ready that came in here; atomic. */
 typedef struct grove_door {
@@ -69,14 +71,16 @@ typedef struct grove_channel {
 
   int64_t parts, part_units, part_bytes, bytes;
   grove_mover mover;
-  grove_shape shape; /* all units, consecutive */
-  int dense;         /* the array is the message: nothing is packed */
-  char *array;       /* the user's */
-  char *data;        /* the message: the array, or: */
-  char *staging;     /* our own memory */
-  int packed;        /* of a sender: all that was marked is already in `data` */
+  grove_shape shape;    /* all units, consecutive */
+  int dense;            /* the array is the message: nothing is packed */
+  char *array;          /* the user's */
+  char *data;           /* the message: the array, or: */
+  char *staging;        /* our own memory */
+  grove_staged *staged; /* of an array that is a device's; NULL: it is the host's */
+  int packed;           /* of a sender: all that was marked is already in `data` */
 
   grove_bond bond;
+  grove_status refused; /* what a start then is, and why */
   char *refusal;
   struct grove_channel *next_seeking; /* in match.c */
   void *reply; /* room for a receiver's answer: the sender must hear even if memory is short */
@@ -149,6 +153,8 @@ void grove_channel_dispose(grove_channel *c);
 grove_status grove_send_begin(grove_channel *c);
 /* Sends what is due. */
 grove_status grove_send_post(grove_channel *c);
+/* Sends what was copied out of a device. */
+grove_status grove_send_copied(grove_channel *c);
 /* Tells the next deadline, if somebody keeps them, or that something is due now. Any thread. */
 void grove_send_tell_alarm(const grove_channel *c, int at_once);
 /* Does something that has left still need calls? Aggregators that let late parts travel alone rely
@@ -156,6 +162,8 @@ void grove_send_tell_alarm(const grove_channel *c, int at_once);
 int grove_send_needs_calls(const grove_channel *c);
 grove_status grove_send_pack(grove_channel *c, grove_part_run run);
 int grove_send_is_over(const grove_channel *c);
+/* Its device has failed: does nothing that has left need the message any more? */
+int grove_send_is_spent(const grove_channel *c);
 /* Makes the plan of the next round. */
 grove_status grove_send_learn(grove_channel *c);
 
@@ -170,6 +178,8 @@ void grove_channel_note_sent(grove_channel *c, int64_t offset, int64_t bytes);
 /* Receiver: these bytes are in `data`. They came with message number `messages`, which the ways
  * count. */
 grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes);
+/* Tells of parts that are now in the memory of a device. */
+void grove_channel_land(grove_channel *c);
 int grove_channel_has_come(const grove_channel *c);
 int grove_channel_have_come(const grove_channel *c, int64_t first, int64_t count);
 /* The next parts that nobody was told of; 0 if there are none. */
@@ -194,6 +204,8 @@ void grove_account_note_round(const grove_channel *c);
 
 grove_status grove_channel_check_range(const grove_channel *c, const char *call, int64_t first,
                                        int64_t count);
+/* From now on a start is this, in these words. */
+void grove_channel_refuse(grove_channel *c, grove_status status, const char *sentence);
 const char *grove_channel_label(const grove_op *op);
 void grove_channel_missing(const grove_op *op, char *text, size_t room);
 grove_report grove_channel_report(const grove_op *op);

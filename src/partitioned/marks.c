@@ -1,4 +1,5 @@
 /* What any thread may call between start and wait: marking and looking. */
+#include "partitioned/staged.h"
 #include "partitioned/way.h"
 
 /* These calls take no lock, but their work may need MPI. */
@@ -50,6 +51,7 @@ static int is_posted_by_threads(const grove_channel *c)
 static grove_status mark_parts(grove_channel *c, int64_t first, int64_t count)
 {
   int due = 0;
+  if (c->staged) GROVE_PASS(grove_staged_mark(c, first, count));
   int64_t twice =
     grove_readiness_mark(c->readiness, first, count, c->timed ? grove_clock() : 0, &due);
   GROVE_PASS_CHECK(twice < 0, GROVE_ERR_STATE,
@@ -104,6 +106,7 @@ grove_status grove_marks_arrived(grove_op *op, int64_t first, int64_t count, int
     GROVE_PASS(check_mpi(op, "grove_arrived"));
     grove_channel_poll(c);
     have = grove_channel_have_come(c, first, count);
+    if (!have) GROVE_PASS(grove_staged_check(c, "grove_arrived"));
   }
   *yes = have;
   return GROVE_OK;
@@ -117,7 +120,7 @@ grove_status grove_marks_arrivals(grove_op *op, int64_t *first, int64_t *count)
   if (!grove_channel_claim(c, &run)) {
     GROVE_PASS(check_mpi(op, "grove_arrivals"));
     grove_channel_poll(c);
-    grove_channel_claim(c, &run);
+    if (!grove_channel_claim(c, &run)) GROVE_PASS(grove_staged_check(c, "grove_arrivals"));
   }
   *first = run.first;
   *count = run.count;

@@ -1,4 +1,5 @@
 /* The message of an end: which bytes have left, and which parts have come. */
+#include "partitioned/staged.h"
 #include "partitioned/way.h"
 
 #include <stdlib.h>
@@ -27,17 +28,35 @@ void grove_channel_note_sent(grove_channel *c, int64_t offset, int64_t bytes)
 
 /* ---- coming ---- */
 
-static grove_status complete_part(grove_channel *c, int64_t p)
+static void note_arrival(grove_channel *c, int64_t p)
 {
-  if (!c->dense && !grove_channel_is_abandoned(c))
-    GROVE_PASS(grove_unpack(&c->mover, &c->shape, c->data + p * c->part_bytes, c->array,
-                            p * c->part_units, c->part_units));
   if (c->when) c->when[p].arrived = grove_clock();
-  if (c->when) c->when[p].message = c->messages;
   __atomic_store_n(&c->come[p], c->part_bytes, __ATOMIC_RELEASE);
   c->arrivals[c->narrivals] = p;
   __atomic_store_n(&c->narrivals, c->narrivals + 1, __ATOMIC_RELEASE);
+}
+
+/* If its device has failed, the end still takes what comes: the sender must not wait for it. */
+static grove_status complete_part(grove_channel *c, int64_t p)
+{
+  if (c->when) c->when[p].message = c->messages;
+  if (c->staged) {
+    if (!grove_staged_has_failed(c))
+      grove_op_note(&c->base, grove_staged_begin(c, (grove_part_run){p, 1}));
+    return GROVE_OK;
+  }
+  if (!c->dense && !grove_channel_is_abandoned(c))
+    GROVE_PASS(grove_unpack(&c->mover, &c->shape, c->data + p * c->part_bytes, c->array,
+                            p * c->part_units, c->part_units));
+  note_arrival(c, p);
   return GROVE_OK;
+}
+
+void grove_channel_land(grove_channel *c)
+{
+  grove_part_run run;
+  grove_op_note(&c->base, grove_staged_flush(c));
+  while (grove_staged_next(c, &run)) note_arrival(c, run.first);
 }
 
 /* A part of no bytes has come when the empty message has. */
@@ -64,7 +83,8 @@ grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes)
 
 int grove_channel_has_come(const grove_channel *c)
 {
-  return c->bytes == 0 ? c->missing == NOTHING_CAME : c->missing == 0;
+  if (c->bytes == 0) return c->missing == NOTHING_CAME;
+  return c->missing == 0 && (!c->staged || grove_staged_is_done(c));
 }
 
 int grove_channel_have_come(const grove_channel *c, int64_t first, int64_t count)

@@ -1,4 +1,5 @@
 /* A round of either end, from its start to its end. */
+#include "partitioned/staged.h"
 #include "partitioned/way.h"
 
 #include <math.h>
@@ -31,7 +32,8 @@ grove_status grove_channel_start(grove_op *op)
   grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
   GROVE_TRY(grove_op_check_idle(op, "grove_start"));
-  if (c->bond == GROVE_BOND_REFUSED) return grove_error_set(GROVE_ERR_ARG, c->refusal);
+  if (c->bond == GROVE_BOND_REFUSED) return grove_error_set(c->refused, c->refusal);
+  if (c->staged) GROVE_TRY(grove_staged_start(c));
   grove_op_forget_failure(op);
   op->timed = op->starts < TIMED_STARTS || op->starts % TIMED_EVERY == 0;
   if (op->timed || c->timed || c->when || c->account.kept) op->since = c->since = grove_clock();
@@ -57,6 +59,7 @@ fail:
 
 void grove_channel_dispose(grove_channel *c)
 {
+  grove_staged_close(c);
   if (c->way && c->end) c->way->close(c);
   if (c->memory) c->aggregator->forget(&c->memory);
   grove_machine_free(&c->machine);
@@ -74,6 +77,15 @@ void grove_channel_dispose(grove_channel *c)
   free(c);
 }
 
+/* A receiver has taken all of the round. A sender has not sent it: in the next one the receiver
+ * would take its parts for those that it lacks. */
+static void refuse_next_round(grove_channel *c)
+{
+  const char *why = c->base.sentence ? c->base.sentence : "no memory for a sentence";
+  if (c->bond == GROVE_BOND_SOUGHT) grove_match_leave(c);
+  grove_channel_refuse(c, c->base.failure, why);
+}
+
 static void finish_round(grove_channel *c)
 {
   grove_op *op = &c->base;
@@ -85,6 +97,7 @@ static void finish_round(grove_channel *c)
   c->planned = c->messages;
   if (c->account.kept) grove_account_note_round(c);
   if (c->memory && op->failure == GROVE_OK) grove_op_note(op, grove_send_learn(c));
+  if (c->sends && c->staged && grove_staged_has_failed(c)) refuse_next_round(c);
   grove_context_deactivate(&op->active);
   grove_op_move(op, GROVE_OP_DONE);
 }
@@ -112,8 +125,19 @@ static grove_status go_on(grove_channel *c)
   if (!grove_channel_flows(c)) return GROVE_OK;
   if (c->sends) GROVE_PASS(grove_send_post(c));
   GROVE_PASS(c->way->advance(c));
+  if (c->staged && !c->sends) grove_channel_land(c);
   if (c->sends && grove_send_needs_calls(c)) c->base.ctx->look_again = 1;
   return GROVE_OK;
+}
+
+/* Is the round over, well or not? A device's failure does not take back what is under way. */
+static int round_is_over(const grove_channel *c)
+{
+  if (c->staged && grove_staged_has_failed(c))
+    return c->sends ? grove_send_is_spent(c) : grove_channel_has_come(c);
+  if (c->base.failure != GROVE_OK) return 1;
+  return c->bond == GROVE_BOND_TIED &&
+         (c->sends ? grove_send_is_over(c) : grove_channel_has_come(c));
 }
 
 void grove_channel_advance(grove_active *active)
@@ -130,10 +154,7 @@ void grove_channel_advance(grove_active *active)
     return;
   }
   if (status != GROVE_OK) grove_op_note(&c->base, status);
-  if (c->base.failure != GROVE_OK ||
-      (c->bond == GROVE_BOND_TIED &&
-       (c->sends ? grove_send_is_over(c) : grove_channel_has_come(c))))
-    finish_round(c);
+  if (round_is_over(c)) finish_round(c);
 }
 
 /* May this thread move things on? If so, it must leave the context afterwards. */

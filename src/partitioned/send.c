@@ -1,4 +1,5 @@
 /* The sender's end: its offer, what may leave, and the plan of the next round. */
+#include "partitioned/staged.h"
 #include "partitioned/way.h"
 
 #include <math.h>
@@ -82,7 +83,8 @@ static int take_run(grove_channel *c, grove_part_run *run)
 
 void grove_send_tell_alarm(const grove_channel *c, int at_once)
 {
-  if (!c->aggregator->runs || !c->base.ctx->alarm) return; /* others may be before there is one */
+  if (!(c->aggregator->runs || c->staged) || !c->base.ctx->alarm)
+    return; /* others may be before there is one */
   if (at_once)
     grove_alarm_set(c->base.ctx->alarm, 0);
   else if (c->plan.delta > 0)
@@ -91,7 +93,33 @@ void grove_send_tell_alarm(const grove_channel *c, int at_once)
 
 int grove_send_needs_calls(const grove_channel *c)
 {
+  if (c->staged && !grove_staged_is_done(c)) return 1;
   return c->aggregator->runs && c->way->needs_calls(c);
+}
+
+static grove_status post_run(grove_channel *c, grove_part_run run)
+{
+  return c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes);
+}
+
+grove_status grove_send_copied(grove_channel *c)
+{
+  grove_part_run run;
+  while (grove_staged_next(c, &run)) GROVE_PASS(post_run(c, run));
+  return GROVE_OK;
+}
+
+/* Begins copies of what is due, and posts what has been copied. */
+static grove_status post_staged(grove_channel *c, int *begins)
+{
+  grove_part_run run;
+  if (grove_staged_has_failed(c)) return GROVE_OK;
+  while (take_run(c, &run)) {
+    *begins = 1;
+    GROVE_PASS(grove_staged_begin(c, run));
+  }
+  GROVE_PASS(grove_staged_flush(c));
+  return grove_send_copied(c);
 }
 
 static grove_status post_due(grove_channel *c)
@@ -99,10 +127,11 @@ static grove_status post_due(grove_channel *c)
   grove_part_run run;
   int posts = 0;
   grove_send_tell_alarm(c, 0);
-  while (take_run(c, &run)) {
+  if (c->staged) GROVE_PASS(post_staged(c, &posts));
+  while (!c->staged && take_run(c, &run)) {
     posts = 1;
     GROVE_PASS(grove_send_pack(c, run));
-    GROVE_PASS(c->way->post(c, run.first * c->part_bytes, run.count * c->part_bytes));
+    GROVE_PASS(post_run(c, run));
   }
   if (posts && grove_send_needs_calls(c)) grove_context_look_after(c->base.ctx);
   return GROVE_OK;
@@ -126,7 +155,13 @@ static int is_nobody_inside(const grove_channel *c)
 int grove_send_is_over(const grove_channel *c)
 {
   int left = c->bytes == 0 ? c->empty : grove_readiness_is_over(c->readiness);
+  if (c->staged && !grove_staged_is_done(c)) return 0;
   return left && c->way->is_quiet(c) && is_nobody_inside(c);
+}
+
+int grove_send_is_spent(const grove_channel *c)
+{
+  return grove_staged_is_done(c) && !c->way->needs_calls(c) && is_nobody_inside(c);
 }
 
 grove_status grove_send_learn(grove_channel *c)

@@ -1,4 +1,5 @@
 /* How an end of a channel describes itself. */
+#include "partitioned/staged.h"
 #include "partitioned/way.h"
 
 #include <math.h>
@@ -25,6 +26,15 @@ grove_status grove_channel_check_range(const grove_channel *c, const char *call,
     c->base.ctx->rank, call, (long long)count, (long long)first, (long long)c->round,
     grove_op_label(&c->base), (long long)c->parts - 1);
   return GROVE_OK;
+}
+
+/* ---- the end of all rounds ---- */
+
+void grove_channel_refuse(grove_channel *c, grove_status status, const char *sentence)
+{
+  c->bond = GROVE_BOND_REFUSED;
+  c->refused = status;
+  c->refusal = strdup(sentence);
 }
 
 /* ---- what is missing ---- */
@@ -70,7 +80,10 @@ void grove_channel_missing(const grove_op *op, char *text, size_t room)
                                       : "; part%s %s of %lld not come",
                              missing > 1 ? "s" : "", parts, (long long)c->parts);
   if (used >= room) return;
-  if (c->bond == GROVE_BOND_SOUGHT)
+  if (c->staged && grove_staged_parts(c) > 0)
+    snprintf(text + used, room - used, "; the device has not copied %lld parts yet",
+             (long long)grove_staged_parts(c));
+  else if (c->bond == GROVE_BOND_SOUGHT)
     snprintf(text + used, room - used, "; rank %d has not started its end", c->peer);
   else if (c->sends && missing == 0)
     snprintf(text + used, room - used, "; not taken by rank %d: has it started this round?",

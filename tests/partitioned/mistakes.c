@@ -99,27 +99,37 @@ static void bad_arguments(const place *p)
   MPI_Type_free(&raw);
 }
 
-/* Channels move host memory. A device's is refused, also inside an allocation, and by a context
- * that did not make it; where a program has both, what is the host's is taken. */
+/* Memory of a device is known as such, also inside an allocation, and by a context that did not
+ * make it; what has no bytes lies nowhere. Streams are refused where they make no sense. */
 static void on_a_device(const place *p)
 {
-  int anything, host[8], *memory = NULL;
-  grove_op *untouched = (grove_op *)&anything, *op = untouched;
+  int host[8] = {1, 2, 3, 4, 5, 6, 7, 8}, come[6] = {0}, *memory = NULL;
+  grove_op *send = NULL, *receive = NULL, *other = NULL;
   grove_context *ctx;
   CHECK_OK(grove_context_create(MPI_COMM_WORLD, &ctx));
   CHECK_OK(grove_context_set(ctx, "device", "emulated"));
   CHECK_OK(grove_context_set(p->ctx, "device", "emulated"));
   CHECK_OK(grove_alloc_device(ctx, sizeof host, (void **)&memory));
-  refused(grove_psend_init(ctx, memory, 4, 2, MPI_INT, p->rank, TAG, &op), GROVE_ERR_UNSUPPORTED,
-          "grove_psend_init of a device's memory");
-  says_word("device");
-  refused(grove_precv_init(p->ctx, memory + 4, 2, 2, MPI_INT, p->rank, TAG, &op),
-          GROVE_ERR_UNSUPPORTED, "grove_precv_init of a device's memory");
-  CHECK(op == untouched, "an output was set by a call that failed");
-  CHECK_OK(grove_psend_init(ctx, memory, 4, 0, MPI_INT, p->rank, TAG, &op));
-  CHECK_OK(grove_op_free(&op));
-  CHECK_OK(grove_psend_init(ctx, host, 4, 2, MPI_INT, p->rank, TAG, &op));
-  CHECK_OK(grove_op_free(&op));
+  CHECK_OK(grove_copy(ctx, memory, host, sizeof host));
+  CHECK_OK(grove_psend_init(ctx, memory + 2, 3, 2, MPI_INT, p->rank, TAG, &send));
+  CHECK_OK(grove_precv_init(ctx, come, 2, 3, MPI_INT, p->rank, TAG, &receive));
+  CHECK_OK(grove_precv_init(p->ctx, memory + 4, 2, 2, MPI_INT, p->rank, TAG + 1, &other));
+  CHECK_OK(grove_op_free(&other));
+  CHECK_OK(grove_psend_init(ctx, memory, 4, 0, MPI_INT, p->rank, TAG + 1, &other));
+  CHECK_OK(grove_op_free(&other));
+  CHECK_OK(grove_start(receive));
+  CHECK_OK(grove_start(send));
+  refused(grove_op_set_stream(send, NULL), GROVE_ERR_STATE, "a stream of an active channel");
+  refused(grove_wait_on_stream(receive), GROVE_ERR_UNSUPPORTED, "nobody to move its messages");
+  says_word("progress=thread");
+  CHECK_OK(grove_ready(send, 0, 2));
+  refused(grove_ready(send, 1, 2), GROVE_ERR_STATE, "a part of a device's memory twice");
+  CHECK_OK(grove_ready(send, 2, 1));
+  CHECK_OK(grove_wait(receive));
+  CHECK_OK(grove_wait(send));
+  for (int i = 0; i < 6; i++) CHECK(come[i] == i + 3, "number %d is %d", i, come[i]);
+  CHECK_OK(grove_op_free(&send));
+  CHECK_OK(grove_op_free(&receive));
   CHECK_OK(grove_dealloc(ctx, memory));
   CHECK_OK(grove_context_free(&ctx));
 }
