@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=tests/docs/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
-run_document channels 3 6
+run_document channels 4 8
 cd "$work/here"
 for aggregator in none ploggp timer adaptive; do
   run env GROVE_TRANSPORT_PARTS=mpi GROVE_AGGREGATOR=$aggregator mpirun -n 2 ./fill

@@ -10,6 +10,7 @@
  *
  * THREADS, if set: MPI_THREAD_MULTIPLE, and parts are marked by several threads.
  */
+#include "apart.h"
 #include "channel.h"
 #include "check.h"
 #include "errand.h"
@@ -324,14 +325,16 @@ static void drop(end *e)
   CHECK_OK(grove_op_free(&c->op));
   e->gone = c->data.memory;
   e->gone_bytes = c->data.bytes;
-  memset(e->gone, GONE, e->gone_bytes);
+  channel_set(c, GONE);
   array_free(&c->expected);
 }
 
 static void check_gone(end *e)
 {
+  if (e->gone != NULL) channel_fetch(&e->c);
   for (size_t i = 0; i < e->gone_bytes; i++)
     CHECK(e->gone[i] == GONE, "byte %zu of a buffer was written after its channel was freed", i);
+  if (e->gone != NULL) apart_return(e->c.apart);
   if (e->c.lent == NULL) free(e->gone);
   e->gone = NULL;
   e->gone_bytes = 0;

@@ -5,6 +5,7 @@
 #include "grove_cuda.h"
 #include "random.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +20,11 @@ typedef struct taken {
 static struct {
   grove_context *ctx;
   char *memory;
-  int mixed, chosen; /* the device, by this file */
+  int mixed, chosen;    /* the device, by this file */
+  pthread_mutex_t lock; /* for these two: */
   int n;
   taken blocks[BLOCKS];
-} pool;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *device_for(const char *wanted)
 {
@@ -73,10 +75,12 @@ void *apart_take(size_t bytes, uint64_t lot)
   int at = 0;
   if (!pool.ctx || bytes == 0 || (pool.mixed && mix(lot) % 3 == 0)) return NULL;
   bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  pthread_mutex_lock(&pool.lock);
   size_t begin = find_gap(bytes, &at);
   memmove(&pool.blocks[at + 1], &pool.blocks[at], (size_t)(pool.n - at) * sizeof *pool.blocks);
   pool.blocks[at] = (taken){begin, begin + bytes};
   pool.n++;
+  pthread_mutex_unlock(&pool.lock);
   return pool.memory + begin;
 }
 
@@ -85,10 +89,12 @@ void apart_return(void *memory)
   if (!memory) return;
   size_t begin = (size_t)((char *)memory - pool.memory);
   int at = 0;
+  pthread_mutex_lock(&pool.lock);
   while (at < pool.n && pool.blocks[at].begin != begin) at++;
   CHECK(at < pool.n, "this memory was not taken");
   pool.n--;
   memmove(&pool.blocks[at], &pool.blocks[at + 1], (size_t)(pool.n - at) * sizeof *pool.blocks);
+  pthread_mutex_unlock(&pool.lock);
 }
 
 void apart_copy(void *memory, void *host, size_t bytes, int there)

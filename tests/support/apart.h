@@ -21,7 +21,7 @@ void apart_open(void);
 void apart_close(void);
 
 /* Memory of the device; NULL where this array, of which `lot` is any number, is to be the host's.
- */
+ * Any thread. */
 void *apart_take(size_t bytes, uint64_t lot);
 void apart_return(void *memory);
 

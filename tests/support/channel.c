@@ -1,5 +1,6 @@
 #include "channel.h"
 
+#include "apart.h"
 #include "check.h"
 
 #include <sched.h>
@@ -67,6 +68,43 @@ static void walk(channel *c, const array *a, int64_t first, int64_t count, int c
     }
 }
 
+/* ---- on a device ---- */
+
+/* The bytes from the first piece of these parts to the last: parts may lie in each other. */
+static void span(const channel *c, int64_t first, int64_t count, size_t *begin, size_t *end)
+{
+  *begin = c->data.bytes;
+  *end = 0;
+  for (int64_t slot = first * c->count; slot < (first + count) * c->count; slot++)
+    for (int i = 0; i < c->u->npieces; i++) {
+      size_t at =
+        (size_t)(array_slot(&c->data, c->u, slot) + c->u->piece[i].offset - c->data.memory);
+      size_t behind = at + scalar_bytes(c->u->piece[i].kind);
+      if (at < *begin) *begin = at;
+      if (behind > *end) *end = behind;
+    }
+}
+
+/* Parts of the buffer, to `host` or from there. */
+static void move_parts(channel *c, const array *host, int64_t first, int64_t count, int there)
+{
+  size_t begin, end;
+  if (c->apart == NULL) return;
+  span(c, first, count, &begin, &end);
+  if (begin < end) apart_copy((char *)c->apart + begin, host->memory + begin, end - begin, there);
+}
+
+void channel_set(channel *c, int byte)
+{
+  memset(c->data.memory, byte, c->data.bytes);
+  apart_copy(c->apart, c->data.memory, c->data.bytes, 1);
+}
+
+void channel_fetch(channel *c)
+{
+  apart_copy(c->apart, c->data.memory, c->data.bytes, 0);
+}
+
 /* ---- making ---- */
 
 void channel_dress(channel *c)
@@ -74,17 +112,18 @@ void channel_dress(channel *c)
   int64_t nslots = c->parts * c->count;
   c->data = c->lent ? array_in(c->u, nslots, c->lent) : array_create(c->u, nslots);
   c->expected = array_create(c->u, nslots);
-  memset(c->data.memory, CANARY, c->data.bytes);
+  c->apart = apart_take(c->data.bytes, mix2(c->seed, (uint64_t)c->sends));
+  channel_set(c, CANARY);
   memset(c->expected.memory, CANARY, c->expected.bytes);
 }
 
 grove_status channel_init(channel *c)
 {
+  char *given = (char *)c->data.slot0;
+  if (c->apart) given = (char *)c->apart + (c->data.slot0 - c->data.memory);
   if (c->sends)
-    return grove_psend_init(c->ctx, c->data.slot0, c->parts, c->count, c->u->type, c->peer, c->tag,
-                            &c->op);
-  return grove_precv_init(c->ctx, c->data.slot0, c->parts, c->count, c->u->type, c->peer, c->tag,
-                          &c->op);
+    return grove_psend_init(c->ctx, given, c->parts, c->count, c->u->type, c->peer, c->tag, &c->op);
+  return grove_precv_init(c->ctx, given, c->parts, c->count, c->u->type, c->peer, c->tag, &c->op);
 }
 
 void channel_open(channel *c)
@@ -104,6 +143,7 @@ void channel_start(channel *c)
 void channel_fill(channel *c, int64_t first, int64_t count)
 {
   walk(c, &c->data, first, count, 0);
+  move_parts(c, &c->data, first, count, 1);
 }
 
 void channel_ready(channel *c, int64_t first, int64_t count)
@@ -127,12 +167,20 @@ void channel_check(channel *c)
   snprintf(what, sizeof what, "from rank %d, tag %d, round %lld:", c->peer, c->tag,
            (long long)c->round);
   if (c->round > 0) walk(c, &c->expected, 0, c->parts, 0);
+  channel_fetch(c);
   array_check(c->u, &c->data, &c->expected, "received", what);
 }
 
 void channel_check_parts(channel *c, int64_t first, int64_t count)
 {
-  walk(c, &c->data, first, count, 1);
+  if (c->apart == NULL) {
+    walk(c, &c->data, first, count, 1);
+    return;
+  }
+  array here = array_create(c->u, c->parts * c->count); /* several threads may look at once */
+  move_parts(c, &here, first, count, 0);
+  walk(c, &here, first, count, 1);
+  array_free(&here);
 }
 
 void channel_await(channel *c, int64_t first, int64_t count)
@@ -147,7 +195,7 @@ void channel_await(channel *c, int64_t first, int64_t count)
 void channel_over(channel *c)
 {
   if (c->sends)
-    memset(c->data.memory, 0xee, c->data.bytes);
+    channel_set(c, 0xee);
   else
     channel_check(c);
 }
@@ -181,6 +229,7 @@ static struct {
 
 static void drop(channel *c, int keep)
 {
+  apart_return(c->apart);
   if (c->lent == NULL && keep) {
     CHECK(left.n < MOST_LEFT, "too many buffers of abandoned channels");
     left.memory[left.n++] = c->data.memory;

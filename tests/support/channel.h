@@ -9,6 +9,9 @@
  *     channel_ready(&c, 0, 4);       the receiver: channel_wait() compares all bytes
  *     channel_wait(&c);
  *     channel_close(&c);
+ *
+ * With TEST_ARRAYS in the environment the buffer lies on a device (apart.h), and what is said of
+ * `data` here holds for a copy on the host.
  */
 #ifndef TEST_CHANNEL_H
 #define TEST_CHANNEL_H
@@ -28,6 +31,7 @@ typedef struct channel {
   void *lent;    /* the caller's memory of channel_room() bytes; NULL: its own */
   /* made here */
   array data;     /* what Grove is given */
+  void *apart;    /* that on a device; NULL: it is the host's */
   array expected; /* what it should be */
   int64_t round;  /* started so far */
   grove_op *op;
@@ -68,6 +72,10 @@ void channel_poll(channel *c);
 
 /* One round whose data is ready at once. */
 void channel_run(channel *c);
+
+/* Sets all bytes of the buffer; and brings it to `data`, if it lies elsewhere. */
+void channel_set(channel *c, int byte);
+void channel_fetch(channel *c);
 
 /* Frees operation and buffer. An active sender keeps its buffer until channels_sweep(), to be
  * called when the context is gone. */
