@@ -201,10 +201,8 @@ grove_status grove_transfer_rebind(grove_transfer *op)
   for (int k = op->oldest; k < op->nstages; k++) GROVE_TRY(copy_wired(&op->stages[k]));
   GROVE_TRY(rebind_stages(op, rooms));
   for (int k = 0; k < op->nfields; k++) {
-    grove_lane *lane = &op->wiring->lanes[k];
+    const grove_lane *lane = &op->wiring->lanes[k];
     grove_field *f = &op->fields[k];
-    if (lane->key.operation == GROVE_FETCH && op->met <= lane->meets_at)
-      GROVE_TRY(detach_field(lane, f));
     rooms[k].units = rooms[k].at;
     rooms[k].at = 0;
     GROVE_TRY(grove_field_make_packed(f));
@@ -214,6 +212,11 @@ grove_status grove_transfer_rebind(grove_transfer *op)
                                           rooms[k].units * lane->key.unit_bytes));
   }
   GROVE_TRY(rebind_stages(op, rooms));
+  for (int k = 0; k < op->nfields; k++) { /* only now: letters are taken out of whole arrays */
+    grove_lane *lane = &op->wiring->lanes[k];
+    if (lane->key.operation == GROVE_FETCH && op->met <= lane->meets_at)
+      GROVE_TRY(detach_field(lane, &op->fields[k]));
+  }
 fail:
   free(rooms);
   return status;
