@@ -232,10 +232,15 @@ static grove_block *find_free(const grove_arena *arena, int64_t bytes)
   return NULL;
 }
 
+int64_t grove_arena_spare(const grove_arena *arena)
+{
+  return grove_segment_left(&arena->segment) / (PART_AHEAD * arena->seats);
+}
+
 /* How much a rank takes when it needs little: as much as it already has. */
 static int64_t ahead_of(const grove_arena *arena)
 {
-  int64_t most = grove_segment_left(&arena->segment) / (PART_AHEAD * arena->seats);
+  int64_t most = grove_arena_spare(arena);
   if (most > LARGEST_PIECE) most = LARGEST_PIECE;
   return arena->own_bytes < most ? arena->own_bytes : most;
 }

@@ -68,6 +68,9 @@ void *grove_arena_rest(const grove_arena *arena);
 grove_status grove_arena_alloc(grove_arena *arena, int64_t bytes, grove_block **out);
 void grove_arena_release(grove_arena *arena, grove_block *block);
 
+/* How much of the segment this rank may take without need: others need some too. */
+int64_t grove_arena_spare(const grove_arena *arena);
+
 /* Releases a block later, once `is_idle` says that the others no longer use it. */
 void grove_arena_retire(grove_arena *arena, grove_block *block, int (*is_idle)(const void *memory));
 

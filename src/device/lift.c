@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* A batch of this many bytes is enqueued: it is copied while the next one is packed, or travels. */
-static const int64_t CHUNK = (int64_t)2 << 20;
-
 /* Host memory in which messages lie, and its mirror. */
 typedef struct cover {
   char *memory, *mirror;
@@ -23,6 +20,12 @@ typedef struct motion_plan {
   grove_prepared prepared;
   grove_by_host *by_host; /* instead */
 } motion_plan;
+
+/* What lies at `place` has the mirror of `message`. */
+typedef struct likeness {
+  const char *place, *message;
+  int64_t bytes;
+} likeness;
 
 /* Messages that meet in the same slots. */
 typedef struct meeting_plan {
@@ -45,6 +48,7 @@ struct grove_lift {
   grove_station *station;
   int ncovers;
   cover *covers;
+  likeness like;
   int ninside;
   inside_range *inside;
   int64_t loose;    /* so many batches were enqueued when something went ahead of the next one */
@@ -103,22 +107,16 @@ void grove_lift_close(grove_lift *lift)
 
 /* ---- mirrors ---- */
 
-grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes)
+grove_status grove_lift_mirror(grove_lift *lift, void *memory, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   const grove_station *s = lift->station;
-  grove_sentence before;
   cover c = {.memory = memory, .bytes = bytes}, *covers = NULL;
   if (bytes == 0) return GROVE_OK;
   GROVE_TRY(s->driver->allocate(s->device, bytes, (void **)&c.mirror));
   covers = realloc(lift->covers, (size_t)(lift->ncovers + 1) * sizeof *covers);
   GROVE_CHECK(covers, GROVE_ERR_MEMORY, "no memory for a mirror's place");
   lift->covers = covers;
-  grove_error_keep(&before);
-  /* Whole pages, which nobody else has. Copies of others are slower, and right. */
-  int whole = (uintptr_t)memory % GROVE_PAGE == 0 && bytes % GROVE_PAGE == 0;
-  c.pinned = whole && s->driver->pin(memory, bytes) == GROVE_OK;
-  grove_error_restore(&before);
   covers[lift->ncovers++] = c;
   return GROVE_OK;
 fail:
@@ -126,12 +124,43 @@ fail:
   return status;
 }
 
-static char *mirror_of(const grove_lift *lift, const char *message)
+grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes)
+{
+  grove_sentence before;
+  if (bytes == 0) return GROVE_OK;
+  GROVE_PASS(grove_lift_mirror(lift, memory, bytes));
+  grove_error_keep(&before);
+  /* Whole pages, which nobody else has. Copies of others are slower, and right. */
+  int whole = (uintptr_t)memory % GROVE_PAGE == 0 && bytes % GROVE_PAGE == 0;
+  lift->covers[lift->ncovers - 1].pinned =
+    whole && lift->station->driver->pin(memory, bytes) == GROVE_OK;
+  grove_error_restore(&before);
+  return GROVE_OK;
+}
+
+void grove_lift_share(grove_lift *lift, void *region, int64_t bytes)
+{
+  grove_station_pin(lift->station, region, bytes);
+}
+
+void grove_lift_liken(grove_lift *lift, const void *place, int64_t bytes, const void *message)
+{
+  lift->like = (likeness){place, message, bytes};
+}
+
+static char *find_mirror(const grove_lift *lift, const char *message)
 {
   for (const cover *c = lift->covers; c < lift->covers + lift->ncovers; c++)
     if (message >= c->memory && message < c->memory + c->bytes)
       return c->mirror + (message - c->memory);
   return NULL;
+}
+
+static char *mirror_of(const grove_lift *lift, const char *message)
+{
+  const likeness *like = &lift->like;
+  int alike = message >= like->place && message < like->place + like->bytes;
+  return find_mirror(lift, alike ? like->message + (message - like->place) : message);
 }
 
 grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t bytes)
@@ -316,7 +345,7 @@ static void add_job(grove_device_batch *b, const grove_prepared *p, char *array,
 static int batch_has_room(const grove_device_batch *b, int njobs)
 {
   return b->launch.njobs + njobs <= GROVE_JOBS && b->nbefore < GROVE_BATCH_COPIES &&
-         b->nafter < GROVE_BATCH_COPIES && b->bytes < CHUNK;
+         b->nafter < GROVE_BATCH_COPIES && b->bytes < grove_space_chunk();
 }
 
 /* Packs into the mirror, ahead of the batch that will unpack it. */

@@ -18,6 +18,9 @@ void grove_lift_close(grove_lift *lift);
 
 /* As in a space's table. */
 grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes);
+grove_status grove_lift_mirror(grove_lift *lift, void *memory, int64_t bytes);
+void grove_lift_share(grove_lift *lift, void *region, int64_t bytes);
+void grove_lift_liken(grove_lift *lift, const void *place, int64_t bytes, const void *message);
 grove_status grove_lift_prepare(grove_lift *lift, const grove_mover *mover,
                                 const grove_shape *shape, int64_t begin, int64_t count,
                                 grove_motion motion);

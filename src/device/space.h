@@ -73,6 +73,12 @@ struct grove_space_kind {
                        grove_lift **out);
   void (*close)(grove_lift *lift);
   grove_status (*cover)(grove_lift *lift, void *memory, int64_t bytes);
+  /* Messages in memory that processes share. `mirror`: the same as `cover`, before others see it.
+   * `share`: all see it now, and copies may go there until the context ends. `liken`: what lies at
+   * `place`, in memory of another rank, has the mirror of `message`, until the next such call. */
+  grove_status (*mirror)(grove_lift *lift, void *memory, int64_t bytes);
+  void (*share)(grove_lift *lift, void *region, int64_t bytes);
+  void (*liken)(grove_lift *lift, const void *place, int64_t bytes, const void *message);
   grove_status (*prepare)(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                           int64_t begin, int64_t count, grove_motion motion);
   /* Prepares windows that may have something for the same slots. They are unpacked, or fetched, in
@@ -95,6 +101,9 @@ typedef struct grove_space {
 } grove_space;
 
 extern const grove_space_kind grove_space_host, grove_space_emulated, grove_space_cuda;
+
+/* Larger messages are packed, copied and unpacked by chunks of so many bytes. */
+int64_t grove_space_chunk(void);
 
 /* Gives the context the memory that the option `device` means, which may take a while: see
  * grove_spaces_look. GROVE_ERR_DEVICE where there is none. This rank's failure. */

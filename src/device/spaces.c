@@ -22,7 +22,8 @@ static grove_status copy_now(const grove_space_kind *kind, int device, void *to,
     .name = #driver_name, .bit = GROVE_SPACE_DEVICE, .driver = &grove_driver_##driver_name,        \
     .owns = owns_range, .copy = copy_now, .pack = grove_lift_pack, .unpack = grove_lift_unpack,    \
     .fetch = grove_lift_fetch, .open = grove_lift_open, .close = grove_lift_close,                 \
-    .cover = grove_lift_cover, .prepare = grove_lift_prepare, .merge = grove_lift_merge,           \
+    .cover = grove_lift_cover, .mirror = grove_lift_mirror, .share = grove_lift_share,             \
+    .liken = grove_lift_liken, .prepare = grove_lift_prepare, .merge = grove_lift_merge,           \
     .keep_inside = grove_lift_keep_inside, .begin = grove_lift_begin, .flush = grove_lift_flush,   \
     .begun = grove_lift_begun, .passed = grove_lift_passed                                         \
   }

@@ -12,6 +12,15 @@ typedef struct grove_page {
   unsigned char taken[WORDS];
 } word_page;
 
+/* A copy of so many bytes takes some 40 us at 55 GB/s, and to begin one takes 5: longer ones would
+ * gain little, and what comes first would wait for them. (To be measured on a GPU.) */
+enum { CHUNK = 2 << 20 };
+
+int64_t grove_space_chunk(void)
+{
+  return CHUNK;
+}
+
 static void free_station(grove_station *s)
 {
   if (s->is_awaited) (void)s->driver->finish(s->device, NULL);
@@ -23,6 +32,8 @@ static void free_station(grove_station *s)
     free(t->batch);
   }
   if (s->event) s->driver->free_event(s->event);
+  for (int i = 0; i < s->npins; i++) s->driver->unpin(s->pins[i]);
+  free(s->pins);
   while (s->pages) {
     word_page *page = s->pages;
     s->pages = page->next;
@@ -91,6 +102,26 @@ void grove_station_give_word(grove_station *s, uint32_t *word)
     ptrdiff_t at = (char *)word - page->memory;
     if (at >= 0 && at < GROVE_PAGE) page->taken[at / LINE] = 0;
   }
+}
+
+/* ---- memory that processes share ---- */
+
+static grove_status add_pin(grove_station *s, void *memory, int64_t bytes)
+{
+  GROVE_PASS_GROW(s->pins, s->npins, 1);
+  GROVE_PASS(s->driver->pin(memory, bytes));
+  s->pins[s->npins++] = memory;
+  return GROVE_OK;
+}
+
+void grove_station_pin(grove_station *s, void *memory, int64_t bytes)
+{
+  grove_sentence before;
+  for (int i = 0; i < s->npins; i++)
+    if (s->pins[i] == memory) return;
+  grove_error_keep(&before);
+  (void)add_pin(s, memory, bytes);
+  grove_error_restore(&before);
 }
 
 /* ---- making and ending ---- */

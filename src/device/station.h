@@ -47,7 +47,9 @@ typedef struct grove_station {
   int device;
   grove_event *event;
   struct grove_page *pages; /* pinned: words */
-  int is_awaited;           /* users' streams may wait for one of the words */
+  int npins;                /* memory that processes share, pinned to the end */
+  void **pins;
+  int is_awaited; /* users' streams may wait for one of the words */
   grove_track tracks[GROVE_HEADINGS];
 } grove_station;
 
@@ -69,6 +71,10 @@ grove_status grove_station_settle(grove_context *ctx);
  * device, which may be another one. */
 grove_status grove_station_follow(grove_station *s, grove_stream *stream);
 grove_status grove_station_follow_default(grove_station *s, int device);
+
+/* Pins memory that processes share, once, until the context ends; if that fails, copies of it are
+ * slower. */
+void grove_station_pin(grove_station *s, void *memory, int64_t bytes);
 
 /* A word of pinned memory, for a while. */
 grove_status grove_station_take_word(grove_station *s, uint32_t **out);

@@ -111,13 +111,34 @@ static int meets_others(const grove_transfer *op, const grove_section *p)
   return p->array == GROVE_ARRAY_ROOT;
 }
 
-static grove_status prepare_section(const grove_transfer *op, const grove_section *p,
-                                    grove_motion motion)
+static grove_status prepare_section(const grove_transfer *op, const grove_section *p, int64_t begin,
+                                    int64_t units, grove_motion motion)
 {
   const grove_field *f = &op->fields[p->field];
   if (motion != GROVE_MOTION_PACK && meets_others(op, p)) return GROVE_OK; /* see merge_field */
-  return prepare_window(&f->spaces[p->array], grove_field_mover(f, p->array), &p->shape, 0,
-                        p->shape.units, motion);
+  return prepare_window(&f->spaces[p->array], grove_field_mover(f, p->array), &p->shape, begin,
+                        units, motion);
+}
+
+/* Chunk by chunk, as it will be packed or unpacked. */
+static grove_status prepare_letter(const grove_transfer *op, const grove_letter *letter,
+                                   grove_motion motion)
+{
+  int64_t bytes = 0;
+  for (int64_t at = 0; at < letter->data; at += bytes) {
+    bytes = grove_letter_chunk(letter, at);
+    for (int k = 0; k < letter->nsections; k++) {
+      grove_excerpt w = grove_section_excerpt(&letter->sections[k], at, bytes);
+      GROVE_PASS(prepare_section(op, &letter->sections[k], w.begin, w.units, motion));
+    }
+  }
+  return GROVE_OK;
+}
+
+static grove_status prepare_keep(const grove_transfer *op, const grove_section *p,
+                                 grove_motion motion)
+{
+  return prepare_section(op, p, 0, p->shape.units, motion);
 }
 
 /* What meets its roots all at once, and self edges that fetch. */
@@ -140,12 +161,11 @@ static grove_status prepare_lane(const grove_lane *lane, const grove_field *f)
 static grove_status prepare_stage(const grove_transfer *op, const grove_wired_stage *w)
 {
   for (int i = 0; i < w->nletters; i++)
-    for (int k = 0; k < w->letters[i].nsections; k++)
-      GROVE_PASS(prepare_section(op, &w->letters[i].sections[k],
-                                 i < w->nreceives ? GROVE_MOTION_UNPACK : GROVE_MOTION_PACK));
+    GROVE_PASS(prepare_letter(op, &w->letters[i],
+                              i < w->nreceives ? GROVE_MOTION_UNPACK : GROVE_MOTION_PACK));
   for (int k = 0; k < w->nkeeps; k++) {
-    GROVE_PASS(prepare_section(op, &w->keeps[2 * k], GROVE_MOTION_PACK));
-    GROVE_PASS(prepare_section(op, &w->keeps[2 * k + 1], GROVE_MOTION_UNPACK));
+    GROVE_PASS(prepare_keep(op, &w->keeps[2 * k], GROVE_MOTION_PACK));
+    GROVE_PASS(prepare_keep(op, &w->keeps[2 * k + 1], GROVE_MOTION_UNPACK));
   }
   return GROVE_OK;
 }
@@ -158,50 +178,70 @@ typedef struct meeting_list {
   grove_window *windows;
 } meeting_list;
 
-static void enter_window(meeting_list *list, const grove_shape *shape, int64_t begin, int64_t count,
-                         char *message)
+static grove_status enter_window(meeting_list *list, const grove_shape *shape, int64_t begin,
+                                 int64_t count, char *message)
 {
-  if (count > 0) list->windows[list->n++] = (grove_window){shape, begin, count, message};
+  if (count == 0) return GROVE_OK;
+  GROVE_PASS_GROW(list->windows, list->n, 1);
+  list->windows[list->n++] = (grove_window){shape, begin, count, message};
+  return GROVE_OK;
 }
 
 /* Edges of a fetch lie where the lane has them, all else in its letter. */
-static void enter_section(const grove_transfer *op, int field, const grove_section *p, char *letter,
-                          meeting_list *list)
+static grove_status enter_section(const grove_transfer *op, int field, const grove_section *p,
+                                  int64_t begin, int64_t units, char *letter, meeting_list *list)
 {
   const grove_field *f = &op->fields[field];
-  int64_t edge = p->shape.slots.first;
-  if (p->field != field || !meets_others(op, p)) return;
+  int64_t edge = p->shape.slots.first + begin;
+  if (p->field != field || !meets_others(op, p)) return GROVE_OK;
   if (grove_section_meets(op, p))
-    enter_window(list, &op->wiring->lanes[field].fetched, edge, p->shape.units,
-                 edges_from(f, edge));
-  else
-    enter_window(list, &p->shape, 0, p->shape.units, letter + p->at);
+    return enter_window(list, &op->wiring->lanes[field].fetched, edge, units, edges_from(f, edge));
+  return enter_window(list, &p->shape, begin, units, letter + p->at + begin * p->unit_bytes);
 }
 
-static void enter_own(const grove_transfer *op, int field, int k, meeting_list *list)
+/* Chunk by chunk, as it will be unpacked, unless it came straight to its edges. */
+static grove_status enter_letter(const grove_transfer *op, int field, const grove_letter *letter,
+                                 const grove_bound_letter *bound, meeting_list *list)
+{
+  int64_t bytes = 0;
+  for (int64_t at = 0; at < letter->data; at += bytes) {
+    bytes = bound->direct ? letter->data : grove_letter_chunk(letter, at);
+    for (int k = 0; k < letter->nsections; k++) {
+      const grove_section *p = &letter->sections[k];
+      grove_excerpt w = grove_section_excerpt(p, at, bytes);
+      GROVE_PASS(enter_section(op, field, p, w.begin, w.units, bound->memory, list));
+    }
+  }
+  return GROVE_OK;
+}
+
+static grove_status enter_own(const grove_transfer *op, int field, int k, meeting_list *list)
 {
   const grove_bound_stage *s = &op->stages[k];
   const grove_field *f = &op->fields[field];
   const grove_lane *lane = &op->wiring->lanes[field];
-  for (int i = 0; i < s->wired->nkeeps; i++)
-    enter_section(op, field, &s->wired->keeps[2 * i + 1], place_of_keep(s, i), list);
-  if (fetches_own(lane, k))
-    enter_window(list, &lane->fetched, lane->own_begin, lane->own.units,
-                 edges_from(f, lane->own_begin));
+  for (int i = 0; i < s->wired->nkeeps; i++) {
+    const grove_section *p = &s->wired->keeps[2 * i + 1];
+    GROVE_PASS(enter_section(op, field, p, 0, p->shape.units, place_of_keep(s, i), list));
+  }
+  if (!fetches_own(lane, k)) return GROVE_OK;
+  return enter_window(list, &lane->fetched, lane->own_begin, lane->own.units,
+                      edges_from(f, lane->own_begin));
 }
 
-static void enter_meetings(const grove_transfer *op, int field, meeting_list *list)
+static grove_status enter_meetings(const grove_transfer *op, int field, meeting_list *list)
 {
   for (int k = 0; k < op->nstages; k++) {
     const grove_bound_stage *s = &op->stages[k];
     int own = grove_apart_keep_place(op, s->wired);
     for (int i = 0; i <= s->nreceives; i++) {
-      if (i == own) enter_own(op, field, k, list);
-      for (int j = 0; i < s->nreceives && j < s->wired->letters[i].nsections; j++)
-        enter_section(op, field, &s->wired->letters[i].sections[j],
-                      grove_bound_letter_of(s, i)->memory, list);
+      if (i == own) GROVE_PASS(enter_own(op, field, k, list));
+      if (i < s->nreceives)
+        GROVE_PASS(
+          enter_letter(op, field, &s->wired->letters[i], grove_bound_letter_of(s, i), list));
     }
   }
+  return GROVE_OK;
 }
 
 static grove_status merge_field(const grove_transfer *op, int field)
@@ -209,13 +249,10 @@ static grove_status merge_field(const grove_transfer *op, int field)
   grove_status status = GROVE_OK;
   const grove_field *f = &op->fields[field];
   const grove_space *roots = &f->spaces[GROVE_ARRAY_ROOT];
-  int fetches = f->request.operation == GROVE_FETCH, most = 1;
+  int fetches = f->request.operation == GROVE_FETCH;
   meeting_list list = {0};
   if (!roots->lift) return GROVE_OK;
-  for (int k = 0; k < op->nstages; k++)
-    most += op->stages[k].wired->nsections + op->stages[k].wired->nkeeps;
-  GROVE_NEW(list.windows, most);
-  enter_meetings(op, field, &list);
+  GROVE_TRY(enter_meetings(op, field, &list));
   GROVE_TRY(roots->kind->merge(roots->lift, fetches ? &f->fetcher : &f->mover,
                                fetches ? GROVE_MOTION_FETCH : GROVE_MOTION_UNPACK, list.n,
                                list.windows));
@@ -240,9 +277,23 @@ static grove_status cover_edges(const grove_lane *lane, const grove_field *f,
                             lane->own.units * lane->key.unit_bytes);
 }
 
+static grove_status mirror_docks(const grove_transfer *op, const grove_space *space, int s)
+{
+  const grove_bound_stage *stage = &op->stages[s];
+  for (int c = 0; c < stage->nhauls; c++)
+    for (int j = 0; j < grove_haul_size(stage->hauls[c].wired); j++) {
+      int i = stage->hauls[c].wired->letters[j];
+      if (!grove_bound_letter_of(stage, i)->docked) continue;
+      const grove_dock *dock = grove_wiring_dock(op->wiring, s, i);
+      GROVE_PASS(space->kind->mirror(space->lift, dock->memory, dock->slots * dock->stride));
+    }
+  return GROVE_OK;
+}
+
 static grove_status cover_space(const grove_transfer *op, const grove_space *space)
 {
   GROVE_PASS(space->kind->cover(space->lift, op->memory, op->memory_bytes));
+  for (int s = 0; s < op->nstages; s++) GROVE_PASS(mirror_docks(op, space, s));
   for (int k = 0; k < op->nfields; k++)
     if (op->fields[k].edges) GROVE_PASS(cover_edges(&op->wiring->lanes[k], &op->fields[k], space));
   return GROVE_OK;
@@ -284,6 +335,20 @@ void grove_apart_close(grove_transfer *op)
     }
 }
 
+static void share_dock(const grove_transfer *op, const grove_dock *dock)
+{
+  char *region = dock->memory - dock->spot.offset;
+  for (int j = 0; j < op->nspaces; j++)
+    op->spaces[j].kind->share(op->spaces[j].lift, region, dock->spot.region_bytes);
+}
+
+void grove_apart_share(const grove_transfer *op)
+{
+  for (const grove_bound_stage *s = op->stages; s < op->stages + op->nstages; s++)
+    for (const grove_flow *flow = s->flows; flow < s->flows_end; flow++)
+      if (flow->way == GROVE_SHM_DOCKED) share_dock(op, flow->dock);
+}
+
 /* ---- how far it is ---- */
 
 grove_status grove_apart_check(const grove_transfer *op)
@@ -313,20 +378,37 @@ grove_status grove_apart_flush(const grove_transfer *op)
   return GROVE_OK;
 }
 
-void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading)
+void grove_apart_note(const grove_transfer *op, int64_t *marks, grove_heading heading)
 {
   for (int j = 0; j < op->nspaces; j++)
-    s->marks[i * op->nspaces + j] = op->spaces[j].kind->begun(op->spaces[j].lift, heading);
+    marks[j] = op->spaces[j].kind->begun(op->spaces[j].lift, heading);
+}
+
+int grove_apart_is_past(const grove_transfer *op, const int64_t *marks, grove_heading heading)
+{
+  for (int j = 0; j < op->nspaces; j++) {
+    const grove_space *space = &op->spaces[j];
+    if (space->kind->passed(space->lift, heading) < marks[j]) return 0;
+  }
+  return 1;
+}
+
+void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading)
+{
+  grove_apart_note(op, s->marks + i * op->nspaces, heading);
 }
 
 int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i,
                            grove_heading heading)
 {
-  for (int j = 0; j < op->nspaces; j++) {
-    const grove_space *space = &op->spaces[j];
-    if (space->kind->passed(space->lift, heading) < s->marks[i * op->nspaces + j]) return 0;
-  }
-  return 1;
+  return grove_apart_is_past(op, s->marks + i * op->nspaces, heading);
+}
+
+void grove_apart_liken(const grove_transfer *op, const void *place, int64_t bytes,
+                       const void *message)
+{
+  for (int j = 0; j < op->nspaces; j++)
+    op->spaces[j].kind->liken(op->spaces[j].lift, place, bytes, message);
 }
 
 void grove_apart_finish(const grove_transfer *op)

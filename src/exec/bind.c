@@ -41,17 +41,20 @@ static int is_apart(const grove_transfer *op, const grove_letter *letter,
 typedef enum whereabouts {
   IN_ARRAY,    /* it travels straight from there, or to there */
   PACKED,      /* all of it, in memory of the operation's */
+  DOCKED,      /* it is packed into a dock, in chunks */
   IN_FRAGMENTS /* it is packed into a ring, and unpacked out of it */
 } whereabouts;
 
 /* Over shared memory, a letter is packed as a whole only if it has a checksum, units that do not
  * fit into a fragment, or arrays that only others can read. */
-static whereabouts whereabouts_of(const grove_transfer *op, const grove_wired_stage *w, int i)
+static whereabouts whereabouts_of(const grove_transfer *op, int s, int i)
 {
+  const grove_wired_stage *w = &op->wiring->stages[s];
   const grove_letter *letter = &w->letters[i];
   const grove_carrier_kind *kind = op->wiring->carriers[w->links[i].carrier];
   int receives = i < w->nreceives, hub = kind->fast && w->way[i] != GROVE_SHM_COPIED;
-  if (is_apart(op, letter, kind)) return PACKED;
+  if (is_apart(op, letter, kind))
+    return !receives && grove_wiring_dock(op->wiring, s, i) ? DOCKED : PACKED;
   if (hub) return IN_FRAGMENTS;
   int meets = kind->fast && receives && grove_letter_is_for_edges(op, letter);
   if (is_direct(op, letter, receives) && !meets &&
@@ -82,9 +85,10 @@ static int64_t lay_out_letters(grove_transfer *op, char *at)
         used += grove_round_up(grove_apart_keep_bytes(w), ALIGNMENT);
       }
       if (i == w->nletters || !is_first(w, i)) continue;
-      whereabouts place = whereabouts_of(op, w, i);
+      whereabouts place = whereabouts_of(op, s, i);
       grove_bound_letter *letter = grove_bound_letter_of(bound, i);
       letter->direct = place == IN_ARRAY;
+      letter->docked = place == DOCKED;
       if (place != PACKED) continue;
       if (at) letter->memory = at + used;
       used += grove_round_up(w->letters[i].bytes + 1, ALIGNMENT);
@@ -103,6 +107,30 @@ static grove_status make_letters(grove_transfer *op)
   GROVE_PASS_CHECK(op->memory, GROVE_ERR_MEMORY, "no memory for messages of %lld bytes",
                    (long long)bytes);
   lay_out_letters(op, op->memory);
+  return GROVE_OK;
+}
+
+/* A letter over MPI whose chunks may leave one by one: its carrier takes it in parts, and only an
+ * apart memory has it in chunks. */
+static int leaves_by_parts(const grove_transfer *op, const grove_wired_stage *w, int i)
+{
+  const grove_letter *letter = &w->letters[i];
+  const grove_carrier_kind *kind = op->wiring->carriers[w->links[i].carrier];
+  if (i < w->nreceives || kind->fast || !kind->takes_parts || op->wiring->check) return 0;
+  if (!op->wiring->sole) return 0; /* its parts could be taken for another's */
+  if (letter->data <= grove_space_chunk() || letter->bytes > op->base.ctx->options.chunk) return 0;
+  return is_apart(op, letter, kind);
+}
+
+static grove_status make_chunks(grove_transfer *op)
+{
+  for (int s = 0; s < op->nstages && op->nspaces > 0; s++) {
+    const grove_wired_stage *w = op->stages[s].wired;
+    for (int i = 0; i < w->nletters; i++)
+      if (leaves_by_parts(op, w, i))
+        GROVE_PASS(grove_chunks_create(op, grove_letter_count_chunks(&w->letters[i]),
+                                       &grove_bound_letter_of(&op->stages[s], i)->chunks));
+  }
   return GROVE_OK;
 }
 
@@ -234,6 +262,7 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
   GROVE_TRY(grove_transfer_make_hubs(op));
   GROVE_TRY(make_stages(op));
   GROVE_TRY(make_letters(op));
+  GROVE_TRY(make_chunks(op));
   GROVE_TRY(make_keep(op));
   GROVE_TRY(grove_apart_prepare(op)); /* before all agree: a device may have no memory left */
   *fields = NULL;
@@ -261,6 +290,7 @@ grove_status grove_transfer_connect(grove_transfer *op, int rewired)
     GROVE_PASS(grove_apart_open(op));
     GROVE_PASS(make_stages(op));
     GROVE_PASS(make_letters(op));
+    GROVE_PASS(make_chunks(op));
     GROVE_PASS(grove_transfer_make_hubs(op));
     GROVE_PASS(grove_apart_prepare(op));
   }
@@ -271,7 +301,9 @@ grove_status grove_transfer_connect(grove_transfer *op, int rewired)
       GROVE_PASS(grove_carrier_create(haul->wired->carriage, &haul->carrier));
       op->stages[s].ncarriers++;
     }
-  return grove_transfer_join_rings(op);
+  GROVE_PASS(grove_transfer_join_rings(op));
+  grove_apart_share(op);
+  return GROVE_OK;
 }
 
 /* ---- arrays ---- */
@@ -323,14 +355,22 @@ static void free_flow(const grove_bound_stage *s, grove_flow *flow)
   int nsections = flow->remotes ? s->wired->letters[flow->letter].nsections : 0;
   for (int k = 0; k < nsections; k++) grove_shape_free(&flow->remotes[k].shape);
   free(flow->remotes);
+  free(flow->bound.chunks);
   free(flow->spill);
+}
+
+static void free_haul(grove_bound_haul *haul)
+{
+  for (int j = 0; haul->letters && j < grove_haul_size(haul->wired); j++)
+    free(haul->letters[j].chunks);
+  grove_carrier_free(&haul->carrier);
 }
 
 static void free_stages(grove_transfer *op)
 {
   for (int k = 0; op->stages && k < op->nstages; k++) {
     grove_bound_stage *s = &op->stages[k];
-    for (int c = 0; c < s->nhauls; c++) grove_carrier_free(&s->hauls[c].carrier);
+    for (int c = 0; c < s->nhauls; c++) free_haul(&s->hauls[c]);
     for (grove_flow *flow = s->flows; flow < s->flows_end; flow++) free_flow(s, flow);
     free(s->rebound);
     free(s->hauls); /* and the other arrays */

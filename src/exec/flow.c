@@ -42,11 +42,18 @@ static void write_fragment(grove_transfer *op, const grove_bound_stage *s, const
   grove_op_note(&op->base, grove_letter_pack(op, letter_of_flow(s, flow), flow->at, bytes, data));
 }
 
+/* To or from memory beside the ring. */
+static int send_elsewhere(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
+{
+  return flow->way == GROVE_SHM_DOCKED ? grove_dock_send(op, s, flow) : grove_hub_send(op, s, flow);
+}
+
 /* One item that says where the data lies. */
 static void send_spot(grove_flow *flow, grove_slot *slot)
 {
+  const grove_whereabouts where = {flow->spot, flow->bytes};
   slot->kind = GROVE_ITEM_SPOT;
-  memcpy(grove_slot_data(slot), &flow->spot, sizeof flow->spot);
+  memcpy(grove_slot_data(slot), &where, sizeof where);
   grove_ring_post(flow->writer, slot);
   flow->posted = flow->writer->next;
 }
@@ -68,7 +75,7 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
     grove_op_note(&op->base, grove_letter_advance_pack(op, s, flow->letter));
   if (flow->bound.state == GROVE_LETTER_PACKS) return 0;
   if (op->nspaces > 0 && op->base.failure != GROVE_OK) return 0; /* it may not be packed */
-  if (flow->way != GROVE_SHM_COPIED) return grove_hub_send(op, s, flow);
+  if (flow->way != GROVE_SHM_COPIED) return send_elsewhere(op, s, flow);
   while (flow->at < flow->bytes) {
     grove_slot *slot = grove_ring_claim(w);
     if (!slot) return 0;
@@ -90,24 +97,24 @@ int grove_flow_send(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 
 /* ---- receiving ---- */
 
-/* A small item is always data and has no mark that says so. */
+/* Does it only say where data lies? A small item is always data and has no mark that says so. */
 static int is_spot(const grove_flow *flow, const grove_slot *slot)
 {
-  return flow->bytes >= GROVE_IN_PLACE_BYTES && slot->kind == GROVE_ITEM_SPOT;
+  return flow->bytes >= GROVE_IN_PLACE_BYTES && slot->kind != GROVE_ITEM_DATA;
 }
 
 /* The bytes that an item brings, and their number. */
 static const char *item_data(grove_transfer *op, const grove_bound_stage *s, const grove_flow *flow,
                              const grove_slot *slot, int64_t *bytes)
 {
-  grove_spot spot;
+  grove_whereabouts where;
   void *memory = NULL;
   *bytes = fragment_of(op, s, flow);
   if (!is_spot(flow, slot)) return grove_slot_data(slot);
-  memcpy(&spot, grove_slot_data(slot), sizeof spot);
-  *bytes = flow->bytes;
-  grove_op_note(&op->base, grove_arena_reach(op->base.ctx->arena, &spot,
-                                             &memory)); /* mapped since grove_alloc */
+  memcpy(&where, grove_slot_data(slot), sizeof where);
+  *bytes = where.bytes;
+  grove_op_note(&op->base, grove_arena_reach(op->base.ctx->arena, &where.spot,
+                                             &memory)); /* mapped since grove_alloc, or _init */
   return memory;
 }
 
@@ -195,12 +202,25 @@ static int finish_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *
   return flow->bound.state == GROVE_LETTER_DONE;
 }
 
+/* From memory beside the ring; true when it is unpacked. */
+static int receive_elsewhere(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
+{
+  if (flow->way == GROVE_SHM_DOCKED) return grove_dock_receive(op, s, flow);
+  return grove_hub_receive(op, s, flow) && finish_receive(op, s, flow);
+}
+
+/* It may come from the host's arrays even if its sender has a dock. */
+static int comes_elsewhere(const grove_transfer *op, const grove_flow *flow)
+{
+  return flow->way != GROVE_SHM_DOCKED || grove_dock_brings(op, flow);
+}
+
 int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
   if (flow->bound.state == GROVE_LETTER_UNPACKS) return finish_receive(op, s, flow);
-  if (flow->way != GROVE_SHM_COPIED)
-    return grove_hub_receive(op, s, flow) && finish_receive(op, s, flow);
+  if (flow->way != GROVE_SHM_COPIED && comes_elsewhere(op, flow))
+    return receive_elsewhere(op, s, flow);
   if (flow->held > 0) read_held(op, s, flow);
   if (r->turn < op->sequence) return 0;
   if (r->turn > op->sequence) return finish_receive(op, s, flow); /* it came too early */
@@ -221,9 +241,8 @@ int grove_flow_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flo
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
   grove_ring_reader *r = flow->reader;
-  if (flow->bound.state != GROVE_LETTER_WAITS || flow->way != GROVE_SHM_COPIED ||
-      r->turn != op->sequence)
-    return;
+  if (flow->bound.state != GROVE_LETTER_WAITS || r->turn != op->sequence) return;
+  if (flow->way != GROVE_SHM_COPIED && !grove_dock_is_full(flow)) return;
   const grove_slot *slot = grove_ring_peek(r);
   if (!slot || (!is_spot(flow, slot) && !grove_ring_is_full(r))) return;
   char *memory = flow->bound.memory ? flow->bound.memory : flow->spill;

@@ -43,7 +43,8 @@ static int is_held_up(const grove_transfer *op, const grove_bound_stage *s, cons
                       int i)
 {
   if (flow->bound.state == GROVE_LETTER_DONE || flow->bound.missing > 0) return 0;
-  if (flow->writer) return grove_ring_lags(flow->writer, reader_of(s->wired, i), flow->posted);
+  uint64_t posted = flow->bound.docked ? grove_dock_awaited(flow) : flow->posted;
+  if (flow->writer) return grove_ring_lags(flow->writer, reader_of(s->wired, i), posted);
   return flow->reader->turn == op->sequence && !(i > s->next && grove_ring_peek(flow->reader));
 }
 

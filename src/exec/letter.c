@@ -5,41 +5,6 @@
 
 /* ---- fragments of letters ---- */
 
-/* A fragment that begins inside a section ends with it at the latest: what follows would not be
- * aligned. */
-int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most)
-{
-  const grove_section *p = letter->sections, *end = p + letter->nsections;
-  int64_t to = at;
-  if (at == 0 && letter->data + GROVE_SECTION_ALIGNMENT <= most) return letter->data; /* as usual */
-  if (letter->nsections > 1)
-    most -= GROVE_SECTION_ALIGNMENT; /* for the gap behind the last section of a fragment */
-  while (p->at + p->bytes <= at) p++;
-  for (; p < end; p++) {
-    int64_t left = p->at + p->bytes - to, room = at + most > to ? at + most - to : 0;
-    if (room < left) return to + room / p->unit_bytes * p->unit_bytes - at;
-    to = p + 1 < end ? p[1].at : letter->data;
-    if (at % GROVE_SECTION_ALIGNMENT != 0) break;
-  }
-  return to - at;
-}
-
-/* What a section has of a window of its letter. */
-typedef struct window {
-  int64_t begin, units;
-  int64_t offset; /* of its bytes from the beginning of the window */
-} window;
-
-static window window_of(const grove_section *p, int64_t at, int64_t bytes)
-{
-  if (at <= p->at && p->at + p->bytes <= at + bytes) /* as usual; divisions take their time */
-    return (window){0, p->shape.units, p->at - at};
-  int64_t from = at > p->at ? at : p->at;
-  int64_t to = at + bytes < p->at + p->bytes ? at + bytes : p->at + p->bytes;
-  if (from >= to) return (window){0};
-  return (window){(from - p->at) / p->unit_bytes, (to - from) / p->unit_bytes, from - at};
-}
-
 /* What several ranks sent to a hub is combined on its way out of it. */
 static const grove_mover *packer_of(const grove_field *f, const grove_section *p)
 {
@@ -53,7 +18,7 @@ grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *let
   for (int k = 0; k < letter->nsections; k++) {
     const grove_section *p = &letter->sections[k];
     const grove_field *f = &op->fields[p->field];
-    window w = window_of(p, at, bytes);
+    grove_excerpt w = grove_section_excerpt(p, at, bytes);
     const grove_space *space = &f->spaces[p->array];
     if (w.units > 0)
       GROVE_PASS(space->kind->pack(space->lift, packer_of(f, p), &p->shape,
@@ -64,8 +29,8 @@ grove_status grove_letter_pack(const grove_transfer *op, const grove_letter *let
 }
 
 /* Units of edges, wherever they are, meet the roots. */
-static grove_status fetch_units(const grove_transfer *op, const grove_section *p, const window *w,
-                                void *units)
+static grove_status fetch_units(const grove_transfer *op, const grove_section *p,
+                                const grove_excerpt *w, void *units)
 {
   const grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
@@ -75,13 +40,13 @@ static grove_status fetch_units(const grove_transfer *op, const grove_section *p
 }
 
 /* The edges of a letter follow each other on the standard route. */
-static char *edges_of(const grove_transfer *op, const grove_section *p, const window *w)
+static char *edges_of(const grove_transfer *op, const grove_section *p, const grove_excerpt *w)
 {
   return (char *)op->fields[p->field].edges + (p->shape.slots.first + w->begin) * p->unit_bytes;
 }
 
 static grove_status unpack_section(const grove_transfer *op, const grove_section *p,
-                                   const window *w, const void *data)
+                                   const grove_excerpt *w, const void *data)
 {
   const grove_field *f = &op->fields[p->field];
   const grove_space *space = &f->spaces[p->array];
@@ -98,7 +63,7 @@ grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *l
 {
   for (int k = 0; k < letter->nsections; k++) {
     const grove_section *p = &letter->sections[k];
-    window w = window_of(p, at, bytes);
+    grove_excerpt w = grove_section_excerpt(p, at, bytes);
     if (w.units > 0) GROVE_PASS(unpack_section(op, p, &w, (const char *)data + w.offset));
   }
   return GROVE_OK;
@@ -107,11 +72,26 @@ grove_status grove_letter_unpack(const grove_transfer *op, const grove_letter *l
 grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *letter, int64_t at,
                                 int64_t bytes, void *data)
 {
-  window w = window_of(letter->sections, at, bytes);
+  grove_excerpt w = grove_section_excerpt(letter->sections, at, bytes);
   return fetch_units(op, letter->sections, &w, data);
 }
 
 /* ---- whole letters ---- */
+
+/* As other memory packs it. */
+static grove_status pack_by_chunks(const grove_transfer *op, const grove_letter *letter,
+                                   const grove_bound_letter *bound)
+{
+  grove_chunks *c = bound->chunks;
+  int64_t bytes = 0;
+  if (c) c->count = c->gone = 0;
+  for (int64_t at = bound->gone; at < letter->data; at += bytes) {
+    bytes = grove_letter_chunk(letter, at);
+    GROVE_PASS(grove_letter_pack(op, letter, at, bytes, bound->memory + at));
+    if (c) grove_chunks_add(op, c, at + bytes, GROVE_OUT);
+  }
+  return GROVE_OK;
+}
 
 grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s, int i)
 {
@@ -120,12 +100,14 @@ grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s,
   int packs = bound->memory && !bound->direct;
   if (bound->state == GROVE_LETTER_WAITS && packs) {
     int64_t gone = bound->gone; /* in parts */
-    GROVE_PASS(grove_letter_pack(op, letter, gone, letter->data - gone, bound->memory + gone));
-    bound->state = GROVE_LETTER_PACKS;
     if (op->nspaces > 0) {
+      GROVE_PASS(pack_by_chunks(op, letter, bound));
+      bound->state = GROVE_LETTER_PACKS;
       grove_apart_mark(op, s, i, GROVE_OUT);
       return GROVE_OK; /* others may be packed with it */
     }
+    GROVE_PASS(grove_letter_pack(op, letter, gone, letter->data - gone, bound->memory + gone));
+    bound->state = GROVE_LETTER_PACKS;
   }
   if (packs && op->nspaces > 0 && !grove_apart_has_passed(op, s, i, GROVE_OUT)) return GROVE_OK;
   if (packs && op->wiring->check) grove_check_seal(bound->memory, letter->data, op->sequence);
@@ -137,7 +119,7 @@ grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s,
 static grove_status take_edges(const grove_transfer *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;
-  window w = window_of(p, 0, letter->data);
+  grove_excerpt w = grove_section_excerpt(p, 0, letter->data);
   return grove_section_meets(op, p) ? fetch_units(op, p, &w, edges_of(op, p, &w)) : GROVE_OK;
 }
 
@@ -151,18 +133,41 @@ static grove_status unpack_whole(const grove_transfer *op, const grove_letter *l
   return grove_letter_unpack(op, letter, 0, letter->data, bound->memory);
 }
 
-grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i)
+/* As other memory unpacks it. */
+static grove_status unpack_by_chunks(const grove_transfer *op, const grove_letter *letter,
+                                     const grove_bound_letter *bound)
+{
+  int64_t bytes = 0;
+  if (bound->direct || !bound->memory) return unpack_whole(op, letter, bound);
+  if (op->wiring->check)
+    GROVE_PASS(grove_check_open(op, letter->peer, bound->memory, letter->data));
+  for (int64_t at = 0; at < letter->data; at += bytes) {
+    bytes = grove_letter_chunk(letter, at);
+    GROVE_PASS(grove_letter_unpack(op, letter, at, bytes, bound->memory + at));
+  }
+  return GROVE_OK;
+}
+
+/* ... which may take a while. */
+__attribute__((noinline)) static grove_status unpack_apart(grove_transfer *op, grove_bound_stage *s,
+                                                           int i, grove_bound_letter *bound)
 {
   grove_status status = GROVE_OK;
-  grove_bound_letter *bound = grove_bound_letter_of(s, i);
   if (bound->state != GROVE_LETTER_UNPACKS) {
     bound->state = GROVE_LETTER_UNPACKS;
-    status = unpack_whole(op, &s->wired->letters[i], bound);
-    if (op->nspaces > 0) grove_apart_mark(op, s, i, GROVE_IN);
+    status = unpack_by_chunks(op, &s->wired->letters[i], bound);
+    grove_apart_mark(op, s, i, GROVE_IN);
   }
-  if (op->nspaces == 0 || grove_apart_has_passed(op, s, i, GROVE_IN))
-    bound->state = GROVE_LETTER_DONE;
+  if (grove_apart_has_passed(op, s, i, GROVE_IN)) bound->state = GROVE_LETTER_DONE;
   return status;
+}
+
+grove_status grove_letter_advance_unpack(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  grove_bound_letter *bound = grove_bound_letter_of(s, i);
+  if (op->nspaces > 0) return unpack_apart(op, s, i, bound);
+  bound->state = GROVE_LETTER_DONE;
+  return unpack_whole(op, &s->wired->letters[i], bound);
 }
 
 /* ---- what does not travel ---- */

@@ -59,6 +59,15 @@ typedef enum grove_letter_state {
   GROVE_LETTER_UNPACKS, /* unpacking has begun */
 } grove_letter_state;
 
+/* A letter that a device packs or unpacks by chunks: how far it is (chunks.c). */
+typedef struct grove_chunks {
+  int64_t begun;          /* its first bytes, of which packing or unpacking has begun */
+  int64_t gone;           /* ... over MPI: those of them that have left */
+  int room, first, count; /* chunks for which it is not done: a ring of them */
+  int64_t *ends;          /* where each ends in the letter; and ... */
+  int64_t *marks;         /* ... what was begun for it, for each space */
+} grove_chunks;
+
 /* A letter of an operation. */
 typedef struct grove_bound_letter {
   grove_letter_state state;
@@ -68,7 +77,9 @@ typedef struct grove_bound_letter {
   int64_t gone;         /* ... bytes that have left its array or memory in parts */
   char *memory;         /* where the letter lies: in its array, or packed; NULL: never whole */
   unsigned char direct; /* ... in its array */
+  unsigned char docked; /* a send: a device packs it into its dock, chunk by chunk */
   unsigned char single; /* over shared memory: waits for nothing; one fragment of an array */
+  grove_chunks *chunks; /* if it travels in these */
 } grove_bound_letter;
 
 /* The other end of a section, in a hub of the other rank. */
@@ -95,15 +106,40 @@ typedef struct grove_flow {
   char *spill;
   uint64_t posted;          /* read in place: number of the item that says where, plus one */
   struct grove_flow *reply; /* of a fetch: the send that answers this receive */
+  grove_dock *dock;         /* the writer's, or the one that the reader's items may tell of */
 } grove_flow;
 
 typedef struct grove_transfer grove_transfer;
 typedef struct grove_bound_stage grove_bound_stage;
 
-/* ---- between arrays and letters (letter.c) ---- */
+/* ---- where a letter may be cut (cut.c) ---- */
 
 /* How many bytes travel next, from `at` on: whole units, at most `most` bytes. */
 int64_t grove_letter_cut(const grove_letter *letter, int64_t at, int64_t most);
+
+/* The same of what a device packs or unpacks at once. */
+int64_t grove_letter_chunk(const grove_letter *letter, int64_t at);
+
+/* How many chunks there are. */
+int grove_letter_count_chunks(const grove_letter *letter);
+
+/* What a section has of a window of its letter. */
+typedef struct grove_excerpt {
+  int64_t begin, units;
+  int64_t offset; /* of its bytes from the beginning of the window */
+} grove_excerpt;
+
+static inline grove_excerpt grove_section_excerpt(const grove_section *p, int64_t at, int64_t bytes)
+{
+  if (at <= p->at && p->at + p->bytes <= at + bytes) /* as usual; divisions take their time */
+    return (grove_excerpt){0, p->shape.units, p->at - at};
+  int64_t from = at > p->at ? at : p->at;
+  int64_t to = at + bytes < p->at + p->bytes ? at + bytes : p->at + p->bytes;
+  if (from >= to) return (grove_excerpt){0, 0, 0};
+  return (grove_excerpt){(from - p->at) / p->unit_bytes, (to - from) / p->unit_bytes, from - at};
+}
+
+/* ---- between arrays and letters (letter.c) ---- */
 
 /* Bytes at .. at+bytes-1 of a letter. Both limits lie on cuts. Units for edges are combined with
  * their roots, and the old values of the roots take their place. */
@@ -132,6 +168,19 @@ grove_status grove_transfer_keep(grove_transfer *op, int s);
 /* After stage s: edges that have all come meet their roots. */
 grove_status grove_transfer_meet(grove_transfer *op, int s);
 
+/* ---- what a device does by chunks (chunks.c) ---- */
+
+/* With room for so many chunks under way. */
+grove_status grove_chunks_create(const grove_transfer *op, int room, grove_chunks **out);
+
+/* The next chunk of a letter has begun; it ends at this byte. */
+void grove_chunks_add(const grove_transfer *op, grove_chunks *c, int64_t end,
+                      grove_heading heading);
+
+/* Is the oldest done? Then it is taken out, and `end` is where it ends. */
+int grove_chunks_take(const grove_transfer *op, grove_chunks *c, grove_heading heading,
+                      int64_t *end);
+
 /* ---- letters over shared memory (flow.c) ---- */
 
 /* Moves what can be moved now; true when the letter is through. */
@@ -145,6 +194,14 @@ int grove_hub_receive(grove_transfer *op, grove_bound_stage *s, grove_flow *flow
 /* Has all the data in this rank's hub been read? And: this start is through with the hub. */
 int grove_hub_is_free(const grove_transfer *op);
 void grove_hub_release(grove_transfer *op);
+
+/* The same for one through a dock (dock.c). Does one come that way? May its sender be waiting for
+ * room there? And the item that a send waits for. */
+int grove_dock_send(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);
+int grove_dock_receive(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);
+int grove_dock_brings(const grove_transfer *op, const grove_flow *flow);
+int grove_dock_is_full(const grove_flow *flow);
+uint64_t grove_dock_awaited(const grove_flow *flow);
 
 /* Makes room in a full ring, for a letter that must wait until others are combined. */
 void grove_flow_hold(grove_transfer *op, const grove_bound_stage *s, grove_flow *flow);

@@ -44,6 +44,18 @@ static grove_status find_remotes(const grove_letter *letter, grove_flow *flow)
   return GROVE_OK;
 }
 
+/* A flow that may go through a dock. Who packs or unpacks it at once needs only the ring. */
+static grove_status join_dock(const grove_transfer *op, grove_dock *dock, int receives,
+                              grove_flow *flow)
+{
+  int apart = receives ? flow->bound.memory != NULL : flow->bound.docked;
+  if (!dock->memory || !apart) return GROVE_OK;
+  GROVE_PASS(grove_chunks_create(op, GROVE_DOCK_SLOTS, &flow->bound.chunks));
+  flow->dock = dock;
+  flow->way = GROVE_SHM_DOCKED;
+  return GROVE_OK;
+}
+
 /* Gives a flow its ends of the rings. */
 static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_flow *flow,
                               int *reader, int *writer)
@@ -58,11 +70,13 @@ static grove_status join_flow(grove_transfer *op, grove_bound_stage *s, grove_fl
                        flow->bytes <= op->wiring->fragment &&
                        !grove_letter_is_for_edges(op, letter);
   flow->distant = receives ? &shm->pulls[*reader] : &shm->pushes[*writer];
+  GROVE_PASS(
+    join_dock(op, receives ? &shm->far_docks[*reader] : &shm->docks[*writer], receives, flow));
   if (receives)
     flow->reader = &shm->readers[(*reader)++];
   else
     flow->writer = &shm->writers[(*writer)++];
-  if (flow->way != GROVE_SHM_COPIED) GROVE_PASS(find_remotes(letter, flow));
+  if (w->way[flow->letter] != GROVE_SHM_COPIED) GROVE_PASS(find_remotes(letter, flow));
   return GROVE_OK;
 }
 

@@ -129,6 +129,20 @@ __attribute__((noinline)) static grove_status leave_partly(grove_transfer *op, g
   return GROVE_OK;
 }
 
+/* The first chunks of a letter that a device packs leave before the last one is there. That one
+ * goes when all of it is packed. */
+__attribute__((noinline)) static grove_status leave_by_chunks(const grove_transfer *op,
+                                                              const grove_bound_haul *haul, int j)
+{
+  grove_bound_letter *letter = &haul->letters[j];
+  int64_t end = 0;
+  while (letter->chunks->count > 1 && grove_chunks_take(op, letter->chunks, GROVE_OUT, &end)) {
+    GROVE_PASS(grove_carrier_start_part(haul->carrier, j, letter->chunks->gone, end));
+    letter->chunks->gone = end;
+  }
+  return GROVE_OK;
+}
+
 /* Hands over what can leave of a haul. A message waits for its turn: earlier starts may not have
  * sent theirs. */
 static grove_status leave_haul(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
@@ -143,7 +157,10 @@ static grove_status leave_haul(grove_transfer *op, grove_bound_stage *s, grove_b
       continue;
     }
     GROVE_PASS(grove_letter_advance_pack(op, s, w->letters[j]));
-    if (letter->state != GROVE_LETTER_LEAVES) continue;
+    if (letter->state != GROVE_LETTER_LEAVES) {
+      if (letter->chunks) GROVE_PASS(leave_by_chunks(op, haul, j));
+      continue;
+    }
     GROVE_PASS(grove_carrier_start(haul->carrier, j));
     turns[j]++;
     haul->to_leave--;

@@ -191,6 +191,8 @@ void grove_transfer_settle(grove_transfer *op);
 grove_status grove_apart_open(grove_transfer *op);
 grove_status grove_apart_prepare(grove_transfer *op);
 void grove_apart_close(grove_transfer *op);
+/* Its docks can be copied to and from: all ranks of the node have their memory by now. */
+void grove_apart_share(const grove_transfer *op);
 
 /* May it be started? */
 grove_status grove_apart_check(const grove_transfer *op);
@@ -204,6 +206,12 @@ grove_status grove_apart_flush(const grove_transfer *op);
 void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading);
 int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i,
                            grove_heading heading);
+/* The same with marks that others keep, one for each space. */
+void grove_apart_note(const grove_transfer *op, int64_t *marks, grove_heading heading);
+int grove_apart_is_past(const grove_transfer *op, const int64_t *marks, grove_heading heading);
+/* What comes lies at `place`, and is unpacked as if it lay at `message`, in a letter. */
+void grove_apart_liken(const grove_transfer *op, const void *place, int64_t bytes,
+                       const void *message);
 /* Waits for all of it. */
 void grove_apart_finish(const grove_transfer *op);
 

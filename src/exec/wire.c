@@ -252,17 +252,32 @@ static grove_shm_way way_of(const grove_wiring *wiring, const grove_letter *lett
   return sender == letter->nsections ? GROVE_SHM_PULLED : GROVE_SHM_COPIED;
 }
 
+/* Does a device pack it, and is it large? What both ends have to know about it, they do: a letter
+ * of this size may be told of instead of copied. */
+static int wants_dock(const grove_wiring *wiring, const grove_letter *letter)
+{
+  int apart = 0;
+  if (wiring->staged || letter->data <= grove_space_chunk() || letter->bytes < GROVE_IN_PLACE_BYTES)
+    return 0;
+  for (int k = 0; k < letter->nsections; k++)
+    apart |= (int)(wiring->lanes[letter->sections[k].field].apart >> letter->sections[k].array) & 1;
+  return apart;
+}
+
 /* Describes letter i of stage s to the transport. */
 static grove_shm_message about_letter(const grove_wiring *wiring, int s, int i)
 {
   const grove_wired_stage *w = &wiring->stages[s];
-  return (grove_shm_message){.stage = s,
-                             .peer = w->letters[i].peer,
-                             .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
-                             .fragment = (int)wiring->fragment,
-                             .slots = ring_slots_for(wiring),
-                             .sends = (int)wiring->sent.on_node_messages,
-                             .way = w->way[i]};
+  int docks = i >= w->nreceives && w->way[i] == GROVE_SHM_COPIED;
+  return (grove_shm_message){
+    .stage = s,
+    .peer = w->letters[i].peer,
+    .bytes = w->way[i] == GROVE_SHM_COPIED ? w->letters[i].bytes : 0,
+    .fragment = (int)wiring->fragment,
+    .slots = ring_slots_for(wiring),
+    .chunk = docks && wants_dock(wiring, &w->letters[i]) ? grove_space_chunk() : 0,
+    .sends = (int)wiring->sent.on_node_messages,
+    .way = w->way[i]};
 }
 
 static int fits_in_fragment(const grove_wiring *wiring, int s, int i)
@@ -363,6 +378,16 @@ static int list_messages(const grove_wiring *wiring, int sends, telling *t)
       if (wiring->carriers[c]->fast) rings += w->hauls[c].nsends;
   }
   return n;
+}
+
+grove_dock *grove_wiring_dock(const grove_wiring *wiring, int s, int i)
+{
+  const grove_wired_stage *w = &wiring->stages[s];
+  grove_link link = w->links[i];
+  int ring = link.number - w->hauls[link.carrier].nreceives;
+  if (!wiring->shm || !wiring->carriers[link.carrier]->fast) return NULL;
+  for (int k = 0; k < s; k++) ring += wiring->stages[k].hauls[link.carrier].nsends;
+  return wiring->shm->docks[ring].memory ? &wiring->shm->docks[ring] : NULL;
 }
 
 /* Does anything of this rank go through hubs? And which rings tell others to pull? */

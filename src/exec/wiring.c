@@ -69,6 +69,9 @@ static grove_status make_lane(const grove_request *r, const grove_wiring_key *ke
   out->plans = plans;
   out->plan = plans->turned ? plans->turned : plans->forward;
   out->whole = plans->whole;
+  for (int a = 0; a < GROVE_ARRAYS; a++)
+    if (grove_space_of(r->forest->ctx, r->arrays[a]).kind != &grove_space_host)
+      out->apart |= 1u << a;
   if (key->operation == GROVE_FETCH || out->whole) GROVE_PASS(make_meeting(r->forest, out));
   return GROVE_OK;
 }
@@ -84,6 +87,7 @@ grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request 
   wiring->ctx = ctx;
   wiring->rank = ctx->rank;
   wiring->check = ctx->options.check;
+  wiring->sole = persistent;
   wiring->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(wiring->lanes, n);
   for (int k = 0; k < n; k++) {

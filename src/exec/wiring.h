@@ -24,6 +24,7 @@ typedef struct grove_lane {
   grove_shape fetched;    /* the roots of all edges, in edge order */
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */
+  unsigned apart;         /* bits of arrays that its first operation has in other memory */
   int detached;           /* the wiring owns the lists of both: the forest may go */
   int feeder;             /* its edges, once they have met */
 } grove_lane;
@@ -113,6 +114,7 @@ typedef struct grove_wiring {
   int64_t fragment;    /* bytes that travel at once over shared memory */
   int64_t widest_unit; /* of all lanes */
   int staged;          /* letters are packed whole before they travel over shared memory */
+  int sole;            /* it is one operation's: nothing else has its tag */
   int persistent;      /* arrays never change: requests are made once */
   grove_price price;   /* by the model, the same on every rank; NaN: unknown */
   char machine[64];    /* name of the profile behind the price */
@@ -141,6 +143,9 @@ grove_status grove_wiring_find_feeds(grove_wiring *wiring);
 /* Makes the stages of a wiring. This rank's failure. */
 grove_status grove_wiring_lay(grove_wiring *wiring);
 void grove_wiring_unwire(grove_wiring *wiring);
+
+/* The dock of letter i of stage s, a send; NULL: it has none. */
+grove_dock *grove_wiring_dock(const grove_wiring *wiring, int s, int i);
 
 /* The collective step that gives a wiring its tag and settles whether its node has the memory. If
  * it has not, `rewired` is set. `wiring` is NULL if `mine` is a failure. Agreed by all. */

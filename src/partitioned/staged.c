@@ -96,7 +96,7 @@ grove_status grove_staged_open(grove_channel *c, grove_space space)
   GROVE_PASS_ROOM(s->marks, c->parts);
   if (kind->driver)
     GROVE_PASS(grove_station_find(c->base.ctx, kind->driver, space.device, &s->station));
-  GROVE_PASS(kind->open(kind, c->base.ctx, space.device, 0, &s->space.lift));
+  GROVE_PASS(kind->open(kind, c->base.ctx, space.device, &s->space.lift));
   GROVE_PASS(cover_staging(c, bytes));
   if (c->sends && s->station) GROVE_PASS(open_book(c, &s->book));
   return kind->prepare(s->space.lift, &c->mover, &c->shape, 0, c->part_units,
@@ -124,7 +124,7 @@ void grove_staged_close(grove_channel *c)
 static grove_status check_capture(const grove_channel *c, const char *call)
 {
   const grove_staged *s = c->staged;
-  GROVE_PASS_CHECK(!s->station || !s->station->driver->is_capturing(s->stream),
+  GROVE_PASS_CHECK(!s->station || !s->station->driver->is_capturing(s->station->device, s->stream),
                    GROVE_ERR_UNSUPPORTED,
                    "rank %d: %s: the stream of this %s is being captured into a graph, and the "
                    "host moves its parts",

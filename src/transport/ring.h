@@ -32,7 +32,7 @@ enum { GROVE_RING_LINE = 64, GROVE_SLOT_HEAD = 16, GROVE_SLOT_INLINE = 48 };
 #define GROVE_RING_LEFT UINT64_MAX
 
 /* What an item holds. */
-typedef enum grove_item { GROVE_ITEM_DATA, GROVE_ITEM_SPOT } grove_item;
+typedef enum grove_item { GROVE_ITEM_DATA, GROVE_ITEM_SPOT, GROVE_ITEM_CHUNK } grove_item;
 
 typedef struct grove_slot {
   uint64_t number; /* of the item, plus one */
@@ -185,12 +185,30 @@ static inline void grove_ring_pass(grove_ring_reader *r)
   __atomic_store_n(r->ack, ++r->next, __ATOMIC_RELEASE);
 }
 
+/* Has the item come that is k behind the next? At most as many as there are slots. */
+static inline int grove_ring_has(const grove_ring_reader *r, uint64_t k)
+{
+  const char *at = r->slots + (int64_t)((r->next + k) & r->mask) * r->stride;
+  const grove_slot *slot = (const grove_slot *)(const void *)at;
+  return __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) > r->next + k;
+}
+
+/* Goes on to the next item, and is done with this one later. */
+static inline void grove_ring_take(grove_ring_reader *r)
+{
+  r->next++;
+}
+
+/* Done with all items that were taken, except the last `pending`. */
+static inline void grove_ring_settle(const grove_ring_reader *r, uint64_t pending)
+{
+  __atomic_store_n(r->ack, r->next - pending, __ATOMIC_RELEASE);
+}
+
 /* Is no slot free? Then the writer may be waiting. */
 static inline int grove_ring_is_full(const grove_ring_reader *r)
 {
-  const char *at = r->slots + (int64_t)((r->next + r->mask) & r->mask) * r->stride;
-  const grove_slot *last = (const grove_slot *)(const void *)at;
-  return __atomic_load_n(&last->number, __ATOMIC_ACQUIRE) > r->next + r->mask;
+  return grove_ring_has(r, r->mask);
 }
 
 static inline void grove_ring_leave(grove_ring_reader *r)

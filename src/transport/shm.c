@@ -9,12 +9,17 @@ enum { PIECE = 1 << 14 };
 /* The most bytes that one rank's rings of a wiring should have. */
 static const int64_t RING_BYTES = 1 << 22;
 
+/* The same of its docks: room for 8 messages in chunks of 2 MiB. */
+static const int64_t DOCK_BYTES = 1 << 26;
+
 /* The table at the start of a block: who reads which of its rings, and who uses its areas. */
 typedef struct entry {
   int32_t stage;
   int32_t seat;   /* of the other rank */
   int64_t ring;   /* from the start of the block; 0: the other rank pushes, with its own ring */
   int64_t reader; /* its number in the ring */
+  int64_t dock;   /* where that of the ring begins; 0: it has none */
+  int64_t dock_slots, dock_stride;
   int64_t nviews;
   int64_t views; /* where they are in the block */
   uint64_t left; /* of a rank that pushes */
@@ -82,6 +87,7 @@ enum { PAIR_OF_LINES = 2 * GROVE_RING_LINE };
 typedef struct layout {
   char *base;
   int64_t at;
+  int64_t dock_bytes; /* the most that a dock may have */
 } layout;
 
 static int64_t reserve_bytes(layout *l, int64_t bytes, int64_t alignment)
@@ -122,14 +128,51 @@ static void lay_out_views(layout *l, const grove_shm_message *m, const int64_t *
   }
 }
 
-/* The ring of sends i .. i+n-1. */
-static int64_t lay_out_ring(layout *l, grove_shm *shm, const grove_shm_message *m, int n)
+/* What each dock may have, if all that are wanted get as much. */
+static int64_t share_of_docks(const grove_context *ctx, const grove_shm_plan *plan)
+{
+  int wanted = 0;
+  for (int i = 0; i < plan->nsends; i++) wanted += plan->sends[i].chunk > 0;
+  if (wanted == 0) return 0;
+  int64_t spare = grove_arena_spare(ctx->arena);
+  return (spare < DOCK_BYTES ? spare : DOCK_BYTES) / wanted;
+}
+
+/* The dock of a message; without room for two chunks it would not be worth while. */
+static void lay_out_dock(layout *l, const grove_shm_message *m, entry *e)
+{
+  int64_t stride = grove_round_up(m->chunk, PAIR_OF_LINES);
+  if (m->chunk == 0 || l->dock_bytes < 2 * stride) return;
+  int64_t chunks = (m->bytes + stride - 1) / stride, slots = l->dock_bytes / stride;
+  if (slots > GROVE_DOCK_SLOTS) slots = GROVE_DOCK_SLOTS;
+  if (slots > chunks) slots = chunks;
+  e->dock = reserve_bytes(l, slots * stride, PAIR_OF_LINES);
+  e->dock_slots = slots;
+  e->dock_stride = stride;
+}
+
+/* The dock of an entry, in a block that is mapped at `base`. */
+static grove_dock dock_of_entry(char *base, const grove_spot *block, const entry *e)
+{
+  grove_dock dock = {.slots = (int)e->dock_slots, .stride = e->dock_stride, .spot = *block};
+  if (e->dock == 0) return dock;
+  dock.memory = base + e->dock;
+  dock.spot.offset += e->dock;
+  return dock;
+}
+
+/* The ring of sends i .. i+n-1, and its dock, as all their entries have it. */
+static entry lay_out_ring(layout *l, grove_shm *shm, const grove_shm_message *m, int n)
 {
   grove_ring_size size = size_for(m, n);
-  int64_t at = reserve_bytes(l, grove_ring_bytes(&size), PAIR_OF_LINES);
-  if (l->base)
-    shm->writers[shm->nwriters++] = grove_ring_make((grove_ring *)(void *)(l->base + at), &size);
-  return at;
+  entry e = {.ring = reserve_bytes(l, grove_ring_bytes(&size), PAIR_OF_LINES)};
+  lay_out_dock(l, m, &e);
+  if (l->base) {
+    shm->docks[shm->nwriters] = dock_of_entry(l->base, &shm->block->spot, &e);
+    shm->writers[shm->nwriters++] =
+      grove_ring_make((grove_ring *)(void *)(l->base + e.ring), &size);
+  }
+  return e;
 }
 
 static void lay_out_sends(layout *l, grove_shm *shm, const grove_shm_plan *plan,
@@ -138,12 +181,14 @@ static void lay_out_sends(layout *l, grove_shm *shm, const grove_shm_plan *plan,
   const grove_place *place = shm->ctx->place;
   for (int i = 0, n = 0; i < plan->nsends; i += n) {
     n = readers_of(plan->nsends, plan->sends, i);
-    int64_t ring = lay_out_ring(l, shm, &plan->sends[i], n);
+    entry ring = lay_out_ring(l, shm, &plan->sends[i], n);
     for (int k = 0; k < n; k++) {
       const grove_shm_message *m = &plan->sends[i + k];
       entry *e = entries ? &entries[i + k] : NULL;
-      if (e)
-        *e = (entry){.stage = m->stage, .seat = place[m->peer].seat, .ring = ring, .reader = k};
+      ring.stage = m->stage;
+      ring.seat = place[m->peer].seat;
+      ring.reader = k;
+      if (e) *e = ring;
       lay_out_views(l, m, areas, e);
     }
   }
@@ -162,9 +207,10 @@ static void lay_out_pushed(layout *l, grove_shm *shm, const grove_shm_plan *plan
 }
 
 /* Table, areas, rings, views. Returns the bytes of all of it. */
-static int64_t lay_out_rings(char *base, grove_shm *shm, const grove_shm_plan *plan, int64_t *areas)
+static int64_t lay_out_rings(char *base, grove_shm *shm, const grove_shm_plan *plan,
+                             int64_t dock_bytes, int64_t *areas)
 {
-  layout l = {.base = base};
+  layout l = {.base = base, .dock_bytes = dock_bytes};
   int count = plan->nsends + count_pushed(plan);
   reserve_bytes(&l, (int64_t)(sizeof(table) + (size_t)count * sizeof(entry)), PAIR_OF_LINES);
   for (int k = 0; k < plan->nareas; k++)
@@ -194,14 +240,16 @@ static grove_status lay_out_block(grove_shm *shm, const grove_shm_plan *plan)
   grove_status status = GROVE_OK;
   int64_t *areas = NULL;
   int needed = plan->nsends > 0 || plan->nareas > 0;
+  int64_t dock_bytes = needed ? share_of_docks(shm->ctx, plan) : 0;
   if (plan->nareas > 0) GROVE_NEW(areas, plan->nareas);
-  if (needed) {
-    int64_t bytes = lay_out_rings(NULL, shm, plan, areas);
-    shm->usable = take_block(shm, bytes);
+  if (needed) shm->usable = take_block(shm, lay_out_rings(NULL, shm, plan, dock_bytes, areas));
+  if (!shm->usable && dock_bytes > 0) { /* rings are more important */
+    dock_bytes = 0;
+    shm->usable = take_block(shm, lay_out_rings(NULL, shm, plan, dock_bytes, areas));
   }
   if (shm->block) {
     char *base = shm->block->memory;
-    lay_out_rings(base, shm, plan, areas);
+    lay_out_rings(base, shm, plan, dock_bytes, areas);
     for (int k = 0; k < plan->nareas; k++) shm->areas[k] = base + areas[k];
     shm->released = &((table *)(void *)base)->released;
   }
@@ -227,6 +275,7 @@ grove_status grove_shm_create(grove_context *ctx, const grove_shm_plan *plan, gr
   shm->ctx = ctx;
   GROVE_NEW_ALL(GROVE_WISH(shm->writers, plan->nsends), GROVE_WISH(shm->readers, plan->nreceives),
                 GROVE_WISH(shm->pushes, plan->nsends), GROVE_WISH(shm->pulls, plan->nreceives),
+                GROVE_WISH(shm->docks, plan->nsends), GROVE_WISH(shm->far_docks, plan->nreceives),
                 GROVE_WISH(shm->sends, plan->nsends), GROVE_WISH(shm->receives, plan->nreceives),
                 GROVE_WISH(shm->areas, plan->nareas));
   if (plan->nareas == 0) shm->areas = NULL;
@@ -264,18 +313,17 @@ static int node_is_short(const grove_context *ctx)
   return 0;
 }
 
-/* What a rank of the node has about a message: its entry, and where its block is mapped here. */
+/* What a rank of the node has about a message: its block, where that is mapped here, its entry. */
 static grove_status find_ring_entry(grove_shm *shm, const grove_shm_message *m, int pushed,
-                                    char **base, entry **out)
+                                    grove_spot *spot, char **base, entry **out)
 {
   grove_context *ctx = shm->ctx;
-  grove_spot spot;
   void *block = NULL;
   int64_t i = 0;
-  grove_notice_kind kind = grove_arena_read(ctx->arena, ctx->place[m->peer].seat, &spot);
+  grove_notice_kind kind = grove_arena_read(ctx->arena, ctx->place[m->peer].seat, spot);
   GROVE_PASS_CHECK(kind == GROVE_NOTICE_SPOT, GROVE_ERR_STATE,
                    "rank %d expects a message of rank %d, which has none", ctx->rank, m->peer);
-  GROVE_PASS(grove_arena_reach(ctx->arena, &spot, &block));
+  GROVE_PASS(grove_arena_reach(ctx->arena, spot, &block));
   table *t = block;
   while (i < t->count &&
          (t->entries[i].stage != m->stage || t->entries[i].seat != ctx->rank_in_domain ||
@@ -311,9 +359,11 @@ static grove_status reach_area(char *base, entry *e, grove_shm_distant *out)
 static grove_status join_writer(grove_shm *shm, int i)
 {
   const grove_shm_message *m = &shm->receives[i];
+  grove_spot block;
   char *base = NULL;
   entry *e = NULL;
-  GROVE_PASS(find_ring_entry(shm, m, 0, &base, &e));
+  GROVE_PASS(find_ring_entry(shm, m, 0, &block, &base, &e));
+  shm->far_docks[i] = dock_of_entry(base, &block, e);
   shm->readers[i] =
     grove_ring_join((const grove_ring *)(const void *)(base + e->ring), (int)e->reader);
   shm->nreaders++;
@@ -326,10 +376,11 @@ static grove_status join_areas(grove_shm *shm)
 {
   for (int i = 0; i < shm->nsends; i++) {
     const grove_shm_message *m = &shm->sends[i];
+    grove_spot block;
     char *base = NULL;
     entry *e = NULL;
     if (m->way != GROVE_SHM_PUSHED) continue;
-    GROVE_PASS(find_ring_entry(shm, m, 1, &base, &e));
+    GROVE_PASS(find_ring_entry(shm, m, 1, &block, &base, &e));
     GROVE_PASS(reach_area(base, e, &shm->pushes[m->ring]));
   }
   return GROVE_OK;

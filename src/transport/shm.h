@@ -16,6 +16,11 @@
  * which slots each of them uses. An area is used again when all its data has been read. A rank that
  * pushes looks at `released`; the owner looks at what the readers of its rings have consumed.
  *
+ * Docks. What a device packs for another rank of the node is copied by the device, so it goes in
+ * chunks that are larger than fragments. Beside its ring, a sender with such messages has a *dock*:
+ * room for a few chunks. An item of the ring says where one lies. The receiver's device reads it
+ * there, and is done with the item when it has. Whether there is a dock is the sender's affair.
+ *
  * If a rank of a node finds no memory for its rings, its notice says so, and all ranks of the node
  * use messages for this wiring. grove_shm_connect then sets shm->usable to 0.
  */
@@ -33,9 +38,33 @@ extern "C" {
 
 extern const grove_carrier_kind grove_carrier_shm;
 
-/* How a message goes through the memory: copied into the ring and out of it, or through a hub, the
- * receiver's or the sender's. */
-typedef enum grove_shm_way { GROVE_SHM_COPIED, GROVE_SHM_PUSHED, GROVE_SHM_PULLED } grove_shm_way;
+/* How a message goes through the memory: copied into the ring and out of it; through a hub, the
+ * receiver's or the sender's; or, in an operation with a device, through the sender's dock. */
+typedef enum grove_shm_way {
+  GROVE_SHM_COPIED,
+  GROVE_SHM_PUSHED,
+  GROVE_SHM_PULLED,
+  GROVE_SHM_DOCKED
+} grove_shm_way;
+
+/* Two chunks are copied, out of one device and to another, while two are on their way through ring
+ * and acknowledgement. */
+enum { GROVE_DOCK_SLOTS = 4 };
+
+typedef struct grove_dock {
+  char *memory; /* NULL: there is none */
+  int slots;    /* of `stride` bytes */
+  int64_t stride;
+  grove_spot spot;                   /* of the memory */
+  uint64_t next;                     /* the sender's: chunk that is put there next, and ... */
+  uint64_t posted[GROVE_DOCK_SLOTS]; /* ... number of the item that told of a slot, plus one */
+} grove_dock;
+
+/* What an item holds that only says where data lies. */
+typedef struct grove_whereabouts {
+  grove_spot spot;
+  int64_t bytes;
+} grove_whereabouts;
 
 /* The slots of an area that a section uses, in the order of the message. */
 typedef struct grove_shm_view {
@@ -49,6 +78,7 @@ typedef struct grove_shm_message {
   int64_t bytes; /* of the whole message, if it is copied */
   int fragment;  /* bytes that travel at once */
   int slots;     /* the most that a ring should have, if it is large */
+  int64_t chunk; /* of a send that wants a dock: the most bytes that it puts there at once */
   int sends;     /* how many its sender has in the wiring: the more, the smaller the rings */
   int ring;      /* of a send: which of this rank's rings; sends of the same data name the same, and
                   * those that are pulled may */
@@ -90,6 +120,8 @@ typedef struct grove_shm {
   grove_ring_reader *readers; /* in the order of the receives */
   grove_shm_distant *pushes;  /* per writer; empty if it does not push */
   grove_shm_distant *pulls;   /* per reader */
+  grove_dock *docks;          /* per writer */
+  grove_dock *far_docks;      /* per reader */
   int nsends, nreceives;
   grove_shm_message *sends, *receives; /* without views */
 } grove_shm;

@@ -191,6 +191,18 @@ static grove_status cover(grove_lift *lift, void *memory, int64_t bytes)
   return GROVE_OK;
 }
 
+static void share(grove_lift *lift, void *memory, int64_t bytes)
+{
+  (void)lift;
+  CHECK(memory && bytes > 0, "no memory is shared");
+}
+
+static void liken(grove_lift *lift, const void *place, int64_t bytes, const void *message)
+{
+  (void)lift;
+  CHECK(place && bytes > 0 && message, "nothing is like nothing");
+}
+
 static grove_status prepare(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                             int64_t begin, int64_t count, grove_motion motion)
 {
@@ -282,6 +294,9 @@ static const grove_space_kind behind = {.name = "behind",
                                         .open = open_lift,
                                         .close = close_lift,
                                         .cover = cover,
+                                        .mirror = cover,
+                                        .share = share,
+                                        .liken = liken,
                                         .prepare = prepare,
                                         .merge = merge,
                                         .keep_inside = keep_inside,
