@@ -279,7 +279,8 @@ static grove_status abandon_channel(grove_channel *c)
   grove_op_state state = c->base.state;
   grove_op_move(&c->base, state == GROVE_OP_ACTIVE ? GROVE_OP_ABANDONED : GROVE_OP_STUCK);
   c->base.ctx->abandoned++;
-  int failed = state != GROVE_OP_ACTIVE || (c->staged && grove_staged_has_failed(c));
+  int is_staged = c->staged != NULL;
+  int failed = state != GROVE_OP_ACTIVE || (is_staged && grove_staged_has_failed(c));
   if (c->sends && !failed) status = save_marked(c);
   grove_staged_close(c);                         /* it may be there to the end of the program */
   if (state != GROVE_OP_ACTIVE) return GROVE_OK; /* a start failed halfway: nothing changes */
@@ -287,7 +288,7 @@ static grove_status abandon_channel(grove_channel *c)
     grove_op_move(&c->base, GROVE_OP_STUCK);
     return GROVE_OK;
   }
-  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) {
+  if (!c->sends && !is_staged && c->bond == GROVE_BOND_SOUGHT) {
     GROVE_ROOM(c->staging, c->bytes);
     c->data = c->staging;
   }
