@@ -244,7 +244,9 @@ static int passes_late(const run *r, int id)
 static int leave_to_stream(run *r, int id, const step *st)
 {
   int op = st->of[0];
-  if (r->late.on || r->s->op[op].begun || mix2(st->seed + 5, (uint64_t)r->at.rank) % 2) return 0;
+  if (r->in_region || r->late.on || r->s->op[op].begun ||
+      mix2(st->seed + 5, (uint64_t)r->at.rank) % 2)
+    return 0;
   r->late = (pending){memory_wait_on_stream(r, op), op, id};
   return r->late.on;
 }
