@@ -90,9 +90,9 @@ static void release_memory(void *memory)
 {
   grove_range range;
   if (!grove_store_find(memory, &range)) return;
-  int is_free = grove_engine_release(range.begin, range.bytes);
+  if (!grove_engine_release(range.begin, range.bytes)) return;
   grove_engine_drain(range.device);
-  if (is_free) grove_store_free(memory);
+  grove_store_free(memory);
 }
 
 static void free_memory(int device, void *memory)
