@@ -210,6 +210,14 @@ static void enqueue_fill(run *r, int number, int stream, array *a)
   CHECK_OK(driver->write(device, s, &r->memory->word[number], ++x->due));
 }
 
+/* The emulated default stream waits for all others, and Grove's for it: nothing is put there while
+ * a stream waits for an operation. */
+static int may_enqueue(const run *r, int number, int op)
+{
+  return r->memory->at[number].is_there && op != NOTHING &&
+         (stream_of(r, op) != NOTHING || !r->late.on);
+}
+
 /* By the way that the seed says. */
 void memory_fill(run *r, int number, uint64_t seed, int op)
 {
@@ -220,7 +228,7 @@ void memory_fill(run *r, int number, uint64_t seed, int op)
   if (last->memory == NULL) *last = scene_array_create(&r->s->array[number], r->at.rank);
   scene_array_fill(r->s, number, seed, r->at.rank, last);
   real->product = last->product;
-  if (r->memory->at[number].is_there && lot == 0 && op != NOTHING)
+  if (lot == 0 && may_enqueue(r, number, op))
     enqueue_fill(r, number, stream_of(r, op), last);
   else if (r->memory->at[number].is_there && lot == 1 && ctx)
     CHECK_OK(grove_copy(ctx, memory_given(real, real->memory), last->memory, last->bytes));
