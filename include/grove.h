@@ -633,6 +633,17 @@ typedef struct grove_report {
                            * own data; else 0 */
   double delta_seconds;     /* of a channel: how long ready parts wait for others; 0: until all of
                              * their group are ready */
+  const char *memory;  /* where this rank's arrays lie: "host", "cuda device 0", or several: "host,
+                       * cuda device 0"; valid as long as the operation */
+  const char *path;    /* how values travel from and to a device: "staged", through host memory;
+                       * "host" where no array of this rank lies on one */
+  const char *by_host; /* what kernels cannot do, so that the host does it: "a user's operation",
+                        * "long double", "a type that only MPI can walk", "slots that overlap";
+                        * several with commas; "" for none */
+  int64_t pinned;      /* 1: all host memory that is copied to or from a device is pinned; 0: copies
+                        * are slower, or there are none */
+  int64_t device_bytes;   /* memory of devices that the operation takes, besides arrays */
+  const char *price_note; /* what the price leaves out, as a sentence; "" for nothing */
 } grove_report;
 
 /* Fills the first struct_size bytes of the report. Local. */

@@ -410,10 +410,10 @@ void grove_packet_list_sort(int n, grove_packet *packets); /* by ascending peer 
 /* ---- tags (tags.c) ---- */
 
 /* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. `most` becomes its
- * maximum over the ranks. */
+ * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. Both of `most` become
+ * their maxima over the ranks. */
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t *most, int *tag);
+                                    int64_t most[2], int *tag);
 /* The MPI tag for messages of a stage, counted from 0. If all stages had the same, messages of one
  * operation's second stage could be taken for those of another's first. Votes (vote.h) have a block
  * of tags of their own, and so have channels. */

@@ -45,19 +45,21 @@ static int64_t starts_of(const grove_context *ctx, int64_t tag)
 }
 
 grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t *most, int *tag)
+                                    int64_t most[2], int *tag)
 {
   for (int64_t from = GROVE_TAG_FIRST;;) {
     int64_t proposal = from;
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
     if (mine == GROVE_OK) mine = make_tag(ctx, proposal);
     int64_t starts = starts_of(ctx, proposal);
-    int64_t all[7] = {proposal, -proposal, starts, -starts, signature, -signature, *most};
-    GROVE_PASS(grove_context_agree(ctx, mine, all, 7));
+    int64_t all[8] = {proposal,  -proposal,  starts,  -starts,
+                      signature, -signature, most[0], most[1]};
+    GROVE_PASS(grove_context_agree(ctx, mine, all, 8));
     GROVE_PASS_CHECK(all[4] == -all[5], GROVE_ERR_STATE,
                      "the ranks do not make the same operation: forest, operation or unit differ");
     from = all[0];
-    *most = all[6];
+    most[0] = all[6];
+    most[1] = all[7];
     if (all[0] != -all[1]) continue;
     ctx->tag[from - GROVE_TAG_FIRST].used = 1;
     if (all[2] != -all[3]) continue;

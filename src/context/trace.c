@@ -170,13 +170,25 @@ int grove_trace_subject(grove_trace *t, const grove_subject *like)
   return (int)t->nsubjects++;
 }
 
+/* One way, a device does one thing after the other: its spans follow each other. */
+static void follow_last(grove_trace *t, grove_span *span)
+{
+  double *last = &t->passed[span->kind == GROVE_SPAN_IN];
+  if (span->end < *last) span->end = *last;
+  if (span->begin < *last) span->begin = *last;
+  *last = span->end;
+}
+
 void grove_trace_note(grove_trace *t, const grove_span *span)
 {
   int fits = span->subject >= 0 && has_room(t, &t->spans, t->nspans, sizeof *t->spans);
-  if (fits)
-    t->spans[t->nspans++] = *span;
-  else
+  if (!fits) {
     t->dropped++;
+    return;
+  }
+  t->spans[t->nspans] = *span;
+  if (grove_span_is_device(span->kind)) follow_last(t, &t->spans[t->nspans]);
+  t->nspans++;
 }
 
 void grove_trace_set_up(grove_context *ctx, const char *forest, int64_t serial, double since)

@@ -42,8 +42,16 @@ typedef enum grove_span_kind {
   /* Marks of channels, at one time: parts were marked ready, left, arrived. */
   GROVE_MARK_READY,
   GROVE_MARK_SENT,
-  GROVE_MARK_ARRIVED
+  GROVE_MARK_ARRIVED,
+  /* What went out of a device's memory, or into it: on rows of their own. */
+  GROVE_SPAN_OUT,
+  GROVE_SPAN_IN
 } grove_span_kind;
+
+static inline int grove_span_is_device(grove_span_kind kind)
+{
+  return kind >= GROVE_SPAN_OUT;
+}
 
 typedef struct grove_span {
   grove_span_kind kind;
@@ -51,7 +59,7 @@ typedef struct grove_span {
   int64_t start;     /* which start of its wiring, from 1; 0: it is about none */
   double begin, end; /* by this rank's clock; equal for a mark */
   double between;    /* of a wait or test: seconds since the start spent outside the library */
-  int first, count;  /* of a mark: the parts */
+  int first, count;  /* of a mark: the parts; of a device's: how many batches */
 } grove_span;
 
 /* What is kept of a wiring's operations for the options `log` and `trace`. */
@@ -77,6 +85,7 @@ typedef struct grove_trace {
   grove_span *spans;
   grove_subject *subjects;
   int64_t dropped;     /* spans beyond the limit */
+  double passed[2];    /* when the last span of a device ended, out and in; 0: there is none */
   double origin;       /* where the time line begins, by rank 0's clock */
   grove_reading first; /* when tracing was switched on */
   grove_reading last;  /* when the context was freed */

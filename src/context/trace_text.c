@@ -77,8 +77,37 @@ static decimal in_microseconds(int64_t ns)
 /* ---- lines ---- */
 
 /* Rank r is thread r + 1 of process 1. Viewers take thread 0 for the idle thread of a kernel, and
- * show it in a row with others. */
+ * show it in a row with others. Behind the ranks come two rows for each that has a device. */
 enum { PROCESS = 1, FIRST_THREAD = 1 };
+
+static int device_thread(const grove_context *ctx, int in)
+{
+  return FIRST_THREAD + ctx->size + 2 * ctx->rank + in;
+}
+
+static int thread_of(const grove_context *ctx, grove_span_kind kind)
+{
+  return grove_span_is_device(kind) ? device_thread(ctx, kind == GROVE_SPAN_IN)
+                                    : FIRST_THREAD + ctx->rank;
+}
+
+/* Names the rows of its device, if anything was done there. */
+static int print_device_rows(const grove_context *ctx, char *out, size_t room)
+{
+  static const char *const names[] = {"out of the device", "into the device"};
+  int n = 0;
+  for (int in = 0; in < 2; in++) {
+    int thread = device_thread(ctx, in);
+    if (ctx->trace->passed[in] == 0) continue;
+    n += snprintf(out + n, room - (size_t)n,
+                  ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+                  "\"args\":{\"name\":\"rank %d, %s, as the host saw it\"}},\n"
+                  "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+                  "\"args\":{\"sort_index\":%d}}",
+                  PROCESS, thread, ctx->rank, names[in], PROCESS, thread, thread);
+  }
+  return n;
+}
 
 /* Names this rank's row, for the viewer and for programs. */
 static int print_rank(const grove_context *ctx, char *out, size_t room)
@@ -96,16 +125,17 @@ static int print_rank(const grove_context *ctx, char *out, size_t room)
                    "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
                    "\"args\":{\"sort_index\":%d}}",
                    PROCESS, thread, rank, node, name, lost, PROCESS, thread, rank);
-  return n + snprintf(out + n, room - (size_t)n,
-                      ",\n{\"name\":\"grove_rank\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
-                      "\"args\":{\"rank\":%d,\"node\":%d,\"host\":\"%s\",\"spans\":%lld,"
-                      "\"dropped\":%lld,\"clock_error_us\":%s}}",
-                      PROCESS, thread, rank, node, name, (long long)t->nspans,
-                      (long long)t->dropped, in_microseconds((int64_t)(1e9 * error)).text);
+  n += snprintf(out + n, room - (size_t)n,
+                ",\n{\"name\":\"grove_rank\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
+                "\"args\":{\"rank\":%d,\"node\":%d,\"host\":\"%s\",\"spans\":%lld,"
+                "\"dropped\":%lld,\"clock_error_us\":%s}}",
+                PROCESS, thread, rank, node, name, (long long)t->nspans, (long long)t->dropped,
+                in_microseconds((int64_t)(1e9 * error)).text);
+  return n + print_device_rows(ctx, out + n, room - (size_t)n);
 }
 
-static const char *const verbs[] = {"set up",  "init",  "start", "wait",   "test",
-                                    "timeout", "ready", "sent",  "arrived"};
+static const char *const verbs[] = {"set up", "init", "start",   "wait", "test", "timeout",
+                                    "ready",  "sent", "arrived", "out",  "in"};
 
 static int print_channel(const grove_subject *s, char *out, size_t room)
 {
@@ -120,6 +150,9 @@ static int print_channel(const grove_subject *s, char *out, size_t room)
 static int print_arguments(const grove_subject *s, const grove_span *span, char *out, size_t room)
 {
   if (span->kind == GROVE_SPAN_SET_UP) return snprintf(out, room, "%s", "");
+  if (grove_span_is_device(span->kind))
+    return snprintf(out, room, ",\"start\":%lld,\"batches\":%d,\"clock\":\"host\"",
+                    (long long)span->start, span->count);
   if (span->kind >= GROVE_SPAN_WAIT)
     return snprintf(out, room, ",\"start\":%lld,\"between_us\":%s", (long long)span->start,
                     in_microseconds(span->between > 0 ? (int64_t)(1e9 * span->between) : 0).text);
@@ -159,13 +192,14 @@ static int print_span(const grove_context *ctx, const grove_span *span, char *ou
   const char *verb = verbs[span->kind];
   char name[2048];
   int64_t begin = on_time_line(t, span->begin), end = on_time_line(t, span->end);
-  if (span->kind >= GROVE_MARK_READY) return print_mark(ctx, span, out, room);
+  if (span->kind >= GROVE_MARK_READY && !grove_span_is_device(span->kind))
+    return print_mark(ctx, span, out, room);
   escape_text(s->forest, name);
   int n = snprintf(out, room,
                    ",\n{\"name\":\"%s%s%s (%s)\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
                    "\"ts\":%s,\"dur\":%s,\"args\":{",
                    verb, s->operation ? " " : "", s->operation ? s->operation : "", name, verb,
-                   PROCESS, FIRST_THREAD + ctx->rank, in_microseconds(begin).text,
+                   PROCESS, thread_of(ctx, span->kind), in_microseconds(begin).text,
                    in_microseconds(end - begin).text);
   n += s->is_channel
          ? print_channel(s, out + n, room - (size_t)n)

@@ -163,6 +163,11 @@ fail:
   return status;
 }
 
+int64_t grove_by_host_bytes(const grove_by_host *b)
+{
+  return b->out.bytes + b->in.bytes + b->nslots * b->bytes;
+}
+
 void grove_by_host_free(const grove_driver *driver, int device, grove_by_host *b)
 {
   if (!b) return;

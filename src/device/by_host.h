@@ -17,6 +17,8 @@ typedef struct grove_by_host grove_by_host;
 grove_status grove_by_host_create(const grove_driver *driver, int device, const grove_mover *mover,
                                   const grove_shape *shape, int64_t begin, int64_t count,
                                   grove_motion motion, grove_by_host **out);
+/* Of device memory. */
+int64_t grove_by_host_bytes(const grove_by_host *b);
 void grove_by_host_free(const grove_driver *driver, int device, grove_by_host *b);
 
 /* Behind what the stream has; what comes behind it on the stream sees the array's new values. */

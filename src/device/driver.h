@@ -52,6 +52,7 @@ typedef struct grove_access {
 typedef struct grove_driver {
   const char *name;
   int checks_order; /* it wants to know what launches touch, and needs no hurry */
+  int has_no_rates; /* how long something takes there says nothing of any device */
 
   /* How many devices there are: at least one, or GROVE_ERR_DEVICE and why there is none. Before all
    * else, as often as one likes. */

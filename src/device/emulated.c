@@ -200,6 +200,7 @@ static grove_status after_event(int device, grove_stream *stream, grove_event *e
 const grove_driver grove_driver_emulated = {
   .name = "emulated",
   .checks_order = 1,
+  .has_no_rates = 1,
   .open = open_devices,
   .is_in_use = has_memory,
   .current = no_choice,

@@ -10,6 +10,7 @@ typedef struct cover {
   char *memory, *mirror;
   int64_t bytes;
   int pinned;
+  int shared; /* the wiring's memory, pinned with its region */
 } cover;
 
 /* What is prepared for a window of a shape, and one motion. */
@@ -18,7 +19,8 @@ typedef struct motion_plan {
   int64_t begin, count;
   grove_motion motion;
   grove_prepared prepared;
-  grove_by_host *by_host; /* instead */
+  grove_by_host *by_host; /* instead, and why: */
+  grove_obstacle obstacle;
 } motion_plan;
 
 /* What lies at `place` has the mirror of `message`. */
@@ -111,7 +113,7 @@ grove_status grove_lift_mirror(grove_lift *lift, void *memory, int64_t bytes)
 {
   grove_status status = GROVE_OK;
   const grove_station *s = lift->station;
-  cover c = {.memory = memory, .bytes = bytes}, *covers = NULL;
+  cover c = {.memory = memory, .bytes = bytes, .shared = 1}, *covers = NULL;
   if (bytes == 0) return GROVE_OK;
   GROVE_TRY(s->driver->allocate(s->device, bytes, (void **)&c.mirror));
   covers = realloc(lift->covers, (size_t)(lift->ncovers + 1) * sizeof *covers);
@@ -129,11 +131,12 @@ grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes)
   grove_sentence before;
   if (bytes == 0) return GROVE_OK;
   GROVE_PASS(grove_lift_mirror(lift, memory, bytes));
+  cover *c = &lift->covers[lift->ncovers - 1];
+  c->shared = 0;
   grove_error_keep(&before);
   /* Whole pages, which nobody else has. Copies of others are slower, and right. */
   int whole = (uintptr_t)memory % GROVE_PAGE == 0 && bytes % GROVE_PAGE == 0;
-  lift->covers[lift->ncovers - 1].pinned =
-    whole && lift->station->driver->pin(memory, bytes) == GROVE_OK;
+  c->pinned = whole && lift->station->driver->pin(memory, bytes) == GROVE_OK;
   grove_error_restore(&before);
   return GROVE_OK;
 }
@@ -221,7 +224,8 @@ static grove_status make_motion_plan(const grove_lift *lift, const grove_mover *
                                      motion_plan *plan)
 {
   const grove_station *s = lift->station;
-  if (grove_recipe_is_possible(mover, plan->shape, plan->motion))
+  plan->obstacle = grove_recipe_obstacle(mover, plan->shape, plan->motion);
+  if (plan->obstacle == GROVE_OBSTACLE_NONE)
     return grove_recipe_prepare(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
                                 plan->motion, &plan->prepared);
   return grove_by_host_create(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
@@ -552,4 +556,24 @@ int64_t grove_lift_begun(grove_lift *lift, grove_heading heading)
 int64_t grove_lift_passed(grove_lift *lift, grove_heading heading)
 {
   return grove_track_passed(&lift->station->tracks[heading]);
+}
+
+/* ---- what it has ---- */
+
+void grove_lift_weigh(const grove_lift *lift, grove_burden *sum)
+{
+  for (const cover *c = lift->covers; c < lift->covers + lift->ncovers; c++) {
+    sum->device_bytes += c->bytes;
+    if (c->shared) continue;
+    sum->host_bytes += c->bytes;
+    if (c->pinned) sum->pinned_bytes += c->bytes;
+  }
+  for (const motion_plan *p = lift->plans; p < lift->plans + lift->room; p++) {
+    if (!p->shape) continue;
+    sum->device_bytes += p->by_host ? grove_by_host_bytes(p->by_host) : p->prepared.bytes;
+    sum->obstacles |= p->obstacle;
+  }
+  for (int i = 0; i < lift->nmeetings; i++)
+    if (lift->meetings[i].merged)
+      sum->device_bytes += grove_merged_bytes(lift->meetings[i].merged);
 }

@@ -37,6 +37,7 @@ grove_status grove_lift_fetch(grove_lift *lift, const grove_mover *mover, const 
                               void *array, int64_t begin, int64_t count, void *message);
 int64_t grove_lift_begun(grove_lift *lift, grove_heading heading);
 int64_t grove_lift_passed(grove_lift *lift, grove_heading heading);
+void grove_lift_weigh(const grove_lift *lift, grove_burden *sum);
 
 #ifdef __cplusplus
 }

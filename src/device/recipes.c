@@ -151,16 +151,27 @@ static int slots_are_writable(const grove_unit *unit, const grove_shape *shape)
   return grove_slots_are_apart(unit, most - least + 1);
 }
 
-int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
-                             grove_motion motion)
+/* Of a unit without an element for kernels. */
+static int has_long_doubles(const grove_unit *unit)
 {
+  return unit->kind == GROVE_KIND_FLOAT || unit->kind == GROVE_KIND_COMPLEX ||
+         unit->kind == GROVE_KIND_PAIR;
+}
+
+grove_obstacle grove_recipe_obstacle(const grove_mover *mover, const grove_shape *shape,
+                                     grove_motion motion)
+{
+  const grove_unit *unit = &mover->unit;
   int body = choose_body(mover, shape, motion);
-  if (body == NO_BODY) return 1;
-  if (mover->unit.npieces == 0) return 0;
-  if (body != GROVE_BODY_OUT && mover->combine.way == GROVE_COMBINE_MPI) return 0;
-  if (applies_operation(mover, body) && find_element(mover) == NO_ELEMENT) return 0;
-  if (motion == GROVE_MOTION_FETCH && is_shared(shape)) return 0;
-  return !writes_slots(body) || slots_are_writable(&mover->unit, shape);
+  if (body == NO_BODY) return GROVE_OBSTACLE_NONE;
+  if (unit->npieces == 0) return GROVE_OBSTACLE_TYPE;
+  if (body != GROVE_BODY_OUT && mover->combine.way == GROVE_COMBINE_MPI)
+    return mover->combine.number < 0 ? GROVE_OBSTACLE_OPERATION : GROVE_OBSTACLE_TYPE;
+  if (applies_operation(mover, body) && find_element(mover) == NO_ELEMENT)
+    return has_long_doubles(unit) ? GROVE_OBSTACLE_LONG_DOUBLE : GROVE_OBSTACLE_TYPE;
+  if (motion == GROVE_MOTION_FETCH && is_shared(shape)) return GROVE_OBSTACLE_SLOTS;
+  if (writes_slots(body) && !slots_are_writable(unit, shape)) return GROVE_OBSTACLE_SLOTS;
+  return GROVE_OBSTACLE_NONE;
 }
 
 int grove_recipe_writes_slots(const grove_mover *mover, const grove_shape *shape,

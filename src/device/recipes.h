@@ -17,6 +17,15 @@
 extern "C" {
 #endif
 
+/* Bits: an operation may meet several. */
+typedef enum grove_obstacle {
+  GROVE_OBSTACLE_NONE = 0,
+  GROVE_OBSTACLE_OPERATION = 1 << 0,   /* it is a user's */
+  GROVE_OBSTACLE_LONG_DOUBLE = 1 << 1, /* devices have none */
+  GROVE_OBSTACLE_TYPE = 1 << 2,        /* only MPI knows how its units lie, or are combined */
+  GROVE_OBSTACLE_SLOTS = 1 << 3        /* they overlap, or are too many for a recipe */
+} grove_obstacle;
+
 typedef struct grove_touched {
   int64_t begin, end;
 } grove_touched;
@@ -35,9 +44,14 @@ typedef struct grove_prepared {
   int is_copy;
 } grove_prepared;
 
-/* Can kernels do it? Not users' operations, long doubles, and types that only MPI can walk. */
-int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
-                             grove_motion motion);
+/* Why kernels cannot do it; GROVE_OBSTACLE_NONE: they can. */
+grove_obstacle grove_recipe_obstacle(const grove_mover *mover, const grove_shape *shape,
+                                     grove_motion motion);
+static inline int grove_recipe_is_possible(const grove_mover *mover, const grove_shape *shape,
+                                           grove_motion motion)
+{
+  return grove_recipe_obstacle(mover, shape, motion) == GROVE_OBSTACLE_NONE;
+}
 
 /* Does it change the array? */
 int grove_recipe_writes_slots(const grove_mover *mover, const grove_shape *shape,

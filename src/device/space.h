@@ -48,6 +48,14 @@ typedef struct grove_window {
 } grove_window;
 
 typedef struct grove_lift grove_lift;
+
+/* What a lift has, for reports. */
+typedef struct grove_burden {
+  int64_t device_bytes;
+  int64_t host_bytes, pinned_bytes; /* of messages; pinned: of these */
+  unsigned obstacles;               /* what no kernel can do: grove_obstacle */
+} grove_burden;
+
 typedef struct grove_space_kind grove_space_kind;
 
 struct grove_space_kind {
@@ -92,6 +100,7 @@ struct grove_space_kind {
   grove_status (*flush)(grove_lift *lift);
   int64_t (*begun)(grove_lift *lift, grove_heading heading);  /* how many so far */
   int64_t (*passed)(grove_lift *lift, grove_heading heading); /* how many are done; never waits */
+  void (*weigh)(const grove_lift *lift, grove_burden *sum);   /* adds its own */
 };
 
 typedef struct grove_space {

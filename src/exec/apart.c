@@ -4,10 +4,12 @@
  * past them, and into the arrays. Each step begins when the one before is done, or behind it on the
  * same device, where all of them are.
  */
-#include "device/driver.h"
+#include "device/recipes.h"
 #include "exec/transfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- self edges, and where they lie ---- */
 
@@ -312,6 +314,81 @@ grove_status grove_apart_open(grove_transfer *op)
   return GROVE_OK;
 }
 
+/* ---- what a report says ---- */
+
+/* Made with the operation, for reports are read as long as it lives. */
+typedef struct grove_placement {
+  char memory[160], by_host[120];
+} placement;
+
+static void append_item(char *text, size_t room, const char *item)
+{
+  size_t used = strlen(text);
+  snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", item);
+}
+
+static int has_host_arrays(const grove_transfer *op)
+{
+  for (int k = 0; k < op->nfields; k++)
+    for (int a = 0; a < GROVE_ARRAYS; a++)
+      if (op->fields[k].request.arrays[a] && op->fields[k].spaces[a].kind == &grove_space_host)
+        return 1;
+  return 0;
+}
+
+static void name_memories(const grove_transfer *op, placement *p)
+{
+  char name[64];
+  if (has_host_arrays(op)) append_item(p->memory, sizeof p->memory, "host");
+  for (int j = 0; j < op->nspaces; j++) {
+    snprintf(name, sizeof name, "%s device %d", op->spaces[j].kind->name, op->spaces[j].device);
+    append_item(p->memory, sizeof p->memory, name);
+  }
+}
+
+static grove_burden weigh_lifts(const grove_transfer *op)
+{
+  grove_burden sum = {0};
+  for (int j = 0; j < op->nspaces; j++)
+    if (op->spaces[j].lift && op->spaces[j].kind->weigh)
+      op->spaces[j].kind->weigh(op->spaces[j].lift, &sum);
+  return sum;
+}
+
+static void name_obstacles(unsigned obstacles, placement *p)
+{
+  static const struct {
+    grove_obstacle bit;
+    const char *name;
+  } all[] = {{GROVE_OBSTACLE_OPERATION, "a user's operation"},
+             {GROVE_OBSTACLE_LONG_DOUBLE, "long double"},
+             {GROVE_OBSTACLE_TYPE, "a type that only MPI can walk"},
+             {GROVE_OBSTACLE_SLOTS, "slots that overlap"}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (obstacles & all[i].bit) append_item(p->by_host, sizeof p->by_host, all[i].name);
+}
+
+static grove_status describe_placement(grove_transfer *op)
+{
+  if (op->nspaces == 0 || op->placement) return GROVE_OK;
+  GROVE_PASS_NEW(op->placement, 1);
+  name_memories(op, op->placement);
+  name_obstacles(weigh_lifts(op).obstacles, op->placement);
+  return GROVE_OK;
+}
+
+void grove_apart_tell(const grove_transfer *op, grove_report *report)
+{
+  grove_burden sum = weigh_lifts(op);
+  report->memory = op->placement->memory;
+  report->by_host = op->placement->by_host;
+  report->path = "staged";
+  report->pinned = sum.host_bytes > 0 && sum.pinned_bytes == sum.host_bytes;
+  report->device_bytes = sum.device_bytes;
+}
+
+/* ---- making and ending ---- */
+
 grove_status grove_apart_prepare(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) GROVE_PASS(cover_space(op, &op->spaces[j]));
@@ -323,7 +400,7 @@ grove_status grove_apart_prepare(grove_transfer *op)
     GROVE_PASS(prepare_lane(&op->wiring->lanes[k], &op->fields[k]));
     GROVE_PASS(merge_field(op, k));
   }
-  return GROVE_OK;
+  return describe_placement(op);
 }
 
 void grove_apart_close(grove_transfer *op)
@@ -372,16 +449,19 @@ grove_status grove_apart_begin(const grove_transfer *op)
   return GROVE_OK;
 }
 
-grove_status grove_apart_flush(const grove_transfer *op)
+grove_status grove_apart_flush(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) GROVE_PASS(op->spaces[j].kind->flush(op->spaces[j].lift));
+  if (op->trail) grove_trail_look(op);
   return GROVE_OK;
 }
 
-void grove_apart_note(const grove_transfer *op, int64_t *marks, grove_heading heading)
+void grove_apart_note(grove_transfer *op, int64_t *marks, grove_heading heading)
 {
-  for (int j = 0; j < op->nspaces; j++)
+  for (int j = 0; j < op->nspaces; j++) {
     marks[j] = op->spaces[j].kind->begun(op->spaces[j].lift, heading);
+    if (op->wiring->account.traced) grove_trail_add(op, j, heading, marks[j]);
+  }
 }
 
 int grove_apart_is_past(const grove_transfer *op, const int64_t *marks, grove_heading heading)
@@ -393,7 +473,7 @@ int grove_apart_is_past(const grove_transfer *op, const int64_t *marks, grove_he
   return 1;
 }
 
-void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading)
+void grove_apart_mark(grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading)
 {
   grove_apart_note(op, s->marks + i * op->nspaces, heading);
 }
@@ -411,17 +491,18 @@ void grove_apart_liken(const grove_transfer *op, const void *place, int64_t byte
     op->spaces[j].kind->liken(op->spaces[j].lift, place, bytes, message);
 }
 
-void grove_apart_finish(const grove_transfer *op)
+void grove_apart_finish(grove_transfer *op)
 {
   grove_pause pause;
   grove_pause_begin(&pause, 0);
-  grove_op_note((grove_op *)&op->base, grove_apart_flush(op));
+  grove_op_note(&op->base, grove_apart_flush(op));
   for (int j = 0; j < op->nspaces; j++)
     for (grove_heading h = GROVE_OUT; h < GROVE_HEADINGS; h++) {
       const grove_space *space = &op->spaces[j];
       int64_t begun = space->kind->begun(space->lift, h);
       while (space->kind->passed(space->lift, h) < begun) grove_pause_step(&pause);
     }
+  if (op->trail) grove_trail_look(op);
 }
 
 /* ---- self edges, under way ---- */

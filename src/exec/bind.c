@@ -386,6 +386,8 @@ static void destroy_remains(grove_tomb *tomb)
   free(op->memory);
   free(op->keep);
   free(op->spaces);
+  free(op->placement);
+  free(op->trail);
   free(op->base.sentence);
   grove_fields_free(op->nfields, op->fields);
   grove_identity_release(op->identity);

@@ -18,7 +18,7 @@ static int64_t *marks_of_chunk(const grove_transfer *op, const grove_chunks *c, 
   return c->marks + (ptrdiff_t)((c->first + k) % c->room) * op->nspaces;
 }
 
-void grove_chunks_add(const grove_transfer *op, grove_chunks *c, int64_t end, grove_heading heading)
+void grove_chunks_add(grove_transfer *op, grove_chunks *c, int64_t end, grove_heading heading)
 {
   grove_apart_note(op, marks_of_chunk(op, c, c->count), heading);
   c->ends[(c->first + c->count++) % c->room] = end;

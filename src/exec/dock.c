@@ -25,7 +25,7 @@ static int has_place(const grove_flow *flow)
          grove_ring_consumed(flow->writer) >= grove_dock_awaited(flow);
 }
 
-static grove_status pack_chunk(const grove_transfer *op, const grove_letter *letter,
+static grove_status pack_chunk(grove_transfer *op, const grove_letter *letter,
                                const grove_flow *flow)
 {
   grove_dock *dock = flow->dock;
@@ -87,7 +87,7 @@ int grove_dock_is_full(const grove_flow *flow)
          grove_ring_has(flow->reader, (uint64_t)flow->dock->slots - 1);
 }
 
-static grove_status unpack_chunk(const grove_transfer *op, const grove_letter *letter,
+static grove_status unpack_chunk(grove_transfer *op, const grove_letter *letter,
                                  const grove_flow *flow, const grove_slot *slot)
 {
   grove_whereabouts where;

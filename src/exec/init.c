@@ -43,6 +43,32 @@ static grove_status make_fields(grove_draft *m)
   return GROVE_OK;
 }
 
+static int is_lifted(const grove_field *f, grove_array which)
+{
+  return f->spaces[which].kind != &grove_space_host;
+}
+
+/* See grove_question. A fetch reads leaves and roots, and writes roots and updates. */
+static int lifted_field(const grove_field *f)
+{
+  int root = is_lifted(f, GROVE_ARRAY_ROOT), leaf = is_lifted(f, GROVE_ARRAY_LEAF);
+  switch (f->request.operation) {
+  case GROVE_FETCH: return GROVE_LIFTED(leaf + root, root + is_lifted(f, GROVE_ARRAY_UPDATE));
+  case GROVE_REDUCE:
+  case GROVE_COLLECT: return GROVE_LIFTED(2 * leaf, 2 * root);
+  default: return GROVE_LIFTED(2 * root, 2 * leaf);
+  }
+}
+
+/* The field with the most counts. */
+static int lifted_draft(const grove_draft *m)
+{
+  int most = 0;
+  for (int k = 0; k < m->n; k++)
+    if (lifted_field(&m->fields[k]) > most) most = lifted_field(&m->fields[k]);
+  return most;
+}
+
 static int64_t sign_draft(const grove_draft *m)
 {
   uint64_t sum = (uint64_t)m->n;
@@ -61,6 +87,7 @@ static grove_status prepare_draft(grove_draft *m)
 {
   GROVE_PASS(make_fields(m));
   m->signature = sign_draft(m);
+  m->routing.lifted = lifted_draft(m);
   return GROVE_OK;
 }
 
@@ -109,7 +136,7 @@ fail:
 static grove_status make_on_route(grove_draft *m, grove_status mine, int *rewired)
 {
   if (mine == GROVE_OK) mine = make_draft(m);
-  return grove_wiring_agree(m->ctx, mine, m->signature, m->wiring, rewired);
+  return grove_wiring_agree(m->ctx, mine, m->signature, m->wiring, &m->routing.lifted, rewired);
 }
 
 /* A letter too long for a route that relays may not be too long for standard. Agreed by all. */
@@ -135,6 +162,8 @@ static grove_status make_first(grove_draft *m, grove_status mine)
   GROVE_TRY(status);
   GROVE_TRY(grove_routing_price(m->ctx, m->n, m->requests, m->keys, &m->routing));
   m->wiring->price = m->routing.price;
+  m->wiring->lifts_for_nothing =
+    m->routing.lifted > 0 && m->ctx->machine && !grove_machine_has_copies(m->ctx->machine);
   GROVE_TRY(grove_wiring_carry(m->wiring));
   GROVE_TRY(grove_wiring_open_account(m->op, since));
   GROVE_TRY(grove_transfer_connect(m->op, rewired));

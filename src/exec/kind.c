@@ -112,7 +112,7 @@ grove_report grove_transfer_report(const grove_op *base)
 {
   const grove_transfer *op = (const grove_transfer *)base;
   const grove_wiring *wiring = op->wiring;
-  return (grove_report){
+  grove_report report = {
     .route = grove_wiring_route(wiring),
     .transport = wiring->carriers[wiring->ncarriers - 1]->name,
     .transport_on_node = wiring->ncarriers > 1 ? wiring->carriers[0]->name : "mpi",
@@ -128,6 +128,9 @@ grove_report grove_transfer_report(const grove_op *base)
     .aggregator = op->readying ? op->readying->aggregator : NULL,
     .messages = op->readying ? op->readying->messages : 0,
   };
+  if (op->nspaces > 0) grove_apart_tell(op, &report);
+  if (wiring->lifts_for_nothing) report.price_note = GROVE_LACKS_COPIES;
+  return report;
 }
 
 /* ---- what it asks for ---- */

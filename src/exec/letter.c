@@ -79,7 +79,7 @@ grove_status grove_letter_fetch(const grove_transfer *op, const grove_letter *le
 /* ---- whole letters ---- */
 
 /* As other memory packs it. */
-static grove_status pack_by_chunks(const grove_transfer *op, const grove_letter *letter,
+static grove_status pack_by_chunks(grove_transfer *op, const grove_letter *letter,
                                    const grove_bound_letter *bound)
 {
   grove_chunks *c = bound->chunks;

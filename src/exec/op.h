@@ -25,7 +25,7 @@
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
  *     stream.c    operations on streams               gather.c  ... and what is gathered for itself
- *     promise.c   what streams wait for
+ *     promise.c   what streams wait for               trail.c   what devices do, for trace
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H

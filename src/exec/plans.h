@@ -109,6 +109,7 @@ typedef struct grove_routing {
   int chosen; /* by price; the reasons are: */
   grove_choice choice;
   grove_price price; /* by which it was chosen, or would have been */
+  int lifted;        /* this rank's; once agreed upon, the operation's: see grove_question */
 } grove_routing;
 
 /* The plans for such an operation, compiled at first need. Collective if the route relays. A

@@ -14,7 +14,7 @@ static const double WORTH_A_CONTEST = 2;
 static int same_question(const grove_question *a, const grove_question *b)
 {
   return a->unit_bytes == b->unit_bytes && a->backward == b->backward && a->both == b->both &&
-         a->only == b->only;
+         a->only == b->only && a->lifted == b->lifted;
 }
 
 static grove_decision *find_decision(grove_compiled *c, const grove_decision *wanted)
@@ -47,7 +47,7 @@ static grove_status survey_forest(grove_forest *f, grove_compiled *c, int share)
 /* The decision for such an operation, made now or before. `only` is the route that is asked for, or
  * NULL. Agreed by all. */
 static grove_status decide_route(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
-                                 const grove_route *only, grove_decision **out)
+                                 int lifted, const grove_route *only, grove_decision **out)
 {
   grove_status status = GROVE_OK;
   grove_compiled *c = f->compiled; /* made when the request was looked at */
@@ -56,6 +56,7 @@ static grove_status decide_route(grove_forest *f, const grove_wiring_key *key, i
                          .question = {.unit_bytes = bytes,
                                       .backward = goes_back(key->operation),
                                       .both = key->operation == GROVE_FETCH,
+                                      .lifted = lifted,
                                       .only = only}};
   *out = find_decision(c, &made);
   if (*out) return GROVE_OK;
@@ -86,13 +87,13 @@ static int64_t bytes_together(int n, const grove_request *requests, const grove_
 
 /* Answers all questions together, by adding up the prices of each route. */
 static grove_status choose_route(int n, const grove_request *requests, const grove_wiring_key *keys,
-                                 grove_choice *out)
+                                 int lifted, grove_choice *out)
 {
   for (int k = 0, asked = 0; k < n; k++) {
     grove_decision *decision = NULL;
     int64_t bytes = bytes_together(n, requests, keys, k);
     if (bytes == 0) continue;
-    GROVE_PASS(decide_route(requests[k].forest, &keys[k], bytes, NULL, &decision));
+    GROVE_PASS(decide_route(requests[k].forest, &keys[k], bytes, lifted, NULL, &decision));
     grove_choice choice = decision->choice;
     for (int i = 0; i < choice.n && asked > 0; i++)
       choice.candidates[i].seconds += out->candidates[i].seconds;
@@ -119,13 +120,16 @@ static int needs_talk(const grove_context *ctx)
   return told ? told->relays : grove_route_can_help(ctx);
 }
 
-/* Before ranks talk about plans, all must be known to make the same operation. Agreed by all. */
-static grove_status agree_on_signature(grove_context *ctx, grove_status mine, int64_t signature)
+/* Before ranks talk about plans, all must be known to make the same operation, and where its arrays
+ * lie. Agreed by all. */
+static grove_status agree_on_signature(grove_context *ctx, grove_status mine, int64_t signature,
+                                       int *lifted)
 {
-  int64_t both[2] = {signature, -signature};
-  GROVE_PASS(grove_context_agree(ctx, mine, both, 2));
-  GROVE_PASS_CHECK(both[0] == -both[1], GROVE_ERR_STATE,
+  int64_t all[3] = {signature, -signature, *lifted};
+  GROVE_PASS(grove_context_agree(ctx, mine, all, 3));
+  GROVE_PASS_CHECK(all[0] == -all[1], GROVE_ERR_STATE,
                    "the ranks do not make the same operation: forest, operation or unit differ");
+  *lifted = (int)all[2];
   return GROVE_OK;
 }
 
@@ -151,7 +155,7 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
   if (told) {
     out->route = told;
   } else if (bytes > 0) {
-    GROVE_PASS(choose_route(n, requests, keys, &out->choice));
+    GROVE_PASS(choose_route(n, requests, keys, out->lifted, &out->choice));
     out->route = out->choice.candidates[out->choice.chosen].route;
     out->chosen = 1;
   }
@@ -166,9 +170,9 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
   grove_status status = GROVE_OK;
   grove_sentence before;
   int given = routing->route != NULL;
-  if (!given) *routing = (grove_routing){.route = &grove_route_standard};
+  if (!given) *routing = (grove_routing){.route = &grove_route_standard, .lifted = routing->lifted};
   if (!needs_talk(ctx)) return mine;
-  GROVE_TRY(agree_on_signature(ctx, mine, signature));
+  GROVE_TRY(agree_on_signature(ctx, mine, signature, &routing->lifted));
   if (!given) GROVE_TRY(find_route(ctx, n, requests, keys, routing));
   grove_error_keep(&before);
   if (routing->route->relays) status = build_plans(n, requests, keys, routing);
@@ -191,12 +195,12 @@ static int chooses_route(const grove_context *ctx)
 
 /* Adds the price of one question. Agreed by all. */
 static grove_status add_price(grove_forest *f, const grove_wiring_key *key, int64_t bytes,
-                              const grove_route *route, grove_price *sum)
+                              int lifted, const grove_route *route, grove_price *sum)
 {
   grove_compiled *c = f->compiled;
   grove_decision *d = NULL;
   int i = 0;
-  GROVE_PASS(decide_route(f, key, bytes, chooses_route(f->ctx) ? NULL : route, &d));
+  GROVE_PASS(decide_route(f, key, bytes, lifted, chooses_route(f->ctx) ? NULL : route, &d));
   while (d->choice.candidates[i].route != route) i++;
   grove_candidate *candidate = &d->choice.candidates[i];
   if (!candidate->explained) {
@@ -215,7 +219,8 @@ grove_status grove_routing_price(grove_context *ctx, int n, const grove_request 
   for (int k = 0; k < n && ctx->machine; k++) {
     int64_t bytes = bytes_together(n, requests, keys, k);
     if (bytes == 0) continue;
-    GROVE_PASS(add_price(requests[k].forest, &keys[k], bytes, routing->route, &routing->price));
+    GROVE_PASS(add_price(requests[k].forest, &keys[k], bytes, routing->lifted, routing->route,
+                         &routing->price));
   }
   return GROVE_OK;
 }

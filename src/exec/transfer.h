@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+typedef struct grove_trail grove_trail;
 typedef struct grove_readying grove_readying;
 typedef struct grove_arriving grove_arriving;
 
@@ -80,7 +81,9 @@ struct grove_transfer {
   unsigned polls;
   int nspaces; /* other than the host's */
   grove_space *spaces;
-  void *memory; /* behind all letters that are packed, and self edges */
+  struct grove_placement *placement; /* of one that has such, for its report */
+  grove_trail *trail;                /* and, if it is traced, for that; NULL until it is needed */
+  void *memory;                      /* behind all letters that are packed, and self edges */
   int64_t memory_bytes;
   void *keep; /* a chunk of self edges on their way */
   int64_t keep_bytes;
@@ -194,32 +197,42 @@ void grove_apart_close(grove_transfer *op);
 /* Its docks can be copied to and from: all ranks of the node have their memory by now. */
 void grove_apart_share(const grove_transfer *op);
 
+/* What a report says of them. */
+void grove_apart_tell(const grove_transfer *op, grove_report *report);
+
 /* May it be started? */
 grove_status grove_apart_check(const grove_transfer *op);
 
 /* At a start, before anything moves; and whenever something was begun. */
 grove_status grove_apart_begin(const grove_transfer *op);
-grove_status grove_apart_flush(const grove_transfer *op);
+grove_status grove_apart_flush(grove_transfer *op);
 
 /* Notes what was begun for letter i of a stage; behind the last it is for its self edges, and then
  * for edges that meet their roots. */
-void grove_apart_mark(const grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading);
+void grove_apart_mark(grove_transfer *op, grove_bound_stage *s, int i, grove_heading heading);
 int grove_apart_has_passed(const grove_transfer *op, const grove_bound_stage *s, int i,
                            grove_heading heading);
 /* The same with marks that others keep, one for each space. */
-void grove_apart_note(const grove_transfer *op, int64_t *marks, grove_heading heading);
+void grove_apart_note(grove_transfer *op, int64_t *marks, grove_heading heading);
 int grove_apart_is_past(const grove_transfer *op, const int64_t *marks, grove_heading heading);
 /* What comes lies at `place`, and is unpacked as if it lay at `message`, in a letter. */
 void grove_apart_liken(const grove_transfer *op, const void *place, int64_t bytes,
                        const void *message);
 /* Waits for all of it. */
-void grove_apart_finish(const grove_transfer *op);
+void grove_apart_finish(grove_transfer *op);
 
 /* The self edges of stage k, as far as they can go now. And the memory that they need, in front of
  * this receive: letters lie in the order in which they are combined. */
 grove_status grove_apart_keep(grove_transfer *op, int k);
 int64_t grove_apart_keep_bytes(const grove_wired_stage *w);
 int grove_apart_keep_place(const grove_transfer *op, const grove_wired_stage *w);
+
+/* ---- what devices do, for the option `trace` (trail.c) ---- */
+
+/* Something was asked of a space, of those of the operation. It is done when `mark` has passed. */
+void grove_trail_add(grove_transfer *op, int space, grove_heading heading, int64_t mark);
+/* Notes what is done by now. */
+void grove_trail_look(grove_transfer *op);
 
 /* ---- freeing (free.c) ---- */
 

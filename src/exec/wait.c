@@ -179,6 +179,9 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
   grove_context_leave(op->ctx);
   all.struct_size = report->struct_size;
   if (!all.aggregator) all.aggregator = "none";
+  if (!all.memory) all.memory = all.path = "host";
+  if (!all.by_host) all.by_host = "";
+  if (!all.price_note) all.price_note = "";
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);
   return GROVE_OK;

@@ -487,15 +487,16 @@ static grove_status settle_memory(grove_wiring *wiring, int usable, int *rewired
 }
 
 grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
-                                grove_wiring *wiring, int *rewired)
+                                grove_wiring *wiring, int *lifted, int *rewired)
 {
   grove_shm *shm = mine == GROVE_OK ? wiring->shm : NULL;
-  int64_t grew = 0; /* has the shared memory grown? */
+  int64_t most[2] = {0, *lifted}; /* the first: has the shared memory grown? */
   int usable = 1, tag = 0;
-  grove_shm_propose(ctx, shm, &grew);
-  GROVE_PASS(grove_context_take_tag(ctx, mine, signature, &grew, &tag));
+  grove_shm_propose(ctx, shm, &most[0]);
+  GROVE_PASS(grove_context_take_tag(ctx, mine, signature, most, &tag));
   wiring->tag = tag;
-  if (grew) GROVE_PASS(grove_context_map_notices(ctx, &usable));
+  *lifted = (int)most[1];
+  if (most[0]) GROVE_PASS(grove_context_map_notices(ctx, &usable));
   if (shm) GROVE_PASS(settle_memory(wiring, usable, rewired));
   return GROVE_OK;
 }

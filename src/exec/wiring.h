@@ -109,15 +109,16 @@ typedef struct grove_wiring {
   unsigned char *pulled; /* by ring: it tells others to pull from this rank's hub */
   grove_sent sent;
   int rank;
-  int tag;             /* 0: none yet */
-  int check;           /* with checksums */
-  int64_t fragment;    /* bytes that travel at once over shared memory */
-  int64_t widest_unit; /* of all lanes */
-  int staged;          /* letters are packed whole before they travel over shared memory */
-  int sole;            /* it is one operation's: nothing else has its tag */
-  int persistent;      /* arrays never change: requests are made once */
-  grove_price price;   /* by the model, the same on every rank; NaN: unknown */
-  char machine[64];    /* name of the profile behind the price */
+  int tag;               /* 0: none yet */
+  int check;             /* with checksums */
+  int64_t fragment;      /* bytes that travel at once over shared memory */
+  int64_t widest_unit;   /* of all lanes */
+  int staged;            /* letters are packed whole before they travel over shared memory */
+  int sole;              /* it is one operation's: nothing else has its tag */
+  int persistent;        /* arrays never change: requests are made once */
+  grove_price price;     /* by the model, the same on every rank; NaN: unknown */
+  int lifts_for_nothing; /* some arrays lie on devices, and the profile does not tell the cost */
+  char machine[64];      /* name of the profile behind the price */
   grove_account account;
   grove_wiring_run run;
 } grove_wiring;
@@ -148,9 +149,10 @@ void grove_wiring_unwire(grove_wiring *wiring);
 grove_dock *grove_wiring_dock(const grove_wiring *wiring, int s, int i);
 
 /* The collective step that gives a wiring its tag and settles whether its node has the memory. If
- * it has not, `rewired` is set. `wiring` is NULL if `mine` is a failure. Agreed by all. */
+ * it has not, `rewired` is set. `lifted` becomes the largest of all ranks'. `wiring` is NULL if
+ * `mine` is a failure. Agreed by all. */
 grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
-                                grove_wiring *wiring, int *rewired);
+                                grove_wiring *wiring, int *lifted, int *rewired);
 
 /* Makes the carriages of all carriers that are not fast, once the wiring has its tag. Agreed by all
  * if some carrier is collective. */

@@ -8,7 +8,7 @@
 
 /* How long each step may take, in seconds at normal effort. */
 static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, QUEUE = 3, INJECTION = 3, CONTENTION = 2,
-                    SHARED = 3, CROWD = 2, PACK = 0.5;
+                    SHARED = 3, CROWD = 2, PACK = 0.5, DEVICE = 4;
 
 static double scale_rounds(grove_effort effort)
 {
@@ -26,6 +26,7 @@ static double plan_measure(const grove_probe *p)
     if (grove_probe_pair(p, (grove_locality)where, &a, &b)) seconds += POSTAL + LOGGP;
   if (p->ctx->topo.nnodes >= 2) seconds += INJECTION + CROWD;
   if (p->ctx->topo.nnodes >= 4) seconds += CONTENTION;
+  if (p->devices > 0) seconds += DEVICE;
   return seconds * scale_rounds(p->how->effort);
 }
 
@@ -105,6 +106,7 @@ static grove_status measure_all(grove_probe *p)
   GROVE_PASS(grove_measure_shared(p, by * SHARED));
   GROVE_PASS(grove_measure_pack(p, by * PACK));
   GROVE_PASS(grove_measure_crowd(p, by * CROWD));
+  GROVE_PASS(grove_measure_device(p, by * DEVICE));
   if (p->ctx->rank == 0 && p->how->progress) p->how->progress(p->how->self, "done", 1, 0);
   return GROVE_OK;
 }
@@ -136,6 +138,7 @@ grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove
   grove_probe p = {.ctx = ctx, .how = how, .points = points};
   GROVE_TRY(grove_context_agree(ctx, begin_measure(&p, &before), NULL, 0));
   p.tag = ctx->tag_limit - GROVE_PROBE_TAGS;
+  GROVE_TRY(grove_probe_find_device(&p));
   p.began = grove_clock();
   p.planned = plan_measure(&p);
   GROVE_TRY(measure_all(&p));

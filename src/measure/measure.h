@@ -5,7 +5,8 @@
  *
  * Measured, in this order: the cores that the ranks really have; for each locality between ranks of
  * the job (same socket, same node, other nodes) ping-pong over sizes and LogGP; the queue of
- * receives; what a node can inject; a contended line of four nodes; shared memory.
+ * receives; what a node can inject; a contended line of four nodes; shared memory; packing; a
+ * crowd; copies between a device and the host.
  */
 #ifndef GROVE_MEASURE_MEASURE_H
 #define GROVE_MEASURE_MEASURE_H
@@ -29,6 +30,7 @@ typedef struct grove_measuring {
    * the seconds left. May be NULL. */
   void (*progress)(void *self, const char *what, double share, double seconds_left);
   void *self;
+  int devices; /* looks for devices even if the process has not used any, which may take seconds */
 } grove_measuring;
 
 /* A measured point: y seconds at x; `series` names what it is ("ping-pong on-socket", ...). */

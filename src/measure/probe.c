@@ -178,19 +178,45 @@ fail:
   p->status = status;
 }
 
-void grove_probe_row(grove_probe *p, const char *term, const char *locality_name, const char *range,
-                     double value, const char *unit, int samples, double residual)
+/* `row` has the words and the exact value. */
+static void write_row(grove_probe *p, const grove_row *row, const char *where, int samples,
+                      double residual)
 {
-  char source[160];
-  int used = snprintf(source, sizeof source, "%s, %d samples", p->source, samples);
+  char source[240];
+  int used = snprintf(source, sizeof source, "%s%s, %d samples", p->source, where, samples);
   if (residual >= 0)
     snprintf(source + used, sizeof source - (size_t)used, ", residual %.1f %%", 100 * residual);
   /* Four digits are more than this is worth, and read better. */
   char text[32];
-  snprintf(text, sizeof text, strcmp(unit, "B") == 0 ? "%.0f" : "%.4g", value);
-  grove_status status = grove_machine_add(p->machine, term, "cpu", locality_name, range,
-                                          strtod(text, NULL), unit, source);
+  snprintf(text, sizeof text, strcmp(row->unit, "B") == 0 ? "%.0f" : "%.4g", row->value);
+  grove_status status = grove_machine_add(p->machine, row->term, row->memory, row->locality,
+                                          row->range, strtod(text, NULL), row->unit, source);
   if (status != GROVE_OK) p->status = status;
+}
+
+void grove_probe_row(grove_probe *p, const char *term, const char *locality_name, const char *range,
+                     double value, const char *unit, int samples, double residual)
+{
+  const grove_row row = {.term = (char *)term,
+                         .memory = "cpu",
+                         .locality = (char *)locality_name,
+                         .range = (char *)range,
+                         .value = value,
+                         .unit = (char *)unit};
+  write_row(p, &row, "", samples, residual);
+}
+
+void grove_probe_device_row(grove_probe *p, const char *term, const char *locality_name,
+                            const char *range, double value, const char *unit, int samples,
+                            double residual)
+{
+  const grove_row row = {.term = (char *)term,
+                         .memory = "gpu",
+                         .locality = (char *)locality_name,
+                         .range = (char *)range,
+                         .value = value,
+                         .unit = (char *)unit};
+  write_row(p, &row, p->on_device, samples, residual);
 }
 
 void grove_points_free(grove_points *points)

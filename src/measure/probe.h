@@ -9,6 +9,8 @@
 #define GROVE_MEASURE_PROBE_H
 
 #include "context/context.h"
+#include "device/driver.h"
+#include "device/space.h"
 #include "measure/fit.h"
 #include "measure/measure.h"
 #include "model/machine.h"
@@ -23,6 +25,8 @@ enum { GROVE_PROBE_BYTES = 4 << 20 };
 /* The most messages under way at once, each with its own tag. */
 enum { GROVE_PROBE_TAGS = 10000 };
 
+typedef struct grove_bench grove_bench;
+
 typedef struct grove_probe {
   grove_context *ctx;
   int tag; /* the first of GROVE_PROBE_TAGS that no operation uses */
@@ -34,6 +38,9 @@ typedef struct grove_probe {
   double began, planned; /* for the progress: when it began, and how long it will take */
   double promised;       /* planned seconds of the finished steps */
   char source[64];       /* the source of rows: "measured <date>" */
+  int devices;           /* that the ranks found; 0: none, or not all that would copy found some */
+  char on_device[96];    /* what rows about these say behind their source */
+  grove_bench *bench;    /* of a step: what this rank works with */
   grove_status status;   /* of this rank's own work: agreed upon at the end, since a rank that left
                           * in the middle would leave the others waiting */
 } grove_probe;
@@ -94,6 +101,14 @@ void grove_probe_keep(grove_probe *p, const char *series, double x, double y);
 void grove_probe_row(grove_probe *p, const char *term, const char *locality, const char *range,
                      double value, const char *unit, int samples, double residual);
 
+/* The same for a row about a device's memory. */
+void grove_probe_device_row(grove_probe *p, const char *term, const char *locality,
+                            const char *range, double value, const char *unit, int samples,
+                            double residual);
+
+/* Looks for devices; before anything is planned. (device.c) */
+grove_status grove_probe_find_device(grove_probe *p);
+
 /* ---- the steps, each in a file of its own ---- */
 grove_status grove_measure_cores(grove_probe *p, double seconds);
 grove_status grove_measure_postal(grove_probe *p, grove_locality where, double seconds);
@@ -104,6 +119,7 @@ grove_status grove_measure_contention(grove_probe *p, double seconds);
 grove_status grove_measure_pack(grove_probe *p, double seconds);
 grove_status grove_measure_shared(grove_probe *p, double seconds);
 grove_status grove_measure_crowd(grove_probe *p, double seconds);
+grove_status grove_measure_device(grove_probe *p, double seconds);
 
 #ifdef __cplusplus
 }

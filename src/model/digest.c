@@ -64,6 +64,7 @@ enum {
   GRIDS,
   T_COPY_ALPHA = GRIDS,
   T_COPY_BETA,
+  T_LAUNCH,
   T_SHARED,
   T_PACK,
   T_L,
@@ -92,8 +93,9 @@ static const term terms[TERMS] = {
   [T_FLAG] = {"flag", "s", BIT(CPU), INSIDE, NONE, 0},
   [T_COPY_ALPHA] = {"copy-alpha", "s", BIT(GPU), COPIES, BIT(COUNT), 0},
   [T_COPY_BETA] = {"copy-beta", "s/B", BIT(GPU), COPIES, BIT(COUNT), 0},
+  [T_LAUNCH] = {"launch", "s", BIT(GPU), BIT(ANY), BIT(COUNT), 0},
   [T_SHARED] = {"shared", "s/B", BIT(CPU), BIT(ON_NODE), BIT(COUNT), 0},
-  [T_PACK] = {"pack", "s/B", BIT(CPU), BIT(ANY), BIT(SIZES), 0},
+  [T_PACK] = {"pack", "s/B", BIT(CPU) | BIT(GPU), BIT(ANY), BIT(SIZES), 0},
   [T_L] = {"L", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_OS] = {"o_s", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_OR] = {"o_r", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
@@ -403,8 +405,9 @@ static grove_loggp *listed_loggp(grove_loggp *list, int *n, int64_t from)
 /* Adds the rate from that size on; 0 if the list is full. */
 static int list_pack(grove_machine *m, const grove_row_place *p)
 {
-  if (m->npack == GROVE_LISTED) return 0; /* they come sorted */
-  m->pack[m->npack++] = (grove_pack_rate){p->range, p->value};
+  int *n = p->memory == GPU ? &m->ndevice_pack : &m->npack;
+  if (*n == GROVE_LISTED) return 0; /* they come sorted */
+  (p->memory == GPU ? m->device_pack : m->pack)[(*n)++] = (grove_pack_rate){p->range, p->value};
   return 1;
 }
 
@@ -426,6 +429,11 @@ static int append_word(grove_machine *m, const grove_row_place *p)
     int way = p->locality == D2H ? GROVE_D2H : GROVE_H2D;
     grove_postal *cost = listed_cost(m->copies[way], &m->ncopies[way], (int)p->range);
     if (cost) *(p->term == T_COPY_ALPHA ? &cost->alpha : &cost->beta) = p->value;
+    return cost != NULL;
+  }
+  if (p->term == T_LAUNCH) {
+    grove_postal *cost = listed_cost(m->launches, &m->nlaunches, (int)p->range);
+    if (cost) *cost = (grove_postal){p->value, 0};
     return cost != NULL;
   }
   if (p->term == T_SHARED) {
@@ -532,7 +540,7 @@ static grove_status put_in_place(grove_machine *m, const grove_row_place *places
   for (size_t i = 0; i < sizeof g / sizeof *cells; i++) cells[i] = (cell){.value = NAN};
   for (int way = 0; way < GROVE_DIRECTIONS; way++) m->ncopies[way] = 0;
   for (int l = 0; l < GROVE_LOCALITIES; l++) m->nloggp[l] = 0;
-  m->nshared = m->npack = 0;
+  m->nshared = m->npack = m->nlaunches = m->ndevice_pack = 0;
   for (int i = 0; i < n; i++) {
     if (places[i].term < GRIDS)
       fill_machine(&g, &places[i]);

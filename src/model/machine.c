@@ -189,12 +189,33 @@ const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality wh
   return &m->loggp[where][i];
 }
 
+/* The cost for the most processes that are not more than these; else for the fewest. */
+static grove_postal cost_for(int n, const grove_copy_rate *list, int processes, grove_postal none)
+{
+  int i = n - 1;
+  if (i < 0) return none;
+  while (i > 0 && list[i].processes > processes) i--;
+  return list[i].cost;
+}
+
 grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, int processes)
 {
-  int i = m->ncopies[way] - 1;
-  if (i < 0) return (grove_postal){NAN, NAN};
-  while (i > 0 && m->copies[way][i].processes > processes) i--;
-  return m->copies[way][i].cost;
+  return cost_for(m->ncopies[way], m->copies[way], processes, (grove_postal){NAN, NAN});
+}
+
+double grove_machine_launching(const grove_machine *m, int processes)
+{
+  return cost_for(m->nlaunches, m->launches, processes, (grove_postal){0, 0}).alpha;
+}
+
+int grove_machine_has_copies(const grove_machine *m)
+{
+  for (int way = 0; way < GROVE_DIRECTIONS; way++) {
+    if (m->ncopies[way] == 0) return 0;
+    for (int i = 0; i < m->ncopies[way]; i++)
+      if (isnan(m->copies[way][i].cost.alpha) || isnan(m->copies[way][i].cost.beta)) return 0;
+  }
+  return 1;
 }
 
 double grove_machine_shared(const grove_machine *m, int ranks)
@@ -216,12 +237,22 @@ int grove_machine_has_shared(const grove_machine *m)
   return flags && !isnan(grove_machine_shared(m, 2));
 }
 
+static double rate_for(int n, const grove_pack_rate *list, int64_t bytes)
+{
+  int i = n - 1;
+  if (i < 0) return 0;
+  while (i > 0 && list[i].from_bytes > bytes) i--;
+  return list[i].beta;
+}
+
 double grove_machine_packing(const grove_machine *m, int64_t bytes)
 {
-  int i = m->npack - 1;
-  if (i < 0) return 0;
-  while (i > 0 && m->pack[i].from_bytes > bytes) i--;
-  return m->pack[i].beta;
+  return rate_for(m->npack, m->pack, bytes);
+}
+
+double grove_machine_device_packing(const grove_machine *m, int64_t bytes)
+{
+  return rate_for(m->ndevice_pack, m->device_pack, bytes);
 }
 
 /* ---- what is missing ---- */
@@ -272,6 +303,15 @@ static void lacks_messages(sentence *s, const grove_machine *m, int memory)
   if (*where) lacks_rows(s, "alpha and beta%s %s", of[memory], where);
 }
 
+static int has_device_messages(const grove_machine *m)
+{
+  for (int l = 0; l < GROVE_LOCALITIES; l++)
+    for (int p = 0; p < GROVE_PROTOCOLS; p++)
+      if (!isnan(m->postal[GROVE_GPU][l][p].alpha) || !isnan(m->postal[GROVE_GPU][l][p].beta))
+        return 1;
+  return 0;
+}
+
 void grove_machine_missing(const grove_machine *m, char *out, size_t room)
 {
   sentence s = {out, room, 0};
@@ -288,7 +328,8 @@ void grove_machine_missing(const grove_machine *m, char *out, size_t room)
   if (m->nshared == 0) lacks_rows(&s, "shared");
   if (m->nloggp[GROVE_OFF_NODE] == 0) lacks_rows(&s, "LogGP");
   if (m->gpus == 0) return;
-  lacks_messages(&s, m, GROVE_GPU);
+  /* With copies all can be staged: then no MPI has to read the memory of a device. */
+  if (has_device_messages(m) || !grove_machine_has_copies(m)) lacks_messages(&s, m, GROVE_GPU);
   for (int way = 0; way < GROVE_DIRECTIONS; way++)
     if (m->ncopies[way] == 0) lacks_rows(&s, "copies %s", grove_direction_names[way]);
 }

@@ -126,6 +126,10 @@ struct grove_machine {
   double delta;                                      /* seconds per byte of a contended link */
   int ncopies[GROVE_DIRECTIONS];                     /* by ascending processes */
   grove_copy_rate copies[GROVE_DIRECTIONS][GROVE_LISTED];
+  int nlaunches; /* what a kernel adds to a copy, by ascending processes; without beta */
+  grove_copy_rate launches[GROVE_LISTED];
+  int ndevice_pack; /* packing by a kernel, by ascending size */
+  grove_pack_rate device_pack[GROVE_LISTED];
   grove_crowd crowd[2]; /* on node and off */
   int npack;            /* packing values of 8 bytes, by ascending size */
   grove_pack_rate pack[GROVE_LISTED];
@@ -170,6 +174,13 @@ const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality wh
  * not exceed this (the first row if there is none). NaN if the profile has none. */
 grove_postal grove_machine_copying(const grove_machine *m, grove_direction way, int processes);
 
+/* Does it tell the cost of copies, both ways? */
+int grove_machine_has_copies(const grove_machine *m);
+
+/* What a kernel adds to a copy by `processes` at once, chosen in the same way; 0 if the profile
+ * does not tell. */
+double grove_machine_launching(const grove_machine *m, int processes);
+
 /* Seconds per byte through shared memory while `ranks` ranks of the node use it; interpolated
  * between two rows. NaN if the profile has none. */
 double grove_machine_shared(const grove_machine *m, int ranks);
@@ -179,6 +190,8 @@ int grove_machine_has_shared(const grove_machine *m);
 
 /* Seconds per byte to pack this many; 0 if the profile does not tell. */
 double grove_machine_packing(const grove_machine *m, int64_t bytes);
+/* The same, by a kernel. */
+double grove_machine_device_packing(const grove_machine *m, int64_t bytes);
 
 /* Where a row comes from, by its source. */
 typedef enum grove_origin {

@@ -159,7 +159,7 @@ static double packing_seconds(const grove_machine *m, const grove_pricing *how, 
 void grove_load_pack(grove_load *load, const grove_machine *m, const grove_pricing *how,
                      int64_t bytes, int receives)
 {
-  double seconds = packing_seconds(m, how, bytes);
+  double seconds = packing_seconds(m, how, bytes) * (receives ? 1 : 1 - how->lifted_out);
   (receives ? &load->received : &load->sent)->term[GROVE_TERM_COPY] += seconds;
   load->processor += seconds;
   load->packing += seconds;
@@ -171,6 +171,16 @@ void grove_load_keep(grove_load *load, const grove_machine *m, const grove_prici
   double seconds = packing_seconds(m, how, bytes);
   load->processor += seconds;
   load->packing += seconds;
+}
+
+double grove_price_lift(const grove_machine *m, grove_direction way, double ranks, double bytes)
+{
+  if (!(bytes > 0)) return 0;
+  int processes = (int)ceil(ranks / (m->gpus > 0 ? m->gpus : 1));
+  grove_postal copy = grove_machine_copying(m, way, processes);
+  double kernel =
+    grove_machine_launching(m, processes) + grove_machine_device_packing(m, (int64_t)bytes) * bytes;
+  return kernel + copy.alpha + copy.beta * bytes;
 }
 
 /* ---- one rank ---- */

@@ -10,10 +10,16 @@
  *     queue        gamma for every step along the queue of receives that the plan really makes
  *     contention   delta for every byte of the busiest link, where the caller knows it
  *     on-node      messages inside the node: a flag each in shared memory, or MPI's alpha and beta
- *     copy         bytes through shared memory, bytes that are packed before they travel
+ *     copy         bytes through shared memory, bytes that are packed before they travel, copies
+ *                  between a device and the host with the kernels that pack and unpack
  *
  * Messages are priced by the rows of the memory that both their ends lie in. What profiles know
  * only about the host's memory (shared memory, packing and LogGP) applies to no other.
+ *
+ * Data on a device may be staged in the host's memory. Then a rank first brings there what it sends
+ * of its arrays: a launch, and one copy by as many processes at once as share the device. What
+ * reaches its destination is copied back in the same way, when all of the stage has come. A profile
+ * without such copies prices it as the host's data.
  *
  * A stage takes at least the processor time of a host divided by its cores. If ranks outnumber
  * cores and the profile knows crowds, it takes at least as long as an exchange in a crowd. The term
@@ -66,6 +72,9 @@ typedef struct grove_pricing {
   int shared_memory;        /* if in the host's: inside a node only flags and copies, no messages */
   grove_queue_order order;  /* typical: n^2 / 3 */
   double link_bytes;        /* over the busiest link, for contention; 0: unknown */
+  /* What share of the arrays that are read, and of those that are written, lies on a device, with
+   * messages in the host's memory: 0 to 1. */
+  double lifted_out, lifted_in;
 } grove_pricing;
 
 /* The price of all ranks' messages. Sent data is packed first, except out of a hub; received data
@@ -94,10 +103,11 @@ typedef struct grove_half {
 
 typedef struct grove_load {
   grove_half sent, received;
-  double processor;             /* seconds that the rank itself is busy */
-  double packing;               /* of these, for packing */
-  double messages[2], bytes[2]; /* sent and received, on node and off */
-  int64_t posted;               /* receives that MPI has to match */
+  double processor;                /* seconds that the rank itself is busy */
+  double packing;                  /* of these, for packing */
+  double messages[2], bytes[2];    /* sent and received, on node and off */
+  int64_t posted;                  /* receives that MPI has to match */
+  double lifted[GROVE_DIRECTIONS]; /* bytes out of the arrays, and into them, if on a device */
 } grove_load;
 
 /* What ranks that share something do together. */
@@ -106,7 +116,8 @@ typedef struct grove_neighbourhood {
   double cores;                              /* of its host; 0: one per rank */
   int ranks;                                 /* that share them; their totals: */
   double processor, packing, messages[2], bytes[2];
-  int active; /* ranks of the node that use shared memory */
+  int active;                       /* ranks of the node that use shared memory */
+  double copying[GROVE_DIRECTIONS]; /* ranks of the host that copy from, or to, a device */
 } grove_neighbourhood;
 
 /* Adds a message of this rank to or from a rank that is `where`. */
@@ -119,6 +130,9 @@ void grove_load_pack(grove_load *load, const grove_machine *m, const grove_prici
                      int64_t bytes, int receives);
 void grove_load_keep(grove_load *load, const grove_machine *m, const grove_pricing *how,
                      int64_t bytes);
+
+/* A copy between a device and the host, with its kernel, while so many ranks of a host copy. */
+double grove_price_lift(const grove_machine *m, grove_direction way, double ranks, double bytes);
 
 /* A rank's price of a stage; `seconds` is NaN if the machine lacks numbers for it. */
 grove_price grove_load_price(const grove_load *load, const grove_machine *m,

@@ -15,6 +15,7 @@ typedef struct progress {
   /* In this stage: */
   grove_price begun;   /* it begins to send */
   grove_price arrived; /* the last of that is there */
+  grove_price here;    /* all that is sent to it has come */
   grove_price first;   /* when the first rank that sends to it begins; no time: nobody does */
 } progress;
 
@@ -23,13 +24,16 @@ typedef struct stages {
   const grove_machine *m;
   const grove_topo *topo;
   const grove_pricing *how;
-  int node; /* the only one that is priced, or ALL_NODES */
+  grove_pricing pricing; /* which that is */
+  int node;              /* the only one that is priced, or ALL_NODES */
   int nstages;
   int nranks, nnodes, ndomains;
   grove_load *load;            /* by rank */
   grove_load *passed;          /* by rank: what it receives and passes on later */
   int *inside;                 /* by rank: has it messages inside its node? */
   int (*last)[2];              /* by rank: its last stage with sends on node, and off; or -1 */
+  int (*fed)[2];               /* by rank: first stage that brings something, on node and off */
+  double *owed;                /* by rank: bytes of its array on a device that it will send */
   progress *at;                /* by rank */
   progress elsewhere;          /* begun and arrived: means over what the one node sends */
   grove_neighbourhood *nodes;  /* by node */
@@ -70,6 +74,8 @@ static grove_status open_stages(stages *s)
   GROVE_PASS_NEW(s->passed, s->nranks);
   GROVE_PASS_NEW(s->inside, s->nranks);
   GROVE_PASS_NEW(s->last, s->nranks);
+  GROVE_PASS_NEW(s->fed, s->nranks);
+  GROVE_PASS_NEW(s->owed, s->nranks);
   GROVE_PASS_NEW(s->at, s->nranks);
   GROVE_PASS_NEW(s->nodes, s->nnodes);
   GROVE_PASS_NEW(s->domain, s->ndomains);
@@ -82,6 +88,8 @@ static void close_stages(stages *s)
   free(s->passed);
   free(s->inside);
   free(s->last);
+  free(s->fed);
+  free(s->owed);
   free(s->at);
   free(s->nodes);
   free(s->domain);
@@ -116,6 +124,13 @@ static int is_packed(const stages *s, const grove_shipment *x, grove_locality wh
   return x->stage == 0 || (where != GROVE_OFF_NODE && x->stage < s->nstages - 1);
 }
 
+/* Is it of the sender's own array? What comes from another node goes on inside, and the other way
+ * round: a rank to which nothing has come so passes nothing on. */
+static int is_own(const stages *s, const grove_shipment *x, grove_locality where, int row)
+{
+  return is_packed(s, x, where) || s->fed[row][where != GROVE_OFF_NODE] >= x->stage;
+}
+
 /* Does the receiver send this on? What comes from another node goes on inside, and the other way
  * round; everything else has reached its destination. */
 static int is_passed_on(const stages *s, const grove_shipment *x, int row)
@@ -124,12 +139,22 @@ static int is_passed_on(const stages *s, const grove_shipment *x, int row)
   return s->last[row][!off] > x->stage;
 }
 
+/* What leaves a rank's array, and what comes to it. A rank copies all that it will send to the host
+ * before it first sends some of it. */
+static void note_lifted(stages *s, const grove_shipment *x, grove_locality where, int from, int to)
+{
+  if (from >= 0 && is_own(s, x, where, from)) s->load[from].lifted[GROVE_D2H] = s->owed[from];
+  if (to >= 0 && s->how->lifted_in > 0 && !is_passed_on(s, x, to))
+    s->load[to].lifted[GROVE_H2D] += (double)(x->units * s->how->unit_bytes);
+}
+
 static void add_shipment(stages *s, const grove_shipment *x)
 {
   grove_locality where = grove_price_locality(s->topo, x->from, x->to);
   int64_t bytes = x->units * s->how->unit_bytes;
   int from = row_of_rank(s, x->from), to = row_of_rank(s, x->to), row = from >= 0 ? from : to;
   if (row < 0) return;
+  note_lifted(s, x, where, from, to);
   int active = s->nodes[node_of_rank(s, row)].active;
   if (from >= 0) {
     grove_load_add(&s->load[from], s->m, s->how, where, bytes, active, 0);
@@ -158,6 +183,8 @@ static void add_neighbours(stages *s)
       domain->messages[i] += alike * load->messages[i];
       domain->bytes[i] += alike * load->bytes[i];
     }
+    for (int way = 0; way < GROVE_DIRECTIONS; way++)
+      domain->copying[way] += load->lifted[way] > 0 ? alike : 0;
     domain->ranks++;
   }
   if (!all) s->domain[0].ranks = s->topo->domain_size;
@@ -188,14 +215,29 @@ static grove_neighbourhood surroundings_of(const stages *s, int row)
   return n;
 }
 
-/* A rank sends when it has finished earlier stages, and has what it passes on. */
+/* What is copied between a device and the host in this stage. */
+static grove_price price_of_lift(const stages *s, int row, grove_direction way)
+{
+  double share = way == GROVE_D2H ? s->how->lifted_out : s->how->lifted_in;
+  double ranks = s->domain[domain_of(s, row)].copying[way];
+  double seconds = share * grove_price_lift(s->m, way, ranks, s->load[row].lifted[way]);
+  grove_price p = {.seconds = seconds};
+  p.term[GROVE_TERM_COPY] = seconds;
+  return p;
+}
+
+/* A rank sends when it has finished earlier stages, has what it passes on, and has copied its own
+ * data to the host since the start. */
 static void send_messages(stages *s, int row)
 {
   progress *at = &s->at[row];
   grove_neighbourhood n = surroundings_of(s, row);
+  grove_price lift = price_of_lift(s, row, GROVE_D2H);
   grove_price sent = grove_load_sent(&s->load[row], s->m, s->how, &n);
   grove_price busy = grove_load_busy(&s->load[row], s->m, &n);
   at->begun = later_of(&at->free, &at->ready);
+  at->begun = later_of(&at->begun, &lift); /* which waited for nothing */
+  at->here = (grove_price){0};
   at->arrived = time_after(&at->begun, &sent);
   at->free = time_after(&at->begun, &busy);
   at->first.seconds = INFINITY;
@@ -232,7 +274,7 @@ static void arrive_at(stages *s, const grove_shipment *x)
   const progress *sender = from >= 0 ? &s->at[from] : &s->elsewhere;
   progress *at = &s->at[to];
   if (grove_price_exceeds(&at->first, &sender->begun)) at->first = sender->begun;
-  at->done = later_of(&at->done, &sender->arrived);
+  at->here = later_of(&at->here, &sender->arrived);
   if (is_passed_on(s, x, to)) at->ready = later_of(&at->ready, &sender->arrived);
 }
 
@@ -243,15 +285,25 @@ static void receive_messages(stages *s, int row)
   grove_neighbourhood n = surroundings_of(s, row);
   grove_price all = grove_load_price(&s->load[row], s->m, s->how, &n);
   all = time_after(&at->begun, &all);
-  at->done = later_of(&at->done, &all);
+  at->here = later_of(&at->here, &all);
   if (at->first.seconds == INFINITY) return;
   grove_price came = grove_load_received(&s->load[row], s->m, s->how, &n);
   came = time_after(&at->first, &came);
-  at->done = later_of(&at->done, &came);
+  at->here = later_of(&at->here, &came);
   if (s->passed[row].messages[0] + s->passed[row].messages[1] == 0) return;
   grove_price passed = grove_load_received(&s->passed[row], s->m, s->how, &n);
   passed = time_after(&at->first, &passed);
   at->ready = later_of(&at->ready, &passed);
+}
+
+/* What stays here is copied on when all of it has come. */
+static void finish_stage(stages *s, int row)
+{
+  progress *at = &s->at[row];
+  grove_price land = price_of_lift(s, row, GROVE_H2D);
+  grove_price over = time_after(&at->here, &land);
+  at->done = later_of(&at->done, &over);
+  if (s->load[row].lifted[GROVE_D2H] > 0) s->owed[row] = 0;
 }
 
 static void price_stage(stages *s, const grove_shipment *first, const grove_shipment *end)
@@ -264,6 +316,7 @@ static void price_stage(stages *s, const grove_shipment *first, const grove_ship
   if (s->node != ALL_NODES) look_elsewhere(s);
   for (const grove_shipment *x = first; x < end; x++) arrive_at(s, x);
   for (int r = 0; r < s->nranks; r++) receive_messages(s, r);
+  for (int r = 0; r < s->nranks; r++) finish_stage(s, r);
 }
 
 /* ---- all stages ---- */
@@ -293,6 +346,27 @@ static void find_last(stages *s, const grove_manifest *manifest)
   }
 }
 
+static void find_fed(stages *s, const grove_manifest *manifest)
+{
+  for (int r = 0; r < s->nranks; r++) s->fed[r][0] = s->fed[r][1] = manifest->nstages;
+  for (int64_t i = 0; i < manifest->count; i++) {
+    const grove_shipment *x = &manifest->shipments[i];
+    int row = row_of_rank(s, x->to), off = !grove_topo_same_node(s->topo, x->from, x->to);
+    if (row >= 0 && x->stage < s->fed[row][off]) s->fed[row][off] = x->stage;
+  }
+}
+
+static void find_owed(stages *s, const grove_manifest *manifest)
+{
+  find_fed(s, manifest);
+  for (int64_t i = 0; i < manifest->count && s->how->lifted_out > 0; i++) {
+    const grove_shipment *x = &manifest->shipments[i];
+    int row = row_of_rank(s, x->from);
+    if (row >= 0 && is_own(s, x, grove_price_locality(s->topo, x->from, x->to), row))
+      s->owed[row] += (double)(x->units * s->how->unit_bytes);
+  }
+}
+
 static grove_status price_stages(stages *s, const grove_manifest *manifest, grove_price *out)
 {
   grove_status status = GROVE_OK;
@@ -302,6 +376,7 @@ static grove_status price_stages(stages *s, const grove_manifest *manifest, grov
   s->nstages = manifest->nstages;
   GROVE_TRY(open_stages(s));
   find_last(s, manifest);
+  find_owed(s, manifest);
   if (!stages_ascend(manifest)) {
     GROVE_ROOM(sorted, manifest->count);
     memcpy(sorted, all, (size_t)manifest->count * sizeof *sorted);
@@ -320,11 +395,21 @@ fail:
   return status;
 }
 
+/* Without the cost of copies all data counts as the host's. */
+static stages stages_for(const grove_machine *m, const grove_topo *topo, int node,
+                         const grove_pricing *how)
+{
+  stages s = {.m = m, .topo = topo, .pricing = *how, .node = node};
+  if (!grove_machine_has_copies(m)) s.pricing.lifted_out = s.pricing.lifted_in = 0;
+  return s;
+}
+
 grove_status grove_price_manifest(const grove_machine *m, const grove_topo *topo,
                                   const grove_manifest *manifest, const grove_pricing *how,
                                   grove_price *out)
 {
-  stages s = {.m = m, .topo = topo, .how = how, .node = ALL_NODES};
+  stages s = stages_for(m, topo, ALL_NODES, how);
+  s.how = &s.pricing;
   return price_stages(&s, manifest, out);
 }
 
@@ -332,6 +417,7 @@ grove_status grove_price_node(const grove_machine *m, const grove_topo *topo, in
                               const grove_manifest *manifest, const grove_pricing *how,
                               grove_price *out)
 {
-  stages s = {.m = m, .topo = topo, .how = how, .node = node};
+  stages s = stages_for(m, topo, node, how);
+  s.how = &s.pricing;
   return price_stages(&s, manifest, out);
 }

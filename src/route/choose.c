@@ -95,7 +95,9 @@ static grove_status estimate_route(const grove_survey *survey, const grove_quest
   grove_pricing pricing = {.unit_bytes = question->unit_bytes,
                            .shared_memory = ctx->shares_node &&
                                             ctx->options.transport_on_node == GROVE_ON_NODE_SHM,
-                           .order = GROVE_QUEUE_TYPICAL};
+                           .order = GROVE_QUEUE_TYPICAL,
+                           .lifted_out = question->lifted / 3 * 0.5,
+                           .lifted_in = question->lifted % 3 * 0.5};
   GROVE_TRY(route->count(&survey->demand, topo, &how, &manifest));
   if (question->backward) grove_manifest_reverse(&manifest);
   GROVE_TRY(grove_route_estimate(&manifest, ctx->machine, topo, topo->place[ctx->rank].node,

@@ -32,11 +32,22 @@ typedef struct grove_survey {
 grove_status grove_survey_create(const grove_forest *f, int share, grove_survey **out);
 void grove_survey_free(grove_survey **survey);
 
+/* How much of what an operation reads and writes lies on devices, in halves: 2 is all of it, 1 one
+ * way of a round trip. One number, so that ranks that differ can agree on the largest. */
+#define GROVE_LIFTED(out, in) (3 * (out) + (in))
+enum { GROVE_ALL_LIFTED = GROVE_LIFTED(2, 2) };
+
+/* For a machine without them. */
+#define GROVE_LACKS_COPIES                                                                         \
+  "The profile lacks copies between host and device: this is the price of arrays in the host's "   \
+  "memory."
+
 /* What will be moved along the forest. The same on every rank. */
 typedef struct grove_question {
   int64_t unit_bytes; /* of all fields together */
   int backward;       /* from the leaves to the roots */
   int both;           /* there and back: twice the stages */
+  int lifted;         /* whether arrays lie on devices: GROVE_LIFTED; 0: they do not */
   const grove_route
     *only; /* price this one alone, and choose nothing; NULL: price all that can help */
 } grove_question;

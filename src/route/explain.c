@@ -58,6 +58,7 @@ static grove_status print_explanation(const grove_forest *f, const grove_choice 
           : o->node_size > 0 ? "by the option node_size"
                              : "as found");
   grove_choice_print_table(choice, ctx->machine, unit_bytes, file);
+  if (o->memory == GROVE_MEMORY_DEVICE) grove_choice_print_lifts(ctx->machine, file);
   fputs("\n", file);
   grove_choice_print_reason(choice, ctx->machine, alone, file);
   if (!alone) print_settings(ctx, unit_bytes, file);
@@ -73,7 +74,8 @@ static grove_status print_explanation(const grove_forest *f, const grove_choice 
 static grove_status explain_forest(const grove_forest *f, size_t unit_bytes, FILE *file)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
-  const grove_question question = {.unit_bytes = (int64_t)unit_bytes};
+  int lifted = f->ctx->options.memory == GROVE_MEMORY_DEVICE ? GROVE_ALL_LIFTED : 0;
+  const grove_question question = {.unit_bytes = (int64_t)unit_bytes, .lifted = lifted};
   grove_survey *survey = NULL;
   grove_choice choice;
   GROVE_TRY(check_together(f->ctx, unit_bytes, file));

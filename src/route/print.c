@@ -76,6 +76,14 @@ void grove_choice_print_table(const grove_choice *choice, const grove_machine *m
   }
 }
 
+void grove_choice_print_lifts(const grove_machine *m, FILE *file)
+{
+  fprintf(file, "%s\n",
+          grove_machine_has_copies(m)
+            ? "Arrays lie on devices: copy has the launches and the copies to the host and back."
+            : GROVE_LACKS_COPIES);
+}
+
 /* ---- the choice and why ---- */
 
 static int has_messages(const grove_machine *m, grove_locality where)

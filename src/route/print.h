@@ -16,6 +16,9 @@ extern "C" {
 void grove_choice_print_table(const grove_choice *choice, const grove_machine *m,
                               int64_t unit_bytes, FILE *file);
 
+/* What the price of data on devices has in it. */
+void grove_choice_print_lifts(const grove_machine *m, FILE *file);
+
 /* `alone`: why no route but standard can help; NULL: one could. */
 void grove_choice_print_reason(const grove_choice *choice, const grove_machine *m,
                                const char *alone, FILE *file);

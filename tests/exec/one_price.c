@@ -3,7 +3,7 @@
  * to it. On every route, told and chosen, for every kind of operation. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "check.h"
-#include "exec/op.h"
+#include "exec/transfer.h"
 #include "exercise.h"
 #include "places.h"
 
@@ -25,12 +25,13 @@ static int is_near(double a, double b)
 
 /* ---- what the choice says ---- */
 
-static grove_choice ask(const grove_forest *f, op_kind kind, int64_t unit_bytes)
+static grove_choice ask(const grove_forest *f, op_kind kind, int64_t unit_bytes, int lifted)
 {
   int shares = kind == KIND_BCAST || kind == KIND_REDUCE;
   const grove_question question = {.unit_bytes = unit_bytes,
                                    .backward = kind == KIND_REDUCE || kind == KIND_GATHER,
-                                   .both = kind == KIND_FETCH};
+                                   .both = kind == KIND_FETCH,
+                                   .lifted = lifted};
   grove_survey *survey = NULL;
   grove_choice choice;
   CHECK_OK(grove_survey_create(f, shares, &survey));
@@ -64,12 +65,45 @@ static void check_same_everywhere(const place *p, double seconds)
   CHECK(most[0] == -most[1], "%.17g s on one rank, %.17g on another", -most[1], most[0]);
 }
 
+static int is_apart(const grove_field *f, grove_array which)
+{
+  return f->spaces[which].kind != &grove_space_host;
+}
+
+/* Which arrays lie on devices: of the rank that has most there, out before in. */
+static int lifted_of(const place *p, const exercise *e)
+{
+  const grove_field *f = ((const grove_transfer *)e->op)->fields;
+  int root = is_apart(f, GROVE_ARRAY_ROOT), leaf = is_apart(f, GROVE_ARRAY_LEAF);
+  int update = is_apart(f, GROVE_ARRAY_UPDATE), up = kind_goes_to_roots(e->kind);
+  int out = 2 * (up ? leaf : root), in = 2 * (up ? root : leaf);
+  if (e->kind == KIND_FETCH) out = leaf + root;
+  if (e->kind == KIND_FETCH) in = root + update;
+  int most = GROVE_LIFTED(out, in);
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, p->comm);
+  return most;
+}
+
+/* On Lassen a copy takes 12 us at least, and each message means one in every lifted array. */
+static void check_copies(const grove_report *r, int lifted, int64_t messages)
+{
+  double least = 12e-6 * (lifted / 3 + lifted % 3) / 2;
+  if (strcmp(r->machine, "lassen") != 0 || messages == 0) return;
+  CHECK(r->predicted.copy >= least, "copies of %g s of %g on %s, lifted %d", r->predicted.copy,
+        r->predicted_seconds, r->route, lifted);
+  CHECK(*r->price_note == '\0', "'%s'", r->price_note);
+}
+
 static void check_operation(const place *p, exercise *e, const char *option)
 {
   place_set(p, "route", option);
   exercise_init(e);
   grove_report r = report_of(e->op);
-  grove_choice choice = ask(e->f, e->kind, (int64_t)sizeof(double));
+  int lifted = lifted_of(p, e);
+  grove_choice choice = ask(e->f, e->kind, (int64_t)sizeof(double), lifted);
+  int64_t messages = r.on_node_messages + r.off_node_messages;
+  MPI_Allreduce(MPI_IN_PLACE, &messages, 1, MPI_INT64_T, MPI_MAX, p->comm);
+  check_copies(&r, lifted, messages);
   const grove_candidate *c = candidate_of(&choice, r.route);
   if (c) /* where no other route can help, a route that is told has no place in the choice */
     CHECK(is_near(r.predicted_seconds, c->seconds), "%s: %s is predicted %g s, its price is %g s",
@@ -93,15 +127,22 @@ static void read_row(const char *text, int n, double *out)
   for (int i = 0; i < n; i++) out[i] = strtod(end, &end);
 }
 
-static void check_printed(const place *p, grove_forest *f)
+static void check_printed(const place *p, grove_forest *f, const char *memory)
 {
-  grove_choice choice = ask(f, KIND_BCAST, (int64_t)sizeof(double));
+  int lifted = strcmp(memory, "device") == 0 ? GROVE_ALL_LIFTED : 0;
+  grove_choice choice = ask(f, KIND_BCAST, (int64_t)sizeof(double), lifted);
   char *text = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&text, &bytes);
   double row[GROVE_ROUTES];
+  place_set(p, "memory", memory);
   CHECK_OK(grove_forest_explain(f, sizeof(double), file));
+  place_set(p, "memory", "auto");
   fclose(file);
+  if (p->rank == 0)
+    CHECK(!strstr(text, "Arrays lie on devices") == !(lifted && getenv("TEST_ARRAYS")) ||
+            (lifted && strstr(text, GROVE_LACKS_COPIES)),
+          "memory=%s:\n%s", memory, text);
   if (p->rank == 0) read_row(text, choice.n, row);
   for (int i = 0; i < choice.n && p->rank == 0; i++)
     CHECK(fabs(row[i] - 1e6 * choice.candidates[i].seconds) <= 6e-4 + 1e-4 * row[i],
@@ -128,7 +169,8 @@ static void at_random(const place *p, const units *types, uint64_t number)
       check_operation(p, &e, options[i]);
     exercise_close(&e);
   }
-  check_printed(p, e.f);
+  check_printed(p, e.f, "auto");
+  check_printed(p, e.f, "device");
   CHECK_OK(grove_forest_free(&e.f));
   graph_free(g);
 }

@@ -1,7 +1,7 @@
 /* What is measured on a machine whose numbers are known: alpha and beta by ranges, LogGP, the step
- * along a queue, injection, contention, shared memory, packing, crowds and cores come back, in the
- * right unit and not twice or half of it, with the ranges and points that belong to them. What
- * cannot be seen on a machine is not in its profile. */
+ * along a queue, injection, contention, shared memory, packing, devices, crowds and cores come
+ * back, in the right unit and not twice or half of it, with the ranges and points that belong to
+ * them. What cannot be seen on a machine is not in its profile. */
 #include "check.h"
 #include "near.h"
 #include "virtual.h"
@@ -483,6 +483,82 @@ static void packing(void)
   grove_machine_free(&m);
 }
 
+/* ---- devices ---- */
+
+static grove_status device(grove_probe *p)
+{
+  grove_status status = grove_probe_find_device(p);
+  return status == GROVE_OK ? grove_measure_device(p, budget) : status;
+}
+
+/* Six ranks of the larger host copy: one, two, four at once, however nodes are told apart. */
+static const virtual_machine with_device = {.nodes = "00112234",
+                                            .hosts = "00000012",
+                                            .sockets = "00000000",
+                                            .cores = 8,
+                                            .devices = 2,
+                                            .copy = {{50e-6, 0.2e-9}, {70e-6, 0.3e-9}},
+                                            .launch = 20e-6,
+                                            .device_pack = 0.05e-9};
+
+static void copies_of_a_device(void)
+{
+  grove_points points = {0};
+  budget = 2;
+  grove_machine *m = virtual_step(&with_device, GROVE_MEASURE_QUICK, device, &points);
+  check_time();
+  CHECK(m->nrows == 17, "%d rows", m->nrows);
+  CHECK(m->gpus == 2, "%d devices", m->gpus);
+  for (int k = 1; k <= 4; k *= 2) {
+    char range[8];
+    snprintf(range, sizeof range, "%d", k);
+    ROW(m, "copy-alpha", "d2h", range, k * 50e-6, "s");
+    ROW(m, "copy-beta", "d2h", range, k * 0.2e-9, "s/B");
+    ROW(m, "copy-alpha", "h2d", range, k * 70e-6, "s");
+    ROW(m, "copy-beta", "h2d", range, k * 0.3e-9, "s/B");
+    ROW(m, "launch", "any", range, k * 20e-6, "s");
+  }
+  const grove_row *pack = ROW(m, "pack", "any", "0..", 0.05e-9, "s/B");
+  CHECK(strcmp(pack->memory, "gpu") == 0, "packing in memory %s", pack->memory);
+  CHECK(strstr(pack->source, "measured 2026-11-15, ") == pack->source &&
+          strstr(pack->source, "residual 0.0 %"),
+        "'%s'", pack->source);
+  CHECK(points.count == 3 * 3 * count_points(&points, "copy d2h by 4"), "%d points", points.count);
+  CHECK_NEAR(point(&points, "copy h2d by 4", 64), 4 * (70e-6 + 64 * 0.3e-9));
+  CHECK_NEAR(point(&points, "kernel by 2", GROVE_PROBE_BYTES),
+             2 * 20e-6 + GROVE_PROBE_BYTES * 0.05e-9);
+  grove_points_free(&points);
+  grove_machine_free(&m);
+}
+
+/* What rows say where the numbers are worth less; and none where a rank lacks the device. */
+static void devices_in_doubt(void)
+{
+  virtual_machine v = with_device;
+  v.emulated = 1;
+  grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, device, NULL);
+  CHECK(strstr(find(m, "copy-alpha", "d2h", "1")->source, "says nothing about speed") &&
+          strstr(find(m, "gpus", "node", "-")->source, "says nothing about speed"),
+        "'%s'", find(m, "copy-alpha", "d2h", "1")->source);
+  grove_machine_free(&m);
+  v = with_device;
+  v.not_pinned = 1;
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, device, NULL);
+  CHECK(strstr(find(m, "copy-beta", "h2d", "2")->source, "host memory not pinned"), "'%s'",
+        find(m, "copy-beta", "h2d", "2")->source);
+  grove_machine_free(&m);
+  v = with_device;
+  v.hosts = "12000000"; /* the last rank is one of those that copy */
+  v.last_has_none = 1;
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, device, NULL);
+  CHECK(m->nrows == 0, "%d rows", m->nrows);
+  grove_machine_free(&m);
+  v.hosts = with_device.hosts; /* it is not */
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, device, NULL);
+  CHECK(m->nrows == 17, "%d rows", m->nrows);
+  grove_machine_free(&m);
+}
+
 /* ---- crowds and cores ---- */
 
 static grove_status crowd(grove_probe *p)
@@ -696,6 +772,8 @@ int main(int argc, char **argv)
   link_is_contended();
   memory_is_shared();
   packing();
+  copies_of_a_device();
+  devices_in_doubt();
   crowds();
   counts_cores();
   everything();

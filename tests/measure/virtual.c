@@ -481,6 +481,131 @@ grove_status __wrap_grove_trials_run(grove_trial *trials, int count, int n, doub
   return GROVE_OK;
 }
 
+/* ---- devices ---- */
+
+struct grove_lift {
+  int64_t begun[GROVE_HEADINGS];
+  int64_t covered;
+};
+
+/* Ranks that copy are their own partners. */
+static int count_copiers(void)
+{
+  int n = 0;
+  for (int r = 0; r < world.n; r++) n += world.rank[r].partner == r;
+  return n;
+}
+
+static void spend_copy(grove_lift *lift, grove_heading way, const grove_shape *shape, int64_t units)
+{
+  double bytes = 8 * (double)units, k = count_copiers();
+  CHECK(k > 0 && 8 * units <= lift->covered, "a copy of %g bytes by %g ranks", bytes, k);
+  me->now += k * cost(world.v->copy[way], bytes);
+  if (shape->form != GROVE_SHAPE_CONSECUTIVE)
+    me->now += k * world.v->launch + world.v->device_pack * bytes;
+  lift->begun[way]++;
+}
+
+static grove_status fake_pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
+                              const void *array, int64_t begin, int64_t count, void *message)
+{
+  CHECK(array && message && begin == 0 && mover->unit.bytes == 8, "another pack");
+  spend_copy(lift, GROVE_OUT, shape, count);
+  return GROVE_OK;
+}
+
+static grove_status fake_unpack(grove_lift *lift, const grove_mover *mover,
+                                const grove_shape *shape, const void *message, void *array,
+                                int64_t begin, int64_t count)
+{
+  CHECK(array && message && begin == 0 && mover->unit.bytes == 8, "another unpack");
+  spend_copy(lift, GROVE_IN, shape, count);
+  return GROVE_OK;
+}
+
+static grove_status fake_open(const grove_space_kind *kind, grove_context *ctx, int device, grove_lift **out)
+{
+  (void)kind;
+  CHECK(ctx == &me->ctx && device == 0, "another lift");
+  *out = need(sizeof **out);
+  **out = (grove_lift){.covered = 0};
+  return GROVE_OK;
+}
+
+static void fake_close(grove_lift *lift)
+{
+  free(lift);
+}
+
+static grove_status fake_cover(grove_lift *lift, void *memory, int64_t bytes)
+{
+  CHECK((uintptr_t)memory % GROVE_PAGE == 0, "memory that cannot be pinned");
+  lift->covered += bytes;
+  return GROVE_OK;
+}
+
+static grove_status fake_begin(grove_lift *lift, struct CUstream_st *stream)
+{
+  CHECK(lift && !stream, "another stream");
+  return GROVE_OK;
+}
+
+static grove_status fake_flush(grove_lift *lift)
+{
+  CHECK(lift, "no lift");
+  return GROVE_OK;
+}
+
+static int64_t fake_begun(grove_lift *lift, grove_heading heading)
+{
+  return lift->begun[heading];
+}
+
+static void fake_weigh(const grove_lift *lift, grove_burden *sum)
+{
+  sum->host_bytes += lift->covered;
+  sum->pinned_bytes += world.v->not_pinned ? 0 : lift->covered;
+}
+
+static grove_status open_devices(int *ndevices)
+{
+  *ndevices = world.v->devices;
+  return GROVE_OK;
+}
+
+static grove_status allocate_device(int device, int64_t bytes, void **out)
+{
+  CHECK(device == 0, "device %d", device);
+  *out = need((size_t)bytes);
+  return GROVE_OK;
+}
+
+static void free_device(int device, void *memory)
+{
+  (void)device;
+  free(memory);
+}
+
+#define FAKE_DRIVER                                                                                \
+  .name = "fake", .open = open_devices, .allocate = allocate_device, .free = free_device
+#define FAKE_KIND                                                                                  \
+  .name = "fake", .pack = fake_pack, .unpack = fake_unpack, .open = fake_open,                     \
+  .close = fake_close, .cover = fake_cover, .begin = fake_begin, .flush = fake_flush,              \
+  .begun = fake_begun, .passed = fake_begun, .weigh = fake_weigh
+static const grove_driver driver_with_rates = {FAKE_DRIVER},
+                          driver_without = {FAKE_DRIVER, .has_no_rates = 1};
+static const grove_space_kind kind_with_rates = {FAKE_KIND, .driver = &driver_with_rates},
+                              kind_without = {FAKE_KIND, .driver = &driver_without};
+static const grove_space_kind *const spaces_with_rates[] = {&kind_with_rates, NULL};
+static const grove_space_kind *const spaces_without[] = {&kind_without, NULL};
+
+static const grove_space_kind *const *spaces_of(int rank)
+{
+  const virtual_machine *v = world.v;
+  if (v->devices == 0 || (v->last_has_none && rank == world.n - 1)) return NULL;
+  return v->emulated ? spaces_without : spaces_with_rates;
+}
+
 /* ---- agreements, which the whole of it needs ---- */
 
 grove_status __real_grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values,
@@ -534,6 +659,7 @@ static void settle(const virtual_machine *v)
                               .rank = r,
                               .size = world.n,
                               .tag_limit = TAGS,
+                              .spaces = spaces_of(r),
                               .topo = world.topo,
                               .shares_node = !v->without_memory || r < world.n - 1};
     it->ctx.topo.rank = r;

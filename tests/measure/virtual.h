@@ -34,14 +34,18 @@ typedef struct virtual_machine {
   int system_cores;                    /* of a host, as its operating system counts them */
   double cores;                        /* that it really has */
   virtual_link link[GROVE_LOCALITIES];
-  double step;          /* seconds from one receive to the next along the queue */
-  double injection;     /* seconds a byte of a node that sends to others */
-  double delta;         /* seconds a byte of all, where two pairs of nodes send at once */
-  double flag[2];       /* a small message through shared memory: on-socket, on-node */
-  double shared;        /* a byte, for each rank that is at it */
-  double pack[3];       /* a byte: of less than 32 KiB, of less than 512 KiB, of more */
-  grove_crowd crowd[2]; /* on node and off */
-  int without_memory;   /* the last rank cannot share memory with its node */
+  double step;                /* seconds from one receive to the next along the queue */
+  double injection;           /* seconds a byte of a node that sends to others */
+  double delta;               /* seconds a byte of all, where two pairs of nodes send at once */
+  double flag[2];             /* a small message through shared memory: on-socket, on-node */
+  double shared;              /* a byte, for each rank that is at it */
+  double pack[3];             /* a byte: of less than 32 KiB, of less than 512 KiB, of more */
+  grove_crowd crowd[2];       /* on node and off */
+  int devices;                /* of a host; what a copy takes, for each process that is at it: */
+  grove_postal copy[2];       /* out of the device, and into it */
+  double launch, device_pack; /* of a kernel before it: the same, and a byte */
+  int not_pinned, emulated, last_has_none; /* host memory; the device; the last rank's */
+  int without_memory;                      /* the last rank cannot share memory with its node */
 } virtual_machine;
 
 /* Runs one step on all ranks; returns the profile of it, which is the same on every rank. `points`

@@ -209,6 +209,36 @@ static void looks_up_packing(void)
   grove_machine_free(&m);
 }
 
+/* Launches by processes, packing by a kernel, and whether copies are known both ways. */
+static void looks_up_devices(void)
+{
+  static const int processes[] = {1, 2, 3, 4, 40};
+  grove_machine *m = made(8, "launch gpu any 4 9 s m\n"
+                             "launch gpu any 2 3 s m\n"
+                             "pack gpu any 0..99 2 s/B m\n"
+                             "pack gpu any 100.. 1 s/B m\n"
+                             "pack cpu any 0.. 7 s/B m\n"
+                             "copy-alpha gpu d2h 1 1 s m\n"
+                             "copy-beta gpu d2h 1 1 s/B m\n"
+                             "copy-alpha gpu h2d 1 1 s m\n");
+  for (int i = 0; i < 5; i++)
+    CHECK(grove_machine_launching(m, processes[i]) == (i < 3 ? 3 : 9), "%d processes: %g",
+          processes[i], grove_machine_launching(m, processes[i]));
+  CHECK(grove_machine_device_packing(m, 99) == 2 && grove_machine_device_packing(m, 100) == 1,
+        "%g and %g", grove_machine_device_packing(m, 99), grove_machine_device_packing(m, 100));
+  CHECK(grove_machine_packing(m, 1) == 7, "%g", grove_machine_packing(m, 1));
+  CHECK(!grove_machine_has_copies(m), "copies without a rate");
+  CHECK_OK(grove_machine_add(m, "copy-beta", "gpu", "h2d", "1", 1, "s/B", "m"));
+  CHECK_OK(grove_machine_digest(m));
+  CHECK(grove_machine_has_copies(m), "copies both ways");
+  grove_machine_free(&m);
+  m = made(0, "");
+  CHECK(grove_machine_launching(m, 1) == 0 && grove_machine_device_packing(m, 1) == 0 &&
+          !grove_machine_has_copies(m),
+        "more than is told");
+  grove_machine_free(&m);
+}
+
 /* Shared memory is known by a flag of some place and a rate. */
 static void looks_up_memory(void)
 {
@@ -395,6 +425,7 @@ int main(int argc, char **argv)
   begins_at_nothing();
   looks_between_rows();
   looks_up_packing();
+  looks_up_devices();
   looks_up_memory();
   fills_every_place();
   knows_origins();

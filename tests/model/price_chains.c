@@ -229,6 +229,81 @@ static void packs(void)
   grove_machine_free(&m);
 }
 
+/* ---- devices ---- */
+
+#define COPIES                                                                                     \
+  "pack cpu any 0.. 10e-9 s/B m\n"                                                                 \
+  "pack gpu any 0.. 2e-9 s/B m\n"                                                                  \
+  "launch gpu any 1 3e-6 s m\n"                                                                    \
+  "launch gpu any 2 5e-6 s m\n"                                                                    \
+  "copy-alpha gpu d2h 1 7e-6 s m\n"                                                                \
+  "copy-beta gpu d2h 1 20e-9 s/B m\n"                                                              \
+  "copy-alpha gpu h2d 1 9e-6 s m\n"                                                                \
+  "copy-beta gpu h2d 1 40e-9 s/B m\n"                                                              \
+  "copy-alpha gpu d2h 2 17e-6 s m\n"                                                               \
+  "copy-beta gpu d2h 2 50e-9 s/B m\n"                                                              \
+  "copy-alpha gpu h2d 2 19e-6 s m\n"                                                               \
+  "copy-beta gpu h2d 2 60e-9 s/B m\n"
+
+static const grove_pricing lifted = {.unit_bytes = 1, .lifted_out = 1, .lifted_in = 1};
+
+/* 100 bytes alone: 3 + 0.2 + 7 + 2 us out of a device, 3 + 0.2 + 9 + 4 us into one; packing on the
+ * host takes 1 us. */
+static void copies_to_and_fro(void)
+{
+  grove_machine *m = machine(COPIES);
+  const grove_pricing out = {.unit_bytes = 1, .lifted_out = 1},
+                      in = {.unit_bytes = 1, .lifted_in = 1},
+                      half = {.unit_bytes = 1, .lifted_out = 0.5, .lifted_in = 0.5};
+  sit_on_two();
+  SHIP({0, 0, 4, 100});
+  PRICE(m, &messages, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 1e-6);
+  PRICE(m, &lifted, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 12.2e-6 + 16.2e-6);
+  PRICE(m, &out, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 12.2e-6);
+  PRICE(m, &in, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 1e-6 + 16.2e-6);
+  PRICE(m, &half, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 0.5e-6 + 6.1e-6 + 8.1e-6);
+  SHIP({0, 1, 0, 100}, {1, 0, 4, 100}, {2, 4, 5, 100}); /* who passes on copies nothing */
+  PRICE(m, &lifted, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [ON_NODE] = 2.02e-6,
+        [COPY] = 12.2e-6 + 16.2e-6);
+  /* What rank 4 sends in the second stage leaves its device in the first: 600 bytes take
+   * 3 + 1.2 + 7 + 12 us. Then 500 land at rank 7: 3 + 1 + 9 + 20 us. */
+  SHIP({0, 4, 5, 100}, {1, 4, 7, 500}, {2, 6, 7, 0});
+  PRICE(m, &lifted, [ON_NODE] = 1.01e-6 + 1.05e-6, [COPY] = 23.2e-6 + 33e-6);
+  SHIP({0, 1, 0, 100}, {1, 0, 4, 100}, {1, 4, 5, 100}, {2, 4, 5, 100}); /* 4 copies meanwhile */
+  PRICE(m, &lifted, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [ON_NODE] = 2.02e-6,
+        [COPY] = 12.2e-6 + 16.2e-6);
+  SHIP({0, 0, 4, 0}, {1, 5, 6, 100}, {1, 4, 6, 0}); /* 5 has it from nobody */
+  PRICE(m, &lifted, [ON_NODE] = 1.01e-6, [COPY] = 12.2e-6 + 16.2e-6);
+  SHIP({0, 1, 0, 0}, {1, 2, 4, 100}); /* nor 2, while 0 may pass something on */
+  PRICE(m, &lifted, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 12.2e-6 + 16.2e-6);
+  grove_machine_free(&m);
+  m = machine("pack cpu any 0.. 10e-9 s/B m\n"); /* nobody says what copies cost */
+  SHIP({0, 0, 4, 100});
+  PRICE(m, &lifted, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 1e-6);
+  grove_machine_free(&m);
+}
+
+/* Two out of one device: 5 + 0.2 + 17 + 5 us; 200 bytes into another: 3 + 0.4 + 9 + 8 us. Two into
+ * one, 100 bytes each: 5 + 0.2 + 19 + 6 us. */
+static void share_a_device(void)
+{
+  grove_machine *m = machine(COPIES), *two = machine(COPIES "gpus - node - 2 1 m\n");
+  grove_price p;
+  sit_on_two();
+  SHIP({0, 0, 4, 100}, {0, 1, 4, 100});
+  PRICE(m, &lifted, [LATENCY] = 20e-6, [BANDWIDTH] = 0.2e-6, [COPY] = 27.2e-6 + 20.4e-6);
+  PRICE(two, &lifted, [LATENCY] = 20e-6, [BANDWIDTH] = 0.2e-6, [COPY] = 12.2e-6 + 20.4e-6);
+  sit("00001111", "00000000"); /* two nodes that are one host */
+  SHIP({0, 0, 4, 100}, {0, 4, 0, 100});
+  PRICE(m, &lifted, [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 27.2e-6 + 30.2e-6);
+  CHECK_OK(grove_price_node(m, &topo, 0, &x, &lifted, &p)); /* the other counts as alike */
+  const double want[GROVE_TERMS] = {
+    [LATENCY] = 10e-6, [BANDWIDTH] = 0.1e-6, [COPY] = 27.2e-6 + 30.2e-6};
+  check(&p, want, __LINE__);
+  grove_machine_free(&two);
+  grove_machine_free(&m);
+}
+
 /* ---- what ranks share ---- */
 
 /* The ranks of a node that have something to do inside it, in this stage. */
@@ -396,6 +471,8 @@ int main(int argc, char **argv)
   sends_again();
   looks_for_receives();
   packs();
+  copies_to_and_fro();
+  share_a_device();
   share_memory();
   share_the_interface();
   share_cores();

@@ -201,6 +201,25 @@ explain "$a" --nodes 2 --ppn 2 --machine "$work/measured.machine" --json
 counts choice '"2-step"' gain_needed 1.05 measured true
 explain "$a" --nodes 2 --ppn 2 --machine "$work/measured.machine"
 has '  measured    alpha, beta (6 numbers)'
+# Vectors on devices: 12.7 us out of one and 13 us into one on Lassen, with some bytes.
+explain "$a" --nodes 2 --ppn 2 --machine lassen --json
+cp "$work/out" "$work/host.json"
+explain "$a" --nodes 2 --ppn 2 --machine lassen --memory device --json
+python3 - "$work/host.json" "$work/out" <<'EOP' || fail 'not the price of copies'
+import json, sys
+host, device = (json.load(open(path)) for path in sys.argv[1:])
+assert host["memory"] == "host" and device["memory"] == "device"
+for a, b in zip(host["candidates"], device["candidates"]):
+    more = b["terms"]["copy"] - a["terms"]["copy"]
+    assert 25.7e-6 <= more < 26e-6, (b["route"], more)
+    assert 25.6e-6 < b["seconds"] - a["seconds"] < 26e-6, b["route"]
+EOP
+explain "$a" --nodes 2 --ppn 2 --machine lassen --memory device
+has 'Arrays lie on devices'
+explain "$a" --nodes 2 --ppn 2 --machine tcp-10g --memory device
+has 'The profile lacks copies between host and device'
+explain "$a" --nodes 2 --ppn 2 --machine tcp-10g --memory host
+! grep -qF 'copies between host and device' "$work/out" || fail 'copies of what the host has'
 explain "$a" --nodes 1 --ppn 1 --machine lassen
 has 'nothing to send'
 has 'No other route can help: all ranks are on one node.'
@@ -333,6 +352,7 @@ bad "--unit-bytes cannot be '-8'" "$a" "${good[@]}" --unit-bytes -8
 bad "--message-cap cannot be '0'" "$a" "${good[@]}" --message-cap 0
 bad "--message-cap cannot be 'auto'" "$a" "${good[@]}" --message-cap=auto
 bad "--partition cannot be 'random'" "$a" "${good[@]}" --partition random
+bad "--memory cannot be 'gpu'" "$a" "${good[@]}" --memory gpu
 bad "--picture cannot be ''" "$a" "${good[@]}" --picture=
 bad "'--jsn'" "$a" "${good[@]}" --jsn
 bad 'one matrix' "$a" "$a" "${good[@]}"

@@ -33,6 +33,8 @@ static const char help[] =
   "  --unit-bytes B   bytes of one value (8)\n"
   "  --message-cap B  route split: bytes of a message between nodes (where the machine turns to\n"
   "                   rendezvous)\n"
+  "  --memory WHERE   where the vectors lie: host (default); device, so that what is sent is\n"
+  "                   copied to the host first and back in the end\n"
   "  --topology HOW   how the nodes are joined, for contention: AxBxC, a torus of 1 to 5\n"
   "                   dimensions, a node on each router, or AxBxC:N with N nodes; cube, the\n"
   "                   estimate of a cube of routers just large enough, with two nodes each, or\n"
@@ -86,6 +88,8 @@ static int read_flag(int argc, char **argv, int *i, explain_settings *s)
     bad = topology_read(s->joined = value, &s->topology);
   else if ((value = flag_value(argc, argv, i, "--picture")))
     bad = (s->picture = value)[0] == '\0';
+  else if ((value = flag_value(argc, argv, i, "--memory")))
+    bad = strcmp(s->memory = value, "host") != 0 && strcmp(value, "device") != 0;
   else if ((value = flag_value(argc, argv, i, "--partition")))
     bad = strcmp(s->partition = value, "contiguous") != 0 && strcmp(value, "metis") != 0;
   else
@@ -112,7 +116,8 @@ static int check_settings(const explain_settings *s)
 
 static int read_settings(int argc, char **argv, explain_settings *out)
 {
-  explain_settings s = {.partition = "contiguous", .unit_bytes = 8, .message_cap = -1};
+  explain_settings s = {
+    .partition = "contiguous", .memory = "host", .unit_bytes = 8, .message_cap = -1};
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
     int taken = read_flag(argc, argv, &i, &s);
@@ -207,6 +212,7 @@ static grove_status price(const explanation *x, explained_route *r, grove_candid
   grove_pricing how = {.unit_bytes = x->set.unit_bytes,
                        .shared_memory = grove_machine_has_shared(x->machine),
                        .order = GROVE_QUEUE_TYPICAL};
+  how.lifted_out = how.lifted_in = strcmp(x->set.memory, "device") == 0;
   if (x->set.joined)
     GROVE_TRY(
       topology_contend(&x->set.topology, &r->manifest, &x->topo, x->set.unit_bytes, &r->contended));

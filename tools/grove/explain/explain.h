@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 typedef struct explain_settings {
-  const char *file, *machine, *partition, *picture;
+  const char *file, *machine, *partition, *memory, *picture;
   const char *joined; /* --topology as written; NULL: unknown */
   topology topology;
   int64_t nodes, ppn, unit_bytes;

@@ -138,6 +138,7 @@ void explain_print_json(const explanation *x, FILE *file)
   print_number(file, "ranks", x->topo.nranks, ", ");
   print_word(file, "partition", x->set.partition, ", ");
   print_number(file, "unit_bytes", x->set.unit_bytes, ", ");
+  print_word(file, "memory", x->set.memory, ", ");
   print_word_or_null(file, "topology", x->set.joined, ",\n");
   print_json_pattern(&x->counts, file);
   print_json_candidates(x, "candidates", file);
@@ -203,6 +204,7 @@ static void print_routes(const explanation *x, FILE *file)
   if (!grove_machine_has_shared(x->machine))
     fprintf(file,
             "Inside a node messages are priced as MPI's: the profile has no shared memory.\n");
+  if (strcmp(x->set.memory, "device") == 0) grove_choice_print_lifts(x->machine, file);
   print_contention(x, file);
   fputs("\n", file);
   grove_choice_print_reason(&x->choice, x->machine, x->alone, file);

@@ -93,7 +93,7 @@ static int run_check(const probing *s, int rank)
   grove_context *ctx = NULL;
   grove_machine *fresh = NULL, *m = NULL;
   grove_points points = {0};
-  const grove_measuring how = {.effort = s->effort, .progress = probing_progress};
+  const grove_measuring how = {.effort = s->effort, .progress = probing_progress, .devices = 1};
   int code = rank == 0 ? open_machine("machine check", s->against, &m) : EXIT_OK;
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD); /* only rank 0 may have the file */
   if (code != EXIT_OK) return code;

@@ -88,6 +88,20 @@ static void print_copies(const grove_machine *m)
   printf("]");
 }
 
+static void print_device(const grove_machine *m)
+{
+  int first = 1;
+  printf(",\n \"launches\": [");
+  for (int i = 0; i < m->nlaunches; i++)
+    printf("%s{\"processes\": %d, \"seconds\": %.9g}", comma(&first), m->launches[i].processes,
+           m->launches[i].cost.alpha);
+  printf("],\n \"device_packing\": [");
+  for (int i = 0; i < m->ndevice_pack; i++)
+    printf("%s{\"from_bytes\": %lld, \"seconds_per_byte\": %.9g}", i > 0 ? ", " : "",
+           (long long)m->device_pack[i].from_bytes, m->device_pack[i].beta);
+  printf("]");
+}
+
 static void print_loggp(const grove_machine *m)
 {
   int first = 1;
@@ -184,6 +198,7 @@ int print_machine_json(const grove_machine *m, const char *path)
   }
   print_packing(m);
   print_copies(m);
+  print_device(m);
   print_loggp(m);
   print_links_json(&m->links);
   print_rows(m);

@@ -19,8 +19,10 @@ static const char help_measure[] =
   "ping-pong over sizes 0 to 4 MiB between two ranks of a socket, of a node and of two\n"
   "nodes, as far as the job has such ranks; streams of messages (LogGP); the queue of\n"
   "receives; what a node can inject, with 1, 2, 4, ... ranks at once; contention on a line of\n"
-  "four nodes; shared memory; and how many cores the ranks really have. Nothing else should\n"
-  "be running. Start it with as many ranks per node as programs will have.\n"
+  "four nodes; shared memory; and how many cores the ranks really have. Where there is a\n"
+  "device: launches, and copies out of it and into it by 1, 2, 4, 8, 16 ranks of a host at\n"
+  "once (GROVE_DEVICE=none leaves that out). Nothing else should be running. Start it with\n"
+  "as many ranks per node as programs will have.\n"
   "\n"
   "  -o FILE              the profile; without it, the file of this user where machine=auto\n"
   "                       looks for the profile of this machine\n"
@@ -29,7 +31,8 @@ static const char help_measure[] =
   "  --off-node-from M    on one node: complete the profile with what machine M, a name or a\n"
   "                       file, says of messages between nodes\n"
   "  --name NAME          what the profile calls itself (measured)\n"
-  "  --picture STEM       draw the fits over the points: STEM.svg, STEM.png, STEM.dat\n"
+  "  --picture STEM       draw the fits over the points: STEM.svg, STEM.png, STEM.dat; those\n"
+  "                       of copies to and from a device: STEM-copies.svg, ...\n"
   "  --json               the profile as JSON on standard output instead of a table\n"
   "\n"
   "Examples:\n"
@@ -164,7 +167,7 @@ static int run_measure(const probing *s, int rank)
   grove_machine *m = NULL, *other = NULL;
   grove_points points = {0};
   char path[1024] = "";
-  const grove_measuring how = {.effort = s->effort, .progress = probing_progress};
+  const grove_measuring how = {.effort = s->effort, .progress = probing_progress, .devices = 1};
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
   int code = status == GROVE_OK ? prepare(s, ctx, path, sizeof path, &other) : EXIT_FAILED;
   if (code == EXIT_OK) status = grove_measure(ctx, &how, &points, &m);

@@ -106,6 +106,20 @@ static void visit_copies(pairs *p, int64_t processes, const void *context)
       "copy-beta %s %d", way, n);
 }
 
+static double launch_of(const grove_machine *m, int processes)
+{
+  for (int i = 0; i < m->nlaunches; i++)
+    if (m->launches[i].processes == processes) return m->launches[i].cost.alpha;
+  return NAN;
+}
+
+static void visit_launches(pairs *p, int64_t processes, const void *context)
+{
+  const both *x = context;
+  int n = (int)processes;
+  add(p, PARAMETER, "s", launch_of(x->a, n), launch_of(x->b, n), "launch %d", n);
+}
+
 static void visit_shared(pairs *p, int64_t ranks, const void *context)
 {
   const both *x = context;
@@ -150,6 +164,11 @@ static void add_lists(pairs *p, const grove_machine *a, const grove_machine *b)
     int n = starts(a->copies[c.which], a->ncopies[c.which], x);
     unite(n, x, starts(b->copies[c.which], b->ncopies[c.which], y), y, p, visit_copies, &c);
   }
+  int launches = starts(a->launches, a->nlaunches, x);
+  unite(launches, x, starts(b->launches, b->nlaunches, y), y, p, visit_launches, &c);
+  if (a->ndevice_pack > 0 || b->ndevice_pack > 0)
+    add(p, PARAMETER, "s/B", a->ndevice_pack > 0 ? grove_machine_device_packing(a, 1 << 20) : NAN,
+        b->ndevice_pack > 0 ? grove_machine_device_packing(b, 1 << 20) : NAN, "pack gpu 1 MiB");
   add(p, PARAMETER, "s", a->flag_seconds[0], b->flag_seconds[0], "flag on-socket");
   add(p, PARAMETER, "s", a->flag_seconds[1], b->flag_seconds[1], "flag on-node");
   for (int i = 0; i < 2; i++) {

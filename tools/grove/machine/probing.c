@@ -5,6 +5,7 @@
 #include "grove/plot.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -84,9 +85,30 @@ static double predict_volume(const grove_machine *m, double n, int reversed)
   return NAN;
 }
 
+/* Of "copy d2h by 4", or "kernel by 4": how many processes; 0: another series. */
+static int copiers_of(const char *series)
+{
+  const char *by = strstr(series, " by ");
+  int copies = strncmp(series, "copy ", 5) == 0 || strncmp(series, "kernel ", 7) == 0;
+  return copies && by ? (int)strtol(by + 4, NULL, 10) : 0;
+}
+
+/* A copy between host and device, or what a kernel adds to it. */
+static double predict_copy(const grove_machine *m, const grove_point *p)
+{
+  int k = copiers_of(p->series);
+  if (strncmp(p->series, "kernel", 6) == 0)
+    return m->nlaunches == 0 ? NAN
+                             : grove_machine_launching(m, k) +
+                                 p->x * grove_machine_device_packing(m, (int64_t)p->x);
+  grove_postal cost = grove_machine_copying(m, strstr(p->series, "h2d") ? GROVE_H2D : GROVE_D2H, k);
+  return cost.alpha + cost.beta * p->x;
+}
+
 double probing_predict(const grove_machine *m, const grove_point *p)
 {
   int64_t bytes = (int64_t)p->x;
+  if (copiers_of(p->series) > 0) return predict_copy(m, p);
   if (strncmp(p->series, "messages", 8) == 0)
     return predict_volume(m, p->x, strstr(p->series, "reversed") != NULL);
   if (strncmp(p->series, "crowd", 5) == 0) { /* two neighbours */
@@ -103,7 +125,8 @@ double probing_predict(const grove_machine *m, const grove_point *p)
   return NAN;
 }
 
-/* One block of the data file for each series: x, measured, predicted. */
+/* One block of the data file for each series: x, measured, predicted, and the bytes of all
+ * processes that copy. */
 static int write_points(const char *stem, const grove_machine *m, const grove_points *points)
 {
   FILE *file = plot_open(stem);
@@ -112,51 +135,93 @@ static int write_points(const char *stem, const grove_machine *m, const grove_po
     const grove_point *p = &points->point[i];
     if (i == 0 || strcmp(p->series, p[-1].series) != 0)
       fprintf(file, "%s# %s: x, measured, fitted\n", i > 0 ? "\n\n" : "", p->series);
-    fprintf(file, "%.9g %.9g %.9g\n", fmax(p->x, 0.5), p->y, probing_predict(m, p));
+    fprintf(file, "%.9g %.9g %.9g", fmax(p->x, 0.5), p->y, probing_predict(m, p));
+    if (copiers_of(p->series) > 0) fprintf(file, " %.9g", copiers_of(p->series) * p->x);
+    fprintf(file, "\n");
   }
   return fclose(file) != 0;
 }
 
-/* gnuplot commands for the series over message sizes: points, and the fits over them. Returns the
- * number of series. */
-static int write_commands(const grove_points *points, char *out, size_t room)
+static int is_message(const char *series)
+{
+  return strncmp(series, "ping-pong", 9) == 0 || strncmp(series, "stream", 6) == 0;
+}
+
+static int is_copy(const char *series)
+{
+  return strncmp(series, "copy", 4) == 0;
+}
+
+/* A picture: which series, and over which column of the data. */
+typedef struct drawing {
+  int (*shows)(const char *series);
+  int x;
+  const char *x_label;
+} drawing;
+
+static const drawing messages = {is_message, 1, "bytes of a message (0 at the left edge)"};
+static const drawing copies = {is_copy, 4, "bytes of all processes together"};
+
+/* gnuplot commands: points, and the fits over them. Returns the number of series. */
+static int write_commands(const drawing *d, const grove_points *points, char *out, size_t room)
 {
   int block = -1, drawn = 0;
   size_t used = (size_t)snprintf(out, room,
-                                 "set logscale xy\nset key left top\nset grid\n"
-                                 "set xlabel 'bytes of a message (0 at the left edge)'\n"
+                                 "set logscale xy\nset key left top\nset grid\nset xlabel '%s'\n"
                                  "set ylabel 'microseconds'\nset format xy '%%g'\n"
-                                 "set title 'points: measured; lines: the profile'\nplot ");
+                                 "set title 'points: measured; lines: the profile'\nplot ",
+                                 d->x_label);
   for (int i = 0; i < points->count; i++) {
     const char *series = points->point[i].series;
     if (i > 0 && strcmp(series, points->point[i - 1].series) == 0) continue;
     block++;
-    if (strncmp(series, "ping-pong", 9) != 0 && strncmp(series, "stream", 6) != 0) continue;
-    used +=
-      (size_t)snprintf(out + used, room - used,
-                       "%sdata index %d using 1:(1e6*$2) with points pt 7 ps 0.5 lc %d title '%s', "
-                       "data index %d using 1:(1e6*$3) with lines lc %d notitle",
-                       drawn++ ? ", " : "", block, block + 1, series, block, block + 1);
+    if (!d->shows(series) || used >= room) continue;
+    used += (size_t)snprintf(
+      out + used, room - used,
+      "%sdata index %d using %d:(1e6*$2) with points pt 7 ps 0.5 lc %d title '%s', "
+      "data index %d using %d:(1e6*$3) with lines lc %d notitle",
+      drawn++ ? ", " : "", block, d->x, block + 1, series, block, d->x, block + 1);
   }
-  snprintf(out + used, room - used, "\n");
+  if (used < room) snprintf(out + used, room - used, "\n");
   return drawn;
 }
 
-int probing_draw(const probing *s, const grove_machine *m, const grove_points *points)
+static int draw_messages(const probing *s, const grove_machine *m, const grove_points *points)
 {
-  char commands[4096], made[1024] = "";
-  if (!s->picture) return EXIT_OK;
+  char commands[8192], made[1024] = "";
   if (write_points(s->picture, m, points)) {
     fprintf(stderr, "grove machine: cannot write %s.dat\n", s->picture);
     return EXIT_FAILED;
   }
-  if (write_commands(points, commands, sizeof commands) == 0) {
+  if (write_commands(&messages, points, commands, sizeof commands) == 0) {
     fprintf(stderr, "no picture: no two ranks exchanged messages\n");
     return EXIT_OK;
   }
   int code = plot_draw(s->picture, commands, made, sizeof made);
   fprintf(stderr, "%s\n", made);
   return code;
+}
+
+/* The same data, in a picture of its own. */
+static int draw_copies(const probing *s, const grove_machine *m, const grove_points *points)
+{
+  char commands[8192], made[1024] = "", stem[1024];
+  if (write_commands(&copies, points, commands, sizeof commands) == 0) return EXIT_OK;
+  snprintf(stem, sizeof stem, "%s-copies", s->picture);
+  if (write_points(stem, m, points)) {
+    fprintf(stderr, "grove machine: cannot write %s.dat\n", stem);
+    return EXIT_FAILED;
+  }
+  int code = plot_draw(stem, commands, made, sizeof made);
+  fprintf(stderr, "%s\n", made);
+  return code;
+}
+
+int probing_draw(const probing *s, const grove_machine *m, const grove_points *points)
+{
+  if (!s->picture) return EXIT_OK;
+  int code = draw_messages(s, m, points);
+  return code == EXIT_OK ? draw_copies(s, m, points) : code;
 }
 
 /* ---- running ---- */

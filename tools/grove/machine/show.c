@@ -203,6 +203,25 @@ static void print_copies(notes *s)
     }
 }
 
+static void print_launches(notes *s)
+{
+  char range[32];
+  for (int i = 0; i < s->m->nlaunches; i++) {
+    if (i == 0) printf("\nwhat a kernel adds to a copy\n  %-39s %9s\n", "processes", "us");
+    printf("  %-39d", s->m->launches[i].processes);
+    print_us(s->m->launches[i].cost.alpha);
+    snprintf(range, sizeof range, "%d", s->m->launches[i].processes);
+    print_notes(s, TERMS("launch"), "gpu", "any", range);
+  }
+  for (int i = 0; i < s->m->ndevice_pack; i++) {
+    if (i == 0) printf("\npacking values of 8 bytes on a device\n");
+    printf("  from %-15lld B %14s %9s", (long long)s->m->device_pack[i].from_bytes, "GB/s", "");
+    print_rate(s->m->device_pack[i].beta);
+    snprintf(range, sizeof range, "%lld..", (long long)s->m->device_pack[i].from_bytes);
+    print_notes(s, TERMS("pack"), "gpu", "any", range);
+  }
+}
+
 static void print_packing(notes *s)
 {
   char range[32];
@@ -321,6 +340,7 @@ int print_machine_page(const grove_machine *m)
   print_injection(&s);
   print_penalties(&s);
   print_copies(&s);
+  print_launches(&s);
   print_shared(&s);
   print_packing(&s);
   print_crowd(&s);
