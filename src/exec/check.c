@@ -49,20 +49,9 @@ static int by_begin(const void *a, const void *b)
 }
 
 typedef struct spans {
-  int64_t n, room;
+  int64_t n;
   span *list;
 } spans;
-
-static grove_status make_span_room(spans *s, int64_t more)
-{
-  if (s->n + more <= s->room) return GROVE_OK;
-  int64_t room = 2 * s->room + more;
-  span *list = realloc(s->list, (size_t)room * sizeof *list);
-  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory to compare %lld slots", (long long)room);
-  s->list = list;
-  s->room = room;
-  return GROVE_OK;
-}
 
 /* Units longer than their extent lie in each other's gaps without harm. Of those only the first
  * byte counts. */
@@ -73,7 +62,7 @@ static grove_status add_unit_span(const grove_field *fields, int field, grove_ar
   const void *array = fields[field].request.arrays[which];
   uintptr_t bytes = unit->true_extent <= unit->extent ? (uintptr_t)unit->true_extent : 1;
   if (!grove_array_is_users(which) || unit->bytes == 0) return GROVE_OK;
-  GROVE_PASS(make_span_room(out, slots->count));
+  GROVE_PASS_GROW(out->list, out->n, slots->count);
   for (int64_t i = 0; i < slots->count; i++) {
     int64_t slot = grove_index_at(slots, i);
     uintptr_t begin = (uintptr_t)grove_unit_at(unit, array, slot) + (uintptr_t)unit->true_lb;

@@ -21,7 +21,7 @@ typedef struct search {
   chart *charts;  /* one for each lane */
   int *seen;      /* by feeder: the latest target that has it as an input */
   int targets;    /* so far */
-  int n, room;    /* of the feeds that were found: */
+  int n;          /* of the feeds that were found: */
   int *feeders;   /* each feeder ... */
   grove_feed *to; /* ... and its target */
 } search;
@@ -38,20 +38,6 @@ static int is_whole_lane(const search *x, const grove_section *p)
   return p->array == GROVE_ARRAY_EDGE && x->wiring->lanes[p->field].whole;
 }
 
-static grove_status make_feed_room(search *x)
-{
-  int room = 2 * x->room + 16;
-  if (x->n < x->room) return GROVE_OK;
-  int *feeders = realloc(x->feeders, (size_t)room * sizeof *feeders);
-  if (feeders) x->feeders = feeders;
-  grove_feed *to = realloc(x->to, (size_t)room * sizeof *to);
-  if (to) x->to = to;
-  GROVE_PASS_CHECK(feeders && to, GROVE_ERR_MEMORY, "no memory for what %d messages wait for",
-                   room);
-  x->room = room;
-  return GROVE_OK;
-}
-
 /* Tells sets of feeders apart: their mixed numbers are summed up. */
 static uint64_t mix_feeder(int feeder)
 {
@@ -63,7 +49,8 @@ static uint64_t mix_feeder(int feeder)
 static grove_status add_input(search *x, int feeder, grove_feed to, grove_letter *target)
 {
   if (feeder < 0 || x->seen[feeder] == x->targets) return GROVE_OK;
-  GROVE_PASS(make_feed_room(x));
+  GROVE_PASS_GROW(x->feeders, x->n, 1);
+  GROVE_PASS_GROW(x->to, x->n, 1);
   x->seen[feeder] = x->targets;
   x->feeders[x->n] = feeder;
   x->to[x->n++] = to;

@@ -111,9 +111,18 @@ static grove_status measure_watch(watch *w)
   return GROVE_OK;
 }
 
+static grove_status add_watch(grove_readying *r, watch **out)
+{
+  GROVE_PASS_GROW(r->watches, r->n, 1);
+  *out = &r->watches[r->n++];
+  **out = (watch){0};
+  return GROVE_OK;
+}
+
 static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i, grove_readying *r)
 {
-  watch *w = &r->watches[r->n++];
+  watch *w = NULL;
+  GROVE_PASS(add_watch(r, &w));
   const grove_section *p = s->wired->letters[i].sections;
   w->bound = grove_bound_letter_of(s, i);
   w->bound->single = 0; /* it waits for something */
@@ -123,14 +132,6 @@ static grove_status watch_letter(grove_transfer *op, grove_bound_stage *s, int i
   GROVE_PASS(is_cut(op, s, i, w) ? cut_letter(op, s, i, w, &r->aggregator) : keep_whole(w));
   r->messages += w->ngroups;
   return GROVE_OK;
-}
-
-/* The most letters that are watched, without shares of gatherings. */
-static int count_sends(const grove_transfer *op)
-{
-  int most = 0;
-  for (int k = 0; k < op->nstages; k++) most += op->stages[k].nsends + 1;
-  return most;
 }
 
 /* How many slots the self edges of a stage take from the array; with `list`, also which ones. */
@@ -150,13 +151,9 @@ static grove_status watch_gathering(const grove_transfer *op, int stage, grove_r
 {
   grove_gathering **g = &r->gatherings[r->ngatherings++];
   GROVE_PASS(grove_gathering_create(op, stage, g));
-  int most = r->n + grove_gathering_size(*g) + count_sends(op);
-  watch *more = realloc(r->watches, (size_t)most * sizeof *more);
-  GROVE_PASS_CHECK(more, GROVE_ERR_MEMORY, "no memory for %d letters by parts", most);
-  r->watches = more;
-  memset(more + r->n, 0, (size_t)(most - r->n) * sizeof *more);
   for (int k = 0; k < grove_gathering_size(*g); k++) {
-    watch *w = &r->watches[r->n++];
+    watch *w = NULL;
+    GROVE_PASS(add_watch(r, &w));
     w->bound = grove_gathering_marks(*g, k);
     GROVE_PASS(grove_index_ascend(grove_gathering_slots(*g, k), &w->slots, &w->owned));
     GROVE_PASS(measure_watch(w));
@@ -165,11 +162,13 @@ static grove_status watch_gathering(const grove_transfer *op, int stage, grove_r
   return GROVE_OK;
 }
 
-static grove_status watch_own(grove_bound_stage *s, grove_array source, watch *w)
+static grove_status watch_own(grove_bound_stage *s, grove_array source, grove_readying *r)
 {
   grove_status status = GROVE_OK;
+  watch *w = NULL;
   int64_t *list = NULL, n = list_kept(s->wired, source, NULL);
   grove_index slots = {0};
+  GROVE_TRY(add_watch(r, &w));
   w->bound = &s->own;
   GROVE_ROOM(list, n);
   list_kept(s->wired, source, list);
@@ -206,7 +205,7 @@ static grove_status watch_stage(grove_transfer *op, grove_bound_stage *s, grove_
   if (grove_gathering_is_possible(op, stage))
     GROVE_PASS(watch_gathering(op, stage, r));
   else if (list_kept(s->wired, source, NULL) > 0)
-    GROVE_PASS(watch_own(s, source, &r->watches[r->n++]));
+    GROVE_PASS(watch_own(s, source, r));
   return GROVE_OK;
 }
 
@@ -238,7 +237,7 @@ void grove_readying_free(grove_readying **pointer)
 {
   grove_readying *r = *pointer;
   if (!r) return;
-  for (int k = 0; r->watches && k < r->n; k++) {
+  for (int k = 0; k < r->n; k++) {
     if (r->watches[k].owned) grove_index_free(&r->watches[k].slots);
     free(r->watches[k].entries);
     free(r->watches[k].ends); /* and left */
@@ -257,7 +256,6 @@ grove_status grove_readying_create(grove_transfer *op)
   grove_status status = GROVE_OK;
   grove_readying *r = NULL;
   GROVE_NEW(r, 1);
-  GROVE_NEW(r->watches, count_sends(op));
   GROVE_NEW(r->gatherings, op->nstages);
   GROVE_TRY(find_marked_places(op, r));
   GROVE_TRY(grove_claims_create(r->places.count, &r->claims));
