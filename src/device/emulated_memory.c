@@ -47,11 +47,11 @@ static struct {
   int file;
   int64_t file_bytes;
   allocation *all; /* by address */
-  int64_t count, room;
+  int64_t count;
   uint64_t numbers;
   int64_t used, limit;
   pinned *pins;
-  int64_t npins, pin_room;
+  int64_t npins;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1, .limit = INT64_MAX};
 
 /* ---- the two parts ---- */
@@ -155,18 +155,6 @@ static grove_status find_gap(int64_t span, char **place, int64_t *at)
   return GROVE_OK;
 }
 
-static grove_status grow_table(void)
-{
-  if (memory.count < memory.room) return GROVE_OK;
-  int64_t room = 2 * memory.room + 64;
-  allocation *all = realloc(memory.all, (size_t)room * sizeof *all);
-  GROVE_PASS_CHECK(all, GROVE_ERR_MEMORY, "no memory for a table of %lld allocations",
-                   (long long)room);
-  memory.all = all;
-  memory.room = room;
-  return GROVE_OK;
-}
-
 static allocation *insert_allocation(int64_t at, allocation a)
 {
   a.number = ++memory.numbers;
@@ -180,7 +168,7 @@ static allocation *insert_allocation(int64_t at, allocation a)
 static grove_status place_bytes(int64_t bytes, allocation *out, int64_t *at)
 {
   GROVE_PASS(reserve_space());
-  GROVE_PASS(grow_table());
+  GROVE_PASS_GROW(memory.all, memory.count, 1);
   int64_t whole = grove_round_up(bytes > 0 ? bytes : 1, ALIGNMENT);
   out->span = grove_round_up(whole, page_bytes());
   GROVE_PASS(find_gap(out->span, &out->place, at));
@@ -359,14 +347,7 @@ static grove_status add_pinned(void *begin, int64_t bytes)
     GROVE_PASS_CHECK(p->begin != begin && !grove_emulated_overlap(p->begin, p->bytes, begin, bytes),
                      GROVE_ERR_DEVICE, "%lld bytes at %p: pinned already, with %lld bytes at %p",
                      (long long)bytes, begin, (long long)p->bytes, (void *)p->begin);
-  if (memory.npins == memory.pin_room) {
-    int64_t room = 2 * memory.pin_room + 16;
-    pinned *pins = realloc(memory.pins, (size_t)room * sizeof *pins);
-    GROVE_PASS_CHECK(pins, GROVE_ERR_MEMORY, "no memory for a table of %lld ranges",
-                     (long long)room);
-    memory.pins = pins;
-    memory.pin_room = room;
-  }
+  GROVE_PASS_GROW(memory.pins, memory.npins, 1);
   memory.pins[memory.npins++] = (pinned){begin, bytes};
   return GROVE_OK;
 }
