@@ -14,16 +14,8 @@ static void add(pairs *p, kind what, const char *unit, double a, double b, const
 {
   va_list arguments;
   if (p->failed || (isnan(a) && isnan(b))) return;
-  if (p->n == p->room) {
-    int room = p->room > 0 ? 2 * p->room : 64;
-    pair *more = realloc(p->at, (size_t)room * sizeof *more);
-    if (!more) {
-      p->failed = 1;
-      return;
-    }
-    p->at = more;
-    p->room = room;
-  }
+  p->failed = !grove_grow(&p->at, p->n, 1, sizeof *p->at);
+  if (p->failed) return;
   pair *x = &p->at[p->n++];
   *x = (pair){.kind = what, .unit = unit, .a = a, .b = b};
   va_start(arguments, format);

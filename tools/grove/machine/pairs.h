@@ -19,7 +19,7 @@ typedef struct pair {
 } pair;
 
 typedef struct pairs {
-  int n, room, failed; /* failed: out of memory */
+  int n, failed; /* failed: out of memory */
   pair *at;
 } pairs;
 

@@ -20,17 +20,10 @@ int points_append(const char *path, const grove_points *points)
   return fclose(file) != 0 || failed;
 }
 
-static int add(kept_points *all, int *room, double x, double y, const char *series)
+static int add(kept_points *all, double x, double y, const char *series)
 {
-  if (all->count == *room) {
-    int more = 2 * *room + 64;
-    grove_point *point = realloc(all->point, (size_t)more * sizeof *point);
-    if (point) all->point = point;
-    void *names = point ? realloc(all->series, (size_t)more * sizeof *all->series) : NULL;
-    if (!names) return 1;
-    all->series = names;
-    *room = more;
-  }
+  if (!grove_grow(&all->point, all->count, 1, sizeof *all->point)) return 1;
+  if (!grove_grow(&all->series, all->count, 1, sizeof *all->series)) return 1;
   all->point[all->count] = (grove_point){.x = x, .y = y};
   snprintf(all->series[all->count++], POINTS_SERIES_BYTES, "%s", series);
   return 0;
@@ -39,14 +32,14 @@ static int add(kept_points *all, int *room, double x, double y, const char *seri
 int points_read(const char *path, kept_points *out)
 {
   char line[256], series[POINTS_SERIES_BYTES];
-  int room = 0, failed = 0;
+  int failed = 0;
   double x, y;
   FILE *file = fopen(path, "r");
   *out = (kept_points){0};
   if (!file) return 0;
   while (!failed && fgets(line, sizeof line, file))
     if (sscanf(line, "# point %lf %lf %63[^\n]", &x, &y, series) == 3)
-      failed = add(out, &room, x, y, series);
+      failed = add(out, x, y, series);
   fclose(file);
   for (int i = 0; i < out->count; i++) out->point[i].series = out->series[i];
   if (failed) points_free(out);
