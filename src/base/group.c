@@ -17,15 +17,10 @@ static void refill_table(grove_groups *groups)
 
 static grove_status resize_table(grove_groups *groups, int bits)
 {
-  size_t room = (size_t)1 << (bits - 1);
-  int *keys = realloc(groups->keys, room * sizeof *keys);
-  if (keys) groups->keys = keys;
-  int64_t *next = realloc(groups->next, room * sizeof *next);
-  if (next) groups->next = next;
-  grove_group_slot *slots = realloc(groups->slots, 2 * room * sizeof *slots);
-  if (slots) groups->slots = slots;
-  GROVE_PASS_CHECK(keys && next && slots, GROVE_ERR_MEMORY,
-                   "no memory for a table of %zu neighbours", room);
+  int64_t more = ((int64_t)1 << (bits - 1)) - groups->count;
+  GROVE_PASS_GROW(groups->keys, groups->count, more);
+  GROVE_PASS_GROW(groups->next, groups->count, more);
+  GROVE_PASS_GROW(groups->slots, 2 * (int64_t)groups->count, 2 * more);
   groups->bits = bits;
   refill_table(groups);
   return GROVE_OK;

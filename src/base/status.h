@@ -60,7 +60,7 @@
   } while (0)
 
 /* Makes room for `more` items behind the `count` of a list, which begins as NULL. A list of n items
- * has room for the next power of two, so nobody has to store the capacity:
+ * has room for the next power of two, so nobody has to store the capacity. The count may also fall.
  *
  *     GROVE_GROW(list, n, 1);
  *     list[n++] = item;

@@ -9,7 +9,6 @@
  */
 #include "context/context.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The lowest free tag that is at least `tag`. */
@@ -27,14 +26,11 @@ static grove_status lowest_free(grove_context *ctx, int64_t tag, int64_t *out)
 /* Room for the record of this tag, before it is agreed upon. */
 static grove_status make_tag(grove_context *ctx, int64_t tag)
 {
-  int i = (int)tag - GROVE_TAG_FIRST;
-  if (i < ctx->tags) return GROVE_OK;
-  int tags = 2 * i + 16;
-  grove_tag *list = realloc(ctx->tag, (size_t)tags * sizeof *list);
-  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d tags", tags);
-  memset(list + ctx->tags, 0, (size_t)(tags - ctx->tags) * sizeof *list);
-  ctx->tag = list;
-  ctx->tags = tags;
+  int more = (int)tag - GROVE_TAG_FIRST + 1 - ctx->tags;
+  if (more <= 0) return GROVE_OK;
+  GROVE_PASS_GROW(ctx->tag, ctx->tags, more);
+  memset(ctx->tag + ctx->tags, 0, (size_t)more * sizeof *ctx->tag);
+  ctx->tags += more;
   return GROVE_OK;
 }
 

@@ -27,7 +27,7 @@ typedef struct message {
 
 typedef struct runs {
   int64_t mpi_tag, chunk;
-  int n, room, pending;
+  int n, pending;
   message *messages;
   MPI_Request *requests;
   int *done;
@@ -38,22 +38,6 @@ typedef struct runs {
 
 /* ---- messages ---- */
 
-static grove_status make_message_room(runs *r)
-{
-  if (r->n < r->room) return GROVE_OK;
-  int room = 2 * r->room + 4;
-  message *messages = realloc(r->messages, (size_t)room * sizeof *messages);
-  if (messages) r->messages = messages;
-  MPI_Request *requests = realloc(r->requests, (size_t)room * sizeof *requests);
-  if (requests) r->requests = requests;
-  int *done = realloc(r->done, (size_t)room * sizeof *done);
-  if (done) r->done = done;
-  GROVE_PASS_CHECK(messages && requests && done, GROVE_ERR_MEMORY, "no memory for %d messages",
-                   room);
-  r->room = room;
-  return GROVE_OK;
-}
-
 /* A place for one more message; for a head, one with a buffer. */
 static grove_status find_place(runs *r, int is_head, int *out)
 {
@@ -62,7 +46,9 @@ static grove_status find_place(runs *r, int is_head, int *out)
       *out = i;
       return GROVE_OK;
     }
-  GROVE_PASS(make_message_room(r));
+  GROVE_PASS_GROW(r->messages, r->n, 1);
+  GROVE_PASS_GROW(r->requests, r->n, 1);
+  GROVE_PASS_GROW(r->done, r->n, 1);
   r->messages[r->n] = (message){.head = is_head};
   r->requests[r->n] = MPI_REQUEST_NULL;
   if (is_head) GROVE_PASS_ROOM(r->messages[r->n].buffer, sizeof(head) + FEW_BYTES);

@@ -4,14 +4,7 @@
 
 grove_status grove_manifest_add(grove_manifest *m, int stage, int from, int to, int64_t units)
 {
-  if (m->count == m->room) {
-    int64_t room = m->room > 0 ? 2 * m->room : 64;
-    grove_shipment *more = realloc(m->shipments, (size_t)room * sizeof *more);
-    GROVE_PASS_CHECK(more, GROVE_ERR_MEMORY, "no memory for a manifest of %lld messages",
-                     (long long)room);
-    m->shipments = more;
-    m->room = room;
-  }
+  GROVE_PASS_GROW(m->shipments, m->count, 1);
   m->shipments[m->count++] =
     (grove_shipment){.stage = stage, .from = from, .to = to, .units = units};
   if (stage >= m->nstages) m->nstages = stage + 1;

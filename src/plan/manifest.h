@@ -27,7 +27,7 @@ typedef struct grove_shipment {
 
 typedef struct grove_manifest {
   int nstages;
-  int64_t count, room;
+  int64_t count;
   grove_shipment *shipments;
 } grove_manifest;
 

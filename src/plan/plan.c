@@ -46,9 +46,7 @@ void grove_plan_free(grove_plan **plan)
 grove_status grove_plan_adopt(grove_plan *plan, grove_index *list)
 {
   grove_status status = GROVE_OK;
-  grove_index *lists = realloc(plan->lists, (size_t)(plan->nlists + 1) * sizeof *lists);
-  GROVE_CHECK(lists, GROVE_ERR_MEMORY, "no memory for %d lists", plan->nlists + 1);
-  plan->lists = lists;
+  GROVE_GROW(plan->lists, plan->nlists, 1);
   plan->lists[plan->nlists++] = *list;
   return GROVE_OK;
 fail:

@@ -38,7 +38,7 @@ static void free_graph(graph *one)
 }
 
 struct grove_graphs {
-  int n, room;
+  int n;
   int due; /* with this many, check which are free */
   graph **list;
   int64_t *votes; /* four for each */
@@ -54,28 +54,15 @@ int grove_graphs_count(const struct grove_graphs *graphs)
 /* Room for one more. This rank's failure. */
 static grove_status make_graph_room(grove_depot *depot)
 {
-  grove_status status = GROVE_OK;
   struct grove_graphs *g = depot->graphs;
-  graph **list = NULL;
-  int64_t *votes = NULL;
   if (!g) {
-    GROVE_NEW(g, 1);
+    GROVE_PASS_NEW(g, 1);
     g->due = FEW;
     depot->graphs = g;
   }
-  if (g->n < g->room && g->votes) return GROVE_OK;
-  int room = 2 * g->room + FEW;
-  GROVE_ROOM(votes, 4 * room);
-  list = realloc(g->list, (size_t)room * sizeof *list);
-  GROVE_CHECK(list, GROVE_ERR_MEMORY, "no memory for %d communicators", room);
-  free(g->votes);
-  g->list = list;
-  g->votes = votes;
-  g->room = room;
+  GROVE_PASS_GROW(g->list, g->n, 1);
+  GROVE_PASS_GROW(g->votes, 4 * (int64_t)g->n, 4);
   return GROVE_OK;
-fail:
-  free(votes);
-  return status;
 }
 
 /* Is it free everywhere? Not if it was started more often on one rank than on another: then a

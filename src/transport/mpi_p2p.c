@@ -46,7 +46,7 @@ typedef struct mailbox {
   const grove_carriage *about;
   int pending, early; /* how many messages are pending, or early */
   message *messages;
-  int nrequests, room;
+  int nrequests;
   MPI_Request *requests;
   chunk *chunks; /* one per request */
   int *completed;
@@ -67,31 +67,16 @@ static void close_nothing(grove_carriage *a)
 
 /* ---- requests ---- */
 
-static grove_status make_request_room(mailbox *p, int64_t wanted)
-{
-  int64_t twice = 2 * (int64_t)p->room, room = twice > wanted && twice <= INT_MAX ? twice : wanted;
-  if (wanted <= p->room) return GROVE_OK;
-  GROVE_PASS_CHECK(wanted <= INT_MAX, GROVE_ERR_UNSUPPORTED,
-                   "messages in %lld chunks of %d bytes: choose a larger chunk", (long long)wanted,
-                   p->about->chunk);
-  MPI_Request *requests = realloc(p->requests, (size_t)room * sizeof *requests);
-  if (requests) p->requests = requests;
-  chunk *chunks = realloc(p->chunks, (size_t)room * sizeof *chunks);
-  if (chunks) p->chunks = chunks;
-  int *completed = realloc(p->completed, (size_t)room * sizeof *completed);
-  if (completed) p->completed = completed;
-  MPI_Status *statuses = realloc(p->statuses, (size_t)room * sizeof *statuses);
-  if (statuses) p->statuses = statuses;
-  GROVE_PASS_CHECK(requests && chunks && completed && statuses, GROVE_ERR_MEMORY,
-                   "no memory for %lld requests", (long long)room);
-  p->room = (int)room;
-  return GROVE_OK;
-}
-
 /* Adds `count` requests for message i. */
 static grove_status add_requests(mailbox *p, int i, int64_t count)
 {
-  GROVE_PASS(make_request_room(p, p->nrequests + count));
+  GROVE_PASS_CHECK(p->nrequests + count <= INT_MAX, GROVE_ERR_UNSUPPORTED,
+                   "messages in %lld chunks of %d bytes: choose a larger chunk",
+                   (long long)(p->nrequests + count), p->about->chunk);
+  GROVE_PASS_GROW(p->requests, p->nrequests, count);
+  GROVE_PASS_GROW(p->chunks, p->nrequests, count);
+  GROVE_PASS_GROW(p->completed, p->nrequests, count);
+  GROVE_PASS_GROW(p->statuses, p->nrequests, count);
   for (int64_t k = 0; k < count; k++) {
     p->requests[p->nrequests] = MPI_REQUEST_NULL;
     p->chunks[p->nrequests++] = (chunk){i, IDLE};
@@ -127,8 +112,8 @@ static grove_status create_p2p(grove_carrier *c)
   c->self = p;
   p->about = c->carriage;
   GROVE_PASS_NEW(p->messages, n);
-  GROVE_PASS(make_request_room(p, n));
-  for (int i = 0; i < n; i++) GROVE_PASS(add_requests(p, i, 1));
+  GROVE_PASS(add_requests(p, 0, n));
+  for (int i = 0; i < n; i++) p->chunks[i].message = i;
   return GROVE_OK;
 }
 

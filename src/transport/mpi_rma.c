@@ -34,7 +34,7 @@ typedef struct window {
 } window;
 
 struct grove_windows {
-  int n, room;
+  int n;
   window *list;
   int64_t bytes; /* of this rank, in all windows */
   int allocates; /* MPI makes no windows over our memory */
@@ -101,11 +101,7 @@ static grove_status make_window_room(grove_depot *depot)
     GROVE_PASS_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, w->keyval, w));
   }
   GROVE_PASS(grove_spans_reserve(&w->spans, w->n + w->nparts + 2));
-  if (w->n < w->room) return GROVE_OK;
-  window *list = realloc(w->list, (size_t)(2 * w->room + 8) * sizeof *list);
-  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of windows");
-  w->list = list;
-  w->room = 2 * w->room + 8;
+  GROVE_PASS_GROW(w->list, w->n, 1);
   return GROVE_OK;
 }
 

@@ -8,11 +8,8 @@
 grove_status grove_spans_reserve(grove_spans *spans, int n)
 {
   if (n < spans->room) return GROVE_OK;
-  int room = 2 * n + 8;
-  grove_free_span *list = realloc(spans->list, (size_t)room * sizeof *list);
-  GROVE_PASS_CHECK(list, GROVE_ERR_MEMORY, "no memory for a list of %d spans", room);
-  spans->list = list;
-  spans->room = room;
+  GROVE_PASS_GROW(spans->list, spans->room, n + 1 - spans->room);
+  spans->room = n + 1;
   return GROVE_OK;
 }
 
