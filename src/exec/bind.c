@@ -24,7 +24,7 @@ static int is_direct(const grove_transfer *op, const grove_letter *letter, int r
          m->combine.way == GROVE_COMBINE_REPLACE;
 }
 
-/* Is anything of it in memory that the carrier does not reach, or that packs when it likes? */
+/* Is any of it in memory that the carrier does not reach, or that packs in its own time? */
 static int is_apart(const grove_transfer *op, const grove_letter *letter,
                     const grove_carrier_kind *kind)
 {
@@ -63,7 +63,7 @@ static whereabouts whereabouts_of(const grove_transfer *op, int s, int i)
   return !kind->fast || op->wiring->staged ? PACKED : IN_FRAGMENTS;
 }
 
-/* Is it the first letter of its number? The others go with that. */
+/* Is it the first letter with its number? The others go with it. */
 static int is_first(const grove_wired_stage *w, int i)
 {
   return w->hauls[w->links[i].carrier].letters[w->links[i].number] == i;
@@ -228,7 +228,7 @@ static grove_status make_stages(grove_transfer *op)
   return GROVE_OK;
 }
 
-/* Which memories other than the host's its arrays are in. */
+/* Lists the memories, other than the host's, that its arrays are in. */
 static grove_status list_spaces(grove_transfer *op)
 {
   for (int k = 0; k < op->nfields; k++)
@@ -318,7 +318,7 @@ static char *place_in_array(const grove_transfer *op, const grove_letter *letter
 
 static void bind_flow(const grove_transfer *op, const grove_bound_stage *s, grove_flow *flow)
 {
-  if (!flow->bound.direct) return; /* packed for good, or fragment by fragment */
+  if (!flow->bound.direct) return; /* it is packed, as a whole or by fragments */
   flow->bound.memory = place_in_array(op, &s->wired->letters[flow->letter]);
   flow->in_place = flow->writer && flow->bytes >= GROVE_IN_PLACE_BYTES && op->base.ctx->shared &&
                    grove_context_locate(op->base.ctx, flow->bound.memory, &flow->spot);

@@ -21,7 +21,7 @@ static int by_sequence(const void *a, const void *b)
 }
 
 /* The operation and those of its wiring that were started later, in the order of their starts. They
- * share a tag, so their receives match in that order. It must survive. */
+ * share a tag, so their receives match in that order. That order must survive. */
 static grove_status list_later(grove_transfer *op, int *n, later **out)
 {
   int room = 1;
@@ -61,7 +61,7 @@ static grove_status divert_receive(later *list, int n, int stage, int haul, int 
   return status;
 }
 
-/* All of it is, or was, for the user's arrays. */
+/* Is all of it for the user's arrays, or was it? */
 static int is_unwanted(const grove_letter *letter)
 {
   for (int k = 0; k < letter->nsections; k++) {
@@ -71,7 +71,7 @@ static int is_unwanted(const grove_letter *letter)
   return 1;
 }
 
-/* All receives of a haul that are for the user's arrays. */
+/* Diverts, or forgoes, all receives of a haul that are for the user's arrays. */
 static grove_status divert_haul(later *list, int n, int stage, int c)
 {
   grove_status status = GROVE_OK;
@@ -105,7 +105,7 @@ static grove_status divert_receives(later *list, int n)
 
 /* ---- what is to be sent ---- */
 
-/* Polls in vain before those who want what is left to send are taken not to be there yet. */
+/* After this many polls in vain, whoever wants the rest is taken to be late. */
 enum { PATIENCE = 2000 };
 
 static int64_t left_to_send(const grove_bound_stage *s)
@@ -117,8 +117,8 @@ static int64_t left_to_send(const grove_bound_stage *s)
   return left;
 }
 
-/* Data that shared memory has no room for yet goes on as long as somebody takes it. This rank may
- * not call the library again for long. */
+/* Goes on sending what shared memory has no room for yet, as long as somebody takes it. This rank
+ * may not call the library again for a long time. */
 static void see_off(grove_transfer *op)
 {
   grove_pause pause;
@@ -165,7 +165,7 @@ static grove_status abandon_transfer(grove_transfer *op, int finalized)
     if (status == GROVE_OK) status = grove_transfer_rebind(op);
     grove_apart_finish(op);
   }
-  int failed = op->nspaces > 0 && op->base.state == GROVE_OP_FAILED; /* others wait for nothing */
+  int failed = op->nspaces > 0 && op->base.state == GROVE_OP_FAILED; /* nobody waits for it */
   int stuck = finalized || failed || status != GROVE_OK;
   grove_op_move(&op->base, stuck                               ? GROVE_OP_STUCK
                            : op->base.state == GROVE_OP_FAILED ? GROVE_OP_LEAVING
@@ -179,7 +179,7 @@ static grove_status abandon_transfer(grove_transfer *op, int finalized)
   if (status == GROVE_OK) status = diverted;
   if (!stuck) forget_types(op);
   grove_transfer_release_forests(op);
-  if (!finalized) grove_context_progress(op->base.ctx); /* others may be next now */
+  if (!finalized) grove_context_progress(op->base.ctx); /* others may have their turn now */
   return status;
 }
 

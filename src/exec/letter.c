@@ -1,4 +1,4 @@
-/* Between the users' arrays and letters. */
+/* Moves data between the users' arrays and letters. */
 #include "exec/transfer.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ grove_status grove_letter_advance_pack(grove_transfer *op, grove_bound_stage *s,
   return GROVE_OK;
 }
 
-/* What came straight to where it belongs is done, unless it belongs to edges. */
+/* What came straight to its place is done, unless it is for edges. These meet their roots now. */
 static grove_status take_edges(const grove_transfer *op, const grove_letter *letter)
 {
   const grove_section *p = letter->sections;

@@ -47,21 +47,21 @@ typedef enum grove_op_state {
   GROVE_OP_POOLED,    /* idle in a pool: it holds no forest */
   GROVE_OP_ACTIVE,    /* started */
   GROVE_OP_FAILED,    /* a start failed halfway: it can only be freed */
-  GROVE_OP_ABANDONED, /* freed while others waited for what it has: it sees that through */
-  GROVE_OP_LEAVING,   /* freed when a start had failed: what was started is seen through */
-  GROVE_OP_STUCK, /* freed, and it does not go on: MPI is gone, or memory lacks for what it owes */
-  GROVE_OP_DONE,  /* complete, and nobody was told */
-  GROVE_OP_TOLD,  /* by a test: it may be waited for, or started again */
+  GROVE_OP_ABANDONED, /* freed while others waited for its data: it sees that through */
+  GROVE_OP_LEAVING,   /* freed after a start had failed: what was started is seen through */
+  GROVE_OP_STUCK,     /* freed, and it cannot go on: MPI is gone, or memory is short */
+  GROVE_OP_DONE,      /* complete, and nobody has been told */
+  GROVE_OP_TOLD,      /* complete, and a test has told: it may be waited for, or started again */
   GROVE_OP_STATES
 } grove_op_state;
 
-/* Where the time of a start goes that is kept an account of. */
+/* Where the time of a start goes, if an account of it is kept. */
 typedef struct grove_stopwatch {
-  int open; /* started, and nobody was told of its end */
+  int open; /* started, and nobody has been told of its end */
   const grove_account *account;
-  int64_t start;   /* its number */
-  double returned; /* when start did */
-  double inside;   /* seconds in tests, and in waits that timed out, since */
+  int64_t start;   /* number of the start */
+  double returned; /* when start returned */
+  double inside;   /* seconds since then, in tests and in waits that timed out */
 } grove_stopwatch;
 
 /* The stream that the user has given an operation. */
@@ -77,15 +77,15 @@ typedef struct grove_op_kind {
   int takes_streams;
   grove_status (*start)(grove_op *op);
   grove_status (*start_parts)(grove_op *op); /* nothing of this rank's data is final yet */
-  void (*advance)(grove_active *active);     /* what can be done now */
+  void (*advance)(grove_active *active);     /* does what can be done now */
   /* Writes what a timeout names: which start, what has not come, and what may be the reason. */
   void (*missing)(const grove_op *op, char *text, size_t room);
   /* "reduce on forest 'halo'". Valid until this thread asks again. */
   const char *(*label)(const grove_op *op);
   grove_report (*report)(const grove_op *op);
   grove_status (*free)(grove_op *op); /* in any state */
-  /* What it asks for, as a member of a bundle: how many requests (-1: it cannot be one), and
-   * request k. */
+  /* What it asks for as a member of a bundle: the number of requests (-1: it cannot be a member),
+   * and request k. */
   int (*count)(const grove_op *op);
   grove_request (*request)(const grove_op *op, int k);
   /* By parts. */
@@ -100,10 +100,10 @@ struct grove_op {
   const grove_op_kind *kind;
   grove_context *ctx;
   grove_op_state state;
-  grove_op_state rest; /* which it is in when a wait has told of its end */
+  grove_op_state rest; /* its state once a wait has told of its end */
   int careful;         /* a start goes by the kind's table: all but transfers of _init */
   unsigned tests;      /* in vain */
-  int timed;           /* the start under way is */
+  int timed;           /* the start under way is timed */
   int64_t starts, timed_starts;
   double since, seconds; /* of the timed ones */
   grove_status failure;  /* met while advancing; told by the next test or wait */
@@ -131,7 +131,7 @@ static inline grove_op_state grove_op_state_of(const grove_op *op)
   return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE);
 }
 
-/* Freed by the user, and still there? */
+/* Has the user freed it, and is it still there? */
 static inline int grove_op_is_freed(const grove_op *op)
 {
   grove_op_state state = grove_op_state_of(op);
@@ -161,22 +161,22 @@ static inline const char *grove_op_label(const grove_op *op)
   return op->kind->label(op);
 }
 
-/* Behind which its arrays are final. */
+/* The stream behind which its arrays are final. */
 static inline struct CUstream_st *grove_op_stream(const grove_op *op)
 {
   return op->stream.chosen ? op->stream.stream : op->ctx->stream;
 }
 
-/* Its stream goes on when it is complete, which it is not yet; and: it is about to be freed
- * (promise.c). */
+/* The operation is under way, and its stream is to go on when it is complete. Then: the operation
+ * is about to be freed (promise.c). */
 grove_status grove_promise_make(grove_op *op);
 void grove_promise_end(grove_op *op);
 
-/* It is complete, perhaps: then the stream goes on. With the lock. */
+/* If the operation is complete, lets the stream go on. With the lock. */
 void grove_promise_look(grove_op *op);
 
-/* Before a start: its own last one is seen through if a stream waits for it, and so are those of
- * others that streams wait for. The streams of this one would stand behind theirs (stream.c). */
+/* Before a start. If a stream waits for its own last start, that is seen through. So are starts of
+ * others that streams wait for: the streams of this one would stand behind theirs (stream.c). */
 grove_status grove_op_settle_streams(grove_op *op);
 
 /* May it be tested, or waited for (wait.c)? */
@@ -185,7 +185,7 @@ grove_status grove_op_check_started(const grove_op *op, const char *call);
 /* May it be started? */
 grove_status grove_op_check_idle(const grove_op *op, const char *call);
 
-/* What a kind does that takes no parts: GROVE_ERR_UNSUPPORTED, in `call`. */
+/* For kinds that take no parts: GROVE_ERR_UNSUPPORTED, in `call`. */
 grove_status grove_op_no_parts(const grove_op *op, const char *call);
 grove_status grove_op_no_start_parts(grove_op *op);
 grove_status grove_op_no_ready(grove_op *op, int64_t first, int64_t count);
@@ -202,9 +202,9 @@ extern const grove_op_kind grove_kind_transfer, grove_kind_bundle; /* kind.c */
  * Agreed by all (init.c). */
 grove_status grove_op_init(grove_context *ctx, const grove_op_kind *kind, const char *call,
                            grove_status mine, int n, const grove_request *requests, grove_op **out);
-/* One of one field, started: an idle one of its pool if there is one (pool.c). */
+/* Starts an operation of one field: an idle one of its pool, if there is one (pool.c). */
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out);
-/* Frees what a call that failed leaves, or does not need: the sentence stays (free.c). */
+/* Frees what a failed call leaves, or what a call does not need. The sentence stays (free.c). */
 void grove_op_give_up(grove_op **op);
 
 /* ---- where the time goes (clock.c) ---- */
@@ -214,7 +214,7 @@ static inline double grove_op_clock(const grove_op *op)
 {
   return op->timing.open ? grove_clock() : 0;
 }
-/* At the end of a start that is kept an account of; it began at op->since. */
+/* At the end of a start, if an account of it is kept. The start began at op->since. */
 void grove_op_note_start(grove_op *op, const grove_account *account, int64_t start);
 void grove_op_note_wait(grove_op *op, grove_span_kind kind, double since, int complete);
 

@@ -12,11 +12,11 @@
 
 /* The copy that a field goes on with: units side by side, then room for one section that comes. */
 typedef struct room {
-  int64_t units, most; /* what is needed; of what comes, the largest section */
-  int64_t at;          /* units that are there */
+  int64_t units, most; /* what is needed; the largest section that comes */
+  int64_t at;          /* units that are there so far */
 } room;
 
-/* Self edges that end in the user's arrays are left out. */
+/* Copies a wired stage, without self edges that end in the user's arrays. */
 static grove_status copy_wired(grove_bound_stage *s)
 {
   grove_status status = GROVE_OK;
@@ -40,11 +40,11 @@ fail:
   return status;
 }
 
-/* What becomes of a section: its units are copied; or they only get a place; or they get the one
+/* What becomes of the units of a section: they are copied, or only get a place, or get the one
  * place that all such sections share. */
 typedef enum fate { COPIED, PLACED, DROPPED } fate;
 
-/* Without a copy this only adds up what is needed. */
+/* Without a copy, only adds up what is needed. */
 static grove_status rebind_section(grove_transfer *op, room *rooms, grove_section *p, fate what)
 {
   grove_field *f = &op->fields[p->field];
@@ -68,8 +68,8 @@ static grove_status rebind_section(grove_transfer *op, room *rooms, grove_sectio
   return GROVE_OK;
 }
 
-/* Must number j of a haul, still or again, be taken out of arrays or put into them? Not if its
- * carrier has or had it: then MPI has seen to it. Nor if readers were told where it lies. */
+/* Must number j of a haul be taken out of arrays, or put into them, still or again? Not if its
+ * carrier has it or had it: then MPI sees to it. Nor if readers were told where it lies. */
 static int is_to_be_bound(const grove_transfer *op, const grove_bound_stage *s,
                           const grove_bound_haul *haul, int j)
 {
@@ -118,7 +118,7 @@ static grove_status rebind_stages(grove_transfer *op, room *rooms)
 
 /* ---- lists of a fetch ---- */
 
-/* For all operations of the wiring, which may have been abandoned too. */
+/* Copies the lists, for all operations of the wiring. Others of them may be abandoned too. */
 static grove_status detach_lane(grove_lane *lane)
 {
   grove_status status = GROVE_OK;
@@ -152,7 +152,8 @@ static range range_of_slots(const grove_index *slots)
   return r;
 }
 
-/* A copy of all that lies between the slots of a list; `array` becomes where slot 0 would be. */
+/* Copies everything from the least to the greatest slot of a list. `array` becomes where slot 0
+ * would be. */
 static grove_status copy_array(const grove_unit *unit, const grove_index *slots, grove_space *space,
                                void **array, void **memory)
 {
@@ -178,7 +179,7 @@ static grove_status detach_field(grove_lane *lane, grove_field *f)
                         &arrays[GROVE_ARRAY_ROOT], &f->roots));
   GROVE_PASS(copy_array(unit, &lane->own.slots, &f->spaces[GROVE_ARRAY_LEAF],
                         &arrays[GROVE_ARRAY_LEAF], &f->leaves));
-  arrays[GROVE_ARRAY_UPDATE] = arrays[GROVE_ARRAY_LEAF]; /* nobody wants it */
+  arrays[GROVE_ARRAY_UPDATE] = arrays[GROVE_ARRAY_LEAF]; /* nobody reads it */
   f->spaces[GROVE_ARRAY_UPDATE] = f->spaces[GROVE_ARRAY_LEAF];
   return GROVE_OK;
 }

@@ -28,7 +28,7 @@ enum { TIMED_AT_FIRST = 8, TIMED_EVERY = 16 };
 
 /* ---- what waits for what ---- */
 
-/* What it brings is here. */
+/* What this feeder brings is here: tells all that waits for it. */
 static void feed_letters(grove_transfer *op, int feeder)
 {
   const grove_wiring *wiring = op->wiring;
@@ -43,7 +43,7 @@ static void feed_letters(grove_transfer *op, int feeder)
   }
 }
 
-/* Receive i is here, which later stages pass on, or somebody asks for. */
+/* Receive i is here. Later stages may pass it on, and somebody may ask for it. */
 __attribute__((noinline)) static void tell_come(grove_transfer *op, grove_bound_stage *s, int i)
 {
   if (op->arriving) grove_arriving_note(op, (int)(s - op->stages), i);
@@ -65,7 +65,7 @@ static void await_inputs(grove_transfer *op)
   }
 }
 
-/* Self edges, as far as they can go now. */
+/* Moves self edges, as far as they can go now. */
 static void keep_own(grove_transfer *op, grove_bound_stage *s)
 {
   if (s->own.missing > 0) return;
@@ -108,7 +108,7 @@ static inline void send_flows(grove_transfer *op, grove_bound_stage *s)
   }
 }
 
-/* What there was no room for at the start. */
+/* Sends what found no room at the start. */
 __attribute__((noinline)) static void send_rest(grove_transfer *op, grove_bound_stage *s)
 {
   send_flows(op, s);
@@ -172,7 +172,7 @@ static grove_status leave_haul(grove_transfer *op, grove_bound_stage *s, grove_b
   return GROVE_OK;
 }
 
-/* What this start of a stage has not handed over will never be. */
+/* What this start has not handed over in a stage will never leave: it passes its turns on. */
 static void give_up_rest(grove_transfer *op, grove_bound_stage *s)
 {
   for (int c = 0; c < s->nhauls; c++) {
@@ -207,7 +207,7 @@ static inline int receive_flow(grove_transfer *op, grove_bound_stage *s, grove_f
   return 1;
 }
 
-/* Where the order does not count: as it comes. */
+/* Receives in any order, where the order does not count. */
 static inline void receive_flows(grove_transfer *op, grove_bound_stage *s)
 {
   for (grove_flow *flow = s->flows; flow < s->sends; flow++)
@@ -262,7 +262,7 @@ __attribute__((noinline)) static void combine_in_order(grove_transfer *op, grove
     if (flow->letter > s->next) grove_flow_hold(op, s, flow);
 }
 
-/* What a haul has brought, and what of it has gone. */
+/* Asks the carrier of a haul what has come and what has gone. */
 static grove_status poll_haul(grove_transfer *op, grove_bound_stage *s, grove_bound_haul *haul)
 {
   const int *which = NULL;
@@ -320,8 +320,8 @@ static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
   s->to_forward = s->nforwards;
   s->next = 0;
   s->own.state = s->has_own;
-  /* Before anything can fail: a flow that is not done keeps its turn in the ring. It is seen
-   * through when the operation is freed. */
+  /* This comes before anything can fail: a flow that is not done keeps its turn in the ring. It is
+   * seen through when the operation is freed. */
   for (grove_flow *flow = s->flows; flow < s->flows_end; flow++)
     flow->bound.state = GROVE_LETTER_WAITS;
   if (s->ncarriers > 0) GROVE_TRY(start_hauls(op, s));
@@ -369,7 +369,7 @@ static inline int has_failed_apart(const grove_transfer *op)
   return op->nspaces > 0 && op->base.failure != GROVE_OK;
 }
 
-/* Enters what can be entered. */
+/* Enters all stages that may be entered now. */
 static grove_status enter_next(grove_transfer *op)
 {
   while (!has_failed_apart(op) && op->current + 1 < op->nstages && may_enter(op, op->current + 1)) {
@@ -380,7 +380,7 @@ static grove_status enter_next(grove_transfer *op)
   return GROVE_OK;
 }
 
-/* Has all met its roots that does so behind stage k, all at once? */
+/* Some edges meet their roots all at once, after stage k. Begins that; true when it is done. */
 static int has_met(grove_transfer *op, int k)
 {
   grove_bound_stage *s = &op->stages[k];
@@ -394,7 +394,7 @@ static int has_met(grove_transfer *op, int k)
   return !op->meeting;
 }
 
-/* Is all here that stages behind this one pass on? */
+/* Has everything come to this stage that later stages pass on? */
 static int has_forwards(const grove_bound_stage *s)
 {
   return s->to_forward == 0 && (s->own.state == GROVE_LETTER_DONE || !s->wired->answers);
@@ -413,8 +413,8 @@ static void let_meet(grove_transfer *op)
   }
 }
 
-/* What a stage can do now. `first`: all that came in earlier stages has met its roots. `polls`: ask
- * MPI too. */
+/* Does what a stage can do now. `first`: all that came in earlier stages has met its roots.
+ * `polls`: ask MPI too. */
 static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *s, int first,
                                          int polls)
 {
@@ -431,7 +431,7 @@ static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *
  * For such stages, only one poll in this many asks. */
 enum { ASKED_EVERY = 8 };
 
-/* All stages under way. */
+/* Advances all stages under way. */
 static grove_status advance_each_stage(grove_transfer *op)
 {
   int first = 1, asks_all = op->polls++ % ASKED_EVERY == 0;
@@ -450,7 +450,7 @@ static grove_status advance_each_stage(grove_transfer *op)
   return GROVE_OK;
 }
 
-/* What was asked of devices begins now, whatever failed: the next operation must not find it. */
+/* Begins what was asked of devices, even after a failure: the next operation must not find it. */
 static grove_status flush_apart(grove_transfer *op, grove_status status)
 {
   grove_op_note(&op->base, status);
@@ -476,7 +476,7 @@ static inline void finish_start(grove_transfer *op)
   grove_op_move(&op->base, GROVE_OP_DONE);
 }
 
-/* A start failed halfway and the operation was freed: is what was started through? */
+/* A start failed halfway, and the operation was freed. Is everything through that was started? */
 static int leftovers_are_through(const grove_bound_stage *s)
 {
   for (const grove_flow *flow = s->flows; flow < s->flows_end; flow++)
@@ -484,7 +484,7 @@ static int leftovers_are_through(const grove_bound_stage *s)
   return !is_carried(s);
 }
 
-/* Can no further start succeed when one has failed halfway? */
+/* After a start that failed halfway, must every further start fail? */
 static int fails_with_start(const grove_wiring *wiring)
 {
   int together = 0;
@@ -492,13 +492,13 @@ static int fails_with_start(const grove_wiring *wiring)
   return wiring->nstages > 1 || together;
 }
 
-/* ... of those to which arrays in other memories were bound: what was not packed keeps its turn. */
+/* The same for one operation. With arrays in other memories, an unpacked send keeps its turn. */
 static int fails_with_this(const grove_transfer *op)
 {
   return op->nspaces > 0 || fails_with_start(op->wiring);
 }
 
-/* Freed while active, and through. */
+/* An operation that was freed while active is through. */
 static void let_transfer_go(grove_transfer *op)
 {
   if (op->wiring->uses_hubs) grove_hub_release(op);
@@ -507,7 +507,7 @@ static void let_transfer_go(grove_transfer *op)
   grove_transfer_dispose(op);
 }
 
-/* The last stage is through, and what has waited for it has met its roots. */
+/* Is the last stage through, and has everything met its roots? */
 static int is_complete(const grove_transfer *op)
 {
   if (op->current + 1 < op->nstages || op->oldest < op->current) return 0;
@@ -522,13 +522,13 @@ static int leftovers_are_through_all(const grove_transfer *op)
   return 1;
 }
 
-/* All has come and gone, or the operation cannot go on. */
+/* Everything has come and gone, or the operation cannot go on. */
 static inline void end_transfer(grove_transfer *op, grove_status status)
 {
   if (status != GROVE_OK) {
     op->wiring->run.failed |= fails_with_this(op);
     grove_op_note(&op->base, status);
-    if (op->nspaces > 0) grove_apart_finish(op); /* arrays and memory may go */
+    if (op->nspaces > 0) grove_apart_finish(op); /* now arrays and memory may go */
   }
   grove_context_deactivate(&op->base.active);
   finish_start(op);
@@ -585,7 +585,7 @@ __attribute__((noinline)) static grove_status refuse_further_start(const grove_t
                      op->base.ctx->rank, grove_op_label(&op->base));
 }
 
-/* Some messages are under way, others will never be: all that is left is to free it. */
+/* Some messages are under way, and others never will be: the operation can only be freed. */
 __attribute__((noinline)) static grove_status fail_start(grove_transfer *op, grove_status status)
 {
   if (op->current >= 0) give_up_rest(op, &op->stages[op->current]);
@@ -596,10 +596,10 @@ __attribute__((noinline)) static grove_status fail_start(grove_transfer *op, gro
   return status;
 }
 
-/* The start of one with several stages, inputs to wait for, or arrays on a device. */
+/* Starts an operation with several stages, inputs to wait for, or arrays on a device. */
 __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op)
 {
-  GROVE_PASS(grove_apart_begin(op)); /* or nothing has happened */
+  GROVE_PASS(grove_apart_begin(op)); /* if it fails, nothing has happened */
   begin_start(op);
   op->current = -1;
   op->met = op->meeting = 0;

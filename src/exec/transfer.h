@@ -37,7 +37,7 @@ typedef struct grove_bound_haul {
   const grove_haul *wired;
   grove_carrier *carrier; /* NULL: rings, or nothing to carry */
   grove_bound_letter *letters;
-  int to_leave; /* sends that were not handed over, and that all were */
+  int to_leave; /* sends still to be handed over, and one more until the carrier is told to go */
 } grove_bound_haul;
 
 /* A stage with memory and requests. */
@@ -51,14 +51,14 @@ struct grove_bound_stage {
   grove_bound_haul *hauls;       /* as many as carriers of the wiring */
   grove_flow *flows;             /* receives first, */
   grove_flow *sends, *flows_end; /* then sends */
-  int nsendings;                 /* sends by their numbers */
+  int nsendings;                 /* sends, counted by numbers */
   int to_come, to_send;          /* receives and sendings that are not through */
-  int to_forward;                /* ... and of the receives those that later stages wait for */
+  int to_forward;                /* ... and the receives among them that later stages wait for */
   int next;                      /* receive to be combined next, where the order counts */
   int tells;                     /* somebody wants to know what has come */
-  grove_bound_letter own;        /* self edges; `memory` if some are in other memory */
+  grove_bound_letter own;        /* self edges; with `memory` if some are in other memory */
   grove_wired_stage *rebound;    /* of an abandoned operation: what `wired` is then */
-  int64_t *marks; /* of each space, if there are others than the host's: see grove_apart_mark */
+  int64_t *marks; /* for each space, if there are others than the host's: see grove_apart_mark */
 };
 
 /* An operation on a forest: a wiring, bound to datatypes, MPI operations and arrays, with memory
@@ -74,10 +74,10 @@ struct grove_transfer {
   int nstages;
   grove_bound_stage *stages;
   int plain;   /* one stage, of letters that nothing waits for, in the host's memory */
-  int oldest;  /* stage that is not through */
-  int current; /* latest that was entered */
-  int met;     /* all that stages before this one pass on has come, and met its roots */
-  int meeting; /* what this one brings is about to */
+  int oldest;  /* first stage that is not through */
+  int current; /* latest stage that was entered */
+  int met;     /* stage: what earlier ones pass on has come, and has met its roots */
+  int meeting; /* what stage `met` brings is meeting its roots */
   unsigned polls;
   int nspaces; /* other than the host's */
   grove_space *spaces;
@@ -112,11 +112,11 @@ grove_status grove_transfer_create(const grove_op_kind *kind, grove_wiring *wiri
 grove_status grove_transfer_connect(grove_transfer *op, int rewired);
 /* Binds it to the arrays of its fields' requests. */
 grove_status grove_transfer_set_arrays(grove_transfer *op);
-/* The same of number j of a haul, which its carrier does not have. */
+/* The same for number j of a haul. Its carrier must not have it. */
 grove_status grove_letter_bind(const grove_transfer *op, grove_bound_stage *s,
                                grove_bound_haul *haul, int j);
 void grove_transfer_destroy(grove_transfer *op);
-/* Also lets go of its wiring, and of its place in the wiring's pool, if any. Not under way. */
+/* Also lets go of its wiring, and leaves the wiring's pool, if it is in one. Not under way. */
 void grove_transfer_dispose(grove_transfer *op);
 
 /* ---- its fields (field.c) ---- */
@@ -127,9 +127,10 @@ void grove_fields_free(int n, grove_field *fields);
 
 /* The mover of units as in a letter. */
 grove_status grove_field_make_packed(grove_field *f);
-/* What the plan needs besides the user's arrays: edges waiting for each other, movers of a hub. */
+/* Makes what the plan needs besides the user's arrays: edges that wait for each other, and movers
+ * of a hub. */
 grove_status grove_field_equip(const grove_lane *lane, grove_field *f);
-/* The hubs: in memory that the node shares, or of the operation's own. */
+/* Makes the hubs, in memory that the node shares or in the operation's own. */
 grove_status grove_transfer_make_hubs(grove_transfer *op);
 
 /* Takes hold of the forests, and lets go of them. */
@@ -138,7 +139,7 @@ void grove_transfer_release_forests(grove_transfer *op);
 
 /* ---- its rings (rings.c) ---- */
 
-/* Its ends of the wiring's rings. This rank's failure. */
+/* Takes its ends of the wiring's rings. This rank's failure. */
 grove_status grove_transfer_join_rings(grove_transfer *op);
 
 static inline grove_bound_letter *grove_bound_letter_of(const grove_bound_stage *s, int i)
@@ -160,13 +161,13 @@ static inline int grove_section_meets(const grove_transfer *op, const grove_sect
   return p->array == GROVE_ARRAY_EDGE && !op->wiring->lanes[p->field].whole;
 }
 
-/* All of it is for such edges, of a fetch. */
+/* Is all of it for such edges, of a fetch? */
 static inline int grove_letter_is_for_edges(const grove_transfer *op, const grove_letter *letter)
 {
   return letter->nsections == 1 && grove_section_meets(op, letter->sections);
 }
 
-/* The memory and the mover that the name of an array means. */
+/* The mover, and the memory, that the name of an array stands for. */
 static inline const grove_mover *grove_field_mover(const grove_field *f, grove_array which)
 {
   return grove_array_is_users(which) ? &f->mover : &f->packed;
@@ -190,7 +191,8 @@ void grove_transfer_settle(grove_transfer *op);
 
 /* ---- arrays in other memories (apart.c) ---- */
 
-/* Its lifts; what they must know once the letters have memory; their end. This rank's failure. */
+/* Opens its lifts; tells them what they must know once the letters have memory; closes them. This
+ * rank's failure. */
 grove_status grove_apart_open(grove_transfer *op);
 grove_status grove_apart_prepare(grove_transfer *op);
 void grove_apart_close(grove_transfer *op);
@@ -203,7 +205,7 @@ void grove_apart_tell(const grove_transfer *op, grove_report *report);
 /* May it be started? */
 grove_status grove_apart_check(const grove_transfer *op);
 
-/* At a start, before anything moves; and whenever something was begun. */
+/* At a start, before anything moves; then, whenever something was begun. */
 grove_status grove_apart_begin(const grove_transfer *op);
 grove_status grove_apart_flush(grove_transfer *op);
 
@@ -269,29 +271,29 @@ void grove_transfer_put_back(grove_transfer *op);
 
 /* ---- making transfers (init.c) ---- */
 
-/* What is made of requests. */
+/* A transfer that is being made from requests. */
 typedef struct grove_draft {
   grove_context *ctx;
   const char *call;
   int n;
   const grove_request *requests;
   int persistent;        /* its arrays never change */
-  grove_routing routing; /* with a route: that one, else what is found */
+  grove_routing routing; /* with a route: that one; else the one that is found */
   const grove_op_kind *kind;
   grove_field *fields;
   grove_wiring_key *keys;
   int64_t signature;    /* positive, and the same on every rank that makes the same operation */
-  grove_wiring *wiring; /* one that is given is used */
+  grove_wiring *wiring; /* if one is given, it is used */
   grove_transfer *op;
 } grove_draft;
 
-/* A transfer on a new wiring, not bound to arrays; `mine` is this rank's failure so far. Agreed by
- * all. */
+/* Makes a transfer on a new wiring, not bound to arrays. `mine` is this rank's failure so far.
+ * Agreed by all. */
 grove_status grove_draft_first(grove_draft *m, grove_status mine);
-/* A further one on the wiring that is given: local. */
+/* Makes a further one on the wiring that is given: local. */
 grove_status grove_draft_further(grove_draft *m);
 
-/* What can be wrong with arrays. */
+/* Checks all that can be wrong with arrays. */
 grove_status grove_request_check(const grove_request *r, const char *call);
 
 /* ---- the option `check` (check.c) ---- */

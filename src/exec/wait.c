@@ -60,11 +60,11 @@ static grove_status time_out(const grove_op *op)
                      op->ctx->rank, op->ctx->options.timeout_seconds, grove_op_label(op), missing);
 }
 
-/* Polls before a wait in earnest, which reads the clock: as long as a small message may take
+/* Polls before a wait in earnest, which reads the clock. They take about as long as a small message
  * between two caches. */
 enum { QUICK_POLLS = 50 };
 
-/* After the time ran out there is one more look. */
+/* Looks once more after the time has run out. */
 static grove_status look_once_more(grove_op *op)
 {
   grove_context_enter(op->ctx);
@@ -136,7 +136,7 @@ grove_status grove_wait(grove_op *op)
   return GROVE_OK;
 }
 
-/* Is it all that holds its forest, and perhaps the context? */
+/* Does nothing else hold its forest, and perhaps the context? */
 static int is_last(const grove_transfer *op)
 {
   return op->fields[0].request.forest->references <= 1;
@@ -160,7 +160,7 @@ grove_status grove_end(grove_op **pointer)
     return GROVE_OK;
   }
   if (status == GROVE_OK)
-    status = grove_op_free(pointer); /* perhaps of all that the context had */
+    status = grove_op_free(pointer); /* perhaps the last that the context had */
   else
     grove_op_give_up(pointer);
 fail:
