@@ -119,7 +119,7 @@ static grove_status place_message(grove_channel *c)
   return GROVE_OK;
 }
 
-/* How many bytes, and how they lie. */
+/* Finds how many bytes there are, and how they lie. */
 static grove_status measure_message(grove_channel *c, const wanted *w)
 {
   grove_status status = GROVE_OK;

@@ -142,8 +142,8 @@ grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *coun
 
 grove_status grove_channel_start(grove_op *op);
 void grove_channel_advance(grove_active *active);
-/* One attempt, by any thread, to move on this channel; or all operations of the context, as a test
- * does. */
+/* Any thread: tries once to move this channel on. Then: the same for all operations of the context,
+ * as a test does. */
 void grove_channel_drive(grove_channel *c);
 void grove_channel_poll(grove_channel *c);
 void grove_channel_dispose(grove_channel *c);

@@ -42,7 +42,7 @@ grove_status grove_marks_no_arrivals(grove_op *op, int64_t *first, int64_t *coun
 
 /* ---- marking ---- */
 
-/* May any thread post what is due? Types that MPI must pack are left to whoever drives. */
+/* May any thread post what is due? What must be packed is left to whoever drives. */
 static int is_posted_by_threads(const grove_channel *c)
 {
   return c->way->by_threads && c->dense;

@@ -23,7 +23,7 @@ typedef struct peer {
   int64_t tags;
   MPI_Request request;
   grove_greeting greeting;
-  int held; /* it has come, and there was no memory to file it */
+  int held; /* a greeting has come, and there was no memory to file it */
 } peer;
 
 /* A greeting that nobody here waits for yet, or that is being sent. */
@@ -312,7 +312,8 @@ grove_status grove_match_poll(grove_context *ctx)
   return GROVE_OK;
 }
 
-/* If MPI fails, all ends that wait hear of it. Only here it leaves the list, which is walked. */
+/* If MPI fails, all ends that wait hear of it. The list is being walked, so it is left only
+ * here. */
 static void advance_matching(grove_active *active)
 {
   switchboard *b = (switchboard *)active;

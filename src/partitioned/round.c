@@ -102,7 +102,7 @@ static void finish_round(grove_channel *c)
   grove_op_move(op, GROVE_OP_DONE);
 }
 
-/* Freed while under way: is it over, as far as it will go? */
+/* It was freed while under way. Is it over, as far as it will go? */
 static int round_is_through(grove_channel *c)
 {
   if (c->bond == GROVE_BOND_REFUSED) return 1;
@@ -185,8 +185,8 @@ static void drive_once(grove_channel *c)
     grove_channel_advance(&c->base.active);
 }
 
-/* Something may become due while this thread is inside and another cannot get in. It is not left
- * behind. But the thread inside may be there for something else. */
+/* Something may become due while this thread is inside and another cannot get in. The loop sees to
+ * that. But the thread inside may be there for something else. */
 void grove_channel_drive(grove_channel *c)
 {
   do {

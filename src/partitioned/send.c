@@ -67,8 +67,8 @@ static double time_for_deadlines(const grove_channel *c)
   return c->plan.delta > 0 ? grove_clock() : 0;
 }
 
-/* For one thread at a time: the next run that may leave. Threads that find another one here need
- * not wait. It looks at `due` again when it has left (channel.h says why that is enough). */
+/* The next run that may leave, for one thread at a time. A thread that finds another one here need
+ * not wait. The other looks at `due` again when it has left (channel.h says why that is enough). */
 static int take_run(grove_channel *c, grove_part_run *run)
 {
   int taken = 0;

@@ -8,9 +8,9 @@
  *     grove_shelf_give(shelf, b)              grove_shelf_leave(shelf, &spot)
  *
  * A piece that was given is used again when its reader has left it. Idle memory is limited: the
- * sender gives the oldest pieces back to the system, the receiver keeps few of them mapped. Neither
- * tells the other. A piece never lies where another one was. So a mapping of a piece that is gone
- * does no harm: nobody touches it.
+ * sender gives the oldest pieces back to the system, and the receiver keeps few of them mapped.
+ * Neither tells the other. No piece ever lies where another one was. So a mapping of a piece that
+ * is gone does no harm: nobody touches it.
  */
 #ifndef GROVE_PARTITIONED_SHELF_H
 #define GROVE_PARTITIONED_SHELF_H

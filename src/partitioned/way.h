@@ -49,7 +49,7 @@ typedef struct grove_way_kind {
   grove_status (*tie)(grove_channel *c, const grove_greeting *answer);
   /* A round of either end begins. */
   grove_status (*open)(grove_channel *c);
-  /* By threads: `advance` takes later what is not taken now. */
+  /* By threads: `advance` takes later what finds no room now. */
   grove_status (*post)(grove_channel *c, int64_t offset, int64_t bytes);
   grove_status (*advance)(grove_channel *c);
   /* Sender: is nothing that was posted still in its array? */

@@ -47,8 +47,7 @@ static grove_status cut_groups(groups *g, const grove_greeting *offer)
   g->n = (int)n;
   GROVE_PASS_NEW(g->packets, n);
   GROVE_PASS_ROOM(g->done, n);
-  GROVE_PASS_ROOM(g->requests,
-                  n); /* nothing fails before they are set: they are freed if they are */
+  GROVE_PASS_ROOM(g->requests, n); /* set before anything fails */
   for (int64_t k = 0, i = 0; k < g->ngroups; k++)
     for (int64_t at = g->offsets[k]; i < g->first[k + 1]; i++, at += offer->chunk) {
       int64_t rest = g->offsets[k + 1] - at;

@@ -1,8 +1,8 @@
 /* Over MPI, where it is known only late what leaves together. A message has a head that tells which
  * bytes of which round it brings. Few bytes travel behind their head and are copied into place.
- * Many follow as messages of their own, in order, with a second tag, and are received in place. The
- * receiver posts one receive for heads at a time, and only while bytes of its round are
- * unannounced. So it never takes a message of a later round, which stays with MPI.
+ * Many bytes follow in messages of their own, in order, with a second tag, and are received in
+ * place. The receiver posts one receive for heads at a time, and only while some bytes of its round
+ * are unannounced. So it never takes a message of a later round, which stays with MPI.
  */
 #include "partitioned/way.h"
 
@@ -22,7 +22,7 @@ typedef struct message {
   int head; /* it is a head: */
   char *buffer;
   int64_t offset, bytes;
-  int64_t order; /* in which messages were posted */
+  int64_t order; /* number in the order of posting */
 } message;
 
 typedef struct runs {
@@ -228,7 +228,7 @@ static int latest_runs(const runs *r)
   return last;
 }
 
-/* Messages that lie in the array and that MPI gives back are received elsewhere, in the same
+/* Takes messages that lie in the array back from MPI, and receives them elsewhere, in the same
  * order. */
 static grove_status divert_runs(grove_channel *c, runs *r)
 {

@@ -1,8 +1,8 @@
 /* Through a queue (queue.h) in memory that both ends share. It belongs to the sender. The thread
- * that finds a run due copies it, slot by slot; the receiver copies it on. If one of the arrays
- * lies in memory of grove_alloc, there is only one copy. The thread puts the bytes straight into
- * the receiver's array, if the receiver has started the round. Or, if there are many, the receiver
- * takes them from the sender's.
+ * that finds a run due copies it, slot by slot, and the receiver copies it on. If one of the arrays
+ * lies in memory of grove_alloc, there is only one copy. If the receiver has started the round, the
+ * thread puts the bytes straight into the receiver's array. Or the receiver takes them from the
+ * sender's, if there are many.
  *
  * What the queue has no room for is *late*: noted by run, and posted by whoever drives. A sender
  * posts before the receiver has answered. What lies in the queue waits there for its round.
@@ -19,7 +19,7 @@ enum { LEAST_SLOT = 1 << 11, MOST_SLOT = 1 << 14, MOST_QUEUE = 1 << 18, LEAST_SL
 
 /* The rest of a run that found no room, by the run's first part. */
 typedef struct late_run {
-  int64_t begin, offset, end; /* of the run, of the rest */
+  int64_t begin, offset, end; /* begin of the run; the rest */
   int is;                     /* atomic */
 } late_run;
 
@@ -254,8 +254,8 @@ static grove_status advance_queue(grove_channel *c)
 
 /* ---- freeing ---- */
 
-/* Nobody writes to the receiver's array any more, and the sender may use the queue for another
- * channel from now on. */
+/* From now on nobody writes to the receiver's array, and the sender may use the queue for another
+ * channel. */
 static void leave_queue(const grove_channel *c, shm_end *e)
 {
   grove_pause pause;

@@ -17,7 +17,7 @@ static int reaches_by_memory(const grove_context *ctx, int peer)
   return ctx->arena && ctx->shares_node && grove_topo_same_node(&ctx->topo, ctx->rank, peer);
 }
 
-/* Groups that follow from their number are settled once, others by each message. */
+/* Groups that follow from their number are settled once. Others are settled by each message. */
 void grove_way_choose_messages(grove_channel *c)
 {
   int64_t n = c->plan.ngroups;
