@@ -1,12 +1,12 @@
-/* Launches: their items one by one, in an order drawn from a seed, by two threads at once. So
- * ThreadSanitizer sees items that are in each other's way, which they may not be on a GPU.
+/* Launches. Their items are done one by one, in an order drawn from a seed, by two threads at once.
+ * So ThreadSanitizer sees items that are in each other's way, which they must not be on a GPU.
  */
 #include "device/emulated_parts.h"
 
 #include <pthread.h>
 #include <signal.h>
 
-/* As many are told at once. */
+/* This many items are handed out at once. */
 enum { ITEMS = 64 };
 
 /* The second thread, and what it is to do. */
@@ -62,7 +62,7 @@ static int64_t draw_below(uint64_t *state, int64_t n)
   return (int64_t)(grove_emulated_draw(state) % (uint64_t)n);
 }
 
-/* A step that has no divisor in common with their number meets all of them. */
+/* A step that has no common divisor with their number meets all of them. */
 static walk draw_walk(const grove_launch *launch, int64_t all, uint64_t seed)
 {
   walk w = {.launch = launch, .run = current_runner(), .all = all, .count = all};
@@ -118,7 +118,7 @@ static void *serve_walks(void *unused)
   return NULL;
 }
 
-/* Without it one thread does all. The signals are the program's. */
+/* Without it, one thread does all. Signals are left to the program. */
 static int has_aide(void)
 {
   if (aide.running) return 1;

@@ -1,5 +1,5 @@
 /* Memory of the emulated device. One part of the address space is given out, and nothing is ever
- * mapped there; the part behind it, of the same size, has the bytes, in a file that has no name. So
+ * mapped there. The part behind it, of the same size, has the bytes, in a file without a name. So
  * the way from one to the other is an addition. One file serves all allocations: a process cannot
  * have many open.
  */
@@ -21,8 +21,8 @@ static const int64_t MOST_SPACE = (int64_t)8 << 30, LEAST_SPACE = (int64_t)64 <<
 /* As with CUDA. */
 enum { ALIGNMENT = 256 };
 
-/* New memory is full of these, so that nobody takes it for zeros; but not all of a large one, which
- * would then be all there. */
+/* New memory is full of these, so that nobody takes it for zeros. A large block is filled only in
+ * part: else all its pages would be there. */
 enum { JUNK = 0xcb, JUNK_BYTES = 1 << 20 };
 
 typedef struct allocation {
@@ -164,7 +164,7 @@ static allocation *insert_allocation(int64_t at, allocation a)
   return &memory.all[at];
 }
 
-/* Pages for so many bytes; the bytes are the last of them. */
+/* Finds pages for this many bytes, which are the last of them. */
 static grove_status place_bytes(int64_t bytes, allocation *out, int64_t *at)
 {
   GROVE_PASS(reserve_space());

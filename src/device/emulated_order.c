@@ -1,6 +1,6 @@
-/* Is everything that touches the same bytes in some order? Streams have vector clocks; of an access
- * only its stream and its number there are kept. Both are compared when something is enqueued, so
- * what is found does not depend on when the device does it.
+/* Is everything that touches the same bytes in some order? Streams have vector clocks. Of an
+ * access, only its stream and its number there are kept. Accesses are compared when something is
+ * enqueued, so what is found does not depend on when the device does it.
  */
 #include "device/emulated_parts.h"
 
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Accesses that something may still be in conflict with. Where there are more the oldest are
- * forgotten: a conflict may then be missed, but none is made up. */
+/* Accesses that something may still conflict with. If there are more, the oldest are forgotten.
+ * Then a conflict may be missed, but none is made up. */
 enum { ACCESSES = 2048 };
 
-/* Words that the host may still see; of older ones it is only known what was before all of them. */
+/* Words that the host may still see. Of older ones, only what came before all of them is known. */
 enum { WORDS = 256 };
 
 typedef struct trace_of_access {
@@ -120,8 +120,8 @@ static int in_conflict(const grove_access *a, const grove_access *b)
   return (a->writes || b->writes) && grove_emulated_overlap(a->begin, a->bytes, b->begin, b->bytes);
 }
 
-/* Whoever is behind the new one is behind the old one too, and whoever is in conflict with the old
- * one is so with the new one. */
+/* All that comes after the new one comes after the old one too, and all that conflicts with the old
+ * one conflicts with the new one. */
 static int stands_for(const trace_of_access *new, const grove_order *before,
                       const trace_of_access *old)
 {
@@ -130,7 +130,7 @@ static int stands_for(const trace_of_access *new, const grove_order *before,
          (new->access.writes || !old->access.writes) && comes_before(old, before);
 }
 
-/* Those that stay, in their order. */
+/* The others stay, in their order. */
 static void forget_older(int n)
 {
   memmove(order.all, order.all + n, (size_t)(order.count - n) * sizeof *order.all);
@@ -161,8 +161,8 @@ void grove_order_access(const grove_actor *who, const grove_order *before,
   }
 }
 
-/* What it has waited for is forgotten; and nothing that it does needs to be kept, since what it
- * enqueues later is behind that. */
+/* What the host has waited for is forgotten. Nothing that it does needs to be kept: what it
+ * enqueues later comes after that. */
 void grove_order_host(const grove_access *access)
 {
   trace_of_access new = {.access = *access};

@@ -7,7 +7,7 @@
 
 /* ---- grove_alloc_device ---- */
 
-/* To the driver that knows it. */
+/* Gives it to the driver that knows it. */
 static void give_back_memory(void *memory)
 {
   static const grove_driver *const drivers[] = {
