@@ -3,12 +3,12 @@
  * kernels are a fatbin in the library (cuda_kernels.cu).
  *
  * A device is set up by the first call that names it: its primary context, which the CUDA runtime
- * uses too, is retained, and the kernels are loaded. Later nothing is loaded any more, for that
- * would wait for streams that wait. Every call pushes the context and pops it: what is current in
- * the calling thread stays as it is.
+ * uses too, is retained, and the kernels are loaded. Nothing is loaded later, because loading would
+ * wait for streams that wait themselves. Every call pushes the context and pops it, so what is
+ * current in the calling thread stays as it is.
  *
- * cuMemFree waits for all that is enqueued on the device; so may cuMemHostRegister, and whatever
- * creates or frees. Who has streams that wait for others calls them before or after. */
+ * cuMemFree waits for all that is enqueued on the device. So may cuMemHostRegister, and whatever
+ * creates or frees. Whoever has streams that wait for others calls these before or after. */
 #include "device/driver.h"
 
 #ifdef GROVE_CUDA
@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* cuda.h makes macros of most names, for the version of a function that belongs to its prototype:
- * cuMemAlloc is cuMemAlloc_v2. So is the name of the field, and that of the symbol. */
+/* cuda.h turns most names into macros for the version that belongs to the prototype: cuMemAlloc is
+ * cuMemAlloc_v2. Fields and symbols get these names too. */
 #define ALL_FUNCTIONS(X)                                                                           \
   X(cuInit)                                                                                        \
   X(cuGetErrorName)                                                                                \
@@ -82,7 +82,7 @@ typedef struct cuda_unit {
   int number, is_ready, is_broken;
   CUcontext context;
   CUfunction run;
-  int most_blocks;       /* of a launch: all are resident */
+  int most_blocks;       /* of a launch, all resident at once */
   int has_host_pointers; /* pinned memory has the same address there */
   char broken[GROVE_SENTENCE_BYTES];
 } cuda_unit;
@@ -97,7 +97,7 @@ typedef struct cuda_pages {
 
 typedef struct cuda_pin {
   struct cuda_pin *next;
-  void *named; /* as it was said */
+  void *named; /* as the caller gave it */
   char *begin, *end;
 } cuda_pin;
 
@@ -167,7 +167,7 @@ static const char *words_of_result(CUresult result)
   return words;
 }
 
-/* Keeps the first sentence. What is found may be what an earlier launch did. */
+/* Keeps the first sentence. An error may be that of an earlier launch. */
 static grove_status break_unit(cuda_unit *unit, CUresult result, const char *asked)
 {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -184,7 +184,7 @@ static grove_status break_unit(cuda_unit *unit, CUresult result, const char *ask
   return status;
 }
 
-/* Of a unit that is broken: its first sentence, whoever asks. */
+/* The first sentence of a broken unit, whoever asks. */
 static grove_status repeat_sentence(const cuda_unit *unit)
 {
   return grove_error_set(GROVE_ERR_DEVICE, unit->broken);
@@ -246,7 +246,7 @@ static grove_status try_driver(void)
   return GROVE_OK;
 }
 
-/* It is tried once. */
+/* Tries once. */
 static grove_status open_cuda(int *out)
 {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -263,7 +263,7 @@ static grove_status open_cuda(int *out)
   return GROVE_OK;
 }
 
-/* Without the library in the process there is no memory of a device in it. */
+/* If the library is not in the process, no memory of a device is. */
 static int is_loaded(void)
 {
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -279,7 +279,7 @@ static int current_device(void)
   return cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
 }
 
-/* The fatbin is there, and its kernel has run once: nothing is loaded later. */
+/* Loads the fatbin and runs its kernel once, so that nothing is loaded later. */
 static grove_status load_kernels(cuda_unit *unit)
 {
   grove_status status = GROVE_OK;
@@ -321,7 +321,7 @@ static grove_status retain_context(cuda_unit *unit)
   GROVE_PASS(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
                            device, &unit->has_host_pointers));
   unit->most_blocks = processors * BLOCKS_PER_PROCESSOR;
-  if (!unit->context) /* after a failure it is there */
+  if (!unit->context) /* a failed attempt has left it */
     GROVE_PASS(judge_result(unit, cuda.cuDevicePrimaryCtxRetain(&unit->context, device),
                             "retaining the primary context of device %d", unit->number));
   return GROVE_OK;
@@ -344,7 +344,7 @@ fail:
   return status;
 }
 
-/* Its context is current in this thread, until leave_unit. */
+/* Makes its context current in this thread, until leave_unit. */
 static grove_status enter_unit(int device, cuda_unit **out)
 {
   int n = __atomic_load_n(&ndevices, __ATOMIC_ACQUIRE);
@@ -360,7 +360,7 @@ static grove_status enter_unit(int device, cuda_unit **out)
   return GROVE_OK;
 }
 
-/* With the result of what was done inside; `format` says what was asked. */
+/* Takes the result of what was done inside. `format` says what was asked. */
 static grove_status leave_unit(cuda_unit *unit, CUresult result, const char *format, ...)
 {
   cuda.cuCtxPopCurrent(NULL);
@@ -372,7 +372,7 @@ static grove_status leave_unit(cuda_unit *unit, CUresult result, const char *for
   return status;
 }
 
-/* Where no device is named, one that is in use anyway: each context takes memory. */
+/* For calls that name no device: one that is in use anyway, since each context takes memory. */
 static int any_device(void)
 {
   for (int i = 0; i < ndevices; i++)
@@ -424,8 +424,8 @@ fail:
   return status;
 }
 
-/* Who frees cannot be told of a failure: no sentence is left behind. A fatal one is known by the
- * next call. */
+/* Whoever frees cannot be told of a failure, so no sentence is left behind. The next call knows of
+ * a fatal one. */
 static void free_on_device(int device, void *memory)
 {
   grove_sentence kept;
@@ -439,7 +439,7 @@ static void free_on_device(int device, void *memory)
 
 /* ---- pinned memory ---- */
 
-/* The pages with this address, or those behind it that come first. NULL: none. */
+/* The pages with this address, or else the next ones behind it. NULL: none. */
 static cuda_pages *pages_from(const char *address)
 {
   cuda_pages *best = NULL;
@@ -466,7 +466,7 @@ static grove_status register_pages(cuda_unit *unit, char *begin, char *end)
   return GROVE_OK;
 }
 
-/* What of begin .. end is not yet registered. */
+/* Registers what of begin .. end is not registered yet. */
 static grove_status register_gaps(cuda_unit *unit, char *begin, char *end)
 {
   while (begin < end) {
@@ -482,7 +482,7 @@ static grove_status register_gaps(cuda_unit *unit, char *begin, char *end)
   return GROVE_OK;
 }
 
-/* One pin more, or less, for begin .. end; what has none is let go of. */
+/* Counts one pin more, or less, for begin .. end. Pages without a pin are let go. */
 static void count_pins(const char *begin, const char *end, int64_t more)
 {
   for (cuda_pages **at = &all_pages; *at;) {
@@ -498,7 +498,7 @@ static void count_pins(const char *begin, const char *end, int64_t more)
   }
 }
 
-/* Whole pages. Those that two pins share are registered once, and stay until both are gone. */
+/* Pins whole pages. Pages that two pins share are registered once, and stay until both are gone. */
 static grove_status pin_pages(void *named, int64_t bytes)
 {
   grove_status status = GROVE_OK;
@@ -548,7 +548,7 @@ static void unpin_pages(void *named)
 
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(grove_handle), "a handle is CUDA's, as it is");
 
-/* A handle has no room for an offset, and is that of an allocation: `memory` must begin one. */
+/* A handle belongs to an allocation, and has no room for an offset: `memory` must begin one. */
 static grove_status export_allocation(void *memory, grove_handle *out)
 {
   cuda_unit *unit;
@@ -568,7 +568,7 @@ static grove_status export_allocation(void *memory, grove_handle *out)
   return GROVE_OK;
 }
 
-/* What is imported is closed in the context that opened it: the list knows which that was. */
+/* What was imported is closed in the context that opened it. The list knows which that was. */
 static grove_status import_allocation(int device, const grove_handle *from, void **out)
 {
   grove_status status = GROVE_OK;
@@ -672,7 +672,7 @@ static grove_status copy_on_stream(int device, grove_stream *stream, void *to, c
                     from, to, device);
 }
 
-/* Threads take items in turns, so that a grid may have fewer of them. */
+/* Threads take items in turns, so a grid may have fewer threads than items. */
 static grove_status launch_on_stream(int device, grove_stream *stream, const grove_launch *launch,
                                      const grove_access *accesses, int naccesses)
 {
@@ -691,7 +691,7 @@ static grove_status launch_on_stream(int device, grove_stream *stream, const gro
                     (long long)items, device);
 }
 
-/* As streams need it. CUDA refuses what is no memory of its. */
+/* The address of a word, as streams need it. CUDA refuses memory that it does not know. */
 static CUdeviceptr word_on_device(const cuda_unit *unit, uint32_t *word)
 {
   CUdeviceptr there = (CUdeviceptr)word;
@@ -701,7 +701,7 @@ static CUdeviceptr word_on_device(const cuda_unit *unit, uint32_t *word)
   return there;
 }
 
-/* By default a write comes with a fence: all that came before is seen with it. */
+/* By default a write comes with a fence: whoever sees it sees all that came before. */
 static grove_status write_word(int device, grove_stream *stream, uint32_t *word, uint32_t value)
 {
   cuda_unit *unit;

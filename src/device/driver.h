@@ -1,9 +1,9 @@
 /* What a device does for Grove: a table of functions. CUDA has one (cuda.c), and so has the
  * emulated device (emulated.c), which runs without a GPU. One driver serves a process.
  *
- * Device memory belongs to the device: the host may not touch it. Streams are of the driver's own
- * make; a user's stream is one of them, and NULL is the default stream. What is enqueued on one
- * stream is done in that order, later; between streams events make an order.
+ * Device memory belongs to the device: the host may not touch it. The driver has its own kind of
+ * streams. A user's stream is one of them, and NULL is the default stream. What is enqueued on one
+ * stream is done in that order, later. Events make an order between streams.
  *
  *     GROVE_TRY(driver->launch(device, stream, &launch, accesses, n));
  *     GROVE_TRY(driver->copy(device, stream, host, memory, bytes));      pinned host memory
@@ -42,7 +42,7 @@ typedef struct grove_handle {
   char bytes[64];
 } grove_handle;
 
-/* What a launch or a copy reads or writes, for a driver that checks the order of such. */
+/* What a launch or a copy reads or writes, for a driver that checks the order of accesses. */
 typedef struct grove_access {
   const void *begin;
   int64_t bytes;
@@ -54,8 +54,8 @@ typedef struct grove_driver {
   int checks_order; /* it wants to know what launches touch, and needs no hurry */
   int has_no_rates; /* how long something takes there says nothing of any device */
 
-  /* How many devices there are: at least one, or GROVE_ERR_DEVICE and why there is none. Before all
-   * else, as often as one likes. */
+  /* The number of devices: at least one, or GROVE_ERR_DEVICE, which says why there is none. Called
+   * before all else, as often as one likes. */
   grove_status (*open)(int *ndevices);
   /* May this process have memory of a device already? Then it has opened the driver, by this table
    * or by itself. */
@@ -65,16 +65,16 @@ typedef struct grove_driver {
 
   /* ---- memory ---- */
 
-  /* Is it memory that only a device may touch? Pinned and managed memory is not. */
+  /* Is it memory that only a device may touch? Pinned and managed memory are not. */
   int (*find)(const void *address, grove_range *out);
   grove_status (*allocate)(int device, int64_t bytes, void **out);
-  /* Nothing that is enqueued uses it any more. NULL is no memory. */
+  /* Nothing that is enqueued may still use it. NULL is no memory. */
   void (*free)(int device, void *memory);
   /* Makes host memory fit for copies that go on while the host does something else, and for words.
    * `begin` and `bytes` may be anything; unpin has the same `begin`. */
   grove_status (*pin)(void *begin, int64_t bytes);
   void (*unpin)(void *begin);
-  /* Of memory that this driver allocated; another process of this host may import it, and must let
+  /* For memory that this driver allocated. Another process of this host may import it, and must let
    * go of it before it is freed. */
   grove_status (*export_memory)(void *memory, grove_handle *out);
   grove_status (*import_memory)(int device, const grove_handle *handle, void **out);
@@ -87,12 +87,12 @@ typedef struct grove_driver {
   grove_status (*copy)(int device, grove_stream *stream, void *to, const void *from, int64_t bytes);
   grove_status (*launch)(int device, grove_stream *stream, const grove_launch *launch,
                          const grove_access *accesses, int naccesses);
-  /* Behind all that was enqueued before, and seen with it: a word in pinned host memory, or in a
-   * device's. */
+  /* Writes a word, in pinned host memory or in a device's, after all that was enqueued before.
+   * Whoever sees it sees that too. */
   grove_status (*write)(int device, grove_stream *stream, uint32_t *word, uint32_t value);
   /* The stream goes on when (int32_t)(*word - value) >= 0. */
   grove_status (*await)(int device, grove_stream *stream, uint32_t *word, uint32_t value);
-  /* The host waits until all is done that was enqueued; of NULL, on any stream. */
+  /* The host waits until all that was enqueued is done; for NULL, on any stream. */
   grove_status (*finish)(int device, grove_stream *stream);
   int (*is_capturing)(int device, grove_stream *stream);
   /* Whose a user's stream is; of NULL, or where nobody can tell: `otherwise`. */

@@ -1,5 +1,5 @@
-/* The emulated device's table. Every call that can fail enters here, and fails if it was planned
- * to, or if the order of accesses was found wanting before. */
+/* The emulated device's table. Every call that can fail enters here. It fails if that was planned,
+ * or if the order of accesses was found wanting before. */
 #include "device/emulated_parts.h"
 
 #include <pthread.h>
@@ -65,7 +65,7 @@ static grove_status open_devices(int *ndevices)
   return GROVE_OK;
 }
 
-/* There is memory since the first allocation. */
+/* There is memory from the first allocation on. */
 static int has_memory(void)
 {
   return __atomic_load_n(&grove_device_offset, __ATOMIC_RELAXED) != 0;

@@ -34,12 +34,12 @@ grove_status grove_store_import(int device, const grove_handle *handle, void **o
 /* Of either kind. */
 void grove_store_free(void *memory);
 grove_status grove_store_pin(void *begin, int64_t bytes);
-/* How many bytes were pinned there. */
+/* Returns how many bytes were pinned there. */
 int64_t grove_store_unpin(void *begin);
 int grove_store_is_pinned(const void *begin, int64_t bytes);
-/* In the part of the address space that device memory is in, whether allocated or not. */
+/* Is it in the part of the address space that device memory is in, allocated or not? */
 int grove_store_is_given(const void *address);
-/* Device memory, all of it in one allocation. */
+/* Checks that it is device memory, all of it in one allocation. */
 grove_status grove_store_check(const char *what, const void *begin, int64_t bytes);
 
 /* ---- launches (emulated_launch.c); by the engine's thread alone ---- */
@@ -52,7 +52,7 @@ void grove_launcher_stop(void);
 
 enum { GROVE_ORDER_STREAMS = 256 };
 
-/* What came before something: of each stream everything up to a number. */
+/* What came before something: for each stream, everything up to a number. */
 typedef struct grove_order {
   uint64_t of[GROVE_ORDER_STREAMS];
 } grove_order;
@@ -71,17 +71,17 @@ void grove_order_access(const grove_actor *who, const grove_order *before,
                         const grove_access *accesses, int naccesses);
 /* The host, likewise. */
 void grove_order_host(const grove_access *access);
-/* The host has waited for what came before. All that it does and enqueues later is behind that,
- * which need not be known any more; nor need memory that is gone. */
+/* The host has waited for what came before. All that it does and enqueues later comes after that,
+ * so that need not be known any more. The same holds for memory that is gone. */
 void grove_order_forget(const grove_order *before);
 void grove_order_gone(const void *begin, int64_t bytes);
-/* Something stood behind `before` when it wrote the word; and the host saw that. */
+/* Something came after `before` when it wrote the word. Then: the host saw that. */
 void grove_order_wrote(const uint32_t *word, uint32_t value, const grove_order *before);
 void grove_order_saw(const uint32_t *word, uint32_t value);
-/* By a stream of this process, not long ago. */
+/* Was it written by a stream of this process, not long ago? */
 int grove_order_is_written(const uint32_t *word);
 
-/* Without the lock too. */
+/* Works without the lock too. */
 void grove_order_tell(const char *format, ...)
 #if defined(__GNUC__)
   __attribute__((format(printf, 1, 2)))

@@ -19,18 +19,18 @@
 /* See GROVE_TEMPER_LAZY. */
 static const double LAZY_SECONDS = 20e-3, LAZY_WORK_SECONDS = 50e-6;
 
-/* Longest delay at random; one operation in so many has one. */
+/* The longest random delay; one operation in this many has one. */
 static const double RANDOM_SECONDS = 200e-6;
 enum { RANDOM_ONE_IN = 4 };
 
-/* While it waits for words of others the engine looks so often before it sleeps between two looks,
- * longer and longer. */
+/* How often the engine looks for words of others before it sleeps between two looks, longer and
+ * longer. */
 enum { LOOKS = 20 };
 static const int64_t SHORT_NAP = 20000, LONG_NAP = 200000; /* nanoseconds */
 
 typedef enum work_kind { WORK_NOTHING, WORK_COPY, WORK_LAUNCH, WORK_WRITE, WORK_AWAIT } work_kind;
 
-/* A stream, when it has done so many. */
+/* A stream that has done this many. */
 typedef struct point {
   grove_stream *stream;
   uint64_t number;
@@ -62,8 +62,8 @@ struct CUstream_st {
   int is_alive, is_default;
   uint64_t enqueued, done; /* numbers; a stream that takes its place goes on counting */
   operation *first, *last;
-  grove_order order; /* what came before its last operation, and that */
-  int is_unsure;     /* the host puts it behind something, by a word, and nobody knows what */
+  grove_order order; /* what came before its last operation, with that operation */
+  int is_unsure;     /* the host put it behind something, by a word, and nobody knows what */
 };
 
 struct grove_event {
@@ -130,7 +130,7 @@ static int is_ready(const operation *o)
   return is_due(o) && (o->kind != WORK_AWAIT || word_came(o));
 }
 
-/* Of two that may be done, is it the first? `met` have been compared so far. */
+/* Is it the first of two that may be done? `met` have been compared so far. */
 static int is_preferred(const operation *a, const operation *b, int met)
 {
   if (engine.temper == GROVE_TEMPER_RANDOM)
@@ -190,7 +190,7 @@ static void retire_operation(operation *o)
   pthread_cond_broadcast(&engine.done);
 }
 
-/* What the host has seen of it; before it can see it. */
+/* Notes what the host has seen of it, before the host can see it. */
 static void note_word(const operation *o)
 {
   if (o->kind != WORK_WRITE || engine.strict || grove_store_is_given(o->word)) return;
@@ -218,8 +218,8 @@ static void sleep_engine(int64_t nanoseconds)
   pthread_cond_timedwait(&engine.work, &engine.lock, &until);
 }
 
-/* There is work, and none of it can be done. What it waits for is the clock, or a word, that
- * somebody else writes. */
+/* There is work, and none of it can be done. It waits for the clock, or for a word that somebody
+ * else writes. */
 static void look_again(int64_t looks)
 {
   if (looks < LOOKS) {
@@ -252,8 +252,8 @@ static void *run_engine(void *unused)
   return NULL;
 }
 
-/* The process ends: what is not begun is not done. A program may end itself in a kernel, or
- * with the lock in its hands; then nobody waits. */
+/* The process ends, and what has not begun is not done. A program may end itself in a kernel, or
+ * with the lock in its hands. Then nobody waits. */
 static void stop_engine(void)
 {
   struct timespec until;
@@ -278,7 +278,7 @@ static void make_conditions(void)
   pthread_condattr_destroy(&attributes);
 }
 
-/* Signals are the program's. */
+/* Signals are left to the program. */
 static grove_status start_engine(void)
 {
   sigset_t all, before;
@@ -297,7 +297,7 @@ static grove_status start_engine(void)
 
 /* ---- streams ---- */
 
-/* A place that no stream has any more, and where all is done, or a new one. */
+/* A place where all is done and that no stream has any more, or a new one. */
 static grove_status find_slot(grove_stream **out)
 {
   for (int i = 0; i < engine.nstreams; i++)
@@ -457,7 +457,7 @@ static void note_accesses(const operation *o, const char *what, const grove_acce
 
 static void demand_point(const point *p);
 
-/* Somebody may write the word here; it is for whoever waits for the word that this is done. */
+/* Somebody may write the word here. Whoever waits for the word wants this done. */
 static void demand_writes(const uint32_t *word)
 {
   for (int i = 0; i < engine.nstreams; i++)
@@ -466,7 +466,7 @@ static void demand_writes(const uint32_t *word)
         demand_point(&(point){o->stream, o->number});
 }
 
-/* All up to there, and what that waits for, is asked for. */
+/* Asks for all up to there, and for what that waits for. */
 static void demand_point(const point *p)
 {
   for (operation *o = p->stream->first; o && o->number <= p->number; o = o->next) {
@@ -477,7 +477,7 @@ static void demand_point(const point *p)
   }
 }
 
-/* The host is here until it is done. */
+/* Keeps the host here until it is done. */
 static void wait_point(point p)
 {
   demand_point(&p);
@@ -518,7 +518,7 @@ void grove_engine_drain(int device)
 
 /* ---- copies ---- */
 
-/* Not of a device, and not pinned. */
+/* Neither of a device nor pinned. */
 static int is_pageable(const void *begin, int64_t bytes)
 {
   return !grove_store_is_given(begin) && !grove_store_is_pinned(begin, bytes);
@@ -563,7 +563,7 @@ static int items_of(const grove_launch *launch, int job)
   return launch->jobs[job].end > (job > 0 ? launch->jobs[job - 1].end : 0);
 }
 
-/* Slot 0 of an array need not be in it; the rest has to be the device's. */
+/* Slot 0 of an array need not lie in it. The rest must be the device's. */
 static grove_status check_launch(const grove_launch *launch, const grove_access *accesses,
                                  int naccesses)
 {
