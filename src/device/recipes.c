@@ -1,7 +1,7 @@
-/* How a recipe is made: what is to be done is one of few bodies; slots keep the form that they
- * have, unless one is named twice where slots are written. Then what happens to each stands
- * together, or only the last of it where that wins. All lists are written behind the recipe, and
- * go to the device by one copy.
+/* How a recipe is made. What is to be done is one of a few bodies. Slots keep their form, unless
+ * one is named twice where slots are written. Then all that happens to a slot stands together, or
+ * only the last of it where that wins. All lists are written behind the recipe, and go to the
+ * device in one copy.
  */
 #include "device/recipes.h"
 
@@ -208,7 +208,7 @@ static grove_divisor make_divisor(int64_t by)
 
 /* ---- words of a unit ---- */
 
-/* The largest power of two, up to `most`, that divides all of what is joined by | here. */
+/* The largest power of two, up to `most`, that divides everything joined by | here. */
 static int64_t largest_word(const grove_unit *unit, int64_t most)
 {
   const grove_piece *piece = grove_unit_pieces(unit);
@@ -335,7 +335,7 @@ static grove_status draft_starts(const grove_shape *shape, int64_t begin, int64_
 
 /* ---- into slots ---- */
 
-/* The unit of every entry, where the next entry need not have the next one. */
+/* The unit of every entry, if the next entry need not have the next unit. */
 static grove_status draft_units(const grove_shape *shape, int64_t begin, int64_t first, int64_t n,
                                 draft *d)
 {
@@ -346,7 +346,7 @@ static grove_status draft_units(const grove_shape *shape, int64_t begin, int64_t
   return GROVE_OK;
 }
 
-/* Of the entries of a slot the last one. */
+/* Keeps the last entry of each slot. */
 static grove_status keep_last(const int32_t *number, int64_t n, int64_t distinct, draft *d)
 {
   grove_status status = GROVE_OK;
@@ -364,7 +364,8 @@ fail:
   return status;
 }
 
-/* The units of each slot together, in the order of the list; slots as they first appear. */
+/* Puts the units of each slot together, in the order of the list. Slots come as they first
+ * appear. */
 static grove_status group_units(const int32_t *number, int64_t n, int64_t distinct, draft *d)
 {
   grove_status status = GROVE_OK;
@@ -438,7 +439,7 @@ static grove_status draft_lists(const grove_mover *m, const grove_shape *shape, 
 
 /* ---- written ---- */
 
-/* Room behind all that has room so far. */
+/* Takes room behind all that has room so far. */
 static int64_t take_room(draft *d, int64_t bytes)
 {
   enum { ALIGNMENT = 16 };
@@ -506,7 +507,7 @@ fail:
 
 /* ---- all of it ---- */
 
-/* What it touches. */
+/* Notes what it touches. */
 static void note_bounds(const grove_unit *unit, const grove_shape *shape, int64_t begin,
                         int64_t count, grove_prepared *p)
 {
@@ -521,7 +522,7 @@ static void note_bounds(const grove_unit *unit, const grove_shape *shape, int64_
   p->high = (least < most ? most : least) + unit->true_lb + unit->true_extent;
 }
 
-/* An access of more ranges than these is not checked. */
+/* An access of more ranges than this is not checked. */
 enum { MOST_TOUCHED = 64 };
 
 static int compare_touched(const void *a, const void *b)

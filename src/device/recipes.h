@@ -35,12 +35,12 @@ typedef struct grove_prepared {
   int64_t bytes;        /* of that */
   int64_t items;
   int64_t low, high; /* bytes of the array that it may touch, from slot 0 on */
-  /* Those that it does, for a driver that checks the order; none where they are too many. */
+  /* The ranges that it touches, for a driver that checks the order; none if they are too many. */
   int ntouched;
   grove_touched *touched;
   int64_t message_bytes;
   int writes_array, writes_message;
-  /* Of one that needs no kernel: a copy of so many bytes between array + low and the message. */
+  /* If it needs no kernel: a copy of this many bytes between array + low and the message. */
   int is_copy;
 } grove_prepared;
 
