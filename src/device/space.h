@@ -1,8 +1,8 @@
-/* Where arrays lie: a *space* is a kind of memory, and which device has it. Host memory is one;
- * what others can do stands in the table of their kind, and nobody else touches their arrays.
+/* Where arrays lie: a *space* is a kind of memory, and which device has it. Host memory is one.
+ * What the others can do stands in the table of their kind, and nobody else touches their arrays.
  *
  * Deferred. What pack, unpack and fetch of a device begin may be under way when they return. For
- * each operation a kind has a *lift*, which knows all that will move before anything does, so that
+ * each operation, a kind has a *lift*. It knows all that will move before anything does, so that
  * nothing has to be made while others wait:
  *
  *     kind->open(kind, ctx, device, &lift);
@@ -17,8 +17,8 @@
  *     ... later ...
  *     if (kind->passed(lift, GROVE_OUT) >= mark)    it is done
  *
- * What goes one way is done in the order in which it was begun; between the two there is none.
- * Until then array and message must stay.
+ * What goes one way is done in the order in which it was begun. Between the two ways there is no
+ * order. Until it is done, array and message must stay.
  */
 #ifndef GROVE_DEVICE_SPACE_H
 #define GROVE_DEVICE_SPACE_H
@@ -62,7 +62,7 @@ struct grove_space_kind {
   const char *name;
   unsigned bit;
   const struct grove_driver *driver; /* NULL: it needs none */
-  /* Is the array in memory of this kind? Then of which device. */
+  /* Is the array in memory of this kind? If so, of which device? */
   int (*owns)(const grove_space_kind *kind, const void *array, int *device);
   /* Within this memory, and between it and the host's; done when it returns. */
   grove_status (*copy)(const grove_space_kind *kind, int device, void *to, const void *from,
@@ -118,8 +118,8 @@ int64_t grove_space_chunk(void);
  * grove_spaces_look. GROVE_ERR_DEVICE where there is none. This rank's failure. */
 grove_status grove_spaces_open(grove_context *ctx);
 
-/* Does so if this process may have arrays in it already, and costs nothing if not. An operation is
- * about to be made. */
+/* Does so if this process may have arrays in it already, and costs nothing if not. Called before an
+ * operation is made. */
 void grove_spaces_look(grove_context *ctx);
 
 /* The device of this rank, of the context's first kind. */

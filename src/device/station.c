@@ -185,7 +185,7 @@ static void clear_batch(grove_device_batch *b)
   b->items = b->bytes = 0;
 }
 
-/* Others wait for what is behind it, so this is tried twice. */
+/* Others wait for what comes after it, so this is tried twice. */
 grove_status grove_station_count(grove_station *s, grove_heading heading)
 {
   grove_track *t = &s->tracks[heading];

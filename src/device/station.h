@@ -1,5 +1,5 @@
 /* What a context has of a device: two streams of Grove's own, one for what leaves it and one for
- * what comes to it, so that copies go both ways at once. On each, *batches* follow each other; the
+ * what comes to it. So copies go both ways at once. On each, *batches* follow each other. The
  * stream counts those that are done in a word of pinned memory, which costs less to look at than an
  * event.
  */
@@ -24,7 +24,7 @@ typedef struct grove_device_copy {
 /* What was asked for and not enqueued yet. Copies to the device, kernels, copies from it. */
 typedef struct grove_device_batch {
   int nbefore, nafter;
-  int has_ordered; /* a job of it: a further one has to wait for the next batch */
+  int has_ordered; /* it has an ordered job: a further one must wait for the next batch */
   int64_t items, bytes;
   grove_launch launch;
   grove_device_copy before[GROVE_BATCH_COPIES], after[GROVE_BATCH_COPIES];
@@ -64,7 +64,7 @@ grove_status grove_station_count(grove_station *s, grove_heading heading);
 grove_status grove_station_flush(grove_station *s, grove_heading heading);
 
 /* Waits until no stream waits for an operation of the context: what stands behind such a stream may
- * be what moves that operation. Without the lock. GROVE_ERR_TIMEOUT as of a wait. */
+ * be what moves that operation. Called without the lock. GROVE_ERR_TIMEOUT, as of a wait. */
 grove_status grove_station_settle(grove_context *ctx);
 
 /* All that was enqueued before on the user's stream comes first; or on the default stream of a
@@ -80,7 +80,7 @@ void grove_station_pin(grove_station *s, void *memory, int64_t bytes);
 grove_status grove_station_take_word(grove_station *s, uint32_t **out);
 void grove_station_give_word(grove_station *s, uint32_t *word);
 
-/* What the next batch will be, if there is anything for it; and how many are done. */
+/* The number that the next batch will have, if there is anything for it; and how many are done. */
 int64_t grove_track_begun(const grove_track *t);
 int64_t grove_track_passed(const grove_track *t);
 
