@@ -1,10 +1,10 @@
 /* What a kernel does for one section of a letter, described so that any number of threads can do it
- * in any order: a *recipe* says which slots of an array and which units of a message belong
+ * in any order. A *recipe* says which slots of an array and which units of a message belong
  * together, and what happens to them. It is made once, and lies in the device's memory.
  *
  * The work of a recipe is divided into *items*. No two items write the same bytes, and none reads
- * what another writes, so they need no order and no atomic operation. Where a slot is named twice
- * one item has all that happens to it, in the order of the list.
+ * what another writes, so they need no order and no atomic operation. If a slot is named twice, one
+ * item does all that happens to it, in the order of the list.
  *
  * The bodies of the kernels are in kernel.inc, in what C and CUDA C++ have in common. This header
  * is read by both, and knows nothing of MPI.
@@ -52,7 +52,7 @@ typedef struct grove_launch {
 
 /* ---- what a recipe consists of: plain data, the same for both compilers ---- */
 
-/* An item is one word of one unit; with the last three it is one element, and all that happens to
+/* An item is one word of one unit. For the last three, it is one element with all that happens to
  * it. */
 typedef enum grove_body {
   GROVE_BODY_OUT,     /* a word of a slot into the message */
@@ -101,7 +101,7 @@ typedef struct grove_divisor {
   uint64_t by; /* 1: magic is not used */
 } grove_divisor;
 
-/* A list behind the recipe, so many bytes from its beginning; 0: entry k is k. */
+/* A list behind the recipe, this many bytes from its beginning; 0: entry k is k. */
 typedef struct grove_list {
   int64_t at;
   int64_t wide; /* of 64 bits; else of 32 */
@@ -121,7 +121,7 @@ struct grove_recipe {
   int64_t words_at; /* where each of them lies in memory: 32 bits each; 0: one behind the other */
   int64_t memory_index, message_index; /* of pairs: how far the index lies behind its value */
   grove_divisor words;                 /* of a unit */
-  /* Slots, in bytes from slot 0. Of a box entry 0 here is entry `begin` of the box. */
+  /* Slots, in bytes from slot 0. Entry 0 here is entry `begin` of a box. */
   int64_t origin; /* the first byte of slot 0 that is used, from the array on */
   int64_t extent, unit_bytes;
   int64_t first, begin;
@@ -146,14 +146,14 @@ _Static_assert(sizeof(grove_recipe) == 224, "compilers agree");
 
 /* ---- kernels as C has them, for an emulated device (recipe.c) ---- */
 
-/* Of how many items a launch consists. */
+/* The number of items of a launch. */
 int64_t grove_launch_size(const grove_launch *launch);
 
 /* Does some of them, in this order. */
 void grove_launch_items(const grove_launch *launch, const int64_t *items, int64_t count);
 
-/* How far behind its address kernels see a byte of the device's memory: an emulated device protects
- * it from the program. */
+/* How far behind its address kernels see a byte of the device's memory. An emulated device protects
+ * the address from the program. */
 extern int64_t grove_device_offset;
 
 #ifdef __cplusplus
