@@ -1,11 +1,11 @@
-/* Arrays in the memory of a device, for tests that know nothing of devices. With TEST_ARRAYS in the
- * environment the arrays of exercises lie there:
+/* Arrays in the memory of a device, for tests that know nothing of devices. If TEST_ARRAYS is in
+ * the environment, the arrays of exercises lie there:
  *
  *     device, lazy, random    all of them
  *     mixed                   some of them, a different lot on each rank
  *
- * GROVE_DEVICE says which device that is. Where it does not: the emulated one, which is quick, or
- * lazy, or, with the last two, does things when it likes.
+ * GROVE_DEVICE says which device that is. If it is not set, it is the emulated one: eager, or lazy,
+ * or, with the last two, at random.
  *
  * All of it is taken from one allocation, made by test_begin together with the other ranks, so that
  * each rank may take and return what it likes.
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Collective, of all ranks of the job; nothing without TEST_ARRAYS. */
+/* Collective over all ranks of the job. Does nothing without TEST_ARRAYS. */
 void apart_open(void);
 void apart_close(void);
 
@@ -25,7 +25,7 @@ void apart_close(void);
 void *apart_take(size_t bytes, uint64_t lot);
 void apart_return(void *memory);
 
-/* `there`: from the host's memory to the device's, else back. */
+/* `there`: from the host's memory to the device's; else back. */
 void apart_copy(void *memory, void *host, size_t bytes, int there);
 
 #endif

@@ -201,7 +201,7 @@ static void check_slot(const by_parts *x, const array *got, const array *expecte
   array_free(&b);
 }
 
-/* A leaf slot, a root, or of a gather all that the root has. */
+/* Checks a leaf slot, a root or, in a gather, all that the root has. */
 static void check_told(const by_parts *x, int64_t i)
 {
   const exercise *e = x->e;
@@ -322,8 +322,8 @@ static void ask_only(int number, void *self)
   for (int64_t k = rng_below(&r, 20); k > 0; k--) wonder(t->x, &r);
 }
 
-/* Where MPI allows one thread to call it, that one asks; where it is one at a time, nobody knows
- * which, and there is no answer before the wait. */
+/* If MPI allows one thread to call it, that thread asks. If it allows one at a time, nobody knows
+ * which one, and there is no answer before the wait. */
 static void start_whole(team *t)
 {
   int level = 0, done = 0;
