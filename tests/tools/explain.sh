@@ -170,7 +170,7 @@ fi
 # --- for people ---
 
 explain "$a" --nodes 2 --ppn 2 --machine lassen
-for words in '7 rows, 11 entries' '2 nodes with 2 ranks each' 'contiguous blocks' 'once a node' \
+for words in '7 rows, 11 entries' '2 nodes with 2 ranks each' 'contiguous blocks' 'once per node' \
   'The choice: standard' 'The runner-up, 2-step, would be 1.15 times as fast' 'What binds' \
   'more than 1.3 with a profile that was not measured' 'latency' 'published   sockets' \
   'a cell for each rank' 'a cell for each node' '@@'; do

@@ -11,9 +11,9 @@ extern char **environ;
 static const char help[] =
   "usage: grove options [--json]\n"
   "\n"
-  "Lists every option with the value it has today: its default, or what the environment\n"
-  "variable GROVE_<NAME> says (of rank 0, in an MPI job). A program sets them for one\n"
-  "context with grove_context_set(ctx, \"name\", \"value\").\n"
+  "Lists every option with its present value: its default, or what the environment variable\n"
+  "GROVE_<NAME> says (in an MPI job, that of rank 0). A program sets options for one context\n"
+  "with grove_context_set(ctx, \"name\", \"value\").\n"
   "\n"
   "  --json    a list of {name, value, default, values, help} instead of a table\n"
   "\n"
@@ -101,7 +101,7 @@ static int run(int argc, char **argv)
 
 const command command_options = {
   .name = "options",
-  .summary = "every option, its value today, and what it means",
+  .summary = "every option, its present value, and what it means",
   .help = help,
   .run = run,
 };

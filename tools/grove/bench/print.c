@@ -21,7 +21,8 @@ static const char *show_verified(int verified)
 
 static void print_heading(const bench *b)
 {
-  const char *of = strcmp(b->set.pattern, "random") == 0 ? "leaves a rank" : "points along an edge";
+  const char *of =
+    strcmp(b->set.pattern, "random") == 0 ? "leaves per rank" : "points along an edge";
   printf("%s, %d ranks on %d nodes, %lld B a value, %lld %s%s%s%s\n", b->set.pattern, b->size,
          b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size,
          b->set.matrix ? "rows" : of, b->set.by_rows ? ", partition " : "",

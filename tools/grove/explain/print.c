@@ -169,9 +169,9 @@ static void print_pattern(const explanation *x, FILE *file)
   print_row(file, "  between nodes", c->off_node_values, "counted for each rank that needs them");
   words[0] = '\0';
   if (c->off_node_values > 0)
-    snprintf(words, sizeof words, "counted once a node: %.0f %% need not cross again",
+    snprintf(words, sizeof words, "counted once per node: %.0f %% need not cross again",
              100.0 * (double)saved / (double)c->off_node_values);
-  print_row(file, "  once a node", c->off_node_values_dedup, words);
+  print_row(file, "  once per node", c->off_node_values_dedup, words);
   print_row(file, "most messages of a rank", c->max_messages_per_rank, "that it sends");
   print_row(file, "  between nodes", c->max_off_node_messages_per_rank, "perhaps of another rank");
   snprintf(words, sizeof words, "that one node sends to, of %lld", (long long)x->set.nodes - 1);

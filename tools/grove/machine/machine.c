@@ -10,7 +10,7 @@ static const char overview_begin[] =
   "usage: grove machine SUBCOMMAND [ARGUMENT...]\n"
   "\n"
   "What messages cost on a machine: latencies, rates and limits, each with its source.\n"
-  "Grove chooses by these numbers. A machine is named, if it comes with Grove, or a file.\n"
+  "Grove chooses by these numbers. A machine is a name, if it comes with Grove, or a file.\n"
   "\n";
 
 static const char overview_end[] = "\n"

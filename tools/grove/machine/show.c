@@ -12,10 +12,10 @@
 static const char help[] =
   "usage: grove machine show NAME|FILE [--json]\n"
   "\n"
-  "Everything that is known of a machine: the shape of a node; what messages cost, by where\n"
+  "Everything known about a machine: the shape of a node; what messages cost, by where\n"
   "the data is, how far it goes and how MPI sends it; what a node can inject; queues,\n"
   "contention, copies, shared memory, LogGP; the links inside a node; what is missing; and\n"
-  "where each number is from.\n"
+  "where each number comes from.\n"
   "\n"
   "  NAME      a machine that comes with Grove: grove machine list\n"
   "  FILE      a profile; docs/machines.md has the format\n"
@@ -365,7 +365,7 @@ static int show(int argc, char **argv)
 
 const command machine_show = {
   .name = "show",
-  .summary = "all that is known of one machine, and where each number is from",
+  .summary = "all that is known about one machine, and where each number comes from",
   .help = help,
   .run = show,
 };

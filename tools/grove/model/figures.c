@@ -108,7 +108,7 @@ static const char split_over_ppn[] =
   "set logscale y\n"
   "set format y '%.0e'\n"
   "set title who . ': data between two nodes, split over some of their processes' noenhanced\n"
-  "set xlabel 'processes a node that send'\n"
+  "set xlabel 'processes per node that send'\n"
   "set ylabel 'seconds'\n"
   "set key outside right\n"
   "plot for [b=0:7] data index b using 1:2 with lines lw 2 lc b + 1 \\\n"
