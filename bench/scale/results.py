@@ -96,7 +96,7 @@ def bad_choices(cases):
 def growth(cases):
     """Set-up with 50 neighbours against the number of ranks, and against its logarithm."""
     lines = [["case", "machine", "ranks", "context us", "forest us", "init us", "set-up us",
-              "of the fewest", "bytes a rank", "of the fewest", "log P"]]
+              "of the fewest", "bytes per rank", "of the fewest", "log P"]]
     for case, machine in itertools.product(GROWTH, m.PROFILES):
         shown = [c for c in cases if c["key"][:2] == (machine, "most") and c["key"][3] == case]
         for c in shown:
