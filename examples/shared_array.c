@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 
   grove_report report = {.struct_size = sizeof report};
   must(grove_op_report(update, &report));
-  printf("rank %d: %d wrong, %lld bytes a round inside the node, over %s\n", rank, wrong,
+  printf("rank %d: %d wrong, %lld bytes per round inside the node, over %s\n", rank, wrong,
          (long long)report.on_node_bytes, report.transport_on_node);
 
   must(grove_op_free(&update));

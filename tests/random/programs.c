@@ -3,10 +3,10 @@
  *
  *     programs                           SAMPLES of them from SEED, on 1 to all ranks of the job
  *     programs --program NUMBER          this one; on fewer ranks it is cut down to those
- *              --times N                 so many times
+ *              --times N                 N times
  *              --without 3,7-9           without these steps, and what they made
  *              --leaves N --plain --orderly --alone
- *                                        simpler: at most so many leaves a rank; 64-bit integers
+ *                                        simpler: at most N leaves per rank; 64-bit integers
  *                                        only; the same order on all ranks; one thread
  *              --list                    only print it
  */
