@@ -5,7 +5,7 @@
 
 /* The first region of a rank, and the largest that is taken before it is needed: containers have 64
  * MiB. */
-static const int64_t FIRST_REGION = 1 << 16, LARGEST_PIECE = 1 << 22;
+static const int64_t FIRST_REGION = 1 << 16, LARGEST_AHEAD = 1 << 22;
 
 /* A rank also takes no more in advance than this fraction of its share of what is left: unused
  * memory of one rank is missing for others. */

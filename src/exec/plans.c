@@ -8,7 +8,7 @@
 
 static void free_lists(grove_plans *p)
 {
-  grove_plan_free(&p->turned);
+  grove_plan_free(&p->directed);
   grove_plan_free(&p->forward);
   grove_index_free(&p->slots);
 }
@@ -67,16 +67,16 @@ static grove_status split_roots(const grove_forest *f, grove_plans *p, grove_for
 }
 
 /* Makes the plan in the direction of the data. */
-static grove_status make_turned(grove_plans *p)
+static grove_status make_directed(grove_plans *p)
 {
   switch (p->operation) {
   case GROVE_REDUCE:
-  case GROVE_COLLECT: GROVE_PASS(grove_plan_reverse(p->forward, &p->turned)); break;
-  case GROVE_FETCH: GROVE_PASS(grove_plan_round_trip(p->forward, &p->turned)); break;
+  case GROVE_COLLECT: GROVE_PASS(grove_plan_reverse(p->forward, &p->directed)); break;
+  case GROVE_FETCH: GROVE_PASS(grove_plan_round_trip(p->forward, &p->directed)); break;
   default: break;
   }
   if (p->whole && p->operation == GROVE_REDUCE)
-    grove_plan_rename(p->turned, GROVE_ARRAY_ROOT, GROVE_ARRAY_EDGE);
+    grove_plan_rename(p->directed, GROVE_ARRAY_ROOT, GROVE_ARRAY_EDGE);
   return GROVE_OK;
 }
 
@@ -135,7 +135,7 @@ static grove_status compile_plans(grove_forest *f, const grove_plans *wanted, gr
   grove_forest view;
   GROVE_TRY(look_at_plans(f, &made, &view));
   GROVE_TRY(made.route->build(&view, &how, &made.forward));
-  GROVE_TRY(make_turned(&made));
+  GROVE_TRY(make_directed(&made));
   GROVE_NEW(p, 1);
   made.next = c->plans;
   *p = made;

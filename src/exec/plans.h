@@ -75,9 +75,9 @@ typedef struct grove_plans {
   int whole;  /* all edges come together before they meet their roots, in order */
   const grove_route *route;
   int64_t cap;
-  grove_index slots;   /* of the multi-forest's roots, where the operation needs that */
-  grove_plan *forward; /* as the route made it; borrows from `slots` */
-  grove_plan *turned;  /* reversed, or a round trip; borrows from `forward`; NULL: forward */
+  grove_index slots;    /* of the multi-forest's roots, where the operation needs that */
+  grove_plan *forward;  /* as the route made it; borrows from `slots` */
+  grove_plan *directed; /* reversed, or a round trip; borrows from `forward`; NULL: forward */
 } grove_plans;
 
 /* A choice between routes, or the price of one, with the kind and size of operation that it was

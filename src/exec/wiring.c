@@ -67,7 +67,7 @@ static grove_status make_lane(const grove_request *r, const grove_wiring_key *ke
   GROVE_PASS(grove_plans_get(r->forest, key, routing, &plans));
   plans->references++;
   out->plans = plans;
-  out->plan = plans->turned ? plans->turned : plans->forward;
+  out->plan = plans->directed ? plans->directed : plans->forward;
   out->whole = plans->whole;
   for (int a = 0; a < GROVE_ARRAYS; a++)
     if (grove_space_of(r->forest->ctx, r->arrays[a]).kind != &grove_space_host)

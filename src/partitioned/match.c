@@ -119,7 +119,7 @@ static count *look_up_end(const switchboard *b, int sends, int rank, int tag)
   }
 }
 
-static grove_status make_post_room(switchboard *b)
+static grove_status make_count_room(switchboard *b)
 {
   switchboard larger = {.room = b->room ? 2 * b->room : 16};
   if (2 * b->ncounts < b->room) return GROVE_OK;
@@ -137,7 +137,7 @@ grove_status grove_match_number(grove_channel *c)
 {
   GROVE_PASS(open_match_board(c->base.ctx));
   switchboard *b = c->base.ctx->switchboard;
-  GROVE_PASS(make_post_room(b));
+  GROVE_PASS(make_count_room(b));
   count *at = look_up_end(b, c->sends, c->peer, c->tag);
   if (!at->used) {
     *at = (count){1, c->sends, c->peer, c->tag, 0};

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- own pieces ---- */
+/* ---- own regions ---- */
 
-/* A piece may be at most this many times as large as needed. */
+/* A region may be at most this many times as large as needed. */
 enum { MOST_WASTE = 4 };
 
 static void release_block(grove_shelf *shelf, grove_block **at)
@@ -27,7 +27,7 @@ static void put_block(grove_shelf *shelf, grove_block *block)
   shelf->idle_bytes += block->bytes;
 }
 
-/* Frees the oldest idle pieces. */
+/* Frees the oldest idle regions. */
 static void limit_idle(grove_shelf *shelf, int most, int64_t most_bytes)
 {
   while (shelf->nidle > most || shelf->idle_bytes > most_bytes) {
@@ -37,7 +37,7 @@ static void limit_idle(grove_shelf *shelf, int most, int64_t most_bytes)
   }
 }
 
-/* Pieces whose readers have left become idle. */
+/* Regions whose readers have left become idle. */
 static void collect_idle(grove_shelf *shelf)
 {
   for (grove_block **at = &shelf->read; *at;) {
@@ -84,7 +84,7 @@ grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **o
   return status;
 }
 
-/* ---- pieces of others ---- */
+/* ---- regions of others ---- */
 
 static void strike_out(grove_shelf *shelf, int i)
 {

@@ -1,4 +1,4 @@
-/* Memory of queues (queue.h) that is used again: reserving and mapping a piece of the arena costs
+/* Memory of queues (queue.h) that is used again: reserving and mapping a region of the arena costs
  * more than a round of a short message. One shelf per context.
  *
  *     sender                                  receiver
@@ -7,9 +7,9 @@
  *                                             ... reads ... grove_queue_leave
  *     grove_shelf_give(shelf, b)              grove_shelf_leave(shelf, &spot)
  *
- * A piece that was given is used again when its reader has left it. Idle memory is limited: the
- * sender gives the oldest pieces back to the system, and the receiver keeps few of them mapped.
- * Neither tells the other. No piece ever lies where another one was. So a mapping of a piece that
+ * A region that was given is used again when its reader has left it. Idle memory is limited: the
+ * sender gives the oldest regions back to the system, and the receiver keeps few of them mapped.
+ * Neither tells the other. No region ever lies where another one was. So a mapping of a region that
  * is gone does no harm: nobody touches it.
  */
 #ifndef GROVE_PARTITIONED_SHELF_H
@@ -31,13 +31,13 @@ typedef struct grove_shelf {
   int nidle;
   int64_t idle_bytes;
   int nmapped;
-  int64_t mapped[GROVE_SHELF_MAPPED]; /* others' pieces that nobody reads, oldest first */
+  int64_t mapped[GROVE_SHELF_MAPPED]; /* others' regions that nobody reads, oldest first */
 } grove_shelf;
 
 /* At the end, before the arena is freed. */
 void grove_shelf_clear(grove_shelf *shelf);
 
-/* A block of at least `bytes` bytes, not zeroed, in a piece of its own. */
+/* A block of at least `bytes` bytes, not zeroed, in a region of its own. */
 grove_status grove_shelf_take(grove_shelf *shelf, int64_t bytes, grove_block **out);
 /* The queue in it may still be read. */
 void grove_shelf_give(grove_shelf *shelf, grove_block *block);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Copying in and copying out overlap best in fragments of this size (DESIGN: measured, 2 cores). */
-enum { PIECE = 1 << 14 };
+enum { FRAGMENT = 1 << 14 };
 
 /* The most bytes that one rank's rings of a wiring should have. */
 static const int64_t RING_BYTES = 1 << 22;
@@ -41,7 +41,8 @@ typedef struct view {
 
 int grove_shm_fragment(int64_t unit_bytes)
 {
-  return unit_bytes > 0 && unit_bytes <= PIECE ? (int)(PIECE / unit_bytes * unit_bytes) : PIECE;
+  return unit_bytes > 0 && unit_bytes <= FRAGMENT ? (int)(FRAGMENT / unit_bytes * unit_bytes)
+                                                  : FRAGMENT;
 }
 
 /* Small messages get many slots, so that a root may run ahead of its readers. Large ones get as
