@@ -238,55 +238,48 @@ fail:
 /* A subset of the edges, by one route. */
 static grove_status measure_part(const bench *b, const pattern *edges, bench_row *row)
 {
-  grove_status status = GROVE_OK;
   bench_field there = {.task = {edges, 0}}, back = {.task = {edges, 1}};
   bench_enter_one(b, &there);
   bench_enter_one(b, &back);
-  GROVE_TRY(bench_measure(b, &there));
-  if (b->set.reduce) GROVE_TRY(bench_measure(b, &back));
+  GROVE_PASS(bench_measure(b, &there));
+  if (b->set.reduce) GROVE_PASS(bench_measure(b, &back));
   row->bcast = there.entrants[0].result;
   row->reduce = back.entrants[0].result;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status measure_parts(const bench *b, const pattern *all, bench_results *out)
 {
   static const char *const name[] = {"off node", "on node"};
-  grove_status status = GROVE_OK;
   for (int on_node = 1; on_node >= 0 && b->set.parts; on_node--) {
     pattern part;
     bench_row *row = &out->rows[out->nrows];
     if (pattern_select(all, b->ctx, b->rank, on_node, &part))
       bench_must(b, grove_error_set(GROVE_ERR_MEMORY, "no memory for a part of the pattern"));
     row->edges = name[on_node];
-    status = measure_part(b, &part, row);
+    grove_status status = measure_part(b, &part, row);
     pattern_free(&part);
-    GROVE_TRY(status);
+    GROVE_PASS(status);
     out->nrows++;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* `there` and `back` are the caller's memory. */
 static grove_status measure_all(const bench *b, const pattern *all, bench_field *there,
                                 bench_field *back, bench_results *out)
 {
-  grove_status status = GROVE_OK;
   out->deduplicated_bytes = bench_deduplicated_bytes(b, all);
   bench_traffic_collect(b, all, &out->traffic);
-  GROVE_TRY(measure_field(b, all, 0, there));
-  if (b->set.reduce) GROVE_TRY(measure_field(b, all, 1, back));
+  GROVE_PASS(measure_field(b, all, 0, there));
+  if (b->set.reduce) GROVE_PASS(measure_field(b, all, 1, back));
   out->bcast = there;
   out->reduce = b->set.reduce ? back : NULL;
   out->rows[0] = (bench_row){.edges = b->set.off_node ? "off node" : "all",
                              .bcast = there->entrants[0].result,
                              .reduce = back->entrants[0].result};
   out->nrows = 1;
-  GROVE_TRY(measure_parts(b, all, out));
-fail:
-  return status;
+  return measure_parts(b, all, out);
 }
 
 static int field_verified(const bench_field *field)
@@ -305,14 +298,11 @@ static int all_verified(const bench_results *r)
 
 static grove_status open_bench(bench *b)
 {
-  grove_status status = GROVE_OK;
   b->width = b->set.unit_bytes / (int64_t)sizeof(double);
   MPI_Type_contiguous((int)b->width, MPI_DOUBLE, &b->unit);
   MPI_Type_commit(&b->unit);
-  GROVE_TRY(bench_context(b, NULL, &b->ctx));
-  GROVE_TRY(grove_context_node(b->ctx, b->rank, NULL, &b->nnodes));
-fail:
-  return status;
+  GROVE_PASS(bench_context(b, NULL, &b->ctx));
+  return grove_context_node(b->ctx, b->rank, NULL, &b->nnodes);
 }
 
 static void close_bench(bench *b)

@@ -19,32 +19,27 @@ typedef struct route_state {
 
 static grove_status open_route(bench_entrant *e)
 {
-  grove_status status = GROVE_OK;
   const bench *b = e->b;
   const pattern *p = e->task->edges;
   grove_context *ctx = e->ctx ? e->ctx : b->ctx;
   route_state *s = e->state = bench_alloc(1, sizeof *s);
-  GROVE_TRY(grove_context_set(ctx, "route", e->name));
-  GROVE_TRY(grove_forest_create(ctx, &s->forest));
-  GROVE_TRY(grove_forest_set_name(s->forest, b->set.pattern));
-  GROVE_TRY(grove_forest_set_graph(s->forest, p->nroots, p->nleaves, p->leaf, p->root));
-  GROVE_TRY(grove_forest_set_up(s->forest));
+  GROVE_PASS(grove_context_set(ctx, "route", e->name));
+  GROVE_PASS(grove_forest_create(ctx, &s->forest));
+  GROVE_PASS(grove_forest_set_name(s->forest, b->set.pattern));
+  GROVE_PASS(grove_forest_set_graph(s->forest, p->nroots, p->nleaves, p->leaf, p->root));
+  GROVE_PASS(grove_forest_set_up(s->forest));
   if (e->task->reduce)
-    GROVE_TRY(grove_reduce_init(s->forest, b->unit, b->array, b->array, MPI_SUM, &s->op));
+    GROVE_PASS(grove_reduce_init(s->forest, b->unit, b->array, b->array, MPI_SUM, &s->op));
   else
-    GROVE_TRY(grove_bcast_init(s->forest, b->unit, b->array, b->array, MPI_REPLACE, &s->op));
-fail:
-  return status;
+    GROVE_PASS(grove_bcast_init(s->forest, b->unit, b->array, b->array, MPI_REPLACE, &s->op));
+  return GROVE_OK;
 }
 
 static grove_status run_route(bench_entrant *e)
 {
-  grove_status status = GROVE_OK;
   grove_op *op = ((route_state *)e->state)->op;
-  GROVE_TRY(grove_start(op));
-  GROVE_TRY(grove_wait(op));
-fail:
-  return status;
+  GROVE_PASS(grove_start(op));
+  return grove_wait(op);
 }
 
 static void close_route(bench_entrant *e)
@@ -144,7 +139,6 @@ fail:
 /* "3-step,transport_on_node=mpi" */
 static grove_status enter_variant(const bench *b, bench_field *field, const char *text)
 {
-  grove_status status = GROVE_OK;
   const char *comma = strchr(text, ',');
   for (int i = 0; i < GROVE_ROUTES && comma; i++) {
     const char *name = grove_routes[i]->name;
@@ -153,9 +147,8 @@ static grove_status enter_variant(const bench *b, bench_field *field, const char
     e->options = comma + 1;
     return bench_context(b, e->options, &e->ctx);
   }
-  GROVE_CHECK(0, GROVE_ERR_OPTION, "'%s' is no variant such as 3-step,transport_on_node=mpi", text);
-fail:
-  return status;
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
+                     "'%s' is no variant such as 3-step,transport_on_node=mpi", text);
 }
 
 static int is_wanted(const bench *b, const char *name)
@@ -171,12 +164,11 @@ void bench_enter_one(const bench *b, bench_field *field)
 
 grove_status bench_enter_routes(const bench *b, bench_field *field)
 {
-  grove_status status = GROVE_OK;
   for (int i = 0; i < GROVE_ROUTES; i++)
     if (is_wanted(b, grove_routes[i]->name))
       bench_enter(b, field, &on_route, BENCH_ROUTE, grove_routes[i]->name);
   if (is_wanted(b, "auto")) bench_enter(b, field, &on_route, BENCH_AUTO, "auto");
-  for (int i = 0; i < b->set.nvariants; i++) GROVE_TRY(enter_variant(b, field, b->set.variants[i]));
-fail:
-  return status;
+  for (int i = 0; i < b->set.nvariants; i++)
+    GROVE_PASS(enter_variant(b, field, b->set.variants[i]));
+  return GROVE_OK;
 }

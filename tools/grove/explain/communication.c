@@ -89,10 +89,9 @@ fail:
 
 grove_status communication_topo(int nodes, int ppn, int sockets, grove_topo *out)
 {
-  grove_status status = GROVE_OK;
   int64_t nranks = (int64_t)nodes * ppn, per_node = sockets > 0 ? sockets : 1;
   grove_place *place = NULL;
-  GROVE_NEW(place, nranks);
+  GROVE_PASS_NEW(place, nranks);
   for (int64_t r = 0; r < nranks; r++) {
     int32_t node = (int32_t)(r / ppn), seat = (int32_t)(r % ppn);
     int32_t socket = (int32_t)(seat * per_node / ppn);
@@ -107,8 +106,7 @@ grove_status communication_topo(int nodes, int ppn, int sockets, grove_topo *out
   }
   *out = (grove_topo){
     .nranks = (int)nranks, .nnodes = nodes, .cores = ppn, .domain_size = ppn, .place = place};
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* ---- counting ---- */

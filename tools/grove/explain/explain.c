@@ -208,19 +208,17 @@ static grove_status divide(const explanation *x, const matrix_market *m, partiti
  * price is that of MPI's messages. */
 static grove_status price(const explanation *x, explained_route *r, grove_candidate *out)
 {
-  grove_status status = GROVE_OK;
   grove_pricing how = {.unit_bytes = x->set.unit_bytes,
                        .shared_memory = grove_machine_has_shared(x->machine),
                        .order = GROVE_QUEUE_TYPICAL};
   how.lifted_out = how.lifted_in = strcmp(x->set.memory, "device") == 0;
   if (x->set.joined)
-    GROVE_TRY(
+    GROVE_PASS(
       topology_contend(&x->set.topology, &r->manifest, &x->topo, x->set.unit_bytes, &r->contended));
   how.link_bytes = r->contended.link_bytes;
-  GROVE_TRY(grove_route_estimate(&r->manifest, x->machine, &x->topo, -1, &how, &out->estimate));
+  GROVE_PASS(grove_route_estimate(&r->manifest, x->machine, &x->topo, -1, &how, &out->estimate));
   out->seconds = out->estimate.price.seconds;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Chooses as the library does, but from all edges. */

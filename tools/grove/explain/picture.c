@@ -19,11 +19,10 @@ static int64_t member_of(const picture *p, const grove_topo *topo, int rank)
 grove_status picture_create(const grove_manifest *m, const grove_topo *topo, int64_t unit_bytes,
                             picture_of of, int most, picture *out)
 {
-  grove_status status = GROVE_OK;
   picture p = {.of = of, .members = of == PICTURE_OF_RANKS ? topo->nranks : topo->nnodes};
   p.per_cell = (p.members + most - 1) / most;
   p.cells = (int)((p.members + p.per_cell - 1) / p.per_cell);
-  GROVE_NEW(p.bytes, (int64_t)p.cells * p.cells);
+  GROVE_PASS_NEW(p.bytes, (int64_t)p.cells * p.cells);
   for (int64_t i = 0; i < m->count; i++) {
     const grove_shipment *s = &m->shipments[i];
     int64_t from = member_of(&p, topo, s->from), to = member_of(&p, topo, s->to);
@@ -31,8 +30,7 @@ grove_status picture_create(const grove_manifest *m, const grove_topo *topo, int
     p.bytes[from / p.per_cell * p.cells + to / p.per_cell] += (double)(s->units * unit_bytes);
   }
   *out = p;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void picture_free(picture *p)

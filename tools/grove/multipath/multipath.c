@@ -227,14 +227,12 @@ static void say_what_binds(multipath_answer *a)
 static grove_status add_copies(const multipath_settings *s, const grove_machine *m, double bytes,
                                grove_copies *set)
 {
-  grove_status status = GROVE_OK;
   set->alone = s->as_published;
-  GROVE_TRY(grove_copies_add(set, m, s->from, s->to, bytes, s->paths));
-  if (s->both) GROVE_TRY(grove_copies_add(set, m, s->to, s->from, bytes, s->paths));
+  GROVE_PASS(grove_copies_add(set, m, s->from, s->to, bytes, s->paths));
+  if (s->both) GROVE_PASS(grove_copies_add(set, m, s->to, s->from, bytes, s->paths));
   for (int i = 0; i < s->nalso; i++)
-    GROVE_TRY(grove_copies_add(set, m, s->also[i][0], s->also[i][1], bytes, NULL));
-fail:
-  return status;
+    GROVE_PASS(grove_copies_add(set, m, s->also[i][0], s->also[i][1], bytes, NULL));
+  return GROVE_OK;
 }
 
 /* Puts everything on one path after all. */
