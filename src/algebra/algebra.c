@@ -58,12 +58,10 @@ grove_status grove_making_open(grove_making *m, const char *call, int n, grove_f
 /* Without a context nobody can be asked; during another thread's call nobody may be. */
 grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *values, int n)
 {
-  grove_status status = mine;
   if (!m->claimed) return mine;
-  GROVE_TRY(grove_context_enter_call(m->ctx, m->call));
-  status = grove_context_agree(m->ctx, mine, values, n);
+  GROVE_PASS(grove_context_enter_call(m->ctx, m->call));
+  grove_status status = grove_context_agree(m->ctx, mine, values, n);
   grove_context_leave_call(m->ctx);
-fail:
   return status;
 }
 

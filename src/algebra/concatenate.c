@@ -67,13 +67,12 @@ static grove_status find_number(grove_making *m, const work *w, int i, int64_t *
   grove_status status = GROVE_OK;
   int64_t lower = 0, total = w->f[i]->nroots;
   if (w->mode == GROVE_ROOTS_GLOBAL) {
-    GROVE_TRY(grove_context_enter_call(m->ctx, m->call));
+    GROVE_PASS(grove_context_enter_call(m->ctx, m->call));
     status = grove_context_offsets(m->ctx, w->f[i]->nroots, &lower, &total);
     grove_context_leave_call(m->ctx);
   }
   *number = *before + lower;
   *before += total;
-fail:
   return status;
 }
 

@@ -58,15 +58,13 @@ grove_status grove_groups_add(grove_groups *groups, int key);
 
 static inline grove_status grove_groups_count(grove_groups *groups, int key)
 {
-  grove_status status = GROVE_OK;
   int group = grove_groups_find(groups, key);
   if (group < 0) {
     group = groups->count;
-    GROVE_TRY(grove_groups_add(groups, key));
+    GROVE_PASS(grove_groups_add(groups, key));
   }
   groups->next[group]++;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_groups_arrange(grove_groups *groups);

@@ -111,11 +111,12 @@
  *
  *     GROVE_NEW_ALL(GROVE_WISH(x, nx), GROVE_WISH(y, ny));
  */
-#define GROVE_NEW_ALL(...)                                                                         \
-  do {                                                                                             \
-    const grove_wish wishes_[] = {__VA_ARGS__};                                                    \
-    GROVE_TRY(grove_make_all((int)(sizeof wishes_ / sizeof *wishes_), wishes_));                   \
-  } while (0)
+#define GROVE_NEW_ALL(...)      GROVE_TRY(GROVE_MADE_ALL(__VA_ARGS__))
+#define GROVE_PASS_NEW_ALL(...) GROVE_PASS(GROVE_MADE_ALL(__VA_ARGS__))
+
+#define GROVE_MADE_ALL(...)                                                                        \
+  grove_make_all((int)(sizeof((const grove_wish[]){__VA_ARGS__}) / sizeof(grove_wish)),            \
+                 (const grove_wish[]){__VA_ARGS__})
 
 typedef struct grove_wish {
   void *pointer; /* address of the pointer */

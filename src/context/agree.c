@@ -22,7 +22,6 @@ static grove_status finish_step(grove_context *ctx, MPI_Request *request, int64_
 /* The sentence of the rank that failed, on every rank. */
 static grove_status share_failure(grove_context *ctx, grove_status mine, int failed)
 {
-  grove_status status = GROVE_OK;
   struct failure {
     int status;
     char sentence[GROVE_SENTENCE_BYTES];
@@ -35,10 +34,8 @@ static grove_status share_failure(grove_context *ctx, grove_status mine, int fai
     else
       snprintf(failure.sentence, sizeof failure.sentence, "rank %d: %.1000s", failed, sentence);
   }
-  GROVE_TRY(grove_context_tell(ctx, &failure, sizeof failure, failed));
-  status = grove_error_set((grove_status)failure.status, failure.sentence);
-fail:
-  return status;
+  GROVE_PASS(grove_context_tell(ctx, &failure, sizeof failure, failed));
+  return grove_error_set((grove_status)failure.status, failure.sentence);
 }
 
 /* If the option forbids shared memory between the ranks of a node, agreements do without it too. */

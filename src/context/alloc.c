@@ -192,23 +192,19 @@ static grove_status deallocate_shared(grove_context *ctx, void *memory)
 
 grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
-  GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc"));
-  status = allocate_shared(ctx, bytes, out);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
+  GROVE_PASS(grove_context_enter_call(ctx, "grove_alloc"));
+  grove_status status = allocate_shared(ctx, bytes, out);
   grove_context_leave_call(ctx);
-fail:
   return status;
 }
 
 grove_status grove_dealloc(grove_context *ctx, void *memory)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
-  GROVE_TRY(grove_context_enter_call(ctx, "grove_dealloc"));
-  status = deallocate_shared(ctx, memory);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
+  GROVE_PASS(grove_context_enter_call(ctx, "grove_dealloc"));
+  grove_status status = deallocate_shared(ctx, memory);
   grove_context_leave_call(ctx);
-fail:
   return status;
 }
 
@@ -226,13 +222,11 @@ void grove_context_drop_memory(grove_context *ctx, void *memory)
 grove_status grove_context_keep_memory(grove_context *ctx, void *memory, size_t bytes,
                                        void (*give_back)(void *memory))
 {
-  grove_status status = GROVE_OK;
   shared *s = NULL;
   GROVE_NEW(s, 1);
   *s = (shared){.next = ctx->shared, .memory = memory, .bytes = bytes, .give_back = give_back};
   ctx->shared = s;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 void grove_context_free_shared(grove_context *ctx)

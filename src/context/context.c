@@ -347,13 +347,11 @@ static void bring_threads_back(grove_context *ctx)
 
 grove_status grove_context_set(grove_context *ctx, const char *key, const char *value)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
-  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_set"));
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
+  GROVE_PASS(grove_context_enter_call(ctx, "grove_context_set"));
   stop_threads(ctx); /* comes back with the options, or */
-  status = set_option(ctx, key, value);
+  grove_status status = set_option(ctx, key, value);
   if (!ctx->helper && !ctx->alarm) bring_threads_back(ctx); /* without them */
   grove_context_leave_call(ctx);
-fail:
   return status;
 }

@@ -153,16 +153,14 @@ static grove_status look_for(const grove_context *ctx, profile *out)
 /* The text is the caller's to free. */
 static grove_status print_machine(const grove_machine *m, profile *out)
 {
-  grove_status status = GROVE_OK;
   size_t length = 0;
   FILE *file = open_memstream(&out->text, &length);
-  GROVE_CHECK(file, GROVE_ERR_MEMORY, "no memory for the text of a profile");
-  status = grove_profile_print(m, file);
-  GROVE_CHECK(fclose(file) == 0 && status == GROVE_OK, GROVE_ERR_MEMORY,
-              "no memory for the text of a profile");
+  GROVE_PASS_CHECK(file, GROVE_ERR_MEMORY, "no memory for the text of a profile");
+  grove_status status = grove_profile_print(m, file);
+  GROVE_PASS_CHECK(fclose(file) == 0 && status == GROVE_OK, GROVE_ERR_MEMORY,
+                   "no memory for the text of a profile");
   out->bytes = (int64_t)length;
   out->sum = sum_of(out->text, out->bytes);
-fail:
   return status;
 }
 
@@ -278,11 +276,9 @@ fail:
 
 grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
-  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_use_machine"));
-  status = use_machine(ctx, m);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
+  GROVE_PASS(grove_context_enter_call(ctx, "grove_context_use_machine"));
+  grove_status status = use_machine(ctx, m);
   grove_context_leave_call(ctx);
-fail:
   return status;
 }

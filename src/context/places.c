@@ -187,24 +187,22 @@ static void open_host_board(grove_context *ctx)
 grove_status grove_context_find_places(grove_context *ctx, grove_status mine, grove_fact *facts,
                                        int64_t *nnodes, grove_status *later)
 {
-  grove_status status = GROVE_OK;
   grove_cores cores;
   word w = {.name = ""};
   int64_t all[2] = {0, 0}; /* nodes; does a rank do without an arena? */
-  GROVE_TRY(gather_facts(ctx, look_around(&cores), facts));
+  GROVE_PASS(gather_facts(ctx, look_around(&cores), facts));
   find_seat(ctx, facts);
   int leads = ctx->rank_in_domain == 0;
-  status = leads ? lead_host(ctx, facts, &cores, &w)
-                 : follow_leader(ctx, next_guest(ctx, facts, -1), &cores, &w);
+  grove_status status = leads ? lead_host(ctx, facts, &cores, &w)
+                              : follow_leader(ctx, next_guest(ctx, facts, -1), &cores, &w);
   ctx->topo.cores = w.cores;
   if (status == GROVE_OK && mine == GROVE_OK) mine = fill_table(ctx, facts, &all[0]);
   all[1] = !ctx->arena;
   if (status == GROVE_OK) status = grove_context_agree(ctx, mine, all, 2);
   if (leads && w.name[0]) grove_segment_unlink(w.name); /* everyone who can has opened it */
-  GROVE_TRY(status);
+  GROVE_PASS(status);
   *nnodes = all[0];
   *later = keep_or_leave_arena(ctx, facts);
   if (!all[1]) open_host_board(ctx);
-fail:
   return status;
 }

@@ -47,18 +47,17 @@ static grove_status open_file(writer *w, const char *path)
   struct stat old;
   int is_there = stat(path, &old) == 0, fd = -1;
   w->path = is_there ? realpath(path, NULL) : strdup(path);
-  GROVE_CHECK(w->path, GROVE_ERR_MEMORY, "no memory for the name of a trace");
+  GROVE_PASS_CHECK(w->path, GROVE_ERR_MEMORY, "no memory for the name of a trace");
   if (is_there && !S_ISREG(old.st_mode)) {
     w->file = fopen(path, "w");
   } else {
     size_t room = strlen(w->path) + 64;
-    GROVE_NEW(w->part, room);
+    GROVE_PASS_NEW(w->part, room);
     snprintf(w->part, room, "%s.%ld.part", w->path, (long)getpid());
     fd = open(w->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     w->file = fd >= 0 ? fdopen(fd, "w") : NULL;
   }
   if (!w->file) status = refuse_file(w, errno);
-fail:
   return status;
 }
 
@@ -158,17 +157,15 @@ static grove_status write_all(grove_context *ctx, writer *w)
 {
   grove_status status = GROVE_OK;
   double unused = 0;
-  GROVE_TRY(grove_trace_compare_clocks(ctx, &ctx->trace->last, &unused));
+  GROVE_PASS(grove_trace_compare_clocks(ctx, &ctx->trace->last, &unused));
   if (ctx->rank == 0) {
     write_own(ctx, w);
-    for (int r = 1; r < ctx->size; r++) GROVE_TRY(take_lines(ctx, w, r));
+    for (int r = 1; r < ctx->size; r++) GROVE_PASS(take_lines(ctx, w, r));
     status = finish_file(ctx, w, 1);
   } else {
-    GROVE_TRY(send_lines(ctx, w));
+    GROVE_PASS(send_lines(ctx, w));
   }
-  GROVE_TRY(grove_context_agree(ctx, status, NULL, 0));
-fail:
-  return status;
+  return grove_context_agree(ctx, status, NULL, 0);
 }
 
 /* For when the ranks could not come together; `why` says so. */

@@ -27,15 +27,14 @@ static grove_status check_request(const grove_request *r, const caller *who)
 
 static grove_status serve_call(const grove_request *r, caller who)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(check_request(r, &who));
+  GROVE_PASS(check_request(r, &who));
   grove_context *ctx = r->forest->ctx;
-  if (ctx->stations) GROVE_TRY(grove_station_settle(ctx)); /* what is made may wait for streams */
+  if (ctx->stations) GROVE_PASS(grove_station_settle(ctx)); /* what is made may wait for streams */
   grove_context_enter(ctx);
-  status = who.begins ? grove_op_begin(r, who.name, who.out)
-                      : grove_op_init(ctx, &grove_kind_transfer, who.name, GROVE_OK, 1, r, who.out);
+  grove_status status =
+    who.begins ? grove_op_begin(r, who.name, who.out)
+               : grove_op_init(ctx, &grove_kind_transfer, who.name, GROVE_OK, 1, r, who.out);
   grove_context_leave(ctx);
-fail:
   return status;
 }
 

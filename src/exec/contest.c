@@ -202,9 +202,8 @@ static void decide_contest(contest *c)
 /* `run` starts one of the two transfers. */
 static grove_status start_entry(grove_op *op, const char *call, grove_status (*run)(grove_op *op))
 {
-  grove_status status = GROVE_OK;
   contest *c = (contest *)op;
-  GROVE_TRY(grove_op_check_idle(op, call));
+  GROVE_PASS(grove_op_check_idle(op, call));
   if (c->start <= DECISION && ++c->start > DECISION)
     decide_contest(c);
   else if (c->start <= DECISION)
@@ -213,19 +212,18 @@ static grove_status start_entry(grove_op *op, const char *call, grove_status (*r
   c->before = now->base.seconds;
   now->base.stream = op->stream;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
-  status = run(&now->base);
+  grove_status status = run(&now->base);
   if (status != GROVE_OK && grove_op_state_of(&now->base) != GROVE_OP_FAILED)
     return status; /* not started */
   grove_op_move(op, GROVE_OP_ACTIVE);
   if (status != GROVE_OK) grove_op_move(op, GROVE_OP_FAILED);
-  GROVE_TRY(status);
+  GROVE_PASS(status);
   op->timing = now->base.timing;
   now->base.timing.open = 0;
   if (entry_is_through(c))
     grove_op_move(op, GROVE_OP_DONE);
   else
     grove_context_activate(op->ctx, &op->active);
-fail:
   return status;
 }
 

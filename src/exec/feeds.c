@@ -135,15 +135,13 @@ static grove_status make_charts(search *x)
 /* Sorts what was found by feeder. */
 static grove_status sort_feeds(search *x, int nfeeders)
 {
-  grove_status status = GROVE_OK;
   grove_wiring *wiring = x->wiring;
-  GROVE_NEW_ALL(GROVE_WISH(wiring->feed_begin, nfeeders + 2), GROVE_WISH(wiring->feeds, x->n));
+  GROVE_PASS_NEW_ALL(GROVE_WISH(wiring->feed_begin, nfeeders + 2), GROVE_WISH(wiring->feeds, x->n));
   int *begin = wiring->feed_begin;
   for (int i = 0; i < x->n; i++) begin[x->feeders[i] + 2]++;
   for (int f = 2; f < nfeeders + 2; f++) begin[f] += begin[f - 1];
   for (int i = 0; i < x->n; i++) wiring->feeds[begin[x->feeders[i] + 1]++] = x->to[i];
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_wiring_find_feeds(grove_wiring *wiring)

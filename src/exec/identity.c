@@ -49,15 +49,13 @@ static grove_status look_up_identity(MPI_Datatype type, grove_identity **out)
 
 grove_status grove_identity_of(MPI_Datatype type, grove_identity **out)
 {
-  grove_status status = GROVE_OK;
   int combiner = 0;
   *out = NULL;
-  GROVE_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
-  GROVE_TRY(grove_basic_combiner(type, &combiner));
+  GROVE_PASS_CHECK(type != MPI_DATATYPE_NULL, GROVE_ERR_ARG, "the unit is MPI_DATATYPE_NULL");
+  GROVE_PASS(grove_basic_combiner(type, &combiner));
   if (combiner == MPI_COMBINER_NAMED) return GROVE_OK;
   pthread_mutex_lock(&mutex);
-  status = look_up_identity(type, out);
+  grove_status status = look_up_identity(type, out);
   pthread_mutex_unlock(&mutex);
-fail:
   return status;
 }

@@ -176,11 +176,9 @@ fail:
 
 grove_status grove_draft_first(grove_draft *m, grove_status mine)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_context_enter_call(m->ctx, m->call));
-  status = make_first(m, mine);
+  GROVE_PASS(grove_context_enter_call(m->ctx, m->call));
+  grove_status status = make_first(m, mine);
   grove_context_leave_call(m->ctx);
-fail:
   return status;
 }
 

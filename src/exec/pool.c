@@ -236,13 +236,12 @@ static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
 
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out)
 {
-  grove_status status = GROVE_OK;
   grove_transfer *op = find_idle(r);
   if (op)
-    GROVE_TRY(reuse_member(r, call, op));
+    GROVE_PASS(reuse_member(r, call, op));
   else
-    GROVE_TRY(make_one(r, call, &op));
-  GROVE_TRY(bind_arrays(op, r));
+    GROVE_PASS(make_one(r, call, &op));
+  GROVE_PASS(bind_arrays(op, r));
   grove_transfer_hold_forests(op);
   op->wiring->references++;
   op->base.starts = op->base.timed_starts = 0;
@@ -250,11 +249,10 @@ grove_status grove_op_begin(const grove_request *r, const char *call, grove_op *
   op->base.stream = (grove_chosen_stream){NULL, 0};
   op->base.awaited = 0;
   grove_op *begun = &op->base;
-  status = grove_transfer_run(op);
+  grove_status status = grove_transfer_run(op);
   if (status == GROVE_OK)
     *out = begun;
   else
     grove_op_give_up(&begun);
-fail:
   return status;
 }

@@ -10,18 +10,16 @@
 
 grove_status grove_transfer_start_parts(grove_op *base)
 {
-  grove_status status = GROVE_OK;
   grove_transfer *op = (grove_transfer *)base;
-  GROVE_TRY(grove_op_check_idle(base, "grove_start_parts"));
+  GROVE_PASS(grove_op_check_idle(base, "grove_start_parts"));
   if (op->fields[0].request.operation == GROVE_FETCH)
     return grove_op_no_parts(base, "grove_start_parts");
-  if (!op->readying) GROVE_TRY(grove_readying_create(op));
-  if (!op->arriving) GROVE_TRY(grove_arriving_create(op));
+  if (!op->readying) GROVE_PASS(grove_readying_create(op));
+  if (!op->arriving) GROVE_PASS(grove_arriving_create(op));
   op->readying->asked = 1;
-  status = grove_transfer_run(op);
+  grove_status status = grove_transfer_run(op);
   op->readying->asked = 0;
   if (op->readying->needs_calls) grove_context_look_after(base->ctx);
-fail:
   return status;
 }
 
@@ -71,26 +69,25 @@ static grove_status check_marks(const grove_transfer *op, int64_t first, int64_t
 
 grove_status grove_transfer_ready(grove_op *base, int64_t first, int64_t count)
 {
-  grove_status status = GROVE_OK;
   grove_transfer *op = (grove_transfer *)base;
   grove_readying *r = op->readying;
   grove_op_state state = grove_op_state_of(base);
   if (op->fields[0].request.operation == GROVE_FETCH) return grove_op_no_parts(base, "grove_ready");
-  GROVE_CHECK(!grove_context_outlives_mpi(base->ctx), GROVE_ERR_STATE,
-              "rank %d: grove_ready: MPI_Finalize was called while this %s was under way",
-              base->ctx->rank, grove_op_label(base));
-  GROVE_CHECK(state == GROVE_OP_ACTIVE || state >= GROVE_OP_DONE, GROVE_ERR_STATE,
-              "rank %d: grove_ready: this %s was not started", base->ctx->rank,
-              grove_op_label(base));
-  GROVE_CHECK(r && r->by_parts, GROVE_ERR_STATE,
-              "rank %d: grove_ready: this %s was started by grove_start, which says that all of it "
-              "is final; grove_start_parts does not",
-              base->ctx->rank, grove_op_label(base));
-  GROVE_TRY(check_marks(op, first, count));
+  GROVE_PASS_CHECK(!grove_context_outlives_mpi(base->ctx), GROVE_ERR_STATE,
+                   "rank %d: grove_ready: MPI_Finalize was called while this %s was under way",
+                   base->ctx->rank, grove_op_label(base));
+  GROVE_PASS_CHECK(state == GROVE_OP_ACTIVE || state >= GROVE_OP_DONE, GROVE_ERR_STATE,
+                   "rank %d: grove_ready: this %s was not started", base->ctx->rank,
+                   grove_op_label(base));
+  GROVE_PASS_CHECK(
+    r && r->by_parts, GROVE_ERR_STATE,
+    "rank %d: grove_ready: this %s was started by grove_start, which says that all of it "
+    "is final; grove_start_parts does not",
+    base->ctx->rank, grove_op_label(base));
+  GROVE_PASS(check_marks(op, first, count));
   if (count == 0) return GROVE_OK;
   __atomic_fetch_add(&r->inside, 1, __ATOMIC_ACQUIRE);
-  status = mark_places(op, first, count);
+  grove_status status = mark_places(op, first, count);
   __atomic_fetch_sub(&r->inside, 1, __ATOMIC_RELEASE);
-fail:
   return status;
 }

@@ -181,7 +181,6 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
     routing->route = &grove_route_standard;
     status = GROVE_OK;
   }
-fail:
   return status;
 }
 

@@ -4,13 +4,11 @@
 /* The usual start is a jump. Inlined into grove_start, this would make it save registers. */
 __attribute__((noinline)) static grove_status start_with_care(grove_op *op)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
-  if (op->ctx->stations) GROVE_TRY(grove_op_settle_streams(op));
+  GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
+  if (op->ctx->stations) GROVE_PASS(grove_op_settle_streams(op));
   grove_context_enter(op->ctx);
-  status = op->kind->start(op);
+  grove_status status = op->kind->start(op);
   grove_context_leave(op->ctx);
-fail:
   return status;
 }
 

@@ -38,12 +38,10 @@ enum { PARTS_OF_LETTER = 16 };
 
 static grove_status follow_plan(watch *w, const grove_part_plan *plan, int64_t parts)
 {
-  grove_status status = GROVE_OK;
   w->ngroups = (int)plan->ngroups;
-  GROVE_NEW_ALL(GROVE_WISH(w->ends, w->ngroups), GROVE_WISH(w->left, w->ngroups));
+  GROVE_PASS_NEW_ALL(GROVE_WISH(w->ends, w->ngroups), GROVE_WISH(w->left, w->ngroups));
   for (int g = 0; g < w->ngroups; g++) w->ends[g] = plan->first[g + 1] * w->slots.count / parts;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int64_t parts_of(const watch *w)

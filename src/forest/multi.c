@@ -223,14 +223,12 @@ fail:
 
 grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
-  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
-  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_multi: forest '%s' is not set up",
-              grove_forest_label(f));
-  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_multi"));
-  status = make_with_ranks(f, out);
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
+  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
+  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_multi: forest '%s' is not set up",
+                   grove_forest_label(f));
+  GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_multi"));
+  grove_status status = make_with_ranks(f, out);
   grove_context_leave_call(f->ctx);
-fail:
   return status;
 }

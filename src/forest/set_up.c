@@ -293,13 +293,11 @@ fail:
 
 grove_status grove_forest_complete(grove_forest *f, grove_status mine)
 {
-  grove_status status = GROVE_OK;
-  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_set_up"));
+  GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_set_up"));
   double since = grove_trace_clock(f->ctx);
-  status = set_up(f, mine);
+  grove_status status = set_up(f, mine);
   if (status == GROVE_OK) grove_trace_set_up(f->ctx, grove_forest_label(f), f->serial, since);
   grove_context_leave_call(f->ctx);
-fail:
   return status;
 }
 

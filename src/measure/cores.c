@@ -36,29 +36,26 @@ static grove_status add_seconds(grove_probe *p, double mine, double *all)
 grove_status grove_measure_cores(grove_probe *p, double seconds)
 {
   enum { ROUNDS = 3 };
-  grove_status status = GROVE_OK;
   double ratio[ROUNDS];
   const grove_topo *topo = &p->ctx->topo;
   grove_probe_announce(p, "cores", seconds);
   for (int i = 0; i < ROUNDS; i++) {
     double span = fmax(seconds / (2 * ROUNDS), 0.05), alone = 0, together = 0;
     if (p->ctx->rank == 0) alone = work_until(grove_clock() + span);
-    GROVE_TRY(grove_probe_meet(p, &alone, 1));
-    GROVE_TRY(add_seconds(p, work_until(grove_clock() + span), &together));
+    GROVE_PASS(grove_probe_meet(p, &alone, 1));
+    GROVE_PASS(add_seconds(p, work_until(grove_clock() + span), &together));
     ratio[i] = together / alone;
   }
   double cores = grove_median(ratio, ROUNDS) / count_memories(topo);
   double fewest = -topo->cores; /* hosts may differ; all ranks must get the same number */
-  GROVE_TRY(grove_probe_meet(p, &fewest, 1));
+  GROVE_PASS(grove_probe_meet(p, &fewest, 1));
   double ranks = (double)topo->nranks / count_memories(topo);
   /* If every rank had a core there may be more cores; the system knows. */
   cores = fmin(cores, -fewest);
   if (cores > 0.85 * ranks) cores = -fewest;
   p->machine->cores = round(100 * cores) / 100;
-  status =
+  grove_status status =
     grove_machine_add(p->machine, "cores", "-", "node", "-", p->machine->cores, "1", p->source);
   if (status != GROVE_OK) p->status = status;
-  status = GROVE_OK;
-fail:
-  return status;
+  return GROVE_OK;
 }

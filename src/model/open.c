@@ -129,12 +129,9 @@ static grove_status print_and_close(const grove_machine *m, FILE *file, int to_d
 /* A terminal or a pipe cannot be replaced, only written to. */
 static grove_status write_into(const grove_machine *m, const char *path)
 {
-  grove_status status = GROVE_OK;
   FILE *file = fopen(path, "w");
-  GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
-  status = print_and_close(m, file, 0);
-fail:
-  return status;
+  GROVE_PASS_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be written: %s", path, strerror(errno));
+  return print_and_close(m, file, 0);
 }
 
 /* A reader finds the old file or the new one, never half of one. */

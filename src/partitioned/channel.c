@@ -44,12 +44,11 @@ static grove_status meet_sender(grove_channel *c, const grove_greeting *offer)
     refuse_bytes(c, offer);
   }
   grove_status told = grove_match_tell(c, &answer);
-  GROVE_TRY(status);
-  GROVE_TRY(told);
+  GROVE_PASS(status);
+  GROVE_PASS(told);
   if (!answer.fits) return GROVE_OK;
   c->bond = GROVE_BOND_TIED;
-  GROVE_TRY(c->way->open(c));
-fail:
+  GROVE_PASS(c->way->open(c));
   return status;
 }
 
@@ -301,7 +300,6 @@ static grove_status abandon_channel(grove_channel *c)
    * may have room for few datatypes (MPICH 4.0: 770 copies). */
   grove_mover_free(&c->mover);
   grove_channel_advance(&c->base.active);
-fail:
   return status;
 }
 

@@ -70,20 +70,18 @@ static grove_status mark_parts(grove_channel *c, int64_t first, int64_t count)
 
 grove_status grove_marks_ready(grove_op *op, int64_t first, int64_t count)
 {
-  grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
-  GROVE_TRY(grove_channel_check_range(c, "grove_ready", first, count));
-  GROVE_TRY(check_mpi(op, "grove_ready"));
+  GROVE_PASS(grove_channel_check_range(c, "grove_ready", first, count));
+  GROVE_PASS(check_mpi(op, "grove_ready"));
   grove_op_state state = grove_op_state_of(op);
-  GROVE_CHECK(state == GROVE_OP_ACTIVE || state == GROVE_OP_DONE, GROVE_ERR_STATE,
-              "rank %d: grove_ready: part %lld (round %lld): this %s was not started",
-              op->ctx->rank, (long long)first, (long long)c->round, grove_op_label(op));
+  GROVE_PASS_CHECK(state == GROVE_OP_ACTIVE || state == GROVE_OP_DONE, GROVE_ERR_STATE,
+                   "rank %d: grove_ready: part %lld (round %lld): this %s was not started",
+                   op->ctx->rank, (long long)first, (long long)c->round, grove_op_label(op));
   if (count == 0) return GROVE_OK;
   int *inside = &c->doors[grove_thread_number() & (c->ndoors - 1)].inside;
   __atomic_fetch_add(inside, 1, __ATOMIC_ACQUIRE);
-  status = mark_parts(c, first, count);
+  grove_status status = mark_parts(c, first, count);
   __atomic_fetch_sub(inside, 1, __ATOMIC_RELEASE);
-fail:
   return status;
 }
 

@@ -29,7 +29,6 @@ enum { TIMED_STARTS = 8, TIMED_EVERY = 16 };
 
 grove_status grove_channel_start(grove_op *op)
 {
-  grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
   GROVE_TRY(grove_op_check_idle(op, "grove_start"));
   if (c->bond == GROVE_BOND_REFUSED) return grove_error_set(c->refused, c->refusal);
@@ -42,7 +41,7 @@ grove_status grove_channel_start(grove_op *op)
   c->messages = 0;
   c->driver = grove_this_thread();
   grove_op_move(op, GROVE_OP_ACTIVE);
-  status = c->sends ? grove_send_begin(c) : begin_receive(c);
+  grove_status status = c->sends ? grove_send_begin(c) : begin_receive(c);
   if (status != GROVE_OK) {
     grove_op_move(op, GROVE_OP_FAILED);
     return status;
@@ -51,7 +50,6 @@ grove_status grove_channel_start(grove_op *op)
   int has_nothing_yet = c->sends && c->bond == GROVE_BOND_TIED && c->bytes > 0;
   if (!has_nothing_yet) grove_channel_advance(&op->active);
   if (c->account.kept) grove_op_note_start(op, &c->account, c->round);
-fail:
   return status;
 }
 

@@ -110,12 +110,10 @@ fail:
 
 grove_status grove_part_table_open(const char *path, grove_part_table *out)
 {
-  grove_status status = GROVE_OK;
   FILE *file = fopen(path, "r");
-  GROVE_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be opened: %s", path, strerror(errno));
-  status = grove_part_table_read(file, path, out);
+  GROVE_PASS_CHECK(file, GROVE_ERR_SYSTEM, "%.300s cannot be opened: %s", path, strerror(errno));
+  grove_status status = grove_part_table_read(file, path, out);
   fclose(file);
-fail:
   return status;
 }
 

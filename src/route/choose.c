@@ -118,8 +118,7 @@ static grove_status estimate_all(const grove_survey *survey, const grove_questio
 {
   grove_status status = survey->failure;
   for (int i = 0; i < n && survey->leader && status == GROVE_OK; i++)
-    GROVE_TRY(estimate_route(survey, question, candidate_route(question, i), &out[i]));
-fail:
+    GROVE_PASS(estimate_route(survey, question, candidate_route(question, i), &out[i]));
   return status;
 }
 

@@ -23,14 +23,13 @@ static grove_status check_arguments(const grove_context *ctx, size_t unit_bytes,
 /* Are the arguments the same on every rank? Agreed by all. */
 static grove_status check_together(grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
-  grove_status status = GROVE_OK, mine = check_arguments(ctx, unit_bytes, file);
+  grove_status mine = check_arguments(ctx, unit_bytes, file);
   int64_t bytes[2] = {(int64_t)unit_bytes, -(int64_t)unit_bytes};
-  GROVE_TRY(grove_context_agree(ctx, mine, bytes, 2));
-  GROVE_CHECK(bytes[0] == -bytes[1], GROVE_ERR_ARG,
-              "grove_forest_explain: units have %lld bytes on one rank, %lld on another",
-              (long long)-bytes[1], (long long)bytes[0]);
-fail:
-  return status;
+  GROVE_PASS(grove_context_agree(ctx, mine, bytes, 2));
+  GROVE_PASS_CHECK(bytes[0] == -bytes[1], GROVE_ERR_ARG,
+                   "grove_forest_explain: units have %lld bytes on one rank, %lld on another",
+                   (long long)-bytes[1], (long long)bytes[0]);
+  return GROVE_OK;
 }
 
 /* ---- what is printed ---- */
@@ -91,13 +90,11 @@ fail:
 
 grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file)
 {
-  grove_status status = GROVE_OK;
-  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_explain: the forest is NULL");
-  GROVE_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_explain: forest '%s' is not set up",
-              grove_forest_label(f));
-  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_explain"));
-  status = explain_forest(f, unit_bytes, file);
+  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_explain: the forest is NULL");
+  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_explain: forest '%s' is not set up",
+                   grove_forest_label(f));
+  GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_explain"));
+  grove_status status = explain_forest(f, unit_bytes, file);
   grove_context_leave_call(f->ctx);
-fail:
   return status;
 }

@@ -68,13 +68,12 @@ grove_status grove_carrier_no_repost(grove_carrier *c, int i)
 static grove_status make_common(grove_context *ctx, const grove_carriage_request *about,
                                 grove_carriage **out)
 {
-  grove_status status = GROVE_OK;
   grove_carriage *a = NULL;
-  GROVE_CHECK(!about->kind->fast, GROVE_ERR_UNSUPPORTED, "%s has rings, and no carriage",
-              about->kind->name);
-  GROVE_CHECK(about->messages, GROVE_ERR_MEMORY, "no memory for %d messages",
-              about->nreceives + about->nsends);
-  GROVE_NEW(a, 1);
+  GROVE_PASS_CHECK(!about->kind->fast, GROVE_ERR_UNSUPPORTED, "%s has rings, and no carriage",
+                   about->kind->name);
+  GROVE_PASS_CHECK(about->messages, GROVE_ERR_MEMORY, "no memory for %d messages",
+                   about->nreceives + about->nsends);
+  GROVE_PASS_NEW(a, 1);
   *out = a;
   *a = (grove_carriage){.ctx = ctx,
                         .kind = about->kind,
@@ -84,11 +83,10 @@ static grove_status make_common(grove_context *ctx, const grove_carriage_request
                         .chunk = about->chunk,
                         .nreceives = about->nreceives,
                         .n = about->nreceives + about->nsends};
-  GROVE_NEW_ALL(GROVE_WISH(a->messages, a->n), GROVE_WISH(a->turns, a->n));
+  GROVE_PASS_NEW_ALL(GROVE_WISH(a->messages, a->n), GROVE_WISH(a->turns, a->n));
   for (int i = 0; i < a->n; i++) a->turns[i] = 1;
   memcpy(a->messages, about->messages, (size_t)a->n * sizeof *a->messages);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 grove_status grove_carriage_create(grove_context *ctx, const grove_carriage_request *about,

@@ -42,7 +42,7 @@ typedef struct chunk {
   chunk_state state;
 } chunk;
 
-typedef struct mailbox {
+typedef struct p2p {
   const grove_carriage *about;
   int pending, early; /* how many messages are pending, or early */
   message *messages;
@@ -51,7 +51,7 @@ typedef struct mailbox {
   chunk *chunks; /* one per request */
   int *completed;
   MPI_Status *statuses;
-} mailbox;
+} p2p;
 
 /* The carriers of a carriage share only the tag. */
 static grove_status open_nothing(grove_carriage *a)
@@ -68,7 +68,7 @@ static void close_nothing(grove_carriage *a)
 /* ---- requests ---- */
 
 /* Adds `count` requests for message i. */
-static grove_status add_requests(mailbox *p, int i, int64_t count)
+static grove_status add_requests(p2p *p, int i, int64_t count)
 {
   GROVE_PASS_CHECK(p->nrequests + count <= INT_MAX, GROVE_ERR_UNSUPPORTED,
                    "messages in %lld chunks of %d bytes: choose a larger chunk",
@@ -85,7 +85,7 @@ static grove_status add_requests(mailbox *p, int i, int64_t count)
 }
 
 /* The request of chunk k of message i, or of the rest of a message that comes in parts. */
-static int request_of(const mailbox *p, int i, int k)
+static int request_of(const p2p *p, int i, int k)
 {
   const message *m = &p->messages[i];
   if (k > 0) return m->more + k - 1;
@@ -93,12 +93,12 @@ static int request_of(const mailbox *p, int i, int k)
 }
 
 /* Where it begins, and its size. */
-static int64_t chunk_begin(const mailbox *p, int i, int k)
+static int64_t chunk_begin(const p2p *p, int i, int k)
 {
   return (int64_t)k * p->about->chunk + p->messages[i].done;
 }
 
-static int chunk_bytes(const mailbox *p, int i, int k)
+static int chunk_bytes(const p2p *p, int i, int k)
 {
   int64_t rest = p->about->messages[i].bytes - chunk_begin(p, i, k);
   return (int)(rest < p->about->chunk ? rest : p->about->chunk);
@@ -106,7 +106,7 @@ static int chunk_bytes(const mailbox *p, int i, int k)
 
 static grove_status create_p2p(grove_carrier *c)
 {
-  mailbox *p = NULL;
+  p2p *p = NULL;
   int n = c->carriage->n;
   GROVE_PASS_NEW(p, 1);
   c->self = p;
@@ -119,7 +119,7 @@ static grove_status create_p2p(grove_carrier *c)
 
 /* ---- binding ---- */
 
-static grove_status make_persistent(mailbox *p, int i, int k)
+static grove_status make_persistent(p2p *p, int i, int k)
 {
   const message *m = &p->messages[i];
   char *at = m->buffer + (int64_t)k * p->about->chunk;
@@ -137,7 +137,7 @@ static grove_status make_persistent(mailbox *p, int i, int k)
 
 static grove_status bind_p2p(grove_carrier *c, int i, void *buffer)
 {
-  mailbox *p = c->self;
+  p2p *p = c->self;
   message *m = &p->messages[i];
   int64_t bytes = p->about->messages[i].bytes, most = p->about->chunk;
   if (m->nchunks == 0) {
@@ -154,7 +154,7 @@ static grove_status bind_p2p(grove_carrier *c, int i, void *buffer)
 
 /* ---- starting ---- */
 
-static grove_status post_receive(mailbox *p, int i, int k)
+static grove_status post_receive(p2p *p, int i, int k)
 {
   GROVE_PASS_MPI(MPI_Irecv(p->messages[i].buffer + chunk_begin(p, i, k), chunk_bytes(p, i, k),
                            MPI_BYTE, p->about->messages[i].peer, p->about->tag, p->about->ctx->comm,
@@ -162,7 +162,7 @@ static grove_status post_receive(mailbox *p, int i, int k)
   return GROVE_OK;
 }
 
-static grove_status post_send(mailbox *p, int i, int k)
+static grove_status post_send(p2p *p, int i, int k)
 {
   const message *m = &p->messages[i];
   GROVE_PASS_MPI(MPI_Isend(m->buffer + (int64_t)k * p->about->chunk, chunk_bytes(p, i, k), MPI_BYTE,
@@ -172,13 +172,13 @@ static grove_status post_send(mailbox *p, int i, int k)
 }
 
 /* Notes that chunk k of message i, and with it the message, is under way. */
-static void note_chunk_start(mailbox *p, int i, int k)
+static void note_chunk_start(p2p *p, int i, int k)
 {
   p->chunks[request_of(p, i, k)].state = UNDER_WAY;
   if (p->messages[i].left++ == 0) p->pending++;
 }
 
-static grove_status start_chunk(mailbox *p, int i, int k)
+static grove_status start_chunk(p2p *p, int i, int k)
 {
   if (p->about->persistent)
     GROVE_PASS_MPI(MPI_Start(&p->requests[request_of(p, i, k)]));
@@ -191,7 +191,7 @@ static grove_status start_chunk(mailbox *p, int i, int k)
 }
 
 /* A free request of message i, besides those of its chunks. */
-static grove_status find_request(mailbox *p, int i, int *out)
+static grove_status find_request(p2p *p, int i, int *out)
 {
   const message *m = &p->messages[i];
   for (int r = p->about->n; r < p->nrequests; r++) {
@@ -206,7 +206,7 @@ static grove_status find_request(mailbox *p, int i, int *out)
 
 static grove_status start_part(grove_carrier *c, int i, int64_t begin, int64_t end)
 {
-  mailbox *p = c->self;
+  p2p *p = c->self;
   message *m = &p->messages[i];
   int r = 0;
   GROVE_PASS(find_request(p, i, &r));
@@ -223,7 +223,7 @@ static grove_status start_part(grove_carrier *c, int i, int64_t begin, int64_t e
 
 static grove_status start_p2p(grove_carrier *c, int i)
 {
-  mailbox *p = c->self;
+  p2p *p = c->self;
   message *m = &p->messages[i];
   if (m->open) return start_part(c, i, m->done, p->about->messages[i].bytes);
   for (int k = 0; k < p->messages[i].nchunks; k++) GROVE_PASS(start_chunk(p, i, k));
@@ -234,7 +234,7 @@ static grove_status start_p2p(grove_carrier *c, int i)
 
 /* Request r is through, or withdrawn. Returns whether nothing of its message is under way any more,
  * or will be. */
-static int note_end(mailbox *p, int r, chunk_state state)
+static int note_end(p2p *p, int r, chunk_state state)
 {
   message *m = &p->messages[p->chunks[r].message];
   p->chunks[r].state = state;
@@ -245,7 +245,7 @@ static int note_end(mailbox *p, int r, chunk_state state)
 
 /* If message i comes in parts, what came is shorter than its receive. Is there a rest? Then that
  * gets a request. */
-static grove_status find_rest(mailbox *p, int i, const MPI_Status *about, int *is_there)
+static grove_status find_rest(p2p *p, int i, const MPI_Status *about, int *is_there)
 {
   message *m = &p->messages[i];
   int bytes = 0, wanted = chunk_bytes(p, i, 0);
@@ -259,7 +259,7 @@ static grove_status find_rest(mailbox *p, int i, const MPI_Status *about, int *i
 }
 
 /* Request r is through: is its message? */
-static grove_status take_end(mailbox *p, int r, const MPI_Status *about, int *through)
+static grove_status take_end(p2p *p, int r, const MPI_Status *about, int *through)
 {
   int i = p->chunks[r].message, has_rest = 0;
   *through = note_end(p, r, IDLE);
@@ -273,7 +273,7 @@ static grove_status take_end(mailbox *p, int r, const MPI_Status *about, int *th
 
 static grove_status poll_p2p(grove_carrier *c, int *n, const int **which)
 {
-  mailbox *p = c->self;
+  p2p *p = c->self;
   int tested = 0, through = 0;
   *n = 0;
   *which = p->completed;
@@ -297,19 +297,19 @@ static grove_status poll_p2p(grove_carrier *c, int *n, const int **which)
 
 static int pending_p2p(const grove_carrier *c, int i)
 {
-  return ((const mailbox *)c->self)->messages[i].left > 0;
+  return ((const p2p *)c->self)->messages[i].left > 0;
 }
 
 static int busy_p2p(const grove_carrier *c)
 {
-  return ((const mailbox *)c->self)->pending > 0;
+  return ((const p2p *)c->self)->pending > 0;
 }
 
 /* ---- taking back ---- */
 
 /* A message that MPI would not cancel is arriving: it comes as soon as its sender calls MPI
  * again. */
-static grove_status withdraw_chunk(mailbox *p, int r, grove_pause *pause, double timeout,
+static grove_status withdraw_chunk(p2p *p, int r, grove_pause *pause, double timeout,
                                    int *withdrawn)
 {
   MPI_Status about;
@@ -336,8 +336,7 @@ static grove_status withdraw_chunk(mailbox *p, int r, grove_pause *pause, double
 
 static grove_status withdraw_p2p(grove_carrier *c, int i, double timeout, int *withdrawn)
 {
-  grove_status status = GROVE_OK;
-  mailbox *p = c->self;
+  p2p *p = c->self;
   message *m = &p->messages[i];
   grove_pause pause;
   *withdrawn = 0;
@@ -345,19 +344,18 @@ static grove_status withdraw_p2p(grove_carrier *c, int i, double timeout, int *w
   for (int k = m->nchunks - 1; k >= 0; k--) {
     int r = request_of(p, i, k), taken = 0;
     if (p->chunks[r].state != UNDER_WAY) continue;
-    status = withdraw_chunk(p, r, &pause, timeout, &taken);
+    grove_status status = withdraw_chunk(p, r, &pause, timeout, &taken);
     *withdrawn |= taken;
-    GROVE_TRY(status);
+    GROVE_PASS(status);
   }
   if (!*withdrawn) {
     m->early = 1; /* the next poll tells */
     p->early++;
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
-static grove_status repost_chunk(mailbox *p, int i, int k)
+static grove_status repost_chunk(p2p *p, int i, int k)
 {
   int r = request_of(p, i, k);
   if (p->requests[r] != MPI_REQUEST_NULL) GROVE_PASS_MPI(MPI_Request_free(&p->requests[r]));
@@ -368,15 +366,15 @@ static grove_status repost_chunk(mailbox *p, int i, int k)
 
 static grove_status repost_p2p(grove_carrier *c, int i)
 {
-  mailbox *p = c->self;
+  p2p *p = c->self;
   for (int k = 0; k < p->messages[i].nchunks; k++)
     if (p->chunks[request_of(p, i, k)].state == WITHDRAWN) GROVE_PASS(repost_chunk(p, i, k));
   return GROVE_OK;
 }
 
-static void free_mailbox(grove_carrier *c)
+static void free_p2p(grove_carrier *c)
 {
-  mailbox *p = c->self;
+  p2p *p = c->self;
   if (!p) return;
   int finalized = grove_mpi_is_gone();
   for (int r = 0; r < p->nrequests && !finalized; r++)
@@ -408,5 +406,5 @@ const grove_carrier_kind grove_carrier_p2p = {
   .forgo = grove_carrier_let_come,
   .withdraw = withdraw_p2p,
   .repost = repost_p2p,
-  .free = free_mailbox,
+  .free = free_p2p,
 };
