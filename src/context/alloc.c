@@ -223,7 +223,7 @@ grove_status grove_context_keep_memory(grove_context *ctx, void *memory, size_t 
                                        void (*give_back)(void *memory))
 {
   shared *s = NULL;
-  GROVE_NEW(s, 1);
+  GROVE_PASS_NEW(s, 1);
   *s = (shared){.next = ctx->shared, .memory = memory, .bytes = bytes, .give_back = give_back};
   ctx->shared = s;
   return GROVE_OK;

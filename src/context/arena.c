@@ -241,7 +241,7 @@ int64_t grove_arena_spare(const grove_arena *arena)
 static int64_t ahead_of(const grove_arena *arena)
 {
   int64_t most = grove_arena_spare(arena);
-  if (most > LARGEST_PIECE) most = LARGEST_PIECE;
+  if (most > LARGEST_AHEAD) most = LARGEST_AHEAD;
   return arena->own_bytes < most ? arena->own_bytes : most;
 }
 

@@ -574,6 +574,5 @@ void grove_lift_weigh(const grove_lift *lift, grove_burden *sum)
     sum->obstacles |= p->obstacle;
   }
   for (int i = 0; i < lift->nmeetings; i++)
-    if (lift->meetings[i].merged)
-      sum->device_bytes += grove_merged_bytes(lift->meetings[i].merged);
+    if (lift->meetings[i].merged) sum->device_bytes += grove_merged_bytes(lift->meetings[i].merged);
 }

@@ -174,8 +174,7 @@ grove_status grove_transfer_meet(grove_transfer *op, int s);
 grove_status grove_chunks_create(const grove_transfer *op, int room, grove_chunks **out);
 
 /* The next chunk of a letter has begun; it ends at this byte. */
-void grove_chunks_add(grove_transfer *op, grove_chunks *c, int64_t end,
-                      grove_heading heading);
+void grove_chunks_add(grove_transfer *op, grove_chunks *c, int64_t end, grove_heading heading);
 
 /* Is the oldest done? Then it is taken out, and `end` is where it ends. */
 int grove_chunks_take(const grove_transfer *op, grove_chunks *c, grove_heading heading,

@@ -172,8 +172,8 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
   int given = routing->route != NULL;
   if (!given) *routing = (grove_routing){.route = &grove_route_standard, .lifted = routing->lifted};
   if (!needs_talk(ctx)) return mine;
-  GROVE_TRY(agree_on_signature(ctx, mine, signature, &routing->lifted));
-  if (!given) GROVE_TRY(find_route(ctx, n, requests, keys, routing));
+  GROVE_PASS(agree_on_signature(ctx, mine, signature, &routing->lifted));
+  if (!given) GROVE_PASS(find_route(ctx, n, requests, keys, routing));
   grove_error_keep(&before);
   if (routing->route->relays) status = build_plans(n, requests, keys, routing);
   if (status == GROVE_ERR_UNSUPPORTED) { /* on every rank */

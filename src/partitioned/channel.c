@@ -288,7 +288,7 @@ static grove_status abandon_channel(grove_channel *c)
     return GROVE_OK;
   }
   if (!c->sends && !is_staged && c->bond == GROVE_BOND_SOUGHT) {
-    GROVE_ROOM(c->staging, c->bytes);
+    GROVE_PASS_ROOM(c->staging, c->bytes);
     c->data = c->staging;
   }
   if (status == GROVE_OK && grove_channel_flows(c)) status = c->way->detach(c);

@@ -30,9 +30,9 @@ enum { TIMED_STARTS = 8, TIMED_EVERY = 16 };
 grove_status grove_channel_start(grove_op *op)
 {
   grove_channel *c = (grove_channel *)op;
-  GROVE_TRY(grove_op_check_idle(op, "grove_start"));
+  GROVE_PASS(grove_op_check_idle(op, "grove_start"));
   if (c->bond == GROVE_BOND_REFUSED) return grove_error_set(c->refused, c->refusal);
-  if (c->staged) GROVE_TRY(grove_staged_start(c));
+  if (c->staged) GROVE_PASS(grove_staged_start(c));
   grove_op_forget_failure(op);
   op->timed = op->starts < TIMED_STARTS || op->starts % TIMED_EVERY == 0;
   if (op->timed || c->timed || c->when || c->account.kept) op->since = c->since = grove_clock();

@@ -523,7 +523,8 @@ static grove_status fake_unpack(grove_lift *lift, const grove_mover *mover,
   return GROVE_OK;
 }
 
-static grove_status fake_open(const grove_space_kind *kind, grove_context *ctx, int device, grove_lift **out)
+static grove_status fake_open(const grove_space_kind *kind, grove_context *ctx, int device,
+                              grove_lift **out)
 {
   (void)kind;
   CHECK(ctx == &me->ctx && device == 0, "another lift");
