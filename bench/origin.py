@@ -37,10 +37,13 @@ def git(*words):
 
 
 def here(command):
-    """Date, commit and command of this run. Without a repository COMMIT names the commit."""
-    commit = git("rev-parse", "--short=10", "HEAD") or os.environ.get("COMMIT", "-")
+    """Date, commit and command of this run. COMMIT names the commit of a copy of the tree."""
+    date, named = time.strftime("%Y-%m-%d"), os.environ.get("COMMIT")
+    if named:
+        return date, named, command
+    commit = git("rev-parse", "--short=10", "HEAD") or "-"
     changed = git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED)
-    return time.strftime("%Y-%m-%d"), commit + ("+" if changed else ""), command
+    return date, commit + ("+" if changed else ""), command
 
 
 def lines_of(path):

@@ -108,7 +108,8 @@ static void check_row(const json *events, int ranks, int rank, int in)
           "%g to %g, and the operation %g to %g", begin, last, json_number(began, "ts"),
           end_of(ended));
   }
-  CHECK(named == expected && n == STARTS * expected, "row %d has %d names and %d spans", row, named, n);
+  CHECK(named == expected && n == STARTS * expected, "row %d has %d names and %d spans", row, named,
+        n);
 }
 
 static void check_file(const char *path)
