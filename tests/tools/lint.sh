@@ -143,7 +143,7 @@ finds layers tests/plan/reverse.c:1 tests/plan/reverse.c:3
 plant
 at tools/grove/main.c 2 '#include "exec/op.h"'
 at examples/halo.c 1 '#include "base/status.h"'
-at bench/bench.c 1 '#include "base/status.h"'
+at bench/bench.c 1 '#include "exec/op.h"'
 at include/grove.h 3 '#include "base/status.h"'
 finds layers bench/bench.c:1 examples/halo.c:1 include/grove.h:3 tools/grove/main.c:2
 echo 'layers: arrows that the table does not have, in the library and outside, are found'
