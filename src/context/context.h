@@ -237,6 +237,12 @@ static inline int grove_context_locks(const grove_context *ctx)
   return ctx->lock != NULL;
 }
 
+/* Does it have stations? Another thread may just make the first. */
+static inline int grove_context_uses_devices(const grove_context *ctx)
+{
+  return __atomic_load_n(&ctx->stations, __ATOMIC_ACQUIRE) != NULL;
+}
+
 /* The same thread may enter several times. */
 static inline void grove_context_enter(grove_context *ctx)
 {

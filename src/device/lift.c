@@ -548,9 +548,12 @@ grove_status grove_lift_flush(grove_lift *lift)
   return out == GROVE_OK ? in : out;
 }
 
+/* What went ahead of a batch is done with it, even if nothing comes into that batch. */
 int64_t grove_lift_begun(grove_lift *lift, grove_heading heading)
 {
-  return grove_track_begun(&lift->station->tracks[heading]);
+  const grove_track *t = &lift->station->tracks[heading];
+  if (heading == GROVE_IN && lift->loose == t->enqueued) return t->enqueued + 1;
+  return grove_track_begun(t);
 }
 
 int64_t grove_lift_passed(grove_lift *lift, grove_heading heading)

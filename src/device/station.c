@@ -158,7 +158,7 @@ grove_status grove_station_find(grove_context *ctx, const grove_driver *driver, 
     }
   GROVE_PASS(make_station(ctx, driver, device, out));
   (*out)->next = ctx->stations;
-  ctx->stations = *out;
+  __atomic_store_n(&ctx->stations, *out, __ATOMIC_RELEASE);
   ctx->close_stations = close_stations;
   return GROVE_OK;
 }

@@ -29,7 +29,8 @@ static grove_status serve_call(const grove_request *r, caller who)
 {
   GROVE_PASS(check_request(r, &who));
   grove_context *ctx = r->forest->ctx;
-  if (ctx->stations) GROVE_PASS(grove_station_settle(ctx)); /* what is made may wait for streams */
+  if (grove_context_uses_devices(ctx))
+    GROVE_PASS(grove_station_settle(ctx)); /* what is made may wait for streams */
   grove_context_enter(ctx);
   grove_status status =
     who.begins ? grove_op_begin(r, who.name, who.out)

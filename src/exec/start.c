@@ -5,7 +5,7 @@
 __attribute__((noinline)) static grove_status start_with_care(grove_op *op)
 {
   GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
-  if (op->ctx->stations) GROVE_PASS(grove_op_settle_streams(op));
+  if (grove_context_uses_devices(op->ctx)) GROVE_PASS(grove_op_settle_streams(op));
   grove_context_enter(op->ctx);
   grove_status status = op->kind->start(op);
   grove_context_leave(op->ctx);

@@ -221,7 +221,8 @@ static grove_status init_channel(const wanted *w, grove_op **out)
 {
   grove_status status = check_wanted(w, out);
   if (status != GROVE_OK) return status;
-  if (w->ctx->stations) GROVE_PASS(grove_station_settle(w->ctx)); /* as of all that is made */
+  if (grove_context_uses_devices(w->ctx))
+    GROVE_PASS(grove_station_settle(w->ctx)); /* as of all that is made */
   grove_context_enter(w->ctx);
   status = make_channel(w, out);
   grove_context_leave(w->ctx);
