@@ -18,7 +18,8 @@
  *     if (kind->passed(lift, GROVE_OUT) >= mark)    it is done
  *
  * What goes one way is done in the order in which it was begun. Between the two ways there is no
- * order. Until it is done, array and message must stay.
+ * order. Until it is done, array and message must stay. The shape need not: an operation that is
+ * freed changes it at once.
  */
 #ifndef GROVE_DEVICE_SPACE_H
 #define GROVE_DEVICE_SPACE_H

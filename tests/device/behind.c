@@ -91,7 +91,7 @@ typedef enum task { PACK, UNPACK, FETCH } task;
 typedef struct job {
   task task;
   const grove_mover *mover;
-  const grove_shape *shape;
+  grove_shape shape; /* a copy: the caller\'s may change */
   void *slots, *message;
   int64_t begin, count;
   int64_t due; /* at this question */
@@ -129,11 +129,13 @@ static void run_job(const job *j)
 {
   char *slots = seen_of(j->slots);
   switch (j->task) {
-  case PACK: CHECK_OK(grove_pack(j->mover, j->shape, slots, j->begin, j->count, j->message)); break;
-  case UNPACK:
-    CHECK_OK(grove_unpack(j->mover, j->shape, j->message, slots, j->begin, j->count));
+  case PACK:
+    CHECK_OK(grove_pack(j->mover, &j->shape, slots, j->begin, j->count, j->message));
     break;
-  default: CHECK_OK(grove_pack_fetch(j->mover, j->shape, slots, j->begin, j->count, j->message));
+  case UNPACK:
+    CHECK_OK(grove_unpack(j->mover, &j->shape, j->message, slots, j->begin, j->count));
+    break;
+  default: CHECK_OK(grove_pack_fetch(j->mover, &j->shape, slots, j->begin, j->count, j->message));
   }
 }
 
@@ -243,21 +245,21 @@ static grove_status pack(grove_lift *lift, const grove_mover *mover, const grove
                          const void *array, int64_t begin, int64_t count, void *message)
 {
   (void)lift;
-  return add((job){PACK, mover, shape, (void *)(uintptr_t)array, message, begin, count, 0});
+  return add((job){PACK, mover, *shape, (void *)(uintptr_t)array, message, begin, count, 0});
 }
 
 static grove_status unpack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                            const void *message, void *array, int64_t begin, int64_t count)
 {
   (void)lift;
-  return add((job){UNPACK, mover, shape, array, (void *)(uintptr_t)message, begin, count, 0});
+  return add((job){UNPACK, mover, *shape, array, (void *)(uintptr_t)message, begin, count, 0});
 }
 
 static grove_status fetch(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                           void *array, int64_t begin, int64_t count, void *message)
 {
   (void)lift;
-  return add((job){FETCH, mover, shape, array, message, begin, count, 0});
+  return add((job){FETCH, mover, *shape, array, message, begin, count, 0});
 }
 
 static int64_t begun(grove_lift *lift, grove_heading heading)
