@@ -1,5 +1,5 @@
-/* A program that forgets to wait goes wrong every time under the lazy temper; the right one never,
- * under any temper. */
+/* A program that forgets to wait goes wrong under the lazy temper, unless it is held up meanwhile;
+ * the right one never, under any temper. */
 #include "random.h"
 #include "rig.h"
 
@@ -103,11 +103,21 @@ static void right_ones_are_right(const bench *s, uint32_t *round)
   CHECK(grove_emulated_conflicts() == 0, "a conflict");
 }
 
-static void wrong_ones_are_wrong(const bench *s, uint32_t *round)
+typedef enum mistake { READS_EARLY, WRITES_EARLY, STREAM_READS_EARLY } mistake;
+
+static int goes_well(const bench *s, mistake which, uint32_t round)
 {
-  CHECK(!host_reads(s, FORGOTTEN, ++*round), "read in time by chance");
-  CHECK(!host_writes(s, FORGOTTEN, ++*round), "written late by chance");
-  CHECK(!stream_reads(s, 0, ++*round), "another stream in time by chance");
+  if (which == READS_EARLY) return host_reads(s, FORGOTTEN, round);
+  if (which == WRITES_EARLY) return host_writes(s, FORGOTTEN, round);
+  return stream_reads(s, 0, round);
+}
+
+/* The engine goes on by itself when the host is held up: a mistake may go well then. */
+static void must_go_wrong(const bench *s, mistake which, uint32_t *round)
+{
+  int left = 20;
+  while (left > 0 && goes_well(s, which, ++*round)) left--;
+  CHECK(left > 0, "mistake %d went well every time", (int)which);
 }
 
 int main(int argc, char **argv)
@@ -122,10 +132,10 @@ int main(int argc, char **argv)
     right_ones_are_right(&s, &round);
     grove_emulated_set_temper(GROVE_TEMPER_LAZY, (uint64_t)i);
 #ifndef __SANITIZE_THREAD__ /* which would rightly see the race */
-    wrong_ones_are_wrong(&s, &round);
-#else
-    CHECK(!stream_reads(&s, 0, ++round), "another stream in time by chance");
+    must_go_wrong(&s, READS_EARLY, &round);
+    must_go_wrong(&s, WRITES_EARLY, &round);
 #endif
+    must_go_wrong(&s, STREAM_READS_EARLY, &round);
   }
   take_down(&s);
   grove_emulated_reset();
