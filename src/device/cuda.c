@@ -413,14 +413,13 @@ static grove_status allocate_on_device(int device, int64_t bytes, void **out)
   grove_status status = GROVE_OK;
   cuda_unit *unit;
   CUdeviceptr memory = 0;
-  GROVE_CHECK(bytes >= 0, GROVE_ERR_ARG, "%lld bytes are no size", (long long)bytes);
-  GROVE_TRY(enter_unit(device, &unit));
+  GROVE_PASS_CHECK(bytes >= 0, GROVE_ERR_ARG, "%lld bytes are no size", (long long)bytes);
+  GROVE_PASS(enter_unit(device, &unit));
   CUresult result = cuda.cuMemAlloc(&memory, bytes ? (size_t)bytes : 1);
   status = leave_unit(unit, result, "allocating %lld bytes on device %d", (long long)bytes, device);
-  GROVE_CHECK(result != CUDA_ERROR_OUT_OF_MEMORY, GROVE_ERR_MEMORY,
-              "no memory for %lld bytes on device %d", (long long)bytes, device);
+  GROVE_PASS_CHECK(result != CUDA_ERROR_OUT_OF_MEMORY, GROVE_ERR_MEMORY,
+                   "no memory for %lld bytes on device %d", (long long)bytes, device);
   if (status == GROVE_OK) *out = (void *)memory;
-fail:
   return status;
 }
 

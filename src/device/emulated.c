@@ -52,10 +52,9 @@ static grove_status enter_device(grove_emulated_call call, int device)
 {
   grove_status status = GROVE_OK;
   int n = __atomic_load_n(&device_count, __ATOMIC_RELAXED);
-  GROVE_CHECK(device >= 0 && device < n, GROVE_ERR_DEVICE, "there is no device %d, only 0 to %d",
-              device, n - 1);
+  GROVE_PASS_CHECK(device >= 0 && device < n, GROVE_ERR_DEVICE,
+                   "there is no device %d, only 0 to %d", device, n - 1);
   status = enter_call(call);
-fail:
   return status;
 }
 

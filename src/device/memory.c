@@ -30,17 +30,16 @@ static grove_status make_device_part(grove_context *ctx, size_t bytes, void **ou
   grove_status status = GROVE_OK;
   void *memory = NULL;
   int device = 0;
-  GROVE_CHECK(out, GROVE_ERR_ARG, "rank %d: grove_alloc_device: out is NULL", ctx->rank);
-  GROVE_CHECK(bytes <= INT64_MAX / 2, GROVE_ERR_MEMORY, "rank %d: no memory for %zu bytes",
-              ctx->rank, bytes);
-  GROVE_TRY(grove_spaces_open(ctx));
+  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "rank %d: grove_alloc_device: out is NULL", ctx->rank);
+  GROVE_PASS_CHECK(bytes <= INT64_MAX / 2, GROVE_ERR_MEMORY, "rank %d: no memory for %zu bytes",
+                   ctx->rank, bytes);
+  GROVE_PASS(grove_spaces_open(ctx));
   const grove_driver *driver = (*ctx->spaces)->driver;
   device = grove_spaces_device(ctx);
-  GROVE_TRY(driver->allocate(device, bytes > 0 ? (int64_t)bytes : 1, &memory));
+  GROVE_PASS(driver->allocate(device, bytes > 0 ? (int64_t)bytes : 1, &memory));
   status = grove_context_keep_memory(ctx, memory, bytes, give_back_memory);
   if (status != GROVE_OK) driver->free(device, memory);
   *out = memory;
-fail:
   return status;
 }
 
@@ -48,9 +47,9 @@ grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   void *memory = NULL;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc_device: the context is NULL");
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc_device: the context is NULL");
   mine = grove_station_settle(ctx); /* what is made may wait for streams */
-  GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc_device"));
+  GROVE_PASS(grove_context_enter_call(ctx, "grove_alloc_device"));
   if (mine == GROVE_OK) mine = make_device_part(ctx, bytes, out ? &memory : NULL);
   status = grove_context_agree(ctx, mine, NULL, 0);
   if (status == GROVE_OK)
@@ -58,7 +57,6 @@ grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out)
   else if (mine == GROVE_OK)
     grove_context_drop_memory(ctx, memory);
   grove_context_leave_call(ctx);
-fail:
   return status;
 }
 
@@ -83,13 +81,13 @@ static grove_status copy_behind(grove_context *ctx, grove_space here, grove_spac
 grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t bytes)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_copy: the context is NULL");
-  GROVE_CHECK((dst && src) || bytes == 0, GROVE_ERR_ARG, "rank %d: grove_copy: %s is NULL",
-              ctx->rank, dst ? "src" : "dst");
-  GROVE_CHECK(bytes <= INT64_MAX, GROVE_ERR_ARG, "rank %d: grove_copy: %zu bytes", ctx->rank,
-              bytes);
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_copy: the context is NULL");
+  GROVE_PASS_CHECK((dst && src) || bytes == 0, GROVE_ERR_ARG, "rank %d: grove_copy: %s is NULL",
+                   ctx->rank, dst ? "src" : "dst");
+  GROVE_PASS_CHECK(bytes <= INT64_MAX, GROVE_ERR_ARG, "rank %d: grove_copy: %zu bytes", ctx->rank,
+                   bytes);
   if (bytes == 0) return GROVE_OK;
-  GROVE_TRY(grove_station_settle(ctx));
+  GROVE_PASS(grove_station_settle(ctx));
   grove_context_enter(ctx);
   grove_spaces_look(ctx);
   grove_space to = grove_space_found(ctx, dst), from = grove_space_found(ctx, src);
@@ -100,7 +98,6 @@ grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t b
   else
     memmove(dst, src, bytes);
   grove_context_leave(ctx);
-fail:
   return status;
 }
 

@@ -177,16 +177,15 @@ static int needs_order(const grove_transfer *op)
 /* The hauls of a stage: letters for each number, or flows. */
 static grove_status make_hauls(grove_transfer *op, grove_bound_stage *bound)
 {
-  grove_status status = GROVE_OK;
   const grove_wiring *wiring = op->wiring;
   const grove_wired_stage *w = bound->wired;
   grove_bound_letter *letters = NULL;
   int nflows = 0, nletters = 0;
   for (int c = 0; c < wiring->ncarriers; c++)
     *(wiring->carriers[c]->fast ? &nflows : &nletters) += grove_haul_size(&w->hauls[c]);
-  GROVE_NEW_ALL(GROVE_WISH(bound->hauls, wiring->ncarriers), GROVE_WISH(bound->flows, nflows),
-                GROVE_WISH(letters, nletters),
-                GROVE_WISH(bound->marks, (w->nletters + 2) * op->nspaces));
+  GROVE_PASS_NEW_ALL(GROVE_WISH(bound->hauls, wiring->ncarriers), GROVE_WISH(bound->flows, nflows),
+                     GROVE_WISH(letters, nletters),
+                     GROVE_WISH(bound->marks, (w->nletters + 2) * op->nspaces));
   bound->sends = bound->flows_end = bound->flows;
   bound->nhauls = wiring->ncarriers;
   bound->nsendings = 0;
@@ -202,8 +201,7 @@ static grove_status make_hauls(grove_transfer *op, grove_bound_stage *bound)
       letters += grove_haul_size(haul->wired);
     }
   }
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static grove_status make_stages(grove_transfer *op)

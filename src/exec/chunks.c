@@ -3,14 +3,13 @@
 
 grove_status grove_chunks_create(const grove_transfer *op, int room, grove_chunks **out)
 {
-  grove_status status = GROVE_OK;
   grove_chunks *c = NULL;
   int64_t *ends = NULL, *marks = NULL;
-  GROVE_NEW_ALL(GROVE_WISH(c, 1), GROVE_WISH(ends, room), GROVE_WISH(marks, room * op->nspaces));
+  GROVE_PASS_NEW_ALL(GROVE_WISH(c, 1), GROVE_WISH(ends, room),
+                     GROVE_WISH(marks, room * op->nspaces));
   *c = (grove_chunks){.room = room, .ends = ends, .marks = marks};
   *out = c;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 static int64_t *marks_of_chunk(const grove_transfer *op, const grove_chunks *c, int k)

@@ -84,10 +84,9 @@ static grove_status divert_haul(later *list, int n, int stage, int c)
       grove_status outcome = divert_receive(list, n, stage, c, j);
       if (outcome != GROVE_OK) status = outcome;
     } else {
-      GROVE_TRY(grove_carrier_forgo(haul->carrier, j, timeout));
+      GROVE_PASS(grove_carrier_forgo(haul->carrier, j, timeout));
     }
   }
-fail:
   return status;
 }
 

@@ -19,13 +19,12 @@ typedef struct room {
 /* Copies a wired stage, without self edges that end in the user's arrays. */
 static grove_status copy_wired(grove_bound_stage *s)
 {
-  grove_status status = GROVE_OK;
   const grove_wired_stage *w = s->wired;
   grove_wired_stage *own = NULL;
   grove_letter *letters = NULL;
   grove_section *sections = NULL, *keeps = NULL;
-  GROVE_NEW_ALL(GROVE_WISH(own, 1), GROVE_WISH(letters, w->nletters),
-                GROVE_WISH(sections, w->nsections), GROVE_WISH(keeps, 2 * w->nkeeps));
+  GROVE_PASS_NEW_ALL(GROVE_WISH(own, 1), GROVE_WISH(letters, w->nletters),
+                     GROVE_WISH(sections, w->nsections), GROVE_WISH(keeps, 2 * w->nkeeps));
   *own = *w;
   own->letters = memcpy(letters, w->letters, (size_t)w->nletters * sizeof *letters);
   own->sections = memcpy(sections, w->sections, (size_t)w->nsections * sizeof *sections);
@@ -36,8 +35,7 @@ static grove_status copy_wired(grove_bound_stage *s)
     if (!grove_array_is_users(w->keeps[2 * k + 1].array))
       memcpy(&keeps[2 * own->nkeeps++], &w->keeps[2 * k], 2 * sizeof *keeps);
   s->wired = s->rebound = own;
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* What becomes of the units of a section: they are copied, or only get a place, or get the one

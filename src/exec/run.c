@@ -314,7 +314,6 @@ __attribute__((noinline)) static grove_status start_hauls(grove_transfer *op, gr
 
 static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
 {
-  grove_status status = GROVE_OK;
   s->to_come = s->nreceives;
   s->to_send = s->nsendings;
   s->to_forward = s->nforwards;
@@ -324,15 +323,14 @@ static inline grove_status start_stage(grove_transfer *op, grove_bound_stage *s)
    * seen through when the operation is freed. */
   for (grove_flow *flow = s->flows; flow < s->flows_end; flow++)
     flow->bound.state = GROVE_LETTER_WAITS;
-  if (s->ncarriers > 0) GROVE_TRY(start_hauls(op, s));
+  if (s->ncarriers > 0) GROVE_PASS(start_hauls(op, s));
   if (s->to_send > 0) send_flows(op, s);
   if (s->own.state == GROVE_LETTER_DONE) return GROVE_OK;
   if (!s->ordered)
     keep_own(op, s);
   else if (s == &op->stages[op->oldest])
     combine_in_order(op, s);
-fail:
-  return status;
+  return GROVE_OK;
 }
 
 /* Is any carrier still at work, perhaps for others? */

@@ -111,15 +111,14 @@ static grove_status wait_on(grove_op *op)
 static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_TRY(grove_op_check_started(op, "grove_wait"));
+  GROVE_PASS(grove_op_check_started(op, "grove_wait"));
   double since = grove_op_clock(op);
   if (grove_context_locks(op->ctx) || op->state == GROVE_OP_ACTIVE) status = wait_on(op);
   if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
-  GROVE_TRY(status);
+  GROVE_PASS(status);
   op->awaited = 0;
   grove_op_move(op, op->rest);
-  GROVE_TRY(outcome_of(op));
-fail:
+  GROVE_PASS(outcome_of(op));
   return status;
 }
 
@@ -145,12 +144,12 @@ static int is_last(const grove_transfer *op)
 grove_status grove_end(grove_op **pointer)
 {
   grove_status status = GROVE_OK;
-  GROVE_CHECK(pointer && *pointer, GROVE_ERR_ARG, "grove_end: the operation is NULL");
+  GROVE_PASS_CHECK(pointer && *pointer, GROVE_ERR_ARG, "grove_end: the operation is NULL");
   grove_op *op = *pointer;
-  GROVE_CHECK(grove_op_is_begun(op), GROVE_ERR_STATE,
-              "rank %d: grove_end: this %s was made by _init; it ends with grove_wait and "
-              "grove_op_free",
-              op->ctx->rank, grove_op_label(op));
+  GROVE_PASS_CHECK(grove_op_is_begun(op), GROVE_ERR_STATE,
+                   "rank %d: grove_end: this %s was made by _init; it ends with grove_wait and "
+                   "grove_op_free",
+                   op->ctx->rank, grove_op_label(op));
   status = grove_wait(op);
   if (grove_op_state_of(op) == GROVE_OP_ACTIVE)
     return status; /* timed out: it can be ended later */
@@ -163,7 +162,6 @@ grove_status grove_end(grove_op **pointer)
     status = grove_op_free(pointer); /* perhaps the last that the context had */
   else
     grove_op_give_up(pointer);
-fail:
   return status;
 }
 
