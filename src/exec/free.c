@@ -71,12 +71,13 @@ static int is_unwanted(const grove_letter *letter)
   return 1;
 }
 
-/* Diverts, or forgoes, all receives of a haul that are for the user's arrays. */
+/* Diverts, or forgoes, all receives of a haul that are for the user's arrays. What was forgone need
+ * not come, so nobody looks at it. */
 static grove_status divert_haul(later *list, int n, int stage, int c)
 {
   grove_status status = GROVE_OK;
-  const grove_bound_stage *s = &list->op->stages[stage];
-  const grove_bound_haul *haul = &s->hauls[c];
+  grove_bound_stage *s = &list->op->stages[stage];
+  grove_bound_haul *haul = &s->hauls[c];
   double timeout = list->op->base.ctx->options.timeout_seconds;
   for (int j = 0; haul->carrier && j < haul->wired->nreceives; j++) {
     if (!is_unwanted(&s->wired->letters[haul->wired->letters[j]])) continue;
@@ -85,6 +86,7 @@ static grove_status divert_haul(later *list, int n, int stage, int c)
       if (outcome != GROVE_OK) status = outcome;
     } else {
       GROVE_PASS(grove_carrier_forgo(haul->carrier, j, timeout));
+      haul->letters[j].memory = NULL;
     }
   }
   return status;

@@ -304,10 +304,11 @@ static void large_one_before_its_turn(const units *types)
 
 int main(int argc, char **argv)
 {
-  static const setting settings[] = {
-    {"standard", "0", "shm", "0"}, {"2-step", "0", "shm", "0"}, {"3-step", "0", "shm", "0"},
-    {"split", "0", "shm", "0"},    {"2-step", "2", "shm", "0"}, {"3-step", "2", "shm", "0"},
-    {"split", "2", "shm", "0"},    {"3-step", "2", "mpi", "0"}, {"split", "2", "shm", "1"}};
+  static const setting settings[] = {{"standard", "0", "shm", "0"}, {"2-step", "0", "shm", "0"},
+                                     {"3-step", "0", "shm", "0"},   {"split", "0", "shm", "0"},
+                                     {"2-step", "2", "shm", "0"},   {"3-step", "2", "shm", "0"},
+                                     {"split", "2", "shm", "0"},    {"3-step", "2", "mpi", "0"},
+                                     {"split", "2", "shm", "1"},    {"standard", "1", "shm", "1"}};
   test_begin(&argc, &argv, "exec/freed_by_some");
   units *types = units_create();
   int64_t n = sizeof settings / sizeof *settings;
