@@ -47,8 +47,8 @@ static void enqueue_launch(const bench_gpu *g, const grove_prepared *p, grove_st
   static grove_launch launch;
   const grove_access accesses[] = {{message, p->message_bytes, p->writes_message},
                                    {array + p->low, p->high - p->low, p->writes_array}};
-  launch.njobs = 1;
-  launch.jobs[0] = grove_recipe_apply(p, array, message, 0);
+  launch.njobs = 0;
+  grove_launch_add(&launch, p, array, message);
   bench_need_grove(g->driver->launch(g->device, stream, &launch, accesses, 2));
 }
 

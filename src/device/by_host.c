@@ -187,9 +187,9 @@ void grove_by_host_free(const grove_driver *driver, int device, grove_by_host *b
 static grove_status launch_slots(const grove_driver *driver, int device, grove_stream *stream,
                                  grove_by_host *b, const grove_prepared *p, char *array)
 {
-  grove_launch launch = {.njobs = 1};
+  grove_launch launch = {.njobs = 0};
   const grove_access access = {b->mirror, p->message_bytes, p->writes_message};
-  launch.jobs[0] = grove_recipe_apply(p, array, b->mirror, 0);
+  grove_launch_add(&launch, p, array, b->mirror);
   return driver->launch(device, stream, &launch, &access, 1);
 }
 

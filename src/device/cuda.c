@@ -81,7 +81,7 @@ enum { BLOCK = 256, BLOCKS_PER_PROCESSOR = 2048 / BLOCK };
 typedef struct cuda_unit {
   int number, is_ready, is_broken;
   CUcontext context;
-  CUfunction run;
+  CUfunction run_any, run_moves;
   int most_blocks;       /* of a launch, all resident at once */
   int has_host_pointers; /* pinned memory has the same address there */
   char broken[GROVE_SENTENCE_BYTES];
@@ -279,24 +279,32 @@ static int current_device(void)
   return cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
 }
 
-/* Loads the fatbin and runs its kernel once, so that nothing is loaded later. */
+/* Runs a kernel once, so that nothing of it is loaded later. */
+static grove_status load_kernel(cuda_unit *unit, CUmodule module, CUstream stream, const char *name,
+                                CUfunction *out)
+{
+  grove_launch nothing = {.njobs = 1};
+  void *parameters[] = {&nothing};
+  int n = unit->number;
+  GROVE_PASS(judge_result(unit, cuda.cuModuleGetFunction(out, module, name),
+                          "finding %s for device %d", name, n));
+  return judge_result(
+    unit, cuda.cuLaunchKernel(*out, 1, 1, 1, BLOCK, 1, 1, 0, stream, parameters, NULL),
+    "launching %s for the first time on device %d", name, n);
+}
+
 static grove_status load_kernels(cuda_unit *unit)
 {
   grove_status status = GROVE_OK;
   CUmodule module = NULL;
   CUstream stream = NULL;
-  grove_launch nothing = {.njobs = 1};
-  void *parameters[] = {&nothing};
   int n = unit->number;
   GROVE_TRY(judge_result(unit, cuda.cuModuleLoadData(&module, grove_cuda_fatbin),
                          "loading kernels for device %d", n));
-  GROVE_TRY(judge_result(unit, cuda.cuModuleGetFunction(&unit->run, module, "grove_run"),
-                         "finding the kernel for device %d", n));
   GROVE_TRY(judge_result(unit, cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
                          "making a stream of device %d", n));
-  GROVE_TRY(judge_result(
-    unit, cuda.cuLaunchKernel(unit->run, 1, 1, 1, BLOCK, 1, 1, 0, stream, parameters, NULL),
-    "launching for the first time on device %d", n));
+  GROVE_TRY(load_kernel(unit, module, stream, "grove_run_any", &unit->run_any));
+  GROVE_TRY(load_kernel(unit, module, stream, "grove_run_moves", &unit->run_moves));
   GROVE_TRY(judge_result(unit, cuda.cuStreamSynchronize(stream),
                          "finishing the first launch on device %d", n));
 fail:
@@ -684,8 +692,9 @@ static grove_status launch_on_stream(int device, grove_stream *stream, const gro
   int64_t blocks = (items + BLOCK - 1) / BLOCK;
   if (blocks > unit->most_blocks) blocks = unit->most_blocks;
   return leave_unit(unit,
-                    cuda.cuLaunchKernel(unit->run, (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0,
-                                        stream_of(stream), parameters, NULL),
+                    cuda.cuLaunchKernel(launch->moves_only ? unit->run_moves : unit->run_any,
+                                        (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0, stream_of(stream),
+                                        parameters, NULL),
                     "launching %d jobs of %lld items on device %d", (int)launch->njobs,
                     (long long)items, device);
 }

@@ -1,13 +1,17 @@
-/* Launches. Their items are done one by one, in an order drawn from a seed, by two threads at once.
- * So ThreadSanitizer sees items that are in each other's way, which they must not be on a GPU.
+/* Launches. A device would share the items among many threads. What each of these does is done one
+ * after the other, in an order drawn from a seed, by two threads at once. So ThreadSanitizer sees
+ * items that are in each other's way, which they must not be on a GPU.
  */
 #include "device/emulated_parts.h"
 
 #include <pthread.h>
 #include <signal.h>
 
-/* This many items are handed out at once. */
-enum { ITEMS = 64 };
+/* This many threads are handed out at once. */
+enum { THREADS = 64 };
+
+/* A thread has this many items at most: kernels do several at once. */
+enum { MOST_ITEMS = 9 };
 
 /* The second thread, and what it is to do. */
 static struct {
@@ -30,7 +34,7 @@ void grove_emulated_set_runner(grove_item_runner *run)
 static grove_item_runner *current_runner(void)
 {
   grove_item_runner *run = __atomic_load_n(&item_runner, __ATOMIC_ACQUIRE);
-  return run ? run : grove_launch_items;
+  return run ? run : grove_launch_threads;
 }
 
 int grove_launcher_is_able(void)
@@ -38,9 +42,9 @@ int grove_launcher_is_able(void)
   return current_runner() != NULL;
 }
 
-/* ---- the order of items ---- */
+/* ---- the order of threads ---- */
 
-/* Items first, first + step, ..., modulo all. */
+/* Threads first, first + step, ..., modulo all. */
 typedef struct walk {
   const grove_launch *launch;
   grove_item_runner *run;
@@ -85,13 +89,13 @@ static walk split_walk(walk *w)
 
 static void take_walk(const walk *w)
 {
-  int64_t items[ITEMS], item = w->first;
+  int64_t threads[THREADS], thread = w->first;
   for (int64_t i = 0, n = 0; i < w->count; i++) {
-    items[n++] = item;
-    item += w->step;
-    if (item >= w->all) item -= w->all;
-    if (n < ITEMS && i + 1 < w->count) continue;
-    w->run(w->launch, items, n);
+    threads[n++] = thread;
+    thread += w->step;
+    if (thread >= w->all) thread -= w->all;
+    if (n < THREADS && i + 1 < w->count) continue;
+    w->run(w->launch, threads, n, w->all);
     n = 0;
   }
 }
@@ -145,8 +149,9 @@ static void walk_together(walk *w)
 
 void grove_launcher_run(const grove_launch *launch, uint64_t seed)
 {
-  int64_t all = launch->njobs > 0 ? launch->jobs[launch->njobs - 1].end : 0;
-  if (all <= 0) return;
+  int64_t items = launch->njobs > 0 ? launch->jobs[launch->njobs - 1].end : 0;
+  if (items <= 0) return;
+  int64_t each = 1 + draw_below(&seed, MOST_ITEMS), all = (items + each - 1) / each;
   walk w = draw_walk(launch, all, seed);
   if (all > 1 && has_aide())
     walk_together(&w);

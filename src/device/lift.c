@@ -342,8 +342,7 @@ static grove_status add_accesses(int *n, grove_access **list, const grove_prepar
 
 static void add_job(grove_device_batch *b, const grove_prepared *p, char *array, char *mirror)
 {
-  b->launch.jobs[b->launch.njobs++] = grove_recipe_apply(p, array, mirror, b->items);
-  b->items = b->launch.jobs[b->launch.njobs - 1].end;
+  grove_launch_add(&b->launch, p, array, mirror);
 }
 
 static int batch_has_room(const grove_device_batch *b, int njobs)
@@ -359,14 +358,14 @@ static grove_status pack_inside(grove_lift *lift, const grove_prepared *p, char 
   grove_status status = GROVE_OK;
   const grove_station *s = lift->station;
   const grove_track *t = &s->tracks[GROVE_IN];
-  grove_launch launch = {.njobs = 1};
+  grove_launch launch = {.njobs = 0};
   grove_access *accesses = NULL;
   int naccesses = 0;
   lift->loose = t->enqueued;
   if (p->is_copy)
     return s->driver->copy(s->device, t->stream, mirror, array + p->low, p->message_bytes);
   if (s->driver->checks_order) GROVE_TRY(add_accesses(&naccesses, &accesses, p, array, mirror));
-  launch.jobs[0] = grove_recipe_apply(p, array, mirror, 0);
+  grove_launch_add(&launch, p, array, mirror);
   GROVE_TRY(s->driver->launch(s->device, t->stream, &launch, accesses, naccesses));
 fail:
   free(accesses);
@@ -431,10 +430,10 @@ static void put_sweep(grove_device_batch *b, const meeting_plan *m, char *array)
   int64_t before = m->job > 0 ? l->jobs[m->job - 1].end : 0;
   int64_t old = behind <= l->njobs ? l->jobs[behind - 1].end : before;
   if (l->njobs < behind) l->njobs = behind;
+  l->moves_only = 0;
   grove_merged_apply(m->merged, &m->sweep, array, before, &l->jobs[m->job]);
   int64_t more = l->jobs[behind - 1].end - old;
   for (int j = behind; j < l->njobs; j++) l->jobs[j].end += more;
-  b->items += more;
 }
 
 /* What a part of a sweep touches. */

@@ -38,6 +38,11 @@ static int writes_slots(int body)
   return body == GROVE_BODY_IN || body == GROVE_BODY_COMBINE || body == GROVE_BODY_FETCH;
 }
 
+static int moves_words(int body)
+{
+  return body == GROVE_BODY_OUT || body == GROVE_BODY_IN;
+}
+
 /* Does an item have a target and all its units? */
 static int has_chains(int body)
 {
@@ -567,6 +572,42 @@ grove_status grove_recipe_note_touched(const grove_unit *unit, const grove_shape
   return GROVE_OK;
 }
 
+/* ---- larger words ---- */
+
+/* Do rows of so many bytes, and what is before and in them, consist of words of this size? */
+static int rows_have_words(const draft *d, int64_t word)
+{
+  const grove_recipe *h = &d->head;
+  int64_t unit = h->unit_bytes;
+  if (h->form == GROVE_SLOTS_BOX)
+    return ((int64_t)h->side[0].by * unit | h->begin * unit) % word == 0;
+  for (int64_t k = 0; k < h->nrows; k++)
+    if (d->rows[k].begin * unit % word != 0) return 0;
+  return 1;
+}
+
+/* Rows of units without gaps are rows of words, of whatever size divides them. So few items have
+ * much to move. */
+static void widen_words(const grove_unit *unit, draft *d)
+{
+  grove_recipe *h = &d->head;
+  int64_t word = 16, bytes = d->targets * h->unit_bytes;
+  int in_rows = h->form == GROVE_SLOTS_RUNS ||
+                (h->form == GROVE_SLOTS_BOX && h->stride[0] == h->extent);
+  if (!moves_words(h->body) || !in_rows || d->units || unit->npieces != 1) return;
+  if (h->extent != h->unit_bytes) return;
+  while (word > h->word && (bytes % word != 0 || !rows_have_words(d, word))) word /= 2;
+  for (int64_t k = 0; k < h->nrows; k++) d->rows[k].begin = d->rows[k].begin * h->unit_bytes / word;
+  h->begin = h->begin * h->unit_bytes / word;
+  if (h->form == GROVE_SLOTS_BOX) {
+    h->side[0] = make_divisor((int64_t)h->side[0].by * h->unit_bytes / word);
+    h->stride[0] = word;
+  }
+  h->word = h->unit_bytes = h->extent = word;
+  h->words = make_divisor(1);
+  d->targets = bytes / word;
+}
+
 static grove_status make_recipe(const grove_driver *driver, int device, const grove_mover *m,
                                 const grove_shape *shape, int64_t begin, int64_t count,
                                 grove_prepared *p, draft *d)
@@ -574,6 +615,7 @@ static grove_status make_recipe(const grove_driver *driver, int device, const gr
   void *there = NULL;
   GROVE_PASS(divide_unit(m, d));
   GROVE_PASS(draft_lists(m, shape, begin, count, d));
+  widen_words(&m->unit, d);
   GROVE_PASS(send_draft(driver, device, d, &there));
   p->recipe = there;
   p->bytes = d->bytes;
@@ -595,8 +637,8 @@ grove_status grove_recipe_prepare(const grove_driver *driver, int device, const 
     p.message_bytes = count * unit->bytes;
     p.writes_array = writes_slots(body);
     p.writes_message = motion != GROVE_MOTION_UNPACK;
-    p.is_copy =
-      (body == GROVE_BODY_OUT || body == GROVE_BODY_IN) && grove_pack_is_trivial(unit, shape);
+    p.moves_only = moves_words(body);
+    p.is_copy = p.moves_only && grove_pack_is_trivial(unit, shape);
     note_bounds(unit, shape, begin, count, &p);
     if (!p.is_copy) GROVE_TRY(make_recipe(driver, device, mover, shape, begin, count, &p, &d));
     if (!p.is_copy && driver->checks_order)
@@ -645,7 +687,9 @@ void grove_recipe_free(const grove_driver *driver, int device, grove_prepared *p
   *p = (grove_prepared){0};
 }
 
-grove_job grove_recipe_apply(const grove_prepared *p, void *array, void *message, int64_t before)
+void grove_launch_add(grove_launch *launch, const grove_prepared *p, void *array, void *message)
 {
-  return (grove_job){p->recipe, array, message, before + p->items, 0, 0, 0};
+  int64_t end = grove_launch_size(launch) + p->items;
+  launch->moves_only = p->moves_only && (launch->njobs == 0 || launch->moves_only);
+  launch->jobs[launch->njobs++] = (grove_job){p->recipe, array, message, end, 0, 0, 0};
 }

@@ -2,8 +2,7 @@
  *
  *     grove_prepared p;
  *     GROVE_TRY(grove_recipe_prepare(driver, device, &mover, &shape, begin, count, motion, &p));
- *     launch.jobs[0] = grove_recipe_apply(&p, array, message, 0);
- *     launch.njobs = 1;
+ *     grove_launch_add(&launch, &p, array, message);
  *     ... driver->launch ... until it is done ...
  *     grove_recipe_free(driver, device, &p);
  */
@@ -40,6 +39,7 @@ typedef struct grove_prepared {
   grove_touched *touched;
   int64_t message_bytes;
   int writes_array, writes_message;
+  int moves_only; /* it combines nothing */
   /* If it needs no kernel: a copy of this many bytes between array + low and the message. */
   int is_copy;
 } grove_prepared;
@@ -85,8 +85,8 @@ grove_status grove_recipe_prepare_lists(const grove_driver *driver, int device,
 grove_status grove_recipe_note_touched(const grove_unit *unit, const grove_shape *shape,
                                        int64_t begin, int64_t count, grove_prepared *p);
 
-/* The job, whose items follow `before` others in its launch. */
-grove_job grove_recipe_apply(const grove_prepared *p, void *array, void *message, int64_t before);
+/* Adds it to the jobs of a launch. */
+void grove_launch_add(grove_launch *launch, const grove_prepared *p, void *array, void *message);
 
 #ifdef __cplusplus
 }

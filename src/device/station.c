@@ -182,7 +182,7 @@ static int is_empty(const grove_device_batch *b)
 static void clear_batch(grove_device_batch *b)
 {
   b->nbefore = b->nafter = b->naccesses = b->has_ordered = b->launch.njobs = 0;
-  b->items = b->bytes = 0;
+  b->bytes = 0;
 }
 
 /* Others wait for what comes after it, so this is tried twice. */

@@ -25,7 +25,7 @@ typedef struct grove_device_copy {
 typedef struct grove_device_batch {
   int nbefore, nafter;
   int has_ordered; /* it has an ordered job: a further one must wait for the next batch */
-  int64_t items, bytes;
+  int64_t bytes;
   grove_launch launch;
   grove_device_copy before[GROVE_BATCH_COPIES], after[GROVE_BATCH_COPIES];
   int naccesses;

@@ -47,6 +47,7 @@ enum { GROVE_JOBS = 80 };
 /* Jobs that are done at once, without any order between them. */
 typedef struct grove_launch {
   int32_t njobs;
+  int32_t moves_only; /* nothing is combined: another kernel does it */
   grove_job jobs[GROVE_JOBS];
 } grove_launch;
 
@@ -149,8 +150,9 @@ _Static_assert(sizeof(grove_recipe) == 224, "compilers agree");
 /* The number of items of a launch. */
 int64_t grove_launch_size(const grove_launch *launch);
 
-/* Does some of them, in this order. */
-void grove_launch_items(const grove_launch *launch, const int64_t *items, int64_t count);
+/* Does what some of `step` threads do, in this order. Thread k has items k, k + step, ... */
+void grove_launch_threads(const grove_launch *launch, const int64_t *threads, int64_t count,
+                          int64_t step);
 
 /* How far behind its address kernels see a byte of the device's memory. An emulated device protects
  * the address from the program. */

@@ -91,29 +91,30 @@ static const grove_driver driver = {
 
 typedef struct share {
   const grove_launch *launch;
-  const int64_t *items;
-  int64_t count;
+  const int64_t *threads;
+  int64_t count, step;
 } share;
 
 static void *do_share(void *of)
 {
   const share *s = of;
-  grove_launch_items(s->launch, s->items, s->count);
+  grove_launch_threads(s->launch, s->threads, s->count, s->step);
   return NULL;
 }
 
-/* All items, in any order. */
+/* By threads that have some items each, in any order. */
 static void run_launch(const grove_launch *launch, rng *r)
 {
-  int64_t n = grove_launch_size(launch), *items = need((size_t)(n + 1) * sizeof *items);
+  int64_t each = 1 + rng_below(r, 10), n = (grove_launch_size(launch) + each - 1) / each;
+  int64_t *threads = need((size_t)(n + 1) * sizeof *threads);
   pthread_t other;
-  for (int64_t k = 0; k < n; k++) items[k] = k;
-  rng_shuffle(r, n, items);
-  share shares[2] = {{launch, items, n / 2}, {launch, items + n / 2, n - n / 2}};
+  for (int64_t k = 0; k < n; k++) threads[k] = k;
+  rng_shuffle(r, n, threads);
+  share shares[2] = {{launch, threads, n / 2, n}, {launch, threads + n / 2, n - n / 2, n}};
   CHECK(pthread_create(&other, NULL, do_share, &shares[1]) == 0, "no second thread");
   do_share(&shares[0]);
   pthread_join(other, NULL);
-  free(items);
+  free(threads);
 }
 
 /* ---- lists of slots ---- */
@@ -554,10 +555,8 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
     note_tried(&s->prepared);
     do_on_host(s, m, motion);
     if (s->prepared.is_copy) copy_on_device(s, &m->unit, motion);
-    launch->jobs[launch->njobs] =
-      grove_recipe_apply(&s->prepared, named(array_of(s, &m->unit, DEVICE)),
-                         named(message_of(s, DEVICE)), grove_launch_size(launch));
-    launch->njobs++;
+    grove_launch_add(launch, &s->prepared, named(array_of(s, &m->unit, DEVICE)),
+                     named(message_of(s, DEVICE)));
   }
   run_launch(launch, r);
   for (int k = 0; k < n; k++) {
@@ -651,6 +650,7 @@ static void launch_sweep(const assembly *a, const grove_mover *m, const grove_me
 {
   grove_launch *launch = need(sizeof *launch);
   launch->njobs = GROVE_SWEEP_JOBS;
+  launch->moves_only = 0;
   grove_merged_apply(merged, sweep, named(array_of(&a->all, &m->unit, DEVICE)), 0, launch->jobs);
   for (int j = 0; j < GROVE_SWEEP_JOBS; j++) {
     const grove_job *job = &launch->jobs[j];

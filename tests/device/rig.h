@@ -70,16 +70,18 @@ static inline int32_t *reach(const void *address)
   return (int32_t *)((char *)address + grove_device_offset);
 }
 
-static inline void add_one(const grove_launch *launch, const int64_t *items, int64_t count)
+static inline void add_one(const grove_launch *launch, const int64_t *threads, int64_t count,
+                           int64_t step)
 {
-  for (int64_t k = 0; k < count; k++) {
-    int64_t item = items[k];
-    int j = 0;
-    while (launch->jobs[j].end <= item) j++;
-    const grove_job *job = &launch->jobs[j];
-    int64_t i = item - (j > 0 ? launch->jobs[j - 1].end : 0);
-    reach(job->message)[i] = reach(job->array)[i] + 1;
-  }
+  int64_t end = launch->jobs[launch->njobs - 1].end;
+  for (int64_t k = 0; k < count; k++)
+    for (int64_t item = threads[k]; item < end; item += step) {
+      int j = 0;
+      while (launch->jobs[j].end <= item) j++;
+      const grove_job *job = &launch->jobs[j];
+      int64_t i = item - (j > 0 ? launch->jobs[j - 1].end : 0);
+      reach(job->message)[i] = reach(job->array)[i] + 1;
+    }
 }
 
 /* to = from + 1 on a stream, in one job. Its recipe is not looked at. */
