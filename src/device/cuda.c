@@ -288,9 +288,9 @@ static grove_status load_kernel(cuda_unit *unit, CUmodule module, CUstream strea
   int n = unit->number;
   GROVE_PASS(judge_result(unit, cuda.cuModuleGetFunction(out, module, name),
                           "finding %s for device %d", name, n));
-  return judge_result(
-    unit, cuda.cuLaunchKernel(*out, 1, 1, 1, BLOCK, 1, 1, 0, stream, parameters, NULL),
-    "launching %s for the first time on device %d", name, n);
+  return judge_result(unit,
+                      cuda.cuLaunchKernel(*out, 1, 1, 1, BLOCK, 1, 1, 0, stream, parameters, NULL),
+                      "launching %s for the first time on device %d", name, n);
 }
 
 static grove_status load_kernels(cuda_unit *unit)
@@ -551,6 +551,11 @@ static void unpin_pages(void *named)
   grove_error_restore(&kept);
 }
 
+static void *reach_pages(int device, void *pinned)
+{
+  return units[device].has_host_pointers ? pinned : NULL;
+}
+
 /* ---- memory of other processes ---- */
 
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(grove_handle), "a handle is CUDA's, as it is");
@@ -691,12 +696,11 @@ static grove_status launch_on_stream(int device, grove_stream *stream, const gro
   GROVE_PASS(enter_unit(device, &unit));
   int64_t blocks = (items + BLOCK - 1) / BLOCK;
   if (blocks > unit->most_blocks) blocks = unit->most_blocks;
-  return leave_unit(unit,
-                    cuda.cuLaunchKernel(launch->moves_only ? unit->run_moves : unit->run_any,
-                                        (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0, stream_of(stream),
-                                        parameters, NULL),
-                    "launching %d jobs of %lld items on device %d", (int)launch->njobs,
-                    (long long)items, device);
+  return leave_unit(
+    unit,
+    cuda.cuLaunchKernel(launch->moves_only ? unit->run_moves : unit->run_any, (unsigned)blocks, 1,
+                        1, BLOCK, 1, 1, 0, stream_of(stream), parameters, NULL),
+    "launching %d jobs of %lld items on device %d", (int)launch->njobs, (long long)items, device);
 }
 
 /* The address of a word, as streams need it. CUDA refuses memory that it does not know. */
@@ -826,6 +830,7 @@ const grove_driver grove_driver_cuda = {
   .free = free_on_device,
   .pin = pin_pages,
   .unpin = unpin_pages,
+  .reach = reach_pages,
   .export_memory = export_allocation,
   .import_memory = import_allocation,
   .let_go = let_go_of_import,

@@ -74,6 +74,8 @@ typedef struct grove_driver {
    * `begin` and `bytes` may be anything; unpin has the same `begin`. */
   grove_status (*pin)(void *begin, int64_t bytes);
   void (*unpin)(void *begin);
+  /* The address by which kernels of the device reach pinned memory; NULL: they do not. */
+  void *(*reach)(int device, void *pinned);
   /* For memory that this driver allocated. Another process of this host may import it, and must let
    * go of it before it is freed. */
   grove_status (*export_memory)(void *memory, grove_handle *out);

@@ -563,7 +563,19 @@ static int items_of(const grove_launch *launch, int job)
   return launch->jobs[job].end > (job > 0 ? launch->jobs[job - 1].end : 0);
 }
 
-/* Slot 0 of an array need not lie in it. The rest must be the device's. */
+/* The host's address of pinned memory that kernels reach. */
+static char *host_address(const void *reached)
+{
+  return (char *)reached + grove_device_offset;
+}
+
+static grove_status check_reached(const char *what, const void *begin, int64_t bytes)
+{
+  if (grove_store_is_pinned(host_address(begin), bytes)) return GROVE_OK;
+  return grove_store_check(what, begin, bytes);
+}
+
+/* Slot 0 of an array need not lie in it. The rest must be the device's, or what it reaches. */
 static grove_status check_launch(const grove_launch *launch, const grove_access *accesses,
                                  int naccesses)
 {
@@ -574,13 +586,22 @@ static grove_status check_launch(const grove_launch *launch, const grove_access 
   for (int i = 0; i < launch->njobs; i++) {
     if (!items_of(launch, i)) continue;
     GROVE_PASS(grove_store_check("recipe of a launch", launch->jobs[i].recipe, 1));
-    GROVE_PASS_CHECK(grove_store_is_given(launch->jobs[i].message), GROVE_ERR_DEVICE,
-                     "message of a launch: %p is not in the device's memory",
-                     (void *)launch->jobs[i].message);
+    GROVE_PASS(check_reached("message of a launch", launch->jobs[i].message, 1));
   }
   for (int i = 0; i < naccesses; i++)
     if (accesses[i].bytes > 0)
-      GROVE_PASS(grove_store_check("access of a launch", accesses[i].begin, accesses[i].bytes));
+      GROVE_PASS(check_reached("access of a launch", accesses[i].begin, accesses[i].bytes));
+  return GROVE_OK;
+}
+
+/* The same accesses, under the addresses that copies have. */
+static grove_status rename_accesses(const grove_access *accesses, int naccesses, grove_access **out)
+{
+  GROVE_PASS_ROOM(*out, naccesses);
+  for (int i = 0; i < naccesses; i++) {
+    (*out)[i] = accesses[i];
+    if (!grove_store_is_given(accesses[i].begin)) (*out)[i].begin = host_address(accesses[i].begin);
+  }
   return GROVE_OK;
 }
 
@@ -589,17 +610,21 @@ grove_status grove_engine_launch(int device, grove_stream *stream, const grove_l
 {
   grove_status status = GROVE_OK;
   operation *o = NULL;
+  grove_access *renamed = NULL;
   lock_engine();
   GROVE_TRY(check_launch(launch, accesses, naccesses));
+  GROVE_TRY(rename_accesses(accesses, naccesses, &renamed));
   GROVE_TRY(make_operation(device, stream, WORK_LAUNCH, &o));
   GROVE_ROOM(o->launch, 1);
   *o->launch = *launch;
   enqueue_operation(o);
-  note_accesses(o, "launch", accesses, naccesses);
+  note_accesses(o, "launch", renamed, naccesses);
   unlock_engine();
+  free(renamed);
   return GROVE_OK;
 fail:
   unlock_engine();
+  free(renamed);
   free_operation(o);
   return status;
 }

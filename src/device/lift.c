@@ -5,13 +5,20 @@
 
 #include <stdlib.h>
 
-/* Host memory in which messages lie, and its mirror. */
+/* Host memory in which messages lie, and its mirror: where kernels have them. Of a small cover that
+ * is the same memory, as kernels reach it. A kernel then takes as long as its copy would, and there
+ * is none. */
 typedef struct cover {
   char *memory, *mirror;
   int64_t bytes;
   int pinned;
-  int shared; /* the wiring's memory, pinned with its region */
+  int reached; /* the mirror is no other memory */
+  int shared;  /* the wiring's memory, pinned with its region */
 } cover;
+
+/* Kernels and copies of so many bytes take about the same time. Larger copies leave the kernels of
+ * other processes alone. */
+enum { REACHED = 1 << 20 };
 
 /* What is prepared for a window of a shape, and one motion. */
 typedef struct motion_plan {
@@ -53,8 +60,9 @@ struct grove_lift {
   likeness like;
   int ninside;
   inside_range *inside;
-  int64_t loose;    /* so many batches were enqueued when something went ahead of the next one */
-  int64_t fetching; /* ... when a fetch of what stays inside was asked for */
+  int64_t
+    fetching; /* so many batches were enqueued when a fetch of what stays inside was asked for */
+  grove_asker asker;
   int nmeetings;
   meeting_plan *meetings;
   int nplans, room; /* room: a power of 2, more than twice as many */
@@ -69,7 +77,7 @@ grove_status grove_lift_open(const grove_space_kind *kind, grove_context *ctx, i
   grove_status status = GROVE_OK;
   grove_lift *lift = NULL;
   GROVE_NEW(lift, 1);
-  lift->loose = lift->fetching = NO_BATCH;
+  lift->fetching = NO_BATCH;
   GROVE_TRY(grove_station_find(ctx, kind->driver, device, &lift->station));
   *out = lift;
   return GROVE_OK;
@@ -82,7 +90,7 @@ static void free_cover(const grove_lift *lift, cover *c)
 {
   const grove_station *s = lift->station;
   if (c->pinned) s->driver->unpin(c->memory);
-  s->driver->free(s->device, c->mirror);
+  if (!c->reached) s->driver->free(s->device, c->mirror);
 }
 
 static void free_plan(const grove_lift *lift, motion_plan *plan)
@@ -109,36 +117,51 @@ void grove_lift_close(grove_lift *lift)
 
 /* ---- mirrors ---- */
 
+static grove_status add_cover(grove_lift *lift, const cover *c)
+{
+  GROVE_PASS_GROW(lift->covers, lift->ncovers, 1);
+  lift->covers[lift->ncovers++] = *c;
+  return GROVE_OK;
+}
+
+static grove_status add_mirror(grove_lift *lift, cover *c)
+{
+  const grove_station *s = lift->station;
+  GROVE_PASS(s->driver->allocate(s->device, c->bytes, (void **)&c->mirror));
+  grove_status status = add_cover(lift, c);
+  if (status != GROVE_OK) s->driver->free(s->device, c->mirror);
+  return status;
+}
+
 grove_status grove_lift_mirror(grove_lift *lift, void *memory, int64_t bytes)
 {
-  grove_status status = GROVE_OK;
-  const grove_station *s = lift->station;
-  cover c = {.memory = memory, .bytes = bytes, .shared = 1}, *covers = NULL;
-  if (bytes == 0) return GROVE_OK;
-  GROVE_TRY(s->driver->allocate(s->device, bytes, (void **)&c.mirror));
-  covers = realloc(lift->covers, (size_t)(lift->ncovers + 1) * sizeof *covers);
-  GROVE_CHECK(covers, GROVE_ERR_MEMORY, "no memory for a mirror's place");
-  lift->covers = covers;
-  covers[lift->ncovers++] = c;
-  return GROVE_OK;
-fail:
-  s->driver->free(s->device, c.mirror);
-  return status;
+  cover c = {.memory = memory, .bytes = bytes, .shared = 1};
+  return bytes > 0 ? add_mirror(lift, &c) : GROVE_OK;
+}
+
+/* Whole pages, which nobody else has. Copies of others are slower, and right. */
+static int try_to_pin(const grove_lift *lift, void *memory, int64_t bytes)
+{
+  grove_sentence before;
+  if ((uintptr_t)memory % GROVE_PAGE != 0 || bytes % GROVE_PAGE != 0) return 0;
+  grove_error_keep(&before);
+  if (lift->station->driver->pin(memory, bytes) == GROVE_OK) return 1;
+  grove_error_restore(&before);
+  return 0;
 }
 
 grove_status grove_lift_cover(grove_lift *lift, void *memory, int64_t bytes)
 {
-  grove_sentence before;
+  const grove_station *s = lift->station;
+  cover c = {.memory = memory, .bytes = bytes};
   if (bytes == 0) return GROVE_OK;
-  GROVE_PASS(grove_lift_mirror(lift, memory, bytes));
-  cover *c = &lift->covers[lift->ncovers - 1];
-  c->shared = 0;
-  grove_error_keep(&before);
-  /* Whole pages, which nobody else has. Copies of others are slower, and right. */
-  int whole = (uintptr_t)memory % GROVE_PAGE == 0 && bytes % GROVE_PAGE == 0;
-  c->pinned = whole && lift->station->driver->pin(memory, bytes) == GROVE_OK;
-  grove_error_restore(&before);
-  return GROVE_OK;
+  c.pinned = try_to_pin(lift, memory, bytes);
+  int is_small = bytes <= REACHED && bytes <= grove_space_chunk(); /* no message comes by chunks */
+  if (c.pinned && is_small) c.mirror = s->driver->reach(s->device, memory);
+  c.reached = c.mirror != NULL;
+  grove_status status = c.reached ? add_cover(lift, &c) : add_mirror(lift, &c);
+  if (status != GROVE_OK && c.pinned) s->driver->unpin(memory);
+  return status;
 }
 
 void grove_lift_share(grove_lift *lift, void *region, int64_t bytes)
@@ -151,12 +174,17 @@ void grove_lift_liken(grove_lift *lift, const void *place, int64_t bytes, const 
   lift->like = (likeness){place, message, bytes};
 }
 
-static char *find_mirror(const grove_lift *lift, const char *message)
+static const cover *find_cover(const grove_lift *lift, const char *message)
 {
   for (const cover *c = lift->covers; c < lift->covers + lift->ncovers; c++)
-    if (message >= c->memory && message < c->memory + c->bytes)
-      return c->mirror + (message - c->memory);
+    if (message >= c->memory && message < c->memory + c->bytes) return c;
   return NULL;
+}
+
+static char *find_mirror(const grove_lift *lift, const char *message)
+{
+  const cover *c = find_cover(lift, message);
+  return c ? c->mirror + (message - c->memory) : NULL;
 }
 
 static char *mirror_of(const grove_lift *lift, const char *message)
@@ -174,11 +202,25 @@ grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t byte
   return GROVE_OK;
 }
 
+/* Do kernels have the message where it lies? */
+static int is_reached(const grove_lift *lift, const char *message)
+{
+  const cover *c = find_cover(lift, message);
+  return c && c->reached;
+}
+
 static int stays_inside(const grove_lift *lift, const char *message)
 {
   for (const inside_range *r = lift->inside; r < lift->inside + lift->ninside; r++)
     if (message >= r->begin && message < r->end) return 1;
   return 0;
+}
+
+/* Where copies find a message. */
+static char *place_for_copies(const grove_lift *lift, char *message)
+{
+  int elsewhere = stays_inside(lift, message) && !is_reached(lift, message);
+  return elsewhere ? mirror_of(lift, message) : message;
 }
 
 /* ---- recipes ---- */
@@ -316,68 +358,79 @@ static grove_heading heading_of(grove_motion motion)
   return motion == GROVE_MOTION_PACK ? GROVE_OUT : GROVE_IN;
 }
 
-static void queue_copy(int *n, grove_device_copy *copies, char *to, const char *from, int64_t bytes)
+static void queue_copy(grove_copy_list *copies, char *to, const char *from, int64_t bytes)
 {
-  grove_device_copy *last = *n > 0 ? &copies[*n - 1] : NULL;
+  grove_device_copy *last = copies->n > 0 ? &copies->list[copies->n - 1] : NULL;
   if (last && last->to + last->bytes == to && last->from + last->bytes == from)
     last->bytes += bytes;
   else
-    copies[(*n)++] = (grove_device_copy){to, from, bytes};
+    copies->list[copies->n++] = (grove_device_copy){to, from, bytes};
 }
 
-/* Adds what a job touches to a list. */
-static grove_status add_accesses(int *n, grove_access **list, const grove_prepared *p, char *array,
-                                 char *mirror)
+/* Adds what a job touches to a launch. */
+static grove_status add_accesses(const grove_lift *lift, grove_watched_launch *w,
+                                 const grove_prepared *p, char *array, char *mirror)
 {
-  grove_access *all = realloc(*list, (size_t)(*n + 1 + p->ntouched) * sizeof *all);
-  GROVE_PASS_CHECK(all, GROVE_ERR_MEMORY, "no memory for %d accesses", *n);
-  *list = all;
-  all[(*n)++] = (grove_access){mirror, p->message_bytes, p->writes_message};
+  if (!lift->station->driver->checks_order) return GROVE_OK;
+  GROVE_PASS_GROW(w->accesses, w->naccesses, 1 + p->ntouched);
+  w->accesses[w->naccesses++] = (grove_access){mirror, p->message_bytes, p->writes_message};
   for (int i = 0; i < p->ntouched; i++) {
     const grove_touched *s = &p->touched[i];
-    all[(*n)++] = (grove_access){array + s->begin, s->end - s->begin, p->writes_array};
+    w->accesses[w->naccesses++] =
+      (grove_access){array + s->begin, s->end - s->begin, p->writes_array};
   }
   return GROVE_OK;
 }
 
-static void add_job(grove_device_batch *b, const grove_prepared *p, char *array, char *mirror)
+static grove_status add_job(const grove_lift *lift, grove_watched_launch *w,
+                            const grove_prepared *p, char *array, char *mirror)
 {
-  grove_launch_add(&b->launch, p, array, mirror);
+  GROVE_PASS(add_accesses(lift, w, p, array, mirror));
+  grove_launch_add(&w->launch, p, array, mirror);
+  return GROVE_OK;
 }
 
 static int batch_has_room(const grove_device_batch *b, int njobs)
 {
-  return b->launch.njobs + njobs <= GROVE_JOBS && b->nbefore < GROVE_BATCH_COPIES &&
-         b->nafter < GROVE_BATCH_COPIES && b->bytes < grove_space_chunk();
+  return b->main.launch.njobs + njobs <= GROVE_JOBS && b->ahead.launch.njobs < GROVE_JOBS &&
+         b->copies_ahead.n < GROVE_BATCH_COPIES && b->before.n < GROVE_BATCH_COPIES &&
+         b->after.n < GROVE_BATCH_COPIES && b->bytes < grove_space_chunk();
 }
 
-/* Packs into the mirror, ahead of the batch that will unpack it. */
-static grove_status pack_inside(grove_lift *lift, const grove_prepared *p, char *array,
-                                char *mirror)
+/* The batch in which this lift may ask for so many jobs; for `anew`, an empty one. */
+static grove_status open_batch(grove_lift *lift, grove_heading heading, int njobs, int anew,
+                               grove_device_batch **out)
 {
-  grove_status status = GROVE_OK;
-  const grove_station *s = lift->station;
-  const grove_track *t = &s->tracks[GROVE_IN];
-  grove_launch launch = {.njobs = 0};
-  grove_access *accesses = NULL;
-  int naccesses = 0;
-  lift->loose = t->enqueued;
+  grove_device_batch *b = lift->station->tracks[heading].batch;
+  if (b->asker != &lift->asker || anew || !batch_has_room(b, njobs))
+    GROVE_PASS(grove_station_flush(lift->station, heading, &lift->asker));
+  b->asker = &lift->asker;
+  *out = b;
+  return GROVE_OK;
+}
+
+/* Packs into the mirror, ahead of what will unpack it. */
+static grove_status pack_inside(grove_lift *lift, const grove_prepared *p, char *array,
+                                char *message)
+{
+  grove_device_batch *b = NULL;
+  GROVE_PASS(open_batch(lift, GROVE_IN, 1, 0, &b));
   if (p->is_copy)
-    return s->driver->copy(s->device, t->stream, mirror, array + p->low, p->message_bytes);
-  if (s->driver->checks_order) GROVE_TRY(add_accesses(&naccesses, &accesses, p, array, mirror));
-  grove_launch_add(&launch, p, array, mirror);
-  GROVE_TRY(s->driver->launch(s->device, t->stream, &launch, accesses, naccesses));
-fail:
-  free(accesses);
-  return status;
+    queue_copy(&b->copies_ahead, place_for_copies(lift, message), array + p->low,
+               p->message_bytes);
+  else
+    GROVE_PASS(add_job(lift, &b->ahead, p, array, mirror_of(lift, message)));
+  b->bytes += p->message_bytes;
+  return GROVE_OK;
 }
 
 /* A message on its way between the host and the mirror, before and behind a kernel. */
-static void queue_message(grove_device_batch *b, grove_motion motion, char *message, char *mirror,
-                          int64_t bytes)
+static void queue_message(const grove_lift *lift, grove_device_batch *b, grove_motion motion,
+                          char *message, char *mirror, int64_t bytes)
 {
-  if (motion != GROVE_MOTION_PACK) queue_copy(&b->nbefore, b->before, mirror, message, bytes);
-  if (motion != GROVE_MOTION_UNPACK) queue_copy(&b->nafter, b->after, message, mirror, bytes);
+  if (is_reached(lift, message)) return;
+  if (motion != GROVE_MOTION_PACK) queue_copy(&b->before, mirror, message, bytes);
+  if (motion != GROVE_MOTION_UNPACK) queue_copy(&b->after, message, mirror, bytes);
 }
 
 /* Does it read what a fetch in the same batch has yet to write? */
@@ -398,24 +451,22 @@ static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_
                                int ordered, char *array, char *message)
 {
   grove_heading heading = heading_of(motion);
-  grove_device_batch *b = lift->station->tracks[heading].batch;
   char *mirror = mirror_of(lift, message);
   int inside = stays_inside(lift, message);
   if (!p->is_copy && p->items == 0) return GROVE_OK; /* as MPI_NO_OP has it */
-  if (inside && motion == GROVE_MOTION_PACK) return pack_inside(lift, p, array, mirror);
-  if (!batch_has_room(b, 1) || (ordered && b->has_ordered) || follows_fetch(lift, motion, inside))
-    GROVE_PASS(grove_station_flush(lift->station, heading));
+  if (inside && motion == GROVE_MOTION_PACK) return pack_inside(lift, p, array, message);
+  grove_device_batch *b = lift->station->tracks[heading].batch;
+  int anew = (ordered && b->has_ordered) || follows_fetch(lift, motion, inside);
+  GROVE_PASS(open_batch(lift, heading, 1, anew, &b));
   note_fetch(lift, motion, inside);
   if (p->is_copy && !p->writes_array) {
-    queue_copy(&b->nafter, b->after, inside ? mirror : message, array + p->low, p->message_bytes);
+    queue_copy(&b->after, place_for_copies(lift, message), array + p->low, p->message_bytes);
   } else if (p->is_copy) {
-    queue_copy(&b->nbefore, b->before, array + p->low, inside ? mirror : message, p->message_bytes);
+    queue_copy(&b->before, array + p->low, place_for_copies(lift, message), p->message_bytes);
   } else {
     GROVE_PASS_CHECK(mirror, GROVE_ERR_DEVICE, "a message lies where its operation has no mirror");
-    if (lift->station->driver->checks_order)
-      GROVE_PASS(add_accesses(&b->naccesses, &b->accesses, p, array, mirror));
-    if (!inside) queue_message(b, motion, message, mirror, p->message_bytes);
-    add_job(b, p, array, mirror);
+    GROVE_PASS(add_job(lift, &b->main, p, array, mirror));
+    if (!inside) queue_message(lift, b, motion, message, mirror, p->message_bytes);
   }
   b->has_ordered |= ordered;
   b->bytes += p->message_bytes;
@@ -425,7 +476,7 @@ static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_
 /* Puts the jobs of a sweep into the batch, or in the place of those that it had there. */
 static void put_sweep(grove_device_batch *b, const meeting_plan *m, char *array)
 {
-  grove_launch *l = &b->launch;
+  grove_launch *l = &b->main.launch;
   int behind = m->job + GROVE_SWEEP_JOBS;
   int64_t before = m->job > 0 ? l->jobs[m->job - 1].end : 0;
   int64_t old = behind <= l->njobs ? l->jobs[behind - 1].end : before;
@@ -437,15 +488,15 @@ static void put_sweep(grove_device_batch *b, const meeting_plan *m, char *array)
 }
 
 /* What a part of a sweep touches. */
-static grove_status add_sweep_accesses(grove_device_batch *b, const meeting_plan *m,
-                                       const grove_sweep *part, char *array, char *mirror,
-                                       int64_t bytes)
+static grove_status add_sweep_accesses(const grove_lift *lift, grove_device_batch *b,
+                                       const meeting_plan *m, const grove_sweep *part, char *array,
+                                       char *mirror, int64_t bytes)
 {
   grove_prepared p = *grove_merged_touched(m->merged, part->first);
   p.message_bytes = bytes;
   p.writes_message = m->motion == GROVE_MOTION_FETCH;
   p.writes_array = 1;
-  return add_accesses(&b->naccesses, &b->accesses, &p, array, mirror);
+  return add_accesses(lift, &b->main, &p, array, mirror);
 }
 
 /* With those that follow each other in one launch. */
@@ -455,18 +506,18 @@ static grove_status add_to_sweep(grove_lift *lift, meeting_plan *m, const grove_
   const grove_track *t = &lift->station->tracks[GROVE_IN];
   grove_device_batch *b = t->batch;
   char *mirror = mirror_of(lift, message);
-  int inside = stays_inside(lift, message), has_room = batch_has_room(b, GROVE_SWEEP_JOBS);
-  if (!has_room || m->batch != t->enqueued || !grove_sweep_join(&m->sweep, part)) {
-    if (!has_room || m->batch == t->enqueued)
-      GROVE_PASS(grove_station_flush(lift->station, GROVE_IN));
+  int inside = stays_inside(lift, message);
+  int joins = batch_has_room(b, GROVE_SWEEP_JOBS) && m->batch == t->enqueued &&
+              grove_sweep_join(&m->sweep, part);
+  if (!joins) {
+    GROVE_PASS(open_batch(lift, GROVE_IN, GROVE_SWEEP_JOBS, m->batch == t->enqueued, &b));
     m->sweep = *part;
     m->batch = t->enqueued;
-    m->job = b->launch.njobs;
+    m->job = b->main.launch.njobs;
   }
   note_fetch(lift, m->motion, inside);
-  if (lift->station->driver->checks_order)
-    GROVE_PASS(add_sweep_accesses(b, m, part, array, mirror, bytes));
-  if (!inside) queue_message(b, m->motion, message, mirror, bytes);
+  GROVE_PASS(add_sweep_accesses(lift, b, m, part, array, mirror, bytes));
+  if (!inside) queue_message(lift, b, m->motion, message, mirror, bytes);
   put_sweep(b, m, array);
   b->bytes += bytes;
   return GROVE_OK;
@@ -481,14 +532,13 @@ static grove_status go_by_host(grove_lift *lift, grove_by_host *by_host, grove_m
   int inside = stays_inside(lift, message);
   grove_heading heading = inside ? GROVE_IN : heading_of(motion);
   grove_stream *stream = s->tracks[heading].stream;
-  char *mirror = mirror_of(lift, message);
-  GROVE_PASS(grove_station_flush(s, heading));
-  if (inside && motion != GROVE_MOTION_PACK) {
+  char *mirror = place_for_copies(lift, message);
+  GROVE_PASS(grove_station_flush(s, heading, &lift->asker));
+  if (mirror != message && motion != GROVE_MOTION_PACK)
     GROVE_PASS(driver->copy(s->device, stream, message, mirror, bytes));
-    GROVE_PASS(driver->finish(s->device, stream));
-  }
+  if (inside && motion != GROVE_MOTION_PACK) GROVE_PASS(driver->finish(s->device, stream));
   GROVE_PASS(grove_by_host_do(driver, s->device, stream, by_host, mover, array, message));
-  if (inside && motion != GROVE_MOTION_UNPACK) {
+  if (mirror != message && motion != GROVE_MOTION_UNPACK) {
     GROVE_PASS(driver->copy(s->device, stream, mirror, message, bytes));
     GROVE_PASS(driver->finish(s->device, stream));
   }
@@ -537,26 +587,36 @@ grove_status grove_lift_begin(grove_lift *lift, grove_stream *stream)
   return grove_station_follow(lift->station, stream);
 }
 
+/* What others asked for is theirs to enqueue. */
+static grove_status flush_own(grove_lift *lift, grove_heading heading)
+{
+  if (lift->station->tracks[heading].batch->asker != &lift->asker) return GROVE_OK;
+  return grove_station_flush(lift->station, heading, &lift->asker);
+}
+
 grove_status grove_lift_flush(grove_lift *lift)
 {
-  grove_station *s = lift->station;
-  grove_status out = grove_station_flush(s, GROVE_OUT);
-  grove_status in = grove_station_flush(s, GROVE_IN);
-  if (in == GROVE_OK && lift->loose == s->tracks[GROVE_IN].enqueued)
-    in = grove_station_count(s, GROVE_IN); /* no batch came behind it */
-  return out == GROVE_OK ? in : out;
+  grove_status told = grove_asker_told(&lift->asker);
+  grove_status out = flush_own(lift, GROVE_OUT), in = flush_own(lift, GROVE_IN);
+  return told != GROVE_OK ? told : out != GROVE_OK ? out : in;
 }
 
-/* What went ahead of a batch is done with it, even if nothing comes into that batch. */
+grove_status grove_lift_proceed(grove_lift *lift)
+{
+  if (lift->asker.failure != GROVE_OK || !grove_station_may_gather(lift->station, GROVE_IN))
+    return grove_lift_flush(lift);
+  return flush_own(lift, GROVE_OUT);
+}
+
 int64_t grove_lift_begun(grove_lift *lift, grove_heading heading)
 {
-  const grove_track *t = &lift->station->tracks[heading];
-  if (heading == GROVE_IN && lift->loose == t->enqueued) return t->enqueued + 1;
-  return grove_track_begun(t);
+  return grove_track_begun(&lift->station->tracks[heading], &lift->asker);
 }
 
+/* Nothing is, until it was told of a failure. */
 int64_t grove_lift_passed(grove_lift *lift, grove_heading heading)
 {
+  if (lift->asker.failure != GROVE_OK) return NO_BATCH;
   return grove_track_passed(&lift->station->tracks[heading]);
 }
 
@@ -565,7 +625,7 @@ int64_t grove_lift_passed(grove_lift *lift, grove_heading heading)
 void grove_lift_weigh(const grove_lift *lift, grove_burden *sum)
 {
   for (const cover *c = lift->covers; c < lift->covers + lift->ncovers; c++) {
-    sum->device_bytes += c->bytes;
+    if (!c->reached) sum->device_bytes += c->bytes;
     if (c->shared) continue;
     sum->host_bytes += c->bytes;
     if (c->pinned) sum->pinned_bytes += c->bytes;

@@ -1,6 +1,7 @@
 /* What an operation has of a device: recipes for all that it packs and unpacks there, and a mirror,
  * in the device's memory, of the host memory in which its letters lie. Kernels pack into the
- * mirror, and copies bring it to the host; or the other way round. (A space's `lift`: space.h.)
+ * mirror, and copies bring it to the host; or the other way round. Small letters have no mirror:
+ * kernels reach them in the host's memory. (A space's `lift`: space.h.)
  */
 #ifndef GROVE_DEVICE_LIFT_H
 #define GROVE_DEVICE_LIFT_H
@@ -29,6 +30,7 @@ grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_
 grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t bytes);
 grove_status grove_lift_begin(grove_lift *lift, grove_stream *stream);
 grove_status grove_lift_flush(grove_lift *lift);
+grove_status grove_lift_proceed(grove_lift *lift);
 grove_status grove_lift_pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                              const void *array, int64_t begin, int64_t count, void *message);
 grove_status grove_lift_unpack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,

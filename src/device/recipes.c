@@ -592,8 +592,8 @@ static void widen_words(const grove_unit *unit, draft *d)
 {
   grove_recipe *h = &d->head;
   int64_t word = 16, bytes = d->targets * h->unit_bytes;
-  int in_rows = h->form == GROVE_SLOTS_RUNS ||
-                (h->form == GROVE_SLOTS_BOX && h->stride[0] == h->extent);
+  int in_rows =
+    h->form == GROVE_SLOTS_RUNS || (h->form == GROVE_SLOTS_BOX && h->stride[0] == h->extent);
   if (!moves_words(h->body) || !in_rows || d->units || unit->npieces != 1) return;
   if (h->extent != h->unit_bytes) return;
   while (word > h->word && (bytes % word != 0 || !rows_have_words(d, word))) word /= 2;

@@ -25,7 +25,8 @@ static grove_status copy_now(const grove_space_kind *kind, int device, void *to,
     .cover = grove_lift_cover, .mirror = grove_lift_mirror, .share = grove_lift_share,             \
     .liken = grove_lift_liken, .prepare = grove_lift_prepare, .merge = grove_lift_merge,           \
     .keep_inside = grove_lift_keep_inside, .begin = grove_lift_begin, .flush = grove_lift_flush,   \
-    .begun = grove_lift_begun, .passed = grove_lift_passed, .weigh = grove_lift_weigh              \
+    .proceed = grove_lift_proceed, .begun = grove_lift_begun, .passed = grove_lift_passed,         \
+    .weigh = grove_lift_weigh                                                                      \
   }
 
 const grove_space_kind grove_space_emulated = DEVICE_KIND(emulated);

@@ -21,6 +21,9 @@ int64_t grove_space_chunk(void)
   return CHUNK;
 }
 
+/* So many bytes keep a device busy for as long as it takes to begin the next batch. */
+enum { GATHERED = 256 << 10 };
+
 static void free_station(grove_station *s)
 {
   if (s->is_awaited) (void)s->driver->finish(s->device, NULL);
@@ -28,7 +31,8 @@ static void free_station(grove_station *s)
     grove_track *t = &s->tracks[h];
     if (t->stream && s->driver->finish(s->device, t->stream) == GROVE_OK)
       s->driver->free_stream(s->device, t->stream);
-    if (t->batch) free(t->batch->accesses);
+    if (t->batch) free(t->batch->ahead.accesses);
+    if (t->batch) free(t->batch->main.accesses);
     free(t->batch);
   }
   if (s->event) s->driver->free_event(s->event);
@@ -165,23 +169,34 @@ grove_status grove_station_find(grove_context *ctx, const grove_driver *driver, 
 
 /* ---- batches ---- */
 
-static grove_status enqueue_copies(grove_station *s, grove_track *t, int n,
-                                   const grove_device_copy *copies)
+static grove_status enqueue_copies(grove_station *s, const grove_track *t,
+                                   const grove_copy_list *copies)
 {
-  for (int i = 0; i < n; i++)
-    GROVE_PASS(
-      s->driver->copy(s->device, t->stream, copies[i].to, copies[i].from, copies[i].bytes));
+  for (const grove_device_copy *c = copies->list; c < copies->list + copies->n; c++)
+    GROVE_PASS(s->driver->copy(s->device, t->stream, c->to, c->from, c->bytes));
   return GROVE_OK;
+}
+
+static grove_status enqueue_launch(grove_station *s, const grove_track *t,
+                                   const grove_watched_launch *w)
+{
+  if (w->launch.njobs == 0) return GROVE_OK;
+  return s->driver->launch(s->device, t->stream, &w->launch, w->accesses, w->naccesses);
 }
 
 static int is_empty(const grove_device_batch *b)
 {
-  return b->nbefore == 0 && b->nafter == 0 && b->launch.njobs == 0;
+  return b->copies_ahead.n == 0 && b->before.n == 0 && b->after.n == 0 &&
+         b->ahead.launch.njobs == 0 && b->main.launch.njobs == 0;
 }
 
 static void clear_batch(grove_device_batch *b)
 {
-  b->nbefore = b->nafter = b->naccesses = b->has_ordered = b->launch.njobs = 0;
+  b->copies_ahead.n = b->before.n = b->after.n = 0;
+  b->ahead.launch.njobs = b->ahead.naccesses = 0;
+  b->main.launch.njobs = b->main.naccesses = 0;
+  b->asker = NULL;
+  b->has_ordered = 0;
   b->bytes = 0;
 }
 
@@ -209,17 +224,17 @@ static void count_failed(grove_station *s, grove_heading heading)
   grove_error_restore(&sentence);
 }
 
-grove_status grove_station_flush(grove_station *s, grove_heading heading)
+static grove_status enqueue_batch(grove_station *s, grove_heading heading)
 {
   grove_status status = GROVE_OK;
   grove_track *t = &s->tracks[heading];
   grove_device_batch *b = t->batch;
-  if (is_empty(b)) return GROVE_OK;
   GROVE_CHECK(!t->broken, GROVE_ERR_DEVICE, "an earlier failure of the device was not overcome");
-  GROVE_TRY(enqueue_copies(s, t, b->nbefore, b->before));
-  if (b->launch.njobs > 0)
-    GROVE_TRY(s->driver->launch(s->device, t->stream, &b->launch, b->accesses, b->naccesses));
-  GROVE_TRY(enqueue_copies(s, t, b->nafter, b->after));
+  GROVE_TRY(enqueue_copies(s, t, &b->copies_ahead));
+  GROVE_TRY(enqueue_launch(s, t, &b->ahead));
+  GROVE_TRY(enqueue_copies(s, t, &b->before));
+  GROVE_TRY(enqueue_launch(s, t, &b->main));
+  GROVE_TRY(enqueue_copies(s, t, &b->after));
   clear_batch(b);
   return grove_station_count(s, heading);
 fail:
@@ -227,15 +242,46 @@ fail:
   return status;
 }
 
-int64_t grove_track_begun(const grove_track *t)
+grove_status grove_station_flush(grove_station *s, grove_heading heading, const grove_asker *by)
 {
-  return t->enqueued + !is_empty(t->batch);
+  grove_sentence before;
+  grove_asker *asker = s->tracks[heading].batch->asker;
+  if (is_empty(s->tracks[heading].batch)) return GROVE_OK;
+  if (asker == by) return enqueue_batch(s, heading);
+  grove_error_keep(&before);
+  grove_status status = enqueue_batch(s, heading);
+  if (status != GROVE_OK && asker->failure == GROVE_OK) {
+    asker->failure = status;
+    grove_error_keep(&asker->sentence);
+  }
+  grove_error_restore(&before);
+  return GROVE_OK;
+}
+
+grove_status grove_asker_told(grove_asker *asker)
+{
+  grove_status failure = asker->failure;
+  if (failure != GROVE_OK) grove_error_restore(&asker->sentence);
+  asker->failure = GROVE_OK;
+  return failure;
+}
+
+/* A large batch keeps the device busy by itself: the next one should be there when it ends. */
+int grove_station_may_gather(const grove_station *s, grove_heading heading)
+{
+  const grove_track *t = &s->tracks[heading];
+  return t->batch->bytes < GATHERED && grove_track_passed(t) < t->enqueued;
+}
+
+int64_t grove_track_begun(const grove_track *t, const grove_asker *asker)
+{
+  return t->enqueued + (t->batch->asker == asker && !is_empty(t->batch));
 }
 
 int64_t grove_track_passed(const grove_track *t)
 {
   uint32_t done = __atomic_load_n(t->word, __ATOMIC_ACQUIRE);
-  if (t->broken) return grove_track_begun(t);
+  if (t->broken) return t->enqueued + 1;
   return t->enqueued - (int64_t)(uint32_t)((uint32_t)t->enqueued - done);
 }
 
@@ -271,8 +317,11 @@ static grove_status follow_stream(grove_station *s, int device, grove_stream *st
                    s->ctx->rank);
   GROVE_PASS(grove_station_find(s->ctx, s->driver, device, &home));
   GROVE_PASS(s->driver->record(device, home->event, stream));
-  for (int h = 0; h < GROVE_HEADINGS; h++)
+  for (grove_heading h = GROVE_OUT; h < GROVE_HEADINGS; h++) {
+    /* What was asked for need not wait for that stream, which may be waiting for it. */
+    GROVE_PASS(grove_station_flush(s, h, NULL));
     GROVE_PASS(s->driver->after(s->device, s->tracks[h].stream, home->event));
+  }
   return GROVE_OK;
 }
 

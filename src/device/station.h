@@ -21,15 +21,32 @@ typedef struct grove_device_copy {
   int64_t bytes;
 } grove_device_copy;
 
-/* What was asked for and not enqueued yet. Copies to the device, kernels, copies from it. */
-typedef struct grove_device_batch {
-  int nbefore, nafter;
-  int has_ordered; /* it has an ordered job: a further one must wait for the next batch */
-  int64_t bytes;
+typedef struct grove_copy_list {
+  int n;
+  grove_device_copy list[GROVE_BATCH_COPIES];
+} grove_copy_list;
+
+/* Somebody who asks for something. If another enqueues that, and fails, it is told later. */
+typedef struct grove_asker {
+  grove_status failure;
+  grove_sentence sentence;
+} grove_asker;
+
+/* A launch, and what it touches, for a driver that checks the order. */
+typedef struct grove_watched_launch {
   grove_launch launch;
-  grove_device_copy before[GROVE_BATCH_COPIES], after[GROVE_BATCH_COPIES];
   int naccesses;
-  grove_access *accesses; /* of the launch, for a driver that checks the order */
+  grove_access *accesses;
+} grove_watched_launch;
+
+/* What was asked for and not enqueued yet: copies to the device, kernels, copies from it. What goes
+ * `ahead` stays on the device, and the others may read it. */
+typedef struct grove_device_batch {
+  grove_asker *asker; /* Others enqueue it before they ask for anything. */
+  int has_ordered;    /* it has an ordered job: a further one must wait for the next batch */
+  int64_t bytes;
+  grove_copy_list copies_ahead, before, after;
+  grove_watched_launch ahead, main;
 } grove_device_batch;
 
 typedef struct grove_track {
@@ -60,8 +77,15 @@ grove_status grove_station_find(grove_context *ctx, const grove_driver *driver, 
 /* A batch of no work: it is done when all before it is. */
 grove_status grove_station_count(grove_station *s, grove_heading heading);
 
-/* Enqueues what was asked for. */
-grove_status grove_station_flush(grove_station *s, grove_heading heading);
+/* Enqueues what was asked for. If it was another who asked, that one is told of a failure. */
+grove_status grove_station_flush(grove_station *s, grove_heading heading, const grove_asker *by);
+
+/* What failed when another enqueued it; once. */
+grove_status grove_asker_told(grove_asker *asker);
+
+/* Is there something under way that what was asked for may as well wait for? More may come
+ * meanwhile, and go with it. */
+int grove_station_may_gather(const grove_station *s, grove_heading heading);
 
 /* Waits until no stream waits for an operation of the context: what stands behind such a stream may
  * be what moves that operation. Called without the lock. GROVE_ERR_TIMEOUT, as of a wait. */
@@ -80,8 +104,8 @@ void grove_station_pin(grove_station *s, void *memory, int64_t bytes);
 grove_status grove_station_take_word(grove_station *s, uint32_t **out);
 void grove_station_give_word(grove_station *s, uint32_t *word);
 
-/* The number that the next batch will have, if there is anything for it; and how many are done. */
-int64_t grove_track_begun(const grove_track *t);
+/* The number of the batch with the last that somebody asked for; and how many are done. */
+int64_t grove_track_begun(const grove_track *t, const grove_asker *asker);
 int64_t grove_track_passed(const grove_track *t);
 
 #ifdef __cplusplus

@@ -449,6 +449,13 @@ grove_status grove_apart_begin(const grove_transfer *op)
   return GROVE_OK;
 }
 
+grove_status grove_apart_proceed(grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(op->spaces[j].kind->proceed(op->spaces[j].lift));
+  if (op->trail) grove_trail_look(op);
+  return GROVE_OK;
+}
+
 grove_status grove_apart_flush(grove_transfer *op)
 {
   for (int j = 0; j < op->nspaces; j++) GROVE_PASS(op->spaces[j].kind->flush(op->spaces[j].lift));

@@ -452,7 +452,8 @@ static grove_status advance_each_stage(grove_transfer *op)
 static grove_status flush_apart(grove_transfer *op, grove_status status)
 {
   grove_op_note(&op->base, status);
-  grove_op_note(&op->base, grove_apart_flush(op));
+  int failed = op->base.failure != GROVE_OK;
+  grove_op_note(&op->base, failed ? grove_apart_flush(op) : grove_apart_proceed(op));
   return op->base.failure;
 }
 

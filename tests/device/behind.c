@@ -304,6 +304,7 @@ static const grove_space_kind behind = {.name = "behind",
                                         .keep_inside = keep_inside,
                                         .begin = begin,
                                         .flush = flush,
+                                        .proceed = flush,
                                         .begun = begun,
                                         .passed = passed};
 

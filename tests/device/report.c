@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units of one message, and their bytes: whole pages. */
-enum { N = 1024, BYTES = N * 8, PAGE = 4096 };
+/* Units of one message, and their bytes: whole pages, and more than kernels reach in the host's
+ * memory. */
+enum { N = 1 << 18, BYTES = N * 8, PAGE = 4096 };
 
 /* Everybody has the N roots of the next rank; in the same order, or all mixed up. */
 static grove_forest *next_forest(const place *p, int64_t n, int mixed)
