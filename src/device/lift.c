@@ -601,9 +601,9 @@ grove_status grove_lift_flush(grove_lift *lift)
   return told != GROVE_OK ? told : out != GROVE_OK ? out : in;
 }
 
-grove_status grove_lift_proceed(grove_lift *lift)
+grove_status grove_lift_proceed(grove_lift *lift, int more)
 {
-  if (lift->asker.failure != GROVE_OK || !grove_station_may_gather(lift->station, GROVE_IN))
+  if (lift->asker.failure != GROVE_OK || !grove_station_may_gather(lift->station, GROVE_IN, more))
     return grove_lift_flush(lift);
   return flush_own(lift, GROVE_OUT);
 }

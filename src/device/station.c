@@ -266,11 +266,11 @@ grove_status grove_asker_told(grove_asker *asker)
   return failure;
 }
 
-/* A large batch keeps the device busy by itself: the next one should be there when it ends. */
-int grove_station_may_gather(const grove_station *s, grove_heading heading)
+/* To begin a small batch takes longer than all it does. A large one keeps the device busy. */
+int grove_station_may_gather(const grove_station *s, grove_heading heading, int more)
 {
   const grove_track *t = &s->tracks[heading];
-  return t->batch->bytes < GATHERED && grove_track_passed(t) < t->enqueued;
+  return t->batch->bytes < GATHERED && (more || grove_track_passed(t) < t->enqueued);
 }
 
 int64_t grove_track_begun(const grove_track *t, const grove_asker *asker)
