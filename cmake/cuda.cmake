@@ -59,7 +59,7 @@ else()
     OUTPUT ${fatbin}
     COMMAND ${GROVE_NVCC} ${nvcc_flags} --threads 0 -I${PROJECT_SOURCE_DIR}/src -o ${fatbin}
             ${PROJECT_SOURCE_DIR}/src/device/cuda_kernels.cu
-    DEPENDS src/device/cuda_kernels.cu src/pack/recipe.h ${included}
+    DEPENDS src/device/cuda_kernels.cu src/device/cuda_kernels.h src/pack/recipe.h ${included}
     COMMENT "Compiling kernels for CUDA"
     VERBATIM
   )

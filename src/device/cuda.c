@@ -9,6 +9,7 @@
  *
  * cuMemFree waits for all that is enqueued on the device. So may cuMemHostRegister, and whatever
  * creates or frees. Whoever has streams that wait for others calls these before or after. */
+#include "device/cuda_kernels.h"
 #include "device/driver.h"
 
 #ifdef GROVE_CUDA
@@ -75,14 +76,14 @@ static const struct {
   size_t offset;
 } symbols[] = {ALL_FUNCTIONS(SYMBOL_OF)};
 
-enum { BLOCK = 256, BLOCKS_PER_PROCESSOR = 2048 / BLOCK };
+enum { THREADS_PER_PROCESSOR = 2048 };
 
 /* A device that is used. */
 typedef struct cuda_unit {
   int number, is_ready, is_broken;
   CUcontext context;
   CUfunction run_any, run_moves;
-  int most_blocks;       /* of a launch, all resident at once */
+  int processors;
   int has_host_pointers; /* pinned memory has the same address there */
   char broken[GROVE_SENTENCE_BYTES];
 } cuda_unit;
@@ -288,9 +289,9 @@ static grove_status load_kernel(cuda_unit *unit, CUmodule module, CUstream strea
   int n = unit->number;
   GROVE_PASS(judge_result(unit, cuda.cuModuleGetFunction(out, module, name),
                           "finding %s for device %d", name, n));
-  return judge_result(unit,
-                      cuda.cuLaunchKernel(*out, 1, 1, 1, BLOCK, 1, 1, 0, stream, parameters, NULL),
-                      "launching %s for the first time on device %d", name, n);
+  return judge_result(
+    unit, cuda.cuLaunchKernel(*out, 1, 1, 1, GROVE_BLOCK, 1, 1, 0, stream, parameters, NULL),
+    "launching %s for the first time on device %d", name, n);
 }
 
 static grove_status load_kernels(cuda_unit *unit)
@@ -328,7 +329,7 @@ static grove_status retain_context(cuda_unit *unit)
   GROVE_PASS(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device, &processors));
   GROVE_PASS(ask_attribute(unit, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
                            device, &unit->has_host_pointers));
-  unit->most_blocks = processors * BLOCKS_PER_PROCESSOR;
+  unit->processors = processors;
   if (!unit->context) /* a failed attempt has left it */
     GROVE_PASS(judge_result(unit, cuda.cuDevicePrimaryCtxRetain(&unit->context, device),
                             "retaining the primary context of device %d", unit->number));
@@ -684,7 +685,15 @@ static grove_status copy_on_stream(int device, grove_stream *stream, void *to, c
                     from, to, device);
 }
 
-/* Threads take items in turns, so a grid may have fewer threads than items. */
+/* Few items have a thread each. Of many, a thread has several, and all blocks are there at once. */
+static int64_t count_blocks(const cuda_unit *unit, int64_t items)
+{
+  int64_t turn = (int64_t)GROVE_BLOCK * GROVE_WAYS, most = unit->processors * GROVE_RESIDENT;
+  if (items <= (int64_t)unit->processors * THREADS_PER_PROCESSOR)
+    return (items + GROVE_BLOCK - 1) / GROVE_BLOCK;
+  return (items + turn - 1) / turn < most ? (items + turn - 1) / turn : most;
+}
+
 static grove_status launch_on_stream(int device, grove_stream *stream, const grove_launch *launch,
                                      const grove_access *accesses, int naccesses)
 {
@@ -694,13 +703,12 @@ static grove_status launch_on_stream(int device, grove_stream *stream, const gro
   (void)accesses, (void)naccesses;
   if (items == 0) return GROVE_OK;
   GROVE_PASS(enter_unit(device, &unit));
-  int64_t blocks = (items + BLOCK - 1) / BLOCK;
-  if (blocks > unit->most_blocks) blocks = unit->most_blocks;
-  return leave_unit(
-    unit,
-    cuda.cuLaunchKernel(launch->moves_only ? unit->run_moves : unit->run_any, (unsigned)blocks, 1,
-                        1, BLOCK, 1, 1, 0, stream_of(stream), parameters, NULL),
-    "launching %d jobs of %lld items on device %d", (int)launch->njobs, (long long)items, device);
+  return leave_unit(unit,
+                    cuda.cuLaunchKernel(launch->moves_only ? unit->run_moves : unit->run_any,
+                                        (unsigned)count_blocks(unit, items), 1, 1, GROVE_BLOCK, 1,
+                                        1, 0, stream_of(stream), parameters, NULL),
+                    "launching %d jobs of %lld items on device %d", (int)launch->njobs,
+                    (long long)items, device);
 }
 
 /* The address of a word, as streams need it. CUDA refuses memory that it does not know. */

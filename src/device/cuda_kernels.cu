@@ -2,15 +2,30 @@
  * them: a thread would copy four kilobytes for the few of them that it reads. */
 #include "pack/kernel.inc"
 
-#define FIRST ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
-#define STEP  ((int64_t)gridDim.x * blockDim.x)
+#include "device/cuda_kernels.h"
 
-extern "C" __global__ void grove_run_moves(const __grid_constant__ grove_launch launch)
+/* With as many threads as items, each has one. */
+static __device__ __forceinline__ grove_pace find_pace(const grove_launch *launch, int64_t *first)
 {
-  grove_thread_move(&launch, FIRST, STEP);
+  const uint32_t thread = blockIdx.x * GROVE_BLOCK + threadIdx.x;
+  const uint32_t threads = gridDim.x * GROVE_BLOCK;
+  const int spread = threads >= grove_launch_end(launch);
+  *first = spread ? thread : grove_pace_first(blockIdx.x, threadIdx.x, GROVE_BLOCK);
+  return spread ? grove_pace_of(1, threads) : grove_pace_of(gridDim.x, GROVE_BLOCK);
 }
 
-extern "C" __global__ void grove_run_any(const __grid_constant__ grove_launch launch)
+extern "C" __global__ void __launch_bounds__(GROVE_BLOCK, GROVE_RESIDENT)
+  grove_run_moves(const __grid_constant__ grove_launch launch)
 {
-  grove_thread_combine(&launch, FIRST, STEP);
+  int64_t first;
+  const grove_pace pace = find_pace(&launch, &first);
+  grove_thread_move(&launch, first, &pace);
+}
+
+extern "C" __global__ void __launch_bounds__(GROVE_BLOCK)
+  grove_run_any(const __grid_constant__ grove_launch launch)
+{
+  int64_t first;
+  const grove_pace pace = find_pace(&launch, &first);
+  grove_thread_combine(&launch, first, &pace);
 }

@@ -51,11 +51,10 @@ void grove_emulated_set_limit(int64_t bytes);
 /* Where the engine sees an address; host memory is where it is. */
 void *grove_emulated_alias(const void *address);
 
-/* Does what some threads of a device do for a launch, in this order: thread k has items k, k + step,
- * ... Two threads of the host call it at once. Addresses in the launch are those that were given
- * out. */
+/* Does what some of `all` threads of a device do for a launch, in this order. Two threads of the
+ * host call it at once. Addresses in the launch are those that were given out. */
 typedef void grove_item_runner(const grove_launch *launch, const int64_t *threads, int64_t count,
-                               int64_t step);
+                               int64_t all);
 
 /* NULL: the built-in one. */
 void grove_emulated_set_runner(grove_item_runner *run);

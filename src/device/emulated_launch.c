@@ -10,8 +10,8 @@
 /* This many threads are handed out at once. */
 enum { THREADS = 64 };
 
-/* A thread has this many items at most: kernels do several at once. */
-enum { MOST_ITEMS = 9 };
+/* A thread has about this many items, but there are never more threads than that. */
+enum { MOST_ITEMS = 33, MOST_THREADS = 1 << 20 };
 
 /* The second thread, and what it is to do. */
 static struct {
@@ -152,6 +152,7 @@ void grove_launcher_run(const grove_launch *launch, uint64_t seed)
   int64_t items = launch->njobs > 0 ? launch->jobs[launch->njobs - 1].end : 0;
   if (items <= 0) return;
   int64_t each = 1 + draw_below(&seed, MOST_ITEMS), all = (items + each - 1) / each;
+  if (all > MOST_THREADS) all = MOST_THREADS;
   walk w = draw_walk(launch, all, seed);
   if (all > 1 && has_aide())
     walk_together(&w);

@@ -416,8 +416,7 @@ static grove_status pack_inside(grove_lift *lift, const grove_prepared *p, char 
   grove_device_batch *b = NULL;
   GROVE_PASS(open_batch(lift, GROVE_IN, 1, 0, &b));
   if (p->is_copy)
-    queue_copy(&b->copies_ahead, place_for_copies(lift, message), array + p->low,
-               p->message_bytes);
+    queue_copy(&b->copies_ahead, place_for_copies(lift, message), array + p->low, p->message_bytes);
   else
     GROVE_PASS(add_job(lift, &b->ahead, p, array, mirror_of(lift, message)));
   b->bytes += p->message_bytes;

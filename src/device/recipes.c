@@ -206,11 +206,6 @@ static void drop_draft(draft *d)
   free(d->words);
 }
 
-static grove_divisor make_divisor(int64_t by)
-{
-  return (grove_divisor){by > 1 ? UINT64_MAX / (uint64_t)by + 1 : 0, (uint64_t)by};
-}
-
 /* ---- words of a unit ---- */
 
 /* The largest power of two, up to `most`, that divides everything joined by | here. */
@@ -228,7 +223,7 @@ static grove_status place_words(const grove_unit *unit, draft *d)
   const grove_piece *piece = grove_unit_pieces(unit);
   int64_t n = unit->bytes / d->head.word, k = 0;
   d->head.origin = unit->true_lb + piece[0].at;
-  d->head.words = make_divisor(n);
+  d->head.words = grove_divisor_make(n);
   if (unit->npieces == 1) return GROVE_OK;
   GROVE_PASS_ROOM(d->words, n);
   for (int p = 0; p < unit->npieces; p++)
@@ -250,7 +245,7 @@ static grove_status divide_unit(const grove_mover *m, draft *d)
   h->word = elements ? unit->element_bytes : largest_word(unit, has_chains(h->body) ? 8 : 16);
   if (elements && unit->kind == GROVE_KIND_PAIR) {
     h->word = unit->bytes;
-    h->words = make_divisor(1);
+    h->words = grove_divisor_make(1);
     h->memory_index = m->combine.memory_index;
     h->message_index = m->combine.message_index;
     return GROVE_OK;
@@ -280,7 +275,7 @@ static void draft_box(const grove_shape *shape, int64_t begin, grove_recipe *h)
   h->begin = begin;
   h->first = shape->first * h->extent;
   for (int i = 0; i < GROVE_DIMENSIONS; i++) h->stride[i] = shape->stride[i] * h->extent;
-  for (int i = 0; i < 2; i++) h->side[i] = make_divisor(shape->n[i]);
+  for (int i = 0; i < 2; i++) h->side[i] = grove_divisor_make(shape->n[i]);
 }
 
 /* Entries of the list as they are. */
@@ -600,11 +595,11 @@ static void widen_words(const grove_unit *unit, draft *d)
   for (int64_t k = 0; k < h->nrows; k++) d->rows[k].begin = d->rows[k].begin * h->unit_bytes / word;
   h->begin = h->begin * h->unit_bytes / word;
   if (h->form == GROVE_SLOTS_BOX) {
-    h->side[0] = make_divisor((int64_t)h->side[0].by * h->unit_bytes / word);
+    h->side[0] = grove_divisor_make((int64_t)h->side[0].by * h->unit_bytes / word);
     h->stride[0] = word;
   }
   h->word = h->unit_bytes = h->extent = word;
-  h->words = make_divisor(1);
+  h->words = grove_divisor_make(1);
   d->targets = bytes / word;
 }
 

@@ -51,6 +51,9 @@ typedef struct grove_launch {
   grove_job jobs[GROVE_JOBS];
 } grove_launch;
 
+/* Items that a thread has in a row, where there are many. */
+enum { GROVE_WAYS = 8 };
+
 /* ---- what a recipe consists of: plain data, the same for both compilers ---- */
 
 /* An item is one word of one unit. For the last three, it is one element with all that happens to
@@ -95,11 +98,11 @@ typedef enum grove_slots_form {
   GROVE_SLOTS_LISTED
 } grove_slots_form;
 
-/* Division by a number that is known beforehand: floor(n / by) is the upper half of n * magic for
- * every n of 32 bits, where magic is 2^64 / by, rounded up (Lemire, Kaser, Kurz 2019). */
+/* Division by a number that is known beforehand: n / by is n * magic >> shift for all n below 2^31.
+ * The magic number is 2^shift / by, rounded up, and has 32 bits (Granlund, Montgomery 1994). */
 typedef struct grove_divisor {
-  uint64_t magic;
-  uint64_t by; /* 1: magic is not used */
+  uint32_t magic, shift;
+  uint64_t by;
 } grove_divisor;
 
 /* A list behind the recipe, this many bytes from its beginning; 0: entry k is k. */
@@ -150,9 +153,11 @@ _Static_assert(sizeof(grove_recipe) == 224, "compilers agree");
 /* The number of items of a launch. */
 int64_t grove_launch_size(const grove_launch *launch);
 
-/* Does what some of `step` threads do, in this order. Thread k has items k, k + step, ... */
+/* Does what some of `all` threads do, in this order. Each has its share of the items. */
 void grove_launch_threads(const grove_launch *launch, const int64_t *threads, int64_t count,
-                          int64_t step);
+                          int64_t all);
+
+grove_divisor grove_divisor_make(int64_t by);
 
 /* How far behind its address kernels see a byte of the device's memory. An emulated device protects
  * the address from the program. */

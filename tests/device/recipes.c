@@ -105,7 +105,7 @@ static void *do_share(void *of)
 /* By threads that have some items each, in any order. */
 static void run_launch(const grove_launch *launch, rng *r)
 {
-  int64_t each = 1 + rng_below(r, 10), n = (grove_launch_size(launch) + each - 1) / each;
+  int64_t each = 1 + rng_below(r, 40), n = (grove_launch_size(launch) + each - 1) / each;
   int64_t *threads = need((size_t)(n + 1) * sizeof *threads);
   pthread_t other;
   for (int64_t k = 0; k < n; k++) threads[k] = k;
@@ -529,7 +529,14 @@ static void check_refusal(const grove_mover *m, const scene *s, grove_motion mot
 }
 
 /* Several jobs at once, each with an array and a message of its own. */
-static void check_case(const grove_mover *m, grove_motion motion, const char *name, rng *r)
+static int64_t draw_nslots(int many, rng *r)
+{
+  if (many) return rng_between(r, MOST_SLOTS / 2, MOST_SLOTS);
+  return rng_between(r, 1, rng_one_in(r, 3) ? 6 : rng_one_in(r, 4) ? MOST_SLOTS : FEW_SLOTS);
+}
+
+static void check_case(const grove_mover *m, grove_motion motion, const char *name, int many,
+                       rng *r)
 {
   static scene scenes[MOST_JOBS];
   int n = (int)rng_between(r, 1, MOST_JOBS);
@@ -540,12 +547,7 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
   for (int k = 0; k < n; k++) {
     scene *s = &scenes[k];
     *s = (scene){0};
-    draw_scene(s, m, r,
-               rng_between(r, 1,
-                           rng_one_in(r, 3)   ? 6
-                           : rng_one_in(r, 4) ? MOST_SLOTS
-                                              : FEW_SLOTS),
-               motion != GROVE_MOTION_FETCH && rng_one_in(r, 3));
+    draw_scene(s, m, r, draw_nslots(many, r), motion != GROVE_MOTION_FETCH && rng_one_in(r, 3));
     if (!grove_recipe_is_possible(m, &s->shape, motion)) {
       check_refusal(m, s, motion, name);
       continue;
@@ -795,7 +797,7 @@ static void check_type(MPI_Datatype type, const unit *of, const char *name, int6
     for (int64_t k = 0; k < 3 * samples; k++) {
       test_case(cases);
       rng r = rng_from(test_seed(), (uint64_t)cases++);
-      check_case(&m, (grove_motion)(k % 3), what, &r);
+      check_case(&m, (grove_motion)(k % 3), what, 0, &r);
       if (k % 3 > 0) check_merged(&m, (grove_motion)(k % 3), what, &r);
     }
     grove_mover_free(&m);
@@ -818,6 +820,29 @@ static void check_blocks(const unit *of, int blocks, int length, MPI_Aint stride
   check_type(type, of, name, samples);
   MPI_Type_free(&type);
   MPI_Type_free(&inner);
+}
+
+/* Words that are only moved have loops of their own, for several at once. */
+static void check_moves(const unit *of, int length, int64_t samples)
+{
+  MPI_Datatype type;
+  grove_unit u;
+  grove_combine c;
+  grove_mover m;
+  char name[96];
+  snprintf(name, sizeof name, "moving %d x %.30s", length, of->name);
+  MPI_Type_contiguous(length, of->type, &type);
+  MPI_Type_commit(&type);
+  CHECK_OK(grove_unit_create(type, MPI_COMM_SELF, &u));
+  CHECK_OK(grove_combine_create(MPI_REPLACE, &u, &c));
+  CHECK_OK(grove_mover_create(&u, &c, &m));
+  for (int64_t k = 0; k < samples; k++) {
+    test_case(cases);
+    rng r = rng_from(test_seed(), (uint64_t)cases++);
+    check_case(&m, k % 2 ? GROVE_MOTION_PACK : GROVE_MOTION_UNPACK, name, 1, &r);
+  }
+  grove_mover_free(&m);
+  MPI_Type_free(&type);
 }
 
 static void check_layouts(const unit *of, int64_t samples)
@@ -847,6 +872,7 @@ int main(int argc, char **argv)
     if (!u->derived && u->npieces == 1) check_layouts(u, samples);
   }
   const unit *integer = units_find(types, "MPI_INT32_T");
+  for (int length = 1; length <= 4; length++) check_moves(integer, length, 100 * samples);
   check_blocks(integer, 300, 1, 12, 3604, samples);
   check_blocks(integer, 2, 1, (1 << 20) + 32, 4, samples); /* only MPI knows its pieces */
   check_tried();
