@@ -154,18 +154,26 @@ static grove_status copy_bytes(int device, grove_stream *stream, void *to, const
   return status == GROVE_OK ? grove_engine_copy(device, stream, to, from, bytes) : status;
 }
 
+static grove_status write_emulated(int device, grove_stream *stream, uint32_t *word, uint32_t value)
+{
+  grove_status status = enter_device(GROVE_EMULATED_WRITE, device);
+  return status == GROVE_OK ? grove_engine_write(device, stream, word, value) : status;
+}
+
+/* The host's address of a word that kernels reach. */
+static uint32_t *host_word(uint32_t *reached)
+{
+  return (uint32_t *)((char *)reached + grove_device_offset);
+}
+
 static grove_status launch_jobs(int device, grove_stream *stream, const grove_launch *launch,
                                 const grove_access *accesses, int naccesses)
 {
   grove_status status = enter_device(GROVE_EMULATED_LAUNCH, device);
   if (status != GROVE_OK) return status;
-  return grove_engine_launch(device, stream, launch, accesses, naccesses);
-}
-
-static grove_status write_emulated(int device, grove_stream *stream, uint32_t *word, uint32_t value)
-{
-  grove_status status = enter_device(GROVE_EMULATED_WRITE, device);
-  return status == GROVE_OK ? grove_engine_write(device, stream, word, value) : status;
+  GROVE_PASS(grove_engine_launch(device, stream, launch, accesses, naccesses));
+  if (!launch->word) return GROVE_OK;
+  return write_emulated(device, stream, host_word(launch->word), launch->value);
 }
 
 static grove_status await_emulated(int device, grove_stream *stream, uint32_t *word, uint32_t value)

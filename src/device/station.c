@@ -31,6 +31,7 @@ static void free_station(grove_station *s)
     grove_track *t = &s->tracks[h];
     if (t->stream && s->driver->finish(s->device, t->stream) == GROVE_OK)
       s->driver->free_stream(s->device, t->stream);
+    s->driver->free(s->device, t->counter);
     if (t->batch) free(t->batch->ahead.accesses);
     if (t->batch) free(t->batch->main.accesses);
     free(t->batch);
@@ -130,6 +131,24 @@ void grove_station_pin(grove_station *s, void *memory, int64_t bytes)
 
 /* ---- making and ending ---- */
 
+/* Done when it returns. */
+static grove_status make_counter(const grove_driver *driver, int device, uint32_t **out)
+{
+  static const uint32_t zero = 0;
+  GROVE_PASS(driver->allocate(device, sizeof zero, (void **)out));
+  GROVE_PASS(driver->copy(device, NULL, *out, &zero, sizeof zero));
+  return driver->finish(device, NULL);
+}
+
+static grove_status make_track(grove_station *s, grove_track *t)
+{
+  GROVE_PASS(grove_station_take_word(s, &t->word));
+  t->reached = s->driver->reach(s->device, t->word);
+  GROVE_PASS_NEW(t->batch, 1);
+  GROVE_PASS(make_counter(s->driver, s->device, &t->counter));
+  return s->driver->create_stream(s->device, &t->stream);
+}
+
 static grove_status make_station(grove_context *ctx, const grove_driver *driver, int device,
                                  grove_station **out)
 {
@@ -140,11 +159,7 @@ static grove_status make_station(grove_context *ctx, const grove_driver *driver,
   s->driver = driver;
   s->device = device;
   GROVE_TRY(driver->create_event(device, &s->event));
-  for (int h = 0; h < GROVE_HEADINGS; h++) {
-    GROVE_TRY(grove_station_take_word(s, &s->tracks[h].word));
-    GROVE_NEW(s->tracks[h].batch, 1);
-    GROVE_TRY(driver->create_stream(device, &s->tracks[h].stream));
-  }
+  for (int h = 0; h < GROVE_HEADINGS; h++) GROVE_TRY(make_track(s, &s->tracks[h]));
   *out = s;
   return GROVE_OK;
 fail:
@@ -224,11 +239,23 @@ static void count_failed(grove_station *s, grove_heading heading)
   grove_error_restore(&sentence);
 }
 
+/* Kernels at the end of a batch write its number themselves: one thing less to enqueue. */
+static int counts_itself(const grove_track *t)
+{
+  grove_launch *l = &t->batch->main.launch;
+  int counts = t->reached && t->batch->after.n == 0 && grove_launch_size(l) > 0;
+  l->word = counts ? t->reached : NULL;
+  l->counter = t->counter;
+  l->value = (uint32_t)(t->enqueued + 1);
+  return counts;
+}
+
 static grove_status enqueue_batch(grove_station *s, grove_heading heading)
 {
   grove_status status = GROVE_OK;
   grove_track *t = &s->tracks[heading];
   grove_device_batch *b = t->batch;
+  int counts = counts_itself(t);
   GROVE_CHECK(!t->broken, GROVE_ERR_DEVICE, "an earlier failure of the device was not overcome");
   GROVE_TRY(enqueue_copies(s, t, &b->copies_ahead));
   GROVE_TRY(enqueue_launch(s, t, &b->ahead));
@@ -236,7 +263,8 @@ static grove_status enqueue_batch(grove_station *s, grove_heading heading)
   GROVE_TRY(enqueue_launch(s, t, &b->main));
   GROVE_TRY(enqueue_copies(s, t, &b->after));
   clear_batch(b);
-  return grove_station_count(s, heading);
+  t->enqueued += counts;
+  return counts ? GROVE_OK : grove_station_count(s, heading);
 fail:
   count_failed(s, heading);
   return status;

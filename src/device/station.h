@@ -51,9 +51,11 @@ typedef struct grove_device_batch {
 
 typedef struct grove_track {
   grove_stream *stream;
-  uint32_t *word;   /* how many batches are done, modulo 2^32 */
-  int64_t enqueued; /* how many there were */
-  int broken;       /* the stream cannot count any more: nobody waits, and all else fails */
+  uint32_t *word;    /* how many batches are done, modulo 2^32 */
+  uint32_t *reached; /* the word, for kernels; NULL: they do not reach it */
+  uint32_t *counter; /* of launches, in the device's memory */
+  int64_t enqueued;  /* how many there were */
+  int broken;        /* the stream cannot count any more: nobody waits, and all else fails */
   grove_device_batch *batch;
 } grove_track;
 

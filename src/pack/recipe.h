@@ -48,6 +48,9 @@ enum { GROVE_JOBS = 80 };
 typedef struct grove_launch {
   int32_t njobs;
   int32_t moves_only; /* nothing is combined: another kernel does it */
+  uint32_t *word;     /* not NULL: becomes `value` when all is done; as kernels reach it */
+  uint32_t *counter;  /* for that, in the device's memory: 0, between launches of a stream */
+  uint32_t value;
   grove_job jobs[GROVE_JOBS];
 } grove_launch;
 

@@ -39,6 +39,7 @@ static void launches_all_items(void)
   for (int sample = 0; sample < 20; sample++) {
     int64_t sizes[GROVE_JOBS], n = 0;
     grove_launch *launch = need(sizeof *launch);
+    launch->word = NULL;
     launch->njobs = (int32_t)rng_below(&r, sample < 10 ? 4 : GROVE_JOBS + 1);
     for (int j = 0; j < launch->njobs; j++) n += sizes[j] = rng_below(&r, 40);
     int64_t bytes = (n + 1) * (int64_t)sizeof(int32_t), at = 0;

@@ -18,6 +18,7 @@ static void work(int number, void *unused)
 {
   (void)unused;
   grove_launch *launch = need(sizeof *launch);
+  launch->word = NULL;
   uint32_t *word = new_pinned(sizeof *word);
   int32_t *host = new_pinned(BYTES);
   for (int turn = 1; turn <= TURNS; turn++) {

@@ -541,6 +541,7 @@ static void check_case(const grove_mover *m, grove_motion motion, const char *na
   static scene scenes[MOST_JOBS];
   int n = (int)rng_between(r, 1, MOST_JOBS);
   grove_launch *launch = need(sizeof *launch);
+  launch->word = NULL;
   launch->njobs = 0;
   shift = rng_one_in(r, 2) ? (int64_t)1 << 40 : 0;
   grove_device_offset = -shift;
@@ -651,6 +652,7 @@ static void launch_sweep(const assembly *a, const grove_mover *m, const grove_me
                          const grove_sweep *sweep, rng *r)
 {
   grove_launch *launch = need(sizeof *launch);
+  launch->word = NULL;
   launch->njobs = GROVE_SWEEP_JOBS;
   launch->moves_only = 0;
   grove_merged_apply(merged, sweep, named(array_of(&a->all, &m->unit, DEVICE)), 0, launch->jobs);
