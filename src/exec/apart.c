@@ -449,6 +449,16 @@ grove_status grove_apart_begin(const grove_transfer *op)
   return GROVE_OK;
 }
 
+int grove_apart_is_packing(const grove_transfer *op)
+{
+  for (int j = 0; j < op->nspaces; j++) {
+    const grove_space *space = &op->spaces[j];
+    if (space->kind->passed(space->lift, GROVE_OUT) < space->kind->begun(space->lift, GROVE_OUT))
+      return 1;
+  }
+  return 0;
+}
+
 /* Is some letter still to come, and none by chunks? Those wait for each other. */
 static int misses_letters(const grove_bound_stage *s)
 {
