@@ -1,6 +1,6 @@
 /* What the files of the emulated device know of each other. emulated.c has the table, and what can
- * go wrong on purpose; below it are streams (emulated_stream.c), below those order, launches and
- * memory. */
+ * go wrong on purpose; below it are work (emulated_work.c), streams (emulated_stream.c) and their
+ * engine (emulated_engine.c), below those order, launches and memory. */
 #ifndef GROVE_DEVICE_EMULATED_PARTS_H
 #define GROVE_DEVICE_EMULATED_PARTS_H
 
@@ -90,7 +90,7 @@ void grove_order_tell(const char *format, ...)
 int64_t grove_order_told(char *sentence, size_t bytes);
 void grove_order_reset(void);
 
-/* ---- streams and events (emulated_stream.c) ---- */
+/* ---- streams, and what is enqueued there (emulated_stream.c, emulated_work.c) ---- */
 
 void grove_engine_set_temper(grove_temper temper, uint64_t seed);
 void grove_engine_set_strict(int strict);
