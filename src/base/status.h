@@ -181,6 +181,17 @@ static inline int64_t grove_round_up(int64_t bytes, int64_t unit)
   return (bytes + unit - 1) / unit * unit;
 }
 
+/* The greatest common divisor of two numbers that are not negative. */
+static inline int64_t grove_common_divisor(int64_t a, int64_t b)
+{
+  while (b != 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 #ifdef __cplusplus
 }
 #endif

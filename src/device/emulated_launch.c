@@ -51,16 +51,6 @@ typedef struct walk {
   int64_t first, step, all, count;
 } walk;
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 static int64_t draw_below(uint64_t *state, int64_t n)
 {
   return (int64_t)(grove_emulated_draw(state) % (uint64_t)n);
@@ -72,7 +62,7 @@ static walk draw_walk(const grove_launch *launch, int64_t all, uint64_t seed)
   walk w = {.launch = launch, .run = current_runner(), .all = all, .count = all};
   w.first = draw_below(&seed, all);
   do w.step = 1 + draw_below(&seed, all);
-  while (common_divisor(w.step, all) != 1);
+  while (grove_common_divisor(w.step, all) != 1);
   return w;
 }
 

@@ -23,16 +23,6 @@ struct grove_merged {
 
 /* ---- numbers of units ---- */
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
-{
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* Numbers units in grains: bytes that divide all distances. False if the messages do not lie one
  * behind the other, or too far apart. */
 static int number_windows(grove_merged *m, const grove_window *windows)
@@ -40,7 +30,7 @@ static int number_windows(grove_merged *m, const grove_window *windows)
   int64_t end = 0;
   m->grain = m->unit_bytes;
   for (int w = 0; w < m->n; w++)
-    m->grain = greatest_divisor(windows[w].message - m->base, m->grain);
+    m->grain = grove_common_divisor(windows[w].message - m->base, m->grain);
   for (int w = 0; w < m->n; w++) {
     int64_t at = windows[w].message - m->base;
     if (at < end) return 0;
