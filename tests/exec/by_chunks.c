@@ -37,18 +37,6 @@ static graph *graph_in_disorder(int nranks)
   return g;
 }
 
-/* Consecutive leaves on consecutive roots of the others: what travels needs no packing. */
-static graph *graph_in_rows(int nranks)
-{
-  graph *g = graph_empty(nranks);
-  for (int i = 0; i < nranks; i++) {
-    part *p = &g->part[i];
-    part_resize(p, EDGES, (int64_t)EDGES * nranks);
-    for (int64_t j = 0; j < p->nleaves; j++) p->root[j] = (grove_root){(int)(j / EDGES), j % EDGES};
-  }
-  return g;
-}
-
 /* ---- operations ---- */
 
 enum { GRAPHS = 2, TOGETHER = 3 };
@@ -72,11 +60,8 @@ static exercise draw_exercise(stand *s, op_kind k, int g)
 
 static exercise of_doubles(stand *s, op_kind k, const char *operation, int g)
 {
-  exercise e = {.g = s->g[g], .f = s->forest[g], .me = s->p.rank, .kind = k};
-  e.u = units_find(s->types, "MPI_DOUBLE");
-  e.r = unit_reduction(e.u, operation);
-  e.rough = s->rough;
-  e.seed = rng_next(&s->r);
+  exercise e = {.g = s->g[g], .f = s->forest[g], .me = s->p.rank, .rough = s->rough};
+  exercise_choose(&e, k, s->types, "MPI_DOUBLE", operation, &s->r);
   return e;
 }
 
@@ -226,7 +211,7 @@ static void try_setting(const units *types, const setting *how, int64_t number)
   stand s = {.p = place_create(split(0)),
              .types = types,
              .rough = strcmp(how->route, "standard") == 0,
-             .g = {graph_in_disorder(size), graph_in_rows(size)}};
+             .g = {graph_in_disorder(size), graph_in_rows(size, EDGES)}};
   s.r = rng_from(test_seed(), (uint64_t)number);
   s.mine = rng_from(test_seed() + 1, (uint64_t)world_rank());
   place_set(&s.p, "route", how->route);

@@ -26,18 +26,6 @@ static graph *graph_by_turns(int nranks)
   return g;
 }
 
-/* Consecutive leaves on consecutive roots: what travels needs no packing. */
-static graph *graph_in_rows(int nranks)
-{
-  graph *g = graph_empty(nranks);
-  for (int i = 0; i < nranks; i++) {
-    part *p = &g->part[i];
-    part_resize(p, ROOTS, ROOTS * nranks);
-    for (int j = 0; j < ROOTS * nranks; j++) p->root[j] = (grove_root){j / ROOTS, j % ROOTS};
-  }
-  return g;
-}
-
 /* Only the first rank owns anything, and only others need it. */
 static graph *graph_of_one(int nranks)
 {
@@ -80,10 +68,8 @@ static exercise draw(stand *s, op_kind k, int g)
 
 static exercise of_numbers(stand *s, op_kind k, const char *operation, int g)
 {
-  exercise e = {.g = s->g[g], .f = s->forest[g], .me = s->p.rank, .kind = k};
-  e.u = units_find(s->types, "MPI_INT64_T");
-  e.r = unit_reduction(e.u, operation);
-  e.seed = rng_next(&s->r);
+  exercise e = {.g = s->g[g], .f = s->forest[g], .me = s->p.rank};
+  exercise_choose(&e, k, s->types, "MPI_INT64_T", operation, &s->r);
   return e;
 }
 
@@ -315,7 +301,7 @@ int main(int argc, char **argv)
   for (int64_t i = 0; i < n; i++) {
     test_case(i);
     int size = world_size();
-    graph *const graphs[] = {graph_by_turns(size), graph_in_rows(size), graph_of_one(size)};
+    graph *const graphs[] = {graph_by_turns(size), graph_in_rows(size, ROOTS), graph_of_one(size)};
     stand s = stand_open(types, &settings[i], i, graphs);
     every_set_of_fetches(&s);
     random_sets(&s, test_samples(20));

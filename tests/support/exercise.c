@@ -29,6 +29,15 @@ void exercise_draw(exercise *e, const units *types, rng *r)
   exercise_draw_of(e, (op_kind)rng_below(r, OP_KINDS), types, r);
 }
 
+void exercise_choose(exercise *e, op_kind k, const units *types, const char *unit_name,
+                     const char *operation, rng *r)
+{
+  e->kind = k;
+  e->u = units_find(types, unit_name);
+  e->r = unit_reduction(e->u, operation);
+  e->seed = rng_next(r);
+}
+
 int exercise_set(exercise *e, op_kind k, const unit *u, int j)
 {
   if (!suits(u, e->g, k) || (kind_is_multi(k) && j > 0)) return 0;

@@ -35,6 +35,10 @@ typedef struct exercise {
 void exercise_draw_of(exercise *e, op_kind k, const units *types, rng *r);
 void exercise_draw(exercise *e, const units *types, rng *r);
 
+/* This kind, with a unit and one of its operations by their names. */
+void exercise_choose(exercise *e, op_kind k, const units *types, const char *unit_name,
+                     const char *operation, rng *r);
+
 /* This kind, this unit, its reduction number j. 0 if the unit does not suit the graph, or if a kind
  * without reductions has already been tried with another j. */
 int exercise_set(exercise *e, op_kind k, const unit *u, int j);

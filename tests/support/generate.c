@@ -32,6 +32,17 @@ graph *graph_empty(int nranks)
   return g;
 }
 
+graph *graph_in_rows(int nranks, int64_t each)
+{
+  graph *g = graph_empty(nranks);
+  for (int i = 0; i < nranks; i++) {
+    part *p = &g->part[i];
+    part_resize(p, each, each * nranks);
+    for (int64_t j = 0; j < p->nleaves; j++) p->root[j] = (grove_root){(int)(j / each), j % each};
+  }
+  return g;
+}
+
 void graph_free(graph *g)
 {
   if (g == NULL) return;

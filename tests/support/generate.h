@@ -46,6 +46,10 @@ graph *graph_pattern(grove_pattern pattern, int nranks, const int64_t *n);
 /* All parts empty, for graphs written by hand: see part_resize. */
 graph *graph_empty(int nranks);
 
+/* `each` roots per rank, and on every rank a leaf for each of all these: consecutive leaves on
+ * consecutive roots, so that what travels needs no packing. */
+graph *graph_in_rows(int nranks, int64_t each);
+
 /* Room for this many roots and leaves, with leaf j in slot j and joined to root 0 of rank 0. */
 void part_resize(part *p, int64_t nroots, int64_t nleaves);
 
