@@ -315,7 +315,7 @@ grove_status grove_arriving_create(grove_transfer *op)
   if (op->sequence > 0) catch_up(op, a);
   for (int k = 0; k < op->nstages; k++) op->stages[k].tells = 1;
   if (op->plain) op->plain = op->met = op->meeting = 0;
-  op->driver = grove_this_thread();
+  op->starter = grove_this_thread();
   __atomic_store_n(&op->arriving, a, __ATOMIC_RELEASE); /* threads may look without the lock */
   return GROVE_OK;
 }

@@ -106,7 +106,7 @@ void grove_arriving_free(grove_arriving **a);
 static inline int grove_transfer_try(grove_transfer *op)
 {
   grove_context *ctx = op->base.ctx;
-  if (!ctx->lock && op->driver != grove_this_thread()) return 0;
+  if (!ctx->lock && op->starter != grove_this_thread()) return 0;
   return grove_context_try(ctx);
 }
 

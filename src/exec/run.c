@@ -615,7 +615,7 @@ __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op
   await_inputs(op);
   if (op->readying) grove_readying_begin(op);
   if (op->arriving) grove_arriving_begin(op);
-  if (op->arriving) op->driver = grove_this_thread();
+  if (op->arriving) op->starter = grove_this_thread();
   grove_status status = enter_next(op);
   if (op->nspaces > 0) status = flush_apart(op, status);
   if (status != GROVE_OK) return fail_start(op, status);

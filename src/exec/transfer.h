@@ -91,9 +91,9 @@ struct grove_transfer {
   /* By parts (partial.h); each NULL until it is needed. */
   grove_readying *readying;
   grove_arriving *arriving;
-  const void *driver; /* of one that has these: the thread that started it */
-  unsigned looks;     /* in vain, of whoever drove */
-  grove_tomb tomb;    /* of what a device may still read or write */
+  const void *starter; /* of one that has these: the thread that started it */
+  unsigned looks;      /* in vain, of whoever drove */
+  grove_tomb tomb;     /* of what a device may still read or write */
 };
 
 static inline grove_transfer *grove_transfer_of(grove_tomb *tomb)

@@ -89,7 +89,7 @@ typedef struct grove_channel {
   const struct grove_way_kind *way;
   void *end; /* the way's own */
   int64_t round;
-  const void *driver; /* the thread that started it */
+  const void *starter; /* the thread that started it */
 
   /* a sender */
   const grove_aggregator *aggregator;
@@ -111,7 +111,7 @@ typedef struct grove_channel {
   /* a receiver */
   const char *aggregated; /* the sender's aggregator */
   int64_t missing;        /* bytes */
-  int64_t *come;          /* bytes of each part; atomic: the driver writes, all read */
+  int64_t *come;          /* bytes of each part; atomic: who drives writes, all read */
   int64_t *arrivals;      /* parts in the order of their completion */
   int64_t narrivals;      /* atomic, like the next: */
   int64_t told;           /* of these, how many were told */

@@ -39,7 +39,7 @@ grove_status grove_channel_start(grove_op *op)
   forget_times(c);
   c->round++;
   c->messages = 0;
-  c->driver = grove_this_thread();
+  c->starter = grove_this_thread();
   grove_op_move(op, GROVE_OP_ACTIVE);
   grove_status status = c->sends ? grove_send_begin(c) : begin_receive(c);
   if (status != GROVE_OK) {
@@ -159,7 +159,7 @@ void grove_channel_advance(grove_active *active)
 static int enter_context(grove_channel *c)
 {
   grove_context *ctx = c->base.ctx;
-  if (!ctx->lock && c->driver != grove_this_thread()) return 0;
+  if (!ctx->lock && c->starter != grove_this_thread()) return 0;
   return grove_context_try(ctx);
 }
 
