@@ -133,7 +133,8 @@ struct grove_context {
   void (*close_stations)(struct grove_context *ctx);
   struct CUstream_st *stream; /* of operations without one of their own; NULL: the default */
   int promises;               /* operations that streams wait for (exec/promise.c); atomic */
-  grove_tomb *graveyard;      /* what goes when there are none */
+  grove_tomb *graveyard;      /* what goes when no context has any */
+  grove_active graves;        /* while there is something */
   /* Communicators and windows that transports made: they go with the context, by this call. */
   struct grove_depot *depot; /* NULL: none were asked for (transport/carrier.h) */
   void (*close_depot)(struct grove_context *ctx);
@@ -149,11 +150,18 @@ grove_context *grove_context_hold(grove_context *ctx);
 /* The last release writes the trace, which may fail. */
 grove_status grove_context_release(grove_context *ctx);
 
-/* Ends what has to do with a device, now or when no stream waits for an operation of the context
- * any more. To free memory of a device is to wait for all its streams, and who waits here with the
- * lock keeps no promise. With the lock; and: there are none any more (graveyard.c). */
+/* Ends what has to do with a device, now or when no stream waits for an operation of any context.
+ * To free memory of a device is to wait for all its streams, and who waits here with the lock keeps
+ * no promise. With the lock (graveyard.c). */
 void grove_context_bury(grove_context *ctx, grove_tomb *tomb);
-void grove_context_open_graves(grove_context *ctx);
+/* All of it, whoever waits: the context ends. */
+void grove_context_end_graves(grove_context *ctx);
+
+/* Between these two a stream is told to wait for an operation, or that failed. Nothing goes
+ * meanwhile. Then: it need not wait any more. */
+void grove_context_begin_promise(void);
+void grove_context_end_promise(grove_context *ctx, int is_made);
+void grove_context_keep_promise(grove_context *ctx);
 
 /* Makes the options of the context take effect: nodes, sockets, waiting. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);

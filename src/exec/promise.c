@@ -21,7 +21,7 @@ static void keep_promise(grove_promise *p)
   grove_context_deactivate(&p->active);
   p->is_open = 0;
   __atomic_store_n(p->word, p->value, __ATOMIC_RELEASE);
-  if (__atomic_sub_fetch(&ctx->promises, 1, __ATOMIC_RELAXED) == 0) grove_context_open_graves(ctx);
+  grove_context_keep_promise(ctx);
 }
 
 void grove_promise_look(grove_op *op)
@@ -72,10 +72,12 @@ grove_status grove_promise_make(grove_op *op)
   grove_promise *p = op->promise;
   grove_station *s = p->station;
   s->is_awaited = 1;
-  GROVE_PASS(s->driver->await(s->device, grove_op_stream(op), p->word, p->value + 1));
+  grove_context_begin_promise();
+  grove_status status = s->driver->await(s->device, grove_op_stream(op), p->word, p->value + 1);
+  grove_context_end_promise(op->ctx, status == GROVE_OK);
+  GROVE_PASS(status);
   p->value++;
   p->is_open = 1;
-  __atomic_add_fetch(&op->ctx->promises, 1, __ATOMIC_RELAXED);
   grove_context_activate(op->ctx, &p->active);
   return GROVE_OK;
 }

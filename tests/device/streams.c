@@ -418,6 +418,41 @@ static void frees_behind_a_promise(const place *p)
   driver->free_stream(0, stream);
 }
 
+/* The same with memory of another context: nothing of it keeps this one's promise, and whoever
+ * waited for the stream there would not get to where the others wait. */
+static void frees_in_another_context(const place *p)
+{
+  place q = place_create(split(0));
+  halo h = new_halo(p), other = new_halo(&q);
+  grove_op *idle = place_idle(&q);
+  grove_stream *stream = new_stream();
+  CHECK_OK(grove_op_set_stream(h.op, stream));
+  enqueue_before(&h, stream, 0);
+  if (p->rank == 0) {
+    CHECK_OK(grove_start(h.op));
+    CHECK_OK(grove_wait_on_stream(h.op));
+  }
+  CHECK_OK(grove_op_free(&other.op));
+  CHECK(p->rank > 0 || p->size == 1 || q.ctx->graveyard, "it has gone");
+  polite_barrier(p->comm);
+  if (p->rank > 0) {
+    CHECK_OK(grove_start(h.op));
+    CHECK_OK(grove_wait(h.op));
+  }
+  enqueue_behind(&h, stream, 0);
+  CHECK_OK(driver->finish(0, stream));
+  check_round(&h, 0);
+  check_order();
+  if (p->rank == 0) CHECK_OK(grove_wait(h.op));
+  place_meet(&q, idle);
+  CHECK(!q.ctx->graveyard, "something is left that should be gone");
+  CHECK_OK(grove_op_free(&idle));
+  free_halo(&other);
+  free_halo(&h);
+  place_free(&q);
+  driver->free_stream(0, stream);
+}
+
 /* Two on two streams, which ranks start and promise in different orders. */
 static void two_streams(const place *p)
 {
@@ -507,6 +542,7 @@ static void with_a_thread(const place *p)
   one_shots_promise(p);
   freed_while_promised(p);
   frees_behind_a_promise(p);
+  frees_in_another_context(p);
   two_streams(p);
   one_behind_the_other(p);
   for (int i = 0; i < 10; i++) context_ends_first();
