@@ -1,4 +1,4 @@
-# Writes OUTPUT, a C file with the bytes of the fatbin INPUT, which src/device/cuda.c loads:
+# Writes OUTPUT, a C file with the bytes of the fatbin INPUT, which src/device/cuda_unit.c loads:
 #
 #   cmake -DINPUT=grove.fatbin -DOUTPUT=fatbin.c -P cmake/fatbin.cmake
 #

@@ -1,6 +1,6 @@
-/* A libcuda.so.1 for machines without a GPU, so that src/device/cuda.c is run there too: its memory
- * is the host's, each stream a thread, and kernels do nothing. It has the functions that cuda.c
- * asks for, and refuses what CUDA refuses: calls without a context, copies of memory that is
+/* A libcuda.so.1 for machines without a GPU, so that CUDA's driver is run there too: its memory is
+ * the host's, each stream a thread, and kernels do nothing. It has the functions that cuda_parts.h
+ * lists, and refuses what CUDA refuses: calls without a context, copies of memory that is
  * registered in part, words in memory that is not registered, a handle in the process that made it.
  * It also refuses NULL, which may be either of two default streams. */
 #define _GNU_SOURCE
