@@ -248,8 +248,10 @@ static int uses_memory(const grove_task *t, const void *begin, int64_t bytes)
   if (t->word) found = grove_emulated_overlap(t->word, sizeof *t->word, begin, bytes);
   for (int i = 0; t->launch && i < t->launch->njobs && !found; i++) {
     const grove_job *job = &t->launch->jobs[i];
+    const char *message = job->message;
+    if (!grove_store_is_given(message)) message = host_address(message);
     found = items_of(t->launch, i) && (grove_emulated_overlap(job->recipe, 1, begin, bytes) ||
-                                       grove_emulated_overlap(job->message, 1, begin, bytes));
+                                       grove_emulated_overlap(message, 1, begin, bytes));
   }
   return found;
 }

@@ -652,13 +652,13 @@ static void check_refusal(const grove_mover *m, const scene *s, grove_motion mot
   tried.overlapping += overlaps;
 }
 
-/* Several jobs at once, each with an array and a message of its own. */
 static int64_t draw_nslots(int many, rng *r)
 {
   if (many) return rng_between(r, MOST_SLOTS / 2, MOST_SLOTS);
   return rng_between(r, 1, rng_one_in(r, 3) ? 6 : rng_one_in(r, 4) ? MOST_SLOTS : FEW_SLOTS);
 }
 
+/* Several jobs at once, each with an array and a message of its own. */
 static void check_case(const grove_mover *m, grove_motion motion, const char *name, int many,
                        rng *r)
 {
