@@ -262,14 +262,24 @@ static grove_status make_room(grove_lift *lift)
   return GROVE_OK;
 }
 
+/* Do kernels have all messages where they lie? */
+static int reaches_all(const grove_lift *lift)
+{
+  for (const cover *c = lift->covers; c < lift->covers + lift->ncovers; c++)
+    if (!c->reached) return 0;
+  return lift->ncovers > 0;
+}
+
+/* One kernel takes less time than a copy for each of several small messages. */
 static grove_status make_motion_plan(const grove_lift *lift, const grove_mover *mover,
                                      motion_plan *plan)
 {
   const grove_station *s = lift->station;
   plan->obstacle = grove_recipe_obstacle(mover, plan->shape, plan->motion);
   if (plan->obstacle == GROVE_OBSTACLE_NONE)
-    return grove_recipe_prepare(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
-                                plan->motion, &plan->prepared);
+    return (reaches_all(lift) ? grove_recipe_prepare_kernel : grove_recipe_prepare)(
+      s->driver, s->device, mover, plan->shape, plan->begin, plan->count, plan->motion,
+      &plan->prepared);
   return grove_by_host_create(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
                               plan->motion, &plan->by_host);
 }

@@ -618,9 +618,9 @@ static grove_status make_recipe(const grove_driver *driver, int device, const gr
   return GROVE_OK;
 }
 
-grove_status grove_recipe_prepare(const grove_driver *driver, int device, const grove_mover *mover,
-                                  const grove_shape *shape, int64_t begin, int64_t count,
-                                  grove_motion motion, grove_prepared *out)
+static grove_status prepare_motion(const grove_driver *driver, int device, const grove_mover *mover,
+                                   const grove_shape *shape, int64_t begin, int64_t count,
+                                   grove_motion motion, int copies, grove_prepared *out)
 {
   grove_status status = GROVE_OK;
   const grove_unit *unit = &mover->unit;
@@ -633,7 +633,7 @@ grove_status grove_recipe_prepare(const grove_driver *driver, int device, const 
     p.writes_array = writes_slots(body);
     p.writes_message = motion != GROVE_MOTION_UNPACK;
     p.moves_only = moves_words(body);
-    p.is_copy = p.moves_only && grove_pack_is_trivial(unit, shape);
+    p.is_copy = copies && p.moves_only && grove_pack_is_trivial(unit, shape);
     note_bounds(unit, shape, begin, count, &p);
     if (!p.is_copy) GROVE_TRY(make_recipe(driver, device, mover, shape, begin, count, &p, &d));
     if (!p.is_copy && driver->checks_order)
@@ -646,6 +646,21 @@ fail:
   drop_draft(&d);
   grove_recipe_free(driver, device, &p);
   return status;
+}
+
+grove_status grove_recipe_prepare(const grove_driver *driver, int device, const grove_mover *mover,
+                                  const grove_shape *shape, int64_t begin, int64_t count,
+                                  grove_motion motion, grove_prepared *out)
+{
+  return prepare_motion(driver, device, mover, shape, begin, count, motion, 1, out);
+}
+
+grove_status grove_recipe_prepare_kernel(const grove_driver *driver, int device,
+                                         const grove_mover *mover, const grove_shape *shape,
+                                         int64_t begin, int64_t count, grove_motion motion,
+                                         grove_prepared *out)
+{
+  return prepare_motion(driver, device, mover, shape, begin, count, motion, 0, out);
 }
 
 grove_status grove_recipe_prepare_lists(const grove_driver *driver, int device,
