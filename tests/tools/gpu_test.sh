@@ -26,7 +26,7 @@ exec "\$@"
 END
 chmod +x "$work"/bin/*
 
-# Tests of a build that is none: two pass, one of them registered with another device; one is
+# Tests of a build that is none: three pass, one of them registered with another device; one is
 # skipped; one fails if it is told to, one takes as long as it is told to, and one is not for a GPU.
 mkdir "$work/build"
 cat >"$work/build/CTestTestfile.cmake" <<'END'
@@ -35,12 +35,13 @@ foreach(ranks 1 2)
            sh -c "test $TEST_DRIVER = cuda && $LAUNCH_UNDER sh -c 'test $GROVE_DEVICE = cuda'")
 endforeach()
 set_tests_properties(device/driver/np1 PROPERTIES ENVIRONMENT GROVE_DEVICE=emulated)
+add_test(device/recipes/np1 sh -c "$LAUNCH_UNDER true")
 add_test(device/other/np1 sh -c "echo device/other: skipped: why not; exit 77")
 set_tests_properties(device/other/np1 PROPERTIES SKIP_RETURN_CODE 77)
 add_test(device/broken/np1 sh -c "test ! $WRONG")
 add_test(device/slow/np2 sh -c "$LAUNCH_UNDER sleep \${SLOW:-0}")
-set_tests_properties(device/driver/np1 device/driver/np2 device/other/np1 device/broken/np1
-                     device/slow/np2 PROPERTIES LABELS "case;gpu")
+set_tests_properties(device/driver/np1 device/driver/np2 device/recipes/np1 device/other/np1
+                     device/broken/np1 device/slow/np2 PROPERTIES LABELS "case;gpu")
 add_test(device/emulated/np1 false)
 END
 export BUILD=$work/build
@@ -55,29 +56,31 @@ fi
 PATH=$work/bin:$PATH
 run tools/gpu-test --no-build
 ((status == 0)) || fail 'tests that pass are a failure'
-grep -qx '9 passed, 0 failed, 2 skipped, 0 not run' "$work/out" || fail 'it counts wrongly'
+grep -qx '12 passed, 0 failed, 2 skipped, 0 not run' "$work/out" || fail 'it counts wrongly'
 grep -qx 'device/other: skipped: why not' "$work/out" || fail 'why it was skipped is not told'
 for tool in memcheck initcheck; do
   grep -q "^--tool $tool " "$work/checker" || fail "there was no $tool"
 done
-grep -qx 'memcheck     1 passed, 0 failed, 0 skipped, 0 not run; [0-9]* s' "$work/out" ||
-  fail 'the counts of a part are wrong'
+for part in 'memcheck     2' 'initcheck    1'; do
+  grep -qx "$part passed, 0 failed, 0 skipped, 0 not run; [0-9]* s" "$work/out" ||
+    fail 'the counts of a part are wrong'
+done
 readarray -t lines <"$work/mps"
 [[ ${#lines[@]} == 2 && ${lines[0]} == start\ /* && ${lines[1]} == "quit ${lines[0]#start }" ]] ||
   fail "MPS was told: ${lines[*]}"
 
 WRONG=yes run tools/gpu-test --no-build
 ((status == 1)) || fail 'a test that fails is no failure'
-grep -qx '8 passed, 1 failed, 2 skipped, 0 not run' "$work/out" || fail 'it counts wrongly'
+grep -qx '11 passed, 1 failed, 2 skipped, 0 not run' "$work/out" || fail 'it counts wrongly'
 CHECKED='^device/other' run tools/gpu-test --no-build '^device/other'
 ((status == 77)) || fail 'the exit status is not 77 where all was skipped'
 run tools/gpu-test --no-build '^there/is/no/such/test'
 ((status == 1)) || fail 'no test is no failure'
 
 : >"$work/mps" && : >"$work/checker"
-run tools/gpu-test --no-build --only plain,initcheck driver
+run tools/gpu-test --no-build --only plain,initcheck 'driver|recipes'
 ((status == 0)) || fail 'some parts are a failure'
-grep -qx '3 passed, 0 failed, 0 skipped, 0 not run' "$work/out" || fail 'it counts parts wrongly'
+grep -qx '4 passed, 0 failed, 0 skipped, 0 not run' "$work/out" || fail 'it counts parts wrongly'
 if [[ -s $work/mps ]] || grep -q memcheck "$work/checker"; then
   fail 'a part was run that was not named'
 fi
