@@ -112,12 +112,21 @@ static void unpin_memory(void *begin)
   if (bytes > 0) grove_engine_release(begin, bytes);
 }
 
-/* Every other time, so that programs meet both. Kernels add the offset to every address. */
+static grove_emulated_reach reach_rule; /* atomic */
+
+void grove_emulated_set_reach(grove_emulated_reach rule)
+{
+  __atomic_store_n(&reach_rule, rule, __ATOMIC_RELAXED);
+}
+
+/* Kernels add the offset to every address. */
 static void *reach_memory(int device, void *pinned)
 {
   static unsigned asked;
   (void)device;
   int reaches = __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED) % 2;
+  grove_emulated_reach rule = __atomic_load_n(&reach_rule, __ATOMIC_RELAXED);
+  if (rule != GROVE_REACH_BY_TURNS) reaches = rule == GROVE_REACH_ALWAYS;
   return reaches ? (char *)pinned - grove_device_offset : NULL;
 }
 

@@ -31,6 +31,15 @@ typedef enum grove_temper {
   GROVE_TEMPER_RANDOM /* streams take turns at random, with random short delays */
 } grove_temper;
 
+/* Do kernels reach pinned memory? By turns, so that programs meet both. */
+typedef enum grove_emulated_reach {
+  GROVE_REACH_BY_TURNS,
+  GROVE_REACH_ALWAYS,
+  GROVE_REACH_NEVER
+} grove_emulated_reach;
+
+void grove_emulated_set_reach(grove_emulated_reach rule);
+
 /* For what is enqueued from now on. The seed also decides the order of the items of launches,
  * whatever the temper. */
 void grove_emulated_set_temper(grove_temper temper, uint64_t seed);

@@ -65,6 +65,7 @@ struct grove_lift {
   grove_asker asker;
   int nmeetings;
   meeting_plan *meetings;
+  int64_t nmessages[GROVE_HEADINGS];
   int nplans, room; /* room: a power of 2, more than twice as many */
   motion_plan *plans;
 };
@@ -225,6 +226,11 @@ static char *place_for_copies(const grove_lift *lift, char *message)
 
 /* ---- recipes ---- */
 
+static grove_heading heading_of(grove_motion motion)
+{
+  return motion == GROVE_MOTION_PACK ? GROVE_OUT : GROVE_IN;
+}
+
 static size_t hash_plan(const motion_plan *p)
 {
   uint64_t x = (uint64_t)(uintptr_t)p->shape ^ ((uint64_t)p->begin << 8) ^ (uint64_t)p->motion;
@@ -270,14 +276,21 @@ static int reaches_all(const grove_lift *lift)
   return lift->ncovers > 0;
 }
 
-/* One kernel takes less time than a copy for each of several small messages. */
+/* One kernel takes less time than so many copies of small messages. */
+enum { MANY_MESSAGES = 3 };
+
+static int is_copied(const grove_lift *lift, const grove_prepared *p, grove_motion motion)
+{
+  return p->is_copy && (!p->recipe || lift->nmessages[heading_of(motion)] < MANY_MESSAGES);
+}
+
 static grove_status make_motion_plan(const grove_lift *lift, const grove_mover *mover,
                                      motion_plan *plan)
 {
   const grove_station *s = lift->station;
   plan->obstacle = grove_recipe_obstacle(mover, plan->shape, plan->motion);
   if (plan->obstacle == GROVE_OBSTACLE_NONE)
-    return (reaches_all(lift) ? grove_recipe_prepare_kernel : grove_recipe_prepare)(
+    return (reaches_all(lift) ? grove_recipe_prepare_both : grove_recipe_prepare)(
       s->driver, s->device, mover, plan->shape, plan->begin, plan->count, plan->motion,
       &plan->prepared);
   return grove_by_host_create(s->driver, s->device, mover, plan->shape, plan->begin, plan->count,
@@ -294,6 +307,7 @@ static grove_status plan_for(grove_lift *lift, const grove_mover *mover, const g
   GROVE_PASS(make_motion_plan(lift, mover, &wanted));
   **out = wanted;
   lift->nplans++;
+  lift->nmessages[heading_of(motion)]++;
   return GROVE_OK;
 }
 
@@ -338,6 +352,7 @@ grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_
   GROVE_PASS_GROW(lift->meetings, lift->nmeetings, 1);
   m = &lift->meetings[lift->nmeetings++];
   *m = (meeting_plan){.mover = mover, .motion = motion, .batch = NO_BATCH};
+  lift->nmessages[GROVE_IN] += n;
   GROVE_PASS(merge_mirrors(lift, mover, motion, n, windows, &m->merged));
   for (int w = 0; w < n && !m->merged; w++)
     GROVE_PASS(grove_lift_prepare(lift, mover, windows[w].shape, windows[w].begin, windows[w].count,
@@ -362,11 +377,6 @@ static int find_part(const grove_lift *lift, const meeting_plan *m, const char *
 }
 
 /* ---- what is asked for ---- */
-
-static grove_heading heading_of(grove_motion motion)
-{
-  return motion == GROVE_MOTION_PACK ? GROVE_OUT : GROVE_IN;
-}
 
 static void queue_copy(grove_copy_list *copies, char *to, const char *from, int64_t bytes)
 {
@@ -425,7 +435,7 @@ static grove_status pack_inside(grove_lift *lift, const grove_prepared *p, char 
 {
   grove_device_batch *b = NULL;
   GROVE_PASS(open_batch(lift, GROVE_IN, 1, 0, &b));
-  if (p->is_copy)
+  if (is_copied(lift, p, GROVE_MOTION_PACK))
     queue_copy(&b->copies_ahead, place_for_copies(lift, message), array + p->low, p->message_bytes);
   else
     GROVE_PASS(add_job(lift, &b->ahead, p, array, mirror_of(lift, message)));
@@ -462,15 +472,16 @@ static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_
   grove_heading heading = heading_of(motion);
   char *mirror = mirror_of(lift, message);
   int inside = stays_inside(lift, message);
-  if (!p->is_copy && p->items == 0) return GROVE_OK; /* as MPI_NO_OP has it */
+  int copied = is_copied(lift, p, motion);
+  if (!copied && p->items == 0) return GROVE_OK; /* as MPI_NO_OP has it */
   if (inside && motion == GROVE_MOTION_PACK) return pack_inside(lift, p, array, message);
   grove_device_batch *b = lift->station->tracks[heading].batch;
   int anew = (ordered && b->has_ordered) || follows_fetch(lift, motion, inside);
   GROVE_PASS(open_batch(lift, heading, 1, anew, &b));
   note_fetch(lift, motion, inside);
-  if (p->is_copy && !p->writes_array) {
+  if (copied && !p->writes_array) {
     queue_copy(&b->after, place_for_copies(lift, message), array + p->low, p->message_bytes);
-  } else if (p->is_copy) {
+  } else if (copied) {
     queue_copy(&b->before, array + p->low, place_for_copies(lift, message), p->message_bytes);
   } else {
     GROVE_PASS_CHECK(mirror, GROVE_ERR_DEVICE, "a message lies where its operation has no mirror");

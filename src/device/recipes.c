@@ -620,7 +620,7 @@ static grove_status make_recipe(const grove_driver *driver, int device, const gr
 
 static grove_status prepare_motion(const grove_driver *driver, int device, const grove_mover *mover,
                                    const grove_shape *shape, int64_t begin, int64_t count,
-                                   grove_motion motion, int copies, grove_prepared *out)
+                                   grove_motion motion, int both, grove_prepared *out)
 {
   grove_status status = GROVE_OK;
   const grove_unit *unit = &mover->unit;
@@ -633,10 +633,11 @@ static grove_status prepare_motion(const grove_driver *driver, int device, const
     p.writes_array = writes_slots(body);
     p.writes_message = motion != GROVE_MOTION_UNPACK;
     p.moves_only = moves_words(body);
-    p.is_copy = copies && p.moves_only && grove_pack_is_trivial(unit, shape);
+    p.is_copy = p.moves_only && grove_pack_is_trivial(unit, shape);
+    int needs_recipe = both || !p.is_copy;
     note_bounds(unit, shape, begin, count, &p);
-    if (!p.is_copy) GROVE_TRY(make_recipe(driver, device, mover, shape, begin, count, &p, &d));
-    if (!p.is_copy && driver->checks_order)
+    if (needs_recipe) GROVE_TRY(make_recipe(driver, device, mover, shape, begin, count, &p, &d));
+    if (needs_recipe && driver->checks_order)
       GROVE_TRY(grove_recipe_note_touched(unit, shape, begin, count, &p));
   }
   drop_draft(&d);
@@ -652,15 +653,15 @@ grove_status grove_recipe_prepare(const grove_driver *driver, int device, const 
                                   const grove_shape *shape, int64_t begin, int64_t count,
                                   grove_motion motion, grove_prepared *out)
 {
-  return prepare_motion(driver, device, mover, shape, begin, count, motion, 1, out);
+  return prepare_motion(driver, device, mover, shape, begin, count, motion, 0, out);
 }
 
-grove_status grove_recipe_prepare_kernel(const grove_driver *driver, int device,
-                                         const grove_mover *mover, const grove_shape *shape,
-                                         int64_t begin, int64_t count, grove_motion motion,
-                                         grove_prepared *out)
+grove_status grove_recipe_prepare_both(const grove_driver *driver, int device,
+                                       const grove_mover *mover, const grove_shape *shape,
+                                       int64_t begin, int64_t count, grove_motion motion,
+                                       grove_prepared *out)
 {
-  return prepare_motion(driver, device, mover, shape, begin, count, motion, 0, out);
+  return prepare_motion(driver, device, mover, shape, begin, count, motion, 1, out);
 }
 
 grove_status grove_recipe_prepare_lists(const grove_driver *driver, int device,

@@ -40,7 +40,8 @@ typedef struct grove_prepared {
   int64_t message_bytes;
   int writes_array, writes_message;
   int moves_only; /* it combines nothing */
-  /* If it needs no kernel: a copy of this many bytes between array + low and the message. */
+  /* If it needs no kernel: a copy of this many bytes between array + low and the message. Without a
+   * recipe it is nothing else. */
   int is_copy;
 } grove_prepared;
 
@@ -65,11 +66,11 @@ int grove_slots_are_apart(const grove_unit *unit, int64_t nslots);
 grove_status grove_recipe_prepare(const grove_driver *driver, int device, const grove_mover *mover,
                                   const grove_shape *shape, int64_t begin, int64_t count,
                                   grove_motion motion, grove_prepared *out);
-/* The same for a kernel, even where a copy would do. */
-grove_status grove_recipe_prepare_kernel(const grove_driver *driver, int device,
-                                         const grove_mover *mover, const grove_shape *shape,
-                                         int64_t begin, int64_t count, grove_motion motion,
-                                         grove_prepared *out);
+/* The same with a recipe even where a copy would do: a kernel may do it with others. */
+grove_status grove_recipe_prepare_both(const grove_driver *driver, int device,
+                                       const grove_mover *mover, const grove_shape *shape,
+                                       int64_t begin, int64_t count, grove_motion motion,
+                                       grove_prepared *out);
 void grove_recipe_free(const grove_driver *driver, int device, grove_prepared *p);
 
 /* Slots, and the units that are combined with each: slot k with units[starts[k]] up to

@@ -1,7 +1,9 @@
 /* What a device is asked for, counted. One rank has all the roots, or all the leaves. Where the
  * messages of all others are there when it starts, it unpacks them with one launch, in one batch,
  * whatever is done with them; and it packs what goes to all others with one launch. Self edges stay
- * on the device: with nothing else to do, there is no copy at all. Values are those of the host.
+ * on the device: with nothing else to do, there is no copy at all. Where kernels reach messages in
+ * the host's memory, there is none either; then messages that need no packing take a kernel if they
+ * are many, and a copy each if they are few. Values are those of the host.
  *
  * Others may be late, so each figure is the best of many starts. It must be reached, and not more.
  */
@@ -56,6 +58,15 @@ static figures packs_once(int others)
   return (figures){1, 1, others};
 }
 
+/* Three messages in a row are many. */
+static figures copies_or_unpacks(int others)
+{
+  return others < 3 ? (figures){0, 1, others} : (figures){1, 1, 0};
+}
+
+static const errand in_rows = {"values in rows", KIND_BCAST, MPI_DOUBLE, MPI_REPLACE, 0, 0,
+                               copies_or_unpacks};
+
 static const errand errands[] = {
   {"sum of doubles", KIND_REDUCE, MPI_DOUBLE, MPI_SUM, 1, 0, unpacks_once},
   {"sum of integers", KIND_REDUCE, MPI_INT64_T, MPI_SUM, 1, 0, unpacks_once},
@@ -108,6 +119,21 @@ static grove_forest *star_from_middle(const place *p)
   CHECK_OK(grove_forest_create(p->ctx, &f));
   CHECK_OK(
     grove_forest_set_graph(f, p->rank != middle_of(p) ? N : 0, at_middle ? N : 0, slot, root));
+  CHECK_OK(grove_forest_set_up(f));
+  return f;
+}
+
+/* The middle rank has leaves in a row for roots in a row of each other one. */
+static grove_forest *rows_from_others(const place *p)
+{
+  enum { ROW = 8 };
+  grove_forest *f = NULL;
+  grove_root root[N];
+  int64_t n = 0;
+  for (int r = 0; r < p->size && p->rank == middle_of(p); r++)
+    for (int64_t i = 0; i < ROW && r != middle_of(p); i++) root[n++] = (grove_root){r, i};
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, p->rank != middle_of(p) ? N : 0, n, NULL, root));
   CHECK_OK(grove_forest_set_up(f));
   return f;
 }
@@ -191,10 +217,10 @@ static int64_t best_of(const errand *e, const place *p, grove_op *op, values *v,
   return best;
 }
 
-static void check_errand(const errand *e, const place *p)
+static void check_errand(const errand *e, const place *p, grove_forest *f, int64_t most_copies)
 {
   figures right = e->expected(p->size - 1);
-  grove_forest *f = e->from_middle ? star_to_middle(p, e->self) : star_from_middle(p);
+  right.copies = most_copies;
   grove_op *op = NULL;
   values v;
   for (int a = 0; a < 3; a++) v.there[a] = new_device(sizeof v.here[a]);
@@ -217,17 +243,29 @@ static void check_errand(const errand *e, const place *p)
   for (int a = 0; a < 3; a++) driver->free(0, v.there[a]);
 }
 
+static void check_errands(grove_emulated_reach reach)
+{
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  grove_emulated_set_reach(reach);
+  place p = place_create(comm);
+  place_set(&p, "route", "standard");
+  for (const errand *e = errands; e < errands + sizeof errands / sizeof *errands; e++) {
+    test_hint("%s, reach %d", e->name, reach);
+    if (p.size == 1 && !e->self) continue;
+    grove_forest *f = e->from_middle ? star_to_middle(&p, e->self) : star_from_middle(&p);
+    check_errand(e, &p, f, reach == GROVE_REACH_ALWAYS ? 0 : e->expected(p.size - 1).copies);
+  }
+  test_hint("%s", in_rows.name);
+  if (reach == GROVE_REACH_ALWAYS && p.size > 1)
+    check_errand(&in_rows, &p, rows_from_others(&p), in_rows.expected(p.size - 1).copies);
+  place_free(&p);
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "device/launches");
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  place p = place_create(comm);
-  place_set(&p, "route", "standard");
-  for (size_t i = 0; i < sizeof errands / sizeof *errands; i++) {
-    test_hint("%s", errands[i].name);
-    if (p.size > 1 || errands[i].self) check_errand(&errands[i], &p);
-  }
-  place_free(&p);
+  check_errands(GROVE_REACH_NEVER);
+  check_errands(GROVE_REACH_ALWAYS);
   return test_end();
 }
