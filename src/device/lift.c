@@ -621,9 +621,9 @@ grove_status grove_lift_flush(grove_lift *lift)
   return told != GROVE_OK ? told : out != GROVE_OK ? out : in;
 }
 
-grove_status grove_lift_proceed(grove_lift *lift, int more)
+grove_status grove_lift_proceed(grove_lift *lift)
 {
-  if (lift->asker.failure != GROVE_OK || !grove_station_may_gather(lift->station, GROVE_IN, more))
+  if (lift->asker.failure != GROVE_OK || !grove_station_may_gather(lift->station, GROVE_IN))
     return grove_lift_flush(lift);
   return flush_own(lift, GROVE_OUT);
 }

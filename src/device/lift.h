@@ -30,7 +30,7 @@ grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_
 grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t bytes);
 grove_status grove_lift_begin(grove_lift *lift, grove_stream *stream);
 grove_status grove_lift_flush(grove_lift *lift);
-grove_status grove_lift_proceed(grove_lift *lift, int more);
+grove_status grove_lift_proceed(grove_lift *lift);
 grove_status grove_lift_pack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,
                              const void *array, int64_t begin, int64_t count, void *message);
 grove_status grove_lift_unpack(grove_lift *lift, const grove_mover *mover, const grove_shape *shape,

@@ -100,9 +100,8 @@ struct grove_space_kind {
   grove_status (*begin)(grove_lift *lift, struct CUstream_st *stream);
   grove_status (*flush)(grove_lift *lift);
   /* The same, to be called again and again: what goes IN may wait until what is under way is done,
-   * so that more of it begins at once. `more`: it is bound to come, and nobody needs the rest
-   * before. */
-  grove_status (*proceed)(grove_lift *lift, int more);
+   * so that more of it begins at once. */
+  grove_status (*proceed)(grove_lift *lift);
   int64_t (*begun)(grove_lift *lift, grove_heading heading);  /* how many so far */
   int64_t (*passed)(grove_lift *lift, grove_heading heading); /* how many are done; never waits */
   void (*weigh)(const grove_lift *lift, grove_burden *sum);   /* adds its own */

@@ -295,10 +295,10 @@ grove_status grove_asker_told(grove_asker *asker)
 }
 
 /* To begin a small batch takes longer than all it does. A large one keeps the device busy. */
-int grove_station_may_gather(const grove_station *s, grove_heading heading, int more)
+int grove_station_may_gather(const grove_station *s, grove_heading heading)
 {
   const grove_track *t = &s->tracks[heading];
-  return t->batch->bytes < GATHERED && (more || grove_track_passed(t) < t->enqueued);
+  return t->batch->bytes < GATHERED && grove_track_passed(t) < t->enqueued;
 }
 
 int64_t grove_track_begun(const grove_track *t, const grove_asker *asker)

@@ -85,9 +85,9 @@ grove_status grove_station_flush(grove_station *s, grove_heading heading, const 
 /* What failed when another enqueued it; once. */
 grove_status grove_asker_told(grove_asker *asker);
 
-/* May what was asked for wait for more, which goes with it? `more`: that is bound to come. Else it
- * may come while something is under way. */
-int grove_station_may_gather(const grove_station *s, grove_heading heading, int more);
+/* Is something under way that what was asked for may as well wait for? More may come meanwhile, and
+ * go with it. */
+int grove_station_may_gather(const grove_station *s, grove_heading heading);
 
 /* Waits until no stream waits for an operation of the context: what stands behind such a stream may
  * be what moves that operation. Called without the lock. GROVE_ERR_TIMEOUT, as of a wait. */

@@ -66,45 +66,9 @@ grove_status grove_apart_begin(const grove_transfer *op)
   return GROVE_OK;
 }
 
-int grove_apart_is_packing(const grove_transfer *op)
-{
-  for (int j = 0; j < op->nspaces; j++) {
-    const grove_space *space = &op->spaces[j];
-    if (space->kind->passed(space->lift, GROVE_OUT) < space->kind->begun(space->lift, GROVE_OUT))
-      return 1;
-  }
-  return 0;
-}
-
-/* Is some letter still to come, and none by chunks? Those wait for each other. */
-static int misses_letters(const grove_bound_stage *s)
-{
-  int misses = 0;
-  for (int i = 0; i < s->nreceives; i++) {
-    const grove_bound_letter *letter = grove_bound_letter_of(s, i);
-    if (letter->chunks && letter->chunks->count > 0) return 0;
-    misses |= letter->state == GROVE_LETTER_WAITS;
-  }
-  return misses;
-}
-
-/* Is more bound to come for the first stage that is not through? It does not depend on what this
- * rank does in that stage, but it may depend on what it does before. */
-static int awaits_more(const grove_transfer *op)
-{
-  int k = op->oldest;
-  if (op->arriving || op->meeting) return 0; /* somebody may look at letters one by one */
-  while (k <= op->current && op->stages[k].to_come == 0 &&
-         op->stages[k].own.state == GROVE_LETTER_DONE)
-    k++;
-  return k <= op->current && k <= op->met && misses_letters(&op->stages[k]);
-}
-
 grove_status grove_apart_proceed(grove_transfer *op)
 {
-  int more = awaits_more(op);
-  for (int j = 0; j < op->nspaces; j++)
-    GROVE_PASS(op->spaces[j].kind->proceed(op->spaces[j].lift, more));
+  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(op->spaces[j].kind->proceed(op->spaces[j].lift));
   if (op->trail) grove_trail_look(op);
   return GROVE_OK;
 }

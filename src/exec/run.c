@@ -429,25 +429,15 @@ static inline grove_status advance_stage(grove_transfer *op, grove_bound_stage *
  * For such stages, only one poll in this many asks. */
 enum { ASKED_EVERY = 8 };
 
-/* While a device packs small letters that others wait for, these count most: MPI may take long over
- * what comes. Packing may wait for the user's stream, so MPI is asked at times. */
-enum { ASKED_WHILE_PACKING = 64, SMALL_LETTERS = 1 << 20 };
-
-static int is_patient(const grove_transfer *op)
-{
-  return op->nspaces > 0 && op->memory_bytes <= SMALL_LETTERS &&
-         op->polls % ASKED_WHILE_PACKING != 0 && grove_apart_is_packing(op);
-}
-
 /* Advances all stages under way. */
 static grove_status advance_each_stage(grove_transfer *op)
 {
-  int first = 1, patient = is_patient(op), asks_all = op->polls++ % ASKED_EVERY == 0;
+  int first = 1, asks_all = op->polls++ % ASKED_EVERY == 0;
   if (op->readying) grove_readying_take(op);
   for (int k = op->oldest; k <= op->current && !has_failed_apart(op); k++) {
     grove_bound_stage *s = &op->stages[k];
     if (op->nspaces > 0) take_unpacked(op, s);
-    GROVE_PASS(advance_stage(op, s, first, !patient && (asks_all || k <= op->met)));
+    GROVE_PASS(advance_stage(op, s, first, asks_all || k <= op->met));
     if (s->own.state != GROVE_LETTER_DONE && (!s->ordered || grove_own_has_met(s))) keep_own(op, s);
     first = first && s->to_come == 0 && s->own.state == GROVE_LETTER_DONE;
     let_meet(op);

@@ -208,7 +208,6 @@ grove_status grove_apart_check(const grove_transfer *op);
 /* At a start, before anything moves; then, at every poll; and where it must be begun at once. */
 grove_status grove_apart_begin(const grove_transfer *op);
 grove_status grove_apart_proceed(grove_transfer *op);
-int grove_apart_is_packing(const grove_transfer *op);
 grove_status grove_apart_flush(grove_transfer *op);
 
 /* Notes what was begun for letter i of a stage; behind the last it is for its self edges, and then

@@ -262,12 +262,6 @@ static grove_status fetch(grove_lift *lift, const grove_mover *mover, const grov
   return add((job){FETCH, mover, *shape, array, message, begin, count, 0});
 }
 
-static grove_status proceed(grove_lift *lift, int more)
-{
-  (void)more;
-  return flush(lift);
-}
-
 static int64_t begun(grove_lift *lift, grove_heading heading)
 {
   (void)lift;
@@ -310,7 +304,7 @@ static const grove_space_kind behind = {.name = "behind",
                                         .keep_inside = keep_inside,
                                         .begin = begin,
                                         .flush = flush,
-                                        .proceed = proceed,
+                                        .proceed = flush,
                                         .begun = begun,
                                         .passed = passed};
 
