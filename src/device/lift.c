@@ -60,13 +60,12 @@ struct grove_lift {
   likeness like;
   int ninside;
   inside_range *inside;
-  int64_t
-    fetching; /* so many batches were enqueued when a fetch of what stays inside was asked for */
+  int64_t fetching; /* so many batches were enqueued when a fetch of something inside came */
   grove_asker asker;
   int nmeetings;
   meeting_plan *meetings;
-  int64_t nmessages[GROVE_HEADINGS];
-  int nplans, room; /* room: a power of 2, more than twice as many */
+  int64_t nmessages[GROVE_HEADINGS]; /* that it may move at once */
+  int nplans, room;                  /* room: a power of 2, more than twice as many */
   motion_plan *plans;
 };
 
