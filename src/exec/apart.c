@@ -73,11 +73,16 @@ grove_status grove_apart_proceed(grove_transfer *op)
   return GROVE_OK;
 }
 
+/* All of them, whatever fails: somebody waits for each. */
 grove_status grove_apart_flush(grove_transfer *op)
 {
-  for (int j = 0; j < op->nspaces; j++) GROVE_PASS(op->spaces[j].kind->flush(op->spaces[j].lift));
+  grove_status status = GROVE_OK;
+  for (int j = 0; j < op->nspaces; j++) {
+    grove_status outcome = op->spaces[j].kind->flush(op->spaces[j].lift);
+    if (status == GROVE_OK) status = outcome;
+  }
   if (op->trail) grove_trail_look(op);
-  return GROVE_OK;
+  return status;
 }
 
 void grove_apart_note(grove_transfer *op, int64_t *marks, grove_heading heading)
