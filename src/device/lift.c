@@ -351,8 +351,8 @@ grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_
   GROVE_PASS_GROW(lift->meetings, lift->nmeetings, 1);
   m = &lift->meetings[lift->nmeetings++];
   *m = (meeting_plan){.mover = mover, .motion = motion, .batch = NO_BATCH};
-  lift->nmessages[GROVE_IN] += n;
   GROVE_PASS(merge_mirrors(lift, mover, motion, n, windows, &m->merged));
+  if (m->merged) lift->nmessages[GROVE_IN] += n;
   for (int w = 0; w < n && !m->merged; w++)
     GROVE_PASS(grove_lift_prepare(lift, mover, windows[w].shape, windows[w].begin, windows[w].count,
                                   motion));

@@ -131,13 +131,13 @@ void grove_station_pin(grove_station *s, void *memory, int64_t bytes)
 
 /* ---- making and ending ---- */
 
-/* Done when it returns. */
-static grove_status make_counter(const grove_driver *driver, int device, uint32_t **out)
+/* Waits for this stream only: others may wait for something that is still to be started. */
+static grove_status make_counter(const grove_station *s, grove_track *t)
 {
   static const uint32_t zero = 0;
-  GROVE_PASS(driver->allocate(device, sizeof zero, (void **)out));
-  GROVE_PASS(driver->copy(device, NULL, *out, &zero, sizeof zero));
-  return driver->finish(device, NULL);
+  GROVE_PASS(s->driver->allocate(s->device, sizeof zero, (void **)&t->counter));
+  GROVE_PASS(s->driver->copy(s->device, t->stream, t->counter, &zero, sizeof zero));
+  return s->driver->finish(s->device, t->stream);
 }
 
 static grove_status make_track(grove_station *s, grove_track *t)
@@ -145,8 +145,8 @@ static grove_status make_track(grove_station *s, grove_track *t)
   GROVE_PASS(grove_station_take_word(s, &t->word));
   t->reached = s->driver->reach(s->device, t->word);
   GROVE_PASS_NEW(t->batch, 1);
-  GROVE_PASS(make_counter(s->driver, s->device, &t->counter));
-  return s->driver->create_stream(s->device, &t->stream);
+  GROVE_PASS(s->driver->create_stream(s->device, &t->stream));
+  return make_counter(s, t);
 }
 
 static grove_status make_station(grove_context *ctx, const grove_driver *driver, int device,
@@ -336,6 +336,12 @@ grove_status grove_station_settle(grove_context *ctx)
   return GROVE_OK;
 }
 
+grove_status grove_station_follow_event(grove_station *s, grove_heading heading, grove_event *event)
+{
+  GROVE_PASS(grove_station_flush(s, heading, NULL));
+  return s->driver->after(s->device, s->tracks[heading].stream, event);
+}
+
 /* An event is recorded on streams of its device only; those of others may wait for it. */
 static grove_status follow_stream(grove_station *s, int device, grove_stream *stream)
 {
@@ -345,11 +351,8 @@ static grove_status follow_stream(grove_station *s, int device, grove_stream *st
                    s->ctx->rank);
   GROVE_PASS(grove_station_find(s->ctx, s->driver, device, &home));
   GROVE_PASS(s->driver->record(device, home->event, stream));
-  for (grove_heading h = GROVE_OUT; h < GROVE_HEADINGS; h++) {
-    /* What was asked for need not wait for that stream, which may be waiting for it. */
-    GROVE_PASS(grove_station_flush(s, h, NULL));
-    GROVE_PASS(s->driver->after(s->device, s->tracks[h].stream, home->event));
-  }
+  for (grove_heading h = GROVE_OUT; h < GROVE_HEADINGS; h++)
+    GROVE_PASS(grove_station_follow_event(s, h, home->event));
   return GROVE_OK;
 }
 

@@ -97,6 +97,9 @@ grove_status grove_station_settle(grove_context *ctx);
  * device, which may be another one. */
 grove_status grove_station_follow(grove_station *s, grove_stream *stream);
 grove_status grove_station_follow_default(grove_station *s, int device);
+/* The same for an event, and one heading. What was asked for before does not wait for it. */
+grove_status grove_station_follow_event(grove_station *s, grove_heading heading,
+                                        grove_event *event);
 
 /* Pins memory that processes share, once, until the context ends; if that fails, copies of it are
  * slower. */

@@ -176,15 +176,14 @@ grove_status grove_staged_mark(grove_channel *c, int64_t first, int64_t count)
 /* Puts the track behind the marks of these parts. */
 static grove_status follow_marks(const grove_staged *s, mark_book *book, grove_part_run run)
 {
-  const grove_station *station = s->station;
   int64_t latest = 0;
   for (int64_t p = run.first; p < run.first + run.count; p++) {
     int64_t number = __atomic_load_n(&book->of_part[p], __ATOMIC_RELAXED);
     if (number > latest) latest = number;
   }
   if (latest <= book->followed) return GROVE_OK;
-  GROVE_PASS(station->driver->after(station->device, station->tracks[s->heading].stream,
-                                    book->events[latest % book->nevents]));
+  GROVE_PASS(
+    grove_station_follow_event(s->station, s->heading, book->events[latest % book->nevents]));
   book->followed = latest;
   return GROVE_OK;
 }

@@ -22,17 +22,36 @@ typedef struct ends {
   int round;
 } ends;
 
+static void open_send(ends *e, const place *p)
+{
+  int next = (p->rank + 1) % p->size;
+  CHECK_OK(grove_psend_init(p->ctx, e->x, PARTS, LENGTH, MPI_INT64_T, next, TAG, &e->send));
+  CHECK_OK(grove_op_set_stream(e->send, e->stream));
+}
+
+static void open_receive(ends *e, const place *p)
+{
+  int previous = (p->rank + p->size - 1) % p->size;
+  CHECK_OK(
+    grove_precv_init(p->ctx, e->y, COARSE, N / COARSE, MPI_INT64_T, previous, TAG, &e->receive));
+  CHECK_OK(grove_op_set_stream(e->receive, e->stream));
+}
+
+static ends open_arrays(const place *p, grove_stream *stream)
+{
+  return (ends){.p = p,
+                .stream = stream,
+                .x = new_device(BYTES),
+                .y = new_device(BYTES),
+                .in = new_pinned(ROUNDS * BYTES),
+                .out = new_pinned(ROUNDS * BYTES)};
+}
+
 static ends open_ends(const place *p, grove_stream *stream)
 {
-  ends e = {.p = p, .stream = stream, .x = new_device(BYTES), .y = new_device(BYTES)};
-  int next = (p->rank + 1) % p->size, previous = (p->rank + p->size - 1) % p->size;
-  e.in = new_pinned(ROUNDS * BYTES);
-  e.out = new_pinned(ROUNDS * BYTES);
-  CHECK_OK(grove_psend_init(p->ctx, e.x, PARTS, LENGTH, MPI_INT64_T, next, TAG, &e.send));
-  CHECK_OK(
-    grove_precv_init(p->ctx, e.y, COARSE, N / COARSE, MPI_INT64_T, previous, TAG, &e.receive));
-  CHECK_OK(grove_op_set_stream(e.send, stream));
-  CHECK_OK(grove_op_set_stream(e.receive, stream));
+  ends e = open_arrays(p, stream);
+  open_send(&e, p);
+  open_receive(&e, p);
   return e;
 }
 
@@ -141,32 +160,52 @@ static void follow_streams(const place *p, grove_stream *stream, rng *r)
   close_ends(&e);
 }
 
-/* A part that is marked with the stream far behind does not hold up those that were marked before:
- * the stream waits for the host, which waits for these. */
-static void late_part(const place *p)
+static void await_first(const ends *e)
 {
-  grove_stream *stream = new_stream();
-  ends e = open_ends(p, stream);
-  uint32_t *gate = new_pinned(sizeof *gate);
+  for (int arrived = 0; !arrived;) CHECK_OK(grove_arrived(e->receive, 0, 1, &arrived));
+}
+
+static void check_no_more(const ends *e)
+{
   int arrived = 0;
-  CHECK_OK(grove_start(e.receive));
-  CHECK_OK(grove_start(e.send));
-  make_ready(&e, 0, PARTS / COARSE);
-  while (!arrived) CHECK_OK(grove_arrived(e.receive, 0, 1, &arrived));
-  CHECK_OK(driver->await(0, stream, gate, 1));
-  make_ready(&e, PARTS / COARSE, PARTS - PARTS / COARSE);
   for (int i = 0; i < 200; i++) {
-    CHECK_OK(grove_arrived(e.receive, 1, COARSE - 1, &arrived));
+    CHECK_OK(grove_arrived(e->receive, 1, COARSE - 1, &arrived));
     CHECK(!arrived, "parts have arrived that were not there yet");
   }
-  polite_barrier(p->comm);
+}
+
+/* A part that is marked with the stream far behind does not hold up those that were marked before:
+ * the stream waits for the host, which waits for these. With `unmet` all of them are marked before
+ * their receiver is there. */
+static void late_part(const place *p, int unmet)
+{
+  grove_stream *stream = new_stream(), *other = new_stream();
+  grove_op *idle = place_idle(p);
+  ends e = open_arrays(p, stream);
+  uint32_t *gate = new_pinned(sizeof *gate);
+  open_send(&e, p);
+  CHECK_OK(grove_start(e.send));
+  make_ready(&e, 0, PARTS / COARSE);
+  if (unmet) CHECK_OK(driver->await(0, stream, gate, 1));
+  if (unmet) make_ready(&e, PARTS / COARSE, PARTS - PARTS / COARSE);
+  place_meet(p, idle);
+  open_receive(&e, p);
+  CHECK_OK(grove_op_set_stream(e.receive, other));
+  CHECK_OK(grove_start(e.receive));
+  await_first(&e);
+  if (!unmet) CHECK_OK(driver->await(0, stream, gate, 1));
+  if (!unmet) make_ready(&e, PARTS / COARSE, PARTS - PARTS / COARSE);
+  check_no_more(&e);
+  place_meet(p, idle);
   __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
   take_all(&e);
   CHECK_OK(grove_wait(e.send));
   check_rounds(&e, 1);
   close_ends(&e);
+  CHECK_OK(grove_op_free(&idle));
   free_pinned(gate);
   driver->free_stream(0, stream);
+  driver->free_stream(0, other);
 }
 
 /* ---- the host goes on ---- */
@@ -279,7 +318,11 @@ int main(int argc, char **argv)
   }
   test_case(8);
   place_set(&first, "aggregator", "none");
-  late_part(&first);
+  for (int t = 0; t < 2; t++) {
+    place_set(&first, "transport_parts", transports[t]);
+    late_part(&first, 0);
+    late_part(&first, 1);
+  }
   walked_by_mpi(&first);
   CHECK_OK(grove_dealloc(first.ctx, memory));
   place_free(&first);
