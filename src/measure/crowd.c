@@ -78,22 +78,37 @@ fail:
   return status;
 }
 
+/* With two neighbours. Where that takes no longer than `least`, other programs were at work, and it
+ * is measured again. */
+static grove_status time_both(grove_probe *p, int off_node, int64_t bytes, double budget,
+                              double least, double *out)
+{
+  enum { TRIES = 3 };
+  *out = 0;
+  for (int i = 0; i < TRIES && *out <= least; i++)
+    GROVE_PASS(time_ring(p, off_node, 2, bytes, budget, out));
+  return GROVE_OK;
+}
+
 static grove_status measure_locality(grove_probe *p, int off_node, double seconds)
 {
   static const int64_t sizes[] = {8, 4096, 16384, 65536, 262144};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   grove_sample more[SIZES];
+  int good = 0;
   double one = 0, two[SIZES], share = seconds / (SIZES + 1);
   const char *name = grove_locality_names[off_node ? GROVE_OFF_NODE : GROVE_ON_NODE];
   GROVE_PASS(time_ring(p, off_node, 1, sizes[0], share, &one));
   for (int i = 0; i < SIZES; i++) {
-    GROVE_PASS(time_ring(p, off_node, 2, sizes[i], share, &two[i]));
-    more[i] = (grove_sample){2.0 * (double)sizes[i], fmax(two[i] - two[0], 1e-9)};
+    GROVE_PASS(time_both(p, off_node, sizes[i], share, i > 0 ? two[0] : 0, &two[i]));
+    if (i > 0 && two[i] <= two[0]) continue;
+    if (i > 0) more[good++] = (grove_sample){2.0 * (double)sizes[i], two[i] - two[0]};
     grove_probe_keep(p, off_node ? "crowd off-node" : "crowd on-node", (double)sizes[i], two[i]);
   }
   int samples = BATCHES * (SIZES + 1);
   double message = fmin(fmax(two[0] - one, 0), two[0] / 2);
-  grove_fit byte = grove_fit_proportional(more + 1, SIZES - 1);
+  grove_fit byte = grove_fit_proportional(more, good);
+  p->dropped += SIZES - 1 - good;
   grove_probe_row(p, "crowd-turn", name, "-", two[0] - 2 * message, "s", samples, -1);
   grove_probe_row(p, "crowd-message", name, "-", message, "s", samples, -1);
   grove_probe_row(p, "crowd-byte", name, "-", byte.cost.beta, "s/B", samples, byte.residual);

@@ -98,15 +98,27 @@ typedef struct sized {
   int samples;
 } sized;
 
+/* What each further message of a train takes. If other programs are at work, the times may make no
+ * sense, and are taken again; 0: none did. */
+static grove_status time_message(grove_probe *p, const grove_pairing *part, double budget, sized *x,
+                                 double *spent)
+{
+  enum { TRIES = 3 };
+  for (int i = 0; i < TRIES && x->per_message <= 0; i++) {
+    grove_timing one, more;
+    GROVE_PASS(grove_probe_time(p, part, time_single, x->bytes, 0.3 * budget, &one, spent));
+    GROVE_PASS(grove_probe_time(p, part, time_many, x->bytes, 0.5 * budget, &more, spent));
+    x->one_way = one.seconds / 2;
+    x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 0);
+    x->samples = one.samples + more.samples;
+  }
+  return GROVE_OK;
+}
+
 static grove_status measure_size(grove_probe *p, const grove_pairing *part, double budget, sized *x,
                                  double *spent)
 {
-  grove_timing one, more;
-  GROVE_PASS(grove_probe_time(p, part, time_single, x->bytes, 0.3 * budget, &one, spent));
-  GROVE_PASS(grove_probe_time(p, part, time_many, x->bytes, 0.5 * budget, &more, spent));
-  x->one_way = one.seconds / 2;
-  x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 1e-9);
-  x->samples = one.samples + more.samples;
+  GROVE_PASS(time_message(p, part, budget, x, spent));
   int length = x->bytes > 65536 ? 4 : MOST_IN_FLIGHT;
   double round_seconds = length * x->per_message + NAP_SECONDS;
   int rounds = (int)fmin(fmax(0.2 * budget / round_seconds, 3), 200);
@@ -150,7 +162,7 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
   sized x[SIZES];
   grove_sample sample[SIZES];
   grove_fit range[GROVE_RANGES];
-  int a, b, n = 0;
+  int a, b, n = 0, good = 0;
   double spent = 0;
   if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
   grove_probe_announce(p, series[where], seconds);
@@ -158,11 +170,14 @@ grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double se
   for (; n < SIZES && spent < 1.5 * seconds; n++) {
     x[n] = (sized){.bytes = sizes[n]};
     GROVE_PASS(measure_size(p, &part, seconds / SIZES, &x[n], &spent));
-    sample[n] = (grove_sample){(double)x[n].bytes, x[n].per_message};
+    if (x[n].per_message <= 0) continue;
+    sample[good++] = (grove_sample){(double)x[n].bytes, x[n].per_message};
     grove_probe_keep(p, series[where], (double)x[n].bytes, x[n].per_message);
   }
-  int ranges = grove_fit_ranges(sample, n, GROVE_RANGES, range);
-  for (int i = 0; i < n; i++)
-    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL, range_at(range, ranges, sample[i].x));
+  p->dropped += n - good;
+  int ranges = grove_fit_ranges(sample, good, GROVE_RANGES, range);
+  for (int i = 0; i < n && ranges > 0; i++)
+    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL,
+               range_at(range, ranges, (double)x[i].bytes));
   return GROVE_OK;
 }

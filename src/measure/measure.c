@@ -107,7 +107,23 @@ static grove_status measure_all(grove_probe *p)
   GROVE_PASS(grove_measure_pack(p, by * PACK));
   GROVE_PASS(grove_measure_crowd(p, by * CROWD));
   GROVE_PASS(grove_measure_device(p, by * DEVICE));
+  GROVE_PASS(grove_measure_others(p));
   if (p->ctx->rank == 0 && p->how->progress) p->how->progress(p->how->self, "done", 1, 0);
+  return GROVE_OK;
+}
+
+/* Says in the profile why it is not to be trusted. */
+static grove_status write_doubt(grove_probe *p)
+{
+  char about[1024];
+  if (p->misfits > 0)
+    grove_probe_doubt(p, "%d rows are far off what was measured, first %s", p->misfits, p->misfit);
+  if (p->dropped > 0) grove_probe_doubt(p, "%d points made no sense", p->dropped);
+  if (*p->doubt == '\0') return GROVE_OK;
+  snprintf(about, sizeof about, "%s" GROVE_DOUBTFUL "%s", p->machine->about, p->doubt);
+  free(p->machine->about);
+  p->machine->about = strdup(about);
+  GROVE_PASS_CHECK(p->machine->about, GROVE_ERR_MEMORY, "no memory for a text");
   return GROVE_OK;
 }
 
@@ -140,8 +156,10 @@ grove_status grove_measure(grove_context *ctx, const grove_measuring *how, grove
   p.tag = ctx->tag_limit - GROVE_PROBE_TAGS;
   GROVE_TRY(grove_probe_find_device(&p));
   p.began = grove_clock();
+  grove_others_begin(&p);
   p.planned = plan_measure(&p);
   GROVE_TRY(measure_all(&p));
+  if (p.status == GROVE_OK) p.status = write_doubt(&p);
   if (p.status == GROVE_OK) p.status = judge_time(p.machine);
   GROVE_TRY(grove_context_share_machine(ctx, p.status, p.machine, out));
 fail:

@@ -3,6 +3,7 @@
 #include "model/price.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -178,6 +179,29 @@ fail:
   p->status = status;
 }
 
+void grove_probe_doubt(grove_probe *p, const char *format, ...)
+{
+  va_list arguments;
+  size_t used = strlen(p->doubt), room = sizeof p->doubt;
+  used += (size_t)snprintf(p->doubt + used, room - used, "%s", used > 0 ? ", and " : "");
+  if (used >= room) return;
+  va_start(arguments, format);
+  vsnprintf(p->doubt + used, room - used, format, arguments);
+  va_end(arguments);
+}
+
+/* Half of the points are further off than that: there is nothing that the row describes. */
+static const double MOST_OFF = 0.75;
+
+static void note_misfit(grove_probe *p, const char *term, const char *locality_name,
+                        double residual)
+{
+  if (residual <= MOST_OFF) return;
+  if (p->misfits++ > 0) return;
+  snprintf(p->misfit, sizeof p->misfit, "%.30s %.30s, off by %.0f %%", term, locality_name,
+           100 * residual);
+}
+
 /* `row` has the words and the exact value. */
 static void write_row(grove_probe *p, const grove_row *row, const char *where, int samples,
                       double residual)
@@ -203,6 +227,7 @@ void grove_probe_row(grove_probe *p, const char *term, const char *locality_name
                          .range = (char *)range,
                          .value = value,
                          .unit = (char *)unit};
+  note_misfit(p, term, locality_name, residual);
   write_row(p, &row, "", samples, residual);
 }
 

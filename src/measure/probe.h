@@ -27,6 +27,13 @@ enum { GROVE_PROBE_TAGS = 10000 };
 
 typedef struct grove_bench grove_bench;
 
+/* What the processors of this rank have done since the system began, in seconds of all of them. */
+typedef struct grove_usage {
+  int group;        /* of ranks that have the same processors */
+  double busy, all; /* at work; and all in all */
+  double own;       /* by this process */
+} grove_usage;
+
 typedef struct grove_probe {
   grove_context *ctx;
   int tag; /* the first of GROVE_PROBE_TAGS that no operation uses */
@@ -41,6 +48,11 @@ typedef struct grove_probe {
   int devices;           /* that the ranks found; 0: none, or not all that would copy found some */
   char on_device[96];    /* what rows about these say behind their source */
   grove_bench *bench;    /* of a step: what this rank works with */
+  grove_usage before;    /* when measuring began */
+  int misfits;           /* rows that are far off what was measured */
+  char misfit[96];       /* the first of them */
+  int dropped;           /* points that made no sense */
+  char doubt[400];       /* why the profile is not to be trusted; "": it is */
   grove_status status;   /* of this rank's own work: agreed upon at the end, since a rank that left
                           * in the middle would leave the others waiting */
 } grove_probe;
@@ -106,6 +118,13 @@ void grove_probe_device_row(grove_probe *p, const char *term, const char *locali
                             const char *range, double value, const char *unit, int samples,
                             double residual);
 
+/* Says why the profile is not to be trusted, behind what was said before. */
+void grove_probe_doubt(grove_probe *p, const char *format, ...)
+  __attribute__((format(printf, 2, 3)));
+
+/* Before anything is measured; see grove_measure_others. (others.c) */
+void grove_others_begin(grove_probe *p);
+
 /* Looks for devices; before anything is planned. (device.c) */
 grove_status grove_probe_find_device(grove_probe *p);
 
@@ -120,6 +139,8 @@ grove_status grove_measure_pack(grove_probe *p, double seconds);
 grove_status grove_measure_shared(grove_probe *p, double seconds);
 grove_status grove_measure_crowd(grove_probe *p, double seconds);
 grove_status grove_measure_device(grove_probe *p, double seconds);
+/* At the end: did other programs use the machine meanwhile? */
+grove_status grove_measure_others(grove_probe *p);
 
 #ifdef __cplusplus
 }

@@ -312,6 +312,12 @@ static int has_device_messages(const grove_machine *m)
   return 0;
 }
 
+const char *grove_machine_doubt(const grove_machine *m)
+{
+  const char *found = m->about ? strstr(m->about, GROVE_DOUBTFUL) : NULL;
+  return found ? found + strlen(GROVE_DOUBTFUL) : NULL;
+}
+
 void grove_machine_missing(const grove_machine *m, char *out, size_t room)
 {
   sentence s = {out, room, 0};

@@ -208,6 +208,12 @@ int grove_machine_is_measured(const grove_machine *m);
 /* Writes to `out`, as one sentence, what the model lacks ("" if nothing). */
 void grove_machine_missing(const grove_machine *m, char *out, size_t room);
 
+/* What a profile says behind what it is about if it is not to be trusted: "... ; doubtful: why". */
+#define GROVE_DOUBTFUL "; doubtful: "
+
+/* Why it is not to be trusted; NULL: it is. */
+const char *grove_machine_doubt(const grove_machine *m);
+
 /* ---- text (profile.c) ---- */
 
 /* The text of a profile, which the caller frees: a machine that the library knows by name, or a

@@ -200,9 +200,13 @@ static void too_slow(void)
 
 /* ---- LogGP ---- */
 
+static int dropped; /* points, by the last step that says so */
+
 static grove_status loggp(grove_probe *p)
 {
-  return grove_measure_loggp(p, place, budget);
+  grove_status status = grove_measure_loggp(p, place, budget);
+  dropped = p->dropped;
+  return status;
 }
 
 static void streams(void)
@@ -252,13 +256,20 @@ static void streams(void)
    * spent. */
   place = GROVE_OFF_NODE;
   v.link[GROVE_OFF_NODE] =
-    (virtual_link){.ranges = 1, .range = {{0, {1e-3, 0}, {0, 0}}}, .o_s = 1e-3, .o_r = 1e-3};
+    (virtual_link){.ranges = 1, .range = {{0, {1e-3, 0}, {1e-7, 0}}}, .o_s = 1e-3, .o_r = 1e-3};
   budget = 0.13;
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, loggp, NULL);
   CHECK(m->nloggp[GROVE_OFF_NODE] == 7, "%d sizes", m->nloggp[GROVE_OFF_NODE]);
   CHECK(m->loggp[GROVE_OFF_NODE][0].L == 0, "L is %g", m->loggp[GROVE_OFF_NODE][0].L);
-  FOUND(m->loggp[GROVE_OFF_NODE][0].g, 1e-9); /* nothing is no time */
+  FOUND(m->loggp[GROVE_OFF_NODE][0].g, 1e-7);
   ROW(m, "o_s", "off-node", "8192..", 1e-3, "s");
+  CHECK(dropped == 0, "%d points were dropped", dropped);
+  grove_machine_free(&m);
+  /* Nothing is no time. A size is tried three times, so there are fewer, and no row comes of it. */
+  v.link[GROVE_OFF_NODE].range[0].stream = (grove_postal){0, 0};
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, loggp, &points);
+  CHECK(m->nrows == 0 && points.count == 0, "%d rows, %d points", m->nrows, points.count);
+  CHECK(dropped == 3, "%d points were dropped", dropped);
   grove_machine_free(&m);
 }
 
@@ -563,7 +574,9 @@ static void devices_in_doubt(void)
 
 static grove_status crowd(grove_probe *p)
 {
-  return grove_measure_crowd(p, budget);
+  grove_status status = grove_measure_crowd(p, budget);
+  dropped = p->dropped;
+  return status;
 }
 
 /* A small message has 8 bytes, which a message of a crowd is taken to be made of. */
@@ -606,6 +619,62 @@ static void crowds(void)
   CHECK(m->nrows == 3, "%d rows", m->nrows);
   ROW(m, "crowd-turn", "on-node", "-", 23e-6, "s"); /* with the one message that there can be */
   ROW(m, "crowd-message", "on-node", "-", 8e-9, "s");
+  CHECK(dropped == 0, "%d points were dropped", dropped);
+  grove_machine_free(&m);
+  v.crowd[0].byte = 0; /* longer messages do not take longer: that makes no sense */
+  m = virtual_step(&v, GROVE_MEASURE_QUICK, crowd, &points);
+  ROW(m, "crowd-byte", "on-node", "-", 0, "s/B");
+  CHECK(dropped == 4 && count_points(&points, "crowd on-node") == 1, "%d points were dropped",
+        dropped);
+  grove_points_free(&points);
+  grove_machine_free(&m);
+}
+
+/* ---- doubts ---- */
+
+/* Three rows are far off, and nobody else may be told of the second and the third. */
+static grove_status misfits(grove_probe *p)
+{
+  static const struct {
+    const char *term, *locality;
+    double residual;
+  } row[] = {{"flag", "on-socket", 0.1},
+             {"crowd-turn", "on-node", 0.7},
+             {"flag", "on-node", 0.8},
+             {"crowd-turn", "off-node", 0.99},
+             {"crowd-message", "off-node", 0.9}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+    grove_probe_row(p, row[i].term, row[i].locality, "-", 1, "s", 3, row[i].residual);
+  CHECK(p->misfits == 3, "%d rows are far off", p->misfits);
+  CHECK(strcmp(p->misfit, "flag on-node, off by 80 %") == 0, "'%s'", p->misfit);
+  CHECK(*p->doubt == '\0', "'%s'", p->doubt);
+  grove_probe_doubt(p, "%d moons", 2);
+  grove_probe_doubt(p, "one sun");
+  CHECK(strcmp(p->doubt, "2 moons, and one sun") == 0, "'%s'", p->doubt);
+  for (int i = 0; i < 200; i++) grove_probe_doubt(p, "more");
+  CHECK(strlen(p->doubt) < sizeof p->doubt, "it has no end");
+  return GROVE_OK;
+}
+
+/* The whole of it says so in the profile, and a profile without doubts says nothing. */
+static void doubts(void)
+{
+  virtual_machine v = {
+    .nodes = "01", .hosts = "01", .sockets = "00", .system_cores = 4, .cores = 4};
+  const grove_measuring how = {.effort = GROVE_MEASURE_QUICK};
+  grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, misfits, NULL);
+  grove_machine_free(&m);
+  v.link[GROVE_OFF_NODE] =
+    (virtual_link){.ranges = 1, .range = {{0, {1e-5, 1e-9}, {0, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
+  m = virtual_measure(&v, &how, NULL);
+  const char *doubt = grove_machine_doubt(m);
+  CHECK(doubt && strstr(doubt, " points made no sense"), "'%s'", m->about);
+  grove_machine_free(&m);
+  v.link[GROVE_OFF_NODE].range[0].stream = (grove_postal){2e-6, 1e-9};
+  m = virtual_measure(&v, &how, NULL);
+  doubt = grove_machine_doubt(m);
+  CHECK(!doubt || !strstr(doubt, "points"), "'%s'", m->about);
+  CHECK(!doubt || !strstr(doubt, "rows"), "'%s'", m->about);
   grove_machine_free(&m);
 }
 
@@ -775,6 +844,7 @@ int main(int argc, char **argv)
   copies_of_a_device();
   devices_in_doubt();
   crowds();
+  doubts();
   counts_cores();
   everything();
   return test_end();

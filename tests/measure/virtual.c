@@ -27,6 +27,8 @@ typedef struct mailbox {
   int used, room, waiting;
 } mailbox;
 
+enum { MOST_MET = 1024 }; /* numbers that a rank brings when all come together */
+
 typedef struct virtual_rank {
   int number;
   double now, processor; /* seconds: its clock, and how long it was busy */
@@ -40,7 +42,7 @@ typedef struct virtual_rank {
   int works, crowds;              /* in the measurement of cores, of crowds */
   int receives, previous, behind; /* posted: how many, with which tag, behind how many later ones */
   int met;
-  double meeting[8];
+  double meeting[MOST_MET];
   mailbox *box[VIRTUAL_RANKS]; /* by sender */
   grove_context ctx;
   grove_machine *machine;
@@ -103,7 +105,7 @@ static void meet(const double *in, double *out, int n, int adds)
 {
   double latest = 0;
   int there = 0;
-  CHECK(n <= 8, "%d numbers", n);
+  CHECK(n <= MOST_MET, "%d numbers", n);
   if (n > 0) memcpy(me->meeting, in, (size_t)n * sizeof *in);
   me->met++;
   me->blocked = 1;
