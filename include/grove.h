@@ -379,6 +379,66 @@ GROVE_API grove_status grove_forest_match(grove_context *ctx, int64_t nroots,
                                           const int64_t *root_global, int64_t nleaves,
                                           const int64_t *leaf_global, grove_forest **out);
 
+/* From the global numbers that a rank uses to local ones, and to the forest of those that it does
+ * not own. Each rank owns the next `nowned` global numbers, in rank order. The list `global` has
+ * those that this rank uses, in any order, with repeats: the columns of its rows of a matrix, say.
+ * Its ghosts are those that others own, each once: they go to `ghost`, ascending, their number to
+ * `nghosts`. An array for them all has nowned + nghosts units, its own ones first, then the ghosts;
+ * local[i] is the place of global[i] there. The forest updates that array in place: roots are its
+ * own units, leaves the ghosts, at slots nowned and after.
+ *
+ *     grove_ghosts(ctx, rows, n, column, column, &nghosts, ghost, &halo);
+ *     grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update);   // x: rows + nghosts units
+ *     ...
+ *     y[i] += value[k] * x[column[k]];
+ *
+ * `local` may be `global` itself. Each of local, nghosts and ghost may be NULL. A number that no
+ * rank owns is GROVE_ERR_ARG; the sentence names rank, entry and number.
+ *
+ *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
+ *     nowned   2        1        0          roots    a b      c        -
+ *     global   2 0 2    0 2 1    1          leaves   . . c    . a b    b
+ *     local    2 0 2    1 0 2    0
+ *     ghost    2        0 1      1
+ */
+GROVE_API grove_status grove_ghosts(grove_context *ctx, int64_t nowned, int64_t n,
+                                    const int64_t *global, int64_t *local, int64_t *nghosts,
+                                    int64_t *ghost /* room for n */, grove_forest **out);
+
+/* The halo of a structured grid: a box of cells, cut into blocks, one per rank, each in an array
+ * with a frame. The box has size[0] x size[1] x ... cells, in 1 to 8 dimensions. The process grid
+ * is procs[0] x procs[1] x ...; entries of 0, or all of them where it is NULL, are chosen by
+ * MPI_Dims_create. Ranks and arrays are row-major: the last dimension changes fastest (the ranks of
+ * MPI_Cart_create are in this order too). In dimension d the c-th of procs[d] blocks has the cells
+ *
+ *     c * size[d] / procs[d]  up to, but not including,  (c + 1) * size[d] / procs[d]
+ *
+ * and its array has width[d] more cells on each side (NULL: 1 everywhere). All cells of the array
+ * are roots. The leaves are the cells of its frame that lie in the box; each is joined to the same
+ * cell in the block that has it. So a bcast from an array to itself fills its frame. In a periodic
+ * dimension (NULL: none is) the box goes on at its other end, which may be on the same rank. Beyond
+ * the ends of other dimensions nothing is touched. With `corners` 0 only cells that are outside the
+ * block in one dimension are leaves: those that a star of neighbours reads. With 1 all cells are.
+ *
+ *     int64_t size[2] = {rows, columns};
+ *     int procs[2] = {0, 0};
+ *     MPI_Dims_create(ranks, 2, procs);    // this rank is at rank / procs[1], rank % procs[1]
+ *     grove_forest_box(ctx, 2, size, procs, NULL, NULL, 0, &halo);
+ *     grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update);
+ *
+ * Where blocks are smaller than the frame is wide, frames reach further ranks. A block without
+ * cells has no leaves. The arguments must be the same on every rank, else GROVE_ERR_ARG.
+ *
+ *     (size 6, width 1; x: a root without leaves)    corners 0     corners 1
+ *              rank 0    rank 1    rank 2            . l l l .     l l l l l
+ *     roots    x a b x   x c d x   x e f x           l o o o l     l o o o l
+ *     leaves   . . . c   b . . e   d . . .           l o o o l     l o o o l
+ *                                                    . l l l .     l l l l l
+ */
+GROVE_API grove_status grove_forest_box(grove_context *ctx, int dims, const int64_t *size,
+                                        const int *procs, const int *periodic, const int *width,
+                                        int corners, grove_forest **out);
+
 /* ---- machines: what messages cost ------------------------------------------------------------ */
 
 /* A profile of a machine: latencies, rates and limits, each with its source. The table of every
