@@ -4,6 +4,9 @@
 #include "places.h"
 #include "sketch.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { RANKS = 3 };
 
 static grove_forest *planted(const place *p, const char *roots, const char *leaves)
@@ -119,6 +122,47 @@ static void match(const place *p)
   looks_like(p, &out, "a b | c | -", "c . | a | b");
 }
 
+static void ghosts(const place *p)
+{
+  static const int64_t nowned[RANKS] = {2, 1, 0}, n[RANKS] = {3, 3, 1}, count[RANKS] = {1, 2, 1};
+  static const int64_t global[RANKS][3] = {{2, 0, 2}, {0, 2, 1}, {1}};
+  static const int64_t expected[RANKS][3] = {{2, 0, 2}, {1, 0, 2}, {0}};
+  static const int64_t wanted[RANKS][2] = {{2}, {0, 1}, {1}};
+  int64_t local[3], ghost[3], nghosts = 0;
+  int me = p->rank;
+  grove_forest *out = NULL;
+  CHECK_OK(grove_ghosts(p->ctx, nowned[me], n[me], global[me], local, &nghosts, ghost, &out));
+  CHECK(nghosts == count[me], "%lld ghosts", (long long)nghosts);
+  for (int64_t i = 0; i < n[me]; i++)
+    CHECK(local[i] == expected[me][i], "%lld", (long long)local[i]);
+  for (int64_t k = 0; k < nghosts; k++)
+    CHECK(ghost[k] == wanted[me][k], "%lld", (long long)ghost[k]);
+  looks_like(p, &out, "a b | c | -", ". . c | . a b | b");
+}
+
+static void line(const place *p)
+{
+  const int64_t size = 6;
+  grove_forest *out = NULL;
+  CHECK_OK(grove_forest_box(p->ctx, 1, &size, NULL, NULL, NULL, 0, &out));
+  looks_like(p, &out, "x a b x | x c d x | x e f x", ". . . c | b . . e | d . . .");
+}
+
+/* A rank's array in a box that goes on on all sides; `l` is a leaf. */
+static void frame(const place *p, int corners, const char *drawn)
+{
+  const int64_t size[2] = {2 * RANKS, 3};
+  const int procs[2] = {RANKS, 1}, periodic[2] = {1, 1};
+  grove_forest *out = NULL;
+  CHECK_OK(grove_forest_box(p->ctx, 2, size, procs, periodic, NULL, corners, &out));
+  sketch_part part = sketch_part_of(out);
+  CHECK(part.nroots == (int64_t)strlen(drawn), "%lld roots", (long long)part.nroots);
+  for (int64_t i = 0; i < part.nroots; i++)
+    CHECK(sketch_is_leaf(&part, i) == (drawn[i] == 'l'), "place %lld of %s", (long long)i, drawn);
+  free(part.slot);
+  CHECK_OK(grove_forest_free(&out));
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "algebra/drawings");
@@ -134,6 +178,10 @@ int main(int argc, char **argv)
   strided(&p);
   expand(&p);
   match(&p);
+  ghosts(&p);
+  line(&p);
+  frame(&p, 0, ".lll.looolloool.lll.");
+  frame(&p, 1, "llllllooollooollllll");
   place_free(&p);
   return test_end();
 }

@@ -366,6 +366,202 @@ static grove_status merge_nowhere(const stage *s, grove_forest **out)
   return grove_forest_merge(s->oak, s->oak, is_bad(s) ? NULL : out);
 }
 
+/* ROOTS numbers on every rank, and a list with one of them wrong. */
+static grove_status ghosts(const stage *s, int64_t nowned, int64_t n, int64_t wrong,
+                           grove_forest **out)
+{
+  enum { MARK = -123 };
+  int64_t list[ROOTS], local[ROOTS], ghost[ROOTS], nghosts = MARK;
+  for (int i = 0; i < ROOTS; i++) {
+    list[i] = i;
+    local[i] = ghost[i] = MARK;
+  }
+  if (is_bad(s)) list[ODD_ROOT] = wrong;
+  grove_status status = grove_ghosts(s->p.ctx, is_bad(s) ? nowned : ROOTS, is_bad(s) ? n : ROOTS,
+                                     list, local, &nghosts, ghost, out);
+  for (int i = 0; i < ROOTS; i++)
+    CHECK(nghosts == MARK && local[i] == MARK && ghost[i] == MARK,
+          "an output of a call that failed");
+  return status;
+}
+
+static grove_status number_too_large(const stage *s, grove_forest **out)
+{
+  return ghosts(s, ROOTS, ROOTS, (int64_t)ROOTS * s->p.size, out);
+}
+
+static grove_status number_far_too_large(const stage *s, grove_forest **out)
+{
+  return ghosts(s, ROOTS, ROOTS, INT64_MAX, out);
+}
+
+static grove_status number_negative(const stage *s, grove_forest **out)
+{
+  return ghosts(s, ROOTS, ROOTS, -7, out);
+}
+
+static grove_status few_owned(const stage *s, grove_forest **out)
+{
+  return ghosts(s, -4, ROOTS, 0, out);
+}
+
+static grove_status far_too_many_owned(const stage *s, grove_forest **out)
+{
+  return ghosts(s, INT64_MAX, ROOTS, 0, out);
+}
+
+static grove_status few_numbers(const stage *s, grove_forest **out)
+{
+  return ghosts(s, ROOTS, -3, 0, out);
+}
+
+static grove_status numbers_missing(const stage *s, grove_forest **out)
+{
+  const int64_t own = s->p.rank;
+  return grove_ghosts(s->p.ctx, 1, 1, is_bad(s) ? NULL : &own, NULL, NULL, NULL, out);
+}
+
+static grove_status ghosts_nowhere(const stage *s, grove_forest **out)
+{
+  const int64_t own = s->p.rank;
+  return grove_ghosts(s->p.ctx, 1, 1, &own, NULL, NULL, NULL, is_bad(s) ? NULL : out);
+}
+
+/* A box that is right, but for one argument of one rank. */
+typedef struct box {
+  int dims;
+  int64_t size[2];
+  int procs[2], periodic[2], width[2], corners;
+} box;
+
+static box good_box(const stage *s)
+{
+  return (box){2, {12, 13}, {s->p.size, 1}, {0, 1}, {1, 2}, 0};
+}
+
+static grove_status make_box(const stage *s, const box *b, grove_forest **out)
+{
+  return grove_forest_box(s->p.ctx, b->dims, b->size, b->procs, b->periodic, b->width, b->corners,
+                          out);
+}
+
+static grove_status few_dims(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.dims = 0;
+  return make_box(s, &b, out);
+}
+
+static grove_status many_dims(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.dims = 9;
+  return make_box(s, &b, out);
+}
+
+static grove_status size_of_box_negative(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.size[1] = -66;
+  return make_box(s, &b, out);
+}
+
+static grove_status width_negative(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.width[0] = -66;
+  return make_box(s, &b, out);
+}
+
+static grove_status procs_negative(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.procs[0] = -66;
+  return make_box(s, &b, out);
+}
+
+static grove_status procs_too_many(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.procs[1] = 66;
+  return make_box(s, &b, out);
+}
+
+static grove_status procs_do_not_divide(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) {
+    b.procs[0] = 66;
+    b.procs[1] = 0;
+  }
+  return make_box(s, &b, out);
+}
+
+static grove_status too_many_cells(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.size[1] = INT64_MAX / 2;
+  return make_box(s, &b, out);
+}
+
+static grove_status sizes_of_box_missing(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  return grove_forest_box(s->p.ctx, b.dims, is_bad(s) ? NULL : b.size, NULL, NULL, NULL, 0, out);
+}
+
+static grove_status box_nowhere(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  return make_box(s, &b, is_bad(s) ? NULL : out);
+}
+
+/* ... and for one that differs from the other ranks'. */
+static grove_status size_differs(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.size[1] = 66;
+  return make_box(s, &b, out);
+}
+
+static grove_status procs_differ(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) {
+    b.procs[1] = b.procs[0];
+    b.procs[0] = 1;
+  }
+  return make_box(s, &b, out);
+}
+
+static grove_status periodic_differs(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.periodic[0] = 1;
+  return make_box(s, &b, out);
+}
+
+static grove_status width_differs(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.width[1] = 66;
+  return make_box(s, &b, out);
+}
+
+static grove_status corners_differ(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.corners = 1;
+  return make_box(s, &b, out);
+}
+
+static grove_status dims_differ(const stage *s, grove_forest **out)
+{
+  box b = good_box(s);
+  if (is_bad(s)) b.dims = 1;
+  return make_box(s, &b, out);
+}
+
 static grove_status match_nowhere(const stage *s, grove_forest **out)
 {
   int64_t own = s->p.rank;
@@ -465,6 +661,30 @@ static const mistake mistakes[] = {
   {"grove_forest_match", names_missing, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
   {"grove_forest_match", sought_missing, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
   {"grove_forest_match", match_nowhere, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
+  {"grove_ghosts", number_too_large, GROVE_ERR_ARG, ODD_ROOT, 0, 1},
+  {"grove_ghosts", number_far_too_large, GROVE_ERR_ARG, INT64_MAX, 0, 1},
+  {"grove_ghosts", number_negative, GROVE_ERR_ARG, -7, 0, 1},
+  {"grove_ghosts", few_owned, GROVE_ERR_ARG, -4, 0, 1},
+  {"grove_ghosts", far_too_many_owned, GROVE_ERR_UNSUPPORTED, INT64_MAX, 0, 1},
+  {"grove_ghosts", few_numbers, GROVE_ERR_ARG, -3, 0, 1},
+  {"grove_ghosts", numbers_missing, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
+  {"grove_ghosts", ghosts_nowhere, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
+  {"grove_forest_box", few_dims, GROVE_ERR_ARG, 0, 0, 1},
+  {"grove_forest_box", many_dims, GROVE_ERR_ARG, 9, 0, 1},
+  {"grove_forest_box", size_of_box_negative, GROVE_ERR_ARG, -66, 0, 1},
+  {"grove_forest_box", width_negative, GROVE_ERR_ARG, -66, 0, 1},
+  {"grove_forest_box", procs_negative, GROVE_ERR_ARG, -66, 0, 1},
+  {"grove_forest_box", procs_too_many, GROVE_ERR_ARG, 66, 0, 1},
+  {"grove_forest_box", procs_do_not_divide, GROVE_ERR_ARG, 66, 0, 1},
+  {"grove_forest_box", too_many_cells, GROVE_ERR_UNSUPPORTED, NO_NUMBER, 0, 1},
+  {"grove_forest_box", sizes_of_box_missing, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
+  {"grove_forest_box", box_nowhere, GROVE_ERR_ARG, NO_NUMBER, 0, 1},
+  {"grove_forest_box", size_differs, GROVE_ERR_ARG, 66, 1, 2},
+  {"grove_forest_box", procs_differ, GROVE_ERR_ARG, NO_NUMBER, 1, 2},
+  {"grove_forest_box", periodic_differs, GROVE_ERR_ARG, 0, 1, 2},
+  {"grove_forest_box", width_differs, GROVE_ERR_ARG, 66, 1, 2},
+  {"grove_forest_box", corners_differ, GROVE_ERR_ARG, 0, 1, 2},
+  {"grove_forest_box", dims_differ, GROVE_ERR_ARG, 2, 1, 2},
 };
 
 /* Twice: a refusal leaves nothing behind. */
@@ -575,6 +795,15 @@ static void check_construction(const stage *s, construction *make, int takes_two
   still_works(s);
 }
 
+static void check_without_context(const stage *s)
+{
+  int64_t own = s->p.rank;
+  grove_forest *out = untouched();
+  CHECK_STATUS(grove_ghosts(NULL, 1, 1, &own, NULL, NULL, NULL, &out), GROVE_ERR_ARG);
+  CHECK_STATUS(grove_forest_box(NULL, 1, &own, NULL, NULL, NULL, 0, &out), GROVE_ERR_ARG);
+  CHECK(out == untouched(), "an output was set by a call that failed");
+}
+
 static void check_match(const stage *s)
 {
   int64_t own = s->p.rank;
@@ -615,6 +844,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof constructions / sizeof *constructions; i++)
       check_construction(&s, constructions[i].make, constructions[i].takes_two);
     check_match(&s);
+    check_without_context(&s);
     stage_close(&s);
   }
   names_both_leaves(&p);

@@ -86,9 +86,25 @@ static grove_status match(const place *p, grove_forest *f, grove_forest **out)
   return grove_forest_match(p->ctx, LEAVES, names, end_of(f), names, out);
 }
 
+static grove_status ghosts(const place *p, grove_forest *f, grove_forest **out)
+{
+  static int64_t local[LEAVES], ghost[LEAVES];
+  int64_t nghosts = 0; /* the list is not ascending, so that it is sorted */
+  const int64_t *all = numbers(LEAVES * p->size - 1, -1);
+  return grove_ghosts(p->ctx, LEAVES, end_of(f), all, local, &nghosts, ghost, out);
+}
+
+static grove_status box(const place *p, grove_forest *f, grove_forest **out)
+{
+  const int64_t size[2] = {p->size, LEAVES};
+  const int procs[2] = {0, 1}, periodic[2] = {1, 0};
+  (void)f;
+  return grove_forest_box(p->ctx, 2, size, procs, periodic, NULL, 0, out);
+}
+
 static construction *const constructions[] = {
-  inverse, compose, compose_inverse, embed_roots, embed_leaves, local,
-  global,  merge,   blocks,          expand,      match,
+  inverse, compose, compose_inverse, embed_roots, embed_leaves, local, global,
+  merge,   blocks,  expand,          match,       ghosts,       box,
 };
 
 /* ---- failures ---- */

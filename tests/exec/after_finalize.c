@@ -175,11 +175,13 @@ static void refuse_collective_calls(world *w)
   grove_forest *f = NULL;
   grove_machine *m = NULL;
   void *memory = NULL;
-  int64_t number = w->p.rank;
+  int64_t number = w->p.rank, cells = 7;
   refused(grove_forest_set_up(w->bare), "grove_forest_set_up");
   refused(grove_forest_multi(w->forest, &f), "grove_forest_multi");
   refused(grove_forest_inverse(w->forest, &f), "grove_forest_inverse");
   refused(grove_forest_match(w->p.ctx, 1, &number, 1, &number, &f), "grove_forest_match");
+  refused(grove_ghosts(w->p.ctx, 1, 1, &number, NULL, NULL, NULL, &f), "grove_ghosts");
+  refused(grove_forest_box(w->p.ctx, 1, &cells, NULL, NULL, NULL, 0, &f), "grove_forest_box");
   refused(grove_forest_explain(w->forest, 8, stdout), "grove_forest_explain");
   refused(grove_context_set(w->p.ctx, "spin", "0"), "grove_context_set");
   refused(grove_context_use_machine(w->p.ctx, NULL), "grove_context_use_machine");

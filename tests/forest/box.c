@@ -117,8 +117,8 @@ static box draw_box(rng *r, int nranks)
 static grove_forest *make_box(const place *p, const box *b)
 {
   grove_forest *f = NULL;
-  CHECK_OK(grove_forest_box(p->ctx, b->dims, b->size, b->procs, b->periodic, b->width, b->corners,
-                            &f));
+  CHECK_OK(
+    grove_forest_box(p->ctx, b->dims, b->size, b->procs, b->periodic, b->width, b->corners, &f));
   return f;
 }
 
@@ -216,7 +216,8 @@ static void line_is_ghosts(const place *p)
   int64_t used[2 * WIDTH], n = 0;
   for (int64_t k = 1; k <= WIDTH && !own.is_empty; k++) {
     if (own.first[0] >= k) used[n++] = own.first[0] - k;
-    if (own.first[0] + own.count[0] - 1 + k < CELLS) used[n++] = own.first[0] + own.count[0] - 1 + k;
+    if (own.first[0] + own.count[0] - 1 + k < CELLS)
+      used[n++] = own.first[0] + own.count[0] - 1 + k;
   }
   grove_forest *frame = make_box(p, &b), *ghosts = NULL;
   int64_t nghosts = 0, ghost[2 * WIDTH], x[CELLS + 2 * WIDTH], y[CELLS + 2 * WIDTH];

@@ -39,8 +39,7 @@ static void draw_used(rng *r, numbering *d)
   int is_near = rng_one_in(r, 2);
   for (int i = 0; i < d->nranks; i++) {
     list_resize(&d->used[i], d->total == 0 || rng_one_in(r, 4) ? 0 : rng_below(r, MOST_USED));
-    for (int64_t k = 0; k < d->used[i].n; k++)
-      d->used[i].item[k] = draw_number(r, d, i, is_near);
+    for (int64_t k = 0; k < d->used[i].n; k++) d->used[i].item[k] = draw_number(r, d, i, is_near);
   }
 }
 
@@ -61,8 +60,7 @@ static void join_ghosts(numbering *d)
     d->forest->part[i].nroots = d->nowned[i];
     for (int64_t k = 0; k < n; k++) {
       int owner = owner_of(d, ghost[k]);
-      sketch_join(d->forest, i, d->nowned[i] + k,
-                  (grove_root){owner, ghost[k] - d->first[owner]});
+      sketch_join(d->forest, i, d->nowned[i] + k, (grove_root){owner, ghost[k] - d->first[owner]});
     }
     free(ghost);
   }
@@ -194,8 +192,7 @@ static void check_again(const place *p, const numbering *d, grove_forest *f)
   int64_t n = 0, *ghost = need((size_t)d->nghosts * sizeof *ghost);
   int64_t *local = need((size_t)d->nghosts * sizeof *local);
   grove_forest *again = NULL;
-  CHECK_OK(
-    grove_ghosts(p->ctx, d->nowned[d->me], d->nghosts, d->ghost, local, &n, ghost, &again));
+  CHECK_OK(grove_ghosts(p->ctx, d->nowned[d->me], d->nghosts, d->ghost, local, &n, ghost, &again));
   CHECK(n == d->nghosts, "%lld ghosts of %lld ghosts", (long long)n, (long long)d->nghosts);
   for (int64_t k = 0; k < n; k++)
     CHECK(ghost[k] == d->ghost[k] && local[k] == d->nowned[d->me] + k, "ghost %lld is at %lld",
