@@ -426,8 +426,8 @@ GROVE_API grove_status grove_ghosts(grove_context *ctx, int64_t nowned, int64_t 
  *     grove_forest_box(ctx, 2, size, procs, NULL, NULL, 0, &halo);
  *     grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update);
  *
- * Where blocks are smaller than the frame is wide, frames reach further ranks. A block without
- * cells has no leaves. The arguments must be the same on every rank, else GROVE_ERR_ARG.
+ * Where blocks are smaller than the frame, it reaches further ranks. A block without cells has no
+ * leaves. Leaves come by ascending slot. Arguments that differ between ranks are GROVE_ERR_ARG.
  *
  *     (size 6, width 1; x: a root without leaves)    corners 0     corners 1
  *              rank 0    rank 1    rank 2            . l l l .     l l l l l

@@ -89,8 +89,8 @@ static grove_status match(const place *p, grove_forest *f, grove_forest **out)
 static grove_status ghosts(const place *p, grove_forest *f, grove_forest **out)
 {
   static int64_t local[LEAVES], ghost[LEAVES];
-  int64_t nghosts = 0; /* the list is not ascending, so that it is sorted */
-  const int64_t *all = numbers(LEAVES * p->size - 1, -1);
+  int64_t nghosts = 0, next = (p->rank + 1) % p->size;
+  const int64_t *all = numbers(LEAVES * (next + 1) - 1, -1); /* to be sorted */
   return grove_ghosts(p->ctx, LEAVES, end_of(f), all, local, &nghosts, ghost, out);
 }
 
@@ -164,6 +164,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof constructions / sizeof *constructions; k++) {
       int64_t number = 0;
       test_case((int64_t)k);
+      if (constructions[k] == ghosts && p.size == 1) continue; /* there are none */
       while (fail_one(&p, constructions[k], bad, number)) number++;
       CHECK(number > 0, "no allocation failed in construction %zu", k);
     }

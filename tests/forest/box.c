@@ -2,94 +2,13 @@
  * dimensions, periodic or not, with frames of any width, also wider than blocks or the whole box,
  * and blocks without cells. Then what users rely on: the update in place, and laws. */
 #include "algebra.h"
+#include "boxes.h"
 #include "check.h"
-#include "serial.h"
 #include "sources.h"
 
 #include <stdlib.h>
 
-enum { MOST_DIMS = 4, LONGEST = 9, NOWHERE = -77 };
-
-typedef struct box {
-  int dims, corners;
-  int64_t size[MOST_DIMS];
-  int procs[MOST_DIMS]; /* no zeros */
-  int periodic[MOST_DIMS], width[MOST_DIMS];
-} box;
-
-/* A rank's block: where it begins, how many cells it has, and with the frame. */
-typedef struct block {
-  int64_t first[MOST_DIMS], count[MOST_DIMS], extent[MOST_DIMS];
-  int64_t cells;
-  int is_empty;
-} block;
-
-static block block_of(const box *b, int rank)
-{
-  block out = {.cells = 1};
-  for (int d = b->dims - 1; d >= 0; d--) {
-    int c = rank % b->procs[d];
-    out.first[d] = c * b->size[d] / b->procs[d];
-    out.count[d] = (c + 1) * b->size[d] / b->procs[d] - out.first[d];
-    out.extent[d] = out.count[d] + 2 * b->width[d];
-    out.cells *= out.extent[d];
-    if (out.count[d] == 0) out.is_empty = 1;
-    rank /= b->procs[d];
-  }
-  return out;
-}
-
-/* The cell of the box at a place of an array, wrapped round; false: there is none, or it is not
- * filled. `outside` is in how many dimensions the place lies outside the block. */
-static int cell_at(const box *b, const block *at, int64_t slot, int64_t *cell, int *outside)
-{
-  int is_there = 1;
-  *outside = 0;
-  for (int d = b->dims - 1; d >= 0; d--) {
-    int64_t k = slot % at->extent[d] - b->width[d];
-    slot /= at->extent[d];
-    *outside += k < 0 || k >= at->count[d];
-    cell[d] = at->first[d] + k;
-    while (b->periodic[d] && b->size[d] > 0 && cell[d] < 0) cell[d] += b->size[d];
-    while (b->periodic[d] && b->size[d] > 0 && cell[d] >= b->size[d]) cell[d] -= b->size[d];
-    if (cell[d] < 0 || cell[d] >= b->size[d]) is_there = 0;
-  }
-  return is_there;
-}
-
-/* The owner of a cell: every rank is asked. */
-static grove_root find_cell(const box *b, int nranks, const int64_t *cell)
-{
-  for (int i = 0; i < nranks; i++) {
-    block there = block_of(b, i);
-    int64_t index = 0;
-    int has = 1;
-    for (int d = 0; d < b->dims; d++) {
-      int64_t k = cell[d] - there.first[d];
-      has = has && k >= 0 && k < there.count[d];
-      index = index * there.extent[d] + b->width[d] + k;
-    }
-    if (has) return (grove_root){i, index};
-  }
-  return (grove_root){SKETCH_DOT, 0};
-}
-
-static sketch *serial_box(const box *b, int nranks)
-{
-  sketch *s = sketch_create(nranks);
-  for (int i = 0; i < nranks; i++) {
-    block own = block_of(b, i);
-    s->part[i].nroots = own.cells;
-    for (int64_t slot = 0; slot < own.cells && !own.is_empty; slot++) {
-      int64_t cell[MOST_DIMS];
-      int outside;
-      if (!cell_at(b, &own, slot, cell, &outside)) continue;
-      if (outside == 1 || (outside > 1 && b->corners))
-        sketch_join(s, i, slot, find_cell(b, nranks, cell));
-    }
-  }
-  return s;
-}
+enum { LONGEST = 9, NOWHERE = -77 };
 
 /* ---- boxes ---- */
 
@@ -103,8 +22,8 @@ static void draw_procs(rng *r, int nranks, box *b)
 
 static box draw_box(rng *r, int nranks)
 {
-  static const int longest[MOST_DIMS + 1] = {0, 40, LONGEST, 6, 4};
-  box b = {.dims = (int)rng_between(r, 1, MOST_DIMS), .corners = rng_one_in(r, 2)};
+  static const int longest[BOX_DIMS + 1] = {0, 40, LONGEST, 6, 4};
+  box b = {.dims = (int)rng_between(r, 1, BOX_DIMS), .corners = rng_one_in(r, 2)};
   draw_procs(r, nranks, &b);
   for (int d = 0; d < b.dims; d++) {
     b.size[d] = rng_one_in(r, 12) ? 0 : rng_between(r, 1, longest[b.dims]);
@@ -134,16 +53,16 @@ static int64_t number_of(const box *b, const int64_t *cell)
 /* Every cell has its number; the frame gets the right ones, and nothing else is touched. */
 static void check_update(const place *p, const box *b, grove_forest *f)
 {
-  block own = block_of(b, p->rank);
-  int64_t *x = need((size_t)own.cells * sizeof *x), cell[MOST_DIMS];
+  block own = box_block(b, p->rank);
+  int64_t *x = need((size_t)own.cells * sizeof *x), cell[BOX_DIMS];
   int outside, is_there;
   for (int64_t i = 0; i < own.cells; i++) {
-    is_there = cell_at(b, &own, i, cell, &outside);
+    is_there = box_cell(b, &own, i, cell, &outside);
     x[i] = is_there && outside == 0 ? number_of(b, cell) : NOWHERE;
   }
   CHECK_OK(grove_bcast(f, MPI_INT64_T, x, x, MPI_REPLACE));
   for (int64_t i = 0; i < own.cells && !own.is_empty; i++) {
-    is_there = cell_at(b, &own, i, cell, &outside);
+    is_there = box_cell(b, &own, i, cell, &outside);
     int64_t expected = is_there && (outside < 2 || b->corners) ? number_of(b, cell) : NOWHERE;
     CHECK(x[i] == expected, "place %lld has %lld, not %lld", (long long)i, (long long)x[i],
           (long long)expected);
@@ -167,11 +86,11 @@ static void corners_are_more(const place *p, const box *b)
   with.corners = 1;
   without.corners = 0;
   grove_forest *all = make_box(p, &with), *sides = make_box(p, &without);
-  int64_t n = 0, *slot = slots_of(all, &n), kept = 0, cell[MOST_DIMS];
-  block own = block_of(b, p->rank);
+  int64_t n = 0, *slot = slots_of(all, &n), kept = 0, cell[BOX_DIMS];
+  block own = box_block(b, p->rank);
   for (int64_t i = 0; i < n; i++) {
     int outside;
-    cell_at(b, &own, slot[i], cell, &outside);
+    box_cell(b, &own, slot[i], cell, &outside);
     if (outside == 1) slot[kept++] = slot[i];
   }
   grove_forest *some = with_leaves(all, kept, slot);
@@ -184,7 +103,7 @@ static void corners_are_more(const place *p, const box *b)
 static void defaults(const place *p, const box *drawn)
 {
   box b = {.dims = drawn->dims, .corners = drawn->corners};
-  int some[MOST_DIMS] = {0};
+  int some[BOX_DIMS] = {0};
   grove_forest *f = NULL;
   for (int d = 0; d < b.dims; d++) {
     b.size[d] = drawn->size[d];
@@ -212,7 +131,7 @@ static void line_is_ghosts(const place *p)
 {
   enum { CELLS = 23, WIDTH = 3 };
   box b = {.dims = 1, .size = {CELLS}, .procs = {p->size}, .width = {WIDTH}};
-  block own = block_of(&b, p->rank);
+  block own = box_block(&b, p->rank);
   int64_t used[2 * WIDTH], n = 0;
   for (int64_t k = 1; k <= WIDTH && !own.is_empty; k++) {
     if (own.first[0] >= k) used[n++] = own.first[0] - k;

@@ -207,7 +207,7 @@ static int draw_derive(drawing *d, step *st)
     st->way == DERIVE_COMPOSE || st->way == DERIVE_COMPOSE_INVERSE || st->way == DERIVE_MERGE;
   int n = st->way == DERIVE_CONCATENATE ? (int)rng_between(&d->r, 1, 3) : two ? 2 : 1;
   st->detail = (int)rng_below(&d->r, 3);
-  for (int k = 0; st->way != DERIVE_MATCH && k < n; k++)
+  for (int k = 0; st->way < DERIVE_MATCH && k < n; k++)
     if (!works_on(st, pick(d, is_forest))) return 0;
   return 1;
 }

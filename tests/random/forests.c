@@ -3,6 +3,7 @@
  * ranks are left out. */
 #include "forests.h"
 
+#include "boxes.h"
 #include "check.h"
 #include "oracle.h"
 
@@ -192,6 +193,47 @@ static names draw_names(const scene *s, const step *st)
   return d;
 }
 
+/* Consecutive numbers on every rank, and some of those of others behind them, ascending. */
+static names draw_ghosts(const scene *s, const step *st)
+{
+  enum { OWN = -1 };
+  int nranks = s->p->nranks;
+  names d = {lists_create(nranks), lists_create(nranks)};
+  int64_t total = 0;
+  for (int i = 0; i < nranks; i++) {
+    rng r = rng_from(st->seed, (uint64_t)i);
+    list_resize(&d.root[i], rng_one_in(&r, 4) ? 0 : rng_below(&r, 12));
+    for (int64_t k = 0; k < d.root[i].n; k++) d.root[i].item[k] = total++;
+  }
+  for (int i = 0; i < nranks; i++) {
+    rng r = rng_from(st->seed + 1, (uint64_t)i);
+    list *sought = &d.sought[i];
+    list_resize(sought, d.root[i].n + total);
+    sought->n = d.root[i].n;
+    for (int64_t k = 0; k < sought->n; k++) sought->item[k] = OWN;
+    for (int64_t g = 0; g < total; g++)
+      if (rng_one_in(&r, 4) && !list_has(&d.root[i], g) &&
+          sought->n - d.root[i].n < s->p->most_leaves)
+        sought->item[sought->n++] = g;
+  }
+  return d;
+}
+
+/* On all ranks in a row, or as MPI has it. */
+static box draw_box(const scene *s, const step *st)
+{
+  rng r = rng_from(st->seed, 0);
+  box b = {.dims = (int)rng_between(&r, 1, 2), .corners = rng_one_in(&r, 2)};
+  for (int d = 0; d < b.dims; d++) {
+    b.size[d] = rng_below(&r, b.dims > 1 ? 7 : 30);
+    b.periodic[d] = rng_one_in(&r, 2);
+    b.width[d] = (int)rng_below(&r, 3);
+  }
+  b.procs[0] = rng_one_in(&r, 2) ? s->p->nranks : 0;
+  CHECK(MPI_Dims_create(s->p->nranks, b.dims, b.procs) == MPI_SUCCESS, "no process grid");
+  return b;
+}
+
 static void names_free(names *d, int nranks)
 {
   lists_free(d->root, nranks);
@@ -278,6 +320,20 @@ static sketch *matched_sketch(const scene *s, const step *st)
   return out;
 }
 
+static sketch *ghosts_sketch(const scene *s, const step *st)
+{
+  names d = draw_ghosts(s, st);
+  sketch *out = serial_match(s->p->nranks, d.root, d.sought);
+  names_free(&d, s->p->nranks);
+  return out;
+}
+
+static sketch *box_sketch(const scene *s, const step *st)
+{
+  box b = draw_box(s, st);
+  return serial_box(&b, s->p->nranks);
+}
+
 sketch *derived_sketch(const scene *s, const step *st)
 {
   const sketch *a = st->nof > 0 ? input(s, st, 0) : NULL, *b = st->nof > 1 ? input(s, st, 1) : NULL;
@@ -292,6 +348,8 @@ sketch *derived_sketch(const scene *s, const step *st)
   case DERIVE_MERGE: return same_roots(a, b) ? serial_merge(a, b) : NULL;
   case DERIVE_STRIDED: return strided_sketch(a, st);
   case DERIVE_EXPAND: return expanded_sketch(a, st);
+  case DERIVE_GHOSTS: return ghosts_sketch(s, st);
+  case DERIVE_BOX: return box_sketch(s, st);
   default: return matched_sketch(s, st);
   }
 }
@@ -335,7 +393,8 @@ static graph *multi_order(const graph *g, const sketch *result)
 graph *derived_order(const scene *s, const step *st, const sketch *result)
 {
   if (st->way == DERIVE_MULTI) return multi_order(s->forest[st->of[0]].order, result);
-  if (st->way == DERIVE_INVERSE || st->way == DERIVE_MERGE) return ascending(result);
+  if (st->way == DERIVE_INVERSE || st->way == DERIVE_MERGE || st->way >= DERIVE_GHOSTS)
+    return ascending(result);
   return NULL;
 }
 
@@ -406,6 +465,29 @@ static void match(const scene *s, const step *st, int me, grove_context *ctx, gr
   names_free(&d, s->p->nranks);
 }
 
+/* Ghosts twice and backwards, and all own numbers between. */
+static void ghosts(const scene *s, const step *st, int me, grove_context *ctx, grove_forest **out)
+{
+  names d = draw_ghosts(s, st);
+  int64_t nowned = d.root[me].n, slots = d.sought[me].n, n = 0, nghosts = 0;
+  int64_t *number = need((size_t)(2 * slots) * sizeof *number);
+  int64_t *place = need((size_t)(2 * slots) * sizeof *place);
+  int64_t *ghost = need((size_t)(2 * slots) * sizeof *ghost);
+  for (int again = 0; again < 2; again++)
+    for (int64_t k = slots - 1; k >= (again ? nowned : 0); k--) {
+      place[n] = k;
+      number[n++] = k < nowned ? d.root[me].item[k] : d.sought[me].item[k];
+    }
+  CHECK_OK(grove_ghosts(ctx, nowned, n, number, number, &nghosts, ghost, out));
+  CHECK(nghosts == slots - nowned, "%lld ghosts, not %lld", (long long)nghosts,
+        (long long)(slots - nowned));
+  for (int64_t i = 0; i < n; i++) CHECK(number[i] == place[i], "entry %lld", (long long)i);
+  free(number);
+  free(place);
+  free(ghost);
+  names_free(&d, s->p->nranks);
+}
+
 grove_forest *forest_derived(const scene *s, int id, grove_context *ctx, grove_forest *const *made,
                              int me)
 {
@@ -414,6 +496,7 @@ grove_forest *forest_derived(const scene *s, int id, grove_context *ctx, grove_f
   grove_forest *f[MOST_OF] = {NULL}, *out = NULL;
   for (int k = 0; k < st->nof; k++) f[k] = made[st->of[k]];
   strides d = st->way == DERIVE_STRIDED ? draw_strides(sa, st) : (strides){0};
+  box b = st->way == DERIVE_BOX ? draw_box(s, st) : (box){0};
   switch ((derivation)st->way) {
   case DERIVE_MULTI: CHECK_OK(grove_forest_multi(f[0], &out)); break;
   case DERIVE_INVERSE: CHECK_OK(grove_forest_inverse(f[0], &out)); break;
@@ -429,6 +512,10 @@ grove_forest *forest_derived(const scene *s, int id, grove_context *ctx, grove_f
     CHECK_OK(grove_forest_strided(f[0], d.n, d.root[me], d.leaf[me], &out));
     break;
   case DERIVE_EXPAND: expand(sa, st, me, f[0], &out); break;
+  case DERIVE_GHOSTS: ghosts(s, st, me, ctx, &out); break;
+  case DERIVE_BOX:
+    CHECK_OK(grove_forest_box(ctx, b.dims, b.size, b.procs, b.periodic, b.width, b.corners, &out));
+    break;
   default: match(s, st, me, ctx, &out); break;
   }
   return out;
@@ -447,7 +534,7 @@ const char *derivation_name(const step *st)
   static const char *const mode[] = {"concatenate local", "concatenate shared",
                                      "concatenate global"};
   static const char *const name[DERIVATIONS] = {
-    "multi",       "inverse", "compose", "compose_inverse", "embed_roots", "embed_leaves",
-    "concatenate", "merge",   "strided", "expand",          "match"};
+    "multi", "inverse", "compose", "compose_inverse", "embed_roots", "embed_leaves", "concatenate",
+    "merge", "strided", "expand",  "match",           "ghosts",      "box"};
   return st->way == DERIVE_CONCATENATE ? mode[st->detail] : name[st->way];
 }

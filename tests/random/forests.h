@@ -4,7 +4,8 @@
 
 #include "program.h"
 
-/* What ranks pass to strided, expand and match. */
+/* What ranks pass to strided, expand and match; to ghosts the names of their slots, of which their
+ * own ones have none. */
 typedef struct strides {
   int64_t n, root[MOST_RANKS], leaf[MOST_RANKS];
 } strides;

@@ -72,7 +72,9 @@ typedef enum derivation {
   DERIVE_MERGE,
   DERIVE_STRIDED,
   DERIVE_EXPAND,
-  DERIVE_MATCH,
+  DERIVE_MATCH, /* this and the next take no forest, but the context */
+  DERIVE_GHOSTS,
+  DERIVE_BOX,
   DERIVATIONS
 } derivation;
 

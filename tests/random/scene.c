@@ -183,7 +183,7 @@ static int admit_derive(scene *s, int id, const step *st)
   if (s->now == NOTHING) return 0;
   for (int i = 0; i < st->nof; i++)
     if (!forest_usable(s, st->of[i])) return 0;
-  if (st->way == DERIVE_MATCH && !has_handle(s)) return 0;
+  if (st->way >= DERIVE_MATCH && !has_handle(s)) return 0;
   sketch *result = derived_sketch(s, st);
   if (result == NULL) return 0;
   if (!is_handy(result)) {
