@@ -1,14 +1,25 @@
-# Two commands: `make demo` and `make test`. Each sets up all that it needs.
+# `make` and `make help` print what follows, up to the first empty line.
 #
+#   make demo                         installs what is missing, builds, measures, writes a page
 #   make demo MATRIX=file.mtx.gz      on a matrix of one's own
-#   make build                        with Open MPI, in build/
+#   make test                         installs what is missing, builds with two MPIs, runs the tests
+#
+#   make build                        the library and the command, with Open MPI, in build/
 #   make build MPI=mpich              with MPICH, in build-mpich/
 #   make build MPICC=cc MPIEXEC=srun  with what a cluster's modules provide, in build/
-#   make install PREFIX=/opt/grove [DESTDIR=...]
+#   make examples                     the examples, in build/examples/
+#   make install PREFIX=/opt/grove    [DESTDIR=...]; the default is /usr/local
+#   make uninstall PREFIX=/opt/grove  [DESTDIR=...] removes what was installed there
+#   make clean                        removes build/ and its relatives
+#
 #   make test-all SAMPLES=all         everything, where `make test` takes samples
 #   make test-more                    what test-all runs after the tests of `make test`
+#   make check-asan                   one checker; also check-ubsan, check-tsan, check-fuzz,
+#                                     check-valgrind
 #   make gpu-test                     on a machine with a GPU: the tests of devices, with CUDA
+#   make lint                         rules that the source keeps; make format: its layout
 #   make mutants                      half an hour: which small mistakes would the tests not notice?
+#
 #   make bench                        makes and saves every figure of bench/RESULTS.md: hours
 #   make bench-pages                  writes its pages and pictures again, from the saved figures
 #   make bench-quick                  the grid in 90 seconds, saves nothing
@@ -19,7 +30,10 @@ BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
 PREFIX ?= /usr/local
 export MPI MPICC MPIEXEC PREFIX SAMPLES SEED MATRIX REPORT
 
-.PHONY: demo test test-all test-more gpu-test mutants build install bench bench-pages bench-quick bench-gpu bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+.PHONY: help demo test test-all test-more gpu-test mutants build examples install uninstall bench bench-pages bench-quick bench-gpu bench-scale check-asan check-ubsan check-tsan check-valgrind check-fuzz lint format clean
+
+help:
+	@sed -n -e '1,2d' -e '/^$$/q' -e 's/^#   //p' -e 's/^#$$//p' Makefile
 
 demo:
 	@tools/bootstrap --for demo
@@ -46,10 +60,16 @@ mutants:
 	@tools/mutants
 
 build:
-	@tools/build $(BUILD)
+	@PROGRESS=yes TARGET=grove_product tools/build $(BUILD)
+
+examples:
+	@PROGRESS=yes TARGET=grove_examples tools/build $(BUILD)
 
 install: build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" tools/uninstall "$(PREFIX)"
 
 bench:
 	@tools/bootstrap --for bench

@@ -148,13 +148,28 @@ needs() {
   readelf -d "$1" | grep "NEEDED.*\[$soname\]" >/dev/null
 }
 
+# installed_here: reads the words of a static link, and leaves out libraries that are not there. What
+# hwloc needs for a program without any shared library is not always installed with it.
+installed_here() {
+  local word name
+  for word in $(sed 's/-lgrove\b/-l:libgrove.a/'); do
+    name=lib${word#-l}
+    if [[ $word != -l[a-z]* || $("$cc" -print-file-name="$name.so") == */* ||
+      $("$cc" -print-file-name="$name.a") == */* ]]; then
+      printf '%s ' "$word"
+    fi
+  done
+  echo
+}
+
 # --- through pkg-config, from where it was staged ---
 
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/staged
 [[ $(pkg-config --modversion grove) == "$version" ]] || fail 'pkg-config has another version'
-[[ $(pkg-config --variable=prefix grove) == */opt/grove ]] || fail 'pkg-config has another prefix'
+[[ $(readlink -f "$(pkg-config --variable=prefix grove)") == */opt/grove ]] ||
+  fail 'pkg-config has another prefix'
 read -ra shared < <(pkg-config --cflags --libs grove)
-read -ra static < <(pkg-config --static --cflags --libs grove | sed 's/-lgrove\b/-l:libgrove.a/')
+read -ra static < <(pkg-config --static --cflags --libs grove | installed_here)
 [[ " ${shared[*]} " != *' -lhwloc '* ]] || fail 'a shared link names what the library needs itself'
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 export LD_LIBRARY_PATH=$lib
@@ -176,7 +191,7 @@ unset LD_LIBRARY_PATH
 prefix="$work/real prefix" # with a blank
 quiet cmake --install "$BUILD" --prefix "$prefix"
 PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig pkg-config --variable=prefix grove >"$work/log"
-sed 's/\\//g' "$work/log" | grep -xF "$prefix" >/dev/null ||
+[[ $(readlink -f "$(sed 's/\\//g' "$work/log")") == "$prefix" ]] ||
   fail "pkg-config thinks it is in $(<"$work/log")"
 
 # consumer LANGUAGE FILE: a project of this language alone, which names no MPI.

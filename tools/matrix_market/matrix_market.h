@@ -29,6 +29,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* of the library grove_readers */
 
 /* Entries are in the order of the file. In a symmetric file every entry off the diagonal is
  * followed by its mirror image, with the opposite sign if skew-symmetric: `count` counts both.
@@ -61,6 +62,7 @@ int matrix_market_read_memory(const void *bytes, size_t length, const char *name
 
 void matrix_market_free(matrix_market *m);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* of the library grove_readers */
 
 typedef struct mesh {
   int64_t vertices, cells;
@@ -76,6 +77,7 @@ int mesh_fail(mesh_error *error, const char *format, ...)
 #endif
   ;
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

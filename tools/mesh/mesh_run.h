@@ -27,6 +27,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* of the library grove_readers */
 
 /* A rank's share of a mesh. Corners are names of vertices, which are their numbers in the whole
  * mesh, until mesh_piece_number turns them into places in this piece. */
@@ -94,6 +95,7 @@ void mesh_run_lap(mesh_run *run, const char *name, double in_grove);
  * everything. Returns 1 if something is wrong. Collective. */
 int mesh_run_end(mesh_run *run);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
