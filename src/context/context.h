@@ -197,6 +197,12 @@ grove_status grove_context_share_machine(grove_context *ctx, grove_status mine,
  * network, MPI and shape. "" if there is no place for it. */
 void grove_context_profile_path(const grove_context *ctx, char *out, size_t room);
 
+/* How that path begins, whatever the job has: all but cores and nodes. Empty as above. */
+void grove_context_profile_stem(char *out, size_t room);
+
+/* The profile that stands in for an unmeasured machine: one of its kind. */
+const char *grove_context_similar_machine(void);
+
 /* ---- what a context needs of folders above this one (library.c) ---- */
 
 typedef struct grove_services {

@@ -32,7 +32,7 @@ static const char *nodes_of(const grove_context *ctx)
   return ctx->topo.nnodes > 1 ? "nodes" : "node";
 }
 
-void grove_context_profile_path(const grove_context *ctx, char *out, size_t room)
+void grove_context_profile_stem(char *out, size_t room)
 {
   char folder[512], slug[256] = "", processor[96], mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
@@ -47,7 +47,17 @@ void grove_context_profile_path(const grove_context *ctx, char *out, size_t room
   append_slug(slug, sizeof slug, " ");
   append_slug(slug, sizeof slug, mpi);
   if (*folder)
-    snprintf(out, room, "%s/%s-%dc-%s.machine", folder, slug, ctx->topo.cores, nodes_of(ctx));
+    snprintf(out, room, "%s/%s", folder, slug);
+  else
+    *out = '\0';
+}
+
+void grove_context_profile_path(const grove_context *ctx, char *out, size_t room)
+{
+  char stem[800];
+  grove_context_profile_stem(stem, sizeof stem);
+  if (*stem)
+    snprintf(out, room, "%s-%dc-%s.machine", stem, ctx->topo.cores, nodes_of(ctx));
   else
     *out = '\0';
 }
@@ -107,8 +117,7 @@ static grove_status read_profile(const profile *p, const char *file, grove_machi
 
 /* ---- finding one ---- */
 
-/* For an unmeasured machine: the profile of a similar one. */
-static const char *similar_machine(void)
+const char *grove_context_similar_machine(void)
 {
   const char *network = grove_topo_network();
   return strcmp(network, "tcp") == 0 ? "tcp-10g" : network;
@@ -147,7 +156,7 @@ static grove_status look_for(const grove_context *ctx, profile *out)
   grove_error_keep(&before);
   if (*path && open_profile(path, out) == GROVE_OK) return GROVE_OK;
   grove_error_restore(&before);
-  return open_profile(similar_machine(), out);
+  return open_profile(grove_context_similar_machine(), out);
 }
 
 /* The text is the caller's to free. */

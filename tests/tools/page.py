@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The pages of grove report in headless Chromium: tests/tools/page.py GROVE
 
-From saved results, one and several, at phone and desktop width, light and dark: no complaint on the
-console, nothing asked of the network, no sideways scrolling, every picture large enough and full of
+From saved results, one, two and four, at phone and desktop width, light and dark: no complaint on
+the console, nothing asked of the network, no sideways scrolling, no column of a table that cannot be
+brought into view, results before facts, machines with names, every picture large enough and full of
 shapes, letters large enough and in contrast to what is behind them. Exit status 77: no browser.
 """
 import base64
+import json
 import os
 import shutil
 import struct
@@ -18,7 +20,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 SAVED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reports")
-WIDTHS = (360, 1280)
+WIDTHS = (360, 400, 1280)
 SCHEMES = ("light", "dark")
 
 # What the page is asked; the answer is a list of sentences about what is wrong.
@@ -46,6 +48,36 @@ for (const svg of pictures) {
     if (b.left < frame.left - 8 || b.right > frame.right + 8) say(`'${t.textContent}' sticks out`);
   }
 }
+
+// A table may be wider than its box. Then the box scrolls, shows that it does, and brings every
+// column into view.
+for (const table of document.querySelectorAll("table")) {
+  const scroll = table.closest(".scroll"), name = table.getAttribute("aria-label");
+  if (!scroll) { say(`${name}: a table without a box`); continue; }
+  const box = scroll.getBoundingClientRect(), style = getComputedStyle(scroll);
+  if (box.left < 0 || box.right > html.clientWidth) say(`${name}: its box is cut off`);
+  const cells = [...table.querySelectorAll("thead th")];
+  for (const cell of cells) {
+    scroll.scrollLeft = cell.offsetLeft;
+    const b = cell.getBoundingClientRect();
+    if (b.right > box.right + 1 || b.left < box.left - 1)
+      say(`${name}: the column '${cell.textContent}' cannot be brought into view`);
+  }
+  scroll.scrollLeft = 0;
+  const over = table.scrollWidth > scroll.clientWidth + 1;
+  if (over && !/auto|scroll/.test(style.overflowX)) say(`${name}: wider than its box`);
+  if (over && !style.backgroundImage.includes("gradient"))
+    say(`${name}: nothing shows that there is more`);
+  if (over && scroll.tabIndex !== 0) say(`${name}: the keyboard cannot scroll it`);
+}
+
+const top_of = (selector) => document.querySelector(selector).getBoundingClientRect().top;
+if (!(top_of("#savings") < top_of("#machine") && top_of("#machine") < top_of("#facts")))
+  say("facts come before results");
+if (top_of("#savings") > 600) say(`the first result begins ${top_of("#savings")} pixels down`);
+for (const e of document.querySelectorAll("#machine h3, #facts dd"))
+  if (/^(measured|\?|)$/.test(e.firstChild ? e.firstChild.textContent.trim() : ""))
+    say(`a machine without a name: '${e.textContent}'`);
 
 // Contrast by the rules for accessible pages (WCAG 2.1): 4.5 for text.
 const colour = (text) => text.match(/[\d.]+/g).map(Number);
@@ -133,6 +165,24 @@ def look(browser, path, width, scheme):
     return wrong
 
 
+def make_more(work, saved):
+    """Two results that were not saved: a machine without a name of its own and a choice that is the
+    standard route, on one node."""
+    made = []
+    for path, name in zip(saved, ("a-result-with-quite-a-long-name-from-a-laptop", "laptop")):
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        result["machine"] = result["profile"]["name"] = "measured"
+        result["profile"]["about"] += f" ({name})"
+        for part in [result, result.get("reduce")]:
+            if part:
+                part["auto"]["route"] = "standard"
+        made.append(os.path.join(work, name + ".json"))
+        with open(made[-1], "w", encoding="utf-8") as file:
+            json.dump(result, file)
+    return made
+
+
 def main():
     grove, failed, looks = sys.argv[1], 0, 0
     saved = [os.path.join(SAVED, name) for name in sorted(os.listdir(SAVED))]
@@ -140,7 +190,8 @@ def main():
     browser = open_browser()
     try:
         with tempfile.TemporaryDirectory() as work:
-            for name, files in (("one", saved[:1]), ("several", saved)):
+            more = make_more(work, saved)
+            for name, files in (("one", saved[:1]), ("several", saved), ("four", saved + more)):
                 path = os.path.join(work, name + ".html")
                 subprocess.run([grove, "report", *files, "-o", path], check=True,
                                stdout=subprocess.DEVNULL)

@@ -1,6 +1,7 @@
 #include "grove/arguments.h"
 
 #include "grove/command.h"
+#include "grove/machine/own.h"
 
 #include "base/status.h"
 #include "model/machine.h"
@@ -113,6 +114,62 @@ int read_word(const char *text, const char *const *words, int n, int *out)
   return 1;
 }
 
+/* ---- what is wrong, and what is allowed ---- */
+
+const char *need_number(const char *text, int64_t least, int64_t most, int64_t *out)
+{
+  static char needs[80];
+  if (!read_number(text, least, most, out)) return NULL;
+  if (most == INT64_MAX)
+    snprintf(needs, sizeof needs, "a whole number, %lld or more", (long long)least);
+  else
+    snprintf(needs, sizeof needs, "a whole number from %lld to %lld", (long long)least,
+             (long long)most);
+  return needs;
+}
+
+const char *need_word(const char *text, const char *const *words, int n, int *out)
+{
+  static char needs[200];
+  size_t used = 0;
+  if (!read_word(text, words, n, out)) return NULL;
+  for (int i = 0; i < n && used < sizeof needs; i++)
+    used += (size_t)snprintf(needs + used, sizeof needs - used, "%s%s",
+                             i == 0      ? ""
+                             : i < n - 1 ? ", "
+                                         : " or ",
+                             words[i]);
+  return needs;
+}
+
+int refuse_value(const char *who, const char *flag, const char *value, const char *needs)
+{
+  fprintf(stderr, "grove %s: %s cannot be '%s': it must be %s; see grove %s --help\n", who, flag,
+          value, needs, who);
+  return EXIT_BAD_INPUT;
+}
+
+/* The flags of a line of help, which begins with two blanks and a flag. */
+static void print_flags(const char *line, FILE *file)
+{
+  if (strncmp(line, "  -", 3) != 0) return;
+  for (const char *c = line + 1; c[0] == ' ' && c[1] != ' '; c += 1 + strcspn(c + 1, " \n"))
+    if (c[1] == '-') fprintf(file, "%.*s, ", (int)strcspn(c + 1, " \n"), c + 1);
+}
+
+int refuse_flag(const char *who, const char *flag, const char *help)
+{
+  fprintf(stderr, "grove %s: '%s' is not understood; there are ", who, flag);
+  for (const char *line = help; line; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    print_flags(line, stderr);
+  }
+  fprintf(stderr, "--help; see grove %s --help\n", who);
+  return EXIT_BAD_INPUT;
+}
+
+/* ---- printing and files ---- */
+
 const char *show_bytes(double bytes, char room[32])
 {
   static const char *const names[2][5] = {{"B", "kB", "MB", "GB", "TB"},
@@ -159,9 +216,12 @@ const char *last_sentence(void)
 int open_machine(const char *who, const char *name, grove_machine **out)
 {
   if (!*name) {
-    fprintf(stderr, "grove %s: which machine? A name of grove machine list, or a file\n", who);
+    fprintf(stderr, "grove %s: which machine? auto, a name of grove machine list, or a file\n",
+            who);
     return EXIT_BAD_INPUT;
   }
+  char path[OWN_PATH_BYTES];
+  name = own_resolve(who, name, path);
   if (grove_machine_open(name, out) != GROVE_OK) {
     fprintf(stderr, "grove %s: %s\n", who, last_sentence());
     return EXIT_BAD_INPUT;

@@ -35,6 +35,17 @@ int read_seconds(const char *text, double *out);
 /* The index of the word among `n`. */
 int read_word(const char *text, const char *const *words, int n, int *out);
 
+/* As read_number and read_word, but what the word must be is returned: NULL if it is that. The text
+ * is valid until the next call. */
+const char *need_number(const char *text, int64_t least, int64_t most, int64_t *out);
+const char *need_word(const char *text, const char *const *words, int n, int *out);
+
+/* Both print a sentence for the command `who` on standard error, and return EXIT_BAD_INPUT: of a
+ * value and what it must be; of a word that no flag of the page of help is like, and the flags that
+ * there are. */
+int refuse_value(const char *who, const char *flag, const char *value, const char *needs);
+int refuse_flag(const char *who, const char *flag, const char *help);
+
 /* Bytes as people write them: "512 KiB", "1.5 MB", "1234 B". */
 const char *show_bytes(double bytes, char room[32]);
 
@@ -45,8 +56,8 @@ int make_folders(const char *file_path);
 /* The library's last error without places in its source, which mean nothing to a user. */
 const char *last_sentence(void);
 
-/* A machine by name or file, for the command `who`. On failure prints a sentence on standard error
- * and returns EXIT_BAD_INPUT. A row that no formula knows gets a warning. */
+/* A machine by name or file, or this one (auto), for the command `who`. On failure prints a sentence
+ * on standard error and returns EXIT_BAD_INPUT. A row that no formula knows gets a warning. */
 int open_machine(const char *who, const char *name, grove_machine **out);
 
 #ifdef __cplusplus

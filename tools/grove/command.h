@@ -19,6 +19,9 @@ typedef struct command {
   const char *summary;
   const char *help;                  /* NULL: it has subcommands, and answers --help itself */
   int (*run)(int argc, char **argv); /* argv[0] is the name */
+  /* Whether this run takes part on every rank of an MPI job; NULL: never. Otherwise rank 0 runs it
+   * alone. */
+  int (*is_parallel)(int argc, char **argv);
 } command;
 
 extern const command command_aggregate;
@@ -29,6 +32,12 @@ extern const command command_explain;
 extern const command command_machine;
 extern const command command_options;
 extern const command command_report;
+
+/* Every rank takes part (command.is_parallel). */
+int always_parallel(int argc, char **argv);
+
+/* What grove --version prints, with what the command was built with. Returns an exit status. */
+int print_version(void);
 
 /* A text as a JSON string, with quotes. Bytes that are not UTF-8 become U+FFFD. */
 void print_json_text(FILE *file, const char *text);

@@ -2,10 +2,9 @@
 #include "grove/command.h"
 
 #include "base/number.h"
-#include "device/driver.h"
-#include "grove.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const command *const commands[] = {&command_machine,   &command_model,  &command_explain,
@@ -24,7 +23,7 @@ static const char overview_begin[] =
 static const char overview_end[] =
   "\n"
   "  grove COMMAND --help    a page about one command\n"
-  "  grove --version         version of Grove and of the MPI it was built with\n"
+  "  grove --version         version of Grove, compiler, MPI, and what it was built with\n"
   "\n"
   "Examples:\n"
   "  grove explain A.mtx.gz --nodes 4 --ppn 16 --machine lassen\n"
@@ -43,24 +42,6 @@ static void print_overview(FILE *file)
   for (int i = 0; i < COMMANDS; i++)
     fprintf(file, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
   fputs(overview_end, file);
-}
-
-static int print_version(void)
-{
-  char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(mpi, &length);
-  mpi[strcspn(mpi, "\n,")] = '\0';
-  printf("grove %d.%d.%d (%s)\n", GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH,
-         mpi);
-#ifdef GROVE_CUDA
-  int ndevices = 0;
-  int is_found = grove_driver_cuda.open(&ndevices) == GROVE_OK;
-  printf("CUDA: built in (driver %s)\n", is_found ? "found" : "not found");
-#else
-  printf("CUDA: not built in\n");
-#endif
-  return EXIT_OK;
 }
 
 /* The number of bytes of the UTF-8 character at `text`; 0: it is invalid. */
@@ -107,25 +88,62 @@ static int asks_for_help(int argc, char **argv)
   return 0;
 }
 
+int always_parallel(int argc, char **argv)
+{
+  (void)argc;
+  (void)argv;
+  return 1;
+}
+
+static const command *find_command(const char *name)
+{
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i]->name, name) == 0) return commands[i];
+  return NULL;
+}
+
+/* Whether another rank of an MPI job does the same. Commands that need no MPI do not start it, so
+ * this asks the environment, which launchers set. */
+static int is_superfluous(int argc, char **argv)
+{
+  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+  const command *c = find_command(argc > 1 ? argv[1] : "");
+  int rank = 0;
+  if (c && c->is_parallel && c->is_parallel(argc - 1, argv + 1) && !asks_for_help(argc, argv))
+    return 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names && rank == 0; i++) {
+    const char *value = getenv(names[i]);
+    if (value) rank = atoi(value);
+  }
+  return rank > 0;
+}
+
+static void refuse_command(const char *name)
+{
+  fprintf(stderr, "grove: there is no command '%s'; there are ", name);
+  for (int i = 0; i < COMMANDS; i++) fprintf(stderr, "%s%s", i > 0 ? ", " : "", commands[i]->name);
+  fprintf(stderr, "; see grove --help\n");
+}
+
 static int run(int argc, char **argv)
 {
   const char *name = argc > 1 ? argv[1] : "";
+  const command *c = find_command(name);
+  if (is_superfluous(argc, argv)) return EXIT_OK;
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     print_overview(stdout);
     return EXIT_OK;
   }
   if (strcmp(name, "--version") == 0) return print_version();
-  for (int i = 0; i < COMMANDS; i++) {
-    if (strcmp(commands[i]->name, name) != 0) continue;
-    if (!commands[i]->help || !asks_for_help(argc - 1, argv + 1))
-      return commands[i]->run(argc - 1, argv + 1);
-    fputs(commands[i]->help, stdout);
+  if (c && c->help && asks_for_help(argc - 1, argv + 1)) {
+    fputs(c->help, stdout);
     return EXIT_OK;
   }
+  if (c) return c->run(argc - 1, argv + 1);
   if (argc < 2)
     print_overview(stderr);
   else
-    fprintf(stderr, "grove: there is no command '%s'; 'grove --help' lists them\n", name);
+    refuse_command(name);
   return EXIT_BAD_INPUT;
 }
 

@@ -13,12 +13,36 @@ static const char help[] =
   "\n"
   "Lists every option with its present value: its default, or what the environment variable\n"
   "GROVE_<NAME> says (in an MPI job, that of rank 0). A program sets options for one context\n"
-  "with grove_context_set(ctx, \"name\", \"value\").\n"
+  "with grove_context_set(ctx, \"name\", \"value\"). Variables GROVE_* that are set and are no\n"
+  "option's have no effect; they are listed at the end, and warned of on standard error.\n"
   "\n"
-  "  --json    a list of {name, value, default, values, help} instead of a table\n"
+  "  --json    instead of a table: options, a list of {name, value, default, values, help}, and\n"
+  "            strangers, a list of {name, value} of variables that are no option's\n"
   "\n"
   "Example:\n"
   "  GROVE_TIMEOUT=30 GROVE_LOG=summary grove options\n";
+
+static int is_option(const char *name, size_t length)
+{
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    const char *known = grove_option_describe(i).name;
+    size_t c = 0;
+    while (c < length && toupper((unsigned char)known[c]) == name[c]) c++;
+    if (c == length && known[c] == '\0') return 1;
+  }
+  return 0;
+}
+
+/* From `variable` on, the next GROVE_ variable that is no option's; the NULL at the end if none. */
+static char **next_stranger(char **variable)
+{
+  for (; *variable; variable++) {
+    size_t length = strcspn(*variable, "=");
+    int is_ours = strncmp(*variable, "GROVE_", 6) == 0 && (*variable)[length] == '=';
+    if (is_ours && !is_option(*variable + 6, length - 6)) break;
+  }
+  return variable;
+}
 
 static void print_table(const grove_options *options)
 {
@@ -29,6 +53,12 @@ static void print_table(const grove_options *options)
     printf("%-19s %-11s %-11s %s\n", about.name, *value ? value : "-",
            *about.initial ? about.initial : "-", about.choices);
     printf("%-19s %-11s %-11s   %s\n", "", "", "", about.help);
+  }
+  int any = 0;
+  for (char **variable = next_stranger(environ); *variable;
+       variable = next_stranger(variable + 1)) {
+    if (!any++) printf("\nset in the environment, and no option:\n");
+    printf("  %s\n", *variable);
   }
 }
 
@@ -47,30 +77,24 @@ static void print_json(const grove_options *options)
     }
     printf("}");
   }
-  printf("\n]}\n");
-}
-
-static int is_option(const char *name, size_t length)
-{
-  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
-    const char *known = grove_option_describe(i).name;
-    size_t c = 0;
-    while (c < length && toupper((unsigned char)known[c]) == name[c]) c++;
-    if (c == length && known[c] == '\0') return 1;
+  printf("\n], \"strangers\": [");
+  int any = 0;
+  for (char **variable = next_stranger(environ); *variable;
+       variable = next_stranger(variable + 1)) {
+    printf("%s\n  {\"name\": \"%.*s\", \"value\": ", any++ ? "," : "", (int)strcspn(*variable, "="),
+           *variable);
+    print_json_text(stdout, strchr(*variable, '=') + 1);
+    printf("}");
   }
-  return 0;
+  printf("]}\n");
 }
 
 /* A mistyped variable would silently have no effect. */
 static void warn_of_strangers(void)
 {
-  for (char **variable = environ; *variable; variable++) {
-    if (strncmp(*variable, "GROVE_", 6) != 0) continue;
-    size_t length = strcspn(*variable + 6, "=");
-    if (!is_option(*variable + 6, length))
-      fprintf(stderr, "grove options: GROVE_%.*s is set, but there is no such option\n",
-              (int)length, *variable + 6);
-  }
+  for (char **variable = next_stranger(environ); *variable; variable = next_stranger(variable + 1))
+    fprintf(stderr, "grove options: %.*s is set, but there is no such option\n",
+            (int)strcspn(*variable, "="), *variable);
 }
 
 static int run(int argc, char **argv)
@@ -78,10 +102,7 @@ static int run(int argc, char **argv)
   grove_options options;
   int json = 0;
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--json") != 0) {
-      fprintf(stderr, "grove options: '%s' is not understood; see grove options --help\n", argv[i]);
-      return EXIT_BAD_INPUT;
-    }
+    if (strcmp(argv[i], "--json") != 0) return refuse_flag("options", argv[i], help);
     json = 1;
   }
   if (grove_options_create(&options) != GROVE_OK ||

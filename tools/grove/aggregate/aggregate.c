@@ -20,8 +20,8 @@ static const char help[] =
   "messages, each part costs one. This finds the best number of messages up to N by LogGP, and\n"
   "prices it and the powers of two. Parts stay whole: the late one is in the largest message.\n"
   "\n"
-  "  --machine M     a name of grove machine list, or a profile's file, with LogGP rows, or at\n"
-  "                  least alpha and beta: then L and g are alpha, and G is beta\n"
+  "  --machine M     auto, a name of grove machine list, or a profile's file, with LogGP rows,\n"
+  "                  or at least alpha and beta: then L and g are alpha, and G is beta\n"
   "  --bytes B       bytes of the whole buffer: 4194304, 512KiB, 4MiB\n"
   "  --parts N       the parts that the program marks ready, 1 or more\n"
   "  --delay S       how late the last one is: 0.004, 4ms, 100us\n"
@@ -82,7 +82,8 @@ static int read_settings(int argc, char **argv, settings *out)
     else if ((value = flag_value(argc, argv, &i, "--bytes")))
       needs = read_bytes(value, &s.bytes) ? "a number of bytes such as 4096 or 512KiB" : NULL;
     else if ((value = flag_value(argc, argv, &i, "--parts")))
-      needs = read_number(value, 1, INT32_MAX, &s.parts) ? "a number of parts, 1 or more" : NULL;
+      needs =
+        read_number(value, 1, INT32_MAX, &s.parts) ? "a whole number from 1 to 2147483647" : NULL;
     else if ((value = flag_value(argc, argv, &i, "--delay")))
       needs = read_seconds(value, &s.delay) ? "a time such as 0.004 or 4ms" : NULL;
     else if ((value = flag_value(argc, argv, &i, "--table")))
@@ -96,7 +97,7 @@ static int read_settings(int argc, char **argv, settings *out)
                 ? "hidden, drained or covered"
                 : NULL;
     else
-      return complain("'%s' is not understood%s", flag, "");
+      return refuse_flag("aggregate", flag, help);
     if (needs) {
       fprintf(stderr, "grove aggregate: %.*s is '%s', and must be %s; see grove aggregate --help\n",
               (int)strcspn(flag, "="), flag, value, needs);
@@ -193,10 +194,14 @@ static int has_flag(int argc, char **argv, const char *name)
   return 0;
 }
 
+static int is_trying(int argc, char **argv)
+{
+  return has_flag(argc, argv, "--tune") || has_flag(argc, argv, "--try");
+}
+
 static int run(int argc, char **argv)
 {
-  if (has_flag(argc, argv, "--tune") || has_flag(argc, argv, "--try"))
-    return aggregate_try(argc, argv);
+  if (is_trying(argc, argv)) return aggregate_try(argc, argv);
   if (has_flag(argc, argv, "--arrivals")) return aggregate_arrivals(argc, argv);
   settings s;
   grove_machine *m = NULL;
@@ -229,4 +234,5 @@ const command command_aggregate = {
   .summary = "into how many messages to cut a buffer that threads fill; --try needs MPI",
   .help = help,
   .run = run,
+  .is_parallel = is_trying,
 };

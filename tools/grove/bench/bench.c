@@ -36,8 +36,8 @@ static const char help[] =
   "  --rounds N        rounds of all entrants in turn (21); their median is printed\n"
   "  --batch N         exchanges of an entrant in a round (as many as take 20 ms)\n"
   "  --seed N          seed of the random pattern (1)\n"
-  "  --machine M       the profile that predictions are made with: a name or a file\n"
-  "                    (this machine's, if it was measured; else one of its kind)\n"
+  "  --machine M       the profile that predictions are made with: a name, a file, or\n"
+  "                    auto, this machine's, if it was measured, else one of its kind (auto)\n"
   "  --progress        tell how far it is, even if standard error is not a terminal\n"
   "  --json            for programs, and for grove report; times in seconds\n"
   "\n"
@@ -51,6 +51,8 @@ static const char help[] =
   "  GROVE_NODE_SIZE=2 mpirun -n 8 grove bench random --size 1000 --parts --json\n";
 
 /* ---- arguments ---- */
+
+#define PATTERNS "7-point, 27-point, random, elasticity, or a file NAME.mtx or NAME.mtx.gz"
 
 static int complain(int rank, const char *format, const char *what)
 {
@@ -70,32 +72,54 @@ static int ends_with(const char *text, const char *end)
 
 static int settle_pattern(bench_settings *s, int rank)
 {
-  if (!s->pattern) return complain(rank, "which pattern?%s", "");
+  if (!s->pattern) return complain(rank, "which pattern? %s", PATTERNS);
   int stencil = strcmp(s->pattern, "7-point") == 0 || strcmp(s->pattern, "27-point") == 0;
   int cube = strcmp(s->pattern, "elasticity") == 0;
   s->matrix = ends_with(s->pattern, ".mtx") || ends_with(s->pattern, ".mtx.gz");
   s->by_rows = s->matrix || cube;
   if (!stencil && !s->by_rows && strcmp(s->pattern, "random") != 0)
-    return complain(rank, "there is no pattern '%s'", s->pattern);
+    return complain(rank, "there is no pattern '%s': it must be " PATTERNS, s->pattern);
   if (s->matrix && s->size > 0)
     return complain(rank, "--size is not for %s, which has its own", s->pattern);
   if (s->size == 0) s->size = stencil ? 32 : cube ? 16 : 10000;
   if ((stencil && s->size > 1000) || (cube && s->size > 100))
-    return complain(rank, "--size is too large for a %s box", s->pattern);
+    return complain(rank,
+                    stencil ? "--size is too large for a %s box: at most 1000 points along an edge"
+                            : "--size is too large for a cube of %s: at most 100 along an edge",
+                    s->pattern);
   if (s->partition && !s->by_rows)
     return complain(rank, "--partition is for matrices, not for %s", s->pattern);
   if (!s->partition) s->partition = "contiguous";
   return EXIT_OK;
 }
 
-static int is_route(const char *name)
+static const char *need_route(const char *name)
 {
-  return strcmp(name, "auto") == 0 || grove_route_find(name) != NULL;
+  const char *names[GROVE_ROUTES + 1];
+  int which = 0;
+  for (int i = 0; i < GROVE_ROUTES; i++) names[i] = grove_routes[i]->name;
+  names[GROVE_ROUTES] = "auto";
+  return need_word(name, names, GROVE_ROUTES + 1, &which);
 }
 
-static int is_partition(const char *name)
+static const char *need_partition(const char *name)
 {
-  return strcmp(name, "contiguous") == 0 || strcmp(name, "metis") == 0;
+  static const char *const names[] = {"contiguous", "metis"};
+  int which = 0;
+  return need_word(name, names, 2, &which);
+}
+
+static const char *need_unit(const char *text, int64_t *out)
+{
+  int bad = read_number(text, 8, 1 << 20, out) || *out % 8 != 0;
+  return bad ? "a multiple of 8, from 8 to 1048576" : NULL;
+}
+
+static const char *need_variant(const char *text, bench_settings *s)
+{
+  if (s->nvariants == BENCH_VARIANTS) return "given at most 8 times";
+  s->variants[s->nvariants++] = text;
+  return *text ? NULL : "a route and options, such as 3-step,transport_on_node=mpi";
 }
 
 /* A flag without a value. 1: this was one. */
@@ -113,43 +137,49 @@ static int read_switch(const char *flag, bench_settings *s)
   return 0;
 }
 
-/* A flag with a value, at argv[*i]. 1: this was one; `bad`: its value is invalid. */
-static int read_flag(int argc, char **argv, int *i, bench_settings *s, int *bad)
+/* A flag with a value, at argv[*i]: its value, or NULL if it is none. `needs`: what the value must
+ * be, if it is not. */
+static const char *read_flag(int argc, char **argv, int *i, bench_settings *s, const char **needs)
 {
   const char *value = NULL;
   if ((value = flag_value(argc, argv, i, "--size")))
-    *bad = read_number(value, 1, 1000000000, &s->size);
+    *needs = need_number(value, 1, 1000000000, &s->size);
   else if ((value = flag_value(argc, argv, i, "--unit-bytes")))
-    *bad = read_number(value, 8, 1 << 20, &s->unit_bytes) || s->unit_bytes % 8 != 0;
+    *needs = need_unit(value, &s->unit_bytes);
   else if ((value = flag_value(argc, argv, i, "--batch")))
-    *bad = read_number(value, 1, 1000000, &s->batch);
+    *needs = need_number(value, 1, 1000000, &s->batch);
   else if ((value = flag_value(argc, argv, i, "--rounds")))
-    *bad = read_number(value, 1, BENCH_MOST_ROUNDS, &s->rounds);
+    *needs = need_number(value, 1, BENCH_MOST_ROUNDS, &s->rounds);
   else if ((value = flag_value(argc, argv, i, "--machine")))
-    s->machine = value, *bad = *value == '\0';
+    s->machine = value, *needs = *value ? NULL : "auto, a name of grove machine list, or a file";
   else if ((value = flag_value(argc, argv, i, "--only")))
-    s->only = value, *bad = !is_route(value);
+    *needs = need_route(s->only = value);
   else if ((value = flag_value(argc, argv, i, "--partition")))
-    s->partition = value, *bad = !is_partition(value);
+    *needs = need_partition(s->partition = value);
   else if ((value = flag_value(argc, argv, i, "--variant")))
-    *bad = s->nvariants == BENCH_VARIANTS || (s->variants[s->nvariants++] = value, *value == '\0');
+    *needs = need_variant(value, s);
   else if ((value = flag_value(argc, argv, i, "--seed")))
-    *bad = read_number(value, 0, INT64_MAX, &s->seed);
-  return value != NULL;
+    *needs = need_number(value, 0, INT64_MAX, &s->seed);
+  return value;
+}
+
+static int refuse(int rank, const char *flag, const char *value, const char *needs)
+{
+  char name[200];
+  snprintf(name, sizeof name, "'%.190s'", flag);
+  return rank == 0 ? refuse_value("bench", name, value, needs) : EXIT_BAD_INPUT;
 }
 
 static int read_settings(int argc, char **argv, int rank, bench_settings *out)
 {
   bench_settings s = {.unit_bytes = 8, .rounds = 21, .seed = 1};
   for (int i = 1; i < argc; i++) {
-    const char *flag = argv[i];
-    int bad = 0;
+    const char *flag = argv[i], *needs = NULL;
     if (read_switch(flag, &s)) continue;
-    if (read_flag(argc, argv, &i, &s, &bad)) {
-      if (bad) return complain(rank, "'%s' has not the value that it needs", flag);
-      continue;
-    }
-    if (flag[0] == '-') return complain(rank, "'%s' is not understood", flag);
+    const char *value = read_flag(argc, argv, &i, &s, &needs);
+    if (needs) return refuse(rank, flag, value, needs);
+    if (value) continue;
+    if (flag[0] == '-') return rank == 0 ? refuse_flag("bench", flag, help) : EXIT_BAD_INPUT;
     if (s.pattern) return complain(rank, "one pattern at a time, not also '%s'", flag);
     s.pattern = flag;
   }
@@ -372,4 +402,5 @@ const command command_bench = {
   .summary = "exchange data on a pattern by every route, check and time it (under mpirun)",
   .help = help,
   .run = run,
+  .is_parallel = always_parallel,
 };

@@ -107,6 +107,9 @@ grove_status bench_context(const bench *b, const char *options, grove_context **
 grove_status bench_enter_routes(const bench *b, bench_field *field);
 /* Finds the reasons of the automatic choice. Collective. */
 grove_status bench_explain(bench_entrant *e);
+/* Why standard is the only route here, as the end of a sentence; NULL: others can help. Then only
+ * standard and auto are entered, unless a route is requested. */
+const char *bench_alone(const bench *b);
 /* Appends one route: the requested one, or standard. */
 void bench_enter_one(const bench *b, bench_field *field);
 /* Appends MPI by hand, and other libraries (baselines.c). */

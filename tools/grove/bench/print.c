@@ -74,10 +74,12 @@ static double best_baseline(const bench_field *field)
   return best;
 }
 
+/* If the choice is the standard route, that is one plan measured twice. */
 static void name_entrant(const bench_entrant *e, int chosen, char *out, size_t room)
 {
-  snprintf(out, room, "%s %s%s%s", chosen ? "*" : " ", e->name, e->options ? "," : "",
-           e->options ? e->options : "");
+  int same = e->role == BENCH_AUTO && strcmp(e->result.route, "standard") == 0;
+  snprintf(out, room, "%s %s%s%s%s", chosen ? "*" : " ", e->name, e->options ? "," : "",
+           e->options ? e->options : "", same ? " (the plan of standard)" : "");
 }
 
 static void print_entrant(const bench_entrant *e, int chosen, double best)
@@ -124,5 +126,7 @@ void bench_print_tables(const bench *b, const bench_results *r)
   if (r->reduce) print_field(r->reduce);
   printf("\n");
   if (find(r->bcast, BENCH_AUTO)) printf("* what route=auto chose\n");
+  if (bench_alone(b) && !b->set.only)
+    printf("no other route than standard can help: %s\n", bench_alone(b));
   printf("predicted with the profile '%s'\n", r->rows[0].bcast.machine);
 }

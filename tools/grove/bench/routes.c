@@ -162,9 +162,15 @@ void bench_enter_one(const bench *b, bench_field *field)
   bench_enter(b, field, &on_route, BENCH_ROUTE, name);
 }
 
+const char *bench_alone(const bench *b)
+{
+  return grove_route_alone(&b->ctx->topo, b->ctx->options.transport_off_node);
+}
+
 grove_status bench_enter_routes(const bench *b, bench_field *field)
 {
-  for (int i = 0; i < GROVE_ROUTES; i++)
+  int n = bench_alone(b) && !b->set.only ? 1 : GROVE_ROUTES; /* standard is the first */
+  for (int i = 0; i < n; i++)
     if (is_wanted(b, grove_routes[i]->name))
       bench_enter(b, field, &on_route, BENCH_ROUTE, grove_routes[i]->name);
   if (is_wanted(b, "auto")) bench_enter(b, field, &on_route, BENCH_AUTO, "auto");

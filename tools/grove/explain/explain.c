@@ -27,7 +27,7 @@ static const char help[] =
   "  FILE             a Matrix Market file, square; the pattern counts, not the values\n"
   "  --nodes N        nodes; rank r sits on node r / P\n"
   "  --ppn P          ranks per node, in blocks on its sockets\n"
-  "  --machine M      a name that 'grove machine list' shows, or the file of a profile\n"
+  "  --machine M      auto, a name that 'grove machine list' shows, or a profile's file\n"
   "  --partition HOW  who owns which rows: contiguous (default), equal blocks in the order\n"
   "                   of the file; metis, parts that few entries join\n"
   "  --unit-bytes B   bytes of one value (8)\n"
@@ -72,36 +72,43 @@ static int complain(const char *format, ...)
  * */
 static int read_flag(int argc, char **argv, int *i, explain_settings *s)
 {
-  const char *flag = argv[*i], *value = NULL;
-  int bad = 0;
+  static const char *const memories[] = {"host", "device"};
+  static const char *const partitions[] = {"contiguous", "metis"};
+  const char *flag = argv[*i], *value = NULL, *needs = NULL;
+  int which = 0;
   if ((value = flag_value(argc, argv, i, "--nodes")))
-    bad = read_number(value, 1, PARTITION_MOST_PARTS, &s->nodes);
+    needs = need_number(value, 1, PARTITION_MOST_PARTS, &s->nodes);
   else if ((value = flag_value(argc, argv, i, "--ppn")))
-    bad = read_number(value, 1, PARTITION_MOST_PARTS, &s->ppn);
+    needs = need_number(value, 1, PARTITION_MOST_PARTS, &s->ppn);
   else if ((value = flag_value(argc, argv, i, "--unit-bytes")))
-    bad = read_number(value, 1, MOST_UNIT_BYTES, &s->unit_bytes);
+    needs = need_number(value, 1, MOST_UNIT_BYTES, &s->unit_bytes);
   else if ((value = flag_value(argc, argv, i, "--message-cap")))
-    bad = read_number(value, 1, INT_MAX, &s->message_cap);
+    needs = need_number(value, 1, INT_MAX, &s->message_cap);
   else if ((value = flag_value(argc, argv, i, "--machine")))
-    bad = (s->machine = value)[0] == '\0';
+    needs = *(s->machine = value) ? NULL : "auto, a name of grove machine list, or a file";
   else if ((value = flag_value(argc, argv, i, "--topology")))
-    bad = topology_read(s->joined = value, &s->topology);
+    needs = topology_read(s->joined = value, &s->topology)
+              ? "1 to 5 numbers such as 4x4x2, also 4x4x2:2, or cube, or cube:2"
+              : NULL;
   else if ((value = flag_value(argc, argv, i, "--picture")))
-    bad = (s->picture = value)[0] == '\0';
+    needs = *(s->picture = value) ? NULL : "the beginning of a file's name";
   else if ((value = flag_value(argc, argv, i, "--memory")))
-    bad = strcmp(s->memory = value, "host") != 0 && strcmp(value, "device") != 0;
+    needs = need_word(s->memory = value, memories, 2, &which);
   else if ((value = flag_value(argc, argv, i, "--partition")))
-    bad = strcmp(s->partition = value, "contiguous") != 0 && strcmp(value, "metis") != 0;
+    needs = need_word(s->partition = value, partitions, 2, &which);
   else
     return 0;
-  if (bad)
-    complain("%.*s cannot be '%s'; see grove explain --help", (int)strcspn(flag, "="), flag, value);
-  return bad ? -1 : 1;
+  if (!needs) return 1;
+  char name[32];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(flag, "="), flag);
+  refuse_value("explain", name, value, needs);
+  return -1;
 }
 
 static int check_settings(const explain_settings *s)
 {
-  if (!s->file) return complain("which matrix? see grove explain --help");
+  if (!s->file)
+    return complain("which matrix? A file NAME.mtx or NAME.mtx.gz; see grove explain --help");
   const char *missing = s->nodes == 0 ? "--nodes" : s->ppn == 0 ? "--ppn" : "--machine";
   if (s->nodes == 0 || s->ppn == 0 || !s->machine)
     return complain("%s is missing; see grove explain --help", missing);
@@ -126,7 +133,7 @@ static int read_settings(int argc, char **argv, explain_settings *out)
     if (strcmp(word, "--json") == 0)
       s.json = 1;
     else if (word[0] == '-' && word[1])
-      return complain("'%s' is not understood; see grove explain --help", word);
+      return refuse_flag("explain", word, help);
     else if (s.file)
       return complain("one matrix at a time, not also '%s'; see grove explain --help", word);
     else

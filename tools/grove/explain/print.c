@@ -227,7 +227,8 @@ static void print_picture(const explanation *x, picture_of of, FILE *file)
 static void print_pictures(const explanation *x, FILE *file)
 {
   if (x->counts.messages > 0) {
-    fprintf(file, "\nWho sends to whom: senders down, receivers across\n");
+    fprintf(file, "\nWho sends to whom by the route %s: senders down, receivers across\n",
+            x->choice.candidates[x->choice.chosen].route->name);
     print_picture(x, PICTURE_OF_RANKS, file);
     if (x->counts.off_node_messages > 0 && x->set.ppn > 1) print_picture(x, PICTURE_OF_NODES, file);
   }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char help_check[] =
-  "usage: mpirun -n RANKS grove machine check NAME|FILE [OPTION...]\n"
+  "usage: mpirun -n RANKS grove machine check NAME|FILE|auto [OPTION...]\n"
   "\n"
   "Does a profile still hold for the machine that the ranks run on? Measures ping-pong,\n"
   "streams and many messages at once, and prints what the profile predicts beside it; then,\n"
@@ -118,7 +118,7 @@ static int run_check(const probing *s, int rank)
 
 static int run(int argc, char **argv)
 {
-  return probing_run(argc, argv, 1, run_check);
+  return probing_run(argc, argv, 1, help_check, run_check);
 }
 
 const command machine_check = {
@@ -126,4 +126,5 @@ const command machine_check = {
   .summary = "what a profile predicts beside what is measured now (under mpirun)",
   .help = help_check,
   .run = run,
+  .is_parallel = always_parallel,
 };

@@ -17,7 +17,7 @@ static const char help[] =
   "of one machine can be compared. The shape of a node, the sizes at which protocols begin,\n"
   "and numbers that are 0 on one side only do not count there.\n"
   "\n"
-  "  A, B      names of machines (grove machine list) or files\n"
+  "  A, B      names of machines (grove machine list), files, or auto\n"
   "  --json    for programs: seconds, bytes and seconds per byte\n"
   "\n"
   "Examples:\n"

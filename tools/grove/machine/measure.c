@@ -28,8 +28,8 @@ static const char help_measure[] =
   "                       looks for the profile of this machine\n"
   "  --quick              takes under ten seconds instead of under a minute\n"
   "  --thorough           takes some minutes\n"
-  "  --off-node-from M    on one node: complete the profile with what machine M, a name or a\n"
-  "                       file, says of messages between nodes\n"
+  "  --off-node-from M    on one node: complete the profile with what machine M, a name, a\n"
+  "                       file or auto, says of messages between nodes\n"
   "  --name NAME          what the profile calls itself (measured)\n"
   "  --picture STEM       draw the fits over the points: STEM.svg, STEM.png, STEM.dat; those\n"
   "                       of copies to and from a device: STEM-copies.svg, ...\n"
@@ -186,7 +186,7 @@ static int run_measure(const probing *s, int rank)
 
 static int run(int argc, char **argv)
 {
-  return probing_run(argc, argv, 0, run_measure);
+  return probing_run(argc, argv, 0, help_measure, run_measure);
 }
 
 const command machine_measure = {
@@ -194,4 +194,5 @@ const command machine_measure = {
   .summary = "a profile of the machine at hand (under mpirun)",
   .help = help_measure,
   .run = run,
+  .is_parallel = always_parallel,
 };

@@ -21,10 +21,20 @@ int probing_complain(int rank, const char *who, const char *format, const char *
   return EXIT_BAD_INPUT;
 }
 
-static int read_arguments(int argc, char **argv, int rank, int checks, probing *out)
+/* What the value of a flag must be, if it is not that; else NULL. */
+static const char *need_value(const probing *s, const char *value)
+{
+  if (!value || (*value && (s->name != value || grove_text_fits(value)))) return NULL;
+  if (value == s->name) return "a name of one line, without blanks at its ends";
+  if (value == s->picture) return "the beginning of a file's name";
+  return value == s->output ? "a file" : "auto, a name of grove machine list, or a file";
+}
+
+static int read_arguments(int argc, char **argv, int rank, int checks, const char *help,
+                          probing *out)
 {
   probing s = {.effort = checks ? GROVE_MEASURE_QUICK : GROVE_MEASURE_NORMAL};
-  const char *who = checks ? "check" : "measure";
+  const char *who = checks ? "machine check" : "machine measure";
   for (int i = 1; i < argc; i++) {
     const char *flag = argv[i], *value = NULL;
     if (strcmp(flag, "--json") == 0)
@@ -44,11 +54,13 @@ static int read_arguments(int argc, char **argv, int rank, int checks, probing *
     else if (checks && flag[0] != '-' && !s.against)
       s.against = flag;
     else
-      return probing_complain(rank, who, "'%s' is not understood", flag);
-    if (value && (*value == '\0' || (s.name == value && !grove_text_fits(value))))
-      return probing_complain(rank, who, "'%s' has not the value that it needs", flag);
+      return rank == 0 ? refuse_flag(who, flag, help) : EXIT_BAD_INPUT;
+    const char *needs = need_value(&s, value);
+    if (needs) return rank == 0 ? refuse_value(who, flag, value, needs) : EXIT_BAD_INPUT;
   }
-  if (checks && !s.against) return probing_complain(rank, who, "which profile?%s", "");
+  if (checks && !s.against)
+    return probing_complain(rank, "check", "which profile? %s",
+                            "auto, a name of grove machine list, or a file");
   *out = s;
   return EXIT_OK;
 }
@@ -226,13 +238,14 @@ int probing_draw(const probing *s, const grove_machine *m, const grove_points *p
 
 /* ---- running ---- */
 
-int probing_run(int argc, char **argv, int checks, int (*run)(const probing *, int))
+int probing_run(int argc, char **argv, int checks, const char *help,
+                int (*run)(const probing *, int))
 {
   probing s;
   int rank = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int code = read_arguments(argc, argv, rank, checks, &s);
+  int code = read_arguments(argc, argv, rank, checks, help, &s);
   if (code == EXIT_OK) code = run(&s, rank);
   MPI_Finalize();
   return code;

@@ -19,8 +19,9 @@ typedef struct probing {
   int json;
 } probing;
 
-/* Starts MPI, reads the arguments and runs the command, on every rank. */
-int probing_run(int argc, char **argv, int checks, int (*run)(const probing *s, int rank));
+/* Starts MPI, reads the arguments and runs the command, on every rank. `help`: its page. */
+int probing_run(int argc, char **argv, int checks, const char *help,
+                int (*run)(const probing *s, int rank));
 
 /* Prints a sentence about the arguments, from rank 0; returns EXIT_BAD_INPUT. */
 int probing_complain(int rank, const char *who, const char *format, const char *what);

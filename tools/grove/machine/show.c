@@ -2,6 +2,7 @@
  * number stands that of its source; the sources are listed at the end. */
 #include "grove/machine/links.h"
 #include "grove/machine/machine.h"
+#include "grove/machine/own.h"
 
 #include "model/digest.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static const char help[] =
-  "usage: grove machine show NAME|FILE [--json]\n"
+  "usage: grove machine show NAME|FILE|auto [--json]\n"
   "\n"
   "Everything known about a machine: the shape of a node; what messages cost, by where\n"
   "the data is, how far it goes and how MPI sends it; what a node can inject; queues,\n"
@@ -19,6 +20,7 @@ static const char help[] =
   "\n"
   "  NAME      a machine that comes with Grove: grove machine list\n"
   "  FILE      a profile; docs/machines.md has the format\n"
+  "  auto      the machine at hand: your profile of it, else a published one of its kind\n"
   "  --json    for programs: seconds, bytes and seconds per byte; null where nothing is known\n"
   "\n"
   "Examples:\n"
@@ -354,8 +356,10 @@ int print_machine_page(const grove_machine *m)
 static int show(int argc, char **argv)
 {
   const char *name = NULL;
+  char path[OWN_PATH_BYTES];
   grove_machine *m = NULL;
   int json = 0, status = read_machine_arguments(argc, argv, "machine show", 1, &name, &json);
+  if (status == EXIT_OK) name = own_resolve("machine show", name, path);
   if (status == EXIT_OK) status = open_machine("machine show", name, &m);
   if (status != EXIT_OK) return status;
   status = json ? print_machine_json(m, name) : print_machine_page(m);

@@ -39,17 +39,29 @@ typedef struct settings {
   int as_published, json;
 } settings;
 
-/* The numbers of a figure go to STEM.dat, once it is known that the machine has them. */
-static int write_numbers(const figure *f, const source *from, const char *stem, sheet *out)
+enum { MOST_FIGURES = 64 };
+
+/* What was made of the figures that were asked for. */
+typedef struct gallery {
+  int drawn, nskipped;
+  struct {
+    const figure *f;
+    const char *lacks;
+  } skipped[MOST_FIGURES];
+} gallery;
+
+/* What the machine lacks for a figure; NULL: nothing. */
+static const char *find_lack(const figure *f, const source *from)
 {
   FILE *nowhere = fopen("/dev/null", "w");
   const char *lacks = nowhere ? f->write(from, &(sheet){.data = nowhere}) : NULL;
   if (nowhere) fclose(nowhere);
-  if (lacks) {
-    fprintf(stderr, "grove model: the profile %s lacks what figure %s needs: %s\n", from->m->name,
-            f->name, lacks);
-    return EXIT_BAD_INPUT;
-  }
+  return lacks;
+}
+
+/* The numbers of a figure go to STEM.dat. */
+static int write_numbers(const figure *f, const source *from, const char *stem, sheet *out)
+{
   out->data = plot_open(stem);
   if (!out->data) {
     fprintf(stderr, "grove model: %s.dat cannot be written\n", stem);
@@ -101,27 +113,66 @@ static int draw_from(const figure *f, const source *from, const settings *s, int
   return status;
 }
 
-static int draw(const figure *f, const settings *s, int first)
+/* A figure that the machine has no numbers for is refused; of all figures, it is skipped. */
+static int draw_or_skip(const figure *f, const source *from, const settings *s, gallery *out)
+{
+  const char *lacks = find_lack(f, from);
+  if (!lacks) {
+    int status = draw_from(f, from, s, out->drawn == 0);
+    out->drawn += status == EXIT_OK;
+    return status;
+  }
+  int skips = strcmp(s->name, "all") == 0 && out->nskipped < MOST_FIGURES;
+  fprintf(stderr, "grove model: %sthe profile %s lacks what figure %s needs: %s\n",
+          skips ? "skipped: " : "", from->m->name, f->name, lacks);
+  if (!skips) return EXIT_BAD_INPUT;
+  out->skipped[out->nskipped].f = f;
+  out->skipped[out->nskipped++].lacks = lacks;
+  return EXIT_OK;
+}
+
+static int draw(const figure *f, const settings *s, gallery *out)
 {
   grove_machine *m = NULL;
   int status = open_machine("model", s->machine ? s->machine : f->machine, &m);
   const source from = {m, s->as_published};
-  if (status == EXIT_OK) status = draw_from(f, &from, s, first);
+  if (status == EXIT_OK) status = draw_or_skip(f, &from, s, out);
   grove_machine_free(&m);
   return status;
 }
 
+static void tell_skipped(const gallery *g)
+{
+  printf("\n], \"skipped\": [");
+  for (int i = 0; i < g->nskipped; i++) {
+    printf("%s\n  {\"name\": \"%s\", \"lacks\": ", i > 0 ? "," : "", g->skipped[i].f->name);
+    print_json_text(stdout, g->skipped[i].lacks);
+    printf("}");
+  }
+  printf("]}\n");
+}
+
+static int refuse_figure(const char *name)
+{
+  fprintf(stderr, "grove model: there is no figure '%s'; there are all", name);
+  for (int i = 0; i < nfigures; i++) fprintf(stderr, ", %s", figures[i].name);
+  fprintf(stderr, "; see grove model figure --list\n");
+  return EXIT_BAD_INPUT;
+}
+
 static int draw_all(const settings *s)
 {
-  int status = EXIT_OK, drawn = 0, found = 0;
+  gallery all = {0};
+  int status = EXIT_OK, found = 0;
   for (int i = 0; i < nfigures && status == EXIT_OK; i++) {
     if (strcmp(s->name, "all") != 0 && strcmp(s->name, figures[i].name) != 0) continue;
     found = 1;
-    status = draw(&figures[i], s, drawn == 0);
-    drawn += status == EXIT_OK;
+    status = draw(&figures[i], s, &all);
   }
-  if (s->json && drawn > 0) printf("\n]}\n");
-  return found ? status : complain("there is no figure '%s'", s->name);
+  if (s->json && all.drawn > 0) tell_skipped(&all);
+  if (status == EXIT_OK && found && all.drawn == 0)
+    status = complain("no figure can be drawn of %s", s->machine);
+  return found ? status : refuse_figure(s->name);
 }
 
 int model_figure(int argc, char **argv)
@@ -140,13 +191,17 @@ int model_figure(int argc, char **argv)
       s.folder = value;
     else if ((value = flag_value(argc, argv, &i, "--machine")))
       s.machine = value;
-    else if (argv[i][0] == '-' || s.name)
-      return complain("'%s' is not understood", argv[i]);
+    else if (argv[i][0] == '-')
+      return complain("'%s' is not understood: there are --list, -o, --machine, --as-published and "
+                      "--json",
+                      argv[i]);
+    else if (s.name)
+      return complain("one figure at a time, or all, not also '%s'", argv[i]);
     else
       s.name = argv[i];
   }
   if (list) return print_list(s.json);
-  if (!s.name) return complain("which figure?%s", "");
+  if (!s.name) return complain("which figure? %s", "One of the list, or all");
   if (!*s.folder) return complain("-o names no folder%s", "");
   return draw_all(&s);
 }

@@ -23,7 +23,7 @@ static const char help[] =
   "(spread over every core, then send). Staged: copied to the host and back; device:\n"
   "straight from GPU to GPU.\n"
   "\n"
-  "  --machine M                 a name of grove machine list, or a profile's file\n"
+  "  --machine M                 auto, a name of grove machine list, or a profile's file\n"
   "  --messages-per-proc m       messages that a process, or GPU, sends off node\n"
   "  --bytes-per-proc s          bytes that it sends off node\n"
   "  --bytes-per-node S          bytes that a node injects into the network\n"
@@ -48,7 +48,8 @@ static const char help[] =
   "\n"
   "Figures (grove model figure): data, and with gnuplot a picture, of what the papers draw\n"
   "from their models. grove model figure --list says which. Lines for which the machine has\n"
-  "no numbers are left out. --json lists the files that were made.\n"
+  "no numbers are left out. A figure without any line is refused, or, of all, skipped with a\n"
+  "sentence. --json lists the files that were made, and what was skipped.\n"
   "\n"
   "Examples:\n"
   "  grove model --machine lassen --messages-per-proc 64 --bytes-per-proc 64KiB \\\n"
@@ -103,7 +104,8 @@ static int read_exchange_number(int argc, char **argv, int *i, grove_exchange *x
     if (bad || (k >= REQUIRED && number == 0))
       return complain(numbers[k].is_bytes
                         ? "%s is '%s', and must be a number of bytes such as 4096 or 512KiB"
-                        : "%s is '%s', and must be a whole number of things",
+                      : k < REQUIRED ? "%s is '%s', and must be a whole number, 0 or more"
+                                     : "%s is '%s', and must be a whole number, 1 or more",
                       numbers[k].flag, value);
     *(double *)(void *)((char *)x + numbers[k].offset) = (double)number;
     given[k] = 1;
@@ -127,7 +129,7 @@ static int read_other(int argc, char **argv, int *i, settings *s)
     if (read_word(value, grove_protocol_names, GROVE_PROTOCOLS, &s->x.protocol))
       return complain("%s is '%s', and must be short, eager or rend", "--protocol", value);
   } else
-    return complain("'%s' is not understood%s", flag, "");
+    return refuse_flag("model", flag, help);
   return EXIT_OK;
 }
 

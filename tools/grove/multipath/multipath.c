@@ -17,7 +17,7 @@ static const char help[] =
   "through other GPUs, and through the host's memory. A model says which share should go over\n"
   "which path, in how many chunks, and how long it should take. Nothing is moved.\n"
   "\n"
-  "  --machine M       a name of grove machine list, or a profile's file, with links\n"
+  "  --machine M       auto, a name of grove machine list, or a profile's file, with links\n"
   "  --from A --to B   GPUs, from 0 on\n"
   "  --bytes N         4194304, 512KiB, 256MB\n"
   "  --paths LIST      direct, gpu2 (through GPU 2) and host, separated by commas (all)\n"
@@ -139,7 +139,7 @@ static int read_settings(int argc, char **argv, multipath_settings *s)
       continue;
     }
     const char *needs = read_flag(argc, argv, &i, s, &value);
-    if (!needs) return complain("'%s' is not understood", flag);
+    if (!needs) return refuse_flag("multipath", flag, help);
     if (*needs) {
       fprintf(stderr, "grove multipath: %.*s is '%s', and must be %s; see grove multipath --help\n",
               (int)strcspn(flag, "="), flag, value, needs);

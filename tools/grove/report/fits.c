@@ -227,7 +227,7 @@ void report_fits(const report *r, FILE *file)
     const json_value *profile = r->results[k].profile;
     if (!profile || is_known(r, k)) continue;
     collect(profile, &f);
-    html_card(file, json_text_of(profile, "name", "?"), json_text_of(profile, "about", ""));
+    html_card(file, report_machine_name(&r->results[k]), json_text_of(profile, "about", ""));
     if (f.n > 0 && f.y_most > 0) draw(&f, file);
     tabulate(profile, f.points, file);
     html_card_end(file);

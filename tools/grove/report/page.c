@@ -1,4 +1,4 @@
-/* The page as a whole: its head, what was run, when and where, then the sections.
+/* The page as a whole: its head, the sections, then what was run, when and where.
  */
 #include "grove/report/draw.h"
 #include "grove/report/report.h"
@@ -66,11 +66,27 @@ static void write_facts(const report_result *r, FILE *file)
   write_fact(file, "processor", json_text_of(root, "processor", ""));
   write_fact(file, "network", json_text_of(root, "network", ""));
   write_fact(file, "MPI", json_text_of(root, "mpi", ""));
-  write_fact(file, "machine", json_text_of(root, "machine", ""));
+  write_fact(file, "machine", report_machine_name(r));
   snprintf(text, sizeof text, "%.0f", json_number_of(root, "rounds", 0));
   write_fact(file, "rounds", text);
   fprintf(file, "<dt>values</dt><dd>%s</dd>\n</dl>\n</article>\n",
           r->verified ? "all checked, all right" : "<b class=\"bad\">some are WRONG</b>");
+}
+
+/* What is compared, in a line. */
+static void write_summary(const report *r, FILE *file)
+{
+  fprintf(file, "<p class=\"about\">");
+  for (int k = 0; k < r->n; k++) {
+    const report_result *one = &r->results[k];
+    char text[200];
+    if (k > 0) fprintf(file, "; ");
+    snprintf(text, sizeof text, "%.63s: %d ranks on %d node%s of ", one->label, one->ranks,
+             one->nodes, one->nodes == 1 ? "" : "s");
+    html_text(file, text);
+    html_text(file, report_machine_name(one));
+  }
+  fprintf(file, ". <a href=\"#facts\">What was run, when and where</a></p>\n");
 }
 
 static void write_header(const report *r, FILE *file)
@@ -80,10 +96,17 @@ static void write_header(const report *r, FILE *file)
   fprintf(file,
           "</h1>\n<p class=\"about\">A star forest says what must move between the ranks of a "
           "program. Grove knows several routes for it, prices each on the machine at hand, "
-          "and takes the cheapest.</p>\n<div class=\"facts%s\">\n",
-          r->n > 1 ? " several" : "");
+          "and takes the cheapest.</p>\n");
+  write_summary(r, file);
+  fprintf(file, "</header>\n");
+}
+
+static void write_all_facts(const report *r, FILE *file)
+{
+  fprintf(file, "<aside id=\"facts\">\n<h2>What was run, when and where</h2>\n");
+  fprintf(file, "<div class=\"facts%s\">\n", r->n > 1 ? " several" : "");
   for (int k = 0; k < r->n; k++) write_facts(&r->results[k], file);
-  fprintf(file, "</div>\n</header>\n");
+  fprintf(file, "</div>\n</aside>\n");
 }
 
 void report_write(const report *r, FILE *file)
@@ -97,8 +120,10 @@ void report_write(const report *r, FILE *file)
   report_price(r, file);
   report_traffic(r, file);
   report_fits(r, file);
+  fprintf(file, "</main>\n");
+  write_all_facts(r, file);
   fprintf(file,
-          "</main>\n<footer>Made by grove report, Grove %d.%d.%d. Times are medians; a "
+          "<footer>Made by grove report, Grove %d.%d.%d. Times are medians; a "
           "picture's numbers are in the table by it.</footer>\n</body>\n</html>\n",
           GROVE_VERSION_MAJOR, GROVE_VERSION_MINOR, GROVE_VERSION_PATCH);
 }

@@ -44,7 +44,9 @@ static void print_saving(const report_field *f)
   const report_entrant *baseline = report_best_baseline(f);
   if (!choice || !(choice->seconds > 0)) return;
   printf("  %s is", choice->name);
-  if (standard)
+  if (report_same_plan(f))
+    printf(" the same plan as the standard route%s", baseline ? "," : "");
+  else if (standard)
     printf(" %.2f times as fast as the standard route%s", standard->seconds / choice->seconds,
            baseline ? "," : "");
   if (baseline)
@@ -92,6 +94,7 @@ void report_print_json(const report *r, const char *page)
     print_number("auto_seconds", choice ? choice->seconds : NAN);
     print_number("over_standard", ratio(report_find(f, REPORT_ROUTE, "standard"), choice));
     print_number("over_best_baseline", ratio(report_best_baseline(f), choice));
+    printf(", \"same_plan\": %s", report_same_plan(f) ? "true" : "false");
     printf("}");
   }
   printf("]}\n");

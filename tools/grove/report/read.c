@@ -105,6 +105,20 @@ const report_entrant *report_best_baseline(const report_field *f)
   return best;
 }
 
+int report_same_plan(const report_field *f)
+{
+  const report_entrant *standard = report_find(f, REPORT_ROUTE, "standard");
+  return standard && standard->chosen && report_find(f, REPORT_AUTO, NULL);
+}
+
+const char *report_machine_name(const report_result *r)
+{
+  const char *name = json_text_of(r->root, "machine", json_text_of(r->profile, "name", ""));
+  const char *processor = json_text_of(r->root, "processor", "");
+  if (*name && strcmp(name, "measured") != 0) return name;
+  return *processor ? processor : *name ? name : r->label;
+}
+
 /* ---- traffic ---- */
 
 /* A whole number below `end`, or -1. */

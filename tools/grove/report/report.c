@@ -49,14 +49,15 @@ static int read_settings(int argc, char **argv, settings *s)
     else if (strcmp(flag, "--json") == 0)
       s->json = 1;
     else if (flag[0] == '-')
-      return complain(" is not understood", flag);
+      return refuse_flag("report", flag, help);
     else if (s->n == REPORT_RESULTS)
       return complain("no more than 20 results fit on a page", "");
     else
       s->files[s->n++] = flag;
-    if (value && !*value) return complain(" has not the value that it needs", flag);
+    if (value && !*value)
+      return refuse_value("report", flag, value, value == s->output ? "a file" : "a heading");
   }
-  return s->n > 0 ? EXIT_OK : complain("which results?", "");
+  return s->n > 0 ? EXIT_OK : complain("which results? Files of grove bench --json", "");
 }
 
 static int write_page(const report *r, const char *path)

@@ -82,6 +82,14 @@ const report_field *report_field_at(const report *r, int at, const report_result
 const report_entrant *report_find(const report_field *f, report_kind kind, const char *name);
 const report_entrant *report_best_baseline(const report_field *f);
 
+/* Whether the choice is the standard route: then these two are one plan, measured twice, and their
+ * ratio says how much measurements vary. */
+int report_same_plan(const report_field *f);
+
+/* What people call the machine that a result was measured on: its profile's name, or its processor
+ * where that name is only "measured". */
+const char *report_machine_name(const report_result *r);
+
 /* Writes the page; prints a table of each operation for the terminal. */
 void report_write(const report *r, FILE *file);
 void report_print(const report *r);

@@ -5,15 +5,17 @@
 #include "grove/report/report.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct saving {
   const report_entrant *choice, *standard, *baseline;
+  int same; /* the choice is the standard route: nothing is compared */
 } saving;
 
 static saving find(const report_field *f)
 {
   return (saving){report_find(f, REPORT_AUTO, NULL), report_find(f, REPORT_ROUTE, "standard"),
-                  report_best_baseline(f)};
+                  report_best_baseline(f), report_same_plan(f)};
 }
 
 /* The other's time over that of the choice; NaN where one of them is missing. */
@@ -27,6 +29,11 @@ static const char *show_factor(double factor, char room[24])
   if (isnan(factor)) return "-";
   snprintf(room, 24, "%.*f\xc3\x97", factor < 9.995 ? 2 : 1, factor);
   return room;
+}
+
+static const char *show_standard(const saving *s, char room[24])
+{
+  return s->same ? "same plan" : show_factor(speed(s, s->standard), room);
 }
 
 static const char *show_tick(double factor, char room[24])
@@ -50,15 +57,24 @@ static void draw_row(const saving *s, const char *name, double y, double end, FI
 {
   char room[2][24], words[80];
   svg_text(file, 6, y + 10, "start", "name strong", name);
-  snprintf(words, sizeof words, "%s and %s", show_factor(speed(s, s->standard), room[0]),
+  snprintf(words, sizeof words, "%s and %s", show_standard(s, room[0]),
            show_factor(speed(s, s->baseline), room[1]));
   svg_text(file, DRAW_WIDTH - 2, y + 10, "end", "value", words);
-  draw_bar(speed(s, s->standard), y + 15, end, "choice", "the standard route", file);
+  if (!s->same) draw_bar(speed(s, s->standard), y + 15, end, "choice", "the standard route", file);
   draw_bar(speed(s, s->baseline), y + 24, end, "baseline", "the best baseline", file);
   svg_line(file, svg_at(1, end), y + 13, svg_at(1, end), y + 34, "unity");
 }
 
-enum { ROW = 42 };
+enum { ROW = 42, LABEL_BYTES = 24 };
+
+/* So many bytes of a label as there is room for in a picture, and whole letters. */
+static int clip(const char *label)
+{
+  int n = (int)strlen(label);
+  if (n > LABEL_BYTES)
+    for (n = LABEL_BYTES; n > 0 && ((unsigned char)label[n] & 0xc0) == 0x80;) n--;
+  return n;
+}
 
 static void draw(const report *r, FILE *file)
 {
@@ -67,7 +83,7 @@ static void draw(const report *r, FILE *file)
   double most = 1, y = DRAW_TOP;
   for (const report_field *f; (f = report_field_at(r, rows, &of)); rows++) {
     saving s = find(f);
-    most = fmax(most, fmax(speed(&s, s.standard), speed(&s, s.baseline)));
+    most = fmax(most, fmax(s.same ? 1 : speed(&s, s.standard), speed(&s, s.baseline)));
   }
   double bottom = DRAW_TOP + ROW * rows;
   svg_open(file, bottom + 20,
@@ -78,8 +94,9 @@ static void draw(const report *r, FILE *file)
     char name[100];
     const report_field *f = report_field_at(r, at, &of);
     saving s = find(f);
-    snprintf(name, sizeof name, "%s%s%s", f->operation, r->n > 1 ? ", " : "",
-             r->n > 1 ? of->label : "");
+    int n = r->n > 1 ? clip(of->label) : 0;
+    snprintf(name, sizeof name, "%.40s%s%.*s%s", f->operation, n > 0 ? ", " : "", n, of->label,
+             n > 0 && of->label[n] ? "\xe2\x80\xa6" : "");
     draw_row(&s, name, y, end, file);
   }
   svg_close(file);
@@ -102,7 +119,7 @@ static void tabulate_row(const report_result *r, const report_field *f, int seve
   fprintf(file, "</td>");
   html_time(file, s.choice ? s.choice->seconds : NAN);
   html_time(file, s.standard ? s.standard->seconds : NAN);
-  fprintf(file, "<td><b>%s</b></td><td>", show_factor(speed(&s, s.standard), room));
+  fprintf(file, "<td><b>%s</b></td><td>", show_standard(&s, room));
   html_text(file, s.baseline ? s.baseline->name : "-");
   fprintf(file, "</td>");
   html_time(file, s.baseline ? s.baseline->seconds : NAN);
@@ -124,8 +141,9 @@ static void tabulate(const report *r, FILE *file)
   for (const report_field *f; (f = report_field_at(r, at, &of)); at++)
     tabulate_row(of, f, r->n > 1, file);
   html_table_end(file,
-                 "Above 1 the choice is faster. All entrants of an operation were measured in "
-                 "the same rounds.");
+                 "Above 1 the choice is faster. Same plan: the choice is the standard route, and "
+                 "the two times differ as measurements do. All entrants of an operation were "
+                 "measured in the same rounds.");
 }
 
 static int is_known(const report *r)
