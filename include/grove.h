@@ -37,10 +37,11 @@
  * communicator, in the same order, and return the same status on every rank. All others are local:
  * they wait for nobody, except grove_wait and grove_end, which wait for the data.
  *
- * Errors. Every function but grove_status_name and grove_last_error returns a grove_status;
- * outputs come last and are set only on success. grove_last_error() tells what was wrong, in a
- * sentence. The library prints nothing and never aborts (see the options `log` and `trace`). After
- * MPI_Finalize everything may be freed; a call that needs MPI is GROVE_ERR_STATE.
+ * Errors. Every function but grove_status_name, grove_last_error and grove_must_end returns a
+ * grove_status; outputs come last and are set only on success. grove_last_error() tells what was
+ * wrong, in a sentence. The library prints nothing and never aborts, except where it is asked to:
+ * by GROVE_MUST, or by the options `log` and `trace`. After MPI_Finalize everything may be freed; a
+ * call that needs MPI is GROVE_ERR_STATE.
  *
  * Timeouts. With the option `timeout` a wait that takes longer ends with GROVE_ERR_TIMEOUT and
  * names what is missing; a collective call does so too, but after that no collective call on the
@@ -111,6 +112,24 @@ GROVE_API const char *grove_status_name(grove_status status);
  * "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
 GROVE_API const char *grove_last_error(void);
 
+/* GROVE_MUST(call) makes a call of Grove and ends the job if it fails: standard error has the
+ * sentence, the rank, and the place of the call. This function does the ending, by MPI_Abort on
+ * MPI_COMM_WORLD, or by abort where there is no MPI; it does not return.
+ *
+ *     GROVE_MUST(grove_wait(update));
+ */
+GROVE_API void grove_must_end(grove_status status, const char *call, const char *file, int line);
+#define GROVE_MUST(call)                                                                           \
+  do {                                                                                             \
+    grove_status grove_must_status_ = (call);                                                      \
+    if (grove_must_status_ != GROVE_OK)                                                            \
+      grove_must_end(grove_must_status_, #call, __FILE__, __LINE__);                               \
+  } while (0)
+
+/* The version of the library that the program runs with; GROVE_VERSION_MAJOR and the others are of
+ * the header it was compiled with. Any output may be NULL. Local, and needs no MPI. */
+GROVE_API grove_status grove_version(int *major, int *minor, int *patch);
+
 /* ---- contexts: what a communicator needs once --------------------------------------------- */
 
 typedef struct grove_context grove_context;
@@ -125,6 +144,12 @@ GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
 /* Sets one option, for what is created from now on (`timeout` and `spin`: at once): `key` without
  * the GROVE_ prefix, in any case. Key and value must be the same on every rank. Collective. */
 GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, const char *value);
+
+/* The value of an option, as a text that grove_context_set takes: what was set last, here or in the
+ * environment, else the default. `key` as there. GROVE_ERR_ARG where `bytes`, which count the
+ * closing zero, are too few: nothing is written, and the sentence tells how many it takes. Local. */
+GROVE_API grove_status grove_context_get(grove_context *ctx, const char *key, char *value,
+                                         size_t bytes);
 
 /* The node that `rank` counts as part of, and the number of nodes: as found, or as the options
  * node_size and node_map say. Either output may be NULL. Local. */
@@ -220,6 +245,22 @@ GROVE_API grove_status grove_forest_root_ranks(grove_forest *f, int *n, const in
 
 /* The ranks that have a leaf on one of this rank's roots, ascending, this rank included. */
 GROVE_API grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks);
+
+/* This rank's leaves by the rank of their root, for those with kernels of their own: `n` ranks, as
+ * of grove_forest_root_ranks, this rank included. Those of rank ranks[i] are entries offsets[i] ..
+ * offsets[i+1]-1 of two lists: leaf_slot, the slot of a leaf in this rank's leaf array, and
+ * root_index, the number of its root on that rank. The entries stand in the order of the user's
+ * list, which is that of messages; grove_forest_leaf_lists has the same edges there, in the same
+ * order. */
+GROVE_API grove_status grove_forest_root_lists(grove_forest *f, int *n, const int **ranks,
+                                               const int64_t **offsets, const int64_t **leaf_slot,
+                                               const int64_t **root_index);
+
+/* This rank's roots by the rank of their leaves, this rank included: entries offsets[i] ..
+ * offsets[i+1]-1 of root_index are roots that rank ranks[i] has leaves on, one for each of these
+ * leaves, in the order that grove_forest_root_lists has on that rank. */
+GROVE_API grove_status grove_forest_leaf_lists(grove_forest *f, int *n, const int **ranks,
+                                               const int64_t **offsets, const int64_t **root_index);
 
 /* How many leaves each root has, on all ranks together. */
 GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);

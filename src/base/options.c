@@ -269,12 +269,24 @@ static int find_option(const char *name)
   return -1;
 }
 
+static grove_status refuse_name(const char *name)
+{
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
+                     "there is no option '%.100s'; 'grove options' lists them", name);
+}
+
 grove_status grove_options_set(grove_options *options, const char *name, const char *value)
 {
   int i = find_option(name);
-  if (i >= 0) return set_value(options, i, value);
-  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
-                     "there is no option '%.100s'; 'grove options' lists them", name);
+  return i >= 0 ? set_value(options, i, value) : refuse_name(name);
+}
+
+grove_status grove_options_get(const grove_options *options, const char *name, const char **out)
+{
+  int i = find_option(name);
+  if (i < 0) return refuse_name(name);
+  *out = options->text[i];
+  return GROVE_OK;
 }
 
 int grove_options_recompiles(const char *name)

@@ -100,6 +100,9 @@ void grove_options_free(grove_options *options);
 /* Sets one option by name, in any case. The sentence of GROVE_ERR_OPTION says what is allowed. */
 grove_status grove_options_set(grove_options *options, const char *name, const char *value);
 
+/* The value of an option as text, borrowed; the name and its refusal as above. */
+grove_status grove_options_get(const grove_options *options, const char *name, const char **out);
+
 /* Does this option change plans or messages? Those made before and after the change must then not
  * meet. */
 int grove_options_recompiles(const char *name);

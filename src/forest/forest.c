@@ -48,6 +48,9 @@ void grove_forest_release(grove_forest *f)
   grove_side_free(&f->roots);
   free(f->shown_leaf);
   free(f->shown_root);
+  free(f->shown_slots);
+  free(f->shown_remote);
+  free(f->shown_roots);
   free(f->name);
   grove_context_release(f->ctx);
   free(f);

@@ -83,6 +83,9 @@ struct grove_forest {
 
   int64_t *shown_leaf; /* made when grove_forest_graph is first asked */
   grove_root *shown_root;
+  int64_t *shown_slots;  /* of the leaf side, when grove_forest_root_lists is first asked */
+  int64_t *shown_remote; /* ... and the roots, as their ranks number them */
+  int64_t *shown_roots;  /* of the root side, when grove_forest_leaf_lists is */
 
   struct grove_forest *twin; /* NULL until it is asked for */
   void *compiled;            /* what higher layers keep with the forest; freed by free_compiled */

@@ -94,6 +94,63 @@ grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks)
   return GROVE_OK;
 }
 
+/* A wide copy. This rank's failure. */
+static grove_status widen_index(const grove_index *x, int64_t **out)
+{
+  int64_t *wide = NULL;
+  GROVE_PASS_ROOM(wide, x->count);
+  for (int64_t i = 0; i < x->count; i++) wide[i] = grove_index_at(x, i);
+  *out = wide;
+  return GROVE_OK;
+}
+
+/* Each list is made once and kept, like that of the graph. With the lock. */
+static grove_status make_root_lists(grove_forest *f)
+{
+  if (!f->shown_slots) GROVE_PASS(widen_index(&f->leaves.slots, &f->shown_slots));
+  return f->shown_remote ? GROVE_OK : grove_leaves_roots(f, &f->shown_remote);
+}
+
+static grove_status make_leaf_lists(grove_forest *f)
+{
+  return f->shown_roots ? GROVE_OK : widen_index(&f->roots.slots, &f->shown_roots);
+}
+
+static void tell_side(const grove_side *side, int *n, const int **ranks, const int64_t **offsets)
+{
+  if (n) *n = side->count;
+  if (ranks) *ranks = side->ranks;
+  if (offsets) *offsets = side->begin;
+}
+
+grove_status grove_forest_root_lists(grove_forest *f, int *n, const int **ranks,
+                                     const int64_t **offsets, const int64_t **leaf_slot,
+                                     const int64_t **root_index)
+{
+  GROVE_PASS(check_ready(f, "grove_forest_root_lists"));
+  grove_context_enter(f->ctx);
+  grove_status status = make_root_lists(f);
+  grove_context_leave(f->ctx);
+  GROVE_PASS(status);
+  tell_side(&f->leaves, n, ranks, offsets);
+  if (leaf_slot) *leaf_slot = f->shown_slots;
+  if (root_index) *root_index = f->shown_remote;
+  return GROVE_OK;
+}
+
+grove_status grove_forest_leaf_lists(grove_forest *f, int *n, const int **ranks,
+                                     const int64_t **offsets, const int64_t **root_index)
+{
+  GROVE_PASS(check_ready(f, "grove_forest_leaf_lists"));
+  grove_context_enter(f->ctx);
+  grove_status status = make_leaf_lists(f);
+  grove_context_leave(f->ctx);
+  GROVE_PASS(status);
+  tell_side(&f->roots, n, ranks, offsets);
+  if (root_index) *root_index = f->shown_roots;
+  return GROVE_OK;
+}
+
 grove_status grove_forest_degrees(grove_forest *f, int64_t *degree)
 {
   GROVE_PASS(check_ready(f, "grove_forest_degrees"));
