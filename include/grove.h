@@ -35,7 +35,8 @@
  *
  * Collective or not. Functions marked Collective are called by every rank of the context's
  * communicator, in the same order, and return the same status on every rank. All others are local:
- * they wait for nobody, except grove_wait and grove_end, which wait for the data.
+ * they wait for nobody, except grove_wait, grove_wait_all, grove_wait_any and grove_end, which wait
+ * for the data.
  *
  * Errors. Every function but grove_status_name, grove_last_error and grove_must_end returns a
  * grove_status; outputs come last and are set only on success. grove_last_error() tells what was
@@ -568,6 +569,29 @@ GROVE_API grove_status grove_test(grove_op *op, int *done);
  * With the option `timeout`: after that many seconds GROVE_ERR_TIMEOUT and a sentence that names
  * the missing messages; the operation stays active and may be waited for again. */
 GROVE_API grove_status grove_wait(grove_op *op);
+
+/* Waits for every entry, as grove_wait does: operations of any kind and of any contexts, all of
+ * which advance meanwhile. Entries that are NULL or not started are passed over. What fails does
+ * not keep the others waiting; the failure of the lowest entry is returned, and its sentence names
+ * the entry. The timeout of each operation's context counts from the beginning of this call. One
+ * that was made by _begin is still to be ended, by grove_end. */
+GROVE_API grove_status grove_wait_all(int n, grove_op *const *ops);
+
+/* Waits until one of them is complete, the lowest of those that are, and sees that one through as
+ * grove_wait does; `which` tells its place in the list. It is -1, at once, where no entry is active:
+ * all are NULL, not started, or known to be complete by a test. One that was made by _begin is
+ * found again until grove_end has ended it, so pass &ops[*which] to that. If the one that is found
+ * has failed, its failure is returned, and `which` is set all the same. So it is after
+ * GROVE_ERR_TIMEOUT: the shortest timeout of the contexts counts, and `which` is an entry that it
+ * has run out for. */
+GROVE_API grove_status grove_wait_any(int n, grove_op *const *ops, int *which);
+
+/* Advances the contexts of all entries and tells which are complete, as grove_test does, waiting
+ * for nobody: `ndone` of them, by their places in the first entries of `which`, ascending; there
+ * must be room for n. Each is told once (one that was made by _begin until grove_end). `ndone` is
+ * -1 where no entry is active, as in grove_wait_any. One that has failed is told alone, by its
+ * failure, with `ndone` 1; the next call tells of the others. */
+GROVE_API grove_status grove_test_some(int n, grove_op *const *ops, int *ndone, int *which);
 
 /* Frees an operation in any state. One that is active is abandoned: what has not come yet will not
  * be written to the user's array; a large message that is just arriving is waited for (with the

@@ -24,6 +24,7 @@
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
+ *     several.c   waits for several at once
  *     stream.c    operations on streams               gather.c  ... and what is gathered for itself
  *     promise.c   what streams wait for               trail.c   what devices do, for trace
  */
@@ -151,6 +152,15 @@ static inline int grove_op_is_begun(const grove_op *op)
   return op->rest == GROVE_OP_DONE;
 }
 
+/* Advances all that its context has under way. If another thread is inside just now, that thread
+ * does so. */
+static inline void grove_op_poll(const grove_op *op)
+{
+  if (!grove_context_try(op->ctx)) return;
+  grove_context_progress(op->ctx);
+  grove_context_leave(op->ctx);
+}
+
 /* Keeps the first failure; the user hears of it from test or wait. */
 void grove_op_note(grove_op *op, grove_status status);
 /* For a new start. */
@@ -181,6 +191,18 @@ grove_status grove_op_settle_streams(grove_op *op);
 
 /* May it be tested, or waited for (wait.c)? */
 grove_status grove_op_check_started(const grove_op *op, const char *call);
+
+/* Its context's timeout, in seconds (wait.c). */
+double grove_op_timeout(const grove_op *op);
+
+/* The time has run out: advances everything once more. GROVE_ERR_TIMEOUT, with a sentence, if the
+ * operation is not complete then either. */
+grove_status grove_op_look_once_more(grove_op *op);
+
+/* What a test and a wait do at their ends; they began at `since`, by grove_op_clock. The outcome of
+ * the operation if it is complete. Of a wait: `status` if that is a failure. */
+grove_status grove_op_end_test(grove_op *op, double since, int complete);
+grove_status grove_op_end_wait(grove_op *op, double since, grove_status status);
 
 /* May it be started? */
 grove_status grove_op_check_idle(const grove_op *op, const char *call);

@@ -27,15 +27,19 @@ static grove_status outcome_of(grove_op *op)
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
 }
 
-/* Advances everything, and says whether the operation is complete. If another thread is inside just
- * now, that thread advances this operation too. */
+/* Advances everything, and says whether the operation is complete. */
 static int poll_context(const grove_op *op)
 {
-  if (grove_context_try(op->ctx)) {
-    grove_context_progress(op->ctx);
-    grove_context_leave(op->ctx);
-  }
+  grove_op_poll(op);
   return grove_op_state_of(op) >= GROVE_OP_DONE;
+}
+
+grove_status grove_op_end_test(grove_op *op, double since, int complete)
+{
+  if (!complete && ++op->tests % GROVE_NUDGE_EVERY == 0) grove_context_nudge(op->ctx);
+  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
+  if (complete && !grove_op_is_begun(op)) grove_op_move(op, GROVE_OP_TOLD);
+  return complete ? outcome_of(op) : GROVE_OK;
 }
 
 grove_status grove_test(grove_op *op, int *done)
@@ -44,10 +48,7 @@ grove_status grove_test(grove_op *op, int *done)
   GROVE_PASS_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
   int complete = poll_context(op);
-  if (!complete && ++op->tests % GROVE_NUDGE_EVERY == 0) grove_context_nudge(op->ctx);
-  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_TEST, since, complete);
-  if (complete && !grove_op_is_begun(op)) grove_op_move(op, GROVE_OP_TOLD);
-  if (complete) GROVE_PASS(outcome_of(op));
+  GROVE_PASS(grove_op_end_test(op, since, complete));
   *done = complete;
   return GROVE_OK;
 }
@@ -64,8 +65,7 @@ static grove_status time_out(const grove_op *op)
  * between two caches. */
 enum { QUICK_POLLS = 50 };
 
-/* Looks once more after the time has run out. */
-static grove_status look_once_more(grove_op *op)
+grove_status grove_op_look_once_more(grove_op *op)
 {
   grove_context_enter(op->ctx);
   grove_context_progress(op->ctx);
@@ -74,8 +74,9 @@ static grove_status look_once_more(grove_op *op)
   return status;
 }
 
-static double timeout_of(grove_context *ctx)
+double grove_op_timeout(const grove_op *op)
 {
+  grove_context *ctx = op->ctx;
   grove_context_enter(ctx);
   double timeout = ctx->options.timeout_seconds;
   grove_context_leave(ctx);
@@ -88,7 +89,7 @@ static grove_status wait_in_earnest(grove_op *op, int spins)
   grove_context *ctx = op->ctx;
   grove_pause pause;
   int done = 0;
-  double timeout = timeout_of(ctx);
+  double timeout = grove_op_timeout(op);
   int first = __atomic_fetch_add(&ctx->waiting, 1, __ATOMIC_RELAXED) == 0;
   grove_pause_begin(&pause, first ? spins : 0);
   for (unsigned n = 0; !(done = poll_context(op)) && !grove_pause_expired(&pause, timeout);) {
@@ -96,7 +97,7 @@ static grove_status wait_in_earnest(grove_op *op, int spins)
     if (grove_pause_yields(&pause) && ++n % GROVE_NUDGE_EVERY == 0) grove_context_nudge(ctx);
   }
   __atomic_sub_fetch(&ctx->waiting, 1, __ATOMIC_RELAXED);
-  return done ? GROVE_OK : look_once_more(op);
+  return done ? GROVE_OK : grove_op_look_once_more(op);
 }
 
 static grove_status wait_on(grove_op *op)
@@ -108,18 +109,22 @@ static grove_status wait_on(grove_op *op)
   return wait_in_earnest(op, spins);
 }
 
+grove_status grove_op_end_wait(grove_op *op, double since, grove_status status)
+{
+  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
+  GROVE_PASS(status);
+  op->awaited = 0;
+  grove_op_move(op, op->rest);
+  return outcome_of(op);
+}
+
 static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
   GROVE_PASS(grove_op_check_started(op, "grove_wait"));
   double since = grove_op_clock(op);
   if (grove_context_locks(op->ctx) || op->state == GROVE_OP_ACTIVE) status = wait_on(op);
-  if (op->timing.open) grove_op_note_wait(op, GROVE_SPAN_WAIT, since, status == GROVE_OK);
-  GROVE_PASS(status);
-  op->awaited = 0;
-  grove_op_move(op, op->rest);
-  GROVE_PASS(outcome_of(op));
-  return status;
+  return grove_op_end_wait(op, since, status);
 }
 
 grove_status grove_wait(grove_op *op)
