@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every link of a document to a file of the project leads to one; every document is in the index,
-# and every decision in the list of decisions.
+# and every decision in the list of decisions. What manual pages are told to name is public.
 set -euo pipefail
 export LC_ALL=C # a-z are small letters
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -31,5 +31,11 @@ listed() {
 
 listed docs/README.md docs/[a-z]*.md
 listed docs/decisions/README.md docs/decisions/0*.md
+while read -r name; do
+  if ! grep -q "^GROVE_API.* \**$name(" include/*.h; then
+    echo "tools/man-pages: there is no $name"
+    broken=$((broken + 1))
+  fi
+done < <(sed -n '/^TOGETHER/,/^)/p' tools/man-pages | grep -oE 'grove_[a-z_]+')
 echo "$links links, $broken things missing"
 ((broken == 0 && links >= 40))
