@@ -65,9 +65,9 @@ int main(int argc, char **argv)
 
   play_alone(whole);
   for (int64_t y = 0; y < ny; y++)
-    for (int64_t x = 0; x < nx; x++)
-      wrong += cell[(y + 1) * row + x + 1] != whole[y0 + y][x0 + x];
-  printf("rank %d: a block of %d x %d, %s\n", rank, (int)ny, (int)nx, wrong ? "WRONG" : "all right");
+    for (int64_t x = 0; x < nx; x++) wrong += cell[(y + 1) * row + x + 1] != whole[y0 + y][x0 + x];
+  printf("rank %d: a block of %d x %d, %s\n", rank, (int)ny, (int)nx,
+         wrong ? "WRONG" : "all right");
   must(grove_op_free(&update) || grove_forest_free(&frame) || grove_context_free(&ctx));
   free(cell), free(next);
   MPI_Finalize();
