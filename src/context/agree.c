@@ -99,6 +99,17 @@ grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t 
   return grove_agreement_end(ctx, &agreement, values);
 }
 
+/* A rank in another call put up no signature. It cannot be asked: its next step is another one. */
+grove_status grove_context_compare(grove_context *ctx, const grove_purpose *purpose,
+                                   const int64_t found[2])
+{
+  if (found[0] == -found[1]) return GROVE_OK;
+  GROVE_PASS_CHECK(found[1] < 0, GROVE_ERR_STATE,
+                   "rank %d: some rank is in another collective call than %s", ctx->rank,
+                   ctx->call);
+  return purpose->differ(ctx, purpose->self);
+}
+
 /* As much as a step can carry. */
 static grove_status tell_part(grove_context *ctx, char *data, int bytes, int from)
 {

@@ -376,6 +376,20 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
 grove_status grove_agreement_test(grove_context *ctx, grove_agreement *a, int *done);
 grove_status grove_agreement_end(grove_context *ctx, grove_agreement *a, int64_t *values);
 
+/* What a collective call makes, for ranks to compare in a step that agrees. */
+typedef struct grove_purpose {
+  int64_t signature; /* positive, and the same on every rank that makes the same */
+  const void *self;
+  /* All ranks are here because they do not. GROVE_ERR_STATE with a sentence that says which rank
+   * makes what. Agreed by all. */
+  grove_status (*differ)(grove_context *ctx, const void *self);
+} grove_purpose;
+
+/* What an agreement found about the signatures: the maximum of them, and that of their negatives.
+ * Agreed by all who are in this call. */
+grove_status grove_context_compare(grove_context *ctx, const grove_purpose *purpose,
+                                   const int64_t found[2]);
+
 /* Rank `from` sends `bytes` bytes to all ranks. A rank that has no memory for them passes NULL: it
  * takes part, and its copy is dropped. */
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);
@@ -429,11 +443,11 @@ void grove_packet_list_sort(int n, grove_packet *packets); /* by ascending peer 
 
 /* ---- tags (tags.c) ---- */
 
-/* Agrees, in one step, on a status and on a tag that is free on every rank. `signature` (positive)
- * says what the tag is for: GROVE_ERR_STATE on all ranks where it differs. Both of `most` become
- * their maxima over the ranks. */
-grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t most[2], int *tag);
+/* Agrees, in one step, on a status and on a tag that is free on every rank. `purpose` is
+ * what the tag is for: GROVE_ERR_STATE on all ranks where it differs. Both of `most` become their
+ * maxima over the ranks. */
+grove_status grove_context_take_tag(grove_context *ctx, grove_status mine,
+                                    const grove_purpose *purpose, int64_t most[2], int *tag);
 /* The MPI tag for messages of a stage, counted from 0. If all stages had the same, messages of one
  * operation's second stage could be taken for those of another's first. Votes (vote.h) have a block
  * of tags of their own, and so have channels. */

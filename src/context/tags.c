@@ -40,19 +40,18 @@ static int64_t starts_of(const grove_context *ctx, int64_t tag)
   return i < ctx->tags ? ctx->tag[i].starts : 0;
 }
 
-grove_status grove_context_take_tag(grove_context *ctx, grove_status mine, int64_t signature,
-                                    int64_t most[2], int *tag)
+grove_status grove_context_take_tag(grove_context *ctx, grove_status mine,
+                                    const grove_purpose *purpose, int64_t most[2], int *tag)
 {
   for (int64_t from = GROVE_TAG_FIRST;;) {
     int64_t proposal = from;
     if (mine == GROVE_OK) mine = lowest_free(ctx, from, &proposal);
     if (mine == GROVE_OK) mine = make_tag(ctx, proposal);
-    int64_t starts = starts_of(ctx, proposal);
+    int64_t starts = starts_of(ctx, proposal), signature = purpose->signature;
     int64_t all[8] = {proposal,  -proposal,  starts,  -starts,
                       signature, -signature, most[0], most[1]};
     GROVE_PASS(grove_context_agree(ctx, mine, all, 8));
-    GROVE_PASS_CHECK(all[4] == -all[5], GROVE_ERR_STATE,
-                     "the ranks do not make the same operation: forest, operation or unit differ");
+    GROVE_PASS(grove_context_compare(ctx, purpose, all + 4));
     from = all[0];
     most[0] = all[6];
     most[1] = all[7];

@@ -86,7 +86,7 @@ static int64_t sign_draft(const grove_draft *m)
 static grove_status prepare_draft(grove_draft *m)
 {
   GROVE_PASS(make_fields(m));
-  m->signature = sign_draft(m);
+  m->purpose = (grove_purpose){sign_draft(m), m, grove_draft_differ};
   m->routing.lifted = lifted_draft(m);
   return GROVE_OK;
 }
@@ -116,7 +116,7 @@ static void undo_draft(grove_draft *m)
   if (m->wiring) grove_wiring_release(m->wiring);
   m->op = NULL;
   m->wiring = NULL;
-  m->signature = 1;
+  m->purpose.signature = 1;
 }
 
 grove_status grove_draft_further(grove_draft *m)
@@ -136,7 +136,7 @@ fail:
 static grove_status make_on_route(grove_draft *m, grove_status mine, int *rewired)
 {
   if (mine == GROVE_OK) mine = make_draft(m);
-  return grove_wiring_agree(m->ctx, mine, m->signature, m->wiring, &m->routing.lifted, rewired);
+  return grove_wiring_agree(m->ctx, mine, &m->purpose, m->wiring, &m->routing.lifted, rewired);
 }
 
 /* A letter too long for a route that relays may not be too long for standard. Agreed by all. */
@@ -145,11 +145,11 @@ static grove_status make_first(grove_draft *m, grove_status mine)
   grove_status status = GROVE_OK;
   grove_sentence before;
   int rewired = 0;
-  m->signature = 1;
+  m->purpose.signature = 1;
   GROVE_TRY(grove_context_need_machine(m->ctx));
   double since = grove_trace_clock(m->ctx);
   if (mine == GROVE_OK) mine = prepare_draft(m);
-  mine = grove_routing_find(m->ctx, mine, m->signature, m->n, m->requests, m->keys, &m->routing);
+  mine = grove_routing_find(m->ctx, mine, &m->purpose, m->n, m->requests, m->keys, &m->routing);
   grove_error_keep(&before);
   status = make_on_route(m, mine, &rewired);
   if (status == GROVE_ERR_UNSUPPORTED && m->routing.route->relays) {

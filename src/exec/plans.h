@@ -123,8 +123,8 @@ void grove_plans_release(grove_plans *plans);
 /* The route of an operation of n fields, with the plans of all fields. A route that `routing`
  * already has is kept. `mine` is this rank's failure so far. A failure may be this rank's own; the
  * caller agrees on it. */
-grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
-                                const grove_request *requests, const grove_wiring_key *keys,
+grove_status grove_routing_find(grove_context *ctx, grove_status mine, const grove_purpose *purpose,
+                                int n, const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing);
 /* The price of the route. All ranks are known to make the same operation on it. Agreed by all. */
 grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,

@@ -122,13 +122,12 @@ static int needs_talk(const grove_context *ctx)
 
 /* Before ranks talk about plans, all must be known to make the same operation, and where its arrays
  * lie. Agreed by all. */
-static grove_status agree_on_signature(grove_context *ctx, grove_status mine, int64_t signature,
-                                       int *lifted)
+static grove_status agree_on_purpose(grove_context *ctx, grove_status mine,
+                                     const grove_purpose *purpose, int *lifted)
 {
-  int64_t all[3] = {signature, -signature, *lifted};
+  int64_t all[3] = {purpose->signature, -purpose->signature, *lifted};
   GROVE_PASS(grove_context_agree(ctx, mine, all, 3));
-  GROVE_PASS_CHECK(all[0] == -all[1], GROVE_ERR_STATE,
-                   "the ranks do not make the same operation: forest, operation or unit differ");
+  GROVE_PASS(grove_context_compare(ctx, purpose, all));
   *lifted = (int)all[2];
   return GROVE_OK;
 }
@@ -163,8 +162,8 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
   return GROVE_OK;
 }
 
-grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t signature, int n,
-                                const grove_request *requests, const grove_wiring_key *keys,
+grove_status grove_routing_find(grove_context *ctx, grove_status mine, const grove_purpose *purpose,
+                                int n, const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing)
 {
   grove_status status = GROVE_OK;
@@ -172,7 +171,7 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, int64_t s
   int given = routing->route != NULL;
   if (!given) *routing = (grove_routing){.route = &grove_route_standard, .lifted = routing->lifted};
   if (!needs_talk(ctx)) return mine;
-  GROVE_PASS(agree_on_signature(ctx, mine, signature, &routing->lifted));
+  GROVE_PASS(agree_on_purpose(ctx, mine, purpose, &routing->lifted));
   if (!given) GROVE_PASS(find_route(ctx, n, requests, keys, routing));
   grove_error_keep(&before);
   if (routing->route->relays) status = build_plans(n, requests, keys, routing);

@@ -283,7 +283,7 @@ typedef struct grove_draft {
   const grove_op_kind *kind;
   grove_field *fields;
   grove_wiring_key *keys;
-  int64_t signature;    /* positive, and the same on every rank that makes the same operation */
+  grove_purpose purpose;
   grove_wiring *wiring; /* if one is given, it is used */
   grove_transfer *op;
 } grove_draft;
@@ -293,6 +293,9 @@ typedef struct grove_draft {
 grove_status grove_draft_first(grove_draft *m, grove_status mine);
 /* Makes a further one on the wiring that is given: local. */
 grove_status grove_draft_further(grove_draft *m);
+
+/* The ranks do not make the same (differ.c): the slot of a draft's purpose. */
+grove_status grove_draft_differ(grove_context *ctx, const void *draft);
 
 /* Checks all that can be wrong with arrays. */
 grove_status grove_request_check(const grove_request *r, const char *call);

@@ -486,14 +486,14 @@ static grove_status settle_memory(grove_wiring *wiring, int usable, int *rewired
   return GROVE_OK;
 }
 
-grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
+grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, const grove_purpose *purpose,
                                 grove_wiring *wiring, int *lifted, int *rewired)
 {
   grove_shm *shm = mine == GROVE_OK ? wiring->shm : NULL;
   int64_t most[2] = {0, *lifted}; /* the first: has the shared memory grown? */
   int usable = 1, tag = 0;
   grove_shm_propose(ctx, shm, &most[0]);
-  GROVE_PASS(grove_context_take_tag(ctx, mine, signature, most, &tag));
+  GROVE_PASS(grove_context_take_tag(ctx, mine, purpose, most, &tag));
   wiring->tag = tag;
   *lifted = (int)most[1];
   if (most[0]) GROVE_PASS(grove_context_map_notices(ctx, &usable));

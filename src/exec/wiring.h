@@ -151,7 +151,7 @@ grove_dock *grove_wiring_dock(const grove_wiring *wiring, int s, int i);
 /* The collective step that gives a wiring its tag and settles whether its node has the memory. If
  * it has not, `rewired` is set. `lifted` becomes the largest of all ranks'. `wiring` is NULL if
  * `mine` is a failure. Agreed by all. */
-grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, int64_t signature,
+grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, const grove_purpose *purpose,
                                 grove_wiring *wiring, int *lifted, int *rewired);
 
 /* Makes the carriages of all carriers that are not fast, once the wiring has its tag. Agreed by all

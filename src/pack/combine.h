@@ -34,6 +34,9 @@ typedef struct grove_combine {
  * unit. */
 grove_status grove_combine_create(MPI_Op op, const grove_unit *unit, grove_combine *out);
 
+/* "MPI_SUM", or "a user's operation". For sentences. */
+const char *grove_combine_name(MPI_Op op);
+
 /* Kernels for MAXLOC and MINLOC; NULL if this MPI's type is not laid out as in C. In memory the
  * index lies `*index_at` behind the value. */
 const grove_kernels *grove_kernels_pair(MPI_Datatype type, int64_t bytes, int64_t extent,

@@ -1,6 +1,7 @@
 #include "pack/unit.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,18 @@ grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out
 fail:
   grove_unit_free(&unit);
   return status;
+}
+
+void grove_unit_name(MPI_Datatype type, char out[GROVE_UNIT_NAME_BYTES])
+{
+  int combiner = 0, length = 0;
+  MPI_Count bytes = 0;
+  *out = '\0';
+  if (grove_basic_combiner(type, &combiner) == GROVE_OK && !is_derived(combiner))
+    MPI_Type_get_name(type, out, &length);
+  if (*out) return;
+  MPI_Type_size_x(type, &bytes);
+  snprintf(out, GROVE_UNIT_NAME_BYTES, "a derived type of %lld bytes", (long long)bytes);
 }
 
 grove_unit grove_unit_packed(const grove_unit *unit)

@@ -43,6 +43,11 @@ typedef struct grove_unit {
 /* Examines `type`, which must be committed. `comm` must live as long as the unit. */
 grove_status grove_unit_create(MPI_Datatype type, MPI_Comm comm, grove_unit *out);
 void grove_unit_free(grove_unit *unit);
+
+/* "MPI_DOUBLE", or "a derived type of 24 bytes". For sentences. */
+enum { GROVE_UNIT_NAME_BYTES = MPI_MAX_OBJECT_NAME + 32 };
+void grove_unit_name(MPI_Datatype type, char out[GROVE_UNIT_NAME_BYTES]);
+
 /* Frees MPI's datatype, unless it is needed to move units. */
 void grove_unit_forget_type(grove_unit *unit);
 

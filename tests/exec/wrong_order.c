@@ -232,6 +232,19 @@ static void no_output(const place *p)
   ring_close(&x);
 }
 
+/* The sentence says what rank 0 and the last rank make. */
+static void names_both(const place *p, const char *what, const char *first, const char *last)
+{
+  const char *said = grove_last_error();
+  char rank[32];
+  snprintf(rank, sizeof rank, "rank %d makes ", p->size - 1);
+  const char *theirs = strstr(said, "rank 0 makes "), *own = strstr(said, rank);
+  CHECK(theirs && own && theirs < own, "who makes what? '%s'", said);
+  CHECK(strstr(said, what) && strstr(said, what) < theirs, "%s differs: '%s'", what, said);
+  CHECK(strstr(theirs, first) && strstr(theirs, first) < own, "no %s in '%s'", first, theirs);
+  CHECK(strstr(own, last), "no %s in '%s'", last, own);
+}
+
 /* Ranks that do not make the same operation hear of it. */
 static void different_kinds(const place *p, ring *x)
 {
@@ -244,7 +257,48 @@ static void different_kinds(const place *p, ring *x)
     CHECK(status != GROVE_OK && op == NULL, "a %s here and another kind there were accepted",
           kind_name(c.kind));
     CHECK_SAME_ERROR(p->comm, status);
+    names_both(p, "the operation", kind_name((op_kind)(i % OP_KINDS)),
+               kind_name((op_kind)(i / OP_KINDS)));
   }
+}
+
+/* The same kind on the same forest, with another datatype or operation on one rank. */
+static void different_units(const place *p, ring *x)
+{
+  for (int last = 1; last < p->size; last++)
+    for (int i = 0; i < 4; i++) {
+      grove_op *op = NULL;
+      op_call c = ring_call(x);
+      int other = p->rank == last;
+      c.kind = KIND_REDUCE;
+      c.op = i == 2 && other ? MPI_MAX : MPI_SUM;
+      c.unit = i == 0 && other ? MPI_DOUBLE : i == 1 && other ? MPI_INT32_T : MPI_INT64_T;
+      if (i == 3 && other) c.unit = MPI_DOUBLE, c.op = MPI_PROD;
+      CHECK_STATUS(call_init(&c, &op), GROVE_ERR_STATE);
+      CHECK_SAME_ERROR(p->comm, GROVE_ERR_STATE);
+      CHECK_NUMBER_IN(grove_last_error(), last);
+      if (last < p->size - 1) continue;
+      names_both(p,
+                 i == 2   ? "the MPI operation differs"
+                 : i == 3 ? "the datatype and"
+                          : "datatype",
+                 "MPI_INT64_T with MPI_SUM",
+                 i == 0   ? "MPI_DOUBLE with MPI_SUM"
+                 : i == 1 ? "MPI_INT32_T"
+                 : i == 2 ? "MPI_MAX"
+                          : "MPI_DOUBLE with MPI_PROD");
+    }
+}
+
+/* Rank 0 alone is different: all others are named. */
+static void first_is_different(const place *p, ring *x)
+{
+  grove_op *op = NULL;
+  op_call c = ring_call(x);
+  c.kind = p->rank == 0 ? KIND_BCAST : KIND_REDUCE;
+  CHECK_STATUS(call_init(&c, &op), GROVE_ERR_STATE);
+  CHECK_SAME_ERROR(p->comm, GROVE_ERR_STATE);
+  for (int r = 0; r < p->size; r++) CHECK_NUMBER_IN(grove_last_error(), r);
 }
 
 static void different_forests(const place *p, ring *a, ring *b)
@@ -256,13 +310,18 @@ static void different_forests(const place *p, ring *a, ring *b)
     grove_status status = call_init(&c, &op);
     CHECK(status != GROVE_OK && op == NULL, "one forest here and another there were accepted");
     CHECK_SAME_ERROR(p->comm, status);
+    names_both(p, "the forest differs", "'b'", "'a'");
   }
 }
 
 static void different_calls(const place *p)
 {
   ring a = open_with_all_arrays(p), b = open_with_all_arrays(p);
+  CHECK_OK(grove_forest_set_name(a.forest, "a"));
+  CHECK_OK(grove_forest_set_name(b.forest, "b"));
   if (p->size > 1) different_kinds(p, &a);
+  if (p->size > 1) different_units(p, &a);
+  if (p->size > 1) first_is_different(p, &a);
   if (p->size > 1) different_forests(p, &a, &b);
   works_for_all(&a);
   works_for_all(&b);

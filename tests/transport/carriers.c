@@ -140,9 +140,10 @@ static void open_carrier(line *l, carrier *k)
 static line draw_line(const place *p, int number, const graph *g)
 {
   line l = {.number = number};
+  const grove_purpose line_purpose = {.signature = 1};
   int64_t most[2] = {0, 0};
   list_messages(&l, g, p->rank, p->size);
-  CHECK_OK(grove_context_take_tag(p->ctx, GROVE_OK, 1, most, &l.tag));
+  CHECK_OK(grove_context_take_tag(p->ctx, GROVE_OK, &line_purpose, most, &l.tag));
   return l;
 }
 
