@@ -17,9 +17,15 @@ typedef union row {
   char apart[GROVE_APART];
 } row;
 
+enum { STAND_WORDS = GROVE_STAND_BYTES / sizeof(uint64_t) };
+
 typedef struct grove_board_seat {
   row up[2]; /* of odd and of even steps */
   row down;  /* written when all ranks are in this step, and so have finished the last one */
+  union {
+    uint64_t words[STAND_WORDS]; /* a text: atomic */
+    char apart[GROVE_APART];
+  } stand;
 } seat_rows;
 
 int64_t grove_board_bytes(int seats)
@@ -154,4 +160,27 @@ grove_status grove_board_test(grove_board *b, int *done)
 int grove_board_lacks(const grove_board *b, int seat)
 {
   return b->seats && b->all && b->phase == GATHERING && !is_up(b, up_row(b, seat));
+}
+
+/* ---- where ranks are ---- */
+
+void grove_board_stand(grove_board *b, const char *call)
+{
+  union {
+    uint64_t words[STAND_WORDS];
+    char text[GROVE_STAND_BYTES];
+  } stand = {{0}};
+  if (!b->seats) return;
+  grove_copy_text(stand.text, sizeof stand.text, call);
+  for (int i = 0; i < STAND_WORDS; i++)
+    __atomic_store_n(&b->seats[b->seat].stand.words[i], stand.words[i], __ATOMIC_RELAXED);
+}
+
+void grove_board_find(const grove_board *b, int seat, char out[GROVE_STAND_BYTES])
+{
+  for (int i = 0; i < STAND_WORDS; i++) {
+    uint64_t word = __atomic_load_n(&b->seats[seat].stand.words[i], __ATOMIC_RELAXED);
+    memcpy(out + (size_t)i * sizeof word, &word, sizeof word);
+  }
+  out[GROVE_STAND_BYTES - 1] = '\0';
 }

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-enum { GROVE_BOARD_VALUES = 9 };
+enum { GROVE_BOARD_VALUES = 9, GROVE_STAND_BYTES = 64 };
 
 typedef struct grove_board {
   struct grove_board_seat *seats; /* in shared memory; NULL: there is no board */
@@ -51,6 +51,11 @@ grove_status grove_board_test(grove_board *board, int *done);
 /* Is the step under way waiting for this seat's numbers? For timeouts. Never in a tree, where
  * nobody sees all rows. */
 int grove_board_lacks(const grove_board *board, int seat);
+
+/* Where this rank is, for the timeouts of others: the collective call that it is in, "" for none.
+ * And where another is. Not in a step: what is read may be old, but it is never out of bounds. */
+void grove_board_stand(grove_board *board, const char *call);
+void grove_board_find(const grove_board *board, int seat, char out[GROVE_STAND_BYTES]);
 
 #ifdef __cplusplus
 }

@@ -182,6 +182,7 @@ static void open_host_board(grove_context *ctx)
   if (hosts < ctx->size || ctx->size == 1)
     grove_board_open(&ctx->board, (char *)grove_arena_rest(ctx->arena) + board_offset(ctx),
                      &ctx->topo, ctx->comm, GROVE_TAG_BOARD);
+  grove_board_stand(&ctx->board, ctx->call);
 }
 
 grove_status grove_context_find_places(grove_context *ctx, grove_status mine, grove_fact *facts,

@@ -31,6 +31,7 @@ grove_status grove_context_enter_call(grove_context *ctx, const char *call)
   if (ctx->calls++ > 0) return GROVE_OK;
   ctx->call = call;
   ctx->caller = grove_this_thread();
+  if (!ctx->broken) grove_board_stand(&ctx->board, call);
   return GROVE_OK;
 fail:
   grove_context_leave(ctx);
@@ -39,7 +40,8 @@ fail:
 
 void grove_context_leave_call(grove_context *ctx)
 {
-  ctx->calls--;
+  /* A rank that gave up stays where it was, for those who give up after it. */
+  if (--ctx->calls == 0 && !ctx->broken) grove_board_stand(&ctx->board, "");
   grove_context_leave(ctx);
 }
 
@@ -56,34 +58,108 @@ void grove_context_disclaim(grove_context *ctx)
   grove_context_leave_call(ctx);
 }
 
-/* Who has not come, as far as is known here: "rank 3 has", "ranks 2, 5 have", "some rank has". */
+/* ---- who has not come ---- */
+
+enum { RANKS_NAMED = 8, PLACES_NAMED = 4 };
+
+/* A few ranks: "3", "2, 5", "0, 1, 2, 3, 4, 5, 6, 7 and 9 more". */
+typedef struct rank_list {
+  int n;
+  size_t used;
+  char text[16 * RANKS_NAMED + 32];
+} rank_list;
+
+static void list_rank(rank_list *list, int rank)
+{
+  if (list->n++ < RANKS_NAMED)
+    list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s%d",
+                                   list->n > 1 ? ", " : "", rank);
+  else
+    snprintf(list->text + list->used, sizeof list->text - list->used, " and %d more",
+             list->n - RANKS_NAMED);
+}
+
+static int is_on_this_host(const grove_context *ctx, int rank)
+{
+  return ctx->place[rank].domain == ctx->place[ctx->rank].domain;
+}
+
+/* Where a rank of this host is. */
+static void find_rank(const grove_context *ctx, int rank, char out[GROVE_STAND_BYTES])
+{
+  grove_board_find(&ctx->board, ctx->place[rank].seat, out);
+  if (!*out) grove_copy_text(out, GROVE_STAND_BYTES, "no collective call");
+}
+
+/* One in this call may still be in an earlier step of it. */
+static int has_not_come(const grove_context *ctx, int rank)
+{
+  char stand[GROVE_STAND_BYTES];
+  if (!is_on_this_host(ctx, rank)) return 0;
+  find_rank(ctx, rank, stand);
+  return strcmp(stand, ctx->call) != 0 ||
+         grove_board_lacks(&ctx->board, ctx->place[rank].seat);
+}
+
+/* As far as is known here: "rank 3 has", "ranks 2, 5 have", "some rank has". */
 static void name_missing(const grove_context *ctx, char *out, size_t room)
 {
-  enum { MOST_NAMED = 8 };
-  int n = 0;
-  size_t used = 0;
-  char ranks[16 * MOST_NAMED] = "", rest[32] = "";
+  rank_list missing = {0};
   for (int r = 0; ctx->board.seats && r < ctx->size; r++)
-    if (grove_board_lacks(&ctx->board, ctx->place[r].seat) && n++ < MOST_NAMED)
-      used += (size_t)snprintf(ranks + used, sizeof ranks - used, "%s%d", n > 1 ? ", " : "", r);
-  if (n > MOST_NAMED) snprintf(rest, sizeof rest, " and %d more", n - MOST_NAMED);
+    if (has_not_come(ctx, r)) list_rank(&missing, r);
   snprintf(out, room,
-           n == 0   ? "some rank%s%s has"
-           : n == 1 ? "rank %s%s has"
-                    : "ranks %s%s have",
-           ranks, rest);
+           missing.n == 0   ? "some rank%s has"
+           : missing.n == 1 ? "rank %s has"
+                            : "ranks %s have",
+           missing.text);
+}
+
+/* Appends the ranks that are where `first` is. */
+static size_t name_place(const grove_context *ctx, int first, char *out, size_t room)
+{
+  char stand[GROVE_STAND_BYTES], other[GROVE_STAND_BYTES];
+  rank_list there = {0};
+  find_rank(ctx, first, stand);
+  for (int r = 0; r < ctx->size; r++) {
+    if (!is_on_this_host(ctx, r)) continue;
+    find_rank(ctx, r, other);
+    if (strcmp(stand, other) == 0 && r < first) return 0; /* told */
+    if (strcmp(stand, other) == 0) list_rank(&there, r);
+  }
+  int used = snprintf(out, room, "; %s %s %s in %s", there.n > 1 ? "ranks" : "rank", there.text,
+                      there.n > 1 ? "are" : "is", stand);
+  return used < (int)room ? (size_t)used : room - 1;
+}
+
+/* "; ranks 0, 1 are in grove_forest_set_up; rank 2 is in no collective call". */
+static void name_places(const grove_context *ctx, char *out, size_t room)
+{
+  size_t used = 0;
+  int elsewhere = 0;
+  *out = '\0';
+  if (!ctx->board.seats) return;
+  for (int r = 0, named = 0; r < ctx->size; r++) {
+    elsewhere += !is_on_this_host(ctx, r);
+    if (!is_on_this_host(ctx, r) || named == PLACES_NAMED) continue;
+    size_t more = name_place(ctx, r, out + used, room - used);
+    named += more > 0;
+    used += more;
+  }
+  if (elsewhere > 0)
+    snprintf(out + used, room - used, "; of the ranks on other hosts nothing is known");
 }
 
 grove_status grove_context_time_out(grove_context *ctx)
 {
   int made = strcmp(ctx->call, "grove_context_create") != 0;
-  char missing[256];
+  char missing[256], places[512];
   ctx->broken = 1;
   name_missing(ctx, missing, sizeof missing);
+  name_places(ctx, places, sizeof places);
   return grove_error(GROVE_ERR_TIMEOUT, __FILE__, __LINE__,
-                     "rank %d waited %g s in %s: %s not come as far; no collective call can "
+                     "rank %d waited %g s in %s: %s not come as far%s; no collective call can "
                      "succeed on this %s any more",
-                     ctx->rank, ctx->options.timeout_seconds, ctx->call, missing,
+                     ctx->rank, ctx->options.timeout_seconds, ctx->call, missing, places,
                      made ? "context" : "communicator");
 }
 

@@ -116,9 +116,12 @@ static void timed_out(grove_status status, call which)
         grove_last_error());
   CHECK(strstr(grove_last_error(), name_of[which]) != NULL, "no '%s' in '%s'", name_of[which],
         grove_last_error());
-  /* In a set-up it is an answer that is waited for, in the others an agreement. */
-  CHECK(which <= SET_UP || strstr(grove_last_error(), "rank 1 has not come"), "who? '%s'",
+  /* In the exchange it is an answer that is waited for: both ranks are in the call. */
+  CHECK(which == EXCHANGE || strstr(grove_last_error(), "rank 1 has not come"), "who? '%s'",
         grove_last_error());
+  CHECK(strstr(grove_last_error(), which == EXCHANGE ? "; ranks 0, 1 are in grove_forest_set_up"
+                                                     : "; rank 1 is in no collective call"),
+        "where? '%s'", grove_last_error());
 }
 
 /* Collective calls of all kinds are refused, and wait for nobody. */
