@@ -145,7 +145,7 @@ static int64_t block_extent(const axis *a, int64_t c)
 }
 
 /* The block of a cell: the last that begins at it or before. */
-static int64_t block_of(const axis *a, int64_t cell)
+static int64_t block_having(const axis *a, int64_t cell)
 {
   return ((cell + 1) * a->procs - 1) / a->size;
 }
@@ -159,7 +159,7 @@ static int64_t count_outside(const axis *a)
 }
 
 /* A product that stays below 2^bits, or -1. */
-static int64_t multiply(int64_t a, int64_t b, int bits)
+static int64_t multiply_below(int64_t a, int64_t b, int bits)
 {
   int64_t most = INT64_MAX >> (63 - bits);
   if (a < 0 || b > most) return -1;
@@ -171,8 +171,8 @@ static int64_t most_cells(const request *r, int bits)
 {
   int64_t cells = 1;
   for (int d = 0; d < r->dims; d++) {
-    if (multiply(r->size[d], r->procs[d], 62) < 0) return -1;
-    cells = multiply(cells, r->size[d] / r->procs[d] + 1 + 2 * r->width[d], bits);
+    if (multiply_below(r->size[d], r->procs[d], 62) < 0) return -1;
+    cells = multiply_below(cells, r->size[d] / r->procs[d] + 1 + 2 * r->width[d], bits);
   }
   return cells;
 }
@@ -232,7 +232,7 @@ static int step_to(const box *b, int d, int64_t k, const cursor *from, cursor *t
     if (from->outside && !b->corners) return 0;
     if (a->periodic) cell = (cell % a->size + a->size) % a->size;
     if (cell < 0 || cell >= a->size) return 0;
-    c = block_of(a, cell);
+    c = block_having(a, cell);
     place = cell - block_first(a, c) + a->width;
   }
   *to = (cursor){from->slot * (a->count + 2 * a->width) + k, from->rank * a->procs + c,

@@ -155,11 +155,11 @@ static void frame(const place *p, int corners, const char *drawn)
   const int procs[2] = {RANKS, 1}, periodic[2] = {1, 1};
   grove_forest *out = NULL;
   CHECK_OK(grove_forest_box(p->ctx, 2, size, procs, periodic, NULL, corners, &out));
-  sketch_part part = sketch_part_of(out);
-  CHECK(part.nroots == (int64_t)strlen(drawn), "%lld roots", (long long)part.nroots);
-  for (int64_t i = 0; i < part.nroots; i++)
-    CHECK(sketch_is_leaf(&part, i) == (drawn[i] == 'l'), "place %lld of %s", (long long)i, drawn);
-  free(part.slot);
+  sketch_part own = sketch_part_of(out);
+  CHECK(own.nroots == (int64_t)strlen(drawn), "%lld roots", (long long)own.nroots);
+  for (int64_t i = 0; i < own.nroots; i++)
+    CHECK(sketch_is_leaf(&own, i) == (drawn[i] == 'l'), "place %lld of %s", (long long)i, drawn);
+  free(own.slot);
   CHECK_OK(grove_forest_free(&out));
 }
 

@@ -100,13 +100,13 @@ static void corners_are_more(const place *p, const box *b)
 }
 
 /* NULL and zeros are what the header says. */
-static void defaults(const place *p, const box *drawn)
+static void defaults(const place *p, const box *given)
 {
-  box b = {.dims = drawn->dims, .corners = drawn->corners};
+  box b = {.dims = given->dims, .corners = given->corners};
   int some[BOX_DIMS] = {0};
   grove_forest *f = NULL;
   for (int d = 0; d < b.dims; d++) {
-    b.size[d] = drawn->size[d];
+    b.size[d] = given->size[d];
     b.width[d] = 1;
   }
   CHECK(MPI_Dims_create(p->size, b.dims, b.procs) == MPI_SUCCESS, "no grid");
@@ -115,7 +115,7 @@ static void defaults(const place *p, const box *drawn)
   sketch_check_same(f, expected, "NULL");
   CHECK_OK(grove_forest_free(&f));
   CHECK_OK(grove_forest_free(&expected));
-  b.procs[0] = some[0] = drawn->procs[0];
+  b.procs[0] = some[0] = given->procs[0];
   for (int d = 1; d < b.dims; d++) b.procs[d] = 0;
   if (b.dims > 1) CHECK(MPI_Dims_create(p->size, b.dims, b.procs) == MPI_SUCCESS, "no grid");
   expected = make_box(p, &b);
@@ -146,8 +146,8 @@ static void line_is_ghosts(const place *p)
   CHECK_OK(grove_bcast(frame, MPI_INT64_T, x, x, MPI_REPLACE));
   CHECK_OK(grove_bcast(ghosts, MPI_INT64_T, y, y, MPI_REPLACE));
   for (int64_t k = 0; k < nghosts; k++) {
-    int64_t place = WIDTH + ghost[k] - own.first[0];
-    CHECK(x[place] == 100 + ghost[k] && y[own.count[0] + k] == 100 + ghost[k], "cell %lld",
+    int64_t at = WIDTH + ghost[k] - own.first[0];
+    CHECK(x[at] == 100 + ghost[k] && y[own.count[0] + k] == 100 + ghost[k], "cell %lld",
           (long long)ghost[k]);
   }
   forests_free(2, (grove_forest *[]){frame, ghosts});

@@ -22,8 +22,8 @@ typedef struct block {
 
 block box_block(const box *b, int rank);
 
-/* The cell of the box at a place of a block's array, wrapped round; false: there is none. `outside`:
- * in how many dimensions the place lies outside the block. */
+/* The cell of the box at a place of a block's array, wrapped round; false: there is none.
+ * `outside`: in how many dimensions the place lies outside the block. */
 int box_cell(const box *b, const block *at, int64_t slot, int64_t *cell, int *outside);
 
 sketch *serial_box(const box *b, int nranks);
