@@ -148,7 +148,8 @@ GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, co
 
 /* The value of an option, as a text that grove_context_set takes: what was set last, here or in the
  * environment, else the default. `key` as there. GROVE_ERR_ARG where `bytes`, which count the
- * closing zero, are too few: nothing is written, and the sentence tells how many it takes. Local. */
+ * closing zero, are too few: nothing is written, and the sentence tells how many it takes.
+ * Local. */
 GROVE_API grove_status grove_context_get(grove_context *ctx, const char *key, char *value,
                                          size_t bytes);
 
@@ -578,10 +579,10 @@ GROVE_API grove_status grove_wait(grove_op *op);
 GROVE_API grove_status grove_wait_all(int n, grove_op *const *ops);
 
 /* Waits until one of them is complete, the lowest of those that are, and sees that one through as
- * grove_wait does; `which` tells its place in the list. It is -1, at once, where no entry is active:
- * all are NULL, not started, or known to be complete by a test. One that was made by _begin is
- * found again until grove_end has ended it, so pass &ops[*which] to that. If the one that is found
- * has failed, its failure is returned, and `which` is set all the same. So it is after
+ * grove_wait does; `which` tells its place in the list. It is -1, at once, where no entry is
+ * active: all are NULL, not started, or known to be complete by a test. One that was made by _begin
+ * is found again until grove_end has ended it, so pass &ops[*which] to that. If the one found has
+ * failed, its failure is returned, and `which` is set all the same. So it is after
  * GROVE_ERR_TIMEOUT: the shortest timeout of the contexts counts, and `which` is an entry that it
  * has run out for. */
 GROVE_API grove_status grove_wait_any(int n, grove_op *const *ops, int *which);

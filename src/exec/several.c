@@ -35,7 +35,7 @@ static int is_news(const grove_op *op)
 }
 
 /* Is there something to wait for? Not if it is complete, or if its wait would be refused. */
-static int is_pending(const grove_op *op)
+static int is_in_flight(const grove_op *op)
 {
   return op && grove_op_state_of(op) == GROVE_OP_ACTIVE && !grove_context_outlives_mpi(op->ctx);
 }
@@ -43,7 +43,8 @@ static int is_pending(const grove_op *op)
 /* The next entry that is under way, from i on, in another context than entry `last`; n: none. */
 static int next_context(const crowd *c, int i, int last)
 {
-  while (i < c->n && (!is_pending(c->ops[i]) || (last >= 0 && c->ops[i]->ctx == c->ops[last]->ctx)))
+  while (i < c->n &&
+         (!is_in_flight(c->ops[i]) || (last >= 0 && c->ops[i]->ctx == c->ops[last]->ctx)))
     i++;
   return i;
 }
@@ -88,13 +89,13 @@ static grove_status name_entry(const crowd *c, int i, grove_status status)
 static int find_settled(const crowd *c)
 {
   for (int i = 0; i < c->n; i++)
-    if (is_news(c->ops[i]) && !is_pending(c->ops[i])) return i;
+    if (is_news(c->ops[i]) && !is_in_flight(c->ops[i])) return i;
   return -1;
 }
 
-static int is_over(const crowd *c)
+static int has_reached(const crowd *c)
 {
-  return c->goal ? !is_pending(c->goal) : find_settled(c) >= 0;
+  return c->goal ? !is_in_flight(c->goal) : find_settled(c) >= 0;
 }
 
 /* Until it is over, or the time has run out. The thread counts as one that waits in the context of
@@ -105,7 +106,7 @@ static void await_goal(crowd *c, const grove_op *op, double timeout)
   int first = __atomic_fetch_add(&ctx->waiting, 1, __ATOMIC_RELAXED) == 0;
   c->pause.spins = first ? __atomic_load_n(&ctx->spins, __ATOMIC_RELAXED) : 0;
   c->pause.polls = 0;
-  for (unsigned yields = 0; poll_crowd(c), !is_over(c);) {
+  for (unsigned yields = 0; poll_crowd(c), !has_reached(c);) {
     if (grove_pause_expired(&c->pause, timeout)) break;
     pause_crowd(c, &yields);
   }
@@ -120,8 +121,8 @@ static grove_status finish_entry(crowd *c, grove_op *op)
   GROVE_PASS(grove_op_check_started(op, c->call));
   double since = grove_op_clock(op);
   c->goal = op;
-  if (is_pending(op)) await_goal(c, op, grove_op_timeout(op));
-  if (is_pending(op)) status = grove_op_look_once_more(op);
+  if (is_in_flight(op)) await_goal(c, op, grove_op_timeout(op));
+  if (is_in_flight(op)) status = grove_op_look_once_more(op);
   return grove_op_end_wait(op, since, status);
 }
 
@@ -184,7 +185,7 @@ grove_status grove_wait_any(int n, grove_op *const *ops, int *which)
 /* ---- some ---- */
 
 /* Complete, and well. */
-static int is_fine(const grove_op *op)
+static int is_well_done(const grove_op *op)
 {
   return grove_op_state_of(op) >= GROVE_OP_DONE && op->failure == GROVE_OK;
 }
@@ -192,7 +193,7 @@ static int is_fine(const grove_op *op)
 static int find_failed(const crowd *c)
 {
   for (int i = 0; i < c->n; i++)
-    if (is_news(c->ops[i]) && !is_pending(c->ops[i]) && !is_fine(c->ops[i])) return i;
+    if (is_news(c->ops[i]) && !is_in_flight(c->ops[i]) && !is_well_done(c->ops[i])) return i;
   return -1;
 }
 
@@ -209,9 +210,9 @@ static int tell_fine(const crowd *c, int *which)
   int told = 0, active = 0;
   for (int i = 0; i < c->n; i++) {
     if (!is_news(c->ops[i])) continue;
-    int fine = is_fine(c->ops[i]);
+    int fine = is_well_done(c->ops[i]);
     active++;
-    if (fine || is_pending(c->ops[i])) grove_op_end_test(c->ops[i], c->pause.since, fine);
+    if (fine || is_in_flight(c->ops[i])) grove_op_end_test(c->ops[i], c->pause.since, fine);
     if (fine) which[told++] = i;
   }
   return active > 0 ? told : -1;

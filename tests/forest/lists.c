@@ -39,7 +39,7 @@ static void check_groups(const side *s, int n, const int *ranks, int64_t edges)
   }
 }
 
-/* Edge k of rank `owner` in the list of `leafer`, by the graph: the k-th leaf there of that rank. */
+/* By the graph: the k-th leaf of this part whose root is on rank `owner`. */
 static int64_t find_leaf(const part *p, int owner, int64_t k)
 {
   for (int64_t j = 0; j < p->nleaves; j++)

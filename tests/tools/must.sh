@@ -21,7 +21,8 @@ dies() {
   if grep -qF 'went on' "$work/out"; then fail 'a rank went on'; fi
 }
 
-dies 'grove: rank 2: .*must_end\.c:[0-9]+: grove_wait\(NULL\) is GROVE_ERR_ARG: grove_wait: .* NULL' \
+where='[^ ]*must_end\.c:[0-9]+'
+dies "grove: rank 2: $where: grove_wait\(NULL\) is GROVE_ERR_ARG: grove_wait: .* NULL" \
   tools/launch 3 "$program"
-dies '^grove: [^ ]*must_end\.c:[0-9]+: grove_test\(NULL, &done\) is GROVE_ERR_ARG: .' "$program" alone
+dies "^grove: $where: grove_test\(NULL, &done\) is GROVE_ERR_ARG: ." "$program" alone
 echo passed
