@@ -148,8 +148,8 @@ needs() {
   readelf -d "$1" | grep "NEEDED.*\[$soname\]" >/dev/null
 }
 
-# installed_here: reads the words of a static link, and leaves out libraries that are not there. What
-# hwloc needs for a program without any shared library is not always installed with it.
+# installed_here: reads the words of a static link, and leaves out libraries that are not there.
+# What hwloc needs for a program without any shared library is not always installed with it.
 installed_here() {
   local word name
   for word in $(sed 's/-lgrove\b/-l:libgrove.a/'); do

@@ -31,11 +31,10 @@ good cmake --install "$BUILD" --prefix "$work/first/grove"
 mv "$work/first" "$work/second"
 prefix="$work/second/grove"
 docs=$prefix/share/doc/grove
-for file in README.md CONTRIBUTING.md CITATION.cff docs/tutorial.md docs/idea.svg docs/decisions/README.md; do
+for file in {README,CONTRIBUTING,docs/{tutorial,decisions/README}}.md CITATION.cff docs/idea.svg; do
   cmp -s "$file" "$docs/$file" || fail "$file is not installed"
 done
 if grep -rlIF "$work/first" "$prefix" >"$work/out"; then fail 'these name the old place'; fi
-
 
 # --- by pkg-config, with the line of README.md ---
 
@@ -72,7 +71,8 @@ LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") good tools/launch 2 "$work/alone/m
 
 touch "$prefix/include/other.h"
 good make uninstall PREFIX="$prefix"
-[[ $(find "$work/second" -type f -o -type l) == "$prefix/include/other.h" ]] || fail 'not the same is left'
+[[ $(find "$work/second" -type f -o -type l) == "$prefix/include/other.h" ]] ||
+  fail 'more is left, or less'
 run make uninstall PREFIX="$prefix"
 ((status != 0)) || fail 'a second time there is nothing to uninstall, and it says nothing'
 rm -r "$prefix"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A project with Grove's source inside it, by add_subdirectory and by FetchContent: it builds and
-# runs, and gets the library and nothing else: no tests, no files to install, no flags, no build type.
+# A project with Grove's source inside it, by add_subdirectory and by FetchContent: it builds,
+# runs, and gets the library and nothing else: no tests, no flags, nothing to install.
 #
 #   BUILD   the build directory (build), which has the kernels        MPI   its MPI (openmpi)
 set -euo pipefail
@@ -67,5 +67,6 @@ has 'Total Tests: 0'
 builds FetchContent
 good cmake --build "$work/tree" # halo and spmv, which were removed
 good cmake --install "$work/tree" --prefix "$work/installed"
-[[ $(find "$work/installed" -type f) == "$work/installed/bin/halo" ]] || fail 'Grove is installed, too'
+[[ $(find "$work/installed" -type f) == "$work/installed/bin/halo" ]] ||
+  fail 'Grove is installed, too'
 echo 'a part of another project, by add_subdirectory and by FetchContent'
