@@ -1,8 +1,8 @@
-/* Which columns the rows of a Jacobian have, from the adjacency of a mesh. A grid of elements is cut
- * into strips, one per rank. A node on a cut is owned by the rank above it and is a ghost of the
- * rank below, which alone knows the neighbours in its own elements. The forest of ghosts, turned
- * round and expanded by the numbers of neighbours, is the forest of the Jacobian: it brings them to
- * the owner of the row.
+/* Which columns the rows of a Jacobian have, from the adjacency of a mesh. A grid of elements is
+ * cut into strips, one per rank. A node on a cut is owned by the rank above it and is a ghost of
+ * the rank below, which alone knows the neighbours in its own elements. The forest of ghosts,
+ * turned round and expanded by the numbers of neighbours, is the forest of the Jacobian: it brings
+ * them to the owner of the row.
  *
  *     mpirun -n 4 jacobian
  */

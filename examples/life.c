@@ -1,6 +1,6 @@
 /* A 2-D array with a frame: Conway's game of life on a torus. Each rank has a block of the world in
- * an array with one cell more on every side. grove_forest_box makes the forest that fills this frame
- * from the other blocks, corners included. The world is compared with one that a single rank keeps.
+ * an array with one cell more on every side. grove_forest_box makes the forest that fills this
+ * frame from the other blocks, corners included. The result is compared with that of one rank.
  *
  *     mpirun -n 4 life
  */

@@ -14,7 +14,8 @@ run_document coming-from-mpi 5 9
 length() {
   local lines
   lines=$(sed '$d' "$work/here/$1" | wc -l) # without the line that write_files adds
-  grep -qE "(is|has) $lines lines" "$document" || fail "$1 has $lines lines, of which $document knows nothing"
+  grep -qE "(is|has) $lines lines" "$document" ||
+    fail "$1 has $lines lines, and $document does not say so"
   ((lines <= $2)) || fail "$1 has $lines lines, and $2 are allowed"
   echo "$1 has $lines lines"
 }
