@@ -184,6 +184,16 @@ void grove_measure_path(const grove_context *ctx, char *out, size_t room)
   grove_context_profile_path(ctx, out, room);
 }
 
+void grove_measure_stem(char *out, size_t room)
+{
+  grove_context_profile_stem(out, room);
+}
+
+const char *grove_measure_stand_in(void)
+{
+  return grove_context_similar_machine();
+}
+
 static grove_status measure_machine(grove_context *ctx, grove_machine **out)
 {
   grove_status mine = GROVE_OK;

@@ -58,6 +58,12 @@ grove_status grove_measure_if_due(grove_context *ctx);
  * for it. */
 void grove_measure_path(const grove_context *ctx, char *out, size_t room);
 
+/* How such a path begins on this machine, whatever cores and nodes a job has; "": there is none. */
+void grove_measure_stem(char *out, size_t room);
+
+/* The name of the published profile that stands in for this machine until it is measured. */
+const char *grove_measure_stand_in(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,9 +2,10 @@
 """The pages of grove report in headless Chromium: tests/tools/page.py GROVE
 
 From saved results, one, two and four, at phone and desktop width, light and dark: no complaint on
-the console, nothing asked of the network, no sideways scrolling, no column of a table that cannot be
-brought into view, results before facts, machines with names, every picture large enough and full of
-shapes, letters large enough and in contrast to what is behind them. Exit status 77: no browser.
+the console, nothing asked of the network, no sideways scrolling, no column of a table that cannot
+be brought into view, results before facts, machines with names, every picture large enough and
+full of shapes, letters large enough and in contrast to what is behind them. Exit status 77: no
+browser.
 """
 import base64
 import json

@@ -56,8 +56,9 @@ int make_folders(const char *file_path);
 /* The library's last error without places in its source, which mean nothing to a user. */
 const char *last_sentence(void);
 
-/* A machine by name or file, or this one (auto), for the command `who`. On failure prints a sentence
- * on standard error and returns EXIT_BAD_INPUT. A row that no formula knows gets a warning. */
+/* A machine by name or file, or this one (auto), for the command `who`. On failure prints a
+ * sentence on standard error and returns EXIT_BAD_INPUT. A row that no formula knows gets a
+ * warning. */
 int open_machine(const char *who, const char *name, grove_machine **out);
 
 #ifdef __cplusplus

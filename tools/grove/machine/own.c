@@ -1,7 +1,7 @@
 #include "grove/machine/own.h"
 
 #include "base/options.h"
-#include "context/context.h"
+#include "measure/measure.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int find_automatic(const own_profiles *p)
 {
   char stem[OWN_PATH_BYTES];
   int best = -1;
-  grove_context_profile_stem(stem, sizeof stem);
+  grove_measure_stem(stem, sizeof stem);
   for (int i = 0; i < p->n; i++) {
     int mine = worth(p->path[i], stem), other = best < 0 ? 0 : worth(p->path[best], stem);
     if (mine > other ||
@@ -86,7 +86,7 @@ const char *own_resolve(const char *who, const char *name, char path[OWN_PATH_BY
     snprintf(path, OWN_PATH_BYTES, "%s", own.path[own.automatic]);
   own_free(&own);
   if (*path) return path;
-  const char *similar = grove_context_similar_machine();
+  const char *similar = grove_measure_stand_in();
   fprintf(stderr,
           "grove %s: this machine has not been measured, and auto is %s, which is like it "
           "(grove machine measure makes its own profile)\n",

@@ -65,7 +65,7 @@ static void draw_row(const saving *s, const char *name, double y, double end, FI
   svg_line(file, svg_at(1, end), y + 13, svg_at(1, end), y + 34, "unity");
 }
 
-enum { ROW = 42, LABEL_BYTES = 24 };
+enum { ROW = 42, LABEL_BYTES = 20 };
 
 /* So many bytes of a label as there is room for in a picture, and whole letters. */
 static int clip(const char *label)
