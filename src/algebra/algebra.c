@@ -23,8 +23,7 @@ static grove_status check_forest(const grove_making *m, const grove_forest *firs
                                  const grove_forest *f)
 {
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: a forest is NULL", m->call);
-  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", m->call,
-                   grove_forest_label(f));
+  if (!f->ready) return grove_forest_not_ready(f, m->call);
   GROVE_PASS_CHECK(f->ctx == m->ctx, GROVE_ERR_ARG, "%s: forests '%s' and '%s' are of two contexts",
                    m->call, grove_forest_label(first), grove_forest_label(f));
   GROVE_PASS_CHECK(f->nroots <= INT64_MAX >> m->bits && f->leaf_end <= INT64_MAX >> m->bits,

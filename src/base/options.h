@@ -114,6 +114,14 @@ void grove_options_cache(char *out, size_t room);
 /* Applies the environment. */
 grove_status grove_options_read_environment(grove_options *options);
 
+/* GROVE_ERR_OPTION if a variable of the environment begins with GROVE_, is no option's, and is so
+ * close to one that it was most likely meant: with that name (stray.c). */
+grove_status grove_options_check_environment(void);
+
+/* The name of variable i of those that begin with GROVE_ and are no option's; NULL past the last. A
+ * borrowed text up to its '=', of `bytes` bytes. */
+const char *grove_options_stray(int i, size_t *bytes);
+
 /* Reads the timeout alone; an invalid one counts as none. */
 void grove_options_read_timeout(grove_options *options);
 

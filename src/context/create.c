@@ -34,6 +34,7 @@ static grove_status prepare_context(grove_context *ctx, grove_fact **facts, char
 {
   GROVE_PASS_NEW(*facts, ctx->size);
   if (ctx->rank > 0) return GROVE_OK;
+  GROVE_PASS(grove_options_check_environment());
   GROVE_PASS(grove_options_read_environment(&ctx->options));
   GROVE_PASS(grove_options_write(&ctx->options, text));
   *bytes = (int64_t)strlen(*text) + 1;

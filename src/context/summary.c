@@ -401,6 +401,18 @@ static void print_addition(const grove_context *ctx, const addition *a, int comp
   print_summary(ctx, complete, &from);
 }
 
+/* Variables that look like options and are none. */
+static void print_strays(void)
+{
+  size_t bytes = 0;
+  for (int i = 0; grove_options_stray(i, &bytes); i++) {
+    const char *name = grove_options_stray(i, &bytes);
+    fprintf(stderr, "%s%.*s", i == 0 ? "Grove: no option, and not looked at: " : ", ", (int)bytes,
+            name);
+  }
+  if (grove_options_stray(0, &bytes)) fprintf(stderr, "\n");
+}
+
 void grove_context_summarise(grove_context *ctx)
 {
   enum { REDUCTIONS = 3 };
@@ -409,6 +421,7 @@ void grove_context_summarise(grove_context *ctx)
   if (begin_addition(ctx, &a, request)) {
     int complete = wait_for_all(ctx, REDUCTIONS, request);
     if (ctx->rank == 0) print_addition(ctx, &a, complete);
+    if (ctx->rank == 0) print_strays();
     if (!complete) { /* MPI may still use the arrays and the communicator */
       ctx->broken = 1;
       return;

@@ -97,8 +97,7 @@ static int has_not_come(const grove_context *ctx, int rank)
   char stand[GROVE_STAND_BYTES];
   if (!is_on_this_host(ctx, rank)) return 0;
   find_rank(ctx, rank, stand);
-  return strcmp(stand, ctx->call) != 0 ||
-         grove_board_lacks(&ctx->board, ctx->place[rank].seat);
+  return strcmp(stand, ctx->call) != 0 || grove_board_lacks(&ctx->board, ctx->place[rank].seat);
 }
 
 /* As far as is known here: "rank 3 has", "ranks 2, 5 have", "some rank has". */

@@ -17,8 +17,7 @@ static grove_status check_request(const grove_request *r, const caller *who)
 {
   const grove_forest *f = r->forest;
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", who->name);
-  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", who->name,
-                   grove_forest_label(f));
+  if (!f->ready) return grove_forest_not_ready(f, who->name);
   GROVE_PASS_CHECK(who->out, GROVE_ERR_ARG, "rank %d: %s: out is NULL", f->ctx->rank, who->name);
   GROVE_PASS_CHECK(!grove_context_outlives_mpi(f->ctx), GROVE_ERR_STATE,
                    "rank %d: %s: MPI_Finalize was called", f->ctx->rank, who->name);

@@ -108,15 +108,29 @@ static int is_fine(const span *a, const span *b)
                    a->array == GROVE_ARRAY_LEAF && b->array == GROVE_ARRAY_UPDATE);
 }
 
-static grove_status refuse_overlap(const grove_wiring *wiring, const span *a, const char *done,
-                                   const span *b)
+/* "leaf 3", of a bundle "leaf 3 of member 1, a bcast on forest 'halo'". */
+static void name_span(const grove_wiring *wiring, const grove_field *fields, const span *s,
+                      char *out, size_t room)
 {
   static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub"};
+  int used = snprintf(out, room, "%s %lld", names[s->array], (long long)s->slot);
+  if (wiring->nlanes > 1)
+    snprintf(out + used, room - (size_t)used, " of member %d, a %s on forest '%.100s'", s->field,
+             grove_operation_name(fields[s->field].request.operation),
+             grove_forest_label(fields[s->field].request.forest));
+}
+
+static grove_status refuse_overlap(const grove_wiring *wiring, const grove_field *fields,
+                                   const span *a, const char *done, const span *b)
+{
+  char one[192], other[192];
+  name_span(wiring, fields, a, one, sizeof one);
+  name_span(wiring, fields, b, other, sizeof other);
   return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
-                     "rank %d: the arrays overlap: %s %lld, which is %s, and %s %lld, which is "
-                     "written, are the same memory",
-                     wiring->rank, names[a->array], (long long)a->slot, done, names[b->array],
-                     (long long)b->slot);
+                     "rank %d: %s on forest '%.100s': the arrays overlap: %s, which is %s, and %s, "
+                     "which is written, are the same memory; give one of them memory of its own",
+                     wiring->rank, grove_wiring_name(wiring),
+                     grove_forest_label(fields[0].request.forest), one, done, other);
 }
 
 grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *fields)
@@ -126,7 +140,7 @@ grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *
   GROVE_TRY(collect_spans(wiring, fields, &read, &written));
   for (int64_t r = 0, w = 0; r < read.n && w < written.n && status == GROVE_OK;) {
     const span *a = &read.list[r], *b = &written.list[w];
-    if (!is_fine(a, b)) status = refuse_overlap(wiring, a, "read", b);
+    if (!is_fine(a, b)) status = refuse_overlap(wiring, fields, a, "read", b);
     if (a->end <= b->end) /* all readers of a slot are compared with its writer */
       r++;
     else
@@ -135,7 +149,7 @@ grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *
   for (int64_t w = 1; w < written.n && status == GROVE_OK; w++) {
     const span *a = &written.list[w - 1], *b = &written.list[w];
     int same = a->field == b->field && a->array == b->array;
-    if (!same && a->end > b->begin) status = refuse_overlap(wiring, a, "written", b);
+    if (!same && a->end > b->begin) status = refuse_overlap(wiring, fields, a, "written", b);
   }
 fail:
   free(read.list);

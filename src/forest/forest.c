@@ -72,6 +72,16 @@ const char *grove_forest_label(const grove_forest *f)
   return f->name ? f->name : "unnamed";
 }
 
+grove_status grove_forest_not_ready(const grove_forest *f, const char *call)
+{
+  int has_graph = f->graph.form != GROVE_FORM_NONE;
+  return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
+                     "rank %d: %s: forest '%.100s' is not set up: %scall grove_forest_set_up on "
+                     "every rank first",
+                     f->ctx->rank, call, grove_forest_label(f),
+                     has_graph ? "" : "give it a graph (grove_forest_set_graph) and ");
+}
+
 grove_status grove_forest_set_name(grove_forest *f, const char *name)
 {
   GROVE_PASS_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",

@@ -98,6 +98,9 @@ void grove_forest_release(grove_forest *f);
 /* The forest's name in sentences: its name, or "unnamed". */
 const char *grove_forest_label(const grove_forest *f);
 
+/* GROVE_ERR_STATE: this call needs a forest that is set up. */
+grove_status grove_forest_not_ready(const grove_forest *f, const char *call);
+
 void grove_graph_free(grove_graph *graph);
 void grove_side_free(grove_side *side);
 

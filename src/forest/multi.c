@@ -225,8 +225,7 @@ grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
 {
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
   GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
-  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "grove_forest_multi: forest '%s' is not set up",
-                   grove_forest_label(f));
+  if (!f->ready) return grove_forest_not_ready(f, "grove_forest_multi");
   GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_multi"));
   grove_status status = make_with_ranks(f, out);
   grove_context_leave_call(f->ctx);

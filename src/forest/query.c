@@ -11,9 +11,7 @@ enum { PRINTED_EDGES = 100 };
 static grove_status check_ready(const grove_forest *f, const char *call)
 {
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
-  GROVE_PASS_CHECK(f->ready, GROVE_ERR_STATE, "%s: forest '%s' is not set up", call,
-                   grove_forest_label(f));
-  return GROVE_OK;
+  return f->ready ? GROVE_OK : grove_forest_not_ready(f, call);
 }
 
 grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves)

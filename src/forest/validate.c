@@ -13,7 +13,8 @@ static int64_t leaf_slot(const grove_graph *graph, int64_t position)
 static grove_status check_counts(const grove_graph *graph, int rank, int size)
 {
   GROVE_PASS_CHECK(graph->form != GROVE_FORM_NONE, GROVE_ERR_STATE,
-                   "rank %d: the forest has no graph yet", rank);
+                   "rank %d: the forest has no graph yet: grove_forest_set_graph gives it one",
+                   rank);
   GROVE_PASS_CHECK(graph->nroots >= 0, GROVE_ERR_GRAPH, "rank %d: the number of roots is %lld",
                    rank, (long long)graph->nroots);
   GROVE_PASS_CHECK(graph->nleaves >= 0, GROVE_ERR_GRAPH, "rank %d: the number of leaves is %lld",
