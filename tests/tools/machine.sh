@@ -9,6 +9,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 needs python3
 limit=20
+export XDG_CACHE_HOME=$work/cache # without profiles of the caller
 
 # machine ARGUMENT...: grove machine with them.
 machine() {
