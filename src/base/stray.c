@@ -1,6 +1,6 @@
 /* Variables of the environment that look like options and are none. One that is nearly an option's
- * name is a slip of the pen, and what it was to change would silently stay as it is. Others may have
- * another reader.
+ * name is a slip of the pen, and what it was to change would silently stay as it is. Others may
+ * have another reader.
  */
 #include "base/options.h"
 
@@ -46,7 +46,7 @@ const char *grove_options_stray(int wanted, size_t *bytes)
 
 /* ---- which option was meant ---- */
 
-static int least_of(int a, int b)
+static int fewer_edits(int a, int b)
 {
   return a < b ? a : b;
 }
@@ -66,9 +66,9 @@ static int count_edits(const char *a, size_t na, const char *b, size_t nb)
       rows[i][k] = i == 0 ? (int)k : k == 0 ? (int)i : 0;
       if (i == 0 || k == 0) continue;
       int changed = rows[i - 1][k - 1] + !same_letter(a[i - 1], b[k - 1]);
-      rows[i][k] = least_of(changed, 1 + least_of(rows[i - 1][k], rows[i][k - 1]));
+      rows[i][k] = fewer_edits(changed, 1 + fewer_edits(rows[i - 1][k], rows[i][k - 1]));
       if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) && same_letter(a[i - 2], b[k - 1]))
-        rows[i][k] = least_of(rows[i][k], rows[i - 2][k - 2] + 1);
+        rows[i][k] = fewer_edits(rows[i][k], rows[i - 2][k - 2] + 1);
     }
   return rows[na][nb];
 }
