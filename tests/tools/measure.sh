@@ -74,6 +74,26 @@ grep -q '^alpha *cpu *off-node *rend *7.76e-06 .*taken from lassen' "$work/one.m
 [[ -s $work/fits.dat && -s $work/fits.gp ]] || fail "no data for the picture"
 grep -q '<svg' "$work/fits.svg" || fail "no picture"
 
+# --- beside other programs -----------------------------------------------------------------------
+
+busy=()
+for _ in 1 2 3 4; do
+  timeout 60 bash -c 'while :; do :; done' &
+  busy+=($!)
+done
+machine 2 measure --quick
+((status == 1)) || fail "measured beside busy processes: exit status $status, not 1"
+says 'other programs used [0-9]* % of the processors'
+says 'not written'
+compgen -G "$work/cache/grove/*.machine" >/dev/null && fail "a doubtful profile is in the cache"
+machine 2 measure --quick --force
+((status == 0)) || fail "measured with --force: exit status $status"
+kill "${busy[@]}"
+kept=("$work"/cache/grove/*.machine)
+grep -q '^about .*; doubtful: .*other programs used' "${kept[0]}" || fail "the profile has no doubt"
+"$BUILD/bin/grove" machine show "${kept[0]}" | grep -q 'doubtful: ' || fail "show does not say so"
+rm "${kept[0]}"
+
 if [[ ${1-} != --more ]]; then
   echo 'all is well'
   exit
@@ -81,7 +101,7 @@ fi
 
 # --- several nodes, kept where machine=auto looks ------------------------------------------------
 
-GROVE_NODE_SIZE=1 machine 2 measure --quick
+GROVE_NODE_SIZE=1 machine 2 measure --quick --force # other tests run beside it
 ((status == 0)) || fail "measure for the cache: exit status $status"
 kept=("$work"/cache/grove/*.machine)
 [[ -s ${kept[0]} ]] || fail "no profile in the cache"

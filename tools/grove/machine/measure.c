@@ -21,11 +21,14 @@ static const char help_measure[] =
   "receives; what a node can inject, with 1, 2, 4, ... ranks at once; contention on a line of\n"
   "four nodes; shared memory; and how many cores the ranks really have. Where there is a\n"
   "device: launches, and copies out of it and into it by 1, 2, 4, 8, 16 ranks of a host at\n"
-  "once (GROVE_DEVICE=none leaves that out). Nothing else should be running. Start it with\n"
-  "as many ranks per node as programs will have.\n"
+  "once (GROVE_DEVICE=none leaves that out). Nothing else should be running: the profile says\n"
+  "so if other programs used the processors, or if its rows are far off what was measured.\n"
+  "Start it with as many ranks per node as programs will have.\n"
   "\n"
   "  -o FILE              the profile; without it, this user's file in which machine=auto\n"
   "                       looks for the profile of this machine\n"
+  "  --force              write a profile that is not to be trusted there, too: with -o it\n"
+  "                       is always written, and says so itself\n"
   "  --quick              takes under ten seconds instead of under a minute\n"
   "  --thorough           takes some minutes\n"
   "  --off-node-from M    on one node: complete the profile with what machine M, a name, a\n"
@@ -119,6 +122,19 @@ static int find_output(const probing *s, const grove_context *ctx, char *path, s
   return EXIT_OK;
 }
 
+/* Says why a profile is not to be trusted; returns whether machine=auto may find it all the same. */
+static int may_be_kept(const probing *s, const grove_machine *m)
+{
+  const char *doubt = grove_machine_doubt(m);
+  int kept = !doubt || s->output || s->force;
+  if (doubt)
+    fprintf(stderr, "grove machine measure: this profile is not to be trusted: %s\n", doubt);
+  if (!kept)
+    fprintf(stderr, "not written: all programs would use it; measure on a quiet machine, or take "
+                    "it as it is with --force or -o FILE\n");
+  return kept;
+}
+
 /* What rank 0 does with a measured machine. */
 static int deliver(const probing *s, const char *path, grove_machine *m, const grove_machine *other,
                    const grove_points *points)
@@ -131,6 +147,7 @@ static int deliver(const probing *s, const char *path, grove_machine *m, const g
   }
   free(m->name);
   m->name = name;
+  if (!may_be_kept(s, m)) return EXIT_FAILED;
   if (grove_machine_write(m, path) != GROVE_OK) {
     fprintf(stderr, "grove machine measure: %s\n", last_sentence());
     grove_profile_print(m, stdout); /* rather than lose it */

@@ -43,6 +43,8 @@ static int read_arguments(int argc, char **argv, int rank, int checks, const cha
       s.effort = GROVE_MEASURE_QUICK;
     else if (strcmp(flag, "--thorough") == 0)
       s.effort = GROVE_MEASURE_THOROUGH;
+    else if (!checks && strcmp(flag, "--force") == 0)
+      s.force = 1;
     else if ((value = flag_value(argc, argv, &i, "--picture")))
       s.picture = value;
     else if (!checks && (value = flag_value(argc, argv, &i, "-o")))

@@ -16,6 +16,7 @@ typedef struct probing {
   const char *against;                       /* of check */
   const char *picture;
   grove_effort effort;
+  int force; /* of measure: keep a doubtful profile */
   int json;
 } probing;
 
