@@ -122,7 +122,7 @@ static int find_output(const probing *s, const grove_context *ctx, char *path, s
   return EXIT_OK;
 }
 
-/* Says why a profile is not to be trusted; returns whether machine=auto may find it all the same. */
+/* Says why a profile is not to be trusted. Is it written all the same? */
 static int may_be_kept(const probing *s, const grove_machine *m)
 {
   const char *doubt = grove_machine_doubt(m);
