@@ -82,6 +82,11 @@ grove_status grove_forest_not_ready(const grove_forest *f, const char *call)
                      has_graph ? "" : "give it a graph (grove_forest_set_graph) and ");
 }
 
+grove_status grove_forest_all_not_ready(const grove_forest *f, const char *call)
+{
+  return grove_context_agree(f->ctx, grove_forest_not_ready(f, call), NULL, 0);
+}
+
 grove_status grove_forest_set_name(grove_forest *f, const char *name)
 {
   GROVE_PASS_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",

@@ -100,6 +100,8 @@ const char *grove_forest_label(const grove_forest *f);
 
 /* GROVE_ERR_STATE: this call needs a forest that is set up. */
 grove_status grove_forest_not_ready(const grove_forest *f, const char *call);
+/* The same of a call that all ranks make, in the same words. */
+grove_status grove_forest_all_not_ready(const grove_forest *f, const char *call);
 
 void grove_graph_free(grove_graph *graph);
 void grove_side_free(grove_side *side);

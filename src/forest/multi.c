@@ -225,9 +225,9 @@ grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
 {
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
   GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
-  if (!f->ready) return grove_forest_not_ready(f, "grove_forest_multi");
   GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_multi"));
-  grove_status status = make_with_ranks(f, out);
+  grove_status status =
+    f->ready ? make_with_ranks(f, out) : grove_forest_all_not_ready(f, "grove_forest_multi");
   grove_context_leave_call(f->ctx);
   return status;
 }

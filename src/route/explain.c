@@ -91,9 +91,9 @@ fail:
 grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file)
 {
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_explain: the forest is NULL");
-  if (!f->ready) return grove_forest_not_ready(f, "grove_forest_explain");
   GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_explain"));
-  grove_status status = explain_forest(f, unit_bytes, file);
+  grove_status status = f->ready ? explain_forest(f, unit_bytes, file)
+                                 : grove_forest_all_not_ready(f, "grove_forest_explain");
   grove_context_leave_call(f->ctx);
   return status;
 }
