@@ -50,7 +50,7 @@ bad '--memory cannot be '"'gpu': it must be host or device" explain a.mtx --memo
 bad 'it must be 1 to 5 numbers such as 4x4x2' explain a.mtx --topology round
 bad "'--node' is not understood; there are --nodes, --ppn, --machine" explain a.mtx --node 2
 bad "--picture cannot be '': it must be the beginning" machine measure --picture
-bad "'--fast' is not understood; there are -o, --quick, --thorough" machine measure --fast
+bad "'--fast' is not understood; there are -o, --force, --quick, --thorough" machine measure --fast
 bad 'which profile? auto, a name' machine check
 bad "there is no figure '9.9'; there are all, " model figure 9.9
 bad 'there are --list, -o, --machine' model figure 4.3 --size
@@ -70,7 +70,7 @@ matrix=tests/tools/matrices/symmetric.mtx
 explain=(explain "$matrix" --nodes 2 --ppn 2)
 good "$grove" "${explain[@]}" --machine auto
 grep -q 'has not been measured, and auto is ' "$work/err" || fail 'it does not say what auto is'
-good tools/launch 2 "$grove" machine measure --quick --name mine
+good tools/launch 2 "$grove" machine measure --quick --force --name mine
 own=("$work"/cache/grove/*.machine)
 [[ -s ${own[0]} ]] || fail 'no profile of its own'
 cp machines/lassen.machine "$work/cache/grove/other.machine"
