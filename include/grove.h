@@ -1,8 +1,9 @@
 /* Grove: irregular communication on parallel machines.
  *
- * The problem. A mesh, a sparse matrix or a graph is cut into pieces, one a rank. Some entries that
- * a rank needs are owned by others. Again and again the owners' values must reach those who need
- * them (a halo exchange), and contributions made elsewhere must get back to the owners (assembly).
+ * The problem. A mesh, a sparse matrix or a graph is cut into pieces, one per rank. Some entries
+ * that a rank needs are owned by others. Again and again the owners' values must reach those who
+ * need them (a halo exchange), and contributions made elsewhere must get back to the owners
+ * (assembly).
  *
  * The model. Every rank has `nroots` roots, numbered 0 .. nroots-1: what it owns. Every rank has
  * leaves: what it needs. A leaf is joined to exactly one root, here or on another rank; a root may

@@ -1,6 +1,7 @@
 #include "base/options.h"
 
 #include "base/number.h"
+#include "base/slips.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -269,10 +270,27 @@ static int find_option(const char *name)
   return -1;
 }
 
+int grove_options_nearest(const char *name, size_t bytes)
+{
+  int found = -1, least = 0;
+  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
+    int slips = grove_slips(name, bytes, table[i].name, strlen(table[i].name));
+    if (slips < 0 || (found >= 0 && slips >= least)) continue;
+    least = slips;
+    found = i;
+  }
+  return found;
+}
+
 static grove_status refuse_name(const char *name)
 {
+  int meant = grove_options_nearest(name, strlen(name));
+  if (meant < 0)
+    return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
+                       "there is no option '%.100s'; 'grove options' lists them", name);
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
-                     "there is no option '%.100s'; 'grove options' lists them", name);
+                     "there is no option '%.100s': is '%s' meant? 'grove options' lists them", name,
+                     table[meant].name);
 }
 
 grove_status grove_options_set(grove_options *options, const char *name, const char *value)

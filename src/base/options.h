@@ -114,8 +114,12 @@ void grove_options_cache(char *out, size_t room);
 /* Applies the environment. */
 grove_status grove_options_read_environment(grove_options *options);
 
+/* The option that a name of so many bytes, which is none's, is so close to that it was most likely
+ * meant; -1: there is none. */
+int grove_options_nearest(const char *name, size_t bytes);
+
 /* GROVE_ERR_OPTION if a variable of the environment begins with GROVE_, is no option's, and is so
- * close to one that it was most likely meant: with that name (stray.c). */
+ * close to one that it was most likely meant: with that name. (stray.c) */
 grove_status grove_options_check_environment(void);
 
 /* The name of variable i of those that begin with GROVE_ and are no option's; NULL past the last. A

@@ -62,6 +62,13 @@ static void nearly_options(const place *p)
   }
 }
 
+/* The same where a program sets them. */
+static void nearly_set(const place *p)
+{
+  told(p, grove_context_set(p->ctx, "timout", "1"), GROVE_ERR_OPTION, 0, "is 'timeout' meant?");
+  told(p, grove_context_set(p->ctx, "banana", "1"), GROVE_ERR_OPTION, 0, "no option 'banana';");
+}
+
 /* Other people's variables, and an option's own. */
 static void far_from_options(const place *p)
 {
@@ -90,9 +97,10 @@ int main(int argc, char **argv)
   bad_values(&p);
   if (p.size > 1) different_values(&p);
   nearly_options(&p);
+  nearly_set(&p);
   far_from_options(&p);
   summary_lists_strays(&p);
-  CHECK(mistakes >= 24, "only %d mistakes", mistakes);
+  CHECK(mistakes >= 26, "only %d mistakes", mistakes);
   place_free(&p);
   return test_end();
 }

@@ -25,7 +25,8 @@ demo() {
   ((status == 0)) || fail 'it failed'
   has 'ring: bcast, 16 ranks on 4 nodes'
   has 'ring: reduce, 16 ranks on 4 nodes'
-  has 'times as fast as the standard route'
+  grep -qE '(times as fast|is the same plan) as the standard route' "$work/out" ||
+    fail 'it does not compare the choice with the standard route'
   has "file://$(readlink -f "$work/page.html")"
   (($(grep -c '^\* [^ ]* .*right$' "$work/out") == 2)) || fail 'no choice is marked'
   ! grep -q WRONG "$work/out" || fail 'values are wrong'
