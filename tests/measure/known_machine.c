@@ -665,12 +665,12 @@ static void doubts(void)
   grove_machine *m = virtual_step(&v, GROVE_MEASURE_QUICK, misfits, NULL);
   grove_machine_free(&m);
   v.link[GROVE_OFF_NODE] =
-    (virtual_link){.ranges = 1, .range = {{0, {1e-5, 1e-9}, {0, 0}}}, .o_s = 1e-6, .o_r = 1e-6};
+    (virtual_link){.ranges = 1, .range = {{0, {1e-3, 1e-7}, {0, 0}}}, .o_s = 1e-5, .o_r = 1e-5};
   m = virtual_measure(&v, &how, NULL);
   const char *doubt = grove_machine_doubt(m);
   CHECK(doubt && strstr(doubt, " points made no sense"), "'%s'", m->about);
   grove_machine_free(&m);
-  v.link[GROVE_OFF_NODE].range[0].stream = (grove_postal){2e-6, 1e-9};
+  v.link[GROVE_OFF_NODE].range[0].stream = (grove_postal){2e-4, 1e-7};
   m = virtual_measure(&v, &how, NULL);
   doubt = grove_machine_doubt(m);
   CHECK(!doubt || !strstr(doubt, "points"), "'%s'", m->about);
