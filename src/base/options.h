@@ -123,7 +123,7 @@ int grove_options_nearest(const char *name, size_t bytes);
 grove_status grove_options_check_environment(void);
 
 /* The name of variable i of those that begin with GROVE_ and are no option's; NULL past the last. A
- * borrowed text up to its '=', of `bytes` bytes. */
+ * borrowed text of `bytes` bytes; behind it are '=' and the value. */
 const char *grove_options_stray(int i, size_t *bytes);
 
 /* Reads the timeout alone; an invalid one counts as none. */

@@ -35,7 +35,7 @@ const char *grove_options_stray(int wanted, size_t *bytes)
 {
   for (char **at = environ; at && *at; at++) {
     size_t n = strcspn(*at, "=");
-    if (strncmp(*at, PREFIX, PREFIX_BYTES) != 0) continue;
+    if (strncmp(*at, PREFIX, PREFIX_BYTES) != 0 || (*at)[n] != '=') continue;
     const char *rest = *at + PREFIX_BYTES;
     if (option_of(rest, n - PREFIX_BYTES) >= 0 && is_capital(rest, n - PREFIX_BYTES)) continue;
     *bytes = n;

@@ -3,10 +3,7 @@
 
 #include "base/options.h"
 
-#include <ctype.h>
 #include <string.h>
-
-extern char **environ;
 
 static const char help[] =
   "usage: grove options [--json]\n"
@@ -14,35 +11,14 @@ static const char help[] =
   "Lists every option with its present value: its default, or what the environment variable\n"
   "GROVE_<NAME> says (in an MPI job, that of rank 0). A program sets options for one context\n"
   "with grove_context_set(ctx, \"name\", \"value\"). Variables GROVE_* that are set and are no\n"
-  "option's have no effect; they are listed at the end, and warned of on standard error.\n"
+  "option's are listed at the end, and warned of on standard error. They have no effect, but\n"
+  "one that is nearly an option's name is refused when a program makes a context.\n"
   "\n"
   "  --json    instead of a table: options, a list of {name, value, default, values, help}, and\n"
   "            strangers, a list of {name, value} of variables that are no option's\n"
   "\n"
   "Example:\n"
   "  GROVE_TIMEOUT=30 GROVE_LOG=summary grove options\n";
-
-static int is_option(const char *name, size_t length)
-{
-  for (int i = 0; i < GROVE_OPTION_COUNT; i++) {
-    const char *known = grove_option_describe(i).name;
-    size_t c = 0;
-    while (c < length && toupper((unsigned char)known[c]) == name[c]) c++;
-    if (c == length && known[c] == '\0') return 1;
-  }
-  return 0;
-}
-
-/* From `variable` on, the next GROVE_ variable that is no option's; the NULL at the end if none. */
-static char **next_stranger(char **variable)
-{
-  for (; *variable; variable++) {
-    size_t length = strcspn(*variable, "=");
-    int is_ours = strncmp(*variable, "GROVE_", 6) == 0 && (*variable)[length] == '=';
-    if (is_ours && !is_option(*variable + 6, length - 6)) break;
-  }
-  return variable;
-}
 
 static void print_table(const grove_options *options)
 {
@@ -54,12 +30,10 @@ static void print_table(const grove_options *options)
            *about.initial ? about.initial : "-", about.choices);
     printf("%-19s %-11s %-11s   %s\n", "", "", "", about.help);
   }
-  int any = 0;
-  for (char **variable = next_stranger(environ); *variable;
-       variable = next_stranger(variable + 1)) {
-    if (!any++) printf("\nset in the environment, and no option:\n");
-    printf("  %s\n", *variable);
-  }
+  size_t bytes = 0;
+  for (int i = 0; grove_options_stray(i, &bytes); i++)
+    printf("%s  %s\n", i > 0 ? "" : "\nset in the environment, and no option:\n",
+           grove_options_stray(i, &bytes));
 }
 
 static void print_json(const grove_options *options)
@@ -78,12 +52,11 @@ static void print_json(const grove_options *options)
     printf("}");
   }
   printf("\n], \"strangers\": [");
-  int any = 0;
-  for (char **variable = next_stranger(environ); *variable;
-       variable = next_stranger(variable + 1)) {
-    printf("%s\n  {\"name\": \"%.*s\", \"value\": ", any++ ? "," : "", (int)strcspn(*variable, "="),
-           *variable);
-    print_json_text(stdout, strchr(*variable, '=') + 1);
+  size_t bytes = 0;
+  for (int i = 0; grove_options_stray(i, &bytes); i++) {
+    const char *variable = grove_options_stray(i, &bytes);
+    printf("%s\n  {\"name\": \"%.*s\", \"value\": ", i > 0 ? "," : "", (int)bytes, variable);
+    print_json_text(stdout, variable + bytes + 1);
     printf("}");
   }
   printf("]}\n");
@@ -92,9 +65,10 @@ static void print_json(const grove_options *options)
 /* A mistyped variable would silently have no effect. */
 static void warn_of_strangers(void)
 {
-  for (char **variable = next_stranger(environ); *variable; variable = next_stranger(variable + 1))
-    fprintf(stderr, "grove options: %.*s is set, but there is no such option\n",
-            (int)strcspn(*variable, "="), *variable);
+  size_t bytes = 0;
+  for (int i = 0; grove_options_stray(i, &bytes); i++)
+    fprintf(stderr, "grove options: %.*s is set, but there is no such option\n", (int)bytes,
+            grove_options_stray(i, &bytes));
 }
 
 static int run(int argc, char **argv)
