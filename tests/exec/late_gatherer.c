@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-enum { DONE_TAG = 77, PATIENCE = 60 };
+/* Not every graph tells: cases are drawn until one does. */
+enum { DONE_TAG = 77, PATIENCE = 60, MOST_CASES = 300 };
 
 /* Which targets need the late one: their values come its way, or in a letter with such. */
 typedef struct needs {
@@ -125,6 +126,15 @@ static void try_case(const place *p, rng *r)
   free(root);
 }
 
+static int64_t sum_of(const place *p, int64_t mine)
+{
+  int64_t all = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, p->comm, &request);
+  polite_wait(&request);
+  return all;
+}
+
 int main(int argc, char **argv)
 {
   static const char *const routes[] = {"3-step", "2-step", "split"};
@@ -133,20 +143,18 @@ int main(int argc, char **argv)
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   place p = place_create(comm);
   rng r = rng_from(test_seed(), 0);
-  for (int64_t i = 0; i < test_samples(12); i++) {
+  int64_t all = 0;
+  for (int64_t i = 0; i < test_samples(12) || (all == 0 && i < MOST_CASES); i++) {
     int node[NET_RANKS];
-    int64_t all = 0;
-    MPI_Request request;
     for (int k = 0; k < p.size; k++) node[k] = k < 3 ? 0 : k < 5 ? 1 : k;
     test_case(i);
     place_set_nodes(&p, node);
     place_set(&p, "route", routes[i % 3]);
     try_case(&p, &r);
-    MPI_Iallreduce(&telling, &all, 1, MPI_INT64_T, MPI_SUM, p.comm, &request);
-    polite_wait(&request);
-    if (i == test_samples(12) - 1) CHECK(all > 0, "no case would have told");
-    if (i == test_samples(12) - 1 && p.rank == 0) printf("%lld tell\n", (long long)all);
+    all = sum_of(&p, telling);
   }
+  CHECK(all > 0, "no case would have told");
+  if (p.rank == 0) printf("%lld tell\n", (long long)all);
   telling = 0; /* other variants run in the same process */
   place_free(&p);
   return test_end();
