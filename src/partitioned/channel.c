@@ -288,7 +288,7 @@ static grove_status abandon_channel(grove_channel *c)
     grove_op_move(&c->base, GROVE_OP_STUCK);
     return GROVE_OK;
   }
-  if (!c->sends && !is_staged && c->bond == GROVE_BOND_SOUGHT) {
+  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) {
     GROVE_PASS_ROOM(c->staging, c->bytes);
     c->data = c->staging;
   }
