@@ -522,7 +522,8 @@ typedef struct grove_op grove_op;
  * read is also written. A rank without roots (leaves) may pass NULL for them. With the option
  * `effort=measure` the first 20 starts try two routes by turns, and from start 85 on all ranks take
  * the faster one; the 84th is complete when every rank has completed the 20th, on ranks that
- * exchange nothing too. Collective. */
+ * exchange nothing too. With the option `wisdom` the outcome is kept in a file, and an operation of
+ * which the file knows the faster route takes it at once. Collective. */
 GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root,
                                         void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,

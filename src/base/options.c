@@ -133,6 +133,10 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"effort", "estimate", "estimate|measure",
    "how a route is chosen: by the model, or by trying its best two in the first starts",
    parse_choice, FIELD(effort), 1},
+  {"wisdom", "", "a file name",
+   "routes that were faster when effort=measure tried them are kept in this file, and taken from "
+   "it",
+   parse_text_or_none, FIELD(wisdom), 1},
   {"message_cap", "auto", "a number of bytes, or auto",
    "route split: size of messages between nodes (auto: where the machine turns to rendezvous)",
    parse_count_or_auto, FIELD(message_cap), 1},
@@ -256,6 +260,7 @@ void grove_options_free(grove_options *options)
 {
   free(options->node_map);
   free(options->machine);
+  free(options->wisdom);
   free(options->trace);
   free(options->part_table);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) free(options->text[i]);

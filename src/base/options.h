@@ -45,7 +45,7 @@ enum grove_option_device {
 };
 enum grove_option_memory { GROVE_MEMORY_AUTO, GROVE_MEMORY_HOST, GROVE_MEMORY_DEVICE };
 
-enum { GROVE_OPTION_COUNT = 29 };
+enum { GROVE_OPTION_COUNT = 30 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +54,7 @@ extern "C" {
 typedef struct grove_options {
   int route;
   int effort;
+  char *wisdom;    /* "": none, else the file */
   int message_cap; /* bytes; -1: the machine's rendezvous limit */
   int transport_on_node;
   int transport_off_node;

@@ -51,6 +51,16 @@ typedef struct grove_tally {
   double wait_seconds;    /* inside wait, test and end */
 } grove_tally;
 
+/* For the summary: what became of the file of the option `wisdom`, on rank 0 (exec/wisdom.c). */
+typedef struct grove_wisdom_log {
+  int64_t taken, added; /* routes */
+  int64_t lost;         /* the file could not be written */
+  int64_t stale;        /* other routes would be tried now */
+  /* When it was last read: */
+  int64_t line, damaged, damaged_line; /* the first of those that are no entries */
+  int64_t of_versions, of_machines;    /* entries of others */
+} grove_wisdom_log;
+
 /* A tag may be used again when every rank has returned it after the same number of starts: then all
  * its messages have been received. */
 typedef struct grove_tag {
@@ -124,6 +134,7 @@ struct grove_context {
   int ntallies;
   grove_tally *own_tallies; /* of what is made without the other ranks: channels */
   int nown_tallies;
+  grove_wisdom_log wisdom;
   struct grove_trace *trace;                    /* NULL: none was ever asked for (trace.h) */
   int clocks_compared;                          /* done when routes are first to be tried: */
   double clock_ahead;                           /* of rank 0's, in seconds */
@@ -199,6 +210,10 @@ void grove_context_profile_path(const grove_context *ctx, char *out, size_t room
 
 /* How that path begins, whatever the job has: all but cores and nodes. Empty as above. */
 void grove_context_profile_stem(char *out, size_t room);
+
+/* The machine in one word: the name of that file, without folder and ending. */
+enum { GROVE_MACHINE_NAME_BYTES = 288 };
+void grove_context_machine_name(const grove_context *ctx, char *out, size_t room);
 
 /* The profile that stands in for an unmeasured machine: one of its kind. */
 const char *grove_context_similar_machine(void);

@@ -32,32 +32,50 @@ static const char *nodes_of(const grove_context *ctx)
   return ctx->topo.nnodes > 1 ? "nodes" : "node";
 }
 
-void grove_context_profile_stem(char *out, size_t room)
+/* Processor, network and MPI in one word. */
+static void write_slug(char *slug, size_t room)
 {
-  char folder[512], slug[256] = "", processor[96], mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  char processor[96], mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
-  grove_options_cache(folder, sizeof folder);
+  *slug = '\0';
   grove_topo_processor(processor, sizeof processor);
   MPI_Get_library_version(mpi, &length);
   mpi[strcspn(mpi, "\n,")] = '\0';
   mpi[strlen(mpi) < 40 ? strlen(mpi) : 40] = '\0';
-  append_slug(slug, sizeof slug, processor);
-  append_slug(slug, sizeof slug, " ");
-  append_slug(slug, sizeof slug, grove_topo_network());
-  append_slug(slug, sizeof slug, " ");
-  append_slug(slug, sizeof slug, mpi);
+  append_slug(slug, room, processor);
+  append_slug(slug, room, " ");
+  append_slug(slug, room, grove_topo_network());
+  append_slug(slug, room, " ");
+  append_slug(slug, room, mpi);
+}
+
+enum { SLUG_BYTES = 256 };
+
+void grove_context_profile_stem(char *out, size_t room)
+{
+  char folder[512], slug[SLUG_BYTES];
+  grove_options_cache(folder, sizeof folder);
+  write_slug(slug, sizeof slug);
   if (*folder)
     snprintf(out, room, "%s/%s", folder, slug);
   else
     *out = '\0';
 }
 
+void grove_context_machine_name(const grove_context *ctx, char *out, size_t room)
+{
+  char slug[SLUG_BYTES];
+  write_slug(slug, sizeof slug);
+  snprintf(out, room, "%s-%dc-%s", slug, ctx->topo.cores, nodes_of(ctx));
+}
+
 void grove_context_profile_path(const grove_context *ctx, char *out, size_t room)
 {
-  char stem[800];
-  grove_context_profile_stem(stem, sizeof stem);
-  if (*stem)
-    snprintf(out, room, "%s-%dc-%s.machine", stem, ctx->topo.cores, nodes_of(ctx));
+  char folder[512], name[GROVE_MACHINE_NAME_BYTES];
+  grove_options_cache(folder, sizeof folder);
+  grove_context_machine_name(ctx, name, sizeof name);
+  if (*folder)
+    snprintf(out, room, "%s/%s.machine", folder, name);
   else
     *out = '\0';
 }

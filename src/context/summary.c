@@ -413,6 +413,28 @@ static void print_strays(void)
   if (grove_options_stray(0, &bytes)) fprintf(stderr, "\n");
 }
 
+static void print_count(int64_t n, const char *one, const char *several)
+{
+  if (n > 0) fprintf(stderr, "; %lld %s", (long long)n, n == 1 ? one : several);
+}
+
+/* What became of the file of the option `wisdom`. */
+static void print_wisdom(const grove_context *ctx)
+{
+  const grove_wisdom_log *w = &ctx->wisdom;
+  if (!*ctx->options.wisdom) return;
+  fprintf(stderr, "Grove: wisdom '%s': %lld taken, %lld added", ctx->options.wisdom,
+          (long long)w->taken, (long long)w->added);
+  print_count(w->stale, "ignored: it is of two routes that would not be tried now",
+              "ignored: they are of two routes that would not be tried now");
+  print_count(w->of_machines, "is of another machine", "are of other machines");
+  print_count(w->of_versions, "is of another version of Grove", "are of other versions of Grove");
+  print_count(w->damaged, "line is no entry", "lines are no entries");
+  if (w->damaged > 0) fprintf(stderr, " (line %lld)", (long long)w->damaged_line);
+  print_count(w->lost, "could not be written", "could not be written");
+  fprintf(stderr, "\n");
+}
+
 void grove_context_summarise(grove_context *ctx)
 {
   enum { REDUCTIONS = 3 };
@@ -421,6 +443,7 @@ void grove_context_summarise(grove_context *ctx)
   if (begin_addition(ctx, &a, request)) {
     int complete = wait_for_all(ctx, REDUCTIONS, request);
     if (ctx->rank == 0) print_addition(ctx, &a, complete);
+    if (ctx->rank == 0) print_wisdom(ctx);
     if (ctx->rank == 0) print_strays();
     if (!complete) { /* MPI may still use the arrays and the communicator */
       ctx->broken = 1;

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Starts, on both routes together. */
 enum {
@@ -42,6 +43,7 @@ typedef struct contest {
   int start;                /* its number, from 1 */
   double before;            /* seconds of that entry before that start */
   grove_wiring *wiring;     /* held: the vote uses its tag */
+  char *question;           /* on rank 0, for the file of wisdom; NULL: none */
   int voting;
   int failed; /* ... and so did the vote */
 } contest;
@@ -58,6 +60,7 @@ static void dispose_contest(contest *c)
   if (c->failed) return; /* MPI may still use it */
   grove_wiring_release(c->wiring);
   free(c->base.sentence);
+  free(c->question);
   free(c);
 }
 
@@ -189,11 +192,26 @@ static int64_t usual_time(const contest *c, int which)
   return times[(n - 1) / 2] + times[n / 2];
 }
 
+static grove_outcome side_of_contest(const contest *c, int which)
+{
+  const double nanoseconds = 1000;
+  return (grove_outcome){grove_wiring_route(c->entry[which]->wiring),
+                         (double)usual_time(c, which) / 2 / nanoseconds};
+}
+
+static void note_outcome(const contest *c)
+{
+  const grove_outcome winner = side_of_contest(c, c->which), loser = side_of_contest(c, !c->which);
+  const char *forest = grove_forest_label(entry_now(c)->fields[0].request.forest);
+  grove_wisdom_add(c->base.ctx, c->question, forest, &winner, &loser);
+}
+
 /* The winner goes on alone. */
 static void decide_contest(contest *c)
 {
   c->which = usual_time(c, 1) < usual_time(c, 0);
   if (!c->entry[!c->which]) return;
+  if (c->question) note_outcome(c);
   grove_wiring *stays = entry_now(c)->wiring;
   stays->run.timed = stays->account.kept;
   (void)free_entry(c, !c->which); /* it is idle */
@@ -341,25 +359,29 @@ static grove_status compare_clocks(grove_context *ctx)
   return GROVE_OK;
 }
 
-grove_status grove_contest_open(grove_transfer **first, grove_transfer **second, grove_op **out)
+grove_status grove_contest_open(grove_transfer **first, grove_transfer **second,
+                                const char *question, grove_op **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   grove_context *ctx = (*first)->base.ctx;
   contest *c = grove_memory(1, sizeof *c);
-  if (!c)
+  char *copy = *question ? strdup(question) : NULL;
+  if (!c || (*question && !copy))
     mine = grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "no memory for a contest of routes");
   GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
   GROVE_TRY(compare_clocks(ctx));
   *c = (contest){
     .base = {.active = {.advance = kind.advance}, .kind = &kind, .ctx = ctx, .careful = 1},
     .entry = {*first, *second},
-    .wiring = (*first)->wiring};
+    .wiring = (*first)->wiring,
+    .question = copy};
   c->wiring->references++;
   for (int k = 0; k < 2; k++) c->entry[k]->wiring->run.timed = 1;
   *first = *second = NULL;
   *out = &c->base;
   return GROVE_OK;
 fail:
+  free(copy);
   free(c);
   return status;
 }

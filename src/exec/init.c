@@ -226,7 +226,8 @@ static grove_status add_rival(const grove_draft *first, const grove_routing *riv
     return GROVE_OK;
   }
   GROVE_TRY(status);
-  if (m.routing.route == rival->route) GROVE_TRY(grove_contest_open(op, &other, out));
+  if (m.routing.route == rival->route)
+    GROVE_TRY(grove_contest_open(op, &other, first->routing.question, out));
 fail:
   if (other) { /* the contest did not take it */
     grove_op *spare = &other->base;

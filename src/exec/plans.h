@@ -98,9 +98,13 @@ typedef struct grove_compiled {
   int surveyed[2];          /* under which options */
   grove_decision decisions[GROVE_DECISIONS];
   int64_t decided;
+  int64_t digest; /* of the graph on all ranks; 0: nobody has asked (wisdom.c) */
 } grove_compiled;
 
 grove_status grove_forest_compiled(grove_forest *f, grove_compiled **out);
+
+/* An operation as the file of wisdom names it: a machine, and some numbers and words. */
+enum { GROVE_QUESTION_BYTES = GROVE_MACHINE_NAME_BYTES + 128 };
 
 /* How an operation travels. */
 typedef struct grove_routing {
@@ -110,6 +114,8 @@ typedef struct grove_routing {
   grove_choice choice;
   grove_price price; /* by which it was chosen, or would have been */
   int lifted;        /* this rank's; once agreed upon, the operation's: see grove_question */
+  int known;         /* the faster one: nothing is to be tried */
+  char question[GROVE_QUESTION_BYTES]; /* on rank 0, with the option wisdom; "": none */
 } grove_routing;
 
 /* The plans for such an operation, compiled at first need. Collective if the route relays. A
@@ -132,6 +138,21 @@ grove_status grove_routing_price(grove_context *ctx, int n, const grove_request 
 /* Is there a route worth a contest with this one? The same on every rank. */
 int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
                             grove_routing *rival);
+
+/* ---- the option wisdom (wisdom.c) ---- */
+
+/* Takes the route that was faster when it was tried, if the file says so. Agreed by all. */
+grove_status grove_wisdom_ask(grove_context *ctx, int n, const grove_request *requests,
+                              const grove_wiring_key *keys, grove_routing *routing);
+
+typedef struct grove_outcome {
+  const char *route;
+  double microseconds;
+} grove_outcome;
+
+/* On rank 0: the outcome of a contest. What cannot be written is counted in the context's log. */
+void grove_wisdom_add(grove_context *ctx, const char *question, const char *forest,
+                      const grove_outcome *winner, const grove_outcome *loser);
 
 #ifdef __cplusplus
 }

@@ -155,6 +155,7 @@ static grove_status find_route(grove_context *ctx, int n, const grove_request *r
     out->route = told;
   } else if (bytes > 0) {
     GROVE_PASS(choose_route(n, requests, keys, out->lifted, &out->choice));
+    GROVE_PASS(grove_wisdom_ask(ctx, n, requests, keys, out));
     out->route = out->choice.candidates[out->choice.chosen].route;
     out->chosen = 1;
   }
@@ -228,7 +229,7 @@ int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
 {
   const grove_choice *choice = &best->choice;
   if (ctx->options.effort != GROVE_EFFORT_MEASURE || !best->chosen) return 0;
-  if (choice->runner_up < 0) return 0;
+  if (choice->runner_up < 0 || best->known) return 0;
   const grove_candidate *first = &choice->candidates[choice->chosen];
   const grove_candidate *second = &choice->candidates[choice->runner_up];
   *rival = (grove_routing){.route = second->route, .cap = best->cap};

@@ -317,8 +317,10 @@ void grove_transfer_note_start(grove_transfer *op);
 /* ---- the option effort=measure (contest.c) ---- */
 
 /* From the next start on, `first` is tried against `second`, which serves the same requests on
- * another route. The operation that the user gets takes over both. Agreed by all. */
-grove_status grove_contest_open(grove_transfer **first, grove_transfer **second, grove_op **out);
+ * another route. The operation that the user gets takes over both. `question`: what the outcome is
+ * called in the file of wisdom; "": nobody wants it. Agreed by all. */
+grove_status grove_contest_open(grove_transfer **first, grove_transfer **second,
+                                const char *question, grove_op **out);
 
 #ifdef __cplusplus
 }

@@ -200,6 +200,7 @@ static const char *const bads[][2] = {
   {"max_messages", "auto"},
   {"max_messages", "1.5"},
   {"part_table", "a\nb"},
+  {"wisdom", "a\nb"},
   {"transport_parts", "p2p"},
   {"transport_parts", ""},
   {"alarm", "on"},
@@ -211,7 +212,7 @@ static const char *const bads[][2] = {
 };
 enum { BADS = sizeof bads / sizeof *bads };
 
-/* Options are seconds or an int (but for node_map, machine, trace and part_table, texts). */
+/* Options are seconds or an int (node_map, machine, trace, part_table and wisdom: texts). */
 static double field(const grove_options *o, size_t offset)
 {
   const char *at = (const char *)o + offset;
@@ -241,6 +242,7 @@ static void check_equal(const grove_options *a, const grove_options *b)
   CHECK(strcmp(a->trace, b->trace) == 0, "trace '%s', not '%s'", a->trace, b->trace);
   CHECK(strcmp(a->part_table, b->part_table) == 0, "part_table '%s', not '%s'", a->part_table,
         b->part_table);
+  CHECK(strcmp(a->wisdom, b->wisdom) == 0, "wisdom '%s', not '%s'", a->wisdom, b->wisdom);
   CHECK(strcmp(a->node_map, b->node_map) == 0, "node_map '%s', not '%s'", a->node_map, b->node_map);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(strcmp(a->text[i], b->text[i]) == 0, "%s is '%s', not '%s'",
@@ -268,6 +270,7 @@ static void descriptions(void)
   for (int i = 0; i < BADS; i++) refused[option_number(bads[i][0])] = 1;
   covered[option_number("node_map")] = covered[option_number("machine")] = 1;
   covered[option_number("trace")] = covered[option_number("part_table")] = 1;
+  covered[option_number("wisdom")] = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",
           grove_option_describe(i).name);
@@ -303,6 +306,8 @@ static void takes_good_values(void)
     CHECK(strcmp(o.trace, traces[i]) == 0, "'%s' became '%s'", traces[i], o.trace);
     CHECK_OK(grove_options_set(&o, "part_table", traces[i]));
     CHECK(strcmp(o.part_table, traces[i]) == 0, "'%s' became '%s'", traces[i], o.part_table);
+    CHECK_OK(grove_options_set(&o, "wisdom", traces[i]));
+    CHECK(strcmp(o.wisdom, traces[i]) == 0, "'%s' became '%s'", traces[i], o.wisdom);
   }
   grove_options_free(&o);
 }

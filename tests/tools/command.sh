@@ -107,7 +107,7 @@ fi
 
 # --- options ---
 
-readonly options='route effort message_cap transport_on_node transport_off_node p2p chunk
+readonly options='route effort wisdom message_cap transport_on_node transport_off_node p2p chunk
   deterministic node_size node_map socket_size spin progress machine check timeout log trace
   aggregator delta laggard min_message max_messages part_table transport_parts alarm profile
   device memory'
