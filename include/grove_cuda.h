@@ -66,6 +66,46 @@ GROVE_API grove_status grove_context_set_stream(grove_context *ctx, struct CUstr
  * waits for the exchange, and so does the next grove_ready of a channel. Local. */
 GROVE_API grove_status grove_wait_on_stream(grove_op *op);
 
+/* ---- copies over several paths --------------------------------------------------------------- */
+
+/* What copies from device to device over every path of a node at once: the direct link, other
+ * devices, the memory of the host (docs/multipath.md). It needs neither MPI nor a context. Any
+ * number of threads may use it at once. */
+typedef struct grove_copier grove_copier;
+
+/* `m`: a profile with the links of this node; NULL: they are measured now. `paths`: which may be
+ * used, such as "direct,gpu2,host"; NULL: those of the option `copy_paths`, else all. Options are
+ * read from the environment: `device`, `copy_paths`, `copy_staging`. Local. */
+GROVE_API grove_status grove_copier_create(const grove_machine *m, const char *paths,
+                                           grove_copier **out);
+
+/* Copies `bytes` from src to dst, behind what was enqueued on the stream, and returns at once. What
+ * is enqueued there later comes after the copy. NULL is the default stream of src's device. -1 for
+ * a device: the driver is asked. Shares follow from the model; a copy that gains too little goes
+ * directly, and so does what finds no staging memory, or is one too many at once (16 for a pair of
+ * devices).
+ *
+ * GROVE_ERR_ARG: ranges that overlap, a device that there is not; GROVE_ERR_UNSUPPORTED: the stream
+ * is captured. Then nothing was enqueued. A path that fails is not used again. The rest of its
+ * share goes directly, and the status of the failure is returned, with a sentence that says so: if
+ * it says that all is copied, it is. Local. */
+GROVE_API grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device,
+                                         const void *src, int src_device, size_t bytes,
+                                         struct CUstream_st *stream);
+
+/* Prints what such a copy would do: paths, shares, chunks, and the time by the model. Local. */
+GROVE_API grove_status grove_copier_explain(grove_copier *c, int from, int to, size_t bytes,
+                                            FILE *file);
+
+/* Waits for its copies and gives it up. Local. */
+GROVE_API grove_status grove_copier_free(grove_copier **c);
+
+/* The same as grove_copier_copy, by the copier of the context, which the first such call makes: its
+ * options and, if they have links, its profile's numbers. Local. */
+GROVE_API grove_status grove_copy_async(grove_context *ctx, void *dst, int dst_device,
+                                        const void *src, int src_device, size_t bytes,
+                                        struct CUstream_st *stream);
+
 #ifdef __cplusplus
 }
 #endif

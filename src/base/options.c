@@ -219,6 +219,12 @@ static const option table[GROVE_OPTION_COUNT] = {
    parse_choice, FIELD(device), 0},
   {"memory", "auto", "auto|host|device", "where arrays lie; auto: the driver is asked about each",
    parse_choice, FIELD(memory), 0},
+  {"copy_paths", "", "a list like direct,gpu2,host",
+   "copies from GPU to GPU: the paths that they may take (empty: all)", parse_text_or_none,
+   FIELD(copy_paths), 0},
+  {"copy_staging", "67108864", "a number of bytes",
+   "copies from GPU to GPU: the most staging memory of each device, and of the host", parse_count,
+   FIELD(copy_staging), 0},
 };
 
 grove_option_about grove_option_describe(int i)
@@ -263,6 +269,7 @@ void grove_options_free(grove_options *options)
   free(options->wisdom);
   free(options->trace);
   free(options->part_table);
+  free(options->copy_paths);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++) free(options->text[i]);
   *options = (grove_options){0};
 }

@@ -45,7 +45,7 @@ enum grove_option_device {
 };
 enum grove_option_memory { GROVE_MEMORY_AUTO, GROVE_MEMORY_HOST, GROVE_MEMORY_DEVICE };
 
-enum { GROVE_OPTION_COUNT = 30 };
+enum { GROVE_OPTION_COUNT = 32 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,6 +82,8 @@ typedef struct grove_options {
   int profile;
   int device;
   int memory;
+  char *copy_paths;               /* "": all */
+  int copy_staging;               /* bytes */
   char *text[GROVE_OPTION_COUNT]; /* every value as it was given */
 } grove_options;
 

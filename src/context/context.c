@@ -70,6 +70,7 @@ grove_status grove_context_release(grove_context *ctx)
   grove_alarm_stop(&ctx->alarm); /* then no other thread knows the context */
   grove_status status = tell_what_ran(ctx);
   grove_context_end_graves(ctx);
+  if (ctx->copier) ctx->close_copier(ctx->copier);
   if (ctx->stations) ctx->close_stations(ctx);
   if (ctx->depot) ctx->close_depot(ctx);
   if (ctx->switchboard) ctx->close_switchboard(ctx);

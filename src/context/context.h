@@ -142,6 +142,8 @@ struct grove_context {
   int ndevices;                                 /* of the first of these */
   struct grove_station *stations;               /* at devices (device/station.h), likewise */
   void (*close_stations)(struct grove_context *ctx);
+  struct grove_copier *copier; /* of grove_copy_async (device/copier.h); NULL: not yet */
+  void (*close_copier)(struct grove_copier *copier);
   struct CUstream_st *stream; /* of operations without one of their own; NULL: the default */
   int promises;               /* operations that streams wait for (exec/promise.c); atomic */
   grove_tomb *graveyard;      /* what goes when no context has any */

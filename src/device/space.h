@@ -122,6 +122,10 @@ int64_t grove_space_chunk(void);
  * grove_spaces_look. GROVE_ERR_DEVICE where there is none. This rank's failure. */
 grove_status grove_spaces_open(grove_context *ctx);
 
+/* The driver that the option `device` means, open, for whoever has no context. */
+grove_status grove_spaces_driver(const grove_options *options, const struct grove_driver **out,
+                                 int *ndevices);
+
 /* Does so if this process may have arrays in it already, and costs nothing if not. Called before an
  * operation is made. */
 void grove_spaces_look(grove_context *ctx);

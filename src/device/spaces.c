@@ -42,9 +42,9 @@ static const grove_space_kind *const cuda_only[] = {&grove_space_cuda, NULL};
 #endif
 
 /* What the option means; NULL: none. */
-static const grove_space_kind *const *kinds_meant(const grove_context *ctx)
+static const grove_space_kind *const *kinds_meant(const grove_options *options)
 {
-  switch (ctx->options.device) {
+  switch (options->device) {
   case GROVE_DEVICE_EMULATED:
   case GROVE_DEVICE_EMULATED_LAZY:
   case GROVE_DEVICE_EMULATED_RANDOM: return emulated_only;
@@ -56,20 +56,39 @@ static const grove_space_kind *const *kinds_meant(const grove_context *ctx)
   }
 }
 
+static void set_temper(const grove_options *options)
+{
+  if (options->device == GROVE_DEVICE_EMULATED_LAZY)
+    grove_emulated_set_temper(GROVE_TEMPER_LAZY, 1);
+  if (options->device == GROVE_DEVICE_EMULATED_RANDOM)
+    grove_emulated_set_temper(GROVE_TEMPER_RANDOM, 1);
+}
+
+grove_status grove_spaces_driver(const grove_options *options, const grove_driver **out,
+                                 int *ndevices)
+{
+  const grove_space_kind *const *kinds = kinds_meant(options);
+  GROVE_PASS_CHECK(options->device != GROVE_DEVICE_NONE, GROVE_ERR_DEVICE,
+                   "there is no device, for the option device is none");
+  GROVE_PASS_CHECK(kinds, GROVE_ERR_DEVICE,
+                   "this library was built without CUDA; device=emulated does without");
+  GROVE_PASS((*kinds)->driver->open(ndevices));
+  set_temper(options);
+  *out = (*kinds)->driver;
+  return GROVE_OK;
+}
+
 grove_status grove_spaces_open(grove_context *ctx)
 {
   int ndevices = 0;
-  const grove_space_kind *const *kinds = kinds_meant(ctx);
+  const grove_space_kind *const *kinds = kinds_meant(&ctx->options);
   GROVE_PASS_CHECK(ctx->options.device != GROVE_DEVICE_NONE, GROVE_ERR_DEVICE,
                    "rank %d: there is no device, for the option device is none", ctx->rank);
   GROVE_PASS_CHECK(kinds, GROVE_ERR_DEVICE,
                    "rank %d: this library was built without CUDA; device=emulated does without",
                    ctx->rank);
   GROVE_PASS((*kinds)->driver->open(&ndevices));
-  if (ctx->options.device == GROVE_DEVICE_EMULATED_LAZY)
-    grove_emulated_set_temper(GROVE_TEMPER_LAZY, 1);
-  if (ctx->options.device == GROVE_DEVICE_EMULATED_RANDOM)
-    grove_emulated_set_temper(GROVE_TEMPER_RANDOM, 1);
+  set_temper(&ctx->options);
   ctx->spaces = kinds;
   ctx->ndevices = ndevices;
   return GROVE_OK;
@@ -78,7 +97,7 @@ grove_status grove_spaces_open(grove_context *ctx)
 void grove_spaces_look(grove_context *ctx)
 {
   grove_sentence before;
-  const grove_space_kind *const *kinds = kinds_meant(ctx);
+  const grove_space_kind *const *kinds = kinds_meant(&ctx->options);
   if (!kinds || kinds == ctx->spaces || !(*kinds)->driver->is_in_use()) return;
   grove_error_keep(&before);
   if (grove_spaces_open(ctx) != GROVE_OK) grove_error_restore(&before);

@@ -96,6 +96,7 @@ static const good goods[] = {
   {"memory", "device", FIELD(memory), GROVE_MEMORY_DEVICE},
   {"memory", "host", FIELD(memory), GROVE_MEMORY_HOST},
   {"memory", "auto", FIELD(memory), GROVE_MEMORY_AUTO},
+  {"copy_staging", "1000000", FIELD(copy_staging), 1000000},
 };
 enum { GOODS = sizeof goods / sizeof *goods };
 
@@ -209,6 +210,7 @@ static const char *const bads[][2] = {
   {"profile", ""},
   {"device", "gpu"},
   {"memory", "pinned"},
+  {"copy_staging", "64MB"},
 };
 enum { BADS = sizeof bads / sizeof *bads };
 

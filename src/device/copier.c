@@ -1,0 +1,230 @@
+/* grove_cuda.h: copies from device to device, over every path. */
+#include "device/copier.h"
+
+#include "device/space.h"
+#include "grove_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making one ---- */
+
+/* "direct", "host", "gpu2": bits 0, 1 + GROVE_HOST, 3; 0: no such path. */
+static uint32_t bit_of_path(const char *word, size_t length)
+{
+  char name[16];
+  for (int stop = -1; stop < GROVE_ENDS; stop++) {
+    snprintf(name, sizeof name, "gpu%d", stop);
+    if (stop < 0) grove_copy_text(name, sizeof name, "direct");
+    if (stop == GROVE_HOST) grove_copy_text(name, sizeof name, "host");
+    if (strlen(name) == length && memcmp(name, word, length) == 0) return (uint32_t)1 << (stop + 1);
+  }
+  return 0;
+}
+
+static grove_status read_wanted(const char *list, uint32_t *out)
+{
+  *out = list ? 0 : UINT32_MAX;
+  for (const char *at = list; at; at = *at ? at + 1 : NULL) {
+    size_t length = strcspn(at, ",");
+    uint32_t bit = bit_of_path(at, length);
+    GROVE_PASS_CHECK(bit, GROVE_ERR_ARG,
+                     "'%.*s' is no path: they are called direct, gpu2 (by GPU 2) and host",
+                     (int)(length < 40 ? length : 40), at);
+    *out |= bit;
+    at += length;
+  }
+  return GROVE_OK;
+}
+
+grove_status grove_copier_open(const grove_driver *driver, int ndevices, const grove_machine *m,
+                               const char *paths, int64_t staging_bytes, grove_copier **out)
+{
+  grove_status status = GROVE_OK;
+  grove_copier *c = NULL;
+  GROVE_NEW(c, 1);
+  pthread_mutex_init(&c->lock, NULL);
+  c->driver = driver;
+  c->ndevices = ndevices < GROVE_DEVICES ? ndevices : GROVE_DEVICES;
+  c->staging_bytes = staging_bytes;
+  GROVE_TRY(read_wanted(paths, &c->wanted));
+  if (m)
+    GROVE_TRY(grove_machine_copy(m, &c->machine));
+  else
+    GROVE_TRY(grove_copy_links_measure(driver, c->ndevices, &c->machine));
+  *out = c;
+  return GROVE_OK;
+fail:
+  grove_copier_close(c);
+  return status;
+}
+
+void grove_copier_close(grove_copier *c)
+{
+  if (!c) return;
+  for (int from = 0; from < GROVE_DEVICES; from++)
+    for (int to = 0; to < GROVE_DEVICES; to++) grove_copy_pair_free(c, c->pairs[from][to]);
+  grove_machine_free(&c->machine);
+  pthread_mutex_destroy(&c->lock);
+  free(c);
+}
+
+/* The options are those of the environment: there is no context that could have others. */
+grove_status grove_copier_create(const grove_machine *m, const char *paths, grove_copier **out)
+{
+  grove_status status = GROVE_OK;
+  grove_options options = {0};
+  const grove_driver *driver = NULL;
+  int ndevices = 0;
+  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_copier_create: out is NULL");
+  GROVE_TRY(grove_options_create(&options));
+  GROVE_TRY(grove_options_read_environment(&options));
+  GROVE_TRY(grove_spaces_driver(&options, &driver, &ndevices));
+  if (!paths && options.copy_paths[0]) paths = options.copy_paths;
+  GROVE_TRY(grove_copier_open(driver, ndevices, m, paths, options.copy_staging, out));
+fail:
+  grove_options_free(&options);
+  return status;
+}
+
+grove_status grove_copier_free(grove_copier **c)
+{
+  GROVE_PASS_CHECK(c, GROVE_ERR_ARG, "grove_copier_free: the address of the copier is NULL");
+  grove_copier_close(*c);
+  *c = NULL;
+  return GROVE_OK;
+}
+
+/* ---- copies ---- */
+
+static grove_status check_device(const grove_copier *c, const char *what, const void *memory,
+                                 int *device)
+{
+  grove_range range;
+  GROVE_PASS_CHECK(*device >= -1 && *device < c->ndevices, GROVE_ERR_ARG,
+                   "%s: there is no device %d; there are %d, from 0 on", what, *device,
+                   c->ndevices);
+  if (*device >= 0) return GROVE_OK;
+  GROVE_PASS_CHECK(c->driver->find(memory, &range), GROVE_ERR_ARG,
+                   "%s: %p is in no memory of a device", what, memory);
+  GROVE_PASS_CHECK(range.device < c->ndevices, GROVE_ERR_ARG,
+                   "%s: %p is in the memory of device %d; copies know %d devices", what, memory,
+                   range.device, c->ndevices);
+  *device = range.device;
+  return GROVE_OK;
+}
+
+static grove_status check_copy(const grove_copier *c, const char *dst, int *to, const char *src,
+                               int *from, size_t bytes)
+{
+  GROVE_PASS_CHECK(dst && src, GROVE_ERR_ARG, "a copy between devices: %s is NULL",
+                   dst ? "src" : "dst");
+  GROVE_PASS_CHECK(bytes <= INT64_MAX, GROVE_ERR_ARG, "a copy between devices: %zu bytes", bytes);
+  GROVE_PASS(check_device(c, "dst", dst, to));
+  GROVE_PASS(check_device(c, "src", src, from));
+  GROVE_PASS_CHECK(dst + bytes <= src || src + bytes <= dst, GROVE_ERR_ARG,
+                   "a copy between devices: %zu bytes at %p and at %p overlap", bytes,
+                   (const void *)src, (const void *)dst);
+  return GROVE_OK;
+}
+
+grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device, const void *src,
+                               int src_device, size_t bytes, struct CUstream_st *stream)
+{
+  grove_copy_pair *pair = NULL;
+  GROVE_PASS_CHECK(c, GROVE_ERR_ARG, "grove_copier_copy: the copier is NULL");
+  if (bytes == 0) return GROVE_OK;
+  GROVE_PASS(check_copy(c, dst, &dst_device, src, &src_device, bytes));
+  int device = c->driver->device_of(stream, src_device);
+  GROVE_PASS_CHECK(!c->driver->is_capturing(device, stream), GROVE_ERR_UNSUPPORTED,
+                   "a copy between devices cannot be captured: staging memory is used again");
+  if (src_device == dst_device || device >= c->ndevices)
+    return c->driver->copy(device, stream, dst, src, (int64_t)bytes);
+  GROVE_PASS(grove_copy_pair_find(c, src_device, dst_device, &pair));
+  return grove_copy_move(c, pair, dst, src, (int64_t)bytes, device, stream);
+}
+
+/* ---- of a context ---- */
+
+/* A profile without links says nothing of copies. */
+static grove_status make_copier(grove_context *ctx)
+{
+  const char *paths = ctx->options.copy_paths[0] ? ctx->options.copy_paths : NULL;
+  const grove_machine *m = ctx->machine && ctx->machine->links.devices > 0 ? ctx->machine : NULL;
+  GROVE_PASS(grove_spaces_open(ctx));
+  ctx->close_copier = grove_copier_close;
+  return grove_copier_open((*ctx->spaces)->driver, ctx->ndevices, m, paths,
+                           ctx->options.copy_staging, &ctx->copier);
+}
+
+grove_status grove_copy_async(grove_context *ctx, void *dst, int dst_device, const void *src,
+                              int src_device, size_t bytes, struct CUstream_st *stream)
+{
+  grove_status status = GROVE_OK;
+  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_copy_async: the context is NULL");
+  grove_context_enter(ctx);
+  if (!ctx->copier) status = make_copier(ctx);
+  grove_copier *copier = ctx->copier;
+  grove_context_leave(ctx);
+  if (status != GROVE_OK) return status;
+  return grove_copier_copy(copier, dst, dst_device, src, src_device, bytes, stream);
+}
+
+/* ---- explain ---- */
+
+static void explain_decision(const grove_copy_route *route, const grove_copy_decision *d,
+                             int64_t bytes, FILE *file)
+{
+  int64_t part[GROVE_PATHS];
+  char end[8];
+  grove_copy_decision_bytes(d, bytes, part);
+  fprintf(file, "path      share %%          bytes  chunks\n");
+  for (int i = 0; i < d->npaths; i++) {
+    const grove_path *p = &route->path[d->path[i]];
+    char name[16];
+    snprintf(name, sizeof name, "%s%s", grove_path_kind_names[p->kind],
+             p->kind == GROVE_PATH_GPU ? grove_end_name(p->via, end) : "");
+    fprintf(file, "%-8s %8.3f %14lld %7lld\n", name, 100 * (double)part[i] / (double)bytes,
+            (long long)part[i], (long long)d->chunks[i]);
+  }
+}
+
+static grove_status explain_pair(const grove_copier *c, grove_copy_pair *pair, int64_t bytes,
+                                 FILE *file)
+{
+  const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
+  const grove_copy_decision *d = route->cache ? grove_copy_decide(route->cache, bytes) : NULL;
+  double seconds = 0, single = 0;
+  char end[8];
+  fprintf(file, "%lld bytes from GPU %d to GPU %d, links of machine '%s'\n", (long long)bytes,
+          pair->from, pair->to, c->machine->name);
+  if (d) {
+    GROVE_PASS(grove_copy_pair_predict(c, pair, bytes, &seconds, &single));
+    explain_decision(route, d, bytes, file);
+    fprintf(file, "%.2f us in all; one path alone %.2f us: a gain of %.3f\n", 1e6 * seconds,
+            1e6 * single, single / seconds);
+  } else {
+    fprintf(file, "no path is left but the driver's own copy\n");
+  }
+  for (int stop = 0; stop < GROVE_ENDS; stop++)
+    if (__atomic_load_n(&pair->struck, __ATOMIC_RELAXED) >> stop & 1)
+      fprintf(file, "the path by %s%s has failed, and is not used\n",
+              stop == GROVE_HOST ? "the " : "GPU ", grove_end_name(stop, end));
+  return GROVE_OK;
+}
+
+grove_status grove_copier_explain(grove_copier *c, int from, int to, size_t bytes, FILE *file)
+{
+  grove_copy_pair *pair = NULL;
+  GROVE_PASS_CHECK(c && file, GROVE_ERR_ARG, "grove_copier_explain: %s is NULL",
+                   c ? "the file" : "the copier");
+  int is_known = from >= 0 && from < c->ndevices && to >= 0 && to < c->ndevices;
+  GROVE_PASS_CHECK(is_known, GROVE_ERR_ARG,
+                   "grove_copier_explain: GPU %d to GPU %d; there are %d, from 0 on", from, to,
+                   c->ndevices);
+  GROVE_PASS_CHECK(from != to && bytes > 0 && bytes <= INT64_MAX, GROVE_ERR_ARG,
+                   "grove_copier_explain: %zu bytes from GPU %d to GPU %d are nothing to divide",
+                   bytes, from, to);
+  GROVE_PASS(grove_copy_pair_find(c, from, to, &pair));
+  return explain_pair(c, pair, (int64_t)bytes, file);
+}

@@ -1,0 +1,203 @@
+/* One copy over the paths of a decision.
+ *
+ *     begin    an event on the user's stream; each lane begins behind it
+ *     chunks   in rounds: each path in turn gets its next one, so that all are busy early
+ *     end      the user's stream goes on behind the last chunk of each lane
+ *
+ * The direct part is on the user's stream itself. A path that fails has its rest moved there.
+ */
+#include "device/copier.h"
+
+#include <stdio.h>
+
+/* What one path has of a copy. */
+typedef struct copy_part {
+  grove_copy_lane *lane; /* NULL: the direct path */
+  int64_t offset, bytes, chunk, moved;
+  int has_failed;
+} copy_part;
+
+typedef struct copy_move {
+  grove_copier *c;
+  grove_copy_pair *pair;
+  grove_copy_crew *crew;
+  char *to;
+  const char *from;
+  int device; /* of the user's stream */
+  grove_stream *stream;
+  int was_idle;
+  int nparts;
+  copy_part parts[GROVE_PATHS + 1];
+  grove_status failure; /* the first; and its sentence */
+  grove_sentence why;
+} copy_move;
+
+/* ---- what each path gets ---- */
+
+static int path_stop(const grove_path *p)
+{
+  return p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
+}
+
+/* In equal chunks that fit the slots, whole lines of memory each. */
+static int64_t equal_chunk(const grove_copy_lane *lane, int64_t bytes, int64_t chunks)
+{
+  int64_t chunk = (bytes + chunks - 1) / (chunks > 0 ? chunks : 1);
+  chunk = grove_round_up(chunk > 0 ? chunk : 1, GROVE_SPLIT_ALIGNMENT);
+  return chunk < lane->slot_bytes ? chunk : lane->slot_bytes;
+}
+
+static copy_part *add_part(copy_move *m, grove_copy_lane *lane, int64_t bytes, int64_t chunk)
+{
+  copy_part *p = &m->parts[m->nparts++];
+  *p = (copy_part){.lane = lane, .bytes = bytes, .chunk = chunk};
+  return p;
+}
+
+/* A path without staging memory at the moment gives its share to the direct one. */
+static void share_out(copy_move *m, const grove_copy_route *route, const grove_copy_decision *d,
+                      int64_t bytes)
+{
+  int64_t part[GROVE_PATHS], at = 0, left = 0;
+  copy_part *direct = NULL;
+  grove_sentence before;
+  grove_copy_decision_bytes(d, bytes, part);
+  grove_error_keep(&before);
+  for (int i = 0; i < d->npaths; i++) {
+    const grove_path *path = &route->path[d->path[i]];
+    grove_copy_lane *lane = NULL;
+    if (path->kind == GROVE_PATH_DIRECT)
+      direct = add_part(m, NULL, part[i], part[i]);
+    else if (grove_copy_lane_find(m->c, m->pair, m->crew, path_stop(path), &lane) == GROVE_OK)
+      add_part(m, lane, part[i], equal_chunk(lane, part[i], d->chunks[i]));
+    else
+      left += part[i];
+  }
+  grove_error_restore(&before);
+  if (left > 0 && !direct) direct = add_part(m, NULL, 0, 0);
+  if (direct) direct->bytes += left;
+  for (int i = 0; i < m->nparts; at += m->parts[i++].bytes) m->parts[i].offset = at;
+}
+
+/* ---- enqueuing ---- */
+
+static void keep_failure(copy_move *m, grove_status status)
+{
+  if (m->failure != GROVE_OK) return;
+  m->failure = status;
+  grove_error_keep(&m->why);
+}
+
+/* What is left of a part, on the user's stream. */
+static grove_status move_directly(copy_move *m, copy_part *p)
+{
+  int64_t at = p->offset + p->moved, rest = p->bytes - p->moved;
+  p->moved = p->bytes;
+  return m->c->driver->copy(m->device, m->stream, m->to + at, m->from + at, rest);
+}
+
+static grove_status move_chunk(copy_move *m, copy_part *p)
+{
+  int64_t rest = p->bytes - p->moved, n = rest < p->chunk ? rest : p->chunk;
+  int64_t at = p->offset + p->moved, number = p->moved / p->chunk;
+  int is_last_round = rest <= GROVE_LANE_SLOTS * p->chunk, left = 0;
+  if (number == 0)
+    GROVE_PASS(grove_copy_lane_begin(m->c, p->lane, m->crew->begin[m->device], m->was_idle));
+  grove_status status =
+    grove_copy_lane_carry(m->c, p->lane, number, is_last_round, m->to + at, m->from + at, n, &left);
+  if (left) p->moved += n;
+  return status;
+}
+
+/* Returns whether it had something to do. A path that has failed has no further turn. */
+static int take_turn(copy_move *m, copy_part *p)
+{
+  if (p->moved == p->bytes || p->has_failed) return 0;
+  grove_status status = p->lane ? move_chunk(m, p) : move_directly(m, p);
+  if (status != GROVE_OK) keep_failure(m, status);
+  p->has_failed = status != GROVE_OK;
+  return 1;
+}
+
+static void move_in_rounds(copy_move *m)
+{
+  for (int is_busy = 1; is_busy;) {
+    is_busy = 0;
+    for (int i = 0; i < m->nparts; i++) is_busy |= take_turn(m, &m->parts[i]);
+  }
+}
+
+/* ---- the end, and failures ---- */
+
+/* Strikes the path off and lets its rest go directly, which may fail too. */
+static grove_status give_up_path(copy_move *m, copy_part *p)
+{
+  char end[8], name[16] = "host";
+  int stop = p->lane->stop;
+  if (stop != GROVE_HOST) snprintf(name, sizeof name, "gpu%s", grove_end_name(stop, end));
+  grove_copy_pair_strike(m->c, m->pair, stop);
+  if (p->moved < p->bytes) GROVE_PASS(move_directly(m, p));
+  GROVE_PASS_CHECK(0, m->failure,
+                   "the path %s from device %d to device %d failed, and is not used any more; all "
+                   "is copied, what was left of its share directly: %.600s",
+                   name, m->pair->from, m->pair->to, m->why.text);
+  return GROVE_OK;
+}
+
+/* Every lane is joined, whatever fails. The worst that can be said is that not all is copied. */
+static grove_status end_move(copy_move *m)
+{
+  grove_status status = GROVE_OK, first = GROVE_OK;
+  grove_sentence said;
+  for (int i = 0; i < m->nparts; i++) {
+    copy_part *p = &m->parts[i];
+    status = GROVE_OK;
+    if (p->has_failed && p->lane) status = give_up_path(m, p);
+    if (p->has_failed && !p->lane) grove_error_restore(&m->why), status = m->failure;
+    if (status != GROVE_OK && first == GROVE_OK) first = status, grove_error_keep(&said);
+  }
+  for (int i = 0; i < m->nparts; i++) {
+    if (!m->parts[i].lane) continue;
+    status = grove_copy_lane_end(m->c, m->parts[i].lane, m->device, m->stream);
+    if (status != GROVE_OK) first = status, grove_error_keep(&said);
+  }
+  if (first != GROVE_OK) grove_error_restore(&said);
+  return first;
+}
+
+static grove_status begin_move(copy_move *m)
+{
+  grove_event **begin = &m->crew->begin[m->device];
+  m->was_idle = grove_copy_crew_is_idle(m->crew);
+  m->crew->stream = m->stream;
+  m->crew->device = m->device;
+  if (!*begin) GROVE_PASS(m->c->driver->create_event(m->device, begin));
+  return m->c->driver->record(m->device, *begin, m->stream);
+}
+
+static grove_status move_split(copy_move *m, const grove_copy_route *route,
+                               const grove_copy_decision *d, int64_t bytes)
+{
+  GROVE_PASS(begin_move(m));
+  share_out(m, route, d, bytes);
+  move_in_rounds(m);
+  return end_move(m);
+}
+
+static int goes_plainly(const grove_copy_route *route, const grove_copy_decision *d)
+{
+  return !d || (d->npaths == 1 && route->path[d->path[0]].kind == GROVE_PATH_DIRECT);
+}
+
+grove_status grove_copy_move(grove_copier *c, grove_copy_pair *pair, char *to, const char *from,
+                             int64_t bytes, int device, grove_stream *stream)
+{
+  const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
+  const grove_copy_decision *d = route->cache ? grove_copy_decide(route->cache, bytes) : NULL;
+  copy_move m = {.c = c, .pair = pair, .to = to, .from = from, .device = device, .stream = stream};
+  if (!goes_plainly(route, d)) m.crew = grove_copy_crew_take(pair, stream, device);
+  if (!m.crew) return c->driver->copy(device, stream, to, from, bytes);
+  grove_status status = move_split(&m, route, d, bytes);
+  grove_copy_crew_give(m.crew);
+  return status;
+}

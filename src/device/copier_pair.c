@@ -1,0 +1,222 @@
+/* Pairs of devices, the routes that copies between them may take, and crews that carry them. */
+#include "device/copier.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Splitting must gain so much by the model: it takes more calls than a plain copy. */
+static const double LEAST_GAIN = 1.05;
+
+enum { WORD_PAGE = 4096 };
+
+/* ---- routes ---- */
+
+/* The paths of the pair that are wanted and have not failed, as "direct,gpu2,host"; "": none. */
+static void list_paths(const grove_copier *c, const grove_copy_pair *pair,
+                       const grove_copy_paths *all, char *out, size_t room)
+{
+  size_t used = 0;
+  out[0] = '\0';
+  for (int i = 0; i < all->npaths && used + 16 < room; i++) {
+    const grove_path *p = &all->path[i];
+    int stop = p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
+    if (!(c->wanted >> (stop + 1) & 1) || (stop >= 0 && pair->struck >> stop & 1)) continue;
+    if (p->kind == GROVE_PATH_GPU && stop >= c->ndevices) continue;
+    if (used > 0) out[used++] = ',';
+    if (p->kind == GROVE_PATH_GPU)
+      used += (size_t)snprintf(out + used, room - used, "gpu%d", stop);
+    else
+      used += (size_t)snprintf(out + used, room - used, "%s", grove_path_kind_names[p->kind]);
+  }
+}
+
+static void free_route(grove_copy_route *route)
+{
+  while (route) {
+    grove_copy_route *older = route->older;
+    grove_copy_cache_free(&route->cache);
+    free(route);
+    route = older;
+  }
+}
+
+/* A machine that does not tell of these devices leaves the driver's own copy. */
+static grove_status make_route(const grove_copier *c, const grove_copy_pair *pair,
+                               grove_copy_route **out)
+{
+  grove_status status = GROVE_OK;
+  grove_copies *set = NULL;
+  grove_copy_route *route = NULL;
+  int most = pair->from > pair->to ? pair->from : pair->to;
+  GROVE_NEW(route, 1);
+  if (most < c->machine->links.devices) {
+    GROVE_NEW(set, 2);
+    GROVE_TRY(grove_copies_add(&set[0], c->machine, pair->from, pair->to, 1, NULL));
+    list_paths(c, pair, &set[0].copy[0], route->list, sizeof route->list);
+    if (route->list[0]) {
+      GROVE_TRY(grove_copies_add(&set[1], c->machine, pair->from, pair->to, 1, route->list));
+      route->npaths = set[1].copy[0].npaths;
+      memcpy(route->path, set[1].copy[0].path, sizeof route->path);
+      GROVE_TRY(grove_copy_cache_create(c->machine, pair->from, pair->to, route->list,
+                                        GROVE_SOLVER_EXACT, LEAST_GAIN, &route->cache));
+    }
+  }
+  free(set);
+  *out = route;
+  return GROVE_OK;
+fail:
+  free(set);
+  free_route(route);
+  return status;
+}
+
+/* Whoever uses the route that was there may go on, so it stays. Without memory for another one, the
+ * path is tried again by the next copy. */
+void grove_copy_pair_strike(grove_copier *c, grove_copy_pair *pair, int stop)
+{
+  grove_copy_route *route = NULL;
+  pthread_mutex_lock(&c->lock);
+  pair->struck |= (uint32_t)1 << stop;
+  if (make_route(c, pair, &route) == GROVE_OK) {
+    route->older = pair->route;
+    __atomic_store_n(&pair->route, route, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&c->lock);
+}
+
+grove_status grove_copy_pair_predict(const grove_copier *c, const grove_copy_pair *pair,
+                                     int64_t bytes, double *seconds, double *single)
+{
+  grove_status status = GROVE_OK;
+  grove_copies *set = NULL;
+  grove_split split;
+  const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
+  GROVE_NEW(set, 1);
+  GROVE_TRY(grove_copies_add(set, c->machine, pair->from, pair->to, (double)bytes, route->list));
+  GROVE_TRY(grove_multipath_solve(set, GROVE_SOLVER_EXACT, &split));
+  *single = grove_multipath_single(set, NULL, NULL);
+  *seconds = *single >= LEAST_GAIN * split.checked ? split.checked : *single;
+fail:
+  free(set);
+  return status;
+}
+
+/* ---- pairs ---- */
+
+/* Its lanes wait for what they carry. */
+static void free_crew(grove_copier *c, grove_copy_crew *crew)
+{
+  if (!crew) return;
+  for (int i = 0; i < GROVE_ENDS; i++) grove_copy_lane_free(c, crew->lanes[i]);
+  for (int i = 0; i < GROVE_DEVICES; i++)
+    if (crew->begin[i]) c->driver->free_event(crew->begin[i]);
+  free(crew);
+}
+
+void grove_copy_pair_free(grove_copier *c, grove_copy_pair *pair)
+{
+  if (!pair) return;
+  for (int i = 0; i < GROVE_CREWS; i++) free_crew(c, pair->crews[i]);
+  if (pair->words) c->driver->unpin(pair->words);
+  free(pair->words);
+  free_route(pair->route);
+  free(pair);
+}
+
+static grove_status pin_words(const grove_copier *c, grove_copy_pair *pair)
+{
+  _Static_assert(GROVE_CREWS * GROVE_ENDS * sizeof(uint32_t) <= WORD_PAGE, "a page is enough");
+  uint32_t *words = aligned_alloc(WORD_PAGE, WORD_PAGE);
+  GROVE_PASS_CHECK(words, GROVE_ERR_MEMORY, "no memory for the words of a copier");
+  memset(words, 0, WORD_PAGE);
+  grove_status status = c->driver->pin(words, WORD_PAGE);
+  if (status == GROVE_OK)
+    pair->words = words;
+  else
+    free(words);
+  return status;
+}
+
+static grove_status make_pair(grove_copier *c, int from, int to, grove_copy_pair **out)
+{
+  grove_status status = GROVE_OK;
+  grove_copy_pair *pair = NULL;
+  GROVE_NEW(pair, 1);
+  pair->from = from;
+  pair->to = to;
+  GROVE_TRY(make_route(c, pair, &pair->route));
+  GROVE_TRY(pin_words(c, pair));
+  *out = pair;
+  return GROVE_OK;
+fail:
+  grove_copy_pair_free(c, pair);
+  return status;
+}
+
+grove_status grove_copy_pair_find(grove_copier *c, int from, int to, grove_copy_pair **out)
+{
+  grove_status status = GROVE_OK;
+  grove_copy_pair **place = &c->pairs[from][to], *pair = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  if (!pair) {
+    pthread_mutex_lock(&c->lock);
+    pair = *place;
+    if (!pair) status = make_pair(c, from, to, &pair);
+    if (status == GROVE_OK) __atomic_store_n(place, pair, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&c->lock);
+  }
+  *out = pair;
+  return status;
+}
+
+/* ---- crews ---- */
+
+int grove_copy_crew_is_idle(const grove_copy_crew *crew)
+{
+  for (int i = 0; i < GROVE_ENDS; i++) {
+    const grove_copy_lane *lane = crew->lanes[i];
+    if (lane && __atomic_load_n(lane->word, __ATOMIC_ACQUIRE) != lane->number) return 0;
+  }
+  return 1;
+}
+
+static grove_copy_crew *add_crew(grove_copy_pair *pair, int i)
+{
+  grove_copy_crew *crew = calloc(1, sizeof *crew), *none = NULL;
+  if (!crew) return NULL;
+  crew->taken = 1;
+  crew->number = i;
+  if (__atomic_compare_exchange_n(&pair->crews[i], &none, crew, 0, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE))
+    return crew;
+  free(crew);
+  return NULL;
+}
+
+/* The same stream comes behind what the crew has carried in any case. */
+static int may_serve(const grove_copy_crew *crew, grove_stream *stream, int device)
+{
+  return grove_copy_crew_is_idle(crew) || (crew->stream == stream && crew->device == device);
+}
+
+/* Never waits. */
+grove_copy_crew *grove_copy_crew_take(grove_copy_pair *pair, grove_stream *stream, int device)
+{
+  for (int i = 0; i < GROVE_CREWS; i++) {
+    grove_copy_crew *crew = __atomic_load_n(&pair->crews[i], __ATOMIC_ACQUIRE);
+    if (!crew) {
+      crew = add_crew(pair, i);
+      if (crew) return crew;
+      continue; /* another thread was faster */
+    }
+    if (__atomic_exchange_n(&crew->taken, 1, __ATOMIC_ACQ_REL)) continue;
+    if (may_serve(crew, stream, device)) return crew;
+    grove_copy_crew_give(crew);
+  }
+  return NULL;
+}
+
+void grove_copy_crew_give(grove_copy_crew *crew)
+{
+  __atomic_store_n(&crew->taken, 0, __ATOMIC_RELEASE);
+}
