@@ -1,0 +1,101 @@
+/* A context for each communicator, kept as an attribute of it: of the user's, where PETSc works on a
+ * duplicate, for PETSc frees its duplicates whenever no object uses them. PetscFinalize frees what
+ * is left, in the order of creation, which all ranks of two contexts share.
+ */
+#include "sf.h"
+
+typedef struct held {
+  MPI_Comm comm;
+  grove_context *ctx;
+  struct held *next;
+} held;
+
+static held *first_held;
+static int held_keyval = MPI_KEYVAL_INVALID;
+
+/* MPI calls it when the attribute goes. Nobody is left to tell of a failure but the user. */
+static int drop_context(MPI_Comm comm, int keyval, void *attribute, void *extra)
+{
+  held *h = attribute, **at = &first_held;
+  (void)comm, (void)keyval, (void)extra;
+  while (*at != h) at = &(*at)->next;
+  *at = h->next;
+  if (grove_context_free(&h->ctx)) (void)(*PetscErrorPrintf)("%s\n", grove_last_error());
+  return PetscFree(h) ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static PetscErrorCode drop_all(void)
+{
+  PetscFunctionBegin;
+  while (first_held) PetscCallMPI(MPI_Comm_delete_attr(first_held->comm, held_keyval));
+  PetscCallMPI(MPI_Comm_free_keyval(&held_keyval));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PETSc has duplicated, or the communicator itself. */
+static PetscErrorCode outer_comm(MPI_Comm comm, MPI_Comm *out)
+{
+  union {
+    MPI_Comm comm;
+    void *pointer;
+  } outer;
+  int found;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_get_attr(comm, Petsc_OuterComm_keyval, &outer, &found));
+  *out = found ? outer.comm : comm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -sf_grove_set route=3-step,timeout=30: options of Grove in PETSc's database. */
+static PetscErrorCode set_options(grove_context *ctx)
+{
+  char list[PETSC_MAX_PATH_LEN], *pair, *value;
+  PetscBool found;
+  PetscToken token;
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-sf_grove_set", list, sizeof list, &found));
+  if (!found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscTokenCreate(list, ',', &token));
+  PetscCall(PetscTokenFind(token, &pair));
+  while (pair) {
+    PetscCall(PetscStrchr(pair, '=', &value));
+    PetscCheck(value, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "-sf_grove_set takes key=value,key=value..., and '%s' has no value", pair);
+    *value = 0;
+    GROVE_SF_CALL(grove_context_set(ctx, pair, value + 1));
+    PetscCall(PetscTokenFind(token, &pair));
+  }
+  PetscCall(PetscTokenDestroy(&token));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create_held(MPI_Comm comm, held **out)
+{
+  held *h, **last = &first_held;
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  h->comm = comm;
+  GROVE_SF_CALL(grove_context_create(comm, &h->ctx));
+  while (*last) last = &(*last)->next;
+  *last = h;
+  PetscCallMPI(MPI_Comm_set_attr(comm, held_keyval, h));
+  PetscCall(set_options(h->ctx));
+  *out = h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode grove_sf_context(MPI_Comm comm, grove_context **out)
+{
+  held *h = NULL;
+  int found;
+  PetscFunctionBegin;
+  if (held_keyval == MPI_KEYVAL_INVALID) {
+    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop_context, &held_keyval, NULL));
+    PetscCall(PetscRegisterFinalize(drop_all));
+  }
+  PetscCall(outer_comm(comm, &comm));
+  PetscCallMPI(MPI_Comm_get_attr(comm, held_keyval, &h, &found));
+  if (!found) PetscCall(create_held(comm, &h));
+  *out = h->ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

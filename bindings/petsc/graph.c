@@ -1,0 +1,285 @@
+/* From PETSc's graph to a forest, and from the forest to PETSc's lists by rank. PETSc's own set-up of
+ * ranks does not run: Grove has found them already.
+ */
+#include "sf.h"
+
+/* ---- slots that are leaves several times ---- */
+
+/* PetscSFSetGraph has sorted the slots. */
+static PetscBool has_repeats(const PetscSF sf)
+{
+  for (PetscInt i = 1; sf->mine && i < sf->nleaves; i++)
+    if (sf->mine[i] == sf->mine[i - 1]) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+static PetscErrorCode needs_stage(PetscSF sf, PetscBool *yes)
+{
+  PetscBool mine = has_repeats(sf);
+  PetscFunctionBegin;
+  *yes = PETSC_FALSE;
+  if (!sf->allow_multi_leaves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MPIU_Allreduce(&mine, yes, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)sf)));
+  if (*yes) PetscCall(PetscInfo(sf, "a slot is a leaf several times: leaves go through a stage\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct placed {
+  PetscInt rank, leaf;
+} placed;
+
+static int compare_placed(const void *a, const void *b)
+{
+  const placed *x = a, *y = b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
+}
+
+/* Places of the stage: this rank's own roots first, then by rank, as `basic` combines them. Puts the
+ * edges into that order. */
+static PetscErrorCode order_places(PetscSF sf, grove_root *root, PetscInt *slot)
+{
+  placed *order;
+  PetscMPIInt rank;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)sf), &rank));
+  PetscCall(PetscMalloc1(sf->nleaves, &order));
+  for (PetscInt i = 0; i < sf->nleaves; i++) {
+    order[i].rank = sf->remote[i].rank == rank ? -1 : sf->remote[i].rank;
+    order[i].leaf = i;
+  }
+  qsort(order, (size_t)sf->nleaves, sizeof *order, compare_placed);
+  for (PetscInt i = 0; i < sf->nleaves; i++) {
+    PetscInt leaf = order[i].leaf;
+    root[i].rank = (int)sf->remote[leaf].rank;
+    root[i].index = sf->remote[leaf].index;
+    slot[i] = sf->mine ? sf->mine[leaf] : leaf;
+  }
+  PetscCall(PetscFree(order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the places of the stage to the slots. */
+static PetscErrorCode create_fold(PetscSF sf)
+{
+  grove_sf *g = sf->data;
+  grove_context *self;
+  grove_root *root;
+  PetscFunctionBegin;
+  PetscCall(grove_sf_context(PETSC_COMM_SELF, &self));
+  PetscCall(PetscMalloc1(sf->nleaves, &root));
+  for (PetscInt i = 0; i < sf->nleaves; i++) root[i] = (grove_root){0, g->slot[i]};
+  GROVE_SF_CALL(grove_forest_create(self, &g->fold));
+  GROVE_SF_CALL(
+    grove_forest_set_graph(g->fold, sf->nleaves ? sf->maxleaf + 1 : 0, sf->nleaves, NULL, root));
+  GROVE_SF_CALL(grove_forest_set_up(g->fold));
+  PetscCall(PetscFree(root));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the forest ---- */
+
+/* Fills Grove's lists; `slot` may be NULL where the leaves are consecutive. */
+static void copy_edges(const PetscSF sf, grove_root *root, int64_t *slot)
+{
+  for (PetscInt i = 0; i < sf->nleaves; i++) {
+    root[i].rank = (int)sf->remote[i].rank;
+    root[i].index = sf->remote[i].index;
+    if (slot) slot[i] = sf->mine[i];
+  }
+}
+
+static PetscErrorCode create_forest(PetscSF sf, PetscBool staged)
+{
+  grove_sf *g = sf->data;
+  grove_context *ctx;
+  grove_root *root;
+  int64_t *slot = NULL;
+  PetscFunctionBegin;
+  PetscCall(grove_sf_context(PetscObjectComm((PetscObject)sf), &ctx));
+  PetscCall(PetscMalloc1(sf->nleaves, &root));
+  if (staged) {
+    PetscCall(PetscMalloc1(sf->nleaves, &g->slot));
+    PetscCall(order_places(sf, root, g->slot));
+  } else {
+    if (sf->mine) PetscCall(PetscMalloc1(sf->nleaves, &slot));
+    copy_edges(sf, root, slot);
+  }
+  GROVE_SF_CALL(grove_forest_create(ctx, &g->forest));
+  const char *name = ((PetscObject)sf)->name;
+  if (name) GROVE_SF_CALL(grove_forest_set_name(g->forest, name));
+  GROVE_SF_CALL(grove_forest_set_graph(g->forest, sf->nroots, sf->nleaves, slot, root));
+  PetscCall(PetscFree(slot));
+  PetscCall(PetscFree(root));
+  GROVE_SF_CALL(grove_forest_set_up(g->forest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- lists by rank, this rank first, as PETSc has them ---- */
+
+/* Which of Grove's neighbours is PETSc's i-th; `own` is this rank among Grove's, or -1. */
+static int own_first(int i, int own)
+{
+  if (own < 0) return i;
+  return i == 0 ? own : i <= own ? i - 1 : i;
+}
+
+static PetscErrorCode find_own(PetscSF sf, int n, const int *ranks, int *own)
+{
+  PetscMPIInt rank;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)sf), &rank));
+  *own = n - 1;
+  while (*own >= 0 && ranks[*own] != rank) --*own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PetscSFView and PetscSFGetGroups read these fields of the SF. */
+static PetscErrorCode set_root_ranks(PetscSF sf)
+{
+  grove_sf *g = sf->data;
+  PetscInt at = 0;
+  int n, own;
+  const int *ranks;
+  const int64_t *offset, *slot, *root;
+  PetscFunctionBegin;
+  GROVE_SF_CALL(grove_forest_root_lists(g->forest, &n, &ranks, &offset, &slot, &root));
+  PetscCall(PetscFree4(sf->ranks, sf->roffset, sf->rmine, sf->rremote));
+  PetscCall(PetscMalloc4(n, &sf->ranks, n + 1, &sf->roffset, sf->nleaves, &sf->rmine, sf->nleaves,
+                         &sf->rremote));
+  PetscCall(find_own(sf, n, ranks, &own));
+  sf->nranks = n;
+  sf->ndranks = own >= 0;
+  for (int i = 0; i < n; i++) {
+    int from = own_first(i, own);
+    sf->ranks[i] = ranks[from];
+    sf->roffset[i] = at;
+    for (int64_t e = offset[from]; e < offset[from + 1]; e++, at++) {
+      sf->rmine[at] = g->slot ? g->slot[slot[e]] : (PetscInt)slot[e];
+      sf->rremote[at] = (PetscInt)root[e];
+    }
+  }
+  sf->roffset[n] = at;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_leaf_ranks(PetscSF sf)
+{
+  grove_sf *g = sf->data;
+  PetscInt at = 0;
+  int n, own;
+  const int *ranks;
+  const int64_t *offset, *root;
+  PetscFunctionBegin;
+  GROVE_SF_CALL(grove_forest_leaf_lists(g->forest, &n, &ranks, &offset, &root));
+  PetscCall(PetscMalloc3(n, &g->iranks, n + 1, &g->ioffset, n ? offset[n] : 0, &g->irootloc));
+  PetscCall(find_own(sf, n, ranks, &own));
+  for (int i = 0; i < n; i++) {
+    int from = own_first(i, own);
+    g->iranks[i] = ranks[from];
+    g->ioffset[i] = at;
+    for (int64_t e = offset[from]; e < offset[from + 1]; e++) g->irootloc[at++] = (PetscInt)root[e];
+  }
+  g->ioffset[n] = at;
+  g->niranks = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, PetscInt *n, const PetscMPIInt **ranks,
+                                   const PetscInt **offset, const PetscInt **root)
+{
+  grove_sf *g = sf->data;
+  PetscFunctionBegin;
+  if (g->niranks < 0) PetscCall(make_leaf_ranks(sf));
+  if (n) *n = g->niranks;
+  if (ranks) *ranks = g->iranks;
+  if (offset) *offset = g->ioffset;
+  if (root) *root = g->irootloc;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- set up and reset ---- */
+
+PetscErrorCode grove_sf_set_up(PetscSF sf)
+{
+  PetscBool staged;
+  PetscFunctionBegin;
+  PetscCall(needs_stage(sf, &staged));
+  PetscCall(create_forest(sf, staged));
+  if (staged) PetscCall(create_fold(sf));
+  PetscCall(set_root_ranks(sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode grove_sf_forget_graph(PetscSF sf)
+{
+  grove_sf *g = sf->data;
+  PetscFunctionBegin;
+  PetscCall(grove_sf_flights_free(&g->flights));
+  GROVE_SF_CALL(grove_forest_free(&g->fold));
+  GROVE_SF_CALL(grove_forest_free(&g->forest));
+  PetscCall(PetscFree(g->slot));
+  PetscCall(PetscFree3(g->iranks, g->ioffset, g->irootloc));
+  g->niranks = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- graphs from others ---- */
+
+/* PETSc has types of its own for patterns, without a list of edges. Where such an SF becomes one of
+ * type `grove`, it gets the list. */
+PetscErrorCode grove_sf_expand_pattern(PetscSF sf)
+{
+  PetscMPIInt rank, size;
+  const PetscInt *first = NULL;
+  PetscInt n = 0;
+  PetscFunctionBegin;
+  if (sf->pattern == PETSCSF_PATTERN_GENERAL || !sf->graphset) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)sf), &rank));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)sf), &size));
+  PetscCall(PetscFree(sf->remote_alloc));
+  PetscCall(PetscMalloc1(sf->nleaves, &sf->remote_alloc));
+  if (sf->pattern != PETSCSF_PATTERN_ALLTOALL) PetscCall(PetscLayoutGetRanges(sf->map, &first));
+  for (PetscMPIInt r = 0; r < size && n < sf->nleaves; r++) {
+    PetscInt count = first ? first[r + 1] - first[r] : 1;
+    for (PetscInt i = 0; i < count; i++, n++) {
+      sf->remote_alloc[n].rank = r;
+      sf->remote_alloc[n].index = first ? i : rank;
+    }
+  }
+  sf->remote = sf->remote_alloc;
+  sf->pattern = PETSCSF_PATTERN_GENERAL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The edges of the selected roots, edge by edge: of a slot that is a leaf several times, those
+ * edges alone. */
+PetscErrorCode grove_sf_embed_roots(PetscSF sf, PetscInt n, const PetscInt *selected, PetscSF *out)
+{
+  grove_sf *g = sf->data;
+  grove_forest *embedded;
+  int64_t *wanted, nleaves;
+  const int64_t *leaf;
+  const grove_root *root;
+  PetscInt *slot;
+  PetscSFNode *node;
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &wanted));
+  for (PetscInt i = 0; i < n; i++) wanted[i] = selected[i];
+  GROVE_SF_CALL(grove_forest_embed_roots(g->forest, n, wanted, &embedded));
+  PetscCall(PetscFree(wanted));
+  GROVE_SF_CALL(grove_forest_graph(embedded, NULL, &nleaves, &leaf, &root));
+  PetscCall(PetscMalloc1(nleaves, &slot));
+  PetscCall(PetscMalloc1(nleaves, &node));
+  for (int64_t i = 0; i < nleaves; i++) {
+    int64_t at = leaf ? leaf[i] : i;
+    slot[i] = g->slot ? g->slot[at] : (PetscInt)at;
+    node[i].rank = root[i].rank;
+    node[i].index = (PetscInt)root[i].index;
+  }
+  GROVE_SF_CALL(grove_forest_free(&embedded));
+  PetscCall(PetscSFDuplicate(sf, PETSCSF_DUPLICATE_CONFONLY, out));
+  PetscCall(PetscSFSetGraph(*out, sf->nroots, (PetscInt)nleaves, slot, PETSC_OWN_POINTER, node,
+                            PETSC_OWN_POINTER));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,110 @@
+/* What the files of this binding share. An SF of type `grove` is a forest, and the operations on it
+ * that are under way.
+ *
+ *     contexts.c   a context for each communicator
+ *     graph.c      from PETSc's graph to a forest, and from the forest to PETSc's lists by rank
+ *     flights.c    the operation that an End belongs to
+ *     moves.c      Begin and End
+ *     type.c       the table of the type
+ */
+#ifndef GROVE_PETSC_SF_H
+#define GROVE_PETSC_SF_H
+
+#include "grove_petsc.h"
+
+#include <grove.h>
+#include <petsc/private/sfimpl.h>
+
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+
+/* Grove's failures become PETSc's, with the sentence. */
+#define GROVE_SF_CALL(call)                                                                        \
+  do {                                                                                             \
+    grove_status grove_sf_status_ = (call);                                                        \
+    PetscCheck(!grove_sf_status_, PETSC_COMM_SELF, grove_sf_error(grove_sf_status_), "%s: %s",     \
+               grove_status_name(grove_sf_status_), grove_last_error());                           \
+  } while (0)
+PetscErrorCode grove_sf_error(grove_status status);
+
+/* ---- contexts.c ---- */
+
+/* The context of a communicator of PETSc's, made when it is first asked for. Collective. */
+PetscErrorCode grove_sf_context(MPI_Comm comm, grove_context **out);
+
+/* ---- flights.c ---- */
+
+typedef enum grove_sf_kind { FLIGHT_BCAST, FLIGHT_REDUCE, FLIGHT_FETCH } grove_sf_kind;
+
+/* An operation between Begin and End. */
+typedef struct grove_sf_flight {
+  struct grove_sf_flight *next; /* of its bucket, or of the idle ones */
+  grove_sf_kind kind;
+  MPI_Datatype unit;
+  const void *root, *leaf;
+  grove_op *op;
+  char *memory; /* of the stage; kept for the next flight */
+  size_t memory_bytes;
+  char *stage; /* slot 0 of the stage */
+} grove_sf_flight;
+
+/* By the addresses that PETSc ends an operation with. */
+typedef struct grove_sf_flights {
+  grove_sf_flight **buckets; /* a power of two of them */
+  size_t nbuckets, count;
+  grove_sf_flight *idle;
+} grove_sf_flights;
+
+/* An idle flight, or a new one; it belongs to the caller until it is put among the others. */
+PetscErrorCode grove_sf_flight_take(grove_sf_flights *f, grove_sf_flight **out);
+PetscErrorCode grove_sf_flight_put(grove_sf_flights *f, grove_sf_flight *flight);
+/* The oldest one with these arguments, which is then no longer among the others. */
+PetscErrorCode grove_sf_flight_find(grove_sf_flights *f, grove_sf_kind kind, MPI_Datatype unit,
+                                    const void *root, const void *leaf, grove_sf_flight **out);
+void grove_sf_flight_rest(grove_sf_flights *f, grove_sf_flight *flight);
+PetscErrorCode grove_sf_flights_free(grove_sf_flights *f);
+
+/* ---- graph.c ---- */
+
+/* A slot that is a leaf several times is legal in PETSc's scatters and not in Grove. Where a rank has
+ * one, the leaves of `forest` are places of a stage on every rank, a place for each edge. `fold`
+ * leads from there to the slots: a forest on this rank alone, with the slots for roots and the
+ * places for leaves. So what arrives in the stage is reduced to the slots, and what leaves is
+ * broadcast from them. */
+typedef struct grove_sf {
+  grove_forest *forest;
+  grove_forest *fold; /* NULL: no slot is a leaf twice */
+  PetscInt *slot;     /* of every place of the stage, if there is one */
+  grove_sf_flights flights;
+  PetscInt niranks; /* the answer of GetLeafRanks; -1: not yet made */
+  PetscMPIInt *iranks;
+  PetscInt *ioffset, *irootloc;
+} grove_sf;
+
+PetscErrorCode grove_sf_set_up(PetscSF sf);
+PetscErrorCode grove_sf_forget_graph(PetscSF sf);
+PetscErrorCode grove_sf_expand_pattern(PetscSF sf);
+PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, PetscInt *n, const PetscMPIInt **ranks,
+                                   const PetscInt **offset, const PetscInt **root);
+PetscErrorCode grove_sf_embed_roots(PetscSF sf, PetscInt n, const PetscInt *selected, PetscSF *out);
+
+/* ---- moves.c: the slots of PETSc's table with these names ---- */
+
+PetscErrorCode grove_sf_bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memory,
+                                    const void *root, PetscMemType leaf_memory, void *leaf,
+                                    MPI_Op op);
+PetscErrorCode grove_sf_bcast_end(PetscSF sf, MPI_Datatype unit, const void *root, void *leaf,
+                                  MPI_Op op);
+PetscErrorCode grove_sf_reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_memory,
+                                     const void *leaf, PetscMemType root_memory, void *root,
+                                     MPI_Op op);
+PetscErrorCode grove_sf_reduce_end(PetscSF sf, MPI_Datatype unit, const void *leaf, void *root,
+                                   MPI_Op op);
+PetscErrorCode grove_sf_fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memory,
+                                    void *root, PetscMemType leaf_memory, const void *leaf,
+                                    void *leaf_update, MPI_Op op);
+PetscErrorCode grove_sf_fetch_end(PetscSF sf, MPI_Datatype unit, void *root, const void *leaf,
+                                  void *leaf_update, MPI_Op op);
+
+#endif
