@@ -1,0 +1,253 @@
+/* What is made of SFs gives the same with `-sf_type grove` as with `-sf_type basic`: scatters of
+ * vectors, with blocks and with slots that are leaves several times, products with a matrix and its
+ * transpose, a solver, halos of a structured grid.
+ *
+ *     tools/launch 4 build/bindings/petsc/programs -dll_append build/lib/libgrove_petsc.so
+ *
+ * Vectors and matrices hold small integers, so that sums do not depend on their order.
+ */
+#include "check.h"
+#include "random.h"
+
+#include <petscdmda.h>
+#include <petscksp.h>
+#include <petscsf.h>
+#include <string.h>
+
+#define CALL(call) PetscCallAbort(MPI_COMM_WORLD, call)
+
+static rng all, own; /* all: the same numbers on every rank */
+
+static void take_type(const char *type)
+{
+  CALL(PetscOptionsSetValue(NULL, "-sf_type", type));
+}
+
+static void check_type(VecScatter scatter, const char *expected)
+{
+  VecScatterType type;
+  CALL(VecScatterGetType(scatter, &type));
+  CHECK(strcmp(type, expected) == 0, "a scatter of type %s instead of %s", type, expected);
+}
+
+static void check_same(Vec a, Vec b, const char *what)
+{
+  PetscBool same;
+  CALL(VecEqual(a, b, &same));
+  CHECK(same, "%s differ", what);
+}
+
+static Vec draw_vector(PetscInt n)
+{
+  Vec x;
+  PetscScalar *values;
+  CALL(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, &x));
+  CALL(VecGetArray(x, &values));
+  for (PetscInt i = 0; i < n; i++) values[i] = (PetscScalar)rng_below(&own, 100);
+  CALL(VecRestoreArray(x, &values));
+  return x;
+}
+
+/* ---- scatters ---- */
+
+typedef struct scattering {
+  PetscInt block;
+  IS from, to;
+  InsertMode insert;
+  ScatterMode mode;
+} scattering;
+
+/* Blocks of x from anywhere to blocks of y anywhere, several of them to the same. Which of several is
+ * inserted last is open, so these come from the same block. */
+static scattering draw_scattering(PetscInt nblocks, PetscInt block)
+{
+  scattering s = {.block = block};
+  PetscInt from[60], to[60], n = rng_one_in(&own, 4) ? 0 : (PetscInt)rng_below(&own, 60);
+  InsertMode inserts[] = {INSERT_VALUES, ADD_VALUES, MAX_VALUES};
+  s.insert = inserts[rng_below(&all, 3)];
+  s.mode = rng_one_in(&all, 2) ? SCATTER_FORWARD : SCATTER_REVERSE;
+  for (PetscInt i = 0; i < n; i++) {
+    from[i] = (PetscInt)rng_below(&own, nblocks);
+    to[i] = (PetscInt)rng_below(&own, nblocks);
+    if (s.insert != INSERT_VALUES) continue;
+    if (s.mode == SCATTER_FORWARD)
+      from[i] = (7 * to[i] + 3) % nblocks;
+    else
+      to[i] = (7 * from[i] + 3) % nblocks;
+  }
+  CALL(ISCreateBlock(PETSC_COMM_WORLD, block, n, from, PETSC_COPY_VALUES, &s.from));
+  CALL(ISCreateBlock(PETSC_COMM_WORLD, block, n, to, PETSC_COPY_VALUES, &s.to));
+  return s;
+}
+
+static Vec scatter_by(const char *type, const scattering *s, Vec x, Vec y)
+{
+  VecScatter scatter;
+  Vec result;
+  take_type(type);
+  CALL(VecDuplicate(y, &result));
+  CALL(VecCopy(y, result));
+  CALL(VecScatterCreate(x, s->from, y, s->to, &scatter));
+  check_type(scatter, type);
+  for (int i = 0; i < 2; i++) {
+    CALL(VecScatterBegin(scatter, x, result, s->insert, s->mode));
+    CALL(VecScatterEnd(scatter, x, result, s->insert, s->mode));
+  }
+  CALL(VecScatterDestroy(&scatter));
+  return result;
+}
+
+static void compare_scatters(void)
+{
+  PetscInt block = (PetscInt)rng_below(&all, 3) + 1;
+  PetscInt mine = rng_one_in(&own, 4) ? 0 : (PetscInt)rng_below(&own, 20), total;
+  Vec x, y, results[2];
+  mine += world_rank() == 0; /* there is one */
+  x = draw_vector(mine * block);
+  y = draw_vector(mine * block);
+  CALL(VecGetSize(x, &total));
+  scattering s = draw_scattering(total / block, block);
+  results[0] = scatter_by("basic", &s, x, y);
+  results[1] = scatter_by("grove", &s, x, y);
+  check_same(results[0], results[1], "results of scatters");
+  CALL(ISDestroy(&s.from));
+  CALL(ISDestroy(&s.to));
+  CALL(VecDestroy(&x));
+  CALL(VecDestroy(&y));
+  for (int i = 0; i < 2; i++) CALL(VecDestroy(&results[i]));
+}
+
+/* ---- matrices and solvers ---- */
+
+/* A sparse matrix with a dominant diagonal, symmetric: the entries follow from row and column. */
+static Mat make_matrix(PetscInt n, uint64_t seed)
+{
+  Mat a;
+  PetscInt first, end;
+  CALL(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 20, NULL, 20, NULL, &a));
+  CALL(MatSetOption(a, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  CALL(MatGetOwnershipRange(a, &first, &end));
+  for (PetscInt i = first; i < end; i++)
+    for (PetscInt j = 0; j < n; j++) {
+      uint64_t of = mix2(seed, (uint64_t)(PetscMin(i, j) * n + PetscMax(i, j)));
+      if (i == j || of % 8 == 0)
+        CALL(MatSetValue(a, i, j, i == j ? (PetscScalar)n : -1, INSERT_VALUES));
+    }
+  CALL(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
+  CALL(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
+  return a;
+}
+
+/* A x + A^T x, by a copy of A. */
+static Vec multiply_by(Mat a, Vec x)
+{
+  Vec y;
+  Mat copy;
+  CALL(VecDuplicate(x, &y));
+  CALL(MatMult(a, x, y));
+  CALL(MatDuplicate(a, MAT_COPY_VALUES, &copy));
+  CALL(MatMultTransposeAdd(copy, x, y, y));
+  CALL(MatMultAdd(copy, x, y, y));
+  CALL(MatDestroy(&copy));
+  return y;
+}
+
+static Vec solve_by(Mat a, Vec b, PetscInt *iterations)
+{
+  KSP ksp;
+  PC pc;
+  Vec x;
+  CALL(VecDuplicate(b, &x));
+  CALL(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  CALL(KSPSetType(ksp, KSPCG));
+  CALL(KSPGetPC(ksp, &pc));
+  CALL(PCSetType(pc, PCJACOBI));
+  CALL(KSPSetOperators(ksp, a, a));
+  CALL(KSPSolve(ksp, b, x));
+  CALL(KSPGetIterationNumber(ksp, iterations));
+  CALL(KSPDestroy(&ksp));
+  return x;
+}
+
+static void compare_matrices(void)
+{
+  PetscInt n = (PetscInt)rng_below(&all, 60) + 1, local = PETSC_DECIDE, iterations[2];
+  uint64_t seed = rng_next(&all);
+  Vec products[2], solutions[2];
+  CALL(PetscSplitOwnership(PETSC_COMM_WORLD, &local, &n));
+  Vec x = draw_vector(local);
+  for (int i = 0; i < 2; i++) {
+    take_type(i ? "grove" : "basic");
+    Mat a = make_matrix(n, seed);
+    products[i] = multiply_by(a, x);
+    solutions[i] = solve_by(a, x, &iterations[i]);
+    CALL(MatDestroy(&a));
+  }
+  check_same(products[0], products[1], "products");
+  check_same(solutions[0], solutions[1], "solutions of CG");
+  CHECK(iterations[0] == iterations[1], "%d iterations, and %d", (int)iterations[0],
+        (int)iterations[1]);
+  CALL(VecDestroy(&x));
+  for (int i = 0; i < 2; i++) {
+    CALL(VecDestroy(&products[i]));
+    CALL(VecDestroy(&solutions[i]));
+  }
+}
+
+/* ---- halos of a structured grid ---- */
+
+/* Global to local, and the frame again from local to local, which remaps a copy of a scatter. */
+static Vec halo_by(const char *type, PetscInt dof, PetscInt width)
+{
+  DM da;
+  Vec global, local, again;
+  PetscScalar *values;
+  PetscInt n, first;
+  take_type(type);
+  CALL(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, 12,
+                    10, PETSC_DECIDE, PETSC_DECIDE, dof, width, NULL, NULL, &da));
+  CALL(DMSetUp(da));
+  CALL(DMCreateGlobalVector(da, &global));
+  CALL(VecGetOwnershipRange(global, &first, NULL));
+  CALL(VecGetLocalSize(global, &n));
+  CALL(VecGetArray(global, &values));
+  for (PetscInt i = 0; i < n; i++) values[i] = (PetscScalar)(first + i);
+  CALL(VecRestoreArray(global, &values));
+  CALL(DMCreateLocalVector(da, &local));
+  CALL(DMGlobalToLocal(da, global, INSERT_VALUES, local));
+  CALL(VecDuplicate(local, &again));
+  CALL(VecScale(local, 3));
+  CALL(DMLocalToLocalBegin(da, local, INSERT_VALUES, again));
+  CALL(DMLocalToLocalEnd(da, local, INSERT_VALUES, again));
+  CALL(DMLocalToGlobal(da, again, ADD_VALUES, global));
+  CALL(VecDestroy(&local));
+  CALL(VecDestroy(&again));
+  CALL(DMDestroy(&da));
+  return global;
+}
+
+static void compare_halos(void)
+{
+  PetscInt dof = (PetscInt)rng_below(&all, 3) + 1, width = (PetscInt)rng_below(&all, 2) + 1;
+  Vec results[2];
+  results[0] = halo_by("basic", dof, width);
+  results[1] = halo_by("grove", dof, width);
+  check_same(results[0], results[1], "halos");
+  for (int i = 0; i < 2; i++) CALL(VecDestroy(&results[i]));
+}
+
+int main(int argc, char **argv)
+{
+  test_begin(&argc, &argv, "petsc/programs");
+  CALL(PetscInitialize(&argc, &argv, NULL, NULL));
+  for (int i = 0; i < test_samples(4); i++) {
+    test_case(i);
+    all = rng_from(test_seed(), (uint64_t)i);
+    own = rng_from(test_seed() + 1, (uint64_t)(i * world_size() + world_rank()));
+    for (int again = 0; again < 4; again++) compare_scatters();
+    compare_matrices();
+    compare_halos();
+  }
+  CALL(PetscFinalize());
+  return test_end();
+}
