@@ -95,7 +95,7 @@ typedef enum grove_status {
   GROVE_ERR_ARG,         /* an argument no call accepts: NULL, MPI_DATATYPE_NULL, ... */
   GROVE_ERR_GRAPH,       /* the graph is not a star forest; found by grove_forest_set_up */
   GROVE_ERR_STATE,       /* a call at the wrong time: start twice, wait before start, ... */
-  GROVE_ERR_OPTION,      /* an unknown option, or a value it does not take */
+  GROVE_ERR_OPTION,      /* an unknown option, a value it does not take, or two that do not fit */
   GROVE_ERR_UNSUPPORTED, /* legal, but not possible with this type, operation or size */
   GROVE_ERR_MEMORY,      /* no memory left */
   GROVE_ERR_SYSTEM,      /* the operating system refused something */
@@ -144,7 +144,10 @@ typedef struct grove_context grove_context;
 GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
 
 /* Sets one option, for what is created from now on (`timeout` and `spin`: at once): `key` without
- * the GROVE_ prefix, in any case. Key and value must be the same on every rank. Collective. */
+ * the GROVE_ prefix, in any case. Key and value must be the same on every rank. Two options that
+ * exclude each other may be set, in any order, but operations are GROVE_ERR_OPTION until one of
+ * them is changed: a `route` of 2-step, 3-step or split with a `transport_off_node` of neighbor or
+ * rma. Collective. */
 GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, const char *value);
 
 /* The value of an option, as a text that grove_context_set takes: what was set last, here or in the

@@ -120,6 +120,23 @@ static int needs_talk(const grove_context *ctx)
   return told ? told->relays : grove_route_can_help(ctx);
 }
 
+/* Can the options be followed? A route that passes data on goes by messages from point to point
+ * alone. Options are set one by one, and may not fit in between: what counts is what they are when
+ * something is made. All ranks find the same. */
+static grove_status check_told(const grove_context *ctx)
+{
+  const grove_route *told = grove_route_told(&ctx->options);
+  const char *transport = NULL;
+  if (!told || !told->relays || ctx->options.transport_off_node == GROVE_OFF_NODE_P2P)
+    return GROVE_OK;
+  GROVE_PASS(grove_options_get(&ctx->options, "transport_off_node", &transport));
+  return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
+                     "rank %d: route=%s does not go with transport_off_node=%s, which serves the "
+                     "standard route alone; set route to auto or standard, or transport_off_node "
+                     "to p2p",
+                     ctx->rank, told->name, transport);
+}
+
 /* Before ranks talk about plans, all must be known to make the same operation, and where its arrays
  * lie. Agreed by all. */
 static grove_status agree_on_purpose(grove_context *ctx, grove_status mine,
@@ -171,6 +188,7 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, const gro
   grove_sentence before;
   int given = routing->route != NULL;
   if (!given) *routing = (grove_routing){.route = &grove_route_standard, .lifted = routing->lifted};
+  if (mine == GROVE_OK) mine = check_told(ctx);
   if (!needs_talk(ctx)) return mine;
   GROVE_PASS(agree_on_purpose(ctx, mine, purpose, &routing->lifted));
   if (!given) GROVE_PASS(find_route(ctx, n, requests, keys, routing));

@@ -178,7 +178,7 @@ static stand stand_open(const units *types, const setting *how, int64_t number, 
 {
   stand s = {.p = place_create(split(0)), .types = types};
   s.r = rng_from(test_seed(), (uint64_t)number);
-  place_set(&s.p, "route", how->route);
+  place_set_route(&s.p, how->route);
   place_set(&s.p, "node_size", how->node_size);
   place_set(&s.p, "message_cap", "64");
   place_set(&s.p, "transport_on_node", how->transport);

@@ -173,7 +173,7 @@ static void try_case(const place *p, const units *types, int64_t number)
   graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
   behind_use(p->ctx);
   place_draw_nodes(p, &r);
-  place_set(p, "route", routes[rng_below(&r, 4)]);
+  place_set_route(p, routes[rng_below(&r, 4)]);
   place_set(p, "check", rng_one_in(&r, 4) ? "1" : "0");
   grove_forest *f = graph_forest(p->ctx, g, p->rank);
   exercise e = {.g = g, .f = f, .me = p->rank};

@@ -85,7 +85,7 @@ static void try_case(const units *types, const place *p, int64_t number, graph_k
   for (op_kind k = 0; k < OP_KINDS; k++) {
     if (k == KIND_FETCH) continue;
     const char *route = drawn(routes, &r);
-    place_set(p, "route", route);
+    place_set_route(p, route);
     test_hint("%s, route=%s%s\n", kind_name(k), route, s.text);
     exercise_draw_of(&e, k, types, &r);
     e.rough = e.r->code == OP_SUM && (k != KIND_REDUCE || s.ordered);

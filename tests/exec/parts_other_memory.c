@@ -69,7 +69,7 @@ static void try_case(const units *types, const place *p, int64_t number, graph_k
   exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
   for (op_kind k = 0; k < OP_KINDS; k++) {
     if (k == KIND_FETCH) continue;
-    place_set(p, "route", routes[rng_below(&r, 5)]);
+    place_set_route(p, routes[rng_below(&r, 5)]);
     exercise_draw_of(&e, k, types, &r);
     try_operation(e, &mine);
   }

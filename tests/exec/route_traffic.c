@@ -5,6 +5,7 @@
 #include "check.h"
 #include "exercise.h"
 #include "places.h"
+#include "ring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,22 @@ static void becomes_standard(const units *types, const place *p, const char *rou
   graph_free(g);
 }
 
+/* Options that exclude each other: every operation is refused until one of them is changed. */
+static void refuses_route(const place *p, const char *off_node, const char *route)
+{
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, KIND_FETCH);
+  op_call c = ring_call(&x);
+  place_set(p, "route", route);
+  for (c.kind = 0; c.kind < OP_KINDS; c.kind++)
+    for (int begins = 0; begins < 2; begins++) {
+      CHECK_STATUS(begins ? call_begin(&c, &x.op) : call_init(&c, &x.op), GROVE_ERR_OPTION);
+      CHECK(!x.op, "an output was set by a call that failed");
+      CHECK(strstr(grove_last_error(), route) && strstr(grove_last_error(), off_node), "'%s'",
+            grove_last_error());
+    }
+  ring_close(&x);
+}
+
 /* These transports serve standard alone; and where no other route can help none is looked for. */
 static void try_fallbacks(const units *types)
 {
@@ -225,7 +242,9 @@ static void try_fallbacks(const units *types)
   place_set(&p, "node_size", "2");
   for (int i = 0; i < 2; i++) {
     place_set(&p, "transport_off_node", off_node[i]);
-    for (int k = 0; k < 3; k++) becomes_standard(types, &p, relays[k], &r);
+    for (int k = 0; k < 3; k++) refuses_route(&p, off_node[i], relays[k]);
+    becomes_standard(types, &p, "auto", &r);
+    becomes_standard(types, &p, "standard", &r);
   }
   place_set(&p, "transport_off_node", "p2p");
   for (int i = 0; i < 2; i++) {

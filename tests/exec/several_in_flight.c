@@ -95,7 +95,7 @@ static void try_flights(const units *types, const place *p, int64_t number, int 
     exercise_draw_of(e, (op_kind)(i % OP_KINDS), types, &r);
     exercise_open(e);
     if (mixed && i % 4 == 0) place_draw_nodes(p, &r);
-    if (mixed) place_set(p, "route", routes[rng_below(&r, ROUTES)]);
+    if (mixed) place_set_route(p, routes[rng_below(&r, ROUTES)]);
     exercise_init(e);
   }
   while (!all_finished(flights)) step(flights, &mine);
@@ -160,7 +160,7 @@ static void try_contexts(const units *types, int64_t number)
   for (int i = 0; i < ROUTES; i++) {
     p[i] = place_create(split(0));
     place_draw_nodes(&p[i], &r);
-    place_set(&p[i], "route", routes[i]);
+    place_set_route(&p[i], routes[i]);
     e[i] = (exercise){.g = g, .f = graph_forest(p[i].ctx, g, p[i].rank), .me = p[i].rank};
     exercise_draw_of(&e[i], (op_kind)((i + number) % OP_KINDS), types, &r);
     exercise_open(&e[i]);

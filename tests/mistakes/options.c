@@ -2,6 +2,7 @@
  * rank and object on every rank (told.h). */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "capture.h"
+#include "ring.h"
 #include "told.h"
 
 #include <stdlib.h>
@@ -30,6 +31,34 @@ static void different_values(const place *p)
        "chunk=64");
   told(p, grove_context_set(p->ctx, other ? "check" : "profile", "on"), GROVE_ERR_OPTION,
        p->size - 1, "check=on");
+}
+
+/* Told when something is made, whichever was set first; the sentence says which to change. */
+static void options_that_exclude_each_other(const place *p)
+{
+  static const char *const routes[] = {"2-step", "3-step", "split"};
+  static const char *const off_node[] = {"rma", "neighbor"};
+  ring x = ring_open(p, RING_SMALL, RING_NOBODY, KIND_FETCH);
+  for (int i = 0; i < 6; i++) {
+    char object[96];
+    grove_op *op = NULL;
+    op_call c = ring_call(&x);
+    c.kind = (op_kind)(i % OP_KINDS);
+    CHECK_OK(grove_context_set(p->ctx, "route", routes[i % 3]));
+    CHECK_OK(grove_context_set(p->ctx, "transport_off_node", off_node[i / 3]));
+    snprintf(object, sizeof object, "route=%s does not go with transport_off_node=%s",
+             routes[i % 3], off_node[i / 3]);
+    told(p, i % 2 ? call_begin(&c, &op) : call_init(&c, &op), GROVE_ERR_OPTION, 0, object);
+    CHECK(strstr(grove_last_error(), "set route to auto or standard, or transport_off_node to p2p"),
+          "'%s'", grove_last_error());
+    CHECK(op == NULL, "an output was set by a call that failed");
+    CHECK_OK(
+      grove_context_set(p->ctx, i % 2 ? "route" : "transport_off_node", i % 2 ? "auto" : "p2p"));
+    ring_run(&x, 1);
+  }
+  CHECK_OK(grove_context_set(p->ctx, "route", "auto"));
+  CHECK_OK(grove_context_set(p->ctx, "transport_off_node", "p2p"));
+  ring_close(&x);
 }
 
 /* ---- the environment ---- */
@@ -96,11 +125,12 @@ int main(int argc, char **argv)
   place p = place_create(split(0));
   bad_values(&p);
   if (p.size > 1) different_values(&p);
+  options_that_exclude_each_other(&p);
   nearly_options(&p);
   nearly_set(&p);
   far_from_options(&p);
   summary_lists_strays(&p);
-  CHECK(mistakes >= 26, "only %d mistakes", mistakes);
+  CHECK(mistakes >= 32, "only %d mistakes", mistakes);
   place_free(&p);
   return test_end();
 }

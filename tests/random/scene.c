@@ -98,12 +98,22 @@ static int admit_switch(scene *s, int id, const step *st)
   return 1;
 }
 
+/* Routes that pass data on go by messages from point to point alone; the library refuses others. */
+static int fits_together(const scene_context *c, const char *name, const char *text)
+{
+  const char *route = strcmp(name, "route") == 0 ? text : c->route;
+  const char *off_node = strcmp(name, "transport_off_node") == 0 ? text : c->off_node;
+  return strcmp(off_node, "p2p") == 0 || strcmp(route, "auto") == 0 ||
+         strcmp(route, "standard") == 0;
+}
+
 static int admit_set(scene *s, int id, const step *st)
 {
   if (!has_handle(s) || s->region != NOTHING) return 0;
   if (!s->p->threads && option_needs_threads(st->way, st->detail)) return 0;
   scene_context *c = &s->context[s->now];
   const char *name = option_name(st->way), *text = option_text(st->way, st->detail);
+  if (!fits_together(c, name, text)) return 0;
   s->collective[id] = 1;
   c->generation++;
   if (strcmp(name, "deterministic") == 0) c->deterministic = st->detail;

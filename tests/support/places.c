@@ -48,6 +48,13 @@ void place_set(const place *p, const char *option, const char *value)
   CHECK_OK(grove_context_set(p->ctx, option, value));
 }
 
+void place_set_route(const place *p, const char *route)
+{
+  char off_node[16] = "";
+  CHECK_OK(grove_context_get(p->ctx, "transport_off_node", off_node, sizeof off_node));
+  place_set(p, "route", strcmp(off_node, "p2p") == 0 ? route : "standard");
+}
+
 void place_set_nodes(const place *p, const int *node)
 {
   char text[256] = "";

@@ -22,6 +22,8 @@ void place_free(place *p);
 
 /* Sets an option of its context. Collective. */
 void place_set(const place *p, const char *option, const char *value);
+/* This route, or standard where the transport between nodes serves no other. */
+void place_set_route(const place *p, const char *route);
 
 /* Puts rank i on node node[i]. Collective. */
 void place_set_nodes(const place *p, const int *node);
