@@ -42,8 +42,14 @@
  * Errors. Every function but grove_status_name, grove_last_error and grove_must_end returns a
  * grove_status; outputs come last and are set only on success. grove_last_error() tells what was
  * wrong, in a sentence. The library prints nothing and never aborts, except where it is asked to:
- * by GROVE_MUST, or by the options `log` and `trace`. After MPI_Finalize everything may be freed; a
- * call that needs MPI is GROVE_ERR_STATE.
+ * by GROVE_MUST, or by the options `on_error`, `log` and `trace`. After MPI_Finalize everything may
+ * be freed; a call that needs MPI is GROVE_ERR_STATE.
+ *
+ * With the option `on_error=abort` a call that would return an error prints its sentence on
+ * standard error and ends the job, as GROVE_MUST does. So a program that ignores statuses does not
+ * go on with wrong data. The option counts for calls on its context. Calls without one go by
+ * GROVE_ON_ERROR in this rank's environment: grove_context_create, grove_machine_open,
+ * grove_machine_write, and calls that are given NULL for their context, forest or operation.
  *
  * Timeouts. With the option `timeout` a wait that takes longer ends with GROVE_ERR_TIMEOUT and
  * names what is missing; a collective call does so too, but after that no collective call on the
@@ -116,7 +122,8 @@ GROVE_API const char *grove_last_error(void);
 
 /* GROVE_MUST(call) makes a call of Grove and ends the job if it fails: standard error has the
  * sentence, the rank, and the place of the call. This function does the ending, by MPI_Abort on
- * MPI_COMM_WORLD, or by abort where there is no MPI; it does not return.
+ * MPI_COMM_WORLD, or by abort where there is no MPI; it does not return. The option
+ * `on_error=abort` makes every call end the job so, without the place.
  *
  *     GROVE_MUST(grove_wait(update));
  */
@@ -143,11 +150,11 @@ typedef struct grove_context grove_context;
  * made on comm. MPI must be initialised. Collective over comm. */
 GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
 
-/* Sets one option, for what is created from now on (`timeout` and `spin`: at once): `key` without
- * the GROVE_ prefix, in any case. Key and value must be the same on every rank. Two options that
- * exclude each other may be set, in any order, but operations are GROVE_ERR_OPTION until one of
- * them is changed: a `route` of 2-step, 3-step or split with a `transport_off_node` of neighbor or
- * rma. Collective. */
+/* Sets one option, for what is created from now on (`timeout`, `on_error` and `spin`: at once):
+ * `key` without the GROVE_ prefix, in any case. Key and value must be the same on every rank. Two
+ * options that exclude each other may be set, in any order, but operations are GROVE_ERR_OPTION
+ * until one of them is changed: a `route` of 2-step, 3-step or split with a `transport_off_node` of
+ * neighbor or rma. Collective. */
 GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, const char *value);
 
 /* The value of an option, as a text that grove_context_set takes: what was set last, here or in the
@@ -614,8 +621,9 @@ GROVE_API grove_status grove_op_free(grove_op **op);
  * Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad argument is
  * then an error on this rank alone. Of one kind are calls on the same forest of the same operation
  * with the same MPI_Op (all users' operations count as one) and units of the same size and basic
- * type, under the same options but for `timeout`, `log`, `trace`, `spin` and `progress`. They are
- * matched in the order they are made; calls of different kinds may be made in different orders. */
+ * type, under the same options but for `timeout`, `on_error`, `log`, `trace`, `spin` and
+ * `progress`. They are matched in the order they are made; calls of different kinds may be made in
+ * different orders. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,

@@ -298,5 +298,5 @@ grove_status grove_forest_box(grove_context *ctx, int dims, const int64_t *size,
 fail:
   grove_making_drop(&m);
   grove_edges_free(&edges);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

@@ -75,7 +75,7 @@ grove_status grove_forest_compose(grove_forest *a, grove_forest *b, grove_forest
 fail:
   grove_making_drop(&m);
   free_compose(&w);
-  return status;
+  return grove_verdict(m.ctx, status);
 }
 
 /* ---- a, then b backwards ---- */
@@ -159,5 +159,5 @@ grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b, grov
 fail:
   grove_making_drop(&m);
   free_compose(&w);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

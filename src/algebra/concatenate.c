@@ -132,5 +132,5 @@ grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots
 fail:
   grove_making_drop(&m);
   free_concatenate(&w);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

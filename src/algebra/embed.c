@@ -72,7 +72,7 @@ fail:
   grove_edges_free(&w.edges);
   free(w.root);
   free(w.leaf);
-  return status;
+  return grove_verdict(m.ctx, status);
 }
 
 /* ---- by leaves ---- */
@@ -135,5 +135,5 @@ grove_status grove_forest_embed_leaves(grove_forest *f, int64_t n, const int64_t
 fail:
   grove_making_drop(&m);
   grove_edges_free(&edges);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

@@ -146,5 +146,5 @@ grove_status grove_forest_expand(grove_forest *f, const int64_t *root_size,
 fail:
   grove_making_drop(&m);
   free_expand(&w);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

@@ -108,5 +108,5 @@ fail:
   grove_making_drop(&m);
   grove_edges_free(&w.edges);
   free(w.ghost);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

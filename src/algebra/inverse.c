@@ -47,5 +47,5 @@ fail:
   grove_edges_free(&w.edges);
   free(w.own);
   grove_singles_free(&w.roots);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

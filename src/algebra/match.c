@@ -214,5 +214,5 @@ grove_status grove_forest_match(grove_context *ctx, int64_t nroots, const int64_
 fail:
   grove_making_drop(&m);
   free_match(&w);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

@@ -63,5 +63,5 @@ grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grove_forest *
 fail:
   grove_making_drop(&m);
   grove_edges_free(&edges);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

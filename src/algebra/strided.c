@@ -94,5 +94,5 @@ fail:
   grove_edges_free(&w.edges);
   free(w.leaf);
   free(w.root);
-  return status;
+  return grove_verdict(m.ctx, status);
 }

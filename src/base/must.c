@@ -1,5 +1,6 @@
-/* GROVE_MUST: a program that can do nothing about a failure ends with its sentence. */
-#include "base/status.h"
+/* GROVE_MUST and the option on_error: a program that does nothing about a failure ends with its
+ * sentence. */
+#include "base/options.h"
 
 #include <stdlib.h>
 
@@ -12,15 +13,36 @@ static int rank_in_world(void)
   return rank;
 }
 
-void grove_must_end(grove_status status, const char *call, const char *file, int line)
+/* Prints in one piece, since other ranks may be printing. */
+static void end_job(grove_status status, const char *call, const char *file, int line)
 {
   int rank = rank_in_world();
   char who[32] = "";
+  const char *name = grove_status_name(status), *sentence = grove_last_error();
   if (rank >= 0) snprintf(who, sizeof who, "rank %d: ", rank);
   fflush(stdout); /* what the program has said comes first */
-  fprintf(stderr, "grove: %s%s:%d: %s is %s: %s\n", who, file, line, call,
-          grove_status_name(status), grove_last_error());
+  if (call)
+    fprintf(stderr, "grove: %s%s:%d: %s is %s: %s\n", who, file, line, call, name, sentence);
+  else
+    fprintf(stderr, "grove: %s%s: %s\n", who, name, sentence);
   fflush(stderr);
   if (rank >= 0) MPI_Abort(MPI_COMM_WORLD, (int)status);
   abort();
+}
+
+void grove_must_end(grove_status status, const char *call, const char *file, int line)
+{
+  end_job(status, call, file, line);
+}
+
+grove_status grove_verdict_by(int on_error, grove_status status)
+{
+  if (on_error == GROVE_ON_ERROR_ABORT) end_job(status, NULL, NULL, 0);
+  return status;
+}
+
+grove_status grove_verdict_alone(grove_status status)
+{
+  if (status == GROVE_OK) return GROVE_OK;
+  return grove_verdict_by(grove_options_read_on_error(), status);
 }

@@ -176,6 +176,9 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"timeout", "0", "a number of seconds",
    "after that many seconds a wait returns and names what is missing (0: never)", parse_seconds,
    FIELD(timeout_seconds), 0},
+  {"on_error", "return", "return|abort",
+   "a call that fails returns its status, or ends the job with its sentence", parse_choice,
+   FIELD(on_error), 0},
   {"log", "off", "off|summary",
    "summary: a table of forests, operations, bytes and times when the context is freed",
    parse_choice, FIELD(log), 0},
@@ -354,13 +357,26 @@ grove_status grove_options_read_environment(grove_options *options)
   return GROVE_OK;
 }
 
-void grove_options_read_timeout(grove_options *options)
+/* Reads one option alone into its field; an invalid value counts as none. */
+static void read_alone(const char *name, void *field)
 {
-  int i = find_option("timeout");
+  int i = find_option(name);
   const char *value = in_environment(i);
   grove_sentence before;
   grove_error_keep(&before);
-  if (value && set_value(options, i, value) != GROVE_OK) grove_error_restore(&before);
+  if (value && table[i].parse(&table[i], value, field) != GROVE_OK) grove_error_restore(&before);
+}
+
+void grove_options_read_timeout(grove_options *options)
+{
+  read_alone("timeout", &options->timeout_seconds);
+}
+
+int grove_options_read_on_error(void)
+{
+  int on_error = GROVE_ON_ERROR_RETURN;
+  read_alone("on_error", &on_error);
+  return on_error;
 }
 
 grove_status grove_options_write(const grove_options *options, char **out)

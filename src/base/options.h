@@ -23,6 +23,7 @@ enum grove_option_on_node { GROVE_ON_NODE_SHM, GROVE_ON_NODE_MPI };
 enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
+enum grove_option_on_error { GROVE_ON_ERROR_RETURN, GROVE_ON_ERROR_ABORT };
 
 enum grove_option_aggregator {
   GROVE_AGGREGATOR_AUTO,
@@ -45,7 +46,7 @@ enum grove_option_device {
 };
 enum grove_option_memory { GROVE_MEMORY_AUTO, GROVE_MEMORY_HOST, GROVE_MEMORY_DEVICE };
 
-enum { GROVE_OPTION_COUNT = 32 };
+enum { GROVE_OPTION_COUNT = 33 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +70,7 @@ typedef struct grove_options {
   char *machine; /* "auto", "measure", or a name or file */
   int check;
   double timeout_seconds; /* 0: wait for ever */
+  int on_error;
   int log;
   char *trace; /* "": none, else the file it goes to */
   int aggregator;
@@ -131,6 +133,9 @@ const char *grove_options_stray(int i, size_t *bytes);
 
 /* Reads the timeout alone; an invalid one counts as none. */
 void grove_options_read_timeout(grove_options *options);
+
+/* What this rank's environment says of on_error; an invalid value counts as none. */
+int grove_options_read_on_error(void);
 
 /* All values as one text that another rank can read back. The caller frees it. */
 grove_status grove_options_write(const grove_options *options, char **out);

@@ -157,6 +157,13 @@ typedef struct grove_sentence {
 void grove_error_keep(grove_sentence *out);
 void grove_error_restore(const grove_sentence *kept);
 
+/* What a public call returns. A failure ends the job here, with its sentence, where the option
+ * on_error has it so (must.c). _by: a failure, and the value of that option. _alone: a call without
+ * a context, which goes by this rank's environment; grove_verdict of context.h is for the others.
+ * tools/lint verdicts sees to it that no failure leaves a public call in another way. */
+grove_status grove_verdict_by(int on_error, grove_status status);
+grove_status grove_verdict_alone(grove_status status);
+
 /* Copies as much of a text as there is room for. */
 void grove_copy_text(char *out, size_t room, const char *text);
 

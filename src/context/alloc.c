@@ -192,20 +192,24 @@ static grove_status deallocate_shared(grove_context *ctx, void *memory)
 
 grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_alloc"));
-  grove_status status = allocate_shared(ctx, bytes, out);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc"));
+  status = allocate_shared(ctx, bytes, out);
   grove_context_leave_call(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }
 
 grove_status grove_dealloc(grove_context *ctx, void *memory)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_dealloc"));
-  grove_status status = deallocate_shared(ctx, memory);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_dealloc: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_dealloc"));
+  status = deallocate_shared(ctx, memory);
   grove_context_leave_call(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }
 
 /* ---- for the rest of the library ---- */

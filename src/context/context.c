@@ -68,7 +68,7 @@ grove_status grove_context_release(grove_context *ctx)
   grove_context_strike_off(ctx);
   grove_helper_stop(&ctx->helper);
   grove_alarm_stop(&ctx->alarm); /* then no other thread knows the context */
-  grove_status status = tell_what_ran(ctx);
+  grove_status verdict = grove_verdict(ctx, tell_what_ran(ctx));
   grove_context_end_graves(ctx);
   if (ctx->copier) ctx->close_copier(ctx->copier);
   if (ctx->stations) ctx->close_stations(ctx);
@@ -91,7 +91,7 @@ grove_status grove_context_release(grove_context *ctx)
   free(ctx->tag);
   grove_lock_free(&ctx->lock);
   if (!ctx->broken) free(ctx); /* else MPI may yet write to its step */
-  return status;
+  return verdict;
 }
 
 grove_status grove_context_free(grove_context **ctx)
@@ -219,7 +219,8 @@ grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
   const grove_options *o = &ctx->options;
   int have_cores = ctx->topo.domain_size <= ctx->topo.cores;
   int spins = o->spin >= 0 ? o->spin : have_cores ? SPINS : SPINS_IN_A_CROWD;
-  __atomic_store_n(&ctx->spins, spins, __ATOMIC_RELAXED); /* waiting threads read it */
+  __atomic_store_n(&ctx->spins, spins, __ATOMIC_RELAXED);          /* waiting threads read it */
+  __atomic_store_n(&ctx->on_error, o->on_error, __ATOMIC_RELAXED); /* and those who fail */
   ctx->topo.nnodes = (int)nnodes;
   GROVE_PASS(find_node_seats(ctx));
   return set_threads(ctx);
@@ -240,15 +241,16 @@ grove_status grove_context_apply_options(grove_context *ctx)
 
 grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_node: the context is NULL");
-  GROVE_PASS_CHECK(rank >= 0 && rank < ctx->size, GROVE_ERR_ARG,
-                   "rank %d: grove_context_node: rank %d of 0 to %d", ctx->rank, rank,
-                   ctx->size - 1);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_node: the context is NULL");
+  GROVE_CHECK(rank >= 0 && rank < ctx->size, GROVE_ERR_ARG,
+              "rank %d: grove_context_node: rank %d of 0 to %d", ctx->rank, rank, ctx->size - 1);
   grove_context_enter(ctx);
   if (node) *node = ctx->place[rank].node;
   if (nnodes) *nnodes = ctx->topo.nnodes;
   grove_context_leave(ctx);
-  return GROVE_OK;
+fail:
+  return grove_verdict(ctx, status);
 }
 
 static grove_status write_setting(const char *key, const char *value, int64_t bytes, char **out)
@@ -349,11 +351,13 @@ static void bring_threads_back(grove_context *ctx)
 
 grove_status grove_context_set(grove_context *ctx, const char *key, const char *value)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_context_set"));
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_set"));
   stop_threads(ctx); /* comes back with the options, or */
-  grove_status status = set_option(ctx, key, value);
+  status = set_option(ctx, key, value);
   if (!ctx->helper && !ctx->alarm) bring_threads_back(ctx); /* without them */
   grove_context_leave_call(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }

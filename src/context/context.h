@@ -102,7 +102,8 @@ struct grove_context {
   int rank_in_domain;
   grove_options options;
   int generation; /* counts changes of the options; plans made before a change are made anew */
-  int spins;      /* polls before a waiting rank yields */
+  int spins;      /* polls before a waiting rank yields; atomic, as: */
+  int on_error;   /* the option, for those who fail without the lock */
   grove_machine *machine; /* prices are made with it; NULL: to be measured when first needed */
   grove_helper *helper;   /* the thread of progress=thread, or NULL */
   unsigned helper_turns;
@@ -157,6 +158,21 @@ struct grove_context {
   grove_step step;   /* of the one collective step under way */
   grove_board board; /* what makes it faster, where every host has an arena */
 };
+
+/* What a public call on the context returns; without one, as grove_verdict_alone has it (verdict.c).
+ */
+grove_status grove_context_fail(const grove_context *ctx, grove_status status)
+#if defined(__GNUC__)
+  __attribute__((cold))
+#endif
+  ;
+static inline grove_status grove_verdict(const grove_context *ctx, grove_status status)
+{
+  return status == GROVE_OK ? GROVE_OK : grove_context_fail(ctx, status);
+}
+
+/* The same of a call on a forest or an operation, which may be NULL. */
+#define GROVE_VERDICT(object, status) grove_verdict((object) ? (object)->ctx : NULL, status)
 
 /* Everything made from a context shares it. */
 grove_context *grove_context_hold(grove_context *ctx);

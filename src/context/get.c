@@ -20,12 +20,14 @@ static grove_status copy_option(const grove_context *ctx, const char *key, char 
 
 grove_status grove_context_get(grove_context *ctx, const char *key, char *value, size_t bytes)
 {
-  GROVE_PASS_CHECK(ctx && key && value, GROVE_ERR_ARG, "grove_context_get: the %s is NULL",
-                   !ctx  ? "context"
-                   : key ? "value"
-                         : "key");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx && key && value, GROVE_ERR_ARG, "grove_context_get: the %s is NULL",
+              !ctx  ? "context"
+              : key ? "value"
+                    : "key");
   grove_context_enter(ctx);
-  grove_status status = copy_option(ctx, key, value, bytes);
+  status = copy_option(ctx, key, value, bytes);
   grove_context_leave(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }

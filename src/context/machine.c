@@ -303,9 +303,11 @@ fail:
 
 grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_context_use_machine"));
-  grove_status status = use_machine(ctx, m);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_use_machine: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_context_use_machine"));
+  status = use_machine(ctx, m);
   grove_context_leave_call(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }

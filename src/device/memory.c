@@ -47,9 +47,9 @@ grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   void *memory = NULL;
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc_device: the context is NULL");
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_alloc_device: the context is NULL");
   mine = grove_station_settle(ctx); /* what is made may wait for streams */
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_alloc_device"));
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_alloc_device"));
   if (mine == GROVE_OK) mine = make_device_part(ctx, bytes, out ? &memory : NULL);
   status = grove_context_agree(ctx, mine, NULL, 0);
   if (status == GROVE_OK)
@@ -57,7 +57,8 @@ grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out)
   else if (mine == GROVE_OK)
     grove_context_drop_memory(ctx, memory);
   grove_context_leave_call(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }
 
 /* ---- grove_copy ---- */
@@ -81,13 +82,13 @@ static grove_status copy_behind(grove_context *ctx, grove_space here, grove_spac
 grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t bytes)
 {
   grove_status status = GROVE_OK;
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_copy: the context is NULL");
-  GROVE_PASS_CHECK((dst && src) || bytes == 0, GROVE_ERR_ARG, "rank %d: grove_copy: %s is NULL",
-                   ctx->rank, dst ? "src" : "dst");
-  GROVE_PASS_CHECK(bytes <= INT64_MAX, GROVE_ERR_ARG, "rank %d: grove_copy: %zu bytes", ctx->rank,
-                   bytes);
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_copy: the context is NULL");
+  GROVE_CHECK((dst && src) || bytes == 0, GROVE_ERR_ARG, "rank %d: grove_copy: %s is NULL",
+              ctx->rank, dst ? "src" : "dst");
+  GROVE_CHECK(bytes <= INT64_MAX, GROVE_ERR_ARG, "rank %d: grove_copy: %zu bytes", ctx->rank,
+              bytes);
   if (bytes == 0) return GROVE_OK;
-  GROVE_PASS(grove_station_settle(ctx));
+  GROVE_TRY(grove_station_settle(ctx));
   grove_context_enter(ctx);
   grove_spaces_look(ctx);
   grove_space to = grove_space_found(ctx, dst), from = grove_space_found(ctx, src);
@@ -98,16 +99,19 @@ grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t b
   else
     memmove(dst, src, bytes);
   grove_context_leave(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }
 
 /* ---- streams ---- */
 
 grove_status grove_context_set_stream(grove_context *ctx, struct CUstream_st *stream)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set_stream: the context is NULL");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_context_set_stream: the context is NULL");
   grove_context_enter(ctx);
   ctx->stream = stream;
   grove_context_leave(ctx);
-  return GROVE_OK;
+fail:
+  return grove_verdict(ctx, status);
 }

@@ -94,16 +94,18 @@ static grove_op *first_member(int n, grove_op *const *ops)
 
 grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out)
 {
-  GROVE_PASS_CHECK(n >= 0, GROVE_ERR_ARG, "grove_op_bundle: %d operations", n);
-  GROVE_PASS_CHECK(ops || n == 0, GROVE_ERR_ARG, "grove_op_bundle: the list of operations is NULL");
-  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_op_bundle: out is NULL");
-  grove_op *first = first_member(n, ops);
+  grove_status status = GROVE_OK;
+  grove_op *first = NULL;
+  GROVE_CHECK(n >= 0, GROVE_ERR_ARG, "grove_op_bundle: %d operations", n);
+  GROVE_CHECK(ops || n == 0, GROVE_ERR_ARG, "grove_op_bundle: the list of operations is NULL");
+  first = first_member(n, ops);
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_op_bundle: out is NULL");
   for (int k = 0; k < n && !first; k++)
-    GROVE_PASS_CHECK(ops[k], GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
-  if (!first) return bundle_of_none(out);
-  grove_context *ctx = first->ctx;
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_op_bundle"));
-  grove_status status = make_bundle(ctx, n, ops, first, out);
-  grove_context_leave_call(ctx);
-  return status;
+    GROVE_CHECK(ops[k], GROVE_ERR_ARG, "grove_op_bundle: operation %d is NULL", k);
+  if (!first) return grove_verdict(NULL, bundle_of_none(out));
+  GROVE_TRY(grove_context_enter_call(first->ctx, "grove_op_bundle"));
+  status = make_bundle(first->ctx, n, ops, first, out);
+  grove_context_leave_call(first->ctx);
+fail:
+  return GROVE_VERDICT(first, status);
 }

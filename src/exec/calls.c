@@ -26,16 +26,17 @@ static grove_status check_request(const grove_request *r, const caller *who)
 
 static grove_status serve_call(const grove_request *r, caller who)
 {
-  GROVE_PASS(check_request(r, &who));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_request(r, &who));
   grove_context *ctx = r->forest->ctx;
   if (grove_context_uses_devices(ctx))
-    GROVE_PASS(grove_station_settle(ctx)); /* what is made may wait for streams */
+    GROVE_TRY(grove_station_settle(ctx)); /* what is made may wait for streams */
   grove_context_enter(ctx);
-  grove_status status =
-    who.begins ? grove_op_begin(r, who.name, who.out)
-               : grove_op_init(ctx, &grove_kind_transfer, who.name, GROVE_OK, 1, r, who.out);
+  status = who.begins ? grove_op_begin(r, who.name, who.out)
+                      : grove_op_init(ctx, &grove_kind_transfer, who.name, GROVE_OK, 1, r, who.out);
   grove_context_leave(ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(r->forest, status);
 }
 
 /* Begin and end in one call. */
@@ -48,7 +49,7 @@ static grove_status serve_and_end(const grove_request *r, const char *name)
   return GROVE_OK;
 fail:
   grove_op_give_up(&op); /* after a timeout */
-  return status;
+  return GROVE_VERDICT(r->forest, status);
 }
 
 /* ---- bcast ---- */

@@ -214,10 +214,11 @@ grove_status grove_op_free(grove_op **pointer)
   grove_context *ctx = grove_context_hold(op->ctx);
   grove_context_enter(ctx);
   if (op->promise) grove_promise_end(op);
-  grove_status status = op->kind->free(op);
+  grove_status verdict = grove_verdict(ctx, op->kind->free(op));
   grove_context_leave(ctx);
   grove_status last = grove_context_release(ctx);
-  return status == GROVE_OK ? last : status;
+  if (verdict == GROVE_OK) verdict = last;
+  return verdict;
 }
 
 void grove_op_give_up(grove_op **op)

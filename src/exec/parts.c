@@ -5,40 +5,52 @@
 
 grove_status grove_start_parts(grove_op *op)
 {
-  GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "grove_start_parts: the operation is NULL");
-  if (grove_context_uses_devices(op->ctx)) GROVE_PASS(grove_op_settle_streams(op));
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start_parts: the operation is NULL");
+  if (grove_context_uses_devices(op->ctx)) GROVE_TRY(grove_op_settle_streams(op));
   grove_context_enter(op->ctx);
-  grove_status status = op->kind->start_parts(op);
+  status = op->kind->start_parts(op);
   grove_context_leave(op->ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 grove_status grove_ready(grove_op *op, int64_t first, int64_t count)
 {
-  if (op) return op->kind->ready(op, first, count);
-  return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_ready: the operation is NULL");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_ready: the operation is NULL");
+  status = op->kind->ready(op, first, count);
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 grove_status grove_arrived(grove_op *op, int64_t first, int64_t count, int *yes)
 {
-  GROVE_PASS_CHECK(op && yes, GROVE_ERR_ARG, "grove_arrived: %s is NULL",
-                   op ? "yes" : "the operation");
-  return op->kind->arrived(op, first, count, yes);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && yes, GROVE_ERR_ARG, "grove_arrived: %s is NULL", op ? "yes" : "the operation");
+  status = op->kind->arrived(op, first, count, yes);
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 grove_status grove_arrivals(grove_op *op, int64_t *first, int64_t *count)
 {
-  GROVE_PASS_CHECK(op && first && count, GROVE_ERR_ARG, "grove_arrivals: %s is NULL",
-                   op ? "first or count" : "the operation");
-  return op->kind->arrivals(op, first, count);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && first && count, GROVE_ERR_ARG, "grove_arrivals: %s is NULL",
+              op ? "first or count" : "the operation");
+  status = op->kind->arrivals(op, first, count);
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 grove_status grove_op_part_times(grove_op *op, int64_t first, int64_t count, grove_part_time *out)
 {
-  GROVE_PASS_CHECK(op && (out || count == 0), GROVE_ERR_ARG, "grove_op_part_times: %s is NULL",
-                   op ? "out" : "the operation");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && (out || count == 0), GROVE_ERR_ARG, "grove_op_part_times: %s is NULL",
+              op ? "out" : "the operation");
   grove_context_enter(op->ctx);
-  grove_status status = op->kind->part_times(op, first, count, out);
+  status = op->kind->part_times(op, first, count, out);
   grove_context_leave(op->ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(op, status);
 }

@@ -579,9 +579,11 @@ static void begin_start(grove_transfer *op)
 
 __attribute__((noinline)) static grove_status refuse_further_start(const grove_transfer *op)
 {
-  return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
-                     "rank %d: an earlier start of this %s failed halfway; make a new one",
-                     op->base.ctx->rank, grove_op_label(&op->base));
+  grove_status status =
+    grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
+                "rank %d: an earlier start of this %s failed halfway; make a new one",
+                op->base.ctx->rank, grove_op_label(&op->base));
+  return grove_verdict(op->base.ctx, status);
 }
 
 /* Some messages are under way, and others never will be: the operation can only be freed. */
@@ -592,13 +594,14 @@ __attribute__((noinline)) static grove_status fail_start(grove_transfer *op, gro
   grove_op_move(&op->base, GROVE_OP_FAILED);
   op->wiring->run.failed |= fails_with_this(op);
   grove_context_activate(op->base.ctx, &op->base.active);
-  return status;
+  return grove_verdict(op->base.ctx, status);
 }
 
 /* Starts an operation with several stages, inputs to wait for, or arrays on a device. */
 __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op)
 {
-  GROVE_PASS(grove_apart_begin(op)); /* if it fails, nothing has happened */
+  grove_status status = grove_apart_begin(op);
+  if (status != GROVE_OK) return grove_verdict(op->base.ctx, status); /* nothing has happened */
   begin_start(op);
   op->current = -1;
   op->met = op->meeting = 0;
@@ -606,7 +609,7 @@ __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op
   if (op->readying) grove_readying_begin(op);
   if (op->arriving) grove_arriving_begin(op);
   if (op->arriving) op->starter = grove_this_thread();
-  grove_status status = enter_next(op);
+  status = enter_next(op);
   if (op->nspaces > 0) status = flush_apart(op, status);
   if (status != GROVE_OK) return fail_start(op, status);
   grove_context_activate(op->base.ctx, &op->base.active);
@@ -614,6 +617,7 @@ __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op
   return GROVE_OK;
 }
 
+/* A start is a jump to this. So the verdict is given here. */
 grove_status grove_transfer_run(grove_transfer *op)
 {
   if (op->wiring->run.failed) return refuse_further_start(op);

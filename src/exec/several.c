@@ -11,14 +11,17 @@ typedef struct crowd {
   int n;
   grove_op *const *ops;
   const grove_op *goal; /* NULL: any */
+  const grove_op
+    *asked; /* its context has the say after a failure: the first, or the one that failed */
   grove_pause pause;
 } crowd;
 
-static grove_status check_crowd(const crowd *c)
+static grove_status check_crowd(crowd *c)
 {
   GROVE_PASS_CHECK(c->n >= 0, GROVE_ERR_ARG, "%s: n is %d; it must not be negative", c->call, c->n);
   GROVE_PASS_CHECK(c->ops || c->n == 0, GROVE_ERR_ARG, "%s: the list of operations is NULL",
                    c->call);
+  for (int i = 0; i < c->n && !c->asked; i++) c->asked = c->ops[i];
   return GROVE_OK;
 }
 
@@ -129,18 +132,21 @@ static grove_status finish_entry(crowd *c, grove_op *op)
 grove_status grove_wait_all(int n, grove_op *const *ops)
 {
   crowd c = {.call = "grove_wait_all", .n = n, .ops = ops};
-  grove_status first = GROVE_OK;
+  grove_status status = GROVE_OK;
   grove_sentence sentence;
-  GROVE_PASS(check_crowd(&c));
+  GROVE_TRY(check_crowd(&c));
   grove_pause_begin(&c.pause, 0);
   for (int i = 0; i < n; i++) {
     if (!is_started(ops[i])) continue;
-    grove_status status = name_entry(&c, i, finish_entry(&c, ops[i]));
-    if (status == GROVE_OK || first != GROVE_OK) continue;
-    first = status;
+    grove_status one = name_entry(&c, i, finish_entry(&c, ops[i]));
+    if (one == GROVE_OK || status != GROVE_OK) continue;
+    status = one;
+    c.asked = ops[i];
     grove_error_keep(&sentence);
   }
-  return first == GROVE_OK ? GROVE_OK : grove_error_set(first, sentence.text);
+  if (status != GROVE_OK) grove_error_restore(&sentence);
+fail:
+  return GROVE_VERDICT(c.asked, status);
 }
 
 /* ---- any ---- */
@@ -164,8 +170,8 @@ grove_status grove_wait_any(int n, grove_op *const *ops, int *which)
   crowd c = {.call = "grove_wait_any", .n = n, .ops = ops};
   grove_status status = GROVE_OK;
   double timeout = 0;
-  GROVE_PASS(check_crowd(&c));
-  GROVE_PASS_CHECK(which, GROVE_ERR_ARG, "grove_wait_any: which is NULL");
+  GROVE_TRY(check_crowd(&c));
+  GROVE_CHECK(which, GROVE_ERR_ARG, "grove_wait_any: which is NULL");
   grove_pause_begin(&c.pause, 0);
   int late = find_soonest(&c, &timeout);
   if (late >= 0) await_goal(&c, ops[late], timeout);
@@ -176,10 +182,13 @@ grove_status grove_wait_any(int n, grove_op *const *ops, int *which)
   }
   *which = found;
   if (found < 0) return GROVE_OK;
+  c.asked = ops[found];
   if (status == GROVE_OK) status = grove_op_check_started(ops[found], c.call);
   if (status == GROVE_OK || status == GROVE_ERR_TIMEOUT)
     status = grove_op_end_wait(ops[found], c.pause.since, status);
-  return name_entry(&c, found, status);
+  status = name_entry(&c, found, status);
+fail:
+  return GROVE_VERDICT(c.asked, status);
 }
 
 /* ---- some ---- */
@@ -221,9 +230,10 @@ static int tell_fine(const crowd *c, int *which)
 grove_status grove_test_some(int n, grove_op *const *ops, int *ndone, int *which)
 {
   crowd c = {.call = "grove_test_some", .n = n, .ops = ops};
-  GROVE_PASS(check_crowd(&c));
-  GROVE_PASS_CHECK(ndone && (which || n == 0), GROVE_ERR_ARG, "grove_test_some: %s is NULL",
-                   ndone ? "which" : "ndone");
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_crowd(&c));
+  GROVE_CHECK(ndone && (which || n == 0), GROVE_ERR_ARG, "grove_test_some: %s is NULL",
+              ndone ? "which" : "ndone");
   grove_pause_begin(&c.pause, 0);
   poll_crowd(&c);
   int failed = find_failed(&c);
@@ -233,5 +243,8 @@ grove_status grove_test_some(int n, grove_op *const *ops, int *ndone, int *which
   }
   *ndone = 1;
   which[0] = failed;
-  return tell_failed(&c, failed);
+  c.asked = ops[failed];
+  status = tell_failed(&c, failed);
+fail:
+  return GROVE_VERDICT(c.asked, status);
 }

@@ -4,12 +4,14 @@
 /* The usual start is a jump. Inlined into grove_start, this would make it save registers. */
 __attribute__((noinline)) static grove_status start_with_care(grove_op *op)
 {
-  GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
-  if (grove_context_uses_devices(op->ctx)) GROVE_PASS(grove_op_settle_streams(op));
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_start: the operation is NULL");
+  if (grove_context_uses_devices(op->ctx)) GROVE_TRY(grove_op_settle_streams(op));
   grove_context_enter(op->ctx);
-  grove_status status = op->kind->start(op);
+  status = op->kind->start(op);
   grove_context_leave(op->ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 grove_status grove_start(grove_op *op)

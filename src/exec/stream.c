@@ -16,7 +16,7 @@ grove_status grove_op_settle_streams(grove_op *op)
 grove_status grove_op_set_stream(grove_op *op, struct CUstream_st *stream)
 {
   grove_status status = GROVE_OK;
-  GROVE_PASS_CHECK(op, GROVE_ERR_ARG, "grove_op_set_stream: the operation is NULL");
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_op_set_stream: the operation is NULL");
   grove_context_enter(op->ctx);
   if (!op->kind->takes_streams)
     status = grove_error(GROVE_ERR_UNSUPPORTED, __FILE__, __LINE__,
@@ -29,7 +29,8 @@ grove_status grove_op_set_stream(grove_op *op, struct CUstream_st *stream)
   else
     op->stream = (grove_chosen_stream){stream, 1};
   grove_context_leave(op->ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 static grove_status check_promise(const grove_op *op)
@@ -52,15 +53,16 @@ grove_status grove_wait_on_stream(grove_op *op)
 {
   grove_status status = GROVE_OK;
   int done = 0;
-  GROVE_PASS(grove_op_check_started(op, "grove_wait_on_stream"));
+  GROVE_TRY(grove_op_check_started(op, "grove_wait_on_stream"));
   grove_context_enter(op->ctx);
   status = check_promise(op);
   grove_context_leave(op->ctx);
-  GROVE_PASS(status);
-  GROVE_PASS(grove_test(op, &done));
+  GROVE_TRY(status);
+  GROVE_TRY(grove_test(op, &done));
   grove_context_enter(op->ctx);
   if (!done || !op->promise) status = grove_promise_make(op);
   grove_context_leave(op->ctx);
   if (status == GROVE_OK) op->awaited = 1;
-  return status;
+fail:
+  return GROVE_VERDICT(op, status);
 }

@@ -44,13 +44,15 @@ grove_status grove_op_end_test(grove_op *op, double since, int complete)
 
 grove_status grove_test(grove_op *op, int *done)
 {
-  GROVE_PASS(grove_op_check_started(op, "grove_test"));
-  GROVE_PASS_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
+  grove_status status = GROVE_OK;
+  GROVE_TRY(grove_op_check_started(op, "grove_test"));
+  GROVE_CHECK(done, GROVE_ERR_ARG, "grove_test: done is NULL");
   double since = grove_op_clock(op);
   int complete = poll_context(op);
-  GROVE_PASS(grove_op_end_test(op, since, complete));
+  GROVE_TRY(grove_op_end_test(op, since, complete));
   *done = complete;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 static grove_status time_out(const grove_op *op)
@@ -118,13 +120,19 @@ grove_status grove_op_end_wait(grove_op *op, double since, grove_status status)
   return outcome_of(op);
 }
 
+/* Inlined, this would cost the usual wait an instruction. */
+__attribute__((noinline)) static grove_status check_wait(const grove_op *op)
+{
+  return GROVE_VERDICT(op, grove_op_check_started(op, "grove_wait"));
+}
+
 static grove_status wait_with_care(grove_op *op)
 {
   grove_status status = GROVE_OK;
-  GROVE_PASS(grove_op_check_started(op, "grove_wait"));
+  GROVE_PASS(check_wait(op));
   double since = grove_op_clock(op);
   if (grove_context_locks(op->ctx) || op->state == GROVE_OP_ACTIVE) status = wait_on(op);
-  return grove_op_end_wait(op, since, status);
+  return grove_verdict(op->ctx, grove_op_end_wait(op, since, status));
 }
 
 grove_status grove_wait(grove_op *op)
@@ -149,34 +157,35 @@ static int is_last(const grove_transfer *op)
 grove_status grove_end(grove_op **pointer)
 {
   grove_status status = GROVE_OK;
-  GROVE_PASS_CHECK(pointer && *pointer, GROVE_ERR_ARG, "grove_end: the operation is NULL");
-  grove_op *op = *pointer;
-  GROVE_PASS_CHECK(grove_op_is_begun(op), GROVE_ERR_STATE,
-                   "rank %d: grove_end: this %s was made by _init; it ends with grove_wait and "
-                   "grove_op_free",
-                   op->ctx->rank, grove_op_label(op));
+  grove_op *op = pointer ? *pointer : NULL;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_end: the operation is NULL");
+  GROVE_CHECK(grove_op_is_begun(op), GROVE_ERR_STATE,
+              "rank %d: grove_end: this %s was made by _init; it ends with grove_wait and "
+              "grove_op_free",
+              op->ctx->rank, grove_op_label(op));
   status = grove_wait(op);
-  if (grove_op_state_of(op) == GROVE_OP_ACTIVE)
-    return status; /* timed out: it can be ended later */
+  if (grove_op_state_of(op) == GROVE_OP_ACTIVE) goto fail; /* timed out: it can be ended later */
   if (status == GROVE_OK && !grove_context_locks(op->ctx) && !is_last((grove_transfer *)op)) {
     *pointer = NULL;
     grove_transfer_put_back((grove_transfer *)op);
     return GROVE_OK;
   }
-  if (status == GROVE_OK)
-    status = grove_op_free(pointer); /* perhaps the last that the context had */
-  else
-    grove_op_give_up(pointer);
-  return status;
+  if (status == GROVE_OK) return grove_op_free(pointer); /* perhaps the last of the context */
+  grove_status verdict = grove_verdict(op->ctx, status);
+  grove_op_give_up(pointer);
+  return verdict;
+fail:
+  return GROVE_VERDICT(op, status);
 }
 
 grove_status grove_op_report(grove_op *op, grove_report *report)
 {
-  GROVE_PASS_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
-                   op ? "report" : "operation");
-  GROVE_PASS_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
-                   "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
-                   report->struct_size);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && report, GROVE_ERR_ARG, "grove_op_report: the %s is NULL",
+              op ? "report" : "operation");
+  GROVE_CHECK(report->struct_size >= sizeof report->struct_size, GROVE_ERR_ARG,
+              "grove_op_report: struct_size is %zu; set it to sizeof(grove_report)",
+              report->struct_size);
   grove_context_enter(op->ctx);
   grove_report all = op->kind->report(op);
   grove_context_leave(op->ctx);
@@ -187,5 +196,6 @@ grove_status grove_op_report(grove_op *op, grove_report *report)
   if (!all.price_note) all.price_note = "";
   size_t bytes = report->struct_size < sizeof all ? report->struct_size : sizeof all;
   memcpy(report, &all, bytes);
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(op, status);
 }

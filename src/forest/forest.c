@@ -5,14 +5,16 @@
 
 grove_status grove_forest_create(grove_context *ctx, grove_forest **out)
 {
+  grove_status status = GROVE_OK;
   grove_forest *f = NULL;
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_forest_create: the context is NULL");
-  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_forest_create: out is NULL");
-  GROVE_PASS_NEW(f, 1);
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_forest_create: the context is NULL");
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_create: out is NULL");
+  GROVE_NEW(f, 1);
   f->references = 1;
   f->ctx = grove_context_hold(ctx);
   *out = f;
-  return GROVE_OK;
+fail:
+  return grove_verdict(ctx, status);
 }
 
 void grove_graph_free(grove_graph *graph)
@@ -89,13 +91,15 @@ grove_status grove_forest_all_not_ready(const grove_forest *f, const char *call)
 
 grove_status grove_forest_set_name(grove_forest *f, const char *name)
 {
-  GROVE_PASS_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",
-                   f ? "name" : "forest");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f && name, GROVE_ERR_ARG, "grove_forest_set_name: the %s is NULL",
+              f ? "name" : "forest");
   char *copy = strdup(name);
-  GROVE_PASS_CHECK(copy, GROVE_ERR_MEMORY, "no memory for a name");
+  GROVE_CHECK(copy, GROVE_ERR_MEMORY, "no memory for a name");
   free(f->name);
   f->name = copy;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 /* ---- the graph as it is given ---- */
@@ -144,17 +148,19 @@ fail:
 
 static grove_status set_graph(grove_forest *f, grove_graph graph, const char *call)
 {
-  GROVE_PASS(begin_graph(f, call));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(begin_graph(f, call));
   graph.missing = graph.nleaves > 0 && !graph.root && !graph.global_root;
-  if (graph.form == GROVE_FORM_PAIRS) GROVE_PASS(grove_leaves_create(f, &graph));
+  if (graph.form == GROVE_FORM_PAIRS) GROVE_TRY(grove_leaves_create(f, &graph));
   if (f->grouped) { /* the lists have been used */
     graph.leaf_index = NULL;
     graph.root = NULL;
   } else {
-    GROVE_PASS(keep_lists(&graph));
+    GROVE_TRY(keep_lists(&graph));
   }
   f->graph = graph;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
@@ -181,10 +187,11 @@ grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots, int6
 
 grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern pattern, int64_t n)
 {
-  GROVE_PASS_CHECK(pattern == GROVE_ALLGATHER || pattern == GROVE_GATHER ||
-                     pattern == GROVE_ALLTOALL,
-                   GROVE_ERR_ARG, "grove_forest_set_pattern: there is no pattern %d", (int)pattern);
-  GROVE_PASS(begin_graph(f, "grove_forest_set_pattern"));
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(pattern == GROVE_ALLGATHER || pattern == GROVE_GATHER || pattern == GROVE_ALLTOALL,
+              GROVE_ERR_ARG, "grove_forest_set_pattern: there is no pattern %d", (int)pattern);
+  GROVE_TRY(begin_graph(f, "grove_forest_set_pattern"));
   f->graph = (grove_graph){.form = GROVE_FORM_PATTERN + (int)pattern, .n = n};
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }

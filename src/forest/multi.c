@@ -223,11 +223,12 @@ fail:
 
 grove_status grove_forest_multi(grove_forest *f, grove_forest **out)
 {
-  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
-  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
-  GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_multi"));
-  grove_status status =
-    f->ready ? make_with_ranks(f, out) : grove_forest_all_not_ready(f, "grove_forest_multi");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_multi: the forest is NULL");
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_forest_multi: out is NULL");
+  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_multi"));
+  status = f->ready ? make_with_ranks(f, out) : grove_forest_all_not_ready(f, "grove_forest_multi");
   grove_context_leave_call(f->ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(f, status);
 }

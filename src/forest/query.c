@@ -16,10 +16,12 @@ static grove_status check_ready(const grove_forest *f, const char *call)
 
 grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_sizes"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_sizes"));
   if (nroots) *nroots = f->nroots;
   if (nleaves) *nleaves = f->nleaves;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 /* Makes the user's list from the compact ones. */
@@ -59,37 +61,45 @@ static grove_status expand_list(grove_forest *f)
 grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
                                 const int64_t **leaf_index, const grove_root **root)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_graph"));
-  GROVE_PASS(expand_list(f));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_graph"));
+  GROVE_TRY(expand_list(f));
   if (nroots) *nroots = f->nroots;
   if (nleaves) *nleaves = f->nleaves;
   if (leaf_index) *leaf_index = f->listed ? f->shown_leaf : NULL;
   if (root) *root = f->shown_root;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 grove_status grove_forest_leaf_range(grove_forest *f, int64_t *first, int64_t *end)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_leaf_range"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_leaf_range"));
   if (first) *first = f->leaf_first;
   if (end) *end = f->leaf_end;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 grove_status grove_forest_root_ranks(grove_forest *f, int *n, const int **ranks)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_root_ranks"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_root_ranks"));
   if (n) *n = f->leaves.count;
   if (ranks) *ranks = f->leaves.ranks;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_leaf_ranks"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_leaf_ranks"));
   if (n) *n = f->roots.count;
   if (ranks) *ranks = f->roots.ranks;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 /* A wide copy. This rank's failure. */
@@ -125,37 +135,43 @@ grove_status grove_forest_root_lists(grove_forest *f, int *n, const int **ranks,
                                      const int64_t **offsets, const int64_t **leaf_slot,
                                      const int64_t **root_index)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_root_lists"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_root_lists"));
   grove_context_enter(f->ctx);
-  grove_status status = make_root_lists(f);
+  status = make_root_lists(f);
   grove_context_leave(f->ctx);
-  GROVE_PASS(status);
+  GROVE_TRY(status);
   tell_side(&f->leaves, n, ranks, offsets);
   if (leaf_slot) *leaf_slot = f->shown_slots;
   if (root_index) *root_index = f->shown_remote;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 grove_status grove_forest_leaf_lists(grove_forest *f, int *n, const int **ranks,
                                      const int64_t **offsets, const int64_t **root_index)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_leaf_lists"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_leaf_lists"));
   grove_context_enter(f->ctx);
-  grove_status status = make_leaf_lists(f);
+  status = make_leaf_lists(f);
   grove_context_leave(f->ctx);
-  GROVE_PASS(status);
+  GROVE_TRY(status);
   tell_side(&f->roots, n, ranks, offsets);
   if (root_index) *root_index = f->shown_roots;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 grove_status grove_forest_degrees(grove_forest *f, int64_t *degree)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_degrees"));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_degrees"));
   if (!degree) return GROVE_OK;
   for (int64_t i = 0; i < f->nroots; i++) degree[i] = 0;
   for (int64_t i = 0; i < f->roots.slots.count; i++) degree[grove_index_at(&f->roots.slots, i)]++;
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }
 
 static void print_ranks(const char *what, const grove_side *side, FILE *file)
@@ -169,9 +185,10 @@ static void print_ranks(const char *what, const grove_side *side, FILE *file)
 
 grove_status grove_forest_print(grove_forest *f, FILE *file)
 {
-  GROVE_PASS(check_ready(f, "grove_forest_print"));
-  GROVE_PASS_CHECK(file, GROVE_ERR_ARG, "grove_forest_print: the file is NULL");
-  GROVE_PASS(expand_list(f));
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_ready(f, "grove_forest_print"));
+  GROVE_CHECK(file, GROVE_ERR_ARG, "grove_forest_print: the file is NULL");
+  GROVE_TRY(expand_list(f));
   fprintf(file, "forest '%s', rank %d of %d: %lld roots, %lld leaves\n", grove_forest_label(f),
           f->ctx->rank, f->ctx->size, (long long)f->nroots, (long long)f->nleaves);
   print_ranks("roots of these leaves are on ranks (edges)", &f->leaves, file);
@@ -181,5 +198,6 @@ grove_status grove_forest_print(grove_forest *f, FILE *file)
             (long long)f->shown_root[i].index, f->shown_root[i].rank);
   if (f->nleaves > PRINTED_EDGES)
     fprintf(file, "  ... and %lld more\n", (long long)(f->nleaves - PRINTED_EDGES));
-  return GROVE_OK;
+fail:
+  return GROVE_VERDICT(f, status);
 }

@@ -303,7 +303,9 @@ grove_status grove_forest_complete(grove_forest *f, grove_status mine)
 
 grove_status grove_forest_set_up(grove_forest *f)
 {
-  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
-  if (!f->ready) GROVE_PASS(grove_forest_complete(f, GROVE_OK));
-  return GROVE_OK;
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_set_up: the forest is NULL");
+  if (!f->ready) GROVE_TRY(grove_forest_complete(f, GROVE_OK));
+fail:
+  return GROVE_VERDICT(f, status);
 }

@@ -209,9 +209,11 @@ static grove_status measure_machine(grove_context *ctx, grove_machine **out)
 
 grove_status grove_machine_measure(grove_context *ctx, grove_machine **out)
 {
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_machine_measure: the context is NULL");
-  GROVE_PASS(grove_context_enter_call(ctx, "grove_machine_measure"));
-  grove_status status = measure_machine(ctx, out);
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_machine_measure: the context is NULL");
+  GROVE_TRY(grove_context_enter_call(ctx, "grove_machine_measure"));
+  status = measure_machine(ctx, out);
   grove_context_leave_call(ctx);
-  return status;
+fail:
+  return grove_verdict(ctx, status);
 }

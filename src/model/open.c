@@ -98,7 +98,7 @@ grove_status grove_machine_open(const char *name_or_path, grove_machine **out)
   GROVE_TRY(grove_profile_read(text, length, name_or_path, out));
 fail:
   free(text);
-  return status;
+  return grove_verdict_alone(status);
 }
 
 /* ---- writing ---- */
@@ -178,5 +178,5 @@ grove_status grove_machine_write(const grove_machine *m, const char *path)
   }
 fail:
   free(real);
-  return status;
+  return grove_verdict_alone(status);
 }

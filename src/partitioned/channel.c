@@ -219,14 +219,15 @@ fail:
 
 static grove_status init_channel(const wanted *w, grove_op **out)
 {
-  grove_status status = check_wanted(w, out);
-  if (status != GROVE_OK) return status;
+  grove_status status = GROVE_OK;
+  GROVE_TRY(check_wanted(w, out));
   if (grove_context_uses_devices(w->ctx))
-    GROVE_PASS(grove_station_settle(w->ctx)); /* as of all that is made */
+    GROVE_TRY(grove_station_settle(w->ctx)); /* as of all that is made */
   grove_context_enter(w->ctx);
   status = make_channel(w, out);
   grove_context_leave(w->ctx);
-  return status;
+fail:
+  return grove_verdict(w->ctx, status);
 }
 
 grove_status grove_psend_init(grove_context *ctx, const void *buf, int parts,

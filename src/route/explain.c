@@ -90,10 +90,12 @@ fail:
 
 grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file)
 {
-  GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "grove_forest_explain: the forest is NULL");
-  GROVE_PASS(grove_context_enter_call(f->ctx, "grove_forest_explain"));
-  grove_status status = f->ready ? explain_forest(f, unit_bytes, file)
-                                 : grove_forest_all_not_ready(f, "grove_forest_explain");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_explain: the forest is NULL");
+  GROVE_TRY(grove_context_enter_call(f->ctx, "grove_forest_explain"));
+  status = f->ready ? explain_forest(f, unit_bytes, file)
+                    : grove_forest_all_not_ready(f, "grove_forest_explain");
   grove_context_leave_call(f->ctx);
-  return status;
+fail:
+  return GROVE_VERDICT(f, status);
 }

@@ -122,9 +122,9 @@ $3" "$tree/$1"
 }
 
 plant
-lint layers tags names getenv blocking pipes prose changelog
+lint layers tags names verdicts getenv blocking pipes prose changelog
 [[ $status == 0 ]] || fail 'a clean tree should pass'
-[[ $(cat "$output") == '8 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
+[[ $(cat "$output") == '9 passed, 0 failed, 0 skipped' ]] || fail 'a clean tree needs one line'
 echo 'a clean tree passes'
 
 at src/plan/plan.h 3 '#include "exec/op.h"'
@@ -206,6 +206,48 @@ static int look_up(void)
 EOF
 finds names src/base/options.c:3 src/topo/topo.c:1
 echo 'names: static functions of one word, and those of two files, are found'
+
+plant
+header include/grove.h <<'EOF'
+GROVE_API grove_status grove_go(int x);
+GROVE_API grove_status grove_look(
+  int x);
+EOF
+file src/exec/op.c <<'EOF'
+__attribute__((noinline)) static grove_status go_on(int x, grove_status status)
+{
+  if (x) return status;
+  return grove_verdict(NULL, status);
+}
+static grove_status look_twice(int x)
+{
+  GROVE_PASS(go_on(x, GROVE_OK));
+  GROVE_PASS_CHECK(x, GROVE_ERR_ARG, "x");
+  return x ? GROVE_OK : /* or */
+    go_on(x, GROVE_OK);
+}
+grove_status grove_go(int x)
+{
+  GROVE_TRY(unseen(x)); /* return status; */
+  return go_on(x, GROVE_ERR_ARG);
+fail:
+  return GROVE_VERDICT(x, status);
+}
+grove_status grove_look(int x)
+{
+  if (x) return GROVE_OK;
+  grove_status verdict = grove_verdict_alone(GROVE_ERR_ARG);
+  if (x > 1) return look_twice(x);
+  if (x > 2) return go_elsewhere(x);
+  return verdict;
+}
+static grove_status unseen(int x)
+{
+  return x;
+}
+EOF
+finds verdicts src/exec/op.c:3 src/exec/op.c:9 src/exec/op.c:10 src/exec/op.c:25
+echo 'verdicts: a failure that leaves a public function without one is found'
 
 plant
 at src/exec/op.c 5 '  /* a */ use(secure_getenv("x"));'
@@ -436,7 +478,7 @@ fi
 lint no-such-check
 [[ $status == 2 ]] || fail 'an unknown check is wrong usage'
 lint --list
-[[ $status == 0 && $(wc -l <"$output") == 13 ]] || fail 'thirteen checks are listed'
+[[ $status == 0 && $(wc -l <"$output") == 14 ]] || fail 'fourteen checks are listed'
 echo 'wrong usage is exit status 2'
 
 if ((${#lacking[@]})); then

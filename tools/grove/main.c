@@ -139,6 +139,8 @@ static int run(int argc, char **argv)
     fputs(c->help, stdout);
     return EXIT_OK;
   }
+  /* The others look at every status, and go on after some. */
+  if (c && c != &command_options) unsetenv("GROVE_ON_ERROR");
   if (c) return c->run(argc - 1, argv + 1);
   if (argc < 2)
     print_overview(stderr);
