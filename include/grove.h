@@ -169,10 +169,14 @@ GROVE_API grove_status grove_context_get(grove_context *ctx, const char *key, ch
 GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes);
 
 /* Gives the context up. It lives on until the last forest and operation made from it is freed.
- * With `log=summary` the last free prints a table on rank 0, with `trace` it writes a file there,
- * and what `transport_off_node=neighbor|rma` made of MPI goes with it; it is then Collective, and
- * an error of that file is returned by it, whatever it frees. Ranks that do not come within ten
- * seconds are not waited for. */
+ * With `log=summary` the last free prints a table on rank 0. With `trace` it writes a file there.
+ * With `transport_off_node=neighbor|rma` it frees what Grove made of MPI. In these cases the last
+ * free is Collective, and it returns the error if the file cannot be written, whatever it frees.
+ *
+ * A context that is still there when the program calls MPI_Finalize has its table and its file
+ * written then, and says on standard error what went wrong. Its memory stays, and may still be
+ * freed. Nobody waits for a rank that has come to neither within ten seconds: table and file then
+ * tell of the others, and say which rank is missing. */
 GROVE_API grove_status grove_context_free(grove_context **ctx);
 
 /* ---- memory that the ranks of a node read in place ----------------------------------------- */

@@ -43,17 +43,6 @@ static int has_leftovers(const grove_context *ctx)
   return found;
 }
 
-/* The summary and the trace, before the communicator is freed. */
-static grove_status tell_what_ran(grove_context *ctx)
-{
-  if (ctx->comm == MPI_COMM_NULL) return GROVE_OK;
-  if (!grove_mpi_is_gone() && !ctx->broken) {
-    drain_active(ctx);
-    if (ctx->options.log == GROVE_LOG_SUMMARY) grove_context_summarise(ctx);
-  }
-  return ctx->trace ? grove_trace_write(ctx) : GROVE_OK;
-}
-
 static void free_communicators(grove_context *ctx)
 {
   if (grove_mpi_is_gone()) return;
@@ -68,7 +57,8 @@ grove_status grove_context_release(grove_context *ctx)
   grove_context_strike_off(ctx);
   grove_helper_stop(&ctx->helper);
   grove_alarm_stop(&ctx->alarm); /* then no other thread knows the context */
-  grove_status verdict = grove_verdict(ctx, tell_what_ran(ctx));
+  if (ctx->comm != MPI_COMM_NULL && !grove_mpi_is_gone() && !ctx->broken) drain_active(ctx);
+  grove_status verdict = grove_verdict(ctx, grove_context_tell_last(ctx));
   grove_context_end_graves(ctx);
   if (ctx->copier) ctx->close_copier(ctx->copier);
   if (ctx->stations) ctx->close_stations(ctx);
@@ -76,6 +66,7 @@ grove_status grove_context_release(grove_context *ctx)
   if (ctx->switchboard) ctx->close_switchboard(ctx);
   free_communicators(ctx);
   grove_trace_free(&ctx->trace);
+  grove_roll_close(ctx);
   if (!ctx->arena) free(ctx->place); /* it lies there */
   if (ctx->abandoned == 0) {         /* else others, or MPI, may yet read it */
     grove_context_free_shared(ctx);
@@ -223,6 +214,7 @@ grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
   __atomic_store_n(&ctx->on_error, o->on_error, __ATOMIC_RELAXED); /* and those who fail */
   ctx->topo.nnodes = (int)nnodes;
   GROVE_PASS(find_node_seats(ctx));
+  if (o->log == GROVE_LOG_SUMMARY || *o->trace) GROVE_PASS(grove_roll_open(ctx));
   return set_threads(ctx);
 }
 

@@ -15,6 +15,7 @@
 #include "context/arena.h"
 #include "context/board.h"
 #include "context/helper.h"
+#include "context/roll.h"
 #include "model/machine.h"
 #include "topo/topo.h"
 
@@ -79,7 +80,8 @@ enum {
   GROVE_TAG_SEAT = 9,
   GROVE_TAG_BOARD = 10,
   GROVE_TAG_CHANNEL = 11,
-  GROVE_TAG_FIRST = 12
+  GROVE_TAG_ROLL = 12,
+  GROVE_TAG_FIRST = 13
 };
 
 /* What a collective step sends and receives. It is part of the context, so that no rank can run out
@@ -137,6 +139,9 @@ struct grove_context {
   int nown_tallies;
   grove_wisdom_log wisdom;
   struct grove_trace *trace;                    /* NULL: none was ever asked for (trace.h) */
+  grove_roll roll;                              /* who is there when that is written */
+  grove_witness witness;                        /* what this rank contributes */
+  int told;                                     /* it is, or nothing is to be written */
   int clocks_compared;                          /* done when routes are first to be tried: */
   double clock_ahead;                           /* of rank 0's, in seconds */
   const struct grove_space_kind *const *spaces; /* besides the host's, to a NULL; NULL: none */
@@ -383,6 +388,15 @@ grove_status grove_context_wait_for(grove_context *ctx, grove_poll *poll, void *
  * left alone for ever. This rank's failure. */
 grove_status grove_context_wait(grove_context *ctx, MPI_Request *request);
 
+/* A few ranks: "3", "2, 5", "0, 1, 2, 3, 4, 5, 6, 7 and 9 more". */
+enum { GROVE_RANKS_NAMED = 8 };
+typedef struct grove_rank_list {
+  int n;
+  size_t used;
+  char text[16 * GROVE_RANKS_NAMED + 32];
+} grove_rank_list;
+void grove_rank_list_add(grove_rank_list *list, int rank);
+
 /* The sentence of a timeout in a collective call. No other can succeed on this context any more. */
 grove_status grove_context_time_out(grove_context *ctx);
 
@@ -504,7 +518,20 @@ void grove_context_return_tag(grove_context *ctx, int tag, int64_t starts);
 grove_status grove_context_tally(grove_context *ctx, const grove_tally *like, int *row);
 /* The same for a row of this rank's own. This rank's failure. */
 grove_status grove_context_own_tally(grove_context *ctx, const grove_tally *like, int *row);
+/* Rank 0 prints the table. Other ranks send their part when it asks: rows for the first n of its
+ * rows, in memory for the caller to free; NULL if there is none. */
 void grove_context_summarise(grove_context *ctx);
+void *grove_summary_page(const grove_context *ctx, int n, size_t *bytes);
+
+/* ---- what ran, at the end (tell.c) ---- */
+
+/* Is there a summary or a trace to be written? */
+int grove_context_has_news(const grove_context *ctx);
+/* Writes both, with the ranks that are there. The last release does so, or MPI_Finalize. After
+ * grove_roll_begin it is stepped until ctx->told is 1. The same status on all ranks that came. */
+void grove_context_step_telling(grove_context *ctx, grove_status *status);
+/* All of it, unless it was done. */
+grove_status grove_context_tell_last(grove_context *ctx);
 
 #ifdef __cplusplus
 }

@@ -86,7 +86,7 @@ static void clear_context(grove_context *ctx)
 static void discard_context(grove_context *ctx)
 {
   if (!ctx) return;
-  grove_trace_free(&ctx->trace); /* there is nothing to tell */
+  ctx->told = 1; /* there is nothing to tell */
   grove_context_release(ctx);
 }
 

@@ -1,5 +1,6 @@
 /* The end of MPI, which contexts may outlive. Their helpers must have ended by then, and calls that
- * need MPI must notice. The hook: MPI_Finalize first deletes the attributes of MPI_COMM_SELF.
+ * need MPI must notice. Contexts that were not freed yet tell what ran (tell.c). The hook:
+ * MPI_Finalize first deletes the attributes of MPI_COMM_SELF.
  */
 #include "context/context.h"
 
@@ -9,6 +10,68 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static grove_context *list;
 static int watched;
+
+/* ---- what ran ---- */
+
+/* Nobody gets a status here. Where all ranks could say the same, rank 0 does. */
+static void print_trouble(const grove_context *ctx, grove_status status)
+{
+  if (ctx->roll.late)
+    fprintf(
+      stderr,
+      "Grove: rank %d in MPI_Finalize waited %g s for rank 0 of its context: what ran on this "
+      "rank is not told\n",
+      ctx->rank, ctx->roll.patience_seconds);
+  else if (status != GROVE_OK && ctx->rank == 0)
+    fprintf(stderr, "Grove: in MPI_Finalize: %s\n", grove_last_error());
+}
+
+/* Goes on with one context. Rank 0 waits for others while it writes, so it writes one at a time. */
+static void serve_context(grove_context *ctx, int may_write)
+{
+  grove_status status = GROVE_OK;
+  grove_sentence before;
+  if (!grove_context_has_news(ctx) || !ctx->roll.begun) return;
+  if (ctx->rank == 0 && !may_write) {
+    grove_roll_is_called(ctx);
+    return;
+  }
+  grove_error_keep(&before);
+  grove_context_step_telling(ctx, &status);
+  if (ctx->told) print_trouble(ctx, status);
+  grove_error_restore(&before);
+}
+
+/* While one is written the others go on as far as they can. */
+static void serve_listed(void)
+{
+  for (grove_context *ctx = list; ctx; ctx = ctx->next_listed) serve_context(ctx, 0);
+}
+
+static int any_has_news(void)
+{
+  for (grove_context *ctx = list; ctx; ctx = ctx->next_listed)
+    if (grove_context_has_news(ctx)) return 1;
+  return 0;
+}
+
+/* All of them at once: ranks may have listed them in different orders. */
+static void tell_all_contexts(void)
+{
+  grove_pause pause;
+  for (grove_context *ctx = list; ctx; ctx = ctx->next_listed)
+    if (grove_context_has_news(ctx)) {
+      ctx->roll.meanwhile = serve_listed;
+      grove_roll_begin(ctx);
+    }
+  grove_pause_begin(&pause, 0);
+  while (any_has_news()) {
+    for (grove_context *ctx = list; ctx; ctx = ctx->next_listed) serve_context(ctx, 1);
+    grove_pause_step(&pause);
+  }
+}
+
+/* ---- the hook ---- */
 
 /* From now on calls ask MPI whether it is still there. It is for now: other attributes may be
  * deleted after this one, and their delete functions may call the library. */
@@ -23,6 +86,8 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
     if (ctx->alarm) grove_alarm_end(ctx->alarm);
     ctx->closing = ctx->careful = 1;
   }
+  tell_all_contexts();
+  for (grove_context *ctx = list; ctx; ctx = ctx->next_listed) ctx->told = 1;
   return MPI_SUCCESS;
 }
 

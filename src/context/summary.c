@@ -3,14 +3,13 @@
  *
  * Forests of one name share rows, and so do all forests without a name: a program that makes
  * thousands of them wants to know about the kinds. Ranks may name a forest differently, so rank 0's
- * name counts. Rows are made in collective calls and are the same on every rank, so one reduction
- * adds them up.
+ * name counts. Rows are made in collective calls and are the same on every rank.
  *
- * Channels are made without the other ranks, so their rows belong to one rank. Another reduction
- * finds those that took most time, on a sheet of fixed length.
+ * Channels are made without the other ranks, so their rows belong to one rank. Those that took most
+ * time are on a sheet of fixed length.
  *
- * A rank that never frees its context must not stop the others for ever: then rank 0 prints its own
- * numbers and says so.
+ * Rank 0 asks the ranks that are there for their *pages* (roll.h), one after the other, and adds
+ * them to its own. If some did not come, it says which.
  */
 #include "context/context.h"
 
@@ -18,7 +17,6 @@
 #include <string.h>
 
 enum { SUMS = 5, TIMES = 3, NUMBERS = SUMS + TIMES, MOST_ROWS = 50 };
-static const double PATIENCE_SECONDS = 10;
 
 /* ---- rows ---- */
 
@@ -139,17 +137,11 @@ static void enter_row(sheet *s, const own_row *row)
   s->n++;
 }
 
-/* An MPI reduction on sheets. */
-static void merge_rows(void *in, void *inout, int *n, MPI_Datatype *type)
+static void merge_rows(sheet *to, const sheet *from)
 {
-  const sheet *from = in;
-  sheet *to = inout;
-  (void)type;
-  for (int i = 0; i < *n; i++) {
-    for (int64_t r = 0; r < from[i].n; r++) enter_row(&to[i], &from[i].row[r]);
-    to[i].others += from[i].others;
-    for (int c = 0; c < SUMS; c++) to[i].rest[c] += from[i].rest[c];
-  }
+  for (int64_t r = 0; r < from->n; r++) enter_row(to, &from->row[r]);
+  to->others += from->others;
+  for (int c = 0; c < SUMS; c++) to->rest[c] += from->rest[c];
 }
 
 static void fill_sheet(const grove_context *ctx, sheet *out)
@@ -172,17 +164,48 @@ static int by_maker(const void *a, const void *b)
   return x->rank != y->rank ? x->rank - y->rank : x->number - y->number;
 }
 
-/* Waits for the reductions; 0 if some rank does not take part. */
-static int wait_for_all(grove_context *ctx, int n, MPI_Request *request)
+/* ---- pages ---- */
+
+/* What a rank contributes: first the sums of all rows, then the times of all rows. */
+typedef struct page {
+  sheet own;
+  double numbers[];
+} page;
+
+void *grove_summary_page(const grove_context *ctx, int n, size_t *bytes)
 {
-  grove_pause pause;
-  grove_pause_begin(&pause, ctx->spins);
-  for (int done = 0;;) {
-    MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
-    if (done) return 1;
-    if (grove_pause_expired(&pause, PATIENCE_SECONDS)) return 0;
-    grove_pause_step(&pause);
+  *bytes = sizeof(page) + (size_t)n * NUMBERS * sizeof(double);
+  page *p = grove_memory(1, *bytes);
+  if (!p) return NULL;
+  for (int i = 0; i < n && i < ctx->ntallies; i++)
+    fill_row(&ctx->tallies[i], p->numbers + SUMS * i, p->numbers + SUMS * n + TIMES * i);
+  fill_sheet(ctx, &p->own);
+  return p;
+}
+
+static void sum_page(page *to, const page *from, int n)
+{
+  for (int i = 0; i < SUMS * n; i++) to->numbers[i] += from->numbers[i];
+  for (int i = SUMS * n; i < NUMBERS * n; i++)
+    if (from->numbers[i] > to->numbers[i]) to->numbers[i] = from->numbers[i];
+  merge_rows(&to->own, &from->own);
+}
+
+/* Adds the pages of the ranks that are there. Returns how many ranks were added. */
+static int add_pages(grove_context *ctx, page *to, int n, size_t bytes)
+{
+  const grove_roll_message order = {.word = GROVE_WORD_PAGE, .number = n};
+  page *theirs = grove_room(1, bytes);
+  int added = 0;
+  for (int r = 1; theirs && r < ctx->size; r++) {
+    if (!grove_roll_has(ctx, r)) continue;
+    grove_roll_order(ctx, &order, r);
+    if (grove_roll_answer(ctx, r, theirs, (int)bytes) != (int)bytes) continue;
+    sum_page(to, theirs, n);
+    added++;
   }
+  free(theirs);
+  return added;
 }
 
 /* ---- the table ---- */
@@ -326,14 +349,31 @@ static void print_rest(const contents *from, const rank_of_row *list, int n)
       (long long)rows, total[0], total[1], total[2], total[3], total[4]);
 }
 
-static void print_summary(const grove_context *ctx, int complete, const contents *from)
+/* Whose messages and bytes they are. */
+static void name_senders(const grove_context *ctx, int ranks, char *out, size_t room)
 {
+  char missing[256];
+  if (ranks == ctx->size) {
+    snprintf(out, room, "of all ranks");
+  } else if (grove_roll_has_all(ctx)) {
+    snprintf(out, room, "of %d ranks, since the others have no memory for them", ranks);
+  } else {
+    grove_roll_missing(ctx, missing, sizeof missing);
+    snprintf(out, room, "without %s, which neither freed the context nor called MPI_Finalize",
+             missing);
+  }
+}
+
+static void print_summary(const grove_context *ctx, int ranks, const contents *from)
+{
+  char senders[512];
   int n = count_rows(from);
   line *lines = grove_memory((size_t)MOST_ROWS + 1, sizeof *lines);
   rank_of_row *list = grove_memory((size_t)n, sizeof *list);
   if (lines && list && n > 0) {
     int shown = choose_rows(from, list);
     lines[0] = headings;
+    name_senders(ctx, ranks, senders, sizeof senders);
     for (int i = 0; i < shown; i++) {
       entry e = entry_of(from, list[i].row);
       print_row(&e, &lines[1 + i]);
@@ -342,63 +382,12 @@ static void print_summary(const grove_context *ctx, int complete, const contents
             "Grove: %d rank%s on %d node%s; messages and bytes %s, times of one start on the "
             "slowest rank\n",
             ctx->size, ctx->size > 1 ? "s" : "", ctx->topo.nnodes, ctx->topo.nnodes > 1 ? "s" : "",
-            complete ? "of all ranks" : "of rank 0 only: not every rank freed its context");
+            senders);
     print_lines(lines, 1 + shown);
     print_rest(from, list + shown, n - shown);
   }
   free(lines);
   free(list);
-}
-
-/* What the reductions work on: this rank's numbers and, on rank 0, those of all ranks. */
-typedef struct addition {
-  int n;
-  double *mine, *all;
-  sheet *own, *every;
-  MPI_Datatype type; /* a sheet */
-  MPI_Op op;
-} addition;
-
-static void end_addition(addition *a)
-{
-  free(a->mine);
-  free(a->all);
-  free(a->own);
-  free(a->every);
-  if (a->type != MPI_DATATYPE_NULL) MPI_Type_free(&a->type);
-  if (a->op != MPI_OP_NULL) MPI_Op_free(&a->op);
-}
-
-static int begin_addition(const grove_context *ctx, addition *a, MPI_Request request[3])
-{
-  int n = ctx->ntallies, root = 0;
-  *a = (addition){.n = n, .type = MPI_DATATYPE_NULL, .op = MPI_OP_NULL};
-  a->mine = grove_memory((size_t)n * NUMBERS, sizeof *a->mine);
-  a->all = grove_memory((size_t)n * NUMBERS, sizeof *a->all);
-  a->own = grove_memory(1, sizeof *a->own);
-  a->every = grove_memory(1, sizeof *a->every);
-  if (!a->mine || !a->all || !a->own || !a->every) return 0;
-  for (int i = 0; i < n; i++)
-    fill_row(&ctx->tallies[i], a->mine + SUMS * i, a->mine + SUMS * n + TIMES * i);
-  fill_sheet(ctx, a->own);
-  return !MPI_Type_contiguous((int)sizeof *a->own, MPI_BYTE, &a->type) &&
-         !MPI_Type_commit(&a->type) && !MPI_Op_create(merge_rows, 1, &a->op) &&
-         !MPI_Ireduce(a->mine, a->all, SUMS * n, MPI_DOUBLE, MPI_SUM, root, ctx->comm,
-                      &request[0]) &&
-         !MPI_Ireduce(a->mine + SUMS * n, a->all + SUMS * n, TIMES * n, MPI_DOUBLE, MPI_MAX, root,
-                      ctx->comm, &request[1]) &&
-         !MPI_Ireduce(a->own, a->every, 1, a->type, a->op, root, ctx->comm, &request[2]);
-}
-
-/* On rank 0. */
-static void print_addition(const grove_context *ctx, const addition *a, int complete)
-{
-  double *numbers = complete ? a->all : a->mine;
-  sheet *own = complete ? a->every : a->own;
-  for (int i = 0; complete && i < a->n; i++) numbers[SUMS * i] /= ctx->size; /* starts per rank */
-  qsort(own->row, (size_t)own->n, sizeof *own->row, by_maker);
-  const contents from = {ctx->tallies, a->n, numbers, numbers + SUMS * a->n, own};
-  print_summary(ctx, complete, &from);
 }
 
 /* Variables that look like options and are none. */
@@ -437,18 +426,16 @@ static void print_wisdom(const grove_context *ctx)
 
 void grove_context_summarise(grove_context *ctx)
 {
-  enum { REDUCTIONS = 3 };
-  addition a;
-  MPI_Request request[REDUCTIONS] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  if (begin_addition(ctx, &a, request)) {
-    int complete = wait_for_all(ctx, REDUCTIONS, request);
-    if (ctx->rank == 0) print_addition(ctx, &a, complete);
-    if (ctx->rank == 0) print_wisdom(ctx);
-    if (ctx->rank == 0) print_strays();
-    if (!complete) { /* MPI may still use the arrays and the communicator */
-      ctx->broken = 1;
-      return;
-    }
-  }
-  end_addition(&a);
+  size_t bytes = 0;
+  int n = ctx->ntallies;
+  page *p = grove_summary_page(ctx, n, &bytes);
+  if (!p) return;
+  int ranks = 1 + add_pages(ctx, p, n, bytes);
+  for (int i = 0; i < n; i++) p->numbers[SUMS * i] /= ranks; /* starts per rank */
+  qsort(p->own.row, (size_t)p->own.n, sizeof *p->own.row, by_maker);
+  const contents from = {ctx->tallies, n, p->numbers, p->numbers + SUMS * n, &p->own};
+  print_summary(ctx, ranks, &from);
+  print_wisdom(ctx);
+  print_strays();
+  free(p);
 }

@@ -7,7 +7,6 @@
 
 /* Limit of spans and subjects per rank: 48 MB of spans. */
 enum { LIMIT = 1 << 20, NAME_BYTES = 200 };
-static const double PATIENCE_SECONDS = 10;
 
 /* ---- what the file is called ---- */
 
@@ -119,7 +118,6 @@ grove_status grove_trace_follow_option(grove_context *ctx)
     GROVE_TRY(grove_trace_compare_clocks(ctx, &t->first, &t->origin));
     t->last = t->first;
     t->limit = LIMIT;
-    t->patience_seconds = PATIENCE_SECONDS;
     ctx->trace = t;
   }
   return GROVE_OK;

@@ -78,9 +78,8 @@ typedef struct grove_reading {
 } grove_reading;
 
 typedef struct grove_trace {
-  char *wanted, *path;     /* rank 0: the file as the option names it, and its final name */
-  int64_t limit;           /* of spans and subjects together */
-  double patience_seconds; /* for ranks that do not free their context */
+  char *wanted, *path; /* rank 0: the file as the option names it, and its final name */
+  int64_t limit;       /* of spans and subjects together */
   int64_t nspans, nsubjects;
   grove_span *spans;
   grove_subject *subjects;
@@ -117,6 +116,11 @@ void grove_trace_set_up(grove_context *ctx, const char *forest, int64_t serial, 
  * Agreed by all. */
 grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin);
 
+/* The same at the end, on rank 0, with the ranks that are there (roll.h): a reading for every domain,
+ * of which there are so many. Those of domains without such a rank stay as they were. */
+int grove_trace_count_clocks(const grove_context *ctx);
+void grove_trace_ask_clocks(grove_context *ctx, grove_reading *readings);
+
 /* By how much this rank's clock is ahead of rank 0's, at a time of this rank's clock. Between two
  * readings clocks are taken to drift apart evenly. But readings that differ by no more than their
  * error count as no drift: in a short trace it would stretch the spans. */
@@ -128,9 +132,7 @@ double grove_reading_ahead(const grove_reading *a, const grove_reading *b, doubl
 enum { GROVE_TRACE_LINE_BYTES = 8192 };
 size_t grove_trace_print(const grove_context *ctx, int64_t *next, char *out, size_t room);
 
-/* Rank 0 writes the spans of all ranks to the file. A rank that does not come within some seconds
- * is not waited for: the file then has rank 0's row alone, and GROVE_ERR_TIMEOUT says so. Agreed by
- * all that came. */
+/* Rank 0 writes the spans of all ranks that are there to the file (roll.h). Its own failure. */
 grove_status grove_trace_write(grove_context *ctx);
 
 #ifdef __cplusplus

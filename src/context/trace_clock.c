@@ -6,6 +6,7 @@
  */
 #include "context/trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { ROUNDS = 20 };
@@ -51,7 +52,7 @@ static grove_status answer_clock(grove_context *ctx, clock_message *m)
   return GROVE_OK;
 }
 
-static int count_clocks(const grove_context *ctx)
+int grove_trace_count_clocks(const grove_context *ctx)
 {
   int most = 0;
   for (int r = 0; r < ctx->size; r++)
@@ -70,13 +71,40 @@ static grove_status ask_all(grove_context *ctx, clock_message *m, double *table)
   return GROVE_OK;
 }
 
+/* ---- at the end ---- */
+
+static void order_reading(grove_context *ctx, int peer, grove_reading *out)
+{
+  *out = (grove_reading){.error = INFINITY};
+  for (int i = 0; i < ROUNDS; i++) {
+    double answer = 0, before = grove_clock();
+    grove_roll_say(ctx, GROVE_WORD_CLOCK, peer);
+    grove_roll_answer(ctx, peer, &answer, sizeof answer);
+    double after = grove_clock(), error = (after - before) / 2;
+    if (error < out->error) *out = (grove_reading){after, answer - (before + after) / 2, error};
+  }
+}
+
+void grove_trace_ask_clocks(grove_context *ctx, grove_reading *readings)
+{
+  int mine = ctx->place[0].domain;
+  for (int r = 1; r < ctx->size; r++) {
+    int domain = ctx->place[r].domain;
+    if (domain == mine || readings[domain].here != 0 || !grove_roll_has(ctx, r)) continue;
+    order_reading(ctx, r, &readings[domain]);
+  }
+  readings[mine].here = grove_clock();
+}
+
+/* ---- together ---- */
+
 grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   const grove_place *place = &ctx->place[ctx->rank];
   clock_message *m = grove_memory(1, sizeof *m);
   double *table = NULL;
-  int domains = count_clocks(ctx);
+  int domains = grove_trace_count_clocks(ctx);
   size_t bytes = (2 * (size_t)domains + 1) * sizeof *table;
   table = grove_memory(1, bytes);
   if (!m || !table)

@@ -60,23 +60,16 @@ void grove_context_disclaim(grove_context *ctx)
 
 /* ---- who has not come ---- */
 
-enum { RANKS_NAMED = 8, PLACES_NAMED = 4 };
+enum { PLACES_NAMED = 4 };
 
-/* A few ranks: "3", "2, 5", "0, 1, 2, 3, 4, 5, 6, 7 and 9 more". */
-typedef struct rank_list {
-  int n;
-  size_t used;
-  char text[16 * RANKS_NAMED + 32];
-} rank_list;
-
-static void list_rank(rank_list *list, int rank)
+void grove_rank_list_add(grove_rank_list *list, int rank)
 {
-  if (list->n++ < RANKS_NAMED)
+  if (list->n++ < GROVE_RANKS_NAMED)
     list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s%d",
                                    list->n > 1 ? ", " : "", rank);
   else
     snprintf(list->text + list->used, sizeof list->text - list->used, " and %d more",
-             list->n - RANKS_NAMED);
+             list->n - GROVE_RANKS_NAMED);
 }
 
 static int is_on_this_host(const grove_context *ctx, int rank)
@@ -103,9 +96,9 @@ static int has_not_come(const grove_context *ctx, int rank)
 /* As far as is known here: "rank 3 has", "ranks 2, 5 have", "some rank has". */
 static void name_missing(const grove_context *ctx, char *out, size_t room)
 {
-  rank_list missing = {0};
+  grove_rank_list missing = {0};
   for (int r = 0; ctx->board.seats && r < ctx->size; r++)
-    if (has_not_come(ctx, r)) list_rank(&missing, r);
+    if (has_not_come(ctx, r)) grove_rank_list_add(&missing, r);
   snprintf(out, room,
            missing.n == 0   ? "some rank%s has"
            : missing.n == 1 ? "rank %s has"
@@ -117,13 +110,13 @@ static void name_missing(const grove_context *ctx, char *out, size_t room)
 static size_t name_place(const grove_context *ctx, int first, char *out, size_t room)
 {
   char stand[GROVE_STAND_BYTES], other[GROVE_STAND_BYTES];
-  rank_list there = {0};
+  grove_rank_list there = {0};
   find_rank(ctx, first, stand);
   for (int r = 0; r < ctx->size; r++) {
     if (!is_on_this_host(ctx, r)) continue;
     find_rank(ctx, r, other);
     if (strcmp(stand, other) == 0 && r < first) return 0; /* told */
-    if (strcmp(stand, other) == 0) list_rank(&there, r);
+    if (strcmp(stand, other) == 0) grove_rank_list_add(&there, r);
   }
   int used = snprintf(out, room, "; %s %s %s in %s", there.n > 1 ? "ranks" : "rank", there.text,
                       there.n > 1 ? "are" : "is", stand);

@@ -496,7 +496,7 @@ static void does_not_wait_for_ever(void)
 {
   if (world_size() == 1) return;
   place p = open_traced(split(0), "alone.json");
-  p.ctx->trace->patience_seconds = 0.2;
+  p.ctx->roll.patience_seconds = 0.2;
   use(&p, "quercus", 0);
   if (world_rank() == world_size() - 1) return;
   CHECK_STATUS(grove_context_free(&p.ctx), GROVE_ERR_TIMEOUT);
