@@ -50,12 +50,10 @@ PetscErrorCode grove_sf_flight_take(grove_sf_flights *f, grove_sf_flight **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode grove_sf_flight_put(grove_sf_flights *f, grove_sf_flight *flight)
+void grove_sf_flight_put(grove_sf_flights *f, grove_sf_flight *flight)
 {
-  PetscFunctionBegin;
   append_flight(f->buckets, f->nbuckets, flight);
   f->count++;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A program may end an operation with another handle of the same type. */

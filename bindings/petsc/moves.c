@@ -46,6 +46,34 @@ static PetscErrorCode take_flight(PetscSF sf, grove_sf_kind kind, MPI_Datatype u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tells PETSc's log of the messages that the operation sends; every one is received by somebody. */
+static PetscErrorCode log_messages(grove_op *op)
+{
+  grove_report report = {.struct_size = sizeof report};
+  PetscFunctionBegin;
+#if defined(PETSC_USE_LOG)
+  if (!PetscLogPLB) PetscFunctionReturn(PETSC_SUCCESS);
+  GROVE_SF_CALL(grove_op_report(op, &report));
+  PetscLogDouble messages = (PetscLogDouble)(report.on_node_messages + report.off_node_messages);
+  PetscLogDouble bytes = (PetscLogDouble)(report.on_node_bytes + report.off_node_bytes);
+  petsc_isend_ct += messages;
+  petsc_irecv_ct += messages;
+  petsc_isend_len += bytes;
+  petsc_irecv_len += bytes;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operation of this flight is under way. */
+static PetscErrorCode launch_flight(PetscSF sf, grove_sf_flight *flight)
+{
+  grove_sf *g = sf->data;
+  PetscFunctionBegin;
+  grove_sf_flight_put(&g->flights, flight);
+  PetscCall(log_messages(flight->op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The flight that ends here, when it has. */
 static PetscErrorCode end_flight(PetscSF sf, grove_sf_kind kind, MPI_Datatype unit,
                                  const void *root, const void *leaf, grove_sf_flight **out)
@@ -69,7 +97,7 @@ PetscErrorCode grove_sf_bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType 
   PetscCall(take_flight(sf, FLIGHT_BCAST, unit, root, leaf, &flight));
   GROVE_SF_CALL(grove_bcast_begin(g->forest, unit, root, g->fold ? flight->stage : leaf,
                                   g->fold ? MPI_REPLACE : op, &flight->op));
-  PetscCall(grove_sf_flight_put(&g->flights, flight));
+  PetscCall(launch_flight(sf, flight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +124,7 @@ PetscErrorCode grove_sf_reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType
   if (g->fold) GROVE_SF_CALL(grove_bcast(g->fold, unit, leaf, flight->stage, MPI_REPLACE));
   GROVE_SF_CALL(
     grove_reduce_begin(g->forest, unit, g->fold ? flight->stage : leaf, root, op, &flight->op));
-  PetscCall(grove_sf_flight_put(&g->flights, flight));
+  PetscCall(launch_flight(sf, flight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +150,7 @@ PetscErrorCode grove_sf_fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType 
   if (g->fold) GROVE_SF_CALL(grove_bcast(g->fold, unit, leaf, flight->stage, MPI_REPLACE));
   GROVE_SF_CALL(grove_fetch_begin(g->forest, unit, root, g->fold ? flight->stage : leaf,
                                   g->fold ? flight->stage : leaf_update, op, &flight->op));
-  PetscCall(grove_sf_flight_put(&g->flights, flight));
+  PetscCall(launch_flight(sf, flight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -58,7 +58,7 @@ typedef struct grove_sf_flights {
 
 /* An idle flight, or a new one; it belongs to the caller until it is put among the others. */
 PetscErrorCode grove_sf_flight_take(grove_sf_flights *f, grove_sf_flight **out);
-PetscErrorCode grove_sf_flight_put(grove_sf_flights *f, grove_sf_flight *flight);
+void grove_sf_flight_put(grove_sf_flights *f, grove_sf_flight *flight);
 /* The oldest one with these arguments, which is then no longer among the others. */
 PetscErrorCode grove_sf_flight_find(grove_sf_flights *f, grove_sf_kind kind, MPI_Datatype unit,
                                     const void *root, const void *leaf, grove_sf_flight **out);

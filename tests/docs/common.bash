@@ -90,7 +90,8 @@ compile() {
 check_names() {
   local name
   while read -r name; do
-    [[ -e include/$name.h ]] || grep -qw "$name" include/*.h ||
+    [[ -e include/$name.h || -e bindings/${name#grove_}/$name.h ]] ||
+      grep -qw "$name" include/*.h ||
       fail "$document names $name, which is in no public header"
   done < <(grep -oE '\bgrove_[a-z_]+[a-z]\b' "$document" | sort -u)
 }

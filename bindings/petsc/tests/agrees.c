@@ -1,7 +1,7 @@
 /* SF type `grove` does what type `basic` does, on random graphs: every operation, several in flight,
  * slots that are leaves several times, ranks without roots or leaves. PETSc loads the type:
  *
- *     tools/launch 4 build/bindings/petsc/agrees -dll_append build/lib/libgrove_petsc.so
+ *     tools/launch 4 build/bindings/petsc/tests/agrees -dll_append build/lib/libgrove_petsc.so
  *
  * All values are small integers, so that sums do not depend on their order. Where the order of
  * leaves is open in PETSc, what is compared does not depend on it.

@@ -2,7 +2,7 @@
  * vectors, with blocks and with slots that are leaves several times, products with a matrix and its
  * transpose, a solver, halos of a structured grid.
  *
- *     tools/launch 4 build/bindings/petsc/programs -dll_append build/lib/libgrove_petsc.so
+ *     tools/launch 4 build/bindings/petsc/tests/programs -dll_append build/lib/libgrove_petsc.so
  *
  * Vectors and matrices hold small integers, so that sums do not depend on their order.
  */
