@@ -1,6 +1,6 @@
-/* A context for each communicator, kept as an attribute of it: of the user's, where PETSc works on a
- * duplicate, for PETSc frees its duplicates whenever no object uses them. PetscFinalize frees what
- * is left, in the order of creation, which all ranks of two contexts share.
+/* A context for each communicator, kept as an attribute of it: of the user's, where PETSc works on
+ * a duplicate, for PETSc frees its duplicates whenever no object uses them. PetscFinalize frees
+ * what is left, in the order of creation, which all ranks of two contexts share.
  */
 #include "sf.h"
 

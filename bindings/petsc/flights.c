@@ -1,5 +1,6 @@
-/* The operations between Begin and End, in a table by the addresses of their arrays. It has at least
- * as many buckets as there are flights, so finding one takes the same time however many there are.
+/* The operations between Begin and End, in a table by the addresses of their arrays. It has at
+ * least as many buckets as there are flights, so finding one takes the same time however many there
+ * are.
  * Flights that ended are used again: in the long run nothing is allocated.
  */
 #include "sf.h"

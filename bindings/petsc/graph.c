@@ -1,5 +1,5 @@
-/* From PETSc's graph to a forest, and from the forest to PETSc's lists by rank. PETSc's own set-up of
- * ranks does not run: Grove has found them already.
+/* From PETSc's graph to a forest, and from the forest to PETSc's lists by rank. PETSc's own set-up
+ * of ranks does not run: Grove has found them already.
  */
 #include "sf.h"
 
@@ -35,8 +35,8 @@ static int compare_placed(const void *a, const void *b)
   return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-/* Places of the stage: this rank's own roots first, then by rank, as `basic` combines them. Puts the
- * edges into that order. */
+/* Places of the stage: this rank's own roots first, then by rank, as `basic` combines them. Puts
+ * the edges into that order. */
 static PetscErrorCode order_places(PetscSF sf, grove_root *root, PetscInt *slot)
 {
   placed *order;

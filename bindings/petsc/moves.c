@@ -1,5 +1,5 @@
-/* Begin and End. Grove's one-shots take any addresses and keep a plan for each kind of operation, so
- * there is nothing to look for in Begin; End finds its operation among the flights.
+/* Begin and End. Grove's one-shots take any addresses and keep a plan for each kind of operation,
+ * so there is nothing to look for in Begin; End finds its operation among the flights.
  */
 #include "sf.h"
 

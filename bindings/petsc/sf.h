@@ -67,10 +67,10 @@ PetscErrorCode grove_sf_flights_free(grove_sf_flights *f);
 
 /* ---- graph.c ---- */
 
-/* A slot that is a leaf several times is legal in PETSc's scatters and not in Grove. Where a rank has
- * one, the leaves of `forest` are places of a stage on every rank, a place for each edge. `fold`
- * leads from there to the slots: a forest on this rank alone, with the slots for roots and the
- * places for leaves. So what arrives in the stage is reduced to the slots, and what leaves is
+/* A slot that is a leaf several times is legal in PETSc's scatters and not in Grove. Where a rank
+ * has one, the leaves of `forest` are places of a stage on every rank, a place for each edge, and
+ * `fold` leads from there to the slots: a forest on this rank alone, with the slots for roots and
+ * the places for leaves. So what arrives in the stage is reduced to the slots, and what leaves is
  * broadcast from them. */
 typedef struct grove_sf {
   grove_forest *forest;

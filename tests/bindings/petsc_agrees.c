@@ -1,7 +1,7 @@
-/* SF type `grove` does what type `basic` does, on random graphs: every operation, several in flight,
+/* SF type `grove` does what `basic` does, on random graphs: every operation, several in flight,
  * slots that are leaves several times, ranks without roots or leaves. PETSc loads the type:
  *
- *     tools/launch 4 build/bindings/petsc/tests/agrees -dll_append build/lib/libgrove_petsc.so
+ *     tools/launch 4 build/tests/bindings/petsc_agrees -dll_append build/lib/libgrove_petsc.so
  *
  * All values are small integers, so that sums do not depend on their order. Where the order of
  * leaves is open in PETSc, what is compared does not depend on it.
@@ -522,7 +522,7 @@ static void compare_all(void)
 
 int main(int argc, char **argv)
 {
-  test_begin(&argc, &argv, "petsc/agrees");
+  test_begin(&argc, &argv, "bindings/petsc_agrees");
   CALL(PetscInitialize(&argc, &argv, NULL, NULL));
   for (int i = 0; i < test_samples(8); i++) {
     test_case(i);

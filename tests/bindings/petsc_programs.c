@@ -2,7 +2,7 @@
  * vectors, with blocks and with slots that are leaves several times, products with a matrix and its
  * transpose, a solver, halos of a structured grid.
  *
- *     tools/launch 4 build/bindings/petsc/tests/programs -dll_append build/lib/libgrove_petsc.so
+ *     tools/launch 4 build/tests/bindings/petsc_programs -dll_append build/lib/libgrove_petsc.so
  *
  * Vectors and matrices hold small integers, so that sums do not depend on their order.
  */
@@ -57,8 +57,8 @@ typedef struct scattering {
   ScatterMode mode;
 } scattering;
 
-/* Blocks of x from anywhere to blocks of y anywhere, several of them to the same. Which of several is
- * inserted last is open, so these come from the same block. */
+/* Blocks of x from anywhere to blocks of y anywhere, several of them to the same. Which of several
+ * is inserted last is open, so these come from the same block. */
 static scattering draw_scattering(PetscInt nblocks, PetscInt block)
 {
   scattering s = {.block = block};
@@ -238,7 +238,7 @@ static void compare_halos(void)
 
 int main(int argc, char **argv)
 {
-  test_begin(&argc, &argv, "petsc/programs");
+  test_begin(&argc, &argv, "bindings/petsc_programs");
   CALL(PetscInitialize(&argc, &argv, NULL, NULL));
   for (int i = 0; i < test_samples(4); i++) {
     test_case(i);
