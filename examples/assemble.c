@@ -14,10 +14,10 @@ static grove_forest *make_forest(grove_context *ctx, int rank, int size)
   grove_forest *halo;
   int64_t slot = NODES;
   grove_root owner = {rank + 1, 0};
-  must(grove_forest_create(ctx, &halo));
-  must(grove_forest_set_name(halo, "shared nodes"));
-  must(grove_forest_set_graph(halo, NODES, rank + 1 < size, &slot, &owner));
-  must(grove_forest_set_up(halo));
+  GROVE_MUST(grove_forest_create(ctx, &halo));
+  GROVE_MUST(grove_forest_set_name(halo, "shared nodes"));
+  GROVE_MUST(grove_forest_set_graph(halo, NODES, rank + 1 < size, &slot, &owner));
+  GROVE_MUST(grove_forest_set_up(halo));
   return halo;
 }
 
@@ -29,28 +29,28 @@ int main(int argc, char **argv)
   MPI_Comm_size(MPI_COMM_WORLD, &size);
 
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_forest(ctx, rank, size);
   double load[NODES + 1] = {0};
   grove_op *send_home, *update;
-  must(grove_reduce_init(halo, MPI_DOUBLE, load, load, MPI_SUM, &send_home));
-  must(grove_bcast_init(halo, MPI_DOUBLE, load, load, MPI_REPLACE, &update));
+  GROVE_MUST(grove_reduce_init(halo, MPI_DOUBLE, load, load, MPI_SUM, &send_home));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, load, load, MPI_REPLACE, &update));
 
   /* Every element gives half of its load to each of its two nodes. The last one first: its ghost
    * travels while the others are computed. */
   int elements = rank + 1 < size ? NODES : NODES - 1;
   if (elements == NODES) load[NODES - 1] = load[NODES] = 0.5;
-  must(grove_start(send_home));
+  GROVE_MUST(grove_start(send_home));
   double inner[NODES] = {0};
   for (int e = 0; e < NODES - 1; e++) {
     inner[e] += 0.5;
     inner[e + 1] += 0.5;
   }
-  must(grove_wait(send_home));
+  GROVE_MUST(grove_wait(send_home));
   for (int i = 0; i < NODES; i++) load[i] += inner[i];
 
-  must(grove_start(update)); /* now the ghost is the owner's value */
-  must(grove_wait(update));
+  GROVE_MUST(grove_start(update)); /* now the ghost is the owner's value */
+  GROVE_MUST(grove_wait(update));
 
   /* Inside the line every node has a load of 1, at its two ends 1/2. */
   int wrong = 0;
@@ -59,10 +59,10 @@ int main(int argc, char **argv)
     wrong += load[i] != (at_end ? 0.5 : 1.0);
   }
   printf("rank %d: %s\n", rank, wrong ? "WRONG" : "all loads right");
-  must(grove_op_free(&send_home));
-  must(grove_op_free(&update));
-  must(grove_forest_free(&halo));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&send_home));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

@@ -35,9 +35,9 @@ static grove_forest *make_edges(grove_context *ctx, int64_t first, int64_t own)
   int64_t *to = zeros(own * DEGREE, sizeof *to);
   for (int64_t i = 0; i < own * DEGREE; i++) to[i] = target(first + i / DEGREE, (int)(i % DEGREE));
   grove_forest *edges;
-  must(grove_forest_create(ctx, &edges));
-  must(grove_forest_set_graph_global(edges, own, own * DEGREE, NULL, to));
-  must(grove_forest_set_up(edges));
+  GROVE_MUST(grove_forest_create(ctx, &edges));
+  GROVE_MUST(grove_forest_set_graph_global(edges, own, own * DEGREE, NULL, to));
+  GROVE_MUST(grove_forest_set_up(edges));
   free(to);
   return edges;
 }
@@ -55,13 +55,14 @@ int main(int argc, char **argv)
 
   grove_context *ctx;
   grove_op *propose;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *edges = make_edges(ctx, first, own);
-  must(grove_reduce_init(edges, MPI_INT, proposal, level, MPI_MIN, &propose));
+  GROVE_MUST(grove_reduce_init(edges, MPI_INT, proposal, level, MPI_MIN, &propose));
   for (int frontier = 1; frontier > 0 && round < VERTICES; round++) {
     for (int64_t k = 0; k < own * DEGREE; k++)
       proposal[k] = level[k / DEGREE] == round ? round + 1 : UNREACHED;
-    must(grove_start(propose) || grove_wait(propose));
+    GROVE_MUST(grove_start(propose));
+    GROVE_MUST(grove_wait(propose));
     frontier = 0;
     for (int64_t i = 0; i < own; i++) frontier += level[i] == round + 1;
     MPI_Allreduce(MPI_IN_PLACE, &frontier, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -70,7 +71,9 @@ int main(int argc, char **argv)
   search_alone(whole);
   for (int64_t i = 0; i < own; i++) wrong += level[i] != whole[first + i];
   printf("rank %d: %d levels, %s\n", rank, round, wrong ? "WRONG" : "all right");
-  must(grove_op_free(&propose) || grove_forest_free(&edges) || grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&propose));
+  GROVE_MUST(grove_forest_free(&edges));
+  GROVE_MUST(grove_context_free(&ctx));
   free(level), free(proposal);
   MPI_Finalize();
   return wrong > 0;

@@ -37,22 +37,22 @@ int main(int argc, char **argv)
   }
   grove_context *ctx;
   grove_forest *market;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
-  must(grove_forest_create(ctx, &market));
-  must(grove_forest_set_graph(market, LOTS, BIDS, NULL, lot));
-  must(grove_forest_set_up(market));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_forest_create(ctx, &market));
+  GROVE_MUST(grove_forest_set_graph(market, LOTS, BIDS, NULL, lot));
+  GROVE_MUST(grove_forest_set_up(market));
 
-  must(grove_fetch(market, MPI_INT, bidders, one, place, MPI_SUM)); /* bidders counts them too */
+  GROVE_MUST(grove_fetch(market, MPI_INT, bidders, one, place, MPI_SUM)); /* counts bidders too */
 
   int64_t degree[LOTS], n = 0;
-  must(grove_forest_degrees(market, degree));
+  GROVE_MUST(grove_forest_degrees(market, degree));
   for (int i = 0; i < LOTS; i++) n += degree[i];
   int *bids = calloc((size_t)n + 1, sizeof *bids),
       *answers = calloc((size_t)n + 1, sizeof *answers);
-  must(grove_gather(market, MPI_INT, bid, bids));
+  GROVE_MUST(grove_gather(market, MPI_INT, bid, bids));
   for (int64_t i = 0, at = 0; i < LOTS; at += degree[i++])
     if (degree[i] > 0) decide(degree[i], bids + at, answers + at);
-  must(grove_scatter(market, MPI_INT, answers, won));
+  GROVE_MUST(grove_scatter(market, MPI_INT, answers, won));
 
   /* Every lot with bidders is sold once; the first in every queue has place 0. */
   int mine[2] = {0, 0}, all[2], sold = 0, lots = 0, wrong = 0;
@@ -64,8 +64,8 @@ int main(int argc, char **argv)
   printf("rank %d: %d of %d bids won%s\n", rank, mine[0], BIDS, wrong ? ": WRONG" : "");
   free(bids);
   free(answers);
-  must(grove_forest_free(&market));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_forest_free(&market));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

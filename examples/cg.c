@@ -19,10 +19,10 @@ static double dot(int64_t n, const double *x, const double *y)
 /* q = A p; `update` brings the ghosts of p. */
 static void multiply(const csr *a, grove_op *update, const double *p, double *q)
 {
-  must(grove_start(update));
+  GROVE_MUST(grove_start(update));
   for (int64_t i = 0; i < a->rows; i++) q[i] = 0;
   add_product(a, a->start, a->middle, p, q);
-  must(grove_wait(update));
+  GROVE_MUST(grove_wait(update));
   add_product(a, a->middle, a->start + 1, p, q);
 }
 
@@ -59,9 +59,9 @@ int main(int argc, char **argv)
   double *error = vector(a.rows); /* first the solution that is known: 1 + i % 7 */
   grove_context *ctx;
   grove_op *update;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, &a);
-  must(grove_bcast_init(halo, MPI_DOUBLE, p, p + a.rows, MPI_REPLACE, &update));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, p, p + a.rows, MPI_REPLACE, &update));
   for (int64_t i = 0; i < a.rows; i++) {
     error[i] = 1 + (a.first + i) % 7;
     for (int64_t k = a.start[i]; k < a.start[i + 1]; k++) b[i] += a.value[k] * (1 + a.col[k] % 7);
@@ -71,9 +71,10 @@ int main(int argc, char **argv)
   for (int64_t i = 0; i < a.rows; i++) error[i] -= x[i];
   double off = dot(a.rows, error, error) / size; /* the square of what is wanted below 1e-6 */
   print("%lld rows, %d iterations, squared error %.1e\n", (long long)m.rows, iterations, off);
-  must(grove_op_free(&update) || grove_forest_free(&halo) || grove_context_free(&ctx));
-  matrix_market_free(&m), csr_free(&a);
-  free(p), free(b), free(x), free(error);
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
+  matrix_market_free(&m), csr_free(&a), free(p), free(b), free(x), free(error);
   MPI_Finalize();
   return off <= 1e-12 ? 0 : 1;
 }

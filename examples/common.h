@@ -12,11 +12,6 @@ static inline void give_up(const char *sentence)
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static inline void must(grove_status status)
-{
-  if (status != GROVE_OK) give_up(grove_last_error());
-}
-
 /* Prints what the first rank says, once. */
 static inline void print(const char *format, ...)
 {

@@ -23,9 +23,9 @@ static grove_forest *make_halo(grove_context *ctx, int rank, int size)
     owner[n++] = (grove_root){rank + 1, 0};
   }
   grove_forest *halo;
-  must(grove_forest_create(ctx, &halo));
-  must(grove_forest_set_graph(halo, OWN, n, slot, owner));
-  must(grove_forest_set_up(halo));
+  GROVE_MUST(grove_forest_create(ctx, &halo));
+  GROVE_MUST(grove_forest_set_graph(halo, OWN, n, slot, owner));
+  GROVE_MUST(grove_forest_set_up(halo));
   return halo;
 }
 
@@ -33,8 +33,8 @@ static grove_forest *make_halo(grove_context *ctx, int rank, int size)
 static const char *take_memory(grove_context *ctx, double **x)
 {
   if (grove_alloc_device(ctx, ALL * sizeof **x, (void **)x) == GROVE_OK) return "device";
-  must(grove_context_set(ctx, "device", "emulated"));
-  must(grove_alloc_device(ctx, ALL * sizeof **x, (void **)x));
+  GROVE_MUST(grove_context_set(ctx, "device", "emulated"));
+  GROVE_MUST(grove_alloc_device(ctx, ALL * sizeof **x, (void **)x));
   return "emulated device";
 }
 
@@ -47,26 +47,26 @@ int main(int argc, char **argv)
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   const char *where = take_memory(ctx, &x);
   grove_forest *halo = make_halo(ctx, rank, size);
-  must(grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update));
 
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < OWN; i++) values[i] = 1e6 * round + 1e4 * rank + i;
-    must(grove_copy(ctx, x, values, sizeof values));
-    must(grove_start(update));
-    must(grove_wait(update));
-    must(grove_copy(ctx, values, x, sizeof values));
+    GROVE_MUST(grove_copy(ctx, x, values, sizeof values));
+    GROVE_MUST(grove_start(update));
+    GROVE_MUST(grove_wait(update));
+    GROVE_MUST(grove_copy(ctx, values, x, sizeof values));
     if (rank > 0) wrong += values[LEFT] != 1e6 * round + 1e4 * (rank - 1) + OWN - 1;
     if (rank + 1 < size) wrong += values[RIGHT] != 1e6 * round + 1e4 * (rank + 1);
   }
   printf("rank %d: ghosts in the memory of a %s %s\n", rank, where, wrong ? "are WRONG" : "agree");
 
-  must(grove_op_free(&update));
-  must(grove_forest_free(&halo));
-  must(grove_dealloc(ctx, x));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_dealloc(ctx, x));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

@@ -14,10 +14,10 @@ static grove_forest *make_halo(grove_context *ctx, int rank, int size)
   grove_forest *halo;
   const int64_t slots[2] = {OWN, OWN + 1};
   const grove_root owners[2] = {{(rank + size - 1) % size, OWN - 1}, {(rank + 1) % size, 0}};
-  must(grove_forest_create(ctx, &halo));
-  must(grove_forest_set_name(halo, "halo"));
-  must(grove_forest_set_graph(halo, OWN, 2, slots, owners));
-  must(grove_forest_set_up(halo));
+  GROVE_MUST(grove_forest_create(ctx, &halo));
+  GROVE_MUST(grove_forest_set_name(halo, "halo"));
+  GROVE_MUST(grove_forest_set_graph(halo, OWN, 2, slots, owners));
+  GROVE_MUST(grove_forest_set_up(halo));
   return halo;
 }
 
@@ -39,31 +39,31 @@ int main(int argc, char **argv)
   flux[OWN] = flux[OWN + 1] = 1; /* what flows out over the two ends */
 
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, rank, size);
   grove_op *one[FIELDS], *all;
-  must(grove_bcast_init(halo, MPI_DOUBLE, u, u, MPI_REPLACE, &one[0]));
-  must(grove_bcast_init(halo, MPI_DOUBLE, v, v, MPI_REPLACE, &one[1]));
-  must(grove_bcast_init(halo, MPI_DOUBLE, w, w, MPI_REPLACE, &one[2]));
-  must(grove_bcast_init(halo, MPI_FLOAT, p, p, MPI_REPLACE, &one[3]));
-  must(grove_reduce_init(halo, MPI_DOUBLE, flux, flux, MPI_SUM, &one[4]));
-  must(grove_op_bundle(FIELDS, one, &all));
-  for (int i = 0; i < FIELDS; i++) must(grove_op_free(&one[i])); /* the bundle needs them no more */
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, u, u, MPI_REPLACE, &one[0]));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, v, v, MPI_REPLACE, &one[1]));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, w, w, MPI_REPLACE, &one[2]));
+  GROVE_MUST(grove_bcast_init(halo, MPI_FLOAT, p, p, MPI_REPLACE, &one[3]));
+  GROVE_MUST(grove_reduce_init(halo, MPI_DOUBLE, flux, flux, MPI_SUM, &one[4]));
+  GROVE_MUST(grove_op_bundle(FIELDS, one, &all));
+  for (int i = 0; i < FIELDS; i++) GROVE_MUST(grove_op_free(&one[i])); /* the bundle stays */
 
-  must(grove_start(all));
-  must(grove_wait(all));
+  GROVE_MUST(grove_start(all));
+  GROVE_MUST(grove_wait(all));
 
   int before = (rank + size - 1) % size * OWN + OWN - 1, next = (rank + 1) % size * OWN;
   int right = u[OWN] == before && u[OWN + 1] == next && v[OWN] == 2 * before &&
               w[OWN + 1] == 3 * next && p[OWN] == (float)before / 2 && flux[0] == 1 &&
               flux[OWN - 1] == 1 && flux[1] == 0;
   grove_report report = {.struct_size = sizeof report};
-  must(grove_op_report(all, &report));
+  GROVE_MUST(grove_op_report(all, &report));
   printf("rank %d: %s, %lld messages for %d fields\n", rank, right ? "all ghosts right" : "WRONG",
          (long long)(report.on_node_messages + report.off_node_messages), FIELDS);
-  must(grove_op_free(&all));
-  must(grove_forest_free(&halo));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&all));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return !right;
 }

@@ -39,9 +39,9 @@ static grove_forest *make_halo(grove_context *ctx, int left, int right)
     owner[n] = (grove_root){right, y * NX};
   }
   grove_forest *halo;
-  must(grove_forest_create(ctx, &halo));
-  must(grove_forest_set_graph(halo, OWN, n, slot, owner));
-  must(grove_forest_set_up(halo));
+  GROVE_MUST(grove_forest_create(ctx, &halo));
+  GROVE_MUST(grove_forest_set_graph(halo, OWN, n, slot, owner));
+  GROVE_MUST(grove_forest_set_up(halo));
   return halo;
 }
 
@@ -57,22 +57,22 @@ int main(int argc, char **argv)
   double x[ALL] = {0}, by_hand[ALL] = {0}; /* at the ends of the grid the ghosts stay 0 */
   grove_context *ctx;
   grove_op *update;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, left, right);
-  must(grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update));
 
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < OWN; i++) x[i] = by_hand[i] = 1000 * round + 100 * rank + i;
     exchange_by_hand(by_hand, left, right);
-    must(grove_start(update));
-    must(grove_wait(update));
+    GROVE_MUST(grove_start(update));
+    GROVE_MUST(grove_wait(update));
     wrong += memcmp(x, by_hand, sizeof x) != 0;
     if (rank > 0) wrong += x[OWN] != 1000 * round + 100 * left + NX - 1;
   }
   printf("rank %d: %s\n", rank, wrong ? "WRONG" : "the same ghosts both ways");
-  must(grove_op_free(&update));
-  must(grove_forest_free(&halo));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

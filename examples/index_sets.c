@@ -1,7 +1,6 @@
 /* From index set to index set: y[to[k]] = x[from[k]] for every k, where both lists hold global
  * numbers and are cut among the ranks in different ways. Position k of one list and position k of
- * the other are matched by their names, and two compositions make it a forest from x to y: the
- * lists are not needed any more.
+ * the other are matched by their names. Two compositions then make a forest from x to y.
  *
  *     mpirun -n 4 index_sets
  */
@@ -36,9 +35,9 @@ static grove_forest *make_list(grove_context *ctx, range roots, range list,
   int64_t global[LENGTH];
   grove_forest *f;
   for (int64_t k = 0; k < list.count; k++) global[k] = number(list.first + k);
-  must(grove_forest_create(ctx, &f));
-  must(grove_forest_set_graph_global(f, roots.count, list.count, NULL, global));
-  must(grove_forest_set_up(f));
+  GROVE_MUST(grove_forest_create(ctx, &f));
+  GROVE_MUST(grove_forest_set_graph_global(f, roots.count, list.count, NULL, global));
+  GROVE_MUST(grove_forest_set_up(f));
   return f;
 }
 
@@ -58,20 +57,24 @@ int main(int argc, char **argv)
 
   grove_context *ctx;
   grove_forest *same, *x_to_list, *x_to_y;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *from = make_list(ctx, in_x, in_from, from_of);
   grove_forest *to = make_list(ctx, in_y, in_to, to_of);
-  must(grove_forest_match(ctx, in_from.count, name, in_to.count, sought, &same));
-  must(grove_forest_compose(from, same, &x_to_list));
-  must(grove_forest_compose_inverse(x_to_list, to, &x_to_y));
-  must(grove_bcast(x_to_y, MPI_DOUBLE, x, y, MPI_REPLACE));
+  GROVE_MUST(grove_forest_match(ctx, in_from.count, name, in_to.count, sought, &same));
+  GROVE_MUST(grove_forest_compose(from, same, &x_to_list));
+  GROVE_MUST(grove_forest_compose_inverse(x_to_list, to, &x_to_y));
+  GROVE_MUST(grove_bcast(x_to_y, MPI_DOUBLE, x, y, MPI_REPLACE));
 
   for (int64_t k = 0; k < LENGTH; k++) want[to_of(k)] = (double)(100 + from_of(k));
   for (int64_t i = 0; i < in_y.count; i++) wrong += y[i] != want[in_y.first + i];
   printf("rank %d: %lld entries of y, %s\n", rank, (long long)in_y.count,
          wrong ? "WRONG" : "all right");
-  must(grove_forest_free(&from) || grove_forest_free(&to) || grove_forest_free(&same));
-  must(grove_forest_free(&x_to_list) || grove_forest_free(&x_to_y) || grove_context_free(&ctx));
+  GROVE_MUST(grove_forest_free(&from));
+  GROVE_MUST(grove_forest_free(&to));
+  GROVE_MUST(grove_forest_free(&same));
+  GROVE_MUST(grove_forest_free(&x_to_list));
+  GROVE_MUST(grove_forest_free(&x_to_y));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

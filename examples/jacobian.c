@@ -1,8 +1,7 @@
-/* Which columns the rows of a Jacobian have, from the adjacency of a mesh. A grid of elements is
- * cut into strips, one per rank. A node on a cut is owned by the rank above it and is a ghost of
- * the rank below, which alone knows the neighbours in its own elements. The forest of ghosts,
- * turned round and expanded by the numbers of neighbours, is the forest of the Jacobian: it brings
- * them to the owner of the row.
+/* Which columns the rows of a Jacobian have, from the adjacency of a mesh: a grid, cut into strips
+ * of elements. A node on a cut is owned by the rank above it and is a ghost of the rank below,
+ * which alone knows the neighbours in its own elements. The forest of ghosts, turned round and
+ * expanded by the numbers of neighbours, brings them to the owner of the row.
  *
  *     mpirun -n 4 jacobian
  */
@@ -21,8 +20,7 @@ static int64_t neighbours(int64_t node, int64_t low, int64_t high, int64_t *out)
   return n;
 }
 
-/* Marks what is there for a row; returns how often it was not right: not the row's, or not there.
- */
+/* How many columns of a row are not right: they are not the row's, or they did not come. */
 static int check_row(int64_t node, int64_t n, const int64_t *own, int64_t m, const int64_t *came)
 {
   int64_t want[MOST], count = neighbours(node, 0, H, want);
@@ -49,17 +47,20 @@ int main(int argc, char **argv)
   }
   grove_context *ctx;
   grove_forest *halo, *each, *back, *jacobian;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx) || grove_forest_create(ctx, &halo));
-  must(grove_forest_set_graph_global(halo, own, ghosts, NULL, ghost) || grove_forest_set_up(halo));
-  must(grove_forest_multi(halo, &each) || grove_forest_inverse(each, &back));
-  must(grove_forest_expand(back, length, NULL, NULL, &jacobian));
-  must(grove_forest_sizes(back, NULL, &total));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_forest_create(ctx, &halo));
+  GROVE_MUST(grove_forest_set_graph_global(halo, own, ghosts, NULL, ghost));
+  GROVE_MUST(grove_forest_set_up(halo));
+  GROVE_MUST(grove_forest_multi(halo, &each));
+  GROVE_MUST(grove_forest_inverse(each, &back));
+  GROVE_MUST(grove_forest_expand(back, length, NULL, NULL, &jacobian));
+  GROVE_MUST(grove_forest_sizes(back, NULL, &total));
   int64_t *copies = zeros(own, sizeof *copies), *lengths = zeros(total, sizeof *lengths), at = 0;
-  must(grove_forest_degrees(halo, copies)); /* how many ranks have neighbours for a row */
-  must(grove_bcast(back, MPI_INT64_T, length, lengths, MPI_REPLACE));
-  must(grove_forest_sizes(jacobian, NULL, &total));
+  GROVE_MUST(grove_forest_degrees(halo, copies)); /* how many ranks have neighbours for a row */
+  GROVE_MUST(grove_bcast(back, MPI_INT64_T, length, lengths, MPI_REPLACE));
+  GROVE_MUST(grove_forest_sizes(jacobian, NULL, &total));
   int64_t *column = zeros(total, sizeof *column), first = 0;
-  must(grove_bcast(jacobian, MPI_INT64_T, adjacent, column, MPI_REPLACE));
+  GROVE_MUST(grove_bcast(jacobian, MPI_INT64_T, adjacent, column, MPI_REPLACE));
 
   for (int64_t i = 0; i < own; first += copies[i++]) {
     int64_t mine[MOST], n = neighbours(low * ROW + i, low, high, mine), m = 0;
@@ -69,9 +70,11 @@ int main(int argc, char **argv)
   }
   printf("rank %d: %lld rows, %lld columns came, %s\n", rank, (long long)own, (long long)at,
          wrong ? "WRONG" : "all right");
-  must(grove_forest_free(&halo) || grove_forest_free(&each) || grove_forest_free(&back));
-  must(grove_forest_free(&jacobian) || grove_context_free(&ctx));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_forest_free(&each));
+  GROVE_MUST(grove_forest_free(&back));
+  GROVE_MUST(grove_forest_free(&jacobian));
+  GROVE_MUST(grove_context_free(&ctx));
   free(copies), free(lengths), free(column);
-  MPI_Finalize();
-  return wrong > 0;
+  return MPI_Finalize() || wrong > 0;
 }

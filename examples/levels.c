@@ -21,7 +21,7 @@ static csr coarsen(const csr *a, grove_forest *halo)
   }
   MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   for (int64_t i = 0; i < a->rows; i++) group[i] += before - 1;
-  must(grove_bcast(halo, MPI_INT64_T, group, group + a->rows, MPI_REPLACE));
+  GROVE_MUST(grove_bcast(halo, MPI_INT64_T, group, group + a->rows, MPI_REPLACE));
   csr coarse = renumber(a, group, before, n);
   free(group);
   return coarse;
@@ -32,9 +32,10 @@ static void print_cost(int level, const char *name, const csr *a, grove_forest *
   int64_t nroots, nleaves;
   grove_op *op;
   grove_report r = {.struct_size = sizeof r};
-  must(grove_forest_sizes(f, &nroots, &nleaves));
+  GROVE_MUST(grove_forest_sizes(f, &nroots, &nleaves));
   double *root = vector(nroots), *leaf = vector(nleaves), term[TERMS];
-  must(grove_bcast_init(f, MPI_DOUBLE, root, leaf, MPI_REPLACE, &op) || grove_op_report(op, &r));
+  GROVE_MUST(grove_bcast_init(f, MPI_DOUBLE, root, leaf, MPI_REPLACE, &op));
+  GROVE_MUST(grove_op_report(op, &r));
   long long sum[4] = {a->rows, a->nonzeros, r.on_node_messages + r.off_node_messages,
                       r.on_node_bytes + r.off_node_bytes};
   MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
@@ -42,7 +43,7 @@ static void print_cost(int level, const char *name, const csr *a, grove_forest *
   print("%5d %-7s %7lld %8lld %8lld %8lld  %-8s %9.2f", level, name, sum[0], sum[1], sum[2], sum[3],
         r.route, 1e6 * r.predicted_seconds);
   for (int k = 0; k < TERMS; k++) print(" %10.2f%s", 1e6 * term[k], k + 1 < TERMS ? "" : "\n");
-  must(grove_op_free(&op));
+  GROVE_MUST(grove_op_free(&op));
   free(root), free(leaf);
 }
 
@@ -53,16 +54,16 @@ int main(int argc, char **argv)
   matrix_market m = grid_matrix(argc > 3 ? atoi(argv[3]) : 32, 0);
   csr a = take_own_rows(&m);
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
-  must(grove_context_set(ctx, "machine", argc > 1 ? argv[1] : "bluewaters"));
-  must(grove_context_set(ctx, "node_size", argc > 2 ? argv[2] : "2"));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_set(ctx, "machine", argc > 1 ? argv[1] : "bluewaters"));
+  GROVE_MUST(grove_context_set(ctx, "node_size", argc > 2 ? argv[2] : "2"));
   print("level product    rows nonzeros messages    bytes  route    predicted    latency  bandwidth"
         "  injection      queue contention    on node       copy      cores\n");
   for (int level = 0; level < LEVELS; level++) {
     grove_forest *halo = make_halo(ctx, &a), *entries, *words;
     int64_t *length = row_lengths(&a);
-    must(grove_forest_expand(halo, length, NULL, NULL, &entries));
-    must(grove_forest_strided(entries, 2, 0, 0, &words)); /* a column and a value each */
+    GROVE_MUST(grove_forest_expand(halo, length, NULL, NULL, &entries));
+    GROVE_MUST(grove_forest_strided(entries, 2, 0, 0, &words)); /* a column and a value each */
     print_cost(level, "SpMV", &a, halo);
     print_cost(level, "SpGEMM", &a, words);
     csr coarse = coarsen(&a, halo);
@@ -70,10 +71,10 @@ int main(int argc, char **argv)
     for (int64_t i = 0; i < a.rows; i++) /* 0 in all: the matrices are symmetric */
       for (int64_t k = a.start[i]; k < a.start[i + 1]; k++)
         skew += a.value[k] * (double)(a.first + i - a.col[k]);
-    must(grove_forest_free(&halo) || grove_forest_free(&entries) || grove_forest_free(&words));
+    grove_forest_free(&halo), grove_forest_free(&entries), grove_forest_free(&words);
   }
   MPI_Allreduce(&skew, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  must(grove_context_free(&ctx)), matrix_market_free(&m), csr_free(&a);
-  MPI_Finalize();
-  return all != 0;
+  GROVE_MUST(grove_context_free(&ctx));
+  matrix_market_free(&m), csr_free(&a);
+  return MPI_Finalize() || all != 0;
 }

@@ -53,11 +53,12 @@ int main(int argc, char **argv)
   grove_context *ctx;
   grove_forest *frame;
   grove_op *update;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
-  must(grove_forest_box(ctx, 2, (int64_t[]){NY, NX}, procs, (int[]){1, 1}, NULL, 1, &frame));
-  must(grove_bcast_init(frame, MPI_INT, cell, cell, MPI_REPLACE, &update));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_forest_box(ctx, 2, (int64_t[]){NY, NX}, procs, (int[]){1, 1}, NULL, 1, &frame));
+  GROVE_MUST(grove_bcast_init(frame, MPI_INT, cell, cell, MPI_REPLACE, &update));
   for (int round = 0; round < ROUNDS; round++) {
-    must(grove_start(update) || grove_wait(update));
+    GROVE_MUST(grove_start(update));
+    GROVE_MUST(grove_wait(update));
     for (int64_t y = 1; y <= ny; y++)
       for (int64_t x = 1; x <= nx; x++) next[y * row + x] = next_of(cell + y * row + x, row);
     memcpy(cell, next, (size_t)((ny + 2) * row) * sizeof *cell);
@@ -68,7 +69,9 @@ int main(int argc, char **argv)
     for (int64_t x = 0; x < nx; x++) wrong += cell[(y + 1) * row + x + 1] != whole[y0 + y][x0 + x];
   printf("rank %d: a block of %d x %d, %s\n", rank, (int)ny, (int)nx,
          wrong ? "WRONG" : "all right");
-  must(grove_op_free(&update) || grove_forest_free(&frame) || grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&frame));
+  GROVE_MUST(grove_context_free(&ctx));
   free(cell), free(next);
   MPI_Finalize();
   return wrong > 0;

@@ -181,10 +181,10 @@ static inline int64_t *row_lengths(const csr *a)
 static inline grove_forest *make_halo(grove_context *ctx, const csr *a)
 {
   grove_forest *halo;
-  must(grove_forest_create(ctx, &halo));
-  must(grove_forest_set_name(halo, "halo"));
-  must(grove_forest_set_graph_global(halo, a->rows, a->ghosts, NULL, a->ghost));
-  must(grove_forest_set_up(halo));
+  GROVE_MUST(grove_forest_create(ctx, &halo));
+  GROVE_MUST(grove_forest_set_name(halo, "halo"));
+  GROVE_MUST(grove_forest_set_graph_global(halo, a->rows, a->ghosts, NULL, a->ghost));
+  GROVE_MUST(grove_forest_set_up(halo));
   return halo;
 }
 

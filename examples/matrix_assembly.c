@@ -14,8 +14,7 @@ typedef struct entry {
   double value;
 } entry;
 
-/* Entry k of the 16 of an element: small whole numbers, so that the order of sums does not matter.
- */
+/* Entry k of the 16 of an element: a small whole number, so that the order of sums is no matter. */
 static entry entry_of(int64_t element, int k)
 {
   int64_t y = element / SIDE, x = element % SIDE;
@@ -58,12 +57,14 @@ int main(int argc, char **argv)
   }
   grove_context *ctx;
   grove_forest *home;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx) || grove_forest_create(ctx, &home));
-  must(grove_forest_set_graph(home, 1, n, NULL, owner) || grove_forest_set_up(home));
-  must(grove_forest_degrees(home, &came));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_forest_create(ctx, &home));
+  GROVE_MUST(grove_forest_set_graph(home, 1, n, NULL, owner));
+  GROVE_MUST(grove_forest_set_up(home));
+  GROVE_MUST(grove_forest_degrees(home, &came));
   entry *received = zeros(came, sizeof *received);
   MPI_Datatype type = entry_type();
-  must(grove_gather(home, type, entries, received));
+  GROVE_MUST(grove_gather(home, type, entries, received));
 
   for (int64_t k = 0; k < came; k++) mine[received[k].row][received[k].col] += received[k].value;
   for (int64_t row = 0; row < NODES; row++)
@@ -71,9 +72,9 @@ int main(int argc, char **argv)
       wrong += mine[row][col] != (owner_of(row, size) == rank ? whole[row][col] : 0);
   printf("rank %d: %lld entries sent, %lld received, %s\n", rank, (long long)n, (long long)came,
          wrong ? "WRONG" : "all rows right");
-  must(grove_forest_free(&home) || grove_context_free(&ctx));
-  MPI_Type_free(&type);
-  free(received);
+  GROVE_MUST(grove_forest_free(&home));
+  GROVE_MUST(grove_context_free(&ctx));
+  MPI_Type_free(&type), free(received);
   MPI_Finalize();
   return wrong > 0;
 }

@@ -23,10 +23,13 @@ static int label(int64_t cell, int k)
 static grove_forest *move_cells(grove_context *ctx, const grove_root *goal)
 {
   grove_forest *meet, *each, *cells;
-  must(grove_forest_create(ctx, &meet) || grove_forest_set_graph(meet, 1, CELLS, NULL, goal));
-  must(grove_forest_set_up(meet) || grove_forest_multi(meet, &each));
-  must(grove_forest_inverse(each, &cells));
-  must(grove_forest_free(&meet) || grove_forest_free(&each));
+  GROVE_MUST(grove_forest_create(ctx, &meet));
+  GROVE_MUST(grove_forest_set_graph(meet, 1, CELLS, NULL, goal));
+  GROVE_MUST(grove_forest_set_up(meet));
+  GROVE_MUST(grove_forest_multi(meet, &each));
+  GROVE_MUST(grove_forest_inverse(each, &cells));
+  GROVE_MUST(grove_forest_free(&meet));
+  GROVE_MUST(grove_forest_free(&each));
   return cells;
 }
 
@@ -49,31 +52,29 @@ int main(int argc, char **argv)
   grove_context *ctx;
   grove_forest *labels;
   MPI_Datatype point;
-  MPI_Type_contiguous(2, MPI_DOUBLE, &point);
-  MPI_Type_commit(&point);
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  MPI_Type_contiguous(2, MPI_DOUBLE, &point), MPI_Type_commit(&point);
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *cells = move_cells(ctx, goal);
-  must(grove_forest_expand(cells, from_size, NULL, NULL, &labels));
-  must(grove_forest_sizes(cells, NULL, &came) || grove_forest_sizes(labels, NULL, &all_labels));
+  GROVE_MUST(grove_forest_expand(cells, from_size, NULL, NULL, &labels));
+  GROVE_MUST(grove_forest_sizes(cells, NULL, &came));
+  GROVE_MUST(grove_forest_sizes(labels, NULL, &all_labels));
   int64_t *to = zeros(came, sizeof *to), at = 0;
   double(*to_point)[2] = zeros(came, sizeof *to_point);
   int *to_label = zeros(all_labels, sizeof *to_label);
-  must(grove_bcast(cells, MPI_INT64_T, from, to, MPI_REPLACE));
-  must(grove_bcast(cells, point, from_point, to_point, MPI_REPLACE));
-  must(grove_bcast(labels, MPI_INT, from_label, to_label, MPI_REPLACE));
-
+  GROVE_MUST(grove_bcast(cells, MPI_INT64_T, from, to, MPI_REPLACE));
+  GROVE_MUST(grove_bcast(cells, point, from_point, to_point, MPI_REPLACE));
+  GROVE_MUST(grove_bcast(labels, MPI_INT, from_label, to_label, MPI_REPLACE));
   for (int64_t i = 0; i < came; i++) {
     wrong += to[i] * to[i] % size != rank;
     wrong += to_point[i][0] != (double)to[i] || to_point[i][1] != 0.5 * (double)to[i];
     for (int k = 0; k < labels_of(to[i]); k++) wrong += to_label[at++] != label(to[i], k);
   }
-  wrong += at != all_labels;
   MPI_Allreduce(MPI_IN_PLACE, &came, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-  wrong += came != (int64_t)size * CELLS;
+  wrong += (at != all_labels) + (came != (int64_t)size * CELLS);
   printf("rank %d: %lld labels came, %s\n", rank, (long long)at, wrong ? "WRONG" : "all right");
-  must(grove_forest_free(&cells) || grove_forest_free(&labels) || grove_context_free(&ctx));
-  MPI_Type_free(&point);
-  free(to), free(to_point), free(to_label);
-  MPI_Finalize();
-  return wrong > 0;
+  GROVE_MUST(grove_forest_free(&cells));
+  GROVE_MUST(grove_forest_free(&labels));
+  GROVE_MUST(grove_context_free(&ctx));
+  MPI_Type_free(&point), free(to), free(to_point), free(to_label);
+  return MPI_Finalize() || wrong > 0;
 }

@@ -26,7 +26,7 @@ static void *fill_parts(void *number)
   for (int64_t part = (intptr_t)number; part < PARTS; part += THREADS) {
     int64_t end = (part + 1) * LENGTH;
     for (int64_t i = part * LENGTH; i < end; i++) x[i] = value(rank, this_round, i);
-    must(grove_ready(send, part, 1));
+    GROVE_MUST(grove_ready(send, part, 1));
   }
   return NULL;
 }
@@ -35,7 +35,7 @@ static double add_up_parts(void)
 {
   double sum = 0;
   for (int64_t first = 0, count, came = 0; came < PARTS; came += count) {
-    must(grove_arrivals(receive, &first, &count));
+    GROVE_MUST(grove_arrivals(receive, &first, &count));
     for (int64_t i = first * LENGTH; i < (first + count) * LENGTH; i++) sum += y[i];
     if (count == 0) sched_yield(); /* a program would have other work to do */
   }
@@ -51,27 +51,27 @@ int main(int argc, char **argv)
   int before = (rank + size - 1) % size, next = (rank + 1) % size;
 
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
-  must(grove_psend_init(ctx, x, PARTS, LENGTH, MPI_DOUBLE, next, 0, &send));
-  must(grove_precv_init(ctx, y, PARTS, LENGTH, MPI_DOUBLE, before, 0, &receive));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_psend_init(ctx, x, PARTS, LENGTH, MPI_DOUBLE, next, 0, &send));
+  GROVE_MUST(grove_precv_init(ctx, y, PARTS, LENGTH, MPI_DOUBLE, before, 0, &receive));
 
   for (this_round = 0; this_round < ROUNDS; this_round++) {
     pthread_t thread[THREADS];
-    must(grove_start(receive));
-    must(grove_start(send));
+    GROVE_MUST(grove_start(receive));
+    GROVE_MUST(grove_start(send));
     for (intptr_t t = 0; t < THREADS; t++)
       if (pthread_create(&thread[t], NULL, fill_parts, (void *)t)) give_up("no thread can be made");
     double sum = add_up_parts();
     for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
-    must(grove_wait(receive));
-    must(grove_wait(send)); /* x may be filled anew */
+    GROVE_MUST(grove_wait(receive));
+    GROVE_MUST(grove_wait(send)); /* x may be filled anew */
     for (int64_t i = 0; i < ALL; i++) sum -= value(before, this_round, i);
     wrong += sum != 0;
   }
   printf("rank %d: %s\n", rank, wrong ? "WRONG" : "all parts came, and were right");
-  must(grove_op_free(&send));
-  must(grove_op_free(&receive));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&send));
+  GROVE_MUST(grove_op_free(&receive));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

@@ -21,25 +21,25 @@ static void predict(MPI_Comm comm, const char *name, grove_report *report)
   double *x = vector(2 * GHOSTS);
   for (int i = 0; i < GHOSTS; i++) root[i] = (grove_root){(rank + 1) % size, i};
 
-  must(grove_context_create(comm, &ctx));
+  GROVE_MUST(grove_context_create(comm, &ctx));
   if (name) {
-    must(grove_context_set(ctx, "node_size", "1"));
-    must(grove_machine_open(name, &machine));
-    must(grove_context_use_machine(ctx, machine));
+    GROVE_MUST(grove_context_set(ctx, "node_size", "1"));
+    GROVE_MUST(grove_machine_open(name, &machine));
+    GROVE_MUST(grove_context_use_machine(ctx, machine));
   }
-  must(grove_forest_create(ctx, &ring));
-  must(grove_forest_set_graph(ring, GHOSTS, GHOSTS, NULL, root));
-  must(grove_forest_set_up(ring));
-  must(grove_bcast_init(ring, MPI_DOUBLE, x, x + GHOSTS, MPI_REPLACE, &op));
+  GROVE_MUST(grove_forest_create(ctx, &ring));
+  GROVE_MUST(grove_forest_set_graph(ring, GHOSTS, GHOSTS, NULL, root));
+  GROVE_MUST(grove_forest_set_up(ring));
+  GROVE_MUST(grove_bcast_init(ring, MPI_DOUBLE, x, x + GHOSTS, MPI_REPLACE, &op));
   for (int i = 0; i < ROUNDS; i++) {
-    must(grove_start(op));
-    must(grove_wait(op));
+    GROVE_MUST(grove_start(op));
+    GROVE_MUST(grove_wait(op));
   }
-  must(grove_op_report(op, report));
-  must(grove_op_free(&op));
-  must(grove_forest_free(&ring));
-  must(grove_machine_free(&machine));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_report(op, report));
+  GROVE_MUST(grove_op_free(&op));
+  GROVE_MUST(grove_forest_free(&ring));
+  GROVE_MUST(grove_machine_free(&machine));
+  GROVE_MUST(grove_context_free(&ctx));
   free(x);
 }
 

@@ -15,14 +15,14 @@ static int exchange(grove_forest *all, int size, int rank, grove_report *report)
   grove_op *op;
   int wrong = 0;
   double mine = 3 * rank + 1, *other = vector(size);
-  must(grove_bcast_init(all, MPI_DOUBLE, &mine, other, MPI_REPLACE, &op));
+  GROVE_MUST(grove_bcast_init(all, MPI_DOUBLE, &mine, other, MPI_REPLACE, &op));
   for (int i = 0; i < ROUNDS; i++) {
-    must(grove_start(op));
-    must(grove_wait(op));
+    GROVE_MUST(grove_start(op));
+    GROVE_MUST(grove_wait(op));
   }
   for (int r = 0; r < size; r++) wrong += other[r] != 3 * r + 1;
-  must(grove_op_report(op, report));
-  must(grove_op_free(&op));
+  GROVE_MUST(grove_op_report(op, report));
+  GROVE_MUST(grove_op_free(&op));
   free(other);
   return wrong;
 }
@@ -37,19 +37,19 @@ int main(int argc, char **argv)
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
 
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
-  if (argc > 1) must(grove_context_set(ctx, "machine", argv[1]));
-  must(grove_forest_create(ctx, &all));
-  must(grove_forest_set_name(all, "everybody"));
-  must(grove_forest_set_pattern(all, GROVE_ALLGATHER, 1));
-  must(grove_forest_set_up(all));
-  must(grove_forest_explain(all, sizeof(double), stdout));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
+  if (argc > 1) GROVE_MUST(grove_context_set(ctx, "machine", argv[1]));
+  GROVE_MUST(grove_forest_create(ctx, &all));
+  GROVE_MUST(grove_forest_set_name(all, "everybody"));
+  GROVE_MUST(grove_forest_set_pattern(all, GROVE_ALLGATHER, 1));
+  GROVE_MUST(grove_forest_set_up(all));
+  GROVE_MUST(grove_forest_explain(all, sizeof(double), stdout));
   int wrong = exchange(all, size, rank, &report);
   print("\nTook %s: %.1f us measured, %.1f predicted; this rank sent %lld messages off its node.\n",
         report.route, 1e6 * report.measured_seconds, 1e6 * report.predicted_seconds,
         (long long)report.off_node_messages);
-  must(grove_forest_free(&all));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_forest_free(&all));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }

@@ -12,8 +12,8 @@ static csr bring_rows(grove_context *ctx, const csr *a)
 {
   grove_forest *rows = make_halo(ctx, a), *entries;
   int64_t own = a->nonzeros, all = a->rows + a->ghosts, *length = row_lengths(a);
-  must(grove_bcast(rows, MPI_INT64_T, length, length + a->rows, MPI_REPLACE));
-  must(grove_forest_expand(rows, length, NULL, NULL, &entries)); /* row after row, at both ends */
+  GROVE_MUST(grove_bcast(rows, MPI_INT64_T, length, length + a->rows, MPI_REPLACE));
+  GROVE_MUST(grove_forest_expand(rows, length, NULL, NULL, &entries)); /* row after row */
 
   csr b = {.rows = all, .start = zeros(all + 1, sizeof *b.start)};
   for (int64_t i = 0; i < all; i++) b.start[i + 1] = b.start[i] + length[i];
@@ -21,11 +21,16 @@ static csr bring_rows(grove_context *ctx, const csr *a)
   b.col = memcpy(zeros(b.nonzeros, sizeof *b.col), a->col, (size_t)own * sizeof *b.col);
   b.value = memcpy(vector(b.nonzeros), a->value, (size_t)own * sizeof *b.value);
   grove_op *op[2], *both;
-  must(grove_bcast_init(entries, MPI_INT64_T, b.col, b.col + own, MPI_REPLACE, &op[0]));
-  must(grove_bcast_init(entries, MPI_DOUBLE, b.value, b.value + own, MPI_REPLACE, &op[1]));
-  must(grove_op_bundle(2, op, &both) || grove_start(both) || grove_wait(both));
-  must(grove_op_free(&op[0]) || grove_op_free(&op[1]) || grove_op_free(&both));
-  must(grove_forest_free(&rows) || grove_forest_free(&entries));
+  GROVE_MUST(grove_bcast_init(entries, MPI_INT64_T, b.col, b.col + own, MPI_REPLACE, &op[0]));
+  GROVE_MUST(grove_bcast_init(entries, MPI_DOUBLE, b.value, b.value + own, MPI_REPLACE, &op[1]));
+  GROVE_MUST(grove_op_bundle(2, op, &both));
+  GROVE_MUST(grove_start(both));
+  GROVE_MUST(grove_wait(both));
+  GROVE_MUST(grove_op_free(&op[0]));
+  GROVE_MUST(grove_op_free(&op[1]));
+  GROVE_MUST(grove_op_free(&both));
+  GROVE_MUST(grove_forest_free(&rows));
+  GROVE_MUST(grove_forest_free(&entries));
   free(length);
   return b;
 }
@@ -47,7 +52,7 @@ int main(int argc, char **argv)
   matrix_market m = read_matrix(argc, argv, 8, 0.25);
   csr a = take_own_rows(&m), whole = take_rows(&m, 0, m.rows);
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   csr b = bring_rows(ctx, &a);
 
   int64_t wrong = 0, nonzeros = 0;
@@ -65,7 +70,7 @@ int main(int argc, char **argv)
   printf("%lld rows with %lld entries, and %lld ghost rows with %lld, make %lld entries: %s\n",
          (long long)a.rows, (long long)a.nonzeros, (long long)a.ghosts,
          (long long)(b.nonzeros - a.nonzeros), (long long)nonzeros, wrong ? "WRONG" : "right");
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_context_free(&ctx));
   matrix_market_free(&m), csr_free(&a), csr_free(&b), csr_free(&whole);
   MPI_Finalize();
   return wrong > 0;

@@ -18,37 +18,37 @@ int main(int argc, char **argv)
   int left = (rank + size - 1) % size;
 
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   void *memory;
-  must(grove_alloc(ctx, VALUES * sizeof(double), &memory));
+  GROVE_MUST(grove_alloc(ctx, VALUES * sizeof(double), &memory));
   double *own = memory, *copy = malloc(VALUES * sizeof *copy);
   grove_root *root = malloc(VALUES * sizeof *root);
   for (int i = 0; i < VALUES; i++) root[i] = (grove_root){left, i};
 
   grove_forest *forest;
   grove_op *update;
-  must(grove_forest_create(ctx, &forest));
-  must(grove_forest_set_graph(forest, VALUES, VALUES, NULL, root));
-  must(grove_forest_set_up(forest));
-  must(grove_bcast_init(forest, MPI_DOUBLE, own, copy, MPI_REPLACE, &update));
+  GROVE_MUST(grove_forest_create(ctx, &forest));
+  GROVE_MUST(grove_forest_set_graph(forest, VALUES, VALUES, NULL, root));
+  GROVE_MUST(grove_forest_set_up(forest));
+  GROVE_MUST(grove_bcast_init(forest, MPI_DOUBLE, own, copy, MPI_REPLACE, &update));
   free(root);
 
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < VALUES; i++) own[i] = 1000 * round + rank;
-    must(grove_start(update));
-    must(grove_wait(update)); /* the neighbour has taken it: own[] may change again */
+    GROVE_MUST(grove_start(update));
+    GROVE_MUST(grove_wait(update)); /* the neighbour has taken it: own[] may change again */
     for (int i = 0; i < VALUES; i++) wrong += copy[i] != 1000 * round + left;
   }
 
   grove_report report = {.struct_size = sizeof report};
-  must(grove_op_report(update, &report));
+  GROVE_MUST(grove_op_report(update, &report));
   printf("rank %d: %d wrong, %lld bytes per round inside the node, over %s\n", rank, wrong,
          (long long)report.on_node_bytes, report.transport_on_node);
 
-  must(grove_op_free(&update));
-  must(grove_forest_free(&forest));
-  must(grove_dealloc(ctx, own));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&forest));
+  GROVE_MUST(grove_dealloc(ctx, own));
+  GROVE_MUST(grove_context_free(&ctx));
   free(copy);
   MPI_Finalize();
   return wrong > 0;

@@ -27,31 +27,33 @@ int main(int argc, char **argv)
 
   grove_context *ctx;
   grove_op *update, *send_home;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, &a);
-  must(grove_bcast_init(halo, MPI_DOUBLE, x, x + a.rows, MPI_REPLACE, &update));
-  must(grove_reduce_init(halo, MPI_DOUBLE, z + a.rows, z, MPI_SUM, &send_home));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, x, x + a.rows, MPI_REPLACE, &update));
+  GROVE_MUST(grove_reduce_init(halo, MPI_DOUBLE, z + a.rows, z, MPI_SUM, &send_home));
 
-  must(grove_start(update));
+  GROVE_MUST(grove_start(update));
   add_product(&a, a.start, a.middle, x, y); /* the diagonal block: columns of this rank */
-  must(grove_wait(update));
+  GROVE_MUST(grove_wait(update));
   add_product(&a, a.middle, a.start + 1, x, y); /* the off-diagonal block: ghosts */
 
   add_transposed(&a, a.middle, a.start + 1, x, z);
-  must(grove_start(send_home)); /* until it has ended, z is not ours: what is inside goes beside */
+  GROVE_MUST(grove_start(send_home)); /* until it ends, z is not ours: what is inside goes beside */
   add_transposed(&a, a.start, a.middle, x, inner);
-  must(grove_wait(send_home));
+  GROVE_MUST(grove_wait(send_home));
   for (int64_t i = 0; i < a.rows; i++) z[i] += inner[i];
 
   int right = is_product(&m, m.row, m.col, &a, y) && is_product(&m, m.col, m.row, &a, z);
   grove_report report = {.struct_size = sizeof report};
-  must(grove_op_report(update, &report));
+  GROVE_MUST(grove_op_report(update, &report));
   printf("rank %d: %lld rows, %lld ghosts in, %lld messages out, predicted %.1f us: %s\n", rank,
          (long long)a.rows, (long long)a.ghosts,
          (long long)(report.on_node_messages + report.off_node_messages),
          1e6 * report.predicted_seconds, right ? "right" : "WRONG");
-  must(grove_op_free(&update) || grove_op_free(&send_home));
-  must(grove_forest_free(&halo) || grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_op_free(&send_home));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
   matrix_market_free(&m);
   csr_free(&a);
   free(x), free(y), free(z), free(inner);

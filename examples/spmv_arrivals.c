@@ -51,12 +51,12 @@ int main(int argc, char **argv)
 
   grove_context *ctx;
   grove_op *update;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, &a);
-  must(grove_bcast_init(halo, MPI_DOUBLE, x, x + a.rows, MPI_REPLACE, &update));
-  must(grove_start(update));
+  GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, x, x + a.rows, MPI_REPLACE, &update));
+  GROVE_MUST(grove_start(update));
   for (int64_t done = 0, row = 0, first, count; done < a.rows;) {
-    must(grove_arrivals(update, &first, &count)); /* ghosts, by their slots */
+    GROVE_MUST(grove_arrivals(update, &first, &count)); /* ghosts, by their slots */
     while (row < a.rows && a.middle[row] < a.start[row + 1]) row++;
     if (count > 0)
       done += take_ghosts(first, count);
@@ -65,12 +65,14 @@ int main(int argc, char **argv)
     else
       sched_yield();
   }
-  must(grove_wait(update));
+  GROVE_MUST(grove_wait(update));
 
   int right = is_product(&m, m.row, m.col, &a, y);
   printf("rank %d: %lld rows, as ghosts came: %s\n", rank, (long long)a.rows,
          right ? "right" : "WRONG");
-  must(grove_op_free(&update) || grove_forest_free(&halo) || grove_context_free(&ctx));
+  GROVE_MUST(grove_op_free(&update));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
   matrix_market_free(&m), csr_free(&a);
   free(x), free(y), free(missing), free(row_start), free(a_row);
   MPI_Finalize();

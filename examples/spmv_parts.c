@@ -23,7 +23,7 @@ static void *multiply_block(void *number)
     for (int64_t k = a.start[i]; k < a.start[i + 1]; k++) sum += a.value[k] * x[!next][a.slot[k]];
     x[next][i] = sum / 8;
   }
-  must(grove_ready(update[next], first, end - first));
+  GROVE_MUST(grove_ready(update[next], first, end - first));
   return NULL;
 }
 
@@ -51,29 +51,30 @@ int main(int argc, char **argv)
   matrix_market m = read_matrix(argc, argv, 24, 0.25);
   a = take_own_rows(&m);
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, &a);
   for (int i = 0; i < 2; i++) {
     x[i] = vector(a.rows + a.ghosts);
-    must(grove_bcast_init(halo, MPI_DOUBLE, x[i], x[i] + a.rows, MPI_REPLACE, &update[i]));
+    GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, x[i], x[i] + a.rows, MPI_REPLACE, &update[i]));
   }
   for (int64_t i = 0; i < a.rows; i++) x[0][i] = 1 + (double)((a.first + i) % 5);
-  must(grove_start(update[0]) || grove_wait(update[0]));
+  GROVE_MUST(grove_start(update[0]));
+  GROVE_MUST(grove_wait(update[0]));
 
   for (int n = 0; n < TIMES; n++) {
     pthread_t thread[THREADS];
     next = !next;
-    must(grove_start_parts(update[next])); /* nothing of the product is final yet */
+    GROVE_MUST(grove_start_parts(update[next])); /* nothing of the product is final yet */
     for (intptr_t t = 0; t < THREADS; t++)
       if (pthread_create(&thread[t], NULL, multiply_block, (void *)t)) give_up("no thread is left");
     for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
-    must(grove_wait(update[next])); /* its ghosts are there */
+    GROVE_MUST(grove_wait(update[next])); /* its ghosts are there */
   }
   int right = is_right(&m, vector(m.rows), vector(m.rows));
   printf("%d products of %d rows: %s\n", TIMES, (int)a.rows, right ? "right" : "WRONG");
-  for (int i = 0; i < 2; i++) must(grove_op_free(&update[i])), free(x[i]);
-  must(grove_forest_free(&halo) || grove_context_free(&ctx));
-  matrix_market_free(&m), csr_free(&a);
-  MPI_Finalize();
-  return !right;
+  for (int i = 0; i < 2; i++) GROVE_MUST(grove_op_free(&update[i]));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
+  matrix_market_free(&m), csr_free(&a), free(x[0]), free(x[1]);
+  return MPI_Finalize() || !right;
 }

@@ -26,14 +26,16 @@ static int ghosts_are_right(grove_context *ctx, grove_forest *halo, const csr *a
   for (int64_t s = 0; s < a->ghosts && kept < sub->ghosts; s++)
     if (number[a->rows + s] == sub->ghost[kept]) slot[kept++] = s;
 
-  must(grove_forest_match(ctx, sub->rows, own, a->rows, number, &to_old));
-  must(grove_forest_compose(to_old, halo, &to_ghosts));
-  must(grove_forest_embed_leaves(to_ghosts, kept, slot, &sub_halo));
+  GROVE_MUST(grove_forest_match(ctx, sub->rows, own, a->rows, number, &to_old));
+  GROVE_MUST(grove_forest_compose(to_old, halo, &to_ghosts));
+  GROVE_MUST(grove_forest_embed_leaves(to_ghosts, kept, slot, &sub_halo));
 
-  must(grove_bcast(sub_halo, MPI_INT64_T, own, copy, MPI_REPLACE));
-  must(grove_forest_sizes(sub_halo, NULL, &nleaves));
+  GROVE_MUST(grove_bcast(sub_halo, MPI_INT64_T, own, copy, MPI_REPLACE));
+  GROVE_MUST(grove_forest_sizes(sub_halo, NULL, &nleaves));
   for (int64_t j = 0; j < kept; j++) right = right && copy[slot[j]] == sub->ghost[j];
-  must(grove_forest_free(&to_old) || grove_forest_free(&to_ghosts) || grove_forest_free(&sub_halo));
+  GROVE_MUST(grove_forest_free(&to_old));
+  GROVE_MUST(grove_forest_free(&to_ghosts));
+  GROVE_MUST(grove_forest_free(&sub_halo));
   free(own), free(slot), free(copy);
   return right && kept == sub->ghosts && nleaves == kept;
 }
@@ -59,15 +61,16 @@ int main(int argc, char **argv)
   number_chosen(0, m.rows, 0, all);
 
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *halo = make_halo(ctx, &a);
-  must(grove_bcast(halo, MPI_INT64_T, number, number + a.rows, MPI_REPLACE));
+  GROVE_MUST(grove_bcast(halo, MPI_INT64_T, number, number + a.rows, MPI_REPLACE));
   csr sub = renumber(&a, number, first, n), want = renumber(&whole, all, first, n);
   int right = ghosts_are_right(ctx, halo, &a, &sub, number) && is_same(&sub, &want);
   printf("%lld of %lld rows, %lld of %lld entries, %lld of %lld ghosts: %s\n", (long long)n,
          (long long)a.rows, (long long)sub.nonzeros, (long long)a.nonzeros, (long long)sub.ghosts,
          (long long)a.ghosts, right ? "right" : "WRONG");
-  must(grove_forest_free(&halo) || grove_context_free(&ctx));
+  GROVE_MUST(grove_forest_free(&halo));
+  GROVE_MUST(grove_context_free(&ctx));
   matrix_market_free(&m), csr_free(&a), csr_free(&whole), csr_free(&sub), csr_free(&want);
   free(number), free(all);
   MPI_Finalize();

@@ -26,8 +26,8 @@ static void *work(void *argument)
   int left = (w->rank + w->size - 1) % w->size, right = (w->rank + 1) % w->size;
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < OWN; i++) w->x[i] = value(w, w->rank, round, i);
-    must(grove_start(w->update));
-    must(grove_wait(w->update));
+    GROVE_MUST(grove_start(w->update));
+    GROVE_MUST(grove_wait(w->update));
     w->wrong += w->x[OWN] != value(w, left, round, OWN - 1);
     w->wrong += w->x[OWN + 1] != value(w, right, round, 0);
   }
@@ -39,9 +39,9 @@ static grove_forest *make_ring(grove_context *ctx, int rank, int size)
   int64_t ghost[2] = {OWN, OWN + 1};
   grove_root owner[2] = {{(rank + size - 1) % size, OWN - 1}, {(rank + 1) % size, 0}};
   grove_forest *ring;
-  must(grove_forest_create(ctx, &ring));
-  must(grove_forest_set_graph(ring, OWN, 2, ghost, owner));
-  must(grove_forest_set_up(ring));
+  GROVE_MUST(grove_forest_create(ctx, &ring));
+  GROVE_MUST(grove_forest_set_graph(ring, OWN, 2, ghost, owner));
+  GROVE_MUST(grove_forest_set_up(ring));
   return ring;
 }
 
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   grove_context *ctx;
-  must(grove_context_create(MPI_COMM_WORLD, &ctx));
+  GROVE_MUST(grove_context_create(MPI_COMM_WORLD, &ctx));
   grove_forest *ring = make_ring(ctx, rank, size);
 
   worker workers[THREADS] = {0};
@@ -61,18 +61,18 @@ int main(int argc, char **argv)
   for (int t = 0; t < THREADS; t++) {
     worker *w = &workers[t];
     w->number = t, w->rank = rank, w->size = size;
-    must(grove_bcast_init(ring, MPI_DOUBLE, w->x, w->x, MPI_REPLACE, &w->update));
+    GROVE_MUST(grove_bcast_init(ring, MPI_DOUBLE, w->x, w->x, MPI_REPLACE, &w->update));
   }
   for (int t = 0; t < THREADS; t++)
     if (pthread_create(&thread[t], NULL, work, &workers[t])) give_up("no thread can be made");
   for (int t = 0; t < THREADS; t++) {
     pthread_join(thread[t], NULL);
     wrong += workers[t].wrong;
-    must(grove_op_free(&workers[t].update));
+    GROVE_MUST(grove_op_free(&workers[t].update));
   }
   printf("rank %d: %d threads, %s\n", rank, THREADS, wrong ? "WRONG" : "all ghosts right");
-  must(grove_forest_free(&ring));
-  must(grove_context_free(&ctx));
+  GROVE_MUST(grove_forest_free(&ring));
+  GROVE_MUST(grove_context_free(&ctx));
   MPI_Finalize();
   return wrong > 0;
 }
