@@ -164,8 +164,8 @@ struct grove_context {
   grove_board board; /* what makes it faster, where every host has an arena */
 };
 
-/* What a public call on the context returns; NULL: one without a context, as grove_verdict_alone has
- * it (verdict.c). */
+/* What a public call on the context returns; NULL: one without, as grove_verdict_alone has it
+ * (verdict.c). */
 grove_status grove_context_fail(const grove_context *ctx, grove_status status)
 #if defined(__GNUC__)
   __attribute__((cold))
