@@ -107,7 +107,8 @@ typedef enum grove_status {
   GROVE_ERR_SYSTEM,      /* the operating system refused something */
   GROVE_ERR_MPI,         /* an MPI call failed */
   GROVE_ERR_TIMEOUT,     /* the option `timeout` ran out; see grove_wait */
-  GROVE_ERR_CORRUPT,     /* with the option `check`: a message is not what was sent */
+  GROVE_ERR_CORRUPT,     /* with the option `check`: a message is not what was sent, or what an
+                          * operation reads was changed before its wait */
   GROVE_ERR_DEVICE       /* a GPU, or its driver, refused something */
 } grove_status;
 
@@ -573,7 +574,16 @@ GROVE_API grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **o
  * the others; several operations may be started and finished in different orders on different
  * ranks. Until the wait, what it reads must not be written and what it writes not be touched; and
  * the rank must not block, outside the library, on something that another one does only after its
- * own wait: data moves while ranks call the library (or with `progress=thread`). */
+ * own wait: data moves while ranks call the library (or with `progress=thread`).
+ *
+ * With the option `check` both are looked at, on each rank for itself. A start that reads what
+ * another operation under way on the context writes, or writes what it reads or writes, is
+ * GROVE_ERR_STATE: nothing has started, and after a wait for the other one it may be started. If a
+ * slot that is read was changed, the wait or test that tells of the end is GROVE_ERR_CORRUPT. The
+ * sentences name the operations and the slot. Of what goes by parts, slots are looked at from their
+ * mark on, and only for changes. Not looked at are: changes in memory of devices, and in other
+ * arrays of operations that have some; changes of leaves that a fetch replaces by its updates;
+ * channels; operations of other contexts. */
 GROVE_API grove_status grove_start(grove_op *op);
 
 /* Advances every active operation of the context (of no other context); `done` is 1 once this one

@@ -171,8 +171,10 @@ static const option table[GROVE_OPTION_COUNT] = {
    "the profile that prices are made with (auto: this machine's, else one of its kind)", parse_text,
    FIELD(machine), 1},
   {"check", "off", "off|on",
-   "checksum every message, refuse overlapping buffers; slow, for finding mistakes", parse_switch,
-   FIELD(check), 1},
+   "checksum every message, refuse overlapping buffers and those that are used too early; slow, "
+   "for "
+   "finding mistakes",
+   parse_switch, FIELD(check), 1},
   {"timeout", "0", "a number of seconds",
    "after that many seconds a wait returns and names what is missing (0: never)", parse_seconds,
    FIELD(timeout_seconds), 0},

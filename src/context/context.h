@@ -96,7 +96,7 @@ typedef struct grove_step {
 struct grove_context {
   int references;   /* atomic */
   grove_lock *lock; /* NULL where MPI allows one thread only */
-  int careful;      /* start and wait have more to do: there is a lock, or */
+  int careful;      /* start and wait have more to do: there is a lock, or the option `check`, or */
   int closing;      /* MPI_Finalize has begun (finalize.c) */
   struct grove_context *next_listed;
   MPI_Comm comm; /* own duplicate, returns errors */
@@ -114,6 +114,7 @@ struct grove_context {
   int look_again;     /* something sent needs further calls to progress; with the lock, as: */
   double look_after;  /* seconds until the alarm looks at it again */
 
+  struct grove_guard *guards;  /* operations whose arrays are looked after (exec/guard.c) */
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
   grove_place *place;          /* rows of all ranks: at the start of the arena, or own memory */

@@ -209,7 +209,7 @@ static grove_status make_stages(grove_transfer *op)
   int in_order = needs_order(op);
   GROVE_PASS_NEW(op->stages, op->wiring->nstages);
   op->nstages = op->wiring->nstages;
-  op->plain = op->nstages == 1 && !op->wiring->meets && op->nspaces == 0;
+  op->plain = op->nstages == 1 && !op->wiring->meets && op->nspaces == 0 && !op->wiring->check;
   for (int s = 0; s < op->nstages; s++) {
     grove_bound_stage *bound = &op->stages[s];
     bound->wired = &op->wiring->stages[s];
@@ -343,7 +343,7 @@ grove_status grove_transfer_set_arrays(grove_transfer *op)
       for (int j = 0; j < grove_haul_size(haul->wired); j++)
         GROVE_PASS(grove_letter_bind(op, s, haul, j));
   }
-  return GROVE_OK;
+  return op->wiring->check ? grove_guard_create(op) : GROVE_OK;
 }
 
 /* ---- the end ---- */
@@ -391,6 +391,7 @@ static void destroy_remains(grove_tomb *tomb)
   grove_identity_release(op->identity);
   grove_readying_free(&op->readying);
   grove_arriving_free(&op->arriving);
+  grove_guard_free(&op->base.guard);
   free(op);
 }
 

@@ -221,6 +221,7 @@ static void decide_contest(contest *c)
 static grove_status start_entry(grove_op *op, const char *call, grove_status (*run)(grove_op *op))
 {
   contest *c = (contest *)op;
+  int before = c->start;
   GROVE_PASS(grove_op_check_idle(op, call));
   if (c->start <= DECISION && ++c->start > DECISION)
     decide_contest(c);
@@ -229,10 +230,13 @@ static grove_status start_entry(grove_op *op, const char *call, grove_status (*r
   grove_transfer *now = entry_now(c);
   c->before = now->base.seconds;
   now->base.stream = op->stream;
+  op->guard = now->base.guard;
   if (op->failure != GROVE_OK) grove_op_forget_failure(op);
   grove_status status = run(&now->base);
-  if (status != GROVE_OK && grove_op_state_of(&now->base) != GROVE_OP_FAILED)
-    return status; /* not started */
+  if (status != GROVE_OK && grove_op_state_of(&now->base) != GROVE_OP_FAILED) {
+    c->start = before; /* not started: all ranks must count alike */
+    return status;
+  }
   grove_op_move(op, GROVE_OP_ACTIVE);
   if (status != GROVE_OK) grove_op_move(op, GROVE_OP_FAILED);
   GROVE_PASS(status);

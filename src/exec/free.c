@@ -187,6 +187,7 @@ static grove_status abandon_transfer(grove_transfer *op, int finalized)
 grove_status grove_transfer_let_rest(grove_transfer *op, int *rests)
 {
   int finalized = grove_mpi_is_gone();
+  if (op->base.guard) grove_guard_close(op->base.guard);
   if (op->base.state == GROVE_OP_ACTIVE && !finalized)
     see_off(op); /* perhaps it is complete then */
   *rests = !grove_op_is_under_way(&op->base);

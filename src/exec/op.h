@@ -24,7 +24,8 @@
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
- *     several.c   waits for several at once
+ *     several.c   waits for several at once           guard.c   `check`: arrays of those under way
+ *     footprint.c ... and which bytes they are
  *     stream.c    operations on streams               gather.c  ... and what is gathered for itself
  *     promise.c   what streams wait for               trail.c   what devices do, for trace
  */
@@ -72,6 +73,7 @@ typedef struct grove_chosen_stream {
 } grove_chosen_stream;
 
 typedef struct grove_promise grove_promise;
+typedef struct grove_guard grove_guard;
 
 typedef struct grove_op_kind {
   const char *name;
@@ -113,6 +115,7 @@ struct grove_op {
   grove_chosen_stream stream;
   grove_promise *promise; /* to a stream, of this start or an earlier one */
   int awaited;            /* by a stream: the next start waits for this one */
+  grove_guard *guard;     /* with the option `check`: its arrays while it is under way, else NULL */
 };
 
 /* ---- what all kinds have (op.c) ---- */
@@ -203,6 +206,12 @@ grove_status grove_op_look_once_more(grove_op *op);
  * the operation if it is complete. Of a wait: `status` if that is a failure. */
 grove_status grove_op_end_test(grove_op *op, double since, int complete);
 grove_status grove_op_end_wait(grove_op *op, double since, grove_status status);
+
+/* Of one that has a guard (guard.c), when the user hears that it is complete: if what it reads was
+ * changed since its start, that is its failure, GROVE_ERR_CORRUPT. */
+void grove_op_look_back(grove_op *op);
+/* With the lock: from here on nobody looks at its arrays. */
+void grove_guard_close(grove_guard *g);
 
 /* May it be started? */
 grove_status grove_op_check_idle(const grove_op *op, const char *call);

@@ -49,6 +49,7 @@ static grove_status mark_places(grove_transfer *op, int64_t first, int64_t count
                    op->base.ctx->rank, grove_readying_noun(op),
                    (long long)grove_index_at(&r->places, twice), grove_op_label(&op->base),
                    (long long)op->sequence);
+  if (op->base.guard) grove_guard_seal(op->base.guard, first, end);
   if (!grove_readying_note_final(r, first, end)) return GROVE_OK;
   __atomic_exchange_n(&r->due, 1, __ATOMIC_ACQ_REL);
   drive_transfer(op);

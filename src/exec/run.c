@@ -591,17 +591,28 @@ __attribute__((noinline)) static grove_status fail_start(grove_transfer *op, gro
 {
   if (op->current >= 0) give_up_rest(op, &op->stages[op->current]);
   if (op->nspaces > 0) grove_apart_finish(op);
+  if (op->base.guard) grove_guard_close(op->base.guard);
   grove_op_move(&op->base, GROVE_OP_FAILED);
   op->wiring->run.failed |= fails_with_this(op);
   grove_context_activate(op->base.ctx, &op->base.active);
   return grove_verdict(op->base.ctx, status);
 }
 
+/* If this fails, nothing has happened. */
+static grove_status begin_arrays(const grove_transfer *op)
+{
+  grove_guard *guard = op->base.guard;
+  if (guard) GROVE_PASS(grove_guard_open(guard));
+  grove_status status = grove_apart_begin(op);
+  if (status != GROVE_OK && guard) grove_guard_close(guard);
+  return status;
+}
+
 /* Starts an operation with several stages, inputs to wait for, or arrays on a device. */
 __attribute__((noinline)) static grove_status run_with_inputs(grove_transfer *op)
 {
-  grove_status status = grove_apart_begin(op);
-  if (status != GROVE_OK) return grove_verdict(op->base.ctx, status); /* nothing has happened */
+  grove_status status = begin_arrays(op);
+  if (status != GROVE_OK) return grove_verdict(op->base.ctx, status);
   begin_start(op);
   op->current = -1;
   op->met = op->meeting = 0;

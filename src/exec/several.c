@@ -194,9 +194,11 @@ fail:
 /* ---- some ---- */
 
 /* Complete, and well. */
-static int is_well_done(const grove_op *op)
+static int is_well_done(grove_op *op)
 {
-  return grove_op_state_of(op) >= GROVE_OP_DONE && op->failure == GROVE_OK;
+  if (grove_op_state_of(op) < GROVE_OP_DONE) return 0;
+  if (op->guard) grove_op_look_back(op);
+  return op->failure == GROVE_OK;
 }
 
 static int find_failed(const crowd *c)

@@ -61,6 +61,7 @@ grove_status grove_wait_on_stream(grove_op *op)
   GROVE_TRY(grove_test(op, &done));
   grove_context_enter(op->ctx);
   if (!done || !op->promise) status = grove_promise_make(op);
+  if (status == GROVE_OK && op->guard) grove_guard_close(op->guard); /* the stream may go on */
   grove_context_leave(op->ctx);
   if (status == GROVE_OK) op->awaited = 1;
 fail:

@@ -305,6 +305,16 @@ grove_status grove_request_check(const grove_request *r, const char *call);
 /* GROVE_ERR_ARG if a slot that is read is also written, or one is written twice by two fields. */
 grove_status grove_check_overlap(const grove_wiring *wiring, const grove_field *fields);
 
+/* Its arrays while it is under way (guard.c). When it is bound to arrays, and when it goes. This
+ * rank's failure. */
+grove_status grove_guard_create(grove_transfer *op);
+void grove_guard_free(grove_guard **g);
+/* At a start, before anything moves: GROVE_ERR_STATE if another operation that is under way shares
+ * memory with it, and one of them writes there. */
+grove_status grove_guard_open(grove_guard *g);
+/* Of a start by parts, any thread: slots first .. end-1 of what it reads are final. */
+void grove_guard_seal(const grove_guard *g, int64_t first, int64_t end);
+
 /* ---- where the time goes (clock.c) ---- */
 
 /* Opens the account of an operation's wiring, if the options want one. Making the operation began

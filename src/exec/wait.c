@@ -23,6 +23,7 @@ grove_status grove_op_check_started(const grove_op *op, const char *call)
 /* What went wrong while the operation was under way, if anything did. */
 static grove_status outcome_of(grove_op *op)
 {
+  if (op->guard) grove_op_look_back(op);
   if (op->failure == GROVE_OK) return GROVE_OK;
   return grove_error_set(op->failure, op->sentence ? op->sentence : "no memory for a sentence");
 }

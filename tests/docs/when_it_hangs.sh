@@ -9,4 +9,4 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 needs python3
 
-run_document when-it-hangs-or-is-slow 6 15
+run_document when-it-hangs-or-is-slow 7 17

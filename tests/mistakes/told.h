@@ -38,4 +38,16 @@ static inline void told_alone(const place *p, grove_status got, grove_status wan
   CHECK(strstr(said, object), "no '%s' in '%s'", object, said);
 }
 
+/* The same for a call that goes wrong on one rank alone: the others hear nothing. */
+static inline void told_one(const place *p, grove_status got, grove_status want, int culprit,
+                            const char *object)
+{
+  if (p->rank == culprit) {
+    told_alone(p, got, want, object);
+    return;
+  }
+  test_case(mistakes++);
+  CHECK_OK(got);
+}
+
 #endif
