@@ -55,7 +55,8 @@ static int is_fine(const grove_tread *a, const grove_tread *b)
 static void name_span(const grove_wiring *wiring, const grove_field *fields, const grove_tread *s,
                       int64_t slot, char *out, size_t room)
 {
-  int used = snprintf(out, room, "%s %lld", grove_footprint_noun(s->array), (long long)slot);
+  const char *noun = grove_footprint_noun(&fields[s->field].request, s->array);
+  int used = snprintf(out, room, "%s %lld", noun, (long long)slot);
   if (wiring->nlanes > 1)
     snprintf(out + used, room - (size_t)used, " of member %d, a %s on forest '%.100s'", s->field,
              grove_operation_name(fields[s->field].request.operation),

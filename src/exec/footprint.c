@@ -7,10 +7,11 @@
 
 #include <stdlib.h>
 
-const char *grove_footprint_noun(grove_array array)
+const char *grove_footprint_noun(const grove_request *r, grove_array array)
 {
   static const char *const nouns[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub", "copy"};
-  return nouns[array];
+  int many = r->operation == GROVE_COLLECT || r->operation == GROVE_DISTRIBUTE;
+  return many && array == GROVE_ARRAY_ROOT ? "multi-root" : nouns[array];
 }
 
 /* ---- all slots ---- */

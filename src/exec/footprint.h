@@ -58,7 +58,7 @@ static inline uintptr_t grove_tread_meeting(const grove_tread *one, const grove_
 }
 
 /* "root", "leaf", ... */
-const char *grove_footprint_noun(grove_array array);
+const char *grove_footprint_noun(const grove_request *r, grove_array array);
 
 #ifdef __cplusplus
 }

@@ -78,7 +78,7 @@ static grove_status refuse_change(const grove_guard *g, int field, int64_t i)
 {
   const grove_context *ctx = g->op->base.ctx;
   const grove_request *r = &g->op->fields[field].request;
-  const char *noun = grove_footprint_noun(g->seals[field].array);
+  const char *noun = grove_footprint_noun(r, g->seals[field].array);
   return grove_error(GROVE_ERR_CORRUPT, __FILE__, __LINE__,
                      "rank %d: %s on forest '%.100s' (start %lld): %s %lld was changed before the "
                      "wait; what an operation reads must stay as it is from its start to its wait: "
@@ -129,7 +129,7 @@ static void name_slot(const grove_guard *g, const grove_tread *s, uintptr_t at, 
 {
   const grove_request *r = &g->op->fields[s->field].request;
   int used = snprintf(out, room, "%s %lld of the %s on forest '%.100s'",
-                      grove_footprint_noun(s->array), (long long)grove_tread_slot(s, at),
+                      grove_footprint_noun(r, s->array), (long long)grove_tread_slot(s, at),
                       grove_operation_name(r->operation), grove_forest_label(r->forest));
   if (g->nseals > 1)
     snprintf(out + used, room - (size_t)used, " (member %d of a bundle)", s->field);

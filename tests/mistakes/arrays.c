@@ -48,9 +48,15 @@ static int64_t *array_read(const ring *x)
   return kind_goes_to_roots(x->kind) ? x->leaf : x->root;
 }
 
+static const char *noun_of(op_kind k, int role)
+{
+  static const char *const nouns[] = {"root", "leaf", "update"};
+  return role == 0 && kind_is_multi(k) ? "multi-root" : nouns[role];
+}
+
 static const char *noun_read(const ring *x)
 {
-  return kind_goes_to_roots(x->kind) ? "leaf" : "root";
+  return noun_of(x->kind, kind_goes_to_roots(x->kind));
 }
 
 static void check_names(const place *p, int culprit, const char *one, const char *other)
@@ -171,13 +177,12 @@ static op_call sharing_call(const place *p, const ring *x, const ring *y, const 
 static void both_want(const place *p, ring *x, ring *y, const shared_use *u, int begins,
                       int culprit)
 {
-  static const char *const nouns[] = {"root", "leaf", "update"};
   char one[96], other[96];
   both_become(x, u->first, y, u->second);
-  snprintf(one, sizeof one, "%s %s 0 of the %s on forest 'fagus'", u->does, nouns[u->second_role],
-           kind_name(u->second));
+  snprintf(one, sizeof one, "%s %s 0 of the %s on forest 'fagus'", u->does,
+           noun_of(u->second, u->second_role), kind_name(u->second));
   snprintf(other, sizeof other, "%s 0 of the %s on forest 'quercus', which is under way and %s it",
-           nouns[u->first_role], kind_name(u->first), u->does_other);
+           noun_of(u->first, u->first_role), kind_name(u->first), u->does_other);
   op_call c = sharing_call(p, x, y, u, culprit);
   ring_init(x);
   if (!begins) CHECK_OK(call_init(&c, &y->op));
