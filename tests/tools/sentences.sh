@@ -207,6 +207,8 @@ for name in lassen dgx tukey summit; do
   [[ $name == summit ]] || printf -- '--\n'
 done >"$work/out"
 names machine show
+good tools/launch 2 "$grove" machine check auto --quick --json
+names machine check
 good "$grove" machine compare lassen summit --json
 names machine compare
 good env GROVE_FOO=1 "$grove" options --json
@@ -222,6 +224,11 @@ good "$grove" aggregate --machine niagara --bytes 4MiB --parts 32 --delay 4ms --
 names aggregate
 good tools/launch 2 "$grove" aggregate --try -o "$work/parts.table" --parts 2 --bytes 4KiB --json
 names aggregate --try
+good "$grove" aggregate --machine niagara --table "$work/parts.table" --delay 1ms --json
+names aggregate --table
+good env GROVE_TRACE="$work/ring.json" tools/launch 2 "$BUILD/examples/parts"
+good "$grove" aggregate --arrivals "$work/ring.json" --json
+names aggregate --arrivals
 good "$grove" multipath --machine beluga --from 0 --to 1 --bytes 256MB --json
 names multipath
 good "$grove" multipath --machine beluga --from 0 --to 1 --cost --json
