@@ -34,10 +34,10 @@
  *     }
  *     grove_op_free(&update);  grove_forest_free(&halo);  grove_context_free(&ctx);
  *
- * Collective or not. Functions marked Collective are called by every rank of the context's
- * communicator, in the same order, and return the same status on every rank. All others are local:
- * they wait for nobody, except grove_wait, grove_wait_all, grove_wait_any and grove_end, which wait
- * for the data.
+ * Collective or not. Functions marked Collective must be called by every rank of the context's
+ * communicator, in the same order, and return the same status on every rank. All others are local.
+ * Local functions do not wait for other ranks, except grove_wait, grove_wait_all, grove_wait_any
+ * and grove_end, which wait for the data.
  *
  * Errors. Every function but grove_status_name, grove_last_error and grove_must_end returns a
  * grove_status; outputs come last and are set only on success. grove_last_error() tells what was
@@ -51,26 +51,30 @@
  * GROVE_ON_ERROR in this rank's environment: grove_context_create, grove_machine_open,
  * grove_machine_write, and calls that are given NULL for their context, forest or operation.
  *
- * Timeouts. With the option `timeout` a wait that takes longer ends with GROVE_ERR_TIMEOUT and
- * names what is missing; a collective call does so too, but after that no collective call on the
- * context can succeed, since the ranks no longer agree on which is next. A rank that has no memory
- * even for a context waits without a timeout to tell the others.
+ * Timeouts. With the option `timeout` a wait that takes longer returns GROVE_ERR_TIMEOUT and names
+ * what is missing. A collective call does so too. After that no collective call on the context can
+ * succeed, because the ranks no longer agree on which one is next. A rank that has no memory even
+ * for a context waits without a timeout to tell the others.
  *
- * Threads. With MPI_THREAD_MULTIPLE threads may use one context at once: each starts, tests, waits
- * for, begins, ends and frees operations of its own, on forests that they share, and asks for
- * graphs and reports. One operation is used by one thread at a time, and so is a forest until it
- * is set up. Collective calls, the first _begin of a kind among them, may be made at once on
- * different contexts; on one context they are made one after the other, in the same order on every
- * rank: while a thread is in one, a second is GROVE_ERR_STATE on this rank. It may be any thread,
- * and the others go on meanwhile, but while grove_context_set changes an option they must not
- * begin operations. Calls of _begin of one kind are matched in their order, across threads: let
- * each thread use a kind or a forest of its own, or keep the order. What a thread moves may be
- * advanced, and a user's MPI_Op called, by any thread that is in the library. Without
- * MPI_THREAD_MULTIPLE: one thread at a time for all that belongs to one context, and contexts at
- * once only as MPI allows.
+ * Threads. With MPI_THREAD_MULTIPLE several threads may use one context at once. Each may start,
+ * test, wait for, begin, end and free its own operations, on forests that they share, and ask for
+ * graphs and reports. An operation is used by one thread at a time, and so is a forest until it is
+ * set up.
  *
- * Lifetimes. An operation holds its forest and a forest its context: free them in any order and in
- * any state. Every *_free(&x) accepts NULL and a pointer to NULL, and sets x to NULL.
+ * Collective calls, including the first _begin of a kind, may be made at once on different
+ * contexts. On one context they are made one after the other, in the same order on every rank.
+ * While a thread is in one of them, a second one returns GROVE_ERR_STATE on this rank. Any thread
+ * may make the call. The others go on meanwhile, but they must not begin operations while
+ * grove_context_set changes an option. Calls of _begin of one kind are matched in the order in
+ * which they are made, across threads. So let each thread use its own kind or its own forest, or
+ * keep the order.
+ *
+ * Any thread that is in the library may advance the operations of other threads, and may call a
+ * user's MPI_Op for them. Without MPI_THREAD_MULTIPLE only one thread at a time may use a context
+ * and what belongs to it. Different contexts may then be used at once only as far as MPI allows.
+ *
+ * Lifetimes. An operation keeps its forest alive, and a forest its context. So free them in any
+ * order and in any state. Every *_free(&x) accepts NULL and a pointer to NULL, and sets x to NULL.
  */
 #ifndef GROVE_H
 #define GROVE_H
@@ -115,16 +119,17 @@ typedef enum grove_status {
 /* The name of a status, "GROVE_ERR_GRAPH" for instance. Never NULL. */
 GROVE_API const char *grove_status_name(grove_status status);
 
-/* The last call of this thread that failed, as a sentence with the facts (rank, leaf, root, file,
- * line). What a call tries inside and does without, like shared memory, leaves none; an operation
- * that fails while another is waited for leaves the sentence that its own wait returns. Never NULL;
- * "" when nothing failed yet. Valid until this thread's next call of a Grove function. */
+/* A sentence about the last call of this thread that failed, with the facts (rank, leaf, root,
+ * file, line). A call may try something that it can do without, such as shared memory; a failure of
+ * that leaves no sentence. If an operation fails while the thread waits for another one, its
+ * sentence is there when its own wait returns. Never NULL; "" if nothing has failed yet. Valid
+ * until this thread's next call of a Grove function. */
 GROVE_API const char *grove_last_error(void);
 
-/* GROVE_MUST(call) makes a call of Grove and ends the job if it fails: standard error has the
- * sentence, the rank, and the place of the call. This function does the ending, by MPI_Abort on
- * MPI_COMM_WORLD, or by abort where there is no MPI; it does not return. The option
- * `on_error=abort` makes every call end the job so, without the place.
+/* GROVE_MUST(call) makes a call of Grove and ends the job if the call fails. It prints the
+ * sentence, the rank and the place of the call on standard error. This function ends the job, by
+ * MPI_Abort on MPI_COMM_WORLD, or by abort where MPI cannot be called. It does not return. With the
+ * option `on_error=abort` every call ends the job like this, without the place.
  *
  *     GROVE_MUST(grove_wait(update));
  */
@@ -136,8 +141,8 @@ GROVE_API void grove_must_end(grove_status status, const char *call, const char 
       grove_must_end(grove_must_status_, #call, __FILE__, __LINE__);                               \
   } while (0)
 
-/* The version of the library that the program runs with; GROVE_VERSION_MAJOR and the others are of
- * the header it was compiled with. Any output may be NULL. Local, and needs no MPI. */
+/* The version of the library that the program runs with. GROVE_VERSION_MAJOR and the others belong
+ * to the header that it was compiled with. Any output may be NULL. Local, and needs no MPI. */
 GROVE_API grove_status grove_version(int *major, int *minor, int *patch);
 
 /* ---- contexts: what a communicator needs once --------------------------------------------- */
@@ -146,30 +151,30 @@ typedef struct grove_context grove_context;
 
 /* Duplicates `comm` (an intracommunicator), finds out which ranks share a node (those of one host),
  * and reads the options from the environment of rank 0 (GROVE_<OPTION>; `grove options` lists
- * them). It does not block inside MPI, and `timeout` holds from the beginning: each rank's own,
- * until rank 0's is known. After a timeout no further collective call, of MPI or of Grove, may be
- * made on comm. MPI must be initialised. Collective over comm. */
+ * them). It does not block inside MPI. The option `timeout` holds from the beginning: each rank
+ * uses its own value until it knows that of rank 0. After a timeout no further collective call, of
+ * MPI or of Grove, may be made on comm. MPI must be initialised. Collective over comm. */
 GROVE_API grove_status grove_context_create(MPI_Comm comm, grove_context **out);
 
-/* Sets one option, for what is created from now on (`timeout`, `on_error` and `spin`: at once):
- * `key` without the GROVE_ prefix, in any case. Key and value must be the same on every rank. Two
- * options that exclude each other may be set, in any order, but operations are GROVE_ERR_OPTION
- * until one of them is changed: a `route` of 2-step, 3-step or split with a `transport_off_node` of
- * neighbor or rma. Collective. */
+/* Sets one option, for everything that is created from now on; `timeout`, `on_error` and `spin`
+ * take effect at once. `key` has no GROVE_ prefix, and may be in upper or lower case. Key and value
+ * must be the same on every rank. Two options that exclude each other may be set, in any order. But
+ * operations are GROVE_ERR_OPTION until one of them is changed: a `route` of 2-step, 3-step or
+ * split with a `transport_off_node` of neighbor or rma. Collective. */
 GROVE_API grove_status grove_context_set(grove_context *ctx, const char *key, const char *value);
 
-/* The value of an option, as a text that grove_context_set takes: what was set last, here or in the
- * environment, else the default. `key` as there. GROVE_ERR_ARG where `bytes`, which count the
- * closing zero, are too few: nothing is written, and the sentence tells how many it takes.
- * Local. */
+/* The value of an option, as a text that grove_context_set accepts: the value that was set last,
+ * here or in the environment, else the default. `key` is as in grove_context_set. `bytes` is the
+ * room in `value`, including the closing zero. If it is too small, the call returns GROVE_ERR_ARG
+ * and writes nothing, and the sentence says how much is needed. Local. */
 GROVE_API grove_status grove_context_get(grove_context *ctx, const char *key, char *value,
                                          size_t bytes);
 
-/* The node that `rank` counts as part of, and the number of nodes: as found, or as the options
+/* The node to which `rank` belongs, and the number of nodes: as Grove found them, or as the options
  * node_size and node_map say. Either output may be NULL. Local. */
 GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *node, int *nnodes);
 
-/* Gives the context up. It lives on until the last forest and operation made from it is freed.
+/* Gives up the context. It lives on until the last forest and operation made from it is freed.
  * With `log=summary` the last free prints a table on rank 0. With `trace` it writes a file there.
  * With `transport_off_node=neighbor|rma` it frees what Grove made of MPI. In these cases the last
  * free is Collective, and it returns the error if the file cannot be written, whatever it frees.
@@ -182,17 +187,17 @@ GROVE_API grove_status grove_context_free(grove_context **ctx);
 
 /* ---- memory that the ranks of a node read in place ----------------------------------------- */
 
-/* Memory for arrays, `bytes` of this rank's own choice. Operations recognise it: what they send
- * from it inside a node is not copied into shared memory first, the receivers take it from where it
- * is. That saves a copy of large messages whose slots are consecutive; the sender's grove_wait then
- * returns when they have taken it. It begins on a cache line and holds zeros or anything. Where
- * there is no shared memory, or too little of it, this is ordinary memory; GROVE_ERR_MEMORY on all
- * ranks if one has not even that. Collective. */
+/* Memory for arrays. Each rank chooses its own number of `bytes`. Operations recognise this memory:
+ * inside a node they do not copy data from it into shared memory, because the receivers read it
+ * where it lies. That saves one copy of large messages whose slots are consecutive. The sender's
+ * grove_wait then returns when the receivers have read it. The memory begins on a cache line, and
+ * its contents are undefined. Where there is no shared memory, or too little of it, this is
+ * ordinary memory. If one rank has not even that, all ranks get GROVE_ERR_MEMORY. Collective. */
 GROVE_API grove_status grove_alloc(grove_context *ctx, size_t bytes, void **out);
 
-/* Gives memory of grove_alloc back; NULL is fine. No operation on it may be active on any
- * rank. What is left goes when the context does. Collective: every rank gives back what one
- * call gave it. */
+/* Frees memory of grove_alloc; NULL is fine. No operation on it may be active on any rank. Memory
+ * that is not freed goes with the context. Collective: every rank passes what it got from the same
+ * call of grove_alloc. */
 GROVE_API grove_status grove_dealloc(grove_context *ctx, void *memory);
 
 /* ---- forests: what moves ------------------------------------------------------------------- */
@@ -210,14 +215,14 @@ typedef enum grove_pattern { GROVE_ALLGATHER, GROVE_GATHER, GROVE_ALLTOALL } gro
 
 /* A forest without a graph. Local. */
 GROVE_API grove_status grove_forest_create(grove_context *ctx, grove_forest **out);
-/* Gives the forest up; it lives on until its last operation is freed. Local. */
+/* Gives up the forest. It lives on until its last operation is freed. Local. */
 GROVE_API grove_status grove_forest_free(grove_forest **f);
 
-/* This rank owns `nroots` roots and has `nleaves` leaves; leaf j is slot leaf_index[j] of the leaf
- * array (NULL: slot j; gaps and any order are legal, a slot twice is not) and joined to root[j].
- * The arrays are copied. A bad graph is accepted here and reported by grove_forest_set_up, with
- * the same sentence on every rank. Setting the graph of a forest that was set up is
- * GROVE_ERR_STATE. Local. */
+/* This rank owns `nroots` roots and has `nleaves` leaves. Leaf j is slot leaf_index[j] of the leaf
+ * array, and is joined to root[j]. If leaf_index is NULL, leaf j is slot j. Gaps and any order are
+ * allowed, but no slot may occur twice. The arrays are copied. A bad graph is accepted here and
+ * reported by grove_forest_set_up, with the same sentence on every rank. Setting the graph of a
+ * forest that has been set up is GROVE_ERR_STATE. Local. */
 GROVE_API grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
                                               const int64_t *leaf_index, const grove_root *root);
 
@@ -238,10 +243,10 @@ GROVE_API grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern p
 /* A name for reports and errors; copied. Local. */
 GROVE_API grove_status grove_forest_set_name(grove_forest *f, const char *name);
 
-/* Checks the graph and lets every root know its leaves, in time and memory proportional to this
- * rank's edges and neighbours (a GROVE_ALLGATHER has edges to all). A graph that is wrong on one
- * rank is GROVE_ERR_GRAPH on all; the sentence names rank, leaf and root, and a new graph may be
- * set. Collective. */
+/* Checks the graph and tells every root its leaves. Time and memory are proportional to this rank's
+ * edges and neighbours (a GROVE_ALLGATHER has edges to all ranks). If the graph is wrong on one
+ * rank, all ranks get GROVE_ERR_GRAPH. The sentence names rank, leaf and root, and a new graph may
+ * be set. Collective. */
 GROVE_API grove_status grove_forest_set_up(grove_forest *f);
 
 /* ---- queries. Local, of a forest that is set up (else GROVE_ERR_STATE); pointers are valid as
@@ -264,32 +269,33 @@ GROVE_API grove_status grove_forest_root_ranks(grove_forest *f, int *n, const in
 /* The ranks that have a leaf on one of this rank's roots, ascending, this rank included. */
 GROVE_API grove_status grove_forest_leaf_ranks(grove_forest *f, int *n, const int **ranks);
 
-/* This rank's leaves by the rank of their root, for those with kernels of their own: `n` ranks, as
- * of grove_forest_root_ranks, this rank included. Those of rank ranks[i] are entries offsets[i] ..
- * offsets[i+1]-1 of two lists: leaf_slot, the slot of a leaf in this rank's leaf array, and
- * root_index, the number of its root on that rank. The entries stand in the order of the user's
- * list, which is that of messages; grove_forest_leaf_lists has the same edges there, in the same
- * order. */
+/* This rank's leaves, grouped by the rank of their root: for programs that pack with kernels of
+ * their own. There are `n` ranks, those of grove_forest_root_ranks, this rank included. The leaves
+ * with a root on ranks[i] are entries offsets[i] .. offsets[i+1]-1 of two lists: leaf_slot is the
+ * slot of a leaf in this rank's leaf array, and root_index is the number of its root on ranks[i].
+ * The entries are in the order of the user's list, which is also the order in messages. On the
+ * other rank grove_forest_leaf_lists has the same edges in the same order. */
 GROVE_API grove_status grove_forest_root_lists(grove_forest *f, int *n, const int **ranks,
                                                const int64_t **offsets, const int64_t **leaf_slot,
                                                const int64_t **root_index);
 
-/* This rank's roots by the rank of their leaves, this rank included: entries offsets[i] ..
- * offsets[i+1]-1 of root_index are roots that rank ranks[i] has leaves on, one for each of these
- * leaves, in the order that grove_forest_root_lists has on that rank. */
+/* This rank's roots, grouped by the rank of their leaves, this rank included. Entries offsets[i] ..
+ * offsets[i+1]-1 of root_index are the roots on which ranks[i] has leaves, one entry per leaf, in
+ * the order that grove_forest_root_lists has on that rank. */
 GROVE_API grove_status grove_forest_leaf_lists(grove_forest *f, int *n, const int **ranks,
                                                const int64_t **offsets, const int64_t **root_index);
 
 /* How many leaves each root has, on all ranks together. */
 GROVE_API grove_status grove_forest_degrees(grove_forest *f, int64_t *degree);
 
-/* This rank's part, for people: name, sizes, neighbours, and the edges (the first hundred). */
+/* Prints this rank's part for people to read: name, sizes, neighbours, and the first hundred edges.
+ */
 GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
 
 /* ---- forests from forests. Collective; the result is set up, and the caller frees it. The forests
- * given are of one context, set up, and stay as they are. Each costs what its edges, its neighbours
- * and this rank's roots cost. What cannot be done is refused, with the same status and sentence on
- * every rank.
+ * given belong to one context, are set up, and stay as they are. The cost of each call is
+ * proportional to its edges, its neighbours and this rank's roots. What cannot be done is refused,
+ * with the same status and sentence on every rank.
  *
  * In the drawings every rank's roots are letters, and every leaf slot shows the letter of its root;
  * a dot is a slot that is no leaf. ---- */
@@ -346,10 +352,10 @@ GROVE_API grove_status grove_forest_compose(grove_forest *a, grove_forest *b, gr
 GROVE_API grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b,
                                                     grove_forest **out);
 
-/* The edges of the roots (leaf slots) that are named, in any order and as often as one likes;
- * nothing is renumbered, so the arrays of `f` still fit, and what was left out is not touched. A
- * root that this rank does not have, or a slot that is no leaf, is GROVE_ERR_ARG. Each rank names
- * its own; NULL is fine for none.
+/* Keeps only the edges of the roots (or leaf slots) that are named. They may be named in any order
+ * and more than once. Nothing is renumbered, so the arrays of `f` still fit. What is left out is
+ * not touched. A root that this rank does not have, or a slot that is not a leaf, is GROVE_ERR_ARG.
+ * Each rank names its own; NULL is fine for none.
  *
  *     f        rank 0   rank 1   rank 2     embed_roots of rank 0's root 0
  *     roots    a b      c        -          roots    a b      c        -
@@ -369,8 +375,8 @@ typedef enum grove_roots {
 } grove_roots;
 
 /* Several forests side by side. On every rank the leaf array of the first comes first, up to the
- * end of its grove_forest_leaf_range, then that of the second, ...; what the roots are says `mode`.
- * With GROVE_ROOTS_SHARED a rank with different numbers of roots is GROVE_ERR_ARG. Every rank
+ * end of its grove_forest_leaf_range, then that of the second, ... . `mode` says what the roots
+ * are. With GROVE_ROOTS_SHARED, different numbers of roots on a rank are GROVE_ERR_ARG. Every rank
  * passes the same forests in the same order, at least one.
  *
  *     first    rank 0   rank 1   rank 2     second   rank 0   rank 1   rank 2
@@ -398,11 +404,11 @@ GROVE_API grove_status grove_forest_concatenate(int n, grove_forest *const *f, g
  */
 GROVE_API grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grove_forest **out);
 
-/* Every root and every leaf becomes `n` of them: several values a point, several right-hand sides.
- * Value k of root i is root i + k * root_stride, that of leaf slot j is slot j + k * leaf_stride;
- * with a stride of 0 it is root i * n + k, slot j * n + k: the values of a point side by side. A
- * stride may differ from rank to rank, `n` may not. One at which two leaves fall on one slot is
- * GROVE_ERR_GRAPH.
+/* Every root and every leaf becomes `n` of them: several values per point, several right-hand
+ * sides. Value k of root i is root i + k * root_stride, and value k of leaf slot j is slot
+ * j + k * leaf_stride. With a stride of 0 they are root i * n + k and slot j * n + k: the values of
+ * a point lie side by side. A stride may differ from rank to rank, `n` may not. A stride at which
+ * two leaves fall on one slot is GROVE_ERR_GRAPH.
  *
  *     f        rank 0   rank 1   rank 2     n = 2    rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    a A b B  c C      -
@@ -411,11 +417,12 @@ GROVE_API grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grov
 GROVE_API grove_status grove_forest_strided(grove_forest *f, int64_t n, int64_t root_stride,
                                             int64_t leaf_stride, grove_forest **out);
 
-/* From points to the values that they carry. Point r of this rank's roots has root_size[r] values,
- * from root_offset[r] on; the copies of a leaf's go to leaf_offset[slot] and after. The arrays are
- * as long as those of a bcast on `f`: the sizes of the leaves come from their roots. NULL for
- * offsets: side by side, by ascending root or slot. Values of different leaves that fall on one
- * slot are GROVE_ERR_GRAPH, a negative size or offset GROVE_ERR_ARG.
+/* From points to the values that they carry. Root r of this rank has root_size[r] values, from
+ * root_offset[r] on. The values of a leaf go to leaf_offset[slot] and after it. The arrays are as
+ * long as those of a bcast on `f`. The sizes of leaves need not be given: they are those of their
+ * roots. If offsets are NULL, values lie side by side, by ascending root or slot. Values of
+ * different leaves that fall on one slot are GROVE_ERR_GRAPH. A negative size or offset is
+ * GROVE_ERR_ARG.
  *
  *     f        rank 0   rank 1   rank 2     sizes 1, 2 of rank 0; 3 of rank 1
  *     roots    a b      c        -          roots    a b b    c c c    -
@@ -425,10 +432,10 @@ GROVE_API grove_status grove_forest_expand(grove_forest *f, const int64_t *root_
                                            const int64_t *root_offset, const int64_t *leaf_offset,
                                            grove_forest **out);
 
-/* The forest that joins equal numbers. Root i of this rank is called root_global[i], leaf slot j
- * looks for leaf_global[j]; the names are any numbers, in any order, of any rank. A name that two
- * roots have is GROVE_ERR_GRAPH; a slot whose name no root has is no leaf. What a rank does for
- * others is in proportion to the names of all ranks together over the number of ranks.
+/* The forest that joins equal numbers. Root i of this rank is called root_global[i], and leaf slot
+ * j looks for leaf_global[j]. These names may be any numbers, in any order, on any rank. If two
+ * roots have the same name, that is GROVE_ERR_GRAPH. A slot is not a leaf if no root has its name.
+ * The work that a rank does for others is proportional to the number of names per rank.
  *
  *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
  *     names    70 12    33       -          roots    a b      c        -
@@ -438,13 +445,14 @@ GROVE_API grove_status grove_forest_match(grove_context *ctx, int64_t nroots,
                                           const int64_t *root_global, int64_t nleaves,
                                           const int64_t *leaf_global, grove_forest **out);
 
-/* From the global numbers that a rank uses to local ones, and to the forest of those that it does
- * not own. Each rank owns the next `nowned` global numbers, in rank order. The list `global` has
- * those that this rank uses, in any order, with repeats: the columns of its rows of a matrix, say.
- * Its ghosts are those that others own, each once: they go to `ghost`, ascending, their number to
- * `nghosts`. An array for them all has nowned + nghosts units, its own ones first, then the ghosts;
- * local[i] is the place of global[i] there. The forest updates that array in place: roots are its
- * own units, leaves the ghosts, at slots nowned and after.
+/* Turns the global numbers that a rank uses into local ones, and makes the forest of those that it
+ * does not own. Each rank owns the next `nowned` global numbers, in rank order. The list `global`
+ * has the numbers that this rank uses, in any order, perhaps repeated: the columns of its rows of a
+ * matrix, say. The ghosts of this rank are those that others own, each once. They go to `ghost`, in
+ * ascending order, and their number to `nghosts`. An array for all of them has nowned + nghosts
+ * units: first those that the rank owns, then the ghosts. local[i] is the place of global[i] in it.
+ * The forest updates this array in place: its roots are the owned units, its leaves the ghosts, at
+ * slots nowned and after.
  *
  *     grove_ghosts(ctx, rows, n, column, column, &nghosts, ghost, &halo);
  *     grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update);   // x: rows + nghosts units
@@ -504,49 +512,51 @@ GROVE_API grove_status grove_forest_box(grove_context *ctx, int dims, const int6
  * term is in docs/machines.md; `grove machine` lists, shows, measures and compares profiles. */
 typedef struct grove_machine grove_machine;
 
-/* The profile of that name that comes with Grove ("lassen", "tcp-10g"; `grove machine list`), or,
- * if there is none or the text has a slash in it, the file of that name. An error names file, line
- * and column. Local. */
+/* Opens the profile of that name that comes with Grove ("lassen", "tcp-10g"; `grove machine list`).
+ * If there is none, or if the text contains a slash, it opens the file of that name. An error names
+ * file, line and column. Local. */
 GROVE_API grove_status grove_machine_open(const char *name_or_path, grove_machine **out);
 
-/* Measures the machine that the ranks of the context run on, in about half a minute; the same
- * profile on every rank. Localities that no two ranks have (other nodes, if there is one) are left
- * out. Nothing else should be running, and no operation be active. Collective. */
+/* Measures the machine on which the ranks of the context run, in about half a minute. Every rank
+ * gets the same profile. What the ranks cannot measure is left out: a job on one node knows nothing
+ * of other nodes. No operation may be active, and nothing else should be running. Collective. */
 GROVE_API grove_status grove_machine_measure(grove_context *ctx, grove_machine **out);
 
-/* Writes the profile as text, so that opening the file gives it back. A file that was there is
- * replaced only once the new one is whole. Local: one rank of a job does it. */
+/* Writes the profile as text. Opening the file gives the same profile. An existing file is replaced
+ * only when the new one is complete. Local: one rank of a job does it. */
 GROVE_API grove_status grove_machine_write(const grove_machine *m, const char *path);
 
-/* Gives the profile up. Local. */
+/* Frees the profile. Local. */
 GROVE_API grove_status grove_machine_free(grove_machine **m);
 
-/* From now on the context prices its operations (grove_report.predicted_seconds) on this machine,
- * which is copied; NULL: on what the option `machine` says. All ranks pass the same. Collective. */
+/* From now on the context predicts the times of its operations (grove_report.predicted_seconds) for
+ * this machine, which is copied. If it is NULL, the option `machine` counts again. All ranks pass
+ * the same machine. Collective. */
 GROVE_API grove_status grove_context_use_machine(grove_context *ctx, const grove_machine *m);
 
 /* ---- operations: data that moves ----------------------------------------------------------- */
 
 typedef struct grove_op grove_op;
 
-/* Persistent operations. `unit` is any committed MPI datatype, the same on every rank (one that MPI
- * says was not committed is GROVE_ERR_ARG); `op` any predefined operation, MPI_REPLACE, or a user's
- * own (which must outlive the operation). Predefined arithmetic works on all C, Fortran and
+/* Persistent operations. `unit` is any committed MPI datatype, the same on every rank; one that MPI
+ * says was not committed is GROVE_ERR_ARG. `op` is any predefined operation, MPI_REPLACE, or a
+ * user's own, which must outlive the operation. Predefined arithmetic works on all C, Fortran and
  * fixed-width basic types (on Fortran's REAL(16) where it is C's long double) and, element by
  * element, on derived types made of one of them. Root and leaf may be one array if no slot that is
- * read is also written. A rank without roots (leaves) may pass NULL for them. With the option
- * `effort=measure` the first 20 starts try two routes by turns, and from start 85 on all ranks take
- * the faster one; the 84th is complete when every rank has completed the 20th, on ranks that
- * exchange nothing too. With the option `wisdom` the outcome is kept in a file, and an operation of
- * which the file knows the faster route takes it at once. Collective. */
+ * read is also written. A rank without roots (leaves) may pass NULL for them.
+ *
+ * With the option `effort=measure` the first 20 starts try two routes in turn, and from start 85 on
+ * all ranks take the faster one. Start 84 is complete only when every rank has completed start 20,
+ * even on ranks that exchange nothing. With the option `wisdom` the outcome is kept in a file, and
+ * an operation whose faster route is known there takes it at once. Collective. */
 GROVE_API grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root,
                                         void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                          void *root, MPI_Op op, grove_op **out);
 
-/* Fetch and op: every root becomes ((root o l1) o l2) o ..., and leaf_update gets, in the slot of
- * each leaf, what its root was just before that leaf was added. With MPI_SUM, leaves of 1 and roots
- * that hold an offset, each leaf gets a place of its own; with MPI_NO_OP it only reads.
+/* Fetch and op. Every root becomes ((root o l1) o l2) o ... . In the slot of each leaf, leaf_update
+ * gets the value that its root had just before that leaf was added. With MPI_SUM, leaves of 1 and
+ * roots that hold an offset, each leaf gets a place of its own. With MPI_NO_OP it only reads.
  * `leaf_update` may be `leaf`. Collective. */
 GROVE_API grove_status grove_fetch_init(grove_forest *f, MPI_Datatype unit, void *root,
                                         const void *leaf, void *leaf_update, MPI_Op op,
@@ -562,82 +572,87 @@ GROVE_API grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, co
                                           void *leaf, grove_op **out);
 
 /* Several operations as one: what they send to the same rank travels in one message. The members
- * are persistent, of one context, and not under way; of any kinds, types, forests and arrays, as
- * long as none writes what another one reads or writes. A member may itself be a bundle: then its
- * members are meant. Every rank passes the same ones in the same order. The bundle is started,
- * waited for and freed like any operation; its members keep nothing of it and may be freed or used
- * by themselves (while it is not under way). A bundle of none is complete as soon as it is started.
- * Collective. */
+ * are persistent operations of one context that are not active. They may have any kinds, types,
+ * forests and arrays, as long as none writes what another one reads or writes. A member may itself
+ * be a bundle; then its members are taken. Every rank passes the same members in the same order.
+ * The bundle is started, waited for and freed like any operation. Its members stay independent:
+ * they may be freed, and used by themselves while the bundle is not active. A bundle without
+ * members is complete as soon as it is started. Collective. */
 GROVE_API grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **out);
 
-/* Starts the operation; returns at once, waiting for nobody. Every rank must start it, as often as
- * the others; several operations may be started and finished in different orders on different
- * ranks. Until the wait, what it reads must not be written and what it writes not be touched; and
- * the rank must not block, outside the library, on something that another one does only after its
- * own wait: data moves while ranks call the library (or with `progress=thread`).
+/* Starts the operation and returns at once, without waiting for anybody. Every rank must start it
+ * equally often. Different ranks may start and finish several operations in different orders. Until
+ * the wait returns, the program must not write what the operation reads, nor touch what it writes.
+ * Data moves only while ranks call the library (or with `progress=thread`). So between start and
+ * wait a rank must not block outside the library on something that another rank does only after its
+ * own wait.
  *
- * With the option `check` both are looked at, on each rank for itself. A start that reads what
- * another operation under way on the context writes, or writes what it reads or writes, is
- * GROVE_ERR_STATE: nothing has started, and after a wait for the other one it may be started. If a
- * slot that is read was changed, the wait or test that tells of the end is GROVE_ERR_CORRUPT. The
- * sentences name the operations and the slot. Of what goes by parts, slots are looked at from their
- * mark on, and only for changes. Not looked at are: changes in memory of devices, and in other
- * arrays of operations that have some; changes of leaves that a fetch replaces by its updates;
- * channels; operations of other contexts. */
+ * With the option `check` each rank looks at its arrays. A start is GROVE_ERR_STATE if it reads
+ * what another active operation of the context writes, or writes what that one reads or writes.
+ * Nothing has started then, and it may be started after a wait for the other one. If a slot that is
+ * read was changed, the wait or test that tells of the end is GROVE_ERR_CORRUPT. The sentences name
+ * the operations and the slot. For operations that leave by parts, slots are looked at from their
+ * mark on, and only for changes. Not looked at: changes in device memory, and in the other arrays
+ * of operations that use some; changes of leaves that a fetch replaces by its updates; channels;
+ * operations of other contexts. */
 GROVE_API grove_status grove_start(grove_op *op);
 
 /* Advances every active operation of the context (of no other context); `done` is 1 once this one
  * is complete. */
 GROVE_API grove_status grove_test(grove_op *op, int *done);
 
-/* Returns when this rank's result is there and its duties for others in this operation are done.
- * On a route that passes data through other ranks (the option `route`) it may need any rank to have
- * started the operation, not only those it exchanges data with.
- * With the option `timeout`: after that many seconds GROVE_ERR_TIMEOUT and a sentence that names
- * the missing messages; the operation stays active and may be waited for again. */
+/* Returns when this rank's result is there and when it has sent everything that others need from
+ * it. On a route that passes data through other ranks (the option `route`) this may require that
+ * any rank has started the operation, not only those with which it exchanges data. With the option
+ * `timeout` it returns GROVE_ERR_TIMEOUT after that many seconds, and the sentence names the
+ * missing messages. The operation stays active and may be waited for again. */
 GROVE_API grove_status grove_wait(grove_op *op);
 
-/* Waits for every entry, as grove_wait does: operations of any kind and of any contexts, all of
- * which advance meanwhile. Entries that are NULL or not started are passed over. What fails does
- * not keep the others waiting; the failure of the lowest entry is returned, and its sentence names
- * the entry. The timeout of each operation's context counts from the beginning of this call. One
- * that was made by _begin is still to be ended, by grove_end. */
+/* Waits for every entry, as grove_wait does. The operations may be of any kind and any contexts,
+ * and all of them advance meanwhile. Entries that are NULL or not started are skipped. If an
+ * operation fails, the call still waits for the others. It then returns the failure of the lowest
+ * entry that failed, and the sentence names that entry. The timeout of each operation's context
+ * counts from the beginning of this call. An operation that was made by _begin must still be ended
+ * by grove_end. */
 GROVE_API grove_status grove_wait_all(int n, grove_op *const *ops);
 
-/* Waits until one of them is complete, the lowest of those that are, and sees that one through as
- * grove_wait does; `which` tells its place in the list. It is -1, at once, where no entry is
- * active: all are NULL, not started, or known to be complete by a test. One that was made by _begin
- * is found again until grove_end has ended it, so pass &ops[*which] to that. If the one found has
- * failed, its failure is returned, and `which` is set all the same. So it is after
- * GROVE_ERR_TIMEOUT: the shortest timeout of the contexts counts, and `which` is an entry that it
- * has run out for. */
+/* Waits until one of them is complete, takes the lowest entry that is, and finishes it as
+ * grove_wait does. `which` is its place in the list. If no entry is active, the call returns at
+ * once and `which` is -1: then all entries are NULL, not started, or known to be complete from a
+ * test. An operation that was made by _begin is found again until grove_end has ended it, so pass
+ * &ops[*which] to grove_end. If the operation has failed, its failure is returned, and `which` is
+ * set all the same. After GROVE_ERR_TIMEOUT it is set too: the shortest timeout of the contexts
+ * counts, and `which` is an entry whose timeout has run out. */
 GROVE_API grove_status grove_wait_any(int n, grove_op *const *ops, int *which);
 
-/* Advances the contexts of all entries and tells which are complete, as grove_test does, waiting
- * for nobody: `ndone` of them, by their places in the first entries of `which`, ascending; there
- * must be room for n. Each is told once (one that was made by _begin until grove_end). `ndone` is
- * -1 where no entry is active, as in grove_wait_any. One that has failed is told alone, by its
- * failure, with `ndone` 1; the next call tells of the others. */
+/* Advances the contexts of all entries and reports which are complete, as grove_test does, without
+ * waiting. `ndone` is their number. Their places are in the first entries of `which`, in ascending
+ * order; it must have room for n. Each operation is reported once, but one that was made by _begin
+ * is reported until grove_end. `ndone` is -1 if no entry is active, as in grove_wait_any. An
+ * operation that has failed is reported alone: its failure is returned, and `ndone` is 1. The next
+ * call reports the others. */
 GROVE_API grove_status grove_test_some(int n, grove_op *const *ops, int *ndone, int *which);
 
-/* Frees an operation in any state. One that is active is abandoned: what has not come yet will not
- * be written to the user's array; a large message that is just arriving is waited for (with the
- * option `timeout` so long, then GROVE_ERR_TIMEOUT says that the array must stay). Arrays that it
- * was sending from must stay readable until the context is freed. What it had to send goes on to
- * those who want it; inside a node, data that shared memory has no room for yet only while this
- * rank calls the library on the context. So it is with what passes through this rank on its way to
- * others (on any route but `standard`), and with the answers to those who fetch from its roots,
- * which come from a copy of the roots as they were. GROVE_ERR_MEMORY: there is none to keep what
- * others wait for, and they will not get it. */
+/* Frees an operation in any state. If it is active, it is abandoned: what has not arrived yet is
+ * not written to the user's array. A large message that is just arriving is waited for. With the
+ * option `timeout` that wait is limited; GROVE_ERR_TIMEOUT then says that the array must stay.
+ *
+ * Arrays from which the operation was sending must stay readable until the context is freed. What
+ * it had to send still goes to those who want it. Inside a node, data for which shared memory has
+ * no room yet moves only while this rank calls the library on the context. The same holds for data
+ * that passes through this rank on its way to others (on any route but `standard`), and for the
+ * answers to those who fetch from its roots. These answers come from a copy of the roots as they
+ * were. GROVE_ERR_MEMORY means that there is no memory to keep what others wait for: they will not
+ * get it. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind is
- * Collective; later ones reuse its plan, with any addresses, and wait for nobody: a bad argument is
- * then an error on this rank alone. Of one kind are calls on the same forest of the same operation
- * with the same MPI_Op (all users' operations count as one) and units of the same size and basic
- * type, under the same options but for `timeout`, `on_error`, `log`, `trace`, `spin` and
- * `progress`. They are matched in the order they are made; calls of different kinds may be made in
- * different orders. */
+ * Collective. Later ones reuse its plan, with any addresses, and wait for nobody. A bad argument is
+ * then an error on this rank alone. Two calls are of one kind if they have the same forest,
+ * operation and MPI_Op (all users' operations count as one), units of the same size and basic type,
+ * and the same options, apart from `timeout`, `on_error`, `log`, `trace`, `spin` and `progress`.
+ * Calls of one kind are matched in the order in which they are made. Calls of different kinds may
+ * be made in different orders. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -665,13 +680,13 @@ GROVE_API grove_status grove_scatter(grove_forest *f, MPI_Datatype unit, const v
 
 /* ---- channels: one message, filled by many threads ---------------------------------------- */
 
-/* The two ends of a channel, as in MPI 4: a message that is announced once, filled part by part,
- * and may travel as soon as parts are ready. The sender's buffer has `parts` parts of
- * `count_per_part` units of `type` each, one behind the other, and so has the receiver's; the
- * bytes of both must be equal in sum, the boundaries of their parts need not align. Local: only
- * the two ranks make it. The k-th psend_init to a rank with a tag meets the k-th precv_init
- * there from this rank with that tag, in whatever order those with other tags are made; nothing
- * is sent before the first start.
+/* The two ends of a channel, as in MPI 4: a message that is set up once, filled part by part, and
+ * may travel as soon as parts are ready. The sender's buffer has `parts` parts of `count_per_part`
+ * units of `type` each, one after the other, and so has the receiver's. Both must have the same
+ * number of bytes in total, but the boundaries of their parts need not match. Local: only the two
+ * ranks create it. The k-th psend_init to a rank with a given tag is matched with the k-th
+ * precv_init on that rank for this rank and tag. Channels with other tags do not matter for this.
+ * Nothing is sent before the first start.
  *
  *     sender                                        receiver
  *     grove_psend_init(ctx, x, 8, n, ...)           grove_precv_init(ctx, y, 8, n, ...)
@@ -680,10 +695,10 @@ GROVE_API grove_status grove_scatter(grove_forest *f, MPI_Datatype unit, const v
  *                 grove_ready(send, t, 1)                  count > 0) ... work on these ...
  *     grove_wait(send)                              grove_wait(receive)
  *
- * Tags are 0 or more; peers may be this rank itself. Both ends start every round; a sender that
- * is ahead never writes to a buffer whose receiver has not started that round. If the bytes
- * differ, the wait of both ends is GROVE_ERR_ARG and names both numbers. Which parts travel
- * together the option `aggregator` of the context says, what carries them `transport_parts`. */
+ * Tags are 0 or more. The peer may be this rank itself. Both ends start every round. A sender that
+ * is ahead never writes to a buffer whose receiver has not started that round. If the numbers of
+ * bytes differ, the wait of both ends returns GROVE_ERR_ARG and names both. The option `aggregator`
+ * of the context says which parts travel together, and `transport_parts` says what carries them. */
 GROVE_API grove_status grove_psend_init(grove_context *ctx, const void *buf, int parts,
                                         int64_t count_per_part, MPI_Datatype type, int dest,
                                         int tag, grove_op **out);
@@ -693,24 +708,27 @@ GROVE_API grove_status grove_precv_init(grove_context *ctx, void *buf, int parts
 
 /* ---- by parts: what is final leaves, what has come is told ------------------------------- */
 
-/* Starts an operation on a forest with nothing of this rank's data final: a bcast, scatter, reduce
- * or gather made by _init. grove_ready says what is, and every message leaves when all that it
- * carries is, or, where the option `aggregator` has it so, a first part of it before the rest.
+/* Starts an operation on a forest before any of this rank's data is final: a bcast, scatter, reduce
+ * or gather made by _init. grove_ready says what is final. Every message leaves when all that it
+ * carries is final. With some values of the option `aggregator` its first part may leave earlier.
  *
  *     grove_start_parts(halo)
  *     (thread t)  ... compute rows of block t ...
  *                 grove_ready(halo, first[t], first[t + 1] - first[t])
  *     grove_wait(halo)
  *
- * Local, and like grove_start in all else: ranks may mix the two, only when things leave differs.
- * Of a channel it is grove_start. GROVE_ERR_UNSUPPORTED: a fetch, or a bundle. */
+ * Local, and otherwise like grove_start. Ranks may mix the two; only the times at which messages
+ * leave differ. For a channel it is the same as grove_start. For a fetch or a bundle it is
+ * GROVE_ERR_UNSUPPORTED. */
 GROVE_API grove_status grove_start_parts(grove_op *op);
 
-/* These may be called by any thread, at any time between start and wait, by several threads at
- * once, also where MPI allows only one thread to call it: then the one that started the
- * operation advances it, and the others mark and look. The start must have returned before.
+/* Marks parts first .. first+count-1 of what this rank sends as final, so that they may travel.
+ * Waits for nobody. A range may contain roots that nobody wants, and slots that are not leaves.
+ * Everything that others wait for must be marked at some time; no wait returns before that.
+ * GROVE_ERR_STATE: one of them was already marked in this round, or the round was not started, or
+ * it was started by grove_start. GROVE_ERR_ARG: there are no such parts or roots.
  *
- * What `first` and `count` number:
+ * What `first` and `count` number here, and in grove_arrived and grove_arrivals:
  *
  *     channel    parts                                  parts
  *     bcast      marks root numbers                     tells leaf slots
@@ -718,26 +736,25 @@ GROVE_API grove_status grove_start_parts(grove_op *op);
  *     reduce     marks leaf slots                       tells root numbers
  *     gather     marks leaf slots                       tells root numbers
  *
- * Parts first .. first+count-1 of what this rank sends are final: they may travel. Waits for
- * nobody. A range may have roots that nobody wants, and slots that are no leaf, in it. All that
- * others wait for must be marked some time: a wait does not end before. GROVE_ERR_STATE: one of
- * them was marked in this round already, or the round was not started, or by grove_start.
- * GROVE_ERR_ARG: there are no such parts or roots. */
+ * Any thread may call these three functions, and several may do so at once, at any time between
+ * start and wait. The start must have returned. This holds even where MPI allows only one thread to
+ * call it: then the thread that started the operation advances it, and the others mark and look. */
 GROVE_API grove_status grove_ready(grove_op *op, int64_t first, int64_t count);
 
-/* `yes` is 1 once all of these parts of what this rank receives are in its buffer. Leaf slots are
- * when their value has come; roots when all their leaves' values have, and are combined; what
- * nothing comes for is from the start. Also of an operation that was started by grove_start. */
+/* `yes` is 1 once all of these parts of what this rank receives have arrived in its buffer. A leaf
+ * slot has arrived when its value is there. A root has arrived when the values of all its leaves
+ * are there and have been combined. A slot that receives nothing counts as arrived from the start.
+ * Works also for an operation that was started by grove_start. */
 GROVE_API grove_status grove_arrived(grove_op *op, int64_t first, int64_t count, int *yes);
 
-/* The next parts that have come since this was last asked in this round, in the order in which they
- * came; every part is told once, to one of those who ask. `count` 0: none. What nothing comes for
- * is not told. */
+/* The next parts that have arrived since the last call in this round, in the order of arrival.
+ * Every part is reported once, to one of the callers. If there are none, `count` is 0. Parts that
+ * receive nothing are not reported. */
 GROVE_API grove_status grove_arrivals(grove_op *op, int64_t *first, int64_t *count);
 
-/* Of one part in one round, in seconds since its start: when it was marked ready, left this
- * rank, or arrived; NaN where that has not happened, or happens elsewhere. And the message of
- * the round that it went or came with, from 0; -1 before. */
+/* The times of one part in one round, in seconds since the start: when it was marked ready, left
+ * this rank, or arrived. NaN where that has not happened yet, or happens on the other rank.
+ * `message` is the number of the message that carried it in this round, from 0; -1 before that. */
 typedef struct grove_part_time {
   double ready, sent, arrived;
   int64_t message;
@@ -750,10 +767,10 @@ GROVE_API grove_status grove_op_part_times(grove_op *op, int64_t first, int64_t 
 
 /* ---- reports ------------------------------------------------------------------------------ */
 
-/* Seconds of a prediction by what they are spent on: a message off node and its bytes; what bytes
- * wait for because a node's ranks share its network interface; finding the receive that a message
- * belongs to; links that others use too; messages inside the node; copies there; and what ranks
- * wait for because they outnumber the cores. */
+/* The seconds of a prediction, by what they are spent on. In this order: the latency of messages
+ * between nodes; their bytes; waiting because the ranks of a node share its network interface;
+ * finding the receive to which a message belongs; waiting for links that others use too; messages
+ * inside the node; copies there; and waiting because there are more ranks than cores. */
 typedef struct grove_terms {
   double latency, bandwidth, injection, queue, contention, on_node, copy, cores;
 } grove_terms;
@@ -804,9 +821,8 @@ GROVE_API grove_status grove_op_report(grove_op *op, grove_report *report);
 
 /* Prints, on rank 0, what a bcast of units of this size along the forest would cost by every route
  * on the context's machine: seconds by term, and messages and bytes of all ranks, inside nodes and
- * between them. Then which route Grove takes and why, which is the next best and by how much, and
- * which numbers of the machine were measured and which were not. `file` counts on rank 0 alone.
- * Collective. */
+ * between them. Then it says which route Grove takes and why, which one is next and by how much,
+ * and which numbers of the machine were measured. Only the `file` of rank 0 is used. Collective. */
 GROVE_API grove_status grove_forest_explain(grove_forest *f, size_t unit_bytes, FILE *file);
 
 #ifdef __cplusplus

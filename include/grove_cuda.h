@@ -2,9 +2,9 @@
  *
  * No header of CUDA is needed: `struct CUstream_st *` is what cudaStream_t and CUstream both are.
  *
- * Wherever grove.h expects an array it may lie in a device's memory: that of cudaMalloc, of
- * grove_alloc_device, of any CUDA library. Root, leaf and update arrays may lie in different
- * memories, and ranks may differ. Managed and pinned memory is the host's.
+ * Wherever grove.h expects an array, that array may lie in the memory of a device: memory of
+ * cudaMalloc, of grove_alloc_device, or of any CUDA library. Root, leaf and update arrays may lie
+ * in different memories, and ranks may differ. Managed and pinned memory count as host memory.
  *
  *     double *x;
  *     grove_alloc_device(ctx, n * sizeof *x, (void **)&x);
@@ -13,17 +13,17 @@
  *     grove_start(op);
  *     grove_wait(op);
  *
- * Which device that is the option `device` says: `cuda`, or `emulated`, a device without hardware
- * on which all of this runs as well, more slowly, in memory that the host cannot touch. `auto` is
- * CUDA where there is a driver for it.
+ * The option `device` says which kind of device that is: `cuda`, or `emulated`. The emulated device
+ * needs no hardware. All of this runs on it too, more slowly, in memory that the host cannot touch.
+ * `auto` means CUDA where there is a driver for it.
  *
  * Streams. What is enqueued before grove_start on the stream of an operation is done before its
  * arrays are read; without a stream that is the default stream. After grove_wait the result may be
  * used by the host and by everything that is enqueued from then on.
  *
- * What the arrays of an operation need (buffers, pinned memory, streams, kernels) is made by its
- * _init. A failure of the device is GROVE_ERR_DEVICE, with the words of its driver; where it has no
- * memory left, GROVE_ERR_MEMORY on all ranks, and after some is freed the call may be repeated.
+ * The _init of an operation makes what its arrays need: buffers, pinned memory, streams, kernels. A
+ * failure of the device is GROVE_ERR_DEVICE, with the words of its driver. If the device has no
+ * memory left, all ranks get GROVE_ERR_MEMORY; the call may be repeated after some has been freed.
  */
 #ifndef GROVE_CUDA_H
 #define GROVE_CUDA_H
@@ -38,32 +38,33 @@ struct CUstream_st;
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Memory of this rank's device, `bytes` of this rank's own choice: the device that is current in
- * CUDA, else one by the rank's number on its host. grove_dealloc gives it back. GROVE_ERR_DEVICE
- * on all ranks if one has no device. Collective. */
+/* Memory of this rank's device: the one that is current in CUDA, else one chosen by the rank's
+ * number on its host. Each rank chooses its own number of `bytes`. grove_dealloc frees the memory.
+ * If one rank has no device, all ranks get GROVE_ERR_DEVICE. Collective. */
 GROVE_API grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out);
 
-/* Copies `bytes` between any two memories, behind what was enqueued on the stream of the context,
- * and returns when it is done. Local. */
+/* Copies `bytes` between any two memories, after the work that was enqueued on the stream of the
+ * context, and returns when the copy is complete. Local. */
 GROVE_API grove_status grove_copy(grove_context *ctx, void *dst, const void *src, size_t bytes);
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-/* The stream behind which the arrays of an operation are final, from the next start on; NULL: the
- * default stream. An operation whose arrays are the host's takes no notice of it. Of a channel: a
- * part is final when what was enqueued before grove_ready is done. Not while the operation is
- * active. Local. */
+/* Sets the stream of an operation. From the next start on its arrays are final when the work on
+ * this stream is done. NULL is the default stream. If all arrays lie in host memory, the stream has
+ * no effect. A part of a channel is final when the work that was enqueued before grove_ready is
+ * done. The operation must not be active. Local. */
 GROVE_API grove_status grove_op_set_stream(grove_op *op, struct CUstream_st *stream);
 
-/* The same for all operations of the context that have no stream of their own: those of _begin,
- * blocking calls and grove_copy too. Local. */
+/* The same for all operations of the context that have no stream of their own, including those of
+ * _begin, blocking calls and grove_copy. Local. */
 GROVE_API grove_status grove_context_set_stream(grove_context *ctx, struct CUstream_st *stream);
 
-/* Instead of grove_wait: what is enqueued on the operation's stream from now on is done behind the
- * exchange, and the host goes on. Then the operation may be started again, or waited for. Since the
- * host moves its messages, that needs the option `progress=thread`, and a stream that is not the
- * default stream, else it is GROVE_ERR_UNSUPPORTED. The next start or grove_copy of the context
- * waits for the exchange, and so does the next grove_ready of a channel. Local. */
+/* Instead of grove_wait: work that is enqueued on the operation's stream from now on is done after
+ * the exchange, and the host goes on. Afterwards the operation may be started again, or waited for.
+ * The host has to move its messages, so this requires the option `progress=thread`, and a stream
+ * that is not the default stream. Otherwise it is GROVE_ERR_UNSUPPORTED. The next start or
+ * grove_copy of the context waits for the exchange, and so does the next grove_ready of a channel.
+ * Local. */
 GROVE_API grove_status grove_wait_on_stream(grove_op *op);
 
 /* ---- copies over several paths --------------------------------------------------------------- */
