@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "bindings/petsc_programs");
   CALL(PetscInitialize(&argc, &argv, NULL, NULL));
-  for (int i = 0; i < test_samples(4); i++) {
+  for (int i = 0; i < test_samples(2); i++) {
     test_case(i);
     all = rng_from(test_seed(), (uint64_t)i);
     own = rng_from(test_seed() + 1, (uint64_t)(i * world_size() + world_rank()));
