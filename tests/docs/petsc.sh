@@ -11,4 +11,4 @@ if [[ ! -e $lib/libgrove_petsc.so ]]; then
   echo 'skipped: there is no PETSc for this MPI'
   exit 77
 fi
-run_document petsc 1 4
+run_document petsc 1 5
