@@ -240,6 +240,30 @@ static void a_bundle_wants_the_same(const place *p, ring *x, ring *y)
   CHECK_OK(grove_op_free(&y->op));
 }
 
+/* Entries 0 and 2 of three are moved by one, and entry 2 by the other. */
+static void behind_a_gap(const place *p, const ring *x)
+{
+  const MPI_Aint extent = 3 * (MPI_Aint)sizeof(int64_t);
+  int64_t root[3 * RING_SMALL] = {0}, leaf[3 * RING_SMALL] = {0};
+  grove_op *first = NULL, *second = NULL;
+  MPI_Datatype part, gap, single;
+  MPI_Type_vector(2, 1, 2, MPI_INT64_T, &part);
+  MPI_Type_create_resized(part, 0, extent, &gap);
+  MPI_Type_create_resized(MPI_INT64_T, 0, extent, &single);
+  MPI_Type_commit(&gap);
+  MPI_Type_commit(&single);
+  CHECK_OK(grove_bcast_init(x->forest, gap, root, leaf, MPI_REPLACE, &first));
+  CHECK_OK(grove_bcast_init(x->forest, single, root, leaf + 2, MPI_REPLACE, &second));
+  CHECK_OK(grove_start(first));
+  told_alone(p, grove_start(second), GROVE_ERR_STATE, "leaf 0");
+  CHECK_OK(grove_wait(first));
+  CHECK_OK(grove_op_free(&first));
+  CHECK_OK(grove_op_free(&second));
+  MPI_Type_free(&part);
+  MPI_Type_free(&gap);
+  MPI_Type_free(&single);
+}
+
 /* With two routes that are tried, ranks must count starts alike after one was refused. */
 static void while_routes_are_tried(const place *p, ring *x, ring *y, int culprit)
 {
@@ -287,6 +311,7 @@ int main(int argc, char **argv)
   changed_in_a_bundle(&p, &x, &y, p.size - 1);
   two_want_the_same(&p, &x, &y);
   a_bundle_wants_the_same(&p, &x, &y);
+  behind_a_gap(&p, &x);
   while_routes_are_tried(&p, &x, &y, p.size - 1);
   CHECK(mistakes >= 60, "only %d mistakes", mistakes);
   CHECK_OK(grove_context_set(p.ctx, "check", "off"));
