@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { STARTS = 3, PATH_BYTES = 300 };
-static const double SHORT = 0.3;
+static const double SHORT = 0.5;
 
 static char folder[200];
 static int late;    /* the last rank is */
@@ -139,6 +139,7 @@ static void free_on_some(void)
   place p = open_context(split(0), "some.json");
   p.ctx->roll.patience_seconds = SHORT;
   use(&p, "some");
+  polite_barrier(MPI_COMM_WORLD);
   if (world_rank() == last_rank()) return;
   CHECK_STATUS(grove_context_free(&p.ctx), GROVE_ERR_TIMEOUT);
   if (world_rank() == 0) CHECK_NUMBER_IN(grove_last_error(), last_rank());
@@ -223,7 +224,7 @@ static void end(place *freed_by_most, char *text)
   test_case(1);
   polite_barrier(MPI_COMM_WORLD);
   free_at_the_end(freed_by_most);
-  if (late && world_rank() == last_rank()) linger(4 * SHORT);
+  if (late && world_rank() == last_rank()) linger(5 * SHORT);
   capture c = capture_begin();
   MPI_Finalize();
   capture_end(&c, text);
