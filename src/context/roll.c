@@ -33,8 +33,8 @@ void grove_roll_say(const grove_context *ctx, grove_word word, int rank)
     MPI_Request_free(&request);
 }
 
-/* The next message of this tag that has come from a rank or any; 0 if there is none. Its sender does
- * not leave before it is received. */
+/* The next message of this tag that has come from a rank or any; 0 if there is none. Its sender
+ * does not leave before it is received. */
 static int take_message(const grove_context *ctx, int from, int tag, void *into, int room,
                         MPI_Status *about)
 {

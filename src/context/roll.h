@@ -11,8 +11,8 @@
  *     answers      -->
  *                  <--    end       and the status
  *
- * Only rank 0 ever waits, for ranks that stay. The others are stepped (witness.c), so that a rank can
- * answer for several contexts at once, and while it waits as rank 0 of another.
+ * Only rank 0 ever waits, for ranks that stay. The others are stepped (witness.c), so that a rank
+ * can answer for several contexts at once, and while it waits as rank 0 of another.
  */
 #ifndef GROVE_CONTEXT_ROLL_H
 #define GROVE_CONTEXT_ROLL_H

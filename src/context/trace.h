@@ -116,8 +116,8 @@ void grove_trace_set_up(grove_context *ctx, const char *forest, int64_t serial, 
  * Agreed by all. */
 grove_status grove_trace_compare_clocks(grove_context *ctx, grove_reading *out, double *origin);
 
-/* The same at the end, on rank 0, with the ranks that are there (roll.h): a reading for every domain,
- * of which there are so many. Those of domains without such a rank stay as they were. */
+/* The same at the end, on rank 0, with the ranks that are there (roll.h): a reading for every
+ * domain, of which there are so many. Those of domains without such a rank stay as they were. */
 int grove_trace_count_clocks(const grove_context *ctx);
 void grove_trace_ask_clocks(grove_context *ctx, grove_reading *readings);
 

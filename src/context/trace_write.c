@@ -1,6 +1,7 @@
 /* Writes the spans of all ranks that are there to one file (roll.h). Rank 0 asks one after the
- * other. Each sends its lines one buffer at a time, the next when the last has been taken. So no rank
- * needs memory for more than a buffer. A reader finds the old file or the new one, never half of one.
+ * other. Each sends its lines one buffer at a time, the next when the last has been taken. So no
+ * rank needs memory for more than a buffer. A reader finds the old file or the new one, never half
+ * of one.
  */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "context/trace.h"

@@ -1,7 +1,8 @@
 /* A program that forgets grove_context_free has its summary and its trace all the same, written by
- * MPI_Finalize: for contexts on all ranks and on some, for several of them, listed in any order, and
- * after a collective call that timed out. Nothing is written twice. A rank that frees a context, one
- * that leaves that to MPI_Finalize, and one that comes too late never wait for each other for ever.
+ * MPI_Finalize: for contexts on all ranks and on some, for several of them, listed in any order,
+ * and after a collective call that timed out. Nothing is written twice. A rank that frees a
+ * context, one that leaves that to MPI_Finalize, and one that comes too late never wait for each
+ * other for ever.
  *
  * TEST_LATE: the last rank comes to MPI_Finalize when the others have given up. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
