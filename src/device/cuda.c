@@ -225,6 +225,7 @@ const grove_driver grove_driver_cuda = {
   .open = grove_cuda_open,
   .is_in_use = grove_cuda_is_loaded,
   .current = grove_cuda_current,
+  .has_link = grove_cuda_has_link,
   .find = grove_cuda_find,
   .allocate = grove_cuda_allocate,
   .free = grove_cuda_free,

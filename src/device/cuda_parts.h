@@ -26,6 +26,8 @@ extern "C" {
   X(cuDeviceGetCount)                                                                              \
   X(cuDeviceGet)                                                                                   \
   X(cuDeviceGetAttribute)                                                                          \
+  X(cuDeviceCanAccessPeer)                                                                         \
+  X(cuCtxEnablePeerAccess)                                                                         \
   X(cuDevicePrimaryCtxRetain)                                                                      \
   X(cuCtxPushCurrent)                                                                              \
   X(cuCtxPopCurrent)                                                                               \
@@ -81,6 +83,7 @@ grove_status grove_cuda_open(int *out);
 int grove_cuda_is_open(void);
 int grove_cuda_is_loaded(void);
 int grove_cuda_current(void);
+int grove_cuda_has_link(int from, int to);
 /* Makes its context current in this thread, until grove_cuda_leave. */
 grove_status grove_cuda_enter(int device, grove_cuda_unit **out);
 /* Takes the result of what was done inside. `format` says what was asked. */

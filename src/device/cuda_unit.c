@@ -289,6 +289,29 @@ grove_status grove_cuda_leave(grove_cuda_unit *unit, CUresult result, const char
   return status;
 }
 
+/* Lets `from` reach the memory of `to`, whose context is set up by that. */
+static int enable_peer(int from, int to)
+{
+  grove_cuda_unit *there, *here;
+  int can = 0;
+  if (grove_cuda_enter(to, &there) != GROVE_OK) return 0;
+  grove_cuda_leave(there, CUDA_SUCCESS, "");
+  if (grove_cuda_enter(from, &here) != GROVE_OK) return 0;
+  CUresult result = grove_cuda.cuDeviceCanAccessPeer(&can, from, to);
+  if (!result && can) result = grove_cuda.cuCtxEnablePeerAccess(there->context, 0);
+  grove_cuda_leave(here, CUDA_SUCCESS, "");
+  return can && (result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+}
+
+int grove_cuda_has_link(int from, int to)
+{
+  grove_sentence kept;
+  grove_error_keep(&kept);
+  int has_link = enable_peer(from, to) && enable_peer(to, from);
+  grove_error_restore(&kept);
+  return has_link;
+}
+
 int grove_cuda_any(void)
 {
   for (int i = 0; i < ndevices; i++)

@@ -57,9 +57,15 @@ typedef struct grove_driver {
   /* The number of devices: at least one, or GROVE_ERR_DEVICE, which says why there is none. Called
    * before all else, as often as one likes. */
   grove_status (*open)(int *ndevices);
+  /* A clock of the driver's own, in seconds, by which what is enqueued takes its time. False, or
+   * NULL: it has none, and the host's clock tells. */
+  int (*own_clock)(double *now);
   /* May this process have memory of a device already? Then it has opened the driver, by this table
    * or by itself. */
   int (*is_in_use)(void);
+  /* May copies go from one device to the other without the host's help? If so, they will. NULL: one
+   * may take that for granted. */
+  int (*has_link)(int from, int to);
   /* The device that the calling thread has chosen by other means; -1: none. */
   int (*current)(void);
 

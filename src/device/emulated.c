@@ -227,6 +227,8 @@ const grove_driver grove_driver_emulated = {
   .checks_order = 1,
   .has_no_rates = 1,
   .open = open_devices,
+  .own_clock = grove_clock_read,
+  .has_link = grove_clock_has_link,
   .is_in_use = has_memory,
   .current = no_choice,
   .find = grove_store_find,
@@ -277,6 +279,12 @@ grove_status grove_emulated_set_temper_by_name(const char *text)
   GROVE_PASS_CHECK(0, GROVE_ERR_OPTION, "'%s' is no temper: eager, lazy or random, then :SEED",
                    text);
   return GROVE_OK;
+}
+
+void grove_emulated_set_links(const grove_emulated_links *links)
+{
+  for (int i = 0; i < GROVE_EMULATED_DEVICES; i++) grove_engine_drain(i);
+  grove_clock_set(links);
 }
 
 void grove_emulated_set_devices(int n)
@@ -342,6 +350,7 @@ void grove_emulated_reset(void)
 {
   grove_emulated_set_temper(GROVE_TEMPER_EAGER, 0);
   grove_emulated_set_strict(0);
+  grove_emulated_set_links(NULL);
   grove_emulated_set_limit(INT64_MAX);
   grove_emulated_set_devices(1);
   grove_emulated_set_runner(NULL);

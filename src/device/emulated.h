@@ -13,6 +13,7 @@
 #define GROVE_DEVICE_EMULATED_H
 
 #include "device/driver.h"
+#include "model/links.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,29 @@ typedef void grove_item_runner(const grove_launch *launch, const int64_t *thread
 
 /* NULL: the built-in one. */
 void grove_emulated_set_runner(grove_item_runner *run);
+
+/* ---- links, on a clock of the device's own ----
+ *
+ * With links, copies take the time that these would take. No real time is waited for: a clock of
+ * the device's own goes on when the host waits, and a little with every call. What happens is the
+ * same each time, as long as one thread makes the calls. A copy waits for the latency of its link
+ * and then shares everything that it crosses fairly with others. The rest takes no time. Nobody may
+ * poll words meanwhile, since only calls let time pass. Tempers mean nothing. */
+
+typedef struct grove_emulated_links {
+  grove_links links; /* `epsilon` is not looked at */
+  double call;       /* seconds of the host for each call that enqueues something */
+  double wait;       /* from an event to the stream that waits for it */
+  /* What the model does not know: */
+  double ramp_bytes; /* so many bytes of a copy go at half the rate */
+  int engines;       /* the most copies at once on streams of a device; 0: any number */
+  double jitter;     /* latencies and rates of copies are off by up to this share */
+  uint64_t seed;
+  int moves_nothing; /* only time passes, for copies of sizes that would take too long */
+} grove_emulated_links;
+
+/* Waits for all that is enqueued. NULL: no links, no clock. The clock begins at 0. */
+void grove_emulated_set_links(const grove_emulated_links *links);
 
 /* ---- failures ---- */
 

@@ -24,25 +24,7 @@ enum { RANDOM_ONE_IN = 4 };
 enum { LOOKS = 20 };
 static const int64_t SHORT_NAP = 20000, LONG_NAP = 200000; /* nanoseconds */
 
-grove_engine_state grove_engine = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void grove_engine_lock(void)
-{
-  pthread_mutex_lock(&grove_engine.lock);
-}
-
-void grove_engine_unlock(void)
-{
-  pthread_mutex_unlock(&grove_engine.lock);
-}
-
 /* ---- which task is next ---- */
-
-static int word_came(const grove_task *t)
-{
-  const uint32_t *word = grove_emulated_alias(t->word);
-  return (int32_t)(__atomic_load_n(word, __ATOMIC_ACQUIRE) - t->value) >= 0;
-}
 
 static double clock_seconds(clockid_t clock)
 {
@@ -76,7 +58,7 @@ static int is_ready(const grove_task *t)
 {
   for (int i = 0; i < t->npoints; i++)
     if (!grove_stream_point_passed(&t->points[i])) return 0;
-  return is_due(t) && (t->kind != GROVE_WORK_AWAIT || word_came(t));
+  return is_due(t) && (t->kind != GROVE_WORK_AWAIT || grove_task_word_came(t));
 }
 
 /* Is it the first of two that may be done? `met` have been compared so far. */
@@ -108,51 +90,13 @@ static int has_work(void)
 
 /* ---- doing it ---- */
 
-static void perform_work(const grove_task *t)
-{
-  switch (t->kind) {
-  case GROVE_WORK_COPY:
-    memmove(grove_emulated_alias(t->to), grove_emulated_alias(t->from), (size_t)t->bytes);
-    break;
-  case GROVE_WORK_LAUNCH: grove_launcher_run(t->launch, t->seed); break;
-  case GROVE_WORK_WRITE:
-    __atomic_store_n((uint32_t *)grove_emulated_alias(t->word), t->value, __ATOMIC_RELEASE);
-    break;
-  case GROVE_WORK_AWAIT:
-  case GROVE_WORK_NOTHING: break;
-  }
-}
-
-void grove_task_free(grove_task *t)
-{
-  if (t) free(t->launch);
-  free(t);
-}
-
-static void retire_task(grove_task *t)
-{
-  grove_stream *s = t->stream;
-  s->first = t->next;
-  if (!s->first) s->last = NULL;
-  s->done = t->number;
-  grove_task_free(t);
-  pthread_cond_broadcast(&grove_engine.done);
-}
-
-/* Notes what the host has seen of it, before the host can see it. */
-static void note_word(const grove_task *t)
-{
-  if (t->kind != GROVE_WORK_WRITE || grove_engine.strict || grove_store_is_given(t->word)) return;
-  grove_order_saw(t->word, t->value);
-}
-
 static void run_task(grove_task *t)
 {
-  note_word(t);
+  grove_task_note(t);
   grove_engine_unlock();
-  perform_work(t);
+  grove_task_perform(t);
   grove_engine_lock();
-  retire_task(t);
+  grove_task_retire(t);
 }
 
 /* ---- the thread ---- */
@@ -186,11 +130,11 @@ static void *run_engine(void *unused)
   (void)unused;
   grove_engine_lock();
   for (int64_t looks = 0; !grove_engine.stop;) {
-    grove_task *t = choose_task();
+    grove_task *t = grove_engine.has_clock ? NULL : choose_task();
     if (t) {
       run_task(t);
       looks = 0;
-    } else if (has_work()) {
+    } else if (has_work() && !grove_engine.has_clock) {
       look_again(looks++);
     } else {
       pthread_cond_wait(&grove_engine.work, &grove_engine.lock);
@@ -271,6 +215,10 @@ static void demand_point(const grove_stream_point *p)
 
 void grove_engine_wait(grove_stream_point p)
 {
+  if (grove_engine.has_clock) {
+    grove_clock_wait(p);
+    return;
+  }
   demand_point(&p);
   pthread_cond_signal(&grove_engine.work);
   while (!grove_stream_point_passed(&p)) pthread_cond_wait(&grove_engine.done, &grove_engine.lock);

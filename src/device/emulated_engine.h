@@ -48,6 +48,7 @@ typedef struct grove_task {
   uint32_t *word, value;
   grove_launch *launch;
   uint64_t seed;
+  double at; /* when it was enqueued, by the clock of the device */
   int npoints;
   grove_stream_point points[];
 } grove_task;
@@ -79,6 +80,7 @@ typedef struct grove_engine_state {
   grove_stream *defaults[GROVE_EMULATED_DEVICES];
   uint64_t tickets;
   int strict;
+  int has_clock; /* time is that of emulated_links.c, and so are tempers */
   grove_temper temper;
   uint64_t random;
 } grove_engine_state;
@@ -100,6 +102,24 @@ static inline int grove_stream_point_passed(const grove_stream_point *p)
 
 /* Keeps the host here until it is done. */
 void grove_engine_wait(grove_stream_point p);
+
+/* ---- what is done with a task (emulated_task.c) ---- */
+
+/* Notes what the host has seen of it, before the host can see it. */
+void grove_task_note(const grove_task *t);
+/* Does the work; this needs no lock. */
+void grove_task_perform(const grove_task *t);
+/* It is done, and gone. */
+void grove_task_retire(grove_task *t);
+/* Has the word come that it awaits? */
+int grove_task_word_came(const grove_task *t);
+
+/* ---- a clock of its own (emulated_links.c) ---- */
+
+/* The host calls something, which takes its time; returns when it is done. */
+double grove_clock_call(void);
+/* Lets time pass until it is done. */
+void grove_clock_wait(grove_stream_point p);
 
 /* When it may begin, by the temper. */
 void grove_task_delay(grove_task *t);

@@ -1,6 +1,7 @@
 /* What the files of the emulated device know of each other. emulated.c has the table, and what can
  * go wrong on purpose; below it are work (emulated_work.c), streams (emulated_stream.c) and their
- * engine (emulated_engine.c), below those order, launches and memory. */
+ * engine (emulated_engine.c), a clock for links (emulated_links.c), and below those tasks
+ * (emulated_task.c), order, launches and memory. */
 #ifndef GROVE_DEVICE_EMULATED_PARTS_H
 #define GROVE_DEVICE_EMULATED_PARTS_H
 
@@ -89,6 +90,13 @@ void grove_order_tell(const char *format, ...)
   ;
 int64_t grove_order_told(char *sentence, size_t bytes);
 void grove_order_reset(void);
+
+/* ---- a clock of its own (emulated_links.c) ---- */
+
+int grove_clock_read(double *now);
+int grove_clock_has_link(int from, int to);
+/* Nothing is enqueued. */
+void grove_clock_set(const grove_emulated_links *links);
 
 /* ---- streams, and what is enqueued there (emulated_stream.c, emulated_work.c) ---- */
 

@@ -130,6 +130,7 @@ void grove_task_enqueue(grove_task *t)
   t->ticket = ++grove_engine.tickets;
   t->seed = grove_emulated_draw(&grove_engine.random);
   grove_task_delay(t);
+  if (grove_engine.has_clock) t->at = grove_clock_call();
   if (s->last)
     s->last->next = t;
   else

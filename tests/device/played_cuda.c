@@ -200,6 +200,20 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
   return CUDA_SUCCESS;
 }
 
+/* There are no links between its devices. */
+CUresult cuDeviceCanAccessPeer(int *out, CUdevice device, CUdevice peer)
+{
+  (void)device, (void)peer;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext context, unsigned flags)
+{
+  (void)context, (void)flags;
+  return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
   *out = (CUcontext)&contexts[device - 100];
