@@ -51,7 +51,7 @@ grove_status grove_copier_open(const grove_driver *driver, int ndevices, const g
   if (m)
     GROVE_TRY(grove_machine_copy(m, &c->machine));
   else
-    GROVE_TRY(grove_copy_links_measure(driver, c->ndevices, &c->machine));
+    GROVE_TRY(grove_copy_links_measure(driver, c->ndevices, &c->found, &c->machine));
   *out = c;
   return GROVE_OK;
 fail:
@@ -76,7 +76,7 @@ grove_status grove_copier_create(const grove_machine *m, const char *paths, grov
   grove_options options = {0};
   const grove_driver *driver = NULL;
   int ndevices = 0;
-  GROVE_PASS_CHECK(out, GROVE_ERR_ARG, "grove_copier_create: out is NULL");
+  GROVE_CHECK(out, GROVE_ERR_ARG, "grove_copier_create: out is NULL");
   GROVE_TRY(grove_options_create(&options));
   GROVE_TRY(grove_options_read_environment(&options));
   GROVE_TRY(grove_spaces_driver(&options, &driver, &ndevices));
@@ -84,15 +84,17 @@ grove_status grove_copier_create(const grove_machine *m, const char *paths, grov
   GROVE_TRY(grove_copier_open(driver, ndevices, m, paths, options.copy_staging, out));
 fail:
   grove_options_free(&options);
-  return status;
+  return grove_verdict_alone(status);
 }
 
 grove_status grove_copier_free(grove_copier **c)
 {
-  GROVE_PASS_CHECK(c, GROVE_ERR_ARG, "grove_copier_free: the address of the copier is NULL");
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(c, GROVE_ERR_ARG, "grove_copier_free: the address of the copier is NULL");
   grove_copier_close(*c);
   *c = NULL;
-  return GROVE_OK;
+fail:
+  return grove_verdict_alone(status);
 }
 
 /* ---- copies ---- */
@@ -128,8 +130,8 @@ static grove_status check_copy(const grove_copier *c, const char *dst, int *to, 
   return GROVE_OK;
 }
 
-grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device, const void *src,
-                               int src_device, size_t bytes, struct CUstream_st *stream)
+static grove_status submit_copy(grove_copier *c, void *dst, int dst_device, const void *src,
+                                int src_device, size_t bytes, struct CUstream_st *stream)
 {
   grove_copy_pair *pair = NULL;
   GROVE_PASS_CHECK(c, GROVE_ERR_ARG, "grove_copier_copy: the copier is NULL");
@@ -142,6 +144,12 @@ grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device, const
     return c->driver->copy(device, stream, dst, src, (int64_t)bytes);
   GROVE_PASS(grove_copy_pair_find(c, src_device, dst_device, &pair));
   return grove_copy_move(c, pair, dst, src, (int64_t)bytes, device, stream);
+}
+
+grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device, const void *src,
+                               int src_device, size_t bytes, struct CUstream_st *stream)
+{
+  return grove_verdict_alone(submit_copy(c, dst, dst_device, src, src_device, bytes, stream));
 }
 
 /* ---- of a context ---- */
@@ -157,17 +165,27 @@ static grove_status make_copier(grove_context *ctx)
                            ctx->options.copy_staging, &ctx->copier);
 }
 
+/* Made at the first copy. */
+static grove_status find_copier(grove_context *ctx, grove_copier **out)
+{
+  grove_status status = GROVE_OK;
+  grove_context_enter(ctx);
+  if (!ctx->copier) status = make_copier(ctx);
+  *out = ctx->copier;
+  grove_context_leave(ctx);
+  return status;
+}
+
 grove_status grove_copy_async(grove_context *ctx, void *dst, int dst_device, const void *src,
                               int src_device, size_t bytes, struct CUstream_st *stream)
 {
   grove_status status = GROVE_OK;
-  GROVE_PASS_CHECK(ctx, GROVE_ERR_ARG, "grove_copy_async: the context is NULL");
-  grove_context_enter(ctx);
-  if (!ctx->copier) status = make_copier(ctx);
-  grove_copier *copier = ctx->copier;
-  grove_context_leave(ctx);
-  if (status != GROVE_OK) return status;
-  return grove_copier_copy(copier, dst, dst_device, src, src_device, bytes, stream);
+  grove_copier *copier = NULL;
+  GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_copy_async: the context is NULL");
+  GROVE_TRY(find_copier(ctx, &copier));
+  status = submit_copy(copier, dst, dst_device, src, src_device, bytes, stream);
+fail:
+  return grove_verdict(ctx, status);
 }
 
 /* ---- explain ---- */
@@ -193,7 +211,7 @@ static grove_status explain_pair(const grove_copier *c, grove_copy_pair *pair, i
                                  FILE *file)
 {
   const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
-  const grove_copy_decision *d = route->cache ? grove_copy_decide(route->cache, bytes) : NULL;
+  const grove_copy_decision *d = grove_copy_route_decide(route, bytes);
   double seconds = 0, single = 0;
   char end[8];
   fprintf(file, "%lld bytes from GPU %d to GPU %d, links of machine '%s'\n", (long long)bytes,
@@ -204,7 +222,7 @@ static grove_status explain_pair(const grove_copier *c, grove_copy_pair *pair, i
     fprintf(file, "%.2f us in all; one path alone %.2f us: a gain of %.3f\n", 1e6 * seconds,
             1e6 * single, single / seconds);
   } else {
-    fprintf(file, "no path is left but the driver's own copy\n");
+    fprintf(file, "the driver's own copy: no other path is left, or they gain too little\n");
   }
   for (int stop = 0; stop < GROVE_ENDS; stop++)
     if (__atomic_load_n(&pair->struck, __ATOMIC_RELAXED) >> stop & 1)
@@ -213,7 +231,7 @@ static grove_status explain_pair(const grove_copier *c, grove_copy_pair *pair, i
   return GROVE_OK;
 }
 
-grove_status grove_copier_explain(grove_copier *c, int from, int to, size_t bytes, FILE *file)
+static grove_status explain_copy(grove_copier *c, int from, int to, size_t bytes, FILE *file)
 {
   grove_copy_pair *pair = NULL;
   GROVE_PASS_CHECK(c && file, GROVE_ERR_ARG, "grove_copier_explain: %s is NULL",
@@ -227,4 +245,9 @@ grove_status grove_copier_explain(grove_copier *c, int from, int to, size_t byte
                    bytes, from, to);
   GROVE_PASS(grove_copy_pair_find(c, from, to, &pair));
   return explain_pair(c, pair, (int64_t)bytes, file);
+}
+
+grove_status grove_copier_explain(grove_copier *c, int from, int to, size_t bytes, FILE *file)
+{
+  return grove_verdict_alone(explain_copy(c, from, to, bytes, file));
 }

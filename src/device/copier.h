@@ -26,9 +26,10 @@ extern "C" {
 #endif
 
 enum {
-  GROVE_LANE_SLOTS = 3,  /* one is filled, one is emptied, one is ready for either */
-  GROVE_CREWS = 16,      /* of a pair: copies under way at once; any more go directly */
-  GROVE_LANES_STAGED = 4 /* full lanes for which the staging memory of a device is enough */
+  GROVE_LANE_SLOTS = 3,          /* one is filled, one is emptied, one is ready for either */
+  GROVE_CREWS = 16,              /* of a pair: copies under way at once; any more go directly */
+  GROVE_LEAST_SPLIT = 512 << 10, /* where links were measured, it was from so many bytes on */
+  GROVE_LANES_STAGED = 4         /* full lanes for which the staging memory of a device is enough */
 };
 
 typedef struct grove_copier grove_copier;
@@ -60,20 +61,28 @@ typedef struct grove_copy_route {
   int npaths;
   grove_path path[GROVE_PATHS]; /* as decisions number them */
   char list[16 * GROVE_PATHS];  /* their names, with commas */
+  grove_link_cost own;          /* of the driver's own copy; rate 0: not known */
 } grove_copy_route;
 
 typedef struct grove_copy_pair {
   int from, to;
   grove_copy_route *route;             /* atomic */
-  uint32_t struck;                     /* bit s: the path with its stop at s has failed */
+  uint32_t struck;                     /* atomic; bit s: the path with its stop at s has failed */
   grove_copy_crew *crews[GROVE_CREWS]; /* atomic */
   uint32_t *words;                     /* pinned: one for each lane of each crew */
 } grove_copy_pair;
+
+/* What is measured besides links; all 0: nothing. */
+typedef struct grove_copy_findings {
+  grove_link_cost own[GROVE_DEVICES][GROVE_DEVICES]; /* of the driver's own copies */
+  int engines[GROVE_DEVICES]; /* so many copies at once may leave it; 0: any number */
+} grove_copy_findings;
 
 struct grove_copier {
   const grove_driver *driver;
   int ndevices;
   grove_machine *machine;
+  grove_copy_findings found;
   uint32_t wanted; /* bit 0: direct, bit 1 + s: a stop at s */
   int64_t staging_bytes;
   int64_t staged[GROVE_ENDS];                           /* atomic: bytes in use there */
@@ -94,6 +103,8 @@ grove_status grove_copy_pair_find(grove_copier *c, int from, int to, grove_copy_
 void grove_copy_pair_free(grove_copier *c, grove_copy_pair *pair);
 /* The path with this stop is not used again. */
 void grove_copy_pair_strike(grove_copier *c, grove_copy_pair *pair, int stop);
+/* What a copy of so many bytes should do; NULL: the driver's own copy is best, or all there is. */
+const grove_copy_decision *grove_copy_route_decide(const grove_copy_route *route, int64_t bytes);
 /* Seconds that a copy should take by the model, and those of the best single path. */
 grove_status grove_copy_pair_predict(const grove_copier *c, const grove_copy_pair *pair,
                                      int64_t bytes, double *seconds, double *single);
@@ -134,7 +145,7 @@ grove_status grove_copy_move(grove_copier *c, grove_copy_pair *pair, char *to, c
 /* A machine with the links between the devices of this driver and the host, measured. Where nothing
  * can be measured, all links are alike. */
 grove_status grove_copy_links_measure(const grove_driver *driver, int ndevices,
-                                      grove_machine **out);
+                                      grove_copy_findings *found, grove_machine **out);
 
 #ifdef __cplusplus
 }

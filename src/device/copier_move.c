@@ -184,18 +184,13 @@ static grove_status move_split(copy_move *m, const grove_copy_route *route,
   return end_move(m);
 }
 
-static int goes_plainly(const grove_copy_route *route, const grove_copy_decision *d)
-{
-  return !d || (d->npaths == 1 && route->path[d->path[0]].kind == GROVE_PATH_DIRECT);
-}
-
 grove_status grove_copy_move(grove_copier *c, grove_copy_pair *pair, char *to, const char *from,
                              int64_t bytes, int device, grove_stream *stream)
 {
   const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
-  const grove_copy_decision *d = route->cache ? grove_copy_decide(route->cache, bytes) : NULL;
+  const grove_copy_decision *d = grove_copy_route_decide(route, bytes);
   copy_move m = {.c = c, .pair = pair, .to = to, .from = from, .device = device, .stream = stream};
-  if (!goes_plainly(route, d)) m.crew = grove_copy_crew_take(pair, stream, device);
+  if (d) m.crew = grove_copy_crew_take(pair, stream, device);
   if (!m.crew) return c->driver->copy(device, stream, to, from, bytes);
   grove_status status = move_split(&m, route, d, bytes);
   grove_copy_crew_give(m.crew);

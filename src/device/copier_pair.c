@@ -1,6 +1,7 @@
 /* Pairs of devices, the routes that copies between them may take, and crews that carry them. */
 #include "device/copier.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,47 @@ enum { WORD_PAGE = 4096 };
 
 /* ---- routes ---- */
 
-/* The paths of the pair that are wanted and have not failed, as "direct,gpu2,host"; "": none. */
+static int stop_of_path(const grove_path *p)
+{
+  return p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
+}
+
+static int may_use(const grove_copier *c, const grove_copy_pair *pair, const grove_path *p)
+{
+  int stop = stop_of_path(p);
+  if (p->kind == GROVE_PATH_GPU && stop >= c->ndevices) return 0;
+  return (c->wanted >> (stop + 1) & 1) && !(stop >= 0 && pair->struck >> stop & 1);
+}
+
+/* How many of the others come before path i: the direct one, and those that are faster. */
+static int rank_of_path(const grove_copier *c, const grove_copy_pair *pair,
+                        const grove_copy_paths *all, int i)
+{
+  int before = 0;
+  double rate = grove_path_rate(&all->path[i]);
+  for (int k = 0; k < all->npaths && all->path[i].kind != GROVE_PATH_DIRECT; k++) {
+    const grove_path *p = &all->path[k];
+    double other = p->kind == GROVE_PATH_DIRECT ? INFINITY : grove_path_rate(p);
+    before += may_use(c, pair, p) && (other > rate || (other == rate && k < i));
+  }
+  return before;
+}
+
+/* The paths of the pair that are wanted and have not failed, as "direct,gpu2,host"; "": none. No
+ * more than there are engines for. */
 static void list_paths(const grove_copier *c, const grove_copy_pair *pair,
                        const grove_copy_paths *all, char *out, size_t room)
 {
   size_t used = 0;
+  int engines = c->found.engines[pair->from];
   out[0] = '\0';
   for (int i = 0; i < all->npaths && used + 16 < room; i++) {
     const grove_path *p = &all->path[i];
-    int stop = p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
-    if (!(c->wanted >> (stop + 1) & 1) || (stop >= 0 && pair->struck >> stop & 1)) continue;
-    if (p->kind == GROVE_PATH_GPU && stop >= c->ndevices) continue;
+    if (!may_use(c, pair, p)) continue;
+    if (engines > 0 && rank_of_path(c, pair, all, i) >= engines) continue;
     if (used > 0) out[used++] = ',';
     if (p->kind == GROVE_PATH_GPU)
-      used += (size_t)snprintf(out + used, room - used, "gpu%d", stop);
+      used += (size_t)snprintf(out + used, room - used, "gpu%d", p->via);
     else
       used += (size_t)snprintf(out + used, room - used, "%s", grove_path_kind_names[p->kind]);
   }
@@ -41,6 +69,19 @@ static void free_route(grove_copy_route *route)
   }
 }
 
+/* A driver may have to be asked for a link before it uses it. */
+static void ask_for_links(const grove_copier *c, const grove_copy_pair *pair,
+                          const grove_copy_route *route)
+{
+  for (int i = 0; i < route->npaths && c->driver->has_link; i++) {
+    const grove_path *p = &route->path[i];
+    if (p->kind == GROVE_PATH_DIRECT) (void)c->driver->has_link(pair->from, pair->to);
+    if (p->kind != GROVE_PATH_GPU) continue;
+    (void)c->driver->has_link(pair->from, p->via);
+    (void)c->driver->has_link(p->via, pair->to);
+  }
+}
+
 /* A machine that does not tell of these devices leaves the driver's own copy. */
 static grove_status make_route(const grove_copier *c, const grove_copy_pair *pair,
                                grove_copy_route **out)
@@ -50,14 +91,16 @@ static grove_status make_route(const grove_copier *c, const grove_copy_pair *pai
   grove_copy_route *route = NULL;
   int most = pair->from > pair->to ? pair->from : pair->to;
   GROVE_NEW(route, 1);
+  route->own = c->found.own[pair->from][pair->to];
   if (most < c->machine->links.devices) {
     GROVE_NEW(set, 2);
-    GROVE_TRY(grove_copies_add(&set[0], c->machine, pair->from, pair->to, 1, NULL));
-    list_paths(c, pair, &set[0].copy[0], route->list, sizeof route->list);
+    if (grove_copies_add(&set[0], c->machine, pair->from, pair->to, 1, NULL) == GROVE_OK)
+      list_paths(c, pair, &set[0].copy[0], route->list, sizeof route->list);
     if (route->list[0]) {
       GROVE_TRY(grove_copies_add(&set[1], c->machine, pair->from, pair->to, 1, route->list));
       route->npaths = set[1].copy[0].npaths;
       memcpy(route->path, set[1].copy[0].path, sizeof route->path);
+      ask_for_links(c, pair, route);
       GROVE_TRY(grove_copy_cache_create(c->machine, pair->from, pair->to, route->list,
                                         GROVE_SOLVER_EXACT, LEAST_GAIN, &route->cache));
     }
@@ -77,12 +120,43 @@ void grove_copy_pair_strike(grove_copier *c, grove_copy_pair *pair, int stop)
 {
   grove_copy_route *route = NULL;
   pthread_mutex_lock(&c->lock);
-  pair->struck |= (uint32_t)1 << stop;
+  __atomic_or_fetch(&pair->struck, (uint32_t)1 << stop, __ATOMIC_RELAXED);
   if (make_route(c, pair, &route) == GROVE_OK) {
     route->older = pair->route;
     __atomic_store_n(&pair->route, route, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&c->lock);
+}
+
+/* Of a split, as far as its paths share nothing: the time of the slowest. */
+static double slowest_path(const grove_copy_route *route, const grove_copy_decision *d,
+                           int64_t bytes)
+{
+  double seconds = 0;
+  for (int i = 0; i < d->npaths; i++)
+    seconds = fmax(seconds, grove_path_seconds(&route->path[d->path[i]],
+                                               d->share[i] * (double)bytes, (double)d->chunks[i]));
+  return seconds;
+}
+
+/* The model does not know what it takes to bring the paths together again. So a split must save as
+ * much as the slowest of their launches takes. */
+static int saves_enough(const grove_copy_route *route, const grove_copy_decision *d, int64_t bytes)
+{
+  double launch = 0, own = route->own.alpha + (double)bytes / route->own.rate;
+  if (!(route->own.rate > 0)) return 1;
+  if (bytes < GROVE_LEAST_SPLIT) return 0;
+  double split =
+    route->path[0].kind == GROVE_PATH_DIRECT ? own / d->gain : slowest_path(route, d, bytes);
+  for (int i = 0; i < d->npaths; i++) launch = fmax(launch, route->path[d->path[i]].alpha);
+  return own - split >= launch && own >= LEAST_GAIN * split;
+}
+
+const grove_copy_decision *grove_copy_route_decide(const grove_copy_route *route, int64_t bytes)
+{
+  const grove_copy_decision *d = route->cache ? grove_copy_decide(route->cache, bytes) : NULL;
+  if (!d || (d->npaths == 1 && route->path[d->path[0]].kind == GROVE_PATH_DIRECT)) return NULL;
+  return saves_enough(route, d, bytes) ? d : NULL;
 }
 
 grove_status grove_copy_pair_predict(const grove_copier *c, const grove_copy_pair *pair,
@@ -96,7 +170,8 @@ grove_status grove_copy_pair_predict(const grove_copier *c, const grove_copy_pai
   GROVE_TRY(grove_copies_add(set, c->machine, pair->from, pair->to, (double)bytes, route->list));
   GROVE_TRY(grove_multipath_solve(set, GROVE_SOLVER_EXACT, &split));
   *single = grove_multipath_single(set, NULL, NULL);
-  *seconds = *single >= LEAST_GAIN * split.checked ? split.checked : *single;
+  if (route->own.rate > 0) *single = route->own.alpha + (double)bytes / route->own.rate;
+  *seconds = grove_copy_route_decide(route, bytes) ? split.checked : *single;
 fail:
   free(set);
   return status;

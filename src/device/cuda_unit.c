@@ -293,11 +293,14 @@ grove_status grove_cuda_leave(grove_cuda_unit *unit, CUresult result, const char
 static int enable_peer(int from, int to)
 {
   grove_cuda_unit *there, *here;
+  CUdevice device = 0, peer = 0;
   int can = 0;
   if (grove_cuda_enter(to, &there) != GROVE_OK) return 0;
   grove_cuda_leave(there, CUDA_SUCCESS, "");
   if (grove_cuda_enter(from, &here) != GROVE_OK) return 0;
-  CUresult result = grove_cuda.cuDeviceCanAccessPeer(&can, from, to);
+  CUresult result = grove_cuda.cuDeviceGet(&device, from);
+  if (!result) result = grove_cuda.cuDeviceGet(&peer, to);
+  if (!result) result = grove_cuda.cuDeviceCanAccessPeer(&can, device, peer);
   if (!result && can) result = grove_cuda.cuCtxEnablePeerAccess(there->context, 0);
   grove_cuda_leave(here, CUDA_SUCCESS, "");
   return can && (result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);

@@ -116,6 +116,10 @@ typedef struct grove_split {
  * search. */
 grove_status grove_multipath_solve(const grove_copies *set, grove_solver solver, grove_split *out);
 
+/* When the last byte has arrived, by exact forms, with the bytes and chunks of the splits. `binds`
+ * becomes the resource that is used up the longest; -1 if a path's own links take longer. */
+double grove_resources_check(const grove_copies *set, const grove_split *splits, int *binds);
+
 /* All on one path: the direct one or, without it, the best. `out`, which may be NULL, gets a split
  * of one load for each copy, and `entry` which path's load it is. */
 double grove_multipath_single(const grove_copies *set, grove_split *out, int *entry);

@@ -28,10 +28,6 @@ void grove_resources_rates(const grove_copies *set, double out[][GROVE_PATHS],
 /* When the first byte of a path launched at `launch` reaches what it crosses. */
 double grove_crossing_begins(const grove_path *p, const grove_crossing *x, double launch);
 
-/* When the last byte has arrived, by exact forms, with the bytes and chunks of the splits. `binds`
- * becomes the resource that is used up the longest; -1 if a path's own links take longer. */
-double grove_resources_check(const grove_copies *set, const grove_split *splits, int *binds);
-
 /* ---- solvers ---- */
 
 /* (24). */

@@ -213,11 +213,12 @@ static const char *const bads[][2] = {
   {"profile", ""},
   {"device", "gpu"},
   {"memory", "pinned"},
+  {"copy_paths", "a\nb"},
   {"copy_staging", "64MB"},
 };
 enum { BADS = sizeof bads / sizeof *bads };
 
-/* Options are seconds or an int (node_map, machine, trace, part_table and wisdom: texts). */
+/* Options are seconds or an int; others, like machine and trace, are texts. */
 static double field(const grove_options *o, size_t offset)
 {
   const char *at = (const char *)o + offset;
@@ -248,6 +249,8 @@ static void check_equal(const grove_options *a, const grove_options *b)
   CHECK(strcmp(a->part_table, b->part_table) == 0, "part_table '%s', not '%s'", a->part_table,
         b->part_table);
   CHECK(strcmp(a->wisdom, b->wisdom) == 0, "wisdom '%s', not '%s'", a->wisdom, b->wisdom);
+  CHECK(strcmp(a->copy_paths, b->copy_paths) == 0, "copy_paths '%s', not '%s'", a->copy_paths,
+        b->copy_paths);
   CHECK(strcmp(a->node_map, b->node_map) == 0, "node_map '%s', not '%s'", a->node_map, b->node_map);
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(strcmp(a->text[i], b->text[i]) == 0, "%s is '%s', not '%s'",
@@ -276,6 +279,7 @@ static void descriptions(void)
   covered[option_number("node_map")] = covered[option_number("machine")] = 1;
   covered[option_number("trace")] = covered[option_number("part_table")] = 1;
   covered[option_number("wisdom")] = 1;
+  covered[option_number("copy_paths")] = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",
           grove_option_describe(i).name);
@@ -313,6 +317,8 @@ static void takes_good_values(void)
     CHECK(strcmp(o.part_table, traces[i]) == 0, "'%s' became '%s'", traces[i], o.part_table);
     CHECK_OK(grove_options_set(&o, "wisdom", traces[i]));
     CHECK(strcmp(o.wisdom, traces[i]) == 0, "'%s' became '%s'", traces[i], o.wisdom);
+    CHECK_OK(grove_options_set(&o, "copy_paths", traces[i]));
+    CHECK(strcmp(o.copy_paths, traces[i]) == 0, "'%s' became '%s'", traces[i], o.copy_paths);
   }
   grove_options_free(&o);
 }

@@ -1,7 +1,7 @@
 /* Copies over several paths arrive whole: all sizes around the edges of chunks, slots and lines,
- * any alignment and choice of paths, many at once, from several threads. What is enqueued before and
- * after them on their streams is in order, whatever the temper. Every wait is needed: without any
- * one of them the order checker finds a conflict. */
+ * any alignment and choice of paths, many at once, from several threads. What is enqueued before
+ * and after them on their streams is in order, whatever the temper. Every wait is needed: without
+ * any one of them the order checker finds a conflict. */
 #include "copier_rig.h"
 #include "threads.h"
 

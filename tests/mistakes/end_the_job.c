@@ -206,6 +206,16 @@ static void late_mistakes(void)
   CHECK_OK(grove_context_set(ctx, "timeout", "0"));
 }
 
+static void copier_mistakes(void)
+{
+  MISTAKE(ALONE, grove_copier_create(NULL, NULL, NULL));
+  MISTAKE(ALONE, grove_copier_copy(NULL, x, 1, x, 0, 8, NULL));
+  MISTAKE(ALONE, grove_copier_explain(NULL, 0, 1, 8, stderr));
+  MISTAKE(ALONE, grove_copier_free(NULL));
+  MISTAKE(ALONE, grove_copy_async(NULL, x, 1, x, 0, 8, NULL));
+  MISTAKE(CONTEXT, grove_copy_async(ctx, NULL, 1, x, 0, 8, NULL));
+}
+
 /* ---- all of them ---- */
 
 static void make_objects(const ring *r)
@@ -246,6 +256,7 @@ static void make_mistakes(void)
     making_mistakes();
     operation_mistakes();
     late_mistakes();
+    copier_mistakes();
   }
   CHECK_OK(grove_context_set(ctx, "on_error", "return"));
   unsetenv("GROVE_ON_ERROR");

@@ -110,7 +110,7 @@ fi
 readonly options='route effort wisdom message_cap transport_on_node transport_off_node p2p chunk
   deterministic node_size node_map socket_size spin progress machine check timeout log trace
   aggregator delta laggard min_message max_messages part_table transport_parts alarm profile
-  device memory'
+  device memory copy_paths copy_staging on_error'
 
 good "$grove" options
 [[ ! -s $work/err ]] || fail 'it complains'
