@@ -274,6 +274,17 @@ static grove_status save_marked(grove_channel *c)
   return GROVE_OK;
 }
 
+/* A receiver that has not met its sender: what comes must not go to the user's array any more. */
+static grove_status receive_elsewhere(grove_channel *c)
+{
+  char *memory = grove_room((size_t)c->bytes, 1);
+  if (!memory) grove_match_leave(c); /* then it is not to be met */
+  GROVE_PASS_CHECK(memory, GROVE_ERR_MEMORY, "no memory for a message of %lld bytes",
+                   (long long)c->bytes);
+  c->staging = c->data = memory;
+  return GROVE_OK;
+}
+
 static grove_status abandon_channel(grove_channel *c)
 {
   grove_status status = GROVE_OK;
@@ -289,10 +300,7 @@ static grove_status abandon_channel(grove_channel *c)
     grove_op_move(&c->base, GROVE_OP_STUCK);
     return GROVE_OK;
   }
-  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) {
-    GROVE_PASS_ROOM(c->staging, c->bytes);
-    c->data = c->staging;
-  }
+  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) status = receive_elsewhere(c);
   if (status == GROVE_OK && grove_channel_flows(c)) status = c->way->detach(c);
   if (status != GROVE_OK) {
     grove_op_move(&c->base, GROVE_OP_STUCK);
