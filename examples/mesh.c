@@ -1,15 +1,15 @@
 /* A mesh comes to the ranks that a partitioner names. Its vertices follow, ranks that share one are
  * joined, and volumes are assembled at vertices, by forests that are made from forests. One rank
  * has read the mesh (mpirun -n 4 mesh plates.msh.gz random); without a file it is a cube. */
-#include <grove.h>
+#include "common.h"
+
 #include <mesh_run.h>
-#include <stdlib.h>
 
 static double in_grove; /* seconds in calls of the library */
 
 static void must(int failed, const char *sentence)
 {
-  if (failed) fprintf(stderr, "%s\n", sentence), MPI_Abort(MPI_COMM_WORLD, 1);
+  if (failed) give_up(sentence);
 }
 #define MUST(call)                                                                                 \
   (in_grove -= MPI_Wtime(), must((call) != GROVE_OK, grove_last_error()), in_grove += MPI_Wtime())

@@ -3,6 +3,7 @@
 #include "base/options.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* This rank in MPI_COMM_WORLD; -1 where there is no MPI, or no more. */
 static int rank_in_world(void)
@@ -11,6 +12,14 @@ static int rank_in_world(void)
   MPI_Initialized(&initialized);
   if (initialized && !grove_mpi_is_gone()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
+}
+
+/* MPICH's mpiexec ends an aborted job at once, and may lose what it has not read yet: without this,
+ * three sentences of a hundred. */
+static void let_mpiexec_read(void)
+{
+  const struct timespec moment = {0, 50 * 1000 * 1000};
+  nanosleep(&moment, NULL);
 }
 
 /* Prints in one piece, since other ranks may be printing. */
@@ -26,7 +35,10 @@ static void end_job(grove_status status, const char *call, const char *file, int
   else
     fprintf(stderr, "grove: %s%s: %s\n", who, name, sentence);
   fflush(stderr);
-  if (rank >= 0) MPI_Abort(MPI_COMM_WORLD, (int)status);
+  if (rank >= 0) {
+    let_mpiexec_read();
+    MPI_Abort(MPI_COMM_WORLD, (int)status);
+  }
   abort();
 }
 

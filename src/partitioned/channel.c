@@ -275,7 +275,7 @@ static grove_status save_marked(grove_channel *c)
 }
 
 /* A receiver that has not met its sender: what comes must not go to the user's array any more. */
-static grove_status receive_elsewhere(grove_channel *c)
+static grove_status keep_from_user(grove_channel *c)
 {
   char *memory = grove_room((size_t)c->bytes, 1);
   if (!memory) grove_match_leave(c); /* then it is not to be met */
@@ -300,7 +300,7 @@ static grove_status abandon_channel(grove_channel *c)
     grove_op_move(&c->base, GROVE_OP_STUCK);
     return GROVE_OK;
   }
-  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) status = receive_elsewhere(c);
+  if (!c->sends && c->dense && c->bond == GROVE_BOND_SOUGHT) status = keep_from_user(c);
   if (status == GROVE_OK && grove_channel_flows(c)) status = c->way->detach(c);
   if (status != GROVE_OK) {
     grove_op_move(&c->base, GROVE_OP_STUCK);

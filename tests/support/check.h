@@ -32,6 +32,9 @@ void test_begin(int *argc, char ***argv, const char *name);
 /* All ranks got here: MPI_Finalize, still under the watchdog. Returns main's result. */
 int test_end(void);
 
+/* MPI_Finalize, for a program that does not call test_end. */
+void test_finalize(void);
+
 /* Before test_begin: many tests use MPI one after the other, and no test_end ends it. */
 void test_share(void);
 
