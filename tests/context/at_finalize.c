@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { STARTS = 3, PATH_BYTES = 300 };
-static const double SHORT = 0.5;
+static const double SHORT = 1.5; /* enough for ranks that are on their way */
 
 static char folder[200];
 static int late;    /* the last rank is */
