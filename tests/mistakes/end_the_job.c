@@ -5,7 +5,6 @@
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "capture.h"
 #include "check.h"
-#include "context/context.h"
 #include "grove_cuda.h"
 #include "ring.h"
 
@@ -200,10 +199,12 @@ static void late_mistakes(void)
   grove_op *late[2] = {NULL, NULL};
   int which = 0;
   if (world_size() < 2) return;
-  ctx->options.timeout_seconds = 0.1; /* a collective call would have to be as quick */
+  place p = place_create(split(0)); /* no collective call on it has to be as quick */
+  CHECK_OK(grove_context_set(p.ctx, "on_error", aborts[CONTEXT] ? "abort" : "return"));
+  CHECK_OK(grove_context_set(p.ctx, "timeout", "0.1"));
   for (int i = 0; i < 2; i++) {
     int tag = i, none = world_rank() == 0 ? 1 : 0;
-    CHECK_OK(grove_precv_init(ctx, x, 1, 1, MPI_INT64_T, none, tag, &late[i]));
+    CHECK_OK(grove_precv_init(p.ctx, x, 1, 1, MPI_INT64_T, none, tag, &late[i]));
     CHECK_OK(grove_start(late[i]));
   }
   MISTAKE(CONTEXT, grove_wait(late[1]));
@@ -211,7 +212,7 @@ static void late_mistakes(void)
   CHECK(strstr(grove_last_error(), "entry 0"), "'%s'", grove_last_error());
   MISTAKE(CONTEXT, grove_wait_any(2, late, &which));
   for (int i = 0; i < 2; i++) CHECK_OK(grove_op_free(&late[i]));
-  ctx->options.timeout_seconds = 0;
+  place_free(&p);
 }
 
 static void copier_mistakes(void)
