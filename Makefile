@@ -23,7 +23,7 @@
 #   make bench                        makes and saves every figure of bench/RESULTS.md: hours
 #   make bench-pages                  writes its pages and pictures again, from the saved figures
 #   make bench-quick                  the grid in 90 seconds, saves nothing
-#   make bench-gpu                    on a machine with a GPU: the figures of device memory
+#   make bench-gpu                    on a machine with a GPU: the figures of device memory and paths
 #   make bench-scale                  every route between 256 to 2048 simulated ranks: long
 
 BUILD ?= $(if $(filter mpich,$(MPI)),build-mpich,build)
@@ -83,12 +83,13 @@ bench:
 	@bench/run --mesh --save --no-build
 	@bench/run --partitioned --save --no-build
 	@bench/run --parts --save --no-build
+	@bench/run --multipath --save
 	@bench/predictions --save
 	@bench/scale/run --save
 	@bench/run --age
 
 bench-pages:
-	@for study in '' --cores --operations --bundles --algebra --routes --mesh --partitioned --parts --gpu; do \
+	@for study in '' --cores --operations --bundles --algebra --routes --mesh --partitioned --parts --gpu --multipath; do \
 	  bench/run $$study --figures --save >/dev/null || exit 1; done
 	@bench/scale/run --figures --save >/dev/null
 
@@ -98,6 +99,7 @@ bench-quick:
 
 bench-gpu:
 	@bench/run --gpu --save
+	@bench/run --multipath --places gpu --save
 
 bench-scale:
 	@tools/bootstrap --for bench

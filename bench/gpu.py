@@ -147,6 +147,26 @@ def against_hand(all_cases):
     return lines
 
 
+def of_host(all_cases):
+    """What is left of an exchange without a device bounds the gain: both ways pay for the device
+    what the better of them pays."""
+    host = {(c.where(), c.case): c for c in all_cases
+            if c.line == "matrix-host" and c.has("grove", "hand")}
+    both = [(c, host[c.where(), c.case]) for c in all_cases
+            if c.line == "matrix" and c.has("grove", "hand") and (c.where(), c.case) in host]
+    lines = []
+    for where, part in by(both, lambda pair: pair[0].where()):
+        without = [h.ratio("hand", "grove") for _, h in part]
+        bounds = []
+        for c, h in part:
+            device = min(c.time[m] - h.time[m] for m in ("grove", "hand"))
+            bounds.append((h.time["hand"] + device) / (h.time["grove"] + device))
+        for title, ratios in (("on the host", without), ("with the cheaper device part", bounds)):
+            lines.append(verdict(f"by hand / grove, {len(part)} matrices {title}: mean", where, "-",
+                                 f"{geometric_mean(ratios):.2f} ({spread(ratios)})", None))
+    return lines
+
+
 def of_bits(all_cases):
     return [verdict("reduce, bits as on the host: types and operations", case.where(), "all",
                     f"{case.time['equal']:.0f} of {case.time['compared']:.0f}",
@@ -226,7 +246,7 @@ class Gpu(judged.Study):
     figures = study.Figures("figures-gpu.txt", FIELDS, "machine mpi gpu setting line",
                             "bench/run --gpu", ints=["bytes", "traffic"])
     measures = ["bench/gpu"]
-    judges = (against_copy, against_copies, against_hand, of_bits, of_launches, of_begun,
+    judges = (against_copy, against_copies, against_hand, of_host, of_bits, of_launches, of_begun,
               of_instructions)
 
     def prepare(self, options):
@@ -323,14 +343,6 @@ class Gpu(judged.Study):
 
     def is_chosen(self, name):
         return self.options.case in ("", name)
-
-    def rows_in_time(self, run):
-        """Of a run that does not end, those that it had made."""
-        try:
-            return self.rows_of(run)
-        except subprocess.TimeoutExpired as late:
-            self.notes.append(f"{run.title()}: not done after {self.seconds} seconds")
-            return self.parse((late.stdout or b"").decode().splitlines()[:-1], run), False
 
     def rows_of_runs(self, runs):
         found, good = [], True

@@ -107,6 +107,14 @@ class Study(study.Study):
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, run.keeps() + "-quick" * self.options.quick + "." + ending)
 
+    def rows_in_time(self, run):
+        """Of a run that does not end, those that it had made."""
+        try:
+            return self.rows_of(run)
+        except subprocess.TimeoutExpired as late:
+            self.notes.append(f"{run.title()}: not done after {self.seconds} seconds")
+            return self.parse((late.stdout or b"").decode().splitlines()[:-1], run), False
+
     def profile(self, run):
         """The profile of the place, as a variable; none where it cannot be measured."""
         path = self.kept(run, "machine")

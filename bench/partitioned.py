@@ -23,14 +23,17 @@ FIELDS = ("machine mpi place setting line parts bytes method messages median low
 KI, MI = 1 << 10, 1 << 20
 
 # What carries messages: shared memory, MPI on the node, hosts of the test cluster, TCP through
-# loopback.
-BETWEEN = ("tcp", "lo")
+# loopback; and libfabric between those hosts, with so many endpoints.
+FABRIC = {"ofi": 1, "ofi2": 2, "ofi4": 4, "ofi8": 8}
+BETWEEN = ("tcp", "lo", *FABRIC)
 PLACE = {
     "shm": {},
     "mpi": {"GROVE_TRANSPORT_PARTS": "mpi"},
     "tcp": {},
     "lo": {"GROVE_NODE_SIZE": "1", "GROVE_TRANSPORT_PARTS": "mpi", "OMPI_MCA_pml": "ob1",
            "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "lo"},
+    **{place: {"GROVE_TRANSPORT_PARTS": "ofi", "GROVE_FABRIC": "tcp",
+               "GROVE_ENDPOINTS": str(endpoints)} for place, endpoints in FABRIC.items()},
 }
 # MPICH's partitioned calls depend on the transports given to UCX: all, as installed, or memory
 # alone.
@@ -49,7 +52,7 @@ class Run(judged.Run):
         return f"parts-{self.place if self.place in BETWEEN else 'node'}"
 
     def launcher(self):
-        if self.place == "tcp":
+        if self.place == "tcp" or self.place in FABRIC:
             return ["tools/cluster", "run", "--nodes", str(self.ranks), "--ppn", "1", "--mpi",
                     self.mpi, "--"]
         return ["tools/launch", str(self.ranks)]

@@ -68,7 +68,7 @@ set(GROVE_FATBIN_C ${PROJECT_BINARY_DIR}/generated/fatbin.c)
 add_custom_command(
   OUTPUT ${GROVE_FATBIN_C}
   COMMAND ${CMAKE_COMMAND} -DINPUT=${fatbin} -DOUTPUT=${GROVE_FATBIN_C}
-          -P ${PROJECT_SOURCE_DIR}/cmake/fatbin.cmake
+          -DNAME=grove_cuda_fatbin -P ${PROJECT_SOURCE_DIR}/cmake/fatbin.cmake
   DEPENDS ${fatbin} cmake/fatbin.cmake
   VERBATIM
 )

@@ -1,6 +1,7 @@
-# Writes OUTPUT, a C file with the bytes of the fatbin INPUT, which src/device/cuda_unit.c loads:
+# Writes OUTPUT, a C file with the bytes of the fatbin INPUT as the array NAME, which src/device/
+# cuda_unit.c loads, or bench/links/sm_links.c:
 #
-#   cmake -DINPUT=grove.fatbin -DOUTPUT=fatbin.c -P cmake/fatbin.cmake
+#   cmake -DINPUT=grove.fatbin -DOUTPUT=fatbin.c -DNAME=grove_cuda_fatbin -P cmake/fatbin.cmake
 #
 # Eight bytes are a number: that compiles quickly, and the array is aligned as CUDA wants it. The
 # machines that CUDA knows have the lowest byte of a number first.
@@ -16,7 +17,7 @@ string(REGEX REPLACE "(..)(..)(..)(..)(..)(..)(..)(..)" "0x\\8\\7\\6\\5\\4\\3\\2
        "${bytes}")
 file(
   WRITE ${OUTPUT}
-  "/* Made from src/device/cuda_kernels.cu by cmake/fatbin.cmake. */\n"
-  "extern const unsigned long long grove_cuda_fatbin[];\n\n"
-  "const unsigned long long grove_cuda_fatbin[] = {\n${bytes}};\n"
+  "/* Made by cmake/fatbin.cmake. */\n"
+  "extern const unsigned long long ${NAME}[];\n\n"
+  "const unsigned long long ${NAME}[] = {\n${bytes}};\n"
 )

@@ -8,7 +8,8 @@
  * The model. Every rank has `nroots` roots, numbered 0 .. nroots-1: what it owns. Every rank has
  * leaves: what it needs. A leaf is joined to exactly one root, here or on another rank; a root may
  * have any number of leaves, or none. This is a star forest. For a root r with leaves l1, l2, ...
- * (ordered by leaf rank, then by position in that rank's leaf list) and an MPI operation o
+ * (ordered by leaf rank, then by position in that rank's leaf list; the option `order` may put
+ * those of r's own rank first) and an MPI operation o
  *
  *     bcast     leaf = leaf o root                  for every leaf     (MPI_REPLACE: leaf = root)
  *     reduce    root = ((root o l1) o l2) o ...     for every root     (MPI_REPLACE: the last wins)
@@ -176,8 +177,9 @@ GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *nod
 
 /* Gives up the context. It lives on until the last forest and operation made from it is freed.
  * With `log=summary` the last free prints a table on rank 0. With `trace` it writes a file there.
- * With `transport_off_node=neighbor|rma` it frees what Grove made of MPI. In these cases the last
- * free is Collective, and it returns the error if the file cannot be written, whatever it frees.
+ * With `transport_off_node=neighbor|rma|ofi` it frees what Grove made of MPI or libfabric. In these
+ * cases the last free is Collective, and it returns the error if the file cannot be written,
+ * whatever it frees.
  *
  * A context that is still there when the program calls MPI_Finalize has its table and its file
  * written then, and says on standard error what went wrong. Its memory stays, and may still be
@@ -220,9 +222,9 @@ GROVE_API grove_status grove_forest_free(grove_forest **f);
 
 /* This rank owns `nroots` roots and has `nleaves` leaves. Leaf j is slot leaf_index[j] of the leaf
  * array, and is joined to root[j]. If leaf_index is NULL, leaf j is slot j. Gaps and any order are
- * allowed, but no slot may occur twice. The arrays are copied. A bad graph is accepted here and
- * reported by grove_forest_set_up, with the same sentence on every rank. Setting the graph of a
- * forest that has been set up is GROVE_ERR_STATE. Local. */
+ * allowed, but no slot may occur twice (but see grove_forest_allow_duplicates). The arrays are
+ * copied. A bad graph is accepted here and reported by grove_forest_set_up, with the same sentence
+ * on every rank. Setting the graph of a forest that has been set up is GROVE_ERR_STATE. Local. */
 GROVE_API grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
                                               const int64_t *leaf_index, const grove_root *root);
 
@@ -240,6 +242,19 @@ GROVE_API grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nr
  * Local. */
 GROVE_API grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern pattern, int64_t n);
 
+/* In this forest one slot may be a leaf several times, joined to the same root or to different
+ * ones. Each entry of the list is an edge. A slot that is read is read once per edge: a reduce
+ * combines its value with the root of each of them. A slot that is written is written in the order
+ * of the list. With MPI_REPLACE the last entry wins. With another operation a bcast combines the
+ * slot with the roots of all its entries, one after the other. The same holds for scatter, and for
+ * the updates of a fetch. On a rank with such slots, values first come into memory of the
+ * operation's own, one per leaf. When all are there, they go to the slots. That is one more copy.
+ * Of the calls that make forests from forests, only grove_forest_multi, _inverse, _embed_roots and
+ * _embed_leaves take such a forest.
+ *
+ * To be called before the graph is set, on every rank whose list has such slots. Local. */
+GROVE_API grove_status grove_forest_allow_duplicates(grove_forest *f);
+
 /* A name for reports and errors; copied. Local. */
 GROVE_API grove_status grove_forest_set_name(grove_forest *f, const char *name);
 
@@ -255,12 +270,13 @@ GROVE_API grove_status grove_forest_set_up(grove_forest *f);
 /* How many roots and leaves this rank has. */
 GROVE_API grove_status grove_forest_sizes(grove_forest *f, int64_t *nroots, int64_t *nleaves);
 
-/* The graph as it was set, expanded where it came from global numbers or a pattern. `leaf_index`
- * is NULL where none was given: leaf j is slot j. */
+/* The graph as it was set. Global numbers and patterns have become lists of roots. `leaf_index` is
+ * NULL if none was given: leaf j is then slot j. */
 GROVE_API grove_status grove_forest_graph(grove_forest *f, int64_t *nroots, int64_t *nleaves,
                                           const int64_t **leaf_index, const grove_root **root);
 
-/* All leaf slots lie in first <= slot < end; 0, 0 without leaves. A leaf array has `end` units. */
+/* All leaf slots lie in first <= slot < end. Both are 0 if there are no leaves. A leaf array has
+ * `end` units. */
 GROVE_API grove_status grove_forest_leaf_range(grove_forest *f, int64_t *first, int64_t *end);
 
 /* The ranks that own a root of one of this rank's leaves, ascending, this rank included. */
@@ -297,12 +313,13 @@ GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
  * proportional to its edges, its neighbours and this rank's roots. What cannot be done is refused,
  * with the same status and sentence on every rank.
  *
- * In the drawings every rank's roots are letters, and every leaf slot shows the letter of its root;
- * a dot is a slot that is no leaf. ---- */
+ * In the drawings the roots of each rank are letters, and each leaf slot has the letter of its
+ * root. A dot is a slot that is not a leaf, and a dash means that a rank has none. ---- */
 
-/* The forest in which every leaf has a root of its own: those of root 0 of `f` first, in the order
- * of its leaves (see grove_gather_init), then those of root 1, ...; the leaves are the same. A
- * gather on `f` is a reduce on this forest, a scatter a bcast.
+/* The forest in which every leaf has a root of its own. On each rank the roots that replace root 0
+ * of `f` come first, one per leaf, in the order of its leaves (see grove_gather_init). Then come
+ * those that replace root 1, and so on. The leaves are those of `f`. A gather on `f` is a reduce on
+ * this forest, and a scatter on `f` is a bcast on it.
  *
  *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    p q r    s        -
@@ -310,10 +327,11 @@ GROVE_API grove_status grove_forest_print(grove_forest *f, FILE *file);
  */
 GROVE_API grove_status grove_forest_multi(grove_forest *f, grove_forest **out);
 
-/* Roots and leaves change places: bcast on the result is what reduce with MPI_REPLACE is on `f`.
- * Its roots are the leaf slots of `f`, 0 up to the end of grove_forest_leaf_range; its leaves are
- * the roots of `f` that have a leaf, ascending. A root with two leaves is GROVE_ERR_GRAPH: see
- * grove_forest_multi. The inverse of the inverse has the edges of `f`.
+/* Roots and leaves change places. A bcast on the result moves what a reduce with MPI_REPLACE moves
+ * on `f`. The roots of the result are the leaf slots of `f`: all from 0 up to the end of
+ * grove_forest_leaf_range. Its leaves are those roots of `f` that have a leaf, in ascending order.
+ * A root of `f` with two leaves is GROVE_ERR_GRAPH; for such forests see grove_forest_multi. The
+ * inverse of the inverse has the edges of `f`.
  *
  *              rank 0   rank 1   rank 2              rank 0   rank 1   rank 2
  *     roots    a b      c        d          roots    p        q r      s
@@ -321,10 +339,10 @@ GROVE_API grove_status grove_forest_multi(grove_forest *f, grove_forest **out);
  */
 GROVE_API grove_status grove_forest_inverse(grove_forest *f, grove_forest **out);
 
-/* `a`, then `b`: the leaf slots of `a` are the roots of `b`, slot i being root i. The result has
- * the roots of `a` and those leaves of `b` whose root is a leaf of `a`; they keep their slots.
- * Bcast on it is bcast on `a`, then on `b`. Slots of `a` that `b` has no root for, and roots of `b`
- * that are no leaf of `a`, lead nowhere.
+/* First `a`, then `b`: a bcast on the result is a bcast on `a` followed by one on `b`. For this,
+ * leaf slot i of `a` is the same as root i of `b`. The result has the roots of `a`. Its leaves are
+ * the leaves of `b` whose root is a leaf of `a`, and they keep their slots. If a slot of `a` is not
+ * a root of `b`, or a root of `b` is not a leaf of `a`, nothing passes through it.
  *
  *     a        rank 0   rank 1   rank 2     b        rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    p q      r        s t
@@ -336,10 +354,11 @@ GROVE_API grove_status grove_forest_inverse(grove_forest *f, grove_forest **out)
  */
 GROVE_API grove_status grove_forest_compose(grove_forest *a, grove_forest *b, grove_forest **out);
 
-/* `a`, then `b` backwards: both have the same leaf slots. The result has the roots of `a`, and for
- * leaves those roots of `b` whose leaf is a leaf of `a` too, root i being slot i. What `a` brings
- * to a leaf, `b` takes to its root: bcast on it is bcast on `a`, then reduce with MPI_REPLACE on
- * `b`. A root of `b` with two leaves is GROVE_ERR_GRAPH.
+/* First `a`, then `b` backwards: a bcast on the result is a bcast on `a` followed by a reduce with
+ * MPI_REPLACE on `b`. For this, leaf slot i of `a` is the same as leaf slot i of `b`: what `a`
+ * brings to a leaf, `b` takes to its root there. The result has the roots of `a`. Its leaves are
+ * the roots of `b` whose leaf is also a leaf of `a`, and root i of `b` is slot i. A root of `b`
+ * with two leaves is GROVE_ERR_GRAPH.
  *
  *     a        rank 0   rank 1   rank 2     b        rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    p        q r      s
@@ -352,10 +371,10 @@ GROVE_API grove_status grove_forest_compose(grove_forest *a, grove_forest *b, gr
 GROVE_API grove_status grove_forest_compose_inverse(grove_forest *a, grove_forest *b,
                                                     grove_forest **out);
 
-/* Keeps only the edges of the roots (or leaf slots) that are named. They may be named in any order
- * and more than once. Nothing is renumbered, so the arrays of `f` still fit. What is left out is
- * not touched. A root that this rank does not have, or a slot that is not a leaf, is GROVE_ERR_ARG.
- * Each rank names its own; NULL is fine for none.
+/* A part of `f`: only the edges of the given roots (or leaf slots). Each rank lists its own, in any
+ * order, perhaps repeated. An empty list may be NULL. Nothing is renumbered, so the arrays of `f`
+ * still fit, and what is left out of the forest is never touched. A root that this rank does not
+ * have, or a slot that is not a leaf, is GROVE_ERR_ARG.
  *
  *     f        rank 0   rank 1   rank 2     embed_roots of rank 0's root 0
  *     roots    a b      c        -          roots    a b      c        -
@@ -370,14 +389,15 @@ GROVE_API grove_status grove_forest_embed_leaves(grove_forest *f, int64_t n,
 typedef enum grove_roots {
   GROVE_ROOTS_LOCAL,  /* on every rank, those of the first forest, then those of the second, ... */
   GROVE_ROOTS_SHARED, /* the same in all forests */
-  GROVE_ROOTS_GLOBAL  /* all roots of the first forest in rank order, then all of the second, ...,
-                       * dealt out anew: each rank gets as many as it has in all of them together */
+  GROVE_ROOTS_GLOBAL  /* all roots of the first forest in rank order, then all of the second, ...;
+                       * each rank gets the next ones, as many as it has in all forests together */
 } grove_roots;
 
-/* Several forests side by side. On every rank the leaf array of the first comes first, up to the
- * end of its grove_forest_leaf_range, then that of the second, ... . `mode` says what the roots
- * are. With GROVE_ROOTS_SHARED, different numbers of roots on a rank are GROVE_ERR_ARG. Every rank
- * passes the same forests in the same order, at least one.
+/* Several forests side by side. On every rank the leaf array of the result begins with that of the
+ * first forest, up to the end of its grove_forest_leaf_range. Then comes that of the second, and so
+ * on. `mode` says what the roots are. With GROVE_ROOTS_SHARED all forests must have the same number
+ * of roots on a rank, else GROVE_ERR_ARG. Every rank passes the same forests in the same order, at
+ * least one.
  *
  *     first    rank 0   rank 1   rank 2     second   rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    d        e        f
@@ -390,9 +410,9 @@ typedef enum grove_roots {
 GROVE_API grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots mode,
                                                 grove_forest **out);
 
-/* The edges of both; a slot that is a leaf of both is joined to the root that it has in `b`. The
- * leaves come by ascending slot. Both have the same number of roots on every rank, else
- * GROVE_ERR_ARG.
+/* The edges of both forests. A slot that is a leaf in both is joined to the root that it has in
+ * `b`. The leaves are listed by ascending slot. On every rank `a` and `b` must have the same number
+ * of roots, else GROVE_ERR_ARG.
  *
  *     a        rank 0   rank 1   rank 2     b        rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    a b      c        -
@@ -404,11 +424,11 @@ GROVE_API grove_status grove_forest_concatenate(int n, grove_forest *const *f, g
  */
 GROVE_API grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grove_forest **out);
 
-/* Every root and every leaf becomes `n` of them: several values per point, several right-hand
- * sides. Value k of root i is root i + k * root_stride, and value k of leaf slot j is slot
- * j + k * leaf_stride. With a stride of 0 they are root i * n + k and slot j * n + k: the values of
- * a point lie side by side. A stride may differ from rank to rank, `n` may not. A stride at which
- * two leaves fall on one slot is GROVE_ERR_GRAPH.
+/* Each root becomes `n` roots and each leaf `n` leaves: for several values per point, or several
+ * right-hand sides. Value k of root i is root i + k * root_stride, and value k of leaf slot j is
+ * slot j + k * leaf_stride. With a stride of 0 they are root i * n + k and slot j * n + k: the
+ * values of a point lie side by side. A stride may differ from rank to rank, `n` may not. A stride
+ * at which two leaves fall on one slot is GROVE_ERR_GRAPH.
  *
  *     f        rank 0   rank 1   rank 2     n = 2    rank 0   rank 1   rank 2
  *     roots    a b      c        -          roots    a A b B  c C      -
@@ -417,12 +437,12 @@ GROVE_API grove_status grove_forest_merge(grove_forest *a, grove_forest *b, grov
 GROVE_API grove_status grove_forest_strided(grove_forest *f, int64_t n, int64_t root_stride,
                                             int64_t leaf_stride, grove_forest **out);
 
-/* From points to the values that they carry. Root r of this rank has root_size[r] values, from
- * root_offset[r] on. The values of a leaf go to leaf_offset[slot] and after it. The arrays are as
- * long as those of a bcast on `f`. The sizes of leaves need not be given: they are those of their
- * roots. If offsets are NULL, values lie side by side, by ascending root or slot. Values of
- * different leaves that fall on one slot are GROVE_ERR_GRAPH. A negative size or offset is
- * GROVE_ERR_ARG.
+/* From points to the values that they carry. Root r of this rank has root_size[r] values, which
+ * begin at root_offset[r]. The values of the leaf at a slot begin at leaf_offset[slot]. The arrays
+ * of sizes and offsets have one entry for each root or leaf slot, as the arrays of a bcast on `f`
+ * have. A leaf has as many values as its root, so the sizes of leaves are not given. If offsets are
+ * NULL, values lie side by side, by ascending root or slot. If values of two leaves fall on one
+ * slot, that is GROVE_ERR_GRAPH. A negative size or offset is GROVE_ERR_ARG.
  *
  *     f        rank 0   rank 1   rank 2     sizes 1, 2 of rank 0; 3 of rank 1
  *     roots    a b      c        -          roots    a b b    c c c    -
@@ -474,18 +494,20 @@ GROVE_API grove_status grove_ghosts(grove_context *ctx, int64_t nowned, int64_t 
 
 /* The halo of a structured grid: a box of cells, cut into blocks, one per rank, each in an array
  * with a frame. The box has size[0] x size[1] x ... cells, in 1 to 8 dimensions. The process grid
- * is procs[0] x procs[1] x ...; entries of 0, or all of them where it is NULL, are chosen by
- * MPI_Dims_create. Ranks and arrays are row-major: the last dimension changes fastest (the ranks of
- * MPI_Cart_create are in this order too). In dimension d the c-th of procs[d] blocks has the cells
+ * is procs[0] x procs[1] x ... . MPI_Dims_create chooses entries that are 0, and all of them if
+ * `procs` is NULL. Ranks and arrays are row-major: the last dimension changes fastest. (The ranks
+ * of MPI_Cart_create are in this order too.) In dimension d, block c of procs[d] has the cells
  *
  *     c * size[d] / procs[d]  up to, but not including,  (c + 1) * size[d] / procs[d]
  *
- * and its array has width[d] more cells on each side (NULL: 1 everywhere). All cells of the array
- * are roots. The leaves are the cells of its frame that lie in the box; each is joined to the same
- * cell in the block that has it. So a bcast from an array to itself fills its frame. In a periodic
- * dimension (NULL: none is) the box goes on at its other end, which may be on the same rank. Beyond
- * the ends of other dimensions nothing is touched. With `corners` 0 only cells that are outside the
- * block in one dimension are leaves: those that a star of neighbours reads. With 1 all cells are.
+ * and its array has width[d] more cells on each side: its frame. If `width` is NULL, it is 1
+ * everywhere. All cells of the array are roots. The leaves are the cells of the frame that lie in
+ * the box. Each of them is joined to the same cell in the block to which it belongs. So a bcast
+ * from the array to itself fills the frame. In a periodic dimension the box continues at its other
+ * end, which may be on the same rank. If `periodic` is NULL, no dimension is periodic. Beyond the
+ * ends of a dimension that is not periodic nothing is touched. With `corners` 0 a cell of the frame
+ * is a leaf only if it is outside the block in just one dimension: these are the cells that a star
+ * of neighbours reads. With `corners` 1 all of them are leaves.
  *
  *     int64_t size[2] = {rows, columns};
  *     int procs[2] = {0, 0};
@@ -493,8 +515,9 @@ GROVE_API grove_status grove_ghosts(grove_context *ctx, int64_t nowned, int64_t 
  *     grove_forest_box(ctx, 2, size, procs, NULL, NULL, 0, &halo);
  *     grove_bcast_init(halo, MPI_DOUBLE, x, x, MPI_REPLACE, &update);
  *
- * Where blocks are smaller than the frame, it reaches further ranks. A block without cells has no
- * leaves. Leaves come by ascending slot. Arguments that differ between ranks are GROVE_ERR_ARG.
+ * Where blocks are narrower than the frame, the frame reaches beyond the next rank. A block without
+ * cells has no leaves. The leaves are listed by ascending slot. Arguments that differ between ranks
+ * are GROVE_ERR_ARG.
  *
  *     (size 6, width 1; x: a root without leaves)    corners 0     corners 1
  *              rank 0    rank 1    rank 2            . l l l .     l l l l l
@@ -562,18 +585,18 @@ GROVE_API grove_status grove_fetch_init(grove_forest *f, MPI_Datatype unit, void
                                         const void *leaf, void *leaf_update, MPI_Op op,
                                         grove_op **out);
 
-/* All leaves of a root, not combined: `multiroot` has as many units as this rank's roots have
- * leaves (grove_forest_degrees), those of root 0 first, then those of root 1, ..., the leaves of a
- * root by leaf rank, then by position in that rank's leaf list. Scatter is the way back.
- * Collective. */
+/* Gather brings the values of all leaves to their roots without combining them. `multiroot` has
+ * one unit for each leaf of this rank's roots (grove_forest_degrees): first those of root 0, then
+ * those of root 1, and so on. The leaves of one root are ordered by leaf rank, then by position in
+ * that rank's leaf list. Scatter is the way back: each leaf gets its unit. Collective. */
 GROVE_API grove_status grove_gather_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                          void *multiroot, grove_op **out);
 GROVE_API grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, const void *multiroot,
                                           void *leaf, grove_op **out);
 
 /* Several operations as one: what they send to the same rank travels in one message. The members
- * are persistent operations of one context that are not active. They may have any kinds, types,
- * forests and arrays, as long as none writes what another one reads or writes. A member may itself
+ * are persistent operations of one context, none of them active. Their kinds, types, forests and
+ * arrays may differ, as long as none writes what another one reads or writes. A member may itself
  * be a bundle; then its members are taken. Every rank passes the same members in the same order.
  * The bundle is started, waited for and freed like any operation. Its members stay independent:
  * they may be freed, and used by themselves while the bundle is not active. A bundle without
@@ -588,13 +611,15 @@ GROVE_API grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **o
  * own wait.
  *
  * With the option `check` each rank looks at its arrays. A start is GROVE_ERR_STATE if it reads
- * what another active operation of the context writes, or writes what that one reads or writes.
- * Nothing has started then, and it may be started after a wait for the other one. If a slot that is
- * read was changed, the wait or test that tells of the end is GROVE_ERR_CORRUPT. The sentences name
- * the operations and the slot. For operations that leave by parts, slots are looked at from their
- * mark on, and only for changes. Not looked at: changes in device memory, and in the other arrays
- * of operations that use some; changes of leaves that a fetch replaces by its updates; channels;
- * operations of other contexts. */
+ * what another active operation of this process writes, or writes what that one reads or writes.
+ * The other operation may belong to any context that has the option. Nothing has started then, and
+ * it may be started after a wait for the other one. If a slot that is read was changed, the wait or
+ * test that reports the end is GROVE_ERR_CORRUPT. The sentences name the operations and the slot.
+ * In operations that leave by parts, and in channels, what is sent is looked at from its mark on,
+ * and only for changes; the sentence names the slot or the part. What is received is not looked at
+ * any more once the program has asked which parts have arrived. Some things are not looked at:
+ * leaves that a fetch replaces by its updates; changes in the arrays of an operation of which one
+ * lies in device memory; and channels in device memory. */
 GROVE_API grove_status grove_start(grove_op *op);
 
 /* Advances every active operation of the context (of no other context); `done` is 1 once this one
@@ -646,6 +671,11 @@ GROVE_API grove_status grove_test_some(int n, grove_op *const *ops, int *ndone, 
  * get it. */
 GROVE_API grove_status grove_op_free(grove_op **op);
 
+/* A pointer of the program's own, which Grove keeps with the operation and never uses: NULL until
+ * it is set. A one-shot loses it when it ends. Local. */
+GROVE_API grove_status grove_op_set_user(grove_op *op, void *user);
+GROVE_API grove_status grove_op_get_user(grove_op *op, void **user);
+
 /* One shot: init and start in one call, wait and free in the other. The first call of its kind is
  * Collective. Later ones reuse its plan, with any addresses, and wait for nobody. A bad argument is
  * then an error on this rank alone. Two calls are of one kind if they have the same forest,
@@ -665,6 +695,15 @@ GROVE_API grove_status grove_gather_begin(grove_forest *f, MPI_Datatype unit, co
 GROVE_API grove_status grove_scatter_begin(grove_forest *f, MPI_Datatype unit,
                                            const void *multiroot, void *leaf, grove_op **out);
 GROVE_API grove_status grove_end(grove_op **op);
+
+/* Makes beforehand what the first one-shot of a kind would make, so that no _begin of this kind is
+ * collective any more: for arrays in the host's memory, at any addresses. What is already there is
+ * kept. A call that every rank makes, with the same kind. Collective. */
+GROVE_API grove_status grove_bcast_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op);
+GROVE_API grove_status grove_reduce_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op);
+GROVE_API grove_status grove_fetch_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op);
+GROVE_API grove_status grove_gather_prepare(grove_forest *f, MPI_Datatype unit);
+GROVE_API grove_status grove_scatter_prepare(grove_forest *f, MPI_Datatype unit);
 
 /* Begin and end in one call. */
 GROVE_API grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
@@ -706,7 +745,7 @@ GROVE_API grove_status grove_precv_init(grove_context *ctx, void *buf, int parts
                                         int64_t count_per_part, MPI_Datatype type, int source,
                                         int tag, grove_op **out);
 
-/* ---- by parts: what is final leaves, what has come is told ------------------------------- */
+/* ---- by parts: values leave when they are final, and are used as they arrive -------------- */
 
 /* Starts an operation on a forest before any of this rank's data is final: a bcast, scatter, reduce
  * or gather made by _init. grove_ready says what is final. Every message leaves when all that it
@@ -777,43 +816,68 @@ typedef struct grove_terms {
 
 /* What an operation does on this rank, for one start, and how long it took. */
 typedef struct grove_report {
-  size_t struct_size;            /* set by the caller: sizeof(grove_report) */
-  const char *route;             /* how the forest was compiled, for the start under way or last:
-                                  * "standard" */
-  const char *transport;         /* what carries messages off node: "p2p" */
-  const char *transport_on_node; /* what carries them on node: "shm", or "mpi" where memory lacks */
-  int64_t on_node_messages;      /* sent by this rank, to ranks of its own node */
+  /* Set by the caller: sizeof(grove_report). */
+  size_t struct_size;
+  /* The route of the start under way: "standard", "3-step", ... If none is under way, the route of
+   * the last start. "channel" for a channel. */
+  const char *route;
+  /* What carries messages between nodes: "p2p", ... */
+  const char *transport;
+  /* What carries data inside the node: "shm" for shared memory, or "mpi" if there is too little
+   * shared memory, or if the option `transport_on_node` asks for it. */
+  const char *transport_on_node;
+  /* Messages that this rank sends inside its node in one start, and their bytes. */
+  int64_t on_node_messages;
   int64_t on_node_bytes;
-  int64_t off_node_messages; /* sent by this rank, to other nodes */
+  /* Messages that this rank sends to other nodes in one start, and their bytes. */
+  int64_t off_node_messages;
   int64_t off_node_bytes;
-  int64_t starts;           /* completed so far */
-  double measured_seconds;  /* mean time from start until completion was seen, of those starts
-                             * on this route that were timed: the first few, then one in 16; 0
-                             * before */
-  double predicted_seconds; /* by the context's machine: the price of the dearest node, by which the
-                             * route was chosen or would have been; NaN where the profile lacks what
-                             * it takes */
-  grove_terms predicted;    /* what that is made of; the same on every rank */
-  const char *machine;      /* the name of that machine's profile; valid as long as the operation */
-  const char *aggregator;   /* what decides which parts travel together: of a channel, or of an
-                           * operation started by parts that has messages to cut; else "none" */
-  int64_t parts;            /* of a channel: this end's; else 0 */
-  int64_t messages;         /* of a channel: that one round takes; of the last if they differ. Of an
-                           * operation started by parts: that a start by parts takes of this rank's
-                           * own data; else 0 */
-  double delta_seconds;     /* of a channel: how long ready parts wait for others; 0: until all of
-                             * their group are ready */
-  const char *memory;  /* where this rank's arrays lie: "host", "cuda device 0", or several: "host,
-                       * cuda device 0"; valid as long as the operation */
-  const char *path;    /* how values travel from and to a device: "staged", through host memory;
-                       * "host" where no array of this rank lies on one */
-  const char *by_host; /* what kernels cannot do, so that the host does it: "a user's operation",
-                        * "long double", "a type that only MPI can walk", "slots that overlap";
-                        * several with commas; "" for none */
-  int64_t pinned;      /* 1: all host memory that is copied to or from a device is pinned; 0: copies
-                        * are slower, or there are none */
-  int64_t device_bytes;   /* memory of devices that the operation takes, besides arrays */
-  const char *price_note; /* what the price leaves out, as a sentence; "" for nothing */
+  /* How many starts are complete. */
+  int64_t starts;
+  /* Mean time from a start until this rank noticed that it was complete. Only some starts on this
+   * route are timed: the first few, then one in 16. 0 if none has been timed yet. */
+  double measured_seconds;
+  /* The time of one start that the profile of the machine predicts for the slowest node. Grove
+   * chooses routes by this number. NaN if the profile lacks what the prediction needs. */
+  double predicted_seconds;
+  /* The parts of that prediction; the same on every rank. */
+  grove_terms predicted;
+  /* The name of the profile; valid as long as the operation. */
+  const char *machine;
+  /* The aggregator, which decides which parts travel together: of a channel, or of an operation
+   * that was started by parts and whose messages can be divided. Else "none". */
+  const char *aggregator;
+  /* Channel: the number of parts at this end. Else 0. */
+  int64_t parts;
+  /* Channel: how many messages one round takes; if rounds differ, the last one. Operation that was
+   * started by parts: how many messages this rank's own data is divided into. Else 0. */
+  int64_t messages;
+  /* Channel: how long ready parts wait for other parts of their group, in seconds. 0: until the
+   * whole group is ready. */
+  double delta_seconds;
+  /* Where this rank's arrays lie: "host", "cuda device 0", or in several memories: "host, cuda
+   * device 0". Valid as long as the operation. */
+  const char *memory;
+  /* How values travel to and from a device: "staged" means through host memory. "host" if no array
+   * of this rank lies on a device. */
+  const char *path;
+  /* Why the host does some of a kernel's work: "a user's operation", "long double", "a type that
+   * only MPI can walk", "slots that overlap", or several of these, separated by commas. "" if
+   * kernels do all of it. */
+  const char *by_host;
+  /* 1 if all host memory that is copied to or from a device is pinned. 0 if some is not (copies are
+   * then slower), or if there is none. */
+  int64_t pinned;
+  /* Device memory that the operation uses, besides the arrays. */
+  int64_t device_bytes;
+  /* A sentence that says what the prediction leaves out. "" if it leaves out nothing. */
+  const char *price_note;
+  /* Messages that this rank receives in one start from its node and from other nodes, and their
+   * bytes. Channel: 0. */
+  int64_t on_node_messages_received;
+  int64_t on_node_bytes_received;
+  int64_t off_node_messages_received;
+  int64_t off_node_bytes_received;
 } grove_report;
 
 /* Fills the first struct_size bytes of the report. Local. */

@@ -38,9 +38,10 @@ struct CUstream_st;
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Memory of this rank's device: the one that is current in CUDA, else one chosen by the rank's
- * number on its host. Each rank chooses its own number of `bytes`. grove_dealloc frees the memory.
- * If one rank has no device, all ranks get GROVE_ERR_DEVICE. Collective. */
+/* Memory of this rank's device: that of the option `device_number`, else the one that is current in
+ * CUDA, else one chosen by the rank's number on its host. Each rank chooses its own number of
+ * `bytes`. grove_dealloc frees the memory. If one rank has no device, all ranks get
+ * GROVE_ERR_DEVICE. Collective. */
 GROVE_API grove_status grove_alloc_device(grove_context *ctx, size_t bytes, void **out);
 
 /* Copies `bytes` between any two memories, after the work that was enqueued on the stream of the
@@ -69,40 +70,43 @@ GROVE_API grove_status grove_wait_on_stream(grove_op *op);
 
 /* ---- copies over several paths --------------------------------------------------------------- */
 
-/* What copies from device to device over every path of a node at once: the direct link, other
- * devices, the memory of the host (docs/multipath.md). It needs neither MPI nor a context. Any
- * number of threads may use it at once. */
+/* A copier copies from device to device over several paths of a node at once: the direct link,
+ * other devices, and the memory of the host (docs/multipath.md). It needs neither MPI nor a
+ * context. Any number of threads may use it at once. */
 typedef struct grove_copier grove_copier;
 
-/* `m`: a profile with the links of this node; NULL: they are measured now. `paths`: which may be
- * used, such as "direct,gpu2,host"; NULL: those of the option `copy_paths`, else all. Options are
- * read from the environment: `device`, `copy_paths`, `copy_staging`. Local. */
+/* Makes a copier. `m` is a profile with the links of this node; if it is NULL, the links are
+ * measured now. `paths` lists the paths that may be used, such as "direct,gpu2,host"; if it is
+ * NULL, the option `copy_paths` counts, which allows all by default. The options `device`,
+ * `copy_paths` and `copy_staging` are read from the environment. Local. */
 GROVE_API grove_status grove_copier_create(const grove_machine *m, const char *paths,
                                            grove_copier **out);
 
-/* Copies `bytes` from src to dst, behind what was enqueued on the stream, and returns at once. What
- * is enqueued there later comes after the copy. NULL is the default stream of src's device. -1 for
- * a device: the driver is asked. Shares follow from the model; a copy that gains too little goes
- * directly, and so does what finds no staging memory, or is one too many at once (16 for a pair of
- * devices).
+/* Copies `bytes` from src to dst and returns at once. The copy begins after the work that was
+ * enqueued on the stream, and work that is enqueued there later begins after the copy. NULL is the
+ * default stream of the device of src. If a device is given as -1, the driver is asked. The model
+ * decides which share goes over which path. A copy takes the direct path alone if splitting gains
+ * too little, if there is no staging memory left, or if 16 copies between the two devices are
+ * already split.
  *
- * GROVE_ERR_ARG: ranges that overlap, a device that there is not; GROVE_ERR_UNSUPPORTED: the stream
- * is captured. Then nothing was enqueued. A path that fails is not used again. The rest of its
- * share goes directly, and the status of the failure is returned, with a sentence that says so: if
- * it says that all is copied, it is. Local. */
+ * Ranges that overlap, or a device that does not exist, are GROVE_ERR_ARG. A stream that is being
+ * captured is GROVE_ERR_UNSUPPORTED. In these cases nothing was enqueued. When a path fails, the
+ * rest of its share takes the direct path; if that works, the other one is not used again. The call
+ * then returns the status of the failure, and the sentence says whether everything is copied all
+ * the same. Local. */
 GROVE_API grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device,
                                          const void *src, int src_device, size_t bytes,
                                          struct CUstream_st *stream);
 
-/* Prints what such a copy would do: paths, shares, chunks, and the time by the model. Local. */
+/* Prints how such a copy would be split: paths, shares, chunks, and the predicted time. Local. */
 GROVE_API grove_status grove_copier_explain(grove_copier *c, int from, int to, size_t bytes,
                                             FILE *file);
 
-/* Waits for its copies and gives it up. Local. */
+/* Waits for the copies of the copier and frees it. Local. */
 GROVE_API grove_status grove_copier_free(grove_copier **c);
 
-/* The same as grove_copier_copy, by the copier of the context, which the first such call makes: its
- * options and, if they have links, its profile's numbers. Local. */
+/* The same as grove_copier_copy, by a copier of the context. The first call makes this copier, with
+ * the options of the context, and with its profile if that has links. Local. */
 GROVE_API grove_status grove_copy_async(grove_context *ctx, void *dst, int dst_device,
                                         const void *src, int src_device, size_t bytes,
                                         struct CUstream_st *stream);

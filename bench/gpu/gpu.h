@@ -27,6 +27,10 @@ typedef struct bench_gpu {
 void bench_gpu_open(MPI_Comm comm, const char *driver, bench_gpu *out);
 void bench_gpu_close(bench_gpu *g);
 
+/* Instead of a device's: arrays are the host's, and every call is done when it returns (host.c).
+ * Enough for exchanges. */
+extern const grove_driver bench_host_driver;
+
 void *bench_gpu_alloc(const bench_gpu *g, int64_t bytes);
 void bench_gpu_free(const bench_gpu *g, void *memory);
 void *bench_gpu_alloc_pinned(const bench_gpu *g, int64_t bytes);
@@ -75,7 +79,7 @@ void bench_gpu_kernels(bench_gpu *g);
 void bench_gpu_reduce(bench_gpu *g);
 /* Ping-pong of ranks 0 and 1. */
 void bench_gpu_pair(bench_gpu *g);
-/* Halos of matrices, named in a list with commas between them. */
+/* Halos of matrices, named in a list with commas between them; then the same on the host. */
 void bench_gpu_matrices(bench_gpu *g, const char *matrices);
 /* Several exchanges begun before one is waited for. */
 void bench_gpu_begun(bench_gpu *g);

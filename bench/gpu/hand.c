@@ -22,6 +22,7 @@ struct bench_hand {
 
 const bench_hand_device *bench_hand_device_for(const bench_gpu *g)
 {
+  if (bench_hand_host.open(g)) return &bench_hand_host;
 #ifdef BENCH_HAVE_CUDART
   if (strcmp(g->driver->name, "cuda") == 0 && bench_hand_cuda.open(g)) return &bench_hand_cuda;
 #endif

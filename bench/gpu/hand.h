@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /* What it asks of a device, on one stream. `cuda`: the runtime and kernels of its own
- * (hand_cuda.cu). For any driver: Grove's table and kernels (hand_table.c). */
+ * (hand_cuda.cu). For any driver: Grove's table and kernels (hand_table.c). For arrays of the host:
+ * plain loops (host.c). */
 typedef struct bench_hand_device {
   const char *about;
   int (*open)(const bench_gpu *g); /* whether it can be used; any number of times */
@@ -26,7 +27,7 @@ typedef struct bench_hand_device {
   void (*finish)(void);
 } bench_hand_device;
 
-extern const bench_hand_device bench_hand_table;
+extern const bench_hand_device bench_hand_table, bench_hand_host;
 #ifdef BENCH_HAVE_CUDART
 extern const bench_hand_device bench_hand_cuda;
 #endif

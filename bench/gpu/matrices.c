@@ -37,6 +37,7 @@ static void name_matrix(const char *path, char *name, size_t bytes)
 static void measure_matrix(bench_gpu *g, const char *path)
 {
   char name[100];
+  bench_gpu host = *g;
   bench_rows rows;
   grove_context *nodes;
   bench_need_grove(grove_context_create(g->comm, &nodes));
@@ -46,7 +47,7 @@ static void measure_matrix(bench_gpu *g, const char *path)
   int64_t bytes = rows.ghosts * (int64_t)sizeof(double);
   MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, g->comm);
   name_matrix(path, name, sizeof name);
-  const bench_course_how how = {
+  bench_course_how how = {
     .line = "matrix",
     .name = name,
     .bytes = bytes,
@@ -56,6 +57,11 @@ static void measure_matrix(bench_gpu *g, const char *path)
     .batch = 4,
   };
   bench_course_run(g, &how);
+  how.line = "matrix-host";
+  host.driver = &bench_host_driver;
+  host.wrong = 0;
+  bench_course_run(&host, &how);
+  g->wrong += host.wrong;
   bench_graph_free(&graph);
   bench_rows_free(&rows);
 }

@@ -12,7 +12,8 @@
  * cache before a part of it is written. once: loads and stores say that they are used once.
  * order-N: entries are in the order of slots within each N Mi entries of the message, and their
  * units are listed too (4 bytes more, not counted). l2-N: the cache is asked to fetch N bytes at
- * least. */
+ * least. Rows of 128 bytes, of which one begins every 256, are moved by words of 16 bytes without a
+ * list; pN: N blocks of a processor at once. */
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -77,6 +78,34 @@ template <int WAYS, int MODE> __global__ void __launch_bounds__(BLOCK) move_entr
   }
 }
 
+/* Word k of a message of rows is word k % ROW of row k / ROW. */
+enum { ROW = 8, ROW_STRIDE = 16 };
+
+template <int WAYS, int MODE> __global__ void __launch_bounds__(BLOCK) move_rows(task t)
+{
+  uint4 *array = (uint4 *)t.array, *message = (uint4 *)t.message;
+  const uint32_t threads = gridDim.x * BLOCK, words = (uint32_t)t.n / 2;
+  for (uint32_t first = blockIdx.x * BLOCK * WAYS + threadIdx.x; first + (WAYS - 1) * BLOCK < words;
+       first += threads * WAYS) {
+    uint4 x[WAYS];
+#pragma unroll
+    for (int u = 0; u < WAYS; u++) {
+      const uint32_t k = first + u * BLOCK;
+      const uint4 *from = t.in ? message + k : array + k / ROW * ROW_STRIDE + k % ROW;
+      x[u] = MODE & ONCE ? __ldcs(from) : *from;
+    }
+#pragma unroll
+    for (int u = 0; u < WAYS; u++) {
+      const uint32_t k = first + u * BLOCK;
+      uint4 *to = t.in ? array + k / ROW * ROW_STRIDE + k % ROW : message + k;
+      if (MODE & ONCE)
+        __stcs(to, x[u]);
+      else
+        *to = x[u];
+    }
+  }
+}
+
 /* ---- one way of one task ---- */
 
 struct way {
@@ -92,6 +121,16 @@ static const way all_ways[] = {
   {"w1-fetch", move_entries<1, FETCH>, 1, 0},  {"w4-fetch", move_entries<4, FETCH>, 4, 4},
   {"w8-fetch", move_entries<8, FETCH>, 8, 4},  {"w4-once", move_entries<4, ONCE>, 4, 4},
   {"w1-all-once", move_entries<1, ONCE>, 1, 0}};
+
+static const way row_ways[] = {
+  {"w1-all", move_rows<1, PLAIN>, 1, 0},     {"w2-all", move_rows<2, PLAIN>, 2, 0},
+  {"w4-all", move_rows<4, PLAIN>, 4, 0},     {"w8-all", move_rows<8, PLAIN>, 8, 0},
+  {"w2-p4", move_rows<2, PLAIN>, 2, 4},      {"w2-p8", move_rows<2, PLAIN>, 2, 8},
+  {"w4-p4", move_rows<4, PLAIN>, 4, 4},      {"w4-p8", move_rows<4, PLAIN>, 4, 8},
+  {"w8-p4", move_rows<8, PLAIN>, 8, 4},      {"w8-p8", move_rows<8, PLAIN>, 8, 8},
+  {"w1-all-once", move_rows<1, ONCE>, 1, 0}, {"w2-all-once", move_rows<2, ONCE>, 2, 0},
+  {"w4-all-once", move_rows<4, ONCE>, 4, 0}, {"w4-p8-once", move_rows<4, ONCE>, 4, 8},
+  {"w2-p8-once", move_rows<2, ONCE>, 2, 8}};
 
 static int processors;
 static double copy_rate; /* bytes per microsecond */
@@ -121,7 +160,7 @@ template <typename F> static double median_time(F enqueue)
 static void measure_way(const char *pattern, const std::string &note, const way &w, const task &t,
                         double traffic)
 {
-  unsigned blocks = (unsigned)(n / BLOCK / w.ways);
+  unsigned blocks = (unsigned)((t.slot ? n : n / 2) / BLOCK / w.ways);
   if (w.blocks > 0) blocks = std::min(blocks, (unsigned)(processors * w.blocks));
   double us = median_time([&] { w.kernel<<<blocks, BLOCK>>>(t); });
   printf("%-12s %-6s %-24s %8.1f us  %.3f\n", pattern, t.in ? "unpack" : "pack",
@@ -189,6 +228,13 @@ static void measure_pattern(const char *pattern, const list &slots, const std::s
   need(cudaFree(unit));
 }
 
+static void measure_rows(const std::string &note, double *array, double *message)
+{
+  for (int in = 0; in < 2; in++)
+    for (const way &w : row_ways)
+      measure_way("rows-128", note, w, {array, message, NULL, NULL, (int32_t)n, in}, 16.0 * n);
+}
+
 static double *array, *message, *other;
 
 static void measure_all(size_t granularity, bool windows)
@@ -204,6 +250,7 @@ static void measure_all(size_t granularity, bool windows)
                 need(cudaMemcpyAsync(other, message, n * 8, cudaMemcpyDeviceToDevice));
               });
   printf("copy%s: %.0f GB/s\n", note.c_str(), copy_rate / 1e3);
+  measure_rows(note, array, message);
   for (auto &p : patterns) {
     double traffic = 32.0 * (double)sectors_of(p.slots) + 12.0 * n;
     measure_pattern(p.name, p.slots, note, 0, traffic, array, message);

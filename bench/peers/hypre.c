@@ -4,7 +4,7 @@
 #include "methods/method.h"
 #include "peers/ghosts.h"
 
-#include <_hypre_parcsr_mv.h>
+#include <hypre_exchange.h>
 #include <stdlib.h>
 
 typedef struct hypre_state {
@@ -32,36 +32,20 @@ static void *set_up(bench_case *c)
   hypre_ParCSRCommPkgCreateApart(c->comm, columns, first, g->nghosts, total, owners, s->package);
   hypre_AssumedPartitionDestroy(owners);
   hypre_TFree(columns, HYPRE_MEMORY_HOST);
-  int nsends = hypre_ParCSRCommPkgNumSends(s->package);
-  s->packed =
-    bench_alloc((size_t)hypre_ParCSRCommPkgSendMapStart(s->package, nsends), sizeof *s->packed);
+  s->packed = bench_alloc((size_t)hypre_packed_entries(s->package), sizeof *s->packed);
   return s;
 }
 
-enum { FORWARD = 1, BACKWARD = 2 }; /* hypre's jobs: of a product, of one with the transpose */
-
 static void bcast(const hypre_state *s, double *root, double *leaf)
 {
-  hypre_ParCSRCommPkg *p = s->package;
-  const HYPRE_Int *map = hypre_ParCSRCommPkgSendMapElmts(p);
-  int n = hypre_ParCSRCommPkgSendMapStart(p, hypre_ParCSRCommPkgNumSends(p));
-  for (int i = 0; i < n; i++) s->packed[i] = root[map[i]];
-  hypre_ParCSRCommHandle *handle =
-    hypre_ParCSRCommHandleCreate(FORWARD, p, s->packed, bench_ghost_values(s->ghosts, leaf));
-  hypre_ParCSRCommHandleDestroy(handle);
+  hypre_forward(s->package, s->packed, root, bench_ghost_values(s->ghosts, leaf));
   bench_ghosts_to_leaves(s->ghosts, root, leaf);
 }
 
 static void reduce(const hypre_state *s, double *root, double *leaf)
 {
-  hypre_ParCSRCommPkg *p = s->package;
-  const HYPRE_Int *map = hypre_ParCSRCommPkgSendMapElmts(p);
-  int n = hypre_ParCSRCommPkgSendMapStart(p, hypre_ParCSRCommPkgNumSends(p));
   bench_leaves_to_ghosts(s->ghosts, leaf, root);
-  hypre_ParCSRCommHandle *handle =
-    hypre_ParCSRCommHandleCreate(BACKWARD, p, bench_ghost_values(s->ghosts, leaf), s->packed);
-  hypre_ParCSRCommHandleDestroy(handle);
-  for (int i = 0; i < n; i++) root[map[i]] += s->packed[i];
+  hypre_backward(s->package, s->packed, bench_ghost_values(s->ghosts, leaf), root);
 }
 
 static void run(void *state, int begin, int end)

@@ -3,10 +3,8 @@
 #include "methods/method.h"
 #include "peers/ghosts.h"
 
-#include <Tpetra_Core.hpp>
 #include <Tpetra_Import.hpp>
-#include <Tpetra_Map.hpp>
-#include <Tpetra_Vector.hpp>
+#include <tpetra_memory.hpp>
 
 namespace {
 
@@ -22,41 +20,9 @@ struct State {
   Teuchos::RCP<Vector> roots, leaves;
 };
 
-void end_tpetra()
-{
-  Tpetra::finalize();
-}
-
-// Kokkos must end before MPI does: MPI_Finalize first deletes what is attached to MPI_COMM_SELF.
-int at_finalize(MPI_Comm, int, void *, void *)
-{
-  end_tpetra();
-  return MPI_SUCCESS;
-}
-
-void begin_tpetra(MPI_Comm comm)
-{
-  static bool begun = false;
-  if (begun) return;
-  begun = true;
-  int argc = 0, key;
-  char **argv = nullptr;
-  Tpetra::initialize(&argc, &argv, comm);
-  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr);
-  MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
-}
-
-// A vector on the user's memory.
-Teuchos::RCP<Vector> wrap(const Teuchos::RCP<const Map> &map, double *values)
-{
-  using View = Vector::dual_view_type;
-  typename View::t_dev memory(values, map->getNodeNumElements(), 1);
-  return Teuchos::rcp(new Vector(map, View(memory, memory)));
-}
-
 void *set_up(bench_case *c)
 {
-  begin_tpetra(c->comm);
+  tpetra_begin(c->comm);
   State *s = new State;
   s->c = c;
   s->ghosts = bench_ghosts_of(c);
@@ -75,8 +41,8 @@ void init(void *state)
 {
   State *s = static_cast<State *>(state);
   double *leaf = reinterpret_cast<double *>(s->c->leaf);
-  s->roots = wrap(s->owned, reinterpret_cast<double *>(s->c->root));
-  s->leaves = wrap(s->needed, bench_ghost_values(s->ghosts, leaf));
+  s->roots = tpetra_wrap(s->owned, reinterpret_cast<double *>(s->c->root));
+  s->leaves = tpetra_wrap(s->needed, bench_ghost_values(s->ghosts, leaf));
 }
 
 void run(void *state, int begin, int end)

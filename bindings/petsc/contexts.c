@@ -79,6 +79,7 @@ static PetscErrorCode create_held(MPI_Comm comm, held **out)
   while (*last) last = &(*last)->next;
   *last = h;
   PetscCallMPI(MPI_Comm_set_attr(comm, held_keyval, h));
+  GROVE_SF_CALL(grove_context_set(h->ctx, "order", "own-first")); /* as `basic` has it */
   PetscCall(set_options(h->ctx));
   *out = h;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -99,7 +99,6 @@ PetscErrorCode grove_sf_flights_free(grove_sf_flights *f)
              "%zu operations were begun on this SF and not ended", f->count);
   for (grove_sf_flight *next; f->idle; f->idle = next) {
     next = f->idle->next;
-    PetscCall(PetscFree(f->idle->memory));
     PetscCall(PetscFree(f->idle));
   }
   PetscCall(PetscFree(f->buckets));

@@ -3,25 +3,15 @@
  */
 #include "sf.h"
 
-/* ---- slots that are leaves several times ---- */
+/* ---- the forest ---- */
 
-/* PetscSFSetGraph has sorted the slots. */
+/* Is a slot a leaf several times, which is legal in a scatter? PetscSFSetGraph has sorted them. */
 static PetscBool has_repeats(const PetscSF sf)
 {
+  if (!sf->allow_multi_leaves) return PETSC_FALSE;
   for (PetscInt i = 1; sf->mine && i < sf->nleaves; i++)
     if (sf->mine[i] == sf->mine[i - 1]) return PETSC_TRUE;
   return PETSC_FALSE;
-}
-
-static PetscErrorCode needs_stage(PetscSF sf, PetscBool *yes)
-{
-  PetscBool mine = has_repeats(sf);
-  PetscFunctionBegin;
-  *yes = PETSC_FALSE;
-  if (!sf->allow_multi_leaves) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MPIU_Allreduce(&mine, yes, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)sf)));
-  if (*yes) PetscCall(PetscInfo(sf, "a slot is a leaf several times: leaves go through a stage\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 typedef struct placed {
@@ -35,61 +25,41 @@ static int compare_placed(const void *a, const void *b)
   return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-/* Places of the stage: this rank's own roots first, then by rank, as `basic` combines them. Puts
- * the edges into that order. */
-static PetscErrorCode order_places(PetscSF sf, grove_root *root, PetscInt *slot)
+/* The order in which `basic` writes leaves: this rank's own roots first, then by rank. Grove writes
+ * a slot that is several leaves in the order of the list. */
+static PetscErrorCode order_leaves(PetscSF sf, placed *order)
 {
-  placed *order;
   PetscMPIInt rank;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)sf), &rank));
-  PetscCall(PetscMalloc1(sf->nleaves, &order));
   for (PetscInt i = 0; i < sf->nleaves; i++) {
     order[i].rank = sf->remote[i].rank == rank ? -1 : sf->remote[i].rank;
     order[i].leaf = i;
   }
   qsort(order, (size_t)sf->nleaves, sizeof *order, compare_placed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grove's lists; `slot` is NULL where the leaves are consecutive. */
+static PetscErrorCode copy_edges(PetscSF sf, grove_root *root, int64_t *slot)
+{
+  placed *order = NULL;
+  PetscFunctionBegin;
+  if (has_repeats(sf)) {
+    PetscCall(PetscMalloc1(sf->nleaves, &order));
+    PetscCall(order_leaves(sf, order));
+  }
   for (PetscInt i = 0; i < sf->nleaves; i++) {
-    PetscInt leaf = order[i].leaf;
+    PetscInt leaf = order ? order[i].leaf : i;
     root[i].rank = (int)sf->remote[leaf].rank;
     root[i].index = sf->remote[leaf].index;
-    slot[i] = sf->mine ? sf->mine[leaf] : leaf;
+    if (slot) slot[i] = sf->mine[leaf];
   }
   PetscCall(PetscFree(order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the places of the stage to the slots. */
-static PetscErrorCode create_fold(PetscSF sf)
-{
-  grove_sf *g = sf->data;
-  grove_context *self;
-  grove_root *root;
-  PetscFunctionBegin;
-  PetscCall(grove_sf_context(PETSC_COMM_SELF, &self));
-  PetscCall(PetscMalloc1(sf->nleaves, &root));
-  for (PetscInt i = 0; i < sf->nleaves; i++) root[i] = (grove_root){0, g->slot[i]};
-  GROVE_SF_CALL(grove_forest_create(self, &g->fold));
-  GROVE_SF_CALL(
-    grove_forest_set_graph(g->fold, sf->nleaves ? sf->maxleaf + 1 : 0, sf->nleaves, NULL, root));
-  GROVE_SF_CALL(grove_forest_set_up(g->fold));
-  PetscCall(PetscFree(root));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- the forest ---- */
-
-/* Fills Grove's lists; `slot` may be NULL where the leaves are consecutive. */
-static void copy_edges(const PetscSF sf, grove_root *root, int64_t *slot)
-{
-  for (PetscInt i = 0; i < sf->nleaves; i++) {
-    root[i].rank = (int)sf->remote[i].rank;
-    root[i].index = sf->remote[i].index;
-    if (slot) slot[i] = sf->mine[i];
-  }
-}
-
-static PetscErrorCode create_forest(PetscSF sf, PetscBool staged)
+static PetscErrorCode create_forest(PetscSF sf)
 {
   grove_sf *g = sf->data;
   grove_context *ctx;
@@ -98,14 +68,10 @@ static PetscErrorCode create_forest(PetscSF sf, PetscBool staged)
   PetscFunctionBegin;
   PetscCall(grove_sf_context(PetscObjectComm((PetscObject)sf), &ctx));
   PetscCall(PetscMalloc1(sf->nleaves, &root));
-  if (staged) {
-    PetscCall(PetscMalloc1(sf->nleaves, &g->slot));
-    PetscCall(order_places(sf, root, g->slot));
-  } else {
-    if (sf->mine) PetscCall(PetscMalloc1(sf->nleaves, &slot));
-    copy_edges(sf, root, slot);
-  }
+  if (sf->mine) PetscCall(PetscMalloc1(sf->nleaves, &slot));
+  PetscCall(copy_edges(sf, root, slot));
   GROVE_SF_CALL(grove_forest_create(ctx, &g->forest));
+  if (sf->allow_multi_leaves) GROVE_SF_CALL(grove_forest_allow_duplicates(g->forest));
   const char *name = ((PetscObject)sf)->name;
   if (name) GROVE_SF_CALL(grove_forest_set_name(g->forest, name));
   GROVE_SF_CALL(grove_forest_set_graph(g->forest, sf->nroots, sf->nleaves, slot, root));
@@ -155,7 +121,7 @@ static PetscErrorCode set_root_ranks(PetscSF sf)
     sf->ranks[i] = ranks[from];
     sf->roffset[i] = at;
     for (int64_t e = offset[from]; e < offset[from + 1]; e++, at++) {
-      sf->rmine[at] = g->slot ? g->slot[slot[e]] : (PetscInt)slot[e];
+      sf->rmine[at] = (PetscInt)slot[e];
       sf->rremote[at] = (PetscInt)root[e];
     }
   }
@@ -202,11 +168,8 @@ PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, PetscInt *n, const PetscMPIInt **
 
 PetscErrorCode grove_sf_set_up(PetscSF sf)
 {
-  PetscBool staged;
   PetscFunctionBegin;
-  PetscCall(needs_stage(sf, &staged));
-  PetscCall(create_forest(sf, staged));
-  if (staged) PetscCall(create_fold(sf));
+  PetscCall(create_forest(sf));
   PetscCall(set_root_ranks(sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,9 +179,7 @@ PetscErrorCode grove_sf_forget_graph(PetscSF sf)
   grove_sf *g = sf->data;
   PetscFunctionBegin;
   PetscCall(grove_sf_flights_free(&g->flights));
-  GROVE_SF_CALL(grove_forest_free(&g->fold));
   GROVE_SF_CALL(grove_forest_free(&g->forest));
-  PetscCall(PetscFree(g->slot));
   PetscCall(PetscFree3(g->iranks, g->ioffset, g->irootloc));
   g->niranks = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,8 +233,7 @@ PetscErrorCode grove_sf_embed_roots(PetscSF sf, PetscInt n, const PetscInt *sele
   PetscCall(PetscMalloc1(nleaves, &slot));
   PetscCall(PetscMalloc1(nleaves, &node));
   for (int64_t i = 0; i < nleaves; i++) {
-    int64_t at = leaf ? leaf[i] : i;
-    slot[i] = g->slot ? g->slot[at] : (PetscInt)at;
+    slot[i] = (PetscInt)(leaf ? leaf[i] : i);
     node[i].rank = root[i].rank;
     node[i].index = (PetscInt)root[i].index;
   }

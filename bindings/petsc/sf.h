@@ -44,9 +44,6 @@ typedef struct grove_sf_flight {
   MPI_Datatype unit;
   const void *root, *leaf;
   grove_op *op;
-  char *memory; /* of the stage; kept for the next flight */
-  size_t memory_bytes;
-  char *stage; /* slot 0 of the stage */
 } grove_sf_flight;
 
 /* By the addresses that PETSc ends an operation with. */
@@ -67,15 +64,8 @@ PetscErrorCode grove_sf_flights_free(grove_sf_flights *f);
 
 /* ---- graph.c ---- */
 
-/* A slot that is a leaf several times is legal in PETSc's scatters and not in Grove. Where a rank
- * has one, the leaves of `forest` are places of a stage on every rank, a place for each edge, and
- * `fold` leads from there to the slots: a forest on this rank alone, with the slots for roots and
- * the places for leaves. So what arrives in the stage is reduced to the slots, and what leaves is
- * broadcast from them. */
 typedef struct grove_sf {
   grove_forest *forest;
-  grove_forest *fold; /* NULL: no slot is a leaf twice */
-  PetscInt *slot;     /* of every place of the stage, if there is one */
   grove_sf_flights flights;
   PetscInt niranks; /* the answer of GetLeafRanks; -1: not yet made */
   PetscMPIInt *iranks;

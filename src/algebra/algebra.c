@@ -32,6 +32,16 @@ static grove_status check_forest(const grove_making *m, const grove_forest *firs
   return GROVE_OK;
 }
 
+/* Most constructions ask which root a slot has. */
+static grove_status refuse_duplicates(const grove_making *m, const grove_forest *f)
+{
+  GROVE_PASS_CHECK(!f->has_duplicates, GROVE_ERR_UNSUPPORTED,
+                   "rank %d: %s: a slot of forest '%.100s' is a leaf several times; only "
+                   "grove_forest_multi, _inverse, _embed_roots and _embed_leaves take such forests",
+                   m->ctx->rank, m->call, grove_forest_label(f));
+  return GROVE_OK;
+}
+
 /* "compose of first, second" */
 static grove_status name_result(grove_making *m, int n, grove_forest *const *f)
 {
@@ -43,8 +53,8 @@ static grove_status name_result(grove_making *m, int n, grove_forest *const *f)
   return grove_forest_set_name(m->forest, name);
 }
 
-grove_status grove_making_open(grove_making *m, const char *call, int n, grove_forest *const *f,
-                               grove_forest **out)
+static grove_status open_from_forests(grove_making *m, const char *call, int n,
+                                      grove_forest *const *f, grove_forest **out)
 {
   const grove_forest *first = NULL;
   for (int i = n - 1; i >= 0; i--) first = f[i] ? f[i] : first;
@@ -52,6 +62,22 @@ grove_status grove_making_open(grove_making *m, const char *call, int n, grove_f
   GROVE_PASS(grove_making_open_on(m, call, first->ctx, out));
   for (int i = 0; i < n; i++) GROVE_PASS(check_forest(m, first, f[i]));
   return name_result(m, n, f);
+}
+
+grove_status grove_making_open(grove_making *m, const char *call, int n, grove_forest *const *f,
+                               grove_forest **out)
+{
+  GROVE_PASS(open_from_forests(m, call, n, f, out));
+  for (int i = 0; i < n; i++) GROVE_PASS(refuse_duplicates(m, f[i]));
+  return GROVE_OK;
+}
+
+grove_status grove_making_open_loosely(grove_making *m, const char *call, grove_forest *f,
+                                       grove_forest **out)
+{
+  GROVE_PASS(open_from_forests(m, call, 1, &f, out));
+  m->forest->allows_duplicates = f->has_duplicates;
+  return GROVE_OK;
 }
 
 /* Without a context nobody can be asked; during another thread's call nobody may be. */

@@ -30,6 +30,10 @@ typedef struct grove_making {
 /* Opens it, from `n` forests. This rank's failure. */
 grove_status grove_making_open(grove_making *m, const char *call, int n, grove_forest *const *f,
                                grove_forest **out);
+/* The same, from one forest whose slots may be leaves several times; so may those of the new one.
+ */
+grove_status grove_making_open_loosely(grove_making *m, const char *call, grove_forest *f,
+                                       grove_forest **out);
 /* The same with only a context. */
 grove_status grove_making_open_on(grove_making *m, const char *call, grove_context *ctx,
                                   grove_forest **out);

@@ -61,7 +61,7 @@ grove_status grove_forest_embed_roots(grove_forest *f, int64_t n, const int64_t 
   grove_status status = GROVE_OK;
   grove_making m = {0};
   work w = {0};
-  grove_status mine = grove_making_open(&m, "grove_forest_embed_roots", 1, &f, out);
+  grove_status mine = grove_making_open_loosely(&m, "grove_forest_embed_roots", f, out);
   if (mine == GROVE_OK) mine = prepare_embed(&m, f, n, root_index, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_bcast(w.twin, MPI_CHAR, w.root, w.leaf, MPI_REPLACE));
@@ -128,7 +128,7 @@ grove_status grove_forest_embed_leaves(grove_forest *f, int64_t n, const int64_t
   grove_status status = GROVE_OK;
   grove_making m = {0};
   grove_edges edges = {0};
-  grove_status mine = grove_making_open(&m, "grove_forest_embed_leaves", 1, &f, out);
+  grove_status mine = grove_making_open_loosely(&m, "grove_forest_embed_leaves", f, out);
   if (mine == GROVE_OK) mine = select_leaves(&m, f, n, leaf_index, &edges);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_making_close(&m, GROVE_OK, &edges, out));

@@ -35,7 +35,7 @@ grove_status grove_forest_inverse(grove_forest *f, grove_forest **out)
   grove_status status = GROVE_OK;
   grove_making m = {0};
   work w = {0};
-  grove_status mine = grove_making_open(&m, "grove_forest_inverse", 1, &f, out);
+  grove_status mine = grove_making_open_loosely(&m, "grove_forest_inverse", f, out);
   if (mine == GROVE_OK) mine = prepare_inversion(&m, f, &w);
   GROVE_TRY(grove_making_agree(&m, mine, NULL, 0));
   GROVE_TRY(grove_gather(w.twin, MPI_INT64_T, w.own, w.roots.code));

@@ -76,6 +76,17 @@ static grove_status parse_chunk(const option *about, const char *value, void *fi
   return GROVE_OK;
 }
 
+static grove_status parse_endpoints(const option *about, const char *value, void *field)
+{
+  enum { MOST = 16 };
+  int n = 0;
+  grove_status status = parse_count(about, value, &n);
+  if (status != GROVE_OK) return status;
+  if (n < 1 || n > MOST) return refuse_value(about, value);
+  *(int *)field = n;
+  return GROVE_OK;
+}
+
 static grove_status parse_count_or_auto(const option *about, const char *value, void *field)
 {
   if (strcasecmp(value, "auto") != 0) return parse_count(about, value, field);
@@ -134,26 +145,35 @@ static const option table[GROVE_OPTION_COUNT] = {
    "how a route is chosen: by the model, or by trying its best two in the first starts",
    parse_choice, FIELD(effort), 1},
   {"wisdom", "", "a file name",
-   "routes that were faster when effort=measure tried them are kept in this file, and taken from "
-   "it",
+   "a file that keeps which route was the faster one when effort=measure tried two; later runs "
+   "read it",
    parse_text_or_none, FIELD(wisdom), 1},
   {"message_cap", "auto", "a number of bytes, or auto",
    "route split: size of messages between nodes (auto: where the machine turns to rendezvous)",
    parse_count_or_auto, FIELD(message_cap), 1},
   {"transport_on_node", "shm", "shm|mpi", "what carries data inside a node: memory or messages",
    parse_choice, FIELD(transport_on_node), 1},
-  {"transport_off_node", "p2p", "p2p|neighbor|rma",
-   "what carries messages between nodes (neighbor and rma: with the standard route only)",
+  {"transport_off_node", "p2p", "auto|p2p|neighbor|rma|ofi",
+   "what carries messages between nodes: MPI, or libfabric (ofi). neighbor and rma: with the "
+   "standard route only. auto: p2p, as long as profiles have no prices of libfabric",
    parse_choice, FIELD(transport_off_node), 1},
+  {"fabric", "auto", "auto, or a provider like tcp;ofi_rxm",
+   "which of libfabric's providers serves this context, from when one is first needed; 'grove "
+   "fabric' lists them",
+   parse_text, FIELD(fabric), 1},
   {"p2p", "persistent", "persistent|reposted",
-   "MPI requests: made once and restarted, or posted anew at every start", parse_choice, FIELD(p2p),
-   1},
+   "requests of MPI: made once and restarted, or posted anew at every start", parse_choice,
+   FIELD(p2p), 1},
   {"chunk", "1073741824", "a number of bytes, from 64 to 2147483647",
-   "bytes of the largest message handed to MPI; more goes in several", parse_chunk, FIELD(chunk),
-   1},
+   "the largest message that MPI is given; what is longer goes in several", parse_chunk,
+   FIELD(chunk), 1},
   {"deterministic", "off", "off|on",
-   "floating-point reductions equal bit for bit on every route and transport", parse_switch,
+   "on: floating-point sums have the same bits on every route and transport", parse_switch,
    FIELD(deterministic), 1},
+  {"order", "ranks", "ranks|own-first",
+   "in which order a reduce or fetch combines leaves with their root: by their ranks, or first "
+   "those of the root's own rank, as MPI codes and PETSc do",
+   parse_choice, FIELD(order), 1},
   {"node_size", "0", "a number of ranks",
    "every N consecutive ranks count as one node (0: as found)", parse_count, FIELD(node_size), 1},
   {"node_map", "", "a list like 0,0,1,1", "a node number for every rank, separated by commas",
@@ -162,74 +182,86 @@ static const option table[GROVE_OPTION_COUNT] = {
    "every N consecutive ranks of a node count as one socket (0: as found)", parse_count,
    FIELD(socket_size), 1},
   {"spin", "auto", "a number of polls, or auto",
-   "polls before a waiting rank yields (auto: 1000 when every rank has a core, else 10)",
+   "how often a waiting rank looks before it yields its core (auto: 1000 if every rank has a core, "
+   "else 10)",
    parse_count_or_auto, FIELD(spin), 0},
   {"progress", "calls", "calls|thread",
-   "who advances operations: calls of the library, or a thread of its own as well", parse_choice,
-   FIELD(progress), 0},
+   "what advances operations: calls of the library, or also a thread (with MPI_THREAD_MULTIPLE)",
+   parse_choice, FIELD(progress), 0},
   {"machine", "auto", "auto, measure, a name or a file",
-   "the profile that prices are made with (auto: this machine's, else one of its kind)", parse_text,
-   FIELD(machine), 1},
+   "the profile of the machine that predictions use (auto: this machine's, else one of its kind)",
+   parse_text, FIELD(machine), 1},
   {"check", "off", "off|on",
-   "checksum every message, refuse overlapping buffers and those that are used too early; slow, "
-   "for "
-   "finding mistakes",
+   "finds mistakes, slowly: arrays that overlap or are used before the wait, damaged messages",
    parse_switch, FIELD(check), 1},
   {"timeout", "0", "a number of seconds",
-   "after that many seconds a wait returns and names what is missing (0: never)", parse_seconds,
+   "a wait that takes longer returns, and names what is missing (0: it never does)", parse_seconds,
    FIELD(timeout_seconds), 0},
   {"on_error", "return", "return|abort",
-   "a call that fails returns its status, or ends the job with its sentence", parse_choice,
-   FIELD(on_error), 0},
+   "what a call does that fails: return its status, or print its sentence and end the job",
+   parse_choice, FIELD(on_error), 0},
   {"log", "off", "off|summary",
    "summary: a table of forests, operations, bytes and times when the context is freed",
    parse_choice, FIELD(log), 0},
   {"trace", "", "a file name",
-   "what ran when on every rank, for a timeline viewer, in this file when the context is freed",
+   "a file for a timeline viewer, written when the context is freed: what ran when on every rank",
    parse_text_or_none, FIELD(trace), 0},
   {"aggregator", "auto", "auto|none|table|ploggp|timer|adaptive",
-   "which parts of a channel, or of an operation started by parts, travel together: every one "
-   "alone, by a table, by the model (auto), what is ready after a while, or by what earlier rounds "
-   "were like",
+   "which parts of a channel, or of an operation started by parts, travel together. none: each "
+   "alone; table: as the file of part_table says; ploggp (and auto): as the model finds fastest; "
+   "timer: also what is ready after delta; adaptive: as earlier rounds suggest",
    parse_choice, FIELD(aggregator), 0},
   {"delta", "auto", "a number of seconds, or auto",
    "aggregators timer and adaptive: how long ready parts wait for others", parse_seconds_or_auto,
    FIELD(delta_seconds), 0},
   {"laggard", "0.004", "a number of seconds",
-   "aggregator ploggp: how late the last part is taken to be", parse_seconds,
+   "aggregator ploggp: how late the last part is assumed to be", parse_seconds,
    FIELD(laggard_seconds), 0},
-  {"min_message", "0", "a number of bytes", "by parts: those that travel together have as many",
-   parse_count, FIELD(min_message), 0},
+  {"min_message", "0", "a number of bytes",
+   "parts that travel together have at least as many bytes", parse_count, FIELD(min_message), 0},
   {"max_messages", "0", "a number of messages",
-   "by parts: the most that one round of a channel, or one message of an operation, may take (0: "
-   "any number)",
+   "into how many messages a round of a channel may be cut at most, or one message of an operation "
+   "started by parts (0: any number)",
    parse_count, FIELD(max_messages), 0},
   {"part_table", "", "a file name",
    "aggregator table: the file, as 'grove aggregate --try' writes it", parse_text_or_none,
    FIELD(part_table), 0},
-  {"transport_parts", "auto", "auto|mpi|shm",
-   "what carries channels (auto: memory inside a node, else messages)", parse_choice,
-   FIELD(transport_parts), 0},
+  {"transport_parts", "auto", "auto|mpi|ofi|shm",
+   "what carries channels: messages of MPI, libfabric (ofi), or memory (auto: memory inside a "
+   "node, else messages)",
+   parse_choice, FIELD(transport_parts), 0},
+  {"endpoints", "1", "a number from 1 to 16",
+   "how many endpoints of libfabric a process opens; the groups of a channel take turns on them",
+   parse_endpoints, FIELD(endpoints), 0},
+  {"fabric_writes", "auto", "auto|data|note|message",
+   "how libfabric's writes are announced: by data that they bring along, by a message after each, "
+   "or all bytes in messages (auto: the first that the provider has)",
+   parse_choice, FIELD(fabric_writes), 0},
   {"alarm", "auto", "auto|off|thread",
-   "thread: deadlines of channels are kept, and long messages by parts looked after, by a thread "
-   "of "
-   "their own (needs MPI_THREAD_MULTIPLE); auto: where that is so, and there are some",
+   "whether a thread keeps the deadlines of channels and advances long messages by parts; it needs "
+   "MPI_THREAD_MULTIPLE (auto: where that is given, and something needs the thread)",
    parse_choice, FIELD(alarm), 0},
-  {"profile", "off", "off|on", "keep when each part of a channel was ready, sent and arrived",
+  {"profile", "off", "off|on", "on: record when each part of a channel was ready, sent and arrived",
    parse_switch, FIELD(profile), 0},
   {"device", "auto", "auto|cuda|emulated|emulated-lazy|emulated-random|none",
-   "whose memory arrays may lie in besides the host's; auto: CUDA's, where the program uses it; "
-   "emulated: a device without hardware, for tests: it is quick, or does everything as late as it "
-   "may, or when it likes",
+   "the kind of device in whose memory arrays may lie. auto: CUDA, if the program uses it; "
+   "emulated: a device without hardware, for tests. It works at once; with -lazy as late as it "
+   "may; with -random at random times",
    parse_choice, FIELD(device), 0},
-  {"memory", "auto", "auto|host|device", "where arrays lie; auto: the driver is asked about each",
-   parse_choice, FIELD(memory), 0},
+  {"device_number", "auto", "a number of a device, or auto",
+   "which device this rank has (auto: the current one of CUDA, else by the rank's number on its "
+   "host)",
+   parse_count_or_auto, FIELD(device_number), 0},
+  {"emulated_devices", "0", "a number of devices", "device=emulated: so many, up to 8 (0: one)",
+   parse_count, FIELD(emulated_devices), 0},
+  {"memory", "auto", "auto|host|device",
+   "where all arrays lie (auto: the driver is asked about each)", parse_choice, FIELD(memory), 0},
   {"copy_paths", "", "a list like direct,gpu2,host",
    "copies from GPU to GPU: the paths that they may take (empty: all)", parse_text_or_none,
    FIELD(copy_paths), 0},
   {"copy_staging", "67108864", "a number of bytes",
-   "copies from GPU to GPU: the most staging memory of each device, and of the host", parse_count,
-   FIELD(copy_staging), 0},
+   "copies from GPU to GPU: how much staging memory they may use, on each device and on the host",
+   parse_count, FIELD(copy_staging), 0},
 };
 
 grove_option_about grove_option_describe(int i)
@@ -272,6 +304,7 @@ void grove_options_free(grove_options *options)
   free(options->node_map);
   free(options->machine);
   free(options->wisdom);
+  free(options->fabric);
   free(options->trace);
   free(options->part_table);
   free(options->copy_paths);

@@ -18,9 +18,16 @@
 /* Values of the options that are a choice, in the order of the choices in the table. */
 enum grove_option_route { GROVE_ROUTE_AUTO }; /* then the rows */
 enum grove_option_effort { GROVE_EFFORT_ESTIMATE, GROVE_EFFORT_MEASURE };
-enum grove_option_off_node { GROVE_OFF_NODE_P2P, GROVE_OFF_NODE_NEIGHBOR, GROVE_OFF_NODE_RMA };
+enum grove_option_off_node {
+  GROVE_OFF_NODE_AUTO,
+  GROVE_OFF_NODE_P2P,
+  GROVE_OFF_NODE_NEIGHBOR,
+  GROVE_OFF_NODE_RMA,
+  GROVE_OFF_NODE_OFI
+};
 enum grove_option_on_node { GROVE_ON_NODE_SHM, GROVE_ON_NODE_MPI };
 enum grove_option_p2p { GROVE_P2P_PERSISTENT, GROVE_P2P_REPOSTED };
+enum grove_option_order { GROVE_ORDER_RANKS, GROVE_ORDER_OWN_FIRST };
 enum grove_option_progress { GROVE_PROGRESS_CALLS, GROVE_PROGRESS_THREAD };
 enum grove_option_log { GROVE_LOG_OFF, GROVE_LOG_SUMMARY };
 enum grove_option_on_error { GROVE_ON_ERROR_RETURN, GROVE_ON_ERROR_ABORT };
@@ -33,7 +40,7 @@ enum grove_option_aggregator {
   GROVE_AGGREGATOR_TIMER,
   GROVE_AGGREGATOR_ADAPTIVE
 };
-enum grove_option_parts { GROVE_PARTS_AUTO, GROVE_PARTS_MPI, GROVE_PARTS_SHM };
+enum grove_option_parts { GROVE_PARTS_AUTO, GROVE_PARTS_MPI, GROVE_PARTS_OFI, GROVE_PARTS_SHM };
 enum grove_option_alarm { GROVE_ALARM_AUTO, GROVE_ALARM_OFF, GROVE_ALARM_THREAD };
 
 enum grove_option_device {
@@ -46,7 +53,7 @@ enum grove_option_device {
 };
 enum grove_option_memory { GROVE_MEMORY_AUTO, GROVE_MEMORY_HOST, GROVE_MEMORY_DEVICE };
 
-enum { GROVE_OPTION_COUNT = 33 };
+enum { GROVE_OPTION_COUNT = 39 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,9 +66,11 @@ typedef struct grove_options {
   int message_cap; /* bytes; -1: the machine's rendezvous limit */
   int transport_on_node;
   int transport_off_node;
+  char *fabric; /* of libfabric: "auto", or the name of a provider */
   int p2p;
   int chunk; /* bytes of the largest message that MPI is given */
   int deterministic;
+  int order;
   int node_size;   /* 0: as found */
   char *node_map;  /* "": as found; owned, like all strings */
   int socket_size; /* 0: as found */
@@ -80,9 +89,13 @@ typedef struct grove_options {
   int max_messages;       /* 0: no limit */
   char *part_table;       /* "": none, else the file */
   int transport_parts;
+  int endpoints;     /* of libfabric */
+  int fabric_writes; /* a grove_fabric_manner */
   int alarm;
   int profile;
   int device;
+  int device_number;    /* -1: CUDA's current one, or by the rank */
+  int emulated_devices; /* 0: one, or as tests have set it */
   int memory;
   char *copy_paths;               /* "": all */
   int copy_staging;               /* bytes */
@@ -97,6 +110,12 @@ typedef struct grove_option_about {
   const char *help;
 } grove_option_about;
 grove_option_about grove_option_describe(int i);
+
+/* Does this value of transport_off_node serve the routes that pass data on, too? */
+static inline int grove_off_node_relays(int value)
+{
+  return value != GROVE_OFF_NODE_NEIGHBOR && value != GROVE_OFF_NODE_RMA;
+}
 
 /* All options at their defaults. */
 grove_status grove_options_create(grove_options *out);

@@ -104,9 +104,7 @@ grove_status grove_context_compare(grove_context *ctx, const grove_purpose *purp
                                    const int64_t found[2])
 {
   if (found[0] == -found[1]) return GROVE_OK;
-  GROVE_PASS_CHECK(found[1] < 0, GROVE_ERR_STATE,
-                   "rank %d: some rank is in another collective call than %s", ctx->rank,
-                   ctx->call);
+  if (found[1] >= 0) return grove_context_refuse_call(ctx);
   return purpose->differ(ctx, purpose->self);
 }
 

@@ -63,6 +63,7 @@ grove_status grove_context_release(grove_context *ctx)
   if (ctx->copier) ctx->close_copier(ctx->copier);
   if (ctx->stations) ctx->close_stations(ctx);
   if (ctx->depot) ctx->close_depot(ctx);
+  if (ctx->fabrics) ctx->close_fabrics(ctx); /* channels may still end while it waits */
   if (ctx->switchboard) ctx->close_switchboard(ctx);
   free_communicators(ctx);
   grove_trace_free(&ctx->trace);

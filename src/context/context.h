@@ -114,7 +114,6 @@ struct grove_context {
   int look_again;     /* something sent needs further calls to progress; with the lock, as: */
   double look_after;  /* seconds until the alarm looks at it again */
 
-  struct grove_guard *guards;  /* operations whose arrays are looked after (exec/guard.c) */
   struct grove_shared *shared; /* memory of grove_alloc, newest first */
   grove_arena *arena;          /* memory shared by the domain; NULL: there is none */
   grove_place *place;          /* rows of all ranks: at the start of the arena, or own memory */
@@ -161,6 +160,9 @@ struct grove_context {
   /* Where the ends of channels find each other, likewise (partitioned/match.c). */
   struct grove_switchboard *switchboard;
   void (*close_switchboard)(struct grove_context *ctx);
+  /* The networks of libfabric that it uses, likewise (transport/ofi_desk.c). */
+  struct grove_fabric_desk *fabrics;
+  void (*close_fabrics)(struct grove_context *ctx);
   grove_step step;   /* of the one collective step under way */
   grove_board board; /* what makes it faster, where every host has an arena */
 };
@@ -397,6 +399,9 @@ typedef struct grove_rank_list {
   char text[16 * GROVE_RANKS_NAMED + 32];
 } grove_rank_list;
 void grove_rank_list_add(grove_rank_list *list, int rank);
+
+/* GROVE_ERR_STATE: some rank is in another collective call than this one. */
+grove_status grove_context_refuse_call(const grove_context *ctx);
 
 /* The sentence of a timeout in a collective call. No other can succeed on this context any more. */
 grove_status grove_context_time_out(grove_context *ctx);

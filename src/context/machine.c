@@ -3,6 +3,8 @@
  */
 #include "context/context.h"
 
+#include "base/digest.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <pthread.h>
@@ -91,9 +93,7 @@ typedef struct profile {
 
 static int64_t sum_of(const char *text, int64_t bytes)
 {
-  uint64_t sum = 14695981039346656037u; /* FNV-1a */
-  for (int64_t i = 0; i < bytes; i++) sum = (sum ^ (unsigned char)text[i]) * 1099511628211u;
-  return (int64_t)(sum >> 2) + 1;
+  return (int64_t)(grove_digest_bytes(text, bytes) >> 2) + 1;
 }
 
 /* The last profile that this process read, for all its contexts. */

@@ -141,6 +141,30 @@ static void name_places(const grove_context *ctx, char *out, size_t room)
     snprintf(out + used, room - used, "; of the ranks on other hosts nothing is known");
 }
 
+/* "; rank 2 is in grove_forest_set_up": those that are known to be in another collective call. */
+static void name_strays(const grove_context *ctx, char *out, size_t room)
+{
+  size_t used = 0;
+  *out = '\0';
+  for (int r = 0; ctx->board.seats && r < ctx->size; r++) {
+    char stand[GROVE_STAND_BYTES];
+    if (!is_on_this_host(ctx, r)) continue;
+    grove_board_find(&ctx->board, ctx->place[r].seat, stand);
+    if (*stand && strcmp(stand, ctx->call) != 0)
+      used += name_place(ctx, r, out + used, room - used);
+  }
+}
+
+grove_status grove_context_refuse_call(const grove_context *ctx)
+{
+  char others[512];
+  name_strays(ctx, others, sizeof others);
+  return grove_error(GROVE_ERR_STATE, __FILE__, __LINE__,
+                     "rank %d: some rank is in another collective call than %s%s; every rank must "
+                     "make the same collective calls in the same order",
+                     ctx->rank, ctx->call, others);
+}
+
 grove_status grove_context_time_out(grove_context *ctx)
 {
   int made = strcmp(ctx->call, "grove_context_create") != 0;

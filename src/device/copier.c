@@ -1,73 +1,9 @@
 /* grove_cuda.h: copies from device to device, over every path. */
 #include "device/copier.h"
 
-#include "device/space.h"
 #include "grove_cuda.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- making one ---- */
-
-/* "direct", "host", "gpu2": bits 0, 1 + GROVE_HOST, 3; 0: no such path. */
-static uint32_t bit_of_path(const char *word, size_t length)
-{
-  char name[16];
-  for (int stop = -1; stop < GROVE_ENDS; stop++) {
-    snprintf(name, sizeof name, "gpu%d", stop);
-    if (stop < 0) grove_copy_text(name, sizeof name, "direct");
-    if (stop == GROVE_HOST) grove_copy_text(name, sizeof name, "host");
-    if (strlen(name) == length && memcmp(name, word, length) == 0) return (uint32_t)1 << (stop + 1);
-  }
-  return 0;
-}
-
-static grove_status read_wanted(const char *list, uint32_t *out)
-{
-  *out = list ? 0 : UINT32_MAX;
-  for (const char *at = list; at; at = *at ? at + 1 : NULL) {
-    size_t length = strcspn(at, ",");
-    uint32_t bit = bit_of_path(at, length);
-    GROVE_PASS_CHECK(bit, GROVE_ERR_ARG,
-                     "'%.*s' is no path: they are called direct, gpu2 (by GPU 2) and host",
-                     (int)(length < 40 ? length : 40), at);
-    *out |= bit;
-    at += length;
-  }
-  return GROVE_OK;
-}
-
-grove_status grove_copier_open(const grove_driver *driver, int ndevices, const grove_machine *m,
-                               const char *paths, int64_t staging_bytes, grove_copier **out)
-{
-  grove_status status = GROVE_OK;
-  grove_copier *c = NULL;
-  GROVE_NEW(c, 1);
-  pthread_mutex_init(&c->lock, NULL);
-  c->driver = driver;
-  c->ndevices = ndevices < GROVE_DEVICES ? ndevices : GROVE_DEVICES;
-  c->staging_bytes = staging_bytes;
-  GROVE_TRY(read_wanted(paths, &c->wanted));
-  if (m)
-    GROVE_TRY(grove_machine_copy(m, &c->machine));
-  else
-    GROVE_TRY(grove_copy_links_measure(driver, c->ndevices, &c->found, &c->machine));
-  *out = c;
-  return GROVE_OK;
-fail:
-  grove_copier_close(c);
-  return status;
-}
-
-void grove_copier_close(grove_copier *c)
-{
-  if (!c) return;
-  for (int from = 0; from < GROVE_DEVICES; from++)
-    for (int to = 0; to < GROVE_DEVICES; to++) grove_copy_pair_free(c, c->pairs[from][to]);
-  grove_machine_free(&c->machine);
-  pthread_mutex_destroy(&c->lock);
-  free(c);
-}
 
 /* The options are those of the environment: there is no context that could have others. */
 grove_status grove_copier_create(const grove_machine *m, const char *paths, grove_copier **out)
@@ -130,6 +66,23 @@ static grove_status check_copy(const grove_copier *c, const char *dst, int *to, 
   return GROVE_OK;
 }
 
+/* For NULL, the default stream of this device. */
+static grove_status check_stream(const grove_driver *driver, int device, grove_stream *stream)
+{
+  GROVE_PASS_CHECK(!driver->is_capturing(device, stream), GROVE_ERR_UNSUPPORTED,
+                   "a copy between devices cannot be captured: staging memory is used again");
+  return GROVE_OK;
+}
+
+/* While a stream waits for an operation of the context. To make something may be to wait for that
+ * stream, so what is there must do. */
+static grove_status move_meanwhile(grove_copier *c, int from, int to, const grove_copy_order *order)
+{
+  grove_copy_pair *pair = __atomic_load_n(&c->pairs[from][to], __ATOMIC_ACQUIRE);
+  if (pair) return grove_copy_move_at_once(c, pair, order);
+  return c->driver->copy(order->device, order->stream, order->to, order->from, order->bytes);
+}
+
 static grove_status submit_copy(grove_copier *c, void *dst, int dst_device, const void *src,
                                 int src_device, size_t bytes, struct CUstream_st *stream)
 {
@@ -137,13 +90,15 @@ static grove_status submit_copy(grove_copier *c, void *dst, int dst_device, cons
   GROVE_PASS_CHECK(c, GROVE_ERR_ARG, "grove_copier_copy: the copier is NULL");
   if (bytes == 0) return GROVE_OK;
   GROVE_PASS(check_copy(c, dst, &dst_device, src, &src_device, bytes));
-  int device = c->driver->device_of(stream, src_device);
-  GROVE_PASS_CHECK(!c->driver->is_capturing(device, stream), GROVE_ERR_UNSUPPORTED,
-                   "a copy between devices cannot be captured: staging memory is used again");
+  int device = c->ndevices == 1 ? src_device : c->driver->device_of(stream, src_device);
+  GROVE_PASS(check_stream(c->driver, device, stream));
   if (src_device == dst_device || device >= c->ndevices)
     return c->driver->copy(device, stream, dst, src, (int64_t)bytes);
+  const grove_copy_order order = {dst, src, (int64_t)bytes, device, stream};
+  if (c->ctx && __atomic_load_n(&c->ctx->promises, __ATOMIC_RELAXED) > 0)
+    return move_meanwhile(c, src_device, dst_device, &order);
   GROVE_PASS(grove_copy_pair_find(c, src_device, dst_device, &pair));
-  return grove_copy_move(c, pair, dst, src, (int64_t)bytes, device, stream);
+  return grove_copy_move(c, pair, &order);
 }
 
 grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device, const void *src,
@@ -154,23 +109,23 @@ grove_status grove_copier_copy(grove_copier *c, void *dst, int dst_device, const
 
 /* ---- of a context ---- */
 
-/* A profile without links says nothing of copies. */
-static grove_status make_copier(grove_context *ctx)
+/* To make one would spoil the capture of a stream. */
+static grove_status open_copier(grove_context *ctx, int device, grove_stream *stream)
 {
-  const char *paths = ctx->options.copy_paths[0] ? ctx->options.copy_paths : NULL;
-  const grove_machine *m = ctx->machine && ctx->machine->links.devices > 0 ? ctx->machine : NULL;
   GROVE_PASS(grove_spaces_open(ctx));
-  ctx->close_copier = grove_copier_close;
-  return grove_copier_open((*ctx->spaces)->driver, ctx->ndevices, m, paths,
-                           ctx->options.copy_staging, &ctx->copier);
+  const grove_driver *driver = (*ctx->spaces)->driver;
+  GROVE_PASS(check_stream(driver, driver->device_of(stream, device), stream));
+  return grove_copier_make(ctx);
 }
 
-/* Made at the first copy. */
-static grove_status find_copier(grove_context *ctx, grove_copier **out)
+/* Made at the first copy, when no stream waits for an operation. */
+static grove_status find_copier(grove_context *ctx, int device, grove_stream *stream,
+                                grove_copier **out)
 {
   grove_status status = GROVE_OK;
+  if (!__atomic_load_n(&ctx->copier, __ATOMIC_ACQUIRE)) GROVE_PASS(grove_station_settle(ctx));
   grove_context_enter(ctx);
-  if (!ctx->copier) status = make_copier(ctx);
+  if (!ctx->copier) status = open_copier(ctx, device, stream);
   *out = ctx->copier;
   grove_context_leave(ctx);
   return status;
@@ -182,7 +137,7 @@ grove_status grove_copy_async(grove_context *ctx, void *dst, int dst_device, con
   grove_status status = GROVE_OK;
   grove_copier *copier = NULL;
   GROVE_CHECK(ctx, GROVE_ERR_ARG, "grove_copy_async: the context is NULL");
-  GROVE_TRY(find_copier(ctx, &copier));
+  GROVE_TRY(find_copier(ctx, src_device >= 0 ? src_device : 0, stream, &copier));
   status = submit_copy(copier, dst, dst_device, src, src_device, bytes, stream);
 fail:
   return grove_verdict(ctx, status);

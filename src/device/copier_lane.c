@@ -6,9 +6,11 @@
 
 /* ---- making one ---- */
 
+/* Longer ones gain little. So more staging memory is for more copies at once. */
 static int64_t lane_slot_bytes(const grove_copier *c)
 {
   int64_t bytes = c->staging_bytes / (GROVE_LANE_SLOTS * GROVE_LANES_STAGED);
+  if (bytes > GROVE_SLOT_BYTES) bytes = GROVE_SLOT_BYTES;
   return bytes / GROVE_SPLIT_ALIGNMENT * GROVE_SPLIT_ALIGNMENT;
 }
 
@@ -38,12 +40,45 @@ static grove_status pin_slots(grove_copier *c, int64_t bytes, char **out)
   return status;
 }
 
-/* All of it is taken before anything is allocated, so that two threads do not take too much. */
+/* The slots of a lane with the same stop, of a crew that is idle. It gets others when it needs
+ * them. Whoever has a crew taken is the only one to use its lanes. */
+static char *slots_of_crew(grove_copy_crew *crew, int stop)
+{
+  char *memory = NULL;
+  if (!crew || __atomic_exchange_n(&crew->taken, 1, __ATOMIC_ACQ_REL)) return NULL;
+  grove_copy_lane *lane = crew->lanes[stop];
+  if (lane && lane->memory && grove_copy_crew_is_idle(crew)) {
+    memory = lane->memory;
+    lane->memory = NULL;
+  }
+  grove_copy_crew_give(crew);
+  return memory;
+}
+
+static char *idle_slots(grove_copier *c, int stop)
+{
+  char *memory = NULL;
+  for (int i = 0; i < c->ndevices * c->ndevices && !memory; i++) {
+    grove_copy_pair *pair =
+      __atomic_load_n(&c->pairs[i / c->ndevices][i % c->ndevices], __ATOMIC_ACQUIRE);
+    for (int k = 0; pair && k < GROVE_CREWS && !memory; k++)
+      memory = slots_of_crew(__atomic_load_n(&pair->crews[k], __ATOMIC_ACQUIRE), stop);
+  }
+  return memory;
+}
+
+/* All of it is taken before anything is allocated, so that two threads do not take too much. Where
+ * all is taken, what an idle lane has will do. */
 static grove_status take_memory(grove_copier *c, grove_copy_lane *lane)
 {
   grove_status status = GROVE_OK;
   int64_t bytes = GROVE_LANE_SLOTS * lane->slot_bytes, *staged = &c->staged[lane->stop];
   int64_t then = __atomic_add_fetch(staged, bytes, __ATOMIC_RELAXED);
+  if (then > c->staging_bytes) lane->memory = idle_slots(c, lane->stop);
+  if (lane->memory) {
+    __atomic_sub_fetch(staged, bytes, __ATOMIC_RELAXED);
+    return GROVE_OK;
+  }
   GROVE_CHECK(bytes > 0 && then <= c->staging_bytes, GROVE_ERR_MEMORY,
               "%lld bytes of staging memory are in use; the option copy_staging allows %lld",
               (long long)(then - bytes), (long long)c->staging_bytes);
@@ -91,7 +126,9 @@ fail:
 grove_status grove_copy_lane_find(grove_copier *c, grove_copy_pair *pair, grove_copy_crew *crew,
                                   int stop, grove_copy_lane **out)
 {
-  if (!crew->lanes[stop]) GROVE_PASS(furnish_lane(c, pair, crew, stop, &crew->lanes[stop]));
+  grove_copy_lane *lane = crew->lanes[stop];
+  if (!lane) GROVE_PASS(furnish_lane(c, pair, crew, stop, &crew->lanes[stop]));
+  if (lane && !lane->memory) GROVE_PASS(take_memory(c, lane));
   *out = crew->lanes[stop];
   return GROVE_OK;
 }
@@ -161,12 +198,24 @@ static void count_copy(grove_copier *c, grove_copy_lane *lane)
   grove_error_restore(&before);
 }
 
-grove_status grove_copy_lane_end(grove_copier *c, grove_copy_lane *lane, int device,
+/* What leaves comes behind what has come in. */
+static grove_status join_ways(grove_copier *c, const grove_copy_lane *lane)
+{
+  grove_status status = c->driver->record(lane->in_device, lane->filled[0], lane->in);
+  if (status == GROVE_OK) status = c->driver->after(lane->out_device, lane->out, lane->filled[0]);
+  return status == GROVE_OK ? status : c->driver->finish(lane->in_device, lane->in);
+}
+
+grove_status grove_copy_lane_end(grove_copier *c, grove_copy_lane *lane, int has_failed, int device,
                                  grove_stream *stream)
 {
+  grove_status joined = has_failed ? join_ways(c, lane) : GROVE_OK;
   grove_status status = c->driver->record(lane->out_device, lane->done, lane->out);
   if (status == GROVE_OK) status = c->driver->after(device, stream, lane->done);
   if (status != GROVE_OK) status = c->driver->finish(lane->out_device, lane->out);
-  count_copy(c, lane);
-  return status;
+  if (joined == GROVE_OK)
+    count_copy(c, lane);
+  else
+    lane->number++; /* it is never idle again */
+  return joined == GROVE_OK ? status : joined;
 }

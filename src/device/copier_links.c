@@ -1,9 +1,11 @@
 /* The links of a node, as its driver lets them be measured: each alone, then together those that
  * may share something. What is found is a machine of the model.
  *
- * A link alone: a copy of two sizes gives latency and rate. Together: all that leave a device, all
- * that come to one, all to the host and from it, with as many bytes as let them end at once. Where
- * that is clearly slower than the links promise, they share a port or a thing of that rate.
+ * A link alone: a copy of two sizes gives its rate, and a train of copies what each adds to that.
+ * Together: all that leave a device, all that come to one, all to the host and from it, with as
+ * many bytes as let them end at once. This too is done with two sizes, because the host begins one
+ * copy after the other, however long they are. Where they are clearly slower than the links
+ * promise, they share a port or a thing of that rate.
  */
 #include "device/copier.h"
 
@@ -12,7 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SMALL = GROVE_LEAST_SPLIT, LARGE = 8 << 20, TIMES = 5 };
+/* MEDIUM: several of them together still take longer than the host takes to begin them. */
+enum { SMALL = GROVE_LEAST_SPLIT, MEDIUM = 2 << 20, LARGE = 8 << 20 };
+enum { TIMES = GROVE_LINK_SAMPLES, TRAIN = 9 };
 
 /* Less than this share of what the links promise: they share something. Less than that of what
  * fewer of them had: they took turns, for want of copy engines. */
@@ -28,7 +32,9 @@ typedef struct surveyor {
   grove_copy_findings *found;
   char *from[GROVE_ENDS], *to[GROVE_ENDS]; /* `to` has room for a copy from each end */
   grove_stream *streams[GROVE_ENDS][GROVE_ENDS];
-  grove_event *events[GROVE_DEVICES];
+  grove_event *events[GROVE_DEVICES], *marks[GROVE_DEVICES];
+  double shorter[GROVE_ENDS][GROVE_ENDS], longer[GROVE_ENDS][GROVE_ENDS]; /* 0: not timed yet */
+  double alone[GROVE_ENDS][GROVE_ENDS]; /* latencies of one copy, until the host knows of its end */
 } surveyor;
 
 typedef struct measured_link {
@@ -99,16 +105,68 @@ static grove_status time_often(surveyor *s, const measured_link *links, const in
 
 /* ---- each alone ---- */
 
+/* `n` chunks behind each other, each with the events of a staged path. What it waits for is long
+ * done. */
+static grove_status time_chunks(surveyor *s, measured_link link, int n, double *seconds)
+{
+  const grove_driver *driver = s->driver;
+  int device = carrier_of(link.from, link.to);
+  grove_stream *stream = s->streams[link.from][link.to];
+  double begin = 0, end = 0, all[TIMES + 1];
+  GROVE_PASS(driver->record(device, s->events[device], stream));
+  GROVE_PASS(driver->finish(device, stream));
+  for (int i = 0; i <= TIMES; i++) {
+    read_clock(driver, &begin);
+    for (int k = 0; k < n; k++) {
+      GROVE_PASS(driver->after(device, stream, s->events[device]));
+      GROVE_PASS(begin_measured(s, link, SMALL));
+      GROVE_PASS(driver->record(device, s->marks[device], stream));
+    }
+    GROVE_PASS(await_measured(s, link));
+    read_clock(driver, &end);
+    all[i] = end - begin;
+  }
+  qsort(all + 1, TIMES, sizeof *all, compare_seconds);
+  *seconds = all[1 + TIMES / 2];
+  return GROVE_OK;
+}
+
+/* What a chunk among others takes besides its bytes; never more than `alone`. */
+static grove_status measure_chunk(surveyor *s, measured_link link, double per_byte, double alone,
+                                  double *alpha)
+{
+  double one = 0, many = 0;
+  GROVE_PASS(time_chunks(s, link, 1, &one));
+  GROVE_PASS(time_chunks(s, link, TRAIN, &many));
+  *alpha = fmin(fmax((many - one) / (TRAIN - 1) - SMALL * per_byte, 1e-9), alone);
+  return GROVE_OK;
+}
+
+/* Of two turns the faster one: something else may have been in the way of all copies of one. */
+static grove_status time_alone(surveyor *s, int from, int to)
+{
+  const measured_link link = {from, to, 0};
+  const int64_t sizes[] = {SMALL, LARGE};
+  double *best[] = {&s->shorter[from][to], &s->longer[from][to]};
+  for (int i = 0; i < 2; i++) {
+    double seconds = 0;
+    GROVE_PASS(time_often(s, &link, &sizes[i], 1, &seconds));
+    if (*best[i] == 0 || seconds < *best[i]) *best[i] = seconds;
+  }
+  return GROVE_OK;
+}
+
 static grove_status measure_alone(surveyor *s, int from, int to)
 {
   const measured_link link = {from, to, 0};
-  const int64_t small = SMALL, large = LARGE;
-  double shorter = 0, longer = 0;
-  GROVE_PASS(time_often(s, &link, &small, 1, &shorter));
-  GROVE_PASS(time_often(s, &link, &large, 1, &longer));
+  double shorter = s->shorter[from][to], longer = s->longer[from][to];
   double per_byte = fmax(longer - shorter, 1e-12) / (LARGE - SMALL);
-  s->l->link[from][to] = (grove_link_cost){fmax(shorter - SMALL * per_byte, 1e-9), 1 / per_byte};
-  return GROVE_OK;
+  double alone = fmax(shorter - SMALL * per_byte, 1e-9);
+  s->alone[from][to] = alone;
+  s->l->link[from][to].rate = 1 / per_byte;
+  if (from < GROVE_HOST && to < GROVE_HOST)
+    s->found->own[from][to] = (grove_link_cost){alone, 1 / per_byte};
+  return measure_chunk(s, link, per_byte, alone, &s->l->link[from][to].alpha);
 }
 
 /* What a chunk waits for at a stop: from one device to the next behind an event, less the copies.
@@ -133,27 +191,45 @@ static grove_status measure_stop(surveyor *s, int from, int stop, int to)
   }
   qsort(all + 1, TIMES, sizeof *all, compare_seconds);
   const grove_link_cost *one = &s->l->link[from][stop], *two = &s->l->link[stop][to];
-  double copies = one->alpha + BYTES / one->rate + two->alpha + BYTES / two->rate;
+  double copies = s->alone[from][stop] + BYTES / one->rate + two->alpha + BYTES / two->rate;
   s->l->epsilon[stop] = fmax(all[1 + TIMES / 2] - copies, 0);
   return GROVE_OK;
+}
+
+static int has_link(const surveyor *s, int from, int to)
+{
+  return !s->driver->has_link || s->driver->has_link(from, to);
+}
+
+/* Some drivers use a link only if they were asked for it before. */
+static void ask_for_all_links(const surveyor *s)
+{
+  for (int from = 0; from < s->nends - 1; from++)
+    for (int to = 0; to < s->nends - 1; to++)
+      if (from != to) (void)has_link(s, from, to);
 }
 
 /* What goes by the host is no link. The driver can still copy so, and what that takes is kept. */
 static void drop_unlinked(surveyor *s)
 {
   for (int from = 0; from < s->nends - 1; from++)
-    for (int to = 0; to < s->nends - 1; to++) {
-      s->found->own[from][to] = s->l->link[from][to];
-      if (from != to && s->driver->has_link && !s->driver->has_link(from, to))
-        s->l->link[from][to] = (grove_link_cost){NAN, NAN};
-    }
+    for (int to = 0; to < s->nends - 1; to++)
+      if (from != to && !has_link(s, from, to)) s->l->link[from][to] = (grove_link_cost){NAN, NAN};
+}
+
+static grove_status do_for_links(surveyor *s, grove_status (*action)(surveyor *, int from, int to))
+{
+  for (int i = 0; i < s->nends; i++)
+    for (int k = 0; k < s->nends; k++)
+      if (i != k) GROVE_PASS(action(s, survey_end(s, i), survey_end(s, k)));
+  return GROVE_OK;
 }
 
 static grove_status measure_links(surveyor *s)
 {
-  for (int i = 0; i < s->nends; i++)
-    for (int k = 0; k < s->nends; k++)
-      if (i != k) GROVE_PASS(measure_alone(s, survey_end(s, i), survey_end(s, k)));
+  ask_for_all_links(s);
+  for (int turn = 0; turn < 2; turn++) GROVE_PASS(do_for_links(s, time_alone));
+  GROVE_PASS(do_for_links(s, measure_alone));
   drop_unlinked(s);
   for (int i = 0; i < s->nends && s->nends > 2; i++) {
     int from = i == 0 ? 1 : 0, to = i <= 1 ? 2 : 1;
@@ -167,22 +243,47 @@ static grove_status measure_links(surveyor *s)
 
 /* ---- together ---- */
 
+/* How long it takes to copy so many bytes over the fastest of them, and over the others as many as
+ * let them end at the same time. */
+static grove_status time_together(surveyor *s, const measured_link *links, int n, int64_t most,
+                                  double *seconds, double *all)
+{
+  int64_t bytes[GROVE_ENDS * 2];
+  double fastest = 0;
+  *all = 0;
+  for (int i = 0; i < n; i++) fastest = fmax(fastest, links[i].rate);
+  for (int i = 0; i < n; i++) {
+    bytes[i] = (int64_t)((double)most * (links[i].rate / fastest));
+    *all += (double)bytes[i];
+  }
+  return time_often(s, links, bytes, n, seconds);
+}
+
 /* The rate of all, and the sum of what each should have. */
 static grove_status measure_at_once(surveyor *s, const measured_link *links, int n, double *rate,
                                     double *sum)
 {
-  int64_t bytes[GROVE_ENDS * 2];
-  double fastest = 0, alpha = 0, all = 0, seconds = 0;
+  double shorter = 0, longer = 0, fewer = 0, more = 0;
   *sum = 0;
-  for (int i = 0; i < n; i++) fastest = fmax(fastest, links[i].rate);
-  for (int i = 0; i < n; i++) {
-    bytes[i] = (int64_t)(LARGE * (links[i].rate / fastest));
-    all += (double)bytes[i];
-    alpha = fmax(alpha, s->l->link[links[i].from][links[i].to].alpha);
-    *sum += links[i].rate;
-  }
-  GROVE_PASS(time_often(s, links, bytes, n, &seconds));
-  *rate = all / fmax(seconds - alpha, 1e-9);
+  for (int i = 0; i < n; i++) *sum += links[i].rate;
+  GROVE_PASS(time_together(s, links, n, MEDIUM, &shorter, &fewer));
+  GROVE_PASS(time_together(s, links, n, LARGE, &longer, &more));
+  *rate = (more - fewer) / fmax(longer - shorter, 1e-9);
+  return GROVE_OK;
+}
+
+/* The same. Where they share something, each may get as much of it as any other: then they end at
+ * once with as many bytes each, and none of it is unused at the end. */
+static grove_status measure_limit(surveyor *s, const measured_link *links, int n, double *rate,
+                                  double *sum)
+{
+  measured_link even[GROVE_ENDS * 2];
+  double together = 0, all = 0;
+  GROVE_PASS(measure_at_once(s, links, n, rate, sum));
+  if (*rate >= CLEARLY * *sum) return GROVE_OK;
+  for (int i = 0; i < n; i++) even[i] = (measured_link){links[i].from, links[i].to, 1};
+  GROVE_PASS(measure_at_once(s, even, n, &together, &all));
+  *rate = fmax(*rate, together);
   return GROVE_OK;
 }
 
@@ -202,11 +303,13 @@ static int compare_rates(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* Links that go well together, and the highest rate that was seen of some. */
+/* Links that go well together, and the highest rate that was seen of some: with one that did not go
+ * well with the others, if there is one. */
 typedef struct link_group {
-  measured_link links[GROVE_ENDS];
+  measured_link links[GROVE_ENDS + 1];
   int n;
   double most;
+  measured_link last;
 } link_group;
 
 /* Keeps the link if it makes the whole faster by what it should. */
@@ -214,11 +317,22 @@ static grove_status try_link(surveyor *s, link_group *g, measured_link link, int
 {
   double rate = 0, sum = 0;
   g->links[g->n++] = link;
-  GROVE_PASS(measure_at_once(s, g->links, g->n, &rate, &sum));
+  GROVE_PASS(measure_limit(s, g->links, g->n, &rate, &sum));
   *fits = rate >= CLEARLY * sum;
   if (!*fits) g->n--;
+  if (!*fits && rate > g->most) g->last = link;
   g->most = fmax(g->most, fmax(rate, g->links[0].rate));
   return GROVE_OK;
+}
+
+/* Adds the link that fills up what the others leave of the highest rate. */
+static void fill_group(link_group *g)
+{
+  double left = g->most;
+  for (int i = 0; i < g->n; i++) left -= g->links[i].rate;
+  if (!(left > (1 - CLEARLY) * g->most && g->last.rate > 0)) return;
+  g->links[g->n] = g->last;
+  g->links[g->n++].rate = fmin(left, g->last.rate);
 }
 
 /* How many copies may leave the device at once, before they take turns. The host's is the third: a
@@ -256,6 +370,7 @@ static grove_status measure_port(surveyor *s, grove_port_way way, int device)
     all_fit &= fits;
   }
   if (!all_fit) s->l->port[way][GROVE_PORT_PEERS][device] = g.most;
+  fill_group(&g);
   GROVE_PASS(try_link(s, &g, port_link(s, way, device, GROVE_HOST), &fits));
   if (!fits) s->l->port[way][GROVE_PORT_ALL][device] = g.most;
   return way == GROVE_PORT_OUT && n > 1 ? measure_engines(s, device, links, n) : GROVE_OK;
@@ -279,11 +394,11 @@ static grove_status measure_host(surveyor *s)
     links[i] = expect_link(s, i, GROVE_HOST);
     links[n + i] = expect_link(s, GROVE_HOST, i);
   }
-  GROVE_PASS(measure_at_once(s, links, n, &in, &sum));
+  GROVE_PASS(measure_limit(s, links, n, &in, &sum));
   if (n > 1 && in < CLEARLY * sum) add_thing(s, "to-host", in, links, n);
-  GROVE_PASS(measure_at_once(s, links + n, n, &out, &sum));
+  GROVE_PASS(measure_limit(s, links + n, n, &out, &sum));
   if (n > 1 && out < CLEARLY * sum) add_thing(s, "from-host", out, links + n, n);
-  GROVE_PASS(measure_at_once(s, links, 2 * n, &both, &sum));
+  GROVE_PASS(measure_limit(s, links, 2 * n, &both, &sum));
   if (both < CLEARLY * (in + out)) add_thing(s, "host-memory", both, links, 2 * n);
   return GROVE_OK;
 }
@@ -317,6 +432,7 @@ static grove_status furnish_surveyor(surveyor *s)
     GROVE_PASS(s->driver->allocate(i, LARGE, (void **)&s->from[i]));
     GROVE_PASS(s->driver->allocate(i, (int64_t)s->nends * LARGE, (void **)&s->to[i]));
     GROVE_PASS(s->driver->create_event(i, &s->events[i]));
+    GROVE_PASS(s->driver->create_event(i, &s->marks[i]));
   }
   for (int i = 0; i < s->nends; i++)
     for (int k = 0; k < s->nends; k++) {
@@ -336,6 +452,7 @@ static void dismiss_surveyor(surveyor *s)
         s->driver->free_stream(carrier_of(from, to), s->streams[from][to]);
   for (int i = 0; i < s->nends - 1; i++) {
     if (s->events[i]) s->driver->free_event(s->events[i]);
+    if (s->marks[i]) s->driver->free_event(s->marks[i]);
     s->driver->free(i, s->from[i]);
     s->driver->free(i, s->to[i]);
   }

@@ -21,10 +21,8 @@ typedef struct copy_move {
   grove_copier *c;
   grove_copy_pair *pair;
   grove_copy_crew *crew;
-  char *to;
-  const char *from;
-  int device; /* of the user's stream */
-  grove_stream *stream;
+  grove_copy_order order;
+  int makes_nothing; /* only what is there already is used */
   int was_idle;
   int nparts;
   copy_part parts[GROVE_PATHS + 1];
@@ -33,11 +31,6 @@ typedef struct copy_move {
 } copy_move;
 
 /* ---- what each path gets ---- */
-
-static int path_stop(const grove_path *p)
-{
-  return p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
-}
 
 /* In equal chunks that fit the slots, whole lines of memory each. */
 static int64_t equal_chunk(const grove_copy_lane *lane, int64_t bytes, int64_t chunks)
@@ -54,21 +47,28 @@ static copy_part *add_part(copy_move *m, grove_copy_lane *lane, int64_t bytes, i
   return p;
 }
 
+static grove_status find_lane(const copy_move *m, int stop, grove_copy_lane **out)
+{
+  *out = m->crew->lanes[stop];
+  if (*out && (*out)->memory) return GROVE_OK;
+  GROVE_PASS_CHECK(!m->makes_nothing, GROVE_ERR_MEMORY, "no lane is to be made now");
+  return grove_copy_lane_find(m->c, m->pair, m->crew, stop, out);
+}
+
 /* A path without staging memory at the moment gives its share to the direct one. */
-static void share_out(copy_move *m, const grove_copy_route *route, const grove_copy_decision *d,
-                      int64_t bytes)
+static void share_out(copy_move *m, const grove_copy_route *route, const grove_copy_decision *d)
 {
   int64_t part[GROVE_PATHS], at = 0, left = 0;
   copy_part *direct = NULL;
   grove_sentence before;
-  grove_copy_decision_bytes(d, bytes, part);
+  grove_copy_decision_bytes(d, m->order.bytes, part);
   grove_error_keep(&before);
   for (int i = 0; i < d->npaths; i++) {
     const grove_path *path = &route->path[d->path[i]];
     grove_copy_lane *lane = NULL;
     if (path->kind == GROVE_PATH_DIRECT)
       direct = add_part(m, NULL, part[i], part[i]);
-    else if (grove_copy_lane_find(m->c, m->pair, m->crew, path_stop(path), &lane) == GROVE_OK)
+    else if (find_lane(m, grove_copy_path_stop(path), &lane) == GROVE_OK)
       add_part(m, lane, part[i], equal_chunk(lane, part[i], d->chunks[i]));
     else
       left += part[i];
@@ -93,7 +93,8 @@ static grove_status move_directly(copy_move *m, copy_part *p)
 {
   int64_t at = p->offset + p->moved, rest = p->bytes - p->moved;
   p->moved = p->bytes;
-  return m->c->driver->copy(m->device, m->stream, m->to + at, m->from + at, rest);
+  return m->c->driver->copy(m->order.device, m->order.stream, m->order.to + at, m->order.from + at,
+                            rest);
 }
 
 static grove_status move_chunk(copy_move *m, copy_part *p)
@@ -102,9 +103,9 @@ static grove_status move_chunk(copy_move *m, copy_part *p)
   int64_t at = p->offset + p->moved, number = p->moved / p->chunk;
   int is_last_round = rest <= GROVE_LANE_SLOTS * p->chunk, left = 0;
   if (number == 0)
-    GROVE_PASS(grove_copy_lane_begin(m->c, p->lane, m->crew->begin[m->device], m->was_idle));
-  grove_status status =
-    grove_copy_lane_carry(m->c, p->lane, number, is_last_round, m->to + at, m->from + at, n, &left);
+    GROVE_PASS(grove_copy_lane_begin(m->c, p->lane, m->crew->begin[m->order.device], m->was_idle));
+  grove_status status = grove_copy_lane_carry(m->c, p->lane, number, is_last_round,
+                                              m->order.to + at, m->order.from + at, n, &left);
   if (left) p->moved += n;
   return status;
 }
@@ -129,19 +130,26 @@ static void move_in_rounds(copy_move *m)
 
 /* ---- the end, and failures ---- */
 
-/* Strikes the path off and lets its rest go directly, which may fail too. */
+/* Lets the rest of the path go directly, and strikes the path off. If the rest cannot go directly
+ * either, the fault may be that of the memory. */
 static grove_status give_up_path(copy_move *m, copy_part *p)
 {
   char end[8], name[16] = "host";
   int stop = p->lane->stop;
   if (stop != GROVE_HOST) snprintf(name, sizeof name, "gpu%s", grove_end_name(stop, end));
-  grove_copy_pair_strike(m->c, m->pair, stop);
   if (p->moved < p->bytes) GROVE_PASS(move_directly(m, p));
+  grove_copy_pair_strike(m->c, m->pair, stop);
   GROVE_PASS_CHECK(0, m->failure,
                    "the path %s from device %d to device %d failed, and is not used any more; all "
                    "is copied, what was left of its share directly: %.600s",
                    name, m->pair->from, m->pair->to, m->why.text);
   return GROVE_OK;
+}
+
+/* Copies the other way look at this. */
+static void note_host(copy_move *m, const grove_copy_lane *lane)
+{
+  __atomic_store_n(&m->pair->by_host[m->crew->number], lane->number, __ATOMIC_RELEASE);
 }
 
 /* Every lane is joined, whatever fails. The worst that can be said is that not all is copied. */
@@ -157,8 +165,10 @@ static grove_status end_move(copy_move *m)
     if (status != GROVE_OK && first == GROVE_OK) first = status, grove_error_keep(&said);
   }
   for (int i = 0; i < m->nparts; i++) {
-    if (!m->parts[i].lane) continue;
-    status = grove_copy_lane_end(m->c, m->parts[i].lane, m->device, m->stream);
+    const copy_part *p = &m->parts[i];
+    if (!p->lane) continue;
+    status = grove_copy_lane_end(m->c, p->lane, p->has_failed, m->order.device, m->order.stream);
+    if (p->lane->stop == GROVE_HOST) note_host(m, p->lane);
     if (status != GROVE_OK) first = status, grove_error_keep(&said);
   }
   if (first != GROVE_OK) grove_error_restore(&said);
@@ -167,32 +177,82 @@ static grove_status end_move(copy_move *m)
 
 static grove_status begin_move(copy_move *m)
 {
-  grove_event **begin = &m->crew->begin[m->device];
+  grove_event **begin = &m->crew->begin[m->order.device];
   m->was_idle = grove_copy_crew_is_idle(m->crew);
-  m->crew->stream = m->stream;
-  m->crew->device = m->device;
-  if (!*begin) GROVE_PASS(m->c->driver->create_event(m->device, begin));
-  return m->c->driver->record(m->device, *begin, m->stream);
+  m->crew->stream = m->order.stream;
+  m->crew->device = m->order.device;
+  if (!*begin) GROVE_PASS(m->c->driver->create_event(m->order.device, begin));
+  return m->c->driver->record(m->order.device, *begin, m->order.stream);
 }
 
 static grove_status move_split(copy_move *m, const grove_copy_route *route,
-                               const grove_copy_decision *d, int64_t bytes)
+                               const grove_copy_decision *d)
 {
   GROVE_PASS(begin_move(m));
-  share_out(m, route, d, bytes);
+  share_out(m, route, d);
   move_in_rounds(m);
   return end_move(m);
 }
 
-grove_status grove_copy_move(grove_copier *c, grove_copy_pair *pair, char *to, const char *from,
-                             int64_t bytes, int device, grove_stream *stream)
+/* A crew that can be used, or made one now. */
+static grove_copy_crew *take_crew(copy_move *m)
+{
+  grove_copy_crew *crew = grove_copy_crew_take(m->pair, m->order.stream, m->order.device);
+  if (!crew || !m->makes_nothing || crew->begin[m->order.device]) return crew;
+  grove_copy_crew_give(crew);
+  return NULL;
+}
+
+/* A decision is about the paths of a route. */
+static grove_status move_by(copy_move *m, const grove_copy_route *route,
+                            const grove_copy_decision *d)
+{
+  const grove_copy_order *o = &m->order;
+  if (d) m->crew = take_crew(m);
+  if (!m->crew) return m->c->driver->copy(o->device, o->stream, o->to, o->from, o->bytes);
+  grove_status status = move_split(m, route, d);
+  grove_copy_crew_give(m->crew);
+  return status;
+}
+
+static grove_status move_as_decided(copy_move *m)
+{
+  const grove_copy_route *route = grove_copy_pair_route(m->c, m->pair, m->order.bytes);
+  return move_by(m, route, grove_copy_route_decide(route, m->order.bytes));
+}
+
+grove_status grove_copy_move(grove_copier *c, grove_copy_pair *pair, const grove_copy_order *order)
+{
+  copy_move m = {.c = c, .pair = pair, .order = *order};
+  return move_as_decided(&m);
+}
+
+grove_status grove_copy_move_at_once(grove_copier *c, grove_copy_pair *pair,
+                                     const grove_copy_order *order)
+{
+  copy_move m = {.c = c, .pair = pair, .order = *order, .makes_nothing = 1};
+  return move_as_decided(&m);
+}
+
+/* A path without memory is none that the copy needs. */
+grove_status grove_copy_prepare(grove_copier *c, grove_copy_pair *pair,
+                                const grove_copy_order *order)
 {
   const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
-  const grove_copy_decision *d = grove_copy_route_decide(route, bytes);
-  copy_move m = {.c = c, .pair = pair, .to = to, .from = from, .device = device, .stream = stream};
-  if (d) m.crew = grove_copy_crew_take(pair, stream, device);
-  if (!m.crew) return c->driver->copy(device, stream, to, from, bytes);
-  grove_status status = move_split(&m, route, d, bytes);
+  const grove_copy_decision *d = grove_copy_route_decide(route, order->bytes);
+  copy_move m = {.c = c, .pair = pair, .order = *order};
+  if (d) m.crew = take_crew(&m);
+  if (!m.crew) return GROVE_OK;
+  grove_event **begin = &m.crew->begin[order->device];
+  grove_status status = *begin ? GROVE_OK : c->driver->create_event(order->device, begin);
+  if (status == GROVE_OK) share_out(&m, route, d);
   grove_copy_crew_give(m.crew);
   return status;
+}
+
+grove_status grove_copy_move_as(grove_copier *c, grove_copy_pair *pair,
+                                const grove_copy_decision *d, const grove_copy_order *order)
+{
+  copy_move m = {.c = c, .pair = pair, .order = *order};
+  return move_by(&m, __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE), d);
 }

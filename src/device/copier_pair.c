@@ -13,14 +13,14 @@ enum { WORD_PAGE = 4096 };
 
 /* ---- routes ---- */
 
-static int stop_of_path(const grove_path *p)
+int grove_copy_path_stop(const grove_path *p)
 {
   return p->kind == GROVE_PATH_HOST ? GROVE_HOST : p->via;
 }
 
 static int may_use(const grove_copier *c, const grove_copy_pair *pair, const grove_path *p)
 {
-  int stop = stop_of_path(p);
+  int stop = grove_copy_path_stop(p);
   if (p->kind == GROVE_PATH_GPU && stop >= c->ndevices) return 0;
   return (c->wanted >> (stop + 1) & 1) && !(stop >= 0 && pair->struck >> stop & 1);
 }
@@ -42,14 +42,14 @@ static int rank_of_path(const grove_copier *c, const grove_copy_pair *pair,
 /* The paths of the pair that are wanted and have not failed, as "direct,gpu2,host"; "": none. No
  * more than there are engines for. */
 static void list_paths(const grove_copier *c, const grove_copy_pair *pair,
-                       const grove_copy_paths *all, char *out, size_t room)
+                       const grove_copy_paths *all, int without_host, char *out, size_t room)
 {
   size_t used = 0;
   int engines = c->found.engines[pair->from];
   out[0] = '\0';
   for (int i = 0; i < all->npaths && used + 16 < room; i++) {
     const grove_path *p = &all->path[i];
-    if (!may_use(c, pair, p)) continue;
+    if (!may_use(c, pair, p) || (without_host && p->kind == GROVE_PATH_HOST)) continue;
     if (engines > 0 && rank_of_path(c, pair, all, i) >= engines) continue;
     if (used > 0) out[used++] = ',';
     if (p->kind == GROVE_PATH_GPU)
@@ -63,6 +63,7 @@ static void free_route(grove_copy_route *route)
 {
   while (route) {
     grove_copy_route *older = route->older;
+    free_route(route->apart);
     grove_copy_cache_free(&route->cache);
     free(route);
     route = older;
@@ -82,9 +83,38 @@ static void ask_for_links(const grove_copier *c, const grove_copy_pair *pair,
   }
 }
 
+/* The direct path meets a link with this other end at a port. A port is fair to both: it gives the
+ * link half of itself, or what the direct path leaves. The model gives it what is left, all the
+ * time. */
+static double slowed_at(const grove_links *l, grove_port_way way, int device, int other,
+                        double direct)
+{
+  double seconds = 0;
+  double rate = way == GROVE_PORT_OUT ? l->link[device][other].rate : l->link[other][device].rate;
+  int first = other == GROVE_HOST ? GROVE_PORT_ALL : GROVE_PORT_PEERS;
+  for (int kind = first; kind < GROVE_PORT_KINDS; kind++) {
+    double port = l->port[way][kind][device];
+    if (!(port > 0)) continue;
+    double taken = fmin(rate, fmax(port / 2, port - direct));
+    seconds = fmax(seconds, (1 - fmin(direct, port - taken) / direct) / taken);
+  }
+  return seconds;
+}
+
+static void find_slowed(const grove_copy_pair *pair, const grove_links *l, grove_copy_route *route)
+{
+  double direct = l->link[pair->from][pair->to].rate;
+  for (int i = 0; i < route->npaths && direct > 0; i++) {
+    int stop = grove_copy_path_stop(&route->path[i]);
+    if (stop < 0) continue;
+    route->slowed[i] = slowed_at(l, GROVE_PORT_OUT, pair->from, stop, direct) +
+                       slowed_at(l, GROVE_PORT_IN, pair->to, stop, direct);
+  }
+}
+
 /* A machine that does not tell of these devices leaves the driver's own copy. */
-static grove_status make_route(const grove_copier *c, const grove_copy_pair *pair,
-                               grove_copy_route **out)
+static grove_status make_route_with(const grove_copier *c, const grove_copy_pair *pair,
+                                    int without_host, grove_copy_route **out)
 {
   grove_status status = GROVE_OK;
   grove_copies *set = NULL;
@@ -95,12 +125,13 @@ static grove_status make_route(const grove_copier *c, const grove_copy_pair *pai
   if (most < c->machine->links.devices) {
     GROVE_NEW(set, 2);
     if (grove_copies_add(&set[0], c->machine, pair->from, pair->to, 1, NULL) == GROVE_OK)
-      list_paths(c, pair, &set[0].copy[0], route->list, sizeof route->list);
+      list_paths(c, pair, &set[0].copy[0], without_host, route->list, sizeof route->list);
     if (route->list[0]) {
       GROVE_TRY(grove_copies_add(&set[1], c->machine, pair->from, pair->to, 1, route->list));
       route->npaths = set[1].copy[0].npaths;
       memcpy(route->path, set[1].copy[0].path, sizeof route->path);
       ask_for_links(c, pair, route);
+      find_slowed(pair, &c->machine->links, route);
       GROVE_TRY(grove_copy_cache_create(c->machine, pair->from, pair->to, route->list,
                                         GROVE_SOLVER_EXACT, LEAST_GAIN, &route->cache));
     }
@@ -112,6 +143,29 @@ fail:
   free(set);
   free_route(route);
   return status;
+}
+
+static int goes_by_host(const grove_copy_route *route)
+{
+  for (int i = 0; i < route->npaths; i++)
+    if (route->path[i].kind == GROVE_PATH_HOST) return 1;
+  return 0;
+}
+
+static grove_status make_route(const grove_copier *c, const grove_copy_pair *pair,
+                               grove_copy_route **out)
+{
+  grove_copy_route *route = NULL;
+  GROVE_PASS(make_route_with(c, pair, 0, &route));
+  if (goes_by_host(route) && route->npaths > 1) {
+    grove_status status = make_route_with(c, pair, 1, &route->apart);
+    if (status != GROVE_OK) {
+      free_route(route);
+      return status;
+    }
+  }
+  *out = route;
+  return GROVE_OK;
 }
 
 /* Whoever uses the route that was there may go on, so it stays. Without memory for another one, the
@@ -128,26 +182,38 @@ void grove_copy_pair_strike(grove_copier *c, grove_copy_pair *pair, int stop)
   pthread_mutex_unlock(&c->lock);
 }
 
-/* Of a split, as far as its paths share nothing: the time of the slowest. */
-static double slowest_path(const grove_copy_route *route, const grove_copy_decision *d,
-                           int64_t bytes)
+/* Of a split without a direct part: the time of its slowest path, or of all by the model, which
+ * knows what they share. */
+static double relayed_seconds(const grove_copy_route *route, const grove_copy_decision *d,
+                              int64_t bytes)
 {
-  double seconds = 0;
+  double seconds = d->seconds * (double)bytes / grove_size_class_centre(grove_size_class(bytes));
   for (int i = 0; i < d->npaths; i++)
     seconds = fmax(seconds, grove_path_seconds(&route->path[d->path[i]],
                                                d->share[i] * (double)bytes, (double)d->chunks[i]));
   return seconds;
 }
 
+/* Of one with a direct part: what that takes with others in its way at ports, or by the model. */
+static double direct_seconds(const grove_copy_route *route, const grove_copy_decision *d,
+                             int64_t bytes, double own)
+{
+  double seconds = own;
+  for (int i = 0; i < d->npaths; i++)
+    if (route->path[d->path[i]].kind != GROVE_PATH_DIRECT)
+      seconds += d->share[i] * (double)bytes * (route->slowed[d->path[i]] - 1 / route->own.rate);
+  return fmax(seconds, own / d->gain);
+}
+
 /* The model does not know what it takes to bring the paths together again. So a split must save as
  * much as the slowest of their launches takes. */
 static int saves_enough(const grove_copy_route *route, const grove_copy_decision *d, int64_t bytes)
 {
-  double launch = 0, own = route->own.alpha + (double)bytes / route->own.rate;
+  double launch = route->own.alpha, own = launch + (double)bytes / route->own.rate;
   if (!(route->own.rate > 0)) return 1;
   if (bytes < GROVE_LEAST_SPLIT) return 0;
-  double split =
-    route->path[0].kind == GROVE_PATH_DIRECT ? own / d->gain : slowest_path(route, d, bytes);
+  double split = route->path[0].kind == GROVE_PATH_DIRECT ? direct_seconds(route, d, bytes, own)
+                                                          : relayed_seconds(route, d, bytes);
   for (int i = 0; i < d->npaths; i++) launch = fmax(launch, route->path[d->path[i]].alpha);
   return own - split >= launch && own >= LEAST_GAIN * split;
 }
@@ -157,6 +223,41 @@ const grove_copy_decision *grove_copy_route_decide(const grove_copy_route *route
   const grove_copy_decision *d = route->cache ? grove_copy_decide(route->cache, bytes) : NULL;
   if (!d || (d->npaths == 1 && route->path[d->path[0]].kind == GROVE_PATH_DIRECT)) return NULL;
   return saves_enough(route, d, bytes) ? d : NULL;
+}
+
+/* What the host takes to begin a copy and to see its end, beside the latency of its link. */
+static double time_around(const grove_copier *c, const grove_copy_pair *pair)
+{
+  const grove_link_cost *own = &c->found.own[pair->from][pair->to];
+  const grove_link_cost *link = &c->machine->links.link[pair->from][pair->to];
+  return own->rate > 0 && link->rate > 0 ? fmax(own->alpha - link->alpha, 0) : 0;
+}
+
+int grove_copy_pair_is_by_host(const grove_copy_pair *pair)
+{
+  for (int i = 0; i < GROVE_CREWS; i++) {
+    uint32_t number = __atomic_load_n(&pair->by_host[i], __ATOMIC_ACQUIRE);
+    if (number == 0) continue; /* never yet */
+    if (__atomic_load_n(&pair->words[i * GROVE_ENDS + GROVE_HOST], __ATOMIC_ACQUIRE) != number)
+      return 1;
+  }
+  return 0;
+}
+
+static int decides_by_host(const grove_copy_route *route, const grove_copy_decision *d)
+{
+  for (int i = 0; d && i < d->npaths; i++)
+    if (route->path[d->path[i]].kind == GROVE_PATH_HOST) return 1;
+  return 0;
+}
+
+const grove_copy_route *grove_copy_pair_route(const grove_copier *c, const grove_copy_pair *pair,
+                                              int64_t bytes)
+{
+  const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
+  const grove_copy_pair *back = __atomic_load_n(&c->pairs[pair->to][pair->from], __ATOMIC_ACQUIRE);
+  if (!route->apart || !back || !grove_copy_pair_is_by_host(back)) return route;
+  return decides_by_host(route, grove_copy_route_decide(route, bytes)) ? route->apart : route;
 }
 
 grove_status grove_copy_pair_predict(const grove_copier *c, const grove_copy_pair *pair,
@@ -171,7 +272,7 @@ grove_status grove_copy_pair_predict(const grove_copier *c, const grove_copy_pai
   GROVE_TRY(grove_multipath_solve(set, GROVE_SOLVER_EXACT, &split));
   *single = grove_multipath_single(set, NULL, NULL);
   if (route->own.rate > 0) *single = route->own.alpha + (double)bytes / route->own.rate;
-  *seconds = grove_copy_route_decide(route, bytes) ? split.checked : *single;
+  *seconds = grove_copy_route_decide(route, bytes) ? split.checked + time_around(c, pair) : *single;
 fail:
   free(set);
   return status;
@@ -246,15 +347,6 @@ grove_status grove_copy_pair_find(grove_copier *c, int from, int to, grove_copy_
 
 /* ---- crews ---- */
 
-int grove_copy_crew_is_idle(const grove_copy_crew *crew)
-{
-  for (int i = 0; i < GROVE_ENDS; i++) {
-    const grove_copy_lane *lane = crew->lanes[i];
-    if (lane && __atomic_load_n(lane->word, __ATOMIC_ACQUIRE) != lane->number) return 0;
-  }
-  return 1;
-}
-
 static grove_copy_crew *add_crew(grove_copy_pair *pair, int i)
 {
   grove_copy_crew *crew = calloc(1, sizeof *crew), *none = NULL;
@@ -289,9 +381,4 @@ grove_copy_crew *grove_copy_crew_take(grove_copy_pair *pair, grove_stream *strea
     grove_copy_crew_give(crew);
   }
   return NULL;
-}
-
-void grove_copy_crew_give(grove_copy_crew *crew)
-{
-  __atomic_store_n(&crew->taken, 0, __ATOMIC_RELEASE);
 }

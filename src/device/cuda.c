@@ -73,10 +73,12 @@ static grove_status copy_on_stream(int device, grove_stream *stream, void *to, c
                           (long long)bytes, from, to, device);
 }
 
-/* Few items have a thread each. Of many, a thread has several, and all blocks are there at once. */
+/* Few items have a thread each. Of many, a thread has one turn: blocks that come and go keep the
+ * memory busier than blocks that stay (bench/gpu/variants.cu). With more items than 31 bits can
+ * count, it has several. */
 static int64_t count_blocks(const grove_cuda_unit *unit, int64_t items)
 {
-  int64_t turn = (int64_t)GROVE_BLOCK * GROVE_WAYS, most = unit->processors * GROVE_RESIDENT;
+  const int64_t turn = (int64_t)GROVE_BLOCK * GROVE_WAYS, most = INT32_MAX / turn;
   if (items <= (int64_t)unit->processors * THREADS_PER_PROCESSOR)
     return (items + GROVE_BLOCK - 1) / GROVE_BLOCK;
   return (items + turn - 1) / turn < most ? (items + turn - 1) / turn : most;
@@ -164,6 +166,8 @@ static int device_of_stream(grove_stream *stream, int otherwise)
   CUdevice device = otherwise;
   if (!stream || !grove_cuda_is_open() || grove_cuda.cuStreamGetCtx(stream, &context) || !context)
     return otherwise;
+  int known = grove_cuda_of_context(context);
+  if (known >= 0) return known;
   if (grove_cuda.cuCtxPushCurrent(context)) return otherwise;
   if (grove_cuda.cuCtxGetDevice(&device)) device = otherwise;
   grove_cuda.cuCtxPopCurrent(NULL);

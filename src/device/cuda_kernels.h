@@ -4,7 +4,8 @@
 
 #include "pack/recipe.h"
 
-/* Threads of a block, and blocks of moves that a processor has at once: it has the registers. */
+/* Threads of a block, and blocks of moves that a processor has at once: it has the registers for
+ * so many. */
 enum { GROVE_BLOCK = 256, GROVE_RESIDENT = 4 };
 
 #endif

@@ -93,6 +93,8 @@ grove_status grove_cuda_judge(grove_cuda_unit *unit, CUresult result, const char
 /* For calls that name no device: one that is in use anyway, since each context takes memory. */
 int grove_cuda_any(void);
 int grove_cuda_has_host_pointers(int device);
+/* The device that has this context as the one that is used; -1: none. */
+int grove_cuda_of_context(CUcontext context);
 
 /* ---- memory (cuda_memory.c): see driver.h ---- */
 

@@ -322,6 +322,14 @@ int grove_cuda_any(void)
   return 0;
 }
 
+int grove_cuda_of_context(CUcontext context)
+{
+  for (int i = 0; i < ndevices; i++)
+    if (__atomic_load_n(&units[i].is_ready, __ATOMIC_ACQUIRE) && units[i].context == context)
+      return i;
+  return -1;
+}
+
 int grove_cuda_has_host_pointers(int device)
 {
   return units[device].has_host_pointers;

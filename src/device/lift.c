@@ -1,3 +1,4 @@
+#include "device/copier.h"
 #include "device/lift_parts.h"
 
 #include <stdlib.h>
@@ -47,6 +48,7 @@ void grove_lift_close(grove_lift *lift)
     grove_merged_free(lift->station->driver, lift->station->device, lift->meetings[i].merged);
   free(lift->covers);
   free(lift->inside);
+  free(lift->passages);
   free(lift->meetings);
   free(lift->plans);
   free(lift);
@@ -152,10 +154,28 @@ int grove_lift_keeps(const grove_lift *lift, const char *message)
   return 0;
 }
 
-char *grove_lift_place(const grove_lift *lift, char *message)
+/* What is too short to be divided may as well go by the host. Without a copier it does. */
+grove_status grove_lift_pass_on(grove_lift *lift, grove_lift *to, void *memory, int64_t bytes)
 {
+  enum { LEAST = 1 << 20 };
+  if (bytes < LEAST || grove_lift_reaches(lift, memory) || grove_lift_reaches(to, memory))
+    return GROVE_OK;
+  if (!grove_copier_serve(lift->station, to->station->device, bytes)) return GROVE_OK;
+  GROVE_PASS(grove_lift_keep_inside(to, memory, bytes));
+  GROVE_PASS_GROW(lift->passages, lift->npassages, 1);
+  lift->passages[lift->npassages++] = (grove_passage){memory, (char *)memory + bytes, to};
+  return GROVE_OK;
+}
+
+grove_device_copy grove_lift_place(const grove_lift *lift, char *message)
+{
+  for (const grove_passage *p = lift->passages; p < lift->passages + lift->npassages; p++)
+    if (message >= p->begin && message < p->end)
+      return (grove_device_copy){.to = grove_lift_mirror_of(p->to, message),
+                                 .is_far = 1,
+                                 .to_device = p->to->station->device};
   int elsewhere = grove_lift_keeps(lift, message) && !grove_lift_reaches(lift, message);
-  return elsewhere ? grove_lift_mirror_of(lift, message) : message;
+  return (grove_device_copy){.to = elsewhere ? grove_lift_mirror_of(lift, message) : message};
 }
 
 /* ---- recipes ---- */

@@ -28,6 +28,7 @@ grove_status grove_lift_prepare(grove_lift *lift, const grove_mover *mover,
 grove_status grove_lift_merge(grove_lift *lift, const grove_mover *mover, grove_motion motion,
                               int n, const grove_window *windows);
 grove_status grove_lift_keep_inside(grove_lift *lift, void *memory, int64_t bytes);
+grove_status grove_lift_pass_on(grove_lift *lift, grove_lift *to, void *memory, int64_t bytes);
 grove_status grove_lift_begin(grove_lift *lift, grove_stream *stream);
 grove_status grove_lift_flush(grove_lift *lift);
 grove_status grove_lift_proceed(grove_lift *lift);

@@ -3,13 +3,23 @@
 
 /* ---- what is asked for ---- */
 
-static void queue_copy(grove_copy_list *copies, char *to, const char *from, int64_t bytes)
+static void queue_copy(grove_copy_list *copies, grove_device_copy to, const char *from,
+                       int64_t bytes)
 {
   grove_device_copy *last = copies->n > 0 ? &copies->list[copies->n - 1] : NULL;
-  if (last && last->to + last->bytes == to && last->from + last->bytes == from)
+  to.from = from;
+  to.bytes = bytes;
+  if (last && last->to + last->bytes == to.to && last->from + last->bytes == from &&
+      last->is_far == to.is_far)
     last->bytes += bytes;
   else
-    copies->list[copies->n++] = (grove_device_copy){to, from, bytes};
+    copies->list[copies->n++] = to;
+}
+
+/* To memory that needs no other device. */
+static grove_device_copy copy_to(char *to)
+{
+  return (grove_device_copy){.to = to};
 }
 
 /* Adds what a job touches to a launch. */
@@ -73,8 +83,9 @@ static void queue_message(const grove_lift *lift, grove_device_batch *b, grove_m
                           char *message, char *mirror, int64_t bytes)
 {
   if (grove_lift_reaches(lift, message)) return;
-  if (motion != GROVE_MOTION_PACK) queue_copy(&b->before, mirror, message, bytes);
-  if (motion != GROVE_MOTION_UNPACK) queue_copy(&b->after, message, mirror, bytes);
+  if (motion != GROVE_MOTION_PACK) queue_copy(&b->before, copy_to(mirror), message, bytes);
+  if (motion != GROVE_MOTION_UNPACK)
+    queue_copy(&b->after, grove_lift_place(lift, message), mirror, bytes);
 }
 
 /* Does it read what a fetch in the same batch has yet to write? */
@@ -107,7 +118,8 @@ static grove_status add_motion(grove_lift *lift, const grove_prepared *p, grove_
   if (copied && !p->writes_array) {
     queue_copy(&b->after, grove_lift_place(lift, message), array + p->low, p->message_bytes);
   } else if (copied) {
-    queue_copy(&b->before, array + p->low, grove_lift_place(lift, message), p->message_bytes);
+    queue_copy(&b->before, copy_to(array + p->low), grove_lift_place(lift, message).to,
+               p->message_bytes);
   } else {
     GROVE_PASS_CHECK(mirror, GROVE_ERR_DEVICE, "a message lies where its operation has no mirror");
     GROVE_PASS(add_job(lift, &b->main, p, array, mirror));
@@ -177,7 +189,7 @@ static grove_status go_by_host(grove_lift *lift, grove_by_host *by_host, grove_m
   int inside = grove_lift_keeps(lift, message);
   grove_heading heading = inside ? GROVE_IN : grove_heading_of(motion);
   grove_stream *stream = s->tracks[heading].stream;
-  char *mirror = grove_lift_place(lift, message);
+  char *mirror = grove_lift_place(lift, message).to;
   GROVE_PASS(grove_station_flush(s, heading, &lift->asker));
   if (mirror != message && motion != GROVE_MOTION_PACK)
     GROVE_PASS(driver->copy(s->device, stream, message, mirror, bytes));

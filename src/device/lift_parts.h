@@ -53,6 +53,12 @@ typedef struct grove_inside {
   char *begin, *end;
 } grove_inside;
 
+/* Messages that go to the mirror of another lift, which unpacks them. */
+typedef struct grove_passage {
+  char *begin, *end;
+  grove_lift *to;
+} grove_passage;
+
 enum { GROVE_NO_BATCH = -1 };
 
 struct grove_lift {
@@ -62,6 +68,8 @@ struct grove_lift {
   grove_likeness like;
   int ninside;
   grove_inside *inside;
+  int npassages;
+  grove_passage *passages;
   int64_t fetching; /* so many batches were enqueued when a fetch of something inside came */
   grove_asker asker;
   int nmeetings;
@@ -79,8 +87,8 @@ char *grove_lift_mirror_of(const grove_lift *lift, const char *message);
 int grove_lift_reaches(const grove_lift *lift, const char *message);
 /* Does it stay on the device? */
 int grove_lift_keeps(const grove_lift *lift, const char *message);
-/* Where copies find it. */
-char *grove_lift_place(const grove_lift *lift, char *message);
+/* Where copies find it, or put it: with the device, if that is another one. */
+grove_device_copy grove_lift_place(const grove_lift *lift, char *message);
 
 /* ---- plans ---- */
 

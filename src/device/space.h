@@ -97,6 +97,10 @@ struct grove_space_kind {
   /* Messages in this part of a cover never leave this memory: the host has nothing to do with them.
    * What is packed there goes IN too, so that it can be unpacked behind that without a wait. */
   grove_status (*keep_inside)(grove_lift *lift, void *memory, int64_t bytes);
+  /* Messages there are packed here, and unpacked by a lift of another device of this kind. They go
+   * there straight, over all paths, if they are long enough. When they have left, they are there.
+   */
+  grove_status (*pass_on)(grove_lift *lift, grove_lift *to, void *memory, int64_t bytes);
   grove_status (*begin)(grove_lift *lift, struct CUstream_st *stream);
   grove_status (*flush)(grove_lift *lift);
   /* The same, to be called again and again: what goes IN may wait until what is under way is done,

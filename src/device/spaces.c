@@ -24,9 +24,9 @@ static grove_status copy_now(const grove_space_kind *kind, int device, void *to,
     .fetch = grove_lift_fetch, .open = grove_lift_open, .close = grove_lift_close,                 \
     .cover = grove_lift_cover, .mirror = grove_lift_mirror, .share = grove_lift_share,             \
     .liken = grove_lift_liken, .prepare = grove_lift_prepare, .merge = grove_lift_merge,           \
-    .keep_inside = grove_lift_keep_inside, .begin = grove_lift_begin, .flush = grove_lift_flush,   \
-    .proceed = grove_lift_proceed, .begun = grove_lift_begun, .passed = grove_lift_passed,         \
-    .weigh = grove_lift_weigh                                                                      \
+    .keep_inside = grove_lift_keep_inside, .pass_on = grove_lift_pass_on,                          \
+    .begin = grove_lift_begin, .flush = grove_lift_flush, .proceed = grove_lift_proceed,           \
+    .begun = grove_lift_begun, .passed = grove_lift_passed, .weigh = grove_lift_weigh              \
   }
 
 const grove_space_kind grove_space_emulated = DEVICE_KIND(emulated);
@@ -56,6 +56,16 @@ static const grove_space_kind *const *kinds_meant(const grove_options *options)
   }
 }
 
+/* Before the driver is opened, which tells how many there are. */
+static grove_status set_devices(const grove_options *options)
+{
+  GROVE_PASS_CHECK(options->emulated_devices <= GROVE_EMULATED_DEVICES, GROVE_ERR_OPTION,
+                   "option emulated_devices: %d are too many; there may be %d",
+                   options->emulated_devices, GROVE_EMULATED_DEVICES);
+  if (options->emulated_devices > 0) grove_emulated_set_devices(options->emulated_devices);
+  return GROVE_OK;
+}
+
 static void set_temper(const grove_options *options)
 {
   if (options->device == GROVE_DEVICE_EMULATED_LAZY)
@@ -72,6 +82,7 @@ grove_status grove_spaces_driver(const grove_options *options, const grove_drive
                    "there is no device, for the option device is none");
   GROVE_PASS_CHECK(kinds, GROVE_ERR_DEVICE,
                    "this library was built without CUDA; device=emulated does without");
+  GROVE_PASS(set_devices(options));
   GROVE_PASS((*kinds)->driver->open(ndevices));
   set_temper(options);
   *out = (*kinds)->driver;
@@ -87,7 +98,11 @@ grove_status grove_spaces_open(grove_context *ctx)
   GROVE_PASS_CHECK(kinds, GROVE_ERR_DEVICE,
                    "rank %d: this library was built without CUDA; device=emulated does without",
                    ctx->rank);
+  GROVE_PASS(set_devices(&ctx->options));
   GROVE_PASS((*kinds)->driver->open(&ndevices));
+  GROVE_PASS_CHECK(ctx->options.device_number < ndevices, GROVE_ERR_OPTION,
+                   "rank %d: option device_number: there is no device %d; there are %d, from 0 on",
+                   ctx->rank, ctx->options.device_number, ndevices);
   set_temper(&ctx->options);
   ctx->spaces = kinds;
   ctx->ndevices = ndevices;
@@ -105,6 +120,7 @@ void grove_spaces_look(grove_context *ctx)
 
 int grove_spaces_device(const grove_context *ctx)
 {
+  if (ctx->options.device_number >= 0) return ctx->options.device_number;
   int current = (*ctx->spaces)->driver->current();
   return current >= 0 ? current : ctx->rank_in_domain % ctx->ndevices;
 }

@@ -188,7 +188,10 @@ static grove_status enqueue_copies(grove_station *s, const grove_track *t,
                                    const grove_copy_list *copies)
 {
   for (const grove_device_copy *c = copies->list; c < copies->list + copies->n; c++)
-    GROVE_PASS(s->driver->copy(s->device, t->stream, c->to, c->from, c->bytes));
+    if (c->is_far && s->carry)
+      GROVE_PASS(s->carry(s, t->stream, c));
+    else
+      GROVE_PASS(s->driver->copy(s->device, t->stream, c->to, c->from, c->bytes));
   return GROVE_OK;
 }
 

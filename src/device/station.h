@@ -19,6 +19,8 @@ typedef struct grove_device_copy {
   char *to;
   const char *from;
   int64_t bytes;
+  int is_far; /* to the memory of another device, */
+  int to_device;
 } grove_device_copy;
 
 typedef struct grove_copy_list {
@@ -69,6 +71,9 @@ typedef struct grove_station {
   int npins;                /* memory that processes share, pinned to the end */
   void **pins;
   int is_awaited; /* users' streams may wait for one of the words */
+  /* Copies to other devices; NULL: the driver does (copier.c). */
+  grove_status (*carry)(const struct grove_station *s, grove_stream *stream,
+                        const grove_device_copy *copy);
   grove_track tracks[GROVE_HEADINGS];
 } grove_station;
 

@@ -24,6 +24,7 @@ int64_t grove_apart_keep_bytes(const grove_wired_stage *w)
 int grove_apart_keep_place(const grove_transfer *op, const grove_wired_stage *w)
 {
   int i = 0;
+  if (op->wiring->own_first) return 0;
   while (i < w->nreceives && w->letters[i].peer < op->wiring->rank) i++;
   return i;
 }
@@ -63,10 +64,23 @@ static int keeps_inside(const grove_transfer *op, int k)
   return 1;
 }
 
+/* Self edges from one device to another, as far as they can go there without the host. */
+static grove_status declare_passages(const grove_transfer *op, const grove_bound_stage *s)
+{
+  for (int i = 0; i < s->wired->nkeeps; i++) {
+    const grove_section *pair = &s->wired->keeps[2 * i];
+    const grove_space *spaces = op->fields[pair->field].spaces;
+    const grove_space *from = &spaces[pair[0].array], *to = &spaces[pair[1].array];
+    if (from->lift && from->kind == to->kind && from->device != to->device)
+      GROVE_PASS(from->kind->pass_on(from->lift, to->lift, grove_apart_place(s, i), pair->bytes));
+  }
+  return GROVE_OK;
+}
+
 grove_status grove_apart_declare(const grove_transfer *op, int k)
 {
   const grove_bound_stage *s = &op->stages[k];
-  if (!keeps_inside(op, k)) return GROVE_OK;
+  if (!keeps_inside(op, k)) return declare_passages(op, s);
   for (int i = 0; i < s->wired->nkeeps; i++) {
     const grove_section *from = &s->wired->keeps[2 * i];
     const grove_space *space = &op->fields[from->field].spaces[from->array];

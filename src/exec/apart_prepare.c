@@ -44,11 +44,14 @@ static grove_status prepare_keep(const grove_transfer *op, const grove_section *
   return prepare_section(op, p, 0, p->shape.units, motion);
 }
 
-/* What meets its roots all at once, and self edges that fetch. */
+/* What meets its roots or slots all at once, and self edges that fetch. */
 static grove_status prepare_lane(const grove_lane *lane, const grove_field *f)
 {
   const grove_space *roots = &f->spaces[GROVE_ARRAY_ROOT];
   int fetches = lane->key.operation == GROVE_FETCH;
+  if (lane->landing.units > 0)
+    GROVE_PASS(prepare_window(&f->spaces[lane->lands_in], &f->mover, &lane->landing, 0,
+                              lane->landing.units, GROVE_MOTION_UNPACK));
   if (lane->whole)
     GROVE_PASS(prepare_window(roots, fetches ? &f->fetcher : &f->mover, &lane->fetched, 0,
                               lane->fetched.units,
@@ -89,6 +92,15 @@ static grove_status cover_edges(const grove_lane *lane, const grove_field *f,
                             lane->own.units * lane->key.unit_bytes);
 }
 
+/* All places, in whole pages, if the leaves are there. */
+static grove_status cover_places(const grove_lane *lane, const grove_field *f,
+                                 const grove_space *space)
+{
+  int64_t all = lane->landing.units * lane->key.unit_bytes;
+  if (!f->places || !grove_space_is_same(f->spaces[lane->lands_in], *space)) return GROVE_OK;
+  return space->kind->cover(space->lift, f->places, grove_round_up(all, GROVE_PAGE));
+}
+
 static grove_status mirror_docks(const grove_transfer *op, const grove_space *space, int s)
 {
   const grove_bound_stage *stage = &op->stages[s];
@@ -106,6 +118,8 @@ static grove_status cover_space(const grove_transfer *op, const grove_space *spa
 {
   GROVE_PASS(space->kind->cover(space->lift, op->memory, op->memory_bytes));
   for (int s = 0; s < op->nstages; s++) GROVE_PASS(mirror_docks(op, space, s));
+  for (int k = 0; k < op->nfields; k++)
+    GROVE_PASS(cover_places(&op->wiring->lanes[k], &op->fields[k], space));
   for (int k = 0; k < op->nfields; k++)
     if (op->fields[k].edges) GROVE_PASS(cover_edges(&op->wiring->lanes[k], &op->fields[k], space));
   return GROVE_OK;

@@ -82,6 +82,7 @@ static void collect_arrivals(collection *c, const grove_arriving *a)
   const grove_lane *lane = &c->op->wiring->lanes[0];
   if (lane->whole && lane->key.unit_bytes > 0)
     collect_slots(c, &lane->fetched.slots, a->nfeeders - 1);
+  collect_slots(c, &lane->landing.slots, a->nfeeders - 1);
 }
 
 static int by_slot(const void *a, const void *b)
@@ -209,7 +210,7 @@ static void count_feeders(const grove_transfer *op, grove_arriving *a)
     a->first_feeder[s] = a->nfeeders;
     a->nfeeders += op->stages[s].nreceives + 1;
   }
-  a->nfeeders++; /* edges that all meet their roots at once */
+  a->nfeeders++; /* edges that all meet their roots at once, or places their slots */
 }
 
 static grove_status make_arriving(const grove_transfer *op, grove_arriving **out)
@@ -303,8 +304,9 @@ static void catch_up(const grove_transfer *op, grove_arriving *a)
       if (over || grove_bound_letter_of(s, i)->state == GROVE_LETTER_DONE) note_come(a, k, i);
     if (entered && (over || s->own.state == GROVE_LETTER_DONE)) note_come(a, k, s->nreceives);
   }
-  if (over || (!op->plain && op->met > op->wiring->lanes[0].meets_at))
-    note_feeder(a, a->nfeeders - 1);
+  const grove_lane *lane = &op->wiring->lanes[0];
+  int last = lane->landing.units > 0 ? op->nstages - 1 : lane->meets_at;
+  if (over || (!op->plain && op->met > last)) note_feeder(a, a->nfeeders - 1);
 }
 
 grove_status grove_arriving_create(grove_transfer *op)

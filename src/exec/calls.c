@@ -52,12 +52,27 @@ fail:
   return GROVE_VERDICT(r->forest, status);
 }
 
+/* The same request without arrays. */
+static grove_status serve_preparation(grove_request r, const char *name)
+{
+  grove_status status = GROVE_OK;
+  grove_op *none = NULL;
+  r.unbound = 1;
+  GROVE_TRY(check_request(&r, &(caller){name, 1, &none}));
+  if (grove_context_uses_devices(r.forest->ctx)) GROVE_TRY(grove_station_settle(r.forest->ctx));
+  grove_context_enter(r.forest->ctx);
+  status = grove_op_prepare(&r, name);
+  grove_context_leave(r.forest->ctx);
+fail:
+  return GROVE_VERDICT(r.forest, status);
+}
+
 /* ---- bcast ---- */
 
 static grove_request ask_bcast(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
                                MPI_Op op)
 {
-  return (grove_request){GROVE_BCAST, f, unit, op, {(void *)root, leaf}};
+  return (grove_request){GROVE_BCAST, f, unit, op, {(void *)root, leaf}, 0};
 }
 
 grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
@@ -65,6 +80,11 @@ grove_status grove_bcast_init(grove_forest *f, MPI_Datatype unit, const void *ro
 {
   grove_request r = ask_bcast(f, unit, root, leaf, op);
   return serve_call(&r, (caller){"grove_bcast_init", 0, out});
+}
+
+grove_status grove_bcast_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op)
+{
+  return serve_preparation(ask_bcast(f, unit, NULL, NULL, op), "grove_bcast_prepare");
 }
 
 grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root, void *leaf,
@@ -86,7 +106,7 @@ grove_status grove_bcast(grove_forest *f, MPI_Datatype unit, const void *root, v
 static grove_request ask_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
                                 MPI_Op op)
 {
-  return (grove_request){GROVE_REDUCE, f, unit, op, {root, (void *)leaf}};
+  return (grove_request){GROVE_REDUCE, f, unit, op, {root, (void *)leaf}, 0};
 }
 
 grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
@@ -94,6 +114,11 @@ grove_status grove_reduce_init(grove_forest *f, MPI_Datatype unit, const void *l
 {
   grove_request r = ask_reduce(f, unit, leaf, root, op);
   return serve_call(&r, (caller){"grove_reduce_init", 0, out});
+}
+
+grove_status grove_reduce_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op)
+{
+  return serve_preparation(ask_reduce(f, unit, NULL, NULL, op), "grove_reduce_prepare");
 }
 
 grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf, void *root,
@@ -115,7 +140,7 @@ grove_status grove_reduce(grove_forest *f, MPI_Datatype unit, const void *leaf, 
 static grove_request ask_fetch(grove_forest *f, MPI_Datatype unit, void *root, const void *leaf,
                                void *leaf_update, MPI_Op op)
 {
-  return (grove_request){GROVE_FETCH, f, unit, op, {root, (void *)leaf, NULL, leaf_update}};
+  return (grove_request){GROVE_FETCH, f, unit, op, {root, (void *)leaf, NULL, leaf_update}, 0};
 }
 
 grove_status grove_fetch_init(grove_forest *f, MPI_Datatype unit, void *root, const void *leaf,
@@ -123,6 +148,11 @@ grove_status grove_fetch_init(grove_forest *f, MPI_Datatype unit, void *root, co
 {
   grove_request r = ask_fetch(f, unit, root, leaf, leaf_update, op);
   return serve_call(&r, (caller){"grove_fetch_init", 0, out});
+}
+
+grove_status grove_fetch_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op)
+{
+  return serve_preparation(ask_fetch(f, unit, NULL, NULL, NULL, op), "grove_fetch_prepare");
 }
 
 grove_status grove_fetch_begin(grove_forest *f, MPI_Datatype unit, void *root, const void *leaf,
@@ -144,7 +174,7 @@ grove_status grove_fetch(grove_forest *f, MPI_Datatype unit, void *root, const v
 static grove_request ask_gather(grove_forest *f, MPI_Datatype unit, const void *leaf,
                                 void *multiroot)
 {
-  return (grove_request){GROVE_COLLECT, f, unit, MPI_REPLACE, {multiroot, (void *)leaf}};
+  return (grove_request){GROVE_COLLECT, f, unit, MPI_REPLACE, {multiroot, (void *)leaf}, 0};
 }
 
 grove_status grove_gather_init(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -152,6 +182,11 @@ grove_status grove_gather_init(grove_forest *f, MPI_Datatype unit, const void *l
 {
   grove_request r = ask_gather(f, unit, leaf, multiroot);
   return serve_call(&r, (caller){"grove_gather_init", 0, out});
+}
+
+grove_status grove_gather_prepare(grove_forest *f, MPI_Datatype unit)
+{
+  return serve_preparation(ask_gather(f, unit, NULL, NULL), "grove_gather_prepare");
 }
 
 grove_status grove_gather_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -172,7 +207,7 @@ grove_status grove_gather(grove_forest *f, MPI_Datatype unit, const void *leaf, 
 static grove_request ask_scatter(grove_forest *f, MPI_Datatype unit, const void *multiroot,
                                  void *leaf)
 {
-  return (grove_request){GROVE_DISTRIBUTE, f, unit, MPI_REPLACE, {(void *)multiroot, leaf}};
+  return (grove_request){GROVE_DISTRIBUTE, f, unit, MPI_REPLACE, {(void *)multiroot, leaf}, 0};
 }
 
 grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, const void *multiroot,
@@ -180,6 +215,11 @@ grove_status grove_scatter_init(grove_forest *f, MPI_Datatype unit, const void *
 {
   grove_request r = ask_scatter(f, unit, multiroot, leaf);
   return serve_call(&r, (caller){"grove_scatter_init", 0, out});
+}
+
+grove_status grove_scatter_prepare(grove_forest *f, MPI_Datatype unit)
+{
+  return serve_preparation(ask_scatter(f, unit, NULL, NULL), "grove_scatter_prepare");
 }
 
 grove_status grove_scatter_begin(grove_forest *f, MPI_Datatype unit, const void *multiroot,

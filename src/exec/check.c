@@ -2,21 +2,14 @@
  * what happens to arrays while an operation is under way, see guard.c. */
 #include "exec/footprint.h"
 
+#include "base/digest.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a, 64 bit. */
-static uint64_t checksum_of(const void *letter, int64_t bytes)
-{
-  const unsigned char *at = letter;
-  uint64_t sum = 14695981039346656037u;
-  for (int64_t i = 0; i < bytes; i++) sum = (sum ^ at[i]) * 1099511628211u;
-  return sum;
-}
-
 void grove_check_seal(void *letter, int64_t bytes, int64_t sequence)
 {
-  grove_trailer trailer = {checksum_of(letter, bytes), (uint64_t)sequence};
+  grove_trailer trailer = {grove_digest_bytes(letter, bytes), (uint64_t)sequence};
   memcpy((char *)letter + bytes, &trailer, sizeof trailer);
 }
 
@@ -28,7 +21,7 @@ grove_status grove_check_open(const grove_transfer *op, int peer, const void *le
                    "rank %d: %s: the message from rank %d belongs to start %llu, not %lld",
                    op->base.ctx->rank, grove_op_label(&op->base), peer,
                    (unsigned long long)trailer.sequence, (long long)op->sequence);
-  GROVE_PASS_CHECK(trailer.checksum == checksum_of(letter, bytes), GROVE_ERR_CORRUPT,
+  GROVE_PASS_CHECK(trailer.checksum == grove_digest_bytes(letter, bytes), GROVE_ERR_CORRUPT,
                    "rank %d: %s: the message of %lld bytes from rank %d is not what was sent",
                    op->base.ctx->rank, grove_op_label(&op->base), (long long)bytes, peer);
   return GROVE_OK;

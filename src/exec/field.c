@@ -72,6 +72,10 @@ grove_status grove_field_equip(const grove_lane *lane, grove_field *f)
 {
   const grove_unit *unit = &f->mover.unit;
   int64_t edges = lane->whole && !f->edges ? lane->fetched.units : 0;
+  if (lane->landing.units > 0) {
+    GROVE_PASS(grove_field_make_packed(f));
+    GROVE_PASS(make_units(f->spaces[lane->lands_in], lane->landing.units, unit->bytes, &f->places));
+  }
   if (!lane->plans->route->relays) return GROVE_OK;
   GROVE_PASS(grove_field_make_packed(f));
   if (lane->key.operation == GROVE_REDUCE && lane->key.merges) {
@@ -113,6 +117,7 @@ void grove_fields_free(int n, grove_field *fields)
     grove_mover_free(&fields[k].packed);
     grove_mover_free(&fields[k].mover);
     free(fields[k].edges);
+    free(fields[k].places);
     free(fields[k].copy);
     free(fields[k].roots);
     free(fields[k].leaves);

@@ -9,7 +9,8 @@
 
 const char *grove_footprint_noun(const grove_request *r, grove_array array)
 {
-  static const char *const nouns[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub", "copy"};
+  static const char *const nouns[GROVE_ARRAYS] = {"root", "leaf",  "edge", "update",
+                                                  "hub",  "place", "copy"};
   int many = r->operation == GROVE_COLLECT || r->operation == GROVE_DISTRIBUTE;
   return many && array == GROVE_ARRAY_ROOT ? "multi-root" : nouns[array];
 }
@@ -41,10 +42,12 @@ static grove_status visit_stage(const grove_wired_stage *w, step_visit visit, vo
   return GROVE_OK;
 }
 
-/* Edges that meet their roots in the operation's own memory. */
+/* Edges that meet their roots in the operation's own memory, and places that meet their slots. */
 static grove_status visit_meeting(const grove_lane *lane, int field, step_visit visit, void *self)
 {
   const grove_index *roots = &lane->fetched.slots, *own = &lane->own.slots;
+  if (lane->landing.units > 0)
+    GROVE_PASS(visit(self, &(grove_steps){field, lane->lands_in, &lane->landing.slots, 1}));
   if (lane->key.operation != GROVE_FETCH && !lane->whole) return GROVE_OK;
   GROVE_PASS(visit(self, &(grove_steps){field, GROVE_ARRAY_ROOT, roots, 1}));
   GROVE_PASS(visit(self, &(grove_steps){field, GROVE_ARRAY_LEAF, own, 0}));
@@ -92,31 +95,35 @@ static int joins_last(const grove_treads *to, const grove_tread *t)
   return 1;
 }
 
-static grove_status lay_out(void *self, const grove_steps *steps)
+grove_status grove_treads_add(grove_treads *to, const grove_unit *unit, const void *array,
+                              const grove_tread *of)
 {
   static const grove_piece first_byte = {.bytes = 1};
+  const grove_piece *pieces = unit->npieces > 0 ? grove_unit_pieces(unit) : &first_byte;
+  int n = unit->npieces > PIECES_COUNTED ? PIECES_COUNTED : unit->npieces > 0 ? unit->npieces : 1;
+  uintptr_t unit_begin = (uintptr_t)grove_unit_at(unit, array, of->slot) + (uintptr_t)unit->true_lb;
+  GROVE_PASS_GROW(to->list, to->n, n);
+  for (int k = 0; k < n; k++) {
+    grove_tread t = *of;
+    t.begin = unit_begin + (uintptr_t)pieces[k].at;
+    t.end = t.begin + (uintptr_t)pieces[k].bytes;
+    t.bytes = pieces[k].bytes;
+    if (!joins_last(to, &t)) to->list[to->n++] = t;
+  }
+  return GROVE_OK;
+}
+
+static grove_status lay_out(void *self, const grove_steps *steps)
+{
   const laying *l = self;
   const grove_field *f = &l->fields[steps->field];
   const grove_unit *unit = &f->mover.unit;
   grove_treads *to = treads_of(l, steps);
   if (!to || !grove_array_is_users(steps->array) || unit->bytes == 0) return GROVE_OK;
-  const grove_piece *pieces = unit->npieces > 0 ? grove_unit_pieces(unit) : &first_byte;
-  int n = unit->npieces > PIECES_COUNTED ? PIECES_COUNTED : unit->npieces > 0 ? unit->npieces : 1;
   for (int64_t i = 0; i < steps->slots->count; i++) {
-    int64_t slot = grove_index_at(steps->slots, i);
-    uintptr_t unit_begin = (uintptr_t)grove_unit_at(unit, f->request.arrays[steps->array], slot) +
-                           (uintptr_t)unit->true_lb;
-    GROVE_PASS_GROW(to->list, to->n, n);
-    for (int k = 0; k < n; k++) {
-      uintptr_t begin = unit_begin + (uintptr_t)pieces[k].at;
-      grove_tread t = {.begin = begin,
-                       .end = begin + (uintptr_t)pieces[k].bytes,
-                       .slot = slot,
-                       .bytes = pieces[k].bytes,
-                       .field = steps->field,
-                       .array = steps->array};
-      if (!joins_last(to, &t)) to->list[to->n++] = t;
-    }
+    grove_tread t = {
+      .slot = grove_index_at(steps->slots, i), .field = steps->field, .array = steps->array};
+    GROVE_PASS(grove_treads_add(to, unit, f->request.arrays[steps->array], &t));
   }
   return GROVE_OK;
 }
@@ -127,7 +134,7 @@ static int by_begin(const void *a, const void *b)
   return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static void sort_treads(grove_treads *s)
+void grove_treads_sort(grove_treads *s)
 {
   if (s->n > 0) qsort(s->list, (size_t)s->n, sizeof *s->list, by_begin);
 }
@@ -139,8 +146,8 @@ grove_status grove_footprint_create(const grove_wiring *wiring, const grove_fiel
   laying l = {fields, out};
   *out = (grove_footprint){0};
   GROVE_TRY(visit_all(wiring, lay_out, &l));
-  sort_treads(&out->read);
-  sort_treads(&out->written);
+  grove_treads_sort(&out->read);
+  grove_treads_sort(&out->written);
   return GROVE_OK;
 fail:
   grove_footprint_free(out);

@@ -39,6 +39,12 @@ void grove_footprint_free(grove_footprint *f);
 grove_status grove_footprint_slots(const grove_wiring *wiring, int field, grove_array array,
                                    int64_t *n, int64_t **out);
 
+/* Adds the bytes of slot `of->slot` of an array; field and array are as `of` has them. At the end
+ * they must be sorted. This rank's failure. */
+grove_status grove_treads_add(grove_treads *to, const grove_unit *unit, const void *array,
+                              const grove_tread *of);
+void grove_treads_sort(grove_treads *s);
+
 /* The slot that has this byte, and where the bytes of a slot begin. */
 static inline int64_t grove_tread_slot(const grove_tread *t, uintptr_t address)
 {

@@ -20,6 +20,7 @@ static grove_status check_array(const grove_request *r, const char *call, grove_
 
 grove_status grove_request_check(const grove_request *r, const char *call)
 {
+  if (r->unbound) return GROVE_OK;
   int many = r->operation == GROVE_COLLECT || r->operation == GROVE_DISTRIBUTE;
   GROVE_PASS(check_array(r, call, GROVE_ARRAY_ROOT, many ? "multi-root" : "root"));
   GROVE_PASS(check_array(r, call, GROVE_ARRAY_LEAF, "leaf"));
@@ -96,7 +97,8 @@ static grove_status make_draft(grove_draft *m)
   if (!m->wiring)
     GROVE_PASS(grove_wiring_create(m->ctx, m->n, m->requests, m->keys, &m->routing, m->persistent,
                                    &m->wiring));
-  if (m->wiring->check) GROVE_PASS(grove_check_overlap(m->wiring, m->fields));
+  if (m->wiring->check && !m->requests->unbound)
+    GROVE_PASS(grove_check_overlap(m->wiring, m->fields));
   return grove_transfer_create(m->kind, m->wiring, m->n, &m->fields, &m->op);
 }
 

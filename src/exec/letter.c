@@ -219,6 +219,16 @@ grove_status grove_transfer_keep(grove_transfer *op, int s)
   return GROVE_OK;
 }
 
+/* The user's array may be gone. */
+static grove_status land_places(const grove_transfer *op, const grove_lane *lane,
+                                const grove_field *f)
+{
+  const grove_space *space = &f->spaces[lane->lands_in];
+  if (grove_op_is_freed(&op->base)) return GROVE_OK;
+  return space->kind->unpack(space->lift, &f->mover, &lane->landing, f->places,
+                             f->request.arrays[lane->lands_in], 0, lane->landing.units);
+}
+
 grove_status grove_transfer_meet(grove_transfer *op, int s)
 {
   for (int k = 0; k < op->nfields; k++) {
@@ -226,6 +236,7 @@ grove_status grove_transfer_meet(grove_transfer *op, int s)
     const grove_field *f = &op->fields[k];
     const grove_space *space = &f->spaces[GROVE_ARRAY_ROOT];
     void *roots = f->request.arrays[GROVE_ARRAY_ROOT];
+    if (grove_lane_lands(lane, s)) GROVE_PASS(land_places(op, lane, f));
     if (!lane->whole || lane->meets_at != s || lane->key.unit_bytes == 0) continue;
     if (lane->fetched.units == 0) continue; /* its array may be gone */
     if (lane->key.operation == GROVE_FETCH)

@@ -165,7 +165,7 @@ grove_status grove_transfer_move(grove_transfer *op, const grove_section *from,
 /* Self edges of stage s, from WAITS to DONE. */
 grove_status grove_transfer_keep(grove_transfer *op, int s);
 
-/* After stage s: edges that have all come meet their roots. */
+/* After stage s: edges that have all come meet their roots, and places their slots. */
 grove_status grove_transfer_meet(grove_transfer *op, int s);
 
 /* ---- what a device does by chunks (chunks.c) ---- */

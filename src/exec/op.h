@@ -24,10 +24,10 @@
  *     rings.c     its ends of the wiring's rings      op.c      what all kinds have
  *     parts.c     the public calls about parts        watch.c   transfers by parts: what waits
  *     ready.c     ... starts and marks                arrive.c  ... and what has come
- *     several.c   waits for several at once           guard.c   `check`: arrays of those under way
- *     footprint.c ... and which bytes they are
  *     stream.c    operations on streams               gather.c  ... and what is gathered for itself
  *     promise.c   what streams wait for               trail.c   what devices do, for trace
+ *     several.c   waits for several at once           guard.c   `check`: arrays of those under way
+ *     footprint.c ... and which bytes they are        seals.c   ... and what transfers read there
  */
 #ifndef GROVE_EXEC_OP_H
 #define GROVE_EXEC_OP_H
@@ -116,6 +116,7 @@ struct grove_op {
   grove_promise *promise; /* to a stream, of this start or an earlier one */
   int awaited;            /* by a stream: the next start waits for this one */
   grove_guard *guard;     /* with the option `check`: its arrays while it is under way, else NULL */
+  void *user;             /* the program's own */
 };
 
 /* ---- what all kinds have (op.c) ---- */
@@ -235,6 +236,8 @@ grove_status grove_op_init(grove_context *ctx, const grove_op_kind *kind, const 
                            grove_status mine, int n, const grove_request *requests, grove_op **out);
 /* Starts an operation of one field: an idle one of its pool, if there is one (pool.c). */
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out);
+/* What the first of its kind would make; the request has no arrays. */
+grove_status grove_op_prepare(const grove_request *r, const char *call);
 /* Frees what a failed call leaves, or what a call does not need. The sentence stays (free.c). */
 void grove_op_give_up(grove_op **op);
 

@@ -31,6 +31,7 @@ typedef struct grove_request {
   MPI_Datatype unit;
   MPI_Op op;
   void *arrays[GROVE_ARRAYS]; /* written only where the operation says so */
+  int unbound;                /* the arrays come later: nothing is said of them */
 } grove_request;
 
 /* ---- which datatype (identity.c) ---- */
@@ -76,6 +77,9 @@ typedef struct grove_plans {
   const grove_route *route;
   int64_t cap;
   grove_index slots;    /* of the multi-forest's roots, where the operation needs that */
+  grove_index met;      /* roots of whole edges, if self edges are the first; else empty */
+  grove_index places;   /* of this rank's leaves, where a slot is a leaf several times, and ... */
+  grove_index landing;  /* ... the slot of each place */
   grove_plan *forward;  /* as the route made it; borrows from `slots` */
   grove_plan *directed; /* reversed, or a round trip; borrows from `forward`; NULL: forward */
 } grove_plans;

@@ -222,7 +222,15 @@ fail:
   return status;
 }
 
-/* ---- the call ---- */
+/* ---- the calls ---- */
+
+grove_status grove_op_prepare(const grove_request *r, const char *call)
+{
+  grove_wiring *wiring = NULL;
+  grove_transfer *op = NULL;
+  GROVE_PASS(find_wiring(r, &wiring));
+  return wiring ? GROVE_OK : make_one(r, call, &op);
+}
 
 /* Binds the arrays and the forest of this call. */
 static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
@@ -247,6 +255,7 @@ grove_status grove_op_begin(const grove_request *r, const char *call, grove_op *
   op->base.starts = op->base.timed_starts = 0;
   op->base.seconds = 0;
   op->base.stream = (grove_chosen_stream){NULL, 0};
+  op->base.user = NULL;
   op->base.awaited = 0;
   grove_op *begun = &op->base;
   grove_status status = grove_transfer_run(op);

@@ -116,18 +116,18 @@ static int64_t unit_bytes_of(int n, const grove_wiring_key *keys)
 static int needs_talk(const grove_context *ctx)
 {
   const grove_route *told = grove_route_told(&ctx->options);
-  if (ctx->options.transport_off_node != GROVE_OFF_NODE_P2P) return 0;
+  if (!grove_off_node_relays(ctx->options.transport_off_node)) return 0;
   return told ? told->relays : grove_route_can_help(ctx);
 }
 
-/* Can the options be followed? A route that passes data on goes by messages from point to point
- * alone. Options are set one by one, and may not fit in between: what counts is what they are when
- * something is made. All ranks find the same. */
+/* Can the options be followed? Not every transport serves a route that passes data on. Options are
+ * set one by one, and may not fit in between: what counts is what they are when something is made.
+ * All ranks find the same. */
 static grove_status check_told(const grove_context *ctx)
 {
   const grove_route *told = grove_route_told(&ctx->options);
   const char *transport = NULL;
-  if (!told || !told->relays || ctx->options.transport_off_node == GROVE_OFF_NODE_P2P)
+  if (!told || !told->relays || grove_off_node_relays(ctx->options.transport_off_node))
     return GROVE_OK;
   GROVE_PASS(grove_options_get(&ctx->options, "transport_off_node", &transport));
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,

@@ -4,7 +4,8 @@
  *
  * The order of combination. In a bcast every slot is written once, so letters are unpacked as they
  * come. In a reduce several contributions may meet in one root. They are combined in the order of
- * the ranks they come from, this rank's own in its place, so a letter that comes early waits.
+ * the ranks they come from, this rank's own in its place (or before all others: the option
+ * `order`), so a letter that comes early waits.
  * Integers need not wait: the bits are the same in any order. A fetch works like a reduce, but
  * every edge has a slot of its own. There the root's old value replaces the leaf's, and the next
  * stage takes it back.
@@ -43,13 +44,19 @@ static void feed_letters(grove_transfer *op, int feeder)
   }
 }
 
+/* Later stages may pass on what receive i has brought. */
+static void pass_on(grove_transfer *op, grove_bound_stage *s, int i)
+{
+  if (!s->wired->letters[i].forwards) return;
+  s->to_forward--;
+  feed_letters(op, s->wired->feeder + i);
+}
+
 /* Receive i is here. Later stages may pass it on, and somebody may ask for it. */
 __attribute__((noinline)) static void tell_come(grove_transfer *op, grove_bound_stage *s, int i)
 {
   if (op->arriving) grove_arriving_note(op, (int)(s - op->stages), i);
-  if (!s->wired->letters[i].forwards) return;
-  s->to_forward--;
-  feed_letters(op, s->wired->feeder + i);
+  pass_on(op, s, i);
 }
 
 /* At a new start nothing is here yet. */
@@ -214,13 +221,36 @@ static inline void receive_flows(grove_transfer *op, grove_bound_stage *s)
     if (flow->bound.state != GROVE_LETTER_DONE) receive_flow(op, s, flow);
 }
 
+/* Can what it brings be passed on while other memory is still unpacking the rest? The host itself
+ * unpacks what is for a hub. */
+static int is_for_hubs(const grove_letter *letter)
+{
+  for (int k = 0; k < letter->nsections; k++)
+    if (letter->sections[k].array == GROVE_ARRAY_EDGE) return 0;
+  return letter->forwards;
+}
+
+__attribute__((noinline)) static int take_letter_apart(grove_transfer *op, grove_bound_stage *s,
+                                                       int i, grove_bound_letter *letter)
+{
+  int early = s->tells && is_for_hubs(&s->wired->letters[i]);
+  int begins = letter->state == GROVE_LETTER_HERE;
+  grove_op_note(&op->base, grove_letter_advance_unpack(op, s, i));
+  if (early && begins) pass_on(op, s, i);
+  if (letter->state != GROVE_LETTER_DONE) return 0;
+  s->to_come--;
+  if (early && op->arriving) grove_arriving_note(op, (int)(s - op->stages), i);
+  if (s->tells && !early) tell_come(op, s, i);
+  return 1;
+}
+
 /* Unpacks letter i, which a carrier has brought; true when that is done. */
 static int take_letter(grove_transfer *op, grove_bound_stage *s, int i)
 {
   grove_bound_letter *letter = grove_bound_letter_of(s, i);
   if (letter->state == GROVE_LETTER_WAITS) return 0;
+  if (op->nspaces > 0) return take_letter_apart(op, s, i, letter);
   grove_op_note(&op->base, grove_letter_advance_unpack(op, s, i));
-  if (letter->state != GROVE_LETTER_DONE) return 0;
   s->to_come--;
   if (s->tells) tell_come(op, s, i);
   return 1;
@@ -248,7 +278,8 @@ __attribute__((noinline)) static void combine_in_order(grove_transfer *op, grove
   const grove_letter *receives = s->wired->letters;
   for (;;) {
     int at_end = s->next == s->nreceives;
-    if (!grove_own_has_met(s) && (at_end || receives[s->next].peer > op->wiring->rank)) {
+    int own_is_next = at_end || op->wiring->own_first || receives[s->next].peer > op->wiring->rank;
+    if (!grove_own_has_met(s) && own_is_next) {
       keep_own(op, s);
       if (!grove_own_has_met(s)) break;
     } else if (!at_end && combine_next(op, s, s->next)) {
@@ -378,7 +409,8 @@ static grove_status enter_next(grove_transfer *op)
   return GROVE_OK;
 }
 
-/* Some edges meet their roots all at once, after stage k. Begins that; true when it is done. */
+/* Some edges meet their roots all at once, after stage k, or places their slots. Begins that; true
+ * when it is done. */
 static int has_met(grove_transfer *op, int k)
 {
   grove_bound_stage *s = &op->stages[k];
@@ -403,6 +435,7 @@ static void let_meet(grove_transfer *op)
   while (op->met <= op->current && has_forwards(&op->stages[op->met]) && has_met(op, op->met)) {
     for (int k = 0; k < op->nfields; k++) {
       const grove_lane *lane = &op->wiring->lanes[k];
+      if (op->arriving && grove_lane_lands(lane, op->met)) grove_arriving_note_met(op);
       if (!lane->whole || lane->meets_at != op->met) continue;
       feed_letters(op, lane->feeder);
       if (op->arriving) grove_arriving_note_met(op);

@@ -25,7 +25,8 @@ typedef struct grove_field {
   grove_mover merger;               /* the same, to be combined in a hub */
   grove_mover fetcher;              /* of a fetch: what is done at the roots */
   void *edges;
-  void *hub; /* in the wiring's memory, or in `hub_memory` */
+  void *places; /* where what comes waits for all of it, if slots are leaves several times */
+  void *hub;    /* in the wiring's memory, or in `hub_memory` */
   void *hub_memory;
   void *copy; /* of an abandoned operation: what it goes on with, as in a letter, and ... */
   void *roots, *leaves; /* ... of a fetch */
@@ -176,9 +177,10 @@ static inline const grove_mover *grove_field_mover(const grove_field *f, grove_a
 static inline char *grove_field_array(const grove_field *f, grove_array which)
 {
   if (grove_array_is_users(which)) return (char *)f->request.arrays[which];
-  return (char *)(which == GROVE_ARRAY_EDGE  ? f->edges
-                  : which == GROVE_ARRAY_HUB ? f->hub
-                                             : f->copy);
+  return (char *)(which == GROVE_ARRAY_EDGE    ? f->edges
+                  : which == GROVE_ARRAY_HUB   ? f->hub
+                  : which == GROVE_ARRAY_PLACE ? f->places
+                                               : f->copy);
 }
 
 /* ---- under way (run.c) ---- */

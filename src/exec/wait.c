@@ -179,6 +179,25 @@ fail:
   return GROVE_VERDICT(op, status);
 }
 
+grove_status grove_op_set_user(grove_op *op, void *user)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op, GROVE_ERR_ARG, "grove_op_set_user: the operation is NULL");
+  op->user = user;
+fail:
+  return GROVE_VERDICT(op, status);
+}
+
+grove_status grove_op_get_user(grove_op *op, void **user)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(op && user, GROVE_ERR_ARG, "grove_op_get_user: the %s is NULL",
+              op ? "place for the pointer" : "operation");
+  *user = op->user;
+fail:
+  return GROVE_VERDICT(op, status);
+}
+
 grove_status grove_op_report(grove_op *op, grove_report *report)
 {
   grove_status status = GROVE_OK;

@@ -183,11 +183,11 @@ static int on_node(const grove_wiring *wiring, const grove_letter *letter)
 
 static void count_letters(grove_wiring *wiring)
 {
-  grove_sent *t = &wiring->sent;
   for (int s = 0; s < wiring->nstages; s++) {
     const grove_wired_stage *w = &wiring->stages[s];
-    for (int i = w->nreceives; i < w->nletters; i++) {
+    for (int i = 0; i < w->nletters; i++) {
       const grove_letter *letter = &w->letters[i];
+      grove_sent *t = i < w->nreceives ? &wiring->received : &wiring->sent;
       int near = on_node(wiring, letter);
       *(near ? &t->on_node_messages : &t->off_node_messages) += 1;
       for (int k = 0; k < letter->nsections; k++)

@@ -55,8 +55,19 @@ static grove_status make_meeting(const grove_forest *f, grove_lane *lane)
         grove_index_view(&leaves->slots, leaves->begin[g], leaves->begin[g + 1] - leaves->begin[g]);
   for (int g = 0; g < roots->count; g++)
     if (roots->ranks[g] == f->ctx->rank) lane->own_begin = roots->begin[g];
-  GROVE_PASS(grove_shape_create(&roots->slots, &none, lane->key.unit_bytes, &lane->fetched));
+  const grove_index *met = lane->plans->met.count > 0 ? &lane->plans->met : &roots->slots;
+  GROVE_PASS(grove_shape_create(met, &none, lane->key.unit_bytes, &lane->fetched));
   return grove_shape_create(&own, &none, lane->key.unit_bytes, &lane->own);
+}
+
+/* What waits in places lands where it would have been unpacked. */
+static grove_status make_landing(const grove_plans *plans, grove_lane *lane)
+{
+  const grove_index none = {0};
+  int fetches = lane->key.operation == GROVE_FETCH;
+  if (plans->landing.count == 0 || lane->key.unit_bytes == 0) return GROVE_OK;
+  lane->lands_in = fetches ? GROVE_ARRAY_UPDATE : GROVE_ARRAY_LEAF;
+  return grove_shape_create(&plans->landing, &none, lane->key.unit_bytes, &lane->landing);
 }
 
 static grove_status make_lane(const grove_request *r, const grove_wiring_key *key,
@@ -73,7 +84,7 @@ static grove_status make_lane(const grove_request *r, const grove_wiring_key *ke
     if (grove_space_of(r->forest->ctx, r->arrays[a]).kind != &grove_space_host)
       out->apart |= 1u << a;
   if (key->operation == GROVE_FETCH || out->whole) GROVE_PASS(make_meeting(r->forest, out));
-  return GROVE_OK;
+  return make_landing(plans, out);
 }
 
 grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request *requests,
@@ -87,13 +98,14 @@ grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request 
   wiring->ctx = ctx;
   wiring->rank = ctx->rank;
   wiring->check = ctx->options.check;
+  wiring->own_first = ctx->options.order == GROVE_ORDER_OWN_FIRST;
   wiring->sole = persistent;
   wiring->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(wiring->lanes, n);
   for (int k = 0; k < n; k++) {
     wiring->nlanes++;
     GROVE_TRY(make_lane(&requests[k], &keys[k], routing, &wiring->lanes[k]));
-    wiring->meets |= wiring->lanes[k].whole;
+    wiring->meets |= wiring->lanes[k].whole || wiring->lanes[k].landing.units > 0;
   }
   GROVE_TRY(grove_wiring_lay(wiring));
   grove_copy_text(wiring->machine, sizeof wiring->machine, ctx->machine ? ctx->machine->name : "");
@@ -126,6 +138,7 @@ void grove_wiring_release(grove_wiring *wiring)
     grove_index lists[2] = {lane->fetched.slots, lane->own.slots};
     grove_shape_free(&lane->fetched);
     grove_shape_free(&lane->own);
+    grove_shape_free(&lane->landing);
     for (int i = 0; i < 2 && lane->detached; i++) grove_index_free(&lists[i]);
     grove_plans_release(lane->plans);
   }

@@ -24,10 +24,18 @@ typedef struct grove_lane {
   grove_shape fetched;    /* the roots of all edges, in edge order */
   int64_t own_begin;      /* from this edge on they are joined to ... */
   grove_shape own;        /* ... these leaves of this rank, which do not travel */
+  grove_shape landing;    /* where a slot is several leaves: the slots of all places, ... */
+  grove_array lands_in;   /* ... in this array, when all has come */
   unsigned apart;         /* bits of arrays that its first operation has in other memory */
   int detached;           /* the wiring owns the lists of both: the forest may go */
   int feeder;             /* its edges, once they have met */
 } grove_lane;
+
+/* Does what has come land after stage s? */
+static inline int grove_lane_lands(const grove_lane *lane, int s)
+{
+  return lane->landing.units > 0 && s == lane->plan->nstages - 1;
+}
 
 /* One carrier's letters of a stage, by its numbers: receives, then sends. A number of a fast
  * carrier may stand for several sends with the same data. */
@@ -71,7 +79,7 @@ typedef struct grove_wired_stage {
   int feeder;              /* the first of its receives, followed by its self edges */
 } grove_wired_stage;
 
-/* What one rank sends at one start. */
+/* What one rank sends, or receives, at one start. */
 typedef struct grove_sent {
   int64_t on_node_messages, on_node_bytes;
   int64_t off_node_messages, off_node_bytes;
@@ -95,7 +103,7 @@ typedef struct grove_wiring {
   grove_context *ctx;        /* not held: the operations hold it through their forests */
   int nlanes;
   grove_lane *lanes;
-  int meets; /* in some lane, all edges meet their roots at once */
+  int meets; /* in some lane, all edges meet their roots at once, or places their slots */
   int nstages;
   grove_wired_stage *stages;
   /* Feeder f is an input of feeds[feed_begin[f]] .. feeds[feed_begin[f + 1] - 1]. NULL if there is
@@ -107,10 +115,11 @@ typedef struct grove_wiring {
   grove_shm *shm; /* the rings of a fast carrier, and hubs: */
   int uses_hubs;
   unsigned char *pulled; /* by ring: it tells others to pull from this rank's hub */
-  grove_sent sent;
+  grove_sent sent, received;
   int rank;
   int tag;               /* 0: none yet */
   int check;             /* with checksums */
+  int own_first;         /* self edges meet their roots before all others */
   int64_t fragment;      /* bytes that travel at once over shared memory */
   int64_t widest_unit;   /* of all lanes */
   int staged;            /* letters are packed whole before they travel over shared memory */

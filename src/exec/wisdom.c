@@ -15,6 +15,8 @@
  */
 #include "exec/plans.h"
 
+#include "base/digest.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,8 +29,7 @@ enum { SEED_OF_SUMS = 0x67726f76 };
 
 static uint64_t mix_value(uint64_t sum, int64_t value)
 {
-  sum = (sum ^ (uint64_t)value) * 0x9e3779b97f4a7c15u;
-  return sum ^ sum >> 29;
+  return grove_digest_word(sum, (uint64_t)value);
 }
 
 static uint64_t mix_text(uint64_t sum, const char *text)

@@ -104,6 +104,20 @@ fail:
 
 /* ---- the graph as it is given ---- */
 
+grove_status grove_forest_allow_duplicates(grove_forest *f)
+{
+  grove_status status = GROVE_OK;
+  GROVE_CHECK(f, GROVE_ERR_ARG, "grove_forest_allow_duplicates: the forest is NULL");
+  GROVE_CHECK(
+    !f->ready && f->graph.form == GROVE_FORM_NONE, GROVE_ERR_STATE,
+    "grove_forest_allow_duplicates: forest '%.100s' has a graph already; call this before "
+    "grove_forest_set_graph",
+    grove_forest_label(f));
+  f->allows_duplicates = 1;
+fail:
+  return GROVE_VERDICT(f, status);
+}
+
 static grove_status begin_graph(grove_forest *f, const char *call)
 {
   GROVE_PASS_CHECK(f, GROVE_ERR_ARG, "%s: the forest is NULL", call);
@@ -150,6 +164,7 @@ static grove_status set_graph(grove_forest *f, grove_graph graph, const char *ca
 {
   grove_status status = GROVE_OK;
   GROVE_TRY(begin_graph(f, call));
+  graph.duplicates = f->allows_duplicates;
   graph.missing = graph.nleaves > 0 && !graph.root && !graph.global_root;
   if (graph.form == GROVE_FORM_PAIRS) GROVE_TRY(grove_leaves_create(f, &graph));
   if (f->grouped) { /* the lists have been used */

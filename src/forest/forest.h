@@ -34,6 +34,7 @@ typedef struct grove_graph {
   int form;
   int64_t nroots, nleaves;
   int64_t n;           /* of a pattern */
+  int duplicates;      /* a slot may be a leaf several times */
   int missing;         /* leaves, but no array of roots */
   int64_t *leaf_index; /* NULL: 0, 1, 2, ... */
   grove_root *root;
@@ -75,6 +76,8 @@ struct grove_forest {
 
   int64_t nroots, nleaves;
   int listed; /* the user gave a list of leaf slots */
+  int allows_duplicates;
+  int has_duplicates, some_duplicates; /* slots that are leaves several times: here, on any rank */
   grove_side leaves, roots;
   /* In the order of the user's list: the index of the root and, in the lowest bits, the group of
    * its rank (grove_edge_code). Together with the slots of the groups this is the whole list. */
@@ -179,6 +182,10 @@ static inline void grove_tour_end(grove_tour *tour)
 /* The indices, on their own ranks, of the roots of this rank's leaves, in the order of
  * leaves.slots. The caller frees the list. */
 grove_status grove_leaves_roots(const grove_forest *f, int64_t **out);
+
+/* The positions in the user's list of this rank's leaves, in the order of leaves.slots. The caller
+ * frees the list. This rank's failure. */
+grove_status grove_leaves_positions(const grove_forest *f, grove_index *out);
 
 /* The multi-forest has a root for each edge: first those of root 0, in the order of its leaves,
  * then those of root 1, ... (multi.c). This gives the one for each entry of roots.slots. The list

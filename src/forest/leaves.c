@@ -16,6 +16,7 @@ typedef struct survey {
   grove_groups groups; /* by the rank of the root */
   int64_t most_index;  /* of a root */
   int64_t first, end;  /* of the leaf slots */
+  int duplicates;      /* a slot is there several times, as it may be */
   int good;            /* so far */
 } survey;
 
@@ -49,7 +50,8 @@ static grove_status survey_slots(const grove_graph *graph, survey *s)
   s->good = least >= 0 && most < INT64_MAX;
   if (!s->good) return GROVE_OK;
   GROVE_PASS(grove_find_duplicate(graph->nleaves, slot, least, most, &twice));
-  s->good = twice < 0;
+  s->duplicates = twice >= 0;
+  s->good = !s->duplicates || graph->duplicates;
   s->first = least;
   s->end = most + 1;
   return GROVE_OK;
@@ -110,6 +112,7 @@ grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph)
     f->leaf_first = s.first;
     f->leaf_end = s.end;
     f->listed = graph->leaf_index && graph->nleaves > 0;
+    f->has_duplicates = s.duplicates;
     f->grouped = 1;
   }
 fail:
@@ -144,10 +147,26 @@ fail:
   return status;
 }
 
+grove_status grove_leaves_positions(const grove_forest *f, grove_index *out)
+{
+  grove_status status = GROVE_OK;
+  int64_t *next = NULL;
+  int bits = grove_bits(f->leaves.count);
+  GROVE_TRY(grove_leaves_begin(f, &next));
+  GROVE_TRY(grove_index_reserve(f->nleaves, 0, f->nleaves - 1, out));
+  for (int64_t i = 0; i < f->nleaves; i++)
+    grove_index_put(out, next[grove_edge_group(grove_index_at(&f->edges, i), bits)]++, i);
+  grove_index_settle(out);
+fail:
+  free(next);
+  return status;
+}
+
 void grove_leaves_free(grove_forest *f)
 {
   grove_side_free(&f->leaves);
   grove_index_free(&f->edges);
   grove_index_free(&f->lists);
+  f->has_duplicates = 0;
   f->grouped = 0;
 }

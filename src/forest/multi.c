@@ -155,6 +155,8 @@ static grove_status make_multi(const grove_forest *f, grove_forest *multi)
   multi->nroots = f->roots.slots.count;
   multi->nleaves = f->nleaves;
   multi->listed = f->listed;
+  multi->has_duplicates = f->has_duplicates;
+  multi->some_duplicates = f->some_duplicates;
   multi->leaf_first = f->leaf_first;
   multi->leaf_end = f->leaf_end;
   GROVE_PASS(copy_side(&f->leaves, &multi->leaves));

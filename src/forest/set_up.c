@@ -215,14 +215,41 @@ static grove_status write_lists(grove_forest *f, draft *d)
 
 /* ---- agreement ---- */
 
-/* Do all ranks have the same kind of graph? */
-static grove_status check_form(const grove_forest *f, const int64_t form[4])
+enum { FORMS = GROVE_FORM_PATTERN + GROVE_ALLTOALL + 1 };
+
+static const char *name_form(int64_t form)
 {
-  GROVE_PASS_CHECK(
-    form[0] == -form[1], GROVE_ERR_GRAPH,
-    "the ranks set the graph of forest '%.100s' in different ways: pairs, global numbers "
-    "or a pattern must be the same on all",
-    grove_forest_label(f));
+  static const char *const names[FORMS] = {
+    [GROVE_FORM_PAIRS] = "grove_forest_set_graph",
+    [GROVE_FORM_GLOBAL] = "grove_forest_set_graph_global",
+    [GROVE_FORM_PATTERN + GROVE_ALLGATHER] = "GROVE_ALLGATHER",
+    [GROVE_FORM_PATTERN + GROVE_GATHER] = "GROVE_GATHER",
+    [GROVE_FORM_PATTERN + GROVE_ALLTOALL] = "GROVE_ALLTOALL"};
+  return names[form];
+}
+
+/* Of the ranks whose form is the greatest, and of all others, the first ones. Agreed by all. */
+static grove_status refuse_forms(const grove_forest *f, int64_t greatest)
+{
+  grove_context *ctx = f->ctx;
+  int64_t mine = (int64_t)(ctx->size - ctx->rank) * FORMS + f->graph.form;
+  int64_t first[2] = {f->graph.form == greatest ? mine : 0, f->graph.form == greatest ? 0 : mine};
+  GROVE_PASS(grove_context_agree(ctx, GROVE_OK, first, 2));
+  int64_t low = first[0] > first[1] ? first[0] : first[1];
+  int64_t high = first[0] > first[1] ? first[1] : first[0];
+  int one = ctx->size - (int)(low / FORMS), other = ctx->size - (int)(high / FORMS);
+  return grove_error(GROVE_ERR_GRAPH, __FILE__, __LINE__,
+                     "rank %d: forest '%.100s': the ranks set its graph in different ways: rank %d "
+                     "by %s, rank %d by %s; all must set it in the same way",
+                     other, grove_forest_label(f), one, name_form(low % FORMS), other,
+                     name_form(high % FORMS));
+}
+
+/* Do all ranks have the same kind of graph? A rank in another call has none. */
+static grove_status check_form(const grove_forest *f, const int64_t *form)
+{
+  if (form[1] >= 0) return grove_context_refuse_call(f->ctx);
+  if (form[0] != -form[1]) return refuse_forms(f, form[0]);
   GROVE_PASS_CHECK(form[0] != GROVE_FORM_PATTERN + GROVE_ALLTOALL || form[2] == -form[3],
                    GROVE_ERR_GRAPH,
                    "GROVE_ALLTOALL needs the same n on every rank; here it goes from %lld to %lld",
@@ -249,10 +276,11 @@ static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
 {
   const grove_graph *graph = &f->graph;
   int grouped = f->grouped && graph->form == GROVE_FORM_PAIRS;
-  int64_t form[4] = {graph->form, -graph->form, graph->n, -graph->n};
+  int64_t form[5] = {graph->form, -graph->form, graph->n, -graph->n, f->has_duplicates};
   if (mine == GROVE_OK) mine = make_list_room(d);
   if (mine == GROVE_OK) mine = grouped ? write_lists(f, d) : grove_graph_validate(graph, f->ctx);
-  GROVE_PASS(exchange_lists(f, d, mine, form, 4));
+  GROVE_PASS(exchange_lists(f, d, mine, form, 5));
+  f->some_duplicates = (int)form[4];
   return check_form(f, form);
 }
 
@@ -263,7 +291,10 @@ static grove_status exchange_resolved(grove_forest *f, draft *d)
   if (mine == GROVE_OK) mine = grove_leaves_create(f, &f->graph);
   if (mine == GROVE_OK && !f->grouped) mine = grove_graph_validate(&f->graph, f->ctx);
   if (mine == GROVE_OK) mine = write_lists(f, d);
-  return exchange_lists(f, d, mine, NULL, 0);
+  int64_t duplicates = f->has_duplicates;
+  GROVE_PASS(exchange_lists(f, d, mine, &duplicates, 1));
+  f->some_duplicates = (int)duplicates;
+  return GROVE_OK;
 }
 
 static void adopt_draft(grove_forest *f, draft *d)

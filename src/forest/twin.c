@@ -8,29 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The positions in the user's list, group after group. */
-static grove_status number_leaves(const grove_forest *f, grove_index *out)
-{
-  grove_status status = GROVE_OK;
-  int64_t *next = NULL;
-  int bits = grove_bits(f->leaves.count);
-  GROVE_TRY(grove_leaves_begin(f, &next));
-  GROVE_TRY(grove_index_reserve(f->nleaves, 0, f->nleaves - 1, out));
-  for (int64_t i = 0; i < f->nleaves; i++)
-    grove_index_put(out, next[grove_edge_group(grove_index_at(&f->edges, i), bits)]++, i);
-  grove_index_settle(out);
-fail:
-  free(next);
-  return status;
-}
-
 static grove_status create_twin(grove_forest *f, grove_forest **out)
 {
   grove_status status = GROVE_OK;
   grove_forest *twin = NULL;
   GROVE_TRY(grove_forest_create(f->ctx, &twin));
   if (f->name) GROVE_TRY(grove_forest_set_name(twin, f->name));
-  if (f->listed) GROVE_TRY(number_leaves(f, &twin->leaves.slots));
+  if (f->listed) GROVE_TRY(grove_leaves_positions(f, &twin->leaves.slots));
   grove_index slots = f->listed ? twin->leaves.slots : f->leaves.slots;
   twin->leaves = f->leaves;
   twin->leaves.slots = slots;

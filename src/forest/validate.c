@@ -135,7 +135,7 @@ static grove_status refuse_duplicate(const grove_graph *graph, int rank, int64_t
   print_root(graph, at[1], second);
   return grove_error(GROVE_ERR_GRAPH, __FILE__, __LINE__,
                      "rank %d: leaf %lld is there twice: entry %lld of its list joins it to %s, "
-                     "entry %lld to %s",
+                     "entry %lld to %s; grove_forest_allow_duplicates allows that",
                      rank, (long long)slot, (long long)at[0], first, (long long)at[1], second);
 }
 
@@ -148,6 +148,7 @@ static grove_status check_leaves(const grove_graph *graph, int rank)
     if (slot < 0 || slot == INT64_MAX) return refuse_leaf(graph, rank, i);
     if (slot > most) most = slot;
   }
+  if (graph->duplicates) return GROVE_OK;
   GROVE_PASS(grove_find_duplicate(graph->nleaves, graph->leaf_index, 0, most, &twice));
   if (twice >= 0) return refuse_duplicate(graph, rank, twice);
   return GROVE_OK;

@@ -254,6 +254,13 @@ grove_status grove_probe_find_device(grove_probe *p)
   return GROVE_OK;
 }
 
+int grove_probe_first_copier(const grove_probe *p)
+{
+  int ranks[MOST_PROCESSES];
+  list_copiers(p, ranks);
+  return ranks[0];
+}
+
 /* What rows say of their origin: a device that has no rates, or memory that is not pinned. */
 static grove_status describe_device(grove_probe *p, const grove_bench *b)
 {

@@ -6,7 +6,7 @@
  * Measured, in this order: the cores that the ranks really have; for each locality between ranks of
  * the job (same socket, same node, other nodes) ping-pong over sizes and LogGP; the queue of
  * receives; what a node can inject; a contended line of four nodes; shared memory; packing; a
- * crowd; copies between a device and the host.
+ * crowd; copies between a device and the host; the links between devices.
  */
 #ifndef GROVE_MEASURE_MEASURE_H
 #define GROVE_MEASURE_MEASURE_H

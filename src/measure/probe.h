@@ -127,6 +127,8 @@ void grove_others_begin(grove_probe *p);
 
 /* Looks for devices; before anything is planned. (device.c) */
 grove_status grove_probe_find_device(grove_probe *p);
+/* The first of the ranks that copy between devices and the host. (device.c) */
+int grove_probe_first_copier(const grove_probe *p);
 
 /* ---- the steps, each in a file of its own ---- */
 grove_status grove_measure_cores(grove_probe *p, double seconds);
@@ -139,6 +141,7 @@ grove_status grove_measure_pack(grove_probe *p, double seconds);
 grove_status grove_measure_shared(grove_probe *p, double seconds);
 grove_status grove_measure_crowd(grove_probe *p, double seconds);
 grove_status grove_measure_device(grove_probe *p, double seconds);
+grove_status grove_measure_links(grove_probe *p, double seconds);
 /* At the end: did other programs use the machine meanwhile? */
 grove_status grove_measure_others(grove_probe *p);
 

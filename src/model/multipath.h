@@ -144,7 +144,7 @@ typedef struct grove_copy_decision {
   int path[GROVE_PATHS]; /* in the order of launching: entries of the set's copy */
   double share[GROVE_PATHS];
   int64_t chunks[GROVE_PATHS];
-  double gain;
+  double gain, seconds; /* in the middle of the size class */
 } grove_copy_decision;
 
 /* Decisions for one pair of GPUs and one list of paths. Any number of threads may ask at once. */

@@ -61,6 +61,7 @@ void grove_copy_cache_free(grove_copy_cache **pointer)
 static void take_entry(const grove_split *split, double gain, grove_copy_decision *out)
 {
   out->gain = gain;
+  out->seconds = split->checked;
   out->npaths = 0;
   for (int i = 0; i < split->npaths; i++) {
     const grove_path_load *load = &split->load[i];

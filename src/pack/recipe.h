@@ -55,7 +55,7 @@ typedef struct grove_launch {
 } grove_launch;
 
 /* Items that a thread has in a row, where there are many. */
-enum { GROVE_WAYS = 8 };
+enum { GROVE_WAYS = 4 };
 
 /* ---- what a recipe consists of: plain data, the same for both compilers ---- */
 

@@ -1,4 +1,5 @@
 /* Making the two ends of a channel, how they meet, and freeing them in any state. */
+#include "partitioned/guarded.h"
 #include "partitioned/staged.h"
 #include "partitioned/way.h"
 
@@ -39,7 +40,7 @@ static grove_status meet_sender(grove_channel *c, const grove_greeting *offer)
     c->way = grove_ways[offer->way];
     c->aggregated = grove_aggregators[offer->aggregator]->name;
     status = c->way->accept(c, offer, &answer);
-    answer.no_way = status != GROVE_OK;
+    answer.no_way = status;
   } else {
     refuse_bytes(c, offer);
   }
@@ -58,9 +59,13 @@ static grove_status meet_receiver(grove_channel *c, const grove_greeting *answer
     refuse_bytes(c, answer);
     return GROVE_OK;
   }
-  GROVE_PASS_CHECK(!answer->no_way, GROVE_ERR_MEMORY,
+  GROVE_PASS_CHECK(answer->no_way != GROVE_ERR_MEMORY, GROVE_ERR_MEMORY,
                    "rank %d: rank %d has no memory for its end of this %s", c->base.ctx->rank,
                    c->peer, grove_op_label(&c->base));
+  GROVE_PASS_CHECK(!answer->no_way, (grove_status)answer->no_way,
+                   "rank %d: rank %d cannot make its end of this %s: %s there says why",
+                   c->base.ctx->rank, c->peer, grove_op_label(&c->base),
+                   grove_status_name((grove_status)answer->no_way));
   GROVE_PASS(c->way->tie(c, answer));
   c->bond = GROVE_BOND_TIED;
   return GROVE_OK;
@@ -207,6 +212,7 @@ static grove_status make_channel(const wanted *w, grove_op **out)
   if (c->profiled || c->account.traced) GROVE_NEW(c->when, c->parts);
   GROVE_TRY(w->sends ? make_sender(c) : make_receiver(c));
   c->timed = c->when || c->memory || c->plan.delta > 0;
+  GROVE_TRY(grove_guarded_create(c));
   GROVE_TRY(grove_match_number(c)); /* nothing fails after it: both ends count alike */
   grove_account_introduce(c, since);
   grove_context_hold(w->ctx);
@@ -318,6 +324,7 @@ static grove_status free_channel(grove_op *op)
   grove_status status = GROVE_OK;
   grove_channel *c = (grove_channel *)op;
   grove_context *ctx = op->ctx;
+  if (op->guard) grove_guard_close(op->guard);
   if (grove_mpi_is_gone()) {
     if (op->state == GROVE_OP_ACTIVE) grove_context_deactivate(&op->active);
   } else if (op->state == GROVE_OP_ACTIVE) {

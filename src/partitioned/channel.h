@@ -8,12 +8,15 @@
  *     staged.c    arrays in the memory of a device (staged.h)
  *     message.c   which bytes have left, and which parts have come
  *     tell.c      how an end describes itself: label, missing parts, report, times
+ *     guarded.c   the option `check`
  *     account.c   what is kept for the options log and trace
  *     match.c     how the ends find each other
  *     ways.c      what carries runs of bytes, a table of functions each (way.h):
  *     way_groups.c  over MPI, groups that both ends know: a persistent request each
  *     way_runs.c    over MPI, runs that are known only when they leave: heads tell
  *     way_shm.c     through a queue in shared memory
+ *     way_ofi.c     over libfabric, written straight to where it belongs
+ *     layout.c    the numbers of its runs
  *     shelf.c     memory of such queues, used again
  *
  * Rounds. A start begins a round at each end. The sender's threads mark parts; src/parts says which
@@ -181,6 +184,8 @@ grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes)
 /* Tells of parts that are now in the memory of a device. */
 void grove_channel_land(grove_channel *c);
 int grove_channel_has_come(const grove_channel *c);
+/* It was freed, and the rest will not come: as if all had. */
+void grove_channel_want_no_more(grove_channel *c);
 int grove_channel_have_come(const grove_channel *c, int64_t first, int64_t count);
 /* The next parts that nobody was told of; 0 if there are none. */
 int grove_channel_claim(grove_channel *c, grove_part_run *out);

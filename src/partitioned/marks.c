@@ -1,4 +1,5 @@
 /* What any thread may call between start and wait: marking and looking. */
+#include "partitioned/guarded.h"
 #include "partitioned/staged.h"
 #include "partitioned/way.h"
 
@@ -58,6 +59,7 @@ static grove_status mark_parts(grove_channel *c, int64_t first, int64_t count)
                    "rank %d: grove_ready: part %lld (round %lld) of this %s was marked already",
                    c->base.ctx->rank, (long long)twice, (long long)c->round,
                    grove_op_label(&c->base));
+  grove_guarded_seal(c, first, count);
   if (c->bytes == 0) due = grove_readiness_marked(c->readiness) == c->parts;
   if (!due) return GROVE_OK;
   __atomic_exchange_n(&c->due, 1, __ATOMIC_ACQ_REL);
@@ -99,6 +101,7 @@ grove_status grove_marks_arrived(grove_op *op, int64_t first, int64_t count, int
   grove_channel *c = (grove_channel *)op;
   GROVE_PASS(grove_channel_check_range(c, "grove_arrived", first, count));
   GROVE_PASS(check_parts_asked(op, "grove_arrived"));
+  grove_guarded_note_asked(c);
   int have = grove_channel_have_come(c, first, count);
   if (!have) {
     GROVE_PASS(check_mpi(op, "grove_arrived"));
@@ -115,6 +118,7 @@ grove_status grove_marks_arrivals(grove_op *op, int64_t *first, int64_t *count)
   grove_channel *c = (grove_channel *)op;
   grove_part_run run = {0, 0};
   GROVE_PASS(check_parts_asked(op, "grove_arrivals"));
+  grove_guarded_note_asked(c);
   if (!grove_channel_claim(c, &run)) {
     GROVE_PASS(check_mpi(op, "grove_arrivals"));
     grove_channel_poll(c);

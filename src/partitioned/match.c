@@ -237,6 +237,16 @@ static int find_filed(switchboard *b, grove_channel *c)
   return 1;
 }
 
+/* So much of it is worth sending. */
+static int length_of_greeting(const grove_greeting *greeting)
+{
+  size_t bytes = offsetof(grove_greeting, fabric);
+  if (greeting->fabric.address.endpoints > 0)
+    bytes += offsetof(grove_fabric_greeting, address) +
+             (size_t)grove_fabric_address_bytes(&greeting->fabric.address);
+  return (int)bytes;
+}
+
 grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting)
 {
   grove_context *ctx = c->base.ctx;
@@ -244,8 +254,8 @@ grove_status grove_match_tell(grove_channel *c, const grove_greeting *greeting)
   c->reply = NULL;
   if (!l) GROVE_PASS_NEW(l, 1);
   *l = (kept_greeting){.rank = c->peer, .greeting = *greeting};
-  int code = MPI_Isend(&l->greeting, sizeof l->greeting, MPI_BYTE, c->peer, GROVE_TAG_CHANNEL,
-                       ctx->comm, &l->request);
+  int code = MPI_Isend(&l->greeting, length_of_greeting(greeting), MPI_BYTE, c->peer,
+                       GROVE_TAG_CHANNEL, ctx->comm, &l->request);
   if (code != MPI_SUCCESS) free(l);
   GROVE_PASS_MPI(code);
   l->next = ctx->switchboard->sent;

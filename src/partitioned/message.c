@@ -81,6 +81,11 @@ grove_status grove_channel_take(grove_channel *c, int64_t offset, int64_t bytes)
   return GROVE_OK;
 }
 
+void grove_channel_want_no_more(grove_channel *c)
+{
+  c->missing = c->bytes == 0 ? NOTHING_CAME : 0;
+}
+
 int grove_channel_has_come(const grove_channel *c)
 {
   if (c->bytes == 0) return c->missing == NOTHING_CAME;

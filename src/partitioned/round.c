@@ -1,4 +1,5 @@
 /* A round of either end, from its start to its end. */
+#include "partitioned/guarded.h"
 #include "partitioned/staged.h"
 #include "partitioned/way.h"
 
@@ -33,6 +34,7 @@ grove_status grove_channel_start(grove_op *op)
   GROVE_PASS(grove_op_check_idle(op, "grove_start"));
   if (c->bond == GROVE_BOND_REFUSED) return grove_error_set(c->refused, c->refusal);
   if (c->staged) GROVE_PASS(grove_staged_start(c));
+  GROVE_PASS(grove_guarded_open(c));
   grove_op_forget_failure(op);
   op->timed = op->starts < TIMED_STARTS || op->starts % TIMED_EVERY == 0;
   if (op->timed || c->timed || c->when || c->account.kept) op->since = c->since = grove_clock();
@@ -44,6 +46,7 @@ grove_status grove_channel_start(grove_op *op)
   grove_status status = c->sends ? grove_send_begin(c) : begin_receive(c);
   if (status != GROVE_OK) {
     grove_op_move(op, GROVE_OP_FAILED);
+    if (op->guard) grove_guard_close(op->guard);
     return status;
   }
   grove_context_activate(op->ctx, &op->active);
@@ -58,6 +61,7 @@ grove_status grove_channel_start(grove_op *op)
 void grove_channel_dispose(grove_channel *c)
 {
   grove_staged_close(c);
+  grove_guard_free(&c->base.guard);
   if (c->way && c->end) c->way->close(c);
   if (c->memory) c->aggregator->forget(&c->memory);
   grove_machine_free(&c->machine);

@@ -1,4 +1,5 @@
 /* How an end of a channel describes itself. */
+#include "partitioned/guarded.h"
 #include "partitioned/staged.h"
 #include "partitioned/way.h"
 
@@ -136,6 +137,7 @@ grove_status grove_channel_part_times(grove_op *op, int64_t first, int64_t count
   GROVE_PASS_CHECK(c->round > 0, GROVE_ERR_STATE,
                    "rank %d: grove_op_part_times: this %s was not started", op->ctx->rank,
                    grove_op_label(op));
+  grove_guarded_note_asked(c);
   for (int64_t i = 0; i < count; i++) {
     grove_part_time t = c->when[first + i];
     if (c->sends) t.ready = grove_readiness_time(c->readiness, first + i);

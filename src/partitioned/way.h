@@ -17,9 +17,20 @@
 #include "partitioned/channel.h"
 #include "partitioned/shelf.h"
 
+#include "transport/ofi.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What way_ofi adds to a greeting. */
+typedef struct grove_fabric_greeting {
+  int64_t runs;                 /* what leaves is not always a group */
+  int64_t number;               /* the base of those that this end hears of */
+  int64_t round;                /* of the receiver */
+  grove_fabric_target target;   /* its message */
+  grove_fabric_address address; /* last: it is sent only as far as it goes */
+} grove_fabric_greeting;
 
 /* What one end tells the other, once. */
 typedef struct grove_greeting {
@@ -36,8 +47,10 @@ typedef struct grove_greeting {
   grove_spot array;   /* of either end */
   /* an answer: */
   int64_t fits;   /* otherwise the ends do not fit together */
-  int64_t no_way; /* they fit, but the receiver has no memory for its end */
+  int64_t no_way; /* they fit, but the receiver could not make its end: a grove_status */
   int64_t mpi_tag;
+  /* way_ofi, and otherwise not sent: */
+  grove_fabric_greeting fabric;
 } grove_greeting;
 
 typedef struct grove_way_kind {
@@ -64,7 +77,7 @@ typedef struct grove_way_kind {
   void (*close)(grove_channel *c);
 } grove_way_kind;
 
-extern const grove_way_kind grove_way_groups, grove_way_runs, grove_way_shm;
+extern const grove_way_kind grove_way_groups, grove_way_runs, grove_way_shm, grove_way_ofi;
 extern const grove_way_kind *const grove_ways[]; /* ends with NULL */
 int64_t grove_way_index(const grove_way_kind *way);
 
@@ -76,6 +89,16 @@ void grove_way_choose_messages(grove_channel *c);
 static inline int64_t grove_even_group(int64_t parts, int64_t n, int64_t g)
 {
   return parts / n * g + (g < parts % n ? g : parts % n);
+}
+
+/* Are the groups of a round settled, and follow from their number? */
+static inline int grove_way_has_even_groups(const grove_channel *c)
+{
+  int64_t n = c->plan.ngroups;
+  int even = !c->aggregator->runs;
+  for (int64_t g = 0; even && g < n; g++)
+    even = c->plan.first[g] == grove_even_group(c->parts, n, g);
+  return even;
 }
 
 /* Does data flow? */

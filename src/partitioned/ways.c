@@ -1,8 +1,10 @@
 /* The ways, and which of them a channel takes. */
 #include "partitioned/way.h"
 
+#include "transport/ofi_desk.h"
+
 const grove_way_kind *const grove_ways[] = {&grove_way_groups, &grove_way_runs, &grove_way_shm,
-                                            NULL};
+                                            &grove_way_ofi, NULL};
 
 int64_t grove_way_index(const grove_way_kind *way)
 {
@@ -20,11 +22,19 @@ static int reaches_by_memory(const grove_context *ctx, int peer)
 /* Groups that follow from their number are settled once. Others are settled by each message. */
 void grove_way_choose_messages(grove_channel *c)
 {
-  int64_t n = c->plan.ngroups;
-  int even = !c->aggregator->runs;
-  for (int64_t g = 0; even && g < n; g++)
-    even = c->plan.first[g] == grove_even_group(c->parts, n, g);
-  c->way = even ? &grove_way_groups : &grove_way_runs;
+  c->way = grove_way_has_even_groups(c) ? &grove_way_groups : &grove_way_runs;
+}
+
+/* That libfabric or its provider is missing should be known when the channel is made. */
+static grove_status choose_fabric(grove_channel *c)
+{
+  c->way = &grove_way_ofi;
+#ifdef GROVE_LIBFABRIC
+  grove_fabric *f = NULL;
+  return grove_fabric_of(c->base.ctx, c->peer, NULL, &f);
+#else
+  return grove_ofi_open();
+#endif
 }
 
 grove_status grove_way_choose(grove_channel *c)
@@ -35,6 +45,7 @@ grove_status grove_way_choose(grove_channel *c)
                    "rank %d: transport_parts=shm: this rank shares no memory with rank %d",
                    ctx->rank, c->peer);
   if (option == GROVE_PARTS_AUTO) shm &= ctx->options.transport_on_node == GROVE_ON_NODE_SHM;
+  if (option == GROVE_PARTS_OFI) return choose_fabric(c);
   if (shm && option != GROVE_PARTS_MPI)
     c->way = &grove_way_shm;
   else

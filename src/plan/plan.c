@@ -84,6 +84,37 @@ fail:
   return status;
 }
 
+static grove_status look_up_slots(grove_plan *plan, grove_array which, const grove_index *list,
+                                  grove_slots *slots)
+{
+  grove_status status = GROVE_OK;
+  grove_index found = {0};
+  int64_t *entries = NULL, n = slots->index.count;
+  if (slots->array != which || n == 0) return GROVE_OK;
+  GROVE_ROOM(entries, n);
+  for (int64_t i = 0; i < n; i++)
+    entries[i] = grove_index_at(list, grove_index_at(&slots->index, i));
+  GROVE_TRY(grove_index_create(n, entries, &found));
+  GROVE_TRY(grove_plan_adopt(plan, &found));
+  slots->index = found;
+fail:
+  free(entries);
+  return status;
+}
+
+grove_status grove_plan_look_up(grove_plan *plan, grove_array which, const grove_index *list)
+{
+  for (grove_stage *s = plan->stages; s < plan->stages + plan->nstages; s++) {
+    for (int i = 0; i < s->nsends; i++)
+      GROVE_PASS(look_up_slots(plan, which, list, &s->sends[i].slots));
+    for (int i = 0; i < s->nreceives; i++)
+      GROVE_PASS(look_up_slots(plan, which, list, &s->receives[i].slots));
+    GROVE_PASS(look_up_slots(plan, which, list, &s->keep_from));
+    GROVE_PASS(look_up_slots(plan, which, list, &s->keep_to));
+  }
+  return GROVE_OK;
+}
+
 static void rename_stage(grove_stage *stage, grove_array from, grove_array to)
 {
   grove_slots *keeps[] = {&stage->keep_from, &stage->keep_to};
@@ -139,7 +170,8 @@ grove_counts grove_plan_count(const grove_plan *plan, const grove_topo *topo)
 static void print_slots(const grove_slots *slots, int64_t most, FILE *file)
 {
   const grove_index *x = &slots->index;
-  static const char *const names[GROVE_ARRAYS] = {"root", "leaf", "edge", "update", "hub", "copy"};
+  static const char *const names[GROVE_ARRAYS] = {"root", "leaf",  "edge", "update",
+                                                  "hub",  "place", "copy"};
   fprintf(file, "%s slots", names[slots->array]);
   if (grove_index_consecutive(x) && x->count > 2) {
     fprintf(file, " %lld to %lld", (long long)x->first, (long long)(x->first + x->count - 1));

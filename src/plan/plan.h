@@ -32,6 +32,7 @@ typedef enum grove_array {
   GROVE_ARRAY_EDGE,   /* at the roots' rank, one slot per edge, in edge order */
   GROVE_ARRAY_UPDATE, /* of a fetch: what comes back to the leaves */
   GROVE_ARRAY_HUB,    /* between two other arrays: the plan's own memory, `hub` slots */
+  GROVE_ARRAY_PLACE,  /* at the leaves' rank, one slot per edge, where a slot is several leaves */
   GROVE_ARRAY_COPY,   /* in no plan: what a freed operation still needs of the user's */
   GROVE_ARRAYS
 } grove_array;
@@ -102,6 +103,9 @@ grove_status grove_message_receive_once(grove_message *m, const grove_index *nam
 
 /* The same messages in the other direction, with the stages in reverse order. */
 grove_status grove_plan_reverse(const grove_plan *plan, grove_plan **out);
+
+/* The slots of an array that its messages name become the entries of a list: slot i is entry i. */
+grove_status grove_plan_look_up(grove_plan *plan, grove_array which, const grove_index *list);
 
 /* Renames an array in all its messages. */
 void grove_plan_rename(grove_plan *plan, grove_array from, grove_array to);

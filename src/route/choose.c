@@ -18,7 +18,7 @@ const char *grove_route_alone(const grove_topo *topo, int off_node)
 {
   if (topo->nnodes == 1) return "all ranks are on one node";
   if (topo->nnodes == topo->nranks) return "every node has one rank";
-  if (off_node != GROVE_OFF_NODE_P2P) return "only standard has this transport between nodes";
+  if (!grove_off_node_relays(off_node)) return "only standard has this transport between nodes";
   return NULL;
 }
 

@@ -2,6 +2,8 @@
  */
 #include "topo/topo.h"
 
+#include "base/digest.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,9 +71,7 @@ uint64_t grove_topo_host(void)
 {
   char text[MPI_MAX_PROCESSOR_NAME + 64] = "";
   int length = 0;
-  uint64_t sum = 14695981039346656037u; /* FNV-1a */
   MPI_Get_processor_name(text, &length);
   read_boot(text + strlen(text), 64);
-  for (const char *at = text; *at; at++) sum = (sum ^ (unsigned char)*at) * 1099511628211u;
-  return sum;
+  return grove_digest_bytes(text, (int64_t)strlen(text));
 }

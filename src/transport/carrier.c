@@ -3,6 +3,7 @@
 #include "transport/mpi_neighbor.h"
 #include "transport/mpi_p2p.h"
 #include "transport/mpi_rma.h"
+#include "transport/ofi_letters.h"
 #include "transport/shm.h"
 
 #include <stdlib.h>
@@ -11,9 +12,9 @@
 /* ---- the kinds ---- */
 
 static const grove_carrier_kind *const off_node[] = {
-  [GROVE_OFF_NODE_P2P] = &grove_carrier_p2p,
-  [GROVE_OFF_NODE_NEIGHBOR] = &grove_carrier_neighbor,
-  [GROVE_OFF_NODE_RMA] = &grove_carrier_rma,
+  [GROVE_OFF_NODE_AUTO] = &grove_carrier_p2p,          [GROVE_OFF_NODE_P2P] = &grove_carrier_p2p,
+  [GROVE_OFF_NODE_NEIGHBOR] = &grove_carrier_neighbor, [GROVE_OFF_NODE_RMA] = &grove_carrier_rma,
+  [GROVE_OFF_NODE_OFI] = &grove_carrier_ofi,
 };
 
 int grove_carrier_kinds(const grove_context *ctx, const grove_carrier_kind **kinds)
@@ -159,6 +160,7 @@ static int all_are_idle(grove_context *ctx)
   grove_pause_begin(&pause, 0);
   while (!done && !grove_pause_expired(&pause, PATIENCE_SECONDS)) {
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE)) return 0;
+    if (ctx->depot->has_letters) grove_letters_poll(ctx);
     grove_pause_step(&pause);
   }
   int idle = done && votes[1];
@@ -169,7 +171,8 @@ static int all_are_idle(grove_context *ctx)
 static void close_depot(grove_context *ctx)
 {
   grove_depot *depot = ctx->depot;
-  int many = grove_graphs_count(depot->graphs) + grove_windows_count(depot->windows);
+  int many =
+    grove_graphs_count(depot->graphs) + grove_windows_count(depot->windows) + depot->has_letters;
   if (many > 0 && !grove_mpi_is_gone() && !ctx->broken && all_are_idle(ctx)) {
     if (depot->graphs) grove_graphs_sweep(ctx, depot->graphs);
     grove_windows_free(&depot->windows);

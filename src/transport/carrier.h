@@ -1,5 +1,5 @@
-/* What carries letters: rings of shared memory, or, over MPI, point-to-point messages,
- * neighbourhood collectives, or one-sided messages. What a *kind* of carrier can do is data. Its
+/* What carries letters: rings of shared memory; over MPI, point-to-point messages, neighbourhood
+ * collectives, or one-sided messages; or libfabric. What a *kind* of carrier can do is data. Its
  * users ask for that, never for the kind itself.
  *
  * A *carriage* is what the operations of a wiring share in one stage. A *carrier* is what one of
@@ -24,6 +24,7 @@
  *     mpi_p2p.c        a request per message
  *     mpi_neighbor.c   one collective per start, on a communicator that knows the graph
  *     mpi_rma.c        the sender says where a message lies, the receiver fetches it
+ *     ofi_letters.c    messages with tags over libfabric
  */
 #ifndef GROVE_TRANSPORT_CARRIER_H
 #define GROVE_TRANSPORT_CARRIER_H
@@ -51,7 +52,7 @@ typedef struct grove_carriage_request {
   int answer_tag; /* ... of the answers, or GROVE_TAG_NOBODY; nobody else uses either on the
                    * context's communicator */
   int persistent; /* p2p: buffers never change */
-  int chunk;      /* the most bytes that MPI gets at once */
+  int chunk;      /* the most bytes that MPI or libfabric gets at once */
   int nreceives, nsends;
   /* Receives, then sends; each by ascending peer. NULL: this rank had no memory for them. */
   const grove_carried *messages;
@@ -202,6 +203,7 @@ grove_status grove_carrier_no_repost(grove_carrier *c, int i);
 typedef struct grove_depot {
   struct grove_graphs *graphs;   /* mpi_neighbor.c */
   struct grove_windows *windows; /* mpi_rma.c */
+  int has_letters;               /* ofi_letters.c: libfabric's things go with the context */
 } grove_depot;
 
 /* The depot of a context, made at first need. This rank's failure. */

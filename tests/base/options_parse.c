@@ -37,12 +37,15 @@ static const good goods[] = {
   {"progress", "CALLS", FIELD(progress), GROVE_PROGRESS_CALLS},
   {"transport_off_node", "neighbor", FIELD(transport_off_node), GROVE_OFF_NODE_NEIGHBOR},
   {"transport_off_node", "RMA", FIELD(transport_off_node), GROVE_OFF_NODE_RMA},
+  {"transport_off_node", "ofi", FIELD(transport_off_node), GROVE_OFF_NODE_OFI},
+  {"transport_off_node", "auto", FIELD(transport_off_node), GROVE_OFF_NODE_AUTO},
   {"transport_off_node", "p2p", FIELD(transport_off_node), GROVE_OFF_NODE_P2P},
   {"p2p", "reposted", FIELD(p2p), GROVE_P2P_REPOSTED},
   {"P2P", "Persistent", FIELD(p2p), GROVE_P2P_PERSISTENT},
   {"chunk", "64", FIELD(chunk), 64},
   {"Chunk", "2147483647", FIELD(chunk), 2147483647},
   {"chunk", "1073741824", FIELD(chunk), 1073741824},
+  {"order", "Own-First", FIELD(order), GROVE_ORDER_OWN_FIRST},
   {"deterministic", "on", FIELD(deterministic), 1},
   {"deterministic", "off", FIELD(deterministic), 0},
   {"deterministic", "YES", FIELD(deterministic), 1},
@@ -82,8 +85,15 @@ static const good goods[] = {
   {"max_messages", "16", FIELD(max_messages), 16},
   {"max_messages", "0", FIELD(max_messages), 0},
   {"transport_parts", "mpi", FIELD(transport_parts), GROVE_PARTS_MPI},
+  {"transport_parts", "ofi", FIELD(transport_parts), GROVE_PARTS_OFI},
   {"transport_parts", "Shm", FIELD(transport_parts), GROVE_PARTS_SHM},
   {"transport_parts", "AUTO", FIELD(transport_parts), GROVE_PARTS_AUTO},
+  {"endpoints", "16", FIELD(endpoints), 16},
+  {"endpoints", "1", FIELD(endpoints), 1},
+  {"fabric_writes", "Data", FIELD(fabric_writes), 1},
+  {"fabric_writes", "note", FIELD(fabric_writes), 2},
+  {"fabric_writes", "message", FIELD(fabric_writes), 3},
+  {"fabric_writes", "auto", FIELD(fabric_writes), 0},
   {"alarm", "thread", FIELD(alarm), GROVE_ALARM_THREAD},
   {"alarm", "off", FIELD(alarm), GROVE_ALARM_OFF},
   {"alarm", "auto", FIELD(alarm), GROVE_ALARM_AUTO},
@@ -98,6 +108,9 @@ static const good goods[] = {
   {"memory", "device", FIELD(memory), GROVE_MEMORY_DEVICE},
   {"memory", "host", FIELD(memory), GROVE_MEMORY_HOST},
   {"memory", "auto", FIELD(memory), GROVE_MEMORY_AUTO},
+  {"device_number", "3", FIELD(device_number), 3},
+  {"device_number", "auto", FIELD(device_number), -1},
+  {"emulated_devices", "4", FIELD(emulated_devices), 4},
   {"copy_staging", "1000000", FIELD(copy_staging), 1000000},
 };
 enum { GOODS = sizeof goods / sizeof *goods };
@@ -135,6 +148,7 @@ static const char *const bads[][2] = {
   {"chunk", "0x100"},
   {"chunk", "64 "},
   {"deterministic", "maybe"},
+  {"order", "own"},
   {"deterministic", ""},
   {"check", "2"},
   {"check", "onn"},
@@ -207,6 +221,12 @@ static const char *const bads[][2] = {
   {"wisdom", "a\nb"},
   {"transport_parts", "p2p"},
   {"transport_parts", ""},
+  {"endpoints", "0"},
+  {"endpoints", "17"},
+  {"endpoints", "auto"},
+  {"fabric", ""},
+  {"fabric", "a\nb"},
+  {"fabric_writes", "counter"},
   {"alarm", "on"},
   {"alarm", "calls"},
   {"profile", "2"},
@@ -214,6 +234,8 @@ static const char *const bads[][2] = {
   {"device", "gpu"},
   {"memory", "pinned"},
   {"copy_paths", "a\nb"},
+  {"device_number", "-1"},
+  {"emulated_devices", "many"},
   {"copy_staging", "64MB"},
 };
 enum { BADS = sizeof bads / sizeof *bads };
@@ -248,6 +270,7 @@ static void check_equal(const grove_options *a, const grove_options *b)
   CHECK(strcmp(a->trace, b->trace) == 0, "trace '%s', not '%s'", a->trace, b->trace);
   CHECK(strcmp(a->part_table, b->part_table) == 0, "part_table '%s', not '%s'", a->part_table,
         b->part_table);
+  CHECK(strcmp(a->fabric, b->fabric) == 0, "fabric '%s', not '%s'", a->fabric, b->fabric);
   CHECK(strcmp(a->wisdom, b->wisdom) == 0, "wisdom '%s', not '%s'", a->wisdom, b->wisdom);
   CHECK(strcmp(a->copy_paths, b->copy_paths) == 0, "copy_paths '%s', not '%s'", a->copy_paths,
         b->copy_paths);
@@ -278,7 +301,7 @@ static void descriptions(void)
   for (int i = 0; i < BADS; i++) refused[option_number(bads[i][0])] = 1;
   covered[option_number("node_map")] = covered[option_number("machine")] = 1;
   covered[option_number("trace")] = covered[option_number("part_table")] = 1;
-  covered[option_number("wisdom")] = 1;
+  covered[option_number("wisdom")] = covered[option_number("fabric")] = 1;
   covered[option_number("copy_paths")] = 1;
   for (int i = 0; i < GROVE_OPTION_COUNT; i++)
     CHECK(covered[i] && refused[i], "this test knows nothing of the option %s",

@@ -54,6 +54,19 @@ static void draw_slots(graph *g)
   }
 }
 
+/* PETSc receives values that lie in a row straight into their slots, while it copies its own: which
+ * comes last there is a matter of time. */
+static int meets_own(const graph *g)
+{
+  int meets = 0;
+  for (PetscInt i = 0; i < g->nleaves; i++)
+    for (PetscInt k = 0; k < i; k++)
+      meets |= g->slot[k] == g->slot[i] &&
+               (g->root[k].rank == world_rank()) != (g->root[i].rank == world_rank());
+  MPI_Allreduce(MPI_IN_PLACE, &meets, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return meets;
+}
+
 static graph draw_graph(void)
 {
   graph g = {0};
@@ -76,6 +89,7 @@ static graph draw_graph(void)
     g.root[i].rank = r;
     g.root[i].index = (PetscInt)rng_below(&own, nroots[r]);
   }
+  g.any_order = meets_own(&g);
   g.basic = create_sf(&g, PETSCSFBASIC);
   g.grove = create_sf(&g, "grove");
   return g;
@@ -302,7 +316,7 @@ static void compare_fetches(const graph *g)
   }
   check_equal(&u, root[0], root[1], g->nroots, "fetch");
   if (g->repeats) {
-    check_equal(&u, update[0], update[1], g->nslots, "fetched");
+    if (!g->any_order) check_equal(&u, update[0], update[1], g->nslots, "fetched");
   } else {
     for (int i = 0; i < 2; i++) multi[i] = gathered(g, g->basic, update[i], &n);
     check_equal(&u, multi[0], multi[1], n, "fetched");

@@ -106,6 +106,8 @@ static int fail_once(grove_emulated_call call, int64_t n, rng *r)
   }
   if (status == GROVE_OK || strstr(grove_last_error(), "all is copied")) {
     enqueue_tail(&t);
+    CHECK_OK(
+      driver->copy(0, t.stream, trip_from(&t), t.in, t.bytes)); /* nobody reads it any more */
     check_trip(&t, "a failure");
   }
   if (status != GROVE_OK && strstr(grove_last_error(), "is not used any more")) {
@@ -128,6 +130,22 @@ static void fail_everywhere(rng *r)
     while (fail_once(calls[i], n, r)) n++;
     CHECK(n > least, "call %d was met %lld times", (int)calls[i], (long long)n);
   }
+}
+
+/* Memory that is too short is no fault of a path. */
+static void copy_too_much(rng *r)
+{
+  char text[2000];
+  grove_copier *c = new_copier(driver, "direct,gpu2,host", STAGING);
+  char *a = memory_at(0, BYTES), *b = memory_at(1, BYTES / 2);
+  CHECK_STATUS(grove_copier_copy(c, b, 1, a, 0, BYTES, NULL), GROVE_ERR_DEVICE);
+  CHECK_OK(driver->finish(0, NULL));
+  explain_to(c, text, sizeof text);
+  CHECK(!strstr(text, "has failed"), "%s", text);
+  copy_and_check(c, r);
+  driver->free(0, a);
+  driver->free(1, b);
+  CHECK_OK(grove_copier_free(&c));
 }
 
 /* Making what a crew needs fails: then it is done without. */
@@ -231,6 +249,35 @@ static void create_by_options(rng *r)
   unsetenv("GROVE_DEVICE");
 }
 
+/* While a stream waits for an operation, as is only said here, copies go. Nothing is made for them:
+ * neither a pair, nor what a second copy at once would have. */
+static void copy_while_promised(const place *p, rng *r)
+{
+  uint32_t *word = new_pinned(sizeof *word);
+  trip known = new_trip(1, 2, 3000000, 0, 1, r), other = new_trip(1, 2, 3000000, 0, 1, r),
+       unknown = new_trip(2, 0, 3000000, 0, 2, r);
+  const trip *trips[] = {&known, &other, &unknown};
+  const grove_copier *c = p->ctx->copier;
+  int64_t staged = bytes_staged(c);
+  p->ctx->promises++;
+  for (int i = 0; i < 3; i++) {
+    const trip *t = trips[i];
+    if (i == 0) CHECK_OK(driver->await(t->device, t->stream, word, 1));
+    enqueue_head(t);
+    CHECK_OK(
+      grove_copy_async(p->ctx, trip_to(t), -1, trip_from(t), -1, (size_t)t->bytes, t->stream));
+    enqueue_tail(t);
+  }
+  p->ctx->promises--;
+  CHECK(bytes_staged(c) == staged && !c->pairs[2][0], "something was made");
+  __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  for (int i = 0; i < 3; i++) check_trip(trips[i], "while a stream waits");
+  free_trip(&known);
+  free_trip(&other);
+  free_trip(&unknown);
+  free_pinned(word);
+}
+
 static void copy_by_context(rng *r)
 {
   place p = place_create(split(0));
@@ -243,6 +290,7 @@ static void copy_by_context(rng *r)
   check_trip(&t, "by the context");
   free_trip(&t);
   CHECK_STATUS(grove_copy_async(NULL, NULL, 0, NULL, 0, 0, NULL), GROVE_ERR_ARG);
+  copy_while_promised(&p, r);
   place_free(&p);
 }
 
@@ -253,6 +301,7 @@ int main(int argc, char **argv)
   grove_emulated_set_devices(DEVICES);
   refuse_arguments();
   fail_everywhere(&r);
+  copy_too_much(&r);
   fail_to_make(&r);
   run_out_of_memory(&r);
   keep_to_the_limit(&r);

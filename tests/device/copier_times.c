@@ -154,10 +154,76 @@ static void check_ends(const grove_machine *m)
   CHECK_OK(grove_copier_free(&c));
 }
 
+/* ---- staging memory ---- */
+
+/* Every stop serves six pairs, one after the other, with slots for four at once: a pair takes over
+ * those of another that has nothing to do. */
+static void check_pairs(const grove_machine *m)
+{
+  grove_emulated_links l = ideal_links(&m->links);
+  grove_copier *c = copier_on(&l, "direct,gpu0,gpu1,gpu2,gpu3");
+  double first = 0;
+  for (int i = 0; i < 2 * 16; i++) {
+    int from = i / 4 % 4, to = i % 4;
+    if (from == to) continue;
+    double took = seconds_of(c, from, to, 32 * MB, 1);
+    if (first == 0) first = took;
+    CHECK(took <= 1.01 * first, "from %d to %d: %g s, and %g at first", from, to, took, first);
+  }
+  for (int i = 0; i < 4; i++)
+    CHECK(c->staged[i] > 0 && c->staged[i] <= STAGING, "%lld bytes of staging at %d",
+          (long long)c->staged[i], i);
+  CHECK_OK(grove_copier_free(&c));
+}
+
+/* More staging memory is for more copies at once: all of these are split. */
+static void check_many(const grove_machine *m)
+{
+  enum { COPIES = 8 };
+  grove_emulated_links l = ideal_links(&m->links);
+  grove_copier *c = NULL;
+  grove_stream *streams[COPIES];
+  char *src = memory_at(0, COPIES * 8 * MB), *dst = memory_at(1, COPIES * 8 * MB);
+  grove_emulated_set_devices(4);
+  grove_emulated_set_links(&l);
+  CHECK_OK(grove_copier_open(driver, 4, m, "direct,gpu2", 4 * STAGING, &c));
+  for (int i = 0; i < COPIES; i++) {
+    streams[i] = stream_at(0);
+    CHECK_OK(grove_copier_copy(c, dst + i * 8 * MB, 1, src + i * 8 * MB, 0, 8 * MB, streams[i]));
+  }
+  for (int i = 0; i < COPIES; i++) {
+    const grove_copy_crew *crew = c->pairs[0][1]->crews[i];
+    CHECK(crew && crew->lanes[2] && crew->lanes[2]->memory, "copy %d is not split", i);
+    CHECK_OK(driver->finish(0, streams[i]));
+    driver->free_stream(0, streams[i]);
+  }
+  driver->free(0, src);
+  driver->free(1, dst);
+  CHECK_OK(grove_copier_free(&c));
+}
+
+/* A copy each way: what goes by the host crosses the same slots and memory, so only one of them
+ * does, and none is slower for it than by its own link. */
+static void check_both_ways(const grove_machine *m, double gain)
+{
+  grove_emulated_links l = ideal_links(&m->links);
+  grove_copier *c = copier_on(&l, "direct,gpu2,gpu3,host");
+  double alone = seconds_of(NULL, 0, 1, 256 * MB, 2), took = seconds_of(c, 0, 1, 256 * MB, 2);
+  CHECK(alone / took >= gain, "%g times as fast both ways", alone / took);
+  const grove_copy_crew *there = c->pairs[0][1]->crews[0], *back = c->pairs[1][0]->crews[0];
+  CHECK(there && there->lanes[GROVE_HOST], "the first copy does not go by the host");
+  CHECK(!back || !back->lanes[GROVE_HOST], "both go by the host");
+  took = seconds_of(c, 1, 0, 256 * MB, 1);
+  back = c->pairs[1][0]->crews[0];
+  CHECK(back && back->lanes[GROVE_HOST], "%g s: alone, the other does not go by the host", took);
+  CHECK_OK(grove_copier_free(&c));
+}
+
 /* ---- links that do what the model does not know ---- */
 
-/* Both copies are decided as if they were alone, and share what they meet. */
-static double predicted_both(const grove_copier *c, int from, int to, int64_t bytes)
+/* Copies of both ways are decided as if they were alone, and share what they meet. The second does
+ * not go by the host. */
+static double predicted_both(grove_copier *c, int from, int to, int64_t bytes)
 {
   grove_split splits[2];
   grove_copies *set = need(2 * sizeof *set);
@@ -166,8 +232,11 @@ static double predicted_both(const grove_copier *c, int from, int to, int64_t by
   for (int i = 0; i < 2; i++) {
     int a = i ? to : from, b = i ? from : to;
     memset(&set[1], 0, sizeof set[1]);
-    CHECK_OK(grove_copies_add(&set[0], c->machine, a, b, (double)bytes, NULL));
-    CHECK_OK(grove_copies_add(&set[1], c->machine, a, b, (double)bytes, NULL));
+    grove_copy_pair *pair = NULL;
+    CHECK_OK(grove_copy_pair_find(c, a, b, &pair));
+    const char *paths = i && pair->route->apart ? pair->route->apart->list : NULL;
+    CHECK_OK(grove_copies_add(&set[0], c->machine, a, b, (double)bytes, paths));
+    CHECK_OK(grove_copies_add(&set[1], c->machine, a, b, (double)bytes, paths));
     CHECK_OK(grove_multipath_solve(&set[1], GROVE_SOLVER_EXACT, &splits[i]));
   }
   double seconds = grove_resources_check(&set[0], splits, &binds);
@@ -229,9 +298,9 @@ static grove_emulated_links draw_links(rng *r)
   return l;
 }
 
-static void check_never_slower(int i, int *split)
+static void check_never_slower(uint64_t seed, int i, int *split)
 {
-  rng r = rng_from(test_seed(), (uint64_t)i);
+  rng r = rng_from(seed, (uint64_t)i);
   grove_emulated_links l = draw_links(&r);
   grove_copier *c = copier_on(&l, NULL);
   for (int k = 0; k < 2; k++) {
@@ -244,6 +313,121 @@ static void check_never_slower(int i, int *split)
     *split += took < alone * (1 - 1e-9);
   }
   CHECK_OK(grove_copier_free(&c));
+}
+
+/* ---- links as they are measured ---- */
+
+static void measure_on(const grove_driver *with, const grove_emulated_links *l, grove_machine **out)
+{
+  grove_copy_findings found = {0};
+  grove_emulated_set_devices(l->links.devices);
+  grove_emulated_set_links(l);
+  CHECK_OK(grove_copy_links_measure(with, l->links.devices, &found, out));
+}
+
+/* A driver is asked for a link before that is measured. */
+static uint32_t asked[GROVE_DEVICES];
+
+static int ask_for_link(int from, int to)
+{
+  asked[from] |= (uint32_t)1 << to;
+  return grove_driver_emulated.has_link(from, to);
+}
+
+static grove_status copy_if_asked(int device, grove_stream *stream, void *to, const void *from,
+                                  int64_t bytes)
+{
+  grove_range a, b;
+  if (driver->find(from, &a) && driver->find(to, &b) && a.device != b.device)
+    CHECK(asked[a.device] >> b.device & 1, "%d-%d was not asked for", a.device, b.device);
+  return grove_driver_emulated.copy(device, stream, to, from, bytes);
+}
+
+static void check_asked(const grove_machine *m)
+{
+  grove_emulated_links l = ideal_links(&m->links);
+  grove_driver asking = grove_driver_emulated;
+  grove_machine *measured = NULL;
+  asking.has_link = ask_for_link;
+  asking.copy = copy_if_asked;
+  measure_on(&asking, &l, &measured);
+  CHECK_OK(grove_machine_free(&measured));
+}
+
+/* ---- links together, on a host that takes long to begin a copy ---- */
+
+static const double PEER = 48e9, BY_HOST = 55e9; /* rates */
+
+static int is_close(double found, double truly)
+{
+  return isnan(truly) ? isnan(found) : fabs(found / truly - 1) <= 0.02;
+}
+
+/* Ports out of device 0 and into device 1, of so many links of peers each; 0: no limit. */
+static void check_together(double peers, double all)
+{
+  grove_machine *m = even_machine(4, 2e-6, PEER), *measured = NULL;
+  double limits[] = {peers > 0 ? peers * PEER : NAN, all > 0 ? all * PEER : NAN};
+  for (int i = 0; i < 4; i++)
+    m->links.link[i][GROVE_HOST].rate = m->links.link[GROVE_HOST][i].rate = BY_HOST;
+  for (int kind = 0; kind < GROVE_PORT_KINDS; kind++)
+    m->links.port[GROVE_PORT_OUT][kind][0] = m->links.port[GROVE_PORT_IN][kind][1] = limits[kind];
+  grove_emulated_links l = ideal_links(&m->links);
+  l.call = 4e-6; /* as a launch has on a GPU */
+  measure_on(driver, &l, &measured);
+  CHECK(measured->links.nshared == 0, "%d things are shared", measured->links.nshared);
+  for (int way = 0; way < GROVE_PORT_WAYS; way++)
+    for (int kind = 0; kind < GROVE_PORT_KINDS; kind++)
+      for (int i = 0; i < 4; i++) {
+        double found = measured->links.port[way][kind][i], truly = m->links.port[way][kind][i];
+        CHECK(is_close(found, truly), "%g and %g links: port %d of kind %d at %d: %g, truly %g",
+              peers, all, way, kind, i, found, truly);
+      }
+  CHECK_OK(grove_machine_free(&measured));
+  CHECK_OK(grove_machine_free(&m));
+}
+
+/* All paths are used, since none was taken for slower than it is. */
+static void check_slow_calls(void)
+{
+  enum { BYTES = 512 * MB };
+  grove_machine *m = even_machine(4, 2e-6, 2 * PEER);
+  for (int i = 0; i < 4; i++)
+    m->links.link[i][GROVE_HOST].rate = m->links.link[GROVE_HOST][i].rate = BY_HOST;
+  grove_emulated_links l = ideal_links(&m->links);
+  l.call = 4e-6;
+  grove_copier *c = copier_on(&l, "direct,gpu2,gpu3,host");
+  double alone = seconds_of(NULL, 0, 1, BYTES, 1), took = seconds_of(c, 0, 1, BYTES, 1);
+  CHECK(alone / took >= 3, "%g times as fast", alone / took);
+  CHECK_OK(grove_copier_free(&c));
+  CHECK_OK(grove_machine_free(&m));
+}
+
+/* All copies to the host up to some time are done three times. */
+static double busy_until;
+
+static grove_status copy_while_busy(int device, grove_stream *stream, void *to, const void *from,
+                                    int64_t bytes)
+{
+  grove_range range;
+  int times = clock_now() < busy_until && !driver->find(to, &range) ? 3 : 1;
+  for (int i = 1; i < times; i++) CHECK_OK(driver->copy(device, stream, to, from, bytes));
+  return driver->copy(device, stream, to, from, bytes);
+}
+
+static void check_busy_at_first(const grove_machine *m)
+{
+  grove_emulated_links l = ideal_links(&m->links);
+  grove_driver busy = grove_driver_emulated;
+  grove_machine *measured = NULL;
+  busy.copy = copy_while_busy;
+  busy_until = 0.02;
+  measure_on(&busy, &l, &measured);
+  CHECK(clock_now() > 2 * busy_until, "all was measured in %g s", clock_now());
+  for (int i = 0; i < m->links.devices; i++)
+    CHECK(is_close(measured->links.link[i][GROVE_HOST].rate, m->links.link[i][GROVE_HOST].rate),
+          "from %d to the host %g B/s", i, measured->links.link[i][GROVE_HOST].rate);
+  CHECK_OK(grove_machine_free(&measured));
 }
 
 /* ---- the clock moves the bytes too ---- */
@@ -283,6 +467,12 @@ int main(int argc, char **argv)
       check_ideal(m, path_lists[k]);
     if (i == 0) check_beluga(m);
     if (i == 0) check_ends(m);
+    if (i == 0) check_asked(m);
+    if (i == 0) check_busy_at_first(m);
+    if (i == 0) check_pairs(m);
+    if (i == 0) check_many(m);
+    if (i == 0) check_both_ways(m, 2.6);
+    if (i == 2) check_both_ways(m, 0.97);
     check_hard(m, &e);
     check_data(m, &r);
     CHECK_OK(grove_machine_free(&m));
@@ -291,8 +481,21 @@ int main(int argc, char **argv)
         e.sum / e.n, e.worst);
   for (int i = 0; i < 500; i++) {
     test_case(100 + i);
-    check_never_slower(i, &split);
+    check_never_slower(test_seed(), i, &split);
   }
+  /* Paths that meet the direct one at a port; ports that relays share, without a direct link. */
+  static const int narrow[][2] = {{1, 50},  {2, 436}, {3, 66}, {3, 147},
+                                  {4, 120}, {6, 385}, {7, 257}};
+  for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+    test_case(600 + (int)i);
+    check_never_slower((uint64_t)narrow[i][0], narrow[i][1], &split);
+  }
+  const double ports[][2] = {{0, 0}, {2.8, 0}, {2.8, 3.2}, {0, 3.6}, {1, 0}, {1, 1.5}};
+  for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+    test_case(1000 + (int)i);
+    check_together(ports[i][0], ports[i][1]);
+  }
+  check_slow_calls();
   CHECK(split > 150, "only %d of 1000 copies were split", split);
   check_conflicts();
   grove_emulated_reset();

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "random.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,44 @@ static void check_host_memory(void)
   check_is_host(NULL, "nothing");
   free_pinned(pinned);
   free(heap);
+}
+
+/* CUDA's managed memory is the host's, for it may touch it. The table has no call that makes some,
+ * so CUDA itself does; other devices have none. */
+static void check_managed(void)
+{
+  enum { BYTES = 3000, EVERYWHERE = 1 };
+  void *cuda = strcmp(driver->name, "cuda") == 0 ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;
+  union {
+    void *symbol;
+    int (*ask)(void *stream, void **context);
+    int (*push)(void *context);
+    int (*make)(void **out, size_t bytes, unsigned flags);
+    int (*pop)(void **context);
+    int (*drop)(void *memory);
+  } ask, push, make, pop, drop;
+  if (!cuda) return;
+  ask.symbol = dlsym(cuda, "cuStreamGetCtx");
+  push.symbol = dlsym(cuda, "cuCtxPushCurrent_v2");
+  make.symbol = dlsym(cuda, "cuMemAllocManaged");
+  pop.symbol = dlsym(cuda, "cuCtxPopCurrent_v2");
+  drop.symbol = dlsym(cuda, "cuMemFree_v2");
+  void *context = NULL, *managed = NULL;
+  grove_stream *stream = new_stream();
+  unsigned char *memory = new_memory(BYTES);
+  CHECK(!ask.ask(stream, &context) && !push.push(context), "no context");
+  CHECK(!make.make(&managed, BYTES, EVERYWHERE), "no managed memory");
+  check_is_host(managed, "managed memory");
+  fill(managed, BYTES, 7);
+  CHECK_OK(driver->copy(device, stream, memory, managed, BYTES));
+  CHECK_OK(driver->finish(device, stream));
+  memset(managed, 0, BYTES);
+  CHECK_OK(driver->copy(device, stream, managed, memory, BYTES));
+  CHECK_OK(driver->finish(device, stream));
+  check_filled(managed, BYTES, 7);
+  CHECK(!drop.drop(managed) && !pop.pop(&context), "managed memory cannot be freed");
+  driver->free(device, memory);
+  driver->free_stream(device, stream);
 }
 
 /* An address comes again, its number never. */
@@ -575,9 +614,10 @@ int main(int argc, char **argv)
     return test_end();
   }
   void (*const cases[])(void) = {
-    check_memory,        check_host_memory, check_numbers,      check_many,    check_out_of_memory,
-    check_copies,        check_order,       check_pins,         check_events,  check_words_seen,
-    check_words_awaited, check_finish,      check_empty_launch, check_threads, check_exports,
+    check_memory, check_managed,       check_host_memory, check_numbers,
+    check_many,   check_out_of_memory, check_copies,      check_order,
+    check_pins,   check_events,        check_words_seen,  check_words_awaited,
+    check_finish, check_empty_launch,  check_threads,     check_exports,
   };
   for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
     test_case(i);

@@ -1,8 +1,9 @@
 /* A libcuda.so.1 for machines without a GPU, so that CUDA's driver is run there too: its memory is
- * the host's, each stream a thread, and kernels do nothing. It has the functions that cuda_parts.h
- * lists, and refuses what CUDA refuses: calls without a context, copies of memory that is
- * registered in part, words in memory that is not registered, a handle in the process that made it.
- * It also refuses NULL, which may be either of two default streams. */
+ * the host's, each stream a thread, and kernels do nothing, except that of SM links. It has the
+ * functions that cuda_parts.h lists, and refuses what CUDA refuses: calls without a context, copies
+ * of memory that is registered in part, words in memory that is not registered, a handle in the
+ * process that made it. It also refuses NULL, which may be either of two default streams. A capture
+ * of a stream is spoiled by whatever is enqueued there, and by an allocation of the same time. */
 #define _GNU_SOURCE
 #include "device/driver.h"
 
@@ -21,7 +22,7 @@ static const size_t fatbin_magic = 0xba55ed50;
 
 typedef struct range {
   char *begin, *end;
-  int device;
+  int device, is_managed;
   unsigned long long number;
 } range;
 
@@ -52,6 +53,7 @@ struct CUstream_st {
   task *first, **last;
   int busy, ends;
   int device;
+  int captures, spoiled; /* what was enqueued, or called, meanwhile, ends a capture badly */
 };
 
 typedef struct ipc_handle {
@@ -65,7 +67,7 @@ static ranges allocated, imported, registered;
 static struct CUstream_st *streams, *legacy;
 static char *pool;
 static size_t pool_used;
-static int pool_fd = -1, contexts[DEVICES], broken, is_initialised;
+static int pool_fd = -1, contexts[DEVICES], copying, broken, is_initialised;
 static _Thread_local int stack[8], depth;
 
 #define REFUSE_IF(condition, result)                                                               \
@@ -104,7 +106,7 @@ static void add_range(ranges *all, char *begin, size_t bytes)
 {
   static unsigned long long number;
   if (all->n == MOST_LISTED) die("too many ranges");
-  all->list[all->n++] = (range){begin, begin + bytes, depth ? stack[depth - 1] : 0, ++number};
+  all->list[all->n++] = (range){begin, begin + bytes, depth ? stack[depth - 1] : 0, 0, ++number};
 }
 
 static int remove_range(ranges *all, const void *begin)
@@ -261,9 +263,25 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
   NEED_CONTEXT();
-  REFUSE_IF(module != (CUmodule)&contexts || strncmp(name, "grove_run_", 10), CUDA_ERROR_NOT_FOUND);
-  *out = (CUfunction)&contexts;
+  int copies = strcmp(name, "sm_links_copy") == 0;
+  REFUSE_IF(module != (CUmodule)&contexts || (strncmp(name, "grove_run_", 10) && !copies),
+            CUDA_ERROR_NOT_FOUND);
+  *out = copies ? (CUfunction)&copying : (CUfunction)&contexts;
   return CUDA_SUCCESS;
+}
+
+static CUresult enqueue(CUstream stream, task what);
+
+/* Of bench/links/sm_links.cu. */
+static CUresult launch_copying(CUstream stream, void **parameters)
+{
+  char *to = *(char **)parameters[0], *from = *(char **)parameters[1];
+  uint64_t bytes = *(uint64_t *)parameters[2];
+  pthread_mutex_lock(&mutex);
+  int good = is_covered(&allocated, to, bytes) && is_covered(&allocated, from, bytes);
+  pthread_mutex_unlock(&mutex);
+  if (!good) die("a kernel copies what is no memory of the device");
+  return enqueue(stream, (task){.kind = COPY, .to = to, .from = from, .bytes = bytes});
 }
 
 /* A recipe at the second page is one that breaks the device. */
@@ -273,9 +291,12 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, 
 {
   NEED_CONTEXT();
   const grove_launch *launch = parameters[0];
-  REFUSE_IF(f != (CUfunction)&contexts || !grid_x || grid_y * grid_z * block_y * block_z != 1 ||
-              block_x > 1024 || shared || extra || !stream,
+  int copies = f == (CUfunction)&copying;
+  REFUSE_IF((f != (CUfunction)&contexts && !copies) || !grid_x ||
+              grid_y * grid_z * block_y * block_z != 1 || block_x > 1024 || shared || extra ||
+              !stream,
             CUDA_ERROR_INVALID_VALUE);
+  if (copies) return launch_copying(stream, parameters);
   if (launch->jobs[0].end && launch->jobs[0].recipe == (void *)4096) broken = 1;
   return CUDA_SUCCESS;
 }
@@ -295,6 +316,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
   NEED_CONTEXT();
   REFUSE_IF(!bytes, CUDA_ERROR_INVALID_VALUE);
   pthread_mutex_lock(&mutex);
+  for (CUstream stream = streams; stream; stream = stream->next) stream->spoiled = 1;
   if (!pool) open_pool();
   int fits = bytes < pool_bytes - pool_used;
   if (fits) {
@@ -304,6 +326,16 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
   }
   pthread_mutex_unlock(&mutex);
   return fits ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)
+{
+  REFUSE_IF(flags != CU_MEM_ATTACH_GLOBAL, CUDA_ERROR_INVALID_VALUE);
+  CUresult result = cuMemAlloc(out, bytes);
+  pthread_mutex_lock(&mutex);
+  if (!result) range_at(&allocated, (void *)*out)->is_managed = 1;
+  pthread_mutex_unlock(&mutex);
+  return result;
 }
 
 CUresult cuMemFree(CUdeviceptr memory)
@@ -330,7 +362,7 @@ static void tell_attribute(CUpointer_attribute attribute, const range *r, int ty
 {
   switch ((int)attribute) {
   case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)out = (unsigned)type; break;
-  case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = 0; break;
+  case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = r && r->is_managed; break;
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out = r ? r->device : -2; break;
   case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)out = r ? r->number : 0; break;
   case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(char **)out = r ? r->begin : NULL; break;
@@ -502,6 +534,7 @@ static CUresult enqueue(CUstream stream, task what)
   t->next = NULL;
   pthread_mutex_lock(&mutex);
   stream = real_stream(stream);
+  stream->spoiled = 1;
   if (t->kind == RECORD) t->ticket = ++t->event->recorded;
   if (t->kind == AFTER) t->ticket = t->event->recorded;
   *stream->last = t;
@@ -571,8 +604,31 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *out)
 {
   NEED_CONTEXT();
   REFUSE_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
-  *out = CU_STREAM_CAPTURE_STATUS_NONE;
+  int captures = stream != CU_STREAM_LEGACY && stream->captures;
+  *out = captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+  NEED_CONTEXT();
+  (void)mode;
+  stream->captures = 1;
+  stream->spoiled = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *out)
+{
+  NEED_CONTEXT();
+  stream->captures = 0;
+  *out = NULL;
+  return stream->spoiled ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph)
+{
+  return graph ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)

@@ -46,7 +46,7 @@ static void try_kind(const units *types, const place *p, int64_t number)
 {
   rng r = rng_from(test_seed(), (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
-  graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
+  graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS_AND_REPEATED), p->size);
   exercise shot[SHOTS], any = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
   exercise_draw_of(&any, (op_kind)(number % OP_KINDS), types, &r);
   for (int round = 0; round < 3; round++) {

@@ -22,7 +22,7 @@ static woods woods_open(const place *p, rng *r, graph_kind first)
 {
   woods w = {.me = p->rank};
   for (int i = 0; i < FORESTS; i++) {
-    graph_kind k = i == 0 ? first : (graph_kind)rng_below(r, GRAPH_KINDS);
+    graph_kind k = i == 0 ? first : (graph_kind)rng_below(r, GRAPH_KINDS_AND_REPEATED);
     w.g[i] = graph_random(r, k, p->size);
     w.forest[i] = graph_forest(p->ctx, w.g[i], p->rank);
   }
@@ -137,7 +137,7 @@ static void try_bundle(const units *types, const place *p, int64_t number)
 {
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
-  woods w = woods_open(p, &r, (graph_kind)(number % GRAPH_KINDS));
+  woods w = woods_open(p, &r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED));
   bundle b = bundle_open(types, &w, &r, (int)(number % (MOST_MEMBERS + 1)), number);
   if (rng_one_in(&r, 2)) /* operations hold their forests */
     for (int i = 0; i < FORESTS; i++) CHECK_OK(grove_forest_free(&w.forest[i]));
@@ -160,7 +160,7 @@ static void try_in_flight(const units *types, const place *p, int64_t number)
   enum { BUNDLES = 4 };
   rng r = rng_from(test_seed() + 1, (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
-  woods w = woods_open(p, &r, (graph_kind)(number % GRAPH_KINDS));
+  woods w = woods_open(p, &r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED));
   bundle b[BUNDLES];
   int64_t order[BUNDLES];
   for (int i = 0; i < BUNDLES; i++) b[i] = bundle_open(types, &w, &r, i + 1, number + i);
@@ -214,7 +214,7 @@ static void try_nested(const units *types, const place *p, int64_t number)
 {
   rng r = rng_from(test_seed() + 2, (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
-  woods w = woods_open(p, &r, (graph_kind)(number % GRAPH_KINDS));
+  woods w = woods_open(p, &r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED));
   bundle b = bundle_open(types, &w, &r, 2 + (int)(number % 5), number);
   nest(&b);
   run(&b, (fate)(number % FATES), &mine);

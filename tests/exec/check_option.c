@@ -75,7 +75,7 @@ static void overlaps(const place *p)
 static void ordinary_operations(const units *types, const place *p, int64_t number)
 {
   rng r = rng_from(test_seed(), (uint64_t)number);
-  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), p->size);
+  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED), p->size);
   exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
   exercise_draw_of(&e, (op_kind)(number % OP_KINDS), types, &r);
   exercise_open(&e);

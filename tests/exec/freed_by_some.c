@@ -26,6 +26,19 @@ static graph *graph_by_turns(int nranks)
   return g;
 }
 
+/* The same with fewer slots: most are several leaves. */
+static graph *graph_repeated(int nranks)
+{
+  graph *g = graph_by_turns(nranks);
+  g->kind = GRAPH_REPEATED;
+  for (int i = 0; i < nranks; i++) {
+    part *p = &g->part[i];
+    p->leaf_index = need((size_t)p->nleaves * sizeof *p->leaf_index);
+    for (int64_t j = 0; j < p->nleaves; j++) p->leaf_index[j] = j * 3 % (p->nleaves / 2);
+  }
+  return g;
+}
+
 /* Only the first rank owns anything, and only others need it. */
 static graph *graph_of_one(int nranks)
 {
@@ -39,7 +52,7 @@ static graph *graph_of_one(int nranks)
 
 /* ---- one operation, or several in a bundle ---- */
 
-enum { MOST_MEMBERS = 4, GRAPHS = 3 };
+enum { MOST_MEMBERS = 4, GRAPHS = 4 };
 
 /* What is tried in one context. */
 typedef struct stand {
@@ -262,7 +275,8 @@ static void large_one_before_its_turn(const units *types)
 {
   const setting how = {"standard", "0", "shm", "0"};
   graph *const graphs[] = {graph_of_pair(world_size(), LARGE, 2, 1),
-                           graph_of_pair(world_size(), 1, 1, 0), graph_of_one(world_size())};
+                           graph_of_pair(world_size(), 1, 1, 0), graph_of_one(world_size()),
+                           graph_empty(world_size())};
   stand s = stand_open(types, &how, 0, graphs);
   trial t = {.n = 2};
   t.member[0] = of_numbers(&s, KIND_BCAST, "REPLACE", 0);
@@ -301,7 +315,8 @@ int main(int argc, char **argv)
   for (int64_t i = 0; i < n; i++) {
     test_case(i);
     int size = world_size();
-    graph *const graphs[] = {graph_by_turns(size), graph_in_rows(size, ROOTS), graph_of_one(size)};
+    graph *const graphs[] = {graph_by_turns(size), graph_in_rows(size, ROOTS), graph_of_one(size),
+                             graph_repeated(size)};
     stand s = stand_open(types, &settings[i], i, graphs);
     every_set_of_fetches(&s);
     random_sets(&s, test_samples(20));

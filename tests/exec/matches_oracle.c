@@ -45,10 +45,10 @@ int main(int argc, char **argv)
   test_begin(&argc, &argv, "exec/matches_oracle");
   units *types = units_create();
   places all = places_create();
-  int64_t cases = test_exhaustive() ? (int64_t)all.n * GRAPH_KINDS : test_samples(66);
+  int64_t cases = test_exhaustive() ? (int64_t)all.n * GRAPH_KINDS_AND_REPEATED : test_samples(78);
   for (int64_t i = 0; i < cases; i++) {
     test_case(i);
-    try_forest(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS));
+    try_forest(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS_AND_REPEATED));
   }
   places_free(&all);
   units_free(types);

@@ -132,6 +132,9 @@ int main(int argc, char **argv)
                                     {"message_cap", "64"},
                                     {"route", "standard"},
                                     {"transport_off_node", "rma"},
+#ifdef TEST_FABRIC
+                                    {"transport_off_node", "ofi"},
+#endif
                                     {"transport_off_node", "p2p"},
                                     {"node_size", "2"},
                                     {"route", "auto"},

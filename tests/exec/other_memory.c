@@ -170,7 +170,7 @@ static void try_case(const place *p, const units *types, int64_t number)
   static const char *const routes[] = {"standard", "2-step", "3-step", "split"};
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
-  graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
+  graph *g = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS_AND_REPEATED), p->size);
   behind_use(p->ctx);
   place_draw_nodes(p, &r);
   place_set_route(p, routes[rng_below(&r, 4)]);

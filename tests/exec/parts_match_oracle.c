@@ -21,7 +21,11 @@ static const struct {
 } options[] = {
   {"message_cap", {"auto", "40"}},
   {"transport_on_node", {"shm", "shm", "mpi"}},
+#ifdef TEST_FABRIC
+  {"transport_off_node", {"p2p", "p2p", "p2p", "neighbor", "rma", "ofi"}},
+#else
   {"transport_off_node", {"p2p", "p2p", "p2p", "neighbor", "rma"}},
+#endif
   {"p2p", {"persistent", "reposted"}},
   {"chunk", {"1073741824", "1073741824", "256"}},
   {"aggregator", {"auto", "none", "ploggp", "timer", "adaptive"}},
@@ -102,7 +106,7 @@ int main(int argc, char **argv)
   places all = places_create();
   for (int64_t i = 0; i < test_samples(any_thread_may_call() ? 36 : 60); i++) {
     test_case(i);
-    try_case(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS));
+    try_case(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS_AND_REPEATED));
   }
   places_free(&all);
   units_free(types);

@@ -58,13 +58,17 @@ static void try_operation(exercise e, rng *mine)
 static void try_case(const units *types, const place *p, int64_t number, graph_kind kind)
 {
   static const char *const routes[] = {"standard", "standard", "3-step", "split", "2-step"};
+#ifdef TEST_FABRIC
+  static const char *const carriers[] = {"p2p", "p2p", "neighbor", "rma", "ofi"};
+#else
   static const char *const carriers[] = {"p2p", "p2p", "neighbor", "rma"};
+#endif
   rng r = rng_from(test_seed() + (uint64_t)p->side, (uint64_t)number);
   rng mine = rng_from(r.state, (uint64_t)world_rank());
   graph *g = graph_random(&r, kind, p->size);
   place_draw_nodes(p, &r);
   place_set(p, "transport_on_node", rng_one_in(&r, 2) ? "mpi" : "shm");
-  place_set(p, "transport_off_node", carriers[rng_below(&r, 4)]);
+  place_set(p, "transport_off_node", carriers[rng_below(&r, sizeof carriers / sizeof *carriers)]);
   place_set(p, "aggregator", rng_one_in(&r, 2) ? "none" : "auto");
   exercise e = {.g = g, .f = graph_forest(p->ctx, g, p->rank), .me = p->rank};
   for (op_kind k = 0; k < OP_KINDS; k++) {
@@ -86,7 +90,7 @@ int main(int argc, char **argv)
   for (int i = 0; i < all.n; i++) behind_use(all.place[i].ctx);
   for (int64_t i = 0; i < test_samples(36); i++) {
     test_case(i);
-    try_case(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS));
+    try_case(types, places_turn(&all, i), i, (graph_kind)(i / all.n % GRAPH_KINDS_AND_REPEATED));
   }
   CHECK(behind_under_way() == 0, "%lld jobs are left", (long long)behind_under_way());
   places_free(&all);

@@ -54,7 +54,7 @@ static void try_case(const units *types, const place *p, int64_t number)
 {
   static const char *const routes[] = {"standard", "3-step", "split", "2-step"};
   rng r = rng_from(test_seed(), (uint64_t)number), mine = rng_from(r.state, (uint64_t)p->rank);
-  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), p->size);
+  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED), p->size);
   place_draw_nodes(p, &r);
   place_set(p, "route", routes[rng_below(&r, 4)]);
   place_set(p, "transport_on_node", rng_one_in(&r, 2) ? "mpi" : "shm");
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     return test_skip("this MPI does not let threads be");
   units *types = units_create();
   place p = place_create(split(0));
-  for (int64_t i = 0; i < test_samples(2 * GRAPH_KINDS); i++) {
+  for (int64_t i = 0; i < test_samples(2 * GRAPH_KINDS_AND_REPEATED); i++) {
     test_case(i);
     try_case(types, &p, i);
   }

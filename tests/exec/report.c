@@ -68,6 +68,34 @@ static void check_report(grove_op *op, traffic t, const char *on_node, int64_t s
   CHECK(got.machine && *got.machine, "a price of no machine");
 }
 
+/* What all ranks send is what all ranks receive. */
+static void check_received(grove_op *op, MPI_Comm comm)
+{
+  grove_report r = {.struct_size = sizeof r};
+  CHECK_OK(grove_op_report(op, &r));
+  int64_t sum[4] = {r.on_node_messages - r.on_node_messages_received,
+                    r.on_node_bytes - r.on_node_bytes_received,
+                    r.off_node_messages - r.off_node_messages_received,
+                    r.off_node_bytes - r.off_node_bytes_received};
+  MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_INT64_T, MPI_SUM, comm);
+  for (int i = 0; i < 4; i++)
+    CHECK(sum[i] == 0, "number %d: %lld more are sent than received", i, (long long)sum[i]);
+}
+
+/* The program's own pointer. */
+static void check_user(grove_op *op)
+{
+  void *user = op;
+  int mine = 0;
+  CHECK_OK(grove_op_get_user(op, &user));
+  CHECK(user == NULL, "an operation begins with a pointer");
+  CHECK_OK(grove_op_set_user(op, &mine));
+  CHECK_OK(grove_op_get_user(op, &user));
+  CHECK(user == &mine, "another pointer comes back");
+  CHECK(grove_op_set_user(NULL, &mine) == GROVE_ERR_ARG, "of no operation");
+  CHECK(grove_op_get_user(op, NULL) == GROVE_ERR_ARG, "no place for it");
+}
+
 /* A shorter struct, as an older program has it: nothing behind it is written. */
 static void check_short_structs(grove_op *op)
 {
@@ -105,6 +133,8 @@ static void try_graph(const place *p, const graph *g, const unit *u, op_kind k, 
     CHECK_OK(grove_wait(e.op));
     check_report(e.op, t, on_node, round);
   }
+  check_received(e.op, p->comm);
+  check_user(e.op);
   check_short_structs(e.op);
   exercise_close(&e);
   CHECK_OK(grove_forest_free(&e.f));

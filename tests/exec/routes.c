@@ -4,6 +4,7 @@
  * order is defined. One forest serves all routes in turn. */
 #include "check.h"
 #include "exercise.h"
+#include "oracle.h"
 #include "places.h"
 
 #include <stdlib.h>
@@ -37,8 +38,9 @@ typedef enum shape {
 static const char *const switches[][3] = {{"transport_on_node", "shm", "mpi"},
                                           {"p2p", "persistent", "reposted"},
                                           {"deterministic", "off", "on"},
-                                          {"check", "off", "on"}};
-enum { SWITCHES = sizeof switches / sizeof *switches, DETERMINISTIC = 1 << 2 };
+                                          {"check", "off", "on"},
+                                          {"order", "ranks", "own-first"}};
+enum { SWITCHES = sizeof switches / sizeof *switches, DETERMINISTIC = 1 << 2, OWN_FIRST = 1 << 4 };
 
 /* ---- nodes ---- */
 
@@ -111,15 +113,16 @@ typedef struct setting {
   int options;
 } setting;
 
-enum { SETTINGS = GRAPH_KINDS * SHAPES << SWITCHES };
+enum { SETTINGS = GRAPH_KINDS_AND_REPEATED * SHAPES << SWITCHES };
 
 /* All of them in turn; or a sample, which has every kind of graph and every shape, but not each
  * with each. */
 static setting setting_of(int64_t number)
 {
   rng r = rng_from(test_seed() + 2, (uint64_t)number);
-  int64_t all = number / GRAPH_KINDS, some = number + number / GRAPH_KINDS;
-  setting s = {.kind = (graph_kind)(number % GRAPH_KINDS)};
+  int64_t all = number / GRAPH_KINDS_AND_REPEATED,
+          some = number + number / GRAPH_KINDS_AND_REPEATED;
+  setting s = {.kind = (graph_kind)(number % GRAPH_KINDS_AND_REPEATED)};
   s.nodes = (shape)((test_exhaustive() ? all : some) % SHAPES);
   s.options = (int)(test_exhaustive() ? all / SHAPES : rng_below(&r, 1 << SWITCHES));
   return s;
@@ -135,6 +138,7 @@ static void try_setting(const units *types, const place *p, int64_t number)
   shape_nodes(p, s.nodes, &r, g);
   for (int i = 0; i < SWITCHES; i++)
     place_set(p, switches[i][0], switches[i][1 + (s.options >> i & 1)]);
+  oracle_own_first = (s.options & OWN_FIRST) != 0;
   grove_forest *f = graph_forest(p->ctx, g, p->rank);
   for (int k = 0; k < OP_KINDS; k++) {
     each[k] = (exercise){.g = g, .f = f, .me = p->rank};
@@ -142,6 +146,7 @@ static void try_setting(const units *types, const place *p, int64_t number)
   }
   try_ways(p, each, number, &mine);
   CHECK_OK(grove_forest_free(&f));
+  oracle_own_first = -1;
   graph_free(g);
 }
 

@@ -86,7 +86,7 @@ static void try_flights(const units *types, const place *p, int64_t number, int 
   grove_forest *forest[FORESTS];
   flight flights[OPERATIONS] = {0};
   for (int i = 0; i < FORESTS; i++) {
-    g[i] = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS), p->size);
+    g[i] = graph_random(&r, (graph_kind)rng_below(&r, GRAPH_KINDS_AND_REPEATED), p->size);
     forest[i] = graph_forest(p->ctx, g[i], p->rank);
   }
   for (int i = 0; i < OPERATIONS; i++) {
@@ -154,7 +154,7 @@ static void run_round(exercise e[ROUTES], int round)
 static void try_contexts(const units *types, int64_t number)
 {
   rng r = rng_from(test_seed() + 2, (uint64_t)number);
-  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), world_size());
+  graph *g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED), world_size());
   place p[ROUTES];
   exercise e[ROUTES];
   for (int i = 0; i < ROUTES; i++) {

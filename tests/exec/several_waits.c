@@ -52,7 +52,7 @@ static void open_channels(crew *w, const units *types)
 static void open_crew(crew *w, const units *types, int64_t number)
 {
   rng r = rng_from(test_seed(), (uint64_t)number);
-  *w = (crew){.g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS), world_size())};
+  *w = (crew){.g = graph_random(&r, (graph_kind)(number % GRAPH_KINDS_AND_REPEATED), world_size())};
   for (int i = 0; i < 2; i++) {
     w->p[i] = place_create(split(0));
     w->forest[i] = graph_forest(w->p[i].ctx, w->g, w->p[i].rank);
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
   wreck_one_by_one(&p, 1);
   runs_out();
   opposite_contexts();
-  for (int64_t i = 0; i < test_samples(GRAPH_KINDS); i++) {
+  for (int64_t i = 0; i < test_samples(GRAPH_KINDS_AND_REPEATED); i++) {
     test_case(i);
     try_crew(types, i);
   }

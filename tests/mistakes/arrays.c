@@ -23,25 +23,6 @@ static void both_become(ring *x, op_kind first, ring *y, op_kind second)
 
 /* ---- what is read changes before the wait ---- */
 
-typedef enum wait_way { BY_WAIT, BY_TEST, BY_ALL, BY_ANY, BY_SOME, WAIT_WAYS } wait_way;
-
-static grove_status see_through(grove_op *op, wait_way way)
-{
-  grove_status status = GROVE_OK;
-  int done = 0, which = -1;
-  switch (way) {
-  case BY_WAIT: return grove_wait(op);
-  case BY_ALL: return grove_wait_all(1, &op);
-  case BY_ANY: return grove_wait_any(1, &op, &which);
-  case BY_TEST:
-    while (status == GROVE_OK && !done) status = grove_test(op, &done);
-    return status;
-  default:
-    while (status == GROVE_OK && done == 0) status = grove_test_some(1, &op, &done, &which);
-    return status;
-  }
-}
-
 /* The array that an operation reads, and what its slots are called. */
 static int64_t *array_read(const ring *x)
 {
@@ -215,6 +196,39 @@ static void two_want_the_same(const place *p, ring *x, ring *y)
       both_want(p, x, y, &uses[i], begins, (i + begins) % p->size);
 }
 
+/* The same of two contexts, both of which look at their arrays; one that does not is not told. */
+static void two_contexts_want_the_same(const place *p, ring *x)
+{
+  place q = place_create(p->comm);
+  ring z = ring_open(&q, RING_SMALL, RING_NOBODY, KIND_REDUCE);
+  op_call c = ring_call(&z);
+  grove_op *unchecked = NULL;
+  CHECK_OK(grove_forest_set_name(z.forest, "ilex"));
+  CHECK_OK(grove_context_set(q.ctx, "check", "off"));
+  c.leaf = x->leaf;
+  become(x, KIND_BCAST);
+  ring_init(x);
+  CHECK_OK(call_init(&c, &unchecked));
+  CHECK_OK(grove_context_set(q.ctx, "check", "on"));
+  CHECK_OK(call_init(&c, &z.op));
+  CHECK_OK(grove_start(x->op));
+  told_alone(p, grove_start(z.op), GROVE_ERR_STATE, "reads leaf 0 of the reduce on forest 'ilex'");
+  check_names(p, p->rank, "leaf 0 of the bcast on forest 'quercus' of another context, which is",
+              "wait for that one first");
+  CHECK_OK(grove_wait(x->op));
+  CHECK_OK(grove_start(z.op));
+  told_alone(p, grove_start(x->op), GROVE_ERR_STATE, "which is under way and reads it");
+  CHECK_OK(grove_wait(z.op));
+  CHECK_OK(grove_start(unchecked));
+  CHECK_OK(grove_start(x->op));
+  CHECK_OK(grove_wait(x->op));
+  CHECK_OK(grove_wait(unchecked));
+  CHECK_OK(grove_op_free(&unchecked));
+  CHECK_OK(grove_op_free(&x->op));
+  ring_close(&z);
+  CHECK_OK(grove_context_free(&q.ctx));
+}
+
 /* A bundle against one of its own members' arrays, on every rank. */
 static void a_bundle_wants_the_same(const place *p, ring *x, ring *y)
 {
@@ -310,6 +324,7 @@ int main(int argc, char **argv)
   }
   changed_in_a_bundle(&p, &x, &y, p.size - 1);
   two_want_the_same(&p, &x, &y);
+  two_contexts_want_the_same(&p, &x);
   a_bundle_wants_the_same(&p, &x, &y);
   behind_a_gap(&p, &x);
   while_routes_are_tried(&p, &x, &y, p.size - 1);

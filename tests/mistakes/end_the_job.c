@@ -106,6 +106,7 @@ static void forest_mistakes(void)
   MISTAKE(CONTEXT, grove_forest_set_graph(good, 0, 0, NULL, &root));
   MISTAKE(CONTEXT, grove_forest_set_graph_global(good, 0, 0, NULL, x));
   MISTAKE(CONTEXT, grove_forest_set_pattern(good, GROVE_GATHER, 1));
+  MISTAKE(CONTEXT, grove_forest_allow_duplicates(good));
   MISTAKE(CONTEXT, grove_forest_set_name(good, NULL));
   MISTAKE(CONTEXT, grove_forest_set_up(wrong));
   MISTAKE(ALONE, grove_forest_sizes(NULL, NULL, NULL));
@@ -157,6 +158,11 @@ static void making_mistakes(void)
   MISTAKE(CONTEXT, grove_fetch_begin(good, none, x, x, x, MPI_SUM, &out));
   MISTAKE(CONTEXT, grove_gather_begin(good, none, x, x, &out));
   MISTAKE(CONTEXT, grove_scatter_begin(good, none, x, x, &out));
+  MISTAKE(CONTEXT, grove_bcast_prepare(good, none, MPI_REPLACE));
+  MISTAKE(CONTEXT, grove_reduce_prepare(good, none, MPI_SUM));
+  MISTAKE(CONTEXT, grove_fetch_prepare(good, none, MPI_SUM));
+  MISTAKE(CONTEXT, grove_gather_prepare(good, none));
+  MISTAKE(CONTEXT, grove_scatter_prepare(bare, unit));
   MISTAKE(CONTEXT, grove_bcast(good, none, x, x, MPI_REPLACE));
   MISTAKE(CONTEXT, grove_reduce(good, none, x, x, MPI_SUM));
   MISTAKE(CONTEXT, grove_fetch(good, none, x, x, x, MPI_SUM));
@@ -188,6 +194,8 @@ static void operation_mistakes(void)
   MISTAKE(CONTEXT, grove_arrivals(active, &first, NULL));
   MISTAKE(CONTEXT, grove_op_part_times(idle, 0, 1, &time));
   MISTAKE(CONTEXT, grove_op_report(idle, NULL));
+  MISTAKE(ALONE, grove_op_set_user(NULL, x));
+  MISTAKE(CONTEXT, grove_op_get_user(idle, NULL));
   MISTAKE(ALONE, grove_op_set_stream(NULL, NULL));
   MISTAKE(CONTEXT, grove_wait_on_stream(idle));
   MISTAKE(ALONE, grove_arrivals(NULL, &first, &count));

@@ -43,6 +43,31 @@ static void different_arguments(const place *p, const ring *x, const ring *y)
   told(p, refused(&c), GROVE_ERR_STATE, p->size - 1, "'fagus'");
 }
 
+/* The last rank is in another call. It waits there for the others until its timeout, and is found
+ * there even then. */
+static void different_calls(const place *p)
+{
+  place q = place_create(p->comm);
+  ring x = ring_open(&q, RING_SMALL, RING_NOBODY, KIND_BCAST);
+  char memory[8], there[48];
+  grove_op *op = NULL;
+  int other = p->rank == p->size - 1;
+  op_call c = ring_call(&x);
+  CHECK_OK(grove_context_get(q.ctx, "transport_on_node", memory, sizeof memory));
+  snprintf(there, sizeof there, "; rank %d is in grove_context_set;", p->size - 1);
+  CHECK_OK(grove_context_set(q.ctx, "timeout", "2"));
+  if (other)
+    CHECK(grove_context_set(q.ctx, "chunk", "64") != GROVE_OK, "nobody else did that");
+  else
+    told_alone(p, call_init(&c, &op), GROVE_ERR_STATE,
+               "in another collective call than grove_bcast_init");
+  if (!other && strcmp(memory, "shm") == 0)
+    CHECK(strstr(grove_last_error(), there), "no '%s' in '%s'", there, grove_last_error());
+  CHECK(op == NULL, "an output was set by a call that failed");
+  ring_close(&x);
+  CHECK_OK(grove_context_free(&q.ctx));
+}
+
 /* ---- arguments ---- */
 
 static void missing_arguments(const place *p, const ring *x)
@@ -151,6 +176,32 @@ static void bad_graphs(const place *p)
   CHECK_OK(grove_forest_free(&f));
 }
 
+/* Rank 0 in one way, the last rank in another. */
+static void different_graphs(const place *p)
+{
+  static const char *const ways[] = {"grove_forest_set_graph,", "grove_forest_set_graph_global;",
+                                     "GROVE_GATHER;", "GROVE_ALLTOALL;"};
+  grove_forest *f = NULL;
+  int64_t global = 0;
+  grove_root root = {0, 0};
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_name(f, "larix"));
+  for (int way = 1; way < 4; way++) {
+    if (p->rank < p->size - 1)
+      CHECK_OK(grove_forest_set_graph(f, 1, 1, NULL, &root));
+    else if (way == 1)
+      CHECK_OK(grove_forest_set_graph_global(f, 1, 1, NULL, &global));
+    else
+      CHECK_OK(grove_forest_set_pattern(f, way == 2 ? GROVE_GATHER : GROVE_ALLTOALL, 1));
+    told(p, grove_forest_set_up(f), GROVE_ERR_GRAPH, p->size - 1, "'larix'");
+    CHECK(strstr(grove_last_error(), ways[0]) && strstr(grove_last_error(), ways[way]),
+          "which way is which? '%s'", grove_last_error());
+  }
+  CHECK_OK(grove_forest_set_graph(f, 1, 1, NULL, &root));
+  CHECK_OK(grove_forest_set_up(f));
+  CHECK_OK(grove_forest_free(&f));
+}
+
 /* ---- bundles ---- */
 
 /* Two bcasts of other forests into the same leaves; with the option check. */
@@ -220,11 +271,13 @@ int main(int argc, char **argv)
   CHECK_OK(grove_forest_set_name(y.forest, "fagus"));
   different_operations(&p, &x);
   different_arguments(&p, &x, &y);
+  different_calls(&p);
   missing_arguments(&p, &x);
   without_meaning(&p, &x);
   never_committed(&p, &x);
   not_set_up(&p);
   bad_graphs(&p);
+  different_graphs(&p);
   overlap_in_a_bundle(&p, &x, &y);
   different_bundles(&p, &x, &y);
   wrong_times(&p, &x);

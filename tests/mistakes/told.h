@@ -50,4 +50,24 @@ static inline void told_one(const place *p, grove_status got, grove_status want,
   CHECK_OK(got);
 }
 
+typedef enum wait_way { BY_WAIT, BY_TEST, BY_ALL, BY_ANY, BY_SOME, WAIT_WAYS } wait_way;
+
+/* Waits for `op` in this way. */
+static inline grove_status see_through(grove_op *op, wait_way way)
+{
+  grove_status status = GROVE_OK;
+  int done = 0, which = -1;
+  switch (way) {
+  case BY_WAIT: return grove_wait(op);
+  case BY_ALL: return grove_wait_all(1, &op);
+  case BY_ANY: return grove_wait_any(1, &op, &which);
+  case BY_TEST:
+    while (status == GROVE_OK && !done) status = grove_test(op, &done);
+    return status;
+  default:
+    while (status == GROVE_OK && done == 0) status = grove_test_some(1, &op, &done, &which);
+    return status;
+  }
+}
+
 #endif

@@ -462,6 +462,7 @@ program *program_draw(int64_t number, const units *types)
   p->other = others[mix2((uint64_t)number, 1) % 8];
   drawing d = {.p = p, .r = rng_from((uint64_t)number, 0)};
   p->reversed = rng_one_in(&d.r, 6);
+  p->own_first = mix2((uint64_t)number, 2) % 4 == 0;
   p->mixing = mixings[rng_below(&d.r, 4)];
   for (int k = 0; k < 3; k++) d.unit[k] = (int)rng_below(&d.r, UNITS);
   if (rng_one_in(&d.r, 4)) d.unit[0] = LARGE_UNIT;

@@ -106,7 +106,9 @@ static void run_call(model *m, int call)
   for (role k = 0; k < ROLES; k++) view_all(m, c, k, view[k]);
   arrays all = {m->s->p->nranks, view[ROLE_ROOT], view[ROLE_LEAF], view[ROLE_UPDATE]};
   CHECK(m->order[c->forest] != NULL, "the graph of forest %d is not known", c->forest);
+  oracle_own_first = m->s->p->own_first;
   oracle_run(c->kind, m->order[c->forest], c->u, c->r, &all);
+  oracle_own_first = -1;
 }
 
 /* Keeps this rank's part. */

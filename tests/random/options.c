@@ -20,7 +20,11 @@ static const struct {
   {"message_cap", {"auto", "0", "64", "1000"}},
   {"effort", {"estimate", "measure"}},
   {"transport_on_node", {"shm", "mpi"}},
+#ifdef TEST_FABRIC
+  {"transport_off_node", {"p2p", "ofi", "neighbor", "rma"}},
+#else
   {"transport_off_node", {"p2p", "p2p", "neighbor", "rma"}},
+#endif
   {"p2p", {"persistent", "reposted"}},
   {"chunk", {"64", "256", "4096", "1073741824"}},
   {"deterministic", {"off", "on"}},

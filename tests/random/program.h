@@ -112,6 +112,7 @@ typedef struct program {
   int drawn_for;       /* so many, of which the first nranks are left */
   int threads;         /* there is MPI_THREAD_MULTIPLE */
   int reversed;        /* the communicator has its ranks backwards */
+  int own_first;       /* the option order=own-first, in every context */
   int mixing;          /* how far a rank's order is from the written one */
   other_memory other;  /* that its contexts know */
   int plain;           /* simpler: all units are 64-bit integers */

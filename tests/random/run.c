@@ -24,6 +24,7 @@ static void make_context(run *r, int id)
 {
   quiesce(r);
   CHECK_OK(grove_context_create(r->at.comm, &r->context[id]));
+  if (r->p->own_first) CHECK_OK(grove_context_set(r->context[id], "order", "own-first"));
   memory_use(r, id);
   r->now = id;
 }

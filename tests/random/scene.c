@@ -98,13 +98,17 @@ static int admit_switch(scene *s, int id, const step *st)
   return 1;
 }
 
-/* Routes that pass data on go by messages from point to point alone; the library refuses others. */
+/* Not every transport serves routes that pass data on; the library refuses the others. */
+static int serves_routes(const char *off_node)
+{
+  return strcmp(off_node, "neighbor") != 0 && strcmp(off_node, "rma") != 0;
+}
+
 static int fits_together(const scene_context *c, const char *name, const char *text)
 {
   const char *route = strcmp(name, "route") == 0 ? text : c->route;
   const char *off_node = strcmp(name, "transport_off_node") == 0 ? text : c->off_node;
-  return strcmp(off_node, "p2p") == 0 || strcmp(route, "auto") == 0 ||
-         strcmp(route, "standard") == 0;
+  return serves_routes(off_node) || strcmp(route, "auto") == 0 || strcmp(route, "standard") == 0;
 }
 
 static int admit_set(scene *s, int id, const step *st)
@@ -511,14 +515,13 @@ int scene_op_has_parts(const scene *s, int id)
   return has_parts(s, &s->op[id]);
 }
 
-/* Without calls yet, and made with the options as they are now. What is to pass through other ranks
- * goes by messages from point to point only. */
+/* Without calls yet, and made with the options as they are now. */
 static scene_op new_op(const scene *s)
 {
   const scene_context *c = &s->context[s->now];
-  int p2p = strcmp(c->off_node, "p2p") == 0, chosen = strcmp(c->route, "auto") != 0;
+  int serves = serves_routes(c->off_node), chosen = strcmp(c->route, "auto") != 0;
   scene_op op = {.state = OP_IDLE, .context = s->now, .last_start = NOTHING};
-  op.route = !p2p ? "standard" : chosen ? c->route : NULL;
+  op.route = !serves ? "standard" : chosen ? c->route : NULL;
   op.off_node = c->off_node;
   op.on_node = strcmp(c->on_node, "mpi") == 0 ? "mpi" : NULL; /* or there is no memory */
   return op;

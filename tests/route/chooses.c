@@ -350,7 +350,8 @@ static void can_help(const place *p)
   static const struct {
     const char *nodes, *transport;
     int least;
-  } row[] = {{"1000", "p2p", 99}, {"1", "p2p", 99}, {"2", "p2p", 3}, {"2", "rma", 99}};
+  } row[] = {
+    {"1000", "p2p", 99}, {"1", "p2p", 99}, {"2", "p2p", 3}, {"2", "rma", 99}, {"2", "ofi", 3}};
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
     CHECK_OK(grove_context_set(p->ctx, "node_size", row[i].nodes));
     CHECK_OK(grove_context_set(p->ctx, "transport_off_node", row[i].transport));

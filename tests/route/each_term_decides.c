@@ -393,6 +393,8 @@ static void alone(void)
     {4, 3, GROVE_OFF_NODE_RMA, "only standard has this transport between nodes"},
     {4, 3, GROVE_OFF_NODE_NEIGHBOR, "only standard has this transport between nodes"},
     {4, 3, GROVE_OFF_NODE_P2P, NULL},
+    {4, 3, GROVE_OFF_NODE_AUTO, NULL},
+    {4, 3, GROVE_OFF_NODE_OFI, NULL},
     {3, 2, GROVE_OFF_NODE_P2P, NULL},
   };
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

@@ -43,6 +43,17 @@ grove_status call_block(const op_call *c)
   }
 }
 
+grove_status call_prepare(const op_call *c)
+{
+  switch (c->kind) {
+  case KIND_BCAST: return grove_bcast_prepare(c->f, c->unit, c->op);
+  case KIND_REDUCE: return grove_reduce_prepare(c->f, c->unit, c->op);
+  case KIND_FETCH: return grove_fetch_prepare(c->f, c->unit, c->op);
+  case KIND_GATHER: return grove_gather_prepare(c->f, c->unit);
+  default: return grove_scatter_prepare(c->f, c->unit);
+  }
+}
+
 grove_status call_in_form(const op_call *c, op_form how, grove_op **out)
 {
   if (how == FORM_BLOCKING) return call_block(c);

@@ -46,6 +46,8 @@ typedef struct op_call {
 grove_status call_init(const op_call *c, grove_op **out);
 grove_status call_begin(const op_call *c, grove_op **out);
 grove_status call_block(const op_call *c);
+/* grove_..._prepare of what the other two need, without its arrays. */
+grove_status call_prepare(const op_call *c);
 
 /* The three forms by number; a blocking call makes no operation. */
 typedef enum op_form { FORM_INIT, FORM_BEGIN, FORM_BLOCKING, OP_FORMS } op_form;

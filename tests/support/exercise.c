@@ -219,6 +219,8 @@ static void run_persistent(exercise e, rng *mine)
 static void run_one_shots(exercise e, rng *mine, op_form how)
 {
   exercise shot[ROUNDS];
+  op_call kind = {.kind = e.kind, .f = e.f, .unit = e.u->type, .op = e.r->op};
+  if (e.seed % 4 == 0) CHECK_OK(call_prepare(&kind));
   for (int round = 0; round < ROUNDS; round++) {
     shot[round] = e;
     shot[round].seed = mix2(e.seed, (uint64_t)round);

@@ -7,9 +7,9 @@
 
 const char *graph_kind_name(graph_kind kind)
 {
-  static const char *const name[GRAPH_KINDS] = {"empty",  "dense",      "sparse",     "ring",
-                                                "blocks", "strided",    "star",       "ownerless",
-                                                "self",   "duplicates", "all-to-all", "mixed"};
+  static const char *const name[GRAPH_KINDS_AND_REPEATED] = {
+    "empty",     "dense", "sparse",     "ring",       "blocks", "strided", "star",
+    "ownerless", "self",  "duplicates", "all-to-all", "mixed",  "repeated"};
   return name[kind];
 }
 
@@ -80,6 +80,14 @@ static void lay_out_shifted(rng *r, part *p)
   p->nslots = first + p->nleaves + rng_below(r, 4);
   p->leaf_index = need((size_t)p->nleaves * sizeof *p->leaf_index);
   for (int64_t j = 0; j < p->nleaves; j++) p->leaf_index[j] = first + j;
+}
+
+/* Fewer slots than leaves, each a leaf as often as it happens; or a rank without such slots. */
+static void lay_out_repeatedly(rng *r, part *p)
+{
+  p->nslots = rng_between(r, 1, p->nleaves + 2);
+  p->leaf_index = need((size_t)p->nleaves * sizeof *p->leaf_index);
+  for (int64_t j = 0; j < p->nleaves; j++) p->leaf_index[j] = rng_below(r, p->nslots);
 }
 
 static void lay_out(rng *r, part *p)
@@ -209,9 +217,13 @@ static void join_kind(rng *r, graph *g, int me, graph_kind kind)
   case GRAPH_SELF: join(r, g, me, draw_leaves(r), own); break;
   case GRAPH_DUPLICATES: join(r, g, me, rng_between(r, 6, 60), few); break;
   case GRAPH_ALL_TO_ALL: join(r, g, me, g->nranks * rng_between(r, 1, 4), everybody); break;
+  case GRAPH_REPEATED: join(r, g, me, draw_leaves(r), anywhere); break;
   default: break; /* no leaves */
   }
-  lay_out(r, &g->part[me]);
+  if (kind == GRAPH_REPEATED && !rng_one_in(r, 4))
+    lay_out_repeatedly(r, &g->part[me]);
+  else
+    lay_out(r, &g->part[me]);
 }
 
 /* ---- ranks that have nothing ---- */
@@ -285,6 +297,7 @@ grove_forest *graph_forest_raw(grove_context *ctx, const graph *g, int rank)
   const part *p = &g->part[rank];
   grove_forest *f = NULL;
   CHECK_OK(grove_forest_create(ctx, &f));
+  if (g->kind == GRAPH_REPEATED) CHECK_OK(grove_forest_allow_duplicates(f));
   CHECK_OK(grove_forest_set_graph(f, p->nroots, p->nleaves, p->leaf_index, p->root));
   CHECK_OK(grove_forest_set_name(f, graph_kind_name(g->kind)));
   return f;

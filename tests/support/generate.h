@@ -18,7 +18,10 @@ typedef enum graph_kind {
   GRAPH_DUPLICATES, /* many leaves of one rank on each of a few roots */
   GRAPH_ALL_TO_ALL, /* a leaf on some root of every rank */
   GRAPH_MIXED,      /* each rank another of the above */
-  GRAPH_KINDS
+  GRAPH_KINDS,
+  GRAPH_REPEATED =
+    GRAPH_KINDS, /* slots that are leaves several times: grove_forest_allow_duplicates */
+  GRAPH_KINDS_AND_REPEATED
 } graph_kind;
 
 /* One rank's part. nslots is the length of its leaf array: the graph names only some slots. */

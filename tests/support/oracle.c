@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Leaf j of rank i, its root, and where their values are. */
 typedef struct edge {
@@ -19,14 +20,11 @@ static void reduce(const unit *u, const reduction *r, edge e)
   unit_apply(u, r, e.root, e.leaf);
 }
 
-/* The update may lie where the leaf is. */
+/* What the leaf gets comes later: it may be read again. */
 static void fetch(const unit *u, const reduction *r, edge e)
 {
-  array before = array_create(u, 1);
-  unit_copy(u, before.slot0, e.root);
+  unit_copy(u, e.update, e.root);
   unit_apply(u, r, e.root, e.leaf);
-  unit_copy(u, e.update, before.slot0);
-  array_free(&before);
 }
 
 static void gather(const unit *u, const reduction *r, edge e)
@@ -41,24 +39,63 @@ static void scatter(const unit *u, const reduction *r, edge e)
   unit_copy(u, e.leaf, e.root);
 }
 
-void oracle_run(op_kind k, const graph *g, const unit *u, const reduction *r, arrays *a)
+_Thread_local int oracle_own_first = -1;
+
+static int own_comes_first(op_kind k)
+{
+  const char *order = getenv("GROVE_ORDER");
+  int own = order && strcmp(order, "own-first") == 0;
+  if (oracle_own_first >= 0) own = oracle_own_first;
+  return own && (k == KIND_REDUCE || k == KIND_FETCH);
+}
+
+/* The edges of rank i: only those to its own roots (1), only the others (0), or all (-1). */
+static void run_edges(op_kind k, const graph *g, const unit *u, const reduction *r, arrays *a,
+                      int64_t *const *place, int i, int own)
 {
   static void (*const apply[OP_KINDS])(const unit *, const reduction *, edge) = {
     [KIND_BCAST] = bcast,   [KIND_REDUCE] = reduce,   [KIND_FETCH] = fetch,
     [KIND_GATHER] = gather, [KIND_SCATTER] = scatter,
   };
+  const part *p = &g->part[i];
+  for (int64_t j = 0; j < p->nleaves; j++) {
+    grove_root root = p->root[j];
+    if (own >= 0 && own != (root.rank == i)) continue;
+    edge e = {.leaf = array_slot(&a->leaf[i], u, part_slot(p, j))};
+    e.root = array_slot(&a->root[root.rank], u, place ? place[i][j] : root.index);
+    if (k == KIND_FETCH) e.update = array_slot(&a->update[i], u, j);
+    apply[k](u, r, e);
+  }
+}
+
+static void run_all(op_kind k, const graph *g, const unit *u, const reduction *r, arrays *a)
+{
   int64_t **place = kind_is_multi(k) ? oracle_places(g) : NULL;
+  int own = own_comes_first(k);
+  for (int i = 0; i < g->nranks && own; i++) run_edges(k, g, u, r, a, place, i, 1);
+  for (int i = 0; i < g->nranks; i++) run_edges(k, g, u, r, a, place, i, own ? 0 : -1);
+  oracle_places_free(g, place);
+}
+
+/* Updates may lie where leaves are, so they are written when all leaves have been read. */
+void oracle_run(op_kind k, const graph *g, const unit *u, const reduction *r, arrays *a)
+{
+  arrays work = *a;
+  if (k != KIND_FETCH) {
+    run_all(k, g, u, r, a);
+    return;
+  }
+  work.update = need((size_t)g->nranks * sizeof *work.update);
+  for (int i = 0; i < g->nranks; i++) work.update[i] = array_create(u, g->part[i].nleaves);
+  run_all(k, g, u, r, &work);
   for (int i = 0; i < g->nranks; i++) {
     const part *p = &g->part[i];
-    for (int64_t j = 0; j < p->nleaves; j++) {
-      int64_t slot = part_slot(p, j);
-      edge e = {.leaf = array_slot(&a->leaf[i], u, slot)};
-      e.root = array_slot(&a->root[p->root[j].rank], u, place ? place[i][j] : p->root[j].index);
-      if (k == KIND_FETCH) e.update = array_slot(&a->update[i], u, slot);
-      apply[k](u, r, e);
-    }
+    for (int64_t j = 0; j < p->nleaves; j++)
+      unit_copy(u, array_slot(&a->update[i], u, part_slot(p, j)),
+                array_slot(&work.update[i], u, j));
+    array_free(&work.update[i]);
   }
-  oracle_places_free(g, place);
+  free(work.update);
 }
 
 /* ---- multiroots ---- */

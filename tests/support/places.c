@@ -52,7 +52,8 @@ void place_set_route(const place *p, const char *route)
 {
   char off_node[16] = "";
   CHECK_OK(grove_context_get(p->ctx, "transport_off_node", off_node, sizeof off_node));
-  place_set(p, "route", strcmp(off_node, "p2p") == 0 ? route : "standard");
+  int alone = strcmp(off_node, "neighbor") == 0 || strcmp(off_node, "rma") == 0;
+  place_set(p, "route", alone ? "standard" : route);
 }
 
 void place_set_nodes(const place *p, const int *node)

@@ -22,7 +22,8 @@ d = json.load(open(sys.argv[1], encoding="utf-8"))
 lines = collections.Counter(row["line"] for row in d["rows"])
 sizes = 2  # 1 KiB and 4 KiB
 assert lines == {"pack": 14, "unpack": 14, "bits": 2, "reduce": 6, "pair": 2 * 2 * sizes,
-                 "copies": 2, "begun": 12, "launches": 7, "matrix": 4}, lines
+                 "copies": 2, "begun": 12, "launches": 7, "matrix": 4,
+                 "matrix-host": 4}, lines
 by_case = {(row["line"], row["case"], row["method"]): row for row in d["rows"]}
 traffic = lambda case: by_case["pack", case, "grove"]["traffic"]
 # 1024 doubles: a copy reads and writes 8 KiB, a sector has 32 bytes, an entry of a list 4, and a
@@ -79,6 +80,8 @@ found = [
           f"copies pinned {big} d2h 0 1170 0 0", f"copies pinned {big} h2d 0 1100 0 0",
           "matrix a 800 grove 0 100 0 0", "matrix a 800 hand 0 100 0 0",
           "matrix b 800 grove 0 100 0 0", "matrix b 800 hand 0 400 0 0",
+          "matrix-host a 800 grove 0 20 0 0", "matrix-host a 800 hand 0 40 0 0",
+          "matrix-host b 800 grove 0 50 0 0", "matrix-host b 800 hand 0 100 0 0",
           "begun x1 4096 grove 0 40 0 0", "begun x32 4096 grove 0 10 0 0",
           "launches A-B-C 4096 wait 0 100 0 0", "launches A-B-C 4096 wait-on-stream 0 80 0 0"),
     *rows("-", "instructions send 8 cuda 0 166.8 166.8 166.8",
@@ -101,6 +104,10 @@ expected = {
         [">= 0.9", "1.00", "met"],
     ("by hand / grove, 2 matrices: mean", "openmpi a-gpu mps"):
         [">= 1.5", "2.00 (1.00 to 4.00)", "met"],
+    ("by hand / grove, 2 matrices on the host: mean", "openmpi a-gpu mps"):
+        ["-", "2.00 (2.00)", "not judged"],
+    ("by hand / grove, 2 matrices with the cheaper device part: mean", "openmpi a-gpu mps"):
+        ["-", "1.37 (1.25 to 1.50)", "not judged"],
     ("an exchange, 32 begun at once / 1", "openmpi a-gpu mps"): ["-", "0.25", "not judged"],
     ("kernels behind an exchange: grove_wait_on_stream / grove_wait", "openmpi a-gpu mps"):
         ["-", "0.80", "not judged"],

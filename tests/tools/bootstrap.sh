@@ -13,8 +13,8 @@ cp "$here/../../tools/bootstrap" "$work/bootstrap"
 
 readonly tools='bash cat chmod cp env grep mktemp rm sed sh touch true'
 readonly everything='gcc libc6-dev cmake make pkg-config libhwloc-dev libopenmpi-dev openmpi-bin
-  libmpich-dev mpich zlib1g-dev g++ clang-format valgrind iproute2 util-linux
-  gnuplot-nox libmetis-dev python3 groff-base ninja-build'
+  libmpich-dev mpich zlib1g-dev libfabric-dev g++ clang-format valgrind iproute2 util-linux
+  gnuplot-nox libmetis-dev python3 groff-base ninja-build gfortran'
 
 fail() {
   echo "FAIL: $*"
@@ -50,7 +50,7 @@ for package in "$@"; do
     groff-base) set -- groff ;;
     ninja-build) set -- ninja ;;
     util-linux) set -- unshare ;;
-    libc6-dev | libhwloc-dev | zlib1g-dev | libmetis-dev) set -- ;;
+    libc6-dev | libhwloc-dev | libfabric-dev | zlib1g-dev | libmetis-dev) set -- ;;
     *) set -- "$package" ;;
   esac
   for name in "$@"; do cp "$work/prototypes/$name" "$work/bin/$name"; done
@@ -67,7 +67,7 @@ machine() {
   touch "$work/state/calls"
   chmod 666 "$work/state/calls"
 
-  for name in make ninja clang-format valgrind ip unshare gnuplot python3 groff c++ \
+  for name in make ninja clang-format valgrind ip unshare gnuplot python3 groff c++ gfortran \
     mpiexec.openmpi mpiexec.mpich; do
     program "$name" <<<'exit 0'
   done
@@ -84,6 +84,7 @@ EOF
   program pkg-config <<EOF
 case "\$*" in
 *PETSc* | *petsc*) test -e $work/state/has-libpetsc-real-dev ;;
+*libfabric*) test -e $work/state/has-libfabric-dev ;;
 *) test -e $work/state/has-libhwloc-dev ;;
 esac
 EOF

@@ -61,7 +61,8 @@ counts() {
 
 # --- help and version ---
 
-for page in --help -h help 'bench --help' 'bench 7-point --size 4 -h' 'options --help'; do
+for page in --help -h help 'bench --help' 'bench 7-point --size 4 -h' 'options --help' \
+  'fabric --help'; do
   # shellcheck disable=SC2086 # the words of the page
   good "$grove" $page
   (($(wc -c <"$work/out") > 100)) || fail 'that is no help'
@@ -107,10 +108,11 @@ fi
 
 # --- options ---
 
-readonly options='route effort wisdom message_cap transport_on_node transport_off_node p2p chunk
-  deterministic node_size node_map socket_size spin progress machine check timeout log trace
-  aggregator delta laggard min_message max_messages part_table transport_parts alarm profile
-  device memory copy_paths copy_staging on_error'
+readonly options='route effort wisdom message_cap transport_on_node transport_off_node fabric
+  p2p chunk deterministic order node_size node_map socket_size spin progress machine check timeout
+  log trace aggregator delta laggard min_message max_messages part_table transport_parts
+  fabric_writes endpoints alarm profile device device_number emulated_devices memory copy_paths
+  copy_staging on_error'
 
 good "$grove" options
 [[ ! -s $work/err ]] || fail 'it complains'
@@ -168,7 +170,7 @@ for pattern in 7-point 27-point random; do
 done
 
 bench 2 27-point --size 3 --reduce --parts
-has '27-point, 2 ranks on 1 nodes, 8 B a value, 3 points along an edge'
+has '27-point, 2 ranks on 1 node, values of 8 bytes, 3 points along an edge'
 (($(grep -cE '^(all|on node|off node) .* right$' "$work/out") == 3)) ||
   fail 'not all three rows are right'
 grep -qE '^off node +standard +0 +0 +0 +0 ' "$work/out" || fail 'there are edges between nodes'

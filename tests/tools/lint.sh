@@ -167,7 +167,7 @@ measure: base topo model context device transport
 exec: base topo pack plan model context forest route device transport
 algebra: base context forest
 partitioned: base topo pack plan model context forest route device transport measure exec algebra
-tools: base topo plan model route device measure'
+tools: base topo plan model route device transport measure'
 rm -r "$tree"/{src,tests,tools,bench,examples}
 expected=()
 while IFS=: read -r layer may; do

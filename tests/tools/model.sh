@@ -273,7 +273,9 @@ bad '--delay is missing' "$grove" aggregate --machine niagara --parts 32 --bytes
 
 # --- figures ---
 
-readonly figures='2.5 2.6 4.2 4.3 3 4 5 7 9 parts-3 multipath-4 multipath-5 multipath-6 multipath-7'
+figures='2.5 2.6 3.1 4.2 4.3 3 4 5 7 9 parts-3'
+figures+=' multipath-4 multipath-5 multipath-6 multipath-7'
+readonly figures
 good "$grove" model figure --list
 for name in $figures; do grep -q "^$name " "$work/out" || fail "figure $name is not listed"; done
 
@@ -340,7 +342,7 @@ assert all(f["about"] and f["machine"] for f in d["figures"])
 good "$grove" model figure all -o "$work/json" --json
 python '
 import os
-assert len(d["figures"]) == 14 and d["figures"][4]["machine"] == "bluewaters"
+assert len(d["figures"]) == 15 and d["figures"][5]["machine"] == "bluewaters"
 made, folder = [f for x in d["figures"] for f in x["files"]], "'"$work"'/json"
 assert sorted(made) == sorted(os.path.join(folder, f) for f in os.listdir(folder))
 '

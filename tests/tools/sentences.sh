@@ -52,6 +52,7 @@ bad "'--node' is not understood; there are --nodes, --ppn, --machine" explain a.
 bad "--picture cannot be '': it must be the beginning" machine measure --picture
 bad "'--fast' is not understood; there are -o, --force, --quick, --thorough" machine measure --fast
 bad 'which profile? auto, a name' machine check
+bad '--quick or --thorough, not both' machine measure --thorough --quick
 bad "there is no figure '9.9'; there are all, " model figure 9.9
 bad 'there are --list, -o, --machine' model figure 4.3 --size
 bad "'--mesages' is not understood; there are --machine, --messages-per-proc" model --mesages 3
@@ -60,6 +61,7 @@ bad 'must be a whole number, 0 or more' model --nodes-per-proc -1
 bad 'must be a whole number from 1 to 2147483647' aggregate --parts 0
 bad "'--part' is not understood; there are --machine, --bytes, --parts" aggregate --part 3
 bad "'--size' is not understood; there are --machine, --from, --to, --bytes" multipath --size 3
+bad '--sweep or --cost, not both' multipath --sweep --cost
 bad "'--fast' is not understood; there are -o, --title, --json" report --fast
 bad "-o cannot be '': it must be a file" report x.json -o
 bad 'no-such.json' report "$work/no-such.json"
@@ -131,6 +133,11 @@ good env GROVE_FOO='a "b"' GROVE_CHECK=1 "$grove" options
 has 'set in the environment, and no option:'
 grep -qx '  GROVE_FOO=a "b"' "$work/out" || fail 'the stranger is not listed'
 if grep -q '^  GROVE_CHECK' "$work/out"; then fail 'an option is taken for a stranger'; fi
+if grep -q 'meant' "$work/err"; then fail 'it takes a stranger for a slip'; fi
+if grep -qE '^.{101}' "$work/out"; then fail 'a line is too long'; fi
+good env GROVE_ROUT=3-step "$grove" options
+grep -q "GROVE_ROUT is set, but there is no such option; is 'route' meant?" "$work/err" ||
+  fail 'it does not say which option is meant'
 good "$grove" options
 if grep -q 'no option:' "$work/out"; then fail 'there are no strangers'; fi
 
@@ -233,6 +240,13 @@ good "$grove" multipath --machine beluga --from 0 --to 1 --bytes 256MB --json
 names multipath
 good "$grove" multipath --machine beluga --from 0 --to 1 --cost --json
 names multipath --cost
+good "$grove" --version
+if grep -q 'libfabric: built in (library [0-9]' "$work/out"; then
+  good "$grove" fabric --json
+  names fabric
+  good tools/launch 2 "$grove" fabric --try --provider 'tcp;ofi_rxm' --json
+  names fabric --try
+fi
 good "$grove" report tests/tools/reports/random.json -o "$work/page.html" --json
 names report
 good "$grove" "${explain[@]}" --machine lassen --topology cube --json

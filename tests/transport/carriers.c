@@ -11,15 +11,22 @@
 #include "transport/mpi_neighbor.h"
 #include "transport/mpi_p2p.h"
 #include "transport/mpi_rma.h"
+#include "transport/ofi_letters.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 4, LINES = 3, CARRIERS = 3, MOST_RANKS = 16, RUBBISH = 0xa5 };
+#ifdef GROVE_LIBFABRIC
+enum { KINDS = 5 };
+#else
+enum { KINDS = 4 };
+#endif
+enum { LINES = 3, CARRIERS = 3, MOST_RANKS = 16, RUBBISH = 0xa5 };
 
-/* Persistent and reposted messages, collectives, one-sided. */
-static const grove_carrier_kind *const kinds[KINDS] = {&grove_carrier_p2p, &grove_carrier_p2p,
-                                                       &grove_carrier_neighbor, &grove_carrier_rma};
+/* Persistent and reposted messages, collectives, one-sided, libfabric. */
+static const grove_carrier_kind *const kinds[] = {&grove_carrier_p2p, &grove_carrier_p2p,
+                                                  &grove_carrier_neighbor, &grove_carrier_rma,
+                                                  &grove_carrier_ofi};
 
 /* ---- MPI that fails when it is told to ---- */
 

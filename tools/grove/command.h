@@ -29,6 +29,7 @@ extern const command command_bench;
 extern const command command_model;
 extern const command command_multipath;
 extern const command command_explain;
+extern const command command_fabric;
 extern const command command_machine;
 extern const command command_options;
 extern const command command_report;

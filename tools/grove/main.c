@@ -9,7 +9,7 @@
 
 static const command *const commands[] = {&command_machine,   &command_model,  &command_explain,
                                           &command_bench,     &command_report, &command_aggregate,
-                                          &command_multipath, &command_options};
+                                          &command_multipath, &command_fabric, &command_options};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char overview_begin[] =
@@ -34,6 +34,7 @@ static const char overview_end[] =
   "  grove multipath --machine beluga --from 0 --to 1 --bytes 256MB\n"
   "  grove machine show lassen\n"
   "  mpirun -n 8 grove machine measure --picture fits\n"
+  "  grove fabric\n"
   "  grove options\n";
 
 static void print_overview(FILE *file)

@@ -10,15 +10,28 @@ static const char help[] =
   "\n"
   "Lists every option with its present value: its default, or what the environment variable\n"
   "GROVE_<NAME> says (in an MPI job, that of rank 0). A program sets options for one context\n"
-  "with grove_context_set(ctx, \"name\", \"value\"). Variables GROVE_* that are set and are no\n"
-  "option's are listed at the end, and warned of on standard error. They have no effect, but\n"
-  "one that is nearly an option's name is refused when a program makes a context.\n"
+  "with grove_context_set(ctx, \"name\", \"value\"). Variables GROVE_* that belong to no option\n"
+  "are listed at the end, with a warning on standard error. They have no effect. But a name\n"
+  "that is nearly that of an option is an error when a program makes a context.\n"
   "\n"
   "  --json    instead of a table: options, a list of {name, value, default, values, help}, and\n"
-  "            strangers, a list of {name, value} of variables that are no option's\n"
+  "            strangers, a list of {name, value} of variables that belong to no option\n"
   "\n"
   "Example:\n"
   "  GROVE_TIMEOUT=30 GROVE_LOG=summary grove options\n";
+
+/* In lines of at most 80 characters, between words, indented. */
+static void print_wrapped(const char *text)
+{
+  enum { INDENT = 6, WIDTH = 80 - INDENT };
+  for (size_t length; *text; text += length) {
+    text += strspn(text, " ");
+    length = strlen(text);
+    if (length > WIDTH)
+      for (length = WIDTH; length > 1 && text[length] != ' ';) length--;
+    printf("%*s%.*s\n", INDENT, "", (int)length, text);
+  }
+}
 
 static void print_table(const grove_options *options)
 {
@@ -28,7 +41,7 @@ static void print_table(const grove_options *options)
     const char *value = options->text[i];
     printf("%-19s %-11s %-11s %s\n", about.name, *value ? value : "-",
            *about.initial ? about.initial : "-", about.choices);
-    printf("%-19s %-11s %-11s   %s\n", "", "", "", about.help);
+    print_wrapped(about.help);
   }
   size_t bytes = 0;
   for (int i = 0; grove_options_stray(i, &bytes); i++)
@@ -66,9 +79,14 @@ static void print_json(const grove_options *options)
 static void warn_of_strangers(void)
 {
   size_t bytes = 0;
-  for (int i = 0; grove_options_stray(i, &bytes); i++)
-    fprintf(stderr, "grove options: %.*s is set, but there is no such option\n", (int)bytes,
-            grove_options_stray(i, &bytes));
+  for (int i = 0; grove_options_stray(i, &bytes); i++) {
+    const char *name = grove_options_stray(i, &bytes);
+    int meant = grove_options_nearest(name + strlen("GROVE_"), bytes - strlen("GROVE_"));
+    fprintf(stderr, "grove options: %.*s is set, but there is no such option", (int)bytes, name);
+    if (meant >= 0)
+      fprintf(stderr, "; is '%s' meant? Programs refuse it", grove_option_describe(meant).name);
+    fputc('\n', stderr);
+  }
 }
 
 static int run(int argc, char **argv)

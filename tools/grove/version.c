@@ -3,6 +3,7 @@
 
 #include "device/driver.h"
 #include "grove.h"
+#include "transport/ofi_library.h"
 
 #include <string.h>
 
@@ -24,6 +25,16 @@ int print_version(void)
   printf("CUDA: built in (driver %s)\n", is_found ? "found" : "not found");
 #else
   printf("CUDA: not built in\n");
+#endif
+#ifdef GROVE_LIBFABRIC
+  if (grove_ofi_open() == GROVE_OK) {
+    uint32_t version = grove_ofi.fi_version();
+    printf("libfabric: built in (library %u.%u found)\n", FI_MAJOR(version), FI_MINOR(version));
+  } else {
+    printf("libfabric: built in (library not found)\n");
+  }
+#else
+  printf("libfabric: not built in\n");
 #endif
   return EXIT_OK;
 }

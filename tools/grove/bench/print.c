@@ -23,10 +23,10 @@ static void print_heading(const bench *b)
 {
   const char *of =
     strcmp(b->set.pattern, "random") == 0 ? "leaves per rank" : "points along an edge";
-  printf("%s, %d ranks on %d nodes, %lld B a value, %lld %s%s%s%s\n", b->set.pattern, b->size,
-         b->nnodes, (long long)b->set.unit_bytes, (long long)b->set.size,
-         b->set.matrix ? "rows" : of, b->set.by_rows ? ", partition " : "",
-         b->set.by_rows ? b->set.partition : "",
+  printf("%s, %d %s on %d %s, values of %lld bytes, %lld %s%s%s%s\n", b->set.pattern, b->size,
+         b->size == 1 ? "rank" : "ranks", b->nnodes, b->nnodes == 1 ? "node" : "nodes",
+         (long long)b->set.unit_bytes, (long long)b->set.size, b->set.matrix ? "rows" : of,
+         b->set.by_rows ? ", partition " : "", b->set.by_rows ? b->set.partition : "",
          b->set.off_node ? ", edges between nodes only" : "");
 }
 

@@ -66,10 +66,11 @@ void picture_print(const picture *p, FILE *file)
   double least, most;
   find_range(p, &least, &most);
   if (p->per_cell > 1)
-    fprintf(file, "  %lld %ss a cell", (long long)p->per_cell, name);
+    fprintf(file, "  a cell for every %lld %ss", (long long)p->per_cell, name);
   else
     fprintf(file, "  a cell for each %s", name);
-  if (most > 0) fprintf(file, "; '.' is %.3g bytes, '@' %.3g", least, most);
+  if (most > least) fprintf(file, "; '.' is %.3g bytes, '@' is %.3g", least, most);
+  if (most > 0 && most == least) fprintf(file, "; '@' is %.3g bytes", most);
   fprintf(file, "\n  +");
   for (int j = 0; j < 2 * p->cells; j++) fputc('-', file);
   fprintf(file, "+\n");
@@ -90,7 +91,7 @@ static int write_data(const picture *p, const char *stem)
 {
   FILE *file = plot_open(stem);
   if (!file) return 1;
-  fprintf(file, "# bytes an exchange: a line for each sender, a column for each receiver\n");
+  fprintf(file, "# bytes of one exchange: a line for each sender, a column for each receiver\n");
   int edge = p->cells > 1 ? p->cells : 2; /* the least that gnuplot accepts for an image */
   for (int i = 0; i < edge; i++)
     for (int j = 0; j < edge; j++) {
@@ -117,7 +118,7 @@ int picture_draw(const picture *p, const char *stem, const char *title, char *ma
            "set title %s noenhanced\n"
            "set xlabel 'receiving %s'\n"
            "set ylabel 'sending %s'\n"
-           "set cblabel 'bytes an exchange'\n"
+           "set cblabel 'bytes of one exchange'\n"
            "set size ratio -1\n"
            "unset key\n"
            "unset grid\n"

@@ -161,19 +161,20 @@ static void print_pattern(const explanation *x, FILE *file)
   char words[160];
   int64_t ranks = x->topo.nranks, saved = c->off_node_values - c->off_node_values_dedup;
   fprintf(file, "What the ranks must tell each other\n");
-  snprintf(words, sizeof words, "a message is all that one rank needs of another; %lld could be",
+  snprintf(words, sizeof words, "all that one rank needs of another is one message; at most %lld",
            (long long)(ranks * (ranks - 1)));
   print_row(file, "messages", c->messages, words);
   print_row(file, "  between nodes", c->off_node_messages, "the others stay inside their node");
   print_row(file, "values", c->values, "vector entries that a rank needs and does not own");
   print_row(file, "  between nodes", c->off_node_values, "counted for each rank that needs them");
-  words[0] = '\0';
+  snprintf(words, sizeof words, "counted once for each node that needs them");
   if (c->off_node_values > 0)
-    snprintf(words, sizeof words, "counted once per node: %.0f %% need not cross again",
+    snprintf(words, sizeof words, "counted once for each node that needs them: %.0f %% less",
              100.0 * (double)saved / (double)c->off_node_values);
   print_row(file, "  once per node", c->off_node_values_dedup, words);
-  print_row(file, "most messages of a rank", c->max_messages_per_rank, "that it sends");
-  print_row(file, "  between nodes", c->max_off_node_messages_per_rank, "perhaps of another rank");
+  print_row(file, "most messages of a rank", c->max_messages_per_rank, "that one rank sends");
+  print_row(file, "  between nodes", c->max_off_node_messages_per_rank,
+            "that one rank sends, perhaps another one");
   snprintf(words, sizeof words, "that one node sends to, of %lld", (long long)x->set.nodes - 1);
   print_row(file, "most other nodes", c->max_nodes_per_node, words);
 }
@@ -240,8 +241,10 @@ void explain_print_text(const explanation *x, FILE *file)
   int metis = strcmp(x->set.partition, "metis") == 0;
   fprintf(file, "%s: %lld rows, %lld entries\n", x->set.file, (long long)x->rows,
           (long long)x->entries);
-  fprintf(file, "%lld nodes with %lld ranks each; rows in %s\n\n", (long long)x->set.nodes,
-          (long long)x->set.ppn, metis ? "parts made by METIS" : "contiguous blocks");
+  fprintf(file, "%lld %s with %lld %s%s; rows in %s\n\n", (long long)x->set.nodes,
+          x->set.nodes == 1 ? "node" : "nodes", (long long)x->set.ppn,
+          x->set.ppn == 1 ? "rank" : "ranks", x->set.nodes == 1 ? "" : " each",
+          metis ? "parts made by METIS" : "contiguous blocks");
   print_pattern(x, file);
   print_routes(x, file);
   print_pictures(x, file);

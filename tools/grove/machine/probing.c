@@ -33,16 +33,17 @@ static const char *need_value(const probing *s, const char *value)
 static int read_arguments(int argc, char **argv, int rank, int checks, const char *help,
                           probing *out)
 {
-  probing s = {.effort = checks ? GROVE_MEASURE_QUICK : GROVE_MEASURE_NORMAL};
+  probing s = {0};
+  int quick = 0, thorough = 0;
   const char *who = checks ? "machine check" : "machine measure";
   for (int i = 1; i < argc; i++) {
     const char *flag = argv[i], *value = NULL;
     if (strcmp(flag, "--json") == 0)
       s.json = 1;
     else if (strcmp(flag, "--quick") == 0)
-      s.effort = GROVE_MEASURE_QUICK;
+      quick = 1;
     else if (strcmp(flag, "--thorough") == 0)
-      s.effort = GROVE_MEASURE_THOROUGH;
+      thorough = 1;
     else if (!checks && strcmp(flag, "--force") == 0)
       s.force = 1;
     else if ((value = flag_value(argc, argv, &i, "--picture")))
@@ -60,9 +61,15 @@ static int read_arguments(int argc, char **argv, int rank, int checks, const cha
     const char *needs = need_value(&s, value);
     if (needs) return rank == 0 ? refuse_value(who, flag, value, needs) : EXIT_BAD_INPUT;
   }
+  if (quick && thorough)
+    return probing_complain(rank, checks ? "check" : "measure", "%s",
+                            "--quick or --thorough, not both");
   if (checks && !s.against)
     return probing_complain(rank, "check", "which profile? %s",
                             "auto, a name of grove machine list, or a file");
+  s.effort = thorough          ? GROVE_MEASURE_THOROUGH
+             : quick || checks ? GROVE_MEASURE_QUICK
+                               : GROVE_MEASURE_NORMAL;
   *out = s;
   return EXIT_OK;
 }

@@ -115,6 +115,42 @@ static const char split_over_ppn[] =
   "       title columnheader(2), \\\n"
   "  for [b=0:7] data index b using 1:3 with points pt 6 ps 2 lc b + 1 notitle\n";
 
+/* The bytes of one GPU, copied by some processes at once, each its share. A line for each number of
+ * processes that the profile has, first to the host, then to the device. */
+static const char *write_copies(const source *from, sheet *out)
+{
+  static const char *const ways[] = {[GROVE_D2H] = "D2H", [GROVE_H2D] = "H2D"};
+  const grove_machine *m = from->m;
+  if (m->ncopies[GROVE_D2H] + m->ncopies[GROVE_H2D] == 0) return "copies between host and GPU";
+  fputs("bytes", out->data);
+  out->last = 1;
+  for (int way = 0; way < GROVE_DIRECTIONS; way++)
+    for (int k = 0; k < m->ncopies[way]; k++, out->last++)
+      fprintf(out->data, " \"%s, %d\"", ways[way], m->copies[way][k].processes);
+  fputc('\n', out->data);
+  for (double bytes = 1024; bytes <= 1 << 28; bytes *= 2) {
+    fprintf(out->data, "%.0f", bytes);
+    for (int way = 0; way < GROVE_DIRECTIONS; way++)
+      for (int k = 0; k < m->ncopies[way]; k++) {
+        const grove_copy_rate *row = &m->copies[way][k];
+        put(out->data, row->cost.alpha + row->cost.beta * bytes / row->processes);
+      }
+    fputc('\n', out->data);
+  }
+  return NULL;
+}
+
+static const char copies[] =
+  "set logscale x 2\n"
+  "set format x '2^{%L}'\n"
+  "set logscale y\n"
+  "set format y '%.0e'\n"
+  "set title who . ': the data of a GPU, copied by some processes, each a share' noenhanced\n"
+  "set xlabel 'bytes'\n"
+  "set ylabel 'seconds'\n"
+  "set key outside right\n"
+  "plot for [i=2:last] data using 1:i with lines lw 2 title columnheader(i)\n";
+
 /* Begins a block: the strategies' names, then rows; the last column is the minimum without the best
  * cases. Each route has a colour; dashed is from device to device. Which strategies have a price
  * depends on the machine alone. */
@@ -479,6 +515,8 @@ const figure figures[] = {
    ping_pong, NULL},
   {"2.6", "lassen", "Lockhart et al.: data between two nodes, split over 1 to all processes",
    write_split_over_ppn, split_over_ppn, NULL},
+  {"3.1", "lassen", "Lockhart et al.: data of a GPU, copied by 1 to 10 processes", write_copies,
+   copies, NULL},
   {"4.2", "lassen",
    "Lockhart et al.: the strategies as GPUs are added, each needing 5 % of the others' rows",
    write_validation, validation, NULL},

@@ -146,6 +146,7 @@ static int read_settings(int argc, char **argv, multipath_settings *s)
       return EXIT_BAD_INPUT;
     }
   }
+  if (s->sweep && s->cost) return complain("%s", "--sweep or --cost, not both");
   if (!s->machine) return complain("%s is missing", "--machine");
   if (s->from < 0) return complain("%s is missing", "--from");
   if (s->to < 0) return complain("%s is missing", "--to");

@@ -44,7 +44,7 @@ static void write_pattern(const json_value *root, FILE *file)
   const char *pattern = json_text_of(root, "pattern", ""), *slash = strrchr(pattern, '/');
   const char *partition = json_text_of(root, "partition", "");
   char text[300];
-  snprintf(text, sizeof text, "%.160s, size %.0f, %.0f bytes a value%s%.40s",
+  snprintf(text, sizeof text, "%.160s, size %.0f, values of %.0f bytes%s%.40s",
            slash ? slash + 1 : pattern, json_number_of(root, "size", 0),
            json_number_of(root, "unit_bytes", 0), *partition ? ", partition " : "", partition);
   write_fact(file, "exchange", text);
@@ -58,7 +58,7 @@ static void write_facts(const report_result *r, FILE *file)
   html_text(file, r->label);
   fprintf(file, "</h3>\n<dl>\n");
   write_pattern(root, file);
-  snprintf(text, sizeof text, "%d on %d nodes%s", r->ranks, r->nodes,
+  snprintf(text, sizeof text, "%d on %d node%s%s", r->ranks, r->nodes, r->nodes == 1 ? "" : "s",
            json_is_true(root, "emulated_nodes") ? " (emulated: ranks of a host that count as nodes)"
                                                 : "");
   write_fact(file, "ranks", text);

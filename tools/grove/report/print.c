@@ -24,7 +24,8 @@ static void print_time(double seconds, int width)
 
 static void print_field(const report_result *r, const report_field *f)
 {
-  printf("\n%.63s: %s, %d ranks on %d nodes\n", r->label, f->operation, r->ranks, r->nodes);
+  printf("\n%.63s: %s, %d ranks on %d node%s\n", r->label, f->operation, r->ranks, r->nodes,
+         r->nodes == 1 ? "" : "s");
   printf("  %-28s%12s%12s%12s%12s  %s\n", "", "measured", "from", "to", "predicted", "values");
   for (int i = 0; i < f->n; i++) {
     const report_entrant *e = &f->entrants[i];

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# usage: tests/bindings/mpi.sh RANKS
+#
+# Programs of MPI that were compiled without Grove get what MPI brings, with libgrove_mpi.so before
+# it: through Grove at once (always), as it decides (on), with threads, and not at all (off). What
+# goes through Grove is told by its log. So do calls that return a request.
+#
+#   BUILD   the build directory (build)        MPI    its MPI (openmpi)
+#   SEED    of the graphs (1)                  CASES  how many of them (2)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+ranks=$1 build=${BUILD:-build} seed=${SEED:-1} cases=${CASES:-2}
+if [[ $seed == random ]]; then seed=$RANDOM; fi
+echo "seed $seed"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+fail() {
+  cat "$log"
+  echo "mpi.sh: $*; seed $seed, $ranks ranks" >&2
+  exit 1
+}
+
+# agrees VALUE [NAME=VALUE...]: $program with this value of the option.
+program=mpi_agrees
+agrees() {
+  local value=$1
+  shift
+  env "$@" GROVE_PRELOAD="$value" LD_PRELOAD="$build/lib/libgrove_mpi.so" \
+    tools/launch "$ranks" "$build/tests/bindings/$program" "$seed" "$cases" >"$log" 2>&1 ||
+    fail "$value $*: the program failed"
+  grep -q "^$cases cases agree" "$log" || fail "$value $*: the program did not come to its end"
+}
+
+build=$(realpath "$build")
+[[ -e $build/lib/libgrove_mpi.so ]] || fail 'there is no libgrove_mpi.so'
+
+agrees always
+for name in Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw Neighbor_allgather \
+  Neighbor_allgatherv Alltoallv; do
+  grep -qE "MPI_$name on $ranks ranks: [0-9]+ calls, [1-9][0-9]* through Grove.*; always" "$log" ||
+    fail "no call of MPI_$name went through Grove"
+done
+if [[ $seed == 1 ]]; then
+  grep -q 'of them with other blocks' "$log" || fail 'no call had other blocks than its pattern'
+fi
+echo 'always: every function, through Grove'
+
+agrees log GROVE_PRELOAD_AFTER=0
+grep -q 'tried: MPI .* us, Grove .* us' "$log" || fail 'nothing was tried'
+echo 'log: as it decides'
+
+# Calls that return a request. MPI's own crash if what they use is freed early, and with one rank
+# some calls have nothing to send, which stay MPI's.
+program=mpi_requests
+if [[ -e $build/tests/bindings/$program ]]; then
+  early=()
+  if ((ranks > 1)); then early=(EARLY=1); fi
+  agrees always GROVE_PRELOAD_REQUESTS=all "${early[@]}"
+  for name in Ineighbor_alltoallv Ineighbor_allgatherv Neighbor_alltoallv_init; do
+    [[ $seed != 1 ]] || grep -qE "MPI_$name on .* [1-9][0-9]* through Grove" "$log" ||
+      fail "no call of MPI_$name went through Grove"
+  done
+  agrees always
+  ! grep -q Ineighbor "$log" || fail 'calls that begin with MPI_I are not asked for'
+  [[ $seed != 1 ]] || grep -qE "_init on .* [1-9][0-9]* through Grove.*; always" "$log" ||
+    fail 'no call that ends with _init went through Grove'
+  agrees log GROVE_PRELOAD_AFTER=0 GROVE_PRELOAD_REQUESTS=all
+  [[ $seed != 1 ]] || grep -q 'neighbor.*tried: MPI .* us, Grove .* us' "$log" ||
+    fail 'no request was tried'
+  agrees always GROVE_PRELOAD_REQUESTS=off
+  ! grep -q 'libgrove_mpi:' "$log" || fail 'requests are off, and something is said of them'
+  echo 'requests: as asked for'
+fi
+program=mpi_agrees
+
+# Partitioned messages, where MPI lacks them.
+if [[ -e $build/tests/bindings/mpi_parts ]]; then
+  for threads in '' THREADS=1; do
+    # shellcheck disable=SC2086 # no word, or one
+    env $threads tools/launch "$ranks" "$build/tests/bindings/mpi_parts" "$seed" "$cases" \
+      >"$log" 2>&1 || fail "partitioned messages $threads"
+    grep -q "^$cases cases agree" "$log" || fail "partitioned messages $threads: no end"
+  done
+  echo 'partitioned messages come'
+fi
+
+if ((ranks == 2)); then
+  agrees log THREADS=1 GROVE_PRELOAD_AFTER=0
+  grep -q ' 0 through Grove.*; MPI_THREAD_MULTIPLE' "$log" || fail 'threads are nothing for it'
+  program=mpi_requests
+  if [[ -e $build/tests/bindings/$program ]]; then
+    agrees always THREADS=1 GROVE_PRELOAD_REQUESTS=all
+    ! grep -E 'neighbor.* [1-9][0-9]* through Grove' "$log" ||
+      fail 'threads are nothing for requests'
+  fi
+  program=mpi_agrees
+  agrees off
+  ! grep -q libgrove_mpi "$log" || fail 'it says something when it is off'
+  echo 'with threads, and off: MPI'
+elif ((ranks == 1)); then
+  agrees wrong
+  grep -q "GROVE_PRELOAD is 'wrong'; it takes on, off, log or always" "$log" ||
+    fail 'a value that it does not take'
+  echo 'with a wrong value: MPI'
+fi
