@@ -34,23 +34,6 @@ static void drain_active(grove_context *ctx)
   }
 }
 
-/* Is there a message waiting that nobody will receive, because this rank did not start what another
- * did? MPICH 4.2 ends the job when a communicator with such a message is freed. */
-static int has_leftovers(const grove_context *ctx)
-{
-  int found = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, ctx->comm, &found, MPI_STATUS_IGNORE);
-  return found;
-}
-
-static void free_communicators(grove_context *ctx)
-{
-  if (grove_mpi_is_gone()) return;
-  /* A communicator that still carries messages is left to MPI_Finalize. */
-  if (ctx->comm != MPI_COMM_NULL && ctx->abandoned == 0 && !ctx->broken && !has_leftovers(ctx))
-    MPI_Comm_free(&ctx->comm);
-}
-
 grove_status grove_context_release(grove_context *ctx)
 {
   if (__atomic_sub_fetch(&ctx->references, 1, __ATOMIC_ACQ_REL) > 0) return GROVE_OK;
@@ -65,7 +48,7 @@ grove_status grove_context_release(grove_context *ctx)
   if (ctx->depot) ctx->close_depot(ctx);
   if (ctx->fabrics) ctx->close_fabrics(ctx); /* channels may still end while it waits */
   if (ctx->switchboard) ctx->close_switchboard(ctx);
-  free_communicators(ctx);
+  grove_context_retire(ctx);
   grove_trace_free(&ctx->trace);
   grove_roll_close(ctx);
   if (!ctx->arena) free(ctx->place); /* it lies there */

@@ -356,6 +356,13 @@ static inline int grove_context_outlives_mpi(const grove_context *ctx)
   return ctx->closing && grove_mpi_is_gone();
 }
 
+/* ---- communicators of contexts that have ended (retire.c) ---- */
+
+/* The context ends: MPI frees its communicator as soon as no message can come any more. */
+void grove_context_retire(grove_context *ctx);
+/* Frees those for which that holds by now. Are there others? */
+int grove_context_end_retired(void);
+
 /* ---- progress and waiting (wait.c) ---- */
 
 static inline void grove_context_activate(grove_context *ctx, grove_active *item)

@@ -155,6 +155,7 @@ grove_status grove_context_create(MPI_Comm comm, grove_context **out)
   mine = out ? open_context(&ctx)
              : grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_create: out is NULL");
   if (mine != GROVE_OK) return grove_verdict(NULL, fail_with_all(comm, mine));
+  grove_context_end_retired();
   GROVE_TRY(grove_context_enter_call(ctx, "grove_context_create"));
   status = build_context(ctx, comm);
   grove_context_leave_call(ctx); /* a helper may want in */

@@ -71,6 +71,20 @@ static void tell_all_contexts(void)
   }
 }
 
+/* ---- communicators that have retired ---- */
+
+/* Ranks that are on their way to MPI_Finalize are waited for, but not those that never free a
+ * context, for they cannot be told from them. */
+static const double PATIENCE_SECONDS = 0.1;
+
+static void wait_for_retired(void)
+{
+  grove_pause pause;
+  grove_pause_begin(&pause, 0);
+  while (grove_context_end_retired() && !grove_pause_expired(&pause, PATIENCE_SECONDS))
+    grove_pause_step(&pause);
+}
+
 /* ---- the hook ---- */
 
 /* From now on calls ask MPI whether it is still there. It is for now: other attributes may be
@@ -88,6 +102,7 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra)
   }
   tell_all_contexts();
   for (grove_context *ctx = list; ctx; ctx = ctx->next_listed) ctx->told = 1;
+  wait_for_retired();
   return MPI_SUCCESS;
 }
 
