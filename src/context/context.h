@@ -81,7 +81,8 @@ enum {
   GROVE_TAG_BOARD = 10,
   GROVE_TAG_CHANNEL = 11,
   GROVE_TAG_ROLL = 12,
-  GROVE_TAG_FIRST = 13
+  GROVE_TAG_RETIRE = 13,
+  GROVE_TAG_FIRST = 14
 };
 
 /* What a collective step sends and receives. It is part of the context, so that no rank can run out

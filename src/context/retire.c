@@ -6,14 +6,15 @@
  * that: contexts that are made or freed later look, and so does MPI_Finalize.
  */
 #include "context/context.h"
+#include "context/rounds.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 typedef struct retired {
   struct retired *next;
-  MPI_Comm comm;
-  MPI_Request all; /* ranks have retired it */
+  grove_rounds rounds; /* through when all ranks have retired it: no barrier of MPI's, since a rank
+                        * that gave up in a collective call may have left half of that behind */
 } retired;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -28,33 +29,35 @@ static int has_leftovers(MPI_Comm comm)
   return found;
 }
 
-/* One that still carries messages is left to MPI_Finalize. */
+/* One that still carries messages is left to MPI_Finalize, here and below. */
 static void part_with(MPI_Comm comm)
 {
   if (!has_leftovers(comm)) MPI_Comm_free(&comm);
 }
 
-/* Is there nothing more to wait for? A rank that gave up in a collective call may have left half of
- * it behind, on which the barrier fails. Then the communicator is left to MPI_Finalize too. */
+/* Is there nothing more to wait for? After a failure MPI may use the memory for ever. */
 static int ended_everywhere(retired *r)
 {
   int done = 0;
-  int code = MPI_Test(&r->all, &done, MPI_STATUS_IGNORE);
-  if (code == MPI_SUCCESS && done) part_with(r->comm);
-  return code != MPI_SUCCESS || done;
+  grove_sentence before;
+  grove_error_keep(&before);
+  grove_status status = grove_rounds_test(&r->rounds, &done);
+  grove_error_restore(&before);
+  if (status != GROVE_OK) return 1;
+  if (done) part_with(r->rounds.comm);
+  if (done) free(r);
+  return done;
 }
 
 int grove_context_end_retired(void)
 {
   pthread_mutex_lock(&mutex);
   for (retired **at = &list; *at;) {
-    retired *r = *at;
-    if (!ended_everywhere(r)) {
+    retired *r = *at, *next = r->next;
+    if (ended_everywhere(r))
+      *at = next;
+    else
       at = &r->next;
-      continue;
-    }
-    *at = r->next;
-    free(r);
   }
   int some = list != NULL;
   pthread_mutex_unlock(&mutex);
@@ -79,10 +82,8 @@ void grove_context_retire(grove_context *ctx)
   }
   retired *r = grove_room(1, sizeof *r);
   if (!r) return;
-  *r = (retired){.comm = ctx->comm};
-  if (MPI_Ibarrier(r->comm, &r->all) == MPI_SUCCESS)
-    list_retired(r);
-  else
-    free(r);
+  *r = (retired){.rounds = {.comm = ctx->comm, .tag = GROVE_TAG_RETIRE}};
+  grove_rounds_of_ranks(&r->rounds, ctx->rank, ctx->size);
+  if (grove_rounds_begin(&r->rounds) == GROVE_OK) list_retired(r);
   grove_context_end_retired();
 }

@@ -25,13 +25,14 @@ static void fail(const char *what, const char *call)
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* All of `n` requests, in one of seven ways. */
+/* All of `n` requests, of which some may be null, in one of seven ways. */
 static inline void complete(MPI_Request *requests, int n, int way)
 {
   enum { MOST = 64 };
-  int done = 0, index, flag, some, indices[MOST];
+  int done = 0, index, flag, some, wanted = 0, indices[MOST];
   MPI_Status statuses[MOST];
   if (n > MOST) fail("too many requests", "the test");
+  for (int i = 0; i < n; i++) wanted += requests[i] != MPI_REQUEST_NULL;
   if (way == 0) {
     MPI_Waitall(n, requests, statuses);
   } else if (way == 1) {
@@ -39,11 +40,11 @@ static inline void complete(MPI_Request *requests, int n, int way)
   } else if (way == 2) {
     for (index = 0; index != MPI_UNDEFINED; done++)
       MPI_Waitany(n, requests, &index, MPI_STATUS_IGNORE);
-    if (done != n + 1) fail("told of another number", "MPI_Waitany");
+    if (done != wanted + 1) fail("told of another number", "MPI_Waitany");
   } else if (way == 3) {
     for (some = 0; some != MPI_UNDEFINED; done += some == MPI_UNDEFINED ? 0 : some)
       MPI_Waitsome(n, requests, &some, indices, statuses);
-    if (done != n) fail("told of another number", "MPI_Waitsome");
+    if (done != wanted) fail("told of another number", "MPI_Waitsome");
   } else if (way == 4) {
     for (flag = 0; !flag;) MPI_Testall(n, requests, &flag, MPI_STATUSES_IGNORE);
   } else if (way == 5) {
