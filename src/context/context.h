@@ -99,6 +99,7 @@ struct grove_context {
   grove_lock *lock; /* NULL where MPI allows one thread only */
   int careful;      /* start and wait have more to do: there is a lock, or the option `check`, or */
   int closing;      /* MPI_Finalize has begun (finalize.c) */
+  int retired;      /* its communicator is (retire.c) */
   struct grove_context *next_listed;
   MPI_Comm comm; /* own duplicate, returns errors */
   int rank, size;
@@ -359,9 +360,10 @@ static inline int grove_context_outlives_mpi(const grove_context *ctx)
 
 /* ---- communicators of contexts that have ended (retire.c) ---- */
 
-/* The context ends: MPI frees its communicator as soon as no message can come any more. */
+/* The context ends: MPI frees its communicator as soon as no message can come any more. Or
+ * MPI_Finalize has begun, and the context may still be used: the communicator stays. */
 void grove_context_retire(grove_context *ctx);
-/* Frees those for which that holds by now. Are there others? */
+/* Frees those for which that holds by now. Are there others to wait for? */
 int grove_context_end_retired(void);
 
 /* ---- progress and waiting (wait.c) ---- */

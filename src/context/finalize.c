@@ -73,13 +73,15 @@ static void tell_all_contexts(void)
 
 /* ---- communicators that have retired ---- */
 
-/* Ranks that are on their way to MPI_Finalize are waited for, but not those that never free a
- * context, for they cannot be told from them. */
-static const double PATIENCE_SECONDS = 0.1;
+/* MPI_Finalize waits for all ranks anyway, but not everyone there calls this hook: a rank may have
+ * given up in a collective call. */
+static const double PATIENCE_SECONDS = 10;
 
+/* The contexts that were not freed, too: other ranks may have freed theirs. */
 static void wait_for_retired(void)
 {
   grove_pause pause;
+  for (grove_context *ctx = list; ctx; ctx = ctx->next_listed) grove_context_retire(ctx);
   grove_pause_begin(&pause, 0);
   while (grove_context_end_retired() && !grove_pause_expired(&pause, PATIENCE_SECONDS))
     grove_pause_step(&pause);

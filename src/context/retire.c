@@ -2,8 +2,9 @@
  * its way to a rank that never receives it. If that rank frees its communicator first, the message
  * may meet a new one of the same number: Open MPI then ends the program, or takes the message for
  * the first one of the new communicator. So a communicator is retired when its context ends, and
- * freed when all its ranks have retired it and nothing waits to be received. Nobody waits for
- * that: contexts that are made or freed later look, and so does MPI_Finalize.
+ * freed when all its ranks have retired it, none of them knows of a message that may still come, and
+ * nothing waits to be received. Otherwise it is left to MPI_Finalize. Nobody waits for that:
+ * contexts that are made or freed later look, and so does MPI_Finalize.
  */
 #include "context/context.h"
 #include "context/rounds.h"
@@ -13,8 +14,9 @@
 
 typedef struct retired {
   struct retired *next;
-  grove_rounds rounds; /* through when all ranks have retired it: no barrier of MPI's, since a rank
-                        * that gave up in a collective call may have left half of that behind */
+  int alone;           /* this rank gave up in a collective call: others may never come */
+  grove_rounds rounds; /* is one number, 1 on a rank that keeps it. No barrier of MPI's, since who
+                        * gave up in a collective call may have left half of that behind */
 } retired;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +31,6 @@ static int has_leftovers(MPI_Comm comm)
   return found;
 }
 
-/* One that still carries messages is left to MPI_Finalize, here and below. */
 static void part_with(MPI_Comm comm)
 {
   if (!has_leftovers(comm)) MPI_Comm_free(&comm);
@@ -44,22 +45,26 @@ static int ended_everywhere(retired *r)
   grove_status status = grove_rounds_test(&r->rounds, &done);
   grove_error_restore(&before);
   if (status != GROVE_OK) return 1;
-  if (done) part_with(r->rounds.comm);
-  if (done) free(r);
-  return done;
+  if (!done) return 0;
+  if (r->rounds.known[0] == 0) part_with(r->rounds.comm);
+  free(r);
+  return 1;
 }
 
 int grove_context_end_retired(void)
 {
+  int some = 0;
   pthread_mutex_lock(&mutex);
   for (retired **at = &list; *at;) {
     retired *r = *at, *next = r->next;
-    if (ended_everywhere(r))
+    int alone = r->alone;
+    if (ended_everywhere(r)) {
       *at = next;
-    else
+    } else {
+      some |= !alone;
       at = &r->next;
+    }
   }
-  int some = list != NULL;
   pthread_mutex_unlock(&mutex);
   return some;
 }
@@ -72,17 +77,25 @@ static void list_retired(retired *r)
   pthread_mutex_unlock(&mutex);
 }
 
+/* MPI may still be making the communicator of a context that gave up when it was created. */
+static int has_communicator(const grove_context *ctx)
+{
+  return ctx->tag_limit > 0 && ctx->comm != MPI_COMM_NULL && !grove_mpi_is_gone();
+}
+
 void grove_context_retire(grove_context *ctx)
 {
-  if (ctx->comm == MPI_COMM_NULL || grove_mpi_is_gone()) return;
-  if (ctx->abandoned > 0 || ctx->broken) return; /* it still carries messages */
+  if (!has_communicator(ctx) || ctx->retired) return;
+  ctx->retired = 1;
+  int keeps = ctx->abandoned > 0 || ctx->broken || ctx->references > 0;
   if (ctx->size == 1) {
-    part_with(ctx->comm);
+    if (!keeps) part_with(ctx->comm);
     return;
   }
   retired *r = grove_room(1, sizeof *r);
   if (!r) return;
-  *r = (retired){.rounds = {.comm = ctx->comm, .tag = GROVE_TAG_RETIRE}};
+  *r = (retired){.alone = ctx->broken,
+                 .rounds = {.comm = ctx->comm, .tag = GROVE_TAG_RETIRE, .n = 1, .known = {keeps}}};
   grove_rounds_of_ranks(&r->rounds, ctx->rank, ctx->size);
   if (grove_rounds_begin(&r->rounds) == GROVE_OK) list_retired(r);
   grove_context_end_retired();
