@@ -90,6 +90,15 @@ grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *val
   return status;
 }
 
+grove_status grove_making_same(grove_making *m, const char *what, int64_t mine,
+                               const int64_t found[2])
+{
+  GROVE_PASS(grove_context_enter_call(m->ctx, m->call));
+  grove_status status = grove_context_same(m->ctx, GROVE_ERR_ARG, what, mine, found);
+  grove_context_leave_call(m->ctx);
+  return status;
+}
+
 /* The list of leaves, or NULL if it is just 0, 1, 2, ... */
 static const int64_t *list_of(const grove_edges *edges)
 {

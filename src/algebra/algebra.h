@@ -40,6 +40,9 @@ grove_status grove_making_open_on(grove_making *m, const char *call, grove_conte
 
 /* As grove_context_agree. */
 grove_status grove_making_agree(grove_making *m, grove_status mine, int64_t *values, int n);
+/* As grove_context_same. */
+grove_status grove_making_same(grove_making *m, const char *what, int64_t mine,
+                               const int64_t found[2]);
 
 /* The edges of the new forest on this rank. */
 typedef struct grove_edges {

@@ -124,9 +124,8 @@ grove_status grove_forest_concatenate(int n, grove_forest *const *f, grove_roots
   if (mine == GROVE_OK) mine = prepare_parts(&m, &w);
   int64_t same[4] = {n, ~(int64_t)n, mode, ~(int64_t)mode}; /* greatest, least */
   GROVE_TRY(grove_making_agree(&m, mine, same, 4));
-  GROVE_CHECK(same[0] == ~same[1] && same[2] == ~same[3], GROVE_ERR_ARG,
-              "%s: the ranks pass %lld to %lld forests, modes %lld to %lld", m.call,
-              (long long)~same[1], (long long)same[0], (long long)~same[3], (long long)same[2]);
+  GROVE_TRY(grove_making_same(&m, "n", n, same));
+  GROVE_TRY(grove_making_same(&m, "mode", mode, same + 2));
   GROVE_TRY(renumber_part(&m, &w));
   GROVE_TRY(finish_parts(&m, &w, out));
 fail:

@@ -82,9 +82,7 @@ grove_status grove_forest_strided(grove_forest *f, int64_t n, int64_t root_strid
   if (mine == GROVE_OK) mine = prepare_strided(&m, f, &w);
   int64_t range[4] = {n, ~n, root_stride, ~root_stride}; /* greatest, least */
   GROVE_TRY(grove_making_agree(&m, mine, range, 4));
-  GROVE_CHECK(range[0] == ~range[1], GROVE_ERR_ARG,
-              "%s: n goes from %lld to %lld; it must be the same on every rank", m.call,
-              (long long)~range[1], (long long)range[0]);
+  GROVE_TRY(grove_making_same(&m, "n", n, range));
   int same = range[2] == ~range[3];
   if (!same) GROVE_TRY(grove_bcast(w.twin, MPI_INT64_T, w.root, w.leaf, MPI_REPLACE));
   mine = collect_strided(f, same, &w);

@@ -130,6 +130,23 @@ grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int f
   return GROVE_OK;
 }
 
+/* A rank in another call put up no complement. */
+grove_status grove_context_same(grove_context *ctx, grove_status status, const char *what,
+                                int64_t mine, const int64_t found[2])
+{
+  grove_status own = GROVE_OK;
+  int64_t first = mine;
+  if (found[0] == ~found[1]) return GROVE_OK;
+  if (found[1] >= 0) return grove_context_refuse_call(ctx);
+  GROVE_PASS(grove_context_tell(ctx, &first, sizeof first, 0));
+  if (mine != first)
+    own = grove_error(status, __FILE__, __LINE__,
+                      "rank %d: %s: %s is %lld, but on rank 0 it is %lld; it must be the same on "
+                      "every rank",
+                      ctx->rank, ctx->call, what, (long long)mine, (long long)first);
+  return grove_context_agree(ctx, own, NULL, 0);
+}
+
 grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out)
 {
   grove_step *s = NULL;

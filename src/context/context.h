@@ -453,6 +453,13 @@ typedef struct grove_purpose {
 grove_status grove_context_compare(grove_context *ctx, const grove_purpose *purpose,
                                    const int64_t found[2]);
 
+/* For a number that must be the same on every rank and is not negative. `found` is what an
+ * agreement found: its maximum, and that of its complement. On a failure, which is `status`, the
+ * sentence names the first rank whose number is not that of rank 0, and both numbers. Agreed by all
+ * who are in this call. */
+grove_status grove_context_same(grove_context *ctx, grove_status status, const char *what,
+                                int64_t mine, const int64_t found[2]);
+
 /* Rank `from` sends `bytes` bytes to all ranks. A rank that has no memory for them passes NULL: it
  * takes part, and its copy is dropped. */
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);

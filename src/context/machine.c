@@ -280,17 +280,40 @@ static grove_status sum_text(const grove_machine *m, int64_t *out)
   return status;
 }
 
+/* What a rank passes: a checksum, and a name for sentences. */
+typedef struct passed {
+  int64_t sum;
+  char name[128];
+} passed;
+
+/* The sentence names the first rank whose machine is not that of rank 0. Agreed by all. */
+static grove_status refuse_machines(grove_context *ctx, const passed *own)
+{
+  grove_status mine = GROVE_OK;
+  passed first = *own;
+  GROVE_PASS(grove_context_tell(ctx, &first, sizeof first, 0));
+  if (own->sum != first.sum)
+    mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
+                       "rank %d: grove_context_use_machine: this rank passes %s, rank 0 passes "
+                       "%s%s; all must pass the same machine",
+                       ctx->rank, own->name, first.name,
+                       strcmp(own->name, first.name) == 0 ? ", with other numbers" : "");
+  return grove_context_agree(ctx, mine, NULL, 0);
+}
+
 static grove_status use_machine(grove_context *ctx, const grove_machine *m)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   grove_machine *copy = NULL;
-  int64_t sum[2] = {0, 0};
+  passed own = {.name = "NULL"};
+  if (m) snprintf(own.name, sizeof own.name, "'%.100s'", m->name);
   if (m) mine = grove_machine_copy(m, &copy);
-  if (m && mine == GROVE_OK) mine = sum_text(m, &sum[0]);
-  sum[1] = -sum[0];
-  GROVE_TRY(grove_context_agree(ctx, mine, sum, 2));
-  GROVE_CHECK(sum[0] == -sum[1], GROVE_ERR_ARG,
-              "grove_context_use_machine: the ranks do not pass the same machine");
+  if (m && mine == GROVE_OK) mine = sum_text(m, &own.sum);
+  /* A rank in another call puts up no 1. */
+  int64_t sum[4] = {own.sum, ~own.sum, 1, -1};
+  GROVE_TRY(grove_context_agree(ctx, mine, sum, 4));
+  if (sum[3] >= 0) GROVE_TRY(grove_context_refuse_call(ctx));
+  if (sum[0] != ~sum[1]) GROVE_TRY(refuse_machines(ctx, &own));
   ctx->generation++; /* routes that were chosen by the old prices are chosen anew */
   if (!m) return grove_context_find_machine(ctx, GROVE_OK);
   grove_machine_free(&ctx->machine);

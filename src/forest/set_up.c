@@ -245,16 +245,15 @@ static grove_status refuse_forms(const grove_forest *f, int64_t greatest)
                      name_form(high % FORMS));
 }
 
-/* Do all ranks have the same kind of graph? A rank in another call has none. */
+/* Do all ranks have the same kind of graph? A rank in another call has none. Agreed by all. */
 static grove_status check_form(const grove_forest *f, const int64_t *form)
 {
+  char what[160];
   if (form[1] >= 0) return grove_context_refuse_call(f->ctx);
   if (form[0] != -form[1]) return refuse_forms(f, form[0]);
-  GROVE_PASS_CHECK(form[0] != GROVE_FORM_PATTERN + GROVE_ALLTOALL || form[2] == -form[3],
-                   GROVE_ERR_GRAPH,
-                   "GROVE_ALLTOALL needs the same n on every rank; here it goes from %lld to %lld",
-                   (long long)-form[3], (long long)form[2]);
-  return GROVE_OK;
+  if (form[0] != GROVE_FORM_PATTERN + GROVE_ALLTOALL) return GROVE_OK;
+  snprintf(what, sizeof what, "forest '%.100s': n of GROVE_ALLTOALL", grove_forest_label(f));
+  return grove_context_same(f->ctx, GROVE_ERR_GRAPH, what, f->graph.n, form + 2);
 }
 
 /* Agreed by all. */
@@ -276,7 +275,7 @@ static grove_status exchange_pairs(grove_forest *f, draft *d, grove_status mine)
 {
   const grove_graph *graph = &f->graph;
   int grouped = f->grouped && graph->form == GROVE_FORM_PAIRS;
-  int64_t form[5] = {graph->form, -graph->form, graph->n, -graph->n, f->has_duplicates};
+  int64_t form[5] = {graph->form, -graph->form, graph->n, ~graph->n, f->has_duplicates};
   if (mine == GROVE_OK) mine = make_list_room(d);
   if (mine == GROVE_OK) mine = grouped ? write_lists(f, d) : grove_graph_validate(graph, f->ctx);
   GROVE_PASS(exchange_lists(f, d, mine, form, 5));

@@ -24,12 +24,9 @@ static grove_status check_arguments(const grove_context *ctx, size_t unit_bytes,
 static grove_status check_together(grove_context *ctx, size_t unit_bytes, const FILE *file)
 {
   grove_status mine = check_arguments(ctx, unit_bytes, file);
-  int64_t bytes[2] = {(int64_t)unit_bytes, -(int64_t)unit_bytes};
+  int64_t bytes[2] = {(int64_t)unit_bytes, ~(int64_t)unit_bytes}; /* greatest, least */
   GROVE_PASS(grove_context_agree(ctx, mine, bytes, 2));
-  GROVE_PASS_CHECK(bytes[0] == -bytes[1], GROVE_ERR_ARG,
-                   "grove_forest_explain: units have %lld bytes on one rank, %lld on another",
-                   (long long)-bytes[1], (long long)bytes[0]);
-  return GROVE_OK;
+  return grove_context_same(ctx, GROVE_ERR_ARG, "unit_bytes", (int64_t)unit_bytes, bytes);
 }
 
 /* ---- what is printed ---- */

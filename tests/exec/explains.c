@@ -226,7 +226,7 @@ static void refuses(const place *p)
   check_refused(p, f, 8, NULL, GROVE_ERR_ARG, "rank 0: grove_forest_explain: there is no file");
   if (p->size > 1)
     check_refused(p, f, p->rank == 1 ? 16 : 8, stdout, GROVE_ERR_ARG,
-                  "units have 8 bytes on one rank, 16 on another");
+                  "rank 1: grove_forest_explain: unit_bytes is 16, but on rank 0 it is 8");
   FILE *full = p->rank == 0 ? fopen("/dev/full", "w") : NULL;
   check_refused(p, f, 8, full, GROVE_ERR_SYSTEM, "rank 0: grove_forest_explain cannot write");
   if (full) fclose(full);

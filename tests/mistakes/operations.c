@@ -202,6 +202,45 @@ static void different_graphs(const place *p)
   CHECK_OK(grove_forest_free(&f));
 }
 
+/* Rank 0 has one number, the last rank another. */
+static void different_numbers(const place *p, const ring *x)
+{
+  int other = p->rank == p->size - 1;
+  grove_forest *f = NULL, *out = NULL;
+  grove_forest *const list[] = {x->forest, x->forest, x->forest};
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_name(f, "larix"));
+  for (int n = 1; n < 4; n += 2) {
+    CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLTOALL, other ? n : 2));
+    told(p, grove_forest_set_up(f), GROVE_ERR_GRAPH, p->size - 1, "forest 'larix': n of GROVE_ALL");
+    CHECK(strstr(grove_last_error(), "on rank 0 it is 2"), "'%s'", grove_last_error());
+  }
+  CHECK_OK(grove_forest_set_pattern(f, GROVE_ALLTOALL, 2));
+  CHECK_OK(grove_forest_set_up(f));
+  told(p, grove_forest_strided(f, other ? 5 : 3, 0, 0, &out), GROVE_ERR_ARG, p->size - 1,
+       "n is 5, but on rank 0 it is 3");
+  told(p, grove_forest_concatenate(other ? 2 : 3, list, GROVE_ROOTS_LOCAL, &out), GROVE_ERR_ARG,
+       p->size - 1, "n is 2, but on rank 0 it is 3");
+  told(p, grove_forest_concatenate(3, list, other ? GROVE_ROOTS_GLOBAL : GROVE_ROOTS_LOCAL, &out),
+       GROVE_ERR_ARG, p->size - 1, "mode is 2, but on rank 0 it is 0");
+  told(p, grove_forest_explain(f, other ? 4 : 8, stdout), GROVE_ERR_ARG, p->size - 1,
+       "unit_bytes is 4, but on rank 0 it is 8");
+  CHECK(out == NULL, "an output was set by a call that failed");
+  CHECK_OK(grove_forest_free(&f));
+}
+
+static void different_machines(const place *p)
+{
+  int other = p->rank == p->size - 1;
+  grove_machine *m = NULL;
+  CHECK_OK(grove_machine_open(other ? "lassen" : "frontier", &m));
+  told(p, grove_context_use_machine(p->ctx, m), GROVE_ERR_ARG, p->size - 1,
+       "passes 'lassen', rank 0 passes 'frontier'");
+  told(p, grove_context_use_machine(p->ctx, other ? NULL : m), GROVE_ERR_ARG, p->size - 1,
+       "passes NULL, rank 0 passes 'frontier'");
+  CHECK_OK(grove_machine_free(&m));
+}
+
 /* ---- bundles ---- */
 
 /* Two bcasts of other forests into the same leaves; with the option check. */
@@ -278,6 +317,8 @@ int main(int argc, char **argv)
   not_set_up(&p);
   bad_graphs(&p);
   different_graphs(&p);
+  different_numbers(&p, &x);
+  different_machines(&p);
   overlap_in_a_bundle(&p, &x, &y);
   different_bundles(&p, &x, &y);
   wrong_times(&p, &x);

@@ -196,10 +196,14 @@ as "$become" --dry-run
 exits 0
 says 'would install:'
 says '  valgrind - checks the use of memory'
-says '  python3 - checks JSON in the tests, runs the benchmark'
+says '  python3 - makes the manual pages; used if found'
 says '  libmpich-dev - '
 silent_on cmake
 calls_nothing
+as "$become" --dry-run --for build
+says '  python3 - '
+silent_on valgrind
+machine --without valgrind libmpich-dev
 as "$become" --dry-run --for build
 says "all that 'build' needs is there"
 as "$become" MPI=mpich --dry-run --for build

@@ -66,6 +66,17 @@ bad "'--fast' is not understood; there are -o, --title, --json" report --fast
 bad "-o cannot be '': it must be a file" report x.json -o
 bad 'no-such.json' report "$work/no-such.json"
 
+bad '--machine is missing: it must be auto, a name of grove' explain a.mtx --nodes 2 --ppn 2
+bad '--ppn is missing: it must be a whole number, 1 or more' explain a.mtx --nodes 2
+bad '--machine is missing: it must be auto, a name of grove' model
+bad '--messages-per-proc is missing: it must be a whole number' model --machine lassen
+bad '--machine is missing: it must be auto, a name of grove' aggregate
+bad '--bytes is missing: it must be a number of bytes such as' aggregate --machine niagara
+bad '--machine is missing: it must be auto, a name of grove' multipath
+bad '--from is missing: it must be the number of a GPU, from 0' multipath --machine beluga
+bad "machine 'lassen' has no links between GPUs; these have: beluga, dgx, narval, pcie-box;" \
+  multipath --machine lassen --from 0 --to 1 --bytes 1
+
 # --- the machine at hand, and one's own ---
 
 matrix=tests/tools/matrices/symmetric.mtx

@@ -216,8 +216,7 @@ const char *last_sentence(void)
 int open_machine(const char *who, const char *name, grove_machine **out)
 {
   if (!*name) {
-    fprintf(stderr, "grove %s: which machine? auto, a name of grove machine list, or a file\n",
-            who);
+    fprintf(stderr, "grove %s: which machine? %s\n", who, MACHINE_NEEDS);
     return EXIT_BAD_INPUT;
   }
   char path[OWN_PATH_BYTES];

@@ -60,6 +60,8 @@ const char *last_sentence(void);
  * sentence on standard error and returns EXIT_BAD_INPUT. A row that no formula knows gets a
  * warning. */
 int open_machine(const char *who, const char *name, grove_machine **out);
+/* What --machine takes, for sentences. */
+#define MACHINE_NEEDS "auto, a name of grove machine list, or a file"
 
 #ifdef __cplusplus
 }

@@ -70,6 +70,9 @@ static int complain(const char *format, const char *what, const char *value)
   return EXIT_BAD_INPUT;
 }
 
+#define BYTES_NEEDS "a number of bytes such as 4096 or 512KiB"
+#define DELAY_NEEDS "a time such as 0.004 or 4ms"
+
 static int read_settings(int argc, char **argv, settings *out)
 {
   settings s = {.bytes = -1, .parts = -1, .delay = -1, .where = GROVE_OFF_NODE};
@@ -80,12 +83,12 @@ static int read_settings(int argc, char **argv, settings *out)
     else if ((value = flag_value(argc, argv, &i, "--machine")))
       s.machine = value;
     else if ((value = flag_value(argc, argv, &i, "--bytes")))
-      needs = read_bytes(value, &s.bytes) ? "a number of bytes such as 4096 or 512KiB" : NULL;
+      needs = read_bytes(value, &s.bytes) ? BYTES_NEEDS : NULL;
     else if ((value = flag_value(argc, argv, &i, "--parts")))
       needs =
         read_number(value, 1, INT32_MAX, &s.parts) ? "a whole number from 1 to 2147483647" : NULL;
     else if ((value = flag_value(argc, argv, &i, "--delay")))
-      needs = read_seconds(value, &s.delay) ? "a time such as 0.004 or 4ms" : NULL;
+      needs = read_seconds(value, &s.delay) ? DELAY_NEEDS : NULL;
     else if ((value = flag_value(argc, argv, &i, "--table")))
       s.table = value;
     else if ((value = flag_value(argc, argv, &i, "--where")))
@@ -104,12 +107,14 @@ static int read_settings(int argc, char **argv, settings *out)
       return EXIT_BAD_INPUT;
     }
   }
-  if (!s.machine) return complain("%s is missing%s", "--machine", "");
+  if (!s.machine) return complain("%s is missing: it must be %s", "--machine", MACHINE_NEEDS);
   if (s.table && (s.bytes >= 0 || s.parts >= 0))
     return complain("a table has bytes and parts: %s%s", "leave out --bytes and --parts", "");
-  if (!s.table && s.bytes < 0) return complain("%s is missing%s", "--bytes", "");
-  if (!s.table && s.parts < 0) return complain("%s is missing%s", "--parts", "");
-  if (s.delay < 0) return complain("%s is missing%s", "--delay", "");
+  if (!s.table && s.bytes < 0)
+    return complain("%s is missing: it must be %s", "--bytes", BYTES_NEEDS);
+  if (!s.table && s.parts < 0)
+    return complain("%s is missing: it must be %s", "--parts", "a whole number, 1 or more");
+  if (s.delay < 0) return complain("%s is missing: it must be %s", "--delay", DELAY_NEEDS);
   *out = s;
   return EXIT_OK;
 }

@@ -151,7 +151,7 @@ static const char *read_flag(int argc, char **argv, int *i, bench_settings *s, c
   else if ((value = flag_value(argc, argv, i, "--rounds")))
     *needs = need_number(value, 1, BENCH_MOST_ROUNDS, &s->rounds);
   else if ((value = flag_value(argc, argv, i, "--machine")))
-    s->machine = value, *needs = *value ? NULL : "auto, a name of grove machine list, or a file";
+    s->machine = value, *needs = *value ? NULL : MACHINE_NEEDS;
   else if ((value = flag_value(argc, argv, i, "--only")))
     *needs = need_route(s->only = value);
   else if ((value = flag_value(argc, argv, i, "--partition")))

@@ -85,7 +85,7 @@ static int read_flag(int argc, char **argv, int *i, explain_settings *s)
   else if ((value = flag_value(argc, argv, i, "--message-cap")))
     needs = need_number(value, 1, INT_MAX, &s->message_cap);
   else if ((value = flag_value(argc, argv, i, "--machine")))
-    needs = *(s->machine = value) ? NULL : "auto, a name of grove machine list, or a file";
+    needs = *(s->machine = value) ? NULL : MACHINE_NEEDS;
   else if ((value = flag_value(argc, argv, i, "--topology")))
     needs = topology_read(s->joined = value, &s->topology)
               ? "1 to 5 numbers such as 4x4x2, also 4x4x2:2, or cube, or cube:2"
@@ -111,7 +111,8 @@ static int check_settings(const explain_settings *s)
     return complain("which matrix? A file NAME.mtx or NAME.mtx.gz; see grove explain --help");
   const char *missing = s->nodes == 0 ? "--nodes" : s->ppn == 0 ? "--ppn" : "--machine";
   if (s->nodes == 0 || s->ppn == 0 || !s->machine)
-    return complain("%s is missing; see grove explain --help", missing);
+    return complain("%s is missing: it must be %s; see grove explain --help", missing,
+                    s->nodes && s->ppn ? MACHINE_NEEDS : "a whole number, 1 or more");
   if (s->nodes * s->ppn > PARTITION_MOST_PARTS)
     return complain("%lld nodes with %lld ranks each are more than %d ranks", (long long)s->nodes,
                     (long long)s->ppn, PARTITION_MOST_PARTS);

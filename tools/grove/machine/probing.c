@@ -27,7 +27,7 @@ static const char *need_value(const probing *s, const char *value)
   if (!value || (*value && (s->name != value || grove_text_fits(value)))) return NULL;
   if (value == s->name) return "a name of one line, without blanks at its ends";
   if (value == s->picture) return "the beginning of a file's name";
-  return value == s->output ? "a file" : "auto, a name of grove machine list, or a file";
+  return value == s->output ? "a file" : MACHINE_NEEDS;
 }
 
 static int read_arguments(int argc, char **argv, int rank, int checks, const char *help,
@@ -65,8 +65,7 @@ static int read_arguments(int argc, char **argv, int rank, int checks, const cha
     return probing_complain(rank, checks ? "check" : "measure", "%s",
                             "--quick or --thorough, not both");
   if (checks && !s.against)
-    return probing_complain(rank, "check", "which profile? %s",
-                            "auto, a name of grove machine list, or a file");
+    return probing_complain(rank, "check", "which profile? %s", MACHINE_NEEDS);
   s.effort = thorough          ? GROVE_MEASURE_THOROUGH
              : quick || checks ? GROVE_MEASURE_QUICK
                                : GROVE_MEASURE_NORMAL;

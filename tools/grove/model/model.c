@@ -143,9 +143,12 @@ static int read_settings(int argc, char **argv, settings *out)
     if (status == EXIT_OK && !found) status = read_other(argc, argv, &i, &s);
     if (status) return status;
   }
-  if (!s.machine) return complain("%s is missing%s", "--machine", "");
+  if (!s.machine) return complain("%s is missing: it must be %s", "--machine", MACHINE_NEEDS);
   for (int k = 0; k < REQUIRED; k++)
-    if (!given[k]) return complain("%s is missing%s", numbers[k].flag, "");
+    if (!given[k])
+      return complain("%s is missing: it must be %s", numbers[k].flag,
+                      numbers[k].is_bytes ? "a number of bytes such as 4096 or 512KiB"
+                                          : "a whole number, 0 or more");
   *out = s;
   return EXIT_OK;
 }

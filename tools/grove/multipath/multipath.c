@@ -47,6 +47,9 @@ static const char help[] =
 
 /* ---- arguments ---- */
 
+#define GPU_NEEDS   "the number of a GPU, from 0 on"
+#define BYTES_NEEDS "a number of bytes, 1 or more, such as 512KiB"
+
 static int complain(const char *format, const char *what)
 {
   fprintf(stderr, "grove multipath: ");
@@ -112,11 +115,11 @@ static const char *read_flag(int argc, char **argv, int *i, multipath_settings *
     return **value ? "" : "the beginning of a file's name";
   }
   if ((*value = flag_value(argc, argv, i, "--from")))
-    return read_gpu(*value, &s->from) ? "the number of a GPU, from 0 on" : "";
+    return read_gpu(*value, &s->from) ? GPU_NEEDS : "";
   if ((*value = flag_value(argc, argv, i, "--to")))
-    return read_gpu(*value, &s->to) ? "the number of a GPU, from 0 on" : "";
+    return read_gpu(*value, &s->to) ? GPU_NEEDS : "";
   if ((*value = flag_value(argc, argv, i, "--bytes")))
-    return read_size(*value, &s->bytes) ? "a number of bytes, 1 or more, such as 512KiB" : "";
+    return read_size(*value, &s->bytes) ? BYTES_NEEDS : "";
   if ((*value = flag_value(argc, argv, i, "--solver")))
     return read_word(*value, grove_solver_names, GROVE_SOLVERS, &s->solver)
              ? "exact, published or search"
@@ -147,10 +150,11 @@ static int read_settings(int argc, char **argv, multipath_settings *s)
     }
   }
   if (s->sweep && s->cost) return complain("%s", "--sweep or --cost, not both");
-  if (!s->machine) return complain("%s is missing", "--machine");
-  if (s->from < 0) return complain("%s is missing", "--from");
-  if (s->to < 0) return complain("%s is missing", "--to");
-  if (s->bytes < 0 && !s->sweep && !s->cost) return complain("%s is missing", "--bytes");
+  if (!s->machine) return complain("--machine is missing: it must be %s", MACHINE_NEEDS);
+  if (s->from < 0) return complain("--from is missing: it must be %s", GPU_NEEDS);
+  if (s->to < 0) return complain("--to is missing: it must be %s", GPU_NEEDS);
+  if (s->bytes < 0 && !s->sweep && !s->cost)
+    return complain("--bytes is missing: it must be %s", BYTES_NEEDS);
   return EXIT_OK;
 }
 
@@ -297,13 +301,42 @@ static int print_all(const multipath_settings *s, const grove_machine *m, multip
   return status;
 }
 
+/* Of the machines that come with Grove, those with links: "beluga, dgx". */
+static void list_linked(char *out, size_t room)
+{
+  size_t used = 0;
+  *out = '\0';
+  for (const grove_builtin *b = grove_builtins; b->name && used < room; b++) {
+    grove_machine *m = NULL;
+    if (grove_machine_open(b->name, &m) == GROVE_OK && m->links.devices > 0)
+      used += (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "", b->name);
+    grove_machine_free(&m);
+  }
+}
+
+static int check_links(const grove_machine *m)
+{
+  char linked[400];
+  if (m->links.devices > 0) return EXIT_OK;
+  list_linked(linked, sizeof linked);
+  fprintf(stderr,
+          "grove multipath: machine '%s' has no links between GPUs; these have: %s; or a "
+          "profile's file with links\n",
+          m->name, linked);
+  return EXIT_BAD_INPUT;
+}
+
 static int run(int argc, char **argv)
 {
   multipath_settings s;
   grove_machine *m = NULL;
   int status = read_settings(argc, argv, &s);
   if (status == EXIT_OK) status = open_machine("multipath", s.machine, &m);
-  if (status != EXIT_OK) return status;
+  if (status == EXIT_OK) status = check_links(m);
+  if (status != EXIT_OK) {
+    grove_machine_free(&m);
+    return status;
+  }
   if (s.cost) {
     status = multipath_cost(&s, m);
     grove_machine_free(&m);
