@@ -2,8 +2,8 @@
  * its way to a rank that never receives it. If that rank frees its communicator first, the message
  * may meet a new one of the same number: Open MPI then ends the program, or takes the message for
  * the first one of the new communicator. So a communicator is retired when its context ends, and
- * freed when all its ranks have retired it, none of them knows of a message that may still come, and
- * nothing waits to be received. Otherwise it is left to MPI_Finalize. Nobody waits for that:
+ * freed when all its ranks have retired it, none of them knows of a message that may still come,
+ * and nothing waits to be received. Otherwise it is left to MPI_Finalize. Nobody waits for that:
  * contexts that are made or freed later look, and so does MPI_Finalize.
  */
 #include "context/context.h"
