@@ -32,16 +32,18 @@ def spread(values, form=".2f"):
 
 
 class Case:
-    """The methods of one case, by name: times, shares, predictions, traffic."""
+    """The methods of one case, by name: times, shares, predictions, traffic, messages."""
 
     def __init__(self, names, key):
         self.__dict__.update(zip(names, key))
         self.place = key[2]
         self.time, self.share, self.predicted, self.traffic = {}, {}, {}, {}
+        self.messages = {}
 
     def add(self, row):
         for what, column in ((self.time, "median"), (self.share, "share"),
-                             (self.predicted, "predicted"), (self.traffic, "traffic")):
+                             (self.predicted, "predicted"), (self.traffic, "traffic"),
+                             (self.messages, "messages")):
             what[row["method"]] = row.get(column)
 
     def has(self, *methods):

@@ -35,6 +35,9 @@ PLACE = {
     **{place: {"GROVE_TRANSPORT_PARTS": "ofi", "GROVE_FABRIC": "tcp",
                "GROVE_ENDPOINTS": str(endpoints)} for place, endpoints in FABRIC.items()},
 }
+# In the place `ofi` alone: libfabric beside MPI and with several endpoints, in one run.
+FABRIC_GRID = ["--grid", "bench/partitioned/fabric.txt"]
+OVER_MPI, EVERY_PART_OVER_MPI = ",transport_parts=mpi", "none:transport_parts=mpi"
 # MPICH's partitioned calls depend on the transports given to UCX: all, as installed, or memory
 # alone.
 MPICH = {"installed": {"UCX_TLS": "all"}, "best": {"UCX_TLS": "sysv,self"}}
@@ -217,6 +220,105 @@ def of_marks(all_cases):
     return lines
 
 
+# ---- over libfabric ----
+
+def numbers_of(some, after=""):
+    """The numbers of messages that were tried with these options, ascending."""
+    words = [name.split("=", 1)[1] for name in methods_of(some)
+             if name.startswith("none:max_messages=")]
+    return sorted(int(word.removesuffix(after)) for word in words
+                  if word.removesuffix(after).isdigit())
+
+
+def over_mpi(case):
+    """By number of messages: the time over libfabric divided by that over MPI."""
+    names = {n: f"none:max_messages={n}" for n in numbers_of([case])}
+    return {n: case.ratio(name, name + OVER_MPI) for n, name in names.items()
+            if case.has(name + OVER_MPI)}
+
+
+def against_mpi(all_cases):
+    lines = []
+    for where, part in by([c for c in all_cases if c.line == "carriers"], Case.where):
+        for sizes, most, some in (("4Ki to 4Mi", 0.8, part),
+                                  ("64Ki", 0.6, [c for c in part if c.bytes == 64 * KI])):
+            ratios = [ratio for case in some for ratio in over_mpi(case).values()]
+            mean = geometric_mean(ratios)
+            if ratios:
+                lines.append(verdict(f"libfabric / MPI, same groups, 32 parts, {sizes}, mean of "
+                                     f"{len(ratios)}", where, f"<= {most}", f"{mean:.3f}",
+                                     mean <= most))
+    return lines
+
+
+def beside(case, method, other):
+    """Microseconds, and how many times as long the other one takes."""
+    if not case.has(method, other):
+        return "-"
+    return f"{r.figure(case.time[method])} ({case.ratio(other, method):.2f})"
+
+
+def table_of_carriers(some):
+    numbers = numbers_of(some)
+    lines = [["bytes", *map(str, numbers), "mean"]]
+    for case in some:
+        ratios = over_mpi(case)
+        lines.append([size(case.bytes),
+                      *(f"{ratios[n]:.2f} ({r.figure(case.time[f'none:max_messages={n}'])})"
+                        if n in ratios else "-" for n in numbers),
+                      f"{geometric_mean(ratios.values()):.2f}"])
+    return lines
+
+
+def endpoints_of(some):
+    return [name for name in methods_of(some) if name.startswith("none:endpoints=")]
+
+
+def table_of_endpoints(some):
+    names = endpoints_of(some)
+    return [["parts", "bytes", "MPI", *(name.split("=")[1] for name in names)],
+            *([str(case.parts), size(case.bytes), cell(case, EVERY_PART_OVER_MPI),
+               *(beside(case, name, EVERY_PART_OVER_MPI) for name in names)] for case in some)]
+
+
+def transports_of(some):
+    return [f"none:max_messages={n},endpoints=2" for n in numbers_of(some, ",endpoints=2")]
+
+
+def table_of_transport(some):
+    names = transports_of(some)
+    return [["bytes", "MPI", *(name.split("=")[1].split(",")[0] for name in names)],
+            *([size(case.bytes), cell(case, EVERY_PART_OVER_MPI),
+               *(beside(case, name, EVERY_PART_OVER_MPI) for name in names)] for case in some)]
+
+
+def table_of_search(some):
+    """What the model, and what adaptive, take beside the best of a search."""
+    names = [name for name in ("ploggp", "adaptive") if name in methods_of(some)]
+    lines = [["bytes", "best: messages", "us", *(word for name in names for word in
+                                                 (f"{name}: messages", "us", "over best"))]]
+    for case in some:
+        _, _, messages, time = best_of_search(case)
+        lines.append([size(case.bytes), str(messages), r.figure(time), *(
+            word for name in names for word in (str(case.messages[name]), cell(case, name),
+                                                f"{regret(case, name):.2f}"))])
+    return lines
+
+
+# Lines of fabric.txt: what their cells say, and how their tables are made.
+FABRIC_LINES = {
+    "carriers": ("by number of messages: time over libfabric / over MPI (us over libfabric)",
+                 table_of_carriers),
+    "endpoints": ("every part alone, by number of endpoints: us (MPI / this)", table_of_endpoints),
+    "transport": ("two endpoints, by number of messages: us (MPI, every part alone / this)",
+                  table_of_transport),
+}
+
+
+def is_search_over_fabric(case):
+    return case.place in FABRIC and case.line.startswith(("groups", "late"))
+
+
 def is_perceived(line):
     return line in ("laggard", "same", "uniform", "gauss", "delta")
 
@@ -237,7 +339,7 @@ class Partitioned(judged.Study):
     measures = ["bench/partitioned"]
     settings = dict(grids.SETTINGS, mpich=MPICH)
     judges = (against_psend, against_none, against_prediction, against_persistent, against_search,
-              against_limit, over_delta, of_sweeps, of_marks)
+              against_limit, over_delta, of_sweeps, of_marks, against_mpi)
 
     def prepare(self, options):
         if options.cores:  # nothing but Open MPI, and no hosts
@@ -252,6 +354,8 @@ class Partitioned(judged.Study):
             names = list(self.settings[mpi]) if place == "shm" else ["-"]
             for setting in names:
                 yield Run(mpi, place, setting)
+            if place == "ofi":
+                yield Run(mpi, place, "-", words=FABRIC_GRID)
             if place == "mpi":
                 yield Run(mpi, place, "funneled", words=["--funneled", "--case", "ready-"])
             if place != "mpi" and (mpi == "openmpi" or r.cores() >= 4):
@@ -293,14 +397,20 @@ class Partitioned(judged.Study):
         words += ["--spin"] if self.options.cores else []
         if self.options.quick:
             words += ["--samples", "3", "--most", str(MI)]
-        if self.options.case and not run.words:
+        if self.options.case and "--case" not in run.words:
             words += ["--case", self.options.case]
         return words
 
     def unit(self, line):
+        if line in FABRIC_LINES:
+            return FABRIC_LINES[line][0]
         return "GB/s" if is_perceived(line) else "us"
 
     def table(self, some):
+        if some[0].line in FABRIC_LINES:
+            return FABRIC_LINES[some[0].line][1](some)
+        if is_search_over_fabric(some[0]):
+            return table_of_search(some)
         names = methods_of(some)
         return [["parts", "bytes", *names],
                 *([str(case.parts), size(case.bytes), *(cell(case, name) for name in names)]
@@ -309,20 +419,38 @@ class Partitioned(judged.Study):
     # ---- the page and pictures ----
 
     def on_page(self, case):
-        return case.line in ("overhead", "laggard")
+        return (case.line in ("overhead", "laggard") or case.line in FABRIC_LINES
+                or is_search_over_fabric(case))
 
     def page(self, rows):
         places = dict.fromkeys(case.place for case in self.pictured(rows))
         return super().page(rows) + [
             study.picture(f"partitioned-{place}", f"Perceived bandwidth by size, 32 parts, {place}")
-            for place in places]
+            for place in places] + [study.picture(name, what)
+                                    for name, what, *_ in self.speedups(rows)]
+
+    def speedups(self, rows):
+        """Of the lines `endpoints` and `transport`: name and title of each picture, its cases and
+        methods, and how these are called."""
+        found = self.last_of(rows, lambda c: c.line in ("endpoints", "transport"))
+        for (place, line, parts), some in by(found, lambda c: (c.place, c.line, c.parts)):
+            if line == "endpoints":
+                yield (f"partitioned-{place}-endpoints-{parts}",
+                       f"Speedup by endpoints, {parts} parts, {place}", some, endpoints_of(some),
+                       "endpoints")
+            else:
+                yield (f"partitioned-{place}-transport",
+                       f"Speedup by messages over two endpoints, {parts} parts, {place}", some,
+                       transports_of(some), "messages")
 
     def pictured(self, rows):
         """The perceived bandwidth of 32 parts, with the first MPI and in the last setting of
         each."""
-        some = [c for _, found in self.by_machine(rows) for c in found
-                if c.line == "laggard" and c.parts == 32]
-        last = {(c.place, c.bytes): c for c in some if c.mpi == some[0].mpi}
+        return self.last_of(rows, lambda c: c.line == "laggard" and c.parts == 32)
+
+    def last_of(self, rows, is_wanted):
+        some = [c for _, found in self.by_machine(rows) for c in found if is_wanted(c)]
+        last = {(c.place, c.line, c.parts, c.bytes): c for c in some if c.mpi == some[0].mpi}
         return list(last.values())
 
     def draw(self, rows):
@@ -336,3 +464,14 @@ class Partitioned(judged.Study):
                        "set xlabel 'bytes, in 32 parts, one of them 4 ms late'\n"
                        f"set ylabel 'perceived bandwidth, GB/s, {place}'\n"
                        f"plot {', '.join(plots)}\n", data)
+        for name, _, some, methods, what in self.speedups(rows):
+            data = [study.points((case.bytes, case.ratio(EVERY_PART_OVER_MPI, method))
+                                 for case in some if case.has(method, EVERY_PART_OVER_MPI))
+                    for method in methods]
+            titles = [method.split("=")[1].split(",")[0] for method in methods]
+            plots = [f"$d{i} with linespoints pt {i + 1} title '{title} {what}'"
+                     for i, title in enumerate(titles)]
+            study.plot(name, "set logscale x 2\nset key outside\n"
+                       f"set xlabel 'bytes, in {some[0].parts} parts, all ready at once'\n"
+                       "set ylabel 'speedup over MPI, a persistent message per part'\n"
+                       f"plot {', '.join(plots)}, 1 dt 2 lc 'gray' notitle\n", data)

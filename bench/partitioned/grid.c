@@ -42,15 +42,17 @@ static int read_threads(const char *word)
   return (int)read_bytes(word);
 }
 
-/* Every number of messages that gives another group size: what a search would try. */
-static void add_search(bench_part_line *line)
+/* Every number of messages that gives another group size: what a search would try. `more`: options
+ * of Grove, or "". */
+static void add_search(bench_part_line *line, const char *more)
 {
   int parts = line->parts[0], before = 0;
   for (int n = 1; n <= parts && line->nmethods < BENCH_ENTRANTS; n++) {
     int largest = (parts + n - 1) / n;
     if (largest == before) continue;
     before = largest;
-    snprintf(line->methods[line->nmethods++], BENCH_NAME, "none:max_messages=%d", n);
+    snprintf(line->methods[line->nmethods++], BENCH_NAME, "none:max_messages=%d%s%.30s", n,
+             *more ? "," : "", more);
   }
 }
 
@@ -60,7 +62,9 @@ static const char *read_methods(char *rest, bench_part_line *line)
   for (char *word; (word = strtok_r(NULL, " \t\n", &rest));) {
     if (line->nmethods == BENCH_ENTRANTS) return "too many methods";
     if (strcmp(word, "search") == 0)
-      add_search(line);
+      add_search(line, "");
+    else if (strncmp(word, "search:", 7) == 0)
+      add_search(line, word + 7);
     else
       snprintf(line->methods[line->nmethods++], BENCH_NAME, "%s", word);
   }

@@ -20,7 +20,7 @@
 static const char help[] =
   "usage: mpirun -n 2 grove_bench_parts [OPTION...]    (sweeps: -n 4)\n"
   "\n"
-  "  --grid FILE          the cases (bench/partitioned/grid.txt)\n"
+  "  --grid FILE          the cases (bench/partitioned/grid.txt; also fabric.txt there)\n"
   "  --case NAME          only this line of it, or all that begin with NAME if it ends in -\n"
   "  --most BYTES         no larger ones\n"
   "  --samples N          of each method (101)\n"

@@ -56,7 +56,8 @@ typedef struct ofi_end {
   int64_t go;        /* the last round that the receiver has started */
   int64_t written;   /* bytes of this round */
   int64_t under_way; /* bytes that are still needed here */
-  int64_t runs;      /* counted, to take turns on endpoints */
+  int64_t runs;      /* counted, to take turns on endpoints: */
+  int64_t turns;     /* so many of them */
   int64_t nlate, done;
   late_bytes *late;
   int stopped; /* the receiver wants no more */
@@ -206,6 +207,8 @@ static grove_status meet_fabric_end(grove_channel *c, const grove_fabric_greetin
   ofi_end *e = c->end;
   GROVE_PASS(grove_fabric_reach(e->f, &greeting->address, &e->peer));
   e->theirs = (uint32_t)greeting->number;
+  e->turns = grove_fabric_peer_endpoints(e->peer);
+  if (c->plan.endpoints > 0 && c->plan.endpoints < e->turns) e->turns = c->plan.endpoints;
   return GROVE_OK;
 }
 
@@ -268,7 +271,7 @@ static grove_status write_piece(grove_channel *c, ofi_end *e, const late_bytes *
   int64_t number, group;
   int64_t bytes = grove_layout_piece(&e->layout, l->at, l->end, &number, &group);
   grove_fabric_put put = {.peer = e->peer,
-                          .endpoint = e->layout.ngroups > 0 ? group : e->runs,
+                          .endpoint = (e->layout.ngroups > 0 ? group : e->runs) % e->turns,
                           .from = c->data + l->at,
                           .source = e->copied ? e->copied : e->region,
                           .bytes = bytes,

@@ -33,6 +33,7 @@ typedef struct grove_part_plan {
   const char *aggregator; /* its name: that of another aggregator if a table has no entry */
   int64_t ngroups;
   int64_t *first; /* group g has parts first[g] .. first[g+1]-1, none empty; ngroups + 1 of them */
+  int64_t endpoints; /* of libfabric, for groups to take turns on; 0: all that are open */
   double delta;   /* seconds from the first mark of a group until its ready parts leave; 0: never */
   double seconds; /* predicted, from the last mark until all has arrived; NaN: the profile lacks
                    * numbers for it */

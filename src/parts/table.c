@@ -1,6 +1,7 @@
-/* table: as many messages as a file says, which was made by trying all numbers (grove aggregate
- * --try). It holds for the machine, the MPI and the sizes that were tried. Between entries the
- * nearest counts, by the logarithm. Without a file, or with an empty one, ploggp decides.
+/* table: as many messages as a file says, and over libfabric as many endpoints, which was made by
+ * trying all numbers (grove aggregate --try). It holds for the machine, the MPI and the sizes that
+ * were tried. Between entries the nearest counts, by the logarithm. Without a file, or with an
+ * empty one, ploggp decides.
  *
  * "A dynamic network-native MPI partitioned aggregation over InfiniBand Verbs", Temucin, Levy,
  * Schonbein, Grant, Afsahi, 2023, section IV.B.
@@ -34,6 +35,7 @@ static grove_status plan_table(const grove_part_question *question, grove_part_p
     GROVE_TRY(grove_part_plan_even(question, e->messages, out));
     out->aggregator = grove_aggregator_table.name;
     out->seconds = seconds_of(question, e, out);
+    out->endpoints = e->endpoints;
   }
 fail:
   grove_part_table_free(&table);

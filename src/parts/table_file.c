@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 4, LINE_BYTES = 1000 };
+enum { COLUMNS = 5, LINE_BYTES = 1000 };
 
 /* A line of the file, cut into words. */
 typedef struct reader {
@@ -52,19 +52,31 @@ static grove_status read_integer(const reader *r, int i, int64_t least, int64_t 
   return GROVE_OK;
 }
 
+/* '-' where seconds are not told, and endpoints are. */
+static grove_status read_seconds(const reader *r, int i, double *out)
+{
+  if (r->n > i + 1 && strcmp(r->word[i], "-") == 0) return GROVE_OK;
+  const char *why = grove_number_read(r->word[i], out);
+  if (why || isinf(*out))
+    return complain_about(r, r->column[i], r->word[i], why ? why : "is no number of seconds");
+  return GROVE_OK;
+}
+
 static grove_status read_entry(const reader *r, grove_part_entry *out)
 {
   grove_part_entry e = {.seconds = NAN};
   if (r->n < 3 || r->n > COLUMNS)
     return complain_about(r, r->n > COLUMNS ? r->column[COLUMNS] : 1, "",
-                          "a line has three or four numbers: parts, bytes, messages and seconds");
+                          "a line has three to five numbers: parts, bytes, messages, seconds and "
+                          "endpoints");
   GROVE_PASS(read_integer(r, 0, 1, INT32_MAX, "is no number of parts, from 1 on", &e.parts));
   GROVE_PASS(read_integer(r, 1, 0, INT64_MAX, "is no number of bytes", &e.bytes));
   GROVE_PASS(read_integer(r, 2, 1, e.parts, "is no number of messages, from 1 to that of the parts",
                           &e.messages));
-  const char *why = r->n > 3 ? grove_number_read(r->word[3], &e.seconds) : NULL;
-  if (why || isinf(e.seconds))
-    return complain_about(r, r->column[3], r->word[3], why ? why : "is no number of seconds");
+  if (r->n > 3) GROVE_PASS(read_seconds(r, 3, &e.seconds));
+  if (r->n > 4)
+    GROVE_PASS(read_integer(r, 4, 1, GROVE_PART_MOST_ENDPOINTS,
+                            "is no number of endpoints, from 1 to 16", &e.endpoints));
   *out = e;
   return GROVE_OK;
 }
@@ -117,17 +129,32 @@ grove_status grove_part_table_open(const char *path, grove_part_table *out)
   return status;
 }
 
+int grove_part_table_has_endpoints(const grove_part_table *table)
+{
+  int64_t i = 0;
+  while (i < table->n && table->entries[i].endpoints == 0) i++;
+  return i < table->n;
+}
+
+static void print_entry(const grove_part_entry *e, FILE *file)
+{
+  char seconds[GROVE_NUMBER_BYTES] = "-";
+  if (!isnan(e->seconds)) grove_number_print(e->seconds, seconds);
+  fprintf(file, "%8lld %12lld %9lld", (long long)e->parts, (long long)e->bytes,
+          (long long)e->messages);
+  if (e->endpoints > 0)
+    fprintf(file, " %12s %9lld", seconds, (long long)e->endpoints);
+  else if (!isnan(e->seconds))
+    fprintf(file, " %s", seconds);
+  fprintf(file, "\n");
+}
+
 grove_status grove_part_table_print(const grove_part_table *table, const char *about, FILE *file)
 {
   if (*about) fprintf(file, "# %.*s\n", (int)strcspn(about, "\n"), about);
-  fprintf(file, "# %6s %12s %9s %12s\n", "parts", "bytes", "messages", "seconds");
-  for (int64_t i = 0; i < table->n; i++) {
-    const grove_part_entry *e = &table->entries[i];
-    char seconds[GROVE_NUMBER_BYTES] = "";
-    if (!isnan(e->seconds)) grove_number_print(e->seconds, seconds);
-    fprintf(file, "%8lld %12lld %9lld%s%s\n", (long long)e->parts, (long long)e->bytes,
-            (long long)e->messages, *seconds ? " " : "", seconds);
-  }
+  fprintf(file, "# %6s %12s %9s %12s%s\n", "parts", "bytes", "messages", "seconds",
+          grove_part_table_has_endpoints(table) ? " endpoints" : "");
+  for (int64_t i = 0; i < table->n; i++) print_entry(&table->entries[i], file);
   GROVE_PASS_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,
                    "the table could not be written: %s", strerror(errno));
   return GROVE_OK;

@@ -1,8 +1,10 @@
-/* The file of the aggregator `table`: the number of messages that was fastest when tried. One line
- * per entry; '#' begins a line of comment:
+/* The file of the aggregator `table`: the number of messages that was fastest when tried, and over
+ * libfabric the number of endpoints. One line per entry; '#' begins a line of comment. The last two
+ * columns may lack, and seconds may be '-':
  *
- *     parts  bytes of all  messages  seconds, which may lack
+ *     parts  bytes of all  messages  seconds   endpoints
  *     32     1048576       4         0.000151
+ *     32     1048576       8         0.000129  4
  *
  *     grove_part_table table = {0};
  *     GROVE_TRY(grove_part_table_open("parts.table", &table));
@@ -21,9 +23,12 @@
 extern "C" {
 #endif
 
+enum { GROVE_PART_MOST_ENDPOINTS = 16 }; /* as of the option `endpoints` */
+
 typedef struct grove_part_entry {
   int64_t parts, bytes, messages;
-  double seconds; /* NaN: not told */
+  double seconds;    /* NaN: not told */
+  int64_t endpoints; /* 0: not told */
 } grove_part_entry;
 
 typedef struct grove_part_table {
@@ -39,8 +44,12 @@ grove_status grove_part_table_read(FILE *file, const char *name, grove_part_tabl
 /* Adds an entry. */
 grove_status grove_part_table_add(grove_part_table *table, grove_part_entry entry);
 
-/* Writes it so that reading it back gives the same entries. `about`: one line, or "". */
+/* Writes it so that reading it back gives the same entries. `about`: one line, or "". There is a
+ * column of endpoints if any entry tells them. */
 grove_status grove_part_table_print(const grove_part_table *table, const char *about, FILE *file);
+
+/* Does any entry tell its endpoints? */
+int grove_part_table_has_endpoints(const grove_part_table *table);
 
 void grove_part_table_free(grove_part_table *table);
 

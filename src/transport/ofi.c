@@ -199,4 +199,14 @@ int grove_fabric_endpoints(const grove_fabric *f)
   return f->n;
 }
 
+int64_t grove_fabric_writes(const grove_fabric *f, int endpoint)
+{
+  return f->ends[endpoint].writes_begun;
+}
+
+int grove_fabric_peer_endpoints(const grove_fabric_peer *peer)
+{
+  return peer->n;
+}
+
 #endif

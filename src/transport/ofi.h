@@ -103,6 +103,8 @@ void grove_fabric_close(grove_fabric **f);
 
 const grove_fabric_about *grove_fabric_describe(const grove_fabric *f);
 int grove_fabric_endpoints(const grove_fabric *f);
+/* Writes that have left from one of them, from the beginning. */
+int64_t grove_fabric_writes(const grove_fabric *f, int endpoint);
 
 /* ---- the others ---- */
 
@@ -124,6 +126,9 @@ void grove_fabric_tell_address(const grove_fabric *f, grove_fabric_address *out)
 /* The process with this address; the same again if it is known. It goes with the fabric. */
 grove_status grove_fabric_reach(grove_fabric *f, const grove_fabric_address *address,
                                 grove_fabric_peer **out);
+
+/* How many endpoints both have. */
+int grove_fabric_peer_endpoints(const grove_fabric_peer *peer);
 
 /* ---- memory ---- */
 

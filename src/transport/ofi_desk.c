@@ -155,6 +155,16 @@ grove_status grove_fabric_of(grove_context *ctx, int peer, const char *provider,
   return open_entry(ctx->fabrics, &wish, out);
 }
 
+grove_status grove_fabric_count_endpoints(grove_context *ctx, int peer, int *n)
+{
+  grove_fabric *f = NULL;
+  grove_context_enter(ctx);
+  grove_status status = grove_fabric_of(ctx, peer, NULL, &f);
+  if (status == GROVE_OK) *n = grove_fabric_endpoints(f);
+  grove_context_leave(ctx);
+  return status;
+}
+
 grove_status grove_fabric_of_all(grove_context *ctx, grove_fabric **out)
 {
   const grove_options *o = &ctx->options;

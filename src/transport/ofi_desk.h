@@ -17,6 +17,9 @@ extern "C" {
 grove_status grove_fabric_of(grove_context *ctx, int peer, const char *provider,
                              grove_fabric **out);
 
+/* How many endpoints that one has. Takes the context's lock: for whoever is not inside. */
+grove_status grove_fabric_count_endpoints(grove_context *ctx, int peer, int *n);
+
 /* The one that reaches ranks of all hosts, also for those of this one. This rank's failure. */
 grove_status grove_fabric_of_all(grove_context *ctx, grove_fabric **out);
 

@@ -200,8 +200,12 @@ static ssize_t write_op(const grove_fabric *f, const grove_fabric_put *put, grov
 grove_status grove_fabric_write(grove_fabric *f, const grove_fabric_put *put, int64_t *taken)
 {
   fi_addr_t to;
-  if (f->about.manner == GROVE_FABRIC_MESSAGE) return write_messages(f, put, taken);
   grove_fabric_end *e = end_for(f, put->peer, put->endpoint, &to);
+  if (f->about.manner == GROVE_FABRIC_MESSAGE) {
+    grove_status status = write_messages(f, put, taken);
+    e->writes_begun += *taken > 0;
+    return status;
+  }
   grove_fabric_op *op = pop_op(&e->writes);
   *taken = 0;
   if (!op) return GROVE_OK;
@@ -215,6 +219,7 @@ grove_status grove_fabric_write(grove_fabric *f, const grove_fabric_put *put, in
   if (code == -FI_EAGAIN) return GROVE_OK;
   if (code < 0)
     return grove_fabric_error(f->about.provider, code, "fi_writedata", __FILE__, __LINE__);
+  e->writes_begun++;
   *taken = put->bytes;
   return GROVE_OK;
 }

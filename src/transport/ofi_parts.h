@@ -63,6 +63,7 @@ struct grove_fabric_end {
   struct fid_ep *ep;
   struct fid_cq *cq;
   int nops, busy; /* of those that go out */
+  int64_t writes_begun;
   grove_fabric_op *ops;
   grove_fabric_op *writes, *notes; /* free ones, those of a kind */
   grove_fabric_op *later;          /* notes of writes that were delivered; the queue was full */

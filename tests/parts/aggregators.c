@@ -243,6 +243,7 @@ static void table(void)
   plan = planned("table", &q);
   CHECK(plan.ngroups == 7 && strcmp(plan.aggregator, "table") == 0, "by the table");
   SAME(plan.seconds, 0.5);
+  CHECK(plan.endpoints == 0, "%lld endpoints, of which nothing is told", (long long)plan.endpoints);
   grove_part_plan_free(&plan);
   q = asked(12, 180000); /* nearer to the second, by the logarithm */
   plan = planned("table", &q);
@@ -251,6 +252,12 @@ static void table(void)
   grove_part_plan_free(&plan);
   q = asked(4, 400000);
   CHECK(groups_of("table", &q) == 4, "no more than there are parts");
+  write_table(path, "12 1200000 7 0.5 8\n12 2400000 9 - 2\n");
+  q = asked(12, 100000);
+  plan = planned("table", &q);
+  CHECK(plan.ngroups == 7 && plan.endpoints == 8, "%lld endpoints", (long long)plan.endpoints);
+  SAME(plan.seconds, 0.5);
+  grove_part_plan_free(&plan);
   write_table(path, "12 1200000 7\n12 1200000 seven\n");
   CHECK_STATUS(grove_aggregator_table.plan(&q, &plan), GROVE_ERR_ARG);
   CHECK(strstr(grove_last_error(), path) && strstr(grove_last_error(), "line 2, column 12"), "%s",

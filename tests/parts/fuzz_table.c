@@ -1,5 +1,5 @@
-/* Any bytes at all, as a table of messages: refused with a sentence, or read, and then written and
- * read again with nothing lost. See tests/fuzz. */
+/* Any bytes at all, as a table of messages and endpoints: refused with a sentence, or read, and
+ * then written and read again with nothing lost. See tests/fuzz. */
 #define _POSIX_C_SOURCE 200809L /* fmemopen, open_memstream */
 #include "parts/table_file.h"
 
@@ -32,6 +32,18 @@ static char *print(const grove_part_table *table)
   return text;
 }
 
+static void check_ranges(const grove_part_table *table)
+{
+  int told = 0;
+  for (int64_t i = 0; i < table->n; i++) {
+    const grove_part_entry *e = &table->entries[i];
+    insist(e->parts >= 1 && e->bytes >= 0 && e->messages >= 1 && e->messages <= e->parts);
+    insist(e->endpoints >= 0 && e->endpoints <= GROVE_PART_MOST_ENDPOINTS);
+    told |= e->endpoints > 0;
+  }
+  insist(grove_part_table_has_endpoints(table) == told);
+}
+
 static void look_up(const grove_part_table *table)
 {
   static const int64_t some[] = {0, 1, 500, 70000, INT64_MAX};
@@ -47,9 +59,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     insist(!table.entries && *grove_last_error());
     return 0;
   }
+  check_ranges(&table);
   look_up(&table);
   char *text = print(&table);
   insist(read(text, strlen(text), &again) == GROVE_OK && again.n == table.n);
+  for (int64_t i = 0; i < table.n; i++)
+    insist(table.entries[i].endpoints == again.entries[i].endpoints);
   char *twice = print(&again);
   insist(strcmp(text, twice) == 0);
   free(text);

@@ -17,11 +17,31 @@ static grove_status read(const char *text, grove_part_table *out)
   return status;
 }
 
+/* Prints the table, and reads that. The caller frees the text. */
+static char *print_and_read(const grove_part_table *table, const char *about,
+                            grove_part_table *again)
+{
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  CHECK(file, "no file in memory");
+  CHECK_OK(grove_part_table_print(table, about, file));
+  fclose(file);
+  CHECK_OK(read(text, again));
+  CHECK(again->n == table->n, "%lld entries are left", (long long)again->n);
+  for (int64_t i = 0; i < table->n; i++) {
+    const grove_part_entry *a = &table->entries[i], *b = &again->entries[i];
+    CHECK(a->parts == b->parts && a->bytes == b->bytes && a->messages == b->messages &&
+            a->endpoints == b->endpoints &&
+            (a->seconds == b->seconds || (isnan(a->seconds) && isnan(b->seconds))),
+          "entry %lld", (long long)i);
+  }
+  return text;
+}
+
 static void there_and_back(void)
 {
   grove_part_table table = {0}, again = {0};
-  char *text = NULL;
-  size_t length = 0;
   CHECK_OK(read("# parts bytes messages\n"
                 "32 1048576 4 0.000151\n"
                 "\n"
@@ -35,19 +55,29 @@ static void there_and_back(void)
         "the first");
   CHECK(table.entries[1].messages == 128 && isnan(table.entries[1].seconds), "the second");
   CHECK(table.entries[2].bytes == INT64_MAX && table.entries[2].seconds == 2.5e-07, "the third");
-  FILE *file = open_memstream(&text, &length);
-  CHECK(file, "no file in memory");
-  CHECK_OK(grove_part_table_print(&table, "tried on a machine\nwith two lines", file));
-  fclose(file);
-  CHECK(strstr(text, "# tried on a machine\n#"), "%s", text);
-  CHECK_OK(read(text, &again));
-  CHECK(again.n == table.n, "%lld entries are left", (long long)again.n);
-  for (int64_t i = 0; i < table.n; i++) {
-    const grove_part_entry *a = &table.entries[i], *b = &again.entries[i];
-    CHECK(a->parts == b->parts && a->bytes == b->bytes && a->messages == b->messages &&
-            (a->seconds == b->seconds || (isnan(a->seconds) && isnan(b->seconds))),
-          "entry %lld", (long long)i);
-  }
+  CHECK(!grove_part_table_has_endpoints(&table), "a file of old tells no endpoints");
+  for (int64_t i = 0; i < table.n; i++)
+    CHECK(table.entries[i].endpoints == 0, "entry %lld", (long long)i);
+  char *text = print_and_read(&table, "tried on a machine\nwith two lines", &again);
+  CHECK(strstr(text, "# tried on a machine\n#") && !strstr(text, "endpoints"), "%s", text);
+  free(text);
+  grove_part_table_free(&table);
+  grove_part_table_free(&again);
+}
+
+/* Some entries tell their endpoints, others do not; seconds may lack before them. */
+static void endpoints(void)
+{
+  grove_part_table table = {0}, again = {0};
+  CHECK_OK(read("32 1048576 4 0.000151 8\n32 4096 1 1e-05\n32 65536 2 - 16\n32 64 1\n", &table));
+  static const int64_t told[] = {8, 0, 16, 0};
+  CHECK(table.n == 4 && grove_part_table_has_endpoints(&table), "%lld entries", (long long)table.n);
+  for (int i = 0; i < 4; i++)
+    CHECK(table.entries[i].endpoints == told[i], "entry %d: %lld endpoints", i,
+          (long long)table.entries[i].endpoints);
+  CHECK(table.entries[0].seconds == 0.000151 && isnan(table.entries[2].seconds), "seconds");
+  char *text = print_and_read(&table, "", &again);
+  CHECK(strstr(text, "endpoints\n"), "%s", text);
   free(text);
   grove_part_table_free(&table);
   grove_part_table_free(&again);
@@ -74,8 +104,13 @@ static void refusals(void)
   static const struct {
     const char *text, *place, *why;
   } row[] = {
-    {"8 1000\n", "line 1, column 1", "three or four"},
-    {"8 1000 1 0.5 9\n", "line 1, column 14", "three or four"},
+    {"8 1000\n", "line 1, column 1", "three to five"},
+    {"8 1000 1 0.5 9 7\n", "line 1, column 16", "three to five"},
+    {"8 1000 1 0.5 0\n", "line 1, column 14", "'0' is no number of endpoints"},
+    {"8 1000 1 0.5 17\n", "line 1, column 14", "'17' is no number of endpoints"},
+    {"8 1000 1 0.5 2.0\n", "line 1, column 14", "'2.0' is no number of endpoints"},
+    {"8 1000 1 - x\n", "line 1, column 12", "'x' is no number of endpoints"},
+    {"8 1000 1 -\n", "line 1, column 10", "'-'"},
     {"\n# x\n8 1000 1\n0 1000 1\n", "line 4, column 1", "'0' is no number of parts"},
     {"8 -1 1\n", "line 1, column 3", "'-1' is no number of bytes"},
     {"8 1000 9\n", "line 1, column 8", "'9' is no number of messages"},
@@ -113,6 +148,7 @@ int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "parts/table_file");
   there_and_back();
+  endpoints();
   nearest();
   refusals();
   return test_end();

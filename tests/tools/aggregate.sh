@@ -134,4 +134,27 @@ good env GROVE_LOG=summary GROVE_AGGREGATOR=table GROVE_PART_TABLE="$work/t.tabl
 grep -qE "^rank 0: psend to 1, tag 0 +psend +channel +8000 +3 +$((3 * messages)) +384000 " \
   "$work/err" || fail "not 3 rounds of $messages messages"
 
+awk '!/^#/ && NF != 4' "$work/t.table" | grep . >/dev/null && fail 'endpoints, without libfabric'
+
+# Over libfabric it also tries endpoints, as many as are open.
+run "$grove" --version
+if grep -q 'libfabric: built in (library [0-9]' "$work/out"; then
+  export GROVE_TRANSPORT_PARTS=ofi GROVE_FABRIC=tcp@lo TMPDIR=$work
+  good env GROVE_ENDPOINTS=2 tools/launch 3 "$grove" aggregate --try --parts 1,6 --bytes 96,12000 \
+    -o "$work/e.table" --json
+  python '
+e = d["entries"]
+assert [(x["parts"], x["bytes"]) for x in e] == [(1, 96), (1, 12000), (6, 96), (6, 12000)], e
+for x in e:
+    assert x["endpoints"] in ((1,) if x["transport_parts"] == 1 else (1, 2)), x
+    assert x["seconds"] > 0, x
+'
+  awk '!/^#/ && NF != 5' "$work/e.table" | grep . >/dev/null && fail 'a line without endpoints'
+  compgen -G "$work/grove-trial-*" >/dev/null && fail 'it left a file'
+  good env GROVE_ENDPOINTS=2 GROVE_LOG=summary GROVE_AGGREGATOR=table \
+    GROVE_PART_TABLE="$work/e.table" tools/launch 2 "$BUILD/examples/parts"
+  good "$grove" aggregate --machine niagara --table "$work/e.table" --delay 0
+  unset GROVE_TRANSPORT_PARTS GROVE_FABRIC TMPDIR
+fi
+
 echo 'the table and the picture of arrivals, and the table of trying, are what they should be'

@@ -236,11 +236,28 @@ assert e[1]["measured_seconds"] is None
 close(e[0]["seconds"], 4e-3 + 1e-6 + 3 * 1.54e-5 + ((1 << 18) - 1) * 8.33e-11 + 1e-6 + 1.54e-5)
 close(e[0]["best_seconds"], 4e-3 + 1e-6 + 1.54e-5 + ((1 << 19) - 1) * 8.33e-11 + 1e-6 + 1.54e-5)
 assert e[1]["seconds"] == e[1]["best_seconds"]
+assert [x["endpoints"] for x in e] == [None, None]
 '
 good "$grove" aggregate --machine niagara --table "$work/t.table" --delay 4ms
 grep -qE '^ +32 +1 MiB +4 +120\.00 +85\.44 +2 +76\.47$' "$work/out" || fail 'not this line'
 grep -qE '^ +32 +4 MiB +4 +- +150\.95 +4 +150\.95$' "$work/out" || fail 'nor this one'
+grep -q 'endpoints' "$work/out" && fail 'endpoints, where nobody tells them'
 has "table's opinion in 1 of 2 entries"
+# One that tells endpoints for some.
+printf '%s\n' '32 1048576 4 0.00012 8' '32 4194304 4' '32 65536 1 - 16' >"$work/e.table"
+good "$grove" aggregate --machine niagara --table "$work/e.table" --delay 4ms --json
+python '
+e = d["entries"]
+assert [x["endpoints"] for x in e] == [8, None, 16], e
+assert e[0]["measured_seconds"] == 0.00012 and e[2]["measured_seconds"] is None
+'
+good "$grove" aggregate --machine niagara --table "$work/e.table" --delay 4ms
+has 'messages  endpoints  measured us'
+grep -qE '^ +32 +1 MiB +4 +8 +120\.00 ' "$work/out" || fail 'not 8 endpoints'
+grep -qE '^ +32 +4 MiB +4 +- +- ' "$work/out" || fail 'not a dash'
+printf '32 1048576 4 0.1 17\n' >"$work/bad.table"
+bad 'bad.table, line 1, column 18' "$grove" aggregate --machine niagara --table "$work/bad.table" \
+  --delay 0
 printf '32 1048576 40\n' >"$work/bad.table"
 bad 'bad.table, line 1, column 12' "$grove" aggregate --machine niagara --table "$work/bad.table" \
   --delay 0

@@ -50,6 +50,8 @@ static const char help[] =
   "number of parts (4,16,64) and of bytes in all (4KiB,32KiB,256KiB,2MiB,16MiB). One thread\n"
   "marks the parts, the last of them S late (0). It writes the table of the option part_table:\n"
   "the smallest of all numbers within 2 % of the fastest. Nothing else should be running.\n"
+  "With GROVE_TRANSPORT_PARTS=ofi it also tries 1, 2, 4, 8 endpoints of libfabric, as many as\n"
+  "are open (GROVE_ENDPOINTS, and what the provider has), and the table tells them.\n"
   "--tune is the same; the mpirun of Open MPI complains about that word, and goes on.\n"
   "\n"
   "Examples:\n"
@@ -58,7 +60,8 @@ static const char help[] =
   "  grove aggregate --machine lassen --where on-node --bytes 1MiB --parts 12 --delay 50us\n"
   "  grove aggregate --machine niagara --table parts.table --delay 0\n"
   "  GROVE_TRACE=trace.json mpirun -n 2 ./program; grove aggregate --arrivals trace.json -o a.svg\n"
-  "  mpirun -n 2 grove aggregate --try --parts 8,32 --bytes 64KiB,1MiB -o parts.table\n";
+  "  mpirun -n 2 grove aggregate --try --parts 8,32 --bytes 64KiB,1MiB -o parts.table\n"
+  "  GROVE_TRANSPORT_PARTS=ofi GROVE_ENDPOINTS=8 mpirun -n 2 grove aggregate --try -o ofi.table\n";
 
 typedef aggregate_settings settings;
 

@@ -36,6 +36,8 @@ static void print_json(const grove_machine *m, const aggregate_settings *s,
     const opinion o = ask(m, s, e);
     printf("%s\n  {\"parts\": %lld, \"bytes\": %lld, \"transport_parts\": %lld", i > 0 ? "," : "",
            (long long)e->parts, (long long)e->bytes, (long long)e->messages);
+    printf(", \"endpoints\": ");
+    print_json_number(e->endpoints > 0 ? (double)e->endpoints : NAN);
     printf(", \"measured_seconds\": ");
     print_json_number(e->seconds);
     printf(", \"seconds\": ");
@@ -56,21 +58,32 @@ static void print_time(double seconds, int width)
     printf(" %*.2f", width, 1e6 * seconds);
 }
 
+/* A dash for 0. */
+static void print_count(int64_t count, int width)
+{
+  if (count > 0)
+    printf(" %*lld", width, (long long)count);
+  else
+    printf(" %*s", width, "-");
+}
+
 static void print_entries(const grove_machine *m, const aggregate_settings *s,
                           const grove_part_table *table)
 {
   char bytes[32];
+  int endpoints = grove_part_table_has_endpoints(table);
   int64_t same = 0;
   printf("%s, %s: %s, one part %.6g us late; form %s\n\n", m->name, grove_locality_names[s->where],
          s->table, 1e6 * s->delay, grove_delay_form_names[s->form]);
-  printf("%8s %12s %10s %12s %12s %10s %12s\n", "parts", "bytes", "messages", "measured us",
-         "model us", "its best", "model us");
+  printf("%8s %12s %10s%s %12s %12s %10s %12s\n", "parts", "bytes", "messages",
+         endpoints ? "  endpoints" : "", "measured us", "model us", "its best", "model us");
   for (int64_t i = 0; i < table->n; i++) {
     const grove_part_entry *e = &table->entries[i];
     const opinion o = ask(m, s, e);
     same += o.best.messages == e->messages;
     printf("%8lld %12s %10lld", (long long)e->parts, show_bytes((double)e->bytes, bytes),
            (long long)e->messages);
+    if (endpoints) print_count(e->endpoints, 10);
     print_time(e->seconds, 12);
     print_time(o.chosen.seconds - s->delay, 12);
     printf(" %10lld", (long long)o.best.messages);

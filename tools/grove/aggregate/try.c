@@ -1,5 +1,7 @@
-/* grove aggregate --try, or --tune: finds the fastest number of messages, under mpirun. (Open MPI's
- * mpirun takes --tune for itself, wherever it stands.) */
+/* grove aggregate --try, or --tune: finds the fastest number of messages, and over libfabric the
+ * number of endpoints, under mpirun. (Open MPI's mpirun takes --tune for itself, wherever it
+ * stands.) */
+#define _POSIX_C_SOURCE 200809L /* mkstemp */
 #include "grove/aggregate/aggregate.h"
 
 #include "base/pause.h"
@@ -8,6 +10,7 @@
 #include "grove/machine/probing.h"
 #include "kit/stats.h"
 #include "parts/table_file.h"
+#include "transport/ofi_desk.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,10 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST = 32, CHOICES = 40, MOST_ROUNDS = 200, LEAST_ROUNDS = 5, TRIAL_ROUNDS = 3 };
+enum { LIST = 32, CHOICES = 128, MOST_ROUNDS = 200, LEAST_ROUNDS = 5, TRIAL_ROUNDS = 3 };
 static const double CHOICE_SECONDS = 0.02; /* of rounds per number of messages */
 static const double SILENT_SECONDS = 2;
-static const double AS_GOOD = 1.02; /* fewer messages win if they are at most so much slower */
+/* Fewer messages, and then fewer endpoints, win if they are at most so much slower. */
+static const double AS_GOOD = 1.02;
 
 typedef struct settings {
   const char *output;
@@ -117,8 +121,16 @@ static int check_output(const char *path)
 typedef struct pair {
   grove_context *ctx;
   int rank, last;
-  double word; /* seconds that the word takes */
+  double word;       /* seconds that the word takes */
+  int64_t endpoints; /* that are open; 0: channels do not go over libfabric */
+  char trial[256];   /* a table of what is tried now, where there are endpoints; rank 0 has it */
 } pair;
+
+/* What is tried. */
+typedef struct tried {
+  int64_t messages, endpoints;
+  double seconds;
+} tried;
 
 static void must(grove_status status)
 {
@@ -177,22 +189,41 @@ static double run_rounds(const pair *p, grove_op *data, grove_op *word, int64_t 
   return bench_median(seconds, rounds);
 }
 
-/* The median on rank 0, without the word. Meaningless on other ranks. */
-static double try_messages(const pair *p, char *memory, int64_t parts, int64_t part_bytes,
-                           int64_t messages, double delay)
+/* The channels that are made next are cut like this. A number of endpoints is what a table alone
+ * can say. */
+static void cut_like(const pair *p, int64_t parts, int64_t bytes, const tried *choice)
 {
-  char number[32], letter = 0;
+  char number[32];
+  snprintf(number, sizeof number, "%lld", (long long)choice->messages);
+  must(grove_context_set(p->ctx, "max_messages", number));
+  must(grove_context_set(p->ctx, "aggregator", choice->endpoints > 0 ? "table" : "none"));
+  if (p->rank > 0 || choice->endpoints == 0) return;
+  grove_part_entry entry = {parts, bytes, choice->messages, NAN, choice->endpoints};
+  const grove_part_table table = {1, &entry};
+  FILE *file = fopen(p->trial, "w");
+  must(file ? grove_part_table_print(&table, "", file)
+            : grove_error(GROVE_ERR_SYSTEM, __FILE__, __LINE__, "%s cannot be written: %s",
+                          p->trial, strerror(errno)));
+  fclose(file);
+}
+
+/* The median on rank 0, without the word. Meaningless on other ranks. */
+static double try_choice(const pair *p, char *memory, int64_t parts, int64_t part_bytes,
+                         const tried *choice, double delay)
+{
+  char letter = 0;
   grove_op *data = NULL, *word = NULL;
   double seconds = 0;
-  snprintf(number, sizeof number, "%lld", (long long)messages);
-  must(grove_context_set(p->ctx, "max_messages", number));
-  if (p->rank == 0) {
+  cut_like(p, parts, parts * part_bytes, choice);
+  if (p->rank == 0)
     must(grove_psend_init(p->ctx, memory, (int)parts, part_bytes, MPI_BYTE, p->last, 0, &data));
-    must(grove_precv_init(p->ctx, &letter, 1, 1, MPI_BYTE, p->last, 1, &word));
-  } else if (p->rank == p->last) {
+  else if (p->rank == p->last)
     must(grove_precv_init(p->ctx, memory, (int)parts, part_bytes, MPI_BYTE, 0, 0, &data));
+  must(grove_context_set(p->ctx, "aggregator", "none"));
+  if (p->rank == 0)
+    must(grove_precv_init(p->ctx, &letter, 1, 1, MPI_BYTE, p->last, 1, &word));
+  else if (p->rank == p->last)
     must(grove_psend_init(p->ctx, &letter, 1, 1, MPI_BYTE, 0, 1, &word));
-  }
   if (data) seconds = run_rounds(p, data, word, parts, delay);
   must(grove_op_free(&data));
   must(grove_op_free(&word));
@@ -201,12 +232,8 @@ static double try_messages(const pair *p, char *memory, int64_t parts, int64_t p
 
 /* ---- the grid ---- */
 
-typedef struct tried {
-  int64_t messages;
-  double seconds;
-} tried;
-
-/* The smallest number of messages that is about as fast as the fastest. */
+/* The first that is about as fast as the fastest: the smallest number of messages, and then of
+ * endpoints. */
 static tried choose(const tried *list, int n)
 {
   double least = INFINITY;
@@ -216,13 +243,22 @@ static tried choose(const tried *list, int n)
   return list[i];
 }
 
-/* Powers of two, and every part by itself. */
-static int list_choices(int64_t parts, tried *list)
+/* Numbers of endpoints: powers of two, until each message has one of its own. */
+static int list_endpoints(const pair *p, int64_t messages, tried *list)
 {
   int n = 0;
-  for (int64_t m = 1; m < parts; m *= 2) list[n++].messages = m;
-  list[n++].messages = parts;
+  if (p->endpoints == 0) list[n++] = (tried){messages, 0, 0};
+  for (int64_t e = 1; e <= p->endpoints && e < 2 * messages; e *= 2)
+    list[n++] = (tried){messages, e, 0};
   return n;
+}
+
+/* Numbers of messages: powers of two, and every part by itself. */
+static int list_choices(const pair *p, int64_t parts, tried *list)
+{
+  int n = 0;
+  for (int64_t m = 1; m < parts; m *= 2) n += list_endpoints(p, m, &list[n]);
+  return n + list_endpoints(p, parts, &list[n]);
 }
 
 static void tell_progress(int64_t done, int64_t all, double since, double *told)
@@ -241,11 +277,12 @@ static grove_part_entry tune_one(const pair *p, const settings *s, int64_t parts
 {
   tried list[CHOICES];
   int64_t part_bytes = bytes / parts;
-  int n = list_choices(parts, list);
+  int n = list_choices(p, parts, list);
   for (int i = 0; i < n; i++)
-    list[i].seconds = try_messages(p, memory, parts, part_bytes, list[i].messages, s->delay);
+    list[i].seconds = try_choice(p, memory, parts, part_bytes, &list[i], s->delay);
   tried best = choose(list, n);
-  return (grove_part_entry){parts, parts * part_bytes, best.messages, fmax(best.seconds, 1e-9)};
+  return (grove_part_entry){parts, parts * part_bytes, best.messages, fmax(best.seconds, 1e-9),
+                            best.endpoints};
 }
 
 static void tune_all(const pair *p, const settings *s, grove_part_table *table)
@@ -268,55 +305,117 @@ static void tune_all(const pair *p, const settings *s, grove_part_table *table)
 
 /* ---- results ---- */
 
-static void print_result(const settings *s, const grove_part_table *table)
+static void print_results_json(const settings *s, const grove_part_table *table)
 {
-  char bytes[32];
-  if (s->json) printf("{\"delay\": %.17g, \"entries\": [", s->delay);
-  if (!s->json) printf("%8s %12s %10s %12s\n", "parts", "bytes", "messages", "us");
+  printf("{\"delay\": %.17g, \"entries\": [", s->delay);
   for (int64_t i = 0; i < table->n; i++) {
     const grove_part_entry *e = &table->entries[i];
-    if (s->json)
-      printf("%s\n  {\"parts\": %lld, \"bytes\": %lld, \"transport_parts\": %lld, "
-             "\"seconds\": %.17g}",
-             i > 0 ? "," : "", (long long)e->parts, (long long)e->bytes, (long long)e->messages,
-             e->seconds);
-    else
-      printf("%8lld %12s %10lld %12.2f\n", (long long)e->parts, show_bytes((double)e->bytes, bytes),
-             (long long)e->messages, 1e6 * e->seconds);
+    printf("%s\n  {\"parts\": %lld, \"bytes\": %lld, \"transport_parts\": %lld, \"endpoints\": ",
+           i > 0 ? "," : "", (long long)e->parts, (long long)e->bytes, (long long)e->messages);
+    print_json_number(e->endpoints > 0 ? (double)e->endpoints : NAN);
+    printf(", \"seconds\": %.17g}", e->seconds);
   }
-  if (s->json) printf("]}\n");
+  printf("]}\n");
 }
 
-static int write_table(const settings *s, const grove_part_table *table)
+static void print_results(const settings *s, const grove_part_table *table)
 {
-  char about[128];
+  char bytes[32];
+  int endpoints = grove_part_table_has_endpoints(table);
+  if (s->json) {
+    print_results_json(s, table);
+    return;
+  }
+  printf("%8s %12s %10s%s %12s\n", "parts", "bytes", "messages", endpoints ? "  endpoints" : "",
+         "us");
+  for (int64_t i = 0; i < table->n; i++) {
+    const grove_part_entry *e = &table->entries[i];
+    printf("%8lld %12s %10lld", (long long)e->parts, show_bytes((double)e->bytes, bytes),
+           (long long)e->messages);
+    if (endpoints) printf(" %10lld", (long long)e->endpoints);
+    printf(" %12.2f\n", 1e6 * e->seconds);
+  }
+}
+
+static int write_table(const settings *s, const pair *p, const grove_part_table *table)
+{
+  char about[128], others[64] = "", open[32] = "";
   FILE *file = fopen(s->output, "w");
-  snprintf(about, sizeof about, "by grove aggregate --try; the last part %.6g us late",
-           1e6 * s->delay);
+  if (p->endpoints > 0) {
+    snprintf(others, sizeof others, "GROVE_TRANSPORT_PARTS=ofi GROVE_ENDPOINTS=%lld ",
+             (long long)p->endpoints);
+    snprintf(open, sizeof open, "; endpoints open: %lld", (long long)p->endpoints);
+  }
+  snprintf(about, sizeof about, "by grove aggregate --try; the last part %.6g us late%s",
+           1e6 * s->delay, open);
   int failed = !file || grove_part_table_print(table, about, file) != GROVE_OK;
   if (file && fclose(file) != 0) failed = 1;
   if (failed) {
     fprintf(stderr, "grove aggregate: %s could not be written to its end\n", s->output);
     return EXIT_FAILED;
   }
-  fprintf(stderr, "written to %s; use it: GROVE_AGGREGATOR=table GROVE_PART_TABLE=%s\n", s->output,
-          s->output);
+  fprintf(stderr, "written to %s; use it: %sGROVE_AGGREGATOR=table GROVE_PART_TABLE=%s\n",
+          s->output, others, s->output);
   return EXIT_OK;
+}
+
+/* ---- endpoints ---- */
+
+/* How many are open for messages to this rank; 0: channels do not go over libfabric. */
+static int64_t count_open(const pair *p, int peer)
+{
+  int n = 0;
+  char carrier[16];
+  must(grove_context_get(p->ctx, "transport_parts", carrier, sizeof carrier));
+  if (strcmp(carrier, "ofi") != 0) return 0;
+#ifdef GROVE_LIBFABRIC
+  must(grove_fabric_count_endpoints(p->ctx, peer, &n));
+#else
+  (void)peer;
+#endif
+  return n;
+}
+
+static void make_trial(pair *p)
+{
+  const char *folder = getenv("TMPDIR");
+  snprintf(p->trial, sizeof p->trial, "%.200s/grove-trial-XXXXXX",
+           folder && *folder ? folder : "/tmp");
+  int file = mkstemp(p->trial);
+  must(file >= 0 ? GROVE_OK
+                 : grove_error(GROVE_ERR_SYSTEM, __FILE__, __LINE__, "%s cannot be made: %s",
+                               p->trial, strerror(errno)));
+  close(file);
+}
+
+/* The same number on all ranks: what both ends of the channel have. All know the file of the table,
+ * since options are the same everywhere; rank 0 alone reads it. */
+static void find_endpoints(pair *p)
+{
+  int64_t mine = INT64_MAX;
+  if (p->rank == 0 || p->rank == p->last) mine = count_open(p, p->last - p->rank);
+  MPI_Allreduce(&mine, &p->endpoints, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (p->endpoints == 0) return;
+  if (p->rank == 0) make_trial(p);
+  MPI_Bcast(p->trial, sizeof p->trial, MPI_CHAR, 0, MPI_COMM_WORLD);
+  must(grove_context_set(p->ctx, "part_table", p->trial));
 }
 
 static int tune(const settings *s, int rank, int size)
 {
   pair p = {.rank = rank, .last = size - 1};
+  const tried letter_alone = {.messages = 1};
   grove_part_table table = {0};
   char letter = 0;
   int code = EXIT_OK;
   must(grove_context_create(MPI_COMM_WORLD, &p.ctx));
-  must(grove_context_set(p.ctx, "aggregator", "none"));
   must(grove_context_set(p.ctx, "min_message", "0"));
-  p.word = try_messages(&p, &letter, 1, 1, 1, 0) / 2;
+  p.word = try_choice(&p, &letter, 1, 1, &letter_alone, 0) / 2;
+  find_endpoints(&p);
   tune_all(&p, s, &table);
-  if (rank == 0) code = write_table(s, &table);
-  if (rank == 0 && code == EXIT_OK) print_result(s, &table);
+  if (rank == 0 && *p.trial) unlink(p.trial);
+  if (rank == 0) code = write_table(s, &p, &table);
+  if (rank == 0 && code == EXIT_OK) print_results(s, &table);
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
   grove_part_table_free(&table);
   must(grove_context_free(&p.ctx));
