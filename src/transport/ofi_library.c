@@ -1,6 +1,7 @@
 /* The library stays open until the process ends: some of its providers leave threads and handlers
  * of signals behind, which must not lose their code.
  */
+#define _XOPEN_SOURCE 700 /* setenv */
 #include "transport/ofi_library.h"
 
 #ifdef GROVE_LIBFABRIC
@@ -8,6 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_OF(name)   #name
@@ -19,6 +21,16 @@ static const struct {
 } symbols[] = {GROVE_OFI_FUNCTIONS(SYMBOL_OF)};
 
 grove_ofi_functions grove_ofi;
+
+/* The providers for TCP keep small messages in a buffer while a socket is full, and say that they
+ * are sent. They leave only with the next poll, which may never come: who has sent everything waits
+ * elsewhere. Without that buffer what is said to be sent is the kernel's. Users may say otherwise.
+ */
+static void send_what_is_told_sent(void)
+{
+  setenv("FI_TCP_STAGING_SBUF_SIZE", "0", 0);
+  setenv("FI_NET_STAGING_SBUF_SIZE", "0", 0);
+}
 
 /* The one that the process has, or that the system finds, else the one it was built with. */
 static grove_status find_functions(void)
@@ -44,6 +56,7 @@ grove_status grove_ofi_open(void)
   pthread_mutex_lock(&mutex);
   if (!is_tried) {
     is_tried = 1;
+    send_what_is_told_sent();
     is_open = find_functions() == GROVE_OK;
     if (!is_open) grove_copy_text(refusal, sizeof refusal, grove_last_error());
   }
