@@ -83,6 +83,8 @@ matrix=tests/tools/matrices/symmetric.mtx
 explain=(explain "$matrix" --nodes 2 --ppn 2)
 good "$grove" "${explain[@]}" --machine auto
 grep -q 'has not been measured, and auto is ' "$work/err" || fail 'it does not say what auto is'
+good "$grove" machine compare auto auto
+(($(grep -c 'has not been measured' "$work/err") == 1)) || fail 'it says what auto is, and not once'
 good tools/launch 2 "$grove" machine measure --quick --force --name mine
 own=("$work"/cache/grove/*.machine)
 [[ -s ${own[0]} ]] || fail 'no profile of its own'
@@ -231,6 +233,16 @@ good "$grove" machine compare lassen summit --json
 names machine compare
 good env GROVE_FOO=1 "$grove" options --json
 names options
+# Where the manual page has all values of an option, they are the library's.
+python3 - docs/man/grove.1 "$work/out" <<'END' || fail 'grove.1 has other values'
+import json, re, sys
+library = {o["name"]: o["values"] for o in json.load(open(sys.argv[2]))["options"]}
+page = open(sys.argv[1], encoding="utf-8").read()
+found = re.findall(r"GROVE_([A-Z_]+)=([a-z0-9-]+(?: \| [a-z0-9-]+)+)", page.replace("\\-", "-"))
+assert len(found) >= 8, found
+for name, values in found:
+    assert library[name.lower()] == values.replace(" ", ""), (name, library[name.lower()], values)
+END
 good "$grove" model --machine lassen --messages-per-proc 64 --bytes-per-proc 64KiB --json \
   --bytes-per-node 256KiB --bytes-node-to-node 16KiB --nodes-per-proc 16 --messages-node-to-node 1
 names model
