@@ -227,8 +227,14 @@ for name in lassen dgx tukey summit; do
   [[ $name == summit ]] || printf -- '--\n'
 done >"$work/out"
 names machine show
+# A profile that says 0 is off by a factor that is not finite, for which JSON has no number.
+mv "${own[0]}" "$work/own"
+printf '%s\n' 'name zero' 'alpha cpu any any 0 s assumed' 'beta cpu any any 0 s/B assumed' 'end 2' \
+  >"${own[0]}"
 good tools/launch 2 "$grove" machine check auto --quick --json
+has '"median_factor": "inf"'
 names machine check
+mv "$work/own" "${own[0]}"
 good "$grove" machine compare lassen summit --json
 names machine compare
 good env GROVE_FOO=1 "$grove" options --json
