@@ -62,6 +62,9 @@ bad 'must be a whole number from 1 to 2147483647' aggregate --parts 0
 bad "'--part' is not understood; there are --machine, --bytes, --parts" aggregate --part 3
 bad "'--size' is not understood; there are --machine, --from, --to, --bytes" multipath --size 3
 bad '--sweep or --cost, not both' multipath --sweep --cost
+copy=(multipath --machine beluga --from 0 --to 1 --bytes 1MB)
+bad "no path 'gpu9' from GPU 0 to GPU 1; it has direct, gpu2, gpu3, host" "${copy[@]}" --paths gpu9
+bad 'it must be standard, 2-step, 3-step or split, a comma,' bench random --variant scenic,chunk=64
 bad "'--fast' is not understood; there are -o, --title, --json" report --fast
 bad "-o cannot be '': it must be a file" report x.json -o
 bad 'no-such.json' report "$work/no-such.json"
