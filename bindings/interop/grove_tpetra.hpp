@@ -31,10 +31,10 @@ std::vector<LO> grove_imported(const Tpetra::Import<LO, GO, Node> &import, Value
   return std::vector<LO>(data.begin(), data.end());
 }
 
-// Who has what is asked by the Import itself: so entries that stay, that move within the rank and
-// that come from others are all found, also where several ranks have the same source entry. The
-// Import has the communicator of the context, or one with the same ranks in the same order.
-// Collective.
+// Makes the forest of an Import. It asks the Import itself where each entry comes from. So it finds
+// entries that stay, that move within the rank, and that come from others; and where several ranks
+// have the same source entry, it takes the one that the Import takes. The communicator of the
+// Import must be that of the context, or have the same ranks in the same order. Collective.
 template <class LO, class GO, class Node>
 grove_status grove_forest_from_import(grove_context *ctx,
                                       const Tpetra::Import<LO, GO, Node> &import,

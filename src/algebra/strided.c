@@ -39,7 +39,7 @@ static grove_status check_stride(const grove_making *m, const grove_forest *f, w
   GROVE_PASS_CHECK(w->edges.nroots >= 0 && extent_of(w, w->leaf_stride, f->leaf_end) >= 0 &&
                      extent_of(w, 0, f->nleaves) >= 0,
                    GROVE_ERR_ARG,
-                   "rank %d: %s: %lld values a point at strides %lld and %lld are more "
+                   "rank %d: %s: %lld values per point at strides %lld and %lld are more "
                    "than 2^62 places",
                    m->ctx->rank, m->call, (long long)w->n, (long long)w->root_stride,
                    (long long)w->leaf_stride);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const grove_solver_names[GROVE_SOLVERS] = {"exact", "published", "search"};
@@ -50,6 +51,25 @@ static int read_path(const char *word, size_t length)
   return number < GROVE_DEVICES ? number : -2;
 }
 
+/* Tells which paths there are instead: "direct, gpu2, host". */
+static grove_status refuse_path(const grove_machine *m, int from, int to, const char *word,
+                                size_t length)
+{
+  char there[8 * (GROVE_DEVICES + 2)] = "none", name[16];
+  size_t used = 0;
+  for (int stop = -1; stop <= GROVE_HOST; stop++) {
+    if (!has_path(&m->links, from, to, stop)) continue;
+    snprintf(name, sizeof name, "gpu%d", stop);
+    used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", used > 0 ? ", " : "",
+                             stop < 0             ? "direct"
+                             : stop == GROVE_HOST ? "host"
+                                                  : name);
+  }
+  return grove_error(GROVE_ERR_ARG, __FILE__, __LINE__,
+                     "machine '%.100s' has no path '%.*s' from GPU %d to GPU %d; it has %s",
+                     m->name, (int)length, word, from, to, there);
+}
+
 /* Sets a bit for each named path: bit 0 for the direct one, bit 1 + s for a stop at s. */
 static grove_status read_paths(const grove_machine *m, int from, int to, const char *list,
                                uint32_t *wanted)
@@ -61,9 +81,7 @@ static grove_status read_paths(const grove_machine *m, int from, int to, const c
     GROVE_PASS_CHECK(stop > -2, GROVE_ERR_ARG,
                      "'%.*s' is no path: they are called direct, gpu2 (by GPU 2) and host",
                      (int)(length < 40 ? length : 40), at);
-    GROVE_PASS_CHECK(has_path(&m->links, from, to, stop), GROVE_ERR_ARG,
-                     "machine '%.100s' has no path '%.*s' from GPU %d to GPU %d", m->name,
-                     (int)length, at, from, to);
+    if (!has_path(&m->links, from, to, stop)) return refuse_path(m, from, to, at, length);
     GROVE_PASS_CHECK(!(*wanted >> (stop + 1) & 1), GROVE_ERR_ARG, "the path '%.*s' is named twice",
                      (int)length, at);
     *wanted |= (uint32_t)1 << (stop + 1);

@@ -114,7 +114,7 @@ assert len(d["notes"]) == 2
 '
 model
 ((status == 0)) || fail 'it failed'
-has 'lassen: 8 messages and 1 MB a process to 5 nodes'
+has 'lassen: 8 messages and 1 MB per process to 5 nodes'
 has '<- fastest'
 has '(best case)'
 grep -qE ' is the fastest; [0-9]+ % of its time is ' "$work/out" || fail 'what binds?'

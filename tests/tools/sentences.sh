@@ -62,6 +62,9 @@ bad 'must be a whole number from 1 to 2147483647' aggregate --parts 0
 bad "'--part' is not understood; there are --machine, --bytes, --parts" aggregate --part 3
 bad "'--size' is not understood; there are --machine, --from, --to, --bytes" multipath --size 3
 bad '--sweep or --cost, not both' multipath --sweep --cost
+copy=(multipath --machine beluga --from 0 --to 1 --bytes 1MB)
+bad "no path 'gpu9' from GPU 0 to GPU 1; it has direct, gpu2, gpu3, host" "${copy[@]}" --paths gpu9
+bad 'it must be standard, 2-step, 3-step or split, a comma,' bench random --variant scenic,chunk=64
 bad "'--fast' is not understood; there are -o, --title, --json" report --fast
 bad "-o cannot be '': it must be a file" report x.json -o
 bad 'no-such.json' report "$work/no-such.json"
@@ -83,6 +86,8 @@ matrix=tests/tools/matrices/symmetric.mtx
 explain=(explain "$matrix" --nodes 2 --ppn 2)
 good "$grove" "${explain[@]}" --machine auto
 grep -q 'has not been measured, and auto is ' "$work/err" || fail 'it does not say what auto is'
+good "$grove" machine compare auto auto
+(($(grep -c 'has not been measured' "$work/err") == 1)) || fail 'it says what auto is, and not once'
 good tools/launch 2 "$grove" machine measure --quick --force --name mine
 own=("$work"/cache/grove/*.machine)
 [[ -s ${own[0]} ]] || fail 'no profile of its own'
@@ -225,12 +230,28 @@ for name in lassen dgx tukey summit; do
   [[ $name == summit ]] || printf -- '--\n'
 done >"$work/out"
 names machine show
+# A profile that says 0 is off by a factor that is not finite, for which JSON has no number.
+mv "${own[0]}" "$work/own"
+printf '%s\n' 'name zero' 'alpha cpu any any 0 s assumed' 'beta cpu any any 0 s/B assumed' 'end 2' \
+  >"${own[0]}"
 good tools/launch 2 "$grove" machine check auto --quick --json
+has '"median_factor": "inf"'
 names machine check
+mv "$work/own" "${own[0]}"
 good "$grove" machine compare lassen summit --json
 names machine compare
 good env GROVE_FOO=1 "$grove" options --json
 names options
+# Where the manual page has all values of an option, they are the library's.
+python3 - docs/man/grove.1 "$work/out" <<'END' || fail 'grove.1 has other values'
+import json, re, sys
+library = {o["name"]: o["values"] for o in json.load(open(sys.argv[2]))["options"]}
+page = open(sys.argv[1], encoding="utf-8").read()
+found = re.findall(r"GROVE_([A-Z_]+)=([a-z0-9-]+(?: \| [a-z0-9-]+)+)", page.replace("\\-", "-"))
+assert len(found) >= 8, found
+for name, values in found:
+    assert library[name.lower()] == values.replace(" ", ""), (name, library[name.lower()], values)
+END
 good "$grove" model --machine lassen --messages-per-proc 64 --bytes-per-proc 64KiB --json \
   --bytes-per-node 256KiB --bytes-node-to-node 16KiB --nodes-per-proc 16 --messages-node-to-node 1
 names model

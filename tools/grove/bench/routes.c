@@ -148,7 +148,9 @@ static grove_status enter_variant(const bench *b, bench_field *field, const char
     return bench_context(b, e->options, &e->ctx);
   }
   return grove_error(GROVE_ERR_OPTION, __FILE__, __LINE__,
-                     "'%s' is no variant such as 3-step,transport_on_node=mpi", text);
+                     "--variant cannot be '%.200s': it must be standard, 2-step, 3-step or split, "
+                     "a comma, and options, such as 3-step,transport_on_node=mpi",
+                     text);
 }
 
 static int is_wanted(const bench *b, const char *name)

@@ -67,6 +67,17 @@ static void print_points(const grove_machine *m, const grove_points *points)
   }
 }
 
+/* A prediction of 0 is off by a factor that is not finite. */
+static void print_json_verdict(const verdict *v, int first)
+{
+  printf("%s\n  {\"series\": \"%s\", \"points\": %d, \"median_factor\": ", first ? "" : ",",
+         v->series, v->points);
+  print_json_number(v->median);
+  printf(", \"worst_factor\": ");
+  print_json_number(v->worst);
+  printf("}");
+}
+
 static void print_verdicts(const probing *s, const grove_machine *m, const grove_points *points)
 {
   verdict v;
@@ -78,9 +89,7 @@ static void print_verdicts(const probing *s, const grove_machine *m, const grove
     i = judge(m, points, i, &v);
     if (v.points == 0) continue;
     if (s->json)
-      printf("%s\n  {\"series\": \"%s\", \"points\": %d, \"median_factor\": %.6g, "
-             "\"worst_factor\": %.6g}",
-             first ? "" : ",", v.series, v.points, v.median, v.worst);
+      print_json_verdict(&v, first);
     else
       printf("%-22s %10d %12.2fx %11.2fx\n", v.series, v.points, v.median, v.worst);
     first = 0;

@@ -79,6 +79,7 @@ void own_free(own_profiles *p)
 
 const char *own_resolve(const char *who, const char *name, char path[OWN_PATH_BYTES])
 {
+  static int told; /* a command may open the machine several times */
   own_profiles own;
   if (strcasecmp(name, "auto") != 0) return name;
   *path = '\0';
@@ -87,9 +88,10 @@ const char *own_resolve(const char *who, const char *name, char path[OWN_PATH_BY
   own_free(&own);
   if (*path) return path;
   const char *similar = grove_measure_stand_in();
-  fprintf(stderr,
-          "grove %s: this machine has not been measured, and auto is %s, which is like it "
-          "(grove machine measure makes its own profile)\n",
-          who, similar);
+  if (!told++)
+    fprintf(stderr,
+            "grove %s: this machine has not been measured, and auto is %s, which is like it "
+            "(grove machine measure makes its own profile)\n",
+            who, similar);
   return similar;
 }

@@ -413,7 +413,7 @@ static const char *write_contention(const source *from, sheet *out)
   if (!grove_form_has_messages(m, GROVE_CPU, GROVE_OFF_NODE)) return no_off_node;
   if (m->ranks < 1) return "the number of ranks a node has";
   for (int k = 0; k < 4; k++) {
-    fprintf(data, "%smessages \"%.0f KiB a process\" \"with the link\"\n", k > 0 ? "\n\n" : "",
+    fprintf(data, "%smessages \"%.0f KiB per process\" \"with the link\"\n", k > 0 ? "\n\n" : "",
             totals[k] / 1024);
     for (double n = 1; n <= 10000; n = next_count(n)) {
       double seconds = messages_seconds(m, GROVE_OFF_NODE, m->ranks, n, totals[k]) +
@@ -442,7 +442,7 @@ static const char contention_with[] =
   "set xlabel 'messages'\n"
   "set ylabel 'seconds'\n"
   "plot for [b=0:3] data index b using 1:3 with lines lw 2 lc b + 1 \\\n"
-  "       title word('16 128 1024 8192', b + 1) . ' KiB a process', \\\n"
+  "       title word('16 128 1024 8192', b + 1) . ' KiB per process', \\\n"
   "  for [b=0:3] data index b using 1:2 with lines lw 2 dt 2 lc b + 1 notitle\n";
 
 /* ---- Temucin et al. 2023 ---- */

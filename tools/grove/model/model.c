@@ -266,7 +266,7 @@ static void print_table(const settings *s, const grove_machine *m, grove_strateg
   const grove_strategy best = list[grove_strategies_best(list, 0)];
   double share = 0;
   char a[32], b[32], c[32];
-  printf("%s: %.0f messages and %s a process to %.0f nodes; %s a node; %s between two nodes\n",
+  printf("%s: %.0f messages and %s per process to %.0f nodes; %s per node; %s between two nodes\n",
          m->name, s->x.messages_per_proc, show_bytes(s->x.bytes_per_proc, a), s->x.nodes_per_proc,
          show_bytes(s->x.bytes_per_node, b), show_bytes(s->x.bytes_node_to_node, c));
   printf("\n%-10s %-7s %12s %12s %12s %12s\n", "", "", "total", "off node", "on node", "copy");
