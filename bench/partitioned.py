@@ -38,6 +38,7 @@ PLACE = {
 # In the place `ofi` alone: libfabric beside MPI and with several endpoints, in one run.
 FABRIC_GRID = ["--grid", "bench/partitioned/fabric.txt"]
 OVER_MPI, EVERY_PART_OVER_MPI = ",transport_parts=mpi", "none:transport_parts=mpi"
+BY_PRICE = ",transport_parts=auto"
 # MPICH's partitioned calls depend on the transports given to UCX: all, as installed, or memory
 # alone.
 MPICH = {"installed": {"UCX_TLS": "all"}, "best": {"UCX_TLS": "sysv,self"}}
@@ -50,6 +51,9 @@ class Run(judged.Run):
 
     def title(self):
         return f"{self.mpi} {self.place} {self.setting}, {self.ranks} ranks"
+
+    def measures(self):
+        return ["--fabric"] if self.place in FABRIC else []
 
     def keeps(self):
         return f"parts-{self.place if self.place in BETWEEN else 'node'}"
@@ -230,11 +234,12 @@ def numbers_of(some, after=""):
                   if word.removesuffix(after).isdigit())
 
 
-def over_mpi(case):
-    """By number of messages: the time over libfabric divided by that over MPI."""
+def over_mpi(case, by=""):
+    """By number of messages: the time over libfabric, or `by` what is chosen by price, divided by
+    that over MPI."""
     names = {n: f"none:max_messages={n}" for n in numbers_of([case])}
-    return {n: case.ratio(name, name + OVER_MPI) for n, name in names.items()
-            if case.has(name + OVER_MPI)}
+    return {n: case.ratio(name + by, name + OVER_MPI) for n, name in names.items()
+            if case.has(name + by, name + OVER_MPI)}
 
 
 def against_mpi(all_cases):
@@ -248,6 +253,10 @@ def against_mpi(all_cases):
                 lines.append(verdict(f"libfabric / MPI, same groups, 32 parts, {sizes}, mean of "
                                      f"{len(ratios)}", where, f"<= {most}", f"{mean:.3f}",
                                      mean <= most))
+        chosen = [ratio for case in part for ratio in over_mpi(case, BY_PRICE).values()]
+        if chosen:
+            lines.append(verdict(f"chosen by price / MPI, same groups, worst of {len(chosen)}",
+                                 where, "<= 1.1", f"{max(chosen):.3f}", max(chosen) <= 1.1))
     return lines
 
 

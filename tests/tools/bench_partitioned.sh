@@ -21,7 +21,7 @@ fixed perceived 4 1Ki parts fixed:1e-4 adaptive timer:delta=1e-5
 uniform perceived 4 1Ki cores uniform:1e-4 none timer
 gauss perceived 4 1Ki 3 gauss:1e-5:1e-4 none timer
 groups perceived 6 48Ki parts single:1e-4 ploggp search
-carriers overhead 4 4Ki 2 none search search:transport_parts=mpi
+carriers overhead 4 4Ki 2 none search search:transport_parts=mpi search:transport_parts=auto
 wave sweep 3,6 1536 3 single:1e-5:1e-4 mpi-parts none timer # a comment
 mark mark 64 512 4 none none:max_messages=1
 last last 64 512 1 none none:max_messages=32
@@ -32,7 +32,7 @@ for parts in auto mpi; do
   export GROVE_TRANSPORT_PARTS=$parts
   bench 2
   ((status == 0)) || fail 'it failed'
-  lines $((8 + 12 + 4 * psend + 12 + 2 + 2 + 2 + 5 + 6 + 2)) '^row '
+  lines $((8 + 12 + 4 * psend + 12 + 2 + 2 + 2 + 5 + 9 + 2)) '^row '
   lines 1 '^row carriers 4 4096 none:max_messages=4,transport_parts=mpi 4 '
   lines $((4 + 4 * (1 - psend))) '^missing at-once '
   lines 0 '^wrong '
@@ -100,6 +100,8 @@ found = [
           f"carriers 32 {64 * KI} none:max_messages=32,transport_parts=mpi 32 10",
           f"carriers 32 {MI} none:max_messages=1 1 60",
           f"carriers 32 {MI} none:max_messages=1,transport_parts=mpi 1 40",
+          f"carriers 32 {MI} none:max_messages=1,transport_parts=auto 1 46",
+          f"carriers 32 {64 * KI} none:max_messages=32,transport_parts=auto 32 8",
           f"endpoints 16 {MI} none:transport_parts=mpi 16 90",
           f"endpoints 16 {MI} none:endpoints=1 16 60", f"endpoints 16 {MI} none:endpoints=8 16 45",
           f"transport 32 {MI} none:transport_parts=mpi 32 100",
@@ -135,6 +137,7 @@ expected = {
     ("perceived bandwidth, delta of 10 to 100 us: spread", "openmpi tcp"): "met",
     ("libfabric / MPI, same groups, 32 parts, 4Ki to 4Mi, mean of 3", "openmpi ofi"): "missed",
     ("libfabric / MPI, same groups, 32 parts, 64Ki, mean of 2", "openmpi ofi"): "missed",
+    ("chosen by price / MPI, same groups, worst of 2", "openmpi ofi"): "missed",
     ("ploggp / best by search, all at once, mean of 1", "openmpi ofi"): "missed",
     ("perceived bandwidth of adaptive / limit, 256Ki to 4Mi", "openmpi ofi"): "met",
     ("sweep, none / ploggp, at its best", "openmpi shm nocma"): "met",
