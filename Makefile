@@ -80,8 +80,10 @@ bench:
 	@bench/run --overlap --save --no-build
 	@bench/run --algebra --save --no-build
 	@bench/run --routes --save --no-build
+	@bench/run --fabric --save --no-build
 	@bench/run --mesh --save --no-build
 	@bench/run --partitioned --save --no-build
+	@bench/run --partitioned --places ofi --mpi openmpi --save --no-build
 	@bench/run --parts --save --no-build
 	@bench/run --multipath --save
 	@bench/predictions --save
@@ -89,7 +91,7 @@ bench:
 	@bench/run --age
 
 bench-pages:
-	@for study in '' --cores --operations --bundles --algebra --routes --mesh --partitioned --parts --gpu --multipath; do \
+	@for study in '' --cores --operations --bundles --algebra --routes $(if $(wildcard bench/figures-fabric.txt),--fabric) --mesh --partitioned --parts --gpu --multipath; do \
 	  bench/run $$study --figures --save >/dev/null || exit 1; done
 	@bench/scale/run --figures --save >/dev/null
 

@@ -73,6 +73,10 @@ class Run:
         self.about = dict(machine=r.machine(), **about)
         self.__dict__.update(about)
 
+    def measures(self):
+        """What `grove machine measure` is to measure besides, as options."""
+        return []
+
 
 class Study(study.Study):
     program, saved_whole = "bin/grove_bench_parts", True
@@ -123,7 +127,7 @@ class Study(study.Study):
         if not os.path.exists(path):
             say(f"bench: {run.title()}: measuring a profile")
             grove = os.path.join(os.path.dirname(self.drivers[run.mpi]), "grove")
-            effort = ["--quick"] if self.options.quick else []
+            effort = [*run.measures(), *(["--quick"] if self.options.quick else [])]
             if self.start(run, [grove, "machine", "measure", *effort, "-o", path]).returncode:
                 self.notes.append(f"{run.title()}: no profile")
                 return {}

@@ -38,6 +38,7 @@ PLACE = {
 # In the place `ofi` alone: libfabric beside MPI and with several endpoints, in one run.
 FABRIC_GRID = ["--grid", "bench/partitioned/fabric.txt"]
 OVER_MPI, EVERY_PART_OVER_MPI = ",transport_parts=mpi", "none:transport_parts=mpi"
+BY_PRICE = ",transport_parts=auto"
 # MPICH's partitioned calls depend on the transports given to UCX: all, as installed, or memory
 # alone.
 MPICH = {"installed": {"UCX_TLS": "all"}, "best": {"UCX_TLS": "sysv,self"}}
@@ -50,6 +51,9 @@ class Run(judged.Run):
 
     def title(self):
         return f"{self.mpi} {self.place} {self.setting}, {self.ranks} ranks"
+
+    def measures(self):
+        return ["--fabric"] if self.place in FABRIC else []
 
     def keeps(self):
         return f"parts-{self.place if self.place in BETWEEN else 'node'}"
@@ -237,6 +241,19 @@ def over_mpi(case):
             if case.has(name + OVER_MPI)}
 
 
+def chosen_over_mpi(case):
+    """The same of what is chosen by price, as measured by itself: 1 where it is MPI. The choice is
+    known by its prediction."""
+    ratios = over_mpi(case)
+    for n, ratio in ratios.items():
+        name = f"none:max_messages={n}"
+        price = {of: case.predicted.get(name + of) for of in ("", OVER_MPI, BY_PRICE)}
+        over_fabric = price[BY_PRICE] == price[""] != price[OVER_MPI]
+        ratios[n] = ratio if over_fabric else 1
+    return {n: ratio for n, ratio in ratios.items()
+            if case.has(f"none:max_messages={n}{BY_PRICE}")}
+
+
 def against_mpi(all_cases):
     lines = []
     for where, part in by([c for c in all_cases if c.line == "carriers"], Case.where):
@@ -248,6 +265,10 @@ def against_mpi(all_cases):
                 lines.append(verdict(f"libfabric / MPI, same groups, 32 parts, {sizes}, mean of "
                                      f"{len(ratios)}", where, f"<= {most}", f"{mean:.3f}",
                                      mean <= most))
+        chosen = [ratio for case in part for ratio in chosen_over_mpi(case).values()]
+        if chosen:
+            lines.append(verdict(f"chosen by price / MPI, same groups, worst of {len(chosen)}",
+                                 where, "<= 1.1", f"{max(chosen):.3f}", max(chosen) <= 1.1))
     return lines
 
 

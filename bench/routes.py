@@ -57,14 +57,14 @@ def run(shape, grove, *words):
     return done.stdout
 
 
-def profile(shape, grove, quick):
-    """The path of the profile of this shape, which is measured once per build."""
-    name = f"{shape}-quick" if quick else shape
+def profile(shape, grove, quick, *more):
+    """The path of the profile of this shape, measured with these options once per build."""
+    name = "-".join([shape, *(word.strip("-") for word in more), *(["quick"] if quick else [])])
     path = os.path.join(os.path.dirname(os.path.dirname(grove)), "profiles", f"{name}.machine")
     if not os.path.exists(path):
         say(f"bench: {shape}: measuring a profile")
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        run(shape, grove, "machine", "measure", *(["--quick"] if quick else []), "-o", path)
+        run(shape, grove, "machine", "measure", *more, *(["--quick"] if quick else []), "-o", path)
     return path
 
 

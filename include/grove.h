@@ -177,8 +177,8 @@ GROVE_API grove_status grove_context_node(grove_context *ctx, int rank, int *nod
 
 /* Gives up the context. It lives on until the last forest and operation made from it is freed.
  * With `log=summary` the last free prints a table on rank 0. With `trace` it writes a file there.
- * With `transport_off_node=neighbor|rma|ofi` it frees what Grove made of MPI or libfabric. In these
- * cases the last free is Collective, and it returns the error if the file cannot be written,
+ * With `transport_off_node=auto|neighbor|rma|ofi` it frees what Grove made of MPI or libfabric. In
+ * these cases the last free is Collective, and it returns the error if the file cannot be written,
  * whatever it frees.
  *
  * A context that is still there when the program calls MPI_Finalize has its table and its file

@@ -43,31 +43,36 @@ static int read_threads(const char *word)
 }
 
 /* Every number of messages that gives another group size: what a search would try. `more`: options
- * of Grove, or "". */
-static void add_search(bench_part_line *line, const char *more)
+ * of Grove, or "". 0: there is no room for all. */
+static int add_search(bench_part_line *line, const char *more)
 {
   int parts = line->parts[0], before = 0;
-  for (int n = 1; n <= parts && line->nmethods < BENCH_ENTRANTS; n++) {
+  for (int n = 1; n <= parts; n++) {
     int largest = (parts + n - 1) / n;
     if (largest == before) continue;
     before = largest;
+    if (line->nmethods == BENCH_ENTRANTS) return 0;
     snprintf(line->methods[line->nmethods++], BENCH_NAME, "none:max_messages=%d%s%.30s", n,
              *more ? "," : "", more);
   }
+  return 1;
 }
 
 /* Returns what is wrong, or NULL. */
 static const char *read_methods(char *rest, bench_part_line *line)
 {
+  int fits = 1;
   for (char *word; (word = strtok_r(NULL, " \t\n", &rest));) {
-    if (line->nmethods == BENCH_ENTRANTS) return "too many methods";
+    fits &= line->nmethods < BENCH_ENTRANTS;
+    if (!fits) return "too many methods";
     if (strcmp(word, "search") == 0)
-      add_search(line, "");
+      fits = add_search(line, "");
     else if (strncmp(word, "search:", 7) == 0)
-      add_search(line, word + 7);
+      fits = add_search(line, word + 7);
     else
       snprintf(line->methods[line->nmethods++], BENCH_NAME, "%s", word);
   }
+  if (!fits) return "too many methods";
   return line->nmethods ? NULL : "no method";
 }
 

@@ -7,7 +7,7 @@
 #include "part_method.h"
 #include "team.h"
 
-enum { BENCH_LISTED = 16, BENCH_ENTRANTS = 32, BENCH_NAME = 64 };
+enum { BENCH_LISTED = 16, BENCH_ENTRANTS = 40, BENCH_NAME = 64 };
 
 /* Threads: as many as this rank has cores; one per part. */
 enum { BENCH_OF_CORES = -1, BENCH_OF_PARTS = -2 };

@@ -155,7 +155,7 @@ static const option table[GROVE_OPTION_COUNT] = {
    parse_choice, FIELD(transport_on_node), 1},
   {"transport_off_node", "p2p", "auto|p2p|neighbor|rma|ofi",
    "what carries messages between nodes: MPI, or libfabric (ofi). neighbor and rma: with the "
-   "standard route only. auto: p2p, as long as profiles have no prices of libfabric",
+   "standard route only. auto: p2p, or ofi where the profile has its prices and they are lower",
    parse_choice, FIELD(transport_off_node), 1},
   {"fabric", "auto", "auto, or a provider like tcp;ofi_rxm",
    "which of libfabric's providers serves this context, from when one is first needed; 'grove "
@@ -228,7 +228,7 @@ static const option table[GROVE_OPTION_COUNT] = {
    FIELD(part_table), 0},
   {"transport_parts", "auto", "auto|mpi|ofi|shm",
    "what carries channels: messages of MPI, libfabric (ofi), or memory (auto: memory inside a "
-   "node, else messages)",
+   "node, else messages, or libfabric where the profile has its prices and they are lower)",
    parse_choice, FIELD(transport_parts), 0},
   {"endpoints", "1", "a number from 1 to 16",
    "how many endpoints of libfabric a process opens; the groups of a channel take turns on them",

@@ -166,6 +166,7 @@ static grove_status make_first(grove_draft *m, grove_status mine)
   m->wiring->price = m->routing.price;
   m->wiring->lifts_for_nothing =
     m->routing.lifted > 0 && m->ctx->machine && !grove_machine_has_copies(m->ctx->machine);
+  GROVE_TRY(grove_wiring_choose_network(m->wiring));
   GROVE_TRY(grove_wiring_carry(m->wiring));
   GROVE_TRY(grove_wiring_open_account(m->op, since));
   GROVE_TRY(grove_transfer_connect(m->op, rewired));

@@ -163,6 +163,10 @@ grove_dock *grove_wiring_dock(const grove_wiring *wiring, int s, int i);
 grove_status grove_wiring_agree(grove_context *ctx, grove_status mine, const grove_purpose *purpose,
                                 grove_wiring *wiring, int *lifted, int *rewired);
 
+/* transport_off_node=auto: over libfabric instead of MPI, if that is cheaper by a profile that has
+ * the prices of both. Before the carriages are made. Agreed by all. (network.c) */
+grove_status grove_wiring_choose_network(grove_wiring *wiring);
+
 /* Makes the carriages of all carriers that are not fast, once the wiring has its tag. Agreed by all
  * if some carrier is collective. */
 grove_status grove_wiring_carry(grove_wiring *wiring);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TRAIN = 17, MOST_IN_FLIGHT = 64 };
+enum { MOST_IN_FLIGHT = 64 };
 
 /* About how much a dozing rank oversleeps. */
 static const double NAP_SECONDS = 0.0005;
@@ -57,7 +57,7 @@ static grove_status time_single(grove_probe *p, const grove_pairing *part, int64
 static grove_status time_many(grove_probe *p, const grove_pairing *part, int64_t bytes, int n,
                               double *seconds)
 {
-  return repeat_trains(p, part, bytes, n, TRAIN, seconds);
+  return repeat_trains(p, part, bytes, n, GROVE_TRAIN, seconds);
 }
 
 static double processor_seconds(void)
@@ -100,25 +100,26 @@ typedef struct sized {
 
 /* What each further message of a train takes. If other programs are at work, the times may make no
  * sense, and are taken again; 0: none did. */
-static grove_status time_message(grove_probe *p, const grove_pairing *part, double budget, sized *x,
-                                 double *spent)
+static grove_status time_message(grove_probe *p, const grove_pairing *part,
+                                 const grove_trains *trains, double budget, sized *x, double *spent)
 {
   enum { TRIES = 3 };
   for (int i = 0; i < TRIES && x->per_message <= 0; i++) {
     grove_timing one, more;
-    GROVE_PASS(grove_probe_time(p, part, time_single, x->bytes, 0.3 * budget, &one, spent));
-    GROVE_PASS(grove_probe_time(p, part, time_many, x->bytes, 0.5 * budget, &more, spent));
+    GROVE_PASS(grove_probe_time(p, part, trains->one, x->bytes, 0.3 * budget, &one, spent));
+    GROVE_PASS(grove_probe_time(p, part, trains->many, x->bytes, 0.5 * budget, &more, spent));
     x->one_way = one.seconds / 2;
-    x->per_message = fmax((more.seconds - one.seconds) / (TRAIN - 1), 0);
+    x->per_message = fmax((more.seconds - one.seconds) / (GROVE_TRAIN - 1), 0);
     x->samples = one.samples + more.samples;
   }
   return GROVE_OK;
 }
 
-static grove_status measure_size(grove_probe *p, const grove_pairing *part, double budget, sized *x,
-                                 double *spent)
+static grove_status measure_size(grove_probe *p, const grove_pairing *part,
+                                 const grove_trains *trains, double budget, sized *x, double *spent)
 {
-  GROVE_PASS(time_message(p, part, budget, x, spent));
+  GROVE_PASS(time_message(p, part, trains, budget, x, spent));
+  if (trains->whole) return GROVE_OK;
   int length = x->bytes > 65536 ? 4 : MOST_IN_FLIGHT;
   double round_seconds = length * x->per_message + NAP_SECONDS;
   int rounds = (int)fmin(fmax(0.2 * budget / round_seconds, 3), 200);
@@ -133,11 +134,11 @@ static const grove_fit *range_at(const grove_fit *range, int n, double bytes)
   return &range[k];
 }
 
-static void write_size(grove_probe *p, grove_locality where, const sized *x, const sized *next,
-                       const grove_fit *line)
+static void write_size(grove_probe *p, const grove_trains *trains, const sized *x,
+                       const sized *next, const grove_fit *line)
 {
   grove_postal train = line->cost;
-  const char *name = grove_locality_names[where];
+  const char *name = grove_locality_names[trains->where];
   char range[48];
   int64_t from = x->bytes > 1 ? x->bytes : 0;
   if (next)
@@ -145,39 +146,55 @@ static void write_size(grove_probe *p, grove_locality where, const sized *x, con
   else
     snprintf(range, sizeof range, "%lld..", (long long)from);
   double L = x->one_way - x->o_s - x->o_r - train.beta * (double)(x->bytes - 1);
-  grove_probe_row(p, "L", name, range, fmax(L, 0), "s", x->samples, -1);
-  grove_probe_row(p, "o_s", name, range, x->o_s, "s", x->samples, -1);
-  grove_probe_row(p, "o_r", name, range, x->o_r, "s", x->samples, -1);
-  grove_probe_row(p, "g", name, range, train.alpha, "s", x->samples, line->residual);
-  grove_probe_row(p, "G", name, range, train.beta, "s/B", x->samples, line->residual);
+  grove_probe_row(p, trains->L, name, range, fmax(L, 0), "s", x->samples, -1);
+  if (!trains->whole) {
+    grove_probe_row(p, "o_s", name, range, x->o_s, "s", x->samples, -1);
+    grove_probe_row(p, "o_r", name, range, x->o_r, "s", x->samples, -1);
+  }
+  grove_probe_row(p, trains->g, name, range, train.alpha, "s", x->samples, line->residual);
+  grove_probe_row(p, trains->G, name, range, train.beta, "s/B", x->samples, line->residual);
 }
 
-grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds)
+grove_status grove_measure_trains(grove_probe *p, const grove_pairing *part,
+                                  const grove_trains *trains, double seconds)
 {
   static const int64_t sizes[] = {1,     64,    256,   1024,   2048,   4096,   8192,
                                   16384, 32768, 65536, 131072, 262144, 1048576};
   enum { SIZES = sizeof sizes / sizeof *sizes };
-  static const char *const series[GROVE_LOCALITIES] = {"stream on-socket", "stream on-node",
-                                                       "stream off-node"};
   sized x[SIZES];
   grove_sample sample[SIZES];
   grove_fit range[GROVE_RANGES];
-  int a, b, n = 0, good = 0;
+  int n = 0, good = 0;
   double spent = 0;
-  if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
-  grove_probe_announce(p, series[where], seconds);
-  grove_pairing part = grove_probe_only(p, a, b);
   for (; n < SIZES && spent < 1.5 * seconds; n++) {
     x[n] = (sized){.bytes = sizes[n]};
-    GROVE_PASS(measure_size(p, &part, seconds / SIZES, &x[n], &spent));
+    GROVE_PASS(measure_size(p, part, trains, seconds / SIZES, &x[n], &spent));
     if (x[n].per_message <= 0) continue;
     sample[good++] = (grove_sample){(double)x[n].bytes, x[n].per_message};
-    grove_probe_keep(p, series[where], (double)x[n].bytes, x[n].per_message);
+    if (trains->series) grove_probe_keep(p, trains->series, (double)x[n].bytes, x[n].per_message);
   }
   p->dropped += n - good;
   int ranges = grove_fit_ranges(sample, good, GROVE_RANGES, range);
   for (int i = 0; i < n && ranges > 0; i++)
-    write_size(p, where, &x[i], i + 1 < n ? &x[i + 1] : NULL,
+    write_size(p, trains, &x[i], i + 1 < n ? &x[i + 1] : NULL,
                range_at(range, ranges, (double)x[i].bytes));
   return GROVE_OK;
+}
+
+grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds)
+{
+  static const char *const series[GROVE_LOCALITIES] = {"stream on-socket", "stream on-node",
+                                                       "stream off-node"};
+  const grove_trains trains = {.where = where,
+                               .series = series[where],
+                               .L = "L",
+                               .g = "g",
+                               .G = "G",
+                               .one = time_single,
+                               .many = time_many};
+  int a, b;
+  if (!grove_probe_pair(p, where, &a, &b)) return GROVE_OK;
+  grove_probe_announce(p, series[where], seconds);
+  grove_pairing part = grove_probe_only(p, a, b);
+  return grove_measure_trains(p, &part, &trains, seconds);
 }

@@ -7,8 +7,8 @@
 #include <time.h>
 
 /* How long each step may take, in seconds at normal effort. */
-static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, QUEUE = 3, INJECTION = 3, CONTENTION = 2,
-                    SHARED = 3, CROWD = 2, PACK = 0.5, DEVICE = 4, LINKS = 1;
+static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, FABRIC = 3, QUEUE = 3, INJECTION = 3,
+                    CONTENTION = 2, SHARED = 3, CROWD = 2, PACK = 0.5, DEVICE = 4, LINKS = 1;
 
 static double scale_rounds(grove_effort effort)
 {
@@ -24,7 +24,7 @@ static double plan_measure(const grove_probe *p)
   double seconds = CORES + QUEUE + SHARED + PACK;
   for (int where = 0; where < GROVE_LOCALITIES; where++)
     if (grove_probe_pair(p, (grove_locality)where, &a, &b)) seconds += POSTAL + LOGGP;
-  if (p->ctx->topo.nnodes >= 2) seconds += INJECTION + CROWD;
+  if (p->ctx->topo.nnodes >= 2) seconds += INJECTION + CROWD + (p->how->fabric ? FABRIC : 0);
   if (p->ctx->topo.nnodes >= 4) seconds += CONTENTION;
   if (p->devices > 0) seconds += DEVICE;
   if (p->devices > 1) seconds += LINKS;
@@ -101,6 +101,7 @@ static grove_status measure_all(grove_probe *p)
     GROVE_PASS(grove_measure_postal(p, (grove_locality)where, by * POSTAL));
     GROVE_PASS(grove_measure_loggp(p, (grove_locality)where, by * LOGGP));
   }
+  GROVE_PASS(grove_measure_fabric(p, by * FABRIC));
   GROVE_PASS(grove_measure_queue(p, by * QUEUE));
   GROVE_PASS(grove_measure_injection(p, by * INJECTION));
   GROVE_PASS(grove_measure_contention(p, by * CONTENTION));
@@ -147,6 +148,7 @@ static grove_status begin_measure(grove_probe *p, grove_machine **before)
 {
   *before = p->ctx->machine;
   GROVE_PASS(grove_machine_create("unknown", &p->ctx->machine));
+  GROVE_PASS(grove_probe_open_fabric(p));
   return open_probe(p);
 }
 

@@ -4,9 +4,10 @@
  *     GROVE_TRY(grove_measure(ctx, &how, NULL, &machine));
  *
  * Measured, in this order: the cores that the ranks really have; for each locality between ranks of
- * the job (same socket, same node, other nodes) ping-pong over sizes and LogGP; the queue of
- * receives; what a node can inject; a contended line of four nodes; shared memory; packing; a
- * crowd; copies between a device and the host; the links between devices.
+ * the job (same socket, same node, other nodes) ping-pong over sizes and LogGP; if it is asked for,
+ * LogGP over libfabric; the queue of receives; what a node can inject; a contended line of four
+ * nodes; shared memory; packing; a crowd; copies between a device and the host; the links between
+ * devices.
  */
 #ifndef GROVE_MEASURE_MEASURE_H
 #define GROVE_MEASURE_MEASURE_H
@@ -31,6 +32,7 @@ typedef struct grove_measuring {
   void (*progress)(void *self, const char *what, double share, double seconds_left);
   void *self;
   int devices; /* looks for devices even if the process has not used any, which may take seconds */
+  int fabric;  /* also over libfabric, between nodes; GROVE_ERR_UNSUPPORTED where there is none */
 } grove_measuring;
 
 /* A measured point: y seconds at x; `series` names what it is ("ping-pong on-socket", ...). */

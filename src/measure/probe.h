@@ -26,6 +26,7 @@ enum { GROVE_PROBE_BYTES = 4 << 20 };
 enum { GROVE_PROBE_TAGS = 10000 };
 
 typedef struct grove_bench grove_bench;
+typedef struct grove_wire grove_wire;
 
 /* What the processors of this rank have done since the system began, in seconds of all of them. */
 typedef struct grove_usage {
@@ -48,6 +49,7 @@ typedef struct grove_probe {
   int devices;           /* that the ranks found; 0: none, or not all that would copy found some */
   char on_device[96];    /* what rows about these say behind their source */
   grove_bench *bench;    /* of a step: what this rank works with */
+  grove_wire *wire;      /* the same, over libfabric */
   grove_usage before;    /* when measuring began */
   int misfits;           /* rows that are far off what was measured */
   char misfit[96];       /* the first of them */
@@ -127,13 +129,30 @@ void grove_others_begin(grove_probe *p);
 
 /* Looks for devices; before anything is planned. (device.c) */
 grove_status grove_probe_find_device(grove_probe *p);
+/* With `fabric`: opens libfabric, before anything is measured. This rank's failure. (fabric.c) */
+grove_status grove_probe_open_fabric(grove_probe *p);
 /* The first of the ranks that copy between devices and the host. (device.c) */
 int grove_probe_first_copier(const grove_probe *p);
+
+/* What sends messages one way and one back: one message, and GROVE_TRAIN of them. */
+enum { GROVE_TRAIN = 17 };
+typedef struct grove_trains {
+  grove_locality where;
+  const char *series;    /* of the points; NULL: they are not kept */
+  const char *L, *g, *G; /* the terms of its rows */
+  int whole;             /* no overheads: L has all of a message */
+  grove_repeat *one, *many;
+} grove_trains;
+
+/* Rows of LogGP by size. (loggp.c) */
+grove_status grove_measure_trains(grove_probe *p, const grove_pairing *part,
+                                  const grove_trains *trains, double seconds);
 
 /* ---- the steps, each in a file of its own ---- */
 grove_status grove_measure_cores(grove_probe *p, double seconds);
 grove_status grove_measure_postal(grove_probe *p, grove_locality where, double seconds);
 grove_status grove_measure_loggp(grove_probe *p, grove_locality where, double seconds);
+grove_status grove_measure_fabric(grove_probe *p, double seconds);
 grove_status grove_measure_queue(grove_probe *p, double seconds);
 grove_status grove_measure_injection(grove_probe *p, double seconds);
 grove_status grove_measure_contention(grove_probe *p, double seconds);

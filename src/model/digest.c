@@ -72,6 +72,9 @@ enum {
   T_OR,
   T_SMALL_G,
   T_LARGE_G,
+  T_FABRIC_L,
+  T_FABRIC_SMALL_G,
+  T_FABRIC_LARGE_G,
   LINKS,
   TERMS = LINKS + GROVE_LINK_TERMS
 };
@@ -101,6 +104,9 @@ static const term terms[TERMS] = {
   [T_OR] = {"o_r", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_SMALL_G] = {"g", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_LARGE_G] = {"G", "s/B", BIT(CPU), LOCALITY, BIT(SIZES), 0},
+  [T_FABRIC_L] = {"fabric-L", "s", BIT(CPU), BIT(OFF_NODE), BIT(SIZES), 0},
+  [T_FABRIC_SMALL_G] = {"fabric-g", "s", BIT(CPU), BIT(OFF_NODE), BIT(SIZES), 0},
+  [T_FABRIC_LARGE_G] = {"fabric-G", "s/B", BIT(CPU), BIT(OFF_NODE), BIT(SIZES), 0},
   [LINKS + GROVE_TERM_LINK_ALPHA] = {"link-alpha", "s", BIT(GPU), BIT(A_PAIR), NONE, 0},
   [LINKS + GROVE_TERM_LINK_BETA] = {"link-beta", "s/B", BIT(GPU), BIT(A_PAIR), NONE, 0},
   [LINKS + GROVE_TERM_LINK_EPSILON] = {"link-epsilon", "s", BIT(GPU), BIT(AN_END), NONE, 0},
@@ -414,12 +420,22 @@ static int list_pack(grove_machine *m, const grove_row_place *p)
 static double *loggp_field(grove_loggp *entry, int t)
 {
   switch (t) {
+  case T_FABRIC_L:
   case T_L: return &entry->L;
   case T_OS: return &entry->o_s;
   case T_OR: return &entry->o_r;
+  case T_FABRIC_SMALL_G:
   case T_SMALL_G: return &entry->g;
   default: return &entry->G;
   }
+}
+
+/* 0 if the list is full. */
+static int list_loggp(grove_machine *m, int list, const grove_row_place *p)
+{
+  grove_loggp *entry = listed_loggp(m->loggp[list], &m->nloggp[list], p->range);
+  if (entry) *loggp_field(entry, p->term) = p->value;
+  return entry != NULL;
 }
 
 /* Applies a row of a term that makes lists; 0 if the list is full. */
@@ -442,19 +458,17 @@ static int append_word(grove_machine *m, const grove_row_place *p)
     return cost != NULL;
   }
   if (p->term == T_PACK) return list_pack(m, p);
+  if (p->term >= T_FABRIC_L) return list_loggp(m, GROVE_OVER_FABRIC, p);
   for (int l = first_of(p->locality, GROVE_LOCALITIES); l < end_of(p->locality, GROVE_LOCALITIES);
-       l++) {
-    grove_loggp *entry = listed_loggp(m->loggp[l], &m->nloggp[l], p->range);
-    if (!entry) return 0;
-    *loggp_field(entry, p->term) = p->value;
-  }
+       l++)
+    if (!list_loggp(m, l, p)) return 0;
   return 1;
 }
 
 /* A row of LogGP holds until the next row of its term begins. */
 static void continue_loggp(grove_machine *m)
 {
-  for (int l = 0; l < GROVE_LOCALITIES; l++)
+  for (int l = 0; l < GROVE_LOGGP_LISTS; l++)
     for (int i = 1; i < m->nloggp[l]; i++)
       for (int t = T_L; t <= T_LARGE_G; t++) {
         double *field = loggp_field(&m->loggp[l][i], t);
@@ -539,7 +553,7 @@ static grove_status put_in_place(grove_machine *m, const grove_row_place *places
   cell *cells = &g.at[0][0][0][0];
   for (size_t i = 0; i < sizeof g / sizeof *cells; i++) cells[i] = (cell){.value = NAN};
   for (int way = 0; way < GROVE_DIRECTIONS; way++) m->ncopies[way] = 0;
-  for (int l = 0; l < GROVE_LOCALITIES; l++) m->nloggp[l] = 0;
+  for (int l = 0; l < GROVE_LOGGP_LISTS; l++) m->nloggp[l] = 0;
   m->nshared = m->npack = m->nlaunches = m->ndevice_pack = 0;
   for (int i = 0; i < n; i++) {
     if (places[i].term < GRIDS)

@@ -37,6 +37,19 @@ double grove_loggp_messages(const grove_loggp *p, double n, double bytes)
   return fixed_cost(p) + n * tail_of(p, bytes) + (n - 1) * grove_loggp_spacing(p);
 }
 
+void grove_loggp_join(grove_loggp_train *train, const grove_loggp *p, double bytes)
+{
+  double spacing = grove_loggp_spacing(p);
+  if (train->n++ == 0) train->spacing = spacing;
+  train->fixed = fmax(train->fixed, fixed_cost(p));
+  train->rest += tail_of(p, bytes) + spacing;
+}
+
+double grove_loggp_train_seconds(const grove_loggp_train *train)
+{
+  return train->n > 0 ? train->fixed + train->rest - train->spacing : 0;
+}
+
 double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double bytes, double n,
                          double delay)
 {
@@ -61,8 +74,9 @@ static grove_loggp row_of_size(const grove_machine *m, grove_locality where, int
 
 grove_loggp grove_loggp_row(const grove_machine *m, grove_locality where, int64_t bytes)
 {
+  if (where == GROVE_OVER_FABRIC && !grove_machine_has_fabric(m)) where = GROVE_OFF_NODE;
   grove_loggp row = row_of_size(m, where, bytes);
-  if (where == GROVE_OFF_NODE || !isnan(row.G)) return row;
+  if (where >= GROVE_OFF_NODE || !isnan(row.G)) return row;
   return row_of_size(m, where == GROVE_ON_NODE ? GROVE_ON_SOCKET : GROVE_ON_NODE, bytes);
 }
 

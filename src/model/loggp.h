@@ -49,8 +49,9 @@ extern const char *const grove_delay_form_names[GROVE_DELAY_FORMS]; /* "hidden",
 
 /* The parameters for messages of `bytes`. If a profile has no LogGP there it may have the postal
  * model, in which n messages take n (alpha + beta k): then L and g are alpha, G is beta, and the
- * overheads are unknown. Inside a node the nearest locality that the profile knows counts. G is NaN
- * if the profile has nothing, or if it is NULL. */
+ * overheads are unknown. Inside a node the nearest locality that the profile knows counts, and over
+ * libfabric MPI's numbers between nodes, if it has no others. G is NaN if the profile has nothing,
+ * or if it is NULL. */
 grove_loggp grove_loggp_row(const grove_machine *m, grove_locality where, int64_t bytes);
 
 /* The spacing of consecutive messages: max(g, o_s, o_r). */
@@ -62,6 +63,16 @@ double grove_loggp_message(const grove_loggp *p, double bytes);
 /* `n` messages of `bytes` each, back to back: o_s + n G (k - 1) + (n - 1) max(g, o_s, o_r) + L +
  * o_r, which for n = 2 is the paper's formula. 0 for n = 0. */
 double grove_loggp_messages(const grove_loggp *p, double n, double bytes);
+
+/* Messages of several sizes, back to back, as grove_loggp_messages for one size. Begins as 0. */
+typedef struct grove_loggp_train {
+  double fixed;   /* the most that one of them takes regardless of its size */
+  double rest;    /* bytes and spacings of all, and ... */
+  double spacing; /* ... of these the first one's, for which nobody waits */
+  int n;
+} grove_loggp_train;
+void grove_loggp_join(grove_loggp_train *train, const grove_loggp *p, double bytes);
+double grove_loggp_train_seconds(const grove_loggp_train *train);
 
 /* `bytes` in `n` parts, one of them late by `delay` seconds. */
 double grove_loggp_parts(const grove_loggp *p, grove_delay_form form, double bytes, double n,

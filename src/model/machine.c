@@ -140,6 +140,11 @@ grove_status grove_machine_add(grove_machine *m, const char *term, const char *m
   return GROVE_OK;
 }
 
+void grove_machine_cut(grove_machine *m, int n)
+{
+  while (m->nrows > n) free_row(&m->rows[--m->nrows]);
+}
+
 grove_status grove_machine_copy(const grove_machine *m, grove_machine **out)
 {
   grove_status status = GROVE_OK;
@@ -187,6 +192,11 @@ const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality wh
   if (i < 0) return NULL;
   while (i > 0 && m->loggp[where][i].from_bytes > bytes) i--;
   return &m->loggp[where][i];
+}
+
+int grove_machine_has_fabric(const grove_machine *m)
+{
+  return m && m->nloggp[GROVE_OVER_FABRIC] > 0 && !isnan(m->loggp[GROVE_OVER_FABRIC][0].G);
 }
 
 /* The cost for the most processes that are not more than these; else for the fewest. */

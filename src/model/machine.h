@@ -37,7 +37,10 @@ typedef enum grove_locality {
   GROVE_ON_SOCKET,
   GROVE_ON_NODE,
   GROVE_OFF_NODE,
-  GROVE_LOCALITIES
+  GROVE_LOCALITIES,
+  /* For LogGP alone: between nodes, and over libfabric instead of MPI. */
+  GROVE_OVER_FABRIC = GROVE_LOCALITIES,
+  GROVE_LOGGP_LISTS
 } grove_locality;
 
 /* How MPI sends a message, by its size. */
@@ -136,8 +139,8 @@ struct grove_machine {
   double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
   int nshared;            /* bytes through shared memory, by number of active ranks */
   grove_copy_rate shared[GROVE_LISTED];
-  int nloggp[GROVE_LOCALITIES]; /* by ascending size */
-  grove_loggp loggp[GROVE_LOCALITIES][GROVE_LISTED];
+  int nloggp[GROVE_LOGGP_LISTS]; /* by ascending size */
+  grove_loggp loggp[GROVE_LOGGP_LISTS][GROVE_LISTED];
   grove_links links; /* between the GPUs of a node and its host */
 };
 
@@ -151,6 +154,9 @@ grove_machine *grove_machine_hold(grove_machine *m);
 grove_status grove_machine_add(grove_machine *m, const char *term, const char *memory,
                                const char *locality, const char *range, double value,
                                const char *unit, const char *source);
+
+/* Takes rows away again, all but the first `n`; digest afterwards. */
+void grove_machine_cut(grove_machine *m, int n);
 
 /* Can this text be a source, a name or an about? It must be one line, without blanks around it. */
 int grove_text_fits(const char *text);
@@ -169,6 +175,9 @@ grove_postal grove_machine_postal(const grove_machine *m, grove_memory_kind memo
 
 /* LogGP for a size; NULL if the profile has none for this locality. */
 const grove_loggp *grove_machine_loggp(const grove_machine *m, grove_locality where, int64_t bytes);
+
+/* Does it tell the cost of messages over libfabric? */
+int grove_machine_has_fabric(const grove_machine *m);
 
 /* A copy between host and device by `processes` at once: the row with the most processes that does
  * not exceed this (the first row if there is none). NaN if the profile has none. */

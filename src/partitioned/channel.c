@@ -167,13 +167,13 @@ static grove_status make_sender(grove_channel *c)
   c->aggregator = grove_aggregator_of(ctx->options.aggregator);
   c->question = (grove_part_question){.parts = c->parts,
                                       .part_bytes = c->part_bytes,
-                                      .where = grove_price_locality(&ctx->topo, ctx->rank, c->peer),
+                                      .where = grove_way_distance(ctx, c->peer),
                                       .machine = ctx->machine,
                                       .options = &ctx->options};
   GROVE_PASS(grove_readiness_create(c->parts, &c->readiness));
   GROVE_PASS(c->aggregator->plan(&c->question, &c->plan));
-  GROVE_PASS(grove_readiness_follow(c->readiness, &c->plan));
   GROVE_PASS(grove_way_choose(c));
+  GROVE_PASS(grove_readiness_follow(c->readiness, &c->plan));
   if (c->aggregator->remember && ctx->machine)
     GROVE_PASS(grove_machine_copy(ctx->machine, &c->machine));
   c->question.machine = c->machine;

@@ -81,7 +81,10 @@ extern const grove_way_kind grove_way_groups, grove_way_runs, grove_way_shm, gro
 extern const grove_way_kind *const grove_ways[]; /* ends with NULL */
 int64_t grove_way_index(const grove_way_kind *way);
 
-/* The sender's choice, by options, place and plan; and the choice among ways over MPI. */
+/* How far a message to this peer goes, for prices: over libfabric, if an option says so. */
+grove_locality grove_way_distance(const grove_context *ctx, int peer);
+/* The sender's choice, by options, place and plan; over libfabric the plan may be another one. And
+ * the choice among ways over MPI. */
 grove_status grove_way_choose(grove_channel *c);
 void grove_way_choose_messages(grove_channel *c);
 

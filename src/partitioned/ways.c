@@ -3,6 +3,9 @@
 
 #include "transport/ofi_desk.h"
 
+/* So much less must libfabric take by the model: its numbers were measured, as MPI's were. */
+static const double GAIN = 1.05;
+
 const grove_way_kind *const grove_ways[] = {&grove_way_groups, &grove_way_runs, &grove_way_shm,
                                             &grove_way_ofi, NULL};
 
@@ -25,6 +28,13 @@ void grove_way_choose_messages(grove_channel *c)
   c->way = grove_way_has_even_groups(c) ? &grove_way_groups : &grove_way_runs;
 }
 
+grove_locality grove_way_distance(const grove_context *ctx, int peer)
+{
+  grove_locality where = grove_price_locality(&ctx->topo, ctx->rank, peer);
+  int fabric = ctx->options.transport_parts == GROVE_PARTS_OFI && where == GROVE_OFF_NODE;
+  return fabric ? GROVE_OVER_FABRIC : where;
+}
+
 /* That libfabric or its provider is missing should be known when the channel is made. */
 static grove_status choose_fabric(grove_channel *c)
 {
@@ -35,6 +45,31 @@ static grove_status choose_fabric(grove_channel *c)
 #else
   return grove_ofi_open();
 #endif
+}
+
+/* By price: between nodes, where the profile has the prices of libfabric. A libfabric that is not
+ * here is no failure. */
+static grove_status compare_fabric(grove_channel *c)
+{
+  grove_sentence before;
+  grove_part_question question = c->question;
+  grove_part_plan plan = {0};
+  if (question.where != GROVE_OFF_NODE || !grove_machine_has_fabric(question.machine))
+    return GROVE_OK;
+  question.where = GROVE_OVER_FABRIC;
+  GROVE_PASS(c->aggregator->plan(&question, &plan));
+  grove_error_keep(&before);
+  if (GAIN * plan.seconds < c->plan.seconds && choose_fabric(c) == GROVE_OK) {
+    grove_part_plan over_mpi = c->plan;
+    c->plan = plan;
+    c->question.where = GROVE_OVER_FABRIC;
+    plan = over_mpi;
+  } else {
+    grove_error_restore(&before);
+    grove_way_choose_messages(c);
+  }
+  grove_part_plan_free(&plan);
+  return GROVE_OK;
 }
 
 grove_status grove_way_choose(grove_channel *c)
@@ -50,5 +85,5 @@ grove_status grove_way_choose(grove_channel *c)
     c->way = &grove_way_shm;
   else
     grove_way_choose_messages(c);
-  return GROVE_OK;
+  return shm || option != GROVE_PARTS_AUTO ? GROVE_OK : compare_fabric(c);
 }

@@ -45,6 +45,23 @@ typedef struct shared {
   history *histories;
 } shared;
 
+static grove_status find_fabric(grove_context *ctx, grove_fabric **out)
+{
+  GROVE_PASS(grove_fabric_of_all(ctx, out));
+  const grove_fabric_about *about = grove_fabric_describe(*out);
+  GROVE_PASS_CHECK(about->has_tags, GROVE_ERR_UNSUPPORTED,
+                   "libfabric's %s has no messages with tags that come in order, which "
+                   "transport_off_node=ofi needs",
+                   about->provider);
+  return GROVE_OK;
+}
+
+grove_status grove_letters_find(grove_context *ctx)
+{
+  grove_fabric *f = NULL;
+  return find_fabric(ctx, &f);
+}
+
 static grove_status prepare_ofi(grove_carriage *a)
 {
   shared *s = NULL;
@@ -55,14 +72,7 @@ static grove_status prepare_ofi(grove_carriage *a)
   grove_depot *depot = NULL;
   GROVE_PASS(grove_depot_open(a->ctx, &depot));
   depot->has_letters = 1; /* its end waits for the other ranks */
-  if (a->n == 0) return GROVE_OK;
-  GROVE_PASS(grove_fabric_of_all(a->ctx, &s->f));
-  const grove_fabric_about *about = grove_fabric_describe(s->f);
-  GROVE_PASS_CHECK(about->has_tags, GROVE_ERR_UNSUPPORTED,
-                   "libfabric's %s has no messages with tags that come in order, which "
-                   "transport_off_node=ofi needs",
-                   about->provider);
-  return GROVE_OK;
+  return a->n > 0 ? find_fabric(a->ctx, &s->f) : GROVE_OK;
 }
 
 static grove_status open_ofi(grove_carriage *a)
@@ -424,6 +434,12 @@ const grove_carrier_kind grove_carrier_ofi = {
 };
 
 #else
+
+grove_status grove_letters_find(grove_context *ctx)
+{
+  (void)ctx;
+  return grove_ofi_open();
+}
 
 /* Without libfabric no carriage of this kind is ever made. */
 static grove_status refuse_ofi(grove_carriage *a)

@@ -10,6 +10,9 @@ extern "C" {
 
 extern const grove_carrier_kind grove_carrier_ofi;
 
+/* Is there a provider for letters? This rank's failure. */
+grove_status grove_letters_find(grove_context *ctx);
+
 /* Moves on what other ranks want of a context that has had letters of this kind. */
 void grove_letters_poll(grove_context *ctx);
 

@@ -114,6 +114,19 @@ static int count_steps(int pairs)
   return n;
 }
 
+/* Three numbers each, if it was asked for, and from the provider that was. */
+static void check_fabric(const grove_machine *m, int there_is)
+{
+  static const char *const terms[] = {"fabric-L", "fabric-g", "fabric-G"};
+  int sizes = count(m, "fabric-L", "off-node");
+  CHECK((sizes > 0) == there_is, "%d sizes over libfabric", sizes);
+  CHECK(grove_machine_has_fabric(m) == there_is, "has_fabric is not %d", there_is);
+  for (int i = 0; i < 3; i++) check_count(m, terms[i], "off-node", sizes, sizes);
+  for (int i = 0; i < m->nrows; i++)
+    CHECK(!strstr(m->rows[i].term, "fabric-") || strstr(m->rows[i].source, " over tcp;ofi_rxm, "),
+          "'%s'", m->rows[i].source);
+}
+
 static void check_rows(const grove_machine *m, const shape *s)
 {
   int several = s->ranks > 1, steps = count_steps(s->ranks / 2);
@@ -164,8 +177,9 @@ static void check_device(const grove_machine *m, int ranks, int there_is)
 static int may_be_nothing(const char *term)
 {
   static const char *const terms[] = {
-    "alpha", "beta",  "from",  "L",          "o_s",           "o_r",        "g",
-    "G",     "gamma", "delta", "crowd-turn", "crowd-message", "crowd-byte", "launch"};
+    "alpha",      "beta",   "from",     "L",        "o_s",        "o_r",
+    "g",          "G",      "gamma",    "delta",    "crowd-turn", "crowd-message",
+    "crowd-byte", "launch", "fabric-L", "fabric-g", "fabric-G"};
   for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
     if (strcmp(terms[i], term) == 0) return 1;
   return 0;
@@ -212,9 +226,16 @@ int main(int argc, char **argv)
   grove_points points = {0};
   seen progress = {0};
   int there_is = getenv("GROVE_DEVICE") != NULL; /* the emulated one */
-  const grove_measuring how = {
+  grove_measuring how = {
     .effort = GROVE_MEASURE_QUICK, .progress = note, .self = &progress, .devices = there_is};
   CHECK_OK(grove_context_create(MPI_COMM_WORLD, &ctx));
+  int asks = getenv("GROVE_FABRIC") != NULL;
+#ifndef TEST_FABRIC
+  how.fabric = asks;
+  if (asks) CHECK_STATUS(grove_measure(ctx, &how, &points, &m), GROVE_ERR_UNSUPPORTED);
+  asks = 0;
+#endif
+  how.fabric = asks;
   CHECK_OK(grove_measure(ctx, &how, &points, &m));
   CHECK(world_rank() == 0 ? progress.steps > 0 && progress.share == 1 : progress.steps == 0,
         "%d steps up to %g", progress.steps, progress.share);
@@ -224,6 +245,7 @@ int main(int argc, char **argv)
   same_everywhere(text);
   const shape s = look(ctx);
   check_rows(m, &s);
+  check_fabric(m, asks);
   check_device(m, world_size(), there_is);
   check_values(m);
   comes_back(m);

@@ -25,6 +25,14 @@ static void messages(void)
   SAME(grove_loggp_messages(&p, 5, 1001), 2e-7 + 5 * 1e-10 * 1000 + 4 * 5e-7 + 1e-6 + 3e-7);
   SAME(grove_loggp_messages(&p, 1, 1001), grove_loggp_message(&p, 1001));
   SAME(grove_loggp_messages(&p, 0, 1001), 0);
+  /* Of several sizes: the bytes of all, and a spacing for all but the first. */
+  grove_loggp_train train = {0};
+  SAME(grove_loggp_train_seconds(&train), 0);
+  for (int i = 0; i < 5; i++) grove_loggp_join(&train, &p, 1001);
+  SAME(grove_loggp_train_seconds(&train), grove_loggp_messages(&p, 5, 1001));
+  grove_loggp other = {.L = 5e-6, .o_s = NAN, .o_r = NAN, .g = 7e-7, .G = 2e-10};
+  grove_loggp_join(&train, &other, 11);
+  SAME(grove_loggp_train_seconds(&train), 5e-6 + 5 * 1e-10 * 1000 + 4 * 5e-7 + 7e-7 + 10 * 2e-10);
   grove_loggp slow = p;
   slow.o_r = 4e-6; /* the largest of g, o_s, o_r */
   SAME(grove_loggp_messages(&slow, 2, 1), 2e-7 + 4e-6 + 1e-6 + 4e-6);

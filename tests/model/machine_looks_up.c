@@ -1,6 +1,7 @@
 /* What formulas get from a machine: the published tables of Lassen and Blue Waters, where protocols
  * begin, which row a general one gives way to, and what lies between two rows. */
 #include "check.h"
+#include "model/loggp.h"
 #include "model/machine.h"
 #include "profile.h"
 
@@ -187,7 +188,32 @@ static void looks_between_rows(void)
   CHECK(large->L == 1 && large->g == 3, "the next row");
   CHECK(grove_machine_loggp(m, GROVE_ON_NODE, 5000)->g == 4, "a specific row wins");
   CHECK(grove_machine_loggp(m, GROVE_ON_SOCKET, 5000)->g == 3, "a general row fills");
+  CHECK(!grove_machine_has_fabric(m), "nothing is told of libfabric");
   grove_machine_free(&m);
+}
+
+/* Over libfabric: numbers of its own, or, where there are none, those of MPI between nodes. */
+static void looks_up_fabric(void)
+{
+  grove_machine *m = made(6, "L cpu off-node 0.. 1 s m\n"
+                             "G cpu off-node 0.. 2 s/B m\n"
+                             "fabric-L cpu off-node 0.. 3 s m\n"
+                             "fabric-g cpu off-node 10.. 4 s m\n"
+                             "fabric-G cpu off-node 0.. 5 s/B m\n"
+                             "fabric-G cpu off-node 10.. 0.5 B/s m\n");
+  grove_loggp mpi = grove_loggp_row(m, GROVE_OFF_NODE, 10);
+  grove_loggp small = grove_loggp_row(m, GROVE_OVER_FABRIC, 9);
+  grove_loggp large = grove_loggp_row(m, GROVE_OVER_FABRIC, 10);
+  CHECK(grove_machine_has_fabric(m), "libfabric is told of");
+  CHECK(mpi.L == 1 && mpi.G == 2 && isnan(mpi.g), "MPI's numbers stay");
+  CHECK(small.L == 3 && isnan(small.g) && small.G == 5, "a small one");
+  CHECK(large.L == 3 && large.g == 4 && large.G == 2, "a large one");
+  CHECK(isnan(large.o_s) && isnan(large.o_r), "overheads are in L");
+  grove_machine_free(&m);
+  m = made(2, "L cpu off-node 0.. 1 s m\nG cpu off-node 0.. 2 s/B m\n");
+  CHECK(grove_loggp_row(m, GROVE_OVER_FABRIC, 10).G == 2, "without its own, MPI's");
+  grove_machine_free(&m);
+  CHECK(isnan(grove_loggp_row(NULL, GROVE_OVER_FABRIC, 10).G), "without a machine, none");
 }
 
 /* Packing by size; where nobody says what it takes it takes nothing. */
@@ -424,6 +450,7 @@ int main(int argc, char **argv)
   prefers_specific_rows();
   begins_at_nothing();
   looks_between_rows();
+  looks_up_fabric();
   looks_up_packing();
   looks_up_devices();
   looks_up_memory();

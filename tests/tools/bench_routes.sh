@@ -229,4 +229,46 @@ figures.save(rows, ("2026-01-01", "-", "by hand"))
 assert len(figures.load()) == 24
 END
 
+# --- bench/run --fabric: the same carriers of every case, and what is chosen of them ---
+
+fabric=(--variant standard,transport_off_node=p2p --variant standard,transport_off_node=auto)
+bench "$work/a.mtx" --reduce --only standard "${fabric[@]}" --json
+look <<'END'
+import fabric
+
+rows = fabric.rows_of(d, machine="here", shape="2x2", matrix="a", partition="contiguous")
+assert [row["carrier"] for row in rows] == 2 * ["p2p", "ofi", "auto"], rows
+assert all(row["transport"] == "p2p" and row["verified"] == "right" for row in rows), rows
+assert all(row["messages"] == 5 and row["mean"] == 8 for row in rows), rows
+assert len(fabric.cases(rows)) == 2
+
+def made(matrix, chosen, p2p, ofi, operation="bcast", messages=4):
+    return [dict(machine="here", shape="2x1", matrix=matrix, partition="metis", operation=operation,
+                 carrier=carrier, transport=carrier if carrier != "auto" else chosen,
+                 median=float(us), low=us - 1.0, high=us + 1.0, messages=messages, mean=512.0,
+                 verified="right")
+            for carrier, us in (("p2p", p2p), ("ofi", ofi), ("auto", 99))]
+
+found = [*made("a", "ofi", 20, 10), *made("b", "ofi", 10, 10.5), *made("c", "p2p", 20, 10),
+         *made("d", "p2p", 5, 20), *made("e", "p2p", 1, 1, messages=0)]
+said = dict(fabric.summary(fabric.cases(found)))
+assert said["libfabric / MPI, geometric mean"] == "1.012 of 4 cases", said
+assert said["least, most"] == "0.500, 4.000", said
+assert said["libfabric faster, MPI faster, intervals apart"] == "2, 1", said
+assert said["libfabric chosen by price"] == "2", said
+assert said["chosen / better, worst (wanted: 1.05 at most)"] == (
+    "2.000, c metis bcast: missed"), said
+said = dict(fabric.summary(fabric.cases(found[:6])))
+assert said["chosen / better, worst (wanted: 1.05 at most)"].startswith("1.050, b "), said
+assert said["chosen / better, worst (wanted: 1.05 at most)"].endswith(": met"), said
+
+study = fabric.Fabric()
+study.figures.path = sys.argv[1] + "-fabric"
+study.figures.save(found, ("2026-01-01", "-", "by hand"))
+assert study.load() == found, study.load()
+page = study.page(study.load())
+line = "| a | metis | bcast | 4 | 512.0 | 20.00 | 10.00 | 0.500 | ofi | 99.00 | 1.000 |"
+assert line in page, page
+END
+
 echo 'every route and baseline is measured, verified and counted'

@@ -1,6 +1,7 @@
 /* Channels over libfabric when something is not as it should be: an unknown provider, a
- * registration that is refused, a peer that is gone. Each is a status with a sentence, nothing
- * hangs with the option `timeout`, and no registration is left. */
+ * registration that is refused, a queue that is full, a provider that fails in the middle, a peer
+ * that is gone. Each is a status with a sentence, nothing hangs with the option `timeout`, and no
+ * registration is left. */
 #include "transport/ofi_desk.h"
 
 #include "channel.h"
@@ -105,6 +106,88 @@ static void refused_region(const units *types)
   nothing_is_registered();
 }
 
+/* ---- a queue that is full, and a provider that fails ---- */
+
+static struct fi_ops_rma *real_writes, other_writes;
+static int write_calls, write_code; /* what writes return but for every fourth; or, if 0, ... */
+static int fails_always;
+
+static ssize_t write_sometimes(struct fid_ep *ep, const void *from, size_t bytes, void *describes,
+                               uint64_t data, fi_addr_t to, uint64_t at, uint64_t key,
+                               void *context)
+{
+  if (fails_always || ++write_calls % 4 != 0) return write_code;
+  return real_writes->writedata(ep, from, bytes, describes, data, to, at, key, context);
+}
+
+/* From now on; 0: as it should be. */
+static void let_writes_fail(const place *p, int code, int always)
+{
+  grove_fabric *f = NULL;
+  CHECK_OK(grove_fabric_of(p->ctx, 1 - p->rank, NULL, &f));
+  struct fid_ep *ep = f->ends[0].ep;
+  if (!real_writes) {
+    real_writes = ep->rma;
+    other_writes = *real_writes;
+    other_writes.writedata = write_sometimes;
+  }
+  write_code = code;
+  fails_always = always;
+  ep->rma = code ? &other_writes : real_writes;
+}
+
+/* What does not fit leaves later, in whatever order; if nothing ever fits, the timeout says so, and
+ * the round may go on. */
+static void queue_is_full(const units *types)
+{
+  place p = fresh_place("tcp;ofi_rxm@lo");
+  channel c = end_of(&p, types);
+  channel_open(&c);
+  channel_run(&c);
+  if (c.sends) let_writes_fail(&p, -FI_EAGAIN, 0);
+  for (int i = 0; i < 3; i++) channel_run(&c);
+  CHECK(!c.sends || write_calls > 3 * PARTS, "only %d writes", write_calls);
+  place_set(&p, "timeout", test_timeout());
+  channel_start(&c);
+  if (c.sends) {
+    let_writes_fail(&p, -FI_EAGAIN, 1);
+    channel_ready(&c, 0, PARTS);
+    CHECK_STATUS(grove_wait(c.op), GROVE_ERR_TIMEOUT);
+    CHECK(strstr(grove_last_error(), "rank 1"), "%s", grove_last_error());
+    let_writes_fail(&p, 0, 0);
+  }
+  polite_barrier(p.comm);
+  place_set(&p, "timeout", "0");
+  channel_wait(&c);
+  channel_close(&c);
+  place_free(&p);
+  real_writes = NULL;
+  nothing_is_registered();
+}
+
+/* It does no more of what is asked: the sender knows why, the receiver who is missing. */
+static void provider_fails(const units *types)
+{
+  place p = fresh_place("tcp;ofi_rxm@lo");
+  channel c = end_of(&p, types);
+  channel_open(&c);
+  channel_run(&c);
+  place_set(&p, "timeout", test_timeout());
+  if (c.sends) let_writes_fail(&p, -FI_ENODEV, 1);
+  channel_start(&c);
+  if (c.sends) channel_ready(&c, 0, PARTS);
+  grove_status status = grove_wait(c.op);
+  CHECK(status == (c.sends ? GROVE_ERR_SYSTEM : GROVE_ERR_TIMEOUT), "status %s",
+        grove_status_name(status));
+  CHECK(strstr(grove_last_error(), c.sends ? "No such device" : "rank 0"), "%s",
+        grove_last_error());
+  polite_barrier(p.comm);
+  channel_abandon(&c);
+  place_free(&p);
+  real_writes = NULL;
+  nothing_is_registered();
+}
+
 /* ---- freed within a round ---- */
 
 static void freed_receiver(const units *types)
@@ -173,6 +256,8 @@ int main(int argc, char **argv)
   units *types = units_create();
   unknown_provider(types);
   refused_region(types);
+  queue_is_full(types);
+  provider_fails(types);
   freed_receiver(types);
   peer_is_gone(types);
   units_free(types);

@@ -61,7 +61,7 @@ typedef struct bench_result {
   double predicted_seconds;
   double term[GROVE_TERMS];                                                  /* its terms */
   double on_node_messages, on_node_bytes, off_node_messages, off_node_bytes; /* over all ranks */
-  char route[32], machine[64];
+  char route[32], transport[32], machine[64];
   char why[600]; /* of the automatic choice, on rank 0: its reasons, one per line */
 } bench_result;
 

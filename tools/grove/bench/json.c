@@ -63,6 +63,8 @@ static void print_route(const char *edges, const char *options, const bench_resu
   }
   printf(", ");
   print_text("edges", edges);
+  printf(", ");
+  print_text("transport", r->transport);
   print_times(r);
   print_seconds("predicted_seconds", r->predicted_seconds);
   print_price(r);

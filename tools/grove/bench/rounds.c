@@ -97,6 +97,7 @@ static void note_report(const bench *b, bench_entrant *e)
   r->predicted_seconds = report.predicted_seconds;
   note_terms(&report.predicted, r->term);
   snprintf(r->route, sizeof r->route, "%s", report.route);
+  snprintf(r->transport, sizeof r->transport, "%s", report.transport);
   snprintf(r->machine, sizeof r->machine, "%s", report.machine ? report.machine : "");
 }
 

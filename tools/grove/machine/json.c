@@ -102,14 +102,16 @@ static void print_device(const grove_machine *m)
   printf("]");
 }
 
-static void print_loggp(const grove_machine *m)
+/* Those over libfabric are between nodes, and have a list of their own. */
+static void print_loggp(const grove_machine *m, const char *name, int begin, int end)
 {
   int first = 1;
-  printf(",\n \"loggp\": [");
-  for (int l = 0; l < GROVE_LOCALITIES; l++)
+  printf(",\n \"%s\": [", name);
+  for (int l = begin; l < end; l++)
     for (int i = 0; i < m->nloggp[l]; i++) {
       const grove_loggp *p = &m->loggp[l][i];
-      printf("%s{\"locality\": \"%s\"", comma(&first), grove_locality_names[l]);
+      printf("%s{\"locality\": \"%s\"", comma(&first),
+             grove_locality_names[l < GROVE_LOCALITIES ? l : GROVE_OFF_NODE]);
       number("from_bytes", (double)p->from_bytes);
       number("L_seconds", p->L);
       number("o_s_seconds", p->o_s);
@@ -199,7 +201,8 @@ int print_machine_json(const grove_machine *m, const char *path)
   print_packing(m);
   print_copies(m);
   print_device(m);
-  print_loggp(m);
+  print_loggp(m, "loggp", 0, GROVE_LOCALITIES);
+  print_loggp(m, "loggp_over_libfabric", GROVE_LOCALITIES, GROVE_LOGGP_LISTS);
   print_links_json(&m->links);
   print_rows(m);
   print_points(m, &points);

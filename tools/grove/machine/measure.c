@@ -31,6 +31,9 @@ static const char help_measure[] =
   "                       is always written, and says so itself\n"
   "  --quick              takes under ten seconds instead of under a minute\n"
   "  --thorough           takes some minutes\n"
+  "  --fabric             also what messages between nodes cost over libfabric, by the provider\n"
+  "                       that the option fabric names: transport_parts=auto and\n"
+  "                       transport_off_node=auto choose it where these numbers are lower\n"
   "  --off-node-from M    on one node: complete the profile with what machine M, a name, a\n"
   "                       file or auto, says of messages between nodes\n"
   "  --name NAME          what the profile calls itself (measured)\n"
@@ -171,6 +174,9 @@ static int prepare(const probing *s, grove_context *ctx, char *path, size_t room
   if (rank == 0 && s->off_node_from && nnodes > 1)
     code = probing_complain(rank, "measure", "%s",
                             "there are several nodes, so --off-node-from is not needed");
+  if (rank == 0 && s->fabric && nnodes == 1)
+    code = probing_complain(rank, "measure", "%s",
+                            "--fabric is for messages between nodes, and all ranks are on one");
   if (rank == 0 && code == EXIT_OK && s->off_node_from)
     code = open_machine("machine measure", s->off_node_from, other);
   if (rank == 0 && code == EXIT_OK) code = find_output(s, ctx, path, room);
@@ -184,13 +190,15 @@ static int run_measure(const probing *s, int rank)
   grove_machine *m = NULL, *other = NULL;
   grove_points points = {0};
   char path[1024] = "";
-  const grove_measuring how = {.effort = s->effort, .progress = probing_progress, .devices = 1};
+  const grove_measuring how = {
+    .effort = s->effort, .progress = probing_progress, .devices = 1, .fabric = s->fabric};
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
   int code = status == GROVE_OK ? prepare(s, ctx, path, sizeof path, &other) : EXIT_FAILED;
   if (code == EXIT_OK) status = grove_measure(ctx, &how, &points, &m);
   if (status != GROVE_OK) {
     if (rank == 0) fprintf(stderr, "grove machine measure: %s\n", last_sentence());
-    code = status == GROVE_ERR_OPTION ? EXIT_BAD_INPUT : EXIT_FAILED;
+    code =
+      status == GROVE_ERR_OPTION || status == GROVE_ERR_UNSUPPORTED ? EXIT_BAD_INPUT : EXIT_FAILED;
   }
   if (code == EXIT_OK && rank == 0) code = deliver(s, path, m, other, &points);
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);

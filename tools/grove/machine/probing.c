@@ -46,6 +46,8 @@ static int read_arguments(int argc, char **argv, int rank, int checks, const cha
       thorough = 1;
     else if (!checks && strcmp(flag, "--force") == 0)
       s.force = 1;
+    else if (!checks && strcmp(flag, "--fabric") == 0)
+      s.fabric = 1;
     else if ((value = flag_value(argc, argv, &i, "--picture")))
       s.picture = value;
     else if (!checks && (value = flag_value(argc, argv, &i, "-o")))

@@ -16,7 +16,8 @@ typedef struct probing {
   const char *against;                       /* of check */
   const char *picture;
   grove_effort effort;
-  int force; /* of measure: keep a doubtful profile */
+  int force;  /* of measure: keep a doubtful profile */
+  int fabric; /* ... also over libfabric */
   int json;
 } probing;
 

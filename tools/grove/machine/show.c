@@ -278,20 +278,25 @@ static void print_loggp(notes *s)
 {
   char range[32];
   int any = 0;
-  for (int l = 0; l < GROVE_LOCALITIES; l++)
+  for (int l = 0; l < GROVE_LOGGP_LISTS; l++)
     for (int i = 0; i < s->m->nloggp[l]; i++) {
       const grove_loggp *p = &s->m->loggp[l][i];
+      int fabric = l == GROVE_OVER_FABRIC;
       if (!any++)
         printf("\nLogGP\n  %-10s %10s %9s %9s %9s %9s %9s\n", "locality", "from B", "L us",
                "o_s us", "o_r us", "g us", "G GB/s");
-      printf("  %-10s %10lld", grove_locality_names[l], (long long)p->from_bytes);
+      printf("  %-10s %10lld", fabric ? "libfabric" : grove_locality_names[l],
+             (long long)p->from_bytes);
       print_us(p->L);
       print_us(p->o_s);
       print_us(p->o_r);
       print_us(p->g);
       print_rate(p->G);
       snprintf(range, sizeof range, "%lld..", (long long)p->from_bytes);
-      print_notes(s, TERMS("L", "o_s", "o_r", "g", "G"), "cpu", grove_locality_names[l], range);
+      if (fabric)
+        print_notes(s, TERMS("fabric-L", "fabric-g", "fabric-G"), "cpu", "off-node", range);
+      else
+        print_notes(s, TERMS("L", "o_s", "o_r", "g", "G"), "cpu", grove_locality_names[l], range);
     }
 }
 
