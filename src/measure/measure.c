@@ -8,7 +8,8 @@
 
 /* How long each step may take, in seconds at normal effort. */
 static const double CORES = 0.6, POSTAL = 6, LOGGP = 3, FABRIC = 3, QUEUE = 3, INJECTION = 3,
-                    CONTENTION = 2, SHARED = 3, CROWD = 2, PACK = 0.5, DEVICE = 4, LINKS = 1;
+                    CONTENTION = 2, SHARED = 3, CROWD = 2, PACK = 0.5, DEVICE = 4, LINKS = 1,
+                    EXCHANGES = 12;
 
 static double scale_rounds(grove_effort effort)
 {
@@ -28,6 +29,7 @@ static double plan_measure(const grove_probe *p)
   if (p->ctx->topo.nnodes >= 4) seconds += CONTENTION;
   if (p->devices > 0) seconds += DEVICE;
   if (p->devices > 1) seconds += LINKS;
+  if (p->ctx->size > 1) seconds += EXCHANGES;
   return seconds * scale_rounds(p->how->effort);
 }
 
@@ -110,6 +112,7 @@ static grove_status measure_all(grove_probe *p)
   GROVE_PASS(grove_measure_crowd(p, by * CROWD));
   GROVE_PASS(grove_measure_device(p, by * DEVICE));
   GROVE_PASS(grove_measure_links(p, by * LINKS));
+  GROVE_PASS(grove_measure_exchanges(p, by * EXCHANGES));
   GROVE_PASS(grove_measure_others(p));
   if (p->ctx->rank == 0 && p->how->progress) p->how->progress(p->how->self, "done", 1, 0);
   return GROVE_OK;

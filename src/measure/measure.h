@@ -7,7 +7,7 @@
  * the job (same socket, same node, other nodes) ping-pong over sizes and LogGP; if it is asked for,
  * LogGP over libfabric; the queue of receives; what a node can inject; a contended line of four
  * nodes; shared memory; packing; a crowd; copies between a device and the host; the links between
- * devices.
+ * devices; and exchanges of all ranks, by which the prices are corrected.
  */
 #ifndef GROVE_MEASURE_MEASURE_H
 #define GROVE_MEASURE_MEASURE_H
@@ -31,14 +31,16 @@ typedef struct grove_measuring {
    * the seconds left. May be NULL. */
   void (*progress)(void *self, const char *what, double share, double seconds_left);
   void *self;
+  const grove_machine *against; /* whose prices points of exchanges get; NULL: the new profile's */
   int devices; /* looks for devices even if the process has not used any, which may take seconds */
   int fabric;  /* also over libfabric, between nodes; GROVE_ERR_UNSUPPORTED where there is none */
 } grove_measuring;
 
-/* A measured point: y seconds at x; `series` names what it is ("ping-pong on-socket", ...). */
+/* A measured point: y seconds at x; `series` names what it is ("ping-pong on-socket", ...). Of an
+ * exchange: `predicted` is its price, which cannot be told from x alone; else NaN. */
 typedef struct grove_point {
   const char *series;
-  double x, y;
+  double x, y, predicted;
 } grove_point;
 
 typedef struct grove_points {

@@ -86,8 +86,8 @@ grove_status grove_probe_doze(grove_probe *p, int n, MPI_Request *requests)
 
 grove_status grove_probe_meet(grove_probe *p, double *values, int n)
 {
-  enum { MOST = 8 };
-  double mine[MOST] = {0}, most[MOST] = {0};
+  enum { MOST = 1024 };
+  double mine[MOST], most[MOST];
   MPI_Request request;
   memcpy(mine, values, (size_t)n * sizeof *mine);
   GROVE_PASS_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->ctx->comm, &request));
@@ -173,7 +173,7 @@ void grove_probe_keep(grove_probe *p, const char *series, double x, double y)
   grove_points *points = p->points;
   if (!points) return;
   GROVE_GROW(points->point, points->count, 1);
-  points->point[points->count++] = (grove_point){series, x, y};
+  points->point[points->count++] = (grove_point){series, x, y, NAN};
   return;
 fail:
   p->status = status;

@@ -161,6 +161,7 @@ grove_status grove_measure_shared(grove_probe *p, double seconds);
 grove_status grove_measure_crowd(grove_probe *p, double seconds);
 grove_status grove_measure_device(grove_probe *p, double seconds);
 grove_status grove_measure_links(grove_probe *p, double seconds);
+grove_status grove_measure_exchanges(grove_probe *p, double seconds);
 /* At the end: did other programs use the machine meanwhile? */
 grove_status grove_measure_others(grove_probe *p);
 

@@ -19,13 +19,17 @@
 /* The words of the columns: `any` first in each, then those of the enum, then others. */
 enum { ANY, CPU, GPU, GPU_NOGDR, NO_MEMORY };
 enum { ON_SOCKET = 1, ON_NODE, OFF_NODE, A_NODE, D2H, H2D };
-enum { SHORT = 1, EAGER, REND, NO_RANGE, PEERS, ALL, COUNT, SIZES, A_NAME };
-enum { A_PAIR = 16, AN_END }; /* localities that are not words: links.h */
+enum { SHORT = 1, EAGER, REND, NO_RANGE, PEERS, ALL, A_TERM };
+enum { COUNT = A_TERM + GROVE_FACTORS, SIZES, A_NAME }; /* ranges that are not words */
+enum { A_PAIR = 16, AN_END };                           /* localities that are not words: links.h */
 static const char *const memory_words[] = {"any", "cpu", "gpu", "gpu-nogdr", "-", NULL};
 static const char *const locality_words[] = {"any",  "on-socket", "on-node", "off-node",
                                              "node", "d2h",       "h2d",     NULL};
-static const char *const range_words[] = {"any", "short", "eager", "rend",
-                                          "-",   "peers", "all",   NULL};
+/* At the end grove_term_names. */
+static const char *const range_words[] = {
+  "any",     "short",      "eager",         "rend",       "-",          "peers",   "all",
+  "latency", "bandwidth",  "injection",     "queue",      "contention", "on_node", "copy",
+  "cores",   "crowd-turn", "crowd-message", "crowd-byte", NULL};
 
 #define BIT(word) (1U << (word))
 enum {
@@ -33,6 +37,7 @@ enum {
   MEMORY = BIT(ANY) | BIT(CPU) | BIT(GPU) | BIT(GPU_NOGDR),
   LOCALITY = BIT(ANY) | BIT(ON_SOCKET) | BIT(ON_NODE) | BIT(OFF_NODE),
   PROTOCOL = BIT(ANY) | BIT(SHORT) | BIT(EAGER) | BIT(REND),
+  PRICED = (BIT(GROVE_FACTORS) - 1) << A_TERM,
   COPIES = BIT(D2H) | BIT(H2D),
   INSIDE = BIT(ANY) | BIT(ON_SOCKET) | BIT(ON_NODE)
 };
@@ -67,6 +72,7 @@ enum {
   T_LAUNCH,
   T_SHARED,
   T_PACK,
+  T_FACTOR,
   T_L,
   T_OS,
   T_OR,
@@ -99,6 +105,7 @@ static const term terms[TERMS] = {
   [T_LAUNCH] = {"launch", "s", BIT(GPU), BIT(ANY), BIT(COUNT), 0},
   [T_SHARED] = {"shared", "s/B", BIT(CPU), BIT(ON_NODE), BIT(COUNT), 0},
   [T_PACK] = {"pack", "s/B", BIT(CPU) | BIT(GPU), BIT(ANY), BIT(SIZES), 0},
+  [T_FACTOR] = {"factor", "1", BIT(CPU), BIT(ANY), PRICED, 0},
   [T_L] = {"L", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_OS] = {"o_s", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
   [T_OR] = {"o_r", "s", BIT(CPU), LOCALITY, BIT(SIZES), 0},
@@ -459,6 +466,10 @@ static int append_word(grove_machine *m, const grove_row_place *p)
   }
   if (p->term == T_PACK) return list_pack(m, p);
   if (p->term >= T_FABRIC_L) return list_loggp(m, GROVE_OVER_FABRIC, p);
+  if (p->term == T_FACTOR) {
+    m->factor[p->range - A_TERM] = p->value;
+    return 1;
+  }
   for (int l = first_of(p->locality, GROVE_LOCALITIES); l < end_of(p->locality, GROVE_LOCALITIES);
        l++)
     if (!list_loggp(m, l, p)) return 0;
@@ -555,6 +566,7 @@ static grove_status put_in_place(grove_machine *m, const grove_row_place *places
   for (int way = 0; way < GROVE_DIRECTIONS; way++) m->ncopies[way] = 0;
   for (int l = 0; l < GROVE_LOGGP_LISTS; l++) m->nloggp[l] = 0;
   m->nshared = m->npack = m->nlaunches = m->ndevice_pack = 0;
+  for (int i = 0; i < GROVE_FACTORS; i++) m->factor[i] = 1;
   for (int i = 0; i < n; i++) {
     if (places[i].term < GRIDS)
       fill_machine(&g, &places[i]);

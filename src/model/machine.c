@@ -11,6 +11,19 @@ const char *const grove_memory_names[GROVE_MEMORIES] = {"cpu", "gpu", "gpu-nogdr
 const char *const grove_locality_names[GROVE_LOCALITIES] = {"on-socket", "on-node", "off-node"};
 const char *const grove_protocol_names[GROVE_PROTOCOLS] = {"short", "eager", "rend"};
 const char *const grove_direction_names[GROVE_DIRECTIONS] = {"d2h", "h2d"};
+const char *const grove_term_names[GROVE_FACTORS] = {
+  [GROVE_TERM_LATENCY] = "latency",
+  [GROVE_TERM_BANDWIDTH] = "bandwidth",
+  [GROVE_TERM_INJECTION] = "injection",
+  [GROVE_TERM_QUEUE] = "queue",
+  [GROVE_TERM_CONTENTION] = "contention",
+  [GROVE_TERM_ON_NODE] = "on_node",
+  [GROVE_TERM_COPY] = "copy",
+  [GROVE_TERM_CORES] = "cores",
+  [GROVE_FACTOR_TURN] = "crowd-turn",
+  [GROVE_FACTOR_MESSAGE] = "crowd-message",
+  [GROVE_FACTOR_BYTE] = "crowd-byte",
+};
 
 static grove_status copy_text(const char *text, char **out)
 {

@@ -59,6 +59,25 @@ extern const char *const grove_locality_names[GROVE_LOCALITIES];
 extern const char *const grove_protocol_names[GROVE_PROTOCOLS];
 extern const char *const grove_direction_names[GROVE_DIRECTIONS];
 
+/* The terms of a price (price.h). */
+typedef enum grove_term {
+  GROVE_TERM_LATENCY,
+  GROVE_TERM_BANDWIDTH,
+  GROVE_TERM_INJECTION,
+  GROVE_TERM_QUEUE,
+  GROVE_TERM_CONTENTION,
+  GROVE_TERM_ON_NODE,
+  GROVE_TERM_COPY,
+  GROVE_TERM_CORES,
+  GROVE_TERMS
+} grove_term;
+
+/* What a profile may have a factor for: these terms, and the parts of a crowd. */
+enum { GROVE_FACTOR_TURN = GROVE_TERMS, GROVE_FACTOR_MESSAGE, GROVE_FACTOR_BYTE, GROVE_FACTORS };
+
+/* "latency", ..., "on_node", "copy", "cores"; then "crowd-turn", ... */
+extern const char *const grove_term_names[GROVE_FACTORS];
+
 /* alpha + beta s: seconds, and seconds per byte. */
 typedef struct grove_postal {
   double alpha, beta;
@@ -139,6 +158,7 @@ struct grove_machine {
   double flag_seconds[2]; /* a small message through shared memory: on-socket, on-node */
   int nshared;            /* bytes through shared memory, by number of active ranks */
   grove_copy_rate shared[GROVE_LISTED];
+  double factor[GROVE_FACTORS];  /* 1 unless a row says otherwise */
   int nloggp[GROVE_LOGGP_LISTS]; /* by ascending size */
   grove_loggp loggp[GROVE_LOGGP_LISTS][GROVE_LISTED];
   grove_links links; /* between the GPUs of a node and its host */

@@ -4,17 +4,6 @@
 
 #include <math.h>
 
-const char *const grove_term_names[GROVE_TERMS] = {
-  [GROVE_TERM_LATENCY] = "latency",
-  [GROVE_TERM_BANDWIDTH] = "bandwidth",
-  [GROVE_TERM_INJECTION] = "injection",
-  [GROVE_TERM_QUEUE] = "queue",
-  [GROVE_TERM_CONTENTION] = "contention",
-  [GROVE_TERM_ON_NODE] = "on_node",
-  [GROVE_TERM_COPY] = "copy",
-  [GROVE_TERM_CORES] = "cores",
-};
-
 /* ---- one message ---- */
 
 /* The nearest locality that the profile knows: a profile of one host has no other node, one of a
@@ -192,12 +181,13 @@ static double sum_terms(const double *term)
   return seconds;
 }
 
-static grove_price price_of_half(const grove_half *side, double interface)
+static grove_price price_of_half(const grove_half *side, double interface, const grove_machine *m)
 {
   grove_price p = {0};
   for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = side->term[t] + side->head[t];
   if (side->interface > 0)
     p.term[GROVE_TERM_INJECTION] = fmax(interface - p.term[GROVE_TERM_BANDWIDTH], 0);
+  for (int t = 0; t < GROVE_TERMS; t++) p.term[t] *= m->factor[t];
   p.seconds = sum_terms(p.term);
   return p;
 }
@@ -210,14 +200,17 @@ int grove_price_exceeds(const grove_price *a, const grove_price *b)
 /* An exchange in a crowd; every message counts at both ends. */
 static double crowd_seconds(const grove_machine *m, const grove_neighbourhood *around)
 {
-  double turn = 0, rest = 0;
+  const double *factor = m->factor;
+  double turn = 0, messages = 0, bytes = 0, ends = 2 * around->ranks;
   for (int i = 0; i < 2; i++) {
     const grove_crowd *c = &m->crowd[i];
     if (around->messages[i] == 0) continue;
     turn = fmax(turn, c->turn);
-    rest += (around->messages[i] * c->message + around->bytes[i] * c->byte) / (2 * around->ranks);
+    messages += around->messages[i] / ends * c->message;
+    bytes += around->bytes[i] / ends * c->byte;
   }
-  return turn + rest + around->packing / around->cores;
+  return factor[GROVE_FACTOR_TURN] * turn + factor[GROVE_FACTOR_MESSAGE] * messages +
+         factor[GROVE_FACTOR_BYTE] * bytes + around->packing / around->cores;
 }
 
 /* How long this rank's processor is busy, or those of all ranks that share cores. */
@@ -237,6 +230,7 @@ static void add_queue(grove_price *p, int64_t posted, const grove_machine *m,
 {
   if (posted > 0 && !isnan(m->gamma))
     p->term[GROVE_TERM_QUEUE] =
+      m->factor[GROVE_TERM_QUEUE] *
       grove_form_queue(m->gamma, (double)posted, posted > 1 ? how->order : GROVE_QUEUE_BEST);
 }
 
@@ -244,13 +238,14 @@ static void add_contention(grove_price *p, int crosses, const grove_machine *m,
                            const grove_pricing *how)
 {
   if (crosses && !isnan(m->delta))
-    p->term[GROVE_TERM_CONTENTION] = grove_form_contention(m->delta, how->link_bytes);
+    p->term[GROVE_TERM_CONTENTION] =
+      m->factor[GROVE_TERM_CONTENTION] * grove_form_contention(m->delta, how->link_bytes);
 }
 
 /* A stage takes at least as long as the processors are busy. */
-static void add_cores(grove_price *p, double busy)
+static void add_cores(grove_price *p, double busy, const grove_machine *m)
 {
-  p->term[GROVE_TERM_CORES] = fmax(busy - sum_terms(p->term), 0);
+  p->term[GROVE_TERM_CORES] = fmax(m->factor[GROVE_TERM_CORES] * busy - sum_terms(p->term), 0);
   p->seconds = sum_terms(p->term);
 }
 
@@ -263,12 +258,12 @@ grove_price grove_load_price(const grove_load *load, const grove_machine *m,
                              const grove_pricing *how, const grove_neighbourhood *around)
 {
   if (is_idle(load)) return (grove_price){0};
-  grove_price sent = price_of_half(&load->sent, around->interface_sent);
-  grove_price received = price_of_half(&load->received, around->interface_received);
+  grove_price sent = price_of_half(&load->sent, around->interface_sent, m);
+  grove_price received = price_of_half(&load->received, around->interface_received, m);
   grove_price p = grove_price_exceeds(&received, &sent) ? received : sent;
   add_queue(&p, load->posted, m, how);
   add_contention(&p, load->sent.crosses || load->received.crosses, m, how);
-  add_cores(&p, busy_seconds(load, m, around));
+  add_cores(&p, busy_seconds(load, m, around), m);
   return p;
 }
 
@@ -278,10 +273,10 @@ static grove_price price_side(const grove_load *load, const grove_half *side, do
                               const grove_neighbourhood *around)
 {
   if (is_idle(load)) return (grove_price){0};
-  grove_price p = price_of_half(side, interface);
+  grove_price p = price_of_half(side, interface, m);
   add_queue(&p, posted, m, how);
   add_contention(&p, side->crosses, m, how);
-  add_cores(&p, busy_seconds(load, m, around));
+  add_cores(&p, busy_seconds(load, m, around), m);
   return p;
 }
 
@@ -303,8 +298,8 @@ grove_price grove_load_busy(const grove_load *load, const grove_machine *m,
 {
   if (is_idle(load)) return (grove_price){0};
   grove_price p = {0};
-  for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = load->sent.term[t];
-  add_cores(&p, busy_seconds(load, m, around));
+  for (int t = 0; t < GROVE_TERMS; t++) p.term[t] = m->factor[t] * load->sent.term[t];
+  add_cores(&p, busy_seconds(load, m, around), m);
   return p;
 }
 

@@ -28,6 +28,9 @@
  * A rank enters a stage when it has sent what it had to in earlier ones and what it passes on has
  * come. So a plan takes as long as its longest chain of messages, whose terms are the price
  * (price_stages.c).
+ *
+ * A profile may have a factor for each term, found from exchanges of many ranks at once
+ * (measure/exchanges.c). Copies between a device and the host have none.
  */
 #ifndef GROVE_MODEL_PRICE_H
 #define GROVE_MODEL_PRICE_H
@@ -39,19 +42,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum grove_term {
-  GROVE_TERM_LATENCY,
-  GROVE_TERM_BANDWIDTH,
-  GROVE_TERM_INJECTION,
-  GROVE_TERM_QUEUE,
-  GROVE_TERM_CONTENTION,
-  GROVE_TERM_ON_NODE,
-  GROVE_TERM_COPY,
-  GROVE_TERM_CORES,
-  GROVE_TERMS
-} grove_term;
-extern const char *const grove_term_names[GROVE_TERMS]; /* "latency", ..., "on_node", ... */
 
 /* `seconds` is the sum of the terms. */
 typedef struct grove_price {

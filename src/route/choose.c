@@ -81,6 +81,25 @@ static void double_estimate(grove_estimate *e)
   }
 }
 
+grove_status grove_route_count(const grove_survey *survey, const grove_question *question,
+                               const grove_route *route, grove_manifest *out,
+                               grove_pricing *pricing)
+{
+  const grove_context *ctx = survey->ctx;
+  grove_build how = {.share = survey->share,
+                     .back = question->backward || question->both,
+                     .cap = grove_route_cap(ctx, question->unit_bytes)};
+  *pricing = (grove_pricing){.unit_bytes = question->unit_bytes,
+                             .shared_memory = ctx->shares_node &&
+                                              ctx->options.transport_on_node == GROVE_ON_NODE_SHM,
+                             .order = GROVE_QUEUE_TYPICAL,
+                             .lifted_out = question->lifted / 3 * 0.5,
+                             .lifted_in = question->lifted % 3 * 0.5};
+  GROVE_PASS(route->count(&survey->demand, &ctx->topo, &how, out));
+  if (question->backward) grove_manifest_reverse(out);
+  return GROVE_OK;
+}
+
 /* On a leader: what a route costs its node. */
 static grove_status estimate_route(const grove_survey *survey, const grove_question *question,
                                    const grove_route *route, grove_estimate *out)
@@ -89,17 +108,8 @@ static grove_status estimate_route(const grove_survey *survey, const grove_quest
   const grove_context *ctx = survey->ctx;
   const grove_topo *topo = &ctx->topo;
   grove_manifest manifest = {0};
-  grove_build how = {.share = survey->share,
-                     .back = question->backward || question->both,
-                     .cap = grove_route_cap(ctx, question->unit_bytes)};
-  grove_pricing pricing = {.unit_bytes = question->unit_bytes,
-                           .shared_memory = ctx->shares_node &&
-                                            ctx->options.transport_on_node == GROVE_ON_NODE_SHM,
-                           .order = GROVE_QUEUE_TYPICAL,
-                           .lifted_out = question->lifted / 3 * 0.5,
-                           .lifted_in = question->lifted % 3 * 0.5};
-  GROVE_TRY(route->count(&survey->demand, topo, &how, &manifest));
-  if (question->backward) grove_manifest_reverse(&manifest);
+  grove_pricing pricing;
+  GROVE_TRY(grove_route_count(survey, question, route, &manifest, &pricing));
   GROVE_TRY(grove_route_estimate(&manifest, ctx->machine, topo, topo->place[ctx->rank].node,
                                  &pricing, out));
   if (question->both) double_estimate(out);

@@ -88,7 +88,14 @@ grove_status grove_route_terms(const grove_survey *survey, const grove_question 
 grove_status grove_route_explain(const grove_survey *survey, const grove_question *question,
                                  grove_choice *out);
 
-/* ---- the parts of it, for who knows all edges ---- */
+/* ---- the parts of it ---- */
+
+/* On a leader, for one route: the messages of its node, and what else their price depends on. */
+grove_status grove_route_count(const grove_survey *survey, const grove_question *question,
+                               const grove_route *route, grove_manifest *out,
+                               grove_pricing *pricing);
+
+/* For who knows all edges: */
 
 /* What the messages of a route cost: those of all ranks (node -1), or those of one node, all of
  * which the manifest must have. */

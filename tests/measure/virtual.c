@@ -376,6 +376,14 @@ grove_status __wrap_grove_measure_crowd(grove_probe *p, double seconds)
   return status;
 }
 
+/* These need forests (tests/measure/exchanges.c). */
+grove_status __wrap_grove_measure_exchanges(grove_probe *p, double seconds);
+grove_status __wrap_grove_measure_exchanges(grove_probe *p, double seconds)
+{
+  grove_probe_announce(p, "exchanges", seconds);
+  return GROVE_OK;
+}
+
 grove_status __real_grove_probe_time(grove_probe *p, const grove_pairing *part, grove_repeat *once,
                                      int64_t bytes, double budget, grove_timing *out,
                                      double *spent);

@@ -651,6 +651,102 @@ static void crowds(void)
   grove_machine_free(&m);
 }
 
+/* ---- factors ---- */
+
+static void set_factor(grove_machine *m, int which, double value)
+{
+  for (int i = 0; i < GROVE_FACTORS; i++) m->factor[i] = i == which ? value : 1;
+}
+
+/* Each multiplies its own term, however the price is asked for. */
+static void factors_of_terms(void)
+{
+  const grove_pricing how = {
+    .unit_bytes = 1, .order = GROVE_QUEUE_BEST, .shared_memory = 1, .link_bytes = 4000};
+  grove_machine *m = odd("injection cpu off-node any 9e-9 s/B m\n"
+                         "gamma cpu any - 0.1e-6 s m\n"
+                         "delta cpu off-node - 0.2e-9 s/B m\n"
+                         "pack cpu any 0.. 0.5e-9 s/B m\n"
+                         "flag cpu any - 0.29e-6 s m\n"
+                         "shared cpu on-node 2 0.1e-9 s/B m\n");
+  const grove_neighbourhood around = {.interface_sent = 2e-6, .interface_received = 3e-6};
+  grove_load load = {0};
+  grove_load_add(&load, m, &how, GROVE_OFF_NODE, 100, 0, SENDS);
+  grove_load_add(&load, m, &how, GROVE_ON_NODE, 1000, 2, SENDS);
+  grove_load_pack(&load, m, &how, 1100, 0);
+  grove_load_add(&load, m, &how, GROVE_OFF_NODE, 150, 0, RECEIVES);
+  /* 5 us and 0.2, 2 less 0.2 of injection; a flag; 0.1 us of copy and 0.55 of packing */
+  for (int which = -1; which < CORES; which++) {
+    double f[GROVE_TERMS];
+    test_case(which);
+    set_factor(m, which, 3);
+    for (int t = 0; t < GROVE_TERMS; t++) f[t] = t == which ? 3 : 1;
+    PRICE(grove_load_sent(&load, m, &how, &around), [LATENCY] = f[LATENCY] * 5e-6,
+          [BANDWIDTH] = f[BANDWIDTH] * 0.2e-6, [INJECTION] = f[INJECTION] * 1.8e-6,
+          [CONTENTION] = f[CONTENTION] * 0.8e-6, [ON_NODE] = f[ON_NODE] * 0.29e-6,
+          [COPY] = f[COPY] * 0.65e-6);
+    PRICE(grove_load_received(&load, m, &how, &around), [LATENCY] = f[LATENCY] * 5e-6,
+          [BANDWIDTH] = f[BANDWIDTH] * 0.3e-6, [INJECTION] = f[INJECTION] * 2.7e-6,
+          [QUEUE] = f[QUEUE] * 0.1e-6, [CONTENTION] = f[CONTENTION] * 0.8e-6);
+    grove_price all = grove_load_price(&load, m, &how, &around);
+    CHECK_NEAR(all.term[QUEUE], f[QUEUE] * 0.1e-6);
+    CHECK_NEAR(all.term[CONTENTION], f[CONTENTION] * 0.8e-6);
+    CHECK_NEAR(grove_load_busy(&load, m, &around).term[COPY], f[COPY] * 0.65e-6);
+  }
+  grove_machine_free(&m);
+}
+
+/* Of cores: by how much longer the processors are busy, after the factor. Of a crowd: its parts. */
+static void factors_of_crowds(void)
+{
+  static const struct {
+    int which;
+    double seconds;
+  } row[] = {{-1, 50e-6 + 2.1e-6 + 4.5e-6 + 3e-6},
+             {CORES, 2 * (50e-6 + 2.1e-6 + 4.5e-6 + 3e-6)},
+             {GROVE_FACTOR_TURN, 100e-6 + 2.1e-6 + 4.5e-6 + 3e-6},
+             {GROVE_FACTOR_MESSAGE, 50e-6 + 4e-6 + 6e-6 + 0.1e-6 + 1.5e-6 + 3e-6},
+             {GROVE_FACTOR_BYTE, 50e-6 + 2e-6 + 3e-6 + 0.2e-6 + 3e-6 + 3e-6},
+             {COPY, 50e-6 + 2.1e-6 + 4.5e-6 + 3e-6}};
+  grove_machine *m = odd(crowd_rows);
+  grove_load load = one(m, GROVE_OFF_NODE, 100, SENDS);
+  const grove_neighbourhood around = {
+    .ranks = 4, .cores = 2, .packing = 6e-6, .messages = {8, 4}, .bytes = {800, 4000}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    test_case((int64_t)i);
+    set_factor(m, row[i].which, 2);
+    PRICE(grove_load_price(&load, m, &messages, &around), [LATENCY] = 5e-6, [BANDWIDTH] = 0.2e-6,
+          [CORES] = row[i].seconds - 5.2e-6);
+  }
+  grove_machine_free(&m);
+}
+
+/* Rows of a profile. */
+static void factors_are_read(void)
+{
+  static const char *const want[] = {"latency",    "bandwidth",     "injection", "queue",
+                                     "contention", "on_node",       "copy",      "cores",
+                                     "crowd-turn", "crowd-message", "crowd-byte"};
+  char text[1000] = "";
+  CHECK(GROVE_FACTORS == 11, "%d factors", GROVE_FACTORS);
+  grove_machine *m = odd("");
+  for (int i = 0; i < GROVE_FACTORS; i++) CHECK(m->factor[i] == 1, "%g", m->factor[i]);
+  grove_machine_free(&m);
+  for (int i = 0; i < GROVE_FACTORS; i++) {
+    CHECK(strcmp(grove_term_names[i], want[i]) == 0, "factor %d is %s", i, grove_term_names[i]);
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "factor cpu any %s %g 1 m\n", want[i], 1.5 + i);
+  }
+  m = odd(text);
+  for (int i = 0; i < GROVE_FACTORS; i++)
+    CHECK(m->factor[i] == 1.5 + i, "%s is %g", want[i], m->factor[i]);
+  CHECK_STATUS(grove_machine_add(m, "factor", "cpu", "any", "speed", 2, "1", "m"), GROVE_OK);
+  CHECK_STATUS(grove_machine_digest(m), GROVE_ERR_ARG);
+  CHECK(strstr(grove_last_error(), "'speed'") && strstr(grove_last_error(), "crowd-message"),
+        "'%s'", grove_last_error());
+  grove_machine_free(&m);
+}
+
 /* A rank that does nothing pays nothing, whatever goes on around it. */
 static void idle(void)
 {
@@ -733,6 +829,9 @@ int main(int argc, char **argv)
   busy();
   free_to_send();
   crowds();
+  factors_of_terms();
+  factors_of_crowds();
+  factors_are_read();
   idle();
   compares();
   whole_numbers();

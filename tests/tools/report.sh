@@ -131,6 +131,16 @@ whole()
 for card in cards("traffic"):
     assert len(card.findall(".//tbody/tr")) == 10  # the largest
 END
+change 'd["profile"]["points"] = [
+  {"x": 1024, "measured_seconds": 4e-5, "fitted_seconds": 3e-5, "series": "exchange far 3-step"},
+  {"x": 64, "measured_seconds": 2e-5, "fitted_seconds": None, "series": "exchange next standard"}]'
+look "$work/changed.json" <<'END'
+from report_page import *
+whole()
+rows = [[text(e) for e in row] for row in cards("machine")[0].iter("tr")]
+assert ["far 3-step", "1.02 kB", "40.0 µs", "30.0 µs", "0.75"] in rows, rows
+assert ["next standard", "64 B", "20.0 µs", "-", "-"] in rows, rows
+END
 change 'd["routes"][0]["verified"] = False'
 look "$work/changed.json" <<'END'
 from report_page import *

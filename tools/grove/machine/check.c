@@ -14,8 +14,9 @@ static const char help_check[] =
   "usage: mpirun -n RANKS grove machine check NAME|FILE|auto [OPTION...]\n"
   "\n"
   "Does a profile still hold for the machine that the ranks run on? Measures ping-pong,\n"
-  "streams and many messages at once, and prints what the profile predicts beside it; then,\n"
-  "for each kind, by what factor it is off in the median and at worst.\n"
+  "streams, many messages at once and exchanges of all ranks, and prints what the profile\n"
+  "predicts beside it; then, for each kind, by what factor it is off in the median and at\n"
+  "worst.\n"
   "\n"
   "  --thorough       measure for longer; without it, the check is quick\n"
   "  --picture STEM   draw measured points and predicted lines\n"
@@ -102,11 +103,12 @@ static int run_check(const probing *s, int rank)
   grove_context *ctx = NULL;
   grove_machine *fresh = NULL, *m = NULL;
   grove_points points = {0};
-  const grove_measuring how = {.effort = s->effort, .progress = probing_progress, .devices = 1};
   int code = rank == 0 ? open_machine("machine check", s->against, &m) : EXIT_OK;
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD); /* only rank 0 may have the file */
   if (code != EXIT_OK) return code;
   code = EXIT_FAILED;
+  const grove_measuring how = {
+    .effort = s->effort, .progress = probing_progress, .devices = 1, .against = m};
   grove_status status = grove_context_create(MPI_COMM_WORLD, &ctx);
   if (status == GROVE_OK) status = grove_measure(ctx, &how, &points, &fresh);
   if (status != GROVE_OK && rank == 0)

@@ -123,6 +123,19 @@ static void print_loggp(const grove_machine *m, const char *name, int begin, int
   printf("]");
 }
 
+static void print_factors(const grove_machine *m)
+{
+  printf(",\n \"factors\": {");
+  for (int i = 0; i < GROVE_FACTORS; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "%s", grove_term_names[i]);
+    for (char *c = name; *c; c++)
+      if (*c == '-') *c = '_';
+    printf("%s\"%s\": %.9g", i > 0 ? ", " : "", name, m->factor[i]);
+  }
+  printf("}");
+}
+
 static void print_rows(const grove_machine *m)
 {
   int first = 1;
@@ -199,6 +212,7 @@ int print_machine_json(const grove_machine *m, const char *path)
     number(name[i][2], m->crowd[i].byte);
   }
   print_packing(m);
+  print_factors(m);
   print_copies(m);
   print_device(m);
   print_loggp(m, "loggp", 0, GROVE_LOCALITIES);

@@ -170,6 +170,9 @@ static void add_lists(pairs *p, const grove_machine *a, const grove_machine *b)
     add(p, PARAMETER, "s", u->message, v->message, "crowd-message %s", where);
     add(p, PARAMETER, "s/B", u->byte, v->byte, "crowd-byte %s", where);
   }
+  for (int i = 0; i < GROVE_FACTORS; i++)
+    if (a->factor[i] != 1 || b->factor[i] != 1)
+      add(p, PARAMETER, "1", a->factor[i], b->factor[i], "factor %s", grove_term_names[i]);
   if (a->npack > 0 || b->npack > 0)
     for (int64_t bytes = 4096; bytes <= 1 << 20; bytes *= 16)
       add(p, PARAMETER, "s/B", a->npack > 0 ? grove_machine_packing(a, bytes) : NAN,

@@ -1,8 +1,10 @@
 /* The points that a profile was fitted to, kept in its file as lines of comment:
  *
  *     # point 1024 1.93e-06 ping-pong off-node
+ *     # exchange 1024 4.1e-05 3.9e-05 exchange far 3-step
  *
- * x, seconds, and what was measured. Readers of the profile's numbers skip these lines.
+ * x, seconds, of an exchange also its price, and what was measured.
+ * Readers of the profile's numbers skip these lines.
  */
 #ifndef GROVE_TOOLS_POINTS_H
 #define GROVE_TOOLS_POINTS_H

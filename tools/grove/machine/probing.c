@@ -130,6 +130,7 @@ static double predict_copy(const grove_machine *m, const grove_point *p)
 double probing_predict(const grove_machine *m, const grove_point *p)
 {
   int64_t bytes = (int64_t)p->x;
+  if (strncmp(p->series, "exchange", 8) == 0) return p->predicted;
   if (copiers_of(p->series) > 0) return predict_copy(m, p);
   if (strncmp(p->series, "messages", 8) == 0)
     return predict_volume(m, p->x, strstr(p->series, "reversed") != NULL);

@@ -254,6 +254,17 @@ static void print_crowd(notes *s)
   }
 }
 
+static void print_factors(notes *s)
+{
+  int any = 0;
+  for (int i = 0; i < GROVE_FACTORS; i++) {
+    if (!row_of(s->m, "factor", "cpu", "any", grove_term_names[i])) continue;
+    if (!any++) printf("\nby exchanges of all ranks, prices multiply\n");
+    printf("  %-39s %9.3f", grove_term_names[i], s->m->factor[i]);
+    print_notes(s, TERMS("factor"), "cpu", "any", grove_term_names[i]);
+  }
+}
+
 static void print_shared(notes *s)
 {
   char range[16];
@@ -351,6 +362,7 @@ int print_machine_page(const grove_machine *m)
   print_shared(&s);
   print_packing(&s);
   print_crowd(&s);
+  print_factors(&s);
   print_loggp(&s);
   print_node_links(&s);
   print_rest(&s);

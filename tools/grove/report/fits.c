@@ -207,6 +207,46 @@ static void tabulate(const json_value *profile, int points, FILE *file)
                          : "The lines of the profile, which has no points with it.");
 }
 
+/* ---- exchanges ---- */
+
+/* The next point that an exchange gave; NULL: there is none. */
+static const json_value *next_exchange(const json_value *v)
+{
+  while (v && strncmp(json_text_of(v, "series", ""), "exchange ", 9) != 0) v = v->next;
+  return v;
+}
+
+static void tabulate_exchange(const json_value *v, FILE *file)
+{
+  char room[24];
+  double measured = json_number_of(v, "measured_seconds", NAN);
+  double predicted = json_number_of(v, "fitted_seconds", NAN);
+  fprintf(file, "<tr><th scope=\"row\">");
+  html_text(file, json_text_of(v, "series", "") + strlen("exchange "));
+  fprintf(file, "</th><td>%s</td>", show_amount(json_number_of(v, "x", NAN), room));
+  html_time(file, measured);
+  html_time(file, predicted);
+  if (predicted > 0 && measured > 0)
+    fprintf(file, "<td>%.2f</td></tr>\n", predicted / measured);
+  else
+    fprintf(file, "<td>-</td></tr>\n");
+}
+
+/* A profile of one rank has none, and older ones. */
+static void tabulate_exchanges(const json_value *profile, FILE *file)
+{
+  const json_value *list = json_member(profile, "points");
+  const json_value *v = next_exchange(list ? list->first : NULL);
+  if (!v) return;
+  html_table(file, "exchanges that measuring ended with");
+  fprintf(file, "<thead><tr><th scope=\"col\">exchange</th><th scope=\"col\">message</th>"
+                "<th scope=\"col\">measured</th><th scope=\"col\">predicted</th>"
+                "<th scope=\"col\">ratio</th></tr></thead>\n<tbody>\n");
+  for (; v; v = next_exchange(v->next)) tabulate_exchange(v, file);
+  html_table_end(file, "Exchanges of all ranks, by which the prices were corrected: who needs "
+                       "something from whom, and the route.");
+}
+
 /* ---- all machines, each once ---- */
 
 static int is_known(const report *r, int k)
@@ -230,6 +270,7 @@ void report_fits(const report *r, FILE *file)
     html_card(file, report_machine_name(&r->results[k]), json_text_of(profile, "about", ""));
     if (f.n > 0 && f.y_most > 0) draw(&f, file);
     tabulate(profile, f.points, file);
+    tabulate_exchanges(profile, file);
     html_card_end(file);
     shown++;
   }
