@@ -163,7 +163,7 @@ forest: base topo context
 route: base topo pack plan model context forest
 device: base topo pack model context
 transport: base topo context device
-measure: base topo model context device transport
+measure: base topo plan model context route device transport
 exec: base topo pack plan model context forest route device transport
 algebra: base context forest
 partitioned: base topo pack plan model context forest route device transport measure exec algebra
