@@ -516,6 +516,28 @@ static void check_mistakes(void)
   CALL(PetscPopErrorHandler());
 }
 
+/* PETSc does not look whether a leaf's root was declared. Where a rank declares none, neither does
+ * this type. */
+static void compare_undeclared(void)
+{
+  int root[2][4] = {{0}}, leaf[2] = {-1, -1};
+  PetscSFNode node = {world_size() - 1, 3};
+  for (int i = 0; i < 2; i++) {
+    PetscSF sf;
+    CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
+    CALL(PetscSFSetType(sf, i ? "grove" : PETSCSFBASIC));
+    CALL(PetscSFSetGraph(sf, 0, 1, NULL, PETSC_COPY_VALUES, &node, PETSC_COPY_VALUES));
+    root[i][3] = world_rank() + 1;
+    CALL(PetscSFBcastBegin(sf, MPI_INT, root[i], &leaf[i], MPI_REPLACE));
+    CALL(PetscSFBcastEnd(sf, MPI_INT, root[i], &leaf[i], MPI_REPLACE));
+    CALL(PetscSFReduceBegin(sf, MPI_INT, &leaf[i], root[i], MPI_SUM));
+    CALL(PetscSFReduceEnd(sf, MPI_INT, &leaf[i], root[i], MPI_SUM));
+    CALL(PetscSFDestroy(&sf));
+  }
+  CHECK(leaf[0] == leaf[1], "%d instead of %d", leaf[1], leaf[0]);
+  CHECK(root[0][3] == root[1][3], "%d instead of %d", root[1][3], root[0][3]);
+}
+
 static void compare_all(void)
 {
   graph g = draw_graph();
@@ -544,6 +566,7 @@ int main(int argc, char **argv)
     own = rng_from(test_seed() + 1, (uint64_t)(i * world_size() + world_rank()));
     compare_all();
   }
+  compare_undeclared();
   check_mistakes();
   CALL(PetscFinalize());
   return test_end();
