@@ -81,9 +81,9 @@ static PetscErrorCode count_used_roots(PetscSF sf, int64_t *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc does not look whether a leaf's root is there, and its hierarchical partitioner makes SFs
- * that declare no roots where there are some. So if Grove refuses a graph, a rank without roots
- * gets those that leaves refer to. All ranks come here alike. */
+/* PETSc does not look whether a leaf's root was declared, and its hierarchical partitioner declares
+ * fewer roots than there are. So if Grove refuses a graph, all roots that leaves refer to count as
+ * declared. All ranks come here alike. */
 static PetscErrorCode set_up_forest(PetscSF sf, const int64_t *slot, const grove_root *root)
 {
   grove_sf *g = sf->data;
@@ -93,9 +93,11 @@ static PetscErrorCode set_up_forest(PetscSF sf, const int64_t *slot, const grove
   grove_status status = grove_forest_set_up(g->forest);
   if (status == GROVE_ERR_GRAPH) {
     PetscCall(count_used_roots(sf, &used));
-    if (nroots == 0) nroots = used;
-    if (nroots > sf->nroots)
-      PetscCall(PetscInfo(sf, "declares no roots, but leaves refer to %" PRId64 "\n", used));
+    if (used > nroots) {
+      PetscCall(PetscInfo(sf, "declares %" PRId64 " roots, but leaves refer to %" PRId64 "\n",
+                          nroots, used));
+      nroots = used;
+    }
     GROVE_SF_CALL(grove_forest_set_graph(g->forest, nroots, sf->nleaves, slot, root));
     status = grove_forest_set_up(g->forest);
   }

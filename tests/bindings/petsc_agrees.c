@@ -491,11 +491,11 @@ static PetscErrorCode keep_sentence(MPI_Comm comm, int line, const char *functio
   return code;
 }
 
-/* A root that nobody has: Grove's sentence, and the same on every rank. */
+/* A root that nobody can have: Grove's sentence, and the same on every rank. */
 static void check_mistakes(void)
 {
   PetscSF sf;
-  PetscSFNode root = {0, 7};
+  PetscSFNode root = {world_size() + 7, 0};
   int value = 0;
   CALL(PetscPushErrorHandler(keep_sentence, NULL));
   CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
@@ -504,7 +504,8 @@ static void check_mistakes(void)
     PetscSFSetGraph(sf, 1, world_rank() == 0, NULL, PETSC_COPY_VALUES, &root, PETSC_COPY_VALUES));
   PetscErrorCode code = PetscSFSetUp(sf);
   CHECK(code == PETSC_ERR_ARG_OUTOFRANGE, "code %d", (int)code);
-  CHECK(strstr(sentence, "GROVE_ERR_GRAPH") && number_in(sentence, 7), "'%s'", sentence);
+  CHECK(strstr(sentence, "GROVE_ERR_GRAPH") && number_in(sentence, world_size() + 7), "'%s'",
+        sentence);
   CALL(PetscSFDestroy(&sf));
   CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
   CALL(PetscSFSetType(sf, "grove"));
@@ -516,9 +517,8 @@ static void check_mistakes(void)
   CALL(PetscPopErrorHandler());
 }
 
-/* PETSc does not look whether a leaf's root was declared. Where a rank declares none, neither does
- * this type. */
-static void compare_undeclared(void)
+/* PETSc does not look whether a leaf's root was declared. */
+static void compare_undeclared(PetscInt nroots)
 {
   int root[2][4] = {{0}}, leaf[2] = {-1, -1};
   PetscSFNode node = {world_size() - 1, 3};
@@ -526,7 +526,7 @@ static void compare_undeclared(void)
     PetscSF sf;
     CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
     CALL(PetscSFSetType(sf, i ? "grove" : PETSCSFBASIC));
-    CALL(PetscSFSetGraph(sf, 0, 1, NULL, PETSC_COPY_VALUES, &node, PETSC_COPY_VALUES));
+    CALL(PetscSFSetGraph(sf, nroots, 1, NULL, PETSC_COPY_VALUES, &node, PETSC_COPY_VALUES));
     root[i][3] = world_rank() + 1;
     CALL(PetscSFBcastBegin(sf, MPI_INT, root[i], &leaf[i], MPI_REPLACE));
     CALL(PetscSFBcastEnd(sf, MPI_INT, root[i], &leaf[i], MPI_REPLACE));
@@ -566,7 +566,8 @@ int main(int argc, char **argv)
     own = rng_from(test_seed() + 1, (uint64_t)(i * world_size() + world_rank()));
     compare_all();
   }
-  compare_undeclared();
+  compare_undeclared(0);
+  compare_undeclared(2);
   check_mistakes();
   CALL(PetscFinalize());
   return test_end();
