@@ -682,7 +682,11 @@ GROVE_API grove_status grove_op_get_user(grove_op *op, void **user);
  * operation and MPI_Op (all users' operations count as one), units of the same size and basic type,
  * and the same options, apart from `timeout`, `on_error`, `log`, `trace`, `spin` and `progress`.
  * Calls of one kind are matched in the order in which they are made. Calls of different kinds may
- * be made in different orders. */
+ * be made in different orders.
+ *
+ * With the option choose_after=n the first call of a kind does less: it takes the standard route
+ * and asks for no prices (the report has none). The call after the first n is then Collective too,
+ * and chooses, if there is a choice. So kinds that are used a few times never pay for one. */
 GROVE_API grove_status grove_bcast_begin(grove_forest *f, MPI_Datatype unit, const void *root,
                                          void *leaf, MPI_Op op, grove_op **out);
 GROVE_API grove_status grove_reduce_begin(grove_forest *f, MPI_Datatype unit, const void *leaf,
@@ -698,7 +702,8 @@ GROVE_API grove_status grove_end(grove_op **op);
 
 /* Makes beforehand what the first one-shot of a kind would make, so that no _begin of this kind is
  * collective any more: for arrays in the host's memory, at any addresses. What is already there is
- * kept. A call that every rank makes, with the same kind. Collective. */
+ * kept. The route is chosen here, whatever choose_after says. A call that every rank makes, with
+ * the same kind. Collective. */
 GROVE_API grove_status grove_bcast_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op);
 GROVE_API grove_status grove_reduce_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op);
 GROVE_API grove_status grove_fetch_prepare(grove_forest *f, MPI_Datatype unit, MPI_Op op);

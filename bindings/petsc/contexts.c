@@ -69,6 +69,25 @@ static PetscErrorCode set_options(grove_context *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Most SFs of a solver's levels are used a few dozen times, which pays for no choice of a route. If
+ * the user has said nothing, a kind of operation is chosen for after CHOOSE_AFTER uses. */
+#define CHOOSE_AFTER "100"
+
+/* What this binding wants of a context, unless -sf_grove_set says otherwise. One rank has no order
+ * and no route. */
+static PetscErrorCode set_defaults(MPI_Comm comm, grove_context *ctx)
+{
+  char given[16];
+  PetscMPIInt size;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  GROVE_SF_CALL(grove_context_set(ctx, "order", "own-first")); /* as `basic` has it */
+  GROVE_SF_CALL(grove_context_get(ctx, "choose_after", given, sizeof given));
+  if (atoi(given) == 0) GROVE_SF_CALL(grove_context_set(ctx, "choose_after", CHOOSE_AFTER));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode create_held(MPI_Comm comm, held **out)
 {
   held *h, **last = &first_held;
@@ -79,7 +98,7 @@ static PetscErrorCode create_held(MPI_Comm comm, held **out)
   while (*last) last = &(*last)->next;
   *last = h;
   PetscCallMPI(MPI_Comm_set_attr(comm, held_keyval, h));
-  GROVE_SF_CALL(grove_context_set(h->ctx, "order", "own-first")); /* as `basic` has it */
+  PetscCall(set_defaults(comm, h->ctx));
   PetscCall(set_options(h->ctx));
   *out = h;
   PetscFunctionReturn(PETSC_SUCCESS);

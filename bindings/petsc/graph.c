@@ -3,6 +3,8 @@
  */
 #include "sf.h"
 
+#include <inttypes.h>
+
 /* ---- the forest ---- */
 
 /* Is a slot a leaf several times, which is legal in a scatter? PetscSFSetGraph has sorted them. */
@@ -59,6 +61,50 @@ static PetscErrorCode copy_edges(PetscSF sf, grove_root *root, int64_t *slot)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many roots of this rank the leaves of all ranks refer to. Of ranks and roots that cannot be,
+ * Grove tells. */
+static PetscErrorCode count_used_roots(PetscSF sf, int64_t *out)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)sf);
+  PetscMPIInt size;
+  int64_t *used;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscCalloc1(size, &used));
+  for (PetscInt i = 0; i < sf->nleaves; i++) {
+    PetscSFNode root = sf->remote[i];
+    if (root.rank >= 0 && root.rank < size && root.index >= used[root.rank])
+      used[root.rank] = (int64_t)root.index + 1;
+  }
+  PetscCallMPI(MPI_Reduce_scatter_block(used, out, 1, MPI_INT64_T, MPI_MAX, comm));
+  PetscCall(PetscFree(used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc does not look whether a leaf's root was declared, and its hierarchical partitioner declares
+ * fewer roots than there are. So if Grove refuses a graph, all roots that leaves refer to count as
+ * declared. All ranks come here alike. */
+static PetscErrorCode set_up_forest(PetscSF sf, const int64_t *slot, const grove_root *root)
+{
+  grove_sf *g = sf->data;
+  int64_t nroots = sf->nroots, used;
+  PetscFunctionBegin;
+  GROVE_SF_CALL(grove_forest_set_graph(g->forest, nroots, sf->nleaves, slot, root));
+  grove_status status = grove_forest_set_up(g->forest);
+  if (status == GROVE_ERR_GRAPH) {
+    PetscCall(count_used_roots(sf, &used));
+    if (used > nroots) {
+      PetscCall(PetscInfo(sf, "declares %" PRId64 " roots, but leaves refer to %" PRId64 "\n",
+                          nroots, used));
+      nroots = used;
+    }
+    GROVE_SF_CALL(grove_forest_set_graph(g->forest, nroots, sf->nleaves, slot, root));
+    status = grove_forest_set_up(g->forest);
+  }
+  GROVE_SF_CALL(status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode create_forest(PetscSF sf)
 {
   grove_sf *g = sf->data;
@@ -74,10 +120,9 @@ static PetscErrorCode create_forest(PetscSF sf)
   if (sf->allow_multi_leaves) GROVE_SF_CALL(grove_forest_allow_duplicates(g->forest));
   const char *name = ((PetscObject)sf)->name;
   if (name) GROVE_SF_CALL(grove_forest_set_name(g->forest, name));
-  GROVE_SF_CALL(grove_forest_set_graph(g->forest, sf->nroots, sf->nleaves, slot, root));
+  PetscCall(set_up_forest(sf, slot, root));
   PetscCall(PetscFree(slot));
   PetscCall(PetscFree(root));
-  GROVE_SF_CALL(grove_forest_set_up(g->forest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,7 @@
  *     graph.c      from PETSc's graph to a forest, and from the forest to PETSc's lists by rank
  *     flights.c    the operation that an End belongs to
  *     moves.c      Begin and End
+ *     remap.c      VecScatterRemap, which takes `basic` alone
  *     type.c       the table of the type
  */
 #ifndef GROVE_PETSC_SF_H

@@ -144,6 +144,10 @@ static const option table[GROVE_OPTION_COUNT] = {
   {"effort", "estimate", "estimate|measure",
    "how a route is chosen: by the model, or by trying its best two in the first starts",
    parse_choice, FIELD(effort), 1},
+  {"choose_after", "0", "a number of calls",
+   "so many _begin of a kind take the standard route, and nobody asks for prices; the next one is "
+   "collective again, and chooses (0: the first one does)",
+   parse_count, FIELD(choose_after), 1},
   {"wisdom", "", "a file name",
    "a file that keeps which route was the faster one when effort=measure tried two; later runs "
    "read it",

@@ -53,7 +53,7 @@ enum grove_option_device {
 };
 enum grove_option_memory { GROVE_MEMORY_AUTO, GROVE_MEMORY_HOST, GROVE_MEMORY_DEVICE };
 
-enum { GROVE_OPTION_COUNT = 39 };
+enum { GROVE_OPTION_COUNT = 40 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,8 +62,9 @@ extern "C" {
 typedef struct grove_options {
   int route;
   int effort;
-  char *wisdom;    /* "": none, else the file */
-  int message_cap; /* bytes; -1: the machine's rendezvous limit */
+  int choose_after; /* calls of _begin; 0: at once */
+  char *wisdom;     /* "": none, else the file */
+  int message_cap;  /* bytes; -1: the machine's rendezvous limit */
   int transport_on_node;
   int transport_off_node;
   char *fabric; /* of libfabric: "auto", or the name of a provider */

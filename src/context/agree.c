@@ -48,7 +48,7 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
                                    int n, grove_agreement *out)
 {
   grove_step *s = NULL;
-  *out = (grove_agreement){.mine = mine, .n = n};
+  *out = (grove_agreement){.mine = mine, .n = n, .request = MPI_REQUEST_NULL};
   /* What happens while this step runs must not replace the sentence that it may have to share. */
   if (mine != GROVE_OK) snprintf(out->sentence, sizeof out->sentence, "%s", grove_last_error());
   if (ctx->broken && mine != GROVE_OK) return mine; /* most likely the timeout that broke it */
@@ -59,6 +59,8 @@ grove_status grove_agreement_begin(grove_context *ctx, grove_status mine, const 
   out->by_board = uses_board(ctx);
   if (out->by_board)
     grove_board_begin(&ctx->board, s->in);
+  else if (ctx->size == 1)
+    memcpy(s->out, s->in, sizeof s->in);
   else
     GROVE_PASS_MPI(MPI_Iallreduce(s->in, s->out, GROVE_STEP_VALUES + 1, MPI_INT64_T, MPI_MAX,
                                   ctx->comm, &out->request));
@@ -123,7 +125,7 @@ static grove_status tell_part(grove_context *ctx, char *data, int bytes, int fro
 
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from)
 {
-  for (int at = 0; at < bytes; at += GROVE_STEP_BYTES) {
+  for (int at = 0; ctx->size > 1 && at < bytes; at += GROVE_STEP_BYTES) {
     int part = bytes - at < GROVE_STEP_BYTES ? bytes - at : GROVE_STEP_BYTES;
     GROVE_PASS(tell_part(ctx, data ? (char *)data + at : NULL, part, from));
   }

@@ -21,13 +21,16 @@ typedef struct word {
 
 /* ---- facts ---- */
 
-/* A machine that hwloc cannot read counts as one socket with too few cores: then waiting yields. */
-static grove_fact look_around(grove_cores *cores)
+/* A machine that hwloc cannot read counts as one socket with too few cores: then waiting yields. A
+ * rank that is alone waits for nobody, so it need not know where it is bound now. */
+static grove_fact look_around(const grove_context *ctx, grove_cores *cores)
 {
   grove_sentence before;
   int socket = 0;
   grove_error_keep(&before);
-  if (grove_topo_look(&socket, cores) != GROVE_OK) {
+  grove_status status =
+    ctx->size == 1 ? grove_topo_recall(&socket, cores) : grove_topo_look(&socket, cores);
+  if (status != GROVE_OK) {
     *cores = (grove_cores){{0}};
     socket = 0;
     grove_error_restore(&before);
@@ -39,6 +42,8 @@ static grove_fact look_around(grove_cores *cores)
 static grove_status gather_facts(grove_context *ctx, grove_fact mine, grove_fact *facts)
 {
   MPI_Request request;
+  facts[0] = mine;
+  if (ctx->size == 1) return GROVE_OK;
   ctx->step.in[0] = (int64_t)mine;
   GROVE_PASS_MPI(
     MPI_Iallgather(ctx->step.in, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, ctx->comm, &request));
@@ -191,7 +196,7 @@ grove_status grove_context_find_places(grove_context *ctx, grove_status mine, gr
   grove_cores cores;
   word w = {.name = ""};
   int64_t all[2] = {0, 0}; /* nodes; does a rank do without an arena? */
-  GROVE_PASS(gather_facts(ctx, look_around(&cores), facts));
+  GROVE_PASS(gather_facts(ctx, look_around(ctx, &cores), facts));
   find_seat(ctx, facts);
   int leads = ctx->rank_in_domain == 0;
   grove_status status = leads ? lead_host(ctx, facts, &cores, &w)

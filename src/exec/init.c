@@ -1,6 +1,7 @@
 /* Making transfers: what a rank can do alone, and what all ranks agree on. */
 #include "exec/transfer.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- what can be wrong with a request ---- */
@@ -141,6 +142,12 @@ static grove_status make_on_route(grove_draft *m, grove_status mine, int *rewire
   return grove_wiring_agree(m->ctx, mine, &m->purpose, m->wiring, &m->routing.lifted, rewired);
 }
 
+static grove_routing standard_unpriced(int lifted)
+{
+  return (grove_routing){
+    .route = &grove_route_standard, .price = {.seconds = NAN}, .lifted = lifted};
+}
+
 /* A letter too long for a route that relays may not be too long for standard. Agreed by all. */
 static grove_status make_first(grove_draft *m, grove_status mine)
 {
@@ -151,7 +158,10 @@ static grove_status make_first(grove_draft *m, grove_status mine)
   GROVE_TRY(grove_context_need_machine(m->ctx));
   double since = grove_trace_clock(m->ctx);
   if (mine == GROVE_OK) mine = prepare_draft(m);
-  mine = grove_routing_find(m->ctx, mine, &m->purpose, m->n, m->requests, m->keys, &m->routing);
+  if (m->hasty)
+    m->routing = standard_unpriced(m->routing.lifted);
+  else
+    mine = grove_routing_find(m->ctx, mine, &m->purpose, m->n, m->requests, m->keys, &m->routing);
   grove_error_keep(&before);
   status = make_on_route(m, mine, &rewired);
   if (status == GROVE_ERR_UNSUPPORTED && m->routing.route->relays) {
@@ -162,8 +172,9 @@ static grove_status make_first(grove_draft *m, grove_status mine)
     status = make_on_route(m, mine, &rewired);
   }
   GROVE_TRY(status);
-  GROVE_TRY(grove_routing_price(m->ctx, m->n, m->requests, m->keys, &m->routing));
+  if (!m->hasty) GROVE_TRY(grove_routing_price(m->ctx, m->n, m->requests, m->keys, &m->routing));
   m->wiring->price = m->routing.price;
+  m->wiring->hasty = m->hasty;
   m->wiring->lifts_for_nothing =
     m->routing.lifted > 0 && m->ctx->machine && !grove_machine_has_copies(m->ctx->machine);
   GROVE_TRY(grove_wiring_choose_network(m->wiring));

@@ -136,6 +136,11 @@ void grove_plans_release(grove_plans *plans);
 grove_status grove_routing_find(grove_context *ctx, grove_status mine, const grove_purpose *purpose,
                                 int n, const grove_request *requests, const grove_wiring_key *keys,
                                 grove_routing *routing);
+/* May an operation take the standard route at first, and nobody ask for prices? The same on every
+ * rank. */
+int grove_routing_may_wait(const grove_context *ctx);
+/* Is there a choice that it waits for? The same on every rank. */
+int grove_routing_chooses(const grove_context *ctx);
 /* The price of the route. All ranks are known to make the same operation on it. Agreed by all. */
 grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,
                                  const grove_wiring_key *keys, grove_routing *routing);

@@ -15,23 +15,24 @@ static int same_key(const grove_wiring_key *a, const grove_wiring_key *b)
          a->merges == b->merges && a->generation == b->generation;
 }
 
-/* The wiring with this key, or NULL. */
+/* The wiring with this key that calls take, or NULL. */
 static grove_wiring *find_by_key(const grove_forest *f, const grove_wiring_key *key)
 {
   const grove_compiled *c = f->compiled;
   grove_wiring *wiring = c ? c->pool : NULL;
-  while (wiring && !same_key(&wiring->lanes[0].key, key)) wiring = wiring->next;
+  while (wiring && (wiring->set_aside || !same_key(&wiring->lanes[0].key, key)))
+    wiring = wiring->next;
   return wiring;
 }
 
-/* The wiring after `last` (NULL: the first) for this operation under the current options, or
- * NULL. */
+/* The wiring after `last` (NULL: the first) that calls of this operation take under the current
+ * options, or NULL. */
 static grove_wiring *find_next(const grove_forest *f, const grove_wiring *last,
                                grove_operation operation)
 {
   const grove_compiled *c = f->compiled;
   grove_wiring *wiring = last ? last->next : c ? c->pool : NULL;
-  while (wiring && (wiring->lanes[0].key.operation != operation ||
+  while (wiring && (wiring->set_aside || wiring->lanes[0].key.operation != operation ||
                     wiring->lanes[0].key.generation != f->ctx->generation))
     wiring = wiring->next;
   return wiring;
@@ -198,13 +199,28 @@ static grove_status reuse_member(const grove_request *r, const char *call, grove
   return GROVE_OK;
 }
 
-/* The first operation of its kind on all ranks, or a further one on an existing wiring. The latter
- * is local: operations of one wiring share its tag and match in the order of starts. */
-static grove_status make_one(const grove_request *r, const char *call, grove_transfer **out)
+/* With the option `choose_after`: is a route chosen for this kind, `now` or because its wiring was
+ * taken so often? All ranks make the same calls of a kind, so all find the same. */
+static int may_choose(const grove_wiring *wiring, int now)
+{
+  if (!wiring->hasty || !grove_routing_chooses(wiring->ctx)) return 0;
+  return now || wiring->run.begun >= wiring->ctx->options.choose_after;
+}
+
+/* The first operation of its kind on all ranks, or a further one on the wiring that is there. The
+ * latter is local: operations of one wiring share its tag and match in the order of starts. A
+ * wiring that is due stays in the pool, where operations that are under way on it come to rest. */
+static grove_status make_one(const grove_request *r, const char *call, int now,
+                             grove_transfer **out)
 {
   grove_status status = GROVE_OK;
   grove_draft m = {.ctx = r->forest->ctx, .call = call, .n = 1, .requests = r, .kind = &one_shot};
   GROVE_TRY(find_wiring(r, &m.wiring));
+  m.hasty = !m.wiring && !now && grove_routing_may_wait(m.ctx);
+  if (m.wiring && may_choose(m.wiring, now)) {
+    m.wiring->set_aside = 1;
+    m.wiring = NULL;
+  }
   if (m.wiring) {
     GROVE_TRY(grove_draft_further(&m));
   } else {
@@ -229,7 +245,7 @@ grove_status grove_op_prepare(const grove_request *r, const char *call)
   grove_wiring *wiring = NULL;
   grove_transfer *op = NULL;
   GROVE_PASS(find_wiring(r, &wiring));
-  return wiring ? GROVE_OK : make_one(r, call, &op);
+  return wiring && !may_choose(wiring, 1) ? GROVE_OK : make_one(r, call, 1, &op);
 }
 
 /* Binds the arrays and the forest of this call. */
@@ -245,13 +261,14 @@ static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out)
 {
   grove_transfer *op = find_idle(r);
-  if (op)
+  if (op && !may_choose(op->wiring, 0))
     GROVE_PASS(reuse_member(r, call, op));
   else
-    GROVE_PASS(make_one(r, call, &op));
+    GROVE_PASS(make_one(r, call, 0, &op));
   GROVE_PASS(bind_arrays(op, r));
   grove_transfer_hold_forests(op);
   op->wiring->references++;
+  op->wiring->run.begun++;
   op->base.starts = op->base.timed_starts = 0;
   op->base.seconds = 0;
   op->base.stream = (grove_chosen_stream){NULL, 0};

@@ -205,9 +205,15 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, const gro
 /* ---- the price ---- */
 
 /* Are all routes asked for prices at once? Not if there is nothing to choose. */
-static int chooses_route(const grove_context *ctx)
+int grove_routing_chooses(const grove_context *ctx)
 {
   return ctx->options.route == GROVE_ROUTE_AUTO && needs_talk(ctx);
+}
+
+int grove_routing_may_wait(const grove_context *ctx)
+{
+  const grove_route *told = grove_route_told(&ctx->options);
+  return ctx->options.choose_after > 0 && !(told && told->relays);
 }
 
 /* Adds the price of one question. Agreed by all. */
@@ -217,7 +223,7 @@ static grove_status add_price(grove_forest *f, const grove_wiring_key *key, int6
   grove_compiled *c = f->compiled;
   grove_decision *d = NULL;
   int i = 0;
-  GROVE_PASS(decide_route(f, key, bytes, lifted, chooses_route(f->ctx) ? NULL : route, &d));
+  GROVE_PASS(decide_route(f, key, bytes, lifted, grove_routing_chooses(f->ctx) ? NULL : route, &d));
   while (d->choice.candidates[i].route != route) i++;
   grove_candidate *candidate = &d->choice.candidates[i];
   if (!candidate->explained) {

@@ -282,6 +282,7 @@ typedef struct grove_draft {
   const grove_request *requests;
   int persistent;        /* its arrays never change */
   grove_routing routing; /* with a route: that one; else the one that is found */
+  int hasty;             /* the standard route, without asking for prices */
   const grove_op_kind *kind;
   grove_field *fields;
   grove_wiring_key *keys;

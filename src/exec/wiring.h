@@ -88,6 +88,7 @@ typedef struct grove_sent {
 /* The part of a wiring that changes from start to start. */
 typedef struct grove_wiring_run {
   int64_t sequence;                 /* starts so far */
+  int64_t begun;                    /* calls of _begin so far */
   int64_t turns[GROVE_STAGES_MOST]; /* which start may enter the stage next */
   int64_t through;                  /* with hubs: how many starts are through */
   int failed;                       /* a start did not enter all its stages: no other can start */
@@ -126,6 +127,8 @@ typedef struct grove_wiring {
   int sole;              /* it is one operation's: nothing else has its tag */
   int persistent;        /* arrays never change: requests are made once */
   grove_price price;     /* by the model, the same on every rank; NaN: unknown */
+  int hasty;             /* it took the standard route without asking for prices */
+  int set_aside;         /* a route was chosen since: no call takes this one any more */
   int lifts_for_nothing; /* some arrays lie on devices, and the profile does not tell the cost */
   char machine[64];      /* name of the profile behind the price */
   grove_account account;

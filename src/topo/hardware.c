@@ -1,10 +1,13 @@
-/* Processor, network and host, as the system tells.
+/* Processor, network and host, as the system tells. They are asked for once per process: a program
+ * may have thousands of contexts, and what Linux has of its processors takes long to read where
+ * there are many.
  */
 #include "topo/topo.h"
 
 #include "base/digest.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -21,7 +24,7 @@ static int value_of(char *line, const char *key, const char **value)
 }
 
 /* On most processors Linux has a line with the name; on ARM it has numbers for maker and part. */
-void grove_topo_processor(char *out, size_t room)
+static void read_processor(char *out, size_t room)
 {
   char line[256], maker[16] = "";
   const char *value = NULL;
@@ -53,7 +56,7 @@ static int has_entries(const char *folder)
   return found;
 }
 
-const char *grove_topo_network(void)
+static const char *find_network(void)
 {
   if (has_entries("/sys/class/cxi")) return "slingshot";
   return has_entries("/sys/class/infiniband") ? "infiniband" : "tcp";
@@ -67,11 +70,42 @@ static void read_boot(char *out, int room)
   if (file) fclose(file);
 }
 
-uint64_t grove_topo_host(void)
+/* ---- once ---- */
+
+static pthread_once_t looked = PTHREAD_ONCE_INIT, asked = PTHREAD_ONCE_INIT;
+static char processor[256];
+static const char *network;
+static uint64_t host;
+
+static void read_hardware(void)
+{
+  read_processor(processor, sizeof processor);
+  network = find_network();
+}
+
+static void ask_for_host(void)
 {
   char text[MPI_MAX_PROCESSOR_NAME + 64] = "";
   int length = 0;
   MPI_Get_processor_name(text, &length);
   read_boot(text + strlen(text), 64);
-  return grove_digest_bytes(text, (int64_t)strlen(text));
+  host = grove_digest_bytes(text, (int64_t)strlen(text));
+}
+
+void grove_topo_processor(char *out, size_t room)
+{
+  pthread_once(&looked, read_hardware);
+  snprintf(out, room, "%s", processor);
+}
+
+const char *grove_topo_network(void)
+{
+  pthread_once(&looked, read_hardware);
+  return network;
+}
+
+uint64_t grove_topo_host(void)
+{
+  pthread_once(&asked, ask_for_host);
+  return host;
 }

@@ -49,9 +49,13 @@ static grove_status load_topology(hwloc_topology_t *out)
 }
 
 /* Reading takes milliseconds, so it is done once per process and kept until the process ends.
- * Threads may then read it at the same time. The binding is asked for every time. */
+ * Threads may then read it at the same time. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static hwloc_topology_t loaded;
+
+/* What was found last. */
+static int found, found_socket;
+static grove_cores found_cores;
 
 grove_status grove_topo_look(int *socket, grove_cores *cores)
 {
@@ -59,5 +63,22 @@ grove_status grove_topo_look(int *socket, grove_cores *cores)
   pthread_mutex_lock(&mutex);
   if (!loaded) status = load_topology(&loaded);
   pthread_mutex_unlock(&mutex);
-  return status == GROVE_OK ? read_binding(loaded, socket, cores) : status;
+  GROVE_PASS(status);
+  GROVE_PASS(read_binding(loaded, socket, cores));
+  pthread_mutex_lock(&mutex);
+  found = 1;
+  found_socket = *socket;
+  found_cores = *cores;
+  pthread_mutex_unlock(&mutex);
+  return GROVE_OK;
+}
+
+grove_status grove_topo_recall(int *socket, grove_cores *cores)
+{
+  pthread_mutex_lock(&mutex);
+  int have = found;
+  *socket = found_socket;
+  *cores = found_cores;
+  pthread_mutex_unlock(&mutex);
+  return have ? GROVE_OK : grove_topo_look(socket, cores);
 }

@@ -92,6 +92,8 @@ uint64_t grove_topo_host(void);
 /* What hwloc knows of this process: the socket it is bound to (0 if it is bound to several) and the
  * processing units it may use. */
 grove_status grove_topo_look(int *socket, grove_cores *cores);
+/* The same as it was when somebody in this process looked last. */
+grove_status grove_topo_recall(int *socket, grove_cores *cores);
 
 /* The hardware of this host (hardware.c): the name of its processor, and the kind of its fastest
  * network ("slingshot", "infiniband" or "tcp"), as far as the system tells. */

@@ -491,11 +491,11 @@ static PetscErrorCode keep_sentence(MPI_Comm comm, int line, const char *functio
   return code;
 }
 
-/* A root that nobody has: Grove's sentence, and the same on every rank. */
+/* A root that nobody can have: Grove's sentence, and the same on every rank. */
 static void check_mistakes(void)
 {
   PetscSF sf;
-  PetscSFNode root = {0, 7};
+  PetscSFNode root = {world_size() + 7, 0};
   int value = 0;
   CALL(PetscPushErrorHandler(keep_sentence, NULL));
   CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
@@ -504,7 +504,8 @@ static void check_mistakes(void)
     PetscSFSetGraph(sf, 1, world_rank() == 0, NULL, PETSC_COPY_VALUES, &root, PETSC_COPY_VALUES));
   PetscErrorCode code = PetscSFSetUp(sf);
   CHECK(code == PETSC_ERR_ARG_OUTOFRANGE, "code %d", (int)code);
-  CHECK(strstr(sentence, "GROVE_ERR_GRAPH") && number_in(sentence, 7), "'%s'", sentence);
+  CHECK(strstr(sentence, "GROVE_ERR_GRAPH") && number_in(sentence, world_size() + 7), "'%s'",
+        sentence);
   CALL(PetscSFDestroy(&sf));
   CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
   CALL(PetscSFSetType(sf, "grove"));
@@ -514,6 +515,27 @@ static void check_mistakes(void)
   CHECK(code == PETSC_ERR_ARG_WRONGSTATE, "an end without a beginning: code %d", (int)code);
   CALL(PetscSFDestroy(&sf));
   CALL(PetscPopErrorHandler());
+}
+
+/* PETSc does not look whether a leaf's root was declared. */
+static void compare_undeclared(PetscInt nroots)
+{
+  int root[2][4] = {{0}}, leaf[2] = {-1, -1};
+  PetscSFNode node = {world_size() - 1, 3};
+  for (int i = 0; i < 2; i++) {
+    PetscSF sf;
+    CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
+    CALL(PetscSFSetType(sf, i ? "grove" : PETSCSFBASIC));
+    CALL(PetscSFSetGraph(sf, nroots, 1, NULL, PETSC_COPY_VALUES, &node, PETSC_COPY_VALUES));
+    root[i][3] = world_rank() + 1;
+    CALL(PetscSFBcastBegin(sf, MPI_INT, root[i], &leaf[i], MPI_REPLACE));
+    CALL(PetscSFBcastEnd(sf, MPI_INT, root[i], &leaf[i], MPI_REPLACE));
+    CALL(PetscSFReduceBegin(sf, MPI_INT, &leaf[i], root[i], MPI_SUM));
+    CALL(PetscSFReduceEnd(sf, MPI_INT, &leaf[i], root[i], MPI_SUM));
+    CALL(PetscSFDestroy(&sf));
+  }
+  CHECK(leaf[0] == leaf[1], "%d instead of %d", leaf[1], leaf[0]);
+  CHECK(root[0][3] == root[1][3], "%d instead of %d", root[1][3], root[0][3]);
 }
 
 static void compare_all(void)
@@ -544,6 +566,8 @@ int main(int argc, char **argv)
     own = rng_from(test_seed() + 1, (uint64_t)(i * world_size() + world_rank()));
     compare_all();
   }
+  compare_undeclared(0);
+  compare_undeclared(2);
   check_mistakes();
   CALL(PetscFinalize());
   return test_end();

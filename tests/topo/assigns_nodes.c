@@ -246,7 +246,7 @@ static void is_bound(void)
 #ifdef __linux__
   cpu_set_t before, one;
   int socket = -1, tried = 0;
-  grove_cores cores;
+  grove_cores cores, last;
   CHECK(sched_getaffinity(0, sizeof before, &before) == 0, "the system does not say where it is");
   for (int pu = 0; pu < CPU_SETSIZE && tried < 80; pu++) {
     CPU_ZERO(&one);
@@ -254,6 +254,9 @@ static void is_bound(void)
     if (sched_setaffinity(0, sizeof one, &one) != 0) continue;
     tried++;
     CHECK_OK(grove_topo_look(&socket, &cores));
+    CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "not what it was before");
+    CHECK_OK(grove_topo_recall(&socket, &last)); /* what was found, not what is */
+    CHECK(memcmp(&last, &cores, sizeof last) == 0, "another binding is recalled");
     for (int i = 0; i < CPU_SETSIZE; i++) {
       int found = (int)(cores.word[i / 64] >> i % 64 & 1);
       CHECK(i == pu ? found : !found || CPU_ISSET(i, &before), "bound to %d: %d is %d", pu, i,
@@ -261,7 +264,6 @@ static void is_bound(void)
     }
   }
   CHECK(tried > 0, "bound to nothing");
-  CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "not what it was before");
 #endif
 }
 
