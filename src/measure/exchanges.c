@@ -99,6 +99,7 @@ typedef struct exchange {
   const pattern *what;
   int route;
   int64_t bytes;
+  int round;    /* sizes of a pattern: the first of all patterns come before the second of any */
   int backward; /* a reduce; else a bcast */
   double seconds;
   grove_manifest manifest; /* on the first rank of a node: its messages */
@@ -109,6 +110,7 @@ typedef struct exchanges {
   grove_probe *p;
   int count;
   exchange at[MOST];
+  double room[MOST * (GROVE_FACTOR_SETS + 1)]; /* of the fit */
 } exchanges;
 
 static int can_relay(const grove_probe *p)
@@ -124,8 +126,11 @@ static void list_exchanges(grove_probe *p, exchanges *all)
   for (int i = 0; i < PATTERNS; i++)
     for (int r = 0; r < (patterns[i].relays && can_relay(p) ? GROVE_ROUTES : 1); r++)
       for (int k = 0; k < sizes; k++)
-        all->at[all->count++] = (exchange){
-          .what = &patterns[i], .route = r, .bytes = patterns[i].bytes[k], .backward = (i + k) % 2};
+        all->at[all->count++] = (exchange){.what = &patterns[i],
+                                           .route = r,
+                                           .bytes = patterns[i].bytes[k],
+                                           .round = k,
+                                           .backward = (i + k) % 2};
 }
 
 /* ---- one exchange ---- */
@@ -190,16 +195,22 @@ static grove_status price_sets(void *self, int n, double (*factor)[GROVE_FACTORS
 
 /* ---- the step ---- */
 
+/* Of one or two exchanges any times can be explained. */
 static grove_status find_factors(exchanges *all)
 {
-  enum { SAME = 2 }; /* per cent: not worth a row */
+  enum { FEWEST = 3, SAME = 2 }; /* exchanges; per cent: not worth a row */
   double measured[MOST], factor[GROVE_FACTORS], residual = 0;
-  for (int i = 0; i < all->count; i++) measured[i] = all->at[i].seconds;
-  const grove_factors f = {all->count, measured, price_sets, all};
+  int count = 0;
+  for (int i = 0; i < all->count; i++) {
+    measured[i] = all->at[i].seconds;
+    count += measured[i] > 0;
+  }
+  if (count < FEWEST) return GROVE_OK;
+  const grove_factors f = {all->count, measured, price_sets, all, all->room};
   GROVE_PASS(grove_factors_fit(&f, factor, &residual));
   for (int i = 0; i < GROVE_FACTORS; i++)
     if (100 * fabs(factor[i] - 1) >= SAME)
-      grove_probe_row(all->p, "factor", "any", grove_term_names[i], factor[i], "1", all->count,
+      grove_probe_row(all->p, "factor", "any", grove_term_names[i], factor[i], "1", count,
                       residual);
   return GROVE_OK;
 }
@@ -210,7 +221,7 @@ static grove_status price_for_points(exchanges *all, double *seconds)
   grove_probe *p = all->p;
   grove_machine *against = NULL;
   double checks = p->how->against != NULL;
-  GROVE_PASS(grove_machine_digest(p->machine));
+  GROVE_PASS(grove_context_agree(p->ctx, grove_machine_digest(p->machine), NULL, 0));
   GROVE_PASS(grove_probe_meet(p, &checks, 1));
   if (checks > 0)
     GROVE_PASS(grove_context_share_machine(p->ctx, GROVE_OK, p->how->against, &against));
@@ -234,29 +245,71 @@ static grove_status keep_exchanges(exchanges *all)
   return GROVE_OK;
 }
 
+/* A machine that is much slower than planned, or shared with others, has the first size of every
+ * pattern all the same, and then as many as there is time for. */
+static grove_status time_exchanges(exchanges *all, double seconds)
+{
+  const double patience = 1.5;
+  double begin = grove_clock(), spent = 0;
+  for (int k = 0; k < SIZES; k++)
+    for (int i = 0; i < all->count; i++) {
+      if (all->at[i].round != k || (k > 0 && spent > patience * seconds)) continue;
+      GROVE_PASS(measure_exchange(all->p, &all->at[i], seconds / all->count));
+      spent = grove_clock() - begin;
+      GROVE_PASS(grove_probe_meet(all->p, &spent, 1));
+    }
+  return GROVE_OK;
+}
+
 static grove_status run_exchanges(exchanges *all, double seconds)
 {
-  grove_probe *p = all->p;
-  for (int i = 0; i < all->count; i++)
-    GROVE_PASS(measure_exchange(p, &all->at[i], seconds / all->count));
+  GROVE_PASS(time_exchanges(all, seconds));
   GROVE_PASS(find_factors(all));
   return keep_exchanges(all);
 }
 
-/* The option `route` is set for each exchange. Afterwards it is what it was. The profile so far
- * takes the place of the context's: split cuts its messages by it. */
+/* The option `route` is set for each exchange. Between nodes all of them go by messages of MPI,
+ * which prices are about. */
+static const char *const keys[] = {"route", "transport_off_node"};
+enum { KEYS = sizeof keys / sizeof *keys, VALUE = 64 };
+
+static grove_status note_options(grove_context *ctx, char before[KEYS][VALUE])
+{
+  for (int i = 0; i < KEYS; i++) GROVE_PASS(grove_context_get(ctx, keys[i], before[i], VALUE));
+  return GROVE_OK;
+}
+
+/* After a failure, of which others may not have heard: without them. */
+static void take_options_back(grove_context *ctx, char before[KEYS][VALUE])
+{
+  grove_sentence sentence;
+  grove_error_keep(&sentence);
+  for (int i = 0; i < KEYS; i++) (void)grove_options_set(&ctx->options, keys[i], before[i]);
+  ctx->generation++;
+  grove_error_restore(&sentence);
+}
+
+static grove_status run_with_options(exchanges *all, double seconds, char before[KEYS][VALUE])
+{
+  grove_context *ctx = all->p->ctx;
+  GROVE_PASS(grove_context_set(ctx, "transport_off_node", "p2p"));
+  list_exchanges(all->p, all);
+  GROVE_PASS(run_exchanges(all, seconds));
+  for (int i = 0; i < KEYS; i++) GROVE_PASS(grove_context_set(ctx, keys[i], before[i]));
+  return GROVE_OK;
+}
+
+/* The profile so far takes the place of the context's: split cuts its messages by it. Afterwards
+ * that and the options are what they were. */
 static grove_status run_on_profile(exchanges *all, double seconds)
 {
-  enum { VALUE = 64 };
-  grove_status status = GROVE_OK;
   grove_context *ctx = all->p->ctx;
   grove_machine *before = ctx->machine;
-  char route[VALUE];
-  GROVE_PASS(grove_context_get(ctx, "route", route, sizeof route));
+  char options[KEYS][VALUE];
+  GROVE_PASS(note_options(ctx, options));
   ctx->machine = all->p->machine;
-  GROVE_TRY(run_exchanges(all, seconds));
-  status = grove_context_set(ctx, "route", route);
-fail:
+  grove_status status = run_with_options(all, seconds, options);
+  if (status != GROVE_OK) take_options_back(ctx, options);
   ctx->machine = before;
   return status;
 }
@@ -277,7 +330,7 @@ grove_status grove_measure_exchanges(grove_probe *p, double seconds)
   all = grove_memory(1, sizeof *all);
   if (mine == GROVE_OK && !all) mine = GROVE_NO_MEMORY(all, 1);
   GROVE_TRY(grove_context_agree(p->ctx, mine, NULL, 0));
-  list_exchanges(p, all);
+  all->p = p;
   status = run_on_profile(all, seconds);
 fail:
   if (all) free_exchanges(all);

@@ -3,7 +3,6 @@
 #include "measure/fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a factor costs that is e times as far from 1, or 1/e; beside errors of that size. */
@@ -93,17 +92,11 @@ static double median_error(const grove_factors *f, const double *seconds, double
 
 grove_status grove_factors_fit(const grove_factors *f, double *factor, double *residual)
 {
-  grove_status status = GROVE_OK;
   double at[1][GROVE_FACTORS] = {{0}}, loss;
-  double *seconds = NULL, *errors = NULL;
-  GROVE_ROOM(seconds, (int64_t)f->count * GROVE_FACTOR_SETS);
-  GROVE_ROOM(errors, f->count);
-  GROVE_TRY(search_sets(f, seconds, at[0]));
-  GROVE_TRY(weigh_sets(f, 1, at, seconds, &loss));
+  double *seconds = f->room, *errors = f->room + (size_t)f->count * GROVE_FACTOR_SETS;
+  GROVE_PASS(search_sets(f, seconds, at[0]));
+  GROVE_PASS(weigh_sets(f, 1, at, seconds, &loss));
   for (int i = 0; i < GROVE_FACTORS; i++) factor[i] = exp(at[0][i]);
   *residual = median_error(f, seconds, errors);
-fail:
-  free(seconds);
-  free(errors);
-  return status;
+  return GROVE_OK;
 }

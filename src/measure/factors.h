@@ -19,15 +19,16 @@ extern "C" {
 typedef grove_status grove_price_all(void *self, int n, double (*factor)[GROVE_FACTORS],
                                      double *seconds);
 
+/* Sets of factors that are asked for at once. */
+enum { GROVE_FACTOR_SETS = 2 * GROVE_FACTORS };
+
 typedef struct grove_factors {
   int count; /* of exchanges */
   const double *measured;
   grove_price_all *price;
   void *self;
+  double *room; /* count * (GROVE_FACTOR_SETS + 1): nobody is short of memory in the middle */
 } grove_factors;
-
-/* Sets of factors that are asked for at once. */
-enum { GROVE_FACTOR_SETS = 2 * GROVE_FACTORS };
 
 /* Finds the factors, and how far prices are off with them: the median of the larger of p/m and m/p,
  * less 1. Exchanges without a price, or without a time, do not count. Every rank that gets the same

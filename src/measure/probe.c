@@ -89,10 +89,15 @@ grove_status grove_probe_meet(grove_probe *p, double *values, int n)
   enum { MOST = 1024 };
   double mine[MOST], most[MOST];
   MPI_Request request;
-  memcpy(mine, values, (size_t)n * sizeof *mine);
-  GROVE_PASS_MPI(MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, p->ctx->comm, &request));
-  GROVE_PASS(grove_probe_doze(p, 1, &request));
-  memcpy(values, most, (size_t)n * sizeof *mine);
+  do { /* also for no values: ranks that meet wait for each other */
+    int k = n < MOST ? n : MOST;
+    memcpy(mine, values, (size_t)k * sizeof *mine);
+    GROVE_PASS_MPI(MPI_Iallreduce(mine, most, k, MPI_DOUBLE, MPI_MAX, p->ctx->comm, &request));
+    GROVE_PASS(grove_probe_doze(p, 1, &request));
+    memcpy(values, most, (size_t)k * sizeof *mine);
+    values += k;
+    n -= k;
+  } while (n > 0);
   return GROVE_OK;
 }
 

@@ -22,8 +22,27 @@ static const char rows[] = "alpha cpu any eager 4e-6 s m\n"
                            "shared cpu on-node 2 0.5e-9 s/B m\n"
                            "pack cpu any 0.. 0.7e-9 s/B m\n";
 
-static grove_machine *truth; /* by which exchanges take their time */
+/* By which libfabric takes nearly no time. */
+static const char fabric_rows[] = "L cpu off-node 0.. 1e-4 s m\n"
+                                  "g cpu off-node 0.. 1e-5 s m\n"
+                                  "G cpu off-node 0.. 1e-9 s/B m\n"
+                                  "fabric-L cpu off-node 0.. 1e-9 s m\n"
+                                  "fabric-g cpu off-node 0.. 1e-9 s m\n"
+                                  "fabric-G cpu off-node 0.. 1e-12 s/B m\n";
+
+static const char *measured_rows = rows; /* that are there before the step */
+static grove_machine *truth;             /* by which exchanges take their time */
 static int timed, backward;
+static int fails_at;         /* the exchange that cannot be timed, from 1 on; 0: none */
+static double slow, skipped; /* seconds that each takes besides, by the clock; of all so far */
+
+double __real_grove_clock(void);
+double __wrap_grove_clock(void);
+double __wrap_grove_clock(void)
+{
+  static double passed; /* so that it never stands still */
+  return slow > 0 ? skipped + (passed += 1e-9) : __real_grove_clock();
+}
 
 /* The price of what is timed, on the route that the options name. */
 grove_status __wrap_grove_trial_time(grove_probe *p, grove_trial *t, double budget,
@@ -43,32 +62,45 @@ grove_status __wrap_grove_trial_time(grove_probe *p, grove_trial *t, double budg
   grove_manifest_free(&manifest);
   CHECK_OK(grove_start(t->op)); /* it can be run */
   CHECK_OK(grove_wait(t->op));
+  grove_report report = {.struct_size = sizeof report};
+  CHECK_OK(grove_op_report(t->op, &report));
+  CHECK(strcmp(report.transport, "ofi") != 0, "an exchange over libfabric");
   *seconds = price.seconds;
+  skipped += slow;
   timed++;
+  if (timed == fails_at) return grove_error(GROVE_ERR_MEMORY, __FILE__, __LINE__, "on purpose");
   backward += t->backward;
   return grove_probe_meet(p, seconds, 1);
+}
+
+static void check_option(grove_context *ctx, const char *key, const char *wanted)
+{
+  char value[64];
+  CHECK_OK(grove_context_get(ctx, key, value, sizeof value));
+  CHECK(strcmp(value, wanted) == 0, "%s is %s, not %s", key, value, wanted);
 }
 
 /* Runs the step on the rows. `against`: on rank 0, whose prices points get; or NULL. */
 static grove_machine *run_step(grove_context *ctx, grove_effort effort,
                                const grove_machine *against, grove_points *points)
 {
+  char off_node[64];
   const grove_measuring how = {.effort = effort, .against = against};
   grove_probe p = {.ctx = ctx,
                    .how = &how,
                    .points = points,
-                   .machine = machine_of(rows),
+                   .machine = machine_of(measured_rows),
                    .began = 0,
                    .planned = 12,
                    .source = "measured 2026-11-19"};
   grove_machine *before = ctx->machine;
-  char route[64];
   timed = backward = 0;
-  CHECK_OK(grove_measure_exchanges(&p, 12));
+  CHECK_OK(grove_context_get(ctx, "transport_off_node", off_node, sizeof off_node));
+  CHECK_STATUS(grove_measure_exchanges(&p, 12), fails_at ? GROVE_ERR_MEMORY : GROVE_OK);
   CHECK_OK(p.status);
   CHECK(ctx->machine == before, "the context has another machine");
-  CHECK_OK(grove_context_get(ctx, "route", route, sizeof route));
-  CHECK(strcmp(route, "auto") == 0, "the route is %s", route);
+  check_option(ctx, "route", "auto");
+  check_option(ctx, "transport_off_node", off_node);
   CHECK_OK(grove_machine_digest(p.machine));
   return p.machine;
 }
@@ -119,14 +151,92 @@ static void finds_factors(grove_context *ctx, int nodes)
       CHECK(fabs(log(m->factor[GROVE_TERM_LATENCY] / truth->factor[GROVE_TERM_LATENCY])) < 0.2,
             "latency is %g, not %g", m->factor[GROVE_TERM_LATENCY],
             truth->factor[GROVE_TERM_LATENCY]);
+    char samples[64];
+    snprintf(samples, sizeof samples, ", %d samples, residual ", points.count);
     for (int r = 0; r < m->nrows; r++)
       if (strcmp(m->rows[r].term, "factor") == 0)
-        CHECK(i > 0 && strstr(m->rows[r].source, " samples, residual "), "factor %s %g: '%s'",
-              m->rows[r].range, m->rows[r].value, m->rows[r].source);
+        CHECK(i > 0 && strstr(m->rows[r].source, samples), "factor %s %g: '%s'", m->rows[r].range,
+              m->rows[r].value, m->rows[r].source);
     grove_points_free(&points);
     grove_machine_free(&m);
     grove_machine_free(&truth);
   }
+}
+
+static int count_factors(const grove_machine *m)
+{
+  int n = 0;
+  for (int i = 0; i < m->nrows; i++) n += strcmp(m->rows[i].term, "factor") == 0;
+  return n;
+}
+
+/* The time that was planned bounds the step: when it is over there is one size of each pattern all
+ * the same, as where it must be quick. Of one or two exchanges nothing is learnt. */
+static void keeps_to_its_time(grove_context *ctx, int nodes)
+{
+  int few = 0;
+  truth = machine_with("factor cpu any on_node 2.5 1 m\nfactor cpu any latency 2 1 m\n");
+  for (int i = 0; i < 3; i++) {
+    grove_points points = {0};
+    test_case(100 + i);
+    slow = i == 1 ? 20 : i == 2 ? 18.5 / (few + 2) : 0;
+    grove_machine *m =
+      run_step(ctx, i == 0 ? GROVE_MEASURE_QUICK : GROVE_MEASURE_NORMAL, NULL, &points);
+    if (i == 0) few = timed;
+    CHECK(timed == (i == 2 ? few + 2 : few), "%d exchanges, where %d are quick", timed, few);
+    CHECK(few >= (nodes > 1 ? 2 : 1), "%d exchanges", few);
+    CHECK((count_factors(m) > 0) == (timed > 2), "%d factors of %d exchanges", count_factors(m),
+          timed);
+    grove_points_free(&points);
+    grove_machine_free(&m);
+  }
+  slow = 0;
+  grove_machine_free(&truth);
+}
+
+/* The options are as before. */
+static void fails(grove_context *ctx)
+{
+  grove_points points = {0};
+  truth = machine_with("");
+  for (fails_at = 1; fails_at <= 3; fails_at += 2) {
+    grove_machine *m = run_step(ctx, GROVE_MEASURE_NORMAL, NULL, &points);
+    grove_machine_free(&m);
+    CHECK(timed == fails_at, "%d exchanges", timed);
+  }
+  fails_at = 0;
+  grove_points_free(&points);
+  grove_machine_free(&truth);
+}
+
+/* Prices are those of messages of MPI: so are the times, whatever operations go by later. */
+static void goes_by_messages(grove_context *ctx)
+{
+  grove_points points = {0};
+  char all[2000];
+  snprintf(all, sizeof all, "%s%s", rows, fabric_rows);
+  measured_rows = all;
+  truth = machine_with("");
+  CHECK_OK(grove_context_set(ctx, "fabric", "tcp;ofi_rxm@lo"));
+  CHECK_OK(grove_context_set(ctx, "transport_off_node", "auto"));
+  grove_machine *m = run_step(ctx, GROVE_MEASURE_QUICK, NULL, &points);
+  CHECK(points.count > 0, "no points");
+  CHECK_OK(grove_context_set(ctx, "transport_off_node", "p2p"));
+  measured_rows = rows;
+  grove_points_free(&points);
+  grove_machine_free(&m);
+  grove_machine_free(&truth);
+}
+
+/* Ranks may bring more numbers than are told at once. */
+static void meets_with_many(grove_context *ctx)
+{
+  enum { MANY = 5000 };
+  static double values[MANY];
+  grove_probe p = {.ctx = ctx};
+  for (int i = 0; i < MANY; i++) values[i] = i % ctx->size == ctx->rank ? i + 1 : 0;
+  CHECK_OK(grove_probe_meet(&p, values, MANY));
+  for (int i = 0; i < MANY; i++) CHECK(values[i] == i + 1, "number %d is %g", i, values[i]);
 }
 
 /* Points get the prices of a profile that only rank 0 has. */
@@ -175,7 +285,11 @@ int main(int argc, char **argv)
   if (world_size() > 1) {
     finds_factors(ctx, nodes);
     holds_against(ctx);
+    keeps_to_its_time(ctx, nodes);
+    fails(ctx);
+    goes_by_messages(ctx);
   }
+  meets_with_many(ctx);
   without_prices(ctx);
   CHECK_OK(grove_context_free(&ctx));
   return test_end();

@@ -58,7 +58,8 @@ static void make_world(world *w)
 
 static void fit(world *w, double *factor, double *residual)
 {
-  const grove_factors f = {COUNT, w->measured, price, w};
+  static double room[COUNT * (GROVE_FACTOR_SETS + 1)];
+  const grove_factors f = {COUNT, w->measured, price, w, room};
   CHECK_OK(grove_factors_fit(&f, factor, residual));
 }
 
@@ -137,7 +138,8 @@ static void gaps(void)
   fit(&w, factor, &residual);
   for (int t = 0; t < GROVE_FACTORS; t++) CHECK(factor[t] == 1, "factor %g", factor[t]);
   for (int at = 1; at < 50; at += 6) {
-    const grove_factors f = {COUNT, w.measured, price, &w};
+    double room[COUNT * (GROVE_FACTOR_SETS + 1)];
+    const grove_factors f = {COUNT, w.measured, price, &w, room};
     make_world(&w);
     w.fails_at = at;
     CHECK_STATUS(grove_factors_fit(&f, factor, &residual), GROVE_ERR_MEMORY);
