@@ -174,6 +174,8 @@ grove_status grove_measure_trains(grove_probe *p, const grove_pairing *part,
     if (trains->series) grove_probe_keep(p, trains->series, (double)x[n].bytes, x[n].per_message);
   }
   p->dropped += n - good;
+  if (good == 0)
+    grove_probe_doubt(p, "no train of messages %s made sense", grove_locality_names[trains->where]);
   int ranges = grove_fit_ranges(sample, good, GROVE_RANGES, range);
   for (int i = 0; i < n && ranges > 0; i++)
     write_size(p, trains, &x[i], i + 1 < n ? &x[i + 1] : NULL,
