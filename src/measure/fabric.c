@@ -220,7 +220,7 @@ static grove_status connect_wire(grove_probe *p, const grove_pairing *part, int 
   return GROVE_OK;
 }
 
-/* Rows of a network that failed meanwhile go again. */
+/* Rows of a network that failed meanwhile go again, and what was said of its times. */
 static grove_status measure_wire(grove_probe *p, const grove_pairing *part, double seconds)
 {
   const grove_trains trains = {.where = GROVE_OFF_NODE,
@@ -230,7 +230,8 @@ static grove_status measure_wire(grove_probe *p, const grove_pairing *part, doub
                                .whole = 1,
                                .one = time_fabric_single,
                                .many = time_fabric_train};
-  int well = 0, before = p->machine->nrows;
+  int well = 0, before = p->machine->nrows, dropped = p->dropped;
+  size_t doubts = strlen(p->doubt);
   double failed = 0;
   GROVE_PASS(connect_wire(p, part, &well));
   if (well) GROVE_PASS(grove_measure_trains(p, part, &trains, seconds));
@@ -238,6 +239,8 @@ static grove_status measure_wire(grove_probe *p, const grove_pairing *part, doub
   GROVE_PASS(grove_probe_meet(p, &failed, 1));
   if (failed == 0) return GROVE_OK;
   grove_machine_cut(p->machine, before);
+  p->dropped = dropped;
+  p->doubt[doubts] = '\0';
   grove_probe_doubt(p, "libfabric failed");
   return GROVE_OK;
 }
