@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 typedef enum grove_effort {
-  GROVE_MEASURE_QUICK,    /* under ten seconds */
-  GROVE_MEASURE_NORMAL,   /* under a minute */
+  GROVE_MEASURE_QUICK,    /* some ten seconds */
+  GROVE_MEASURE_NORMAL,   /* about a minute */
   GROVE_MEASURE_THOROUGH, /* several minutes */
 } grove_effort;
 
