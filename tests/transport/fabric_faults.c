@@ -225,10 +225,10 @@ static void peer_is_gone(const units *types)
 {
   place p = fresh_place("tcp;ofi_rxm@lo");
   grove_fabric *f = NULL;
-  place_set(&p, "timeout", test_timeout());
   channel c = end_of(&p, types);
   channel_open(&c);
-  channel_run(&c);
+  channel_run(&c); /* connections may take longer */
+  place_set(&p, "timeout", test_timeout());
   polite_barrier(p.comm);
   CHECK_OK(grove_fabric_of(p.ctx, 1 - p.rank, NULL, &f));
   if (!c.sends) {
