@@ -187,6 +187,22 @@ sed -n '/^    # Ours, by hand/,/^    end /s/^    //p' docs/machines.md >"$work/e
 good show "$work/example.machine"
 has 'missing: gamma; delta; flag; shared; LogGP'
 
+# What exchanges have corrected is shown, also if it is nothing.
+awk '/^end / { print "factor cpu any latency 1.5 1 measured 2026-11-19, 9 samples"
+               print "factor cpu any crowd-byte 0.5 1 measured 2026-11-19, 9 samples"
+               $2 += 2 } { print }' machines/lassen.machine >"$work/corrected.machine"
+good show "$work/corrected.machine"
+has 'by exchanges of all ranks, prices multiply'
+grep -qE '^ +latency +1\.500 ' "$work/out" || fail 'no factor of latency'
+grep -qE '^ +crowd-byte +0\.500 ' "$work/out" || fail 'no factor of a part of a crowd'
+good show "$work/corrected.machine" --json
+json 'x["factors"]["latency"] == 1.5 and x["factors"]["crowd_byte"] == 0.5'
+json 'len(x["factors"]) == 11 and x["factors"]["on_node"] == 1'
+good compare lassen "$work/corrected.machine"
+grep -qE '^ *factor latency +1 +1\.5 +1\.500$' "$work/out" || fail 'factors are not compared'
+good show lassen
+grep -q 'prices multiply' "$work/out" && fail 'factors of a machine that has none'
+
 # --- compare ---
 
 good compare lassen lassen
