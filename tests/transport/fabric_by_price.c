@@ -79,6 +79,39 @@ static void try_forest(const place *p, int64_t entries, int left_out, const char
   ring_close(&x);
 }
 
+/* One message over libfabric is cheap here, and each further one is dear. */
+static const char BY_COUNT[] = OVER_MPI "fabric-L cpu off-node 0.. 1e-5 s m\n"
+                                        "fabric-g cpu off-node 0.. 3e-4 s m\n"
+                                        "fabric-G cpu off-node 0.. 1e-9 s/B m\n";
+
+/* Rank 0 has what `leaves` other ranks need. Messages of a rank follow each other: what rank 0
+ * takes, which has most of them, counts, whether it sends or receives. */
+static void try_star(const place *p, int leaves, int backward, const char *expected)
+{
+  grove_report r = {.struct_size = sizeof r};
+  grove_forest *f = NULL;
+  grove_op *op = NULL;
+  const grove_root root = {0, 0};
+  int64_t value = p->rank == 0 && !backward ? 7 : p->rank, leaf = p->rank;
+  int needs = p->rank > 0 && p->rank <= leaves;
+  CHECK_OK(grove_forest_create(p->ctx, &f));
+  CHECK_OK(grove_forest_set_graph(f, p->rank == 0, needs, NULL, &root));
+  CHECK_OK(grove_forest_set_up(f));
+  if (backward)
+    CHECK_OK(grove_reduce_init(f, MPI_INT64_T, &leaf, &value, MPI_SUM, &op));
+  else
+    CHECK_OK(grove_bcast_init(f, MPI_INT64_T, &value, &leaf, MPI_REPLACE, &op));
+  CHECK_OK(grove_op_report(op, &r));
+  CHECK(strcmp(r.transport, expected) == 0, "%d messages, backward %d: '%s', not '%s'", leaves,
+        backward, r.transport, expected);
+  CHECK_OK(grove_start(op));
+  CHECK_OK(grove_wait(op));
+  if (backward && p->rank == 0) CHECK(value == leaves * (leaves + 1) / 2, "the sum is off");
+  if (!backward && needs) CHECK(leaf == 7, "leaf %lld", (long long)leaf);
+  CHECK_OK(grove_op_free(&op));
+  CHECK_OK(grove_forest_free(&f));
+}
+
 /* The same of all sizes. */
 static void try_all(const place *p, const unit *u, const char *channels, const char *forests)
 {
@@ -109,6 +142,12 @@ int main(int argc, char **argv)
   try_forest(&p, RING_SMALL, RING_NOBODY, letters);
   try_forest(&p, RING_SMALL, 1, letters);
   try_forest(&p, LARGE / 8, RING_NOBODY, "p2p");
+  use_profile(&p, BY_COUNT);
+  for (int backward = 0; backward < 2; backward++) {
+    try_star(&p, 1, backward, letters);
+    try_star(&p, 2, backward, "p2p");
+  }
+  use_profile(&p, BY_SIZE);
   if (HAS_FABRIC) {
     place_set(&p, "transport_parts", "ofi"); /* the price is that of what carries it */
     try_channel(&p, u, LARGE, "ofi", 1e-3 + 3e-6 + 19999e-9);
