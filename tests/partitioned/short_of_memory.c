@@ -131,7 +131,7 @@ static int short_of_start(const place *p, const unit *u, int64_t count, int64_t 
   }
   failed = told(p, who, failed);
   was = told(p, who, was);
-  place_set(p, "timeout", failed && number == 0 ? "0.5" : "0");
+  place_set(p, "timeout", failed && number == 0 ? test_timeout() : "0");
   if (p->rank != who) channel_start(&c);
   if (!failed && c.sends) channel_ready(&c, 0, PARTS);
   if (!failed) channel_wait(&c);
@@ -157,7 +157,7 @@ static int short_of_meeting(const place *p, const unit *u, int64_t count, int64_
 {
   channel c = prepare(p, u, count);
   int was = 0, mine = 0, other = 0;
-  place_set(p, "timeout", who == 0 ? "0.5" : "0");
+  place_set(p, "timeout", who == 0 ? test_timeout() : "0");
   CHECK_OK(channel_init(&c));
   if (p->rank == who && who == 1) polite_barrier(p->comm); /* the offer is there */
   channel_start(&c);
