@@ -110,7 +110,9 @@ typedef struct exchanges {
   grove_probe *p;
   int count;
   exchange at[MOST];
-  double room[MOST * (GROVE_FACTOR_SETS + 1)]; /* of the fit */
+  double room[MOST * (GROVE_FACTOR_SETS + 1)]; /* of the fit, */
+  double since, patience;                      /* when it began, and how long it may take */
+  int is_over;
 } exchanges;
 
 static int can_relay(const grove_probe *p)
@@ -181,7 +183,7 @@ static void price_here(exchanges *all, const grove_machine *m, double *seconds)
   }
 }
 
-/* The dearest node counts, as in a choice. */
+/* The dearest node counts, as in a choice. Nodes of many ranks take long to price. */
 static grove_status price_sets(void *self, int n, double (*factor)[GROVE_FACTORS], double *seconds)
 {
   exchanges *all = self;
@@ -190,13 +192,17 @@ static grove_status price_sets(void *self, int n, double (*factor)[GROVE_FACTORS
     for (int i = 0; i < GROVE_FACTORS; i++) m->factor[i] = factor[k][i];
     price_here(all, m, seconds + (size_t)k * (size_t)all->count);
   }
-  return grove_probe_meet(all->p, seconds, n * all->count);
+  GROVE_PASS(grove_probe_meet(all->p, seconds, n * all->count));
+  double spent = grove_clock() - all->since;
+  GROVE_PASS(grove_probe_meet(all->p, &spent, 1));
+  all->is_over = spent > all->patience;
+  return GROVE_OK;
 }
 
 /* ---- the step ---- */
 
 /* Of one or two exchanges any times can be explained. */
-static grove_status find_factors(exchanges *all)
+static grove_status find_factors(exchanges *all, double seconds)
 {
   enum { FEWEST = 3, SAME = 2 }; /* exchanges; per cent: not worth a row */
   double measured[MOST], factor[GROVE_FACTORS], residual = 0;
@@ -206,7 +212,9 @@ static grove_status find_factors(exchanges *all)
     count += measured[i] > 0;
   }
   if (count < FEWEST) return GROVE_OK;
-  const grove_factors f = {all->count, measured, price_sets, all, all->room};
+  const grove_factors f = {all->count, measured, price_sets, all, all->room, &all->is_over};
+  all->since = grove_clock();
+  all->patience = seconds;
   GROVE_PASS(grove_factors_fit(&f, factor, &residual));
   for (int i = 0; i < GROVE_FACTORS; i++)
     if (100 * fabs(factor[i] - 1) >= SAME)
@@ -264,7 +272,7 @@ static grove_status time_exchanges(exchanges *all, double seconds)
 static grove_status run_exchanges(exchanges *all, double seconds)
 {
   GROVE_PASS(time_exchanges(all, seconds));
-  GROVE_PASS(find_factors(all));
+  GROVE_PASS(find_factors(all, seconds));
   return keep_exchanges(all);
 }
 

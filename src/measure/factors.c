@@ -65,7 +65,7 @@ static grove_status search_sets(const grove_factors *f, double *seconds, double 
   double near[GROVE_FACTOR_SETS][GROVE_FACTORS] = {{0}}, loss[GROVE_FACTOR_SETS], best = 0;
   GROVE_PASS(weigh_sets(f, 1, near, seconds, &best));
   double step = FIRST_STEP;
-  for (int i = 0; i < MOST_STEPS && step >= LAST_STEP; i++) {
+  for (int i = 0; i < MOST_STEPS && step >= LAST_STEP && !(f->is_over && *f->is_over); i++) {
     int k = 0;
     list_near_sets(at, step, near);
     GROVE_PASS(weigh_sets(f, GROVE_FACTOR_SETS, near, seconds, loss));

@@ -27,7 +27,8 @@ typedef struct grove_factors {
   const double *measured;
   grove_price_all *price;
   void *self;
-  double *room; /* count * (GROVE_FACTOR_SETS + 1): nobody is short of memory in the middle */
+  double *room;       /* count * (GROVE_FACTOR_SETS + 1): nobody is short of memory in the middle */
+  const int *is_over; /* not 0: what has been found by now will do; NULL: there is time */
 } grove_factors;
 
 /* Finds the factors, and how far prices are off with them: the median of the larger of p/m and m/p,

@@ -2,6 +2,7 @@
  * chooses: the clock is its price (--wrap). Then the factors are those of that profile, whatever
  * the profile had that was measured before; on one node and on several, for all routes. */
 #include "check.h"
+#include "measure/factors.h"
 #include "measure/trial.h"
 #include "profile.h"
 
@@ -42,6 +43,24 @@ double __wrap_grove_clock(void)
 {
   static double passed; /* so that it never stands still */
   return slow > 0 ? skipped + (passed += 1e-9) : __real_grove_clock();
+}
+
+static double slow_price; /* seconds that a price takes, where `slow` is set */
+static int priced;
+
+grove_status __real_grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
+                                     const grove_manifest *manifest, const grove_pricing *how,
+                                     grove_price *out);
+grove_status __wrap_grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
+                                     const grove_manifest *manifest, const grove_pricing *how,
+                                     grove_price *out);
+grove_status __wrap_grove_price_node(const grove_machine *m, const grove_topo *topo, int node,
+                                     const grove_manifest *manifest, const grove_pricing *how,
+                                     grove_price *out)
+{
+  priced++;
+  skipped += slow_price;
+  return __real_grove_price_node(m, topo, node, manifest, how, out);
 }
 
 /* The price of what is timed, on the route that the options name. */
@@ -194,6 +213,25 @@ static void keeps_to_its_time(grove_context *ctx, int nodes)
   grove_machine_free(&truth);
 }
 
+/* Nodes of many ranks take long to price: the fit ends when its time is over. */
+static void fits_in_time(grove_context *ctx)
+{
+  grove_points points = {0};
+  truth = machine_with("factor cpu any on_node 2.5 1 m\nfactor cpu any latency 2 1 m\n");
+  slow = 1e-6;
+  slow_price = 0.1;
+  priced = 0;
+  grove_machine *m = run_step(ctx, GROVE_MEASURE_NORMAL, NULL, &points);
+  /* The operation's own, twice, and that of what is timed; sets: the first, one turn, the last;
+   * and what is kept. */
+  int most = 42 * (3 + 1 + GROVE_FACTOR_SETS + 1 + 1);
+  CHECK(timed < 30 || priced <= most, "%d prices, and %d would be enough", priced, most);
+  slow = slow_price = 0;
+  grove_points_free(&points);
+  grove_machine_free(&m);
+  grove_machine_free(&truth);
+}
+
 /* The options are as before. */
 static void fails(grove_context *ctx)
 {
@@ -286,6 +324,7 @@ int main(int argc, char **argv)
     finds_factors(ctx, nodes);
     holds_against(ctx);
     keeps_to_its_time(ctx, nodes);
+    fits_in_time(ctx);
     fails(ctx);
     goes_by_messages(ctx);
   }
