@@ -1,6 +1,6 @@
-/* Ghosts in the memory of a GPU. A vector is spread over the ranks, a part on the device of each;
- * behind it lie copies of the neighbours' first and last values. The program touches device memory
- * only by grove_copy, so it needs no header of CUDA, and runs without a GPU:
+/* Ghosts in the memory of a GPU. A vector is spread over the ranks, and each has its part on its
+ * device. Behind it lie copies of the neighbours' first and last values. The program touches device
+ * memory only by grove_copy. So it needs no header of CUDA, and runs without a GPU:
  *
  *     mpirun -n 4 device_halo                             on the GPU, if there is one
  *     GROVE_DEVICE=emulated mpirun -n 4 device_halo       on a device that is made up
@@ -29,7 +29,7 @@ static grove_forest *make_halo(grove_context *ctx, int rank, int size)
   return halo;
 }
 
-/* A GPU where there is one; without, the emulated device shows the same. */
+/* A GPU if there is one. If not, the emulated device shows the same. */
 static const char *take_memory(grove_context *ctx, double **x)
 {
   if (grove_alloc_device(ctx, ALL * sizeof **x, (void **)x) == GROVE_OK) return "device";
