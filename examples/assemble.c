@@ -1,14 +1,14 @@
-/* Assembly and halo exchange on a line of elements, cut into pieces: what every finite element code
- * does. Each rank owns some nodes; its last element reaches to the first node of the next rank,
- * which it keeps as a ghost. Contributions to ghosts go home by reduce, values come by bcast.
+/* Assembly and halo exchange on a line of elements, as every finite element code does them. Each
+ * rank owns some nodes. Its last element reaches to the first node of the next rank, and that node
+ * is its ghost. A reduce takes contributions to ghosts home, and a bcast brings values.
  *
  *     mpirun -n 4 assemble
  */
 #include "common.h"
 
-enum { NODES = 5 }; /* a rank owns this many */
+enum { NODES = 5 }; /* how many a rank owns */
 
-/* Joins the ghost, slot NODES, to the first node of the next rank; the last rank has none. */
+/* Joins the ghost, slot NODES, to the first node of the next rank. The last rank has no ghost. */
 static grove_forest *make_forest(grove_context *ctx, int rank, int size)
 {
   grove_forest *halo;
@@ -36,8 +36,8 @@ int main(int argc, char **argv)
   GROVE_MUST(grove_reduce_init(halo, MPI_DOUBLE, load, load, MPI_SUM, &send_home));
   GROVE_MUST(grove_bcast_init(halo, MPI_DOUBLE, load, load, MPI_REPLACE, &update));
 
-  /* Every element gives half of its load to each of its two nodes. The last one first: its ghost
-   * travels while the others are computed. */
+  /* Every element gives half of its load to each of its two nodes. The last element comes first, so
+   * that its ghost travels while the others are computed. */
   int elements = rank + 1 < size ? NODES : NODES - 1;
   if (elements == NODES) load[NODES - 1] = load[NODES] = 0.5;
   GROVE_MUST(grove_start(send_home));
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
   GROVE_MUST(grove_start(update)); /* now the ghost is the owner's value */
   GROVE_MUST(grove_wait(update));
 
-  /* Inside the line every node has a load of 1, at its two ends 1/2. */
+  /* Every node has a load of 1, but the two ends of the line have 1/2. */
   int wrong = 0;
   for (int i = 0; i < NODES + (rank + 1 < size); i++) {
     int at_end = (rank == 0 && i == 0) || (rank == size - 1 && i == NODES - 1);

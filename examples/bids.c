@@ -1,6 +1,6 @@
 /* Owners decide. Every rank bids for lots that other ranks own. Fetch gives each bid its place in
- * the lot's queue; gather lays all bids for a lot side by side at its owner, who picks the highest
- * (the earliest of equal ones); scatter tells every bidder.
+ * the lot's queue. Gather lays all bids for a lot side by side at its owner. The owner picks the
+ * highest, or the earliest of equal ones. Scatter tells every bidder.
  *
  *     mpirun -n 4 bids
  */

@@ -1,6 +1,6 @@
 /* Conjugate gradients, preconditioned by the diagonal, for a symmetric positive definite matrix.
- * The right-hand side is made from a solution that is known; the program prints how many iterations
- * it took to find that again and how far off it is, and fails if it is far.
+ * The right-hand side is made from a known solution. The program prints how many iterations it
+ * takes to find that solution again, and how large the error is. It fails if the error is large.
  *
  *     mpirun -n 4 cg [A.mtx]          a Matrix Market file; without one, Poisson's on a grid
  */
@@ -26,8 +26,8 @@ static void multiply(const csr *a, grove_op *update, const double *p, double *q)
   add_product(a, a->middle, a->start + 1, p, q);
 }
 
-/* Adds the solution to x, which is 0; r, the right-hand side, becomes the residual. The directions
- * are in p, with ghosts. Returns the number of iterations. */
+/* At first x is 0 and r is the right-hand side. In the end x is the solution and r the residual.
+ * The directions are in p, with ghosts. Returns the number of iterations. */
 static int solve(const csr *a, grove_op *update, double *p, double *r, double *x)
 {
   int64_t n = a->rows;

@@ -1,4 +1,4 @@
-/* What examples share: the first error ends the job, and says why in a sentence. */
+/* What examples share. The first error ends the job, with a sentence that says why. */
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H
 
@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* Some launchers end an aborted job at once; they get a moment to read the sentence. */
+/* Some launchers end an aborted job at once, so they get a moment to read the sentence. */
 static inline void give_up(const char *sentence)
 {
   fprintf(stderr, "%s\n", sentence);
@@ -15,7 +15,7 @@ static inline void give_up(const char *sentence)
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Prints what the first rank says, once. */
+/* Prints on rank 0 only. */
 static inline void print(const char *format, ...)
 {
   int rank;

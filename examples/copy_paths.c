@@ -1,10 +1,11 @@
-/* One copy from GPU to GPU over every path at once: the direct link, by other GPUs, by the host.
- * The copier says how it divides the copy, makes it, and what arrives is compared.
+/* One copy from GPU to GPU over every path at once: the direct link, through other GPUs, through
+ * the host. The copier says how it divides the copy, and makes it. The program compares what
+ * arrives.
  *
- *     mpirun -n 1 copy_paths            on the GPUs, if there are two or more; links are measured
+ *     mpirun -n 1 copy_paths            on GPUs, if there are two or more; it measures their links
  *     mpirun -n 1 copy_paths beluga     on emulated devices, with the links of a profile
  *
- * Each rank does the same for itself, with devices of its own where they are emulated.
+ * Each rank does the same by itself. If devices are emulated, each rank has its own.
  */
 #define _POSIX_C_SOURCE 200112L /* setenv */
 #include "common.h"
@@ -17,7 +18,7 @@ enum { BYTES = 8 << 20 };
 
 static unsigned char in[BYTES], out[BYTES];
 
-/* Memory of this device; without that device, NULL. */
+/* Memory of this device, or NULL if there is no such device. */
 static void *memory_at(grove_context *ctx, const char *device)
 {
   void *memory = NULL;
@@ -25,7 +26,7 @@ static void *memory_at(grove_context *ctx, const char *device)
   return grove_alloc_device(ctx, BYTES, &memory) == GROVE_OK ? memory : NULL;
 }
 
-/* Where there are no two GPUs, four emulated devices show the same. */
+/* If there are not two GPUs, four emulated devices show the same. */
 static void emulate(grove_context *ctx)
 {
   setenv("GROVE_DEVICE", "emulated", 1);

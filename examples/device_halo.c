@@ -1,6 +1,6 @@
-/* Ghosts in the memory of a GPU. A vector is spread over the ranks, a part on the device of each;
- * behind it lie copies of the neighbours' first and last values. The program touches device memory
- * only by grove_copy, so it needs no header of CUDA, and runs without a GPU:
+/* Ghosts in the memory of a GPU. A vector is spread over the ranks, and each has its part on its
+ * device. Behind it lie copies of the neighbours' first and last values. The program touches device
+ * memory only by grove_copy. So it needs no header of CUDA, and runs without a GPU:
  *
  *     mpirun -n 4 device_halo                             on the GPU, if there is one
  *     GROVE_DEVICE=emulated mpirun -n 4 device_halo       on a device that is made up
@@ -29,13 +29,13 @@ static grove_forest *make_halo(grove_context *ctx, int rank, int size)
   return halo;
 }
 
-/* A GPU where there is one; without, the emulated device shows the same. */
+/* A GPU if there is one. If not, the emulated device shows the same. */
 static const char *take_memory(grove_context *ctx, double **x)
 {
-  if (grove_alloc_device(ctx, ALL * sizeof **x, (void **)x) == GROVE_OK) return "device";
+  if (grove_alloc_device(ctx, ALL * sizeof **x, (void **)x) == GROVE_OK) return "a device";
   GROVE_MUST(grove_context_set(ctx, "device", "emulated"));
   GROVE_MUST(grove_alloc_device(ctx, ALL * sizeof **x, (void **)x));
-  return "emulated device";
+  return "an emulated device";
 }
 
 int main(int argc, char **argv)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     if (rank > 0) wrong += values[LEFT] != 1e6 * round + 1e4 * (rank - 1) + OWN - 1;
     if (rank + 1 < size) wrong += values[RIGHT] != 1e6 * round + 1e4 * (rank + 1);
   }
-  printf("rank %d: ghosts in the memory of a %s %s\n", rank, where, wrong ? "are WRONG" : "agree");
+  printf("rank %d: ghosts in the memory of %s %s\n", rank, where, wrong ? "are WRONG" : "agree");
 
   GROVE_MUST(grove_op_free(&update));
   GROVE_MUST(grove_forest_free(&halo));

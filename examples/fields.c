@@ -1,6 +1,6 @@
 /* Several fields in one message. A flow solver on a ring of ranks has velocities u, v, w and a
  * pressure p in arrays of their own, of different types, and a flux that goes the other way. Each
- * is an operation like any other; bundled, they cost one message a neighbour.
+ * is an operation like any other. Bundled, they cost one message per neighbour.
  *
  *     mpirun -n 4 fields
  */

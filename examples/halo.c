@@ -1,7 +1,7 @@
-/* Halo exchange, by hand and with Grove. A grid is cut into strips, one a rank; each keeps the
- * cells beside it, the last column of the left strip and the first of the right one, as ghosts at
- * the end of its vector. By hand they are packed and sent; Grove is told which cell each ghost is a
- * copy of, once, and does the rest. Both are run and compared.
+/* Halo exchange, by hand and with Grove. A grid is cut into strips, one per rank. A strip needs the
+ * last column of the strip to its left and the first column of the one to its right. They are its
+ * ghosts, at the end of its vector. By hand they are packed and sent. Grove is told once of which
+ * cell each ghost is a copy, and does the rest. The program runs both and compares them.
  *
  *     mpirun -n 4 halo
  */

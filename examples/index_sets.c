@@ -1,6 +1,6 @@
-/* From index set to index set: y[to[k]] = x[from[k]] for every k, where both lists hold global
- * numbers and are cut among the ranks in different ways. Position k of one list and position k of
- * the other are matched by their names. Two compositions then make a forest from x to y.
+/* From index set to index set: y[to[k]] = x[from[k]] for every k. Both lists hold global numbers,
+ * and they are cut among the ranks in different ways. grove_forest_match joins position k of one
+ * list to position k of the other. Two compositions then make a forest from x to y.
  *
  *     mpirun -n 4 index_sets
  */

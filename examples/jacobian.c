@@ -1,7 +1,7 @@
-/* Which columns the rows of a Jacobian have, from the adjacency of a mesh: a grid, cut into strips
- * of elements. A node on a cut is owned by the rank above it and is a ghost of the rank below,
- * which alone knows the neighbours in its own elements. The forest of ghosts, turned round and
- * expanded by the numbers of neighbours, brings them to the owner of the row.
+/* Which columns the rows of a Jacobian have, from the adjacency of a mesh. The mesh is a grid, cut
+ * into strips of elements. The rank above a cut owns its nodes, and the rank below has them as
+ * ghosts. Only that rank knows their neighbours in its own elements. The inverse of the ghosts'
+ * forest, expanded by the numbers of neighbours, brings these to the owner of the row.
  *
  *     mpirun -n 4 jacobian
  */
@@ -9,8 +9,8 @@
 
 enum { W = 6, H = 11, ROW = W + 1, MOST = 9 }; /* elements; nodes of a row; columns of a row */
 
-/* Nodes are numbered along rows. Writes those of rows `low` to `high` that share an element with a
- * node; returns how many. */
+/* Writes the nodes of rows `low` to `high` that share an element with a node, and returns how many.
+ * Nodes are numbered along rows. */
 static int64_t neighbours(int64_t node, int64_t low, int64_t high, int64_t *out)
 {
   int64_t n = 0, y = node / ROW, x = node % ROW;
@@ -20,7 +20,7 @@ static int64_t neighbours(int64_t node, int64_t low, int64_t high, int64_t *out)
   return n;
 }
 
-/* How many columns of a row are not right: they are not the row's, or they did not come. */
+/* How many columns of a row are wrong: they do not belong to it, or did not come. */
 static int check_row(int64_t node, int64_t n, const int64_t *own, int64_t m, const int64_t *came)
 {
   int64_t want[MOST], count = neighbours(node, 0, H, want);

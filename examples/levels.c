@@ -1,15 +1,15 @@
-/* What the levels of a multigrid hierarchy cost. Each level's matrix comes from the one before by
- * plain aggregation: a row and its neighbours on the rank become one. The table says what a product
- * with a vector (SpMV: ghosts) and with itself (SpGEMM: ghost rows) sends, and the microseconds of
- * it on a machine; by term, the most of any rank. Links, and so contention, are not known.
+/* What the levels of a multigrid hierarchy cost. Plain aggregation makes each matrix from the one
+ * before: a row and its neighbours on the rank become one row. The table says what a product with a
+ * vector (SpMV: ghosts) and with the matrix itself (SpGEMM: ghost rows) sends, and the microseconds
+ * that it takes on a machine: of each term, the most of any rank. Contention is left out.
  *
- *     mpirun -n 16 levels [MACHINE [RANKS-A-NODE [SIDE]]]        bluewaters 2 32, if not given
+ *     mpirun -n 16 levels [MACHINE [RANKS-PER-NODE [SIDE]]]      bluewaters 2 32, if not given
  */
 #include "matrix.h"
 
 enum { LEVELS = 5, TERMS = sizeof(grove_terms) / sizeof(double) };
 
-/* The next level. Groups of rows count from 1 until it is known how many come before them. */
+/* The next level. Groups of rows are numbered from 1 until the rank knows how many come before. */
 static csr coarsen(const csr *a, grove_forest *halo)
 {
   int64_t *group = zeros(a->rows + a->ghosts, sizeof *group), before = 0, n = 0;

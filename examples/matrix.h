@@ -1,5 +1,5 @@
-/* A sparse matrix cut into blocks of rows, one a rank, for the examples that need one. Every rank
- * reads the whole matrix and keeps its rows: simple, and the whole is there to check results with.
+/* A sparse matrix cut into blocks of rows, one per rank, for the examples that need one. Every rank
+ * reads the whole matrix and keeps its rows. That is simple, and results can be checked with it.
  */
 #ifndef EXAMPLES_MATRIX_H
 #define EXAMPLES_MATRIX_H
@@ -22,7 +22,7 @@ typedef struct csr {
   int64_t *col;    /* by its number in the whole matrix */
   int64_t *slot;   /* where this rank's vectors have it: their own entries first, then the ghosts */
   double *value;
-  int64_t ghosts, *ghost; /* the columns of other ranks that there are entries in, ascending */
+  int64_t ghosts, *ghost; /* columns of other ranks in which these rows have entries, ascending */
 } csr;
 
 static inline int compare_numbers(const void *x, const void *y)
@@ -39,7 +39,7 @@ static inline int compare_entries(const void *x, const void *y)
   return compare_numbers(&a->col, &b->col);
 }
 
-/* Collects the ghosts of the entries that are in, and gives every column its slot. */
+/* Finds the ghosts that the entries need, and gives every column its slot. */
 static inline void find_slots(csr *a)
 {
   a->ghost = zeros(a->nonzeros, sizeof *a->ghost);
@@ -58,8 +58,8 @@ static inline void find_slots(csr *a)
     }
 }
 
-/* The rows from entries of theirs in any order, which are sorted for it; those of one place are
- * added up. */
+/* Makes the rows from their entries, and sorts these. Entries of the same row and column are added
+ * up. */
 static inline csr csr_from(int64_t first, int64_t rows, int64_t count, entry *entries)
 {
   csr a = {.first = first, .rows = rows};
@@ -80,7 +80,7 @@ static inline csr csr_from(int64_t first, int64_t rows, int64_t count, entry *en
     }
     a.value[a.nonzeros - 1] += e->value;
   }
-  for (int64_t i = 0; i < rows; i++) { /* numbers of entries become places */
+  for (int64_t i = 0; i < rows; i++) { /* from numbers of entries to where rows begin */
     a.start[i + 1] += a.start[i];
     a.middle[i] += a.start[i];
   }
@@ -118,7 +118,7 @@ static inline matrix_market grid_matrix(int64_t side, double wind)
   return m;
 }
 
-/* The matrix of the file that the program is given, or that of a grid. */
+/* The matrix of the file that the program was given, or that of a grid. */
 static inline matrix_market read_matrix(int argc, char **argv, int64_t side, double wind)
 {
   if (argc < 2) return grid_matrix(side, wind);
@@ -141,7 +141,7 @@ static inline csr take_rows(const matrix_market *m, int64_t first, int64_t rows)
   return a;
 }
 
-/* This rank's rows, as many as any other's, or one more. */
+/* This rank's rows. All ranks have the same number of rows, or one more. */
 static inline csr take_own_rows(const matrix_market *m)
 {
   int rank, size;
@@ -151,9 +151,9 @@ static inline csr take_own_rows(const matrix_market *m)
   return take_rows(m, first, end - first);
 }
 
-/* The matrix under new numbers, those of this rank's columns and of its ghosts; what has -1 is left
- * out, and entries that come to one place are added up. Rows `first` and after, as many as asked
- * for. */
+/* The matrix with new numbers for this rank's columns and for its ghosts. A number of -1 leaves a
+ * row or column out. Entries that come to the same place are added up. The result has `rows` rows,
+ * from `first` on. */
 static inline csr renumber(const csr *a, const int64_t *number, int64_t first, int64_t rows)
 {
   entry *entries = zeros(a->nonzeros, sizeof *entries);
@@ -168,7 +168,7 @@ static inline csr renumber(const csr *a, const int64_t *number, int64_t first, i
   return b;
 }
 
-/* How many entries each row has, with room for those of the ghosts' rows. */
+/* How many entries each row has. There is room for the ghosts' rows too. */
 static inline int64_t *row_lengths(const csr *a)
 {
   int64_t *length = zeros(a->rows + a->ghosts, sizeof *length);
@@ -176,8 +176,8 @@ static inline int64_t *row_lengths(const csr *a)
   return length;
 }
 
-/* The forest that every product with the matrix needs: roots are this rank's entries of a vector,
- * leaves its ghosts. */
+/* The forest that every product with the matrix needs. The roots are this rank's entries of a
+ * vector, and the leaves are its ghosts. */
 static inline grove_forest *make_halo(grove_context *ctx, const csr *a)
 {
   grove_forest *halo;
@@ -196,7 +196,7 @@ static inline void add_product(const csr *a, const int64_t *from, const int64_t 
     for (int64_t k = from[i]; k < to[i]; k++) y[i] += a->value[k] * x[a->slot[k]];
 }
 
-/* Whether y is the product of these rows with the vector 1, 2, ..., but for rounding. */
+/* Whether y is, up to rounding, the product of these rows with the vector 1, 2, ... */
 static inline int is_product(const matrix_market *m, const int64_t *row, const int64_t *col,
                              const csr *a, const double *y)
 {

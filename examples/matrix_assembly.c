@@ -1,7 +1,7 @@
-/* The assembly of a sparse matrix. Elements of a square grid add a small matrix each, and its rows
- * may belong to any rank. An entry is a leaf, and its root is the rank that owns the row: gather
- * lays all entries of a rank's rows side by side, and it adds them up. The result is compared with
- * the whole matrix, assembled on one rank.
+/* The assembly of a sparse matrix. Each element of a square grid adds a small matrix, whose rows
+ * may belong to any rank. Each entry is a leaf, and its root is on the rank that owns its row.
+ * Gather lays all entries of a rank's rows side by side there, and the rank adds them up. The
+ * result is compared with the whole matrix, assembled on one rank.
  *
  *     mpirun -n 4 matrix_assembly
  */
@@ -14,7 +14,7 @@ typedef struct entry {
   double value;
 } entry;
 
-/* Entry k of the 16 of an element: a small whole number, so that the order of sums is no matter. */
+/* Entry k of an element's 16: a small whole number, so that the order of sums does not matter. */
 static entry entry_of(int64_t element, int k)
 {
   int64_t y = element / SIDE, x = element % SIDE;

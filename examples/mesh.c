@@ -1,6 +1,7 @@
-/* A mesh comes to the ranks that a partitioner names. Its vertices follow, ranks that share one are
- * joined, and volumes are assembled at vertices, by forests that are made from forests. One rank
- * has read the mesh (mpirun -n 4 mesh plates.msh.gz random); without a file it is a cube. */
+/* One rank reads a mesh (mpirun -n 4 mesh plates.msh.gz random), or makes a cube. A partitioner
+ * names a rank for each cell. The cells move there, and their vertices follow. Ranks that share a
+ * vertex are joined, and volumes are added up at vertices. All of this is done by forests made from
+ * forests. */
 #include "common.h"
 
 #include <mesh_run.h>
@@ -14,8 +15,8 @@ static void must(int failed, const char *sentence)
 #define MUST(call)                                                                                 \
   (in_grove -= MPI_Wtime(), must((call) != GROVE_OK, grove_last_error()), in_grove += MPI_Wtime())
 
-/* All cells that go to a rank are leaves of a root there; then each has a root of its own; then the
- * two change places: a cell is a root where it lies, and a leaf where it shall be. */
+/* First all cells that go to a rank are leaves of one root there. Then each gets a root of its own.
+ * Then the two change places: a cell is a root where it lies, and a leaf where it goes. */
 static grove_forest *move_cells(grove_context *ctx, int64_t n, const int *goal)
 {
   grove_forest *meet, *each, *cells;
@@ -28,8 +29,8 @@ static grove_forest *move_cells(grove_context *ctx, int64_t n, const int *goal)
   return cells;
 }
 
-/* The first rank that has a vertex owns it: a fetch tells it that none came before. From there back
- * to where the vertex lay, and on to all who have it; what remains is to leave out the owner. */
+/* The first rank that has a vertex owns it: a fetch tells it that no rank came before. The way goes
+ * from the owner back to where the vertex lay, and on to all who have it. The owner is left out. */
 static grove_forest *join_ghosts(grove_forest *vertices, int64_t nroots, mesh_piece *to)
 {
   grove_forest *owned, *back, *all, *ghosts;

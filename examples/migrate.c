@@ -1,6 +1,6 @@
 /* Cells move to other ranks, with what they carry: a number, a point in the plane, and any number
- * of labels. The forest of cells is made from where each one shall go. Expanded by the numbers of
- * labels, it is the forest of labels. (The example mesh moves a real mesh.)
+ * of labels. The forest of cells is made from the rank to which each cell goes. Expanded by the
+ * numbers of labels, it becomes the forest of labels. (The example mesh moves a real mesh.)
  *
  *     mpirun -n 4 migrate
  */
@@ -19,7 +19,7 @@ static int label(int64_t cell, int k)
 }
 
 /* Cells that go to one rank are leaves of one root there. Multi gives each of them a root of its
- * own, and inverse turns that round: roots are cells where they lie, leaves where they shall be. */
+ * own, and inverse turns that round: a cell is a root where it lies, and a leaf where it goes. */
 static grove_forest *move_cells(grove_context *ctx, const grove_root *goal)
 {
   grove_forest *meet, *each, *cells;

@@ -1,7 +1,7 @@
-/* A message that threads fill together. On a ring of ranks each passes a vector on to the next one.
- * Four threads compute its parts and mark each when it is final: from then on it may travel. The
- * main thread meanwhile adds up what comes from the rank before, part by part, in whatever order;
- * it is the only one that calls MPI, or lets Grove call it.
+/* A message that threads fill together. On a ring of ranks each rank sends a vector to the next
+ * one. Four threads compute its parts, and mark each part when it is final. From then on it may
+ * travel. Meanwhile the main thread adds up the parts that come from the rank before, in any order.
+ * Only the main thread calls MPI, or lets Grove call it.
  *
  *     mpirun -n 4 parts
  */

@@ -1,5 +1,5 @@
-/* What will this exchange cost here, and what would it cost on another machine? A ring of ranks,
- * each with a block of ghosts at the next one; the prediction, by term, beside the measured time.
+/* What will this exchange cost here, and what would it cost on another machine? On a ring each rank
+ * has a block of ghosts of the next one. Prints the prediction, by term, and the measured time.
  *
  *     mpirun -n 4 predict                    on this machine, or one of its kind
  *     mpirun -n 4 predict lassen             as if every rank had a node of Lassen

@@ -1,6 +1,6 @@
-/* Which way does an exchange go, and why? Every rank needs the first value of every other one: many
- * small messages, which node-aware routes carry together. Prints what each route would cost, takes
- * the one that the model chooses, and says what was measured.
+/* Which way does an exchange go, and why? Every rank needs the first value of every other rank.
+ * That is many small messages, and node-aware routes carry them together. Prints what each route
+ * would cost, takes the one that the model chooses, and prints the time that it took.
  *
  *     GROVE_NODE_SIZE=4 mpirun -n 16 routes          as if every four ranks were a node
  *     mpirun -n 64 routes lassen              on the nodes that there are, at Lassen's prices

@@ -1,7 +1,7 @@
-/* The rows of other ranks that a product of sparse matrices needs: for C = A A, row j of A for
- * every column j that this rank has entries in. The forest of a vector's ghosts is that of ghost
- * rows, too; their lengths make the forest of entries from it, along which columns and values come
- * in one message. The product is compared with that of the whole matrix.
+/* A product of sparse matrices, C = A A. If this rank has an entry in column j, it needs row j of
+ * A. The forest that brings a vector's ghosts also fits these ghost rows. grove_forest_expand makes
+ * the forest of their entries from it. Along that one columns and values come in one message. The
+ * product is compared with that of the whole matrix.
  *
  *     mpirun -n 4 rows [A.mtx]        a Matrix Market file; without one, a small grid
  */
@@ -35,7 +35,7 @@ static csr bring_rows(grove_context *ctx, const csr *a)
   return b;
 }
 
-/* Adds row i of A B to c, and to `size` what it were if no products had different signs. */
+/* Adds row i of A B to c. In `size` it adds up the products without their signs. */
 static void multiply_row(const csr *a, int64_t i, const csr *b, double *c, double *size)
 {
   for (int64_t k = a->start[i]; k < a->start[i + 1]; k++)

@@ -1,7 +1,7 @@
-/* Arrays that the ranks of a node read in place: every rank has a large block of its own and wants
- * a copy of its left neighbour's. The block is from grove_alloc, so that inside a node it is copied
- * once, from the owner's array straight into the reader's; between nodes it travels as usual. The
- * program is the same with malloc, only slower.
+/* Arrays that the ranks of a node read in place. Every rank has a large block of its own, and needs
+ * a copy of its left neighbour's block. The blocks are from grove_alloc. So inside a node each is
+ * copied only once, from the owner's array straight into the reader's. Between nodes it travels as
+ * usual. With malloc the program works as well, only slower.
  *
  *     mpirun -n 4 ./shared_array
  */

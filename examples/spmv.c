@@ -1,6 +1,6 @@
-/* A sparse matrix times a vector, and its transpose times a vector, with communication hidden
- * behind arithmetic. For y = A x ghosts come while the block of this rank's own columns is
- * multiplied; for z = A' x contributions to other ranks' entries go home meanwhile.
+/* A sparse matrix times a vector, and its transpose times a vector. Data travels while the rank
+ * multiplies the block of its own columns. For y = A x ghosts come meanwhile. For z = A' x
+ * contributions to other ranks' entries go home.
  *
  *     mpirun -n 4 spmv [A.mtx]        a Matrix Market file; without one, a small grid
  */

@@ -1,5 +1,5 @@
-/* A sparse matrix times a vector, by rows, as ghosts arrive: a row waits for the ghosts that it
- * needs, and for no others. Rows that need none fill the time when nothing has come.
+/* A sparse matrix times a vector, row by row, as ghosts arrive. A row waits only for the ghosts
+ * that it needs. While nothing arrives, the rank multiplies rows that need no ghosts.
  *
  *     mpirun -n 4 spmv_arrivals [A.mtx]        a Matrix Market file; without one, a grid
  */

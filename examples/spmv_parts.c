@@ -1,6 +1,6 @@
 /* A sparse matrix times a vector, again and again: x becomes A x / 8. Four threads compute blocks
- * of rows, and each marks its own when they are final, so that they travel while others compute:
- * when the last one ends, most of the halo is there. What has come is compared with one rank's.
+ * of rows, and mark them when they are final. Marked rows travel while other threads compute. When
+ * the last block is done, most of the halo is there. The result is compared with that of one rank.
  *
  *     mpirun -n 4 spmv_parts [A.mtx]        a Matrix Market file; without one, a grid
  */

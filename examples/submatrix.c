@@ -1,21 +1,21 @@
-/* A submatrix: every rank chooses rows and columns among its own, and they are numbered anew. A
- * bcast tells ranks the new numbers of their ghosts, or that these are gone. The submatrix's forest
- * is made from the matrix's. Both are checked against the whole matrix.
+/* A submatrix. Every rank chooses some of its own rows and columns, and these are numbered anew. A
+ * bcast tells ranks the new numbers of their ghosts, or that they are gone. The forest of the
+ * submatrix is made from that of the matrix. Both are checked against the whole matrix.
  *
  *     mpirun -n 4 submatrix [A.mtx]        a Matrix Market file; without one, a small grid
  */
 #include "matrix.h"
 
-/* New numbers from `next` on for what is chosen, rows and columns alike; -1 for the rest. */
+/* Numbers chosen rows and columns from `next` on. The others get -1. */
 static int64_t number_chosen(int64_t first, int64_t n, int64_t next, int64_t *number)
 {
   for (int64_t i = 0; i < n; i++) number[i] = (first + i) % 3 != 1 ? next++ : -1;
   return next;
 }
 
-/* Whether the ghosts that the submatrix needs get their numbers from their owners, by a forest from
- * its columns to the old ones, from there to all old ghosts, of which only these are kept. They
- * stay in their slots, so that the rows can go on using those. */
+/* Whether the ghosts that the submatrix needs get their numbers from their owners. Their forest is
+ * the one from new columns to old ones, then the halo, then without the ghosts that nobody needs
+ * now. The others stay in their slots, so that the rows can still use these. */
 static int ghosts_are_right(grove_context *ctx, grove_forest *halo, const csr *a, const csr *sub,
                             const int64_t *number)
 {

@@ -617,9 +617,12 @@ GROVE_API grove_status grove_op_bundle(int n, grove_op *const *ops, grove_op **o
  * test that reports the end is GROVE_ERR_CORRUPT. The sentences name the operations and the slot.
  * In operations that leave by parts, and in channels, what is sent is looked at from its mark on,
  * and only for changes; the sentence names the slot or the part. What is received is not looked at
- * any more once the program has asked which parts have arrived. Some things are not looked at:
- * leaves that a fetch replaces by its updates; changes in the arrays of an operation of which one
- * lies in device memory; and channels in device memory. */
+ * any more once the program has asked which parts have arrived.
+ *
+ * Some things are not looked at. Leaves that a fetch replaces by its updates may change. If any
+ * array of an operation lies in device memory, changes in its arrays are not noticed, because such
+ * arrays are final only when their stream has come so far. Channels in device memory are not looked
+ * at either. */
 GROVE_API grove_status grove_start(grove_op *op);
 
 /* Advances every active operation of the context (of no other context); `done` is 1 once this one

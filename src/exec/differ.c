@@ -35,7 +35,7 @@ static void write_claims(const grove_draft *m, claim *out)
 
 /* ---- the sentence ---- */
 
-enum { CLAIM_TEXT = 384, RANKS_TEXT = 160 };
+enum { CLAIM_TEXT = 384, RANKS_TEXT = 192 };
 
 /* "a reduce of MPI_INT with MPI_SUM on forest 'halo' (number 2)". */
 static void describe_claim(const claim *c, char out[CLAIM_TEXT])
@@ -65,14 +65,17 @@ static void name_difference(const claim *a, const claim *b, char out[CLAIM_TEXT]
 static void name_others(const grove_context *ctx, const int64_t *signatures, char out[RANKS_TEXT])
 {
   enum { MOST_NAMED = 8 };
+  char names[104] = "", more[32] = "";
   size_t used = 0;
   int n = 0;
-  *out = '\0';
   for (int r = 0; r < ctx->size; r++)
     if (r != ctx->rank && signatures[r] != signatures[0] && n++ < MOST_NAMED)
-      used +=
-        (size_t)snprintf(out + used, RANKS_TEXT - used, n > 1 ? ", %d" : "; other ranks: %d", r);
-  if (n > MOST_NAMED) snprintf(out + used, RANKS_TEXT - used, " and %d more", n - MOST_NAMED);
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%d", n > 1 ? ", " : "", r);
+  *out = '\0';
+  if (n == 0) return;
+  if (n > MOST_NAMED) snprintf(more, sizeof more, " and %d more", n - MOST_NAMED);
+  snprintf(out, RANKS_TEXT, "; rank%s %s%s differ%s from rank 0 too", n > 1 ? "s" : "", names, more,
+           n > 1 ? "" : "s");
 }
 
 static grove_status tell_counts(const grove_context *ctx, int first, int own, const char *others)

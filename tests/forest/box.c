@@ -1,4 +1,4 @@
-/* grove_forest_box against a serial reference, on 1 to all ranks of the job: boxes of 1 to 4
+/* grove_forest_box against a serial reference, on 1 to all ranks of the job: boxes of 1 to 8
  * dimensions, periodic or not, with frames of any width, also wider than blocks or the whole box,
  * and blocks without cells. Then what users rely on: the update in place, and laws. */
 #include "algebra.h"
@@ -22,13 +22,15 @@ static void draw_procs(rng *r, int nranks, box *b)
 
 static box draw_box(rng *r, int nranks)
 {
-  static const int longest[BOX_DIMS + 1] = {0, 40, LONGEST, 6, 4};
-  box b = {.dims = (int)rng_between(r, 1, BOX_DIMS), .corners = rng_one_in(r, 2)};
+  static const int longest[BOX_DIMS + 1] = {0, 40, LONGEST, 6, 4, 3, 3, 2, 2};
+  static const int widest[BOX_DIMS + 1] = {0, 4, 4, 2, 2, 1, 1, 1, 1};
+  box b = {.dims = (int)(rng_one_in(r, 5) ? rng_between(r, 5, BOX_DIMS) : rng_between(r, 1, 4)),
+           .corners = rng_one_in(r, 2)};
   draw_procs(r, nranks, &b);
   for (int d = 0; d < b.dims; d++) {
     b.size[d] = rng_one_in(r, 12) ? 0 : rng_between(r, 1, longest[b.dims]);
     b.periodic[d] = rng_one_in(r, 2);
-    b.width[d] = (int)(rng_one_in(r, 4) ? 0 : rng_between(r, 1, b.dims > 2 ? 2 : 4));
+    b.width[d] = (int)(rng_one_in(r, 4) ? 0 : rng_between(r, 1, widest[b.dims]));
   }
   return b;
 }

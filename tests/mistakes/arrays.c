@@ -2,6 +2,7 @@
  * read is changed, or two operations want the same memory. Each is told to the rank that made it,
  * and to no other, with status, rank, both operations and the slot (told.h). Afterwards everything
  * works. */
+#include "grove_cuda.h"
 #include "ring.h"
 #include "told.h"
 
@@ -229,6 +230,42 @@ static void two_contexts_want_the_same(const place *p, ring *x)
   CHECK_OK(grove_context_free(&q.ctx));
 }
 
+/* The same in the memory of a device: one operation brings what the other sends home. */
+static void two_want_device_memory(const place *p)
+{
+  place q = place_create(p->comm);
+  int64_t *memory = NULL;
+  grove_op *bring = NULL, *send = NULL;
+  place_set(&q, "device", "emulated");
+  place_set(&q, "check", "on");
+  ring x = ring_open(&q, RING_SMALL, RING_NOBODY, KIND_BCAST);
+  op_call a = ring_call(&x), b = a;
+  CHECK_OK(grove_forest_set_name(x.forest, "salix"));
+  CHECK_OK(grove_alloc_device(q.ctx, RING_SMALL * sizeof *memory, (void **)&memory));
+  b.kind = KIND_REDUCE;
+  b.op = MPI_SUM;
+  a.leaf = b.leaf = memory;
+  CHECK_OK(call_init(&a, &bring));
+  CHECK_OK(call_init(&b, &send));
+  for (int round = 0; round < 2; round++) {
+    ring_fill(&x, round);
+    CHECK_OK(grove_start(bring));
+    told_alone(p, grove_start(send), GROVE_ERR_STATE, "reads leaf 0 of the reduce on forest 'sal");
+    check_names(p, p->rank, "leaf 0 of the bcast on forest 'salix', which is under way",
+                "wait for that one first");
+    CHECK_OK(grove_wait(bring));
+    CHECK_OK(grove_copy(q.ctx, x.leaf, memory, RING_SMALL * sizeof *memory));
+    ring_check(&x, round);
+    CHECK_OK(grove_start(send));
+    CHECK_OK(grove_wait(send));
+  }
+  CHECK_OK(grove_op_free(&bring));
+  CHECK_OK(grove_op_free(&send));
+  CHECK_OK(grove_dealloc(q.ctx, memory));
+  ring_close(&x);
+  CHECK_OK(grove_context_free(&q.ctx));
+}
+
 /* A bundle against one of its own members' arrays, on every rank. */
 static void a_bundle_wants_the_same(const place *p, ring *x, ring *y)
 {
@@ -325,6 +362,7 @@ int main(int argc, char **argv)
   changed_in_a_bundle(&p, &x, &y, p.size - 1);
   two_want_the_same(&p, &x, &y);
   two_contexts_want_the_same(&p, &x);
+  two_want_device_memory(&p);
   a_bundle_wants_the_same(&p, &x, &y);
   behind_a_gap(&p, &x);
   while_routes_are_tried(&p, &x, &y, p.size - 1);

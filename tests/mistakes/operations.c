@@ -43,6 +43,19 @@ static void different_arguments(const place *p, const ring *x, const ring *y)
   told(p, refused(&c), GROVE_ERR_STATE, p->size - 1, "'fagus'");
 }
 
+/* The first that differs is told, and which others do. */
+static void several_differ(const place *p, const ring *x)
+{
+  char others[64], *end = others;
+  op_call c = ring_call(x);
+  if (p->size < 3) return;
+  if (p->rank > 0) c.unit = MPI_FLOAT;
+  end += sprintf(end, p->size > 3 ? "; ranks 2" : "; rank 2");
+  for (int i = 3; i < p->size; i++) end += sprintf(end, ", %d", i);
+  sprintf(end, p->size > 3 ? " differ from rank 0 too" : " differs from rank 0 too");
+  told(p, refused(&c), GROVE_ERR_STATE, 1, others);
+}
+
 /* The last rank is in another call. It waits there for the others until its timeout, and is found
  * there even then. */
 static void different_calls(const place *p)
@@ -310,6 +323,7 @@ int main(int argc, char **argv)
   CHECK_OK(grove_forest_set_name(y.forest, "fagus"));
   different_operations(&p, &x);
   different_arguments(&p, &x, &y);
+  several_differ(&p, &x);
   different_calls(&p);
   missing_arguments(&p, &x);
   without_meaning(&p, &x);

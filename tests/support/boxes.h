@@ -4,7 +4,7 @@
 
 #include "sketch.h"
 
-enum { BOX_DIMS = 4 };
+enum { BOX_DIMS = 8 };
 
 typedef struct box {
   int dims, corners;

@@ -18,7 +18,7 @@ int print_version(void)
   printf("compiler: %s\n", GROVE_BUILT_BY);
   printf("MPI: %s, MPI %d.%d\n", mpi, MPI_VERSION, MPI_SUBVERSION);
   printf("built with: %s\n", GROVE_BUILT_WITH);
-  printf("not found: %s\n", *GROVE_BUILT_WITHOUT ? GROVE_BUILT_WITHOUT : "-");
+  printf("not found: %s\n", *GROVE_BUILT_WITHOUT ? GROVE_BUILT_WITHOUT : "nothing");
 #ifdef GROVE_CUDA
   int ndevices = 0;
   int is_found = grove_driver_cuda.open(&ndevices) == GROVE_OK;

@@ -261,7 +261,7 @@ void report_fits(const report *r, FILE *file)
   fits f;
   int shown = 0;
   html_section(file, "machine", "The machine",
-               "The profile that prices are made with: measured points, and the lines fitted to "
+               "The profile behind the prices: measured points, and the lines fitted to "
                "them.");
   for (int k = 0; k < r->n; k++) {
     const json_value *profile = r->results[k].profile;

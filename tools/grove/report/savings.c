@@ -162,7 +162,7 @@ void report_savings(const report *r, FILE *file)
   static const char *const classes[] = {"choice", "baseline"};
   static const char *const names[] = {"over the standard route", "over the best baseline"};
   html_section(file, "savings", "What the choice saved",
-               "How many times as fast the route is that Grove chose by itself.");
+               "By what factor the route that Grove chose is faster than the others.");
   html_card(file, r->n > 1 ? "Side by side" : "Speed of the choice", NULL);
   if (is_known(r)) {
     html_legend(file, 2, classes, names);
