@@ -10,7 +10,7 @@ static void queue_copy(grove_copy_list *copies, grove_device_copy to, const char
   to.from = from;
   to.bytes = bytes;
   if (last && last->to + last->bytes == to.to && last->from + last->bytes == from &&
-      last->is_far == to.is_far)
+      last->is_far == to.is_far && last->to_device == to.to_device)
     last->bytes += bytes;
   else
     copies->list[copies->n++] = to;
