@@ -350,6 +350,8 @@ void grove_context_disclaim(grove_context *ctx);
 
 /* Every context is listed, so that MPI_Finalize finds it. This rank's failure. */
 grove_status grove_context_enlist(grove_context *ctx);
+/* Without a context, for those that have retired. This rank's failure. */
+grove_status grove_context_watch_finalize(void);
 void grove_context_strike_off(grove_context *ctx);
 
 /* Then calls that need MPI return GROVE_ERR_STATE. */
@@ -365,6 +367,8 @@ static inline int grove_context_outlives_mpi(const grove_context *ctx)
 void grove_context_retire(grove_context *ctx);
 /* Frees those for which that holds by now. Are there others to wait for? */
 int grove_context_end_retired(void);
+/* Nobody need wait for this rank: MPI ends, and the others stay. */
+void grove_context_leave_retired(void);
 
 /* ---- progress and waiting (wait.c) ---- */
 

@@ -131,7 +131,8 @@ fail:
 }
 
 /* A rank that cannot have a context tells the others. The temporary context is gone on return. So
- * it must not time out: MPI would go on using it. */
+ * it must not time out: MPI would go on using it. The communicator retires with those of the
+ * others. */
 static grove_status fail_with_all(MPI_Comm comm, grove_status mine)
 {
   grove_status status = GROVE_OK;
@@ -143,7 +144,11 @@ static grove_status fail_with_all(MPI_Comm comm, grove_status mine)
   grove_error_restore(&sentence);
   GROVE_TRY(grove_context_agree(&bare, mine, NULL, 0));
 fail:
-  if (bare.comm != MPI_COMM_NULL) MPI_Comm_free(&bare.comm);
+  grove_error_keep(&sentence);
+  grove_context_watch_finalize();
+  grove_error_restore(&sentence);
+  bare.references = 0;
+  grove_context_retire(&bare);
   return status;
 }
 

@@ -73,8 +73,8 @@ static void tell_all_contexts(void)
 
 /* ---- communicators that have retired ---- */
 
-/* MPI_Finalize waits for all ranks anyway, but not everyone there calls this hook: a rank may have
- * given up in a collective call. */
+/* MPI_Finalize waits for all ranks anyway, but not everyone there calls this hook, or not before it
+ * has waited for this rank elsewhere. */
 static const double PATIENCE_SECONDS = 10;
 
 /* The contexts that were not freed, too: other ranks may have freed theirs. */
@@ -85,6 +85,7 @@ static void wait_for_retired(void)
   grove_pause_begin(&pause, 0);
   while (grove_context_end_retired() && !grove_pause_expired(&pause, PATIENCE_SECONDS))
     grove_pause_step(&pause);
+  grove_context_leave_retired();
 }
 
 /* ---- the hook ---- */
@@ -117,6 +118,14 @@ static grove_status watch_finalize(void)
   GROVE_PASS_MPI(MPI_Comm_free_keyval(&keyval)); /* lives as long as the attribute */
   watched = 1;
   return GROVE_OK;
+}
+
+grove_status grove_context_watch_finalize(void)
+{
+  pthread_mutex_lock(&mutex);
+  grove_status status = watch_finalize();
+  pthread_mutex_unlock(&mutex);
+  return status;
 }
 
 grove_status grove_context_enlist(grove_context *ctx)

@@ -20,20 +20,44 @@ typedef struct retired {
 } retired;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static retired *list;
+static retired *list, *left;
+static retired spare; /* for a rank that has no memory: others wait for its vote */
+static int spare_is_used;
 
 /* Is there a message that nobody will receive? MPICH 4.2 ends the job when a communicator with such
- * a message is freed. */
+ * a message is freed. One look is not enough: a probe of Open MPI looks first, and then lets in
+ * what lies in its queues. */
 static int has_leftovers(MPI_Comm comm)
 {
+  enum { LOOKS = 3 };
   int found = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+  for (int i = 0; i < LOOKS && !found; i++)
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
   return found;
 }
 
 static void part_with(MPI_Comm comm)
 {
   if (!has_leftovers(comm)) MPI_Comm_free(&comm);
+}
+
+static retired *find_room(void)
+{
+  retired *r = grove_room(1, sizeof *r);
+  if (r) return r;
+  pthread_mutex_lock(&mutex);
+  if (!spare_is_used) r = &spare;
+  spare_is_used = 1;
+  pthread_mutex_unlock(&mutex);
+  return r;
+}
+
+static void return_room(retired *r)
+{
+  if (r == &spare)
+    spare_is_used = 0;
+  else
+    free(r);
 }
 
 /* Is there nothing more to wait for? After a failure MPI may use the memory for ever. */
@@ -47,7 +71,7 @@ static int ended_everywhere(retired *r)
   if (status != GROVE_OK) return 1;
   if (!done) return 0;
   if (r->rounds.known[0] == 0) part_with(r->rounds.comm);
-  free(r);
+  return_room(r);
   return 1;
 }
 
@@ -67,6 +91,20 @@ int grove_context_end_retired(void)
   }
   pthread_mutex_unlock(&mutex);
   return some;
+}
+
+void grove_context_leave_retired(void)
+{
+  pthread_mutex_lock(&mutex);
+  for (retired *r = list, *next; r; r = next) {
+    next = r->next;
+    r->rounds.known[0] = 1;
+    grove_rounds_leave(&r->rounds);
+    r->next = left;
+    left = r;
+  }
+  list = NULL;
+  pthread_mutex_unlock(&mutex);
 }
 
 static void list_retired(retired *r)
@@ -92,7 +130,7 @@ void grove_context_retire(grove_context *ctx)
     if (!keeps) part_with(ctx->comm);
     return;
   }
-  retired *r = grove_room(1, sizeof *r);
+  retired *r = find_room();
   if (!r) return;
   *r = (retired){.alone = ctx->broken,
                  .rounds = {.comm = ctx->comm, .tag = GROVE_TAG_RETIRE, .n = 1, .known = {keeps}}};

@@ -44,3 +44,15 @@ grove_status grove_rounds_test(grove_rounds *r, int *done)
   if (!*done) GROVE_PASS(post_round(r));
   return GROVE_OK;
 }
+
+void grove_rounds_leave(grove_rounds *r)
+{
+  MPI_Request request;
+  for (int k = r->round + 1; k < r->count; k++)
+    if (MPI_Isend(r->known, r->n, MPI_INT64_T, r->to[k], r->tag, r->comm, &request) == MPI_SUCCESS)
+      MPI_Request_free(&request);
+  if (r->round < r->count && r->requests[0] != MPI_REQUEST_NULL) {
+    MPI_Cancel(&r->requests[0]);
+    MPI_Request_free(&r->requests[0]);
+  }
+}

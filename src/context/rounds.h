@@ -38,6 +38,10 @@ void grove_rounds_of_ranks(grove_rounds *rounds, int rank, int size);
 grove_status grove_rounds_begin(grove_rounds *rounds);
 grove_status grove_rounds_test(grove_rounds *rounds, int *done);
 
+/* Gives up, before it is done: the others get what this rank knows now, and need not wait for it.
+ * MPI may use the memory for ever. */
+void grove_rounds_leave(grove_rounds *rounds);
+
 #ifdef __cplusplus
 }
 #endif

@@ -163,6 +163,7 @@ static int all_are_idle(grove_context *ctx)
     if (ctx->depot->has_letters) grove_letters_poll(ctx);
     grove_pause_step(&pause);
   }
+  ctx->broken |= !done; /* the communicator has to stay, with what the others may yet send */
   int idle = done && votes[1];
   if (done) free(votes);
   return idle;

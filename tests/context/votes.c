@@ -1,6 +1,6 @@
 /* Votes: every rank gets the maxima, whenever each of them begins; several at once, begun in
  * different orders on different ranks; one after the other with the same tag; and while ranks are
- * in collective calls. */
+ * in collective calls. Nobody waits for a rank that leaves in the middle. */
 #include "check.h"
 #include "context/vote.h"
 #include "places.h"
@@ -76,6 +76,59 @@ static void several(const place *p, uint64_t seed, rng *mine)
   for (int k = 0; k < VOTES; k++) finish(p, seed + (uint64_t)order[k], ballots[order[k]]);
 }
 
+/* ---- a rank that leaves ---- */
+
+enum { LEAVINGS = 20 };
+
+/* What was sent to one that had left. */
+static void take_rest(const place *p, int tag)
+{
+  int found = 1;
+  int64_t value = 0;
+  polite_barrier(MPI_COMM_WORLD);
+  while (found) {
+    MPI_Iprobe(MPI_ANY_SOURCE, tag, p->ctx->comm, &found, MPI_STATUS_IGNORE);
+    if (found)
+      MPI_Recv(&value, 1, MPI_INT64_T, MPI_ANY_SOURCE, tag, p->ctx->comm, MPI_STATUS_IGNORE);
+  }
+}
+
+/* It leaves at once, or after a few tests. */
+static void leave(grove_rounds *r, rng *mine)
+{
+  int done = 0;
+  for (int k = (int)rng_below(mine, 4); k > 0 && !done; k--) CHECK_OK(grove_rounds_test(r, &done));
+  if (!done) grove_rounds_leave(r);
+}
+
+static void with_one_who_leaves(const place *p, int number, int who, rng *mine)
+{
+  static grove_rounds all[LEAVINGS]; /* MPI may use them for ever */
+  grove_rounds *r = &all[number];
+  int done = 0, tag = TAG + VOTES + number;
+  grove_pause pause;
+  *r = (grove_rounds){.comm = p->ctx->comm, .tag = tag, .n = 1, .known = {p->rank == who}};
+  grove_rounds_of_ranks(r, p->rank, p->size);
+  CHECK_OK(grove_rounds_begin(r));
+  if (p->rank == who) leave(r, mine);
+  grove_pause_begin(&pause, 0);
+  while (p->rank != who && !done) {
+    CHECK_OK(grove_rounds_test(r, &done));
+    grove_pause_step(&pause);
+  }
+  CHECK(p->rank == who || r->known[0] == 1, "rank %d is not heard", who);
+  take_rest(p, tag);
+}
+
+static void leavings(const place *p)
+{
+  for (int i = 0; i < LEAVINGS; i++) {
+    rng shared = rng_from(test_seed(), (uint64_t)i);
+    rng mine = rng_from(test_seed() + (uint64_t)i, (uint64_t)world_rank());
+    with_one_who_leaves(p, i, (int)rng_below(&shared, p->size), &mine);
+  }
+}
+
 int main(int argc, char **argv)
 {
   test_begin(&argc, &argv, "context/votes");
@@ -88,6 +141,7 @@ int main(int argc, char **argv)
     several(p, seed, &mine);
     for (int k = 0; k < 3; k++) finish(p, seed, begin(p, seed, 0, GROVE_ROUNDS_VALUES));
   }
+  leavings(places_turn(&all, 0));
   places_free(&all);
   return test_end();
 }
