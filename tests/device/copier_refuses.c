@@ -132,6 +132,50 @@ static void fail_everywhere(rng *r)
   }
 }
 
+static int dead; /* copies to this end and from it fail, for ever */
+
+static int end_of(const void *address)
+{
+  grove_range range;
+  return driver->find(address, &range) ? range.device : GROVE_HOST;
+}
+
+static grove_status copy_if_alive(int device, grove_stream *stream, void *to, const void *from,
+                                  int64_t bytes)
+{
+  if (end_of(to) == dead || end_of(from) == dead)
+    return grove_error(GROVE_ERR_DEVICE, __FILE__, __LINE__, "end %d is dead", dead);
+  return driver->copy(device, stream, to, from, bytes);
+}
+
+/* The first copy each way finds that the path is dead, and says so. No later one tries it. */
+static void lose_a_path(int stop, const char *name, const char *said, rng *r)
+{
+  char text[2000];
+  grove_driver faulty = grove_driver_emulated;
+  faulty.copy = copy_if_alive;
+  dead = stop;
+  grove_copier *c = new_copier(&faulty, NULL, STAGING);
+  for (int i = 0; i < 4; i++) {
+    trip t = new_trip(i % 2, 1 - i % 2, BYTES, 0, i % 2, r);
+    enqueue_head(&t);
+    CHECK_STATUS(copy_trip(c, &t), i < 2 ? GROVE_ERR_DEVICE : GROVE_OK);
+    if (i < 2) {
+      check_says(name);
+      check_says("is not used any more; all is copied");
+      check_says("is dead");
+    }
+    enqueue_tail(&t);
+    check_trip(&t, "without a path");
+    free_trip(&t);
+  }
+  explain_to(c, text, sizeof text);
+  CHECK(strstr(text, said), "'%s' is not in: %s", said, text);
+  CHECK(strstr(text, stop == GROVE_HOST ? "gpu2" : "host "), "the other path is gone too: %s",
+        text);
+  CHECK_OK(grove_copier_free(&c));
+}
+
 /* Memory that is too short is no fault of a path. */
 static void copy_too_much(rng *r)
 {
@@ -301,6 +345,8 @@ int main(int argc, char **argv)
   grove_emulated_set_devices(DEVICES);
   refuse_arguments();
   fail_everywhere(&r);
+  lose_a_path(2, "the path gpu2", "the path by GPU 2 has failed", &r);
+  lose_a_path(GROVE_HOST, "the path host", "the path by the host has failed", &r);
   copy_too_much(&r);
   fail_to_make(&r);
   run_out_of_memory(&r);
