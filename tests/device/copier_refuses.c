@@ -64,6 +64,12 @@ static void refuse_arguments(void)
   CHECK_STATUS(grove_copier_explain(c, 1, 1, 10, stdout), GROVE_ERR_ARG);
   CHECK_STATUS(grove_copier_open(driver, DEVICES, NULL, "direct,gpu", 0, &other), GROVE_ERR_ARG);
   check_says("'gpu' is no path");
+  CHECK_STATUS(grove_copier_open(driver, DEVICES, NULL, "direct,gpu3", 0, &other), GROVE_ERR_ARG);
+  check_says("no path 'gpu3': there are 3 devices");
+  CHECK_STATUS(grove_copier_open(driver, DEVICES, NULL, "host,host", 0, &other), GROVE_ERR_ARG);
+  check_says("'host' is named twice");
+  CHECK_OK(grove_copier_open(driver, 1, NULL, "direct,gpu3", 0, &other));
+  CHECK_OK(grove_copier_free(&other));
   CHECK_OK(grove_copier_free(&c));
   CHECK_OK(grove_copier_free(&c));
   c = new_copier(&capturing, NULL, STAGING);
