@@ -77,8 +77,9 @@ typedef struct grove_copier grove_copier;
 
 /* Makes a copier. `m` is a profile with the links of this node; if it is NULL, the links are
  * measured now. `paths` lists the paths that may be used, such as "direct,gpu2,host"; if it is
- * NULL, the option `copy_paths` counts, which allows all by default. The options `device`,
- * `copy_paths` and `copy_staging` are read from the environment. Local. */
+ * NULL, the option `copy_paths` counts, which allows all by default. A path that this node cannot
+ * have, or that is named twice, is GROVE_ERR_ARG. The options `device`, `copy_paths` and
+ * `copy_staging` are read from the environment. Local. */
 GROVE_API grove_status grove_copier_create(const grove_machine *m, const char *paths,
                                            grove_copier **out);
 

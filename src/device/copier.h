@@ -54,7 +54,9 @@ typedef struct grove_copy_crew {
   int taken;            /* atomic: a call is enqueuing */
   grove_stream *stream; /* of the last copy, and its device */
   int device;
+  int was_idle;                      /* when it was taken */
   grove_event *begin[GROVE_DEVICES]; /* one for each device whose streams it was used with */
+  uint32_t stops;                    /* bit s: it has a lane with this stop */
   grove_copy_lane *lanes[GROVE_ENDS];
 } grove_copy_crew;
 
@@ -107,9 +109,9 @@ static inline void grove_copy_crew_give(grove_copy_crew *crew)
 /* Is all that it carried done, as far as the host knows? */
 static inline int grove_copy_crew_is_idle(const grove_copy_crew *crew)
 {
-  for (int i = 0; i < GROVE_ENDS; i++) {
-    const grove_copy_lane *lane = crew->lanes[i];
-    if (lane && __atomic_load_n(lane->word, __ATOMIC_ACQUIRE) != lane->number) return 0;
+  for (uint32_t stops = crew->stops; stops; stops &= stops - 1) {
+    const grove_copy_lane *lane = crew->lanes[__builtin_ctz(stops)];
+    if (__atomic_load_n(lane->word, __ATOMIC_ACQUIRE) != lane->number) return 0;
   }
   return 1;
 }
@@ -168,7 +170,7 @@ grove_status grove_copy_lane_carry(grove_copier *c, grove_copy_lane *lane, int64
                                    int *left);
 /* The stream of the device goes on behind all of that. If no event can do this, the host waits.
  * When all is done, the lane's word tells the host. If the lane failed, something may have come in
- * that does not leave. */
+ * that does not leave. The last sentence may be another one afterwards, even if nothing failed. */
 grove_status grove_copy_lane_end(grove_copier *c, grove_copy_lane *lane, int has_failed, int device,
                                  grove_stream *stream);
 

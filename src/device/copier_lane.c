@@ -129,6 +129,7 @@ grove_status grove_copy_lane_find(grove_copier *c, grove_copy_pair *pair, grove_
   grove_copy_lane *lane = crew->lanes[stop];
   if (!lane) GROVE_PASS(furnish_lane(c, pair, crew, stop, &crew->lanes[stop]));
   if (lane && !lane->memory) GROVE_PASS(take_memory(c, lane));
+  crew->stops |= (uint32_t)1 << stop;
   *out = crew->lanes[stop];
   return GROVE_OK;
 }
@@ -190,12 +191,12 @@ grove_status grove_copy_lane_carry(grove_copier *c, grove_copy_lane *lane, int64
 }
 
 /* If the word cannot be written, only the same stream will use the lane again. */
-static void count_copy(grove_copier *c, grove_copy_lane *lane)
+static void count_copy(grove_copier *c, grove_copy_lane *lane, grove_status so_far)
 {
-  grove_sentence before;
-  grove_error_keep(&before);
+  grove_sentence said;
+  if (so_far != GROVE_OK) grove_error_keep(&said);
   (void)c->driver->write(lane->out_device, lane->out, lane->word, ++lane->number);
-  grove_error_restore(&before);
+  if (so_far != GROVE_OK) grove_error_restore(&said);
 }
 
 /* What leaves comes behind what has come in. */
@@ -213,9 +214,9 @@ grove_status grove_copy_lane_end(grove_copier *c, grove_copy_lane *lane, int has
   grove_status status = c->driver->record(lane->out_device, lane->done, lane->out);
   if (status == GROVE_OK) status = c->driver->after(device, stream, lane->done);
   if (status != GROVE_OK) status = c->driver->finish(lane->out_device, lane->out);
-  if (joined == GROVE_OK)
-    count_copy(c, lane);
-  else
+  if (joined != GROVE_OK)
     lane->number++; /* it is never idle again */
+  else
+    count_copy(c, lane, status);
   return joined == GROVE_OK ? status : joined;
 }

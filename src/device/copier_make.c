@@ -17,7 +17,14 @@ static uint32_t bit_of_path(const char *word, size_t length)
   return 0;
 }
 
-static grove_status read_wanted(const char *list, uint32_t *out)
+/* One device has no paths at all, so that there it does not matter what the list says. */
+static int is_there(uint32_t bit, int ndevices)
+{
+  uint32_t any = (uint32_t)1 | (uint32_t)1 << (GROVE_HOST + 1);
+  return ndevices == 1 || ((any | (((uint32_t)1 << ndevices) - 1) << 1) & bit) != 0;
+}
+
+static grove_status read_wanted(const char *list, int ndevices, uint32_t *out)
 {
   *out = list ? 0 : UINT32_MAX;
   for (const char *at = list; at; at = *at ? at + 1 : NULL) {
@@ -26,6 +33,11 @@ static grove_status read_wanted(const char *list, uint32_t *out)
     GROVE_PASS_CHECK(bit, GROVE_ERR_ARG,
                      "'%.*s' is no path: they are called direct, gpu2 (by GPU 2) and host",
                      (int)(length < 40 ? length : 40), at);
+    GROVE_PASS_CHECK(is_there(bit, ndevices), GROVE_ERR_ARG,
+                     "there is no path '%.*s': there are %d devices, from 0 on", (int)length, at,
+                     ndevices);
+    GROVE_PASS_CHECK(!(*out & bit), GROVE_ERR_ARG, "the path '%.*s' is named twice", (int)length,
+                     at);
     *out |= bit;
     at += length;
   }
@@ -42,7 +54,7 @@ grove_status grove_copier_open(const grove_driver *driver, int ndevices, const g
   c->driver = driver;
   c->ndevices = ndevices < GROVE_DEVICES ? ndevices : GROVE_DEVICES;
   c->staging_bytes = staging_bytes;
-  GROVE_TRY(read_wanted(paths, &c->wanted));
+  GROVE_TRY(read_wanted(paths, c->ndevices, &c->wanted));
   if (m)
     GROVE_TRY(grove_machine_copy(m, &c->machine));
   else

@@ -14,6 +14,7 @@
 typedef struct copy_part {
   grove_copy_lane *lane; /* NULL: the direct path */
   int64_t offset, bytes, chunk, moved;
+  int64_t nmoved; /* chunks */
   int has_failed;
 } copy_part;
 
@@ -23,12 +24,24 @@ typedef struct copy_move {
   grove_copy_crew *crew;
   grove_copy_order order;
   int makes_nothing; /* only what is there already is used */
-  int was_idle;
   int nparts;
   copy_part parts[GROVE_PATHS + 1];
   grove_status failure; /* the first; and its sentence */
   grove_sentence why;
 } copy_move;
+
+/* Most of it is never looked at, so it is not cleared. */
+static void open_move(copy_move *m, grove_copier *c, grove_copy_pair *pair,
+                      const grove_copy_order *order, int makes_nothing)
+{
+  m->c = c;
+  m->pair = pair;
+  m->crew = NULL;
+  m->order = *order;
+  m->makes_nothing = makes_nothing;
+  m->nparts = 0;
+  m->failure = GROVE_OK;
+}
 
 /* ---- what each path gets ---- */
 
@@ -47,12 +60,17 @@ static copy_part *add_part(copy_move *m, grove_copy_lane *lane, int64_t bytes, i
   return p;
 }
 
-static grove_status find_lane(const copy_move *m, int stop, grove_copy_lane **out)
+/* NULL: there is none, and none can be made now. */
+static grove_copy_lane *find_lane(const copy_move *m, int stop)
 {
-  *out = m->crew->lanes[stop];
-  if (*out && (*out)->memory) return GROVE_OK;
-  GROVE_PASS_CHECK(!m->makes_nothing, GROVE_ERR_MEMORY, "no lane is to be made now");
-  return grove_copy_lane_find(m->c, m->pair, m->crew, stop, out);
+  grove_copy_lane *lane = m->crew->lanes[stop];
+  grove_sentence before;
+  if (lane && lane->memory) return lane;
+  if (m->makes_nothing) return NULL;
+  grove_error_keep(&before);
+  if (grove_copy_lane_find(m->c, m->pair, m->crew, stop, &lane) != GROVE_OK) lane = NULL;
+  grove_error_restore(&before);
+  return lane;
 }
 
 /* A path without staging memory at the moment gives its share to the direct one. */
@@ -60,20 +78,18 @@ static void share_out(copy_move *m, const grove_copy_route *route, const grove_c
 {
   int64_t part[GROVE_PATHS], at = 0, left = 0;
   copy_part *direct = NULL;
-  grove_sentence before;
   grove_copy_decision_bytes(d, m->order.bytes, part);
-  grove_error_keep(&before);
   for (int i = 0; i < d->npaths; i++) {
     const grove_path *path = &route->path[d->path[i]];
-    grove_copy_lane *lane = NULL;
-    if (path->kind == GROVE_PATH_DIRECT)
+    int is_direct = path->kind == GROVE_PATH_DIRECT;
+    grove_copy_lane *lane = is_direct ? NULL : find_lane(m, grove_copy_path_stop(path));
+    if (is_direct)
       direct = add_part(m, NULL, part[i], part[i]);
-    else if (find_lane(m, grove_copy_path_stop(path), &lane) == GROVE_OK)
+    else if (lane)
       add_part(m, lane, part[i], equal_chunk(lane, part[i], d->chunks[i]));
     else
       left += part[i];
   }
-  grove_error_restore(&before);
   if (left > 0 && !direct) direct = add_part(m, NULL, 0, 0);
   if (direct) direct->bytes += left;
   for (int i = 0; i < m->nparts; at += m->parts[i++].bytes) m->parts[i].offset = at;
@@ -100,13 +116,15 @@ static grove_status move_directly(copy_move *m, copy_part *p)
 static grove_status move_chunk(copy_move *m, copy_part *p)
 {
   int64_t rest = p->bytes - p->moved, n = rest < p->chunk ? rest : p->chunk;
-  int64_t at = p->offset + p->moved, number = p->moved / p->chunk;
+  int64_t at = p->offset + p->moved;
   int is_last_round = rest <= GROVE_LANE_SLOTS * p->chunk, left = 0;
-  if (number == 0)
-    GROVE_PASS(grove_copy_lane_begin(m->c, p->lane, m->crew->begin[m->order.device], m->was_idle));
-  grove_status status = grove_copy_lane_carry(m->c, p->lane, number, is_last_round,
+  if (p->nmoved == 0)
+    GROVE_PASS(
+      grove_copy_lane_begin(m->c, p->lane, m->crew->begin[m->order.device], m->crew->was_idle));
+  grove_status status = grove_copy_lane_carry(m->c, p->lane, p->nmoved, is_last_round,
                                               m->order.to + at, m->order.from + at, n, &left);
-  if (left) p->moved += n;
+  p->moved += left ? n : 0;
+  p->nmoved += left;
   return status;
 }
 
@@ -157,6 +175,7 @@ static grove_status end_move(copy_move *m)
 {
   grove_status status = GROVE_OK, first = GROVE_OK;
   grove_sentence said;
+  grove_error_keep(&said);
   for (int i = 0; i < m->nparts; i++) {
     copy_part *p = &m->parts[i];
     status = GROVE_OK;
@@ -171,14 +190,13 @@ static grove_status end_move(copy_move *m)
     if (p->lane->stop == GROVE_HOST) note_host(m, p->lane);
     if (status != GROVE_OK) first = status, grove_error_keep(&said);
   }
-  if (first != GROVE_OK) grove_error_restore(&said);
+  grove_error_restore(&said);
   return first;
 }
 
 static grove_status begin_move(copy_move *m)
 {
   grove_event **begin = &m->crew->begin[m->order.device];
-  m->was_idle = grove_copy_crew_is_idle(m->crew);
   m->crew->stream = m->order.stream;
   m->crew->device = m->order.device;
   if (!*begin) GROVE_PASS(m->c->driver->create_event(m->order.device, begin));
@@ -223,14 +241,16 @@ static grove_status move_as_decided(copy_move *m)
 
 grove_status grove_copy_move(grove_copier *c, grove_copy_pair *pair, const grove_copy_order *order)
 {
-  copy_move m = {.c = c, .pair = pair, .order = *order};
+  copy_move m;
+  open_move(&m, c, pair, order, 0);
   return move_as_decided(&m);
 }
 
 grove_status grove_copy_move_at_once(grove_copier *c, grove_copy_pair *pair,
                                      const grove_copy_order *order)
 {
-  copy_move m = {.c = c, .pair = pair, .order = *order, .makes_nothing = 1};
+  copy_move m;
+  open_move(&m, c, pair, order, 1);
   return move_as_decided(&m);
 }
 
@@ -240,7 +260,8 @@ grove_status grove_copy_prepare(grove_copier *c, grove_copy_pair *pair,
 {
   const grove_copy_route *route = __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE);
   const grove_copy_decision *d = grove_copy_route_decide(route, order->bytes);
-  copy_move m = {.c = c, .pair = pair, .order = *order};
+  copy_move m;
+  open_move(&m, c, pair, order, 0);
   if (d) m.crew = take_crew(&m);
   if (!m.crew) return GROVE_OK;
   grove_event **begin = &m.crew->begin[order->device];
@@ -253,6 +274,7 @@ grove_status grove_copy_prepare(grove_copier *c, grove_copy_pair *pair,
 grove_status grove_copy_move_as(grove_copier *c, grove_copy_pair *pair,
                                 const grove_copy_decision *d, const grove_copy_order *order)
 {
-  copy_move m = {.c = c, .pair = pair, .order = *order};
+  copy_move m;
+  open_move(&m, c, pair, order, 0);
   return move_by(&m, __atomic_load_n(&pair->route, __ATOMIC_ACQUIRE), d);
 }

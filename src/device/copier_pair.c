@@ -351,7 +351,7 @@ static grove_copy_crew *add_crew(grove_copy_pair *pair, int i)
 {
   grove_copy_crew *crew = calloc(1, sizeof *crew), *none = NULL;
   if (!crew) return NULL;
-  crew->taken = 1;
+  crew->taken = crew->was_idle = 1;
   crew->number = i;
   if (__atomic_compare_exchange_n(&pair->crews[i], &none, crew, 0, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE))
@@ -361,9 +361,10 @@ static grove_copy_crew *add_crew(grove_copy_pair *pair, int i)
 }
 
 /* The same stream comes behind what the crew has carried in any case. */
-static int may_serve(const grove_copy_crew *crew, grove_stream *stream, int device)
+static int may_serve(grove_copy_crew *crew, grove_stream *stream, int device)
 {
-  return grove_copy_crew_is_idle(crew) || (crew->stream == stream && crew->device == device);
+  crew->was_idle = grove_copy_crew_is_idle(crew);
+  return crew->was_idle || (crew->stream == stream && crew->device == device);
 }
 
 /* Never waits. */

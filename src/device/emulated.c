@@ -285,6 +285,7 @@ void grove_emulated_set_links(const grove_emulated_links *links)
 {
   for (int i = 0; i < GROVE_EMULATED_DEVICES; i++) grove_engine_drain(i);
   grove_clock_set(links);
+  grove_store_set_unread(links && links->moves_nothing);
 }
 
 void grove_emulated_set_devices(int n)

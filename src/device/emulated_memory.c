@@ -50,6 +50,7 @@ static struct {
   int64_t count;
   uint64_t numbers;
   int64_t used, limit;
+  int is_unread; /* nobody looks at what is in new memory */
   pinned *pins;
   int64_t npins;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1, .limit = INT64_MAX};
@@ -200,7 +201,8 @@ static grove_status make_allocation(int device, int64_t bytes, void **out)
   GROVE_PASS(place_bytes(bytes, &a, &at));
   GROVE_PASS(grow_file(a.place - memory.base + a.span));
   GROVE_PASS(map_pages(a.place, a.span, memory.file, a.place - memory.base));
-  memset(a.begin + memory.space, JUNK, (size_t)(bytes < JUNK_BYTES ? bytes : JUNK_BYTES));
+  if (!memory.is_unread)
+    memset(a.begin + memory.space, JUNK, (size_t)(bytes < JUNK_BYTES ? bytes : JUNK_BYTES));
   *out = insert_allocation(at, a)->begin;
   memory.used += bytes;
   return GROVE_OK;
@@ -254,6 +256,13 @@ grove_status grove_store_check(const char *what, const void *begin, int64_t byte
                    (long long)bytes, begin,
                    (long long)(range.begin + range.bytes - (const char *)begin));
   return GROVE_OK;
+}
+
+void grove_store_set_unread(int is_unread)
+{
+  pthread_mutex_lock(&memory.lock);
+  memory.is_unread = is_unread;
+  pthread_mutex_unlock(&memory.lock);
 }
 
 void grove_emulated_set_limit(int64_t bytes)

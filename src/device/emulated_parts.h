@@ -32,6 +32,8 @@ int grove_store_find(const void *address, grove_range *out);
 grove_status grove_store_allocate(int device, int64_t bytes, void **out);
 grove_status grove_store_export(void *memory, grove_handle *out);
 grove_status grove_store_import(int device, const grove_handle *handle, void **out);
+/* From now on new memory need not be filled: no copy reads it. */
+void grove_store_set_unread(int is_unread);
 /* Of either kind. */
 void grove_store_free(void *memory);
 grove_status grove_store_pin(void *begin, int64_t bytes);

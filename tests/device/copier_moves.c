@@ -80,14 +80,26 @@ static void try_subsets(rng *r)
   CHECK_OK(grove_machine_free(&m));
 }
 
-/* The slots that users have, and a machine with latencies. */
+/* The slots that users have, and a machine with latencies. By one path alone the edges are those of
+ * its slots. */
 static void try_large(rng *r)
 {
-  static const int64_t sizes[] = {(8 << 20) - 1, (8 << 20) + 257, 64 << 20};
+  enum { USUAL = 64 << 20 };
+  static const int64_t sizes[] = {2 << 20,  (4 << 20) + 1,    (8 << 20) - 1, (8 << 20) + 257,
+                                  16 << 20, (32 << 20) - 255, 64 << 20};
+  static const char *const paths[] = {"gpu2", "host"};
+  const int64_t slot =
+    USUAL / (GROVE_LANE_SLOTS * GROVE_LANES_STAGED) / GROVE_SPLIT_ALIGNMENT * GROVE_SPLIT_ALIGNMENT;
   grove_machine *m = named_machine("beluga");
-  grove_copier *c = new_copier(driver, m, NULL, 64 << 20);
-  for (int i = 0; i < 3; i++) move_once(c, i, 3, sizes[i], r);
+  grove_copier *c = new_copier(driver, m, NULL, USUAL);
+  for (int i = 0; i < 7; i++) move_once(c, i % 3, 3, sizes[i], r);
   CHECK_OK(grove_copier_free(&c));
+  for (int i = 0; i < 2; i++) {
+    c = new_copier(driver, m, paths[i], USUAL);
+    for (int off = -1; off <= 1; off++)
+      move_once(c, 0, 1, (off < 0 ? 1 : GROVE_LANE_SLOTS) * slot + off, r);
+    CHECK_OK(grove_copier_free(&c));
+  }
   CHECK_OK(grove_machine_free(&m));
 }
 

@@ -64,6 +64,12 @@ static void refuse_arguments(void)
   CHECK_STATUS(grove_copier_explain(c, 1, 1, 10, stdout), GROVE_ERR_ARG);
   CHECK_STATUS(grove_copier_open(driver, DEVICES, NULL, "direct,gpu", 0, &other), GROVE_ERR_ARG);
   check_says("'gpu' is no path");
+  CHECK_STATUS(grove_copier_open(driver, DEVICES, NULL, "direct,gpu3", 0, &other), GROVE_ERR_ARG);
+  check_says("no path 'gpu3': there are 3 devices");
+  CHECK_STATUS(grove_copier_open(driver, DEVICES, NULL, "host,host", 0, &other), GROVE_ERR_ARG);
+  check_says("'host' is named twice");
+  CHECK_OK(grove_copier_open(driver, 1, NULL, "direct,gpu3", 0, &other));
+  CHECK_OK(grove_copier_free(&other));
   CHECK_OK(grove_copier_free(&c));
   CHECK_OK(grove_copier_free(&c));
   c = new_copier(&capturing, NULL, STAGING);
@@ -130,6 +136,50 @@ static void fail_everywhere(rng *r)
     while (fail_once(calls[i], n, r)) n++;
     CHECK(n > least, "call %d was met %lld times", (int)calls[i], (long long)n);
   }
+}
+
+static int dead; /* copies to this end and from it fail, for ever */
+
+static int end_of(const void *address)
+{
+  grove_range range;
+  return driver->find(address, &range) ? range.device : GROVE_HOST;
+}
+
+static grove_status copy_if_alive(int device, grove_stream *stream, void *to, const void *from,
+                                  int64_t bytes)
+{
+  if (end_of(to) == dead || end_of(from) == dead)
+    return grove_error(GROVE_ERR_DEVICE, __FILE__, __LINE__, "end %d is dead", dead);
+  return driver->copy(device, stream, to, from, bytes);
+}
+
+/* The first copy each way finds that the path is dead, and says so. No later one tries it. */
+static void lose_a_path(int stop, const char *name, const char *said, rng *r)
+{
+  char text[2000];
+  grove_driver faulty = grove_driver_emulated;
+  faulty.copy = copy_if_alive;
+  dead = stop;
+  grove_copier *c = new_copier(&faulty, NULL, STAGING);
+  for (int i = 0; i < 4; i++) {
+    trip t = new_trip(i % 2, 1 - i % 2, BYTES, 0, i % 2, r);
+    enqueue_head(&t);
+    CHECK_STATUS(copy_trip(c, &t), i < 2 ? GROVE_ERR_DEVICE : GROVE_OK);
+    if (i < 2) {
+      check_says(name);
+      check_says("is not used any more; all is copied");
+      check_says("is dead");
+    }
+    enqueue_tail(&t);
+    check_trip(&t, "without a path");
+    free_trip(&t);
+  }
+  explain_to(c, text, sizeof text);
+  CHECK(strstr(text, said), "'%s' is not in: %s", said, text);
+  CHECK(strstr(text, stop == GROVE_HOST ? "gpu2" : "host "), "the other path is gone too: %s",
+        text);
+  CHECK_OK(grove_copier_free(&c));
 }
 
 /* Memory that is too short is no fault of a path. */
@@ -301,6 +351,8 @@ int main(int argc, char **argv)
   grove_emulated_set_devices(DEVICES);
   refuse_arguments();
   fail_everywhere(&r);
+  lose_a_path(2, "the path gpu2", "the path by GPU 2 has failed", &r);
+  lose_a_path(GROVE_HOST, "the path host", "the path by the host has failed", &r);
   copy_too_much(&r);
   fail_to_make(&r);
   run_out_of_memory(&r);
