@@ -212,6 +212,11 @@ typedef struct grove_root {
   int64_t index;
 } grove_root;
 
+/* The same in half the memory; see grove_forest_set_graph32. */
+typedef struct grove_root32 {
+  int32_t rank, index;
+} grove_root32;
+
 /* Graphs that need no lists; see grove_forest_set_pattern. */
 typedef enum grove_pattern { GROVE_ALLGATHER, GROVE_GATHER, GROVE_ALLTOALL } grove_pattern;
 
@@ -227,6 +232,12 @@ GROVE_API grove_status grove_forest_free(grove_forest **f);
  * on every rank. Setting the graph of a forest that has been set up is GROVE_ERR_STATE. Local. */
 GROVE_API grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nleaves,
                                               const int64_t *leaf_index, const grove_root *root);
+
+/* The same from lists of 32-bit numbers, as programs have them whose indices are ints. They are
+ * read where they lie. Some ranks may call this, and others grove_forest_set_graph. Local. */
+GROVE_API grove_status grove_forest_set_graph32(grove_forest *f, int64_t nroots, int64_t nleaves,
+                                                const int32_t *leaf_index,
+                                                const grove_root32 *root);
 
 /* The same with roots named by global number: rank 0 owns 0 .. nroots0-1, rank 1 the next, ... */
 GROVE_API grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots,
@@ -254,6 +265,14 @@ GROVE_API grove_status grove_forest_set_pattern(grove_forest *f, grove_pattern p
  *
  * To be called before the graph is set, on every rank whose list has such slots. Local. */
 GROVE_API grove_status grove_forest_allow_duplicates(grove_forest *f);
+
+/* An option for the operations on this forest that are made from now on, whatever the context has:
+ *   route, effort, choose_after, deterministic or order
+ * with values as for grove_context_set. Other options are the context's, else this is
+ * GROVE_ERR_OPTION. Operations that there are stay as they are; of _begin, the next call of each
+ * kind is collective again. Forests that are made from this one do not inherit it. A bundle of
+ * operations on forests whose options differ is GROVE_ERR_OPTION. Collective. */
+GROVE_API grove_status grove_forest_set(grove_forest *f, const char *key, const char *value);
 
 /* A name for reports and errors; copied. Local. */
 GROVE_API grove_status grove_forest_set_name(grove_forest *f, const char *name);

@@ -1,8 +1,16 @@
-/* MPI_Psend_init and its family, by channels, for MPIs that lack it. A context is made by all
- * ranks of a communicator, and these functions are called by two of them. So programs that may
- * call them (they include grove_mpi.h) have their contexts made along with the communicators.
+/* MPI_Psend_init and its family, by channels, for MPIs that lack it, or instead of MPI's own. A
+ * context is made by all ranks of a communicator, and these functions are called by two of them. So
+ * programs that may call them (they include grove_mpi.h, or GROVE_PRELOAD_PARTITIONED says so) have
+ * their contexts made along with the communicators.
  */
 #include "requests.h"
+
+/* Where this is none of Grove's: MPI's own function, if it has one. */
+#ifdef GROVE_MPI_HAS_PARTITIONED
+#define OWN(call) return call
+#else
+#define OWN(call) (void)0
+#endif
 
 /* ---- contexts ---- */
 
@@ -118,15 +126,22 @@ static int refuse(MPI_Comm comm, const char *call, const char *why)
   return MPI_ERR_OTHER;
 }
 
+/* What is kept of a communicator with a context; NULL: it has none, on any of its ranks. */
+static grove_pre_held *held_with_context(MPI_Comm comm)
+{
+  grove_pre_held *h = grove_pre_partitioned() ? grove_pre_held_get(comm) : NULL;
+  return h && h->ctx ? h : NULL;
+}
+
 /* The sides of both functions that are the same. `buffer` is read only by a sender. */
-static int init(const char *call, int receives, void *buffer, int parts, MPI_Count count,
-                MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
+static int init(grove_pre_held *h, const char *call, int receives, void *buffer, int parts,
+                MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                MPI_Request *request)
 {
   grove_op *op = NULL;
   grove_status status = GROVE_OK;
   MPI_Count size = 0;
-  grove_pre_held *h = grove_pre_partitioned() ? grove_pre_held_get(comm) : NULL;
-  if (!h || !h->ctx)
+  if (!h)
     return refuse(comm, call, "there is no context for this communicator; see docs/preload.md");
   grove_pre_inside++;
   if (peer != MPI_PROC_NULL && receives)
@@ -155,8 +170,10 @@ GROVE_API int MPI_Psend_init(const void *buf, int partitions, MPI_Count count,
                              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
                              MPI_Request *request)
 {
+  grove_pre_held *h = held_with_context(comm);
   (void)info;
-  return init("MPI_Psend_init", 0, (void *)buf, partitions, count, datatype, dest, tag, comm,
+  if (!h) OWN(PMPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request));
+  return init(h, "MPI_Psend_init", 0, (void *)buf, partitions, count, datatype, dest, tag, comm,
               request);
 }
 
@@ -164,8 +181,10 @@ GROVE_API int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Dat
                              int source, int tag, MPI_Comm comm, MPI_Info info,
                              MPI_Request *request)
 {
+  grove_pre_held *h = held_with_context(comm);
   (void)info;
-  return init("MPI_Precv_init", 1, buf, partitions, count, datatype, source, tag, comm, request);
+  if (!h) OWN(PMPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request));
+  return init(h, "MPI_Precv_init", 1, buf, partitions, count, datatype, source, tag, comm, request);
 }
 
 /* ---- parts ---- */
@@ -182,17 +201,25 @@ static int mark(MPI_Request request, int first, int count, const char *call)
 
 GROVE_API int MPI_Pready(int partition, MPI_Request request)
 {
+  if (!grove_pre_request_find(request)) OWN(PMPI_Pready(partition, request));
   return mark(request, partition, 1, "MPI_Pready");
 }
 
 GROVE_API int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
+  if (!grove_pre_request_find(request))
+    OWN(PMPI_Pready_range(partition_low, partition_high, request));
   return mark(request, partition_low, partition_high - partition_low + 1, "MPI_Pready_range");
 }
 
-GROVE_API int MPI_Pready_list(int length, const int partitions[], MPI_Request request)
+#ifndef GROVE_MPI_READY_LIST
+#define GROVE_MPI_READY_LIST const int
+#endif
+
+GROVE_API int MPI_Pready_list(int length, GROVE_MPI_READY_LIST partitions[], MPI_Request request)
 {
   int error = MPI_SUCCESS;
+  if (!grove_pre_request_find(request)) OWN(PMPI_Pready_list(length, partitions, request));
   for (int i = 0; i < length && error == MPI_SUCCESS; i++)
     error = mark(request, partitions[i], 1, "MPI_Pready_list");
   return error;
@@ -201,6 +228,7 @@ GROVE_API int MPI_Pready_list(int length, const int partitions[], MPI_Request re
 GROVE_API int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
   grove_pre_request *r = grove_pre_request_find(request);
+  if (!r) OWN(PMPI_Parrived(request, partition, flag));
   if (!r || r->parts == 0)
     return refuse(MPI_COMM_WORLD, "MPI_Parrived", "this is no partitioned request");
   *flag = 1;

@@ -19,7 +19,7 @@
  *     requests.c      requests that are Grove's, and MPI's functions on one of them
  *     several.c       MPI's functions on several requests
  *     progress.c      MPI's functions that wait while such a request is active
- *     partitioned.c   MPI_Psend_init and its family, for MPIs that lack it
+ *     partitioned.c   MPI_Psend_init and its family, for MPIs that lack it or do it slowly
  */
 #ifndef GROVE_MPI_PRELOAD_H
 #define GROVE_MPI_PRELOAD_H
@@ -36,7 +36,8 @@ typedef struct grove_pre_settings {
   int always;   /* no trial: what can go through Grove does */
   int inits;    /* calls that end with _init may go through Grove */
   int requests; /* those that begin with MPI_I too: the program keeps what docs/preload.md says */
-  double after; /* seconds in MPI's functions after which a pattern is worth a set-up */
+  int partitioned; /* partitioned messages are Grove's although MPI has them */
+  double after;    /* seconds in MPI's functions after which a pattern is worth a set-up */
 } grove_pre_settings;
 
 /* The option, read when it is first asked for. */
@@ -51,7 +52,8 @@ int grove_pre_error(MPI_Comm comm, const char *call);
 /* Not 0: this thread is in Grove, which calls functions of MPI; they then go to MPI. */
 extern _Thread_local int grove_pre_inside;
 
-/* Whether the program includes grove_mpi.h. */
+/* Whether partitioned messages are Grove's: the program includes grove_mpi.h, or, with an MPI that
+ * has them, the user asks for it. The same on all ranks. */
 int grove_pre_partitioned(void);
 /* Whether Grove's requests may need calls of Grove to go on, and MPI's functions that wait are made
  * to see to it. The same on all ranks. */

@@ -22,12 +22,26 @@ static void read_requests(void)
             value);
 }
 
+/* Whether partitioned messages are Grove's also where MPI has them. */
+static void read_partitioned(void)
+{
+  const char *value = getenv("GROVE_PRELOAD_PARTITIONED");
+  if (!value || !*value || strcmp(value, "off") == 0) return;
+  settings.partitioned = strcmp(value, "on") == 0;
+  if (!settings.partitioned)
+    fprintf(stderr,
+            "libgrove_mpi: GROVE_PRELOAD_PARTITIONED is '%s'; it takes on or off. Partitioned "
+            "messages are MPI's.\n",
+            value);
+}
+
 static void read_settings(void)
 {
   const char *value = getenv("GROVE_PRELOAD"), *after = getenv("GROVE_PRELOAD_AFTER");
   settings.on = 1;
   settings.after = 0.02;
   read_requests();
+  read_partitioned();
   if (after) settings.after = atof(after);
   if (!value || !*value || strcmp(value, "on") == 0) return;
   if (strcmp(value, "off") == 0) {
@@ -56,11 +70,17 @@ const grove_pre_settings *grove_pre_settings_get(void)
   return &settings;
 }
 
+#ifndef GROVE_MPI_HAS_PARTITIONED
 extern int grove_mpi_partitioned __attribute__((weak)); /* of the program: grove_mpi.h */
+#endif
 
 int grove_pre_partitioned(void)
 {
+#ifdef GROVE_MPI_HAS_PARTITIONED
+  return grove_pre_settings_get()->on && grove_pre_settings_get()->partitioned;
+#else
   return &grove_mpi_partitioned != NULL;
+#endif
 }
 
 int grove_pre_polite(void)

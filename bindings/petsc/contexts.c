@@ -4,6 +4,8 @@
  */
 #include "sf.h"
 
+#include <string.h>
+
 typedef struct held {
   MPI_Comm comm;
   grove_context *ctx;
@@ -46,27 +48,30 @@ static PetscErrorCode outer_comm(MPI_Comm comm, MPI_Comm *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* -sf_grove_set route=3-step,timeout=30: options of Grove in PETSc's database. */
-static PetscErrorCode set_options(grove_context *ctx)
+/* ---- options of Grove in PETSc's database: -sf_grove_set route=3-step,timeout=30 ---- */
+
+PetscErrorCode grove_sf_read_settings(const char *prefix, grove_sf_setter *set, void *object)
 {
-  char list[PETSC_MAX_PATH_LEN], *pair, *value;
+  char list[PETSC_MAX_PATH_LEN];
   PetscBool found;
-  PetscToken token;
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-sf_grove_set", list, sizeof list, &found));
-  if (!found) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscTokenCreate(list, ',', &token));
-  PetscCall(PetscTokenFind(token, &pair));
-  while (pair) {
-    PetscCall(PetscStrchr(pair, '=', &value));
+  PetscCall(PetscOptionsGetString(NULL, prefix, "-sf_grove_set", list, sizeof list, &found));
+  for (char *pair = found && *list ? list : NULL, *next; pair; pair = next) {
+    char *value;
+    next = strchr(pair, ',');
+    if (next) *next++ = 0;
+    value = strchr(pair, '=');
     PetscCheck(value, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "-sf_grove_set takes key=value,key=value..., and '%s' has no value", pair);
     *value = 0;
-    GROVE_SF_CALL(grove_context_set(ctx, pair, value + 1));
-    PetscCall(PetscTokenFind(token, &pair));
+    GROVE_SF_CALL(set(object, pair, value + 1));
   }
-  PetscCall(PetscTokenDestroy(&token));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static grove_status set_of_context(void *ctx, const char *key, const char *value)
+{
+  return grove_context_set(ctx, key, value);
 }
 
 /* Most SFs of a solver's levels are used a few dozen times, which pays for no choice of a route. If
@@ -99,7 +104,7 @@ static PetscErrorCode create_held(MPI_Comm comm, held **out)
   *last = h;
   PetscCallMPI(MPI_Comm_set_attr(comm, held_keyval, h));
   PetscCall(set_defaults(comm, h->ctx));
-  PetscCall(set_options(h->ctx));
+  PetscCall(grove_sf_read_settings(NULL, set_of_context, h->ctx));
   *out = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

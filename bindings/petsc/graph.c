@@ -3,7 +3,7 @@
  */
 #include "sf.h"
 
-#include <inttypes.h>
+#include <assert.h>
 
 /* ---- the forest ---- */
 
@@ -42,41 +42,61 @@ static PetscErrorCode order_leaves(PetscSF sf, placed *order)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grove's lists; `slot` is NULL where the leaves are consecutive. */
-static PetscErrorCode copy_edges(PetscSF sf, grove_root *root, int64_t *slot)
+/* The edges in that order. */
+static PetscErrorCode copy_in_order(PetscSF sf, PetscInt *slot, PetscSFNode *root)
 {
-  placed *order = NULL;
+  placed *order;
   PetscFunctionBegin;
-  if (has_repeats(sf)) {
-    PetscCall(PetscMalloc1(sf->nleaves, &order));
-    PetscCall(order_leaves(sf, order));
-  }
+  PetscCall(PetscMalloc1(sf->nleaves, &order));
+  PetscCall(order_leaves(sf, order));
   for (PetscInt i = 0; i < sf->nleaves; i++) {
-    PetscInt leaf = order ? order[i].leaf : i;
-    root[i].rank = (int)sf->remote[leaf].rank;
-    root[i].index = sf->remote[leaf].index;
-    if (slot) slot[i] = sf->mine[leaf];
+    slot[i] = sf->mine[order[i].leaf];
+    root[i] = sf->remote[order[i].leaf];
   }
   PetscCall(PetscFree(order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's lists as they lie in memory, if its integers have 32 bits. `slot` is NULL where leaves
+ * are consecutive. */
+static PetscErrorCode set_graph(grove_forest *forest, PetscInt nroots, PetscInt nleaves,
+                                const PetscInt *slot, const PetscSFNode *root)
+{
+  PetscFunctionBegin;
+#if defined(PETSC_USE_64BIT_INDICES)
+  grove_root *copy;
+  PetscCall(PetscMalloc1(nleaves, &copy));
+  for (PetscInt i = 0; i < nleaves; i++) {
+    copy[i].rank = (int)root[i].rank;
+    copy[i].index = root[i].index;
+  }
+  GROVE_SF_CALL(grove_forest_set_graph(forest, nroots, nleaves, slot, copy));
+  PetscCall(PetscFree(copy));
+#else
+  static_assert(sizeof(PetscSFNode) == sizeof(grove_root32), "both have a rank and an index");
+  GROVE_SF_CALL(
+    grove_forest_set_graph32(forest, nroots, nleaves, slot, (const grove_root32 *)root));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* How many roots of this rank the leaves of all ranks refer to. Of ranks and roots that cannot be,
  * Grove tells. */
-static PetscErrorCode count_used_roots(PetscSF sf, int64_t *out)
+static PetscErrorCode count_used_roots(PetscSF sf, PetscInt *out)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)sf);
   PetscMPIInt size;
-  int64_t *used;
+  PetscInt *used;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscCalloc1(size, &used));
   for (PetscInt i = 0; i < sf->nleaves; i++) {
     PetscSFNode root = sf->remote[i];
-    if (root.rank >= 0 && root.rank < size && root.index >= used[root.rank])
-      used[root.rank] = (int64_t)root.index + 1;
+    if (root.rank >= 0 && root.rank < size && root.index >= used[root.rank] &&
+        root.index < PETSC_MAX_INT)
+      used[root.rank] = root.index + 1;
   }
-  PetscCallMPI(MPI_Reduce_scatter_block(used, out, 1, MPI_INT64_T, MPI_MAX, comm));
+  PetscCallMPI(MPI_Reduce_scatter_block(used, out, 1, MPIU_INT, MPI_MAX, comm));
   PetscCall(PetscFree(used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,24 +104,40 @@ static PetscErrorCode count_used_roots(PetscSF sf, int64_t *out)
 /* PETSc does not look whether a leaf's root was declared, and its hierarchical partitioner declares
  * fewer roots than there are. So if Grove refuses a graph, all roots that leaves refer to count as
  * declared. All ranks come here alike. */
-static PetscErrorCode set_up_forest(PetscSF sf, const int64_t *slot, const grove_root *root)
+static PetscErrorCode set_up_forest(PetscSF sf, const PetscInt *slot, const PetscSFNode *root)
 {
   grove_sf *g = sf->data;
-  int64_t nroots = sf->nroots, used;
+  PetscInt nroots = sf->nroots, used;
   PetscFunctionBegin;
-  GROVE_SF_CALL(grove_forest_set_graph(g->forest, nroots, sf->nleaves, slot, root));
+  PetscCall(set_graph(g->forest, nroots, sf->nleaves, slot, root));
   grove_status status = grove_forest_set_up(g->forest);
   if (status == GROVE_ERR_GRAPH) {
     PetscCall(count_used_roots(sf, &used));
     if (used > nroots) {
-      PetscCall(PetscInfo(sf, "declares %" PRId64 " roots, but leaves refer to %" PRId64 "\n",
-                          nroots, used));
+      PetscCall(
+        PetscInfo(sf, "declares %" PetscInt_FMT " roots, but leaves refer to %" PetscInt_FMT "\n",
+                  nroots, used));
       nroots = used;
     }
-    GROVE_SF_CALL(grove_forest_set_graph(g->forest, nroots, sf->nleaves, slot, root));
+    PetscCall(set_graph(g->forest, nroots, sf->nleaves, slot, root));
     status = grove_forest_set_up(g->forest);
   }
   GROVE_SF_CALL(status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static grove_status set_of_forest(void *forest, const char *key, const char *value)
+{
+  return grove_forest_set(forest, key, value);
+}
+
+/* An SF with a prefix may have options of its own: -halo_sf_grove_set route=3-step. */
+static PetscErrorCode set_own_options(PetscSF sf)
+{
+  grove_sf *g = sf->data;
+  const char *prefix = ((PetscObject)sf)->prefix;
+  PetscFunctionBegin;
+  if (prefix) PetscCall(grove_sf_read_settings(prefix, set_of_forest, g->forest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -109,20 +145,22 @@ static PetscErrorCode create_forest(PetscSF sf)
 {
   grove_sf *g = sf->data;
   grove_context *ctx;
-  grove_root *root;
-  int64_t *slot = NULL;
+  PetscSFNode *root = NULL;
+  PetscInt *slot = NULL;
+  PetscBool repeats = has_repeats(sf);
   PetscFunctionBegin;
   PetscCall(grove_sf_context(PetscObjectComm((PetscObject)sf), &ctx));
-  PetscCall(PetscMalloc1(sf->nleaves, &root));
-  if (sf->mine) PetscCall(PetscMalloc1(sf->nleaves, &slot));
-  PetscCall(copy_edges(sf, root, slot));
+  if (repeats) {
+    PetscCall(PetscMalloc2(sf->nleaves, &slot, sf->nleaves, &root));
+    PetscCall(copy_in_order(sf, slot, root));
+  }
   GROVE_SF_CALL(grove_forest_create(ctx, &g->forest));
   if (sf->allow_multi_leaves) GROVE_SF_CALL(grove_forest_allow_duplicates(g->forest));
   const char *name = ((PetscObject)sf)->name;
   if (name) GROVE_SF_CALL(grove_forest_set_name(g->forest, name));
-  PetscCall(set_up_forest(sf, slot, root));
-  PetscCall(PetscFree(slot));
-  PetscCall(PetscFree(root));
+  PetscCall(set_own_options(sf));
+  PetscCall(set_up_forest(sf, repeats ? slot : sf->mine, repeats ? root : sf->remote));
+  PetscCall(PetscFree2(slot, root));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +234,7 @@ static PetscErrorCode make_leaf_ranks(PetscSF sf)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, PetscInt *n, const PetscMPIInt **ranks,
+PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, grove_sf_rank_count *n, const PetscMPIInt **ranks,
                                    const PetscInt **offset, const PetscInt **root)
 {
   grove_sf *g = sf->data;

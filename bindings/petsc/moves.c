@@ -25,13 +25,28 @@ static PetscErrorCode take_flight(PetscSF sf, grove_sf_kind kind, MPI_Datatype u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSC_USE_LOG)
+static PetscErrorCode is_logging(PetscBool *logging)
+{
+  PetscFunctionBegin;
+#if PETSC_VERSION_LT(3, 20, 0)
+  *logging = PetscLogPLB ? PETSC_TRUE : PETSC_FALSE;
+#else
+  PetscCall(PetscLogIsActive(logging));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Tells PETSc's log of the messages that the operation sends and receives. */
 static PetscErrorCode log_messages(grove_op *op)
 {
   grove_report r = {.struct_size = sizeof r};
   PetscFunctionBegin;
 #if defined(PETSC_USE_LOG)
-  if (!PetscLogPLB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscBool logging;
+  PetscCall(is_logging(&logging));
+  if (!logging) PetscFunctionReturn(PETSC_SUCCESS);
   GROVE_SF_CALL(grove_op_report(op, &r));
   petsc_isend_ct += (PetscLogDouble)(r.on_node_messages + r.off_node_messages);
   petsc_isend_len += (PetscLogDouble)(r.on_node_bytes + r.off_node_bytes);

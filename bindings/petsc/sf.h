@@ -20,6 +20,13 @@
 #define PETSC_SUCCESS 0
 #endif
 
+/* A number of neighbours. */
+#if PETSC_VERSION_LT(3, 22, 0)
+typedef PetscInt grove_sf_rank_count;
+#else
+typedef PetscMPIInt grove_sf_rank_count;
+#endif
+
 /* Grove's failures become PETSc's, with the sentence. */
 #define GROVE_SF_CALL(call)                                                                        \
   do {                                                                                             \
@@ -33,6 +40,10 @@ PetscErrorCode grove_sf_error(grove_status status);
 
 /* The context of a communicator of PETSc's, made when it is first asked for. Collective. */
 PetscErrorCode grove_sf_context(MPI_Comm comm, grove_context **out);
+
+/* Sets the options of Grove that PETSc's database has for this prefix (NULL: for none). */
+typedef grove_status grove_sf_setter(void *object, const char *key, const char *value);
+PetscErrorCode grove_sf_read_settings(const char *prefix, grove_sf_setter *set, void *object);
 
 /* ---- flights.c ---- */
 
@@ -68,7 +79,7 @@ PetscErrorCode grove_sf_flights_free(grove_sf_flights *f);
 typedef struct grove_sf {
   grove_forest *forest;
   grove_sf_flights flights;
-  PetscInt niranks; /* the answer of GetLeafRanks; -1: not yet made */
+  grove_sf_rank_count niranks; /* the answer of GetLeafRanks; -1: not yet made */
   PetscMPIInt *iranks;
   PetscInt *ioffset, *irootloc;
 } grove_sf;
@@ -76,7 +87,7 @@ typedef struct grove_sf {
 PetscErrorCode grove_sf_set_up(PetscSF sf);
 PetscErrorCode grove_sf_forget_graph(PetscSF sf);
 PetscErrorCode grove_sf_expand_pattern(PetscSF sf);
-PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, PetscInt *n, const PetscMPIInt **ranks,
+PetscErrorCode grove_sf_leaf_ranks(PetscSF sf, grove_sf_rank_count *n, const PetscMPIInt **ranks,
                                    const PetscInt **offset, const PetscInt **root);
 PetscErrorCode grove_sf_embed_roots(PetscSF sf, PetscInt n, const PetscInt *selected, PetscSF *out);
 

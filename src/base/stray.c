@@ -31,6 +31,14 @@ static int is_capital(const char *name, size_t bytes)
   return 1;
 }
 
+/* GROVE_PRELOAD and GROVE_PRELOAD_..., which libgrove_mpi.so reads. */
+static int is_of_preload(const char *rest, size_t bytes)
+{
+  static const char name[] = "PRELOAD";
+  size_t n = sizeof name - 1;
+  return bytes >= n && strncmp(rest, name, n) == 0 && (bytes == n || rest[n] == '_');
+}
+
 const char *grove_options_stray(int wanted, size_t *bytes)
 {
   for (char **at = environ; at && *at; at++) {
@@ -38,6 +46,7 @@ const char *grove_options_stray(int wanted, size_t *bytes)
     if (strncmp(*at, PREFIX, PREFIX_BYTES) != 0 || (*at)[n] != '=') continue;
     const char *rest = *at + PREFIX_BYTES;
     if (option_of(rest, n - PREFIX_BYTES) >= 0 && is_capital(rest, n - PREFIX_BYTES)) continue;
+    if (is_of_preload(rest, n - PREFIX_BYTES)) continue;
     *bytes = n;
     if (wanted-- == 0) return *at;
   }

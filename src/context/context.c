@@ -299,17 +299,24 @@ static grove_status put_in_force(grove_context *ctx, const char *key, grove_opti
   return status;
 }
 
+grove_status grove_context_change_option(grove_context *ctx, const char *key, const char *value,
+                                         grove_options *out)
+{
+  grove_status mine = GROVE_OK;
+  if (!key || !value)
+    mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "%s: %s is NULL", ctx->call,
+                       key ? "the value" : "the key");
+  GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_PASS(same_everywhere(ctx, key, value));
+  mine = change_option(&ctx->options, key, value, out);
+  return grove_context_agree(ctx, mine, NULL, 0);
+}
+
 static grove_status set_option(grove_context *ctx, const char *key, const char *value)
 {
-  grove_status status = GROVE_OK, mine = GROVE_OK;
+  grove_status status = GROVE_OK;
   grove_options next = {0};
-  if (!key || !value)
-    mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "grove_context_set: %s is NULL",
-                       key ? "the value" : "the key");
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_TRY(same_everywhere(ctx, key, value));
-  mine = change_option(&ctx->options, key, value, &next);
-  GROVE_TRY(grove_context_agree(ctx, mine, NULL, 0));
+  GROVE_TRY(grove_context_change_option(ctx, key, value, &next));
   GROVE_TRY(put_in_force(ctx, key, &next));
 fail:
   grove_options_free(&next);

@@ -427,6 +427,11 @@ grove_status grove_context_time_out(grove_context *ctx);
  * (n at most GROVE_STEP_VALUES). Agreed by all. */
 grove_status grove_context_agree(grove_context *ctx, grove_status mine, int64_t *values, int n);
 
+/* The context's options with one of them changed, if all ranks ask for the same; ctx->call is named
+ * in failures. The caller frees them, also after a failure. Agreed by all. */
+grove_status grove_context_change_option(grove_context *ctx, const char *key, const char *value,
+                                         grove_options *out);
+
 /* The same in two halves, for callers with other work meanwhile. All ranks begin it. It is over
  * when a test says so; the end waits for that. */
 typedef struct grove_agreement {

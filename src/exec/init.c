@@ -259,8 +259,9 @@ grove_status grove_op_init(grove_context *ctx, const grove_op_kind *kind, const 
   grove_transfer *op = NULL;
   grove_routing rival;
   grove_op *made = NULL;
+  grove_settings settings = grove_routing_settings(ctx, n, requests);
   GROVE_TRY(make_bound(&m, mine, &op));
-  if (grove_routing_has_rival(ctx, &m.routing, &rival))
+  if (grove_routing_has_rival(&settings, &m.routing, &rival))
     GROVE_TRY(add_rival(&m, &rival, &op, &made));
   *out = made ? made : &op->base;
   return GROVE_OK;

@@ -91,7 +91,7 @@ static grove_status split_roots(const grove_forest *f, grove_plans *p, grove_for
   if (p->operation != GROVE_FETCH && !p->whole) {
     GROVE_PASS(grove_multi_slots(f, &p->slots));
     grove_index_settle(&p->slots);
-  } else if (p->whole && f->ctx->options.order == GROVE_ORDER_OWN_FIRST) {
+  } else if (p->whole && grove_forest_settings_of(f).order == GROVE_ORDER_OWN_FIRST) {
     GROVE_PASS(put_own_first(f, p));
   }
   view->roots.slots = p->slots;

@@ -58,7 +58,7 @@ typedef struct grove_wiring_key {
   int op_number;  /* of a predefined operation; the users' share one number */
   int shared;     /* a value of a message may be sent once for several leaves */
   int merges;     /* ... and once for a node */
-  int generation; /* of the context's options */
+  int generation; /* of the options */
 } grove_wiring_key;
 
 grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *unit,
@@ -130,6 +130,11 @@ void grove_plans_release(grove_plans *plans);
 
 /* ---- which route (routing.c) ---- */
 
+/* By which options an operation of n fields is made: those of the first one's forest, from which no
+ * other's may differ. */
+grove_settings grove_routing_settings(const grove_context *ctx, int n,
+                                      const grove_request *requests);
+
 /* The route of an operation of n fields, with the plans of all fields. A route that `routing`
  * already has is kept. `mine` is this rank's failure so far. A failure may be this rank's own; the
  * caller agrees on it. */
@@ -138,14 +143,14 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, const gro
                                 grove_routing *routing);
 /* May an operation take the standard route at first, and nobody ask for prices? The same on every
  * rank. */
-int grove_routing_may_wait(const grove_context *ctx);
+int grove_routing_may_wait(const grove_forest *f);
 /* Is there a choice that it waits for? The same on every rank. */
-int grove_routing_chooses(const grove_context *ctx);
+int grove_routing_chooses(const grove_forest *f);
 /* The price of the route. All ranks are known to make the same operation on it. Agreed by all. */
 grove_status grove_routing_price(grove_context *ctx, int n, const grove_request *requests,
                                  const grove_wiring_key *keys, grove_routing *routing);
 /* Is there a route worth a contest with this one? The same on every rank. */
-int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+int grove_routing_has_rival(const grove_settings *settings, const grove_routing *best,
                             grove_routing *rival);
 
 /* ---- the option wisdom (wisdom.c) ---- */

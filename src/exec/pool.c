@@ -33,7 +33,7 @@ static grove_wiring *find_next(const grove_forest *f, const grove_wiring *last,
   const grove_compiled *c = f->compiled;
   grove_wiring *wiring = last ? last->next : c ? c->pool : NULL;
   while (wiring && (wiring->set_aside || wiring->lanes[0].key.operation != operation ||
-                    wiring->lanes[0].key.generation != f->ctx->generation))
+                    wiring->lanes[0].key.generation != grove_forest_generation(f)))
     wiring = wiring->next;
   return wiring;
 }
@@ -201,10 +201,10 @@ static grove_status reuse_member(const grove_request *r, const char *call, grove
 
 /* With the option `choose_after`: is a route chosen for this kind, `now` or because its wiring was
  * taken so often? All ranks make the same calls of a kind, so all find the same. */
-static int may_choose(const grove_wiring *wiring, int now)
+static int may_choose(const grove_forest *f, const grove_wiring *wiring, int now)
 {
-  if (!wiring->hasty || !grove_routing_chooses(wiring->ctx)) return 0;
-  return now || wiring->run.begun >= wiring->ctx->options.choose_after;
+  if (!wiring->hasty || !grove_routing_chooses(f)) return 0;
+  return now || wiring->run.begun >= grove_forest_settings_of(f).choose_after;
 }
 
 /* The first operation of its kind on all ranks, or a further one on the wiring that is there. The
@@ -216,8 +216,8 @@ static grove_status make_one(const grove_request *r, const char *call, int now,
   grove_status status = GROVE_OK;
   grove_draft m = {.ctx = r->forest->ctx, .call = call, .n = 1, .requests = r, .kind = &one_shot};
   GROVE_TRY(find_wiring(r, &m.wiring));
-  m.hasty = !m.wiring && !now && grove_routing_may_wait(m.ctx);
-  if (m.wiring && may_choose(m.wiring, now)) {
+  m.hasty = !m.wiring && !now && grove_routing_may_wait(r->forest);
+  if (m.wiring && may_choose(r->forest, m.wiring, now)) {
     m.wiring->set_aside = 1;
     m.wiring = NULL;
   }
@@ -245,7 +245,7 @@ grove_status grove_op_prepare(const grove_request *r, const char *call)
   grove_wiring *wiring = NULL;
   grove_transfer *op = NULL;
   GROVE_PASS(find_wiring(r, &wiring));
-  return wiring && !may_choose(wiring, 1) ? GROVE_OK : make_one(r, call, 1, &op);
+  return wiring && !may_choose(r->forest, wiring, 1) ? GROVE_OK : make_one(r, call, 1, &op);
 }
 
 /* Binds the arrays and the forest of this call. */
@@ -261,7 +261,7 @@ static grove_status bind_arrays(grove_transfer *op, const grove_request *r)
 grove_status grove_op_begin(const grove_request *r, const char *call, grove_op **out)
 {
   grove_transfer *op = find_idle(r);
-  if (op && !may_choose(op->wiring, 0))
+  if (op && !may_choose(r->forest, op->wiring, 0))
     GROVE_PASS(reuse_member(r, call, op));
   else
     GROVE_PASS(make_one(r, call, 0, &op));

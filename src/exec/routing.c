@@ -5,6 +5,7 @@
 #include "exec/plans.h"
 
 #include <math.h>
+#include <string.h>
 
 /* By the model, a route that is tried takes at most this many times as long as the best. */
 static const double WORTH_A_CONTEST = 2;
@@ -112,10 +113,17 @@ static int64_t unit_bytes_of(int n, const grove_wiring_key *keys)
   return bytes;
 }
 
-/* Do ranks have to talk? All of them know this alike. */
-static int needs_talk(const grove_context *ctx)
+/* There is no forest where the members could not be listed, which is a failure already. */
+grove_settings grove_routing_settings(const grove_context *ctx, int n,
+                                      const grove_request *requests)
 {
-  const grove_route *told = grove_route_told(&ctx->options);
+  return n > 0 ? grove_forest_settings_of(requests[0].forest) : grove_context_settings(ctx);
+}
+
+/* Do ranks have to talk? All of them know this alike. */
+static int needs_talk(const grove_context *ctx, const grove_settings *settings)
+{
+  const grove_route *told = grove_route_told(settings->route);
   if (!grove_off_node_relays(ctx->options.transport_off_node)) return 0;
   return told ? told->relays : grove_route_can_help(ctx);
 }
@@ -123,9 +131,9 @@ static int needs_talk(const grove_context *ctx)
 /* Can the options be followed? Not every transport serves a route that passes data on. Options are
  * set one by one, and may not fit in between: what counts is what they are when something is made.
  * All ranks find the same. */
-static grove_status check_told(const grove_context *ctx)
+static grove_status check_told(const grove_context *ctx, const grove_settings *settings)
 {
-  const grove_route *told = grove_route_told(&ctx->options);
+  const grove_route *told = grove_route_told(settings->route);
   const char *transport = NULL;
   if (!told || !told->relays || grove_off_node_relays(ctx->options.transport_off_node))
     return GROVE_OK;
@@ -135,6 +143,21 @@ static grove_status check_told(const grove_context *ctx)
                      "standard route alone; set route to auto or standard, or transport_off_node "
                      "to p2p",
                      ctx->rank, told->name, transport);
+}
+
+/* One operation is made in one way. All ranks find the same. */
+static grove_status check_alike(int n, const grove_request *requests,
+                                const grove_settings *settings)
+{
+  for (int k = 1; k < n; k++) {
+    grove_settings other = grove_forest_settings_of(requests[k].forest);
+    GROVE_PASS_CHECK(memcmp(settings, &other, sizeof other) == 0, GROVE_ERR_OPTION,
+                     "grove_op_bundle: forest '%.100s' and forest '%.100s' have options of their "
+                     "own that differ (grove_forest_set); a bundle is made by one set of them",
+                     grove_forest_label(requests[0].forest),
+                     grove_forest_label(requests[k].forest));
+  }
+  return GROVE_OK;
 }
 
 /* Before ranks talk about plans, all must be known to make the same operation, and where its arrays
@@ -166,7 +189,7 @@ static grove_status build_plans(int n, const grove_request *requests, const grov
 static grove_status find_route(grove_context *ctx, int n, const grove_request *requests,
                                const grove_wiring_key *keys, grove_routing *out)
 {
-  const grove_route *told = grove_route_told(&ctx->options);
+  const grove_route *told = grove_route_told(grove_routing_settings(ctx, n, requests).route);
   int64_t bytes = unit_bytes_of(n, keys);
   if (told) {
     out->route = told;
@@ -186,10 +209,12 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, const gro
 {
   grove_status status = GROVE_OK;
   grove_sentence before;
+  grove_settings settings = grove_routing_settings(ctx, n, requests);
   int given = routing->route != NULL;
   if (!given) *routing = (grove_routing){.route = &grove_route_standard, .lifted = routing->lifted};
-  if (mine == GROVE_OK) mine = check_told(ctx);
-  if (!needs_talk(ctx)) return mine;
+  if (mine == GROVE_OK) mine = check_told(ctx, &settings);
+  if (mine == GROVE_OK) mine = check_alike(n, requests, &settings);
+  if (!needs_talk(ctx, &settings)) return mine;
   GROVE_PASS(agree_on_purpose(ctx, mine, purpose, &routing->lifted));
   if (!given) GROVE_PASS(find_route(ctx, n, requests, keys, routing));
   grove_error_keep(&before);
@@ -205,15 +230,17 @@ grove_status grove_routing_find(grove_context *ctx, grove_status mine, const gro
 /* ---- the price ---- */
 
 /* Are all routes asked for prices at once? Not if there is nothing to choose. */
-int grove_routing_chooses(const grove_context *ctx)
+int grove_routing_chooses(const grove_forest *f)
 {
-  return ctx->options.route == GROVE_ROUTE_AUTO && needs_talk(ctx);
+  grove_settings settings = grove_forest_settings_of(f);
+  return settings.route == GROVE_ROUTE_AUTO && needs_talk(f->ctx, &settings);
 }
 
-int grove_routing_may_wait(const grove_context *ctx)
+int grove_routing_may_wait(const grove_forest *f)
 {
-  const grove_route *told = grove_route_told(&ctx->options);
-  return ctx->options.choose_after > 0 && !(told && told->relays);
+  grove_settings settings = grove_forest_settings_of(f);
+  const grove_route *told = grove_route_told(settings.route);
+  return settings.choose_after > 0 && !(told && told->relays);
 }
 
 /* Adds the price of one question. Agreed by all. */
@@ -223,7 +250,7 @@ static grove_status add_price(grove_forest *f, const grove_wiring_key *key, int6
   grove_compiled *c = f->compiled;
   grove_decision *d = NULL;
   int i = 0;
-  GROVE_PASS(decide_route(f, key, bytes, lifted, grove_routing_chooses(f->ctx) ? NULL : route, &d));
+  GROVE_PASS(decide_route(f, key, bytes, lifted, grove_routing_chooses(f) ? NULL : route, &d));
   while (d->choice.candidates[i].route != route) i++;
   grove_candidate *candidate = &d->choice.candidates[i];
   if (!candidate->explained) {
@@ -248,11 +275,11 @@ grove_status grove_routing_price(grove_context *ctx, int n, const grove_request 
   return GROVE_OK;
 }
 
-int grove_routing_has_rival(const grove_context *ctx, const grove_routing *best,
+int grove_routing_has_rival(const grove_settings *settings, const grove_routing *best,
                             grove_routing *rival)
 {
   const grove_choice *choice = &best->choice;
-  if (ctx->options.effort != GROVE_EFFORT_MEASURE || !best->chosen) return 0;
+  if (settings->effort != GROVE_EFFORT_MEASURE || !best->chosen) return 0;
   if (choice->runner_up < 0 || best->known) return 0;
   const grove_candidate *first = &choice->candidates[choice->chosen];
   const grove_candidate *second = &choice->candidates[choice->runner_up];

@@ -17,7 +17,7 @@ static int may_share(const grove_request *r, const grove_combine *combine)
   if (r->operation == GROVE_BCAST) return 1;
   if (r->operation != GROVE_REDUCE) return 0; /* one value per edge */
   if (combine->way == GROVE_COMBINE_REPLACE) return 1;
-  return combine->number >= 0 && !r->forest->ctx->options.deterministic;
+  return combine->number >= 0 && !grove_forest_settings_of(r->forest).deterministic;
 }
 
 /* May contributions of several ranks be combined on their way? There they lie as in a message,
@@ -38,7 +38,7 @@ grove_wiring_key grove_wiring_key_of(const grove_request *r, const grove_unit *u
                             .op_number = combine->number,
                             .shared = may_share(r, combine),
                             .merges = may_merge(r, unit, combine),
-                            .generation = r->forest->ctx->generation};
+                            .generation = grove_forest_generation(r->forest)};
 }
 
 /* Edges that meet their roots. In a fetch, the leaves of this rank's own roots need not travel. */
@@ -98,7 +98,8 @@ grove_status grove_wiring_create(grove_context *ctx, int n, const grove_request 
   wiring->ctx = ctx;
   wiring->rank = ctx->rank;
   wiring->check = ctx->options.check;
-  wiring->own_first = ctx->options.order == GROVE_ORDER_OWN_FIRST;
+  wiring->own_first =
+    n > 0 && grove_forest_settings_of(requests[0].forest).order == GROVE_ORDER_OWN_FIRST;
   wiring->sole = persistent;
   wiring->persistent = persistent && ctx->options.p2p == GROVE_P2P_PERSISTENT;
   GROVE_NEW(wiring->lanes, n);

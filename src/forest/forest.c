@@ -139,6 +139,27 @@ static grove_status copy_name_of(const void *from, int64_t n, size_t bytes, void
   return GROVE_OK;
 }
 
+/* Lists of 64-bit numbers with the same contents. */
+static grove_status widen_lists(grove_graph *graph)
+{
+  grove_status status = GROVE_OK;
+  const grove_graph given = *graph;
+  int64_t n = given.nleaves > 0 ? given.nleaves : 0, *leaf_index = NULL;
+  grove_root *root = NULL;
+  if (given.leaf_index32) GROVE_ROOM(leaf_index, n);
+  if (given.root32) GROVE_ROOM(root, n);
+  for (int64_t i = 0; i < n && leaf_index; i++) leaf_index[i] = given.leaf_index32[i];
+  for (int64_t i = 0; i < n && root; i++)
+    root[i] = (grove_root){given.root32[i].rank, given.root32[i].index};
+  graph->leaf_index = leaf_index;
+  graph->root = root;
+  return GROVE_OK;
+fail:
+  free(leaf_index);
+  free(root);
+  return status;
+}
+
 /* Keeps the lists as they are; set-up will check them. */
 static grove_status keep_lists(grove_graph *graph)
 {
@@ -165,14 +186,18 @@ static grove_status set_graph(grove_forest *f, grove_graph graph, const char *ca
   grove_status status = GROVE_OK;
   GROVE_TRY(begin_graph(f, call));
   graph.duplicates = f->allows_duplicates;
-  graph.missing = graph.nleaves > 0 && !graph.root && !graph.global_root;
+  graph.missing = graph.nleaves > 0 && !graph.root && !graph.root32 && !graph.global_root;
   if (graph.form == GROVE_FORM_PAIRS) GROVE_TRY(grove_leaves_create(f, &graph));
   if (f->grouped) { /* the lists have been used */
     graph.leaf_index = NULL;
     graph.root = NULL;
+  } else if (graph.leaf_index32 || graph.root32) {
+    GROVE_TRY(widen_lists(&graph));
   } else {
     GROVE_TRY(keep_lists(&graph));
   }
+  graph.leaf_index32 = NULL;
+  graph.root32 = NULL;
   f->graph = graph;
 fail:
   return GROVE_VERDICT(f, status);
@@ -187,6 +212,17 @@ grove_status grove_forest_set_graph(grove_forest *f, int64_t nroots, int64_t nle
                        .leaf_index = (int64_t *)leaf_index,
                        .root = (grove_root *)root};
   return set_graph(f, given, "grove_forest_set_graph");
+}
+
+grove_status grove_forest_set_graph32(grove_forest *f, int64_t nroots, int64_t nleaves,
+                                      const int32_t *leaf_index, const grove_root32 *root)
+{
+  grove_graph given = {.form = GROVE_FORM_PAIRS,
+                       .nroots = nroots,
+                       .nleaves = nleaves,
+                       .leaf_index32 = leaf_index,
+                       .root32 = root};
+  return set_graph(f, given, "grove_forest_set_graph32");
 }
 
 grove_status grove_forest_set_graph_global(grove_forest *f, int64_t nroots, int64_t nleaves,

@@ -39,6 +39,8 @@ typedef struct grove_graph {
   int64_t *leaf_index; /* NULL: 0, 1, 2, ... */
   grove_root *root;
   int64_t *global_root;
+  const int32_t *leaf_index32; /* the user's, while the graph is set; then NULL */
+  const grove_root32 *root32;
 } grove_graph;
 
 /* How many edges of a group share their root with another edge of the group. */
@@ -64,6 +66,11 @@ typedef struct grove_side {
   char *repeats;     /* how often each group repeats roots: a grove_repeats */
 } grove_side;
 
+/* The options that a forest may have for itself: how its operations are made. */
+typedef struct grove_settings {
+  int route, effort, choose_after, deterministic, order;
+} grove_settings;
+
 struct grove_forest {
   int references;
   grove_context *ctx; /* held */
@@ -77,6 +84,9 @@ struct grove_forest {
   int64_t nroots, nleaves;
   int listed; /* the user gave a list of leaf slots */
   int allows_duplicates;
+  grove_settings own;                  /* of these, those that were set: */
+  unsigned set;                        /* bits, by their places in the table of settings.c */
+  int changes;                         /* how often */
   int has_duplicates, some_duplicates; /* slots that are leaves several times: here, on any rank */
   grove_side leaves, roots;
   /* In the order of the user's list: the index of the root and, in the lowest bits, the group of
@@ -100,6 +110,16 @@ void grove_forest_release(grove_forest *f);
 
 /* The forest's name in sentences: its name, or "unnamed". */
 const char *grove_forest_label(const grove_forest *f);
+
+/* The forest's own options, and the context's where it has none (settings.c). */
+grove_settings grove_forest_settings_of(const grove_forest *f);
+grove_settings grove_context_settings(const grove_context *ctx);
+
+/* Counts changes of the options that its operations are made by: the context's and its own. */
+static inline int grove_forest_generation(const grove_forest *f)
+{
+  return f->ctx->generation + f->changes;
+}
 
 /* GROVE_ERR_STATE: this call needs a forest that is set up. */
 grove_status grove_forest_not_ready(const grove_forest *f, const char *call);

@@ -1,6 +1,7 @@
 /* Makes the leaf side of a forest from the user's lists, which are read twice and never copied. The
  * first pass checks them and counts the leaves of each neighbour. The second puts every leaf in its
- * place. Cost: the leaves and the neighbours.
+ * place. Cost: the leaves and the neighbours. Lists may have 32-bit or 64-bit numbers; there is a
+ * loop for each, made by the compiler from the same lines.
  *
  * Three lists are written. `slots` is for operations, `edges` for the queries. `lists` is what the
  * owners of the roots will be told, in the form in which it is sent; it is freed afterwards.
@@ -20,18 +21,53 @@ typedef struct survey {
   int good;            /* so far */
 } survey;
 
+/* Entry i of the user's lists; `narrow` is known where the compiler sees the loop. */
+static inline grove_root root_at(const grove_graph *graph, int narrow, int64_t i)
+{
+  if (narrow) return (grove_root){graph->root32[i].rank, graph->root32[i].index};
+  return graph->root[i];
+}
+
+static inline int64_t slot_at(const grove_graph *graph, int narrow, int64_t i)
+{
+  if (narrow) return graph->leaf_index32 ? graph->leaf_index32[i] : i;
+  return graph->leaf_index ? graph->leaf_index[i] : i;
+}
+
+static int is_narrow(const grove_graph *graph)
+{
+  return graph->root32 != NULL;
+}
+
+static int has_slots(const grove_graph *graph)
+{
+  return graph->nleaves > 0 && (graph->leaf_index || graph->leaf_index32);
+}
+
 /* Neighbours are few and leaves are many, so ranks are checked after counting. */
+static inline grove_status count_roots(const grove_graph *graph, int narrow, grove_groups *groups,
+                                       uint64_t *out)
+{
+  uint64_t most = 0; /* a negative index becomes a large one */
+  for (int64_t i = 0; i < graph->nleaves; i++) {
+    grove_root root = root_at(graph, narrow, i);
+    most = (uint64_t)root.index > most ? (uint64_t)root.index : most;
+    GROVE_PASS(grove_groups_count(groups, root.rank));
+  }
+  *out = most;
+  return GROVE_OK;
+}
+
 static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
 {
   grove_groups *groups = &s->groups;
   int64_t n = graph->nleaves;
-  uint64_t most = 0; /* a negative index becomes a large one */
+  uint64_t most = 0;
   GROVE_PASS(grove_groups_create(groups));
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t index = (uint64_t)graph->root[i].index;
-    most = index > most ? index : most;
-    GROVE_PASS(grove_groups_count(groups, graph->root[i].rank));
-  }
+  if (is_narrow(graph))
+    GROVE_PASS(count_roots(graph, 1, groups, &most));
+  else
+    GROVE_PASS(count_roots(graph, 0, groups, &most));
   GROVE_PASS(grove_groups_arrange(groups));
   s->most_index = (int64_t)most;
   s->good = most >> grove_root_bits(size) == 0 &&
@@ -39,17 +75,48 @@ static grove_status survey_roots(const grove_graph *graph, int size, survey *s)
   return GROVE_OK;
 }
 
+static inline void find_range(const grove_graph *graph, int narrow, int64_t *out_least,
+                              int64_t *out_most)
+{
+  int64_t least = slot_at(graph, narrow, 0), most = least;
+  for (int64_t i = 1; i < graph->nleaves; i++) {
+    int64_t slot = slot_at(graph, narrow, i);
+    least = slot < least ? slot : least;
+    most = slot > most ? slot : most;
+  }
+  *out_least = least;
+  *out_most = most;
+}
+
+/* The usual list ascends, and needs no copy. */
+static grove_status find_duplicate32(int64_t n, const int32_t *slot, int64_t least, int64_t most,
+                                     int64_t *twice)
+{
+  grove_status status = GROVE_OK;
+  int64_t ascends = 1, *wide = NULL;
+  while (ascends < n && slot[ascends] > slot[ascends - 1]) ascends++;
+  if (ascends >= n) return GROVE_OK;
+  GROVE_ROOM(wide, n);
+  for (int64_t i = 0; i < n; i++) wide[i] = slot[i];
+  status = grove_find_duplicate(n, wide, least, most, twice);
+fail:
+  free(wide);
+  return status;
+}
+
 static grove_status survey_slots(const grove_graph *graph, survey *s)
 {
-  const int64_t *slot = graph->leaf_index;
-  int64_t least = slot[0], most = slot[0], twice = -1;
-  for (int64_t i = 1; i < graph->nleaves; i++) {
-    least = slot[i] < least ? slot[i] : least;
-    most = slot[i] > most ? slot[i] : most;
-  }
+  int64_t least, most, n = graph->nleaves, twice = -1;
+  if (is_narrow(graph))
+    find_range(graph, 1, &least, &most);
+  else
+    find_range(graph, 0, &least, &most);
   s->good = least >= 0 && most < INT64_MAX;
   if (!s->good) return GROVE_OK;
-  GROVE_PASS(grove_find_duplicate(graph->nleaves, slot, least, most, &twice));
+  if (is_narrow(graph))
+    GROVE_PASS(find_duplicate32(n, graph->leaf_index32, least, most, &twice));
+  else
+    GROVE_PASS(grove_find_duplicate(n, graph->leaf_index, least, most, &twice));
   s->duplicates = twice >= 0;
   s->good = !s->duplicates || graph->duplicates;
   s->first = least;
@@ -59,9 +126,10 @@ static grove_status survey_slots(const grove_graph *graph, survey *s)
 
 static grove_status survey_graph(const grove_graph *graph, int size, survey *s)
 {
-  s->good = graph->nroots >= 0 && graph->nleaves >= 0 && (graph->root || graph->nleaves == 0);
+  s->good = graph->nroots >= 0 && graph->nleaves >= 0 &&
+            (graph->root || graph->root32 || graph->nleaves == 0);
   s->end = s->good ? graph->nleaves : 0;
-  if (s->good && graph->leaf_index && graph->nleaves > 0) GROVE_PASS(survey_slots(graph, s));
+  if (s->good && has_slots(graph)) GROVE_PASS(survey_slots(graph, s));
   if (s->good) GROVE_PASS(survey_roots(graph, size, s));
   return GROVE_OK;
 }
@@ -77,20 +145,29 @@ static grove_status reserve_leaves(grove_forest *f, int64_t n, const survey *s)
 }
 
 /* Locals hold what every iteration reads, so that the compiler sees that no list aliases it. */
-static void fill_leaves(grove_forest *f, const grove_graph *graph, const grove_groups *arranged)
+static inline void fill_from(grove_forest *f, const grove_graph *graph, int narrow,
+                             const grove_groups *arranged)
 {
   const grove_groups groups = *arranged;
   grove_index slots = f->leaves.slots, lists = f->lists, edges = f->edges;
   int64_t n = graph->nleaves;
   int bits = grove_bits(groups.count);
   for (int64_t i = 0; i < n; i++) {
-    grove_root root = graph->root[i];
+    grove_root root = root_at(graph, narrow, i);
     int g = grove_groups_find(&groups, root.rank);
     int64_t at = groups.next[g]++;
-    grove_index_put(&slots, at, graph->leaf_index ? graph->leaf_index[i] : i);
+    grove_index_put(&slots, at, slot_at(graph, narrow, i));
     grove_index_put(&lists, at + g + 1, root.index);
     grove_index_put(&edges, i, grove_edge_code(root.index, bits, g));
   }
+}
+
+static void fill_leaves(grove_forest *f, const grove_graph *graph, const grove_groups *groups)
+{
+  if (is_narrow(graph))
+    fill_from(f, graph, 1, groups);
+  else
+    fill_from(f, graph, 0, groups);
   grove_index_settle(&f->leaves.slots);
   grove_index_settle(&f->edges);
 }
@@ -111,7 +188,7 @@ grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph)
     s.groups.begin = NULL;
     f->leaf_first = s.first;
     f->leaf_end = s.end;
-    f->listed = graph->leaf_index && graph->nleaves > 0;
+    f->listed = has_slots(graph);
     f->has_duplicates = s.duplicates;
     f->grouped = 1;
   }

@@ -31,14 +31,14 @@ static grove_status check_together(grove_context *ctx, size_t unit_bytes, const 
 
 /* ---- what is printed ---- */
 
-static void print_settings(const grove_context *ctx, int64_t unit_bytes, FILE *file)
+static void print_settings(const grove_forest *f, int64_t unit_bytes, FILE *file)
 {
-  const grove_options *o = &ctx->options;
+  const grove_context *ctx = f->ctx;
   fprintf(file, "Split sends up to %lld bytes in a message between nodes (%s).\n",
           (long long)(grove_route_cap(ctx, unit_bytes) * unit_bytes),
-          o->message_cap >= 0 ? "the option message_cap"
-                              : "where this machine turns to rendezvous");
-  const grove_route *told = grove_route_told(o);
+          ctx->options.message_cap >= 0 ? "the option message_cap"
+                                        : "where this machine turns to rendezvous");
+  const grove_route *told = grove_route_told(grove_forest_settings_of(f).route);
   if (told) fprintf(file, "The option route says %s: that is what operations take.\n", told->name);
 }
 
@@ -57,7 +57,7 @@ static grove_status print_explanation(const grove_forest *f, const grove_choice 
   if (o->memory == GROVE_MEMORY_DEVICE) grove_choice_print_lifts(ctx->machine, file);
   fputs("\n", file);
   grove_choice_print_reason(choice, ctx->machine, alone, file);
-  if (!alone) print_settings(ctx, unit_bytes, file);
+  if (!alone) print_settings(f, unit_bytes, file);
   fputs("\n", file);
   grove_choice_print_inputs(ctx->machine, file);
   GROVE_PASS_CHECK(fflush(file) == 0 && !ferror(file), GROVE_ERR_SYSTEM,

@@ -14,9 +14,9 @@ const grove_route *grove_route_find(const char *name)
   return NULL;
 }
 
-const grove_route *grove_route_told(const grove_options *options)
+const grove_route *grove_route_told(int option)
 {
 #define WORD(name, word) word,
   static const char *const words[] = {"auto", GROVE_ROUTE_ROWS(WORD)};
-  return grove_route_find(words[options->route]);
+  return grove_route_find(words[option]);
 }

@@ -38,8 +38,8 @@ extern const grove_route *const grove_routes[GROVE_ROUTES];
 /* The route of this name, or NULL. */
 const grove_route *grove_route_find(const char *name);
 
-/* The route that the option names; NULL: auto. */
-const grove_route *grove_route_told(const grove_options *options);
+/* The route that this value of the option `route` names; NULL: auto. */
+const grove_route *grove_route_told(int option);
 
 #ifdef __cplusplus
 }

@@ -75,16 +75,26 @@ if [[ -e $build/tests/bindings/$program ]]; then
 fi
 program=mpi_agrees
 
-# Partitioned messages, where MPI lacks them.
-if [[ -e $build/tests/bindings/mpi_parts ]]; then
-  for threads in '' THREADS=1; do
-    # shellcheck disable=SC2086 # no word, or one
-    env $threads tools/launch "$ranks" "$build/tests/bindings/mpi_parts" "$seed" "$cases" \
-      >"$log" 2>&1 || fail "partitioned messages $threads"
-    grep -q "^$cases cases agree" "$log" || fail "partitioned messages $threads: no end"
-  done
-  echo 'partitioned messages come'
+# Partitioned messages: of an MPI that lacks them by the program's own library, else preloaded, if
+# that is asked for.
+parts() {
+  env "$@" tools/launch "$ranks" "$build/tests/bindings/mpi_parts" "$seed" "$cases" >"$log" 2>&1 ||
+    fail "partitioned messages $*"
+  grep -q "^$cases cases agree" "$log" || fail "partitioned messages $*: no end"
+}
+preloaded=()
+if [[ $(ldd "$build/tests/bindings/mpi_parts") != *libgrove_mpi* ]]; then
+  preloaded=(LD_PRELOAD="$build/lib/libgrove_mpi.so" GROVE_PRELOAD_PARTITIONED=on)
+  # MPICH 4.0.2 aborts in some of these: what is looked at is that Grove has none of them.
+  env LD_PRELOAD="$build/lib/libgrove_mpi.so" GROVE_LOG=summary tools/launch "$ranks" \
+    "$build/tests/bindings/mpi_parts" "$seed" "$cases" >"$log" 2>&1 || true
+  ! grep -q ' psend ' "$log" || fail 'partitioned messages are not asked for'
 fi
+parts THREADS=1 "${preloaded[@]}"
+parts GROVE_LOG=summary "${preloaded[@]}"
+grep -q ' psend  *channel ' "$log" || fail 'nothing went by channels'
+! grep -q 'not looked at' "$log" || fail "Grove takes the library's variables for slips"
+echo 'partitioned messages come'
 
 if ((ranks == 2)); then
   agrees log THREADS=1 GROVE_PRELOAD_AFTER=0

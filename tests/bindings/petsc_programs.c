@@ -4,7 +4,8 @@
  *
  *     tools/launch 4 build/tests/bindings/petsc_programs -dll_append build/lib/libgrove_petsc.so
  *
- * With -remap also VecScatterRemap, which needs the library before PETSc: LD_PRELOAD.
+ * An SF with a prefix has options of its own. With -remap also VecScatterRemap, which needs the
+ * library before PETSc: LD_PRELOAD.
  *
  * Vectors and matrices hold small integers, so that sums do not depend on their order.
  */
@@ -134,7 +135,7 @@ static Vec remap_by(const char *type, const scattering *s, Vec x, Vec y, PetscIn
   CALL(VecScatterRemap(scatter, map, NULL));
   CALL(VecScatterBegin(scatter, x, result, ADD_VALUES, SCATTER_FORWARD));
   CALL(VecScatterEnd(scatter, x, result, ADD_VALUES, SCATTER_FORWARD));
-  check_type(scatter, "basic");
+  check_type(scatter, type);
   CALL(VecScatterDestroy(&scatter));
   return result;
 }
@@ -275,6 +276,34 @@ static void compare_halos(void)
   for (int i = 0; i < 2; i++) CALL(VecDestroy(&results[i]));
 }
 
+/* ---- options of one SF ---- */
+
+/* An SF with a prefix and this value of its option: does it set up? */
+static PetscErrorCode set_up_with(const char *value)
+{
+  PetscSF sf;
+  PetscSFNode root = {.rank = (world_rank() + 1) % world_size(), .index = 0};
+  CALL(PetscOptionsSetValue(NULL, "-one_sf_type", "grove"));
+  CALL(PetscOptionsSetValue(NULL, "-one_sf_grove_set", value));
+  CALL(PetscSFCreate(PETSC_COMM_WORLD, &sf));
+  CALL(PetscObjectSetOptionsPrefix((PetscObject)sf, "one_"));
+  CALL(PetscSFSetGraph(sf, 1, 1, NULL, PETSC_COPY_VALUES, &root, PETSC_COPY_VALUES));
+  CALL(PetscSFSetFromOptions(sf));
+  CALL(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscErrorCode error = PetscSFSetUp(sf);
+  CALL(PetscPopErrorHandler());
+  CALL(PetscSFDestroy(&sf));
+  CALL(PetscOptionsClearValue(NULL, "-one_sf_grove_set"));
+  return error;
+}
+
+static void take_options_of_one(void)
+{
+  CHECK(!set_up_with("route=standard,order=ranks"), "an SF may have these");
+  CHECK(set_up_with("order=ranks,timeout=5"), "the timeout is its context's");
+  CHECK(set_up_with("route"), "there is no value");
+}
+
 int main(int argc, char **argv)
 {
   PetscBool remap;
@@ -290,6 +319,7 @@ int main(int argc, char **argv)
     compare_matrices();
     compare_halos();
   }
+  take_options_of_one();
   CALL(PetscFinalize());
   return test_end();
 }

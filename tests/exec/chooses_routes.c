@@ -208,24 +208,24 @@ static grove_routing routing(double first, double second)
 
 static void rivals(void)
 {
-  grove_context ctx = {.options = {.effort = GROVE_EFFORT_MEASURE}};
+  grove_settings settings = {.effort = GROVE_EFFORT_MEASURE};
   grove_routing best = routing(1, 2), rival = {0};
-  CHECK(grove_routing_has_rival(&ctx, &best, &rival), "twice as long is worth it");
+  CHECK(grove_routing_has_rival(&settings, &best, &rival), "twice as long is worth it");
   CHECK(rival.route == &grove_route_three_step && rival.cap == 77 && !rival.chosen, "another one");
   best = routing(1, nextafter(2, 3));
-  CHECK(!grove_routing_has_rival(&ctx, &best, &rival), "more than twice as long is not");
+  CHECK(!grove_routing_has_rival(&settings, &best, &rival), "more than twice as long is not");
   best = routing(1, 1.5);
   best.route = &grove_route_standard; /* the one that was chosen cannot serve the forest */
-  CHECK(!grove_routing_has_rival(&ctx, &best, &rival), "it was not chosen");
+  CHECK(!grove_routing_has_rival(&settings, &best, &rival), "it was not chosen");
   best = routing(1, 1.5);
   best.choice.runner_up = -1;
-  CHECK(!grove_routing_has_rival(&ctx, &best, &rival), "there is no other");
+  CHECK(!grove_routing_has_rival(&settings, &best, &rival), "there is no other");
   best = routing(1, 1.5);
   best.chosen = 0; /* the option route said it */
-  CHECK(!grove_routing_has_rival(&ctx, &best, &rival), "nobody chose");
+  CHECK(!grove_routing_has_rival(&settings, &best, &rival), "nobody chose");
   best = routing(1, 1.5);
-  ctx.options.effort = GROVE_EFFORT_ESTIMATE;
-  CHECK(!grove_routing_has_rival(&ctx, &best, &rival), "nobody asked for it");
+  settings.effort = GROVE_EFFORT_ESTIMATE;
+  CHECK(!grove_routing_has_rival(&settings, &best, &rival), "nobody asked for it");
 }
 
 int main(int argc, char **argv)

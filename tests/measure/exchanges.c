@@ -69,7 +69,7 @@ grove_status __wrap_grove_trial_time(grove_probe *p, grove_trial *t, double budg
                                      double *seconds);
 grove_status __wrap_grove_trial_time(grove_probe *p, grove_trial *t, double budget, double *seconds)
 {
-  const grove_route *route = grove_route_told(&p->ctx->options);
+  const grove_route *route = grove_route_told(p->ctx->options.route);
   const grove_topo *topo = &p->ctx->topo;
   const grove_place *place = &topo->place[p->ctx->rank];
   grove_manifest manifest = {0};

@@ -104,9 +104,11 @@ static void forest_mistakes(void)
   grove_root root = {0, 0};
   MISTAKE(CONTEXT, grove_forest_create(ctx, NULL));
   MISTAKE(CONTEXT, grove_forest_set_graph(good, 0, 0, NULL, &root));
+  MISTAKE(CONTEXT, grove_forest_set_graph32(good, 0, 0, NULL, NULL));
   MISTAKE(CONTEXT, grove_forest_set_graph_global(good, 0, 0, NULL, x));
   MISTAKE(CONTEXT, grove_forest_set_pattern(good, GROVE_GATHER, 1));
   MISTAKE(CONTEXT, grove_forest_allow_duplicates(good));
+  MISTAKE(CONTEXT, grove_forest_set(good, "timeout", "1"));
   MISTAKE(CONTEXT, grove_forest_set_name(good, NULL));
   MISTAKE(CONTEXT, grove_forest_set_up(wrong));
   MISTAKE(ALONE, grove_forest_sizes(NULL, NULL, NULL));

@@ -111,12 +111,15 @@ static void summary_lists_strays(const place *p)
 {
   char text[CAPTURE_BYTES];
   if (p->rank == 0) setenv("GROVE_BANANA", "1", 1);
+  if (p->rank == 0) setenv("GROVE_PRELOAD", "off", 1); /* libgrove_mpi.so looks at it */
   capture c = capture_begin();
   CHECK_OK(create_with(p, "GROVE_LOG", "summary"));
   capture_end(&c, text);
   CHECK((strstr(text, "GROVE_BANANA") != NULL) == (p->rank == 0), "'%s'", text);
   CHECK(!strstr(text, "GROVE_LOG"), "an option is no stray: '%s'", text);
+  CHECK(!strstr(text, "GROVE_PRELOAD"), "the binding's option is no stray: '%s'", text);
   if (p->rank == 0) unsetenv("GROVE_BANANA");
+  if (p->rank == 0) unsetenv("GROVE_PRELOAD");
 }
 
 int main(int argc, char **argv)
