@@ -101,7 +101,7 @@ class Fabric(study.Study):
     def bench(self, shape, grove, path, partition):
         """The result of grove bench on one matrix, there and back."""
         quick = self.options.quick
-        effort = ["--rounds", "5", "--batch", "2"] if quick else ["--rounds", "41"]
+        effort = ["--rounds", "5", "--batch", "2"] if quick else ["--rounds", "15"]
         profile = routes.profile(shape, grove, quick, "--fabric")
         variants = [word for name in CARRIERS[1:]
                     for word in ("--variant", f"standard,transport_off_node={name}")]

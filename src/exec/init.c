@@ -198,6 +198,16 @@ grove_status grove_draft_first(grove_draft *m, grove_status mine)
 
 /* ---- persistent operations ---- */
 
+/* Where a network may refuse arrays, a rank whose arrays it took must not wait for one whose it did
+ * not. Agreed by all there; elsewhere this rank's. */
+static grove_status set_first_arrays(grove_transfer *op)
+{
+  grove_wiring *w = op->wiring;
+  grove_status mine = grove_transfer_set_arrays(op);
+  if (!w->carriers[w->ncarriers - 1]->registers) return mine; /* the same kind on every rank */
+  return grove_context_agree(w->ctx, mine, NULL, 0);
+}
+
 /* A transfer bound to its arrays. Agreed by all, except for what can be wrong with arrays. */
 static grove_status make_bound(grove_draft *m, grove_status mine, grove_transfer **out)
 {
@@ -206,7 +216,7 @@ static grove_status make_bound(grove_draft *m, grove_status mine, grove_transfer
   GROVE_TRY(grove_draft_first(m, mine));
   op = &m->op->base;
   grove_transfer_hold_forests(m->op);
-  GROVE_TRY(grove_transfer_set_arrays(m->op));
+  GROVE_TRY(set_first_arrays(m->op));
   *out = m->op;
   return GROVE_OK;
 fail:

@@ -85,6 +85,7 @@ struct grove_carrier_kind {
   int together;      /* all messages of a start leave in one call, `go` */
   int writes_arrays; /* messages may lie in a user's array: receives can be taken back */
   int takes_parts;   /* a message may leave in parts, one after the other */
+  int registers;     /* `bind` makes memory known to a network, which may refuse it */
   unsigned memories; /* which it reads and writes: bits of spaces */
   /* No carriage is ever made of a fast kind, which has none of these. */
   grove_status (*open)(grove_carriage *carriage); /* if it is collective, agreed by all */

@@ -12,7 +12,7 @@ static void close_end(grove_fabric_end *e)
 {
   if (e->ep) fi_close(&e->ep->fid);
   if (e->cq) fi_close(&e->cq->fid);
-  if (e->mr) fi_close(&e->mr->fid);
+  grove_fabric_unregister_at(&e->mr);
   free(e->ops);
   free(e->buffers);
 }

@@ -149,8 +149,7 @@ static const grove_ofi_end *letter_end(const letters *l, int i)
 
 static void forget_buffer(message *m)
 {
-  if (m->mr) fi_close(&m->mr->fid);
-  m->mr = NULL;
+  grove_fabric_unregister_at(&m->mr);
   m->describes = NULL;
 }
 
@@ -416,6 +415,7 @@ const grove_carrier_kind grove_carrier_ofi = {
   .collective = 1,
   .writes_arrays = 1,
   .takes_parts = 1,
+  .registers = 1,
   .memories = GROVE_SPACE_HOST,
   .open = open_ofi,
   .close = shut_ofi,

@@ -189,8 +189,7 @@ static void free_neighbours(neighbour *list, int n)
     if (k->requests[0] != MPI_REQUEST_NULL || k->requests[1] != MPI_REQUEST_NULL) return;
     if (k->in.is_taken != k->in.has_ended || k->out.is_taken != k->out.has_ended) return;
   }
-  for (neighbour *k = list; k < list + n; k++)
-    if (k->mr) fi_close(&k->mr->fid);
+  for (neighbour *k = list; k < list + n; k++) grove_fabric_unregister_at(&k->mr);
   free(list);
 }
 

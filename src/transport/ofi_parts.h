@@ -136,6 +136,8 @@ grove_status grove_fabric_choose(const grove_fabric_wish *wish, struct fi_info *
 /* Registers with one endpoint, or, if `end` is NULL, with the domain. */
 grove_status grove_fabric_register_at(grove_fabric *f, grove_fabric_end *end, void *memory,
                                       size_t bytes, uint64_t access, struct fid_mr **out);
+/* NULL is none. */
+void grove_fabric_unregister_at(struct fid_mr **mr);
 
 /* Posts all receives of a new endpoint. */
 grove_status grove_fabric_post_receives(grove_fabric_end *end);

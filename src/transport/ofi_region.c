@@ -24,14 +24,22 @@ grove_status grove_fabric_register_at(grove_fabric *f, grove_fabric_end *end, vo
   if (code == 0 && per_endpoint) code = fi_mr_enable(mr);
   if (code != 0) fi_close(&mr->fid);
   GROVE_FABRIC_PASS(f, code);
+  __atomic_fetch_add(&registered, 1, __ATOMIC_RELAXED);
   *out = mr;
   return GROVE_OK;
 }
 
+void grove_fabric_unregister_at(struct fid_mr **mr)
+{
+  if (!*mr) return;
+  fi_close(&(*mr)->fid);
+  *mr = NULL;
+  __atomic_fetch_sub(&registered, 1, __ATOMIC_RELAXED);
+}
+
 static void drop_region(grove_fabric_region *r)
 {
-  for (int i = 0; i < r->n; i++) fi_close(&r->mr[i]->fid);
-  __atomic_fetch_sub(&registered, r->n, __ATOMIC_RELAXED);
+  for (int i = 0; i < r->n; i++) grove_fabric_unregister_at(&r->mr[i]);
   free(r);
 }
 
@@ -43,7 +51,6 @@ static grove_status register_all(grove_fabric *f, grove_fabric_region *r, void *
     GROVE_PASS(grove_fabric_register_at(f, &f->ends[i], memory, (size_t)bytes,
                                         is_target ? FI_REMOTE_WRITE : FI_WRITE, &r->mr[i]));
     r->n++;
-    __atomic_fetch_add(&registered, 1, __ATOMIC_RELAXED);
   }
   return GROVE_OK;
 }

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENDPOINTS = 3, BLOCKS = 100, LONGEST = 40000, AHEAD = 32 };
+enum { ENDPOINTS = 3, BLOCKS = 100, LONGEST = 40000 };
 
 typedef struct side {
   grove_fabric *f;
@@ -96,7 +96,7 @@ static void meet(side *s, const grove_fabric_region *region, uint32_t base)
 /* One round of all blocks, in an order of its own. The last goes as a run. */
 static void write_blocks(side *s, const char *from, const grove_fabric_region *source)
 {
-  int64_t part = 0;
+  int64_t part = 0, begun = 0;
   for (int k = 0; k < BLOCKS;) {
     int64_t block = (k * 37) % BLOCKS, taken = 0;
     grove_fabric_put put = {.peer = s->peer,
@@ -112,6 +112,9 @@ static void write_blocks(side *s, const char *from, const grove_fabric_region *s
                             .self = s};
     CHECK_OK(grove_fabric_write(s->f, &put, &taken));
     part += taken;
+    begun += taken;
+    CHECK(begun - s->done <= ENDPOINTS * GROVE_FABRIC_DEEP * s->block,
+          "more than %d writes are under way from an endpoint", GROVE_FABRIC_DEEP);
     if (part == s->block) part = 0, k++;
     if (taken == 0) CHECK_OK(grove_fabric_poll(s->f));
   }
