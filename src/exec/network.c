@@ -16,8 +16,8 @@
 
 /* So much less must libfabric take. Its numbers are of bare writes, and letters are messages with
  * tags: beside their prices they took up to 3 times as long as those over MPI did beside theirs
- * (between two hosts of the test cluster, on eleven matrices; x86_64, 2 cores, libfabric 1.17, Open MPI
- * 4.1.4; 2026-11). */
+ * (between two hosts of the test cluster, on eleven matrices; x86_64, 2 cores, libfabric 1.17,
+ * Open MPI 4.1.4; 2026-11). */
 static const double GAIN = 3;
 
 enum { OVER_MPI, OVER_FABRIC, NETWORKS };

@@ -3,11 +3,11 @@
 
 #include "transport/ofi_desk.h"
 
-/* So much less must libfabric take by the model, whose numbers are those of bare writes. A round also
- * has the receiver's word that it may begin, polls, and bytes that are in no cache. Between hosts of
- * the test cluster rounds of 4 KiB to 4 MiB took 1 to 9 times as long as predicted, those over MPI
- * 0.4 to 1.8 (x86_64, 2 cores, libfabric 1.17, Open MPI 4.1.4; 2026-11). Where they were predicted to
- * take half the time, they took 0.62 to 0.91 of MPI's. */
+/* So much less must libfabric take by the model, whose numbers are those of bare writes. A round
+ * also has the receiver's word that it may begin, polls, and bytes that are in no cache. Between
+ * hosts of the test cluster rounds of 4 KiB to 4 MiB took 1 to 9 times as long as predicted, those
+ * over MPI 0.4 to 1.8 (x86_64, 2 cores, libfabric 1.17, Open MPI 4.1.4; 2026-11). Where they were
+ * predicted to take half the time, they took 0.62 to 0.91 of MPI's. */
 static const double GAIN = 2;
 
 const grove_way_kind *const grove_ways[] = {&grove_way_groups, &grove_way_runs, &grove_way_shm,
