@@ -4,14 +4,17 @@
  * are loaded, which are a fatbin in the library (cuda_kernels.cu). Nothing is loaded later, because
  * loading would wait for streams that wait themselves.
  */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "device/cuda_kernels.h"
 #include "device/cuda_parts.h"
 
 #ifdef GROVE_CUDA
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,11 +178,31 @@ int grove_cuda_is_open(void)
 }
 
 /* If the library is not in the process, no memory of a device is. */
+/* How many libraries had come and gone when they were last looked through, and whether libcuda was
+ * among them. To ask the loader for one that is not there makes it search its whole path, in files,
+ * which takes longer than all else that making an operation does. */
+static _Atomic unsigned long long changes_seen;
+static atomic_int was_there;
+
+/* Not 0 ends the search: 1 it is there, -1 nothing has changed. */
+static int look_at_library(struct dl_phdr_info *info, size_t bytes, void *out)
+{
+  const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+  unsigned long long *changes = out;
+  (void)bytes;
+  *changes = (unsigned long long)info->dlpi_adds + (unsigned long long)info->dlpi_subs;
+  if (*changes == atomic_load(&changes_seen)) return -1;
+  return strncmp(name, "libcuda.so", strlen("libcuda.so")) == 0;
+}
+
 int grove_cuda_is_loaded(void)
 {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (library) dlclose(library);
-  return library != NULL;
+  unsigned long long changes = 0;
+  int found = dl_iterate_phdr(look_at_library, &changes);
+  if (found < 0) return atomic_load(&was_there);
+  atomic_store(&was_there, found);
+  atomic_store(&changes_seen, changes);
+  return found;
 }
 
 int grove_cuda_current(void)
