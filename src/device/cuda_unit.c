@@ -177,10 +177,10 @@ int grove_cuda_is_open(void)
   return __atomic_load_n(&ndevices, __ATOMIC_ACQUIRE) > 0;
 }
 
-/* If the library is not in the process, no memory of a device is. */
-/* How many libraries had come and gone when they were last looked through, and whether libcuda was
- * among them. To ask the loader for one that is not there makes it search its whole path, in files,
- * which takes longer than all else that making an operation does. */
+/* If libcuda is not in the process, no memory of a device is. Here is how many libraries had come
+ * and gone when they were last looked through, and whether it was among them. To ask the loader for
+ * one that is not there makes it search its whole path, in files, which takes longer than all else
+ * that making an operation does. */
 static _Atomic unsigned long long changes_seen;
 static atomic_int was_there;
 
