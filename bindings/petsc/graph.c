@@ -183,32 +183,62 @@ static PetscErrorCode find_own(PetscSF sf, int n, const int *ranks, int *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSFView and PetscSFGetGroups read these fields of the SF. */
+/* The number of this rank in PETSc's list. */
+static PetscInt find_rank(PetscSF sf, PetscInt rank)
+{
+  PetscInt low = sf->ndranks, high = sf->nranks; /* ascending, but for this rank */
+  if (sf->ndranks && sf->ranks[0] == rank) return 0;
+  while (high - low > 1) {
+    PetscInt middle = (low + high) / 2;
+    if (sf->ranks[middle] <= rank)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The leaves of each rank in the order of the list. Neighbours of a leaf mostly have their roots on
+ * the same rank. */
+static void group_leaves(PetscSF sf, PetscInt *next)
+{
+  PetscInt group = 0;
+  for (PetscInt i = 0; i <= sf->nranks; i++) sf->roffset[i] = 0;
+  for (PetscInt i = 0; i < sf->nleaves; i++) {
+    if (sf->ranks[group] != sf->remote[i].rank) group = find_rank(sf, sf->remote[i].rank);
+    sf->roffset[group + 1]++;
+  }
+  for (PetscInt i = 0; i < sf->nranks; i++) {
+    next[i] = sf->roffset[i];
+    sf->roffset[i + 1] += sf->roffset[i];
+  }
+  for (PetscInt i = 0; i < sf->nleaves; i++) {
+    if (sf->ranks[group] != sf->remote[i].rank) group = find_rank(sf, sf->remote[i].rank);
+    sf->rmine[next[group]] = sf->mine ? sf->mine[i] : i;
+    sf->rremote[next[group]++] = sf->remote[i].index;
+  }
+}
+
+/* PetscSFView and PetscSFGetGroups read these fields of the SF. Grove knows the ranks; the lists are
+ * PETSc's own in another order. */
 static PetscErrorCode set_root_ranks(PetscSF sf)
 {
   grove_sf *g = sf->data;
-  PetscInt at = 0;
+  PetscInt *next;
   int n, own;
   const int *ranks;
-  const int64_t *offset, *slot, *root;
   PetscFunctionBegin;
-  GROVE_SF_CALL(grove_forest_root_lists(g->forest, &n, &ranks, &offset, &slot, &root));
+  GROVE_SF_CALL(grove_forest_root_ranks(g->forest, &n, &ranks));
   PetscCall(PetscFree4(sf->ranks, sf->roffset, sf->rmine, sf->rremote));
   PetscCall(PetscMalloc4(n, &sf->ranks, n + 1, &sf->roffset, sf->nleaves, &sf->rmine, sf->nleaves,
                          &sf->rremote));
   PetscCall(find_own(sf, n, ranks, &own));
   sf->nranks = n;
   sf->ndranks = own >= 0;
-  for (int i = 0; i < n; i++) {
-    int from = own_first(i, own);
-    sf->ranks[i] = ranks[from];
-    sf->roffset[i] = at;
-    for (int64_t e = offset[from]; e < offset[from + 1]; e++, at++) {
-      sf->rmine[at] = (PetscInt)slot[e];
-      sf->rremote[at] = (PetscInt)root[e];
-    }
-  }
-  sf->roffset[n] = at;
+  for (int i = 0; i < n; i++) sf->ranks[i] = ranks[own_first(i, own)];
+  PetscCall(PetscMalloc1(n, &next));
+  group_leaves(sf, next);
+  PetscCall(PetscFree(next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
