@@ -219,8 +219,8 @@ static void group_leaves(PetscSF sf, PetscInt *next)
   }
 }
 
-/* PetscSFView and PetscSFGetGroups read these fields of the SF. Grove knows the ranks; the lists are
- * PETSc's own in another order. */
+/* PetscSFView and PetscSFGetGroups read these fields of the SF. Grove knows the ranks; the lists
+ * are PETSc's own in another order. */
 static PetscErrorCode set_root_ranks(PetscSF sf)
 {
   grove_sf *g = sf->data;
