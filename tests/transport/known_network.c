@@ -1,6 +1,7 @@
-/* See known_network.h. When a message arrives is told by MPI. The clock, what writes and what
- * listens are replaced (--wrap). */
+/* See known_network.h. When a message arrives is told by MPI. The clock, patience, what writes and
+ * what listens are replaced (--wrap). */
 #include "known_network.h"
+#include "base/pause.h"
 #include "check.h"
 #include "transport/ofi.h"
 
@@ -16,6 +17,23 @@ double __wrap_grove_clock(void);
 double __wrap_grove_clock(void)
 {
   return is_on ? now += network.each_look : __real_grove_clock();
+}
+
+/* These have the clock in their own file, where it cannot be replaced. */
+void __real_grove_pause_begin(grove_pause *pause, int spins);
+void __wrap_grove_pause_begin(grove_pause *pause, int spins);
+void __wrap_grove_pause_begin(grove_pause *pause, int spins)
+{
+  __real_grove_pause_begin(pause, spins);
+  if (is_on) pause->since = now;
+}
+
+int __real_grove_pause_expired(const grove_pause *pause, double timeout);
+int __wrap_grove_pause_expired(const grove_pause *pause, double timeout);
+int __wrap_grove_pause_expired(const grove_pause *pause, double timeout)
+{
+  if (!is_on) return __real_grove_pause_expired(pause, timeout);
+  return timeout > 0 && __wrap_grove_clock() - pause->since > timeout;
 }
 
 grove_status __real_grove_fabric_write(grove_fabric *f, const grove_fabric_put *put,
