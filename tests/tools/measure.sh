@@ -108,8 +108,8 @@ GROVE_NODE_SIZE=1 machine 2 measure --quick --force # other tests run beside it
 kept=("$work"/cache/grove/*.machine)
 [[ -s ${kept[0]} ]] || fail "no profile in the cache"
 says "${kept[0]}"
-# An operation between these two ranks is now priced with it, and with no other. Rows are counted, so
-# the factors stay.
+# An operation between these two ranks is now priced with it, and with no other. Rows are counted,
+# so the factors stay.
 sed -i -e 's/^\(factor *[a-z]* *[a-z]* *[a-z_]* *\)[^ ]*/\11/' \
   -e 's/^\(alpha *cpu *off-node *[a-z]* *\)[^ ]*/\10.5/' "${kept[0]}"
 status=0

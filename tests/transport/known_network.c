@@ -1,9 +1,8 @@
 /* See known_network.h. When a message arrives is told by MPI. The clock, patience, what writes and
  * what listens are replaced (--wrap). */
 #include "known_network.h"
-#include "base/pause.h"
 #include "check.h"
-#include "transport/ofi.h"
+#include "transport/ofi_desk.h"
 
 #include <math.h>
 
