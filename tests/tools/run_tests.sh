@@ -73,3 +73,14 @@ END
 run fuzz
 ((status == 1)) || fail "no test at all passes"
 has "-- failed: no test ran in build-fuzz"
+
+# After TESTS_UNTIL no part begins, and every one is told.
+more() {
+  PATH=$work/bin:$PATH TESTS_UNTIL=1 "$work/tree/tools/run-tests" more
+}
+run more
+((status == 1)) || fail "no test at all passes"
+for part in page 'many ranks' 'random programs' sanitizers tsan valgrind 'many forests'; do
+  has "skipped: $part, for TESTS_UNTIL has passed"
+done
+has '0 passed, 0 failed, 15 skipped'
