@@ -223,8 +223,14 @@ void grove_twin_inherit(grove_forest *f);
 grove_status grove_leaves_create(grove_forest *f, const grove_graph *graph);
 void grove_leaves_free(grove_forest *f);
 
-/* A slot that occurs twice in a list of slots from `least` to `most`, or -1. */
-grove_status grove_find_duplicate(int64_t n, const int64_t *list, int64_t least, int64_t most,
+/* Entry i of the list of slots that a graph has, of either width. */
+static inline int64_t grove_graph_slot(const grove_graph *g, int64_t i)
+{
+  return g->leaf_index32 ? g->leaf_index32[i] : g->leaf_index[i];
+}
+
+/* A slot that occurs twice in that list, which has slots from `least` to `most`; or -1. */
+grove_status grove_find_duplicate(const grove_graph *graph, int64_t least, int64_t most,
                                   int64_t *slot);
 
 /* Checks what one rank can see by itself: counts, NULLs, leaf slots, root ranks. This rank's

@@ -88,35 +88,16 @@ static inline void find_range(const grove_graph *graph, int narrow, int64_t *out
   *out_most = most;
 }
 
-/* The usual list ascends, and needs no copy. */
-static grove_status find_duplicate32(int64_t n, const int32_t *slot, int64_t least, int64_t most,
-                                     int64_t *twice)
-{
-  grove_status status = GROVE_OK;
-  int64_t ascends = 1, *wide = NULL;
-  while (ascends < n && slot[ascends] > slot[ascends - 1]) ascends++;
-  if (ascends >= n) return GROVE_OK;
-  GROVE_ROOM(wide, n);
-  for (int64_t i = 0; i < n; i++) wide[i] = slot[i];
-  status = grove_find_duplicate(n, wide, least, most, twice);
-fail:
-  free(wide);
-  return status;
-}
-
 static grove_status survey_slots(const grove_graph *graph, survey *s)
 {
-  int64_t least, most, n = graph->nleaves, twice = -1;
+  int64_t least, most, twice = -1;
   if (is_narrow(graph))
     find_range(graph, 1, &least, &most);
   else
     find_range(graph, 0, &least, &most);
   s->good = least >= 0 && most < INT64_MAX;
   if (!s->good) return GROVE_OK;
-  if (is_narrow(graph))
-    GROVE_PASS(find_duplicate32(n, graph->leaf_index32, least, most, &twice));
-  else
-    GROVE_PASS(grove_find_duplicate(n, graph->leaf_index, least, most, &twice));
+  GROVE_PASS(grove_find_duplicate(graph, least, most, &twice));
   s->duplicates = twice >= 0;
   s->good = !s->duplicates || graph->duplicates;
   s->first = least;

@@ -3,7 +3,6 @@
 #include "forest/forest.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int64_t leaf_slot(const grove_graph *graph, int64_t position)
 {
@@ -63,12 +62,12 @@ static int by_leaf(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static grove_status find_by_sorting(int64_t n, const int64_t *list, int64_t *slot)
+static grove_status find_by_sorting(const grove_graph *graph, int64_t *slot)
 {
   grove_status status = GROVE_OK;
-  int64_t *sorted = NULL;
+  int64_t *sorted = NULL, n = graph->nleaves;
   GROVE_ROOM(sorted, n);
-  memcpy(sorted, list, (size_t)n * sizeof *sorted);
+  for (int64_t i = 0; i < n; i++) sorted[i] = grove_graph_slot(graph, i);
   qsort(sorted, (size_t)n, sizeof *sorted, by_leaf);
   for (int64_t i = 1; i < n && *slot < 0; i++)
     if (sorted[i] == sorted[i - 1]) *slot = sorted[i];
@@ -78,15 +77,16 @@ fail:
 }
 
 /* A bit for every slot. */
-static grove_status find_by_marking(int64_t n, const int64_t *list, int64_t least, int64_t most,
+static grove_status find_by_marking(const grove_graph *graph, int64_t least, int64_t most,
                                     int64_t *slot)
 {
   grove_status status = GROVE_OK;
   uint64_t *marks = NULL;
   GROVE_NEW(marks, (most - least) / 64 + 1);
-  for (int64_t i = 0; i < n && *slot < 0; i++) {
-    uint64_t *word = &marks[(list[i] - least) / 64], bit = (uint64_t)1 << (list[i] - least) % 64;
-    if (*word & bit) *slot = list[i];
+  for (int64_t i = 0; i < graph->nleaves && *slot < 0; i++) {
+    int64_t at = grove_graph_slot(graph, i) - least;
+    uint64_t *word = &marks[at / 64], bit = (uint64_t)1 << at % 64;
+    if (*word & bit) *slot = at + least;
     *word |= bit;
   }
 fail:
@@ -94,16 +94,21 @@ fail:
   return status;
 }
 
-grove_status grove_find_duplicate(int64_t n, const int64_t *list, int64_t least, int64_t most,
+static int slots_ascend(const grove_graph *graph)
+{
+  for (int64_t i = 1; i < graph->nleaves; i++)
+    if (grove_graph_slot(graph, i) <= grove_graph_slot(graph, i - 1)) return 0;
+  return 1;
+}
+
+grove_status grove_find_duplicate(const grove_graph *graph, int64_t least, int64_t most,
                                   int64_t *slot)
 {
-  int64_t sorted_until = 1;
   *slot = -1;
-  while (sorted_until < n && list[sorted_until] > list[sorted_until - 1]) sorted_until++;
-  if (sorted_until >= n) return GROVE_OK; /* ascending: the usual case needs no memory */
+  if (slots_ascend(graph)) return GROVE_OK; /* the usual case needs no memory */
   /* Marks never take more memory than a sorted copy. */
-  if ((most - least) / 64 < n) return find_by_marking(n, list, least, most, slot);
-  return find_by_sorting(n, list, slot);
+  if ((most - least) / 64 < graph->nleaves) return find_by_marking(graph, least, most, slot);
+  return find_by_sorting(graph, slot);
 }
 
 static void print_root(const grove_graph *graph, int64_t i, char text[64])
@@ -149,7 +154,7 @@ static grove_status check_leaves(const grove_graph *graph, int rank)
     if (slot > most) most = slot;
   }
   if (graph->duplicates) return GROVE_OK;
-  GROVE_PASS(grove_find_duplicate(graph->nleaves, graph->leaf_index, 0, most, &twice));
+  GROVE_PASS(grove_find_duplicate(graph, 0, most, &twice));
   if (twice >= 0) return refuse_duplicate(graph, rank, twice);
   return GROVE_OK;
 }

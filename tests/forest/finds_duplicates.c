@@ -1,5 +1,5 @@
 /* A slot that is twice in a list is found wherever the two are, whether slots lie close together or
- * far apart; and none is found where there is none. */
+ * far apart, of 32 bits as of 64; and none is found where there is none. */
 #include "forest/forest.h"
 
 #include "check.h"
@@ -16,14 +16,29 @@ static int times_in(int64_t n, const int64_t *list, int64_t slot)
   return times;
 }
 
-static int64_t find(int64_t n, const int64_t *list)
+static int64_t find_in(const grove_graph *graph, int64_t least, int64_t most)
 {
-  int64_t least = INT64_MAX, most = 0, slot = -2;
+  int64_t slot = -2;
+  CHECK_OK(grove_find_duplicate(graph, least, most, &slot));
+  return slot;
+}
+
+/* In a list of 32 bits the same one as in one of 64, where its slots have room there. */
+static int64_t find(int64_t n, int64_t *list)
+{
+  int64_t least = INT64_MAX, most = 0;
+  int32_t narrow[MOST];
   for (int64_t i = 0; i < n; i++) {
     if (list[i] < least) least = list[i];
     if (list[i] > most) most = list[i];
+    narrow[i] = (int32_t)list[i];
   }
-  CHECK_OK(grove_find_duplicate(n, list, least, most, &slot));
+  int64_t slot = find_in(&(grove_graph){.nleaves = n, .leaf_index = list}, least, most);
+  if (most <= INT32_MAX) {
+    int64_t other = find_in(&(grove_graph){.nleaves = n, .leaf_index32 = narrow}, least, most);
+    CHECK(other == slot, "of 32 bits %lld is found, of 64 bits %lld", (long long)other,
+          (long long)slot);
+  }
   return slot;
 }
 
