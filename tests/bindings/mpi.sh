@@ -13,11 +13,12 @@ cd "$(dirname "$0")/../.."
 ranks=$1 build=${BUILD:-build} seed=${SEED:-1} cases=${CASES:-2}
 if [[ $seed == random ]]; then seed=$RANDOM; fi
 echo "seed $seed"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# Apart, for a launcher may put a line of one into the middle of a line of the other.
+out=$(mktemp) log=$(mktemp)
+trap 'rm -f "$out" "$log"' EXIT
 
 fail() {
-  cat "$log"
+  cat "$out" "$log"
   echo "mpi.sh: $*; seed $seed, $ranks ranks" >&2
   exit 1
 }
@@ -28,9 +29,9 @@ agrees() {
   local value=$1
   shift
   env "$@" GROVE_PRELOAD="$value" LD_PRELOAD="$build/lib/libgrove_mpi.so" \
-    tools/launch "$ranks" "$build/tests/bindings/$program" "$seed" "$cases" >"$log" 2>&1 ||
+    tools/launch "$ranks" "$build/tests/bindings/$program" "$seed" "$cases" >"$out" 2>"$log" ||
     fail "$value $*: the program failed"
-  grep -q "^$cases cases agree" "$log" || fail "$value $*: the program did not come to its end"
+  grep -q "^$cases cases agree" "$out" || fail "$value $*: the program did not come to its end"
 }
 
 build=$(realpath "$build")
@@ -78,16 +79,16 @@ program=mpi_agrees
 # Partitioned messages: of an MPI that lacks them by the program's own library, else preloaded, if
 # that is asked for.
 parts() {
-  env "$@" tools/launch "$ranks" "$build/tests/bindings/mpi_parts" "$seed" "$cases" >"$log" 2>&1 ||
-    fail "partitioned messages $*"
-  grep -q "^$cases cases agree" "$log" || fail "partitioned messages $*: no end"
+  env "$@" tools/launch "$ranks" "$build/tests/bindings/mpi_parts" "$seed" "$cases" \
+    >"$out" 2>"$log" || fail "partitioned messages $*"
+  grep -q "^$cases cases agree" "$out" || fail "partitioned messages $*: no end"
 }
 preloaded=()
 if [[ $(ldd "$build/tests/bindings/mpi_parts") != *libgrove_mpi* ]]; then
   preloaded=(LD_PRELOAD="$build/lib/libgrove_mpi.so" GROVE_PRELOAD_PARTITIONED=on)
   # MPICH 4.0.2 aborts in some of these: what is looked at is that Grove has none of them.
   env LD_PRELOAD="$build/lib/libgrove_mpi.so" GROVE_LOG=summary tools/launch "$ranks" \
-    "$build/tests/bindings/mpi_parts" "$seed" "$cases" >"$log" 2>&1 || true
+    "$build/tests/bindings/mpi_parts" "$seed" "$cases" >"$out" 2>"$log" || true
   ! grep -q ' psend ' "$log" || fail 'partitioned messages are not asked for'
 fi
 parts THREADS=1 "${preloaded[@]}"
