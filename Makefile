@@ -77,6 +77,7 @@ bench:
 	@bench/run --cores --save --no-build
 	@bench/run --operations --save --no-build
 	@bench/run --bundles --save --no-build
+	@bench/run --latency --save --no-build
 	@bench/run --overlap --save --no-build
 	@bench/run --algebra --save --no-build
 	@bench/run --routes --save --no-build
@@ -91,7 +92,7 @@ bench:
 	@bench/run --age
 
 bench-pages:
-	@for study in '' --cores --operations --bundles --algebra --routes $(if $(wildcard bench/figures-fabric.txt),--fabric) --mesh --partitioned --parts --gpu --multipath; do \
+	@for study in '' --cores --operations --bundles --latency --algebra --routes $(if $(wildcard bench/figures-fabric.txt),--fabric) --mesh --partitioned --parts --gpu --multipath; do \
 	  bench/run $$study --figures --save >/dev/null || exit 1; done
 	@bench/scale/run --figures --save >/dev/null
 

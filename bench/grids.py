@@ -204,7 +204,11 @@ class Study(study.Study):
                 if run.startswith(f"{name} ")}
         notes = [text for run, text in self.figures.notes() if run == name]
         return [*(origin.heading(how, name) for how in made), "", *(f"- {n}" for n in notes), "",
-                *r.sections(shown, self.targets_only)]
+                *self.tables(shown)]
+
+    def tables(self, rows):
+        """The lines of a page that follow the conditions."""
+        return r.sections(rows, self.targets_only)
 
     def print_all(self, rows):
         for mpi, ranks, part in r.by_run(rows):
@@ -247,6 +251,24 @@ class Algebra(Study):
 
     def words(self, ranks, place):
         return ["--rounds", "11"] if self.options.quick else []
+
+
+class Latency(Study):
+    """Its page is a table with a column for each size."""
+
+    name, help = "latency", "one message beside MPI's and PETSc's, inside a node and over TCP"
+    ranks, places = "2", ["shm", "tcp"]
+
+    def tables(self, rows):
+        return [line for where, lines in r.by_size(rows)
+                for line in [f"## {where}", "", *r.markdown_table(lines), ""]]
+
+    def print_all(self, rows):
+        for where, lines in r.by_size(rows):
+            print(f"\n== {where}\n{r.columns(lines)}")
+
+    def print_run(self, rows):
+        study.Study.print_run(self, rows)
 
 
 class Overlap(Study):

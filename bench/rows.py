@@ -219,6 +219,23 @@ def sections(rows, targets_only):
     return lines
 
 
+# ---- latency ----
+
+def by_size(rows):
+    """For each MPI and carrier of messages, its name and a table: one column per size, one line per
+    method."""
+    split = lambda row: (row["mpi"], *row["case"].partition("/")[::2])
+    for mpi, carrier in dict.fromkeys(split(row)[::2] for row in rows):
+        of_this = [row for row in rows if split(row)[::2] == (mpi, carrier)]
+        sizes = dict.fromkeys(split(row)[1] for row in of_this)
+        us = {(row["method"], split(row)[1]): row["value"] for row in of_this if row["ratio"]}
+        us |= {("mpi", split(row)[1]): row["peer_value"] for row in of_this if row["ratio"]}
+        lines = [["us", *sizes]]
+        for method in dict.fromkeys(["mpi", *(row["method"] for row in of_this)]):
+            lines.append([method, *(figure(us.get((method, size), math.nan)) for size in sizes)])
+        yield f"{mpi}, {carrier or 'shm'}", lines
+
+
 # ---- hidden shares ----
 
 def choose_hidden(rows):

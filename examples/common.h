@@ -27,6 +27,15 @@ static inline void print(const char *format, ...)
   va_end(values);
 }
 
+/* So many exchanges, one after the other. */
+static inline void repeat(grove_op *op, int times)
+{
+  for (int i = 0; i < times; i++) {
+    GROVE_MUST(grove_start(op));
+    GROVE_MUST(grove_wait(op));
+  }
+}
+
 /* Memory for n things, all zero; never NULL. */
 static inline void *zeros(int64_t n, size_t size)
 {

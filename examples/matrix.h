@@ -215,4 +215,14 @@ static inline int is_product(const matrix_market *m, const int64_t *row, const i
   return right;
 }
 
+/* Of a symmetric matrix 0, if the ranks add theirs up. */
+static inline double csr_skew(const csr *a)
+{
+  double skew = 0;
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t k = a->start[i]; k < a->start[i + 1]; k++)
+      skew += a->value[k] * (double)(a->first + i - a->col[k]);
+  return skew;
+}
+
 #endif

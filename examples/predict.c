@@ -31,10 +31,7 @@ static void predict(MPI_Comm comm, const char *name, grove_report *report)
   GROVE_MUST(grove_forest_set_graph(ring, GHOSTS, GHOSTS, NULL, root));
   GROVE_MUST(grove_forest_set_up(ring));
   GROVE_MUST(grove_bcast_init(ring, MPI_DOUBLE, x, x + GHOSTS, MPI_REPLACE, &op));
-  for (int i = 0; i < ROUNDS; i++) {
-    GROVE_MUST(grove_start(op));
-    GROVE_MUST(grove_wait(op));
-  }
+  repeat(op, ROUNDS);
   GROVE_MUST(grove_op_report(op, report));
   GROVE_MUST(grove_op_free(&op));
   GROVE_MUST(grove_forest_free(&ring));

@@ -16,10 +16,7 @@ static int exchange(grove_forest *all, int size, int rank, grove_report *report)
   int wrong = 0;
   double mine = 3 * rank + 1, *other = vector(size);
   GROVE_MUST(grove_bcast_init(all, MPI_DOUBLE, &mine, other, MPI_REPLACE, &op));
-  for (int i = 0; i < ROUNDS; i++) {
-    GROVE_MUST(grove_start(op));
-    GROVE_MUST(grove_wait(op));
-  }
+  repeat(op, ROUNDS);
   for (int r = 0; r < size; r++) wrong += other[r] != 3 * r + 1;
   GROVE_MUST(grove_op_report(op, report));
   GROVE_MUST(grove_op_free(&op));

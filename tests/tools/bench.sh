@@ -107,7 +107,7 @@ bench 2 --grid "$work/overlap" --threads
 lines 4 '^hidden o-swap [a-z-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ '
 
 # The grids of the project can be read; a wrong line is named.
-for grid in grid operations bundles overlap; do
+for grid in grid operations bundles latency overlap; do
   bench 1 --grid "bench/$grid.txt" --case no-such-case
   ((status == 0)) || fail "bench/$grid.txt cannot be read"
 done
