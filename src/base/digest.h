@@ -4,19 +4,11 @@
 #define GROVE_BASE_DIGEST_H
 
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Of bytes: FNV-1a, 64 bit. */
-static inline uint64_t grove_digest_bytes(const void *bytes, int64_t n)
-{
-  const unsigned char *at = (const unsigned char *)bytes;
-  uint64_t sum = 14695981039346656037u;
-  for (int64_t i = 0; i < n; i++) sum = (sum ^ at[i]) * 1099511628211u;
-  return sum;
-}
 
 /* Adds a word to the digest of those before it. A word that changes alone changes the sum: each
  * step can be undone, because the factor is odd. */
@@ -24,6 +16,20 @@ static inline uint64_t grove_digest_word(uint64_t sum, uint64_t word)
 {
   sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
   return sum ^ sum >> 29;
+}
+
+/* Of bytes, eight at a time. */
+static inline uint64_t grove_digest_bytes(const void *bytes, int64_t n)
+{
+  const char *at = (const char *)bytes;
+  uint64_t sum = (uint64_t)n, word = 0;
+  for (; n >= (int64_t)sizeof word; n -= (int64_t)sizeof word, at += sizeof word) {
+    memcpy(&word, at, sizeof word);
+    sum = grove_digest_word(sum, word);
+  }
+  word = 0;
+  if (n > 0) memcpy(&word, at, (size_t)n);
+  return grove_digest_word(sum, word);
 }
 
 #ifdef __cplusplus

@@ -12,13 +12,6 @@ static grove_status begin_step(grove_context *ctx, grove_step **out)
   return GROVE_OK;
 }
 
-static grove_status finish_step(grove_context *ctx, MPI_Request *request, int64_t *result, int n)
-{
-  GROVE_PASS(grove_context_wait(ctx, request));
-  memcpy(result, ctx->step.out, (size_t)n * sizeof *result);
-  return GROVE_OK;
-}
-
 /* The sentence of the rank that failed, on every rank. */
 static grove_status share_failure(grove_context *ctx, grove_status mine, int failed)
 {
@@ -149,47 +142,18 @@ grove_status grove_context_same(grove_context *ctx, grove_status status, const c
   return grove_context_agree(ctx, own, NULL, 0);
 }
 
-grove_status grove_context_scan_max(grove_context *ctx, const int64_t *mine, int n, int64_t *out)
-{
-  grove_step *s = NULL;
-  MPI_Request request;
-  GROVE_PASS(begin_step(ctx, &s));
-  for (int i = 0; i < n; i++) {
-    s->in[i] = mine[i];
-    s->out[i] = -1;
-  }
-  GROVE_PASS_MPI(MPI_Iexscan(s->in, s->out, n, MPI_INT64_T, MPI_MAX, ctx->comm, &request));
-  GROVE_PASS(finish_step(ctx, &request, out, n));
-  if (ctx->rank == 0)
-    for (int i = 0; i < n; i++) out[i] = -1;
-  return GROVE_OK;
-}
-
-grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *before,
-                                   int64_t *total)
-{
-  grove_step *s = NULL;
-  MPI_Request request;
-  GROVE_PASS(begin_step(ctx, &s));
-  s->in[0] = mine;
-  GROVE_PASS_MPI(MPI_Iscan(s->in, s->out, 1, MPI_INT64_T, MPI_SUM, ctx->comm, &request));
-  GROVE_PASS(finish_step(ctx, &request, before, 1));
-  *total = *before;
-  *before -= mine;
-  return grove_context_tell(ctx, total, sizeof *total, ctx->size - 1);
-}
-
 grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all)
 {
   grove_status status = GROVE_OK;
   grove_step *s = NULL;
   MPI_Request request;
   GROVE_TRY(begin_step(ctx, &s));
+  if (to_all) {
+    GROVE_TRY(grove_context_gather(ctx, mine, *all));
+    return GROVE_OK;
+  }
   s->in[0] = mine;
-  if (to_all)
-    GROVE_TRY_MPI(MPI_Iallgather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, ctx->comm, &request));
-  else
-    GROVE_TRY_MPI(MPI_Igather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, 0, ctx->comm, &request));
+  GROVE_TRY_MPI(MPI_Igather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, 0, ctx->comm, &request));
   GROVE_TRY(grove_context_wait(ctx, &request));
   return GROVE_OK;
 fail:

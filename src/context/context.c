@@ -1,7 +1,9 @@
 #include "context/context.h"
 
+#include "base/digest.h"
 #include "context/trace.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,11 +206,8 @@ grove_status grove_context_take_effect(grove_context *ctx, int64_t nnodes)
 
 grove_status grove_context_apply_options(grove_context *ctx)
 {
-  grove_status mine = GROVE_OK;
   int64_t nnodes = 0;
-  /* All ranks are here: nobody reads the table while its writer changes it. */
-  GROVE_PASS(grove_context_agree(ctx, GROVE_OK, NULL, 0));
-  mine = grove_context_assign_nodes(ctx, &nnodes);
+  grove_status mine = grove_context_assign_nodes(ctx, &nnodes);
   GROVE_PASS(grove_context_agree(ctx, mine, &nnodes, 1));
   mine = grove_context_take_effect(ctx, nnodes);
   GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
@@ -237,7 +236,7 @@ static grove_status write_setting(const char *key, const char *value, int64_t by
 }
 
 /* Gives every rank a copy of rank 0's arguments, to compare with its own. */
-static grove_status same_everywhere(grove_context *ctx, const char *key, const char *value)
+static grove_status refuse_settings(grove_context *ctx, const char *key, const char *value)
 {
   grove_status status = GROVE_OK, mine = GROVE_OK;
   int64_t bytes = (int64_t)(strlen(key) + strlen(value) + 2);
@@ -255,6 +254,29 @@ fail:
   free(own);
   free(first);
   return status;
+}
+
+static uint64_t add_letters(uint64_t sum, const char *text)
+{
+  for (; *text; text++) sum = grove_digest_word(sum, (uint64_t)tolower((unsigned char)*text));
+  return grove_digest_word(sum, 0);
+}
+
+/* Positive, and the same for arguments that differ in case only. */
+static int64_t sum_of_setting(const char *key, const char *value)
+{
+  return (int64_t)(add_letters(add_letters(0, key), value) >> 2) + 1;
+}
+
+/* A rank in another call put up no complement. */
+static grove_status same_everywhere(grove_context *ctx, grove_status mine, const char *key,
+                                    const char *value)
+{
+  int64_t sum = mine == GROVE_OK ? sum_of_setting(key, value) : 1, all[2] = {sum, ~sum};
+  GROVE_PASS(grove_context_agree(ctx, mine, all, 2));
+  if (all[0] == ~all[1]) return GROVE_OK;
+  if (all[1] >= 0) return grove_context_refuse_call(ctx);
+  return refuse_settings(ctx, key, value);
 }
 
 /* A copy of the options with one of them changed. This rank's failure. */
@@ -306,8 +328,7 @@ grove_status grove_context_change_option(grove_context *ctx, const char *key, co
   if (!key || !value)
     mine = grove_error(GROVE_ERR_ARG, __FILE__, __LINE__, "%s: %s is NULL", ctx->call,
                        key ? "the value" : "the key");
-  GROVE_PASS(grove_context_agree(ctx, mine, NULL, 0));
-  GROVE_PASS(same_everywhere(ctx, key, value));
+  GROVE_PASS(same_everywhere(ctx, mine, key, value));
   mine = change_option(&ctx->options, key, value, out);
   return grove_context_agree(ctx, mine, NULL, 0);
 }

@@ -13,22 +13,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MPI makes the communicator while we wait for others. The handle must not be touched before. */
+/* MPI makes the communicator while we wait for others. The handle must not be touched before. A rank
+ * that is alone need not poll, which takes longer than making it. */
+static grove_status make_duplicate(MPI_Comm comm, grove_context *ctx)
+{
+  MPI_Request request;
+  if (ctx->size == 1) {
+    GROVE_PASS_MPI(MPI_Comm_dup(comm, &ctx->comm));
+    return GROVE_OK;
+  }
+  GROVE_PASS_MPI(MPI_Comm_idup(comm, &ctx->comm, &request));
+  return grove_context_wait(ctx, &request);
+}
+
 static grove_status duplicate_comm(MPI_Comm comm, grove_context *ctx)
 {
   int *tag_limit = NULL, found = 0;
-  MPI_Request request;
   GROVE_PASS_MPI(MPI_Comm_rank(comm, &ctx->rank));
   GROVE_PASS_MPI(MPI_Comm_size(comm, &ctx->size));
-  GROVE_PASS_MPI(MPI_Comm_idup(comm, &ctx->comm, &request));
-  GROVE_PASS(grove_context_wait(ctx, &request));
+  GROVE_PASS(make_duplicate(comm, ctx));
   GROVE_PASS_MPI(MPI_Comm_set_errhandler(ctx->comm, MPI_ERRORS_RETURN));
   GROVE_PASS_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_limit, &found));
   ctx->tag_limit = (found ? *tag_limit : 32767) / GROVE_STAGE_TAGS;
   return GROVE_OK;
 }
 
-/* Memory for the next steps, and on rank 0 the options as text. */
+/* Memory for the next steps, and on rank 0 the options, as text for the others. */
 static grove_status prepare_context(grove_context *ctx, grove_fact **facts, char **text,
                                     int64_t *bytes)
 {
@@ -36,6 +46,7 @@ static grove_status prepare_context(grove_context *ctx, grove_fact **facts, char
   if (ctx->rank > 0) return GROVE_OK;
   GROVE_PASS(grove_options_check_environment());
   GROVE_PASS(grove_options_read_environment(&ctx->options));
+  if (ctx->size == 1) return GROVE_OK;
   GROVE_PASS(grove_options_write(&ctx->options, text));
   *bytes = (int64_t)strlen(*text) + 1;
   return GROVE_OK;
@@ -44,6 +55,7 @@ static grove_status prepare_context(grove_context *ctx, grove_fact **facts, char
 /* Rank 0's options become everybody's. A failure after `text` was sent is this rank's. */
 static grove_status hear_options(grove_context *ctx, char **text, int64_t bytes, grove_status *mine)
 {
+  if (ctx->size == 1) return GROVE_OK;
   if (!*text) *text = grove_room((size_t)bytes, 1);
   GROVE_PASS(grove_context_tell(ctx, *text, (int)bytes, 0));
   if (!*text)

@@ -34,30 +34,31 @@ static const char *nodes_of(const grove_context *ctx)
   return ctx->topo.nnodes > 1 ? "nodes" : "node";
 }
 
-/* Processor, network and MPI in one word. */
-static void write_slug(char *slug, size_t room)
+/* Processor, network and MPI in one word, written once per process. */
+enum { SLUG_BYTES = 256 };
+static pthread_once_t written = PTHREAD_ONCE_INIT;
+static char slug[SLUG_BYTES];
+
+static void write_slug(void)
 {
   char processor[96], mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
-  *slug = '\0';
   grove_topo_processor(processor, sizeof processor);
   MPI_Get_library_version(mpi, &length);
   mpi[strcspn(mpi, "\n,")] = '\0';
   mpi[strlen(mpi) < 40 ? strlen(mpi) : 40] = '\0';
-  append_slug(slug, room, processor);
-  append_slug(slug, room, " ");
-  append_slug(slug, room, grove_topo_network());
-  append_slug(slug, room, " ");
-  append_slug(slug, room, mpi);
+  append_slug(slug, sizeof slug, processor);
+  append_slug(slug, sizeof slug, " ");
+  append_slug(slug, sizeof slug, grove_topo_network());
+  append_slug(slug, sizeof slug, " ");
+  append_slug(slug, sizeof slug, mpi);
 }
-
-enum { SLUG_BYTES = 256 };
 
 void grove_context_profile_stem(char *out, size_t room)
 {
-  char folder[512], slug[SLUG_BYTES];
+  char folder[512];
   grove_options_cache(folder, sizeof folder);
-  write_slug(slug, sizeof slug);
+  pthread_once(&written, write_slug);
   if (*folder)
     snprintf(out, room, "%s/%s", folder, slug);
   else
@@ -66,8 +67,7 @@ void grove_context_profile_stem(char *out, size_t room)
 
 void grove_context_machine_name(const grove_context *ctx, char *out, size_t room)
 {
-  char slug[SLUG_BYTES];
-  write_slug(slug, sizeof slug);
+  pthread_once(&written, write_slug);
   snprintf(out, room, "%s-%dc-%s", slug, ctx->topo.cores, nodes_of(ctx));
 }
 

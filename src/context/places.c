@@ -38,18 +38,6 @@ static grove_fact look_around(const grove_context *ctx, grove_cores *cores)
   return grove_fact_of(grove_topo_host(), socket);
 }
 
-/* Everybody's facts. After a timeout `facts` is left to MPI. */
-static grove_status gather_facts(grove_context *ctx, grove_fact mine, grove_fact *facts)
-{
-  MPI_Request request;
-  facts[0] = mine;
-  if (ctx->size == 1) return GROVE_OK;
-  ctx->step.in[0] = (int64_t)mine;
-  GROVE_PASS_MPI(
-    MPI_Iallgather(ctx->step.in, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, ctx->comm, &request));
-  return grove_context_wait(ctx, &request);
-}
-
 /* The next rank of this host behind `rank`, or -1. */
 static int next_guest(const grove_context *ctx, const grove_fact *facts, int rank)
 {
@@ -196,7 +184,7 @@ grove_status grove_context_find_places(grove_context *ctx, grove_status mine, gr
   grove_cores cores;
   word w = {.name = ""};
   int64_t all[2] = {0, 0}; /* nodes; does a rank do without an arena? */
-  GROVE_PASS(gather_facts(ctx, look_around(ctx, &cores), facts));
+  GROVE_PASS(grove_context_gather(ctx, (int64_t)look_around(ctx, &cores), (int64_t *)facts));
   find_seat(ctx, facts);
   int leads = ctx->rank_in_domain == 0;
   grove_status status = leads ? lead_host(ctx, facts, &cores, &w)
