@@ -2,10 +2,11 @@
  * ranks, so that what depends on n alone needs no agreement. All calls begin with MPI. At some
  * calls, ever further apart, the ranks agree on whether blocks have stayed the same on all of
  * them, and whether so much time was spent that a set-up is worth it. Then there is a trial: calls
- * go through Grove and MPI in turn, and the ranks agree on which was faster. From then on all go
- * there, until the next trial. Where they go through Grove, ranks whose blocks differ from the
- * pattern are right all the same (move.c). Now and then the ranks agree on how often that happened,
- * and begin anew if it was often.
+ * go through Grove and MPI in turn, and the ranks agree on which was faster. Between nodes it has
+ * several rounds, with a route each, since a profile that was not measured on this machine may
+ * like the wrong one. From then on all calls go where they were fastest, until the next trial.
+ * Where they go through Grove, ranks whose blocks differ from the pattern are right all the same
+ * (move.c). Now and then the ranks agree on how often that happened; if often, they begin anew.
  *
  * Agreements wait for all ranks. Blocking collectives may do that.
  */
@@ -15,8 +16,10 @@
 #include <string.h>
 
 enum {
-  FIRST_CHECK = 8,    /* the call at which ranks first agree */
-  TRIES = 21,         /* calls of a trial, for each of the two; the first ones do not count */
+  FIRST_CHECK = 8, /* the call at which ranks first agree */
+  RUN = 6,         /* calls in a row of one of the two; in the first, the other's latecomers come */
+  RUNS = 4,        /* of each of the two in a round */
+  TRIES = RUNS * (RUN - 1),
   CHECK_EVERY = 2048, /* calls from one trial, and one look at the blocks, to the next */
   MOST_PATTERNS = 4,  /* so often it is begun anew */
   ENOUGH_BEGUN =
@@ -24,6 +27,10 @@ enum {
 };
 
 static const double worth = 0.97; /* Grove must take so little of MPI's time, or less */
+
+/* Of the rounds of a trial. The standard route does what MPI does. */
+static const char *const routes[] = {"auto", "3-step", "split"};
+enum { ROUTES = sizeof routes / sizeof *routes };
 
 typedef enum state { WATCH, TRIAL, BY_GROVE, BY_MPI } state;
 
@@ -35,10 +42,11 @@ typedef struct grove_pre_choice {
   double seconds;                 /* in MPI's calls since then */
   grove_pre_pattern *pattern;
   int patterns;
-  int losses;            /* of requests that end with _init: probes that MPI has won */
-  int64_t freed, starts; /* of such that were freed */
-  int turn;              /* of the trial */
-  double tried[2][TRIES], median[2];
+  int losses;                     /* of requests that end with _init: probes that MPI has won */
+  int64_t freed, starts;          /* of such that were freed */
+  int rounds, round, best, route; /* of the trial: how many, this one, the fastest; the forest's */
+  int turn;                       /* of the round */
+  double tried[2][TRIES], median[2]; /* the latter of the best */
   char why[256];
 } choice;
 
@@ -127,6 +135,33 @@ static void probe(grove_pre_held *h, grove_pre_call call, choice *c)
   c->next_check = c->calls + check_every();
 }
 
+/* One where the model need not choose: on one node, or if the user has. */
+static int count_rounds(const grove_pre_held *h)
+{
+  char route[32] = "";
+  int node, nnodes = 1;
+  if (grove_context_node(h->ctx, h->rank, &node, &nnodes) ||
+      grove_context_get(h->ctx, "route", route, sizeof route))
+    return 1;
+  return nnodes > 1 && strcmp(route, routes[0]) == 0 ? ROUTES : 1;
+}
+
+/* Collective. What Grove refuses it refuses on all ranks, and the forest keeps its route. */
+static void take_route(choice *c, int route)
+{
+  if (route != c->route && !grove_forest_set(c->pattern->forest, "route", routes[route]))
+    c->route = route;
+}
+
+/* Collective. */
+static void begin_trial(choice *c, int round)
+{
+  c->state = TRIAL;
+  c->round = round;
+  c->best = -1;
+  c->turn = 0;
+}
+
 static void begin_pattern(grove_pre_held *h, grove_pre_call call, choice *c,
                           const grove_pre_side *send, const grove_pre_side *receive)
 {
@@ -139,9 +174,11 @@ static void begin_pattern(grove_pre_held *h, grove_pre_call call, choice *c,
   int again = 0;
   c->pattern = grove_pre_pattern_create(h, call, send, receive, &again, c->why);
   if (c->pattern) {
-    c->turn = 0;
+    c->route = 0;
+    c->rounds = count_rounds(h);
     c->others_before = c->others;
-    c->state = always ? BY_GROVE : TRIAL;
+    begin_trial(c, 0);
+    if (always) c->state = BY_GROVE;
     c->next_check = c->calls + check_every();
     if (always) snprintf(c->why, sizeof c->why, "always");
     if (!always && begins(call)) probe(h, call, c);
@@ -180,35 +217,64 @@ static void check_watch(grove_pre_held *h, grove_pre_call call, choice *c,
 
 /* ---- the trial ---- */
 
+/* Whose turn it is: 0 MPI's, 1 Grove's. */
+static int side_of_turn(const choice *c)
+{
+  return c->turn / RUN % 2;
+}
+
+static void note_turn(choice *c, double seconds)
+{
+  int k = c->turn % RUN;
+  if (k > 0) c->tried[side_of_turn(c)][c->turn / (2 * RUN) * (RUN - 1) + k - 1] = seconds;
+  c->turn++;
+}
+
 static int ascending(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static void end_trial(grove_pre_held *h, choice *c)
+static void end_trial(choice *c)
 {
-  for (int i = 0; i < 2; i++) {
-    qsort(c->tried[i] + 1, TRIES - 1, sizeof c->tried[i][0], ascending);
-    c->median[i] = c->tried[i][TRIES / 2];
-  }
-  grove_pre_agree(h->comm, c->median, 2, MPI_DOUBLE);
-  snprintf(c->why, sizeof c->why, "tried: MPI %.1f us, Grove %.1f us", 1e6 * c->median[0],
-           1e6 * c->median[1]);
+  take_route(c, c->best);
+  snprintf(c->why, sizeof c->why, "tried: MPI %.1f us, Grove %.1f us%s%s", 1e6 * c->median[0],
+           1e6 * c->median[1], c->best > 0 ? ", route " : "", c->best > 0 ? routes[c->best] : "");
   c->state = c->median[1] <= worth * c->median[0] ? BY_GROVE : BY_MPI;
+}
+
+/* Other work disturbs both sides of a round, so rounds are compared by their ratios. */
+static void end_round(grove_pre_held *h, choice *c)
+{
+  double median[2];
+  for (int i = 0; i < 2; i++) {
+    qsort(c->tried[i], TRIES, sizeof c->tried[i][0], ascending);
+    median[i] = c->tried[i][TRIES / 2];
+  }
+  grove_pre_agree(h->comm, median, 2, MPI_DOUBLE);
+  if (c->best < 0 || median[1] * c->median[0] < c->median[1] * median[0]) {
+    c->best = c->route;
+    memcpy(c->median, median, sizeof median);
+  }
+  c->turn = 0;
+  if (++c->round < c->rounds)
+    take_route(c, c->round);
+  else
+    end_trial(c);
 }
 
 /* ---- through Grove ---- */
 
-/* The trial may have been disturbed. */
+/* The trial may have been disturbed. A route that has won tries alone. */
 static void try_again(grove_pre_held *h, grove_pre_call call, choice *c)
 {
-  c->turn = 0;
   if (begins(call)) {
     probe(h, call, c);
     return;
   }
-  c->state = TRIAL;
+  if (c->state == BY_MPI) take_route(c, 0);
+  begin_trial(c, c->state == BY_MPI ? 0 : c->rounds - 1);
   c->next_check = c->calls + check_every();
 }
 
@@ -268,16 +334,16 @@ grove_pre_way grove_pre_go(grove_pre_held *h, grove_pre_call call, const grove_p
   if (c->state == WATCH) watch(c, send, receive);
   if (c->state == WATCH && n == c->next_check) check_watch(h, call, c, send, receive);
   if (c->state == BY_GROVE && n >= c->next_check) check_others(h, call, c);
-  if (c->state == TRIAL && c->turn == 2 * TRIES) end_trial(h, c);
+  if (c->state == TRIAL && c->turn == 2 * RUN * RUNS) end_round(h, c);
   if (c->state == BY_GROVE) {
     *result = move(h, c, send, receive, request);
     return GO_GROVE;
   }
   if (c->state == BY_MPI) return GO_MPI;
-  if (c->state == WATCH || c->turn % 2 == 0) return GO_MPI_TIMED;
+  if (c->state == WATCH || side_of_turn(c) == 0) return GO_MPI_TIMED;
   double before = PMPI_Wtime();
   *result = move(h, c, send, receive, request);
-  c->tried[1][c->turn++ / 2] = PMPI_Wtime() - before;
+  note_turn(c, PMPI_Wtime() - before);
   return GO_GROVE;
 }
 
@@ -285,7 +351,7 @@ void grove_pre_went(grove_pre_held *h, grove_pre_call call, double seconds)
 {
   choice *c = h->choice[call];
   c->seconds += seconds;
-  if (c->state == TRIAL) c->tried[0][c->turn++ / 2] = seconds;
+  if (c->state == TRIAL) note_turn(c, seconds);
 }
 
 /* ---- requests that end with _init: each has a pattern of its own, which never changes. Such a

@@ -14,11 +14,13 @@
 
 /* ---- contexts ---- */
 
-/* What goes wrong here is told by MPI_Psend_init. */
+/* Communicators that Grove makes for itself need none. What goes wrong here is told by
+ * MPI_Psend_init. */
 static int with_context(int error, MPI_Comm *comm)
 {
   int inter = 1;
-  if (!grove_pre_partitioned() || error != MPI_SUCCESS || *comm == MPI_COMM_NULL) return error;
+  if (!grove_pre_partitioned() || grove_pre_inside) return error;
+  if (error != MPI_SUCCESS || *comm == MPI_COMM_NULL) return error;
   PMPI_Comm_test_inter(*comm, &inter);
   grove_pre_held *h = inter ? NULL : grove_pre_held_get(*comm);
   if (!h || grove_pre_held_context(h)) return error;

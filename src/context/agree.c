@@ -141,22 +141,3 @@ grove_status grove_context_same(grove_context *ctx, grove_status status, const c
                       ctx->rank, ctx->call, what, (long long)mine, (long long)first);
   return grove_context_agree(ctx, own, NULL, 0);
 }
-
-grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all)
-{
-  grove_status status = GROVE_OK;
-  grove_step *s = NULL;
-  MPI_Request request;
-  GROVE_TRY(begin_step(ctx, &s));
-  if (to_all) {
-    GROVE_TRY(grove_context_gather(ctx, mine, *all));
-    return GROVE_OK;
-  }
-  s->in[0] = mine;
-  GROVE_TRY_MPI(MPI_Igather(s->in, 1, MPI_INT64_T, *all, 1, MPI_INT64_T, 0, ctx->comm, &request));
-  GROVE_TRY(grove_context_wait(ctx, &request));
-  return GROVE_OK;
-fail:
-  if (ctx->broken) *all = NULL;
-  return status;
-}

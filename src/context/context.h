@@ -203,8 +203,8 @@ void grove_context_begin_promise(void);
 void grove_context_end_promise(grove_context *ctx, int is_made);
 void grove_context_keep_promise(grove_context *ctx);
 
-/* Makes the options of the context take effect: nodes, sockets, waiting. All ranks are here already,
- * since nobody may read the table of places while its writer changes it. Agreed by all. */
+/* Makes the options of the context take effect: nodes, sockets, waiting. All ranks are here, since
+ * nobody may read the table of places while its writer changes it. Agreed by all. */
 grove_status grove_context_apply_options(grove_context *ctx);
 
 /* An operation that may have deadlines is being made. From now on they are kept while nobody calls,
@@ -475,15 +475,15 @@ grove_status grove_context_same(grove_context *ctx, grove_status status, const c
  * takes part, and its copy is dropped. */
 grove_status grove_context_tell(grove_context *ctx, void *data, int bytes, int from);
 
+/* ---- a number of each rank (doubling.c) ---- */
+
+/* all[r] = that of rank r. `all` has an entry per rank; after a timeout MPI may write there. */
+grove_status grove_context_gather(grove_context *ctx, int64_t mine, int64_t *all);
+
 /* One number from each rank: to rank 0 or, with `to_all`, to all. Only for what must have an entry
  * per rank. `all` is the caller's memory, NULL where nothing is received. After a timeout it is
  * NULL everywhere: MPI may still write there. */
 grove_status grove_context_collect(grove_context *ctx, int64_t mine, int to_all, int64_t **all);
-
-/* ---- a number of each rank (doubling.c) ---- */
-
-/* all[r] = that of rank r. `all` has an entry per rank. After a timeout MPI may still write there. */
-grove_status grove_context_gather(grove_context *ctx, int64_t mine, int64_t *all);
 
 /* out = the sum of `mine` over lower ranks (0 on rank 0); total over all. */
 grove_status grove_context_offsets(grove_context *ctx, int64_t mine, int64_t *before,

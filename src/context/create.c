@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MPI makes the communicator while we wait for others. The handle must not be touched before. A rank
- * that is alone need not poll, which takes longer than making it. */
+/* MPI makes the communicator while we wait for others. The handle must not be touched before. For a
+ * rank that is alone, polling would take longer than making it. */
 static grove_status make_duplicate(MPI_Comm comm, grove_context *ctx)
 {
   MPI_Request request;

@@ -24,13 +24,13 @@ fail() {
 }
 
 # agrees VALUE [NAME=VALUE...]: $program with this value of the option.
-program=mpi_agrees
+program=mpi_agrees rounds=40
 agrees() {
   local value=$1
   shift
   env "$@" GROVE_PRELOAD="$value" LD_PRELOAD="$build/lib/libgrove_mpi.so" \
-    tools/launch "$ranks" "$build/tests/bindings/$program" "$seed" "$cases" >"$out" 2>"$log" ||
-    fail "$value $*: the program failed"
+    tools/launch "$ranks" "$build/tests/bindings/$program" "$seed" "$cases" "$rounds" \
+    >"$out" 2>"$log" || fail "$value $*: the program failed"
   grep -q "^$cases cases agree" "$out" || fail "$value $*: the program did not come to its end"
 }
 
@@ -48,10 +48,23 @@ if [[ $seed == 1 ]]; then
 fi
 echo 'always: every function, through Grove'
 
+rounds=64 # a trial takes 48
 agrees log GROVE_PRELOAD_AFTER=0
 grep -q 'tried: MPI .* us, Grove .* us' "$log" || fail 'nothing was tried'
 echo 'log: as it decides'
 
+if ((ranks > 2)); then
+  rounds=160 # and this one 144
+  agrees log GROVE_PRELOAD_AFTER=0 GROVE_NODE_SIZE=2 GROVE_LOG=summary
+  for route in 3-step split; do
+    grep -q " bcast  *$route " "$log" || fail "between nodes, $route was not tried"
+  done
+  agrees log GROVE_PRELOAD_AFTER=0 GROVE_NODE_SIZE=2 GROVE_LOG=summary GROVE_ROUTE=2-step
+  ! grep -qE ' bcast  *(3-step|split) ' "$log" || fail 'another route was tried than the user wants'
+  echo 'between nodes: several routes'
+fi
+
+rounds=40
 # Calls that return a request. MPI's own crash if what they use is freed early, and with one rank
 # some calls have nothing to send, which stay MPI's.
 program=mpi_requests

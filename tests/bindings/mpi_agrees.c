@@ -3,7 +3,7 @@
  * may go through Grove; tests/bindings/mpi.sh sees to it that it does.
  *
  *     LD_PRELOAD=build/lib/libgrove_mpi.so GROVE_PRELOAD=always \
- *       tools/launch 4 build/tests/bindings/mpi_agrees SEED CASES
+ *       tools/launch 4 build/tests/bindings/mpi_agrees SEED CASES [ROUNDS]
  *
  * All ranks draw the whole graph. Blocks stay the same for some calls. Then, by case: the numbers
  * of some blocks change, which two ranks know; displacements change on some ranks; types with
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 56 };
+static int rounds = 40; /* calls of each function on a communicator */
 
 /* Absolute addresses instead of those in a buffer, for MPI_Neighbor_alltoallw. */
 static void *absolute(side *s, int n, void *buffer)
@@ -135,7 +135,7 @@ static void try_graph(void)
   ends from = draw_ends(0), to = draw_ends(1);
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, from.n, from.rank, MPI_UNWEIGHTED, to.n, to.rank,
                                  MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
-  for (round_ = 0; round_ < ROUNDS; round_++) {
+  for (round_ = 0; round_ < rounds; round_++) {
     try_vector_calls(comm, &from, &to);
     try_gathers(comm, &from);
     try_equal_blocks(comm);
@@ -150,7 +150,7 @@ static void try_grid(void)
   MPI_Comm comm;
   MPI_Dims_create(size, 2, dims);
   MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periodic, 0, &comm);
-  for (round_ = 0; round_ < ROUNDS; round_++) {
+  for (round_ = 0; round_ < rounds; round_++) {
     try_equal_blocks(comm);
     try_faces(comm);
   }
@@ -166,6 +166,7 @@ int main(int argc, char **argv)
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   int cases = argc > 2 ? atoi(argv[2]) : 4;
+  if (argc > 3) rounds = atoi(argv[3]);
   if (size > MOST_RANKS) fail("too many ranks", "the test");
   MPI_Type_create_resized(MPI_DOUBLE, 0, 2 * sizeof(double), &gaps);
   MPI_Type_commit(&gaps);

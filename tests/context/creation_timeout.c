@@ -16,8 +16,7 @@
 
 static int held; /* it is to wait for rank 0's word */
 
-/* MPI's profiling interface: the first message of a rank that makes a context tells which host it is
- * on. */
+/* MPI's profiling interface: the first message of a rank that makes a context says where it is. */
 GROVE_API int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                         MPI_Request *request)
 {
